@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "ring/frame.h"
+
+#include "ring/crc32c.h"
+#include "ring/wire.h"
+
+#define FRAME_MAGIC	0x4652u		/* "RF" on the wire */
+
+enum {
+	AT_MAGIC	= 0,
+	AT_VERSION	= 2,
+	AT_TYPE		= 3,
+	AT_SOURCE	= 4,
+	AT_DEST		= 5,
+	AT_KIND		= 6,
+	AT_LENGTH	= 7,
+	AT_ADDRESS	= 8,
+	AT_CLOCK_DOMAIN	= 12,
+	AT_INCARNATION	= 16,
+	AT_SEQ		= 24,
+	AT_TIME		= 32,
+	AT_CHECK	= 40,
+	AT_HOPS		= 44,
+	AT_SPARE	= 46,
+	AT_HOP_CHECK	= 47,
+	AT_DATA		= RFM_FRAME_HEADER,
+};
+
+/* Lengths of data a type may have. */
+static const struct {
+	uint8_t min, max;
+} type_length[] = {
+	[RFM_FRAME_DATA]	= { 1, RFM_FRAME_DATA_MAX },
+	[RFM_FRAME_INTERRUPT]	= { 4, 4 },
+	[RFM_FRAME_HEARTBEAT]	= { 0, 0 },
+	[RFM_FRAME_DUPLICATE]	= { 8, 8 },
+};
+
+#define FRAME_TYPES (sizeof(type_length) / sizeof(type_length[0]))
+
+static uint32_t origin_check(const uint8_t *wire)
+{
+	uint32_t crc = rfm_crc32c(0, wire, AT_CHECK);
+
+	return rfm_crc32c(crc, wire + AT_DATA, wire[AT_LENGTH]);
+}
+
+static uint8_t hop_check(const uint8_t *wire)
+{
+	return (uint8_t)~(wire[AT_HOPS] * 3 + wire[AT_HOPS + 1] * 7 + wire[AT_SPARE] * 11);
+}
+
+void rfm_frame_set_hops(uint8_t *wire, uint16_t hops)
+{
+	put16(wire + AT_HOPS, hops);
+	wire[AT_HOP_CHECK] = hop_check(wire);
+}
+
+unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
+{
+	put16(wire + AT_MAGIC, FRAME_MAGIC);
+	wire[AT_VERSION] = RFM_FRAME_VERSION;
+	wire[AT_TYPE] = frame->type;
+	wire[AT_SOURCE] = frame->source;
+	wire[AT_DEST] = frame->dest;
+	wire[AT_KIND] = frame->kind;
+	wire[AT_LENGTH] = frame->length;
+	put32(wire + AT_ADDRESS, frame->address);
+	put32(wire + AT_CLOCK_DOMAIN, frame->clock_domain);
+	put64(wire + AT_INCARNATION, frame->incarnation);
+	put64(wire + AT_SEQ, frame->seq);
+	put64(wire + AT_TIME, frame->time_ns);
+	memcpy(wire + AT_DATA, frame->data, frame->length);
+	put32(wire + AT_CHECK, origin_check(wire));
+	wire[AT_SPARE] = 0;
+	rfm_frame_set_hops(wire, frame->hops);
+	return RFM_FRAME_HEADER + frame->length;
+}
+
+int rfm_frame_length(const uint8_t *wire)
+{
+	uint8_t type = wire[AT_TYPE];
+	uint8_t length = wire[AT_LENGTH];
+
+	if (get16(wire + AT_MAGIC) != FRAME_MAGIC ||
+	    wire[AT_VERSION] != RFM_FRAME_VERSION ||
+	    type >= FRAME_TYPES || !type ||
+	    length < type_length[type].min || length > type_length[type].max)
+		return RFM_FRAME_FOREIGN;
+	return RFM_FRAME_HEADER + length;
+}
+
+int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
+{
+	if (rfm_frame_length(wire) < 0)
+		return RFM_FRAME_FOREIGN;
+	if (get32(wire + AT_CHECK) != origin_check(wire) ||
+	    wire[AT_HOP_CHECK] != hop_check(wire))
+		return RFM_FRAME_DAMAGED;
+
+	frame->type = wire[AT_TYPE];
+	frame->source = wire[AT_SOURCE];
+	frame->dest = wire[AT_DEST];
+	frame->kind = wire[AT_KIND];
+	frame->length = wire[AT_LENGTH];
+	frame->hops = get16(wire + AT_HOPS);
+	frame->address = get32(wire + AT_ADDRESS);
+	frame->clock_domain = get32(wire + AT_CLOCK_DOMAIN);
+	frame->incarnation = get64(wire + AT_INCARNATION);
+	frame->seq = get64(wire + AT_SEQ);
+	frame->time_ns = get64(wire + AT_TIME);
+	memcpy(frame->data, wire + AT_DATA, frame->length);
+
+	if (frame->type == RFM_FRAME_DATA &&
+	    (frame->address >= RFM_RING_SPACE ||
+	     frame->length > RFM_RING_SPACE - frame->address))
+		return RFM_FRAME_DAMAGED;
+	return RFM_FRAME_OK;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frame: what travels on the ring. docs/ring-protocol.md has the layout
+ * byte by byte; this is the only code that knows it.
+ *
+ * Everything the originator wrote is covered by one CRC32C; the hop count,
+ * which each node changes on the way, has a check byte of its own.
+ */
+#ifndef RFM_RING_FRAME_H
+#define RFM_RING_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RFM_FRAME_VERSION	1
+#define RFM_FRAME_HEADER	48	/* bytes before the data */
+#define RFM_FRAME_DATA_MAX	64	/* as the card: 4 to 64 bytes a packet */
+#define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)
+
+#define RFM_RING_SPACE		0x10000000u	/* 256 MiB of network addresses */
+#define RFM_RING_NODES		256
+
+enum rfm_frame_type {
+	RFM_FRAME_DATA		= 1,	/* an update of the memory */
+	RFM_FRAME_INTERRUPT	= 2,	/* a network interrupt */
+	RFM_FRAME_HEARTBEAT	= 3,	/* I am here; my last number was @seq */
+	RFM_FRAME_DUPLICATE	= 4,	/* the node of incarnation @data has my id */
+};
+
+/**
+ * struct rfm_frame - a frame in host form
+ * @type: enum rfm_frame_type
+ * @source: node id of the originator
+ * @dest: RFM_FRAME_INTERRUPT: target node; otherwise 0
+ * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command; otherwise 0
+ * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 0 for HEARTBEAT,
+ *	8 for DUPLICATE
+ * @address: RFM_FRAME_DATA: network address of the first byte, below
+ *	RFM_RING_SPACE; @address + @length may not pass its end
+ * @clock_domain: clocks of equal domain may be subtracted
+ * @incarnation: life of the originator, its start in ns of real time
+ * @seq: per incarnation, from 1; HEARTBEAT: the last number given so far
+ * @time_ns: when the originator stored it, on the clock of its domain
+ * @hops: links travelled; changed by every node
+ * @data: the bytes
+ */
+struct rfm_frame {
+	uint8_t type;
+	uint8_t source;
+	uint8_t dest;
+	uint8_t kind;
+	uint8_t length;
+	uint16_t hops;
+	uint32_t address;
+	uint32_t clock_domain;
+	uint64_t incarnation;
+	uint64_t seq;
+	uint64_t time_ns;
+	uint8_t data[RFM_FRAME_DATA_MAX];
+};
+
+enum rfm_frame_error {
+	RFM_FRAME_OK		= 0,
+	RFM_FRAME_DAMAGED	= -1,	/* a check fails: drop the frame, go on */
+	RFM_FRAME_FOREIGN	= -2,	/* not a frame of ours: the stream is lost */
+};
+
+/**
+ * rfm_frame_encode() - host form to wire form
+ * @frame: a valid frame
+ * @wire: RFM_FRAME_MAX bytes
+ *
+ * Returns the number of bytes of the wire form.
+ */
+unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire);
+
+/**
+ * rfm_frame_length() - how long is the frame that begins here?
+ * @wire: RFM_FRAME_HEADER bytes from a link
+ *
+ * Returns the bytes of the whole frame, or RFM_FRAME_FOREIGN when magic,
+ * version, type or length say that this is none. Checks no CRC.
+ */
+int rfm_frame_length(const uint8_t *wire);
+
+/**
+ * rfm_frame_decode() - wire form to host form, trusting nothing
+ * @wire: as many bytes as rfm_frame_length() said
+ * @frame: filled in when RFM_FRAME_OK is returned, else undefined
+ *
+ * Returns RFM_FRAME_OK, RFM_FRAME_DAMAGED or RFM_FRAME_FOREIGN.
+ */
+int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame);
+
+/** rfm_frame_set_hops() - write a new hop count into a wire form */
+void rfm_frame_set_hops(uint8_t *wire, uint16_t hops);
+
+#endif
