@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Registers of the 5565: BAR0 (with its I/O alias BAR1) and BAR2, the
+ * interrupt FIFOs and INTx.
+ *
+ * A table says what each register is; functions exist only where an access
+ * has an effect beyond the value. Drivers mix access widths freely, so an
+ * access may cover part of a register or several: each register sees the
+ * bytes that concern it, lowest address first. docs/card.md is the reference.
+ */
+
+#include "qemu/osdep.h"
+#include "migration/vmstate.h"
+#include "hw/pci/pci.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+typedef struct Rfm5565Reg Rfm5565Reg;
+
+/*
+ * Values and masks are relative to the register's own lowest bit. @mask has
+ * the bits that the access covers.
+ */
+struct Rfm5565Reg {
+    const char *name;
+    uint16_t offset;
+    uint8_t width;      /* bytes */
+    uint8_t index;      /* of the FIFO */
+    uint32_t reset;     /* or the fixed value, if there is no field */
+    uint32_t writable;  /* bits that simply take what is written */
+    size_t field;       /* offset of its uint32_t in Rfm5565State, or 0 */
+    uint32_t (*read)(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask);
+    void (*write)(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                  uint32_t mask);
+};
+
+static uint32_t *reg_field(Rfm5565State *s, const Rfm5565Reg *reg)
+{
+    return (uint32_t *)((char *)s + reg->field);
+}
+
+/* --- interrupts ----------------------------------------------------------- */
+
+static uint32_t lisr_levels(const Rfm5565State *s)
+{
+    uint32_t levels = 0;
+
+    for (unsigned i = 0; i < RFM_FIFOS; i++) {
+        if (s->fifo[i].count) {
+            levels |= RFM_LISR_INT(i + 1);
+        }
+    }
+    return levels;
+}
+
+static bool local_interrupt(const Rfm5565State *s)
+{
+    uint32_t pending = (s->lisr | lisr_levels(s)) & RFM_LISR_SOURCES_M;
+
+    return (s->lisr & RFM_LISR_GLOBAL_ENABLE) && (pending & s->lier);
+}
+
+static void update_intx(Rfm5565State *s)
+{
+    const uint32_t enables = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE;
+    int level = (s->intcsr & enables) == enables && local_interrupt(s);
+
+    trace_rfm5565_intx(s->node_id, level);
+    pci_set_irq(PCI_DEVICE(s), level);
+}
+
+void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
+{
+    trace_rfm5565_latch(s->node_id, lisr_bits);
+    s->lisr |= lisr_bits;
+    /* A new event must be read before it can be cleared. */
+    s->lisr_seen &= ~lisr_bits;
+    update_intx(s);
+}
+
+/* --- FIFOs ---------------------------------------------------------------- */
+
+void rfm5565_fifo_push(Rfm5565State *s, unsigned index, uint8_t sender,
+                       uint32_t data)
+{
+    Rfm5565Fifo *fifo = &s->fifo[index];
+    unsigned tail = (fifo->head + fifo->count) % RFM_FIFO_DEPTH;
+
+    if (fifo->count == RFM_FIFO_DEPTH) {
+        /* Not documented by the vendor; the new one is lost. */
+        trace_rfm5565_fifo_full(s->node_id, index + 1, sender);
+        s->fifo_dropped++;
+        return;
+    }
+    fifo->sender[tail] = sender;
+    fifo->data[tail] = data;
+    fifo->count++;
+    update_intx(s);
+}
+
+static uint32_t isd_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+{
+    const Rfm5565Fifo *fifo = &s->fifo[reg->index];
+
+    return fifo->count ? fifo->data[fifo->head] : fifo->last_data;
+}
+
+static uint32_t sid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+{
+    Rfm5565Fifo *fifo = &s->fifo[reg->index];
+    uint32_t sender;
+
+    if (!fifo->count) {
+        return 0;
+    }
+    sender = fifo->sender[fifo->head];
+    fifo->last_data = fifo->data[fifo->head];
+    fifo->head = (fifo->head + 1) % RFM_FIFO_DEPTH;
+    fifo->count--;
+    update_intx(s);
+    return sender;
+}
+
+static void sid_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                      uint32_t mask)
+{
+    s->fifo[reg->index].count = 0;
+    update_intx(s);
+}
+
+const VMStateDescription vmstate_rfm5565_fifo = {
+    .name = "rfm5565/fifo",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT8_ARRAY(sender, Rfm5565Fifo, RFM_FIFO_DEPTH),
+        VMSTATE_UINT32_ARRAY(data, Rfm5565Fifo, RFM_FIFO_DEPTH),
+        VMSTATE_UINT8(head, Rfm5565Fifo),
+        VMSTATE_UINT8(count, Rfm5565Fifo),
+        VMSTATE_UINT32(last_data, Rfm5565Fifo),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+/* --- BAR2 ----------------------------------------------------------------- */
+
+/* LCSR1 repeats four latches of LISR. */
+static const struct {
+    uint32_t lcsr1, lisr;
+} shared_latches[] = {
+    { RFM_LCSR1_SYNC_LOSS,      RFM_LISR_SYNC_LOSS },
+    { RFM_LCSR1_RX_FULL,        RFM_LISR_RX_FULL },
+    { RFM_LCSR1_RX_ALMOST_FULL, RFM_LISR_RX_ALMOST_FULL },
+    { RFM_LCSR1_BAD_DATA,       RFM_LISR_BAD_DATA },
+};
+
+#define LCSR1_CONTROL_M (RFM_LCSR1_LED | RFM_LCSR1_TX_DISABLE | \
+                         RFM_LCSR1_DARK_ON_DARK | RFM_LCSR1_LOOPBACK | \
+                         RFM_LCSR1_PARITY | RFM_LCSR1_OFFSET_M)
+
+static uint32_t lcsr1_straps(const Rfm5565State *s)
+{
+    uint32_t straps = ctz64(s->memory_size / (64 * MiB))
+                      << RFM_LCSR1_MEMSIZE_SHIFT;
+
+    switch (s->window_size) {
+    case 2 * MiB:
+        return straps | RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0;
+    case 16 * MiB:
+        return straps | RFM_LCSR1_WINDOW1;
+    case 64 * MiB:
+        return straps | (s->memory_size > 64 * MiB ? RFM_LCSR1_WINDOW0 : 0);
+    default:
+        return straps;
+    }
+}
+
+static uint32_t lcsr1_read(Rfm5565State *s, const Rfm5565Reg *reg,
+                           uint32_t mask)
+{
+    uint32_t value = s->lcsr1 | lcsr1_straps(s);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(shared_latches); i++) {
+        if (s->lisr & shared_latches[i].lisr) {
+            value |= shared_latches[i].lcsr1;
+        }
+    }
+    if (rfm_node_tx_empty(&s->node)) {
+        value |= RFM_LCSR1_TX_EMPTY;
+    }
+    if (rfm_node_tx_almost_full(&s->node)) {
+        value |= RFM_LCSR1_TX_ALMOST_FULL;
+    }
+    if (rfm_node_signal(&s->node)) {
+        value |= RFM_LCSR1_SIGNAL;
+    }
+    return value;
+}
+
+static void lcsr1_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                        uint32_t mask)
+{
+    /* OWN DATA: 0 clears, 1 leaves as it is; drivers read, modify, write. */
+    if ((mask & RFM_LCSR1_OWN_DATA) && !(value & RFM_LCSR1_OWN_DATA)) {
+        s->lcsr1 &= ~RFM_LCSR1_OWN_DATA;
+    }
+    rfm5565_ring_set_optics(s);
+}
+
+/*
+ * The vendor's driver notes that a latched bit can be cleared only after it
+ * was read as 1, and relies on it; the exact rule is not published.
+ */
+static uint32_t lisr_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+{
+    uint32_t value = s->lisr | lisr_levels(s) | (s->lier & RFM_LIER_AUTO_CLEAR);
+
+    s->lisr_seen |= s->lisr & RFM_LISR_LATCHED_M & mask;
+    if (value & RFM_LISR_AUTO_CLEAR & mask) {
+        s->lisr &= ~RFM_LISR_GLOBAL_ENABLE;
+        update_intx(s);
+    }
+    return value;
+}
+
+static void lisr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                       uint32_t mask)
+{
+    uint32_t clear = s->lisr_seen & ~value & mask;
+
+    s->lisr &= ~clear;
+    s->lisr_seen &= ~clear;
+    update_intx(s);
+}
+
+static void lier_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                       uint32_t mask)
+{
+    update_intx(s);
+}
+
+static uint32_t nid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+{
+    return s->node_id;
+}
+
+static void nic_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                      uint32_t mask)
+{
+    rfm5565_ring_interrupt(s);
+}
+
+#define FIELD_OF(member) offsetof(Rfm5565State, member)
+#define FIFO_PAIR(n) \
+    { .name = "ISD" #n, .offset = RFM_ISD(n), .width = 4, \
+      .index = (n) - 1, .read = isd_read }, \
+    { .name = "SID" #n, .offset = RFM_SID(n), .width = 1, \
+      .index = (n) - 1, .read = sid_read, .write = sid_write }
+
+static const Rfm5565Reg control_regs[] = {
+    { .name = "BRV", .offset = RFM_BRV, .width = 1,
+      .reset = RFM_BRV_SLIDING_WINDOW },
+    { .name = "BID", .offset = RFM_BID, .width = 1, .reset = RFM_BID_5565 },
+    { .name = "BRB", .offset = RFM_BRB, .width = 2, .reset = 1 },
+    { .name = "NID", .offset = RFM_NID, .width = 1, .read = nid_read },
+    { .name = "LCSR1", .offset = RFM_LCSR1, .width = 4,
+      .field = FIELD_OF(lcsr1), .reset = RFM_LCSR1_LED,
+      .writable = LCSR1_CONTROL_M, .read = lcsr1_read, .write = lcsr1_write },
+    { .name = "LISR", .offset = RFM_LISR, .width = 4,
+      .field = FIELD_OF(lisr), .writable = RFM_LISR_GLOBAL_ENABLE,
+      .read = lisr_read, .write = lisr_write },
+    { .name = "LIER", .offset = RFM_LIER, .width = 4,
+      .field = FIELD_OF(lier), .writable = RFM_LIER_M, .write = lier_write },
+    { .name = "NTD", .offset = RFM_NTD, .width = 4,
+      .field = FIELD_OF(ntd), .writable = 0xffffffff },
+    { .name = "NTN", .offset = RFM_NTN, .width = 1,
+      .field = FIELD_OF(ntn), .writable = 0xff },
+    { .name = "NIC", .offset = RFM_NIC, .width = 1,
+      .field = FIELD_OF(nic), .writable = 0xff, .write = nic_write },
+    FIFO_PAIR(1),
+    FIFO_PAIR(2),
+    FIFO_PAIR(3),
+    FIFO_PAIR(4),
+};
+
+/* --- BAR0 ----------------------------------------------------------------- */
+
+static uint32_t intcsr_read(Rfm5565State *s, const Rfm5565Reg *reg,
+                            uint32_t mask)
+{
+    return s->intcsr | (local_interrupt(s) ? RFM_INTCSR_LOCAL_ACTIVE : 0);
+}
+
+static void intcsr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                         uint32_t mask)
+{
+    update_intx(s);
+}
+
+static uint32_t las1rr_read(Rfm5565State *s, const Rfm5565Reg *reg,
+                            uint32_t mask)
+{
+    return -s->window_size;
+}
+
+static void las1ba_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                         uint32_t mask)
+{
+    s->las1ba &= ((s->memory_size - 1) & ~(s->window_size - 1)) |
+                 RFM_LAS1BA_ENABLE;
+    rfm5565_set_window(s);
+}
+
+/*
+ * The DMA registers read what an idle engine reads; the engine itself is not
+ * built yet, so nothing can be written to them.
+ */
+static const Rfm5565Reg runtime_regs[] = {
+    { .name = "MARBR", .offset = RFM_MARBR, .width = 4,
+      .field = FIELD_OF(marbr), .reset = RFM_MARBR_RESET,
+      .writable = RFM_MARBR_DELAYED_READ },
+    { .name = "INTCSR", .offset = RFM_INTCSR, .width = 4,
+      .field = FIELD_OF(intcsr), .reset = RFM_INTCSR_RESET,
+      .writable = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE |
+                  RFM_INTCSR_DMA0_ENABLE,
+      .read = intcsr_read, .write = intcsr_write },
+    { .name = "CNTRL", .offset = RFM_CNTRL, .width = 4,
+      .field = FIELD_OF(cntrl), .writable = 0xf },
+    { .name = "PCIHREV", .offset = RFM_PCIHREV, .width = 1,
+      .reset = RFM_PCIHREV_PIORC },
+    { .name = "DMAMODE0", .offset = RFM_DMAMODE0, .width = 4,
+      .reset = RFM_DMAMODE0_RESET },
+    { .name = "DMADPR0", .offset = RFM_DMADPR0, .width = 4,
+      .reset = RFM_DMADPR0_RESET },
+    { .name = "DMACSR0", .offset = RFM_DMACSR0, .width = 1,
+      .reset = RFM_DMACSR0_DONE },
+    { .name = "MARBR", .offset = RFM_MARBR_ALIAS, .width = 4,
+      .field = FIELD_OF(marbr), .reset = RFM_MARBR_RESET,
+      .writable = RFM_MARBR_DELAYED_READ },
+    { .name = "LAS1RR", .offset = RFM_LAS1RR, .width = 4, .read = las1rr_read },
+    { .name = "LAS1BA", .offset = RFM_LAS1BA, .width = 4,
+      .field = FIELD_OF(las1ba), .reset = RFM_LAS1BA_ENABLE,
+      .writable = RFM_LAS1BA_REMAP_M, .write = las1ba_write },
+};
+
+/* --- access --------------------------------------------------------------- */
+
+typedef struct Rfm5565Bank {
+    const Rfm5565Reg *regs;
+    size_t count;
+} Rfm5565Bank;
+
+static const Rfm5565Bank runtime_bank = {
+    runtime_regs, ARRAY_SIZE(runtime_regs)
+};
+
+static const Rfm5565Bank control_bank = {
+    control_regs, ARRAY_SIZE(control_regs)
+};
+
+/*
+ * Which bits of @reg do the @size bytes at @addr cover, and by how many bits
+ * is the access shifted against it? Positive: the register begins later.
+ */
+static uint32_t covered(const Rfm5565Reg *reg, hwaddr addr, unsigned size,
+                        int *shift)
+{
+    uint64_t access = MAKE_64BIT_MASK(0, size * 8);
+
+    *shift = ((int)reg->offset - (int)addr) * 8;
+    if (*shift >= 32 || *shift <= -32) {
+        return 0;
+    }
+    access = *shift >= 0 ? access >> *shift : access << -*shift;
+    return access & MAKE_64BIT_MASK(0, reg->width * 8);
+}
+
+static uint64_t shift_by(uint64_t value, int shift)
+{
+    return shift >= 0 ? value << shift : value >> -shift;
+}
+
+static uint32_t reg_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+{
+    uint32_t value = reg->read ? reg->read(s, reg, mask)
+                   : reg->field ? *reg_field(s, reg) : reg->reset;
+
+    trace_rfm5565_reg_read(s->node_id, reg->name, value);
+    return value & mask;
+}
+
+static void reg_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                      uint32_t mask)
+{
+    uint32_t plain = reg->writable & mask;
+
+    trace_rfm5565_reg_write(s->node_id, reg->name, value, mask);
+    if (reg->field) {
+        uint32_t *field = reg_field(s, reg);
+
+        *field = (*field & ~plain) | (value & plain);
+    }
+    if (reg->write) {
+        reg->write(s, reg, value, mask);
+    }
+}
+
+static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
+                          unsigned size)
+{
+    uint64_t result = 0;
+
+    for (size_t i = 0; i < bank->count; i++) {
+        int shift;
+        uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
+
+        if (mask) {
+            result |= shift_by(reg_read(s, &bank->regs[i], mask), shift);
+        }
+    }
+    return result;
+}
+
+static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
+                       uint64_t value, unsigned size)
+{
+    for (size_t i = 0; i < bank->count; i++) {
+        int shift;
+        uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
+
+        if (mask) {
+            reg_write(s, &bank->regs[i], shift_by(value, -shift) & mask, mask);
+        }
+    }
+}
+
+static uint64_t runtime_read(void *opaque, hwaddr addr, unsigned size)
+{
+    return bank_read(opaque, &runtime_bank, addr, size);
+}
+
+static void runtime_write(void *opaque, hwaddr addr, uint64_t value,
+                          unsigned size)
+{
+    bank_write(opaque, &runtime_bank, addr, value, size);
+}
+
+static uint64_t control_read(void *opaque, hwaddr addr, unsigned size)
+{
+    return bank_read(opaque, &control_bank, addr, size);
+}
+
+static void control_write(void *opaque, hwaddr addr, uint64_t value,
+                          unsigned size)
+{
+    bank_write(opaque, &control_bank, addr, value, size);
+}
+
+static const MemoryRegionOps runtime_ops = {
+    .read = runtime_read,
+    .write = runtime_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 4 },
+};
+
+static const MemoryRegionOps control_ops = {
+    .read = control_read,
+    .write = control_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 4 },
+};
+
+/* --- life ----------------------------------------------------------------- */
+
+void rfm5565_regs_init(Rfm5565State *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    memory_region_init_io(&s->runtime, OBJECT(s), &runtime_ops, s,
+                          "rfm5565-runtime", RFM_BAR_RUNTIME_SIZE);
+    memory_region_init_alias(&s->runtime_io, OBJECT(s), "rfm5565-runtime-io",
+                             &s->runtime, 0, RFM_BAR_RUNTIME_IO_SIZE);
+    memory_region_init_io(&s->control, OBJECT(s), &control_ops, s,
+                          "rfm5565-control", RFM_BAR_CONTROL_SIZE);
+
+    pci_register_bar(pci, RFM_BAR_RUNTIME, PCI_BASE_ADDRESS_SPACE_MEMORY,
+                     &s->runtime);
+    pci_register_bar(pci, RFM_BAR_RUNTIME_IO, PCI_BASE_ADDRESS_SPACE_IO,
+                     &s->runtime_io);
+    pci_register_bar(pci, RFM_BAR_CONTROL, PCI_BASE_ADDRESS_SPACE_MEMORY,
+                     &s->control);
+}
+
+static void bank_reset(Rfm5565State *s, const Rfm5565Bank *bank)
+{
+    for (size_t i = 0; i < bank->count; i++) {
+        if (bank->regs[i].field) {
+            *reg_field(s, &bank->regs[i]) = bank->regs[i].reset;
+        }
+    }
+}
+
+void rfm5565_regs_reset(Rfm5565State *s)
+{
+    bank_reset(s, &runtime_bank);
+    bank_reset(s, &control_bank);
+    s->lisr_seen = 0;
+    memset(s->fifo, 0, sizeof(s->fifo));
+    rfm5565_regs_loaded(s);
+}
+
+void rfm5565_regs_loaded(Rfm5565State *s)
+{
+    rfm5565_set_window(s);
+    rfm5565_ring_set_optics(s);
+    update_intx(s);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * VMIC / GE / Abaco 5565 reflective-memory card, PIORC generation.
+ *
+ * A memory that is the same on every computer of a ring: loads are local,
+ * stores travel to all the others in order. See docs/system/devices/rfm5565.rst
+ * for how to use it, rfm5565.h for the parts.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "qapi/error.h"
+#include "hw/pci/pci.h"
+#include "hw/pci/pcie.h"
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "migration/vmstate.h"
+#include "ring/memory.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+#define CAPABILITIES_AT 0x78    /* where the real card's list begins */
+
+/* --- BAR3 ----------------------------------------------------------------- */
+
+/* Loads do not come here: the guest reads the memory itself. */
+static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
+{
+    Rfm5565State *s = opaque;
+
+    return ldn_le_p(s->ram + addr, size);
+}
+
+static void memory_write(void *opaque, hwaddr addr, uint64_t value,
+                         unsigned size)
+{
+    Rfm5565State *s = opaque;
+    uint8_t data[8];
+
+    trace_rfm5565_store(s->node_id, addr, value, size);
+    if ((s->lcsr1 & RFM_LCSR1_PARITY) && size < 4) {
+        trace_rfm5565_store_inhibited(s->node_id, addr, size);
+        rfm5565_latch(s, RFM_LISR_WRITE_INHIBITED);
+        return;
+    }
+
+    /* Only then into local memory: what is visible here is on its way. */
+    rfm5565_ring_wait_for_room(s);
+    if (s->gone) {
+        return;
+    }
+    stn_le_p(data, size, value);
+    rfm_memory_store(s->ram + addr, data, size);
+    memory_region_flush_rom_device(&s->memory, addr, size);
+    rfm5565_ring_store(s, addr, data, size);
+}
+
+static const MemoryRegionOps memory_ops = {
+    .read = memory_read,
+    .write = memory_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};
+
+void rfm5565_set_window(Rfm5565State *s)
+{
+    if (s->window_size < s->memory_size) {
+        memory_region_set_alias_offset(&s->window_alias,
+                                       s->las1ba & RFM_LAS1BA_REMAP_M);
+    }
+}
+
+static bool init_memory(Rfm5565State *s, Error **errp)
+{
+    MemoryRegion *bar = &s->memory;
+
+    if (!memory_region_init_rom_device(&s->memory, OBJECT(s), &memory_ops, s,
+                                       "rfm5565-memory", s->memory_size,
+                                       errp)) {
+        return false;
+    }
+    s->ram = memory_region_get_ram_ptr(&s->memory);
+    if (s->window_size < s->memory_size) {
+        bar = &s->window_bar;
+        memory_region_init(bar, OBJECT(s), "rfm5565-window", s->window_size);
+        memory_region_init_alias(&s->window_alias, OBJECT(s),
+                                 "rfm5565-window-alias", &s->memory, 0,
+                                 s->window_size);
+        memory_region_add_subregion(bar, 0, &s->window_alias);
+    }
+    pci_register_bar(PCI_DEVICE(s), RFM_BAR_MEMORY,
+                     PCI_BASE_ADDRESS_SPACE_MEMORY, bar);
+    return true;
+}
+
+/* --- properties ----------------------------------------------------------- */
+
+static bool parse_window(Rfm5565State *s, Error **errp)
+{
+    uint64_t size;
+
+    if (!s->window || !strcmp(s->window, "full")) {
+        s->window_size = s->memory_size;
+        return true;
+    }
+    if (qemu_strtosz(s->window, NULL, &size) < 0 ||
+        (size != 2 * MiB && size != 16 * MiB && size != 64 * MiB)) {
+        error_setg(errp, "rfm5565: window must be full, 64M, 16M or 2M, "
+                   "not %s", s->window);
+        return false;
+    }
+    s->window_size = size;
+    return true;
+}
+
+static bool check_properties(Rfm5565State *s, Error **errp)
+{
+    if (s->node_id >= RFM_RING_NODES) {
+        error_setg(errp, "rfm5565: node-id must be 0 to 255, not %u",
+                   s->node_id);
+        return false;
+    }
+    if (s->memory_size != 64 * MiB && s->memory_size != 128 * MiB &&
+        s->memory_size != 256 * MiB) {
+        g_autofree char *size = size_to_str(s->memory_size);
+
+        error_setg(errp, "rfm5565: memory-size must be 64M, 128M or 256M, "
+                   "not %s", size);
+        return false;
+    }
+    if (s->stall_limit_ms > 10000) {
+        error_setg(errp, "rfm5565: stall-limit-ms must be 0 to 10000, not %u",
+                   s->stall_limit_ms);
+        return false;
+    }
+    if (qemu_chr_fe_backend_connected(&s->rx.chr) !=
+        qemu_chr_fe_backend_connected(&s->tx.chr)) {
+        error_setg(errp, "rfm5565: rx and tx belong together: give both, or "
+                   "none for a card without fibres");
+        return false;
+    }
+    return parse_window(s, errp);
+}
+
+static const Property rfm5565_properties[] = {
+    DEFINE_PROP_UINT32("node-id", Rfm5565State, node_id, 0),
+    DEFINE_PROP_SIZE("memory-size", Rfm5565State, memory_size, 64 * MiB),
+    DEFINE_PROP_STRING("window", Rfm5565State, window),
+    DEFINE_PROP_CHR("rx", Rfm5565State, rx.chr),
+    DEFINE_PROP_CHR("tx", Rfm5565State, tx.chr),
+    DEFINE_PROP_UINT32("stall-limit-ms", Rfm5565State, stall_limit_ms, 500),
+};
+
+static const struct {
+    const char *name, *text;
+} property_help[] = {
+    { "node-id", "node id, 0 to 255, unique on its ring (switch S2)" },
+    { "memory-size", "reflected memory: 64M, 128M or 256M" },
+    { "window", "size of BAR3: full, 64M, 16M or 2M (switches S1-3, S1-4)" },
+    { "rx", "chardev from the upstream neighbour, usually a server socket" },
+    { "tx", "chardev to the downstream neighbour's rx, with reconnect-ms" },
+    { "stall-limit-ms", "how long a store may wait for room before it is "
+      "lost to the ring, 0 to 10000" },
+};
+
+/* --- life ----------------------------------------------------------------- */
+
+static void rfm5565_realize(PCIDevice *pci, Error **errp)
+{
+    Rfm5565State *s = RFM5565(pci);
+
+    if (!check_properties(s, errp)) {
+        return;
+    }
+    pci_config_set_interrupt_pin(pci->config, 1);
+    if (pci_bus_is_express(pci_get_bus(pci)) &&
+        pcie_endpoint_cap_init(pci, CAPABILITIES_AT) < 0) {
+        error_setg(errp, "rfm5565: no room for the PCI Express capability");
+        return;
+    }
+    if (!init_memory(s, errp) || !rfm5565_ring_init(s, errp)) {
+        return;
+    }
+    rfm5565_regs_init(s);
+}
+
+static void rfm5565_exit(PCIDevice *pci)
+{
+    Rfm5565State *s = RFM5565(pci);
+
+    rfm5565_ring_exit(s);
+    if (pci->exp.exp_cap) {
+        pcie_cap_exit(pci);
+    }
+}
+
+static void rfm5565_finalize(Object *obj)
+{
+    qemu_cond_destroy(&RFM5565(obj)->room);
+}
+
+/* Memory, light and forwarding stay: only the registers begin again. */
+static void rfm5565_reset_hold(Object *obj, ResetType type)
+{
+    rfm5565_regs_reset(RFM5565(obj));
+}
+
+static int rfm5565_post_load(void *opaque, int version_id)
+{
+    Rfm5565State *s = opaque;
+
+    for (unsigned i = 0; i < RFM_FIFOS; i++) {
+        if (s->fifo[i].head >= RFM_FIFO_DEPTH ||
+            s->fifo[i].count > RFM_FIFO_DEPTH) {
+            return -EINVAL;
+        }
+    }
+    rfm5565_regs_loaded(s);
+    return 0;
+}
+
+/*
+ * The memory migrates as RAM. The ring does not: the card leaves it before
+ * and joins under a new incarnation after; what was on its way is counted as
+ * lost by whoever misses it.
+ */
+static const VMStateDescription vmstate_rfm5565 = {
+    .name = TYPE_RFM5565,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = rfm5565_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, Rfm5565State),
+        VMSTATE_UINT32_EQUAL(node_id, Rfm5565State, "node-id differs"),
+        VMSTATE_UINT64_EQUAL(window_size, Rfm5565State, "window differs"),
+        VMSTATE_UINT32(intcsr, Rfm5565State),
+        VMSTATE_UINT32(marbr, Rfm5565State),
+        VMSTATE_UINT32(cntrl, Rfm5565State),
+        VMSTATE_UINT32(las1ba, Rfm5565State),
+        VMSTATE_UINT32(lcsr1, Rfm5565State),
+        VMSTATE_UINT32(lisr, Rfm5565State),
+        VMSTATE_UINT32(lisr_seen, Rfm5565State),
+        VMSTATE_UINT32(lier, Rfm5565State),
+        VMSTATE_UINT32(ntd, Rfm5565State),
+        VMSTATE_UINT32(ntn, Rfm5565State),
+        VMSTATE_UINT32(nic, Rfm5565State),
+        VMSTATE_STRUCT_ARRAY(fifo, Rfm5565State, RFM_FIFOS, 1,
+                             vmstate_rfm5565_fifo, Rfm5565Fifo),
+        VMSTATE_UINT64(fifo_dropped, Rfm5565State),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static void rfm5565_instance_init(Object *obj)
+{
+    PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
+    qemu_cond_init(&RFM5565(obj)->room);
+}
+
+static void rfm5565_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    pc->realize = rfm5565_realize;
+    pc->exit = rfm5565_exit;
+    pc->vendor_id = RFM_PCI_VENDOR_ID;
+    pc->device_id = RFM_PCI_DEVICE_ID;
+    pc->subsystem_vendor_id = RFM_PCI_SUBVENDOR_ID;
+    pc->subsystem_id = RFM_PCI_SUBDEVICE_ID;
+    pc->class_id = RFM_PCI_CLASS;
+    pc->revision = RFM_PCI_REVISION;
+    rc->phases.hold = rfm5565_reset_hold;
+    dc->desc = "5565 reflective-memory card";
+    dc->vmsd = &vmstate_rfm5565;
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+    device_class_set_props(dc, rfm5565_properties);
+    for (size_t i = 0; i < ARRAY_SIZE(property_help); i++) {
+        object_class_property_set_description(klass, property_help[i].name,
+                                              property_help[i].text);
+    }
+}
+
+static const TypeInfo rfm5565_types[] = {
+    {
+        .name = TYPE_RFM5565,
+        .parent = TYPE_PCI_DEVICE,
+        .instance_size = sizeof(Rfm5565State),
+        .instance_init = rfm5565_instance_init,
+        .instance_finalize = rfm5565_finalize,
+        .class_init = rfm5565_class_init,
+        .interfaces = (InterfaceInfo[]) {
+            { INTERFACE_PCIE_DEVICE },
+            { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+            { },
+        },
+    },
+};
+
+DEFINE_TYPES(rfm5565_types)
