@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Life and death of struct rfm_card; the rules stand in rfm_drv.h. */
+
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/mount.h>
+#include <linux/pseudo_fs.h>
+#include <linux/slab.h>
+
+#include "rfm_drv.h"
+
+static DEFINE_IDA(rfm_ida);
+
+/*
+ * Every mapping of a card must be found by one unmap_mapping_range(), also
+ * those made through a second device node, so each card has an inode of its
+ * own whose address space all opens share. The inodes live on a file system
+ * that nobody can mount.
+ */
+static struct vfsmount *rfm_mnt;
+
+static int rfm_init_fs_context(struct fs_context *fc)
+{
+	return init_pseudo(fc, 0x5565) ? 0 : -ENOMEM;
+}
+
+/* No .owner: our own mount must not pin the module. */
+static struct file_system_type rfm_fs_type = {
+	.name = "rfm",
+	.init_fs_context = rfm_init_fs_context,
+	.kill_sb = kill_anon_super,
+};
+
+int rfm_card_init_fs(void)
+{
+	rfm_mnt = kern_mount(&rfm_fs_type);
+	return PTR_ERR_OR_ZERO(rfm_mnt);
+}
+
+void rfm_card_exit_fs(void)
+{
+	kern_unmount(rfm_mnt);
+}
+
+static void rfm_card_zap(struct rfm_card *card)
+{
+	synchronize_srcu(&card->srcu);
+	unmap_mapping_range(card->inode->i_mapping, 0, 0, 1);
+}
+
+static void rfm_card_gone_work(struct work_struct *work)
+{
+	rfm_card_zap(container_of(work, struct rfm_card, gone_work));
+}
+
+static void rfm_card_release(struct device *dev)
+{
+	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
+
+	iput(card->inode);
+	cleanup_srcu_struct(&card->srcu);
+	kfree(card);
+}
+
+/* The hardware's reference; its number is free for the next card. */
+static void rfm_card_put(void *data)
+{
+	struct rfm_card *card = data;
+
+	ida_free(&rfm_ida, card->id);
+	put_device(&card->dev);
+}
+
+/**
+ * rfm_card_alloc - make the card structure of a PCI device
+ * @pdev: the device being probed
+ *
+ * The reference it returns belongs to devres: it is dropped after everything
+ * that was requested later (the interrupt above all) has been freed.
+ *
+ * Return: the card, or an ERR_PTR.
+ */
+struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
+{
+	struct rfm_card *card;
+	int ret;
+
+	card = kzalloc(sizeof(*card), GFP_KERNEL);
+	if (!card)
+		return ERR_PTR(-ENOMEM);
+
+	ret = init_srcu_struct(&card->srcu);
+	if (ret)
+		goto err_free;
+
+	card->inode = alloc_anon_inode(rfm_mnt->mnt_sb);
+	if (IS_ERR(card->inode)) {
+		ret = PTR_ERR(card->inode);
+		goto err_srcu;
+	}
+
+	card->id = ida_alloc_max(&rfm_ida, MINORMASK, GFP_KERNEL);
+	if (card->id < 0) {
+		ret = card->id;
+		goto err_inode;
+	}
+
+	card->pdev = pdev;
+	strscpy(card->pci_name, pci_name(pdev), sizeof(card->pci_name));
+	spin_lock_init(&card->reg_lock);
+	spin_lock_init(&card->irq_lock);
+	mutex_init(&card->ring_test_lock);
+	INIT_LIST_HEAD(&card->listeners);
+	INIT_WORK(&card->gone_work, rfm_card_gone_work);
+	INIT_WORK(&card->unthrottle_work, rfm_irq_unthrottle);
+
+	device_initialize(&card->dev);
+	card->dev.class = &rfm_class;
+	card->dev.parent = &pdev->dev;
+	card->dev.release = rfm_card_release;
+
+	/* From here on release() cleans up, the name included. */
+	ret = dev_set_name(&card->dev, "rfm%d", card->id);
+	if (ret) {
+		rfm_card_put(card);
+		return ERR_PTR(ret);
+	}
+
+	ret = devm_add_action_or_reset(&pdev->dev, rfm_card_put, card);
+	return ret ? ERR_PTR(ret) : card;
+
+err_inode:
+	iput(card->inode);
+err_srcu:
+	cleanup_srcu_struct(&card->srcu);
+err_free:
+	kfree(card);
+	return ERR_PTR(ret);
+}
+
+/*
+ * sparse cannot follow a section that may or may not have been entered, so
+ * __release() and __acquire() keep these two out of its count.
+ */
+
+/**
+ * rfm_card_enter - begin to use the hardware
+ * @card: the card
+ * @idx: filled for rfm_card_exit()
+ *
+ * Return: false if the card has gone; then there is nothing to exit.
+ */
+bool rfm_card_enter(struct rfm_card *card, int *idx)
+{
+	*idx = srcu_read_lock(&card->srcu);
+	if (likely(!READ_ONCE(card->gone))) {
+		__release(&card->srcu);
+		return true;
+	}
+
+	srcu_read_unlock(&card->srcu, *idx);
+	return false;
+}
+
+/**
+ * rfm_card_exit - end what rfm_card_enter() began
+ * @card: the card
+ * @idx: from rfm_card_enter()
+ */
+void rfm_card_exit(struct rfm_card *card, int idx)
+{
+	__acquire(&card->srcu);
+	srcu_read_unlock(&card->srcu, idx);
+}
+
+/**
+ * rfm_card_set_gone - no new user of the hardware from here on
+ * @card: the card
+ *
+ * Wakes everybody who waits for it. Those who are inside a section are waited
+ * for by rfm_card_drain().
+ */
+void rfm_card_set_gone(struct rfm_card *card)
+{
+	spin_lock_irq(&card->irq_lock);
+	WRITE_ONCE(card->gone, true);
+	rfm_listeners_wake(card);
+	spin_unlock_irq(&card->irq_lock);
+}
+
+/**
+ * rfm_card_drain - wait until nobody uses the hardware any more
+ * @card: a card that is gone
+ *
+ * On return no process has a page of it mapped and no work item is queued.
+ */
+void rfm_card_drain(struct rfm_card *card)
+{
+	rfm_card_zap(card);
+	cancel_work_sync(&card->gone_work);
+	cancel_work_sync(&card->unthrottle_work);
+}
+
+/**
+ * rfm_card_answers - is there a card at the other end?
+ * @card: the card, entered or with card->irq_lock held
+ *
+ * Return: true if its board id can be read.
+ */
+bool rfm_card_answers(struct rfm_card *card)
+{
+	return readb(card->control + RFM_BID) == RFM_BID_5565;
+}
+
+/**
+ * rfm_card_lost - the card does not answer any more
+ * @card: the card
+ *
+ * Context: any, with card->irq_lock held.
+ */
+void rfm_card_lost(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->irq_lock);
+
+	if (card->gone)
+		return;
+	WRITE_ONCE(card->gone, true);
+	rfm_listeners_wake(card);
+	schedule_work(&card->gone_work);
+	dev_err(&card->dev, "the card no longer answers\n");
+}
+
+/**
+ * rfm_card_check - make sure that what was just done, a card has heard
+ * @card: the card, entered
+ *
+ * Return: 0, or -ENODEV, and from then on the card is gone.
+ */
+int rfm_card_check(struct rfm_card *card)
+{
+	if (likely(rfm_card_answers(card)))
+		return 0;
+
+	spin_lock_irq(&card->irq_lock);
+	rfm_card_lost(card);
+	spin_unlock_irq(&card->irq_lock);
+	return -ENODEV;
+}

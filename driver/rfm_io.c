@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * read(), write() and lseek() on /dev/rfmN, by programmed I/O.
+ *
+ * memcpy_toio() will not do: on x86 it may be "rep movsl", which splits an
+ * aligned 8-byte store in two. Here every naturally aligned piece of up to 8
+ * bytes is one access, in ascending order, so an aligned pwrite() of 1, 2, 4
+ * or 8 bytes is exactly one store and arrives untorn on every node.
+ */
+
+#include <linux/fs.h>
+#include <linux/io.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+
+#include "rfm_drv.h"
+
+/* What one pass moves, and so how long it can hold up the card's removal. */
+#define RFM_IO_CHUNK	512
+
+/**
+ * struct rfm_io - one pass of a transfer
+ * @pos: offset in the card's memory
+ * @len: bytes, at most RFM_IO_CHUNK
+ * @data: where they are in @buf: aligned as @pos is
+ * @buf: the bytes on their way
+ *
+ * User memory is touched outside the SRCU section, so the data has to stay
+ * somewhere in between.
+ */
+struct rfm_io {
+	loff_t pos;
+	size_t len;
+	u8 *data;
+	u8 buf[RFM_IO_CHUNK] __aligned(8);
+};
+
+/* Passes end on multiples of RFM_IO_CHUNK, so that the next is aligned. */
+static void rfm_io_next(struct rfm_io *io, loff_t pos, size_t left)
+{
+	size_t in_chunk = pos & (RFM_IO_CHUNK - 1);
+
+	io->pos = pos;
+	io->len = min_t(size_t, left, RFM_IO_CHUNK - in_chunk);
+	io->data = io->buf + (pos & 7);
+}
+
+/* The widest aligned access at @pos that does not go past @left bytes. */
+static unsigned int rfm_io_width(loff_t pos, size_t left)
+{
+	unsigned int width = 8;
+
+	while (width > left || pos & (width - 1))
+		width >>= 1;
+	return width;
+}
+
+static void rfm_io_store(struct rfm_card *card, const struct rfm_io *io)
+{
+	void __iomem *to = card->memory + io->pos;
+	unsigned int width;
+	size_t i;
+
+	for (i = 0; i < io->len; i += width) {
+		const void *from = io->data + i;
+
+		width = rfm_io_width(io->pos + i, io->len - i);
+		switch (width) {
+		case 8:
+			writeq(le64_to_cpup(from), to + i);
+			break;
+		case 4:
+			writel(le32_to_cpup(from), to + i);
+			break;
+		case 2:
+			writew(le16_to_cpup(from), to + i);
+			break;
+		default:
+			writeb(*(const u8 *)from, to + i);
+		}
+	}
+}
+
+static void rfm_io_load(struct rfm_card *card, struct rfm_io *io)
+{
+	const void __iomem *from = card->memory + io->pos;
+	unsigned int width;
+	size_t i;
+
+	for (i = 0; i < io->len; i += width) {
+		void *to = io->data + i;
+
+		width = rfm_io_width(io->pos + i, io->len - i);
+		switch (width) {
+		case 8:
+			*(__le64 *)to = cpu_to_le64(readq(from + i));
+			break;
+		case 4:
+			*(__le32 *)to = cpu_to_le32(readl(from + i));
+			break;
+		case 2:
+			*(__le16 *)to = cpu_to_le16(readw(from + i));
+			break;
+		default:
+			*(u8 *)to = readb(from + i);
+		}
+	}
+}
+
+static int rfm_io_run(struct rfm_card *card, struct rfm_io *io, bool store)
+{
+	int idx, ret = 0;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+
+	if (store) {
+		rfm_io_store(card, io);
+	} else {
+		rfm_io_load(card, io);
+		/*
+		 * Ones are legal data and also what a card that is not there
+		 * returns. One that vanished during the pass is gone at its
+		 * end, so the last byte tells whether to ask.
+		 */
+		if (io->data[io->len - 1] == 0xff)
+			ret = rfm_card_check(card);
+	}
+
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* Between two passes of a long transfer: may it go on? */
+static bool rfm_io_interrupted(void)
+{
+	cond_resched();
+	return signal_pending(current);
+}
+
+/* An error counts only if nothing was moved before it. */
+static ssize_t rfm_io_end(struct kiocb *iocb, loff_t pos, int error)
+{
+	ssize_t done = pos - iocb->ki_pos;
+
+	if (!done)
+		return error;
+	iocb->ki_pos = pos;
+	return done;
+}
+
+/**
+ * rfm_read_iter - read the card's memory
+ * @iocb: file and position
+ * @to: where to put it
+ *
+ * Return: bytes read, fewer than asked for at the end of the memory or when a
+ * signal came; 0 at the end; -EFAULT or -ENODEV if nothing was read.
+ */
+ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct rfm_card *card = iocb->ki_filp->private_data;
+	loff_t pos = iocb->ki_pos;
+	struct rfm_io io;
+	int ret = 0;
+
+	while (iov_iter_count(to) && pos < card->window_size) {
+		size_t done;
+
+		rfm_io_next(&io, pos, min_t(u64, iov_iter_count(to),
+					    card->window_size - pos));
+		ret = rfm_io_run(card, &io, false);
+		if (ret)
+			break;
+
+		done = copy_to_iter(io.data, io.len, to);
+		pos += done;
+		if (done < io.len) {
+			ret = -EFAULT;
+			break;
+		}
+		if (rfm_io_interrupted())
+			break;
+	}
+
+	return rfm_io_end(iocb, pos, ret);
+}
+
+/**
+ * rfm_write_iter - write the card's memory, here and on every node
+ * @iocb: file and position
+ * @from: the bytes
+ *
+ * Like stores to a mapping, writes are posted: those made while the card is
+ * being pulled out are lost without an error.
+ *
+ * Return: bytes written, fewer than asked for at the end of the memory or
+ * when a signal came; -ENOSPC at the end, -EFAULT or -ENODEV if nothing was
+ * written.
+ */
+ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct rfm_card *card = iocb->ki_filp->private_data;
+	loff_t pos = iocb->ki_pos;
+	struct rfm_io io;
+	int ret = 0;
+
+	if (iov_iter_count(from) && pos >= card->window_size)
+		return -ENOSPC;
+
+	while (iov_iter_count(from) && pos < card->window_size) {
+		size_t want;
+
+		rfm_io_next(&io, pos, min_t(u64, iov_iter_count(from),
+					    card->window_size - pos));
+		want = io.len;
+		io.len = copy_from_iter(io.data, want, from);
+		if (io.len) {
+			ret = rfm_io_run(card, &io, true);
+			if (ret)
+				break;
+			pos += io.len;
+		}
+		if (io.len < want) {
+			ret = -EFAULT;
+			break;
+		}
+		if (rfm_io_interrupted())
+			break;
+	}
+
+	return rfm_io_end(iocb, pos, ret);
+}
+
+/**
+ * rfm_llseek - move the file position
+ * @file: the file
+ * @offset: bytes
+ * @whence: SEEK_SET, SEEK_CUR or SEEK_END, the end being that of the window
+ *
+ * Return: the new position, or -EINVAL outside the memory.
+ */
+loff_t rfm_llseek(struct file *file, loff_t offset, int whence)
+{
+	struct rfm_card *card = file->private_data;
+
+	return fixed_size_llseek(file, offset, whence, card->window_size);
+}

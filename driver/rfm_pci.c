@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Module and PCI side: find a card, check it, start it, let it go. */
+
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/sizes.h>
+
+#include "rfm_drv.h"
+
+/* The BARs we use and the least that each must show. */
+static const struct {
+	int bar;
+	resource_size_t size;
+} rfm_bars[] = {
+	{ RFM_BAR_RUNTIME, SZ_256 },
+	{ RFM_BAR_CONTROL, RFM_BAR_CONTROL_SIZE },
+	{ RFM_BAR_MEMORY, SZ_2M },
+};
+
+#define RFM_BARS	(BIT(RFM_BAR_RUNTIME) | BIT(RFM_BAR_CONTROL) | \
+			 BIT(RFM_BAR_MEMORY))
+
+static int rfm_check_bars(struct pci_dev *pdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_bars); i++) {
+		int bar = rfm_bars[i].bar;
+
+		if (!(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
+		    pci_resource_len(pdev, bar) < rfm_bars[i].size)
+			return dev_err_probe(&pdev->dev, -ENODEV,
+					     "BAR%d is %pR: not that of a 5565\n",
+					     bar, &pdev->resource[bar]);
+	}
+	return 0;
+}
+
+static int rfm_map_bars(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->pdev;
+	int ret;
+
+	ret = pcim_iomap_regions(pdev, RFM_BARS, KBUILD_MODNAME);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "cannot map the BARs\n");
+
+	card->runtime = pcim_iomap_table(pdev)[RFM_BAR_RUNTIME];
+	card->control = pcim_iomap_table(pdev)[RFM_BAR_CONTROL];
+	card->memory = pcim_iomap_table(pdev)[RFM_BAR_MEMORY];
+	card->memory_phys = pci_resource_start(pdev, RFM_BAR_MEMORY);
+	return 0;
+}
+
+/*
+ * File offsets are offsets in the card's memory, so a window narrower than
+ * that has to start at 0, wherever somebody before us left it.
+ */
+static int rfm_reset_window(struct rfm_card *card)
+{
+	u32 base;
+
+	if (card->board_revision < RFM_BRV_SLIDING_WINDOW)
+		return 0;
+
+	writel(RFM_LAS1BA_ENABLE, card->runtime + RFM_LAS1BA);
+	base = readl(card->runtime + RFM_LAS1BA) & RFM_LAS1BA_REMAP_M;
+	if (base)
+		return dev_err_probe(&card->pdev->dev, -EIO,
+				     "the window stays at %#x\n", base);
+	return 0;
+}
+
+/* Is this a 5565, and which? */
+static int rfm_identify(struct rfm_card *card)
+{
+	struct device *dev = &card->pdev->dev;
+	unsigned int code;
+	u32 lcsr1;
+	u8 id;
+
+	lcsr1 = readl(card->control + RFM_LCSR1);
+	if (lcsr1 == RFM_ALL_ONES)
+		return dev_err_probe(dev, -ENODEV, "the card does not answer\n");
+
+	id = readb(card->control + RFM_BID);
+	if (id != RFM_BID_5565)
+		return dev_err_probe(dev, -ENODEV,
+				     "board id %#04x instead of %#04x\n",
+				     id, RFM_BID_5565);
+
+	code = (lcsr1 & RFM_LCSR1_MEMSIZE_M) >> RFM_LCSR1_MEMSIZE_SHIFT;
+	if (code > 2)
+		return dev_err_probe(dev, -ENODEV,
+				     "reserved memory size code %u\n", code);
+
+	card->memory_size = (u64)SZ_64M << code;
+	card->window_size = min_t(u64, card->memory_size,
+				  pci_resource_len(card->pdev, RFM_BAR_MEMORY));
+	card->board_revision = readb(card->control + RFM_BRV);
+	card->build = readw(card->control + RFM_BRB);
+	card->node = readb(card->control + RFM_NID);
+	return rfm_reset_window(card);
+}
+
+/* The red LED means "no driver": it is lit from power-up on. */
+static void rfm_led_off(struct rfm_card *card)
+{
+	u32 lcsr1;
+
+	spin_lock(&card->reg_lock);
+	lcsr1 = readl(card->control + RFM_LCSR1);
+	writel(lcsr1 & ~RFM_LCSR1_LED, card->control + RFM_LCSR1);
+	spin_unlock(&card->reg_lock);
+}
+
+static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct device *dev = &pdev->dev;
+	struct rfm_card *card;
+	int ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot enable the device\n");
+
+	ret = rfm_check_bars(pdev);
+	if (ret)
+		return ret;
+
+	card = rfm_card_alloc(pdev);
+	if (IS_ERR(card))
+		return PTR_ERR(card);
+
+	ret = rfm_map_bars(card);
+	if (ret)
+		return ret;
+
+	ret = rfm_identify(card);
+	if (ret)
+		return ret;
+
+	ret = devm_request_irq(dev, pdev->irq, rfm_irq, IRQF_SHARED,
+			       dev_name(&card->dev), card);
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot get interrupt %u\n",
+				     pdev->irq);
+	rfm_irq_start(card);
+	rfm_led_off(card);
+
+	ret = rfm_chrdev_add(card);
+	if (ret) {
+		rfm_irq_stop(card);
+		return dev_err_probe(dev, ret, "cannot add the device node\n");
+	}
+
+	pci_set_drvdata(pdev, card);
+	dev_info(dev, "%s: node %u, %llu MiB of memory, %llu MiB mapped\n",
+		 dev_name(&card->dev), card->node, card->memory_size >> 20,
+		 card->window_size >> 20);
+	return 0;
+}
+
+/* The order is explained in rfm_drv.h. */
+static void rfm_remove(struct pci_dev *pdev)
+{
+	struct rfm_card *card = pci_get_drvdata(pdev);
+
+	rfm_chrdev_del(card);
+	rfm_card_set_gone(card);
+	rfm_card_drain(card);
+	rfm_irq_stop(card);
+}
+
+static void rfm_shutdown(struct pci_dev *pdev)
+{
+	struct rfm_card *card = pci_get_drvdata(pdev);
+
+	rfm_card_set_gone(card);
+	rfm_card_drain(card);
+	rfm_irq_stop(card);
+}
+
+static const struct pci_device_id rfm_ids[] = {
+	{ PCI_DEVICE(RFM_PCI_VENDOR_ID, RFM_PCI_DEVICE_ID) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, rfm_ids);
+
+static struct pci_driver rfm_driver = {
+	.name		= KBUILD_MODNAME,
+	.id_table	= rfm_ids,
+	.probe		= rfm_probe,
+	.remove		= rfm_remove,
+	.shutdown	= rfm_shutdown,
+};
+
+static int __init rfm_init(void)
+{
+	int ret;
+
+	ret = rfm_card_init_fs();
+	if (ret)
+		return ret;
+
+	ret = rfm_chrdev_init();
+	if (ret)
+		goto err_fs;
+
+	ret = pci_register_driver(&rfm_driver);
+	if (ret)
+		goto err_chrdev;
+	return 0;
+
+err_chrdev:
+	rfm_chrdev_exit();
+err_fs:
+	rfm_card_exit_fs();
+	return ret;
+}
+module_init(rfm_init);
+
+static void __exit rfm_exit(void)
+{
+	pci_unregister_driver(&rfm_driver);
+	rfm_chrdev_exit();
+	rfm_card_exit_fs();
+}
+module_exit(rfm_exit);
+
+MODULE_DESCRIPTION("5565 reflective-memory card");
+MODULE_AUTHOR("The rfm project");
+MODULE_LICENSE("GPL");

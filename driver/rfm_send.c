@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What this node says by itself: network interrupts, and the ring test. */
+
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/ktime.h>
+#include <linux/sched/signal.h>
+
+#include "rfm_drv.h"
+
+/* The field's usual patience is 51 polls, 10 ms apart. */
+#define RFM_RING_TEST_MS_DEFAULT	500
+#define RFM_RING_TEST_MS_MAX		10000
+
+/* A ring in good health answers within microseconds: look often at first. */
+#define RFM_RING_TEST_POLL_US_FIRST	10
+#define RFM_RING_TEST_POLL_US_LAST	2000
+
+static const u8 rfm_nic[] = {
+	[RFM_EVENT_RESET]	= RFM_NIC_RESET,
+	[RFM_EVENT_INT1]	= RFM_NIC_INT1,
+	[RFM_EVENT_INT2]	= RFM_NIC_INT2,
+	[RFM_EVENT_INT3]	= RFM_NIC_INT3,
+	[RFM_EVENT_INT4]	= RFM_NIC_INT4,
+};
+
+/*
+ * Only the write of NIC sends, with what NTD and NTN hold then. All three go
+ * to the device that the caller's stores went to, and none is combined or
+ * reordered on the way, so the interrupt is behind those stores.
+ */
+static void rfm_nic_write(struct rfm_card *card, u8 nic, u8 node, u32 data)
+{
+	lockdep_assert_held(&card->reg_lock);
+
+	writel(data, card->control + RFM_NTD);
+	writeb(node, card->control + RFM_NTN);
+	writeb(nic, card->control + RFM_NIC);
+}
+
+/**
+ * rfm_send - send a network interrupt
+ * @card: the card
+ * @args: RFM_IOC_SEND's arguments, reserved field already checked
+ *
+ * Return: 0 when it is queued; -EINVAL for an unknown type, a bad node or our
+ * own; -ENODEV.
+ */
+int rfm_send(struct rfm_card *card, const struct rfm_send *args)
+{
+	bool all = args->node == RFM_NODE_ALL;
+	int idx, ret;
+	u8 nic;
+
+	if (args->type >= ARRAY_SIZE(rfm_nic))
+		return -EINVAL;
+	if (!all && (args->node > U8_MAX || args->node == card->node))
+		return -EINVAL;
+
+	nic = rfm_nic[args->type];
+	if (all)
+		nic |= RFM_NIC_GLOBAL;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->reg_lock);
+	rfm_nic_write(card, nic, all ? 0 : args->node, args->data);
+	spin_unlock(&card->reg_lock);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* Clears OWN DATA and sends a packet that sets it again on return. */
+static int rfm_probe_send(struct rfm_card *card, ktime_t *sent)
+{
+	u32 lcsr1;
+	int idx;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->reg_lock);
+	lcsr1 = readl(card->control + RFM_LCSR1);
+	writel(lcsr1 & ~RFM_LCSR1_OWN_DATA, card->control + RFM_LCSR1);
+	*sent = ktime_get();
+	rfm_nic_write(card, RFM_NIC_PROBE, card->node, 0);
+	spin_unlock(&card->reg_lock);
+	rfm_card_exit(card, idx);
+	return 0;
+}
+
+/*
+ * Has it come back? 0: yes, -EAGAIN: not yet, -ETIMEDOUT: not yet, and @last
+ * was the last look.
+ */
+static int rfm_probe_look(struct rfm_card *card, bool last)
+{
+	int idx, ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	if (readl(card->control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA)
+		ret = 0;
+	else
+		ret = last ? -ETIMEDOUT : -EAGAIN;
+	/* Either verdict may be the silence of a card that is not there. */
+	if (ret != -EAGAIN && rfm_card_check(card))
+		ret = -ENODEV;
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
+			  unsigned int timeout_ms, u64 *round_trip_ns)
+{
+	ktime_t deadline = ktime_add_ms(sent, timeout_ms);
+	unsigned int us = RFM_RING_TEST_POLL_US_FIRST;
+	bool last;
+	int ret;
+
+	for (;;) {
+		/* The time first: a late look must not make a timeout. */
+		last = ktime_after(ktime_get(), deadline);
+		ret = rfm_probe_look(card, last);
+		if (!ret)
+			*round_trip_ns = ktime_to_ns(ktime_sub(ktime_get(),
+							       sent));
+		if (ret != -EAGAIN)
+			return ret;
+		if (signal_pending(current))
+			return -EINTR;
+
+		usleep_range(us, 2 * us);
+		us = min_t(unsigned int, 2 * us, RFM_RING_TEST_POLL_US_LAST);
+	}
+}
+
+/**
+ * rfm_ring_test - does a packet of ours come back?
+ * @card: the card
+ * @args: RFM_IOC_RING_TEST's arguments, reserved field already checked;
+ *	@args->round_trip_ns is set on success
+ *
+ * Any packet of ours that comes home meanwhile counts as well: it, too, has
+ * been round the ring.
+ *
+ * Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR, -ENODEV.
+ */
+int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args)
+{
+	unsigned int timeout_ms = args->timeout_ms ?: RFM_RING_TEST_MS_DEFAULT;
+	ktime_t sent;
+	int ret;
+
+	if (timeout_ms > RFM_RING_TEST_MS_MAX)
+		return -EINVAL;
+
+	if (mutex_lock_interruptible(&card->ring_test_lock))
+		return -EINTR;
+	ret = rfm_probe_send(card, &sent);
+	if (!ret)
+		ret = rfm_probe_wait(card, sent, timeout_ms,
+				     &args->round_trip_ns);
+	mutex_unlock(&card->ring_test_lock);
+	return ret;
+}
