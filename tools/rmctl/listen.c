@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/* rmctl listen: prints the events of a card as they come. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "card.h"
+#include "names.h"
+#include "out.h"
+#include "parse.h"
+
+#define NSEC_PER_SEC 1000000000ull
+#define BATCH 64u
+
+enum { OPTION_DISCARD = 256, OPTION_DEPTH };
+
+const struct option listen_options[] = {
+	{ "count", required_argument, NULL, 'n' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "discard", no_argument, NULL, OPTION_DISCARD },
+	{ "depth", required_argument, NULL, OPTION_DEPTH },
+	{ 0 },
+};
+
+/**
+ * struct listening - what the user asked for, and how far it has come
+ * @request: for the driver
+ * @limited: end after @left more events
+ * @left: see there
+ * @timed: end at @deadline
+ * @deadline: CLOCK_MONOTONIC, nanoseconds
+ * @seconds: the time as the user wrote it
+ * @seq: of the last event
+ * @fd: where the events come from
+ */
+struct listening {
+	struct rfm_listen request;
+	bool limited;
+	uint64_t left;
+	bool timed;
+	uint64_t deadline;
+	const char *seconds;
+	uint64_t seq;
+	int fd;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * NSEC_PER_SEC + (uint64_t)time.tv_nsec;
+}
+
+static int get_options(struct command *cmd, int argc, char **argv, struct listening *want)
+{
+	uint64_t number;
+	int status = STATUS_OK;
+
+	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
+		switch (option) {
+		case 'n':
+			status = get_number(cmd, "count", optarg, UINT64_MAX, &want->left);
+			want->limited = true;
+			if (!status && !want->left)
+				status = misused(cmd, "count must be at least 1");
+			break;
+		case 't':
+			if (parse_seconds(optarg, &want->deadline))
+				status = misused(cmd, "'%s' is not a number of seconds", optarg);
+			want->timed = true;
+			want->seconds = optarg;
+			break;
+		case OPTION_DISCARD:
+			want->request.flags |= RFM_LISTEN_DISCARD;
+			break;
+		case OPTION_DEPTH:
+			status = get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &number);
+			want->request.depth = (uint32_t)number;
+			if (!status && !number)
+				status = misused(cmd, "depth must be at least 1");
+			break;
+		default:
+			return STATUS_MISUSED;
+		}
+	}
+	return status;
+}
+
+static int get_types(struct command *cmd, int argc, char **argv, uint32_t *types)
+{
+	for (int i = optind + 1; i < argc; i++)
+		if (!event_mask_from_name(argv[i], types))
+			return misused(cmd, "'%s' is not an event type", argv[i]);
+	if (!*types)
+		*types = RFM_EVENT_ALL;
+	return STATUS_OK;
+}
+
+static bool has_sender(const struct rfm_event *event)
+{
+	return event->type >= RFM_EVENT_INT1 && event->type <= RFM_EVENT_INT4;
+}
+
+static int print_json(const struct command *cmd, const struct rfm_event *event, uint64_t lost)
+{
+	bool sent = has_sender(event);
+
+	return out_json(cmd, json_pack(
+		"{s:s, s:I, s:s, s:o, s:o, s:I, s:I, s:I}", "device", cmd->card, "time_ns",
+		(json_int_t)event->time_ns, "type", event_name(event->type),
+		"from", sent ? json_integer(event->node) : json_null(),
+		"data", sent ? json_integer(event->data) : json_null(),
+		"seq", (json_int_t)event->seq, "lost", (json_int_t)lost,
+		"dropped", (json_int_t)event->dropped));
+}
+
+static int print_text(const struct command *cmd, const struct rfm_event *event)
+{
+	char node[OUT_WORD], data[OUT_WORD] = "-";
+	bool sent = has_sender(event);
+
+	if (sent)
+		snprintf(data, sizeof(data), "0x%08" PRIx32, event->data);
+	printf("%" PRIu64 ".%09" PRIu64 " %s %s %s\n", (uint64_t)(event->time_ns / NSEC_PER_SEC),
+	       (uint64_t)(event->time_ns % NSEC_PER_SEC), event_name(event->type),
+	       sent ? out_node(node, sizeof(node), event->node) : "-", data);
+	return out_flush(cmd);
+}
+
+static int print_event(const struct command *cmd, struct listening *listening,
+		       const struct rfm_event *event)
+{
+	uint64_t lost = event->seq - listening->seq - 1;
+
+	listening->seq = event->seq;
+	if (lost)
+		warn_user(cmd, "LOST %" PRIu64 " event(s) before number %" PRIu64
+			  ": they came faster than they were read (%" PRIu64 " lost so far)",
+			  lost, (uint64_t)event->seq, (uint64_t)event->dropped);
+	return cmd->json ? print_json(cmd, event, lost) : print_text(cmd, event);
+}
+
+/* Waits for an event. Returns 1 when there is one, 0 when time is up. */
+static int wait_event(const struct listening *listening)
+{
+	struct pollfd pollfd = { .fd = listening->fd, .events = POLLIN };
+	struct timespec left, *timeout = NULL;
+
+	if (listening->timed) {
+		uint64_t time = now();
+		uint64_t rest = listening->deadline > time ? listening->deadline - time : 0;
+
+		left = (struct timespec){ .tv_sec = (time_t)(rest / NSEC_PER_SEC),
+					  .tv_nsec = (long)(rest % NSEC_PER_SEC) };
+		timeout = &left;
+	}
+	/* An error shows in the read() that follows. */
+	return ppoll(&pollfd, 1, timeout, NULL) != 0;
+}
+
+static int listen_loop(const struct command *cmd, struct listening *listening)
+{
+	struct rfm_event events[BATCH];
+	int status = STATUS_OK;
+
+	while (!status && (!listening->limited || listening->left)) {
+		size_t most = BATCH;
+		ssize_t got;
+
+		if (!wait_event(listening)) {
+			if (!listening->limited)
+				return STATUS_OK;
+			return failed(cmd, "%" PRIu64 " event(s) still missing after %s s",
+				      listening->left, listening->seconds);
+		}
+		if (listening->limited && listening->left < most)
+			most = listening->left;
+		got = read(listening->fd, events, most * sizeof(*events));
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got < 0)
+			return failed(cmd, "no more events: %s", card_reason(errno));
+		if (!got)
+			return failed(cmd, "no more events: %s", card_reason(ENODEV));
+		for (size_t i = 0; i < (size_t)got / sizeof(*events) && !status; i++) {
+			status = print_event(cmd, listening, &events[i]);
+			listening->left--;
+		}
+	}
+	return status;
+}
+
+int verb_listen(struct command *cmd, int argc, char **argv)
+{
+	struct listening listening = {
+		.request.flags = RFM_LISTEN_NONBLOCK | RFM_LISTEN_CLOEXEC,
+	};
+	struct card card;
+	int status;
+
+	status = get_options(cmd, argc, argv, &listening);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 1, argc))
+		return STATUS_MISUSED;
+	status = get_types(cmd, argc, argv, &listening.request.types);
+	if (status)
+		return status;
+	status = card_open(cmd, &card, argv[optind], false);
+	if (status)
+		return status;
+	listening.fd = ioctl(card.fd, RFM_IOC_LISTEN, &listening.request);
+	if (listening.fd < 0) {
+		status = failed(cmd, "cannot listen: %s", card_reason(errno));
+	} else {
+		listening.deadline += now();
+		fprintf(stderr, "listening on %s ...\n", card.name);
+		status = listen_loop(cmd, &listening);
+		close(listening.fd);
+	}
+	card_close(&card);
+	return status;
+}

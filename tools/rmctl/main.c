@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/* rmctl: look at, try and drive a reflective-memory card. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "out.h"
+#include "parse.h"
+#include "rmctl.h"
+
+static const struct verb verbs[] = {
+	{ "list", "", "the cards of this machine",
+	  "Prints each card's device, PCI address, node id and memory size, whether its\n"
+	  "receiver sees light (signal), and whether it is in step with it (sync).\n",
+	  "", NULL, verb_list },
+	{ "show", "DEV", "everything about one card: board, memory, link, what has happened",
+	  "Prints what the card and its driver say about themselves: the board, the memory\n"
+	  "and the part of it that can be mapped, the bits of LCSR1 by name, what the driver\n"
+	  "has seen in LISR since it was bound, interrupts and sync losses.\n",
+	  "", NULL, verb_show },
+	{ "peek", "DEV OFFSET [COUNT] [-w WIDTH]", "load values from the memory",
+	  "Loads COUNT values (default 1) from OFFSET on and prints them, one a line. Each is\n"
+	  "one load of WIDTH bytes; OFFSET must be a multiple of WIDTH. Loads cost no traffic.\n"
+	  "\n"
+	  "  -w, --width=WIDTH  1, 2, 4 (default) or 8 bytes\n",
+	  "w:", width_option, verb_peek },
+	{ "poke", "DEV OFFSET VALUE... [-w WIDTH]", "store values into the memory of every node",
+	  "Stores each VALUE in turn, from OFFSET on. Each is one store of WIDTH bytes, and\n"
+	  "goes to every node of the ring in this order; OFFSET must be a multiple of WIDTH.\n"
+	  "Nothing is stored unless all values are good.\n"
+	  "\n"
+	  "  -w, --width=WIDTH  1, 2, 4 (default) or 8 bytes\n",
+	  "w:", width_option, verb_poke },
+	{ "dump", "DEV OFFSET LENGTH [--raw]", "a range of the memory as a hex dump",
+	  "Prints LENGTH bytes from OFFSET on as 'hexdump -C' does; rows that repeat the one\n"
+	  "before are a single '*'.\n"
+	  "\n"
+	  "      --raw          write the bytes themselves to standard output\n",
+	  "", dump_options, verb_dump },
+	{ "send", "DEV NODE|all TYPE [DATA]", "send a network interrupt to one node or all others",
+	  "TYPE is 1 to 4 (or int1 to int4), or reset, which carries no DATA. DATA is 32 bits,\n"
+	  "0 if not given. The interrupt travels behind every store made before it. Success\n"
+	  "means that it is queued, not that anybody has received it.\n",
+	  "", NULL, verb_send },
+	{ "listen", "DEV [TYPE...] [-n COUNT] [-t SECONDS] [--discard]",
+	  "print events as they come: interrupts, sync loss, ...",
+	  "Prints 'time type from data' for each event of these types, until interrupted:\n"
+	  "  reset int1 int2 int3 int4 sync-loss bad-data tx-full rx-full rx-almost-full rogue\n"
+	  "  write-inhibited parity all (default: all)\n"
+	  "Says 'listening on DEV ...' on standard error once nothing can be missed any more.\n"
+	  "Interrupts that came while nobody listened for their type are printed first.\n"
+	  "\n"
+	  "  -n, --count=COUNT  end after COUNT events\n"
+	  "  -t, --timeout=SECONDS\n"
+	  "                     end after this time; status 1 if -n has not been reached\n"
+	  "      --discard      throw away the interrupts that waited in the card\n"
+	  "      --depth=N      events that wait in the driver while this program is busy,\n"
+	  "                     1 to 65536 (default 256)\n",
+	  "n:t:", listen_options, verb_listen },
+	{ "test", "DEV [-t SECONDS]", "is the ring closed? sends a packet and waits for it",
+	  "Sends a packet that no node reacts to, and prints how long it took to come back.\n"
+	  "Status 1 if it did not.\n"
+	  "\n"
+	  "  -t, --timeout=SECONDS\n"
+	  "                     how long to wait, at most 10 (default 0.5)\n",
+	  "t:", test_options, verb_test },
+};
+
+#define VERBS (sizeof(verbs) / sizeof(*verbs))
+
+static const struct option common_options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+static void print_help(void)
+{
+	puts("usage: rmctl [-j] VERB ARGUMENT...\n"
+	     "\n"
+	     "Looks at, tries and drives a reflective-memory card (5565).\n");
+	for (size_t i = 0; i < VERBS; i++)
+		printf("  %-8s %s\n", verbs[i].name, verbs[i].brief);
+	puts("\n"
+	     "  -j, --json     print JSON: one object (list: an array), or one a line (listen)\n"
+	     "  -h, --help     this help; 'rmctl VERB --help' says more about a verb\n"
+	     "  -V, --version  the version of rmctl\n"
+	     "\n"
+	     "DEV is rfm0, /dev/rfm0 or a PCI address. Numbers are decimal, or hexadecimal after\n"
+	     "0x, and may end in K (1024) or M (1048576).\n"
+	     "Exit status: 0 done, 1 failed, 2 wrong usage. Manual pages: rmctl(1), rfm(4).");
+}
+
+static void print_verb_help(const struct verb *verb)
+{
+	printf("usage: rmctl [-j] %s%s%s\n\n%s", verb->name, *verb->synopsis ? " " : "",
+	       verb->synopsis, verb->help);
+}
+
+/**
+ * next_option - next option of the running verb
+ * @cmd: the command; -j is noted in it
+ * @argc: of the verb, its name first
+ * @argv: see there
+ *
+ * Options may stand anywhere. Returns the option as getopt_long() does, -1
+ * after the last, or '?' when it has said what is wrong. Ends the program
+ * after --help.
+ */
+int next_option(struct command *cmd, int argc, char **argv)
+{
+	struct option longopts[VERB_OPTIONS_MAX + 2] = { common_options[0], common_options[1] };
+	char shortopts[VERB_OPTIONS_MAX * 2 + 4];
+	int option, at;
+
+	for (size_t i = 0; cmd->verb->longopts && cmd->verb->longopts[i].name; i++)
+		longopts[i + 2] = cmd->verb->longopts[i];
+	snprintf(shortopts, sizeof(shortopts), ":jh%s", cmd->verb->shortopts);
+	opterr = 0;
+	for (;;) {
+		at = optind;
+		option = getopt_long(argc, argv, shortopts, longopts, NULL);
+		switch (option) {
+		case 'j':
+			cmd->json = true;
+			break;
+		case 'h':
+			print_verb_help(cmd->verb);
+			exit(out_flush(cmd));
+		case ':':
+			misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
+			return '?';
+		case '?':
+			if (optopt >= '0' && optopt <= '9')
+				misused(cmd, "unknown option '-%c', and numbers cannot be negative",
+					optopt);
+			else if (optopt && optopt < 128)
+				misused(cmd, "unknown option '-%c'", optopt);
+			else
+				misused(cmd, "unknown option '%s'",
+					argv[optind > at ? optind - 1 : at]);
+			return '?';
+		default:
+			return option;
+		}
+	}
+}
+
+/*
+ * Checks how many operands there are; optind is the first, and names the card
+ * in the messages to come. Returns an exit status.
+ */
+int check_operands(struct command *cmd, int argc, char **argv, int least, int most)
+{
+	int count = argc - optind;
+
+	if (count < least)
+		return misused(cmd, "too few arguments, it needs: %s", cmd->verb->synopsis);
+	if (count > most)
+		return misused(cmd, "too many arguments, it takes: %s",
+			       *cmd->verb->synopsis ? cmd->verb->synopsis : "none");
+	if (least)
+		cmd->card = argv[optind];
+	return STATUS_OK;
+}
+
+/**
+ * get_number - read a number from the command line
+ * @cmd: the command, for the message
+ * @what: what the number is, for the message
+ * @text: the word
+ * @max: largest value accepted
+ * @value: set on success only
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int get_number(struct command *cmd, const char *what, const char *text, uint64_t max,
+	       uint64_t *value)
+{
+	switch (parse_number(text, max, value)) {
+	case PARSE_OK:
+		return STATUS_OK;
+	case PARSE_EMPTY:
+		return misused(cmd, "the %s is empty", what);
+	case PARSE_NEGATIVE:
+		return misused(cmd, "%s '%s' is negative", what, text);
+	case PARSE_TOO_LARGE:
+		return misused(cmd, "%s '%s' is too large, at most 0x%llx fits", what, text,
+			       (unsigned long long)max);
+	default:
+		return misused(cmd, "%s '%s' is not a number", what, text);
+	}
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < VERBS; i++)
+		if (!strcmp(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* Reads the options before the verb; optind is the verb then. Returns an exit status. */
+static int global_options(struct command *cmd, int argc, char **argv)
+{
+	opterr = 0;
+	for (int option; (option = getopt_long(argc, argv, "+jhV", common_options, NULL)) != -1;) {
+		switch (option) {
+		case 'j':
+			cmd->json = true;
+			break;
+		case 'h':
+			print_help();
+			exit(out_flush(cmd));
+		case 'V':
+			puts("rmctl " RMCTL_VERSION);
+			exit(out_flush(cmd));
+		default:
+			return misused(cmd, "unknown option '%s'", argv[optind - 1]);
+		}
+	}
+	return optind < argc ? STATUS_OK : misused(cmd, "say what to do");
+}
+
+int main(int argc, char **argv)
+{
+	struct command cmd = { .verb = NULL };
+	int first, status;
+
+	status = global_options(&cmd, argc, argv);
+	if (status)
+		return status;
+	first = optind;
+	cmd.verb = find_verb(argv[first]);
+	if (!cmd.verb)
+		return misused(&cmd, "there is no verb '%s'", argv[first]);
+	/* Options are read before operands, and their messages name the card too. */
+	if (*cmd.verb->synopsis && first + 1 < argc && *argv[first + 1] != '-')
+		cmd.card = argv[first + 1];
+	/* 0 restarts getopt, permutation included; its argv[0] is the verb. */
+	optind = 0;
+	status = cmd.verb->run(&cmd, argc - first, argv + first);
+	return out_flush(&cmd) ? STATUS_FAILED : status;
+}

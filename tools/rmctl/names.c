@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/* What events are called on the command line and in the output. */
+#include "names.h"
+
+#include <string.h>
+
+#include <linux/rfm.h>
+
+static const char *const names[RFM_EVENT_TYPES] = {
+	[RFM_EVENT_RESET] = "reset",
+	[RFM_EVENT_INT1] = "int1",
+	[RFM_EVENT_INT2] = "int2",
+	[RFM_EVENT_INT3] = "int3",
+	[RFM_EVENT_INT4] = "int4",
+	[RFM_EVENT_SYNC_LOSS] = "sync-loss",
+	[RFM_EVENT_BAD_DATA] = "bad-data",
+	[RFM_EVENT_TX_FULL] = "tx-full",
+	[RFM_EVENT_RX_FULL] = "rx-full",
+	[RFM_EVENT_RX_ALMOST_FULL] = "rx-almost-full",
+	[RFM_EVENT_ROGUE] = "rogue",
+	[RFM_EVENT_WRITE_INHIBITED] = "write-inhibited",
+	[RFM_EVENT_PARITY] = "parity",
+};
+
+/* A kernel newer than this program may send types it does not know. */
+const char *event_name(uint32_t type)
+{
+	return type < RFM_EVENT_TYPES ? names[type] : "unknown";
+}
+
+/* Returns the event type, or -1. */
+int event_from_name(const char *name)
+{
+	for (int type = 0; type < RFM_EVENT_TYPES; type++)
+		if (!strcmp(name, names[type]))
+			return type;
+	return -1;
+}
+
+/* Adds the type called @name, or every type for "all", to @mask. */
+bool event_mask_from_name(const char *name, uint32_t *mask)
+{
+	int type = event_from_name(name);
+
+	if (!strcmp(name, "all"))
+		*mask |= RFM_EVENT_ALL;
+	else if (type >= 0)
+		*mask |= RFM_EVENT_BIT((unsigned int)type);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/* Everything rmctl prints goes through here: messages, JSON, human units. */
+#include "out.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <linux/rfm.h>
+
+static void message(const struct command *cmd, const char *format, va_list args)
+{
+	fflush(stdout);
+	fputs("rmctl: ", stderr);
+	if (cmd->card)
+		fprintf(stderr, "%s: ", cmd->card);
+	if (cmd->verb)
+		fprintf(stderr, "%s: ", cmd->verb->name);
+	vfprintf(stderr, format, args);
+}
+
+/* Says why the card, the kernel or the ring refused. */
+int failed(const struct command *cmd, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(cmd, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return STATUS_FAILED;
+}
+
+/* Says what is wrong with the command line. */
+int misused(const struct command *cmd, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(cmd, format, args);
+	va_end(args);
+	fprintf(stderr, " (see 'rmctl %s%s--help')\n", cmd->verb ? cmd->verb->name : "",
+		cmd->verb ? " " : "");
+	return STATUS_MISUSED;
+}
+
+/* Says something that does not end the command. */
+void warn_user(const struct command *cmd, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(cmd, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/**
+ * out_flush - what was printed has reached standard output
+ * @cmd: the command, for the message
+ *
+ * A full disk must not look like success. Returns an exit status.
+ */
+int out_flush(const struct command *cmd)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return STATUS_OK;
+	failed(cmd, "cannot write to standard output: %s", strerror(errno));
+	clearerr(stdout);
+	return STATUS_FAILED;
+}
+
+/* Prints @object on a line of its own, at once, and releases it. */
+int out_json(const struct command *cmd, json_t *object)
+{
+	int status = object ? json_dumpf(object, stdout, JSON_COMPACT) : -1;
+
+	json_decref(object);
+	if (status && !ferror(stdout))
+		return failed(cmd, "out of memory while writing JSON");
+	putchar('\n');
+	return out_flush(cmd);
+}
+
+/* Node ids print both ways, because rigs label them in either: 0x11 (17). */
+const char *out_node(char *buffer, size_t size, uint32_t node)
+{
+	if (node == RFM_NODE_ALL)
+		return "-";
+	snprintf(buffer, size, "0x%02" PRIx32 " (%" PRIu32 ")", node, node);
+	return buffer;
+}
+
+const char *out_size(char *buffer, size_t size, uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+	size_t unit = 0;
+
+	while (bytes && !(bytes % 1024) && unit + 1 < sizeof(units) / sizeof(*units)) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(buffer, size, "%" PRIu64 " %s", bytes, units[unit]);
+	return buffer;
+}
+
+/*
+ * Contents of memory are strings in JSON: a 64-bit value does not survive the
+ * floating point of most JSON readers.
+ */
+json_t *json_hex(uint64_t value, unsigned int width)
+{
+	return json_sprintf("0x%0*" PRIx64, (int)width * 2, value);
+}

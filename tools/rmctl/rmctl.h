@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the verbs of rmctl share: the table entry, the running command, and the
+ * two ways to end badly.
+ *
+ * Exit status 2 means that the command line is wrong by itself, whatever the
+ * card; 1 means that the card, the kernel or the ring refused.
+ */
+#ifndef RMCTL_H
+#define RMCTL_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RMCTL_VERSION "0.1"
+
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_MISUSED = 2 };
+
+struct command;
+
+/**
+ * struct verb - one row of the table in main.c
+ * @name: what the user types
+ * @synopsis: its arguments, for the usage line
+ * @brief: one line for the list of verbs
+ * @help: the rest of its help, lines ending in a newline
+ * @shortopts: short options besides -j and -h, as getopt(3) wants them
+ * @longopts: long options besides --json and --help, or NULL; ends in a zero entry
+ * @run: parses its arguments and does it; returns an exit status
+ */
+struct verb {
+	const char *name;
+	const char *synopsis;
+	const char *brief;
+	const char *help;
+	const char *shortopts;
+	const struct option *longopts;
+	int (*run)(struct command *cmd, int argc, char **argv);
+};
+
+/**
+ * struct command - the command being run
+ * @verb: its row of the table
+ * @card: name of the card for messages, NULL until it is known
+ * @json: -j was given
+ */
+struct command {
+	const struct verb *verb;
+	const char *card;
+	bool json;
+};
+
+/* Longest verb-specific option table, terminator included. */
+#define VERB_OPTIONS_MAX 8
+
+int next_option(struct command *cmd, int argc, char **argv);
+int check_operands(struct command *cmd, int argc, char **argv, int least, int most);
+int get_number(struct command *cmd, const char *what, const char *text, uint64_t max,
+	       uint64_t *value);
+
+int failed(const struct command *cmd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int misused(const struct command *cmd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void warn_user(const struct command *cmd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+int verb_list(struct command *cmd, int argc, char **argv);
+int verb_show(struct command *cmd, int argc, char **argv);
+int verb_peek(struct command *cmd, int argc, char **argv);
+int verb_poke(struct command *cmd, int argc, char **argv);
+int verb_dump(struct command *cmd, int argc, char **argv);
+int verb_send(struct command *cmd, int argc, char **argv);
+int verb_listen(struct command *cmd, int argc, char **argv);
+int verb_test(struct command *cmd, int argc, char **argv);
+
+extern const struct option width_option[];
+extern const struct option dump_options[];
+extern const struct option listen_options[];
+extern const struct option test_options[];
+
+#endif /* RMCTL_H */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rmecho: how long does a store take to another node and back?
+ *
+ * `rmecho ask` stores {round, VALUE} as one word at OFFSET and times until
+ * each node's answer is in its memory, ROUNDS times over: the first round
+ * pays for page faults and, in a VM, for translating code. `rmecho answer`
+ * waits for that word to change and stores it back at its own place,
+ * OFFSET + 0x100 + 8 * node id. Both are plain loads and stores on the mapping.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/rfm.h>
+
+#define ANSWERS		0x100
+#define AREA		0x1000		/* question and 256 answers */
+#define NAP_NS		20000
+#define ROUNDS		200
+#define RFM_NODES	256
+#define PATIENCE_NS	10000000000ull
+
+static const char usage[] =
+	"usage: rmecho answer DEVICE OFFSET\n"
+	"       rmecho ask    DEVICE OFFSET VALUE NODE...\n"
+	"\n"
+	"ask     store VALUE (32 bits) at OFFSET, 200 times, and print for each NODE the\n"
+	"        median time until its answer came\n"
+	"answer  answer one such asker, and print the value\n"
+	"\n"
+	"DEVICE is /dev/rfmN; OFFSET a multiple of 4096. Exit status 0, 1 = no answer or\n"
+	"no change within 10 s, or no card; 2 = wrong usage.\n";
+
+struct area {
+	volatile uint8_t *base;
+	unsigned int node;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+}
+
+static volatile uint64_t *question(const struct area *a)
+{
+	return (volatile uint64_t *)a->base;
+}
+
+static volatile uint64_t *answer_of(const struct area *a, unsigned int node)
+{
+	return (volatile uint64_t *)(a->base + ANSWERS + 8 * node);
+}
+
+static int open_area(const char *device, uint64_t offset, struct area *a)
+{
+	struct rfm_info info;
+	int fd = open(device, O_RDWR);
+
+	if (fd < 0 || ioctl(fd, RFM_IOC_INFO, &info)) {
+		fprintf(stderr, "rmecho: %s: %s\n", device, strerror(errno));
+		return -1;
+	}
+	a->node = info.node;
+	a->base = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	close(fd);
+	if (a->base == MAP_FAILED) {
+		fprintf(stderr, "rmecho: %s: cannot map offset 0x%" PRIx64 ": %s\n",
+			device, offset, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static uint64_t word(uint32_t round, uint32_t value)
+{
+	return (uint64_t)round << 32 | value;
+}
+
+static int do_answer(const struct area *a)
+{
+	uint64_t seen = *question(a), start = now_ns();
+	bool asked = false;
+
+	printf("node %u waits\n", a->node);
+	fflush(stdout);
+	do {
+		uint64_t now = *question(a);
+
+		if (now != seen) {
+			*answer_of(a, a->node) = seen = now;
+			start = now_ns();
+			asked = true;
+			continue;
+		}
+		if (now_ns() - start > PATIENCE_NS) {
+			fprintf(stderr, "rmecho: nothing came within 10 s\n");
+			return 1;
+		}
+		nap();
+	} while (!asked || seen >> 32 != ROUNDS);
+	printf("node %u sees 0x%08" PRIx32 "\n", a->node, (uint32_t)seen);
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int do_ask(const struct area *a, uint32_t value, char **nodes, int count)
+{
+	static uint64_t times[RFM_NODES][ROUNDS];
+
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		uint64_t start = now_ns();
+
+		*question(a) = word(round, value);
+		for (int i = 0; i < count; i++) {
+			unsigned int node = strtoul(nodes[i], NULL, 0);
+
+			while (*answer_of(a, node) != word(round, value)) {
+				if (now_ns() - start > PATIENCE_NS) {
+					fprintf(stderr, "rmecho: node %u does not answer\n", node);
+					return 1;
+				}
+			}
+			times[node][round - 1] = now_ns() - start;
+		}
+	}
+	for (int i = 0; i < count; i++) {
+		unsigned int node = strtoul(nodes[i], NULL, 0);
+
+		qsort(times[node], ROUNDS, sizeof(times[node][0]), compare);
+		printf("node %u has it and has answered: %" PRIu64 " us there and back\n",
+		       node, times[node][ROUNDS / 2] / 1000);
+	}
+	return 0;
+}
+
+static int parse(const char *text, uint64_t limit, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (!errno && end != text && !*end && *text != '-' && *value <= limit)
+		return 0;
+	fprintf(stderr, "rmecho: '%s' is no number from 0 to %" PRIu64 "\n", text, limit);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	bool ask = argc >= 6 && !strcmp(argv[1], "ask");
+	bool answer = argc == 4 && !strcmp(argv[1], "answer");
+	uint64_t offset, value = 0, node;
+	struct area a;
+
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (!ask && !answer) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (parse(argv[3], UINT32_MAX & ~0xfffu, &offset) ||
+	    (ask && parse(argv[4], UINT32_MAX, &value)))
+		return 2;
+	for (int i = 5; i < argc; i++)
+		if (parse(argv[i], 255, &node))
+			return 2;
+	if (open_area(argv[2], offset, &a))
+		return 1;
+	return ask ? do_ask(&a, value, argv + 5, argc - 5) : do_answer(&a);
+}
