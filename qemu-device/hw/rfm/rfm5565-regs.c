@@ -160,19 +160,9 @@ static const struct {
 
 static uint32_t lcsr1_straps(const Rfm5565State *s)
 {
-    uint32_t straps = ctz64(s->memory_size / (64 * MiB))
-                      << RFM_LCSR1_MEMSIZE_SHIFT;
+    uint32_t size_code = ctz64(s->memory_size / (64 * MiB));
 
-    switch (s->window_size) {
-    case 2 * MiB:
-        return straps | RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0;
-    case 16 * MiB:
-        return straps | RFM_LCSR1_WINDOW1;
-    case 64 * MiB:
-        return straps | (s->memory_size > 64 * MiB ? RFM_LCSR1_WINDOW0 : 0);
-    default:
-        return straps;
-    }
+    return size_code << RFM_LCSR1_MEMSIZE_SHIFT | s->window_switches;
 }
 
 static uint32_t lcsr1_read(Rfm5565State *s, const Rfm5565Reg *reg,

@@ -498,6 +498,9 @@ void rfm5565_ring_exit(Rfm5565State *s)
     qemu_cond_broadcast(&s->room);
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     g_clear_handle_id(&s->tx_watch, g_source_remove);
+    /* The neighbours see the light go out. */
+    qemu_chr_fe_disconnect(&s->tx.chr);
+    qemu_chr_fe_disconnect(&s->rx.chr);
     qemu_chr_fe_deinit(&s->tx.chr, false);
     qemu_chr_fe_deinit(&s->rx.chr, false);
     qemu_bh_delete(s->tx_bh);

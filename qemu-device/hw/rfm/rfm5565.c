@@ -96,22 +96,32 @@ static bool init_memory(Rfm5565State *s, Error **errp)
 
 /* --- properties ----------------------------------------------------------- */
 
+/* Switches S1-3 and S1-4, as LCSR1 shows them. */
+static const struct {
+    const char *name;
+    uint64_t size;
+    uint32_t switches;
+} windows[] = {
+    { "full", UINT64_MAX, 0 },
+    { "64M", 64 * MiB, RFM_LCSR1_WINDOW0 },
+    { "16M", 16 * MiB, RFM_LCSR1_WINDOW1 },
+    { "2M", 2 * MiB, RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0 },
+};
+
 static bool parse_window(Rfm5565State *s, Error **errp)
 {
-    uint64_t size;
+    const char *wanted = s->window ?: "full";
 
-    if (!s->window || !strcmp(s->window, "full")) {
-        s->window_size = s->memory_size;
-        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+        if (!g_ascii_strcasecmp(wanted, windows[i].name)) {
+            s->window_size = MIN(windows[i].size, s->memory_size);
+            s->window_switches = windows[i].switches;
+            return true;
+        }
     }
-    if (qemu_strtosz(s->window, NULL, &size) < 0 ||
-        (size != 2 * MiB && size != 16 * MiB && size != 64 * MiB)) {
-        error_setg(errp, "rfm5565: window must be full, 64M, 16M or 2M, "
-                   "not %s", s->window);
-        return false;
-    }
-    s->window_size = size;
-    return true;
+    error_setg(errp, "rfm5565: window must be full, 64M, 16M or 2M, not %s",
+               wanted);
+    return false;
 }
 
 static bool check_properties(Rfm5565State *s, Error **errp)

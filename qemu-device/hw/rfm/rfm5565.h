@@ -60,6 +60,7 @@ struct Rfm5565State {
     MemoryRegion window_alias;
     uint8_t *ram;
     uint64_t window_size;
+    uint32_t window_switches;   /* their bits in LCSR1 */
 
     /* Registers with a value of their own; the rest is computed */
     uint32_t intcsr;

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bench of the rfm5565 tests; see rfm5565-lab.h. */
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "hw/pci/pci_regs.h"
+#include "qemu/atomic.h"
+#include "qemu/bswap.h"
+#include "libqos/pci-pc.h"
+#include "rfm5565-lab.h"
+
+static char *lab_folder;
+static unsigned lab_files;
+
+void lab_init(void)
+{
+    g_autoptr(GError) err = NULL;
+    g_autofree char *firmware = NULL;
+    static char blank[64 * 1024];
+
+    lab_folder = g_dir_make_tmp("rfm5565-XXXXXX", &err);
+    g_assert_no_error(err);
+
+    /* QEMU insists on a firmware, but without a CPU it is never run. */
+    firmware = g_build_filename(lab_folder, "blank.bin", NULL);
+    g_assert_true(g_file_set_contents(firmware, blank, sizeof(blank), NULL));
+}
+
+void lab_cleanup(void)
+{
+    GDir *dir = g_dir_open(lab_folder, 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(lab_folder, name, NULL);
+
+        g_unlink(path);
+    }
+    g_dir_close(dir);
+    g_rmdir(lab_folder);
+    g_free(lab_folder);
+}
+
+char *lab_path(const char *name)
+{
+    return g_strdup_printf("%s/%u-%s", lab_folder, ++lab_files, name);
+}
+
+char *chardev_rx(const char *id, const char *path)
+{
+    return g_strdup_printf("-chardev socket,id=%s,path=%s,server=on,wait=off",
+                           id, path);
+}
+
+char *chardev_tx(const char *id, const char *path)
+{
+    return g_strdup_printf("-chardev socket,id=%s,path=%s,reconnect-ms=100",
+                           id, path);
+}
+
+/* --- machines ------------------------------------------------------------- */
+
+Vm *vm_start(const char *format, ...)
+{
+    g_autofree char *options = NULL;
+    Vm *vm = g_new0(Vm, 1);
+    va_list ap;
+
+    va_start(ap, format);
+    options = g_strdup_vprintf(format, ap);
+    va_end(ap);
+
+    vm->errors = lab_path("errors");
+    vm->qts = qtest_initf("-machine pc -nodefaults -global apic-common.vapic=off "
+                          "-bios %s/blank.bin %s 2>%s",
+                          lab_folder, options, vm->errors);
+    vm->bus = qpci_new_pc(vm->qts, NULL);
+    vm->bus->mmio_alloc_ptr = 0x40000000;   /* room for two of 256 MiB */
+    return vm;
+}
+
+void vm_stop(Vm *vm)
+{
+    g_autofree char *text = NULL;
+
+    qtest_quit(vm->qts);
+    if (g_file_get_contents(vm->errors, &text, NULL, NULL) && *text) {
+        g_test_message("QEMU said: %s", text);
+    }
+    g_assert_cmpuint(vm_errors(vm, "ERROR:"), ==, 0);
+    qpci_free_pc(vm->bus);
+    g_free(vm->errors);
+    g_free(vm);
+}
+
+char *vm_error_text(Vm *vm)
+{
+    char *text;
+
+    g_assert_true(g_file_get_contents(vm->errors, &text, NULL, NULL));
+    return text;
+}
+
+unsigned vm_errors(Vm *vm, const char *text)
+{
+    g_autofree char *all = vm_error_text(vm);
+    g_auto(GStrv) lines = g_strsplit(all, "\n", -1);
+    unsigned i, n = 0;
+
+    for (i = 0; lines[i]; i++) {
+        n += strstr(lines[i], text) != NULL;
+    }
+    return n;
+}
+
+/* --- cards ---------------------------------------------------------------- */
+
+void card_init(Card *card, Vm *vm, unsigned slot)
+{
+    int i;
+
+    card->vm = vm;
+    card->slot = slot;
+    card->pci = qpci_device_find(vm->bus, QPCI_DEVFN(slot, 0));
+    g_assert_nonnull(card->pci);
+    for (i = 0; i < 4; i++) {
+        card->bar[i] = qpci_iomap(card->pci, i, &card->size[i]);
+    }
+    qpci_device_enable(card->pci);
+    card->node = ctl_readb(card, NID);
+}
+
+void card_fini(Card *card)
+{
+    g_free(card->pci);
+    card->pci = NULL;
+}
+
+void card_attach(Card *card, Vm *vm, const Card *twin)
+{
+    int i;
+
+    *card = *twin;
+    card->vm = vm;
+    card->pci = qpci_device_find(vm->bus, QPCI_DEVFN(card->slot, 0));
+    g_assert_nonnull(card->pci);
+    for (i = 0; i < 4; i++) {
+        uint32_t bar = qpci_config_readl(card->pci, PCI_BASE_ADDRESS_0 + 4 * i);
+
+        g_assert_cmphex(bar & ~0xfu, ==, card->bar[i].addr);
+    }
+}
+
+Lab *lab_build(const LabSpec *spec)
+{
+    g_autoptr(GString) args = g_string_new(spec->extra);
+    char *rx_path[MAX_CARDS] = {};
+    Lab *lab = g_new0(Lab, 1);
+    unsigned i;
+
+    lab->cards = spec->options[1] ? 2 : 1;
+    for (i = 0; spec->fibres && i < lab->cards; i++) {
+        g_autofree char *id = g_strdup_printf("rx%u", i);
+        g_autofree char *rx = NULL;
+
+        rx_path[i] = lab_path("fibre");
+        rx = chardev_rx(id, rx_path[i]);
+        g_string_append_printf(args, " %s", rx);
+    }
+    for (i = 0; spec->fibres && i < lab->cards; i++) {
+        g_autofree char *id = g_strdup_printf("tx%u", i);
+        g_autofree char *to = g_strdup(rx_path[(i + 1) % lab->cards]);
+        g_autofree char *tx = NULL;
+
+        if (i == 0 && spec->fault_box) {
+            char *box = lab_path("fibre");
+
+            *spec->fault_box = fibre_new(box, to);
+            g_free(to);
+            to = box;
+        }
+        tx = chardev_tx(id, to);
+        g_string_append_printf(args, " %s", tx);
+    }
+    for (i = 0; i < lab->cards; i++) {
+        g_string_append_printf(args, " -device rfm5565,id=card%u,addr=%u,%s",
+                               i, FIRST_SLOT + i, spec->options[i]);
+        if (spec->fibres) {
+            g_string_append_printf(args, ",rx=rx%u,tx=tx%u", i, i);
+        }
+    }
+
+    lab->vm = vm_start("%s", args->str);
+    for (i = 0; i < lab->cards; i++) {
+        if (!spec->twin) {
+            card_init(&lab->card[i], lab->vm, FIRST_SLOT + i);
+        }
+        g_free(rx_path[i]);
+    }
+    return lab;
+}
+
+Lab *lab_dark(const char *options0, const char *options1)
+{
+    return lab_build(&(LabSpec){ .options = { options0, options1 } });
+}
+
+Lab *lab_ring(const char *options0, const char *options1)
+{
+    Lab *lab = lab_build(&(LabSpec){ .options = { options0, options1 },
+                                     .fibres = true });
+
+    ring_wait_closed(lab->card, lab->cards);
+    return lab;
+}
+
+void ring_wait_closed(Card *cards, unsigned n)
+{
+    unsigned i, round;
+
+    for (i = 0; i < n; i++) {
+        ctl_wait(&cards[i], LCSR1, SIGNAL, SIGNAL);
+    }
+    /*
+     * Own frames leave only when the neighbour listens, which may be a moment
+     * after its light arrives here: the ring is closed when one comes home.
+     */
+    for (i = 0; i < n; i++) {
+        Card *card = &cards[i];
+
+        lcsr1_clear(card, OWN_DATA);
+        wait_until((nic_send(card, 0, NIC_PROBE, 0),
+                    ctl_readl(card, LCSR1) & OWN_DATA));
+    }
+    /*
+     * Probes on their way would set it again. With nothing in a transmitter
+     * they are in sockets, and a QEMU that answers us reads its socket in the
+     * same turn of its main loop: so many answers, so many hops.
+     */
+    for (round = 0; round < 4 * n; round++) {
+        for (i = 0; i < n; i++) {
+            wait_until(ctl_readl(&cards[i], LCSR1) & TX_EMPTY);
+        }
+    }
+    for (i = 0; i < n; i++) {
+        lcsr1_clear(&cards[i], OWN_DATA);
+        ctl_writel(&cards[i], NTD, 0);
+    }
+}
+
+void lab_stop(Lab *lab)
+{
+    unsigned i;
+
+    for (i = 0; i < lab->cards; i++) {
+        card_fini(&lab->card[i]);
+    }
+    vm_stop(lab->vm);
+    g_free(lab);
+}
+
+/* --- registers ------------------------------------------------------------ */
+
+uint32_t bar_read(Card *card, int bar, unsigned offset, unsigned width)
+{
+    switch (width) {
+    case 1:
+        return qpci_io_readb(card->pci, card->bar[bar], offset);
+    case 2:
+        return qpci_io_readw(card->pci, card->bar[bar], offset);
+    case 4:
+        return qpci_io_readl(card->pci, card->bar[bar], offset);
+    }
+    g_assert_not_reached();
+}
+
+void bar_write(Card *card, int bar, unsigned offset, unsigned width,
+               uint32_t value)
+{
+    switch (width) {
+    case 1:
+        qpci_io_writeb(card->pci, card->bar[bar], offset, value);
+        return;
+    case 2:
+        qpci_io_writew(card->pci, card->bar[bar], offset, value);
+        return;
+    case 4:
+        qpci_io_writel(card->pci, card->bar[bar], offset, value);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+uint8_t ctl_readb(Card *card, unsigned offset)
+{
+    return bar_read(card, 2, offset, 1);
+}
+
+uint32_t ctl_readl(Card *card, unsigned offset)
+{
+    return bar_read(card, 2, offset, 4);
+}
+
+void ctl_writeb(Card *card, unsigned offset, uint8_t value)
+{
+    bar_write(card, 2, offset, 1, value);
+}
+
+void ctl_writel(Card *card, unsigned offset, uint32_t value)
+{
+    bar_write(card, 2, offset, 4, value);
+}
+
+uint32_t ctl_wait(Card *card, unsigned offset, uint32_t mask, uint32_t want)
+{
+    gint64 end = g_get_monotonic_time() + WAIT_US;
+    uint32_t value;
+
+    while (((value = ctl_readl(card, offset)) & mask) != want) {
+        if (g_get_monotonic_time() > end) {
+            g_test_message("BAR2 register 0x%02x of node %u is 0x%08x and not "
+                           "0x%x in 0x%x", offset, card->node, value, want,
+                           mask);
+            g_assert_cmphex(value & mask, ==, want);
+        }
+        g_usleep(200);
+    }
+    return value;
+}
+
+void lcsr1_set(Card *card, uint32_t bits)
+{
+    ctl_writel(card, LCSR1, ctl_readl(card, LCSR1) | bits);
+}
+
+void lcsr1_clear(Card *card, uint32_t bits)
+{
+    ctl_writel(card, LCSR1, ctl_readl(card, LCSR1) & ~bits);
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+void mem_write(Card *card, uint64_t offset, const void *data, size_t len)
+{
+    qpci_memwrite(card->pci, card->bar[3], offset, data, len);
+}
+
+void mem_read(Card *card, uint64_t offset, void *data, size_t len)
+{
+    qpci_memread(card->pci, card->bar[3], offset, data, len);
+}
+
+void mem_writel(Card *card, uint64_t offset, uint32_t value)
+{
+    qpci_io_writel(card->pci, card->bar[3], offset, value);
+}
+
+uint32_t mem_readl(Card *card, uint64_t offset)
+{
+    return qpci_io_readl(card->pci, card->bar[3], offset);
+}
+
+void mem_waitl(Card *card, uint64_t offset, uint32_t want)
+{
+    wait_until(mem_readl(card, offset) == want);
+}
+
+/* --- the network ---------------------------------------------------------- */
+
+void nic_send(Card *card, uint8_t target, uint8_t code, uint32_t data)
+{
+    ctl_writel(card, NTD, data);
+    ctl_writeb(card, NTN, target);
+    ctl_writeb(card, NIC, code);
+}
+
+static uint32_t fifo_bit(int fifo)
+{
+    return fifo == 4 ? L_INT4 : 1u << (fifo - 1);
+}
+
+void fifo_expect(Card *card, int fifo, uint8_t sender, uint32_t data)
+{
+    ctl_wait(card, LISR, fifo_bit(fifo), fifo_bit(fifo));
+    g_assert_cmphex(ctl_readl(card, ISD(fifo)), ==, data);
+    g_assert_cmphex(ctl_readb(card, SID(fifo)), ==, sender);
+}
+
+void fence(Card *from, Card *to)
+{
+    static uint32_t ticket = 0xfe9ce000;
+
+    nic_send(from, to->node, NIC_INT3, ++ticket);
+    fifo_expect(to, 3, from->node, ticket);
+}
+
+/* --- INTx ----------------------------------------------------------------- */
+
+#define PIIX_DEVFN  QPCI_DEVFN(1, 0)
+#define PIIX_PIRQ   0x60
+static const uint8_t pirq_to_isa[4] = { 5, 9, 10, 11 };
+
+void intx_watch(Vm *vm)
+{
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        vm->bus->config_writeb(vm->bus, PIIX_DEVFN, PIIX_PIRQ + i,
+                               pirq_to_isa[i]);
+    }
+    qtest_irq_intercept_in(vm->qts, "ioapic");
+}
+
+bool intx_level(Card *card)
+{
+    /* INTA# of slot n is wired to PIRQ (n - 1) modulo 4 */
+    return qtest_get_irq(card->vm->qts, pirq_to_isa[(card->slot - 1) & 3]);
+}
+
+/* --- a fibre with a fault box --------------------------------------------- */
+
+struct Fibre {
+    GThread *thread;
+    int listener;
+    int quit[2];
+    char *to;
+    bool held;              /* accessed atomically */
+
+    GMutex lock;            /* protects what follows */
+    GCond hit_cond;
+    bool aimed, hit;
+    FibreFault fault;
+    uint64_t marker;
+};
+
+static int unix_socket(const char *path, struct sockaddr_un *addr)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    *addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    g_assert_cmpuint(strlen(path), <, sizeof(addr->sun_path));
+    strcpy(addr->sun_path, path);
+    return fd;
+}
+
+static bool write_all(int fd, const void *data, size_t len)
+{
+    const uint8_t *p = data;
+
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+
+        if (n <= 0) {
+            return false;
+        }
+        p += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* Pass on a chunk towards the receiver; false cuts the fibre. */
+static bool fibre_pass(Fibre *fibre, int fd, uint8_t *data, size_t len)
+{
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+    uint8_t *at = NULL;
+    bool alive = true;
+
+    if (fibre->aimed) {
+        at = memmem(data, len, &fibre->marker, sizeof(fibre->marker));
+    }
+    if (!at) {
+        return write_all(fd, data, len);
+    }
+
+    switch (fibre->fault) {
+    case FIBRE_FLIP:
+        at[3] ^= 0x10;
+        alive = write_all(fd, data, len);
+        break;
+    case FIBRE_TRUNCATE:
+        write_all(fd, data, at + 4 - data);
+        alive = false;
+        break;
+    case FIBRE_NOISE: {
+        uint8_t noise[256];
+
+        memset(noise, 0x5a, sizeof(noise));
+        alive = write_all(fd, noise, sizeof(noise)) &&
+                write_all(fd, data, len);
+        break;
+    }
+    }
+    fibre->aimed = false;
+    fibre->hit = true;
+    g_cond_broadcast(&fibre->hit_cond);
+    return alive;
+}
+
+/* Carry bytes both ways until one end or the fault box ends it. */
+static void fibre_carry(Fibre *fibre, int tx, int rx)
+{
+    static const size_t size = 64 * 1024;
+    g_autofree uint8_t *buf = g_malloc(size);
+
+    for (;;) {
+        bool held = qatomic_read(&fibre->held);
+        struct pollfd fds[] = {
+            { .fd = held ? -1 : tx, .events = POLLIN },
+            { .fd = rx, .events = POLLIN },
+            { .fd = fibre->quit[0], .events = POLLIN },
+        };
+        ssize_t n;
+
+        if (poll(fds, 3, held ? 5 : -1) < 0 || fds[2].revents) {
+            return;
+        }
+        if (fds[0].revents && !qatomic_read(&fibre->held)) {
+            n = read(tx, buf, size);
+            if (n <= 0 || !fibre_pass(fibre, rx, buf, n)) {
+                return;
+            }
+        }
+        if (fds[1].revents) {
+            n = read(rx, buf, size);
+            if (n <= 0 || !write_all(tx, buf, n)) {
+                return;
+            }
+        }
+    }
+}
+
+static void *fibre_thread(void *opaque)
+{
+    Fibre *fibre = opaque;
+
+    for (;;) {
+        struct pollfd fds[] = {
+            { .fd = fibre->listener, .events = POLLIN },
+            { .fd = fibre->quit[0], .events = POLLIN },
+        };
+        struct sockaddr_un addr;
+        int tx, rx;
+
+        if (poll(fds, 2, -1) < 0 || fds[1].revents) {
+            return NULL;
+        }
+        tx = accept4(fibre->listener, NULL, NULL, SOCK_CLOEXEC);
+        rx = unix_socket(fibre->to, &addr);
+        if (tx >= 0 &&
+            connect(rx, (struct sockaddr *)&addr, sizeof(addr)) == 0) {
+            fibre_carry(fibre, tx, rx);
+        }
+        close(rx);
+        close(tx);
+    }
+}
+
+Fibre *fibre_new(const char *from, const char *to)
+{
+    Fibre *fibre = g_new0(Fibre, 1);
+    struct sockaddr_un addr;
+
+    g_mutex_init(&fibre->lock);
+    g_cond_init(&fibre->hit_cond);
+    fibre->to = g_strdup(to);
+    fibre->listener = unix_socket(from, &addr);
+    g_assert_cmpint(bind(fibre->listener, (struct sockaddr *)&addr,
+                         sizeof(addr)), ==, 0);
+    g_assert_cmpint(listen(fibre->listener, 1), ==, 0);
+    g_assert_cmpint(pipe2(fibre->quit, O_CLOEXEC), ==, 0);
+    fibre->thread = g_thread_new("fibre", fibre_thread, fibre);
+    return fibre;
+}
+
+void fibre_free(Fibre *fibre)
+{
+    g_assert_cmpint(write(fibre->quit[1], "", 1), ==, 1);
+    g_thread_join(fibre->thread);
+    close(fibre->listener);
+    close(fibre->quit[0]);
+    close(fibre->quit[1]);
+    g_mutex_clear(&fibre->lock);
+    g_cond_clear(&fibre->hit_cond);
+    g_free(fibre->to);
+    g_free(fibre);
+}
+
+void fibre_aim(Fibre *fibre, FibreFault fault, uint64_t marker)
+{
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+
+    fibre->fault = fault;
+    fibre->marker = cpu_to_le64(marker);
+    fibre->aimed = true;
+    fibre->hit = false;
+}
+
+void fibre_hold(Fibre *fibre, bool hold)
+{
+    qatomic_set(&fibre->held, hold);
+}
+
+void fibre_wait_hit(Fibre *fibre)
+{
+    gint64 end = g_get_monotonic_time() + WAIT_US;
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+
+    while (!fibre->hit) {
+        g_assert_true(g_cond_wait_until(&fibre->hit_cond, &fibre->lock, end));
+    }
+}

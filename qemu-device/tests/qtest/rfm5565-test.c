@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * QTest of the rfm5565 reflective-memory card.
+ *
+ * One program of several sources; whoever builds it compiles
+ *   rfm5565-test.c       main
+ *   rfm5565-lab.c        machines, cards, fibres
+ *   rfm5565-registers.c  PCI identity, every register, access rules
+ *   rfm5565-interrupts.c LISR, LIER, INTCSR, INTx, FIFOs, network interrupts
+ *   rfm5565-memory.c     BAR3: widths, window, address offset, parity
+ *   rfm5565-ring.c       light, sync loss, damage, strangers
+ *   rfm5565-life.c       properties, reset, unplug, migration
+ */
+#include "qemu/osdep.h"
+#include "rfm5565-lab.h"
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    g_test_init(&argc, &argv, NULL);
+    lab_init();
+
+    rfm5565_add_register_tests();
+    rfm5565_add_interrupt_tests();
+    rfm5565_add_memory_tests();
+    rfm5565_add_ring_tests();
+    rfm5565_add_life_tests();
+
+    status = g_test_run();
+    lab_cleanup();
+    return status;
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""The parts of rmlab.
+
+cli      the command line
+lab      a lab: its folder, its machines, bringing them up and down
+machine  one virtual machine: its QEMU command line, its process, its boot
+channel  the way into a guest (ssh)
+qmp      talking to QEMU
+process  processes told apart by pid and start time
+"""
+
+
+class LabError(Exception):
+    """What the user is told in one sentence; exit status 1."""
+
+
+class UsageError(LabError):
+    """Wrong arguments; exit status 2."""

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""The command line of rmlab."""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import sys
+
+from . import LabError, UsageError, channel, qmp
+from . import lab as labs
+from .lab import Lab
+from .machine import read_log
+
+SIZES = ("64M", "128M", "256M")
+MAX_NODE_ID = 255
+MAX_MACHINES = 16
+DEFAULT_MACHINES = 3
+
+# Options whose value may itself begin with a dash.
+DASH_VALUES = ("--append", "--qemu-arg", "--device-arg")
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise UsageError(message)
+
+
+# --- values ---
+
+def lab_name(text):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", text):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no name for a lab: up to 32 letters, digits, '.', '_' and '-'")
+    return text
+
+
+def machine_count(text):
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_MACHINES:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to {MAX_MACHINES}")
+    return int(text)
+
+
+def machine_number(text):
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no machine number; machines count from 1")
+    return int(text)
+
+
+def node_ids(text):
+    ids = []
+    for word in text.split(","):
+        try:
+            number = int(word, 0)
+        except ValueError:
+            number = -1
+        if not 0 <= number <= MAX_NODE_ID:
+            raise argparse.ArgumentTypeError(f"'{word}' is no node id from 0 to {MAX_NODE_ID}")
+        ids.append(number)
+    return ids
+
+
+def for_machines(text):
+    """'N:STR' is for machine N, anything else for all: (N or None, STR)."""
+    match = re.fullmatch(r"(\d+):(.*)", text, re.DOTALL)
+    return (int(match[1]), match[2]) if match else (None, text)
+
+
+def json_object(text):
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"'{text}' is no JSON object")
+    return value
+
+
+# --- verbs ---
+
+def do_up(args):
+    args.nodes = args.nodes or (len(args.ids) if args.ids else DEFAULT_MACHINES)
+    args.ids = args.ids or list(range(1, args.nodes + 1))
+    if len(args.ids) != args.nodes:
+        raise UsageError(f"--ids names {len(args.ids)} node ids for {args.nodes} machines")
+    for option, values in (("--qemu-arg", args.qemu_arg), ("--device-arg", args.device_arg)):
+        for number, _ in values:
+            if number is not None and not 1 <= number <= args.nodes:
+                raise UsageError(f"{option} is for machine {number}, but there are {args.nodes}")
+
+    def chosen(values, number):
+        return [value for only, value in values if only in (None, number)]
+
+    args.device_args = lambda number: chosen(args.device_arg, number)
+    args.qemu_args = lambda number: [word for value in chosen(args.qemu_arg, number)
+                                     for word in shlex.split(value)]
+    labs.up(args)
+    return 0
+
+
+def do_exec(args):
+    if not args.command:
+        raise UsageError("exec needs '--' and a command")
+    return Lab(args.name).machine(args.node).channel().run(channel.quote(args.command))
+
+
+def do_push(args):
+    if not os.path.exists(args.source):
+        raise LabError(f"there is no {args.source} here")
+    return Lab(args.name).machine(args.node).channel().push(args.source, args.target)
+
+
+def do_pull(args):
+    return Lab(args.name).machine(args.node).channel().pull(args.source, args.target)
+
+
+def do_shell(args):
+    return Lab(args.name).machine(args.node).channel().shell()
+
+
+def do_qmp(args):
+    machine = Lab(args.name).machine(args.node)
+    if machine.pid is None:
+        raise LabError(f"{machine} is not running")
+    print(json.dumps(qmp.execute(machine.qmp, args.command, args.arguments)))
+    return 0
+
+
+def do_log(args):
+    sys.stdout.write(read_log(Lab(args.name).machine(args.node).console))
+    return 0
+
+
+def do_status(args):
+    status = Lab(args.name).status()
+    if args.json:
+        print(json.dumps(status))
+        return 0
+    print(f"lab '{status['name']}': kernel {status['kernel']}, accelerator {status['accel']}")
+    for node in status["nodes"]:
+        process = f"pid {node['pid']}, ssh port {node['ssh_port']}" if node["pid"] else ""
+        print(f"machine {node['n']}: node {node['node_id']:#x} ({node['node_id']}), "
+              f"{node['state']} {process}".rstrip())
+    return 0
+
+
+def do_kill(args):
+    Lab(args.name).machine(args.node).kill()
+    return 0
+
+
+def do_start(args):
+    machine = Lab(args.name).machine(args.node)
+    if machine.pid is not None:
+        raise LabError(f"{machine} is running")
+    with labs.end_by_signal():
+        labs.boot([machine])
+    return 0
+
+
+def do_down(args):
+    labs.down(args.name)
+    return 0
+
+
+# --- the command line ---
+
+def parser():
+    top = Parser(prog="rmlab", description="Boots and drives rings of virtual machines. Machines "
+                 "count from 1. Exit status: 0 done, 1 failed, 2 wrong usage; that of exec and "
+                 "shell is the command's own, or 255 if the machine cannot be reached.")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def verb(name, handler, text, **more):
+        sub = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", **more)
+        sub.add_argument("--name", type=lab_name, default="default", metavar="L",
+                         help="which lab (default: 'default')")
+        sub.set_defaults(handler=handler)
+        return sub
+
+    def node_verb(name, handler, text, *arguments, **more):
+        sub = verb(name, handler, text, **more)
+        sub.add_argument("node", type=machine_number, metavar="NODE", help="machine number")
+        for argument, what in arguments:
+            sub.add_argument(argument, metavar=argument.upper(), help=what)
+        return sub
+
+    add_up(verb("up", do_up, "boot machines whose cards form one ring, and wait until they are ready"))
+    node_verb("exec", do_exec, "run a command on a machine; output, error output and exit status "
+              "are those of the command (128 + N when signal N ended it)",
+              usage="rmlab exec [--name L] NODE -- CMD [ARG...]")
+    node_verb("push", do_push, "copy a file or folder to a machine",
+              ("source", "here"), ("target", "on the machine"))
+    node_verb("pull", do_pull, "copy a file or folder from a machine",
+              ("source", "on the machine"), ("target", "here"))
+    node_verb("shell", do_shell, "open an interactive shell on a machine")
+    sub = node_verb("qmp", do_qmp, "send one command to a machine's QEMU and print what it returns",
+                    ("command", "for instance query-status"))
+    sub.add_argument("arguments", nargs="?", type=json_object, metavar="JSON",
+                     help="for instance '{\"id\": \"rfm0\"}'")
+    node_verb("log", do_log, "print what a machine's console has shown")
+    sub = verb("status", do_status, "show the machines of a lab")
+    sub.add_argument("-j", "--json", action="store_true", help="as JSON")
+    node_verb("kill", do_kill, "end a machine at once, as a power failure would")
+    node_verb("start", do_start, "boot a machine that is dead, with the arguments it had")
+    verb("down", do_down, "end all machines of a lab and remove all its files; works in any state")
+    return top
+
+
+def add_up(sub):
+    sub.add_argument("--nodes", type=machine_count, metavar="N",
+                     help="number of machines (default: as many as --ids names, else 3)")
+    sub.add_argument("--ids", type=node_ids, metavar="ID,ID,...",
+                     help="node ids of the cards, 0 to 255 (default: 1, 2, ...)")
+    sub.add_argument("--size", choices=SIZES, default="64M", help="card memory (default: 64M)")
+    sub.add_argument("--kernel", metavar="VERSION|PATH",
+                     help="what to boot, as scripts/guest-image takes it (default: the stock kernel)")
+    sub.add_argument("--append", default="", metavar="STR", help="more kernel arguments")
+    sub.add_argument("--qemu-arg", type=for_machines, action="append", default=[],
+                     metavar="[N:]STR", help="more QEMU arguments, for all machines or machine N; "
+                     "split at spaces as a shell would")
+    sub.add_argument("--device-arg", type=for_machines, action="append", default=[],
+                     metavar="[N:]STR", help="more properties of the card, as PROP=VALUE[,...]")
+    sub.add_argument("--accel", choices=("kvm", "tcg"),
+                     help="default: kvm where it can work, else tcg")
+
+
+def split_command(argv):
+    """What stands after '--' is a command for the guest, and no business of argparse."""
+    if argv[:1] != ["exec"] or "--" not in argv:
+        return argv, []
+    at = argv.index("--")
+    return argv[:at], argv[at + 1:]
+
+
+def join_dash_values(argv):
+    """argparse takes '--qemu-arg -S' for two options; '--qemu-arg=-S' is clear."""
+    joined, rest = [], list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word in DASH_VALUES and rest:
+            word += "=" + rest.pop(0)
+        joined.append(word)
+    return joined
+
+
+def main(argv):
+    try:
+        argv, command = split_command(argv)
+        args = parser().parse_args(join_dash_values(argv))
+        args.command = command if args.verb == "exec" else getattr(args, "command", None)
+        return args.handler(args)
+    except UsageError as error:
+        print(f"rmlab: {error} (see 'rmlab --help')", file=sys.stderr)
+        return 2
+    except channel.ChannelError as error:
+        print(f"rmlab: {error}", file=sys.stderr)
+        return channel.CHANNEL_FAILED
+    except (LabError, OSError) as error:
+        print(f"rmlab: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("rmlab: interrupted", file=sys.stderr)
+        return 130

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""A lab: machines on one ring, and the folder that holds what runs of it."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from queue import SimpleQueue
+
+from . import LabError, UsageError, process
+from .machine import BootError, Machine, find_qemu, qemu_command, usable_accelerator
+
+TOP = Path(__file__).resolve().parent.parent.parent
+
+# How long one machine may take until it is ready, with all cores to share.
+SECONDS_PER_MACHINE = 60
+
+
+def base_folder():
+    """Short, as paths of sockets may have no more than 107 characters."""
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
+    if not runtime.is_dir():
+        runtime = Path("/tmp")
+    return runtime / f"rmlab-{os.getuid()}"
+
+
+@contextlib.contextmanager
+def locked_base():
+    """Holds the folder of all labs, so that of two `up` of one name one sees the other."""
+    base = base_folder()
+    while True:
+        base.mkdir(mode=0o700, exist_ok=True)
+        if base.stat().st_uid != os.getuid() or base.is_symlink():
+            raise LabError(f"{base} belongs to somebody else")
+        try:
+            handle = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        # The last lab may have taken the folder away while we waited.
+        if base.exists() and os.path.samestat(os.fstat(handle), base.stat()):
+            break
+        os.close(handle)
+    try:
+        yield base
+    finally:
+        with contextlib.suppress(OSError):
+            base.rmdir()  # if it is empty
+        os.close(handle)
+
+
+class Lab:
+    """A lab that has a folder, running or not."""
+
+    def __init__(self, name):
+        self.name = name
+        self.folder = base_folder() / name
+        try:
+            self.config = json.loads((self.folder / "lab.json").read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            raise LabError(f"there is no lab '{name}'; 'rmlab up --name {name}' makes one") from None
+        keys = Path(self.config["keys"])
+        self.machines = [Machine(self.folder / str(entry["number"]), {**entry, "keys": keys})
+                         for entry in self.config["machines"]]
+
+    def machine(self, number):
+        if not 1 <= number <= len(self.machines):
+            raise UsageError(f"lab '{self.name}' has machines 1 to {len(self.machines)}, "
+                             f"not {number}")
+        return self.machines[number - 1]
+
+    def in_use(self):
+        """Whether anything of it runs, or it is just being brought up."""
+        return process.is_alive(*self.config["maker"]) or \
+            any(machine.pid is not None for machine in self.machines)
+
+    def status(self):
+        common = {"kernel": self.config["kernel"], "accel": self.config["accel"]}
+        return {"name": self.name, **common, "nodes": [{
+            "n": machine.number,
+            "node_id": machine.config["node_id"],
+            "pid": machine.pid,
+            "state": "running" if machine.pid else "dead",
+            "ssh_port": machine.ssh_port,
+            "console": str(machine.console),
+            "qmp": str(machine.qmp),
+            **common} for machine in self.machines]}
+
+
+def up(options):
+    """Brings a new lab up, or leaves nothing behind."""
+    qemu = find_qemu(TOP)
+    options.image = guest_image(options.kernel)
+    options.accel = options.accel or usable_accelerator()
+    with locked_base() as base:
+        folder = base / options.name
+        clear_stale(options.name)
+        folder.mkdir(mode=0o700)
+        write_config(folder, options, qemu)
+    with end_by_signal():
+        try:
+            lab = Lab(options.name)
+            print(f"lab '{lab.name}': {len(lab.machines)} "
+                  f"machine{'s' if len(lab.machines) > 1 else ''}, "
+                  f"kernel {lab.config['kernel']}, accelerator {lab.config['accel']}", flush=True)
+            boot(lab.machines)
+        except BaseException:
+            remove(options.name)
+            raise
+
+
+def guest_image(kernel):
+    """Builds what is missing of the guest; its messages go to stderr."""
+    command = [TOP / "scripts" / "guest-image", *([kernel] if kernel else [])]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise LabError("there is no guest image to boot")
+    return Path(done.stdout.strip())
+
+
+def clear_stale(name):
+    if not (base_folder() / name).exists():
+        return
+    try:
+        running = Lab(name).in_use()
+    except LabError:
+        running = False  # it died before it wrote what it is
+    if running:
+        raise LabError(f"lab '{name}' is up already; 'rmlab down --name {name}' takes it down")
+    remove(name)
+
+
+def write_config(folder, options, qemu):
+    def place(number):
+        return folder / str((number - 1) % options.nodes + 1)
+
+    machines = []
+    for number in range(1, options.nodes + 1):
+        place(number).mkdir()
+        machines.append({
+            "number": number, "node_id": options.ids[number - 1],
+            "command": qemu_command(qemu, options, place(number), number, place(number + 1))})
+    config = {
+        "maker": [os.getpid(), process.start_time(os.getpid())],
+        "kernel": options.image.name, "accel": options.accel,
+        "keys": str(options.image.parent / "keys"), "machines": machines}
+    new = folder / "lab.json.new"
+    new.write_text(json.dumps(config))
+    new.rename(folder / "lab.json")
+
+
+def boot(machines):
+    """Boots machines side by side and reports each; if one fails, says its last words."""
+    limit = SECONDS_PER_MACHINE * len(machines)
+    results = SimpleQueue()
+
+    def boot_one(machine):
+        try:
+            results.put((machine, machine.boot(limit), None))
+        except Exception as error:  # whatever it is, it has to reach the main thread
+            results.put((machine, None, error))
+
+    threads = side_by_side(boot_one, machines)
+    try:
+        for _ in machines:
+            machine, result, error = results.get()
+            if error:
+                raise error
+            report_ready(machine, *result)
+    except BaseException as error:
+        if isinstance(error, BootError):
+            print(error.machine.last_words(), file=sys.stderr)
+        # The other threads end when their machines do.
+        for machine in machines:
+            with contextlib.suppress(LabError):
+                machine.kill()
+        raise
+    finally:
+        for thread in threads:
+            thread.join()
+
+
+def report_ready(machine, seconds, remark):
+    print(f"{machine}: ready after {seconds:.1f} s", flush=True)
+    if remark:
+        print(f"rmlab: machine {machine.number}: {remark}", file=sys.stderr)
+
+
+def side_by_side(work, items):
+    """Starts a thread for each item."""
+    threads = [threading.Thread(target=work, args=(item,)) for item in items]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+@contextlib.contextmanager
+def end_by_signal():
+    """Lets SIGTERM and SIGHUP unwind as Ctrl-C does, so that the machines are taken down."""
+    def unwind(number, frame):
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def down(name):
+    with locked_base():
+        existed = (base_folder() / name).exists()
+        remove(name)
+    print(f"lab '{name}' is down" if existed else f"lab '{name}' is not up")
+
+
+def remove(name):
+    """Ends every process of the lab and removes its folder, whatever state it is in."""
+    folder = base_folder() / name
+    for programs in ({"qemu-system-x86_64"}, {"ssh", "scp"}):
+        found = process.with_argument_in(folder, programs)
+        for thread in side_by_side(end, found):
+            thread.join()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def end(which):
+    process.stop(*which, signal.SIGTERM, signal.SIGKILL)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""One virtual machine: its QEMU command line, its process, its boot."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from . import LabError, process, qmp
+from .channel import Channel
+
+MEMORY = "256M"
+TAIL_LINES = 25
+
+# The driver hides AVX from itself only under KVM, which cannot emulate AVX stores to the
+# card's memory; five-level page tables only cost time under emulation.
+CPU = {"kvm": "host,xsave=off", "tcg": "max,la57=off"}
+
+KERNEL_ARGUMENTS = "console=ttyS0 quiet loglevel=5 panic=-1"
+
+
+class Machine:
+    """Machine `number` of a lab, which lives in a folder of its own.
+
+    What it is lies in its configuration, made once by `rmlab up`; what runs of it lies in
+    run.json, written at each boot.
+    """
+
+    def __init__(self, folder, config):
+        self.folder = folder
+        self.config = config
+        self.number = config["number"]
+        self.console = folder / "console.log"
+        self.qemu_log = folder / "qemu.log"
+        self.qmp = folder / "qmp"
+        self._ready_socket = folder / "ready"
+        self._run_file = folder / "run.json"
+
+    def __str__(self):
+        node = self.config["node_id"]
+        return f"machine {self.number} (node {node:#x} ({node}))"
+
+    # --- what runs ---
+
+    def _run(self):
+        try:
+            return json.loads(self._run_file.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {}
+
+    @property
+    def pid(self):
+        """The pid of the running QEMU, or None."""
+        run = self._run()
+        return run["pid"] if process.is_alive(run.get("pid"), run.get("started")) else None
+
+    @property
+    def ssh_port(self):
+        return self._run().get("ssh_port")
+
+    def channel(self):
+        if self.pid is None:
+            raise LabError(f"{self} is not running")
+        if self.ssh_port is None:
+            raise LabError(f"{self} is not ready yet")
+        return Channel(self.number, self.folder / "ssh", self.config["keys"], self.ssh_port)
+
+    def kill(self):
+        run = self._run()
+        if self.pid is None:
+            raise LabError(f"{self} is not running")
+        process.stop(run["pid"], run["started"], signal.SIGKILL)
+        self.stop_channels()
+
+    def stop_channels(self):
+        for pid, started in process.with_argument_in(self.folder, {"ssh", "scp"}):
+            process.stop(pid, started, signal.SIGTERM, signal.SIGKILL)
+
+    # --- booting ---
+
+    def boot(self, limit):
+        """Starts QEMU and waits until the guest lets us in; returns (seconds, remark)."""
+        begin = time.monotonic()
+        with socket.socket(socket.AF_UNIX) as listener:
+            self._ready_socket.unlink(missing_ok=True)
+            listener.bind(str(self._ready_socket))
+            listener.listen(1)
+            run = self._start_qemu()
+            remark = self._wait_ready(listener, run["pid"], begin + limit)
+        self._ready_socket.unlink(missing_ok=True)
+        run["ssh_port"] = qmp.ssh_port(self.qmp)
+        self._remember(run)
+        self.channel().open()
+        return time.monotonic() - begin, remark
+
+    def _start_qemu(self):
+        with open(self.qemu_log, "a", encoding="utf-8") as log:
+            child = subprocess.Popen(self.config["command"], stdin=subprocess.DEVNULL,
+                                     stdout=log, stderr=log, start_new_session=True)
+        run = {"pid": child.pid, "started": process.start_time(child.pid)}
+        self._remember(run)
+        return run
+
+    def _remember(self, run):
+        new = self._run_file.with_suffix(".new")
+        new.write_text(json.dumps(run))
+        new.rename(self._run_file)
+
+    def _wait_ready(self, listener, pid, deadline):
+        """Waits for the guest's line on its second serial port, which QEMU connects to us."""
+        handle = os.pidfd_open(pid)
+        source, line = listener, b""
+        try:
+            while not line.endswith(b"\n"):
+                left = deadline - time.monotonic()
+                readable = select.select([source, handle], [], [], max(left, 0))[0]
+                if not readable:
+                    raise BootError(self, "is not ready in time")
+                if source not in readable:
+                    raise BootError(self, "died while booting")
+                if source is listener:
+                    source = listener.accept()[0]
+                    continue
+                data = source.recv(4096)
+                if not data:
+                    raise BootError(self, "died while booting")
+                line += data
+        finally:
+            os.close(handle)
+            if source is not listener:
+                source.close()
+        return line.decode(errors="replace").strip().removeprefix("ready").strip()
+
+    def last_words(self):
+        """The end of what QEMU and the guest's console have said."""
+        parts = []
+        for title, path in (("QEMU", self.qemu_log), ("console", self.console)):
+            lines = read_log(path).splitlines()[-TAIL_LINES:]
+            if lines:
+                parts.append(f"--- machine {self.number}, end of {title} output\n"
+                             + "\n".join(lines))
+        return "\n".join(parts)
+
+
+class BootError(LabError):
+    def __init__(self, machine, what):
+        super().__init__(f"{machine} {what}")
+        self.machine = machine
+
+
+def read_log(path):
+    try:
+        return path.read_text(errors="replace").replace("\r", "")
+    except FileNotFoundError:
+        return ""
+
+
+def usable_accelerator():
+    """KVM only where the CPU shows it: some hosts have a /dev/kvm on which kernels hang."""
+    try:
+        os.close(os.open("/dev/kvm", os.O_RDWR))
+    except OSError:
+        return "tcg"
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
+        for line in cpuinfo:
+            if line.startswith("flags"):
+                return "kvm" if {"vmx", "svm"} & set(line.split()) else "tcg"
+    return "tcg"
+
+
+def qemu_command(qemu, options, folder, number, peer_folder):
+    """The QEMU command line of one machine; peer_folder is that of the next on the ring."""
+    card = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
+                     f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx",
+                     *options.device_args(number)])
+    return [
+        str(qemu), "-name", f"rmlab-{options.name}-{number}", "-L", str(qemu.parent / "pc-bios"),
+        "-machine", f"q35,accel={options.accel}", "-cpu", CPU[options.accel], "-m", MEMORY,
+        "-nodefaults", "-no-user-config", "-display", "none", "-action", "reboot=shutdown",
+        "-kernel", str(options.image / "vmlinuz"), "-initrd", str(options.image / "initramfs.img"),
+        "-append", f"{KERNEL_ARGUMENTS} hostname={options.name}-{number} {options.append}".strip(),
+        "-chardev", f"file,id=console,path={folder}/console.log,append=on",
+        "-serial", "chardev:console",
+        "-chardev", f"socket,id=ready,path={folder}/ready", "-serial", "chardev:ready",
+        "-chardev", f"socket,id=qmp,path={folder}/qmp,server=on,wait=off",
+        "-mon", "chardev=qmp,mode=control",
+        "-netdev", "user,id=net0,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
+        "-device", "virtio-net-pci,netdev=net0,romfile=",
+        "-device", "virtio-rng-pci",
+        "-device", "pcie-root-port,id=rp0,chassis=1,slot=1",
+        "-chardev", f"socket,id=rfmrx,path={folder}/rx,server=on,wait=off",
+        "-chardev", f"socket,id=rfmtx,path={peer_folder}/rx,reconnect-ms=100",
+        "-device", card,
+        *options.qemu_args(number),
+    ]
+
+
+def find_qemu(top):
+    qemu = top / "build" / "qemu" / "qemu-system-x86_64"
+    if not qemu.exists():
+        raise LabError(f"{qemu} is missing; run make first")
+    if shutil.which("ssh") is None:
+        raise LabError("ssh is missing; run scripts/setup first")
+    return qemu

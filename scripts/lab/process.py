@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Processes that are not our children, told apart by pid and start time."""
+
+import os
+import select
+import signal
+from pathlib import Path
+
+
+def start_time(pid):
+    """When the process started (clock ticks since boot); None if there is none, or a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The name in the second field may hold spaces and brackets.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def is_alive(pid, started):
+    return pid is not None and start_time(pid) == started
+
+
+def stop(pid, started, *signals, patience=3.0):
+    """Sends one signal after the other, until the process is gone.
+
+    The pidfd is opened before the start time is checked, so the signal cannot reach another
+    process that took over the pid.
+    """
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        if start_time(pid) != started:
+            return
+        for number in signals:
+            signal.pidfd_send_signal(handle, number)
+            if select.select([handle], [], [], patience)[0]:
+                return
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def with_argument_in(folder, programs):
+    """(pid, start time) of this user's processes of these programs whose arguments name a
+    file in the folder: finds what a lab started, even if nobody wrote down its pid."""
+    needle = os.fsencode(f"{folder}/")
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if entry.stat().st_uid != os.getuid():
+                continue
+            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        # A master of ssh calls itself "ssh: SOCKET [mux]".
+        program = os.path.basename(os.fsdecode(arguments[0].split(b":")[0]))
+        started = start_time(entry.name)
+        if started is not None and program in programs and \
+                any(needle in argument for argument in arguments):
+            yield int(entry.name), started

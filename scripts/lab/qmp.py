@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""One QMP command at a time; a connection is made when asked."""
+
+import json
+import socket
+
+from . import LabError
+
+TIMEOUT = 20.0
+
+
+class QmpError(LabError):
+    """QEMU refused the command."""
+
+
+def execute(path, command, arguments=None):
+    """Runs one command and returns what QEMU returned."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(TIMEOUT)
+            connection.connect(str(path))
+            with connection.makefile("rw", encoding="utf-8") as stream:
+                _receive(stream)  # the greeting
+                _call(stream, "qmp_capabilities", None)
+                return _call(stream, command, arguments)
+    except TimeoutError:
+        raise LabError(f"QEMU did not answer '{command}' within {TIMEOUT:.0f} s") from None
+    except OSError as error:
+        raise LabError(f"QEMU does not answer at {path}: {error.strerror}") from None
+
+
+def ssh_port(path):
+    """The host port that QEMU chose for the guest's ssh server."""
+    table = execute(path, "human-monitor-command", {"command-line": "info usernet"})
+    for line in table.splitlines():
+        fields = line.split()
+        if fields and fields[0] == "TCP[HOST_FORWARD]":
+            return int(fields[3])
+    raise LabError("QEMU forwards no port to the guest's ssh server")
+
+
+def _call(stream, command, arguments):
+    request = {"execute": command}
+    if arguments is not None:
+        request["arguments"] = arguments
+    stream.write(json.dumps(request) + "\n")
+    stream.flush()
+    while True:
+        answer = _receive(stream)
+        if "return" in answer:
+            return answer["return"]
+        if "error" in answer:
+            raise QmpError(f"QEMU refused '{command}': {answer['error']['desc']}")
+        # Anything else is an event, which nobody here waits for.
+
+
+def _receive(stream):
+    line = stream.readline()
+    if not line:
+        raise LabError("QEMU closed its monitor connection")
+    return json.loads(line)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Drive a ring of VMs from Python, by way of scripts/rmlab.
+
+Used by scripts/demo and the tests in tests/system.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+RMLAB = TOP / "scripts" / "rmlab"
+
+
+class Failed(Exception):
+    """A step did not do what it should; the text says what."""
+
+
+def rmlab(*args, check=True, timeout=300):
+    """Run rmlab. Returns the finished process; its output is text."""
+    done = subprocess.run([RMLAB, *map(str, args)], text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=timeout, check=False)
+    if check and done.returncode:
+        raise Failed(f"rmlab {' '.join(map(str, args))}: exit status {done.returncode}: "
+                     f"{(done.stderr or done.stdout).strip()}")
+    return done
+
+
+class Running:
+    """A command on a node that goes on while the test does."""
+
+    def __init__(self, lab, node, command):
+        self.what = f"node {node}: {' '.join(command)}"
+        self.process = subprocess.Popen(
+            [RMLAB, "exec", "--name", lab, str(node), "--", *command],
+            text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def line(self):
+        """The next line it prints; the end of its output is a failure."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"{self.what}: ended: {self.process.stderr.read().strip()}")
+        return line.rstrip("\n")
+
+    def error_line(self):
+        """The next line on its error output."""
+        return self.process.stderr.readline().rstrip("\n")
+
+    def finish(self, timeout=120, check=True):
+        """Wait for its end. Returns what it printed and had not been read."""
+        try:
+            out, err = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as e:
+            self.process.kill()
+            raise Failed(f"{self.what}: not done after {timeout} s") from e
+        if check and self.process.returncode:
+            raise Failed(f"{self.what}: exit status {self.process.returncode}: "
+                         f"{(out + err).strip()}")
+        return out
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class Lab:
+    """A ring of VMs, taken down at the end of the `with` block."""
+
+    def __init__(self, name, nodes, *up_args):
+        self.name = f"{name}-{os.getpid()}"
+        self.nodes = range(1, nodes + 1)
+        self.up_args = up_args
+
+    def __enter__(self):
+        rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind:
+            self.keep_logs()
+        rmlab("down", "--name", self.name, check=False)
+
+    def keep_logs(self):
+        """Save the consoles of all machines for whoever looks into a failure."""
+        folder = TOP / "build" / "logs"
+        folder.mkdir(parents=True, exist_ok=True)
+        for node in self.nodes:
+            log = folder / f"{self.name}-node{node}.console"
+            log.write_text(rmlab("log", "--name", self.name, node, check=False).stdout)
+            print(f"# console of node {node}: {log}", file=sys.stderr)
+
+    def verb(self, verb, node, *args, **options):
+        return rmlab(verb, "--name", self.name, node, *args, **options)
+
+    def run(self, node, *command, check=True, timeout=120):
+        """Run a command on a node to its end."""
+        return self.verb("exec", node, "--", *command, check=check, timeout=timeout)
+
+    def out(self, node, *command, **options):
+        return self.run(node, *command, **options).stdout.strip()
+
+    def start(self, node, *command):
+        return Running(self.name, node, [str(word) for word in command])
+
+    def qmp(self, node, command, **arguments):
+        done = self.verb("qmp", node, command, *([json.dumps(arguments)] if arguments else []))
+        return json.loads(done.stdout) if done.stdout.strip() else None
+
+    # The card as rmctl sees it.
+
+    def rmctl_json(self, node, *args):
+        return json.loads(self.out(node, "rmctl", "-j", *args))
+
+    def peek(self, node, offset, width=4):
+        return int(self.out(node, "rmctl", "peek", "-w", str(width), "rfm0", hex(offset)).split()[-1], 0)
+
+    def poke(self, node, offset, value, width=4):
+        self.run(node, "rmctl", "poke", "-w", str(width), "rfm0", hex(offset), str(value))

@@ -1,0 +1,459 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every verb of rmctl, good and bad, on a real card.  Runs inside a guest, prints TAP.
+#
+# usage: rmctl_test.sh [DEV [PEER]]
+#
+# DEV (default rfm0) is a card on a closed ring whose memory nobody else uses.  PEER is a second
+# card of this machine on the same ring; without it the tests that need a sender are skipped.
+# RMCTL names the program, RING=open says that DEV's ring is not closed.
+
+dev=${1:-rfm0}
+peer=${2-}
+rmctl=${RMCTL:-rmctl}
+ring=${RING:-closed}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+out=$dir/out
+err=$dir/err
+number=0
+failures=0
+
+report() { # report RESULT DESCRIPTION
+	number=$((number + 1))
+	echo "$1 $number - $2"
+	[ "$1" = ok ] && return
+	failures=$((failures + 1))
+	sed 's/^/# out: /' "$out" | head -n 5
+	sed 's/^/# err: /' "$err" | head -n 5
+}
+
+skip() { # skip DESCRIPTION REASON
+	number=$((number + 1))
+	echo "ok $number - $1 # SKIP $2"
+}
+
+check() { # check DESCRIPTION COMMAND...: passes if COMMAND does
+	local what=$1
+	shift
+	if "$@"; then report ok "$what"; else report 'not ok' "$what"; fi
+}
+
+# run ARG...: leaves $out, $err and $status
+run() {
+	"$rmctl" "$@" >"$out" 2>"$err"
+	status=$?
+}
+
+# matches FILE REGEX: the whole file is one line, and it matches
+matches() { [ "$(wc -l <"$1")" -eq 1 ] && grep -qE -- "^$2\$" "$1"; }
+
+prints_line() { [ $status -eq 0 ] && [ ! -s "$err" ] && matches "$out" "$1"; }
+
+# good REGEX ARG...: succeeds, says nothing on stderr, prints one line that matches
+good() {
+	local regex=$1
+	shift
+	run "$@"
+	check "rmctl $*" prints_line "$regex"
+}
+
+silent() { [ $status -eq 0 ] && [ ! -s "$err" ] && [ ! -s "$out" ]; }
+good_silent() { run "$@"; check "rmctl $*" silent; }
+
+complains() { [ "$status" -eq "$1" ] && [ ! -s "$out" ] && matches "$err" "rmctl: $2"; }
+
+# bad STATUS REGEX ARG...: fails with this status, and one sentence on stderr
+bad() {
+	local want=$1 regex=$2
+	shift 2
+	run "$@"
+	check "rmctl $* (refused)" complains "$want" "$regex"
+}
+
+contents() { "$rmctl" dump "$dev" 0 8K --raw | md5sum; }
+
+has_lines() { # has_lines FILE REGEX...: each matches some line
+	local file=$1
+	shift
+	for regex; do grep -qE -- "$regex" "$file" || return 1; done
+}
+
+wait_for() { # wait_for FILE REGEX: until a line of the file matches, at most 5 s
+	local i=0
+	until grep -qE -- "$2" "$1" 2>/dev/null; do
+		i=$((i + 1))
+		[ $i -le 50 ] || return 1
+		sleep 0.1
+	done
+}
+
+echo "TAP version 13"
+
+# --- help and wrong usage ---------------------------------------------------------------
+
+run --help
+check "rmctl --help fits on a screen" [ "$status" -eq 0 -a "$(wc -l <"$out")" -le 24 ]
+check "rmctl --help names every verb" has_lines "$out" '^  list ' '^  show ' '^  peek ' \
+	'^  poke ' '^  dump ' '^  send ' '^  listen ' '^  test '
+for verb in list show peek poke dump send listen test; do
+	run "$verb" --help
+	check "rmctl $verb --help" [ "$status" -eq 0 -a -s "$out" -a ! -s "$err" ]
+	check "rmctl $verb --help begins with its usage" has_lines "$out" "^usage: rmctl \[-j\] $verb"
+	bad 2 "(.*: )?$verb: unknown option '--bogus' \(see 'rmctl $verb --help'\)" "$verb" --bogus
+done
+good 'rmctl [0-9.]+' --version
+bad 2 "say what to do .*"
+bad 2 "there is no verb 'pek' .*" pek "$dev" 0
+bad 2 "unknown option '--bogus' .*" --bogus list
+bad 2 "list: too many arguments.*" list "$dev"
+for verb in show peek poke dump send listen test; do
+	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
+done
+bad 2 "$dev: show: too many arguments.*" show "$dev" "$dev"
+bad 2 "$dev: test: too many arguments.*" test "$dev" 1
+
+# --- the device argument ----------------------------------------------------------------
+
+pci=$(basename "$(readlink "/sys/class/rfm/$dev/device")")
+for name in "$dev" "/dev/$dev" "$pci" "${pci#0000:}"; do
+	run -j show "$name"
+	check "'$name' finds the card" has_lines "$out" "^\{\"device\":\"$dev\",\"pci\":\"$pci\","
+done
+bad 1 'rfm255: show: no such card: /dev/rfm255 does not exist' show rfm255
+bad 1 'x: show: no such card: /dev/x does not exist' show /dev/x
+bad 1 '.*show: no reflective-memory card with a driver at PCI address 0000:00:00.0' show 0:0.0
+bad 1 'null: show: .* this is not a reflective-memory card' show /dev/null
+bad 1 'dev: show: /dev is not a device node' show /dev
+for name in '' rfm rfm-1 "$dev/" 0 00:20.0 ./"$dev"; do
+	bad 2 ".*'$name' names no card.*" show "$name"
+done
+
+# --- list and show ----------------------------------------------------------------------
+
+run list
+check "rmctl list" [ "$status" -eq 0 -a ! -s "$err" ]
+check "list has a heading, and a row for the card" has_lines "$out" \
+	'^DEVICE +PCI +NODE +SIZE +SIGNAL +SYNC$' \
+	"^$dev +$pci +0x[0-9a-f]{2} \([0-9]+\) +(64|128|256) MiB +(yes|no) +(ok|lost)\$"
+bool='(true|false)'
+row='\{"device":"rfm[0-9]+","pci":"[0-9a-f:.]+","node":[0-9]+,"memory_size":[0-9]+'
+row="$row,\"signal\":$bool,\"sync\":$bool\}"
+good "\[$row(,$row)*\]" list -j
+good "\[$row(,$row)*\]" -j list
+
+lcsr1='"lcsr1":\{"value":[0-9]+,"window":"[0-9fulM]+","network_offset":[0-9]+'
+for key in led transmit dark_on_dark loopback parity redundant rogue_master_0 rogue_master_1 \
+	delayed_tx tx_empty tx_almost_full rx_full rx_almost_full signal sync_loss bad_data \
+	own_data; do
+	lcsr1="$lcsr1,\"$key\":$bool"
+done
+card="\{\"device\":\"$dev\",\"pci\":\"$pci\",\"node\":[0-9]+"
+card="$card,\"board\":\{\"id\":101,\"revision\":[0-9]+,\"build\":[0-9]+\}"
+for key in memory_size window_size window_offset features interrupts sync_losses; do
+	card="$card,\"$key\":[0-9]+"
+done
+good "$card,$lcsr1\},\"lisr\":\{\"value\":[0-9]+,\"seen\":\[.*\]\}\}" show "$dev" -j
+node=$(sed 's/.*"node":\([0-9]*\).*/\1/' "$out")
+size=$(sed 's/.*"memory_size":\([0-9]*\).*/\1/' "$out")
+window=$(sed 's/.*"window_size":\([0-9]*\).*/\1/' "$out")
+run show "$dev"
+check "rmctl show $dev" [ "$status" -eq 0 -a ! -s "$err" ]
+check "show names every field" has_lines "$out" "^$dev: 5565 at PCI $pci\$" \
+	"^  node +0x[0-9a-f]{2} \($node\)\$" '^  board +id 0x65, revision 0x' \
+	"^  memory +$((size >> 20)) MiB\$" '^  window +' '^  network offset +' '^  features +0x' \
+	'^  status LED +(on|off)$' '^  transmit +(enabled|disabled)$' '^  dark-on-dark +off$' \
+	'^  loopback +off$' '^  parity +off$' '^  redundant mode +(on|off)$' \
+	'^  rogue master 0 +' '^  rogue master 1 +' '^  tx FIFO empty +(yes|no)$' \
+	'^  tx FIFO almost full +(yes|no)$' '^  rx FIFO full +' '^  signal detect +(yes|no)$' \
+	'^  sync loss +' '^  bad data +' '^  own data +(not )?seen$' '^  LCSR1 +0x[0-9a-f]{8}, ' \
+	'^  seen since bound +.*\(LISR 0x[0-9a-f]{8}\)$' '^  interrupts +[0-9]+$' \
+	'^  sync losses +[0-9]+$'
+
+# --- peek and poke ----------------------------------------------------------------------
+
+good_silent poke "$dev" 0x100 0x11223344
+good '0x00000100: 0x11223344' peek "$dev" 0x100
+good '0x00000100: 0x11223344' peek "/dev/$dev" 256 1
+good_silent poke "$pci" 0x108 0x0123456789abcdef -w 8
+good '0x00000108: 0x0123456789abcdef' peek "$dev" 0x108 -w8
+good '0x00000108: 0xef' peek "$dev" 0x108 --width=1
+good '0x0000010e: 0x0123' peek -w 2 "$dev" 0x10e
+good_silent poke "$dev" 0x10f 0xff -w1
+good_silent poke "$dev" 0x10c 0xbeef -w 2
+good '0x00000108: 0xff23beef89abcdef' peek "$dev" 0x108 -w 8
+good_silent poke "$dev" 4K 1 2 3 0xffffffff
+values='"0x00000001","0x00000002","0x00000003","0xffffffff"'
+good "\{\"device\":\"$dev\",\"offset\":4096,\"width\":4,\"values\":\[$values\]\}" \
+	-j peek "$dev" 4K 4
+values='"0xffffffffffffffff"'
+good "\{\"device\":\"$dev\",\"offset\":4104,\"width\":8,\"values\":\[$values\]\}" \
+	poke -j "$dev" 0x1008 0xffffffffffffffff -w 8
+run peek "$dev" 0x1000 4
+check "peek prints a value a line" [ "$(cut -d' ' -f2 "$out" | tr '\n' ' ')" = \
+	"0x00000001 0x00000002 0xffffffff 0xffffffff " ]
+run -j peek "$dev" 0 1500
+check "peek prints an object for each 1024 values" [ "$(grep -c '^{.*}$' "$out")" -eq 2 ]
+good_silent poke "$dev" $((window - 4)) 0xcafef00d
+good "0x0*$(printf %x $((window - 4))): 0xcafef00d" peek "$dev" $((window - 4))
+good_silent poke "$dev" $((window - 4)) 0
+
+before=$(contents)
+for word in -1 12z '' 0x 0xg 1.5 +4 ' 4' 4KK 1G 18446744073709551616 99999999999999999999999; do
+	bad 2 ".*peek: (offset .*|the offset is empty|unknown option '-1', and numbers cannot be negative) .*" \
+		peek "$dev" "$word"
+	bad 2 '.*poke: .*' poke "$dev" "$word" 1
+	bad 2 '.*poke: .*' poke "$dev" 0x100 "$word"
+	bad 2 '.*poke: .*' poke "$dev" 0x100 5 "$word"
+	bad 2 '.*dump: .*' dump "$dev" "$word" 16
+	bad 2 '.*dump: .*' dump "$dev" 0 "$word"
+	bad 2 '.*send: .*' send "$dev" "$word" 1
+	bad 2 '.*send: .*' send "$dev" all 1 "$word"
+done
+for width in 0 3 16 -4 '' 4x; do
+	bad 2 ".*width '$width' is not 1, 2, 4 or 8 .*" peek "$dev" 0 -w "$width"
+	bad 2 ".*width '$width' is not 1, 2, 4 or 8 .*" poke "$dev" 0 7 -w "$width"
+done
+bad 2 "$dev: peek: option '-w' needs an argument .*" peek "$dev" 0 -w
+for pair in 1:2 1:4 2:4 3:4 4:8 0xfff:8; do
+	bad 2 "$dev: peek: offset 0x[0-9a-f]+ is not a multiple of the width ${pair#*:} .*" \
+		peek "$dev" "${pair%:*}" -w "${pair#*:}"
+	bad 2 "$dev: poke: offset 0x[0-9a-f]+ is not a multiple of the width ${pair#*:} .*" \
+		poke "$dev" "${pair%:*}" 7 -w "${pair#*:}"
+done
+bad 2 "$dev: poke: value '256' is too large, .*" poke "$dev" 0x100 256 -w 1
+bad 2 "$dev: poke: value '0x10000' is too large, .*" poke "$dev" 0x100 7 0x10000 -w 2
+bad 2 "$dev: poke: value '4294967296' is too large, .*" poke "$dev" 0x100 4294967296
+bad 2 "$dev: poke: too few arguments.*" poke "$dev" 0x100
+bad 2 "$dev: peek: count must be at least 1 .*" peek "$dev" 0 0
+bad 2 "$dev: peek: too many arguments.*" peek "$dev" 0 1 2
+bad 1 "$dev: peek: 4 bytes at offset 0x$(printf %x "$size") are out of range: .*" \
+	peek "$dev" "$size"
+bad 1 "$dev: peek: 8 bytes at offset .* are out of range: .*" peek "$dev" $((size - 4)) 2
+bad 1 "$dev: peek: .* are out of range: .*" peek "$dev" 0xfffffffffffffffc
+bad 1 "$dev: peek: .* are out of range: .*" peek "$dev" 0 0x1fffffffffffffff -w 8
+bad 1 "$dev: poke: 4 bytes at offset .* are out of range: .*" poke "$dev" "$size" 7
+bad 1 "$dev: poke: 8 bytes at offset .* are out of range: .*" poke "$dev" $((size - 4)) 7 7
+if [ "$window" -lt "$size" ]; then
+	bad 1 "$dev: peek: .* outside the card's window.*" peek "$dev" "$window"
+else
+	skip "peek outside the window" "the window shows the whole memory"
+fi
+check "bad input has changed nothing" [ "$(contents)" = "$before" ]
+good '0x[0-9a-f]+: 0x00000000' peek "$dev" $((window - 4))
+
+# --- dump -------------------------------------------------------------------------------
+
+dd if=/dev/zero of="/dev/$dev" bs=4096 count=1 conv=notrunc 2>/dev/null
+printf 'reflective memory\n' | dd of="/dev/$dev" bs=1 seek=32 conv=notrunc 2>/dev/null
+run dump "$dev" 0 64
+cat >"$dir/expected" <<'END'
+00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+*
+00000020  72 65 66 6c 65 63 74 69  76 65 20 6d 65 6d 6f 72  |reflective memor|
+00000030  79 0a 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |y...............|
+00000040
+END
+check "rmctl dump $dev 0 64" cmp "$dir/expected" "$out"
+run dump "$dev" 0x21 17
+cat >"$dir/expected" <<'END'
+00000021  65 66 6c 65 63 74 69 76  65 20 6d 65 6d 6f 72 79  |eflective memory|
+00000031  0a                                                |.|
+00000032
+END
+check "rmctl dump $dev 0x21 17" cmp "$dir/expected" "$out"
+if command -v hexdump >/dev/null; then
+	dd if="/dev/$dev" bs=4096 count=2 2>/dev/null | hexdump -C >"$dir/expected"
+	run dump "$dev" 0 8K
+	check "dump equals hexdump -C" cmp "$dir/expected" "$out"
+else
+	skip "dump equals hexdump -C" "no hexdump here"
+fi
+run dump "$dev" 32 18 --raw
+check "dump --raw writes the bytes" [ "$(cat "$out")" = 'reflective memory' ]
+good "\{\"device\":\"$dev\",\"offset\":32,\"length\":4,\"data\":\"7265666c\"\}" dump "$dev" 32 4 -j
+run -j dump "$dev" 1 5000
+check "dump prints an object for each 4096 bytes" \
+	[ "$(grep -cE '^\{.*"length":(4096|904),.*\}$' "$out")" -eq 2 ]
+good_last=$((window - 1))
+run dump "$dev" $good_last 1 --raw
+check "the last byte can be dumped" [ "$status" -eq 0 -a "$(wc -c <"$out")" -eq 1 ]
+bad 1 "$dev: dump: 2 bytes at offset .*" dump "$dev" $good_last 2
+bad 1 "$dev: dump: .* out of range: .*" dump "$dev" 0xffffffffffffffff 0xffffffffffffffff
+bad 2 "$dev: dump: length must be at least 1 .*" dump "$dev" 0 0
+bad 2 "$dev: dump: too few arguments.*" dump "$dev" 0
+bad 2 "$dev: dump: --raw and --json exclude each other .*" dump "$dev" 0 16 --raw -j
+"$rmctl" dump "$dev" 0 1M --raw >/dev/full 2>"$err"
+status=$? && : >"$out"
+check "a full disk is no success" complains 1 "$dev: dump: cannot write to standard output: .*"
+
+# --- the ring, and sending --------------------------------------------------------------
+
+if [ "$ring" = closed ]; then
+	good "$dev: the ring is closed, round trip [0-9]+\.[0-9]{3} us" test "$dev"
+	good "\{\"device\":\"$dev\",\"closed\":true,\"round_trip_ns\":[0-9]+\}" -j test "$dev" -t 2
+	run show "$dev"
+	check "show sees own data after the test" has_lines "$out" '^  own data +seen$'
+else
+	bad 1 "$dev: test: the ring is open: nothing came back within 500 ms" test "$dev"
+	run -j test "$dev" -t 0.1
+	check "rmctl -j test, open ring" [ "$status" -eq 1 -a "$(cat "$out")" = \
+		"{\"device\":\"$dev\",\"closed\":false,\"round_trip_ns\":null}" ]
+fi
+for seconds in 0 10.1 -1 x '' 1s; do
+	bad 2 ".*test: .*" test "$dev" -t "$seconds"
+done
+
+other=$(((node + 1) % 256))
+good_silent send "$dev" $other 1
+good_silent send "$dev" $other int4 0xffffffff
+good_silent send "$dev" "$(printf 0x%x $other)" reset
+good_silent send "$dev" all 2 42
+good "\{\"device\":\"$dev\",\"node\":$other,\"type\":\"int3\",\"data\":7\}" \
+	-j send "$dev" $other 3 7
+good "\{\"device\":\"$dev\",\"node\":\"all\",\"type\":\"reset\",\"data\":0\}" \
+	send "$dev" all reset -j
+bad 1 "$dev: send: node 0x[0-9a-f]{2} \($node\) is this card itself.*" send "$dev" "$node" 1
+bad 2 "$dev: send: node '256' is too large.*" send "$dev" 256 1
+bad 2 "$dev: send: node '0xffff' is too large.*" send "$dev" 0xffff 1
+bad 2 "$dev: send: node 'ALL' is not a number .*" send "$dev" ALL 1
+for type in 0 5 int0 int5 sync-loss all 0x1 '' RESET 11; do
+	bad 2 "$dev: send: type '$type' cannot be sent.*" send "$dev" all "$type"
+done
+bad 2 "$dev: send: data '4294967296' is too large.*" send "$dev" all 1 4294967296
+bad 2 "$dev: send: a reset request carries no data .*" send "$dev" all reset 1
+bad 2 "$dev: send: too few arguments.*" send "$dev" all
+bad 2 "$dev: send: too many arguments.*" send "$dev" all 1 2 3
+
+# --- listening --------------------------------------------------------------------------
+
+run listen "$dev" int1 int2 -n 1 -t 0.2 --discard
+check "listen -n 1 -t 0.2 ends with 1 when nothing comes" [ "$status" -eq 1 -a ! -s "$out" ]
+check "listen says when it hears, and that time is up" has_lines "$err" \
+	"^listening on $dev \.\.\.\$" \
+	"^rmctl: $dev: listen: 1 event\(s\) still missing after 0.2 s\$"
+run listen "$dev" int1 -t 0.2
+check "listen -t alone ends with 0" [ "$status" -eq 0 -a ! -s "$out" ]
+for type in int5 1 resets '' ALL; do
+	bad 2 "$dev: listen: '$type' is not an event type .*" listen "$dev" "$type"
+done
+bad 2 '.*listen: count must be at least 1 .*' listen "$dev" -n 0
+bad 2 ".*listen: count '-1' is negative .*" listen "$dev" -n -1
+bad 2 ".*listen: count 'x' is not a number .*" listen "$dev" -n x
+bad 2 ".*listen: 'x' is not a number of seconds .*" listen "$dev" -t x
+bad 2 ".*listen: '-1' is not a number of seconds .*" listen "$dev" -t -1
+bad 2 '.*listen: depth must be at least 1 .*' listen "$dev" --depth 0
+bad 2 ".*listen: depth '65537' is too large.*" listen "$dev" --depth=65537
+
+# listen_in_background ARG...: returns when it hears; end with wait_listener
+listen_in_background() {
+	: >"$err"
+	"$rmctl" "$@" >"$out" 2>"$err" &
+	listener=$!
+	wait_for "$err" "^listening on $dev"
+}
+
+wait_listener() {
+	wait "$listener"
+	status=$?
+}
+
+time='[0-9]+\.[0-9]{9}'
+if [ -n "$peer" ]; then
+	from=$("$rmctl" -j show "$peer" | sed 's/.*"node":\([0-9]*\).*/\1/')
+	from_text=$(printf '0x%02x \\(%d\\)' "$from" "$from")
+
+	"$rmctl" listen "$dev" -t 0.2 --discard 2>/dev/null
+	listen_in_background listen "$dev" -n 6 -t 10
+	"$rmctl" send "$peer" "$node" 1 0x10000001
+	"$rmctl" send "$peer" "$node" int2 2
+	"$rmctl" send "$peer" "$node" 3
+	"$rmctl" send "$peer" "$node" int4 4K
+	"$rmctl" send "$peer" all 1 0xffffffff
+	"$rmctl" send "$peer" all reset
+	wait_listener
+	check "listen -n 6 ends with 0 after six events" \
+		[ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 6 ]
+	check "each shows time, type, sender and data" has_lines "$out" \
+		"^$time int1 $from_text 0x10000001\$" "^$time int2 $from_text 0x00000002\$" \
+		"^$time int3 $from_text 0x00000000\$" "^$time int4 $from_text 0x00001000\$" \
+		"^$time int1 $from_text 0xffffffff\$" "^$time reset - -\$"
+
+	listen_in_background -j listen "$dev" int1 reset -n 2 -t 10
+	"$rmctl" send "$peer" "$node" 1 4294967295
+	"$rmctl" send "$peer" "$node" reset
+	wait_listener
+	check "listen -j prints an object a line" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 2 ]
+	head="^\{\"device\":\"$dev\",\"time_ns\":[0-9]+"
+	tail="\"lost\":0,\"dropped\":0\}\$"
+	check "the object has every field" has_lines "$out" \
+		"$head,\"type\":\"int1\",\"from\":$from,\"data\":4294967295,\"seq\":1,$tail" \
+		"$head,\"type\":\"reset\",\"from\":null,\"data\":null,\"seq\":2,$tail"
+
+	"$rmctl" send "$peer" "$node" 2 77
+	sleep 0.2
+	run listen "$dev" int2 -n 1 -t 2
+	check "an interrupt waits for its first listener" \
+		has_lines "$out" "^$time int2 $from_text 0x0000004d\$"
+	"$rmctl" send "$peer" "$node" 2 78
+	sleep 0.2
+	run listen "$dev" int2 -n 1 -t 0.3 --discard
+	check "--discard throws it away" [ "$status" -eq 1 -a ! -s "$out" ]
+
+	listen_in_background listen "$dev" int1 -t 3
+	"$rmctl" send "$peer" "$node" 2 79
+	"$rmctl" send "$peer" "$node" 1 80
+	wait_listener
+	check "only the asked types are heard" matches "$out" "$time int1 $from_text 0x00000050"
+	"$rmctl" listen "$dev" -t 0.1 --discard 2>/dev/null
+
+	listen_in_background listen "$dev" int1 -n 3 -t 10 --depth 1
+	"$rmctl" send "$peer" "$node" 1 1
+	wait_for "$out" 0x00000001
+	kill -STOP "$listener"
+	for data in 2 3 4 5; do "$rmctl" send "$peer" "$node" 1 $data; done
+	sleep 0.3
+	kill -CONT "$listener"
+	wait_for "$out" 0x00000002
+	"$rmctl" send "$peer" "$node" 1 6
+	wait_listener
+	check "a queue that ran over is reported" has_lines "$err" \
+		"^rmctl: $dev: listen: LOST 3 event\(s\) before number 6: .*\(3 lost so far\)\$"
+
+	"$rmctl" poke "$peer" 0x200 0x5ca1ab1e
+	"$rmctl" listen "$dev" int3 -n 1 -t 5 >/dev/null 2>"$err" &
+	listener=$!
+	wait_for "$err" "^listening"
+	"$rmctl" send "$peer" "$node" 3
+	wait_listener
+	good '0x00000200: 0x5ca1ab1e' peek "$dev" 0x200
+else
+	skip "listening to another card" "no second card given"
+fi
+
+# --- the card goes away -----------------------------------------------------------------
+
+driver=/sys/bus/pci/drivers/rfm
+if [ -w "$driver/unbind" ]; then
+	listen_in_background listen "$dev" -t 20
+	"$rmctl" peek "$dev" 0 "$window" -w 1 >/dev/null 2>"$dir/peek" &
+	peeker=$!
+	sleep 0.5
+	echo "$pci" >"$driver/unbind"
+	wait_listener
+	check "listen ends when the card goes" [ "$status" -eq 1 ]
+	check "and says so" has_lines "$err" "^rmctl: $dev: listen: no more events: the card is gone .*"
+	wait "$peeker"
+	status=$?
+	check "peek ends when the card goes" [ "$status" -eq 1 ]
+	check "and says so" matches "$dir/peek" "rmctl: $dev: peek: the card is gone .*"
+	bad 1 ".*show: no reflective-memory card with a driver at PCI address $pci" show "$pci"
+	bad 1 "$dev: show: no such card: /dev/$dev does not exist" show "$dev"
+	echo "$pci" >"$driver/bind"
+	good '0x[0-9a-f]+: 0x[0-9a-f]+' peek "$pci" 0x100
+else
+	skip "the card goes away" "cannot unbind the driver"
+fi
+
+echo "1..$number"
+[ "$failures" -eq 0 ]
