@@ -164,13 +164,22 @@ static void launch_waiting(struct rfm_node *node, uint64_t now)
 }
 
 /*
- * Nothing more can leave: what waits is given up. It keeps its numbers, so
- * that every receiver sees the gap, and so do we when something comes home.
+ * No own frame can leave: those that wait for credit are given up. They keep
+ * their numbers, so that every receiver sees the gap, and so do we when
+ * something comes home.
  */
-static void give_up_waiting(struct rfm_node *node, uint64_t now)
+static void give_up_own(struct rfm_node *node, uint64_t now)
 {
 	node->stats.dark += queue_used(&node->insert);
 	node->insert.head = node->insert.tail;
+	node->sent_seq = node->seq;
+	node->ring_open = true;
+	launch_waiting(node, now);	/* whoever waits for room need not */
+}
+
+/* Nothing can leave at all. */
+static void give_up_waiting(struct rfm_node *node, uint64_t now)
+{
 	while (queue_used(&node->transmit)) {
 		uint8_t kind = queue_take(&node->transmit)->kind;
 
@@ -178,9 +187,7 @@ static void give_up_waiting(struct rfm_node *node, uint64_t now)
 		node->stats.unsendable += kind == RFM_SLOT_TRANSIT;
 	}
 	node->own_queued = 0;
-	node->sent_seq = node->seq;
-	node->ring_open = true;
-	launch_waiting(node, now);	/* whoever waits for room need not */
+	give_up_own(node, now);
 }
 
 bool rfm_node_may_store(struct rfm_node *node)
@@ -357,7 +364,7 @@ static void receive_namesake(struct rfm_node *node, const struct rfm_frame *fram
 		if (rfm_node_signal(node))
 			node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
 		node->left = true;
-		give_up_waiting(node, now);
+		give_up_own(node, now);
 		node->ops->status(node->opaque, RFM_NODE_DUPLICATE_ID);
 		return;
 	}

@@ -80,9 +80,26 @@ os_codename() { (. /etc/os-release && printf '%s' "${VERSION_CODENAME:?}"); }
 
 # Prints "URI SUITE" for each Debian repository this machine's apt knows.
 own_repositories() {
+	local found
+	found=$(debian_targets)
+	[ -n "$found" ] || found=$(targets_of_private_update)
+	printf '%s\n' "$found"
+}
+
+debian_targets() {
 	# shellcheck disable=SC2016 # apt fills these in
-	apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME)' 'Created-By: Packages' |
+	apt-get indextargets "$@" --format '$(ORIGIN) $(REPO_URI) $(CODENAME)' 'Created-By: Packages' |
 		awk '$1 == "Debian" { print $2, $3 }' | sort -u
+}
+
+# apt tells nothing before the first `apt-get update`, as in a fresh container; so one is made
+# of the machine's sources into lists of our own.
+targets_of_private_update() {
+	local dir=$cache/apt/own
+	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
+	local options=(-o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir" -o APT::Sandbox::User=root)
+	step "package lists (this machine's own)" apt-get -q "${options[@]}" update
+	debian_targets "${options[@]}"
 }
 
 # The mirror that carries this machine's own release carries its neighbours too.

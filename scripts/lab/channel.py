@@ -12,6 +12,9 @@ CHANNEL_FAILED = 255  # ssh's own exit status for it
 # connection at once.
 ALIVE_INTERVAL, ALIVE_COUNT = 5, 6
 
+# Whoever ends rmlab ends the connection too.
+DIES_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
+
 
 class Channel:
     """ssh and scp to one machine."""
@@ -67,14 +70,14 @@ class Channel:
         return self._copy(f"root@127.0.0.1:{source}", _local(target))
 
     def _run_ssh(self, flags, *command):
-        done = subprocess.run(["ssh", *self.options, *flags, "root@127.0.0.1", *command],
-                              check=False)
+        done = subprocess.run([*DIES_WITH_US, "ssh", *self.options, *flags, "root@127.0.0.1",
+                               *command], check=False)
         if done.returncode == CHANNEL_FAILED:
             self._require_alive()
         return done.returncode
 
     def _copy(self, source, target):
-        done = subprocess.run(["scp", "-q", "-r", "-p", *self.options, source, target],
+        done = subprocess.run([*DIES_WITH_US, "scp", "-q", "-r", "-p", *self.options, source, target],
                               check=False)
         if done.returncode == CHANNEL_FAILED:
             self._require_alive()

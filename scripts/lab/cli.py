@@ -128,7 +128,8 @@ def do_qmp(args):
 
 
 def do_log(args):
-    sys.stdout.write(read_log(Lab(args.name).machine(args.node).console))
+    machine = Lab(args.name).machine(args.node)
+    sys.stdout.write(read_log(machine.qemu_log if args.qemu else machine.console))
     return 0
 
 
@@ -199,7 +200,9 @@ def parser():
                     ("command", "for instance query-status"))
     sub.add_argument("arguments", nargs="?", type=json_object, metavar="JSON",
                      help="for instance '{\"id\": \"rfm0\"}'")
-    node_verb("log", do_log, "print what a machine's console has shown")
+    sub = node_verb("log", do_log, "print what a machine's console has shown")
+    sub.add_argument("--qemu", action="store_true",
+                     help="instead what its QEMU has said: the card's complaints")
     sub = verb("status", do_status, "show the machines of a lab")
     sub.add_argument("-j", "--json", action="store_true", help="as JSON")
     node_verb("kill", do_kill, "end a machine at once, as a power failure would")

@@ -24,6 +24,10 @@ static void test_own_data(void)
     ctl_writeb(card, LCSR1, 0xff);
     g_assert_cmphex(ctl_readl(card, LCSR1) & OWN_DATA, ==, 0);
 
+    /* Nor do heartbeats, which are no packets of the card. */
+    g_usleep(700 * 1000);
+    g_assert_cmphex(ctl_readl(card, LCSR1) & OWN_DATA, ==, 0);
+
     /* A store that has been round the ring sets it, ... */
     mem_writel(card, 0, 0x600df00d);
     ctl_wait(card, LCSR1, OWN_DATA, OWN_DATA);
@@ -220,6 +224,11 @@ static void test_fifo_access(void)
         g_assert_cmphex(ctl_readl(b, ISD(fifo)), ==, 0xf1f00004 | fifo << 8);
         g_assert_cmphex(ctl_readl(b, LISR), ==, bit);
 
+        /* Both in one 64-bit access: data first */
+        g_assert_cmphex(qpci_io_readq(b->pci, b->bar[2], ISD(fifo)), ==,
+                        0x7f1f00004ull | fifo << 8);
+        g_assert_cmphex(ctl_readl(b, ISD(fifo)), ==, 0xf1f00005 | fifo << 8);
+
         /* LISR cannot empty it; */
         ctl_writel(b, LISR, 0);
         g_assert_cmphex(ctl_readl(b, LISR), ==, bit);
@@ -355,6 +364,27 @@ static void test_latched(void)
     lab_stop(lab);
 }
 
+/* A read of one byte gives no permission to clear the other. */
+static void test_latched_bytes(void)
+{
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+
+    latch_two(a, b);
+    g_assert_cmphex(ctl_readb(b, LISR), ==, L_RESET);
+    ctl_writel(b, LISR, 0);
+    g_assert_cmphex(ctl_readl(b, LISR), ==, L_INHIBITED);
+    ctl_writel(b, LISR, 0);
+
+    latch_two(a, b);
+    g_assert_cmphex(ctl_readb(b, LISR + 1), ==, L_INHIBITED >> 8);
+    bar_write(b, 2, LISR, 2, 0);
+    g_assert_cmphex(bar_read(b, 2, LISR, 2), ==, L_RESET);
+    bar_write(b, 2, LISR, 2, 0);
+    g_assert_cmphex(ctl_readl(b, LISR), ==, 0);
+    lab_stop(lab);
+}
+
 /* What the vendor's driver writes at unload clears 13..10 and 3. */
 static void test_unload_value(void)
 {
@@ -385,6 +415,13 @@ static void test_auto_clear(void)
     ctl_writel(card, LISR, ctl_readl(card, LISR) | GIE);
     g_assert_cmphex(ctl_readl(card, LISR), ==, AUTO_CLEAR | GIE);
     g_assert_cmphex(ctl_readl(card, LISR), ==, AUTO_CLEAR);
+
+    /* A read that does not cover GIE leaves it. */
+    ctl_writel(card, LISR, GIE);
+    ctl_readb(card, LISR);
+    bar_read(card, 2, LISR + 2, 2);
+    g_assert_cmphex(ctl_readb(card, LISR + 1), ==, (AUTO_CLEAR | GIE) >> 8);
+    g_assert_cmphex(ctl_readb(card, LISR + 1), ==, AUTO_CLEAR >> 8);
 
     /* The flag is a copy; it cannot be written here. */
     ctl_writel(card, LISR, 0);
@@ -560,6 +597,7 @@ void rfm5565_add_interrupt_tests(void)
     qtest_add_func("rfm5565/fifo/access", test_fifo_access);
     qtest_add_func("rfm5565/fifo/depth", test_fifo_depth);
     qtest_add_func("rfm5565/lisr/latched", test_latched);
+    qtest_add_func("rfm5565/lisr/latched-bytes", test_latched_bytes);
     qtest_add_func("rfm5565/lisr/unload-value", test_unload_value);
     qtest_add_func("rfm5565/lisr/auto-clear", test_auto_clear);
     qtest_add_func("rfm5565/intx/equation", test_intx);

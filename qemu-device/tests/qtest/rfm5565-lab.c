@@ -388,6 +388,37 @@ void fifo_expect(Card *card, int fifo, uint8_t sender, uint32_t data)
     g_assert_cmphex(ctl_readb(card, SID(fifo)), ==, sender);
 }
 
+static bool linti(Card *card)
+{
+    return bar_read(card, 0, INTCSR, 4) & LOCAL_INT_ACTIVE;
+}
+
+void latch_expect(Card *card, uint32_t lisr, uint32_t lcsr1)
+{
+    ctl_wait(card, LCSR1, lcsr1, lcsr1);
+
+    /* LINTi shows it without a read of LISR. */
+    ctl_writel(card, LIER, 0x3fff & ~lisr);
+    ctl_writel(card, LISR, 0x3fff | GIE);
+    g_assert_false(linti(card));
+    ctl_writel(card, LIER, lisr);
+    wait_until(linti(card));
+
+    /* A 0 does not clear it before it was read, nor does a 0 in LCSR1. */
+    ctl_writel(card, LISR, GIE);
+    lcsr1_clear(card, lcsr1);
+    g_assert_cmphex(ctl_readl(card, LCSR1) & lcsr1, ==, lcsr1);
+    g_assert_true(linti(card));
+
+    g_assert_cmphex(ctl_readl(card, LISR) & lisr, ==, lisr);
+    ctl_writel(card, LISR, (0x3fff & ~lisr) | GIE);
+    g_assert_cmphex(ctl_readl(card, LISR) & lisr, ==, 0);
+    g_assert_cmphex(ctl_readl(card, LCSR1) & lcsr1, ==, 0);
+    g_assert_false(linti(card));
+    ctl_writel(card, LIER, 0);
+    ctl_writel(card, LISR, 0x3fff);
+}
+
 void fence(Card *from, Card *to)
 {
     static uint32_t ticket = 0xfe9ce000;

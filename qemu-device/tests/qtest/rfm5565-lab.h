@@ -224,6 +224,13 @@ void nic_send(Card *card, uint8_t target, uint8_t code, uint32_t data);
 void fifo_expect(Card *card, int fifo, uint8_t sender, uint32_t data);
 
 /*
+ * A latch of LISR, and of LCSR1 if it shows there too (else 0): wait for it
+ * and check how it interrupts and how it is cleared, and only then. LISR must
+ * not have been read since. GIE and LIER are 0 before and after.
+ */
+void latch_expect(Card *card, uint32_t lisr, uint32_t lcsr1);
+
+/*
  * Return when all that @from sent so far has arrived at @to: interrupts stay
  * behind data, so an interrupt 3 is the marker. FIFO 3 of @to must be empty.
  */

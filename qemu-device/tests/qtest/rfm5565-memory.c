@@ -123,8 +123,7 @@ static void test_overflow(void)
     mem_write(a, 0, data, size);
     g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
     expect_bytes(a, 0, data, size);
-    g_assert_cmphex(ctl_readl(a, LISR), ==, L_TX_FULL);
-    ctl_writel(a, LISR, 0);
+    latch_expect(a, L_TX_FULL, 0);
 
     ctl_wait(a, LCSR1, TX_EMPTY, TX_EMPTY);
     mem_writel(a, MIB, 0x900d);

@@ -7,23 +7,6 @@
 #include "qobject/qdict.h"
 #include "rfm5565-lab.h"
 
-/* The latch in both registers, and that it clears in both. */
-static void expect_latch(Card *card, uint32_t lisr, uint32_t lcsr1)
-{
-    ctl_wait(card, LCSR1, lcsr1, lcsr1);
-    /* not before it was read in LISR */
-    ctl_writel(card, LISR, 0);
-    g_assert_cmphex(ctl_readl(card, LCSR1) & lcsr1, ==, lcsr1);
-    /* and not by a write to LCSR1 */
-    lcsr1_clear(card, lcsr1);
-    g_assert_cmphex(ctl_readl(card, LCSR1) & lcsr1, ==, lcsr1);
-
-    g_assert_cmphex(ctl_readl(card, LISR) & lisr, ==, lisr);
-    ctl_writel(card, LISR, 0x3fff & ~lisr);
-    g_assert_cmphex(ctl_readl(card, LISR) & lisr, ==, 0);
-    g_assert_cmphex(ctl_readl(card, LCSR1) & lcsr1, ==, 0);
-}
-
 static void expect_no_errors(Card *card)
 {
     g_assert_cmphex(ctl_readl(card, LISR) & 0x3f68, ==, 0);
@@ -38,7 +21,7 @@ static void test_tx_disable(void)
 
     lcsr1_set(a, TX_DISABLE);
     ctl_wait(b, LCSR1, SIGNAL, 0);
-    expect_latch(b, L_SYNC_LOSS, SYNC_LOST);
+    latch_expect(b, L_SYNC_LOSS, SYNC_LOST);
     /* The latch is cleared, the light is still out. */
     g_assert_cmphex(ctl_readl(b, LCSR1) & (SIGNAL | SYNC_LOST), ==, 0);
 
@@ -77,8 +60,8 @@ static void test_dark_on_dark(void)
     lcsr1_set(a, TX_DISABLE);
     ctl_wait(b, LCSR1, SIGNAL, 0);
     ctl_wait(a, LCSR1, SIGNAL, 0);
-    expect_latch(a, L_SYNC_LOSS, SYNC_LOST);
-    expect_latch(b, L_SYNC_LOSS, SYNC_LOST);
+    latch_expect(a, L_SYNC_LOSS, SYNC_LOST);
+    latch_expect(b, L_SYNC_LOSS, SYNC_LOST);
 
     lcsr1_clear(a, TX_DISABLE);
     ring_wait_closed(lab->card, 2);
@@ -95,7 +78,7 @@ static void test_loopback(void)
 
     lcsr1_set(a, LOOPBACK);
     ctl_wait(b, LCSR1, SIGNAL, 0);
-    expect_latch(b, L_SYNC_LOSS, SYNC_LOST);
+    latch_expect(b, L_SYNC_LOSS, SYNC_LOST);
     g_assert_cmphex(ctl_readl(a, LCSR1) & (SIGNAL | OWN_DATA), ==, SIGNAL);
 
     mem_writel(a, 0, 0x100b);
@@ -163,7 +146,7 @@ static void test_damaged_frame(void)
     fibre_aim(box, FIBRE_FLIP, marker);
     qpci_io_writeq(a->pci, a->bar[3], 0x40, marker);
     fibre_wait_hit(box);
-    expect_latch(b, L_BAD_DATA, BAD);
+    latch_expect(b, L_BAD_DATA, BAD);
     g_assert_cmphex(mem_readl(b, 0x40), ==, 1);
     g_assert_cmphex(mem_readl(b, 0x44), ==, 0);
     g_assert_cmphex(mem_readl(a, 0x40), ==, (uint32_t)marker);
@@ -193,7 +176,7 @@ static void test_broken_stream(void)
         fibre_aim(box, faults[i], marker);
         qpci_io_writeq(a->pci, a->bar[3], 0x40, marker);
         fibre_wait_hit(box);
-        expect_latch(b, L_BAD_DATA | L_SYNC_LOSS, BAD | SYNC_LOST);
+        latch_expect(b, L_BAD_DATA | L_SYNC_LOSS, BAD | SYNC_LOST);
         g_assert_cmphex(mem_readl(b, 0x40), ==, 0);
         expect_no_errors(a);
 
@@ -415,7 +398,7 @@ static void test_death_of_a_node(void)
 
     vm_ring_kill(&ring, 2);
     ctl_wait(one, LCSR1, SIGNAL, 0);
-    expect_latch(one, L_SYNC_LOSS, SYNC_LOST);
+    latch_expect(one, L_SYNC_LOSS, SYNC_LOST);
     expect_no_errors(two);
     g_assert_cmphex(ctl_readl(two, LCSR1) & SIGNAL, ==, SIGNAL);
 

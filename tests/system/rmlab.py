@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The lab tool's command line is a contract; this is its test."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from suite import expect, plan, run
+from labkit import Lab, rmlab
+
+
+def exec_is_transparent(lab):
+    """exec: output, error output and exit status are those of the command"""
+    done = lab.run(1, "sh", "-c", "echo out; echo err >&2; exit 7", check=False)
+    expect((done.stdout, done.stderr, done.returncode) == ("out\n", "err\n", 7), str(done))
+    odd = "a b'c\"d$e *"
+    expect(lab.out(1, "printf", "%s", odd) == odd, "arguments are not passed as they are")
+
+
+def push_and_pull(lab):
+    """push and pull: a file comes back as it was, mode included"""
+    with tempfile.TemporaryDirectory() as folder:
+        here, back = Path(folder, "here"), Path(folder, "back")
+        here.write_bytes(os.urandom(300_000))
+        here.chmod(0o755)
+        rmlab("push", "--name", lab.name, 1, here, "/tmp/there")
+        lab.run(1, "test", "-x", "/tmp/there")
+        rmlab("pull", "--name", lab.name, 1, "/tmp/there", back)
+        expect(back.read_bytes() == here.read_bytes(), "contents differ")
+
+
+def ids(lab):
+    """--ids gives node ids, 0 included, printed in both bases"""
+    expect(lab.rmctl_json(1, "show", "rfm0")["node"] == 0x11, "machine 1 is not node 0x11")
+    expect("0x11 (17)" in lab.out(1, "rmctl", "list"), "not printed as 0x11 (17)")
+    expect(lab.rmctl_json(2, "show", "rfm0")["node"] == 0, "machine 2 is not node 0")
+
+
+def size(lab):
+    """--size and a --device-arg for one machine are obeyed"""
+    expect(lab.rmctl_json(1, "show", "rfm0")["memory_size"] == 128 << 20, "not 128 MiB")
+    expect(lab.rmctl_json(2, "show", "rfm0")["window_size"] == 16 << 20, "not a 16 MiB window")
+    expect(lab.rmctl_json(1, "show", "rfm0")["window_size"] == 128 << 20, "machine 1 changed too")
+
+
+def append(lab):
+    """--append reaches the kernel"""
+    expect("rmlab.test=1" in lab.out(1, "cat", "/proc/cmdline"), "not on the command line")
+
+
+def qmp(lab):
+    """qmp prints what QEMU answers; a wrong command fails with QEMU's sentence"""
+    expect(lab.qmp(1, "query-status")["status"] == "running", "not running")
+    done = lab.verb("qmp", 1, "no-such-command", check=False)
+    expect(done.returncode == 1 and "no-such-command" in done.stderr, str(done))
+
+
+def status(lab):
+    """status -j is JSON and names every machine"""
+    state = json.loads(rmlab("status", "--name", lab.name, "-j").stdout)
+    expect(len(state["nodes"]) == 2, str(state))
+
+
+def log(lab):
+    """log prints a machine's console"""
+    lab.run(1, "sh", "-c", "echo a mark on the console >/dev/console")
+    expect("a mark on the console" in lab.verb("log", 1).stdout, "it is not there")
+
+
+def wrong_usage(lab):
+    """Wrong usage: one sentence, status 2, nothing changed"""
+    for words in (["up", "--size", "32M"], ["up", "--nodes", "0"], ["up", "--ids", "1,x"],
+                  ["up", "--ids", "256"], ["exec", "--name", lab.name, "9", "--", "true"], ["fly"]):
+        done = rmlab(*words, check=False)
+        expect(done.returncode in (1, 2) and done.stderr.strip(), f"{words}: {done}")
+        expect("Traceback" not in done.stderr, f"{words}: {done.stderr}")
+
+
+def side_by_side(lab):
+    """A second lab runs beside the first; down leaves nothing of it, also after a crash"""
+    with Lab("rmlab-second", 1) as second:
+        expect(second.rmctl_json(1, "show", "rfm0")["node"] == 1, "second lab does not work")
+        lab.run(1, "true")
+        state = json.loads(rmlab("status", "--name", second.name, "-j").stdout)
+        pid = state["nodes"][0]["pid"]
+        os.kill(pid, 9)
+        rmlab("down", "--name", second.name)
+    processes = subprocess.run(["ps", "-eo", "args"], text=True, capture_output=True, check=True)
+    expect(second.name not in processes.stdout, "a process of it is left")
+    base = Path(os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
+    left = [str(p) for p in base.glob(f"rmlab-*/{second.name}*")]
+    expect(not left, f"left behind: {left}")
+
+
+TESTS = [exec_is_transparent, push_and_pull, ids, size, append, qmp, status, log, wrong_usage,
+         side_by_side]
+
+if __name__ == "__main__":
+    plan(TESTS)
+    with Lab("rmlab", 2, "--ids", "0x11,0", "--size", "128M", "--append", "rmlab.test=1",
+             "--device-arg", "2:window=16M") as shared:
+        sys.exit(bool(run(TESTS, shared)))

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Three machines share a memory. `--long`: a million rounds of causality."""
+
+import re
+import sys
+
+from suite import Failed, expect, plan, run, wait_for
+from labkit import Lab
+
+STORES = 1_000_000
+ROUNDS = 10_000
+LONG_ROUNDS = 1_000_000
+AREA_1, AREA_2, AREA_SIZE = 0x100000, 0x200000, 0x40000
+ORDER_AT = 0x300000
+
+
+def identity(lab):
+    """Each machine has one card, with its number as node id"""
+    for node in lab.nodes:
+        cards = lab.rmctl_json(node, "list")
+        expect(len(cards) == 1 and cards[0]["node"] == node, f"node {node}: {cards}")
+        expect(f"0x{node:02x} ({node})" in lab.out(node, "rmctl", "list"), "id not printed in both bases")
+
+
+def ring_test(lab):
+    """The ring test passes on every node"""
+    for node in lab.nodes:
+        lab.run(node, "rmctl", "test", "rfm0")
+
+
+def widths(lab):
+    """A store of 1, 2, 4 and 8 bytes by each node arrives at the others, and only those bytes"""
+    for writer in lab.nodes:
+        for width in (1, 2, 4, 8):
+            at = 0x8000 + writer * 0x100 + width * 0x10
+            value = int.from_bytes(bytes(range(writer, writer + width)), "little")
+            lab.poke(writer, at, value, width)
+            for reader in lab.nodes:
+                wait_for(f"node {reader} has node {writer}'s {width} bytes",
+                         lambda: lab.peek(reader, at, width) == value)
+                if width < 8:
+                    expect(lab.peek(reader, at + width, width) == 0, "neighbouring bytes changed")
+
+
+def interrupts(lab):
+    """Interrupts of every type reach the one they are for, with sender and data"""
+    for number in (1, 2, 3, 4):
+        listener = lab.start(3, "rmctl", "-j", "listen", "rfm0", "-n", "1", "-t", "20", f"int{number}")
+        listener.error_line()
+        lab.run(2, "rmctl", "send", "rfm0", "3", str(number), hex(0xabc00 + number))
+        event = listener.finish()
+        expect('"from"' in event or '"node"' in event, f"no sender in {event}")
+        expect(re.search(r":\s*2\b", event) and str(0xabc00 + number) in event, f"wrong event {event}")
+
+
+def broadcast(lab):
+    """An interrupt to all reaches all others and not the sender"""
+    listeners = {node: lab.start(node, "rmctl", "-j", "listen", "rfm0", "-n", "1", "-t", "20", "int1")
+                 for node in (1, 3)}
+    for listener in listeners.values():
+        listener.error_line()
+    lab.run(2, "rmctl", "send", "rfm0", "all", "1", "77")
+    for listener in listeners.values():
+        expect("77" in listener.finish(), "data lost")
+    own = lab.run(2, "rmctl", "listen", "rfm0", "-n", "1", "-t", "0.2", "int1", check=False)
+    expect(own.returncode == 1, "the sender heard itself")
+
+
+def million_stores(lab):
+    """A million stores by two nodes at once: memories equal, nothing torn or out of order"""
+    reader = lab.start(3, "ringstress", "read", "/dev/rfm0", hex(ORDER_AT))
+    reader.line()
+    writers = [lab.start(node, "ringstress", "write", "/dev/rfm0", hex(base), hex(AREA_SIZE),
+                         str(STORES // 2), str(node))
+               for node, base in ((1, AREA_1), (2, AREA_2))]
+    order = lab.start(1, "ringstress", "order", "/dev/rfm0", hex(ORDER_AT), "100000")
+    for writer in [*writers, order]:
+        writer.finish(timeout=400)
+    print("# " + reader.finish(timeout=60).strip())
+    for node in (1, 2):     # a ring test after the stores: all of them have been everywhere
+        lab.run(node, "rmctl", "test", "rfm0")
+    for base in (AREA_1, AREA_2):
+        sums = {lab.out(node, "ringstress", "sum", "/dev/rfm0", hex(base), hex(AREA_SIZE))
+                for node in lab.nodes}
+        expect(len(sums) == 1, f"memories differ at {base:#x}: {sums}")
+
+
+def causality(lab, rounds=ROUNDS):
+    """Three-node causality: an answer is never seen without what it answers"""
+    parts = [lab.start(node, "causality", str(node), "/dev/rfm0", "0x400000", str(rounds))
+             for node in (3, 2, 1)]
+    for part in parts:
+        print("# " + part.finish(timeout=3000).strip())
+
+
+def sync_loss(lab):
+    """One of three dies: the next latches, the other does not; stores go as ring.md says"""
+    for node in lab.nodes:
+        lab.poke(node, 0x9000 + 4 * node, 0)
+    lab.verb("kill", 3)
+    wait_for("node 1 latches", lambda: lab.rmctl_json(1, "show", "rfm0")["sync_losses"] == 1)
+    expect(lab.rmctl_json(2, "show", "rfm0")["sync_losses"] == 0, "node 2 latched as well")
+    lab.poke(1, 0x9004, 1)
+    lab.poke(2, 0x9008, 2)
+    for node in (1, 2):
+        test = lab.run(node, "rmctl", "test", "rfm0", check=False)
+        expect(test.returncode == 1 and test.stderr.strip(), f"node {node}'s ring test passes")
+    expect(lab.peek(2, 0x9004) == 0, "a store of node 1, which has no signal, reached node 2")
+    expect(lab.peek(1, 0x9008) == 0, "a store of node 2 reached node 1 through a dead node")
+    expect(lab.peek(1, 0x9004) == 1 and lab.peek(2, 0x9008) == 2, "a node's own store is not local")
+
+
+def comes_back(lab):
+    """The dead machine comes back: traffic flows again, what was lost is not replayed"""
+    lab.verb("start", 3)
+    for node in lab.nodes:
+        wait_for(f"node {node}'s ring test passes",
+                 lambda: lab.run(node, "rmctl", "test", "rfm0", check=False).returncode == 0)
+    expect(lab.peek(2, 0x9004) == 0, "a store that was lost in the break was replayed")
+    lab.poke(3, 0x900c, 3)
+    for node in (1, 2):
+        wait_for("node 3's store arrives", lambda: lab.peek(node, 0x900c) == 3)
+
+
+def paused(lab):
+    """A paused machine passes frames on"""
+    lab.qmp(2, "stop")
+    try:
+        lab.poke(1, 0x9010, 4)
+        wait_for("node 3 has it", lambda: lab.peek(3, 0x9010) == 4)
+        lab.run(1, "rmctl", "test", "rfm0")
+    finally:
+        lab.qmp(2, "cont")
+    wait_for("node 2 has it as well", lambda: lab.peek(2, 0x9010) == 4)
+
+
+def clean_kernels(lab):
+    """No kernel has complained"""
+    for node in lab.nodes:
+        log = lab.verb("log", node).stdout
+        bad = re.search(r"BUG:|WARNING:|Oops|Call Trace|hung task", log)
+        if bad:
+            raise Failed(f"node {node}'s console has '{bad[0]}'")
+
+
+SHORT = [identity, ring_test, widths, interrupts, broadcast, million_stores, causality, paused,
+         sync_loss, comes_back, clean_kernels]
+
+
+def long_causality(lab):
+    """A million rounds of three-node causality"""
+    causality(lab, LONG_ROUNDS)
+
+
+def main():
+    tests = [long_causality, clean_kernels] if "--long" in sys.argv else SHORT
+    plan(tests)
+    with Lab("spine", 3) as lab:
+        failed = run(tests, lab)
+        if failed:
+            lab.keep_logs()
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

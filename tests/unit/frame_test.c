@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/test.h"
+
+#include <string.h>
+
+#include "ring/frame.h"
+
+#define ORIGIN							\
+	.source = 3, .clock_domain = 0x11223344,		\
+	.incarnation = 0x0102030405060708, .time_ns = 0x2122232425262728
+
+/*
+ * The examples of docs/ring-protocol.md, byte for byte. They were computed by
+ * another program, so a change of layout or check shows here.
+ */
+static const struct example {
+	struct rfm_frame frame;
+	unsigned int length;
+	uint8_t wire[RFM_FRAME_MAX];
+} examples[] = {
+	{
+		.frame = {
+			ORIGIN, .type = RFM_FRAME_DATA, .address = 0x00aabbcc, .seq = 0x191a,
+			.hops = 1, .length = 4, .data = { 0xde, 0xad, 0xbe, 0xef },
+		},
+		.length = 52,
+		.wire = {
+			0x52, 0x46, 0x01, 0x01, 0x03, 0x00, 0x00, 0x04,
+			0xcc, 0xbb, 0xaa, 0x00, 0x44, 0x33, 0x22, 0x11,
+			0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
+			0x1a, 0x19, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
+			0x5e, 0xd6, 0xe0, 0xf3, 0x01, 0x00, 0x00, 0xfc,
+			0xde, 0xad, 0xbe, 0xef,
+		},
+	}, {
+		.frame = {
+			ORIGIN, .type = RFM_FRAME_INTERRUPT, .dest = 7, .kind = 2, .seq = 0x191b,
+			.hops = 258, .length = 4, .data = { 0x02, 0x01, 0xfe, 0xca },
+		},
+		.length = 52,
+		.wire = {
+			0x52, 0x46, 0x01, 0x02, 0x03, 0x07, 0x02, 0x04,
+			0x00, 0x00, 0x00, 0x00, 0x44, 0x33, 0x22, 0x11,
+			0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
+			0x1b, 0x19, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
+			0x81, 0xd4, 0x58, 0x77, 0x02, 0x01, 0x00, 0xf2,
+			0x02, 0x01, 0xfe, 0xca,
+		},
+	}, {
+		.frame = {
+			ORIGIN, .type = RFM_FRAME_HEARTBEAT, .seq = 0x191b, .hops = 1,
+		},
+		.length = 48,
+		.wire = {
+			0x52, 0x46, 0x01, 0x03, 0x03, 0x00, 0x00, 0x00,
+			0x00, 0x00, 0x00, 0x00, 0x44, 0x33, 0x22, 0x11,
+			0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
+			0x1b, 0x19, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
+			0x5a, 0xb0, 0x96, 0xec, 0x01, 0x00, 0x00, 0xfc,
+		},
+	}, {
+		.frame = {
+			ORIGIN, .type = RFM_FRAME_DUPLICATE, .seq = 0x191b, .hops = 1,
+			.length = 8,
+			.data = { 0x09, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01 },
+		},
+		.length = 56,
+		.wire = {
+			0x52, 0x46, 0x01, 0x04, 0x03, 0x00, 0x00, 0x08,
+			0x00, 0x00, 0x00, 0x00, 0x44, 0x33, 0x22, 0x11,
+			0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
+			0x1b, 0x19, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
+			0x4d, 0x90, 0x94, 0x76, 0x01, 0x00, 0x00, 0xfc,
+			0x09, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
+		},
+	},
+};
+
+static void assert_same_frame(const struct rfm_frame *a, const struct rfm_frame *b)
+{
+	assert_int_equal(a->type, b->type);
+	assert_int_equal(a->source, b->source);
+	assert_int_equal(a->dest, b->dest);
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->length, b->length);
+	assert_int_equal(a->hops, b->hops);
+	assert_int_equal(a->address, b->address);
+	assert_int_equal(a->clock_domain, b->clock_domain);
+	assert_true(a->incarnation == b->incarnation);
+	assert_true(a->seq == b->seq);
+	assert_true(a->time_ns == b->time_ns);
+	assert_memory_equal(a->data, b->data, a->length);
+}
+
+static void bytes_of_the_protocol(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
+		uint8_t wire[RFM_FRAME_MAX];
+		struct rfm_frame frame;
+
+		assert_int_equal(rfm_frame_encode(&examples[i].frame, wire), examples[i].length);
+		assert_memory_equal(wire, examples[i].wire, examples[i].length);
+		assert_int_equal(rfm_frame_length(examples[i].wire), examples[i].length);
+		assert_int_equal(rfm_frame_decode(examples[i].wire, &frame), RFM_FRAME_OK);
+		assert_same_frame(&frame, &examples[i].frame);
+	}
+}
+
+static void data_of_every_length(void **state)
+{
+	struct rfm_frame frame = { ORIGIN, .type = RFM_FRAME_DATA, .seq = 1, .hops = 1 };
+	uint8_t wire[RFM_FRAME_MAX];
+	struct rfm_frame back;
+
+	(void)state;
+	for (int i = 0; i < RFM_FRAME_DATA_MAX; i++)
+		frame.data[i] = 200 - i;
+	for (frame.length = 1; frame.length <= RFM_FRAME_DATA_MAX; frame.length++) {
+		frame.address = RFM_RING_SPACE - frame.length;	/* ends with the space */
+		assert_int_equal(rfm_frame_encode(&frame, wire), RFM_FRAME_HEADER + frame.length);
+		assert_int_equal(rfm_frame_decode(wire, &back), RFM_FRAME_OK);
+		assert_same_frame(&back, &frame);
+	}
+}
+
+static void every_flipped_bit_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
+		for (unsigned int bit = 0; bit < examples[i].length * 8; bit++) {
+			uint8_t wire[RFM_FRAME_MAX];
+			struct rfm_frame frame;
+
+			memcpy(wire, examples[i].wire, sizeof(wire));
+			wire[bit / 8] ^= 1 << bit % 8;
+			assert_int_not_equal(rfm_frame_decode(wire, &frame), RFM_FRAME_OK);
+		}
+	}
+}
+
+/* What would lose the framing of the stream must be told from mere damage. */
+static void not_a_frame(void **state)
+{
+	static const struct {
+		uint8_t at, value;
+	} foreign[] = {
+		{ 0, 'r' }, { 1, 'L' },			/* magic */
+		{ 2, 0 }, { 2, 2 }, { 2, 255 },		/* version */
+		{ 3, 0 }, { 3, 5 }, { 3, 255 },		/* type */
+		{ 7, 0 }, { 7, 65 }, { 7, 255 },	/* length of data */
+	};
+	static const uint8_t wrong_length[][2] = {
+		{ RFM_FRAME_INTERRUPT, 0 }, { RFM_FRAME_INTERRUPT, 3 },
+		{ RFM_FRAME_INTERRUPT, 5 }, { RFM_FRAME_HEARTBEAT, 1 },
+		{ RFM_FRAME_DUPLICATE, 0 }, { RFM_FRAME_DUPLICATE, 7 },
+		{ RFM_FRAME_DUPLICATE, 9 },
+	};
+	uint8_t wire[RFM_FRAME_MAX];
+	struct rfm_frame frame;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+		memcpy(wire, examples[0].wire, sizeof(wire));
+		wire[foreign[i].at] = foreign[i].value;
+		assert_int_equal(rfm_frame_length(wire), RFM_FRAME_FOREIGN);
+		assert_int_equal(rfm_frame_decode(wire, &frame), RFM_FRAME_FOREIGN);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wrong_length); i++) {
+		memcpy(wire, examples[0].wire, sizeof(wire));
+		wire[3] = wrong_length[i][0];
+		wire[7] = wrong_length[i][1];
+		assert_int_equal(rfm_frame_length(wire), RFM_FRAME_FOREIGN);
+	}
+}
+
+/* A correct check does not make an address right. */
+static void address_outside_the_ring(void **state)
+{
+	static const struct {
+		uint32_t address;
+		uint8_t length;
+	} outside[] = {
+		{ 0x10000000, 1 }, { 0x0fffffff, 2 }, { 0x0fffffc1, 64 },
+		{ 0xffffffff, 1 }, { 0xfffffffc, 8 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(outside); i++) {
+		struct rfm_frame frame = {
+			ORIGIN, .type = RFM_FRAME_DATA, .seq = 1, .hops = 1,
+			.address = outside[i].address, .length = outside[i].length,
+		};
+		uint8_t wire[RFM_FRAME_MAX];
+
+		rfm_frame_encode(&frame, wire);
+		assert_int_equal(rfm_frame_decode(wire, &frame), RFM_FRAME_DAMAGED);
+	}
+}
+
+/* Nodes on the way rewrite the hop count and nothing that the CRC covers. */
+static void hops_change_on_the_way(void **state)
+{
+	uint8_t wire[RFM_FRAME_MAX];
+	struct rfm_frame frame;
+
+	(void)state;
+	memcpy(wire, examples[0].wire, sizeof(wire));
+	for (uint32_t hops = 0; hops <= 0xffff; hops++) {
+		rfm_frame_set_hops(wire, hops);
+		assert_int_equal(rfm_frame_decode(wire, &frame), RFM_FRAME_OK);
+		assert_int_equal(frame.hops, hops);
+	}
+	assert_memory_equal(wire, examples[0].wire, 44);
+	assert_memory_equal(wire + 48, examples[0].wire + 48, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_of_the_protocol),
+		cmocka_unit_test(data_of_every_length),
+		cmocka_unit_test(every_flipped_bit_is_refused),
+		cmocka_unit_test(not_a_frame),
+		cmocka_unit_test(address_outside_the_ring),
+		cmocka_unit_test(hops_change_on_the_way),
+	};
+
+	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
+}

@@ -1,0 +1,720 @@
+// SPDX-License-Identifier: MIT
+/* links: tests/unit/rig.c */
+/*
+ * What a node does when the ring is not whole: queues that fill, frames that
+ * are lost, fibres that break, nodes that come and go. Every loss is counted,
+ * exactly, and nothing waits for ever.
+ */
+#include "tests/unit/test.h"
+#include "tests/unit/rig.h"
+
+#include <string.h>
+
+#include "ring/wire.h"
+
+/* The books of a source, once its last frames or a heartbeat came home. */
+static void assert_books_closed(const struct rig *rig, int peer)
+{
+	const struct rfm_node *node = &rig->peers[peer].node;
+
+	assert_int_equal(node->stats.sent, node->stats.home + node->stats.lost);
+	assert_int_equal(node->seq, node->home_seq);
+}
+
+static const struct rfm_node_stats *stats_of(const struct rig *rig, int peer)
+{
+	return &rig->peers[peer].node.stats;
+}
+
+/* --- queues --------------------------------------------------------------- */
+
+/* No more than the window leaves before something comes home. */
+static void the_window_is_kept(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rfm_node *node = &rig->peers[0].node;
+
+	(void)state;
+	for (int i = 0; i < RFM_NODE_WINDOW + 10; i++)
+		rig_store32(rig, 0, 0, i);
+	rig_pull(rig, 0, 1000000);
+	assert_int_equal(rig_in_flight(rig, 0), RFM_NODE_WINDOW);
+	assert_false(rfm_node_tx_empty(node));		/* ten still wait */
+	rig_deliver(rig, 0);
+	rig_pull(rig, 1, 1);
+	rig_deliver(rig, 1);
+	rig_pull(rig, 2, 1);
+	rig_deliver(rig, 2);				/* one is home */
+	rig_pull(rig, 0, 1000000);
+	assert_int_equal(rig_in_flight(rig, 0), RFM_NODE_WINDOW);
+	rig_settle(rig);
+	assert_books_closed(rig, 0);
+	assert_int_equal(stats_of(rig, 0)->lost, 0);
+	rig_free(rig);
+}
+
+static void fill(struct rig *rig, int peer)
+{
+	for (int i = 0; i < RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS; i++) {
+		assert_true(rfm_node_may_store(&rig->peers[peer].node));
+		rig_store32(rig, peer, 0, i);
+	}
+}
+
+static void almost_full_at_three_quarters(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_node *node = &rig->peers[0].node;
+
+	(void)state;
+	for (int i = 0; i < RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS * 3 / 4 - 1; i++)
+		rig_store32(rig, 0, 0, i);
+	assert_false(rfm_node_tx_almost_full(node));
+	rig_store32(rig, 0, 0, 1);
+	assert_true(rfm_node_tx_almost_full(node));
+	rig_settle(rig);
+	assert_false(rfm_node_tx_almost_full(node));
+	rig_free(rig);
+}
+
+/* A store beyond is dropped, said so, and counted at both ends. */
+static void a_store_without_room_is_counted(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	fill(rig, 0);
+	assert_false(rfm_node_may_store(&rig->peers[0].node));
+	assert_int_equal(rig_status(rig, 0), 0);
+	rig_store32(rig, 0, 8, 1);
+	rig_store32(rig, 0, 8, 2);
+	assert_int_equal(rig_status(rig, 0), RFM_NODE_TX_FULL);
+	assert_int_equal(stats_of(rig, 0)->full, 2);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 8), 0);
+	/* They were the last ones; only the heartbeat can tell of them. */
+	rig_advance(rig, 600 * MS);
+	assert_int_equal(stats_of(rig, 0)->lost, 2);
+	assert_int_equal(stats_of(rig, 1)->missed, 2);
+	assert_int_equal(stats_of(rig, 2)->missed, 2);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* A heartbeat tells the last number before those that still wait. */
+static void a_heartbeat_speaks_for_what_went_before_it(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig->now += 450 * MS;
+	fill(rig, 0);
+	for (int i = 0; i < 20; i++)
+		rig_store32(rig, 0, 8, i);	/* no room; numbers behind the waiting */
+	rig->now += 100 * MS;
+	rfm_node_tick(&rig->peers[0].node, rig->now);
+	rig_settle(rig);
+	assert_int_equal(stats_of(rig, 1)->received, RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS);
+	assert_int_equal(stats_of(rig, 1)->late, 0);
+	assert_int_equal(stats_of(rig, 1)->missed, 0);
+	assert_int_equal(stats_of(rig, 0)->home, RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS);
+	rig_advance(rig, 1500 * MS);
+	assert_int_equal(stats_of(rig, 1)->missed, 20);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* Whoever asked for room is called once there is some, and only then. */
+static void room_is_announced(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rig_peer *peer = &rig->peers[0];
+
+	(void)state;
+	fill(rig, 0);
+	rig_settle(rig);
+	assert_int_equal(peer->room_count, 0);		/* nobody asked */
+	fill(rig, 0);
+	assert_false(rfm_node_may_store(&peer->node));
+	assert_false(rfm_node_may_store(&peer->node));
+	rig_pull(rig, 0, 1000000);
+	assert_int_equal(peer->room_count, 0);
+	rig_settle(rig);
+	assert_int_equal(peer->room_count, 1);
+	assert_true(rfm_node_may_store(&peer->node));
+
+	/* Also when the room comes from a break. */
+	fill(rig, 0);
+	assert_false(rfm_node_may_store(&peer->node));
+	rig_disconnect(rig, 1);
+	assert_int_equal(peer->room_count, 2);
+	assert_true(rfm_node_may_store(&peer->node));
+	rig_free(rig);
+}
+
+static void interrupts_have_room_of_their_own(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+
+	(void)state;
+	fill(rig, 0);
+	for (int i = 0; i < RFM_NODE_INSERT_RESERVE; i++)
+		rfm_node_interrupt(&rig->peers[0].node, 2, 1, i, rig->now);
+	assert_int_equal(rig_status(rig, 0), 0);
+	rig_settle(rig);
+	assert_int_equal(rig->peers[1].interrupt_count, RFM_NODE_INSERT_RESERVE);
+	for (int i = 0; i < RFM_NODE_INSERT_RESERVE; i++) {
+		assert_int_equal(rig->peers[1].interrupts[i].data, i);
+		assert_int_equal(rig->peers[1].interrupts[i].after,
+				 RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS);
+	}
+	rig_free(rig);
+}
+
+/* Frames of others that find the transmit FIFO full are dropped and counted. */
+static void a_flood_overruns_and_breaks_nothing(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rig_peer *peer = &rig->peers[1];
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = 77, .incarnation = 5, .length = 4, .hops = 1,
+	};
+
+	(void)state;
+	for (int i = 0; i < RFM_NODE_TX_SLOTS + 10; i++) {
+		frame.seq++;
+		rig_inject(rig, 0, &frame);
+		rig_deliver(rig, 0);
+	}
+	assert_int_equal(stats_of(rig, 1)->overrun, 10);
+	assert_int_equal(rig_status(rig, 1), RFM_NODE_TX_FULL);
+	assert_int_equal(stats_of(rig, 1)->received, RFM_NODE_TX_SLOTS + 10);
+	/* Own frames wait, and leave behind those that came first. */
+	rig_store32(rig, 1, 4, 99);
+	rig_pull(rig, 1, RFM_NODE_TX_SLOTS * 2);
+	assert_true(rfm_node_tx_empty(&peer->node));
+	for (int i = 0; i < RFM_NODE_TX_SLOTS; i++) {
+		assert_true(rig_drop(rig, 1, &frame));
+		assert_int_equal(frame.source, 77);
+		assert_int_equal(frame.seq, i + 1);
+	}
+	assert_true(rig_drop(rig, 1, &frame));
+	assert_int_equal(frame.source, 2);
+	assert_int_equal(get32(frame.data), 99);
+	assert_false(rig_drop(rig, 1, &frame));
+	rig_free(rig);
+}
+
+/* --- loss ----------------------------------------------------------------- */
+
+/* Store 20 words on peer 0 and lose some of the frames behind peer @from. */
+static void lose_some(struct rig *rig, int from, uint32_t lost)
+{
+	struct rfm_frame frame;
+
+	for (int i = 0; i < 20; i++) {
+		rig_store32(rig, 0, i * 4, 100 + i);
+		for (int at = 0;; at++) {
+			rig_pull(rig, at, 1);
+			if (at == from)
+				break;
+			rig_deliver(rig, at);
+		}
+		if (lost >> i & 1)
+			assert_true(rig_drop(rig, from, &frame));
+		rig_settle(rig);
+	}
+}
+
+static void a_lost_frame_is_missed_by_those_behind(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	lose_some(rig, 0, 0x00061);
+	assert_int_equal(stats_of(rig, 1)->missed, 3);
+	assert_int_equal(stats_of(rig, 2)->missed, 3);
+	assert_int_equal(stats_of(rig, 0)->lost, 3);
+	assert_int_equal(stats_of(rig, 0)->home, 17);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+static void a_frame_lost_on_the_way_home_is_missed_by_nobody(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	lose_some(rig, 2, 0x10100);
+	assert_int_equal(stats_of(rig, 1)->missed, 0);
+	assert_int_equal(stats_of(rig, 2)->missed, 0);
+	assert_int_equal(stats_of(rig, 0)->lost, 2);
+	assert_int_equal(stats_of(rig, 0)->home, 18);
+	rig_free(rig);
+}
+
+/* After the last frame comes silence; the heartbeat tells. */
+static void the_last_frame_counts_too(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	lose_some(rig, 1, 0xc0000);
+	assert_int_equal(stats_of(rig, 2)->missed, 0);
+	assert_int_equal(stats_of(rig, 0)->lost, 0);
+	rig_advance(rig, 600 * MS);
+	assert_int_equal(stats_of(rig, 1)->missed, 0);
+	assert_int_equal(stats_of(rig, 2)->missed, 2);
+	assert_int_equal(stats_of(rig, 0)->lost, 2);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* A frame that comes twice, or too late, is passed on but not stored again. */
+static void late_frames_are_passed_on_and_not_stored(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rfm_frame frame;
+	uint64_t forwarded;
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_pull(rig, 0, 1);
+	assert_true(rig_drop(rig, 0, &frame));
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	rig_store32(rig, 0, 0, 2);
+	rig_settle(rig);
+	forwarded = stats_of(rig, 1)->forwarded;
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(rig_load32(rig, i, 0), 2);
+		assert_int_equal(stats_of(rig, i)->late, 1);
+		assert_int_equal(stats_of(rig, i)->received, 2);
+	}
+	assert_int_equal(stats_of(rig, 1)->forwarded, forwarded + 1);
+	assert_int_equal(stats_of(rig, 0)->late, 1);	/* home a second time */
+	assert_int_equal(stats_of(rig, 0)->home, 2);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+static void damage_is_dropped_and_reported(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rfm_node *node = &rig->peers[1].node;
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = 1, .incarnation = 1000, .seq = 1,
+		.length = 4, .hops = 1,
+	};
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int len = rfm_frame_encode(&frame, wire);
+
+	(void)state;
+	wire[RFM_FRAME_HEADER] ^= 1;
+	rfm_node_receive(node, wire, len, rig->now);
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 1), RFM_NODE_BAD_DATA);
+	assert_int_equal(rig_status(rig, 2), 0);
+	assert_int_equal(node->stats.bad, 1);
+	assert_int_equal(rig->peers[1].stored_count + rig->peers[2].stored_count, 0);
+	rig_free(rig);
+}
+
+/* A number that was never given cannot come home; it would open the window. */
+static void an_own_frame_never_sent_is_bad_data(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = 1, .incarnation = 1000, .seq = 500,
+		.length = 4, .hops = 1,
+	};
+
+	(void)state;
+	rig_inject(rig, 1, &frame);
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 0), RFM_NODE_BAD_DATA);
+	rig_store32(rig, 0, 0, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 1);
+	assert_int_equal(stats_of(rig, 0)->home, 1);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* Nobody on the ring removes it, but it does not go round for ever. */
+static void a_frame_without_owner_dies_of_hops(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	uint64_t before = 0, passed = 0, dropped = 0;
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = 77, .incarnation = 5, .seq = 1,
+		.length = 4, .hops = 1, .data = { 1 },
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		before += stats_of(rig, i)->forwarded;
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	for (int i = 0; i < 3; i++) {
+		passed += stats_of(rig, i)->forwarded;
+		dropped += stats_of(rig, i)->hop_limit;
+		assert_int_equal(rig->peers[i].stored_count, 1);
+		assert_int_equal(rig_in_flight(rig, i), 0);
+	}
+	assert_int_equal(passed - before, RFM_NODE_HOP_LIMIT - 1);
+	assert_int_equal(dropped, 1);
+	rig_free(rig);
+}
+
+/* --- breaks --------------------------------------------------------------- */
+
+/* The example of the architecture: three nodes, the third one dies. */
+static void sync_loss_on_three_nodes(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_disconnect(rig, 1);
+	rig_disconnect(rig, 2);
+	assert_int_equal(rig_status(rig, 0), RFM_NODE_SYNC_LOSS);
+	assert_int_equal(rig_status(rig, 1), 0);
+	assert_false(rfm_node_signal(&rig->peers[0].node));
+	assert_true(rfm_node_signal(&rig->peers[1].node));
+
+	rig_store32(rig, 0, 0, 1);
+	rig_store32(rig, 1, 4, 2);
+	rig_settle(rig);
+	rig_advance(rig, 2000 * MS);
+	assert_int_equal(rig_load32(rig, 1, 0), 0);	/* its fibre is whole, and yet */
+	assert_int_equal(rig_load32(rig, 0, 4), 0);
+	assert_int_equal(rig_status(rig, 0), 0);	/* no OWN DATA for either */
+	assert_int_equal(rig_status(rig, 1), 0);
+	assert_true(rfm_node_may_store(&rig->peers[0].node));
+	assert_true(rfm_node_may_store(&rig->peers[1].node));
+
+	/* The third comes back, with an empty memory and a new life. */
+	rig_start(rig, 2, 3, RIG_MEMORY, 9000);
+	rig_connect(rig, 1);
+	rig_connect(rig, 2);
+	rig_settle(rig);
+	rig_store32(rig, 0, 8, 3);
+	rig_store32(rig, 1, 12, 4);
+	rig_store32(rig, 2, 16, 5);
+	rig_settle(rig);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rig_load32(rig, i, 8), 3);
+		assert_int_equal(rig_load32(rig, i, 12), 4);
+		assert_int_equal(rig_load32(rig, i, 16), 5);
+		assert_books_closed(rig, i);
+		assert_int_equal(rig_status(rig, i), RFM_NODE_OWN_DATA);
+	}
+	/* What was lost is not replayed, and not forgotten. */
+	assert_int_equal(rig_load32(rig, 1, 0), 0);
+	assert_int_equal(stats_of(rig, 0)->lost, 1);
+	assert_int_equal(stats_of(rig, 1)->lost, 1);
+	assert_int_equal(stats_of(rig, 0)->missed, 1);
+	assert_int_equal(stats_of(rig, 1)->missed, 1);
+	assert_int_equal(stats_of(rig, 2)->missed, 0);
+	rig_free(rig);
+}
+
+/*
+ * A fibre that swallows everything while its light stays on: nothing comes
+ * home. Stores flow on downstream, and when the fibre heals the books are right.
+ */
+static void an_open_ring_holds_nobody(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	uint32_t value = 0;
+
+	(void)state;
+	rig->peers[2].cut = true;
+	fill(rig, 0);
+	assert_false(rfm_node_may_store(&rig->peers[0].node));
+	rig_advance(rig, 400 * MS);
+	assert_int_equal(rig->peers[0].room_count, 1);
+	for (int i = 0; i < 20000; i++) {
+		if (!rfm_node_may_store(&rig->peers[0].node))
+			rig_settle(rig);
+		assert_true(rfm_node_may_store(&rig->peers[0].node));
+		rig_store32(rig, 0, 0, ++value);
+	}
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), value);
+	assert_int_equal(rig_load32(rig, 2, 0), value);
+	assert_int_equal(rig_status(rig, 0), 0);
+
+	rig->peers[2].cut = false;
+	rig_advance(rig, 600 * MS);
+	assert_books_closed(rig, 0);
+	assert_int_equal(stats_of(rig, 0)->home, 0);
+	assert_int_equal(stats_of(rig, 1)->missed, 0);
+	assert_int_equal(stats_of(rig, 2)->missed, 0);
+	/* The window is in force again. */
+	for (int i = 0; i < RFM_NODE_WINDOW + 10; i++)
+		rig_store32(rig, 0, 0, i);
+	rig_pull(rig, 0, 1000000);
+	assert_int_equal(rig_in_flight(rig, 0), RFM_NODE_WINDOW);
+	rig_free(rig);
+}
+
+/* An open ring does not let a node's own queue grow without bound either. */
+static void an_open_ring_is_bounded(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_node *node = &rig->peers[0].node;
+
+	(void)state;
+	rig_store32(rig, 0, 0, 0);
+	rig->now += RFM_NODE_EXPIRY_NS;
+	rfm_node_tick(node, rig->now);
+	for (int i = 0; i < RFM_NODE_OPEN_LIMIT + RFM_NODE_INSERT_SLOTS - 1; i++)
+		rig_store32(rig, 0, 0, i);
+	assert_false(rfm_node_may_store(node));
+	rig_pull(rig, 0, RFM_NODE_INSERT_SLOTS);
+	assert_int_equal(rig->peers[0].room_count, 1);
+	assert_true(rfm_node_may_store(node));
+	rig_free(rig);
+}
+
+/*
+ * Frames lost at random, fibres broken at random: afterwards each node's sum
+ * of received and missed is what the others have sent.
+ */
+static void the_books_balance_after_any_trouble(void **state)
+{
+	static const int sizes[] = { 2, 3, 8 };
+	uint64_t seed = 4711;
+
+	(void)state;
+	for (size_t s = 0; s < ARRAY_SIZE(sizes) * 4; s++) {
+		int size = sizes[s % ARRAY_SIZE(sizes)];
+		struct rig *rig = rig_new(size, 0);
+		bool broken[RIG_PEERS_MAX] = { false };
+		uint64_t sent = 0;
+
+		for (int step = 0; step < 30000; step++) {
+			int who = test_random(&seed) % size;
+			struct rfm_frame frame;
+
+			if (!(test_random(&seed) % 3))
+				rig_store32(rig, who, who * 4, step);
+			rig_pull(rig, test_random(&seed) % size, 1 + test_random(&seed) % 3);
+			for (int n = 0; n < 3; n++)
+				rig_deliver(rig, test_random(&seed) % size);
+			if (!(test_random(&seed) % 100))
+				rig_drop(rig, test_random(&seed) % size, &frame);
+			if (!(test_random(&seed) % 1000)) {
+				if (broken[who])
+					rig_connect(rig, who);
+				else
+					rig_disconnect(rig, who);
+				broken[who] = !broken[who];
+			}
+			if (!(step % 64))
+				rig_advance(rig, test_random(&seed) % (80 * MS));
+		}
+		for (int i = 0; i < size; i++)
+			if (broken[i])
+				rig_connect(rig, i);
+		rig_settle(rig);
+		rig_advance(rig, 2000 * MS);
+		for (int i = 0; i < size; i++)
+			sent += stats_of(rig, i)->sent;
+		for (int i = 0; i < size; i++) {
+			const struct rfm_node_stats *stats = stats_of(rig, i);
+
+			assert_books_closed(rig, i);
+			assert_int_equal(stats->received + stats->missed, sent - stats->sent);
+			assert_int_equal(stats->received, rig->peers[i].stored_count);
+			assert_true(stats->lost >= stats->dark + stats->full);
+			assert_int_equal(stats->late + stats->bad, 0);
+		}
+		rig_free(rig);
+	}
+}
+
+/* --- lives ---------------------------------------------------------------- */
+
+static struct rfm_frame old_life(uint64_t incarnation, uint64_t seq, uint8_t value)
+{
+	return (struct rfm_frame){
+		.type = RFM_FRAME_DATA, .source = 3, .incarnation = incarnation, .seq = seq,
+		.length = 1, .hops = 1, .data = { value },
+	};
+}
+
+/* What is left on the ring of a life that has ended undoes nothing. */
+static void leftovers_of_a_former_life(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rfm_frame left = old_life(1002, 9, 0xaa);
+
+	(void)state;
+	rig_store(rig, 2, 4, "x", 1);		/* the former life is known to all */
+	rig_settle(rig);
+	rig_disconnect(rig, 1);
+	rig_disconnect(rig, 2);
+	rig_start(rig, 2, 3, RIG_MEMORY, 9000);
+	rig_connect(rig, 1);
+	rig_connect(rig, 2);
+	rig_settle(rig);
+	rig_store(rig, 2, 0, "\x55", 1);
+	rig_settle(rig);
+	rig_inject(rig, 0, &left);
+	rig_settle(rig);
+	rig_store(rig, 2, 1, "\x66", 1);
+	rig_settle(rig);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rig->peers[i].memory[0], 0x55);
+		assert_int_equal(rig->peers[i].memory[1], 0x66);
+		assert_int_equal(stats_of(rig, i)->missed, 0);
+		assert_int_equal(rig_in_flight(rig, i), 0);
+	}
+	assert_true(stats_of(rig, 0)->late > 0);
+	rig_free(rig);
+}
+
+/* A node that begins again within its process takes its old frames off the ring. */
+static void rejoin_under_a_new_incarnation(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_pull(rig, 0, 1);
+	rig_deliver(rig, 0);
+	rfm_node_rejoin(&rig->peers[0].node, 8000, rig->now);
+	rig_store32(rig, 0, 0, 2);
+	rig_settle(rig);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rig_load32(rig, i, 0), 2);
+		assert_int_equal(rig_in_flight(rig, i), 0);
+		assert_int_equal(stats_of(rig, i)->hop_limit, 0);
+	}
+	assert_books_closed(rig, 0);
+	assert_int_equal(stats_of(rig, 0)->lost, 1);
+	rig_free(rig);
+}
+
+/* A clock that went back makes a new life look old; it is heard after a while. */
+static void a_life_with_an_earlier_clock_is_heard_in_the_end(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_store32(rig, 2, 0, 1);
+	rig_settle(rig);
+	rig_start(rig, 2, 3, RIG_MEMORY, 10);
+	rig_connect(rig, 1);
+	rig_connect(rig, 2);
+	rig_settle(rig);
+	rig_store32(rig, 2, 0, 2);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 0, 0), 1);
+	rig_advance(rig, 2500 * MS);
+	rig_store32(rig, 2, 4, 3);
+	rig_settle(rig);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rig_load32(rig, i, 4), 3);
+		assert_int_equal(stats_of(rig, i)->late, 1);
+		assert_int_equal(stats_of(rig, i)->missed, 1);	/* the one not stored */
+	}
+	rig_free(rig);
+}
+
+/*
+ * Peers 0 and 2 of four have the same id. The one that came later leaves, with
+ * a word to its owner, and goes on forwarding; the other is not disturbed.
+ */
+static void the_later_of_two_namesakes_leaves(void **state)
+{
+	struct rig *rig = rig_new(4, 1);
+
+	(void)state;
+	rig_start(rig, 2, 1, RIG_MEMORY, 5000);
+	rig_store32(rig, 0, 0, 1);
+	rig_connect(rig, 1);
+	rig_connect(rig, 2);
+	for (uint32_t i = 2; i < 50; i++) {
+		rig_store32(rig, 0, 0, i);
+		for (int at = 0; at < 4; at++) {
+			rig_pull(rig, at, 1);
+			rig_deliver(rig, at);
+		}
+	}
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 2), RFM_NODE_DUPLICATE_ID | RFM_NODE_SYNC_LOSS);
+	assert_false(rfm_node_signal(&rig->peers[2].node));
+	assert_int_equal(rig_status(rig, 0) & RFM_NODE_DUPLICATE_ID, 0);
+
+	rig_store32(rig, 0, 4, 7);
+	rig_store32(rig, 2, 8, 8);	/* reaches nobody */
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 49);
+	assert_int_equal(rig_load32(rig, 3, 0), 49);
+	assert_int_equal(rig_load32(rig, 3, 4), 7);	/* through the one that left */
+	assert_int_equal(rig_load32(rig, 3, 8), 0);
+	assert_int_equal(stats_of(rig, 2)->dark, 1);
+	assert_books_closed(rig, 0);
+	assert_int_equal(stats_of(rig, 1)->missed + stats_of(rig, 1)->late, 0);
+	assert_int_equal(stats_of(rig, 3)->missed + stats_of(rig, 3)->late, 0);
+	rig_free(rig);
+}
+
+/* Even if the later one has stored at once, before it could be told. */
+static void a_hasty_namesake_does_not_silence_the_first(void **state)
+{
+	struct rig *rig = rig_new(4, 1);
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_settle(rig);
+	rig_start(rig, 2, 1, RIG_MEMORY, 5000);
+	rig_connect(rig, 1);
+	rig_connect(rig, 2);
+	for (int i = 0; i < 5; i++)
+		rig_store32(rig, 2, 8, i);
+	rig_settle(rig);
+	assert_true(rig_status(rig, 2) & RFM_NODE_DUPLICATE_ID);
+	rig_store32(rig, 0, 4, 7);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 4), 7);
+	assert_int_equal(rig_load32(rig, 3, 4), 7);
+	assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_window_is_kept),
+		cmocka_unit_test(almost_full_at_three_quarters),
+		cmocka_unit_test(a_store_without_room_is_counted),
+		cmocka_unit_test(a_heartbeat_speaks_for_what_went_before_it),
+		cmocka_unit_test(room_is_announced),
+		cmocka_unit_test(interrupts_have_room_of_their_own),
+		cmocka_unit_test(a_flood_overruns_and_breaks_nothing),
+		cmocka_unit_test(a_lost_frame_is_missed_by_those_behind),
+		cmocka_unit_test(a_frame_lost_on_the_way_home_is_missed_by_nobody),
+		cmocka_unit_test(the_last_frame_counts_too),
+		cmocka_unit_test(late_frames_are_passed_on_and_not_stored),
+		cmocka_unit_test(damage_is_dropped_and_reported),
+		cmocka_unit_test(an_own_frame_never_sent_is_bad_data),
+		cmocka_unit_test(a_frame_without_owner_dies_of_hops),
+		cmocka_unit_test(sync_loss_on_three_nodes),
+		cmocka_unit_test(an_open_ring_holds_nobody),
+		cmocka_unit_test(an_open_ring_is_bounded),
+		cmocka_unit_test(the_books_balance_after_any_trouble),
+		cmocka_unit_test(leftovers_of_a_former_life),
+		cmocka_unit_test(rejoin_under_a_new_incarnation),
+		cmocka_unit_test(a_life_with_an_earlier_clock_is_heard_in_the_end),
+		cmocka_unit_test(the_later_of_two_namesakes_leaves),
+		cmocka_unit_test(a_hasty_namesake_does_not_silence_the_first),
+	};
+
+	return cmocka_run_group_tests_name("node_loss", tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/test.h"
+#include "tests/unit/rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/memory.h"
+#include "ring/wire.h"
+
+static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
+{
+	struct rig_peer *peer = opaque;
+	struct rig_stored *entry;
+
+	assert_true(offset + (uint64_t)len <= peer->node.config.memory_size);
+	if (peer->stored_count == peer->stored_size) {
+		peer->stored_size = peer->stored_size ? peer->stored_size * 2 : 256;
+		peer->stored = realloc(peer->stored, peer->stored_size * sizeof(*peer->stored));
+		assert_non_null(peer->stored);
+	}
+	entry = &peer->stored[peer->stored_count++];
+	entry->offset = offset;
+	entry->len = len;
+	memcpy(entry->data, data, len);
+	if (offset + len <= RIG_MEMORY)
+		rfm_memory_store(peer->memory + offset, data, len);
+}
+
+static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
+{
+	struct rig_peer *peer = opaque;
+
+	assert_true(peer->interrupt_count < ARRAY_SIZE(peer->interrupts));
+	peer->interrupts[peer->interrupt_count++] =
+		(struct rig_interrupt){ type, from, data, peer->stored_count };
+}
+
+static void on_status(void *opaque, unsigned int what)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->status |= what;
+	peer->bad_count += what == RFM_NODE_BAD_DATA;
+}
+
+static void on_transmit(void *opaque)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->transmit_count++;
+}
+
+static void on_room(void *opaque)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->room_count++;
+}
+
+static const struct rfm_node_ops ops = {
+	.store = on_store,
+	.interrupt = on_interrupt,
+	.status = on_status,
+	.transmit = on_transmit,
+	.room = on_room,
+};
+
+int rig_next(const struct rig *rig, int peer)
+{
+	return (peer + 1) % rig->count;
+}
+
+int rig_previous(const struct rig *rig, int peer)
+{
+	return (peer + rig->count - 1) % rig->count;
+}
+
+void rig_start(struct rig *rig, int i, uint8_t id, uint64_t memory_size, uint64_t incarnation)
+{
+	struct rig_peer *peer = &rig->peers[i];
+	struct rfm_node_config config = {
+		.id = id,
+		.memory_size = memory_size,
+		.incarnation = incarnation,
+		.clock_domain = 1,
+	};
+
+	rfm_node_destroy(&peer->node);
+	free(peer->stored);
+	free(peer->out.frames);
+	memset(peer, 0, sizeof(*peer));
+	assert_int_equal(rfm_node_init(&peer->node, &config, &ops, peer, rig->now), 0);
+}
+
+void rig_connect(struct rig *rig, int from)
+{
+	rfm_node_set_downstream(&rig->peers[from].node, true, rig->now);
+	rfm_node_set_light(&rig->peers[rig_next(rig, from)].node,
+			   rfm_node_light_out(&rig->peers[from].node), rig->now);
+}
+
+void rig_disconnect(struct rig *rig, int from)
+{
+	struct rig_pipe *out = &rig->peers[from].out;
+
+	out->head = out->tail;
+	rfm_node_set_downstream(&rig->peers[from].node, false, rig->now);
+	rfm_node_set_light(&rig->peers[rig_next(rig, from)].node, false, rig->now);
+}
+
+struct rig *rig_new(int count, int first_id)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+
+	assert_non_null(rig);
+	rig->peers = calloc(count, sizeof(*rig->peers));
+	assert_non_null(rig->peers);
+	rig->count = count;
+	rig->now = 1000 * MS;
+	for (int i = 0; i < count; i++)
+		rig_start(rig, i, first_id + i, RIG_MEMORY, 1000 + i);
+	for (int i = 0; i < count; i++)
+		rig_connect(rig, i);
+	rig_settle(rig);
+	for (int i = 0; i < count; i++)
+		rig->peers[i].status = 0;
+	return rig;
+}
+
+void rig_free(struct rig *rig)
+{
+	for (int i = 0; i < rig->count; i++) {
+		rfm_node_destroy(&rig->peers[i].node);
+		free(rig->peers[i].stored);
+		free(rig->peers[i].out.frames);
+	}
+	free(rig->peers);
+	free(rig);
+}
+
+static uint8_t *pipe_put(struct rig_pipe *pipe)
+{
+	if (pipe->head == pipe->tail)
+		pipe->head = pipe->tail = 0;
+	if (pipe->tail == pipe->size) {
+		pipe->size = pipe->size ? pipe->size * 2 : 64;
+		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_FRAME_MAX);
+		assert_non_null(pipe->frames);
+	}
+	return pipe->frames + (size_t)RFM_FRAME_MAX * pipe->tail++;
+}
+
+unsigned int rig_in_flight(const struct rig *rig, int from)
+{
+	return rig->peers[from].out.tail - rig->peers[from].out.head;
+}
+
+bool rig_pull(struct rig *rig, int i, unsigned int frames)
+{
+	struct rig_peer *peer = &rig->peers[i];
+	bool moved = false;
+
+	while (frames--) {
+		uint8_t buf[RFM_FRAME_MAX];
+		unsigned int len = rfm_node_pull(&peer->node, buf, sizeof(buf), rig->now);
+
+		if (!len)
+			break;
+		moved = true;
+		assert_int_equal(rfm_frame_length(buf), len);
+		if (!peer->cut)
+			memcpy(pipe_put(&peer->out), buf, len);
+	}
+	return moved;
+}
+
+bool rig_deliver(struct rig *rig, int from)
+{
+	struct rig_pipe *pipe = &rig->peers[from].out;
+	const uint8_t *wire;
+
+	if (pipe->head == pipe->tail)
+		return false;
+	wire = pipe->frames + (size_t)RFM_FRAME_MAX * pipe->head++;
+	rfm_node_receive(&rig->peers[rig_next(rig, from)].node, wire, rfm_frame_length(wire),
+			 rig->now);
+	return true;
+}
+
+void rig_settle(struct rig *rig)
+{
+	bool moved;
+
+	do {
+		moved = false;
+		for (int i = 0; i < rig->count; i++) {
+			moved |= rig_pull(rig, i, 64);
+			while (rig_deliver(rig, i))
+				moved = true;
+		}
+	} while (moved);
+}
+
+void rig_advance(struct rig *rig, uint64_t ns)
+{
+	uint64_t end = rig->now + ns;
+
+	while (rig->now < end) {
+		rig->now += end - rig->now < 50 * MS ? end - rig->now : 50 * MS;
+		for (int i = 0; i < rig->count; i++)
+			rfm_node_tick(&rig->peers[i].node, rig->now);
+		rig_settle(rig);
+	}
+}
+
+bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame)
+{
+	struct rig_pipe *pipe = &rig->peers[from].out;
+
+	if (pipe->head == pipe->tail)
+		return false;
+	assert_int_equal(rfm_frame_decode(pipe->frames + (size_t)RFM_FRAME_MAX * pipe->head++,
+					  frame), RFM_FRAME_OK);
+	return true;
+}
+
+void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame)
+{
+	rfm_frame_encode(frame, pipe_put(&rig->peers[from].out));
+}
+
+void rig_store(struct rig *rig, int i, uint32_t offset, const void *data, unsigned int len)
+{
+	struct rig_peer *peer = &rig->peers[i];
+
+	if (offset + len <= RIG_MEMORY)
+		rfm_memory_store(peer->memory + offset, data, len);
+	rfm_node_store(&peer->node, offset, data, len, rig->now);
+}
+
+void rig_store32(struct rig *rig, int peer, uint32_t offset, uint32_t value)
+{
+	uint8_t bytes[4];
+
+	put32(bytes, value);
+	rig_store(rig, peer, offset, bytes, 4);
+}
+
+uint32_t rig_load32(const struct rig *rig, int peer, uint32_t offset)
+{
+	return get32(rig->peers[peer].memory + offset);
+}
+
+unsigned int rig_status(struct rig *rig, int peer)
+{
+	unsigned int status = rig->peers[peer].status;
+
+	rig->peers[peer].status = 0;
+	return status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ring of nodes in one process: memory pipes instead of fibres, a clock that
+ * the test turns by hand, and a record of all that each node's owner was told.
+ * Peer i sends to peer i + 1, the last one to the first.
+ */
+#ifndef RFM_TESTS_UNIT_RIG_H
+#define RFM_TESTS_UNIT_RIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/node.h"
+
+#define RIG_PEERS_MAX	8
+#define RIG_MEMORY	4096
+#define MS		1000000ull
+
+struct rig_stored {
+	uint32_t offset;
+	uint8_t len;
+	uint8_t data[RFM_FRAME_DATA_MAX];
+};
+
+struct rig_interrupt {
+	uint8_t type, from;
+	uint32_t data;
+	uint64_t after;		/* updates stored before it */
+};
+
+/* A fibre: frames, one after the other, that left one node and have not arrived. */
+struct rig_pipe {
+	uint8_t *frames;	/* RFM_FRAME_MAX bytes each */
+	uint32_t size, head, tail;
+};
+
+struct rig_peer {
+	struct rfm_node node;
+	_Alignas(8) uint8_t memory[RIG_MEMORY];
+	struct rig_stored *stored;
+	uint64_t stored_count, stored_size;
+	struct rig_interrupt interrupts[4096];
+	uint64_t interrupt_count;
+	unsigned int status;	/* RFM_NODE_* since the test last looked */
+	uint64_t bad_count;
+	uint64_t transmit_count, room_count;
+	struct rig_pipe out;
+	bool cut;		/* what is sent disappears */
+};
+
+struct rig {
+	int count;
+	uint64_t now;
+	struct rig_peer *peers;
+};
+
+/* Peers with ids first_id, first_id + 1, ...; lit, joined, first heartbeats home. */
+struct rig *rig_new(int count, int first_id);
+void rig_free(struct rig *rig);
+int rig_next(const struct rig *rig, int peer);
+int rig_previous(const struct rig *rig, int peer);
+
+/* Begin a peer's life (again); dark until rig_connect(). */
+void rig_start(struct rig *rig, int peer, uint8_t id, uint64_t memory_size,
+	       uint64_t incarnation);
+void rig_connect(struct rig *rig, int from);
+void rig_disconnect(struct rig *rig, int from);
+
+/* One step of a fibre. Return whether anything moved. */
+bool rig_pull(struct rig *rig, int peer, unsigned int frames);
+bool rig_deliver(struct rig *rig, int from);
+/* Until nothing moves. */
+void rig_settle(struct rig *rig);
+/* Lets time pass in small steps, settling at each. */
+void rig_advance(struct rig *rig, uint64_t ns);
+
+unsigned int rig_in_flight(const struct rig *rig, int from);
+/* Takes the next frame off the fibre behind @from; false if there is none. */
+bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame);
+/* Puts one there, as the neighbour would receive it. */
+void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame);
+
+void rig_store(struct rig *rig, int peer, uint32_t offset, const void *data, unsigned int len);
+void rig_store32(struct rig *rig, int peer, uint32_t offset, uint32_t value);
+uint32_t rig_load32(const struct rig *rig, int peer, uint32_t offset);
+/* What was told since the last call. */
+unsigned int rig_status(struct rig *rig, int peer);
+
+#endif
