@@ -540,7 +540,7 @@ static void optics_changed(struct rfm_node *node, bool signal, bool ready, bool 
 {
 	if (signal && !rfm_node_signal(node))
 		node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
-	if (ready && !can_originate(node))
+	if ((ready && !can_originate(node)) || (light_out && !rfm_node_light_out(node)))
 		give_up_waiting(node, now);
 	if (!ready && can_originate(node))
 		send_heartbeat(node, now);

@@ -35,7 +35,7 @@
 #define RFM_NODE_TX_SLOTS	(RFM_NODE_WINDOW * RFM_RING_NODES * 2)
 #define RFM_NODE_OPEN_LIMIT	4096	/* own frames in the FIFO of an open ring */
 #define RFM_NODE_INSERT_SLOTS	2048	/* stores waiting for credit */
-#define RFM_NODE_INSERT_RESERVE	256	/* and room for interrupts beyond */
+#define RFM_NODE_INSERT_RESERVE	RFM_NODE_INSERT_SLOTS	/* and room for interrupts beyond */
 #define RFM_NODE_HOP_LIMIT	512	/* twice round the largest ring */
 
 #define RFM_NODE_HEARTBEAT_NS	500000000ull

@@ -31,7 +31,7 @@ step() {
 	show_progress "$title" "$job" "$log" &
 	watcher=$!
 	# shellcheck disable=SC2064 # the values of now
-	trap "kill -- -$job $watcher 2>/dev/null || :; die 'interrupted'" INT TERM HUP
+	trap "kill -- -$job $watcher 2>/dev/null || :; rm -f '$log'; die 'interrupted'" INT TERM HUP
 	wait "$job" || status=$?
 	trap - INT TERM HUP
 	kill "$watcher" 2>/dev/null || :
@@ -49,10 +49,13 @@ step() {
 show_progress() {
 	local title=$1 pid=$2 log=$3 start=$SECONDS every=20 count
 	[ ! -t 2 ] || every=1
-	trap 'exit 0' TERM
+	local nap=
+	# A sleep left behind would go on holding the lock it has inherited.
+	trap 'kill $nap 2>/dev/null; exit 0' TERM
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep "$every" &
-		wait $!
+		nap=$!
+		wait "$nap" || :
 		count=$(tail -c 4000 "$log" 2>/dev/null | grep -oE '^\[[0-9]+/[0-9]+\]' | tail -n 1 || :)
 		if [ -t 2 ]; then
 			printf '\r\033[K%s ... %s %s' "$title" "$(clock $((SECONDS - start)))" "$count" >&2

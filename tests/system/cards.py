@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from suite import TOP, expect, figure, plan, run, wait_for
+from suite import (TOP, device_of_node, expect, extra_cards, figure, plan, run,
+                   wait_for)
 from labkit import Lab
 
 QEMU = [TOP / "build/qemu/qemu-system-x86_64", "-L", TOP / "build/qemu/pc-bios",
@@ -49,13 +50,9 @@ def qemu_log(lab, node):
 
 # --- one machine with several cards ---
 
-def card_of_node(lab, node_id):
-    return next(c["device"] for c in lab.rmctl_json(1, "list") if c["node"] == node_id)
-
-
 def over_tcp(lab):
     """Two cards joined over TCP share a memory"""
-    a, b = card_of_node(lab, 11), card_of_node(lab, 12)
+    a, b = device_of_node(lab, 1, 11), device_of_node(lab, 1, 12)
     lab.run(1, "rmctl", "test", a)
     lab.run(1, "rmctl", "poke", a, "0x3000", "0x77")
     wait_for("the other has it", lambda: "0x00000077" in lab.out(1, "rmctl", "peek", b, "0x3000"))
@@ -85,7 +82,7 @@ def garbage(lab, path):
     """Garbage on the socket: disconnected with one clear line, the card lives"""
     expect(is_shown_out(stranger(path, b"GET / HTTP/1.0\r\n\r\n")), "not disconnected")
     wait_for("the line", lambda: "does not speak the ring protocol" in qemu_log(lab, 1))
-    lab.run(1, "rmctl", "show", card_of_node(lab, 13))
+    lab.run(1, "rmctl", "show", device_of_node(lab, 1, 13))
 
 
 def silence(lab, path):
@@ -142,18 +139,11 @@ def free_port():
         return s.getsockname()[1]
 
 
-def extra_cards(folder):
-    """Arguments for two cards joined over TCP, and one whose rx waits for strangers."""
-    p, q = free_port(), free_port()
-    words = []
-    for name, node, rx, tx in (
-            ("a", 11, f"host=127.0.0.1,port={p}", f"host=127.0.0.1,port={q}"),
-            ("b", 12, f"host=127.0.0.1,port={q}", f"host=127.0.0.1,port={p}"),
-            ("c", 13, f"path={folder}/in", f"path={folder}/nobody")):
-        words += ["-chardev", f"socket,id=rx{name},{rx},server=on,wait=off",
-                  "-chardev", f"socket,id=tx{name},{tx},reconnect-ms=100",
-                  "-device", f"rfm5565,node-id={node},rx=rx{name},tx=tx{name}"]
-    return [arg for word in words for arg in ("--qemu-arg", word)]
+def odd_cards(folder):
+    """Two cards joined over TCP, and one whose rx waits for strangers."""
+    p, q = (f"host=127.0.0.1,port={free_port()}" for _ in range(2))
+    return extra_cards([(11, p, q, ""), (12, q, p, ""),
+                        (13, f"path={folder}/in", f"path={folder}/nobody", "")])
 
 
 def main():
@@ -164,7 +154,7 @@ def main():
     with Lab("same", 2, "--ids", "5,5") as lab:
         failed += run([later_one_leaves], lab, first=5)
     with tempfile.TemporaryDirectory() as folder:
-        with Lab("cards", 1, *extra_cards(folder)) as lab:
+        with Lab("cards", 1, *odd_cards(folder)) as lab:
             failed += run([over_tcp], lab, first=2)
             failed += run([garbage, silence], lab, Path(folder, "in"), first=3)
     return bool(failed)

@@ -54,6 +54,32 @@ def run(tests, *args, first=1):
     return failed
 
 
+def extra_cards(cards):
+    """rmlab arguments for more cards in a machine.
+
+    Each card is (node id, address of its rx, address of its tx, more properties); an address
+    is a socket chardev's, such as "path=/tmp/a".
+    """
+    words = []
+    for node, rx, tx, more in cards:
+        words += ["-chardev", f"socket,id=rx{node},{rx},server=on,wait=off",
+                  "-chardev", f"socket,id=tx{node},{tx},reconnect-ms=100",
+                  "-device", f"rfm5565,node-id={node},rx=rx{node},tx=tx{node}{more}"]
+    return [arg for word in words for arg in ("--qemu-arg", word)]
+
+
+def ring_of_two(folder, first, second):
+    """Two more cards that are a ring of their own; for extra_cards()."""
+    return [(first, f"path={folder}/{first}", f"path={folder}/{second}", ""),
+            (second, f"path={folder}/{second}", f"path={folder}/{first}", "")]
+
+
+def device_of_node(lab, machine, node_id):
+    """Which /dev/rfmN of a machine has this node id? Its name without /dev/."""
+    return next(card["device"] for card in lab.rmctl_json(machine, "list")
+                if card["node"] == node_id)
+
+
 def run_guest_program(lab, node, *command, timeout=300):
     """Run a program that prints TAP on a node, and pass its results on."""
     done = lab.run(node, *command, check=False, timeout=timeout)

@@ -369,6 +369,54 @@ static void a_frame_without_owner_dies_of_hops(void **state)
 	rig_free(rig);
 }
 
+/*
+ * Frames with good checks and senseless contents: nothing is stored outside the
+ * memory (the rig looks), nothing circles or grows for ever, and the real nodes
+ * still hear each other.
+ */
+static void well_formed_nonsense(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	uint64_t seed = 31337;
+
+	(void)state;
+	for (int step = 0; step < 20000; step++) {
+		uint8_t type = 1 + test_random(&seed) % 4;
+		struct rfm_frame frame = {
+			.type = type,
+			.source = test_random(&seed) % 6,
+			.dest = test_random(&seed),
+			.kind = test_random(&seed),
+			.length = type == RFM_FRAME_DATA ? 1 + test_random(&seed) % 64 :
+				  type == RFM_FRAME_INTERRUPT ? 4 :
+				  type == RFM_FRAME_DUPLICATE ? 8 : 0,
+			.address = test_random(&seed) % 3 * 2048,
+			.incarnation = 1 + test_random(&seed) % 999,
+			.seq = test_random(&seed) % 3 ? test_random(&seed) % 10 : UINT64_MAX,
+			.hops = test_random(&seed),
+		};
+
+		put64(frame.data, 1 + test_random(&seed) % 999);
+		rig_inject(rig, test_random(&seed) % 3, &frame);
+		if (!(step % 16))
+			rig_settle(rig);
+		for (int i = 0; i < 3; i++)
+			rig->peers[i].interrupt_count = 0;
+	}
+	rig_settle(rig);
+	rig_advance(rig, 5000 * MS);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rig_in_flight(rig, i), 0);
+		assert_true(rfm_node_signal(&rig->peers[i].node));
+		rig_store32(rig, i, 64 + 4 * i, 77 + i);
+		rig_settle(rig);
+		assert_int_equal(rig_load32(rig, rig_next(rig, i), 64 + 4 * i), 77 + i);
+		assert_int_equal(rig_load32(rig, rig_previous(rig, i), 64 + 4 * i), 77 + i);
+		assert_books_closed(rig, i);
+	}
+	rig_free(rig);
+}
+
 /* --- breaks --------------------------------------------------------------- */
 
 /* The example of the architecture: three nodes, the third one dies. */
@@ -662,6 +710,15 @@ static void the_later_of_two_namesakes_leaves(void **state)
 	assert_books_closed(rig, 0);
 	assert_int_equal(stats_of(rig, 1)->missed + stats_of(rig, 1)->late, 0);
 	assert_int_equal(stats_of(rig, 3)->missed + stats_of(rig, 3)->late, 0);
+
+	/* With its laser off, what it was about to pass on stays. */
+	rig_store32(rig, 0, 4, 8);
+	rig_pull(rig, 0, 1);
+	rig_deliver(rig, 0);
+	rig_pull(rig, 1, 1);
+	rig_deliver(rig, 1);
+	rfm_node_set_optics(&rig->peers[2].node, true, false, false, rig->now);
+	assert_false(rig_pull(rig, 2, 1));
 	rig_free(rig);
 }
 
@@ -705,6 +762,7 @@ int main(void)
 		cmocka_unit_test(damage_is_dropped_and_reported),
 		cmocka_unit_test(an_own_frame_never_sent_is_bad_data),
 		cmocka_unit_test(a_frame_without_owner_dies_of_hops),
+		cmocka_unit_test(well_formed_nonsense),
 		cmocka_unit_test(sync_loss_on_three_nodes),
 		cmocka_unit_test(an_open_ring_holds_nobody),
 		cmocka_unit_test(an_open_ring_is_bounded),

@@ -60,10 +60,11 @@ static bool local_interrupt(const Rfm5565State *s)
     return (s->lisr & RFM_LISR_GLOBAL_ENABLE) && (pending & s->lier);
 }
 
-static void update_intx(Rfm5565State *s)
+void rfm5565_update_intx(Rfm5565State *s)
 {
     const uint32_t enables = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE;
-    int level = (s->intcsr & enables) == enables && local_interrupt(s);
+    int level = !s->dead && (s->intcsr & enables) == enables &&
+                local_interrupt(s);
 
     trace_rfm5565_intx(s->node_id, level);
     pci_set_irq(PCI_DEVICE(s), level);
@@ -75,7 +76,7 @@ void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
     s->lisr |= lisr_bits;
     /* A new event must be read before it can be cleared. */
     s->lisr_seen &= ~lisr_bits;
-    update_intx(s);
+    rfm5565_update_intx(s);
 }
 
 /* --- FIFOs ---------------------------------------------------------------- */
@@ -95,7 +96,7 @@ void rfm5565_fifo_push(Rfm5565State *s, unsigned index, uint8_t sender,
     fifo->sender[tail] = sender;
     fifo->data[tail] = data;
     fifo->count++;
-    update_intx(s);
+    rfm5565_update_intx(s);
 }
 
 static uint32_t isd_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
@@ -117,7 +118,7 @@ static uint32_t sid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
     fifo->last_data = fifo->data[fifo->head];
     fifo->head = (fifo->head + 1) % RFM_FIFO_DEPTH;
     fifo->count--;
-    update_intx(s);
+    rfm5565_update_intx(s);
     return sender;
 }
 
@@ -125,7 +126,7 @@ static void sid_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
                       uint32_t mask)
 {
     s->fifo[reg->index].count = 0;
-    update_intx(s);
+    rfm5565_update_intx(s);
 }
 
 const VMStateDescription vmstate_rfm5565_fifo = {
@@ -208,7 +209,7 @@ static uint32_t lisr_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
     s->lisr_seen |= s->lisr & RFM_LISR_LATCHED_M & mask;
     if (value & RFM_LISR_AUTO_CLEAR & mask) {
         s->lisr &= ~RFM_LISR_GLOBAL_ENABLE;
-        update_intx(s);
+        rfm5565_update_intx(s);
     }
     return value;
 }
@@ -220,13 +221,13 @@ static void lisr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
 
     s->lisr &= ~clear;
     s->lisr_seen &= ~clear;
-    update_intx(s);
+    rfm5565_update_intx(s);
 }
 
 static void lier_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
                        uint32_t mask)
 {
-    update_intx(s);
+    rfm5565_update_intx(s);
 }
 
 static uint32_t nid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
@@ -284,7 +285,7 @@ static uint32_t intcsr_read(Rfm5565State *s, const Rfm5565Reg *reg,
 static void intcsr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
                          uint32_t mask)
 {
-    update_intx(s);
+    rfm5565_update_intx(s);
 }
 
 static uint32_t las1rr_read(Rfm5565State *s, const Rfm5565Reg *reg,
@@ -400,6 +401,9 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
 {
     uint64_t result = 0;
 
+    if (s->dead) {
+        return MAKE_64BIT_MASK(0, size * 8);
+    }
     for (size_t i = 0; i < bank->count; i++) {
         int shift;
         uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
@@ -414,6 +418,9 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
 static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
                        uint64_t value, unsigned size)
 {
+    if (s->dead) {
+        return;
+    }
     for (size_t i = 0; i < bank->count; i++) {
         int shift;
         uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
@@ -505,5 +512,5 @@ void rfm5565_regs_loaded(Rfm5565State *s)
 {
     rfm5565_set_window(s);
     rfm5565_ring_set_optics(s);
-    update_intx(s);
+    rfm5565_update_intx(s);
 }

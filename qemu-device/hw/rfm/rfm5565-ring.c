@@ -139,7 +139,7 @@ static const struct rfm_node_ops node_ops = {
  */
 void rfm5565_ring_wait_for_room(Rfm5565State *s)
 {
-    uint64_t ticket;
+    uint64_t ticket, stalled_us;
     int64_t start, left;
 
     if (s->stalled ||
@@ -156,7 +156,9 @@ void rfm5565_ring_wait_for_room(Rfm5565State *s)
         qemu_cond_timedwait_bql(&s->room, DIV_ROUND_UP(left, SCALE_MS));
         left = start + s->stall_limit_ms * SCALE_MS - now_ns();
     }
-    trace_rfm5565_stalled(s->node_id, (now_ns() - start) / SCALE_US, left > 0);
+    stalled_us = (now_ns() - start) / SCALE_US;
+    s->longest_stall_us = MAX(s->longest_stall_us, stalled_us);
+    trace_rfm5565_stalled(s->node_id, stalled_us, left > 0);
     /* Who came first also gives up first. */
     s->ticket_served = ticket + 1;
     s->stalled = left <= 0 && !s->gone && !rfm_node_may_store(&s->node);
@@ -399,6 +401,40 @@ static void rx_deadline(void *opaque)
     }
 }
 
+/* --- counters ------------------------------------------------------------- */
+
+/* Read them with qom-get; struct rfm_node_stats says what each one counts. */
+void rfm5565_ring_add_counters(Rfm5565State *s)
+{
+    struct rfm_node_stats *stats = &s->node.stats;
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } counters[] = {
+        { "frames-sent", &stats->sent },
+        { "frames-home", &stats->home },
+        { "frames-lost", &stats->lost },
+        { "frames-dark", &stats->dark },
+        { "frames-full", &stats->full },
+        { "frames-received", &stats->received },
+        { "frames-forwarded", &stats->forwarded },
+        { "frames-unsendable", &stats->unsendable },
+        { "frames-overrun", &stats->overrun },
+        { "frames-missed", &stats->missed },
+        { "frames-late", &stats->late },
+        { "frames-beyond", &stats->beyond },
+        { "frames-bad", &stats->bad },
+        { "frames-hop-limit", &stats->hop_limit },
+        { "interrupts-dropped", &s->fifo_dropped },
+        { "longest-stall-us", &s->longest_stall_us },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+        object_property_add_uint64_ptr(OBJECT(s), counters[i].name,
+                                       counters[i].value, OBJ_PROP_FLAG_READ);
+    }
+}
+
 /* --- life ----------------------------------------------------------------- */
 
 static void tick(void *opaque)
@@ -446,14 +482,23 @@ static void join(Rfm5565State *s)
     }
 }
 
+void rfm5565_ring_set_away(Rfm5565State *s, bool away)
+{
+    if (away && !s->away) {
+        leave(s);
+    } else if (!away && s->away) {
+        join(s);
+    }
+}
+
 static void vm_state_changed(void *opaque, bool running, RunState state)
 {
     Rfm5565State *s = opaque;
 
-    if (running && s->away) {
-        join(s);
-    } else if (!running && !s->away && state_is_leaving(state)) {
-        leave(s);
+    if (running && !s->dead) {
+        rfm5565_ring_set_away(s, false);
+    } else if (!running && state_is_leaving(state)) {
+        rfm5565_ring_set_away(s, true);
     }
 }
 

@@ -23,12 +23,13 @@
 
 /* --- BAR3 ----------------------------------------------------------------- */
 
-/* Loads do not come here: the guest reads the memory itself. */
+/* Loads come here only from a dead card; else the guest reads the memory. */
 static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
 {
     Rfm5565State *s = opaque;
 
-    return ldn_le_p(s->ram + addr, size);
+    return s->dead ? MAKE_64BIT_MASK(0, size * 8)
+                   : ldn_le_p(s->ram + addr, size);
 }
 
 static void memory_write(void *opaque, hwaddr addr, uint64_t value,
@@ -37,6 +38,9 @@ static void memory_write(void *opaque, hwaddr addr, uint64_t value,
     Rfm5565State *s = opaque;
     uint8_t data[8];
 
+    if (s->dead) {
+        return;
+    }
     trace_rfm5565_store(s->node_id, addr, value, size);
     if ((s->lcsr1 & RFM_LCSR1_PARITY) && size < 4) {
         trace_rfm5565_store_inhibited(s->node_id, addr, size);
@@ -172,7 +176,32 @@ static const struct {
     { "tx", "chardev to the downstream neighbour's rx, with reconnect-ms" },
     { "stall-limit-ms", "how long a store may wait for room before it is "
       "lost to the ring, 0 to 10000" },
+    { "dead", "set while running: the card answers all ones, as if pulled" },
 };
+
+/*
+ * A card that falls off the bus, for tests of drivers: what it decodes reads
+ * as all ones, stores vanish, its light goes out. Off again, it is back.
+ */
+static bool get_dead(Object *obj, Error **errp)
+{
+    return RFM5565(obj)->dead;
+}
+
+static void set_dead(Object *obj, bool dead, Error **errp)
+{
+    Rfm5565State *s = RFM5565(obj);
+
+    if (!DEVICE(s)->realized) {
+        error_setg(errp, "rfm5565: dead can be set only once the card is "
+                   "plugged in");
+        return;
+    }
+    s->dead = dead;
+    memory_region_rom_device_set_romd(&s->memory, !dead);
+    rfm5565_ring_set_away(s, dead);
+    rfm5565_update_intx(s);
+}
 
 /* --- life ----------------------------------------------------------------- */
 
@@ -266,6 +295,7 @@ static void rfm5565_instance_init(Object *obj)
 {
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
     qemu_cond_init(&RFM5565(obj)->room);
+    rfm5565_ring_add_counters(RFM5565(obj));
 }
 
 static void rfm5565_class_init(ObjectClass *klass, void *data)
@@ -287,6 +317,7 @@ static void rfm5565_class_init(ObjectClass *klass, void *data)
     dc->vmsd = &vmstate_rfm5565;
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
     device_class_set_props(dc, rfm5565_properties);
+    object_class_property_add_bool(klass, "dead", get_dead, set_dead);
     for (size_t i = 0; i < ARRAY_SIZE(property_help); i++) {
         object_class_property_set_description(klass, property_help[i].name,
                                               property_help[i].text);

@@ -50,6 +50,7 @@ struct Rfm5565State {
     uint64_t memory_size;
     char *window;
     uint32_t stall_limit_ms;
+    bool dead;                  /* answers all ones, as if it had been pulled */
 
     /* BARs */
     MemoryRegion runtime;
@@ -97,6 +98,7 @@ struct Rfm5565State {
     uint64_t ticket_next;
     uint64_t ticket_served;
     bool stalled;               /* one waited in vain; no more until room */
+    uint64_t longest_stall_us;
     bool gone;                  /* unrealized while a vCPU waited */
 };
 
@@ -107,15 +109,18 @@ void rfm5565_set_window(Rfm5565State *s);
 void rfm5565_regs_init(Rfm5565State *s);
 void rfm5565_regs_reset(Rfm5565State *s);
 void rfm5565_regs_loaded(Rfm5565State *s);
+void rfm5565_update_intx(Rfm5565State *s);
 void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits);
 void rfm5565_fifo_push(Rfm5565State *s, unsigned fifo, uint8_t sender,
                        uint32_t data);
 extern const VMStateDescription vmstate_rfm5565_fifo;
 
 /* rfm5565-ring.c */
+void rfm5565_ring_add_counters(Rfm5565State *s);
 bool rfm5565_ring_init(Rfm5565State *s, Error **errp);
 void rfm5565_ring_exit(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
+void rfm5565_ring_set_away(Rfm5565State *s, bool away);
 void rfm5565_ring_wait_for_room(Rfm5565State *s);
 void rfm5565_ring_store(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);

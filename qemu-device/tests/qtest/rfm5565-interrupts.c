@@ -529,6 +529,12 @@ static void test_intx(void)
 
         lower_source(b, src);
         expect_interrupt(b, false, false, false);
+        if (src->fifo) {
+            raise_source(a, b, src);
+            expect_interrupt(b, true, true, true);
+            ctl_writeb(b, SID(src->fifo), 0);
+            expect_interrupt(b, false, false, false);
+        }
     }
     lab_stop(lab);
 }
