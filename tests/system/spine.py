@@ -8,6 +8,7 @@ import sys
 from suite import Failed, expect, plan, run, wait_for
 from labkit import Lab
 
+TESTS = "/usr/lib/rfm/tests/"
 STORES = 1_000_000
 ROUNDS = 10_000
 LONG_ROUNDS = 1_000_000
@@ -69,27 +70,29 @@ def broadcast(lab):
 
 def million_stores(lab):
     """A million stores by two nodes at once: memories equal, nothing torn or out of order"""
-    reader = lab.start(3, "ringstress", "read", "/dev/rfm0", hex(ORDER_AT))
+    reader = lab.start(3, TESTS + "ringstress", "read", "/dev/rfm0", hex(ORDER_AT))
     reader.line()
-    writers = [lab.start(node, "ringstress", "write", "/dev/rfm0", hex(base), hex(AREA_SIZE),
+    writers = [lab.start(node, TESTS + "ringstress", "write", "/dev/rfm0", hex(base), hex(AREA_SIZE),
                          str(STORES // 2), str(node))
                for node, base in ((1, AREA_1), (2, AREA_2))]
-    order = lab.start(1, "ringstress", "order", "/dev/rfm0", hex(ORDER_AT), "100000")
+    order = lab.start(1, TESTS + "ringstress", "order", "/dev/rfm0", hex(ORDER_AT), "100000")
     for writer in [*writers, order]:
         writer.finish(timeout=400)
     print("# " + reader.finish(timeout=60).strip())
     for node in (1, 2):     # a ring test after the stores: all of them have been everywhere
         lab.run(node, "rmctl", "test", "rfm0")
     for base in (AREA_1, AREA_2):
-        sums = {lab.out(node, "ringstress", "sum", "/dev/rfm0", hex(base), hex(AREA_SIZE))
+        sums = {lab.out(node, TESTS + "ringstress", "sum", "/dev/rfm0", hex(base), hex(AREA_SIZE))
                 for node in lab.nodes}
         expect(len(sums) == 1, f"memories differ at {base:#x}: {sums}")
 
 
 def causality(lab, rounds=ROUNDS):
     """Three-node causality: an answer is never seen without what it answers"""
-    parts = [lab.start(node, "causality", str(node), "/dev/rfm0", "0x400000", str(rounds))
-             for node in (3, 2, 1)]
+    parts = []
+    for node in (3, 2, 1):
+        parts.append(lab.start(node, TESTS + "causality", node, "/dev/rfm0", "0x400000", rounds))
+        parts[-1].line()                # it is ready
     for part in parts:
         print("# " + part.finish(timeout=3000).strip())
 

@@ -8,6 +8,7 @@
 #include "hw/pci/pci_regs.h"
 #include "qemu/atomic.h"
 #include "qemu/bswap.h"
+#include "qobject/qdict.h"
 #include "libqos/pci-pc.h"
 #include "rfm5565-lab.h"
 
@@ -73,8 +74,8 @@ Vm *vm_start(const char *format, ...)
     va_end(ap);
 
     vm->errors = lab_path("errors");
-    vm->qts = qtest_initf("-machine pc -nodefaults -global apic-common.vapic=off "
-                          "-bios %s/blank.bin %s 2>%s",
+    vm->qts = qtest_initf("-machine pc -global apic-common.vapic=off "
+                          "-nodefaults -bios %s/blank.bin %s 2>%s",
                           lab_folder, options, vm->errors);
     vm->bus = qpci_new_pc(vm->qts, NULL);
     vm->bus->mmio_alloc_ptr = 0x40000000;   /* room for two of 256 MiB */
@@ -155,7 +156,8 @@ void card_attach(Card *card, Vm *vm, const Card *twin)
 
 Lab *lab_build(const LabSpec *spec)
 {
-    g_autoptr(GString) args = g_string_new(spec->extra);
+    g_autoptr(GString) args = g_string_new(spec->incoming ?
+                                              "-incoming defer" : "");
     char *rx_path[MAX_CARDS] = {};
     Lab *lab = g_new0(Lab, 1);
     unsigned i;
@@ -194,7 +196,7 @@ Lab *lab_build(const LabSpec *spec)
 
     lab->vm = vm_start("%s", args->str);
     for (i = 0; i < lab->cards; i++) {
-        if (!spec->twin) {
+        if (!spec->incoming) {
             card_init(&lab->card[i], lab->vm, FIRST_SLOT + i);
         }
         g_free(rx_path[i]);
@@ -425,6 +427,19 @@ void fence(Card *from, Card *to)
 
     nic_send(from, to->node, NIC_INT3, ++ticket);
     fifo_expect(to, 3, from->node, ticket);
+}
+
+uint64_t counter(Card *card, const char *name)
+{
+    g_autofree char *path = g_strdup_printf("/machine/peripheral/card%u",
+                                            card->slot - FIRST_SLOT);
+    QDict *reply = qtest_qmp(card->vm->qts,
+                             "{'execute': 'qom-get', 'arguments':"
+                             " {'path': %s, 'property': %s}}", path, name);
+    uint64_t value = qdict_get_int(reply, "return");
+
+    qobject_unref(reply);
+    return value;
 }
 
 /* --- INTx ----------------------------------------------------------------- */

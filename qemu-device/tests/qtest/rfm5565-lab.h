@@ -174,8 +174,7 @@ typedef struct LabSpec {
     const char *options[MAX_CARDS];     /* of each card; NULL: no such card */
     bool fibres;
     Fibre **fault_box;                  /* in the fibre that leaves card 0 */
-    const char *extra;                  /* more QEMU options, or NULL */
-    const struct Lab *twin;             /* the BARs are where this one has them */
+    bool incoming;          /* wait for a migration; then card_attach() */
 } LabSpec;
 
 Lab *lab_build(const LabSpec *spec);
@@ -219,6 +218,9 @@ void mem_waitl(Card *card, uint64_t offset, uint32_t want);
 
 /* NTD, NTN, NIC, in the order the manual asks for. */
 void nic_send(Card *card, uint8_t target, uint8_t code, uint32_t data);
+
+/* A counter of a card that lab_build() made, by the name of its property. */
+uint64_t counter(Card *card, const char *name);
 
 /* Expect one entry in a FIFO of @card, take it. */
 void fifo_expect(Card *card, int fifo, uint8_t sender, uint32_t data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Properties, reset, unplug, migration. */
+/* Properties, counters, a dead card, reset, unplug, migration. */
 #include "qemu/osdep.h"
 #include <sys/wait.h>
 #include "hw/pci/pci_regs.h"
@@ -51,6 +51,7 @@ static const Wrong wrongs[] = {
     { "rx=one,tx=nosuch",                 "tx" },
     { "rx=one,tx=one",                    "tx" },
     { "stall-limit-ms=10001",             "stall-limit-ms" },
+    { "dead=on",                          "dead" },
     { "colour=green",                     "colour" },
 };
 
@@ -89,34 +90,186 @@ static void test_shared_chardev(void)
     g_assert_nonnull(strstr(errors, "rx"));
 }
 
+/* Is this line of "-device X,help" about a property, and which? */
+static char *help_property(const char *line)
+{
+    const char *end = strstr(line, "=<");
+
+    return g_str_has_prefix(line, "  ") && end ?
+           g_strndup(line + 2, end - line - 2) : NULL;
+}
+
+/* Every property that other PCI devices have not is explained. */
 static void test_help(void)
 {
     static const char *const own[] = {
         "node-id", "memory-size", "window", "rx", "tx", "stall-limit-ms",
     };
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal,
+                                                       g_free, NULL);
+    g_autofree char *other = NULL;
     g_autofree char *help = NULL;
+    g_autofree char *list = NULL;
     g_auto(GStrv) lines = NULL;
-    unsigned i, k;
+    unsigned i;
 
+    g_assert_cmpint(run_qemu(&other, NULL, "-device pci-testdev,help"), ==, 0);
     g_assert_cmpint(run_qemu(&help, NULL, "-device rfm5565,help"), ==, 0);
     lines = g_strsplit(help, "\n", -1);
-    for (i = 0; i < ARRAY_SIZE(own); i++) {
-        g_autofree char *start = g_strdup_printf("  %s=<", own[i]);
-        const char *text = NULL;
+    for (i = 0; lines[i]; i++) {
+        char *name = help_property(lines[i]);
+        g_autofree char *start = g_strdup_printf("  %s=<", name);
+        const char *text;
 
-        for (k = 0; lines[k]; k++) {
-            if (g_str_has_prefix(lines[k], start)) {
-                text = strstr(lines[k], " - ");
-            }
+        if (!name) {
+            continue;
         }
-        g_test_message("%s", own[i]);
-        g_assert_nonnull(text);
-        g_assert_cmpuint(strlen(text), >, 15);
+        g_hash_table_add(seen, name);
+        if (!strstr(other, start)) {
+            text = strstr(lines[i], " - ");
+            g_test_message("%s", lines[i]);
+            g_assert_nonnull(text);
+            g_assert_cmpuint(strlen(text), >, 15);
+        }
+    }
+    for (i = 0; i < ARRAY_SIZE(own); i++) {
+        g_assert_true(g_hash_table_contains(seen, own[i]));
     }
 
-    g_free(help);
-    g_assert_cmpint(run_qemu(&help, NULL, "-device help"), ==, 0);
-    g_assert_nonnull(strstr(help, "name \"rfm5565\", bus PCI"));
+    g_assert_cmpint(run_qemu(&list, NULL, "-device help"), ==, 0);
+    g_assert_nonnull(strstr(list, "name \"rfm5565\", bus PCI"));
+}
+
+/* --- counters ------------------------------------------------------------- */
+
+/* What is sent is counted as come home, what is lost as lost, at both ends. */
+static void test_counters(void)
+{
+    static const uint64_t marker = 0xc0a47e5ull << 32 | 0x12345678;
+    static const char *const quiet[] = {
+        "frames-full", "frames-missed", "frames-late", "frames-beyond",
+        "frames-unsendable", "frames-overrun", "frames-bad",
+        "frames-hop-limit", "interrupts-dropped",
+    };
+    Fibre *box;
+    Lab *lab = lab_build(&(LabSpec){
+        .options = { "node-id=7,memory-size=128M", "node-id=9" },
+        .fibres = true, .fault_box = &box,
+    });
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    uint64_t sent, home, received, lost, dark;
+    unsigned i;
+
+    ring_wait_closed(lab->card, 2);
+    sent = counter(a, "frames-sent");
+    home = counter(a, "frames-home");
+    received = counter(b, "frames-received");
+    lost = counter(a, "frames-lost");
+    dark = counter(a, "frames-dark");
+
+    for (i = 0; i < 100; i++) {
+        mem_writel(a, 4 * i, i);
+    }
+    fence(a, b);
+    wait_until(counter(a, "frames-home") == home + 101);
+    g_assert_cmpuint(counter(a, "frames-sent"), ==, sent + 101);
+    g_assert_cmpuint(counter(b, "frames-received"), ==, received + 101);
+    for (i = 0; i < ARRAY_SIZE(quiet); i++) {
+        g_test_message("%s", quiet[i]);
+        g_assert_cmpuint(counter(a, quiet[i]), ==, 0);
+        g_assert_cmpuint(counter(b, quiet[i]), ==, 0);
+    }
+
+    /* One damaged: dropped by b, missed by b, lost for a */
+    fibre_aim(box, FIBRE_FLIP, marker);
+    qpci_io_writeq(a->pci, a->bar[3], 0, marker);
+    fibre_wait_hit(box);
+    fence(a, b);
+    wait_until(counter(a, "frames-home") == home + 102);
+    g_assert_cmpuint(counter(a, "frames-lost"), ==, lost + 1);
+    g_assert_cmpuint(counter(b, "frames-bad"), ==, 1);
+    g_assert_cmpuint(counter(b, "frames-missed"), ==, 1);
+
+    /* Past the end of b's memory */
+    mem_writel(a, 64 * MIB, 1);
+    fence(a, b);
+    g_assert_cmpuint(counter(b, "frames-beyond"), ==, 1);
+
+    /* More interrupts than the FIFO takes */
+    for (i = 0; i < FIFO_DEPTH + 5; i++) {
+        nic_send(a, 9, NIC_INT1, i);
+    }
+    fence(a, b);
+    g_assert_cmpuint(counter(b, "interrupts-dropped"), ==, 5);
+
+    /* In the dark */
+    lcsr1_set(b, TX_DISABLE);
+    ctl_wait(a, LCSR1, SIGNAL, 0);
+    mem_writel(a, 0, 2);
+    g_assert_cmpuint(counter(a, "frames-dark"), ==, dark + 1);
+    lab_stop(lab);
+    fibre_free(box);
+}
+
+/* --- a card that falls off the bus ---------------------------------------- */
+
+static void set_dead(Lab *lab, unsigned i, bool dead)
+{
+    g_autofree char *path = g_strdup_printf("/machine/peripheral/card%u", i);
+
+    qtest_qom_set_bool(lab->vm->qts, path, "dead", dead);
+}
+
+/* It answers all ones, takes nothing, interrupts nobody, and sends no light. */
+static void test_dead(void)
+{
+    static const char *const options[] = { "node-id=7", "node-id=7,window=2M" };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(options); i++) {
+        Lab *lab = lab_ring(options[i], "node-id=9");
+        Card *a = &lab->card[0], *b = &lab->card[1];
+        unsigned width;
+
+        intx_watch(lab->vm);
+        mem_writel(a, 0, 0x11fe);
+        bar_write(a, 0, INTCSR, 4, PCI_INT_ENABLE | LOCAL_INT_ENABLE);
+        ctl_writel(a, LIER, L_INT1);
+        ctl_writel(a, LISR, GIE);
+        nic_send(b, 7, NIC_INT1, 0xd00d);
+        wait_until(intx_level(a));
+
+        set_dead(lab, 0, true);
+        g_assert_false(intx_level(a));
+        for (width = 1; width <= 4; width *= 2) {
+            uint32_t ones = width == 4 ? ~0u : (1u << 8 * width) - 1;
+
+            g_assert_cmphex(bar_read(a, 0, INTCSR, width), ==, ones);
+            g_assert_cmphex(bar_read(a, 1, INTCSR, width), ==, ones);
+            g_assert_cmphex(bar_read(a, 2, BRV, width), ==, ones);
+            g_assert_cmphex(bar_read(a, 2, SID(1), width), ==, ones);
+            g_assert_cmphex(bar_read(a, 3, 0, width), ==, ones);
+        }
+        mem_writel(a, 0, 0xbad);
+        ctl_writel(a, LIER, 0);
+        nic_send(a, 9, NIC_INT1, 0);
+        ctl_wait(b, LCSR1, SIGNAL, 0);
+        mem_writel(b, 4, 0xbad);
+
+        set_dead(lab, 0, false);
+        g_assert_true(intx_level(a));
+        g_assert_cmphex(mem_readl(a, 0), ==, 0x11fe);
+        g_assert_cmphex(ctl_readl(a, LIER), ==, L_INT1);
+        fifo_expect(a, 1, 9, 0xd00d);
+        ring_wait_closed(lab->card, 2);
+        mem_writel(a, 8, 0xa11e);
+        fence(a, b);
+        fence(b, a);
+        g_assert_cmphex(mem_readl(b, 8), ==, 0xa11e);
+        g_assert_cmphex(mem_readl(a, 4), ==, 0);
+        g_assert_cmphex(ctl_readl(b, LISR) & L_FIFOS, ==, 0);
+        lab_stop(lab);
+    }
 }
 
 /* --- reset ---------------------------------------------------------------- */
@@ -287,6 +440,44 @@ static void test_unplug_interrupting(void)
     lab_stop(lab);
 }
 
+/* While its transmitter is stuck, and there is much to send */
+static void test_unplug_jammed(void)
+{
+    static const size_t size = 512 * 1024;
+    g_autofree uint8_t *data = g_malloc0(size);
+    Fibre *box;
+    Lab *lab = lab_build(&(LabSpec){
+        .options = { "node-id=7,stall-limit-ms=1", "node-id=9" },
+        .fibres = true, .fault_box = &box,
+    });
+
+    ring_wait_closed(lab->card, 2);
+    fibre_hold(box, true);
+    mem_write(&lab->card[0], 0, data, size);
+    unplug(lab, 0);
+    fibre_hold(box, false);
+    ctl_wait(&lab->card[1], LCSR1, SIGNAL, 0);
+    replug(lab, 0, 7);
+    ring_wait_closed(lab->card, 2);
+    fence(&lab->card[0], &lab->card[1]);
+    lab_stop(lab);
+    fibre_free(box);
+}
+
+/* Already dead, as after a surprise removal */
+static void test_unplug_dead(void)
+{
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+
+    set_dead(lab, 1, true);
+    mem_writel(&lab->card[1], 0, 1);
+    unplug(lab, 1);
+    ctl_wait(&lab->card[0], LCSR1, SIGNAL, 0);
+    replug(lab, 1, 9);
+    ring_wait_closed(lab->card, 2);
+    lab_stop(lab);
+}
+
 /* --- migration ------------------------------------------------------------ */
 
 static void migrate_to_file(Vm *vm, const char *file)
@@ -407,8 +598,7 @@ static void test_migration(void)
     migration_expect_registers(a);
     migrate_to_file(source->vm, file);
 
-    spec.extra = "-incoming defer";
-    spec.twin = source;
+    spec.incoming = true;
     target = lab_build(&spec);
     migrate_from_file(target->vm, file);
     for (i = 0; i < 2; i++) {
@@ -482,8 +672,7 @@ static void test_migration_refused(void)
     migrate_to_file(source->vm, file);
     for (i = 0; i < ARRAY_SIZE(others); i++) {
         Lab *target = lab_build(&(LabSpec){
-            .options = { others[i].options }, .extra = "-incoming defer",
-            .twin = source,
+            .options = { others[i].options }, .incoming = true,
         });
         QTestState *qts = target->vm->qts;
 
@@ -504,9 +693,13 @@ void rfm5565_add_life_tests(void)
     qtest_add_func("rfm5565/properties/wrong", test_wrong_properties);
     qtest_add_func("rfm5565/properties/shared-chardev", test_shared_chardev);
     qtest_add_func("rfm5565/properties/help", test_help);
+    qtest_add_func("rfm5565/counters", test_counters);
+    qtest_add_func("rfm5565/dead/all-ones", test_dead);
+    qtest_add_func("rfm5565/dead/unplug", test_unplug_dead);
     qtest_add_func("rfm5565/reset/registers", test_reset);
     qtest_add_func("rfm5565/reset/lights-up", test_reset_lights_up);
     qtest_add_func("rfm5565/unplug/traffic", test_unplug);
+    qtest_add_func("rfm5565/unplug/jammed", test_unplug_jammed);
     qtest_add_func("rfm5565/unplug/interrupting", test_unplug_interrupting);
     qtest_add_func("rfm5565/migration/state", test_migration);
     qtest_add_func("rfm5565/migration/refused", test_migration_refused);

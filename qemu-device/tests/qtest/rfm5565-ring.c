@@ -196,6 +196,60 @@ static void test_broken_stream(void)
     }
 }
 
+/*
+ * A downstream that takes nothing: stores wait only so long, what finds no
+ * room is lost and counted; when it takes again, all the rest is there.
+ */
+static void test_jam(void)
+{
+    static const size_t chunk = 64 * 1024;
+    g_autofree uint8_t *data = g_malloc0(chunk);
+    Fibre *box;
+    Lab *lab = lab_build(&(LabSpec){
+        .options = { "node-id=7,stall-limit-ms=1", "node-id=9" },
+        .fibres = true, .fault_box = &box,
+    });
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    uint64_t sent, got;
+    gint64 start;
+    unsigned i;
+
+    ring_wait_closed(lab->card, 2);
+    sent = counter(a, "frames-sent");
+    got = counter(b, "frames-received") + counter(b, "frames-missed");
+
+    fibre_hold(box, true);
+    start = g_get_monotonic_time();
+    for (i = 0; i < 16; i++) {
+        memset(data, i + 1, chunk);
+        mem_write(a, i * chunk, data, chunk);
+        g_usleep(30 * 1000);    /* the ring is found open on the way */
+    }
+    g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+    g_assert_cmphex(mem_readl(a, 15 * chunk), ==, 0x10101010);
+    g_assert_cmpuint(counter(a, "frames-full"), >, 0);
+    latch_expect(a, L_TX_FULL, 0);
+
+    fibre_hold(box, false);
+    ctl_wait(a, LCSR1, TX_EMPTY, TX_EMPTY);
+    mem_writel(a, 32 * chunk, 0x600d);
+    fence(a, b);
+    g_assert_cmphex(mem_readl(b, 32 * chunk), ==, 0x600d);
+    g_assert_cmphex(mem_readl(b, 0), ==, 0x01010101);
+
+    /* The books balance at both ends. */
+    sent = counter(a, "frames-sent") - sent;
+    g_assert_cmpuint(sent, ==, 16 * chunk / 8 + 2);
+    g_assert_cmpuint(counter(b, "frames-received") +
+                     counter(b, "frames-missed") - got, ==, sent);
+    wait_until(counter(a, "frames-home") + counter(a, "frames-lost") ==
+               counter(a, "frames-sent"));
+    g_assert_cmpuint(counter(b, "frames-missed"), >=,
+                     counter(a, "frames-full"));
+    lab_stop(lab);
+    fibre_free(box);
+}
+
 /* --- strangers ------------------------------------------------------------ */
 
 static int stranger_connect(const char *path)
@@ -498,6 +552,7 @@ void rfm5565_add_ring_tests(void)
     qtest_add_func("rfm5565/light/loopback-dark", test_loopback_dark);
     qtest_add_func("rfm5565/damage/frame", test_damaged_frame);
     qtest_add_func("rfm5565/damage/stream", test_broken_stream);
+    qtest_add_func("rfm5565/damage/jam", test_jam);
     qtest_add_func("rfm5565/ring/strangers", test_strangers);
     qtest_add_func("rfm5565/ring/duplicate-id", test_duplicate_id);
     qtest_add_func("rfm5565/ring/death-of-a-node", test_death_of_a_node);
