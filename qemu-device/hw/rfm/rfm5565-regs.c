@@ -401,7 +401,7 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
 {
     uint64_t result = 0;
 
-    if (s->dead) {
+    if (rfm5565_is_silent(s)) {
         return MAKE_64BIT_MASK(0, size * 8);
     }
     for (size_t i = 0; i < bank->count; i++) {
@@ -418,7 +418,7 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
 static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
                        uint64_t value, unsigned size)
 {
-    if (s->dead) {
+    if (rfm5565_is_silent(s)) {
         return;
     }
     for (size_t i = 0; i < bank->count; i++) {

@@ -136,34 +136,39 @@ static const struct rfm_node_ops node_ops = {
  * Called before a store: wait, for a bounded time and with the big lock
  * released, until the ring has room for it. Stores of several vCPUs pass in
  * the order in which they came, else a later one could overtake on the ring.
+ * Returns false if the card was unplugged meanwhile.
  */
-void rfm5565_ring_wait_for_room(Rfm5565State *s)
+bool rfm5565_ring_wait_for_room(Rfm5565State *s)
 {
+    const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
     uint64_t ticket, stalled_us;
     int64_t start, left;
+    bool gone;
 
     if (s->stalled ||
         (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node))) {
-        return;
+        return true;
     }
 
     ticket = s->ticket_next++;
     start = now_ns();
-    left = s->stall_limit_ms * SCALE_MS;
+    left = limit;
     object_ref(OBJECT(s));
     while (!s->gone && left > 0 &&
-           (s->ticket_served != ticket || !rfm_node_may_store(&s->node))) {
+           (s->ticket_served < ticket || !rfm_node_may_store(&s->node))) {
         qemu_cond_timedwait_bql(&s->room, DIV_ROUND_UP(left, SCALE_MS));
-        left = start + s->stall_limit_ms * SCALE_MS - now_ns();
+        left = start + limit - now_ns();
     }
+    gone = s->gone;
     stalled_us = (now_ns() - start) / SCALE_US;
     s->longest_stall_us = MAX(s->longest_stall_us, stalled_us);
     trace_rfm5565_stalled(s->node_id, stalled_us, left > 0);
-    /* Who came first also gives up first. */
-    s->ticket_served = ticket + 1;
-    s->stalled = left <= 0 && !s->gone && !rfm_node_may_store(&s->node);
+    /* Two that give up at the same time may get the lock in either order. */
+    s->ticket_served = MAX(s->ticket_served, ticket + 1);
+    s->stalled = left <= 0 && !gone && !rfm_node_may_store(&s->node);
     qemu_cond_broadcast(&s->room);
     object_unref(OBJECT(s));
+    return !gone;
 }
 
 void rfm5565_ring_store(Rfm5565State *s, uint32_t offset, const void *data,
@@ -186,7 +191,6 @@ void rfm5565_ring_set_optics(Rfm5565State *s)
     rfm_node_set_optics(&s->node, s->lcsr1 & RFM_LCSR1_TX_DISABLE,
                         s->lcsr1 & RFM_LCSR1_LOOPBACK,
                         s->lcsr1 & RFM_LCSR1_DARK_ON_DARK, now_ns());
-    node_transmit(s);   /* the neighbour learns whether we send light */
 }
 
 /* --- ports ---------------------------------------------------------------- */
@@ -223,7 +227,7 @@ static bool tx_write(Rfm5565State *s)
             s->tx_done += n;
             continue;
         }
-        if (s->tx.open && errno == EAGAIN && !s->tx_watch) {
+        if (s->tx.open && !s->tx_watch) {
             s->tx_watch = qemu_chr_fe_add_watch(&s->tx.chr,
                                                 G_IO_OUT | G_IO_HUP,
                                                 tx_writable, s);
@@ -264,8 +268,10 @@ static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque)
 
 static int port_can_receive(void *opaque)
 {
-    /* Receiving never waits for sending. */
-    return RFM_LINK_BATCH;
+    Rfm5565State *s = opaque;
+
+    /* Receiving never waits for sending, only for the card to come back. */
+    return s->away ? 0 : RFM_LINK_BATCH;
 }
 
 static void tx_receive(void *opaque, const uint8_t *buf, int size)
@@ -273,9 +279,6 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     Rfm5565State *s = opaque;
     const char *error;
 
-    if (s->away) {
-        return;
-    }
     error = rfm_link_tx_received(&s->link_tx, buf, size, now_ns());
     if (error) {
         port_reject(s, &s->tx, error);
@@ -293,9 +296,6 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
     Rfm5565State *s = opaque;
     const char *error;
 
-    if (s->away) {
-        return;
-    }
     error = rfm_link_rx_received(&s->link_rx, buf, size, now_ns());
     if (s->link_rx.reply_length) {
         qemu_chr_fe_write_all(&s->rx.chr, s->link_rx.reply,
@@ -403,35 +403,54 @@ static void rx_deadline(void *opaque)
 
 /* --- counters ------------------------------------------------------------- */
 
-/* Read them with qom-get; struct rfm_node_stats says what each one counts. */
+/* Read them with qom-get; docs/system/devices/rfm5565.rst says more. */
 void rfm5565_ring_add_counters(Rfm5565State *s)
 {
     struct rfm_node_stats *stats = &s->node.stats;
     const struct {
         const char *name;
         uint64_t *value;
+        const char *text;
     } counters[] = {
-        { "frames-sent", &stats->sent },
-        { "frames-home", &stats->home },
-        { "frames-lost", &stats->lost },
-        { "frames-dark", &stats->dark },
-        { "frames-full", &stats->full },
-        { "frames-received", &stats->received },
-        { "frames-forwarded", &stats->forwarded },
-        { "frames-unsendable", &stats->unsendable },
-        { "frames-overrun", &stats->overrun },
-        { "frames-missed", &stats->missed },
-        { "frames-late", &stats->late },
-        { "frames-beyond", &stats->beyond },
-        { "frames-bad", &stats->bad },
-        { "frames-hop-limit", &stats->hop_limit },
-        { "interrupts-dropped", &s->fifo_dropped },
-        { "longest-stall-us", &s->longest_stall_us },
+        { "frames-sent", &stats->sent,
+          "own updates and interrupts given a number" },
+        { "frames-home", &stats->home,
+          "of these, came back" },
+        { "frames-lost", &stats->lost,
+          "of these, did not come back although a later one did" },
+        { "frames-dark", &stats->dark,
+          "own frames not sent: no signal or no neighbour" },
+        { "frames-full", &stats->full,
+          "own frames not sent: no room in time" },
+        { "frames-received", &stats->received,
+          "frames of others taken" },
+        { "frames-forwarded", &stats->forwarded,
+          "frames of others passed on" },
+        { "frames-unsendable", &stats->unsendable,
+          "frames of others not passed on: no neighbour" },
+        { "frames-overrun", &stats->overrun,
+          "frames of others not passed on: no room" },
+        { "frames-missed", &stats->missed,
+          "frames of others that never arrived" },
+        { "frames-late", &stats->late,
+          "frames out of turn: passed on, not stored" },
+        { "frames-beyond", &stats->beyond,
+          "updates past the end of the memory" },
+        { "frames-bad", &stats->bad,
+          "damaged frames dropped" },
+        { "frames-hop-limit", &stats->hop_limit,
+          "frames dropped for circling too long" },
+        { "interrupts-dropped", &s->fifo_dropped,
+          "network interrupts that found their FIFO full" },
+        { "longest-stall-us", &s->longest_stall_us,
+          "longest time a store held its CPU, microseconds" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
         object_property_add_uint64_ptr(OBJECT(s), counters[i].name,
                                        counters[i].value, OBJ_PROP_FLAG_READ);
+        object_property_set_description(OBJECT(s), counters[i].name,
+                                        counters[i].text);
     }
 }
 

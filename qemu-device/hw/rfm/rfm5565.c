@@ -28,8 +28,8 @@ static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
 {
     Rfm5565State *s = opaque;
 
-    return s->dead ? MAKE_64BIT_MASK(0, size * 8)
-                   : ldn_le_p(s->ram + addr, size);
+    return rfm5565_is_silent(s) ? MAKE_64BIT_MASK(0, size * 8)
+                                : ldn_le_p(s->ram + addr, size);
 }
 
 static void memory_write(void *opaque, hwaddr addr, uint64_t value,
@@ -38,7 +38,7 @@ static void memory_write(void *opaque, hwaddr addr, uint64_t value,
     Rfm5565State *s = opaque;
     uint8_t data[8];
 
-    if (s->dead) {
+    if (rfm5565_is_silent(s)) {
         return;
     }
     trace_rfm5565_store(s->node_id, addr, value, size);
@@ -49,8 +49,7 @@ static void memory_write(void *opaque, hwaddr addr, uint64_t value,
     }
 
     /* Only then into local memory: what is visible here is on its way. */
-    rfm5565_ring_wait_for_room(s);
-    if (s->gone) {
+    if (!rfm5565_ring_wait_for_room(s)) {
         return;
     }
     stn_le_p(data, size, value);
@@ -229,6 +228,8 @@ static void rfm5565_exit(PCIDevice *pci)
     Rfm5565State *s = RFM5565(pci);
 
     rfm5565_ring_exit(s);
+    /* Somebody may hold the memory for a while; its name must be free now. */
+    vmstate_unregister_ram(&s->memory, DEVICE(s));
     if (pci->exp.exp_cap) {
         pcie_cap_exit(pci);
     }

@@ -99,8 +99,17 @@ struct Rfm5565State {
     uint64_t ticket_served;
     bool stalled;               /* one waited in vain; no more until room */
     uint64_t longest_stall_us;
-    bool gone;                  /* unrealized while a vCPU waited */
+    bool gone;                  /* unrealized, perhaps while a vCPU waited */
 };
+
+/*
+ * Does an access reach nothing? When the card is unplugged, a vCPU may already
+ * be on its way into a callback and get the big lock only after.
+ */
+static inline bool rfm5565_is_silent(const Rfm5565State *s)
+{
+    return s->dead || s->gone;
+}
 
 /* rfm5565.c */
 void rfm5565_set_window(Rfm5565State *s);
@@ -121,7 +130,7 @@ bool rfm5565_ring_init(Rfm5565State *s, Error **errp);
 void rfm5565_ring_exit(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
 void rfm5565_ring_set_away(Rfm5565State *s, bool away);
-void rfm5565_ring_wait_for_room(Rfm5565State *s);
+bool rfm5565_ring_wait_for_room(Rfm5565State *s);
 void rfm5565_ring_store(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);
 void rfm5565_ring_interrupt(Rfm5565State *s);

@@ -15,6 +15,33 @@
 static char *lab_folder;
 static unsigned lab_files;
 
+/* What QEMU said may explain a failure; then leave nothing behind. */
+static void lab_clear(bool show_errors)
+{
+    GDir *dir = g_dir_open(lab_folder, 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(lab_folder, name, NULL);
+        g_autofree char *text = NULL;
+
+        if (show_errors && g_str_has_suffix(name, "-errors") &&
+            g_file_get_contents(path, &text, NULL, NULL) && *text) {
+            fprintf(stderr, "QEMU said: %s", text);
+        }
+        g_unlink(path);
+    }
+    if (dir) {
+        g_dir_close(dir);
+    }
+    g_rmdir(lab_folder);
+}
+
+static void lab_aborted(void *unused)
+{
+    lab_clear(true);
+}
+
 void lab_init(void)
 {
     g_autoptr(GError) err = NULL;
@@ -23,6 +50,7 @@ void lab_init(void)
 
     lab_folder = g_dir_make_tmp("rfm5565-XXXXXX", &err);
     g_assert_no_error(err);
+    qtest_add_abrt_handler(lab_aborted, &lab_folder);
 
     /* QEMU insists on a firmware, but without a CPU it is never run. */
     firmware = g_build_filename(lab_folder, "blank.bin", NULL);
@@ -31,16 +59,8 @@ void lab_init(void)
 
 void lab_cleanup(void)
 {
-    GDir *dir = g_dir_open(lab_folder, 0, NULL);
-    const char *name;
-
-    while (dir && (name = g_dir_read_name(dir))) {
-        g_autofree char *path = g_build_filename(lab_folder, name, NULL);
-
-        g_unlink(path);
-    }
-    g_dir_close(dir);
-    g_rmdir(lab_folder);
+    qtest_remove_abrt_handler(&lab_folder);
+    lab_clear(false);
     g_free(lab_folder);
 }
 

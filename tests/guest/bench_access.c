@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What loads and stores cost, all in one run:
+ *
+ *	bench_access DEVICE
+ *
+ * Prints `name value unit` lines; ratios have the unit "times". For the
+ * comparison with a store that does nothing it wants a pci-testdev (QEMU's;
+ * its BAR0 begins with a register that ignores what is stored).
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "card.h"
+
+#define AREA		(1 << 20)
+#define LOADS		4000000
+#define STORES		200000
+#define LONE_STORES	2000
+#define LONE_GAP_NS	200000		/* the ring has come to rest by then */
+#define PASSES		5
+
+/* --- loads: a walk through the area, each load dependent on nothing ------- */
+
+static double ns_per_load(const volatile uint64_t *area)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int pass = 0; pass < PASSES; pass++) {
+		uint64_t start = now_ns(), time;
+
+		for (unsigned int i = 0; i < LOADS; i++)
+			(void)area[i * 9 % (AREA / 8)];
+		time = now_ns() - start;
+		best = time < best ? time : best;
+	}
+	return (double)best / LOADS;
+}
+
+/* --- stores --------------------------------------------------------------- */
+
+static double ns_per_store(volatile uint32_t *at)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int pass = 0; pass < PASSES; pass++) {
+		uint64_t start = now_ns(), time;
+
+		for (unsigned int i = 0; i < STORES; i++)
+			*at = i;
+		time = now_ns() - start;
+		best = time < best ? time : best;
+	}
+	return (double)best / STORES;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double ns_per_lone_store(volatile uint32_t *at)
+{
+	static uint64_t times[LONE_STORES];
+
+	for (unsigned int i = 0; i < LONE_STORES; i++) {
+		uint64_t rest = now_ns() + LONE_GAP_NS, start;
+
+		while (now_ns() < rest)
+			;
+		start = now_ns();
+		*at = i;
+		times[i] = now_ns() - start;
+	}
+	qsort(times, LONE_STORES, sizeof(times[0]), compare);
+	return times[LONE_STORES / 2];
+}
+
+/* --- the register that does nothing --------------------------------------- */
+
+static bool read_hex(const char *folder, const char *name, unsigned int wanted)
+{
+	char path[512];
+	unsigned int value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (fscanf(file, "%x", &value) != 1)
+		value = 0;
+	fclose(file);
+	return value == wanted;
+}
+
+static volatile uint32_t *idle_register(void)
+{
+	char path[512];
+	glob_t devices;
+	void *map = MAP_FAILED;
+
+	if (glob("/sys/bus/pci/devices/*", 0, NULL, &devices))
+		return NULL;
+	for (size_t i = 0; i < devices.gl_pathc && map == MAP_FAILED; i++) {
+		const char *folder = devices.gl_pathv[i];
+		FILE *enable;
+		int fd;
+
+		if (!read_hex(folder, "vendor", 0x1b36) || !read_hex(folder, "device", 0x0005))
+			continue;
+		snprintf(path, sizeof(path), "%s/enable", folder);
+		enable = fopen(path, "w");
+		if (enable) {
+			fputs("1", enable);
+			fclose(enable);
+		}
+		snprintf(path, sizeof(path), "%s/resource0", folder);
+		fd = open(path, O_RDWR);
+		if (fd >= 0)
+			map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	globfree(&devices);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static void show(const char *name, double value, const char *unit)
+{
+	printf("%-28s %10.2f %s\n", name, value, unit);
+}
+
+int main(int argc, char **argv)
+{
+	volatile uint32_t *idle = idle_register();
+	double ram, card, store, lone;
+	void *memory, *map;
+	int fd;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench_access DEVICE\n");
+		return 2;
+	}
+	fd = open(argv[1], O_RDWR);
+	map = fd < 0 ? NULL : card_map(fd, AREA);
+	memory = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!map || memory == MAP_FAILED) {
+		perror(argv[1]);
+		return 1;
+	}
+	memset(memory, 1, AREA);
+
+	ram = ns_per_load(memory);
+	card = ns_per_load(map);
+	show("load_ram", ram, "ns");
+	show("load_card", card, "ns");
+	show("load_ratio", card / ram, "times");
+
+	store = ns_per_store(map);
+	lone = ns_per_lone_store(map);
+	show("store_saturated", store, "ns");
+	show("store_lone", lone, "ns");
+	if (!idle) {
+		fprintf(stderr, "bench_access: no pci-testdev to compare stores with\n");
+		return 0;
+	}
+	show("idle_register_saturated", ns_per_store(idle), "ns");
+	show("idle_register_lone", ns_per_lone_store(idle), "ns");
+	show("store_saturated_ratio", store / ns_per_store(idle), "times");
+	show("store_lone_ratio", lone / ns_per_lone_store(idle), "times");
+	return 0;
+}
