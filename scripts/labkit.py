@@ -109,6 +109,11 @@ class Lab:
         done = self.verb("qmp", node, command, *([json.dumps(arguments)] if arguments else []))
         return json.loads(done.stdout) if done.stdout.strip() else None
 
+    def signal(self, node, number):
+        """Send a signal to a machine's QEMU."""
+        status = json.loads(rmlab("status", "--name", self.name, "-j").stdout)
+        os.kill(next(m["pid"] for m in status["nodes"] if m["n"] == node), number)
+
     # The card as rmctl sees it.
 
     def rmctl_json(self, node, *args):

@@ -16,7 +16,7 @@
 #include "card.h"
 
 #define PATIENCE_NS	30000000000ull	/* without any progress */
-#define SPINS		500		/* looks before giving the CPU away */
+#define SPINS		5000		/* looks before giving the CPU away */
 
 static volatile uint64_t *word, *answer;
 

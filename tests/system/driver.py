@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The driver's tests inside a guest, and the card taken away from outside.
+"""The driver's tests inside a guest, and the card taken away from outside."""
 
---long: only the unbinds and unplugs, 200 of them instead of 20.
-"""
-
+import argparse
 import re
 import sys
 import tempfile
@@ -14,7 +12,8 @@ from suite import (device_of_node, expect, extra_cards, plan, ring_of_two, run,
                    run_guest_program, wait_for)
 from labkit import Failed, Lab
 
-UNBINDS, UNPLUGS = (160, 40) if "--long" in sys.argv else (16, 4)
+PROGRAMS = "/usr/lib/rfm/tests/"
+SHORT, LONG = (16, 4), (160, 40)        # unbinds, unplugs
 
 
 def card(lab):
@@ -32,7 +31,7 @@ def plug_in(lab):
 
 def one_unplug(lab):
     device = f"/dev/{card(lab)}"
-    users = lab.start(1, "/usr/lib/rfm/tests/unbind_test", "-x", device)
+    users = lab.start(1, PROGRAMS + "unbind_test", "-x", device)
     while "running" not in users.line():
         pass
     lab.qmp(1, "device_del", id="rfm0")
@@ -44,17 +43,17 @@ def one_unplug(lab):
     plug_in(lab)
 
 
-def unplugs(lab):
+def unplugs(lab, count):
     """The card is unplugged while it is mapped, polled and stored to: ENODEV, SIGBUS, no hang"""
-    for _ in range(UNPLUGS):
+    for _ in range(count):
         one_unplug(lab)
 
 
-def stops_answering(lab):
+def stops_answering(lab, _):
     """A card that answers all ones, as if pulled, is an error, not a hang; rebinding mends it"""
     device = card(lab)
     where = lab.rmctl_json(1, "show", device)["pci"]
-    users = lab.start(1, "/usr/lib/rfm/tests/unbind_test", "-x", f"/dev/{device}")
+    users = lab.start(1, PROGRAMS + "unbind_test", "-x", f"/dev/{device}")
     while "running" not in users.line():
         pass
     lab.qmp(1, "qom-set", path="/machine/peripheral/rfm0", property="dead", value=True)
@@ -71,14 +70,14 @@ def stops_answering(lab):
              .returncode == 0)
 
 
-def reload_module(lab):
+def reload_module(lab, _):
     """The module can be unloaded and loaded again"""
     lab.run(1, "rmmod", "rfm")
     lab.run(1, "sh", "-c", "insmod /lib/modules/$(uname -r)/rfm.ko")
     wait_for("the cards are back", lambda: len(lab.rmctl_json(1, "list")) >= 1)
 
 
-def clean_kernel(lab):
+def clean_kernel(lab, _):
     """The kernel has not complained"""
     bad = re.search(r"BUG:|WARNING:|Oops|Call Trace|hung task", lab.verb("log", 1).stdout)
     if bad:
@@ -86,20 +85,29 @@ def clean_kernel(lab):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true",
+                        help="only the unbinds and unplugs, 200 of them instead of 20")
+    parser.add_argument("--kernel", help="of the guest")
+    args = parser.parse_args()
+    unbinds, unplugged = LONG if args.long else SHORT
+    up = ["--kernel", args.kernel] if args.kernel else []
+
     tests = [unplugs, stops_answering, reload_module, clean_kernel]
     plan(tests)
     with tempfile.TemporaryDirectory() as folder, \
-            Lab("driver", 1, *extra_cards(ring_of_two(folder, 20, 21))) as lab:
+            Lab("driver", 1, *up, *extra_cards(ring_of_two(folder, 20, 21))) as lab:
+        def program(name, *words):
+            return bool(run_guest_program(lab, 1, PROGRAMS + name, *words, timeout=3000))
+
+        mine = f"/dev/{card(lab)}"
         failed = 0
-        def program(name, *args):
-            return run_guest_program(lab, 1, f"/usr/lib/rfm/tests/{name}", *args, timeout=3000)
-        if "--long" not in sys.argv:
+        if not args.long:
             pair = ["/dev/" + device_of_node(lab, 1, node) for node in (20, 21)]
-            for name in ("mmap_test", "io_test", "ioctl_test"):
-                failed += bool(program(name, "/dev/rfm0"))
-            failed += bool(program("listen_test", *pair))
-        failed += bool(program("unbind_test", "-n", str(UNBINDS), "/dev/rfm0"))
-        failed += run(tests, lab)
+            failed += sum(program(name, mine) for name in ("mmap_test", "io_test", "ioctl_test"))
+            failed += program("listen_test", *pair)
+        failed += program("unbind_test", "-n", str(unbinds), mine)
+        failed += run(tests, lab, unplugged)
         if failed:
             lab.keep_logs()
     return bool(failed)

@@ -16,6 +16,7 @@ from suite import TOP, expect, plan, run
 TEXT = (TOP / "README.md").read_text()
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", TEXT, re.S)
             for line in block.splitlines() if line]
+COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.split("## Where to go next")[1])
 
 
 def test_of(command):

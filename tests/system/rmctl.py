@@ -5,7 +5,7 @@
 import sys
 import tempfile
 
-from suite import TOP, run_guest_program
+from suite import TOP, extra_cards, ring_of_two, run_guest_program
 from labkit import Lab
 
 SCRIPT = TOP / "tests" / "guest" / "rmctl_test.sh"
@@ -15,20 +15,15 @@ IN_GUEST = "/tmp/rmctl_test.sh"
 DEVICE, PEER, ALONE = 0, 17, 18
 
 
-def extra_cards(folder):
-    """Arguments for these three cards."""
-    words = []
-    for node, rx, tx, more in ((DEVICE, "a", "b", ""), (PEER, "b", "a", ""),
-                               (ALONE, "c", "nobody", ",memory-size=128M,window=16M")):
-        words += ["-chardev", f"socket,id=r{node},path={folder}/{rx},server=on,wait=off",
-                  "-chardev", f"socket,id=t{node},path={folder}/{tx},reconnect-ms=100",
-                  "-device", f"rfm5565,node-id={node},rx=r{node},tx=t{node}{more}"]
-    return [arg for word in words for arg in ("--qemu-arg", word)]
+def odd_cards(folder):
+    return extra_cards([*ring_of_two(folder, DEVICE, PEER),
+                        (ALONE, f"path={folder}/alone", f"path={folder}/nobody",
+                         ",memory-size=128M,window=16M")])
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder, \
-            Lab("rmctl", 1, *extra_cards(folder)) as lab:
+            Lab("rmctl", 1, *odd_cards(folder)) as lab:
         lab.verb("push", 1, SCRIPT, IN_GUEST)
         cards = {card["node"]: card["device"] for card in lab.rmctl_json(1, "list")}
         failed = run_guest_program(lab, 1, "sh", IN_GUEST, cards[DEVICE], cards[PEER])

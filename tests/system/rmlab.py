@@ -4,7 +4,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -80,6 +79,13 @@ def wrong_usage(lab):
         expect("Traceback" not in done.stderr, f"{words}: {done.stderr}")
 
 
+def command_line(path):
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""                       # it has ended meanwhile
+
+
 def side_by_side(lab):
     """A second lab runs beside the first; down leaves nothing of it, also after a crash"""
     with Lab("rmlab-second", 1) as second:
@@ -89,8 +95,9 @@ def side_by_side(lab):
         pid = state["nodes"][0]["pid"]
         os.kill(pid, 9)
         rmlab("down", "--name", second.name)
-    processes = subprocess.run(["ps", "-eo", "args"], text=True, capture_output=True, check=True)
-    expect(second.name not in processes.stdout, "a process of it is left")
+    left = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline")
+            if second.name in command_line(path)]
+    expect(not left, f"processes left: {left}")
     base = Path(os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
     left = [str(p) for p in base.glob(f"rmlab-*/{second.name}*")]
     expect(not left, f"left behind: {left}")

@@ -3,6 +3,7 @@
 """Three machines share a memory. `--long`: a million rounds of causality."""
 
 import re
+import signal
 import sys
 
 from suite import Failed, expect, plan, run, wait_for
@@ -97,6 +98,40 @@ def causality(lab, rounds=ROUNDS):
         print("# " + part.finish(timeout=3000).strip())
 
 
+def counter(lab, node, name):
+    return lab.qmp(node, "qom-get", path="/machine/peripheral/rfm0", property=name)
+
+
+def stopped_neighbour(lab):
+    """A neighbour that takes nothing: stores wait a bounded time, then are lost, and counted"""
+    before = {(node, name): counter(lab, node, name) for node in lab.nodes
+              for name in ("frames-full", "frames-lost", "frames-missed")}
+
+    def grown(node, name):
+        return counter(lab, node, name) - before[node, name]
+
+    listener = lab.start(1, "rmctl", "listen", "rfm0", "tx-full", "-n", "1", "-t", "60")
+    listener.error_line()
+    lab.signal(2, signal.SIGSTOP)
+    try:
+        lab.run(1, TESTS + "ringstress", "write", "/dev/rfm0", "0x500000", "0x1000", "30000", "5")
+    finally:
+        lab.signal(2, signal.SIGCONT)
+    listener.finish()
+    longest = counter(lab, 1, "longest-stall-us")
+    expect(longest < 2_000_000, f"a store waited for {longest} us")
+    for node in lab.nodes:
+        wait_for("the ring is closed again",
+                 lambda: lab.run(node, "rmctl", "test", "rfm0", check=False).returncode == 0, 30)
+    dropped = grown(1, "frames-full")
+    print(f"# {dropped} frames dropped, longest stall {longest} us")
+    expect(dropped > 0, "nothing was dropped: the test did not test")
+    expect(grown(1, "frames-lost") == dropped, "the sender counts otherwise")
+    for node in (2, 3):
+        expect(grown(node, "frames-missed") == dropped,
+               f"node {node} misses {grown(node, 'frames-missed')}, not {dropped}")
+
+
 def sync_loss(lab):
     """One of three dies: the next latches, the other does not; stores go as ring.md says"""
     for node in lab.nodes:
@@ -148,7 +183,7 @@ def clean_kernels(lab):
 
 
 SHORT = [identity, ring_test, widths, interrupts, broadcast, million_stores, causality, paused,
-         sync_loss, comes_back, clean_kernels]
+         stopped_neighbour, sync_loss, comes_back, clean_kernels]
 
 
 def long_causality(lab):
