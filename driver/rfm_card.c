@@ -101,7 +101,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 		goto err_srcu;
 	}
 
-	card->id = ida_alloc_max(&rfm_ida, MINORMASK, GFP_KERNEL);
+	card->id = ida_alloc_max(&rfm_ida, RFM_MINORS - 1, GFP_KERNEL);
 	if (card->id < 0) {
 		ret = card->id;
 		goto err_inode;

@@ -7,8 +7,6 @@
 
 #include "rfm_drv.h"
 
-#define RFM_MINORS	256
-
 static dev_t rfm_devt;
 
 /* No devnode: devtmpfs makes nodes 0600, who may use them is udev's affair. */
@@ -31,8 +29,6 @@ static int rfm_open(struct inode *inode, struct file *file)
 
 static int rfm_info(struct rfm_card *card, struct rfm_info *info)
 {
-	int idx, ret;
-
 	info->memory_size = card->memory_size;
 	info->window_size = card->window_size;
 	info->node = card->node;
@@ -41,11 +37,7 @@ static int rfm_info(struct rfm_card *card, struct rfm_info *info)
 	info->build = card->build;
 	strscpy(info->pci_name, card->pci_name, sizeof(info->pci_name));
 
-	if (!rfm_card_enter(card, &idx))
-		return -ENODEV;
-	ret = rfm_irq_status(card, info);
-	rfm_card_exit(card, idx);
-	return ret;
+	return rfm_irq_status(card, info);
 }
 
 static long rfm_ioctl_info(struct file *file, void __user *arg)
@@ -117,7 +109,7 @@ static long rfm_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case RFM_IOC_RING_TEST:
 		return rfm_ioctl_ring_test(file, argp);
 	default:
-		return -ENOTTY;
+		return -ENOIOCTLCMD;
 	}
 }
 
@@ -140,9 +132,6 @@ static const struct file_operations rfm_fops = {
  */
 int rfm_chrdev_add(struct rfm_card *card)
 {
-	if (card->id >= RFM_MINORS)
-		return -ENOSPC;
-
 	card->dev.devt = MKDEV(MAJOR(rfm_devt), card->id);
 	cdev_init(&card->cdev, &rfm_fops);
 	card->cdev.owner = THIS_MODULE;

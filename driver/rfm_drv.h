@@ -20,13 +20,14 @@
  * hardware only between rfm_card_enter() and rfm_card_exit(), an SRCU read
  * section that can be entered only while the card is not gone. No section
  * waits for user space or touches user memory, so none lasts longer than a
- * few hundred register accesses. The interrupt handler tests card->gone
- * under card->irq_lock instead.
+ * few hundred register accesses. What runs under card->irq_lock, the
+ * interrupt handler above all, tests card->gone there instead.
  *
  * rfm_remove() therefore: deletes the device node, sets gone (which wakes
- * every sleeper), waits for the SRCU sections, removes all mappings (page
- * faults insert pages only inside a section, so none comes back), masks the
- * card, and returns; devres then frees the interrupt and unmaps the BARs.
+ * every sleeper), masks the card at once (its interrupt would now be nobody's,
+ * and the line may be shared), waits for the SRCU sections, removes all
+ * mappings (page faults insert pages only inside a section, so none comes
+ * back), and returns; devres then frees the interrupt and unmaps the BARs.
  *
  * A card that was pulled out answers every read with ones (some hosts: with
  * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, with the
@@ -151,6 +152,8 @@ void rfm_card_lost(struct rfm_card *card);
 int rfm_card_check(struct rfm_card *card);
 
 /* rfm_chrdev.c: /dev/rfmN */
+#define RFM_MINORS	256
+
 extern struct class rfm_class;
 int rfm_chrdev_init(void);
 void rfm_chrdev_exit(void);

@@ -15,6 +15,10 @@
 
 #include "rfm_drv.h"
 
+#ifndef CONFIG_64BIT
+#error "an aligned 8-byte store can be one access on 64-bit kernels only"
+#endif
+
 /* What one pass moves, and so how long it can hold up the card's removal. */
 #define RFM_IO_CHUNK	512
 

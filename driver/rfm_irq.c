@@ -58,6 +58,8 @@ static void rfm_lier_update(struct rfm_card *card)
 
 	lockdep_assert_held(&card->irq_lock);
 
+	if (card->gone)
+		return;
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (card->users[type])
 			lier |= rfm_sources[type].lisr;
@@ -171,15 +173,11 @@ void rfm_irq_unthrottle(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(work, struct rfm_card,
 					     unthrottle_work);
-	int idx;
 
-	if (!rfm_card_enter(card, &idx))
-		return;
 	spin_lock_irq(&card->irq_lock);
 	card->throttled = 0;
 	rfm_lier_update(card);
 	spin_unlock_irq(&card->irq_lock);
-	rfm_card_exit(card, idx);
 }
 
 /**
@@ -207,10 +205,10 @@ void rfm_irq_start(struct rfm_card *card)
 
 /**
  * rfm_irq_stop - silence the card
- * @card: the card; what it has latched and queued stays there
+ * @card: a card that is gone; what it has latched and queued stays there
  *
- * Harmless when the card is no longer there. A handler that is still running
- * finds the card gone.
+ * Harmless when the card is no longer there. Nobody enables anything after
+ * it: that, too, is done under card->irq_lock, on a card that is not gone.
  */
 void rfm_irq_stop(struct rfm_card *card)
 {
@@ -228,28 +226,32 @@ void rfm_irq_stop(struct rfm_card *card)
 
 /**
  * rfm_irq_status - fill in what INFO tells about registers and interrupts
- * @card: the card, entered
+ * @card: the card
  * @info: its lcsr1, lisr, irqs and sync_losses are set
  *
  * Return: 0 or -ENODEV.
  */
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
 {
-	int ret = 0;
+	int ret = -ENODEV;
 	u32 lisr;
 
 	spin_lock_irq(&card->irq_lock);
+	if (card->gone)
+		goto out;
+
 	info->lcsr1 = readl(card->control + RFM_LCSR1);
 	lisr = readl(card->control + RFM_LISR);
 	if (!rfm_card_answers(card)) {
 		rfm_card_lost(card);
-		ret = -ENODEV;
-	} else {
-		card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-		info->lisr = card->lisr_seen;
-		info->irqs = card->irqs;
-		info->sync_losses = card->sync_losses;
+		goto out;
 	}
+	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	info->lisr = card->lisr_seen;
+	info->irqs = card->irqs;
+	info->sync_losses = card->sync_losses;
+	ret = 0;
+out:
 	spin_unlock_irq(&card->irq_lock);
 	return ret;
 }
@@ -284,22 +286,23 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 {
 	unsigned int type;
 	u32 unheard = 0;
-	int idx;
 
-	if (!rfm_card_enter(card, &idx))
-		return -ENODEV;
 	spin_lock_irq(&card->irq_lock);
+	if (card->gone) {
+		spin_unlock_irq(&card->irq_lock);
+		return -ENODEV;
+	}
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (types & RFM_EVENT_BIT(type) && !card->users[type]++)
 			unheard |= rfm_sources[type].lisr;
 	listener->types = types;
 	list_add_tail(&listener->node, &card->listeners);
+	/* What is always enabled has not waited; it still has to be counted. */
 	if (discard)
-		rfm_irq_discard(card, unheard);
+		rfm_irq_discard(card, unheard & ~RFM_LIER_ALWAYS);
 	/* A level that is up interrupts as soon as it is enabled. */
 	rfm_lier_update(card);
 	spin_unlock_irq(&card->irq_lock);
-	rfm_card_exit(card, idx);
 	return 0;
 }
 
@@ -310,19 +313,13 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
  */
 void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 {
-	bool there;
 	unsigned int type;
-	int idx;
 
-	there = rfm_card_enter(card, &idx);
 	spin_lock_irq(&card->irq_lock);
 	list_del(&listener->node);
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (listener->types & RFM_EVENT_BIT(type))
 			card->users[type]--;
-	if (there)
-		rfm_lier_update(card);
+	rfm_lier_update(card);
 	spin_unlock_irq(&card->irq_lock);
-	if (there)
-		rfm_card_exit(card, idx);
 }

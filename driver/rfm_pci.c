@@ -116,6 +116,14 @@ static void rfm_led_off(struct rfm_card *card)
 	spin_unlock(&card->reg_lock);
 }
 
+/* Part the files from the hardware; the order is explained in rfm_drv.h. */
+static void rfm_stop(struct rfm_card *card)
+{
+	rfm_card_set_gone(card);
+	rfm_irq_stop(card);
+	rfm_card_drain(card);
+}
+
 static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct device *dev = &pdev->dev;
@@ -132,7 +140,8 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	card = rfm_card_alloc(pdev);
 	if (IS_ERR(card))
-		return PTR_ERR(card);
+		return dev_err_probe(dev, PTR_ERR(card),
+				     "cannot take on another card\n");
 
 	ret = rfm_map_bars(card);
 	if (ret)
@@ -152,7 +161,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	ret = rfm_chrdev_add(card);
 	if (ret) {
-		rfm_irq_stop(card);
+		rfm_stop(card);
 		return dev_err_probe(dev, ret, "cannot add the device node\n");
 	}
 
@@ -163,24 +172,17 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 }
 
-/* The order is explained in rfm_drv.h. */
 static void rfm_remove(struct pci_dev *pdev)
 {
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
 	rfm_chrdev_del(card);
-	rfm_card_set_gone(card);
-	rfm_card_drain(card);
-	rfm_irq_stop(card);
+	rfm_stop(card);
 }
 
 static void rfm_shutdown(struct pci_dev *pdev)
 {
-	struct rfm_card *card = pci_get_drvdata(pdev);
-
-	rfm_card_set_gone(card);
-	rfm_card_drain(card);
-	rfm_irq_stop(card);
+	rfm_stop(pci_get_drvdata(pdev));
 }
 
 static const struct pci_device_id rfm_ids[] = {

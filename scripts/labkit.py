@@ -84,13 +84,14 @@ class Lab:
         rmlab("down", "--name", self.name, check=False)
 
     def keep_logs(self):
-        """Save the consoles of all machines for whoever looks into a failure."""
+        """Save what all machines have said for whoever looks into a failure."""
         folder = TOP / "build" / "logs"
         folder.mkdir(parents=True, exist_ok=True)
         for node in self.nodes:
-            log = folder / f"{self.name}-node{node}.console"
-            log.write_text(rmlab("log", "--name", self.name, node, check=False).stdout)
-            print(f"# console of node {node}: {log}", file=sys.stderr)
+            for kind, option in (("console", []), ("qemu", ["--qemu"])):
+                log = folder / f"{self.name}-node{node}.{kind}"
+                log.write_text(self.verb("log", node, *option, check=False).stdout)
+                print(f"# {kind} of node {node}: {log.relative_to(TOP)}", file=sys.stderr)
 
     def verb(self, verb, node, *args, **options):
         return rmlab(verb, "--name", self.name, node, *args, **options)

@@ -108,8 +108,6 @@ def main():
             failed += program("listen_test", *pair)
         failed += program("unbind_test", "-n", str(unbinds), mine)
         failed += run(tests, lab, unplugged)
-        if failed:
-            lab.keep_logs()
     return bool(failed)
 
 

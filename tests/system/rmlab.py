@@ -106,8 +106,13 @@ def side_by_side(lab):
 TESTS = [exec_is_transparent, push_and_pull, ids, size, append, qmp, status, log, wrong_usage,
          side_by_side]
 
-if __name__ == "__main__":
+def main():
     plan(TESTS)
     with Lab("rmlab", 2, "--ids", "0x11,0", "--size", "128M", "--append", "rmlab.test=1",
-             "--device-arg", "2:window=16M") as shared:
-        sys.exit(bool(run(TESTS, shared)))
+             "--device-arg", "2:window=16M") as lab:
+        failed = run(TESTS, lab)
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

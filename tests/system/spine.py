@@ -196,8 +196,6 @@ def main():
     plan(tests)
     with Lab("spine", 3) as lab:
         failed = run(tests, lab)
-        if failed:
-            lab.keep_logs()
     return bool(failed)
 
 

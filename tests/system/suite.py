@@ -9,7 +9,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
-from labkit import Failed  # noqa: E402
+from labkit import Failed, Lab  # noqa: E402
 
 
 def expect(condition, complaint):
@@ -36,7 +36,10 @@ def plan(tests):
 
 
 def run(tests, *args, first=1):
-    """Run each test function with args; its docstring is its name. Returns how many failed."""
+    """Run each test function with args; its docstring is its name. Returns how many failed.
+
+    If one does, the consoles of the labs among args are kept.
+    """
     failed = 0
     for number, test in enumerate(tests, first):
         name = test.__doc__.strip().splitlines()[0].rstrip(".")
@@ -51,6 +54,9 @@ def run(tests, *args, first=1):
                 print(f"# {line}")
             print(f"# {problem}")
         print(f"{verdict} {number} - {name} ({time.monotonic() - start:.1f} s)", flush=True)
+    for lab in args:
+        if failed and isinstance(lab, Lab):
+            lab.keep_logs()
     return failed
 
 
@@ -86,4 +92,6 @@ def run_guest_program(lab, node, *command, timeout=300):
     print(done.stdout, end="", flush=True)
     for line in done.stderr.splitlines():
         print(f"# {line}")
+    if done.returncode:
+        lab.keep_logs()
     return done.returncode

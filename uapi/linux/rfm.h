@@ -127,7 +127,8 @@ struct rfm_send {
  * events are dropped and counted (@dropped of the next record, and a gap in
  * @seq). Interrupts that arrive while nobody listens for their type wait in
  * the card, up to 127 a type, for the first listener. read() with a buffer
- * smaller than one record is EINVAL; it returns whole records only.
+ * smaller than one record is EINVAL; it returns whole records only. The call
+ * needs a descriptor open for reading (EBADF).
  */
 struct rfm_listen {
 	__u32 types;

@@ -33,7 +33,6 @@
 
 /* --- BAR0: bridge ------------------------------------------------------- */
 
-#define RFM_BIGEND			0x0c
 #define RFM_MARBR			0x08
 #define RFM_INTCSR			0x68
 #define RFM_CNTRL			0x6c

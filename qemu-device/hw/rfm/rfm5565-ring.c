@@ -10,6 +10,7 @@
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
 #include "exec/memory.h"
+#include "hw/core/cpu.h"
 #include "system/runstate.h"
 #include "ring/crc32c.h"
 #include "ring/memory.h"
@@ -137,6 +138,9 @@ static const struct rfm_node_ops node_ops = {
  * released, until the ring has room for it. Stores of several vCPUs pass in
  * the order in which they came, else a later one could overtake on the ring.
  * Returns false if the card was unplugged meanwhile.
+ *
+ * Only a CPU may wait. The DMA of another device comes from the main context,
+ * which would wait for itself, and whose callers expect it to keep the lock.
  */
 bool rfm5565_ring_wait_for_room(Rfm5565State *s)
 {
@@ -146,7 +150,8 @@ bool rfm5565_ring_wait_for_room(Rfm5565State *s)
     bool gone;
 
     if (s->stalled ||
-        (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node))) {
+        (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node)) ||
+        !current_cpu) {
         return true;
     }
 
@@ -200,6 +205,14 @@ static void port_arm(Rfm5565Port *port)
     timer_mod_ns(port->deadline, now_ns() + RFM_LINK_DEADLINE_NS);
 }
 
+/* A socket that is still connecting must be let alone: QEMU would abort. */
+static void port_disconnect(Rfm5565Port *port)
+{
+    if (port->open) {
+        qemu_chr_fe_disconnect(&port->chr);
+    }
+}
+
 /*
  * Close a port and say why, once: a peer that keeps coming back with the same
  * fault is not worth a line each time.
@@ -211,7 +224,7 @@ static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
                     s->node_id, s->node_id, why);
         port->complaint = why;
     }
-    qemu_chr_fe_disconnect(&port->chr);
+    port_disconnect(port);
 }
 
 static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque);
@@ -277,9 +290,8 @@ static int port_can_receive(void *opaque)
 static void tx_receive(void *opaque, const uint8_t *buf, int size)
 {
     Rfm5565State *s = opaque;
-    const char *error;
+    const char *error = rfm_link_tx_received(&s->link_tx, buf, size, now_ns());
 
-    error = rfm_link_tx_received(&s->link_tx, buf, size, now_ns());
     if (error) {
         port_reject(s, &s->tx, error);
         return;
@@ -294,9 +306,8 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
 static void rx_receive(void *opaque, const uint8_t *buf, int size)
 {
     Rfm5565State *s = opaque;
-    const char *error;
+    const char *error = rfm_link_rx_received(&s->link_rx, buf, size, now_ns());
 
-    error = rfm_link_rx_received(&s->link_rx, buf, size, now_ns());
     if (s->link_rx.reply_length) {
         qemu_chr_fe_write_all(&s->rx.chr, s->link_rx.reply,
                               s->link_rx.reply_length);
@@ -484,8 +495,8 @@ static void leave(Rfm5565State *s)
         rx_close(s);
     }
     s->away = true;
-    qemu_chr_fe_disconnect(&s->tx.chr);
-    qemu_chr_fe_disconnect(&s->rx.chr);
+    port_disconnect(&s->tx);
+    port_disconnect(&s->rx);
 }
 
 static void join(Rfm5565State *s)
@@ -563,8 +574,8 @@ void rfm5565_ring_exit(Rfm5565State *s)
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     g_clear_handle_id(&s->tx_watch, g_source_remove);
     /* The neighbours see the light go out. */
-    qemu_chr_fe_disconnect(&s->tx.chr);
-    qemu_chr_fe_disconnect(&s->rx.chr);
+    port_disconnect(&s->tx);
+    port_disconnect(&s->rx);
     qemu_chr_fe_deinit(&s->tx.chr, false);
     qemu_chr_fe_deinit(&s->rx.chr, false);
     qemu_bh_delete(s->tx_bh);

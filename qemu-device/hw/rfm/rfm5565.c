@@ -180,7 +180,8 @@ static const struct {
 
 /*
  * A card that falls off the bus, for tests of drivers: what it decodes reads
- * as all ones, stores vanish, its light goes out. Off again, it is back.
+ * as all ones, stores vanish, its light goes out. Off again, it is back with
+ * its registers reset.
  */
 static bool get_dead(Object *obj, Error **errp)
 {
@@ -198,6 +199,9 @@ static void set_dead(Object *obj, bool dead, Error **errp)
     }
     s->dead = dead;
     memory_region_rom_device_set_romd(&s->memory, !dead);
+    if (!dead) {
+        rfm5565_regs_reset(s);
+    }
     rfm5565_ring_set_away(s, dead);
     rfm5565_update_intx(s);
 }
@@ -256,6 +260,7 @@ static int rfm5565_post_load(void *opaque, int version_id)
             return -EINVAL;
         }
     }
+    memory_region_rom_device_set_romd(&s->memory, !s->dead);
     rfm5565_regs_loaded(s);
     return 0;
 }
@@ -288,6 +293,7 @@ static const VMStateDescription vmstate_rfm5565 = {
         VMSTATE_STRUCT_ARRAY(fifo, Rfm5565State, RFM_FIFOS, 1,
                              vmstate_rfm5565_fifo, Rfm5565Fifo),
         VMSTATE_UINT64(fifo_dropped, Rfm5565State),
+        VMSTATE_BOOL(dead, Rfm5565State),
         VMSTATE_END_OF_LIST()
     },
 };

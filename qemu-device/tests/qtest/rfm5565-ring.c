@@ -197,8 +197,8 @@ static void test_broken_stream(void)
 }
 
 /*
- * A downstream that takes nothing: stores wait only so long, what finds no
- * room is lost and counted; when it takes again, all the rest is there.
+ * A downstream that takes nothing: what finds no room is lost and counted;
+ * when it takes again, all the rest is there.
  */
 static void test_jam(void)
 {
@@ -206,7 +206,7 @@ static void test_jam(void)
     g_autofree uint8_t *data = g_malloc0(chunk);
     Fibre *box;
     Lab *lab = lab_build(&(LabSpec){
-        .options = { "node-id=7,stall-limit-ms=1", "node-id=9" },
+        .options = { "node-id=7", "node-id=9" },
         .fibres = true, .fault_box = &box,
     });
     Card *a = &lab->card[0], *b = &lab->card[1];
