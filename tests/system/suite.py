@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the system tests share: the way to labkit, and TAP."""
 
+import signal
 import sys
 import time
 import traceback
@@ -10,6 +11,10 @@ TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
 from labkit import Failed, Lab  # noqa: E402
+
+
+# Whoever ends a test gets its labs taken down: exit unwinds the `with` blocks.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
 def expect(condition, complaint):
