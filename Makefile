@@ -7,6 +7,10 @@
 # Kernel of the guests: empty for Debian's newest 6.1, or e.g. KERNEL=6.12
 KERNEL ?=
 
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this checkout has a blank in it, with which neither kbuild nor QEMU can build)
+endif
+
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 

@@ -6,6 +6,7 @@ Used by scripts/demo and the tests in tests/system.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +15,22 @@ TOP = Path(__file__).resolve().parent.parent
 RMLAB = TOP / "scripts" / "rmlab"
 
 
+# Whoever ends us gets our labs taken down: exit unwinds the `with` blocks.
+for ending in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(ending, lambda *_: sys.exit(1))
+
+
 class Failed(Exception):
     """A step did not do what it should; the text says what."""
 
 
 def rmlab(*args, check=True, timeout=300):
     """Run rmlab. Returns the finished process; its output is text."""
-    done = subprocess.run([RMLAB, *map(str, args)], text=True, capture_output=True,
-                          stdin=subprocess.DEVNULL, timeout=timeout, check=False)
+    try:
+        done = subprocess.run([RMLAB, *map(str, args)], text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"rmlab {' '.join(map(str, args))}: not done after {timeout} s") from late
     if check and done.returncode:
         raise Failed(f"rmlab {' '.join(map(str, args))}: exit status {done.returncode}: "
                      f"{(done.stderr or done.stdout).strip()}")
@@ -45,9 +54,11 @@ class Running:
             raise Failed(f"{self.what}: ended: {self.process.stderr.read().strip()}")
         return line.rstrip("\n")
 
-    def error_line(self):
-        """The next line on its error output."""
-        return self.process.stderr.readline().rstrip("\n")
+    def listening(self):
+        """Wait until an `rmctl listen` can miss nothing any more; it says so."""
+        line = self.process.stderr.readline()
+        if not line.startswith("listening on"):
+            raise Failed(f"{self.what}: does not listen: {line.strip()}")
 
     def finish(self, timeout=120, check=True):
         """Wait for its end. Returns what it printed and had not been read."""
@@ -75,13 +86,20 @@ class Lab:
         self.up_args = up_args
 
     def __enter__(self):
-        rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args)
+        try:
+            rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args)
+        except BaseException:
+            # `up` may have been killed half way.
+            rmlab("down", "--name", self.name, check=False)
+            raise
         return self
 
     def __exit__(self, kind, value, trace):
-        if kind:
-            self.keep_logs()
-        rmlab("down", "--name", self.name, check=False)
+        try:
+            if kind:
+                self.keep_logs()
+        finally:
+            rmlab("down", "--name", self.name)
 
     def keep_logs(self):
         """Save what all machines have said for whoever looks into a failure."""

@@ -107,7 +107,11 @@ targets_of_private_update() {
 
 # The mirror that carries this machine's own release carries its neighbours too.
 own_mirror() {
-	own_repositories | awk -v own="$(os_codename)" '$2 == own { print $1; exit }'
+	local mirror
+	mirror=$(own_repositories | awk -v own="$(os_codename)" '$2 == own { print $1; exit }')
+	[ -n "$mirror" ] ||
+		die "apt on this machine knows no Debian mirror of $(os_codename); see 'apt-get indextargets'"
+	printf '%s\n' "$mirror"
 }
 
 # apt_prepare NAME < "URI SUITE" lines: makes a private set of lists with binary and source

@@ -121,7 +121,12 @@ def guest_image(kernel):
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise LabError("there is no guest image to boot")
-    return Path(done.stdout.strip())
+    image = Path(done.stdout.strip())
+    if kernel and not Path(kernel).exists() and \
+            not (TOP / "build" / "module" / image.name / "rfm.ko").exists():
+        raise LabError(f"there is no driver for kernel {image.name}; "
+                       f"run 'make image KERNEL={kernel}' first")
+    return image
 
 
 def clear_stale(name):

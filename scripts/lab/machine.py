@@ -16,8 +16,8 @@ from .channel import Channel
 MEMORY = "256M"
 TAIL_LINES = 25
 
-# The driver hides AVX from itself only under KVM, which cannot emulate AVX stores to the
-# card's memory; five-level page tables only cost time under emulation.
+# Under KVM the guest must not see AVX: KVM cannot emulate AVX stores to the card's memory.
+# Five-level page tables only cost time under emulation.
 CPU = {"kvm": "host,xsave=off", "tcg": "max,la57=off"}
 
 # A CPU that waits for its turn on the host would have its TSC judged unstable.
@@ -203,7 +203,7 @@ def qemu_command(qemu, options, folder, number, peer_folder):
 def find_qemu(top):
     qemu = top / "build" / "qemu" / "qemu-system-x86_64"
     if not qemu.exists():
-        raise LabError(f"{qemu} is missing; run make first")
+        raise LabError(f"{qemu} is missing; run 'make build' first")
     if shutil.which("ssh") is None:
         raise LabError("ssh is missing; run scripts/setup first")
     return qemu

@@ -439,9 +439,8 @@ static void one_iteration(unsigned int number)
 {
 	pid_t pids[CHILDREN];
 
-	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 	REQUIRE(start_children(pids));
-	sleep_ms(seed % 40);
+	sleep_ms((random_next(&seed) >> 32) % 40);
 
 	if (number % 4 == 3) {
 		REQUIRE(write_sysfs("1", "/sys/bus/pci/devices/%s/remove",
@@ -479,10 +478,10 @@ static void gone_while_in_use(void)
 		return;
 	}
 
-	/* A lost mapping of the card's memory alone would be 64 MiB. */
+	/* Noise is some 60 kB; a page lost in each of 150 rounds would be 600. */
 	sleep_ms(500);
 	now = kernel_memory();
-	CHECK(now - settled < 4096);
+	CHECK(now - settled < 512);
 	tap_note("kernel memory grew by %ld kB in %u iterations",
 		 now - settled, iterations - iterations / 4);
 }

@@ -102,16 +102,18 @@ def idle_footprint(*_):
             args = [a.replace("DIR", folder) for a in args]
             with subprocess.Popen([*QEMU, "-m", "64", "-S", "-qmp", "stdio", *args],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as vm:
-                vm.stdout.readline()
-                rollup = Path(f"/proc/{vm.pid}/smaps_rollup")
-                sizes = []
-                wait_for("the size settles", lambda: settled(sizes, rollup), 20)
-                vm.kill()
+                try:
+                    vm.stdout.readline()
+                    rollup = Path(f"/proc/{vm.pid}/smaps_rollup")
+                    sizes = []
+                    wait_for("the size settles", lambda: settled(sizes, rollup), 20)
+                finally:
+                    vm.kill()
         return sizes[-1]
 
     def settled(sizes, rollup):
         sizes.append(int(re.search(r"^Rss:\s+(\d+)", rollup.read_text(), re.M)[1]))
-        select_for(0.3)
+        time.sleep(0.3)                 # between two samples
         return len(sizes) > 5 and sizes[-1] == sizes[-5]
 
     without = resident()
@@ -120,17 +122,6 @@ def idle_footprint(*_):
                          "-device", "rfm5565,memory-size=256M,rx=rx,tx=tx")
     figure(f"resident memory of an idle 256 MiB card: {with_card - without} KiB")
     expect(with_card - without < IDLE_LIMIT_KIB, f"{with_card - without} KiB")
-
-
-def select_for(seconds):
-    """Sampling distance of a measurement, not a wait for an event."""
-    a, b = socket.socketpair()
-    with a, b:
-        a.settimeout(seconds)
-        try:
-            a.recv(1)
-        except TimeoutError:
-            pass
 
 
 def free_port():

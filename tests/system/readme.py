@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 from suite import TOP, expect, plan, run
+from labkit import rmlab
 
 TEXT = (TOP / "README.md").read_text()
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", TEXT, re.S)
@@ -44,4 +45,8 @@ def links():
 if __name__ == "__main__":
     tests = [links, *map(test_of, COMMANDS)]
     plan(tests)
-    sys.exit(bool(run(tests)))
+    try:
+        failed = run(tests)
+    finally:
+        rmlab("down", "--name", f"readme-{os.getpid()}")
+    sys.exit(bool(failed))

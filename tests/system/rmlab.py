@@ -4,6 +4,7 @@
 
 import json
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -72,11 +73,16 @@ def log(lab):
 
 def wrong_usage(lab):
     """Wrong usage: one sentence, status 2, nothing changed"""
+    other = f"{lab.name}-wrong"
     for words in (["up", "--size", "32M"], ["up", "--nodes", "0"], ["up", "--ids", "1,x"],
-                  ["up", "--ids", "256"], ["exec", "--name", lab.name, "9", "--", "true"], ["fly"]):
-        done = rmlab(*words, check=False)
-        expect(done.returncode in (1, 2) and done.stderr.strip(), f"{words}: {done}")
+                  ["up", "--ids", "256"], ["fly"]):
+        done = rmlab(*words, "--name", other, check=False)
+        expect(done.returncode == 2 and done.stderr.strip(), f"{words}: {done}")
         expect("Traceback" not in done.stderr, f"{words}: {done.stderr}")
+    missing = rmlab("exec", "--name", lab.name, "9", "--", "true", check=False)
+    expect(missing.returncode == 2 and "9" in missing.stderr, str(missing))
+    none = rmlab("status", "--name", other, check=False)
+    expect(none.returncode == 1 and other in none.stderr, f"a lab has come up: {none}")
 
 
 def command_line(path):
@@ -91,16 +97,15 @@ def side_by_side(lab):
     with Lab("rmlab-second", 1) as second:
         expect(second.rmctl_json(1, "show", "rfm0")["node"] == 1, "second lab does not work")
         lab.run(1, "true")
-        state = json.loads(rmlab("status", "--name", second.name, "-j").stdout)
-        pid = state["nodes"][0]["pid"]
-        os.kill(pid, 9)
+        machine = json.loads(rmlab("status", "--name", second.name, "-j").stdout)["nodes"][0]
+        folder = Path(machine["qmp"]).parent.parent
+        expect(folder.name == second.name and folder.exists(), f"not its folder: {folder}")
+        os.kill(machine["pid"], signal.SIGKILL)
         rmlab("down", "--name", second.name)
-    left = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline")
-            if second.name in command_line(path)]
-    expect(not left, f"processes left: {left}")
-    base = Path(os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
-    left = [str(p) for p in base.glob(f"rmlab-*/{second.name}*")]
-    expect(not left, f"left behind: {left}")
+        left = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline")
+                if second.name in command_line(path)]
+        expect(not left, f"processes left: {left}")
+        expect(not folder.exists(), f"left behind: {folder}")
 
 
 TESTS = [exec_is_transparent, push_and_pull, ids, size, append, qmp, status, log, wrong_usage,

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What the system tests share: the way to labkit, and TAP."""
 
-import signal
+import re
 import sys
 import time
 import traceback
 from pathlib import Path
 
+PROGRAMS = "/usr/lib/rfm/tests/"         # the guest programs, in a guest
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
 from labkit import Failed, Lab  # noqa: E402
-
-
-# Whoever ends a test gets its labs taken down: exit unwinds the `with` blocks.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
 def expect(condition, complaint):
@@ -34,6 +31,15 @@ def wait_for(what, condition, seconds=10):
 def figure(text):
     """A figure that scripts/test-all shows."""
     print(f"#: {text}", flush=True)
+
+
+def clean_kernels(lab, *_):
+    """No kernel has complained"""
+    for node in lab.nodes:
+        bad = re.search(r"BUG|WARNING:|Oops|Call Trace|blocked for more than|soft lockup|"
+                        r"rcu.*stall|general protection|nobody cared|use-after-free",
+                        lab.verb("log", node).stdout)
+        expect(not bad, f"node {node}'s console has '{bad and bad[0]}'")
 
 
 def plan(tests):
