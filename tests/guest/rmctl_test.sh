@@ -88,6 +88,11 @@ wait_for() { # wait_for FILE REGEX: until a line of the file matches, at most 5 
 	done
 }
 
+# What the peer has sent so far has been at every node once its ring test is back.
+all_sent() {
+	"$rmctl" test "$peer" >/dev/null
+}
+
 echo "TAP version 13"
 
 # --- help and wrong usage ---------------------------------------------------------------
@@ -391,12 +396,12 @@ if [ -n "$peer" ]; then
 		"$head,\"type\":\"reset\",\"from\":null,\"data\":null,\"seq\":2,$tail"
 
 	"$rmctl" send "$peer" "$node" 2 77
-	sleep 0.2
+	all_sent
 	run listen "$dev" int2 -n 1 -t 2
 	check "an interrupt waits for its first listener" \
 		has_lines "$out" "^$time int2 $from_text 0x0000004d\$"
 	"$rmctl" send "$peer" "$node" 2 78
-	sleep 0.2
+	all_sent
 	run listen "$dev" int2 -n 1 -t 0.3 --discard
 	check "--discard throws it away" [ "$status" -eq 1 -a ! -s "$out" ]
 
@@ -412,7 +417,7 @@ if [ -n "$peer" ]; then
 	wait_for "$out" 0x00000001
 	kill -STOP "$listener"
 	for data in 2 3 4 5; do "$rmctl" send "$peer" "$node" 1 $data; done
-	sleep 0.3
+	all_sent
 	kill -CONT "$listener"
 	wait_for "$out" 0x00000002
 	"$rmctl" send "$peer" "$node" 1 6

@@ -137,7 +137,7 @@ static const struct rfm_node_ops node_ops = {
  * Called before a store: wait, for a bounded time and with the big lock
  * released, until the ring has room for it. Stores of several vCPUs pass in
  * the order in which they came, else a later one could overtake on the ring.
- * Returns false if the card was unplugged meanwhile.
+ * Returns false if the card was unplugged or fell off the bus meanwhile.
  *
  * Only a CPU may wait. The DMA of another device comes from the main context,
  * which would wait for itself, and whose callers expect it to keep the lock.
@@ -147,7 +147,7 @@ bool rfm5565_ring_wait_for_room(Rfm5565State *s)
     const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
     uint64_t ticket, stalled_us;
     int64_t start, left;
-    bool gone;
+    bool silent;
 
     if (s->stalled ||
         (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node)) ||
@@ -159,21 +159,21 @@ bool rfm5565_ring_wait_for_room(Rfm5565State *s)
     start = now_ns();
     left = limit;
     object_ref(OBJECT(s));
-    while (!s->gone && left > 0 &&
+    while (!rfm5565_is_silent(s) && left > 0 &&
            (s->ticket_served < ticket || !rfm_node_may_store(&s->node))) {
         qemu_cond_timedwait_bql(&s->room, DIV_ROUND_UP(left, SCALE_MS));
         left = start + limit - now_ns();
     }
-    gone = s->gone;
+    silent = rfm5565_is_silent(s);
     stalled_us = (now_ns() - start) / SCALE_US;
     s->longest_stall_us = MAX(s->longest_stall_us, stalled_us);
     trace_rfm5565_stalled(s->node_id, stalled_us, left > 0);
     /* Two that give up at the same time may get the lock in either order. */
     s->ticket_served = MAX(s->ticket_served, ticket + 1);
-    s->stalled = left <= 0 && !gone && !rfm_node_may_store(&s->node);
+    s->stalled = left <= 0 && !silent && !rfm_node_may_store(&s->node);
     qemu_cond_broadcast(&s->room);
     object_unref(OBJECT(s));
-    return !gone;
+    return !silent;
 }
 
 void rfm5565_ring_store(Rfm5565State *s, uint32_t offset, const void *data,
@@ -290,8 +290,12 @@ static int port_can_receive(void *opaque)
 static void tx_receive(void *opaque, const uint8_t *buf, int size)
 {
     Rfm5565State *s = opaque;
-    const char *error = rfm_link_tx_received(&s->link_tx, buf, size, now_ns());
+    const char *error;
 
+    if (s->away) {
+        return;     /* came in while we left */
+    }
+    error = rfm_link_tx_received(&s->link_tx, buf, size, now_ns());
     if (error) {
         port_reject(s, &s->tx, error);
         return;
@@ -306,8 +310,12 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
 static void rx_receive(void *opaque, const uint8_t *buf, int size)
 {
     Rfm5565State *s = opaque;
-    const char *error = rfm_link_rx_received(&s->link_rx, buf, size, now_ns());
+    const char *error;
 
+    if (s->away) {
+        return;     /* came in while we left */
+    }
+    error = rfm_link_rx_received(&s->link_rx, buf, size, now_ns());
     if (s->link_rx.reply_length) {
         qemu_chr_fe_write_all(&s->rx.chr, s->link_rx.reply,
                               s->link_rx.reply_length);
