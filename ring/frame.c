@@ -12,7 +12,7 @@ enum {
 	AT_TYPE		= 3,
 	AT_SOURCE	= 4,
 	AT_DEST		= 5,
-	AT_KIND		= 6,
+	AT_KIND		= 6,	/* and the flags above it */
 	AT_LENGTH	= 7,
 	AT_ADDRESS	= 8,
 	AT_CLOCK_DOMAIN	= 12,
@@ -21,7 +21,7 @@ enum {
 	AT_TIME		= 32,
 	AT_CHECK	= 40,
 	AT_HOPS		= 44,
-	AT_SPARE	= 46,
+	AT_MARKS	= 46,
 	AT_HOP_CHECK	= 47,
 	AT_DATA		= RFM_FRAME_HEADER,
 };
@@ -34,9 +34,12 @@ static const struct {
 	[RFM_FRAME_INTERRUPT]	= { 4, 4 },
 	[RFM_FRAME_HEARTBEAT]	= { 0, 0 },
 	[RFM_FRAME_DUPLICATE]	= { 8, 8 },
+	[RFM_FRAME_BREAK]	= { 0, 0 },
+	[RFM_FRAME_FENCE]	= { 8, 8 },
 };
 
-#define FRAME_TYPES (sizeof(type_length) / sizeof(type_length[0]))
+_Static_assert(sizeof(type_length) / sizeof(type_length[0]) == RFM_FRAME_TYPES,
+	       "every type has its lengths");
 
 static uint32_t origin_check(const uint8_t *wire)
 {
@@ -47,12 +50,13 @@ static uint32_t origin_check(const uint8_t *wire)
 
 static uint8_t hop_check(const uint8_t *wire)
 {
-	return (uint8_t)~(wire[AT_HOPS] * 3 + wire[AT_HOPS + 1] * 7 + wire[AT_SPARE] * 11);
+	return (uint8_t)~(wire[AT_HOPS] * 3 + wire[AT_HOPS + 1] * 7 + wire[AT_MARKS] * 11);
 }
 
-void rfm_frame_set_hops(uint8_t *wire, uint16_t hops)
+void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks)
 {
 	put16(wire + AT_HOPS, hops);
+	wire[AT_MARKS] = marks;
 	wire[AT_HOP_CHECK] = hop_check(wire);
 }
 
@@ -63,17 +67,16 @@ unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
 	wire[AT_TYPE] = frame->type;
 	wire[AT_SOURCE] = frame->source;
 	wire[AT_DEST] = frame->dest;
-	wire[AT_KIND] = frame->kind;
+	wire[AT_KIND] = frame->kind | frame->flags << 4;
 	wire[AT_LENGTH] = frame->length;
 	put32(wire + AT_ADDRESS, frame->address);
 	put32(wire + AT_CLOCK_DOMAIN, frame->clock_domain);
 	put64(wire + AT_INCARNATION, frame->incarnation);
 	put64(wire + AT_SEQ, frame->seq);
 	put64(wire + AT_TIME, frame->time_ns);
-	memcpy(wire + AT_DATA, frame->data, frame->length);
+	memcpy(wire + AT_DATA, frame->data, RFM_FRAME_DATA_MAX);
 	put32(wire + AT_CHECK, origin_check(wire));
-	wire[AT_SPARE] = 0;
-	rfm_frame_set_hops(wire, frame->hops);
+	rfm_frame_set_path(wire, frame->hops, frame->marks);
 	return RFM_FRAME_HEADER + frame->length;
 }
 
@@ -84,13 +87,13 @@ int rfm_frame_length(const uint8_t *wire)
 
 	if (get16(wire + AT_MAGIC) != FRAME_MAGIC ||
 	    wire[AT_VERSION] != RFM_FRAME_VERSION ||
-	    type >= FRAME_TYPES || !type ||
+	    type >= RFM_FRAME_TYPES || !type ||
 	    length < type_length[type].min || length > type_length[type].max)
 		return RFM_FRAME_FOREIGN;
 	return RFM_FRAME_HEADER + length;
 }
 
-int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
+int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 {
 	if (rfm_frame_length(wire) < 0)
 		return RFM_FRAME_FOREIGN;
@@ -101,7 +104,9 @@ int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
 	frame->type = wire[AT_TYPE];
 	frame->source = wire[AT_SOURCE];
 	frame->dest = wire[AT_DEST];
-	frame->kind = wire[AT_KIND];
+	frame->kind = wire[AT_KIND] & 0xf;
+	frame->flags = wire[AT_KIND] >> 4;
+	frame->marks = wire[AT_MARKS];
 	frame->length = wire[AT_LENGTH];
 	frame->hops = get16(wire + AT_HOPS);
 	frame->address = get32(wire + AT_ADDRESS);
@@ -109,11 +114,19 @@ int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
 	frame->incarnation = get64(wire + AT_INCARNATION);
 	frame->seq = get64(wire + AT_SEQ);
 	frame->time_ns = get64(wire + AT_TIME);
-	memcpy(frame->data, wire + AT_DATA, frame->length);
 
 	if (frame->type == RFM_FRAME_DATA &&
 	    (frame->address >= RFM_RING_SPACE ||
 	     frame->length > RFM_RING_SPACE - frame->address))
 		return RFM_FRAME_DAMAGED;
 	return RFM_FRAME_OK;
+}
+
+int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
+{
+	int error = rfm_frame_decode_header(wire, frame);
+
+	if (error == RFM_FRAME_OK)
+		memcpy(frame->data, wire + AT_DATA, frame->length);
+	return error;
 }

@@ -3,8 +3,8 @@
  * The frame: what travels on the ring. docs/ring-protocol.md has the layout
  * byte by byte; this is the only code that knows it.
  *
- * Everything the originator wrote is covered by one CRC32C; the hop count,
- * which each node changes on the way, has a check byte of its own.
+ * Everything the originator wrote is covered by one CRC32C; the hop count and
+ * the marks, which change on the way, have a check byte of their own.
  */
 #ifndef RFM_RING_FRAME_H
 #define RFM_RING_FRAME_H
@@ -12,11 +12,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#define RFM_FRAME_VERSION	1
+#define RFM_FRAME_VERSION	2
 #define RFM_FRAME_HEADER	48	/* bytes before the data */
 #define RFM_FRAME_DATA_MAX	64	/* as the card: 4 to 64 bytes a packet */
-#define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)
+#define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)	/* of 16 a multiple */
 
 #define RFM_RING_SPACE		0x10000000u	/* 256 MiB of network addresses */
 #define RFM_RING_NODES		256
@@ -26,7 +27,21 @@ enum rfm_frame_type {
 	RFM_FRAME_INTERRUPT	= 2,	/* a network interrupt */
 	RFM_FRAME_HEARTBEAT	= 3,	/* I am here; my last number was @seq */
 	RFM_FRAME_DUPLICATE	= 4,	/* the node of incarnation @data has my id */
+	RFM_FRAME_BREAK		= 5,	/* my receiver has lost its signal */
+	RFM_FRAME_FENCE		= 6,	/* come home when all before is home */
 };
+
+#define RFM_FRAME_TYPES		7	/* 0 is none */
+
+/* Flags, written by the originator. */
+#define RFM_FLAG_REDUNDANT	0x1	/* updates of this node are sent twice */
+#define RFM_FLAG_SECOND		0x2	/* the second copy */
+
+/* Marks, left by nodes on the way. */
+#define RFM_MARK_ROGUE_0	0x1	/* rogue master 0 has passed it on */
+#define RFM_MARK_ROGUE_1	0x2
+#define RFM_MARK_PAUSED		0x4	/* a node passed it on without storing it yet */
+#define RFM_MARKS		0x7
 
 /**
  * struct rfm_frame - a frame in host form
@@ -34,13 +49,15 @@ enum rfm_frame_type {
  * @source: node id of the originator
  * @dest: RFM_FRAME_INTERRUPT: target node; otherwise 0
  * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command; otherwise 0
- * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 0 for HEARTBEAT,
- *	8 for DUPLICATE
+ * @flags: RFM_FLAG_*
+ * @marks: RFM_MARK_*; changed by nodes on the way
+ * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 0 for HEARTBEAT
+ *	and BREAK, 8 for DUPLICATE and FENCE
  * @address: RFM_FRAME_DATA: network address of the first byte, below
  *	RFM_RING_SPACE; @address + @length may not pass its end
  * @clock_domain: clocks of equal domain may be subtracted
  * @incarnation: life of the originator, its start in ns of real time
- * @seq: per incarnation, from 1; HEARTBEAT: the last number given so far
+ * @seq: per incarnation, from 1; of a notice: the last number given so far
  * @time_ns: when the originator stored it, on the clock of its domain
  * @hops: links travelled; changed by every node
  * @data: the bytes
@@ -50,6 +67,8 @@ struct rfm_frame {
 	uint8_t source;
 	uint8_t dest;
 	uint8_t kind;
+	uint8_t flags;
+	uint8_t marks;
 	uint8_t length;
 	uint16_t hops;
 	uint32_t address;
@@ -93,7 +112,27 @@ int rfm_frame_length(const uint8_t *wire);
  */
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame);
 
-/** rfm_frame_set_hops() - write a new hop count into a wire form */
-void rfm_frame_set_hops(uint8_t *wire, uint16_t hops);
+/**
+ * rfm_frame_decode_header() - the same, without the data
+ *
+ * For who takes them from @wire + RFM_FRAME_HEADER; @frame->data is left alone.
+ */
+int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame);
+
+/**
+ * rfm_frame_copy() - copy a wire form
+ * @to: RFM_FRAME_MAX bytes
+ * @from: RFM_FRAME_MAX bytes, of which @len count
+ *
+ * In pieces of 16 bytes, the last one whole: quicker than memcpy() for these lengths.
+ */
+static inline void rfm_frame_copy(uint8_t *to, const uint8_t *from, unsigned int len)
+{
+	for (unsigned int i = 0; i < len; i += 16)
+		memcpy(to + i, from + i, 16);
+}
+
+/** rfm_frame_set_path() - write a new hop count and marks into a wire form */
+void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks);
 
 #endif

@@ -19,12 +19,17 @@ enum refuse_reason {
 	REFUSE_VERSION	= 1,
 };
 
+/* Value of HELLO and WELCOME. */
+#define IS_HUB		0x1
+#define IS_REDUNDANT	0x2
+#define HAS_SHM		0x4	/* HELLO: descriptors come with it; WELCOME: taken */
+
 enum {
 	AT_MAGIC	= 0,
 	AT_VERSION	= 2,
 	AT_KIND		= 3,
 	AT_NODE		= 4,
-	AT_VALUE	= 5,	/* LIGHT: 1 on, 0 off; REFUSE: the reason */
+	AT_VALUE	= 5,	/* LIGHT: 1 on, 0 off; REFUSE: the reason; else as above */
 	AT_INCARNATION	= 8,
 	AT_MEMORY_SIZE	= 16,
 	AT_CLOCK_DOMAIN	= 24,
@@ -32,7 +37,7 @@ enum {
 };
 
 static void put_message(uint8_t *wire, enum message_kind kind, uint8_t value,
-			const struct rfm_node_config *self)
+			const struct rfm_link_self *self)
 {
 	memset(wire, 0, RFM_LINK_MESSAGE);
 	put16(wire + AT_MAGIC, LINK_MAGIC);
@@ -46,6 +51,26 @@ static void put_message(uint8_t *wire, enum message_kind kind, uint8_t value,
 	put32(wire + AT_CHECK, rfm_crc32c(0, wire, AT_CHECK));
 }
 
+/* HELLO or WELCOME. */
+static void put_greeting(uint8_t *wire, enum message_kind kind, bool shm,
+			 const struct rfm_link_self *self)
+{
+	put_message(wire, kind, (self->hub ? IS_HUB : 0) |
+		    (self->redundant ? IS_REDUNDANT : 0) | (shm ? HAS_SHM : 0), self);
+}
+
+static struct rfm_link_self get_greeting(const uint8_t *wire)
+{
+	return (struct rfm_link_self){
+		.id = wire[AT_NODE],
+		.hub = wire[AT_VALUE] & IS_HUB,
+		.redundant = wire[AT_VALUE] & IS_REDUNDANT,
+		.incarnation = get64(wire + AT_INCARNATION),
+		.memory_size = get64(wire + AT_MEMORY_SIZE),
+		.clock_domain = get32(wire + AT_CLOCK_DOMAIN),
+	};
+}
+
 static bool is_message(const uint8_t *wire)
 {
 	return get16(wire + AT_MAGIC) == LINK_MAGIC;
@@ -56,23 +81,19 @@ static bool check_message(const uint8_t *wire)
 	return is_message(wire) && get32(wire + AT_CHECK) == rfm_crc32c(0, wire, AT_CHECK);
 }
 
-static bool late(bool open, bool settled, uint64_t opened_at, uint64_t now)
-{
-	return open && !settled && now - opened_at >= RFM_LINK_DEADLINE_NS;
-}
-
 /* --- the sending end ------------------------------------------------------ */
 
-void rfm_link_tx_init(struct rfm_link_tx *link, struct rfm_node *node)
+void rfm_link_tx_init(struct rfm_link_tx *link, const struct rfm_link_ops *ops, void *opaque)
 {
-	*link = (struct rfm_link_tx){ .node = node };
+	*link = (struct rfm_link_tx){ .ops = ops, .opaque = opaque };
 }
 
-void rfm_link_tx_opened(struct rfm_link_tx *link, uint64_t now)
+void rfm_link_tx_opened(struct rfm_link_tx *link, bool shm_offered, uint64_t now)
 {
-	rfm_link_tx_init(link, link->node);
+	rfm_link_tx_init(link, link->ops, link->opaque);
 	link->open = true;
 	link->hello_pending = true;
+	link->shm_offered = shm_offered;
 	link->opened_at = now;
 }
 
@@ -80,13 +101,15 @@ void rfm_link_tx_closed(struct rfm_link_tx *link, uint64_t now)
 {
 	bool was_up = link->welcome;
 
-	rfm_link_tx_init(link, link->node);
+	rfm_link_tx_init(link, link->ops, link->opaque);
 	if (was_up)
-		rfm_node_set_downstream(link->node, false, now);
+		link->ops->downstream(link->opaque, false, now);
 }
 
 static const char *take_reply(struct rfm_link_tx *link, uint64_t now)
 {
+	bool shm = link->reply[AT_VALUE] & HAS_SHM;
+
 	if (!check_message(link->reply))
 		return "the downstream neighbour does not speak the ring protocol";
 	if (link->reply[AT_KIND] == REFUSE)
@@ -95,10 +118,14 @@ static const char *take_reply(struct rfm_link_tx *link, uint64_t now)
 			"the downstream neighbour refuses this node";
 	if (link->reply[AT_VERSION] != RFM_FRAME_VERSION)
 		return "the downstream neighbour speaks another version of the ring protocol";
-	if (link->reply[AT_KIND] != WELCOME || link->welcome)
+	if (link->reply[AT_KIND] != WELCOME || link->welcome || link->hello_pending)
 		return "the downstream neighbour answers out of turn";
+	if (shm && !link->shm_offered)
+		return "the downstream neighbour takes shared memory that was not offered";
+	link->peer = get_greeting(link->reply);
 	link->welcome = true;
-	rfm_node_set_downstream(link->node, true, now);
+	link->shm = shm;
+	link->ops->downstream(link->opaque, true, now);
 	return NULL;
 }
 
@@ -119,81 +146,149 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 	return NULL;
 }
 
+/* What comes next after the handshake: our light if it is news, else a frame. */
+static unsigned int next_unit(struct rfm_link_tx *link, uint8_t *wire, uint64_t now)
+{
+	bool light = link->ops->light_out(link->opaque);
+	struct rfm_link_self self;
+
+	if (link->light_told && light == link->light)
+		return link->ops->pull(link->opaque, wire, now);
+	link->light_told = true;
+	link->light = light;
+	self = link->ops->self(link->opaque);
+	put_message(wire, LIGHT, light, &self);
+	return RFM_LINK_MESSAGE;
+}
+
 unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t now)
 {
-	const struct rfm_node_config *self = &link->node->config;
-	bool light = rfm_node_light_out(link->node);
 	unsigned int done = 0;
 
 	if (link->hello_pending) {
+		struct rfm_link_self self = link->ops->self(link->opaque);
+
 		link->hello_pending = false;
-		put_message(buf, HELLO, 0, self);
+		put_greeting(buf, HELLO, link->shm_offered, &self);
 		return RFM_LINK_MESSAGE;
 	}
-	if (!link->welcome)
+	if (!link->welcome || link->shm)
 		return 0;
-	if (!link->light_told || light != link->light) {
-		link->light_told = true;
-		link->light = light;
-		put_message(buf, LIGHT, light, self);
-		done = RFM_LINK_MESSAGE;
+	while (RFM_LINK_BATCH - done >= RFM_FRAME_MAX) {
+		unsigned int len = next_unit(link, buf + done, now);
+
+		if (!len)
+			break;
+		done += len;
 	}
-	return done + rfm_node_pull(link->node, buf + done, RFM_LINK_BATCH - done, now);
+	if (done)
+		link->said_at = now;
+	return done;
 }
 
-bool rfm_link_tx_late(const struct rfm_link_tx *link, uint64_t now)
+unsigned int rfm_link_tx_unit(struct rfm_link_tx *link, uint8_t *slot, uint64_t now)
 {
-	return late(link->open, link->welcome, link->opened_at, now);
+	unsigned int len = link->shm ? next_unit(link, slot, now) : 0;
+
+	if (len)
+		link->said_at = now;
+	return len;
+}
+
+const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *next)
+{
+	*next = UINT64_MAX;
+	if (!link->open)
+		return NULL;
+	if (!link->welcome) {
+		*next = link->opened_at + RFM_LINK_DEADLINE_NS;
+		return now < *next ? NULL : "the downstream neighbour does not answer";
+	}
+	if (now >= link->said_at + RFM_LINK_IDLE_NS) {
+		link->light_told = false;
+		*next = now + RFM_LINK_IDLE_NS;
+	} else {
+		*next = link->said_at + RFM_LINK_IDLE_NS;
+	}
+	return NULL;
 }
 
 /* --- the receiving end ---------------------------------------------------- */
 
-void rfm_link_rx_init(struct rfm_link_rx *link, struct rfm_node *node)
+void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque)
 {
-	*link = (struct rfm_link_rx){ .node = node };
+	*link = (struct rfm_link_rx){ .ops = ops, .opaque = opaque };
 }
 
 void rfm_link_rx_opened(struct rfm_link_rx *link, uint64_t now)
 {
-	rfm_link_rx_init(link, link->node);
+	rfm_link_rx_init(link, link->ops, link->opaque);
 	link->open = true;
 	link->opened_at = now;
+}
+
+void rfm_link_rx_attached(struct rfm_link_rx *link)
+{
+	link->shm_attached = true;
 }
 
 void rfm_link_rx_closed(struct rfm_link_rx *link, uint64_t now)
 {
 	if (link->agreed) {
 		if (link->fill)
-			rfm_node_receive_bad(link->node);
-		rfm_node_set_light(link->node, false, now);
+			link->ops->bad(link->opaque);
+		if (link->lit && !link->silent)
+			link->ops->light(link->opaque, false, now);
 	}
-	rfm_link_rx_init(link, link->node);
+	rfm_link_rx_init(link, link->ops, link->opaque);
 }
 
-static void reply(struct rfm_link_rx *link, enum message_kind kind, uint8_t value)
+static void set_lit(struct rfm_link_rx *link, bool lit, uint64_t now)
 {
-	put_message(link->reply, kind, value, &link->node->config);
-	link->reply_length = RFM_LINK_MESSAGE;
+	if (lit == link->lit)
+		return;
+	link->lit = lit;
+	link->ops->light(link->opaque, lit, now);
+}
+
+/* Something came: a line that was silent is lit again, if it was before. */
+static void heard(struct rfm_link_rx *link, uint64_t now)
+{
+	link->heard_at = now;
+	if (!link->silent)
+		return;
+	link->silent = false;
+	if (link->lit)
+		link->ops->light(link->opaque, true, now);
 }
 
 static const char *take_message(struct rfm_link_rx *link, const uint8_t *wire, uint64_t now)
 {
 	if (!check_message(wire)) {
 		if (link->agreed)
-			rfm_node_receive_bad(link->node);
+			link->ops->bad(link->opaque);
 		return "the upstream neighbour sent a damaged message";
 	}
 	if (wire[AT_VERSION] != RFM_FRAME_VERSION) {
-		reply(link, REFUSE, REFUSE_VERSION);
+		struct rfm_link_self self = link->ops->self(link->opaque);
+
+		put_message(link->reply, REFUSE, REFUSE_VERSION, &self);
+		link->reply_length = RFM_LINK_MESSAGE;
 		return "the upstream neighbour speaks another version of the ring protocol";
 	}
 	if (wire[AT_KIND] == HELLO && !link->agreed) {
+		struct rfm_link_self self = link->ops->self(link->opaque);
+
+		link->peer = get_greeting(wire);
 		link->agreed = true;
-		reply(link, WELCOME, 0);
+		link->heard_at = link->ticked_at = now;
+		link->shm = link->shm_attached && wire[AT_VALUE] & HAS_SHM;
+		put_greeting(link->reply, WELCOME, link->shm, &self);
+		link->reply_length = RFM_LINK_MESSAGE;
 		return NULL;
 	}
 	if (wire[AT_KIND] == LIGHT && link->agreed) {
-		rfm_node_set_light(link->node, wire[AT_VALUE], now);
+		set_lit(link, wire[AT_VALUE], now);
 		return NULL;
 	}
 	return "the upstream neighbour speaks out of turn";
@@ -214,14 +309,12 @@ static int unit_length(const struct rfm_link_rx *link, const uint8_t *wire, unsi
 	return len < RFM_FRAME_HEADER ? 0 : rfm_frame_length(wire);
 }
 
-static const char *take_unit(struct rfm_link_rx *link, const uint8_t *wire, unsigned int len,
-			     uint64_t now)
+static const char *take_frame(struct rfm_link_rx *link, uint8_t *wire, unsigned int len,
+			      uint64_t now)
 {
-	if (is_message(wire))
-		return take_message(link, wire, now);
-	if (!link->node->light_in)
+	if (!link->lit)
 		return "the upstream neighbour sends frames with its light off";
-	rfm_node_receive(link->node, wire, len, now);
+	link->ops->frame(link->opaque, wire, len, now);
 	return NULL;
 }
 
@@ -230,7 +323,7 @@ static const char *lost_framing(struct rfm_link_rx *link)
 	if (!link->agreed)
 		return "whoever connected does not speak the ring protocol";
 	link->fill = 0;
-	rfm_node_receive_bad(link->node);
+	link->ops->bad(link->opaque);
 	return "the upstream neighbour sent something that is no frame";
 }
 
@@ -250,10 +343,26 @@ static unsigned int complete_part(struct rfm_link_rx *link, const uint8_t *buf,
 	return taken;
 }
 
+/* A whole unit from the stream; frames are copied, so that they may be changed. */
+static const char *take_unit(struct rfm_link_rx *link, const uint8_t *wire, unsigned int len,
+			     uint64_t now)
+{
+	uint8_t frame[RFM_FRAME_MAX];
+
+	if (link->shm)
+		return "the upstream neighbour speaks beside the shared memory";
+	if (is_message(wire))
+		return take_message(link, wire, now);
+	memcpy(frame, wire, len);
+	return take_frame(link, frame, len, now);
+}
+
 const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 				 unsigned int len, uint64_t now)
 {
 	link->reply_length = 0;
+	if (link->agreed)
+		heard(link, now);
 	while (len) {
 		const uint8_t *wire = buf;
 		const char *error;
@@ -286,7 +395,38 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 	return NULL;
 }
 
-bool rfm_link_rx_late(const struct rfm_link_rx *link, uint64_t now)
+const char *rfm_link_rx_unit(struct rfm_link_rx *link, uint8_t *slot, uint64_t now)
 {
-	return late(link->open, link->agreed, link->opened_at, now);
+	int len;
+
+	heard(link, now);
+	if (is_message(slot))
+		return take_message(link, slot, now);
+	len = rfm_frame_length(slot);
+	return len < 0 ? lost_framing(link) : take_frame(link, slot, len, now);
+}
+
+const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *next)
+{
+	*next = UINT64_MAX;
+	if (!link->open)
+		return NULL;
+	if (!link->agreed) {
+		*next = link->opened_at + RFM_LINK_DEADLINE_NS;
+		return now < *next ? NULL : "whoever connected says nothing";
+	}
+	if (link->silent)
+		return NULL;
+	/* Who was stopped himself cannot say that the other one was silent. */
+	if (now - link->ticked_at > RFM_LINK_SILENCE_NS / 2)
+		link->heard_at = now;
+	link->ticked_at = now;
+	*next = now + RFM_LINK_SILENCE_NS / 4;
+	if (now < link->heard_at + RFM_LINK_SILENCE_NS)
+		return NULL;
+	link->silent = true;
+	*next = UINT64_MAX;
+	if (link->lit)
+		link->ops->light(link->opaque, false, now);
+	return NULL;
 }

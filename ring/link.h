@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The link: one fibre, as bytes between two neighbours. The upstream end
- * (struct rfm_link_tx) says who it is, waits until the downstream end
- * (struct rfm_link_rx) has agreed, then sends frames. Both are state machines
- * over any byte pipe; docs/ring-protocol.md describes what they say.
+ * The link: one fibre between two neighbours. The upstream end (struct
+ * rfm_link_tx) says who it is, waits until the downstream end (struct
+ * rfm_link_rx) has agreed, then sends frames. Both are state machines over a
+ * byte stream, or over a shared-memory queue on which the handshake has
+ * agreed; docs/ring-protocol.md describes what they say. What stands behind
+ * an end, a node or the port of a hub, answers through struct rfm_link_ops.
  */
 #ifndef RFM_RING_LINK_H
 #define RFM_RING_LINK_H
@@ -12,33 +14,80 @@
 #include <stdint.h>
 
 #include "ring/frame.h"
-#include "ring/node.h"
 
 #define RFM_LINK_MESSAGE	40	/* bytes of a message that is no frame */
 #define RFM_LINK_DEADLINE_NS	2000000000ull	/* for the whole handshake */
 #define RFM_LINK_BATCH		16384	/* bytes handed to the pipe at once */
+#define RFM_LINK_IDLE_NS	250000000ull	/* a silent line says LIGHT that often */
+#define RFM_LINK_SILENCE_NS	2000000000ull	/* unheard that long, light is lost */
+
+/**
+ * struct rfm_link_self - who an end is, as it tells the other one
+ * @hub: a hub, not a node; @id is then of no meaning
+ * @redundant: sends every update twice
+ */
+struct rfm_link_self {
+	uint8_t id;
+	bool hub, redundant;
+	uint64_t incarnation;
+	uint64_t memory_size;
+	uint32_t clock_domain;
+};
+
+/**
+ * struct rfm_link_ops - what an end asks of what stands behind it
+ * @self: who am I? The answer may change between two connections
+ * @light: receiving end: upstream's light has come or gone
+ * @frame: receiving end: a frame came; @wire has RFM_FRAME_MAX bytes and is
+ *	its own to change
+ * @bad: receiving end: something came that is no frame
+ * @downstream: sending end: a neighbour takes our frames, or none does
+ * @light_out: sending end: is our laser on?
+ * @pull: sending end: copy the next frame to @wire (RFM_FRAME_MAX bytes) and
+ *	return its length, 0 if there is none
+ *
+ * An end calls only the ops of its own side; none may be NULL there.
+ * rfm_node_link_ops (ring/node.h) is the set of a node.
+ */
+struct rfm_link_ops {
+	struct rfm_link_self (*self)(void *opaque);
+	void (*light)(void *opaque, bool on, uint64_t now);
+	void (*frame)(void *opaque, uint8_t *wire, unsigned int len, uint64_t now);
+	void (*bad)(void *opaque);
+	void (*downstream)(void *opaque, bool up, uint64_t now);
+	bool (*light_out)(void *opaque);
+	unsigned int (*pull)(void *opaque, uint8_t *wire, uint64_t now);
+};
 
 /**
  * struct rfm_link_tx - the sending end
+ * @peer: who answered, once @welcome
+ * @shm: the neighbour takes frames from the shared memory that was offered
  *
  * Call order: opened(), then received() and output() as the pipe allows,
- * closed(). What output() returned is out of the node and must be written to
- * the pipe entirely or be given up by closed().
+ * closed(). What output() or unit() returned is out of the FIFO and must be
+ * delivered entirely or be given up by closed().
  */
 struct rfm_link_tx {
-	struct rfm_node *node;
-	bool open, welcome;
+	const struct rfm_link_ops *ops;
+	void *opaque;
+	bool open, welcome, shm;
+	bool shm_offered;
 	bool light_told, light;		/* what the other end knows of our light */
-	uint64_t opened_at;
 	bool hello_pending;
+	uint64_t opened_at, said_at;
+	struct rfm_link_self peer;
 	unsigned int fill;		/* bytes of @reply so far */
 	uint8_t reply[RFM_LINK_MESSAGE];
 };
 
-void rfm_link_tx_init(struct rfm_link_tx *link, struct rfm_node *node);
+void rfm_link_tx_init(struct rfm_link_tx *link, const struct rfm_link_ops *ops, void *opaque);
 
-/** rfm_link_tx_opened() - the pipe to the downstream neighbour is there */
-void rfm_link_tx_opened(struct rfm_link_tx *link, uint64_t now);
+/**
+ * rfm_link_tx_opened() - the pipe to the downstream neighbour is there
+ * @shm_offered: the descriptors of a shared-memory queue go with the first byte
+ */
+void rfm_link_tx_opened(struct rfm_link_tx *link, bool shm_offered, uint64_t now);
 
 /** rfm_link_tx_closed() - it is gone */
 void rfm_link_tx_closed(struct rfm_link_tx *link, uint64_t now);
@@ -52,34 +101,65 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 				 unsigned int len, uint64_t now);
 
 /**
- * rfm_link_tx_output() - what to write next
+ * rfm_link_tx_output() - what to write to the stream next
  * @buf: RFM_LINK_BATCH bytes
  *
- * Returns how many bytes were put there; 0 if there is nothing to say.
+ * Returns how many bytes were put there; 0 if there is nothing to say. On a
+ * link with shared memory only the handshake comes this way.
  */
 unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t now);
 
-/** rfm_link_tx_late() - has the neighbour not answered in time? */
-bool rfm_link_tx_late(const struct rfm_link_tx *link, uint64_t now);
+/**
+ * rfm_link_tx_unit() - what to put into the next slot of the shared memory
+ * @slot: RFM_FRAME_MAX bytes
+ *
+ * Returns its length, 0 if there is nothing to say. Only if @link->shm.
+ */
+unsigned int rfm_link_tx_unit(struct rfm_link_tx *link, uint8_t *slot, uint64_t now);
+
+/**
+ * rfm_link_tx_tick() - let time pass
+ * @next: when to call again
+ *
+ * After it, output() or unit() may have something to say. Returns NULL, or one
+ * sentence that says why the pipe must be closed.
+ */
+const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *next);
 
 /**
  * struct rfm_link_rx - the receiving end
+ * @peer: who is upstream, once @agreed
+ * @shm: frames come by the shared memory, not by the stream
+ * @lit: the last LIGHT said on
+ * @silent: nothing was heard for RFM_LINK_SILENCE_NS: as if the light were off
  * @reply: an answer to be written back; set by received() when not 0
  */
 struct rfm_link_rx {
-	struct rfm_node *node;
-	bool open, agreed;
-	uint64_t opened_at;
+	const struct rfm_link_ops *ops;
+	void *opaque;
+	bool open, agreed, shm;
+	bool shm_attached;
+	bool lit, silent;
+	uint64_t opened_at, heard_at;
+	uint64_t ticked_at;
+	struct rfm_link_self peer;
 	unsigned int fill;		/* bytes of @part so far */
 	unsigned int reply_length;
 	uint8_t reply[RFM_LINK_MESSAGE];
 	uint8_t part[RFM_FRAME_MAX];	/* a message that has come in part */
 };
 
-void rfm_link_rx_init(struct rfm_link_rx *link, struct rfm_node *node);
+void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque);
 
 /** rfm_link_rx_opened() - somebody has connected */
 void rfm_link_rx_opened(struct rfm_link_rx *link, uint64_t now);
+
+/**
+ * rfm_link_rx_attached() - the descriptors that came are mapped
+ *
+ * Before rfm_link_rx_received() of the bytes that they came with.
+ */
+void rfm_link_rx_attached(struct rfm_link_rx *link);
 
 /** rfm_link_rx_closed() - and has gone: light out; a frame in part is bad data */
 void rfm_link_rx_closed(struct rfm_link_rx *link, uint64_t now);
@@ -87,14 +167,29 @@ void rfm_link_rx_closed(struct rfm_link_rx *link, uint64_t now);
 /**
  * rfm_link_rx_received() - bytes from upstream
  *
- * Hands whole frames to the node. Afterwards @link->reply_length bytes of
- * @link->reply are to be written back. Returns NULL, or one sentence that
- * says why the pipe must be closed (after the reply was written).
+ * Hands whole frames on. Afterwards @link->reply_length bytes of @link->reply
+ * are to be written back. Returns NULL, or one sentence that says why the pipe
+ * must be closed (after the reply was written).
  */
 const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 				 unsigned int len, uint64_t now);
 
-/** rfm_link_rx_late() - has whoever connected not introduced itself in time? */
-bool rfm_link_rx_late(const struct rfm_link_rx *link, uint64_t now);
+/**
+ * rfm_link_rx_unit() - a slot of the shared memory, copied out
+ * @slot: RFM_FRAME_MAX bytes; changed
+ *
+ * Only if @link->shm. Returns NULL, or one sentence that says why the pipe
+ * must be closed.
+ */
+const char *rfm_link_rx_unit(struct rfm_link_rx *link, uint8_t *slot, uint64_t now);
+
+/**
+ * rfm_link_rx_tick() - let time pass
+ * @next: when to call again
+ *
+ * Handshake deadline and silence. Returns NULL, or one sentence that says why
+ * the pipe must be closed.
+ */
+const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *next);
 
 #endif

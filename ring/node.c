@@ -1,59 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "ring/node.h"
+#include "ring/node-private.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "ring/wire.h"
-
-#define NIC_GLOBAL	0x8
-#define NIC_TYPE	0x7
-#define NIC_EVALUATED	0x8f	/* types 0 to 3 and 7; the others are reserved */
-
-/* --- queues --------------------------------------------------------------- */
-
-/* Fresh pages straight from the kernel: what is never used costs nothing. */
-static int queue_init(struct rfm_queue *q, uint32_t size)
-{
-	void *slots = mmap(NULL, size * sizeof(struct rfm_slot), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (slots == MAP_FAILED)
-		return -1;
-	*q = (struct rfm_queue){ .slots = slots, .size = size };
-	return 0;
-}
-
-static void queue_destroy(struct rfm_queue *q)
-{
-	if (q->slots)
-		munmap(q->slots, q->size * sizeof(struct rfm_slot));
-	q->slots = NULL;
-}
-
-static uint32_t queue_used(const struct rfm_queue *q)
-{
-	return q->tail - q->head;
-}
-
-static struct rfm_slot *queue_at(const struct rfm_queue *q, uint32_t index)
-{
-	return &q->slots[index & (q->size - 1)];
-}
-
-static struct rfm_slot *queue_put(struct rfm_queue *q)
-{
-	/* An empty queue starts over, so that an idle node keeps few pages. */
-	if (q->head == q->tail)
-		q->head = q->tail = 0;
-	return queue_at(q, q->tail++);
-}
-
-static struct rfm_slot *queue_take(struct rfm_queue *q)
-{
-	return queue_at(q, q->head++);
-}
 
 /* --- what the node may do ------------------------------------------------- */
 
@@ -69,7 +20,7 @@ bool rfm_node_light_out(const struct rfm_node *node)
 }
 
 /* Can frames of others be passed on? */
-static bool can_forward(const struct rfm_node *node)
+bool rfm_can_forward(const struct rfm_node *node)
 {
 	return node->downstream && rfm_node_light_out(node);
 }
@@ -77,517 +28,547 @@ static bool can_forward(const struct rfm_node *node)
 /* Can own frames leave? A card without signal sends nothing. */
 static bool can_originate(const struct rfm_node *node)
 {
-	return rfm_node_signal(node) && (node->loopback || can_forward(node));
-}
-
-static uint64_t in_flight(const struct rfm_node *node)
-{
-	return node->sent_seq - node->home_seq;
+	return rfm_node_signal(node) && (node->loopback || rfm_can_forward(node));
 }
 
 static bool has_credit(const struct rfm_node *node)
 {
 	/* Others that think the ring open may have filled it beyond their windows. */
-	if (queue_used(&node->transmit) >= RFM_NODE_TX_SLOTS)
+	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2)
 		return false;
 	if (node->ring_open)
 		return node->own_queued < RFM_NODE_OPEN_LIMIT;
-	return in_flight(node) < RFM_NODE_WINDOW;
+	return rfm_in_flight(node) < node->config.window;
 }
 
 bool rfm_node_tx_empty(const struct rfm_node *node)
 {
-	return !queue_used(&node->transmit) && !queue_used(&node->insert);
+	return !rfm_fifo_used(&node->transmit) && !rfm_insert_used(&node->insert);
 }
 
 bool rfm_node_tx_almost_full(const struct rfm_node *node)
 {
-	return queue_used(&node->insert) >= RFM_NODE_INSERT_SLOTS / 4 * 3;
+	return rfm_insert_used(&node->insert) >= node->insert.size / 2 / 4 * 3;
+}
+
+void rfm_new_epoch(struct rfm_node *node)
+{
+	node->epoch++;
+	node->ops->status(node->opaque, RFM_NODE_EPOCH);
+}
+
+/* --- producer ------------------------------------------------------------- */
+
+bool rfm_node_may_store(struct rfm_node *node)
+{
+	return rfm_insert_has_room(&node->insert);
+}
+
+static void commit(struct rfm_node *node)
+{
+	if (rfm_insert_commit(&node->insert))
+		node->ops->transmit(node->opaque);
+}
+
+static bool is_dark(const struct rfm_node *node)
+{
+	return atomic_load_explicit(&node->insert.blind, memory_order_relaxed);
+}
+
+/*
+ * Like rfm_insert_reserve(). @room becomes false if it was dropped for want of
+ * room; the light may come or go meanwhile, so only the counter can tell.
+ */
+static struct rfm_record *reserve(struct rfm_node *node, bool beyond, bool *room)
+{
+	struct rfm_insert *insert = &node->insert;
+	uint64_t dark = atomic_load_explicit(&insert->dark, memory_order_relaxed);
+	struct rfm_record *record = rfm_insert_reserve(insert, beyond);
+
+	*room = record || atomic_load_explicit(&insert->dark, memory_order_relaxed) != dark;
+	return record;
+}
+
+static bool store_piece(struct rfm_node *node, uint32_t address, const void *data,
+			unsigned int len, uint64_t now)
+{
+	bool room;
+	struct rfm_record *record = reserve(node, false, &room);
+
+	if (!record)
+		return room;
+	record->time = now;
+	record->address = address;
+	record->type = RFM_FRAME_DATA;
+	record->length = len;
+	record->dest = record->kind = 0;
+	memcpy(record->data, data, len);
+	commit(node);
+	return true;
+}
+
+bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
+		    unsigned int len, uint64_t now)
+{
+	uint32_t address = (offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED)) %
+			   RFM_RING_SPACE;
+	unsigned int to_end = RFM_RING_SPACE - address;
+	bool fits;
+
+	if (len <= to_end)
+		return store_piece(node, address, data, len, now);
+	/* The address offset wraps inside it. */
+	fits = store_piece(node, address, data, to_end, now);
+	return store_piece(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
+}
+
+static struct rfm_record *reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
+					  uint64_t now, bool *room)
+{
+	struct rfm_record *record = reserve(node, true, room);
+
+	if (record) {
+		record->time = now;
+		record->address = 0;
+		record->type = type;
+		record->length = len;
+		record->dest = record->kind = 0;
+	}
+	return record;
+}
+
+bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
+			uint32_t data, uint64_t now)
+{
+	bool room;
+	struct rfm_record *record = reserve_command(node, RFM_FRAME_INTERRUPT, sizeof(data), now,
+						    &room);
+
+	if (!record)
+		return room;
+	record->dest = dest;
+	record->kind = kind & (NIC_GLOBAL | NIC_TYPE);
+	put32(record->data, data);
+	commit(node);
+	return true;
+}
+
+bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
+{
+	bool room;
+	struct rfm_record *record = reserve_command(node, RFM_FRAME_FENCE, sizeof(ticket), now,
+						    &room);
+
+	if (!record)
+		return false;
+	put64(record->data, ticket);
+	commit(node);
+	return true;
+}
+
+/* --- fences --------------------------------------------------------------- */
+
+static void settle_fence(struct rfm_node *node, uint64_t ticket, uint64_t lost, bool paused)
+{
+	const struct rfm_fence fence = {
+		.ticket = ticket,
+		.lost = lost,
+		.paused = paused,
+		.epoch = node->epoch,
+		.epoch_changed = node->epoch != node->fence_epoch,
+	};
+
+	if (node->ops->fence)
+		node->ops->fence(node->opaque, &fence);
+}
+
+/* The fence under way comes home, or never will; @came says which. */
+static void end_fence(struct rfm_node *node, bool came)
+{
+	uint64_t lost = node->stats.lost - node->fence_lost;
+	bool paused = node->fence_paused;
+
+	node->fence_seq = 0;
+	node->fence_lost = node->stats.lost;
+	node->fence_paused = false;
+	settle_fence(node, node->fence_ticket, came || lost ? lost : 1, paused);
+}
+
+/* The node goes dark before a fence is home: what is under way may be lost. */
+static void fail_fence(struct rfm_node *node, uint64_t ticket)
+{
+	settle_fence(node, ticket,
+		     node->stats.lost - node->fence_lost + rfm_in_flight(node),
+		     node->fence_paused);
 }
 
 /* --- sending -------------------------------------------------------------- */
 
-static struct rfm_slot *transmit_put(struct rfm_node *node)
+struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, uint64_t ready)
 {
-	if (!queue_used(&node->transmit))
+	struct rfm_slot *slot;
+
+	if (!rfm_fifo_used(&node->transmit) && !node->pulling)
 		node->ops->transmit(node->opaque);
-	return queue_put(&node->transmit);
+	slot = rfm_fifo_put(&node->transmit);
+	slot->tag = tag;
+	slot->ready = ready;
+	return slot;
+}
+
+static void give_numbers(struct rfm_node *node, uint64_t count)
+{
+	node->seq += count;
+	node->stats.sent += count;
 }
 
 /*
- * An own frame, or an own heartbeat behind it, is back: everything up to @seq
+ * An own frame, or an own notice behind it, is back: everything up to @seq
  * that is not home by now never will be, because frames keep their order.
  */
-static void home_up_to(struct rfm_node *node, uint64_t seq, bool came, uint64_t now)
+void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused,
+		       uint64_t now)
 {
+	uint64_t fence = node->fence_seq;
+
 	node->ring_open = false;
 	node->home_time = now;
+	node->fence_paused |= paused;
 	if (seq <= node->home_seq)
 		return;
 	node->stats.lost += seq - node->home_seq - came;
 	node->stats.home += came;
 	node->home_seq = seq;
+	if (fence && seq >= fence)
+		end_fence(node, came && seq == fence);
 }
 
-/*
- * An own frame leaves the insertion stage, in the order of the numbers.
- * Returns its place in the transmit FIFO, or NULL if it needs none because
- * loopback has already brought it home.
- */
-static struct rfm_slot *launch(struct rfm_node *node, uint64_t seq, uint64_t now)
+/* Put the store that waits behind @record into the same frame, if it is adjacent. */
+static void pack_adjacent(struct rfm_node *node, struct rfm_frame *frame)
 {
-	if (!in_flight(node))
-		node->home_time = now;	/* the wait for it begins */
-	node->sent_seq = seq;
-	if (node->loopback) {
-		home_up_to(node, seq, true, now);
-		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
-		return NULL;
+	const struct rfm_record *next;
+
+	if (node->config.unpacked || frame->type != RFM_FRAME_DATA)
+		return;
+	while ((next = rfm_insert_peek(&node->insert)) &&
+	       next->type == RFM_FRAME_DATA && next->dropped == node->insert.dropped_seen &&
+	       next->address == frame->address + frame->length &&
+	       frame->length + next->length <= RFM_FRAME_DATA_MAX) {
+		memcpy(frame->data + frame->length, next->data, next->length);
+		frame->length += next->length;
+		rfm_insert_release(&node->insert);
 	}
-	node->own_queued++;
-	return transmit_put(node);
-}
-
-static void launch_waiting(struct rfm_node *node, uint64_t now)
-{
-	while (queue_used(&node->insert) && has_credit(node)) {
-		const struct rfm_slot *waiting = queue_take(&node->insert);
-		struct rfm_slot *slot = launch(node, waiting->seq, now);
-
-		if (slot)
-			*slot = *waiting;
-	}
-	if (node->room_wanted && queue_used(&node->insert) < RFM_NODE_INSERT_SLOTS / 2) {
-		node->room_wanted = false;
-		node->ops->room(node->opaque);
-	}
-}
-
-/*
- * No own frame can leave: those that wait for credit are given up. They keep
- * their numbers, so that every receiver sees the gap, and so do we when
- * something comes home.
- */
-static void give_up_own(struct rfm_node *node, uint64_t now)
-{
-	node->stats.dark += queue_used(&node->insert);
-	node->insert.head = node->insert.tail;
-	node->sent_seq = node->seq;
-	node->ring_open = true;
-	launch_waiting(node, now);	/* whoever waits for room need not */
-}
-
-/* Nothing can leave at all. */
-static void give_up_waiting(struct rfm_node *node, uint64_t now)
-{
-	while (queue_used(&node->transmit)) {
-		uint8_t kind = queue_take(&node->transmit)->kind;
-
-		node->stats.dark += kind == RFM_SLOT_OWN;
-		node->stats.unsendable += kind == RFM_SLOT_TRANSIT;
-	}
-	node->own_queued = 0;
-	give_up_own(node, now);
-}
-
-bool rfm_node_may_store(struct rfm_node *node)
-{
-	if (!can_originate(node) || queue_used(&node->insert) < RFM_NODE_INSERT_SLOTS)
-		return true;
-	node->room_wanted = true;
-	return false;
 }
 
 /* Everything a frame says about its originator. */
-static void sign(const struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
+static void sign(const struct rfm_node *node, struct rfm_frame *frame, uint64_t time)
 {
 	frame->source = node->config.id;
 	frame->incarnation = node->config.incarnation;
 	frame->clock_domain = node->config.clock_domain;
 	frame->seq = node->seq;
-	frame->time_ns = now;
+	frame->time_ns = time;
 	frame->hops = 1;
+	frame->flags = node->config.redundant ? RFM_FLAG_REDUNDANT : 0;
 }
 
-static void fill_slot(struct rfm_slot *slot, enum rfm_slot_kind kind,
-		      const struct rfm_frame *frame)
+static void transmit_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
 {
-	slot->kind = kind;
-	slot->seq = frame->seq;
+	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, ready);
+
+	slot->length = rfm_frame_encode(frame, slot->wire);
+	node->own_queued++;
+	if (!node->config.redundant)
+		return;
+	frame->flags |= RFM_FLAG_SECOND;
+	slot = rfm_transmit_put(node, TAG_COPY, ready);
 	slot->length = rfm_frame_encode(frame, slot->wire);
 }
 
-/* Number a frame and send it, at most @limit waiting before it. */
-static void originate(struct rfm_node *node, struct rfm_frame *frame, uint32_t limit,
-		      uint64_t now)
+/* The first record that waits becomes a frame and gets its number. */
+static void launch(struct rfm_node *node, uint64_t now)
 {
-	struct rfm_slot *slot;
+	const struct rfm_record *record = rfm_insert_peek(&node->insert);
+	struct rfm_frame frame = {
+		.type = record->type,
+		.length = record->length,
+		.address = record->address,
+		.dest = record->dest,
+		.kind = record->kind,
+	};
+	uint64_t time = record->time;
+	uint64_t ready = rfm_in_flight(node) ? now : time;
 
-	node->seq++;
-	node->stats.sent++;
-	if (!can_originate(node)) {
-		node->stats.dark++;
-		node->sent_seq = node->seq;
+	memcpy(frame.data, record->data, RFM_FRAME_DATA_MAX);
+	rfm_insert_release(&node->insert);
+	pack_adjacent(node, &frame);
+
+	if (!rfm_in_flight(node))
+		node->home_time = now;
+	give_numbers(node, 1);
+	if (frame.type == RFM_FRAME_FENCE) {
+		node->fence_seq = node->seq;
+		node->fence_ticket = get64(frame.data);
+		node->fence_epoch = node->epoch;
+	}
+	if (node->loopback) {
+		rfm_home_up_to(node, node->seq, true, false, now);
+		if (frame.type != RFM_FRAME_FENCE)
+			node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 		return;
 	}
+	sign(node, &frame, time);
+	transmit_own(node, &frame, ready);
+}
 
-	sign(node, frame, now);
-	if (!queue_used(&node->insert) && has_credit(node)) {
-		slot = launch(node, node->seq, now);
-		if (slot)
-			fill_slot(slot, RFM_SLOT_OWN, frame);
-	} else if (queue_used(&node->insert) < limit) {
-		fill_slot(queue_put(&node->insert), RFM_SLOT_OWN, frame);
-	} else {
-		node->stats.full++;
-		node->ops->status(node->opaque, RFM_NODE_TX_FULL);
+/* What waits cannot leave. It takes its numbers, so that everybody sees the gap. */
+static void drop_waiting(struct rfm_node *node)
+{
+	const struct rfm_record *record;
+
+	while (give_numbers(node, rfm_insert_dropped(&node->insert)),
+	       (record = rfm_insert_peek(&node->insert))) {
+		give_numbers(node, 1);
+		node->stats.dark++;
+		if (record->type == RFM_FRAME_FENCE) {
+			node->fence_epoch = node->epoch;
+			fail_fence(node, get64(record->data));
+		}
+		rfm_insert_release(&node->insert);
 	}
 }
 
-void rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
-		    unsigned int len, uint64_t now)
+static void tell_room(struct rfm_node *node)
 {
-	struct rfm_frame frame = {
-		.type = RFM_FRAME_DATA,
-		.address = (offset + node->address_offset) % RFM_RING_SPACE,
-	};
-	unsigned int to_end = RFM_RING_SPACE - frame.address;
+	struct rfm_insert *insert = &node->insert;
 
-	frame.length = len < to_end ? len : to_end;
-	memcpy(frame.data, data, frame.length);
-	originate(node, &frame, RFM_NODE_INSERT_SLOTS, now);
-	if (frame.length < len)		/* the address offset wraps inside it */
-		rfm_node_store(node, offset + frame.length,
-			       (const uint8_t *)data + frame.length, len - frame.length, now);
+	/* The producer says that it waits, then looks once more; we the other way round. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(&insert->room_wanted, memory_order_relaxed) ||
+	    (!is_dark(node) && rfm_insert_used(insert) >= insert->size / 4))
+		return;
+	atomic_store(&insert->room_wanted, false);
+	node->ops->room(node->opaque);
 }
 
-void rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
-			uint32_t data, uint64_t now)
+void rfm_node_launch(struct rfm_node *node, uint64_t now)
 {
-	struct rfm_frame frame = {
-		.type = RFM_FRAME_INTERRUPT,
-		.length = sizeof(data),
-		.dest = dest,
-		.kind = kind & (NIC_GLOBAL | NIC_TYPE),
-	};
+	bool any = false;
 
-	put32(frame.data, data);
-	originate(node, &frame, RFM_NODE_INSERT_SLOTS + RFM_NODE_INSERT_RESERVE, now);
+	if (!can_originate(node)) {
+		drop_waiting(node);
+		tell_room(node);
+		return;
+	}
+	while (rfm_insert_peek(&node->insert) && has_credit(node)) {
+		if (!node->ring_open && rfm_in_flight(node) >= node->stats.window_peak)
+			node->stats.window_peak = rfm_in_flight(node) + 1;
+		give_numbers(node, rfm_insert_dropped(&node->insert));
+		launch(node, now);
+		any = true;
+	}
+	if (any)
+		tell_room(node);
+}
+
+/*
+ * No own frame can leave. Those that wait for credit are given up; those that
+ * are under way come home or not, and if the ring is open, nothing does.
+ */
+void rfm_give_up_own(struct rfm_node *node)
+{
+	atomic_store(&node->insert.blind, true);
+	/* What comes in while we are at it wakes whoever pulls, and is dropped there. */
+	do {
+		drop_waiting(node);
+	} while (!rfm_insert_sleep(&node->insert));
+	node->ring_open = true;
+	if (node->fence_seq) {
+		node->fence_seq = 0;
+		fail_fence(node, node->fence_ticket);
+	}
+	tell_room(node);
+}
+
+/* Nothing can leave at all. */
+static void give_up_waiting(struct rfm_node *node)
+{
+	const struct rfm_slot *slot;
+
+	while ((slot = rfm_fifo_drop(&node->transmit))) {
+		node->stats.dark += slot->tag == TAG_OWN;
+		node->stats.unsendable += slot->tag == TAG_TRANSIT;
+	}
+	node->own_queued = 0;
+	rfm_give_up_own(node);
 }
 
 static void send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
 {
-	if (node->loopback || !can_originate(node) ||
-	    queue_used(&node->transmit) >= RFM_NODE_TX_SLOTS)
+	struct rfm_slot *slot;
+
+	if (rfm_fifo_used(&node->transmit) >= RFM_NODE_TX_SLOTS)
 		return;
-	sign(node, frame, now);
 	/*
-	 * Own frames still waiting for credit come after this one; numbers that
-	 * were given and dropped before them do not.
+	 * Own frames still waiting for credit come after this one; numbers of
+	 * those that were dropped before them do not.
 	 */
-	if (queue_used(&node->insert))
-		frame->seq = queue_at(&node->insert, node->insert.head)->seq - 1;
-	if (!in_flight(node))
+	if (!rfm_in_flight(node))
 		node->home_time = now;
-	node->sent_seq = frame->seq;
-	fill_slot(transmit_put(node), RFM_SLOT_NOTICE, frame);
+	give_numbers(node, rfm_insert_dropped(&node->insert));
+	sign(node, frame, now);
+	slot = rfm_transmit_put(node, TAG_NOTICE, now);
+	slot->length = rfm_frame_encode(frame, slot->wire);
 }
 
 static void send_heartbeat(struct rfm_node *node, uint64_t now)
 {
 	struct rfm_frame frame = { .type = RFM_FRAME_HEARTBEAT };
 
-	send_notice(node, &frame, now);
+	if (!node->loopback && can_originate(node))
+		send_notice(node, &frame, now);
 }
 
-unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *buf, unsigned int size,
-			   uint64_t now)
+void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 {
-	unsigned int done = 0;
+	struct rfm_frame frame = { .type = RFM_FRAME_DUPLICATE, .length = 8 };
 
-	while (queue_used(&node->transmit) && size - done >= RFM_FRAME_MAX) {
-		const struct rfm_slot *slot = queue_take(&node->transmit);
-
-		memcpy(buf + done, slot->wire, slot->length);
-		done += slot->length;
-		node->own_queued -= slot->kind == RFM_SLOT_OWN;
-	}
-	launch_waiting(node, now);	/* of an open ring or a full FIFO */
-	return done;
+	put64(frame.data, incarnation);
+	if (!node->loopback && can_originate(node))
+		send_notice(node, &frame, now);
 }
 
-/* --- receiving ------------------------------------------------------------ */
-
-static bool is_update(const struct rfm_frame *frame)
+/* The one thing that a node without signal says, to those downstream of it. */
+static void send_break(struct rfm_node *node, uint64_t now)
 {
-	return frame->type == RFM_FRAME_DATA || frame->type == RFM_FRAME_INTERRUPT;
-}
+	struct rfm_frame frame = { .type = RFM_FRAME_BREAK };
 
-void rfm_node_receive_bad(struct rfm_node *node)
-{
-	if (node->left)
-		return;
-	node->stats.bad++;
-	node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
-}
-
-static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
-{
-	bool update = is_update(frame);
-
-	if (frame->seq > node->sent_seq) {
-		rfm_node_receive_bad(node);	/* we never sent that */
-		return;
-	}
-	if (update && frame->seq <= node->home_seq)
-		node->stats.late++;
-	home_up_to(node, frame->seq, update, now);
-	if (update)
-		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
-	launch_waiting(node, now);
+	if (!node->left && rfm_can_forward(node))
+		send_notice(node, &frame, now);
 }
 
 /*
- * Another node has my id. The one that came later leaves; it learns of it by
- * a notice that names it, because only the earlier one can be sure that a
- * frame is not left over from a former life of its own.
+ * Nothing to send: may whoever pulls go to sleep? What waits for the line or
+ * for credit has others to wake him; a store must know that it has to.
  */
-static void receive_namesake(struct rfm_node *node, const struct rfm_frame *frame,
-			     uint64_t now)
+static bool is_awake(struct rfm_node *node)
 {
-	struct rfm_frame notice = { .type = RFM_FRAME_DUPLICATE, .length = 8 };
-
-	if (frame->type == RFM_FRAME_DUPLICATE &&
-	    get64(frame->data) == node->config.incarnation) {
-		if (node->left)
-			return;
-		if (rfm_node_signal(node))
-			node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
-		node->left = true;
-		give_up_own(node, now);
-		node->ops->status(node->opaque, RFM_NODE_DUPLICATE_ID);
-		return;
-	}
-	if (frame->incarnation > node->config.incarnation && !node->left &&
-	    now - node->complaint_time >= RFM_NODE_HEARTBEAT_NS) {
-		node->complaint_time = now;
-		put64(notice.data, frame->incarnation);
-		send_notice(node, &notice, now);
-	}
-}
-
-/* Is this frame of the life of its source that counts? Makes it so if it should be. */
-static bool of_current_life(struct rfm_source *source, const struct rfm_frame *frame,
-			    uint64_t now)
-{
-	const struct rfm_life current = source->current;
-	bool silent = now - source->heard >= RFM_NODE_SILENCE_NS;
-
-	if (frame->type == RFM_FRAME_DUPLICATE)
-		source->denied = get64(frame->data);
-	if (frame->incarnation == current.incarnation)
-		return true;
-	if (frame->incarnation == source->denied)
+	if (rfm_fifo_used(&node->transmit))
 		return false;
-
-	/* What it sent before we met is not ours to miss. */
-	if (frame->incarnation != source->other.incarnation)
-		source->other = (struct rfm_life){ frame->incarnation,
-						   frame->seq - is_update(frame) };
-	/*
-	 * A later life counts as soon as it sends something: until then it may be
-	 * a second node of that id, which is about to be told to leave. An earlier
-	 * life is what is left of it on the ring, unless it speaks up.
-	 */
-	if (current.incarnation && !silent && frame->type != RFM_FRAME_DUPLICATE &&
-	    (frame->incarnation < current.incarnation || !frame->seq))
-		return false;
-	source->current = source->other;
-	source->other = current;
-	return true;
+	if (rfm_insert_peek(&node->insert))
+		return !can_originate(node) || has_credit(node);
+	return !rfm_insert_sleep(&node->insert);
 }
 
-/*
- * Follow the numbers of another node. Returns whether the frame is newer than
- * all that came from there before.
- */
-static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
+unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 {
-	struct rfm_source *source = &node->sources[frame->source];
-	bool update = is_update(frame);
+	const struct rfm_slot *slot;
 
-	if (!of_current_life(source, frame, now)) {
-		node->stats.late += update;
-		return false;
-	}
-	source->heard = now;
-	if (frame->seq <= source->current.seq) {
-		node->stats.late += update;
-		return false;
-	}
-	node->stats.missed += frame->seq - source->current.seq - update;
-	source->current.seq = frame->seq;
-	return true;
-}
-
-/* Store what lies within the memory. Returns how much that was. */
-static unsigned int store_within(struct rfm_node *node, uint32_t offset, const uint8_t *data,
-				 unsigned int len)
-{
-	uint64_t size = node->config.memory_size;
-
-	if (offset >= size || !len)
-		return 0;
-	if (len > size - offset)
-		len = size - offset;
-	node->ops->store(node->opaque, offset, data, len);
-	return len;
-}
-
-static void apply_data(struct rfm_node *node, const struct rfm_frame *frame)
-{
-	uint32_t offset = (frame->address - node->address_offset) % RFM_RING_SPACE;
-	unsigned int to_end = RFM_RING_SPACE - offset;
-	unsigned int len = frame->length < to_end ? frame->length : to_end;
-	unsigned int stored = store_within(node, offset, frame->data, len);
-
-	/* Our address offset may wrap inside it. */
-	stored += store_within(node, 0, frame->data + len, frame->length - len);
-	if (stored < frame->length)
-		node->stats.beyond++;
-}
-
-static void apply_interrupt(struct rfm_node *node, const struct rfm_frame *frame)
-{
-	uint8_t type = frame->kind & NIC_TYPE;
-
-	if (!(NIC_EVALUATED >> type & 1))
-		return;
-	if (frame->kind & NIC_GLOBAL || frame->dest == node->config.id)
-		node->ops->interrupt(node->opaque, type, frame->source, get32(frame->data));
-}
-
-/* Take part in an update of another node; see the order in node.h. */
-static void apply(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
-{
-	if (!follow(node, frame, now) || !is_update(frame))
-		return;
-	node->stats.received++;
-	if (frame->type == RFM_FRAME_DATA)
-		apply_data(node, frame);
-	else
-		apply_interrupt(node, frame);
-}
-
-static void forward(struct rfm_node *node, const uint8_t *wire, unsigned int len,
-		    const struct rfm_frame *frame)
-{
-	struct rfm_slot *slot;
-
-	if (frame->hops >= RFM_NODE_HOP_LIMIT) {
-		node->stats.hop_limit++;
-		return;
-	}
-	if (!can_forward(node)) {
-		node->stats.unsendable++;
-		return;
-	}
-	if (queue_used(&node->transmit) >= RFM_NODE_TX_SLOTS) {
-		node->stats.overrun++;
-		node->ops->status(node->opaque, RFM_NODE_TX_FULL);
-		return;
-	}
-	slot = transmit_put(node);
-	slot->kind = RFM_SLOT_TRANSIT;
-	slot->length = len;
-	memcpy(slot->wire, wire, len);
-	rfm_frame_set_hops(slot->wire, frame->hops + 1);
-	node->stats.forwarded++;
-}
-
-void rfm_node_receive(struct rfm_node *node, const uint8_t *wire, unsigned int len,
-		      uint64_t now)
-{
-	struct rfm_frame frame;
-
-	if (node->loopback)
-		return;		/* the receiver is switched to our own transmitter */
-	if (rfm_frame_decode(wire, &frame) != RFM_FRAME_OK) {
-		rfm_node_receive_bad(node);
-		return;
-	}
-	if (frame.source == node->config.id) {
-		if (frame.incarnation == node->config.incarnation) {
-			receive_own(node, &frame, now);
-			return;
+	do {
+		node->pulling = true;
+		rfm_node_launch(node, now);
+		node->pulling = false;
+		slot = rfm_fifo_take(&node->transmit, now);
+		if (slot) {
+			node->own_queued -= slot->tag == TAG_OWN;
+			rfm_frame_copy(wire, slot->wire, slot->length);
+			return slot->length;
 		}
-		if (frame.incarnation == node->former)
-			return;
-		receive_namesake(node, &frame, now);
-	}
-	forward(node, wire, len, &frame);
-	/* What is left of an earlier life of ours must not undo what came since. */
-	if (!node->left && (frame.source != node->config.id ||
-			    frame.incarnation > node->config.incarnation))
-		apply(node, &frame, now);
+	} while (is_awake(node));
+	return 0;
+}
+
+uint64_t rfm_node_next_pull(struct rfm_node *node)
+{
+	return rfm_fifo_next(&node->transmit);
 }
 
 /* --- optics and time ------------------------------------------------------ */
 
-/* Something about the optics has changed from what the arguments were. */
-static void optics_changed(struct rfm_node *node, bool signal, bool ready, bool light_out,
-			   uint64_t now)
+/* What the optics let through, before and after a change. */
+struct optics {
+	bool signal, ready, light_out;
+};
+
+static struct optics look(const struct rfm_node *node)
 {
-	if (signal && !rfm_node_signal(node))
+	return (struct optics){
+		.signal = rfm_node_signal(node),
+		.ready = can_originate(node),
+		.light_out = rfm_node_light_out(node),
+	};
+}
+
+/* Something about the optics has changed from what they were @before. */
+static void optics_changed(struct rfm_node *node, struct optics before, uint64_t now)
+{
+	struct optics after = look(node);
+
+	if (before.signal && !after.signal)
 		node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
-	if ((ready && !can_originate(node)) || (light_out && !rfm_node_light_out(node)))
-		give_up_waiting(node, now);
-	if (!ready && can_originate(node))
+	if (before.signal != after.signal)
+		rfm_new_epoch(node);
+	if ((before.ready && !after.ready) || (before.light_out && !after.light_out))
+		give_up_waiting(node);
+	if (before.signal && !after.signal)
+		send_break(node, now);
+	atomic_store(&node->insert.blind, !after.ready);
+	if (!before.ready && after.ready)
 		send_heartbeat(node, now);
-	if (light_out != rfm_node_light_out(node))
+	if (before.light_out != after.light_out)
 		node->ops->transmit(node->opaque);	/* the neighbour must be told */
 }
 
 void rfm_node_set_light(struct rfm_node *node, bool light, uint64_t now)
 {
-	bool signal = rfm_node_signal(node);
-	bool ready = can_originate(node);
-	bool light_out = rfm_node_light_out(node);
+	struct optics before = look(node);
 
 	node->light_in = light;
-	optics_changed(node, signal, ready, light_out, now);
+	optics_changed(node, before, now);
 }
 
 void rfm_node_set_downstream(struct rfm_node *node, bool up, uint64_t now)
 {
-	bool ready = can_originate(node);
+	struct optics before = look(node);
 
 	if (!up)
-		give_up_waiting(node, now);
+		give_up_waiting(node);
+	before.ready = before.ready && up;
 	node->downstream = up;
-	optics_changed(node, false, ready && up, rfm_node_light_out(node), now);
+	optics_changed(node, before, now);
 }
 
 void rfm_node_set_optics(struct rfm_node *node, bool tx_disable, bool loopback,
 			 bool dark_on_dark, uint64_t now)
 {
-	bool signal = rfm_node_signal(node);
-	bool ready = can_originate(node);
-	bool light_out = rfm_node_light_out(node);
+	struct optics before = look(node);
 
 	if (loopback != node->loopback) {
-		give_up_waiting(node, now);
-		ready = false;
+		give_up_waiting(node);
+		before.ready = false;
 	}
 	node->tx_disable = tx_disable;
 	node->loopback = loopback;
 	node->dark_on_dark = dark_on_dark;
-	optics_changed(node, signal, ready, light_out, now);
+	optics_changed(node, before, now);
 }
 
 void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset)
 {
-	node->address_offset = offset;
+	__atomic_store_n(&node->address_offset, offset, __ATOMIC_RELAXED);
+}
+
+/* Sources that nobody has heard for long are not on the ring any more. */
+static void watch_sources(struct rfm_node *node, uint64_t now)
+{
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
+		struct rfm_source *source = &node->sources[id];
+
+		if (source->present && now - source->heard >= RFM_NODE_SILENCE_NS) {
+			source->present = false;
+			rfm_new_epoch(node);
+		}
+	}
 }
 
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
@@ -595,24 +576,98 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 	uint64_t next = now + RFM_NODE_EXPIRY_NS / 2;
 	uint64_t heartbeat;
 
-	if (!node->ring_open && in_flight(node) &&
+	if (!node->ring_open && rfm_in_flight(node) &&
 	    now - node->home_time >= RFM_NODE_EXPIRY_NS) {
 		node->ring_open = true;
-		launch_waiting(node, now);
+		rfm_node_launch(node, now);
 	}
 	if (now - node->heartbeat_time >= RFM_NODE_HEARTBEAT_NS) {
 		node->heartbeat_time = now;
 		send_heartbeat(node, now);
+		watch_sources(node, now);
 	}
 	heartbeat = node->heartbeat_time + RFM_NODE_HEARTBEAT_NS;
 	return heartbeat < next ? heartbeat : next;
 }
+
+struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node)
+{
+	const struct rfm_insert *insert = &node->insert;
+	struct rfm_node_stats stats = node->stats;
+	uint64_t dropped = atomic_load(&insert->dropped);
+
+	stats.stores = atomic_load(&insert->stores);
+	stats.dark += atomic_load(&insert->dark);
+	stats.full = dropped - atomic_load(&insert->dark);
+	stats.sent += dropped - insert->dropped_seen;
+	stats.insert_peak = atomic_load(&insert->peak);
+	stats.tx_peak = node->transmit.deepest;
+	return stats;
+}
+
+/* --- behind a link -------------------------------------------------------- */
+
+static struct rfm_link_self link_self(void *opaque)
+{
+	const struct rfm_node *node = opaque;
+
+	return (struct rfm_link_self){
+		.id = node->config.id,
+		.redundant = node->config.redundant,
+		.incarnation = node->config.incarnation,
+		.memory_size = node->config.memory_size,
+		.clock_domain = node->config.clock_domain,
+	};
+}
+
+static void link_light(void *opaque, bool on, uint64_t now)
+{
+	rfm_node_set_light(opaque, on, now);
+}
+
+static void link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	rfm_node_receive(opaque, wire, len, now);
+}
+
+static void link_bad(void *opaque)
+{
+	rfm_node_receive_bad(opaque);
+}
+
+static void link_downstream(void *opaque, bool up, uint64_t now)
+{
+	rfm_node_set_downstream(opaque, up, now);
+}
+
+static bool link_light_out(void *opaque)
+{
+	return rfm_node_light_out(opaque);
+}
+
+static unsigned int link_pull(void *opaque, uint8_t *wire, uint64_t now)
+{
+	return rfm_node_pull(opaque, wire, now);
+}
+
+const struct rfm_link_ops rfm_node_link_ops = {
+	.self = link_self,
+	.light = link_light,
+	.frame = link_frame,
+	.bad = link_bad,
+	.downstream = link_downstream,
+	.light_out = link_light_out,
+	.pull = link_pull,
+};
 
 /* --- life ----------------------------------------------------------------- */
 
 int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		  const struct rfm_node_ops *ops, void *opaque, uint64_t now)
 {
+	static const struct rfm_line_config no_line;
+	uint32_t slots = config->insert_slots ? config->insert_slots : RFM_INSERT_SLOTS;
+
 	*node = (struct rfm_node){
 		.config = *config,
 		.ops = ops,
@@ -622,10 +677,22 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		.heartbeat_time = now,
 		.complaint_time = now - RFM_NODE_HEARTBEAT_NS,
 	};
-	if (queue_init(&node->insert, RFM_NODE_INSERT_SLOTS * 2) ||
-	    queue_init(&node->transmit, RFM_NODE_TX_SLOTS)) {
+	if (config->window > RFM_NODE_WINDOW) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!config->window)
+		node->config.window = RFM_NODE_WINDOW;
+	/* Both copies must find room in every FIFO. */
+	if (config->redundant && node->config.window > RFM_NODE_WINDOW / 2)
+		node->config.window = RFM_NODE_WINDOW / 2;
+	if (rfm_insert_init(&node->insert, slots) ||
+	    rfm_fifo_init(&node->transmit, RFM_NODE_TX_SLOTS, &config->line, now) ||
+	    rfm_fifo_init(&node->held, RFM_NODE_HELD_SLOTS, &no_line, now)) {
+		int error = errno;
+
 		rfm_node_destroy(node);
-		errno = ENOMEM;
+		errno = error;
 		return -1;
 	}
 	return 0;
@@ -633,17 +700,22 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 
 void rfm_node_destroy(struct rfm_node *node)
 {
-	queue_destroy(&node->insert);
-	queue_destroy(&node->transmit);
+	rfm_insert_destroy(&node->insert);
+	rfm_fifo_destroy(&node->transmit);
+	rfm_fifo_destroy(&node->held);
 }
 
 void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 {
-	give_up_waiting(node, now);
-	node->stats.lost += node->seq - node->home_seq;
+	give_up_waiting(node);
+	while (rfm_fifo_drop(&node->held))
+		node->stats.held_lost++;
+	node->stats.lost += rfm_in_flight(node);
+	node->fence_lost = node->stats.lost;
 	node->former = node->config.incarnation;
 	node->config.incarnation = incarnation;
-	node->seq = node->sent_seq = node->home_seq = 0;
+	node->seq = node->home_seq = 0;
 	node->left = false;
+	atomic_store(&node->insert.blind, !can_originate(node));
 	send_heartbeat(node, now);
 }

@@ -2,13 +2,14 @@
 /*
  * The node: one member of the ring as a state machine without threads,
  * clocks, sockets or memory of its own. Whoever owns it (the QEMU device, a
- * test) calls it with the time and serialises the calls; it answers through
- * struct rfm_node_ops. docs/ordering.md has the rules it keeps.
+ * process, a test) calls it with the time; it answers through struct
+ * rfm_node_ops. docs/ordering.md has the rules it keeps.
  *
  *   rfm_node_store(), rfm_node_interrupt()        rfm_node_receive()
  *            |                                     |   (from upstream)
  *            v                                     |  not mine: ops->store()
  *     insertion queue  -- window has credit --v    v  mine: removed, credit
+ *                         adjacent stores packed   |
  *                                          transmit FIFO
  *                                             |
  *                                      rfm_node_pull()  (to downstream)
@@ -21,6 +22,11 @@
  *   that can arrive: receiving never waits for sending.
  * - Nothing is lost silently: every own frame has a number; what does not
  *   come home is counted here, what is missing is counted at each receiver.
+ *
+ * Two contexts may call at the same time: one *producer* (whoever stores: a
+ * vCPU under its lock) and one *engine* (the links and the clock). They meet
+ * only in the insertion queue, without a lock. Each function says whose it
+ * is; several threads of one side must be serialised by the owner.
  */
 #ifndef RFM_RING_NODE_H
 #define RFM_RING_NODE_H
@@ -28,15 +34,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ring/fifo.h"
 #include "ring/frame.h"
+#include "ring/insert.h"
+#include "ring/line.h"
+#include "ring/link.h"
 
-#define RFM_NODE_WINDOW		256	/* own frames in flight */
+#define RFM_NODE_WINDOW		256	/* own frames in flight, by default and at most */
 /* Room for the window of every node, and as much again for what has none. */
 #define RFM_NODE_TX_SLOTS	(RFM_NODE_WINDOW * RFM_RING_NODES * 2)
 #define RFM_NODE_OPEN_LIMIT	4096	/* own frames in the FIFO of an open ring */
-#define RFM_NODE_INSERT_SLOTS	2048	/* stores waiting for credit */
-#define RFM_NODE_INSERT_RESERVE	RFM_NODE_INSERT_SLOTS	/* and room for interrupts beyond */
-#define RFM_NODE_HOP_LIMIT	512	/* twice round the largest ring */
+#define RFM_NODE_HELD_SLOTS	4096	/* frames a paused node holds back */
+#define RFM_NODE_HOP_LIMIT	1024	/* twice round the largest ring, each node on a hub */
 
 #define RFM_NODE_HEARTBEAT_NS	500000000ull
 #define RFM_NODE_EXPIRY_NS	300000000ull	/* no own frame home: the ring is open */
@@ -48,6 +57,29 @@
 #define RFM_NODE_BAD_DATA	0x04u	/* a damaged frame was dropped */
 #define RFM_NODE_TX_FULL	0x08u	/* a frame was dropped for want of room */
 #define RFM_NODE_DUPLICATE_ID	0x10u	/* an earlier node has my id: I have left */
+#define RFM_NODE_ROGUE		0x20u	/* a rogue master removed a frame */
+#define RFM_NODE_RX_FULL	0x40u	/* paused for too long: updates were dropped here */
+#define RFM_NODE_BREAK		0x80u	/* another node has lost its signal: @break_at */
+#define RFM_NODE_EPOCH		0x100u	/* the membership of the ring has changed */
+
+/**
+ * struct rfm_fence - how a fence ended
+ * @ticket: what rfm_node_fence() gave
+ * @lost: own frames that did not reach every node, since the fence before. On
+ *	a dark node those whose fate is open are among them, and are told again
+ *	by the next fence if they are lost indeed
+ * @paused: since the fence before a node passed frames on without having
+ *	stored them yet
+ * @epoch: membership epoch now
+ * @epoch_changed: it was another when the fence was begun
+ */
+struct rfm_fence {
+	uint64_t ticket;
+	uint64_t lost;
+	bool paused;
+	uint32_t epoch;
+	bool epoch_changed;
+};
 
 /**
  * struct rfm_node_ops - what a node asks of its owner
@@ -57,10 +89,11 @@
  *	of the NIC command, 0 to 3 or 7 (the others are reserved and do nothing)
  * @status: something happened, RFM_NODE_*
  * @transmit: rfm_node_pull() has something again, or rfm_node_light_out() has
- *	changed and the neighbour must be told; called when the transmit
- *	FIFO goes from empty to not empty. May be called from any context in
- *	which the owner calls the node, so it should only wake the sender
- * @room: the insertion queue was full and is not any more
+ *	changed and the neighbour must be told. Comes from either context, so
+ *	it should only wake the sender. It comes at least once after each pull
+ *	that gave nothing
+ * @room: rfm_node_may_store() has said no and would now say yes; engine
+ * @fence: a fence has come home, or never will; engine; may be NULL
  *
  * None of them may call the node back.
  */
@@ -70,6 +103,7 @@ struct rfm_node_ops {
 	void (*status)(void *opaque, unsigned int what);
 	void (*transmit)(void *opaque);
 	void (*room)(void *opaque);
+	void (*fence)(void *opaque, const struct rfm_fence *fence);
 };
 
 /**
@@ -80,60 +114,68 @@ struct rfm_node_ops {
  *	nodes with one id the one with the greater value is the later joiner
  *	and leaves
  * @clock_domain: of the time that calls pass in
+ * @window: own frames in flight, 1..RFM_NODE_WINDOW; 0: RFM_NODE_WINDOW
+ * @insert_slots: stores that may wait for credit, a power of two,
+ *	RFM_INSERT_SLOTS_MIN..RFM_INSERT_SLOTS; 0: RFM_INSERT_SLOTS
+ * @redundant: every update is sent twice; all nodes of a ring alike
+ * @rogue_master: bit 0: rogue master 0, bit 1: rogue master 1
+ * @unpacked: never put two stores into one frame
+ * @authentic_late: store late frames too, as glass would
+ * @authentic_ids: do not leave when another node has the same id
+ * @line: the fibre to the downstream neighbour
  */
 struct rfm_node_config {
 	uint8_t id;
 	uint64_t memory_size;
 	uint64_t incarnation;
 	uint32_t clock_domain;
+	uint32_t window;
+	uint32_t insert_slots;
+	bool redundant;
+	uint8_t rogue_master;
+	bool unpacked;
+	bool authentic_late;
+	bool authentic_ids;
+	struct rfm_line_config line;
 };
 
 /**
  * struct rfm_node_stats - counters since rfm_node_init(), in frames
- * @sent: own frames numbered (updates and interrupts)
+ * @stores: stores and interrupts asked for; packed, several make one frame
+ * @sent: own frames numbered (updates, interrupts, fences)
  * @home: of these, came home
  * @lost: of these, did not come home although a later one did; those of
  *	@dark and @full are among them. What is neither @home nor @lost is on
  *	its way, or was sent into an open ring
  * @dark: own frames not sent: no signal, transmitter off, no downstream
  * @full: own frames not sent: no room within the allowed time
- * @received: updates and interrupts of others that were taken
+ * @received: numbered frames of others that were taken
  * @forwarded: frames of others passed on
  * @unsendable: frames of others not passed on: no downstream
  * @overrun: frames of others not passed on: FIFO full
- * @missed: updates and interrupts of others that never arrived here
+ * @missed: numbered frames of others that never arrived here
  * @late: frames not newer than the last from their source, or of a former
  *	life of it; passed on, not stored
+ * @copies: second copies, in redundant mode, of what had come already
  * @beyond: updates past the end of this node's memory; passed on, what lies
  *	beyond is not stored
  * @bad: damaged frames dropped
  * @hop_limit: frames dropped after RFM_NODE_HOP_LIMIT links
+ * @rogue: frames this rogue master removed
+ * @mixed: frames removed because they come from a node of the other
+ *	transfer mode
+ * @held_lost: updates and interrupts dropped here because the node was paused
+ *	for too long
+ * @window_peak: most own frames that ever were in flight on a closed ring
+ * @tx_peak: most frames that ever were in the transmit FIFO
+ * @insert_peak: most stores that ever waited
  */
 struct rfm_node_stats {
-	uint64_t sent, home, lost, dark, full;
+	uint64_t stores, sent, home, lost, dark, full;
 	uint64_t received, forwarded, unsendable, overrun;
-	uint64_t missed, late, beyond, bad, hop_limit;
-};
-
-enum rfm_slot_kind {
-	RFM_SLOT_TRANSIT,	/* passed on for another node */
-	RFM_SLOT_OWN,		/* numbered: an update or interrupt of this node */
-	RFM_SLOT_NOTICE,	/* heartbeat, duplicate-id notice */
-};
-
-struct rfm_slot {
-	uint64_t seq;		/* of an own frame */
-	uint8_t kind;
-	uint8_t length;
-	uint8_t wire[RFM_FRAME_MAX];
-};
-
-/* A bounded queue of encoded frames; indices run freely. */
-struct rfm_queue {
-	struct rfm_slot *slots;
-	uint32_t size;		/* a power of two */
-	uint32_t head;		/* next to take */
-	uint32_t tail;		/* next to fill */
+	uint64_t missed, late, copies, beyond, bad, hop_limit;
+	uint64_t rogue, mixed, held_lost;
+	uint64_t window_peak, tx_peak, insert_peak;
 };
 
 struct rfm_life {
@@ -147,17 +189,26 @@ struct rfm_life {
  * @other: the one before, or one that has announced itself
  * @denied: one that was told to leave: a second node of that id
  * @heard: when @current was last heard
+ * @other_heard: an earlier heartbeat of @other since then, if later than @heard
+ * @present: it counts as a member of the ring
+ * @hops: links from there to here, of its last frame
+ * @received: updates and interrupts taken from there
+ * @missed: numbers of it that never arrived here
  */
 struct rfm_source {
 	struct rfm_life current, other;
 	uint64_t denied;
-	uint64_t heard;
+	uint64_t heard, other_heard;
+	bool present;
+	uint16_t hops;
+	uint64_t received, missed;
 };
 
 struct rfm_node {
 	struct rfm_node_config config;
 	const struct rfm_node_ops *ops;
 	void *opaque;
+	uint32_t address_offset;	/* read with every store: not beside what changes often */
 
 	/* Optics, as the owner last told. */
 	bool light_in;		/* upstream's light arrives */
@@ -165,11 +216,9 @@ struct rfm_node {
 	bool tx_disable, loopback, dark_on_dark;
 	bool left;		/* duplicate id: only forwarding */
 	uint64_t former;	/* our incarnation before rfm_node_rejoin() */
-	uint32_t address_offset;
 
-	/* Own frames: numbered, sent, come home. */
-	uint64_t seq;		/* last number given */
-	uint64_t sent_seq;	/* last that entered the transmit FIFO or was dropped */
+	/* Own frames: numbered, sent, come home. Away from what a store looks at. */
+	_Alignas(64) uint64_t seq; /* last number given; all before it are in the FIFO or gone */
 	uint64_t home_seq;	/* last that came home or was passed over */
 	uint64_t home_time;	/* when, or when sending began on an idle ring */
 	bool ring_open;		/* nothing comes home: the window is not enforced */
@@ -177,11 +226,24 @@ struct rfm_node {
 	uint64_t heartbeat_time;
 	uint64_t complaint_time;
 
-	struct rfm_queue insert;
-	struct rfm_queue transmit;
-	bool room_wanted;
+	struct rfm_insert insert;	/* where the two contexts meet */
+	struct rfm_fifo transmit;
+
+	/* Fences: the last one that was begun, and what is settled. */
+	uint64_t fence_seq;		/* number of its frame; 0: none under way */
+	uint64_t fence_ticket;
+	uint32_t fence_epoch;
+	uint64_t fence_lost;		/* stats.lost at the end of the one before */
+	bool fence_paused;		/* a frame home since then was marked */
+
+	bool pulling;			/* whoever pulls need not be woken */
+	bool paused;
+	struct rfm_fifo held;		/* what a paused node holds back */
+
+	uint32_t epoch;			/* membership: counts its changes */
+	uint8_t break_at;		/* who lost its signal last */
 	struct rfm_source sources[RFM_RING_NODES];
-	struct rfm_node_stats stats;
+	struct rfm_node_stats stats;	/* of the engine; rfm_node_stats() for all */
 };
 
 /**
@@ -193,7 +255,8 @@ struct rfm_node {
  * @now: time in ns; here and below any clock that never goes back
  *
  * It starts dark: no signal, no downstream. Returns 0, or -1 with errno
- * ENOMEM. Undo with rfm_node_destroy().
+ * ENOMEM, or EINVAL for a window or a number of slots out of range. Undo
+ * with rfm_node_destroy(). The producer may not call yet, or any more.
  */
 int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		  const struct rfm_node_ops *ops, void *opaque, uint64_t now);
@@ -203,14 +266,17 @@ void rfm_node_destroy(struct rfm_node *node);
  * rfm_node_rejoin() - begin a new life under a new incarnation
  *
  * After a migration or a restored snapshot. Numbers start again from 1, the
- * queues are emptied.
+ * queues are emptied; what waited is counted lost. Engine, and no producer.
  */
 void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now);
+
+/* --- producer ------------------------------------------------------------- */
 
 /**
  * rfm_node_may_store() - is there room for a store?
  *
- * If not, ops->room() will be called when there is.
+ * If not, ops->room() will be called when there is. On a dark node there is
+ * always room: what cannot leave need not wait.
  */
 bool rfm_node_may_store(struct rfm_node *node);
 
@@ -220,10 +286,12 @@ bool rfm_node_may_store(struct rfm_node *node);
  * @data: the bytes, already in the local memory
  * @len: 1..64
  *
- * A store for which there is no room (rfm_node_may_store()) is counted as
- * lost and reported RFM_NODE_TX_FULL. On a dark node it is counted too.
+ * It leaves with the next rfm_node_pull(), or later for want of credit. A
+ * store for which there is no room (rfm_node_may_store()) is counted as lost.
+ * So is one on a dark node. Returns false if it was dropped for want of room:
+ * then the owner latches TX FIFO FULL.
  */
-void rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
+bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 		    unsigned int len, uint64_t now);
 
 /**
@@ -233,30 +301,69 @@ void rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
  * @data: 32 bits that travel with it
  *
  * Never needs to wait: room is reserved. Travels behind every earlier store.
+ * Returns false if even the reserve was full and it was dropped (and counted).
  */
-void rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
+bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 			uint32_t data, uint64_t now);
 
 /**
+ * rfm_node_fence() - ask for notice when all stores so far are everywhere
+ * @ticket: not 0, chosen by the owner; comes back in ops->fence()
+ *
+ * Travels behind every earlier store. One at a time. ops->fence() answers once: when it comes
+ * home, when something later does and it has not, or when the node goes dark. On a
+ * ring that is open it may wait until then; the owner has the timeout.
+ * Returns false if there was no room, or the node is dark: no answer follows.
+ */
+bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now);
+
+/** rfm_node_tx_empty() - is nothing waiting to be sent (LCSR1[7])? Any context */
+bool rfm_node_tx_empty(const struct rfm_node *node);
+
+/** rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])? Any context */
+bool rfm_node_tx_almost_full(const struct rfm_node *node);
+
+/* --- engine --------------------------------------------------------------- */
+
+/** rfm_node_link_ops - a node behind a link; the opaque is the struct rfm_node */
+extern const struct rfm_link_ops rfm_node_link_ops;
+
+/**
  * rfm_node_receive() - a frame from upstream
- * @wire: the frame as it came
+ * @wire: RFM_FRAME_MAX bytes, the frame as it came at the beginning; may be changed
  * @len: its rfm_frame_length()
  */
-void rfm_node_receive(struct rfm_node *node, const uint8_t *wire, unsigned int len,
-		      uint64_t now);
+void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now);
 
 /** rfm_node_receive_bad() - upstream sent something that is no frame */
 void rfm_node_receive_bad(struct rfm_node *node);
 
 /**
- * rfm_node_pull() - take what is to be sent downstream
- * @buf: where to put whole frames, one behind the other
- * @size: bytes there, at least RFM_FRAME_MAX
+ * rfm_node_launch() - let stores that wait and have credit enter the transmit FIFO
  *
- * Returns the bytes put there, 0 if there is nothing.
+ * rfm_node_pull() does it too. An owner that stores faster than it pulls makes
+ * room with it.
  */
-unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *buf, unsigned int size,
-			   uint64_t now);
+void rfm_node_launch(struct rfm_node *node, uint64_t now);
+
+/**
+ * rfm_node_pull() - take the next frame that is to be sent downstream
+ * @wire: RFM_FRAME_MAX bytes
+ *
+ * Returns its length, or 0 if there is none, or none that the line model lets
+ * go yet (rfm_node_next_pull()); ops->transmit() comes when there is. An owner
+ * without a downstream must pull too when ops->transmit() says so, so that
+ * what cannot leave is counted.
+ */
+unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now);
+
+/**
+ * rfm_node_next_pull() - when will rfm_node_pull() have something?
+ *
+ * In ns; UINT64_MAX if ops->transmit() will tell. Of interest with a paced
+ * line only.
+ */
+uint64_t rfm_node_next_pull(struct rfm_node *node);
 
 /** rfm_node_set_light() - upstream's light has come or gone */
 void rfm_node_set_light(struct rfm_node *node, bool light, uint64_t now);
@@ -276,9 +383,20 @@ void rfm_node_set_optics(struct rfm_node *node, bool tx_disable, bool loopback,
  * rfm_node_set_address_offset() - LCSR1[17:16] in bytes
  *
  * Added to the address of own updates, taken off again from those of others,
- * modulo 256 MiB.
+ * modulo 256 MiB. May be called while the producer stores; then it applies to
+ * stores that follow.
  */
 void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset);
+
+/**
+ * rfm_node_set_paused() - the guest stands still, or goes on
+ *
+ * A paused node passes frames on and marks them, but holds back what is for
+ * its own memory, up to RFM_NODE_HELD_SLOTS frames; what finds no room is
+ * counted (@held_lost) and reported RFM_NODE_RX_FULL. Going on applies all
+ * that was held, in order.
+ */
+void rfm_node_set_paused(struct rfm_node *node, bool paused, uint64_t now);
 
 /** rfm_node_signal() - does the receiver have a signal (LCSR1[2])? */
 bool rfm_node_signal(const struct rfm_node *node);
@@ -286,18 +404,15 @@ bool rfm_node_signal(const struct rfm_node *node);
 /** rfm_node_light_out() - does the transmitter send light? */
 bool rfm_node_light_out(const struct rfm_node *node);
 
-/** rfm_node_tx_empty() - is nothing waiting to be sent (LCSR1[7])? */
-bool rfm_node_tx_empty(const struct rfm_node *node);
-
-/** rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])? */
-bool rfm_node_tx_almost_full(const struct rfm_node *node);
-
 /**
  * rfm_node_tick() - let time pass
  *
- * Heartbeats and expiry of the window. Returns when to call again, in ns of
- * the same clock.
+ * Heartbeats, expiry of the window, sources that have gone. Returns when to
+ * call again, in ns of the same clock.
  */
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now);
+
+/** rfm_node_read_stats() - a copy of the counters, those of the producer included */
+struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node);
 
 #endif

@@ -1,179 +1,13 @@
 // SPDX-License-Identifier: MIT
+/* links: tests/unit/ends.c */
 /*
  * Two nodes, each end of each fibre a real link, bytes in between. The node
  * under test is mostly node 2, and what its upstream neighbour says to it.
  */
 #include "tests/unit/test.h"
+#include "tests/unit/ends.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "ring/crc32c.h"
-#include "ring/link.h"
-#include "ring/memory.h"
-#include "ring/wire.h"
-
-#define MS 1000000ull
-
-/* The examples of docs/ring-protocol.md, from node 3. */
-static const uint8_t hello[RFM_LINK_MESSAGE] = {
-	0x52, 0x4c, 0x01, 0x01, 0x03, 0x00, 0x00, 0x00,
-	0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
-	0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00,
-	0x44, 0x33, 0x22, 0x11, 0x00, 0x00, 0x00, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0x8e, 0xd6, 0xaa, 0x76,
-};
-static const uint8_t welcome[RFM_LINK_MESSAGE] = {
-	0x52, 0x4c, 0x01, 0x02, 0x03, 0x00, 0x00, 0x00,
-	0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
-	0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00,
-	0x44, 0x33, 0x22, 0x11, 0x00, 0x00, 0x00, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0xff, 0xab, 0xe1, 0x98,
-};
-static const uint8_t refuse[RFM_LINK_MESSAGE] = {
-	0x52, 0x4c, 0x01, 0x03, 0x03, 0x01, 0x00, 0x00,
-	0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
-	0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00,
-	0x44, 0x33, 0x22, 0x11, 0x00, 0x00, 0x00, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0x5d, 0xe0, 0x7f, 0xba,
-};
-static const uint8_t light[RFM_LINK_MESSAGE] = {
-	0x52, 0x4c, 0x01, 0x04, 0x03, 0x01, 0x00, 0x00,
-	0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
-	0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00,
-	0x44, 0x33, 0x22, 0x11, 0x00, 0x00, 0x00, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0x61, 0x47, 0x3c, 0x39,
-};
-
-struct end {
-	struct rfm_node node;
-	struct rfm_link_tx tx;
-	struct rfm_link_rx rx;
-	uint8_t memory[256];
-	unsigned int status, stores;
-};
-
-static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
-{
-	struct end *end = opaque;
-
-	end->stores++;
-	rfm_memory_store(end->memory + offset, data, len);
-}
-
-static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
-{
-	(void)opaque, (void)type, (void)from, (void)data;
-}
-
-static void on_status(void *opaque, unsigned int what)
-{
-	struct end *end = opaque;
-
-	end->status |= what;
-}
-
-static void nothing(void *opaque)
-{
-	(void)opaque;
-}
-
-static const struct rfm_node_ops ops = {
-	.store = on_store,
-	.interrupt = on_interrupt,
-	.status = on_status,
-	.transmit = nothing,
-	.room = nothing,
-};
-
-static struct end *end_new(uint8_t id)
-{
-	struct rfm_node_config config = {
-		.id = id, .memory_size = 256, .incarnation = 100 + id, .clock_domain = 1,
-	};
-	struct end *end = calloc(1, sizeof(*end));
-
-	assert_non_null(end);
-	assert_int_equal(rfm_node_init(&end->node, &config, &ops, end, 0), 0);
-	rfm_link_tx_init(&end->tx, &end->node);
-	rfm_link_rx_init(&end->rx, &end->node);
-	return end;
-}
-
-static void end_free(struct end *end)
-{
-	rfm_node_destroy(&end->node);
-	free(end);
-}
-
-/* Carry what @from has to say to @to in pieces of @piece bytes, and the answers back. */
-static bool carry(struct end *from, struct end *to, unsigned int piece)
-{
-	uint8_t buf[RFM_LINK_BATCH];
-	unsigned int len = rfm_link_tx_output(&from->tx, buf, 0);
-
-	for (unsigned int at = 0; at < len; at += piece) {
-		unsigned int n = len - at < piece ? len - at : piece;
-
-		assert_null(rfm_link_rx_received(&to->rx, buf + at, n, 0));
-		if (to->rx.reply_length)
-			assert_null(rfm_link_tx_received(&from->tx, to->rx.reply,
-							 to->rx.reply_length, 0));
-	}
-	return len;
-}
-
-static void settle(struct end *a, struct end *b, unsigned int piece)
-{
-	bool moved = true;
-
-	while (moved) {
-		moved = carry(a, b, piece);
-		moved |= carry(b, a, piece);
-	}
-}
-
-static void connect(struct end *from, struct end *to)
-{
-	rfm_link_rx_opened(&to->rx, 0);
-	rfm_link_tx_opened(&from->tx, 0);
-}
-
-static void disconnect(struct end *from, struct end *to)
-{
-	rfm_link_rx_closed(&to->rx, 0);
-	rfm_link_tx_closed(&from->tx, 0);
-}
-
-/* An end whose upstream has said hello and switched its laser on. */
-static struct end *end_lit(void)
-{
-	struct end *end = end_new(2);
-
-	rfm_link_rx_opened(&end->rx, 0);
-	assert_null(rfm_link_rx_received(&end->rx, hello, sizeof(hello), 0));
-	assert_null(rfm_link_rx_received(&end->rx, light, sizeof(light), 0));
-	assert_true(rfm_node_signal(&end->node));
-	return end;
-}
-
-/* A message with one byte changed and the check made right again. */
-static void changed(uint8_t *message, const uint8_t *from, unsigned int at, uint8_t value)
-{
-	memcpy(message, from, RFM_LINK_MESSAGE);
-	message[at] = value;
-	put32(message + 36, rfm_crc32c(0, message, 36));
-}
-
-static unsigned int data_frame(uint8_t *wire, uint64_t seq, uint8_t value)
-{
-	struct rfm_frame frame = {
-		.type = RFM_FRAME_DATA, .source = 3, .incarnation = 9, .seq = seq,
-		.length = 4, .hops = 1, .data = { value, value, value, value },
-	};
-
-	return rfm_frame_encode(&frame, wire);
-}
 
 /* --- agreement ------------------------------------------------------------ */
 
@@ -182,14 +16,14 @@ static void two_neighbours_agree(void **state)
 	struct end *a = end_new(1), *b = end_new(2);
 
 	(void)state;
-	connect(a, b);
-	connect(b, a);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_connect(a, b);
+	ends_connect(b, a);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_true(rfm_node_signal(&a->node));
 	assert_true(rfm_node_signal(&b->node));
 	memset(a->memory, 7, 8);
 	rfm_node_store(&a->node, 0, a->memory, 8, 0);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_memory_equal(b->memory, a->memory, 256);
 	assert_int_equal(a->status, RFM_NODE_OWN_DATA);
 	end_free(a);
@@ -207,7 +41,7 @@ static void the_bytes_of_the_messages(void **state)
 
 	(void)state;
 	end->node.config = config;
-	rfm_link_tx_opened(&end->tx, 0);
+	rfm_link_tx_opened(&end->tx, false, 0);
 	assert_int_equal(rfm_link_tx_output(&end->tx, buf, 0), sizeof(hello));
 	assert_memory_equal(buf, hello, sizeof(hello));
 	assert_int_equal(rfm_link_tx_output(&end->tx, buf, 0), 0);	/* until welcome */
@@ -221,7 +55,7 @@ static void the_bytes_of_the_messages(void **state)
 	assert_memory_equal(end->rx.reply, welcome, sizeof(welcome));
 	rfm_link_rx_closed(&end->rx, 0);
 
-	changed(other, hello, 2, 2);
+	changed(other, hello, 2, 1);
 	rfm_link_rx_opened(&end->rx, 0);
 	assert_non_null(rfm_link_rx_received(&end->rx, other, sizeof(other), 0));
 	assert_int_equal(end->rx.reply_length, sizeof(refuse));
@@ -235,12 +69,12 @@ static void nothing_before_the_welcome(void **state)
 	struct end *a = end_new(1), *b = end_new(2);
 
 	(void)state;
-	connect(a, b);
-	connect(b, a);
+	ends_connect(a, b);
+	ends_connect(b, a);
 	assert_false(rfm_node_signal(&a->node));
 	rfm_node_store(&a->node, 0, "1234", 4, 0);
-	assert_int_equal(a->node.stats.dark, 1);
-	settle(a, b, RFM_LINK_BATCH);
+	assert_int_equal(rfm_node_read_stats(&a->node).dark, 1);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_int_equal(b->stores, 0);
 	end_free(a);
 	end_free(b);
@@ -253,19 +87,19 @@ static void pieces_of_every_size(void **state)
 	for (unsigned int piece = 1; piece <= 130; piece++) {
 		struct end *a = end_new(1), *b = end_new(2);
 
-		connect(a, b);
-		connect(b, a);
-		settle(a, b, piece);
+		ends_connect(a, b);
+		ends_connect(b, a);
+		ends_settle(a, b, piece);
 		for (int i = 0; i < 64; i++) {
 			memset(a->memory, i, i + 1);
 			rfm_node_store(&a->node, 0, a->memory, i + 1, 0);
 			rfm_node_store(&b->node, 200, &i, 4, 0);
 		}
-		settle(a, b, piece);
+		ends_settle(a, b, piece);
 		assert_memory_equal(b->memory, a->memory, 64);
 		assert_int_equal(b->stores, 64);
 		assert_int_equal(a->stores, 64);
-		assert_int_equal(a->node.stats.home, 64);
+		assert_int_equal(rfm_node_read_stats(&a->node).home, 64);
 		end_free(a);
 		end_free(b);
 	}
@@ -293,7 +127,7 @@ static void a_cut_at_every_byte(void **state)
 		assert_null(rfm_link_rx_received(&end->rx, stream + cut, len - cut, 0));
 		assert_int_equal(end->stores, 2);
 		assert_int_equal(end->memory[0], 0x22);
-		assert_int_equal(end->node.stats.bad, 0);
+		assert_int_equal(rfm_node_read_stats(&end->node).bad, 0);
 		end_free(end);
 	}
 }
@@ -334,29 +168,13 @@ static void strangers_are_turned_away(void **state)
 		message[bit / 8] ^= 1 << bit % 8;
 		refused(message, sizeof(message), "the upstream neighbour sent a damaged message");
 	}
-	changed(message, hello, 2, 2);
+	changed(message, hello, 2, 1);
 	refused(message, sizeof(message),
 		"the upstream neighbour speaks another version of the ring protocol");
 	refused(light, sizeof(light), "the upstream neighbour speaks out of turn");
 	refused(welcome, sizeof(welcome), "the upstream neighbour speaks out of turn");
 	changed(message, hello, 3, 9);
 	refused(message, sizeof(message), "the upstream neighbour speaks out of turn");
-}
-
-static void answered(const uint8_t *reply, const char *why)
-{
-	struct end *end = end_new(1);
-	uint8_t buf[RFM_LINK_BATCH];
-	const char *error;
-
-	rfm_link_tx_opened(&end->tx, 0);
-	rfm_link_tx_output(&end->tx, buf, 0);
-	error = rfm_link_tx_received(&end->tx, reply, RFM_LINK_MESSAGE, 0);
-	assert_non_null(error);
-	assert_string_equal(error, why);
-	assert_false(end->node.downstream);
-	rfm_link_tx_closed(&end->tx, 0);
-	end_free(end);
 }
 
 static void wrong_answers(void **state)
@@ -367,7 +185,7 @@ static void wrong_answers(void **state)
 	answered(refuse, "the downstream neighbour speaks another version of the ring protocol");
 	changed(message, refuse, 5, 77);
 	answered(message, "the downstream neighbour refuses this node");
-	changed(message, welcome, 2, 2);
+	changed(message, welcome, 2, 3);
 	answered(message, "the downstream neighbour speaks another version of the ring protocol");
 	answered(light, "the downstream neighbour answers out of turn");
 	memset(message, 'x', sizeof(message));
@@ -377,9 +195,11 @@ static void wrong_answers(void **state)
 static void a_second_welcome_is_out_of_turn(void **state)
 {
 	struct end *end = end_new(1);
+	uint8_t buf[RFM_LINK_BATCH];
 
 	(void)state;
-	rfm_link_tx_opened(&end->tx, 0);
+	rfm_link_tx_opened(&end->tx, false, 0);
+	rfm_link_tx_output(&end->tx, buf, 0);
 	assert_null(rfm_link_tx_received(&end->tx, welcome, sizeof(welcome), 0));
 	assert_non_null(rfm_link_tx_received(&end->tx, welcome, sizeof(welcome), 0));
 	end_free(end);
@@ -389,21 +209,31 @@ static void a_second_welcome_is_out_of_turn(void **state)
 static void silence_has_a_deadline(void **state)
 {
 	struct end *end = end_new(2);
+	uint8_t buf[RFM_LINK_BATCH];
+	uint64_t next;
 
 	(void)state;
-	assert_false(rfm_link_rx_late(&end->rx, 1000000 * MS));	/* nobody is there */
-	assert_false(rfm_link_tx_late(&end->tx, 1000000 * MS));
+	assert_null(rfm_link_rx_tick(&end->rx, 1000000 * MS, &next));	/* nobody is there */
+	assert_true(next == UINT64_MAX);
+	assert_null(rfm_link_tx_tick(&end->tx, 1000000 * MS, &next));
+	assert_true(next == UINT64_MAX);
 	rfm_link_rx_opened(&end->rx, 500 * MS);
-	rfm_link_tx_opened(&end->tx, 500 * MS);
+	rfm_link_tx_opened(&end->tx, false, 500 * MS);
+	rfm_link_tx_output(&end->tx, buf, 500 * MS);
 	assert_null(rfm_link_rx_received(&end->rx, hello, 39, 600 * MS));
-	assert_false(rfm_link_rx_late(&end->rx, 2499 * MS));
-	assert_false(rfm_link_tx_late(&end->tx, 2499 * MS));
-	assert_true(rfm_link_rx_late(&end->rx, 2500 * MS));
-	assert_true(rfm_link_tx_late(&end->tx, 2500 * MS));
+	assert_null(rfm_link_rx_tick(&end->rx, 2499 * MS, &next));
+	assert_int_equal(next, 2500 * MS);
+	assert_null(rfm_link_tx_tick(&end->tx, 2499 * MS, &next));
+	assert_int_equal(next, 2500 * MS);
+	assert_string_equal(rfm_link_rx_tick(&end->rx, 2500 * MS, &next),
+			    "whoever connected says nothing");
+	assert_string_equal(rfm_link_tx_tick(&end->tx, 2500 * MS, &next),
+			    "the downstream neighbour does not answer");
+	/* An answer at the last moment is one. */
 	assert_null(rfm_link_rx_received(&end->rx, hello + 39, 1, 2500 * MS));
 	assert_null(rfm_link_tx_received(&end->tx, welcome, sizeof(welcome), 2500 * MS));
-	assert_false(rfm_link_rx_late(&end->rx, 9999 * MS));	/* agreed: an idle line is fine */
-	assert_false(rfm_link_tx_late(&end->tx, 9999 * MS));
+	assert_null(rfm_link_rx_tick(&end->rx, 2501 * MS, &next));
+	assert_null(rfm_link_tx_tick(&end->tx, 2501 * MS, &next));
 	end_free(end);
 }
 
@@ -425,7 +255,7 @@ static void garbage_between_frames(void **state)
 				    "the upstream neighbour sent something that is no frame");
 		assert_int_equal(end->status, RFM_NODE_BAD_DATA);
 		rfm_link_rx_closed(&end->rx, 0);
-		assert_int_equal(end->node.stats.bad, 1);
+		assert_int_equal(rfm_node_read_stats(&end->node).bad, 1);
 		assert_int_equal(end->status, RFM_NODE_BAD_DATA | RFM_NODE_SYNC_LOSS);
 		end_free(end);
 	}
@@ -445,8 +275,8 @@ static void a_damaged_frame_between_good_ones(void **state)
 	assert_null(rfm_link_rx_received(&end->rx, stream, len, 0));
 	assert_int_equal(end->stores, 2);
 	assert_int_equal(end->memory[0], 3);
-	assert_int_equal(end->node.stats.bad, 1);
-	assert_int_equal(end->node.stats.missed, 1);
+	assert_int_equal(rfm_node_read_stats(&end->node).bad, 1);
+	assert_int_equal(rfm_node_read_stats(&end->node).missed, 1);
 	end_free(end);
 }
 
@@ -509,19 +339,19 @@ static void the_laser_is_told(void **state)
 	struct end *a = end_new(1), *b = end_new(2);
 
 	(void)state;
-	connect(a, b);
-	connect(b, a);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_connect(a, b);
+	ends_connect(b, a);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	rfm_node_set_optics(&a->node, true, false, false, 0);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_int_equal(b->status, RFM_NODE_SYNC_LOSS);
 	assert_false(rfm_node_signal(&b->node));
 	assert_true(rfm_node_signal(&a->node));
 	rfm_node_set_optics(&a->node, false, false, false, 0);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_true(rfm_node_signal(&b->node));
 	rfm_node_store(&b->node, 0, "1234", 4, 0);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_memory_equal(a->memory, "1234", 4);
 	end_free(a);
 	end_free(b);
@@ -532,21 +362,21 @@ static void a_link_comes_back(void **state)
 	struct end *a = end_new(1), *b = end_new(2);
 
 	(void)state;
-	connect(a, b);
-	connect(b, a);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_connect(a, b);
+	ends_connect(b, a);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	rfm_node_store(&a->node, 0, "old!", 4, 0);
-	disconnect(a, b);
+	ends_disconnect(a, b);
 	assert_int_equal(b->status, RFM_NODE_SYNC_LOSS);
 	assert_int_equal(a->status, 0);
 	rfm_node_store(&a->node, 4, "dark", 4, 0);
-	connect(a, b);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_connect(a, b);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	rfm_node_store(&a->node, 8, "new!", 4, 0);
-	settle(a, b, RFM_LINK_BATCH);
+	ends_settle(a, b, RFM_LINK_BATCH);
 	assert_memory_equal(b->memory, "\0\0\0\0\0\0\0\0new!", 12);
-	assert_int_equal(a->node.stats.lost, 2);
-	assert_int_equal(b->node.stats.missed, 2);
+	assert_int_equal(rfm_node_read_stats(&a->node).lost, 2);
+	assert_int_equal(rfm_node_read_stats(&b->node).missed, 2);
 	end_free(a);
 	end_free(b);
 }

@@ -12,20 +12,6 @@
 
 #include "ring/wire.h"
 
-/* The books of a source, once its last frames or a heartbeat came home. */
-static void assert_books_closed(const struct rig *rig, int peer)
-{
-	const struct rfm_node *node = &rig->peers[peer].node;
-
-	assert_int_equal(node->stats.sent, node->stats.home + node->stats.lost);
-	assert_int_equal(node->seq, node->home_seq);
-}
-
-static const struct rfm_node_stats *stats_of(const struct rig *rig, int peer)
-{
-	return &rig->peers[peer].node.stats;
-}
-
 /* --- queues --------------------------------------------------------------- */
 
 /* No more than the window leaves before something comes home. */
@@ -48,14 +34,14 @@ static void the_window_is_kept(void **state)
 	rig_pull(rig, 0, 1000000);
 	assert_int_equal(rig_in_flight(rig, 0), RFM_NODE_WINDOW);
 	rig_settle(rig);
-	assert_books_closed(rig, 0);
-	assert_int_equal(stats_of(rig, 0)->lost, 0);
+	rig_assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 0);
 	rig_free(rig);
 }
 
 static void fill(struct rig *rig, int peer)
 {
-	for (int i = 0; i < RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS; i++) {
+	for (int i = 0; i < RFM_NODE_WINDOW + RFM_INSERT_SLOTS; i++) {
 		assert_true(rfm_node_may_store(&rig->peers[peer].node));
 		rig_store32(rig, peer, 0, i);
 	}
@@ -67,7 +53,7 @@ static void almost_full_at_three_quarters(void **state)
 	struct rfm_node *node = &rig->peers[0].node;
 
 	(void)state;
-	for (int i = 0; i < RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS * 3 / 4 - 1; i++)
+	for (int i = 0; i < RFM_NODE_WINDOW + RFM_INSERT_SLOTS * 3 / 4 - 1; i++)
 		rig_store32(rig, 0, 0, i);
 	assert_false(rfm_node_tx_almost_full(node));
 	rig_store32(rig, 0, 0, 1);
@@ -89,15 +75,15 @@ static void a_store_without_room_is_counted(void **state)
 	rig_store32(rig, 0, 8, 1);
 	rig_store32(rig, 0, 8, 2);
 	assert_int_equal(rig_status(rig, 0), RFM_NODE_TX_FULL);
-	assert_int_equal(stats_of(rig, 0)->full, 2);
+	assert_int_equal(rig_stats(rig, 0).full, 2);
 	rig_settle(rig);
 	assert_int_equal(rig_load32(rig, 1, 8), 0);
 	/* They were the last ones; only the heartbeat can tell of them. */
 	rig_advance(rig, 600 * MS);
-	assert_int_equal(stats_of(rig, 0)->lost, 2);
-	assert_int_equal(stats_of(rig, 1)->missed, 2);
-	assert_int_equal(stats_of(rig, 2)->missed, 2);
-	assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 2);
+	assert_int_equal(rig_stats(rig, 1).missed, 2);
+	assert_int_equal(rig_stats(rig, 2).missed, 2);
+	rig_assert_books_closed(rig, 0);
 	rig_free(rig);
 }
 
@@ -114,13 +100,13 @@ static void a_heartbeat_speaks_for_what_went_before_it(void **state)
 	rig->now += 100 * MS;
 	rfm_node_tick(&rig->peers[0].node, rig->now);
 	rig_settle(rig);
-	assert_int_equal(stats_of(rig, 1)->received, RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS);
-	assert_int_equal(stats_of(rig, 1)->late, 0);
-	assert_int_equal(stats_of(rig, 1)->missed, 0);
-	assert_int_equal(stats_of(rig, 0)->home, RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS);
+	assert_int_equal(rig_stats(rig, 1).received, RFM_NODE_WINDOW + RFM_INSERT_SLOTS);
+	assert_int_equal(rig_stats(rig, 1).late, 0);
+	assert_int_equal(rig_stats(rig, 1).missed, 0);
+	assert_int_equal(rig_stats(rig, 0).home, RFM_NODE_WINDOW + RFM_INSERT_SLOTS);
 	rig_advance(rig, 1500 * MS);
-	assert_int_equal(stats_of(rig, 1)->missed, 20);
-	assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 1).missed, 20);
+	rig_assert_books_closed(rig, 0);
 	rig_free(rig);
 }
 
@@ -158,15 +144,15 @@ static void interrupts_have_room_of_their_own(void **state)
 
 	(void)state;
 	fill(rig, 0);
-	for (int i = 0; i < RFM_NODE_INSERT_RESERVE; i++)
-		rfm_node_interrupt(&rig->peers[0].node, 2, 1, i, rig->now);
+	for (int i = 0; i < RFM_INSERT_SLOTS; i++)
+		rig_interrupt(rig, 0, 2, 1, i);
 	assert_int_equal(rig_status(rig, 0), 0);
 	rig_settle(rig);
-	assert_int_equal(rig->peers[1].interrupt_count, RFM_NODE_INSERT_RESERVE);
-	for (int i = 0; i < RFM_NODE_INSERT_RESERVE; i++) {
+	assert_int_equal(rig->peers[1].interrupt_count, RFM_INSERT_SLOTS);
+	for (int i = 0; i < RFM_INSERT_SLOTS; i++) {
 		assert_int_equal(rig->peers[1].interrupts[i].data, i);
 		assert_int_equal(rig->peers[1].interrupts[i].after,
-				 RFM_NODE_WINDOW + RFM_NODE_INSERT_SLOTS);
+				 RFM_NODE_WINDOW + RFM_INSERT_SLOTS);
 	}
 	rig_free(rig);
 }
@@ -186,9 +172,9 @@ static void a_flood_overruns_and_breaks_nothing(void **state)
 		rig_inject(rig, 0, &frame);
 		rig_deliver(rig, 0);
 	}
-	assert_int_equal(stats_of(rig, 1)->overrun, 10);
+	assert_int_equal(rig_stats(rig, 1).overrun, 10);
 	assert_int_equal(rig_status(rig, 1), RFM_NODE_TX_FULL);
-	assert_int_equal(stats_of(rig, 1)->received, RFM_NODE_TX_SLOTS + 10);
+	assert_int_equal(rig_stats(rig, 1).received, RFM_NODE_TX_SLOTS + 10);
 	/* Own frames wait, and leave behind those that came first. */
 	rig_store32(rig, 1, 4, 99);
 	rig_pull(rig, 1, RFM_NODE_TX_SLOTS * 2);
@@ -232,11 +218,11 @@ static void a_lost_frame_is_missed_by_those_behind(void **state)
 
 	(void)state;
 	lose_some(rig, 0, 0x00061);
-	assert_int_equal(stats_of(rig, 1)->missed, 3);
-	assert_int_equal(stats_of(rig, 2)->missed, 3);
-	assert_int_equal(stats_of(rig, 0)->lost, 3);
-	assert_int_equal(stats_of(rig, 0)->home, 17);
-	assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 1).missed, 3);
+	assert_int_equal(rig_stats(rig, 2).missed, 3);
+	assert_int_equal(rig_stats(rig, 0).lost, 3);
+	assert_int_equal(rig_stats(rig, 0).home, 17);
+	rig_assert_books_closed(rig, 0);
 	rig_free(rig);
 }
 
@@ -246,10 +232,10 @@ static void a_frame_lost_on_the_way_home_is_missed_by_nobody(void **state)
 
 	(void)state;
 	lose_some(rig, 2, 0x10100);
-	assert_int_equal(stats_of(rig, 1)->missed, 0);
-	assert_int_equal(stats_of(rig, 2)->missed, 0);
-	assert_int_equal(stats_of(rig, 0)->lost, 2);
-	assert_int_equal(stats_of(rig, 0)->home, 18);
+	assert_int_equal(rig_stats(rig, 1).missed, 0);
+	assert_int_equal(rig_stats(rig, 2).missed, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 2);
+	assert_int_equal(rig_stats(rig, 0).home, 18);
 	rig_free(rig);
 }
 
@@ -260,13 +246,13 @@ static void the_last_frame_counts_too(void **state)
 
 	(void)state;
 	lose_some(rig, 1, 0xc0000);
-	assert_int_equal(stats_of(rig, 2)->missed, 0);
-	assert_int_equal(stats_of(rig, 0)->lost, 0);
+	assert_int_equal(rig_stats(rig, 2).missed, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 0);
 	rig_advance(rig, 600 * MS);
-	assert_int_equal(stats_of(rig, 1)->missed, 0);
-	assert_int_equal(stats_of(rig, 2)->missed, 2);
-	assert_int_equal(stats_of(rig, 0)->lost, 2);
-	assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 1).missed, 0);
+	assert_int_equal(rig_stats(rig, 2).missed, 2);
+	assert_int_equal(rig_stats(rig, 0).lost, 2);
+	rig_assert_books_closed(rig, 0);
 	rig_free(rig);
 }
 
@@ -285,18 +271,18 @@ static void late_frames_are_passed_on_and_not_stored(void **state)
 	rig_settle(rig);
 	rig_store32(rig, 0, 0, 2);
 	rig_settle(rig);
-	forwarded = stats_of(rig, 1)->forwarded;
+	forwarded = rig_stats(rig, 1).forwarded;
 	rig_inject(rig, 0, &frame);
 	rig_settle(rig);
 	for (int i = 1; i < 3; i++) {
 		assert_int_equal(rig_load32(rig, i, 0), 2);
-		assert_int_equal(stats_of(rig, i)->late, 1);
-		assert_int_equal(stats_of(rig, i)->received, 2);
+		assert_int_equal(rig_stats(rig, i).late, 1);
+		assert_int_equal(rig_stats(rig, i).received, 2);
 	}
-	assert_int_equal(stats_of(rig, 1)->forwarded, forwarded + 1);
-	assert_int_equal(stats_of(rig, 0)->late, 1);	/* home a second time */
-	assert_int_equal(stats_of(rig, 0)->home, 2);
-	assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 1).forwarded, forwarded + 1);
+	assert_int_equal(rig_stats(rig, 0).late, 1);	/* home a second time */
+	assert_int_equal(rig_stats(rig, 0).home, 2);
+	rig_assert_books_closed(rig, 0);
 	rig_free(rig);
 }
 
@@ -317,7 +303,7 @@ static void damage_is_dropped_and_reported(void **state)
 	rig_settle(rig);
 	assert_int_equal(rig_status(rig, 1), RFM_NODE_BAD_DATA);
 	assert_int_equal(rig_status(rig, 2), 0);
-	assert_int_equal(node->stats.bad, 1);
+	assert_int_equal(rfm_node_read_stats(node).bad, 1);
 	assert_int_equal(rig->peers[1].stored_count + rig->peers[2].stored_count, 0);
 	rig_free(rig);
 }
@@ -338,8 +324,8 @@ static void an_own_frame_never_sent_is_bad_data(void **state)
 	rig_store32(rig, 0, 0, 1);
 	rig_settle(rig);
 	assert_int_equal(rig_load32(rig, 1, 0), 1);
-	assert_int_equal(stats_of(rig, 0)->home, 1);
-	assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 0).home, 1);
+	rig_assert_books_closed(rig, 0);
 	rig_free(rig);
 }
 
@@ -355,12 +341,12 @@ static void a_frame_without_owner_dies_of_hops(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		before += stats_of(rig, i)->forwarded;
+		before += rig_stats(rig, i).forwarded;
 	rig_inject(rig, 0, &frame);
 	rig_settle(rig);
 	for (int i = 0; i < 3; i++) {
-		passed += stats_of(rig, i)->forwarded;
-		dropped += stats_of(rig, i)->hop_limit;
+		passed += rig_stats(rig, i).forwarded;
+		dropped += rig_stats(rig, i).hop_limit;
 		assert_int_equal(rig->peers[i].stored_count, 1);
 		assert_int_equal(rig_in_flight(rig, i), 0);
 	}
@@ -381,7 +367,7 @@ static void well_formed_nonsense(void **state)
 
 	(void)state;
 	for (int step = 0; step < 20000; step++) {
-		uint8_t type = 1 + test_random(&seed) % 4;
+		uint8_t type = 1 + test_random(&seed) % (RFM_FRAME_TYPES - 1);
 		struct rfm_frame frame = {
 			.type = type,
 			.source = test_random(&seed) % 6,
@@ -389,11 +375,14 @@ static void well_formed_nonsense(void **state)
 			.kind = test_random(&seed),
 			.length = type == RFM_FRAME_DATA ? 1 + test_random(&seed) % 64 :
 				  type == RFM_FRAME_INTERRUPT ? 4 :
-				  type == RFM_FRAME_DUPLICATE ? 8 : 0,
+				  type == RFM_FRAME_DUPLICATE ||
+				  type == RFM_FRAME_FENCE ? 8 : 0,
+			.flags = test_random(&seed) % 4 ? 0 : test_random(&seed) & 0xf,
+			.marks = test_random(&seed),
 			.address = test_random(&seed) % 3 * 2048,
 			.incarnation = 1 + test_random(&seed) % 999,
 			.seq = test_random(&seed) % 3 ? test_random(&seed) % 10 : UINT64_MAX,
-			.hops = test_random(&seed),
+			.hops = RFM_NODE_HOP_LIMIT - 60 + test_random(&seed) % 64,
 		};
 
 		put64(frame.data, 1 + test_random(&seed) % 999);
@@ -412,7 +401,7 @@ static void well_formed_nonsense(void **state)
 		rig_settle(rig);
 		assert_int_equal(rig_load32(rig, rig_next(rig, i), 64 + 4 * i), 77 + i);
 		assert_int_equal(rig_load32(rig, rig_previous(rig, i), 64 + 4 * i), 77 + i);
-		assert_books_closed(rig, i);
+		rig_assert_books_closed(rig, i);
 	}
 	rig_free(rig);
 }
@@ -429,6 +418,9 @@ static void sync_loss_on_three_nodes(void **state)
 	rig_disconnect(rig, 2);
 	assert_int_equal(rig_status(rig, 0), RFM_NODE_SYNC_LOSS);
 	assert_int_equal(rig_status(rig, 1), 0);
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 1), RFM_NODE_BREAK);	/* it is told, and by whom */
+	assert_int_equal(rig->peers[1].node.break_at, 1);
 	assert_false(rfm_node_signal(&rig->peers[0].node));
 	assert_true(rfm_node_signal(&rig->peers[1].node));
 
@@ -456,16 +448,16 @@ static void sync_loss_on_three_nodes(void **state)
 		assert_int_equal(rig_load32(rig, i, 8), 3);
 		assert_int_equal(rig_load32(rig, i, 12), 4);
 		assert_int_equal(rig_load32(rig, i, 16), 5);
-		assert_books_closed(rig, i);
+		rig_assert_books_closed(rig, i);
 		assert_int_equal(rig_status(rig, i), RFM_NODE_OWN_DATA);
 	}
 	/* What was lost is not replayed, and not forgotten. */
 	assert_int_equal(rig_load32(rig, 1, 0), 0);
-	assert_int_equal(stats_of(rig, 0)->lost, 1);
-	assert_int_equal(stats_of(rig, 1)->lost, 1);
-	assert_int_equal(stats_of(rig, 0)->missed, 1);
-	assert_int_equal(stats_of(rig, 1)->missed, 1);
-	assert_int_equal(stats_of(rig, 2)->missed, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 1);
+	assert_int_equal(rig_stats(rig, 1).lost, 1);
+	assert_int_equal(rig_stats(rig, 0).missed, 1);
+	assert_int_equal(rig_stats(rig, 1).missed, 1);
+	assert_int_equal(rig_stats(rig, 2).missed, 0);
 	rig_free(rig);
 }
 
@@ -497,10 +489,10 @@ static void an_open_ring_holds_nobody(void **state)
 
 	rig->peers[2].cut = false;
 	rig_advance(rig, 600 * MS);
-	assert_books_closed(rig, 0);
-	assert_int_equal(stats_of(rig, 0)->home, 0);
-	assert_int_equal(stats_of(rig, 1)->missed, 0);
-	assert_int_equal(stats_of(rig, 2)->missed, 0);
+	rig_assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 0).home, 0);
+	assert_int_equal(rig_stats(rig, 1).missed, 0);
+	assert_int_equal(rig_stats(rig, 2).missed, 0);
 	/* The window is in force again. */
 	for (int i = 0; i < RFM_NODE_WINDOW + 10; i++)
 		rig_store32(rig, 0, 0, i);
@@ -519,12 +511,82 @@ static void an_open_ring_is_bounded(void **state)
 	rig_store32(rig, 0, 0, 0);
 	rig->now += RFM_NODE_EXPIRY_NS;
 	rfm_node_tick(node, rig->now);
-	for (int i = 0; i < RFM_NODE_OPEN_LIMIT + RFM_NODE_INSERT_SLOTS - 1; i++)
+	for (int i = 0; i < RFM_NODE_OPEN_LIMIT + RFM_INSERT_SLOTS - 1; i++)
 		rig_store32(rig, 0, 0, i);
 	assert_false(rfm_node_may_store(node));
-	rig_pull(rig, 0, RFM_NODE_INSERT_SLOTS);
+	rig_pull(rig, 0, RFM_INSERT_SLOTS);
 	assert_int_equal(rig->peers[0].room_count, 1);
 	assert_true(rfm_node_may_store(node));
+	rig_free(rig);
+}
+
+/* A random step of a ring on which fibres break and heal and frames are lost. */
+static void troubled_step(struct rig *rig, bool *broken, uint32_t value, uint64_t *seed)
+{
+	int who = test_random(seed) % rig->count;
+	struct rfm_frame frame;
+
+	if (!(test_random(seed) % 3))
+		rig_store32(rig, who, who * 64 + value % 16 * 4, value);
+	rig_pull(rig, test_random(seed) % rig->count, 1 + test_random(seed) % 3);
+	for (int n = 0; n < 3; n++)
+		rig_deliver(rig, test_random(seed) % rig->count);
+	if (!(test_random(seed) % 100))
+		rig_drop(rig, test_random(seed) % rig->count, &frame);
+	if (!(test_random(seed) % 1000)) {
+		if (broken[who])
+			rig_connect(rig, who);
+		else
+			rig_disconnect(rig, who);
+		broken[who] = !broken[who];
+	}
+}
+
+/* No node ever sees a source's older value after its newer one, whatever was lost. */
+static void assert_never_backwards(const struct rig *rig, int at)
+{
+	uint32_t newest[RIG_PEERS_MAX] = { 0 };
+
+	for (uint64_t i = 0; i < rig->peers[at].stored_count; i++) {
+		const struct rig_stored *entry = &rig->peers[at].stored[i];
+
+		for (unsigned int n = 0; n < entry->len; n += 4) {
+			uint32_t value = get32(entry->data + n);
+
+			assert_true(value > newest[entry->offset / 64]);
+			newest[entry->offset / 64] = value;
+		}
+	}
+}
+
+static void trouble(const struct rig_mode *mode, int size, uint64_t *seed)
+{
+	struct rig *rig = rig_new_mode(size, 0, mode);
+	bool broken[RIG_PEERS_MAX] = { false };
+	uint64_t sent = 0;
+
+	for (int step = 0; step < 30000; step++) {
+		troubled_step(rig, broken, step + 1, seed);
+		if (!(step % 64))
+			rig_advance(rig, test_random(seed) % (80 * MS));
+	}
+	for (int i = 0; i < size; i++)
+		if (broken[i])
+			rig_connect(rig, i);
+	rig_settle(rig);
+	rig_advance(rig, 2000 * MS);
+	for (int i = 0; i < size; i++)
+		sent += rig_stats(rig, i).sent;
+	for (int i = 0; i < size; i++) {
+		const struct rfm_node_stats stats = rig_stats(rig, i);
+
+		rig_assert_books_closed(rig, i);
+		assert_int_equal(stats.received + stats.missed, sent - stats.sent);
+		assert_int_equal(stats.received, rig->peers[i].stored_count);
+		assert_true(stats.lost >= stats.dark + stats.full);
+		assert_int_equal(stats.late + stats.bad + stats.mixed, 0);
+		assert_never_backwards(rig, i);
+	}
 	rig_free(rig);
 }
 
@@ -538,211 +600,9 @@ static void the_books_balance_after_any_trouble(void **state)
 	uint64_t seed = 4711;
 
 	(void)state;
-	for (size_t s = 0; s < ARRAY_SIZE(sizes) * 4; s++) {
-		int size = sizes[s % ARRAY_SIZE(sizes)];
-		struct rig *rig = rig_new(size, 0);
-		bool broken[RIG_PEERS_MAX] = { false };
-		uint64_t sent = 0;
-
-		for (int step = 0; step < 30000; step++) {
-			int who = test_random(&seed) % size;
-			struct rfm_frame frame;
-
-			if (!(test_random(&seed) % 3))
-				rig_store32(rig, who, who * 4, step);
-			rig_pull(rig, test_random(&seed) % size, 1 + test_random(&seed) % 3);
-			for (int n = 0; n < 3; n++)
-				rig_deliver(rig, test_random(&seed) % size);
-			if (!(test_random(&seed) % 100))
-				rig_drop(rig, test_random(&seed) % size, &frame);
-			if (!(test_random(&seed) % 1000)) {
-				if (broken[who])
-					rig_connect(rig, who);
-				else
-					rig_disconnect(rig, who);
-				broken[who] = !broken[who];
-			}
-			if (!(step % 64))
-				rig_advance(rig, test_random(&seed) % (80 * MS));
-		}
-		for (int i = 0; i < size; i++)
-			if (broken[i])
-				rig_connect(rig, i);
-		rig_settle(rig);
-		rig_advance(rig, 2000 * MS);
-		for (int i = 0; i < size; i++)
-			sent += stats_of(rig, i)->sent;
-		for (int i = 0; i < size; i++) {
-			const struct rfm_node_stats *stats = stats_of(rig, i);
-
-			assert_books_closed(rig, i);
-			assert_int_equal(stats->received + stats->missed, sent - stats->sent);
-			assert_int_equal(stats->received, rig->peers[i].stored_count);
-			assert_true(stats->lost >= stats->dark + stats->full);
-			assert_int_equal(stats->late + stats->bad, 0);
-		}
-		rig_free(rig);
-	}
-}
-
-/* --- lives ---------------------------------------------------------------- */
-
-static struct rfm_frame old_life(uint64_t incarnation, uint64_t seq, uint8_t value)
-{
-	return (struct rfm_frame){
-		.type = RFM_FRAME_DATA, .source = 3, .incarnation = incarnation, .seq = seq,
-		.length = 1, .hops = 1, .data = { value },
-	};
-}
-
-/* What is left on the ring of a life that has ended undoes nothing. */
-static void leftovers_of_a_former_life(void **state)
-{
-	struct rig *rig = rig_new(3, 1);
-	struct rfm_frame left = old_life(1002, 9, 0xaa);
-
-	(void)state;
-	rig_store(rig, 2, 4, "x", 1);		/* the former life is known to all */
-	rig_settle(rig);
-	rig_disconnect(rig, 1);
-	rig_disconnect(rig, 2);
-	rig_start(rig, 2, 3, RIG_MEMORY, 9000);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	rig_settle(rig);
-	rig_store(rig, 2, 0, "\x55", 1);
-	rig_settle(rig);
-	rig_inject(rig, 0, &left);
-	rig_settle(rig);
-	rig_store(rig, 2, 1, "\x66", 1);
-	rig_settle(rig);
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(rig->peers[i].memory[0], 0x55);
-		assert_int_equal(rig->peers[i].memory[1], 0x66);
-		assert_int_equal(stats_of(rig, i)->missed, 0);
-		assert_int_equal(rig_in_flight(rig, i), 0);
-	}
-	assert_true(stats_of(rig, 0)->late > 0);
-	rig_free(rig);
-}
-
-/* A node that begins again within its process takes its old frames off the ring. */
-static void rejoin_under_a_new_incarnation(void **state)
-{
-	struct rig *rig = rig_new(3, 1);
-
-	(void)state;
-	rig_store32(rig, 0, 0, 1);
-	rig_pull(rig, 0, 1);
-	rig_deliver(rig, 0);
-	rfm_node_rejoin(&rig->peers[0].node, 8000, rig->now);
-	rig_store32(rig, 0, 0, 2);
-	rig_settle(rig);
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(rig_load32(rig, i, 0), 2);
-		assert_int_equal(rig_in_flight(rig, i), 0);
-		assert_int_equal(stats_of(rig, i)->hop_limit, 0);
-	}
-	assert_books_closed(rig, 0);
-	assert_int_equal(stats_of(rig, 0)->lost, 1);
-	rig_free(rig);
-}
-
-/* A clock that went back makes a new life look old; it is heard after a while. */
-static void a_life_with_an_earlier_clock_is_heard_in_the_end(void **state)
-{
-	struct rig *rig = rig_new(3, 1);
-
-	(void)state;
-	rig_store32(rig, 2, 0, 1);
-	rig_settle(rig);
-	rig_start(rig, 2, 3, RIG_MEMORY, 10);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	rig_settle(rig);
-	rig_store32(rig, 2, 0, 2);
-	rig_settle(rig);
-	assert_int_equal(rig_load32(rig, 0, 0), 1);
-	rig_advance(rig, 2500 * MS);
-	rig_store32(rig, 2, 4, 3);
-	rig_settle(rig);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(rig_load32(rig, i, 4), 3);
-		assert_int_equal(stats_of(rig, i)->late, 1);
-		assert_int_equal(stats_of(rig, i)->missed, 1);	/* the one not stored */
-	}
-	rig_free(rig);
-}
-
-/*
- * Peers 0 and 2 of four have the same id. The one that came later leaves, with
- * a word to its owner, and goes on forwarding; the other is not disturbed.
- */
-static void the_later_of_two_namesakes_leaves(void **state)
-{
-	struct rig *rig = rig_new(4, 1);
-
-	(void)state;
-	rig_start(rig, 2, 1, RIG_MEMORY, 5000);
-	rig_store32(rig, 0, 0, 1);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	for (uint32_t i = 2; i < 50; i++) {
-		rig_store32(rig, 0, 0, i);
-		for (int at = 0; at < 4; at++) {
-			rig_pull(rig, at, 1);
-			rig_deliver(rig, at);
-		}
-	}
-	rig_settle(rig);
-	assert_int_equal(rig_status(rig, 2), RFM_NODE_DUPLICATE_ID | RFM_NODE_SYNC_LOSS);
-	assert_false(rfm_node_signal(&rig->peers[2].node));
-	assert_int_equal(rig_status(rig, 0) & RFM_NODE_DUPLICATE_ID, 0);
-
-	rig_store32(rig, 0, 4, 7);
-	rig_store32(rig, 2, 8, 8);	/* reaches nobody */
-	rig_settle(rig);
-	assert_int_equal(rig_load32(rig, 1, 0), 49);
-	assert_int_equal(rig_load32(rig, 3, 0), 49);
-	assert_int_equal(rig_load32(rig, 3, 4), 7);	/* through the one that left */
-	assert_int_equal(rig_load32(rig, 3, 8), 0);
-	assert_int_equal(stats_of(rig, 2)->dark, 1);
-	assert_books_closed(rig, 0);
-	assert_int_equal(stats_of(rig, 1)->missed + stats_of(rig, 1)->late, 0);
-	assert_int_equal(stats_of(rig, 3)->missed + stats_of(rig, 3)->late, 0);
-
-	/* With its laser off, what it was about to pass on stays. */
-	rig_store32(rig, 0, 4, 8);
-	rig_pull(rig, 0, 1);
-	rig_deliver(rig, 0);
-	rig_pull(rig, 1, 1);
-	rig_deliver(rig, 1);
-	rfm_node_set_optics(&rig->peers[2].node, true, false, false, rig->now);
-	assert_false(rig_pull(rig, 2, 1));
-	rig_free(rig);
-}
-
-/* Even if the later one has stored at once, before it could be told. */
-static void a_hasty_namesake_does_not_silence_the_first(void **state)
-{
-	struct rig *rig = rig_new(4, 1);
-
-	(void)state;
-	rig_store32(rig, 0, 0, 1);
-	rig_settle(rig);
-	rig_start(rig, 2, 1, RIG_MEMORY, 5000);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	for (int i = 0; i < 5; i++)
-		rig_store32(rig, 2, 8, i);
-	rig_settle(rig);
-	assert_true(rig_status(rig, 2) & RFM_NODE_DUPLICATE_ID);
-	rig_store32(rig, 0, 4, 7);
-	rig_settle(rig);
-	assert_int_equal(rig_load32(rig, 1, 4), 7);
-	assert_int_equal(rig_load32(rig, 3, 4), 7);
-	assert_books_closed(rig, 0);
-	rig_free(rig);
+	for (size_t mode = 0; mode < RIG_MODES; mode++)
+		for (size_t s = 0; s < ARRAY_SIZE(sizes) * 3; s++)
+			trouble(&rig_modes[mode], sizes[s % ARRAY_SIZE(sizes)], &seed);
 }
 
 int main(void)
@@ -767,11 +627,6 @@ int main(void)
 		cmocka_unit_test(an_open_ring_holds_nobody),
 		cmocka_unit_test(an_open_ring_is_bounded),
 		cmocka_unit_test(the_books_balance_after_any_trouble),
-		cmocka_unit_test(leftovers_of_a_former_life),
-		cmocka_unit_test(rejoin_under_a_new_incarnation),
-		cmocka_unit_test(a_life_with_an_earlier_clock_is_heard_in_the_end),
-		cmocka_unit_test(the_later_of_two_namesakes_leaves),
-		cmocka_unit_test(a_hasty_namesake_does_not_silence_the_first),
 	};
 
 	return cmocka_run_group_tests_name("node_loss", tests, NULL, NULL);

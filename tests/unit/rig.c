@@ -40,8 +40,9 @@ static void on_status(void *opaque, unsigned int what)
 {
 	struct rig_peer *peer = opaque;
 
-	peer->status |= what;
+	peer->status |= what & ~RFM_NODE_EPOCH;
 	peer->bad_count += what == RFM_NODE_BAD_DATA;
+	peer->epoch_count += what == RFM_NODE_EPOCH;
 }
 
 static void on_transmit(void *opaque)
@@ -49,6 +50,7 @@ static void on_transmit(void *opaque)
 	struct rig_peer *peer = opaque;
 
 	peer->transmit_count++;
+	peer->awake = true;
 }
 
 static void on_room(void *opaque)
@@ -58,12 +60,21 @@ static void on_room(void *opaque)
 	peer->room_count++;
 }
 
+static void on_fence(void *opaque, const struct rfm_fence *fence)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->fence = *fence;
+	peer->fence_count++;
+}
+
 static const struct rfm_node_ops ops = {
 	.store = on_store,
 	.interrupt = on_interrupt,
 	.status = on_status,
 	.transmit = on_transmit,
 	.room = on_room,
+	.fence = on_fence,
 };
 
 int rig_next(const struct rig *rig, int peer)
@@ -76,21 +87,34 @@ int rig_previous(const struct rig *rig, int peer)
 	return (peer + rig->count - 1) % rig->count;
 }
 
-void rig_start(struct rig *rig, int i, uint8_t id, uint64_t memory_size, uint64_t incarnation)
+struct rfm_node_config rig_config(uint8_t id, uint64_t incarnation)
 {
-	struct rig_peer *peer = &rig->peers[i];
-	struct rfm_node_config config = {
+	return (struct rfm_node_config){
 		.id = id,
-		.memory_size = memory_size,
+		.memory_size = RIG_MEMORY,
 		.incarnation = incarnation,
 		.clock_domain = 1,
+		.unpacked = true,
 	};
+}
+
+void rig_start(struct rig *rig, int i, uint8_t id, uint64_t memory_size, uint64_t incarnation)
+{
+	struct rfm_node_config config = rig_config(id, incarnation);
+
+	config.memory_size = memory_size;
+	rig_start_as(rig, i, &config);
+}
+
+void rig_start_as(struct rig *rig, int i, const struct rfm_node_config *config)
+{
+	struct rig_peer *peer = &rig->peers[i];
 
 	rfm_node_destroy(&peer->node);
 	free(peer->stored);
 	free(peer->out.frames);
 	memset(peer, 0, sizeof(*peer));
-	assert_int_equal(rfm_node_init(&peer->node, &config, &ops, peer, rig->now), 0);
+	assert_int_equal(rfm_node_init(&peer->node, config, &ops, peer, rig->now), 0);
 }
 
 void rig_connect(struct rig *rig, int from)
@@ -111,6 +135,14 @@ void rig_disconnect(struct rig *rig, int from)
 
 struct rig *rig_new(int count, int first_id)
 {
+	const struct rfm_node_config like = rig_config(0, 0);
+
+	return rig_new_like(count, first_id, &like);
+}
+
+struct rig *rig_new_like(int count, int first_id, const struct rfm_node_config *like)
+{
+	struct rfm_node_config config = *like;
 	struct rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
@@ -118,13 +150,35 @@ struct rig *rig_new(int count, int first_id)
 	assert_non_null(rig->peers);
 	rig->count = count;
 	rig->now = 1000 * MS;
-	for (int i = 0; i < count; i++)
-		rig_start(rig, i, first_id + i, RIG_MEMORY, 1000 + i);
+	for (int i = 0; i < count; i++) {
+		config.id = first_id + i;
+		config.incarnation = 1000 + i;
+		rig_start_as(rig, i, &config);
+	}
 	for (int i = 0; i < count; i++)
 		rig_connect(rig, i);
 	rig_settle(rig);
 	for (int i = 0; i < count; i++)
 		rig->peers[i].status = 0;
+	return rig;
+}
+
+#define USUAL	.memory_size = RIG_MEMORY, .clock_domain = 1
+
+const struct rig_mode rig_modes[RIG_MODES] = {
+	{ "plain", { USUAL, .unpacked = true }, false },
+	{ "packed", { USUAL }, true },
+	{ "small window", { USUAL, .unpacked = true, .window = 3, .insert_slots = 16 }, false },
+	{ "redundant", { USUAL, .unpacked = true, .redundant = true }, false },
+	{ "redundant, packed, window of one",
+	  { USUAL, .redundant = true, .window = 1, .insert_slots = 32 }, true },
+};
+
+struct rig *rig_new_mode(int count, int first_id, const struct rig_mode *mode)
+{
+	struct rig *rig = rig_new_like(count, first_id, &mode->like);
+
+	rig->lazy = mode->lazy;
 	return rig;
 }
 
@@ -156,29 +210,36 @@ unsigned int rig_in_flight(const struct rig *rig, int from)
 	return rig->peers[from].out.tail - rig->peers[from].out.head;
 }
 
+struct rfm_node_stats rig_stats(const struct rig *rig, int peer)
+{
+	return rfm_node_read_stats(&rig->peers[peer].node);
+}
+
 bool rig_pull(struct rig *rig, int i, unsigned int frames)
 {
 	struct rig_peer *peer = &rig->peers[i];
 	bool moved = false;
 
+	peer->awake = false;
 	while (frames--) {
 		uint8_t buf[RFM_FRAME_MAX];
-		unsigned int len = rfm_node_pull(&peer->node, buf, sizeof(buf), rig->now);
+		unsigned int len = rfm_node_pull(&peer->node, buf, rig->now);
 
 		if (!len)
-			break;
+			return moved;
 		moved = true;
 		assert_int_equal(rfm_frame_length(buf), len);
 		if (!peer->cut)
 			memcpy(pipe_put(&peer->out), buf, len);
 	}
+	peer->awake = true;
 	return moved;
 }
 
 bool rig_deliver(struct rig *rig, int from)
 {
 	struct rig_pipe *pipe = &rig->peers[from].out;
-	const uint8_t *wire;
+	uint8_t *wire;
 
 	if (pipe->head == pipe->tail)
 		return false;
@@ -188,6 +249,13 @@ bool rig_deliver(struct rig *rig, int from)
 	return true;
 }
 
+static bool has_reason_to_pull(const struct rig *rig, int i)
+{
+	struct rig_peer *peer = &rig->peers[i];
+
+	return peer->awake || rfm_node_next_pull(&peer->node) - 1 < rig->now;
+}
+
 void rig_settle(struct rig *rig)
 {
 	bool moved;
@@ -195,7 +263,8 @@ void rig_settle(struct rig *rig)
 	do {
 		moved = false;
 		for (int i = 0; i < rig->count; i++) {
-			moved |= rig_pull(rig, i, 64);
+			if (has_reason_to_pull(rig, i))
+				moved |= rig_pull(rig, i, 64);
 			while (rig_deliver(rig, i))
 				moved = true;
 		}
@@ -225,6 +294,14 @@ bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame)
 	return true;
 }
 
+void rig_damage(struct rig *rig, int from)
+{
+	struct rig_pipe *pipe = &rig->peers[from].out;
+
+	assert_true(pipe->head != pipe->tail);
+	pipe->frames[(size_t)RFM_FRAME_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
+}
+
 void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame)
 {
 	rfm_frame_encode(frame, pipe_put(&rig->peers[from].out));
@@ -236,7 +313,29 @@ void rig_store(struct rig *rig, int i, uint32_t offset, const void *data, unsign
 
 	if (offset + len <= RIG_MEMORY)
 		rfm_memory_store(peer->memory + offset, data, len);
-	rfm_node_store(&peer->node, offset, data, len, rig->now);
+	if (!rfm_node_store(&peer->node, offset, data, len, rig->now))
+		peer->status |= RFM_NODE_TX_FULL;
+	if (!rig->lazy)
+		rfm_node_launch(&peer->node, rig->now);
+}
+
+void rig_interrupt(struct rig *rig, int i, uint8_t dest, uint8_t kind, uint32_t data)
+{
+	struct rig_peer *peer = &rig->peers[i];
+
+	if (!rfm_node_interrupt(&peer->node, dest, kind, data, rig->now))
+		peer->status |= RFM_NODE_TX_FULL;
+	if (!rig->lazy)
+		rfm_node_launch(&peer->node, rig->now);
+}
+
+bool rig_fence(struct rig *rig, int i, uint64_t ticket)
+{
+	bool begun = rfm_node_fence(&rig->peers[i].node, ticket, rig->now);
+
+	if (!rig->lazy)
+		rfm_node_launch(&rig->peers[i].node, rig->now);
+	return begun;
 }
 
 void rig_store32(struct rig *rig, int peer, uint32_t offset, uint32_t value)
@@ -258,4 +357,13 @@ unsigned int rig_status(struct rig *rig, int peer)
 
 	rig->peers[peer].status = 0;
 	return status;
+}
+
+void rig_assert_books_closed(const struct rig *rig, int i)
+{
+	const struct rfm_node *node = &rig->peers[i].node;
+	struct rfm_node_stats stats = rfm_node_read_stats(node);
+
+	assert_int_equal(stats.sent, stats.home + stats.lost);
+	assert_int_equal(node->seq, node->home_seq);
 }

@@ -41,9 +41,12 @@ struct rig_peer {
 	uint64_t stored_count, stored_size;
 	struct rig_interrupt interrupts[4096];
 	uint64_t interrupt_count;
-	unsigned int status;	/* RFM_NODE_* since the test last looked */
-	uint64_t bad_count;
+	unsigned int status;	/* RFM_NODE_* since the test last looked, without EPOCH */
+	uint64_t bad_count, epoch_count;
 	uint64_t transmit_count, room_count;
+	bool awake;		/* the owner has reason to pull */
+	struct rfm_fence fence;	/* the last that ended */
+	uint64_t fence_count;
 	struct rig_pipe out;
 	bool cut;		/* what is sent disappears */
 };
@@ -51,25 +54,43 @@ struct rig_peer {
 struct rig {
 	int count;
 	uint64_t now;
+	bool lazy;		/* stores wait for the next pull, even with credit */
 	struct rig_peer *peers;
 };
 
 /* Peers with ids first_id, first_id + 1, ...; lit, joined, first heartbeats home. */
 struct rig *rig_new(int count, int first_id);
+/* The same, each like @like but for its id and incarnation. */
+struct rig *rig_new_like(int count, int first_id, const struct rfm_node_config *like);
 void rig_free(struct rig *rig);
 int rig_next(const struct rig *rig, int peer);
 int rig_previous(const struct rig *rig, int peer);
 
+/* A node of the usual kind, without packing. */
+struct rfm_node_config rig_config(uint8_t id, uint64_t incarnation);
 /* Begin a peer's life (again); dark until rig_connect(). */
 void rig_start(struct rig *rig, int peer, uint8_t id, uint64_t memory_size,
 	       uint64_t incarnation);
+/* The same with any configuration. */
+void rig_start_as(struct rig *rig, int peer, const struct rfm_node_config *config);
 void rig_connect(struct rig *rig, int from);
 void rig_disconnect(struct rig *rig, int from);
 
-/* One step of a fibre. Return whether anything moved. */
+/* The ways in which a ring may be run; rules that hold must hold in each. */
+struct rig_mode {
+	const char *name;
+	struct rfm_node_config like;
+	bool lazy;
+};
+
+#define RIG_MODES	5
+extern const struct rig_mode rig_modes[RIG_MODES];
+struct rig *rig_new_mode(int count, int first_id, const struct rig_mode *mode);
+
+/* One step of a fibre, whoever was woken. Return whether anything moved. */
 bool rig_pull(struct rig *rig, int peer, unsigned int frames);
 bool rig_deliver(struct rig *rig, int from);
-/* Until nothing moves. */
+/* Until nothing moves; pulls only from those that were woken, or whose line is due. */
 void rig_settle(struct rig *rig);
 /* Lets time pass in small steps, settling at each. */
 void rig_advance(struct rig *rig, uint64_t ns);
@@ -77,12 +98,19 @@ void rig_advance(struct rig *rig, uint64_t ns);
 unsigned int rig_in_flight(const struct rig *rig, int from);
 /* Takes the next frame off the fibre behind @from; false if there is none. */
 bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame);
+/* Damages the next frame on the fibre behind @from. */
+void rig_damage(struct rig *rig, int from);
 /* Puts one there, as the neighbour would receive it. */
 void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame);
 
 void rig_store(struct rig *rig, int peer, uint32_t offset, const void *data, unsigned int len);
 void rig_store32(struct rig *rig, int peer, uint32_t offset, uint32_t value);
 uint32_t rig_load32(const struct rig *rig, int peer, uint32_t offset);
+void rig_interrupt(struct rig *rig, int peer, uint8_t dest, uint8_t kind, uint32_t data);
+bool rig_fence(struct rig *rig, int peer, uint64_t ticket);
+struct rfm_node_stats rig_stats(const struct rig *rig, int peer);
+/* The books of a source, once its last frames or a heartbeat came home. */
+void rig_assert_books_closed(const struct rig *rig, int peer);
 /* What was told since the last call. */
 unsigned int rig_status(struct rig *rig, int peer);
 

@@ -60,14 +60,44 @@ static bool local_interrupt(const Rfm5565State *s)
     return (s->lisr & RFM_LISR_GLOBAL_ENABLE) && (pending & s->lier);
 }
 
-void rfm5565_update_intx(Rfm5565State *s)
+static bool intx_wanted(const Rfm5565State *s)
 {
     const uint32_t enables = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE;
-    int level = !s->dead && (s->intcsr & enables) == enables &&
-                local_interrupt(s);
 
+    return !s->dead && (s->intcsr & enables) == enables && local_interrupt(s);
+}
+
+/* Under the BQL, without the lock. */
+void rfm5565_update_intx(Rfm5565State *s)
+{
+    bool level;
+
+    qemu_mutex_lock(&s->lock);
+    level = s->intx_shown = intx_wanted(s);
+    qemu_mutex_unlock(&s->lock);
     trace_rfm5565_intx(s->node_id, level);
     pci_set_irq(PCI_DEVICE(s), level);
+}
+
+void rfm5565_lock(Rfm5565State *s)
+{
+    qemu_mutex_lock(&s->lock);
+}
+
+/* Whoever may have changed a register leaves like this: INTx follows. */
+void rfm5565_unlock(Rfm5565State *s)
+{
+    bool changed = intx_wanted(s) != s->intx_shown;
+
+    qemu_mutex_unlock(&s->lock);
+    if (!changed) {
+        return;
+    }
+    if (bql_locked()) {
+        rfm5565_update_intx(s);
+    } else {
+        qemu_bh_schedule(s->news_bh);
+    }
 }
 
 void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
@@ -76,7 +106,6 @@ void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
     s->lisr |= lisr_bits;
     /* A new event must be read before it can be cleared. */
     s->lisr_seen &= ~lisr_bits;
-    rfm5565_update_intx(s);
 }
 
 /* --- FIFOs ---------------------------------------------------------------- */
@@ -96,7 +125,6 @@ void rfm5565_fifo_push(Rfm5565State *s, unsigned index, uint8_t sender,
     fifo->sender[tail] = sender;
     fifo->data[tail] = data;
     fifo->count++;
-    rfm5565_update_intx(s);
 }
 
 static uint32_t isd_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
@@ -118,7 +146,6 @@ static uint32_t sid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
     fifo->last_data = fifo->data[fifo->head];
     fifo->head = (fifo->head + 1) % RFM_FIFO_DEPTH;
     fifo->count--;
-    rfm5565_update_intx(s);
     return sender;
 }
 
@@ -126,7 +153,6 @@ static void sid_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
                       uint32_t mask)
 {
     s->fifo[reg->index].count = 0;
-    rfm5565_update_intx(s);
 }
 
 const VMStateDescription vmstate_rfm5565_fifo = {
@@ -163,7 +189,7 @@ static uint32_t lcsr1_straps(const Rfm5565State *s)
 {
     uint32_t size_code = ctz64(s->memory_size / (64 * MiB));
 
-    return size_code << RFM_LCSR1_MEMSIZE_SHIFT | s->window_switches;
+    return size_code << RFM_LCSR1_MEMSIZE_SHIFT | s->switches;
 }
 
 static uint32_t lcsr1_read(Rfm5565State *s, const Rfm5565Reg *reg,
@@ -175,6 +201,9 @@ static uint32_t lcsr1_read(Rfm5565State *s, const Rfm5565Reg *reg,
         if (s->lisr & shared_latches[i].lisr) {
             value |= shared_latches[i].lcsr1;
         }
+    }
+    if (s->own_data) {
+        value |= RFM_LCSR1_OWN_DATA;
     }
     if (rfm_node_tx_empty(&s->node)) {
         value |= RFM_LCSR1_TX_EMPTY;
@@ -193,7 +222,7 @@ static void lcsr1_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
 {
     /* OWN DATA: 0 clears, 1 leaves as it is; drivers read, modify, write. */
     if ((mask & RFM_LCSR1_OWN_DATA) && !(value & RFM_LCSR1_OWN_DATA)) {
-        s->lcsr1 &= ~RFM_LCSR1_OWN_DATA;
+        s->own_data = false;
     }
     rfm5565_ring_set_optics(s);
 }
@@ -209,7 +238,6 @@ static uint32_t lisr_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
     s->lisr_seen |= s->lisr & RFM_LISR_LATCHED_M & mask;
     if (value & RFM_LISR_AUTO_CLEAR & mask) {
         s->lisr &= ~RFM_LISR_GLOBAL_ENABLE;
-        rfm5565_update_intx(s);
     }
     return value;
 }
@@ -221,13 +249,6 @@ static void lisr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
 
     s->lisr &= ~clear;
     s->lisr_seen &= ~clear;
-    rfm5565_update_intx(s);
-}
-
-static void lier_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                       uint32_t mask)
-{
-    rfm5565_update_intx(s);
 }
 
 static uint32_t nid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
@@ -261,7 +282,7 @@ static const Rfm5565Reg control_regs[] = {
       .field = FIELD_OF(lisr), .writable = RFM_LISR_GLOBAL_ENABLE,
       .read = lisr_read, .write = lisr_write },
     { .name = "LIER", .offset = RFM_LIER, .width = 4,
-      .field = FIELD_OF(lier), .writable = RFM_LIER_M, .write = lier_write },
+      .field = FIELD_OF(lier), .writable = RFM_LIER_M },
     { .name = "NTD", .offset = RFM_NTD, .width = 4,
       .field = FIELD_OF(ntd), .writable = 0xffffffff },
     { .name = "NTN", .offset = RFM_NTN, .width = 1,
@@ -280,12 +301,6 @@ static uint32_t intcsr_read(Rfm5565State *s, const Rfm5565Reg *reg,
                             uint32_t mask)
 {
     return s->intcsr | (local_interrupt(s) ? RFM_INTCSR_LOCAL_ACTIVE : 0);
-}
-
-static void intcsr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                         uint32_t mask)
-{
-    rfm5565_update_intx(s);
 }
 
 static uint32_t las1rr_read(Rfm5565State *s, const Rfm5565Reg *reg,
@@ -314,7 +329,7 @@ static const Rfm5565Reg runtime_regs[] = {
       .field = FIELD_OF(intcsr), .reset = RFM_INTCSR_RESET,
       .writable = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE |
                   RFM_INTCSR_DMA0_ENABLE,
-      .read = intcsr_read, .write = intcsr_write },
+      .read = intcsr_read },
     { .name = "CNTRL", .offset = RFM_CNTRL, .width = 4,
       .field = FIELD_OF(cntrl), .writable = 0xf },
     { .name = "PCIHREV", .offset = RFM_PCIHREV, .width = 1,
@@ -404,6 +419,7 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
     if (rfm5565_is_silent(s)) {
         return MAKE_64BIT_MASK(0, size * 8);
     }
+    rfm5565_lock(s);
     for (size_t i = 0; i < bank->count; i++) {
         int shift;
         uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
@@ -412,6 +428,7 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
             result |= shift_by(reg_read(s, &bank->regs[i], mask), shift);
         }
     }
+    rfm5565_unlock(s);
     return result;
 }
 
@@ -421,6 +438,7 @@ static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
     if (rfm5565_is_silent(s)) {
         return;
     }
+    rfm5565_lock(s);
     for (size_t i = 0; i < bank->count; i++) {
         int shift;
         uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
@@ -429,6 +447,7 @@ static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
             reg_write(s, &bank->regs[i], shift_by(value, -shift) & mask, mask);
         }
     }
+    rfm5565_unlock(s);
 }
 
 static uint64_t runtime_read(void *opaque, hwaddr addr, unsigned size)
@@ -501,16 +520,21 @@ static void bank_reset(Rfm5565State *s, const Rfm5565Bank *bank)
 
 void rfm5565_regs_reset(Rfm5565State *s)
 {
+    rfm5565_lock(s);
     bank_reset(s, &runtime_bank);
     bank_reset(s, &control_bank);
+    s->own_data = false;
     s->lisr_seen = 0;
     memset(s->fifo, 0, sizeof(s->fifo));
+    rfm5565_unlock(s);
     rfm5565_regs_loaded(s);
 }
 
 void rfm5565_regs_loaded(Rfm5565State *s)
 {
+    rfm5565_lock(s);
     rfm5565_set_window(s);
     rfm5565_ring_set_optics(s);
+    rfm5565_unlock(s);
     rfm5565_update_intx(s);
 }

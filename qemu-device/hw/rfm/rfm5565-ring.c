@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The card as a member of the ring: what the node engine in ring/ needs from
- * QEMU. Links are chardevs and live in the main context; a vCPU only queues
- * and, when the queue was empty, wakes it.
+ * QEMU, how a store waits for room, and the card's life on the ring. rfm5565.h
+ * says in which context what runs.
  */
 
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
+#include "block/aio-wait.h"
 #include "exec/memory.h"
 #include "hw/core/cpu.h"
 #include "system/runstate.h"
+#include "system/system.h"
 #include "ring/crc32c.h"
 #include "ring/memory.h"
 #include "rfm5565.h"
 #include "trace.h"
-
-/* Batches written in one go before the rest of the main loop has its turn. */
-#define BATCHES_A_TURN 16
-
-static uint64_t now_ns(void)
-{
-    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
-}
 
 /* Nodes of one boot of one host share their monotonic clock. */
 static uint32_t clock_domain(void)
@@ -78,48 +72,53 @@ static void node_interrupt(void *opaque, uint8_t type, uint8_t from,
     }
 }
 
+static const struct {
+    unsigned int status;
+    uint32_t lisr;
+} latched_status[] = {
+    { RFM_NODE_SYNC_LOSS, RFM_LISR_SYNC_LOSS },
+    { RFM_NODE_BAD_DATA,  RFM_LISR_BAD_DATA },
+    { RFM_NODE_TX_FULL,   RFM_LISR_TX_FULL },
+    { RFM_NODE_RX_FULL,   RFM_LISR_RX_FULL },
+    { RFM_NODE_ROGUE,     RFM_LISR_ROGUE },
+};
+
 static void node_status(void *opaque, unsigned int what)
 {
     Rfm5565State *s = opaque;
-    uint32_t latch = 0;
 
     trace_rfm5565_status(s->node_id, what);
     if (what & RFM_NODE_OWN_DATA) {
-        s->lcsr1 |= RFM_LCSR1_OWN_DATA;
+        s->own_data = true;
     }
-    if (what & RFM_NODE_SYNC_LOSS) {
-        latch |= RFM_LISR_SYNC_LOSS;
+    for (size_t i = 0; i < ARRAY_SIZE(latched_status); i++) {
+        if (what & latched_status[i].status) {
+            rfm5565_latch(s, latched_status[i].lisr);
+        }
     }
-    if (what & RFM_NODE_BAD_DATA) {
-        latch |= RFM_LISR_BAD_DATA;
-    }
-    if (what & RFM_NODE_TX_FULL) {
-        latch |= RFM_LISR_TX_FULL;
-    }
-    if (latch) {
-        rfm5565_latch(s, latch);
+    if (what & RFM_NODE_BREAK) {
+        s->breaks++;
     }
     if (what & RFM_NODE_DUPLICATE_ID) {
-        error_report("rfm5565: node id 0x%02x (%u) is already used on this "
-                     "ring; this card has left it and only passes frames on",
-                     s->node_id, s->node_id);
+        s->duplicate_id = true;
+        qemu_bh_schedule(s->news_bh);
     }
 }
 
+/* From a vCPU without the lock, or from the engine with it. */
 static void node_transmit(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    if (!s->tx_watch) {
-        qemu_bh_schedule(s->tx_bh);
-    }
+    qemu_bh_schedule(qatomic_read(&s->streaming) ? s->stream_bh
+                                                 : s->engine_bh);
 }
 
 static void node_room(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    s->stalled = false;
+    qatomic_set(&s->stalled, false);
     qemu_cond_broadcast(&s->room);
 }
 
@@ -134,58 +133,80 @@ static const struct rfm_node_ops node_ops = {
 /* --- what the guest asks for ---------------------------------------------- */
 
 /*
+ * Let the engine work, or somebody else whose turn it is, for as long as they
+ * have nothing to say but @limit_ns at most. Called and left under both locks.
+ */
+static void wait_for_news(Rfm5565State *s, int64_t limit_ns)
+{
+    bql_unlock();
+    qemu_cond_timedwait(&s->room, &s->lock, DIV_ROUND_UP(limit_ns, SCALE_MS));
+    /* The big lock comes first. */
+    qemu_mutex_unlock(&s->lock);
+    bql_lock();
+    qemu_mutex_lock(&s->lock);
+}
+
+/*
+ * The ring has no room: wait until it has, or the limit is reached. Stores of
+ * several vCPUs pass in the order in which they came, else a later one could
+ * overtake on the ring. Returns false if the card was unplugged or fell off
+ * the bus meanwhile.
+ */
+static bool stall(Rfm5565State *s)
+{
+    const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
+    const int64_t start = rfm5565_now();
+    const uint64_t ticket = s->ticket_next++;
+    uint64_t stalled_us;
+    int64_t left = limit;
+    bool silent, room = false;
+
+    object_ref(OBJECT(s));
+    qemu_mutex_lock(&s->lock);
+    while (!(silent = rfm5565_is_silent(s)) &&
+           !(room = s->ticket_served >= ticket &&
+                    rfm_node_may_store(&s->node)) && left > 0) {
+        wait_for_news(s, left);
+        left = start + limit - (int64_t)rfm5565_now();
+    }
+    /* Two that give up at the same time may get the lock in either order. */
+    s->ticket_served = MAX(s->ticket_served, ticket + 1);
+    /* The node says when there is room, under the lock, so it is not missed. */
+    qatomic_set(&s->stalled, !silent && !rfm_node_may_store(&s->node));
+    qemu_cond_broadcast(&s->room);
+    qemu_mutex_unlock(&s->lock);
+
+    stalled_us = (rfm5565_now() - start) / SCALE_US;
+    s->longest_stall_us = MAX(s->longest_stall_us, stalled_us);
+    trace_rfm5565_stalled(s->node_id, stalled_us, room);
+    object_unref(OBJECT(s));
+    return !silent;
+}
+
+/*
  * Called before a store: wait, for a bounded time and with the big lock
- * released, until the ring has room for it. Stores of several vCPUs pass in
- * the order in which they came, else a later one could overtake on the ring.
- * Returns false if the card was unplugged or fell off the bus meanwhile.
+ * released, until the ring has room for it.
  *
  * Only a CPU may wait. The DMA of another device comes from the main context,
  * which would wait for itself, and whose callers expect it to keep the lock.
  */
 bool rfm5565_ring_wait_for_room(Rfm5565State *s)
 {
-    const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
-    uint64_t ticket, stalled_us;
-    int64_t start, left;
-    bool silent;
-
-    if (s->stalled ||
+    if (qatomic_read(&s->stalled) ||
         (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node)) ||
         !current_cpu) {
         return true;
     }
-
-    ticket = s->ticket_next++;
-    start = now_ns();
-    left = limit;
-    object_ref(OBJECT(s));
-    while (!rfm5565_is_silent(s) && left > 0 &&
-           (s->ticket_served < ticket || !rfm_node_may_store(&s->node))) {
-        qemu_cond_timedwait_bql(&s->room, DIV_ROUND_UP(left, SCALE_MS));
-        left = start + limit - now_ns();
-    }
-    silent = rfm5565_is_silent(s);
-    stalled_us = (now_ns() - start) / SCALE_US;
-    s->longest_stall_us = MAX(s->longest_stall_us, stalled_us);
-    trace_rfm5565_stalled(s->node_id, stalled_us, left > 0);
-    /* Two that give up at the same time may get the lock in either order. */
-    s->ticket_served = MAX(s->ticket_served, ticket + 1);
-    s->stalled = left <= 0 && !silent && !rfm_node_may_store(&s->node);
-    qemu_cond_broadcast(&s->room);
-    object_unref(OBJECT(s));
-    return !silent;
+    return stall(s);
 }
 
-void rfm5565_ring_store(Rfm5565State *s, uint32_t offset, const void *data,
-                        unsigned len)
-{
-    rfm_node_store(&s->node, offset, data, len, now_ns());
-}
-
+/* Under the lock, as is the next one. */
 void rfm5565_ring_interrupt(Rfm5565State *s)
 {
     trace_rfm5565_interrupt_out(s->node_id, s->ntn, s->nic, s->ntd);
-    rfm_node_interrupt(&s->node, s->ntn, s->nic, s->ntd, now_ns());
+    if (!rfm_node_interrupt(&s->node, s->ntn, s->nic, s->ntd, rfm5565_now())) {
+        rfm5565_latch(s, RFM_LISR_TX_FULL);
+    }
 }
 
 void rfm5565_ring_set_optics(Rfm5565State *s)
@@ -195,291 +216,94 @@ void rfm5565_ring_set_optics(Rfm5565State *s)
     rfm_node_set_address_offset(&s->node, steps * 64 * MiB);
     rfm_node_set_optics(&s->node, s->lcsr1 & RFM_LCSR1_TX_DISABLE,
                         s->lcsr1 & RFM_LCSR1_LOOPBACK,
-                        s->lcsr1 & RFM_LCSR1_DARK_ON_DARK, now_ns());
+                        s->lcsr1 & RFM_LCSR1_DARK_ON_DARK, rfm5565_now());
 }
 
-/* --- ports ---------------------------------------------------------------- */
+/* --- the engine ----------------------------------------------------------- */
 
-static void port_arm(Rfm5565Port *port)
+/* In its context, under the lock. */
+void rfm5565_ring_turn(Rfm5565State *s)
 {
-    timer_mod_ns(port->deadline, now_ns() + RFM_LINK_DEADLINE_NS);
-}
-
-/* A socket that is still connecting must be let alone: QEMU would abort. */
-static void port_disconnect(Rfm5565Port *port)
-{
-    if (port->open) {
-        qemu_chr_fe_disconnect(&port->chr);
+    if (!s->away && rfm5565_link_turn(s)) {
+        qemu_bh_schedule(s->engine_bh);
     }
 }
+
+static void engine_turn(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    rfm5565_ring_turn(s);
+    rfm5565_unlock(s);
+}
+
+static void flush_capture(Rfm5565State *s)
+{
+    const char *trouble;
+
+    if (!rfm_pcapng_is_open(&s->capture)) {
+        return;
+    }
+    rfm_pcapng_flush(&s->capture);
+    trouble = rfm_pcapng_trouble(&s->capture);
+    if (trouble) {
+        s->capture_trouble = trouble;
+        qemu_bh_schedule(s->news_bh);
+    }
+}
+
+static void engine_tick(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    uint64_t now = rfm5565_now(), next;
+
+    rfm5565_lock(s);
+    if (!s->away) {
+        next = MIN(rfm_node_tick(&s->node, now), rfm5565_link_tick(s, now));
+        /* A timer that is due already would be run again before anything. */
+        timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
+        flush_capture(s);
+        rfm5565_ring_turn(s);
+    }
+    rfm5565_unlock(s);
+}
+
+/* In the main context: what the engine cannot say or do itself. */
+static void news(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    const char *trouble;
+    bool duplicate_id;
+
+    rfm5565_lock(s);
+    duplicate_id = s->duplicate_id;
+    s->duplicate_id = false;
+    trouble = s->capture_trouble;
+    s->capture_trouble = NULL;
+    rfm5565_unlock(s);
+
+    if (duplicate_id) {
+        error_report("rfm5565: node id 0x%02x (%u) is already used on this "
+                     "ring; this card has left it and only passes frames on",
+                     s->node_id, s->node_id);
+    }
+    if (trouble) {
+        warn_report("rfm5565: pcap=%s: %s", s->pcap, trouble);
+    }
+    rfm5565_link_news(s);
+}
+
+/* --- leaving and joining -------------------------------------------------- */
 
 /*
- * Close a port and say why, once: a peer that keeps coming back with the same
- * fault is not worth a line each time.
+ * Does the guest stand still? One that has not begun yet does not: its card
+ * is a card with power.
  */
-static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
+static bool is_paused(void)
 {
-    if (port->complaint != why) {
-        warn_report("rfm5565: node 0x%02x (%u): %s; disconnected",
-                    s->node_id, s->node_id, why);
-        port->complaint = why;
-    }
-    port_disconnect(port);
-}
-
-static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque);
-
-/* Write what is in tx_buf. Returns whether all of it went. */
-static bool tx_write(Rfm5565State *s)
-{
-    while (s->tx_done < s->tx_fill) {
-        int n = qemu_chr_fe_write(&s->tx.chr, s->tx_buf + s->tx_done,
-                                  s->tx_fill - s->tx_done);
-
-        if (n > 0) {
-            s->tx_done += n;
-            continue;
-        }
-        if (s->tx.open && !s->tx_watch) {
-            s->tx_watch = qemu_chr_fe_add_watch(&s->tx.chr,
-                                                G_IO_OUT | G_IO_HUP,
-                                                tx_writable, s);
-        }
-        return false;
-    }
-    s->tx_fill = s->tx_done = 0;
-    return true;
-}
-
-static void tx_pump(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    if (!s->tx.open || s->away) {
-        return;
-    }
-    for (unsigned i = 0; i < BATCHES_A_TURN; i++) {
-        if (!tx_write(s)) {
-            return;
-        }
-        s->tx_fill = rfm_link_tx_output(&s->link_tx, s->tx_buf, now_ns());
-        if (!s->tx_fill) {
-            return;
-        }
-    }
-    qemu_bh_schedule(s->tx_bh);
-}
-
-static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    s->tx_watch = 0;
-    tx_pump(s);
-    return G_SOURCE_REMOVE;
-}
-
-static int port_can_receive(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    /* Receiving never waits for sending, only for the card to come back. */
-    return s->away ? 0 : RFM_LINK_BATCH;
-}
-
-static void tx_receive(void *opaque, const uint8_t *buf, int size)
-{
-    Rfm5565State *s = opaque;
-    const char *error;
-
-    if (s->away) {
-        return;     /* came in while we left */
-    }
-    error = rfm_link_tx_received(&s->link_tx, buf, size, now_ns());
-    if (error) {
-        port_reject(s, &s->tx, error);
-        return;
-    }
-    if (s->link_tx.welcome) {
-        timer_del(s->tx.deadline);
-        s->tx.complaint = NULL;
-    }
-    node_transmit(s);
-}
-
-static void rx_receive(void *opaque, const uint8_t *buf, int size)
-{
-    Rfm5565State *s = opaque;
-    const char *error;
-
-    if (s->away) {
-        return;     /* came in while we left */
-    }
-    error = rfm_link_rx_received(&s->link_rx, buf, size, now_ns());
-    if (s->link_rx.reply_length) {
-        qemu_chr_fe_write_all(&s->rx.chr, s->link_rx.reply,
-                              s->link_rx.reply_length);
-    }
-    if (error) {
-        port_reject(s, &s->rx, error);
-        return;
-    }
-    if (s->link_rx.agreed) {
-        timer_del(s->rx.deadline);
-        s->rx.complaint = NULL;
-    }
-}
-
-static void tx_open(Rfm5565State *s)
-{
-    trace_rfm5565_link(s->node_id, "downstream", "connected");
-    rfm_link_tx_opened(&s->link_tx, now_ns());
-    port_arm(&s->tx);
-    qemu_bh_schedule(s->tx_bh);
-}
-
-static void tx_close(Rfm5565State *s)
-{
-    trace_rfm5565_link(s->node_id, "downstream", "gone");
-    timer_del(s->tx.deadline);
-    g_clear_handle_id(&s->tx_watch, g_source_remove);
-    s->tx_fill = s->tx_done = 0;
-    rfm_link_tx_closed(&s->link_tx, now_ns());
-}
-
-static void rx_open(Rfm5565State *s)
-{
-    trace_rfm5565_link(s->node_id, "upstream", "connected");
-    rfm_link_rx_opened(&s->link_rx, now_ns());
-    port_arm(&s->rx);
-}
-
-static void rx_close(Rfm5565State *s)
-{
-    trace_rfm5565_link(s->node_id, "upstream", "gone");
-    timer_del(s->rx.deadline);
-    rfm_link_rx_closed(&s->link_rx, now_ns());
-}
-
-/* Follow the chardev; returns whether its state has changed. */
-static bool port_follow(Rfm5565Port *port, QEMUChrEvent event)
-{
-    bool open = event == CHR_EVENT_OPENED;
-
-    if ((!open && event != CHR_EVENT_CLOSED) || open == port->open) {
-        return false;
-    }
-    port->open = open;
-    return true;
-}
-
-static void tx_event(void *opaque, QEMUChrEvent event)
-{
-    Rfm5565State *s = opaque;
-
-    if (!port_follow(&s->tx, event) || s->away) {
-        return;
-    }
-    if (s->tx.open) {
-        tx_open(s);
-    } else {
-        tx_close(s);
-    }
-}
-
-static void rx_event(void *opaque, QEMUChrEvent event)
-{
-    Rfm5565State *s = opaque;
-
-    if (!port_follow(&s->rx, event) || s->away) {
-        return;
-    }
-    if (s->rx.open) {
-        rx_open(s);
-    } else {
-        rx_close(s);
-    }
-}
-
-static void tx_deadline(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    if (rfm_link_tx_late(&s->link_tx, now_ns())) {
-        port_reject(s, &s->tx, "the downstream neighbour does not answer");
-    }
-}
-
-/* Else a silent stranger would lock the real neighbour out. */
-static void rx_deadline(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    if (rfm_link_rx_late(&s->link_rx, now_ns())) {
-        port_reject(s, &s->rx, "whoever connected says nothing");
-    }
-}
-
-/* --- counters ------------------------------------------------------------- */
-
-/* Read them with qom-get; docs/system/devices/rfm5565.rst says more. */
-void rfm5565_ring_add_counters(Rfm5565State *s)
-{
-    struct rfm_node_stats *stats = &s->node.stats;
-    const struct {
-        const char *name;
-        uint64_t *value;
-        const char *text;
-    } counters[] = {
-        { "frames-sent", &stats->sent,
-          "own updates and interrupts given a number" },
-        { "frames-home", &stats->home,
-          "of these, came back" },
-        { "frames-lost", &stats->lost,
-          "of these, did not come back although a later one did" },
-        { "frames-dark", &stats->dark,
-          "own frames not sent: no signal or no neighbour" },
-        { "frames-full", &stats->full,
-          "own frames not sent: no room in time" },
-        { "frames-received", &stats->received,
-          "frames of others taken" },
-        { "frames-forwarded", &stats->forwarded,
-          "frames of others passed on" },
-        { "frames-unsendable", &stats->unsendable,
-          "frames of others not passed on: no neighbour" },
-        { "frames-overrun", &stats->overrun,
-          "frames of others not passed on: no room" },
-        { "frames-missed", &stats->missed,
-          "frames of others that never arrived" },
-        { "frames-late", &stats->late,
-          "frames out of turn: passed on, not stored" },
-        { "frames-beyond", &stats->beyond,
-          "updates past the end of the memory" },
-        { "frames-bad", &stats->bad,
-          "damaged frames dropped" },
-        { "frames-hop-limit", &stats->hop_limit,
-          "frames dropped for circling too long" },
-        { "interrupts-dropped", &s->fifo_dropped,
-          "network interrupts that found their FIFO full" },
-        { "longest-stall-us", &s->longest_stall_us,
-          "longest time a store held its CPU, microseconds" },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-        object_property_add_uint64_ptr(OBJECT(s), counters[i].name,
-                                       counters[i].value, OBJ_PROP_FLAG_READ);
-        object_property_set_description(OBJECT(s), counters[i].name,
-                                        counters[i].text);
-    }
-}
-
-/* --- life ----------------------------------------------------------------- */
-
-static void tick(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    timer_mod_ns(s->tick, rfm_node_tick(&s->node, now_ns()));
+    return !runstate_is_running() && !runstate_check(RUN_STATE_PRELAUNCH) &&
+           !runstate_check(RUN_STATE_INMIGRATE);
 }
 
 /*
@@ -493,40 +317,38 @@ static bool state_is_leaving(RunState state)
            state == RUN_STATE_RESTORE_VM || state == RUN_STATE_INMIGRATE;
 }
 
-static void leave(Rfm5565State *s)
-{
-    trace_rfm5565_away(s->node_id, true);
-    if (s->tx.open) {
-        tx_close(s);
-    }
-    if (s->rx.open) {
-        rx_close(s);
-    }
-    s->away = true;
-    port_disconnect(&s->tx);
-    port_disconnect(&s->rx);
-}
-
 static void join(Rfm5565State *s)
 {
-    trace_rfm5565_away(s->node_id, false);
+    rfm5565_lock(s);
     s->away = false;
-    rfm_node_rejoin(&s->node, new_incarnation(), now_ns());
-    if (s->tx.open) {
-        tx_open(s);
+    rfm_node_rejoin(&s->node, new_incarnation(), rfm5565_now());
+    rfm_node_set_paused(&s->node, is_paused(), rfm5565_now());
+    rfm5565_link_join(s);
+    timer_mod_ns(s->tick, rfm5565_now());
+    rfm5565_unlock(s);
+}
+
+/* Once away, the engine touches neither memory nor registers. */
+void rfm5565_ring_set_away(Rfm5565State *s, bool away)
+{
+    if (away == s->away) {
+        return;
     }
-    if (s->rx.open) {
-        rx_open(s);
+    trace_rfm5565_away(s->node_id, away);
+    if (away) {
+        rfm5565_link_leave(s);
+    } else {
+        join(s);
     }
 }
 
-void rfm5565_ring_set_away(Rfm5565State *s, bool away)
+static void set_paused(Rfm5565State *s, bool paused)
 {
-    if (away && !s->away) {
-        leave(s);
-    } else if (!away && s->away) {
-        join(s);
+    rfm5565_lock(s);
+    if (!s->away) {
+        rfm_node_set_paused(&s->node, paused, rfm5565_now());
     }
+    rfm5565_unlock(s);
 }
 
 static void vm_state_changed(void *opaque, bool running, RunState state)
@@ -538,36 +360,106 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     } else if (!running && state_is_leaving(state)) {
         rfm5565_ring_set_away(s, true);
     }
+    set_paused(s, !running);
 }
 
-bool rfm5565_ring_init(Rfm5565State *s, Error **errp)
+static int migration_event(NotifierWithReturn *notifier, MigrationEvent *event,
+                           Error **errp)
 {
-    struct rfm_node_config config = {
-        .id = s->node_id,
-        .memory_size = s->memory_size,
-        .incarnation = new_incarnation(),
-        .clock_domain = clock_domain(),
-    };
+    Rfm5565State *s = container_of(notifier, Rfm5565State, migration_notifier);
 
-    if (rfm_node_init(&s->node, &config, &node_ops, s, now_ns())) {
-        error_setg_errno(errp, errno, "rfm5565: no memory for the FIFOs");
+    if (event->type == MIG_EVENT_PRECOPY_SETUP && migration_in_bg_snapshot()) {
+        error_setg(errp, "rfm5565: a background snapshot would miss what "
+                   "arrives in the card's memory meanwhile");
+        return -ENOTSUP;
+    }
+    /* A paused machine left for nothing; a running one joins by itself. */
+    if (event->type == MIG_EVENT_PRECOPY_FAILED && is_paused() && !s->dead) {
+        rfm5565_ring_set_away(s, false);
+    }
+    return 0;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static bool open_capture(Rfm5565State *s, Error **errp)
+{
+    int64_t epoch = qemu_clock_get_ns(QEMU_CLOCK_HOST) - rfm5565_now();
+
+    if (!s->pcap) {
+        return true;
+    }
+    if (rfm_pcapng_create(&s->capture, s->pcap, "QEMU rfm5565", epoch)) {
+        error_setg_errno(errp, errno, "rfm5565: pcap=%s", s->pcap);
         return false;
     }
-    rfm_link_tx_init(&s->link_tx, &s->node);
-    rfm_link_rx_init(&s->link_rx, &s->node);
+    s->capture_rx = rfm_pcapng_interface(&s->capture, "rx",
+                                         "from the upstream neighbour");
+    s->capture_tx = rfm_pcapng_interface(&s->capture, "tx",
+                                         "to the downstream neighbour");
+    return true;
+}
+
+/* QEMU is left without unplugging anything. */
+static void end_capture(Notifier *notifier, void *unused)
+{
+    Rfm5565State *s = container_of(notifier, Rfm5565State, exit_notifier);
+
+    rfm5565_lock(s);
+    rfm_pcapng_end(&s->capture);
+    rfm5565_unlock(s);
+}
+
+static void start_engine(Rfm5565State *s)
+{
+    s->ctx = s->iothread ? iothread_get_aio_context(s->iothread)
+                         : qemu_get_aio_context();
+    /*
+     * Not guarded against re-entrancy: a guard would make a register access
+     * of a vCPU fail while the engine runs beside it.
+     */
+    s->engine_bh = aio_bh_new(s->ctx, engine_turn, s);
+    s->news_bh = qemu_bh_new(news, s);
+    s->tick = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_tick,
+                            s);
+    s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
+                            s);
+}
+
+/* In the engine's context: nothing of the card runs there afterwards. */
+static void stop_engine(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    qemu_bh_delete(s->engine_bh);
+    timer_free(s->tick);
+    timer_free(s->pace);
+}
+
+bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
+                       Error **errp)
+{
+    config->incarnation = new_incarnation();
+    config->clock_domain = clock_domain();
+    if (!open_capture(s, errp)) {
+        return false;
+    }
+    if (rfm_node_init(&s->node, config, &node_ops, s, rfm5565_now())) {
+        error_setg_errno(errp, errno, "rfm5565: no memory for the FIFOs");
+        rfm_pcapng_end(&s->capture);
+        return false;
+    }
+    rfm_node_set_paused(&s->node, is_paused(), rfm5565_now());
     s->gone = false;
     s->away = runstate_check(RUN_STATE_INMIGRATE);
-    s->tx_bh = qemu_bh_new_guarded(tx_pump, s,
-                                   &DEVICE(s)->mem_reentrancy_guard);
-    s->tx.deadline = timer_new_ns(QEMU_CLOCK_REALTIME, tx_deadline, s);
-    s->rx.deadline = timer_new_ns(QEMU_CLOCK_REALTIME, rx_deadline, s);
-    s->tick = timer_new_ns(QEMU_CLOCK_REALTIME, tick, s);
-    tick(s);
+    rfm5565_link_init(s);
+    start_engine(s);
     s->vmstate_entry = qemu_add_vm_change_state_handler(vm_state_changed, s);
-    qemu_chr_fe_set_handlers(&s->rx.chr, port_can_receive, rx_receive,
-                             rx_event, NULL, s, NULL, true);
-    qemu_chr_fe_set_handlers(&s->tx.chr, port_can_receive, tx_receive,
-                             tx_event, NULL, s, NULL, true);
+    migration_add_notifier(&s->migration_notifier, migration_event);
+    s->exit_notifier.notify = end_capture;
+    qemu_add_exit_notifier(&s->exit_notifier);
+    timer_mod_ns(s->tick, rfm5565_now());
+    rfm5565_link_connect(s);
     return true;
 }
 
@@ -577,18 +469,22 @@ bool rfm5565_ring_init(Rfm5565State *s, Error **errp)
  */
 void rfm5565_ring_exit(Rfm5565State *s)
 {
+    rfm5565_lock(s);
     s->gone = true;
     qemu_cond_broadcast(&s->room);
+    rfm5565_unlock(s);
+    qemu_remove_exit_notifier(&s->exit_notifier);
+    migration_remove_notifier(&s->migration_notifier);
     qemu_del_vm_change_state_handler(s->vmstate_entry);
-    g_clear_handle_id(&s->tx_watch, g_source_remove);
     /* The neighbours see the light go out. */
-    port_disconnect(&s->tx);
-    port_disconnect(&s->rx);
-    qemu_chr_fe_deinit(&s->tx.chr, false);
-    qemu_chr_fe_deinit(&s->rx.chr, false);
-    qemu_bh_delete(s->tx_bh);
-    timer_free(s->tx.deadline);
-    timer_free(s->rx.deadline);
-    timer_free(s->tick);
+    rfm5565_link_leave(s);
+    if (s->iothread) {
+        aio_wait_bh_oneshot(s->ctx, stop_engine, s);
+    } else {
+        stop_engine(s);
+    }
+    rfm5565_link_exit(s);
+    qemu_bh_delete(s->news_bh);
+    rfm_pcapng_end(&s->capture);
     rfm_node_destroy(&s->node);
 }

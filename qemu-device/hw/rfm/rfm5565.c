@@ -8,12 +8,9 @@
  */
 
 #include "qemu/osdep.h"
-#include "qemu/cutils.h"
 #include "qapi/error.h"
 #include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
 #include "ring/memory.h"
 #include "rfm5565.h"
@@ -32,6 +29,14 @@ static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
                                 : ldn_le_p(s->ram + addr, size);
 }
 
+static void latch(Rfm5565State *s, uint32_t lisr_bits)
+{
+    rfm5565_lock(s);
+    rfm5565_latch(s, lisr_bits);
+    rfm5565_unlock(s);
+}
+
+/* The hot path: without a lock of ours while there is room. */
 static void memory_write(void *opaque, hwaddr addr, uint64_t value,
                          unsigned size)
 {
@@ -44,7 +49,7 @@ static void memory_write(void *opaque, hwaddr addr, uint64_t value,
     trace_rfm5565_store(s->node_id, addr, value, size);
     if ((s->lcsr1 & RFM_LCSR1_PARITY) && size < 4) {
         trace_rfm5565_store_inhibited(s->node_id, addr, size);
-        rfm5565_latch(s, RFM_LISR_WRITE_INHIBITED);
+        latch(s, RFM_LISR_WRITE_INHIBITED);
         return;
     }
 
@@ -55,7 +60,9 @@ static void memory_write(void *opaque, hwaddr addr, uint64_t value,
     stn_le_p(data, size, value);
     rfm_memory_store(s->ram + addr, data, size);
     memory_region_flush_rom_device(&s->memory, addr, size);
-    rfm5565_ring_store(s, addr, data, size);
+    if (!rfm_node_store(&s->node, addr, data, size, rfm5565_now())) {
+        latch(s, RFM_LISR_TX_FULL);
+    }
 }
 
 static const MemoryRegionOps memory_ops = {
@@ -97,91 +104,11 @@ static bool init_memory(Rfm5565State *s, Error **errp)
     return true;
 }
 
-/* --- properties ----------------------------------------------------------- */
-
-/* Switches S1-3 and S1-4, as LCSR1 shows them. */
-static const struct {
-    const char *name;
-    uint64_t size;
-    uint32_t switches;
-} windows[] = {
-    { "full", UINT64_MAX, 0 },
-    { "64M", 64 * MiB, RFM_LCSR1_WINDOW0 },
-    { "16M", 16 * MiB, RFM_LCSR1_WINDOW1 },
-    { "2M", 2 * MiB, RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0 },
-};
-
-static bool parse_window(Rfm5565State *s, Error **errp)
-{
-    const char *wanted = s->window ?: "full";
-
-    for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
-        if (!g_ascii_strcasecmp(wanted, windows[i].name)) {
-            s->window_size = MIN(windows[i].size, s->memory_size);
-            s->window_switches = windows[i].switches;
-            return true;
-        }
-    }
-    error_setg(errp, "rfm5565: window must be full, 64M, 16M or 2M, not %s",
-               wanted);
-    return false;
-}
-
-static bool check_properties(Rfm5565State *s, Error **errp)
-{
-    if (s->node_id >= RFM_RING_NODES) {
-        error_setg(errp, "rfm5565: node-id must be 0 to 255, not %u",
-                   s->node_id);
-        return false;
-    }
-    if (s->memory_size != 64 * MiB && s->memory_size != 128 * MiB &&
-        s->memory_size != 256 * MiB) {
-        g_autofree char *size = size_to_str(s->memory_size);
-
-        error_setg(errp, "rfm5565: memory-size must be 64M, 128M or 256M, "
-                   "not %s", size);
-        return false;
-    }
-    if (s->stall_limit_ms > 10000) {
-        error_setg(errp, "rfm5565: stall-limit-ms must be 0 to 10000, not %u",
-                   s->stall_limit_ms);
-        return false;
-    }
-    if (qemu_chr_fe_backend_connected(&s->rx.chr) !=
-        qemu_chr_fe_backend_connected(&s->tx.chr)) {
-        error_setg(errp, "rfm5565: rx and tx belong together: give both, or "
-                   "none for a card without fibres");
-        return false;
-    }
-    return parse_window(s, errp);
-}
-
-static const Property rfm5565_properties[] = {
-    DEFINE_PROP_UINT32("node-id", Rfm5565State, node_id, 0),
-    DEFINE_PROP_SIZE("memory-size", Rfm5565State, memory_size, 64 * MiB),
-    DEFINE_PROP_STRING("window", Rfm5565State, window),
-    DEFINE_PROP_CHR("rx", Rfm5565State, rx.chr),
-    DEFINE_PROP_CHR("tx", Rfm5565State, tx.chr),
-    DEFINE_PROP_UINT32("stall-limit-ms", Rfm5565State, stall_limit_ms, 500),
-};
-
-static const struct {
-    const char *name, *text;
-} property_help[] = {
-    { "node-id", "node id, 0 to 255, unique on its ring (switch S2)" },
-    { "memory-size", "reflected memory: 64M, 128M or 256M" },
-    { "window", "size of BAR3: full, 64M, 16M or 2M (switches S1-3, S1-4)" },
-    { "rx", "chardev from the upstream neighbour, usually a server socket" },
-    { "tx", "chardev to the downstream neighbour's rx, with reconnect-ms" },
-    { "stall-limit-ms", "how long a store may wait for room before it is "
-      "lost to the ring, 0 to 10000" },
-    { "dead", "set while running: the card answers all ones, as if pulled" },
-};
+/* --- a card that falls off the bus ---------------------------------------- */
 
 /*
- * A card that falls off the bus, for tests of drivers: what it decodes reads
- * as all ones, stores vanish, its light goes out. Off again, it is back with
- * its registers reset.
+ * For tests of drivers: what it decodes reads as all ones, stores vanish, its
+ * light goes out. Off again, it is back with its registers reset.
  */
 static bool get_dead(Object *obj, Error **errp)
 {
@@ -197,13 +124,22 @@ static void set_dead(Object *obj, bool dead, Error **errp)
                    "plugged in");
         return;
     }
+    if (dead == s->dead) {
+        return;
+    }
+    /* Nothing may arrive while loads are not served by the memory. */
+    if (dead) {
+        rfm5565_ring_set_away(s, true);
+    }
+    rfm5565_lock(s);
     s->dead = dead;
+    qemu_cond_broadcast(&s->room);
+    rfm5565_unlock(s);
     memory_region_rom_device_set_romd(&s->memory, !dead);
     if (!dead) {
         rfm5565_regs_reset(s);
+        rfm5565_ring_set_away(s, false);
     }
-    rfm5565_ring_set_away(s, dead);
-    rfm5565_update_intx(s);
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -211,8 +147,9 @@ static void set_dead(Object *obj, bool dead, Error **errp)
 static void rfm5565_realize(PCIDevice *pci, Error **errp)
 {
     Rfm5565State *s = RFM5565(pci);
+    struct rfm_node_config config;
 
-    if (!check_properties(s, errp)) {
+    if (!rfm5565_check_properties(s, &config, errp)) {
         return;
     }
     pci_config_set_interrupt_pin(pci->config, 1);
@@ -221,7 +158,7 @@ static void rfm5565_realize(PCIDevice *pci, Error **errp)
         error_setg(errp, "rfm5565: no room for the PCI Express capability");
         return;
     }
-    if (!init_memory(s, errp) || !rfm5565_ring_init(s, errp)) {
+    if (!init_memory(s, errp) || !rfm5565_ring_init(s, &config, errp)) {
         return;
     }
     rfm5565_regs_init(s);
@@ -241,13 +178,28 @@ static void rfm5565_exit(PCIDevice *pci)
 
 static void rfm5565_finalize(Object *obj)
 {
-    qemu_cond_destroy(&RFM5565(obj)->room);
+    Rfm5565State *s = RFM5565(obj);
+
+    qemu_cond_destroy(&s->room);
+    qemu_mutex_destroy(&s->lock);
 }
 
 /* Memory, light and forwarding stay: only the registers begin again. */
 static void rfm5565_reset_hold(Object *obj, ResetType type)
 {
     rfm5565_regs_reset(RFM5565(obj));
+}
+
+/*
+ * A machine that was paused before its state is saved is still on the ring.
+ * Nothing has reached its memory since: what comes for it is held back.
+ */
+static int rfm5565_pre_save(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_ring_set_away(s, true);
+    return 0;
 }
 
 static int rfm5565_post_load(void *opaque, int version_id)
@@ -272,18 +224,22 @@ static int rfm5565_post_load(void *opaque, int version_id)
  */
 static const VMStateDescription vmstate_rfm5565 = {
     .name = TYPE_RFM5565,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
+    .pre_save = rfm5565_pre_save,
     .post_load = rfm5565_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, Rfm5565State),
         VMSTATE_UINT32_EQUAL(node_id, Rfm5565State, "node-id differs"),
         VMSTATE_UINT64_EQUAL(window_size, Rfm5565State, "window differs"),
+        VMSTATE_UINT32_EQUAL(switches, Rfm5565State,
+                             "redundant or rogue-master-0 or -1 differs"),
         VMSTATE_UINT32(intcsr, Rfm5565State),
         VMSTATE_UINT32(marbr, Rfm5565State),
         VMSTATE_UINT32(cntrl, Rfm5565State),
         VMSTATE_UINT32(las1ba, Rfm5565State),
         VMSTATE_UINT32(lcsr1, Rfm5565State),
+        VMSTATE_BOOL(own_data, Rfm5565State),
         VMSTATE_UINT32(lisr, Rfm5565State),
         VMSTATE_UINT32(lisr_seen, Rfm5565State),
         VMSTATE_UINT32(lier, Rfm5565State),
@@ -300,9 +256,11 @@ static const VMStateDescription vmstate_rfm5565 = {
 
 static void rfm5565_instance_init(Object *obj)
 {
+    Rfm5565State *s = RFM5565(obj);
+
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
-    qemu_cond_init(&RFM5565(obj)->room);
-    rfm5565_ring_add_counters(RFM5565(obj));
+    qemu_mutex_init(&s->lock);
+    qemu_cond_init(&s->room);
 }
 
 static void rfm5565_class_init(ObjectClass *klass, void *data)
@@ -323,12 +281,8 @@ static void rfm5565_class_init(ObjectClass *klass, void *data)
     dc->desc = "5565 reflective-memory card";
     dc->vmsd = &vmstate_rfm5565;
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
-    device_class_set_props(dc, rfm5565_properties);
     object_class_property_add_bool(klass, "dead", get_dead, set_dead);
-    for (size_t i = 0; i < ARRAY_SIZE(property_help); i++) {
-        object_class_property_set_description(klass, property_help[i].name,
-                                              property_help[i].text);
-    }
+    rfm5565_add_class_properties(klass);
 }
 
 static const TypeInfo rfm5565_types[] = {
@@ -336,6 +290,7 @@ static const TypeInfo rfm5565_types[] = {
         .name = TYPE_RFM5565,
         .parent = TYPE_PCI_DEVICE,
         .instance_size = sizeof(Rfm5565State),
+        .instance_align = __alignof__(Rfm5565State),
         .instance_init = rfm5565_instance_init,
         .instance_finalize = rfm5565_finalize,
         .class_init = rfm5565_class_init,

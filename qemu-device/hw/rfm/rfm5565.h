@@ -2,24 +2,45 @@
 /*
  * The 5565 reflective-memory card, private header.
  *
- *   rfm5565.c       the PCI device: properties, BARs, stores, life
- *   rfm5565-regs.c  BAR0/1 and BAR2, the interrupt FIFOs, INTx
- *   rfm5565-ring.c  the card as a member of the ring: node, links, time
+ *   rfm5565.c          the PCI device: BARs, stores, life
+ *   rfm5565-props.c    properties and counters
+ *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
+ *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
+ *   rfm5565-link.c     its fibres: chardevs and shared memory
  *
- * Locking: everything here runs under the big QEMU lock. Guest loads from
- * BAR3 do not: they read @ram directly, which is why updates are applied with
- * rfm_memory_store(). A vCPU that must wait for room in the ring gives the
- * lock up while it waits, see rfm5565_ring_wait_for_room().
+ * Contexts and locks. The engine (node, links, clock) runs in the AioContext
+ * of the property iothread, or in the main context, without the big lock
+ * (BQL). Chardevs stay in the main context: they carry the handshake, frames
+ * where memory cannot be shared, and the neighbour's death.
+ *
+ * - @lock protects the node's engine side, the links, the shared-memory queues
+ *   and everything the engine reports in (latches, interrupt FIFOs). It comes
+ *   after the BQL and before nothing: under it no chardev, INTx, DMA or other
+ *   device is touched. rfm5565_unlock() then brings INTx up to date.
+ * - The guest's other registers change under both, and are read under either.
+ * - A store is the node's producer: it runs under the BQL, which serialises
+ *   vCPUs, and takes no lock while there is room in the ring. Then it waits
+ *   with the BQL released, and what makes room never needs the BQL.
+ * - Guest loads read @ram directly, without any lock: what arrives is applied
+ *   with rfm_memory_store().
+ *
+ * What only the thread under the BQL uses is marked (BQL) below.
  */
 #ifndef HW_RFM_RFM5565_H
 #define HW_RFM_RFM5565_H
 
+#include "qemu/event_notifier.h"
+#include "qemu/thread.h"
 #include "qemu/units.h"
 #include "hw/pci/pci_device.h"
 #include "chardev/char-fe.h"
+#include "migration/misc.h"
 #include "qom/object.h"
+#include "system/iothread.h"
 #include "ring/link.h"
 #include "ring/node.h"
+#include "ring/pcapng.h"
+#include "ring/shm.h"
 #include "linux/rfm_regs.h"
 
 #define TYPE_RFM5565 "rfm5565"
@@ -34,12 +55,16 @@ typedef struct Rfm5565Fifo {
     uint32_t last_data;     /* what ISD reads once it is empty */
 } Rfm5565Fifo;
 
-/* One end of the fibre: the chardev and what speaks over it. */
+/* One end of the fibre: the chardev, and the queue that may stand beside it. */
 typedef struct Rfm5565Port {
-    CharBackend chr;
-    bool open;              /* the chardev has a peer */
-    QEMUTimer *deadline;    /* of the handshake */
-    const char *complaint;  /* the last one, so that it is not repeated */
+    CharBackend chr;        /* (BQL) */
+    bool open;              /* the chardev has a peer; written under both */
+    const char *complaint;  /* (BQL) the last one, so that it is not repeated */
+    const char *reject;     /* why the engine wants the chardev closed */
+    struct rfm_shm shm;
+    EventNotifier wake;     /* of the queue; wakes this end */
+    bool attached;          /* the engine's context listens to it */
+    bool polling;           /* and looks at the queue by itself just now */
 } Rfm5565Port;
 
 struct Rfm5565State {
@@ -50,7 +75,16 @@ struct Rfm5565State {
     uint64_t memory_size;
     char *window;
     uint32_t stall_limit_ms;
-    bool dead;                  /* answers all ones, as if it had been pulled */
+    IOThread *iothread;
+    bool use_shm;
+    char *line;
+    uint32_t frames_in_flight;
+    bool packing;
+    bool redundant;
+    bool rogue_master[2];
+    char *rogue;
+    char *duplicate_ids;
+    char *pcap;
 
     /* BARs */
     MemoryRegion runtime;
@@ -59,16 +93,32 @@ struct Rfm5565State {
     MemoryRegion memory;        /* the ROM device: all of the memory */
     MemoryRegion window_bar;    /* BAR3 if the window is narrower than that */
     MemoryRegion window_alias;
-    uint8_t *ram;
     uint64_t window_size;
-    uint32_t window_switches;   /* their bits in LCSR1 */
+    uint32_t switches;          /* their bits in LCSR1 */
+
+    /*
+     * What every store looks at. It shares no cache line with what the engine
+     * writes, else each store would wait for that line.
+     */
+    QEMU_ALIGNED(64) uint8_t *ram;
+    uint64_t ticket_next;       /* (BQL) of stores that wait for room, */
+    uint64_t ticket_served;     /* (BQL) first come, first served */
+    uint32_t lcsr1;             /* control bits */
+    bool stalled;               /* one waited in vain: none waits until room */
+    bool streaming;             /* frames go by the chardev; read atomically */
+    bool dead;                  /* all ones, as if it had been pulled */
+    bool gone;                  /* unrealized, perhaps while a vCPU waited */
+    QEMUBH *engine_bh;          /* in @ctx: receive and send */
+    QEMUBH *stream_bh;          /* main context: write to the chardev */
+
+    QEMU_ALIGNED(64) QemuMutex lock;
 
     /* Registers with a value of their own; the rest is computed */
     uint32_t intcsr;
     uint32_t marbr;
     uint32_t cntrl;
     uint32_t las1ba;
-    uint32_t lcsr1;             /* control bits and OWN DATA */
+    bool own_data;
     uint32_t lisr;              /* latched bits and global enable */
     uint32_t lisr_seen;         /* latched bits that were read as 1 */
     uint32_t lier;
@@ -77,29 +127,39 @@ struct Rfm5565State {
     uint32_t nic;
     Rfm5565Fifo fifo[RFM_FIFOS];
     uint64_t fifo_dropped;      /* network interrupts that found it full */
+    bool intx_shown;            /* what the PCI bus was told; set under both */
 
     /* The ring */
+    AioContext *ctx;            /* of the engine */
     struct rfm_node node;
     struct rfm_link_tx link_tx;
     struct rfm_link_rx link_rx;
     Rfm5565Port rx;
     Rfm5565Port tx;
-    QEMUBH *tx_bh;
-    QEMUTimer *tick;
-    guint tx_watch;             /* waiting until the pipe takes more */
-    uint8_t tx_buf[RFM_LINK_BATCH];
+    QEMUBH *news_bh;            /* main context: INTx, what is to be said */
+    QEMUTimer *tick;            /* in @ctx */
+    QEMUTimer *pace;            /* in @ctx: the line lets the next frame go */
+    bool room_awaited;          /* the downstream queue is full */
+    uint64_t sent_at;           /* when the last unit went into it */
+    unsigned rush;              /* units that went soon after one another */
+    guint tx_watch;             /* (BQL) until the chardev takes more */
+    uint8_t tx_buf[RFM_LINK_BATCH];     /* (BQL), as the next two */
     unsigned tx_fill;
     unsigned tx_done;
-    bool away;                  /* migrating: not a member of the ring */
+    bool away;                  /* migrating or dead: not on the ring */
     VMChangeStateEntry *vmstate_entry;
+    NotifierWithReturn migration_notifier;
+    uint64_t breaks;            /* break notices of other nodes */
+    bool duplicate_id;          /* to be said: another node has our id */
+    struct rfm_pcapng capture;
+    int capture_rx;
+    int capture_tx;
+    const char *capture_trouble;    /* to be said */
+    Notifier exit_notifier;
 
-    /* Stores that wait for room, first come first served */
-    QemuCond room;
-    uint64_t ticket_next;
-    uint64_t ticket_served;
-    bool stalled;               /* one waited in vain; no more until room */
-    uint64_t longest_stall_us;
-    bool gone;                  /* unrealized, perhaps while a vCPU waited */
+    /* Stores that wait for room */
+    QemuCond room;              /* with @lock */
+    uint64_t longest_stall_us;  /* (BQL) */
 };
 
 /*
@@ -111,13 +171,25 @@ static inline bool rfm5565_is_silent(const Rfm5565State *s)
     return s->dead || s->gone;
 }
 
+static inline uint64_t rfm5565_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+}
+
 /* rfm5565.c */
 void rfm5565_set_window(Rfm5565State *s);
+
+/* rfm5565-props.c */
+void rfm5565_add_class_properties(ObjectClass *klass);
+bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
+                              Error **errp);
 
 /* rfm5565-regs.c */
 void rfm5565_regs_init(Rfm5565State *s);
 void rfm5565_regs_reset(Rfm5565State *s);
 void rfm5565_regs_loaded(Rfm5565State *s);
+void rfm5565_lock(Rfm5565State *s);
+void rfm5565_unlock(Rfm5565State *s);
 void rfm5565_update_intx(Rfm5565State *s);
 void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits);
 void rfm5565_fifo_push(Rfm5565State *s, unsigned fifo, uint8_t sender,
@@ -125,14 +197,23 @@ void rfm5565_fifo_push(Rfm5565State *s, unsigned fifo, uint8_t sender,
 extern const VMStateDescription vmstate_rfm5565_fifo;
 
 /* rfm5565-ring.c */
-void rfm5565_ring_add_counters(Rfm5565State *s);
-bool rfm5565_ring_init(Rfm5565State *s, Error **errp);
+bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
+                       Error **errp);
 void rfm5565_ring_exit(Rfm5565State *s);
+void rfm5565_ring_turn(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
 void rfm5565_ring_set_away(Rfm5565State *s, bool away);
 bool rfm5565_ring_wait_for_room(Rfm5565State *s);
-void rfm5565_ring_store(Rfm5565State *s, uint32_t offset, const void *data,
-                        unsigned len);
 void rfm5565_ring_interrupt(Rfm5565State *s);
+
+/* rfm5565-link.c */
+void rfm5565_link_init(Rfm5565State *s);
+void rfm5565_link_connect(Rfm5565State *s);
+void rfm5565_link_exit(Rfm5565State *s);
+bool rfm5565_link_turn(Rfm5565State *s);
+uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now);
+void rfm5565_link_news(Rfm5565State *s);
+void rfm5565_link_leave(Rfm5565State *s);
+void rfm5565_link_join(Rfm5565State *s);
 
 #endif

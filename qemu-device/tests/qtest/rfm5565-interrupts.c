@@ -595,18 +595,18 @@ static void test_auto_clear_line(void)
 
 void rfm5565_add_interrupt_tests(void)
 {
-    qtest_add_func("rfm5565/own-data", test_own_data);
-    qtest_add_func("rfm5565/ring-check", test_ring_check);
-    qtest_add_func("rfm5565/nic/commands", test_commands);
-    qtest_add_func("rfm5565/nic/widths", test_command_widths);
-    qtest_add_func("rfm5565/nic/behind-data", test_interrupt_behind_data);
-    qtest_add_func("rfm5565/fifo/access", test_fifo_access);
-    qtest_add_func("rfm5565/fifo/depth", test_fifo_depth);
-    qtest_add_func("rfm5565/lisr/latched", test_latched);
-    qtest_add_func("rfm5565/lisr/latched-bytes", test_latched_bytes);
-    qtest_add_func("rfm5565/lisr/unload-value", test_unload_value);
-    qtest_add_func("rfm5565/lisr/auto-clear", test_auto_clear);
-    qtest_add_func("rfm5565/intx/equation", test_intx);
-    qtest_add_func("rfm5565/intx/vendor-handler", test_vendor_handler);
-    qtest_add_func("rfm5565/intx/auto-clear", test_auto_clear_line);
+    lab_add_test("own-data", test_own_data);
+    lab_add_test("ring-check", test_ring_check);
+    lab_add_test("nic/commands", test_commands);
+    lab_add_test("nic/widths", test_command_widths);
+    lab_add_test("nic/behind-data", test_interrupt_behind_data);
+    lab_add_test("fifo/access", test_fifo_access);
+    lab_add_test("fifo/depth", test_fifo_depth);
+    lab_add_test("lisr/latched", test_latched);
+    lab_add_test("lisr/latched-bytes", test_latched_bytes);
+    lab_add_test("lisr/unload-value", test_unload_value);
+    lab_add_test("lisr/auto-clear", test_auto_clear);
+    lab_add_test("intx/equation", test_intx);
+    lab_add_test("intx/vendor-handler", test_vendor_handler);
+    lab_add_test("intx/auto-clear", test_auto_clear_line);
 }

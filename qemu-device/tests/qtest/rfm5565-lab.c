@@ -15,6 +15,52 @@
 static char *lab_folder;
 static unsigned lab_files;
 
+/* --- the ways in which a card can work ------------------------------------ */
+
+typedef struct Variant {
+    const char *name;
+    const char *options;        /* of the machine */
+} Variant;
+
+static const Variant variants[] = {
+    { "thread", "-object iothread,id=engine -global rfm5565.iothread=engine" },
+    { "plain", "-global rfm5565.shm=off" },
+};
+
+static const Variant *variant = &variants[0];
+
+typedef struct VariantTest {
+    const Variant *variant;
+    void (*run)(void);
+} VariantTest;
+
+static void run_variant(const void *opaque)
+{
+    const VariantTest *test = opaque;
+
+    variant = test->variant;
+    test->run();
+}
+
+bool lab_shares_memory(void)
+{
+    return variant == &variants[0];
+}
+
+void lab_add_test(const char *name, void (*run)(void))
+{
+    for (size_t i = 0; i < ARRAY_SIZE(variants); i++) {
+        g_autofree char *path = g_strdup_printf("rfm5565-%s/%s",
+                                                variants[i].name, name);
+        VariantTest *test = g_new(VariantTest, 1);
+
+        *test = (VariantTest) { &variants[i], run };
+        qtest_add_data_func_full(path, test, run_variant, g_free);
+    }
+}
+
+/* --- files ---------------------------------------------------------------- */
+
 /* What QEMU said may explain a failure; then leave nothing behind. */
 static void lab_clear(bool show_errors)
 {
@@ -95,8 +141,8 @@ Vm *vm_start(const char *format, ...)
 
     vm->errors = lab_path("errors");
     vm->qts = qtest_initf("-machine pc -global apic-common.vapic=off "
-                          "-nodefaults -bios %s/blank.bin %s 2>%s",
-                          lab_folder, options, vm->errors);
+                          "-nodefaults -bios %s/blank.bin %s %s 2>%s",
+                          lab_folder, variant->options, options, vm->errors);
     vm->bus = qpci_new_pc(vm->qts, NULL);
     vm->bus->mmio_alloc_ptr = 0x40000000;   /* room for two of 256 MiB */
     return vm;
@@ -240,7 +286,7 @@ Lab *lab_ring(const char *options0, const char *options1)
 
 void ring_wait_closed(Card *cards, unsigned n)
 {
-    unsigned i, round;
+    unsigned i;
 
     for (i = 0; i < n; i++) {
         ctl_wait(&cards[i], LCSR1, SIGNAL, SIGNAL);
@@ -256,15 +302,11 @@ void ring_wait_closed(Card *cards, unsigned n)
         wait_until((nic_send(card, 0, NIC_PROBE, 0),
                     ctl_readl(card, LCSR1) & OWN_DATA));
     }
-    /*
-     * Probes on their way would set it again. With nothing in a transmitter
-     * they are in sockets, and a QEMU that answers us reads its socket in the
-     * same turn of its main loop: so many answers, so many hops.
-     */
-    for (round = 0; round < 4 * n; round++) {
-        for (i = 0; i < n; i++) {
-            wait_until(ctl_readl(&cards[i], LCSR1) & TX_EMPTY);
-        }
+    /* Probes on their way would set it again. */
+    for (i = 0; i < n; i++) {
+        wait_until(counter(&cards[i], "frames-sent") ==
+                   counter(&cards[i], "frames-home") +
+                   counter(&cards[i], "frames-lost"));
     }
     for (i = 0; i < n; i++) {
         lcsr1_clear(&cards[i], OWN_DATA);
@@ -449,14 +491,28 @@ void fence(Card *from, Card *to)
     fifo_expect(to, 3, from->node, ticket);
 }
 
-uint64_t counter(Card *card, const char *name)
+static QDict *qom_get(Card *card, const char *name)
 {
     g_autofree char *path = g_strdup_printf("/machine/peripheral/card%u",
                                             card->slot - FIRST_SLOT);
-    QDict *reply = qtest_qmp(card->vm->qts,
-                             "{'execute': 'qom-get', 'arguments':"
-                             " {'path': %s, 'property': %s}}", path, name);
+
+    return qtest_qmp(card->vm->qts, "{'execute': 'qom-get', 'arguments':"
+                     " {'path': %s, 'property': %s}}", path, name);
+}
+
+uint64_t counter(Card *card, const char *name)
+{
+    QDict *reply = qom_get(card, name);
     uint64_t value = qdict_get_int(reply, "return");
+
+    qobject_unref(reply);
+    return value;
+}
+
+char *property(Card *card, const char *name)
+{
+    QDict *reply = qom_get(card, name);
+    char *value = g_strdup(qdict_get_str(reply, "return"));
 
     qobject_unref(reply);
     return value;

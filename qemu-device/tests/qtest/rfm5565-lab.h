@@ -59,9 +59,13 @@ enum {
 #define DARK_ON_DARK  (1u << 29)
 #define LOOPBACK      (1u << 28)
 #define PARITY        (1u << 27)
+#define REDUNDANT     (1u << 26)
+#define ROGUE_1       (1u << 25)
+#define ROGUE_0       (1u << 24)
 #define OFFSET_SHIFT  16
 #define TX_EMPTY      (1u << 7)
 #define TX_ALMOST_FULL (1u << 6)
+#define RX_FULL       (1u << 5)
 #define SYNC_LOST     (1u << 3)
 #define SIGNAL        (1u << 2)
 #define BAD           (1u << 1)
@@ -72,8 +76,10 @@ enum {
 #define GIE           (1u << 14)
 #define L_INHIBITED   (1u << 12)
 #define L_SYNC_LOSS   (1u << 11)
+#define L_RX_FULL     (1u << 10)
 #define L_BAD_DATA    (1u << 8)
 #define L_INT4        (1u << 7)
+#define L_ROGUE       (1u << 6)
 #define L_TX_FULL     (1u << 5)
 #define L_RESET       (1u << 3)
 #define L_INT3        (1u << 2)
@@ -184,7 +190,10 @@ Lab *lab_dark(const char *options0, const char *options1);
 Lab *lab_ring(const char *options0, const char *options1);
 void lab_stop(Lab *lab);
 
-/* Wait until the ring through these cards is closed, clear OWN DATA. */
+/*
+ * Wait until the ring through these cards is closed and nothing travels on it,
+ * clear OWN DATA.
+ */
 void ring_wait_closed(Card *cards, unsigned n);
 
 /* --- registers ------------------------------------------------------------ */
@@ -219,8 +228,13 @@ void mem_waitl(Card *card, uint64_t offset, uint32_t want);
 /* NTD, NTN, NIC, in the order the manual asks for. */
 void nic_send(Card *card, uint8_t target, uint8_t code, uint32_t data);
 
-/* A counter of a card that lab_build() made, by the name of its property. */
+/* A counter of a card with the id "cardN" (N from 0), by its property. */
 uint64_t counter(Card *card, const char *name);
+/* A property of it that is a string, to be freed. */
+char *property(Card *card, const char *name);
+
+/* Does this variant share memory between neighbours? */
+bool lab_shares_memory(void);
 
 /* Expect one entry in a FIFO of @card, take it. */
 void fifo_expect(Card *card, int fifo, uint8_t sender, uint32_t data);
@@ -267,6 +281,36 @@ void fibre_wait_hit(Fibre *fibre);
 /* Pass nothing on towards the receiver until told otherwise. */
 void fibre_hold(Fibre *fibre, bool hold);
 
+/* --- a neighbour played by the test, on both sides of one card ------------ */
+
+#define PEER_NODE        33
+#define PEER_INCARNATION 1000
+#define PEER_MESSAGE     40
+#define PEER_FRAME       112
+
+typedef struct Peer {
+    int upstream;           /* what is written here comes to the card */
+    int downstream;         /* what the card sends is read here */
+} Peer;
+
+/* Link message: 1 HELLO, 2 WELCOME, 4 LIGHT */
+void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value);
+/* An update of four bytes; returns its length. */
+size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
+                   uint32_t address, uint32_t value);
+int peer_listen(const char *path);
+/* Shake hands on both sides, and shine. */
+void peer_connect(Peer *peer, const char *rx_path, int listener);
+void peer_send(int fd, const void *data, size_t len);
+void peer_receive(int fd, void *data, size_t len);
+void peer_next_update(int fd, uint8_t *wire);
+
+/*
+ * Add a test, once with the cards' engines in a thread of their own and memory
+ * shared between neighbours, and once in the main loop over sockets.
+ */
+void lab_add_test(const char *name, void (*run)(void));
+
 /* --- test groups ---------------------------------------------------------- */
 
 void rfm5565_add_register_tests(void);
@@ -274,5 +318,6 @@ void rfm5565_add_interrupt_tests(void);
 void rfm5565_add_memory_tests(void);
 void rfm5565_add_ring_tests(void);
 void rfm5565_add_life_tests(void);
+void rfm5565_add_mode_tests(void);
 
 #endif

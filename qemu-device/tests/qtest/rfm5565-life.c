@@ -54,6 +54,17 @@ static const Wrong wrongs[] = {
     { "rx=one,tx=one",                    "tx" },
     { "stall-limit-ms=10001",             "stall-limit-ms" },
     { "dead=on",                          "dead" },
+    { "iothread=nosuch",                  "nosuch" },
+    { "shm=perhaps",                      "shm" },
+    { "line=slow",                        "line" },
+    { "line=paced,,rate=0",               "line" },
+    { "frames-in-flight=0",               "frames-in-flight" },
+    { "frames-in-flight=257",             "frames-in-flight" },
+    { "redundant=2",                      "redundant" },
+    { "rogue-master-0=x",                 "rogue-master-0" },
+    { "rogue=elephant",                   "rogue" },
+    { "duplicate-ids=stay",               "duplicate-ids" },
+    { "pcap=/nonexistent/x",              "pcap" },
     { "colour=green",                     "colour" },
 };
 
@@ -106,6 +117,8 @@ static void test_help(void)
 {
     static const char *const own[] = {
         "node-id", "memory-size", "window", "rx", "tx", "stall-limit-ms",
+        "iothread", "shm", "line", "frames-in-flight", "packing", "redundant",
+        "rogue-master-0", "rogue-master-1", "rogue", "duplicate-ids", "pcap",
     };
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal,
                                                        g_free, NULL);
@@ -155,7 +168,7 @@ static void test_counters(void)
     };
     Fibre *box;
     Lab *lab = lab_build(&(LabSpec){
-        .options = { "node-id=7,memory-size=128M", "node-id=9" },
+        .options = { "node-id=7,memory-size=128M,packing=off", "node-id=9" },
         .fibres = true, .fault_box = &box,
     });
     Card *a = &lab->card[0], *b = &lab->card[1];
@@ -695,6 +708,35 @@ static void test_migration(void)
     lab_stop(source);
 }
 
+/*
+ * A machine that was paused before leaves the ring as well. What its card had
+ * kept for it is lost, and counted.
+ */
+static void test_migration_paused(void)
+{
+    g_autofree char *file = lab_path("migration");
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    uint64_t received = counter(b, "frames-received");
+
+    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
+    mem_writel(a, 0, 0x1057);
+    wait_until(counter(b, "frames-received") == received + 1);
+    migrate_to_file(lab->vm, file);
+    ctl_wait(a, LCSR1, SIGNAL, 0);
+    ctl_wait(b, LCSR1, SIGNAL, 0);
+    g_assert_cmphex(mem_readl(b, 0), ==, 0);
+
+    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
+    ring_wait_closed(lab->card, 2);
+    g_assert_cmpuint(counter(b, "frames-held-lost"), ==, 1);
+    g_assert_cmphex(mem_readl(b, 0), ==, 0);
+    mem_writel(a, 4, 0x600d);
+    fence(a, b);
+    g_assert_cmphex(mem_readl(b, 4), ==, 0x600d);
+    lab_stop(lab);
+}
+
 /* A card with other properties refuses the state, naming what differs. */
 static void test_migration_refused(void)
 {
@@ -704,6 +746,7 @@ static void test_migration_refused(void)
         { "node-id=8",                        "node-id" },
         { "node-id=7,window=2M",              "window" },
         { "node-id=7,memory-size=128M",       "rfm5565-memory" },
+        { "node-id=7,redundant=on",           "redundant" },
     };
     g_autofree char *file = lab_path("migration");
     g_autofree char *uri = g_strdup_printf("file:%s", file);
@@ -731,18 +774,19 @@ static void test_migration_refused(void)
 
 void rfm5565_add_life_tests(void)
 {
-    qtest_add_func("rfm5565/properties/wrong", test_wrong_properties);
-    qtest_add_func("rfm5565/properties/shared-chardev", test_shared_chardev);
-    qtest_add_func("rfm5565/properties/help", test_help);
-    qtest_add_func("rfm5565/counters", test_counters);
-    qtest_add_func("rfm5565/dead/all-ones", test_dead);
-    qtest_add_func("rfm5565/dead/unplug", test_unplug_dead);
-    qtest_add_func("rfm5565/reset/registers", test_reset);
-    qtest_add_func("rfm5565/reset/lights-up", test_reset_lights_up);
-    qtest_add_func("rfm5565/unplug/traffic", test_unplug);
-    qtest_add_func("rfm5565/unplug/jammed", test_unplug_jammed);
-    qtest_add_func("rfm5565/unplug/interrupting", test_unplug_interrupting);
-    qtest_add_func("rfm5565/unplug/connecting", test_unplug_connecting);
-    qtest_add_func("rfm5565/migration/state", test_migration);
-    qtest_add_func("rfm5565/migration/refused", test_migration_refused);
+    lab_add_test("properties/wrong", test_wrong_properties);
+    lab_add_test("properties/shared-chardev", test_shared_chardev);
+    lab_add_test("properties/help", test_help);
+    lab_add_test("counters", test_counters);
+    lab_add_test("dead/all-ones", test_dead);
+    lab_add_test("dead/unplug", test_unplug_dead);
+    lab_add_test("reset/registers", test_reset);
+    lab_add_test("reset/lights-up", test_reset_lights_up);
+    lab_add_test("unplug/traffic", test_unplug);
+    lab_add_test("unplug/jammed", test_unplug_jammed);
+    lab_add_test("unplug/interrupting", test_unplug_interrupting);
+    lab_add_test("unplug/connecting", test_unplug_connecting);
+    lab_add_test("migration/state", test_migration);
+    lab_add_test("migration/paused", test_migration_paused);
+    lab_add_test("migration/refused", test_migration_refused);
 }

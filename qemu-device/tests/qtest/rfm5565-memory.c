@@ -142,7 +142,7 @@ static void test_backlog(void)
 {
     Fibre *box;
     Lab *lab = lab_build(&(LabSpec){
-        .options = { "node-id=7", "node-id=9" },
+        .options = { "node-id=7,packing=off", "node-id=9" },
         .fibres = true, .fault_box = &box,
     });
     Card *a = &lab->card[0], *b = &lab->card[1];
@@ -314,13 +314,13 @@ static void test_parity(void)
 
 void rfm5565_add_memory_tests(void)
 {
-    qtest_add_func("rfm5565/memory/widths", test_widths);
-    qtest_add_func("rfm5565/memory/accesses", test_accesses);
-    qtest_add_func("rfm5565/memory/bulk", test_bulk);
-    qtest_add_func("rfm5565/memory/overflow", test_overflow);
-    qtest_add_func("rfm5565/memory/backlog", test_backlog);
-    qtest_add_func("rfm5565/memory/window", test_window);
-    qtest_add_func("rfm5565/memory/address-offset", test_address_offset);
-    qtest_add_func("rfm5565/memory/two-sizes", test_two_sizes);
-    qtest_add_func("rfm5565/memory/parity", test_parity);
+    lab_add_test("memory/widths", test_widths);
+    lab_add_test("memory/accesses", test_accesses);
+    lab_add_test("memory/bulk", test_bulk);
+    lab_add_test("memory/overflow", test_overflow);
+    lab_add_test("memory/backlog", test_backlog);
+    lab_add_test("memory/window", test_window);
+    lab_add_test("memory/address-offset", test_address_offset);
+    lab_add_test("memory/two-sizes", test_two_sizes);
+    lab_add_test("memory/parity", test_parity);
 }

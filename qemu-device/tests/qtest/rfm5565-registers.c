@@ -455,16 +455,16 @@ static void test_scribble(void)
 
 void rfm5565_add_register_tests(void)
 {
-    qtest_add_func("rfm5565/pci/config", test_config);
-    qtest_add_func("rfm5565/pci/express", test_express);
-    qtest_add_func("rfm5565/pci/bar-types", test_bar_types);
-    qtest_add_func("rfm5565/pci/sizes-and-straps", test_sizes);
-    qtest_add_func("rfm5565/pci/live-sizing", test_live_sizing);
-    qtest_add_func("rfm5565/registers/vendor-probe", test_vendor_probe);
-    qtest_add_func("rfm5565/registers/identity", test_identity);
-    qtest_add_func("rfm5565/registers/table", test_registers);
-    qtest_add_func("rfm5565/registers/cntrl", test_cntrl);
-    qtest_add_func("rfm5565/registers/marbr-alias", test_marbr_alias);
-    qtest_add_func("rfm5565/registers/io-alias", test_io_alias);
-    qtest_add_func("rfm5565/registers/scribble", test_scribble);
+    lab_add_test("pci/config", test_config);
+    lab_add_test("pci/express", test_express);
+    lab_add_test("pci/bar-types", test_bar_types);
+    lab_add_test("pci/sizes-and-straps", test_sizes);
+    lab_add_test("pci/live-sizing", test_live_sizing);
+    lab_add_test("registers/vendor-probe", test_vendor_probe);
+    lab_add_test("registers/identity", test_identity);
+    lab_add_test("registers/table", test_registers);
+    lab_add_test("registers/cntrl", test_cntrl);
+    lab_add_test("registers/marbr-alias", test_marbr_alias);
+    lab_add_test("registers/io-alias", test_io_alias);
+    lab_add_test("registers/scribble", test_scribble);
 }

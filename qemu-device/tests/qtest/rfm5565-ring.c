@@ -2,6 +2,7 @@
 /* Light and its loss, damaged traffic, strangers, rings of several machines. */
 #include "qemu/osdep.h"
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "qobject/qdict.h"
@@ -82,10 +83,10 @@ static void test_loopback(void)
     g_assert_cmphex(ctl_readl(a, LCSR1) & (SIGNAL | OWN_DATA), ==, SIGNAL);
 
     mem_writel(a, 0, 0x100b);
-    g_assert_cmphex(ctl_readl(a, LCSR1) & OWN_DATA, ==, OWN_DATA);
+    ctl_wait(a, LCSR1, OWN_DATA, OWN_DATA);
     lcsr1_clear(a, OWN_DATA);
     nic_send(a, 9, NIC_INT1, 1);
-    g_assert_cmphex(ctl_readl(a, LCSR1) & OWN_DATA, ==, OWN_DATA);
+    ctl_wait(a, LCSR1, OWN_DATA, OWN_DATA);
     nic_send(a, 7, NIC_GLOBAL | NIC_INT1, 1);
     expect_no_errors(a);
     g_assert_cmphex(ctl_readl(a, LISR) & L_FIFOS, ==, 0);
@@ -206,7 +207,7 @@ static void test_jam(void)
     g_autofree uint8_t *data = g_malloc0(chunk);
     Fibre *box;
     Lab *lab = lab_build(&(LabSpec){
-        .options = { "node-id=7", "node-id=9" },
+        .options = { "node-id=7,packing=off", "node-id=9" },
         .fibres = true, .fault_box = &box,
     });
     Card *a = &lab->card[0], *b = &lab->card[1];
@@ -310,7 +311,7 @@ static void test_strangers(void)
         g_autofree char *rx = chardev_rx("rx", path);
         g_autofree char *tx = chardev_tx("tx", later);
         g_autofree uint8_t *says = g_malloc0(stranger->length + 1);
-        Vm *vm = vm_start("%s %s -device rfm5565,addr=%u,node-id=7,"
+        Vm *vm = vm_start("%s %s -device rfm5565,id=card0,addr=%u,node-id=7,"
                           "rx=rx,tx=tx", rx, tx, FIRST_SLOT);
         Card card;
         int fd;
@@ -392,7 +393,7 @@ static void vm_ring_boot(VmRing *ring, unsigned i)
     g_autofree char *rx = chardev_rx("rx", ring->path[i]);
     g_autofree char *tx = chardev_tx("tx", ring->path[(i + 1) % ring->n]);
 
-    ring->vm[i] = vm_start("%s %s -device rfm5565,id=card,addr=%u,node-id=%u,"
+    ring->vm[i] = vm_start("%s %s -device rfm5565,id=card0,addr=%u,node-id=%u,"
                            "rx=rx,tx=tx", rx, tx, FIRST_SLOT, i + 1);
     card_init(&ring->card[i], ring->vm[i], FIRST_SLOT);
 }
@@ -530,6 +531,7 @@ static void test_paused(void)
     ctl_wait(one, LCSR1, OWN_DATA, OWN_DATA);
     fence(one, three);
     g_assert_cmphex(mem_readl(three, 4 * 999), ==, 1000);
+    g_assert_cmphex(mem_readl(two, 4 * 999), ==, 0);
     nic_send(one, 2, NIC_INT1, 0x9a5ed);
     fence(one, three);
 
@@ -544,18 +546,47 @@ static void test_paused(void)
     vm_ring_stop(&ring);
 }
 
+/* A neighbour that stands still is a broken fibre, until it goes on. */
+static void test_silence(void)
+{
+    VmRing ring = {};
+    Card *one = &ring.card[0], *two = &ring.card[1];
+    pid_t pid;
+
+    vm_ring_start(&ring, 2);
+    pid = qtest_pid(ring.vm[1]->qts);
+    kill(pid, SIGSTOP);
+    mem_writel(one, 0, 0x51e47);
+    ctl_wait(one, LCSR1, SIGNAL, 0);
+    latch_expect(one, L_SYNC_LOSS, SYNC_LOST);
+    mem_writel(one, 4, 0xda4c);     /* nothing leaves any more */
+    kill(pid, SIGCONT);
+
+    ring_wait_closed(ring.card, 2);
+    mem_writel(one, 8, 0x600d);
+    fence(one, two);
+    fence(two, one);
+    g_assert_cmphex(mem_readl(two, 0), ==, 0x51e47);
+    g_assert_cmphex(mem_readl(two, 4), ==, 0);
+    g_assert_cmphex(mem_readl(two, 8), ==, 0x600d);
+    g_assert_cmpuint(counter(two, "frames-missed"), ==,
+                     counter(one, "frames-dark"));
+    vm_ring_stop(&ring);
+}
+
 void rfm5565_add_ring_tests(void)
 {
-    qtest_add_func("rfm5565/light/tx-disable", test_tx_disable);
-    qtest_add_func("rfm5565/light/dark-on-dark", test_dark_on_dark);
-    qtest_add_func("rfm5565/light/loopback", test_loopback);
-    qtest_add_func("rfm5565/light/loopback-dark", test_loopback_dark);
-    qtest_add_func("rfm5565/damage/frame", test_damaged_frame);
-    qtest_add_func("rfm5565/damage/stream", test_broken_stream);
-    qtest_add_func("rfm5565/damage/jam", test_jam);
-    qtest_add_func("rfm5565/ring/strangers", test_strangers);
-    qtest_add_func("rfm5565/ring/duplicate-id", test_duplicate_id);
-    qtest_add_func("rfm5565/ring/death-of-a-node", test_death_of_a_node);
-    qtest_add_func("rfm5565/ring/start-order", test_start_order);
-    qtest_add_func("rfm5565/ring/paused", test_paused);
+    lab_add_test("light/tx-disable", test_tx_disable);
+    lab_add_test("light/dark-on-dark", test_dark_on_dark);
+    lab_add_test("light/loopback", test_loopback);
+    lab_add_test("light/loopback-dark", test_loopback_dark);
+    lab_add_test("damage/frame", test_damaged_frame);
+    lab_add_test("damage/stream", test_broken_stream);
+    lab_add_test("damage/jam", test_jam);
+    lab_add_test("ring/strangers", test_strangers);
+    lab_add_test("ring/duplicate-id", test_duplicate_id);
+    lab_add_test("ring/death-of-a-node", test_death_of_a_node);
+    lab_add_test("ring/start-order", test_start_order);
+    lab_add_test("ring/paused", test_paused);
+    lab_add_test("ring/silence", test_silence);
 }

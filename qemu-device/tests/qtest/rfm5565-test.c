@@ -10,6 +10,8 @@
  *   rfm5565-memory.c     BAR3: widths, window, address offset, parity
  *   rfm5565-ring.c       light, sync loss, damage, strangers
  *   rfm5565-life.c       properties, reset, unplug, migration
+ *   rfm5565-modes.c      transfer modes, rogue masters, pause, line, capture
+ *   rfm5565-peer.c       a neighbour that the test plays itself
  */
 #include "qemu/osdep.h"
 #include "rfm5565-lab.h"
@@ -26,6 +28,7 @@ int main(int argc, char **argv)
     rfm5565_add_memory_tests();
     rfm5565_add_ring_tests();
     rfm5565_add_life_tests();
+    rfm5565_add_mode_tests();
 
     status = g_test_run();
     lab_cleanup();

@@ -1,0 +1,770 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The fibres of the card. Each end is a chardev; beside it may stand a queue
+ * in memory that it shares with its neighbour.
+ *
+ * The chardev's side runs in the main context: it says HELLO and passes the
+ * queue's descriptors with it, takes those of the upstream neighbour, carries
+ * the frames where there is no queue, and its end is the end of the link. The
+ * queue's side runs in the engine's context, under the card's lock. No chardev
+ * is written or closed under the lock: it may answer at once with an event.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "qemu/processor.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+/* What is done in one go before others have their turn. */
+#define UNITS_A_TURN    256     /* frames, under the lock */
+#define UNITS_A_SHOW    32      /* of these, before the neighbour may begin */
+#define BATCHES_A_TURN  16      /* writes to the chardev */
+
+/* When stores come in a rush. */
+#define RUSH_UNITS      64      /* so many units soon one after another */
+#define GATHER_NS       3000    /* then one turn each so long */
+#define GATHER_UNITS    4       /* worth having waited for */
+
+/* --- what the links ask of the card --------------------------------------- */
+
+static void capture(Rfm5565State *s, int interface,
+                    enum rfm_pcapng_direction direction, const uint8_t *wire,
+                    unsigned int len, uint64_t now)
+{
+    if (rfm_pcapng_is_open(&s->capture)) {
+        rfm_pcapng_packet(&s->capture, interface, direction, now, wire, len,
+                          NULL);
+    }
+}
+
+static struct rfm_link_self link_self(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    return rfm_node_link_ops.self(&s->node);
+}
+
+static void link_light(void *opaque, bool on, uint64_t now)
+{
+    Rfm5565State *s = opaque;
+
+    rfm_node_link_ops.light(&s->node, on, now);
+}
+
+static void link_frame(void *opaque, uint8_t *wire, unsigned int len,
+                       uint64_t now)
+{
+    Rfm5565State *s = opaque;
+
+    capture(s, s->capture_rx, RFM_PCAPNG_IN, wire, len, now);
+    rfm_node_link_ops.frame(&s->node, wire, len, now);
+}
+
+static void link_bad(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm_node_link_ops.bad(&s->node);
+}
+
+static void link_downstream(void *opaque, bool up, uint64_t now)
+{
+    Rfm5565State *s = opaque;
+
+    rfm_node_link_ops.downstream(&s->node, up, now);
+}
+
+static bool link_light_out(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    return rfm_node_link_ops.light_out(&s->node);
+}
+
+static unsigned int link_pull(void *opaque, uint8_t *wire, uint64_t now)
+{
+    Rfm5565State *s = opaque;
+    unsigned int len = rfm_node_link_ops.pull(&s->node, wire, now);
+
+    if (len) {
+        capture(s, s->capture_tx, RFM_PCAPNG_OUT, wire, len, now);
+    }
+    return len;
+}
+
+static const struct rfm_link_ops link_ops = {
+    .self = link_self,
+    .light = link_light,
+    .frame = link_frame,
+    .bad = link_bad,
+    .downstream = link_downstream,
+    .light_out = link_light_out,
+    .pull = link_pull,
+};
+
+/* --- ports ---------------------------------------------------------------- */
+
+/* A socket that is still connecting must be let alone: QEMU would abort. */
+static void port_disconnect(Rfm5565Port *port)
+{
+    if (port->open) {
+        qemu_chr_fe_disconnect(&port->chr);
+    }
+}
+
+/*
+ * Close a port and say why, once: a peer that keeps coming back with the same
+ * fault is not worth a line each time.
+ */
+static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
+{
+    if (port->complaint != why) {
+        warn_report("rfm5565: node 0x%02x (%u): %s; disconnected",
+                    s->node_id, s->node_id, why);
+        port->complaint = why;
+    }
+    port_disconnect(port);
+}
+
+/* The same from the engine, which leaves the deed to the main context. */
+static void port_condemn(Rfm5565State *s, Rfm5565Port *port, const char *why)
+{
+    if (!port->reject) {
+        port->reject = why;
+        qemu_bh_schedule(s->news_bh);
+    }
+}
+
+void rfm5565_link_news(Rfm5565State *s)
+{
+    Rfm5565Port *ports[] = { &s->tx, &s->rx };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
+        const char *why;
+
+        rfm5565_lock(s);
+        why = ports[i]->reject;
+        ports[i]->reject = NULL;
+        rfm5565_unlock(s);
+        if (why) {
+            port_reject(s, ports[i], why);
+        }
+    }
+}
+
+/* --- queues: in the engine's context, under the lock ---------------------- */
+
+/* Out of any context: a handler that is on its way finds no queue. */
+static void queue_close(Rfm5565State *s, Rfm5565Port *port)
+{
+    if (port->attached) {
+        aio_set_event_notifier(s->ctx, &port->wake, NULL, NULL, NULL);
+    }
+    port->attached = port->polling = false;
+    rfm_shm_close(&port->shm);
+}
+
+/* Give what has come to the node. Returns whether there may be more. */
+static bool queue_take(Rfm5565State *s, unsigned limit)
+{
+    uint8_t slot[RFM_SHM_SLOT];
+    uint64_t now = rfm5565_now();
+    const char *error = NULL;
+    unsigned i;
+
+    if (!s->link_rx.shm || s->rx.reject) {
+        return false;
+    }
+    for (i = 0; i < limit && !error; i++) {
+        int got = rfm_shm_take(&s->rx.shm, slot);
+
+        if (got < 0) {
+            error = "the upstream neighbour has broken the shared queue";
+        } else if (!got) {
+            break;
+        } else {
+            error = rfm_link_rx_unit(&s->link_rx, slot, now);
+        }
+    }
+    rfm_shm_release(&s->rx.shm);
+    if (error) {
+        port_condemn(s, &s->rx, error);
+        return false;
+    }
+    return i == limit;
+}
+
+/* The line holds back the next frame: come again when it lets it go. */
+static void pace(Rfm5565State *s)
+{
+    uint64_t next = rfm_node_next_pull(&s->node);
+
+    if (next != UINT64_MAX) {
+        timer_mod_ns(s->pace, MAX(next, rfm5565_now() + 1));
+    }
+}
+
+/*
+ * Every wake-up costs the CPU that stores, and both pay for each cache line
+ * that goes from one to the other. So in a rush of stores the engine awaits
+ * several before it begins, and takes no more than were there: two that run
+ * side by side would hand over one store at a time. A lone store, or one of a
+ * few, is never held up. In the main loop nothing is gained: there it keeps
+ * the CPU from storing.
+ */
+static bool in_rush(const Rfm5565State *s)
+{
+    return s->iothread && s->rush >= RUSH_UNITS;
+}
+
+static void gather(const Rfm5565State *s)
+{
+    while (in_rush(s) && rfm5565_now() - s->sent_at < GATHER_NS) {
+        cpu_relax();
+    }
+}
+
+static void note_rush(Rfm5565State *s, unsigned units, uint64_t now)
+{
+    if (!units) {
+        return;
+    }
+    if (now - s->sent_at > 2 * GATHER_NS ||
+        (in_rush(s) && units < GATHER_UNITS)) {
+        s->rush = 0;
+    } else {
+        s->rush = MIN(s->rush + units, RUSH_UNITS);
+    }
+    s->sent_at = now;
+}
+
+static unsigned units_this_turn(const Rfm5565State *s)
+{
+    unsigned waiting;
+
+    if (!in_rush(s)) {
+        return UNITS_A_TURN;
+    }
+    waiting = rfm_insert_used(&s->node.insert) +
+              rfm_fifo_used(&s->node.transmit);
+    return MIN(waiting + 1, UNITS_A_TURN);
+}
+
+/* Take what the node has to send. Returns whether there may be more. */
+static bool queue_fill(Rfm5565State *s)
+{
+    uint64_t now = rfm5565_now();
+    unsigned limit = units_this_turn(s);
+    unsigned i;
+
+    for (i = 0; i < limit; i++) {
+        uint8_t *slot = rfm_shm_reserve(&s->tx.shm);
+
+        if (!slot) {
+            break;
+        }
+        if (!rfm_link_tx_unit(&s->link_tx, slot, now)) {
+            pace(s);
+            break;
+        }
+        rfm_shm_commit(&s->tx.shm);
+        if (i % UNITS_A_SHOW == UNITS_A_SHOW - 1) {
+            rfm_shm_publish(&s->tx.shm);
+        }
+    }
+    rfm_shm_publish(&s->tx.shm);
+    note_rush(s, i, now);
+    if (s->tx.shm.broken) {
+        port_condemn(s, &s->tx,
+                     "the downstream neighbour has broken the shared queue");
+        return false;
+    }
+    if (!rfm_shm_reserve(&s->tx.shm)) {
+        s->room_awaited = rfm_shm_wait_room(&s->tx.shm);
+        return !s->room_awaited;
+    }
+    s->room_awaited = false;
+    return i == limit;
+}
+
+static bool send_on(Rfm5565State *s)
+{
+    uint8_t wire[RFM_FRAME_MAX];
+
+    if (s->link_tx.shm) {
+        return !s->tx.reject && queue_fill(s);
+    }
+    if (s->link_tx.welcome) {
+        qemu_bh_schedule(s->stream_bh);
+        return false;
+    }
+    /* Nobody takes it: the node must know, and count. */
+    while (rfm_node_pull(&s->node, wire, rfm5565_now())) {
+        ;
+    }
+    return false;
+}
+
+/* --- who wakes the engine ------------------------------------------------- */
+
+static void rx_woken(EventNotifier *e)
+{
+    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
+
+    rfm5565_lock(s);
+    if (rfm_shm_is_open(&s->rx.shm)) {
+        rfm_shm_awake(&s->rx.shm, false);
+        rfm5565_ring_turn(s);
+    }
+    rfm5565_unlock(s);
+}
+
+static bool rx_poll(void *opaque)
+{
+    EventNotifier *e = opaque;
+    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
+    bool ready;
+
+    if (qemu_mutex_trylock(&s->lock)) {
+        return false;
+    }
+    ready = rfm_shm_is_open(&s->rx.shm) && !s->rx.reject &&
+            rfm_shm_pending(&s->rx.shm);
+    qemu_mutex_unlock(&s->lock);
+    return ready;
+}
+
+static void rx_poll_ready(EventNotifier *e)
+{
+    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
+
+    rfm5565_lock(s);
+    rfm5565_ring_turn(s);
+    rfm5565_unlock(s);
+}
+
+static void rx_poll_begin(EventNotifier *e)
+{
+    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
+
+    rfm5565_lock(s);
+    s->rx.polling = s->rx.attached;
+    rfm5565_unlock(s);
+}
+
+/* From now on the neighbour has to wake us. */
+static void rx_poll_end(EventNotifier *e)
+{
+    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
+
+    rfm5565_lock(s);
+    s->rx.polling = false;
+    rfm5565_ring_turn(s);
+    rfm5565_unlock(s);
+}
+
+static void tx_woken(EventNotifier *e)
+{
+    Rfm5565State *s = container_of(e, Rfm5565State, tx.wake);
+
+    rfm5565_lock(s);
+    if (rfm_shm_is_open(&s->tx.shm)) {
+        rfm_shm_awake(&s->tx.shm, true);
+        rfm5565_ring_turn(s);
+    }
+    rfm5565_unlock(s);
+}
+
+static bool tx_poll(void *opaque)
+{
+    EventNotifier *e = opaque;
+    Rfm5565State *s = container_of(e, Rfm5565State, tx.wake);
+    bool ready;
+
+    if (qemu_mutex_trylock(&s->lock)) {
+        return false;
+    }
+    ready = s->room_awaited && rfm_shm_is_open(&s->tx.shm) &&
+            rfm_shm_reserve(&s->tx.shm);
+    qemu_mutex_unlock(&s->lock);
+    return ready;
+}
+
+/*
+ * Listen to a queue on which a handshake has agreed. In the engine's context:
+ * only there handlers can be told when polling begins and ends.
+ */
+static void attach(Rfm5565State *s, Rfm5565Port *port, int fd)
+{
+    bool receives = port == &s->rx;
+
+    if (port->attached) {
+        return;
+    }
+    port->attached = true;
+    event_notifier_init_fd(&port->wake, fd);
+    aio_set_event_notifier(s->ctx, &port->wake, receives ? rx_woken : tx_woken,
+                           receives ? rx_poll : tx_poll,
+                           receives ? rx_poll_ready : tx_woken);
+    if (receives) {
+        aio_set_event_notifier_poll(s->ctx, &port->wake, rx_poll_begin,
+                                    rx_poll_end);
+    }
+}
+
+/*
+ * Receive, then send. Returns whether there is more to do at once; if not, the
+ * engine sleeps until somebody wakes it.
+ */
+bool rfm5565_link_turn(Rfm5565State *s)
+{
+    bool more;
+
+    gather(s);
+    if (s->link_rx.shm) {
+        attach(s, &s->rx, s->rx.shm.fds[1]);
+    }
+    if (s->link_tx.shm) {
+        attach(s, &s->tx, s->tx.shm.fds[2]);
+    }
+    more = queue_take(s, UNITS_A_TURN);
+    more |= send_on(s);
+    if (!more && s->link_rx.shm && !s->rx.reject && !s->rx.polling) {
+        more = !rfm_shm_wait_data(&s->rx.shm);
+    }
+    return more;
+}
+
+/* Returns when to call again. */
+uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now)
+{
+    uint64_t tx_next, rx_next;
+    const char *error;
+
+    error = rfm_link_tx_tick(&s->link_tx, now, &tx_next);
+    if (error) {
+        port_condemn(s, &s->tx, error);
+    }
+    error = rfm_link_rx_tick(&s->link_rx, now, &rx_next);
+    if (error) {
+        port_condemn(s, &s->rx, error);
+    }
+    return MIN(tx_next, rx_next);
+}
+
+/* --- the stream: in the main context, without the lock -------------------- */
+
+static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque);
+
+/* Write what is in tx_buf. Returns whether all of it went. */
+static bool tx_write(Rfm5565State *s)
+{
+    while (s->tx_done < s->tx_fill) {
+        int n = qemu_chr_fe_write(&s->tx.chr, s->tx_buf + s->tx_done,
+                                  s->tx_fill - s->tx_done);
+
+        if (n > 0) {
+            s->tx_done += n;
+            continue;
+        }
+        if (s->tx.open && !s->tx_watch) {
+            s->tx_watch = qemu_chr_fe_add_watch(&s->tx.chr,
+                                                G_IO_OUT | G_IO_HUP,
+                                                tx_writable, s);
+        }
+        return false;
+    }
+    s->tx_fill = s->tx_done = 0;
+    return true;
+}
+
+static unsigned tx_output(Rfm5565State *s)
+{
+    unsigned fill = 0;
+
+    rfm5565_lock(s);
+    if (s->tx.open && !s->away) {
+        fill = rfm_link_tx_output(&s->link_tx, s->tx_buf, rfm5565_now());
+        if (!fill && s->streaming) {
+            pace(s);
+        } else if (!fill) {
+            qemu_bh_schedule(s->engine_bh);     /* it was not for us */
+        }
+    }
+    rfm5565_unlock(s);
+    return fill;
+}
+
+static void stream_turn(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    for (unsigned i = 0; i < BATCHES_A_TURN; i++) {
+        if (s->tx_watch || !tx_write(s)) {
+            return;
+        }
+        s->tx_fill = tx_output(s);
+        if (!s->tx_fill) {
+            return;
+        }
+    }
+    qemu_bh_schedule(s->stream_bh);
+}
+
+static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    s->tx_watch = 0;
+    stream_turn(s);
+    return G_SOURCE_REMOVE;
+}
+
+static const char *link_kind(bool shm)
+{
+    return shm ? "shares memory" : "speaks over the socket";
+}
+
+static int port_can_receive(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    /* Receiving never waits for sending, only for the card to come back. */
+    return s->away ? 0 : RFM_LINK_BATCH;
+}
+
+static void tx_receive(void *opaque, const uint8_t *buf, int size)
+{
+    Rfm5565State *s = opaque;
+    const char *error;
+
+    if (s->away) {
+        return;     /* came in while we left */
+    }
+    rfm5565_lock(s);
+    error = rfm_link_tx_received(&s->link_tx, buf, size, rfm5565_now());
+    if (s->link_tx.welcome) {
+        s->tx.complaint = NULL;
+        if (!s->link_tx.shm) {
+            queue_close(s, &s->tx);
+        }
+        qatomic_set(&s->streaming, !s->link_tx.shm);
+        trace_rfm5565_link(s->node_id, "downstream", link_kind(s->link_tx.shm));
+    }
+    qemu_bh_schedule(s->engine_bh);
+    timer_mod_ns(s->tick, rfm5565_now());
+    rfm5565_unlock(s);
+    if (error) {
+        port_reject(s, &s->tx, error);
+    }
+}
+
+/*
+ * The queue of the upstream neighbour, if it is offered with these bytes.
+ * Returns false if it is not one to be taken.
+ */
+static bool rx_take_descriptors(Rfm5565State *s)
+{
+    int fds[RFM_SHM_FDS + 1];
+    int n = qemu_chr_fe_get_msgfds(&s->rx.chr, fds, ARRAY_SIZE(fds));
+    const char *error;
+
+    if (n <= 0) {
+        return true;
+    }
+    if (!s->use_shm || n != RFM_SHM_FDS || s->link_rx.agreed ||
+        rfm_shm_is_open(&s->rx.shm)) {
+        while (n) {
+            close(fds[--n]);
+        }
+        return true;
+    }
+    error = rfm_shm_attach(&s->rx.shm, fds);
+    if (!error) {
+        rfm_link_rx_attached(&s->link_rx);
+        return true;
+    }
+    if (s->rx.complaint != error) {
+        warn_report("rfm5565: node 0x%02x (%u): %s; frames come by the socket",
+                    s->node_id, s->node_id, error);
+        s->rx.complaint = error;
+    }
+    return false;
+}
+
+static void rx_receive(void *opaque, const uint8_t *buf, int size)
+{
+    Rfm5565State *s = opaque;
+    uint8_t reply[RFM_LINK_MESSAGE];
+    unsigned reply_length;
+    const char *error;
+    bool content;
+
+    if (s->away) {
+        return;     /* came in while we left */
+    }
+    rfm5565_lock(s);
+    content = rx_take_descriptors(s);
+    error = rfm_link_rx_received(&s->link_rx, buf, size, rfm5565_now());
+    reply_length = s->link_rx.reply_length;
+    memcpy(reply, s->link_rx.reply, reply_length);
+    if (reply_length && !error) {
+        if (!s->link_rx.shm) {
+            queue_close(s, &s->rx);
+        }
+        if (content) {
+            s->rx.complaint = NULL;
+        }
+        trace_rfm5565_link(s->node_id, "upstream", link_kind(s->link_rx.shm));
+        qemu_bh_schedule(s->engine_bh);
+        timer_mod_ns(s->tick, rfm5565_now());
+    }
+    rfm5565_unlock(s);
+    if (reply_length) {
+        qemu_chr_fe_write_all(&s->rx.chr, reply, reply_length);
+    }
+    if (error) {
+        port_reject(s, &s->rx, error);
+    }
+}
+
+/* --- light comes and goes ------------------------------------------------- */
+
+/* Under the lock, as are the next three. */
+static void tx_open(Rfm5565State *s)
+{
+    bool offer = s->use_shm && !rfm_shm_create(&s->tx.shm, RFM_SHM_SLOTS);
+
+    trace_rfm5565_link(s->node_id, "downstream", "connected");
+    if (offer && qemu_chr_fe_set_msgfds(&s->tx.chr, s->tx.shm.fds,
+                                        RFM_SHM_FDS) < 0) {
+        rfm_shm_close(&s->tx.shm);
+        offer = false;
+    }
+    rfm_link_tx_opened(&s->link_tx, offer, rfm5565_now());
+    qemu_bh_schedule(s->stream_bh);
+    timer_mod_ns(s->tick, rfm5565_now());
+}
+
+static void tx_close(Rfm5565State *s)
+{
+    trace_rfm5565_link(s->node_id, "downstream", "gone");
+    g_clear_handle_id(&s->tx_watch, g_source_remove);
+    s->tx_fill = s->tx_done = 0;
+    s->tx.reject = NULL;
+    s->room_awaited = false;
+    qatomic_set(&s->streaming, false);
+    queue_close(s, &s->tx);
+    rfm_link_tx_closed(&s->link_tx, rfm5565_now());
+}
+
+static void rx_open(Rfm5565State *s)
+{
+    trace_rfm5565_link(s->node_id, "upstream", "connected");
+    rfm_link_rx_opened(&s->link_rx, rfm5565_now());
+    timer_mod_ns(s->tick, rfm5565_now());
+}
+
+/* What a neighbour said before it died counts. */
+static void rx_close(Rfm5565State *s)
+{
+    trace_rfm5565_link(s->node_id, "upstream", "gone");
+    queue_take(s, RFM_SHM_SLOTS_MAX);
+    s->rx.reject = NULL;
+    queue_close(s, &s->rx);
+    rfm_link_rx_closed(&s->link_rx, rfm5565_now());
+    qemu_bh_schedule(s->engine_bh);
+}
+
+/*
+ * Follow the chardev; returns whether its state has changed and the card is
+ * on the ring to see it.
+ */
+static bool port_follow(Rfm5565State *s, Rfm5565Port *port, QEMUChrEvent event)
+{
+    bool open = event == CHR_EVENT_OPENED;
+
+    if ((!open && event != CHR_EVENT_CLOSED) || open == port->open) {
+        return false;
+    }
+    port->open = open;
+    return !s->away;
+}
+
+static void tx_event(void *opaque, QEMUChrEvent event)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    if (port_follow(s, &s->tx, event)) {
+        s->tx.open ? tx_open(s) : tx_close(s);
+    }
+    rfm5565_unlock(s);
+}
+
+static void rx_event(void *opaque, QEMUChrEvent event)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    if (port_follow(s, &s->rx, event)) {
+        s->rx.open ? rx_open(s) : rx_close(s);
+    }
+    rfm5565_unlock(s);
+}
+
+/* --- life: in the main context, without the lock -------------------------- */
+
+void rfm5565_link_leave(Rfm5565State *s)
+{
+    rfm5565_lock(s);
+    if (s->tx.open) {
+        tx_close(s);
+    }
+    if (s->rx.open) {
+        rx_close(s);
+    }
+    s->away = true;
+    rfm5565_unlock(s);
+    port_disconnect(&s->tx);
+    port_disconnect(&s->rx);
+}
+
+/* Under the lock. */
+void rfm5565_link_join(Rfm5565State *s)
+{
+    if (s->tx.open) {
+        tx_open(s);
+    }
+    if (s->rx.open) {
+        rx_open(s);
+    }
+}
+
+void rfm5565_link_init(Rfm5565State *s)
+{
+    rfm_link_tx_init(&s->link_tx, &link_ops, s);
+    rfm_link_rx_init(&s->link_rx, &link_ops, s);
+    rfm_shm_init(&s->tx.shm);
+    rfm_shm_init(&s->rx.shm);
+    s->stream_bh = qemu_bh_new(stream_turn, s);
+}
+
+/* Once everything else is there: they may have a peer already. */
+void rfm5565_link_connect(Rfm5565State *s)
+{
+    qemu_chr_fe_set_handlers(&s->rx.chr, port_can_receive, rx_receive,
+                             rx_event, NULL, s, NULL, true);
+    qemu_chr_fe_set_handlers(&s->tx.chr, port_can_receive, tx_receive,
+                             tx_event, NULL, s, NULL, true);
+}
+
+/* After rfm5565_link_leave(), and when the engine stands still. */
+void rfm5565_link_exit(Rfm5565State *s)
+{
+    qemu_chr_fe_deinit(&s->tx.chr, false);
+    qemu_chr_fe_deinit(&s->rx.chr, false);
+    qemu_bh_delete(s->stream_bh);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Properties of the 5565: what a user sets, and the counters he reads.
+ * docs/system/devices/rfm5565.rst explains them.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "qemu/lockable.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "rfm5565.h"
+
+/* --- what is set ---------------------------------------------------------- */
+
+static const Property rfm5565_properties[] = {
+    DEFINE_PROP_UINT32("node-id", Rfm5565State, node_id, 0),
+    DEFINE_PROP_SIZE("memory-size", Rfm5565State, memory_size, 64 * MiB),
+    DEFINE_PROP_STRING("window", Rfm5565State, window),
+    DEFINE_PROP_CHR("rx", Rfm5565State, rx.chr),
+    DEFINE_PROP_CHR("tx", Rfm5565State, tx.chr),
+    DEFINE_PROP_LINK("iothread", Rfm5565State, iothread, TYPE_IOTHREAD,
+                     IOThread *),
+    DEFINE_PROP_BOOL("shm", Rfm5565State, use_shm, true),
+    DEFINE_PROP_UINT32("stall-limit-ms", Rfm5565State, stall_limit_ms, 500),
+    DEFINE_PROP_STRING("line", Rfm5565State, line),
+    DEFINE_PROP_UINT32("frames-in-flight", Rfm5565State, frames_in_flight,
+                       RFM_NODE_WINDOW),
+    DEFINE_PROP_BOOL("packing", Rfm5565State, packing, true),
+    DEFINE_PROP_BOOL("redundant", Rfm5565State, redundant, false),
+    DEFINE_PROP_BOOL("rogue-master-0", Rfm5565State, rogue_master[0], false),
+    DEFINE_PROP_BOOL("rogue-master-1", Rfm5565State, rogue_master[1], false),
+    DEFINE_PROP_STRING("rogue", Rfm5565State, rogue),
+    DEFINE_PROP_STRING("duplicate-ids", Rfm5565State, duplicate_ids),
+    DEFINE_PROP_STRING("pcap", Rfm5565State, pcap),
+};
+
+static const struct {
+    const char *name, *text;
+} property_help[] = {
+    { "node-id", "node id, 0 to 255, unique on its ring (switch S2)" },
+    { "memory-size", "reflected memory: 64M, 128M or 256M" },
+    { "window", "size of BAR3: full, 64M, 16M or 2M (switches S1-3, S1-4)" },
+    { "rx", "chardev from the upstream neighbour, usually a server socket" },
+    { "tx", "chardev to the downstream neighbour's rx, with reconnect-ms" },
+    { "iothread", "iothread in which the ring runs, else the main loop" },
+    { "shm", "share memory with a neighbour on this host: on or off" },
+    { "stall-limit-ms", "how long a store may wait for room before it is "
+      "lost to the ring, 0 to 10000" },
+    { "line", "free, or paced[,rate=GBAUD][,hop=NS][,fibre=METRES]" },
+    { "frames-in-flight", "own frames on the ring at a time, 1 to 256" },
+    { "packing", "put adjacent stores that wait into one frame: on or off" },
+    { "redundant", "send every update twice; all nodes alike (switch S1-1)" },
+    { "rogue-master-0", "remove frames that pass twice (switch S1-5)" },
+    { "rogue-master-1", "the same as a second master (switch S1-6)" },
+    { "rogue", "late and repeated updates: discard, or authentic (stored)" },
+    { "duplicate-ids", "another node with this id: leave, or authentic "
+      "(stay, as the real card)" },
+    { "pcap", "write every frame of both fibres to this pcapng file" },
+    { "dead", "set while running: the card answers all ones, as if pulled" },
+};
+
+/* Switches S1-3 and S1-4, as LCSR1 shows them. */
+static const struct {
+    const char *name;
+    uint64_t size;
+    uint32_t switches;
+} windows[] = {
+    { "full", UINT64_MAX, 0 },
+    { "64M", 64 * MiB, RFM_LCSR1_WINDOW0 },
+    { "16M", 16 * MiB, RFM_LCSR1_WINDOW1 },
+    { "2M", 2 * MiB, RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0 },
+};
+
+static bool parse_window(Rfm5565State *s, Error **errp)
+{
+    const char *wanted = s->window ?: "full";
+
+    for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+        if (!g_ascii_strcasecmp(wanted, windows[i].name)) {
+            s->window_size = MIN(windows[i].size, s->memory_size);
+            s->switches = windows[i].switches;
+            return true;
+        }
+    }
+    error_setg(errp, "rfm5565: window must be full, 64M, 16M or 2M, not %s",
+               wanted);
+    return false;
+}
+
+/* A property that is either what we do by ourselves or what glass does. */
+static bool parse_authentic(const char *name, const char *value,
+                            const char *ours, bool *authentic, Error **errp)
+{
+    *authentic = value && !strcmp(value, "authentic");
+    if (value && !*authentic && strcmp(value, ours)) {
+        error_setg(errp, "rfm5565: %s must be %s or authentic, not %s", name,
+                   ours, value);
+        return false;
+    }
+    return true;
+}
+
+static bool check_card(Rfm5565State *s, Error **errp)
+{
+    if (s->node_id >= RFM_RING_NODES) {
+        error_setg(errp, "rfm5565: node-id must be 0 to 255, not %u",
+                   s->node_id);
+        return false;
+    }
+    if (s->memory_size != 64 * MiB && s->memory_size != 128 * MiB &&
+        s->memory_size != 256 * MiB) {
+        g_autofree char *size = size_to_str(s->memory_size);
+
+        error_setg(errp, "rfm5565: memory-size must be 64M, 128M or 256M, "
+                   "not %s", size);
+        return false;
+    }
+    if (s->stall_limit_ms > 10000) {
+        error_setg(errp, "rfm5565: stall-limit-ms must be 0 to 10000, not %u",
+                   s->stall_limit_ms);
+        return false;
+    }
+    if (qemu_chr_fe_backend_connected(&s->rx.chr) !=
+        qemu_chr_fe_backend_connected(&s->tx.chr)) {
+        error_setg(errp, "rfm5565: rx and tx belong together: give both, or "
+                   "none for a card without fibres");
+        return false;
+    }
+    return parse_window(s, errp);
+}
+
+static bool check_node(Rfm5565State *s, struct rfm_node_config *config,
+                       Error **errp)
+{
+    const char *error = s->line ? rfm_line_parse(&config->line, s->line) : NULL;
+
+    if (error) {
+        error_setg(errp, "rfm5565: line=%s: %s", s->line, error);
+        return false;
+    }
+    if (!s->frames_in_flight || s->frames_in_flight > RFM_NODE_WINDOW) {
+        error_setg(errp, "rfm5565: frames-in-flight must be 1 to %u, not %u",
+                   RFM_NODE_WINDOW, s->frames_in_flight);
+        return false;
+    }
+    return parse_authentic("rogue", s->rogue, "discard",
+                           &config->authentic_late, errp) &&
+           parse_authentic("duplicate-ids", s->duplicate_ids, "leave",
+                           &config->authentic_ids, errp);
+}
+
+bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
+                              Error **errp)
+{
+    *config = (struct rfm_node_config) {};
+    if (!check_card(s, errp) || !check_node(s, config, errp)) {
+        return false;
+    }
+    config->id = s->node_id;
+    config->memory_size = s->memory_size;
+    config->window = s->frames_in_flight;
+    config->redundant = s->redundant;
+    config->rogue_master = s->rogue_master[0] | s->rogue_master[1] << 1;
+    config->unpacked = !s->packing;
+    s->switches |= (s->redundant ? RFM_LCSR1_REDUNDANT : 0) |
+                   (s->rogue_master[0] ? RFM_LCSR1_ROGUE_MASTER0 : 0) |
+                   (s->rogue_master[1] ? RFM_LCSR1_ROGUE_MASTER1 : 0);
+    return true;
+}
+
+/* --- what is read --------------------------------------------------------- */
+
+typedef struct Rfm5565Counter {
+    const char *name;
+    size_t offset;              /* in struct rfm_node_stats */
+    const char *text;
+} Rfm5565Counter;
+
+#define STAT(member) offsetof(struct rfm_node_stats, member)
+
+static const Rfm5565Counter node_counters[] = {
+    { "stores", STAT(stores),
+      "stores and network interrupts asked for" },
+    { "frames-sent", STAT(sent),
+      "own frames given a number" },
+    { "frames-home", STAT(home),
+      "of these, came back" },
+    { "frames-lost", STAT(lost),
+      "of these, did not come back although a later one did" },
+    { "frames-dark", STAT(dark),
+      "own frames not sent: no signal or no neighbour" },
+    { "frames-full", STAT(full),
+      "own frames not sent: no room in time" },
+    { "frames-received", STAT(received),
+      "frames of others taken" },
+    { "frames-forwarded", STAT(forwarded),
+      "frames of others passed on" },
+    { "frames-unsendable", STAT(unsendable),
+      "frames of others not passed on: no neighbour" },
+    { "frames-overrun", STAT(overrun),
+      "frames of others not passed on: no room" },
+    { "frames-missed", STAT(missed),
+      "frames of others that never arrived" },
+    { "frames-late", STAT(late),
+      "frames out of turn: passed on, not stored" },
+    { "frames-copies", STAT(copies),
+      "second copies, in redundant mode, of what had come already" },
+    { "frames-beyond", STAT(beyond),
+      "updates past the end of the memory" },
+    { "frames-bad", STAT(bad),
+      "damaged frames dropped" },
+    { "frames-hop-limit", STAT(hop_limit),
+      "frames dropped for circling too long" },
+    { "frames-rogue", STAT(rogue),
+      "frames this rogue master removed" },
+    { "frames-mixed", STAT(mixed),
+      "frames removed: from a node of the other transfer mode" },
+    { "frames-held-lost", STAT(held_lost),
+      "frames of others dropped here: the machine was paused too long" },
+    { "window-peak", STAT(window_peak),
+      "most own frames that were ever on the ring" },
+    { "tx-peak", STAT(tx_peak),
+      "most frames that were ever in the transmit FIFO" },
+    { "insert-peak", STAT(insert_peak),
+      "most stores that ever waited to be sent" },
+};
+
+static void get_node_counter(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
+{
+    Rfm5565State *s = RFM5565(obj);
+    const Rfm5565Counter *counter = opaque;
+    struct rfm_node_stats stats;
+    uint64_t value;
+
+    WITH_QEMU_LOCK_GUARD(&s->lock) {
+        stats = rfm_node_read_stats(&s->node);
+    }
+    value = *(uint64_t *)((char *)&stats + counter->offset);
+    visit_type_uint64(v, name, &value, errp);
+}
+
+static void get_epoch(Object *obj, Visitor *v, const char *name, void *opaque,
+                      Error **errp)
+{
+    uint64_t epoch = qatomic_read(&RFM5565(obj)->node.epoch);
+
+    visit_type_uint64(v, name, &epoch, errp);
+}
+
+static void get_break_at(Object *obj, Visitor *v, const char *name,
+                         void *opaque, Error **errp)
+{
+    uint64_t id = qatomic_read(&RFM5565(obj)->node.break_at);
+
+    visit_type_uint64(v, name, &id, errp);
+}
+
+/* The others: uint64_t of the card, at this offset. */
+static const Rfm5565Counter card_counters[] = {
+    { "interrupts-dropped", offsetof(Rfm5565State, fifo_dropped),
+      "network interrupts that found their FIFO full" },
+    { "longest-stall-us", offsetof(Rfm5565State, longest_stall_us),
+      "longest time a store held its CPU, microseconds" },
+    { "breaks", offsetof(Rfm5565State, breaks),
+      "times another node said that it had lost its signal" },
+};
+
+static void get_card_counter(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
+{
+    Rfm5565State *s = RFM5565(obj);
+    const Rfm5565Counter *counter = opaque;
+    uint64_t value;
+
+    WITH_QEMU_LOCK_GUARD(&s->lock) {
+        value = *(uint64_t *)((char *)s + counter->offset);
+    }
+    visit_type_uint64(v, name, &value, errp);
+}
+
+static char *link_name(bool up, bool shm)
+{
+    return g_strdup(!up ? "none" : shm ? "shared-memory" : "stream");
+}
+
+static char *get_rx_link(Object *obj, Error **errp)
+{
+    Rfm5565State *s = RFM5565(obj);
+
+    QEMU_LOCK_GUARD(&s->lock);
+    return link_name(s->link_rx.agreed, s->link_rx.shm);
+}
+
+static char *get_tx_link(Object *obj, Error **errp)
+{
+    Rfm5565State *s = RFM5565(obj);
+
+    QEMU_LOCK_GUARD(&s->lock);
+    return link_name(s->link_tx.welcome, s->link_tx.shm);
+}
+
+static void add_counter(ObjectClass *klass, const Rfm5565Counter *counter,
+                        ObjectPropertyAccessor *get)
+{
+    object_class_property_add(klass, counter->name, "uint64", get, NULL, NULL,
+                              (void *)counter);
+    object_class_property_set_description(klass, counter->name, counter->text);
+}
+
+static void add_counters(ObjectClass *klass)
+{
+    static const Rfm5565Counter
+        epoch = { "epoch", 0, "changes of the ring's membership seen" },
+        break_at = { "break-at", 0, "node that lost its signal last" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(node_counters); i++) {
+        add_counter(klass, &node_counters[i], get_node_counter);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(card_counters); i++) {
+        add_counter(klass, &card_counters[i], get_card_counter);
+    }
+    add_counter(klass, &epoch, get_epoch);
+    add_counter(klass, &break_at, get_break_at);
+    object_class_property_add_str(klass, "rx-link", get_rx_link, NULL);
+    object_class_property_add_str(klass, "tx-link", get_tx_link, NULL);
+    object_class_property_set_description(klass, "rx-link",
+        "how frames arrive: none, stream or shared-memory");
+    object_class_property_set_description(klass, "tx-link",
+        "how frames leave: none, stream or shared-memory");
+}
+
+/* After the property dead was added. */
+void rfm5565_add_class_properties(ObjectClass *klass)
+{
+    device_class_set_props(DEVICE_CLASS(klass), rfm5565_properties);
+    for (size_t i = 0; i < ARRAY_SIZE(property_help); i++) {
+        object_class_property_set_description(klass, property_help[i].name,
+                                              property_help[i].text);
+    }
+    add_counters(klass);
+}

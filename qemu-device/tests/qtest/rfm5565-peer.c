@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A neighbour that the test plays itself: it speaks the ring protocol as
+ * docs/ring-protocol.md describes it, without any of the code in ring/, and
+ * can say what no card would.
+ */
+#include "qemu/osdep.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "qemu/bswap.h"
+#include "rfm5565-lab.h"
+
+#define VERSION 2
+
+static uint32_t crc32c(uint32_t crc, const uint8_t *data, size_t len)
+{
+    crc = ~crc;
+    while (len--) {
+        crc ^= *data++;
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+        }
+    }
+    return ~crc;
+}
+
+/* --- what is said --------------------------------------------------------- */
+
+void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value)
+{
+    memset(wire, 0, PEER_MESSAGE);
+    memcpy(wire, "RL", 2);
+    wire[2] = VERSION;
+    wire[3] = kind;
+    wire[4] = node;
+    wire[5] = value;
+    stq_le_p(wire + 8, PEER_INCARNATION);
+    stq_le_p(wire + 16, 64 * MIB);
+    stl_le_p(wire + 36, crc32c(0, wire, 36));
+}
+
+size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
+                   uint32_t address, uint32_t value)
+{
+    memset(wire, 0, PEER_FRAME);
+    memcpy(wire, "RF", 2);
+    wire[2] = VERSION;
+    wire[3] = 1;
+    wire[4] = source;
+    wire[7] = 4;
+    stl_le_p(wire + 8, address);
+    stq_le_p(wire + 16, PEER_INCARNATION);
+    stq_le_p(wire + 24, seq);
+    stl_le_p(wire + 48, value);
+    stl_le_p(wire + 40, crc32c(crc32c(0, wire, 40), wire + 48, 4));
+    wire[44] = 1;
+    wire[46] = marks;
+    wire[47] = ~(wire[44] * 3 + wire[45] * 7 + marks * 11);
+    return 52;
+}
+
+/* --- sockets -------------------------------------------------------------- */
+
+static void address_of(struct sockaddr_un *addr, const char *path)
+{
+    *addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    g_assert_cmpuint(strlen(path), <, sizeof(addr->sun_path));
+    strcpy(addr->sun_path, path);
+}
+
+void peer_send(int fd, const void *data, size_t len)
+{
+    g_assert_cmpint(send(fd, data, len, MSG_NOSIGNAL), ==, len);
+}
+
+void peer_receive(int fd, void *data, size_t len)
+{
+    uint8_t *at = data;
+
+    while (len) {
+        struct pollfd pfd = { .fd = fd, .events = POLLIN };
+        ssize_t n;
+
+        g_assert_cmpint(poll(&pfd, 1, WAIT_US / 1000), ==, 1);
+        n = read(fd, at, len);
+        g_assert_cmpint(n, >, 0);
+        at += n;
+        len -= n;
+    }
+}
+
+/* The next update that the card sends, whatever else it says before it. */
+void peer_next_update(int fd, uint8_t *wire)
+{
+    for (;;) {
+        peer_receive(fd, wire, PEER_MESSAGE);
+        if (!memcmp(wire, "RF", 2)) {
+            peer_receive(fd, wire + PEER_MESSAGE, 48 - PEER_MESSAGE + wire[7]);
+            if (wire[3] == 1) {
+                return;
+            }
+        }
+    }
+}
+
+void peer_connect(Peer *peer, const char *rx_path, int listener)
+{
+    struct sockaddr_un addr;
+    uint8_t wire[PEER_MESSAGE];
+
+    address_of(&addr, rx_path);
+    peer->upstream = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    g_assert_cmpint(connect(peer->upstream, (struct sockaddr *)&addr,
+                            sizeof(addr)), ==, 0);
+    peer_message(wire, 1, PEER_NODE, 0);
+    peer_send(peer->upstream, wire, sizeof(wire));
+    peer_receive(peer->upstream, wire, sizeof(wire));
+    g_assert_cmpint(memcmp(wire, "RL\x02\x02", 4), ==, 0);
+    peer_message(wire, 4, PEER_NODE, 1);
+    peer_send(peer->upstream, wire, sizeof(wire));
+
+    peer->downstream = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    g_assert_cmpint(peer->downstream, >=, 0);
+    peer_receive(peer->downstream, wire, sizeof(wire));
+    g_assert_cmpint(memcmp(wire, "RL\x02\x01", 4), ==, 0);
+    peer_message(wire, 2, PEER_NODE, 0);
+    peer_send(peer->downstream, wire, sizeof(wire));
+}
+
+int peer_listen(const char *path)
+{
+    struct sockaddr_un addr;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    address_of(&addr, path);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), ==, 0);
+    g_assert_cmpint(listen(fd, 1), ==, 0);
+    return fd;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "ring/insert.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+static size_t bytes(const struct rfm_insert *q)
+{
+	return (size_t)q->size * sizeof(struct rfm_record);
+}
+
+int rfm_insert_init(struct rfm_insert *q, uint32_t slots)
+{
+	void *records;
+
+	*q = (struct rfm_insert){ .size = slots * 2, .blind = true, .asleep = true };
+	if (slots < RFM_INSERT_SLOTS_MIN || slots > RFM_INSERT_SLOTS || slots & (slots - 1)) {
+		errno = EINVAL;
+		return -1;
+	}
+	/* Fresh pages straight from the kernel: what is never used costs nothing. */
+	records = mmap(NULL, bytes(q), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (records == MAP_FAILED)
+		return -1;
+	q->records = records;
+	return 0;
+}
+
+void rfm_insert_destroy(struct rfm_insert *q)
+{
+	if (q->records)
+		munmap(q->records, bytes(q));
+	q->records = NULL;
+}
+
+static void add(_Atomic uint64_t *counter)
+{
+	/* One writer: no need to lock the bus. */
+	uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, value + 1, memory_order_release);
+}
+
+static bool has_room(struct rfm_insert *q, uint32_t limit)
+{
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
+
+	if (tail - q->head_seen < limit)
+		return true;
+	q->head_seen = atomic_load_explicit(&q->head, memory_order_acquire);
+	return tail - q->head_seen < limit;
+}
+
+bool rfm_insert_has_room(struct rfm_insert *q)
+{
+	if (atomic_load_explicit(&q->blind, memory_order_relaxed) || has_room(q, q->size / 2))
+		return true;
+	atomic_store(&q->room_wanted, true);
+	/* The consumer looks at the wish after it has made room, we the other way round. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load(&q->blind) || has_room(q, q->size / 2);
+}
+
+struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond)
+{
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
+	struct rfm_record *record;
+
+	add(&q->stores);
+	if (atomic_load_explicit(&q->blind, memory_order_relaxed)) {
+		add(&q->dark);
+		add(&q->dropped);
+		return NULL;
+	}
+	if (!has_room(q, beyond ? q->size : q->size / 2)) {
+		add(&q->dropped);
+		return NULL;
+	}
+	record = &q->records[tail & (q->size - 1)];
+	record->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
+	return record;
+}
+
+bool rfm_insert_commit(struct rfm_insert *q)
+{
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed) + 1;
+	uint32_t used = tail - q->head_seen;
+
+	atomic_store_explicit(&q->tail, tail, memory_order_release);
+	/* @head_seen may be old: look again before a peak is believed. */
+	if (used > atomic_load_explicit(&q->peak, memory_order_relaxed)) {
+		q->head_seen = atomic_load_explicit(&q->head, memory_order_acquire);
+		used = tail - q->head_seen;
+		if (used > atomic_load_explicit(&q->peak, memory_order_relaxed))
+			atomic_store_explicit(&q->peak, used, memory_order_relaxed);
+	}
+	/* The consumer says that it sleeps, then looks once more; we the other way round. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load_explicit(&q->asleep, memory_order_relaxed) &&
+	       atomic_exchange(&q->asleep, false);
+}
+
+bool rfm_insert_sleep(struct rfm_insert *q)
+{
+	atomic_store_explicit(&q->asleep, true, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!rfm_insert_peek(q))
+		return true;
+	atomic_store_explicit(&q->asleep, false, memory_order_relaxed);
+	return false;
+}

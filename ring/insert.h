@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The insertion queue: stores, network interrupts and fences that wait for
+ * window credit, in the order in which they were made. One producer and one
+ * consumer may be at it at the same time without a lock. What the producer
+ * had to drop stays in its place: the next record says how many there were
+ * before it, so that they take their numbers in order.
+ */
+#ifndef RFM_RING_INSERT_H
+#define RFM_RING_INSERT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring/frame.h"
+
+#define RFM_INSERT_SLOTS	2048	/* stores, by default and at most */
+#define RFM_INSERT_SLOTS_MIN	16
+#define RFM_INSERT_DATA		RFM_FRAME_DATA_MAX
+
+/**
+ * struct rfm_record - what waits
+ * @time: when it was made, ns
+ * @dropped: total of drops before it, see struct rfm_insert
+ * @address: DATA: network address
+ * @type: enum rfm_frame_type
+ * @length: bytes of @data
+ * @dest: INTERRUPT
+ * @kind: INTERRUPT
+ */
+struct rfm_record {
+	uint64_t time;
+	uint64_t dropped;
+	uint32_t address;
+	uint8_t type, length, dest, kind;
+	uint8_t data[RFM_INSERT_DATA];
+};
+
+/**
+ * struct rfm_insert - the queue
+ * @records: @size of them, a power of two: half for stores, half in reserve
+ *	for what never waits
+ *
+ * The rest is grouped by who writes it.
+ */
+struct rfm_insert {
+	struct rfm_record *records;
+	uint32_t size;
+
+	/* producer */
+	_Alignas(64) _Atomic uint32_t tail;
+	_Atomic uint64_t stores;	/* asked for */
+	_Atomic uint64_t dropped;	/* of these, dropped here; @dark are among them */
+	_Atomic uint64_t dark;
+	_Atomic uint32_t peak;
+	uint32_t head_seen;
+
+	/* consumer */
+	_Alignas(64) _Atomic uint32_t head;
+	uint32_t tail_seen;
+	uint64_t dropped_seen;
+
+	/* both; looked at with every store, so not beside what changes as often */
+	_Alignas(64) _Atomic bool asleep;	/* the consumer wants to be woken */
+	_Atomic bool room_wanted;	/* the producer waits for room */
+	_Atomic bool blind;		/* nothing can leave: do not wait, do not queue */
+};
+
+/**
+ * rfm_insert_init() - room for @slots stores
+ *
+ * A power of two, RFM_INSERT_SLOTS_MIN..RFM_INSERT_SLOTS. Returns 0, or -1 with
+ * errno EINVAL or ENOMEM.
+ */
+int rfm_insert_init(struct rfm_insert *q, uint32_t slots);
+void rfm_insert_destroy(struct rfm_insert *q);
+
+/** rfm_insert_used() - how many wait? Either side; of the other's doings perhaps an old view */
+static inline uint32_t rfm_insert_used(const struct rfm_insert *q)
+{
+	/* The head first: it never passes the tail. */
+	uint32_t head = atomic_load_explicit(&q->head, memory_order_acquire);
+
+	return atomic_load_explicit(&q->tail, memory_order_acquire) - head;
+}
+
+/* --- producer --- */
+
+/** rfm_insert_has_room() - for a store, without the reserve */
+bool rfm_insert_has_room(struct rfm_insert *q);
+
+/**
+ * rfm_insert_reserve() - a record to be filled in
+ * @beyond: may use the reserve
+ *
+ * Counts the store. Returns NULL if it is dropped: no room, or blind.
+ */
+struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond);
+
+/** rfm_insert_commit() - it is filled in; returns whether the consumer is to be woken */
+bool rfm_insert_commit(struct rfm_insert *q);
+
+/* --- consumer --- */
+
+/** rfm_insert_peek() - the next record, NULL if there is none */
+static inline const struct rfm_record *rfm_insert_peek(struct rfm_insert *q)
+{
+	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
+
+	if (head == q->tail_seen) {
+		q->tail_seen = atomic_load_explicit(&q->tail, memory_order_acquire);
+		if (head == q->tail_seen)
+			return NULL;
+	}
+	return &q->records[head & (q->size - 1)];
+}
+
+/** rfm_insert_release() - done with it */
+static inline void rfm_insert_release(struct rfm_insert *q)
+{
+	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
+
+	atomic_store_explicit(&q->head, head + 1, memory_order_release);
+}
+
+/**
+ * rfm_insert_dropped() - drops that come before the next record, or so far if there is none
+ *
+ * Those it has told before are not among them.
+ */
+static inline uint64_t rfm_insert_dropped(struct rfm_insert *q)
+{
+	const struct rfm_record *next = rfm_insert_peek(q);
+	uint64_t so_far, dropped;
+
+	if (!next) {
+		/*
+		 * In this order: if there is still no record after the drops
+		 * were counted, then none that was made before them is left.
+		 */
+		so_far = atomic_load_explicit(&q->dropped, memory_order_acquire);
+		next = rfm_insert_peek(q);
+	}
+	dropped = (next ? next->dropped : so_far) - q->dropped_seen;
+	q->dropped_seen += dropped;
+	return dropped;
+}
+
+/** rfm_insert_sleep() - wake me when there is something; false if there is already */
+bool rfm_insert_sleep(struct rfm_insert *q);
+
+#endif

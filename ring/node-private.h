@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two halves of the node share: sending and time, receiving. Private to ring/. */
+#ifndef RFM_RING_NODE_PRIVATE_H
+#define RFM_RING_NODE_PRIVATE_H
+
+#include "ring/node.h"
+
+#define NIC_GLOBAL	0x8
+#define NIC_TYPE	0x7
+
+/* Tags of what is in the transmit FIFO. */
+enum {
+	TAG_TRANSIT,	/* passed on for another node */
+	TAG_OWN,	/* numbered: an update, interrupt or fence of this node */
+	TAG_COPY,	/* second copy of an own frame */
+	TAG_NOTICE,	/* heartbeat, duplicate id, break */
+};
+
+/* Does it have a number of its own? */
+static inline bool rfm_is_numbered(const struct rfm_frame *frame)
+{
+	return frame->type == RFM_FRAME_DATA || frame->type == RFM_FRAME_INTERRUPT ||
+	       frame->type == RFM_FRAME_FENCE;
+}
+
+/* Own frames between their number and their return. */
+static inline uint64_t rfm_in_flight(const struct rfm_node *node)
+{
+	return node->seq - node->home_seq;
+}
+
+/* node.c */
+bool rfm_can_forward(const struct rfm_node *node);
+void rfm_new_epoch(struct rfm_node *node);
+void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused, uint64_t now);
+struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, uint64_t ready);
+void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
+void rfm_give_up_own(struct rfm_node *node);
+
+#endif

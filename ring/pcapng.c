@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: MIT
+/* The format: draft-ietf-opsawg-pcapng. */
+#include "ring/pcapng.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ring/wire.h"
+
+enum block {
+	BLOCK_SECTION		= 0x0a0d0d0a,
+	BLOCK_INTERFACE		= 1,
+	BLOCK_STATISTICS	= 5,
+	BLOCK_PACKET		= 6,
+};
+
+#define BYTE_ORDER_MAGIC	0x1a2b3c4du
+#define VERSION_MAJOR		1
+#define BLOCK_FRAME		12	/* type and length before the body, length behind */
+
+enum option {
+	OPT_END			= 0,
+	OPT_COMMENT		= 1,
+	OPT_APPLICATION		= 4,	/* section */
+	OPT_NAME		= 2,	/* interface */
+	OPT_DESCRIPTION		= 3,
+	OPT_RESOLUTION		= 9,
+	OPT_OFFSET		= 14,
+	OPT_FLAGS		= 2,	/* packet */
+	OPT_DROPPED		= 4,
+	OPT_RECEIVED		= 4,	/* statistics */
+	OPT_IF_DROPPED		= 5,
+};
+
+#define NANOSECONDS		9	/* if_tsresol: 10^-9 */
+
+/* Bytes that a block takes at most, with all its options. */
+#define TEXT_MOST	(4 + RFM_PCAPNG_TEXT + 1)
+#define PACKET_MOST	(BLOCK_FRAME + 20 + RFM_PCAPNG_PACKET + 8 + 12 + TEXT_MOST + 4)
+#define INTERFACE_MOST	(BLOCK_FRAME + 8 + 2 * TEXT_MOST + 8 + 4)
+#define STATISTICS_MOST	(BLOCK_FRAME + 12 + 12 + 12 + 4)
+
+static uint32_t padded(uint32_t len)
+{
+	return (len + 3) & ~3u;
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+static uint32_t room(const struct rfm_pcapng *capture)
+{
+	return RFM_PCAPNG_BUFFER - capture->fill;
+}
+
+static void add(struct rfm_pcapng *capture, const void *data, uint32_t len)
+{
+	memcpy(capture->buffer + capture->fill, data, len);
+	memset(capture->buffer + capture->fill + len, 0, padded(len) - len);
+	capture->fill += padded(len);
+}
+
+static void add32(struct rfm_pcapng *capture, uint32_t value)
+{
+	put32(capture->buffer + capture->fill, value);
+	capture->fill += 4;
+}
+
+static void add64(struct rfm_pcapng *capture, uint64_t value)
+{
+	put64(capture->buffer + capture->fill, value);
+	capture->fill += 8;
+}
+
+static void add_option(struct rfm_pcapng *capture, enum option code, const void *data,
+		       uint32_t len)
+{
+	add32(capture, (uint32_t)code | len << 16);
+	add(capture, data, len);
+}
+
+static void add_text(struct rfm_pcapng *capture, enum option code, const char *text)
+{
+	if (text)
+		add_option(capture, code, text, strnlen(text, RFM_PCAPNG_TEXT));
+}
+
+static void add_counter(struct rfm_pcapng *capture, enum option code, uint64_t count)
+{
+	uint8_t value[8];
+
+	put64(value, count);
+	add_option(capture, code, value, sizeof(value));
+}
+
+/* A block begins; its length is not known yet. Returns where. */
+static uint32_t begin_block(struct rfm_pcapng *capture, enum block type)
+{
+	uint32_t start = capture->fill;
+
+	add32(capture, type);
+	add32(capture, 0);
+	return start;
+}
+
+static void end_block(struct rfm_pcapng *capture, uint32_t start, bool options)
+{
+	uint32_t len;
+
+	if (options)
+		add32(capture, OPT_END);
+	len = capture->fill + 4 - start;
+	add32(capture, len);
+	put32(capture->buffer + start + 4, len);
+}
+
+static void add_section(struct rfm_pcapng *capture, const char *application)
+{
+	uint32_t start = begin_block(capture, BLOCK_SECTION);
+
+	add32(capture, BYTE_ORDER_MAGIC);
+	add32(capture, VERSION_MAJOR);		/* minor: 0 */
+	add64(capture, UINT64_MAX);		/* length of the section: not told */
+	add_text(capture, OPT_APPLICATION, application);
+	end_block(capture, start, true);
+}
+
+static int begin(struct rfm_pcapng *capture, const char *application, int64_t epoch)
+{
+	capture->epoch = epoch;
+	capture->buffer = malloc(RFM_PCAPNG_BUFFER);
+	capture->counts = calloc(RFM_PCAPNG_INTERFACES, sizeof(*capture->counts));
+	if (!capture->buffer || !capture->counts) {
+		free(capture->buffer);
+		free(capture->counts);
+		capture->buffer = NULL;
+		capture->counts = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	add_section(capture, application);
+	return 0;
+}
+
+int rfm_pcapng_begin(struct rfm_pcapng *capture,
+		     ssize_t (*write)(void *opaque, const void *data, size_t len), void *opaque,
+		     const char *application, int64_t epoch)
+{
+	*capture = (struct rfm_pcapng){ .write = write, .opaque = opaque, .fd = -1 };
+	return begin(capture, application, epoch);
+}
+
+int rfm_pcapng_create(struct rfm_pcapng *capture, const char *path,
+		      const char *application, int64_t epoch)
+{
+	/* O_NONBLOCK: a FIFO with a slow reader must not hold up the ring. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		      0644);
+
+	*capture = (struct rfm_pcapng){ .fd = fd };
+	if (fd < 0)
+		return -1;
+	if (begin(capture, application, epoch)) {
+		close(fd);
+		capture->fd = -1;
+		errno = ENOMEM;
+		return -1;
+	}
+	return 0;
+}
+
+static uint32_t block_length(const uint8_t *block)
+{
+	return get32(block + 4);
+}
+
+/* What the buffer still holds will never be in the file, or not whole. */
+static void give_up(struct rfm_pcapng *capture)
+{
+	for (uint32_t at = 0; at < capture->fill; at += block_length(capture->buffer + at)) {
+		if (get32(capture->buffer + at) != BLOCK_PACKET)
+			continue;
+		capture->packets--;
+		capture->lost++;
+	}
+	capture->fill = 0;
+	capture->sent = 0;
+}
+
+/* The buffer begins with a block: one that is in the file in part stays whole. */
+static void drop_sent(struct rfm_pcapng *capture)
+{
+	uint32_t whole = 0;
+
+	while (whole < capture->sent) {
+		uint32_t len = block_length(capture->buffer + whole);
+
+		if (len > capture->sent - whole)
+			break;
+		whole += len;
+	}
+	capture->fill -= whole;
+	capture->sent -= whole;
+	memmove(capture->buffer, capture->buffer + whole, capture->fill);
+}
+
+static ssize_t write_some(struct rfm_pcapng *capture)
+{
+	const uint8_t *data = capture->buffer + capture->sent;
+	uint32_t len = capture->fill - capture->sent;
+
+	if (capture->write)
+		return capture->write(capture->opaque, data, len);
+	return write(capture->fd, data, len);
+}
+
+void rfm_pcapng_flush(struct rfm_pcapng *capture)
+{
+	if (!capture->buffer || capture->error)
+		return;
+	while (capture->sent < capture->fill) {
+		ssize_t n = write_some(capture);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+			capture->error = errno;
+			give_up(capture);
+			return;
+		}
+		if (n <= 0)
+			break;
+		capture->sent += n;
+	}
+	drop_sent(capture);
+}
+
+/* Is there room for @len bytes, if need be after a flush? */
+static bool make_room(struct rfm_pcapng *capture, uint32_t len)
+{
+	if (room(capture) < len)
+		rfm_pcapng_flush(capture);
+	return !capture->error && room(capture) >= len;
+}
+
+int rfm_pcapng_interface(struct rfm_pcapng *capture, const char *name, const char *description)
+{
+	uint8_t resolution = NANOSECONDS;
+	uint32_t start;
+
+	if (capture->interfaces == RFM_PCAPNG_INTERFACES || !make_room(capture, INTERFACE_MOST)) {
+		errno = capture->error ? capture->error : ENOSPC;
+		return -1;
+	}
+	start = begin_block(capture, BLOCK_INTERFACE);
+	add32(capture, RFM_PCAPNG_LINKTYPE);
+	add32(capture, 0);			/* no limit to a packet's length */
+	add_text(capture, OPT_NAME, name);
+	add_text(capture, OPT_DESCRIPTION, description);
+	add_option(capture, OPT_RESOLUTION, &resolution, sizeof(resolution));
+	end_block(capture, start, true);
+	return capture->interfaces++;
+}
+
+static void add_packet(struct rfm_pcapng *capture, uint32_t interface,
+		       enum rfm_pcapng_direction direction, const void *wire, unsigned int len,
+		       const char *comment)
+{
+	struct rfm_pcapng_count *count = &capture->counts[interface];
+	uint32_t start = begin_block(capture, BLOCK_PACKET);
+	uint8_t flags[4];
+
+	add32(capture, interface);
+	add32(capture, capture->latest >> 32);
+	add32(capture, capture->latest);
+	add32(capture, len);			/* captured */
+	add32(capture, len);			/* on the wire */
+	add(capture, wire, len);
+	put32(flags, direction);
+	add_option(capture, OPT_FLAGS, flags, sizeof(flags));
+	if (count->untold)
+		add_counter(capture, OPT_DROPPED, count->untold);
+	count->untold = 0;
+	add_text(capture, OPT_COMMENT, comment);
+	end_block(capture, start, true);
+}
+
+void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
+		       enum rfm_pcapng_direction direction, uint64_t time,
+		       const void *wire, unsigned int len, const char *comment)
+{
+	struct rfm_pcapng_count *count;
+
+	if (!capture->buffer || interface < 0 || (uint32_t)interface >= capture->interfaces ||
+	    len > RFM_PCAPNG_PACKET) {
+		capture->lost++;
+		return;
+	}
+	count = &capture->counts[interface];
+	count->seen++;
+	if (!make_room(capture, PACKET_MOST)) {
+		count->lost++;
+		count->untold++;
+		capture->lost++;
+		return;
+	}
+	capture->latest = time + (uint64_t)capture->epoch;
+	add_packet(capture, interface, direction, wire, len, comment);
+	capture->packets++;
+}
+
+const char *rfm_pcapng_trouble(struct rfm_pcapng *capture)
+{
+	if (!capture->error || capture->error_told)
+		return NULL;
+	capture->error_told = true;
+	switch (capture->error) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return "the capture ends here: no room for the file";
+	case EPIPE:
+		return "the capture ends here: nobody reads it any more";
+	default:
+		return "the capture ends here: its file cannot be written";
+	}
+}
+
+static void add_statistics(struct rfm_pcapng *capture, uint32_t interface)
+{
+	uint32_t start = begin_block(capture, BLOCK_STATISTICS);
+
+	add32(capture, interface);
+	add32(capture, capture->latest >> 32);
+	add32(capture, capture->latest);
+	add_counter(capture, OPT_RECEIVED, capture->counts[interface].seen);
+	add_counter(capture, OPT_IF_DROPPED, capture->counts[interface].lost);
+	end_block(capture, start, true);
+}
+
+void rfm_pcapng_end(struct rfm_pcapng *capture)
+{
+	if (!capture->buffer)
+		return;
+	for (uint32_t i = 0; i < capture->interfaces; i++) {
+		if (make_room(capture, STATISTICS_MOST))
+			add_statistics(capture, i);
+	}
+	rfm_pcapng_flush(capture);
+	give_up(capture);
+	if (capture->fd >= 0 && close(capture->fd) && !capture->error)
+		capture->error = errno;
+	capture->fd = -1;
+	free(capture->buffer);
+	free(capture->counts);
+	capture->buffer = NULL;
+	capture->counts = NULL;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+#define BLOCK_KEPT	4096	/* bytes of a block that we look at */
+#define BLOCK_LIMIT	0x10000000u
+
+/* What an interface of a file says about its packets. */
+struct rfm_pcapng_interface {
+	char name[RFM_PCAPNG_TEXT + 1];
+	uint8_t resolution;
+	int64_t offset;		/* s */
+};
+
+int rfm_pcapng_read_begin(struct rfm_pcapng_reader *reader, FILE *file)
+{
+	*reader = (struct rfm_pcapng_reader){ .file = file };
+	reader->block = malloc(BLOCK_KEPT);
+	if (!reader->block) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return 0;
+}
+
+void rfm_pcapng_read_end(struct rfm_pcapng_reader *reader)
+{
+	free(reader->block);
+	free(reader->known);
+	reader->block = NULL;
+	reader->known = NULL;
+	reader->failed = true;
+}
+
+__attribute__((format(printf, 2, 3)))
+static int fail(struct rfm_pcapng_reader *reader, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reader->error, sizeof(reader->error), format, args);
+	va_end(args);
+	reader->failed = true;
+	return -1;
+}
+
+static int cut_off(struct rfm_pcapng_reader *reader)
+{
+	if (ferror(reader->file))
+		return fail(reader, "the capture cannot be read on at byte %" PRIu64, reader->at);
+	return fail(reader, "the capture is cut off: a block that begins at byte %" PRIu64
+		    " is not whole", reader->at);
+}
+
+static uint16_t load16(const struct rfm_pcapng_reader *reader, const uint8_t *p)
+{
+	return reader->swapped ? __builtin_bswap16(get16(p)) : get16(p);
+}
+
+static uint32_t load32(const struct rfm_pcapng_reader *reader, const uint8_t *p)
+{
+	return reader->swapped ? __builtin_bswap32(get32(p)) : get32(p);
+}
+
+static uint64_t load64(const struct rfm_pcapng_reader *reader, const uint8_t *p)
+{
+	return reader->swapped ? __builtin_bswap64(get64(p)) : get64(p);
+}
+
+/* A section begins: its byte order holds for its own length already. */
+static int learn_byte_order(struct rfm_pcapng_reader *reader)
+{
+	if (fread(reader->block + 8, 1, 4, reader->file) != 4)
+		return cut_off(reader);
+	reader->swapped = false;
+	if (load32(reader, reader->block + 8) == BYTE_ORDER_MAGIC)
+		return 0;
+	reader->swapped = true;
+	if (load32(reader, reader->block + 8) == BYTE_ORDER_MAGIC)
+		return 0;
+	return fail(reader, "not a pcapng capture: no byte order at byte %" PRIu64, reader->at);
+}
+
+/*
+ * Read the next block into reader->block, as much of it as we look at.
+ * Returns its length, 0 at the end of the file, or -1.
+ */
+static int64_t read_block(struct rfm_pcapng_reader *reader)
+{
+	uint8_t trailer[4];
+	uint32_t have = 8, kept, len;
+	size_t n = fread(reader->block, 1, 8, reader->file);
+
+	if (!n && feof(reader->file) && reader->in_section)
+		return 0;
+	if (!reader->in_section && (n < 4 || get32(reader->block) != BLOCK_SECTION))
+		return fail(reader, "not a pcapng capture: it does not begin like one");
+	if (n < 8)
+		return cut_off(reader);
+	if (get32(reader->block) == BLOCK_SECTION) {	/* reads the same both ways */
+		if (learn_byte_order(reader))
+			return -1;
+		have = 12;
+	}
+	len = load32(reader, reader->block + 4);
+	if (len < BLOCK_FRAME || len % 4 || len > BLOCK_LIMIT || len < have + 4)
+		return fail(reader, "the capture is damaged: a block of %" PRIu32
+			    " bytes at byte %" PRIu64, len, reader->at);
+	kept = len - 4 < BLOCK_KEPT ? len - 4 : BLOCK_KEPT;
+	if (fread(reader->block + have, 1, kept - have, reader->file) != kept - have)
+		return cut_off(reader);
+	for (uint32_t left = len - 4 - kept; left; left--) {
+		if (getc(reader->file) == EOF)
+			return cut_off(reader);
+	}
+	if (fread(trailer, 1, 4, reader->file) != 4)
+		return cut_off(reader);
+	if (load32(reader, trailer) != len)
+		return fail(reader, "the capture is damaged: a block at byte %" PRIu64
+			    " has two lengths", reader->at);
+	return len;
+}
+
+/*
+ * Find an option among the @len bytes at @p. Returns its value and length, or
+ * NULL; options that do not end where they should have no meaning either.
+ */
+static const uint8_t *find_option(const struct rfm_pcapng_reader *reader, enum option code,
+				  const uint8_t *p, uint32_t len, uint16_t *size)
+{
+	while (len >= 4) {
+		uint16_t this = load16(reader, p);
+
+		*size = load16(reader, p + 2);
+		if (this == OPT_END || padded(*size) > len - 4)
+			return NULL;
+		if (this == code)
+			return p + 4;
+		p += 4 + padded(*size);
+		len -= 4 + padded(*size);
+	}
+	return NULL;
+}
+
+/* Of a block's body, what read_block() has kept. */
+static uint32_t body_length(uint32_t len)
+{
+	return (len < BLOCK_KEPT ? len : BLOCK_KEPT) - BLOCK_FRAME;
+}
+
+static int take_section(struct rfm_pcapng_reader *reader, uint32_t len)
+{
+	if (len < 16)
+		return fail(reader, "the capture is damaged: a section head of %" PRIu32
+			    " bytes at byte %" PRIu64, len, reader->at);
+	if (load16(reader, reader->block + 12) != VERSION_MAJOR)
+		return fail(reader, "the capture is of version %u of pcapng, not %u",
+			    load16(reader, reader->block + 12), VERSION_MAJOR);
+	reader->in_section = true;
+	reader->interfaces = 0;
+	return 0;
+}
+
+static int take_interface(struct rfm_pcapng_reader *reader, uint32_t len)
+{
+	const uint8_t *options = reader->block + 16, *value;
+	struct rfm_pcapng_interface *known;
+	uint16_t size;
+
+	if (len < 8)
+		return fail(reader, "the capture is damaged: an interface of %" PRIu32
+			    " bytes at byte %" PRIu64, len, reader->at);
+	if (load16(reader, reader->block + 8) != RFM_PCAPNG_LINKTYPE)
+		return fail(reader, "the capture has packets of link type %u, not of a ring (%u)",
+			    load16(reader, reader->block + 8), RFM_PCAPNG_LINKTYPE);
+	if (reader->interfaces == RFM_PCAPNG_INTERFACES)
+		return fail(reader, "the capture has more than %u interfaces",
+			    RFM_PCAPNG_INTERFACES);
+	if (!reader->known)
+		reader->known = calloc(RFM_PCAPNG_INTERFACES, sizeof(*reader->known));
+	if (!reader->known)
+		return fail(reader, "no memory to read the capture");
+
+	known = &reader->known[reader->interfaces++];
+	*known = (struct rfm_pcapng_interface){ .resolution = 6 };
+	value = find_option(reader, OPT_NAME, options, len - 8, &size);
+	if (value)
+		memcpy(known->name, value,
+		       size < RFM_PCAPNG_TEXT ? size : RFM_PCAPNG_TEXT);
+	value = find_option(reader, OPT_RESOLUTION, options, len - 8, &size);
+	if (value && size == 1)
+		known->resolution = *value;
+	value = find_option(reader, OPT_OFFSET, options, len - 8, &size);
+	if (value && size == 8)
+		known->offset = (int64_t)load64(reader, value);
+	return 0;
+}
+
+/* Ticks of an interface to ns: a power of ten, or with the high bit of two. */
+static uint64_t to_ns(const struct rfm_pcapng_interface *known, uint64_t ticks)
+{
+	unsigned int power = known->resolution & 0x7f;
+	uint64_t ns = ticks;
+
+	if (known->resolution & 0x80) {
+		ns = power < 64 ? (uint64_t)(((__uint128_t)ticks * 1000000000u) >> power) : 0;
+	} else {
+		for (; power < NANOSECONDS; power++)
+			ns *= 10;
+		for (; power > NANOSECONDS && ns; power--)
+			ns /= 10;
+	}
+	return ns + (uint64_t)known->offset * 1000000000u;
+}
+
+static int take_packet(struct rfm_pcapng_reader *reader, uint32_t len,
+		       struct rfm_pcapng_record *record)
+{
+	const uint8_t *body = reader->block + 8, *flags;
+	const struct rfm_pcapng_interface *known;
+	uint32_t wire_len, options_at;
+	uint16_t size;
+
+	if (len < 20)
+		return fail(reader, "the capture is damaged: a packet block of %" PRIu32
+			    " bytes at byte %" PRIu64, len, reader->at);
+	wire_len = load32(reader, body + 12);
+	if (wire_len > RFM_PCAPNG_PACKET || padded(wire_len) > len - 20)
+		return fail(reader, "the capture is damaged: a packet of %" PRIu32
+			    " bytes at byte %" PRIu64 ", longer than any of a ring",
+			    wire_len, reader->at);
+	record->interface = load32(reader, body);
+	if (record->interface >= reader->interfaces)
+		return fail(reader, "the capture is damaged: a packet at byte %" PRIu64
+			    " of an interface that it does not have", reader->at);
+	known = &reader->known[record->interface];
+	record->interface_name = known->name;
+	record->time = to_ns(known, (uint64_t)load32(reader, body + 4) << 32 |
+			     load32(reader, body + 8));
+	record->wire = body + 20;
+	record->len = wire_len;
+	options_at = 20 + padded(wire_len);
+	flags = find_option(reader, OPT_FLAGS, body + options_at, len - options_at, &size);
+	record->direction = flags && size == 4 ? load32(reader, flags) & 3 : RFM_PCAPNG_NEITHER;
+	return 1;
+}
+
+/* Returns 1 for a packet, 0 for anything else that is in order. */
+static int take_block(struct rfm_pcapng_reader *reader, uint32_t len,
+		      struct rfm_pcapng_record *record)
+{
+	switch (load32(reader, reader->block)) {
+	case BLOCK_SECTION:
+		return take_section(reader, len);
+	case BLOCK_INTERFACE:
+		return take_interface(reader, len);
+	case BLOCK_PACKET:
+		return take_packet(reader, len, record);
+	case BLOCK_STATISTICS:
+		return 0;
+	default:
+		reader->skipped++;
+		return 0;
+	}
+}
+
+int rfm_pcapng_read_next(struct rfm_pcapng_reader *reader, struct rfm_pcapng_record *record)
+{
+	int found = 0;
+
+	while (!reader->failed && !found) {
+		int64_t len = read_block(reader);
+
+		if (!len) {
+			reader->failed = true;
+			return 0;
+		}
+		if (len > 0)
+			found = take_block(reader, body_length(len), record);
+		reader->at += len;
+	}
+	return reader->error[0] ? -1 : found;
+}

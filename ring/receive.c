@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+/* The node's receiving half: what comes from upstream. */
+#include "ring/node-private.h"
+
+#include <string.h>
+
+#include "ring/wire.h"
+
+#define NIC_EVALUATED	0x8f	/* types 0 to 3 and 7; the others are reserved */
+
+static bool is_second(const struct rfm_frame *frame)
+{
+	return frame->flags & RFM_FLAG_SECOND;
+}
+
+void rfm_node_receive_bad(struct rfm_node *node)
+{
+	if (node->left)
+		return;
+	node->stats.bad++;
+	node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
+}
+
+static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
+{
+	bool numbered = rfm_is_numbered(frame);
+
+	if (frame->seq > node->seq) {
+		rfm_node_receive_bad(node);	/* we never sent that */
+		return;
+	}
+	if (numbered && frame->seq <= node->home_seq) {
+		if (is_second(frame))
+			node->stats.copies++;
+		else
+			node->stats.late++;
+	}
+	rfm_home_up_to(node, frame->seq, numbered, frame->marks & RFM_MARK_PAUSED, now);
+	if (numbered && frame->type != RFM_FRAME_FENCE)
+		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
+	rfm_node_launch(node, now);
+}
+
+/*
+ * Another node has my id. The one that came later leaves; it learns of it by
+ * a notice that names it, because only the earlier one can be sure that a
+ * frame is not left over from a former life of its own.
+ */
+static void receive_namesake(struct rfm_node *node, const struct rfm_frame *frame,
+			     uint64_t now)
+{
+	if (node->config.authentic_ids)
+		return;
+	if (frame->type == RFM_FRAME_DUPLICATE &&
+	    get64(frame->data) == node->config.incarnation) {
+		if (node->left)
+			return;
+		if (rfm_node_signal(node))
+			node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
+		node->left = true;
+		rfm_give_up_own(node);
+		node->ops->status(node->opaque, RFM_NODE_DUPLICATE_ID);
+		return;
+	}
+	if (frame->incarnation > node->config.incarnation && !node->left &&
+	    now - node->complaint_time >= RFM_NODE_HEARTBEAT_NS) {
+		node->complaint_time = now;
+		rfm_send_duplicate(node, frame->incarnation, now);
+	}
+}
+
+/*
+ * Is another life of a source alive, although the current one is the later? The
+ * current one must be silent, and two heartbeats have come since at their usual
+ * distance: what stood still somewhere on the ring comes all at once.
+ */
+static bool speaks_up(struct rfm_source *source, const struct rfm_frame *frame, uint64_t now)
+{
+	if (now - source->heard < RFM_NODE_SILENCE_NS || frame->type != RFM_FRAME_HEARTBEAT)
+		return false;
+	if (source->other_heard > source->heard)
+		return now - source->other_heard >= RFM_NODE_HEARTBEAT_NS / 2;
+	source->other_heard = now;
+	return false;
+}
+
+/* Is this frame of the life of its source that counts? Makes it so if it should be. */
+static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
+			    const struct rfm_frame *frame, uint64_t now)
+{
+	const struct rfm_life current = source->current;
+
+	if (frame->type == RFM_FRAME_DUPLICATE)
+		source->denied = get64(frame->data);
+	if (frame->incarnation == current.incarnation)
+		return true;
+	if (frame->incarnation == source->denied)
+		return false;
+
+	/* What it sent before we met is not ours to miss. */
+	if (frame->incarnation != source->other.incarnation)
+		source->other = (struct rfm_life){ frame->incarnation,
+						   frame->seq - rfm_is_numbered(frame) };
+	/*
+	 * A later life counts as soon as it sends something: until then it may be
+	 * a second node of that id, which is about to be told to leave. An earlier
+	 * life is what is left of it on the ring, unless it speaks up.
+	 */
+	if (current.incarnation && frame->type != RFM_FRAME_DUPLICATE &&
+	    (frame->incarnation < current.incarnation || !frame->seq) &&
+	    !speaks_up(source, frame, now))
+		return false;
+	source->current = source->other;
+	source->other = current;
+	rfm_new_epoch(node);
+	return true;
+}
+
+/*
+ * Follow the numbers of another node. Returns whether the frame is newer than
+ * all that came from there before.
+ */
+static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
+{
+	struct rfm_source *source = &node->sources[frame->source];
+	bool numbered = rfm_is_numbered(frame);
+	uint64_t missed;
+
+	if (!of_current_life(node, source, frame, now)) {
+		node->stats.late += numbered;
+		return false;
+	}
+	if (!source->present) {
+		source->present = true;
+		rfm_new_epoch(node);
+	}
+	source->heard = now;
+	source->hops = frame->hops;
+	if (frame->seq <= source->current.seq) {
+		if (is_second(frame) && frame->seq == source->current.seq)
+			node->stats.copies += numbered;
+		else
+			node->stats.late += numbered;
+		return false;
+	}
+	missed = frame->seq - source->current.seq - numbered;
+	node->stats.missed += missed;
+	source->missed += missed;
+	source->current.seq = frame->seq;
+	return true;
+}
+
+/* Store what lies within the memory. Returns how much that was. */
+static unsigned int store_within(struct rfm_node *node, uint32_t offset, const uint8_t *data,
+				 unsigned int len)
+{
+	uint64_t size = node->config.memory_size;
+
+	if (offset >= size || !len)
+		return 0;
+	if (len > size - offset)
+		len = size - offset;
+	node->ops->store(node->opaque, offset, data, len);
+	return len;
+}
+
+static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
+		       const uint8_t *data)
+{
+	uint32_t offset = (frame->address - node->address_offset) % RFM_RING_SPACE;
+	unsigned int to_end = RFM_RING_SPACE - offset;
+	unsigned int len = frame->length < to_end ? frame->length : to_end;
+	unsigned int stored = store_within(node, offset, data, len);
+
+	/* Our address offset may wrap inside it. */
+	stored += store_within(node, 0, data + len, frame->length - len);
+	if (stored < frame->length)
+		node->stats.beyond++;
+}
+
+static void apply_interrupt(struct rfm_node *node, const struct rfm_frame *frame)
+{
+	uint8_t type = frame->kind & NIC_TYPE;
+
+	if (!(NIC_EVALUATED >> type & 1))
+		return;
+	if (frame->kind & NIC_GLOBAL || frame->dest == node->config.id)
+		node->ops->interrupt(node->opaque, type, frame->source, get32(frame->data));
+}
+
+static void apply(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *wire)
+{
+	if (frame->type == RFM_FRAME_DATA)
+		apply_data(node, frame, wire + RFM_FRAME_HEADER);
+	else if (frame->type == RFM_FRAME_INTERRUPT)
+		apply_interrupt(node, frame);
+}
+
+/* Keep it until the guest goes on. Returns false if there is no room. */
+static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len)
+{
+	struct rfm_slot *slot;
+
+	if (rfm_fifo_used(&node->held) == RFM_NODE_HELD_SLOTS) {
+		node->stats.held_lost++;
+		node->ops->status(node->opaque, RFM_NODE_RX_FULL);
+		return false;
+	}
+	slot = rfm_fifo_put(&node->held);
+	slot->length = len;
+	rfm_frame_copy(slot->wire, wire, len);
+	return true;
+}
+
+/* Take part in a frame of another node; see the order in node.h. */
+static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
+		      const uint8_t *wire, unsigned int len, uint64_t now)
+{
+	bool update = frame->type == RFM_FRAME_DATA || frame->type == RFM_FRAME_INTERRUPT;
+	struct rfm_source *source = &node->sources[frame->source];
+	bool newer = follow(node, frame, now);
+
+	if (frame->type == RFM_FRAME_BREAK &&
+	    frame->incarnation == source->current.incarnation) {
+		node->break_at = frame->source;
+		node->ops->status(node->opaque, RFM_NODE_BREAK);
+	}
+	/* Glass knows no numbers: there the rogue overwrites what came since. */
+	if (!newer && !(update && node->config.authentic_late && !is_second(frame)))
+		return;
+	if (update && node->paused && !hold(node, wire, len))
+		return;
+	if (newer && rfm_is_numbered(frame)) {
+		node->stats.received++;
+		source->received++;
+	}
+	if (update && !node->paused)
+		apply(node, frame, wire);
+}
+
+static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
+		    const struct rfm_frame *frame, uint64_t now)
+{
+	uint8_t marks = frame->marks | node->config.rogue_master;
+	struct rfm_slot *slot;
+
+	if (!rfm_can_forward(node)) {
+		node->stats.unsendable++;
+		return;
+	}
+	if (rfm_fifo_used(&node->transmit) >= RFM_NODE_TX_SLOTS) {
+		node->stats.overrun++;
+		node->ops->status(node->opaque, RFM_NODE_TX_FULL);
+		return;
+	}
+	if (node->paused)
+		marks |= RFM_MARK_PAUSED;
+	slot = rfm_transmit_put(node, TAG_TRANSIT, now + node->config.line.hop_ns);
+	slot->length = len;
+	rfm_frame_copy(slot->wire, wire, len);
+	rfm_frame_set_path(slot->wire, frame->hops + 1, marks);
+	node->stats.forwarded++;
+}
+
+/* Must a frame of another node be taken off the ring here? */
+static bool is_removed(struct rfm_node *node, const struct rfm_frame *frame)
+{
+	if (frame->marks & node->config.rogue_master) {
+		node->stats.rogue++;
+		node->ops->status(node->opaque, RFM_NODE_ROGUE);
+		return true;
+	}
+	if (frame->hops >= RFM_NODE_HOP_LIMIT) {
+		node->stats.hop_limit++;
+		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
+		return true;
+	}
+	if (rfm_is_numbered(frame) && !(frame->flags & RFM_FLAG_REDUNDANT) == node->config.redundant) {
+		node->stats.mixed++;
+		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
+		return true;
+	}
+	return false;
+}
+
+void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	struct rfm_frame frame;
+
+	if (node->loopback)
+		return;		/* the receiver is switched to our own transmitter */
+	/* Of the data only what a command may have; those of an update stay in @wire. */
+	if (rfm_frame_decode_header(wire, &frame) != RFM_FRAME_OK) {
+		rfm_node_receive_bad(node);
+		return;
+	}
+	memcpy(frame.data, wire + RFM_FRAME_HEADER, 8);
+	if (frame.source == node->config.id) {
+		if (frame.incarnation == node->config.incarnation) {
+			receive_own(node, &frame, now);
+			return;
+		}
+		if (frame.incarnation == node->former)
+			return;
+	}
+	if (is_removed(node, &frame))
+		return;
+	if (frame.source == node->config.id)
+		receive_namesake(node, &frame, now);
+	forward(node, wire, len, &frame, now);
+	/* What is left of an earlier life of ours must not undo what came since. */
+	if (!node->left && (frame.source != node->config.id ||
+			    frame.incarnation > node->config.incarnation))
+		take_part(node, &frame, wire, len, now);
+}
+
+void rfm_node_set_paused(struct rfm_node *node, bool paused, uint64_t now)
+{
+	const struct rfm_slot *slot;
+	struct rfm_frame frame;
+
+	(void)now;
+	node->paused = paused;
+	while (!paused && (slot = rfm_fifo_drop(&node->held)))
+		if (rfm_frame_decode(slot->wire, &frame) == RFM_FRAME_OK)
+			apply(node, &frame, slot->wire);
+}

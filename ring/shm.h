@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shared-memory queue: frames from one process to the next on the same
+ * host without a system call a frame. One producer (the upstream end, which
+ * makes it), one consumer (the downstream end, which is handed its three
+ * descriptors with the HELLO). Each side sleeps on an eventfd and is woken
+ * only when it has said that it sleeps.
+ *
+ * Neither side trusts the other: the memory is a memfd sealed against
+ * shrinking and growing, slots are copied out before they are looked at, an
+ * index that cannot be is an error, and none of it can make either side wait,
+ * loop or touch anything else.
+ */
+#ifndef RFM_RING_SHM_H
+#define RFM_RING_SHM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/frame.h"
+
+#define RFM_SHM_SLOT		128	/* bytes of a slot: a frame or link message and padding */
+#define RFM_SHM_SLOTS		1024	/* by default */
+#define RFM_SHM_SLOTS_MAX	65536
+#define RFM_SHM_FDS		3	/* memfd, eventfd "data", eventfd "room" */
+
+struct rfm_shm_map;
+
+/**
+ * struct rfm_shm - one side of a queue
+ * @size: slots, a power of two
+ * @own: own index: of the next slot to fill or to take; runs freely
+ * @shown: of that, what the other side has been told
+ * @other: the other side's index as last seen
+ * @broken: the other side wrote an index that cannot be. There is nothing to
+ *	take and no room any more: close
+ * @fds: memfd; eventfd that wakes the consumer; eventfd that wakes the
+ *	producer. All -1 while there is none
+ */
+struct rfm_shm {
+	struct rfm_shm_map *map;
+	uint8_t *slots;
+	uint32_t size;
+	uint32_t own, shown, other;
+	bool broken;
+	int fds[RFM_SHM_FDS];
+};
+
+/** rfm_shm_init() - none yet */
+void rfm_shm_init(struct rfm_shm *shm);
+
+/**
+ * rfm_shm_create() - producer: make one
+ * @slots: a power of two, 2..RFM_SHM_SLOTS_MAX
+ *
+ * Only pages that were used take memory. Returns 0, or -1 with errno and
+ * nothing open.
+ */
+int rfm_shm_create(struct rfm_shm *shm, uint32_t slots);
+
+/**
+ * rfm_shm_attach() - consumer: take what the upstream neighbour handed over
+ * @fds: RFM_SHM_FDS descriptors; closed or owned by @shm afterwards
+ *
+ * Returns NULL, or one sentence that says why they are not accepted.
+ */
+const char *rfm_shm_attach(struct rfm_shm *shm, const int *fds);
+
+/** rfm_shm_close() - unmap and close; harmless if there is none */
+void rfm_shm_close(struct rfm_shm *shm);
+
+static inline bool rfm_shm_is_open(const struct rfm_shm *shm)
+{
+	return shm->map;
+}
+
+/* --- producer --- */
+
+/**
+ * rfm_shm_reserve() - a slot to be filled
+ *
+ * Only write to it: the consumer can change what stands there. Returns
+ * RFM_SHM_SLOT bytes, NULL if there is no room, or never will be (@broken).
+ */
+uint8_t *rfm_shm_reserve(struct rfm_shm *shm);
+
+/** rfm_shm_commit() - the reserved slot is filled; not visible before publish */
+void rfm_shm_commit(struct rfm_shm *shm);
+
+/** rfm_shm_publish() - show all committed slots, wake a consumer that sleeps */
+void rfm_shm_publish(struct rfm_shm *shm);
+
+/**
+ * rfm_shm_wait_room() - about to sleep until fds[2] is readable
+ *
+ * Publishes first. It will be when half of the slots are free. Returns false if there is room
+ * after all, or @broken.
+ */
+bool rfm_shm_wait_room(struct rfm_shm *shm);
+
+/* --- consumer --- */
+
+/**
+ * rfm_shm_take() - copy the next slot out
+ * @slot: RFM_SHM_SLOT bytes; as much of it is filled in as the frame is long
+ *
+ * Returns 1, 0 if there is none, -1 if @broken.
+ */
+int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot);
+
+/**
+ * rfm_shm_release() - give back taken slots, wake a producer that waits
+ *
+ * To be called when a batch was taken, before rfm_shm_wait_data() at the
+ * latest. It may keep some back, always less than an eighth of all.
+ */
+void rfm_shm_release(struct rfm_shm *shm);
+
+/** rfm_shm_pending() - is there something to take (or is it broken)? For polling; no side effect */
+bool rfm_shm_pending(const struct rfm_shm *shm);
+
+/**
+ * rfm_shm_wait_data() - about to sleep until fds[1] is readable
+ *
+ * Returns false if there is something after all, or @broken. A consumer that
+ * wakes for another reason need not take this back: it may cost one needless
+ * wake-up.
+ */
+bool rfm_shm_wait_data(struct rfm_shm *shm);
+
+/** rfm_shm_awake() - either side, after its eventfd was readable: drain it, never wait */
+void rfm_shm_awake(struct rfm_shm *shm, bool producer);
+
+#endif

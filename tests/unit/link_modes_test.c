@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+/* links: tests/unit/ends.c */
+/* What two neighbours agree on beside their names, shared memory; and silence. */
+#include "tests/unit/test.h"
+#include "tests/unit/ends.h"
+
+#include <string.h>
+
+/* --- what the greetings say ----------------------------------------------- */
+
+static void greetings_say_who_is_there(void **state)
+{
+	struct rfm_node_config config = {
+		.id = 3, .memory_size = 0x4000000, .incarnation = 0x0102030405060708,
+		.clock_domain = 0x11223344, .redundant = true,
+	};
+	struct end *end = end_new(3);
+	uint8_t buf[RFM_LINK_BATCH];
+
+	(void)state;
+	end->node.config = config;
+	rfm_link_tx_opened(&end->tx, true, 0);
+	assert_int_equal(rfm_link_tx_output(&end->tx, buf, 0), sizeof(hello_all));
+	assert_memory_equal(buf, hello_all, sizeof(hello_all));
+	assert_null(rfm_link_tx_received(&end->tx, welcome_hub, sizeof(welcome_hub), 0));
+	assert_true(end->tx.peer.hub);
+	assert_false(end->tx.peer.redundant);
+	assert_true(end->tx.shm);
+	end_free(end);
+
+	end = end_new(2);
+	rfm_link_rx_opened(&end->rx, 0);
+	assert_null(rfm_link_rx_received(&end->rx, hello_all, sizeof(hello_all), 0));
+	assert_int_equal(end->rx.peer.id, 3);
+	assert_true(end->rx.peer.redundant);
+	assert_false(end->rx.peer.hub);
+	assert_true(end->rx.peer.incarnation == 0x0102030405060708);
+	assert_true(end->rx.peer.memory_size == 0x4000000);
+	assert_int_equal(end->rx.peer.clock_domain, 0x11223344);
+	end_free(end);
+}
+
+/* --- shared memory -------------------------------------------------------- */
+
+/* Two ends that agree, or not: @offered upstream, @attached downstream. */
+static void greet(struct end *from, struct end *to, bool offered, bool attached)
+{
+	uint8_t buf[RFM_LINK_BATCH];
+
+	rfm_link_rx_opened(&to->rx, 0);
+	rfm_link_tx_opened(&from->tx, offered, 0);
+	if (attached)
+		rfm_link_rx_attached(&to->rx);
+	assert_int_equal(rfm_link_tx_output(&from->tx, buf, 0), RFM_LINK_MESSAGE);
+	assert_null(rfm_link_rx_received(&to->rx, buf, RFM_LINK_MESSAGE, 0));
+	assert_null(rfm_link_tx_received(&from->tx, to->rx.reply, to->rx.reply_length, 0));
+}
+
+static bool carry_unit(struct end *from, struct end *to)
+{
+	uint8_t slot[RFM_FRAME_MAX];
+	unsigned int len = rfm_link_tx_unit(&from->tx, slot, 0);
+
+	if (len)
+		assert_null(rfm_link_rx_unit(&to->rx, slot, 0));
+	return len;
+}
+
+static void frames_go_by_the_shared_memory(void **state)
+{
+	struct end *a = end_new(1), *b = end_new(2);
+	uint8_t buf[RFM_LINK_BATCH];
+
+	(void)state;
+	greet(a, b, true, true);
+	greet(b, a, true, true);
+	assert_true(a->tx.shm && b->rx.shm && b->tx.shm && a->rx.shm);
+	/* The light too; nothing more by the stream. */
+	assert_false(rfm_node_signal(&b->node));
+	while (carry_unit(a, b) || carry_unit(b, a))
+		;
+	assert_true(rfm_node_signal(&a->node) && rfm_node_signal(&b->node));
+	for (int i = 0; i < 200; i++) {
+		memset(a->memory, i, 1 + i % 64);
+		rfm_node_store(&a->node, 0, a->memory, 1 + i % 64, 0);
+		assert_int_equal(rfm_link_tx_output(&a->tx, buf, 0), 0);
+		while (carry_unit(a, b) || carry_unit(b, a))
+			;
+	}
+	assert_memory_equal(b->memory, a->memory, 256);
+	assert_int_equal(b->stores, 200);
+	assert_int_equal(rfm_node_read_stats(&a->node).home, 200);
+	assert_string_equal(rfm_link_rx_received(&b->rx, light, sizeof(light), 0),
+			    "the upstream neighbour speaks beside the shared memory");
+	end_free(a);
+	end_free(b);
+}
+
+/* Not offered, or descriptors that did not come: the stream does as well. */
+static void the_stream_where_there_is_no_shared_memory(void **state)
+{
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		struct end *a = end_new(1), *b = end_new(2);
+		uint8_t slot[RFM_FRAME_MAX];
+
+		greet(a, b, way & 1, way & 2);
+		greet(b, a, way & 1, way & 2);
+		assert_false(a->tx.shm || b->rx.shm || b->tx.shm || a->rx.shm);
+		assert_int_equal(rfm_link_tx_unit(&a->tx, slot, 0), 0);
+		ends_settle(a, b, RFM_LINK_BATCH);
+		rfm_node_store(&a->node, 0, "1234", 4, 0);
+		ends_settle(a, b, RFM_LINK_BATCH);
+		assert_memory_equal(b->memory, "1234", 4);
+		end_free(a);
+		end_free(b);
+	}
+}
+
+static void shared_memory_that_was_not_offered(void **state)
+{
+	uint8_t message[RFM_LINK_MESSAGE];
+
+	(void)state;
+	changed(message, welcome, 5, 0x4);
+	answered(message, "the downstream neighbour takes shared memory that was not offered");
+}
+
+/* A slot is trusted no more than a stream. */
+static void what_is_wrong_in_a_slot(void **state)
+{
+	uint8_t slot[RFM_FRAME_MAX];
+	struct end *a, *b;
+
+	(void)state;
+	for (int wrong = 0; wrong < 4; wrong++) {
+		const char *error;
+
+		a = end_new(1);
+		b = end_new(2);
+		greet(a, b, true, true);
+		if (wrong != 3)
+			assert_true(carry_unit(a, b));		/* light */
+		memset(slot, 0, sizeof(slot));
+		data_frame(slot, 1, 7);
+		switch (wrong) {
+		case 0:
+			memset(slot, 0x99, sizeof(slot));
+			break;
+		case 1:
+			slot[7] = 65;			/* longer than a slot */
+			break;
+		case 2:
+			memcpy(slot, light, sizeof(light));
+			slot[10] ^= 1;
+			break;
+		}
+		error = rfm_link_rx_unit(&b->rx, slot, 0);
+		assert_non_null(error);
+		assert_int_equal(b->stores, 0);
+		assert_int_equal(b->status, wrong == 3 ? 0 : RFM_NODE_BAD_DATA);
+		end_free(a);
+		end_free(b);
+	}
+	/* A damaged frame is one damaged frame, as on the stream. */
+	a = end_new(1);
+	b = end_new(2);
+	greet(a, b, true, true);
+	carry_unit(a, b);
+	data_frame(slot, 1, 7);
+	slot[RFM_FRAME_HEADER] ^= 1;
+	assert_null(rfm_link_rx_unit(&b->rx, slot, 0));
+	assert_int_equal(b->status, RFM_NODE_BAD_DATA);
+	data_frame(slot, 2, 8);
+	assert_null(rfm_link_rx_unit(&b->rx, slot, 0));
+	assert_int_equal(b->stores, 1);
+	end_free(a);
+	end_free(b);
+}
+
+/* --- silence -------------------------------------------------------------- */
+
+/* Ticks of the receiving end, every 100 ms up to @until. Returns when the signal was lost. */
+static uint64_t watch(struct end *end, uint64_t from, uint64_t until)
+{
+	for (uint64_t now = from; now <= until; now += 100 * MS) {
+		uint64_t next;
+
+		assert_null(rfm_link_rx_tick(&end->rx, now, &next));
+		assert_true(next > now);
+		if (!rfm_node_signal(&end->node))
+			return now;
+	}
+	return 0;
+}
+
+static void a_silent_neighbour_is_a_broken_fibre(void **state)
+{
+	struct end *end = end_lit();
+
+	(void)state;
+	assert_int_equal(watch(end, 0, 10000 * MS), 2000 * MS);
+	assert_int_equal(end->status, RFM_NODE_SYNC_LOSS);
+	/* Nothing is said twice, and a word is enough to be back. */
+	end->status = 0;
+	assert_null(rfm_link_rx_received(&end->rx, light, sizeof(light), 10100 * MS));
+	assert_true(rfm_node_signal(&end->node));
+	assert_int_equal(watch(end, 10100 * MS, 12000 * MS), 0);
+	assert_int_equal(end->status, 0);
+	assert_int_equal(watch(end, 12100 * MS, 20000 * MS), 12100 * MS);
+	assert_int_equal(end->status, RFM_NODE_SYNC_LOSS);
+	end->status = 0;
+	rfm_link_rx_closed(&end->rx, 20000 * MS);
+	assert_int_equal(end->status, 0);		/* lost already */
+	end_free(end);
+}
+
+/* Whose light is off may be silent; and what was off stays off when it speaks again. */
+static void silence_in_the_dark(void **state)
+{
+	struct end *end = end_lit();
+	uint64_t next;
+
+	(void)state;
+	assert_null(rfm_link_rx_received(&end->rx, light_off, sizeof(light_off), 0));
+	assert_int_equal(end->status, RFM_NODE_SYNC_LOSS);
+	end->status = 0;
+	for (uint64_t now = 0; now < 5000 * MS; now += 100 * MS)
+		assert_null(rfm_link_rx_tick(&end->rx, now, &next));
+	assert_null(rfm_link_rx_received(&end->rx, light_off, sizeof(light_off), 5000 * MS));
+	assert_false(rfm_node_signal(&end->node));
+	assert_int_equal(end->status, 0);
+	assert_null(rfm_link_rx_received(&end->rx, light, sizeof(light), 5100 * MS));
+	assert_true(rfm_node_signal(&end->node));
+	end_free(end);
+}
+
+/* A receiver that was itself stopped cannot tell who was silent: it begins to listen anew. */
+static void who_was_stopped_does_not_accuse(void **state)
+{
+	struct end *end = end_lit();
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int len = data_frame(wire, 1, 1);
+
+	(void)state;
+	assert_int_equal(watch(end, 0, 500 * MS), 0);
+	assert_int_equal(watch(end, 60000 * MS, 61900 * MS), 0);
+	assert_int_equal(end->status, 0);
+	assert_null(rfm_link_rx_received(&end->rx, wire, len, 61900 * MS));
+	assert_int_equal(end->stores, 1);
+	assert_int_equal(watch(end, 62000 * MS, 63800 * MS), 0);
+	assert_int_equal(watch(end, 63900 * MS, 70000 * MS), 63900 * MS);
+	end_free(end);
+}
+
+/* An idle sender says LIGHT in time, a busy one has no need to. */
+static void an_idle_line_says_light(void **state)
+{
+	struct end *end = end_new(3);
+	uint8_t buf[RFM_LINK_BATCH];
+	uint64_t next;
+
+	(void)state;
+	rfm_node_set_light(&end->node, true, 0);
+	rfm_link_tx_opened(&end->tx, false, 0);
+	rfm_link_tx_output(&end->tx, buf, 0);
+	assert_null(rfm_link_tx_received(&end->tx, welcome, sizeof(welcome), 0));
+	while (rfm_link_tx_output(&end->tx, buf, 1000 * MS))
+		;
+	for (uint64_t now = 1000 * MS; now < 3000 * MS; now = next) {
+		assert_null(rfm_link_tx_tick(&end->tx, now, &next));
+		assert_true(next > now && next <= now + 250 * MS);
+		if (now > 1000 * MS) {
+			assert_int_equal(rfm_link_tx_output(&end->tx, buf, now), RFM_LINK_MESSAGE);
+			assert_int_equal(buf[3], 4);
+			assert_int_equal(buf[5], 1);
+		}
+		assert_int_equal(rfm_link_tx_output(&end->tx, buf, now), 0);
+		assert_null(rfm_link_tx_tick(&end->tx, next - 1, &next));
+		assert_int_equal(rfm_link_tx_output(&end->tx, buf, next - 1), 0);
+	}
+	assert_null(rfm_link_tx_tick(&end->tx, 3000 * MS, &next));
+	rfm_link_tx_output(&end->tx, buf, 3000 * MS);
+	for (uint64_t now = 3100 * MS; now < 5000 * MS; now += 100 * MS) {
+		rfm_node_store(&end->node, 0, "1234", 4, now);
+		assert_null(rfm_link_tx_tick(&end->tx, now, &next));
+		assert_int_equal(rfm_link_tx_output(&end->tx, buf, now), RFM_FRAME_HEADER + 4);
+	}
+	end_free(end);
+}
+
+/* Both together: a ring on which nothing happens stays lit, until one end stops. */
+static void an_idle_ring_stays_lit(void **state)
+{
+	struct end *a = end_new(1), *b = end_new(2);
+	uint64_t next, now;
+
+	(void)state;
+	ends_connect(a, b);
+	ends_connect(b, a);
+	ends_settle(a, b, RFM_LINK_BATCH);
+	for (now = 0; now < 20000 * MS && rfm_node_signal(&b->node); now += 100 * MS) {
+		uint8_t buf[RFM_LINK_BATCH];
+		unsigned int len;
+
+		assert_null(rfm_link_tx_tick(&a->tx, now, &next));
+		if (now < 10000 * MS) {
+			len = rfm_link_tx_output(&a->tx, buf, now);
+			assert_null(rfm_link_rx_received(&b->rx, buf, len, now));
+		}
+		assert_null(rfm_link_rx_tick(&b->rx, now, &next));
+	}
+	assert_true(now > 11500 * MS && now < 12500 * MS);
+	end_free(a);
+	end_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(greetings_say_who_is_there),
+		cmocka_unit_test(frames_go_by_the_shared_memory),
+		cmocka_unit_test(the_stream_where_there_is_no_shared_memory),
+		cmocka_unit_test(shared_memory_that_was_not_offered),
+		cmocka_unit_test(what_is_wrong_in_a_slot),
+		cmocka_unit_test(a_silent_neighbour_is_a_broken_fibre),
+		cmocka_unit_test(silence_in_the_dark),
+		cmocka_unit_test(who_was_stopped_does_not_accuse),
+		cmocka_unit_test(an_idle_line_says_light),
+		cmocka_unit_test(an_idle_ring_stays_lit),
+	};
+
+	return cmocka_run_group_tests_name("link_modes", tests, NULL, NULL);
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: MIT
+/* links: tests/unit/rig.c */
+/*
+ * Fences, which tell when stores are everywhere, and what is against it: frames
+ * that are lost, a ring that breaks, nodes whose guest stands still.
+ */
+#include "tests/unit/test.h"
+#include "tests/unit/rig.h"
+
+#include <string.h>
+
+#include "ring/wire.h"
+
+#define TICKET	0x1122334455667788ull
+
+/* --- fences --------------------------------------------------------------- */
+
+static void assert_fence(const struct rig *rig, int peer, uint64_t count, uint64_t lost)
+{
+	const struct rig_peer *p = &rig->peers[peer];
+
+	assert_int_equal(p->fence_count, count);
+	assert_int_equal(p->fence.lost, lost);
+	assert_int_equal(p->fence.epoch, p->node.epoch);
+}
+
+/* It is answered when, and not before, every node has all that was stored. */
+static void a_fence_comes_home_behind_the_stores(void **state)
+{
+	for (size_t mode = 0; mode < RIG_MODES; mode++) {
+		struct rig *rig = rig_new_mode(3, 1, &rig_modes[mode]);
+		uint64_t seed = 1;
+
+		(void)state;
+		for (int i = 0; i < 12; i++)
+			rig_store32(rig, 0, 4 * i, 100 + i);
+		assert_true(rig_fence(rig, 0, TICKET));
+		rig_store32(rig, 0, 64, 1);
+		while (!rig->peers[0].fence_count) {
+			assert_int_equal(rig->peers[0].fence_count, 0);
+			rig_pull(rig, test_random(&seed) % 3, 1);
+			rig_deliver(rig, test_random(&seed) % 3);
+		}
+		for (int at = 1; at < 3; at++)
+			for (int i = 0; i < 12; i++)
+				assert_int_equal(rig_load32(rig, at, 4 * i), 100 + i);
+		rig_settle(rig);
+		assert_fence(rig, 0, 1, 0);
+		assert_true(rig->peers[0].fence.ticket == TICKET);
+		assert_false(rig->peers[0].fence.paused);
+		assert_false(rig->peers[0].fence.epoch_changed);
+		rig_assert_books_closed(rig, 0);
+		rig_free(rig);
+	}
+}
+
+/* Nobody else notices, and it is no own data. */
+static void a_fence_is_nothing_but_a_fence(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_fence(rig, 0, TICKET);
+	rig_settle(rig);
+	assert_fence(rig, 0, 1, 0);
+	assert_int_equal(rig_status(rig, 0), 0);
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(rig->peers[i].stored_count + rig->peers[i].interrupt_count, 0);
+		assert_int_equal(rig_status(rig, i), 0);
+		assert_int_equal(rig->peers[i].fence_count, 0);
+	}
+	/* In loopback it is home at once. */
+	rfm_node_set_optics(&rig->peers[0].node, false, true, false, rig->now);
+	rig_status(rig, 0);
+	rig_fence(rig, 0, TICKET + 1);
+	assert_fence(rig, 0, 2, 0);
+	assert_true(rig->peers[0].fence.ticket == TICKET + 1);
+	assert_int_equal(rig_status(rig, 0), 0);
+	rig_free(rig);
+}
+
+/* Store @count words on peer 0; of their frames drop those in the mask @lost. */
+static void store_some(struct rig *rig, int count, uint32_t lost)
+{
+	struct rfm_frame frame;
+
+	for (int i = 0; i < count; i++) {
+		rig_store32(rig, 0, 4 * i, i);
+		rig_pull(rig, 0, 1);
+		if (lost >> i & 1)
+			assert_true(rig_drop(rig, 0, &frame));
+		rig_settle(rig);
+	}
+}
+
+static void a_fence_fails_with_the_count_of_what_was_lost(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	store_some(rig, 10, 0x00e);
+	rig_fence(rig, 0, 1);
+	rig_settle(rig);
+	assert_fence(rig, 0, 1, 3);
+	/* Also the last ones before it; what an earlier fence told is not told again. */
+	store_some(rig, 10, 0x300);
+	rig_fence(rig, 0, 2);
+	rig_settle(rig);
+	assert_fence(rig, 0, 2, 2);
+	rig_fence(rig, 0, 3);
+	rig_settle(rig);
+	assert_fence(rig, 0, 3, 0);
+	rig_free(rig);
+}
+
+/* Stores that found no room are lost stores too. */
+static void a_fence_counts_what_found_no_room(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+
+	(void)state;
+	while (rfm_node_may_store(&rig->peers[0].node))
+		rig_store32(rig, 0, 0, 1);
+	for (int i = 0; i < 7; i++)
+		rig_store32(rig, 0, 0, 2);
+	assert_true(rig_fence(rig, 0, 1));
+	rig_settle(rig);
+	assert_fence(rig, 0, 1, 7);
+	rig_free(rig);
+}
+
+/* The answer comes with whatever is home after it, in the end a heartbeat. */
+static void a_fence_that_is_lost_is_answered(void **state)
+{
+	for (int silent = 0; silent < 2; silent++) {
+		struct rig *rig = rig_new(3, 1);
+		struct rfm_frame frame;
+
+		(void)state;
+		rig_fence(rig, 0, TICKET);
+		rig_pull(rig, 0, 1);
+		assert_true(rig_drop(rig, 0, &frame));
+		assert_int_equal(frame.type, RFM_FRAME_FENCE);
+		rig_settle(rig);
+		assert_int_equal(rig->peers[0].fence_count, 0);
+		if (silent)
+			rig_advance(rig, RFM_NODE_HEARTBEAT_NS + 100 * MS);
+		else
+			store_some(rig, 1, 0);
+		assert_fence(rig, 0, 1, 1);
+		assert_true(rig->peers[0].fence.ticket == TICKET);
+		/* The next one starts afresh. */
+		rig_fence(rig, 0, TICKET + 1);
+		rig_settle(rig);
+		assert_fence(rig, 0, 2, 0);
+		rig_free(rig);
+	}
+}
+
+/* The ring breaks with a fence under way, sent or still waiting for credit. */
+static void a_fence_fails_in_the_dark(void **state)
+{
+	for (int waiting = 0; waiting < 2; waiting++) {
+		struct rfm_node_config like = rig_config(0, 0);
+		struct rig *rig;
+
+		(void)state;
+		like.window = 4;
+		rig = rig_new_like(3, 1, &like);
+		for (int i = 0; i < 3 + waiting; i++)
+			rig_store32(rig, 0, 0, i);
+		rig_fence(rig, 0, TICKET);
+		rig_pull(rig, 0, 10);
+		assert_int_equal(rig_in_flight(rig, 0), 3 + 1);
+		rig_disconnect(rig, 2);
+		assert_fence(rig, 0, 1, 3 + waiting + 1);
+		assert_true(rig->peers[0].fence.ticket == TICKET);
+		assert_true(waiting || rig->peers[0].fence.epoch_changed);
+		/* In the dark there is none to be had. */
+		assert_false(rig_fence(rig, 0, TICKET + 1));
+		rig_connect(rig, 2);
+		rig_settle(rig);
+		rig_advance(rig, 1000 * MS);
+		assert_int_equal(rig->peers[0].fence_count, 1);
+		rig_fence(rig, 0, TICKET + 2);
+		rig_settle(rig);
+		assert_int_equal(rig->peers[0].fence_count, 2);
+		assert_true(rig->peers[0].fence.ticket == TICKET + 2);
+		rig_assert_books_closed(rig, 0);
+		rig_free(rig);
+	}
+}
+
+/* A node that came or went meanwhile: the fence says that it spoke for others. */
+static void a_fence_tells_of_a_change_of_members(void **state)
+{
+	const struct rfm_frame newcomer = {
+		.type = RFM_FRAME_HEARTBEAT, .source = 77, .incarnation = 5, .hops = 1,
+	};
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_fence(rig, 0, 1);
+	rig_pull(rig, 0, 1);
+	rig_inject(rig, 2, &newcomer);
+	rig_settle(rig);
+	assert_fence(rig, 0, 1, 0);
+	assert_true(rig->peers[0].fence.epoch_changed);
+	rig_fence(rig, 0, 2);
+	rig_settle(rig);
+	assert_fence(rig, 0, 2, 0);
+	assert_false(rig->peers[0].fence.epoch_changed);
+	rig_free(rig);
+}
+
+/* A node whose guest stands still has what was stored in its queue, not in its memory. */
+static void a_fence_tells_of_a_paused_node(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rfm_node_set_paused(&rig->peers[1].node, true, rig->now);
+	rig_store32(rig, 0, 0, 1);
+	rig_fence(rig, 0, 1);
+	rig_settle(rig);
+	assert_fence(rig, 0, 1, 0);
+	assert_true(rig->peers[0].fence.paused);
+	/* It goes on between the store and the fence. */
+	rig_store32(rig, 0, 0, 2);
+	rig_settle(rig);
+	rfm_node_set_paused(&rig->peers[1].node, false, rig->now);
+	rig_fence(rig, 0, 2);
+	rig_settle(rig);
+	assert_fence(rig, 0, 2, 0);
+	assert_true(rig->peers[0].fence.paused);
+	rig_store32(rig, 0, 0, 3);
+	rig_fence(rig, 0, 3);
+	rig_settle(rig);
+	assert_fence(rig, 0, 3, 0);
+	assert_false(rig->peers[0].fence.paused);
+	rig_free(rig);
+}
+
+/* --- a paused node -------------------------------------------------------- */
+
+static void a_paused_node_holds_back_in_order(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rig_peer *still = &rig->peers[1];
+	struct rfm_frame frame;
+
+	(void)state;
+	rfm_node_set_paused(&still->node, true, rig->now);
+	for (int i = 0; i < 10; i++) {
+		rig_store32(rig, 0, 0, i);
+		rig_store32(rig, 2, 8, 100 + i);
+		rig_interrupt(rig, 0, 2, 1, i);
+	}
+	rig_settle(rig);
+	assert_int_equal(still->stored_count + still->interrupt_count, 0);
+	assert_int_equal(rig_load32(rig, 1, 0) + rig_load32(rig, 1, 8), 0);
+	/* The others do not wait for it. */
+	assert_int_equal(rig_load32(rig, 2, 0), 9);
+	assert_int_equal(rig_stats(rig, 0).home, 20);
+	assert_int_equal(rig_stats(rig, 2).home, 10);
+
+	rfm_node_set_paused(&still->node, false, rig->now);
+	assert_int_equal(still->stored_count, 20);
+	assert_int_equal(still->interrupt_count, 10);
+	for (uint32_t i = 0, words[2] = { 0 }; i < 20; i++) {
+		uint32_t *word = &words[still->stored[i].offset / 8];
+
+		assert_int_equal(get32(still->stored[i].data) % 100, (*word)++);
+	}
+	for (int i = 0; i < 10; i++) {
+		/* Each behind the store before it and in front of the next. */
+		uint32_t before = 0, data = i;
+
+		assert_int_equal(still->interrupts[i].data, data);
+		for (uint64_t n = 0; n < still->interrupts[i].after; n++)
+			before += still->stored[n].offset == 0;
+		assert_int_equal(before, i + 1);
+	}
+	assert_int_equal(rig_stats(rig, 1).held_lost, 0);
+	assert_int_equal(rig_status(rig, 1), 0);
+
+	/* What passed it meanwhile is marked, and nothing else is. */
+	for (int paused = 0; paused < 2; paused++) {
+		rfm_node_set_paused(&still->node, paused, rig->now);
+		rig_store32(rig, 0, 0, 1);
+		rig_pull(rig, 0, 1);
+		rig_deliver(rig, 0);
+		rig_pull(rig, 1, 1);
+		assert_true(rig_drop(rig, 1, &frame));
+		assert_int_equal(frame.marks, paused ? RFM_MARK_PAUSED : 0);
+	}
+	rig_free(rig);
+}
+
+static void what_a_paused_node_cannot_hold_is_counted(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rig_peer *still = &rig->peers[1];
+	struct rfm_node_stats stats;
+
+	(void)state;
+	rfm_node_set_paused(&still->node, true, rig->now);
+	for (int i = 0; i < RFM_NODE_HELD_SLOTS; i++) {
+		rig_store32(rig, 0, 0, i);
+		if (!(i % 64))
+			rig_settle(rig);
+	}
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 1), 0);
+	for (int i = 0; i < 7; i++)
+		rig_store32(rig, 0, 0, 0x5555);
+	rig_interrupt(rig, 0, 2, 1, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 1), RFM_NODE_RX_FULL);
+	rfm_node_set_paused(&still->node, false, rig->now);
+	assert_int_equal(still->stored_count, RFM_NODE_HELD_SLOTS);
+	assert_int_equal(rig_load32(rig, 1, 0), RFM_NODE_HELD_SLOTS - 1);
+	assert_int_equal(rig_load32(rig, 2, 0), 0x5555);
+	rig_store32(rig, 0, 4, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 4), 1);
+	stats = rig_stats(rig, 1);
+	assert_int_equal(stats.held_lost, 8);
+	assert_int_equal(stats.missed, 0);
+	assert_int_equal(stats.received, RFM_NODE_HELD_SLOTS + 1);
+	assert_int_equal(stats.received + stats.held_lost, rig_stats(rig, 0).sent);
+	rig_assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* A snapshot taken while paused: what was held belongs to the life before. */
+static void rejoining_gives_up_what_was_held(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rig_peer *still = &rig->peers[1];
+
+	(void)state;
+	rfm_node_set_paused(&still->node, true, rig->now);
+	for (int i = 0; i < 5; i++)
+		rig_store32(rig, 0, 0, i);
+	rig_settle(rig);
+	rfm_node_rejoin(&still->node, 9000, rig->now);
+	rfm_node_set_paused(&still->node, false, rig->now);
+	assert_int_equal(still->stored_count, 0);
+	assert_int_equal(rig_stats(rig, 1).held_lost, 5);
+	rig_settle(rig);
+	rig_store32(rig, 0, 0, 77);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 77);
+	rig_free(rig);
+}
+
+/* A fence of the life before is answered when that ends; its losses are not the next life's. */
+static void rejoining_answers_the_fence(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_fence(rig, 0, TICKET);
+	rig_pull(rig, 0, 10);
+	rfm_node_rejoin(&rig->peers[0].node, 9000, rig->now);
+	assert_fence(rig, 0, 1, 2);
+	assert_true(rig->peers[0].fence.ticket == TICKET);
+	rig_settle(rig);
+	assert_int_equal(rig->peers[0].fence_count, 1);
+	rig_store32(rig, 0, 0, 2);
+	rig_fence(rig, 0, TICKET + 1);
+	rig_settle(rig);
+	assert_fence(rig, 0, 2, 0);
+	assert_true(rig->peers[0].fence.ticket == TICKET + 1);
+	rig_assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* --- as glass would -------------------------------------------------------- */
+
+/* On peer 1 late frames are stored; peer 2 is of the usual kind. */
+static struct rig *authentic_rig(bool redundant)
+{
+	struct rfm_node_config config = rig_config(0, 0);
+	struct rig *rig;
+
+	config.redundant = redundant;
+	rig = rig_new_like(3, 1, &config);
+	config.id = 2;
+	config.incarnation = 5000;
+	config.authentic_late = true;
+	rig_start_as(rig, 1, &config);
+	rig_connect(rig, 0);
+	rig_connect(rig, 1);
+	rig_settle(rig);
+	return rig;
+}
+
+static void a_late_frame_overwrites_where_that_is_wanted(void **state)
+{
+	struct rig *rig = authentic_rig(false);
+	struct rfm_frame frame;
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_pull(rig, 0, 1);
+	assert_true(rig_drop(rig, 0, &frame));
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	rig_store32(rig, 0, 0, 2);
+	rig_settle(rig);
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 1);
+	assert_int_equal(rig_load32(rig, 2, 0), 2);
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(rig_stats(rig, i).late, 1);
+		assert_int_equal(rig_stats(rig, i).received, 2);
+	}
+	/* In the place where it came, also while the guest stands still. */
+	rfm_node_set_paused(&rig->peers[1].node, true, rig->now);
+	rig_store32(rig, 0, 0, 3);
+	rig_settle(rig);
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	assert_int_equal(rig->peers[1].stored_count, 3);
+	rfm_node_set_paused(&rig->peers[1].node, false, rig->now);
+	assert_int_equal(rig->peers[1].stored_count, 5);
+	assert_int_equal(rig_load32(rig, 1, 0), 1);
+	rig_free(rig);
+}
+
+/* The second copy of redundant mode is no late frame. */
+static void a_second_copy_is_never_stored(void **state)
+{
+	struct rig *rig = authentic_rig(true);
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_interrupt(rig, 0, 2, 1, 0);
+	rig_settle(rig);
+	assert_int_equal(rig->peers[1].stored_count, 1);
+	assert_int_equal(rig->peers[1].interrupt_count, 1);
+	rig_free(rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fence_comes_home_behind_the_stores),
+		cmocka_unit_test(a_fence_is_nothing_but_a_fence),
+		cmocka_unit_test(a_fence_fails_with_the_count_of_what_was_lost),
+		cmocka_unit_test(a_fence_counts_what_found_no_room),
+		cmocka_unit_test(a_fence_that_is_lost_is_answered),
+		cmocka_unit_test(a_fence_fails_in_the_dark),
+		cmocka_unit_test(a_fence_tells_of_a_change_of_members),
+		cmocka_unit_test(a_fence_tells_of_a_paused_node),
+		cmocka_unit_test(a_paused_node_holds_back_in_order),
+		cmocka_unit_test(what_a_paused_node_cannot_hold_is_counted),
+		cmocka_unit_test(rejoining_gives_up_what_was_held),
+		cmocka_unit_test(rejoining_answers_the_fence),
+		cmocka_unit_test(a_late_frame_overwrites_where_that_is_wanted),
+		cmocka_unit_test(a_second_copy_is_never_stored),
+	};
+
+	return cmocka_run_group_tests_name("node_fence", tests, NULL, NULL);
+}

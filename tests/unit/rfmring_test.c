@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: MIT
+/* librfmring. links: ring/host/loop.c ring/host/address.c ring/host/port.c ring/host/host.c ring/host/producer.c ring/host/rfmring.c ring/host/state.c */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring/host/rfmring.h"
+
+#define MEMORY	(1u << 20)
+#define NODES	3
+
+static char folder[64];
+static char addresses[NODES][2][128];
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* Node @i of a ring of @count; 1, 2, 3 are the ids. */
+static struct rfmring_config config_of(unsigned int i, unsigned int count)
+{
+	struct rfmring_config config = RFMRING_CONFIG_INIT;
+
+	snprintf(addresses[i][0], sizeof(addresses[i][0]), "unix:%s/%u,server", folder, i);
+	snprintf(addresses[i][1], sizeof(addresses[i][1]), "unix:%s/%u", folder,
+		 (i + 1) % count);
+	config.id = i + 1;
+	config.memory_size = MEMORY;
+	config.rx = addresses[i][0];
+	config.tx = addresses[i][1];
+	return config;
+}
+
+static struct rfmring *open_with(const struct rfmring_config *config)
+{
+	char error[256] = "";
+	struct rfmring *ring = rfmring_open(config, error, sizeof(error));
+
+	if (!ring)
+		print_message("%s\n", error);
+	assert_non_null(ring);
+	return ring;
+}
+
+static struct rfmring_state state_of(struct rfmring *ring)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	assert_int_equal(rfmring_get_state(ring, &state), 0);
+	return state;
+}
+
+static struct rfmring_stats stats_of(struct rfmring *ring)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+
+	assert_int_equal(rfmring_get_stats(ring, &stats), 0);
+	return stats;
+}
+
+static bool is_up(struct rfmring *ring)
+{
+	struct rfmring_state state = state_of(ring);
+
+	return state.signal && state.downstream;
+}
+
+/* All are on the ring, and a fence of each comes home. */
+static void wait_up(struct rfmring **rings, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		while (!is_up(rings[i]))
+			usleep(1000);
+	for (unsigned int i = 0; i < count; i++)
+		while (rfmring_fence(rings[i], NULL, 1000))
+			usleep(1000);
+}
+
+static void open_ring(struct rfmring **rings, unsigned int count, uint32_t flags)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		struct rfmring_config config = config_of(i, count);
+
+		config.flags = flags;
+		rings[i] = open_with(&config);
+		assert_int_equal(rfmring_start(rings[i]), 0);
+	}
+	wait_up(rings, count);
+}
+
+static void close_ring(struct rfmring **rings, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		rfmring_close(rings[i]);
+}
+
+/* --- stores ----------------------------------------------------------------------- */
+
+static void stores_are_everywhere(void **state)
+{
+	static const uint32_t flags[] = { 0, RFMRING_STREAM_ONLY, RFMRING_REDUNDANT };
+	struct rfmring *rings[NODES];
+	uint8_t bytes[300], back[300];
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i * 7;
+	for (unsigned int f = 0; f < ARRAY_SIZE(flags); f++) {
+		open_ring(rings, NODES, flags[f]);
+		assert_int_equal(state_of(rings[0]).tx_shm, !(flags[f] & RFMRING_STREAM_ONLY));
+		rfmring_store8(rings[0], 1, 0x12);
+		rfmring_store16(rings[0], 2, 0x3456);
+		rfmring_store32(rings[0], 4, 0x789abcde);
+		rfmring_store64(rings[0], 8, 0x0123456789abcdef);
+		rfmring_write(rings[1], 0x1001, bytes, sizeof(bytes));
+		assert_int_equal(rfmring_fence(rings[0], NULL, 5000), 0);
+		assert_int_equal(rfmring_fence(rings[1], NULL, 5000), 0);
+		for (unsigned int i = 0; i < NODES; i++) {
+			assert_int_equal(rfmring_load8(rings[i], 1), 0x12);
+			assert_int_equal(rfmring_load16(rings[i], 2), 0x3456);
+			assert_int_equal(rfmring_load32(rings[i], 4), 0x789abcde);
+			assert_int_equal(rfmring_load64(rings[i], 8), 0x0123456789abcdef);
+			assert_int_equal(rfmring_read(rings[i], 0x1001, back, sizeof(back)), 0);
+			assert_memory_equal(bytes, back, sizeof(bytes));
+		}
+		close_ring(rings, NODES);
+	}
+}
+
+static void what_does_not_fit_changes_nothing(void **state)
+{
+	struct rfmring_config config = config_of(0, 1);
+	struct rfmring *ring = open_with(&config);
+	uint8_t bytes[100];
+
+	(void)state;
+	assert_int_equal(rfmring_store32(ring, 2, 1), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rfmring_store32(ring, MEMORY, 1), -1);
+	assert_int_equal(rfmring_store8(ring, UINT32_MAX, 1), -1);
+	assert_int_equal(rfmring_write(ring, MEMORY - 99, bytes, 100), -1);
+	assert_int_equal(rfmring_read(ring, MEMORY - 99, bytes, 100), -1);
+	assert_int_equal(rfmring_load32(ring, 2), UINT32_MAX);
+	assert_int_equal(rfmring_load64(ring, MEMORY - 4), UINT64_MAX);
+	assert_int_equal(rfmring_watch(ring, 0, MEMORY, (void *)1, NULL), -1);
+	assert_int_equal(rfmring_unwatch(ring, 1), -1);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(rfmring_set_address_offset(ring, 1), -1);
+	assert_int_equal(rfmring_set_optics(ring, 8), -1);
+	assert_int_equal(rfmring_interrupt(ring, 257, 1, 0), -1);
+	assert_int_equal(rfmring_interrupt(ring, 1, 4, 0), -1);
+	assert_int_equal(stats_of(ring).stores, 0);
+	/* It is dark: nothing waits, everything is counted. */
+	assert_int_equal(rfmring_store32(ring, 0, 5), 0);
+	assert_int_equal(rfmring_load32(ring, 0), 5);
+	assert_int_equal(stats_of(ring).dark, 1);
+	assert_int_equal(rfmring_fence(ring, NULL, 100), -1);
+	assert_int_equal(errno, ENOLINK);
+	rfmring_close(ring);
+}
+
+#define WRITERS	3
+#define STORES	20000
+
+struct writer {
+	struct rfmring *ring;
+	unsigned int number;
+	pthread_t thread;
+};
+
+static void *write_own_word(void *opaque)
+{
+	struct writer *writer = opaque;
+
+	for (uint32_t i = 1; i <= STORES; i++)
+		rfmring_store32(writer->ring, 0x100 + 4 * writer->number, i);
+	return NULL;
+}
+
+static void threads_store_at_the_same_time(void **state)
+{
+	struct rfmring *rings[NODES];
+	struct writer writers[NODES * WRITERS];
+	struct rfmring_stats stats;
+
+	(void)state;
+	open_ring(rings, NODES, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(writers); i++) {
+		writers[i] = (struct writer){ .ring = rings[i % NODES], .number = i };
+		pthread_create(&writers[i].thread, NULL, write_own_word, &writers[i]);
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(writers); i++)
+		pthread_join(writers[i].thread, NULL);
+	for (unsigned int i = 0; i < NODES; i++)
+		assert_int_equal(rfmring_fence(rings[i], NULL, 10000), 0);
+	for (unsigned int i = 0; i < NODES; i++) {
+		for (unsigned int w = 0; w < ARRAY_SIZE(writers); w++)
+			assert_int_equal(rfmring_load32(rings[i], 0x100 + 4 * w), STORES);
+		stats = stats_of(rings[i]);
+		assert_int_equal(stats.lost, 0);
+		assert_int_equal(stats.missed, 0);
+		assert_int_equal(stats.full, 0);
+	}
+	close_ring(rings, NODES);
+}
+
+/* --- callbacks ----------------------------------------------------------------------- */
+
+struct echo {
+	struct rfmring *ring;
+	int refused;
+	int source;
+	uint32_t seen;
+};
+
+static void answer(void *opaque, const struct rfmring_update *update)
+{
+	struct echo *echo = opaque;
+	uint32_t value;
+
+	memcpy(&value, update->data, sizeof(value));
+	echo->source = update->source;
+	echo->seen = value;
+	rfmring_store32(echo->ring, update->offset + 0x1000, value + 1);
+	/* What would wait, or call the node back, is refused. */
+	echo->refused = rfmring_fence(echo->ring, NULL, 10) == -1 && errno == EDEADLK &&
+			rfmring_set_optics(echo->ring, 0) == -1 && errno == EDEADLK &&
+			rfmring_run(echo->ring, 0) == -1 && errno == EDEADLK;
+}
+
+static void a_callback_may_answer(void **state)
+{
+	struct rfmring *rings[2];
+	struct echo echo = { .source = -2 };
+	int watch;
+
+	(void)state;
+	open_ring(rings, 2, 0);
+	echo.ring = rings[1];
+	watch = rfmring_watch(rings[1], 0x200, 0x203, answer, &echo);
+	assert_true(watch > 0);
+	rfmring_store32(rings[0], 0x1fc, 1);	/* beside it */
+	for (uint32_t i = 1; i <= 1000; i++) {
+		rfmring_store32(rings[0], 0x200, i);
+		while (rfmring_load32(rings[0], 0x1200) != i + 1)
+			;
+	}
+	assert_int_equal(rfmring_load32(rings[1], 0x11fc), 0);
+	assert_int_equal(echo.source, 1);
+	assert_true(echo.refused);
+	assert_int_equal(rfmring_unwatch(rings[1], watch), 0);
+	rfmring_store32(rings[0], 0x200, 7);
+	assert_int_equal(rfmring_fence(rings[0], NULL, 5000), 0);
+	assert_int_equal(echo.seen, 1000);
+	close_ring(rings, 2);
+}
+
+static void interrupts_wait_in_a_bounded_queue(void **state)
+{
+	struct rfmring_interrupt interrupt;
+	struct rfmring *rings[2];
+
+	(void)state;
+	open_ring(rings, 2, 0);
+	assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 10), 0);
+	for (uint32_t i = 0; i < RFMRING_INTERRUPTS + 10; i++)
+		while (rfmring_interrupt(rings[0], i % 2 ? 2 : RFMRING_ALL, i % 4, i))
+			usleep(100);
+	assert_int_equal(rfmring_fence(rings[0], NULL, 5000), 0);
+	for (uint32_t i = 0; i < RFMRING_INTERRUPTS; i++) {
+		assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 1000), 1);
+		assert_int_equal(interrupt.data, i);
+		assert_int_equal(interrupt.type, i % 4);
+		assert_int_equal(interrupt.from, 1);
+	}
+	assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 0), 0);
+	assert_int_equal(stats_of(rings[1]).interrupts_lost, 10);
+	close_ring(rings, 2);
+}
+
+/* --- moved by the program ---------------------------------------------------------------- */
+
+/* One thread moves two rings by their descriptors; both stores of a pair wait for each other. */
+static void a_program_with_its_own_loop(void **state)
+{
+	struct rfmring *rings[2];
+	struct pollfd fds[2];
+	uint32_t turn = 0;
+	uint64_t until = now_ns() + 10000000000ull;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rfmring_config config = config_of(i, 2);
+
+		rings[i] = open_with(&config);
+		fds[i] = (struct pollfd){ .fd = rfmring_fd(rings[i]), .events = POLLIN };
+		assert_true(fds[i].fd >= 0);
+		assert_int_equal(rfmring_run(rings[i], 0), 0);
+	}
+	while (turn < 1000 && now_ns() < until) {
+		assert_true(poll(fds, 2, 1000) >= 0);
+		for (unsigned int i = 0; i < 2; i++)
+			if (fds[i].revents)
+				assert_int_equal(rfmring_run(rings[i], 0), 0);
+		if (!turn && (!is_up(rings[0]) || !is_up(rings[1])))
+			continue;
+		/* Each side sees the other's last word and says the next. */
+		if (rfmring_load32(rings[turn % 2], 0x40) == turn)
+			turn++, rfmring_store32(rings[(turn - 1) % 2], 0x40, turn);
+		rfmring_run(rings[0], 0);
+		rfmring_run(rings[1], 0);
+	}
+	assert_int_equal(turn, 1000);
+	close_ring(rings, 2);
+}
+
+/* The downstream neighbour of a program stands still: a store waits so long and no longer. */
+static void a_store_waits_no_longer_than_the_limit(void **state)
+{
+	struct rfmring_config configs[2] = { config_of(0, 2), config_of(1, 2) };
+	struct rfmring *rings[2];
+	struct rfmring_stats stats;
+	uint32_t refused = 0;
+
+	(void)state;
+	configs[0].stall_ms = 100;
+	configs[0].insert_slots = 64;
+	configs[0].flags = RFMRING_UNPACKED;
+	for (unsigned int i = 0; i < 2; i++)
+		rings[i] = open_with(&configs[i]);
+	rfmring_start(rings[0]);
+	while (!is_up(rings[0]) || !is_up(rings[1]))
+		rfmring_run(rings[1], 1);
+	/* Nobody moves the other ring now. */
+	for (uint32_t i = 0; i < 2000; i++)
+		refused += rfmring_store32(rings[0], 0x100 + 8 * (i % 100), i) != 0;
+	stats = stats_of(rings[0]);
+	/* When the ring is thought open it takes more than the window; the queue takes the rest. */
+	assert_true(stats.longest_stall_ns < 300000000);
+	assert_int_equal(stats.full, refused);
+	assert_int_equal(rfmring_load32(rings[0], 0x100 + 8 * 99), 1999);
+	/* It goes on: all that was not refused arrives, and the books balance. */
+	rfmring_start(rings[1]);
+	while (rfmring_fence(rings[0], NULL, 2000))
+		;
+	stats = stats_of(rings[0]);
+	assert_int_equal(stats.stores, stats.home + stats.full + stats.lost - stats.full);
+	assert_int_equal(stats.lost, refused);
+	assert_int_equal(stats_of(rings[1]).missed, refused);
+	close_ring(rings, 2);
+}
+
+static void *wake_up(void *opaque)
+{
+	rfmring_wake(opaque);
+	return NULL;
+}
+
+static void running_for_ever_can_be_ended(void **state)
+{
+	struct rfmring_config config = config_of(0, 2);
+	struct rfmring *ring = open_with(&config);
+	struct rfmring_interrupt interrupt;
+	pthread_t thread;
+
+	(void)state;
+	pthread_create(&thread, NULL, wake_up, ring);
+	assert_int_equal(rfmring_run(ring, -1), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rfmring_start(ring), 0);
+	assert_int_equal(rfmring_run(ring, 0), -1);
+	assert_int_equal(errno, EBUSY);
+	pthread_create(&thread, NULL, wake_up, ring);
+	assert_int_equal(rfmring_wait_interrupt(ring, &interrupt, -1), 0);
+	pthread_join(thread, NULL);
+	rfmring_close(ring);
+}
+
+/* --- several nodes in one place ------------------------------------------------------------ */
+
+static void a_node_behind_another_leaves_nothing_on_the_ring(void **state)
+{
+	struct rfmring_config config = config_of(0, 2), behind = RFMRING_CONFIG_INIT;
+	struct rfmring *rings[2], *guest;
+	uint64_t until;
+
+	(void)state;
+	rings[0] = open_with(&config);
+	config = config_of(1, 2);
+	rings[1] = open_with(&config);
+	rfmring_start(rings[1]);
+	behind.id = 200;
+	behind.memory_size = MEMORY;
+	behind.behind = rings[0];
+	for (unsigned int round = 0; round < 3; round++) {
+		guest = open_with(&behind);
+		while (!is_up(guest) || !is_up(rings[1]))
+			rfmring_run(rings[0], 10);
+		assert_int_equal(state_of(guest).upstream, 1);
+		for (uint32_t i = 0; i < 100; i++)
+			rfmring_store32(guest, 0x300 + 8 * i, round * 1000 + i);
+		/* No fence: closing waits for what was stored. */
+		rfmring_close(guest);
+		assert_int_equal(rfmring_load32(rings[0], 0x300 + 8 * 99), round * 1000 + 99);
+		assert_int_equal(rfmring_load32(rings[1], 0x300 + 8 * 99), round * 1000 + 99);
+	}
+	until = now_ns() + 50000000;
+	while (now_ns() < until)
+		rfmring_run(rings[0], 10);
+	assert_int_equal(stats_of(rings[0]).hop_limit, 0);
+	assert_int_equal(stats_of(rings[1]).late, 0);
+	rfmring_close(rings[0]);
+	rfmring_close(rings[1]);
+}
+
+static void the_memory_can_be_a_file(void **state)
+{
+	struct rfmring_config configs[2] = { config_of(0, 2), config_of(1, 2) };
+	struct rfmring *rings[2];
+	char path[128], error[256];
+	const uint32_t *words;
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/memory", folder);
+	configs[1].memory_file = path;
+	for (unsigned int i = 0; i < 2; i++) {
+		rings[i] = open_with(&configs[i]);
+		rfmring_start(rings[i]);
+	}
+	wait_up(rings, 2);
+	fd = open(path, O_RDONLY);
+	words = mmap(NULL, MEMORY, PROT_READ, MAP_SHARED, fd, 0);
+	rfmring_store32(rings[0], 0x400, 0xfeedface);
+	assert_int_equal(rfmring_fence(rings[0], NULL, 5000), 0);
+	assert_int_equal(words[0x100], 0xfeedface);
+	/* Two nodes never have one memory. */
+	configs[0].memory_file = path;
+	configs[0].rx = configs[0].tx;
+	assert_null(rfmring_open(&configs[0], error, sizeof(error)));
+	assert_non_null(strstr(error, "another node"));
+	munmap((void *)words, MEMORY);
+	close(fd);
+	close_ring(rings, 2);
+	unlink(path);
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+/* Each case is a good configuration with something overwritten. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static void bad_settings_are_refused_with_a_sentence(void **state)
+{
+	const struct {
+		struct rfmring_config config;
+		const char *says;
+	} cases[] = {
+#define CASE(says_, ...) { .config = { .size = sizeof(struct rfmring_config), \
+	.memory_size = MEMORY, .rx = "unix:/nowhere/rx", .tx = "unix:/nowhere/tx", \
+	__VA_ARGS__ }, .says = says_ }
+		CASE("node id", .id = 256),
+		CASE("256 MiB", .memory_size = 0),
+		CASE("256 MiB", .memory_size = 4097),
+		CASE("256 MiB", .memory_size = 1ull << 32),
+		CASE("flag", .flags = 0x80),
+		CASE("window", .window = 257),
+		CASE("power of two", .insert_slots = 3),
+		CASE("wait", .stall_ms = 10001),
+		CASE("line", .line = "fast"),
+		CASE("sending", .tx = NULL),
+		CASE("receiving", .rx = NULL),
+		CASE("unix: or tcp:", .rx = "pipe:/x"),
+		CASE("port", .tx = "tcp:here"),
+		CASE("server", .rx = "unix:/x,listen"),
+		CASE("cannot listen", .rx = "unix:/nowhere/rx,server"),
+		CASE("slots", .shm_slots = 3),
+		CASE("memory file", .memory_file = "/nowhere/memory"),
+		CASE("capture", .pcap = "/nowhere/capture"),
+		CASE("size", .size = 8),
+#undef CASE
+	};
+	char error[256];
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		error[0] = '\0';
+		assert_null(rfmring_open(&cases[i].config, error, sizeof(error)));
+		assert_true(errno);
+		if (!strstr(error, cases[i].says))
+			fail_msg("'%s' does not say '%s'", error, cases[i].says);
+	}
+}
+
+#pragma GCC diagnostic pop
+
+/* A program may have been built with an older or newer header. */
+static void structs_may_grow(void **state)
+{
+	struct {
+		struct rfmring_config config;
+		uint64_t from_the_future;
+	} larger = { .config = config_of(0, 1) };
+	struct {
+		struct rfmring_stats stats;
+		uint64_t beyond;
+	} older = { .stats.size = offsetof(struct rfmring_stats, sent), .beyond = 7 };
+	struct rfmring *ring;
+	char error[256];
+
+	(void)state;
+	older.stats.sent = 99;
+	larger.config.size = sizeof(larger);
+	ring = rfmring_open(&larger.config, error, sizeof(error));
+	assert_non_null(ring);
+	rfmring_store8(ring, 0, 1);
+	assert_int_equal(rfmring_get_stats(ring, &older.stats), 0);
+	assert_int_equal(older.stats.stores, 1);
+	assert_int_equal(older.stats.sent, 99);
+	rfmring_close(ring);
+	larger.from_the_future = 1;
+	assert_null(rfmring_open(&larger.config, error, sizeof(error)));
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/rfmring-test-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stores_are_everywhere),
+		cmocka_unit_test(what_does_not_fit_changes_nothing),
+		cmocka_unit_test(threads_store_at_the_same_time),
+		cmocka_unit_test(a_callback_may_answer),
+		cmocka_unit_test(interrupts_wait_in_a_bounded_queue),
+		cmocka_unit_test(a_program_with_its_own_loop),
+		cmocka_unit_test(a_store_waits_no_longer_than_the_limit),
+		cmocka_unit_test(running_for_ever_can_be_ended),
+		cmocka_unit_test(a_node_behind_another_leaves_nothing_on_the_ring),
+		cmocka_unit_test(the_memory_can_be_a_file),
+		cmocka_unit_test(bad_settings_are_refused_with_a_sentence),
+		cmocka_unit_test(structs_may_grow),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
