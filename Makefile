@@ -27,6 +27,9 @@ test: build test-programs ## all tests that take less than a minute each
 check-long: build test-programs ## the long tests; resumes where it was stopped
 	@scripts/test-all --long
 
+fuzz: setup ## ten million inputs to the fuzzers; RUNS=N for another number
+	@tests/fuzz/run --runs $(or $(RUNS),10000000)
+
 lint: setup ## style and static checks
 	@scripts/lint
 
@@ -59,5 +62,5 @@ install: tools ## rmctl and the man pages, below PREFIX (/usr/local)
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
-.PHONY: help demo test check-long lint build setup qemu module tools \
+.PHONY: help demo test check-long fuzz lint build setup qemu module tools \
 	test-programs image install clean

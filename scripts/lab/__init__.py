@@ -3,6 +3,7 @@
 
 cli      the command line
 lab      a lab: its folder, its machines, bringing them up and down
+hub      the fibre hub that the cards may be plugged into
 machine  one virtual machine: its QEMU command line, its process, its boot
 channel  the way into a guest (ssh)
 qmp      talking to QEMU

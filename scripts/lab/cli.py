@@ -19,7 +19,7 @@ MAX_MACHINES = 16
 DEFAULT_MACHINES = 3
 
 # Options whose value may itself begin with a dash.
-DASH_VALUES = ("--append", "--qemu-arg", "--device-arg")
+DASH_VALUES = ("--append", "--qemu-arg", "--device-arg", "--hub-arg")
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,6 +89,10 @@ def do_up(args):
             if number is not None and not 1 <= number <= args.nodes:
                 raise UsageError(f"{option} is for machine {number}, but there are {args.nodes}")
 
+    if args.hub_arg and args.topology != "hub":
+        raise UsageError("--hub-arg is for a lab with a hub: --topology hub")
+    args.hub_args = [word for value in args.hub_arg for word in shlex.split(value)]
+
     def chosen(values, number):
         return [value for only, value in values if only in (None, number)]
 
@@ -139,6 +143,10 @@ def do_status(args):
         print(json.dumps(status))
         return 0
     print(f"lab '{status['name']}': kernel {status['kernel']}, accelerator {status['accel']}")
+    hub = status["hub"]
+    if hub:
+        process = f"pid {hub['pid']}, control socket {hub['socket']}" if hub["pid"] else ""
+        print(f"hub: {hub['state']} {process}".rstrip())
     for node in status["nodes"]:
         process = f"pid {node['pid']}, ssh port {node['ssh_port']}" if node["pid"] else ""
         print(f"machine {node['n']}: node {node['node_id']:#x} ({node['node_id']}), "
@@ -216,6 +224,11 @@ def add_up(sub):
                      help="number of machines (default: as many as --ids names, else 3)")
     sub.add_argument("--ids", type=node_ids, metavar="ID,ID,...",
                      help="node ids of the cards, 0 to 255 (default: 1, 2, ...)")
+    sub.add_argument("--topology", choices=("chain", "hub"), default="chain",
+                     help="how the cards are connected: each to the next (default), or all to "
+                     "an rmhub")
+    sub.add_argument("--hub-arg", action="append", default=[], metavar="STR",
+                     help="more arguments of the hub; split at spaces as a shell would")
     sub.add_argument("--size", choices=SIZES, default="64M", help="card memory (default: 64M)")
     sub.add_argument("--kernel", metavar="VERSION|PATH",
                      help="what to boot, as scripts/guest-image takes it (default: the stock kernel)")

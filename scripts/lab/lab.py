@@ -14,7 +14,9 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from . import LabError, UsageError, process
-from .machine import BootError, Machine, find_qemu, qemu_command, usable_accelerator
+from .hub import Hub, card_sockets, hub_command
+from .machine import (BootError, Machine, chain_sockets, find_qemu, qemu_command,
+                      usable_accelerator)
 
 TOP = Path(__file__).resolve().parent.parent.parent
 
@@ -65,6 +67,8 @@ class Lab:
             self.config = json.loads((self.folder / "lab.json").read_text())
         except (FileNotFoundError, json.JSONDecodeError):
             raise LabError(f"there is no lab '{name}'; 'rmlab up --name {name}' makes one") from None
+        command = self.config["hub"]
+        self.hub = Hub(self.folder / "hub", command) if command else None
         keys = Path(self.config["keys"])
         self.machines = [Machine(self.folder / str(entry["number"]), {**entry, "keys": keys})
                          for entry in self.config["machines"]]
@@ -78,11 +82,14 @@ class Lab:
     def in_use(self):
         """Whether anything of it runs, or it is just being brought up."""
         return process.is_alive(*self.config["maker"]) or \
-            any(machine.pid is not None for machine in self.machines)
+            any(machine.pid is not None for machine in self.machines) or \
+            (self.hub is not None and self.hub.pid is not None)
 
     def status(self):
         common = {"kernel": self.config["kernel"], "accel": self.config["accel"]}
-        return {"name": self.name, **common, "nodes": [{
+        return {"name": self.name, **common,
+                "topology": "hub" if self.hub else "chain",
+                "hub": self.hub.status() if self.hub else None, "nodes": [{
             "n": machine.number,
             "node_id": machine.config["node_id"],
             "pid": machine.pid,
@@ -108,7 +115,10 @@ def up(options):
             lab = Lab(options.name)
             print(f"lab '{lab.name}': {len(lab.machines)} "
                   f"machine{'s' if len(lab.machines) > 1 else ''}, "
-                  f"kernel {lab.config['kernel']}, accelerator {lab.config['accel']}", flush=True)
+                  f"kernel {lab.config['kernel']}, accelerator {lab.config['accel']}"
+                  + (", on a hub" if lab.hub else ""), flush=True)
+            if lab.hub:
+                lab.hub.start()
             boot(lab.machines)
         except BaseException:
             remove(options.name)
@@ -145,16 +155,25 @@ def write_config(folder, options, qemu):
     def place(number):
         return folder / str((number - 1) % options.nodes + 1)
 
+    def sockets(number):
+        if hub:
+            return card_sockets(folder / "hub", number)
+        return chain_sockets(place(number), place(number + 1))
+
+    hub = None
+    if options.topology == "hub":
+        (folder / "hub").mkdir()
+        hub = hub_command(TOP, folder / "hub", options.nodes, options.hub_args)
     machines = []
     for number in range(1, options.nodes + 1):
         place(number).mkdir()
         machines.append({
             "number": number, "node_id": options.ids[number - 1],
-            "command": qemu_command(qemu, options, place(number), number, place(number + 1))})
+            "command": qemu_command(qemu, options, place(number), number, sockets(number))})
     config = {
         "maker": [os.getpid(), process.start_time(os.getpid())],
         "kernel": options.image.name, "accel": options.accel,
-        "keys": str(options.image.parent / "keys"), "machines": machines}
+        "keys": str(options.image.parent / "keys"), "hub": hub, "machines": machines}
     new = folder / "lab.json.new"
     new.write_text(json.dumps(config))
     new.rename(folder / "lab.json")
@@ -232,7 +251,7 @@ def down(name):
 def remove(name):
     """Ends every process of the lab and removes its folder, whatever state it is in."""
     folder = base_folder() / name
-    for programs in ({"qemu-system-x86_64"}, {"ssh", "scp"}):
+    for programs in ({"qemu-system-x86_64"}, {"ssh", "scp"}, {"rmhub"}):
         found = process.with_argument_in(folder, programs)
         for thread in side_by_side(end, found):
             thread.join()

@@ -173,10 +173,16 @@ def usable_accelerator():
     return "tcg"
 
 
-def qemu_command(qemu, options, folder, number, peer_folder):
-    """The QEMU command line of one machine; peer_folder is that of the next on the ring."""
+def chain_sockets(folder, peer_folder):
+    """The chardevs of a card that sends to the one of the next machine."""
+    return ["-chardev", f"socket,id=rfmrx,path={folder}/rx,server=on,wait=off",
+            "-chardev", f"socket,id=rfmtx,path={peer_folder}/rx,reconnect-ms=100"]
+
+
+def qemu_command(qemu, options, folder, number, sockets):
+    """The QEMU command line of one machine; sockets are the chardevs of its card."""
     card = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
-                     f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx",
+                     f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx", "iothread=ring0",
                      *options.device_args(number)])
     return [
         str(qemu), "-name", f"rmlab-{options.name}-{number}", "-L", str(qemu.parent / "pc-bios"),
@@ -193,8 +199,8 @@ def qemu_command(qemu, options, folder, number, peer_folder):
         "-device", "virtio-net-pci,netdev=net0,romfile=",
         "-device", "virtio-rng-pci",
         "-device", "pcie-root-port,id=rp0,chassis=1,slot=1",
-        "-chardev", f"socket,id=rfmrx,path={folder}/rx,server=on,wait=off",
-        "-chardev", f"socket,id=rfmtx,path={peer_folder}/rx,reconnect-ms=100",
+        *sockets,
+        "-object", "iothread,id=ring0",
         "-device", card,
         *options.qemu_args(number),
     ]

@@ -7,6 +7,11 @@
  * Prints `name value unit` lines; ratios have the unit "times". For the
  * comparison with a store that does nothing it wants a pci-testdev (QEMU's;
  * its BAR0 begins with a register that ignores what is stored).
+ *
+ *	bench_access DEVICE card|idle COUNT
+ *
+ * Only stores COUNT times to the card or to that register, for somebody who
+ * watches from the host what it costs there.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -143,6 +148,17 @@ static void show(const char *name, double value, const char *unit)
 	printf("%-28s %10.2f %s\n", name, value, unit);
 }
 
+static int only_stores(volatile uint32_t *at, const char *count)
+{
+	unsigned long n = strtoul(count, NULL, 10);
+
+	if (!at)
+		return 1;
+	for (unsigned long i = 0; i < n; i++)
+		*at = i;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	volatile uint32_t *idle = idle_register();
@@ -150,12 +166,14 @@ int main(int argc, char **argv)
 	void *memory, *map;
 	int fd;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: bench_access DEVICE\n");
+	if (argc != 2 && argc != 4) {
+		fprintf(stderr, "usage: bench_access DEVICE [card|idle COUNT]\n");
 		return 2;
 	}
 	fd = open(argv[1], O_RDWR);
 	map = fd < 0 ? NULL : card_map(fd, AREA);
+	if (argc == 4)
+		return only_stores(strcmp(argv[2], "idle") ? map : idle, argv[3]);
 	memory = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!map || memory == MAP_FAILED) {
 		perror(argv[1]);

@@ -136,6 +136,35 @@ def stopped_neighbour(lab):
                f"node {node} misses {grown(node, 'frames-missed')}, not {dropped}")
 
 
+def silent_neighbour(lab):
+    """A neighbour that stands still for long loses its light; all that was lost is counted, and the ring mends"""
+    names = ("frames-full", "frames-dark", "frames-lost", "frames-missed", "breaks")
+    before = {(node, name): counter(lab, node, name) for node in lab.nodes for name in names}
+    losses = lab.rmctl_json(3, "show", "rfm0")["sync_losses"]
+
+    def grown(node, name):
+        return counter(lab, node, name) - before[node, name]
+
+    lab.signal(2, signal.SIGSTOP)
+    try:
+        wait_for("node 3 loses its signal",
+                 lambda: lab.rmctl_json(3, "show", "rfm0")["sync_losses"] > losses)
+        lab.run(3, PROGRAMS + "ringstress", "write", "/dev/rfm0", "0x600000", "0x1000", "1000", "6")
+    finally:
+        lab.signal(2, signal.SIGCONT)
+    for node in lab.nodes:
+        wait_for("the ring is closed again",
+                 lambda: lab.run(node, "rmctl", "test", "rfm0", check=False).returncode == 0, 30)
+    dark = grown(3, "frames-dark")
+    print(f"# {dark} frames of the node without signal dropped")
+    expect(dark >= 1000, "the node without signal sent something")
+    expect(grown(1, "breaks") >= 1, "node 1 did not hear of the break")
+    expect(grown(3, "frames-lost") == dark, "the sender counts otherwise")
+    for node in (1, 2):
+        expect(grown(node, "frames-missed") == dark,
+               f"node {node} misses {grown(node, 'frames-missed')}, not {dark}")
+
+
 def sync_loss(lab):
     """One of three dies: the next latches, the other does not; stores go as ring.md says"""
     for node in lab.nodes:
@@ -178,7 +207,7 @@ def paused(lab):
 
 
 SHORT = [identity, ring_test, widths, interrupts, broadcast, million_stores, causality, paused,
-         stopped_neighbour, sync_loss, comes_back, clean_kernels]
+         stopped_neighbour, silent_neighbour, sync_loss, comes_back, clean_kernels]
 
 
 def long_causality(lab):

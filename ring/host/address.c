@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "ring/host/address.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SERVER_SUFFIX	",server"
+#define BACKLOG		4
+/* A TCP neighbour whose host has gone without a word is given up after about 5 s. */
+#define KEEP_IDLE_S	2
+#define KEEP_EVERY_S	1
+#define KEEP_COUNT	3
+#define UNSENT_MS	5000
+
+static bool cut_suffix(char *text, const char *suffix)
+{
+	size_t len = strlen(text), tail = strlen(suffix);
+
+	if (len < tail || strcmp(text + len - tail, suffix))
+		return false;
+	text[len - tail] = '\0';
+	return true;
+}
+
+static bool is_port_number(const char *text)
+{
+	unsigned int value = 0;
+	size_t len = strlen(text);
+
+	if (!len || len > 5 || strspn(text, "0123456789") != len)
+		return false;
+	for (; *text; text++)
+		value = value * 10 + (unsigned int)(*text - '0');
+	return value <= UINT16_MAX;
+}
+
+static const char *parse_tcp(struct rfm_address *address, char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon || !is_port_number(colon + 1))
+		return "a TCP address is tcp:HOST:PORT, with a port from 0 to 65535";
+	*colon = '\0';
+	strcpy(address->service, colon + 1);
+	if (*text == '[' && cut_suffix(text, "]"))
+		text++;
+	if (strchr(text, '[') || strchr(text, ']'))
+		return "the brackets round the host of the TCP address do not match";
+	if (!*text && !address->server)
+		return "the TCP address has no host";
+	strcpy(address->host, text);
+	return NULL;
+}
+
+const char *rfm_address_parse(struct rfm_address *address, const char *text)
+{
+	char copy[RFM_ADDRESS_MAX];
+
+	memset(address, 0, sizeof(*address));
+	if (!text || !*text)
+		return "the address is empty";
+	if (strlen(text) >= sizeof(copy))
+		return "the address is too long";
+	strcpy(address->text, text);
+	strcpy(copy, text);
+	address->server = cut_suffix(copy, SERVER_SUFFIX);
+	if (!strncmp(copy, "tcp:", 4))
+		return parse_tcp(address, copy + 4);
+	if (strncmp(copy, "unix:", 5))
+		return "an address begins with unix: or tcp:";
+	if (!copy[5])
+		return "the unix address has no path";
+	if (strchr(copy, ','))
+		return "the only word after a comma in an address is server";
+	if (strlen(copy + 5) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return "the path of the unix address is too long for a socket, at most 107 bytes";
+	strcpy(address->path, copy + 5);
+	return NULL;
+}
+
+static bool is_unix(const struct rfm_address *address)
+{
+	return *address->path;
+}
+
+static struct sockaddr_un unix_name(const struct rfm_address *address)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	strcpy(name.sun_path, address->path);
+	return name;
+}
+
+/* NULL if the host's name is not known. */
+static struct addrinfo *tcp_name(const struct rfm_address *address)
+{
+	struct addrinfo hints = {
+		.ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = address->server ? AI_PASSIVE : 0,
+	};
+	struct addrinfo *info;
+
+	if (getaddrinfo(*address->host ? address->host : NULL, address->service, &hints, &info))
+		return NULL;
+	return info;
+}
+
+static void set(int fd, int level, int option, int value)
+{
+	/* What the system does not know or want is no reason to do without a link. */
+	(void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+static int new_socket(int family, uint32_t buffer)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && buffer) {
+		set(fd, SOL_SOCKET, SO_SNDBUF, (int)buffer);
+		set(fd, SOL_SOCKET, SO_RCVBUF, (int)buffer);
+	}
+	return fd;
+}
+
+static void tune(const struct rfm_address *address, int fd)
+{
+	if (is_unix(address))
+		return;
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EVERY_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
+	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNSENT_MS);
+}
+
+static void close_keep_errno(int fd)
+{
+	int error = errno;
+
+	close(fd);
+	errno = error;
+}
+
+/* Is the socket file left over from somebody who has gone? */
+static bool is_stale(const struct rfm_address *address)
+{
+	struct sockaddr_un name = unix_name(address);
+	int fd = new_socket(AF_UNIX, 0);
+	bool stale;
+
+	if (fd < 0)
+		return false;
+	stale = connect(fd, (struct sockaddr *)&name, sizeof(name)) && errno == ECONNREFUSED;
+	close(fd);
+	return stale;
+}
+
+static int bind_unix(const struct rfm_address *address, int fd)
+{
+	struct sockaddr_un name = unix_name(address);
+
+	if (!bind(fd, (struct sockaddr *)&name, sizeof(name)))
+		return 0;
+	if (errno != EADDRINUSE)
+		return -1;
+	if (!is_stale(address)) {
+		errno = EADDRINUSE;
+		return -1;
+	}
+	unlink(address->path);
+	return bind(fd, (struct sockaddr *)&name, sizeof(name));
+}
+
+static int listen_unix(const struct rfm_address *address, uint32_t buffer)
+{
+	int fd = new_socket(AF_UNIX, buffer);
+
+	if (fd < 0)
+		return -1;
+	if (!bind_unix(address, fd) && !listen(fd, BACKLOG))
+		return fd;
+	close_keep_errno(fd);
+	return -1;
+}
+
+static int listen_tcp(const struct rfm_address *address, uint32_t buffer)
+{
+	struct addrinfo *info = tcp_name(address);
+	int fd;
+
+	if (!info) {
+		errno = EHOSTUNREACH;
+		return -1;
+	}
+	fd = new_socket(info->ai_family, buffer);
+	if (fd >= 0) {
+		set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+		if (bind(fd, info->ai_addr, info->ai_addrlen) || listen(fd, BACKLOG)) {
+			close_keep_errno(fd);
+			fd = -1;
+		}
+	}
+	freeaddrinfo(info);
+	return fd;
+}
+
+int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, char *error,
+		       unsigned int size)
+{
+	int fd = is_unix(address) ? listen_unix(address, buffer) : listen_tcp(address, buffer);
+
+	if (fd < 0 && errno == EADDRINUSE)
+		snprintf(error, size, "cannot listen on %s: another process does already",
+			 address->text);
+	else if (fd < 0)
+		snprintf(error, size, "cannot listen on %s: %s", address->text, strerror(errno));
+	return fd;
+}
+
+static int begin_connect(int fd, const struct sockaddr *name, socklen_t len, bool *under_way)
+{
+	*under_way = false;
+	if (!connect(fd, name, len))
+		return fd;
+	if (errno == EINPROGRESS) {
+		*under_way = true;
+		return fd;
+	}
+	close_keep_errno(fd);
+	return -1;
+}
+
+int rfm_address_connect(const struct rfm_address *address, uint32_t buffer, bool *under_way)
+{
+	struct addrinfo *info;
+	int fd;
+
+	if (is_unix(address)) {
+		struct sockaddr_un name = unix_name(address);
+
+		fd = new_socket(AF_UNIX, buffer);
+		return fd < 0 ? -1 : begin_connect(fd, (struct sockaddr *)&name, sizeof(name),
+						   under_way);
+	}
+	info = tcp_name(address);
+	if (!info) {
+		errno = EHOSTUNREACH;
+		return -1;
+	}
+	fd = new_socket(info->ai_family, buffer);
+	if (fd >= 0) {
+		tune(address, fd);
+		fd = begin_connect(fd, info->ai_addr, info->ai_addrlen, under_way);
+	}
+	freeaddrinfo(info);
+	return fd;
+}
+
+int rfm_address_accept(const struct rfm_address *address, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0)
+		tune(address, fd);
+	return fd;
+}
+
+void rfm_address_remove(const struct rfm_address *address)
+{
+	if (is_unix(address) && address->server)
+		unlink(address->path);
+}

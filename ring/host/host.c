@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The engine of librfmring: two ports, and the nodes in series between them.
+ *
+ *   rx port -> first node -> (hop) -> ... -> last node -> tx port
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ring/host/internal.h"
+#include "ring/memory.h"
+
+#define HOP_BATCH	64
+#define PCAP_FLUSH_NS	200000000ull
+
+/* The host whose engine lock this thread has. */
+static _Thread_local const struct rfm_host *inside;
+
+/* --- the lock ----------------------------------------------------------------- */
+
+bool rfm_host_inside(const struct rfm_host *host)
+{
+	return inside == host;
+}
+
+bool rfm_host_calling(const struct rfm_host *host)
+{
+	return inside == host && host->calling;
+}
+
+void rfm_host_enter(struct rfm_host *host)
+{
+	atomic_fetch_add(&host->callers, 1);
+	pthread_mutex_lock(&host->engine);
+	atomic_fetch_sub(&host->callers, 1);
+	host->outer = inside;
+	inside = host;
+}
+
+void rfm_host_leave(struct rfm_host *host)
+{
+	inside = host->outer;
+	if (!atomic_load(&host->callers))
+		pthread_cond_signal(&host->served);
+	pthread_mutex_unlock(&host->engine);
+}
+
+void rfm_host_give_way(struct rfm_host *host)
+{
+	inside = NULL;
+	while (atomic_load(&host->callers))
+		pthread_cond_wait(&host->served, &host->engine);
+	inside = host;
+}
+
+static void before_sleep(void *opaque)
+{
+	struct rfm_host *host = opaque;
+
+	pthread_mutex_unlock(&host->engine);
+}
+
+static void after_sleep(void *opaque)
+{
+	struct rfm_host *host = opaque;
+
+	pthread_mutex_lock(&host->engine);
+}
+
+bool rfm_host_once(struct rfm_host *host, uint64_t until)
+{
+	bool worked;
+
+	rfm_host_enter(host);
+	worked = rfm_loop_once(host->loop, until);
+	rfm_host_leave(host);
+	return worked;
+}
+
+/* --- what a node asks for -------------------------------------------------------- */
+
+/* Where did this update come from? Not known of one that was held back. */
+static void describe(const struct rfmring *ring, struct rfmring_update *update)
+{
+	struct rfm_frame frame;
+
+	update->source = RFMRING_UNKNOWN;
+	if (!ring->wire || rfm_frame_decode(ring->wire, &frame) != RFM_FRAME_OK)
+		return;
+	update->source = frame.source;
+	update->seq = frame.seq;
+	update->time_ns = frame.time_ns;
+	update->clock_domain = frame.clock_domain;
+}
+
+static void tell_watches(struct rfmring *ring, uint32_t offset, const void *data,
+			 unsigned int len)
+{
+	struct rfmring_update update = { .offset = offset, .length = len, .data = data };
+	bool described = false;
+
+	for (unsigned int i = 0; i < ring->watch_count; i++) {
+		const struct rfm_range_watch *watch = &ring->watches[i];
+
+		if (offset > watch->last || offset + len - 1 < watch->first)
+			continue;
+		if (!described)
+			describe(ring, &update);
+		described = true;
+		ring->host->calling = true;
+		watch->update(watch->opaque, &update);
+		ring->host->calling = false;
+	}
+}
+
+static void node_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
+{
+	struct rfmring *ring = opaque;
+
+	rfm_memory_store(ring->memory + offset, data, len);
+	if (ring->watch_count)
+		tell_watches(ring, offset, data, len);
+}
+
+static void node_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
+{
+	struct rfmring *ring = opaque;
+	struct rfmring_interrupt interrupt = {
+		.type = type,
+		.from = from,
+		.data = data,
+		.time_ns = rfm_loop_now(ring->host->loop),
+	};
+
+	if (ring->config.interrupt) {
+		ring->host->calling = true;
+		ring->config.interrupt(ring->config.opaque, &interrupt);
+		ring->host->calling = false;
+		return;
+	}
+	pthread_mutex_lock(&ring->inbox);
+	if (ring->interrupts_count == RFMRING_INTERRUPTS) {
+		ring->interrupts_lost++;
+	} else {
+		unsigned int at = ring->interrupts_head + ring->interrupts_count++;
+
+		ring->interrupts[at % RFMRING_INTERRUPTS] = interrupt;
+		pthread_cond_broadcast(&ring->mail);
+	}
+	pthread_mutex_unlock(&ring->inbox);
+}
+
+static void tell_status(struct rfmring *ring, uint32_t what)
+{
+	bool outer = ring->host->calling;
+
+	if (!ring->config.status)
+		return;
+	ring->host->calling = true;
+	ring->config.status(ring->config.opaque, what);
+	ring->host->calling = outer;
+}
+
+/* The two sets of bits are the same as far as they go. */
+_Static_assert(RFMRING_OWN_DATA == RFM_NODE_OWN_DATA && RFMRING_EPOCH == RFM_NODE_EPOCH &&
+	       RFMRING_SYNC_LOSS == RFM_NODE_SYNC_LOSS && RFMRING_BREAK == RFM_NODE_BREAK &&
+	       RFMRING_BAD_DATA == RFM_NODE_BAD_DATA && RFMRING_TX_FULL == RFM_NODE_TX_FULL &&
+	       RFMRING_DUPLICATE_ID == RFM_NODE_DUPLICATE_ID &&
+	       RFMRING_ROGUE == RFM_NODE_ROGUE && RFMRING_RX_FULL == RFM_NODE_RX_FULL,
+	       "status bits");
+
+static void node_status(void *opaque, unsigned int what)
+{
+	struct rfmring *ring = opaque;
+
+	ring->break_seen |= what & RFM_NODE_BREAK;
+	tell_status(ring, what);
+}
+
+static void node_transmit(void *opaque)
+{
+	struct rfmring *ring = opaque;
+
+	if (ring->next)
+		rfm_poller_want(&ring->hop_poller);
+	else if (ring->host->tx)
+		rfm_port_kick(ring->host->tx);
+}
+
+static void node_room(void *opaque)
+{
+	struct rfmring *ring = opaque;
+
+	pthread_mutex_lock(&ring->producer);
+	ring->stalled = false;
+	pthread_cond_broadcast(&ring->room);
+	pthread_mutex_unlock(&ring->producer);
+	if (ring->on_room)
+		ring->on_room(ring->on_room_opaque);
+}
+
+static void node_fence(void *opaque, const struct rfm_fence *fence)
+{
+	struct rfmring *ring = opaque;
+	rfm_fence_done *done;
+
+	pthread_mutex_lock(&ring->inbox);
+	ring->fence = *fence;
+	done = fence->ticket == ring->fence_ticket ? ring->fence_done : NULL;
+	if (done)
+		ring->fence_done = NULL;
+	pthread_cond_broadcast(&ring->mail);
+	pthread_mutex_unlock(&ring->inbox);
+	if (!done)
+		return;
+	ring->host->calling = true;
+	done(ring->fence_opaque, fence);
+	ring->host->calling = false;
+}
+
+const struct rfm_node_ops rfm_host_node_ops = {
+	.store = node_store,
+	.interrupt = node_interrupt,
+	.status = node_status,
+	.transmit = node_transmit,
+	.room = node_room,
+	.fence = node_fence,
+};
+
+/* --- into a node and out of it ------------------------------------------------------ */
+
+static void light_comes(struct rfmring *ring, bool on, uint64_t now)
+{
+	rfm_node_set_light(&ring->node, on, now);
+	if (on)
+		tell_status(ring, RFMRING_SIGNAL);
+}
+
+static void downstream_comes(struct rfmring *ring, bool up, uint64_t now)
+{
+	rfm_node_set_downstream(&ring->node, up, now);
+	tell_status(ring, RFMRING_DOWNSTREAM);
+}
+
+static void tell_seen(struct rfmring *ring, const uint8_t *wire, uint64_t now)
+{
+	struct rfm_frame frame;
+
+	if (rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
+		ring->seen(ring->seen_opaque, &frame, now);
+}
+
+static void frame_comes(struct rfmring *ring, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	if (ring->seen)
+		tell_seen(ring, wire, now);
+	ring->wire = wire;
+	rfm_node_receive(&ring->node, wire, len, now);
+	ring->wire = NULL;
+}
+
+/* From one node to the next one in this host. */
+static bool hop_poll(void *opaque, uint64_t now)
+{
+	struct rfmring *ring = opaque;
+	bool light = rfm_node_light_out(&ring->node);
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int count = 0, len;
+
+	if (light != ring->light_told) {
+		ring->light_told = light;
+		light_comes(ring->next, light, now);
+	}
+	while (count < HOP_BATCH && (len = rfm_node_pull(&ring->node, wire, now))) {
+		frame_comes(ring->next, wire, len, now);
+		count++;
+	}
+	if (count == HOP_BATCH)
+		return true;
+	rfm_poller_cool(&ring->hop_poller);
+	rfm_timer_set(ring->host->loop, &ring->hop_timer, rfm_node_next_pull(&ring->node));
+	return count;
+}
+
+static void hop_time(void *opaque, uint64_t now)
+{
+	struct rfmring *ring = opaque;
+
+	(void)now;
+	rfm_poller_heat(&ring->hop_poller);
+}
+
+static struct rfm_link_self link_self(void *opaque)
+{
+	const struct rfm_host *host = opaque;
+
+	return rfm_node_link_ops.self(&host->first->node);
+}
+
+static void link_light(void *opaque, bool on, uint64_t now)
+{
+	const struct rfm_host *host = opaque;
+
+	light_comes(host->first, on, now);
+}
+
+static void link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	struct rfm_host *host = opaque;
+
+	if (rfm_pcapng_is_open(&host->pcap))
+		rfm_pcapng_packet(&host->pcap, host->pcap_in, RFM_PCAPNG_IN, now, wire, len, NULL);
+	frame_comes(host->first, wire, len, now);
+}
+
+static void link_bad(void *opaque)
+{
+	const struct rfm_host *host = opaque;
+
+	rfm_node_receive_bad(&host->first->node);
+}
+
+static void link_downstream(void *opaque, bool up, uint64_t now)
+{
+	const struct rfm_host *host = opaque;
+
+	downstream_comes(host->last, up, now);
+}
+
+static bool link_light_out(void *opaque)
+{
+	const struct rfm_host *host = opaque;
+
+	return rfm_node_light_out(&host->last->node);
+}
+
+static unsigned int link_pull(void *opaque, uint8_t *wire, uint64_t now)
+{
+	struct rfm_host *host = opaque;
+	unsigned int len = rfm_node_pull(&host->last->node, wire, now);
+
+	if (len && rfm_pcapng_is_open(&host->pcap))
+		rfm_pcapng_packet(&host->pcap, host->pcap_out, RFM_PCAPNG_OUT, now, wire, len,
+				  NULL);
+	return len;
+}
+
+static const struct rfm_link_ops link_ops = {
+	.self = link_self,
+	.light = link_light,
+	.frame = link_frame,
+	.bad = link_bad,
+	.downstream = link_downstream,
+	.light_out = link_light_out,
+	.pull = link_pull,
+};
+
+static void host_log(struct rfm_host *host, const char *sentence)
+{
+	const struct rfmring_config *config = &host->first->config;
+
+	if (!config->log)
+		return;
+	host->calling = true;
+	config->log(config->opaque, sentence);
+	host->calling = false;
+}
+
+static void port_log(void *opaque, const char *sentence)
+{
+	host_log(opaque, sentence);
+}
+
+static uint64_t port_next_pull(void *opaque)
+{
+	struct rfm_host *host = opaque;
+
+	return rfm_node_next_pull(&host->last->node);
+}
+
+static const struct rfm_port_ops port_ops = {
+	.log = port_log,
+	.next_pull = port_next_pull,
+};
+
+/* --- capture ------------------------------------------------------------------------- */
+
+static void pcap_time(void *opaque, uint64_t now)
+{
+	struct rfm_host *host = opaque;
+	const char *trouble;
+
+	rfm_pcapng_flush(&host->pcap);
+	trouble = rfm_pcapng_trouble(&host->pcap);
+	if (trouble)
+		host_log(host, trouble);
+	rfm_timer_set(host->loop, &host->pcap_timer, now + PCAP_FLUSH_NS);
+}
+
+static int64_t realtime_epoch(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)(t.tv_sec * 1000000000ull + t.tv_nsec - rfm_now());
+}
+
+static bool begin_capture(struct rfm_host *host, const char *path, char *error)
+{
+	if (!path)
+		return true;
+	if (rfm_pcapng_create(&host->pcap, path, "librfmring", realtime_epoch())) {
+		snprintf(error, RFM_PORT_SENTENCE, "cannot write the capture %.200s: %s", path,
+			 strerror(errno));
+		return false;
+	}
+	host->pcap_in = rfm_pcapng_interface(&host->pcap, "rx", "from upstream");
+	host->pcap_out = rfm_pcapng_interface(&host->pcap, "tx", "to downstream");
+	rfm_timer_set(host->loop, &host->pcap_timer, rfm_now() + PCAP_FLUSH_NS);
+	return true;
+}
+
+/* --- life ------------------------------------------------------------------------------ */
+
+struct rfm_host *rfm_host_new(void)
+{
+	struct rfm_host *host = calloc(1, sizeof(*host));
+
+	if (!host)
+		return NULL;
+	host->loop = rfm_loop_new();
+	if (!host->loop) {
+		free(host);
+		return NULL;
+	}
+	pthread_mutex_init(&host->engine, NULL);
+	pthread_cond_init(&host->served, NULL);
+	host->pcap_timer = (struct rfm_timer){ .fire = pcap_time, .opaque = host };
+	rfm_loop_on_sleep(host->loop, before_sleep, after_sleep, host);
+	return host;
+}
+
+void rfm_host_free(struct rfm_host *host)
+{
+	/* The nodes are still there, and hear of it. */
+	rfm_port_close(host->rx);
+	rfm_port_close(host->tx);
+	rfm_pcapng_end(&host->pcap);
+	rfm_loop_free(host->loop);
+	pthread_mutex_destroy(&host->engine);
+	pthread_cond_destroy(&host->served);
+	free(host);
+}
+
+bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *config, char *error)
+{
+	struct rfm_port_config port = {
+		.name = "rx",
+		.address = config->rx,
+		.stream_only = config->flags & RFMRING_STREAM_ONLY,
+		.slots = config->shm_slots,
+		.socket_buffer = config->socket_buffer,
+	};
+
+	host->rx = rfm_port_open(host->loop, &port, &link_ops, &port_ops, host, error);
+	if (!host->rx)
+		return false;
+	port.sending = true;
+	port.name = "tx";
+	port.address = config->tx;
+	host->tx = rfm_port_open(host->loop, &port, &link_ops, &port_ops, host, error);
+	return host->tx && begin_capture(host, config->pcap, error);
+}
+
+static void tick_time(void *opaque, uint64_t now)
+{
+	struct rfmring *ring = opaque;
+
+	rfm_timer_set(ring->host->loop, &ring->tick_timer, rfm_node_tick(&ring->node, now));
+}
+
+static bool port_is_up(const struct rfm_host *host)
+{
+	return host->tx && rfm_port_info(host->tx).up;
+}
+
+void rfm_host_attach(struct rfm_host *host, struct rfmring *ring)
+{
+	uint64_t now = rfm_now();
+
+	ring->host = host;
+	ring->tick_timer = (struct rfm_timer){ .fire = tick_time, .opaque = ring };
+	ring->hop_timer = (struct rfm_timer){ .fire = hop_time, .opaque = ring };
+	ring->hop_poller = (struct rfm_poller){ .poll = hop_poll, .opaque = ring };
+	rfm_poller_add(host->loop, &ring->hop_poller);
+	rfm_timer_set(host->loop, &ring->tick_timer, now);
+	ring->previous = host->last;
+	host->last = ring;
+	if (!ring->previous) {
+		host->first = ring;
+		return;
+	}
+	ring->previous->next = ring;
+	ring->previous->light_told = false;
+	rfm_node_set_downstream(&ring->node, port_is_up(host), now);
+	rfm_node_set_downstream(&ring->previous->node, true, now);
+	rfm_poller_want(&ring->previous->hop_poller);
+	/* A loop that sleeps does not know of the timer yet. */
+	rfm_loop_wake(host->loop);
+}
+
+void rfm_host_detach(struct rfmring *ring)
+{
+	struct rfm_host *host = ring->host;
+	struct rfmring *previous = ring->previous;
+
+	rfm_timer_set(host->loop, &ring->tick_timer, RFM_NEVER);
+	rfm_timer_set(host->loop, &ring->hop_timer, RFM_NEVER);
+	rfm_poller_remove(&ring->hop_poller);
+	if (!previous)
+		return;
+	previous->next = NULL;
+	host->last = previous;
+	rfm_timer_set(host->loop, &previous->hop_timer, RFM_NEVER);
+	rfm_poller_cool(&previous->hop_poller);
+	rfm_node_set_downstream(&previous->node, port_is_up(host), rfm_now());
+	if (host->tx)
+		rfm_port_kick(host->tx);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside librfmring. A *host* is what one fibre in and one fibre out need: the
+ * loop, the two ports and one or more nodes in series between them. A *ring*
+ * (struct rfmring) is one of these nodes with its memory.
+ *
+ * Locks, in this order:
+ *   host->engine	the loop, the ports and the engine side of every node. The
+ *			thread that moves the host has it except while it sleeps
+ *   ring->producer	the producer side of the node, and waiting for room
+ *   ring->inbox	interrupts that wait, and the end of a fence
+ *
+ * Programs of this project that run in the loop themselves (rmnode) use
+ * the calls at the end.
+ */
+#ifndef RFM_HOST_INTERNAL_H
+#define RFM_HOST_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ring/host/loop.h"
+#include "ring/host/port.h"
+#include "ring/host/rfmring.h"
+#include "ring/node.h"
+#include "ring/pcapng.h"
+
+/**
+ * struct rfm_host - see above
+ * @first: the node behind the receiving port
+ * @last: the node before the sending port
+ * @callers: threads that want @engine
+ * @served: said when the last of them has had it
+ */
+struct rfm_host {
+	struct rfm_loop *loop;
+	struct rfm_port *rx, *tx;
+	struct rfmring *first, *last;
+
+	pthread_mutex_t engine;
+	pthread_cond_t served;
+	const struct rfm_host *outer;	/* whose lock the holder of @engine has as well */
+	bool calling;			/* the holder is in a callback of the user */
+	_Atomic unsigned int callers;
+	pthread_t thread;
+	bool started;
+	_Atomic bool stopping;
+
+	struct rfm_pcapng pcap;
+	int pcap_in, pcap_out;
+	struct rfm_timer pcap_timer;
+};
+
+/* Somebody who wants to see updates of a range. */
+struct rfm_range_watch {
+	int number;
+	uint32_t first, last;
+	void (*update)(void *opaque, const struct rfmring_update *update);
+	void *opaque;
+};
+
+typedef void rfm_fence_done(void *opaque, const struct rfm_fence *fence);
+typedef void rfm_frame_seen(void *opaque, const struct rfm_frame *frame, uint64_t now);
+
+struct rfmring {
+	struct rfm_host *host;
+	struct rfmring *next;		/* the node behind this one in the same host */
+	struct rfmring *previous;
+	struct rfm_node node;
+	uint8_t *memory;
+	uint64_t memory_size;
+	int memory_fd;			/* -1: anonymous */
+	struct rfmring_config config;	/* its strings are not kept */
+	struct rfm_timer tick_timer;
+	struct rfm_timer hop_timer;	/* to @next: the line */
+	struct rfm_poller hop_poller;
+	bool light_told;		/* to @next */
+	bool break_seen;
+	_Atomic bool woken;
+
+	struct rfm_range_watch *watches;
+	unsigned int watch_count;
+	int last_watch;
+	const uint8_t *wire;		/* the frame that is being received */
+	unsigned int wire_length;
+	rfm_frame_seen *seen;		/* every sound frame that comes by */
+	void *seen_opaque;
+	void (*on_room)(void *opaque);
+	void *on_room_opaque;
+
+	pthread_mutex_t producer;
+	pthread_cond_t room;
+	bool stalled;			/* one store has waited in vain */
+	uint64_t stalls, longest_stall;
+	uint64_t stall_since;		/* rfmring_store_now(): 0: there was room */
+
+	pthread_mutex_t inbox;
+	pthread_cond_t mail;
+	struct rfmring_interrupt *interrupts;
+	unsigned int interrupts_head, interrupts_count;
+	uint64_t interrupts_lost;
+	uint64_t fence_ticket;		/* last that was begun */
+	struct rfm_fence fence;		/* last that has ended */
+	bool fence_busy;
+	rfm_fence_done *fence_done;
+	void *fence_opaque;
+};
+
+/* --- host.c ------------------------------------------------------------------- */
+
+extern const struct rfm_node_ops rfm_host_node_ops;
+
+/** rfm_host_new() - no ports yet; NULL with errno */
+struct rfm_host *rfm_host_new(void);
+void rfm_host_free(struct rfm_host *host);
+
+/** rfm_host_open_ports() - for @config, whose strings are valid; false after @error was set */
+bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *config, char *error);
+
+/** rfm_host_attach() - put @ring, whose node is there, at the end */
+void rfm_host_attach(struct rfm_host *host, struct rfmring *ring);
+void rfm_host_detach(struct rfmring *ring);
+
+/** rfm_host_once() - one round of the loop, with the engine's lock */
+bool rfm_host_once(struct rfm_host *host, uint64_t until);
+
+/** rfm_host_enter() - take the engine's lock, unless this thread is inside already */
+void rfm_host_enter(struct rfm_host *host);
+void rfm_host_leave(struct rfm_host *host);
+
+/** rfm_host_inside() - has this thread the lock? Then it must not wait for the engine */
+bool rfm_host_inside(const struct rfm_host *host);
+
+/** rfm_host_calling() - is this thread in a callback? Then it must not call a node */
+bool rfm_host_calling(const struct rfm_host *host);
+
+/** rfm_host_give_way() - the loop's thread lets callers have the lock */
+void rfm_host_give_way(struct rfm_host *host);
+
+/* --- for programs that run in the loop --------------------------------------------- */
+
+/** rfmring_loop() - the loop that moves it; before rfmring_start() only */
+struct rfm_loop *rfmring_loop(struct rfmring *ring);
+
+/**
+ * rfmring_fence_begin() - as rfmring_fence(), but returns at once
+ * @done: called once unless this fails or another is begun; may be NULL
+ *
+ * -1 with errno ENOLINK or EAGAIN.
+ */
+int rfmring_fence_begin(struct rfmring *ring, rfm_fence_done *done, void *opaque);
+
+/**
+ * rfmring_on_frame() - see every frame that comes from upstream
+ * @seen: called before the node has it; NULL: no more
+ *
+ * Damaged frames are left out. The node's own frames are among them when they
+ * come home.
+ */
+void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque);
+
+/**
+ * rfmring_store_now() - a store that never waits; no thread may have been started
+ * @length: 1..64
+ * @now: a look at the clock that is not older than this round
+ *
+ * -1 with errno EAGAIN: no room yet; nothing was done, on_room will tell. After
+ * that for the stall limit: ENOBUFS, as rfmring_store8().
+ */
+int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
+		      unsigned int length, uint64_t now);
+
+/** rfmring_stall_end() - when rfmring_store_now() need not wait any more; RFM_NEVER: it does not */
+uint64_t rfmring_stall_end(const struct rfmring *ring);
+
+/** rfmring_on_room() - who to tell that there is room again; may only heat or wake */
+void rfmring_on_room(struct rfmring *ring, void (*room)(void *opaque), void *opaque);
+
+/** rfmring_ports() - how its host's ports are; either may be NULL */
+void rfmring_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx);
+
+#endif

@@ -1,0 +1,848 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A port is in one of these states:
+ *
+ *   waiting     no socket: a client has its timer set for the next try, a
+ *               server watches its listener. @held: neither
+ *   connecting  a client's socket that is not connected yet
+ *   open        a socket; the link end says whether the handshake is done
+ *
+ * Whoever finds a connection broken calls give_up(), which goes back to
+ * waiting. As this can happen inside a batch (a callback may disconnect the
+ * port), @fd is looked at after each frame.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "ring/host/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ring/host/address.h"
+#include "ring/shm.h"
+
+#define FIRST_RETRY_NS	10000000u	/* after a connection was lost */
+#define PACE_NS		2000u		/* of a busy line: frames this close go together */
+#define BATCHES_A_TURN	4		/* of a stream */
+
+struct rfm_port {
+	struct rfm_loop *loop;
+	bool sending, stream_only, held, connecting;
+	uint32_t slots, socket_buffer;
+	char name[32];
+	struct rfm_address address;
+
+	const struct rfm_link_ops *link_ops;
+	const struct rfm_port_ops *ops;
+	void *opaque;
+
+	int listener, fd;
+	struct rfm_watch listen_watch, watch, wake_watch;
+	struct rfm_timer timer, pull_timer;
+	struct rfm_poller poller;
+	union {
+		struct rfm_link_tx tx;
+		struct rfm_link_rx rx;
+	};
+	struct rfm_shm shm;
+	bool heard;		/* receiving: the first byte has come */
+	bool full;		/* sending: the shared memory had no room */
+	uint8_t *out;		/* sending: RFM_LINK_BATCH bytes for the stream */
+	uint32_t out_fill, out_done;
+
+	char complaint[RFM_PORT_SENTENCE];
+	uint64_t frames, bytes, connections, refused;
+};
+
+/* --- between the link and its owner: count ------------------------------------ */
+
+static struct rfm_link_self on_self(void *opaque)
+{
+	struct rfm_port *port = opaque;
+
+	return port->link_ops->self(port->opaque);
+}
+
+static void on_light(void *opaque, bool on, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	port->link_ops->light(port->opaque, on, now);
+}
+
+static void on_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	port->frames++;
+	port->bytes += len;
+	port->link_ops->frame(port->opaque, wire, len, now);
+}
+
+static void on_bad(void *opaque)
+{
+	struct rfm_port *port = opaque;
+
+	port->link_ops->bad(port->opaque);
+}
+
+static void on_downstream(void *opaque, bool up, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	port->link_ops->downstream(port->opaque, up, now);
+}
+
+static bool on_light_out(void *opaque)
+{
+	struct rfm_port *port = opaque;
+
+	return port->link_ops->light_out(port->opaque);
+}
+
+static unsigned int on_pull(void *opaque, uint8_t *wire, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+	unsigned int len = port->link_ops->pull(port->opaque, wire, now);
+
+	if (len) {
+		port->frames++;
+		port->bytes += len;
+	}
+	return len;
+}
+
+static const struct rfm_link_ops counted = {
+	.self = on_self,
+	.light = on_light,
+	.frame = on_frame,
+	.bad = on_bad,
+	.downstream = on_downstream,
+	.light_out = on_light_out,
+	.pull = on_pull,
+};
+
+/* --- trouble -------------------------------------------------------------------- */
+
+/* The same trouble again and again is worth one line. */
+static void complain(struct rfm_port *port, const char *why)
+{
+	if (!strcmp(port->complaint, why))
+		return;
+	snprintf(port->complaint, sizeof(port->complaint), "%s", why);
+	if (port->ops && port->ops->log) {
+		char sentence[RFM_PORT_SENTENCE + 64];
+
+		snprintf(sentence, sizeof(sentence), "%s: %s", port->name, why);
+		port->ops->log(port->opaque, sentence);
+	}
+}
+
+static void complain_errno(struct rfm_port *port, const char *what)
+{
+	char why[RFM_ADDRESS_MAX + 128];
+
+	snprintf(why, sizeof(why), "%s %s: %s", what, port->address.text, strerror(errno));
+	complain(port, why);
+}
+
+static bool is_up(const struct rfm_port *port)
+{
+	return port->sending ? port->tx.welcome : port->rx.agreed;
+}
+
+static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
+{
+	if (port->held)
+		rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
+	else if (!port->address.server)
+		rfm_timer_set(port->loop, &port->timer, rfm_loop_now(port->loop) + delay);
+	else if (rfm_loop_watch(port->loop, &port->listen_watch, port->listener, EPOLLIN))
+		complain_errno(port, "cannot wait for a neighbour on");
+}
+
+static void close_shm(struct rfm_port *port)
+{
+	rfm_loop_unwatch(port->loop, &port->wake_watch);
+	rfm_shm_close(&port->shm);
+	port->full = false;
+}
+
+/* Back to waiting. @why: a sentence, or NULL if there is nothing to complain of. */
+static void give_up(struct rfm_port *port, const char *why)
+{
+	uint64_t now = rfm_loop_now(port->loop);
+	bool was_up = is_up(port);
+
+	if (port->fd < 0)
+		return;
+	rfm_loop_unwatch(port->loop, &port->watch);
+	close(port->fd);
+	port->fd = -1;
+	close_shm(port);
+	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
+	rfm_timer_set(port->loop, &port->pull_timer, RFM_NEVER);
+	port->connecting = false;
+	port->out_fill = port->out_done = 0;
+	if (why) {
+		port->refused++;
+		complain(port, why);
+	}
+	if (port->sending) {
+		rfm_link_tx_closed(&port->tx, now);
+		/* What waits has to be counted by its owner. */
+		rfm_poller_heat(&port->poller);
+	} else {
+		rfm_poller_cool(&port->poller);
+		rfm_link_rx_closed(&port->rx, now);
+	}
+	wait_for_neighbour(port, was_up ? FIRST_RETRY_NS : RFM_PORT_RETRY_NS);
+}
+
+/* Let the link end see the time; it says when it wants to see it again. */
+static void tick(struct rfm_port *port, uint64_t now)
+{
+	uint64_t next;
+	const char *why = port->sending ? rfm_link_tx_tick(&port->tx, now, &next) :
+					  rfm_link_rx_tick(&port->rx, now, &next);
+
+	if (why)
+		give_up(port, why);
+	else if (port->fd >= 0)
+		rfm_timer_set(port->loop, &port->timer, next);
+}
+
+static void came_up(struct rfm_port *port)
+{
+	port->complaint[0] = '\0';
+	port->connections++;
+	tick(port, rfm_loop_now(port->loop));
+}
+
+/* --- shared memory -------------------------------------------------------------- */
+
+/*
+ * Edge-triggered, so that nothing need be read: who wakes us has taken back
+ * already that we sleep.
+ */
+static bool watch_shm(struct rfm_port *port)
+{
+	return !rfm_loop_watch(port->loop, &port->wake_watch,
+			       port->shm.fds[port->sending ? 2 : 1], EPOLLIN | EPOLLET);
+}
+
+static void shm_ready(void *opaque, uint32_t events, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	(void)events;
+	(void)now;
+	rfm_poller_heat(&port->poller);
+}
+
+/* --- the receiving end ------------------------------------------------------------ */
+
+static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_t now)
+{
+	uint8_t slot[RFM_SHM_SLOT];
+	unsigned int taken = 0;
+	const char *why;
+
+	for (; taken < most; taken++) {
+		int got = rfm_shm_take(&port->shm, slot);
+
+		if (got < 0) {
+			give_up(port, "the upstream neighbour has spoilt the shared memory");
+			return taken;
+		}
+		if (!got)
+			break;
+		why = rfm_link_rx_unit(&port->rx, slot, now);
+		if (why)
+			give_up(port, why);
+		if (port->fd < 0)
+			return taken + 1;
+	}
+	if (taken)
+		rfm_shm_release(&port->shm);
+	return taken;
+}
+
+static bool rx_poll(void *opaque, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	return take_slots(port, RFM_PORT_BATCH, now);
+}
+
+static bool rx_sleep(void *opaque)
+{
+	struct rfm_port *port = opaque;
+
+	return rfm_shm_wait_data(&port->shm);
+}
+
+static void close_all(const int *fds, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+/* Descriptors have come with the first byte: the shared memory that is offered. */
+static void take_descriptors(struct rfm_port *port, const int *fds, unsigned int count)
+{
+	const char *why;
+
+	if (port->heard || port->stream_only || count != RFM_SHM_FDS) {
+		close_all(fds, count);
+		return;
+	}
+	why = rfm_shm_attach(&port->shm, fds);
+	if (why)
+		complain(port, why);
+	else if (watch_shm(port))
+		rfm_link_rx_attached(&port->rx);
+	else
+		close_shm(port);
+}
+
+static ssize_t receive(struct rfm_port *port, void *buf, size_t size)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(8 * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = buf, .iov_len = size };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t len = recvmsg(port->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+	if (len < 0)
+		return len;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		int fds[8];
+		unsigned int count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+		take_descriptors(port, fds, count);
+	}
+	port->heard |= len > 0;
+	return len;
+}
+
+/* The neighbour has gone. What it had sent before was sent. */
+static void rx_ended(struct rfm_port *port, uint64_t now)
+{
+	bool was_up = port->rx.agreed;
+
+	if (port->rx.shm)
+		take_slots(port, port->shm.size, now);
+	give_up(port, was_up || !port->heard ? NULL :
+		"the upstream neighbour hung up in the middle of the handshake");
+}
+
+static void rx_agreed(struct rfm_port *port)
+{
+	if (port->rx.shm)
+		rfm_poller_heat(&port->poller);
+	else
+		close_shm(port);
+	came_up(port);
+}
+
+static void rx_ready(struct rfm_port *port, uint64_t now)
+{
+	uint8_t buf[RFM_LINK_BATCH];
+	bool was_up = port->rx.agreed;
+	ssize_t len = receive(port, buf, sizeof(buf));
+	const char *why;
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (len <= 0) {
+		rx_ended(port, now);
+		return;
+	}
+	why = rfm_link_rx_received(&port->rx, buf, len, now);
+	if (port->fd < 0)
+		return;
+	if (port->rx.reply_length &&
+	    send(port->fd, port->rx.reply, port->rx.reply_length, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)port->rx.reply_length && !why)
+		why = "the upstream neighbour does not take the answer to its greeting";
+	if (why)
+		give_up(port, why);
+	else if (!was_up && port->rx.agreed)
+		rx_agreed(port);
+}
+
+/* --- the sending end -------------------------------------------------------------- */
+
+/* Nobody takes it: the owner sees that it goes nowhere, and counts. */
+static bool discard(struct rfm_port *port, uint64_t now)
+{
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int count = 0;
+
+	while (count < RFM_PORT_BATCH && port->link_ops->pull(port->opaque, wire, now))
+		count++;
+	if (count < RFM_PORT_BATCH)
+		rfm_poller_cool(&port->poller);
+	return count;
+}
+
+/*
+ * All that there is has been sent. A line that is paced has more later. While
+ * it is busy, what comes within the next moment may as well go together.
+ */
+static void wait_for_line(struct rfm_port *port, bool busy, uint64_t now)
+{
+	uint64_t next;
+
+	if (!port->ops || !port->ops->next_pull)
+		return;
+	next = port->ops->next_pull(port->opaque);
+	if (busy && next < now + PACE_NS)
+		next = now + PACE_NS;
+	rfm_timer_set(port->loop, &port->pull_timer, next);
+}
+
+static void pull_time(void *opaque, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	(void)now;
+	rfm_poller_heat(&port->poller);
+}
+
+static bool fill_slots(struct rfm_port *port, uint64_t now)
+{
+	unsigned int count = 0;
+	bool dry = false;
+
+	port->full = false;
+	while (count < RFM_PORT_BATCH) {
+		uint8_t *slot = rfm_shm_reserve(&port->shm);
+
+		port->full = !slot;
+		if (!slot)
+			break;
+		dry = !rfm_link_tx_unit(&port->tx, slot, now);
+		if (dry)
+			break;
+		rfm_shm_commit(&port->shm);
+		count++;
+	}
+	rfm_shm_publish(&port->shm);
+	if (port->shm.broken) {
+		give_up(port, "the downstream neighbour has spoilt the shared memory");
+		return true;
+	}
+	if (dry) {
+		rfm_poller_cool(&port->poller);
+		wait_for_line(port, count, now);
+	}
+	return count;
+}
+
+static ssize_t send_some(struct rfm_port *port)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(RFM_SHM_FDS * sizeof(int))];
+	} control = { .space = { 0 } };
+	struct iovec iov = {
+		.iov_base = port->out + port->out_done,
+		.iov_len = port->out_fill - port->out_done,
+	};
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	/* The descriptors go with the first byte. */
+	if (port->tx.shm_offered && !port->tx.welcome && !port->out_done) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(RFM_SHM_FDS * sizeof(int));
+		memcpy(CMSG_DATA(&control.align), port->shm.fds, RFM_SHM_FDS * sizeof(int));
+	}
+	return sendmsg(port->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Returns whether all of @out has gone. */
+static bool flush_out(struct rfm_port *port)
+{
+	while (port->out_done < port->out_fill) {
+		ssize_t sent = send_some(port);
+
+		if (sent > 0) {
+			port->out_done += sent;
+			continue;
+		}
+		if (sent < 0 && errno == EINTR)
+			continue;
+		rfm_poller_cool(&port->poller);
+		/* Any other error is seen at the socket as well. */
+		if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN | EPOLLOUT))
+			give_up(port, "the socket to the downstream neighbour cannot be watched");
+		return false;
+	}
+	port->out_fill = port->out_done = 0;
+	return true;
+}
+
+static bool fill_stream(struct rfm_port *port, uint64_t now)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < BATCHES_A_TURN; i++) {
+		if (!flush_out(port))
+			return any;
+		port->out_fill = rfm_link_tx_output(&port->tx, port->out, now);
+		if (!port->out_fill) {
+			rfm_poller_cool(&port->poller);
+			wait_for_line(port, any, now);
+			return any;
+		}
+		any = true;
+	}
+	return any;
+}
+
+static bool tx_poll(void *opaque, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+	bool any = false;
+
+	if (port->fd >= 0 && port->tx.shm)
+		return fill_slots(port, now);
+	if (port->fd >= 0 && !port->connecting)
+		any = fill_stream(port, now);
+	if (!is_up(port))
+		any |= discard(port, now);
+	return any;
+}
+
+static bool tx_sleep(void *opaque)
+{
+	struct rfm_port *port = opaque;
+
+	return !port->full || rfm_shm_wait_room(&port->shm);
+}
+
+static void tx_ended(struct rfm_port *port)
+{
+	give_up(port, port->tx.welcome || port->tx.hello_pending ? NULL :
+		"the downstream neighbour hung up in the middle of the handshake");
+}
+
+static void tx_welcome(struct rfm_port *port)
+{
+	if (!port->tx.shm) {
+		close_shm(port);
+	} else if (!watch_shm(port)) {
+		give_up(port, "the shared memory cannot be watched");
+		return;
+	}
+	came_up(port);
+	rfm_poller_heat(&port->poller);
+}
+
+static void tx_readable(struct rfm_port *port, uint64_t now)
+{
+	uint8_t buf[RFM_LINK_MESSAGE];
+	bool was_up = port->tx.welcome;
+	ssize_t len = recv(port->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	const char *why;
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (len <= 0) {
+		tx_ended(port);
+		return;
+	}
+	why = rfm_link_tx_received(&port->tx, buf, len, now);
+	if (port->fd < 0)
+		return;
+	if (why)
+		give_up(port, why);
+	else if (!was_up && port->tx.welcome)
+		tx_welcome(port);
+}
+
+/* --- sockets ------------------------------------------------------------------------ */
+
+static void make_shm(struct rfm_port *port)
+{
+	if (port->stream_only || !*port->address.path)
+		return;
+	if (rfm_shm_create(&port->shm, port->slots))
+		complain_errno(port, "no shared memory for");
+}
+
+/* The socket is connected. */
+static void opened(struct rfm_port *port, uint64_t now)
+{
+	if (port->sending) {
+		make_shm(port);
+		rfm_link_tx_opened(&port->tx, rfm_shm_is_open(&port->shm), now);
+		rfm_poller_heat(&port->poller);
+	} else {
+		port->heard = false;
+		rfm_link_rx_opened(&port->rx, now);
+	}
+	tick(port, now);
+}
+
+static void connected(struct rfm_port *port, uint64_t now)
+{
+	socklen_t len = sizeof(int);
+	int error = 0;
+
+	port->connecting = false;
+	if (getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error ||
+	    rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
+		give_up(port, NULL);
+	else
+		opened(port, now);
+}
+
+static void socket_ready(void *opaque, uint32_t events, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	if (port->connecting) {
+		connected(port, now);
+		return;
+	}
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+		if (port->sending)
+			tx_readable(port, now);
+		else
+			rx_ready(port, now);
+	}
+	if (port->fd < 0 || !(events & EPOLLOUT))
+		return;
+	if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
+		give_up(port, "the socket to the neighbour cannot be watched");
+	else
+		rfm_poller_heat(&port->poller);
+}
+
+static void try_to_connect(struct rfm_port *port, uint64_t now)
+{
+	bool under_way;
+	int fd = rfm_address_connect(&port->address, port->socket_buffer, &under_way);
+
+	if (fd < 0) {
+		/* A neighbour that is not there yet is no news. */
+		if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN)
+			complain_errno(port, "cannot connect to");
+		wait_for_neighbour(port, RFM_PORT_RETRY_NS);
+		return;
+	}
+	port->fd = fd;
+	port->connecting = under_way;
+	if (rfm_loop_watch(port->loop, &port->watch, fd, under_way ? EPOLLOUT : EPOLLIN))
+		give_up(port, "the socket to the neighbour cannot be watched");
+	else if (!under_way)
+		opened(port, now);
+}
+
+/*
+ * One neighbour at a time: the listener is watched only while there is none,
+ * or while the one that there is has been silent for so long that its host may
+ * have gone without a word. Others wait in the kernel's queue.
+ */
+static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+	int fd;
+
+	(void)events;
+	if (port->fd >= 0 && !port->rx.silent) {
+		rfm_loop_unwatch(port->loop, &port->listen_watch);
+		return;
+	}
+	fd = rfm_address_accept(&port->address, port->listener);
+	if (fd < 0)
+		return;
+	give_up(port, NULL);
+	rfm_loop_unwatch(port->loop, &port->listen_watch);
+	port->fd = fd;
+	if (rfm_loop_watch(port->loop, &port->watch, fd, EPOLLIN))
+		give_up(port, "the socket to the neighbour cannot be watched");
+	else
+		opened(port, now);
+}
+
+static void time_passes(void *opaque, uint64_t now)
+{
+	struct rfm_port *port = opaque;
+
+	if (port->fd < 0) {
+		try_to_connect(port, now);
+		return;
+	}
+	tick(port, now);
+	if (port->fd >= 0 && port->sending)
+		rfm_poller_heat(&port->poller);
+	else if (port->fd >= 0 && port->rx.silent && port->address.server)
+		wait_for_neighbour(port, 0);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+const char *rfm_port_address_check(const char *address)
+{
+	struct rfm_address parsed;
+
+	return rfm_address_parse(&parsed, address);
+}
+
+static void set_callbacks(struct rfm_port *port)
+{
+	port->listen_watch = (struct rfm_watch){ .ready = somebody_connects, .opaque = port };
+	port->watch = (struct rfm_watch){ .ready = socket_ready, .opaque = port };
+	port->wake_watch = (struct rfm_watch){ .ready = shm_ready, .opaque = port };
+	port->timer = (struct rfm_timer){ .fire = time_passes, .opaque = port };
+	port->pull_timer = (struct rfm_timer){ .fire = pull_time, .opaque = port };
+	port->poller = (struct rfm_poller){
+		.poll = port->sending ? tx_poll : rx_poll,
+		.sleep = port->sending ? tx_sleep : rx_sleep,
+		.opaque = port,
+	};
+	rfm_poller_add(port->loop, &port->poller);
+	if (port->sending)
+		rfm_link_tx_init(&port->tx, &counted, port);
+	else
+		rfm_link_rx_init(&port->rx, &counted, port);
+}
+
+static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, char *error)
+{
+	const char *why = rfm_address_parse(&port->address, config->address);
+
+	if (why) {
+		snprintf(error, RFM_PORT_SENTENCE, "'%.*s' is no address: %s", RFM_ADDRESS_MAX,
+			 config->address ? config->address : "", why);
+		return false;
+	}
+	if (config->slots > RFM_SHM_SLOTS_MAX || config->slots & (config->slots - 1) ||
+	    config->slots == 1) {
+		snprintf(error, RFM_PORT_SENTENCE,
+			 "the slots of the shared memory must be a power of two from 2 to %u",
+			 RFM_SHM_SLOTS_MAX);
+		return false;
+	}
+	if (config->sending && !(port->out = malloc(RFM_LINK_BATCH))) {
+		snprintf(error, RFM_PORT_SENTENCE, "no memory");
+		return false;
+	}
+	if (!port->address.server)
+		return true;
+	port->listener = rfm_address_listen(&port->address, config->socket_buffer, error,
+					    RFM_PORT_SENTENCE);
+	return port->listener >= 0;
+}
+
+struct rfm_port *rfm_port_open(struct rfm_loop *loop, const struct rfm_port_config *config,
+			       const struct rfm_link_ops *link_ops,
+			       const struct rfm_port_ops *ops, void *opaque, char *error)
+{
+	struct rfm_port *port = calloc(1, sizeof(*port));
+
+	if (!port) {
+		snprintf(error, RFM_PORT_SENTENCE, "no memory");
+		return NULL;
+	}
+	port->loop = loop;
+	port->sending = config->sending;
+	port->stream_only = config->stream_only;
+	port->slots = config->slots ? config->slots : RFM_SHM_SLOTS;
+	port->socket_buffer = config->socket_buffer;
+	port->link_ops = link_ops;
+	port->ops = ops;
+	port->opaque = opaque;
+	port->listener = port->fd = -1;
+	snprintf(port->name, sizeof(port->name), "%s",
+		 config->name ? config->name : config->sending ? "tx" : "rx");
+	rfm_shm_init(&port->shm);
+	if (!set_up(port, config, error)) {
+		free(port->out);
+		free(port);
+		return NULL;
+	}
+	set_callbacks(port);
+	wait_for_neighbour(port, 0);
+	return port;
+}
+
+void rfm_port_close(struct rfm_port *port)
+{
+	if (!port)
+		return;
+	rfm_port_disconnect(port, true);
+	rfm_poller_remove(&port->poller);
+	if (port->listener >= 0) {
+		close(port->listener);
+		rfm_address_remove(&port->address);
+	}
+	free(port->out);
+	free(port);
+}
+
+void rfm_port_kick(struct rfm_port *port)
+{
+	rfm_poller_want(&port->poller);
+}
+
+void rfm_port_disconnect(struct rfm_port *port, bool hold)
+{
+	port->held |= hold;
+	give_up(port, NULL);
+	if (!port->held)
+		return;
+	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
+	rfm_loop_unwatch(port->loop, &port->listen_watch);
+}
+
+void rfm_port_resume(struct rfm_port *port)
+{
+	if (!port->held)
+		return;
+	port->held = false;
+	wait_for_neighbour(port, 0);
+}
+
+struct rfm_port_info rfm_port_info(const struct rfm_port *port)
+{
+	struct rfm_port_info info = {
+		.connected = port->fd >= 0 && !port->connecting,
+		.up = is_up(port),
+		.frames = port->frames,
+		.bytes = port->bytes,
+		.connections = port->connections,
+		.refused = port->refused,
+	};
+
+	if (!info.up)
+		return info;
+	info.shm = port->sending ? port->tx.shm : port->rx.shm;
+	info.peer = port->sending ? port->tx.peer : port->rx.peer;
+	info.lit = !port->sending && port->rx.lit && !port->rx.silent;
+	return info;
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+/* librfmring: what a program says to the ring: stores, interrupts, fences. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "ring/host/internal.h"
+#include "ring/memory.h"
+
+#define NIC_GLOBAL	0x8
+#define TYPE_INITIALIZED 7
+#define TYPE_LAST	3
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / 1000000000u, .tv_nsec = ns % 1000000000u };
+}
+
+static uint64_t deadline(int timeout_ms)
+{
+	return timeout_ms < 0 ? RFM_NEVER : rfm_now() + timeout_ms * 1000000ull;
+}
+
+/* Wait on @cond; false after @until. */
+static bool wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
+{
+	struct timespec when = to_timespec(until);
+
+	if (until == RFM_NEVER)
+		return !pthread_cond_wait(cond, mutex);
+	return !pthread_cond_timedwait(cond, mutex, &when);
+}
+
+/* --- loads ----------------------------------------------------------------------- */
+
+const void *rfmring_memory(const struct rfmring *ring)
+{
+	return ring->memory;
+}
+
+uint64_t rfmring_memory_size(const struct rfmring *ring)
+{
+	return ring->memory_size;
+}
+
+static bool is_inside(const struct rfmring *ring, uint32_t offset, size_t length)
+{
+	return offset <= ring->memory_size && length <= ring->memory_size - offset;
+}
+
+#define LOAD(bits)								\
+uint##bits##_t rfmring_load##bits(const struct rfmring *ring, uint32_t offset)	\
+{										\
+	const size_t size = sizeof(uint##bits##_t);				\
+										\
+	if (offset % size || !is_inside(ring, offset, size))			\
+		return UINT##bits##_MAX;					\
+	return __atomic_load_n((const uint##bits##_t *)(const void *)		\
+			       (ring->memory + offset), __ATOMIC_ACQUIRE);	\
+}
+
+LOAD(8)
+LOAD(16)
+LOAD(32)
+LOAD(64)
+
+int rfmring_read(const struct rfmring *ring, uint32_t offset, void *data, size_t length)
+{
+	const uint8_t *from = ring->memory + offset;
+	uint8_t *to = data;
+	uint64_t word;
+
+	if (!is_inside(ring, offset, length))
+		return fail(EINVAL);
+	for (; length && (uintptr_t)from % 8; length--)
+		*to++ = __atomic_load_n(from++, __ATOMIC_ACQUIRE);
+	for (; length >= 8; length -= 8, from += 8, to += 8) {
+		word = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_ACQUIRE);
+		memcpy(to, &word, sizeof(word));
+	}
+	/* What is left begins aligned; a word of 4 or 2 in it is whole too. */
+	if (length >= 4) {
+		uint32_t half = __atomic_load_n((const uint32_t *)(const void *)from,
+						__ATOMIC_ACQUIRE);
+
+		memcpy(to, &half, sizeof(half));
+		length -= 4, from += 4, to += 4;
+	}
+	if (length >= 2) {
+		uint16_t quarter = __atomic_load_n((const uint16_t *)(const void *)from,
+						   __ATOMIC_ACQUIRE);
+
+		memcpy(to, &quarter, sizeof(quarter));
+		length -= 2, from += 2, to += 2;
+	}
+	if (length)
+		*to = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+	return 0;
+}
+
+/* --- stores ----------------------------------------------------------------------- */
+
+/*
+ * Without a thread of its own the ring is moved by whoever waits. The
+ * producer's lock is let go, because the engine takes it to say that there is
+ * room.
+ */
+static void move_until_room(struct rfmring *ring, uint64_t until)
+{
+	pthread_mutex_unlock(&ring->producer);
+	while (!rfm_node_may_store(&ring->node) && rfm_now() < until)
+		rfm_host_once(ring->host, until);
+	pthread_mutex_lock(&ring->producer);
+}
+
+static void wait_for_room(struct rfmring *ring)
+{
+	uint64_t start = rfm_now();
+	uint64_t until = start + ring->config.stall_ms * 1000000ull;
+	uint64_t waited;
+
+	if (!ring->host->started)
+		move_until_room(ring, until);
+	else
+		while (!rfm_node_may_store(&ring->node) && !ring->stalled &&
+		       wait_until(&ring->room, &ring->producer, until))
+			;
+	waited = rfm_now() - start;
+	ring->stalls++;
+	if (waited > ring->longest_stall)
+		ring->longest_stall = waited;
+	/* The next one need not wait in vain too; room_now() takes it back. */
+	if (!rfm_node_may_store(&ring->node))
+		ring->stalled = true;
+}
+
+/* With the producer's lock. Up to 64 bytes. */
+static int store_piece(struct rfmring *ring, uint32_t offset, const void *data, unsigned int len)
+{
+	if (!ring->stalled && !rfm_node_may_store(&ring->node)) {
+		if (rfm_host_inside(ring->host))
+			return fail(EAGAIN);
+		wait_for_room(ring);
+	}
+	rfm_memory_store(ring->memory + offset, data, len);
+	if (rfm_node_store(&ring->node, offset, data, len, rfm_now()))
+		return 0;
+	return fail(ENOBUFS);
+}
+
+int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
+		      unsigned int length, uint64_t now)
+{
+	if (!ring->stalled && !rfm_node_may_store(&ring->node)) {
+		if (!ring->stall_since) {
+			ring->stall_since = now;
+			ring->stalls++;
+		}
+		if (now < rfmring_stall_end(ring))
+			return fail(EAGAIN);
+		ring->stalled = true;
+	}
+	if (ring->stall_since) {
+		if (now - ring->stall_since > ring->longest_stall)
+			ring->longest_stall = now - ring->stall_since;
+		ring->stall_since = 0;
+	}
+	rfm_memory_store(ring->memory + offset, data, length);
+	return rfm_node_store(&ring->node, offset, data, length, now) ? 0 : fail(ENOBUFS);
+}
+
+uint64_t rfmring_stall_end(const struct rfmring *ring)
+{
+	return ring->stall_since ? ring->stall_since + ring->config.stall_ms * 1000000ull :
+				   RFM_NEVER;
+}
+
+void rfmring_on_room(struct rfmring *ring, void (*room)(void *opaque), void *opaque)
+{
+	ring->on_room = room;
+	ring->on_room_opaque = opaque;
+}
+
+static int store(struct rfmring *ring, uint32_t offset, const void *data, unsigned int len)
+{
+	int status;
+
+	if (offset % len || !is_inside(ring, offset, len))
+		return fail(EINVAL);
+	pthread_mutex_lock(&ring->producer);
+	status = store_piece(ring, offset, data, len);
+	pthread_mutex_unlock(&ring->producer);
+	return status;
+}
+
+int rfmring_store8(struct rfmring *ring, uint32_t offset, uint8_t value)
+{
+	return store(ring, offset, &value, sizeof(value));
+}
+
+int rfmring_store16(struct rfmring *ring, uint32_t offset, uint16_t value)
+{
+	return store(ring, offset, &value, sizeof(value));
+}
+
+int rfmring_store32(struct rfmring *ring, uint32_t offset, uint32_t value)
+{
+	return store(ring, offset, &value, sizeof(value));
+}
+
+int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t value)
+{
+	return store(ring, offset, &value, sizeof(value));
+}
+
+int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data, size_t length)
+{
+	bool at_once = rfm_host_inside(ring->host);	/* all or nothing */
+	const uint8_t *from = data;
+	int error = 0;
+
+	if (!is_inside(ring, offset, length) || (at_once && length > RFM_FRAME_DATA_MAX))
+		return fail(EINVAL);
+	pthread_mutex_lock(&ring->producer);
+	while (length && error != EAGAIN) {
+		/* Frames end where a multiple of 64 does, so that no word is cut. */
+		size_t piece = RFM_FRAME_DATA_MAX - offset % RFM_FRAME_DATA_MAX;
+
+		if (at_once || piece > length)
+			piece = length;
+		if (store_piece(ring, offset, from, piece))
+			error = errno;
+		offset += piece;
+		from += piece;
+		length -= piece;
+	}
+	pthread_mutex_unlock(&ring->producer);
+	return error ? fail(error) : 0;
+}
+
+bool rfmring_may_store(struct rfmring *ring)
+{
+	bool may;
+
+	pthread_mutex_lock(&ring->producer);
+	may = rfm_node_may_store(&ring->node);
+	pthread_mutex_unlock(&ring->producer);
+	return may;
+}
+
+/* --- interrupts --------------------------------------------------------------------- */
+
+int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type, uint32_t data)
+{
+	uint8_t kind = type | (dest == RFMRING_ALL ? NIC_GLOBAL : 0);
+	bool sent;
+
+	if (dest > RFMRING_ALL || (type > TYPE_LAST && type != TYPE_INITIALIZED))
+		return fail(EINVAL);
+	pthread_mutex_lock(&ring->producer);
+	sent = rfm_node_interrupt(&ring->node, dest, kind, data, rfm_now());
+	pthread_mutex_unlock(&ring->producer);
+	return sent ? 0 : fail(ENOBUFS);
+}
+
+/* Wait for mail, or for rfmring_wake(); false after @until. With the inbox's lock. */
+static bool wait_for_mail(struct rfmring *ring, uint64_t until)
+{
+	if (ring->host->started)
+		return wait_until(&ring->mail, &ring->inbox, until);
+	pthread_mutex_unlock(&ring->inbox);
+	rfm_host_once(ring->host, until);
+	pthread_mutex_lock(&ring->inbox);
+	return rfm_now() < until;
+}
+
+int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *interrupt,
+			   int timeout_ms)
+{
+	uint64_t until = deadline(timeout_ms);
+	bool in_time = true;
+	int got = 0;
+
+	if (rfm_host_inside(ring->host))
+		return fail(EDEADLK);
+	pthread_mutex_lock(&ring->inbox);
+	while (!ring->interrupts_count && in_time && !atomic_exchange(&ring->woken, false))
+		in_time = wait_for_mail(ring, until);
+	if (ring->interrupts_count) {
+		*interrupt = ring->interrupts[ring->interrupts_head];
+		ring->interrupts_head = (ring->interrupts_head + 1) % RFMRING_INTERRUPTS;
+		ring->interrupts_count--;
+		got = 1;
+	}
+	pthread_mutex_unlock(&ring->inbox);
+	return got;
+}
+
+/* --- fences --------------------------------------------------------------------------- */
+
+static int begin_fence(struct rfmring *ring, uint64_t ticket)
+{
+	bool begun, dark;
+
+	pthread_mutex_lock(&ring->producer);
+	begun = rfm_node_fence(&ring->node, ticket, rfm_now());
+	dark = atomic_load(&ring->node.insert.blind);
+	pthread_mutex_unlock(&ring->producer);
+	return begun ? 0 : fail(dark ? ENOLINK : EAGAIN);
+}
+
+static void report(struct rfmring_fence *to, const struct rfm_fence *from)
+{
+	*to = (struct rfmring_fence){
+		.lost = from->lost,
+		.epoch = from->epoch,
+		.paused = from->paused,
+		.epoch_changed = from->epoch_changed,
+	};
+}
+
+/* With the inbox's lock, and no other fence under way. */
+static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t until)
+{
+	uint64_t ticket = ++ring->fence_ticket;
+	bool in_time = true;
+	int status;
+
+	ring->fence_done = NULL;
+	pthread_mutex_unlock(&ring->inbox);
+	status = begin_fence(ring, ticket);
+	pthread_mutex_lock(&ring->inbox);
+	if (status)
+		return status;
+	while (ring->fence.ticket != ticket && in_time)
+		in_time = wait_for_mail(ring, until);
+	if (ring->fence.ticket != ticket)
+		return fail(ETIMEDOUT);
+	if (result)
+		report(result, &ring->fence);
+	return ring->fence.lost ? fail(EIO) : 0;
+}
+
+int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms)
+{
+	uint64_t until = deadline(timeout_ms);
+	int status, error;
+
+	if (rfm_host_inside(ring->host))
+		return fail(EDEADLK);
+	pthread_mutex_lock(&ring->inbox);
+	while (ring->fence_busy)
+		if (!wait_for_mail(ring, until)) {
+			pthread_mutex_unlock(&ring->inbox);
+			return fail(ETIMEDOUT);
+		}
+	ring->fence_busy = true;
+	status = fence(ring, result, until);
+	error = errno;
+	ring->fence_busy = false;
+	pthread_cond_broadcast(&ring->mail);
+	pthread_mutex_unlock(&ring->inbox);
+	errno = error;
+	return status;
+}
+
+int rfmring_fence_begin(struct rfmring *ring, rfm_fence_done *done, void *opaque)
+{
+	uint64_t ticket;
+
+	pthread_mutex_lock(&ring->inbox);
+	ticket = ++ring->fence_ticket;
+	ring->fence_done = done;
+	ring->fence_opaque = opaque;
+	pthread_mutex_unlock(&ring->inbox);
+	return begin_fence(ring, ticket);
+}

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+/* librfmring: opening, moving and closing a ring. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "ring/host/rfmring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring/crc32c.h"
+#include "ring/host/internal.h"
+
+#define PAGE		4096u
+#define STALL_MAX_MS	10000u
+#define ALL_FLAGS	0x7fu
+#define TURN_NS		1000000u	/* of rfmring_run(ring, 0) on a busy ring */
+#define LINGER_STEP_NS	1000000u
+#define TIMER_SLACK_NS	1000u	/* a paced line wants its time kept */
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* --- what the caller wants ----------------------------------------------------------- */
+
+struct refusal {
+	char *text;
+	size_t size;
+};
+
+/* Says why; errno becomes @error. Returns false. */
+__attribute__((format(printf, 3, 4)))
+static bool refuse(const struct refusal *refusal, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (refusal->text && refusal->size)
+		vsnprintf(refusal->text, refusal->size, format, args);
+	va_end(args);
+	errno = error;
+	return false;
+}
+
+/*
+ * Take over what the caller's version of the struct has. One from the future
+ * is fine as long as it asks for nothing that we do not know.
+ */
+static bool take_config(struct rfmring_config *config, const struct rfmring_config *given,
+			const struct refusal *refusal)
+{
+	const uint8_t *bytes = (const uint8_t *)given;
+
+	if (!given || given->size < sizeof(*config))
+		return refuse(refusal, EINVAL, "the size in the configuration is not set");
+	for (size_t i = sizeof(*config); i < given->size; i++)
+		if (bytes[i])
+			return refuse(refusal, EINVAL,
+				      "the configuration has settings that this library "
+				      "does not know");
+	*config = *given;
+	config->size = sizeof(*config);
+	return true;
+}
+
+static bool check_numbers(struct rfmring_config *config, const struct refusal *refusal)
+{
+	if (config->id >= RFMRING_NODES)
+		return refuse(refusal, EINVAL, "the node id must be 0 to 255, not %u", config->id);
+	if (config->flags & ~ALL_FLAGS || config->reserved)
+		return refuse(refusal, EINVAL, "the configuration has a flag or a reserved field "
+			      "that this library does not know");
+	if (!config->memory_size || config->memory_size > RFMRING_MEMORY_MAX ||
+	    config->memory_size % PAGE)
+		return refuse(refusal, EINVAL, "the memory must have a multiple of 4096 bytes, "
+			      "up to 256 MiB, not %llu",
+			      (unsigned long long)config->memory_size);
+	if (config->window > RFM_NODE_WINDOW)
+		return refuse(refusal, EINVAL, "the window must be 1 to %u frames, not %u",
+			      RFM_NODE_WINDOW, config->window);
+	if (config->insert_slots & (config->insert_slots - 1) ||
+	    config->insert_slots > RFM_INSERT_SLOTS)
+		return refuse(refusal, EINVAL, "the stores that may wait must be a power of two "
+			      "up to %u, not %u", RFM_INSERT_SLOTS, config->insert_slots);
+	if (!config->stall_ms)
+		config->stall_ms = RFMRING_STALL_MS;
+	if (config->stall_ms > STALL_MAX_MS)
+		return refuse(refusal, EINVAL, "a store may wait 1 to %u ms, not %u",
+			      STALL_MAX_MS, config->stall_ms);
+	return true;
+}
+
+static bool check_place(const struct rfmring_config *config, const struct refusal *refusal)
+{
+	if (config->behind && (config->rx || config->tx || config->pcap))
+		return refuse(refusal, EINVAL,
+			      "a node behind another has no fibre or capture of its own");
+	if (config->behind && (config->behind->next || config->behind->host->started))
+		return refuse(refusal, EINVAL, config->behind->next ?
+			      "there is another node behind that one already" :
+			      "a node can be put behind another only before that is started");
+	if (!config->behind && (!config->rx || !config->tx))
+		return refuse(refusal, EINVAL, "the %s end of the fibre has no address",
+			      config->rx ? "sending" : "receiving");
+	return true;
+}
+
+/* Nodes of one boot of one host share their monotonic clock; so does the card. */
+static uint32_t clock_domain(void)
+{
+	char boot_id[64];
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, boot_id, sizeof(boot_id));
+	struct timespec t;
+
+	if (fd >= 0)
+		close(fd);
+	if (len > 0)
+		return rfm_crc32c(0, boot_id, len);
+	/* Unknown: a domain of our own. */
+	clock_gettime(CLOCK_REALTIME, &t);
+	return rfm_crc32c(getpid(), &t, sizeof(t));
+}
+
+static uint64_t real_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* --- memory --------------------------------------------------------------------------- */
+
+/* The lock on the file lasts as long as its descriptor is open: until the ring is closed. */
+static bool open_file(struct rfmring *ring, const char *path, const struct refusal *refusal)
+{
+	uint64_t size = ring->memory_size;
+	struct stat st;
+	void *memory;
+
+	ring->memory_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (ring->memory_fd < 0)
+		return refuse(refusal, errno, "cannot open the memory file %.200s: %s", path,
+			      strerror(errno));
+	if (flock(ring->memory_fd, LOCK_EX | LOCK_NB))
+		return refuse(refusal, EBUSY,
+			      "the memory file %.200s is the memory of another node", path);
+	if (fstat(ring->memory_fd, &st) ||
+	    ((uint64_t)st.st_size != size && ftruncate(ring->memory_fd, size)))
+		return refuse(refusal, errno, "cannot give the memory file %.200s its size: %s",
+			      path, strerror(errno));
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->memory_fd, 0);
+	if (memory == MAP_FAILED)
+		return refuse(refusal, errno, "cannot map the memory file %.200s: %s", path,
+			      strerror(errno));
+	ring->memory = memory;
+	return true;
+}
+
+static bool make_memory(struct rfmring *ring, const struct refusal *refusal)
+{
+	uint64_t size = ring->config.memory_size;
+	void *memory;
+
+	ring->memory_size = size;
+	if (ring->config.memory_file)
+		return open_file(ring, ring->config.memory_file, refusal);
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return refuse(refusal, errno, "no room for the memory: %s", strerror(errno));
+	/* A page where it is needed, not 2 MiB. */
+	madvise(memory, size, MADV_NOHUGEPAGE);
+	ring->memory = memory;
+	return true;
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+static bool make_node(struct rfmring *ring, const struct refusal *refusal)
+{
+	const struct rfmring_config *config = &ring->config;
+	struct rfm_node_config node = {
+		.id = config->id,
+		.memory_size = config->memory_size,
+		.incarnation = config->incarnation ? config->incarnation : real_time(),
+		.clock_domain = clock_domain(),
+		.window = config->window,
+		.insert_slots = config->insert_slots,
+		.redundant = config->flags & RFMRING_REDUNDANT,
+		.rogue_master = (config->flags & RFMRING_ROGUE_0 ? 1 : 0) |
+				(config->flags & RFMRING_ROGUE_1 ? 2 : 0),
+		.unpacked = config->flags & RFMRING_UNPACKED,
+		.authentic_late = config->flags & RFMRING_AUTHENTIC_LATE,
+		.authentic_ids = config->flags & RFMRING_AUTHENTIC_IDS,
+	};
+	const char *why = rfm_line_parse(&node.line, config->line ? config->line : "free");
+
+	if (why)
+		return refuse(refusal, EINVAL, "'%.100s' is no line: %s", config->line, why);
+	if (rfm_node_init(&ring->node, &node, &rfm_host_node_ops, ring, rfm_now()))
+		return refuse(refusal, errno, "no room for the node: %s", strerror(errno));
+	return true;
+}
+
+static bool make_locks(struct rfmring *ring, const struct refusal *refusal)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&ring->producer, NULL);
+	pthread_cond_init(&ring->room, &monotonic);
+	pthread_mutex_init(&ring->inbox, NULL);
+	pthread_cond_init(&ring->mail, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	ring->interrupts = calloc(RFMRING_INTERRUPTS, sizeof(*ring->interrupts));
+	return ring->interrupts || refuse(refusal, ENOMEM, "no memory");
+}
+
+static void free_ring(struct rfmring *ring)
+{
+	rfm_node_destroy(&ring->node);
+	if (ring->memory)
+		munmap(ring->memory, ring->memory_size);
+	if (ring->memory_fd >= 0)
+		close(ring->memory_fd);
+	free(ring->interrupts);
+	free(ring->watches);
+	pthread_mutex_destroy(&ring->producer);
+	pthread_cond_destroy(&ring->room);
+	pthread_mutex_destroy(&ring->inbox);
+	pthread_cond_destroy(&ring->mail);
+	free(ring);
+}
+
+/* Put it on fibres of its own, or behind another node. */
+static bool join(struct rfmring *ring, const struct refusal *refusal)
+{
+	char error[RFM_PORT_SENTENCE];
+	struct rfm_host *host;
+
+	if (ring->config.behind) {
+		rfm_host_attach(ring->config.behind->host, ring);
+		return true;
+	}
+	host = rfm_host_new();
+	if (!host)
+		return refuse(refusal, errno, "cannot make an event loop: %s", strerror(errno));
+	rfm_host_attach(host, ring);
+	if (rfm_host_open_ports(host, &ring->config, error))
+		return true;
+	rfm_host_detach(ring);
+	rfm_host_free(host);
+	return refuse(refusal, EINVAL, "%s", error);
+}
+
+static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
+		      const struct refusal *refusal)
+{
+	bool opened = make_locks(ring, refusal) &&
+		      take_config(&ring->config, given, refusal) &&
+		      check_numbers(&ring->config, refusal) &&
+		      check_place(&ring->config, refusal) &&
+		      make_memory(ring, refusal) && make_node(ring, refusal) &&
+		      join(ring, refusal);
+
+	/* Not ours to keep. */
+	ring->config.rx = ring->config.tx = ring->config.line = NULL;
+	ring->config.memory_file = ring->config.pcap = NULL;
+	return opened;
+}
+
+struct rfmring *rfmring_open(const struct rfmring_config *config, char *error, size_t error_size)
+{
+	const struct refusal refusal = { .text = error, .size = error_size };
+	struct rfmring *ring = calloc(1, sizeof(*ring));
+
+	if (!ring) {
+		refuse(&refusal, ENOMEM, "no memory");
+		return NULL;
+	}
+	ring->memory_fd = -1;
+	if (!open_ring(ring, config, &refusal)) {
+		int why = errno;
+
+		free_ring(ring);
+		errno = why;
+		return NULL;
+	}
+	return ring;
+}
+
+/* --- moving ------------------------------------------------------------------------------ */
+
+static bool is_paced(const struct rfm_host *host)
+{
+	for (const struct rfmring *ring = host->first; ring; ring = ring->next)
+		if (ring->node.config.line.paced)
+			return true;
+	return false;
+}
+
+static void *move(void *opaque)
+{
+	struct rfm_host *host = opaque;
+
+	if (is_paced(host))
+		prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+	rfm_host_enter(host);
+	while (!atomic_load(&host->stopping)) {
+		rfm_loop_once(host->loop, RFM_NEVER);
+		rfm_host_give_way(host);
+	}
+	rfm_host_leave(host);
+	return NULL;
+}
+
+int rfmring_start(struct rfmring *ring)
+{
+	struct rfm_host *host = ring->host;
+	sigset_t all, before;
+	int error;
+
+	if (rfm_host_inside(host))
+		return fail(EDEADLK);
+	if (host->started)
+		return fail(EALREADY);
+	/* Signals are for the program's own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	host->started = true;
+	error = pthread_create(&host->thread, NULL, move, host);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	host->started = !error;
+	return error ? fail(error) : 0;
+}
+
+static void stop(struct rfm_host *host)
+{
+	if (!host->started)
+		return;
+	atomic_store(&host->stopping, true);
+	rfm_loop_wake(host->loop);
+	pthread_join(host->thread, NULL);
+	atomic_store(&host->stopping, false);
+	host->started = false;
+}
+
+int rfmring_run(struct rfmring *ring, int timeout_ms)
+{
+	struct rfm_host *host = ring->host;
+	uint64_t patience = timeout_ms ? timeout_ms * 1000000ull : TURN_NS;
+	uint64_t until = timeout_ms < 0 ? RFM_NEVER : rfm_now() + patience;
+
+	if (rfm_host_inside(host))
+		return fail(EDEADLK);
+	if (host->started)
+		return fail(EBUSY);
+	for (;;) {
+		bool worked = rfm_host_once(host, timeout_ms ? until : 0);
+
+		if (atomic_exchange(&ring->woken, false) || (!timeout_ms && !worked))
+			return 0;
+		if (until != RFM_NEVER && rfm_now() >= until)
+			break;
+	}
+	/* On a busy ring there is more to do, and nobody who says so. */
+	rfm_loop_again(host->loop);
+	return 0;
+}
+
+void rfmring_wake(struct rfmring *ring)
+{
+	atomic_store(&ring->woken, true);
+	rfm_loop_wake(ring->host->loop);
+	if (ring->host->started) {
+		pthread_mutex_lock(&ring->inbox);
+		pthread_cond_broadcast(&ring->mail);
+		pthread_mutex_unlock(&ring->inbox);
+	}
+}
+
+int rfmring_fd(struct rfmring *ring)
+{
+	int fd;
+
+	if (rfm_host_inside(ring->host))
+		return fail(EDEADLK);
+	if (ring->host->started)
+		return fail(EBUSY);
+	rfm_host_enter(ring->host);
+	fd = rfm_loop_fd(ring->host->loop);
+	rfm_host_leave(ring->host);
+	return fd;
+}
+
+struct rfm_loop *rfmring_loop(struct rfmring *ring)
+{
+	return ring->host->loop;
+}
+
+/* --- closing ------------------------------------------------------------------------------ */
+
+/* Is anything of this node still to leave, or to come home? */
+static bool is_settled(const struct rfmring *ring)
+{
+	const struct rfm_node *node = &ring->node;
+
+	if (!rfm_node_tx_empty(node))
+		return false;
+	if (node->seq == node->home_seq || !rfm_node_signal(node) || !node->downstream)
+		return true;
+	/* Until the first frame is home, the ring is thought to be open. */
+	return node->ring_open && rfm_now() - node->home_time >= RFM_NODE_EXPIRY_NS;
+}
+
+/*
+ * Stores that were made before leaving are to arrive. Of a node in the middle
+ * of others nothing may stay on the ring, as nobody would take it off: no more
+ * heartbeats, and a fence behind the last one.
+ */
+static void linger(struct rfmring *ring)
+{
+	uint64_t until = rfm_now() + ring->config.stall_ms * 1000000ull;
+
+	rfm_host_enter(ring->host);
+	ring->config.status = NULL;
+	ring->config.interrupt = NULL;
+	ring->watch_count = 0;
+	ring->seen = NULL;
+	if (ring->previous)
+		rfm_timer_set(ring->host->loop, &ring->tick_timer, RFM_NEVER);
+	rfm_host_leave(ring->host);
+	if (ring->previous)
+		rfmring_fence_begin(ring, NULL, NULL);
+	while (!is_settled(ring) && rfm_now() < until)
+		rfm_host_once(ring->host, rfm_now() + LINGER_STEP_NS);
+}
+
+void rfmring_close(struct rfmring *ring)
+{
+	struct rfmring *previous;
+	struct rfm_host *host;
+	bool started;
+
+	if (!ring || rfm_host_inside(ring->host) || ring->next)
+		return;
+	host = ring->host;
+	previous = ring->previous;
+	started = host->started;
+	stop(host);
+	linger(ring);
+	rfm_host_detach(ring);
+	if (!previous)
+		rfm_host_free(host);
+	else if (started)
+		rfmring_start(previous);
+	free_ring(ring);
+}

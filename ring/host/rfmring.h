@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * librfmring: a program is a node of a reflective-memory ring, in its own
+ * process: no virtual machine, no kernel module, no root. librfmring(7) is the
+ * overview; each call has a manual page.
+ *
+ * Threads. Before rfmring_start() a ring belongs to the thread that opened it,
+ * which must call rfmring_run() for anything to move. After rfmring_start() a
+ * thread of the library moves everything, and every call except
+ * rfmring_close() may be made by any thread at any time. Callbacks run in the
+ * thread that moves the ring, or in a call that changes a setting. They may
+ * load, store, send interrupts and ask for counters, state and members; a store
+ * never waits there (EAGAIN if there is no room). Every other call fails there
+ * with EDEADLK.
+ *
+ * Calls that return int return 0, or -1 with errno, unless they say otherwise.
+ */
+#ifndef RFMRING_H
+#define RFMRING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RFMRING_API	__attribute__((visibility("default")))
+
+#define RFMRING_NODES		256
+#define RFMRING_MEMORY_MAX	0x10000000u	/* bytes: 256 MiB */
+#define RFMRING_ALL		256	/* rfmring_interrupt(): to every other node */
+#define RFMRING_UNKNOWN		(-1)
+#define RFMRING_STALL_MS	500	/* a store waits for room so long, by default */
+#define RFMRING_INTERRUPTS	1024	/* wait in a ring's queue at most */
+
+struct rfmring;
+
+/* enum rfmring_flag - struct rfmring_config.flags */
+enum rfmring_flag {
+	RFMRING_REDUNDANT	= 0x0001,	/* send every update twice; all nodes alike */
+	RFMRING_ROGUE_0		= 0x0002,	/* be rogue master 0 */
+	RFMRING_ROGUE_1		= 0x0004,	/* be rogue master 1 */
+	RFMRING_UNPACKED	= 0x0008,	/* a frame for each store */
+	RFMRING_AUTHENTIC_LATE	= 0x0010,	/* store late frames too, as glass would */
+	RFMRING_AUTHENTIC_IDS	= 0x0020,	/* stay although another node has the same id */
+	RFMRING_STREAM_ONLY	= 0x0040,	/* no shared memory with the neighbours */
+};
+
+/* enum rfmring_status - what struct rfmring_config.status() reports, a mask */
+enum rfmring_status {
+	RFMRING_OWN_DATA	= 0x001,	/* an own update or interrupt came home */
+	RFMRING_SYNC_LOSS	= 0x002,	/* the receiver lost its signal */
+	RFMRING_BAD_DATA	= 0x004,	/* a damaged frame was dropped */
+	RFMRING_TX_FULL		= 0x008,	/* a frame was dropped for want of room */
+	RFMRING_DUPLICATE_ID	= 0x010,	/* an earlier node has this id: this one has left */
+	RFMRING_ROGUE		= 0x020,	/* a rogue master removed a frame */
+	RFMRING_RX_FULL		= 0x040,	/* paused for too long: updates were dropped here */
+	RFMRING_BREAK		= 0x080,	/* another node has lost its signal: state.break_at */
+	RFMRING_EPOCH		= 0x100,	/* the membership of the ring has changed */
+	RFMRING_SIGNAL		= 0x200,	/* the receiver has a signal now */
+	RFMRING_DOWNSTREAM	= 0x400,	/* a neighbour takes this node's frames, or none any more */
+};
+
+/* enum rfmring_optics - rfmring_set_optics() */
+enum rfmring_optics {
+	RFMRING_TX_DISABLE	= 0x1,	/* laser off */
+	RFMRING_LOOPBACK	= 0x2,	/* hear only oneself */
+	RFMRING_DARK_ON_DARK	= 0x4,	/* laser off while no light arrives */
+};
+
+/**
+ * struct rfmring_update - bytes that another node has stored
+ * @offset: in this node's memory, where they are already
+ * @length: 1..64
+ * @data: the bytes; valid during the call
+ * @source: node id, or RFMRING_UNKNOWN of an update that a paused node held back
+ * @seq: its number, per life of the source; 0 if @source is unknown
+ * @time_ns: when it was stored there, on the clock of @clock_domain
+ * @clock_domain: equal to rfmring_state.clock_domain: time_ns is CLOCK_MONOTONIC here
+ */
+struct rfmring_update {
+	uint32_t offset;
+	uint32_t length;
+	const void *data;
+	int source;
+	uint32_t clock_domain;
+	uint64_t seq;
+	uint64_t time_ns;
+};
+
+/**
+ * struct rfmring_interrupt - a network interrupt for this node
+ * @type: 0 to 3, or 7
+ * @from: node id of the sender
+ * @data: 32 bits that came with it
+ * @time_ns: when it arrived, CLOCK_MONOTONIC
+ */
+struct rfmring_interrupt {
+	uint8_t type;
+	uint8_t from;
+	uint16_t reserved;
+	uint32_t data;
+	uint64_t time_ns;
+};
+
+/**
+ * struct rfmring_config - how to open a ring
+ * @size: sizeof(struct rfmring_config); RFMRING_CONFIG_INIT sets it. A program
+ *	compiled with an older version of this header goes on working
+ * @id: node id, 0..255, unique on the ring
+ * @flags: enum rfmring_flag
+ * @memory_size: bytes, a multiple of 4096 up to RFMRING_MEMORY_MAX
+ * @memory_file: the memory is this file, which other programs may map; made
+ *	or resized if need be. NULL: anonymous; either takes room only where
+ *	it is written to
+ * @rx: address of the receiving end of the fibre from upstream:
+ *	"unix:PATH", "tcp:HOST:PORT" to connect, with ",server" to listen
+ * @tx: of the sending end of the fibre to downstream
+ * @behind: instead of @rx and @tx: this node sits directly downstream of that
+ *	ring's, in the same process, on the same fibres, served by the same
+ *	thread, and must be closed before it. Other settings of a fibre (@line
+ *	apart) are then of no meaning
+ * @line: "free" (NULL), or "paced", "paced,rate=GBAUD,hop=NS,fibre=M": frames
+ *	leave when the hardware's would
+ * @pcap: write what passes to this pcapng file; NULL: none
+ * @window: own frames in flight, 1..256; 0: 256
+ * @insert_slots: stores that may wait, a power of two up to 2048; 0: 2048
+ * @stall_ms: how long a store may wait for room before it is dropped on the
+ *	ring, 1..10000; 0: RFMRING_STALL_MS
+ * @shm_slots: frames in the shared memory to downstream, a power of two up to
+ *	65536; 0: 1024
+ * @socket_buffer: bytes of the sockets' buffers; 0: the system's choice
+ * @incarnation: this life of the node, greater than that of any before; 0: ns
+ *	of real time now
+ * @opaque: for the callbacks, each of which may be NULL
+ * @interrupt: an interrupt has come. Without it they wait for
+ *	rfmring_wait_interrupt()
+ * @status: something has happened, a mask of enum rfmring_status
+ * @log: one sentence for people, e.g. why a neighbour was turned away
+ */
+struct rfmring_config {
+	size_t size;
+	uint32_t id;
+	uint32_t flags;
+	uint64_t memory_size;
+	const char *memory_file;
+	const char *rx;
+	const char *tx;
+	struct rfmring *behind;
+	const char *line;
+	const char *pcap;
+	uint32_t window;
+	uint32_t insert_slots;
+	uint32_t stall_ms;
+	uint32_t shm_slots;
+	uint32_t socket_buffer;
+	uint32_t reserved;
+	uint64_t incarnation;
+	void *opaque;
+	void (*interrupt)(void *opaque, const struct rfmring_interrupt *interrupt);
+	void (*status)(void *opaque, uint32_t what);
+	void (*log)(void *opaque, const char *sentence);
+};
+
+#define RFMRING_CONFIG_INIT	{ .size = sizeof(struct rfmring_config) }
+
+/**
+ * struct rfmring_stats - counters since rfmring_open()
+ * @size: set to sizeof(struct rfmring_stats) before the call
+ * @stores: stores and interrupts asked for
+ * @sent: own frames numbered (adjacent stores may share one)
+ * @home: of these, came home
+ * @lost: of these, did not; those of @dark and @full are among them
+ * @dark: own frames not sent: no signal, transmitter off, no downstream
+ * @full: own frames not sent: no room within the allowed time
+ * @received: updates and interrupts of others that were taken
+ * @forwarded: frames of others passed on
+ * @unsendable: of others, not passed on: no downstream
+ * @overrun: of others, not passed on: no room
+ * @missed: updates and interrupts of others that never arrived here
+ * @late: frames older than what had come; passed on, not stored
+ * @copies: second copies of redundant transfers
+ * @beyond: updates past the end of this memory; passed on
+ * @bad: damaged frames dropped
+ * @hop_limit: frames dropped because they went round for ever
+ * @rogue: frames that this rogue master removed
+ * @mixed: frames removed because their node is of the other transfer mode
+ * @held_lost: updates dropped here while the node was paused
+ * @window_peak: most own frames in flight
+ * @tx_peak: most frames in the transmit FIFO
+ * @insert_peak: most stores that waited
+ * @stalls: stores that had to wait for room
+ * @longest_stall_ns: longest of these waits
+ * @interrupts_lost: interrupts for which the queue had no room
+ */
+struct rfmring_stats {
+	size_t size;
+	uint64_t stores, sent, home, lost, dark, full;
+	uint64_t received, forwarded, unsendable, overrun;
+	uint64_t missed, late, copies, beyond, bad, hop_limit;
+	uint64_t rogue, mixed, held_lost;
+	uint64_t window_peak, tx_peak, insert_peak;
+	uint64_t stalls, longest_stall_ns, interrupts_lost;
+};
+
+/**
+ * struct rfmring_state - how the node is
+ * @size: set to sizeof(struct rfmring_state) before the call
+ * @incarnation: of this life
+ * @clock_domain: clocks of equal domain may be subtracted
+ * @epoch: changes with the membership of the ring
+ * @id: node id
+ * @optics: enum rfmring_optics as set
+ * @address_offset: as set
+ * @break_at: node that last told of a lost signal; RFMRING_UNKNOWN: none has
+ * @signal: light arrives
+ * @downstream: a neighbour takes this node's frames
+ * @left: another node has this id: this one only passes frames on
+ * @paused: rfmring_set_paused()
+ * @ring_open: own frames do not come home
+ * @rx_shm: frames come by shared memory
+ * @tx_shm: frames go by shared memory
+ * @upstream: id of the neighbour; RFMRING_UNKNOWN: none, or a hub
+ * @downstream_id: likewise
+ */
+struct rfmring_state {
+	size_t size;
+	uint64_t incarnation;
+	uint32_t clock_domain;
+	uint32_t epoch;
+	uint32_t id;
+	uint32_t optics;
+	uint32_t address_offset;
+	int break_at;
+	bool signal, downstream, left, paused;
+	bool ring_open, rx_shm, tx_shm, reserved;
+	int upstream, downstream_id;
+};
+
+/**
+ * struct rfmring_member - another node of the ring
+ * @id: node id
+ * @hops: links from there to here
+ * @incarnation: of its life
+ * @received: updates and interrupts taken from it
+ * @missed: of it, that never arrived here
+ */
+struct rfmring_member {
+	uint32_t id;
+	uint32_t hops;
+	uint64_t incarnation;
+	uint64_t received;
+	uint64_t missed;
+};
+
+/**
+ * struct rfmring_fence - how a fence ended
+ * @lost: own frames that did not reach every node, since the fence before
+ * @epoch: membership epoch now
+ * @paused: a node passed frames on without having stored them yet
+ * @epoch_changed: it was another when the fence was begun
+ */
+struct rfmring_fence {
+	uint64_t lost;
+	uint32_t epoch;
+	bool paused;
+	bool epoch_changed;
+};
+
+/* --- life ------------------------------------------------------------------- */
+
+/**
+ * rfmring_open() - become a node
+ * @config: copied, with all strings
+ * @error: set to one sentence that says why it failed; may be NULL
+ * @error_size: bytes of @error
+ *
+ * Returns NULL with errno on failure: EINVAL for a setting, or what the
+ * system said.
+ */
+RFMRING_API struct rfmring *rfmring_open(const struct rfmring_config *config,
+					 char *error, size_t error_size);
+
+/**
+ * rfmring_close() - leave the ring
+ *
+ * Waits up to the stall limit until own frames have left and come home. Nobody
+ * else may be in a call, and not in a callback. NULL is allowed.
+ */
+RFMRING_API void rfmring_close(struct rfmring *ring);
+
+/** rfmring_start() - move the ring in a thread of the library from now on */
+RFMRING_API int rfmring_start(struct rfmring *ring);
+
+/**
+ * rfmring_run() - move the ring in this thread
+ * @timeout_ms: return after that time; 0: do what there is to do, and return;
+ *	-1: for ever, until rfmring_wake()
+ */
+RFMRING_API int rfmring_run(struct rfmring *ring, int timeout_ms);
+
+/**
+ * rfmring_wake() - let rfmring_run() or rfmring_wait_interrupt() return
+ *
+ * Any thread; before rfmring_start() in signal handlers too.
+ */
+RFMRING_API void rfmring_wake(struct rfmring *ring);
+
+/**
+ * rfmring_fd() - for a program with a loop of its own
+ *
+ * Returns a descriptor, the ring's own, to be polled for POLLIN. When it is
+ * readable, and once at first, call rfmring_run(ring, 0). -1 with errno.
+ */
+RFMRING_API int rfmring_fd(struct rfmring *ring);
+
+/* --- memory ----------------------------------------------------------------- */
+
+/** rfmring_memory() - this node's copy; read-only by agreement: a store there stays here */
+RFMRING_API const void *rfmring_memory(const struct rfmring *ring);
+RFMRING_API uint64_t rfmring_memory_size(const struct rfmring *ring);
+
+/**
+ * rfmring_load8() - read an aligned word, with acquire order
+ *
+ * An @offset that is not aligned or not in the memory reads as all ones.
+ */
+RFMRING_API uint8_t rfmring_load8(const struct rfmring *ring, uint32_t offset);
+RFMRING_API uint16_t rfmring_load16(const struct rfmring *ring, uint32_t offset);
+RFMRING_API uint32_t rfmring_load32(const struct rfmring *ring, uint32_t offset);
+RFMRING_API uint64_t rfmring_load64(const struct rfmring *ring, uint32_t offset);
+
+/**
+ * rfmring_store8() - store a word here and on every node
+ *
+ * Waits for room, up to the ring's stall limit. Errors: EINVAL @offset is not
+ * aligned or not in the memory (nothing was done); EAGAIN in a callback: no room
+ * (nothing was done); ENOBUFS no room within the limit: stored here, but not
+ * sent, and counted (@full).
+ */
+RFMRING_API int rfmring_store8(struct rfmring *ring, uint32_t offset, uint8_t value);
+RFMRING_API int rfmring_store16(struct rfmring *ring, uint32_t offset, uint16_t value);
+RFMRING_API int rfmring_store32(struct rfmring *ring, uint32_t offset, uint32_t value);
+RFMRING_API int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t value);
+
+/**
+ * rfmring_write() - store bytes here and on every node
+ *
+ * In frames of up to 64 bytes, in ascending order; aligned words of up to 8
+ * bytes are not torn. Errors as rfmring_store8(), of any alignment; ENOBUFS if
+ * any frame was dropped. In a callback at most 64 bytes.
+ */
+RFMRING_API int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data,
+			      size_t length);
+
+/** rfmring_read() - copy out of this node's memory, aligned words not torn; EINVAL */
+RFMRING_API int rfmring_read(const struct rfmring *ring, uint32_t offset, void *data,
+			     size_t length);
+
+/** rfmring_may_store() - would a store go without waiting? */
+RFMRING_API bool rfmring_may_store(struct rfmring *ring);
+
+/**
+ * rfmring_watch() - be told of updates by others
+ * @first: first byte of the range
+ * @last: last byte of it
+ * @update: called for each update that touches the range, after it was stored
+ *
+ * Returns a number for rfmring_unwatch(), or -1 with errno: EINVAL, ENOMEM.
+ */
+RFMRING_API int rfmring_watch(struct rfmring *ring, uint32_t first, uint32_t last,
+			      void (*update)(void *opaque, const struct rfmring_update *update),
+			      void *opaque);
+
+/** rfmring_unwatch() - no more; ENOENT. Not in a callback of a watch (EDEADLK) */
+RFMRING_API int rfmring_unwatch(struct rfmring *ring, int watch);
+
+/* --- interrupts and fences --------------------------------------------------- */
+
+/**
+ * rfmring_interrupt() - send a network interrupt, behind every store so far
+ * @dest: node id, or RFMRING_ALL
+ * @type: 0..3; 7: initialized node
+ * @data: 32 bits that travel with it
+ *
+ * Never waits. Errors: EINVAL; ENOBUFS even the room kept for interrupts is
+ * full: not sent, and counted.
+ */
+RFMRING_API int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type,
+				  uint32_t data);
+
+/**
+ * rfmring_wait_interrupt() - the oldest interrupt that has come
+ * @timeout_ms: -1: wait for ever
+ *
+ * Returns 1, or 0 after the time or rfmring_wake(), or -1 with errno.
+ */
+RFMRING_API int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *interrupt,
+				       int timeout_ms);
+
+/**
+ * rfmring_fence() - wait until all stores so far are in every running node's memory
+ * @fence: how it ended; may be NULL
+ * @timeout_ms: -1: for ever
+ *
+ * Errors: EIO own frames were lost since the fence before (@fence says how
+ * many); ETIMEDOUT; ENOLINK the node is dark; EAGAIN no room.
+ */
+RFMRING_API int rfmring_fence(struct rfmring *ring, struct rfmring_fence *fence, int timeout_ms);
+
+/* --- settings and state ------------------------------------------------------- */
+
+/** rfmring_set_optics() - enum rfmring_optics */
+RFMRING_API int rfmring_set_optics(struct rfmring *ring, uint32_t optics);
+
+/** rfmring_set_address_offset() - 0, 64, 128 or 192 MiB, added to own addresses on the ring */
+RFMRING_API int rfmring_set_address_offset(struct rfmring *ring, uint32_t offset);
+
+/**
+ * rfmring_set_paused() - stand still: pass frames on, but hold back what is for this memory
+ */
+RFMRING_API int rfmring_set_paused(struct rfmring *ring, bool paused);
+
+/** rfmring_get_stats() - @stats->size must be set */
+RFMRING_API int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats);
+
+/** rfmring_get_state() - @state->size must be set */
+RFMRING_API int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state);
+
+/**
+ * rfmring_members() - who else is on the ring
+ * @members: room for @count
+ *
+ * Returns how many there are, which may be more than @count.
+ */
+RFMRING_API int rfmring_members(struct rfmring *ring, struct rfmring_member *members,
+				unsigned int count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+/* librfmring: settings, counters and who else is there. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/host/internal.h"
+
+#define OFFSET_STEP	(64u << 20)
+#define OFFSET_MAX	(192u << 20)
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static bool enter_unless_inside(struct rfmring *ring)
+{
+	bool outside = !rfm_host_inside(ring->host);
+
+	if (outside)
+		rfm_host_enter(ring->host);
+	return outside;
+}
+
+static void leave(struct rfmring *ring, bool entered)
+{
+	if (entered)
+		rfm_host_leave(ring->host);
+}
+
+/*
+ * For what changes the engine side of a node, which is not to be called back
+ * from its callbacks.
+ */
+static bool enter(struct rfmring *ring, bool *entered)
+{
+	if (rfm_host_calling(ring->host)) {
+		errno = EDEADLK;
+		return false;
+	}
+	*entered = enter_unless_inside(ring);
+	return true;
+}
+
+/* --- watches -------------------------------------------------------------------------- */
+
+static int add_watch(struct rfmring *ring, const struct rfm_range_watch *watch)
+{
+	size_t size = (ring->watch_count + 1) * sizeof(*ring->watches);
+	struct rfm_range_watch *watches = realloc(ring->watches, size);
+
+	if (!watches)
+		return fail(ENOMEM);
+	ring->watches = watches;
+	watches[ring->watch_count] = *watch;
+	watches[ring->watch_count++].number = ++ring->last_watch;
+	return ring->last_watch;
+}
+
+int rfmring_watch(struct rfmring *ring, uint32_t first, uint32_t last,
+		  void (*update)(void *opaque, const struct rfmring_update *update), void *opaque)
+{
+	const struct rfm_range_watch watch = {
+		.first = first,
+		.last = last,
+		.update = update,
+		.opaque = opaque,
+	};
+	bool entered;
+	int number;
+
+	if (first > last || last >= ring->memory_size || !update)
+		return fail(EINVAL);
+	if (!enter(ring, &entered))
+		return -1;
+	number = add_watch(ring, &watch);
+	leave(ring, entered);
+	return number;
+}
+
+int rfmring_unwatch(struct rfmring *ring, int watch)
+{
+	int status = fail(ENOENT);
+	bool entered;
+
+	if (!enter(ring, &entered))
+		return -1;
+	for (unsigned int i = 0; i < ring->watch_count; i++) {
+		if (ring->watches[i].number != watch)
+			continue;
+		ring->watch_count--;
+		memmove(&ring->watches[i], &ring->watches[i + 1],
+			(ring->watch_count - i) * sizeof(*ring->watches));
+		status = 0;
+		break;
+	}
+	leave(ring, entered);
+	return status;
+}
+
+void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque)
+{
+	bool entered = enter_unless_inside(ring);
+
+	ring->seen = seen;
+	ring->seen_opaque = opaque;
+	leave(ring, entered);
+}
+
+/* --- settings -------------------------------------------------------------------------- */
+
+int rfmring_set_optics(struct rfmring *ring, uint32_t optics)
+{
+	bool entered;
+
+	if (optics & ~(uint32_t)(RFMRING_TX_DISABLE | RFMRING_LOOPBACK | RFMRING_DARK_ON_DARK))
+		return fail(EINVAL);
+	if (!enter(ring, &entered))
+		return -1;
+	rfm_node_set_optics(&ring->node, optics & RFMRING_TX_DISABLE, optics & RFMRING_LOOPBACK,
+			    optics & RFMRING_DARK_ON_DARK, rfm_now());
+	leave(ring, entered);
+	return 0;
+}
+
+int rfmring_set_address_offset(struct rfmring *ring, uint32_t offset)
+{
+	if (offset % OFFSET_STEP || offset > OFFSET_MAX)
+		return fail(EINVAL);
+	rfm_node_set_address_offset(&ring->node, offset);
+	return 0;
+}
+
+int rfmring_set_paused(struct rfmring *ring, bool paused)
+{
+	bool entered;
+
+	if (!enter(ring, &entered))
+		return -1;
+	rfm_node_set_paused(&ring->node, paused, rfm_now());
+	leave(ring, entered);
+	return 0;
+}
+
+/* --- questions -------------------------------------------------------------------------- */
+
+int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
+{
+	struct rfmring_stats all = { .size = stats->size };
+	struct rfm_node_stats node;
+	bool entered;
+
+	if (stats->size < sizeof(stats->size))
+		return fail(EINVAL);
+	entered = enter_unless_inside(ring);
+	node = rfm_node_read_stats(&ring->node);
+	leave(ring, entered);
+	/* Here and there they are the same counters in the same order. */
+	_Static_assert(sizeof(node) == offsetof(struct rfmring_stats, stalls) -
+				       offsetof(struct rfmring_stats, stores), "the same counters");
+	memcpy(&all.stores, &node, sizeof(node));
+	pthread_mutex_lock(&ring->producer);
+	all.stalls = ring->stalls;
+	all.longest_stall_ns = ring->longest_stall;
+	pthread_mutex_unlock(&ring->producer);
+	pthread_mutex_lock(&ring->inbox);
+	all.interrupts_lost = ring->interrupts_lost;
+	pthread_mutex_unlock(&ring->inbox);
+	memcpy(stats, &all, all.size < sizeof(all) ? all.size : sizeof(all));
+	return 0;
+}
+
+static int neighbour(const struct rfm_port_info *port)
+{
+	return port->up && !port->peer.hub ? port->peer.id : RFMRING_UNKNOWN;
+}
+
+static void get_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx)
+{
+	*rx = ring->host->rx ? rfm_port_info(ring->host->rx) : (struct rfm_port_info){ 0 };
+	*tx = ring->host->tx ? rfm_port_info(ring->host->tx) : (struct rfm_port_info){ 0 };
+}
+
+void rfmring_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx)
+{
+	bool entered = enter_unless_inside(ring);
+
+	get_ports(ring, rx, tx);
+	leave(ring, entered);
+}
+
+static void get_state(struct rfmring *ring, struct rfmring_state *state)
+{
+	const struct rfm_node *node = &ring->node;
+	struct rfm_port_info rx, tx;
+
+	get_ports(ring, &rx, &tx);
+	state->incarnation = node->config.incarnation;
+	state->clock_domain = node->config.clock_domain;
+	state->epoch = node->epoch;
+	state->id = node->config.id;
+	state->optics = (node->tx_disable ? RFMRING_TX_DISABLE : 0) |
+			(node->loopback ? RFMRING_LOOPBACK : 0) |
+			(node->dark_on_dark ? RFMRING_DARK_ON_DARK : 0);
+	state->address_offset = node->address_offset;
+	state->break_at = ring->break_seen ? node->break_at : RFMRING_UNKNOWN;
+	state->signal = rfm_node_signal(node);
+	state->downstream = node->downstream;
+	state->left = node->left;
+	state->paused = node->paused;
+	state->ring_open = node->ring_open;
+	state->rx_shm = !ring->previous && rx.shm;
+	state->tx_shm = !ring->next && tx.shm;
+	state->upstream = ring->previous ? ring->previous->node.config.id : neighbour(&rx);
+	state->downstream_id = ring->next ? ring->next->node.config.id : neighbour(&tx);
+}
+
+int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
+{
+	struct rfmring_state all = { .size = state->size };
+	bool entered;
+
+	if (state->size < sizeof(state->size))
+		return fail(EINVAL);
+	entered = enter_unless_inside(ring);
+	get_state(ring, &all);
+	leave(ring, entered);
+	memcpy(state, &all, all.size < sizeof(all) ? all.size : sizeof(all));
+	return 0;
+}
+
+int rfmring_members(struct rfmring *ring, struct rfmring_member *members, unsigned int count)
+{
+	bool entered = enter_unless_inside(ring);
+	unsigned int found = 0;
+
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
+		const struct rfm_source *source = &ring->node.sources[id];
+
+		if (!source->present)
+			continue;
+		if (found < count)
+			members[found] = (struct rfmring_member){
+				.id = id,
+				.hops = source->hops,
+				.incarnation = source->current.incarnation,
+				.received = source->received,
+				.missed = source->missed,
+			};
+		found++;
+	}
+	leave(ring, entered);
+	return found;
+}

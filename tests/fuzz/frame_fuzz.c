@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libFuzzer target: the frame decoder. The first byte says whether the checks
+ * are put right, so that what lies behind them is reached too.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/crc32c.h"
+#include "ring/frame.h"
+#include "ring/wire.h"
+
+#define CHECK(condition) do { if (!(condition)) abort(); } while (0)
+
+/* Where the checks stand, from docs/ring-protocol.md. */
+#define AT_LENGTH	7
+#define AT_CHECK	40
+#define AT_HOPS		44
+#define AT_HOP_CHECK	47
+
+static void put_checks_right(uint8_t *wire)
+{
+	uint32_t check = rfm_crc32c(0, wire, AT_CHECK);
+	unsigned int length = wire[AT_LENGTH] % (RFM_FRAME_DATA_MAX + 1);
+
+	put32(wire + AT_CHECK, rfm_crc32c(check, wire + RFM_FRAME_HEADER, length));
+	wire[AT_HOP_CHECK] = ~(3 * wire[AT_HOPS] + 7 * wire[AT_HOPS + 1] + 11 * wire[AT_HOPS + 2]);
+}
+
+static void check_valid(const struct rfm_frame *frame, int length)
+{
+	CHECK(frame->type && frame->type < RFM_FRAME_TYPES);
+	CHECK(frame->length <= RFM_FRAME_DATA_MAX);
+	CHECK(length == (int)(RFM_FRAME_HEADER + frame->length));
+	CHECK(frame->kind <= 0xf && frame->flags <= 0xf);
+	if (frame->type == RFM_FRAME_DATA) {
+		CHECK(frame->length);
+		CHECK(frame->address < RFM_RING_SPACE);
+		CHECK(frame->length <= RFM_RING_SPACE - frame->address);
+	}
+}
+
+/* Decoding loses nothing, and a changed path is still a valid frame. */
+static void check_round_trip(const uint8_t *wire, const struct rfm_frame *frame, int length)
+{
+	uint8_t again[RFM_FRAME_MAX];
+	struct rfm_frame changed;
+
+	CHECK(rfm_frame_encode(frame, again) == (unsigned int)length);
+	CHECK(!memcmp(again, wire, length));
+	rfm_frame_set_path(again, frame->hops + 1, frame->marks ^ RFM_MARKS);
+	CHECK(rfm_frame_decode(again, &changed) == RFM_FRAME_OK);
+	CHECK(changed.hops == (uint16_t)(frame->hops + 1));
+	CHECK(changed.marks == (frame->marks ^ RFM_MARKS));
+	CHECK(changed.seq == frame->seq && changed.incarnation == frame->incarnation);
+	CHECK(!memcmp(changed.data, frame->data, frame->length));
+}
+
+/* One bit in the air: never taken for a good frame. */
+static void check_damage(const uint8_t *wire, int length, unsigned int bit)
+{
+	uint8_t damaged[RFM_FRAME_MAX] = { 0 };
+	struct rfm_frame frame;
+
+	memcpy(damaged, wire, length);
+	bit %= length * 8;
+	if (bit / 8 == AT_LENGTH)
+		return;		/* another length is another frame: only as good as the check */
+	damaged[bit / 8] ^= 1u << bit % 8;
+	CHECK(rfm_frame_decode(damaged, &frame) != RFM_FRAME_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *wire;
+	struct rfm_frame frame = { 0 };
+	int length, error;
+
+	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_FRAME_MAX)
+		return -1;
+	/* As many bytes as rfm_frame_length() asks for and no more: ASan watches. */
+	length = rfm_frame_length(data + 3);
+	CHECK(length == RFM_FRAME_FOREIGN ||
+	      (length >= RFM_FRAME_HEADER && length <= RFM_FRAME_MAX));
+	wire = calloc(1, length > 0 ? length : RFM_FRAME_HEADER);
+	CHECK(wire);
+	if (length > 0 && size - 3 < (size_t)length)
+		memcpy(wire, data + 3, size - 3);
+	else
+		memcpy(wire, data + 3, length > 0 ? length : RFM_FRAME_HEADER);
+	if (length > 0 && data[0] & 1)
+		put_checks_right(wire);
+
+	error = rfm_frame_decode(wire, &frame);
+	CHECK(length > 0 || error == RFM_FRAME_FOREIGN);
+	CHECK(length < 0 || error != RFM_FRAME_FOREIGN);
+	if (error == RFM_FRAME_OK) {
+		check_valid(&frame, length);
+		check_round_trip(wire, &frame, length);
+		check_damage(wire, length, data[1] | data[2] << 8);
+	}
+	free(wire);
+	return 0;
+}

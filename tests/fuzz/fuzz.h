@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an input of the node fuzzer means: a few bytes that configure the node,
+ * then steps, each a byte that says which and some that say how. The generator
+ * of the first inputs (seeds.c) writes what node_fuzz.c reads.
+ */
+#ifndef RFM_TESTS_FUZZ_FUZZ_H
+#define RFM_TESTS_FUZZ_FUZZ_H
+
+/* First byte of an input. */
+enum {
+	FUZZ_REDUNDANT	= 0x01,
+	FUZZ_ROGUE_0	= 0x02,
+	FUZZ_ROGUE_1	= 0x04,
+	FUZZ_UNPACKED	= 0x08,
+	FUZZ_LATE	= 0x10,
+	FUZZ_IDS	= 0x20,
+	FUZZ_PACED	= 0x40,
+	FUZZ_SHM	= 0x80,		/* both links over shared memory */
+};
+
+/*
+ * Second byte: memory size (low two bits), insertion slots (next two), window
+ * (next two), line rate (last two).
+ */
+
+enum fuzz_step {
+	STEP_STORE,		/* length, offset (2) */
+	STEP_STORES,		/* how many, adjacent, 4 bytes each */
+	STEP_INTERRUPT,		/* dest, kind */
+	STEP_FENCE,
+	STEP_ASK_ROOM,
+	STEP_PULL,		/* how many */
+	STEP_TICK,
+	STEP_TIME,		/* exponent */
+	STEP_WAIT,		/* how many times 400 ms, each with a tick */
+	STEP_RX_OPEN,
+	STEP_RX_CLOSE,
+	STEP_RX_BYTES,		/* length, bytes */
+	STEP_RX_MESSAGE,	/* kind, value, damage */
+	STEP_RX_FRAME,		/* see fuzz_frame() */
+	STEP_RX_ECHO,		/* which of the frames that the node sent */
+	STEP_TX_OPEN,
+	STEP_TX_CLOSE,
+	STEP_TX_BYTES,		/* length, bytes */
+	STEP_TX_MESSAGE,	/* kind, value, damage */
+	STEP_OPTICS,		/* bits */
+	STEP_OFFSET,		/* which */
+	STEP_PAUSED,		/* on */
+	STEP_REJOIN,
+	STEP_SHM_ATTACH,	/* where, byte: another header; once */
+	STEP_SHM_RX_WRITE,	/* where (2), length, bytes */
+	STEP_SHM_RX_FRAME,	/* as STEP_RX_FRAME, into the next slot */
+	STEP_SHM_RX_MESSAGE,	/* as STEP_RX_MESSAGE */
+	STEP_SHM_RX_TAKE,	/* how many */
+	STEP_SHM_TX_WRITE,	/* where (2), length, bytes */
+	STEP_SHM_TX_TAKE,	/* how many */
+	STEP_DIRECT,		/* as STEP_RX_FRAME, without a link */
+	STEP_BAD,
+	STEP_FLOOD,		/* how many frames, of many sources; 255: very many, once */
+	STEP_JOIN,		/* both links up, as a good neighbour does it */
+	STEPS
+};
+
+/* Kinds of link messages, as docs/ring-protocol.md numbers them. */
+enum { HELLO = 1, WELCOME = 2, REFUSE = 3, LIGHT = 4 };
+
+#define FUZZ_HAS_SHM	0x4	/* in the value of HELLO and WELCOME */
+
+#define FUZZ_ID		3	/* of the node */
+#define FUZZ_LIFE	1000	/* its first incarnation */
+
+#endif

@@ -1,0 +1,823 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libFuzzer target: a whole node. Its engine, both ends of its links and both
+ * shared-memory queues are driven with the steps of fuzz.h; its owner obeys
+ * the contracts of ring/node.h and link.h, its neighbours obey nothing. After
+ * each step the node must still be in order; see check_node().
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ring/link.h"
+#include "ring/memory.h"
+#include "ring/node.h"
+#include "ring/shm.h"
+#include "tests/fuzz/speech.h"
+
+#define CHECK(condition) do { \
+	if (!(condition)) { \
+		fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+		abort(); \
+	} \
+} while (0)
+
+#define MS		1000000ull
+#define ECHOES		64	/* own frames remembered, to come home */
+#define SHM_SLOTS	8
+#define SHM_HEADER	24	/* bytes before the indices, which nobody reads again */
+#define SHM_PAGE	4096
+
+/* --- the node and its owner ----------------------------------------------- */
+
+static struct world {
+	struct rfm_node node;
+	struct rfm_link_rx rx;
+	struct rfm_link_tx tx;
+	uint64_t now;
+	uint8_t *memory;
+	bool use_shm;
+
+	bool awake;		/* transmit() has come since the last pull that gave less */
+	bool may_sleep;		/* so a pull must give no frame */
+	bool room_asked, room_told;
+	uint64_t ticket;	/* of the fence that has not been answered */
+	uint64_t tickets;
+	bool flooded, attached;
+	uint64_t last_seq;	/* of the last own frame sent in this life */
+
+	uint8_t echo[ECHOES][RFM_FRAME_MAX];
+	unsigned int echoes;
+} world;
+
+/* The queues live as long as the process; only their contents begin anew. */
+static struct rfm_shm up_peer, up;	/* upstream's end, written to at will, and ours */
+static struct rfm_shm down, down_peer;	/* our end, and downstream's */
+
+static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
+{
+	(void)opaque;
+	CHECK(len && len <= RFM_FRAME_DATA_MAX);
+	CHECK(offset + (uint64_t)len <= world.node.config.memory_size);
+	rfm_memory_store(world.memory + offset, data, len);
+}
+
+static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
+{
+	(void)opaque;
+	(void)from;
+	(void)data;
+	CHECK(type <= 3 || type == 7);
+}
+
+static void on_status(void *opaque, unsigned int what)
+{
+	(void)opaque;
+	CHECK(what && what < RFM_NODE_EPOCH * 2 && !(what & (what - 1)));
+}
+
+static void on_transmit(void *opaque)
+{
+	(void)opaque;
+	world.awake = true;
+}
+
+static void on_room(void *opaque)
+{
+	(void)opaque;
+	CHECK(world.room_asked);
+	world.room_told = true;
+}
+
+static void on_fence(void *opaque, const struct rfm_fence *fence)
+{
+	(void)opaque;
+	CHECK(world.ticket && fence->ticket == world.ticket);
+	CHECK(fence->epoch == world.node.epoch);
+	world.ticket = 0;
+}
+
+static const struct rfm_node_ops ops = {
+	.store = on_store,
+	.interrupt = on_interrupt,
+	.status = on_status,
+	.transmit = on_transmit,
+	.room = on_room,
+	.fence = on_fence,
+};
+
+/* --- what must be so after every step ------------------------------------- */
+
+static void check_books(const struct rfm_node *node)
+{
+	const struct rfm_node_stats *own = &node->stats;
+	struct rfm_node_stats all = rfm_node_read_stats(node);
+
+	CHECK(node->home_seq <= node->seq);
+	CHECK(own->sent == own->home + own->lost + (node->seq - node->home_seq));
+	CHECK(all.sent >= own->sent);
+	CHECK(all.stores >= all.sent + rfm_insert_used(&node->insert));
+	if (node->config.unpacked)
+		CHECK(all.stores == all.sent + rfm_insert_used(&node->insert));
+	CHECK(all.dark + all.full <= all.sent);
+}
+
+/* The books of each source are those of the node. */
+static void check_sources(const struct rfm_node *node)
+{
+	uint64_t received = 0, missed = 0;
+
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
+		received += node->sources[id].received;
+		missed += node->sources[id].missed;
+	}
+	CHECK(received == node->stats.received && missed == node->stats.missed);
+}
+
+static void check_bounds(const struct rfm_node *node)
+{
+	CHECK(rfm_fifo_used(&node->transmit) <= RFM_NODE_TX_SLOTS);
+	CHECK(rfm_fifo_used(&node->held) <= RFM_NODE_HELD_SLOTS);
+	CHECK(node->paused || !rfm_fifo_used(&node->held));
+	CHECK(rfm_insert_used(&node->insert) <= node->insert.size);
+	CHECK(node->own_queued <= RFM_NODE_OPEN_LIMIT);
+	CHECK(node->own_queued <= rfm_fifo_used(&node->transmit));
+	CHECK(node->config.window && node->config.window <= RFM_NODE_WINDOW);
+	CHECK(world.rx.fill < RFM_FRAME_MAX && world.tx.fill < RFM_LINK_MESSAGE);
+	CHECK(world.rx.reply_length <= RFM_LINK_MESSAGE);
+	/* Whatever the neighbours wrote, no more is believed than there is room for. */
+	CHECK(!world.use_shm || up.other - up.own <= up.size);
+	CHECK(!world.use_shm || down.own - down.other <= down.size);
+}
+
+/* Who was told to wait has been told to go on by the time that all is gone. */
+static void check_wakes(const struct rfm_node *node)
+{
+	if (world.room_asked && !rfm_insert_used(&node->insert))
+		CHECK(world.room_told);
+	CHECK(rfm_node_tx_almost_full(node) ==
+	      (rfm_insert_used(&node->insert) * 4 >= node->insert.size / 2 * 3));
+	CHECK(rfm_node_tx_empty(node) == (!rfm_fifo_used(&node->transmit) &&
+					  !rfm_insert_used(&node->insert)));
+}
+
+static void check_node(void)
+{
+	check_books(&world.node);
+	check_bounds(&world.node);
+	check_wakes(&world.node);
+}
+
+/* --- sending -------------------------------------------------------------- */
+
+/* What a node sends is in order, and can be read. */
+static void check_sent(const uint8_t *wire, unsigned int len)
+{
+	const struct rfm_node *node = &world.node;
+	struct rfm_frame frame;
+
+	CHECK(!world.may_sleep);
+	CHECK(rfm_frame_length(wire) == (int)len);
+	CHECK(rfm_frame_decode(wire, &frame) == RFM_FRAME_OK);
+	CHECK(frame.hops && frame.hops <= RFM_NODE_HOP_LIMIT);
+	if (frame.source != node->config.id || frame.incarnation != node->config.incarnation ||
+	    frame.hops != 1)
+		return;
+	CHECK(frame.seq <= node->seq);
+	CHECK(frame.seq >= world.last_seq);
+	if (frame.type == RFM_FRAME_DATA || frame.type == RFM_FRAME_INTERRUPT ||
+	    frame.type == RFM_FRAME_FENCE) {
+		CHECK(frame.seq > world.last_seq ||
+		      (node->config.redundant && frame.flags & RFM_FLAG_SECOND));
+		world.last_seq = frame.seq;
+	}
+	memcpy(world.echo[world.echoes++ % ECHOES], wire, len);
+}
+
+/* Frames and link messages, one after the other. */
+static void take_sent(const uint8_t *wire, unsigned int len)
+{
+	for (unsigned int unit; len; wire += unit, len -= unit) {
+		if (wire[0] == 'R' && wire[1] == 'L') {
+			unit = RFM_LINK_MESSAGE;
+			CHECK(unit <= len);
+			continue;
+		}
+		CHECK(rfm_frame_length(wire) > 0);
+		unit = rfm_frame_length(wire);
+		CHECK(unit <= len);
+		check_sent(wire, unit);
+	}
+}
+
+/* What does not come now comes at the time that is told. */
+static void check_line(void)
+{
+	uint64_t next = rfm_node_next_pull(&world.node);
+
+	if (!rfm_fifo_used(&world.node.transmit))
+		CHECK(next == UINT64_MAX);
+	else
+		CHECK(world.node.config.line.paced && next > world.now && next != UINT64_MAX);
+}
+
+static void pull_direct(unsigned int count)
+{
+	uint8_t wire[RFM_FRAME_MAX];
+
+	while (count--) {
+		unsigned int len = rfm_node_pull(&world.node, wire, world.now);
+
+		if (!len) {
+			check_line();
+			world.awake = false;
+			return;
+		}
+		check_sent(wire, len);
+	}
+}
+
+static void close_tx(void)
+{
+	if (!world.tx.open)
+		return;
+	rfm_link_tx_closed(&world.tx, world.now);
+	CHECK(!world.tx.open && !world.tx.welcome && !world.node.downstream);
+}
+
+static void pull_shm(unsigned int count)
+{
+	while (count--) {
+		uint8_t *slot = rfm_shm_reserve(&down);
+		unsigned int len;
+
+		if (!slot && rfm_shm_wait_room(&down))
+			rfm_shm_awake(&down, true);
+		if (!slot)
+			break;
+		len = rfm_link_tx_unit(&world.tx, slot, world.now);
+		if (!len) {
+			world.awake = false;
+			break;
+		}
+		take_sent(slot, len);
+		rfm_shm_commit(&down);
+	}
+	rfm_shm_publish(&down);
+	if (down.broken)
+		close_tx();
+}
+
+/*
+ * A sender that nobody has woken since the last pull that gave less may sleep:
+ * there must be no frame, unless the line model held it back.
+ */
+static void pull(unsigned int count)
+{
+	static uint8_t batch[RFM_LINK_BATCH];
+	unsigned int len;
+
+	world.may_sleep = !world.awake && !world.node.config.line.paced;
+	if (!world.tx.open || !world.tx.welcome)
+		pull_direct(count);
+	if (!world.tx.open)
+		return;
+	if (world.tx.shm) {
+		pull_shm(count);
+		return;
+	}
+	len = rfm_link_tx_output(&world.tx, batch, world.now);
+	CHECK(len <= RFM_LINK_BATCH);
+	take_sent(batch, len);
+	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_FRAME_MAX)
+		world.awake = false;
+}
+
+/* --- what neighbours say -------------------------------------------------- */
+
+static void close_rx(void)
+{
+	if (!world.rx.open)
+		return;
+	rfm_link_rx_closed(&world.rx, world.now);
+	CHECK(!world.rx.open && !world.rx.lit && !world.node.light_in);
+}
+
+static void rx_bytes(const uint8_t *data, unsigned int len, unsigned int cut)
+{
+	const char *error;
+	uint8_t *exact;
+
+	if (!world.rx.open || !len)
+		return;
+	/* In two pieces, each as long as it says and no longer. */
+	cut %= len;
+	for (unsigned int done = 0, piece = cut ? cut : len; done < len; piece = len - done) {
+		exact = malloc(piece);
+		CHECK(exact);
+		memcpy(exact, data + done, piece);
+		error = rfm_link_rx_received(&world.rx, exact, piece, world.now);
+		free(exact);
+		done += piece;
+		if (error) {
+			close_rx();
+			return;
+		}
+	}
+}
+
+static void tx_bytes(const uint8_t *data, unsigned int len)
+{
+	if (world.tx.open && rfm_link_tx_received(&world.tx, data, len, world.now))
+		close_tx();
+}
+
+static void open_rx(void)
+{
+	if (world.rx.open)
+		return;
+	rfm_link_rx_opened(&world.rx, world.now);
+	if (world.use_shm)
+		rfm_link_rx_attached(&world.rx);
+}
+
+static void open_tx(void)
+{
+	if (!world.tx.open)
+		rfm_link_tx_opened(&world.tx, world.use_shm, world.now);
+}
+
+/* --- shared memory -------------------------------------------------------- */
+
+static const char *attach_copy(const struct rfm_shm *producer, struct rfm_shm *consumer)
+{
+	int fds[RFM_SHM_FDS];
+
+	for (int i = 0; i < RFM_SHM_FDS; i++) {
+		fds[i] = dup(producer->fds[i]);
+		CHECK(fds[i] >= 0);
+	}
+	return rfm_shm_attach(consumer, fds);
+}
+
+static void make_pair(struct rfm_shm *producer, struct rfm_shm *consumer)
+{
+	CHECK(!rfm_shm_create(producer, SHM_SLOTS));
+	CHECK(!attach_copy(producer, consumer));
+}
+
+static void renew(struct rfm_shm *shm)
+{
+	memset((uint8_t *)shm->map + SHM_HEADER, 0, SHM_PAGE - SHM_HEADER);
+	shm->own = shm->shown = shm->other = 0;
+	shm->broken = false;
+}
+
+static void renew_shm(void)
+{
+	if (!rfm_shm_is_open(&up)) {
+		make_pair(&up_peer, &up);
+		make_pair(&down, &down_peer);
+	}
+	renew(&up_peer);
+	renew(&up);
+	renew(&down);
+	renew(&down_peer);
+}
+
+/* The neighbour's process scribbles over its mapping of a queue. */
+static void scribble(struct input *in, struct rfm_shm *peer)
+{
+	uint8_t *base = (uint8_t *)peer->map;
+	unsigned int where = fuzz_word(in), len = fuzz_byte(in) % 64;
+	unsigned int space = SHM_PAGE + SHM_SLOTS * RFM_SHM_SLOT;
+
+	/* Mostly where the indices are. */
+	where = where & 0x8000 ? where % space : where % 640;
+	if (where < SHM_HEADER)
+		where = SHM_HEADER;
+	if (len > space - where)
+		len = space - where;
+	fuzz_bytes(in, base + where, len);
+}
+
+static void shm_rx_put(const uint8_t *wire, unsigned int len)
+{
+	uint8_t *slot = rfm_shm_reserve(&up_peer);
+
+	if (!slot)
+		return;
+	memcpy(slot, wire, len);
+	rfm_shm_commit(&up_peer);
+	rfm_shm_publish(&up_peer);
+}
+
+static void shm_rx_take(unsigned int count)
+{
+	uint8_t *slot = malloc(RFM_SHM_SLOT);
+
+	CHECK(slot);
+	while (count-- && world.rx.open && world.rx.shm) {
+		bool pending = rfm_shm_pending(&up);
+		int got = rfm_shm_take(&up, slot);
+
+		CHECK(!got == !pending);
+
+		if (got < 0 || (got && rfm_link_rx_unit(&world.rx, slot, world.now))) {
+			close_rx();
+			break;
+		}
+		if (!got) {
+			rfm_shm_release(&up);
+			if (rfm_shm_wait_data(&up))
+				rfm_shm_awake(&up, false);
+			break;
+		}
+	}
+	if (!up.broken)
+		rfm_shm_release(&up);
+	free(slot);
+}
+
+static void shm_tx_take(unsigned int count)
+{
+	uint8_t slot[RFM_SHM_SLOT];
+
+	while (count-- && rfm_shm_take(&down_peer, slot) > 0)
+		;
+	rfm_shm_release(&down_peer);
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+static void step_store(struct input *in)
+{
+	uint8_t data[RFM_FRAME_DATA_MAX] = { 0 };
+	unsigned int len = 1 + fuzz_byte(in) % RFM_FRAME_DATA_MAX;
+	uint64_t size = world.node.config.memory_size;
+	uint32_t offset = fuzz_word(in);
+
+	if (len > size)
+		len = size;
+	if (offset > size - len)
+		offset = size - len;
+	rfm_node_store(&world.node, offset, data, len, world.now);
+}
+
+static void step_stores(struct input *in)
+{
+	static const uint8_t data[4];
+	unsigned int count = fuzz_byte(in);
+
+	if (world.node.config.memory_size < 1024)
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		rfm_node_store(&world.node, i * 4, data, 4, world.now);
+}
+
+static void step_fence(struct input *in)
+{
+	(void)in;
+	if (world.ticket)
+		return;
+	world.ticket = ++world.tickets;
+	if (!rfm_node_fence(&world.node, world.ticket, world.now)) {
+		CHECK(world.ticket);
+		world.ticket = 0;
+	}
+}
+
+static void step_ask_room(struct input *in)
+{
+	bool room = rfm_node_may_store(&world.node);
+
+	(void)in;
+	/* Even a yes may leave a wish behind, which is answered once more. */
+	world.room_asked = world.node.insert.room_wanted;
+	world.room_told = false;
+	CHECK(room || world.room_asked);
+}
+
+static void step_tick(struct input *in)
+{
+	uint64_t next;
+
+	(void)in;
+	CHECK(rfm_node_tick(&world.node, world.now) > world.now);
+	if (rfm_link_tx_tick(&world.tx, world.now, &next))
+		close_tx();
+	else
+		CHECK(next > world.now);
+	if (rfm_link_rx_tick(&world.rx, world.now, &next))
+		close_rx();
+	else
+		CHECK(next > world.now);
+}
+
+static void step_wait(struct input *in)
+{
+	unsigned int count = fuzz_byte(in) % 16;
+
+	while (count--) {
+		world.now += 400 * MS;
+		step_tick(in);
+	}
+}
+
+/* Descriptors of a queue whose header is not what it should be. */
+static void step_shm_attach(struct input *in)
+{
+	uint8_t *header = (uint8_t *)up_peer.map, kept[SHM_HEADER];
+	unsigned int where = fuzz_byte(in) % SHM_HEADER;
+	uint8_t what = fuzz_byte(in);
+	struct rfm_shm other;
+
+	if (!world.use_shm || world.attached)
+		return;
+	world.attached = true;		/* once: it takes its time */
+	memcpy(kept, header, sizeof(kept));
+	header[where] ^= what;
+	CHECK((attach_copy(&up_peer, &other) == NULL) == !what);
+	CHECK(rfm_shm_is_open(&other) == !what);
+	rfm_shm_close(&other);
+	memcpy(header, kept, sizeof(kept));
+}
+
+static void step_rx_bytes(struct input *in)
+{
+	uint8_t data[256];
+	unsigned int len = fuzz_bytes(in, data, fuzz_byte(in));
+
+	rx_bytes(data, len, fuzz_byte(in));
+}
+
+static void step_message(struct input *in, uint8_t *wire)
+{
+	uint8_t kind = fuzz_byte(in), value = fuzz_byte(in);
+
+	fuzz_message(wire, kind, value, fuzz_byte(in));
+}
+
+static void step_rx_message(struct input *in)
+{
+	uint8_t wire[RFM_LINK_MESSAGE];
+
+	step_message(in, wire);
+	rx_bytes(wire, sizeof(wire), fuzz_byte(in));
+}
+
+static void step_rx_frame(struct input *in)
+{
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int len = fuzz_frame(in, &world.node, wire);
+
+	rx_bytes(wire, len, fuzz_byte(in));
+}
+
+/* An own frame comes home, however it was marked on the way. */
+static void step_rx_echo(struct input *in)
+{
+	unsigned int which = fuzz_byte(in), len;
+	uint8_t wire[RFM_FRAME_MAX];
+
+	if (!world.echoes)
+		return;
+	which = world.echoes - 1 - which % (world.echoes < ECHOES ? world.echoes : ECHOES);
+	memcpy(wire, world.echo[which % ECHOES], sizeof(wire));
+	len = rfm_frame_length(wire);
+	rfm_frame_set_path(wire, 2, fuzz_byte(in) & RFM_MARKS);
+	if (world.rx.shm)
+		shm_rx_put(wire, len);
+	else
+		rx_bytes(wire, len, 0);
+}
+
+static void step_tx_bytes(struct input *in)
+{
+	uint8_t data[256];
+
+	tx_bytes(data, fuzz_bytes(in, data, fuzz_byte(in)));
+}
+
+static void step_tx_message(struct input *in)
+{
+	uint8_t wire[RFM_LINK_MESSAGE];
+
+	step_message(in, wire);
+	tx_bytes(wire, sizeof(wire));
+}
+
+static void step_optics(struct input *in)
+{
+	unsigned int bits = fuzz_byte(in);
+
+	rfm_node_set_optics(&world.node, bits & 1, bits & 2, bits & 4, world.now);
+}
+
+static void step_offset(struct input *in)
+{
+	static const uint32_t offsets[] = { 0, 0x4000000, 0x8000000, 0xc000000, 1, 0xffffff0 };
+
+	rfm_node_set_address_offset(&world.node, offsets[fuzz_byte(in) % 6]);
+}
+
+static void step_rejoin(struct input *in)
+{
+	(void)in;
+	rfm_node_rejoin(&world.node, world.node.config.incarnation + 10, world.now);
+	world.last_seq = 0;
+	CHECK(!world.ticket && !rfm_fifo_used(&world.node.held));
+}
+
+static void step_shm_rx_frame(struct input *in)
+{
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int len = fuzz_frame(in, &world.node, wire);
+
+	if (world.use_shm)
+		shm_rx_put(wire, len);
+}
+
+static void step_shm_rx_message(struct input *in)
+{
+	uint8_t wire[RFM_LINK_MESSAGE];
+
+	step_message(in, wire);
+	if (world.use_shm)
+		shm_rx_put(wire, sizeof(wire));
+}
+
+static void step_direct(struct input *in)
+{
+	uint8_t wire[RFM_FRAME_MAX];
+	unsigned int len = fuzz_frame(in, &world.node, wire);
+
+	/* The link lets nothing through that has no length. */
+	if (rfm_frame_length(wire) == (int)len)
+		rfm_node_receive(&world.node, wire, len, world.now);
+}
+
+/* More than a ring can hold: how far do the queues go? */
+static void step_flood(struct input *in)
+{
+	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .length = 4, .hops = 1 };
+	unsigned int count = fuzz_byte(in);
+	uint8_t wire[RFM_FRAME_MAX];
+
+	if (count == 255 && !world.flooded) {
+		world.flooded = true;		/* once: it takes its time */
+		count = RFM_NODE_HELD_SLOTS + 100;
+	} else {
+		count %= 32;
+	}
+	if (world.node.config.redundant)
+		frame.flags = RFM_FLAG_REDUNDANT;
+	for (unsigned int i = 0; i < count; i++) {
+		frame.source = FUZZ_ID + 1 + i % 5;
+		frame.incarnation = FUZZ_LIFE + 1;
+		frame.seq = world.node.sources[frame.source].current.seq + 1;
+		rfm_node_receive(&world.node, wire, rfm_frame_encode(&frame, wire), world.now);
+	}
+}
+
+static void step_join(struct input *in)
+{
+	uint8_t shm = world.use_shm ? FUZZ_HAS_SHM : 0;
+	uint8_t wire[RFM_LINK_MESSAGE];
+
+	(void)in;
+	open_tx();
+	pull(1);
+	fuzz_message(wire, WELCOME, shm, 0);
+	tx_bytes(wire, sizeof(wire));
+	open_rx();
+	fuzz_message(wire, HELLO, shm, 0);
+	rx_bytes(wire, sizeof(wire), 0);
+	fuzz_message(wire, LIGHT, 1, 0);
+	if (world.rx.shm) {
+		shm_rx_put(wire, sizeof(wire));
+		shm_rx_take(SHM_SLOTS);
+	} else {
+		rx_bytes(wire, sizeof(wire), 0);
+	}
+}
+
+static void step(struct input *in)
+{
+	uint8_t dest;
+
+	switch (fuzz_byte(in) % STEPS) {
+	case STEP_STORE: step_store(in); break;
+	case STEP_STORES: step_stores(in); break;
+	case STEP_INTERRUPT:
+		dest = fuzz_byte(in);
+		rfm_node_interrupt(&world.node, dest, fuzz_byte(in), 7, world.now);
+		break;
+	case STEP_FENCE: step_fence(in); break;
+	case STEP_ASK_ROOM: step_ask_room(in); break;
+	case STEP_PULL: pull(fuzz_byte(in)); break;
+	case STEP_TICK: step_tick(in); break;
+	case STEP_TIME: world.now += 1ull << fuzz_byte(in) % 48; break;
+	case STEP_WAIT: step_wait(in); break;
+	case STEP_RX_OPEN: open_rx(); break;
+	case STEP_RX_CLOSE: close_rx(); break;
+	case STEP_RX_BYTES: step_rx_bytes(in); break;
+	case STEP_RX_MESSAGE: step_rx_message(in); break;
+	case STEP_RX_FRAME: step_rx_frame(in); break;
+	case STEP_RX_ECHO: step_rx_echo(in); break;
+	case STEP_TX_OPEN: open_tx(); break;
+	case STEP_TX_CLOSE: close_tx(); break;
+	case STEP_TX_BYTES: step_tx_bytes(in); break;
+	case STEP_TX_MESSAGE: step_tx_message(in); break;
+	case STEP_OPTICS: step_optics(in); break;
+	case STEP_OFFSET: step_offset(in); break;
+	case STEP_PAUSED: rfm_node_set_paused(&world.node, fuzz_byte(in) & 1, world.now); break;
+	case STEP_REJOIN: step_rejoin(in); break;
+	case STEP_SHM_ATTACH: step_shm_attach(in); break;
+	case STEP_SHM_RX_WRITE: if (world.use_shm) scribble(in, &up_peer); break;
+	case STEP_SHM_RX_FRAME: step_shm_rx_frame(in); break;
+	case STEP_SHM_RX_MESSAGE: step_shm_rx_message(in); break;
+	case STEP_SHM_RX_TAKE: if (world.use_shm) shm_rx_take(fuzz_byte(in)); break;
+	case STEP_SHM_TX_WRITE: if (world.use_shm) scribble(in, &down_peer); break;
+	case STEP_SHM_TX_TAKE: if (world.use_shm) shm_tx_take(fuzz_byte(in)); break;
+	case STEP_DIRECT: step_direct(in); break;
+	case STEP_BAD: rfm_node_receive_bad(&world.node); break;
+	case STEP_FLOOD: step_flood(in); break;
+	case STEP_JOIN: step_join(in); break;
+	}
+}
+
+/* --- a run ---------------------------------------------------------------- */
+
+static void begin(struct input *in)
+{
+	static const uint64_t sizes[] = { 1, 100, 4096, 65536 };
+	static const uint32_t windows[] = { 1, 3, 0, 256 };
+	unsigned int bits = fuzz_byte(in), more = fuzz_byte(in);
+	struct rfm_node_config config = {
+		.id = FUZZ_ID,
+		.memory_size = sizes[more & 3],
+		.incarnation = FUZZ_LIFE,
+		.insert_slots = RFM_INSERT_SLOTS_MIN << (more >> 2 & 3),
+		.window = windows[more >> 4 & 3],
+		.redundant = bits & FUZZ_REDUNDANT,
+		.rogue_master = bits >> 1 & 3,
+		.unpacked = bits & FUZZ_UNPACKED,
+		.authentic_late = bits & FUZZ_LATE,
+		.authentic_ids = bits & FUZZ_IDS,
+		.line = {
+			.paced = bits & FUZZ_PACED,
+			.baud = more >> 6 & 1 ? 1000000 : 0,
+			.hop_ns = more >> 7 ? 1000000 : RFM_LINE_HOP_NS,
+		},
+	};
+
+	memset(&world, 0, sizeof(world));
+	world.now = 3600000 * MS;
+	world.awake = true;
+	world.use_shm = bits & FUZZ_SHM;
+	/* As long as it is said to be: ASan watches. */
+	world.memory = malloc(config.memory_size);
+	CHECK(world.memory);
+	CHECK(!rfm_node_init(&world.node, &config, &ops, NULL, world.now));
+	rfm_link_rx_init(&world.rx, &rfm_node_link_ops, &world.node);
+	rfm_link_tx_init(&world.tx, &rfm_node_link_ops, &world.node);
+	if (world.use_shm)
+		renew_shm();
+}
+
+/* The neighbours go; then nothing may be left that waits. */
+static void end(void)
+{
+	close_rx();
+	close_tx();
+	rfm_node_set_optics(&world.node, false, false, false, world.now);
+	rfm_node_set_paused(&world.node, false, world.now);
+	check_node();
+	pull(1);
+	check_node();
+	check_sources(&world.node);
+	CHECK(rfm_node_tx_empty(&world.node));
+	CHECK(!world.ticket);
+	CHECK(!world.room_asked || world.room_told);
+	CHECK(rfm_node_may_store(&world.node));
+	rfm_node_destroy(&world.node);
+	free(world.memory);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, data + size };
+
+	begin(&in);
+	check_node();
+	while (in.at < in.end) {
+		step(&in);
+		check_node();
+	}
+	end();
+	return 0;
+}

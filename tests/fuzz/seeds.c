@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Writes the first inputs of the fuzzers, one file each, into the folders
+ * frame/, node/ and hub/ below the one that is named: each shows the fuzzer a part
+ * of the protocol that it would take long to find.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ring/frame.h"
+#include "ring/node.h"
+#include "tests/fuzz/fuzz.h"
+
+static const char *top;
+
+static void write_seed(const char *folder, unsigned int number, const void *data, size_t size)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", top, folder);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s/%02u", top, folder, number);
+	file = fopen(path, "wb");
+	if (!file || fwrite(data, 1, size, file) != size || fclose(file)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+static void write_frames(void)
+{
+	static const uint8_t lengths[RFM_FRAME_TYPES] = { 0, 64, 4, 0, 8, 0, 8 };
+
+	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++) {
+		struct rfm_frame frame = {
+			.type = type, .source = 3, .length = lengths[type], .hops = 1,
+			.incarnation = 1000, .seq = 5, .time_ns = 77, .clock_domain = 1,
+		};
+		uint8_t seed[3 + RFM_FRAME_MAX] = { 1, 17, 1 };
+
+		if (type == RFM_FRAME_DATA)	/* just within */
+			frame.address = RFM_RING_SPACE - frame.length;
+		memset(frame.data, 0xa5, frame.length);
+		write_seed("frame", type, seed, 3 + rfm_frame_encode(&frame, seed + 3));
+	}
+}
+
+/* A node's life: its configuration, then steps. */
+#define LIFE(...)	{ (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }) }
+
+/* Frames of the neighbour in its first life: its next number, offset 16. */
+#define NEWS(type)	(type), 3, 0x00, 0, 1, 7, 16, 0, 1, 2, 3, 4, 0
+#define NEWS_DATA	RFM_FRAME_DATA, 3, 0x00, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
+#define NEWS_REDUNDANT	RFM_FRAME_DATA, 3, 0x00, 1, 1, 3, 16, 0, 1, 2, 3, 4, 0
+#define NAMESAKE	RFM_FRAME_DATA, 1, 0x01, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
+#define DUPLICATE	RFM_FRAME_DUPLICATE, 1, 0x01, 0, 1, 0, 0, 3, 0
+
+static const struct {
+	const uint8_t *data;
+	size_t size;
+} lives[] = {
+	/* stores that come home */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_STORE, 7, 16, 0, STEP_STORES, 40, STEP_PULL, 60,
+	     STEP_RX_ECHO, 3, 0, STEP_RX_ECHO, 0, 0, STEP_PULL, 9, STEP_RX_ECHO, 0, 0),
+	/* frames of others, one in two pieces, one damaged */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NEWS_DATA, 0, STEP_RX_FRAME, NEWS_DATA, 20,
+	     STEP_RX_FRAME, NEWS(RFM_FRAME_INTERRUPT), 0, STEP_RX_FRAME,
+	     NEWS(RFM_FRAME_BREAK), 0, STEP_RX_FRAME, NEWS(RFM_FRAME_HEARTBEAT), 0, STEP_PULL, 20),
+	/* a fence, fulfilled; another, in the dark */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_STORE, 3, 0, 0, STEP_FENCE, STEP_PULL, 9, STEP_RX_ECHO, 0, 4,
+	     STEP_FENCE, STEP_PULL, 9, STEP_RX_CLOSE, STEP_TIME, 30, STEP_TICK),
+	/* paused, with interrupts, then going on */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_PAUSED, 1, STEP_RX_FRAME, NEWS_DATA, 0, STEP_RX_FRAME,
+	     NEWS(RFM_FRAME_INTERRUPT), 0, STEP_PULL, 9, STEP_PAUSED, 0),
+	/* redundant */
+	LIFE(FUZZ_REDUNDANT, 0x2a, STEP_JOIN, STEP_STORE, 3, 0, 0, STEP_PULL, 9, STEP_RX_ECHO, 0,
+	     0, STEP_RX_ECHO, 0, 0, STEP_RX_FRAME, NEWS_REDUNDANT, 0, STEP_RX_FRAME, NEWS_DATA, 0),
+	/* a rogue master sees a frame twice, and floods */
+	LIFE(FUZZ_ROGUE_0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NEWS_DATA, 0, STEP_RX_FRAME,
+	     RFM_FRAME_DATA, 3, 0x00, 4, 9, 3, 16, 0, 1, 2, 3, 4, 0, 0, STEP_PAUSED, 1,
+	     STEP_FLOOD, 255, STEP_PAUSED, 0),
+	/* two of one id */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NAMESAKE, 0, STEP_PULL, 9, STEP_RX_FRAME,
+	     DUPLICATE, 0, STEP_STORE, 3, 0, 0, STEP_PULL, 9, STEP_REJOIN, STEP_PULL, 9),
+	/* a full insertion queue on an open ring, and a wish for room */
+	LIFE(FUZZ_UNPACKED, 0x02, STEP_JOIN, STEP_STORES, 255, STEP_ASK_ROOM, STEP_PULL, 3,
+	     STEP_TIME, 40, STEP_TICK, STEP_INTERRUPT, 4, 9, STEP_PULL, 200, STEP_TX_CLOSE),
+	/* paced, with a hop */
+	LIFE(FUZZ_PACED, 0xea, STEP_JOIN, STEP_STORES, 20, STEP_RX_FRAME, NEWS_DATA, 0, STEP_PULL, 9,
+	     STEP_TIME, 20, STEP_PULL, 9, STEP_TIME, 30, STEP_TICK, STEP_PULL, 9),
+	/* shared memory: frames, garbage in the indices, a neighbour that goes */
+	LIFE(FUZZ_SHM, 0x2a, STEP_JOIN, STEP_STORE, 3, 0, 0, STEP_PULL, 20, STEP_SHM_TX_TAKE, 3,
+	     STEP_SHM_RX_FRAME, NEWS_DATA, STEP_SHM_RX_MESSAGE, LIGHT, 1, 0, STEP_SHM_RX_TAKE, 5,
+	     STEP_RX_ECHO, 0, 0, STEP_SHM_RX_TAKE, 5, STEP_SHM_RX_WRITE, 128, 0, 4, 200, 1, 2, 3,
+	     STEP_SHM_RX_TAKE, 5, STEP_SHM_ATTACH, 9, 1, STEP_SHM_TX_WRITE, 0, 1, 4, 9, 9, 9, 9,
+	     STEP_PULL, 99),
+	/* optics and offsets */
+	LIFE(FUZZ_LATE, 0x2a, STEP_JOIN, STEP_OFFSET, 5, STEP_STORE, 63, 0, 0, STEP_OPTICS, 2,
+	     STEP_STORE, 3, 0, 0, STEP_PULL, 9, STEP_OPTICS, 4, STEP_OPTICS, 1, STEP_OPTICS, 0,
+	     STEP_RX_FRAME, NEWS_DATA, 0, STEP_PULL, 9),
+	/* a silent line, which then speaks again */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_WAIT, 9, STEP_RX_MESSAGE, LIGHT, 1, 0, 0, STEP_WAIT, 2,
+	     STEP_RX_FRAME, NEWS_DATA, 0, STEP_PULL, 9, STEP_WAIT, 9),
+	/* silence, a late answer, garbage */
+	LIFE(0, 0x2a, STEP_TX_OPEN, STEP_PULL, 1, STEP_RX_OPEN, STEP_RX_BYTES, 3, 1, 2, 3, 0,
+	     STEP_RX_OPEN, STEP_RX_MESSAGE, HELLO, 0, 15, 0, STEP_RX_OPEN, STEP_RX_MESSAGE, HELLO, 0,
+	     0, 9, STEP_RX_MESSAGE, LIGHT, 1, 0, 0, STEP_TIME, 30, STEP_TICK, STEP_TIME, 29,
+	     STEP_TICK, STEP_TIME, 30, STEP_TICK, STEP_TX_MESSAGE, REFUSE, 1, 0),
+};
+
+/* Four cards on a hub; a step is a kind, and a port above it: see hub_fuzz.c. */
+#define HUB_UP		0x8
+#define HUB_FRAME(port)	(0xb | (port) << 4), RFM_FRAME_DATA, (port) + 1, 0x00, 0, 1, 3, 16, 0, \
+			1, 2, 3, 4, 0
+#define HUB_PULL(port)	(0x9 | (port) << 4), 9
+
+static const struct {
+	const uint8_t *data;
+	size_t size;
+} hubs[] = {
+	/* frames pass */
+	LIFE(HUB_UP, HUB_PULL(1), HUB_FRAME(0), HUB_FRAME(0), HUB_PULL(1), HUB_FRAME(1)),
+	/* a card goes and comes back in another life */
+	LIFE(HUB_UP, HUB_FRAME(0), 0x10, 0x00, 0, HUB_FRAME(0), HUB_PULL(2), 0x10, 0x12, 5,
+	     HUB_FRAME(1)),
+	/* a reorder, a drop, and time */
+	LIFE(HUB_UP, 6, 4, 1, 0, 0, 0, 0, 0, 0, HUB_FRAME(0), HUB_FRAME(0), 8, 31, HUB_PULL(1)),
+};
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: seeds FOLDER\n");
+		return 2;
+	}
+	top = argv[1];
+	mkdir(top, 0777);
+	write_frames();
+	for (unsigned int i = 0; i < sizeof(lives) / sizeof(lives[0]); i++)
+		write_seed("node", i, lives[i].data, lives[i].size);
+	for (unsigned int i = 0; i < sizeof(hubs) / sizeof(hubs[0]); i++)
+		write_seed("hub", i, hubs[i].data, hubs[i].size);
+	return 0;
+}

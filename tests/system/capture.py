@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Capture files of our writer, as tshark shows them with the installed dissector. Prints TAP."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from suite import TOP, Failed, expect, plan, run
+
+SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
+                                        ("crc32c", "frame", "link", "pcapng")]
+
+# The packets of tests/capture/sample.c, by their numbers in the file.
+HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4
+DATA, INTERRUPT, GLOBAL, HEARTBEAT, DUPLICATE, BREAK, FENCE, SECOND = range(5, 13)
+CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(13, 23)
+
+SIGNED = {"rfm.version": "2", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
+          "rfm.clock_domain": "0x11223344", "rfm.seq": "6426", "rfm.time": "2387509390608836392",
+          "rfm.check.status": "1", "rfm.hop_check.status": "1"}
+SOUND_LINK = {"rfm.version": "2", "rfm.check.status": "1"}
+
+SHOWN = {
+    HELLO: SOUND_LINK | {
+        "rfm.link.kind": "1", "rfm.link.node": "3", "rfm.link.hub": "0",
+        "rfm.link.redundant": "1", "rfm.link.shm": "1", "rfm.link.memory_size": "67108864",
+        "rfm.incarnation": "0x0102030405060708", "rfm.clock_domain": "0x11223344"},
+    WELCOME: SOUND_LINK | {"rfm.link.kind": "2", "rfm.link.hub": "1", "rfm.link.shm": "0"},
+    LIGHT: SOUND_LINK | {"rfm.link.kind": "4", "rfm.link.light": "1"},
+    REFUSE: SOUND_LINK | {"rfm.link.kind": "3", "rfm.link.reason": "1"},
+    DATA: SIGNED | {"rfm.type": "1", "rfm.address": "0x00aabbcc", "rfm.length": "4",
+                    "rfm.data": "de:ad:be:ef", "rfm.hops": "1", "rfm.flags.redundant": "0"},
+    INTERRUPT: SIGNED | {"rfm.type": "2", "rfm.dest": "7", "rfm.interrupt.global": "0",
+                         "rfm.interrupt.type": "2", "rfm.interrupt.data": "0xcafe0102",
+                         "rfm.hops": "258"},
+    GLOBAL: SIGNED | {"rfm.type": "2", "rfm.interrupt.global": "1", "rfm.interrupt.type": "7"},
+    HEARTBEAT: SIGNED | {"rfm.type": "3", "rfm.length": "0"},
+    DUPLICATE: SIGNED | {"rfm.type": "4", "rfm.duplicate.incarnation": "0x0102030405060709"},
+    BREAK: SIGNED | {"rfm.type": "5"},
+    FENCE: SIGNED | {"rfm.type": "6", "rfm.fence.ticket": "0x000000000000002a"},
+    SECOND: SIGNED | {"rfm.type": "1", "rfm.length": "64", "rfm.flags.redundant": "1",
+                      "rfm.flags.second": "1", "rfm.marks.rogue0": "0", "rfm.marks.rogue1": "1",
+                      "rfm.marks.paused": "1"},
+    CORRUPT: {"rfm.check.status": "0", "rfm.hop_check.status": "1"},
+    HOPS: {"rfm.check.status": "1", "rfm.hop_check.status": "0"},
+}
+
+# Which packets a display filter must find, and no others.
+FOUND = {
+    "rfm.check.bad": {CORRUPT},
+    "rfm.hop_check.bad": {HOPS},
+    "rfm.type.unknown": {TYPE},
+    "rfm.length.bad": {LENGTH},
+    "rfm.version.other": {VERSION},
+    "rfm.foreign": {MAGIC, ONE_BYTE},
+    "rfm.cut": {CUT, CUT_HEAD},
+    "rfm.behind": {BEHIND},
+    "rfm.link.refused": {REFUSE},
+    "rfm.broken": {BREAK},
+    "rfm.duplicate.id": {DUPLICATE},
+    "rfm.address.beyond": set(),
+    "_ws.lua.error": set(),
+    "frame.comment == \"fault 1: corrupt\"": {CORRUPT},
+    "frame.interface_name == \"tx\"": {WELCOME, REFUSE},
+    "frame.packet_flags_direction == 2": {WELCOME, REFUSE},
+}
+
+
+class Bench:
+    """A home of its own, with the dissector installed there as a user would."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.file = folder / "sample.pcapng"
+        self.environment = os.environ | {"HOME": str(folder)}
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "WIRESHARK_PLUGIN_DIR",
+                     "WIRESHARK_CONFIG_DIR"):
+            self.environment.pop(name, None)
+
+    def command(self, *words):
+        done = subprocess.run(words, cwd=TOP, env=self.environment, text=True,
+                              capture_output=True, check=False)
+        if done.returncode:
+            raise Failed(f"{words[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def prepare(self):
+        program = self.folder / "sample"
+        self.command(os.environ.get("CC", "gcc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+                     "-I.", "-o", str(program), *SOURCES)
+        self.command(str(program), str(self.file))
+        self.command("make", "-C", "tools", "-s", "install-wireshark",
+                     f"PREFIX={self.folder}/.local", "DESTDIR=")
+
+    def tshark(self, *words, file=None):
+        return self.command("tshark", "-r", str(file or self.file), *words)
+
+    def found(self, wanted, file=None):
+        """The numbers of the packets that a display filter finds."""
+        lines = self.tshark("-Y", wanted, "-T", "fields", "-e", "frame.number", file=file)
+        return {int(line) for line in lines.split()}
+
+
+def flat(layer):
+    """All fields of a layer, those below others too."""
+    fields = {}
+    for name, value in layer.items():
+        if isinstance(value, dict):
+            fields |= flat(value)
+        else:
+            fields[name] = value
+    return fields
+
+
+def installed(bench):
+    """An installed dissector is picked up by tshark."""
+    names = bench.command("tshark", "-G", "protocols")
+    expect("Reflective memory ring" in names, "tshark does not know the protocol")
+
+
+def fields(bench):
+    """Every field of frames and link messages is shown with its value."""
+    packets = json.loads(bench.tshark("-T", "json"))
+    expect(len(packets) == BEHIND, f"{len(packets)} packets")
+    for number, wanted in SHOWN.items():
+        shown = flat(packets[number - 1]["_source"]["layers"]["rfm"])
+        for name, value in wanted.items():
+            expect(shown.get(name) == value,
+                   f"packet {number}: {name} is {shown.get(name)}, not {value}")
+
+
+def filters(bench):
+    """What is damaged or remarkable is found, and nothing else"""
+    for wanted, numbers in FOUND.items():
+        shown = bench.found(wanted)
+        expect(shown == numbers, f"{wanted}: packets {sorted(shown)}, not {sorted(numbers)}")
+
+
+def blocks(data):
+    """The blocks of a pcapng file."""
+    while data:
+        length = int.from_bytes(data[4:8], "little")
+        yield data[:length]
+        data = data[length:]
+
+
+def every_byte(bench):
+    """A change of any one byte of a sound frame shows as bad"""
+    everything = list(blocks(bench.file.read_bytes()))
+    packets = [block for block in everything if block[0] == 6]
+    frame = packets[DATA - 1]
+    changed = everything[:3]            # the section and its two interfaces
+    for at in range(28, 28 + 52):
+        changed.append(frame[:at] + bytes([frame[at] ^ 0x10]) + frame[at + 1:])
+    file = bench.folder / "changed.pcapng"
+    file.write_bytes(b"".join(changed))
+    bad = bench.found("rfm.check.bad || rfm.hop_check.bad || rfm.foreign || rfm.version.other || "
+                      "rfm.type.unknown || rfm.length.bad || rfm.cut || rfm.behind", file=file)
+    expect(bad == set(range(1, 53)), f"tshark does not mind packets {set(range(1, 53)) - bad}")
+
+
+def times(bench):
+    """Times are real time, to the nanosecond."""
+    shown = bench.tshark("-T", "fields", "-e", "frame.time_epoch").split()
+    wanted = [f"1700000000.{n:09d}" for n in range(BEHIND)]
+    expect(shown == wanted, f"the times are {shown}")
+
+
+def summary(bench):
+    """The packet list can be read by people"""
+    lines = bench.tshark().splitlines()
+    for number, words in ((HELLO, "LINK HELLO node 3, redundant, shared memory"),
+                          (WELCOME, "LINK WELCOME hub"), (LIGHT, "LINK LIGHT on"),
+                          (DATA, "node 3 → all RFM 52 DATA #6426 0x0aabbcc, 4 bytes, hops 1"),
+                          (INTERRUPT, "node 3 → node 7 RFM 52 INTERRUPT #6426 interrupt 2"),
+                          (CORRUPT, "DAMAGED DATA #6426")):
+        line = " ".join(lines[number - 1].split())
+        expect(words in line, f"packet {number}: {line}")
+
+
+def main():
+    tests = [installed, fields, filters, every_byte, times, summary]
+    plan(tests)
+    with tempfile.TemporaryDirectory(prefix="rfm-capture.") as folder:
+        bench = Bench(Path(folder))
+        bench.prepare()
+        return 1 if run(tests, bench) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Frames that get lost, and members that die.
+
+faults.py                   faults at the hub; ten deaths on a hub and ten on a daisy chain
+faults.py --long hub        a hundred deaths on a hub
+faults.py --long daisy      a hundred deaths on a daisy chain
+"""
+
+import random
+import secrets
+import sys
+import time
+
+from suite import expect, figure, plan, run, wait_for
+from members import Hub, Place, Storm, all_call, fenced, with_name
+
+COUNT = 4
+LOAD_S = 1
+PERCENT = 0.01
+MEMBERS = 6
+SHORT_DEATHS = 10
+LONG_DEATHS = 100
+GO_ON_S = 1.0
+WORDS = 8                       # of each member: two frames in a row write the same ones
+
+
+# --- faults at the hub ----------------------------------------------------------------
+
+def through_port(stream, firings, depth):
+    """What one source's frames look like behind a port: which are still there, in which order.
+
+    A frame is (number, damaged). One that is held back leaves when depth whole ones with greater
+    numbers have passed it.
+    """
+    out, held = [], []
+    for number, damaged in stream:
+        action = firings.get(number)
+        if action == "drop":
+            continue
+        if action == "reorder":
+            held.append([depth, (number, damaged)])
+            continue
+        out.append((number, action == "corrupt"))
+        if action == "corrupt":
+            continue
+        for waiting in held:
+            waiting[0] -= number > waiting[1][0]
+        out += [one for left, one in held if not left]
+        held = [waiting for waiting in held if waiting[0]]
+    return out + [one for _, one in held]
+
+
+def at_node(stream):
+    """What a node makes of it: what it takes, misses and finds late, and what is bad."""
+    newest, taken, late, bad = 0, 0, 0, 0
+    for number, damaged in stream:
+        if damaged:
+            bad += 1
+        elif number > newest:
+            newest = number
+            taken += 1
+        else:
+            late += 1
+    return newest, taken, late, bad
+
+
+def reckon(sent, firings, depth):
+    """What the hub's log of firings must have led to, at every node.
+
+    sent: how many frames each source has numbered. Node n sits at port n.
+    """
+    missed, late, bad, lost = {}, [0] * COUNT, [0] * COUNT, [0] * COUNT
+    for source in range(COUNT):
+        stream = [(number, False) for number in range(1, sent[source] + 1)]
+        for step in range(COUNT):
+            port, node = (source + step) % COUNT, (source + step + 1) % COUNT
+            stream = through_port(stream, firings.get((port, source), {}), depth)
+            newest, taken, was_late, was_bad = at_node(stream)
+            expect(newest == sent[source], "the last frame, a fence, was hit")
+            late[node] += was_late
+            bad[node] += was_bad
+            stream = [(number, False) for number, damaged in stream if not damaged]
+            if node == source:
+                lost[source] = sent[source] - taken
+            else:
+                missed[node, source] = sent[source] - taken
+    return missed, late, bad, lost
+
+
+def storms_on(place, hub, *options):
+    storms = [place.add(Storm(place.folder, node, hub.rx(node), hub.tx(node), "-n", WORDS,
+                              *options))
+              for node in range(COUNT)]
+    for storm in storms:
+        wait_for(f"{storm.name} is on the ring", lambda: storm.is_member(COUNT))
+    return storms
+
+
+def load(storms, seconds):
+    """Stores for some time. Returns what each shows when all is home or lost."""
+    all_call(storms, "go")
+    time.sleep(seconds)
+    all_call(storms, "halt")
+    for storm in storms:
+        wait_for(f"a fence of {storm.name}", lambda: fenced(storm))
+    return [storm.show() for storm in storms]
+
+
+def same_books():
+    """1 % drop, 1 % corruption and reordering: both ends and the hub count the same, frame by frame"""
+    depth = 2
+    with Place("faults") as place:
+        hub = Hub(place, COUNT)
+        storms = storms_on(place, hub)
+        for kind in ("drop", "corrupt", "reorder"):
+            hub.fault(kind=kind, probability=PERCENT, seed=secrets.randbits(32),
+                      **({"depth": depth} if kind == "reorder" else {}))
+        shows = load(storms, LOAD_S)
+        firings = {}
+        kinds = hub.fired()
+        expect(min(kinds.values()) > 0, f"faults that did not fire: {kinds}")
+        wait_for("all firings are logged", lambda: len(hub.firings()) == sum(kinds.values()))
+        for firing in hub.firings():
+            firings.setdefault((firing["port"], firing["source"]), {})[firing["seq"]] = firing["action"]
+        missed, late, bad, lost = reckon([show["stats"]["sent"] for show in shows], firings, depth)
+        for node, show in enumerate(shows):
+            s = show["stats"]
+            counted = (s["lost"], s["late"], s["bad"])
+            expect(counted == (lost[node], late[node], bad[node]),
+                   f"node {node} has lost, late, bad {counted}, the hub's log says "
+                   f"{(lost[node], late[node], bad[node])}")
+            expect(s["sent"] == s["home"] + s["lost"], f"node {node}: {s}")
+            for source in set(range(COUNT)) - {node}:
+                theirs = show["members"][str(source)]["missed"]
+                expect(theirs == missed[node, source],
+                       f"node {node} misses {theirs} of {source}, the hub's log says "
+                       f"{missed[node, source]}")
+            expect(show["backwards"] == 0, f"node {node}: {show['backwards']} words went back")
+        figure(f"{sum(s['stats']['sent'] for s in shows)} frames, {kinds}: lost {lost}, late {late}, "
+               f"bad {bad}, as the hub's log says")
+
+
+def nothing_lost(storms, seconds):
+    for storm, show in zip(storms, load(storms, seconds)):
+        s = show["stats"]
+        expect(s["lost"] == 0 and s["missed"] == 0 and s["sent"] == s["home"],
+               f"{storm.name}: {s['lost']} lost, {s['missed']} missed")
+        expect(show["backwards"] == 0, f"{storm.name}: {show['backwards']} words went back")
+
+
+def redundant():
+    """Redundant transfers: a tenth of the first copies dropped or damaged, or of the second: nothing lost"""
+    with Place("redundant") as place:
+        hub = Hub(place, COUNT)
+        storms = storms_on(place, hub, "-2")
+        for kind in ("drop", "corrupt"):
+            for copy in ("first", "second"):
+                hub.fault(kind=kind, probability=0.1, copy=copy, seed=secrets.randbits(32))
+                nothing_lost(storms, LOAD_S)
+                fired = hub.fired()[kind]
+                expect(fired > 0, f"no {copy} copy was hit")
+                figure(f"{kind} of {fired} {copy} copies")
+                hub.clear()
+
+
+# --- a member dies ------------------------------------------------------------------
+
+class Ring:
+    """Storms, each of which may die and come back."""
+
+    def __init__(self, place, hub):
+        self.place, self.hub = place, hub
+        self.lives = [0] * MEMBERS
+        self.storms = [self.born(node) for node in range(MEMBERS)]
+        for storm in self.storms:
+            wait_for(f"{storm.name} is on the ring", lambda: storm.is_member(MEMBERS))
+
+    def born(self, node):
+        """A node with a life number greater than that of any before."""
+        self.lives[node] += 1
+        ends = (self.hub.rx(node), self.hub.tx(node)) if self.hub else self.place.daisy(node, MEMBERS)
+        return self.place.add(Storm(self.place.folder, node, *ends, "-n", WORDS, "-l", self.lives[node]))
+
+    def others(self, node):
+        return [storm for storm in self.storms if storm.node != node]
+
+    def shows(self, storms):
+        return dict(zip((storm.node for storm in storms), all_call(storms, "show")))
+
+    def kill(self, node):
+        """At once, with whatever it was doing. Returns what the others showed before."""
+        others = self.others(node)
+        all_call(others, "clear")
+        before = self.shows(others)
+        self.storms[node].end()
+        return before
+
+    def come_back(self, node):
+        self.storms[node] = self.born(node)
+        self.storms[node].call("go")
+        for storm in self.storms:
+            wait_for(f"{storm.name} is on a whole ring again", lambda: storm.is_member(MEMBERS))
+        new = self.lives[node]
+        for storm in self.others(node):
+            wait_for(f"{storm.name} hears {node} in its life {new}",
+                     lambda: storm.show()["lives"].get(str(node)) == new)
+
+
+def nothing_went_back(shows):
+    for node, show in shows.items():
+        expect(show["backwards"] == 0, f"node {node}: {show['backwards']} words went back")
+        expect(show["torn"] == 0, f"node {node}: {show['torn']} torn")
+
+
+def went_on(ring, node, before):
+    """On a hub: the others' stores come home again within the limit. Returns the longest silence."""
+    others = ring.others(node)
+
+    def moves():
+        return all(show["stats"]["home"] > before[number]["stats"]["home"] + 1000
+                   for number, show in ring.shows(others).items())
+
+    wait_for("the others go on", moves)
+    silence = max(show["silence"] for show in ring.shows(others).values())
+    expect(silence < GO_ON_S, f"after the death of {node} nothing came home for {silence} s")
+    return silence
+
+
+def was_reported(ring, node, before):
+    """On a daisy chain: the next one loses its signal, and all others are told by it."""
+    after = (node + 1) % MEMBERS
+
+    def known():
+        shows = ring.shows(ring.others(node))
+        return (shows[after]["sync_losses"] > before[after]["sync_losses"]
+                and not shows[after]["state"]["signal"]
+                and all(show["state"]["break_at"] == after and show["breaks"] > before[number]["breaks"]
+                        for number, show in shows.items() if number != after))
+
+    start = time.monotonic()
+    wait_for(f"the death of {node} is known to all", known)
+    return time.monotonic() - start
+
+
+def final_books(ring):
+    """After all that: what was sent is home or lost, and the memories are equal."""
+    time.sleep(0.5)                     # every word is stored once more
+    all_call(ring.storms, "halt")
+    for storm in ring.storms:
+        wait_for(f"a fence of {storm.name}", lambda: fenced(storm))
+    shows = ring.shows(ring.storms)
+    nothing_went_back(shows)
+    for node, show in shows.items():
+        s = show["stats"]
+        expect(s["sent"] == s["home"] + s["lost"],
+               f"node {node}: {s['sent']} sent, {s['home']} home, {s['lost']} lost")
+        expect(not show["state"]["left"], f"node {node} has left the ring")
+    expect(len({show["sum"] for show in shows.values()}) == 1, "memories differ")
+    return sum(show["checked"] for show in shows.values())
+
+
+def deaths(topology, count):
+    seed = secrets.randbits(32)
+    chance = random.Random(seed)
+    print(f"# seed {seed}", flush=True)
+    with Place(f"deaths-{topology}") as place:
+        ring = Ring(place, Hub(place, MEMBERS) if topology == "hub" else None)
+        all_call(ring.storms, "go")
+        times = []
+        for _ in range(count):
+            node = chance.randrange(MEMBERS)
+            time.sleep(chance.random() * 0.3)       # the random moment
+            before = ring.kill(node)
+            times.append((went_on if topology == "hub" else was_reported)(ring, node, before))
+            ring.come_back(node)
+            nothing_went_back(ring.shows(ring.storms))
+        checked = final_books(ring)
+    what = "longest silence" if topology == "hub" else "reported after at most"
+    figure(f"{count} deaths, {topology}: {what} {max(times):.2f} s; {checked} words checked")
+
+
+def deaths_on_a_hub(count):
+    """kill -9 of members at random moments: through a hub the others go on within a second"""
+    deaths("hub", count)
+
+
+def deaths_on_a_chain(count):
+    """kill -9 of members at random moments: a daisy chain reports the break and recovers"""
+    deaths("daisy", count)
+
+
+LONG = {
+    "hub": [with_name(deaths_on_a_hub, LONG_DEATHS)],
+    "daisy": [with_name(deaths_on_a_chain, LONG_DEATHS)],
+}
+SHORT = [same_books, redundant, with_name(deaths_on_a_hub, SHORT_DEATHS), with_name(deaths_on_a_chain, SHORT_DEATHS)]
+
+
+def main():
+    tests = LONG[sys.argv[2]] if "--long" in sys.argv else SHORT
+    plan(tests)
+    return bool(run(tests))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

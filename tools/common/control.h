@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control socket of a long-running program: a unix socket on which a
+ * request is one JSON object on one line, and the answer one or more lines of
+ * one JSON object each.
+ *
+ *   {"verb": "read", "args": {"offset": 0, "length": 4}}
+ *   {"event": {...}}                 any number, of verbs that go on
+ *   {"result": {...}}                the last line when it was done,
+ *   {"error": "one sentence"}        or when it was not
+ *
+ * After the last line the same connection takes the next request. A request
+ * that arrives while one is under way is handed to that one (control_on_more()).
+ * Closing the connection ends whatever it had asked for.
+ */
+#ifndef RFM_TOOLS_CONTROL_H
+#define RFM_TOOLS_CONTROL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring/host/loop.h"
+
+#define CONTROL_LINE		(1u << 20)	/* longest request */
+#define CONTROL_BACKLOG		(4u << 20)	/* bytes that may wait for a slow reader */
+#define CONTROL_CLIENTS		64
+#define CONTROL_SENTENCE	512
+
+/* --- server ----------------------------------------------------------------- */
+
+struct control;
+struct control_request;
+
+/**
+ * struct control_verb - one line of a program's table
+ * @run: answer @request now, or later, or stream events; @args is an object
+ *	(empty if the request had none), valid during the call
+ */
+struct control_verb {
+	const char *name;
+	void (*run)(struct control_request *request, json_t *args, void *opaque);
+};
+
+/**
+ * control_listen() - serve the verbs on @path
+ * @verbs: kept; ends with a NULL name
+ * @error: CONTROL_SENTENCE bytes: why it failed
+ *
+ * A socket that nobody listens on any more is replaced; the new one is open to
+ * its owner only. Returns NULL on failure.
+ */
+struct control *control_listen(struct rfm_loop *loop, const char *path,
+			       const struct control_verb *verbs, void *opaque, char *error);
+
+/** control_close() - ends all connections (their on_gone is called), removes the socket */
+void control_close(struct control *control);
+
+/**
+ * control_event() - one line, more follow
+ * @object: taken over
+ *
+ * Returns false if the reader is so slow that it was not sent; the owner
+ * counts that.
+ */
+bool control_event(struct control_request *request, json_t *object);
+
+/** control_done() - the last line; @result is taken over, NULL: {}; @request is over */
+void control_done(struct control_request *request, json_t *result);
+
+/** control_fail() - the last line says why not; @request is over */
+void control_fail(struct control_request *request, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * control_on_gone() - who to tell when the client leaves before the last line
+ * @gone: @request is over
+ */
+void control_on_gone(struct control_request *request, void (*gone)(void *context),
+		     void *context);
+
+/**
+ * control_on_more() - who takes further lines while the request is under way
+ * @more: @object is the line, valid during the call
+ *
+ * Without it such lines wait until the request is over.
+ */
+void control_on_more(struct control_request *request,
+		     void (*more)(void *context, json_t *object), void *context);
+
+/* Arguments. Each returns false after it has failed the request with a sentence. */
+
+/** control_get_number() - an integer from @least to @most; @value keeps its value if absent and !@needed */
+bool control_get_number(struct control_request *request, json_t *args, const char *name,
+			bool needed, uint64_t least, uint64_t most, uint64_t *value);
+
+/** control_get_string() - valid as long as @args */
+bool control_get_string(struct control_request *request, json_t *args, const char *name,
+			bool needed, const char **value);
+
+/** control_get_bool() */
+bool control_get_bool(struct control_request *request, json_t *args, const char *name,
+		      bool needed, bool *value);
+
+/* --- client ----------------------------------------------------------------- */
+
+struct control_client;
+
+enum control_answer {
+	CONTROL_EVENT,		/* more follow */
+	CONTROL_RESULT,
+	CONTROL_ERROR,		/* the sentence is in @error */
+};
+
+/** control_connect() - NULL after @error (CONTROL_SENTENCE bytes) says why */
+struct control_client *control_connect(const char *path, char *error);
+
+/** control_disconnect() - harmless with NULL */
+void control_disconnect(struct control_client *client);
+
+/** control_fd() - for poll() together with something else, while nothing is pending */
+int control_fd(const struct control_client *client);
+
+/** control_pending() - would control_receive() return at once with what has come already? */
+bool control_pending(const struct control_client *client);
+
+/** control_send() - ask; @args is taken over, may be NULL; -1 after @error says why */
+int control_send(struct control_client *client, const char *verb, json_t *args, char *error);
+
+/** control_send_more() - a further line for the request under way; @object is taken over */
+int control_send_more(struct control_client *client, json_t *object, char *error);
+
+/**
+ * control_receive() - the next line of the answer; waits
+ * @object: the event or result, to be released; NULL with an error
+ * @error: CONTROL_SENTENCE bytes
+ */
+enum control_answer control_receive(struct control_client *client, json_t **object, char *error);
+
+/** control_call() - connect, ask, take the result, disconnect; NULL after @error says why */
+json_t *control_call(const char *path, const char *verb, json_t *args, char *error);
+
+#endif

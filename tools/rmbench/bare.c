@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/* The measure for everything else: what the kernel and the memory cost bare. */
+#include "rmbench.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "ring/frame.h"
+#include "ring/shm.h"
+
+#define LOOK_AT_CLOCK	16	/* rounds of a ring, batches of a queue */
+#define QUEUE_BATCH	32	/* frames shown at once */
+
+/* --- a hand-off ------------------------------------------------------------- */
+
+struct handoff {
+	int fds[BENCH_NODES];
+	unsigned int processes;
+	double seconds;
+};
+
+static void wait_for(struct bench_shared *shared, int fd)
+{
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		bench_fail(shared, "cannot read an eventfd: %s", strerror(errno));
+}
+
+static void wake(struct bench_shared *shared, int fd)
+{
+	uint64_t one = 1;
+
+	if (write(fd, &one, sizeof(one)) != sizeof(one))
+		bench_fail(shared, "cannot write an eventfd: %s", strerror(errno));
+}
+
+static void handoff_member(struct bench_shared *shared, unsigned int index, void *opaque)
+{
+	const struct handoff *h = opaque;
+	int mine = h->fds[index], next = h->fds[(index + 1) % h->processes];
+
+	bench_ready(shared, h->processes);
+	while (index) {
+		wait_for(shared, mine);
+		wake(shared, next);
+	}
+	for (int slice = 0; slice < BENCH_SLICES; slice++) {
+		uint64_t start = bench_now(), rounds = 0, now;
+
+		do {
+			wake(shared, next);
+			wait_for(shared, mine);
+			rounds++;
+			now = bench_now();
+		} while (now - start < h->seconds * 1e9 / BENCH_SLICES);
+		shared->units[slice] = rounds * h->processes;
+		shared->ns[slice] = now - start;
+	}
+}
+
+double bench_handoff(unsigned int processes, double seconds, char *sentence)
+{
+	struct handoff h = { .processes = processes, .seconds = seconds };
+	struct bench_team team = { handoff_member, &h, processes };
+	double result = -1;
+	unsigned int made;
+
+	for (made = 0; made < processes; made++) {
+		h.fds[made] = eventfd(0, EFD_CLOEXEC);
+		if (h.fds[made] < 0)
+			break;
+	}
+	if (made == processes)
+		result = bench_run(&team, sentence);
+	else
+		snprintf(sentence, BENCH_SENTENCE, "cannot make eventfd %u of %u: %s", made + 1,
+			 processes, strerror(errno));
+	while (made--)
+		close(h.fds[made]);
+	return result;
+}
+
+/* --- a queue ---------------------------------------------------------------- */
+
+struct queue {
+	struct rfm_shm ends[2];		/* the consumer's is number 0 */
+	unsigned int bytes;
+	double seconds;
+};
+
+static void produce(struct queue *q)
+{
+	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .source = 1, .length = q->bytes };
+	struct rfm_shm *shm = &q->ends[1];
+
+	for (;;) {
+		for (int i = 0; i < QUEUE_BATCH; i++) {
+			uint8_t *slot = rfm_shm_reserve(shm);
+
+			if (!slot)
+				break;
+			frame.seq++;
+			rfm_frame_encode(&frame, slot);
+			rfm_shm_commit(shm);
+		}
+		rfm_shm_publish(shm);
+		if (!rfm_shm_reserve(shm))
+			sched_yield();
+	}
+}
+
+static void consume(struct bench_shared *shared, struct queue *q, int slice)
+{
+	uint64_t start = bench_now(), frames = 0, now;
+	uint8_t slot[RFM_SHM_SLOT];
+	struct rfm_frame frame;
+
+	do {
+		for (int i = 0; i < LOOK_AT_CLOCK * QUEUE_BATCH; i++) {
+			if (rfm_shm_take(&q->ends[0], slot) <= 0) {
+				sched_yield();
+				break;
+			}
+			if (rfm_frame_decode(slot, &frame))
+				bench_fail(shared, "a frame came damaged out of a bare queue");
+			frames++;
+		}
+		rfm_shm_release(&q->ends[0]);
+		now = bench_now();
+	} while (now - start < q->seconds * 1e9 / BENCH_SLICES);
+	shared->units[slice] = frames;
+	shared->ns[slice] = now - start;
+}
+
+static void queue_member(struct bench_shared *shared, unsigned int index, void *opaque)
+{
+	bench_ready(shared, 2);
+	if (index)
+		produce(opaque);
+	for (int slice = 0; slice < BENCH_SLICES; slice++)
+		consume(shared, opaque, slice);
+}
+
+double bench_queue(unsigned int bytes, double seconds, char *sentence)
+{
+	struct queue q = { .bytes = bytes, .seconds = seconds };
+	struct bench_team team = { queue_member, &q, 2 };
+	int fds[RFM_SHM_FDS];
+	double result = -1;
+	const char *why;
+
+	rfm_shm_init(&q.ends[0]);
+	if (rfm_shm_create(&q.ends[1], RFM_SHM_SLOTS)) {
+		snprintf(sentence, BENCH_SENTENCE, "cannot make a queue: %s", strerror(errno));
+		return -1;
+	}
+	for (int i = 0; i < RFM_SHM_FDS; i++)
+		fds[i] = dup(q.ends[1].fds[i]);
+	why = rfm_shm_attach(&q.ends[0], fds);
+	if (why)
+		snprintf(sentence, BENCH_SENTENCE, "%s", why);
+	else
+		result = bench_run(&team, sentence);
+	rfm_shm_close(&q.ends[0]);
+	rfm_shm_close(&q.ends[1]);
+	return result;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+/* rmbench ring: the measurements in their order, and the table. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "rmbench.h"
+
+#define SECONDS_DEFAULT	20.0
+#define SECONDS_MIN	1.0
+#define SECONDS_MAX	3600.0
+
+/* Limits from the project's goals. */
+#define HOP_LIMIT	3.0	/* times the bare hand-off */
+#define GROWTH_LIMIT	1.2	/* times the bare growth */
+#define PACED_BAND	0.03	/* of the card's published rate */
+#define QUEUE_NS	44.0	/* a bare queue with a CRC, 64 bytes, on the first machine */
+
+/**
+ * struct row - one line of the table
+ * @what: was measured
+ * @nodes: processes
+ * @bytes: of a store; 0: of no meaning
+ * @value: the figure, in @unit
+ * @beside: what it is compared with, 0: nothing
+ * @beside_what: where that comes from
+ * @low: the ratio of the two should be at least that; 0: no limit
+ * @high: at most that; 0: no limit
+ */
+struct row {
+	char what[48];
+	unsigned int nodes, bytes;
+	double value;
+	const char *unit;
+	double beside;
+	const char *beside_what;
+	double low, high;
+};
+
+static struct row rows[40];
+static unsigned int row_count;
+
+static const unsigned int sizes[] = { 2, 8, 64, 256 };
+
+#define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
+#define AT_8	1
+#define AT_256	3
+
+/* What takes a share of the time: each hop size thrice, queues, and pairs of nodes. */
+#define MEASUREMENTS	(3 * SIZES + 2 + 2 + 4)
+
+static double share;		/* seconds of a measurement */
+static bool with_json;
+
+static void die(const char *sentence)
+{
+	fprintf(stderr, "rmbench: %s\n", sentence);
+	exit(1);
+}
+
+static double checked(double ns, const char *sentence)
+{
+	if (ns < 0)
+		die(sentence);
+	return ns;
+}
+
+/* --- the table -------------------------------------------------------------- */
+
+static bool is_met(const struct row *row)
+{
+	double ratio = row->value / row->beside;
+
+	return (!row->low || ratio >= row->low) && (!row->high || ratio <= row->high);
+}
+
+static void print_head(void)
+{
+	printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes", "bytes",
+	       "measured", "", "beside", "", "ratio", "target");
+}
+
+static void print_row(const struct row *row)
+{
+	char target[64] = "", bytes[12] = "";
+
+	if (row->bytes)
+		snprintf(bytes, sizeof(bytes), "%u", row->bytes);
+	printf("%-34s %5u %5s %10.2f %-7s", row->what, row->nodes, bytes, row->value, row->unit);
+	if (row->beside) {
+		if (row->low)
+			snprintf(target, sizeof(target), "  %.2f to %.2f: %s", row->low, row->high,
+				 is_met(row) ? "met" : "missed");
+		else if (row->high)
+			snprintf(target, sizeof(target), "  up to %.2f: %s", row->high,
+				 is_met(row) ? "met" : "missed");
+		printf(" %10.2f %-17s %6.2f%s", row->beside, row->beside_what,
+		       row->value / row->beside, target);
+	}
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void add_row(struct row row)
+{
+	if (!with_json)
+		print_row(&row);
+	rows[row_count++] = row;
+}
+
+static json_t *limit(double value)
+{
+	return value ? json_real(value) : json_null();
+}
+
+static json_t *to_json(const struct row *row)
+{
+	bool compared = row->beside != 0;
+
+	return json_pack("{ss si si sf ss so ss? so so so so}",
+			 "what", row->what, "nodes", (int)row->nodes, "bytes", (int)row->bytes,
+			 "value", row->value, "unit", row->unit,
+			 "beside", limit(row->beside), "beside_what", row->beside_what,
+			 "ratio", limit(compared ? row->value / row->beside : 0),
+			 "ratio_min", limit(row->low), "ratio_max", limit(row->high),
+			 "met", row->high ? json_boolean(is_met(row)) : json_null());
+}
+
+static void print_json(double seconds)
+{
+	json_t *list = json_array(), *all;
+
+	for (unsigned int i = 0; i < row_count; i++)
+		json_array_append_new(list, to_json(&rows[i]));
+	all = json_pack("{sf so}", "seconds", seconds, "rows", list);
+	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	putchar('\n');
+	json_decref(all);
+}
+
+/* --- the measurements ------------------------------------------------------- */
+
+/* The bare hand-off before and after the ring's, so that both see the same machine. */
+static void measure_hops(unsigned int nodes, double *bare, double *hop)
+{
+	const struct bench_ring ring = {
+		.nodes = nodes, .bytes = 4, .line = "free", .lone = true,
+	};
+	char why[BENCH_SENTENCE];
+
+	*bare = checked(bench_handoff(nodes, share, why), why);
+	*hop = checked(bench_ring(&ring, share, why), why) / nodes;
+	*bare = (*bare + checked(bench_handoff(nodes, share, why), why)) / 2;
+	add_row((struct row){
+		.what = "a bare eventfd hand-off", .nodes = nodes, .value = *bare / 1000,
+		.unit = "us/hop",
+	});
+	add_row((struct row){
+		.what = "a hop of a lone store", .nodes = nodes, .bytes = 4, .value = *hop / 1000,
+		.unit = "us/hop", .beside = *bare / 1000, .beside_what = "bare hand-off",
+		.high = HOP_LIMIT,
+	});
+}
+
+static void measure_all_hops(void)
+{
+	double bare[SIZES], hop[SIZES];
+
+	for (unsigned int i = 0; i < SIZES; i++)
+		measure_hops(sizes[i], &bare[i], &hop[i]);
+	add_row((struct row){
+		.what = "growth of a hop from 8 to 256", .nodes = sizes[AT_256],
+		.value = hop[AT_256] / hop[AT_8], .unit = "times",
+		.beside = bare[AT_256] / bare[AT_8], .beside_what = "of the bare one",
+		.high = GROWTH_LIMIT,
+	});
+}
+
+static double measure_queue(unsigned int bytes)
+{
+	char why[BENCH_SENTENCE];
+	double ns = checked(bench_queue(bytes, share, why), why);
+
+	add_row((struct row){
+		.what = "a bare shared-memory queue", .nodes = 2, .bytes = bytes, .value = ns,
+		.unit = "ns", .beside = bytes == 64 ? QUEUE_NS : 0,
+		.beside_what = "first machine",
+	});
+	return ns;
+}
+
+static void measure_saturated(unsigned int bytes, double queue)
+{
+	const struct bench_ring ring = { .nodes = 2, .bytes = bytes, .line = "free" };
+	char why[BENCH_SENTENCE];
+	double ns = checked(bench_ring(&ring, share, why), why);
+
+	add_row((struct row){
+		.what = "two nodes, saturated, round", .nodes = 2, .bytes = bytes, .value = ns,
+		.unit = "ns", .beside = queue, .beside_what = "bare queue",
+	});
+}
+
+static void measure_paced(unsigned int bytes, bool redundant, double published)
+{
+	const struct bench_ring ring = {
+		.nodes = 2, .bytes = bytes, .line = "paced", .redundant = redundant,
+	};
+	struct row row = {
+		.nodes = 2, .bytes = bytes, .unit = "MB/s",
+		.beside = redundant ? published / 2 : published,
+		.beside_what = redundant ? "half of the card" : "the card",
+		.low = 1 - PACED_BAND, .high = 1 + PACED_BAND,
+	};
+	char why[BENCH_SENTENCE];
+
+	row.value = bytes * 1000 / checked(bench_ring(&ring, share, why), why);
+	snprintf(row.what, sizeof(row.what), "two nodes, paced%s",
+		 redundant ? ", redundant" : "");
+	add_row(row);
+}
+
+static void measure_everything(void)
+{
+	double queue4, queue64;
+
+	measure_all_hops();
+	queue4 = measure_queue(4);
+	queue64 = measure_queue(64);
+	measure_saturated(4, queue4);
+	measure_saturated(64, queue64);
+	measure_paced(4, false, 43);
+	measure_paced(64, false, 170);
+	measure_paced(4, true, 43);
+	measure_paced(64, true, 170);
+}
+
+/* --- the command ------------------------------------------------------------ */
+
+static const char usage[] =
+	"usage: rmbench [-j] [-s SECONDS] ring\n"
+	"\n"
+	"Measures what a ring of processes costs on this machine, beside bare figures.\n"
+	"\n"
+	"  -j, --json             print JSON instead of a table\n"
+	"  -s, --seconds SECONDS  time for all measurements together, 1 to 3600; default 20\n"
+	"  -h, --help             print this\n";
+
+static double parse_seconds(const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds >= SECONDS_MIN && seconds <= SECONDS_MAX))
+		die("the time must be 1 to 3600 seconds");
+	return seconds;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	double seconds = SECONDS_DEFAULT;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "js:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			with_json = true;
+			break;
+		case 's':
+			seconds = parse_seconds(optarg);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (argc - optind != 1 || strcmp(argv[optind], "ring")) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	share = seconds / MEASUREMENTS;
+	if (!with_json)
+		print_head();
+	measure_everything();
+	if (with_json)
+		print_json(seconds);
+	return 0;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/* The ring itself, through librfmring: each node a process. */
+#include "rmbench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ring/host/rfmring.h"
+
+#define MEMORY_SIZE	65536u
+#define CLOSE_LIMIT_NS	20000000000ull	/* until all are connected */
+#define DRAIN_LIMIT_NS	5000000000ull	/* until all is home */
+#define AHEAD		512u		/* stores not yet home: twice the window */
+#define BURST		64u
+
+struct run {
+	const struct bench_ring *what;
+	double seconds;
+	char dir[64];
+};
+
+/* Node 0's. */
+struct token {
+	struct rfmring *ring;
+	uint64_t home;
+	uint32_t offset;
+	bool lone;
+};
+
+static void on_status(void *opaque, uint32_t what)
+{
+	struct token *token = opaque;
+
+	if (!(what & RFMRING_OWN_DATA))
+		return;
+	token->home++;
+	if (!token->lone)
+		return;
+	token->offset = (token->offset + 4) % MEMORY_SIZE;
+	rfmring_store32(token->ring, token->offset, (uint32_t)token->home);
+}
+
+static struct rfmring *open_node(struct bench_shared *shared, const struct run *run,
+				 unsigned int index, struct token *token)
+{
+	struct rfmring_config config = RFMRING_CONFIG_INIT;
+	char rx[96], tx[96], error[512];
+	struct rfmring *ring;
+
+	snprintf(rx, sizeof(rx), "unix:%s/%u,server", run->dir, index);
+	snprintf(tx, sizeof(tx), "unix:%s/%u", run->dir, (index + 1) % run->what->nodes);
+	config.id = index;
+	config.flags = RFMRING_UNPACKED | (run->what->redundant ? RFMRING_REDUNDANT : 0);
+	config.memory_size = MEMORY_SIZE;
+	config.rx = rx;
+	config.tx = tx;
+	config.line = run->what->line;
+	if (token) {
+		config.opaque = token;
+		config.status = on_status;
+	}
+	ring = rfmring_open(&config, error, sizeof(error));
+	if (!ring)
+		bench_fail(shared, "node %u: %.200s", index, error);
+	return ring;
+}
+
+static struct rfmring_state state_of(struct rfmring *ring)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	rfmring_get_state(ring, &state);
+	return state;
+}
+
+static struct rfmring_stats stats_of(struct rfmring *ring)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+
+	rfmring_get_stats(ring, &stats);
+	return stats;
+}
+
+/* Until both neighbours are there, and, of node 0, its heartbeat came home. */
+static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring,
+			      unsigned int index)
+{
+	uint64_t limit = bench_now() + CLOSE_LIMIT_NS;
+	struct rfmring_state state = state_of(ring);
+
+	while (!state.signal || !state.downstream || (!index && state.ring_open)) {
+		if (bench_now() > limit)
+			bench_fail(shared, "the ring did not close");
+		rfmring_run(ring, 10);
+		state = state_of(ring);
+	}
+	if (!state.rx_shm || !state.tx_shm)
+		bench_fail(shared, "the nodes do not use shared memory");
+}
+
+/* One after the other: the callback stores again. */
+static void lone_slice(struct bench_shared *shared, const struct run *run, struct token *token,
+		       int slice)
+{
+	uint64_t start = bench_now(), before = token->home;
+
+	rfmring_run(token->ring, (int)(run->seconds * 1000 / BENCH_SLICES) + 1);
+	shared->units[slice] = token->home - before;
+	shared->ns[slice] = bench_now() - start;
+}
+
+static void store_burst(struct bench_shared *shared, const struct run *run, struct token *token)
+{
+	uint8_t data[64] = { 0 };
+	struct rfmring_stats stats = stats_of(token->ring);
+	uint64_t away = stats.stores - stats.home;
+	uint64_t count = away >= AHEAD ? 0 : AHEAD - away;
+
+	for (count = count < BURST ? count : BURST; count; count--) {
+		memcpy(data, &count, sizeof(count));
+		if (rfmring_write(token->ring, token->offset, data, run->what->bytes))
+			bench_fail(shared, "a store failed: %s", strerror(errno));
+		token->offset = (token->offset + run->what->bytes) % MEMORY_SIZE;
+	}
+}
+
+static void full_slice(struct bench_shared *shared, const struct run *run, struct token *token,
+		       int slice)
+{
+	uint64_t start = bench_now(), before = stats_of(token->ring).home, now;
+
+	do {
+		store_burst(shared, run, token);
+		rfmring_run(token->ring, 0);
+		now = bench_now();
+	} while (now - start < run->seconds * 1e9 / BENCH_SLICES);
+	shared->units[slice] = stats_of(token->ring).home - before;
+	shared->ns[slice] = now - start;
+}
+
+/* What is still under way must come home, or the figures are worth nothing. */
+static void check_nothing_lost(struct bench_shared *shared, struct token *token)
+{
+	uint64_t limit = bench_now() + DRAIN_LIMIT_NS;
+	struct rfmring_stats stats = stats_of(token->ring);
+
+	token->lone = false;
+	while (stats.home + stats.lost < stats.sent && bench_now() < limit) {
+		rfmring_run(token->ring, 1);
+		stats = stats_of(token->ring);
+	}
+	if (stats.home != stats.stores)
+		bench_fail(shared, "of %llu stores only %llu came home",
+			   (unsigned long long)stats.stores, (unsigned long long)stats.home);
+}
+
+static void lead(struct bench_shared *shared, const struct run *run, struct token *token)
+{
+	if (run->what->lone)
+		rfmring_store32(token->ring, 0, 0);
+	for (int slice = 0; slice < BENCH_SLICES; slice++)
+		if (run->what->lone)
+			lone_slice(shared, run, token, slice);
+		else
+			full_slice(shared, run, token, slice);
+	check_nothing_lost(shared, token);
+}
+
+static void ring_member(struct bench_shared *shared, unsigned int index, void *opaque)
+{
+	const struct run *run = opaque;
+	struct token token = { .lone = false };
+	struct rfmring *ring = open_node(shared, run, index, index ? NULL : &token);
+
+	wait_until_closed(shared, ring, index);
+	atomic_fetch_add(&shared->ready, 1);
+	if (index) {
+		rfmring_run(ring, -1);
+		return;
+	}
+	token.ring = ring;
+	while (atomic_load(&shared->ready) < run->what->nodes)
+		rfmring_run(ring, 1);
+	token.lone = run->what->lone;
+	lead(shared, run, &token);
+}
+
+static void remove_sockets(const struct run *run)
+{
+	char path[128];
+
+	for (unsigned int i = 0; i < run->what->nodes; i++) {
+		snprintf(path, sizeof(path), "%s/%u", run->dir, i);
+		unlink(path);
+	}
+	rmdir(run->dir);
+}
+
+double bench_ring(const struct bench_ring *ring, double seconds, char *sentence)
+{
+	struct run run = { .what = ring, .seconds = seconds, .dir = "/tmp/rmbench-XXXXXX" };
+	struct bench_team team = { ring_member, &run, ring->nodes };
+	double result;
+
+	if (!mkdtemp(run.dir)) {
+		snprintf(sentence, BENCH_SENTENCE, "cannot make a directory for sockets in /tmp: %s",
+			 strerror(errno));
+		return -1;
+	}
+	result = bench_run(&team, sentence);
+	remove_sockets(&run);
+	return result;
+}

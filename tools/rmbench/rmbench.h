@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rmbench: what the ring costs on this machine, each figure beside a bare
+ * one of the same run. docs/man/rmbench.1 is the manual.
+ */
+#ifndef RMBENCH_H
+#define RMBENCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BENCH_NODES	256	/* processes of one measurement, at most */
+#define BENCH_SLICES	5	/* a measurement is the median of so many */
+#define BENCH_SENTENCE	256
+
+/**
+ * struct bench_shared - what the processes of one measurement share
+ * @ready: processes that are set up
+ * @stop: end soon
+ * @failed: one of them could not go on; @sentence says why
+ * @units: what was counted in each slice
+ * @ns: how long each slice took
+ */
+struct bench_shared {
+	_Atomic unsigned int ready;
+	_Atomic bool stop, failed;
+	char sentence[BENCH_SENTENCE];
+	uint64_t units[BENCH_SLICES];
+	uint64_t ns[BENCH_SLICES];
+};
+
+/**
+ * struct bench_team - processes that measure something together
+ * @member: the work of number @index; number 0 writes the slices and returns,
+ *	which ends the measurement, the others may go on for ever
+ * @opaque: for it
+ * @count: of processes
+ */
+struct bench_team {
+	void (*member)(struct bench_shared *shared, unsigned int index, void *opaque);
+	void *opaque;
+	unsigned int count;
+};
+
+/**
+ * bench_run() - let a team work
+ * @sentence: BENCH_SENTENCE bytes: why it failed
+ *
+ * Returns ns a unit, the median of the slices; negative on failure. No
+ * process is left.
+ */
+double bench_run(const struct bench_team *team, char *sentence);
+
+/** bench_fail() - in a member: give up the whole measurement */
+__attribute__((noreturn, format(printf, 2, 3)))
+void bench_fail(struct bench_shared *shared, const char *format, ...);
+
+/** bench_ready() - in a member: set up; wait until @count are */
+void bench_ready(struct bench_shared *shared, unsigned int count);
+
+/** bench_now() - CLOCK_MONOTONIC in ns */
+uint64_t bench_now(void);
+
+/** bench_handoff() - one eventfd after the other, round @processes; ns a hop */
+double bench_handoff(unsigned int processes, double seconds, char *sentence);
+
+/** bench_queue() - frames of @bytes through shared memory from one process to another; ns a frame */
+double bench_queue(unsigned int bytes, double seconds, char *sentence);
+
+/**
+ * struct bench_ring - a ring of nodes, each a process, over shared memory
+ * @nodes: how many
+ * @bytes: of a store
+ * @line: "free" or "paced"
+ * @redundant: transfer mode
+ * @lone: one store at a time, else as many as the ring takes
+ */
+struct bench_ring {
+	unsigned int nodes, bytes;
+	const char *line;
+	bool redundant, lone;
+};
+
+/**
+ * bench_ring() - measure one
+ *
+ * Returns ns a frame that came home: with @lone that is once round the ring.
+ */
+double bench_ring(const struct bench_ring *ring, double seconds, char *sentence);
+
+#endif

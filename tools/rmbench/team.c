@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/* Processes that measure something together, and what they share. */
+#include "rmbench.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READY_LIMIT_NS	20000000000ull	/* to set up 256 processes on a busy machine */
+#define NAP_US		1000
+
+uint64_t bench_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+void bench_fail(struct bench_shared *shared, const char *format, ...)
+{
+	va_list args;
+
+	/* The first one has the word. */
+	if (!atomic_exchange(&shared->stop, true)) {
+		va_start(args, format);
+		vsnprintf(shared->sentence, sizeof(shared->sentence), format, args);
+		va_end(args);
+		atomic_store(&shared->failed, true);
+	}
+	_exit(1);
+}
+
+void bench_ready(struct bench_shared *shared, unsigned int count)
+{
+	uint64_t limit = bench_now() + READY_LIMIT_NS;
+
+	atomic_fetch_add(&shared->ready, 1);
+	while (atomic_load(&shared->ready) < count) {
+		if (bench_now() > limit)
+			bench_fail(shared, "only %u of %u processes were ready in time",
+				   atomic_load(&shared->ready), count);
+		usleep(NAP_US);
+	}
+}
+
+static bool start(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
+		  char *sentence)
+{
+	pid_t parent = getpid();
+
+	for (unsigned int i = 0; i < team->count; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0) {
+			snprintf(sentence, BENCH_SENTENCE, "cannot start process %u of %u: %s",
+				 i + 1, team->count, strerror(errno));
+			return false;
+		}
+		if (pids[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		team->member(shared, i, team->opaque);
+		_exit(0);
+	}
+	return true;
+}
+
+/* The first to end is number 0, or one that has failed. */
+static bool finished(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
+		     char *sentence)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, 0);
+
+	for (unsigned int i = 0; i < team->count; i++)
+		if (pids[i] == pid)
+			pids[i] = 0;
+	if (atomic_load(&shared->failed)) {
+		memcpy(sentence, shared->sentence, BENCH_SENTENCE);
+		return false;
+	}
+	if (pids[0] || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		snprintf(sentence, BENCH_SENTENCE, "a process of the measurement died");
+		return false;
+	}
+	return true;
+}
+
+static void end_all(const struct bench_team *team, const pid_t *pids)
+{
+	for (unsigned int i = 0; i < team->count; i++)
+		if (pids[i] > 0)
+			kill(pids[i], SIGKILL);
+	for (unsigned int i = 0; i < team->count; i++)
+		if (pids[i] > 0)
+			waitpid(pids[i], NULL, 0);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Others may have the CPU for a while: the median is not moved by one bad slice. */
+static double median(const struct bench_shared *shared)
+{
+	double each[BENCH_SLICES];
+
+	for (int i = 0; i < BENCH_SLICES; i++)
+		each[i] = (double)shared->ns[i] /
+			  (double)(shared->units[i] ? shared->units[i] : 1);
+	qsort(each, BENCH_SLICES, sizeof(each[0]), by_size);
+	return each[BENCH_SLICES / 2];
+}
+
+double bench_run(const struct bench_team *team, char *sentence)
+{
+	pid_t pids[BENCH_NODES] = { 0 };
+	struct bench_shared *shared;
+	double result = -1;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED) {
+		snprintf(sentence, BENCH_SENTENCE, "no room for the results: %s", strerror(errno));
+		return -1;
+	}
+	fflush(stdout);
+	if (start(team, shared, pids, sentence) && finished(team, shared, pids, sentence))
+		result = median(shared);
+	end_all(team, pids);
+	munmap(shared, sizeof(*shared));
+	return result;
+}

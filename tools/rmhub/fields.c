@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "fields.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fields_begin(struct fields *fields, json_t *object, const char *what)
+{
+	*fields = (struct fields){ .object = object, .what = what };
+	if (json_is_object(object))
+		return;
+	fields->failed = true;
+	snprintf(fields->error, sizeof(fields->error), "%s is no JSON object", what);
+}
+
+void fields_fail(struct fields *fields, const char *name, const char *format, ...)
+{
+	va_list args;
+	int at;
+
+	if (fields->failed)
+		return;
+	fields->failed = true;
+	at = snprintf(fields->error, sizeof(fields->error), "%s: %s ", fields->what, name);
+	if (at < 0 || (size_t)at >= sizeof(fields->error))
+		return;
+	va_start(args, format);
+	vsnprintf(fields->error + at, sizeof(fields->error) - at, format, args);
+	va_end(args);
+}
+
+bool fields_end(struct fields *fields)
+{
+	const char *name;
+	json_t *value;
+
+	if (fields->failed)
+		return false;
+	json_object_foreach(fields->object, name, value) {
+		unsigned int i = 0;
+
+		while (i < fields->known_count && strcmp(name, fields->known[i]))
+			i++;
+		if (i < fields->known_count)
+			continue;
+		fields->failed = true;
+		snprintf(fields->error, sizeof(fields->error), "%s has nothing called '%.60s'",
+			 fields->what, name);
+		return false;
+	}
+	return true;
+}
+
+bool fields_any(struct fields *fields, const char *name, json_t **value)
+{
+	json_t *found;
+
+	if (fields->known_count < FIELDS_MAX)
+		fields->known[fields->known_count++] = name;
+	if (fields->failed)
+		return false;
+	found = json_object_get(fields->object, name);
+	if (!found)
+		return false;
+	*value = found;
+	return true;
+}
+
+bool fields_string(struct fields *fields, const char *name, const char **value)
+{
+	json_t *found;
+
+	if (!fields_any(fields, name, &found))
+		return false;
+	if (!json_is_string(found) || !*json_string_value(found)) {
+		fields_fail(fields, name, "must be a string");
+		return false;
+	}
+	*value = json_string_value(found);
+	return true;
+}
+
+bool fields_bool(struct fields *fields, const char *name, bool *value)
+{
+	json_t *found;
+
+	if (!fields_any(fields, name, &found))
+		return false;
+	if (!json_is_boolean(found)) {
+		fields_fail(fields, name, "must be true or false");
+		return false;
+	}
+	*value = json_is_true(found);
+	return true;
+}
+
+bool number_parse(const char *text, uint64_t *value)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *digits = hex ? text + 2 : text;
+	unsigned long long number;
+	char *end;
+
+	if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
+		return false;
+	errno = 0;
+	number = strtoull(digits, &end, hex ? 16 : 10);
+	if (*end || errno)
+		return false;
+	*value = number;
+	return true;
+}
+
+bool fields_number(struct fields *fields, const char *name, uint64_t least, uint64_t most,
+		   uint64_t *value)
+{
+	uint64_t number = 0;
+	json_t *found;
+	bool good;
+
+	if (!fields_any(fields, name, &found))
+		return false;
+	if (json_is_integer(found)) {
+		good = json_integer_value(found) >= 0;
+		number = json_integer_value(found);
+	} else {
+		good = json_is_string(found) && number_parse(json_string_value(found), &number);
+	}
+	if (!good || number < least || number > most) {
+		fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64,
+			    least, most);
+		return false;
+	}
+	*value = number;
+	return true;
+}
+
+static bool real_parse(const char *text, double *value, const char **rest)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	*value = strtod(text, &end);
+	*rest = end;
+	return isfinite(*value);
+}
+
+bool fields_real(struct fields *fields, const char *name, double least, double most,
+		 double *value)
+{
+	const char *rest = "";
+	double number = 0;
+	json_t *found;
+	bool good;
+
+	if (!fields_any(fields, name, &found))
+		return false;
+	good = json_is_number(found) ||
+	       (json_is_string(found) && real_parse(json_string_value(found), &number, &rest));
+	if (json_is_number(found))
+		number = json_number_value(found);
+	if (!good || *rest || !(number >= least && number <= most)) {
+		fields_fail(fields, name, "must be a number from %g to %g", least, most);
+		return false;
+	}
+	*value = number;
+	return true;
+}
+
+static bool time_unit(const char *text, double *factor)
+{
+	static const struct {
+		const char *name;
+		double factor;
+	} units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(text, units[i].name))
+			continue;
+		*factor = units[i].factor;
+		return true;
+	}
+	return false;
+}
+
+bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_t *ns)
+{
+	const char *rest = "";
+	double number = 0, factor = 1e9;
+	json_t *found;
+	bool good;
+
+	if (!fields_any(fields, name, &found))
+		return false;
+	good = json_is_number(found) ||
+	       (json_is_string(found) && real_parse(json_string_value(found), &number, &rest) &&
+		time_unit(rest, &factor));
+	if (json_is_number(found))
+		number = json_number_value(found);
+	if (!good || !(number >= 0 && number * factor <= most)) {
+		fields_fail(fields, name, "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
+			    most / 1e9);
+		return false;
+	}
+	*ns = llround(number * factor);
+	return true;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+/* rmhub: the fibre hub of a ring. Either the hub itself, or a word to one that runs. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fields.h"
+#include "rmhub.h"
+
+#define VERSION		"0.1"
+#define STATUS_USAGE	2
+
+/**
+ * struct verb - a verb and its arguments
+ * @usage: its arguments
+ * @least, @most: number of words behind it
+ * @run: exit status; @args without the verb
+ */
+struct verb {
+	const char *name, *usage, *brief;
+	int least, most;
+	int (*run)(int count, char **args);
+};
+
+static char *socket_path;
+static bool as_json;
+
+static int fail(const char *sentence)
+{
+	fprintf(stderr, "rmhub: %s\n", sentence);
+	return EXIT_FAILURE;
+}
+
+static int misuse(const char *sentence, const char *word)
+{
+	fprintf(stderr, "rmhub: %s%s%s%s (see 'rmhub --help')\n", sentence, word ? " '" : "",
+		word ? word : "", word ? "'" : "");
+	return STATUS_USAGE;
+}
+
+/* --- the hub itself ------------------------------------------------------- */
+
+static const struct option run_options[] = {
+	{ "ports", required_argument, NULL, 'n' },
+	{ "dir", required_argument, NULL, 'd' },
+	{ "config", required_argument, NULL, 'c' },
+	{ "line", required_argument, NULL, 'l' },
+	{ "glitchless", no_argument, NULL, 'g' },
+	{ "bad-limit", required_argument, NULL, 0 },
+	{ "queue", required_argument, NULL, 0 },
+	{ "stream-only", no_argument, NULL, 0 },
+	{ "pcap", required_argument, NULL, 'w' },
+	{ "log", required_argument, NULL, 0 },
+	{ "scenario", required_argument, NULL, 's' },
+	{ "socket", required_argument, NULL, 'S' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static void print_help(void);
+
+static const struct option *option_of(int found, int index)
+{
+	const struct option *option = run_options;
+
+	if (!found)
+		return &run_options[index];
+	while (option->name && option->val != found)
+		option++;
+	return option;
+}
+
+static int take_options(struct settings *settings, int argc, char **argv)
+{
+	char error[FIELDS_SENTENCE];
+	int found, index = 0;
+
+	opterr = 0;
+	optind = 1;
+	while ((found = getopt_long(argc, argv, ":n:d:c:l:gw:s:S:h", run_options, &index)) != -1) {
+		const struct option *option;
+
+		if (found == 'h') {
+			print_help();
+			exit(EXIT_SUCCESS);
+		}
+		if (found == ':')
+			return misuse("a value is missing behind", argv[optind - 1]);
+		if (found == '?')
+			return misuse("there is no option", argv[optind - 1]);
+		option = option_of(found, index);
+		if (!settings_option(settings, option->name, optarg, error))
+			return misuse(error, NULL);
+	}
+	return optind < argc ? misuse("'run' takes options only, not", argv[optind]) : 0;
+}
+
+static int verb_run(int argc, char **argv)
+{
+	struct settings *settings = malloc(sizeof(*settings));
+	char error[FIELDS_SENTENCE];
+	int status;
+
+	if (!settings)
+		return fail("no memory");
+	settings_init(settings);
+	status = take_options(settings, argc, argv);
+	if (!status && socket_path && !settings->control)
+		settings->control = strdup(socket_path);
+	if (!status && !settings_finish(settings, error))
+		status = misuse(error, NULL);
+	if (!status)
+		status = rmhub_run(settings);
+	settings_free(settings);
+	free(settings);
+	return status;
+}
+
+/* --- words to a hub that runs --------------------------------------------- */
+
+/* Ask; print the answer as JSON or with @print. */
+static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
+{
+	char error[CONTROL_SENTENCE];
+	char *path = socket_path ? strdup(socket_path) : settings_control();
+	json_t *answer = control_call(path, verb, args, error);
+
+	free(path);
+	if (!answer)
+		return fail(error);
+	if (as_json) {
+		json_dumpf(answer, stdout, JSON_REAL_PRECISION(9));
+		putchar('\n');
+	} else if (print) {
+		print(answer);
+	}
+	json_decref(answer);
+	if (fflush(stdout) || ferror(stdout))
+		return fail("standard output cannot be written");
+	return EXIT_SUCCESS;
+}
+
+static int verb_status(int count, char **args)
+{
+	(void)count;
+	(void)args;
+	return ask("status", NULL, print_status);
+}
+
+static int verb_counters(int count, char **args)
+{
+	(void)count;
+	(void)args;
+	return ask("counters", NULL, print_counters);
+}
+
+/* jansson takes UTF-8 only. */
+static bool is_text(const char *word)
+{
+	json_t *string = json_string(word);
+
+	json_decref(string);
+	return string;
+}
+
+static int verb_bypass(int count, char **args)
+{
+	bool on = !strcmp(args[1], "on");
+
+	(void)count;
+	if (!on && strcmp(args[1], "off"))
+		return misuse("a bypass is on or off, not", args[1]);
+	return ask("bypass", json_pack("{s:s, s:b}", "port", args[0], "on", on), NULL);
+}
+
+static int verb_cut(int count, char **args)
+{
+	return ask("cut", json_pack("{s:s, s:s}", "port", args[0], "side",
+				    count > 1 ? args[1] : "both"), NULL);
+}
+
+static int verb_restore(int count, char **args)
+{
+	(void)count;
+	return ask("restore", json_pack("{s:s}", "port", args[0]), NULL);
+}
+
+static void print_number(json_t *answer)
+{
+	printf("fault %lld\n", (long long)json_integer_value(json_object_get(answer, "fault")));
+}
+
+/* KIND and KEY=VALUE words become one object. */
+static int fault_add(int count, char **args)
+{
+	json_t *object = json_object();
+
+	if (!count)
+		return misuse("a kind is missing behind 'fault add'", NULL);
+	json_object_set_new(object, "kind", json_string(args[0]));
+	for (int i = 1; i < count; i++) {
+		char *value = strchr(args[i], '=');
+
+		if (!value || value == args[i]) {
+			json_decref(object);
+			return misuse("a fault is described by KEY=VALUE, not by", args[i]);
+		}
+		*value++ = '\0';
+		if (json_object_get(object, args[i])) {
+			json_decref(object);
+			return misuse("it is given twice:", args[i]);
+		}
+		json_object_set_new(object, args[i], json_string(value));
+	}
+	return ask("fault-add", object, print_number);
+}
+
+static int fault_clear(int count, char **args)
+{
+	uint64_t id;
+
+	if (!count || (count == 1 && !strcmp(args[0], "all")))
+		return ask("fault-clear", NULL, NULL);
+	if (count > 1 || !number_parse(args[0], &id) || id < 1 || id > UINT32_MAX)
+		return misuse("'fault clear' takes the number of a fault, or all", NULL);
+	return ask("fault-clear", json_pack("{s:I}", "fault", (json_int_t)id), NULL);
+}
+
+static int verb_fault(int count, char **args)
+{
+	if (!strcmp(args[0], "add"))
+		return fault_add(count - 1, args + 1);
+	if (!strcmp(args[0], "clear"))
+		return fault_clear(count - 1, args + 1);
+	if (strcmp(args[0], "list") || count > 1)
+		return misuse("'fault' takes add, list or clear, not", args[count > 1 ? 1 : 0]);
+	return ask("fault-list", NULL, print_faults);
+}
+
+static int verb_scenario(int count, char **args)
+{
+	json_error_t where;
+	bool from_stdin = !strcmp(args[0], "-");
+	json_t *root = from_stdin ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &where) :
+				    json_load_file(args[0], JSON_REJECT_DUPLICATES, &where);
+	char error[FIELDS_SENTENCE];
+
+	(void)count;
+	if (!root && where.line > 0) {
+		snprintf(error, sizeof(error), "%s is no JSON: line %d: %s", args[0], where.line,
+			 where.text);
+		return fail(error);
+	}
+	if (!root)
+		return fail(where.text);
+	if (!json_is_object(root))
+		root = json_pack("{s:o}", "faults", root);
+	return ask("scenario", root, NULL);
+}
+
+static int verb_monitor(int count, char **args)
+{
+	char error[CONTROL_SENTENCE];
+	char *path = socket_path ? strdup(socket_path) : settings_control();
+	struct control_client *client = control_connect(path, error);
+	enum control_answer answer = CONTROL_ERROR;
+	json_t *object = NULL;
+
+	(void)count;
+	(void)args;
+	free(path);
+	if (client && control_send(client, "monitor", NULL, error) == 0) {
+		while ((answer = control_receive(client, &object, error)) == CONTROL_EVENT) {
+			json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+			json_decref(object);
+			putchar('\n');
+			if (fflush(stdout))
+				break;
+		}
+	}
+	control_disconnect(client);
+	return answer == CONTROL_ERROR ? fail(error) : EXIT_SUCCESS;
+}
+
+static int verb_stop(int count, char **args)
+{
+	(void)count;
+	(void)args;
+	return ask("stop", NULL, NULL);
+}
+
+/* --- the command line ----------------------------------------------------- */
+
+static const struct verb verbs[] = {
+	{ "status", "", "the ports, who is behind them, their neighbours", 0, 0, verb_status },
+	{ "counters", "", "what each port has passed on, dropped, suffered", 0, 0, verb_counters },
+	{ "bypass", "PORT on|off", "take a port out of the ring, or back into it", 2, 2,
+	  verb_bypass },
+	{ "cut", "PORT [in|out|both]", "cut the fibre from the card, to it, or both", 1, 2,
+	  verb_cut },
+	{ "restore", "PORT", "mend the fibres of a port; give a bad one another chance", 1, 1,
+	  verb_restore },
+	{ "fault", "add KIND [KEY=VALUE...] | list | clear [N|all]",
+	  "drop, corrupt, delay, duplicate, reorder or freeze frames", 1, 32, verb_fault },
+	{ "scenario", "FILE|-", "play faults, one after the other", 1, 1, verb_scenario },
+	{ "monitor", "", "print changes and faults as they happen, as JSON lines", 0, 0,
+	  verb_monitor },
+	{ "stop", "", "end the hub", 0, 0, verb_stop },
+};
+
+#define VERBS (sizeof(verbs) / sizeof(*verbs))
+
+static void print_help(void)
+{
+	puts("usage: rmhub [-S SOCK] [run] OPTION...       be a hub\n"
+	     "       rmhub [-S SOCK] [-j] VERB ARGUMENT... a word to one that runs\n"
+	     "\n"
+	     "  -n, --ports N      number of ports, 1 to 256 (default 8)\n"
+	     "  -d, --dir DIR      ports listen there: DIR/portN.in for the card's tx,\n"
+	     "                     DIR/portN.out for its rx, DIR/control for verbs\n"
+	     "  -c, --config FILE  ports with other addresses, names, lines: JSON, rmhub(1)\n"
+	     "  -l, --line TEXT    'free' (default), or 'paced[,rate=GBAUD][,hop=NS][,fibre=M]'\n"
+	     "  -g, --glitchless   a change of the ring loses nothing and shows no sync loss\n"
+	     "      --bad-limit N  damaged frames a second that make a port bad; 0: never\n"
+	     "      --queue N      frames that may wait for a port, a power of two\n"
+	     "      --stream-only  no shared memory with the cards\n"
+	     "  -w, --pcap FILE    capture what passes\n"
+	     "      --log FILE     what faults did, JSON lines (default: standard output)\n"
+	     "  -s, --scenario FILE\n"
+	     "                     play these faults from the beginning\n");
+	for (size_t i = 0; i < VERBS; i++)
+		printf("  %-8s %s\n           %s\n", verbs[i].name, verbs[i].usage, verbs[i].brief);
+	puts("\n"
+	     "  -S, --socket SOCK  the control socket (default: DIR/control for a hub with --dir,\n"
+	     "                     else $XDG_RUNTIME_DIR/rmhub.sock or /tmp/rmhub-UID.sock)\n"
+	     "  -j, --json         print JSON\n"
+	     "  -h, --help         this help\n"
+	     "  -V, --version      the version\n"
+	     "\n"
+	     "Exit status: 0 done, 1 failed, 2 wrong usage. Manual page: rmhub(1).");
+}
+
+static int run_verb(const struct verb *verb, int count, char **args)
+{
+	int kept = 0;
+
+	/* -j may stand behind the verb as well. */
+	for (int i = 0; i < count; i++) {
+		if (!strcmp(args[i], "-j") || !strcmp(args[i], "--json")) {
+			as_json = true;
+		} else if (!strcmp(args[i], "-h") || !strcmp(args[i], "--help")) {
+			printf("usage: rmhub %s %s\n\n%s\n", verb->name, verb->usage, verb->brief);
+			return EXIT_SUCCESS;
+		} else if (!is_text(args[i])) {
+			return misuse("an argument is no UTF-8", NULL);
+		} else {
+			args[kept++] = args[i];
+		}
+	}
+	if (kept > verb->most)
+		return misuse("too many words behind", verb->name);
+	if (kept < verb->least)
+		return misuse("too few words behind", verb->name);
+	return verb->run(kept, args);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < VERBS; i++)
+		if (!strcmp(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* Options before the verb: -S, -j, -h, -V. Returns the index of what comes then. */
+static int take_common(int argc, char **argv)
+{
+	int at = 1;
+
+	while (at < argc) {
+		if (!strcmp(argv[at], "-j") || !strcmp(argv[at], "--json")) {
+			as_json = true;
+		} else if (!strcmp(argv[at], "-h") || !strcmp(argv[at], "--help")) {
+			print_help();
+			exit(EXIT_SUCCESS);
+		} else if (!strcmp(argv[at], "-V") || !strcmp(argv[at], "--version")) {
+			puts("rmhub " VERSION);
+			exit(EXIT_SUCCESS);
+		} else if ((!strcmp(argv[at], "-S") || !strcmp(argv[at], "--socket")) &&
+			   at + 1 < argc) {
+			socket_path = argv[++at];
+		} else {
+			break;
+		}
+		at++;
+	}
+	return at;
+}
+
+int main(int argc, char **argv)
+{
+	int at = take_common(argc, argv);
+	const struct verb *verb;
+
+	if (at == argc)
+		return misuse("there is nothing to do", NULL);
+	if (argv[at][0] == '-')
+		return verb_run(argc - at + 1, argv + at - 1);
+	if (!strcmp(argv[at], "run"))
+		return verb_run(argc - at, argv + at);
+	verb = find_verb(argv[at]);
+	if (!verb)
+		return misuse("there is no verb", argv[at]);
+	return run_verb(verb, argc - at - 1, argv + at + 1);
+}

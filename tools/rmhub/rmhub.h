@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* rmhub: the running hub, and the verbs that talk to it. */
+#ifndef RMHUB_RMHUB_H
+#define RMHUB_RMHUB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "journal.h"
+#include "relay.h"
+#include "ring/host/loop.h"
+#include "ring/host/port.h"
+#include "ring/pcapng.h"
+#include "settings.h"
+#include "tools/common/control.h"
+
+#define MONITORS_MAX	16
+
+struct rmhub;
+
+/**
+ * struct rmhub_port - what a port of the hub is in this process
+ * @in, @out: the two fibres
+ * @state: what was last said about it
+ * @interface: of the capture
+ */
+struct rmhub_port {
+	struct rmhub *rmhub;
+	unsigned int number;
+	struct rfm_port *in, *out;
+	const char *state;
+	int interface;
+};
+
+/**
+ * struct rmhub - the running hub
+ * @said: for people, on standard error
+ * @fired: what faults did, JSON lines
+ * @monitors: requests that are told what happens
+ * @tick_at: for which time @timer is set
+ * @stopping: since when it is coming to an end, 0: it is not
+ */
+struct rmhub {
+	struct settings *settings;
+	struct rfm_loop *loop;
+	struct hub hub;
+	struct rmhub_port *ports;
+	struct rfm_link_self self;
+	struct control *control;
+	struct control_request *monitors[MONITORS_MAX];
+	uint64_t monitor_lost;
+	struct journal said, fired;
+	struct rfm_pcapng capture;
+	struct rfm_timer timer, chores;
+	struct rfm_watch signals;
+	int signal_fd;
+	uint64_t tick_at;
+	uint64_t start, stopping;
+};
+
+/** rmhub_run() - be a hub until told to stop; the exit status */
+int rmhub_run(struct settings *settings);
+
+/** rmhub_stop() - come to an end: what is inside goes out first */
+void rmhub_stop(struct rmhub *rmhub);
+
+/** rmhub_say() - a sentence for people */
+void rmhub_say(struct rmhub *rmhub, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** rmhub_rearm() - after a call of the hub: has it become necessary to tick it earlier? */
+void rmhub_rearm(struct rmhub *rmhub);
+
+/** rmhub_tell_monitors() - @object stays the caller's */
+void rmhub_tell_monitors(struct rmhub *rmhub, json_t *object);
+
+/** report_status() - `rmhub status -j` */
+json_t *report_status(struct rmhub *rmhub);
+
+/** report_counters() - `rmhub counters -j` */
+json_t *report_counters(struct rmhub *rmhub);
+
+/** report_faults() - `rmhub fault list -j` */
+json_t *report_faults(struct rmhub *rmhub);
+
+/** report_event() - a change of a port, as `rmhub monitor` prints it */
+json_t *report_event(struct rmhub *rmhub, unsigned int port);
+
+/** serve_verbs - what the control socket understands; the opaque is the struct rmhub */
+extern const struct control_verb serve_verbs[];
+
+/* Each prints what an answer says, for people. */
+void print_status(json_t *status);
+void print_counters(json_t *counters);
+void print_faults(json_t *faults);
+
+#endif

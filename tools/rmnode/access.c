@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+/* Verbs on the memory: read, write, fill, watch, checksum. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/crc32c.h"
+#include "rmnode.h"
+
+#define READ_MAX	(256u << 10)
+
+static const char hex[] = "0123456789abcdef";
+
+char *hex_text(const uint8_t *data, size_t length)
+{
+	char *text = malloc(length * 2 + 1);
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < length; i++) {
+		text[i * 2] = hex[data[i] >> 4];
+		text[i * 2 + 1] = hex[data[i] & 15];
+	}
+	text[length * 2] = '\0';
+	return text;
+}
+
+static int hex_digit(char c)
+{
+	const char *at = c ? strchr(hex, c) : NULL;
+
+	return at ? (int)(at - hex) : -1;
+}
+
+/* Half as many bytes as @text has digits, to be freed; NULL: it has others. */
+static uint8_t *hex_bytes(const char *text, size_t *length)
+{
+	size_t digits = strlen(text);
+	uint8_t *data = digits % 2 ? NULL : malloc(digits / 2 + 1);
+
+	*length = digits / 2;
+	for (size_t i = 0; data && i < *length; i++) {
+		int high = hex_digit(text[i * 2]), low = hex_digit(text[i * 2 + 1]);
+
+		if (high < 0 || low < 0) {
+			free(data);
+			return NULL;
+		}
+		data[i] = high << 4 | low;
+	}
+	return data;
+}
+
+bool get_range(struct control_request *request, json_t *args, const struct rfmring *ring,
+	       uint32_t *first, uint32_t *last)
+{
+	uint64_t size = rfmring_memory_size(ring), from = 0, to = size - 1;
+
+	if (!control_get_number(request, args, "first", false, 0, size - 1, &from) ||
+	    !control_get_number(request, args, "last", false, from, size - 1, &to))
+		return false;
+	*first = from;
+	*last = to;
+	return true;
+}
+
+void verb_read(struct control_request *request, json_t *args, void *opaque)
+{
+	const struct rmnode *node = opaque;
+	uint8_t *data;
+	uint32_t first, last;
+	char *text;
+
+	if (!get_range(request, args, node->ring, &first, &last))
+		return;
+	if (last - first >= READ_MAX) {
+		control_fail(request, "a request may read %u bytes at most", READ_MAX);
+		return;
+	}
+	data = malloc(last - first + 1);
+	text = NULL;
+	if (data) {
+		rfmring_read(node->ring, first, data, last - first + 1);
+		text = hex_text(data, last - first + 1);
+	}
+	free(data);
+	if (!text) {
+		control_fail(request, "no memory");
+		return;
+	}
+	control_done(request, json_pack("{s:I, s:s}", "offset", (json_int_t)first, "data", text));
+	free(text);
+}
+
+void verb_checksum(struct control_request *request, json_t *args, void *opaque)
+{
+	const struct rmnode *node = opaque;
+	const uint8_t *memory = rfmring_memory(node->ring);
+	uint32_t first, last, check;
+
+	if (!get_range(request, args, node->ring, &first, &last))
+		return;
+	check = rfm_crc32c(0, memory + first, (size_t)last - first + 1);
+	control_done(request, json_pack("{s:I, s:I, s:I}", "first", (json_int_t)first,
+					"last", (json_int_t)last, "crc32c", (json_int_t)check));
+}
+
+/* --- write and fill: jobs -------------------------------------------------------- */
+
+/**
+ * struct copy - a job
+ * @data: the bytes, over and over again
+ * @period: how many there are
+ */
+struct copy {
+	struct job job;
+	uint8_t *data;
+	size_t period;
+	uint32_t first, at;
+	uint64_t left;
+};
+
+static enum step copy_step(struct job *job, uint64_t now)
+{
+	struct copy *copy = (struct copy *)job;
+	uint32_t piece = RFM_FRAME_DATA_MAX - copy->at % RFM_FRAME_DATA_MAX;
+	uint8_t data[RFM_FRAME_DATA_MAX];
+	enum step step;
+
+	if (!copy->left) {
+		job_end(job, NULL);
+		return STEP_DONE;
+	}
+	if (piece > copy->left)
+		piece = copy->left;
+	for (uint32_t i = 0; i < piece; i++)
+		data[i] = copy->data[(copy->at - copy->first + i) % copy->period];
+	step = job_store(job, copy->at, data, piece, now);
+	if (step == STEP_DID) {
+		copy->at += piece;
+		copy->left -= piece;
+	}
+	return step;
+}
+
+static json_t *copy_result(struct job *job)
+{
+	const struct copy *copy = (const struct copy *)job;
+
+	return json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)(copy->at - copy->first),
+			 "stores", (json_int_t)job->stores, "dropped", (json_int_t)job->dropped);
+}
+
+static void copy_release(struct job *job)
+{
+	free(((struct copy *)job)->data);
+	free(job);
+}
+
+static void begin_copy(struct rmnode *node, struct control_request *request, uint8_t *data,
+		       size_t period, uint32_t first, uint64_t length)
+{
+	struct copy *copy = calloc(1, sizeof(*copy));
+
+	if (!copy) {
+		free(data);
+		control_fail(request, "no memory");
+		return;
+	}
+	*copy = (struct copy){
+		.job = { .ring = node->ring, .step = copy_step, .result = copy_result,
+			 .release = copy_release },
+		.data = data,
+		.period = period,
+		.first = first,
+		.at = first,
+		.left = length,
+	};
+	job_begin(node, &copy->job, request);
+}
+
+static uint8_t *get_data(struct control_request *request, json_t *args, size_t *length)
+{
+	const char *text;
+	uint8_t *data;
+
+	if (!control_get_string(request, args, "data", true, &text))
+		return NULL;
+	data = hex_bytes(text, length);
+	if (data && *length)
+		return data;
+	free(data);
+	control_fail(request, "the data must be pairs of the digits 0 to 9 and a to f");
+	return NULL;
+}
+
+void verb_write(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint32_t first, last;
+	size_t length;
+	uint8_t *data;
+
+	if (!get_range(request, args, node->ring, &first, &last))
+		return;
+	data = get_data(request, args, &length);
+	if (!data)
+		return;
+	if (length > (uint64_t)last - first + 1) {
+		free(data);
+		control_fail(request, "%zu bytes from 0x%x on do not fit in the memory", length,
+			     first);
+		return;
+	}
+	begin_copy(node, request, data, length, first, length);
+}
+
+void verb_fill(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint32_t first, last;
+	size_t period;
+	uint8_t *data;
+
+	if (!get_range(request, args, node->ring, &first, &last))
+		return;
+	data = get_data(request, args, &period);
+	if (data)
+		begin_copy(node, request, data, period, first, (uint64_t)last - first + 1);
+}
+
+/* --- watch ------------------------------------------------------------------------- */
+
+struct watch {
+	struct rmnode *node;
+	struct control_request *request;
+	int number;
+	uint64_t left, missed;
+	struct rfm_poller end;		/* not from inside of an update */
+};
+
+static void watch_free(struct watch *watch)
+{
+	rfmring_unwatch(watch->node->ring, watch->number);
+	rfm_poller_remove(&watch->end);
+	free(watch);
+}
+
+static void watch_gone(void *context)
+{
+	watch_free(context);
+}
+
+static bool watch_end(void *opaque, uint64_t now)
+{
+	struct watch *watch = opaque;
+
+	(void)now;
+	control_done(watch->request,
+		     json_pack("{s:I}", "missed", (json_int_t)watch->missed));
+	watch_free(watch);
+	return true;
+}
+
+static void watch_update(void *opaque, const struct rfmring_update *update)
+{
+	struct watch *watch = opaque;
+	char *text;
+	json_t *event;
+
+	if (!watch->left)
+		return;
+	text = hex_text(update->data, update->length);
+	event = json_pack("{s:I, s:I, s:s*, s:i, s:I, s:I, s:I}",
+			  "offset", (json_int_t)update->offset,
+			  "length", (json_int_t)update->length, "data", text,
+			  "source", update->source, "seq", (json_int_t)update->seq,
+			  "time_ns", (json_int_t)update->time_ns,
+			  "missed", (json_int_t)watch->missed);
+	free(text);
+	if (!control_event(watch->request, event)) {
+		watch->missed++;
+		return;
+	}
+	if (!--watch->left)
+		rfm_poller_heat(&watch->end);
+}
+
+void verb_watch(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint64_t count = UINT64_MAX;
+	struct watch *watch;
+	uint32_t first, last;
+
+	if (!get_range(request, args, node->ring, &first, &last) ||
+	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
+		return;
+	watch = calloc(1, sizeof(*watch));
+	if (!watch) {
+		control_fail(request, "no memory");
+		return;
+	}
+	*watch = (struct watch){ .node = node, .request = request, .left = count };
+	watch->end = (struct rfm_poller){ .poll = watch_end, .opaque = watch };
+	watch->number = rfmring_watch(node->ring, first, last, watch_update, watch);
+	if (watch->number < 0) {
+		free(watch);
+		control_fail(request, "no memory");
+		return;
+	}
+	rfm_poller_add(node->loop, &watch->end);
+	control_on_gone(request, watch_gone, watch);
+	control_event(request, json_pack("{s:I, s:I}", "first", (json_int_t)first,
+					 "last", (json_int_t)last));
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+/* Command line: read, write, fill, checksum, watch. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+#define CHUNK		(64u << 10)
+
+static void print_dump(uint64_t offset, const char *digits)
+{
+	size_t length = strlen(digits) / 2;
+
+	for (size_t row = 0; row < length; row += 16) {
+		printf("%08" PRIx64 ":", offset + row);
+		for (size_t i = row; i < row + 16 && i < length; i++)
+			printf("%s%.2s", i % 4 ? "" : " ", digits + i * 2);
+		putchar('\n');
+	}
+}
+
+static void print_raw(const char *digits)
+{
+	unsigned int byte;
+
+	for (; sscanf(digits, "%2x", &byte) == 1; digits += 2)
+		putchar((int)byte);
+}
+
+/* Little-endian, as the hardware's words are. */
+static void print_word(const char *digits)
+{
+	fputs("0x", stdout);
+	for (size_t at = strlen(digits); at >= 2; at -= 2)
+		printf("%.2s", digits + at - 2);
+	putchar('\n');
+}
+
+static int read_range(struct ask *ask, uint64_t first, uint64_t last, bool raw)
+{
+	bool word = last - first < 8 && !((last - first + 1) & (last - first)) && !raw;
+
+	while (first <= last) {
+		uint64_t end = last - first < CHUNK ? last : first + CHUNK - 1;
+		json_t *result = ask_for(ask, "read", json_pack("{s:I, s:I}", "first",
+								(json_int_t)first, "last",
+								(json_int_t)end));
+		const char *digits = json_string_value(json_object_get(result, "data"));
+
+		if (!result)
+			return 1;
+		if (ask->json)
+			print_json(result);
+		else if (raw)
+			print_raw(digits);
+		else if (word)
+			print_word(digits);
+		else
+			print_dump(first, digits);
+		json_decref(result);
+		first = end + 1;
+	}
+	return fflush(stdout) ? complain("cannot write the answer") : 0;
+}
+
+int verb_read_c(struct ask *ask, int argc, char **argv)
+{
+	uint64_t first, last, width = 4;
+	bool raw = false;
+
+	for (int option; (option = getopt(argc, argv, "rw:")) != -1;) {
+		if (option == 'r')
+			raw = true;
+		else if (option != 'w' || !word_number("the width", optarg, 1, 8, &width))
+			return 1;
+	}
+	if (argc - optind != 1)
+		return misused(ask, "it needs a range");
+	if (!word_range(argv[optind], &first, &last))
+		return 1;
+	if (!strpbrk(argv[optind], "-+"))
+		last = first + width - 1;
+	return read_range(ask, first, last, raw);
+}
+
+static char *digits_of(uint64_t value, unsigned int width, char *text)
+{
+	for (unsigned int i = 0; i < width; i++)
+		sprintf(text + i * 2, "%02x", (unsigned int)(value >> 8 * i & 0xff));
+	return text;
+}
+
+static int write_file(struct ask *ask, uint64_t first, FILE *file)
+{
+	uint8_t *data = malloc(CHUNK);
+	uint64_t bytes = 0, dropped = 0;
+	size_t length;
+	int status = 0;
+
+	while (data && !status && (length = fread(data, 1, CHUNK, file))) {
+		char *text = hex_text(data, length);
+		json_t *result = ask_for(ask, "write", json_pack("{s:I, s:s*}", "first",
+								 (json_int_t)(first + bytes),
+								 "data", text));
+
+		status = !result;
+		bytes += number_in(result, "bytes");
+		dropped += number_in(result, "dropped");
+		json_decref(result);
+		free(text);
+	}
+	free(data);
+	if (ferror(file))
+		status = complain("cannot read the data: %s", strerror(errno));
+	if (!status)
+		printf("%" PRIu64 " bytes, %" PRIu64 " frames dropped\n", bytes, dropped);
+	return status;
+}
+
+int verb_write_c(struct ask *ask, int argc, char **argv)
+{
+	uint64_t first, last, value, width = 4;
+	const char *path = NULL;
+	char text[17];
+
+	for (int option; (option = getopt(argc, argv, "w:f:")) != -1;) {
+		if (option == 'f')
+			path = optarg;
+		else if (option != 'w' || !word_number("the width", optarg, 1, 8, &width))
+			return 1;
+	}
+	if (argc - optind != (path ? 1 : 2) || (width & (width - 1)))
+		return misused(ask, "it needs an address and a value of 1, 2, 4 or 8 bytes");
+	if (!word_range(argv[optind], &first, &last))
+		return 1;
+	if (path) {
+		FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+
+		return file ? write_file(ask, first, file) :
+			      complain("cannot read %s: %s", path, strerror(errno));
+	}
+	if (!word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
+		return 1;
+	return ask_simply(ask, json_pack("{s:I, s:s}", "first", (json_int_t)first, "data",
+					 digits_of(value, width, text)), NULL, NULL);
+}
+
+int verb_fill_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *args = json_object();
+	uint64_t value, width = 4;
+	char text[17];
+
+	for (int option; (option = getopt(argc, argv, "w:")) != -1;)
+		if (option != 'w' || !word_number("the width", optarg, 1, 8, &width))
+			return 1;
+	if (argc - optind != 2 || (width & (width - 1)))
+		return misused(ask, "it needs a range and a value of 1, 2, 4 or 8 bytes");
+	if (!add_range(args, argv[optind]) ||
+	    !word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
+		return 1;
+	json_object_set_new(args, "data", json_string(digits_of(value, width, text)));
+	return ask_simply(ask, args, NULL, NULL);
+}
+
+int verb_checksum_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *args = json_object();
+
+	if (argc > 2)
+		return misused(ask, "it takes one range");
+	if (argc == 2 && !add_range(args, argv[1]))
+		return 1;
+	return ask_simply(ask, args, "0x%08llx\n", "crc32c");
+}
+
+static void print_update(const struct ask *ask, json_t *event)
+{
+	(void)ask;
+	if (!json_object_get(event, "offset"))
+		return;		/* it says that the watch has begun */
+	printf("0x%08" PRIx64 " %s from %lld seq %" PRIu64 "\n", number_in(event, "offset"),
+	       json_string_value(json_object_get(event, "data")),
+	       (long long)json_integer_value(json_object_get(event, "source")),
+	       number_in(event, "seq"));
+}
+
+int verb_watch_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *args = json_object();
+	uint64_t count;
+
+	for (int option; (option = getopt(argc, argv, "n:")) != -1;) {
+		if (option != 'n' || !word_number("the count", optarg, 1, INT64_MAX, &count))
+			return 1;
+		set_number(args, "count", count);
+	}
+	if (argc - optind > 1)
+		return misused(ask, "it takes one range");
+	if (argc > optind && !add_range(args, argv[optind]))
+		return 1;
+	ask->print = print_update;
+	return ask_simply(ask, args, NULL, NULL);
+}
+

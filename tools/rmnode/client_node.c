@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* Command line: what concerns the node itself. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+int verb_send_c(struct ask *ask, int argc, char **argv)
+{
+	uint64_t dest = RFMRING_ALL, type, data = 0;
+
+	if (argc < 3 || argc > 4)
+		return misused(ask, "it needs a node and a type");
+	if ((strcmp(argv[1], "all") && !word_number("the node", argv[1], 0, 255, &dest)) ||
+	    !word_number("the type", argv[2], 0, 7, &type) ||
+	    (argc == 4 && !word_number("the data", argv[3], 0, UINT32_MAX, &data)))
+		return 1;
+	return ask_simply(ask, json_pack("{s:I, s:I, s:I}", "dest", (json_int_t)dest, "type",
+					 (json_int_t)type, "data", (json_int_t)data), NULL, NULL);
+}
+
+static void print_interrupt(const struct ask *ask, json_t *event)
+{
+	(void)ask;
+	printf("type %" PRIu64 " from %" PRIu64 " data 0x%08" PRIx64 "\n",
+	       number_in(event, "type"), number_in(event, "from"), number_in(event, "data"));
+}
+
+/* -n COUNT and -t SECONDS, for the verbs that have them. */
+static json_t *count_and_time(struct ask *ask, int argc, char **argv, const char *count_name)
+{
+	json_t *args = json_object();
+	uint64_t value;
+
+	for (int option; (option = getopt(argc, argv, ask->verb->options)) != -1;) {
+		if (option == 'n' && word_number("the count", optarg, 0, INT64_MAX, &value))
+			set_number(args, count_name, value);
+		else if (option == 't' && word_seconds("the time", optarg, &value))
+			set_number(args, "timeout_ms", value);
+		else
+			return NULL;
+	}
+	if (argc == optind)
+		return args;
+	misused(ask, "it takes no argument");
+	return NULL;
+}
+
+int verb_wait_interrupt_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *args = count_and_time(ask, argc, argv, "count");
+
+	ask->print = print_interrupt;
+	return args ? ask_simply(ask, args, NULL, NULL) : 1;
+}
+
+int verb_wait_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *args = count_and_time(ask, argc, argv, "members");
+
+	return args ? ask_simply(ask, args, NULL, NULL) : 1;
+}
+
+int verb_fence_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *args = count_and_time(ask, argc, argv, "");
+	json_t *result = args ? ask_for(ask, "fence", args) : NULL;
+	uint64_t lost = number_in(result, "lost");
+
+	if (!result)
+		return 1;
+	if (ask->json)
+		print_json(result);
+	if (!ask->json && is_set(result, "paused"))
+		puts("a node was paused and has not stored everything yet");
+	if (!ask->json && is_set(result, "epoch_changed"))
+		puts("the membership of the ring has changed meanwhile");
+	json_decref(result);
+	return lost ? complain("%" PRIu64 " frames were lost", lost) : 0;
+}
+
+static void print_object(json_t *object)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value) {
+		char *text = json_dumps(value, JSON_ENCODE_ANY);
+
+		printf("  %-18s %s\n", name, text ? text : "");
+		free(text);
+	}
+}
+
+int verb_stats_c(struct ask *ask, int argc, char **argv)
+{
+	const char *section;
+	json_t *result, *part;
+
+	(void)argv;
+	if (argc > 1)
+		return misused(ask, "it takes no argument");
+	result = ask_for(ask, "stats", NULL);
+	if (!result)
+		return 1;
+	if (ask->json) {
+		print_json(result);
+	} else {
+		json_object_foreach(result, section, part) {
+			printf("%s\n", section);
+			print_object(part);
+		}
+	}
+	json_decref(result);
+	return 0;
+}
+
+int verb_members_c(struct ask *ask, int argc, char **argv)
+{
+	json_t *result, *member;
+	size_t i;
+
+	(void)argv;
+	if (argc > 1)
+		return misused(ask, "it takes no argument");
+	result = ask_for(ask, "members", NULL);
+	if (!result)
+		return 1;
+	if (ask->json) {
+		print_json(result);
+	} else {
+		json_array_foreach(json_object_get(result, "members"), i, member)
+			printf("node %3" PRIu64 "  %3" PRIu64 " hops  received %" PRIu64
+			       "  missed %" PRIu64 "\n", number_in(member, "id"),
+			       number_in(member, "hops"), number_in(member, "received"),
+			       number_in(member, "missed"));
+	}
+	json_decref(result);
+	return 0;
+}
+
+static int set(struct ask *ask, const char *name, uint64_t value)
+{
+	json_t *result = ask_for(ask, "set", json_pack("{s:s, s:I}", "name", name, "value",
+						       (json_int_t)value));
+
+	json_decref(result);
+	return !result;
+}
+
+int verb_set_c(struct ask *ask, int argc, char **argv)
+{
+	uint64_t value;
+	bool on;
+
+	if (argc != 3)
+		return misused(ask, "it needs a setting and its value");
+	if (!strcmp(argv[1], "offset"))
+		return word_number("the offset", argv[2], 0, UINT32_MAX, &value) ?
+		       set(ask, argv[1], value) : 1;
+	return word_switch(argv[1], argv[2], &on) ? set(ask, argv[1], on) : 1;
+}
+
+int verb_pause_c(struct ask *ask, int argc, char **argv)
+{
+	(void)argv;
+	return argc > 1 ? misused(ask, "it takes no argument") :
+			  set(ask, "paused", !strcmp(ask->verb->name, "pause"));
+}
+
+int verb_stop_c(struct ask *ask, int argc, char **argv)
+{
+	(void)argv;
+	return argc > 1 ? misused(ask, "it takes no argument") : ask_simply(ask, NULL, NULL, NULL);
+}
+
+int verb_monitor_c(struct ask *ask, int argc, char **argv)
+{
+	(void)argv;
+	return argc > 1 ? misused(ask, "it takes no argument") : ask_simply(ask, NULL, NULL, NULL);
+}
+

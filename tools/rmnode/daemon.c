@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/* The running member: opened, moved, closed. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "rmnode.h"
+
+#define TIMER_SLACK_NS	1000u
+
+static const struct control_verb verbs[] = {
+	{ "checksum",		verb_checksum },
+	{ "fence",		verb_fence },
+	{ "fill",		verb_fill },
+	{ "load",		verb_load },
+	{ "members",		verb_members },
+	{ "monitor",		verb_monitor },
+	{ "read",		verb_read },
+	{ "record",		verb_record },
+	{ "replay",		verb_replay },
+	{ "send",		verb_send },
+	{ "set",		verb_set },
+	{ "stats",		verb_stats },
+	{ "stop",		verb_stop },
+	{ "wait",		verb_wait },
+	{ "wait-interrupt",	verb_wait_interrupt },
+	{ "watch",		verb_watch },
+	{ "write",		verb_write },
+	{ NULL,			NULL },
+};
+
+static void signal_ready(void *opaque, uint32_t events, uint64_t now)
+{
+	struct rmnode *node = opaque;
+
+	(void)events;
+	(void)now;
+	node->stopping = true;
+}
+
+/* SIGTERM and SIGINT end the loop between two rounds. */
+static bool watch_signals(struct rmnode *node)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	node->signal_watch = (struct rfm_watch){ .ready = signal_ready, .opaque = node };
+	return fd >= 0 && !rfm_loop_watch(node->loop, &node->signal_watch, fd, EPOLLIN);
+}
+
+static void say_ready(struct rmnode *node)
+{
+	if (node->log == LOG_JSON) {
+		tell_event(node, "ready", json_object());
+		return;
+	}
+	puts("ready");
+	fflush(stdout);
+}
+
+/* Rings of replays that are over. Closing waits for what they have sent. */
+static void close_guests(struct rmnode *node)
+{
+	while (node->guest_count)
+		rfmring_close(node->guests[--node->guest_count]);
+}
+
+static void serve(struct rmnode *node)
+{
+	say_ready(node);
+	while (!node->stopping) {
+		rfm_host_once(node->ring->host, RFM_NEVER);
+		close_guests(node);
+	}
+}
+
+static void end(struct rmnode *node)
+{
+	jobs_end(node);
+	record_end(node);
+	control_close(node->control);
+	close_guests(node);
+	if (node->loop) {
+		events_end(node);
+		rfm_loop_unwatch(node->loop, &node->signal_watch);
+	}
+	rfmring_close(node->ring);
+	free(node);
+}
+
+static int begin(struct rmnode *node, struct member_options *options)
+{
+	char error[CONTROL_SENTENCE];
+
+	node->ring = rfmring_open(&options->config, error, sizeof(error));
+	if (!node->ring)
+		return complain("%s", error);
+	node->loop = rfmring_loop(node->ring);
+	events_begin(node);
+	if (!watch_signals(node))
+		return complain("cannot watch signals: %s", strerror(errno));
+	if (!options->control)
+		return 0;
+	node->control = control_listen(node->loop, options->control, verbs, node, error);
+	return node->control ? 0 : complain("%s", error);
+}
+
+int run_member(struct member_options *options)
+{
+	struct rmnode *node = calloc(1, sizeof(*node));
+	int status;
+
+	if (!node)
+		return complain("no memory");
+	node->id = options->config.id;
+	node->log = options->log;
+	options->config.opaque = node;
+	options->config.interrupt = on_interrupt;
+	options->config.status = on_status;
+	options->config.log = on_log;
+	if (options->config.line && strcmp(options->config.line, "free"))
+		prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+	status = begin(node, options);
+	if (!status)
+		serve(node);
+	end(node);
+	return status;
+}

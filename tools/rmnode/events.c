@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What happens: interrupts, loss of signal, breaks, bad data, membership... to
+ * the log and to whoever monitors. Callbacks of the ring only note it down;
+ * it is told once a round, so that a flood of one kind is one event.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rmnode.h"
+
+struct monitor {
+	struct rmnode *node;
+	struct monitor *next;
+	struct control_request *request;
+	uint64_t missed;
+};
+
+/**
+ * struct waiting - a request that waits for something
+ * @interrupts: how many interrupts it still wants
+ * @members: for how many other nodes it waits; with @interrupts 0
+ */
+struct waiting {
+	struct rmnode *node;
+	struct waiting *next;
+	struct control_request *request;
+	struct rfm_timer timer;
+	uint64_t interrupts, members;
+	bool for_members;
+};
+
+/* --- the log ------------------------------------------------------------------------ */
+
+static uint64_t real_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* A reader that does not keep up must not hold up the ring. */
+static bool is_writable(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+
+	return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLOUT;
+}
+
+static void log_json(struct rmnode *node, json_t *event)
+{
+	char *text;
+	size_t len;
+
+	if (!is_writable(STDOUT_FILENO)) {
+		node->log_missed++;
+		return;
+	}
+	if (node->log_missed) {
+		json_object_set_new(event, "missed", json_integer(node->log_missed));
+		node->log_missed = 0;
+	}
+	text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	if (!text)
+		return;
+	len = strlen(text);
+	text[len] = '\n';
+	(void)!write(STDOUT_FILENO, text, len + 1);
+	free(text);
+}
+
+static void log_text(const struct rmnode *node, const char *name, json_t *event)
+{
+	char *text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+	if (text && is_writable(STDERR_FILENO))
+		fprintf(stderr, "rmnode %u: %s %s\n", node->id, name, text);
+	free(text);
+}
+
+void tell_event(struct rmnode *node, const char *name, json_t *event)
+{
+	json_t *line = json_pack("{s:s, s:I, s:i}", "event", name, "time_ns",
+				 (json_int_t)real_time(), "node", (int)node->id);
+
+	if (node->log == LOG_TEXT)
+		log_text(node, name, event);
+	json_object_update(line, event);
+	json_decref(event);
+	for (struct monitor *monitor = node->monitors; monitor; monitor = monitor->next)
+		if (!control_event(monitor->request, json_copy(line)))
+			monitor->missed++;
+	if (node->log == LOG_JSON)
+		log_json(node, line);
+	json_decref(line);
+}
+
+/* --- waiting ------------------------------------------------------------------------- */
+
+static void waiting_free(struct waiting *waiting)
+{
+	struct waiting **at = &waiting->node->waiting;
+
+	while (*at != waiting)
+		at = &(*at)->next;
+	*at = waiting->next;
+	rfm_timer_set(waiting->node->loop, &waiting->timer, RFM_NEVER);
+	free(waiting);
+}
+
+static void waiting_gone(void *context)
+{
+	waiting_free(context);
+}
+
+static void waiting_late(void *opaque, uint64_t now)
+{
+	struct waiting *waiting = opaque;
+
+	(void)now;
+	if (waiting->for_members)
+		control_fail(waiting->request, "the ring was not there in time");
+	else
+		control_fail(waiting->request, "no interrupt has come in time");
+	waiting_free(waiting);
+}
+
+static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
+{
+	return json_pack("{s:i, s:i, s:I}", "type", interrupt->type, "from", interrupt->from,
+			 "data", (json_int_t)interrupt->data);
+}
+
+static bool wants_interrupt(const struct waiting *waiting)
+{
+	return !waiting->for_members;
+}
+
+/* The oldest interrupts, to those who wait, in the order in which they asked. */
+static void serve_interrupts(struct rmnode *node)
+{
+	struct waiting *waiting = node->waiting, *next;
+
+	for (; waiting; waiting = next) {
+		next = waiting->next;
+		while (wants_interrupt(waiting) && waiting->interrupts &&
+		       node->interrupts_count) {
+			const struct rfmring_interrupt *oldest =
+				&node->interrupts[node->interrupts_head];
+
+			control_event(waiting->request, interrupt_json(oldest));
+			node->interrupts_head = (node->interrupts_head + 1) % INTERRUPTS_KEPT;
+			node->interrupts_count--;
+			waiting->interrupts--;
+		}
+		if (!wants_interrupt(waiting) || waiting->interrupts)
+			continue;
+		control_done(waiting->request,
+			     json_pack("{s:I, s:I}", "waiting",
+				       (json_int_t)node->interrupts_count,
+				       "lost", (json_int_t)node->interrupts_lost));
+		waiting_free(waiting);
+	}
+}
+
+static bool ring_is_there(struct rmnode *node, uint64_t members)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	rfmring_get_state(node->ring, &state);
+	return state.signal && state.downstream &&
+	       (uint64_t)rfmring_members(node->ring, NULL, 0) >= members;
+}
+
+static void serve_members(struct rmnode *node)
+{
+	struct waiting *waiting = node->waiting, *next;
+
+	for (; waiting; waiting = next) {
+		next = waiting->next;
+		if (!waiting->for_members || !ring_is_there(node, waiting->members))
+			continue;
+		control_done(waiting->request, NULL);
+		waiting_free(waiting);
+	}
+}
+
+static struct waiting *wait_for(struct control_request *request, json_t *args,
+				struct rmnode *node)
+{
+	struct waiting **at = &node->waiting;
+	uint64_t ms = 0;
+	struct waiting *waiting;
+
+	if (!control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms))
+		return NULL;
+	waiting = calloc(1, sizeof(*waiting));
+	if (!waiting) {
+		control_fail(request, "no memory");
+		return NULL;
+	}
+	waiting->node = node;
+	waiting->request = request;
+	waiting->timer = (struct rfm_timer){ .fire = waiting_late, .opaque = waiting };
+	if (json_object_get(args, "timeout_ms"))
+		rfm_timer_set(node->loop, &waiting->timer, rfm_now() + ms * 1000000);
+	control_on_gone(request, waiting_gone, waiting);
+	while (*at)
+		at = &(*at)->next;
+	*at = waiting;
+	return waiting;
+}
+
+void verb_wait_interrupt(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint64_t count = 1;
+	struct waiting *waiting;
+
+	if (!control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
+		return;
+	waiting = wait_for(request, args, node);
+	if (!waiting)
+		return;
+	waiting->interrupts = count;
+	serve_interrupts(node);
+}
+
+void verb_wait(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint64_t members = 0;
+	struct waiting *waiting;
+
+	if (!control_get_number(request, args, "members", false, 0, RFMRING_NODES, &members))
+		return;
+	waiting = wait_for(request, args, node);
+	if (!waiting)
+		return;
+	waiting->members = members;
+	waiting->for_members = true;
+	serve_members(node);
+}
+
+/* --- monitors -------------------------------------------------------------------------- */
+
+static void monitor_gone(void *context)
+{
+	struct monitor *monitor = context;
+	struct monitor **at = &monitor->node->monitors;
+
+	while (*at != monitor)
+		at = &(*at)->next;
+	*at = monitor->next;
+	free(monitor);
+}
+
+void verb_monitor(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	struct monitor *monitor = calloc(1, sizeof(*monitor));
+
+	(void)args;
+	if (!monitor) {
+		control_fail(request, "no memory");
+		return;
+	}
+	monitor->node = node;
+	monitor->request = request;
+	monitor->next = node->monitors;
+	node->monitors = monitor;
+	control_on_gone(request, monitor_gone, monitor);
+	control_event(request, json_pack("{s:s, s:I, s:i}", "event", "monitor", "time_ns",
+					 (json_int_t)real_time(), "node", (int)node->id));
+}
+
+/* --- from the ring ----------------------------------------------------------------------- */
+
+void on_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
+{
+	struct rmnode *node = opaque;
+
+	if (node->interrupts_count == INTERRUPTS_KEPT) {
+		node->interrupts_lost++;
+	} else {
+		unsigned int at = node->interrupts_head + node->interrupts_count++;
+
+		node->interrupts[at % INTERRUPTS_KEPT] = *interrupt;
+	}
+	if (node->waiting)
+		rfm_poller_heat(&node->trouble_poller);
+	if (node->log != LOG_TEXT || node->monitors)
+		tell_event(node, "interrupt", interrupt_json(interrupt));
+}
+
+void on_status(void *opaque, uint32_t what)
+{
+	struct rmnode *node = opaque;
+
+	what &= ~(uint32_t)RFMRING_OWN_DATA;
+	if (!what)
+		return;
+	node->trouble |= what;
+	if (node->trouble_poller.loop)
+		rfm_poller_want(&node->trouble_poller);
+}
+
+void on_log(void *opaque, const char *sentence)
+{
+	struct rmnode *node = opaque;
+
+	if (node->log == LOG_TEXT)
+		fprintf(stderr, "rmnode %u: %s\n", node->id, sentence);
+	else if (node->loop)
+		tell_event(node, "link", json_pack("{s:s}", "message", sentence));
+}
+
+static json_t *members_json(struct rmnode *node)
+{
+	struct rfmring_member members[RFMRING_NODES];
+	int count = rfmring_members(node->ring, members, RFMRING_NODES);
+	json_t *ids = json_array();
+
+	for (int i = 0; i < count; i++)
+		json_array_append_new(ids, json_integer(members[i].id));
+	return json_pack("{s:o}", "members", ids);
+}
+
+static json_t *break_json(struct rmnode *node)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	rfmring_get_state(node->ring, &state);
+	return json_pack("{s:i}", "at", state.break_at);
+}
+
+static json_t *downstream_json(struct rmnode *node)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	rfmring_get_state(node->ring, &state);
+	return json_pack("{s:b}", "up", (int)state.downstream);
+}
+
+static json_t *bad_json(struct rmnode *node)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+
+	rfmring_get_stats(node->ring, &stats);
+	return json_pack("{s:I}", "bad", (json_int_t)stats.bad);
+}
+
+static const struct {
+	uint32_t what;
+	const char *name;
+	json_t *(*details)(struct rmnode *node);
+} troubles[] = {
+	{ RFMRING_SYNC_LOSS,	"sync-loss",	NULL },
+	{ RFMRING_SIGNAL,	"signal",	NULL },
+	{ RFMRING_DOWNSTREAM,	"downstream",	downstream_json },
+	{ RFMRING_BREAK,	"break",	break_json },
+	{ RFMRING_BAD_DATA,	"bad-data",	bad_json },
+	{ RFMRING_TX_FULL,	"tx-full",	NULL },
+	{ RFMRING_RX_FULL,	"rx-full",	NULL },
+	{ RFMRING_ROGUE,	"rogue",	NULL },
+	{ RFMRING_DUPLICATE_ID,	"duplicate-id",	NULL },
+	{ RFMRING_EPOCH,	"membership",	members_json },
+};
+
+static bool tell_trouble(void *opaque, uint64_t now)
+{
+	struct rmnode *node = opaque;
+	uint32_t what = node->trouble;
+
+	(void)now;
+	node->trouble = 0;
+	rfm_poller_cool(&node->trouble_poller);
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++)
+		if (what & troubles[i].what)
+			tell_event(node, troubles[i].name, troubles[i].details ?
+				   troubles[i].details(node) : json_object());
+	serve_interrupts(node);
+	serve_members(node);
+	return true;
+}
+
+void events_begin(struct rmnode *node)
+{
+	node->trouble_poller = (struct rfm_poller){ .poll = tell_trouble, .opaque = node };
+	rfm_poller_add(node->loop, &node->trouble_poller);
+	if (node->trouble)
+		rfm_poller_heat(&node->trouble_poller);
+}
+
+void events_end(struct rmnode *node)
+{
+	rfm_poller_remove(&node->trouble_poller);
+}

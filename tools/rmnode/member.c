@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/* Verbs on the node itself: send, stats, members, fence, set, stop. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rmnode.h"
+
+void verb_send(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint64_t dest, type, data = 0;
+
+	if (!control_get_number(request, args, "dest", true, 0, RFMRING_ALL, &dest) ||
+	    !control_get_number(request, args, "type", true, 0, 7, &type) ||
+	    !control_get_number(request, args, "data", false, 0, UINT32_MAX, &data))
+		return;
+	if (!rfmring_interrupt(node->ring, dest, type, data))
+		control_done(request, NULL);
+	else
+		control_fail(request, errno == EINVAL ? "the types of interrupts are 0 to 3 and 7" :
+			     "too many interrupts wait already; it was dropped and counted");
+}
+
+/* --- counters ----------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	size_t at;
+} counters[] = {
+#define COUNTER(name) { #name, offsetof(struct rfmring_stats, name) }
+	COUNTER(stores), COUNTER(sent), COUNTER(home), COUNTER(lost), COUNTER(dark),
+	COUNTER(full), COUNTER(received), COUNTER(forwarded), COUNTER(unsendable),
+	COUNTER(overrun), COUNTER(missed), COUNTER(late), COUNTER(copies), COUNTER(beyond),
+	COUNTER(bad), COUNTER(hop_limit), COUNTER(rogue), COUNTER(mixed), COUNTER(held_lost),
+	COUNTER(window_peak), COUNTER(tx_peak), COUNTER(insert_peak), COUNTER(stalls),
+	COUNTER(longest_stall_ns),
+#undef COUNTER
+};
+
+static json_t *counters_json(struct rmnode *node)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+	json_t *object = json_object();
+
+	rfmring_get_stats(node->ring, &stats);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)&stats + counters[i].at, sizeof(value));
+		json_object_set_new(object, counters[i].name, json_integer(value));
+	}
+	json_object_set_new(object, "interrupts_lost", json_integer(node->interrupts_lost));
+	return object;
+}
+
+static json_t *node_or_none(int id)
+{
+	return id == RFMRING_UNKNOWN ? json_null() : json_integer(id);
+}
+
+static json_t *state_json(struct rmnode *node)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	rfmring_get_state(node->ring, &state);
+	return json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:I,"
+			 " s:b, s:b, s:o, s:o, s:o}",
+			 "id", (int)state.id, "incarnation", (json_int_t)state.incarnation,
+			 "memory", (json_int_t)rfmring_memory_size(node->ring),
+			 "epoch", (int)state.epoch, "signal", (int)state.signal,
+			 "downstream", (int)state.downstream, "left", (int)state.left,
+			 "paused", (int)state.paused, "open", (int)state.ring_open,
+			 "loopback", !!(state.optics & RFMRING_LOOPBACK),
+			 "transmit", !(state.optics & RFMRING_TX_DISABLE),
+			 "dark-on-dark", !!(state.optics & RFMRING_DARK_ON_DARK),
+			 "offset", (json_int_t)state.address_offset,
+			 "rx_shm", (int)state.rx_shm, "tx_shm", (int)state.tx_shm,
+			 "upstream", node_or_none(state.upstream),
+			 "downstream_id", node_or_none(state.downstream_id),
+			 "break_at", node_or_none(state.break_at));
+}
+
+static json_t *port_json(const struct rfm_port_info *port)
+{
+	return json_pack("{s:b, s:b, s:b, s:I, s:I, s:I, s:I}",
+			 "connected", (int)port->connected, "up", (int)port->up,
+			 "shm", (int)port->shm, "frames", (json_int_t)port->frames,
+			 "bytes", (json_int_t)port->bytes,
+			 "connections", (json_int_t)port->connections,
+			 "refused", (json_int_t)port->refused);
+}
+
+void verb_stats(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	struct rfm_port_info rx, tx;
+
+	(void)args;
+	rfmring_ports(node->ring, &rx, &tx);
+	control_done(request, json_pack("{s:o, s:o, s:o, s:o}", "state", state_json(node),
+					"counters", counters_json(node), "rx", port_json(&rx),
+					"tx", port_json(&tx)));
+}
+
+void verb_members(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	struct rfmring_member members[RFMRING_NODES];
+	int count = rfmring_members(node->ring, members, RFMRING_NODES);
+	json_t *list = json_array();
+
+	(void)args;
+	for (int i = 0; i < count; i++)
+		json_array_append_new(list, json_pack("{s:i, s:i, s:I, s:I, s:I}",
+			"id", (int)members[i].id, "hops", (int)members[i].hops,
+			"incarnation", (json_int_t)members[i].incarnation,
+			"received", (json_int_t)members[i].received,
+			"missed", (json_int_t)members[i].missed));
+	control_done(request, json_pack("{s:o}", "members", list));
+}
+
+/* --- fence ---------------------------------------------------------------------------- */
+
+/* One under way; the ring knows of one at a time. */
+struct fence {
+	struct rmnode *node;
+	struct control_request *request;
+	struct rfm_timer timer;
+};
+
+static void fence_free(struct fence *fence)
+{
+	rfm_timer_set(fence->node->loop, &fence->timer, RFM_NEVER);
+	fence->node->fence = NULL;
+	free(fence);
+}
+
+static void fence_gone(void *context)
+{
+	fence_free(context);
+}
+
+static void fence_late(void *opaque, uint64_t now)
+{
+	struct fence *fence = opaque;
+
+	(void)now;
+	control_fail(fence->request, "the fence has not come home in time");
+	fence_free(fence);
+}
+
+static void fence_came(void *opaque, const struct rfm_fence *result)
+{
+	struct rmnode *node = opaque;
+	struct fence *fence = node->fence;
+
+	if (!fence)
+		return;
+	control_done(fence->request, json_pack("{s:I, s:i, s:b, s:b}",
+		"lost", (json_int_t)result->lost, "epoch", (int)result->epoch,
+		"paused", (int)result->paused, "epoch_changed", (int)result->epoch_changed));
+	fence_free(fence);
+}
+
+void verb_fence(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	uint64_t ms = 10000;
+	struct fence *fence;
+
+	if (!control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms))
+		return;
+	if (node->fence) {
+		control_fail(request, "another fence is under way");
+		return;
+	}
+	fence = calloc(1, sizeof(*fence));
+	if (!fence) {
+		control_fail(request, "no memory");
+		return;
+	}
+	*fence = (struct fence){ .node = node, .request = request };
+	fence->timer = (struct rfm_timer){ .fire = fence_late, .opaque = fence };
+	node->fence = fence;
+	if (rfmring_fence_begin(node->ring, fence_came, node)) {
+		control_fail(request, errno == ENOLINK ?
+			     "the node is dark: nothing can leave it" : "there is no room for it");
+		fence_free(fence);
+		return;
+	}
+	control_on_gone(request, fence_gone, fence);
+	rfm_timer_set(node->loop, &fence->timer, rfm_now() + ms * 1000000);
+}
+
+/* --- settings ---------------------------------------------------------------------------- */
+
+static bool set_optics(struct rmnode *node, uint32_t bit, bool on)
+{
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	rfmring_get_state(node->ring, &state);
+	return !rfmring_set_optics(node->ring, on ? state.optics | bit : state.optics & ~bit);
+}
+
+static bool set_loopback(struct rmnode *node, uint64_t value)
+{
+	return set_optics(node, RFMRING_LOOPBACK, value);
+}
+
+static bool set_transmit(struct rmnode *node, uint64_t value)
+{
+	return set_optics(node, RFMRING_TX_DISABLE, !value);
+}
+
+static bool set_dark_on_dark(struct rmnode *node, uint64_t value)
+{
+	return set_optics(node, RFMRING_DARK_ON_DARK, value);
+}
+
+static bool set_paused(struct rmnode *node, uint64_t value)
+{
+	return !rfmring_set_paused(node->ring, value);
+}
+
+static bool set_offset(struct rmnode *node, uint64_t value)
+{
+	return !rfmring_set_address_offset(node->ring, value);
+}
+
+static const struct {
+	const char *name;
+	bool (*set)(struct rmnode *node, uint64_t value);
+	uint64_t most;
+} settings[] = {
+	{ "loopback",		set_loopback,		1 },
+	{ "transmit",		set_transmit,		1 },
+	{ "dark-on-dark",	set_dark_on_dark,	1 },
+	{ "paused",		set_paused,		1 },
+	{ "offset",		set_offset,		UINT32_MAX },
+};
+
+void verb_set(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+	const char *name;
+	uint64_t value;
+
+	if (!control_get_string(request, args, "name", true, &name))
+		return;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		if (strcmp(settings[i].name, name))
+			continue;
+		if (!control_get_number(request, args, "value", true, 0, settings[i].most, &value))
+			return;
+		if (settings[i].set(node, value))
+			control_done(request, NULL);
+		else
+			control_fail(request, "the offset must be 0, 64M, 128M or 192M");
+		return;
+	}
+	control_fail(request, "there is no setting '%.100s'", name);
+}
+
+void verb_stop(struct control_request *request, json_t *args, void *opaque)
+{
+	struct rmnode *node = opaque;
+
+	(void)args;
+	node->stopping = true;
+	control_done(request, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* rmnode: a full member of the ring without a virtual machine. */
+#ifndef RMNODE_H
+#define RMNODE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/host/internal.h"
+#include "tools/common/control.h"
+
+#define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
+#define EVENTS_AT_ONCE	8
+
+enum log_style { LOG_TEXT, LOG_JSON, LOG_NONE };
+
+struct fence;
+struct job;
+struct monitor;
+struct recording;
+struct waiting;
+
+/**
+ * struct rmnode - the running member
+ * @trouble: RFMRING_* that have happened since they were told
+ * @jobs: what goes on: load, fill, write, replay
+ * @monitors: who wants every event
+ * @waiting: who waits for an interrupt or for members
+ * @guests: rings of replays that are over, to be closed outside the loop's round
+ */
+struct rmnode {
+	struct rfmring *ring;
+	struct rfm_loop *loop;
+	struct control *control;
+	unsigned int id;
+	enum log_style log;
+	uint64_t log_missed;
+	bool stopping;
+
+	uint32_t trouble;
+	struct rfm_poller trouble_poller;
+	struct rfm_watch signal_watch;
+
+	struct job *jobs;
+	struct monitor *monitors;
+	struct waiting *waiting;
+	struct recording *recording;
+	struct fence *fence;
+	struct rfmring *guests[RFMRING_NODES];
+	unsigned int guest_count;
+
+	struct rfmring_interrupt interrupts[INTERRUPTS_KEPT];
+	unsigned int interrupts_head, interrupts_count;
+	uint64_t interrupts_lost;
+};
+
+/* --- daemon.c ------------------------------------------------------------------- */
+
+/** struct member_options - the command line of a member, apart from what librfmring wants */
+struct member_options {
+	struct rfmring_config config;
+	const char *control;
+	enum log_style log;
+};
+
+/** run_member() - until SIGTERM, SIGINT or the verb stop; returns the exit status */
+int run_member(struct member_options *options);
+
+/* --- events.c ------------------------------------------------------------------- */
+
+void events_begin(struct rmnode *node);
+void events_end(struct rmnode *node);
+
+/** tell_event() - to the log and to all monitors; @event is taken over */
+void tell_event(struct rmnode *node, const char *name, json_t *event);
+
+void on_interrupt(void *opaque, const struct rfmring_interrupt *interrupt);
+void on_status(void *opaque, uint32_t what);
+void on_log(void *opaque, const char *sentence);
+
+void verb_monitor(struct control_request *request, json_t *args, void *opaque);
+void verb_wait_interrupt(struct control_request *request, json_t *args, void *opaque);
+void verb_wait(struct control_request *request, json_t *args, void *opaque);
+
+/* --- access.c: the memory --------------------------------------------------------- */
+
+/** get_range() - "first" and "last" of @args, by default the whole memory of @ring */
+bool get_range(struct control_request *request, json_t *args, const struct rfmring *ring,
+	       uint32_t *first, uint32_t *last);
+
+/** hex_text() - @length bytes as hexadecimal digits, to be freed; NULL: no memory */
+char *hex_text(const uint8_t *data, size_t length);
+
+void verb_read(struct control_request *request, json_t *args, void *opaque);
+void verb_write(struct control_request *request, json_t *args, void *opaque);
+void verb_fill(struct control_request *request, json_t *args, void *opaque);
+void verb_watch(struct control_request *request, json_t *args, void *opaque);
+void verb_checksum(struct control_request *request, json_t *args, void *opaque);
+
+/* --- member.c: the node ------------------------------------------------------------ */
+
+void verb_send(struct control_request *request, json_t *args, void *opaque);
+void verb_stats(struct control_request *request, json_t *args, void *opaque);
+void verb_members(struct control_request *request, json_t *args, void *opaque);
+void verb_fence(struct control_request *request, json_t *args, void *opaque);
+void verb_set(struct control_request *request, json_t *args, void *opaque);
+void verb_stop(struct control_request *request, json_t *args, void *opaque);
+
+/* --- job.c: what goes on for a while ------------------------------------------------ */
+
+enum step {
+	STEP_DID,	/* something; go on */
+	STEP_WAIT,	/* nothing before @when */
+	STEP_FULL,	/* there is no room for a store */
+	STEP_DONE,	/* job_end() was called */
+};
+
+/**
+ * struct job - stores that a client has asked for, as the ring takes them
+ * @ring: where they go
+ * @step: one store
+ * @result: what to answer; called once at the end
+ * @release: free what belongs to it, and itself
+ * @stores: made
+ * @dropped: of these, on the ring, for want of room
+ */
+struct job {
+	struct rmnode *node;
+	struct job *next;
+	struct control_request *request;
+	struct rfmring *ring;
+	enum step (*step)(struct job *job, uint64_t now);
+	json_t *(*result)(struct job *job);
+	void (*release)(struct job *job);
+	struct rfm_poller poller;
+	struct rfm_timer timer;
+	uint64_t when;
+	uint64_t stores, dropped;
+};
+
+/** job_begin() - @job is the beginning of something that was allocated, with its fields set */
+void job_begin(struct rmnode *node, struct job *job, struct control_request *request);
+
+/** job_end() - answer and release; @error: a sentence, or NULL when all was done */
+void job_end(struct job *job, const char *error);
+
+/** job_store() - a store of @job; STEP_DID or STEP_FULL */
+enum step job_store(struct job *job, uint32_t offset, const void *data, unsigned int length,
+		    uint64_t now);
+
+/** job_again() - it may go on before its time */
+void job_again(struct job *job);
+
+/** jobs_end() - all of them, because the program ends */
+void jobs_end(struct rmnode *node);
+
+void verb_load(struct control_request *request, json_t *args, void *opaque);
+
+/* --- record.c, replay.c -------------------------------------------------------------- */
+
+/** struct sightings - the last number seen of each source, to take each frame once */
+struct sightings {
+	uint64_t incarnation[RFMRING_NODES];
+	uint64_t seq[RFMRING_NODES];
+};
+
+/** first_sight() - is it new? */
+bool first_sight(struct sightings *sightings, const struct rfm_frame *frame);
+
+/** struct ranges - bytes that are of interest; none: all */
+struct ranges {
+	unsigned int count;
+	struct range { uint32_t first, last; } range[64];
+};
+
+/** get_ranges() - "ranges" of @args: [[first, last], ...] */
+bool get_ranges(struct control_request *request, json_t *args, struct ranges *ranges);
+bool in_ranges(const struct ranges *ranges, uint32_t address, unsigned int length);
+
+void verb_record(struct control_request *request, json_t *args, void *opaque);
+void record_end(struct rmnode *node);
+void verb_replay(struct control_request *request, json_t *args, void *opaque);
+
+/* --- client.c ------------------------------------------------------------------------- */
+
+/** run_verb() - a verb of the command line; returns the exit status */
+int run_verb(const char *socket, bool json, int argc, char **argv);
+void print_verbs(void);
+
+/* --- words.c --------------------------------------------------------------------------- */
+
+/** word_number() - false after a sentence was printed */
+bool word_number(const char *what, const char *text, uint64_t least, uint64_t most,
+		 uint64_t *value);
+
+/** word_range() - FIRST-LAST, FIRST+LENGTH, or one address */
+bool word_range(const char *text, uint64_t *first, uint64_t *last);
+
+/** word_switch() - on or off */
+bool word_switch(const char *what, const char *text, bool *value);
+
+/** complain() - "rmnode: SENTENCE" on standard error; returns 1 */
+int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
