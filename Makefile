@@ -46,8 +46,9 @@ module: setup ## the driver: build/module/<kernel>/rfm.ko
 	$(MAKE) -C driver -s KDIR=$$kernel/headers \
 		OUT=build/module/$$(cd $$kernel/lib/modules && echo *) module
 
-tools: setup ## the user programs: build/tools/
+tools: setup ## the user programs and librfmring: build/tools/, build/ring/
 	@$(MAKE) -C tools -s
+	@$(MAKE) -C ring -s
 
 test-programs: setup
 	@$(MAKE) -C tests/unit -s
@@ -56,8 +57,9 @@ test-programs: setup
 image: module tools test-programs ## what the guests boot: build/guest/<kernel>/
 	@scripts/guest-image $(KERNEL)
 
-install: tools ## rmctl and the man pages, below PREFIX (/usr/local)
+install: tools ## the programs, librfmring and man pages, below PREFIX (/usr/local)
 	@$(MAKE) -C tools install
+	@$(MAKE) -C ring install
 
 clean: ## remove build/ (not the shared cache)
 	rm -rf build

@@ -320,7 +320,11 @@ bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now);
 /** rfm_node_tx_empty() - is nothing waiting to be sent (LCSR1[7])? Any context */
 bool rfm_node_tx_empty(const struct rfm_node *node);
 
-/** rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])? Any context */
+/**
+ * rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])?
+ *
+ * Any context.
+ */
 bool rfm_node_tx_almost_full(const struct rfm_node *node);
 
 /* --- engine --------------------------------------------------------------- */

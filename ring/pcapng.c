@@ -588,7 +588,7 @@ static int take_packet(struct rfm_pcapng_reader *reader, uint32_t len,
 	wire_len = load32(reader, body + 12);
 	if (wire_len > RFM_PCAPNG_PACKET || padded(wire_len) > len - 20)
 		return fail(reader, "the capture is damaged: a packet of %" PRIu32
-			    " bytes at byte %" PRIu64 ", longer than any of a ring",
+			    " bytes at byte %" PRIu64 " is longer than can be",
 			    wire_len, reader->at);
 	record->interface = load32(reader, body);
 	if (record->interface >= reader->interfaces)

@@ -67,7 +67,7 @@ class Lab:
             self.config = json.loads((self.folder / "lab.json").read_text())
         except (FileNotFoundError, json.JSONDecodeError):
             raise LabError(f"there is no lab '{name}'; 'rmlab up --name {name}' makes one") from None
-        command = self.config["hub"]
+        command = self.config.get("hub")
         self.hub = Hub(self.folder / "hub", command) if command else None
         keys = Path(self.config["keys"])
         self.machines = [Machine(self.folder / str(entry["number"]), {**entry, "keys": keys})

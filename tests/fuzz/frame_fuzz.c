@@ -9,8 +9,7 @@
 #include "ring/crc32c.h"
 #include "ring/frame.h"
 #include "ring/wire.h"
-
-#define CHECK(condition) do { if (!(condition)) abort(); } while (0)
+#include "tests/fuzz/fuzz.h"
 
 /* Where the checks stand, from docs/ring-protocol.md. */
 #define AT_LENGTH	7

@@ -7,6 +7,17 @@
 #ifndef RFM_TESTS_FUZZ_FUZZ_H
 #define RFM_TESTS_FUZZ_FUZZ_H
 
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Ends the process, which libFuzzer takes for a finding. */
+#define CHECK(condition) do { \
+	if (!(condition)) { \
+		fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+		abort(); \
+	} \
+} while (0)
+
 /* First byte of an input. */
 enum {
 	FUZZ_REDUNDANT	= 0x01,

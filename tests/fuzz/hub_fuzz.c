@@ -6,19 +6,10 @@
  * faults. After each step every frame must be accounted for, and the ring must
  * be one.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/speech.h"
 #include "tools/rmhub/relay.h"
-
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-		abort(); \
-	} \
-} while (0)
 
 #define PORTS	4
 #define QUEUE	16

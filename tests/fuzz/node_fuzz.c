@@ -5,29 +5,18 @@
  * the contracts of ring/node.h and link.h, its neighbours obey nothing. After
  * each step the node must still be in order; see check_node().
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ring/link.h"
 #include "ring/memory.h"
 #include "ring/node.h"
 #include "ring/shm.h"
+#include "tests/fuzz/queue.h"
 #include "tests/fuzz/speech.h"
-
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-		abort(); \
-	} \
-} while (0)
 
 #define MS		1000000ull
 #define ECHOES		64	/* own frames remembered, to come home */
-#define SHM_SLOTS	8
-#define SHM_HEADER	24	/* bytes before the indices, which nobody reads again */
-#define SHM_PAGE	4096
 
 /* --- the node and its owner ----------------------------------------------- */
 
@@ -350,56 +339,16 @@ static void open_tx(void)
 
 /* --- shared memory -------------------------------------------------------- */
 
-static const char *attach_copy(const struct rfm_shm *producer, struct rfm_shm *consumer)
-{
-	int fds[RFM_SHM_FDS];
-
-	for (int i = 0; i < RFM_SHM_FDS; i++) {
-		fds[i] = dup(producer->fds[i]);
-		CHECK(fds[i] >= 0);
-	}
-	return rfm_shm_attach(consumer, fds);
-}
-
-static void make_pair(struct rfm_shm *producer, struct rfm_shm *consumer)
-{
-	CHECK(!rfm_shm_create(producer, SHM_SLOTS));
-	CHECK(!attach_copy(producer, consumer));
-}
-
-static void renew(struct rfm_shm *shm)
-{
-	memset((uint8_t *)shm->map + SHM_HEADER, 0, SHM_PAGE - SHM_HEADER);
-	shm->own = shm->shown = shm->other = 0;
-	shm->broken = false;
-}
-
 static void renew_shm(void)
 {
 	if (!rfm_shm_is_open(&up)) {
-		make_pair(&up_peer, &up);
-		make_pair(&down, &down_peer);
+		queue_pair(&up_peer, &up);
+		queue_pair(&down, &down_peer);
 	}
-	renew(&up_peer);
-	renew(&up);
-	renew(&down);
-	renew(&down_peer);
-}
-
-/* The neighbour's process scribbles over its mapping of a queue. */
-static void scribble(struct input *in, struct rfm_shm *peer)
-{
-	uint8_t *base = (uint8_t *)peer->map;
-	unsigned int where = fuzz_word(in), len = fuzz_byte(in) % 64;
-	unsigned int space = SHM_PAGE + SHM_SLOTS * RFM_SHM_SLOT;
-
-	/* Mostly where the indices are. */
-	where = where & 0x8000 ? where % space : where % 640;
-	if (where < SHM_HEADER)
-		where = SHM_HEADER;
-	if (len > space - where)
-		len = space - where;
-	fuzz_bytes(in, base + where, len);
+	queue_renew(&up_peer);
+	queue_renew(&up);
+	queue_renew(&down);
+	queue_renew(&down_peer);
 }
 
 static void shm_rx_put(const uint8_t *wire, unsigned int len)
@@ -528,8 +477,8 @@ static void step_wait(struct input *in)
 /* Descriptors of a queue whose header is not what it should be. */
 static void step_shm_attach(struct input *in)
 {
-	uint8_t *header = (uint8_t *)up_peer.map, kept[SHM_HEADER];
-	unsigned int where = fuzz_byte(in) % SHM_HEADER;
+	uint8_t *header = (uint8_t *)up_peer.map, kept[QUEUE_HEADER];
+	unsigned int where = fuzz_byte(in) % QUEUE_HEADER;
 	uint8_t what = fuzz_byte(in);
 	struct rfm_shm other;
 
@@ -538,7 +487,7 @@ static void step_shm_attach(struct input *in)
 	world.attached = true;		/* once: it takes its time */
 	memcpy(kept, header, sizeof(kept));
 	header[where] ^= what;
-	CHECK((attach_copy(&up_peer, &other) == NULL) == !what);
+	CHECK((queue_attach(&up_peer, &other) == NULL) == !what);
 	CHECK(rfm_shm_is_open(&other) == !what);
 	rfm_shm_close(&other);
 	memcpy(header, kept, sizeof(kept));
@@ -697,7 +646,7 @@ static void step_join(struct input *in)
 	fuzz_message(wire, LIGHT, 1, 0);
 	if (world.rx.shm) {
 		shm_rx_put(wire, sizeof(wire));
-		shm_rx_take(SHM_SLOTS);
+		shm_rx_take(QUEUE_SLOTS);
 	} else {
 		rx_bytes(wire, sizeof(wire), 0);
 	}
@@ -735,11 +684,11 @@ static void step(struct input *in)
 	case STEP_PAUSED: rfm_node_set_paused(&world.node, fuzz_byte(in) & 1, world.now); break;
 	case STEP_REJOIN: step_rejoin(in); break;
 	case STEP_SHM_ATTACH: step_shm_attach(in); break;
-	case STEP_SHM_RX_WRITE: if (world.use_shm) scribble(in, &up_peer); break;
+	case STEP_SHM_RX_WRITE: if (world.use_shm) queue_scribble(in, &up_peer); break;
 	case STEP_SHM_RX_FRAME: step_shm_rx_frame(in); break;
 	case STEP_SHM_RX_MESSAGE: step_shm_rx_message(in); break;
 	case STEP_SHM_RX_TAKE: if (world.use_shm) shm_rx_take(fuzz_byte(in)); break;
-	case STEP_SHM_TX_WRITE: if (world.use_shm) scribble(in, &down_peer); break;
+	case STEP_SHM_TX_WRITE: if (world.use_shm) queue_scribble(in, &down_peer); break;
 	case STEP_SHM_TX_TAKE: if (world.use_shm) shm_tx_take(fuzz_byte(in)); break;
 	case STEP_DIRECT: step_direct(in); break;
 	case STEP_BAD: rfm_node_receive_bad(&world.node); break;

@@ -2,8 +2,8 @@
 /*
  * The ring as a Promela model: NODES node engines, the links between them and
  * an environment that stores, cuts, kills and disturbs. docs/proof.md says
- * how it maps to ring/node.c and what it leaves out; tests/model/run has the
- * configurations.
+ * how it maps to ring/node.c and receive.c and what it leaves out;
+ * tests/model/run has the configurations.
  *
  * One process takes one step after the other, each atomic, any that can be
  * taken: all interleavings. Nothing has an order in time but what the rules
@@ -98,7 +98,7 @@
 #define UPDATE	0
 #define NOTICE	1
 
-/* @seen: what its originator had seen of the two others, see CAUSAL below */
+/* who, number, path, and what its originator had seen of the others: seen_by() */
 #define FRAME	byte, byte, byte, byte
 
 /* --- a node, and what is known of it -------------------------------------- */

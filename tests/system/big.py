@@ -20,7 +20,8 @@ MEMORY = 64 * MIB
 FOOTPRINT = 2 * MIB
 WINDOW = 4                      # a round through 256 members must be shorter than its expiry
 PATIENCE_MS = 10000
-INSERT_SLOTS = 2048
+FENCE_MS = 60000
+INSERT_SLOTS = 256              # they leave a few a round: a fence waits behind all of them
 JOIN_S = 120
 SIZES = 4, 8, 64                # of a store, bytes
 PSS_LIMIT = 1024 * 1024         # KiB
@@ -35,8 +36,9 @@ FAIR = 0.5
 # --- many members -----------------------------------------------------------
 
 def start_members(place, count):
-    nodes = [place.add(Node(place.folder, node, *place.daisy(node, count), "--memory", "64M", "--log", "none",
-                            "--window", WINDOW, "--stall-limit-ms", PATIENCE_MS))
+    nodes = [place.add(Node(place.folder, node, *place.daisy(node, count), "--memory", "64M",
+                            "--log", "none", "--window", WINDOW, "--insert-slots", INSERT_SLOTS,
+                            "--stall-limit-ms", PATIENCE_MS))
              for node in range(count)]
     for node in nodes:
         node.up()
@@ -65,7 +67,7 @@ def load(nodes, seconds):
 def fence(nodes):
     """All that was stored is everywhere."""
     for node in nodes:
-        node.control.ask("fence")
+        node.control.ask("fence", timeout_ms=FENCE_MS)
     for node in nodes:
         node.control.answer()
 
@@ -166,7 +168,6 @@ def saturation(seconds):
         check_books(ring, shows)
         for storm, show in zip(ring, shows):
             expect(show["stats"]["lost"] == 0, f"{storm.name} lost {show['stats']['lost']}")
-            expect(show["silence"] < 2, f"nothing of {storm.name} came home for {show['silence']} s")
         expect(len({show["sum"] for show in shows}) == 1, "memories differ")
         mean = sum(stored) / len(stored)
         figure(f"{seconds} s: {sum(stored)} stores, {sum(stored) / seconds:.0f} a second; "

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import TOP, Failed, expect, plan, run
+from peer import DATA as UPDATE, Peer
+from suite import TOP, Failed, expect, plan, run, wait_for
 
 SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
                                         ("crc32c", "frame", "link", "pcapng")]
@@ -49,8 +50,8 @@ SHOWN = {
     HOPS: {"rfm.check.status": "1", "rfm.hop_check.status": "0"},
 }
 
-# Which packets a display filter must find, and no others.
-FOUND = {
+# Which packets are remarked on how, and no others.
+REMARKS = {
     "rfm.check.bad": {CORRUPT},
     "rfm.hop_check.bad": {HOPS},
     "rfm.type.unknown": {TYPE},
@@ -64,9 +65,13 @@ FOUND = {
     "rfm.duplicate.id": {DUPLICATE},
     "rfm.address.beyond": set(),
     "_ws.lua.error": set(),
+}
+
+# Which packets a display filter must find, and no others.
+FOUND = {
+    "rfm.check.bad || rfm.hop_check.bad": {CORRUPT, HOPS},
     "frame.comment == \"fault 1: corrupt\"": {CORRUPT},
-    "frame.interface_name == \"tx\"": {WELCOME, REFUSE},
-    "frame.packet_flags_direction == 2": {WELCOME, REFUSE},
+    "frame.interface_name == \"tx\" && frame.packet_flags_direction == 2": {WELCOME, REFUSE},
 }
 
 
@@ -134,7 +139,11 @@ def fields(bench):
 
 
 def filters(bench):
-    """What is damaged or remarkable is found, and nothing else"""
+    """What is damaged or remarkable is shown and found, and nothing else"""
+    packets = [flat(packet["_source"]["layers"]) for packet in json.loads(bench.tshark("-T", "json"))]
+    for remark, numbers in REMARKS.items():
+        shown = {number for number, packet in enumerate(packets, 1) if remark in packet}
+        expect(shown == numbers, f"{remark}: packets {sorted(shown)}, not {sorted(numbers)}")
     for wanted, numbers in FOUND.items():
         shown = bench.found(wanted)
         expect(shown == numbers, f"{wanted}: packets {sorted(shown)}, not {sorted(numbers)}")
@@ -182,8 +191,96 @@ def summary(bench):
         expect(words in line, f"packet {number}: {line}")
 
 
+# --- captures of the programs --------------------------------------------------------------
+
+PEER, NODE = 3, 7
+TOOLS = TOP / "build" / "tools"
+QEMU = TOP / "build" / "qemu"
+
+
+def pass_through(command, rx, tx, file, while_up=None):
+    """Run a program that captures, pass two updates through it, and end it."""
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        peer = Peer(rx, tx, PEER)
+        peer.join()
+        for word in (b"\x11\x22\x33\x44", b"\x55\x66"):
+            sent = peer.send(UPDATE, word, address=0x1000)
+            peer.wait("the update comes home", lambda p: [f for f in p.home if f.data == word])
+        if while_up:
+            while_up(peer)
+        wait_for("the capture is flushed", lambda: sent.data in file.read_bytes())
+        peer.close()
+    finally:
+        program.terminate()
+        expect(program.wait(20) in (0, -15), f"{command[0]} ends with {program.returncode}")
+
+
+def both_sides(bench, file, names):
+    """The first update came in and went out again, and all that was captured is sound."""
+    lines = bench.tshark("-Y", f"rfm.type == 1 && rfm.source == {PEER} && rfm.seq == 1",
+                         "-T", "fields", "-e", "frame.interface_name",
+                         "-e", "frame.packet_flags_direction", "-e", "rfm.address",
+                         "-e", "rfm.data", "-e", "rfm.hops", file=file).splitlines()
+    seen = [tuple(line.split("\t")) for line in lines]
+    address, data = "0x00001000", "11:22:33:44"
+    wanted = [(names[0], "0x00000001", address, data.replace(":", ""), "1"),
+              (names[1], "0x00000002", address, data.replace(":", ""), "2")]
+    expect([tuple(x.replace(":", "") for x in line) for line in seen]
+           == wanted, f"the update was seen as {seen}")
+    bad = bench.found("rfm.check.bad || rfm.hop_check.bad || rfm.foreign || rfm.cut || "
+                      "rfm.behind || _ws.lua.error", file=file)
+    expect(not bad, f"packets {sorted(bad)} are bad")
+
+
+def of_rmnode(bench):
+    """A capture of rmnode shows what came in and what went out."""
+    folder = bench.folder
+    file = folder / "rmnode.pcapng"
+    pass_through([TOOLS / "rmnode", "--id", str(NODE), "--memory", "1M", "--log", "none",
+                  "--rx", f"unix:{folder}/n.rx,server", "--tx", f"unix:{folder}/n.tx,server",
+                  "--pcap", file], f"{folder}/n.rx", f"{folder}/n.tx", file)
+    both_sides(bench, file, ("rx", "tx"))
+
+
+def of_rmhub(bench):
+    """A capture of rmhub shows the same, and what a fault did."""
+    folder = bench.folder
+    file = folder / "rmhub.pcapng"
+
+    def drop_one(peer):
+        bench.command(str(TOOLS / "rmhub"), "-S", f"{folder}/control", "fault", "add", "drop")
+        peer.send(UPDATE, b"\x77", address=0x2000)
+        wait_for("the fault is in the capture",
+                 lambda: b"dropped by a fault" in file.read_bytes())
+
+    pass_through([TOOLS / "rmhub", "--dir", folder, "--ports", "2", "--pcap", file],
+                 f"{folder}/port1.in", f"{folder}/port1.out", file, drop_one)
+    names = bench.tshark("-T", "fields", "-e", "frame.interface_name", file=file).split()
+    expect(len(set(names)) == 1, f"one port was used, and the capture has {set(names)}")
+    both_sides(bench, file, (names[0], names[0]))
+    lines = bench.tshark("-Y", "frame.comment == \"dropped by a fault\"", "-T", "fields",
+                         "-e", "rfm.address", "-e", "rfm.seq", file=file).splitlines()
+    expect("0x00002000\t3" in lines, f"the fault struck {lines}")
+
+
+def of_a_card(bench):
+    """A capture of the card shows the same"""
+    folder = bench.folder
+    file = folder / "card.pcapng"
+    sockets = [word for name in ("rx", "tx")
+               for word in ("-chardev",
+                            f"socket,id={name},path={folder}/c.{name},server=on,wait=off")]
+    pass_through([QEMU / "qemu-system-x86_64", "-L", QEMU / "pc-bios", "-M", "q35", "-S",
+                  "-accel", "tcg", "-m", "64", "-nodefaults", "-display", "none", *sockets,
+                  "-device", f"rfm5565,node-id={NODE},rx=rx,tx=tx,pcap={file}"],
+                 f"{folder}/c.rx", f"{folder}/c.tx", file)
+    both_sides(bench, file, ("rx", "tx"))
+
+
 def main():
-    tests = [installed, fields, filters, every_byte, times, summary]
+    tests = [installed, fields, filters, every_byte, times, summary, of_rmnode, of_rmhub,
+             of_a_card]
     plan(tests)
     with tempfile.TemporaryDirectory(prefix="rfm-capture.") as folder:
         bench = Bench(Path(folder))

@@ -10,12 +10,16 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 from suite import TOP, expect, plan, run
 from labkit import rmlab
 
 TEXT = (TOP / "README.md").read_text()
-COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", TEXT, re.S)
+BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
+# A block that leaves something in the background is one piece.
+SCRIPTS = [block for block in BLOCKS if re.search(r"&$", block, re.M)]
+COMMANDS = [line for block in BLOCKS if block not in SCRIPTS
             for line in block.splitlines() if line]
 COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.split("## Where to go next")[1])
 
@@ -36,6 +40,23 @@ def test_of(command):
     return test
 
 
+def test_of_script(text):
+    def test():
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as output:
+            # A ring of its own, as above.
+            script = text.replace("/tmp/ring", folder)
+            done = subprocess.run(["bash", "-e", "-c", script + "\nwait"], cwd=TOP, check=False,
+                                  stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=subprocess.STDOUT, timeout=120)
+            output.seek(0)
+            shown = output.read()
+        print("\n".join("# " + line for line in shown.splitlines()))
+        expect(done.returncode == 0, f"exit status {done.returncode}")
+        expect("0x0000cafe" in shown, "the value written on node 1 is not on node 2")
+    test.__doc__ = "the block that begins with " + text.splitlines()[0]
+    return test
+
+
 def links():
     """Every file that README.md points to exists"""
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):
@@ -43,7 +64,7 @@ def links():
 
 
 if __name__ == "__main__":
-    tests = [links, *map(test_of, COMMANDS)]
+    tests = [links, *map(test_of, COMMANDS), *map(test_of_script, SCRIPTS)]
     plan(tests)
     try:
         failed = run(tests)

@@ -253,6 +253,64 @@ static void who_was_stopped_does_not_accuse(void **state)
 	end_free(end);
 }
 
+/* How often whoever stands behind an end was told of the light. */
+struct told {
+	unsigned int on, off;
+};
+
+static struct rfm_link_self told_self(void *opaque)
+{
+	(void)opaque;
+	return (struct rfm_link_self){ .hub = true };
+}
+
+static void told_light(void *opaque, bool on, uint64_t now)
+{
+	struct told *told = opaque;
+
+	(void)now;
+	if (on)
+		told->on++;
+	else
+		told->off++;
+}
+
+static const struct rfm_link_ops told_ops = { .self = told_self, .light = told_light };
+
+/* Each change of the light is told once, however it came about. */
+static void a_change_of_light_is_told_once(void **state)
+{
+	struct told told = { 0 };
+	struct rfm_link_rx rx;
+	uint64_t next;
+
+	(void)state;
+	rfm_link_rx_init(&rx, &told_ops, &told);
+	rfm_link_rx_opened(&rx, 0);
+	assert_null(rfm_link_rx_received(&rx, hello, sizeof(hello), 0));
+	assert_true(rx.reply[5] & 1);			/* a hub, it says */
+	for (int i = 0; i < 3; i++)
+		assert_null(rfm_link_rx_received(&rx, light, sizeof(light), 0));
+	assert_int_equal(told.on, 1);
+	for (uint64_t now = 0; now < 5000 * MS; now += 100 * MS)
+		assert_null(rfm_link_rx_tick(&rx, now, &next));
+	assert_int_equal(told.off, 1);
+	rfm_link_rx_closed(&rx, 5000 * MS);
+	assert_int_equal(told.off, 1);
+	/* Opened anew and closed while lit; then while dark. */
+	for (int dark = 0; dark < 2; dark++) {
+		rfm_link_rx_opened(&rx, 6000 * MS);
+		assert_null(rfm_link_rx_received(&rx, hello, sizeof(hello), 6000 * MS));
+		assert_null(rfm_link_rx_received(&rx, light, sizeof(light), 6000 * MS));
+		if (dark)
+			assert_null(rfm_link_rx_received(&rx, light_off, sizeof(light_off),
+							 6000 * MS));
+		rfm_link_rx_closed(&rx, 6000 * MS);
+		assert_int_equal(told.on, 2 + dark);
+		assert_int_equal(told.off, 2 + dark);
+	}
+}
+
 /* An idle sender says LIGHT in time, a busy one has no need to. */
 static void an_idle_line_says_light(void **state)
 {
@@ -326,6 +384,7 @@ int main(void)
 		cmocka_unit_test(a_silent_neighbour_is_a_broken_fibre),
 		cmocka_unit_test(silence_in_the_dark),
 		cmocka_unit_test(who_was_stopped_does_not_accuse),
+		cmocka_unit_test(a_change_of_light_is_told_once),
 		cmocka_unit_test(an_idle_line_says_light),
 		cmocka_unit_test(an_idle_ring_stays_lit),
 	};

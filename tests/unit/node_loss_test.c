@@ -352,6 +352,15 @@ static void a_frame_without_owner_dies_of_hops(void **state)
 	}
 	assert_int_equal(passed - before, RFM_NODE_HOP_LIMIT - 1);
 	assert_int_equal(dropped, 1);
+	assert_int_equal(rig_status(rig, 0) + rig_status(rig, 1) + rig_status(rig, 2),
+			 RFM_NODE_BAD_DATA);
+	/* At the limit it is not stored even by who sees it for the first time. */
+	frame.seq = 2;
+	frame.hops = RFM_NODE_HOP_LIMIT;
+	rig_inject(rig, 0, &frame);
+	rig_settle(rig);
+	assert_int_equal(rig->peers[1].stored_count, 1);
+	assert_int_equal(rig_status(rig, 1), RFM_NODE_BAD_DATA);
 	rig_free(rig);
 }
 

@@ -605,6 +605,49 @@ static void a_frame_takes_its_time(void **state)
 	rig_free(rig);
 }
 
+/* Who pulls only when woken, or when the line is due, gets everything round the ring. */
+static void a_paced_ring_loses_nothing(void **state)
+{
+	struct rig *rig = paced_rig(3, false);
+	uint64_t seed = 3, next;
+
+	(void)state;
+	rig->lazy = true;
+	for (uint32_t i = 0; i < 3000; i++) {
+		int who = test_random(&seed) % 3;
+
+		rig_store32(rig, who, who * 4, i);
+		rig->now += test_random(&seed) % 200;
+		rig_settle(rig);
+	}
+	for (;;) {
+		rig_settle(rig);
+		next = UINT64_MAX;
+		for (int i = 0; i < 3; i++)
+			if (rfm_node_next_pull(&rig->peers[i].node) < next)
+				next = rfm_node_next_pull(&rig->peers[i].node);
+		if (next == UINT64_MAX)
+			break;
+		assert_true(next > rig->now);
+		rig->now = next;
+	}
+	for (int i = 0; i < 3; i++) {
+		uint32_t last[3] = { 0 };
+
+		rig_assert_books_closed(rig, i);
+		assert_int_equal(rig_stats(rig, i).lost + rig_stats(rig, i).missed, 0);
+		assert_int_equal(rig->peers[i].stored_count + rig_stats(rig, i).stores, 3000);
+		for (uint64_t n = 0; n < rig->peers[i].stored_count; n++) {
+			const struct rig_stored *stored = &rig->peers[i].stored[n];
+
+			assert_true(get32(stored->data) >= last[stored->offset / 4]);
+			last[stored->offset / 4] = get32(stored->data) + 1;
+		}
+		assert_memory_equal(rig->peers[i].memory, rig->peers[0].memory, RIG_MEMORY);
+	}
+	rig_free(rig);
+}
+
 /* --- sizes ---------------------------------------------------------------- */
 
 static void sizes_out_of_range_are_refused(void **state)
@@ -725,6 +768,7 @@ int main(void)
 		cmocka_unit_test(packing_changes_nothing_but_the_frames),
 		cmocka_unit_test(throughput_is_that_of_the_card),
 		cmocka_unit_test(a_frame_takes_its_time),
+		cmocka_unit_test(a_paced_ring_loses_nothing),
 		cmocka_unit_test(sizes_out_of_range_are_refused),
 		cmocka_unit_test(sizes_in_range_are_kept),
 		cmocka_unit_test(peaks),

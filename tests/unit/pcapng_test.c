@@ -369,6 +369,11 @@ static void foreign_files_are_refused(void **state)
 		1, 20, 147, 0, 20,
 		6, 36, 0, 0, 0, 0xffffffff, 0xffffffff, 0, 36,
 	};
+	static const uint32_t longer_than_its_block[] = {
+		0x0a0d0d0a, 28, 0x1a2b3c4d, 0x00000001, 0xffffffff, 0xffffffff, 28,
+		1, 20, 147, 0, 20,
+		6, 36, 0, 0, 0, 5, 5, 0, 36,
+	};
 	static const uint32_t two_lengths[] = {
 		0x0a0d0d0a, 28, 0x1a2b3c4d, 0x00000001, 0xffffffff, 0xffffffff, 32,
 	};
@@ -386,7 +391,8 @@ static void foreign_files_are_refused(void **state)
 		{ version_2, sizeof(version_2), "version 2" },
 		{ no_interface, sizeof(no_interface), "does not have" },
 		{ huge_block, sizeof(huge_block), "damaged" },
-		{ huge_packet, sizeof(huge_packet), "longer than any" },
+		{ huge_packet, sizeof(huge_packet), "longer than can be" },
+		{ longer_than_its_block, sizeof(longer_than_its_block), "a packet of 5 bytes" },
 		{ two_lengths, sizeof(two_lengths), "two lengths" },
 	};
 	char error[160];

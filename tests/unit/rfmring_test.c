@@ -321,8 +321,10 @@ static void a_program_with_its_own_loop(void **state)
 		if (!turn && (!is_up(rings[0]) || !is_up(rings[1])))
 			continue;
 		/* Each side sees the other's last word and says the next. */
-		if (rfmring_load32(rings[turn % 2], 0x40) == turn)
-			turn++, rfmring_store32(rings[(turn - 1) % 2], 0x40, turn);
+		if (rfmring_load32(rings[turn % 2], 0x40) == turn) {
+			rfmring_store32(rings[turn % 2], 0x40, turn + 1);
+			turn++;
+		}
 		rfmring_run(rings[0], 0);
 		rfmring_run(rings[1], 0);
 	}
@@ -360,7 +362,7 @@ static void a_store_waits_no_longer_than_the_limit(void **state)
 	while (rfmring_fence(rings[0], NULL, 2000))
 		;
 	stats = stats_of(rings[0]);
-	assert_int_equal(stats.stores, stats.home + stats.full + stats.lost - stats.full);
+	assert_int_equal(stats.stores, stats.home + stats.lost);
 	assert_int_equal(stats.lost, refused);
 	assert_int_equal(stats_of(rings[1]).missed, refused);
 	close_ring(rings, 2);

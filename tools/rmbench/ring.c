@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ring/host/rfmring.h"
+#include "ring/frame.h"
+#include "ring/host/internal.h"
 
 #define MEMORY_SIZE	65536u
 #define CLOSE_LIMIT_NS	20000000000ull	/* until all are connected */
@@ -22,10 +23,10 @@ struct run {
 	char dir[64];
 };
 
-/* Node 0's. */
 struct token {
 	struct rfmring *ring;
-	uint64_t home;
+	uint64_t stores;
+	uint64_t home;		/* of lone ones */
 	uint32_t offset;
 	bool lone;
 };
@@ -34,11 +35,9 @@ static void on_status(void *opaque, uint32_t what)
 {
 	struct token *token = opaque;
 
-	if (!(what & RFMRING_OWN_DATA))
+	if (!(what & RFMRING_OWN_DATA) || !token->lone)
 		return;
 	token->home++;
-	if (!token->lone)
-		return;
 	token->offset = (token->offset + 4) % MEMORY_SIZE;
 	rfmring_store32(token->ring, token->offset, (uint32_t)token->home);
 }
@@ -58,10 +57,9 @@ static struct rfmring *open_node(struct bench_shared *shared, const struct run *
 	config.rx = rx;
 	config.tx = tx;
 	config.line = run->what->line;
-	if (token) {
-		config.opaque = token;
+	config.opaque = token;
+	if (token->lone && !index)
 		config.status = on_status;
-	}
 	ring = rfmring_open(&config, error, sizeof(error));
 	if (!ring)
 		bench_fail(shared, "node %u: %.200s", index, error);
@@ -112,42 +110,69 @@ static void lone_slice(struct bench_shared *shared, const struct run *run, struc
 	shared->ns[slice] = bench_now() - start;
 }
 
-static void store_burst(struct bench_shared *shared, const struct run *run, struct token *token)
+/* As rmnode makes its load: as many as there is room for, with one look at the clock. */
+static void store_burst(struct bench_shared *shared, const struct run *run, struct token *token,
+			uint64_t home)
 {
-	uint8_t data[64] = { 0 };
-	struct rfmring_stats stats = stats_of(token->ring);
-	uint64_t away = stats.stores - stats.home;
-	uint64_t count = away >= AHEAD ? 0 : AHEAD - away;
+	_Alignas(8) uint8_t data[RFM_FRAME_DATA_MAX] = { 0 };
+	uint64_t now = bench_now();
 
-	for (count = count < BURST ? count : BURST; count; count--) {
-		memcpy(data, &count, sizeof(count));
-		if (rfmring_write(token->ring, token->offset, data, run->what->bytes))
-			bench_fail(shared, "a store failed: %s", strerror(errno));
+	for (unsigned int i = 0; i < BURST && token->stores - home < AHEAD; i++) {
+		memcpy(data, &token->stores, sizeof(token->stores));
+		if (rfmring_store_now(token->ring, token->offset, data, run->what->bytes, now)) {
+			if (errno == EAGAIN)
+				return;
+			bench_fail(shared, "a store was lost: %s", strerror(errno));
+		}
+		token->stores++;
 		token->offset = (token->offset + run->what->bytes) % MEMORY_SIZE;
 	}
+}
+
+/* Store, and let things move; returns how many have come home so far. */
+static uint64_t full_round(struct bench_shared *shared, const struct run *run,
+			   struct token *token)
+{
+	uint64_t home = stats_of(token->ring).home;
+
+	store_burst(shared, run, token, home);
+	rfmring_run(token->ring, 0);
+	return home;
 }
 
 static void full_slice(struct bench_shared *shared, const struct run *run, struct token *token,
 		       int slice)
 {
-	uint64_t start = bench_now(), before = stats_of(token->ring).home, now;
+	uint64_t start = bench_now(), before = stats_of(token->ring).home, now, home;
+	uint64_t others = atomic_load(&shared->others);
 
 	do {
-		store_burst(shared, run, token);
-		rfmring_run(token->ring, 0);
+		home = full_round(shared, run, token);
 		now = bench_now();
 	} while (now - start < run->seconds * 1e9 / BENCH_SLICES);
-	shared->units[slice] = stats_of(token->ring).home - before;
+	shared->units[slice] = home - before + atomic_load(&shared->others) - others;
 	shared->ns[slice] = now - start;
 }
 
+/* What the other nodes of a pair do until node 0 says stop. */
+static void follow(struct bench_shared *shared, const struct run *run, struct token *token)
+{
+	uint64_t told = 0;
+
+	while (!atomic_load(&shared->stop)) {
+		uint64_t home = full_round(shared, run, token);
+
+		atomic_fetch_add(&shared->others, home - told);
+		told = home;
+	}
+}
+
 /* What is still under way must come home, or the figures are worth nothing. */
-static void check_nothing_lost(struct bench_shared *shared, struct token *token)
+static void drain(struct bench_shared *shared, const struct run *run, struct token *token)
 {
 	uint64_t limit = bench_now() + DRAIN_LIMIT_NS;
 	struct rfmring_stats stats = stats_of(token->ring);
 
-	token->lone = false;
 	while (stats.home + stats.lost < stats.sent && bench_now() < limit) {
 		rfmring_run(token->ring, 1);
 		stats = stats_of(token->ring);
@@ -155,6 +180,9 @@ static void check_nothing_lost(struct bench_shared *shared, struct token *token)
 	if (stats.home != stats.stores)
 		bench_fail(shared, "of %llu stores only %llu came home",
 			   (unsigned long long)stats.stores, (unsigned long long)stats.home);
+	atomic_fetch_add(&shared->drained, 1);
+	while (atomic_load(&shared->drained) < (run->what->lone ? 1 : run->what->nodes))
+		rfmring_run(token->ring, 1);
 }
 
 static void lead(struct bench_shared *shared, const struct run *run, struct token *token)
@@ -166,26 +194,30 @@ static void lead(struct bench_shared *shared, const struct run *run, struct toke
 			lone_slice(shared, run, token, slice);
 		else
 			full_slice(shared, run, token, slice);
-	check_nothing_lost(shared, token);
+	token->lone = false;
+	atomic_store(&shared->stop, true);
+	drain(shared, run, token);
 }
 
 static void ring_member(struct bench_shared *shared, unsigned int index, void *opaque)
 {
 	const struct run *run = opaque;
-	struct token token = { .lone = false };
-	struct rfmring *ring = open_node(shared, run, index, index ? NULL : &token);
+	struct token token = { .lone = run->what->lone };
 
-	wait_until_closed(shared, ring, index);
+	token.ring = open_node(shared, run, index, &token);
+	wait_until_closed(shared, token.ring, index);
 	atomic_fetch_add(&shared->ready, 1);
-	if (index) {
-		rfmring_run(ring, -1);
+	while (index && run->what->lone)
+		rfmring_run(token.ring, -1);
+	while (atomic_load(&shared->ready) < run->what->nodes)
+		rfmring_run(token.ring, 1);
+	if (!index) {
+		lead(shared, run, &token);
 		return;
 	}
-	token.ring = ring;
-	while (atomic_load(&shared->ready) < run->what->nodes)
-		rfmring_run(ring, 1);
-	token.lone = run->what->lone;
-	lead(shared, run, &token);
+	follow(shared, run, &token);
+	drain(shared, run, &token);
+	rfmring_run(token.ring, -1);
 }
 
 static void remove_sockets(const struct run *run)

@@ -18,13 +18,16 @@
 /**
  * struct bench_shared - what the processes of one measurement share
  * @ready: processes that are set up
+ * @drained: processes that have nothing under way any more
+ * @others: units that others than number 0 have counted so far
  * @stop: end soon
  * @failed: one of them could not go on; @sentence says why
  * @units: what was counted in each slice
  * @ns: how long each slice took
  */
 struct bench_shared {
-	_Atomic unsigned int ready;
+	_Atomic unsigned int ready, drained;
+	_Atomic uint64_t others;
 	_Atomic bool stop, failed;
 	char sentence[BENCH_SENTENCE];
 	uint64_t units[BENCH_SLICES];
@@ -75,7 +78,8 @@ double bench_queue(unsigned int bytes, double seconds, char *sentence);
  * @bytes: of a store
  * @line: "free" or "paced"
  * @redundant: transfer mode
- * @lone: one store at a time, else as many as the ring takes
+ * @lone: node 0 makes one store after the other, each when the one before is
+ *	home; else all nodes make as many as the ring takes
  */
 struct bench_ring {
 	unsigned int nodes, bytes;
@@ -86,7 +90,8 @@ struct bench_ring {
 /**
  * bench_ring() - measure one
  *
- * Returns ns a frame that came home: with @lone that is once round the ring.
+ * Returns ns for each store that came home: with @lone that is once round the
+ * ring, else what the ring needs for one.
  */
 double bench_ring(const struct bench_ring *ring, double seconds, char *sentence);
 

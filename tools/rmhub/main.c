@@ -194,10 +194,11 @@ static void print_number(json_t *answer)
 /* KIND and KEY=VALUE words become one object. */
 static int fault_add(int count, char **args)
 {
-	json_t *object = json_object();
+	json_t *object;
 
 	if (!count)
 		return misuse("a kind is missing behind 'fault add'", NULL);
+	object = json_object();
 	json_object_set_new(object, "kind", json_string(args[0]));
 	for (int i = 1; i < count; i++) {
 		char *value = strchr(args[i], '=');

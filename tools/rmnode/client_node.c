@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client.h"
 
@@ -56,10 +57,26 @@ int verb_wait_interrupt_c(struct ask *ask, int argc, char **argv)
 	return args ? ask_simply(ask, args, NULL, NULL) : 1;
 }
 
+/* A member that is just being started does not listen yet: wait for that too. */
+static void await_member(struct ask *ask, uint64_t limit_ms)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	char error[CONTROL_SENTENCE];
+
+	for (uint64_t ms = 0; ms < (limit_ms ? limit_ms : 10000); ms += 10) {
+		ask->client = control_connect(ask->socket, error);
+		if (ask->client)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 int verb_wait_c(struct ask *ask, int argc, char **argv)
 {
 	json_t *args = count_and_time(ask, argc, argv, "members");
 
+	if (args)
+		await_member(ask, number_in(args, "timeout_ms"));
 	return args ? ask_simply(ask, args, NULL, NULL) : 1;
 }
 

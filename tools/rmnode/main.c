@@ -8,7 +8,7 @@
 #include "ring/shm.h"
 #include "rmnode.h"
 
-#define VERSION "rmnode 1.0"
+#define VERSION "rmnode 0.1"
 
 static const char usage[] =
 	"usage: rmnode --id ID --memory SIZE --rx ADDRESS --tx ADDRESS [OPTION]...\n"

@@ -120,16 +120,43 @@ for _, entry in pairs(e) do
 end
 rfm.experts = all_experts
 
+-- Lua 5.2 has bit32, Wireshark of any version a bit, which answers with a sign.
+local bits = bit32 or bit
+
+local function unsigned(n)
+	return n % 0x100000000
+end
+
+local function band(a, b)
+	return unsigned(bits.band(a, b))
+end
+
+local function bxor(a, b)
+	return unsigned(bits.bxor(a, b))
+end
+
+local function rshift(a, n)
+	return unsigned(bits.rshift(a, n))
+end
+
+local function bnot(a)
+	return unsigned(bits.bnot(a))
+end
+
+local function btest(a, b)
+	return band(a, b) ~= 0
+end
+
 -- CRC-32C, reflected
 
 local crc_table = {}
 for i = 0, 255 do
 	local c = i
 	for _ = 1, 8 do
-		local low = bit32.band(c, 1)
-		c = bit32.rshift(c, 1)
+		local low = band(c, 1)
+		c = rshift(c, 1)
 		if low == 1 then
-			c = bit32.bxor(c, 0x82f63b78)
+			c = bxor(c, 0x82f63b78)
 		end
 	end
 	crc_table[i] = c
@@ -141,11 +168,11 @@ local function crc32c(...)
 	for _, range in ipairs({ ... }) do
 		local bytes = range:bytes()
 		for i = 0, bytes:len() - 1 do
-			local index = bit32.band(bit32.bxor(crc, bytes:get_index(i)), 0xff)
-			crc = bit32.bxor(bit32.rshift(crc, 8), crc_table[index])
+			local index = band(bxor(crc, bytes:get_index(i)), 0xff)
+			crc = bxor(rshift(crc, 8), crc_table[index])
 		end
 	end
-	return bit32.bnot(crc)
+	return bnot(crc)
 end
 
 -- A check field, its status, and a complaint if it is not @expected. Returns whether it is good.
@@ -183,7 +210,7 @@ local function add_path(tree, buf)
 	item:add(f.paused, buf(46, 1))
 	local sum = buf(44, 1):uint() * 3 + buf(45, 1):uint() * 7 + buf(46, 1):uint() * 11
 	return add_check(tree, f.hop_check, f.hop_check_status, e.hop_check, buf(47, 1),
-		bit32.band(bit32.bnot(sum), 0xff), 2)
+		band(bnot(sum), 0xff), 2)
 end
 
 -- What the data of a frame means; returns a few words about it.
@@ -199,8 +226,8 @@ local function add_data(tree, buf, type, length)
 		local kind = buf(6, 1):uint()
 		tree:add_le(f.interrupt_data, data)
 		return string.format("%s to %s, data 0x%08x",
-			interrupt_names[bit32.band(kind, 7)],
-			bit32.btest(kind, 8) and "all" or "node " .. buf(5, 1):uint(), data:le_uint())
+			interrupt_names[band(kind, 7)],
+			btest(kind, 8) and "all" or "node " .. buf(5, 1):uint(), data:le_uint())
 	elseif type == DUPLICATE then
 		tree:add_le(f.duplicate, data):add_proto_expert_info(e.twin)
 		return "incarnation 0x" .. data:le_uint64():tohex() .. " must leave"
@@ -216,7 +243,7 @@ end
 
 local function address_columns(pinfo, buf, type)
 	pinfo.cols.src = "node " .. buf(4, 1):uint()
-	if type == INTERRUPT and not bit32.btest(buf(6, 1):uint(), 8) then
+	if type == INTERRUPT and not btest(buf(6, 1):uint(), 8) then
 		pinfo.cols.dst = "node " .. buf(5, 1):uint()
 	else
 		pinfo.cols.dst = "all"
@@ -279,7 +306,7 @@ local function dissect_frame(buf, pinfo, tree)
 	address_columns(pinfo, buf, type)
 	pinfo.cols.info = string.format("%s%s #%s %s, hops %d%s", good and "" or "DAMAGED ",
 		type_names[type], tostring(buf(24, 8):le_uint64()), words, buf(44, 2):le_uint(),
-		bit32.btest(buf(6, 1):uint(), 0x20) and ", second copy" or "")
+		btest(buf(6, 1):uint(), 0x20) and ", second copy" or "")
 	return FRAME_HEADER + length
 end
 
@@ -298,9 +325,9 @@ local function add_value(tree, buf, kind)
 	item:add(f.link_hub, buf(5, 1))
 	item:add(f.link_redundant, buf(5, 1))
 	item:add(f.link_shm, buf(5, 1))
-	return (bit32.btest(value, 1) and "hub" or "node " .. buf(4, 1):uint())
-		.. (bit32.btest(value, 2) and ", redundant" or "")
-		.. (bit32.btest(value, 4) and ", shared memory" or "")
+	return (btest(value, 1) and "hub" or "node " .. buf(4, 1):uint())
+		.. (btest(value, 2) and ", redundant" or "")
+		.. (btest(value, 4) and ", shared memory" or "")
 end
 
 local function dissect_link(buf, pinfo, tree)

@@ -287,6 +287,7 @@ void fibre_hold(Fibre *fibre, bool hold);
 #define PEER_INCARNATION 1000
 #define PEER_MESSAGE     40
 #define PEER_FRAME       112
+#define PEER_FDS         4
 
 typedef struct Peer {
     int upstream;           /* what is written here comes to the card */
@@ -299,8 +300,12 @@ void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value);
 size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
                    uint32_t address, uint32_t value);
 int peer_listen(const char *path);
-/* Shake hands on both sides, and shine. */
-void peer_connect(Peer *peer, const char *rx_path, int listener);
+/*
+ * Shake hands on both sides, and shine. The card is offered the @n descriptors
+ * @fds as a queue; it must not take them.
+ */
+void peer_connect(Peer *peer, const char *rx_path, int listener,
+                  const int *fds, unsigned n);
 void peer_send(int fd, const void *data, size_t len);
 void peer_receive(int fd, void *data, size_t len);
 void peer_next_update(int fd, uint8_t *wire);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Transfer modes, rogue masters, a paused machine, the line, capture. */
 #include "qemu/osdep.h"
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include "qemu/bswap.h"
 #include "qobject/qdict.h"
@@ -102,7 +104,8 @@ static bool link_is(Card *card, const char *name, const char *want)
     return !strcmp(link, want);
 }
 
-static PeerLab *peer_lab(const char *options)
+static PeerLab *peer_lab_offering(const char *options, const int *fds,
+                                  unsigned n)
 {
     PeerLab *lab = g_new0(PeerLab, 1);
     g_autofree char *rx = NULL;
@@ -116,10 +119,15 @@ static PeerLab *peer_lab(const char *options)
     lab->vm = vm_start("%s %s -device rfm5565,id=card0,addr=%u,node-id=7,"
                        "rx=rx,tx=tx%s", rx, tx, FIRST_SLOT, options);
     card_init(&lab->card, lab->vm, FIRST_SLOT);
-    peer_connect(&lab->peer, lab->rx_path, lab->listener);
+    peer_connect(&lab->peer, lab->rx_path, lab->listener, fds, n);
     ctl_wait(&lab->card, LCSR1, SIGNAL, SIGNAL);
     wait_until(link_is(&lab->card, "tx-link", "stream"));
     return lab;
+}
+
+static PeerLab *peer_lab(const char *options)
+{
+    return peer_lab_offering(options, NULL, 0);
 }
 
 static void peer_lab_stop(PeerLab *lab)
@@ -306,6 +314,39 @@ static void test_links(void)
     link_expect(&lab->card[0], "rx-link", "none");
     link_expect(&lab->card[0], "tx-link", "none");
     lab_stop(lab);
+}
+
+/* Descriptors that are no queue: one line at most, and the stream does. */
+static void test_bad_descriptors(void)
+{
+    int sealed = memfd_create("not-sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int event = eventfd(0, EFD_CLOEXEC);
+    int fds[][PEER_FDS] = {
+        { null, null, null, null },
+        { null, event, event, null },
+        { sealed, event, event, null },
+    };
+
+    g_assert_cmpint(ftruncate(sealed, 1 << 20), ==, 0);
+    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
+        for (unsigned n = 1; n <= PEER_FDS; n++) {
+            PeerLab *lab = peer_lab_offering("", fds[i], n);
+            bool looked_at = lab_shares_memory() && n == 3;
+            uint8_t wire[PEER_FRAME];
+            size_t len = peer_update(wire, PEER_NODE, 1, 0, 0x40, 0x600d);
+
+            g_assert_true(link_is(&lab->card, "rx-link", "stream"));
+            peer_send(lab->peer.upstream, wire, len);
+            mem_waitl(&lab->card, 0x40, 0x600d);
+            g_assert_cmpuint(vm_errors(lab->vm, "frames come by the socket"),
+                             ==, looked_at);
+            peer_lab_stop(lab);
+        }
+    }
+    close(sealed);
+    close(null);
+    close(event);
 }
 
 /* What the line says is how long it takes at least. */
@@ -503,6 +544,7 @@ void rfm5565_add_mode_tests(void)
     lab_add_test("modes/packing", test_packing);
     lab_add_test("modes/authentic-ids", test_authentic_ids);
     lab_add_test("modes/links", test_links);
+    lab_add_test("modes/bad-descriptors", test_bad_descriptors);
     lab_add_test("modes/paced-line", test_paced_line);
     lab_add_test("paused/queue", test_paused_queue);
     lab_add_test("paused/sync-loss", test_paused_sync_loss);

@@ -104,7 +104,31 @@ void peer_next_update(int fd, uint8_t *wire)
     }
 }
 
-void peer_connect(Peer *peer, const char *rx_path, int listener)
+/* HELLO, with descriptors that are said to be a queue. */
+static void send_hello(int fd, const int *fds, unsigned n)
+{
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(PEER_FDS * sizeof(int))];
+    } control = {};
+    uint8_t wire[PEER_MESSAGE];
+    struct iovec iov = { .iov_base = wire, .iov_len = sizeof(wire) };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+    peer_message(wire, 1, PEER_NODE, n ? 4 : 0);
+    if (n) {
+        msg.msg_control = control.space;
+        msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+        control.align.cmsg_level = SOL_SOCKET;
+        control.align.cmsg_type = SCM_RIGHTS;
+        control.align.cmsg_len = CMSG_LEN(n * sizeof(int));
+        memcpy(CMSG_DATA(&control.align), fds, n * sizeof(int));
+    }
+    g_assert_cmpint(sendmsg(fd, &msg, MSG_NOSIGNAL), ==, sizeof(wire));
+}
+
+void peer_connect(Peer *peer, const char *rx_path, int listener,
+                  const int *fds, unsigned n)
 {
     struct sockaddr_un addr;
     uint8_t wire[PEER_MESSAGE];
@@ -113,10 +137,10 @@ void peer_connect(Peer *peer, const char *rx_path, int listener)
     peer->upstream = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     g_assert_cmpint(connect(peer->upstream, (struct sockaddr *)&addr,
                             sizeof(addr)), ==, 0);
-    peer_message(wire, 1, PEER_NODE, 0);
-    peer_send(peer->upstream, wire, sizeof(wire));
+    send_hello(peer->upstream, fds, n);
     peer_receive(peer->upstream, wire, sizeof(wire));
     g_assert_cmpint(memcmp(wire, "RL\x02\x02", 4), ==, 0);
+    g_assert_cmphex(wire[5] & 4, ==, 0);    /* it does not take them */
     peer_message(wire, 4, PEER_NODE, 1);
     peer_send(peer->upstream, wire, sizeof(wire));
 

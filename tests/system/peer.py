@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: MIT
+"""A member of the ring that knows docs/ring-protocol.md and nothing else.
+
+It shares no code with ring/: where the two understand each other, the page says enough.
+A Peer has its two links in a thread of its own, passes on what others send and keeps what
+it has seen; tests look at that.
+"""
+
+import fcntl
+import mmap
+import os
+import select
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass, replace
+
+VERSION = 2
+HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
+DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE = range(1, 7)
+NUMBERED = (DATA, INTERRUPT, FENCE)
+LENGTHS = {DATA: range(1, 65), INTERRUPT: (4,), HEARTBEAT: (0,), DUPLICATE: (8,), BREAK: (0,),
+           FENCE: (8,)}
+REDUNDANT, SECOND = 1, 2
+ROGUE_0, ROGUE_1, PAUSED = 1, 2, 4
+IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
+SPACE = 0x10000000
+
+# ring 5: magic, version, type, source, destination, kind, length, address, clock domain,
+# incarnation, number, time; the check stands behind
+HEADER = struct.Struct("<2sBBBBBBIIQQQ")
+# 2: magic, version, kind, node, value, spare, incarnation, memory, clock domain, spare
+MESSAGE = struct.Struct("<2sBBBB2xQQI8x")
+
+
+def _table():
+    for i in range(256):
+        for _ in range(8):
+            i = i >> 1 ^ (0x82F63B78 if i & 1 else 0)
+        yield i
+
+
+_TABLE = list(_table())
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+class Bad(Exception):
+    """What came is not what the page says."""
+
+
+@dataclass(frozen=True)
+class Message:
+    kind: int
+    node: int = 0
+    value: int = 0
+    incarnation: int = 0
+    memory: int = 0
+    clock_domain: int = 0
+    version: int = VERSION
+
+    def encode(self):
+        wire = MESSAGE.pack(b"RL", self.version, self.kind, self.node, self.value,
+                            self.incarnation, self.memory, self.clock_domain)
+        return wire + struct.pack("<I", crc32c(wire))
+
+    @staticmethod
+    def decode(wire):
+        magic, version, kind, node, value, incarnation, memory, domain = \
+            MESSAGE.unpack(wire[:36])
+        if magic != b"RL" or struct.unpack("<I", wire[36:40])[0] != crc32c(wire[:36]):
+            raise Bad("a link message with a false check")
+        return Message(kind, node, value, incarnation, memory, domain, version)
+
+
+@dataclass(frozen=True)
+class Frame:
+    type: int
+    source: int
+    incarnation: int
+    number: int
+    data: bytes = b""
+    address: int = 0
+    dest: int = 0
+    kind: int = 0
+    flags: int = 0
+    clock_domain: int = 0
+    time: int = 0
+    hops: int = 1
+    marks: int = 0
+
+    def encode(self):
+        head = HEADER.pack(b"RF", VERSION, self.type, self.source, self.dest,
+                           self.kind | self.flags << 4, len(self.data), self.address,
+                           self.clock_domain, self.incarnation, self.number, self.time)
+        path = struct.pack("<HB", self.hops, self.marks)
+        return (head + struct.pack("<I", crc32c(head + self.data)) + path
+                + bytes([path_check(path)]) + self.data)
+
+    @staticmethod
+    def decode(wire):
+        head, data = wire[:40], wire[48:]
+        _, _, type_, source, dest, kind, length, address, domain, incarnation, number, when = \
+            HEADER.unpack(head)
+        if struct.unpack("<I", wire[40:44])[0] != crc32c(head + data):
+            raise Bad("a frame with a false check")
+        if wire[47] != path_check(wire[44:47]):
+            raise Bad("a frame with a false hop check")
+        if type_ == DATA and address + length > SPACE:
+            raise Bad("a frame past the end of the ring's memory")
+        hops, marks = struct.unpack("<HB", wire[44:47])
+        return Frame(type_, source, incarnation, number, data, address, dest, kind & 15,
+                     kind >> 4, domain, when, hops, marks)
+
+
+def path_check(path):
+    return ~(path[0] * 3 + path[1] * 7 + path[2] * 11) & 255
+
+
+def unit_length(wire):
+    """How long is what begins here? 0: cannot be told yet."""
+    if len(wire) < 2:
+        return 0
+    if wire[:2] == b"RL":
+        return 40
+    if len(wire) < 48:
+        return 0
+    if wire[:2] != b"RF" or wire[2] != VERSION or wire[7] not in LENGTHS.get(wire[3], ()):
+        raise Bad("neither a frame nor a link message")
+    return 48 + wire[7]
+
+
+# --- shared memory -----------------------------------------------------------------------
+
+QUEUE_MAGIC, QUEUE_VERSION, SLOT, SLOTS_AT = 0x516D6672, 1, 128, 4096
+QUEUE_HEADER = struct.Struct("=IIIIQ")
+TAIL, HEAD, CONSUMER_SLEEPS, PRODUCER_WAITS = (at // 4 for at in (128, 256, 384, 512))
+F_ADD_SEALS, F_GET_SEALS, SEALS = 1033, 1034, 1 | 2 | 4
+
+_barrier = threading.Lock()
+
+
+def full_fence():
+    """Taking a lock is one."""
+    with _barrier:
+        pass
+
+
+class Queue:
+    """One side of a queue in shared memory."""
+
+    def __init__(self, fds, slots):
+        self.fds = fds
+        self.slots = slots
+        self.memory = mmap.mmap(fds[0], SLOTS_AT + SLOT * slots)
+        self.words = memoryview(self.memory).cast("I")
+
+    @staticmethod
+    def create(slots):
+        fd = os.memfd_create("peer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, SLOTS_AT + SLOT * slots)
+        fcntl.fcntl(fd, F_ADD_SEALS, SEALS)
+        os.pwrite(fd, QUEUE_HEADER.pack(QUEUE_MAGIC, QUEUE_VERSION, SLOT, slots,
+                                        SLOTS_AT + SLOT * slots), 0)
+        return Queue([fd, os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)], slots)
+
+    @staticmethod
+    def attach(fds):
+        magic, version, slot, slots, size = QUEUE_HEADER.unpack(os.pread(fds[0], 24, 0))
+        if (magic, version, slot, size) != (QUEUE_MAGIC, QUEUE_VERSION, SLOT,
+                                            SLOTS_AT + SLOT * slots):
+            raise Bad("a queue with another header")
+        if slots & (slots - 1) or not 2 <= slots <= 65536 or os.fstat(fds[0]).st_size != size:
+            raise Bad("a queue of another size")
+        if fcntl.fcntl(fds[0], F_GET_SEALS) & SEALS != SEALS:
+            raise Bad("a queue that is not sealed")
+        return Queue(fds, slots)
+
+    def _at(self, index):
+        return SLOTS_AT + SLOT * (index % self.slots)
+
+    def _wake(self, word, fd):
+        full_fence()
+        if self.words[word]:
+            self.words[word] = 0
+            os.eventfd_write(fd, 1)
+
+    def put(self, wire):
+        """False if there is no room."""
+        tail = self.words[TAIL]
+        if (tail - self.words[HEAD]) % 2**32 == self.slots:
+            return False
+        at = self._at(tail)
+        self.memory[at:at + len(wire)] = wire
+        self.words[TAIL] = (tail + 1) % 2**32
+        self._wake(CONSUMER_SLEEPS, self.fds[1])
+        return True
+
+    def take(self):
+        """The next slot, or None."""
+        head = self.words[HEAD]
+        if head == self.words[TAIL]:
+            return None
+        at = self._at(head)
+        slot = self.memory[at:at + SLOT]
+        self.words[HEAD] = (head + 1) % 2**32
+        if (self.words[TAIL] - self.words[HEAD]) % 2**32 <= self.slots // 2:
+            self._wake(PRODUCER_WAITS, self.fds[2])
+        return slot[:unit_length(slot)]
+
+    def may_sleep(self):
+        self.words[CONSUMER_SLEEPS] = 1
+        full_fence()
+        if self.words[HEAD] == self.words[TAIL]:
+            return True
+        self.words[CONSUMER_SLEEPS] = 0
+        return False
+
+    def awake(self):
+        self.words[CONSUMER_SLEEPS] = 0
+        try:
+            os.eventfd_read(self.fds[1])
+        except BlockingIOError:
+            pass
+
+    def close(self):
+        self.words.release()
+        self.memory.close()
+        for fd in self.fds:
+            os.close(fd)
+
+
+# --- a member ------------------------------------------------------------------------------
+
+def connect(path, seconds=10):
+    end = time.monotonic() + seconds
+    while True:
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            link.connect(path)
+            return link
+        except (FileNotFoundError, ConnectionRefusedError):
+            link.close()
+            if time.monotonic() > end:
+                raise
+
+
+def read_exactly(link, length, seconds=5):
+    """As many bytes; fewer if the stream ends before."""
+    link.settimeout(seconds)
+    data = b""
+    while len(data) < length:
+        more = link.recv(length - len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+class Peer:
+    """Between a node's tx, to which it is the rx, and that node's rx.
+
+    shm: offer and take shared memory. forward: pass on what others send.
+    """
+
+    def __init__(self, node_rx, node_tx, ident, incarnation=None, shm=False, light=True):
+        self.ident = ident
+        self.incarnation = incarnation or time.time_ns()
+        self.number = 0
+        self.forward = True
+        self.light = light
+        self.seen, self.home, self.lights, self.messages = [], [], [], []
+        self.trouble = None
+        self.changed = threading.Condition(threading.RLock())
+        self.stopping = False
+        self.said = 0.0
+        self.tx, self.rx = connect(node_rx), connect(node_tx)
+        self.out = self._say_hello(shm)
+        self.incoming = self._hear_hello(shm)
+        if light:
+            self._send(self._message(LIGHT, 1).encode())
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _message(self, kind, value):
+        return Message(kind, self.ident, value, self.incarnation, 1 << 20)
+
+    def _say_hello(self, shm):
+        queue = Queue.create(64) if shm else None
+        hello = self._message(HELLO, HAS_SHM if shm else 0).encode()
+        if shm:
+            socket.send_fds(self.tx, [hello], queue.fds)
+        else:
+            self.tx.sendall(hello)
+        self.welcome = Message.decode(read_exactly(self.tx, 40))
+        if self.welcome.kind != WELCOME or bool(self.welcome.value & HAS_SHM) != shm:
+            raise Bad(f"the answer to HELLO was {self.welcome}")
+        return queue
+
+    def _hear_hello(self, shm):
+        self.rx.settimeout(5)
+        data, fds, _, _ = socket.recv_fds(self.rx, 40, 3)
+        data += read_exactly(self.rx, 40 - len(data))
+        self.hello = Message.decode(data)
+        if self.hello.kind != HELLO or bool(self.hello.value & HAS_SHM) != (len(fds) == 3):
+            raise Bad(f"{self.hello} came with {len(fds)} descriptors")
+        queue = Queue.attach(fds) if shm else None
+        if not shm:
+            for fd in fds:
+                os.close(fd)
+        self.rx.sendall(self._message(WELCOME, HAS_SHM if shm else 0).encode())
+        return queue
+
+    def _send(self, wire):
+        with self.changed:
+            self.said = time.monotonic()
+            if not self.out:
+                self.tx.sendall(wire)
+            while self.out and not self.out.put(wire):
+                time.sleep(0)
+
+    def _run(self):
+        try:
+            self._links()
+        except (Bad, OSError, ValueError) as problem:
+            with self.changed:
+                self.trouble = self.trouble or problem
+                self.changed.notify_all()
+
+    def _links(self):
+        rest = b""
+        self.rx.setblocking(False)
+        waits = [self.rx] + ([self.incoming.fds[1]] if self.incoming else [])
+        while not self.stopping:
+            ready = []
+            if not self.incoming or self.incoming.may_sleep():
+                ready = select.select(waits, [], [], 0.05)[0]
+            if self.incoming:
+                self.incoming.awake()
+                while (unit := self.incoming.take()) is not None:
+                    self._take(unit)
+            if self.rx in ready:
+                data = self.rx.recv(65536)
+                if not data or self.incoming:
+                    raise Bad("the stream has ended" if not data else "bytes beside the queue")
+                rest += data
+            while (length := unit_length(rest)) and len(rest) >= length:
+                self._take(rest[:length])
+                rest = rest[length:]
+            if self.light and time.monotonic() - self.said >= 0.25:
+                self._send(self._message(LIGHT, 1).encode())
+
+    def _take(self, wire):
+        if wire[:2] == b"RL":
+            message = Message.decode(wire)
+            with self.changed:
+                self.messages.append(message)
+                if message.kind == LIGHT:
+                    self.lights.append(message.value)
+                self.changed.notify_all()
+            return
+        frame = Frame.decode(wire)
+        own = frame.source == self.ident and frame.incarnation == self.incarnation
+        with self.changed:
+            (self.home if own else self.seen).append(frame)
+            self.changed.notify_all()
+        if not own and self.forward and self.light:
+            self._send(replace(frame, hops=frame.hops + 1).encode())
+
+    # what tests use
+
+    def say(self, wire):
+        """Any bytes."""
+        self._send(wire)
+
+    def frame(self, type_, data=b"", **fields):
+        """A frame of this member, with the next number if it has one."""
+        self.number += type_ in NUMBERED
+        return Frame(type_, self.ident, self.incarnation, fields.pop("number", self.number), data,
+                     time=time.monotonic_ns(), **fields)
+
+    def send(self, type_, data=b"", **fields):
+        frame = self.frame(type_, data, **fields)
+        self._send(frame.encode())
+        return frame
+
+    def join(self, seconds=10):
+        """Until the ring is closed: until a heartbeat comes home."""
+        end = time.monotonic() + seconds
+        with self.changed:
+            while not any(frame.type == HEARTBEAT for frame in self.home):
+                if self.trouble or time.monotonic() > end:
+                    raise Bad(f"the ring does not close: {self.trouble}")
+                self.send(HEARTBEAT)
+                self.changed.wait(0.1)
+
+    def set_light(self, on):
+        self._send(self._message(LIGHT, int(on)).encode())
+        self.light = on
+
+    def wait(self, what, condition, seconds=5):
+        """Until the condition holds of what was seen; returns its value."""
+        end = time.monotonic() + seconds
+        with self.changed:
+            while not (value := condition(self)):
+                if self.trouble:
+                    raise Bad(f"waiting for {what}: {self.trouble}")
+                if not self.changed.wait(end - time.monotonic()):
+                    raise Bad(f"not within {seconds} s: {what}")
+        return value
+
+    def close(self):
+        self.stopping = True
+        self.thread.join()
+        self.tx.close()
+        self.rx.close()
+        for queue in (self.out, self.incoming):
+            if queue:
+                queue.close()

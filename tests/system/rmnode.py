@@ -1,0 +1,480 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""rmnode: members without machines, from the shell, alone and in rings of two and three."""
+
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from suite import TOP, expect, plan, run, wait_for
+
+RMNODE = os.environ.get("RMNODE", str(TOP / "build" / "tools" / "rmnode"))
+PATIENCE = 20
+
+
+class Member:
+    """One running rmnode with a control socket."""
+
+    def __init__(self, folder, node_id, rx, tx, *options, memory="1M"):
+        self.id = node_id
+        self.control = f"{folder}/control{node_id}"
+        self.errors = open(f"{folder}/errors{node_id}", "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [RMNODE, "--id", str(node_id), "--memory", memory, "--rx", rx, "--tx", tx,
+             "--control", self.control, *options],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        self.first_line = self.line()
+
+    def line(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        expect(ready, f"node {self.id} says nothing")
+        return self.process.stdout.readline()
+
+    def call(self, *words, check=True, **options):
+        done = subprocess.run([RMNODE, "-S", self.control, *map(str, words)], text=True,
+                              capture_output=True, timeout=60, check=False, **options)
+        if check:
+            expect(not done.returncode, f"rmnode {' '.join(map(str, words))}: {done.stderr}")
+        return done.stdout.strip() if check else done
+
+    def json(self, *words):
+        return json.loads(self.call("-j", *words).splitlines()[-1])
+
+    def start(self, *words):
+        return subprocess.Popen([RMNODE, "-S", self.control, *map(str, words)], text=True,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def counter(self, name):
+        return self.json("stats")["counters"][name]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+        status = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.errors.close()
+        return status
+
+    def said(self):
+        self.errors.flush()
+        return Path(self.errors.name).read_text(encoding="utf-8")
+
+
+class Ring:
+    """Members 1, 2, ... of a ring, daisy-chained over unix sockets."""
+
+    def __init__(self, count, *options, **more):
+        self.count, self.options, self.more = count, options, more
+
+    def member(self, number):
+        after = number % self.count + 1
+        return Member(self.folder, number, f"unix:{self.folder}/{number},server",
+                      f"unix:{self.folder}/{after}", *self.options, **self.more)
+
+    def __enter__(self):
+        self.place = tempfile.TemporaryDirectory(prefix="rmnode-test-")
+        self.folder = self.place.name
+        self.members = [self.member(number) for number in range(1, self.count + 1)]
+        for member in self.members:
+            member.call("wait", "-n", self.count - 1, "-t", PATIENCE)
+        return self
+
+    def __exit__(self, *_):
+        for member in self.members:
+            member.stop()
+        self.place.cleanup()
+
+
+def same_everywhere(members, *ranges):
+    for area in ranges or ("0+1M",):
+        sums = {member.call("checksum", area) for member in members}
+        expect(len(sums) == 1, f"{area} differs: {sums}")
+
+
+def test_access():
+    """What one member stores, all have"""
+    with Ring(3) as ring:
+        a, b, c = ring.members
+        expect(a.first_line == "ready\n", f"it says '{a.first_line}' instead of ready")
+        a.call("write", "0x100", "0xdeadbeef")
+        a.call("write", "-w", 1, "0x104", "0xa5")
+        b.call("fill", "-w", 8, "0x1000+4K", "0x0123456789abcdef")
+        c.call("write", "-f", "-", "0x8001", input="whatever comes, unaligned" * 99)
+        for member in ring.members:
+            member.call("fence")
+        expect(c.call("read", "0x100") == "0xdeadbeef", "the word is another on node 3")
+        expect(c.call("read", "-w", 1, "0x104") == "0xa5", "the byte is another on node 3")
+        expect(a.call("read", "-w", 8, "0x1ff8") == "0x0123456789abcdef", "not filled")
+        expect(a.call("read", "-r", "0x8001+25") == "whatever comes, unaligned", "not written")
+        dump = a.call("read", "0x1000-0x101f").splitlines()
+        expect(dump[1] == "00001010: efcdab89 67452301 efcdab89 67452301", f"{dump}")
+        same_everywhere(ring.members)
+        members = a.json("members")["members"]
+        expect([m["id"] for m in members] == [2, 3], f"members are {members}")
+        expect([m["hops"] for m in members] == [2, 1], f"hops are wrong: {members}")
+
+
+def test_interrupts():
+    """Interrupts arrive once, in order, behind the data; who waits is told, or told that none came"""
+    with Ring(2) as ring:
+        a, b = ring.members
+        waiting = b.start("-j", "wait-interrupt", "-n", 3)
+        for number in range(3):
+            a.call("write", "0x40", number)
+            a.call("send", "all" if number else 2, number, 100 + number)
+        lines = [json.loads(line) for line in waiting.communicate(timeout=PATIENCE)[0].splitlines()]
+        expect([(e["type"], e["from"], e["data"]) for e in lines[:3]]
+               == [(0, 1, 100), (1, 1, 101), (2, 1, 102)], f"it got {lines}")
+        expect(b.call("read", "0x40") == "0x00000002", "the data came after the interrupt")
+        late = b.call("wait-interrupt", "-t", 0.05, check=False)
+        expect(late.returncode == 1 and "no interrupt" in late.stderr, f"{late}")
+
+
+def test_watch_and_monitor():
+    """watch shows updates with their source; monitor shows loss and return of a neighbour"""
+    with Ring(2) as ring:
+        a, b = ring.members
+        watch = b.start("-j", "watch", "-n", 2, "0x200-0x2ff")
+        watch.stdout.readline()             # it has begun
+        monitor = a.start("monitor")
+        monitor.stdout.readline()
+        a.call("write", "0x300", 1)
+        a.call("write", "0x200", "0x11223344")
+        a.call("write", "0x2fc", 2)
+        updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE)[0].splitlines()]
+        expect([(u["offset"], u["data"], u["source"]) for u in updates[:2]]
+               == [(0x200, "44332211", 1), (0x2fc, "02000000", 1)], f"{updates}")
+        b.process.kill()
+        b.process.wait()
+        names = set()
+        while not {"sync-loss", "downstream"} <= names:
+            names.add(json.loads(monitor.stdout.readline())["event"])
+        ring.members[1] = ring.member(2)
+        while "signal" not in names:
+            names.add(json.loads(monitor.stdout.readline())["event"])
+        a.call("wait", "-n", 1, "-t", PATIENCE)
+        monitor.terminate()
+        monitor.wait()
+
+
+def test_load():
+    """The generator makes exactly as many stores as it says, at the rate asked for"""
+    with Ring(3) as ring:
+        loads = [member.start("-j", "load", "--count", 30000, "--own", 4, "--random",
+                              "--seed", member.id) for member in ring.members]
+        for load in loads:
+            result = json.loads(load.communicate(timeout=PATIENCE)[0])
+            expect(result["stores"] == 30000 and result["dropped"] == 0, f"{result}")
+        for member in ring.members:
+            member.call("fence")
+            counters = member.json("stats")["counters"]
+            expect(counters["stores"] == 30001, f"{counters['stores']} stores and a fence")
+            expect(not counters["lost"] and not counters["missed"], f"{counters}")
+        same_everywhere(ring.members)
+        result = ring.members[0].json("load", "--rate", 2000, "--count", 1000, "0+4K")
+        expect(0.49e9 <= result["nanoseconds"], f"too fast: {result}")
+        empty = ring.members[0].call("load", "0+4K", check=False)
+        expect("how many stores" in empty.stderr, f"{empty}")
+
+
+def test_streams():
+    """The same over TCP, and over sockets with tiny buffers, without shared memory"""
+    with tempfile.TemporaryDirectory() as folder:
+        ports = []
+        for _ in range(2):
+            with socket.create_server(("127.0.0.1", 0)) as probe:
+                ports.append(probe.getsockname()[1])
+        members = [Member(folder, i + 1, f"tcp:127.0.0.1:{ports[i]},server",
+                          f"tcp:127.0.0.1:{ports[1 - i]}", "--socket-buffer", "2048")
+                   for i in range(2)]
+        check_streams(members)
+    with Ring(3, "--shm", "off", "--socket-buffer", "2048") as ring:
+        check_streams(ring.members)
+
+
+def check_streams(members):
+    try:
+        for member in members:
+            member.call("wait", "-n", len(members) - 1, "-t", PATIENCE)
+            state = member.json("stats")
+            expect(not state["rx"]["shm"] and not state["tx"]["shm"], "there is shared memory")
+        loads = [member.start("load", "--count", 20000, "--own", 4, "0+1M")
+                 for member in members]
+        for load in loads:
+            load.communicate(timeout=PATIENCE)
+        for member in members:
+            member.call("fence")
+        same_everywhere(members)
+        expect(not sum(member.counter("missed") for member in members), "something was missed")
+    finally:
+        for member in members:
+            member.stop()
+
+
+def test_record_and_replay():
+    """A recording of a region, replayed at once, stepwise, and as another node, is the same again"""
+    with Ring(2) as ring:
+        a, b = ring.members
+        file = f"{ring.folder}/recording.pcapng"
+        record = b.start("record", file, "0x2000+4K")
+        wait_for("the recording begins", lambda: os.path.exists(file))
+        a.call("load", "--count", 40, "--rate", 200, "--stride", 8, "0x2000+4K")
+        a.call("write", "0x3000", 1)        # beside it
+        a.call("send", 2, 1, 77)
+        a.call("fence")
+        record.send_signal(signal.SIGINT)
+        said = record.communicate(timeout=PATIENCE)[0]
+        expect("41 frames recorded, 0 lost" in said, f"it says {said}")
+        wanted = b.call("checksum", "0x2000+4K")
+
+        def again(*words, node=b):
+            a.call("fill", "0x2000+8K", 0)
+            a.call("fence")
+            result = node.json("replay", *words, file)
+            node.call("fence")
+            return result
+        start = time.monotonic()
+        result = again()
+        expect(result["frames"] == 41 and result["interrupts"] == 1, f"{result}")
+        expect(time.monotonic() - start >= 0.19, "the spacing is lost")
+        expect(a.call("checksum", "0x2000+4K") == wanted, "the replay stored something else")
+        expect(a.call("read", "0x3000") == "0x00000000", "it replayed more than was recorded")
+        result = again("--range", "0x2000+16", "--speed", "max")
+        expect(result["frames"] == 3 and result["skipped"] == 38, f"{result}")
+
+        a.call("fill", "0x2000+4K", 0)
+        a.call("fence")
+        watch = a.start("-j", "watch", "-n", 40, "0x2000+4K")
+        watch.stdout.readline()
+        b.call("replay", "--speed", "10", "--as-node", 99, file)
+        updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE)[0].splitlines()]
+        expect({u["source"] for u in updates[:40]} == {99}, "it was not node 99")
+        expect([u["offset"] for u in updates[:40]] == [0x2000 + 8 * i for i in range(40)],
+               "the order is lost")
+        wait_for("node 99 leaves nothing behind",
+                 lambda: a.call("checksum", "0x2000+4K") == wanted)
+        expect(not a.counter("hop_limit") and not b.counter("late"), "frames go round for ever")
+
+        step = b.start("replay", "--step", file)
+        out = step.communicate("\n\n\n", timeout=PATIENCE)[0].splitlines()
+        expect(len(out) == 3 and out[2].split()[5] == "0x00002010", f"steps: {out}")
+        broken = f"{ring.folder}/broken"
+        Path(broken).write_bytes(b"no capture at all" * 10)
+        refused = b.call("replay", broken, check=False)
+        expect(refused.returncode == 1 and refused.stderr.count("\n") == 1, f"{refused}")
+
+
+def test_stopped_neighbour():
+    """With a member that stands still no store waits beyond the limit, and the books balance"""
+    with Ring(2, "--stall-limit-ms", "200", "--unpacked") as ring:
+        a, b = ring.members
+        b.process.send_signal(signal.SIGSTOP)
+        result = a.json("load", "--seconds", 1, "--size", 64, "0+64K")
+        b.process.send_signal(signal.SIGCONT)
+        stats = a.json("stats")["counters"]
+        expect(stats["longest_stall_ns"] < 400e6, f"waited {stats['longest_stall_ns']} ns")
+        expect(result["dropped"] and stats["full"] == result["dropped"], f"{result} {stats}")
+        a.call("fence", check=False)
+        wait_for("all is home", lambda: a.call("fence", check=False).returncode == 0)
+        stats = a.json("stats")["counters"]
+        expect(stats["sent"] == stats["home"] + stats["lost"], f"{stats}")
+        expect(stats["lost"] == b.counter("missed"), f"lost {stats['lost']}, missed by the other "
+               f"{b.counter('missed')}")
+
+
+def test_settings():
+    """Loopback, transmitter, pause and address offset do what the card's do"""
+    with Ring(2) as ring:
+        a, b = ring.members
+        b.call("pause")
+        a.call("write", "0x10", 1)
+        fence = a.call("fence", check=False)
+        expect("paused" in fence.stdout, f"the fence does not say that a node is paused: {fence}")
+        expect(b.call("read", "0x10") == "0x00000000", "a paused node stores")
+        b.call("resume")
+        expect(b.call("read", "0x10") == "0x00000001", "what was held back is gone")
+        a.call("set", "offset", "64M")
+        a.call("write", "0x20", 2)
+        a.call("set", "offset", 0)
+        a.call("fence")
+        expect(b.call("read", "0x20") == "0x00000000", "the offset was not added")
+        expect(b.counter("beyond") == 1, "the update was not beyond the memory")
+        a.call("set", "transmit", "off")
+        wait_for("the other one loses its signal",
+                 lambda: not b.json("stats")["state"]["signal"])
+        a.call("set", "transmit", "on")
+        a.call("wait", "-n", 1, "-t", PATIENCE)
+        b.call("wait", "-n", 1, "-t", PATIENCE)
+        a.call("set", "loopback", "on")
+        a.call("write", "0x30", 3)
+        a.call("fence")
+        expect(b.call("read", "0x30") == "0x00000000", "a store in loopback went out")
+
+
+def test_memory_file():
+    """The memory can be a file that other programs read"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/memory"
+        with Ring(2) as ring:
+            ring.members[1].stop()
+            ring.options = ("--memory-file", path)
+            ring.members[1] = ring.member(2)
+            ring.members[0].call("wait", "-n", 1, "-t", PATIENCE)
+            ring.members[1].call("wait", "-n", 1, "-t", PATIENCE)
+            ring.members[0].call("write", "0x1234", "0xcafe")
+            ring.members[0].call("fence")
+            with open(path, "rb") as file, \
+                    mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
+                expect(memory[0x1234:0x1236] == b"\xfe\xca", "the file has something else")
+
+
+def cpu_ns(member):
+    return int(Path(f"/proc/{member.process.pid}/schedstat").read_text().split()[0])
+
+
+def test_idle():
+    """An idle member takes less than 0.1 % of a CPU and less than 1 MiB"""
+    with Ring(2, memory="64M") as ring:
+        ring.members[0].call("load", "--count", 200000, "0+1M")
+        ring.members[0].call("fence")
+        before = [cpu_ns(member) for member in ring.members]
+        time.sleep(4)
+        for member, start in zip(ring.members, before):
+            took = cpu_ns(member) - start
+            expect(took < 4e6, f"node {member.id} took {took / 4e7:.3f} % of a CPU")
+            rollup = Path(f"/proc/{member.process.pid}/smaps_rollup").read_text().split()
+            private = int(rollup[rollup.index("Private_Dirty:") + 1])
+            expect(private < 1024 + 1024, f"node {member.id} has {private} KiB for itself")
+
+
+def test_end():
+    """SIGTERM, SIGINT and stop end a member with status 0, and its sockets go with it"""
+    for end in (signal.SIGTERM, signal.SIGINT, None):
+        with tempfile.TemporaryDirectory() as folder:
+            member = Member(folder, 1, f"unix:{folder}/1,server", f"unix:{folder}/1")
+            if end:
+                member.process.send_signal(end)
+            else:
+                member.call("stop")
+            expect(member.stop() == 0, "it ended with an error")
+            expect(os.listdir(folder) == ["errors1"], f"it leaves {os.listdir(folder)}")
+
+
+def test_log():
+    """--log json prints events, one object a line; a duplicate id is one"""
+    with Ring(2) as ring:
+        ring.options = ("--log", "json")
+        ring.members[1].stop()
+        apart = f"{ring.folder}/apart"
+        os.mkdir(apart)
+        late = Member(apart, 1, f"unix:{ring.folder}/2,server", f"unix:{ring.folder}/1",
+                      "--log", "json")
+        ring.members[1] = late
+        expect(json.loads(late.first_line)["event"] == "ready", f"{late.first_line}")
+        while json.loads(late.line())["event"] != "duplicate-id":
+            pass
+
+
+def test_strangers():
+    """Who does not speak the protocol is turned away with one line; the neighbour comes through"""
+    with Ring(2) as ring:
+        a = ring.members[0]
+        ring.members[1].stop()
+        for _ in range(3):
+            with socket.socket(socket.AF_UNIX) as stranger:
+                stranger.connect(f"{ring.folder}/1")
+                stranger.sendall(b"GET / HTTP/1.0\r\n\r\n" * 10)
+                stranger.settimeout(PATIENCE)
+                try:
+                    expect(not stranger.recv(1), "it answers a stranger")
+                except ConnectionResetError:
+                    pass
+        expect(a.said().count("does not speak the ring protocol") == 1, a.said())
+        ring.members[1] = ring.member(2)
+        a.call("wait", "-n", 1, "-t", PATIENCE)
+        # A second one waits until the neighbour has gone, and disturbs nobody.
+        with socket.socket(socket.AF_UNIX) as second:
+            second.connect(f"{ring.folder}/1")
+            second.sendall(b"x" * 100)
+            a.call("write", "0x50", 5)
+            a.call("fence")
+
+
+def test_control_socket():
+    """Whatever is written to the control socket is answered with a sentence, and harms nobody"""
+    with Ring(2) as ring:
+        a = ring.members[0]
+        for line, wanted in (("{}", "no verb"), ("nonsense", "not a JSON object"),
+                             ("[1]", "not a JSON object"), ('{"verb":"fly"}', "no verb 'fly'"),
+                             ('{"verb":"read","args":[]}', "not an object"),
+                             ('{"verb":"read","args":{"first":"x"}}', "must be a number"),
+                             ('{"verb":"read","args":{"first":-1}}', "must be a number"),
+                             ('{"verb":"read","args":{"first":1048576}}', "must be a number"),
+                             ('{"verb":"write","args":{"first":0,"data":"0g"}}', "digits"),
+                             ('{"verb":"read"}', "at most")):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(a.control)
+                client.sendall(line.encode() + b"\n")
+                answer = json.loads(client.makefile().readline())
+                expect(wanted in answer.get("error", ""), f"{line}: {answer}")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(a.control)
+            client.sendall(b'{"verb":"members"}\n{"verb":"checksum"}\n')
+            lines = client.makefile()
+            expect("members" in json.loads(lines.readline())["result"], "the first is lost")
+            expect("crc32c" in json.loads(lines.readline())["result"], "the second is lost")
+        expect(os.stat(a.control).st_mode & 0o77 == 0, "others may use the control socket")
+        a.call("fence")
+
+
+def test_refusals():
+    """Wrong command lines: exit status 1 and one sentence, and nothing is done"""
+    member = ["--id", "1", "--memory", "1M", "--rx", "unix:/nowhere/a,server", "--tx", "unix:/b"]
+    cases = [
+        ([], "a member needs"),
+        (["--id", "256", *member[2:]], "0 to 255"),
+        (["--id", "x", *member[2:]], "0 to 255"),
+        ([*member, "--memory", "257M"], "the memory size"),
+        ([*member, "--memory", "5000"], "multiple of 4096"),
+        ([*member, "--rx", "somewhere"], "unix: or tcp:"),
+        (member, "cannot listen"),
+        ([*member, "--line", "fast"], "is no line"),
+        ([*member, "--window", "0"], "the window"),
+        ([*member, "--rogue-master", "2"], "rogue master"),
+        ([*member, "--shm", "maybe"], "on or off"),
+        ([*member, "--log", "xml"], "text, json or none"),
+        ([*member, "--fly"], "--fly"),
+        ([*member, "verb"], "-S SOCKET"),
+        (["-S", "/nowhere/c"], "say what to do"),
+        (["-S", "/nowhere/c", "fly"], "no verb 'fly'"),
+        (["-S", "/nowhere/c", "stats"], "nobody is there"),
+        (["-S", "/nowhere/c", "read"], "usage"),
+        (["-S", "/nowhere/c", "read", "0x20-0x10"], "is no range"),
+        (["-S", "/nowhere/c", "write", "0", "0x100000000"], "the value"),
+        (["-S", "/nowhere/c", "load", "--size", "65", "0+1K"], "the size"),
+        (["-S", "/nowhere/c", "set", "loopback", "2"], "on or off"),
+        (["-S", "/nowhere/c", "replay", "--speed", "0", "f"], "speed"),
+    ]
+    for words, wanted in cases:
+        done = subprocess.run([RMNODE, *words], text=True, capture_output=True, timeout=PATIENCE,
+                              check=False)
+        expect(done.returncode == 1 and wanted in done.stderr and done.stderr.count("\n") == 1
+               and not done.stdout, f"{words}: {done}")
+
+
+TESTS = [test_access, test_interrupts, test_watch_and_monitor, test_load, test_streams,
+         test_record_and_replay, test_stopped_neighbour, test_settings, test_memory_file,
+         test_idle, test_end, test_log, test_strangers, test_control_socket, test_refusals]
+
+if __name__ == "__main__":
+    plan(TESTS)
+    sys.exit(bool(run(TESTS)))

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+/* One end of a fibre. links: ring/host/loop.c ring/host/address.c ring/host/port.c */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ring/frame.h"
+#include "ring/host/port.h"
+#include "ring/shm.h"
+
+static char address[64], server[128];
+
+/* What stands behind a port: gives out numbered frames, takes them in, counts. */
+struct end {
+	struct rfm_port *port;
+	uint64_t to_send, sent, came, bad;
+	bool light, up;
+	unsigned int complaints;
+	char said[RFM_PORT_SENTENCE];
+};
+
+static struct rfm_link_self end_self(void *opaque)
+{
+	(void)opaque;
+	return (struct rfm_link_self){ .id = 7, .incarnation = 1, .memory_size = 4096 };
+}
+
+static void end_light(void *opaque, bool on, uint64_t now)
+{
+	(void)now;
+	((struct end *)opaque)->light = on;
+}
+
+static void end_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	struct end *end = opaque;
+	struct rfm_frame frame;
+
+	(void)len;
+	(void)now;
+	assert_int_equal(rfm_frame_decode(wire, &frame), RFM_FRAME_OK);
+	assert_int_equal(frame.seq, ++end->came);
+}
+
+static void end_bad(void *opaque)
+{
+	((struct end *)opaque)->bad++;
+}
+
+static void end_downstream(void *opaque, bool up, uint64_t now)
+{
+	(void)now;
+	((struct end *)opaque)->up = up;
+}
+
+static bool end_light_out(void *opaque)
+{
+	(void)opaque;
+	return true;
+}
+
+static unsigned int end_pull(void *opaque, uint8_t *wire, uint64_t now)
+{
+	struct end *end = opaque;
+	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .source = 7, .incarnation = 1,
+				   .length = 64, .hops = 1 };
+
+	(void)now;
+	if (!end->up || end->sent == end->to_send)
+		return 0;
+	frame.seq = ++end->sent;
+	return rfm_frame_encode(&frame, wire);
+}
+
+static void end_log(void *opaque, const char *sentence)
+{
+	struct end *end = opaque;
+
+	end->complaints++;
+	snprintf(end->said, sizeof(end->said), "%s", sentence);
+}
+
+static const struct rfm_link_ops link_ops = {
+	.self = end_self,
+	.light = end_light,
+	.frame = end_frame,
+	.bad = end_bad,
+	.downstream = end_downstream,
+	.light_out = end_light_out,
+	.pull = end_pull,
+};
+
+static const struct rfm_port_ops port_ops = { .log = end_log };
+
+static void open_end(struct rfm_loop *loop, struct end *end, struct rfm_port_config config)
+{
+	char error[RFM_PORT_SENTENCE];
+
+	*end = (struct end){ .to_send = 0 };
+	end->port = rfm_port_open(loop, &config, &link_ops, &port_ops, end, error);
+	if (!end->port)
+		fail_msg("%s", error);
+}
+
+static void open_both(struct rfm_loop *loop, struct end *tx, struct end *rx,
+		      struct rfm_port_config config)
+{
+	config.address = server;
+	open_end(loop, rx, config);
+	config.address = address;
+	config.sending = true;
+	open_end(loop, tx, config);
+	while (!tx->up || !rx->light)
+		rfm_loop_once(loop, RFM_NEVER);
+}
+
+static void close_both(struct rfm_loop *loop, struct end *tx, struct end *rx)
+{
+	rfm_port_close(tx->port);
+	rfm_port_close(rx->port);
+	rfm_loop_free(loop);
+}
+
+static void send_frames(struct rfm_loop *loop, struct end *tx, struct end *rx, uint64_t count)
+{
+	tx->to_send += count;
+	rfm_port_kick(tx->port);
+	while (rx->came < tx->to_send)
+		rfm_loop_once(loop, RFM_NEVER);
+}
+
+/* --- tests ------------------------------------------------------------------------ */
+
+static void frames_come_through_every_kind_of_link(void **state)
+{
+	static const struct rfm_port_config kinds[] = {
+		{ .slots = 0 },
+		{ .slots = 2 },
+		{ .stream_only = true },
+		{ .stream_only = true, .socket_buffer = 1 },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct rfm_loop *loop = rfm_loop_new();
+		struct end tx, rx;
+
+		open_both(loop, &tx, &rx, kinds[i]);
+		send_frames(loop, &tx, &rx, 5000);
+		send_frames(loop, &tx, &rx, 1);
+		assert_int_equal(rfm_port_info(rx.port).frames, 5001);
+		assert_int_equal(rfm_port_info(tx.port).frames, 5001);
+		assert_int_equal(rfm_port_info(rx.port).shm, !kinds[i].stream_only);
+		assert_int_equal(rfm_port_info(rx.port).peer.id, 7);
+		assert_int_equal(tx.complaints + rx.complaints, 0);
+		close_both(loop, &tx, &rx);
+	}
+}
+
+/* What a neighbour had sent before it died was sent. */
+static void what_was_sent_before_the_end_arrives(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new(), *other = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end tx, rx;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	config.address = address;
+	config.sending = true;
+	open_end(other, &tx, config);
+	while (!tx.up || !rx.light) {
+		rfm_loop_once(other, 0);
+		rfm_loop_once(loop, 0);
+	}
+	tx.to_send = 300;
+	rfm_port_kick(tx.port);
+	while (tx.sent < 300)
+		rfm_loop_once(other, 0);
+	rfm_loop_once(other, 0);
+	rfm_port_close(tx.port);
+	while (rx.light)
+		rfm_loop_once(loop, RFM_NEVER);
+	assert_int_equal(rx.came, 300);
+	rfm_port_close(rx.port);
+	rfm_loop_free(loop);
+	rfm_loop_free(other);
+}
+
+static int connect_raw(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s", address + strlen("unix:"));
+	assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	return fd;
+}
+
+static void run_for(struct rfm_loop *loop, uint64_t ms)
+{
+	uint64_t until = rfm_now() + ms * 1000000;
+
+	while (rfm_now() < until)
+		rfm_loop_once(loop, until);
+}
+
+/* Whoever talks nonsense is told off once, however often; the neighbour comes through. */
+static void strangers_are_turned_away_once(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end rx, tx;
+	char byte;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	for (unsigned int i = 0; i < 3; i++) {
+		int fd = connect_raw();
+
+		assert_int_equal(send(fd, "GET / HTTP/1.0\r\n", 16, MSG_NOSIGNAL), 16);
+		while (rfm_port_info(rx.port).refused == i)
+			rfm_loop_once(loop, RFM_NEVER);
+		assert_true(recv(fd, &byte, 1, 0) <= 0);
+		close(fd);
+	}
+	assert_int_equal(rx.complaints, 1);
+	assert_non_null(strstr(rx.said, "rx: "));
+	config.address = address;
+	config.sending = true;
+	open_end(loop, &tx, config);
+	while (!rx.light)
+		rfm_loop_once(loop, RFM_NEVER);
+	close_both(loop, &tx, &rx);
+}
+
+/* One that connects while there is a neighbour waits, and disturbs nobody. */
+static void a_second_neighbour_waits(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .slots = 0 };
+	struct end tx, rx, second;
+
+	(void)state;
+	open_both(loop, &tx, &rx, config);
+	config.address = address;
+	config.sending = true;
+	open_end(loop, &second, config);
+	run_for(loop, 50);
+	assert_false(second.up);
+	send_frames(loop, &tx, &rx, 100);
+	rx.came = 0;
+	rfm_port_close(tx.port);
+	while (!second.up)
+		rfm_loop_once(loop, RFM_NEVER);
+	send_frames(loop, &second, &rx, 100);
+	assert_int_equal(second.complaints, 0);
+	close_both(loop, &second, &rx);
+}
+
+/* Descriptors that are no shared memory: the link goes on over the stream. */
+static void bad_descriptors_mean_a_stream(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct rfm_link_tx link;
+	struct end rx, peer = { .to_send = 0 };
+	uint8_t out[RFM_LINK_BATCH], in[RFM_LINK_MESSAGE];
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(3 * sizeof(int))];
+	} control = { .space = { 0 } };
+	struct iovec iov = { .iov_base = out };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int fd, fds[3];
+
+	(void)state;
+	open_end(loop, &rx, config);
+	fd = connect_raw();
+	rfm_link_tx_init(&link, &link_ops, &peer);
+	rfm_link_tx_opened(&link, true, rfm_now());
+	iov.iov_len = rfm_link_tx_output(&link, out, rfm_now());
+	for (unsigned int i = 0; i < 3; i++)
+		fds[i] = open("/dev/null", O_RDWR);
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.align), fds, sizeof(fds));
+	assert_int_equal(sendmsg(fd, &msg, 0), RFM_LINK_MESSAGE);
+	while (!rfm_port_info(rx.port).up)
+		rfm_loop_once(loop, RFM_NEVER);
+	assert_false(rfm_port_info(rx.port).shm);
+	assert_int_equal(recv(fd, in, sizeof(in), 0), RFM_LINK_MESSAGE);
+	assert_null(rfm_link_tx_received(&link, in, sizeof(in), rfm_now()));
+	assert_false(link.shm);
+	peer.to_send = 3;
+	iov.iov_len = rfm_link_tx_output(&link, out, rfm_now());
+	assert_int_equal(send(fd, out, iov.iov_len, 0), iov.iov_len);
+	while (rx.came < 3)
+		rfm_loop_once(loop, RFM_NEVER);
+	for (unsigned int i = 0; i < 3; i++)
+		close(fds[i]);
+	close(fd);
+	rfm_port_close(rx.port);
+	rfm_loop_free(loop);
+}
+
+/* A neighbour that says nothing is given up at the deadline, and room made for the next. */
+static void a_silent_stranger_does_not_block_the_port(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end rx, tx;
+	int fd;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	fd = connect_raw();
+	run_for(loop, 10);
+	config.address = address;
+	config.sending = true;
+	open_end(loop, &tx, config);
+	while (!rx.light)
+		rfm_loop_once(loop, RFM_NEVER);
+	assert_int_equal(rfm_port_info(rx.port).refused, 1);
+	close(fd);
+	close_both(loop, &tx, &rx);
+}
+
+static void disconnected_and_held_until_resumed(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct end tx, rx;
+
+	(void)state;
+	open_both(loop, &tx, &rx, (struct rfm_port_config){ .slots = 0 });
+	rfm_port_disconnect(rx.port, true);
+	while (tx.up)
+		rfm_loop_once(loop, RFM_NEVER);
+	run_for(loop, 150);
+	assert_false(rfm_port_info(rx.port).connected);
+	rfm_port_resume(rx.port);
+	while (!tx.up || !rx.light)
+		rfm_loop_once(loop, RFM_NEVER);
+	send_frames(loop, &tx, &rx, 10);
+	assert_int_equal(rfm_port_info(rx.port).connections, 2);
+	close_both(loop, &tx, &rx);
+}
+
+static void addresses(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "unix:/a", NULL }, { "unix:/a,server", NULL }, { "tcp:host:1", NULL },
+		{ "tcp:[::1]:65535,server", NULL }, { "tcp::80,server", NULL },
+		{ "", "empty" }, { NULL, "empty" }, { "/a", "unix: or tcp:" }, { "unix:", "no path" },
+		{ "unix:/a,wait", "server" }, { "tcp:host", "port" }, { "tcp:host:65536", "port" },
+		{ "tcp:host:x", "port" }, { "tcp::80", "no host" }, { "tcp:[::1:80", "brackets" },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *why = rfm_port_address_check(cases[i].text);
+
+		if (!cases[i].says)
+			assert_null(why);
+		else if (!why || !strstr(why, cases[i].says))
+			fail_msg("'%s': %s", cases[i].text, why);
+	}
+}
+
+static int make_folder(void **state)
+{
+	static char folder[] = "/tmp/rfm-port-test-XXXXXX";
+
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(address, sizeof(address), "unix:%s/p", folder);
+	snprintf(server, sizeof(server), "%s,server", address);
+	*state = folder;
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	return rmdir(*state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_come_through_every_kind_of_link),
+		cmocka_unit_test(what_was_sent_before_the_end_arrives),
+		cmocka_unit_test(strangers_are_turned_away_once),
+		cmocka_unit_test(a_second_neighbour_waits),
+		cmocka_unit_test(bad_descriptors_mean_a_stream),
+		cmocka_unit_test(a_silent_stranger_does_not_block_the_port),
+		cmocka_unit_test(disconnected_and_held_until_resumed),
+		cmocka_unit_test(addresses),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
