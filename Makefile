@@ -53,6 +53,7 @@ tools: setup ## the user programs and librfmring: build/tools/, build/ring/
 test-programs: setup
 	@$(MAKE) -C tests/unit -s
 	@$(MAKE) -C tests/guest -s
+	@$(MAKE) -C tests/litmus -s
 
 image: module tools test-programs ## what the guests boot: build/guest/<kernel>/
 	@scripts/guest-image $(KERNEL)

@@ -62,6 +62,24 @@ bool rfm_insert_has_room(struct rfm_insert *q)
 	return atomic_load(&q->blind) || has_room(q, q->size / 2);
 }
 
+/*
+ * The consumer has the lines of a record that comes later: ask for them now,
+ * so that nobody waits for them then.
+ */
+static void fetch_to_write(const struct rfm_record *record)
+{
+	for (size_t at = 0; at < sizeof(*record); at += 64) {
+		const char *line = (const char *)record + at;
+
+#ifdef __x86_64__
+		/* The builtin would fetch it to be read, and it would have to be fetched again. */
+		__asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+		__builtin_prefetch(line, 1);
+#endif
+	}
+}
+
 struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
@@ -78,6 +96,7 @@ struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond)
 		return NULL;
 	}
 	record = &q->records[tail & (q->size - 1)];
+	fetch_to_write(&q->records[(tail + 2) & (q->size - 1)]);
 	record->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
 	return record;
 }

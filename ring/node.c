@@ -31,13 +31,13 @@ static bool can_originate(const struct rfm_node *node)
 	return rfm_node_signal(node) && (node->loopback || rfm_can_forward(node));
 }
 
-static bool has_credit(const struct rfm_node *node)
+bool rfm_has_credit(const struct rfm_node *node)
 {
 	/* Others that think the ring open may have filled it beyond their windows. */
 	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2)
 		return false;
 	if (node->ring_open)
-		return node->own_queued < RFM_NODE_OPEN_LIMIT;
+		return node->own_queued < node->config.window;
 	return rfm_in_flight(node) < node->config.window;
 }
 
@@ -233,6 +233,7 @@ void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused,
 
 	node->ring_open = false;
 	node->home_time = now;
+	node->break_heard = false;
 	node->fence_paused |= paused;
 	if (seq <= node->home_seq)
 		return;
@@ -289,16 +290,16 @@ static void transmit_own(struct rfm_node *node, struct rfm_frame *frame, uint64_
 static void launch(struct rfm_node *node, uint64_t now)
 {
 	const struct rfm_record *record = rfm_insert_peek(&node->insert);
-	struct rfm_frame frame = {
-		.type = record->type,
-		.length = record->length,
-		.address = record->address,
-		.dest = record->dest,
-		.kind = record->kind,
-	};
 	uint64_t time = record->time;
 	uint64_t ready = rfm_in_flight(node) ? now : time;
+	struct rfm_frame frame;		/* an initializer would clear the data too: slow */
 
+	frame.type = record->type;
+	frame.length = record->length;
+	frame.address = record->address;
+	frame.dest = record->dest;
+	frame.kind = record->kind;
+	frame.marks = 0;
 	memcpy(frame.data, record->data, RFM_FRAME_DATA_MAX);
 	rfm_insert_release(&node->insert);
 	pack_adjacent(node, &frame);
@@ -360,7 +361,7 @@ void rfm_node_launch(struct rfm_node *node, uint64_t now)
 		tell_room(node);
 		return;
 	}
-	while (rfm_insert_peek(&node->insert) && has_credit(node)) {
+	while (rfm_insert_peek(&node->insert) && rfm_has_credit(node)) {
 		if (!node->ring_open && rfm_in_flight(node) >= node->stats.window_peak)
 			node->stats.window_peak = rfm_in_flight(node) + 1;
 		give_numbers(node, rfm_insert_dropped(&node->insert));
@@ -456,7 +457,7 @@ static bool is_awake(struct rfm_node *node)
 	if (rfm_fifo_used(&node->transmit))
 		return false;
 	if (rfm_insert_peek(&node->insert))
-		return !can_originate(node) || has_credit(node);
+		return !can_originate(node) || rfm_has_credit(node);
 	return !rfm_insert_sleep(&node->insert);
 }
 
@@ -571,13 +572,18 @@ static void watch_sources(struct rfm_node *node, uint64_t now)
 	}
 }
 
+uint64_t rfm_node_expiry(const struct rfm_node *node)
+{
+	return node->break_heard ? RFM_NODE_EXPIRY_NS : RFM_NODE_SLOW_EXPIRY_NS;
+}
+
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 {
 	uint64_t next = now + RFM_NODE_EXPIRY_NS / 2;
 	uint64_t heartbeat;
 
 	if (!node->ring_open && rfm_in_flight(node) &&
-	    now - node->home_time >= RFM_NODE_EXPIRY_NS) {
+	    now - node->home_time >= rfm_node_expiry(node)) {
 		node->ring_open = true;
 		rfm_node_launch(node, now);
 	}

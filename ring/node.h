@@ -43,12 +43,13 @@
 #define RFM_NODE_WINDOW		256	/* own frames in flight, by default and at most */
 /* Room for the window of every node, and as much again for what has none. */
 #define RFM_NODE_TX_SLOTS	(RFM_NODE_WINDOW * RFM_RING_NODES * 2)
-#define RFM_NODE_OPEN_LIMIT	4096	/* own frames in the FIFO of an open ring */
 #define RFM_NODE_HELD_SLOTS	4096	/* frames a paused node holds back */
 #define RFM_NODE_HOP_LIMIT	1024	/* twice round the largest ring, each node on a hub */
 
 #define RFM_NODE_HEARTBEAT_NS	500000000ull
-#define RFM_NODE_EXPIRY_NS	300000000ull	/* no own frame home: the ring is open */
+/* No own frame home for that long: the ring is open, or only slow. */
+#define RFM_NODE_EXPIRY_NS	300000000ull	/* if a node has said that it lost its signal */
+#define RFM_NODE_SLOW_EXPIRY_NS	3000000000ull	/* if nobody has */
 #define RFM_NODE_SILENCE_NS	2000000000ull	/* a source unheard that long has gone */
 
 /* What ops->status() reports, a mask. */
@@ -221,6 +222,7 @@ struct rfm_node {
 	_Alignas(64) uint64_t seq; /* last number given; all before it are in the FIFO or gone */
 	uint64_t home_seq;	/* last that came home or was passed over */
 	uint64_t home_time;	/* when, or when sending began on an idle ring */
+	bool break_heard;	/* since then */
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time;
@@ -415,6 +417,13 @@ bool rfm_node_light_out(const struct rfm_node *node);
  * call again, in ns of the same clock.
  */
 uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now);
+
+/**
+ * rfm_node_expiry() - how long nothing must have come home for the ring to be open
+ *
+ * In ns. A ring of many busy processes may be slow; one that is cut says so.
+ */
+uint64_t rfm_node_expiry(const struct rfm_node *node);
 
 /** rfm_node_read_stats() - a copy of the counters, those of the producer included */
 struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node);

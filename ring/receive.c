@@ -24,6 +24,7 @@ void rfm_node_receive_bad(struct rfm_node *node)
 static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
 {
 	bool numbered = rfm_is_numbered(frame);
+	bool was_closed = !rfm_has_credit(node);
 
 	if (frame->seq > node->seq) {
 		rfm_node_receive_bad(node);	/* we never sent that */
@@ -38,7 +39,9 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 	rfm_home_up_to(node, frame->seq, numbered, frame->marks & RFM_MARK_PAUSED, now);
 	if (numbered && frame->type != RFM_FRAME_FENCE)
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
-	rfm_node_launch(node, now);
+	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
+	if (was_closed)
+		rfm_node_launch(node, now);
 }
 
 /*
@@ -223,6 +226,7 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 	if (frame->type == RFM_FRAME_BREAK &&
 	    frame->incarnation == source->current.incarnation) {
 		node->break_at = frame->source;
+		node->break_heard = true;
 		node->ops->status(node->opaque, RFM_NODE_BREAK);
 	}
 	/* Glass knows no numbers: there the rogue overwrites what came since. */

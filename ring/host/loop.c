@@ -420,7 +420,8 @@ static bool search(struct rfm_loop *loop)
 		if (!(++vain % SPIN_LOOK) && look_at_descriptors(loop))
 			return true;
 	}
-	return false;
+	/* A timer that is due ends the search, but needs no sleep. */
+	return loop->now >= loop->first_timer;
 }
 
 /* Would a search have paid? @slept: ns since there was nothing to do. */

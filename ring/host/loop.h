@@ -122,7 +122,7 @@ void rfm_loop_again(struct rfm_loop *loop);
 /** rfm_loop_now() - the time at which this round began, without a look at the clock */
 uint64_t rfm_loop_now(const struct rfm_loop *loop);
 
-/** rfm_loop_watch() - watch @fd for @events (EPOLLIN...), or for others than so far; -1 with errno */
+/** rfm_loop_watch() - for @events (EPOLLIN...), or for others than so far; -1 with errno */
 int rfm_loop_watch(struct rfm_loop *loop, struct rfm_watch *watch, int fd, uint32_t events);
 
 /** rfm_loop_unwatch() - before the descriptor is closed; harmless if it is not watched */

@@ -428,7 +428,7 @@ static bool is_settled(const struct rfmring *ring)
 	if (node->seq == node->home_seq || !rfm_node_signal(node) || !node->downstream)
 		return true;
 	/* Until the first frame is home, the ring is thought to be open. */
-	return node->ring_open && rfm_now() - node->home_time >= RFM_NODE_EXPIRY_NS;
+	return node->ring_open && rfm_now() - node->home_time >= rfm_node_expiry(node);
 }
 
 /*

@@ -130,7 +130,7 @@ static void check_bounds(const struct rfm_node *node)
 	CHECK(rfm_fifo_used(&node->held) <= RFM_NODE_HELD_SLOTS);
 	CHECK(node->paused || !rfm_fifo_used(&node->held));
 	CHECK(rfm_insert_used(&node->insert) <= node->insert.size);
-	CHECK(node->own_queued <= RFM_NODE_OPEN_LIMIT);
+	CHECK(node->own_queued <= node->config.window);
 	CHECK(node->own_queued <= rfm_fifo_used(&node->transmit));
 	CHECK(node->config.window && node->config.window <= RFM_NODE_WINDOW);
 	CHECK(world.rx.fill < RFM_FRAME_MAX && world.tx.fill < RFM_LINK_MESSAGE);

@@ -12,6 +12,8 @@
 #define SPINS		200		/* a reader's looks before it gives the CPU away */
 #define YIELDS		200		/* and how often it does that before it goes on */
 #define WAITS		20		/* for an interrupt, a millisecond each */
+#define FOLLOW_SLEEP	16		/* how much rarer a reader waits if that means sleep */
+#define ASK_EACH	8
 #define PUBLISH		4		/* instances between two marks of the cursor */
 #define GONE		UINT32_MAX	/* a cursor that has arrived */
 
@@ -104,7 +106,8 @@ static bool has_come(const struct role *role, uint32_t instance)
 {
 	const uint32_t *came = &role->member->came[instance];
 
-	if (*came != role->plan->number)
+	/* Asking in vain costs as much as many loads; nobody must ask each time. */
+	if (*came != role->plan->number && role->member->asked++ % ASK_EACH == 0)
 		take_interrupts(role, 0);
 	return *came == role->plan->number;
 }
@@ -204,6 +207,16 @@ static bool stores(const char *code)
 	return strpbrk(code, "WCI");
 }
 
+/* Is it time for a reader to wait? Waiting for an interrupt puts it to sleep: not so often. */
+static bool should_follow(const struct role *role, uint32_t done)
+{
+	uint32_t follow = role->plan->follow;
+
+	if (role->code[0] == 'J')
+		follow *= FOLLOW_SLEEP;
+	return follow && done % follow == 0 && strchr("RJ", role->code[0]);
+}
+
 static void run_role(const struct role *role)
 {
 	const struct plan *plan = role->plan;
@@ -216,7 +229,7 @@ static void run_role(const struct role *role)
 			keep_together(role, done);
 		if (plan->pause && done % plan->pause == 0)
 			idle(role->member);
-		if (plan->follow && done % plan->follow == 0 && strchr("RJ", role->code[0]))
+		if (should_follow(role, done))
 			follow(role, instance);
 		run_instance(role, instance);
 	}

@@ -89,10 +89,10 @@ struct shared {
 /* A process: a node, and what it knows of the test. */
 struct member {
 	struct rfmring *ring;
-	const volatile uint8_t *memory;
 	struct shared *shared;
-	int rank, nodes;
+	int rank;
 	uint64_t random;
+	uint32_t asked;
 	uint32_t came[INSTANCES];	/* batch of the last interrupt of each instance */
 };
 

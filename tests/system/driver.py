@@ -22,7 +22,7 @@ def card(lab):
 
 def plug_in(lab):
     lab.qmp(1, "device_add", driver="rfm5565", id="rfm0", bus="rp0", rx="rfmrx", tx="rfmtx",
-            **{"node-id": 1})
+            iothread="ring0", **{"node-id": 1})
     wait_for("the card is back", lambda: any(
         c["node"] == 1 and c["signal"] for c in lab.rmctl_json(1, "list")), 30)
     lab.run(1, "rmctl", "test", card(lab))

@@ -9,9 +9,12 @@ faults.py --long daisy      a hundred deaths on a daisy chain
 
 import random
 import secrets
+import socket
+import struct
 import sys
 import time
 
+import wire
 from suite import expect, figure, plan, run, wait_for
 from members import Hub, Place, Storm, all_call, fenced, with_name
 
@@ -22,6 +25,7 @@ MEMBERS = 6
 SHORT_DEATHS = 10
 LONG_DEATHS = 100
 GO_ON_S = 1.0
+PATIENCE_S = 30
 WORDS = 8                       # of each member: two frames in a row write the same ones
 
 
@@ -290,11 +294,106 @@ def deaths_on_a_chain(count):
     deaths("daisy", count)
 
 
+# --- frames of an earlier life -----------------------------------------------------------
+
+class Recorder:
+    """Closes a daisy chain of storms, keeps what comes to it, and sends only what it is told to."""
+
+    def __init__(self, place, count):
+        self.first = f"{place.folder}/0"
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(f"{place.folder}/{count}")
+        self.listener.listen()
+        self.came = b""
+
+    def meet_last(self):
+        """Be the downstream neighbour of the last one."""
+        self.last = self.listener.accept()[0]
+        self.last.settimeout(PATIENCE_S)
+        hello = self.last.recv(wire.MESSAGE, socket.MSG_WAITALL)
+        expect(hello[:2] == b"RL" and hello[3] == wire.HELLO, f"the HELLO is {hello.hex()}")
+        self.last.sendall(wire.message(wire.WELCOME))
+
+    def meet_first(self):
+        """And the upstream neighbour of the first, with light."""
+        self.to_first = socket.socket(socket.AF_UNIX)
+        self.to_first.settimeout(PATIENCE_S)
+        wait_for("the first one listens", lambda: not self.to_first.connect_ex(self.first))
+        self.to_first.sendall(wire.message(wire.HELLO))
+        welcome = self.to_first.recv(wire.MESSAGE, socket.MSG_WAITALL)
+        expect(welcome[3] == wire.WELCOME, f"the WELCOME is {welcome.hex()}")
+        self.to_first.sendall(wire.message(wire.LIGHT, value=1))
+
+    def frames(self, source, wanted):
+        """The next so many updates of a source."""
+        found = []
+        while len(found) < wanted:
+            self.came += self.last.recv(65536)
+            while len(self.came) >= wire.HEADER:
+                length = wire.HEADER + self.came[7] if self.came[:2] == b"RF" else wire.MESSAGE
+                if len(self.came) < length:
+                    break
+                unit, self.came = self.came[:length], self.came[length:]
+                if unit[:2] == b"RF" and unit[3] == wire.DATA and unit[4] == source:
+                    found.append(unit)
+        return found
+
+    def close(self):
+        for sock in (self.listener, self.last, self.to_first):
+            sock.close()
+
+
+def never_arrived(unit):
+    """The same update under a number of that life that nobody has seen."""
+    address, = struct.unpack_from("<I", unit, 8)
+    incarnation, seq = struct.unpack_from("<QQ", unit, 16)
+    return wire.frame(source=unit[4], seq=seq + 1_000_000_000, address=address,
+                      incarnation=incarnation, data=unit[wire.HEADER:])
+
+
+def earlier_life():
+    """Frames of an earlier life that come back when the node has stored anew change nothing"""
+    count = 3
+    with Place("earlier-life") as place:
+        def born(node, life):
+            return place.add(Storm(place.folder, node, f"unix:{place.folder}/{node},server",
+                                   f"unix:{place.folder}/{node + 1}", "-n", WORDS, "-l", life))
+
+        recorder = Recorder(place, count)
+        storms = [born(node, 1) for node in range(count)]
+        others = storms[1:]
+        recorder.meet_last()
+        recorder.meet_first()
+        for storm in storms:
+            wait_for(f"{storm.name} has light", lambda: storm.show()["state"]["signal"])
+        storms[0].call("go")
+        old = recorder.frames(0, 100)
+        old += [never_arrived(unit) for unit in old]
+        storms[0].end()
+        again = born(0, 2)
+        recorder.meet_first()
+        wait_for("it has light again", lambda: again.show()["state"]["signal"])
+        again.call("go")
+        recorder.frames(0, 100)
+        again.call("halt")
+        for storm in others:
+            wait_for(f"{storm.name} has the new life's words", lambda: storm.show()["lives"]["0"] == 2)
+        before = [storm.show()["stats"]["late"] for storm in others]
+        recorder.to_first.sendall(b"".join(old))
+        for storm, late in zip(others, before):
+            wait_for(f"{storm.name} has seen the old frames",
+                     lambda: storm.show()["stats"]["late"] >= late + len(old))
+            show = storm.show()
+            expect(show["backwards"] == 0 and show["lives"]["0"] == 2,
+                   f"{storm.name} has taken frames of the earlier life: {show}")
+        recorder.close()
+
+
 LONG = {
     "hub": [with_name(deaths_on_a_hub, LONG_DEATHS)],
     "daisy": [with_name(deaths_on_a_chain, LONG_DEATHS)],
 }
-SHORT = [same_books, redundant, with_name(deaths_on_a_hub, SHORT_DEATHS), with_name(deaths_on_a_chain, SHORT_DEATHS)]
+SHORT = [same_books, redundant, earlier_life, with_name(deaths_on_a_hub, SHORT_DEATHS), with_name(deaths_on_a_chain, SHORT_DEATHS)]
 
 
 def main():

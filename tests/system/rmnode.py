@@ -30,13 +30,13 @@ class Member:
         self.process = subprocess.Popen(
             [RMNODE, "--id", str(node_id), "--memory", memory, "--rx", rx, "--tx", tx,
              "--control", self.control, *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True)
+            stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
         self.first_line = self.line()
 
     def line(self):
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         expect(ready, f"node {self.id} says nothing")
-        return self.process.stdout.readline()
+        return self.process.stdout.readline().decode()
 
     def call(self, *words, check=True, **options):
         done = subprocess.run([RMNODE, "-S", self.control, *map(str, words)], text=True,

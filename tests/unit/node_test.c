@@ -376,7 +376,7 @@ static void credit_wakes_the_sender(void **state)
 		rfm_node_store(&peer->node, 4 * i, "5678", 4, rig->now);
 	rig_settle(rig);
 	assert_false(peer->awake);
-	rig->now += RFM_NODE_EXPIRY_NS;
+	rig->now += RFM_NODE_SLOW_EXPIRY_NS;
 	rfm_node_tick(&peer->node, rig->now);
 	assert_true(peer->awake);
 	rig_free(rig);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* librfmring. links: ring/host/loop.c ring/host/address.c ring/host/port.c ring/host/host.c ring/host/producer.c ring/host/rfmring.c ring/host/state.c */
+/* librfmring. links: ring/host/loop.c ring/host/address.c ring/host/port.c ring/host/host.c
+ * links: ring/host/producer.c ring/host/rfmring.c ring/host/state.c */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -91,7 +91,7 @@ void control_on_more(struct control_request *request,
 
 /* Arguments. Each returns false after it has failed the request with a sentence. */
 
-/** control_get_number() - an integer from @least to @most; @value keeps its value if absent and !@needed */
+/** control_get_number() - from @least to @most; if absent and not @needed @value stays as it is */
 bool control_get_number(struct control_request *request, json_t *args, const char *name,
 			bool needed, uint64_t least, uint64_t most, uint64_t *value);
 

@@ -124,7 +124,8 @@ static json_t *to_json(const struct row *row)
 	return json_pack("{ss si si sf ss so ss? so so so so}",
 			 "what", row->what, "nodes", (int)row->nodes, "bytes", (int)row->bytes,
 			 "value", row->value, "unit", row->unit,
-			 "beside", limit(row->beside), "beside_what", row->beside_what,
+			 "beside", limit(row->beside),
+			 "beside_what", compared ? row->beside_what : NULL,
 			 "ratio", limit(compared ? row->value / row->beside : 0),
 			 "ratio_min", limit(row->low), "ratio_max", limit(row->high),
 			 "met", row->high ? json_boolean(is_met(row)) : json_null());
@@ -175,7 +176,7 @@ static void measure_all_hops(void)
 	add_row((struct row){
 		.what = "growth of a hop from 8 to 256", .nodes = sizes[AT_256],
 		.value = hop[AT_256] / hop[AT_8], .unit = "times",
-		.beside = bare[AT_256] / bare[AT_8], .beside_what = "of the bare one",
+		.beside = bare[AT_256] / bare[AT_8], .beside_what = "bare growth",
 		.high = GROWTH_LIMIT,
 	});
 }
@@ -292,6 +293,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	share = seconds / MEASUREMENTS;
+	bench_begin();
 	if (!with_json)
 		print_head();
 	measure_everything();

@@ -56,6 +56,9 @@ struct bench_team {
  */
 double bench_run(const struct bench_team *team, char *sentence);
 
+/** bench_begin() - once, before anything: a signal ends the measurement, and what it made */
+void bench_begin(void);
+
 /** bench_fail() - in a member: give up the whole measurement */
 __attribute__((noreturn, format(printf, 2, 3)))
 void bench_fail(struct bench_shared *shared, const char *format, ...);
@@ -69,7 +72,7 @@ uint64_t bench_now(void);
 /** bench_handoff() - one eventfd after the other, round @processes; ns a hop */
 double bench_handoff(unsigned int processes, double seconds, char *sentence);
 
-/** bench_queue() - frames of @bytes through shared memory from one process to another; ns a frame */
+/** bench_queue() - frames of @bytes from one process to another, shared memory; ns a frame */
 double bench_queue(unsigned int bytes, double seconds, char *sentence);
 
 /**

@@ -17,6 +17,28 @@
 #define READY_LIMIT_NS	20000000000ull	/* to set up 256 processes on a busy machine */
 #define NAP_US		1000
 
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+static void set_signals(void (*handler)(int))
+{
+	/* Without SA_RESTART: it ends the wait for a member. */
+	struct sigaction action = { .sa_handler = handler };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+void bench_begin(void)
+{
+	set_signals(on_signal);
+}
+
 uint64_t bench_now(void)
 {
 	struct timespec t;
@@ -66,6 +88,7 @@ static bool start(const struct bench_team *team, struct bench_shared *shared, pi
 		}
 		if (pids[i])
 			continue;
+		set_signals(SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
@@ -79,9 +102,13 @@ static bool start(const struct bench_team *team, struct bench_shared *shared, pi
 static bool finished(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
 		     char *sentence)
 {
-	int status;
-	pid_t pid = waitpid(-1, &status, 0);
+	int status = 0;
+	pid_t pid = interrupted ? -1 : waitpid(-1, &status, 0);
 
+	if (pid < 0) {
+		snprintf(sentence, BENCH_SENTENCE, "interrupted");
+		return false;
+	}
 	for (unsigned int i = 0; i < team->count; i++)
 		if (pids[i] == pid)
 			pids[i] = 0;

@@ -394,6 +394,12 @@ static void delay(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned
 	list_add(hub, port, &port->delayed, &port->delayed_count, wire, len, port->last_due);
 }
 
+/* The hub is a link of its own. */
+static void count_hop(uint8_t *wire)
+{
+	rfm_frame_set_path(wire, peek_hops(wire) + 1, peek_marks(wire));
+}
+
 static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 		   const struct rfm_frame *frame, uint8_t *wire, unsigned int len, uint64_t now)
 {
@@ -405,6 +411,7 @@ static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 
 	port->stats.faults[kind]++;
 	saw(hub, i, wire, len, remark, now);
+	count_hop(wire);
 	switch (kind) {
 	case FAULT_DROP:
 		port->stats.dropped[HUB_DROP_FAULT]++;
@@ -474,7 +481,6 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 			note_damage(hub, i, now);
 		return;
 	}
-	rfm_frame_set_path(wire, peek_hops(wire) + 1, peek_marks(wire));
 	if (hub->config.bad_limit || faults_armed(&hub->faults)) {
 		whole = rfm_frame_decode(wire, &frame) == RFM_FRAME_OK;
 		if (!whole)
@@ -486,6 +492,7 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 		strike(hub, i, fault, &frame, wire, len, now);
 	} else if (port->live) {
 		saw(hub, i, wire, len, NULL, now);
+		count_hop(wire);
 		pass(hub, i, wire, len, now);
 	} else {	/* it was the one damaged frame too many */
 		port->stats.dropped[HUB_DROP_DARK]++;

@@ -22,10 +22,10 @@
 #define UNITS_A_SHOW    32      /* of these, before the neighbour may begin */
 #define BATCHES_A_TURN  16      /* writes to the chardev */
 
-/* When stores come in a rush. */
-#define RUSH_UNITS      64      /* so many units soon one after another */
-#define GATHER_NS       3000    /* then one turn each so long */
-#define GATHER_UNITS    4       /* worth having waited for */
+/* A rush of stores */
+#define RUSH_STORES     64      /* so many, soon one after another */
+#define GATHER_NS       8000    /* then one turn each so long */
+#define GATHER_STORES   8       /* worth having waited for */
 
 /* --- what the links ask of the card --------------------------------------- */
 
@@ -216,7 +216,7 @@ static void pace(Rfm5565State *s)
  */
 static bool in_rush(const Rfm5565State *s)
 {
-    return s->iothread && s->rush >= RUSH_UNITS;
+    return s->iothread && s->rush >= RUSH_STORES;
 }
 
 static void gather(const Rfm5565State *s)
@@ -226,39 +226,33 @@ static void gather(const Rfm5565State *s)
     }
 }
 
-static void note_rush(Rfm5565State *s, unsigned units, uint64_t now)
+/* @waiting stores are about to be sent. */
+static void note_rush(Rfm5565State *s, unsigned waiting, uint64_t now)
 {
-    if (!units) {
+    if (!waiting) {
         return;
     }
     if (now - s->sent_at > 2 * GATHER_NS ||
-        (in_rush(s) && units < GATHER_UNITS)) {
+        (in_rush(s) && waiting < GATHER_STORES)) {
         s->rush = 0;
     } else {
-        s->rush = MIN(s->rush + units, RUSH_UNITS);
+        s->rush = MIN(s->rush + waiting, RUSH_STORES);
     }
     s->sent_at = now;
-}
-
-static unsigned units_this_turn(const Rfm5565State *s)
-{
-    unsigned waiting;
-
-    if (!in_rush(s)) {
-        return UNITS_A_TURN;
-    }
-    waiting = rfm_insert_used(&s->node.insert) +
-              rfm_fifo_used(&s->node.transmit);
-    return MIN(waiting + 1, UNITS_A_TURN);
 }
 
 /* Take what the node has to send. Returns whether there may be more. */
 static bool queue_fill(Rfm5565State *s)
 {
     uint64_t now = rfm5565_now();
-    unsigned limit = units_this_turn(s);
+    unsigned waiting = rfm_insert_used(&s->node.insert);
+    unsigned limit = UNITS_A_TURN;
     unsigned i;
 
+    note_rush(s, waiting, now);
+    if (in_rush(s)) {
+        limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
+    }
     for (i = 0; i < limit; i++) {
         uint8_t *slot = rfm_shm_reserve(&s->tx.shm);
 
@@ -275,7 +269,6 @@ static bool queue_fill(Rfm5565State *s)
         }
     }
     rfm_shm_publish(&s->tx.shm);
-    note_rush(s, i, now);
     if (s->tx.shm.broken) {
         port_condemn(s, &s->tx,
                      "the downstream neighbour has broken the shared queue");

@@ -140,8 +140,8 @@ struct Rfm5565State {
     QEMUTimer *tick;            /* in @ctx */
     QEMUTimer *pace;            /* in @ctx: the line lets the next frame go */
     bool room_awaited;          /* the downstream queue is full */
-    uint64_t sent_at;           /* when the last unit went into it */
-    unsigned rush;              /* units that went soon after one another */
+    uint64_t sent_at;           /* when the last store went into it */
+    unsigned rush;              /* stores that went soon after one another */
     guint tx_watch;             /* (BQL) until the chardev takes more */
     uint8_t tx_buf[RFM_LINK_BATCH];     /* (BQL), as the next two */
     unsigned tx_fill;

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""rmbench ring: a short run. Its figures are printed, not judged: other work may run beside it."""
+
+import glob
+import json
+import signal
+import subprocess
+import sys
+import time
+
+from suite import TOP, Failed, expect, figure, plan, run
+
+RMBENCH = str(TOP / "build" / "tools" / "rmbench")
+SOCKETS = "/tmp/rmbench-*"
+NODES = (2, 8, 64, 256)
+
+
+def rmbench(*args):
+    return subprocess.run([RMBENCH, *args], text=True, capture_output=True, timeout=240,
+                          check=False)
+
+
+def only(rows, what, nodes, size=None):
+    found = [r for r in rows
+             if r["what"] == what and r["nodes"] == nodes and size in (None, r["bytes"])]
+    expect(len(found) == 1, f"{len(found)} rows for '{what}' with {nodes} nodes")
+    return found[0]
+
+
+def consistent(row):
+    """What the row says of itself follows from its figures."""
+    expect(row["value"] > 0, f"a figure that is not above 0: {row}")
+    if row["beside"] is None:
+        expect(row["ratio"] is None and row["met"] is None, f"a ratio to nothing: {row}")
+        return
+    ratio = row["value"] / row["beside"]
+    expect(abs(ratio - row["ratio"]) < 0.001 * ratio, f"the ratio is not that of the row: {row}")
+    if row["ratio_max"] is not None:
+        expect(row["met"] == ((row["ratio_min"] or 0) <= ratio <= row["ratio_max"]),
+               f"the verdict is not that of the row: {row}")
+
+
+def show(row):
+    text = f"{row['what']}, {row['nodes']} nodes"
+    text += f", {row['bytes']} bytes" if row["bytes"] else ""
+    text += f": {row['value']:.2f} {row['unit']}"
+    if row["ratio"] is not None:
+        text += f", {row['ratio']:.2f} of {row['beside_what']} ({row['beside']:.2f})"
+    if row["met"] is not None:
+        low = f"{row['ratio_min']:.2f} to " if row["ratio_min"] else "up to "
+        text += f"; target {low}{row['ratio_max']:.2f}"
+    figure(text)
+
+
+def a_short_run():
+    """every measurement runs, nothing is lost on the way, and the report is whole"""
+    result = rmbench("--json", "--seconds", "4", "ring")
+    expect(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    report = json.loads(result.stdout)
+    rows = report["rows"]
+    for row in rows:
+        consistent(row)
+        show(row)
+    expect(report["seconds"] == 4, f"it says it took {report['seconds']} s")
+    for nodes in NODES:
+        bare = only(rows, "a bare eventfd hand-off", nodes)
+        hop = only(rows, "a hop of a lone store", nodes, 4)
+        expect(abs(hop["beside"] - bare["value"]) < 0.01, "a hop is not beside its hand-off")
+        expect(hop["ratio_max"] == 3, "the target of a hop is not 3 times the bare hand-off")
+    expect(only(rows, "growth of a hop from 8 to 256", 256)["ratio_max"] == 1.2,
+           "the target of the growth is not 1.2")
+    for size, card in ((4, 43), (64, 170)):
+        only(rows, "a bare shared-memory queue", 2, size)
+        only(rows, "two nodes, saturated, round", 2, size)
+        expect(only(rows, "two nodes, paced", 2, size)["beside"] == card, "not the card's rate")
+        expect(only(rows, "two nodes, paced, redundant", 2, size)["beside"] == card / 2,
+               "not half of the card's rate")
+    expect(not glob.glob(SOCKETS), f"left behind: {glob.glob(SOCKETS)}")
+
+
+def no_faster_than_the_line():
+    """a paced line lets no more through than the card's"""
+    rows = json.loads(rmbench("-j", "-s", "1", "ring").stdout)["rows"]
+    for row in rows:
+        if "paced" in row["what"]:
+            expect(row["ratio"] < 1.03, f"{row['ratio']:.2f} times the card: {row}")
+
+
+def a_table():
+    """without --json it is a table with a line for each measurement"""
+    result = rmbench("-s", "1", "ring")
+    expect(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    lines = result.stdout.splitlines()
+    expect(lines[0].split()[:3] == ["measurement", "nodes", "bytes"], f"headed {lines[0]}")
+    expect(len(lines) == 1 + 2 * len(NODES) + 1 + 2 + 2 + 4, f"{len(lines)} lines")
+
+
+def interrupted():
+    """SIGTERM ends it, with all its processes and sockets"""
+    child = subprocess.Popen([RMBENCH, "-s", "60", "ring"], text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while not glob.glob(SOCKETS):
+        if time.monotonic() > end:
+            raise Failed("no ring was set up within 60 s")
+        time.sleep(0.01)
+    child.send_signal(signal.SIGTERM)
+    _, complaint = child.communicate(timeout=60)
+    expect(child.returncode == 1, f"status {child.returncode}")
+    expect(complaint == "rmbench: interrupted\n", f"it said {complaint!r}")
+    expect(not glob.glob(SOCKETS), f"left behind: {glob.glob(SOCKETS)}")
+
+
+def bad_input():
+    """bad input is refused with one sentence or the usage"""
+    for args in ((), ("rong",), ("ring", "ring"), ("-x", "ring")):
+        result = rmbench(*args)
+        expect(result.returncode == 2 and "usage: rmbench" in result.stderr, f"{args} was taken")
+    for seconds in ("0", "-1", "x", "3601", "nan", ""):
+        result = rmbench("-s", seconds, "ring")
+        expect(result.returncode == 1 and
+               result.stderr == "rmbench: the time must be 1 to 3600 seconds\n",
+               f"{seconds} seconds: {result.stderr}")
+    expect("usage: rmbench" in rmbench("--help").stdout, "no help")
+
+
+TESTS = [a_short_run, no_faster_than_the_line, a_table, interrupted, bad_input]
+
+if __name__ == "__main__":
+    plan(TESTS)
+    sys.exit(1 if run(TESTS) else 0)
