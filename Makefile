@@ -51,7 +51,7 @@ tools: setup ## the user programs and librfmring: build/tools/, build/ring/
 	@$(MAKE) -C ring -s
 
 test-programs: setup
-	@$(MAKE) -C tests/unit -s
+	@$(MAKE) -C tests/unit -s all
 	@$(MAKE) -C tests/guest -s
 	@$(MAKE) -C tests/litmus -s
 
