@@ -36,9 +36,10 @@ bool rfm_has_credit(const struct rfm_node *node)
 	/* Others that think the ring open may have filled it beyond their windows. */
 	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2)
 		return false;
-	if (node->ring_open)
-		return node->own_queued < node->config.window;
-	return rfm_in_flight(node) < node->config.window;
+	/* On an open ring, and when a neighbour sends home what we have not sent yet. */
+	if (node->own_queued >= node->config.window)
+		return false;
+	return node->ring_open || rfm_in_flight(node) < node->config.window;
 }
 
 bool rfm_node_tx_empty(const struct rfm_node *node)
