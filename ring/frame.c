@@ -2,29 +2,10 @@
 #include "ring/frame.h"
 
 #include "ring/crc32c.h"
+#include "ring/frame-layout.h"
 #include "ring/wire.h"
 
 #define FRAME_MAGIC	0x4652u		/* "RF" on the wire */
-
-enum {
-	AT_MAGIC	= 0,
-	AT_VERSION	= 2,
-	AT_TYPE		= 3,
-	AT_SOURCE	= 4,
-	AT_DEST		= 5,
-	AT_KIND		= 6,	/* and the flags above it */
-	AT_LENGTH	= 7,
-	AT_ADDRESS	= 8,
-	AT_CLOCK_DOMAIN	= 12,
-	AT_INCARNATION	= 16,
-	AT_SEQ		= 24,
-	AT_TIME		= 32,
-	AT_CHECK	= 40,
-	AT_HOPS		= 44,
-	AT_MARKS	= 46,
-	AT_HOP_CHECK	= 47,
-	AT_DATA		= RFM_FRAME_HEADER,
-};
 
 /* Lengths of data a type may have. */
 static const struct {
@@ -46,11 +27,6 @@ static uint32_t origin_check(const uint8_t *wire)
 	uint32_t crc = rfm_crc32c(0, wire, AT_CHECK);
 
 	return rfm_crc32c(crc, wire + AT_DATA, wire[AT_LENGTH]);
-}
-
-static uint8_t hop_check(const uint8_t *wire)
-{
-	return (uint8_t)~(wire[AT_HOPS] * 3 + wire[AT_HOPS + 1] * 7 + wire[AT_MARKS] * 11);
 }
 
 void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frame: what travels on the ring. docs/ring-protocol.md has the layout
- * byte by byte; this is the only code that knows it.
+ * byte by byte; frame-layout.h is where it stands in code.
  *
  * Everything the originator wrote is covered by one CRC32C; the hop count and
  * the marks, which change on the way, have a check byte of their own.

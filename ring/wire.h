@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Little-endian loads and stores of wire fields. Private to ring/. */
+/* Little-endian loads and stores of wire fields. For who knows the wire: its names are short. */
 #ifndef RFM_RING_WIRE_H
 #define RFM_RING_WIRE_H
 
