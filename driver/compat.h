@@ -3,6 +3,7 @@
 #ifndef RFM_COMPAT_H
 #define RFM_COMPAT_H
 
+#include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 
@@ -12,6 +13,10 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define eventfd_signal(ctx)	eventfd_signal(ctx, 1)
 #endif
 
 #endif /* RFM_COMPAT_H */

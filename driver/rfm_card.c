@@ -111,8 +111,16 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	strscpy(card->pci_name, pci_name(pdev), sizeof(card->pci_name));
 	spin_lock_init(&card->reg_lock);
 	spin_lock_init(&card->irq_lock);
+	spin_lock_init(&card->ext_lock);
 	mutex_init(&card->ring_test_lock);
+	mutex_init(&card->snapshot_lock);
+	mutex_init(&card->subscribe_lock);
+	card->ends = RB_ROOT;
+	INIT_LIST_HEAD(&card->fences);
+	init_waitqueue_head(&card->fence_wait);
+	INIT_LIST_HEAD(&card->queues);
 	INIT_LIST_HEAD(&card->listeners);
+	card->watched = RB_ROOT_CACHED;
 	INIT_WORK(&card->gone_work, rfm_card_gone_work);
 	INIT_WORK(&card->unthrottle_work, rfm_irq_unthrottle);
 
@@ -186,7 +194,8 @@ void rfm_card_set_gone(struct rfm_card *card)
 {
 	spin_lock_irq(&card->irq_lock);
 	WRITE_ONCE(card->gone, true);
-	rfm_listeners_wake(card);
+	wake_up_all(&card->fence_wait);
+	rfm_queues_wake(card);
 	spin_unlock_irq(&card->irq_lock);
 }
 
@@ -227,7 +236,8 @@ void rfm_card_lost(struct rfm_card *card)
 	if (card->gone)
 		return;
 	WRITE_ONCE(card->gone, true);
-	rfm_listeners_wake(card);
+	wake_up_all(&card->fence_wait);
+	rfm_queues_wake(card);
 	schedule_work(&card->gone_work);
 	dev_err(&card->dev, "the card no longer answers\n");
 }

@@ -2,7 +2,10 @@
 /* /dev/rfmN: open, ioctl. The calls are described in uapi/linux/rfm.h. */
 
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "rfm_drv.h"
@@ -14,108 +17,220 @@ struct class rfm_class = {
 	.name = "rfm",
 };
 
-static int rfm_open(struct inode *inode, struct file *file)
+static int rfm_open(struct inode *inode, struct file *filp)
 {
 	struct rfm_card *card = container_of(inode->i_cdev, struct rfm_card,
 					     cdev);
+	struct rfm_file *file;
 
 	if (READ_ONCE(card->gone))
 		return -ENODEV;
 
-	file->private_data = card;
-	file->f_mapping = card->inode->i_mapping;
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	file->card = card;
+	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
+	rfm_fence_open(file);
+
+	filp->private_data = file;
+	filp->f_mapping = card->inode->i_mapping;
 	return 0;
 }
 
-static int rfm_info(struct rfm_card *card, struct rfm_info *info)
+static int rfm_release(struct inode *inode, struct file *filp)
 {
+	struct rfm_file *file = filp->private_data;
+
+	rfm_subscribe_close(file);
+	kfree(file);
+	return 0;
+}
+
+static int rfm_info(struct rfm_file *file, void *arg)
+{
+	struct rfm_card *card = file->card;
+	struct rfm_info *info = arg;
+
 	info->memory_size = card->memory_size;
 	info->window_size = card->window_size;
+	info->window_offset = READ_ONCE(card->window_offset);
 	info->node = card->node;
 	info->board_id = RFM_BID_5565;
 	info->board_revision = card->board_revision;
 	info->build = card->build;
+	info->features = card->features;
+	info->base_policy = card->base_policy;
+	info->clock_domain = card->clock_domain;
 	strscpy(info->pci_name, card->pci_name, sizeof(info->pci_name));
 
 	return rfm_irq_status(card, info);
 }
 
-static long rfm_ioctl_info(struct file *file, void __user *arg)
+static int rfm_call_send(struct rfm_file *file, void *arg)
 {
-	struct rfm_info info = {};
+	const struct rfm_send *args = arg;
+
+	return args->reserved ? -EINVAL : rfm_send(file->card, args);
+}
+
+static int rfm_call_listen(struct rfm_file *file, void *arg)
+{
+	const struct rfm_listen *args = arg;
+
+	if (args->reserved || args->flags & ~RFM_LISTEN_FLAGS)
+		return -EINVAL;
+	return rfm_listen(file->card, args);
+}
+
+static int rfm_call_ring_test(struct rfm_file *file, void *arg)
+{
+	struct rfm_ring_test *args = arg;
+
+	return args->reserved ? -EINVAL : rfm_ring_test(file->card, args);
+}
+
+static int rfm_call_subscribe(struct rfm_file *file, void *arg)
+{
+	return rfm_subscribe(file, arg);
+}
+
+static int rfm_call_unsubscribe(struct rfm_file *file, void *arg)
+{
+	return rfm_unsubscribe(file, arg);
+}
+
+static int rfm_call_watch(struct rfm_file *file, void *arg)
+{
+	const struct rfm_watch *args = arg;
+	unsigned int i;
+
+	if (args->flags & ~RFM_WATCH_FLAGS)
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(args->reserved); i++)
+		if (args->reserved[i])
+			return -EINVAL;
+	return rfm_watch(file->card, args);
+}
+
+static int rfm_call_fence(struct rfm_file *file, void *arg)
+{
+	return rfm_fence(file, arg);
+}
+
+static int rfm_call_send_set(struct rfm_file *file, void *arg)
+{
+	return rfm_send_set(file->card, arg);
+}
+
+static int rfm_call_get_switches(struct rfm_file *file, void *arg)
+{
+	return rfm_switches_get(file->card, arg);
+}
+
+static int rfm_call_set_switches(struct rfm_file *file, void *arg)
+{
+	return rfm_switches_set(file->card, arg);
+}
+
+static int rfm_call_writer(struct rfm_file *file, void *arg)
+{
+	return rfm_writer(file->card, arg);
+}
+
+static int rfm_call_counters(struct rfm_file *file, void *arg)
+{
+	return rfm_counters(file->card, arg);
+}
+
+static int rfm_call_ring_map(struct rfm_file *file, void *arg)
+{
+	return rfm_ring_map(file->card, arg);
+}
+
+/**
+ * struct rfm_call - one ioctl
+ * @cmd: its number; it says how large the argument is, and whether it goes in,
+ *	comes out, or both
+ * @run: does it, with a copy of the argument, or with zeros; what it returns
+ *	is the result
+ * @mode: what the descriptor must be open for, 0: anything
+ * @feature: what the card must have, 0: nothing
+ */
+struct rfm_call {
+	unsigned int cmd;
+	int (*run)(struct rfm_file *file, void *arg);
+	fmode_t mode;
+	u32 feature;
+};
+
+#define RFM_CALL(name, ...)	[_IOC_NR(RFM_IOC_##name)] = { RFM_IOC_##name, __VA_ARGS__ }
+
+static const struct rfm_call rfm_calls[] = {
+	RFM_CALL(INFO, rfm_info),
+	RFM_CALL(SEND, rfm_call_send, FMODE_WRITE),
+	RFM_CALL(LISTEN, rfm_call_listen, FMODE_READ),
+	RFM_CALL(RING_TEST, rfm_call_ring_test, FMODE_WRITE),
+	RFM_CALL(SUBSCRIBE, rfm_call_subscribe, 0, RFM_EXT_FEATURE_SUBSCRIBE),
+	RFM_CALL(UNSUBSCRIBE, rfm_call_unsubscribe, 0,
+		 RFM_EXT_FEATURE_SUBSCRIBE),
+	RFM_CALL(WATCH, rfm_call_watch, FMODE_READ, RFM_EXT_FEATURE_WATCH),
+	RFM_CALL(FENCE, rfm_call_fence, FMODE_WRITE, RFM_EXT_FEATURE_FENCE),
+	RFM_CALL(SEND_SET, rfm_call_send_set, FMODE_WRITE,
+		 RFM_EXT_FEATURE_MULTICAST),
+	RFM_CALL(GET_SWITCHES, rfm_call_get_switches),
+	RFM_CALL(SET_SWITCHES, rfm_call_set_switches, FMODE_WRITE),
+	RFM_CALL(WRITER, rfm_call_writer, 0, RFM_EXT_FEATURE_WRITER),
+	RFM_CALL(COUNTERS, rfm_call_counters, 0, RFM_EXT_FEATURE_SNAPSHOT),
+	RFM_CALL(RING_MAP, rfm_call_ring_map, 0, RFM_EXT_FEATURE_SNAPSHOT),
+};
+
+static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
+		    void __user *user)
+{
+	size_t size = _IOC_SIZE(call->cmd);
+	void *arg;
 	int ret;
 
-	ret = rfm_info(file->private_data, &info);
-	if (ret)
-		return ret;
-	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
-}
-
-static long rfm_ioctl_send(struct file *file, void __user *arg)
-{
-	struct rfm_send args;
-
-	if (!(file->f_mode & FMODE_WRITE))
-		return -EBADF;
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
-	if (args.reserved)
-		return -EINVAL;
-	return rfm_send(file->private_data, &args);
-}
-
-static long rfm_ioctl_listen(struct file *file, void __user *arg)
-{
-	struct rfm_listen args;
-
-	if (!(file->f_mode & FMODE_READ))
-		return -EBADF;
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
-	if (args.reserved || args.flags & ~RFM_LISTEN_FLAGS)
-		return -EINVAL;
-	return rfm_listen(file->private_data, &args);
-}
-
-static long rfm_ioctl_ring_test(struct file *file, void __user *arg)
-{
-	struct rfm_ring_test args;
-	int ret;
-
-	if (!(file->f_mode & FMODE_WRITE))
-		return -EBADF;
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
-	if (args.reserved)
-		return -EINVAL;
-
-	ret = rfm_ring_test(file->private_data, &args);
-	if (ret)
-		return ret;
-	return copy_to_user(arg, &args, sizeof(args)) ? -EFAULT : 0;
-}
-
-static long rfm_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	void __user *argp = (void __user *)arg;
-
-	switch (cmd) {
-	case RFM_IOC_INFO:
-		return rfm_ioctl_info(file, argp);
-	case RFM_IOC_SEND:
-		return rfm_ioctl_send(file, argp);
-	case RFM_IOC_LISTEN:
-		return rfm_ioctl_listen(file, argp);
-	case RFM_IOC_RING_TEST:
-		return rfm_ioctl_ring_test(file, argp);
-	default:
-		return -ENOIOCTLCMD;
+	arg = kvzalloc(size, GFP_KERNEL);
+	if (!arg)
+		return -ENOMEM;
+	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
+	    copy_from_user(arg, user, size)) {
+		ret = -EFAULT;
+		goto out;
 	}
+	ret = call->run(file, arg);
+	if (ret >= 0 && _IOC_DIR(call->cmd) & _IOC_READ &&
+	    copy_to_user(user, arg, size))
+		ret = -EFAULT;
+out:
+	kvfree(arg);
+	return ret;
+}
+
+static long rfm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct rfm_file *file = filp->private_data;
+	unsigned int nr = _IOC_NR(cmd);
+	const struct rfm_call *call;
+
+	if (nr >= ARRAY_SIZE(rfm_calls))
+		return -ENOIOCTLCMD;
+	call = &rfm_calls[array_index_nospec(nr, ARRAY_SIZE(rfm_calls))];
+	if (call->cmd != cmd)
+		return -ENOIOCTLCMD;
+	if (call->feature & ~file->card->features)
+		return -EOPNOTSUPP;
+	if (call->mode & ~file->mode)
+		return -EBADF;
+	return rfm_call(call, file, (void __user *)arg);
 }
 
 static const struct file_operations rfm_fops = {
 	.owner		= THIS_MODULE,
 	.open		= rfm_open,
+	.release	= rfm_release,
 	.llseek		= rfm_llseek,
 	.read_iter	= rfm_read_iter,
 	.write_iter	= rfm_write_iter,

@@ -9,11 +9,12 @@
  *   the hardware   BARs and interrupt, managed (devres) by the PCI device;
  *                  they end when the driver is unbound or the card unplugged
  *   struct rfm_card  everything a file can reach, reference-counted by
- *                  card->dev; it ends with the last open file, mapping and
- *                  listener, which may be long after the hardware has gone
+ *                  card->dev; it ends with the last open file, mapping,
+ *                  listener and watch, which may be long after the hardware
+ *                  has gone
  *
  * The character device holds the reference for open files (and, through
- * them, mappings); a listener holds one of its own.
+ * them, mappings); a listener or a watch holds one of its own.
  *
  * card->gone parts the two. It is set once, under card->irq_lock, by
  * rfm_card_set_gone(), and never cleared. Process context touches the
@@ -27,7 +28,9 @@
  * every sleeper), masks the card at once (its interrupt would now be nobody's,
  * and the line may be shared), waits for the SRCU sections, removes all
  * mappings (page faults insert pages only inside a section, so none comes
- * back), and returns; devres then frees the interrupt and unmaps the BARs.
+ * back), and returns; devres then frees the interrupts and the event ring's
+ * memory and unmaps the BARs. Masking the card includes that it may no longer
+ * write to that memory.
  *
  * A card that was pulled out answers every read with ones (some hosts: with
  * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, with the
@@ -35,29 +38,45 @@
  *
  * Locks, outer to inner
  * ---------------------
- *   listener->read_lock   mutex: one reader at a time moves a queue's tail
+ *   queue->read_lock      mutex: one reader at a time moves a queue's tail
  *   card->ring_test_lock  mutex: one ring test at a time
+ *   card->snapshot_lock   mutex: a snapshot of the counters, until it is read
+ *   mmap_lock             of a process: the kernel holds it when it makes,
+ *                         copies and ends mappings, so none of the locks below
+ *                         may be held where user memory is touched
+ *   card->subscribe_lock  mutex: what is held of the memory, the sets of the
+ *                         files, and where the window is
  *   card->srcu            see above
  *   card->reg_lock        spinlock: the NTD, NTN, NIC sequence; LCSR1, which
  *                         is only ever changed by read-modify-write
+ *   card->ext_lock        spinlock: registers of the extension block that
+ *                         work together: RANGE, SLOT, WRITER, MULTICAST, and
+ *                         FENCE_BEGIN with its ticket
  *   card->irq_lock        spinlock, taken in the interrupt handler: LISR and
- *                         LIER, the interrupt FIFOs, the list of listeners
- *                         and every listener's queue, the counters
+ *                         LIER, the interrupt FIFOs, the event ring and its
+ *                         registers, the listeners, the tree of watched ranges
+ *                         and who has which slot, every queue, the counters,
+ *                         the waiters for fences
  *
- * reg_lock and irq_lock are never held together.
+ * No two of the spinlocks are ever held together.
  */
 #ifndef RFM_DRV_H
 #define RFM_DRV_H
 
+#include <linux/bitmap.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
+#include <linux/fs.h>
 #include <linux/interrupt.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/poll.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <linux/rfm.h>
@@ -65,7 +84,73 @@
 
 struct inode;
 struct rfm_listener;
+struct rfm_watcher;
 struct vm_area_struct;
+
+/**
+ * struct rfm_end - where a hold begins or ends
+ * @node: in card->ends
+ * @at: granule
+ * @cover: for each plane, how many holds cover what is from here to the next
+ *	end
+ */
+struct rfm_end {
+	struct rb_node node;
+	u32 at;
+	u32 cover[RFM_PLANES];
+};
+
+/**
+ * struct rfm_hold - somebody needs a range of some planes on
+ * @begin: first granule
+ * @end: the granule behind the last
+ * @planes: mask of RFM_HOLD(); 0: only keeps the window where it is
+ * @held: between rfm_subscription_hold() and rfm_subscription_drop()
+ */
+struct rfm_hold {
+	struct rfm_end begin;
+	struct rfm_end end;
+	u32 planes;
+	bool held;
+};
+
+#define RFM_HOLD(plane)	(1u << (plane))
+
+/**
+ * struct rfm_events - the event ring
+ * @ring: the records, NULL if the card has no event ring
+ * @base: where the card finds them
+ * @order: log2 of their number
+ * @msix: the card has interrupts of its own for them
+ * @running: the card writes records
+ * @masked: @work takes the records, the card does not interrupt for them
+ * @doubted: an interrupt may have told that the ring has stopped
+ * @retried: the ring was enabled again after a fault and nothing came since
+ * @types: what EVENT_TYPES holds
+ * @position: records taken so far
+ * @first: what @position was when the ring was enabled
+ * @number: the last event that a record told of, since then
+ * @gaps: how often events were missing between two records
+ * @lost: events that the card had dropped before it was enabled
+ * @work: takes up a storm where the interrupt handler left it
+ */
+struct rfm_events {
+	struct rfm_ext_record *ring;
+	dma_addr_t base;
+	unsigned int order;
+	bool msix;
+	bool running;
+	bool masked;
+	bool doubted;
+	bool retried;
+	u32 types;
+	u64 position;
+	u64 first;
+	u64 number;
+	u64 gaps;
+	u64 lost;
+	struct work_struct work;
+};
 
 /**
  * struct rfm_card - one card
@@ -82,16 +167,36 @@ struct vm_area_struct;
  * @memory: BAR3
  * @memory_phys: bus address of BAR3, what mappings show
  * @memory_size: bytes on the card
- * @window_size: bytes of them that BAR3 shows, from offset 0
+ * @window_size: bytes of them that BAR3 shows
+ * @window_offset: where in the memory the window begins
  * @node: node id
  * @board_revision: BRV
  * @build: BRB
  * @pci_name: PCI address, kept for the time when @pdev is no longer ours
+ * @ext: the extension block, NULL on a card without
+ * @features: RFM_EXT_FEATURE_*, 0 without it
+ * @base_policy: RFM_BASE_*, what the card receives that nobody subscribed to
+ * @clock_domain: of the card's clock
  * @reg_lock: see above
+ * @ext_lock: see above
  * @ring_test_lock: see above
+ * @snapshot_lock: see above
+ * @subscribe_lock: see above
+ * @ends: where holds begin and end, in order; see rfm_subscribe.c
+ * @base: what the base policy holds
+ * @holds: how many there are, @base not counted
+ * @fences: who waits for a fence
+ * @fence_wait: and where
  * @irq_lock: see above
- * @listeners: every open listener
+ * @queues: every open event descriptor
+ * @listeners: those made by RFM_IOC_LISTEN
  * @users: how many of them listen for each type
+ * @exclusive: the types that one of them has for itself, RFM_EVENT_BIT()
+ * @watches: how many were made by RFM_IOC_WATCH
+ * @watched: their ranges, struct rfm_watch_range
+ * @slots: the slots of the card that are taken
+ * @slot_owners: by whom, NULL when its records are nobody's
+ * @events: the event ring
  * @lier: what LIER holds
  * @throttled: LISR bits masked until @unthrottle_work has run
  * @unthrottle_work: takes up a burst where the interrupt handler left it
@@ -117,17 +222,40 @@ struct rfm_card {
 
 	u64 memory_size;
 	u64 window_size;
+	u64 window_offset;
 	u8 node;
 	u8 board_revision;
 	u16 build;
 	char pci_name[sizeof_field(struct rfm_info, pci_name)];
 
+	void __iomem *ext;
+	u32 features;
+	u32 base_policy;
+	u32 clock_domain;
+
 	spinlock_t reg_lock;
+	spinlock_t ext_lock;
 	struct mutex ring_test_lock;
+	struct mutex snapshot_lock;
+
+	struct mutex subscribe_lock;
+	struct rb_root ends;
+	struct rfm_hold base;
+	unsigned int holds;
+
+	struct list_head fences;
+	wait_queue_head_t fence_wait;
 
 	spinlock_t irq_lock;
+	struct list_head queues;
 	struct list_head listeners;
 	unsigned int users[RFM_EVENT_TYPES];
+	u32 exclusive;
+	unsigned int watches;
+	struct rb_root_cached watched;
+	DECLARE_BITMAP(slots, RFM_EXT_SLOTS);
+	struct rfm_watcher *slot_owners[RFM_EXT_SLOTS];
+	struct rfm_events events;
 	u32 lier;
 	u32 throttled;
 	struct work_struct unthrottle_work;
@@ -154,6 +282,33 @@ int rfm_card_check(struct rfm_card *card);
 /* rfm_chrdev.c: /dev/rfmN */
 #define RFM_MINORS	256
 
+/**
+ * struct rfm_file - an open file, however many descriptors it has
+ * @card: the card
+ * @mode: FMODE_READ, FMODE_WRITE
+ * @sets: for each plane, what the file has subscribed to
+ * @no_maps: its mappings hold nothing from now on
+ * @fence_lost: FENCE_LOST when this file last saw it
+ *
+ * @sets and @no_maps under card->subscribe_lock, @fence_lost under
+ * card->ext_lock.
+ */
+struct rfm_file {
+	struct rfm_card *card;
+	fmode_t mode;
+	struct rfm_set {
+		struct rb_root spans;
+		unsigned int count;
+	} sets[RFM_PLANES];
+	bool no_maps;
+	u64 fence_lost;
+};
+
+static inline struct rfm_card *rfm_card_of(const struct file *file)
+{
+	return ((const struct rfm_file *)file->private_data)->card;
+}
+
 extern struct class rfm_class;
 int rfm_chrdev_init(void);
 void rfm_chrdev_exit(void);
@@ -168,8 +323,37 @@ loff_t rfm_llseek(struct file *file, loff_t offset, int whence);
 /* rfm_mmap.c */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma);
 
+/* rfm_subscribe.c: which granules of each plane are on, and for whom */
+void rfm_subscribe_start(struct rfm_card *card);
+void rfm_subscribe_stop(struct rfm_card *card);
+int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
+			  u64 offset, u64 length, u32 planes);
+void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
+int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
+		    u64 length, u32 planes);
+int rfm_subscribe(struct rfm_file *file, struct rfm_subscribe *args);
+int rfm_unsubscribe(struct rfm_file *file, struct rfm_subscribe *args);
+void rfm_subscribe_close(struct rfm_file *file);
+
+/* rfm_fence.c: wait until everything is everywhere */
+void rfm_fence_open(struct rfm_file *file);
+int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args);
+void rfm_fence_event(struct rfm_card *card, u32 ticket);
+
+/* rfm_switches.c: what users of a 5565 set */
+int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args);
+int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args);
+
+/* rfm_status.c: last writers, counters, ring map */
+void rfm_status_start(struct rfm_card *card);
+void rfm_status_stop(struct rfm_card *card);
+int rfm_writer(struct rfm_card *card, struct rfm_writer *args);
+int rfm_counters(struct rfm_card *card, struct rfm_counters *args);
+int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args);
+
 /* rfm_send.c: network interrupts out, ring test */
 int rfm_send(struct rfm_card *card, const struct rfm_send *args);
+int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args);
 int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args);
 
 /* rfm_irq.c: the interrupt side of the card */
@@ -178,46 +362,106 @@ void rfm_irq_unthrottle(struct work_struct *work);
 void rfm_irq_start(struct rfm_card *card);
 void rfm_irq_stop(struct rfm_card *card);
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
+void rfm_irq_serve_latched(struct rfm_card *card);
+void rfm_irq_route(struct rfm_card *card);
 int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
-			 u32 types, bool discard);
+			 u32 types, u32 flags);
 void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener);
 
-/* rfm_listen.c: event descriptors */
+/* rfm_events.c: the event ring */
+int rfm_events_alloc(struct rfm_card *card);
+void rfm_events_start(struct rfm_card *card);
+void rfm_events_stop(struct rfm_card *card);
+irqreturn_t rfm_events_irq(int irq, void *data);
+void rfm_events_serve(struct rfm_card *card, bool errors);
+bool rfm_events_serve_intx(struct rfm_card *card);
+void rfm_events_check(struct rfm_card *card);
+void rfm_events_select(struct rfm_card *card, u32 types);
+u64 rfm_events_position(struct rfm_card *card);
+u64 rfm_events_dropped(struct rfm_card *card);
+
+/* rfm_queue.c: what all event descriptors have in common */
+
+/* So many records at most are out of a queue, on their way to a reader. */
+#define RFM_QUEUE_BATCH		16
 
 /**
- * struct rfm_listener - one descriptor made by RFM_IOC_LISTEN
- * @node: in card->listeners
+ * struct rfm_queue - the events of one descriptor
+ * @node: in card->queues
  * @card: holds a reference
- * @types: mask of RFM_EVENT_BIT(), 0 until it is in the list
  * @wait: readers and pollers
  * @read_lock: one reader at a time
+ * @by_card: events may come through the event ring
+ * @since: records of the event ring up to that position are not for it
+ * @gaps: the gaps in the event ring that its reader has been told of
  * @seq: events so far, dropped ones included
  * @dropped: those that found the queue full
- * @tail: index of the oldest record; moved by readers only
+ * @depth: records it holds
+ * @tail: index of the oldest record
  * @count: records in the queue
- * @depth: records it can hold
- * @ring: the queue
+ * @reading: the oldest of them, that a reader is taking; they are not changed
+ *	any more, nor do they count as held: there are @depth + RFM_QUEUE_BATCH
+ *	places
+ * @ring: the records
  *
- * From @seq to @count under card->irq_lock; the records themselves belong to
- * the reader once counted.
+ * From @since on under card->irq_lock; only readers move @tail.
  */
-struct rfm_listener {
+struct rfm_queue {
 	struct list_head node;
 	struct rfm_card *card;
-	u32 types;
 	wait_queue_head_t wait;
 	struct mutex read_lock;
+	bool by_card;
+	u64 since;
+	u64 gaps;
 	u64 seq;
 	u64 dropped;
+	u32 depth;
 	u32 tail;
 	u32 count;
-	u32 depth;
+	u32 reading;
 	struct rfm_event *ring;
 };
 
+int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
+void rfm_queue_destroy(struct rfm_queue *queue);
+void rfm_queue_add(struct rfm_queue *queue, bool by_card);
+bool rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
+		    bool coalesce);
+void rfm_queues_wake(struct rfm_card *card);
+ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
+		       loff_t *pos);
+__poll_t rfm_queue_poll(struct file *file, poll_table *table);
+
+/* rfm_listen.c: what happens on the ring */
+
+/* The position of an event that did not come through the event ring. */
+#define RFM_POSITION_NONE	U64_MAX
+
+/**
+ * struct rfm_listener - one descriptor made by RFM_IOC_LISTEN
+ * @queue: its events
+ * @node: in card->listeners
+ * @types: mask of RFM_EVENT_BIT(), 0 until it is in the list
+ * @exclusive: nobody else may listen for them
+ */
+struct rfm_listener {
+	struct rfm_queue queue;
+	struct list_head node;
+	u32 types;
+	bool exclusive;
+};
+
 int rfm_listen(struct rfm_card *card, const struct rfm_listen *args);
-void rfm_listeners_push(struct rfm_card *card, enum rfm_event_type type,
-			u32 node, u32 data, u64 time_ns);
-void rfm_listeners_wake(struct rfm_card *card);
+unsigned int rfm_listeners_push(struct rfm_card *card,
+				const struct rfm_event *event, u64 position);
+
+/* rfm_watch.c: interrupt on update */
+int rfm_watch(struct rfm_card *card, const struct rfm_watch *args);
+void rfm_watch_reset(struct rfm_card *card);
+unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
+			      u64 position);
+unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int slot,
+			    struct rfm_event *event, u64 position);
 
 #endif /* RFM_DRV_H */

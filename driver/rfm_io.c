@@ -163,7 +163,7 @@ static ssize_t rfm_io_end(struct kiocb *iocb, loff_t pos, int error)
  */
 ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	struct rfm_card *card = iocb->ki_filp->private_data;
+	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
 	loff_t pos = iocb->ki_pos;
 	struct rfm_io io;
 	int ret = 0;
@@ -204,7 +204,7 @@ ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
  */
 ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	struct rfm_card *card = iocb->ki_filp->private_data;
+	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
 	loff_t pos = iocb->ki_pos;
 	struct rfm_io io;
 	int ret = 0;
@@ -246,7 +246,7 @@ ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from)
  */
 loff_t rfm_llseek(struct file *file, loff_t offset, int whence)
 {
-	struct rfm_card *card = file->private_data;
+	struct rfm_card *card = rfm_card_of(file);
 
 	return fixed_size_llseek(file, offset, whence, card->window_size);
 }

@@ -7,6 +7,11 @@
  * RFM_FIFO_DEPTH network interrupts of each type, one of everything else.
  * The exception is sync loss, which is always enabled, so that it is counted.
  *
+ * A card with an event ring hands us network interrupts through that while
+ * somebody listens for them. The first listener gets what has waited before
+ * the card is asked to do so; then only the ring tells of them, so that their
+ * order stays. LISR goes on to tell of errors.
+ *
  * LISR has two kinds of bits. Those of the network interrupts say "FIFO not
  * empty" and fall when it is drained. The others are latched; writing 0
  * clears them (once they have been read as 1), writing 1 leaves them, so a
@@ -18,6 +23,10 @@
 #include <linux/ktime.h>
 
 #include "rfm_drv.h"
+
+/* LISR knows nothing of them. */
+#define RFM_RING_ONLY	(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & \
+			 ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
 
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
@@ -51,9 +60,18 @@ static const struct {
 	[RFM_EVENT_PARITY]		= { RFM_LISR_PARITY },
 };
 
-static void rfm_lier_update(struct rfm_card *card)
+/**
+ * rfm_irq_route - let the card tell of what somebody listens for
+ * @card: the card
+ *
+ * A network interrupt that nobody has listened for so far is not turned to
+ * the event ring here: what has waited has to be fetched first.
+ *
+ * Context: card->irq_lock held.
+ */
+void rfm_irq_route(struct rfm_card *card)
 {
-	u32 lier = RFM_LIER_ALWAYS;
+	u32 heard = 0, lier = RFM_LIER_ALWAYS;
 	unsigned int type;
 
 	lockdep_assert_held(&card->irq_lock);
@@ -62,6 +80,14 @@ static void rfm_lier_update(struct rfm_card *card)
 		return;
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (card->users[type])
+			heard |= RFM_EVENT_BIT(type);
+	if (card->events.running) {
+		rfm_events_select(card, heard & (card->events.types |
+						 RFM_RING_ONLY));
+		heard &= ~RFM_EVENT_SENDABLE;
+	}
+	for (type = 0; type < RFM_EVENT_TYPES; type++)
+		if (heard & RFM_EVENT_BIT(type))
 			lier |= rfm_sources[type].lisr;
 	card->lier = lier & ~card->throttled;
 	writel(card->lier, card->control + RFM_LIER);
@@ -74,36 +100,56 @@ static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
 	       card->control + RFM_LISR);
 }
 
-static void rfm_fifo_drain(struct rfm_card *card, enum rfm_event_type type,
-			   u64 time_ns)
+static void rfm_irq_push(struct rfm_card *card, enum rfm_event_type type,
+			 u32 node, u32 data)
 {
-	unsigned int n = rfm_sources[type].fifo, i;
+	struct rfm_event event = {
+		.type = type,
+		.node = node,
+		.data = data,
+		.time_ns = ktime_get_ns(),
+	};
+
+	rfm_listeners_push(card, &event, RFM_POSITION_NONE);
+}
+
+/* Takes out @most entries of a FIFO that is not empty; true: it is now. */
+static bool rfm_fifo_take(struct rfm_card *card, enum rfm_event_type type,
+			  unsigned int most)
+{
+	unsigned int n = rfm_sources[type].fifo;
 	u32 data, lisr;
 	u8 node;
 
-	for (i = 0; i < RFM_IRQ_BURST; i++) {
+	while (most--) {
 		/* Reading the sender pops both. */
 		data = readl(card->control + RFM_ISD(n));
 		node = readb(card->control + RFM_SID(n));
 		lisr = readl(card->control + RFM_LISR);
 		if (lisr == RFM_ALL_ONES) {
 			rfm_card_lost(card);
-			return;
+			return true;
 		}
-		rfm_listeners_push(card, type, node, data, time_ns);
+		rfm_irq_push(card, type, node, data);
 		/* Node 0 is a node, so only LISR tells when it is empty. */
 		if (!(lisr & rfm_sources[type].lisr))
-			return;
+			return true;
 	}
+	return false;
+}
+
+static void rfm_fifo_drain(struct rfm_card *card, enum rfm_event_type type)
+{
+	if (rfm_fifo_take(card, type, RFM_IRQ_BURST))
+		return;
 
 	card->throttled |= rfm_sources[type].lisr;
-	rfm_lier_update(card);
+	rfm_irq_route(card);
 	schedule_work(&card->unthrottle_work);
 }
 
 static void rfm_irq_serve(struct rfm_card *card, u32 pending)
 {
-	u64 now = ktime_get_ns();
 	unsigned int type;
 
 	if (pending & RFM_LISR_LATCHED_M)
@@ -115,15 +161,64 @@ static void rfm_irq_serve(struct rfm_card *card, u32 pending)
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
 		if (rfm_sources[type].fifo)
-			rfm_fifo_drain(card, type, now);
+			rfm_fifo_drain(card, type);
 		else
-			rfm_listeners_push(card, type, RFM_NODE_ALL, 0, now);
+			rfm_irq_push(card, type, RFM_NODE_ALL, 0);
 	}
+}
+
+/* What LISR tells; returns false if it is nothing. */
+static bool rfm_irq_serve_lisr(struct rfm_card *card)
+{
+	u32 lisr = readl(card->control + RFM_LISR);
+
+	if (lisr == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+		return false;
+	}
+	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	if (!(lisr & card->lier))
+		return false;
+	rfm_irq_serve(card, lisr & card->lier);
+	return true;
+}
+
+/**
+ * rfm_irq_serve_latched - serve what is latched before something else is
+ * @card: a card with an event ring
+ *
+ * Context: card->irq_lock held, the card not gone.
+ */
+void rfm_irq_serve_latched(struct rfm_card *card)
+{
+	rfm_irq_serve_lisr(card);
+}
+
+/* All that is on a 5565; returns false if it has raised nothing. */
+static bool rfm_irq_serve_base(struct rfm_card *card)
+{
+	u32 intcsr = readl(card->runtime + RFM_INTCSR);
+
+	if (intcsr == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+		return false;
+	}
+	return intcsr & RFM_INTCSR_LOCAL_ACTIVE && rfm_irq_serve_lisr(card);
+}
+
+/*
+ * A message tells only that the level has risen: let it rise once more if
+ * something has come in while we served the last.
+ */
+static void rfm_irq_rearm(struct rfm_card *card)
+{
+	writel(0, card->control + RFM_LIER);
+	writel(card->lier, card->control + RFM_LIER);
 }
 
 /**
  * rfm_irq - interrupt handler
- * @irq: interrupt line, perhaps shared with others
+ * @irq: interrupt line, perhaps shared with others, or the vector for errors
  * @data: the card
  *
  * Return: IRQ_NONE if it was not ours.
@@ -131,38 +226,30 @@ static void rfm_irq_serve(struct rfm_card *card, u32 pending)
 irqreturn_t rfm_irq(int irq, void *data)
 {
 	struct rfm_card *card = data;
-	irqreturn_t ret = IRQ_NONE;
-	u32 intcsr, lisr;
+	bool msix = card->events.msix, served = false;
 
 	spin_lock(&card->irq_lock);
 	if (card->gone)
 		goto out;
-
-	intcsr = readl(card->runtime + RFM_INTCSR);
-	if (intcsr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
+	served = rfm_irq_serve_base(card);
+	if (card->gone)
 		goto out;
+	if (msix) {
+		rfm_irq_rearm(card);
+		rfm_events_serve(card, true);
+		served = true;
+	} else {
+		served |= rfm_events_serve_intx(card);
 	}
-	if (!(intcsr & RFM_INTCSR_LOCAL_ACTIVE))
-		goto out;
-
-	lisr = readl(card->control + RFM_LISR);
-	if (lisr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
-		goto out;
-	}
-	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	if (!(lisr & card->lier))
+	if (!served || card->gone)
 		goto out;
 
 	card->irqs++;
-	rfm_irq_serve(card, lisr & card->lier);
 	/* The writes must arrive, and the line fall, before we return. */
 	readl(card->runtime + RFM_INTCSR);
-	ret = IRQ_HANDLED;
 out:
 	spin_unlock(&card->irq_lock);
-	return ret;
+	return served ? IRQ_HANDLED : IRQ_NONE;
 }
 
 /**
@@ -176,7 +263,7 @@ void rfm_irq_unthrottle(struct work_struct *work)
 
 	spin_lock_irq(&card->irq_lock);
 	card->throttled = 0;
-	rfm_lier_update(card);
+	rfm_irq_route(card);
 	spin_unlock_irq(&card->irq_lock);
 }
 
@@ -196,7 +283,8 @@ void rfm_irq_start(struct rfm_card *card)
 	writel(0, card->control + RFM_LIER);
 	readl(card->control + RFM_LISR);
 	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
-	rfm_lier_update(card);
+	rfm_events_start(card);
+	rfm_irq_route(card);
 
 	intcsr = readl(card->runtime + RFM_INTCSR);
 	writel(intcsr | RFM_INTCSR_ENABLES, card->runtime + RFM_INTCSR);
@@ -222,12 +310,13 @@ void rfm_irq_stop(struct rfm_card *card)
 		writel(intcsr & ~RFM_INTCSR_ENABLES,
 		       card->runtime + RFM_INTCSR);
 	spin_unlock_irq(&card->irq_lock);
+	rfm_events_stop(card);
 }
 
 /**
  * rfm_irq_status - fill in what INFO tells about registers and interrupts
  * @card: the card
- * @info: its lcsr1, lisr, irqs and sync_losses are set
+ * @info: its lcsr1, lisr, irqs, sync_losses, events_dropped and watches are set
  *
  * Return: 0 or -ENODEV.
  */
@@ -250,6 +339,9 @@ int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
 	info->lisr = card->lisr_seen;
 	info->irqs = card->irqs;
 	info->sync_losses = card->sync_losses;
+	rfm_events_check(card);
+	info->events_dropped = rfm_events_dropped(card);
+	info->watches = card->watches;
 	ret = 0;
 out:
 	spin_unlock_irq(&card->irq_lock);
@@ -271,38 +363,98 @@ static void rfm_irq_discard(struct rfm_card *card, u32 bits)
 	rfm_lisr_clear(card, lisr & bits & RFM_LISR_LATCHED_M);
 }
 
+/*
+ * The first listener for a network interrupt of a card with an event ring:
+ * what has waited comes first, and what comes later through the ring.
+ */
+static void rfm_irq_open(struct rfm_card *card, enum rfm_event_type type)
+{
+	u32 lisr, bit = rfm_sources[type].lisr;
+
+	spin_lock_irq(&card->irq_lock);
+	if (card->gone || !card->events.running)
+		goto out;
+	rfm_events_select(card, card->events.types | RFM_EVENT_BIT(type));
+
+	lisr = readl(card->control + RFM_LISR);
+	if (lisr == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+	} else if (lisr & bit) {
+		card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+		if (rfm_sources[type].fifo) {
+			rfm_fifo_take(card, type, RFM_FIFO_DEPTH);
+		} else {
+			rfm_lisr_clear(card, bit);
+			rfm_irq_push(card, type, RFM_NODE_ALL, 0);
+		}
+	}
+out:
+	spin_unlock_irq(&card->irq_lock);
+}
+
+/* May it have these types? */
+static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
+{
+	unsigned int type;
+
+	if (card->gone)
+		return -ENODEV;
+	if (card->exclusive & types)
+		return -EBUSY;
+	for (type = 0; exclusive && type < RFM_EVENT_TYPES; type++)
+		if (types & RFM_EVENT_BIT(type) && card->users[type])
+			return -EBUSY;
+	return 0;
+}
+
 /**
  * rfm_irq_add_listener - from now on a listener gets its events
  * @card: the card
  * @listener: the listener
  * @types: what it listens for, mask of RFM_EVENT_BIT()
- * @discard: throw away what waited in the card of the types that nobody
- *	listened for so far; otherwise it gets that first
+ * @flags: RFM_LISTEN_DISCARD: throw away what waited in the card of the types
+ *	that nobody listened for so far; otherwise it gets that first.
+ *	RFM_LISTEN_EXCLUSIVE: nobody else may listen for them
  *
- * Return: 0 or -ENODEV.
+ * Return: 0, -EBUSY or -ENODEV.
  */
 int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
-			 u32 types, bool discard)
+			 u32 types, u32 flags)
 {
+	bool exclusive = flags & RFM_LISTEN_EXCLUSIVE;
+	u32 unheard = 0, bits = 0;
 	unsigned int type;
-	u32 unheard = 0;
+	int ret;
 
 	spin_lock_irq(&card->irq_lock);
-	if (card->gone) {
+	ret = rfm_irq_admit(card, types, exclusive);
+	if (ret) {
 		spin_unlock_irq(&card->irq_lock);
-		return -ENODEV;
+		return ret;
 	}
-	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (types & RFM_EVENT_BIT(type) && !card->users[type]++)
-			unheard |= rfm_sources[type].lisr;
+	for (type = 0; type < RFM_EVENT_TYPES; type++) {
+		if (types & RFM_EVENT_BIT(type) && !card->users[type]++) {
+			unheard |= RFM_EVENT_BIT(type);
+			bits |= rfm_sources[type].lisr;
+		}
+	}
 	listener->types = types;
+	listener->exclusive = exclusive;
+	if (exclusive)
+		card->exclusive |= types;
 	list_add_tail(&listener->node, &card->listeners);
+	rfm_queue_add(&listener->queue,
+		      types & (RFM_EVENT_SENDABLE | RFM_RING_ONLY));
 	/* What is always enabled has not waited; it still has to be counted. */
-	if (discard)
-		rfm_irq_discard(card, unheard & ~RFM_LIER_ALWAYS);
+	if (flags & RFM_LISTEN_DISCARD)
+		rfm_irq_discard(card, bits & ~RFM_LIER_ALWAYS);
 	/* A level that is up interrupts as soon as it is enabled. */
-	rfm_lier_update(card);
+	rfm_irq_route(card);
 	spin_unlock_irq(&card->irq_lock);
+
+	for (type = RFM_EVENT_RESET; type <= RFM_EVENT_INT4; type++)
+		if (unheard & RFM_EVENT_BIT(type))
+			rfm_irq_open(card, type);
 	return 0;
 }
 
@@ -320,6 +472,8 @@ void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (listener->types & RFM_EVENT_BIT(type))
 			card->users[type]--;
-	rfm_lier_update(card);
+	if (listener->exclusive)
+		card->exclusive &= ~listener->types;
+	rfm_irq_route(card);
 	spin_unlock_irq(&card->irq_lock);
 }

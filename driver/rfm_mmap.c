@@ -9,6 +9,8 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
 
 #include "compat.h"
 #include "rfm_drv.h"
@@ -19,7 +21,7 @@
 static vm_fault_t rfm_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	struct rfm_card *card = vma->vm_file->private_data;
+	struct rfm_card *card = rfm_card_of(vma->vm_file);
 	unsigned long pgoff = vma->vm_pgoff, pages = vma_pages(vma);
 	unsigned long first, last, i;
 	vm_fault_t ret;
@@ -44,22 +46,90 @@ static vm_fault_t rfm_fault(struct vm_fault *vmf)
 	return ret;
 }
 
+/**
+ * struct rfm_mapping - what one mmap() holds
+ * @refs: the pieces that are left of it, in all processes
+ * @card: the card; the pieces keep the file open, and it the card
+ * @hold: the whole range, until the last piece is gone
+ */
+struct rfm_mapping {
+	refcount_t refs;
+	struct rfm_card *card;
+	struct rfm_hold hold;
+};
+
+/* A piece is copied, by fork(), or cut in two, by munmap() of its middle. */
+static void rfm_vm_open(struct vm_area_struct *vma)
+{
+	struct rfm_mapping *mapping = vma->vm_private_data;
+
+	refcount_inc(&mapping->refs);
+}
+
+static void rfm_vm_close(struct vm_area_struct *vma)
+{
+	struct rfm_mapping *mapping = vma->vm_private_data;
+
+	if (!refcount_dec_and_test(&mapping->refs))
+		return;
+	rfm_subscription_drop(mapping->card, &mapping->hold);
+	kfree(mapping);
+}
+
 static const struct vm_operations_struct rfm_vm_ops = {
+	.open = rfm_vm_open,
+	.close = rfm_vm_close,
 	.fault = rfm_fault,
 };
+
+/*
+ * Others may write there, and what is stored there goes to them, as far as
+ * the file has the right to either.
+ */
+static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
+{
+	struct rfm_mapping *mapping;
+	u32 planes = 0;
+	int ret;
+
+	if (!READ_ONCE(file->no_maps)) {
+		planes = RFM_HOLD(RFM_PLANE_RX);
+		if (file->mode & FMODE_WRITE)
+			planes |= RFM_HOLD(RFM_PLANE_TX);
+	}
+
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	if (!mapping)
+		return -ENOMEM;
+	ret = rfm_hold_window(file->card, &mapping->hold,
+			      (u64)vma->vm_pgoff << PAGE_SHIFT,
+			      vma->vm_end - vma->vm_start, planes);
+	if (ret) {
+		kfree(mapping);
+		return ret;
+	}
+	refcount_set(&mapping->refs, 1);
+	mapping->card = file->card;
+	vma->vm_private_data = mapping;
+	return 0;
+}
 
 /**
  * rfm_mmap - map the card's memory into a process
  * @file: the open file
- * @vma: the mapping; its offset is the offset in the card's memory
+ * @vma: the mapping; its offset is the offset in the window
+ *
+ * Until its last page is unmapped, in this process or in one forked from it,
+ * the mapping holds a subscription, and the window stays where it is.
  *
  * Return: 0; -EINVAL for a private mapping or one that goes past the window,
- * -EACCES for an executable one, -ENODEV if the card has gone.
+ * -EACCES for an executable one, -ENOMEM, -ENODEV if the card has gone.
  */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct rfm_card *card = file->private_data;
+	struct rfm_card *card = rfm_card_of(file);
 	unsigned long pages = card->window_size >> PAGE_SHIFT;
+	int ret;
 
 	if (READ_ONCE(card->gone))
 		return -ENODEV;
@@ -71,6 +141,10 @@ int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EACCES;
 	if (vma->vm_pgoff > pages || vma_pages(vma) > pages - vma->vm_pgoff)
 		return -EINVAL;
+
+	ret = rfm_mapping_make(file->private_data, vma);
+	if (ret)
+		return ret;
 
 	vm_flags_mod(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
 		     VM_MAYEXEC);

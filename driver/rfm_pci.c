@@ -116,12 +116,141 @@ static void rfm_led_off(struct rfm_card *card)
 	spin_unlock(&card->reg_lock);
 }
 
+/*
+ * Find the extension block. Only its capability tells of it: on a real card
+ * something else may show in that BAR. A block of another major version is
+ * left alone.
+ */
+static int rfm_find_ext_cap(struct pci_dev *pdev)
+{
+	int pos = pci_find_capability(pdev, PCI_CAP_ID_VNDR);
+	u32 magic, version;
+	u8 length;
+
+	for (; pos; pos = pci_find_next_capability(pdev, pos,
+						   PCI_CAP_ID_VNDR)) {
+		pci_read_config_byte(pdev, pos + PCI_CAP_FLAGS, &length);
+		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_MAGIC, &magic);
+		if (length < RFM_EXT_CAP_LENGTH || magic != RFM_EXT_MAGIC)
+			continue;
+		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_VERSION,
+				      &version);
+		if (version >> 16 == RFM_EXT_VERSION >> 16)
+			return pos;
+		dev_warn(&pdev->dev,
+			 "extension block of version %#x not used\n", version);
+	}
+	return 0;
+}
+
+static int rfm_map_ext(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->pdev;
+	int pos = rfm_find_ext_cap(pdev), ret;
+	u32 offset, features;
+	u8 bar;
+
+	if (!pos)
+		return 0;
+	pci_read_config_byte(pdev, pos + RFM_EXT_CAP_BAR, &bar);
+	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_OFFSET, &offset);
+	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_FEATURES, &features);
+	if (bar >= PCI_STD_NUM_BARS || RFM_BARS & BIT(bar) ||
+	    !(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
+	    pci_resource_len(pdev, bar) < RFM_EXT_BAR_SIZE ||
+	    pci_resource_len(pdev, bar) - RFM_EXT_BAR_SIZE < offset) {
+		dev_warn(&pdev->dev,
+			 "the extension block is said to be at %#x in BAR%u: not used\n",
+			 offset, bar);
+		return 0;
+	}
+
+	ret = pcim_iomap_regions(pdev, BIT(bar), KBUILD_MODNAME);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret,
+				     "cannot map the extension block\n");
+	card->ext = pcim_iomap_table(pdev)[bar] + offset;
+	card->features = features & RFM_EXT_FEATURES;
+	return 0;
+}
+
+/* The extension block, if there is one, as if nobody had used it yet. */
+static int rfm_start_ext(struct rfm_card *card)
+{
+	if (card->ext && readl(card->ext + RFM_EXT_ID) != RFM_EXT_MAGIC)
+		return dev_err_probe(&card->pdev->dev, -ENODEV,
+				     "the extension block does not answer\n");
+	rfm_subscribe_start(card);
+	rfm_status_start(card);
+	rfm_watch_reset(card);
+	return rfm_events_alloc(card);
+}
+
+/* Who serves which vector; RFM_VECTOR_DMA is not used. */
+static const struct {
+	unsigned int vector;
+	const char *name;
+	irq_handler_t handler;
+} rfm_vectors[] = {
+	{ RFM_VECTOR_EVENTS, "events", rfm_events_irq },
+	{ RFM_VECTOR_LINK, "link", rfm_events_irq },
+	{ RFM_VECTOR_ERRORS, "errors", rfm_irq },
+};
+
+static int rfm_request_vectors(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->pdev;
+	unsigned int i;
+	int irq, ret;
+	char *name;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_vectors); i++) {
+		name = devm_kasprintf(&pdev->dev, GFP_KERNEL, "%s-%s",
+				      dev_name(&card->dev),
+				      rfm_vectors[i].name);
+		if (!name)
+			return -ENOMEM;
+		irq = pci_irq_vector(pdev, rfm_vectors[i].vector);
+		ret = devm_request_irq(&pdev->dev, irq, rfm_vectors[i].handler,
+				       0, name, card);
+		if (ret)
+			return dev_err_probe(&pdev->dev, ret,
+					     "cannot get vector %u\n",
+					     rfm_vectors[i].vector);
+	}
+	return 0;
+}
+
+/* MSI-X where the card has it for its events, otherwise INTx. */
+static int rfm_request_irqs(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->pdev;
+	int ret;
+
+	if (card->events.ring &&
+	    pci_alloc_irq_vectors(pdev, RFM_VECTORS, RFM_VECTORS,
+				  PCI_IRQ_MSIX) == RFM_VECTORS) {
+		card->events.msix = true;
+		return rfm_request_vectors(card);
+	}
+
+	ret = devm_request_irq(&pdev->dev, pdev->irq, rfm_irq, IRQF_SHARED,
+			       dev_name(&card->dev), card);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret,
+				     "cannot get interrupt %u\n", pdev->irq);
+	return 0;
+}
+
 /* Part the files from the hardware; the order is explained in rfm_drv.h. */
 static void rfm_stop(struct rfm_card *card)
 {
 	rfm_card_set_gone(card);
 	rfm_irq_stop(card);
 	rfm_card_drain(card);
+	rfm_watch_reset(card);
+	rfm_status_stop(card);
+	rfm_subscribe_stop(card);
 }
 
 static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -147,15 +276,21 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 
+	ret = rfm_map_ext(card);
+	if (ret)
+		return ret;
+
 	ret = rfm_identify(card);
 	if (ret)
 		return ret;
 
-	ret = devm_request_irq(dev, pdev->irq, rfm_irq, IRQF_SHARED,
-			       dev_name(&card->dev), card);
+	ret = rfm_start_ext(card);
 	if (ret)
-		return dev_err_probe(dev, ret, "cannot get interrupt %u\n",
-				     pdev->irq);
+		return ret;
+
+	ret = rfm_request_irqs(card);
+	if (ret)
+		return ret;
 	rfm_irq_start(card);
 	rfm_led_off(card);
 

@@ -71,6 +71,51 @@ int rfm_send(struct rfm_card *card, const struct rfm_send *args)
 	return ret;
 }
 
+static int rfm_send_set_check(const struct rfm_card *card,
+			      const struct rfm_send_set *args)
+{
+	u64 any = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(args->nodes); i++)
+		any |= args->nodes[i];
+	if (!any || args->type >= ARRAY_SIZE(rfm_nic) || args->reserved ||
+	    args->nodes[card->node / 64] >> card->node % 64 & 1)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * rfm_send_set - send a network interrupt to several nodes
+ * @card: the card
+ * @args: RFM_IOC_SEND_SET's arguments
+ *
+ * Return: 0 when it is queued; -EINVAL for an unknown type, no node, our own,
+ * or a reserved field that is not 0; -ENODEV.
+ */
+int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args)
+{
+	unsigned int i;
+	int idx, ret;
+
+	ret = rfm_send_set_check(card, args);
+	if (ret)
+		return ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->ext_lock);
+	for (i = 0; i < 2 * ARRAY_SIZE(args->nodes); i++)
+		writel(args->nodes[i / 2] >> i % 2 * 32,
+		       card->ext + RFM_EXT_MULTICAST_SET(i));
+	writel(args->data, card->ext + RFM_EXT_MULTICAST_DATA);
+	writel(rfm_nic[args->type], card->ext + RFM_EXT_MULTICAST_SEND);
+	spin_unlock(&card->ext_lock);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
 /* Clears OWN DATA and sends a packet that sets it again on return. */
 static int rfm_probe_send(struct rfm_card *card, ktime_t *sent)
 {

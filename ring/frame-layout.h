@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the fields of a frame stand on the wire: docs/ring-protocol.md,
- * section 3. For frame.c, and for who looks at single fields without decoding
+ * section 5. For frame.c, and for who looks at single fields without decoding
  * the frame. Private to who includes it: its names are short.
  */
 #ifndef RFM_RING_FRAME_LAYOUT_H

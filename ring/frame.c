@@ -17,6 +17,7 @@ static const struct {
 	[RFM_FRAME_DUPLICATE]	= { 8, 8 },
 	[RFM_FRAME_BREAK]	= { 0, 0 },
 	[RFM_FRAME_FENCE]	= { 8, 8 },
+	[RFM_FRAME_MULTICAST]	= { 4 + RFM_NODE_SET, 4 + RFM_NODE_SET },
 };
 
 _Static_assert(sizeof(type_length) / sizeof(type_length[0]) == RFM_FRAME_TYPES,
@@ -91,6 +92,8 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 	frame->seq = get64(wire + AT_SEQ);
 	frame->time_ns = get64(wire + AT_TIME);
 
+	if (!frame->incarnation)
+		return RFM_FRAME_DAMAGED;	/* no life has it: it stands for none */
 	if (frame->type == RFM_FRAME_DATA &&
 	    (frame->address >= RFM_RING_SPACE ||
 	     frame->length > RFM_RING_SPACE - frame->address))

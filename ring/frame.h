@@ -14,13 +14,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RFM_FRAME_VERSION	2
+#define RFM_FRAME_VERSION	3
 #define RFM_FRAME_HEADER	48	/* bytes before the data */
 #define RFM_FRAME_DATA_MAX	64	/* as the card: 4 to 64 bytes a packet */
 #define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)	/* of 16 a multiple */
 
 #define RFM_RING_SPACE		0x10000000u	/* 256 MiB of network addresses */
 #define RFM_RING_NODES		256
+#define RFM_NODE_SET		(RFM_RING_NODES / 8)	/* bytes; node n is bit n % 8 of byte n / 8 */
 
 enum rfm_frame_type {
 	RFM_FRAME_DATA		= 1,	/* an update of the memory */
@@ -29,9 +30,15 @@ enum rfm_frame_type {
 	RFM_FRAME_DUPLICATE	= 4,	/* the node of incarnation @data has my id */
 	RFM_FRAME_BREAK		= 5,	/* my receiver has lost its signal */
 	RFM_FRAME_FENCE		= 6,	/* come home when all before is home */
+	RFM_FRAME_MULTICAST	= 7,	/* a network interrupt to a set of nodes */
 };
 
-#define RFM_FRAME_TYPES		7	/* 0 is none */
+#define RFM_FRAME_TYPES		8	/* 0 is none */
+
+/* Masks of types: what does something at the nodes, and what takes a number. */
+#define RFM_FRAME_UPDATES	(1u << RFM_FRAME_DATA | 1u << RFM_FRAME_INTERRUPT | \
+				 1u << RFM_FRAME_MULTICAST)
+#define RFM_FRAME_NUMBERED	(RFM_FRAME_UPDATES | 1u << RFM_FRAME_FENCE)
 
 /* Flags, written by the originator. */
 #define RFM_FLAG_REDUNDANT	0x1	/* updates of this node are sent twice */
@@ -48,11 +55,12 @@ enum rfm_frame_type {
  * @type: enum rfm_frame_type
  * @source: node id of the originator
  * @dest: RFM_FRAME_INTERRUPT: target node; otherwise 0
- * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command; otherwise 0
+ * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command;
+ *	RFM_FRAME_MULTICAST: its three bits of type; otherwise 0
  * @flags: RFM_FLAG_*
  * @marks: RFM_MARK_*; changed by nodes on the way
- * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 0 for HEARTBEAT
- *	and BREAK, 8 for DUPLICATE and FENCE
+ * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 36 for MULTICAST
+ *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE
  * @address: RFM_FRAME_DATA: network address of the first byte, below
  *	RFM_RING_SPACE; @address + @length may not pass its end
  * @clock_domain: clocks of equal domain may be subtracted
@@ -78,6 +86,17 @@ struct rfm_frame {
 	uint64_t time_ns;
 	uint8_t data[RFM_FRAME_DATA_MAX];
 };
+
+static inline bool rfm_frame_is_update(const struct rfm_frame *frame)
+{
+	return RFM_FRAME_UPDATES >> frame->type & 1;
+}
+
+/* Does it have a number of its own? */
+static inline bool rfm_frame_is_numbered(const struct rfm_frame *frame)
+{
+	return RFM_FRAME_NUMBERED >> frame->type & 1;
+}
 
 enum rfm_frame_error {
 	RFM_FRAME_OK		= 0,

@@ -92,6 +92,7 @@ struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond)
 		return NULL;
 	}
 	if (!has_room(q, beyond ? q->size : q->size / 2)) {
+		add(&q->full);
 		add(&q->dropped);
 		return NULL;
 	}

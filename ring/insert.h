@@ -28,7 +28,7 @@
  * @type: enum rfm_frame_type
  * @length: bytes of @data
  * @dest: INTERRUPT
- * @kind: INTERRUPT
+ * @kind: INTERRUPT, MULTICAST
  */
 struct rfm_record {
 	uint64_t time;
@@ -52,8 +52,8 @@ struct rfm_insert {
 	/* producer */
 	_Alignas(64) _Atomic uint32_t tail;
 	_Atomic uint64_t stores;	/* asked for */
-	_Atomic uint64_t dropped;	/* of these, dropped here; @dark are among them */
-	_Atomic uint64_t dark;
+	_Atomic uint64_t dropped;	/* of these, dropped here: @dark and @full */
+	_Atomic uint64_t dark, full;
 	_Atomic uint32_t peak;
 	uint32_t head_seen;
 

@@ -415,17 +415,15 @@ const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *n
 		*next = link->opened_at + RFM_LINK_DEADLINE_NS;
 		return now < *next ? NULL : "whoever connected says nothing";
 	}
-	if (link->silent)
-		return NULL;
 	/* Who was stopped himself cannot say that the other one was silent. */
 	if (now - link->ticked_at > RFM_LINK_SILENCE_NS / 2)
 		link->heard_at = now;
 	link->ticked_at = now;
+	/* Also while it is silent: nobody sets the clock again when it has spoken. */
 	*next = now + RFM_LINK_SILENCE_NS / 4;
-	if (now < link->heard_at + RFM_LINK_SILENCE_NS)
+	if (link->silent || now < link->heard_at + RFM_LINK_SILENCE_NS)
 		return NULL;
 	link->silent = true;
-	*next = UINT64_MAX;
 	if (link->lit)
 		link->ops->light(link->opaque, false, now);
 	return NULL;

@@ -11,6 +11,14 @@
 		piece = sizeof(v);					\
 	} while (0)
 
+#define LOAD_PIECE(type)						\
+	do {								\
+		type v = __atomic_load_n((const type *)(const void *)from, __ATOMIC_ACQUIRE); \
+									\
+		memcpy(to, &v, sizeof(v));				\
+		piece = sizeof(v);					\
+	} while (0)
+
 void rfm_memory_store(void *dst, const void *src, unsigned int len)
 {
 	const uint8_t *from = src;
@@ -28,6 +36,29 @@ void rfm_memory_store(void *dst, const void *src, unsigned int len)
 			STORE_PIECE(uint16_t);
 		else
 			STORE_PIECE(uint8_t);
+		from += piece;
+		to += piece;
+		len -= piece;
+	}
+}
+
+void rfm_memory_load(void *dst, const void *src, size_t len)
+{
+	const uint8_t *from = src;
+	uint8_t *to = dst;
+
+	while (len) {
+		uintptr_t at = (uintptr_t)from;
+		unsigned int piece;
+
+		if (len >= 8 && !(at & 7))
+			LOAD_PIECE(uint64_t);
+		else if (len >= 4 && !(at & 3))
+			LOAD_PIECE(uint32_t);
+		else if (len >= 2 && !(at & 1))
+			LOAD_PIECE(uint16_t);
+		else
+			LOAD_PIECE(uint8_t);
 		from += piece;
 		to += piece;
 		len -= piece;

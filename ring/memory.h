@@ -2,6 +2,7 @@
 #ifndef RFM_RING_MEMORY_H
 #define RFM_RING_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -16,5 +17,16 @@
  * bytes is never seen torn, and a later store never before an earlier one.
  */
 void rfm_memory_store(void *dst, const void *src, unsigned int len);
+
+/**
+ * rfm_memory_load() - copy out of a node's memory
+ * @dst: where to, of any alignment
+ * @src: where in the memory; its alignment is that of the offset
+ * @len: how many bytes
+ *
+ * In the same pieces as rfm_memory_store(), each an acquire load: an aligned
+ * word of up to 8 bytes is not torn, wherever in the range it stands.
+ */
+void rfm_memory_load(void *dst, const void *src, size_t len);
 
 #endif

@@ -8,19 +8,19 @@
 #define NIC_GLOBAL	0x8
 #define NIC_TYPE	0x7
 
-/* Tags of what is in the transmit FIFO. */
+/* Tags of what is in the transmit FIFO, and of what a paused node holds back. */
 enum {
 	TAG_TRANSIT,	/* passed on for another node */
 	TAG_OWN,	/* numbered: an update, interrupt or fence of this node */
 	TAG_COPY,	/* second copy of an own frame */
 	TAG_NOTICE,	/* heartbeat, duplicate id, break */
+	TAG_COUNTED,	/* held back: among those received */
 };
 
-/* Does it have a number of its own? */
-static inline bool rfm_is_numbered(const struct rfm_frame *frame)
+/* ns from @then to @now, at least 1: 0 means unknown, and @now may be an old look at the clock. */
+static inline uint64_t rfm_elapsed(uint64_t then, uint64_t now)
 {
-	return frame->type == RFM_FRAME_DATA || frame->type == RFM_FRAME_INTERRUPT ||
-	       frame->type == RFM_FRAME_FENCE;
+	return now > then ? now - then : 1;
 }
 
 /* Own frames between their number and their return. */
@@ -37,5 +37,8 @@ void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused,
 struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, uint64_t ready);
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
 void rfm_give_up_own(struct rfm_node *node);
+
+/* receive.c */
+void rfm_give_up_held(struct rfm_node *node);
 
 #endif

@@ -154,6 +154,22 @@ bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 	return true;
 }
 
+bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t kind,
+			    uint32_t data, uint64_t now)
+{
+	bool room;
+	struct rfm_record *record = reserve_command(node, RFM_FRAME_MULTICAST,
+						    sizeof(data) + RFM_NODE_SET, now, &room);
+
+	if (!record)
+		return room;
+	record->kind = kind & NIC_TYPE;
+	put32(record->data, data);
+	memcpy(record->data + sizeof(data), set, RFM_NODE_SET);
+	commit(node);
+	return true;
+}
+
 bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 {
 	bool room;
@@ -292,7 +308,8 @@ static void launch(struct rfm_node *node, uint64_t now)
 {
 	const struct rfm_record *record = rfm_insert_peek(&node->insert);
 	uint64_t time = record->time;
-	uint64_t ready = rfm_in_flight(node) ? now : time;
+	/* Not the time of this call: on a paced line it may be long after both. */
+	uint64_t ready = time > node->credit_time ? time : node->credit_time;
 	struct rfm_frame frame;		/* an initializer would clear the data too: slow */
 
 	frame.type = record->type;
@@ -308,6 +325,8 @@ static void launch(struct rfm_node *node, uint64_t now)
 	if (!rfm_in_flight(node))
 		node->home_time = now;
 	give_numbers(node, 1);
+	if (frame.type == RFM_FRAME_DATA)
+		node->stats.sent_bytes += frame.length;
 	if (frame.type == RFM_FRAME_FENCE) {
 		node->fence_seq = node->seq;
 		node->fence_ticket = get64(frame.data);
@@ -472,6 +491,8 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 		node->pulling = false;
 		slot = rfm_fifo_take(&node->transmit, now);
 		if (slot) {
+			if (node->config.line.paced && !rfm_has_credit(node))
+				node->credit_time = now;
 			node->own_queued -= slot->tag == TAG_OWN;
 			rfm_frame_copy(wire, slot->wire, slot->length);
 			return slot->length;
@@ -508,6 +529,8 @@ static void optics_changed(struct rfm_node *node, struct optics before, uint64_t
 
 	if (before.signal && !after.signal)
 		node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
+	if (!before.signal && after.signal)
+		node->ops->status(node->opaque, RFM_NODE_SIGNAL_BACK);
 	if (before.signal != after.signal)
 		rfm_new_epoch(node);
 	if ((before.ready && !after.ready) || (before.light_out && !after.light_out))
@@ -585,6 +608,8 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 
 	if (!node->ring_open && rfm_in_flight(node) &&
 	    now - node->home_time >= rfm_node_expiry(node)) {
+		if (!rfm_has_credit(node))
+			node->credit_time = now;
 		node->ring_open = true;
 		rfm_node_launch(node, now);
 	}
@@ -601,12 +626,11 @@ struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node)
 {
 	const struct rfm_insert *insert = &node->insert;
 	struct rfm_node_stats stats = node->stats;
-	uint64_t dropped = atomic_load(&insert->dropped);
 
 	stats.stores = atomic_load(&insert->stores);
 	stats.dark += atomic_load(&insert->dark);
-	stats.full = dropped - atomic_load(&insert->dark);
-	stats.sent += dropped - insert->dropped_seen;
+	stats.full = atomic_load(&insert->full);
+	stats.sent += atomic_load(&insert->dropped) - insert->dropped_seen;
 	stats.insert_peak = atomic_load(&insert->peak);
 	stats.tx_peak = node->transmit.deepest;
 	return stats;
@@ -714,15 +738,19 @@ void rfm_node_destroy(struct rfm_node *node)
 
 void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 {
+	const bool had_left = node->left;
+
 	give_up_waiting(node);
-	while (rfm_fifo_drop(&node->held))
-		node->stats.held_lost++;
+	rfm_give_up_held(node);
 	node->stats.lost += rfm_in_flight(node);
 	node->fence_lost = node->stats.lost;
 	node->former = node->config.incarnation;
 	node->config.incarnation = incarnation;
 	node->seq = node->home_seq = 0;
+	node->turn_ns = 0;
 	node->left = false;
+	if (had_left && rfm_node_signal(node))
+		node->ops->status(node->opaque, RFM_NODE_SIGNAL_BACK);
 	atomic_store(&node->insert.blind, !can_originate(node));
 	send_heartbeat(node, now);
 }

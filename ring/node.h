@@ -62,6 +62,26 @@
 #define RFM_NODE_RX_FULL	0x40u	/* paused for too long: updates were dropped here */
 #define RFM_NODE_BREAK		0x80u	/* another node has lost its signal: @break_at */
 #define RFM_NODE_EPOCH		0x100u	/* the membership of the ring has changed */
+#define RFM_NODE_SIGNAL_BACK	0x200u	/* the receiver has its signal (again) */
+
+/**
+ * struct rfm_origin - which frame brought an update
+ * @node: id of the originator
+ * @same_clock: @time_ns is of this node's clock domain
+ * @clock_domain: of @time_ns
+ * @seq: number of the frame, per life of the originator
+ * @time_ns: when the originator stored it
+ * @arrival_ns: the time that rfm_node_receive() was told, also of a frame that
+ *	a paused node has held back since
+ */
+struct rfm_origin {
+	uint8_t node;
+	bool same_clock;
+	uint32_t clock_domain;
+	uint64_t seq;
+	uint64_t time_ns;
+	uint64_t arrival_ns;
+};
 
 /**
  * struct rfm_fence - how a fence ended
@@ -85,7 +105,7 @@ struct rfm_fence {
 /**
  * struct rfm_node_ops - what a node asks of its owner
  * @store: put @len bytes at @offset of the memory (rfm_memory_store());
- *	@offset + @len is below memory_size
+ *	@offset + @len is at most memory_size. @origin: of the frame it came with
  * @interrupt: a network interrupt for this node; @type is the low three bits
  *	of the NIC command, 0 to 3 or 7 (the others are reserved and do nothing)
  * @status: something happened, RFM_NODE_*
@@ -94,16 +114,21 @@ struct rfm_fence {
  *	it should only wake the sender. It comes at least once after each pull
  *	that gave nothing
  * @room: rfm_node_may_store() has said no and would now say yes; engine
+ * @missed: @count numbers of node @source never arrived here; they are those
+ *	before its frame @seq. Comes before anything else of that frame, also
+ *	while paused; engine; may be NULL
  * @fence: a fence has come home, or never will; engine; may be NULL
  *
  * None of them may call the node back.
  */
 struct rfm_node_ops {
-	void (*store)(void *opaque, uint32_t offset, const void *data, unsigned int len);
+	void (*store)(void *opaque, uint32_t offset, const void *data, unsigned int len,
+		      const struct rfm_origin *origin);
 	void (*interrupt)(void *opaque, uint8_t type, uint8_t from, uint32_t data);
 	void (*status)(void *opaque, unsigned int what);
 	void (*transmit)(void *opaque);
 	void (*room)(void *opaque);
+	void (*missed)(void *opaque, uint8_t source, uint64_t count, uint64_t seq);
 	void (*fence)(void *opaque, const struct rfm_fence *fence);
 };
 
@@ -170,6 +195,10 @@ struct rfm_node_config {
  * @window_peak: most own frames that ever were in flight on a closed ring
  * @tx_peak: most frames that ever were in the transmit FIFO
  * @insert_peak: most stores that ever waited
+ * @sent_bytes: data bytes of own updates given to the line or to loopback, once in
+ *	redundant mode
+ * @received_bytes: data bytes of updates among @received
+ * @forwarded_bytes: data bytes of updates among @forwarded
  */
 struct rfm_node_stats {
 	uint64_t stores, sent, home, lost, dark, full;
@@ -177,6 +206,7 @@ struct rfm_node_stats {
 	uint64_t missed, late, copies, beyond, bad, hop_limit;
 	uint64_t rogue, mixed, held_lost;
 	uint64_t window_peak, tx_peak, insert_peak;
+	uint64_t sent_bytes, received_bytes, forwarded_bytes;
 };
 
 struct rfm_life {
@@ -193,7 +223,10 @@ struct rfm_life {
  * @other_heard: an earlier heartbeat of @other since then, if later than @heard
  * @present: it counts as a member of the ring
  * @hops: links from there to here, of its last frame
- * @received: updates and interrupts taken from there
+ * @clock_domain: of its last frame
+ * @transit_ns: from the time in its last frame until that came; 0: another clock
+ *	domain
+ * @received: numbered frames taken from there
  * @missed: numbers of it that never arrived here
  */
 struct rfm_source {
@@ -202,6 +235,8 @@ struct rfm_source {
 	uint64_t heard, other_heard;
 	bool present;
 	uint16_t hops;
+	uint32_t clock_domain;
+	uint64_t transit_ns;
 	uint64_t received, missed;
 };
 
@@ -222,10 +257,12 @@ struct rfm_node {
 	_Alignas(64) uint64_t seq; /* last number given; all before it are in the FIFO or gone */
 	uint64_t home_seq;	/* last that came home or was passed over */
 	uint64_t home_time;	/* when, or when sending began on an idle ring */
+	uint64_t credit_time;	/* when there was credit again after there had been none */
 	bool break_heard;	/* since then */
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time;
+	uint64_t turn_ns;	/* the last own heartbeat took once round the ring; 0: none yet */
 	uint64_t complaint_time;
 
 	struct rfm_insert insert;	/* where the two contexts meet */
@@ -309,6 +346,18 @@ bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 			uint32_t data, uint64_t now);
 
 /**
+ * rfm_node_interrupt_set() - send a network interrupt to a set of nodes
+ * @set: RFM_NODE_SET bytes: node n is bit n % 8 of byte n / 8. The own node in it
+ *	gets none
+ * @kind: NIC command, 3 bits: the type without the global bit
+ * @data: 32 bits that travel with it
+ *
+ * As rfm_node_interrupt().
+ */
+bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t kind,
+			    uint32_t data, uint64_t now);
+
+/**
  * rfm_node_fence() - ask for notice when all stores so far are everywhere
  * @ticket: not 0, chosen by the owner; comes back in ops->fence()
  *
@@ -318,9 +367,6 @@ bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
  * Returns false if there was no room, or the node is dark: no answer follows.
  */
 bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now);
-
-/** rfm_node_tx_empty() - is nothing waiting to be sent (LCSR1[7])? Any context */
-bool rfm_node_tx_empty(const struct rfm_node *node);
 
 /**
  * rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])?
@@ -402,7 +448,10 @@ void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset);
  * counted (@held_lost) and reported RFM_NODE_RX_FULL. Going on applies all
  * that was held, in order.
  */
-void rfm_node_set_paused(struct rfm_node *node, bool paused, uint64_t now);
+void rfm_node_set_paused(struct rfm_node *node, bool paused);
+
+/** rfm_node_tx_empty() - is nothing waiting to be sent (LCSR1[7])? */
+bool rfm_node_tx_empty(const struct rfm_node *node);
 
 /** rfm_node_signal() - does the receiver have a signal (LCSR1[2])? */
 bool rfm_node_signal(const struct rfm_node *node);

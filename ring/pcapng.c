@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ring/wire.h"
@@ -208,6 +210,32 @@ static void drop_sent(struct rfm_pcapng *capture)
 	memmove(capture->buffer, capture->buffer + whole, capture->fill);
 }
 
+/*
+ * As write(), but a pipe whose reader has gone raises no SIGPIPE: the process
+ * may be somebody's program, which a lost capture must not end.
+ */
+static ssize_t write_quietly(int fd, const void *data, size_t len)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t sigpipe, before, pending;
+	ssize_t n;
+	int error;
+
+	sigemptyset(&sigpipe);
+	sigaddset(&sigpipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
+	sigpending(&pending);
+	n = write(fd, data, len);
+	error = errno;
+	/* One that was pending before is the program's own. */
+	if (n < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE))
+		while (sigtimedwait(&sigpipe, NULL, &at_once) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return n;
+}
+
 static ssize_t write_some(struct rfm_pcapng *capture)
 {
 	const uint8_t *data = capture->buffer + capture->sent;
@@ -215,7 +243,7 @@ static ssize_t write_some(struct rfm_pcapng *capture)
 
 	if (capture->write)
 		return capture->write(capture->opaque, data, len);
-	return write(capture->fd, data, len);
+	return write_quietly(capture->fd, data, len);
 }
 
 void rfm_pcapng_flush(struct rfm_pcapng *capture)

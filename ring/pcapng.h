@@ -61,8 +61,8 @@ struct rfm_pcapng {
 
 /**
  * rfm_pcapng_create() - begin a capture in a file
- * @path: made, or emptied; may be a FIFO that has a reader (the process must
- *	ignore SIGPIPE then)
+ * @path: made, or emptied; may be a FIFO that has a reader. When that goes,
+ *	the capture ends with an error; no SIGPIPE is raised
  * @application: who writes it, e.g. "rmhub"
  * @epoch: ns to add to the times of packets to get ns since 1970: what
  *	CLOCK_REALTIME is ahead of the owner's clock

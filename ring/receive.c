@@ -15,15 +15,14 @@ static bool is_second(const struct rfm_frame *frame)
 
 void rfm_node_receive_bad(struct rfm_node *node)
 {
-	if (node->left)
-		return;
 	node->stats.bad++;
-	node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
+	if (!node->left)
+		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
 }
 
 static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
 {
-	bool numbered = rfm_is_numbered(frame);
+	bool numbered = rfm_frame_is_numbered(frame);
 	bool was_closed = !rfm_has_credit(node);
 
 	if (frame->seq > node->seq) {
@@ -36,12 +35,16 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 		else
 			node->stats.late++;
 	}
+	if (frame->type == RFM_FRAME_HEARTBEAT)
+		node->turn_ns = rfm_elapsed(frame->time_ns, now);
 	rfm_home_up_to(node, frame->seq, numbered, frame->marks & RFM_MARK_PAUSED, now);
 	if (numbered && frame->type != RFM_FRAME_FENCE)
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
-	if (was_closed)
+	if (was_closed) {
+		node->credit_time = now;
 		rfm_node_launch(node, now);
+	}
 }
 
 /*
@@ -101,9 +104,11 @@ static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
 		return false;
 
 	/* What it sent before we met is not ours to miss. */
-	if (frame->incarnation != source->other.incarnation)
+	if (frame->incarnation != source->other.incarnation) {
 		source->other = (struct rfm_life){ frame->incarnation,
-						   frame->seq - rfm_is_numbered(frame) };
+						   frame->seq - rfm_frame_is_numbered(frame) };
+		source->other_heard = 0;
+	}
 	/*
 	 * A later life counts as soon as it sends something: until then it may be
 	 * a second node of that id, which is about to be told to leave. An earlier
@@ -115,7 +120,9 @@ static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
 		return false;
 	source->current = source->other;
 	source->other = current;
-	rfm_new_epoch(node);
+	/* Who was not here comes, which counts as one change. */
+	if (source->present)
+		rfm_new_epoch(node);
 	return true;
 }
 
@@ -126,7 +133,7 @@ static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
 static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
 {
 	struct rfm_source *source = &node->sources[frame->source];
-	bool numbered = rfm_is_numbered(frame);
+	bool numbered = rfm_frame_is_numbered(frame);
 	uint64_t missed;
 
 	if (!of_current_life(node, source, frame, now)) {
@@ -139,6 +146,9 @@ static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_
 	}
 	source->heard = now;
 	source->hops = frame->hops;
+	source->clock_domain = frame->clock_domain;
+	source->transit_ns = frame->clock_domain == node->config.clock_domain ?
+			     rfm_elapsed(frame->time_ns, now) : 0;
 	if (frame->seq <= source->current.seq) {
 		if (is_second(frame) && frame->seq == source->current.seq)
 			node->stats.copies += numbered;
@@ -147,15 +157,20 @@ static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_
 		return false;
 	}
 	missed = frame->seq - source->current.seq - numbered;
-	node->stats.missed += missed;
-	source->missed += missed;
 	source->current.seq = frame->seq;
+	if (missed) {
+		node->stats.missed += missed;
+		source->missed += missed;
+		if (node->ops->missed)
+			node->ops->missed(node->opaque, frame->source, missed,
+					  frame->seq + !numbered);
+	}
 	return true;
 }
 
 /* Store what lies within the memory. Returns how much that was. */
 static unsigned int store_within(struct rfm_node *node, uint32_t offset, const uint8_t *data,
-				 unsigned int len)
+				 unsigned int len, const struct rfm_origin *origin)
 {
 	uint64_t size = node->config.memory_size;
 
@@ -163,44 +178,70 @@ static unsigned int store_within(struct rfm_node *node, uint32_t offset, const u
 		return 0;
 	if (len > size - offset)
 		len = size - offset;
-	node->ops->store(node->opaque, offset, data, len);
+	node->ops->store(node->opaque, offset, data, len, origin);
 	return len;
 }
 
 static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
-		       const uint8_t *data)
+		       const uint8_t *data, uint64_t arrival)
 {
+	const struct rfm_origin origin = {
+		.node = frame->source,
+		.same_clock = frame->clock_domain == node->config.clock_domain,
+		.clock_domain = frame->clock_domain,
+		.seq = frame->seq,
+		.time_ns = frame->time_ns,
+		.arrival_ns = arrival,
+	};
 	uint32_t offset = (frame->address - node->address_offset) % RFM_RING_SPACE;
 	unsigned int to_end = RFM_RING_SPACE - offset;
 	unsigned int len = frame->length < to_end ? frame->length : to_end;
-	unsigned int stored = store_within(node, offset, data, len);
+	unsigned int stored = store_within(node, offset, data, len, &origin);
 
 	/* Our address offset may wrap inside it. */
-	stored += store_within(node, 0, data + len, frame->length - len);
+	stored += store_within(node, 0, data + len, frame->length - len, &origin);
 	if (stored < frame->length)
 		node->stats.beyond++;
 }
 
-static void apply_interrupt(struct rfm_node *node, const struct rfm_frame *frame)
+/* Is it for this node? @data: of the frame. */
+static bool is_addressed(const struct rfm_node *node, const struct rfm_frame *frame,
+			 const uint8_t *data)
+{
+	uint8_t id = node->config.id;
+
+	if (frame->type == RFM_FRAME_MULTICAST)
+		return data[4 + id / 8] >> id % 8 & 1;
+	return frame->kind & NIC_GLOBAL || frame->dest == id;
+}
+
+static void apply_interrupt(struct rfm_node *node, const struct rfm_frame *frame,
+			    const uint8_t *data)
 {
 	uint8_t type = frame->kind & NIC_TYPE;
 
-	if (!(NIC_EVALUATED >> type & 1))
-		return;
-	if (frame->kind & NIC_GLOBAL || frame->dest == node->config.id)
-		node->ops->interrupt(node->opaque, type, frame->source, get32(frame->data));
+	if (NIC_EVALUATED >> type & 1 && is_addressed(node, frame, data))
+		node->ops->interrupt(node->opaque, type, frame->source, get32(data));
 }
 
-static void apply(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *wire)
+/* Let an update do what it does; it came at @arrival. */
+static void apply(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *wire,
+		  uint64_t arrival)
 {
+	const uint8_t *data = wire + RFM_FRAME_HEADER;
+
 	if (frame->type == RFM_FRAME_DATA)
-		apply_data(node, frame, wire + RFM_FRAME_HEADER);
-	else if (frame->type == RFM_FRAME_INTERRUPT)
-		apply_interrupt(node, frame);
+		apply_data(node, frame, data, arrival);
+	else
+		apply_interrupt(node, frame, data);
 }
 
-/* Keep it until the guest goes on. Returns false if there is no room. */
-static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len)
+/*
+ * Keep it until the guest goes on; @counted: as received. Returns false if there
+ * is no room.
+ */
+static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
+		 uint64_t arrival, bool counted)
 {
 	struct rfm_slot *slot;
 
@@ -210,6 +251,8 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len)
 		return false;
 	}
 	slot = rfm_fifo_put(&node->held);
+	slot->ready = arrival;
+	slot->tag = counted ? TAG_COUNTED : TAG_TRANSIT;
 	slot->length = len;
 	rfm_frame_copy(slot->wire, wire, len);
 	return true;
@@ -219,7 +262,7 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len)
 static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 		      const uint8_t *wire, unsigned int len, uint64_t now)
 {
-	bool update = frame->type == RFM_FRAME_DATA || frame->type == RFM_FRAME_INTERRUPT;
+	bool update = rfm_frame_is_update(frame);
 	struct rfm_source *source = &node->sources[frame->source];
 	bool newer = follow(node, frame, now);
 
@@ -232,14 +275,16 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 	/* Glass knows no numbers: there the rogue overwrites what came since. */
 	if (!newer && !(update && node->config.authentic_late && !is_second(frame)))
 		return;
-	if (update && node->paused && !hold(node, wire, len))
+	if (update && node->paused && !hold(node, wire, len, now, newer))
 		return;
-	if (newer && rfm_is_numbered(frame)) {
+	if (newer && rfm_frame_is_numbered(frame)) {
 		node->stats.received++;
 		source->received++;
+		if (frame->type == RFM_FRAME_DATA)
+			node->stats.received_bytes += frame->length;
 	}
 	if (update && !node->paused)
-		apply(node, frame, wire);
+		apply(node, frame, wire, now);
 }
 
 static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
@@ -264,6 +309,8 @@ static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 	rfm_frame_copy(slot->wire, wire, len);
 	rfm_frame_set_path(slot->wire, frame->hops + 1, marks);
 	node->stats.forwarded++;
+	if (frame->type == RFM_FRAME_DATA)
+		node->stats.forwarded_bytes += frame->length;
 }
 
 /* Must a frame of another node be taken off the ring here? */
@@ -279,7 +326,8 @@ static bool is_removed(struct rfm_node *node, const struct rfm_frame *frame)
 		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
 		return true;
 	}
-	if (rfm_is_numbered(frame) && !(frame->flags & RFM_FLAG_REDUNDANT) == node->config.redundant) {
+	if (rfm_frame_is_numbered(frame) &&
+	    !(frame->flags & RFM_FLAG_REDUNDANT) == node->config.redundant) {
 		node->stats.mixed++;
 		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
 		return true;
@@ -293,7 +341,7 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 
 	if (node->loopback)
 		return;		/* the receiver is switched to our own transmitter */
-	/* Of the data only what a command may have; those of an update stay in @wire. */
+	/* Of the data only what a notice may have; those of an update stay in @wire. */
 	if (rfm_frame_decode_header(wire, &frame) != RFM_FRAME_OK) {
 		rfm_node_receive_bad(node);
 		return;
@@ -318,14 +366,31 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 		take_part(node, &frame, wire, len, now);
 }
 
-void rfm_node_set_paused(struct rfm_node *node, bool paused, uint64_t now)
+void rfm_give_up_held(struct rfm_node *node)
 {
 	const struct rfm_slot *slot;
 	struct rfm_frame frame;
 
-	(void)now;
+	while ((slot = rfm_fifo_drop(&node->held))) {
+		node->stats.held_lost++;
+		if (slot->tag != TAG_COUNTED ||
+		    rfm_frame_decode_header(slot->wire, &frame) != RFM_FRAME_OK)
+			continue;
+		/* It was taken on trust, and is lost now: not both. */
+		node->stats.received--;
+		node->sources[frame.source].received--;
+		if (frame.type == RFM_FRAME_DATA)
+			node->stats.received_bytes -= frame.length;
+	}
+}
+
+void rfm_node_set_paused(struct rfm_node *node, bool paused)
+{
+	const struct rfm_slot *slot;
+	struct rfm_frame frame;
+
 	node->paused = paused;
 	while (!paused && (slot = rfm_fifo_drop(&node->held)))
-		if (rfm_frame_decode(slot->wire, &frame) == RFM_FRAME_OK)
-			apply(node, &frame, slot->wire);
+		if (rfm_frame_decode_header(slot->wire, &frame) == RFM_FRAME_OK)
+			apply(node, &frame, slot->wire, slot->ready);
 }

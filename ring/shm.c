@@ -9,10 +9,13 @@
  *   then looks whether the other sleeps. Between the two stands a full fence
  *   on both sides, so at least one of them sees what the other did, and no
  *   wake-up is lost. Who wakes takes the word "asleep" back before the
- *   eventfd is written, so one sleep costs one system call.
- * - The two eventfds are one open file each, shared with the other process,
- *   which can change its flags at any time; QEMU's chardev does when it takes
- *   descriptors in. So O_NONBLOCK is never taken for granted.
+ *   datagram is sent, so one sleep costs one system call.
+ * - A descriptor that was handed over is one open file for both processes, and
+ *   the other one can change its flags at any time: QEMU's chardev clears
+ *   O_NONBLOCK when it takes descriptors in. With an eventfd there is no way
+ *   round that, but each call on a socket can say for itself that it does not
+ *   wait. A datagram socket does not end when the other end does, so its
+ *   reader is not woken over and over; the stream beside it tells of that.
  * - A slot's cache lines live in the other side's cache when its turn comes,
  *   and fetching them takes longer than all the rest. So each side asks for
  *   those of a slot that comes soon: the producer to write to, the consumer
@@ -29,14 +32,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define SHM_MAGIC	0x516d6672u	/* "rfmQ" in a dump */
-#define SHM_VERSION	1
+#define SHM_VERSION	2
 #define SHM_SLOTS_AT	4096		/* the slots begin after a page */
 #define SHM_FIRST	64		/* bytes in which most frames fit, a cache line */
 #define SHM_LINE	64		/* bytes of a cache line */
@@ -83,16 +85,19 @@ static struct shm_header header_of(uint32_t slots)
 
 void rfm_shm_init(struct rfm_shm *shm)
 {
-	*shm = (struct rfm_shm){ .fds = { -1, -1, -1 } };
+	*shm = (struct rfm_shm){ .fds = { -1, -1, -1 }, .offer = { -1, -1, -1 } };
 }
 
 void rfm_shm_close(struct rfm_shm *shm)
 {
 	if (shm->map)
 		munmap(shm->map, header_of(shm->size).bytes);
-	for (int i = 0; i < RFM_SHM_FDS; i++)
+	for (int i = 0; i < RFM_SHM_FDS; i++) {
 		if (shm->fds[i] >= 0)
 			close(shm->fds[i]);
+		if (shm->offer[i] >= 0 && shm->offer[i] != shm->fds[i])
+			close(shm->offer[i]);
+	}
 	rfm_shm_init(shm);
 }
 
@@ -114,11 +119,22 @@ static bool make_memory(struct rfm_shm *shm, uint32_t slots)
 	struct shm_header header = header_of(slots);
 	int fd = memfd_create("rfm-queue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	shm->fds[FD_MEMORY] = fd;
+	shm->fds[FD_MEMORY] = shm->offer[FD_MEMORY] = fd;
 	if (fd < 0 || ftruncate(fd, header.bytes) || fcntl(fd, F_ADD_SEALS, SHM_SEALS) ||
 	    !map_memory(shm, slots))
 		return false;
 	shm->map->header = header;
+	return true;
+}
+
+static bool make_wake(struct rfm_shm *shm, int which)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+		return false;
+	shm->fds[which] = ends[0];
+	shm->offer[which] = ends[1];
 	return true;
 }
 
@@ -129,12 +145,8 @@ int rfm_shm_create(struct rfm_shm *shm, uint32_t slots)
 		errno = EINVAL;
 		return -1;
 	}
-	if (make_memory(shm, slots)) {
-		shm->fds[FD_DATA] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		shm->fds[FD_ROOM] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (shm->fds[FD_DATA] >= 0 && shm->fds[FD_ROOM] >= 0)
-			return 0;
-	}
+	if (make_memory(shm, slots) && make_wake(shm, FD_DATA) && make_wake(shm, FD_ROOM))
+		return 0;
 
 	int error = errno;
 
@@ -143,58 +155,33 @@ int rfm_shm_create(struct rfm_shm *shm, uint32_t slots)
 	return -1;
 }
 
-/* --- eventfds: nothing here may wait -------------------------------------- */
+/* --- wake-ups: nothing here may wait -------------------------------------- */
 
-static bool set_nonblocking(int fd)
+/* If it takes no more, what it holds already wakes as well. */
+static void wake(int fd)
 {
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && (flags & O_NONBLOCK || !fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+	(void)!send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A write that would wait says EAGAIN: then the counter is full, which wakes as well. */
-static void eventfd_wake(int fd)
+/* One a time: a peer that sends them without end only wakes us without end. */
+static void take_wake_up(int fd)
 {
-	uint64_t one = 1;
+	char byte;
 
-	if (set_nonblocking(fd))
-		(void)!write(fd, &one, sizeof(one));
+	(void)!recv(fd, &byte, sizeof(byte), MSG_DONTWAIT);
 }
 
-/* What the counter was; 0 if it was 0 or cannot be read. */
-static uint64_t eventfd_drain(int fd)
+static bool has_option(int fd, int option, int wanted)
 {
-	uint64_t count = 0;
-	struct iovec iov = { .iov_base = &count, .iov_len = sizeof(count) };
+	socklen_t len = sizeof(int);
+	int value;
 
-	/* RWF_NOWAIT does not care about the flags of the file. */
-	if (preadv2(fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(count))
-		return count;
-	if (errno != EOPNOTSUPP || !set_nonblocking(fd) ||
-	    read(fd, &count, sizeof(count)) != sizeof(count))
-		return 0;
-	return count;
+	return !getsockopt(fd, SOL_SOCKET, option, &value, &len) && value == wanted;
 }
 
-static bool is_eventfd(int fd)
+static bool is_wake(int fd)
 {
-	static const char wanted[] = "anon_inode:[eventfd]";
-	char path[32], link[sizeof(wanted) + 1];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return readlink(path, link, sizeof(link)) == sizeof(wanted) - 1 &&
-	       !memcmp(link, wanted, sizeof(wanted) - 1);
-}
-
-/*
- * Is one read enough to drain it? One made with EFD_SEMAPHORE counts down by
- * 1: filled once, it would keep its reader busy for ever.
- */
-static bool drains_at_once(int fd)
-{
-	uint64_t two = 2;
-
-	return write(fd, &two, sizeof(two)) == sizeof(two) && eventfd_drain(fd) >= 2;
+	return has_option(fd, SO_DOMAIN, AF_UNIX) && has_option(fd, SO_TYPE, SOCK_DGRAM);
 }
 
 /* --- attaching ------------------------------------------------------------ */
@@ -232,10 +219,8 @@ static const char *attach(struct rfm_shm *shm)
 	uint32_t slots;
 
 	for (int i = FD_DATA; i <= FD_ROOM; i++)
-		if (!is_eventfd(shm->fds[i]) || !set_nonblocking(shm->fds[i]))
-			return "a wake-up descriptor of the shared memory is not an eventfd";
-	if (!drains_at_once(shm->fds[FD_DATA]))
-		return "the eventfd of the shared memory's consumer does not work as it should";
+		if (!is_wake(shm->fds[i]))
+			return "a wake-up descriptor of the shared memory is not a datagram socket";
 	error = check_memory(shm->fds[FD_MEMORY], &slots);
 	if (error)
 		return error;
@@ -265,7 +250,7 @@ static void wake_if(_Atomic uint32_t *asleep, int fd)
 	if (!atomic_load_explicit(asleep, memory_order_relaxed))
 		return;
 	atomic_store_explicit(asleep, 0, memory_order_relaxed);
-	eventfd_wake(fd);
+	wake(fd);
 }
 
 static void fall_asleep(_Atomic uint32_t *asleep)
@@ -294,7 +279,7 @@ void rfm_shm_awake(struct rfm_shm *shm, bool producer)
 
 	atomic_store_explicit(producer ? &map->producer_waits : &map->consumer_sleeps, 0,
 			      memory_order_relaxed);
-	eventfd_drain(shm->fds[producer ? FD_ROOM : FD_DATA]);
+	take_wake_up(shm->fds[producer ? FD_ROOM : FD_DATA]);
 }
 
 static uint8_t *slot_at(const struct rfm_shm *shm, uint32_t index)

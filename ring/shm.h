@@ -2,14 +2,17 @@
 /*
  * The shared-memory queue: frames from one process to the next on the same
  * host without a system call a frame. One producer (the upstream end, which
- * makes it), one consumer (the downstream end, which is handed its three
- * descriptors with the HELLO). Each side sleeps on an eventfd and is woken
- * only when it has said that it sleeps.
+ * makes it), one consumer (the downstream end, which is handed three
+ * descriptors with the HELLO). Each side sleeps on a datagram socket and is
+ * woken only when it has said that it sleeps.
  *
  * Neither side trusts the other: the memory is a memfd sealed against
  * shrinking and growing, slots are copied out before they are looked at, an
  * index that cannot be is an error, and none of it can make either side wait,
- * loop or touch anything else.
+ * loop or touch anything else. One thing is left, because the producer makes
+ * both ends of the sockets: it could read from the consumer's end itself, into
+ * memory whose pages it has to deliver (userfaultfd, FUSE), and so hold the
+ * consumer up in the kernel for as long as it keeps that page back.
  */
 #ifndef RFM_RING_SHM_H
 #define RFM_RING_SHM_H
@@ -22,7 +25,7 @@
 #define RFM_SHM_SLOT		128	/* bytes of a slot: a frame or link message and padding */
 #define RFM_SHM_SLOTS		1024	/* by default */
 #define RFM_SHM_SLOTS_MAX	65536
-#define RFM_SHM_FDS		3	/* memfd, eventfd "data", eventfd "room" */
+#define RFM_SHM_FDS		3	/* memfd, socket "data", socket "room" */
 
 struct rfm_shm_map;
 
@@ -34,8 +37,10 @@ struct rfm_shm_map;
  * @other: the other side's index as last seen
  * @broken: the other side wrote an index that cannot be. There is nothing to
  *	take and no room any more: close
- * @fds: memfd; eventfd that wakes the consumer; eventfd that wakes the
- *	producer. All -1 while there is none
+ * @fds: memfd; own ends of the socket that wakes the consumer and of the one
+ *	that wakes the producer. All -1 while there is none
+ * @offer: producer: what the consumer is to be handed. The sockets are its
+ *	ends of them
  */
 struct rfm_shm {
 	struct rfm_shm_map *map;
@@ -44,6 +49,7 @@ struct rfm_shm {
 	uint32_t own, shown, other;
 	bool broken;
 	int fds[RFM_SHM_FDS];
+	int offer[RFM_SHM_FDS];
 };
 
 /** rfm_shm_init() - none yet */
@@ -128,7 +134,7 @@ bool rfm_shm_pending(const struct rfm_shm *shm);
  */
 bool rfm_shm_wait_data(struct rfm_shm *shm);
 
-/** rfm_shm_awake() - either side, after its eventfd was readable: drain it, never wait */
+/** rfm_shm_awake() - either side, after its socket was readable: take one wake-up, never wait */
 void rfm_shm_awake(struct rfm_shm *shm, bool producer);
 
 #endif

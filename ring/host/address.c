@@ -9,7 +9,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -102,19 +106,17 @@ static struct sockaddr_un unix_name(const struct rfm_address *address)
 	return name;
 }
 
-/* NULL if the host's name is not known. */
-static struct addrinfo *tcp_name(const struct rfm_address *address)
+/* Where a name leads: 0, or why not (gai_strerror()). */
+static int look_up(const char *host, const char *service, int flags, struct addrinfo **found)
 {
-	struct addrinfo hints = {
+	const struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM,
-		.ai_flags = address->server ? AI_PASSIVE : 0,
+		.ai_flags = flags,
 	};
-	struct addrinfo *info;
 
-	if (getaddrinfo(*address->host ? address->host : NULL, address->service, &hints, &info))
-		return NULL;
-	return info;
+	*found = NULL;
+	return getaddrinfo(*host ? host : NULL, service, &hints, found);
 }
 
 static void set(int fd, int level, int option, int value)
@@ -196,24 +198,32 @@ static int listen_unix(const struct rfm_address *address, uint32_t buffer)
 	return -1;
 }
 
+static int listen_at(const struct addrinfo *info, uint32_t buffer)
+{
+	int fd = new_socket(info->ai_family, buffer);
+
+	if (fd < 0)
+		return -1;
+	set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (!bind(fd, info->ai_addr, info->ai_addrlen) && !listen(fd, BACKLOG))
+		return fd;
+	close_keep_errno(fd);
+	return -1;
+}
+
+/* At the first of the places that the name leads to where it can be done. */
 static int listen_tcp(const struct rfm_address *address, uint32_t buffer)
 {
-	struct addrinfo *info = tcp_name(address);
-	int fd;
+	struct addrinfo *found;
+	int fd = -1;
 
-	if (!info) {
+	if (look_up(address->host, address->service, AI_PASSIVE, &found)) {
 		errno = EHOSTUNREACH;
 		return -1;
 	}
-	fd = new_socket(info->ai_family, buffer);
-	if (fd >= 0) {
-		set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-		if (bind(fd, info->ai_addr, info->ai_addrlen) || listen(fd, BACKLOG)) {
-			close_keep_errno(fd);
-			fd = -1;
-		}
-	}
-	freeaddrinfo(info);
+	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+		fd = listen_at(at, buffer);
+	freeaddrinfo(found);
 	return fd;
 }
 
@@ -243,31 +253,179 @@ static int begin_connect(int fd, const struct sockaddr *name, socklen_t len, boo
 	return -1;
 }
 
-int rfm_address_connect(const struct rfm_address *address, uint32_t buffer, bool *under_way)
+/* --- where a name leads ------------------------------------------------------------ */
+
+/* One question to the system; whoever of its two users goes last frees it. */
+struct question {
+	_Atomic int users;
+	_Atomic bool answered;
+	char host[RFM_ADDRESS_MAX];
+	char service[8];
+	struct addrinfo *found;
+	int error;
+};
+
+/**
+ * struct rfm_route - where an address leads
+ * @question: under way; NULL: none
+ * @asked_at: when the last one was begun
+ * @found: the last answer that was one
+ * @next: of these, to be tried next; NULL: all have been
+ * @error: of the last answer
+ * @fixed: the host is a number: nothing to ask
+ */
+struct rfm_route {
+	const struct rfm_address *address;
+	struct question *question;
+	uint64_t asked_at;
+	struct addrinfo *found, *next;
+	int error;
+	bool fixed;
+};
+
+static void drop_question(struct question *question)
 {
-	struct addrinfo *info;
+	if (!question || atomic_fetch_sub(&question->users, 1) > 1)
+		return;
+	if (question->found)
+		freeaddrinfo(question->found);
+	free(question);
+}
+
+static void *answer_question(void *opaque)
+{
+	struct question *question = opaque;
+
+	question->error = look_up(question->host, question->service, 0, &question->found);
+	atomic_store(&question->answered, true);
+	drop_question(question);
+	return NULL;
+}
+
+static bool start_thread(struct question *question)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	bool started;
+
+	/* Signals are for the program's own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = !pthread_create(&thread, NULL, answer_question, question);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (started)
+		pthread_detach(thread);
+	return started;
+}
+
+static void ask(struct rfm_route *route, uint64_t now)
+{
+	struct question *question = calloc(1, sizeof(*question));
+
+	route->asked_at = now;
+	if (!question)
+		return;
+	strcpy(question->host, route->address->host);
+	strcpy(question->service, route->address->service);
+	atomic_init(&question->users, 2);
+	if (start_thread(question))
+		route->question = question;
+	else
+		free(question);
+}
+
+static void take_answer(struct rfm_route *route)
+{
+	struct question *question = route->question;
+
+	if (!question || !atomic_load(&question->answered))
+		return;
+	route->error = question->error;
+	if (!question->error) {
+		if (route->found)
+			freeaddrinfo(route->found);
+		route->found = route->next = question->found;
+		question->found = NULL;
+	}
+	drop_question(question);
+	route->question = NULL;
+}
+
+struct rfm_route *rfm_route_new(const struct rfm_address *address, uint64_t now)
+{
+	struct rfm_route *route = calloc(1, sizeof(*route));
+
+	if (!route)
+		return NULL;
+	route->address = address;
+	if (is_unix(address))
+		return route;
+	route->fixed = !look_up(address->host, address->service, AI_NUMERICHOST, &route->found);
+	if (!route->fixed)
+		ask(route, now);
+	return route;
+}
+
+void rfm_route_free(struct rfm_route *route)
+{
+	if (!route)
+		return;
+	drop_question(route->question);
+	if (route->found)
+		freeaddrinfo(route->found);
+	free(route);
+}
+
+const char *rfm_route_trouble(const struct rfm_route *route)
+{
+	return route->error && !route->found ? gai_strerror(route->error) : NULL;
+}
+
+/* The place to be tried now; NULL: none is known. */
+static const struct addrinfo *next_place(struct rfm_route *route, uint64_t now)
+{
+	const struct addrinfo *place;
+
+	take_answer(route);
+	if (!route->next) {
+		if (!route->fixed && !route->question && now - route->asked_at >= RFM_ROUTE_ASK_NS)
+			ask(route, now);
+		route->next = route->found;
+	}
+	place = route->next;
+	if (place)
+		route->next = place->ai_next;
+	return place;
+}
+
+static int connect_unix(const struct rfm_address *address, uint32_t buffer, bool *under_way)
+{
+	struct sockaddr_un name = unix_name(address);
+	int fd = new_socket(AF_UNIX, buffer);
+
+	return fd < 0 ? -1 : begin_connect(fd, (struct sockaddr *)&name, sizeof(name), under_way);
+}
+
+int rfm_route_connect(struct rfm_route *route, uint32_t buffer, uint64_t now, bool *under_way)
+{
+	const struct addrinfo *place;
 	int fd;
 
-	if (is_unix(address)) {
-		struct sockaddr_un name = unix_name(address);
-
-		fd = new_socket(AF_UNIX, buffer);
-		return fd < 0 ? -1 : begin_connect(fd, (struct sockaddr *)&name, sizeof(name),
-						   under_way);
-	}
-	info = tcp_name(address);
-	if (!info) {
-		errno = EHOSTUNREACH;
+	if (is_unix(route->address))
+		return connect_unix(route->address, buffer, under_way);
+	place = next_place(route, now);
+	if (!place) {
+		errno = rfm_route_trouble(route) ? EHOSTUNREACH : EAGAIN;
 		return -1;
 	}
-	fd = new_socket(info->ai_family, buffer);
-	if (fd >= 0) {
-		tune(address, fd);
-		fd = begin_connect(fd, info->ai_addr, info->ai_addrlen, under_way);
-	}
-	freeaddrinfo(info);
-	return fd;
+	fd = new_socket(place->ai_family, buffer);
+	if (fd < 0)
+		return -1;
+	tune(route->address, fd);
+	return begin_connect(fd, place->ai_addr, place->ai_addrlen, under_way);
 }
+
+/* --- the other side --------------------------------------------------------------- */
 
 int rfm_address_accept(const struct rfm_address *address, int listener)
 {

@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #define RFM_ADDRESS_MAX		256
+#define RFM_ROUTE_ASK_NS	5000000000ull
+
+struct rfm_route;
 
 /**
  * struct rfm_address - one that was understood
@@ -35,12 +38,29 @@ int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, char 
 		       unsigned int size);
 
 /**
- * rfm_address_connect() - begin to connect, non-blocking
+ * rfm_route_new() - find out where an address to connect to leads
+ * @address: kept
+ * @now: ns
+ *
+ * A host's name is looked up in a thread of its own: that may take long. NULL:
+ * no memory.
+ */
+struct rfm_route *rfm_route_new(const struct rfm_address *address, uint64_t now);
+void rfm_route_free(struct rfm_route *route);
+
+/**
+ * rfm_route_connect() - begin to connect, non-blocking
+ * @buffer: bytes of the socket's buffers, 0: the system's choice
  * @under_way: the socket becomes writable when it is done, well or not
  *
- * -1 with errno, or with EHOSTUNREACH if the host's name is not known.
+ * A name may lead to several places: each call tries the next one. When all
+ * have been tried and the last look-up is RFM_ROUTE_ASK_NS old, it is looked up
+ * again. -1 with errno; EAGAIN: the name is still being looked up.
  */
-int rfm_address_connect(const struct rfm_address *address, uint32_t buffer, bool *under_way);
+int rfm_route_connect(struct rfm_route *route, uint32_t buffer, uint64_t now, bool *under_way);
+
+/** rfm_route_trouble() - why the host's name is not known; NULL: it is, or not looked up yet */
+const char *rfm_route_trouble(const struct rfm_route *route);
 
 /** rfm_address_accept() - take the next connection; -1 with errno */
 int rfm_address_accept(const struct rfm_address *address, int listener);

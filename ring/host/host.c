@@ -25,108 +25,178 @@ static _Thread_local const struct rfm_host *inside;
 
 /* --- the lock ----------------------------------------------------------------- */
 
-bool rfm_host_inside(const struct rfm_host *host)
+/*
+ * A mutex alone would let callers that come again at once keep the engine out
+ * for ever: the thread that moves the host says that it wants its turn, and who
+ * comes later waits until it sleeps or gives way. It gives way after each
+ * round, to as many as wait at that moment.
+ */
+static void take_turn(struct rfm_host *host)
 {
-	return inside == host;
-}
-
-bool rfm_host_calling(const struct rfm_host *host)
-{
-	return inside == host && host->calling;
-}
-
-void rfm_host_enter(struct rfm_host *host)
-{
-	atomic_fetch_add(&host->callers, 1);
+	atomic_store(&host->engines_turn, true);
 	pthread_mutex_lock(&host->engine);
-	atomic_fetch_sub(&host->callers, 1);
+}
+
+/* With the lock: callers may have it. */
+static void end_turn(struct rfm_host *host)
+{
+	atomic_store(&host->engines_turn, false);
+	pthread_cond_broadcast(&host->callers_turn);
+}
+
+static void come_in(struct rfm_host *host)
+{
 	host->outer = inside;
 	inside = host;
 }
 
-void rfm_host_leave(struct rfm_host *host)
+static void go_out(struct rfm_host *host)
 {
 	inside = host->outer;
-	if (!atomic_load(&host->callers))
+	host->outer = NULL;
+}
+
+bool rfm_host_inside(const struct rfm_host *host)
+{
+	const struct rfm_host *at = inside;
+
+	while (at && at != host)
+		at = at->outer;
+	return at;
+}
+
+bool rfm_host_inside_any(void)
+{
+	return inside;
+}
+
+bool rfm_host_calling(const struct rfm_host *host)
+{
+	return rfm_host_inside(host) && host->calling;
+}
+
+/*
+ * Who has the lock of one host must not wait for that of another, whose owner
+ * may wait for the first.
+ */
+static bool enter_another(struct rfm_host *host)
+{
+	if (!pthread_mutex_trylock(&host->engine)) {
+		if (!atomic_load(&host->engines_turn)) {
+			come_in(host);
+			return true;
+		}
+		pthread_mutex_unlock(&host->engine);
+	}
+	errno = EDEADLK;
+	return false;
+}
+
+bool rfm_host_enter(struct rfm_host *host)
+{
+	if (inside)
+		return enter_another(host);
+	atomic_fetch_add(&host->callers, 1);
+	pthread_mutex_lock(&host->engine);
+	while (atomic_load(&host->engines_turn))
+		pthread_cond_wait(&host->callers_turn, &host->engine);
+	atomic_fetch_sub(&host->callers, 1);
+	come_in(host);
+	return true;
+}
+
+void rfm_host_leave(struct rfm_host *host)
+{
+	go_out(host);
+	if (host->served_first && !--host->served_first) {
+		atomic_store(&host->engines_turn, true);
 		pthread_cond_signal(&host->served);
+	}
+	pthread_mutex_unlock(&host->engine);
+}
+
+void rfm_host_begin(struct rfm_host *host)
+{
+	take_turn(host);
+	come_in(host);
+}
+
+void rfm_host_end(struct rfm_host *host)
+{
+	go_out(host);
+	end_turn(host);
 	pthread_mutex_unlock(&host->engine);
 }
 
 void rfm_host_give_way(struct rfm_host *host)
 {
-	inside = NULL;
-	while (atomic_load(&host->callers))
+	host->served_first = atomic_load(&host->callers);
+	if (!host->served_first)
+		return;
+	go_out(host);
+	end_turn(host);
+	while (host->served_first)
 		pthread_cond_wait(&host->served, &host->engine);
-	inside = host;
+	come_in(host);
 }
 
 static void before_sleep(void *opaque)
 {
 	struct rfm_host *host = opaque;
 
+	end_turn(host);
 	pthread_mutex_unlock(&host->engine);
 }
 
 static void after_sleep(void *opaque)
 {
-	struct rfm_host *host = opaque;
-
-	pthread_mutex_lock(&host->engine);
+	take_turn(opaque);
 }
 
 bool rfm_host_once(struct rfm_host *host, uint64_t until)
 {
 	bool worked;
 
-	rfm_host_enter(host);
+	rfm_host_begin(host);
 	worked = rfm_loop_once(host->loop, until);
-	rfm_host_leave(host);
+	rfm_host_end(host);
 	return worked;
 }
 
 /* --- what a node asks for -------------------------------------------------------- */
 
-/* Where did this update come from? Not known of one that was held back. */
-static void describe(const struct rfmring *ring, struct rfmring_update *update)
-{
-	struct rfm_frame frame;
-
-	update->source = RFMRING_UNKNOWN;
-	if (!ring->wire || rfm_frame_decode(ring->wire, &frame) != RFM_FRAME_OK)
-		return;
-	update->source = frame.source;
-	update->seq = frame.seq;
-	update->time_ns = frame.time_ns;
-	update->clock_domain = frame.clock_domain;
-}
-
 static void tell_watches(struct rfmring *ring, uint32_t offset, const void *data,
-			 unsigned int len)
+			 unsigned int len, const struct rfm_origin *origin)
 {
-	struct rfmring_update update = { .offset = offset, .length = len, .data = data };
-	bool described = false;
+	const struct rfmring_update update = {
+		.offset = offset,
+		.length = len,
+		.data = data,
+		.source = origin->node,
+		.clock_domain = origin->clock_domain,
+		.seq = origin->seq,
+		.time_ns = origin->time_ns,
+	};
 
 	for (unsigned int i = 0; i < ring->watch_count; i++) {
 		const struct rfm_range_watch *watch = &ring->watches[i];
 
 		if (offset > watch->last || offset + len - 1 < watch->first)
 			continue;
-		if (!described)
-			describe(ring, &update);
-		described = true;
 		ring->host->calling = true;
 		watch->update(watch->opaque, &update);
 		ring->host->calling = false;
 	}
 }
 
-static void node_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
+static void node_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
+		       const struct rfm_origin *origin)
 {
 	struct rfmring *ring = opaque;
 
 	rfm_memory_store(ring->memory + offset, data, len);
 	if (ring->watch_count)
-		tell_watches(ring, offset, data, len);
+		tell_watches(ring, offset, data, len, origin);
 }
 
 static void node_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
@@ -173,7 +243,8 @@ _Static_assert(RFMRING_OWN_DATA == RFM_NODE_OWN_DATA && RFMRING_EPOCH == RFM_NOD
 	       RFMRING_SYNC_LOSS == RFM_NODE_SYNC_LOSS && RFMRING_BREAK == RFM_NODE_BREAK &&
 	       RFMRING_BAD_DATA == RFM_NODE_BAD_DATA && RFMRING_TX_FULL == RFM_NODE_TX_FULL &&
 	       RFMRING_DUPLICATE_ID == RFM_NODE_DUPLICATE_ID &&
-	       RFMRING_ROGUE == RFM_NODE_ROGUE && RFMRING_RX_FULL == RFM_NODE_RX_FULL,
+	       RFMRING_ROGUE == RFM_NODE_ROGUE && RFMRING_RX_FULL == RFM_NODE_RX_FULL &&
+	       RFMRING_SIGNAL == RFM_NODE_SIGNAL_BACK,
 	       "status bits");
 
 static void node_status(void *opaque, unsigned int what)
@@ -188,7 +259,7 @@ static void node_transmit(void *opaque)
 {
 	struct rfmring *ring = opaque;
 
-	if (ring->next)
+	if (atomic_load_explicit(&ring->next, memory_order_relaxed))
 		rfm_poller_want(&ring->hop_poller);
 	else if (ring->host->tx)
 		rfm_port_kick(ring->host->tx);
@@ -239,8 +310,6 @@ const struct rfm_node_ops rfm_host_node_ops = {
 static void light_comes(struct rfmring *ring, bool on, uint64_t now)
 {
 	rfm_node_set_light(&ring->node, on, now);
-	if (on)
-		tell_status(ring, RFMRING_SIGNAL);
 }
 
 static void downstream_comes(struct rfmring *ring, bool up, uint64_t now)
@@ -261,25 +330,29 @@ static void frame_comes(struct rfmring *ring, uint8_t *wire, unsigned int len, u
 {
 	if (ring->seen)
 		tell_seen(ring, wire, now);
-	ring->wire = wire;
 	rfm_node_receive(&ring->node, wire, len, now);
-	ring->wire = NULL;
 }
 
 /* From one node to the next one in this host. */
 static bool hop_poll(void *opaque, uint64_t now)
 {
-	struct rfmring *ring = opaque;
+	struct rfmring *ring = opaque, *next = ring->next;
 	bool light = rfm_node_light_out(&ring->node);
 	uint8_t wire[RFM_FRAME_MAX];
 	unsigned int count = 0, len;
 
+	if (!next) {
+		/* It has gone since somebody wanted this: what there is leaves by the port. */
+		rfm_poller_cool(&ring->hop_poller);
+		node_transmit(ring);
+		return false;
+	}
 	if (light != ring->light_told) {
 		ring->light_told = light;
-		light_comes(ring->next, light, now);
+		light_comes(next, light, now);
 	}
 	while (count < HOP_BATCH && (len = rfm_node_pull(&ring->node, wire, now))) {
-		frame_comes(ring->next, wire, len, now);
+		frame_comes(next, wire, len, now);
 		count++;
 	}
 	if (count == HOP_BATCH)
@@ -442,6 +515,7 @@ struct rfm_host *rfm_host_new(void)
 	}
 	pthread_mutex_init(&host->engine, NULL);
 	pthread_cond_init(&host->served, NULL);
+	pthread_cond_init(&host->callers_turn, NULL);
 	host->pcap_timer = (struct rfm_timer){ .fire = pcap_time, .opaque = host };
 	rfm_loop_on_sleep(host->loop, before_sleep, after_sleep, host);
 	return host;
@@ -456,6 +530,7 @@ void rfm_host_free(struct rfm_host *host)
 	rfm_loop_free(host->loop);
 	pthread_mutex_destroy(&host->engine);
 	pthread_cond_destroy(&host->served);
+	pthread_cond_destroy(&host->callers_turn);
 	free(host);
 }
 

@@ -30,7 +30,10 @@
  * @first: the node behind the receiving port
  * @last: the node before the sending port
  * @callers: threads that want @engine
- * @served: said when the last of them has had it
+ * @engines_turn: they wait: the thread that moves the host has it, or wants it next
+ * @callers_turn: said when they may have it
+ * @served_first: so many of them have it before the thread that moves the host
+ * @served: said when they have had it
  */
 struct rfm_host {
 	struct rfm_loop *loop;
@@ -38,7 +41,9 @@ struct rfm_host {
 	struct rfmring *first, *last;
 
 	pthread_mutex_t engine;
-	pthread_cond_t served;
+	pthread_cond_t served, callers_turn;
+	unsigned int served_first;
+	_Atomic bool engines_turn;
 	const struct rfm_host *outer;	/* whose lock the holder of @engine has as well */
 	bool calling;			/* the holder is in a callback of the user */
 	_Atomic unsigned int callers;
@@ -64,7 +69,7 @@ typedef void rfm_frame_seen(void *opaque, const struct rfm_frame *frame, uint64_
 
 struct rfmring {
 	struct rfm_host *host;
-	struct rfmring *next;		/* the node behind this one in the same host */
+	struct rfmring *_Atomic next;	/* the node behind this one in the same host */
 	struct rfmring *previous;
 	struct rfm_node node;
 	uint8_t *memory;
@@ -81,8 +86,6 @@ struct rfmring {
 	struct rfm_range_watch *watches;
 	unsigned int watch_count;
 	int last_watch;
-	const uint8_t *wire;		/* the frame that is being received */
-	unsigned int wire_length;
 	rfm_frame_seen *seen;		/* every sound frame that comes by */
 	void *seen_opaque;
 	void (*on_room)(void *opaque);
@@ -124,18 +127,35 @@ void rfm_host_detach(struct rfmring *ring);
 /** rfm_host_once() - one round of the loop, with the engine's lock */
 bool rfm_host_once(struct rfm_host *host, uint64_t until);
 
-/** rfm_host_enter() - take the engine's lock, unless this thread is inside already */
-void rfm_host_enter(struct rfm_host *host);
+/**
+ * rfm_host_enter() - take the engine's lock; not if rfm_host_inside()
+ *
+ * In a callback of another host it does not wait: false with errno EDEADLK if
+ * somebody has it.
+ */
+bool rfm_host_enter(struct rfm_host *host);
 void rfm_host_leave(struct rfm_host *host);
 
-/** rfm_host_inside() - has this thread the lock? Then it must not wait for the engine */
+/** rfm_host_begin() - the same for the thread that moves the host; it is next */
+void rfm_host_begin(struct rfm_host *host);
+void rfm_host_end(struct rfm_host *host);
+
+/** rfm_host_inside() - has this thread the lock? */
 bool rfm_host_inside(const struct rfm_host *host);
+
+/** rfm_host_inside_any() - has it that of any host? Then it must not wait for an engine */
+bool rfm_host_inside_any(void);
 
 /** rfm_host_calling() - is this thread in a callback? Then it must not call a node */
 bool rfm_host_calling(const struct rfm_host *host);
 
-/** rfm_host_give_way() - the loop's thread lets callers have the lock */
+/** rfm_host_give_way() - the thread that moves the host lets those that wait have the lock */
 void rfm_host_give_way(struct rfm_host *host);
+
+/* --- producer.c ----------------------------------------------------------------- */
+
+/** rfm_wait_until() - wait on @cond, of CLOCK_MONOTONIC; false after @until, ns or RFM_NEVER */
+bool rfm_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until);
 
 /* --- for programs that run in the loop --------------------------------------------- */
 
@@ -155,7 +175,7 @@ int rfmring_fence_begin(struct rfmring *ring, rfm_fence_done *done, void *opaque
  * @seen: called before the node has it; NULL: no more
  *
  * Damaged frames are left out. The node's own frames are among them when they
- * come home.
+ * come home. Not in a callback of another ring.
  */
 void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque);
 
@@ -176,7 +196,7 @@ uint64_t rfmring_stall_end(const struct rfmring *ring);
 /** rfmring_on_room() - who to tell that there is room again; may only heat or wake */
 void rfmring_on_room(struct rfmring *ring, void (*room)(void *opaque), void *opaque);
 
-/** rfmring_ports() - how its host's ports are; either may be NULL */
-void rfmring_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx);
+/** rfmring_ports() - how its host's ports are; not in a callback of another ring (false) */
+bool rfmring_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx);
 
 #endif

@@ -85,8 +85,8 @@ void rfm_loop_free(struct rfm_loop *loop);
 
 /**
  * rfm_loop_once() - one round: timers, pollers, descriptors
- * @until: sleep no longer than that, ns; 0: do not sleep (but do arm every
- *	wake-up when there is nothing to do), RFM_NEVER
+ * @until: sleep no longer than that, ns; RFM_NEVER; 0: do not sleep (but, once
+ *	rfm_loop_fd() was asked for, arm every wake-up when there is nothing to do)
  *
  * Returns true if something was done.
  */

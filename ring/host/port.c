@@ -3,7 +3,8 @@
  * A port is in one of these states:
  *
  *   waiting     no socket: a client has its timer set for the next try, a
- *               server watches its listener. @held: neither
+ *               server watches its listener (or, if it cannot accept, has its
+ *               timer set to look again). @held: neither
  *   connecting  a client's socket that is not connected yet
  *   open        a socket; the link end says whether the handshake is done
  *
@@ -38,6 +39,7 @@ struct rfm_port {
 	uint32_t slots, socket_buffer;
 	char name[32];
 	struct rfm_address address;
+	struct rfm_route *route;	/* a client's */
 
 	const struct rfm_link_ops *link_ops;
 	const struct rfm_port_ops *ops;
@@ -145,12 +147,17 @@ static void complain(struct rfm_port *port, const char *why)
 	}
 }
 
-static void complain_errno(struct rfm_port *port, const char *what)
+static void complain_because(struct rfm_port *port, const char *what, const char *reason)
 {
 	char why[RFM_ADDRESS_MAX + 128];
 
-	snprintf(why, sizeof(why), "%s %s: %s", what, port->address.text, strerror(errno));
+	snprintf(why, sizeof(why), "%s %s: %s", what, port->address.text, reason);
 	complain(port, why);
+}
+
+static void complain_errno(struct rfm_port *port, const char *what)
+{
+	complain_because(port, what, strerror(errno));
 }
 
 static bool is_up(const struct rfm_port *port)
@@ -228,14 +235,10 @@ static void came_up(struct rfm_port *port)
 
 /* --- shared memory -------------------------------------------------------------- */
 
-/*
- * Edge-triggered, so that nothing need be read: who wakes us has taken back
- * already that we sleep.
- */
 static bool watch_shm(struct rfm_port *port)
 {
 	return !rfm_loop_watch(port->loop, &port->wake_watch,
-			       port->shm.fds[port->sending ? 2 : 1], EPOLLIN | EPOLLET);
+			       port->shm.fds[port->sending ? 2 : 1], EPOLLIN);
 }
 
 static void shm_ready(void *opaque, uint32_t events, uint64_t now)
@@ -244,6 +247,7 @@ static void shm_ready(void *opaque, uint32_t events, uint64_t now)
 
 	(void)events;
 	(void)now;
+	rfm_shm_awake(&port->shm, port->sending);
 	rfm_poller_heat(&port->poller);
 }
 
@@ -477,7 +481,7 @@ static ssize_t send_some(struct rfm_port *port)
 		control.align.cmsg_level = SOL_SOCKET;
 		control.align.cmsg_type = SCM_RIGHTS;
 		control.align.cmsg_len = CMSG_LEN(RFM_SHM_FDS * sizeof(int));
-		memcpy(CMSG_DATA(&control.align), port->shm.fds, RFM_SHM_FDS * sizeof(int));
+		memcpy(CMSG_DATA(&control.align), port->shm.offer, RFM_SHM_FDS * sizeof(int));
 	}
 	return sendmsg(port->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -645,11 +649,15 @@ static void socket_ready(void *opaque, uint32_t events, uint64_t now)
 static void try_to_connect(struct rfm_port *port, uint64_t now)
 {
 	bool under_way;
-	int fd = rfm_address_connect(&port->address, port->socket_buffer, &under_way);
+	int fd = rfm_route_connect(port->route, port->socket_buffer, now, &under_way);
 
 	if (fd < 0) {
+		const char *trouble = rfm_route_trouble(port->route);
+
 		/* A neighbour that is not there yet is no news. */
-		if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN)
+		if (trouble)
+			complain_because(port, "cannot find the host of", trouble);
+		else if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN)
 			complain_errno(port, "cannot connect to");
 		wait_for_neighbour(port, RFM_PORT_RETRY_NS);
 		return;
@@ -660,6 +668,22 @@ static void try_to_connect(struct rfm_port *port, uint64_t now)
 		give_up(port, "the socket to the neighbour cannot be watched");
 	else if (!under_way)
 		opened(port, now);
+}
+
+/*
+ * Somebody is there whom we cannot take now. That stays true: whoever looked
+ * again at once would do nothing else.
+ */
+static void cannot_accept(struct rfm_port *port, uint64_t now)
+{
+	/* Gone again, or not looked at: nothing is wrong. */
+	if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+		return;
+	complain_errno(port, "cannot take a neighbour on");
+	rfm_loop_unwatch(port->loop, &port->listen_watch);
+	/* A neighbour that is there, if silent, has its timer set. */
+	if (port->fd < 0)
+		rfm_timer_set(port->loop, &port->timer, now + RFM_PORT_RETRY_NS);
 }
 
 /*
@@ -678,8 +702,10 @@ static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
 		return;
 	}
 	fd = rfm_address_accept(&port->address, port->listener);
-	if (fd < 0)
+	if (fd < 0) {
+		cannot_accept(port, now);
 		return;
+	}
 	give_up(port, NULL);
 	rfm_loop_unwatch(port->loop, &port->listen_watch);
 	port->fd = fd;
@@ -693,6 +719,10 @@ static void time_passes(void *opaque, uint64_t now)
 {
 	struct rfm_port *port = opaque;
 
+	if (port->fd < 0 && port->address.server) {
+		wait_for_neighbour(port, 0);
+		return;
+	}
 	if (port->fd < 0) {
 		try_to_connect(port, now);
 		return;
@@ -752,8 +782,12 @@ static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, 
 		snprintf(error, RFM_PORT_SENTENCE, "no memory");
 		return false;
 	}
-	if (!port->address.server)
-		return true;
+	if (!port->address.server) {
+		port->route = rfm_route_new(&port->address, rfm_loop_now(port->loop));
+		if (!port->route)
+			snprintf(error, RFM_PORT_SENTENCE, "no memory");
+		return port->route;
+	}
 	port->listener = rfm_address_listen(&port->address, config->socket_buffer, error,
 					    RFM_PORT_SENTENCE);
 	return port->listener >= 0;
@@ -798,9 +832,11 @@ void rfm_port_close(struct rfm_port *port)
 	rfm_port_disconnect(port, true);
 	rfm_poller_remove(&port->poller);
 	if (port->listener >= 0) {
-		close(port->listener);
+		/* In this order: once it is closed, the name may be another's. */
 		rfm_address_remove(&port->address);
+		close(port->listener);
 	}
+	rfm_route_free(port->route);
 	free(port->out);
 	free(port);
 }

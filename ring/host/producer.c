@@ -31,8 +31,7 @@ static uint64_t deadline(int timeout_ms)
 	return timeout_ms < 0 ? RFM_NEVER : rfm_now() + timeout_ms * 1000000ull;
 }
 
-/* Wait on @cond; false after @until. */
-static bool wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
+bool rfm_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
 {
 	struct timespec when = to_timespec(until);
 
@@ -76,35 +75,9 @@ LOAD(64)
 
 int rfmring_read(const struct rfmring *ring, uint32_t offset, void *data, size_t length)
 {
-	const uint8_t *from = ring->memory + offset;
-	uint8_t *to = data;
-	uint64_t word;
-
 	if (!is_inside(ring, offset, length))
 		return fail(EINVAL);
-	for (; length && (uintptr_t)from % 8; length--)
-		*to++ = __atomic_load_n(from++, __ATOMIC_ACQUIRE);
-	for (; length >= 8; length -= 8, from += 8, to += 8) {
-		word = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_ACQUIRE);
-		memcpy(to, &word, sizeof(word));
-	}
-	/* What is left begins aligned; a word of 4 or 2 in it is whole too. */
-	if (length >= 4) {
-		uint32_t half = __atomic_load_n((const uint32_t *)(const void *)from,
-						__ATOMIC_ACQUIRE);
-
-		memcpy(to, &half, sizeof(half));
-		length -= 4, from += 4, to += 4;
-	}
-	if (length >= 2) {
-		uint16_t quarter = __atomic_load_n((const uint16_t *)(const void *)from,
-						   __ATOMIC_ACQUIRE);
-
-		memcpy(to, &quarter, sizeof(quarter));
-		length -= 2, from += 2, to += 2;
-	}
-	if (length)
-		*to = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+	rfm_memory_load(data, ring->memory + offset, length);
 	return 0;
 }
 
@@ -133,7 +106,7 @@ static void wait_for_room(struct rfmring *ring)
 		move_until_room(ring, until);
 	else
 		while (!rfm_node_may_store(&ring->node) && !ring->stalled &&
-		       wait_until(&ring->room, &ring->producer, until))
+		       rfm_wait_until(&ring->room, &ring->producer, until))
 			;
 	waited = rfm_now() - start;
 	ring->stalls++;
@@ -147,10 +120,11 @@ static void wait_for_room(struct rfmring *ring)
 /* With the producer's lock. Up to 64 bytes. */
 static int store_piece(struct rfmring *ring, uint32_t offset, const void *data, unsigned int len)
 {
-	if (!ring->stalled && !rfm_node_may_store(&ring->node)) {
-		if (rfm_host_inside(ring->host))
+	if (!rfm_node_may_store(&ring->node)) {
+		if (rfm_host_inside_any())
 			return fail(EAGAIN);
-		wait_for_room(ring);
+		if (!ring->stalled)
+			wait_for_room(ring);
 	}
 	rfm_memory_store(ring->memory + offset, data, len);
 	if (rfm_node_store(&ring->node, offset, data, len, rfm_now()))
@@ -225,7 +199,7 @@ int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t value)
 
 int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data, size_t length)
 {
-	bool at_once = rfm_host_inside(ring->host);	/* all or nothing */
+	bool at_once = rfm_host_inside_any();	/* all or nothing */
 	const uint8_t *from = data;
 	int error = 0;
 
@@ -260,15 +234,35 @@ bool rfmring_may_store(struct rfmring *ring)
 
 /* --- interrupts --------------------------------------------------------------------- */
 
+static bool is_type(unsigned int type)
+{
+	return type <= TYPE_LAST || type == TYPE_INITIALIZED;
+}
+
 int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type, uint32_t data)
 {
 	uint8_t kind = type | (dest == RFMRING_ALL ? NIC_GLOBAL : 0);
 	bool sent;
 
-	if (dest > RFMRING_ALL || (type > TYPE_LAST && type != TYPE_INITIALIZED))
+	if (dest > RFMRING_ALL || !is_type(type))
 		return fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
 	sent = rfm_node_interrupt(&ring->node, dest, kind, data, rfm_now());
+	pthread_mutex_unlock(&ring->producer);
+	return sent ? 0 : fail(ENOBUFS);
+}
+
+int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int type,
+			  uint32_t data)
+{
+	static const uint8_t nobody[RFM_NODE_SET];
+	bool sent;
+
+	_Static_assert(RFM_NODE_SET == RFMRING_NODES / 8, "the size of a set");
+	if (!is_type(type) || !memcmp(set, nobody, sizeof(nobody)))
+		return fail(EINVAL);
+	pthread_mutex_lock(&ring->producer);
+	sent = rfm_node_interrupt_set(&ring->node, set, type, data, rfm_now());
 	pthread_mutex_unlock(&ring->producer);
 	return sent ? 0 : fail(ENOBUFS);
 }
@@ -277,7 +271,7 @@ int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type
 static bool wait_for_mail(struct rfmring *ring, uint64_t until)
 {
 	if (ring->host->started)
-		return wait_until(&ring->mail, &ring->inbox, until);
+		return rfm_wait_until(&ring->mail, &ring->inbox, until);
 	pthread_mutex_unlock(&ring->inbox);
 	rfm_host_once(ring->host, until);
 	pthread_mutex_lock(&ring->inbox);
@@ -291,7 +285,7 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 	bool in_time = true;
 	int got = 0;
 
-	if (rfm_host_inside(ring->host))
+	if (rfm_host_inside_any())
 		return fail(EDEADLK);
 	pthread_mutex_lock(&ring->inbox);
 	while (!ring->interrupts_count && in_time && !atomic_exchange(&ring->woken, false))
@@ -356,7 +350,7 @@ int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeou
 	uint64_t until = deadline(timeout_ms);
 	int status, error;
 
-	if (rfm_host_inside(ring->host))
+	if (rfm_host_inside_any())
 		return fail(EDEADLK);
 	pthread_mutex_lock(&ring->inbox);
 	while (ring->fence_busy)

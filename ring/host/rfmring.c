@@ -94,9 +94,11 @@ static bool check_numbers(struct rfmring_config *config, const struct refusal *r
 		return refuse(refusal, EINVAL, "the window must be 1 to %u frames, not %u",
 			      RFM_NODE_WINDOW, config->window);
 	if (config->insert_slots & (config->insert_slots - 1) ||
+	    (config->insert_slots && config->insert_slots < RFM_INSERT_SLOTS_MIN) ||
 	    config->insert_slots > RFM_INSERT_SLOTS)
 		return refuse(refusal, EINVAL, "the stores that may wait must be a power of two "
-			      "up to %u, not %u", RFM_INSERT_SLOTS, config->insert_slots);
+			      "from %u to %u, not %u", RFM_INSERT_SLOTS_MIN, RFM_INSERT_SLOTS,
+			      config->insert_slots);
 	if (!config->stall_ms)
 		config->stall_ms = RFMRING_STALL_MS;
 	if (config->stall_ms > STALL_MAX_MS)
@@ -323,12 +325,12 @@ static void *move(void *opaque)
 
 	if (is_paced(host))
 		prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-	rfm_host_enter(host);
+	rfm_host_begin(host);
 	while (!atomic_load(&host->stopping)) {
 		rfm_loop_once(host->loop, RFM_NEVER);
 		rfm_host_give_way(host);
 	}
-	rfm_host_leave(host);
+	rfm_host_end(host);
 	return NULL;
 }
 
@@ -369,7 +371,7 @@ int rfmring_run(struct rfmring *ring, int timeout_ms)
 	uint64_t patience = timeout_ms ? timeout_ms * 1000000ull : TURN_NS;
 	uint64_t until = timeout_ms < 0 ? RFM_NEVER : rfm_now() + patience;
 
-	if (rfm_host_inside(host))
+	if (rfm_host_inside_any())
 		return fail(EDEADLK);
 	if (host->started)
 		return fail(EBUSY);
@@ -401,7 +403,7 @@ int rfmring_fd(struct rfmring *ring)
 {
 	int fd;
 
-	if (rfm_host_inside(ring->host))
+	if (rfm_host_inside_any())
 		return fail(EDEADLK);
 	if (ring->host->started)
 		return fail(EBUSY);
@@ -419,16 +421,39 @@ struct rfm_loop *rfmring_loop(struct rfmring *ring)
 /* --- closing ------------------------------------------------------------------------------ */
 
 /* Is anything of this node still to leave, or to come home? */
-static bool is_settled(const struct rfmring *ring)
+static bool has_settled(const struct rfm_node *node)
 {
-	const struct rfm_node *node = &ring->node;
-
 	if (!rfm_node_tx_empty(node))
 		return false;
 	if (node->seq == node->home_seq || !rfm_node_signal(node) || !node->downstream)
 		return true;
 	/* Until the first frame is home, the ring is thought to be open. */
 	return node->ring_open && rfm_now() - node->home_time >= rfm_node_expiry(node);
+}
+
+static bool is_settled(struct rfmring *ring)
+{
+	bool settled;
+
+	rfm_host_enter(ring->host);
+	settled = has_settled(&ring->node);
+	rfm_host_leave(ring->host);
+	return settled;
+}
+
+/* Let the ring move: by its thread, or in this one. */
+static void let_move(struct rfmring *ring)
+{
+	uint64_t until = rfm_now() + LINGER_STEP_NS;
+
+	if (!ring->host->started) {
+		rfm_host_once(ring->host, until);
+		return;
+	}
+	/* The end of the fence comes by mail. */
+	pthread_mutex_lock(&ring->inbox);
+	rfm_wait_until(&ring->mail, &ring->inbox, until);
+	pthread_mutex_unlock(&ring->inbox);
 }
 
 /*
@@ -451,26 +476,26 @@ static void linger(struct rfmring *ring)
 	if (ring->previous)
 		rfmring_fence_begin(ring, NULL, NULL);
 	while (!is_settled(ring) && rfm_now() < until)
-		rfm_host_once(ring->host, rfm_now() + LINGER_STEP_NS);
+		let_move(ring);
 }
 
 void rfmring_close(struct rfmring *ring)
 {
-	struct rfmring *previous;
 	struct rfm_host *host;
-	bool started;
+	bool alone;
 
-	if (!ring || rfm_host_inside(ring->host) || ring->next)
+	if (!ring || rfm_host_inside_any() || ring->next)
 		return;
 	host = ring->host;
-	previous = ring->previous;
-	started = host->started;
-	stop(host);
+	alone = !ring->previous;
 	linger(ring);
+	/* Others go on meanwhile, moved by whoever moves them. */
+	if (alone)
+		stop(host);
+	rfm_host_enter(host);
 	rfm_host_detach(ring);
-	if (!previous)
+	rfm_host_leave(host);
+	if (alone)
 		rfm_host_free(host);
-	else if (started)
-		rfmring_start(previous);
 	free_ring(ring);
 }

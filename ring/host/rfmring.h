@@ -9,9 +9,14 @@
  * thread of the library moves everything, and every call except
  * rfmring_close() may be made by any thread at any time. Callbacks run in the
  * thread that moves the ring, or in a call that changes a setting. They may
- * load, store, send interrupts and ask for counters, state and members; a store
- * never waits there (EAGAIN if there is no room). Every other call fails there
- * with EDEADLK.
+ * load, store, send interrupts, call rfmring_wake() and ask for counters, state
+ * and members; a store never waits there (EAGAIN if there is no room). What
+ * waits, moves the ring or changes it fails there with EDEADLK.
+ *
+ * Two rings in one process: a callback of one may do the same with the other,
+ * and change its settings. As it must not wait for it, all of these but loads,
+ * stores, interrupts and rfmring_wake() fail with EDEADLK while the other one is
+ * busy.
  *
  * Calls that return int return 0, or -1 with errno, unless they say otherwise.
  */
@@ -75,8 +80,8 @@ enum rfmring_optics {
  * @offset: in this node's memory, where they are already
  * @length: 1..64
  * @data: the bytes; valid during the call
- * @source: node id, or RFMRING_UNKNOWN of an update that a paused node held back
- * @seq: its number, per life of the source; 0 if @source is unknown
+ * @source: node id of the originator
+ * @seq: number of its frame, per life of the source
  * @time_ns: when it was stored there, on the clock of @clock_domain
  * @clock_domain: equal to rfmring_state.clock_domain: time_ns is CLOCK_MONOTONIC here
  */
@@ -126,7 +131,7 @@ struct rfmring_interrupt {
  *	leave when the hardware's would
  * @pcap: write what passes to this pcapng file; NULL: none
  * @window: own frames in flight, 1..256; 0: 256
- * @insert_slots: stores that may wait, a power of two up to 2048; 0: 2048
+ * @insert_slots: stores that may wait, a power of two from 16 to 2048; 0: 2048
  * @stall_ms: how long a store may wait for room before it is dropped on the
  *	ring, 1..10000; 0: RFMRING_STALL_MS
  * @shm_slots: frames in the shared memory to downstream, a power of two up to
@@ -175,11 +180,11 @@ struct rfmring_config {
  * @lost: of these, did not; those of @dark and @full are among them
  * @dark: own frames not sent: no signal, transmitter off, no downstream
  * @full: own frames not sent: no room within the allowed time
- * @received: updates and interrupts of others that were taken
+ * @received: updates, interrupts and fences of others that were taken
  * @forwarded: frames of others passed on
  * @unsendable: of others, not passed on: no downstream
  * @overrun: of others, not passed on: no room
- * @missed: updates and interrupts of others that never arrived here
+ * @missed: updates, interrupts and fences of others that never arrived here
  * @late: frames older than what had come; passed on, not stored
  * @copies: second copies of redundant transfers
  * @beyond: updates past the end of this memory; passed on
@@ -192,8 +197,11 @@ struct rfmring_config {
  * @tx_peak: most frames in the transmit FIFO
  * @insert_peak: most stores that waited
  * @stalls: stores that had to wait for room
- * @longest_stall_ns: longest of these waits
+ * @longest_stall_ns: longest of these waits, until the thread had a CPU again
  * @interrupts_lost: interrupts for which the queue had no room
+ * @sent_bytes: data bytes of own updates given to the fibre or to loopback
+ * @received_bytes: data bytes of updates that were taken
+ * @forwarded_bytes: data bytes of updates passed on
  */
 struct rfmring_stats {
 	size_t size;
@@ -203,6 +211,7 @@ struct rfmring_stats {
 	uint64_t rogue, mixed, held_lost;
 	uint64_t window_peak, tx_peak, insert_peak;
 	uint64_t stalls, longest_stall_ns, interrupts_lost;
+	uint64_t sent_bytes, received_bytes, forwarded_bytes;
 };
 
 /**
@@ -244,7 +253,7 @@ struct rfmring_state {
  * @id: node id
  * @hops: links from there to here
  * @incarnation: of its life
- * @received: updates and interrupts taken from it
+ * @received: updates, interrupts and fences taken from it
  * @missed: of it, that never arrived here
  */
 struct rfmring_member {
@@ -287,7 +296,7 @@ RFMRING_API struct rfmring *rfmring_open(const struct rfmring_config *config,
  * rfmring_close() - leave the ring
  *
  * Waits up to the stall limit until own frames have left and come home. Nobody
- * else may be in a call, and not in a callback. NULL is allowed.
+ * else may be in a call of it, and not in a callback. NULL is allowed.
  */
 RFMRING_API void rfmring_close(struct rfmring *ring);
 
@@ -392,6 +401,18 @@ RFMRING_API int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsig
 				  uint32_t data);
 
 /**
+ * rfmring_interrupt_set() - send a network interrupt to a set of nodes
+ * @set: RFMRING_NODES / 8 bytes: node n is bit n % 8 of byte n / 8. The own node in
+ *	it gets none
+ * @type: 0..3; 7: initialized node
+ * @data: 32 bits that travel with it
+ *
+ * One frame for all of them. As rfmring_interrupt(); EINVAL also for an empty set.
+ */
+RFMRING_API int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int type,
+				      uint32_t data);
+
+/**
  * rfmring_wait_interrupt() - the oldest interrupt that has come
  * @timeout_ms: -1: wait for ever
  *
@@ -433,7 +454,8 @@ RFMRING_API int rfmring_get_state(struct rfmring *ring, struct rfmring_state *st
  * rfmring_members() - who else is on the ring
  * @members: room for @count
  *
- * Returns how many there are, which may be more than @count.
+ * Returns how many there are, which may be more than @count; -1 with errno
+ * EDEADLK in a callback of another ring, while this one is busy.
  */
 RFMRING_API int rfmring_members(struct rfmring *ring, struct rfmring_member *members,
 				unsigned int count);

@@ -19,13 +19,14 @@ static int fail(int error)
 	return -1;
 }
 
-static bool enter_unless_inside(struct rfmring *ring)
+/*
+ * For what may be done in a callback too. @entered: what leave() has to know.
+ * False with errno EDEADLK in a callback of another ring, if this one is busy.
+ */
+static bool enter_or_be_inside(struct rfmring *ring, bool *entered)
 {
-	bool outside = !rfm_host_inside(ring->host);
-
-	if (outside)
-		rfm_host_enter(ring->host);
-	return outside;
+	*entered = !rfm_host_inside(ring->host);
+	return !*entered || rfm_host_enter(ring->host);
 }
 
 static void leave(struct rfmring *ring, bool entered)
@@ -44,8 +45,7 @@ static bool enter(struct rfmring *ring, bool *entered)
 		errno = EDEADLK;
 		return false;
 	}
-	*entered = enter_unless_inside(ring);
-	return true;
+	return enter_or_be_inside(ring, entered);
 }
 
 /* --- watches -------------------------------------------------------------------------- */
@@ -106,8 +106,10 @@ int rfmring_unwatch(struct rfmring *ring, int watch)
 
 void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque)
 {
-	bool entered = enter_unless_inside(ring);
+	bool entered;
 
+	if (!enter_or_be_inside(ring, &entered))
+		return;
 	ring->seen = seen;
 	ring->seen_opaque = opaque;
 	leave(ring, entered);
@@ -131,9 +133,14 @@ int rfmring_set_optics(struct rfmring *ring, uint32_t optics)
 
 int rfmring_set_address_offset(struct rfmring *ring, uint32_t offset)
 {
+	bool entered;
+
 	if (offset % OFFSET_STEP || offset > OFFSET_MAX)
 		return fail(EINVAL);
+	if (!enter(ring, &entered))
+		return -1;
 	rfm_node_set_address_offset(&ring->node, offset);
+	leave(ring, entered);
 	return 0;
 }
 
@@ -143,7 +150,7 @@ int rfmring_set_paused(struct rfmring *ring, bool paused)
 
 	if (!enter(ring, &entered))
 		return -1;
-	rfm_node_set_paused(&ring->node, paused, rfm_now());
+	rfm_node_set_paused(&ring->node, paused);
 	leave(ring, entered);
 	return 0;
 }
@@ -158,13 +165,18 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 
 	if (stats->size < sizeof(stats->size))
 		return fail(EINVAL);
-	entered = enter_unless_inside(ring);
+	if (!enter_or_be_inside(ring, &entered))
+		return -1;
 	node = rfm_node_read_stats(&ring->node);
 	leave(ring, entered);
-	/* Here and there they are the same counters in the same order. */
-	_Static_assert(sizeof(node) == offsetof(struct rfmring_stats, stalls) -
-				       offsetof(struct rfmring_stats, stores), "the same counters");
-	memcpy(&all.stores, &node, sizeof(node));
+	/* Up to there they are the same counters in the same order. */
+	_Static_assert(offsetof(struct rfm_node_stats, sent_bytes) ==
+		       offsetof(struct rfmring_stats, stalls) -
+		       offsetof(struct rfmring_stats, stores), "the same counters");
+	memcpy(&all.stores, &node, offsetof(struct rfm_node_stats, sent_bytes));
+	all.sent_bytes = node.sent_bytes;
+	all.received_bytes = node.received_bytes;
+	all.forwarded_bytes = node.forwarded_bytes;
 	pthread_mutex_lock(&ring->producer);
 	all.stalls = ring->stalls;
 	all.longest_stall_ns = ring->longest_stall;
@@ -187,12 +199,15 @@ static void get_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm
 	*tx = ring->host->tx ? rfm_port_info(ring->host->tx) : (struct rfm_port_info){ 0 };
 }
 
-void rfmring_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx)
+bool rfmring_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx)
 {
-	bool entered = enter_unless_inside(ring);
+	bool entered;
 
+	if (!enter_or_be_inside(ring, &entered))
+		return false;
 	get_ports(ring, rx, tx);
 	leave(ring, entered);
+	return true;
 }
 
 static void get_state(struct rfmring *ring, struct rfmring_state *state)
@@ -228,7 +243,8 @@ int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
 
 	if (state->size < sizeof(state->size))
 		return fail(EINVAL);
-	entered = enter_unless_inside(ring);
+	if (!enter_or_be_inside(ring, &entered))
+		return -1;
 	get_state(ring, &all);
 	leave(ring, entered);
 	memcpy(state, &all, all.size < sizeof(all) ? all.size : sizeof(all));
@@ -237,9 +253,11 @@ int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
 
 int rfmring_members(struct rfmring *ring, struct rfmring_member *members, unsigned int count)
 {
-	bool entered = enter_unless_inside(ring);
 	unsigned int found = 0;
+	bool entered;
 
+	if (!enter_or_be_inside(ring, &entered))
+		return -1;
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
 		const struct rfm_source *source = &ring->node.sources[id];
 

@@ -108,6 +108,8 @@ static const struct rfm_frame frames[] = {
 	{ .type = RFM_FRAME_DUPLICATE, .length = 8, .data = { 9, 7, 6, 5, 4, 3, 2, 1 } },
 	{ .type = RFM_FRAME_BREAK },
 	{ .type = RFM_FRAME_FENCE, .length = 8, .data = { 42 } },
+	{ .type = RFM_FRAME_MULTICAST, .kind = 3, .length = 36,
+	  .data = { 0x02, 0x01, 0xfe, 0xca, 0x81, 0x02, [35] = 0x80 } },
 	{ .type = RFM_FRAME_DATA, .address = 0xfffffc0, .length = 64,
 	  .flags = RFM_FLAG_REDUNDANT | RFM_FLAG_SECOND,
 	  .marks = RFM_MARK_ROGUE_1 | RFM_MARK_PAUSED },

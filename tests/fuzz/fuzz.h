@@ -70,6 +70,7 @@ enum fuzz_step {
 	STEP_BAD,
 	STEP_FLOOD,		/* how many frames, of many sources; 255: very many, once */
 	STEP_JOIN,		/* both links up, as a good neighbour does it */
+	STEP_INTERRUPT_SET,	/* byte of the set, its value, kind */
 	STEPS
 };
 

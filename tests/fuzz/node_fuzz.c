@@ -35,6 +35,7 @@ static struct world {
 	uint64_t tickets;
 	bool flooded, attached;
 	uint64_t last_seq;	/* of the last own frame sent in this life */
+	uint64_t missed[RFM_RING_NODES];	/* as told */
 
 	uint8_t echo[ECHOES][RFM_FRAME_MAX];
 	unsigned int echoes;
@@ -44,11 +45,16 @@ static struct world {
 static struct rfm_shm up_peer, up;	/* upstream's end, written to at will, and ours */
 static struct rfm_shm down, down_peer;	/* our end, and downstream's */
 
-static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
+static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
+		     const struct rfm_origin *origin)
 {
 	(void)opaque;
 	CHECK(len && len <= RFM_FRAME_DATA_MAX);
 	CHECK(offset + (uint64_t)len <= world.node.config.memory_size);
+	/* Numbers begin with 1; what is late is not looked at. */
+	CHECK(origin->seq || world.node.config.authentic_late);
+	CHECK(origin->arrival_ns && origin->arrival_ns <= world.now);
+	CHECK(origin->same_clock == (origin->clock_domain == world.node.config.clock_domain));
 	rfm_memory_store(world.memory + offset, data, len);
 }
 
@@ -60,10 +66,17 @@ static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data
 	CHECK(type <= 3 || type == 7);
 }
 
+static void on_missed(void *opaque, uint8_t source, uint64_t count, uint64_t seq)
+{
+	(void)opaque;
+	CHECK(count && (count < seq || !seq));	/* the last number there is, by a notice */
+	world.missed[source] += count;
+}
+
 static void on_status(void *opaque, unsigned int what)
 {
 	(void)opaque;
-	CHECK(what && what < RFM_NODE_EPOCH * 2 && !(what & (what - 1)));
+	CHECK(what && what <= RFM_NODE_SIGNAL_BACK && !(what & (what - 1)));
 }
 
 static void on_transmit(void *opaque)
@@ -93,6 +106,7 @@ static const struct rfm_node_ops ops = {
 	.status = on_status,
 	.transmit = on_transmit,
 	.room = on_room,
+	.missed = on_missed,
 	.fence = on_fence,
 };
 
@@ -110,6 +124,9 @@ static void check_books(const struct rfm_node *node)
 	if (node->config.unpacked)
 		CHECK(all.stores == all.sent + rfm_insert_used(&node->insert));
 	CHECK(all.dark + all.full <= all.sent);
+	CHECK(own->sent_bytes <= own->sent * RFM_FRAME_DATA_MAX);
+	CHECK(own->received_bytes <= own->received * RFM_FRAME_DATA_MAX);
+	CHECK(own->forwarded_bytes <= own->forwarded * RFM_FRAME_DATA_MAX);
 }
 
 /* The books of each source are those of the node. */
@@ -120,6 +137,7 @@ static void check_sources(const struct rfm_node *node)
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
 		received += node->sources[id].received;
 		missed += node->sources[id].missed;
+		CHECK(world.missed[id] == node->sources[id].missed);
 	}
 	CHECK(received == node->stats.received && missed == node->stats.missed);
 }
@@ -175,8 +193,7 @@ static void check_sent(const uint8_t *wire, unsigned int len)
 		return;
 	CHECK(frame.seq <= node->seq);
 	CHECK(frame.seq >= world.last_seq);
-	if (frame.type == RFM_FRAME_DATA || frame.type == RFM_FRAME_INTERRUPT ||
-	    frame.type == RFM_FRAME_FENCE) {
+	if (rfm_frame_is_numbered(&frame)) {
 		CHECK(frame.seq > world.last_seq ||
 		      (node->config.redundant && frame.flags & RFM_FLAG_SECOND));
 		world.last_seq = frame.seq;
@@ -652,6 +669,15 @@ static void step_join(struct input *in)
 	}
 }
 
+static void step_interrupt_set(struct input *in)
+{
+	uint8_t set[RFM_NODE_SET] = { 0 };
+	uint8_t at = fuzz_byte(in) % RFM_NODE_SET;
+
+	set[at] = fuzz_byte(in);
+	rfm_node_interrupt_set(&world.node, set, fuzz_byte(in), 7, world.now);
+}
+
 static void step(struct input *in)
 {
 	uint8_t dest;
@@ -681,7 +707,7 @@ static void step(struct input *in)
 	case STEP_TX_MESSAGE: step_tx_message(in); break;
 	case STEP_OPTICS: step_optics(in); break;
 	case STEP_OFFSET: step_offset(in); break;
-	case STEP_PAUSED: rfm_node_set_paused(&world.node, fuzz_byte(in) & 1, world.now); break;
+	case STEP_PAUSED: rfm_node_set_paused(&world.node, fuzz_byte(in) & 1); break;
 	case STEP_REJOIN: step_rejoin(in); break;
 	case STEP_SHM_ATTACH: step_shm_attach(in); break;
 	case STEP_SHM_RX_WRITE: if (world.use_shm) queue_scribble(in, &up_peer); break;
@@ -694,6 +720,7 @@ static void step(struct input *in)
 	case STEP_BAD: rfm_node_receive_bad(&world.node); break;
 	case STEP_FLOOD: step_flood(in); break;
 	case STEP_JOIN: step_join(in); break;
+	case STEP_INTERRUPT_SET: step_interrupt_set(in); break;
 	}
 }
 
@@ -742,7 +769,7 @@ static void end(void)
 	close_rx();
 	close_tx();
 	rfm_node_set_optics(&world.node, false, false, false, world.now);
-	rfm_node_set_paused(&world.node, false, world.now);
+	rfm_node_set_paused(&world.node, false);
 	check_node();
 	pull(1);
 	check_node();

@@ -11,7 +11,7 @@ const char *queue_attach(const struct rfm_shm *producer, struct rfm_shm *consume
 	int fds[RFM_SHM_FDS];
 
 	for (int i = 0; i < RFM_SHM_FDS; i++) {
-		fds[i] = dup(producer->fds[i]);
+		fds[i] = dup(producer->offer[i]);
 		CHECK(fds[i] >= 0);
 	}
 	return rfm_shm_attach(consumer, fds);

@@ -32,7 +32,7 @@ static void write_seed(const char *folder, unsigned int number, const void *data
 
 static void write_frames(void)
 {
-	static const uint8_t lengths[RFM_FRAME_TYPES] = { 0, 64, 4, 0, 8, 0, 8 };
+	static const uint8_t lengths[RFM_FRAME_TYPES] = { 0, 64, 4, 0, 8, 0, 8, 36 };
 
 	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++) {
 		struct rfm_frame frame = {
@@ -53,6 +53,7 @@ static void write_frames(void)
 
 /* Frames of the neighbour in its first life: its next number, offset 16. */
 #define NEWS(type)	(type), 3, 0x00, 0, 1, 7, 16, 0, 1, 2, 3, 4, 0
+#define NEWS_SET(set)	RFM_FRAME_MULTICAST, 3, 0x00, 0x10, 1, 16, 0, 1, 2, 3, 4, (set), 0
 #define NEWS_DATA	RFM_FRAME_DATA, 3, 0x00, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_REDUNDANT	RFM_FRAME_DATA, 3, 0x00, 1, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define NAMESAKE	RFM_FRAME_DATA, 1, 0x01, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
@@ -75,6 +76,11 @@ static const struct {
 	/* paused, with interrupts, then going on */
 	LIFE(0, 0x2a, STEP_JOIN, STEP_PAUSED, 1, STEP_RX_FRAME, NEWS_DATA, 0, STEP_RX_FRAME,
 	     NEWS(RFM_FRAME_INTERRUPT), 0, STEP_PULL, 9, STEP_PAUSED, 0),
+	/* interrupts to sets of nodes: of others, to this one and not; own ones, home */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NEWS_SET(1 << FUZZ_ID), 0, STEP_RX_FRAME,
+	     NEWS_SET(0xf7), 0, STEP_STORE, 3, 0, 0, STEP_INTERRUPT_SET, 0, 0xff, 1,
+	     STEP_INTERRUPT_SET, 9, 1, 7, STEP_PULL, 9, STEP_RX_ECHO, 0, 0, STEP_PAUSED, 1,
+	     STEP_RX_FRAME, NEWS_SET(0xff), 0, STEP_PAUSED, 0),
 	/* redundant */
 	LIFE(FUZZ_REDUNDANT, 0x2a, STEP_JOIN, STEP_STORE, 3, 0, 0, STEP_PULL, 9, STEP_RX_ECHO, 0,
 	     0, STEP_RX_ECHO, 0, 0, STEP_RX_FRAME, NEWS_REDUNDANT, 0, STEP_RX_FRAME, NEWS_DATA, 0),

@@ -79,7 +79,7 @@ static uint64_t a_number(const struct rfm_node *node, const struct rfm_source *s
 /* A frame that somebody may have meant: nearly valid in nearly every field. */
 unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *wire)
 {
-	static const uint8_t lengths[RFM_FRAME_TYPES] = { 1, 4, 4, 0, 8, 0, 8 };
+	static const uint8_t lengths[RFM_FRAME_TYPES] = { 1, 4, 4, 0, 8, 0, 8, 36 };
 	struct rfm_frame frame = { .type = fuzz_byte(in) % RFM_FRAME_TYPES };
 	unsigned int choice = fuzz_byte(in), damage, len;
 	const struct rfm_source *source;
@@ -105,6 +105,8 @@ unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *
 		put64(frame.data, a_life(node, source, fuzz_byte(in)));
 	else
 		fuzz_bytes(in, frame.data, frame.length < 4 ? frame.length : 4);
+	if (frame.type == RFM_FRAME_MULTICAST)
+		frame.data[4 + FUZZ_ID / 8] = fuzz_byte(in);
 	len = rfm_frame_encode(&frame, wire);
 	damage = fuzz_byte(in);
 	if (damage & 0x80)

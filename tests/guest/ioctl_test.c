@@ -45,9 +45,17 @@ static void info_is_plausible(void)
 	CHECK(info.window_size && info.window_size <= info.memory_size);
 	CHECK_EQ(info.window_size % 4096, 0);
 	CHECK_EQ(info.window_offset, 0);
-	CHECK_EQ(info.features, 0);
+	CHECK_EQ(info.features & ~(uint64_t)RFM_EXT_FEATURES, 0);
 	CHECK_EQ(info.pad, 0);
 	CHECK_EQ(info.pad2, 0);
+	CHECK_EQ(info.pad3, 0);
+	CHECK_EQ(info.watches, 0);
+	CHECK(info.base_policy <= RFM_BASE_NONE);
+	if (!info.features) {
+		CHECK_EQ(info.base_policy, RFM_BASE_ALL);
+		CHECK_EQ(info.clock_domain, 0);
+		CHECK_EQ(info.events_dropped, 0);
+	}
 	for (i = 0; i < ARRAY_SIZE(info.reserved); i++)
 		CHECK_EQ(info.reserved[i], 0);
 	/* The driver has put out the red LED. */
@@ -164,7 +172,7 @@ static void listen_refusals(void)
 		{ { 0, 0, 0, 0 }, "no types" },
 		{ { 1u << RFM_EVENT_TYPES, 0, 0, 0 }, "unknown type" },
 		{ { 0xffffffff, 0, 0, 0 }, "all bits" },
-		{ { 2, 0x8, 0, 0 }, "unknown flag" },
+		{ { 2, 0x10, 0, 0 }, "unknown flag" },
 		{ { 2, 0x80000000, 0, 0 }, "unknown flag" },
 		{ { 2, 0, RFM_LISTEN_DEPTH_MAX + 1, 0 }, "too deep" },
 		{ { 2, 0, 0xffffffff, 0 }, "much too deep" },
@@ -186,6 +194,61 @@ static void listen_refusals(void)
 	after = dup(card);
 	close(after);
 	CHECK_EQ(after, before);
+}
+
+/* What only a card with the extension block can do, each well formed. */
+static void without_extension(void)
+{
+	static struct {
+		struct rfm_subscribe subscribe;
+		struct rfm_watch watch;
+		struct rfm_fence_wait fence;
+		struct rfm_send_set send_set;
+		struct rfm_writer writer;
+		struct rfm_counters counters;
+		struct rfm_ring_map map;
+	} args = {
+		.subscribe = { { 0, 64 }, RFM_SUBSCRIBE_RX, 0, { 0, 0 } },
+		.watch = { .count = 1 },
+		.fence = { .timeout_ms = 10 },
+	};
+	static struct rfm_range range = { 0, 64 };
+	const struct {
+		unsigned long cmd;
+		void *arg;
+	} calls[] = {
+		{ RFM_IOC_SUBSCRIBE, &args.subscribe },
+		{ RFM_IOC_UNSUBSCRIBE, &args.subscribe },
+		{ RFM_IOC_WATCH, &args.watch },
+		{ RFM_IOC_FENCE, &args.fence },
+		{ RFM_IOC_SEND_SET, &args.send_set },
+		{ RFM_IOC_WRITER, &args.writer },
+		{ RFM_IOC_COUNTERS, &args.counters },
+		{ RFM_IOC_RING_MAP, &args.map },
+	};
+	typeof(args) before;
+	unsigned int i;
+
+	if (info.features)
+		return tap_skip("this card has the extension block");
+	args.watch.ranges = (uintptr_t)&range;
+	args.send_set.nodes[(info.node ^ 1) / 64] =
+		1ull << (info.node ^ 1) % 64;
+	args.send_set.type = RFM_EVENT_INT1;
+	before = args;
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (!CHECK_ERRNO(ioctl(card, calls[i].cmd, calls[i].arg),
+				 EOPNOTSUPP))
+			tap_note("command %#lx", calls[i].cmd);
+		/* A program may ask with nothing, too. */
+		CHECK_ERRNO(ioctl(card, calls[i].cmd, NULL), EOPNOTSUPP);
+	}
+	CHECK(!memcmp(&before, &args, sizeof(args)));
+	for (i = RFM_EVENT_CONFLICT; i < RFM_EVENT_TYPES; i++) {
+		struct rfm_listen listen = { RFM_EVENT_BIT(i), 0, 0, 0 };
+
+		CHECK_REFUSED(card, RFM_IOC_LISTEN, listen, EOPNOTSUPP);
+	}
 }
 
 static void ring_test_refusals(void)
@@ -271,6 +334,7 @@ int main(int argc, char **argv)
 		TAP_CASE(unknown_ioctls),
 		TAP_CASE(send_refusals),
 		TAP_CASE(listen_refusals),
+		TAP_CASE(without_extension),
 		TAP_CASE(ring_test_refusals),
 		TAP_CASE(access_modes),
 		TAP_CASE(ring_test_passes),

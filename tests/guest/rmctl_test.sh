@@ -100,8 +100,9 @@ echo "TAP version 13"
 run --help
 check "rmctl --help fits on a screen" [ "$status" -eq 0 -a "$(wc -l <"$out")" -le 24 ]
 check "rmctl --help names every verb" has_lines "$out" '^  list ' '^  show ' '^  peek ' \
-	'^  poke ' '^  dump ' '^  send ' '^  listen ' '^  test '
-for verb in list show peek poke dump send listen test; do
+	'^  poke ' '^  dump ' '^  send ' '^  listen ' '^  test ' '^  fence ' '^  map ' \
+	'^  counters ' '^  writer ' '^  switches '
+for verb in list show peek poke dump send listen test fence map counters writer switches; do
 	run "$verb" --help
 	check "rmctl $verb --help" [ "$status" -eq 0 -a -s "$out" -a ! -s "$err" ]
 	check "rmctl $verb --help begins with its usage" has_lines "$out" "^usage: rmctl \[-j\] $verb"
@@ -112,11 +113,16 @@ bad 2 "say what to do .*"
 bad 2 "there is no verb 'pek' .*" pek "$dev" 0
 bad 2 "unknown option '--bogus' .*" --bogus list
 bad 2 "list: too many arguments.*" list "$dev"
-for verb in show peek poke dump send listen test; do
+for verb in show peek poke dump send listen test fence map counters writer switches; do
 	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
 done
 bad 2 "$dev: show: too many arguments.*" show "$dev" "$dev"
 bad 2 "$dev: test: too many arguments.*" test "$dev" 1
+bad 2 "$dev: fence: too many arguments.*" fence "$dev" 1
+bad 2 "$dev: map: too many arguments.*" map "$dev" 1
+bad 2 "$dev: counters: too many arguments.*" counters "$dev" 1
+bad 2 "$dev: writer: too few arguments.*" writer "$dev"
+bad 2 "$dev: writer: too many arguments.*" writer "$dev" 1 2
 
 # --- the device argument ----------------------------------------------------------------
 
@@ -155,13 +161,20 @@ for key in led transmit dark_on_dark loopback parity redundant rogue_master_0 ro
 done
 card="\{\"device\":\"$dev\",\"pci\":\"$pci\",\"node\":[0-9]+"
 card="$card,\"board\":\{\"id\":101,\"revision\":[0-9]+,\"build\":[0-9]+\}"
-for key in memory_size window_size window_offset features interrupts sync_losses; do
+for key in memory_size window_size window_offset features; do
+	card="$card,\"$key\":[0-9]+"
+done
+card="$card,\"extension\":\[[a-z\",]*\],\"base_policy\":\"(all|none)\""
+card="$card,\"clock_domain\":([0-9]+|null)"
+for key in watches events_dropped interrupts sync_losses; do
 	card="$card,\"$key\":[0-9]+"
 done
 good "$card,$lcsr1\},\"lisr\":\{\"value\":[0-9]+,\"seen\":\[.*\]\}\}" show "$dev" -j
 node=$(sed 's/.*"node":\([0-9]*\).*/\1/' "$out")
 size=$(sed 's/.*"memory_size":\([0-9]*\).*/\1/' "$out")
 window=$(sed 's/.*"window_size":\([0-9]*\).*/\1/' "$out")
+features=$(sed 's/.*"features":\([0-9]*\).*/\1/' "$out")
+extension=$(sed 's/.*"extension":\[\([^]]*\)\].*/\1/' "$out")
 run show "$dev"
 check "rmctl show $dev" [ "$status" -eq 0 -a ! -s "$err" ]
 check "show names every field" has_lines "$out" "^$dev: 5565 at PCI $pci\$" \
@@ -173,7 +186,19 @@ check "show names every field" has_lines "$out" "^$dev: 5565 at PCI $pci\$" \
 	'^  tx FIFO almost full +(yes|no)$' '^  rx FIFO full +' '^  signal detect +(yes|no)$' \
 	'^  sync loss +' '^  bad data +' '^  own data +(not )?seen$' '^  LCSR1 +0x[0-9a-f]{8}, ' \
 	'^  seen since bound +.*\(LISR 0x[0-9a-f]{8}\)$' '^  interrupts +[0-9]+$' \
-	'^  sync losses +[0-9]+$'
+	'^  sync losses +[0-9]+$' '^  base policy +(all|none): the card receives '
+if [ "$features" -eq 0 ]; then
+	check "show says why there are no subscriptions" has_lines "$out" '^  features +0x0 \(a base card\)$' \
+		'^  subscriptions, watches +not available: the card has no extension block$' \
+		'^  base policy +all: '
+	check "show -j lists no feature" [ -z "$extension" ]
+else
+	check "show names the features" has_lines "$out" \
+		"^  features +0x7f \(subscribe, watch, writer, multicast, fence, counters, clock\)\$" \
+		'^  clock domain +0x[0-9a-f]{8}$' '^  watches +0$' '^  events dropped +[0-9]+$'
+	check "show -j lists the features" [ "$extension" = \
+		'"subscribe","watch","writer","multicast","fence","counters","clock"' ]
+fi
 
 # --- peek and poke ----------------------------------------------------------------------
 
@@ -330,6 +355,121 @@ bad 2 "$dev: send: a reset request carries no data .*" send "$dev" all reset 1
 bad 2 "$dev: send: too few arguments.*" send "$dev" all
 bad 2 "$dev: send: too many arguments.*" send "$dev" all 1 2 3
 
+# --- what the extension block knows -----------------------------------------------------
+
+for seconds in 0 60.1 -1 x '' 1s; do
+	bad 2 ".*fence: .*" fence "$dev" -t "$seconds"
+done
+for word in -1 12z '' 0x; do
+	bad 2 ".*writer: .*" writer "$dev" "$word"
+done
+bad 1 "$dev: writer: offset 0x[0-9a-f]+ is out of range: the memory ends at 0x[0-9a-f]+" \
+	writer "$dev" "$size"
+if [ "$features" -eq 0 ]; then
+	none='the card has no extension block'
+	bad 1 "$dev: fence: cannot fence: $none" fence "$dev"
+	bad 1 "$dev: map: cannot read the ring map: $none" map "$dev" -j
+	bad 1 "$dev: counters: cannot read the counters: $none" -j counters "$dev"
+	bad 1 "$dev: writer: cannot ask who wrote there: $none" writer "$dev" 0
+	bad 1 "$dev: listen: cannot listen: $none" listen "$dev" conflict -t 0.1
+else
+	run counters "$dev"
+	check "rmctl counters" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 38 ]
+	check "counters are names and numbers" \
+		[ "$(grep -cE '^[a-z_]+ +[0-9]+$' "$out")" -eq 38 ]
+	good "\{\"device\":\"$dev\",\"clock_ns\":[0-9]+,\"counters\":\{\"stores\":[0-9]+,.*,\"turn_ns\":[0-9]+\}\}" \
+		counters "$dev" -j
+	good_silent poke "$dev" 0x200 7
+	good "0x00000210: node 0x[0-9a-f]{2} \($node\), this machine, [0-9]+\.[0-9]{9} s ago" \
+		writer "$dev" 0x210
+	good "\{\"device\":\"$dev\",\"offset\":512,\"node\":$node,\"frame\":0,\"time_ns\":[0-9]+,\"age_ns\":[0-9]+\}" \
+		-j writer "$dev" 0x200
+	good '0x[0-9a-f]+: nobody since the card was reset' writer "$dev" $((size - 0x40000))
+	good "\{\"device\":\"$dev\",\"offset\":[0-9]+,\"node\":null,\"frame\":null,\"time_ns\":null,\"age_ns\":null\}" \
+		writer "$dev" $((size - 0x40000)) -j
+	run map "$dev"
+	check "rmctl map" [ "$status" -eq 0 -a ! -s "$err" ]
+	check "map has a heading, and a row for this node" has_lines "$out" \
+		"^$dev: [0-9]+ node\(s\), epoch [0-9]+, once round the ring: " \
+		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +-\$"
+	member='\{"node":[0-9]+,"hops":[0-9]+,"transit_ns":([0-9]+|null),"received":[0-9]+,"missed":[0-9]+\}'
+	good "\{\"device\":\"$dev\",\"count\":[0-9]+,\"epoch\":[0-9]+,\"turn_ns\":([0-9]+|null),\"members\":\[$member(,$member)*\]\}" \
+		-j map "$dev"
+	if [ "$ring" = closed ]; then
+		good "$dev: everything is at every node, after [0-9]+\.[0-9]{3} us" fence "$dev"
+		good "\{\"device\":\"$dev\",\"complete\":true,\"flags\":\[\],\"lost\":0,\"epoch\":[0-9]+,\"wait_ns\":[0-9]+\}" \
+			-j fence "$dev" -t 2
+	else
+		bad 1 "$dev: fence: nothing leaves this node: no signal, or its transmitter is off" \
+			fence "$dev"
+		run -j fence "$dev"
+		check "rmctl -j fence, open ring" [ "$status" -eq 1 ]
+		check "says why in JSON" has_lines "$out" '"complete":false,"flags":\["dark"\]'
+	fi
+fi
+if [ -n "$peer" ] && [ "$features" -ne 0 ]; then
+	from=$("$rmctl" -j show "$peer" | sed 's/.*"node":\([0-9]*\).*/\1/')
+	"$rmctl" poke "$peer" 0x240 8
+	all_sent
+	good "0x00000240: node 0x[0-9a-f]{2} \($from\), frame [0-9]+, [0-9]+\.[0-9]{9} s ago" \
+		writer "$dev" 0x240
+	run map "$dev"
+	check "map shows the peer, one hop away" has_lines "$out" \
+		"^0x[0-9a-f]{2} \($from\) +1 +[0-9]+\.[0-9]{3} us +[0-9]+ +0\$"
+else
+	skip "the peer as writer and in the map" "no second card, or no extension block"
+fi
+
+# --- switches ---------------------------------------------------------------------------
+
+run switches "$dev"
+check "rmctl switches" [ "$status" -eq 0 -a ! -s "$err" ]
+check "switches names them all" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
+	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' \
+	'^window +0x0$' '^offset +0x0$'
+state="\{\"device\":\"$dev\",\"led\":$bool,\"transmit\":$bool,\"loopback\":$bool"
+state="$state,\"dark_on_dark\":$bool,\"parity\":$bool,\"own_data\":$bool,\"byte_swap\":$bool"
+state="$state,\"window_offset\":[0-9]+,\"address_offset\":[0-9]+\}"
+good "$state" switches "$dev" -j
+good_silent switches "$dev" led=on dark-on-dark=on
+run switches "$dev"
+check "two at once" has_lines "$out" '^led +on$' '^dark-on-dark +on$' '^transmit +on$'
+good "$state" -j switches "$dev" dark-on-dark=off led=off
+check "-j tells how they are afterwards" has_lines "$out" '"led":false,.*"dark_on_dark":false'
+good_silent switches "$dev" own-data=off
+good_silent switches "$dev" offset=64M
+run show "$dev"
+check "show has the offset" has_lines "$out" '^  network offset +64 MiB$'
+good_silent switches "$dev" offset=0
+good_silent switches "$dev" window=0
+run -j switches "$dev"
+before=$(cat "$out")
+for word in led=1 led= led=ON led=onn =on LED=on leds=on window=x window=-1 offset=4G 'led =on'; do
+	bad 2 "$dev: switches: .*" switches "$dev" parity=on "$word"
+done
+bad 2 "$dev: switches: 'led' is not of the form NAME=VALUE .*" switches "$dev" led
+bad 2 "$dev: switches: led is given twice .*" switches "$dev" led=on led=off
+bad 2 "$dev: switches: own-data can be cleared only .*" switches "$dev" own-data=on
+bad 1 "$dev: switches: cannot set: the window begins at a multiple .*" \
+	switches "$dev" parity=on window=4K
+bad 1 "$dev: switches: cannot set: the window begins at .*" switches "$dev" parity=on offset=32M
+bad 1 "$dev: switches: cannot set: .*" switches "$dev" parity=on window=$((size))
+run -j switches "$dev"
+check "bad input has switched nothing" [ "$(cat "$out")" = "$before" ]
+if [ "$window" -lt "$size" ]; then
+	good_silent poke "$dev" 0x100 0x11111111
+	good_silent switches "$dev" window=$window
+	good_silent poke "$dev" $((window + 0x100)) 0x22222222
+	good "0x0*$(printf %x $((window + 0x100))): 0x22222222" peek "$dev" $((window + 0x100))
+	run dump "$dev" $((window + 0x100)) 4 --raw
+	check "dump in a window that was moved" [ "$(cat "$out")" = '""""' ]
+	bad 1 "$dev: peek: .* outside the card's window.*" peek "$dev" 0x100
+	good_silent switches "$dev" window=0
+	good '0x00000100: 0x11111111' peek "$dev" 0x100
+else
+	skip "a window that moves" "the window shows the whole memory"
+fi
+
 # --- listening --------------------------------------------------------------------------
 
 run listen "$dev" int1 int2 -n 1 -t 0.2 --discard
@@ -382,7 +522,7 @@ if [ -n "$peer" ]; then
 	check "each shows time, type, sender and data" has_lines "$out" \
 		"^$time int1 $from_text 0x10000001\$" "^$time int2 $from_text 0x00000002\$" \
 		"^$time int3 $from_text 0x00000000\$" "^$time int4 $from_text 0x00001000\$" \
-		"^$time int1 $from_text 0xffffffff\$" "^$time reset - -\$"
+		"^$time int1 $from_text 0xffffffff\$" "^$time reset (-|$from_text) -\$"
 
 	listen_in_background -j listen "$dev" int1 reset -n 2 -t 10
 	"$rmctl" send "$peer" "$node" 1 4294967295
@@ -390,10 +530,11 @@ if [ -n "$peer" ]; then
 	wait_listener
 	check "listen -j prints an object a line" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 2 ]
 	head="^\{\"device\":\"$dev\",\"time_ns\":[0-9]+"
-	tail="\"lost\":0,\"dropped\":0\}\$"
+	none="\"offset\":null,\"length\":null,\"frame\":null,\"age_ns\":null"
+	tail="\"lost\":0,\"dropped\":0,\"card_dropped\":false\}\$"
 	check "the object has every field" has_lines "$out" \
-		"$head,\"type\":\"int1\",\"from\":$from,\"data\":4294967295,\"seq\":1,$tail" \
-		"$head,\"type\":\"reset\",\"from\":null,\"data\":null,\"seq\":2,$tail"
+		"$head,\"type\":\"int1\",\"from\":$from,\"data\":4294967295,$none,\"seq\":1,$tail" \
+		"$head,\"type\":\"reset\",\"from\":(null|$from),\"data\":null,$none,\"seq\":2,$tail"
 
 	"$rmctl" send "$peer" "$node" 2 77
 	all_sent
@@ -432,6 +573,21 @@ if [ -n "$peer" ]; then
 	"$rmctl" send "$peer" "$node" 3
 	wait_listener
 	good '0x00000200: 0x5ca1ab1e' peek "$dev" 0x200
+
+	if [ "$features" -ne 0 ]; then
+		"$rmctl" listen "$dev" -t 0.1 --discard 2>/dev/null
+		listen_in_background listen "$dev" sync-loss signal -n 2 -t 20
+		"$rmctl" switches "$peer" transmit=off
+		wait_for "$out" sync-loss
+		"$rmctl" switches "$peer" transmit=on
+		wait_listener
+		check "light that goes and comes back is heard" has_lines "$out" \
+			"^$time sync-loss - -\$" "^$time signal - -\$"
+		tries=0
+		until all_sent 2>/dev/null || [ $((tries += 1)) -gt 20 ]; do :; done
+	else
+		skip "light that comes back" "no extension block"
+	fi
 else
 	skip "listening to another card" "no second card given"
 fi

@@ -81,6 +81,7 @@ struct shared {
 	bool enough;			/* no more batches of this test */
 	_Atomic uint64_t beat;		/* changes with every batch */
 	_Atomic uint32_t complaints;
+	_Atomic bool failed;		/* a test has */
 	struct cursor cursors[ROLES_MAX];
 	uint8_t loads[ROLES_MAX][INSTANCES][LOADS_MAX];
 	struct rfmring_stats before[NODES_MAX], after[NODES_MAX];

@@ -3,8 +3,9 @@
  *	litmus -n NODES -r RX -t TX [-c ROUNDS] [-s SEED] [-x] [TEST...]
  *
  * Runs the litmus tests (by default all that fit) on a ring of processes, and
- * prints TAP. In the addresses RX and TX "{i}" stands for the number of the
- * node and "{n}" for that of the next one. -x: no shared memory, streams only.
+ * prints TAP; the exit status is 0 if all is ok. In the addresses RX and TX
+ * "{i}" stands for the number of the node and "{n}" for that of the next one.
+ * -x: no shared memory, streams only.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -196,6 +197,7 @@ static void report(struct member *member, const struct options *options, int num
 	bool forbidden = shape->never && counts->of[index_of(shape->never)];
 	bool seen = counts->of[index_of(shape->seen)];
 	uint32_t complaints = atomic_exchange(&member->shared->complaints, 0);
+	bool failed = forbidden || !seen || complaints;
 	uint64_t total = 0;
 
 	printf("#: %s:", shape->name);
@@ -209,8 +211,10 @@ static void report(struct member *member, const struct options *options, int num
 		printf("# %s was never seen\n", shape->seen);
 	if (complaints)
 		printf("# %u complaints\n", complaints);
+	if (failed)
+		atomic_store(&member->shared->failed, true);
 	printf("%sok %d - %s on %d nodes, %" PRIu64 " rounds: %s%s%s%s\n",
-	       forbidden || !seen || complaints ? "not " : "", number + 1, shape->name,
+	       failed ? "not " : "", number + 1, shape->name,
 	       options->nodes, total, shape->never ? "never " : "",
 	       shape->never ? shape->never : "", shape->never ? ", at times " : "at times ",
 	       shape->seen);
@@ -488,5 +492,5 @@ int main(int argc, char **argv)
 	good = good && check_books(shared, options.nodes);
 	printf("%sok %d - the books balance: nothing lost, nothing late\n", good ? "" : "not ",
 	       options.count + 1);
-	return 0;
+	return !good || atomic_load(&shared->failed);
 }

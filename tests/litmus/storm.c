@@ -50,7 +50,7 @@ static unsigned int words = WORDS_MAX;
 static _Atomic bool storing, stored_all = true;
 static _Atomic uint64_t stored, refused;
 static _Atomic uint64_t backwards, torn, checked;
-static _Atomic uint64_t silence_ns, silence_since;
+static _Atomic uint64_t silence_ns, silence_since, late_ns;
 static _Atomic uint64_t breaks, sync_losses;
 static uint64_t newest[RFMRING_NODES * WORDS_MAX];
 
@@ -133,16 +133,18 @@ static void updated(void *opaque, const struct rfmring_update *update)
 	}
 }
 
-/* How long does nothing of our own come home? */
+/* How long does nothing of our own come home, and how late may a thread here wake up? */
 static void *listen_to_silence(void *unused)
 {
 	struct rfmring_stats stats = { .size = sizeof(stats) };
-	uint64_t home = 0;
+	uint64_t home = 0, due = now_ns();
 
 	(void)unused;
-	for (;; nap(SAMPLE_NS)) {
+	for (;; due = now_ns() + SAMPLE_NS, nap(SAMPLE_NS)) {
 		uint64_t now = now_ns();
 
+		if (now - due > atomic_load(&late_ns))
+			atomic_store(&late_ns, now - due);
 		if (rfmring_get_stats(ring, &stats))
 			continue;
 		if (stats.home != home || atomic_load(&stored_all))
@@ -223,7 +225,7 @@ static json_t *show(void)
 	static uint8_t memory[MEMORY];
 
 	rfmring_read(ring, 0, memory, sizeof(memory));
-	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}",
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}",
 			 "stats", counters(), "state", state(), "members", members(),
 			 "lives", lives(),
 			 "breaks", (json_int_t)atomic_load(&breaks),
@@ -234,6 +236,7 @@ static json_t *show(void)
 			 "torn", (json_int_t)atomic_load(&torn),
 			 "checked", (json_int_t)atomic_load(&checked),
 			 "silence", atomic_load(&silence_ns) / 1e9,
+			 "late", atomic_load(&late_ns) / 1e9,
 			 "sum", (json_int_t)rfm_crc32c(0, memory, sizeof(memory)));
 }
 

@@ -42,9 +42,6 @@
 #ifndef INSERT
 #define INSERT		1	/* stores that may wait for credit */
 #endif
-#ifndef OPEN_LIMIT
-#define OPEN_LIMIT	2	/* own frames in the FIFO of an open ring */
-#endif
 #ifndef HOP_LIMIT
 #define HOP_LIMIT	(2 * NODES)
 #endif
@@ -155,8 +152,9 @@ byte w, s, p, d, k, q;			/* of a step; 0 between steps */
 #ifdef NO_WINDOW
 #define has_credit(i)	true
 #else
-#define has_credit(i)	(node[i].open -> node[i].own_queued < OPEN_LIMIT : \
-			 in_flight(i) < WINDOW)
+/* Each frame stands in the FIFO COPIES times. */
+#define has_credit(i)	(node[i].own_queued < COPIES * WINDOW && \
+			 (node[i].open || in_flight(i) < WINDOW))
 #endif
 
 /* What a store depends on: the numbers that its node had seen of the others. */

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What a load and a store cost, beside RAM and beside a register that does nothing.
 
-All figures are of one run, and printed beside their targets. What the guest measures depends on
-what else the host does; the processor time that the host spends in the vCPU hardly does.
+All figures are of one run, and printed beside their targets, which need a host that has nothing
+else to do. What is judged are limits so wide that they tell a load that traps from one that does
+not, and hold on any host.
 """
 
 import sys
@@ -14,25 +15,26 @@ from labkit import Lab
 
 LOAD_TARGET = "a load costs at most 1.2 times one from RAM"
 STORE_TARGET = "a saturated store costs the vCPU at most 1.5 times one that does nothing"
+LOAD_LIMIT = 5          # a load that traps costs some hundred times as much as one from RAM
+STORE_LIMIT = 10        # beside a store that traps, and does nothing
 STORES = 2_000_000
 PASSES = 5
 BENCH = "/usr/lib/rfm/tests/bench_access"
 
 
-def need(figures, *names):
-    for name in names:
-        expect(float(figures[name][0]) > 0, f"no {name}")
+def within(ratio, limit, what):
+    expect(1 / limit <= ratio <= limit, f"{what}: {ratio:.2f} times, beyond any doubt about the host")
 
 
 def loads(_lab, figures):
-    """The cost of a load is printed beside that of a load from RAM"""
-    need(figures, "load_ram", "load_card", "load_ratio")
+    """A load is one from RAM: it does not trap"""
+    within(float(figures["load_ratio"][0]), LOAD_LIMIT, "a load, beside one from RAM")
 
 
 def stores(_lab, figures):
-    """The cost of a store is printed, saturated and alone, beside a store that does nothing"""
-    need(figures, "store_saturated", "store_lone", "idle_register_saturated",
-         "idle_register_lone", "store_saturated_ratio", "store_lone_ratio")
+    """A saturated store costs not much more than one that does nothing"""
+    within(float(figures["store_saturated_ratio"][0]), STORE_LIMIT,
+           "a store, beside one that does nothing")
 
 
 def vcpu_time(lab):
@@ -51,7 +53,7 @@ def vcpu_cost(lab, target):
 
 
 def saturated_cost(lab, _figures):
-    """What a saturated store costs the vCPU is printed beside a store that does nothing"""
+    """Nor does it cost the vCPU much more"""
     best = {"card": float("inf"), "idle": float("inf")}
     for _ in range(PASSES):             # in turns, so that both meet what else the host does
         for target in best:
@@ -60,7 +62,7 @@ def saturated_cost(lab, _figures):
     figure(f"vCPU time of a saturated store {best['card']:.0f} ns, of one that does nothing "
            f"{best['idle']:.0f} ns: {ratio:.2f} times")
     figure(f"target: {STORE_TARGET}")
-    expect(ratio > 0, "no processor time was spent")
+    within(ratio, STORE_LIMIT, "vCPU time of a store, beside one that does nothing")
 
 
 TESTS = [loads, stores, saturated_cost]

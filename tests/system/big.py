@@ -194,12 +194,16 @@ def stopped_member():
         check_books(ring, shows)
         stall = max(show["stats"]["longest_stall_ns"] for storm, show in zip(ring, shows)
                     if storm is not victim) / 1e6
+        # Whoever has waited long enough needs the CPU to see that, and then a lock whose owner may
+        # have to wait for it as well: how long that takes here, the same processes have measured.
+        late = max(show["late"] for storm, show in zip(ring, shows) if storm is not victim) * 1e3
         dropped = sum(show["stats"]["lost"] for show in shows)
         full = sum(show["stats"]["full"] for show in shows)
         figure(f"one of {STORMS} stopped for {STOPPED_S} s: longest stall {stall:.0f} ms of "
-               f"{STALL_MS}; {dropped} frames lost, {full} of them for want of room")
+               f"{STALL_MS}, a thread woke up to {late:.0f} ms late; {dropped} frames lost, {full} of them for want of room")
         expect(dropped > 0, "nothing was dropped: the test did not test")
-        expect(stall <= STALL_MS * 1.5, f"a store waited for {stall} ms")
+        expect(stall <= STALL_MS + 2 * late,
+               f"a store waited for {stall} ms, and a thread for the CPU {late} ms at most")
 
 
 LONG = {

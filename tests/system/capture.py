@@ -17,13 +17,13 @@ SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
 
 # The packets of tests/capture/sample.c, by their numbers in the file.
 HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4
-DATA, INTERRUPT, GLOBAL, HEARTBEAT, DUPLICATE, BREAK, FENCE, SECOND = range(5, 13)
-CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(13, 23)
+DATA, INTERRUPT, GLOBAL, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, SECOND = range(5, 14)
+CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(14, 24)
 
-SIGNED = {"rfm.version": "2", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
+SIGNED = {"rfm.version": "3", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
           "rfm.clock_domain": "0x11223344", "rfm.seq": "6426", "rfm.time": "2387509390608836392",
           "rfm.check.status": "1", "rfm.hop_check.status": "1"}
-SOUND_LINK = {"rfm.version": "2", "rfm.check.status": "1"}
+SOUND_LINK = {"rfm.version": "3", "rfm.check.status": "1"}
 
 SHOWN = {
     HELLO: SOUND_LINK | {
@@ -43,6 +43,9 @@ SHOWN = {
     DUPLICATE: SIGNED | {"rfm.type": "4", "rfm.duplicate.incarnation": "0x0102030405060709"},
     BREAK: SIGNED | {"rfm.type": "5"},
     FENCE: SIGNED | {"rfm.type": "6", "rfm.fence.ticket": "0x000000000000002a"},
+    MULTICAST: SIGNED | {"rfm.type": "7", "rfm.interrupt.type": "3", "rfm.length": "36",
+                         "rfm.interrupt.data": "0xcafe0102",
+                         "rfm.interrupt.node": ["0", "7", "9", "255"]},
     SECOND: SIGNED | {"rfm.type": "1", "rfm.length": "64", "rfm.flags.redundant": "1",
                       "rfm.flags.second": "1", "rfm.marks.rogue0": "0", "rfm.marks.rogue1": "1",
                       "rfm.marks.paused": "1"},
@@ -71,6 +74,8 @@ REMARKS = {
 FOUND = {
     "rfm.check.bad || rfm.hop_check.bad": {CORRUPT, HOPS},
     "frame.comment == \"fault 1: corrupt\"": {CORRUPT},
+    "rfm.interrupt.node == 9": {MULTICAST},
+    "rfm.interrupt.node == 8": set(),
     "frame.interface_name == \"tx\" && frame.packet_flags_direction == 2": {WELCOME, REFUSE},
 }
 
@@ -129,7 +134,7 @@ def installed(bench):
 
 def fields(bench):
     """Every field of frames and link messages is shown with its value."""
-    packets = json.loads(bench.tshark("-T", "json"))
+    packets = json.loads(bench.tshark("-T", "json", "--no-duplicate-keys"))
     expect(len(packets) == BEHIND, f"{len(packets)} packets")
     for number, wanted in SHOWN.items():
         shown = flat(packets[number - 1]["_source"]["layers"]["rfm"])
@@ -186,6 +191,8 @@ def summary(bench):
                           (WELCOME, "LINK WELCOME hub"), (LIGHT, "LINK LIGHT on"),
                           (DATA, "node 3 → all RFM 52 DATA #6426 0x0aabbcc, 4 bytes, hops 1"),
                           (INTERRUPT, "node 3 → node 7 RFM 52 INTERRUPT #6426 interrupt 2"),
+                          (MULTICAST, "node 3 → all RFM 84 MULTICAST #6426 interrupt 3 to nodes "
+                                      "0,7,9,255, data 0xcafe0102"),
                           (CORRUPT, "DAMAGED DATA #6426")):
         line = " ".join(lines[number - 1].split())
         expect(words in line, f"packet {number}: {line}")

@@ -4,6 +4,7 @@
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -70,12 +71,91 @@ def stops_answering(lab, _):
              .returncode == 0)
 
 
-def reload_module(lab, _):
-    """The module can be unloaded and loaded again"""
+def insert(lab, *parameters, check=True):
+    return lab.run(1, "sh", "-c", "insmod /lib/modules/$(uname -r)/rfm.ko " + " ".join(parameters),
+                   check=check)
+
+
+def reload_with(lab, *parameters):
     lab.run(1, "rmmod", "rfm")
-    lab.run(1, "sh", "-c", "insmod /lib/modules/$(uname -r)/rfm.ko")
-    wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 3)
+    insert(lab, *parameters)
+    wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 1 + CARDS)
+
+
+def reload_module(lab, _):
+    """The module can be unloaded and loaded again; a base policy that is none is refused"""
+    lab.run(1, "rmmod", "rfm")
+    for policy in "some", "", "ALL", "0":
+        expect(insert(lab, f"base_policy={policy}", check=False).returncode, f"took '{policy}'")
+    insert(lab)
+    wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 1 + CARDS)
+    expect(lab.out(1, "cat", "/sys/module/rfm/parameters/base_policy").strip() == "all", "not all")
     lab.run(1, "rmctl", "test", card(lab))
+
+
+def base_card_has_no_policy(lab, _):
+    """With base_policy=none a card without the extension block still receives everything"""
+    reload_with(lab, "base_policy=none")
+    policies = {c["node"]: lab.rmctl_json(1, "show", c["device"])["base_policy"]
+                for c in lab.rmctl_json(1, "list")}
+    expect(policies.pop(BASE) == "all" and set(policies.values()) == {"none"}, str(policies))
+    expect("base_policy=none has no effect" in lab.verb("log", 1).stdout, "nothing was said")
+    reload_with(lab)
+
+
+def frozen_neighbour(lab):
+    """A fence over a machine that stands still: times out, can be interrupted and killed"""
+    waiter = lab.start(1, PROGRAMS + "fence_test", "-w", f"/dev/{card(lab)}")
+    while waiter.line() != "ready":
+        pass
+    lab.signal(2, signal.SIGSTOP)
+    try:
+        out = waiter.finish(timeout=60, check=False)
+    finally:
+        lab.signal(2, signal.SIGCONT)
+    expect(waiter.process.returncode == 0, out)
+    wait_for("the ring is closed",
+             lambda: lab.run(1, "rmctl", "test", card(lab), check=False).returncode == 0, 30)
+    # What was lost while it stood still is told once.
+    lab.run(1, "rmctl", "fence", card(lab), check=False)
+    lab.run(1, "rmctl", "fence", card(lab))
+
+
+# Calls that meet in the driver need a second processor to do so.
+TWO_CPUS = ["--qemu-arg", "-smp", "--qemu-arg", "2"]
+
+# Node ids beside the lab's own: two on a ring, one without the extension block and one with a
+# narrow window, each a ring of its own.
+NEAR, FAR, BASE, NARROW = 20, 21, 22, 23
+CARDS = 4
+
+
+def more_cards(folder):
+    return extra_cards([*ring_of_two(folder, NEAR, FAR),
+                        (BASE, f"path={folder}/base", f"path={folder}/base", ",extension=off"),
+                        (NARROW, f"path={folder}/narrow", f"path={folder}/narrow",
+                         ",memory-size=128M,window=16M")])
+
+
+def guest_programs(program, lab):
+    """Runs all but the unbinds, with both base policies. Returns how many failed."""
+    def devices(*nodes):
+        return ["/dev/" + device_of_node(lab, 1, node) for node in nodes]
+
+    failed = sum(program(name, *devices(1)) for name in ("mmap_test", "io_test"))
+    failed += sum(program(name, *devices(node))
+                  for name in ("ioctl_test", "compat_test") for node in (1, BASE))
+    failed += sum(program(name, *devices(NEAR, FAR)) for name in (
+        "listen_test", "listen_types_test", "watch_test", "watch_life_test", "subscribe_test",
+        "fence_test", "status_test", "librfm_test"))
+    failed += program("switches_test", *devices(NEAR, FAR, NARROW))
+    reload_with(lab, "base_policy=none")
+    failed += sum(program(name, *devices(NEAR, FAR)) for name in (
+        "watch_test", "subscribe_test", "fence_test", "status_test", "librfm_test"))
+    failed += program("switches_test", *devices(NEAR, FAR, NARROW))
+    failed += program("mmap_test", *devices(1))
+    reload_with(lab)
+    return failed
 
 
 def main():
@@ -83,27 +163,28 @@ def main():
     parser.add_argument("--long", action="store_true",
                         help="only the unbinds and unplugs, 200 of them instead of 20")
     parser.add_argument("--kernel", help="of the guest")
+    parser.add_argument("--memory", help="of the guest, such as 1G")
     args = parser.parse_args()
     unbinds, unplugged = LONG if args.long else SHORT
     up = ["--kernel", args.kernel] if args.kernel else []
+    up += ["--qemu-arg", f"-m {args.memory}"] if args.memory else []
 
-    tests = [unplugs, stops_answering, reload_module, clean_kernels]
-    plan(tests)
+    tests = [unplugs, stops_answering, reload_module, base_card_has_no_policy, clean_kernels]
+    plan(tests if args.long else [*tests, frozen_neighbour])
     with tempfile.TemporaryDirectory() as folder, \
-            Lab("driver", 1, *up, *extra_cards(ring_of_two(folder, 20, 21))) as lab:
+            Lab("driver", 1, *up, *TWO_CPUS, *more_cards(folder)) as lab:
         def program(name, *words):
             return bool(run_guest_program(lab, 1, PROGRAMS + name, *words, timeout=3000))
 
+        failed = 0 if args.long else guest_programs(program, lab)
         mine = f"/dev/{card(lab)}"
-        failed = 0
-        if not args.long:
-            pair = ["/dev/" + device_of_node(lab, 1, node) for node in (20, 21)]
-            failed += sum(program(name, mine) for name in ("mmap_test", "io_test", "ioctl_test"))
-            failed += program("listen_test", *pair)
         seed = str(random.randrange(1, 2**32))
         print(f"# unbind_test -s {seed}")
         failed += program("unbind_test", "-n", str(unbinds), "-s", seed, mine)
         failed += run(tests, lab, unplugged)
+    if not args.long:
+        with Lab("frozen", 2, *up) as lab:
+            failed += run([frozen_neighbour], lab, first=len(tests) + 1)
     return bool(failed)
 
 

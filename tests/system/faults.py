@@ -249,7 +249,10 @@ def was_reported(ring, node, before):
 
 def final_books(ring):
     """After all that: what was sent is home or lost, and the memories are equal."""
-    time.sleep(0.5)                     # every word is stored once more
+    before = ring.shows(ring.storms)
+    wait_for("every word is stored once more",
+             lambda: all(show["stats"]["home"] > before[node]["stats"]["home"] + 2 * WORDS
+                         for node, show in ring.shows(ring.storms).items()))
     all_call(ring.storms, "halt")
     for storm in ring.storms:
         wait_for(f"a fence of {storm.name}", lambda: fenced(storm))

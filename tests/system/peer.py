@@ -16,12 +16,12 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
-VERSION = 2
+VERSION = 3
 HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
-DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE = range(1, 7)
-NUMBERED = (DATA, INTERRUPT, FENCE)
+DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST = range(1, 8)
+NUMBERED = (DATA, INTERRUPT, FENCE, MULTICAST)
 LENGTHS = {DATA: range(1, 65), INTERRUPT: (4,), HEARTBEAT: (0,), DUPLICATE: (8,), BREAK: (0,),
-           FENCE: (8,)}
+           FENCE: (8,), MULTICAST: (36,)}
 REDUNDANT, SECOND = 1, 2
 ROGUE_0, ROGUE_1, PAUSED = 1, 2, 4
 IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
@@ -119,6 +119,16 @@ class Frame:
                      kind >> 4, domain, when, hops, marks)
 
 
+def multicast_data(value, *nodes):
+    """The data of a MULTICAST: 32 bits and a set of nodes."""
+    return struct.pack("<I", value) + sum(1 << n for n in set(nodes)).to_bytes(32, "little")
+
+
+def multicast_nodes(data):
+    """The nodes of its set."""
+    return [n for n in range(256) if data[4 + n // 8] >> n % 8 & 1]
+
+
 def path_check(path):
     return ~(path[0] * 3 + path[1] * 7 + path[2] * 11) & 255
 
@@ -138,7 +148,7 @@ def unit_length(wire):
 
 # --- shared memory -----------------------------------------------------------------------
 
-QUEUE_MAGIC, QUEUE_VERSION, SLOT, SLOTS_AT = 0x516D6672, 1, 128, 4096
+QUEUE_MAGIC, QUEUE_VERSION, SLOT, SLOTS_AT = 0x516D6672, 2, 128, 4096
 QUEUE_HEADER = struct.Struct("=IIIIQ")
 TAIL, HEAD, CONSUMER_SLEEPS, PRODUCER_WAITS = (at // 4 for at in (128, 256, 384, 512))
 F_ADD_SEALS, F_GET_SEALS, SEALS = 1033, 1034, 1 | 2 | 4
@@ -153,10 +163,16 @@ def full_fence():
 
 
 class Queue:
-    """One side of a queue in shared memory."""
+    """One side of a queue in shared memory.
 
-    def __init__(self, fds, slots):
+    fds: memory, and the own ends of the wake-ups data and room. offer: the other ends, if it
+    was made here.
+    """
+
+    def __init__(self, fds, slots, offer=()):
         self.fds = fds
+        self.offer = offer
+        self.wakes = [socket.socket(fileno=fd) for fd in fds[1:]]
         self.slots = slots
         self.memory = mmap.mmap(fds[0], SLOTS_AT + SLOT * slots)
         self.words = memoryview(self.memory).cast("I")
@@ -168,7 +184,9 @@ class Queue:
         fcntl.fcntl(fd, F_ADD_SEALS, SEALS)
         os.pwrite(fd, QUEUE_HEADER.pack(QUEUE_MAGIC, QUEUE_VERSION, SLOT, slots,
                                         SLOTS_AT + SLOT * slots), 0)
-        return Queue([fd, os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)], slots)
+        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
+        own, others = ([end.detach() for end in ends] for ends in zip(*pairs))
+        return Queue([fd, *own], slots, [fd, *others])
 
     @staticmethod
     def attach(fds):
@@ -180,16 +198,23 @@ class Queue:
             raise Bad("a queue of another size")
         if fcntl.fcntl(fds[0], F_GET_SEALS) & SEALS != SEALS:
             raise Bad("a queue that is not sealed")
+        for fd in fds[1:]:
+            with socket.socket(fileno=os.dup(fd)) as end:
+                if (end.family, end.type) != (socket.AF_UNIX, socket.SOCK_DGRAM):
+                    raise Bad("a wake-up that is no datagram socket")
         return Queue(fds, slots)
 
     def _at(self, index):
         return SLOTS_AT + SLOT * (index % self.slots)
 
-    def _wake(self, word, fd):
+    def _wake(self, word, end):
         full_fence()
         if self.words[word]:
             self.words[word] = 0
-            os.eventfd_write(fd, 1)
+            try:
+                end.send(b"\0", socket.MSG_DONTWAIT)
+            except (BlockingIOError, ConnectionRefusedError):
+                pass
 
     def put(self, wire):
         """False if there is no room."""
@@ -199,7 +224,7 @@ class Queue:
         at = self._at(tail)
         self.memory[at:at + len(wire)] = wire
         self.words[TAIL] = (tail + 1) % 2**32
-        self._wake(CONSUMER_SLEEPS, self.fds[1])
+        self._wake(CONSUMER_SLEEPS, self.wakes[0])
         return True
 
     def take(self):
@@ -211,7 +236,7 @@ class Queue:
         slot = self.memory[at:at + SLOT]
         self.words[HEAD] = (head + 1) % 2**32
         if (self.words[TAIL] - self.words[HEAD]) % 2**32 <= self.slots // 2:
-            self._wake(PRODUCER_WAITS, self.fds[2])
+            self._wake(PRODUCER_WAITS, self.wakes[1])
         return slot[:unit_length(slot)]
 
     def may_sleep(self):
@@ -225,14 +250,16 @@ class Queue:
     def awake(self):
         self.words[CONSUMER_SLEEPS] = 0
         try:
-            os.eventfd_read(self.fds[1])
+            self.wakes[0].recv(1, socket.MSG_DONTWAIT)
         except BlockingIOError:
             pass
 
     def close(self):
         self.words.release()
         self.memory.close()
-        for fd in self.fds:
+        for end in self.wakes:
+            end.close()
+        for fd in {self.fds[0], *self.offer}:
             os.close(fd)
 
 
@@ -295,7 +322,7 @@ class Peer:
         queue = Queue.create(64) if shm else None
         hello = self._message(HELLO, HAS_SHM if shm else 0).encode()
         if shm:
-            socket.send_fds(self.tx, [hello], queue.fds)
+            socket.send_fds(self.tx, [hello], queue.offer)
         else:
             self.tx.sendall(hello)
         self.welcome = Message.decode(read_exactly(self.tx, 40))

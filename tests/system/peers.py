@@ -103,7 +103,7 @@ def garbage_after_hello(victim):
 
 def other_version(victim):
     """A HELLO of another version is refused in words"""
-    for version in (0, 1, 3, 255):
+    for version in (0, 1, wire.VERSION - 1, wire.VERSION + 1, 255):
         with victim.upstream() as sock:
             push(sock, wire.message(wire.HELLO, version=version))
             answer = sock.recv(wire.MESSAGE, socket.MSG_WAITALL)
@@ -144,7 +144,8 @@ def slow(victim):
 def huge_length(victim):
     """Frames that claim another length than their type may have"""
     for kind, length in ((wire.DATA, 255), (wire.DATA, 65), (wire.DATA, 0), (wire.HEARTBEAT, 1),
-                         (wire.INTERRUPT, 64), (wire.FENCE, 255), (0, 4), (255, 4)):
+                         (wire.INTERRUPT, 64), (wire.FENCE, 255), (wire.MULTICAST, 4),
+                         (wire.MULTICAST, 64), (0, 4), (8, 4), (255, 4)):
         with lit(victim) as sock:
             push(sock, wire.frame(kind=kind, length=length, data=b"x" * 64))
             expect(hung_up(sock), f"type {kind} with a length of {length} is taken")
@@ -174,9 +175,10 @@ def strange_sources(victim):
 
 
 def interrupts(victim):
-    """A flood of interrupts to all"""
-    block = b"".join(wire.frame(kind=wire.INTERRUPT, seq=n, nic=9, data=b"abcd")
-                     for n in range(1, FRAMES))
+    """A flood of interrupts to all, and to sets of nodes"""
+    block = b"".join(wire.frame(kind=wire.INTERRUPT, seq=n, nic=9, data=b"abcd") if n % 2 else
+                     wire.frame(kind=wire.MULTICAST, seq=n, nic=n % 16,
+                                data=chance.randbytes(36)) for n in range(1, FRAMES))
     with lit(victim) as sock:
         flood(sock, block)
 
@@ -193,7 +195,8 @@ def strange_fields(victim):
               wire.frame(seq=(1 << 64) - 1, data=b"abcd", address=FREE),
               wire.frame(incarnation=0, data=b"abcd", address=FREE),
               wire.frame(kind=wire.HEARTBEAT, seq=(1 << 64) - 1),
-              wire.frame(kind=wire.BREAK), wire.frame(kind=wire.FENCE, data=b"12345678")]
+              wire.frame(kind=wire.BREAK), wire.frame(kind=wire.FENCE, data=b"12345678"),
+              wire.frame(kind=wire.MULTICAST, nic=0xff, dest=255, data=b"\xff" * 36, seq=6)]
     with lit(victim) as sock:
         for _ in range(50):
             push(sock, b"".join(chance.sample(frames, len(frames))))
@@ -342,8 +345,8 @@ def bad_queues(victim):
     queue = wire.Queue()
     refused("two descriptors", queue.fds()[:2])
     refused("no descriptors", [])
-    refused("files for eventfds", [queue.memory, null, null])
-    refused("an eventfd for the memory", [queue.wake[0], *queue.wake])
+    refused("files for sockets", [queue.memory, null, null])
+    refused("a socket for the memory", [queue.wake[0], *queue.wake])
     refused("thirty descriptors", queue.fds() * 10)
     refused("descriptors nobody spoke of", queue.fds(), value=0)
     queue.close()
@@ -394,22 +397,23 @@ def garbage_slots(victim):
     queue.close()
 
 
-def eventfds_without_end(victim):
-    """A peer that wakes without end, and one that spoils the words about sleep"""
+def wake_ups_without_end(victim):
+    """A peer that wakes without end, spoils the words about sleep, and lets calls wait"""
     sock, queue, view = with_queue(victim)
     queue.put(view, wire.message(wire.LIGHT, value=1))
     end = time.monotonic() + FLOOD_S
     while time.monotonic() < end:
-        os.eventfd_write(queue.wake[0], 1)
+        wire.wake(queue.own[0])
         view[wire.SLEEPS:wire.WAITS + 4] = chance.randbytes(wire.WAITS + 4 - wire.SLEEPS)
     victim.goes_on()
-    os.set_blocking(queue.wake[1], True)
-    try:
-        os.set_blocking(queue.wake[1], False)
-        os.eventfd_write(queue.wake[1], (1 << 64) - 2)      # full: a write would wait
-    except BlockingIOError:
-        pass
-    os.set_blocking(queue.wake[1], True)
+    with socket.socket(fileno=os.dup(queue.wake[1])) as room:
+        while wire.wake(room):
+            pass                                # full: a call that may wait would
+    for fd in queue.wake:
+        os.set_blocking(fd, True)
+    for end in queue.own:
+        end.setblocking(True)
+    queue.put(view, wire.message(wire.LIGHT, value=1))
     victim.goes_on()
     sock.close()
     view.close()
@@ -419,7 +423,7 @@ def eventfds_without_end(victim):
 UPSTREAM = [garbage, garbage_after_hello, other_version, half_hello, silent, half_frame, slow,
             huge_length, frame_of_other_version, damaged, strange_sources, interrupts,
             strange_fields, flicker, many_connections, bad_queues, crazy_indices, garbage_slots,
-            eventfds_without_end]
+            wake_ups_without_end]
 DOWNSTREAM = [garbage_answer, half_welcome, takes_what_was_not_offered, never_reads]
 MEMBER = [member_stops_in_a_frame, member_damages, member_invents]
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from peer import (BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
-                  PAUSED, REDUNDANT, REFUSE, ROGUE_0, SECOND, WELCOME, Frame, Message, Peer,
-                  connect, crc32c, read_exactly)
+                  MULTICAST, PAUSED, REDUNDANT, REFUSE, ROGUE_0, SECOND, WELCOME, Frame, Message, Peer,
+                  connect, crc32c, multicast_data, multicast_nodes, read_exactly)
 from suite import TOP, Failed, expect, plan, run, wait_for
 
 RMNODE = TOP / "build" / "tools" / "rmnode"
@@ -107,6 +107,8 @@ EXAMPLES = [
     Frame(DUPLICATE, number=0x191B, data=TWIN, **ORIGIN),
     Frame(BREAK, number=0x191B, **ORIGIN),
     Frame(FENCE, number=0x191C, data=bytes.fromhex("4847464544434241"), **ORIGIN),
+    Frame(MULTICAST, number=0x191D, data=multicast_data(0xCAFE0102, 0, 7, 9, 255), kind=7,
+          **ORIGIN),
 ]
 
 
@@ -145,6 +147,12 @@ def updates(**peer_options):
         came = member.verb("wait-interrupt", "-t", "5")
         expect(5 in came.values() and PEER in came.values(), f"the interrupt came as {came}")
 
+        for nodes in ((0, 8, PEER, 255), (0, NODE, 255)):   # only the second has the node in it
+            is_home(peer, peer.send(MULTICAST, multicast_data(sum(nodes), *nodes), kind=7))
+        came = member.verb("wait-interrupt", "-t", "5")
+        expect((came["type"], came["from"], came["data"]) == (7, PEER, NODE + 255),
+               f"the interrupt to a set came as {came}")
+
         member.verb("write", "-w", "4", "0x2000", "0xcafe0102")
         update = peer.wait("the node's store", lambda p: [f for f in p.seen if f.type == DATA])[0]
         expect((update.source, update.number, update.address, update.data, update.hops) ==
@@ -152,6 +160,12 @@ def updates(**peer_options):
         fence = member.verb("fence")
         expect(fence["lost"] == 0 and not fence["paused"], f"the fence: {fence}")
         expect(member.counter("home") == 2, "store and fence are not both home")
+
+        member.verb("send", f"9,{PEER},0,200", "1", "0x12345678")
+        sent = peer.wait("the node's interrupt", lambda p: [f for f in p.seen
+                                                            if f.type == MULTICAST])
+        expect([(f.kind, f.dest, f.number, f.data[:4], multicast_nodes(f.data)) for f in sent] ==
+               [(1, 0, 3, b"\x78\x56\x34\x12", [0, PEER, 9, 200])], f"it came as {sent}")
 
 
 def on_the_stream():
@@ -318,7 +332,7 @@ def bad_handshakes():
     with node() as member:
         answer = refused(member, replace(hello, version=9).encode())
         refusal = Message.decode(answer)
-        expect((refusal.kind, refusal.value, refusal.version) == (REFUSE, 1, 2), f"{refusal}")
+        expect((refusal.kind, refusal.value, refusal.version) == (REFUSE, 1, 3), f"{refusal}")
         for what, pieces in (("garbage", [b"GET / HTTP/1.1\r\n\r\n" * 3]), ("damage", [damaged]),
                              ("LIGHT first", [on])):
             expect(refused(member, *pieces) == b"", f"{what} is answered")
@@ -377,6 +391,9 @@ def through_a_hub():
                    and p.lights[-1] == 1)
         home = is_home(first, first.send(DATA, b"b", address=0))
         expect([frame.hops for frame in home] == [4], f"two on a hub: {home}")
+        sent = first.send(MULTICAST, multicast_data(5, 11, 12, 200), kind=3)
+        expect(is_home(first, sent) == [replace(sent, hops=4)], "the hub has changed it")
+        second.wait("an interrupt to a set", lambda p: replace(sent, hops=2) in p.seen)
         second.close()
         first.home.clear()
         first.join()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """rmnode: members without machines, from the shell, alone and in rings of two and three."""
 
+import fcntl
 import json
 import mmap
 import os
@@ -23,14 +24,14 @@ PATIENCE = 20
 class Member:
     """One running rmnode with a control socket."""
 
-    def __init__(self, folder, node_id, rx, tx, *options, memory="1M"):
+    def __init__(self, folder, node_id, rx, tx, *options, memory="1M", stderr=None):
         self.id = node_id
         self.control = f"{folder}/control{node_id}"
         self.errors = open(f"{folder}/errors{node_id}", "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [RMNODE, "--id", str(node_id), "--memory", memory, "--rx", rx, "--tx", tx,
              "--control", self.control, *options],
-            stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
+            stdout=subprocess.PIPE, stderr=stderr or self.errors, bufsize=0)
         self.first_line = self.line()
 
     def line(self):
@@ -139,6 +140,32 @@ def test_interrupts():
         expect(late.returncode == 1 and "no interrupt" in late.stderr, f"{late}")
 
 
+def test_interrupt_to_a_set():
+    """An interrupt to several nodes is one frame, and comes to these and to no other"""
+    with Ring(4) as ring:
+        a, *others = ring.members
+        sent = a.json("stats")["counters"]["sent"]
+        a.call("send", "2,4", 1, 7)
+        a.call("send", "1,3,250", 7, 8)     # its own id and one that is not there, too
+        a.call("fence")
+        expect(a.json("stats")["counters"]["sent"] == sent + 3, "more frames than that")
+        for member, wanted in zip(others, ((1, 7), (7, 8), (1, 7))):
+            got = json.loads(member.call("-j", "wait-interrupt", "-t", PATIENCE).splitlines()[0])
+            expect((got["type"], got["from"], got["data"]) == (wanted[0], 1, wanted[1]), f"{got}")
+        for member in ring.members:
+            more = member.call("wait-interrupt", "-t", 0.05, check=False)
+            expect("no interrupt" in more.stderr, f"{more}")
+        for words, complaint in ((("2,", 1), "the node ''"), (("2,256", 1), "the node '256'"),
+                                 (("2,all", 1), "the node 'all'"), (("2,4", 5), "types")):
+            bad = a.call("send", *words, check=False)
+            expect(bad.returncode == 1 and complaint in bad.stderr, f"{words}: {bad}")
+        with Client(a) as client:
+            for nodes in ([], [256], [-1], ["2"], 2, {}, None):
+                client.ask({"verb": "send", "args": {"nodes": nodes, "type": 1}})
+                answer = client.line()
+                expect("must be a list of node ids" in answer["error"], f"{nodes}: {answer}")
+
+
 def test_watch_and_monitor():
     """watch shows updates with their source; monitor shows loss and return of a neighbour"""
     with Ring(2) as ring:
@@ -164,6 +191,106 @@ def test_watch_and_monitor():
         a.call("wait", "-n", 1, "-t", PATIENCE)
         monitor.terminate()
         monitor.wait()
+
+
+class Client:
+    """A connection to a control socket that reads when it likes."""
+
+    def __init__(self, member, verb=None, **args):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(member.control)
+        self.lines = self.socket.makefile()
+        if verb:
+            self.ask({"verb": verb, "args": args})
+
+    def ask(self, *requests):
+        self.socket.sendall("".join(json.dumps(r) + "\n" for r in requests).encode())
+
+    def line(self):
+        line = self.lines.readline()
+        expect(line, "the control socket was closed")
+        return json.loads(line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.lines.close()
+        self.socket.close()
+
+
+def send_many(client, first, count):
+    """So many numbered interrupts; returns the numbers as they were taken."""
+    sent, todo = [], list(range(first, first + count))
+    while todo:
+        client.ask(*({"verb": "send", "args": {"dest": 2, "type": 1, "data": number}}
+                     for number in todo))
+        answers = [client.line() for _ in todo]
+        sent += [number for number, answer in zip(todo, answers) if "result" in answer]
+        todo = [number for number, answer in zip(todo, answers) if "error" in answer]
+    return sent
+
+
+def test_slow_readers():
+    """Who reads too slowly gets what is kept for him, and is told how much is missing"""
+    with Ring(2) as ring, Client(ring.members[0]) as sender:
+        a, b = ring.members
+        with Client(b, "monitor") as monitor, \
+                Client(b, "wait-interrupt", count=1 << 30) as waiting:
+            expect(monitor.line()["event"]["event"] == "monitor", "it does not begin")
+            sent = []
+            while not b.counter("interrupts_lost"):
+                expect(len(sent) < 400000, "more interrupts are taken than there is room for")
+                sent += send_many(sender, len(sent), 2000)
+            a.call("fence")
+            got = [waiting.line()["event"]["data"]
+                   for _ in range(len(sent) - b.counter("interrupts_lost"))]
+            expect(got == sent[:len(got)], "the interrupts are not the first that were sent")
+
+            seen, text = [], b""
+            while not seen or "missed" not in seen[-1]:
+                if select.select([monitor.socket], [], [], 0)[0]:
+                    text += monitor.socket.recv(1 << 20)
+                    *whole, text = text.split(b"\n")
+                    seen += [json.loads(line)["event"] for line in whole]
+                else:       # it has read all that waited: the next event says how much did not
+                    sent += send_many(sender, len(sent), 1)
+            data = [event["data"] for event in seen if event["event"] == "interrupt"]
+            expect(data[:-1] == sent[:len(data) - 1], "the monitor has a gap that nobody counts")
+            expect(data[-1] == sent[len(data) - 1 + seen[-1]["missed"]],
+                   f"the monitor is told that {seen[-1]['missed']} are missing, after "
+                   f"{len(data) - 1} of {len(sent)}")
+
+
+def test_log_that_nobody_reads():
+    """A log that is not read holds up nobody, and what was left out is counted"""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    with Ring(2) as ring:
+        b = ring.members[1]
+        b.stop()
+        with open(writer, "wb", buffering=0) as stderr:
+            stderr.write(b"x" * fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ))
+            apart = f"{ring.folder}/apart"
+            os.mkdir(apart)
+            b = ring.members[1] = Member(apart, 2, f"unix:{ring.folder}/2,server",
+                                         f"unix:{ring.folder}/1", stderr=stderr)
+        b.call("wait", "-n", 1, "-t", PATIENCE)
+        ring.members[0].stop()
+        strange(ring, 2)
+        ring.members[0] = ring.member(1)
+        for member in ring.members:
+            member.call("wait", "-n", 1, "-t", PATIENCE)
+            member.call("fence", check=False)
+        while select.select([reader], [], [], 0)[0]:
+            os.read(reader, 1 << 20)
+        ring.members[0].stop()
+        expect(select.select([reader], [], [], PATIENCE)[0], "it says nothing any more")
+        line = os.read(reader, 1 << 20).decode().splitlines()[0]
+        expect("lines before it are missing" in line, f"it does not say what is missing: {line}")
+        ring.members[0] = ring.member(1)
+    os.close(reader)
 
 
 def test_load():
@@ -230,10 +357,11 @@ def test_record_and_replay():
         a.call("load", "--count", 40, "--rate", 200, "--stride", 8, "0x2000+4K")
         a.call("write", "0x3000", 1)        # beside it
         a.call("send", 2, 1, 77)
+        a.call("send", "1,2", 3, 78)
         a.call("fence")
         record.send_signal(signal.SIGINT)
         said = record.communicate(timeout=PATIENCE)[0]
-        expect("41 frames recorded, 0 lost" in said, f"it says {said}")
+        expect("42 frames recorded, 0 lost" in said, f"it says {said}")
         wanted = b.call("checksum", "0x2000+4K")
 
         def again(*words, node=b):
@@ -244,12 +372,14 @@ def test_record_and_replay():
             return result
         start = time.monotonic()
         result = again()
-        expect(result["frames"] == 41 and result["interrupts"] == 1, f"{result}")
+        expect(result["frames"] == 42 and result["interrupts"] == 2, f"{result}")
+        came = a.call("wait-interrupt", "-n", 1)
+        expect(came == "type 3 from 2 data 0x0000004e", f"what was for a set came as {came}")
         expect(time.monotonic() - start >= 0.19, "the spacing is lost")
         expect(a.call("checksum", "0x2000+4K") == wanted, "the replay stored something else")
         expect(a.call("read", "0x3000") == "0x00000000", "it replayed more than was recorded")
         result = again("--range", "0x2000+16", "--speed", "max")
-        expect(result["frames"] == 3 and result["skipped"] == 38, f"{result}")
+        expect(result["frames"] == 4 and result["skipped"] == 38, f"{result}")
 
         a.call("fill", "0x2000+4K", 0)
         a.call("fence")
@@ -267,6 +397,14 @@ def test_record_and_replay():
         step = b.start("replay", "--step", file)
         out = step.communicate("\n\n\n", timeout=PATIENCE)[0].splitlines()
         expect(len(out) == 3 and out[2].split()[5] == "0x00002010", f"steps: {out}")
+        b.call("set", "transmit", "off")
+        dark = b.call("replay", "--as-node", 99, file, check=False)
+        expect(dark.returncode == 1 and "dark" in dark.stderr, f"a replay into the dark: {dark}")
+        b.call("set", "transmit", "on")
+        for member in ring.members:
+            member.call("wait", "-n", 1, "-t", PATIENCE)
+        result = b.json("replay", "--speed", "max", "--as-node", 99, file)
+        expect(result["lost"] == result["dark"] == 0, f"{result}")
         broken = f"{ring.folder}/broken"
         Path(broken).write_bytes(b"no capture at all" * 10)
         refused = b.call("replay", broken, check=False)
@@ -283,6 +421,12 @@ def test_stopped_neighbour():
         stats = a.json("stats")["counters"]
         expect(stats["longest_stall_ns"] < 400e6, f"waited {stats['longest_stall_ns']} ns")
         expect(result["dropped"] and stats["full"] == result["dropped"], f"{result} {stats}")
+        b.process.send_signal(signal.SIGSTOP)
+        for words in (("fill", "0+1M", 1), ("write", "-f", "-", "0")):
+            refused = a.call(*words, check=False, input="x" * (1 << 20))
+            expect(refused.returncode == 1 and "frames were dropped" in refused.stderr,
+                   f"{words}: {refused}")
+        b.process.send_signal(signal.SIGCONT)
         a.call("fence", check=False)
         wait_for("all is home", lambda: a.call("fence", check=False).returncode == 0)
         stats = a.json("stats")["counters"]
@@ -311,9 +455,15 @@ def test_settings():
         a.call("set", "transmit", "off")
         wait_for("the other one loses its signal",
                  lambda: not b.json("stats")["state"]["signal"])
+        expect("the node was dark" in a.call("write", "0x24", 1), "it does not say that it is dark")
+        expect(a.json("fill", "0x100+4K", 1)["dark"] == 64, "the stores in the dark are not counted")
+        lost = a.call("fence", check=False)
+        expect("dark" in lost.stderr, f"a fence in the dark: {lost}")
         a.call("set", "transmit", "on")
         a.call("wait", "-n", 1, "-t", PATIENCE)
         b.call("wait", "-n", 1, "-t", PATIENCE)
+        lost = a.call("fence", check=False)
+        expect("66 frames were lost" in lost.stderr, f"65 stores and a fence in the dark: {lost}")
         a.call("set", "loopback", "on")
         a.call("write", "0x30", 3)
         a.call("fence")
@@ -384,20 +534,25 @@ def test_log():
             pass
 
 
+def strange(ring, number):
+    """Somebody who does not speak the protocol connects to a member."""
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.connect(f"{ring.folder}/{number}")
+        stranger.sendall(b"GET / HTTP/1.0\r\n\r\n" * 10)
+        stranger.settimeout(PATIENCE)
+        try:
+            expect(not stranger.recv(1), "it answers a stranger")
+        except ConnectionResetError:
+            pass
+
+
 def test_strangers():
     """Who does not speak the protocol is turned away with one line; the neighbour comes through"""
     with Ring(2) as ring:
         a = ring.members[0]
         ring.members[1].stop()
         for _ in range(3):
-            with socket.socket(socket.AF_UNIX) as stranger:
-                stranger.connect(f"{ring.folder}/1")
-                stranger.sendall(b"GET / HTTP/1.0\r\n\r\n" * 10)
-                stranger.settimeout(PATIENCE)
-                try:
-                    expect(not stranger.recv(1), "it answers a stranger")
-                except ConnectionResetError:
-                    pass
+            strange(ring, 1)
         expect(a.said().count("does not speak the ring protocol") == 1, a.said())
         ring.members[1] = ring.member(2)
         a.call("wait", "-n", 1, "-t", PATIENCE)
@@ -407,6 +562,13 @@ def test_strangers():
             second.sendall(b"x" * 100)
             a.call("write", "0x50", 5)
             a.call("fence")
+
+
+def send_to_itself(ring):
+    """Node 1 has an event to tell, and to keep."""
+    ring.members[1].call("send", 1, 1)
+    ring.members[1].call("write", "0x40", 1)
+    ring.members[1].call("fence")
 
 
 def test_control_socket():
@@ -432,6 +594,20 @@ def test_control_socket():
             lines = client.makefile()
             expect("members" in json.loads(lines.readline())["result"], "the first is lost")
             expect("crc32c" in json.loads(lines.readline())["result"], "the second is lost")
+        endless = b"x" * (1 << 20)
+        with Client(a) as client:
+            client.socket.sendall(endless)
+            expect("longer than" in client.line()["error"], "an endless line is not refused")
+            expect(not client.lines.readline(), "its client may go on")
+        for verb, args in (("monitor", {}), ("watch", {}), ("wait", {"members": 9}),
+                           ("wait-interrupt", {"count": 1 << 30}), ("load", {"milliseconds": 3600000}),
+                           ("record", {"file": f"{ring.folder}/record"})):
+            with Client(a, verb, **args) as client:
+                client.socket.sendall(endless)
+                while line := client.lines.readline():      # until it is disconnected
+                    expect("error" not in line, f"{verb} is told to be over: {line}")
+            send_to_itself(ring)
+            a.call("load", "--count", 100)
         expect(os.stat(a.control).st_mode & 0o77 == 0, "others may use the control socket")
         a.call("fence")
 
@@ -471,10 +647,12 @@ def test_refusals():
                and not done.stdout, f"{words}: {done}")
 
 
-TESTS = [test_access, test_interrupts, test_watch_and_monitor, test_load, test_streams,
+TESTS = [test_access, test_interrupts, test_interrupt_to_a_set, test_watch_and_monitor, test_slow_readers,
+         test_log_that_nobody_reads, test_load, test_streams,
          test_record_and_replay, test_stopped_neighbour, test_settings, test_memory_file,
          test_idle, test_end, test_log, test_strangers, test_control_socket, test_refusals]
 
 if __name__ == "__main__":
-    plan(TESTS)
-    sys.exit(bool(run(TESTS)))
+    chosen = [test for test in TESTS if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
+    plan(chosen)
+    sys.exit(bool(run(chosen)))

@@ -33,11 +33,19 @@ def figure(text):
     print(f"#: {text}", flush=True)
 
 
+# kmemleak reports nothing younger than five seconds.
+LEAKS = ("cd /sys/kernel/debug; [ -e kmemleak ] || exit 0;"
+         "echo scan >kmemleak; sleep 6; echo scan >kmemleak; cat kmemleak")
+
+
 def clean_kernels(lab, *_):
     """No kernel has complained"""
     for node in lab.nodes:
+        leaks = lab.out(node, "sh", "-c", LEAKS)
+        expect(not leaks, f"node {node} leaks memory: {leaks}")
         bad = re.search(r"BUG|WARNING:|Oops|Call Trace|blocked for more than|soft lockup|"
-                        r"rcu.*stall|general protection|nobody cared|use-after-free",
+                        r"rcu.*stall|general protection|nobody cared|use-after-free|UBSAN|"
+                        r"DMA-API|ODEBUG",
                         lab.verb("log", node).stdout)
         expect(not bad, f"node {node}'s console has '{bad and bad[0]}'")
 

@@ -41,6 +41,9 @@ static void test_conditions(void **state)
 	struct rfm_frame interrupt = {
 		.type = RFM_FRAME_INTERRUPT, .source = 7, .kind = 8 | 2, .length = 4,
 	};
+	struct rfm_frame multicast = {
+		.type = RFM_FRAME_MULTICAST, .source = 7, .kind = 2, .length = 36, .data = "abcd",
+	};
 	struct rfm_frame beat = { .type = RFM_FRAME_HEARTBEAT, .source = 7 };
 	struct fault_spec any, spec;
 
@@ -48,6 +51,7 @@ static void test_conditions(void **state)
 	fault_spec_init(&any, FAULT_DROP);
 	assert_true(meets(&any, 3, &data));
 	assert_true(meets(&any, 3, &interrupt));
+	assert_true(meets(&any, 3, &multicast));
 	assert_false(meets(&any, 3, &beat));
 	spec = any;
 	spec.types = 1u << RFM_FRAME_HEARTBEAT;
@@ -66,8 +70,20 @@ static void test_conditions(void **state)
 	spec.interrupt = 2;
 	assert_true(meets(&spec, 0, &interrupt));
 	assert_false(meets(&spec, 0, &data));
+	assert_true(meets(&spec, 0, &multicast));
 	spec.interrupt = 3;
 	assert_false(meets(&spec, 0, &interrupt));
+	assert_false(meets(&spec, 0, &multicast));
+	spec = any;
+	spec.types = 1u << RFM_FRAME_MULTICAST;
+	assert_true(meets(&spec, 0, &multicast));
+	assert_false(meets(&spec, 0, &interrupt));
+	spec = any;
+	memcpy(spec.value, "abc", 3);
+	spec.value_length = 3;
+	assert_true(meets(&spec, 0, &multicast));
+	spec.value[2] = 'x';
+	assert_false(meets(&spec, 0, &multicast));
 }
 
 static void test_addresses(void **state)
@@ -93,6 +109,21 @@ static void test_addresses(void **state)
 	}
 	spec.first = 0;
 	assert_false(meets(&spec, 0, &interrupt));
+}
+
+/* One that is to hit a certain bit is not after frames that do not have it. */
+static void test_bits(void **state)
+{
+	struct rfm_frame frame = data_frame(7, 0x1000, "abcd");
+	struct fault_spec spec;
+
+	(void)state;
+	fault_spec_init(&spec, FAULT_CORRUPT);
+	assert_true(meets(&spec, 0, &frame));
+	spec.bit = 31;
+	assert_true(meets(&spec, 0, &frame));
+	spec.bit = 32;
+	assert_false(meets(&spec, 0, &frame));
 }
 
 static void test_values(void **state)
@@ -374,6 +405,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_nth_and_count),

@@ -6,9 +6,12 @@
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tools/rmhub/journal.h"
@@ -106,12 +109,73 @@ static void test_reader_gone(void **state)
 	close(fds[1]);
 }
 
+/* Reads nothing before the pipe is full, then to the end; returns how many lines. */
+static void *read_late(void *opaque)
+{
+	int fd = *(int *)opaque, waiting = 0;
+
+	while (waiting < fcntl(fd, F_GETPIPE_SZ)) {
+		assert_int_equal(ioctl(fd, FIONREAD, &waiting), 0);
+		sched_yield();
+	}
+	return (void *)(uintptr_t)read_lines(fd);
+}
+
+static void fill(struct journal *journal)
+{
+	char line[64];
+
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	for (int i = 0; i < JOURNAL_ROOM / 64; i++)
+		journal_line(journal, line);
+	assert_int_equal(journal->lost, 0);
+}
+
+static void test_end_is_awaited(void **state)
+{
+	struct journal journal;
+	pthread_t reader;
+	void *lines;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(journal_open(&journal, NULL, fds[1]), 0);
+	fill(&journal);
+	assert_int_equal(pthread_create(&reader, NULL, read_late, &fds[0]), 0);
+	assert_int_equal(journal_close(&journal), 0);
+	close(fds[1]);
+	pthread_join(reader, &lines);
+	assert_int_equal((uintptr_t)lines, journal.lines);
+	close(fds[0]);
+}
+
+static void test_end_is_lost(void **state)
+{
+	struct journal journal;
+	uint64_t lost;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(journal_open(&journal, NULL, fds[1]), 0);
+	fill(&journal);
+	lost = journal_close(&journal);
+	assert_true(lost > 0);
+	close(fds[1]);
+	assert_int_equal(read_lines(fds[0]) + lost, journal.lines);
+	close(fds[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_slow_reader),
 		cmocka_unit_test(test_reader_gone),
+		cmocka_unit_test(test_end_is_awaited),
+		cmocka_unit_test(test_end_is_lost),
 	};
 
 	return cmocka_run_group_tests_name("hub journal", tests, NULL, NULL);

@@ -278,9 +278,10 @@ struct shared {
 	uint64_t stores, refused, stuck;
 };
 
-static void nothing_stored(void *opaque, uint32_t offset, const void *data, unsigned int len)
+static void nothing_stored(void *opaque, uint32_t offset, const void *data, unsigned int len,
+			   const struct rfm_origin *origin)
 {
-	(void)opaque, (void)offset, (void)data, (void)len;
+	(void)opaque, (void)offset, (void)data, (void)len, (void)origin;
 }
 
 static void nothing_interrupted(void *opaque, uint8_t type, uint8_t from, uint32_t data)
@@ -401,6 +402,36 @@ static void the_light_flickers_while_somebody_stores(void **state)
 	a_node_under_load(200000, true);
 }
 
+static void *store_in_the_dark(void *opaque)
+{
+	struct shared *shared = opaque;
+
+	while (!atomic_load(&shared->done))
+		rfm_node_store(&shared->node, 0, "1234", 4, 0);
+	return NULL;
+}
+
+/* Who asks while stores are dropped in the dark never sees one dropped for want of room. */
+static void counters_fit_together_at_any_moment(void **state)
+{
+	const struct rfm_node_config config = { .id = 1, .memory_size = 4096, .incarnation = 1 };
+	static struct shared shared;
+	pthread_t producer;
+
+	(void)state;
+	memset(&shared, 0, sizeof(shared));
+	assert_int_equal(rfm_node_init(&shared.node, &config, &ops, &shared, 0), 0);
+	rfm_node_set_light(&shared.node, false, 0);
+	assert_int_equal(pthread_create(&producer, NULL, store_in_the_dark, &shared), 0);
+	for (int i = 0; i < 3000000; i++) {
+		assert_int_equal(rfm_node_read_stats(&shared.node).full, 0);
+	}
+	atomic_store(&shared.done, true);
+	pthread_join(producer, NULL);
+	assert_int_equal(rfm_node_read_stats(&shared.node).dark, shared.node.insert.stores);
+	rfm_node_destroy(&shared.node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +443,7 @@ int main(void)
 		cmocka_unit_test(order_drops_and_wake_ups_under_load),
 		cmocka_unit_test(stores_wait_for_room_and_get_it),
 		cmocka_unit_test(the_light_flickers_while_somebody_stores),
+		cmocka_unit_test(counters_fit_together_at_any_moment),
 	};
 
 	return cmocka_run_group_tests_name("insert", tests, NULL, NULL);

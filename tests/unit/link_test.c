@@ -55,7 +55,7 @@ static void the_bytes_of_the_messages(void **state)
 	assert_memory_equal(end->rx.reply, welcome, sizeof(welcome));
 	rfm_link_rx_closed(&end->rx, 0);
 
-	changed(other, hello, 2, 1);
+	changed(other, hello, 2, 2);
 	rfm_link_rx_opened(&end->rx, 0);
 	assert_non_null(rfm_link_rx_received(&end->rx, other, sizeof(other), 0));
 	assert_int_equal(end->rx.reply_length, sizeof(refuse));
@@ -168,7 +168,7 @@ static void strangers_are_turned_away(void **state)
 		message[bit / 8] ^= 1 << bit % 8;
 		refused(message, sizeof(message), "the upstream neighbour sent a damaged message");
 	}
-	changed(message, hello, 2, 1);
+	changed(message, hello, 2, 2);
 	refused(message, sizeof(message),
 		"the upstream neighbour speaks another version of the ring protocol");
 	refused(light, sizeof(light), "the upstream neighbour speaks out of turn");
@@ -185,7 +185,7 @@ static void wrong_answers(void **state)
 	answered(refuse, "the downstream neighbour speaks another version of the ring protocol");
 	changed(message, refuse, 5, 77);
 	answered(message, "the downstream neighbour refuses this node");
-	changed(message, welcome, 2, 3);
+	changed(message, welcome, 2, 2);
 	answered(message, "the downstream neighbour speaks another version of the ring protocol");
 	answered(light, "the downstream neighbour answers out of turn");
 	memset(message, 'x', sizeof(message));

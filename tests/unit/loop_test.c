@@ -31,6 +31,8 @@ static void note(void *opaque, uint64_t now)
 	order->again = 0;
 }
 
+#define STEP	(20 * MS)	/* two of them are not due at once, on a busy machine either */
+
 static void timers_fire_in_time_and_can_be_moved(void **state)
 {
 	struct rfm_loop *loop = rfm_loop_new();
@@ -43,17 +45,17 @@ static void timers_fire_in_time_and_can_be_moved(void **state)
 		orders[i] = (struct order){ .loop = loop, .log = log, .name = "abcd"[i] };
 		orders[i].timer = (struct rfm_timer){ .fire = note, .opaque = &orders[i] };
 	}
-	rfm_timer_set(loop, &orders[0].timer, start + 6 * MS);
-	rfm_timer_set(loop, &orders[1].timer, start + 2 * MS);
-	rfm_timer_set(loop, &orders[2].timer, start + 3 * MS);
-	rfm_timer_set(loop, &orders[3].timer, start + 1 * MS);
-	rfm_timer_set(loop, &orders[3].timer, start + 9 * MS);	/* later after all */
+	rfm_timer_set(loop, &orders[0].timer, start + 6 * STEP);
+	rfm_timer_set(loop, &orders[1].timer, start + 2 * STEP);
+	rfm_timer_set(loop, &orders[2].timer, start + 3 * STEP);
+	rfm_timer_set(loop, &orders[3].timer, start + 1 * STEP);
+	rfm_timer_set(loop, &orders[3].timer, start + 9 * STEP);	/* later after all */
 	rfm_timer_set(loop, &orders[2].timer, RFM_NEVER);	/* not at all */
-	orders[1].again = 2 * MS;
+	orders[1].again = 2 * STEP;
 	while (strlen(log) < 4)
 		rfm_loop_once(loop, RFM_NEVER);
 	assert_string_equal(log, "bbad");
-	assert_true(rfm_now() - start >= 9 * MS);
+	assert_true(rfm_now() - start >= 9 * STEP);
 	rfm_loop_free(loop);
 }
 

@@ -24,6 +24,10 @@ static void exact_bytes(void **state)
 				want[at + i] = bytes[i];
 			rfm_memory_store(memory + at, bytes, len);
 			assert_memory_equal(memory, want, sizeof(want));
+			memset(want, 0xdd, sizeof(want));
+			rfm_memory_load(want, memory + at, len);
+			assert_memory_equal(want, bytes, len);
+			assert_int_equal(want[len], 0xdd);
 		}
 	}
 }
@@ -89,12 +93,62 @@ static void never_torn_never_backwards(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+struct halves {
+	_Alignas(64) uint8_t memory[64];
+	unsigned int at, size;
+	atomic_bool stop;
+};
+
+static void *storer_of_halves(void *opaque)
+{
+	struct halves *t = opaque;
+	uint8_t bytes[8];
+
+	for (uint8_t value = 0; !atomic_load(&t->stop); value = ~value) {
+		memset(bytes, value, sizeof(bytes));
+		rfm_memory_store(t->memory + t->at, bytes, t->size);
+	}
+	return NULL;
+}
+
+/* A word that is aligned is whole in a copy too, where that begins with it or in the middle. */
+static void a_copy_tears_no_word(void **state)
+{
+	static const struct {
+		unsigned int at, size, from, len;
+	} rows[] = {
+		{ 2, 2, 2, 2 }, { 4, 4, 4, 4 }, { 6, 2, 6, 2 }, { 4, 4, 4, 12 }, { 4, 4, 2, 14 },
+		{ 6, 2, 5, 11 }, { 8, 8, 3, 20 }, { 16, 4, 8, 12 }, { 20, 2, 8, 15 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct halves t = { .at = rows[i].at, .size = rows[i].size };
+		unsigned int torn = 0;
+		uint8_t copy[24];
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, storer_of_halves, &t), 0);
+		for (int round = 0; round < ROUNDS; round++) {
+			const uint8_t *word = copy + rows[i].at - rows[i].from;
+
+			rfm_memory_load(copy, t.memory + rows[i].from, rows[i].len);
+			for (unsigned int k = 1; k < rows[i].size; k++)
+				torn += word[k] != word[0];
+		}
+		atomic_store(&t.stop, true);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_int_equal(torn, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_bytes),
 		cmocka_unit_test(unaligned_source),
 		cmocka_unit_test(never_torn_never_backwards),
+		cmocka_unit_test(a_copy_tears_no_word),
 	};
 
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

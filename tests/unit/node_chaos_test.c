@@ -137,11 +137,14 @@ static void say(struct chaos *c, int who)
 {
 	struct speaker *speaker = &c->speakers[who];
 
-	switch (random_below(c, 12)) {
+	switch (random_below(c, 13)) {
 	case 0:
 		rig_interrupt(c->rig, who, random_below(c, c->rig->count), 1, 0);
 		break;
 	case 1:
+		rig_interrupt_set(c->rig, who, (const uint8_t[RFM_NODE_SET]){ c->seed >> 40 }, 1, 0);
+		break;
+	case 2:
 		if (speaker->ticket)
 			break;
 		speaker->fenced = speaker->said;
@@ -164,7 +167,7 @@ static void mend(struct chaos *c)
 			set_connected(c, i, true);
 		set_optics(c, i, false, false);
 		c->paused[i] = false;
-		rfm_node_set_paused(&c->rig->peers[i].node, false, c->rig->now);
+		rfm_node_set_paused(&c->rig->peers[i].node, false);
 	}
 }
 
@@ -189,7 +192,7 @@ static void suffer(struct chaos *c, int who)
 		break;
 	case 5:
 		c->paused[who] = !c->paused[who] && !random_below(c, 3);
-		rfm_node_set_paused(&peer->node, c->paused[who], c->rig->now);
+		rfm_node_set_paused(&peer->node, c->paused[who]);
 		break;
 	case 6:
 		if (rig_in_flight(c->rig, who))

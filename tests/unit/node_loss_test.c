@@ -384,6 +384,7 @@ static void well_formed_nonsense(void **state)
 			.kind = test_random(&seed),
 			.length = type == RFM_FRAME_DATA ? 1 + test_random(&seed) % 64 :
 				  type == RFM_FRAME_INTERRUPT ? 4 :
+				  type == RFM_FRAME_MULTICAST ? 36 :
 				  type == RFM_FRAME_DUPLICATE ||
 				  type == RFM_FRAME_FENCE ? 8 : 0,
 			.flags = test_random(&seed) % 4 ? 0 : test_random(&seed) & 0xf,

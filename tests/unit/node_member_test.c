@@ -100,6 +100,30 @@ static void a_life_with_an_earlier_clock_is_heard_in_the_end(void **state)
 	rig_free(rig);
 }
 
+/* A heartbeat each of two former lives, at their usual distance: neither is alive. */
+static void leftovers_of_two_lives_are_no_life(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_frame left = old_life(1002, 8, 0xaa), now = old_life(9000, 1, 0x55);
+	struct rfm_frame beat = { .type = RFM_FRAME_HEARTBEAT, .source = 3, .hops = 1, .seq = 7 };
+
+	(void)state;
+	rig_inject(rig, 0, &now);
+	rig_settle(rig);
+	rig_advance(rig, RFM_NODE_SILENCE_NS + 1000 * MS);
+	for (beat.incarnation = 1001; beat.incarnation <= 1002; beat.incarnation++) {
+		rig_inject(rig, 0, &beat);
+		rig_advance(rig, RFM_NODE_HEARTBEAT_NS);
+	}
+	rig_inject(rig, 0, &left);
+	rig_settle(rig);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rig->peers[i].memory[0], 0x55);
+		assert_int_equal(rig->peers[i].node.sources[3].current.incarnation, 9000);
+	}
+	rig_free(rig);
+}
+
 /*
  * What stood still somewhere on the ring comes all at once, heartbeats among
  * it: that an old life was heard of is no sign that it is alive.
@@ -159,6 +183,14 @@ static void the_later_of_two_namesakes_leaves(void **state)
 	assert_int_equal(rig_status(rig, 2), RFM_NODE_DUPLICATE_ID | RFM_NODE_SYNC_LOSS);
 	assert_false(rfm_node_signal(&rig->peers[2].node));
 	assert_int_equal(rig_status(rig, 0) & RFM_NODE_DUPLICATE_ID, 0);
+
+	/* It tells nobody of damage any more, but counts it. */
+	rig_store32(rig, 1, 12, 1);
+	rig_pull(rig, 1, 1);
+	rig_damage(rig, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_status(rig, 2), 0);
+	assert_int_equal(rig_stats(rig, 2).bad, 1);
 
 	rig_store32(rig, 0, 4, 7);
 	rig_store32(rig, 2, 8, 8);	/* reaches nobody */
@@ -273,7 +305,7 @@ static void the_epoch_counts_comings_and_goings(void **state)
 	rig_inject(rig, 1, &visitor);
 	rig_settle(rig);
 	assert_true(peer->node.sources[77].present);
-	assert_true(peer->epoch_count > epochs);
+	assert_int_equal(peer->epoch_count, epochs + 1);
 	epochs = peer->epoch_count;
 	rig_advance(rig, RFM_NODE_SILENCE_NS - 100 * MS);
 	assert_true(peer->node.sources[77].present);
@@ -468,6 +500,7 @@ int main(void)
 		cmocka_unit_test(leftovers_of_a_former_life),
 		cmocka_unit_test(rejoin_under_a_new_incarnation),
 		cmocka_unit_test(a_life_with_an_earlier_clock_is_heard_in_the_end),
+		cmocka_unit_test(leftovers_of_two_lives_are_no_life),
 		cmocka_unit_test(a_burst_of_leftovers_is_no_life),
 		cmocka_unit_test(the_later_of_two_namesakes_leaves),
 		cmocka_unit_test(a_hasty_namesake_does_not_silence_the_first),

@@ -206,17 +206,22 @@ static struct rig *rogue_rig(const uint8_t *masters)
 static void a_rogue_goes_round_once(void **state)
 {
 	static const uint8_t masters[][4] = { { 0, 1, 0, 0 }, { 0, 0, 2, 0 }, { 3, 0, 0, 0 } };
-	static const uint8_t types[] = { RFM_FRAME_DATA, RFM_FRAME_INTERRUPT, RFM_FRAME_HEARTBEAT };
+	static const struct {
+		uint8_t type, length;
+	} kinds[] = {
+		{ RFM_FRAME_DATA, 4 }, { RFM_FRAME_INTERRUPT, 4 }, { RFM_FRAME_MULTICAST, 36 },
+		{ RFM_FRAME_HEARTBEAT, 0 },
+	};
 
 	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(masters); m++) {
 		struct rig *rig = rogue_rig(masters[m]);
 
-		for (size_t t = 0; t < ARRAY_SIZE(types); t++) {
+		for (size_t t = 0; t < ARRAY_SIZE(kinds); t++) {
 			struct rfm_frame rogue = {
-				.type = types[t], .source = 77, .incarnation = 5, .kind = 0x9,
-				.seq = 1 + t, .hops = 1, .data = { 1 },
-				.length = types[t] == RFM_FRAME_HEARTBEAT ? 0 : 4,
+				.type = kinds[t].type, .source = 77, .incarnation = 5,
+				.kind = 0x9, .seq = 1 + t, .hops = 1, .data = { 1 },
+				.length = kinds[t].length,
 			};
 
 			rig_inject(rig, 0, &rogue);
@@ -605,6 +610,65 @@ static void a_frame_takes_its_time(void **state)
 	rig_free(rig);
 }
 
+#define LONG_M		100000
+#define LONG_NS		500000		/* that far */
+
+/*
+ * A long fibre holds many frames at once: a store does not wait until the one
+ * in the glass has arrived, although nobody pulls before that.
+ */
+static void a_long_fibre_is_filled(void **state)
+{
+	struct rfm_node_config like = rig_config(0, 0);
+	struct rig *rig;
+	uint64_t begin;
+
+	(void)state;
+	like.line = (struct rfm_line_config){ .paced = true, .fibre_m = LONG_M };
+	rig = rig_new_like(1, 1, &like);
+	rig_advance(rig, 10 * MS);
+	rig->lazy = true;
+	begin = rig->now;
+	for (int i = 0; i < 4; i++) {
+		rig->now = begin + i * 10000;
+		rig_store32(rig, 0, 8 * i, i);
+		rig_settle(rig);
+	}
+	for (int i = 0; i < 4; i++) {
+		rig->now = rfm_node_next_pull(&rig->peers[0].node);
+		assert_int_equal(rig->now - begin, i * 10000 + FRAME_4_NS + LONG_NS);
+		rig_settle(rig);
+	}
+	assert_int_equal(rig_stats(rig, 0).home, 4);
+	rig_free(rig);
+}
+
+/* What waits for credit is ready when the credit comes, not when it was stored. */
+static void credit_takes_a_turn_of_a_long_fibre(void **state)
+{
+	struct rfm_node_config like = rig_config(0, 0);
+	struct rig *rig;
+	uint64_t begin;
+
+	(void)state;
+	like.window = 1;
+	like.line = (struct rfm_line_config){ .paced = true, .fibre_m = LONG_M };
+	rig = rig_new_like(1, 1, &like);
+	rig_advance(rig, 10 * MS);
+	rig->lazy = true;
+	begin = rig->now;
+	for (int i = 0; i < 3; i++)
+		rig_store32(rig, 0, 8 * i, i);
+	rig_settle(rig);
+	for (int i = 1; i <= 3; i++) {
+		rig->now = rfm_node_next_pull(&rig->peers[0].node);
+		assert_int_equal(rig->now - begin, i * (FRAME_4_NS + LONG_NS));
+		rig_settle(rig);
+	}
+	assert_int_equal(rig_stats(rig, 0).home, 3);
+	rig_free(rig);
+}
+
 /* Who pulls only when woken, or when the line is due, gets everything round the ring. */
 static void a_paced_ring_loses_nothing(void **state)
 {
@@ -768,6 +832,8 @@ int main(void)
 		cmocka_unit_test(packing_changes_nothing_but_the_frames),
 		cmocka_unit_test(throughput_is_that_of_the_card),
 		cmocka_unit_test(a_frame_takes_its_time),
+		cmocka_unit_test(a_long_fibre_is_filled),
+		cmocka_unit_test(credit_takes_a_turn_of_a_long_fibre),
 		cmocka_unit_test(a_paced_ring_loses_nothing),
 		cmocka_unit_test(sizes_out_of_range_are_refused),
 		cmocka_unit_test(sizes_in_range_are_kept),

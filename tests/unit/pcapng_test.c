@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "ring/pcapng.h"
@@ -486,8 +485,7 @@ static void a_pipe_that_nobody_reads(void **state)
 		rfm_pcapng_packet(&capture, 0, RFM_PCAPNG_IN, i, wire, sizeof(wire), NULL);
 	assert_true(capture.lost > 5000);
 	assert_null(rfm_pcapng_trouble(&capture));
-	signal(SIGPIPE, SIG_IGN);
-	close(reader);
+	close(reader);		/* and SIGPIPE would end the program */
 	rfm_pcapng_flush(&capture);
 	assert_non_null(strstr(rfm_pcapng_trouble(&capture), "nobody reads"));
 	rfm_pcapng_end(&capture);

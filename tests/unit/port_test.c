@@ -5,11 +5,17 @@
 #endif
 #include "tests/unit/test.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -360,6 +366,248 @@ static void disconnected_and_held_until_resumed(void **state)
 	close_both(loop, &tx, &rx);
 }
 
+/* A neighbour that stands still and goes on, again and again, is missed each time. */
+static void each_silence_is_noticed(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new(), *other = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end tx, rx;
+	uint64_t until;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	config.address = address;
+	config.sending = true;
+	open_end(other, &tx, config);
+	for (unsigned int round = 0; round < 2; round++) {
+		until = rfm_now() + 10000000000;
+		while ((!tx.up || !rx.light) && rfm_now() < until) {
+			rfm_loop_once(other, rfm_now() + 10000000);
+			rfm_loop_once(loop, rfm_now() + 10000000);
+		}
+		assert_true(tx.up && rx.light);
+		until = rfm_now() + 3 * RFM_LINK_SILENCE_NS;
+		while (rx.light && rfm_now() < until)
+			rfm_loop_once(loop, until);
+		assert_false(rx.light);
+		assert_false(rfm_port_info(rx.port).lit);
+	}
+	rfm_port_close(tx.port);
+	rfm_port_close(rx.port);
+	rfm_loop_free(loop);
+	rfm_loop_free(other);
+}
+
+/* A neighbour that cannot be taken for want of descriptors costs no CPU time, and comes later. */
+static void no_descriptor_for_a_neighbour(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct rlimit before, none;
+	unsigned int rounds = 0;
+	struct end rx;
+	uint64_t until;
+	int fd;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	rfm_loop_once(loop, 0);
+	fd = connect_raw();
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &none);
+	for (until = rfm_now() + 1000000000; rfm_now() < until; rounds++)
+		rfm_loop_once(loop, until);
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_true(rounds < 100);
+	assert_false(rfm_port_info(rx.port).connected);
+	assert_non_null(strstr(rx.said, "cannot take a neighbour on"));
+	assert_int_equal(rx.complaints, 1);
+	while (!rfm_port_info(rx.port).connected)
+		rfm_loop_once(loop, RFM_NEVER);
+	close(fd);
+	rfm_port_close(rx.port);
+	rfm_loop_free(loop);
+}
+
+/* Does somebody listen on the path that is about to go? */
+static struct {
+	unsigned int removed, listening;
+} removals;
+
+int unlink(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	removals.removed++;
+	removals.listening += !connect(fd, (struct sockaddr *)&name, sizeof(name));
+	close(fd);
+	return unlinkat(AT_FDCWD, path, 0);
+}
+
+/* Between the two another process might take a name that nobody listens on. */
+static void the_name_goes_before_the_socket(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end rx;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	removals.removed = removals.listening = 0;
+	rfm_port_close(rx.port);
+	assert_int_equal(removals.removed, 1);
+	assert_int_equal(removals.listening, 1);
+	rfm_loop_free(loop);
+}
+
+/* --- names of hosts --------------------------------------------------------------- */
+
+static struct {
+	atomic_uint asked;
+	sem_t go_on;		/* slow.test is not known before */
+} names;
+
+static struct addrinfo *place(const char *number, const char *service, struct addrinfo *next)
+{
+	struct sockaddr_in *name = calloc(1, sizeof(*name));
+	struct addrinfo *info = calloc(1, sizeof(*info));
+
+	name->sin_family = AF_INET;
+	name->sin_port = htons(atoi(service));
+	inet_aton(number, &name->sin_addr);
+	*info = (struct addrinfo){
+		.ai_family = AF_INET,
+		.ai_socktype = SOCK_STREAM,
+		.ai_addr = (struct sockaddr *)name,
+		.ai_addrlen = sizeof(*name),
+		.ai_next = next,
+	};
+	return info;
+}
+
+void freeaddrinfo(struct addrinfo *info)
+{
+	while (info) {
+		struct addrinfo *next = info->ai_next;
+
+		free(info->ai_addr);
+		free(info);
+		info = next;
+	}
+}
+
+/* Instead of the system's: two.test is at two places, and nobody is at the first one. */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+		struct addrinfo **found)
+{
+	struct in_addr number;
+
+	if (!host || inet_aton(host, &number)) {
+		*found = place(host ? host : "0.0.0.0", service, NULL);
+		return 0;
+	}
+	if (hints->ai_flags & AI_NUMERICHOST)
+		return EAI_NONAME;
+	names.asked++;
+	if (!strcmp(host, "slow.test"))
+		sem_wait(&names.go_on);
+	if (!strcmp(host, "nowhere.test"))
+		return EAI_NONAME;
+	*found = place("127.0.0.2", service, place("127.0.0.1", service, NULL));
+	return 0;
+}
+
+static unsigned int free_port(void)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
+	socklen_t len = sizeof(name);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	getsockname(fd, (struct sockaddr *)&name, &len);
+	close(fd);
+	return ntohs(name.sin_port);
+}
+
+/* A receiving end on 127.0.0.1, and a sending one that knows it by @host. */
+static void open_by_name(struct rfm_loop *loop, struct end *tx, struct end *rx, const char *host)
+{
+	struct rfm_port_config config = { .slots = 0 };
+	unsigned int number = free_port();
+	char text[64];
+
+	atomic_store(&names.asked, 0);
+	snprintf(text, sizeof(text), "tcp:127.0.0.1:%u,server", number);
+	config.address = text;
+	open_end(loop, rx, config);
+	snprintf(text, sizeof(text), "tcp:%s:%u", host, number);
+	config.sending = true;
+	open_end(loop, tx, config);
+}
+
+static void every_place_of_a_name_is_tried(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	uint64_t until = rfm_now() + 5000000000;
+	struct end tx, rx;
+
+	(void)state;
+	open_by_name(loop, &tx, &rx, "two.test");
+	while ((!tx.up || !rx.light) && rfm_now() < until)
+		rfm_loop_once(loop, until);
+	assert_true(tx.up && rx.light);
+	assert_int_equal(names.asked, 1);
+	send_frames(loop, &tx, &rx, 10);
+	close_both(loop, &tx, &rx);
+}
+
+/* A server of names that does not answer holds up nobody, and is not asked again and again. */
+static void a_slow_name_holds_up_nobody(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct end tx, rx;
+	uint64_t begin = rfm_now();
+
+	(void)state;
+	alarm(60);		/* the test has failed if the loop waits for the name */
+	open_by_name(loop, &tx, &rx, "slow.test");
+	run_for(loop, 500);
+	assert_true(rfm_now() - begin < 5000000000);
+	assert_false(tx.up);
+	assert_int_equal(names.asked, 1);
+	assert_int_equal(tx.complaints, 0);
+	sem_post(&names.go_on);
+	while (!tx.up || !rx.light)
+		rfm_loop_once(loop, RFM_NEVER);
+	alarm(0);
+	close_both(loop, &tx, &rx);
+	/* Closed while it is being looked up: the answer goes nowhere. */
+	loop = rfm_loop_new();
+	open_by_name(loop, &tx, &rx, "slow.test");
+	while (!names.asked)
+		run_for(loop, 1);
+	close_both(loop, &tx, &rx);
+	sem_post(&names.go_on);
+}
+
+static void a_name_that_nobody_knows_is_told_once(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct end tx, rx;
+
+	(void)state;
+	open_by_name(loop, &tx, &rx, "nowhere.test");
+	run_for(loop, 500);
+	assert_int_equal(tx.complaints, 1);
+	assert_non_null(strstr(tx.said, "cannot find the host of tcp:nowhere.test:"));
+	assert_int_equal(names.asked, 1);
+	close_both(loop, &tx, &rx);
+}
+
 static void addresses(void **state)
 {
 	static const struct {
@@ -387,7 +635,7 @@ static int make_folder(void **state)
 {
 	static char folder[] = "/tmp/rfm-port-test-XXXXXX";
 
-	if (!mkdtemp(folder))
+	if (!mkdtemp(folder) || sem_init(&names.go_on, 0, 0))
 		return -1;
 	snprintf(address, sizeof(address), "unix:%s/p", folder);
 	snprintf(server, sizeof(server), "%s,server", address);
@@ -410,6 +658,12 @@ int main(void)
 		cmocka_unit_test(bad_descriptors_mean_a_stream),
 		cmocka_unit_test(a_silent_stranger_does_not_block_the_port),
 		cmocka_unit_test(disconnected_and_held_until_resumed),
+		cmocka_unit_test(each_silence_is_noticed),
+		cmocka_unit_test(no_descriptor_for_a_neighbour),
+		cmocka_unit_test(the_name_goes_before_the_socket),
+		cmocka_unit_test(every_place_of_a_name_is_tried),
+		cmocka_unit_test(a_slow_name_holds_up_nobody),
+		cmocka_unit_test(a_name_that_nobody_knows_is_told_once),
 		cmocka_unit_test(addresses),
 	};
 

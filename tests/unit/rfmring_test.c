@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ring/host/internal.h"
 #include "ring/host/rfmring.h"
+#include "ring/memory.h"
 
 #define MEMORY	(1u << 20)
 #define NODES	3
@@ -221,6 +224,138 @@ static void threads_store_at_the_same_time(void **state)
 	close_ring(rings, NODES);
 }
 
+struct word {
+	struct rfmring *ring;
+	atomic_bool stop;
+	atomic_ulong done;
+};
+
+static void *store_two_values(void *opaque)
+{
+	struct word *word = opaque;
+
+	for (uint32_t value = 0; !atomic_load(&word->stop); value = ~value)
+		rfmring_store32(word->ring, 4, value);
+	return NULL;
+}
+
+static void *receive_two_values(void *opaque)
+{
+	struct word *word = opaque;
+
+	/* As an update that comes is put there. */
+	for (uint32_t value = 0; !atomic_load(&word->stop); value = ~value)
+		rfm_memory_store(word->ring->memory + 4, &value, sizeof(value));
+	return NULL;
+}
+
+static void an_aligned_word_is_read_whole(void **state)
+{
+	struct rfmring_config config = config_of(0, 1);
+	struct word word = { .ring = open_with(&config) };
+	uint64_t until = now_ns() + 5000000000;
+	unsigned int torn = 0, changes = 0;
+	uint32_t value, last = 0;
+	pthread_t thread;
+
+	(void)state;
+	pthread_create(&thread, NULL, receive_two_values, &word);
+	/* Until both have run beside each other for a while, on a busy machine too. */
+	while (changes < 200000 && now_ns() < until) {
+		rfmring_read(word.ring, 4, &value, sizeof(value));
+		torn += value && ~value;
+		changes += value != last;
+		last = value;
+	}
+	atomic_store(&word.stop, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(torn, 0);
+	rfmring_close(word.ring);
+}
+
+#define ASKERS	4
+
+static void *ask(void *opaque)
+{
+	struct word *word = opaque;
+	struct rfmring_state state = { .size = sizeof(state) };
+
+	while (!atomic_load(&word->stop)) {
+		rfmring_get_state(word->ring, &state);
+		word->done++;
+	}
+	return NULL;
+}
+
+#define TURNS	500
+
+/*
+ * Who moves the ring gives way to those that wait, not to those that come again:
+ * each asker has one turn, and may have counted the one before it late.
+ */
+static void everybody_has_a_turn(void **state)
+{
+	struct rfmring_config config = config_of(0, 1);
+	struct word word = { .ring = open_with(&config) };
+	struct rfm_host *host = word.ring->host;
+	pthread_t askers[ASKERS];
+	unsigned int late = 0;
+	unsigned long before;
+
+	(void)state;
+	for (unsigned int i = 0; i < ASKERS; i++)
+		pthread_create(&askers[i], NULL, ask, &word);
+	for (unsigned int turn = 0; turn < TURNS; turn++) {
+		before = word.done;
+		rfm_host_begin(host);
+		/* It may be held up before it says that it wants its turn, but not always. */
+		late += word.done - before > 3 * ASKERS;
+		before = word.done;
+		rfm_host_give_way(host);
+		assert_true(word.done - before <= 2 * ASKERS);
+		rfm_host_end(host);
+		usleep(200);
+	}
+	atomic_store(&word.stop, true);
+	for (unsigned int i = 0; i < ASKERS; i++)
+		pthread_join(askers[i], NULL);
+	assert_true(late < TURNS / 2);
+	assert_true(word.done > TURNS);
+	rfmring_close(word.ring);
+}
+
+/* However many ask, and however often: the ring has its turn. */
+static void questions_do_not_hold_up_the_ring(void **state)
+{
+	struct rfmring *rings[1];
+	struct word word = { .stop = false };
+	pthread_t askers[ASKERS];
+	uint64_t worst = 0, end;
+	unsigned int fences = 0;
+
+	(void)state;
+	open_ring(rings, 1, 0);
+	word.ring = rings[0];
+	for (unsigned int i = 0; i < ASKERS; i++)
+		pthread_create(&askers[i], NULL, ask, &word);
+	for (end = now_ns() + 2000000000; now_ns() < end; fences++) {
+		uint64_t begin = now_ns();
+
+		if (rfmring_fence(rings[0], NULL, 5000))
+			break;
+		if (now_ns() - begin > worst)
+			worst = now_ns() - begin;
+	}
+	atomic_store(&word.stop, true);
+	for (unsigned int i = 0; i < ASKERS; i++)
+		pthread_join(askers[i], NULL);
+	print_message("%u fences beside %lu answers to %u threads, the longest %llu us\n", fences,
+		      (unsigned long)word.done, ASKERS, (unsigned long long)worst / 1000);
+	assert_true(now_ns() >= end);
+	assert_true(fences && word.done);
+	close_ring(rings, 1);
+}
+
 /* --- callbacks ----------------------------------------------------------------------- */
 
 struct echo {
@@ -242,6 +377,7 @@ static void answer(void *opaque, const struct rfmring_update *update)
 	/* What would wait, or call the node back, is refused. */
 	echo->refused = rfmring_fence(echo->ring, NULL, 10) == -1 && errno == EDEADLK &&
 			rfmring_set_optics(echo->ring, 0) == -1 && errno == EDEADLK &&
+			rfmring_set_address_offset(echo->ring, 0) == -1 && errno == EDEADLK &&
 			rfmring_run(echo->ring, 0) == -1 && errno == EDEADLK;
 }
 
@@ -272,6 +408,143 @@ static void a_callback_may_answer(void **state)
 	close_ring(rings, 2);
 }
 
+static void keep(void *opaque, const struct rfmring_update *update)
+{
+	*(struct rfmring_update *)opaque = *update;
+}
+
+/* Where an update comes from is known of one that was held back, too. */
+static void a_held_update_says_where_it_comes_from(void **state)
+{
+	struct rfmring_update update = { .source = -2 };
+	uint64_t from = now_ns(), until;
+	struct rfmring *rings[2];
+
+	(void)state;
+	open_ring(rings, 2, 0);
+	assert_true(rfmring_watch(rings[1], 0x200, 0x203, keep, &update) > 0);
+	assert_int_equal(rfmring_set_paused(rings[1], true), 0);
+	rfmring_store32(rings[0], 0x100, 1);
+	rfmring_store32(rings[0], 0x200, 2);
+	assert_int_equal(rfmring_fence(rings[0], NULL, 10000), 0);
+	until = now_ns();
+	assert_int_equal(update.source, -2);
+	assert_int_equal(rfmring_set_paused(rings[1], false), 0);
+	assert_int_equal(update.source, 1);
+	assert_int_equal(update.offset, 0x200);
+	assert_int_equal(update.seq, stats_of(rings[0]).sent - 1);	/* before the fence */
+	assert_int_equal(update.clock_domain, state_of(rings[0]).clock_domain);
+	assert_in_range(update.time_ns, from, until);
+	close_ring(rings, 2);
+}
+
+/* A gateway: what happens on one ring asks for the counters of the other. */
+struct gate {
+	struct rfmring *_Atomic other;
+	atomic_ulong answers, busy, wrong;
+};
+
+static void ask_the_other(void *opaque, uint32_t what)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+	struct gate *gate = opaque;
+	struct rfmring *other = atomic_load(&gate->other);
+
+	(void)what;
+	if (!other)
+		return;
+	if (!rfmring_get_stats(other, &stats))
+		gate->answers++;
+	else if (errno == EDEADLK)
+		gate->busy++;
+	else
+		gate->wrong++;
+	/* What would wait for the other ring is refused whether that is busy or not. */
+	gate->wrong += !rfmring_fence(other, NULL, 1000) || errno != EDEADLK;
+}
+
+static void two_rings_ask_for_each_other(void **state)
+{
+	struct gate gates[2] = { { .other = NULL }, { .other = NULL } };
+	struct rfmring *rings[2];
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rfmring_config config = config_of(i, 1);
+
+		config.tx = addresses[i][1];
+		snprintf(addresses[i][1], sizeof(addresses[i][1]), "unix:%s/%u", folder, i);
+		config.status = ask_the_other;
+		config.opaque = &gates[i];
+		rings[i] = open_with(&config);
+		assert_int_equal(rfmring_start(rings[i]), 0);
+	}
+	wait_up(rings, 2);
+	alarm(60);		/* the test has failed if they wait for each other */
+	for (unsigned int i = 0; i < 2; i++)
+		atomic_store(&gates[i].other, rings[!i]);
+	for (uint32_t n = 0; n < 20000; n++)
+		for (unsigned int i = 0; i < 2; i++)
+			rfmring_store32(rings[i], 0, n);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(rfmring_fence(rings[i], NULL, 10000), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		atomic_store(&gates[i].other, NULL);
+		assert_true(gates[i].answers > 0);
+		assert_int_equal(gates[i].wrong, 0);
+	}
+	alarm(0);
+	close_ring(rings, 2);
+}
+
+struct full {
+	struct rfmring *_Atomic ring;
+	atomic_ulong stored, refused, wrong;
+};
+
+static void store_at_once(void *opaque, uint32_t what)
+{
+	struct full *full = opaque;
+	struct rfmring *ring = atomic_load(&full->ring);
+	uint32_t next = full->stored + 1;
+
+	if (!ring || what != RFMRING_OWN_DATA)
+		return;
+	if (!rfmring_store32(ring, 0x80, next)) {
+		full->stored++;
+		full->wrong += rfmring_load32(ring, 0x80) != next;
+	} else {
+		full->refused++;
+		full->wrong += errno != EAGAIN || rfmring_load32(ring, 0x80) != full->stored;
+	}
+}
+
+/* Also when others have given up waiting already: without room nothing is done in a callback. */
+static void a_store_in_a_callback_is_done_or_not(void **state)
+{
+	struct full full = { .ring = NULL };
+	struct rfmring_config config = config_of(0, 1);
+	struct rfmring *ring;
+
+	(void)state;
+	config.line = "paced,rate=0.001";
+	config.window = 1;
+	config.insert_slots = 16;
+	config.stall_ms = 1;
+	config.flags = RFMRING_UNPACKED;
+	config.status = store_at_once;
+	config.opaque = &full;
+	ring = open_with(&config);
+	assert_int_equal(rfmring_start(ring), 0);
+	wait_up(&ring, 1);
+	atomic_store(&full.ring, ring);
+	while (full.refused < 20)
+		rfmring_store32(ring, 0, 1);
+	atomic_store(&full.ring, NULL);
+	assert_int_equal(full.wrong, 0);
+	rfmring_close(ring);
+}
+
 static void interrupts_wait_in_a_bounded_queue(void **state)
 {
 	struct rfmring_interrupt interrupt;
@@ -293,6 +566,43 @@ static void interrupts_wait_in_a_bounded_queue(void **state)
 	assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 0), 0);
 	assert_int_equal(stats_of(rings[1]).interrupts_lost, 10);
 	close_ring(rings, 2);
+}
+
+static void a_set_of_nodes_is_interrupted(void **state)
+{
+	uint8_t set[RFMRING_NODES / 8] = { 0 };
+	struct rfmring_interrupt interrupt;
+	struct rfmring *rings[NODES];
+	uint64_t sent;
+
+	(void)state;
+	open_ring(rings, NODES, 0);
+	errno = 0;
+	assert_int_equal(rfmring_interrupt_set(rings[0], set, 1, 0), -1);
+	assert_int_equal(errno, EINVAL);
+	set[0] = 1 << 3 | 1 << 1;	/* node 3, and the sender */
+	set[31] = 0x80;
+	for (unsigned int type = 4; type < 7; type++)
+		assert_int_equal(rfmring_interrupt_set(rings[0], set, type, 0), -1);
+	assert_int_equal(rfmring_interrupt_set(rings[0], set, 8, 0), -1);
+	assert_int_equal(rfmring_interrupt_set(rings[0], set, 1 | 0x100, 0), -1);
+	sent = stats_of(rings[0]).sent;
+	assert_int_equal(rfmring_store32(rings[0], 0x80, 42), 0);
+	assert_int_equal(rfmring_interrupt_set(rings[0], set, 7, 0xfeedface), 0);
+	assert_int_equal(rfmring_wait_interrupt(rings[2], &interrupt, 10000), 1);
+	assert_int_equal(interrupt.type, 7);
+	assert_int_equal(interrupt.from, 1);
+	assert_int_equal(interrupt.data, 0xfeedface);
+	assert_int_equal(rfmring_load32(rings[2], 0x80), 42);
+	assert_int_equal(rfmring_fence(rings[0], NULL, 10000), 0);
+	assert_int_equal(stats_of(rings[0]).sent, sent + 3);
+	for (unsigned int i = 0; i < NODES; i++)
+		assert_int_equal(rfmring_wait_interrupt(rings[i], &interrupt, 0), 0);
+	/* What was carried. */
+	assert_int_equal(stats_of(rings[0]).sent_bytes, 4);
+	assert_int_equal(stats_of(rings[1]).received_bytes, 4);
+	assert_int_equal(stats_of(rings[2]).forwarded_bytes, 4);
+	close_ring(rings, NODES);
 }
 
 /* --- moved by the program ---------------------------------------------------------------- */
@@ -432,6 +742,49 @@ static void a_node_behind_another_leaves_nothing_on_the_ring(void **state)
 	rfmring_close(rings[1]);
 }
 
+static void *try_to_move(void *opaque)
+{
+	struct word *word = opaque;
+
+	while (!atomic_load(&word->stop))
+		word->done += !rfmring_run(word->ring, 0);
+	return NULL;
+}
+
+/* Others may go on calling while a node behind leaves a ring that moves by itself. */
+static void a_node_behind_leaves_a_busy_ring(void **state)
+{
+	struct rfmring_config config = config_of(0, 1), behind = RFMRING_CONFIG_INIT;
+	struct word word = { .stop = false };
+	struct rfmring *guest;
+	pthread_t threads[2];
+
+	(void)state;
+	behind.id = 200;
+	behind.memory_size = MEMORY;
+	for (unsigned int round = 0; round < 20; round++) {
+		word.ring = behind.behind = open_with(&config);
+		guest = open_with(&behind);
+		assert_int_equal(rfmring_start(word.ring), 0);
+		wait_up(&word.ring, 1);
+		atomic_store(&word.stop, false);
+		pthread_create(&threads[0], NULL, store_two_values, &word);
+		pthread_create(&threads[1], NULL, try_to_move, &word);
+		for (uint32_t i = 0; i < 100; i++)
+			rfmring_store32(guest, 0x300 + 8 * i, round * 1000 + i);
+		rfmring_close(guest);
+		assert_int_equal(rfmring_load32(word.ring, 0x300 + 8 * 99), round * 1000 + 99);
+		atomic_store(&word.stop, true);
+		for (unsigned int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+		assert_int_equal(word.done, 0);		/* it moved by itself all the time */
+		while (rfmring_fence(word.ring, NULL, 2000))
+			;
+		assert_int_equal(stats_of(word.ring).hop_limit, 0);
+		rfmring_close(word.ring);
+	}
+}
+
 static void the_memory_can_be_a_file(void **state)
 {
 	struct rfmring_config configs[2] = { config_of(0, 2), config_of(1, 2) };
@@ -485,6 +838,8 @@ static void bad_settings_are_refused_with_a_sentence(void **state)
 		CASE("flag", .flags = 0x80),
 		CASE("window", .window = 257),
 		CASE("power of two", .insert_slots = 3),
+		CASE("from 16 to 2048", .insert_slots = 8),
+		CASE("from 16 to 2048", .insert_slots = 4096),
 		CASE("wait", .stall_ms = 10001),
 		CASE("line", .line = "fast"),
 		CASE("sending", .tx = NULL),
@@ -560,12 +915,20 @@ int main(void)
 		cmocka_unit_test(stores_are_everywhere),
 		cmocka_unit_test(what_does_not_fit_changes_nothing),
 		cmocka_unit_test(threads_store_at_the_same_time),
+		cmocka_unit_test(an_aligned_word_is_read_whole),
+		cmocka_unit_test(everybody_has_a_turn),
+		cmocka_unit_test(questions_do_not_hold_up_the_ring),
 		cmocka_unit_test(a_callback_may_answer),
+		cmocka_unit_test(a_held_update_says_where_it_comes_from),
+		cmocka_unit_test(two_rings_ask_for_each_other),
+		cmocka_unit_test(a_store_in_a_callback_is_done_or_not),
 		cmocka_unit_test(interrupts_wait_in_a_bounded_queue),
+		cmocka_unit_test(a_set_of_nodes_is_interrupted),
 		cmocka_unit_test(a_program_with_its_own_loop),
 		cmocka_unit_test(a_store_waits_no_longer_than_the_limit),
 		cmocka_unit_test(running_for_ever_can_be_ended),
 		cmocka_unit_test(a_node_behind_another_leaves_nothing_on_the_ring),
+		cmocka_unit_test(a_node_behind_leaves_a_busy_ring),
 		cmocka_unit_test(the_memory_can_be_a_file),
 		cmocka_unit_test(bad_settings_are_refused_with_a_sentence),
 		cmocka_unit_test(structs_may_grow),

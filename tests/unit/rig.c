@@ -8,7 +8,8 @@
 #include "ring/memory.h"
 #include "ring/wire.h"
 
-static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len)
+static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
+		     const struct rfm_origin *origin)
 {
 	struct rig_peer *peer = opaque;
 	struct rig_stored *entry;
@@ -20,6 +21,7 @@ static void on_store(void *opaque, uint32_t offset, const void *data, unsigned i
 		assert_non_null(peer->stored);
 	}
 	entry = &peer->stored[peer->stored_count++];
+	entry->origin = *origin;
 	entry->offset = offset;
 	entry->len = len;
 	memcpy(entry->data, data, len);
@@ -36,11 +38,21 @@ static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data
 		(struct rig_interrupt){ type, from, data, peer->stored_count };
 }
 
+static void on_missed(void *opaque, uint8_t source, uint64_t count, uint64_t seq)
+{
+	struct rig_peer *peer = opaque;
+
+	assert_true(count && (count < seq || !seq));	/* 0: behind the last number there is */
+	peer->missed = (struct rig_missed){ source, count, seq, peer->stored_count };
+	peer->missed_count++;
+}
+
 static void on_status(void *opaque, unsigned int what)
 {
 	struct rig_peer *peer = opaque;
 
-	peer->status |= what & ~RFM_NODE_EPOCH;
+	peer->status |= what & ~(RFM_NODE_EPOCH | RFM_NODE_SIGNAL_BACK);
+	peer->signal_count += what == RFM_NODE_SIGNAL_BACK;
 	peer->bad_count += what == RFM_NODE_BAD_DATA;
 	peer->epoch_count += what == RFM_NODE_EPOCH;
 }
@@ -74,6 +86,7 @@ static const struct rfm_node_ops ops = {
 	.status = on_status,
 	.transmit = on_transmit,
 	.room = on_room,
+	.missed = on_missed,
 	.fence = on_fence,
 };
 
@@ -324,6 +337,16 @@ void rig_interrupt(struct rig *rig, int i, uint8_t dest, uint8_t kind, uint32_t 
 	struct rig_peer *peer = &rig->peers[i];
 
 	if (!rfm_node_interrupt(&peer->node, dest, kind, data, rig->now))
+		peer->status |= RFM_NODE_TX_FULL;
+	if (!rig->lazy)
+		rfm_node_launch(&peer->node, rig->now);
+}
+
+void rig_interrupt_set(struct rig *rig, int i, const uint8_t *set, uint8_t kind, uint32_t data)
+{
+	struct rig_peer *peer = &rig->peers[i];
+
+	if (!rfm_node_interrupt_set(&peer->node, set, kind, data, rig->now))
 		peer->status |= RFM_NODE_TX_FULL;
 	if (!rig->lazy)
 		rfm_node_launch(&peer->node, rig->now);

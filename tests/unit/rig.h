@@ -17,9 +17,17 @@
 #define MS		1000000ull
 
 struct rig_stored {
+	struct rfm_origin origin;
 	uint32_t offset;
 	uint8_t len;
 	uint8_t data[RFM_FRAME_DATA_MAX];
+};
+
+/* What ops->missed() said. */
+struct rig_missed {
+	uint8_t source;
+	uint64_t count, seq;
+	uint64_t after;		/* updates stored before it */
 };
 
 struct rig_interrupt {
@@ -41,8 +49,10 @@ struct rig_peer {
 	uint64_t stored_count, stored_size;
 	struct rig_interrupt interrupts[4096];
 	uint64_t interrupt_count;
-	unsigned int status;	/* RFM_NODE_* since the test last looked, without EPOCH */
-	uint64_t bad_count, epoch_count;
+	struct rig_missed missed;	/* the last */
+	uint64_t missed_count;
+	unsigned int status;	/* RFM_NODE_* since the test last looked, without the next */
+	uint64_t bad_count, epoch_count, signal_count;
 	uint64_t transmit_count, room_count;
 	bool awake;		/* the owner has reason to pull */
 	struct rfm_fence fence;	/* the last that ended */
@@ -107,6 +117,8 @@ void rig_store(struct rig *rig, int peer, uint32_t offset, const void *data, uns
 void rig_store32(struct rig *rig, int peer, uint32_t offset, uint32_t value);
 uint32_t rig_load32(const struct rig *rig, int peer, uint32_t offset);
 void rig_interrupt(struct rig *rig, int peer, uint8_t dest, uint8_t kind, uint32_t data);
+void rig_interrupt_set(struct rig *rig, int peer, const uint8_t *set, uint8_t kind,
+		       uint32_t data);
 bool rig_fence(struct rig *rig, int peer, uint64_t ticket);
 struct rfm_node_stats rig_stats(const struct rig *rig, int peer);
 /* The books of a source, once its last frames or a heartbeat came home. */

@@ -27,6 +27,9 @@ struct control_request {
 	void *gone_context;
 	void (*more)(void *context, json_t *object);
 	void *more_context;
+	void (*room)(void *context);
+	void *room_context;
+	bool refused;		/* an event, for want of room */
 };
 
 struct buffer {
@@ -148,7 +151,10 @@ static bool send_line(struct client *client, json_t *line)
 
 bool control_event(struct control_request *request, json_t *object)
 {
-	return send_line(client_of(request), json_pack("{s:o}", "event", object));
+	bool sent = send_line(client_of(request), json_pack("{s:o}", "event", object));
+
+	request->refused |= !sent;
+	return sent;
 }
 
 /* A last line that does not fit ends the connection: the client must not wait for it. */
@@ -195,6 +201,12 @@ void control_on_more(struct control_request *request,
 {
 	request->more = more;
 	request->more_context = context;
+}
+
+void control_on_room(struct control_request *request, void (*room)(void *context), void *context)
+{
+	request->room = room;
+	request->room_context = context;
 }
 
 /* --- requests ----------------------------------------------------------------- */
@@ -257,12 +269,28 @@ static void take_lines(struct client *client)
 			take_line(client, client->in.bytes, len);
 		take_off(&client->in, len + 1);
 	}
-	if (client->in.fill >= CONTROL_LINE && !memchr(client->in.bytes, '\n', client->in.fill)) {
-		client->request.active = true;
-		control_fail(&client->request, "the request is longer than %u bytes",
-			     CONTROL_LINE);
-		client->ended = true;
+	if (client->ended || client->in.fill < CONTROL_LINE ||
+	    memchr(client->in.bytes, '\n', client->in.fill))
+		return;
+	client->ended = true;
+	if (client->request.active) {
+		client->broken = true;	/* its owner is told that it has gone */
+		return;
 	}
+	client->request.active = true;
+	control_fail(&client->request, "the request is longer than %u bytes", CONTROL_LINE);
+}
+
+/* Who was refused an event may have room for it now. */
+static void offer_room(struct client *client)
+{
+	struct control_request *request = &client->request;
+
+	if (!request->active || !request->refused || client->out.fill || client->broken)
+		return;
+	request->refused = false;
+	if (request->room)
+		request->room(request->room_context);
 }
 
 /* --- connections -------------------------------------------------------------- */
@@ -311,6 +339,7 @@ static void client_ready(void *opaque, uint32_t events, uint64_t now)
 		client->ended = client->broken = true;
 	take_lines(client);
 	flush(client);
+	offer_room(client);
 	/* Who says no more gets what is ready for him, and whatever else he had asked for ends. */
 	if (client->broken || (client->ended && (client->request.active || !client->out.fill)))
 		free_client(client);

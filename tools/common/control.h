@@ -89,6 +89,13 @@ void control_on_gone(struct control_request *request, void (*gone)(void *context
 void control_on_more(struct control_request *request,
 		     void (*more)(void *context, json_t *object), void *context);
 
+/**
+ * control_on_room() - who to tell when the reader has taken all that waited for
+ *	it, after control_event() has said false
+ * @room: may send events, and end @request
+ */
+void control_on_room(struct control_request *request, void (*room)(void *context), void *context);
+
 /* Arguments. Each returns false after it has failed the request with a sentence. */
 
 /** control_get_number() - from @least to @most; if absent and not @needed @value stays as it is */

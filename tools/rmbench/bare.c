@@ -95,7 +95,9 @@ struct queue {
 
 static void produce(struct queue *q)
 {
-	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .source = 1, .length = q->bytes };
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = 1, .incarnation = 1, .length = q->bytes,
+	};
 	struct rfm_shm *shm = &q->ends[1];
 
 	for (;;) {
@@ -160,7 +162,7 @@ double bench_queue(unsigned int bytes, double seconds, char *sentence)
 		return -1;
 	}
 	for (int i = 0; i < RFM_SHM_FDS; i++)
-		fds[i] = dup(q.ends[1].fds[i]);
+		fds[i] = dup(q.ends[1].offer[i]);
 	why = rfm_shm_attach(&q.ends[0], fds);
 	if (why)
 		snprintf(sentence, BENCH_SENTENCE, "%s", why);

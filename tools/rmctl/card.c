@@ -27,6 +27,8 @@ const char *card_reason(int error)
 	case ENODEV:
 	case ENXIO:
 		return "the card is gone (unplugged, or its driver was unbound)";
+	case EOPNOTSUPP:
+		return "the card has no extension block";
 	case ENOTTY:
 		return "this is not a reflective-memory card";
 	default:
@@ -223,6 +225,12 @@ int card_check_range(const struct command *cmd, const struct card *card, uint64_
 	return STATUS_OK;
 }
 
+/* Where in the card's file is @offset of the memory? The file shows the window. */
+off_t card_position(const struct card *card, uint64_t offset)
+{
+	return (off_t)(offset - card->info.window_offset);
+}
+
 static char gone_message[2 * CARD_NAME_SIZE];
 
 /* An unplugged card answers accesses to its mapping with SIGBUS. */
@@ -260,7 +268,7 @@ volatile void *card_map(const struct command *cmd, const struct card *card, uint
 		 cmd->verb->name, card_reason(ENODEV));
 	sigaction(SIGBUS, &action, NULL);
 	base = mmap(NULL, within + length, PROT_READ | (writing ? PROT_WRITE : 0), MAP_SHARED,
-		    card->fd, (off_t)(offset - within));
+		    card->fd, card_position(card, offset - within));
 	if (base == MAP_FAILED) {
 		failed(cmd, "cannot map %" PRIu64 " bytes at offset 0x%" PRIx64 ": %s", length,
 		       offset, card_reason(errno));

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <linux/rfm.h>
 
@@ -41,6 +42,7 @@ int card_names_get(struct card_names *list);
 bool card_pci_from_sysfs(const char *name, char *address, size_t size);
 const char *card_reason(int error);
 
+off_t card_position(const struct card *card, uint64_t offset);
 int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
 		     uint64_t length);
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,

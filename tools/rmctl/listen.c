@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/rfm_regs.h>
+
 #include "card.h"
 #include "names.h"
 #include "out.h"
@@ -92,44 +94,92 @@ static int get_options(struct command *cmd, int argc, char **argv, struct listen
 	return status;
 }
 
+/* Without a type, or with "all", @types stays 0. */
 static int get_types(struct command *cmd, int argc, char **argv, uint32_t *types)
 {
-	for (int i = optind + 1; i < argc; i++)
-		if (!event_mask_from_name(argv[i], types))
+	bool all = false;
+
+	for (int i = optind + 1; i < argc; i++) {
+		if (!strcmp(argv[i], "all"))
+			all = true;
+		else if (!event_mask_from_name(argv[i], types))
 			return misused(cmd, "'%s' is not an event type", argv[i]);
-	if (!*types)
-		*types = RFM_EVENT_ALL;
+	}
+	if (all)
+		*types = 0;
 	return STATUS_OK;
 }
 
-static bool has_sender(const struct rfm_event *event)
+/* Everything that one can listen for on this card. */
+static uint32_t all_types(const struct rfm_info *info)
 {
-	return event->type >= RFM_EVENT_INT1 && event->type <= RFM_EVENT_INT4;
+	return info->features & RFM_EXT_FEATURE_WATCH ? RFM_EVENT_ALL & ~RFM_EVENT_WATCHED :
+							RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1;
+}
+
+/* What comes with an event. */
+enum content { NOTHING, DATA, NUMBER, UPDATE };
+
+static enum content content_of(const struct rfm_event *event)
+{
+	static const enum content contents[RFM_EVENT_TYPES] = {
+		[RFM_EVENT_INT1] = DATA,
+		[RFM_EVENT_INT2] = DATA,
+		[RFM_EVENT_INT3] = DATA,
+		[RFM_EVENT_INT4] = DATA,
+		[RFM_EVENT_CONFLICT] = UPDATE,
+		[RFM_EVENT_MEMBERSHIP] = NUMBER,
+		[RFM_EVENT_LOSS] = NUMBER,
+	};
+
+	return event->type < RFM_EVENT_TYPES ? contents[event->type] : NOTHING;
+}
+
+static json_t *known(bool condition, uint64_t value)
+{
+	return condition ? json_integer((json_int_t)value) : json_null();
 }
 
 static int print_json(const struct command *cmd, const struct rfm_event *event, uint64_t lost)
 {
-	bool sent = has_sender(event);
+	enum content content = content_of(event);
+	bool update = content == UPDATE;
+	bool aged = update && !(event->flags & RFM_EVENT_AGE_UNKNOWN);
 
 	return out_json(cmd, json_pack(
-		"{s:s, s:I, s:s, s:o, s:o, s:I, s:I, s:I}", "device", cmd->card, "time_ns",
-		(json_int_t)event->time_ns, "type", event_name(event->type),
-		"from", sent ? json_integer(event->node) : json_null(),
-		"data", sent ? json_integer(event->data) : json_null(),
+		"{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:b}",
+		"device", cmd->card, "time_ns", (json_int_t)event->time_ns, "type",
+		event_name(event->type), "from", known(event->node != RFM_NODE_ALL, event->node),
+		"data", known(content == DATA || content == NUMBER, event->data),
+		"offset", known(update, event->offset), "length", known(update, event->length),
+		"frame", known(update, event->frame),
+		"age_ns", known(aged, event->arrival_ns - event->origin_ns),
 		"seq", (json_int_t)event->seq, "lost", (json_int_t)lost,
-		"dropped", (json_int_t)event->dropped));
+		"dropped", (json_int_t)event->dropped,
+		"card_dropped", !!(event->flags & RFM_EVENT_CARD_DROPPED)));
 }
 
 static int print_text(const struct command *cmd, const struct rfm_event *event)
 {
-	char node[OUT_WORD], data[OUT_WORD] = "-";
-	bool sent = has_sender(event);
+	char node[OUT_WORD], data[2 * OUT_WORD] = "-";
 
-	if (sent)
+	switch (content_of(event)) {
+	case DATA:
 		snprintf(data, sizeof(data), "0x%08" PRIx32, event->data);
+		break;
+	case NUMBER:
+		snprintf(data, sizeof(data), "%" PRIu32, event->data);
+		break;
+	case UPDATE:
+		snprintf(data, sizeof(data), "0x%08" PRIx64 "+%" PRIu32, (uint64_t)event->offset,
+			 event->length);
+		break;
+	case NOTHING:
+		break;
+	}
 	printf("%" PRIu64 ".%09" PRIu64 " %s %s %s\n", (uint64_t)(event->time_ns / NSEC_PER_SEC),
 	       (uint64_t)(event->time_ns % NSEC_PER_SEC), event_name(event->type),
-	       sent ? out_node(node, sizeof(node), event->node) : "-", data);
+	       out_node(node, sizeof(node), event->node), data);
 	return out_flush(cmd);
 }
 
@@ -143,6 +193,9 @@ static int print_event(const struct command *cmd, struct listening *listening,
 		warn_user(cmd, "LOST %" PRIu64 " event(s) before number %" PRIu64
 			  ": they came faster than they were read (%" PRIu64 " lost so far)",
 			  lost, (uint64_t)event->seq, (uint64_t)event->dropped);
+	if (event->flags & RFM_EVENT_CARD_DROPPED)
+		warn_user(cmd, "the card has dropped events before number %" PRIu64
+			  ", perhaps of these types", (uint64_t)event->seq);
 	return cmd->json ? print_json(cmd, event, lost) : print_text(cmd, event);
 }
 
@@ -215,6 +268,8 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 	status = card_open(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
+	if (!listening.request.types)
+		listening.request.types = all_types(&card.info);
 	listening.fd = ioctl(card.fd, RFM_IOC_LISTEN, &listening.request);
 	if (listening.fd < 0) {
 		status = failed(cmd, "cannot listen: %s", card_reason(errno));

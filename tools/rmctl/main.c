@@ -47,6 +47,7 @@ static const struct verb verbs[] = {
 	  "Prints 'time type from data' for each event of these types, until interrupted:\n"
 	  "  reset int1 int2 int3 int4 sync-loss bad-data tx-full rx-full rx-almost-full rogue\n"
 	  "  write-inhibited parity all (default: all)\n"
+	  "and, on a card with the extension block, conflict signal break membership loss.\n"
 	  "Says 'listening on DEV ...' on standard error once nothing can be missed any more.\n"
 	  "Interrupts that came while nobody listened for their type are printed first.\n"
 	  "\n"
@@ -64,6 +65,32 @@ static const struct verb verbs[] = {
 	  "  -t, --timeout=SECONDS\n"
 	  "                     how long to wait, at most 10 (default 0.5)\n",
 	  "t:", test_options, verb_test },
+	{ "fence", "DEV [-t SECONDS]", "has everything stored so far arrived at every node?",
+	  "Waits until everything that this machine has stored is in the memory of every node,\n"
+	  "and prints how long that took. Status 1 if it is not, and why.\n"
+	  "\n"
+	  "  -t, --timeout=SECONDS\n"
+	  "                     how long to wait, at most 60 (default 1)\n",
+	  "t:", fence_options, verb_fence },
+	{ "map", "DEV", "who is on the ring, how far away, how long its frames take",
+	  "Prints a row for each node, in the order in which their frames come here: links from\n"
+	  "there to here, the time its last frame took, frames taken from it, and frames of it\n"
+	  "that never arrived.\n",
+	  "", NULL, verb_map },
+	{ "counters", "DEV", "what the card has counted, all of one instant",
+	  "Prints a line 'name value' for each counter; rmctl(1) says what they count.\n",
+	  "", NULL, verb_counters },
+	{ "writer", "DEV OFFSET", "who wrote there last?",
+	  "Prints the node that was the last to write into the 64 bytes around OFFSET, the number\n"
+	  "of its frame, and how long ago.\n",
+	  "", NULL, verb_writer },
+	{ "switches", "DEV [NAME=VALUE...]", "see or set LED, transmitter, loopback, window, ...",
+	  "Without NAME=VALUE prints all switches, else sets these, all or none:\n"
+	  "  led transmit loopback dark-on-dark parity byte-swap   on or off\n"
+	  "  own-data                                              off\n"
+	  "  window          where the window begins, a multiple of its size\n"
+	  "  offset          added to the address of own updates: 0, 64M, 128M or 192M\n",
+	  "", NULL, verb_switches },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
@@ -87,8 +114,7 @@ static void print_help(void)
 	     "  -h, --help     this help; 'rmctl VERB --help' says more about a verb\n"
 	     "  -V, --version  the version of rmctl\n"
 	     "\n"
-	     "DEV is rfm0, /dev/rfm0 or a PCI address. Numbers are decimal, or hexadecimal after\n"
-	     "0x, and may end in K (1024) or M (1048576).\n"
+	     "DEV is rfm0, /dev/rfm0 or a PCI address. Numbers: 42, 0x2a, 4K (1024), 1M (1048576).\n"
 	     "Exit status: 0 done, 1 failed, 2 wrong usage. Manual pages: rmctl(1), rfm(4).");
 }
 

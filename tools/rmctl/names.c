@@ -20,6 +20,15 @@ static const char *const names[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_ROGUE] = "rogue",
 	[RFM_EVENT_WRITE_INHIBITED] = "write-inhibited",
 	[RFM_EVENT_PARITY] = "parity",
+	[RFM_EVENT_UPDATE] = "update",
+	[RFM_EVENT_MATCH] = "match",
+	[RFM_EVENT_STALE] = "stale",
+	[RFM_EVENT_FRESH] = "fresh",
+	[RFM_EVENT_CONFLICT] = "conflict",
+	[RFM_EVENT_SIGNAL] = "signal",
+	[RFM_EVENT_BREAK] = "break",
+	[RFM_EVENT_MEMBERSHIP] = "membership",
+	[RFM_EVENT_LOSS] = "loss",
 };
 
 /* A kernel newer than this program may send types it does not know. */
@@ -37,16 +46,13 @@ int event_from_name(const char *name)
 	return -1;
 }
 
-/* Adds the type called @name, or every type for "all", to @mask. */
+/* Adds the type called @name to @mask, if one can listen for it: a watch has its own. */
 bool event_mask_from_name(const char *name, uint32_t *mask)
 {
 	int type = event_from_name(name);
 
-	if (!strcmp(name, "all"))
-		*mask |= RFM_EVENT_ALL;
-	else if (type >= 0)
-		*mask |= RFM_EVENT_BIT((unsigned int)type);
-	else
+	if (type < 0 || (RFM_EVENT_WATCHED & RFM_EVENT_BIT((unsigned int)type)))
 		return false;
+	*mask |= RFM_EVENT_BIT((unsigned int)type);
 	return true;
 }

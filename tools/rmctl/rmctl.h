@@ -74,10 +74,16 @@ int verb_dump(struct command *cmd, int argc, char **argv);
 int verb_send(struct command *cmd, int argc, char **argv);
 int verb_listen(struct command *cmd, int argc, char **argv);
 int verb_test(struct command *cmd, int argc, char **argv);
+int verb_fence(struct command *cmd, int argc, char **argv);
+int verb_counters(struct command *cmd, int argc, char **argv);
+int verb_map(struct command *cmd, int argc, char **argv);
+int verb_writer(struct command *cmd, int argc, char **argv);
+int verb_switches(struct command *cmd, int argc, char **argv);
 
 extern const struct option width_option[];
 extern const struct option dump_options[];
 extern const struct option listen_options[];
 extern const struct option test_options[];
+extern const struct option fence_options[];
 
 #endif /* RMCTL_H */

@@ -64,6 +64,20 @@ static const struct {
 	{ RFM_LISR_PARITY, "parity" },
 };
 
+/* What the extension block offers. */
+static const struct {
+	uint64_t mask;
+	const char *name;
+} features[] = {
+	{ RFM_EXT_FEATURE_SUBSCRIBE, "subscribe" },
+	{ RFM_EXT_FEATURE_WATCH, "watch" },
+	{ RFM_EXT_FEATURE_WRITER, "writer" },
+	{ RFM_EXT_FEATURE_MULTICAST, "multicast" },
+	{ RFM_EXT_FEATURE_FENCE, "fence" },
+	{ RFM_EXT_FEATURE_SNAPSHOT, "counters" },
+	{ RFM_EXT_FEATURE_CLOCK, "clock" },
+};
+
 static bool holds(const struct flag *flag, uint32_t lcsr1)
 {
 	return !!(lcsr1 & flag->mask) != flag->inverted;
@@ -103,19 +117,39 @@ static json_t *lisr_json(uint32_t lisr)
 	return json_pack("{s:I, s:o}", "value", (json_int_t)lisr, "seen", names);
 }
 
+static json_t *extension_json(const struct rfm_info *info)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
+		if (info->features & features[i].mask)
+			json_array_append_new(names, json_string(features[i].name));
+	return names;
+}
+
+static const char *policy(const struct rfm_info *info)
+{
+	return info->base_policy == RFM_BASE_NONE ? "none" : "all";
+}
+
 static int show_json(const struct command *cmd, const struct card *card)
 {
 	const struct rfm_info *info = &card->info;
 
 	return out_json(cmd, json_pack(
-		"{s:s, s:s, s:i, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+		"{s:s, s:s, s:i, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:I, s:o, s:s, s:o, s:I, s:I,"
+		" s:I, s:I, s:o, s:o}",
 		"device", card->name, "pci", info->pci_name, "node", info->node,
 		"board", "id", info->board_id, "revision", info->board_revision,
 		"build", info->build,
 		"memory_size", (json_int_t)info->memory_size,
 		"window_size", (json_int_t)info->window_size,
 		"window_offset", (json_int_t)info->window_offset,
-		"features", (json_int_t)info->features,
+		"features", (json_int_t)info->features, "extension", extension_json(info),
+		"base_policy", policy(info), "clock_domain",
+		info->features ? json_integer(info->clock_domain) : json_null(),
+		"watches", (json_int_t)info->watches,
+		"events_dropped", (json_int_t)info->events_dropped,
 		"interrupts", (json_int_t)info->irqs,
 		"sync_losses", (json_int_t)info->sync_losses,
 		"lcsr1", lcsr1_json(info->lcsr1), "lisr", lisr_json(info->lisr)));
@@ -135,6 +169,36 @@ static void show_memory(const struct rfm_info *info)
 	printf(LINE, "window", text);
 	printf(LINE, "network offset",
 	       out_size(size, sizeof(size), network_offset(info->lcsr1)));
+}
+
+/* What a base card cannot do, and why not. */
+static void show_extension(const struct rfm_info *info)
+{
+	const char *separator = "";
+
+	printf("  %-24s 0x%" PRIx64, "features", (uint64_t)info->features);
+	if (!info->features) {
+		puts(" (a base card)");
+		printf(LINE, "subscriptions, watches",
+		       "not available: the card has no extension block");
+		printf(LINE, "base policy", "all: the card receives everything");
+		return;
+	}
+	fputs(" (", stdout);
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		if (!(info->features & features[i].mask))
+			continue;
+		printf("%s%s", separator, features[i].name);
+		separator = ", ";
+	}
+	puts(")");
+	printf(LINE, "base policy",
+	       info->base_policy == RFM_BASE_NONE ?
+		       "none: the card receives what somebody has subscribed to" :
+		       "all: the card receives everything, subscribed to or not");
+	printf("  %-24s 0x%08" PRIx32 "\n", "clock domain", info->clock_domain);
+	printf("  %-24s %" PRIu32 "\n", "watches", info->watches);
+	printf("  %-24s %" PRIu64 "\n", "events dropped", (uint64_t)info->events_dropped);
 }
 
 static void show_latched(uint32_t lisr)
@@ -162,9 +226,7 @@ static int show_text(const struct command *cmd, const struct card *card)
 		 info->board_revision, info->build);
 	printf(LINE, "board", text);
 	show_memory(info);
-	snprintf(text, sizeof(text), "0x%" PRIx64 "%s", (uint64_t)info->features,
-		 info->features ? "" : " (a base card, no extension)");
-	printf(LINE, "features", text);
+	show_extension(info);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		printf(LINE, flags[i].label,
 		       holds(&flags[i], info->lcsr1) ? flags[i].yes : flags[i].no);

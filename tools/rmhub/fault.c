@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Header bytes that the framing needs: magic, version, type; and the length. */
-#define FRAMING_END	4
-#define AT_LENGTH	7
-#define CHECK_END	40	/* the check itself, then hop count and marks with their own */
+#include "ring/frame-layout.h"
 
 static const char *const kind_names[FAULT_KINDS] = {
 	[FAULT_DROP] = "drop",
@@ -40,7 +37,7 @@ void fault_spec_init(struct fault_spec *spec, enum fault_kind kind)
 		.probability = 1,
 		.seed = 1,
 		.source = -1,
-		.types = 1u << RFM_FRAME_DATA | 1u << RFM_FRAME_INTERRUPT,
+		.types = RFM_FRAME_UPDATES,
 		.interrupt = -1,
 		.nth = 1,
 		.count = 1,
@@ -234,6 +231,7 @@ static bool matches(const struct fault_spec *spec, unsigned int port,
 		    const struct rfm_frame *frame)
 {
 	bool data = frame->type == RFM_FRAME_DATA;
+	bool interrupt = rfm_frame_is_update(frame) && !data;
 
 	if (!(spec->types & 1u << frame->type) || !is_copy(spec, frame))
 		return false;
@@ -241,14 +239,14 @@ static bool matches(const struct fault_spec *spec, unsigned int port,
 		return false;
 	if (spec->source >= 0 && spec->source != frame->source)
 		return false;
+	if (spec->bit >= 0 && (unsigned int)spec->bit >= frame->length * 8u)
+		return false;
 	if (spec->addressed && (!data || frame->address > spec->last ||
 				frame->address + frame->length - 1 < spec->first))
 		return false;
-	if (spec->interrupt >= 0 && (frame->type != RFM_FRAME_INTERRUPT ||
-				     spec->interrupt != (frame->kind & 7)))
+	if (spec->interrupt >= 0 && (!interrupt || spec->interrupt != (frame->kind & 7)))
 		return false;
-	return !spec->value_length || ((data || frame->type == RFM_FRAME_INTERRUPT) &&
-				       has_value(spec, frame));
+	return !spec->value_length || ((data || interrupt) && has_value(spec, frame));
 }
 
 static bool meet(struct fault *fault, unsigned int port, const struct rfm_frame *frame,
@@ -287,12 +285,17 @@ struct fault *faults_meet(struct faults *faults, unsigned int port,
 	return NULL;
 }
 
+/* The framing needs these, and the check does not cover what changes on the way. */
+static bool must_stay(unsigned int byte)
+{
+	return byte < AT_SOURCE || byte == AT_LENGTH || (byte >= AT_CHECK && byte < AT_DATA);
+}
+
 unsigned int fault_flip(struct fault *fault, uint8_t *wire, unsigned int len)
 {
-	unsigned int data_bits = (len - RFM_FRAME_HEADER) * 8;
 	unsigned int byte, bit;
 
-	if (fault->spec.bit >= 0 && (unsigned int)fault->spec.bit < data_bits) {
+	if (fault->spec.bit >= 0) {
 		byte = RFM_FRAME_HEADER + fault->spec.bit / 8;
 		bit = fault->spec.bit % 8;
 	} else {
@@ -302,8 +305,7 @@ unsigned int fault_flip(struct fault *fault, uint8_t *wire, unsigned int len)
 		do {
 			random = draw(fault);
 			byte = random % len;
-		} while (byte < FRAMING_END || byte == AT_LENGTH ||
-			 (byte >= CHECK_END && byte < RFM_FRAME_HEADER));
+		} while (must_stay(byte));
 	}
 	wire[byte] ^= 1u << bit;
 	return byte * 8 + bit;

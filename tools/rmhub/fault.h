@@ -161,7 +161,7 @@ struct fault *faults_meet(struct faults *faults, unsigned int port,
 uint64_t faults_tick(struct faults *faults, uint64_t now);
 
 /**
- * fault_flip() - damage a frame as its CORRUPT says
+ * fault_flip() - damage a frame that @fault, a CORRUPT, has met
  *
  * Never its magic, version, type or length, so the one behind it is still
  * found. Returns the number of the flipped bit, counted from the first byte.

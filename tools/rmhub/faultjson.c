@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "fields.h"
+#include "rmctl/parse.h"
+#include "tools/common/hex.h"
 
 static const char *const type_names[RFM_FRAME_TYPES] = {
 	[RFM_FRAME_DATA] = "data",
@@ -14,6 +16,7 @@ static const char *const type_names[RFM_FRAME_TYPES] = {
 	[RFM_FRAME_DUPLICATE] = "duplicate",
 	[RFM_FRAME_BREAK] = "break",
 	[RFM_FRAME_FENCE] = "fence",
+	[RFM_FRAME_MULTICAST] = "multicast",
 };
 
 #define ALL_TYPES	((1u << RFM_FRAME_TYPES) - 2)
@@ -38,8 +41,8 @@ static void take_type(struct fields *fields, struct fault_spec *spec)
 		return;
 	spec->types = type_mask(name);
 	if (!spec->types)
-		fields_fail(fields, "type", "must be data, interrupt, heartbeat, duplicate, break, "
-			    "fence or any");
+		fields_fail(fields, "type", "must be data, interrupt, multicast, heartbeat, "
+			    "duplicate, break, fence or any");
 }
 
 static void take_copy(struct fields *fields, struct fault_spec *spec)
@@ -72,8 +75,8 @@ static void take_address(struct fields *fields, struct fault_spec *spec)
 	dash = strchr(text, '-');
 	if (dash)
 		*dash++ = '\0';
-	if (!number_parse(text, &first) || !number_parse(dash ? dash : text, &last) ||
-	    first >= RFM_RING_SPACE || last >= RFM_RING_SPACE) {
+	if (parse_number(text, RFM_RING_SPACE - 1, &first) != PARSE_OK ||
+	    parse_number(dash ? dash : text, RFM_RING_SPACE - 1, &last) != PARSE_OK) {
 		fields_fail(fields, "address", "must be an address below 0x%x, or a range such as "
 			    "\"0x1000-0x1fff\"", RFM_RING_SPACE);
 		return;
@@ -83,36 +86,19 @@ static void take_address(struct fields *fields, struct fault_spec *spec)
 	spec->last = last;
 }
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef";
-	const char *found = c ? strchr(digits, c | 0x20) : NULL;
-
-	return found ? found - digits : -1;
-}
-
 static void take_value(struct fields *fields, struct fault_spec *spec)
 {
 	const char *text;
-	size_t length;
+	ssize_t length;
 
 	if (!fields_string(fields, "value", &text))
 		return;
-	length = strlen(text);
-	if (length % 2 || length > 2 * RFM_FRAME_DATA_MAX)
-		goto bad;
-	for (size_t i = 0; i < length; i += 2) {
-		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
-
-		if (high < 0 || low < 0)
-			goto bad;
-		spec->value[i / 2] = high << 4 | low;
-	}
-	spec->value_length = length / 2;
-	return;
-bad:
-	fields_fail(fields, "value", "must be 1 to 64 bytes as pairs of hexadecimal digits, "
-		    "such as \"deadbeef\"");
+	length = hex_bytes(text, spec->value, RFM_FRAME_DATA_MAX);
+	if (length > 0)
+		spec->value_length = length;
+	else
+		fields_fail(fields, "value", "must be 1 to 64 bytes as pairs of hexadecimal "
+			    "digits, such as \"deadbeef\"");
 }
 
 static void take_port(struct fields *fields, struct fault_spec *spec,

@@ -2,13 +2,14 @@
 #include "fields.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rmctl/parse.h"
 
 void fields_begin(struct fields *fields, json_t *object, const char *what)
 {
@@ -100,23 +101,6 @@ bool fields_bool(struct fields *fields, const char *name, bool *value)
 	return true;
 }
 
-bool number_parse(const char *text, uint64_t *value)
-{
-	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	const char *digits = hex ? text + 2 : text;
-	unsigned long long number;
-	char *end;
-
-	if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
-		return false;
-	errno = 0;
-	number = strtoull(digits, &end, hex ? 16 : 10);
-	if (*end || errno)
-		return false;
-	*value = number;
-	return true;
-}
-
 bool fields_number(struct fields *fields, const char *name, uint64_t least, uint64_t most,
 		   uint64_t *value)
 {
@@ -130,7 +114,8 @@ bool fields_number(struct fields *fields, const char *name, uint64_t least, uint
 		good = json_integer_value(found) >= 0;
 		number = json_integer_value(found);
 	} else {
-		good = json_is_string(found) && number_parse(json_string_value(found), &number);
+		good = json_is_string(found) &&
+		       parse_number(json_string_value(found), UINT64_MAX, &number) == PARSE_OK;
 	}
 	if (!good || number < least || number > most) {
 		fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64,

@@ -50,7 +50,4 @@ bool fields_real(struct fields *fields, const char *name, double least, double m
 /** fields_time() - seconds, or a string with a unit: "5ms", "100us", "250ns", "1.5s" */
 bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_t *ns);
 
-/** number_parse() - decimal, or hexadecimal after 0x; nothing else in @text */
-bool number_parse(const char *text, uint64_t *value);
-
 #endif

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int journal_open(struct journal *journal, const char *path, int fd)
@@ -81,13 +82,36 @@ bool journal_flush(struct journal *journal)
 	return !journal->fill;
 }
 
-void journal_close(struct journal *journal)
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+/* What the reader does not take in time is lost. */
+static void flush_the_end(struct journal *journal)
+{
+	int64_t end = now_ms() + JOURNAL_END_MS, left;
+
+	while (!journal_flush(journal) && (left = end - now_ms()) > 0) {
+		struct pollfd pollfd = { .fd = journal->fd, .events = POLLOUT };
+
+		poll(&pollfd, 1, (int)left);
+	}
+	journal->lost += lines_in(journal->room, journal->fill);
+	journal->fill = 0;
+}
+
+uint64_t journal_close(struct journal *journal)
 {
 	if (!journal->room)
-		return;
-	journal_flush(journal);
+		return journal->lost;
+	flush_the_end(journal);
 	if (journal->own)
 		close(journal->fd);
 	free(journal->room);
 	journal->room = NULL;
+	return journal->lost;
 }

@@ -12,6 +12,7 @@
 
 #define JOURNAL_ROOM	262144		/* bytes that wait */
 #define JOURNAL_LINE	1024
+#define JOURNAL_END_MS	250		/* the reader has that long to take the end */
 
 /**
  * struct journal - @lost: lines that found no room, or that the file did not take
@@ -34,6 +35,11 @@ void journal_line(struct journal *journal, const char *line);
 /** journal_flush() - write what goes without waiting; true if all has gone */
 bool journal_flush(struct journal *journal);
 
-void journal_close(struct journal *journal);
+/**
+ * journal_close() - write the end, waiting for the reader for JOURNAL_END_MS at most
+ *
+ * Returns how many lines were lost in all. Harmless if it is closed already.
+ */
+uint64_t journal_close(struct journal *journal);
 
 #endif

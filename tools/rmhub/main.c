@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "rmctl/parse.h"
 #include "rmhub.h"
 
 #define VERSION		"0.1"
@@ -223,7 +224,7 @@ static int fault_clear(int count, char **args)
 
 	if (!count || (count == 1 && !strcmp(args[0], "all")))
 		return ask("fault-clear", NULL, NULL);
-	if (count > 1 || !number_parse(args[0], &id) || id < 1 || id > UINT32_MAX)
+	if (count > 1 || parse_number(args[0], UINT32_MAX, &id) != PARSE_OK || !id)
 		return misuse("'fault clear' takes the number of a fault, or all", NULL);
 	return ask("fault-clear", json_pack("{s:I}", "fault", (json_int_t)id), NULL);
 }

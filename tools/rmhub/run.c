@@ -6,6 +6,7 @@
 #include "rmhub.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -444,6 +445,8 @@ static bool start(struct rmhub *rmhub)
 
 static void finish(struct rmhub *rmhub)
 {
+	uint64_t lost;
+
 	if (rmhub->ports)
 		close_ports(rmhub);
 	if (rmhub->control)
@@ -462,7 +465,11 @@ static void finish(struct rmhub *rmhub)
 	if (rfm_pcapng_trouble(&rmhub->capture))
 		complain("the end of the capture could not be written");
 	free(rmhub->ports);
-	journal_close(&rmhub->fired);
+	lost = journal_close(&rmhub->fired);
+	if (lost && rmhub->said.room)
+		rmhub_say(rmhub, "%" PRIu64 " lines of the log of faults were lost", lost);
+	if (rmhub->said.lost)
+		rmhub_say(rmhub, "%" PRIu64 " lines of this were lost", rmhub->said.lost);
 	journal_close(&rmhub->said);
 }
 

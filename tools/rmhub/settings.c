@@ -9,6 +9,7 @@
 
 #include "faultjson.h"
 #include "fields.h"
+#include "rmctl/parse.h"
 #include "ring/host/port.h"
 #include "ring/node.h"
 
@@ -72,8 +73,9 @@ int settings_port_of(void *opaque, const char *name)
 	struct settings *settings = opaque;
 	uint64_t number;
 
-	if (number_parse(name, &number))
-		return number < settings->count ? (int)number : -1;
+	if (isdigit((unsigned char)*name))
+		return parse_number(name, settings->count - 1, &number) == PARSE_OK ? (int)number :
+										      -1;
 	for (unsigned int i = 0; i < settings->count; i++)
 		if (settings->ports[i].name && !strcmp(settings->ports[i].name, name))
 			return i;

@@ -8,48 +8,6 @@
 
 #define READ_MAX	(256u << 10)
 
-static const char hex[] = "0123456789abcdef";
-
-char *hex_text(const uint8_t *data, size_t length)
-{
-	char *text = malloc(length * 2 + 1);
-
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < length; i++) {
-		text[i * 2] = hex[data[i] >> 4];
-		text[i * 2 + 1] = hex[data[i] & 15];
-	}
-	text[length * 2] = '\0';
-	return text;
-}
-
-static int hex_digit(char c)
-{
-	const char *at = c ? strchr(hex, c) : NULL;
-
-	return at ? (int)(at - hex) : -1;
-}
-
-/* Half as many bytes as @text has digits, to be freed; NULL: it has others. */
-static uint8_t *hex_bytes(const char *text, size_t *length)
-{
-	size_t digits = strlen(text);
-	uint8_t *data = digits % 2 ? NULL : malloc(digits / 2 + 1);
-
-	*length = digits / 2;
-	for (size_t i = 0; data && i < *length; i++) {
-		int high = hex_digit(text[i * 2]), low = hex_digit(text[i * 2 + 1]);
-
-		if (high < 0 || low < 0) {
-			free(data);
-			return NULL;
-		}
-		data[i] = high << 4 | low;
-	}
-	return data;
-}
-
 bool get_range(struct control_request *request, json_t *args, const struct rfmring *ring,
 	       uint32_t *first, uint32_t *last)
 {
@@ -146,8 +104,9 @@ static json_t *copy_result(struct job *job)
 {
 	const struct copy *copy = (const struct copy *)job;
 
-	return json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)(copy->at - copy->first),
-			 "stores", (json_int_t)job->stores, "dropped", (json_int_t)job->dropped);
+	return json_pack("{s:I, s:I, s:I, s:I}", "bytes", (json_int_t)(copy->at - copy->first),
+			 "stores", (json_int_t)job->stores, "dropped", (json_int_t)job->dropped,
+			 "dark", (json_int_t)job->dark);
 }
 
 static void copy_release(struct job *job)
@@ -180,14 +139,19 @@ static void begin_copy(struct rmnode *node, struct control_request *request, uin
 
 static uint8_t *get_data(struct control_request *request, json_t *args, size_t *length)
 {
+	ssize_t got = -1;
 	const char *text;
 	uint8_t *data;
 
 	if (!control_get_string(request, args, "data", true, &text))
 		return NULL;
-	data = hex_bytes(text, length);
-	if (data && *length)
+	data = malloc(strlen(text) / 2 + 1);
+	if (data)
+		got = hex_bytes(text, data, strlen(text) / 2);
+	if (got > 0) {
+		*length = got;
 		return data;
+	}
 	free(data);
 	control_fail(request, "the data must be pairs of the digits 0 to 9 and a to f");
 	return NULL;

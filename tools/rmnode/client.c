@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The verbs of the command line: each asks a running member and prints what it answers. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,38 @@ int ask_simply(struct ask *ask, json_t *args, const char *format, const char *na
 	return status;
 }
 
+void tell_dark(const struct ask *ask, json_t *result)
+{
+	uint64_t dark = number_in(result, "dark");
+
+	if (dark && !ask->json)
+		printf("the node was dark: no other node has %" PRIu64 " of the stores\n", dark);
+}
+
+int complain_of_loss(json_t *result)
+{
+	uint64_t dropped = number_in(result, "dropped"), lost = number_in(result, "lost");
+
+	if (dropped)
+		return complain("%" PRIu64 " frames were dropped for want of room", dropped);
+	return lost ? complain("%" PRIu64 " frames were lost", lost) : 0;
+}
+
+int ask_to_store(struct ask *ask, json_t *args)
+{
+	json_t *result = ask_for(ask, ask->verb->name, args);
+	int status = 0;
+
+	if (!result)
+		return 1;
+	tell_dark(ask, result);
+	if (ask->json)
+		status = print_json(result);
+	status = complain_of_loss(result) || status;
+	json_decref(result);
+	return status;
+}
+
 void set_number(json_t *object, const char *name, uint64_t value)
 {
 	json_object_set_new(object, name, json_integer(value));
@@ -142,7 +175,8 @@ static const struct client_verb verbs[] = {
 	  verb_checksum_c },
 	{ "watch", "[-n COUNT] [RANGE]", "Print updates by other nodes as they come.\n", "n:",
 	  NULL, verb_watch_c },
-	{ "send", "NODE|all TYPE [DATA]", "Send a network interrupt; types 0 to 3, and 7.\n", "",
+	{ "send", "NODE[,NODE]...|all TYPE [DATA]", "Send a network interrupt; types 0 to 3, and 7.\n"
+	  "To several nodes it is one frame.\n", "",
 	  NULL, verb_send_c },
 	{ "wait-interrupt", "[-n COUNT] [-t SECONDS]",
 	  "Print the oldest interrupts that have come, and wait for them.\n", "n:t:", NULL,

@@ -51,6 +51,15 @@ json_t *ask_for(struct ask *ask, const char *verb, json_t *args);
 /** ask_simply() - the running verb; prints number @name with @format if that is not NULL */
 int ask_simply(struct ask *ask, json_t *args, const char *format, const char *name);
 
+/** tell_dark() - what of @result stays in the node's own memory */
+void tell_dark(const struct ask *ask, json_t *result);
+
+/** complain_of_loss() - what of @result was dropped or lost; returns an exit status */
+int complain_of_loss(json_t *result);
+
+/** ask_to_store() - as ask_simply() without a print; fails if stores were dropped */
+int ask_to_store(struct ask *ask, json_t *args);
+
 /* JSON and words. */
 void set_number(json_t *object, const char *name, uint64_t value);
 uint64_t number_in(json_t *object, const char *name);

@@ -93,22 +93,42 @@ static char *digits_of(uint64_t value, unsigned int width, char *text)
 	return text;
 }
 
+static void add(json_t *sum, json_t *part)
+{
+	static const char *const names[] = { "bytes", "stores", "dropped", "dark" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		set_number(sum, names[i], number_in(sum, names[i]) + number_in(part, names[i]));
+}
+
+static int report_file(struct ask *ask, json_t *sum)
+{
+	int status = 0;
+
+	if (ask->json)
+		status = print_json(sum);
+	else
+		printf("%" PRIu64 " bytes, %" PRIu64 " frames dropped\n",
+		       number_in(sum, "bytes"), number_in(sum, "dropped"));
+	tell_dark(ask, sum);
+	return complain_of_loss(sum) || status;
+}
+
 static int write_file(struct ask *ask, uint64_t first, FILE *file)
 {
 	uint8_t *data = malloc(CHUNK);
-	uint64_t bytes = 0, dropped = 0;
+	json_t *sum = json_object();
 	size_t length;
 	int status = 0;
 
 	while (data && !status && (length = fread(data, 1, CHUNK, file))) {
+		json_int_t at = first + number_in(sum, "bytes");
 		char *text = hex_text(data, length);
-		json_t *result = ask_for(ask, "write", json_pack("{s:I, s:s*}", "first",
-								 (json_int_t)(first + bytes),
+		json_t *result = ask_for(ask, "write", json_pack("{s:I, s:s*}", "first", at,
 								 "data", text));
 
 		status = !result;
-		bytes += number_in(result, "bytes");
-		dropped += number_in(result, "dropped");
+		add(sum, result);
 		json_decref(result);
 		free(text);
 	}
@@ -116,7 +136,8 @@ static int write_file(struct ask *ask, uint64_t first, FILE *file)
 	if (ferror(file))
 		status = complain("cannot read the data: %s", strerror(errno));
 	if (!status)
-		printf("%" PRIu64 " bytes, %" PRIu64 " frames dropped\n", bytes, dropped);
+		status = report_file(ask, sum);
+	json_decref(sum);
 	return status;
 }
 
@@ -144,8 +165,8 @@ int verb_write_c(struct ask *ask, int argc, char **argv)
 	}
 	if (!word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
 		return 1;
-	return ask_simply(ask, json_pack("{s:I, s:s}", "first", (json_int_t)first, "data",
-					 digits_of(value, width, text)), NULL, NULL);
+	return ask_to_store(ask, json_pack("{s:I, s:s}", "first", (json_int_t)first, "data",
+					   digits_of(value, width, text)));
 }
 
 int verb_fill_c(struct ask *ask, int argc, char **argv)
@@ -163,7 +184,7 @@ int verb_fill_c(struct ask *ask, int argc, char **argv)
 	    !word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
 		return 1;
 	json_object_set_new(args, "data", json_string(digits_of(value, width, text)));
-	return ask_simply(ask, args, NULL, NULL);
+	return ask_to_store(ask, args);
 }
 
 int verb_checksum_c(struct ask *ask, int argc, char **argv)

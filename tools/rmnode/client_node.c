@@ -8,18 +8,44 @@
 
 #include "client.h"
 
+/* NODE[,NODE]... or all */
+static bool add_targets(json_t *args, char *text)
+{
+	json_t *nodes = json_array();
+	uint64_t node;
+
+	if (!strcmp(text, "all")) {
+		json_decref(nodes);
+		set_number(args, "dest", RFMRING_ALL);
+		return true;
+	}
+	json_object_set_new(args, "nodes", nodes);
+	for (char *word; (word = strsep(&text, ","));) {
+		if (!word_number("the node", word, 0, RFMRING_NODES - 1, &node))
+			return false;
+		json_array_append_new(nodes, json_integer(node));
+	}
+	/* One alone is what a 5565 has a frame for. */
+	if (json_array_size(nodes) == 1) {
+		json_object_del(args, "nodes");
+		set_number(args, "dest", node);
+	}
+	return true;
+}
+
 int verb_send_c(struct ask *ask, int argc, char **argv)
 {
-	uint64_t dest = RFMRING_ALL, type, data = 0;
+	json_t *args = json_object();
+	uint64_t type, data = 0;
 
 	if (argc < 3 || argc > 4)
 		return misused(ask, "it needs a node and a type");
-	if ((strcmp(argv[1], "all") && !word_number("the node", argv[1], 0, 255, &dest)) ||
-	    !word_number("the type", argv[2], 0, 7, &type) ||
+	if (!add_targets(args, argv[1]) || !word_number("the type", argv[2], 0, 7, &type) ||
 	    (argc == 4 && !word_number("the data", argv[3], 0, UINT32_MAX, &data)))
 		return 1;
-	return ask_simply(ask, json_pack("{s:I, s:I, s:I}", "dest", (json_int_t)dest, "type",
-					 (json_int_t)type, "data", (json_int_t)data), NULL, NULL);
+	set_number(args, "type", type);
+	set_number(args, "data", data);
+	return ask_simply(ask, args, NULL, NULL);
 }
 
 static void print_interrupt(const struct ask *ask, json_t *event)

@@ -96,6 +96,7 @@ int verb_load_c(struct ask *ask, int argc, char **argv)
 		       "%.3f MB/s\n", number_in(result, "stores"), number_in(result, "dropped"),
 		       number_in(result, "bytes"), seconds,
 		       number_in(result, "bytes") / seconds / 1e6);
+	tell_dark(ask, result);
 	json_decref(result);
 	return 0;
 }
@@ -136,12 +137,26 @@ static void print_begun(const struct ask *ask, json_t *event)
 	(void)event;
 }
 
+/* From here on signals come inside of ppoll() only, so that none is overlooked before it. */
+static void hold_signals(sigset_t *before)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, before);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
 /* Until a signal, or until the member ends it. */
 static json_t *await_end(struct ask *ask)
 {
 	struct pollfd poll_fd = { .fd = control_fd(ask->client), .events = POLLIN };
-	struct sigaction action = { .sa_handler = on_signal };
 	char error[CONTROL_SENTENCE];
+	sigset_t before;
 	json_t *object;
 
 	/* Begun when the first event is there; a signal before that ends the program. */
@@ -150,11 +165,12 @@ static json_t *await_end(struct ask *ask)
 			complain("%s", error);
 		return object;
 	}
+	hold_signals(&before);
 	print_event(ask, object);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	while (!interrupted && !control_pending(ask->client) && poll(&poll_fd, 1, -1) < 0)
+	while (!interrupted && !control_pending(ask->client) &&
+	       ppoll(&poll_fd, 1, NULL, &before) < 0)
 		;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (interrupted && control_send_more(ask->client, json_object(), error)) {
 		complain("%s", error);
 		return NULL;
@@ -167,6 +183,7 @@ int verb_record_c(struct ask *ask, int argc, char **argv)
 	json_t *args = json_object(), *result = NULL;
 	char error[CONTROL_SENTENCE];
 	uint64_t value;
+	int status;
 
 	for (int option; (option = getopt(argc, argv, "n:t:")) != -1;) {
 		if (option == 'n' && word_number("the count", optarg, 1, INT64_MAX, &value))
@@ -192,8 +209,9 @@ int verb_record_c(struct ask *ask, int argc, char **argv)
 	else
 		printf("%" PRIu64 " frames recorded, %" PRIu64 " lost\n",
 		       number_in(result, "frames"), number_in(result, "lost"));
+	status = complain_of_loss(result);
 	json_decref(result);
-	return 0;
+	return status;
 }
 
 const struct option replay_options[] = {
@@ -279,6 +297,8 @@ static json_t *await_steps(struct ask *ask)
 
 static int print_replay(struct ask *ask, json_t *result)
 {
+	int status;
+
 	if (!result)
 		return 1;
 	if (ask->json)
@@ -288,8 +308,10 @@ static int print_replay(struct ask *ask, json_t *result)
 		       PRIu64 " skipped, %" PRIu64 " dropped\n", number_in(result, "frames"),
 		       number_in(result, "nanoseconds") / 1e9, number_in(result, "interrupts"),
 		       number_in(result, "skipped"), number_in(result, "dropped"));
+	tell_dark(ask, result);
+	status = complain_of_loss(result);
 	json_decref(result);
-	return 0;
+	return status;
 }
 
 int verb_replay_c(struct ask *ask, int argc, char **argv)

@@ -4,7 +4,7 @@
  * the log and to whoever monitors. Callbacks of the ring only note it down;
  * it is told once a round, so that a flood of one kind is one event.
  */
-#include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 
 #include "rmnode.h"
 
+/** struct monitor - @missed: events that it has had no room for, since the last that it had */
 struct monitor {
 	struct rmnode *node;
 	struct monitor *next;
@@ -53,19 +54,25 @@ static bool is_writable(int fd)
 	return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLOUT;
 }
 
+/* May a line be written to the log? If not it is counted, for the next one to tell. */
+static bool has_room(struct rmnode *node, int fd)
+{
+	bool room = is_writable(fd);
+
+	node->log_missed += !room;
+	return room;
+}
+
 static void log_json(struct rmnode *node, json_t *event)
 {
 	char *text;
 	size_t len;
 
-	if (!is_writable(STDOUT_FILENO)) {
-		node->log_missed++;
+	if (!has_room(node, STDOUT_FILENO))
 		return;
-	}
-	if (node->log_missed) {
+	if (node->log_missed)
 		json_object_set_new(event, "missed", json_integer(node->log_missed));
-		node->log_missed = 0;
-	}
+	node->log_missed = 0;
 	text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
 	if (!text)
 		return;
@@ -75,13 +82,40 @@ static void log_json(struct rmnode *node, json_t *event)
 	free(text);
 }
 
-static void log_text(const struct rmnode *node, const char *name, json_t *event)
+static void log_text(struct rmnode *node, const char *name, const char *details)
+{
+	char missed[64] = "";
+
+	if (!has_room(node, STDERR_FILENO))
+		return;
+	if (node->log_missed)
+		snprintf(missed, sizeof(missed), " (%" PRIu64 " lines before it are missing)",
+			 node->log_missed);
+	node->log_missed = 0;
+	fprintf(stderr, "rmnode %u: %s%s%s%s\n", node->id, name, *details ? " " : "", details,
+		missed);
+}
+
+static void log_event(struct rmnode *node, const char *name, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
 
-	if (text && is_writable(STDERR_FILENO))
-		fprintf(stderr, "rmnode %u: %s %s\n", node->id, name, text);
+	if (text)
+		log_text(node, name, text);
 	free(text);
+}
+
+/* The line, and how many before it the monitor has missed. */
+static void tell_monitor(struct monitor *monitor, json_t *line)
+{
+	json_t *copy = json_copy(line);
+
+	if (monitor->missed)
+		json_object_set_new(copy, "missed", json_integer(monitor->missed));
+	if (control_event(monitor->request, copy))
+		monitor->missed = 0;
+	else
+		monitor->missed++;
 }
 
 void tell_event(struct rmnode *node, const char *name, json_t *event)
@@ -90,12 +124,11 @@ void tell_event(struct rmnode *node, const char *name, json_t *event)
 				 (json_int_t)real_time(), "node", (int)node->id);
 
 	if (node->log == LOG_TEXT)
-		log_text(node, name, event);
+		log_event(node, name, event);
 	json_object_update(line, event);
 	json_decref(event);
 	for (struct monitor *monitor = node->monitors; monitor; monitor = monitor->next)
-		if (!control_event(monitor->request, json_copy(line)))
-			monitor->missed++;
+		tell_monitor(monitor, line);
 	if (node->log == LOG_JSON)
 		log_json(node, line);
 	json_decref(line);
@@ -154,7 +187,8 @@ static void serve_interrupts(struct rmnode *node)
 			const struct rfmring_interrupt *oldest =
 				&node->interrupts[node->interrupts_head];
 
-			control_event(waiting->request, interrupt_json(oldest));
+			if (!control_event(waiting->request, interrupt_json(oldest)))
+				break;	/* take_more() goes on */
 			node->interrupts_head = (node->interrupts_head + 1) % INTERRUPTS_KEPT;
 			node->interrupts_count--;
 			waiting->interrupts--;
@@ -167,6 +201,14 @@ static void serve_interrupts(struct rmnode *node)
 				       "lost", (json_int_t)node->interrupts_lost));
 		waiting_free(waiting);
 	}
+}
+
+/* Who waits has read what had come so far. */
+static void take_more(void *context)
+{
+	struct waiting *waiting = context;
+
+	serve_interrupts(waiting->node);
 }
 
 static bool ring_is_there(struct rmnode *node, uint64_t members)
@@ -229,6 +271,7 @@ void verb_wait_interrupt(struct control_request *request, json_t *args, void *op
 	if (!waiting)
 		return;
 	waiting->interrupts = count;
+	control_on_room(request, take_more, waiting);
 	serve_interrupts(node);
 }
 
@@ -316,7 +359,7 @@ void on_log(void *opaque, const char *sentence)
 	struct rmnode *node = opaque;
 
 	if (node->log == LOG_TEXT)
-		fprintf(stderr, "rmnode %u: %s\n", node->id, sentence);
+		log_text(node, sentence, "");
 	else if (node->loop)
 		tell_event(node, "link", json_pack("{s:s}", "message", sentence));
 }

@@ -100,14 +100,22 @@ void job_again(struct job *job)
 	rfm_poller_heat(&job->poller);
 }
 
+uint64_t job_dark_stores(const struct job *job)
+{
+	return atomic_load_explicit(&job->ring->node.insert.dark, memory_order_relaxed);
+}
+
 enum step job_store(struct job *job, uint32_t offset, const void *data, unsigned int length,
 		    uint64_t now)
 {
+	uint64_t dark = job_dark_stores(job);
+
 	if (rfmring_store_now(job->ring, offset, data, length, now)) {
 		if (errno == EAGAIN)
 			return STEP_FULL;
 		job->dropped++;
 	}
+	job->dark += job_dark_stores(job) != dark;
 	job->stores++;
 	return STEP_DID;
 }

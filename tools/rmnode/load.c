@@ -96,8 +96,8 @@ static json_t *load_result(struct job *job)
 {
 	const struct load *load = (const struct load *)job;
 
-	return json_pack("{s:I, s:I, s:I, s:I}", "stores", (json_int_t)job->stores,
-			 "dropped", (json_int_t)job->dropped,
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "stores", (json_int_t)job->stores,
+			 "dropped", (json_int_t)job->dropped, "dark", (json_int_t)job->dark,
 			 "bytes", (json_int_t)(job->stores * load->size),
 			 "nanoseconds", (json_int_t)(rfm_now() - load->begin));
 }

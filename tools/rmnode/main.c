@@ -28,7 +28,7 @@ static const char usage[] =
 	"                        object a line on standard output\n"
 	"  --line LINE           free, or paced[,rate=GBAUD][,hop=NS][,fibre=M]\n"
 	"  --window N            own frames in flight, 1 to 256\n"
-	"  --insert-slots N      stores that may wait, a power of two up to 2048\n"
+	"  --insert-slots N      stores that may wait, a power of two from 16 to 2048\n"
 	"  --stall-limit-ms N    how long a store may wait for room\n"
 	"  --redundant           send every update twice\n"
 	"  --rogue-master 0|1    be that rogue master; may be given twice\n"

@@ -6,16 +6,40 @@
 
 #include "rmnode.h"
 
+/* Node ids, if there are any; false after it has failed the request. */
+static bool get_set(struct control_request *request, json_t *args, uint8_t *set, bool *any)
+{
+	json_t *nodes = json_object_get(args, "nodes"), *id;
+	size_t i;
+
+	*any = nodes;
+	json_array_foreach(nodes, i, id) {
+		json_int_t node = json_integer_value(id);
+
+		if (!json_is_integer(id) || node < 0 || node >= RFMRING_NODES)
+			break;
+		set[node / 8] |= 1 << node % 8;
+	}
+	if (!nodes || (json_array_size(nodes) && i == json_array_size(nodes)))
+		return true;
+	control_fail(request, "'nodes' must be a list of node ids from 0 to 255");
+	return false;
+}
+
 void verb_send(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
+	uint8_t set[RFMRING_NODES / 8] = { 0 };
 	uint64_t dest, type, data = 0;
+	bool to_set;
 
-	if (!control_get_number(request, args, "dest", true, 0, RFMRING_ALL, &dest) ||
+	if (!get_set(request, args, set, &to_set) ||
+	    (!to_set && !control_get_number(request, args, "dest", true, 0, RFMRING_ALL, &dest)) ||
 	    !control_get_number(request, args, "type", true, 0, 7, &type) ||
 	    !control_get_number(request, args, "data", false, 0, UINT32_MAX, &data))
 		return;
-	if (!rfmring_interrupt(node->ring, dest, type, data))
+	if (!(to_set ? rfmring_interrupt_set(node->ring, set, type, data) :
+		       rfmring_interrupt(node->ring, dest, type, data)))
 		control_done(request, NULL);
 	else
 		control_fail(request, errno == EINVAL ? "the types of interrupts are 0 to 3 and 7" :
@@ -34,7 +58,8 @@ static const struct {
 	COUNTER(overrun), COUNTER(missed), COUNTER(late), COUNTER(copies), COUNTER(beyond),
 	COUNTER(bad), COUNTER(hop_limit), COUNTER(rogue), COUNTER(mixed), COUNTER(held_lost),
 	COUNTER(window_peak), COUNTER(tx_peak), COUNTER(insert_peak), COUNTER(stalls),
-	COUNTER(longest_stall_ns),
+	COUNTER(longest_stall_ns), COUNTER(sent_bytes), COUNTER(received_bytes),
+	COUNTER(forwarded_bytes),
 #undef COUNTER
 };
 

@@ -77,8 +77,8 @@ static void seen(void *opaque, const struct rfm_frame *frame, uint64_t now)
 	struct recording *recording = opaque;
 	uint8_t wire[RFM_FRAME_MAX];
 
-	if ((frame->type != RFM_FRAME_DATA && frame->type != RFM_FRAME_INTERRUPT) ||
-	    !recording->left || !first_sight(&recording->sightings, frame) ||
+	if (!rfm_frame_is_update(frame) || !recording->left ||
+	    !first_sight(&recording->sightings, frame) ||
 	    (frame->type == RFM_FRAME_DATA &&
 	     !in_ranges(&recording->ranges, frame->address, frame->length)))
 		return;

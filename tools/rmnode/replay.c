@@ -15,6 +15,7 @@
 #define NIC_GLOBAL	0x8
 #define NIC_TYPE	0x7
 #define SIGNAL_NS	2000000000ull	/* for another node to be on the ring */
+#define HOME_NS		2000000000ull	/* for its last frame to come home */
 #define LOOK_NS		1000000u
 
 /**
@@ -27,6 +28,9 @@
  * @begin: and here
  * @skipped: frames seen before, or not of the ranges asked for, or that do not
  *	fit in the memory
+ * @joined: the other node has been on the ring
+ * @over: as another node: all is sent, and awaited until @give_up
+ * @fenced: behind the last frame there is a fence
  */
 struct replay {
 	struct job job;
@@ -40,17 +44,19 @@ struct replay {
 	struct rfm_frame frame;
 	uint64_t time, base, begin;
 	uint64_t frames, skipped, interrupts;
+	bool joined, over, fenced;
+	uint64_t give_up;
 };
 
 static bool is_wanted(struct replay *replay, const struct rfm_frame *frame)
 {
 	uint64_t size = rfmring_memory_size(replay->job.ring);
 
-	if (frame->type == RFM_FRAME_INTERRUPT)
-		return first_sight(&replay->sightings, frame);
-	return frame->type == RFM_FRAME_DATA && first_sight(&replay->sightings, frame) &&
-	       in_ranges(&replay->ranges, frame->address, frame->length) &&
-	       frame->address + frame->length <= size;
+	if (!rfm_frame_is_update(frame) || !first_sight(&replay->sightings, frame))
+		return false;
+	return frame->type != RFM_FRAME_DATA ||
+	       (in_ranges(&replay->ranges, frame->address, frame->length) &&
+		frame->address + frame->length <= size);
 }
 
 static bool is_ours(const struct rfm_pcapng_record *record)
@@ -80,7 +86,12 @@ static bool read_frame(struct replay *replay)
 		}
 		return true;
 	}
-	job_end(&replay->job, got ? replay->reader.error : NULL);
+	if (!got && replay->another) {
+		replay->over = true;
+		replay->give_up = rfm_now() + HOME_NS;
+	} else {
+		job_end(&replay->job, got ? replay->reader.error : NULL);
+	}
 	return false;
 }
 
@@ -99,17 +110,29 @@ static bool is_early(struct replay *replay, uint64_t now)
 	return replay->job.when > now;
 }
 
+static int send_interrupt(struct rfmring *ring, const struct rfm_frame *frame)
+{
+	uint8_t type = frame->kind & NIC_TYPE;
+	uint32_t data = get32(frame->data);
+
+	if (frame->type == RFM_FRAME_MULTICAST)
+		return rfmring_interrupt_set(ring, frame->data + sizeof(data), type, data);
+	return rfmring_interrupt(ring, frame->kind & NIC_GLOBAL ? RFMRING_ALL : frame->dest, type,
+				 data);
+}
+
 static enum step send_frame(struct replay *replay, uint64_t now)
 {
 	const struct rfm_frame *frame = &replay->frame;
+	uint64_t dark;
 
 	if (frame->type == RFM_FRAME_DATA)
 		return job_store(&replay->job, frame->address, frame->data, frame->length, now);
 	replay->interrupts++;
-	if (rfmring_interrupt(replay->job.ring,
-			      frame->kind & NIC_GLOBAL ? RFMRING_ALL : frame->dest,
-			      frame->kind & NIC_TYPE, get32(frame->data)) && errno == ENOBUFS)
+	dark = job_dark_stores(&replay->job);
+	if (send_interrupt(replay->job.ring, frame) && errno == ENOBUFS)
 		replay->job.dropped++;
+	replay->job.dark += job_dark_stores(&replay->job) != dark;
 	return STEP_DID;
 }
 
@@ -128,14 +151,46 @@ static void tell_step(struct replay *replay)
 }
 
 /* A node that has only just come is heard when its receiver has light. */
-static bool is_on_ring(struct replay *replay, uint64_t now)
+static enum step join(struct replay *replay, uint64_t now)
 {
 	struct rfmring_state state = { .size = sizeof(state) };
 
 	rfmring_get_state(replay->job.ring, &state);
+	replay->joined = state.signal && state.downstream;
+	if (replay->joined)
+		return STEP_DID;
+	if (now > replay->begin + SIGNAL_NS) {
+		job_end(&replay->job, "the other node has found no ring: it is dark");
+		return STEP_DONE;
+	}
 	replay->job.when = now + LOOK_NS;
-	return !replay->another || (state.signal && state.downstream) ||
-	       now > replay->begin + SIGNAL_NS;
+	return STEP_WAIT;
+}
+
+static uint64_t not_home(const struct replay *replay)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+
+	rfmring_get_stats(replay->job.ring, &stats);
+	return stats.stores - stats.home;
+}
+
+/* What of it did not come home is known when a fence behind it does. */
+static enum step await_home(struct replay *replay, uint64_t now)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+
+	if (!replay->fenced)
+		replay->fenced = !rfmring_fence_begin(replay->job.ring, NULL, NULL) ||
+				 errno == ENOLINK;
+	rfmring_get_stats(replay->job.ring, &stats);
+	if ((replay->fenced && stats.home + stats.lost >= stats.stores) ||
+	    now > replay->give_up) {
+		job_end(&replay->job, NULL);
+		return STEP_DONE;
+	}
+	replay->job.when = now + LOOK_NS;
+	return STEP_WAIT;
 }
 
 static enum step replay_step(struct job *job, uint64_t now)
@@ -143,10 +198,12 @@ static enum step replay_step(struct job *job, uint64_t now)
 	struct replay *replay = (struct replay *)job;
 	enum step step;
 
-	if (!is_on_ring(replay, now))
-		return STEP_WAIT;
+	if (replay->over)
+		return await_home(replay, now);
+	if (replay->another && !replay->joined)
+		return join(replay, now);
 	if (!replay->ready && !read_frame(replay))
-		return STEP_DONE;
+		return replay->over ? STEP_DID : STEP_DONE;
 	replay->ready = true;
 	if (is_early(replay, now))
 		return STEP_WAIT;
@@ -162,12 +219,17 @@ static enum step replay_step(struct job *job, uint64_t now)
 static json_t *replay_result(struct job *job)
 {
 	const struct replay *replay = (const struct replay *)job;
+	json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}",
+				   "frames", (json_int_t)replay->frames,
+				   "interrupts", (json_int_t)replay->interrupts,
+				   "skipped", (json_int_t)replay->skipped,
+				   "dropped", (json_int_t)job->dropped,
+				   "dark", (json_int_t)job->dark,
+				   "nanoseconds", (json_int_t)(rfm_now() - replay->begin));
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "frames", (json_int_t)replay->frames,
-			 "interrupts", (json_int_t)replay->interrupts,
-			 "skipped", (json_int_t)replay->skipped,
-			 "dropped", (json_int_t)job->dropped,
-			 "nanoseconds", (json_int_t)(rfm_now() - replay->begin));
+	if (replay->another)
+		json_object_set_new(result, "lost", json_integer(not_home(replay)));
+	return result;
 }
 
 static void replay_release(struct job *job)

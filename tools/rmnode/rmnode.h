@@ -9,6 +9,7 @@
 
 #include "ring/host/internal.h"
 #include "tools/common/control.h"
+#include "tools/common/hex.h"
 
 #define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
 #define EVENTS_AT_ONCE	8
@@ -89,9 +90,6 @@ void verb_wait(struct control_request *request, json_t *args, void *opaque);
 bool get_range(struct control_request *request, json_t *args, const struct rfmring *ring,
 	       uint32_t *first, uint32_t *last);
 
-/** hex_text() - @length bytes as hexadecimal digits, to be freed; NULL: no memory */
-char *hex_text(const uint8_t *data, size_t length);
-
 void verb_read(struct control_request *request, json_t *args, void *opaque);
 void verb_write(struct control_request *request, json_t *args, void *opaque);
 void verb_fill(struct control_request *request, json_t *args, void *opaque);
@@ -124,6 +122,7 @@ enum step {
  * @release: free what belongs to it, and itself
  * @stores: made
  * @dropped: of these, on the ring, for want of room
+ * @dark: of these, made while the node was dark: they stay in its own memory
  */
 struct job {
 	struct rmnode *node;
@@ -136,7 +135,7 @@ struct job {
 	struct rfm_poller poller;
 	struct rfm_timer timer;
 	uint64_t when;
-	uint64_t stores, dropped;
+	uint64_t stores, dropped, dark;
 };
 
 /** job_begin() - @job is the beginning of something that was allocated, with its fields set */
@@ -148,6 +147,9 @@ void job_end(struct job *job, const char *error);
 /** job_store() - a store of @job; STEP_DID or STEP_FULL */
 enum step job_store(struct job *job, uint32_t offset, const void *data, unsigned int length,
 		    uint64_t now);
+
+/** job_dark_stores() - how many stores and interrupts have found the node dark so far */
+uint64_t job_dark_stores(const struct job *job);
 
 /** job_again() - it may go on before its time */
 void job_again(struct job *job);

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
 --
 -- Wireshark dissector for captures of a reflective-memory ring: link type
--- USER0, each packet one frame or link message of protocol version 2.
+-- USER0, each packet one frame or link message of protocol version 3.
 -- docs/ring-protocol.md has the layout, docs/capture.md how to use this.
 
-local VERSION = 2
+local VERSION = 3
 local FRAME_HEADER = 48
 local LINK_MESSAGE = 40
 local FRAME_MAGIC = 0x4652 -- "RF" on the wire
 local LINK_MAGIC = 0x4c52 -- "RL"
 local RING_SPACE = 0x10000000
-local DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE = 1, 2, 3, 4, 5, 6
+local DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST = 1, 2, 3, 4, 5, 6, 7
 local HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 
 local rfm = Proto("rfm", "Reflective memory ring")
@@ -18,11 +18,13 @@ local rfm = Proto("rfm", "Reflective memory ring")
 local type_names = {
 	[DATA] = "DATA", [INTERRUPT] = "INTERRUPT", [HEARTBEAT] = "HEARTBEAT",
 	[DUPLICATE] = "DUPLICATE", [BREAK] = "BREAK", [FENCE] = "FENCE",
+	[MULTICAST] = "MULTICAST",
 }
 -- bytes of data that a type may have
 local type_lengths = {
 	[DATA] = { 1, 64 }, [INTERRUPT] = { 4, 4 }, [HEARTBEAT] = { 0, 0 },
 	[DUPLICATE] = { 8, 8 }, [BREAK] = { 0, 0 }, [FENCE] = { 8, 8 },
+	[MULTICAST] = { 36, 36 },
 }
 local interrupt_names = {
 	[0] = "reset request", [1] = "interrupt 1", [2] = "interrupt 2", [3] = "interrupt 3",
@@ -67,6 +69,8 @@ local f = {
 		interrupt_names, 0x07),
 	interrupt_global = ProtoField.bool("rfm.interrupt.global", "For all nodes", 8, nil, 0x08),
 	interrupt_data = ProtoField.uint32("rfm.interrupt.data", "Interrupt data", base.HEX),
+	interrupt_set = ProtoField.bytes("rfm.interrupt.set", "Set of nodes"),
+	interrupt_node = ProtoField.uint8("rfm.interrupt.node", "For node"),
 	duplicate = ProtoField.uint64("rfm.duplicate.incarnation", "Incarnation that must leave",
 		base.HEX),
 	fence = ProtoField.uint64("rfm.fence.ticket", "Ticket", base.HEX),
@@ -198,8 +202,24 @@ local function add_kind(tree, buf, type)
 	item = tree:add(f.kind, buf(6, 1))
 	if type == INTERRUPT then
 		item:add(f.interrupt_global, buf(6, 1))
+	end
+	if type == INTERRUPT or type == MULTICAST then
 		item:add(f.interrupt_type, buf(6, 1))
 	end
+end
+
+-- Which nodes are in a set; returns their numbers as a text.
+local function add_set(tree, set)
+	local item = tree:add(f.interrupt_set, set)
+	local nodes = {}
+	for node = 0, set:len() * 8 - 1 do
+		local byte = set(math.floor(node / 8), 1)
+		if btest(byte:uint(), 2 ^ (node % 8)) then
+			item:add(f.interrupt_node, byte, node)
+			nodes[#nodes + 1] = node
+		end
+	end
+	return table.concat(nodes, ",")
 end
 
 local function add_path(tree, buf)
@@ -228,6 +248,12 @@ local function add_data(tree, buf, type, length)
 		return string.format("%s to %s, data 0x%08x",
 			interrupt_names[band(kind, 7)],
 			btest(kind, 8) and "all" or "node " .. buf(5, 1):uint(), data:le_uint())
+	elseif type == MULTICAST then
+		local value = buf(FRAME_HEADER, 4)
+		tree:add_le(f.interrupt_data, value)
+		return string.format("%s to nodes %s, data 0x%08x",
+			interrupt_names[band(buf(6, 1):uint(), 7)],
+			add_set(tree, buf(FRAME_HEADER + 4, length - 4)), value:le_uint())
 	elseif type == DUPLICATE then
 		tree:add_le(f.duplicate, data):add_proto_expert_info(e.twin)
 		return "incarnation 0x" .. data:le_uint64():tohex() .. " must leave"

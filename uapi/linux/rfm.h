@@ -37,11 +37,17 @@
  * @lisr: latched status bits seen since the driver was bound (RFM_LISR_*);
  *	the driver clears the card's latches as it serves them, this field
  *	remembers them
- * @features: RFM_FEATURE_* bits, 0 on a base card
+ * @features: RFM_EXT_FEATURE_* of rfm_regs.h, 0 on a card without the
+ *	extension block: the calls that need one answer EOPNOTSUPP then
  * @pci_name: PCI address of the card, "0000:01:00.0", zero-terminated
  * @irqs: interrupts served since the driver was bound
  * @sync_losses: how often the receiver has lost its signal since then, as
  *	far as interrupts told
+ * @base_policy: RFM_BASE_ALL or RFM_BASE_NONE
+ * @clock_domain: of the card's clock; origin times of other domains cannot be
+ *	compared with arrival times here. 0 without the extension block
+ * @events_dropped: events that the card could not hand to the driver
+ * @watches: watch descriptors open now
  * @reserved: 0
  */
 struct rfm_info {
@@ -60,10 +66,22 @@ struct rfm_info {
 	char  pci_name[32];
 	__u64 irqs;
 	__u64 sync_losses;
+	__u32 base_policy;
+	__u32 clock_domain;
+	__u64 events_dropped;
+	__u32 watches;
+	__u32 pad3;
 	__u64 reserved[4];
 };
 
-/* Kinds of events. The first five can be sent; the others are only heard. */
+/* What a card receives that nobody has subscribed to. */
+#define RFM_BASE_ALL		0u	/* everything, as a 5565 */
+#define RFM_BASE_NONE		1u	/* nothing */
+
+/*
+ * Kinds of events. The first five can be sent; the others are only heard.
+ * From UPDATE on they need the extension block.
+ */
 enum rfm_event_type {
 	RFM_EVENT_RESET		= 0,	/* reset request by another node */
 	RFM_EVENT_INT1		= 1,	/* network interrupts 1 to 4 */
@@ -78,12 +96,22 @@ enum rfm_event_type {
 	RFM_EVENT_ROGUE		= 10,	/* a rogue packet was removed */
 	RFM_EVENT_WRITE_INHIBITED = 11,	/* a store narrower than 4 bytes, parity on */
 	RFM_EVENT_PARITY	= 12,	/* local memory parity error */
-	RFM_EVENT_TYPES		= 13
+	RFM_EVENT_UPDATE	= 13,	/* watched bytes were written by another node */
+	RFM_EVENT_MATCH		= 14,	/* and the condition has become true */
+	RFM_EVENT_STALE		= 15,	/* no update for too long */
+	RFM_EVENT_FRESH		= 16,	/* the first update after that */
+	RFM_EVENT_CONFLICT	= 17,	/* another node wrote what a file here owns */
+	RFM_EVENT_SIGNAL	= 18,	/* the receiver has its signal again */
+	RFM_EVENT_BREAK		= 19,	/* another node has lost its signal */
+	RFM_EVENT_MEMBERSHIP	= 20,	/* nodes have come or gone */
+	RFM_EVENT_LOSS		= 21,	/* updates of another node never arrived */
+	RFM_EVENT_TYPES		= 22
 };
 
 #define RFM_EVENT_BIT(type)	(1u << (type))
 #define RFM_EVENT_ALL		(RFM_EVENT_BIT(RFM_EVENT_TYPES) - 1)
 #define RFM_EVENT_SENDABLE	0x1fu
+#define RFM_EVENT_WATCHED	0x1e000u	/* UPDATE to FRESH: a watch delivers them, no listener */
 
 #define RFM_NODE_ALL		0xffffu	/* every other node */
 
@@ -109,14 +137,15 @@ struct rfm_send {
 #define RFM_LISTEN_NONBLOCK	0x1u	/* as O_NONBLOCK */
 #define RFM_LISTEN_CLOEXEC	0x2u	/* as O_CLOEXEC */
 #define RFM_LISTEN_DISCARD	0x4u	/* throw away what waited in the card */
-#define RFM_LISTEN_FLAGS	0x7u
+#define RFM_LISTEN_EXCLUSIVE	0x8u	/* nobody else may listen for these types */
+#define RFM_LISTEN_FLAGS	0xfu
 
 #define RFM_LISTEN_DEPTH_DEFAULT 256
 #define RFM_LISTEN_DEPTH_MAX	65536
 
 /**
  * struct rfm_listen - hear events (RFM_IOC_LISTEN)
- * @types: mask of RFM_EVENT_BIT(), not 0
+ * @types: mask of RFM_EVENT_BIT(), not 0, none of RFM_EVENT_WATCHED
  * @flags: RFM_LISTEN_*
  * @depth: events the queue holds, 1..RFM_LISTEN_DEPTH_MAX;
  *	0 = RFM_LISTEN_DEPTH_DEFAULT
@@ -128,7 +157,11 @@ struct rfm_send {
  * @seq). Interrupts that arrive while nobody listens for their type wait in
  * the card, up to 127 a type, for the first listener. read() with a buffer
  * smaller than one record is EINVAL; it returns whole records only. The call
- * needs a descriptor open for reading (EBADF).
+ * needs a descriptor open for reading (EBADF). EOPNOTSUPP: a type that needs
+ * the extension block, on a card without. EBUSY: somebody listens exclusively
+ * for one of the types, or somebody listens for one at all and this call asks
+ * for RFM_LISTEN_EXCLUSIVE. When the exclusive descriptor is closed, others may
+ * listen again.
  */
 struct rfm_listen {
 	__u32 types;
@@ -137,24 +170,54 @@ struct rfm_listen {
 	__u32 reserved;
 };
 
+#define RFM_EVENT_LATE		0x1u	/* older than the watch's deadline on arrival */
+#define RFM_EVENT_AGE_UNKNOWN	0x2u	/* origin and arrival are on different clocks */
+#define RFM_EVENT_NEVER		0x4u	/* STALE: nothing since the watch was made */
+#define RFM_EVENT_CARD_DROPPED	0x8u	/* the card dropped events before it, perhaps ours */
+
 /**
  * struct rfm_event - one event
  * @type: enum rfm_event_type
- * @node: sender for RFM_EVENT_INT1..4, otherwise RFM_NODE_ALL (unknown)
- * @data: the 32 bits sent with it, 0 where there are none
- * @reserved: 0
- * @seq: counts the events of this listener from 1, dropped ones included
+ * @node: who sent or wrote, RFM_NODE_ALL where that is unknown
+ * @data: the 32 bits sent with an interrupt; LOSS: how many updates are
+ *	missing; MEMBERSHIP: the epoch; else 0
+ * @flags: RFM_EVENT_LATE and the like
+ * @seq: counts the events of this descriptor from 1, dropped ones included;
+ *	of a record that stands for several it is the last one's
  * @time_ns: CLOCK_MONOTONIC of this machine when the driver took it
- * @dropped: events this listener has lost so far to a full queue
+ * @dropped: events this descriptor has lost so far to a full queue
+ * @offset: UPDATE, MATCH, FRESH, CONFLICT: first byte of the update, STALE: of
+ *	the last one; a whole update, also where it reaches beyond the range
+ * @length: its bytes
+ * @count: updates this record stands for: 1, more on a coalescing watch, whose
+ *	record tells of the last one
+ * @frame: number of the frame, per originator
+ * @origin_ns: when the originator stored it, on the clock of its domain
+ * @arrival_ns: when it came, on the card's clock: the age at arrival is the
+ *	difference unless RFM_EVENT_AGE_UNKNOWN
+ * @age_ns: STALE, FRESH: how long it was silent
+ * @late: updates and matches of this watch that were late so far
+ * @bytes: the first 64 bytes of the update at most
+ * @reserved: 0
  */
 struct rfm_event {
 	__u32 type;
 	__u32 node;
 	__u32 data;
-	__u32 reserved;
+	__u32 flags;
 	__u64 seq;
 	__u64 time_ns;
 	__u64 dropped;
+	__u64 offset;
+	__u32 length;
+	__u32 count;
+	__u64 frame;
+	__u64 origin_ns;
+	__u64 arrival_ns;
+	__u64 age_ns;
+	__u64 late;
+	__u8  bytes[64];
+	__u64 reserved[2];
 };
 
 /**
@@ -173,11 +236,286 @@ struct rfm_ring_test {
 	__u64 round_trip_ns;
 };
 
+/**
+ * struct rfm_range - bytes of the memory
+ * @offset: first byte
+ * @length: bytes, at least 1; may not reach past the end of the memory (EINVAL,
+ *	also where @offset + @length overflows)
+ */
+struct rfm_range {
+	__u64 offset;
+	__u64 length;
+};
+
+#define RFM_SUBSCRIBE_RX	0x1u	/* receive what others write there */
+#define RFM_SUBSCRIBE_TX	0x2u	/* send what is written there */
+#define RFM_SUBSCRIBE_OWN	0x4u	/* nobody else should write there: CONFLICT if one does */
+#define RFM_SUBSCRIBE_NO_MAPS	0x8u	/* mappings made through this file hold no subscription */
+#define RFM_SUBSCRIBE_FLAGS	0xfu
+
+#define RFM_SUBSCRIBE_NO_EFFECT	0x1u	/* the base policy is all: RX and TX are on anyway */
+
+#define RFM_SUBSCRIBE_MAX	4096	/* separate ranges of one file, for each of RX, TX, OWN */
+
+/**
+ * struct rfm_subscribe - take or give back a range (RFM_IOC_SUBSCRIBE, RFM_IOC_UNSUBSCRIBE)
+ * @range: rounded outwards to granules of 64 bytes. With no flag but
+ *	RFM_SUBSCRIBE_NO_MAPS both fields are 0
+ * @flags: RFM_SUBSCRIBE_*, at least one
+ * @result: out: RFM_SUBSCRIBE_NO_EFFECT or 0
+ *
+ * Each open file has a set of its own (duplicated, inherited and passed
+ * descriptors are the same file). What the card does is the union of all sets
+ * and the base policy. The last close of the file takes its set back.
+ * UNSUBSCRIBE takes back what of the range this file holds, and is content if
+ * that is nothing; it refuses RFM_SUBSCRIBE_NO_MAPS.
+ *
+ * With base policy none a mapping holds RX of its range, and TX if its file is
+ * open for writing, until its last page is unmapped, and a watch holds RX of
+ * its ranges. What is subscribed anew keeps its old bytes until somebody
+ * writes there.
+ *
+ * EBADF: RX on a file not open for reading, TX or OWN on one not open for
+ * writing. ENOSPC: more than RFM_SUBSCRIBE_MAX separate ranges. EOPNOTSUPP:
+ * no extension block.
+ */
+struct rfm_subscribe {
+	struct rfm_range range;
+	__u32 flags;
+	__u32 result;
+	__u64 reserved[2];
+};
+
+#define RFM_WATCH_NONBLOCK	0x01u	/* as O_NONBLOCK */
+#define RFM_WATCH_CLOEXEC	0x02u	/* as O_CLOEXEC */
+#define RFM_WATCH_COALESCE	0x04u	/* one record while unread; it tells of the last update */
+#define RFM_WATCH_EVENTFD	0x08u	/* @eventfd counts records as well */
+#define RFM_WATCH_COMPARE	0x10u	/* MATCH instead of UPDATE */
+#define RFM_WATCH_FLAGS		0x1fu
+
+enum rfm_watch_compare {
+	RFM_COMPARE_EQUAL	= 1,	/* has become equal to @value */
+	RFM_COMPARE_NOT_EQUAL	= 2,	/* is no longer equal to it */
+	RFM_COMPARE_CHANGED	= 3	/* has become another */
+};
+
+#define RFM_WATCH_RANGES_MAX	256	/* of one watch */
+#define RFM_WATCHES_MAX		1024	/* of one card */
+#define RFM_WATCH_SILENCE_MIN	1000000ull	/* ns */
+#define RFM_WATCH_SILENCE_MAX	3600000000000ull
+
+/**
+ * struct rfm_watch - sleep until bytes change (RFM_IOC_WATCH)
+ * @ranges: address of @count struct rfm_range; exact to the byte
+ * @count: 1..RFM_WATCH_RANGES_MAX
+ * @flags: RFM_WATCH_*
+ * @depth: records the queue holds, 1..RFM_LISTEN_DEPTH_MAX; 0 =
+ *	RFM_LISTEN_DEPTH_DEFAULT
+ * @eventfd: with RFM_WATCH_EVENTFD an eventfd, else 0
+ * @deadline_ns: an update older than that on arrival is marked and counted as
+ *	late; 0: none. One of unknown age is never late
+ * @silence_ns: STALE when no update has touched the watch's bytes for that
+ *	long, FRESH with the next one; RFM_WATCH_SILENCE_MIN..MAX; 0: none.
+ *	With more than one range each has a clock of its own
+ * @compare: with RFM_WATCH_COMPARE one of enum rfm_watch_compare, else 0
+ * @compare_width: 1, 2, 4 or 8 bytes
+ * @compare_offset: a multiple of the width, within one of the ranges
+ * @compare_mask: bits that count, not 0
+ * @compare_value: within @compare_mask
+ * @reserved: 0
+ *
+ * Returns a new descriptor that delivers struct rfm_event by read() and
+ * poll(), as one of RFM_IOC_LISTEN does. Every update by another node that
+ * touches the bytes makes one record; a store of this node makes none. The
+ * queue is bounded: what finds it full is dropped and counted. A watch that
+ * compares sees the update that makes the condition true, not those that
+ * leave it true: make the watch, then look at the memory.
+ *
+ * Needs a descriptor open for reading (EBADF). ENOSPC: RFM_WATCHES_MAX
+ * watches, or the card has no comparator or timer left (256 together). EBADF,
+ * EINVAL: @eventfd is no eventfd. EOPNOTSUPP: no extension block.
+ */
+struct rfm_watch {
+	__u64 ranges;
+	__u32 count;
+	__u32 flags;
+	__u32 depth;
+	__s32 eventfd;
+	__u64 deadline_ns;
+	__u64 silence_ns;
+	__u32 compare;
+	__u32 compare_width;
+	__u64 compare_offset;
+	__u64 compare_mask;
+	__u64 compare_value;
+	__u64 reserved[4];
+};
+
+#define RFM_FENCED_LOST		0x1u	/* @lost frames did not reach every node */
+#define RFM_FENCED_PAUSED	0x2u	/* a node stands still and will store them when it goes on */
+#define RFM_FENCED_EPOCH	0x4u	/* nodes came or went meanwhile */
+#define RFM_FENCED_DARK		0x8u	/* this node sends nothing: no signal, or transmitter off */
+
+/**
+ * struct rfm_fence_wait - wait until all is everywhere (RFM_IOC_FENCE)
+ * @timeout_ms: 1..60000; 0 = 1000
+ * @flags: out: RFM_FENCED_*; 0: everything that this machine has stored before
+ *	the call is in the memory of every node of the ring
+ * @lost: out: frames that did not arrive everywhere since this file's fence
+ *	before, or since it was opened
+ * @epoch: out: counts changes of the ring's membership
+ * @pad: 0
+ * @wait_ns: out: how long it took
+ * @reserved: 0
+ *
+ * ETIMEDOUT: it has not come home; EINTR: a signal. Needs a descriptor open
+ * for writing (EBADF). EOPNOTSUPP: no extension block.
+ */
+struct rfm_fence_wait {
+	__u32 timeout_ms;
+	__u32 flags;
+	__u64 lost;
+	__u32 epoch;
+	__u32 pad;
+	__u64 wait_ns;
+	__u64 reserved[2];
+};
+
+/**
+ * struct rfm_send_set - a network interrupt to several nodes (RFM_IOC_SEND_SET)
+ * @nodes: 256 bits, bit n % 64 of element n / 64 is node n; at least one, not
+ *	this card's (EINVAL)
+ * @type: as struct rfm_send
+ * @data: as struct rfm_send
+ * @reserved: 0
+ *
+ * As RFM_IOC_SEND; one frame however many nodes. EOPNOTSUPP: no extension block.
+ */
+struct rfm_send_set {
+	__u64 nodes[4];
+	__u32 type;
+	__u32 data;
+	__u64 reserved;
+};
+
+#define RFM_SWITCH_LED		0x001u	/* the red status LED */
+#define RFM_SWITCH_TRANSMIT	0x002u	/* the transmitter sends light */
+#define RFM_SWITCH_LOOPBACK	0x004u
+#define RFM_SWITCH_DARK_ON_DARK	0x008u
+#define RFM_SWITCH_PARITY	0x010u	/* then stores narrower than 4 bytes are inhibited */
+#define RFM_SWITCH_OWN_DATA	0x020u	/* get: a packet came home; set: can be cleared only */
+#define RFM_SWITCH_BYTE_SWAP	0x040u	/* bytes of each aligned 4 reversed, loads and stores */
+#define RFM_SWITCH_WINDOW	0x080u	/* @window_offset */
+#define RFM_SWITCH_OFFSET	0x100u	/* @address_offset */
+#define RFM_SWITCHES		0x1ffu
+
+/**
+ * struct rfm_switches - what users of a 5565 set (RFM_IOC_GET_SWITCHES, RFM_IOC_SET_SWITCHES)
+ * @mask: set: what is to be changed, RFM_SWITCH_*; get: out: what this card has
+ * @on: the switches that are on
+ * @window_offset: bytes, where in the memory the window begins, a multiple of
+ *	its size below the memory size. File offsets are then offsets in the
+ *	window
+ * @address_offset: added to the address of own updates on the ring, 0, 64, 128
+ *	or 192 MiB
+ * @pad: 0
+ * @reserved: 0
+ *
+ * Set applies all or nothing. EINVAL: a value out of range, OWN_DATA asked to be on.
+ * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
+ * is not moved under a mapping, a subscription or a watch. Set needs a
+ * descriptor open for writing (EBADF).
+ */
+struct rfm_switches {
+	__u32 mask;
+	__u32 on;
+	__u64 window_offset;
+	__u32 address_offset;
+	__u32 pad;
+	__u64 reserved[2];
+};
+
+/**
+ * struct rfm_writer - who wrote there last? (RFM_IOC_WRITER)
+ * @offset: any byte of a granule of 64
+ * @node: out: node id, RFM_NODE_ALL: nobody since the card was reset
+ * @flags: out: RFM_EVENT_AGE_UNKNOWN or 0
+ * @frame: out: number of the frame, 0: a store of this machine
+ * @time_ns: out: when it was stored, on the clock of the writer's domain
+ * @reserved: 0
+ */
+struct rfm_writer {
+	__u64 offset;
+	__u32 node;
+	__u32 flags;
+	__u64 frame;
+	__u64 time_ns;
+	__u64 reserved[2];
+};
+
+/**
+ * struct rfm_counters - the card's counters, all of one instant (RFM_IOC_COUNTERS)
+ * @count: out: how many of @value the card has
+ * @pad: 0
+ * @clock_ns: out: the card's clock at that instant
+ * @value: out: RFM_COUNTER_* of rfm_regs.h
+ */
+struct rfm_counters {
+	__u32 count;
+	__u32 pad;
+	__u64 clock_ns;
+	__u64 value[64];
+};
+
+/**
+ * struct rfm_member - a node as this one sees it
+ * @present: 1 if it has been heard within two seconds
+ * @hops: links from there to here
+ * @flags: RFM_EVENT_AGE_UNKNOWN: another clock, @transit_ns is 0
+ * @transit_ns: time its last frame took to come here
+ * @received: frames taken from it
+ * @missed: frames of it that never arrived here
+ */
+struct rfm_member {
+	__u16 present;
+	__u16 hops;
+	__u32 flags;
+	__u64 transit_ns;
+	__u64 received;
+	__u64 missed;
+};
+
+/**
+ * struct rfm_ring_map - who is on the ring (RFM_IOC_RING_MAP)
+ * @count: out: members, this node included
+ * @epoch: out: counts changes of the membership
+ * @turn_ns: out: time once round the ring, 0: not known yet. A message to any
+ *	node and its answer make one turn together, so this is the round-trip
+ *	time to each
+ * @member: out: by node id
+ */
+struct rfm_ring_map {
+	__u32 count;
+	__u32 epoch;
+	__u64 turn_ns;
+	struct rfm_member member[256];
+};
+
 #define RFM_IOC_MAGIC		0xF5
 
 #define RFM_IOC_INFO		_IOR(RFM_IOC_MAGIC, 0x00, struct rfm_info)
 #define RFM_IOC_SEND		_IOW(RFM_IOC_MAGIC, 0x01, struct rfm_send)
 #define RFM_IOC_LISTEN		_IOW(RFM_IOC_MAGIC, 0x02, struct rfm_listen)
 #define RFM_IOC_RING_TEST	_IOWR(RFM_IOC_MAGIC, 0x03, struct rfm_ring_test)
+#define RFM_IOC_SUBSCRIBE	_IOWR(RFM_IOC_MAGIC, 0x04, struct rfm_subscribe)
+#define RFM_IOC_UNSUBSCRIBE	_IOWR(RFM_IOC_MAGIC, 0x05, struct rfm_subscribe)
+#define RFM_IOC_WATCH		_IOW(RFM_IOC_MAGIC, 0x06, struct rfm_watch)
+#define RFM_IOC_FENCE		_IOWR(RFM_IOC_MAGIC, 0x07, struct rfm_fence_wait)
+#define RFM_IOC_SEND_SET	_IOW(RFM_IOC_MAGIC, 0x08, struct rfm_send_set)
+#define RFM_IOC_GET_SWITCHES	_IOR(RFM_IOC_MAGIC, 0x09, struct rfm_switches)
+#define RFM_IOC_SET_SWITCHES	_IOW(RFM_IOC_MAGIC, 0x0a, struct rfm_switches)
+#define RFM_IOC_WRITER		_IOWR(RFM_IOC_MAGIC, 0x0b, struct rfm_writer)
+#define RFM_IOC_COUNTERS	_IOR(RFM_IOC_MAGIC, 0x0c, struct rfm_counters)
+#define RFM_IOC_RING_MAP	_IOR(RFM_IOC_MAGIC, 0x0d, struct rfm_ring_map)
 
 #endif /* _UAPI_LINUX_RFM_H */

@@ -13,6 +13,8 @@
 #ifndef _UAPI_LINUX_RFM_REGS_H
 #define _UAPI_LINUX_RFM_REGS_H
 
+#include <linux/types.h>
+
 /* --- PCI identity ------------------------------------------------------- */
 
 #define RFM_PCI_VENDOR_ID		0x114a
@@ -26,6 +28,7 @@
 #define RFM_BAR_RUNTIME_IO		1	/* I/O alias of BAR0 0x00..0xff */
 #define RFM_BAR_CONTROL			2	/* the reflective-memory registers */
 #define RFM_BAR_MEMORY			3	/* the reflected memory */
+#define RFM_BAR_EXTENSION		4	/* ours; found by its capability only */
 
 #define RFM_BAR_RUNTIME_SIZE		0x200	/* own choice: manual contradicts itself */
 #define RFM_BAR_RUNTIME_IO_SIZE		0x100
@@ -34,6 +37,7 @@
 /* --- BAR0: bridge ------------------------------------------------------- */
 
 #define RFM_MARBR			0x08
+#define RFM_BIGEND			0x0c
 #define RFM_INTCSR			0x68
 #define RFM_CNTRL			0x6c
 #define RFM_PCIHREV			0x74
@@ -53,6 +57,7 @@
 
 #define RFM_MARBR_RESET			0x02040000u
 #define RFM_MARBR_DELAYED_READ		0x01000000u
+#define RFM_BIGEND_PIO			0x00000020u	/* BAR3: bytes of each dword reversed */
 #define RFM_PCIHREV_PIORC		0xc0
 #define RFM_DMAMODE0_RESET		0x00020583u
 #define RFM_DMADPR0_RESET		0x00000001u
@@ -135,5 +140,308 @@
 #define RFM_NIC_TYPE_M			0x7
 #define RFM_NIC_GLOBAL			0x8	/* to every other node */
 #define RFM_NIC_PROBE			0x4	/* reserved kind: only sets the sender's OWN DATA */
+
+/* --- the extension block ------------------------------------------------- */
+/*
+ * What no 5565 has. All of it is our own; docs/extension.md tells what each
+ * register does. A driver finds the block by a vendor-specific capability
+ * (id 0x09) in configuration space that carries the magic, never by a BAR
+ * being there:
+ *
+ *	+0x00	8 bit	0x09
+ *	+0x01	8 bit	next capability
+ *	+0x02	8 bit	length, RFM_EXT_CAP_LENGTH
+ *	+0x03	8 bit	number of the BAR
+ *	+0x04	32 bit	RFM_EXT_MAGIC
+ *	+0x08	32 bit	version, RFM_EXT_VERSION: the upper half changes when an
+ *			old driver can no longer use the block
+ *	+0x0c	32 bit	features, RFM_EXT_FEATURE_*
+ *	+0x10	32 bit	where in the BAR the block begins
+ *
+ * Registers take aligned accesses of 4 bytes, those marked 64 also of 8. Other
+ * accesses read 0 and write nothing. At reset every register is 0 unless it
+ * says otherwise, every granule is received, transmitted, unwatched and
+ * nobody's: the card is a plain 5565.
+ */
+#define RFM_EXT_CAP_LENGTH		0x14
+#define RFM_EXT_CAP_BAR			0x03
+#define RFM_EXT_CAP_MAGIC		0x04
+#define RFM_EXT_CAP_VERSION		0x08
+#define RFM_EXT_CAP_FEATURES		0x0c
+#define RFM_EXT_CAP_OFFSET		0x10
+#define RFM_EXT_MAGIC			0x584d4652u	/* "RFMX" */
+#define RFM_EXT_VERSION			0x00010000u
+#define RFM_EXT_BAR_SIZE		0x10000
+
+#define RFM_EXT_FEATURE_SUBSCRIBE	0x0001u	/* planes RX and TX */
+#define RFM_EXT_FEATURE_WATCH		0x0002u	/* plane WATCH, event ring, slots */
+#define RFM_EXT_FEATURE_WRITER		0x0004u	/* last writer, plane OWNED */
+#define RFM_EXT_FEATURE_MULTICAST	0x0008u
+#define RFM_EXT_FEATURE_FENCE		0x0010u
+#define RFM_EXT_FEATURE_SNAPSHOT	0x0020u	/* counters and ring map */
+#define RFM_EXT_FEATURE_CLOCK		0x0040u
+#define RFM_EXT_FEATURES		0x007fu
+
+#define RFM_GRANULE			64	/* bytes that are subscribed or watched together */
+
+/* What the capability says, once more, and what is switched on. */
+#define RFM_EXT_ID			0x000	/* RO, RFM_EXT_MAGIC */
+#define RFM_EXT_CONTROL			0x00c
+#define RFM_EXT_CONTROL_WRITERS		0x1u	/* keep each granule's last writer */
+
+/*
+ * Nanoseconds since an instant that nodes of one domain share. Reading the
+ * lower half keeps the upper half for the next read.
+ */
+#define RFM_EXT_CLOCK			0x010	/* RO, 64 */
+#define RFM_EXT_CLOCK_DOMAIN		0x018	/* RO */
+
+/*
+ * Interrupts. With MSI-X a cause sends its vector's message if it is enabled
+ * here; without, it sets its bit in STATUS, and INTA# is asserted while an
+ * enabled bit is set and INTCSR[8] is 1.
+ */
+#define RFM_EXT_INT_STATUS		0x020	/* write 1 clears */
+#define RFM_EXT_INT_ENABLE		0x024
+#define RFM_VECTOR_EVENTS		0	/* a record was written; moderated */
+#define RFM_VECTOR_DMA			1
+#define RFM_VECTOR_LINK			2	/* the record tells of the link or the ring */
+#define RFM_VECTOR_ERRORS		3	/* of losses, or FAULT; with MSI-X what asserts INTA# too */
+#define RFM_VECTORS			4
+/*
+ * Moderation of EVENTS: no two interrupts within TIME ns; one is raised when
+ * COUNT records wait that none has announced, or one has waited for TIME.
+ */
+#define RFM_EXT_MODERATION_COUNT	0x028	/* 0 is as 1; at most 65535 */
+#define RFM_EXT_MODERATION_TIME		0x02c	/* ns; 0: none, then COUNT is as 1 */
+
+/*
+ * The event ring: 2^SIZE records of struct rfm_ext_record in host memory.
+ * BASE and SIZE count from the moment CONTROL.ENABLE goes from 0 to 1, which
+ * sets all counts to 0. A record is complete when its index is PRODUCER as it
+ * was after it: 1 for the first. When all 2^SIZE are unconsumed, events are
+ * dropped and counted. A record that the memory does not take, BASE that is
+ * not aligned to a record or SIZE out of range end in FAULT: the ring stops,
+ * every event is dropped and counted until it is enabled again.
+ */
+#define RFM_EXT_EVENT_BASE		0x040	/* 64; aligned to 128 */
+#define RFM_EXT_EVENT_SIZE		0x048	/* log2 of records, MIN..MAX */
+#define RFM_EXT_EVENT_SIZE_MIN		4
+#define RFM_EXT_EVENT_SIZE_MAX		16
+#define RFM_EXT_EVENT_CONTROL		0x04c
+#define RFM_EXT_EVENT_ENABLE		0x1u
+#define RFM_EXT_EVENT_TYPES		0x050	/* mask of 1 << RFM_RECORD_*: others make no record */
+#define RFM_EXT_EVENT_CONSUMER		0x054	/* records consumed so far, modulo 2^32 */
+#define RFM_EXT_EVENT_PRODUCER		0x058	/* RO: records written so far */
+#define RFM_EXT_EVENT_STATUS		0x05c	/* RO */
+#define RFM_EXT_EVENT_RUNNING		0x1u
+#define RFM_EXT_EVENT_FAULT		0x2u
+#define RFM_EXT_EVENT_DROPPED		0x060	/* RO, 64: since enabled */
+
+/*
+ * Granules. OFFSET and LENGTH in bytes, multiples of RFM_GRANULE, within the
+ * memory. Writing COMMAND changes one plane in that range, at once and as a
+ * whole; reading it tells how that went. The four others show 32 granules,
+ * the lowest bit being granule OFFSET / 64 rounded down to a multiple of 32.
+ */
+#define RFM_EXT_RANGE_OFFSET		0x080
+#define RFM_EXT_RANGE_LENGTH		0x084
+#define RFM_EXT_RANGE_COMMAND		0x088
+#define RFM_EXT_RANGE_ON		0x10u	/* or'ed to the plane; else off */
+#define RFM_EXT_RANGE_DONE		0u
+#define RFM_EXT_RANGE_BAD_RANGE		1u
+#define RFM_EXT_RANGE_BAD_COMMAND	2u
+#define RFM_EXT_RANGE_BITS(plane)	(0x090 + 4 * (plane))	/* RO */
+#define RFM_PLANE_RX			0	/* updates of others are stored; reset 1 */
+#define RFM_PLANE_TX			1	/* own stores are sent; reset 1 */
+#define RFM_PLANE_WATCH			2	/* updates of others make UPDATE records */
+#define RFM_PLANE_OWNED			3	/* updates of others make CONFLICT records */
+#define RFM_PLANES			4
+
+/*
+ * Slots: what a comparator or a timer looks at. INDEX selects one; its other
+ * registers are then that slot's. Writing CONTROL arms it with them, or turns
+ * it off with mode 0; parameters that cannot be leave it off with BAD set.
+ * A comparator makes a MATCH record when an update of another node makes its
+ * condition true: for EQUAL and NOT_EQUAL it was false before, for CHANGED the
+ * masked value was another. LENGTH is 1, 2, 4 or 8, OFFSET aligned to it.
+ * A timer makes a STALE record when no update of another node has touched its
+ * range for SILENCE ns, and a FRESH record with the next one.
+ */
+#define RFM_EXT_SLOT_INDEX		0x0a0	/* below RFM_EXT_SLOTS */
+#define RFM_EXT_SLOTS			256
+#define RFM_EXT_SLOT_CONTROL		0x0a4
+#define RFM_SLOT_OFF			0u
+#define RFM_SLOT_EQUAL			1u
+#define RFM_SLOT_NOT_EQUAL		2u
+#define RFM_SLOT_CHANGED		3u
+#define RFM_SLOT_TIMER			4u
+#define RFM_SLOT_MODE_M			0x7u
+#define RFM_SLOT_BAD			0x40000000u	/* RO */
+#define RFM_SLOT_STALE			0x80000000u	/* RO: silent for too long now */
+#define RFM_EXT_SLOT_OFFSET		0x0a8
+#define RFM_EXT_SLOT_LENGTH		0x0ac
+#define RFM_EXT_SLOT_MASK		0x0b0	/* 64 */
+#define RFM_EXT_SLOT_VALUE		0x0b8	/* 64, compared with memory & MASK */
+#define RFM_EXT_SLOT_SILENCE		0x0c0	/* 64, ns, MIN..MAX */
+#define RFM_SLOT_SILENCE_MIN		1000000ull
+#define RFM_SLOT_SILENCE_MAX		3600000000000ull
+
+/* The last writer of a granule: writing OFFSET (any byte of it) looks it up. */
+#define RFM_EXT_WRITER_OFFSET		0x0d0
+#define RFM_EXT_WRITER_NODE		0x0d4	/* RO */
+#define RFM_WRITER_KNOWN		0x80000000u
+#define RFM_WRITER_OTHER_CLOCK		0x40000000u	/* TIME is of another domain */
+#define RFM_WRITER_NODE_M		0xffu
+#define RFM_EXT_WRITER_SEQ		0x0d8	/* RO, 64: frame number; 0: by this node */
+#define RFM_EXT_WRITER_TIME		0x0e0	/* RO, 64: ns on the writer's clock */
+
+/* A network interrupt to a set of nodes: bit n of the 256 is node n. */
+#define RFM_EXT_MULTICAST_SET(n)	(0x100 + 4 * (n))	/* n = 0..7 */
+#define RFM_EXT_MULTICAST_DATA		0x120
+#define RFM_EXT_MULTICAST_SEND		0x124	/* RFM_NIC_* without GLOBAL; the write sends */
+
+/*
+ * Fence: are all stores so far at every node? A write of BEGIN begins one and
+ * BEGIN then reads its ticket. It has ended when DONE has reached that.
+ */
+#define RFM_EXT_FENCE_BEGIN		0x130
+#define RFM_EXT_FENCE_DONE		0x134	/* RO */
+#define RFM_EXT_FENCE_LOST		0x138	/* RO, 64: own frames that all fences so far found lost */
+#define RFM_EXT_FENCE_RESULT		0x140	/* RO: of the fence that was DONE last */
+#define RFM_FENCE_LOST			0x1u	/* frames were lost since the fence before */
+#define RFM_FENCE_PAUSED		0x2u	/* a node has passed frames on without storing them yet */
+#define RFM_FENCE_EPOCH_CHANGED		0x4u	/* the ring's members are not those of its beginning */
+#define RFM_FENCE_DARK			0x8u	/* nothing can leave this node */
+#define RFM_EXT_EPOCH			0x144	/* RO: counts changes of the membership */
+
+/*
+ * Counters and the ring map, all of one instant: that of the last write of
+ * SNAPSHOT, which reads as the number of such writes.
+ */
+#define RFM_EXT_SNAPSHOT		0x150
+#define RFM_EXT_COUNTER(n)		(0x0800 + 8 * (n))	/* RO, 64; n = RFM_COUNTER_* */
+#define RFM_EXT_NODE(n)			(0x2000 + 32 * (n))	/* RO: node n as this one sees it */
+#define RFM_EXT_NODE_STATE		0x00	/* RFM_NODE_STATE_* and hops */
+#define RFM_NODE_STATE_PRESENT		0x80000000u
+#define RFM_NODE_STATE_HOPS_M		0x0000ffffu	/* links from there to here */
+#define RFM_EXT_NODE_DOMAIN		0x04	/* its clock domain */
+#define RFM_EXT_NODE_TRANSIT		0x08	/* 64, ns its last frame took; 0: unknown, other domain */
+#define RFM_EXT_NODE_RECEIVED		0x10	/* 64, frames taken from it */
+#define RFM_EXT_NODE_MISSED		0x18	/* 64, its frames that never arrived here */
+
+enum rfm_counter {
+	RFM_COUNTER_STORES		= 0,	/* stores and interrupts asked for */
+	RFM_COUNTER_SENT		= 1,	/* own frames numbered */
+	RFM_COUNTER_HOME		= 2,	/* of these, came home */
+	RFM_COUNTER_LOST		= 3,	/* of these, did not although a later one did */
+	RFM_COUNTER_DARK		= 4,	/* own frames not sent: no signal or no neighbour */
+	RFM_COUNTER_FULL		= 5,	/* own frames not sent: no room in time */
+	RFM_COUNTER_RECEIVED		= 6,	/* frames of others taken */
+	RFM_COUNTER_FORWARDED		= 7,
+	RFM_COUNTER_UNSENDABLE		= 8,	/* not passed on: no neighbour */
+	RFM_COUNTER_OVERRUN		= 9,	/* not passed on: no room */
+	RFM_COUNTER_MISSED		= 10,	/* frames of others that never arrived */
+	RFM_COUNTER_LATE		= 11,
+	RFM_COUNTER_COPIES		= 12,	/* second copies in redundant mode */
+	RFM_COUNTER_BEYOND		= 13,	/* updates past the end of the memory */
+	RFM_COUNTER_BAD			= 14,	/* damaged frames dropped */
+	RFM_COUNTER_HOP_LIMIT		= 15,
+	RFM_COUNTER_ROGUE		= 16,
+	RFM_COUNTER_MIXED		= 17,
+	RFM_COUNTER_HELD_LOST		= 18,	/* dropped: machine paused for too long */
+	RFM_COUNTER_SENT_BYTES		= 19,	/* data bytes of own updates sent */
+	RFM_COUNTER_RECEIVED_BYTES	= 20,	/* data bytes of updates taken */
+	RFM_COUNTER_FORWARDED_BYTES	= 21,
+	RFM_COUNTER_FILTERED_RX		= 22,	/* bytes of others not stored: not subscribed */
+	RFM_COUNTER_FILTERED_TX		= 23,	/* bytes of own stores not sent: not subscribed */
+	RFM_COUNTER_WINDOW		= 24,	/* own frames on the ring now */
+	RFM_COUNTER_WINDOW_PEAK		= 25,
+	RFM_COUNTER_TX			= 26,	/* frames in the transmit FIFO now */
+	RFM_COUNTER_TX_PEAK		= 27,
+	RFM_COUNTER_INSERT		= 28,	/* stores that wait to be sent now */
+	RFM_COUNTER_INSERT_PEAK		= 29,
+	RFM_COUNTER_STALL_US		= 30,	/* longest time a store held its CPU */
+	RFM_COUNTER_INTERRUPTS_DROPPED	= 31,	/* network interrupts that found their FIFO full */
+	RFM_COUNTER_EVENTS		= 32,	/* records made since reset, dropped ones included */
+	RFM_COUNTER_EVENTS_DROPPED	= 33,
+	RFM_COUNTER_CONFLICTS		= 34,	/* updates of others to owned granules */
+	RFM_COUNTER_BREAKS		= 35,	/* times another node lost its signal */
+	RFM_COUNTER_EPOCH		= 36,
+	RFM_COUNTER_TURN_NS		= 37,	/* last time once round the ring; 0: none yet */
+	RFM_COUNTERS			= 38
+};
+
+enum rfm_record_type {
+	RFM_RECORD_RESET		= 0,	/* network interrupts, if their type is in EVENT_TYPES; */
+	RFM_RECORD_INT1			= 1,	/* then they do not enter the 5565's FIFO */
+	RFM_RECORD_INT2			= 2,
+	RFM_RECORD_INT3			= 3,
+	RFM_RECORD_INT4			= 4,
+	RFM_RECORD_SYNC_LOSS		= 5,	/* LISR's bits; they latch there as well */
+	RFM_RECORD_BAD_DATA		= 6,
+	RFM_RECORD_TX_FULL		= 7,
+	RFM_RECORD_RX_FULL		= 8,
+	RFM_RECORD_RX_ALMOST_FULL	= 9,
+	RFM_RECORD_ROGUE		= 10,
+	RFM_RECORD_WRITE_INHIBITED	= 11,
+	RFM_RECORD_PARITY		= 12,
+	RFM_RECORD_UPDATE		= 13,	/* an update touched a watched granule */
+	RFM_RECORD_MATCH		= 14,	/* value: slot */
+	RFM_RECORD_STALE		= 15,	/* value: slot; seq, origin: of the last update */
+	RFM_RECORD_FRESH		= 16,	/* value: slot; age: how long it was silent */
+	RFM_RECORD_CONFLICT		= 17,	/* an update touched an owned granule */
+	RFM_RECORD_SIGNAL		= 18,	/* light is back on the receiver */
+	RFM_RECORD_BREAK		= 19,	/* @node has lost its signal */
+	RFM_RECORD_MEMBERSHIP		= 20,	/* value: epoch */
+	RFM_RECORD_LOSS			= 21,	/* value: frames of @node that are missing before @seq */
+	RFM_RECORD_FENCE		= 22,	/* value: ticket */
+	RFM_RECORD_TYPES		= 23
+};
+
+#define RFM_RECORD_OTHER_CLOCK		0x1u	/* origin is of another domain: age unknown */
+#define RFM_RECORD_NEVER		0x2u	/* STALE: nothing since the timer was armed */
+#define RFM_RECORD_NODE_NONE		0xffffu
+
+/**
+ * struct rfm_ext_record - an event in the event ring, little-endian
+ * @index: PRODUCER after this record; written last
+ * @type: enum rfm_record_type
+ * @flags: RFM_RECORD_*
+ * @event: numbers events from 1 since the ring was enabled, dropped ones
+ *	included: a gap is what was dropped
+ * @offset: UPDATE, MATCH, FRESH, CONFLICT: first byte of the update; STALE: of
+ *	the last one
+ * @length: its bytes, 1..64
+ * @node: its originator, the sender, or RFM_RECORD_NODE_NONE
+ * @pad: 0
+ * @value: 32 bits of an interrupt; else see the type
+ * @seq: number of the frame, per originator
+ * @origin_ns: when the originator stored it, on its clock
+ * @arrival_ns: when it came, on this card's clock; STALE: when the last update did
+ * @age_ns: STALE, FRESH: how long it was silent; else 0
+ * @data: the first @length bytes of the update; 0 where there is none
+ */
+struct rfm_ext_record {
+	__le32 index;
+	__u8   type;
+	__u8   flags;
+	__le16 node;
+	__le64 event;
+	__le32 offset;
+	__le32 length;
+	__le32 value;
+	__le32 pad;
+	__le64 seq;
+	__le64 origin_ns;
+	__le64 arrival_ns;
+	__le64 age_ns;
+	__u8   data[64];
+};
+
+#define RFM_EXT_RECORD_SIZE		128
+
+#define RFM_EXT_MSIX_TABLE		0x8000	/* in the same BAR */
+#define RFM_EXT_MSIX_PBA		0x9000
 
 #endif /* _UAPI_LINUX_RFM_REGS_H */

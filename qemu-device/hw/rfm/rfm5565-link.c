@@ -22,6 +22,11 @@
 #define UNITS_A_SHOW    32      /* of these, before the neighbour may begin */
 #define BATCHES_A_TURN  16      /* writes to the chardev */
 
+/* Frames that are held back for a paused guest */
+#define RX_ALMOST_FULL  (RFM_NODE_HELD_SLOTS / 4 * 3)
+
+#define SETTLED_NS      (2 * NANOSECONDS_PER_SECOND)    /* of a link */
+
 /* A rush of stores */
 #define RUSH_STORES     64      /* so many, soon one after another */
 #define GATHER_NS       8000    /* then one turn each so long */
@@ -57,9 +62,13 @@ static void link_frame(void *opaque, uint8_t *wire, unsigned int len,
                        uint64_t now)
 {
     Rfm5565State *s = opaque;
+    bool filling = rfm_fifo_used(&s->node.held) < RX_ALMOST_FULL;
 
     capture(s, s->capture_rx, RFM_PCAPNG_IN, wire, len, now);
     rfm_node_link_ops.frame(&s->node, wire, len, now);
+    if (filling && rfm_fifo_used(&s->node.held) >= RX_ALMOST_FULL) {
+        rfm5565_latch(s, RFM_LISR_RX_ALMOST_FULL);
+    }
 }
 
 static void link_bad(void *opaque)
@@ -114,16 +123,35 @@ static void port_disconnect(Rfm5565Port *port)
     }
 }
 
+/* Has it been a good link for a while? */
+static bool port_has_settled(const Rfm5565Port *port)
+{
+    return port->up_at && rfm5565_now() - port->up_at >= SETTLED_NS;
+}
+
 /*
- * Close a port and say why, once: a peer that keeps coming back with the same
- * fault is not worth a line each time.
+ * Is this fault worth a line? A peer that keeps coming back with it is not,
+ * even if it begins well: only one that was a good neighbour for a while has
+ * a clean slate. @why is a literal, of which there are few.
  */
+static bool port_complains(Rfm5565Port *port, const char *why)
+{
+    if (port_has_settled(port)) {
+        g_clear_pointer(&port->complaints, g_slist_free);
+    }
+    if (g_slist_find(port->complaints, why)) {
+        return false;
+    }
+    port->complaints = g_slist_prepend(port->complaints, (void *)why);
+    return true;
+}
+
+/* Close a port and say why. */
 static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
 {
-    if (port->complaint != why) {
+    if (port_complains(port, why)) {
         warn_report("rfm5565: node 0x%02x (%u): %s; disconnected",
                     s->node_id, s->node_id, why);
-        port->complaint = why;
     }
     port_disconnect(port);
 }
@@ -150,6 +178,9 @@ void rfm5565_link_news(Rfm5565State *s)
         rfm5565_unlock(s);
         if (why) {
             port_reject(s, ports[i], why);
+        } else if (s->away) {
+            /* The neighbour takes one peer at a time, and another may come. */
+            port_disconnect(ports[i]);
         }
     }
 }
@@ -219,8 +250,12 @@ static bool in_rush(const Rfm5565State *s)
     return s->iothread && s->rush >= RUSH_STORES;
 }
 
+/* What others said before does not wait for that. */
 static void gather(const Rfm5565State *s)
 {
+    if (rfm_fifo_used(&s->node.transmit)) {
+        return;
+    }
     while (in_rush(s) && rfm5565_now() - s->sent_at < GATHER_NS) {
         cpu_relax();
     }
@@ -415,7 +450,6 @@ bool rfm5565_link_turn(Rfm5565State *s)
 {
     bool more;
 
-    gather(s);
     if (s->link_rx.shm) {
         attach(s, &s->rx, s->rx.shm.fds[1]);
     }
@@ -423,6 +457,7 @@ bool rfm5565_link_turn(Rfm5565State *s)
         attach(s, &s->tx, s->tx.shm.fds[2]);
     }
     more = queue_take(s, UNITS_A_TURN);
+    gather(s);
     more |= send_on(s);
     if (!more && s->link_rx.shm && !s->rx.reject && !s->rx.polling) {
         more = !rfm_shm_wait_data(&s->rx.shm);
@@ -539,7 +574,7 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     rfm5565_lock(s);
     error = rfm_link_tx_received(&s->link_tx, buf, size, rfm5565_now());
     if (s->link_tx.welcome) {
-        s->tx.complaint = NULL;
+        s->tx.up_at = s->tx.up_at ?: rfm5565_now();
         if (!s->link_tx.shm) {
             queue_close(s, &s->tx);
         }
@@ -554,37 +589,30 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     }
 }
 
-/*
- * The queue of the upstream neighbour, if it is offered with these bytes.
- * Returns false if it is not one to be taken.
- */
-static bool rx_take_descriptors(Rfm5565State *s)
+/* The queue of the upstream neighbour, if it is offered with these bytes. */
+static void rx_take_descriptors(Rfm5565State *s)
 {
     int fds[RFM_SHM_FDS + 1];
     int n = qemu_chr_fe_get_msgfds(&s->rx.chr, fds, ARRAY_SIZE(fds));
     const char *error;
 
     if (n <= 0) {
-        return true;
+        return;
     }
     if (!s->use_shm || n != RFM_SHM_FDS || s->link_rx.agreed ||
         rfm_shm_is_open(&s->rx.shm)) {
         while (n) {
             close(fds[--n]);
         }
-        return true;
+        return;
     }
     error = rfm_shm_attach(&s->rx.shm, fds);
     if (!error) {
         rfm_link_rx_attached(&s->link_rx);
-        return true;
-    }
-    if (s->rx.complaint != error) {
+    } else if (port_complains(&s->rx, error)) {
         warn_report("rfm5565: node 0x%02x (%u): %s; frames come by the socket",
                     s->node_id, s->node_id, error);
-        s->rx.complaint = error;
     }
-    return false;
 }
 
 static void rx_receive(void *opaque, const uint8_t *buf, int size)
@@ -593,13 +621,12 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
     uint8_t reply[RFM_LINK_MESSAGE];
     unsigned reply_length;
     const char *error;
-    bool content;
 
     if (s->away) {
         return;     /* came in while we left */
     }
     rfm5565_lock(s);
-    content = rx_take_descriptors(s);
+    rx_take_descriptors(s);
     error = rfm_link_rx_received(&s->link_rx, buf, size, rfm5565_now());
     reply_length = s->link_rx.reply_length;
     memcpy(reply, s->link_rx.reply, reply_length);
@@ -607,9 +634,7 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
         if (!s->link_rx.shm) {
             queue_close(s, &s->rx);
         }
-        if (content) {
-            s->rx.complaint = NULL;
-        }
+        s->rx.up_at = rfm5565_now();
         trace_rfm5565_link(s->node_id, "upstream", link_kind(s->link_rx.shm));
         qemu_bh_schedule(s->engine_bh);
         timer_mod_ns(s->tick, rfm5565_now());
@@ -631,7 +656,7 @@ static void tx_open(Rfm5565State *s)
     bool offer = s->use_shm && !rfm_shm_create(&s->tx.shm, RFM_SHM_SLOTS);
 
     trace_rfm5565_link(s->node_id, "downstream", "connected");
-    if (offer && qemu_chr_fe_set_msgfds(&s->tx.chr, s->tx.shm.fds,
+    if (offer && qemu_chr_fe_set_msgfds(&s->tx.chr, s->tx.shm.offer,
                                         RFM_SHM_FDS) < 0) {
         rfm_shm_close(&s->tx.shm);
         offer = false;
@@ -641,12 +666,22 @@ static void tx_open(Rfm5565State *s)
     timer_mod_ns(s->tick, rfm5565_now());
 }
 
+/* Its peer has gone: what it did wrong is forgotten if it was a good one. */
+static void port_forget(Rfm5565Port *port)
+{
+    port->reject = NULL;
+    if (port_has_settled(port)) {
+        g_clear_pointer(&port->complaints, g_slist_free);
+    }
+    port->up_at = 0;
+}
+
 static void tx_close(Rfm5565State *s)
 {
     trace_rfm5565_link(s->node_id, "downstream", "gone");
     g_clear_handle_id(&s->tx_watch, g_source_remove);
     s->tx_fill = s->tx_done = 0;
-    s->tx.reject = NULL;
+    port_forget(&s->tx);
     s->room_awaited = false;
     qatomic_set(&s->streaming, false);
     queue_close(s, &s->tx);
@@ -665,7 +700,7 @@ static void rx_close(Rfm5565State *s)
 {
     trace_rfm5565_link(s->node_id, "upstream", "gone");
     queue_take(s, RFM_SHM_SLOTS_MAX);
-    s->rx.reject = NULL;
+    port_forget(&s->rx);
     queue_close(s, &s->rx);
     rfm_link_rx_closed(&s->link_rx, rfm5565_now());
     qemu_bh_schedule(s->engine_bh);
@@ -673,7 +708,8 @@ static void rx_close(Rfm5565State *s)
 
 /*
  * Follow the chardev; returns whether its state has changed and the card is
- * on the ring to see it.
+ * on the ring to see it. One that is away sends its peer home, but not from
+ * within the chardev's own event.
  */
 static bool port_follow(Rfm5565State *s, Rfm5565Port *port, QEMUChrEvent event)
 {
@@ -683,6 +719,9 @@ static bool port_follow(Rfm5565State *s, Rfm5565Port *port, QEMUChrEvent event)
         return false;
     }
     port->open = open;
+    if (open && s->away) {
+        qemu_bh_schedule(s->news_bh);
+    }
     return !s->away;
 }
 
@@ -745,13 +784,30 @@ void rfm5565_link_init(Rfm5565State *s)
     s->stream_bh = qemu_bh_new(stream_turn, s);
 }
 
+/* Also when QMP chardev-change replaces the fibre: the old one was closed. */
+static int rx_connect(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    qemu_chr_fe_set_handlers(&s->rx.chr, port_can_receive, rx_receive,
+                             rx_event, rx_connect, s, NULL, true);
+    return 0;
+}
+
+static int tx_connect(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    qemu_chr_fe_set_handlers(&s->tx.chr, port_can_receive, tx_receive,
+                             tx_event, tx_connect, s, NULL, true);
+    return 0;
+}
+
 /* Once everything else is there: they may have a peer already. */
 void rfm5565_link_connect(Rfm5565State *s)
 {
-    qemu_chr_fe_set_handlers(&s->rx.chr, port_can_receive, rx_receive,
-                             rx_event, NULL, s, NULL, true);
-    qemu_chr_fe_set_handlers(&s->tx.chr, port_can_receive, tx_receive,
-                             tx_event, NULL, s, NULL, true);
+    rx_connect(s);
+    tx_connect(s);
 }
 
 /* After rfm5565_link_leave(), and when the engine stands still. */
@@ -759,5 +815,7 @@ void rfm5565_link_exit(Rfm5565State *s)
 {
     qemu_chr_fe_deinit(&s->tx.chr, false);
     qemu_chr_fe_deinit(&s->rx.chr, false);
+    g_clear_pointer(&s->tx.complaints, g_slist_free);
+    g_clear_pointer(&s->rx.complaints, g_slist_free);
     qemu_bh_delete(s->stream_bh);
 }

@@ -35,6 +35,7 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_STRING("rogue", Rfm5565State, rogue),
     DEFINE_PROP_STRING("duplicate-ids", Rfm5565State, duplicate_ids),
     DEFINE_PROP_STRING("pcap", Rfm5565State, pcap),
+    DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
 };
 
 static const struct {
@@ -50,7 +51,8 @@ static const struct {
     { "stall-limit-ms", "how long a store may wait for room before it is "
       "lost to the ring, 0 to 10000" },
     { "line", "free, or paced[,rate=GBAUD][,hop=NS][,fibre=METRES]" },
-    { "frames-in-flight", "own frames on the ring at a time, 1 to 256" },
+    { "frames-in-flight", "own frames on the ring at a time, 1 to 256 "
+      "(redundant: at most 128)" },
     { "packing", "put adjacent stores that wait into one frame: on or off" },
     { "redundant", "send every update twice; all nodes alike (switch S1-1)" },
     { "rogue-master-0", "remove frames that pass twice (switch S1-5)" },
@@ -59,6 +61,7 @@ static const struct {
     { "duplicate-ids", "another node with this id: leave, or authentic "
       "(stay, as the real card)" },
     { "pcap", "write every frame of both fibres to this pcapng file" },
+    { "extension", "what no 5565 has, in BAR4: on, or off for a plain 5565" },
     { "dead", "set while running: the card answers all ones, as if pulled" },
 };
 
@@ -219,7 +222,7 @@ static const Rfm5565Counter node_counters[] = {
     { "frames-mixed", STAT(mixed),
       "frames removed: from a node of the other transfer mode" },
     { "frames-held-lost", STAT(held_lost),
-      "frames of others dropped here: the machine was paused too long" },
+      "frames of others dropped here: the machine was paused, or moved" },
     { "window-peak", STAT(window_peak),
       "most own frames that were ever on the ring" },
     { "tx-peak", STAT(tx_peak),

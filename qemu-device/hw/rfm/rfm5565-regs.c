@@ -28,6 +28,7 @@ struct Rfm5565Reg {
     uint8_t index;      /* of the FIFO */
     uint32_t reset;     /* or the fixed value, if there is no field */
     uint32_t writable;  /* bits that simply take what is written */
+    uint32_t latched;   /* bits of the field that something else sets */
     size_t field;       /* offset of its uint32_t in Rfm5565State, or 0 */
     uint32_t (*read)(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask);
     void (*write)(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
@@ -53,18 +54,36 @@ static uint32_t lisr_levels(const Rfm5565State *s)
     return levels;
 }
 
-static bool local_interrupt(const Rfm5565State *s)
+/* What of LISR interrupts. */
+static uint32_t local_sources(const Rfm5565State *s)
 {
     uint32_t pending = (s->lisr | lisr_levels(s)) & RFM_LISR_SOURCES_M;
 
-    return (s->lisr & RFM_LISR_GLOBAL_ENABLE) && (pending & s->lier);
+    return s->lisr & RFM_LISR_GLOBAL_ENABLE ? pending & s->lier : 0;
+}
+
+static bool local_interrupt(const Rfm5565State *s)
+{
+    return local_sources(s);
+}
+
+/* What of it reaches the bus. */
+static uint32_t base_sources(const Rfm5565State *s)
+{
+    const uint32_t enables = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE;
+
+    return !s->dead && (s->intcsr & enables) == enables ? local_sources(s) : 0;
 }
 
 static bool intx_wanted(const Rfm5565State *s)
 {
-    const uint32_t enables = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE;
-
-    return !s->dead && (s->intcsr & enables) == enables && local_interrupt(s);
+    if (!s->extension) {
+        return base_sources(s);
+    }
+    return !rfm5565_ext_uses_messages(s) &&
+           (base_sources(s) ||
+            (!s->dead && (s->intcsr & RFM_INTCSR_PCI_ENABLE) &&
+             rfm5565_ext_asserts(s)));
 }
 
 /* Under the BQL, without the lock. */
@@ -84,11 +103,14 @@ void rfm5565_lock(Rfm5565State *s)
     qemu_mutex_lock(&s->lock);
 }
 
-/* Whoever may have changed a register leaves like this: INTx follows. */
+/* Whoever may have changed a register leaves like this: interrupts follow. */
 void rfm5565_unlock(Rfm5565State *s)
 {
     bool changed = intx_wanted(s) != s->intx_shown;
 
+    if (s->extension) {
+        rfm5565_ext_follow_base(s, base_sources(s));
+    }
     qemu_mutex_unlock(&s->lock);
     if (!changed) {
         return;
@@ -104,8 +126,10 @@ void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
 {
     trace_rfm5565_latch(s->node_id, lisr_bits);
     s->lisr |= lisr_bits;
-    /* A new event must be read before it can be cleared. */
+    /* A new event must be read before it can be cleared, and be told again. */
+    s->ext.base_told &= ~(lisr_bits & s->lisr_seen);
     s->lisr_seen &= ~lisr_bits;
+    rfm5565_event_latched(s, lisr_bits);
 }
 
 /* --- FIFOs ---------------------------------------------------------------- */
@@ -280,6 +304,7 @@ static const Rfm5565Reg control_regs[] = {
       .writable = LCSR1_CONTROL_M, .read = lcsr1_read, .write = lcsr1_write },
     { .name = "LISR", .offset = RFM_LISR, .width = 4,
       .field = FIELD_OF(lisr), .writable = RFM_LISR_GLOBAL_ENABLE,
+      .latched = RFM_LISR_LATCHED_M,
       .read = lisr_read, .write = lisr_write },
     { .name = "LIER", .offset = RFM_LIER, .width = 4,
       .field = FIELD_OF(lier), .writable = RFM_LIER_M },
@@ -309,12 +334,24 @@ static uint32_t las1rr_read(Rfm5565State *s, const Rfm5565Reg *reg,
     return -s->window_size;
 }
 
+/* Where the window can stand. */
+static uint32_t las1ba_mask(const Rfm5565State *s)
+{
+    return ((s->memory_size - 1) & ~(s->window_size - 1)) | RFM_LAS1BA_ENABLE;
+}
+
 static void las1ba_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
                          uint32_t mask)
 {
-    s->las1ba &= ((s->memory_size - 1) & ~(s->window_size - 1)) |
-                 RFM_LAS1BA_ENABLE;
+    s->las1ba &= las1ba_mask(s);
     rfm5565_set_window(s);
+}
+
+/* Loads that are swapped cannot go to the memory itself. */
+static void bigend_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
+                         uint32_t mask)
+{
+    rfm5565_set_romd(s);
 }
 
 /*
@@ -325,6 +362,9 @@ static const Rfm5565Reg runtime_regs[] = {
     { .name = "MARBR", .offset = RFM_MARBR, .width = 4,
       .field = FIELD_OF(marbr), .reset = RFM_MARBR_RESET,
       .writable = RFM_MARBR_DELAYED_READ },
+    { .name = "BIGEND", .offset = RFM_BIGEND, .width = 4,
+      .field = FIELD_OF(bigend), .writable = RFM_BIGEND_PIO,
+      .write = bigend_write },
     { .name = "INTCSR", .offset = RFM_INTCSR, .width = 4,
       .field = FIELD_OF(intcsr), .reset = RFM_INTCSR_RESET,
       .writable = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE |
@@ -409,6 +449,32 @@ static void reg_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
     if (reg->write) {
         reg->write(s, reg, value, mask);
     }
+}
+
+static bool bank_is_valid(Rfm5565State *s, const Rfm5565Bank *bank)
+{
+    for (size_t i = 0; i < bank->count; i++) {
+        const Rfm5565Reg *reg = &bank->regs[i];
+        uint32_t can_be = reg->reset | reg->writable | reg->latched;
+
+        if (reg->field && (*reg_field(s, reg) & ~can_be)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Could the registers have come to these values by themselves? */
+bool rfm5565_regs_are_valid(Rfm5565State *s)
+{
+    for (unsigned i = 0; i < RFM_FIFOS; i++) {
+        if (s->fifo[i].head >= RFM_FIFO_DEPTH ||
+            s->fifo[i].count > RFM_FIFO_DEPTH) {
+            return false;
+        }
+    }
+    return bank_is_valid(s, &runtime_bank) && bank_is_valid(s, &control_bank) &&
+           !(s->las1ba & ~las1ba_mask(s)) && !(s->lisr_seen & ~s->lisr);
 }
 
 static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
@@ -526,6 +592,7 @@ void rfm5565_regs_reset(Rfm5565State *s)
     s->own_data = false;
     s->lisr_seen = 0;
     memset(s->fifo, 0, sizeof(s->fifo));
+    rfm5565_ext_reset(s);
     rfm5565_unlock(s);
     rfm5565_regs_loaded(s);
 }
@@ -534,6 +601,7 @@ void rfm5565_regs_loaded(Rfm5565State *s)
 {
     rfm5565_lock(s);
     rfm5565_set_window(s);
+    rfm5565_set_romd(s);
     rfm5565_ring_set_optics(s);
     rfm5565_unlock(s);
     rfm5565_update_intx(s);

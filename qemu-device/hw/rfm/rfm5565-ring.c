@@ -11,11 +11,9 @@
 #include "qapi/error.h"
 #include "block/aio-wait.h"
 #include "exec/memory.h"
-#include "hw/core/cpu.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #include "ring/crc32c.h"
-#include "ring/memory.h"
 #include "rfm5565.h"
 #include "trace.h"
 
@@ -32,21 +30,38 @@ static uint32_t clock_domain(void)
     return rfm_crc32c(0, boot_id, len);
 }
 
-static uint64_t new_incarnation(void)
+/* Of the card's next life: later than the last, whatever the clock says. */
+static uint64_t new_incarnation(uint64_t former)
 {
-    return qemu_clock_get_ns(QEMU_CLOCK_HOST);
+    return MAX((uint64_t)qemu_clock_get_ns(QEMU_CLOCK_HOST), former + 1);
 }
 
 /* --- what the node asks for ----------------------------------------------- */
 
 static void node_store(void *opaque, uint32_t offset, const void *data,
-                       unsigned int len)
+                       unsigned int len, const struct rfm_origin *origin)
 {
     Rfm5565State *s = opaque;
 
     trace_rfm5565_receive(s->node_id, offset, len);
-    rfm_memory_store(s->ram + offset, data, len);
-    memory_region_flush_rom_device(&s->memory, offset, len);
+    if (s->ext.watching) {
+        rfm5565_watch_update(s, offset, data, len, origin);
+        return;
+    }
+    rfm5565_memory_store(s, offset, data, len);
+}
+
+/* Has somebody chosen to find it in the event ring, and not in its FIFO? */
+static bool node_interrupt_event(Rfm5565State *s, uint8_t type, uint8_t from,
+                                 uint32_t data)
+{
+    unsigned record = type == RFM_NIC_INT4 ? RFM_RECORD_INT4 : type;
+
+    if (!rfm5565_events_take(s, record)) {
+        return false;
+    }
+    rfm5565_event_plain(s, record, from, data, 0);
+    return true;
 }
 
 static void node_interrupt(void *opaque, uint8_t type, uint8_t from,
@@ -55,6 +70,9 @@ static void node_interrupt(void *opaque, uint8_t type, uint8_t from,
     Rfm5565State *s = opaque;
 
     trace_rfm5565_interrupt_in(s->node_id, type, from, data);
+    if (node_interrupt_event(s, type, from, data)) {
+        return;
+    }
     switch (type) {
     case RFM_NIC_RESET:
         rfm5565_latch(s, RFM_LISR_RESET_REQ);
@@ -98,6 +116,14 @@ static void node_status(void *opaque, unsigned int what)
     }
     if (what & RFM_NODE_BREAK) {
         s->breaks++;
+        rfm5565_event_plain(s, RFM_RECORD_BREAK, s->node.break_at, 0, 0);
+    }
+    if (what & RFM_NODE_SIGNAL_BACK) {
+        rfm5565_event_plain(s, RFM_RECORD_SIGNAL, RFM_RECORD_NODE_NONE, 0, 0);
+    }
+    if (what & RFM_NODE_EPOCH) {
+        rfm5565_event_plain(s, RFM_RECORD_MEMBERSHIP, RFM_RECORD_NODE_NONE,
+                            s->node.epoch, 0);
     }
     if (what & RFM_NODE_DUPLICATE_ID) {
         s->duplicate_id = true;
@@ -122,12 +148,26 @@ static void node_room(void *opaque)
     qemu_cond_broadcast(&s->room);
 }
 
+static void node_missed(void *opaque, uint8_t source, uint64_t count,
+                        uint64_t seq)
+{
+    rfm5565_event_plain(opaque, RFM_RECORD_LOSS, source,
+                        MIN(count, UINT32_MAX), seq);
+}
+
+static void node_fence(void *opaque, const struct rfm_fence *fence)
+{
+    rfm5565_ext_fence_ended(opaque, fence);
+}
+
 static const struct rfm_node_ops node_ops = {
     .store = node_store,
     .interrupt = node_interrupt,
     .status = node_status,
     .transmit = node_transmit,
     .room = node_room,
+    .missed = node_missed,
+    .fence = node_fence,
 };
 
 /* --- what the guest asks for ---------------------------------------------- */
@@ -184,17 +224,13 @@ static bool stall(Rfm5565State *s)
 }
 
 /*
- * Called before a store: wait, for a bounded time and with the big lock
- * released, until the ring has room for it.
- *
- * Only a CPU may wait. The DMA of another device comes from the main context,
- * which would wait for itself, and whose callers expect it to keep the lock.
+ * Called before a store of a CPU: wait, for a bounded time and with the big
+ * lock released, until the ring has room for it.
  */
 bool rfm5565_ring_wait_for_room(Rfm5565State *s)
 {
     if (qatomic_read(&s->stalled) ||
-        (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node)) ||
-        !current_cpu) {
+        (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node))) {
         return true;
     }
     return stall(s);
@@ -307,22 +343,25 @@ static bool is_paused(void)
 }
 
 /*
- * While its state is saved the card is not on the ring: two lives of one node
- * would be. A VM that is merely paused stays on and passes frames along.
+ * A card that moves to another host leaves the ring here, else the node would
+ * have two lives at once; one whose state is replaced begins a new life. A VM
+ * that is merely paused, perhaps because a snapshot is taken of it, stays on
+ * and passes frames along; what comes for its own memory is held back.
  */
 static bool state_is_leaving(RunState state)
 {
     return state == RUN_STATE_FINISH_MIGRATE ||
-           state == RUN_STATE_POSTMIGRATE || state == RUN_STATE_SAVE_VM ||
-           state == RUN_STATE_RESTORE_VM || state == RUN_STATE_INMIGRATE;
+           state == RUN_STATE_POSTMIGRATE || state == RUN_STATE_RESTORE_VM ||
+           state == RUN_STATE_INMIGRATE;
 }
 
 static void join(Rfm5565State *s)
 {
     rfm5565_lock(s);
     s->away = false;
-    rfm_node_rejoin(&s->node, new_incarnation(), rfm5565_now());
-    rfm_node_set_paused(&s->node, is_paused(), rfm5565_now());
+    rfm_node_rejoin(&s->node, new_incarnation(s->node.config.incarnation),
+                    rfm5565_now());
+    rfm_node_set_paused(&s->node, is_paused());
     rfm5565_link_join(s);
     timer_mod_ns(s->tick, rfm5565_now());
     rfm5565_unlock(s);
@@ -337,6 +376,9 @@ void rfm5565_ring_set_away(Rfm5565State *s, bool away)
     trace_rfm5565_away(s->node_id, away);
     if (away) {
         rfm5565_link_leave(s);
+        WITH_QEMU_LOCK_GUARD(&s->lock) {
+            flush_capture(s);       /* the engine's next tick will not */
+        }
     } else {
         join(s);
     }
@@ -346,7 +388,7 @@ static void set_paused(Rfm5565State *s, bool paused)
 {
     rfm5565_lock(s);
     if (!s->away) {
-        rfm_node_set_paused(&s->node, paused, rfm5565_now());
+        rfm_node_set_paused(&s->node, paused);
     }
     rfm5565_unlock(s);
 }
@@ -355,12 +397,51 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 {
     Rfm5565State *s = opaque;
 
+    rfm5565_ext_set_running(s, running);
     if (running && !s->dead) {
         rfm5565_ring_set_away(s, false);
     } else if (!running && state_is_leaving(state)) {
         rfm5565_ring_set_away(s, true);
     }
     set_paused(s, !running);
+}
+
+/*
+ * The state is about to be saved. A VM that was paused before it began to
+ * migrate has heard of no change of its run state since. What is held back
+ * goes neither with the memory nor with the registers, nor does the light:
+ * whoever loads them counts and latches it.
+ */
+void rfm5565_ring_saving(Rfm5565State *s)
+{
+    if (state_is_leaving(runstate_get())) {
+        rfm5565_ring_set_away(s, true);
+    }
+    WITH_QEMU_LOCK_GUARD(&s->lock) {
+        s->saved.incarnation = s->node.config.incarnation;
+        s->saved.held = rfm_fifo_used(&s->node.held);
+        s->saved.signal = rfm_node_signal(&s->node);
+    }
+}
+
+/*
+ * The card, which is away, has another past now. A process that has waited
+ * for a migration goes on with the life that was saved; one that was on the
+ * ring itself since must not be taken for what it sent there.
+ */
+void rfm5565_ring_loaded(Rfm5565State *s)
+{
+    uint64_t *incarnation = &s->node.config.incarnation;
+
+    rfm5565_lock(s);
+    *incarnation = MAX(*incarnation, s->saved.incarnation);
+    s->node.stats.held_lost += s->saved.held;
+    rfm5565_latch(s, (s->saved.held ? RFM_LISR_RX_FULL : 0) |
+                     (s->saved.signal ? RFM_LISR_SYNC_LOSS : 0));
+    rfm5565_unlock(s);
+    if (!runstate_check(RUN_STATE_INMIGRATE) && !s->dead) {
+        rfm5565_ring_set_away(s, false);
+    }
 }
 
 static int migration_event(NotifierWithReturn *notifier, MigrationEvent *event,
@@ -424,6 +505,9 @@ static void start_engine(Rfm5565State *s)
                             s);
     s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
                             s);
+    if (s->extension) {
+        rfm5565_slots_init(s);
+    }
 }
 
 /* In the engine's context: nothing of the card runs there afterwards. */
@@ -434,12 +518,17 @@ static void stop_engine(void *opaque)
     qemu_bh_delete(s->engine_bh);
     timer_free(s->tick);
     timer_free(s->pace);
+    if (s->extension) {
+        rfm5565_slots_exit(s);
+    }
 }
 
 bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
                        Error **errp)
 {
-    config->incarnation = new_incarnation();
+    s->away = runstate_check(RUN_STATE_INMIGRATE);
+    /* Who waits for a migration has had no life yet. */
+    config->incarnation = s->away ? 0 : new_incarnation(0);
     config->clock_domain = clock_domain();
     if (!open_capture(s, errp)) {
         return false;
@@ -449,9 +538,8 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
         rfm_pcapng_end(&s->capture);
         return false;
     }
-    rfm_node_set_paused(&s->node, is_paused(), rfm5565_now());
+    rfm_node_set_paused(&s->node, is_paused());
     s->gone = false;
-    s->away = runstate_check(RUN_STATE_INMIGRATE);
     rfm5565_link_init(s);
     start_engine(s);
     s->vmstate_entry = qemu_add_vm_change_state_handler(vm_state_changed, s);

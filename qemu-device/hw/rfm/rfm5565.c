@@ -9,6 +9,7 @@
 
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
@@ -20,13 +21,61 @@
 
 /* --- BAR3 ----------------------------------------------------------------- */
 
-/* Loads come here only from a dead card; else the guest reads the memory. */
+/*
+ * BIGEND reverses the bytes of each aligned dword: byte n of the BAR is byte
+ * n ^ 3 of the memory.
+ */
+static bool is_swapped(const Rfm5565State *s)
+{
+    return s->bigend & RFM_BIGEND_PIO;
+}
+
+/*
+ * Loads go to the memory itself, unless they are all ones or swapped. What was
+ * stored meanwhile may have been code.
+ */
+void rfm5565_set_romd(Rfm5565State *s)
+{
+    bool was_romd = memory_region_is_romd(&s->memory);
+
+    memory_region_rom_device_set_romd(&s->memory,
+                                      !s->dead && !is_swapped(s));
+    if (!was_romd && memory_region_is_romd(&s->memory)) {
+        memory_region_flush_rom_device(&s->memory, 0, s->memory_size);
+    }
+}
+
+/* Put bytes into the memory: under the BQL, or under the lock. */
+void rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len)
+{
+    rfm_memory_store(s->ram + offset, data, len);
+    if (memory_region_is_romd(&s->memory)) {
+        memory_region_flush_rom_device(&s->memory, offset, len);
+    } else {
+        memory_region_set_dirty(&s->memory, offset, len);
+    }
+}
+
 static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
 {
     Rfm5565State *s = opaque;
+    uint8_t data[8];
 
-    return rfm5565_is_silent(s) ? MAKE_64BIT_MASK(0, size * 8)
-                                : ldn_le_p(s->ram + addr, size);
+    if (rfm5565_is_silent(s)) {
+        return MAKE_64BIT_MASK(0, size * 8);
+    }
+    if (!is_swapped(s)) {
+        return ldn_le_p(s->ram + addr, size);
+    }
+    if ((addr | size) % 4 == 0) {
+        return size == 4 ? bswap32(ldl_le_p(s->ram + addr))
+                         : ror64(bswap64(ldq_le_p(s->ram + addr)), 32);
+    }
+    for (unsigned i = 0; i < size; i++) {
+        data[i] = s->ram[(addr + i) ^ 3];
+    }
+    return ldn_le_p(data, size);
 }
 
 static void latch(Rfm5565State *s, uint32_t lisr_bits)
@@ -36,38 +85,90 @@ static void latch(Rfm5565State *s, uint32_t lisr_bits)
     rfm5565_unlock(s);
 }
 
-/* The hot path: without a lock of ours while there is room. */
-static void memory_write(void *opaque, hwaddr addr, uint64_t value,
-                         unsigned size)
+/*
+ * The hot path: without a lock of ours while there is room. Only then into the
+ * local memory: what is visible here is on its way.
+ */
+static void store(Rfm5565State *s, hwaddr addr, const uint8_t *data,
+                  unsigned size, bool may_wait)
+{
+    bool fits;
+
+    if ((!s->attended || rfm5565_watch_sends(s, addr, size)) &&
+        may_wait && !rfm5565_ring_wait_for_room(s)) {
+        return;
+    }
+    rfm5565_memory_store(s, addr, data, size);
+    fits = s->attended
+         ? rfm5565_watch_store(s, addr, data, size, rfm5565_now())
+         : rfm_node_store(&s->node, addr, data, size, rfm5565_now());
+    if (!fits) {
+        latch(s, RFM_LISR_TX_FULL);
+    }
+}
+
+/* Whole dwords stay one store; of others each dword has its own. */
+static void store_swapped(Rfm5565State *s, hwaddr addr, uint64_t value,
+                          unsigned size, bool may_wait)
+{
+    uint8_t data[8];
+
+    if ((addr | size) % 4 == 0) {
+        stn_le_p(data, size, size == 4 ? bswap32(value)
+                                       : ror64(bswap64(value), 32));
+        store(s, addr, data, size, may_wait);
+        return;
+    }
+    while (size) {
+        unsigned skipped = addr % 4, piece = MIN(size, 4 - skipped);
+
+        for (unsigned i = 0; i < piece; i++) {
+            data[piece - 1 - i] = value >> (8 * i);
+        }
+        store(s, addr - skipped + 4 - skipped - piece, data, piece, may_wait);
+        addr += piece;
+        value >>= 8 * piece;
+        size -= piece;
+    }
+}
+
+/*
+ * Only a CPU may wait, as it lets go of the BQL meanwhile. The DMA of another
+ * device comes from the main context, which would wait for itself, or from
+ * within an access of a CPU to that device, which expects to keep the BQL.
+ */
+static bool is_of_cpu(MemTxAttrs attrs)
+{
+    return current_cpu && !attrs.unspecified && !attrs.requester_id;
+}
+
+static MemTxResult memory_write(void *opaque, hwaddr addr, uint64_t value,
+                                unsigned size, MemTxAttrs attrs)
 {
     Rfm5565State *s = opaque;
     uint8_t data[8];
 
     if (rfm5565_is_silent(s)) {
-        return;
+        return MEMTX_OK;
     }
     trace_rfm5565_store(s->node_id, addr, value, size);
     if ((s->lcsr1 & RFM_LCSR1_PARITY) && size < 4) {
         trace_rfm5565_store_inhibited(s->node_id, addr, size);
         latch(s, RFM_LISR_WRITE_INHIBITED);
-        return;
+        return MEMTX_OK;
     }
-
-    /* Only then into local memory: what is visible here is on its way. */
-    if (!rfm5565_ring_wait_for_room(s)) {
-        return;
+    if (is_swapped(s)) {
+        store_swapped(s, addr, value, size, is_of_cpu(attrs));
+        return MEMTX_OK;
     }
     stn_le_p(data, size, value);
-    rfm_memory_store(s->ram + addr, data, size);
-    memory_region_flush_rom_device(&s->memory, addr, size);
-    if (!rfm_node_store(&s->node, addr, data, size, rfm5565_now())) {
-        latch(s, RFM_LISR_TX_FULL);
-    }
+    store(s, addr, data, size, is_of_cpu(attrs));
+    return MEMTX_OK;
 }
 
 static const MemoryRegionOps memory_ops = {
     .read = memory_read,
-    .write = memory_write,
+    .write_with_attrs = memory_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
@@ -135,7 +236,8 @@ static void set_dead(Object *obj, bool dead, Error **errp)
     s->dead = dead;
     qemu_cond_broadcast(&s->room);
     rfm5565_unlock(s);
-    memory_region_rom_device_set_romd(&s->memory, !dead);
+    rfm5565_set_romd(s);
+    rfm5565_ext_set_dead(s);
     if (!dead) {
         rfm5565_regs_reset(s);
         rfm5565_ring_set_away(s, false);
@@ -144,21 +246,45 @@ static void set_dead(Object *obj, bool dead, Error **errp)
 
 /* --- life ----------------------------------------------------------------- */
 
+static void release(Rfm5565State *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    rfm5565_ext_exit(s);
+    /* It refers to the card as long as it is in there. */
+    if (s->window_size < s->memory_size) {
+        memory_region_del_subregion(&s->window_bar, &s->window_alias);
+    }
+    /* Somebody may hold the memory for a while; its name must be free now. */
+    vmstate_unregister_ram(&s->memory, DEVICE(s));
+    if (pci->exp.exp_cap) {
+        pcie_cap_exit(pci);
+    }
+}
+
+static bool init_express(PCIDevice *pci, Error **errp)
+{
+    if (pci_bus_is_express(pci_get_bus(pci)) &&
+        pcie_endpoint_cap_init(pci, CAPABILITIES_AT) < 0) {
+        error_setg(errp, "rfm5565: no room for the PCI Express capability");
+        return false;
+    }
+    return true;
+}
+
 static void rfm5565_realize(PCIDevice *pci, Error **errp)
 {
     Rfm5565State *s = RFM5565(pci);
     struct rfm_node_config config;
 
-    if (!rfm5565_check_properties(s, &config, errp)) {
+    if (!rfm5565_check_properties(s, &config, errp) || !init_memory(s, errp)) {
         return;
     }
     pci_config_set_interrupt_pin(pci->config, 1);
-    if (pci_bus_is_express(pci_get_bus(pci)) &&
-        pcie_endpoint_cap_init(pci, CAPABILITIES_AT) < 0) {
-        error_setg(errp, "rfm5565: no room for the PCI Express capability");
-        return;
-    }
-    if (!init_memory(s, errp) || !rfm5565_ring_init(s, &config, errp)) {
+    /* The capability added last comes first: that is the real card's own. */
+    if (!rfm5565_ext_init(s, errp) || !init_express(pci, errp) ||
+        !rfm5565_ring_init(s, &config, errp)) {
+        release(s);
         return;
     }
     rfm5565_regs_init(s);
@@ -169,11 +295,7 @@ static void rfm5565_exit(PCIDevice *pci)
     Rfm5565State *s = RFM5565(pci);
 
     rfm5565_ring_exit(s);
-    /* Somebody may hold the memory for a while; its name must be free now. */
-    vmstate_unregister_ram(&s->memory, DEVICE(s));
-    if (pci->exp.exp_cap) {
-        pcie_cap_exit(pci);
-    }
+    release(s);
 }
 
 static void rfm5565_finalize(Object *obj)
@@ -182,6 +304,17 @@ static void rfm5565_finalize(Object *obj)
 
     qemu_cond_destroy(&s->room);
     qemu_mutex_destroy(&s->lock);
+}
+
+/* INTx or messages: the guest may have changed that. */
+static void rfm5565_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+                                 int len)
+{
+    Rfm5565State *s = RFM5565(pci);
+
+    pci_default_write_config(pci, addr, value, len);
+    rfm5565_lock(s);
+    rfm5565_unlock(s);
 }
 
 /* Memory, light and forwarding stay: only the registers begin again. */
@@ -196,9 +329,14 @@ static void rfm5565_reset_hold(Object *obj, ResetType type)
  */
 static int rfm5565_pre_save(void *opaque)
 {
-    Rfm5565State *s = opaque;
+    rfm5565_ring_saving(opaque);
+    return 0;
+}
 
-    rfm5565_ring_set_away(s, true);
+/* The engine must not see registers that are half old, half new. */
+static int rfm5565_pre_load(void *opaque)
+{
+    rfm5565_ring_set_away(opaque, true);
     return 0;
 }
 
@@ -206,14 +344,12 @@ static int rfm5565_post_load(void *opaque, int version_id)
 {
     Rfm5565State *s = opaque;
 
-    for (unsigned i = 0; i < RFM_FIFOS; i++) {
-        if (s->fifo[i].head >= RFM_FIFO_DEPTH ||
-            s->fifo[i].count > RFM_FIFO_DEPTH) {
-            return -EINVAL;
-        }
+    if (!rfm5565_regs_are_valid(s)) {
+        return -EINVAL;
     }
-    memory_region_rom_device_set_romd(&s->memory, !s->dead);
+    rfm5565_ext_set_dead(s);
     rfm5565_regs_loaded(s);
+    rfm5565_ring_loaded(s);
     return 0;
 }
 
@@ -224,9 +360,10 @@ static int rfm5565_post_load(void *opaque, int version_id)
  */
 static const VMStateDescription vmstate_rfm5565 = {
     .name = TYPE_RFM5565,
-    .version_id = 2,
+    .version_id = 3,
     .minimum_version_id = 2,
     .pre_save = rfm5565_pre_save,
+    .pre_load = rfm5565_pre_load,
     .post_load = rfm5565_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, Rfm5565State),
@@ -250,7 +387,15 @@ static const VMStateDescription vmstate_rfm5565 = {
                              vmstate_rfm5565_fifo, Rfm5565Fifo),
         VMSTATE_UINT64(fifo_dropped, Rfm5565State),
         VMSTATE_BOOL(dead, Rfm5565State),
+        VMSTATE_UINT32_V(bigend, Rfm5565State, 3),
+        VMSTATE_UINT64_V(saved.incarnation, Rfm5565State, 3),
+        VMSTATE_UINT64_V(saved.held, Rfm5565State, 3),
+        VMSTATE_BOOL_V(saved.signal, Rfm5565State, 3),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_rfm5565_ext,
+        NULL
     },
 };
 
@@ -271,6 +416,7 @@ static void rfm5565_class_init(ObjectClass *klass, void *data)
 
     pc->realize = rfm5565_realize;
     pc->exit = rfm5565_exit;
+    pc->config_write = rfm5565_config_write;
     pc->vendor_id = RFM_PCI_VENDOR_ID;
     pc->device_id = RFM_PCI_DEVICE_ID;
     pc->subsystem_vendor_id = RFM_PCI_SUBVENDOR_ID;

@@ -7,6 +7,7 @@
  *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
  *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
  *   rfm5565-link.c     its fibres: chardevs and shared memory
+ *   rfm5565-ext.h      the extension block, its parts
  *
  * Contexts and locks. The engine (node, links, clock) runs in the AioContext
  * of the property iothread, or in the main context, without the big lock
@@ -42,6 +43,7 @@
 #include "ring/pcapng.h"
 #include "ring/shm.h"
 #include "linux/rfm_regs.h"
+#include "rfm5565-ext.h"
 
 #define TYPE_RFM5565 "rfm5565"
 OBJECT_DECLARE_SIMPLE_TYPE(Rfm5565State, RFM5565)
@@ -59,7 +61,8 @@ typedef struct Rfm5565Fifo {
 typedef struct Rfm5565Port {
     CharBackend chr;        /* (BQL) */
     bool open;              /* the chardev has a peer; written under both */
-    const char *complaint;  /* (BQL) the last one, so that it is not repeated */
+    GSList *complaints;     /* (BQL) said already, so as not to be repeated */
+    uint64_t up_at;         /* (BQL) since when it has a neighbour; 0: none */
     const char *reject;     /* why the engine wants the chardev closed */
     struct rfm_shm shm;
     EventNotifier wake;     /* of the queue; wakes this end */
@@ -85,6 +88,7 @@ struct Rfm5565State {
     char *rogue;
     char *duplicate_ids;
     char *pcap;
+    bool extension;
 
     /* BARs */
     MemoryRegion runtime;
@@ -104,6 +108,8 @@ struct Rfm5565State {
     uint64_t ticket_next;       /* (BQL) of stores that wait for room, */
     uint64_t ticket_served;     /* (BQL) first come, first served */
     uint32_t lcsr1;             /* control bits */
+    uint32_t bigend;
+    bool attended;              /* the extension looks at stores */
     bool stalled;               /* one waited in vain: none waits until room */
     bool streaming;             /* frames go by the chardev; read atomically */
     bool dead;                  /* all ones, as if it had been pulled */
@@ -128,6 +134,7 @@ struct Rfm5565State {
     Rfm5565Fifo fifo[RFM_FIFOS];
     uint64_t fifo_dropped;      /* network interrupts that found it full */
     bool intx_shown;            /* what the PCI bus was told; set under both */
+    Rfm5565Ext ext;
 
     /* The ring */
     AioContext *ctx;            /* of the engine */
@@ -147,6 +154,11 @@ struct Rfm5565State {
     unsigned tx_fill;
     unsigned tx_done;
     bool away;                  /* migrating or dead: not on the ring */
+    struct {                    /* (BQL) what a saved state says of */
+        uint64_t incarnation;   /* the card's life, and */
+        uint64_t held;          /* frames that were held back for the guest */
+        bool signal;            /* its receiver had light */
+    } saved;
     VMChangeStateEntry *vmstate_entry;
     NotifierWithReturn migration_notifier;
     uint64_t breaks;            /* break notices of other nodes */
@@ -178,6 +190,9 @@ static inline uint64_t rfm5565_now(void)
 
 /* rfm5565.c */
 void rfm5565_set_window(Rfm5565State *s);
+void rfm5565_set_romd(Rfm5565State *s);
+void rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len);
 
 /* rfm5565-props.c */
 void rfm5565_add_class_properties(ObjectClass *klass);
@@ -187,6 +202,7 @@ bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
 /* rfm5565-regs.c */
 void rfm5565_regs_init(Rfm5565State *s);
 void rfm5565_regs_reset(Rfm5565State *s);
+bool rfm5565_regs_are_valid(Rfm5565State *s);
 void rfm5565_regs_loaded(Rfm5565State *s);
 void rfm5565_lock(Rfm5565State *s);
 void rfm5565_unlock(Rfm5565State *s);
@@ -203,6 +219,8 @@ void rfm5565_ring_exit(Rfm5565State *s);
 void rfm5565_ring_turn(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
 void rfm5565_ring_set_away(Rfm5565State *s, bool away);
+void rfm5565_ring_saving(Rfm5565State *s);
+void rfm5565_ring_loaded(Rfm5565State *s);
 bool rfm5565_ring_wait_for_room(Rfm5565State *s);
 void rfm5565_ring_interrupt(Rfm5565State *s);
 

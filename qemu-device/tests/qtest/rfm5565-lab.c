@@ -325,6 +325,79 @@ void lab_stop(Lab *lab)
     g_free(lab);
 }
 
+/* --- hot plug ------------------------------------------------------------- */
+
+void lab_unplug(Lab *lab, unsigned i)
+{
+    g_autofree char *id = g_strdup_printf("card%u", i);
+
+    qpci_unplug_acpi_device_test(lab->vm->qts, id, FIRST_SLOT + i);
+    card_fini(&lab->card[i]);
+}
+
+void lab_replug(Lab *lab, unsigned i, unsigned node)
+{
+    g_autofree char *id = g_strdup_printf("card%u", i);
+    g_autofree char *addr = g_strdup_printf("%u", FIRST_SLOT + i);
+    g_autofree char *rx = g_strdup_printf("rx%u", i);
+    g_autofree char *tx = g_strdup_printf("tx%u", i);
+
+    qtest_qmp_assert_success(lab->vm->qts,
+        "{'execute': 'device_add', 'arguments': {'driver': 'rfm5565',"
+        " 'id': %s, 'addr': %s, 'node-id': %u, 'rx': %s, 'tx': %s}}",
+        id, addr, node, rx, tx);
+    card_init(&lab->card[i], lab->vm, FIRST_SLOT + i);
+}
+
+/* --- migration ------------------------------------------------------------ */
+
+static bool migration_is(Vm *vm, const char *wanted)
+{
+    QDict *reply = qtest_qmp_assert_success_ref(vm->qts,
+                                                "{'execute': 'query-migrate'}");
+    const char *status = qdict_get_try_str(reply, "status");
+    bool is = status && !strcmp(status, wanted);
+
+    g_assert_cmpstr(status, !=, "failed");
+    qobject_unref(reply);
+    return is;
+}
+
+void migrate_to_file(Vm *vm, const char *file)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'migrate',"
+                             " 'arguments': {'uri': %s}}", uri);
+    wait_until(migration_is(vm, "completed"));
+}
+
+void load_from_file(Vm *vm, const char *file)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'migrate-incoming',"
+                             " 'arguments': {'uri': %s}}", uri);
+    wait_until(migration_is(vm, "completed"));
+}
+
+void migrate_from_file(Vm *vm, const char *file)
+{
+    const char *status;
+    QDict *reply;
+    bool running = false;
+
+    load_from_file(vm, file);
+    wait_until(({
+        reply = qtest_qmp_assert_success_ref(vm->qts,
+                                             "{'execute': 'query-status'}");
+        status = qdict_get_str(reply, "status");
+        running = !strcmp(status, "running");
+        qobject_unref(reply);
+        running;
+    }));
+}
+
 /* --- registers ------------------------------------------------------------ */
 
 uint32_t bar_read(Card *card, int bar, unsigned offset, unsigned width)

@@ -66,6 +66,7 @@ enum {
 #define TX_EMPTY      (1u << 7)
 #define TX_ALMOST_FULL (1u << 6)
 #define RX_FULL       (1u << 5)
+#define RX_ALMOST_FULL (1u << 4)
 #define SYNC_LOST     (1u << 3)
 #define SIGNAL        (1u << 2)
 #define BAD           (1u << 1)
@@ -77,6 +78,7 @@ enum {
 #define L_INHIBITED   (1u << 12)
 #define L_SYNC_LOSS   (1u << 11)
 #define L_RX_FULL     (1u << 10)
+#define L_RX_ALMOST_FULL (1u << 9)
 #define L_BAD_DATA    (1u << 8)
 #define L_INT4        (1u << 7)
 #define L_ROGUE       (1u << 6)
@@ -136,8 +138,8 @@ typedef struct Card {
     unsigned slot;
     uint8_t node;
     QPCIDevice *pci;
-    QPCIBar bar[4];
-    uint64_t size[4];
+    QPCIBar bar[5];         /* the last one only after block_map() */
+    uint64_t size[5];
 } Card;
 
 typedef struct Lab {
@@ -195,6 +197,20 @@ void lab_stop(Lab *lab);
  * clear OWN DATA.
  */
 void ring_wait_closed(Card *cards, unsigned n);
+
+/* --- hot plug ------------------------------------------------------------- */
+
+/* Card @i leaves the machine, or comes back; the last one needs no return. */
+void lab_unplug(Lab *lab, unsigned i);
+void lab_replug(Lab *lab, unsigned i, unsigned node);
+
+/* --- migration ------------------------------------------------------------ */
+
+void migrate_to_file(Vm *vm, const char *file);
+/* Into a machine that waits for it; it does not go on if the source did not. */
+void load_from_file(Vm *vm, const char *file);
+/* The same, until it runs. */
+void migrate_from_file(Vm *vm, const char *file);
 
 /* --- registers ------------------------------------------------------------ */
 
@@ -296,7 +312,19 @@ typedef struct Peer {
 
 /* Link message: 1 HELLO, 2 WELCOME, 4 LIGHT */
 void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value);
-/* An update of four bytes; returns its length. */
+/* An update of @len bytes; returns the frame's length. */
+typedef struct PeerFrame {
+    uint8_t source;
+    uint8_t marks;
+    uint8_t len;
+    uint32_t address;
+    uint32_t domain;        /* of clocks */
+    uint64_t seq;
+    uint64_t time;
+    uint8_t data[64];
+} PeerFrame;
+size_t peer_frame(uint8_t *wire, const PeerFrame *frame);
+/* One of four bytes */
 size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
                    uint32_t address, uint32_t value);
 int peer_listen(const char *path);
@@ -309,6 +337,25 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
 void peer_send(int fd, const void *data, size_t len);
 void peer_receive(int fd, void *data, size_t len);
 void peer_next_update(int fd, uint8_t *wire);
+
+/* A ring of one card, with node id 7, and the test. */
+typedef struct PeerLab {
+    Vm *vm;
+    Card card;
+    Peer peer;
+    int listener;
+    char *rx_path, *tx_path;
+} PeerLab;
+
+/* @options of the card begin with a comma. */
+PeerLab *peer_lab(const char *options);
+/* The same, with descriptors for peer_connect(). */
+PeerLab *peer_lab_offering(const char *options, const int *fds, unsigned n);
+void peer_lab_stop(PeerLab *lab);
+/* A frame that comes home tells the card that the ring is closed. */
+void peer_close_ring(PeerLab *lab);
+/* Is the property "rx-link" or "tx-link" @want? */
+bool link_is(Card *card, const char *name, const char *want);
 
 /*
  * Add a test, once with the cards' engines in a thread of their own and memory
@@ -324,5 +371,13 @@ void rfm5565_add_memory_tests(void);
 void rfm5565_add_ring_tests(void);
 void rfm5565_add_life_tests(void);
 void rfm5565_add_mode_tests(void);
+void rfm5565_add_saved_tests(void);
+void rfm5565_add_cpu_tests(void);
+void rfm5565_add_ext_tests(void);
+void rfm5565_add_fence_tests(void);
+void rfm5565_add_event_tests(void);
+void rfm5565_add_vector_tests(void);
+void rfm5565_add_slot_tests(void);
+void rfm5565_add_ext_life_tests(void);
 
 #endif

@@ -372,28 +372,6 @@ static void test_reset_lights_up(void)
 
 /* --- unplug --------------------------------------------------------------- */
 
-static void unplug(Lab *lab, unsigned i)
-{
-    g_autofree char *id = g_strdup_printf("card%u", i);
-
-    qpci_unplug_acpi_device_test(lab->vm->qts, id, FIRST_SLOT + i);
-    card_fini(&lab->card[i]);
-}
-
-static void replug(Lab *lab, unsigned i, unsigned node)
-{
-    g_autofree char *id = g_strdup_printf("card%u", i);
-    g_autofree char *addr = g_strdup_printf("%u", FIRST_SLOT + i);
-    g_autofree char *rx = g_strdup_printf("rx%u", i);
-    g_autofree char *tx = g_strdup_printf("tx%u", i);
-
-    qtest_qmp_assert_success(lab->vm->qts,
-        "{'execute': 'device_add', 'arguments': {'driver': 'rfm5565',"
-        " 'id': %s, 'addr': %s, 'node-id': %u, 'rx': %s, 'tx': %s}}",
-        id, addr, node, rx, tx);
-    card_init(&lab->card[i], lab->vm, FIRST_SLOT + i);
-}
-
 /* Either card is pulled while both have traffic, and put in again. */
 static void test_unplug(void)
 {
@@ -409,7 +387,7 @@ static void test_unplug(void)
         memset(data, round + 1, 32 * 1024);
         mem_write(&lab->card[0], 0, data, 8 * 1024);
         mem_write(&lab->card[1], MIB, data, 8 * 1024);
-        unplug(lab, out);
+        lab_unplug(lab, out);
 
         ctl_wait(left, LCSR1, SIGNAL | SYNC_LOST, SYNC_LOST);
         start = g_get_monotonic_time();
@@ -418,7 +396,7 @@ static void test_unplug(void)
         g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
         g_assert_cmphex(ctl_readb(left, BID), ==, 0x65);
 
-        replug(lab, out, 7 + 2 * out);
+        lab_replug(lab, out, 7 + 2 * out);
         ring_wait_closed(lab->card, 2);
         /* A new card has an empty memory; only new stores reach it. */
         g_assert_cmphex(mem_readl(gone, 2 * MIB), ==, 0);
@@ -449,7 +427,7 @@ static void test_unplug_interrupting(void)
     }
     fence(a, b);
     g_assert_true(intx_level(b));
-    unplug(lab, 1);
+    lab_unplug(lab, 1);
     g_assert_false(intx_level(b));
     lab->cards = 1;
     lab_stop(lab);
@@ -469,10 +447,10 @@ static void test_unplug_jammed(void)
     ring_wait_closed(lab->card, 2);
     fibre_hold(box, true);
     mem_write(&lab->card[0], 0, data, size);
-    unplug(lab, 0);
+    lab_unplug(lab, 0);
     fibre_hold(box, false);
     ctl_wait(&lab->card[1], LCSR1, SIGNAL, 0);
-    replug(lab, 0, 7);
+    lab_replug(lab, 0, 7);
     ring_wait_closed(lab->card, 2);
     fence(&lab->card[0], &lab->card[1]);
     lab_stop(lab);
@@ -486,9 +464,9 @@ static void test_unplug_dead(void)
 
     set_dead(lab, 1, true);
     mem_writel(&lab->card[1], 0, 1);
-    unplug(lab, 1);
+    lab_unplug(lab, 1);
     ctl_wait(&lab->card[0], LCSR1, SIGNAL, 0);
-    replug(lab, 1, 9);
+    lab_replug(lab, 1, 9);
     ring_wait_closed(lab->card, 2);
     lab_stop(lab);
 }
@@ -524,8 +502,8 @@ static void test_unplug_connecting(void)
                        rx, tx, FIRST_SLOT);
     lab->cards = 1;
     card_init(&lab->card[0], lab->vm, FIRST_SLOT);
-    unplug(lab, 0);
-    replug(lab, 0, 7);
+    lab_unplug(lab, 0);
+    lab_replug(lab, 0, 7);
     g_assert_cmphex(ctl_readb(&lab->card[0], NID), ==, 7);
     lab_stop(lab);
     close(client);
@@ -533,45 +511,6 @@ static void test_unplug_connecting(void)
 }
 
 /* --- migration ------------------------------------------------------------ */
-
-static void migrate_to_file(Vm *vm, const char *file)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", file);
-    const char *status;
-    QDict *reply;
-    bool done = false;
-
-    qtest_qmp_assert_success(vm->qts, "{'execute': 'migrate',"
-                             " 'arguments': {'uri': %s}}", uri);
-    wait_until(({
-        reply = qtest_qmp_assert_success_ref(vm->qts,
-                                             "{'execute': 'query-migrate'}");
-        status = qdict_get_str(reply, "status");
-        g_assert_cmpstr(status, !=, "failed");
-        done = !strcmp(status, "completed");
-        qobject_unref(reply);
-        done;
-    }));
-}
-
-static void migrate_from_file(Vm *vm, const char *file)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", file);
-    const char *status;
-    QDict *reply;
-    bool running = false;
-
-    qtest_qmp_assert_success(vm->qts, "{'execute': 'migrate-incoming',"
-                             " 'arguments': {'uri': %s}}", uri);
-    wait_until(({
-        reply = qtest_qmp_assert_success_ref(vm->qts,
-                                             "{'execute': 'query-status'}");
-        status = qdict_get_str(reply, "status");
-        running = !strcmp(status, "running");
-        qobject_unref(reply);
-        running;
-    }));
-}
 
 static void migration_prepare(Card *a, Card *b)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Transfer modes, rogue masters, a paused machine, the line, capture. */
 #include "qemu/osdep.h"
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include "qemu/bswap.h"
@@ -87,72 +86,7 @@ static void test_mixed_modes(void)
     lab_stop(lab);
 }
 
-/* --- a ring of one card and the test -------------------------------------- */
-
-typedef struct PeerLab {
-    Vm *vm;
-    Card card;
-    Peer peer;
-    int listener;
-    char *rx_path, *tx_path;
-} PeerLab;
-
-static bool link_is(Card *card, const char *name, const char *want)
-{
-    g_autofree char *link = property(card, name);
-
-    return !strcmp(link, want);
-}
-
-static PeerLab *peer_lab_offering(const char *options, const int *fds,
-                                  unsigned n)
-{
-    PeerLab *lab = g_new0(PeerLab, 1);
-    g_autofree char *rx = NULL;
-    g_autofree char *tx = NULL;
-
-    lab->rx_path = lab_path("fibre");
-    lab->tx_path = lab_path("fibre");
-    lab->listener = peer_listen(lab->tx_path);
-    rx = chardev_rx("rx", lab->rx_path);
-    tx = chardev_tx("tx", lab->tx_path);
-    lab->vm = vm_start("%s %s -device rfm5565,id=card0,addr=%u,node-id=7,"
-                       "rx=rx,tx=tx%s", rx, tx, FIRST_SLOT, options);
-    card_init(&lab->card, lab->vm, FIRST_SLOT);
-    peer_connect(&lab->peer, lab->rx_path, lab->listener, fds, n);
-    ctl_wait(&lab->card, LCSR1, SIGNAL, SIGNAL);
-    wait_until(link_is(&lab->card, "tx-link", "stream"));
-    return lab;
-}
-
-static PeerLab *peer_lab(const char *options)
-{
-    return peer_lab_offering(options, NULL, 0);
-}
-
-static void peer_lab_stop(PeerLab *lab)
-{
-    card_fini(&lab->card);
-    vm_stop(lab->vm);
-    close(lab->peer.upstream);
-    close(lab->peer.downstream);
-    close(lab->listener);
-    g_free(lab->rx_path);
-    g_free(lab->tx_path);
-    g_free(lab);
-}
-
-/* A frame that comes home tells the card that the ring is closed. */
-static void peer_close_ring(PeerLab *lab)
-{
-    uint8_t wire[PEER_FRAME];
-
-    mem_writel(&lab->card, 64 * MIB - 4, 0xc105ed);
-    peer_next_update(lab->peer.downstream, wire);
-    peer_send(lab->peer.upstream, wire, 52);
-    ctl_wait(&lab->card, LCSR1, OWN_DATA, OWN_DATA);
-    lcsr1_clear(&lab->card, OWN_DATA);
-}
+/* --- what passes by ------------------------------------------------------- */
 
 /*
  * A rogue master marks what passes, and takes off the ring what has its mark
@@ -321,11 +255,11 @@ static void test_bad_descriptors(void)
 {
     int sealed = memfd_create("not-sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int event = eventfd(0, EFD_CLOEXEC);
+    int wake = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int fds[][PEER_FDS] = {
         { null, null, null, null },
-        { null, event, event, null },
-        { sealed, event, event, null },
+        { null, wake, wake, null },
+        { sealed, wake, wake, null },
     };
 
     g_assert_cmpint(ftruncate(sealed, 1 << 20), ==, 0);
@@ -346,27 +280,36 @@ static void test_bad_descriptors(void)
     }
     close(sealed);
     close(null);
-    close(event);
+    close(wake);
 }
 
 /* What the line says is how long it takes at least. */
 static void test_paced_line(void)
 {
     /* 0.001 Gbaud: 157 us a frame and 10 us a byte, so 237 us for 8 bytes */
+    const gint64 least = 400 * 237;
+    gint64 best = G_MAXINT64;
     Lab *lab = lab_ring("node-id=7,packing=off,line=paced,,rate=0.001",
                         "node-id=9");
     Card *a = &lab->card[0], *b = &lab->card[1];
-    gint64 start = g_get_monotonic_time();
-    unsigned i;
+    unsigned i, turn;
 
-    for (i = 0; i < 400; i++) {
-        qpci_io_writeq(a->pci, a->bar[3], 8 * i, i + 1);
+    /* Never too fast; too slow only if the host has something else to do. */
+    for (turn = 0; turn < 20 && best >= 3 * least; turn++) {
+        gint64 start = g_get_monotonic_time();
+
+        for (i = 0; i < 400; i++) {
+            qpci_io_writeq(a->pci, a->bar[3], 8 * i, i + turn);
+        }
+        fence(a, b);
+        best = MIN(best, g_get_monotonic_time() - start);
+        g_assert_cmpint(best, >=, least);
+        for (i = 0; i < 400; i++) {
+            g_assert_cmphex(qpci_io_readq(b->pci, b->bar[3], 8 * i), ==,
+                            i + turn);
+        }
     }
-    fence(a, b);
-    g_assert_cmpint(g_get_monotonic_time() - start, >=, 400 * 237);
-    for (i = 0; i < 400; i++) {
-        g_assert_cmphex(qpci_io_readq(b->pci, b->bar[3], 8 * i), ==, i + 1);
-    }
+    g_assert_cmpint(best, <, 3 * least);
     lab_stop(lab);
 }
 
@@ -434,6 +377,12 @@ static void test_paused_queue(void)
         peer_next_update(lab->peer.downstream, wire);
         g_assert_cmphex(ldl_le_p(wire + 48), ==, i);
         g_assert_cmphex(wire[46], ==, 4);
+        /* What was passed on has been kept. */
+        if (i == HELD / 4 * 3 - 1) {
+            g_assert_cmphex(ctl_readl(card, LCSR1) & RX_ALMOST_FULL, ==, 0);
+        } else if (i == HELD / 4 * 3) {
+            latch_expect(card, L_RX_ALMOST_FULL, RX_ALMOST_FULL);
+        }
     }
     g_assert_cmphex(mem_readl(card, 4), ==, 0);
     g_assert_cmpuint(counter(card, "frames-held-lost"), ==, too_many);

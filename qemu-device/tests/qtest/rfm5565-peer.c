@@ -11,7 +11,7 @@
 #include "qemu/bswap.h"
 #include "rfm5565-lab.h"
 
-#define VERSION 2
+#define VERSION 3
 
 static uint32_t crc32c(uint32_t crc, const uint8_t *data, size_t len)
 {
@@ -40,24 +40,37 @@ void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value)
     stl_le_p(wire + 36, crc32c(0, wire, 36));
 }
 
-size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
-                   uint32_t address, uint32_t value)
+size_t peer_frame(uint8_t *wire, const PeerFrame *frame)
 {
     memset(wire, 0, PEER_FRAME);
     memcpy(wire, "RF", 2);
     wire[2] = VERSION;
     wire[3] = 1;
-    wire[4] = source;
-    wire[7] = 4;
-    stl_le_p(wire + 8, address);
+    wire[4] = frame->source;
+    wire[7] = frame->len;
+    stl_le_p(wire + 8, frame->address);
+    stl_le_p(wire + 12, frame->domain);
     stq_le_p(wire + 16, PEER_INCARNATION);
-    stq_le_p(wire + 24, seq);
-    stl_le_p(wire + 48, value);
-    stl_le_p(wire + 40, crc32c(crc32c(0, wire, 40), wire + 48, 4));
+    stq_le_p(wire + 24, frame->seq);
+    stq_le_p(wire + 32, frame->time);
+    memcpy(wire + 48, frame->data, frame->len);
+    stl_le_p(wire + 40, crc32c(crc32c(0, wire, 40), wire + 48, frame->len));
     wire[44] = 1;
-    wire[46] = marks;
-    wire[47] = ~(wire[44] * 3 + wire[45] * 7 + marks * 11);
-    return 52;
+    wire[46] = frame->marks;
+    wire[47] = ~(wire[44] * 3 + wire[45] * 7 + frame->marks * 11);
+    return 48 + frame->len;
+}
+
+size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
+                   uint32_t address, uint32_t value)
+{
+    PeerFrame frame = {
+        .source = source, .marks = marks, .seq = seq, .address = address,
+        .len = sizeof(value),
+    };
+
+    stl_le_p(frame.data, value);
+    return peer_frame(wire, &frame);
 }
 
 /* --- sockets -------------------------------------------------------------- */
@@ -139,7 +152,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
                             sizeof(addr)), ==, 0);
     send_hello(peer->upstream, fds, n);
     peer_receive(peer->upstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x02\x02", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x03\x02", 4), ==, 0);
     g_assert_cmphex(wire[5] & 4, ==, 0);    /* it does not take them */
     peer_message(wire, 4, PEER_NODE, 1);
     peer_send(peer->upstream, wire, sizeof(wire));
@@ -147,7 +160,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
     peer->downstream = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     g_assert_cmpint(peer->downstream, >=, 0);
     peer_receive(peer->downstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x02\x01", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x03\x01", 4), ==, 0);
     peer_message(wire, 2, PEER_NODE, 0);
     peer_send(peer->downstream, wire, sizeof(wire));
 }
@@ -161,4 +174,61 @@ int peer_listen(const char *path)
     g_assert_cmpint(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), ==, 0);
     g_assert_cmpint(listen(fd, 1), ==, 0);
     return fd;
+}
+
+/* --- a ring of one card and the test -------------------------------------- */
+
+bool link_is(Card *card, const char *name, const char *want)
+{
+    g_autofree char *link = property(card, name);
+
+    return !strcmp(link, want);
+}
+
+PeerLab *peer_lab_offering(const char *options, const int *fds, unsigned n)
+{
+    PeerLab *lab = g_new0(PeerLab, 1);
+    g_autofree char *rx = NULL;
+    g_autofree char *tx = NULL;
+
+    lab->rx_path = lab_path("fibre");
+    lab->tx_path = lab_path("fibre");
+    lab->listener = peer_listen(lab->tx_path);
+    rx = chardev_rx("rx", lab->rx_path);
+    tx = chardev_tx("tx", lab->tx_path);
+    lab->vm = vm_start("%s %s -device rfm5565,id=card0,addr=%u,node-id=7,"
+                       "rx=rx,tx=tx%s", rx, tx, FIRST_SLOT, options);
+    card_init(&lab->card, lab->vm, FIRST_SLOT);
+    peer_connect(&lab->peer, lab->rx_path, lab->listener, fds, n);
+    ctl_wait(&lab->card, LCSR1, SIGNAL, SIGNAL);
+    wait_until(link_is(&lab->card, "tx-link", "stream"));
+    return lab;
+}
+
+PeerLab *peer_lab(const char *options)
+{
+    return peer_lab_offering(options, NULL, 0);
+}
+
+void peer_lab_stop(PeerLab *lab)
+{
+    card_fini(&lab->card);
+    vm_stop(lab->vm);
+    close(lab->peer.upstream);
+    close(lab->peer.downstream);
+    close(lab->listener);
+    g_free(lab->rx_path);
+    g_free(lab->tx_path);
+    g_free(lab);
+}
+
+void peer_close_ring(PeerLab *lab)
+{
+    uint8_t wire[PEER_FRAME];
+
+    mem_writel(&lab->card, 64 * MIB - 4, 0xc105ed);
+    peer_next_update(lab->peer.downstream, wire);
+    peer_send(lab->peer.upstream, wire, 52);
+    ctl_wait(&lab->card, LCSR1, OWN_DATA, OWN_DATA);
+    lcsr1_clear(&lab->card, OWN_DATA);
 }

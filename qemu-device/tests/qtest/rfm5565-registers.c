@@ -62,7 +62,7 @@ static void test_express(void)
 {
     Vm *vm = vm_start("-machine q35 "
                       "-device pcie-root-port,id=rp0,chassis=1,slot=1,addr=4 "
-                      "-device rfm5565,bus=rp0");
+                      "-device rfm5565,bus=rp0,extension=off");
     QPCIDevice *pci;
     unsigned at;
 

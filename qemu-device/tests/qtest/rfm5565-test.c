@@ -11,6 +11,17 @@
  *   rfm5565-ring.c       light, sync loss, damage, strangers
  *   rfm5565-life.c       properties, reset, unplug, migration
  *   rfm5565-modes.c      transfer modes, rogue masters, pause, line, capture
+ *   rfm5565-saved.c      snapshots, and what a saved state must not do
+ *   rfm5565-cpu.c        stores of a CPU that runs, and DMA in its middle
+ *   rfm5565-ext.c        extension block: how it is found, registers, granules,
+ *                        writers, snapshot, clock
+ *   rfm5565-fence.c      extension block: multicast, fences
+ *   rfm5565-events.c     extension block: the event ring
+ *   rfm5565-vectors.c    extension block: INTx, MSI-X, moderation
+ *   rfm5565-slots.c      extension block: comparators and timers
+ *   rfm5565-ext-life.c   extension block: byte swap, pause, reset, unplug,
+ *                        migration
+ *   rfm5565-block.c      the bench for the extension block
  *   rfm5565-peer.c       a neighbour that the test plays itself
  */
 #include "qemu/osdep.h"
@@ -29,6 +40,14 @@ int main(int argc, char **argv)
     rfm5565_add_ring_tests();
     rfm5565_add_life_tests();
     rfm5565_add_mode_tests();
+    rfm5565_add_saved_tests();
+    rfm5565_add_cpu_tests();
+    rfm5565_add_ext_tests();
+    rfm5565_add_fence_tests();
+    rfm5565_add_event_tests();
+    rfm5565_add_vector_tests();
+    rfm5565_add_slot_tests();
+    rfm5565_add_ext_life_tests();
 
     status = g_test_run();
     lab_cleanup();

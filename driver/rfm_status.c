@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the card knows: last writers, counters, who is on the ring. */
+
+#include <linux/io.h>
+
+#include "rfm_drv.h"
+
+/* Nodes read in one go, so that the card's removal need not wait for all. */
+#define RFM_NODES_PASS	32
+
+/**
+ * rfm_status_start - let the card remember who writes
+ * @card: a card that nobody can open yet
+ */
+void rfm_status_start(struct rfm_card *card)
+{
+	if (card->features & RFM_EXT_FEATURE_CLOCK)
+		card->clock_domain = readl(card->ext + RFM_EXT_CLOCK_DOMAIN);
+	if (card->features & RFM_EXT_FEATURE_WRITER)
+		writel(RFM_EXT_CONTROL_WRITERS, card->ext + RFM_EXT_CONTROL);
+}
+
+/**
+ * rfm_status_stop - as it is at reset
+ * @card: a card that is gone, with no user of its hardware left
+ */
+void rfm_status_stop(struct rfm_card *card)
+{
+	if (card->features & RFM_EXT_FEATURE_WRITER)
+		writel(0, card->ext + RFM_EXT_CONTROL);
+}
+
+/**
+ * rfm_writer - who wrote a granule last?
+ * @card: the card
+ * @args: RFM_IOC_WRITER's arguments; what goes out is set on success
+ *
+ * Return: 0; -EINVAL for an offset outside the memory or a reserved field
+ * that is not 0, -ENODEV.
+ */
+int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
+{
+	bool known;
+	int idx, ret;
+	u32 node;
+
+	if (args->offset >= card->memory_size || args->reserved[0] ||
+	    args->reserved[1])
+		return -EINVAL;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->ext_lock);
+	writel(args->offset, card->ext + RFM_EXT_WRITER_OFFSET);
+	node = readl(card->ext + RFM_EXT_WRITER_NODE);
+	args->frame = readq(card->ext + RFM_EXT_WRITER_SEQ);
+	args->time_ns = readq(card->ext + RFM_EXT_WRITER_TIME);
+	spin_unlock(&card->ext_lock);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	if (ret)
+		return ret;
+
+	known = node & RFM_WRITER_KNOWN;
+	args->node = known ? node & RFM_WRITER_NODE_M : RFM_NODE_ALL;
+	args->flags = known && node & RFM_WRITER_OTHER_CLOCK ?
+		      RFM_EVENT_AGE_UNKNOWN : 0;
+	if (!known)
+		args->frame = args->time_ns = 0;
+	return 0;
+}
+
+static u64 rfm_counter_read(struct rfm_card *card, enum rfm_counter counter)
+{
+	return readq(card->ext + RFM_EXT_COUNTER(counter));
+}
+
+/* Takes a snapshot, which stays until the next: under card->snapshot_lock. */
+static void rfm_snapshot(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->snapshot_lock);
+
+	writel(0, card->ext + RFM_EXT_SNAPSHOT);
+}
+
+/**
+ * rfm_counters - all counters, of one instant
+ * @card: the card
+ * @args: filled in
+ *
+ * Return: 0, -EINTR or -ENODEV.
+ */
+int rfm_counters(struct rfm_card *card, struct rfm_counters *args)
+{
+	unsigned int i;
+	int idx, ret;
+
+	BUILD_BUG_ON(RFM_COUNTERS > ARRAY_SIZE(args->value));
+
+	if (mutex_lock_interruptible(&card->snapshot_lock))
+		return -EINTR;
+	if (!rfm_card_enter(card, &idx)) {
+		ret = -ENODEV;
+		goto out;
+	}
+	rfm_snapshot(card);
+	args->clock_ns = readq(card->ext + RFM_EXT_CLOCK);
+	for (i = 0; i < RFM_COUNTERS; i++)
+		args->value[i] = rfm_counter_read(card, i);
+	args->count = RFM_COUNTERS;
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+out:
+	mutex_unlock(&card->snapshot_lock);
+	return ret;
+}
+
+static void rfm_member_read(struct rfm_card *card, unsigned int node,
+			    struct rfm_member *member)
+{
+	const void __iomem *regs = card->ext + RFM_EXT_NODE(node);
+	u32 state = readl(regs + RFM_EXT_NODE_STATE);
+
+	member->received = readq(regs + RFM_EXT_NODE_RECEIVED);
+	member->missed = readq(regs + RFM_EXT_NODE_MISSED);
+	if (!(state & RFM_NODE_STATE_PRESENT))
+		return;
+	member->present = 1;
+	member->hops = state & RFM_NODE_STATE_HOPS_M;
+	if (readl(regs + RFM_EXT_NODE_DOMAIN) == card->clock_domain)
+		member->transit_ns = readq(regs + RFM_EXT_NODE_TRANSIT);
+	else
+		member->flags = RFM_EVENT_AGE_UNKNOWN;
+}
+
+static int rfm_map_begin(struct rfm_card *card, struct rfm_ring_map *map)
+{
+	int idx;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	rfm_snapshot(card);
+	map->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
+	map->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
+	rfm_card_exit(card, idx);
+	return 0;
+}
+
+static int rfm_map_pass(struct rfm_card *card, struct rfm_ring_map *map,
+			unsigned int first)
+{
+	unsigned int i;
+	int idx, ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	for (i = first; i < first + RFM_NODES_PASS; i++) {
+		rfm_member_read(card, i, &map->member[i]);
+		map->count += map->member[i].present;
+	}
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/**
+ * rfm_ring_map - who is on the ring
+ * @card: the card
+ * @args: filled in
+ *
+ * Return: 0, -EINTR or -ENODEV.
+ */
+int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args)
+{
+	unsigned int i;
+	int ret;
+
+	BUILD_BUG_ON(ARRAY_SIZE(args->member) % RFM_NODES_PASS);
+
+	if (mutex_lock_interruptible(&card->snapshot_lock))
+		return -EINTR;
+	ret = rfm_map_begin(card, args);
+	for (i = 0; i < ARRAY_SIZE(args->member) && !ret; i += RFM_NODES_PASS)
+		ret = rfm_map_pass(card, args, i);
+	mutex_unlock(&card->snapshot_lock);
+	return ret;
+}

@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Subscriptions: which granules of each plane are on, and for whom.
+ *
+ * Whoever needs a range on takes a hold of it: a file for what it has
+ * subscribed to, a mapping, a watch, and the base policy. A granule is on
+ * while somebody holds it. So that taking and dropping a hold needs no
+ * memory, and one that is dropped switches off exactly what nobody else
+ * holds, the ends of all holds stand in one tree, in order, and each knows
+ * how many holds cover what is from it to the next end: a hold that comes or
+ * goes counts up or down from its begin to its end, and what leaves or
+ * reaches 0 is switched on the card.
+ *
+ * Each file has a set for each of its planes: spans that do not touch, each
+ * with a hold. A set is changed by new spans that are held before the old ones
+ * are dropped: nothing that stays on is ever off in between.
+ *
+ * All this goes on, without the card, on one that has gone or has no
+ * extension block: the window may not move under holds.
+ */
+
+#include <linux/fs.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "rfm_drv.h"
+
+static const char * const rfm_base_policies[] = {
+	[RFM_BASE_ALL] = "all",
+	[RFM_BASE_NONE] = "none",
+};
+
+static unsigned int rfm_base_policy = RFM_BASE_ALL;
+
+static int rfm_base_policy_set(const char *text,
+			       const struct kernel_param *param)
+{
+	int policy = sysfs_match_string(rfm_base_policies, text);
+
+	if (policy < 0)
+		return policy;
+	rfm_base_policy = policy;
+	return 0;
+}
+
+static int rfm_base_policy_get(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%s\n", rfm_base_policies[rfm_base_policy]);
+}
+
+static const struct kernel_param_ops rfm_base_policy_ops = {
+	.set = rfm_base_policy_set,
+	.get = rfm_base_policy_get,
+};
+
+module_param_cb(base_policy, &rfm_base_policy_ops, NULL, 0444);
+MODULE_PARM_DESC(base_policy,
+		 "What is received and sent without a subscription: "
+		 "all (default), as any 5565 does; none, only what somebody "
+		 "has subscribed to, maps or watches (extension block)");
+
+/* What each plane needs of the card, and how it is at reset. */
+static const struct {
+	u32 feature;
+	bool on;
+} rfm_planes[RFM_PLANES] = {
+	[RFM_PLANE_RX]		= { RFM_EXT_FEATURE_SUBSCRIBE, true },
+	[RFM_PLANE_TX]		= { RFM_EXT_FEATURE_SUBSCRIBE, true },
+	[RFM_PLANE_WATCH]	= { RFM_EXT_FEATURE_WATCH, false },
+	[RFM_PLANE_OWNED]	= { RFM_EXT_FEATURE_WRITER, false },
+};
+
+/* --- the planes on the card --------------------------------------------- */
+
+static u32 rfm_plane_write(struct rfm_card *card, unsigned int plane, u32 first,
+			   u32 end, bool on)
+{
+	u32 verdict;
+
+	spin_lock(&card->ext_lock);
+	writel(first * RFM_GRANULE, card->ext + RFM_EXT_RANGE_OFFSET);
+	writel((end - first) * RFM_GRANULE, card->ext + RFM_EXT_RANGE_LENGTH);
+	writel(plane | (on ? RFM_EXT_RANGE_ON : 0),
+	       card->ext + RFM_EXT_RANGE_COMMAND);
+	verdict = readl(card->ext + RFM_EXT_RANGE_COMMAND);
+	spin_unlock(&card->ext_lock);
+	return verdict;
+}
+
+static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
+			 u32 end, bool on)
+{
+	u32 verdict;
+	int idx, ret = 0;
+
+	if (!(card->features & rfm_planes[plane].feature))
+		return 0;
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	verdict = rfm_plane_write(card, plane, first, end, on);
+	if (verdict != RFM_EXT_RANGE_DONE) {
+		ret = rfm_card_check(card) ?: -EIO;
+		dev_err_ratelimited(&card->dev,
+				    "plane %u, granules %u to %u: the card says %#x\n",
+				    plane, first, end, verdict);
+	}
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* --- holds --------------------------------------------------------------- */
+
+#define rfm_end_of(rb)	rb_entry(rb, struct rfm_end, node)
+
+static void rfm_end_insert(struct rfm_card *card, struct rfm_end *end)
+{
+	struct rb_node **link = &card->ends.rb_node, *parent = NULL;
+	const struct rfm_end *before = NULL;
+
+	while (*link) {
+		parent = *link;
+		if (end->at < rfm_end_of(parent)->at) {
+			link = &parent->rb_left;
+		} else {
+			before = rfm_end_of(parent);
+			link = &parent->rb_right;
+		}
+	}
+	if (before)
+		memcpy(end->cover, before->cover, sizeof(end->cover));
+	else
+		memset(end->cover, 0, sizeof(end->cover));
+	rb_link_node(&end->node, parent, link);
+	rb_insert_color(&end->node, &card->ends);
+}
+
+/*
+ * Count a hold up or down in one plane, and switch what only it covers, in as
+ * few pieces as there are. Return: 0, or the first error of the card.
+ */
+static int rfm_hold_count(struct rfm_card *card, struct rfm_hold *hold,
+			  unsigned int plane, bool on)
+{
+	u32 first = hold->begin.at, until = first;
+	struct rfm_end *end = &hold->begin;
+	int ret = 0;
+
+	while (end != &hold->end) {
+		struct rfm_end *next = rfm_end_of(rb_next(&end->node));
+		bool alone = on ? !end->cover[plane]++ : !--end->cover[plane];
+
+		if (alone && until != end->at) {
+			if (until > first)
+				ret = rfm_plane_set(card, plane, first, until,
+						    on) ?: ret;
+			first = end->at;
+		}
+		if (alone)
+			until = next->at;
+		end = next;
+	}
+	if (until > first)
+		ret = rfm_plane_set(card, plane, first, until, on) ?: ret;
+	return ret;
+}
+
+static int rfm_hold_switch(struct rfm_card *card, struct rfm_hold *hold,
+			   bool on)
+{
+	unsigned int plane;
+	int ret = 0;
+
+	for (plane = 0; plane < RFM_PLANES; plane++)
+		if (hold->planes & RFM_HOLD(plane))
+			ret = rfm_hold_count(card, hold, plane, on) ?: ret;
+	return ret;
+}
+
+static void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
+{
+	lockdep_assert_held(&card->subscribe_lock);
+
+	if (!hold->held)
+		return;
+	rfm_hold_switch(card, hold, false);
+	rb_erase(&hold->begin.node, &card->ends);
+	rb_erase(&hold->end.node, &card->ends);
+	hold->held = false;
+	card->holds--;
+}
+
+/* Its ends and planes are set. Return: 0, -ENODEV or -EIO, and no hold. */
+static int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
+{
+	int ret;
+
+	lockdep_assert_held(&card->subscribe_lock);
+
+	rfm_end_insert(card, &hold->begin);
+	rfm_end_insert(card, &hold->end);
+	hold->held = true;
+	card->holds++;
+	ret = rfm_hold_switch(card, hold, true);
+	if (ret)
+		rfm_hold_drop(card, hold);
+	return ret;
+}
+
+static void rfm_hold_set(struct rfm_hold *hold, u64 offset, u64 length,
+			 u32 planes)
+{
+	hold->begin.at = offset / RFM_GRANULE;
+	hold->end.at = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
+	hold->planes = planes;
+}
+
+/**
+ * rfm_subscription_hold - have a range on until it is dropped
+ * @card: the card
+ * @hold: the holder's, zeroed before its first use; not held
+ * @offset: first byte of the memory, rounded down to a granule
+ * @length: bytes, not 0, rounded up; inside the memory
+ * @planes: mask of RFM_HOLD(RFM_PLANE_*)
+ *
+ * Context: process; sleeps.
+ * Return: 0, -ENODEV if the card has gone, -EIO if it refuses; then there is
+ * nothing to drop.
+ */
+int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
+			  u64 offset, u64 length, u32 planes)
+{
+	int ret;
+
+	mutex_lock(&card->subscribe_lock);
+	rfm_hold_set(hold, offset, length, planes);
+	ret = rfm_hold_take(card, hold);
+	mutex_unlock(&card->subscribe_lock);
+	return ret;
+}
+
+/**
+ * rfm_hold_window - the same for a range of the window
+ * @card: the card
+ * @hold: see there
+ * @offset: first byte of the window
+ * @length: see there
+ * @planes: see there
+ *
+ * The window stays where it is as long as somebody holds something.
+ *
+ * Return: see there.
+ */
+int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
+		    u64 length, u32 planes)
+{
+	int ret;
+
+	mutex_lock(&card->subscribe_lock);
+	rfm_hold_set(hold, card->window_offset + offset, length, planes);
+	ret = rfm_hold_take(card, hold);
+	mutex_unlock(&card->subscribe_lock);
+	return ret;
+}
+
+/**
+ * rfm_subscription_drop - end a hold
+ * @card: the card, gone or not
+ * @hold: the hold; may be one that is not held
+ *
+ * Context: process; sleeps.
+ */
+void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
+{
+	mutex_lock(&card->subscribe_lock);
+	rfm_hold_drop(card, hold);
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/* --- the sets of a file --------------------------------------------------- */
+
+/**
+ * struct rfm_span - a range in a file's set
+ * @node: in its tree, in order; spans of a set do not touch
+ * @hold: the range and its plane
+ */
+struct rfm_span {
+	struct rb_node node;
+	struct rfm_hold hold;
+};
+
+/**
+ * struct rfm_change - of one set: some spans that follow each other go, others
+ *	come
+ * @from: the first that goes
+ * @gone: how many go
+ * @new: what comes instead
+ */
+struct rfm_change {
+	struct rfm_span *from;
+	unsigned int gone;
+	struct rfm_span *new[2];
+};
+
+static struct rfm_span *rfm_span_at(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct rfm_span, node);
+}
+
+static struct rfm_span *rfm_span_next(struct rfm_span *span)
+{
+	return rfm_span_at(rb_next(&span->node));
+}
+
+/* The first span that ends at @at or later. */
+static struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
+{
+	struct rb_node *node = set->spans.rb_node;
+	struct rfm_span *found = NULL;
+
+	while (node) {
+		struct rfm_span *span = rfm_span_at(node);
+
+		if (span->hold.end.at >= at) {
+			found = span;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return found;
+}
+
+static void rfm_set_insert(struct rfm_set *set, struct rfm_span *span)
+{
+	struct rb_node **link = &set->spans.rb_node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		if (span->hold.begin.at < rfm_span_at(parent)->hold.begin.at)
+			link = &parent->rb_left;
+		else
+			link = &parent->rb_right;
+	}
+	rb_link_node(&span->node, parent, link);
+	rb_insert_color(&span->node, &set->spans);
+	set->count++;
+}
+
+static bool rfm_change_new(struct rfm_change *change, unsigned int i, u32 first,
+			   u32 end, u32 planes)
+{
+	struct rfm_span *span = kzalloc(sizeof(*span), GFP_KERNEL_ACCOUNT);
+
+	if (!span)
+		return false;
+	span->hold.begin.at = first;
+	span->hold.end.at = end;
+	span->hold.planes = planes;
+	change->new[i] = span;
+	return true;
+}
+
+/* Everything that touches [first, end) becomes one span with it. */
+static bool rfm_plan_add(const struct rfm_set *set, struct rfm_change *change,
+			 u32 first, u32 end, u32 planes)
+{
+	struct rfm_span *span = rfm_set_find(set, first);
+
+	change->from = span;
+	if (span && span->hold.begin.at <= first && span->hold.end.at >= end)
+		return true;
+	for (; span && span->hold.begin.at <= end; span = rfm_span_next(span)) {
+		first = min(first, span->hold.begin.at);
+		end = max(end, span->hold.end.at);
+		change->gone++;
+	}
+	return rfm_change_new(change, 0, first, end, planes);
+}
+
+/* What overlaps [first, end) goes, but for what of it is outside. */
+static bool rfm_plan_remove(const struct rfm_set *set,
+			    struct rfm_change *change, u32 first, u32 end,
+			    u32 planes)
+{
+	struct rfm_span *span = rfm_set_find(set, first + 1);
+	bool good = true;
+
+	change->from = span;
+	for (; span && span->hold.begin.at < end; span = rfm_span_next(span)) {
+		if (span->hold.begin.at < first)
+			good &= rfm_change_new(change, 0, span->hold.begin.at,
+					       first, planes);
+		if (span->hold.end.at > end)
+			good &= rfm_change_new(change, 1, end,
+					       span->hold.end.at, planes);
+		change->gone++;
+	}
+	return good;
+}
+
+static int rfm_change_plan(const struct rfm_set *set, struct rfm_change *change,
+			   const struct rfm_range *range, u32 planes, bool add)
+{
+	u32 first = range->offset / RFM_GRANULE;
+	u32 end = DIV_ROUND_UP_ULL(range->offset + range->length, RFM_GRANULE);
+	unsigned int count;
+	bool good;
+
+	good = add ? rfm_plan_add(set, change, first, end, planes) :
+		     rfm_plan_remove(set, change, first, end, planes);
+	if (!good)
+		return -ENOMEM;
+	count = set->count - change->gone + !!change->new[0] + !!change->new[1];
+	return count > RFM_SUBSCRIBE_MAX ? -ENOSPC : 0;
+}
+
+static int rfm_change_hold(struct rfm_card *card, struct rfm_change *change)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(change->new) && !ret; i++)
+		if (change->new[i])
+			ret = rfm_hold_take(card, &change->new[i]->hold);
+	return ret;
+}
+
+static void rfm_change_undo(struct rfm_card *card, struct rfm_change *change)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(change->new); i++) {
+		if (change->new[i])
+			rfm_hold_drop(card, &change->new[i]->hold);
+		kfree(change->new[i]);
+	}
+}
+
+static void rfm_change_commit(struct rfm_card *card, struct rfm_set *set,
+			      struct rfm_change *change)
+{
+	struct rfm_span *span = change->from, *next;
+	unsigned int i;
+
+	for (i = 0; i < change->gone; i++, span = next) {
+		next = rfm_span_next(span);
+		rfm_hold_drop(card, &span->hold);
+		rb_erase(&span->node, &set->spans);
+		kfree(span);
+		set->count--;
+	}
+	for (i = 0; i < ARRAY_SIZE(change->new); i++)
+		if (change->new[i])
+			rfm_set_insert(set, change->new[i]);
+}
+
+/* Changes the sets of all @planes, or none. */
+static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
+			   u32 planes, bool add)
+{
+	struct rfm_change changes[RFM_PLANES] = {};
+	struct rfm_card *card = file->card;
+	unsigned int i;
+	int ret = 0;
+
+	lockdep_assert_held(&card->subscribe_lock);
+
+	for (i = 0; i < RFM_PLANES && !ret; i++)
+		if (planes & RFM_HOLD(i))
+			ret = rfm_change_plan(&file->sets[i], &changes[i],
+					      range, RFM_HOLD(i), add);
+	for (i = 0; i < RFM_PLANES && !ret; i++)
+		ret = rfm_change_hold(card, &changes[i]);
+	for (i = 0; i < RFM_PLANES; i++) {
+		if (ret)
+			rfm_change_undo(card, &changes[i]);
+		else
+			rfm_change_commit(card, &file->sets[i], &changes[i]);
+	}
+	return ret;
+}
+
+/* --- the calls ------------------------------------------------------------ */
+
+/* What each flag stands for, and needs the file to be open for. */
+static const struct {
+	u32 flag;
+	unsigned int plane;
+	fmode_t mode;
+} rfm_subscribe_flags[] = {
+	{ RFM_SUBSCRIBE_RX, RFM_PLANE_RX, FMODE_READ },
+	{ RFM_SUBSCRIBE_TX, RFM_PLANE_TX, FMODE_WRITE },
+	{ RFM_SUBSCRIBE_OWN, RFM_PLANE_OWNED, FMODE_WRITE },
+};
+
+/* Sets @planes. Return: 0 or what is wrong. */
+static int rfm_subscribe_check(const struct rfm_file *file,
+			       const struct rfm_subscribe *args, u32 *planes)
+{
+	const struct rfm_card *card = file->card;
+	const struct rfm_range *range = &args->range;
+	unsigned int i;
+
+	if (!args->flags || args->flags & ~RFM_SUBSCRIBE_FLAGS ||
+	    args->reserved[0] || args->reserved[1])
+		return -EINVAL;
+	if (args->flags == RFM_SUBSCRIBE_NO_MAPS)
+		return range->offset || range->length ? -EINVAL : 0;
+	if (!range->length || range->length > card->memory_size ||
+	    range->offset > card->memory_size - range->length)
+		return -EINVAL;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_subscribe_flags); i++) {
+		unsigned int plane = rfm_subscribe_flags[i].plane;
+
+		if (!(args->flags & rfm_subscribe_flags[i].flag))
+			continue;
+		if (!(card->features & rfm_planes[plane].feature))
+			return -EOPNOTSUPP;
+		if (!(file->mode & rfm_subscribe_flags[i].mode))
+			return -EBADF;
+		*planes |= RFM_HOLD(plane);
+	}
+	return 0;
+}
+
+static int rfm_subscribe_change(struct rfm_file *file,
+				struct rfm_subscribe *args, bool add)
+{
+	struct rfm_card *card = file->card;
+	u32 planes = 0;
+	int ret;
+
+	ret = rfm_subscribe_check(file, args, &planes);
+	if (ret)
+		return ret;
+
+	mutex_lock(&card->subscribe_lock);
+	if (READ_ONCE(card->gone))
+		ret = -ENODEV;
+	else
+		ret = rfm_sets_change(file, &args->range, planes, add);
+	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
+		WRITE_ONCE(file->no_maps, true);
+	mutex_unlock(&card->subscribe_lock);
+
+	args->result = 0;
+	if (card->base_policy == RFM_BASE_ALL &&
+	    args->flags & (RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX))
+		args->result = RFM_SUBSCRIBE_NO_EFFECT;
+	return ret;
+}
+
+/**
+ * rfm_subscribe - add a range to the sets of a file
+ * @file: the file
+ * @args: RFM_IOC_SUBSCRIBE's arguments; its result is set
+ *
+ * Return: 0, -EINVAL, -EBADF, -EOPNOTSUPP, -ENOSPC, -ENOMEM, -ENODEV; and then
+ * nothing has changed.
+ */
+int rfm_subscribe(struct rfm_file *file, struct rfm_subscribe *args)
+{
+	return rfm_subscribe_change(file, args, true);
+}
+
+/**
+ * rfm_unsubscribe - take a range out of the sets of a file
+ * @file: the file
+ * @args: RFM_IOC_UNSUBSCRIBE's arguments; its result is set
+ *
+ * Return: as rfm_subscribe().
+ */
+int rfm_unsubscribe(struct rfm_file *file, struct rfm_subscribe *args)
+{
+	if (args->flags & RFM_SUBSCRIBE_NO_MAPS)
+		return -EINVAL;
+	return rfm_subscribe_change(file, args, false);
+}
+
+/**
+ * rfm_subscribe_close - take back everything that a file has subscribed to
+ * @file: the file, at its end
+ */
+void rfm_subscribe_close(struct rfm_file *file)
+{
+	struct rfm_card *card = file->card;
+	struct rfm_span *span, *next;
+	unsigned int i;
+
+	mutex_lock(&card->subscribe_lock);
+	for (i = 0; i < RFM_PLANES; i++) {
+		rbtree_postorder_for_each_entry_safe(span, next,
+						     &file->sets[i].spans,
+						     node) {
+			rfm_hold_drop(card, &span->hold);
+			kfree(span);
+		}
+	}
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/* --- begin and end --------------------------------------------------------- */
+
+/* The whole of every plane: @on says which are on. */
+static void rfm_planes_write(struct rfm_card *card, u32 on)
+{
+	unsigned int plane;
+
+	for (plane = 0; plane < RFM_PLANES; plane++)
+		if (card->features & rfm_planes[plane].feature)
+			rfm_plane_write(card, plane, 0,
+					card->memory_size / RFM_GRANULE,
+					on & RFM_HOLD(plane));
+}
+
+/**
+ * rfm_subscribe_start - put the base policy into force
+ * @card: a card that nobody can open yet, its features known
+ *
+ * Whatever somebody before us left in the planes is gone then. A card without
+ * the extension block receives everything.
+ */
+void rfm_subscribe_start(struct rfm_card *card)
+{
+	const u32 planes = RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX);
+
+	card->base_policy = rfm_base_policy;
+	if (!(card->features & RFM_EXT_FEATURE_SUBSCRIBE) &&
+	    card->base_policy != RFM_BASE_ALL) {
+		dev_warn(&card->dev,
+			 "no extension block: base_policy=none has no effect\n");
+		card->base_policy = RFM_BASE_ALL;
+	}
+	if (card->base_policy == RFM_BASE_NONE) {
+		rfm_planes_write(card, 0);
+		return;
+	}
+
+	rfm_planes_write(card, planes);
+	mutex_lock(&card->subscribe_lock);
+	rfm_hold_set(&card->base, 0, card->memory_size, planes);
+	rfm_hold_take(card, &card->base);
+	card->holds = 0;
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/**
+ * rfm_subscribe_stop - leave every plane as it is at reset
+ * @card: a card that is gone, with no user of its hardware left
+ *
+ * Harmless when the card is no longer there.
+ */
+void rfm_subscribe_stop(struct rfm_card *card)
+{
+	unsigned int plane;
+	u32 on = 0;
+
+	for (plane = 0; plane < RFM_PLANES; plane++)
+		if (rfm_planes[plane].on)
+			on |= RFM_HOLD(plane);
+	rfm_planes_write(card, on);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What users of a 5565 set: bits of LCSR1, byte swap, the window.
+ *
+ * None of it reaches outside the card, so a descriptor that is open for
+ * writing is enough.
+ */
+
+#include <linux/io.h>
+#include <linux/sizes.h>
+
+#include "rfm_drv.h"
+
+/* Those that are a bit of LCSR1; of some, the bit says the opposite. */
+static const struct {
+	u32 flag;
+	u32 lcsr1;
+	bool inverted;
+} rfm_lcsr1_switches[] = {
+	{ RFM_SWITCH_LED, RFM_LCSR1_LED },
+	{ RFM_SWITCH_TRANSMIT, RFM_LCSR1_TX_DISABLE, true },
+	{ RFM_SWITCH_LOOPBACK, RFM_LCSR1_LOOPBACK },
+	{ RFM_SWITCH_DARK_ON_DARK, RFM_LCSR1_DARK_ON_DARK },
+	{ RFM_SWITCH_PARITY, RFM_LCSR1_PARITY },
+	{ RFM_SWITCH_OWN_DATA, RFM_LCSR1_OWN_DATA },
+};
+
+static u32 rfm_switches_of(const struct rfm_card *card)
+{
+	return card->board_revision < RFM_BRV_SLIDING_WINDOW ?
+	       RFM_SWITCHES & ~RFM_SWITCH_WINDOW : RFM_SWITCHES;
+}
+
+/**
+ * rfm_switches_get - how the switches are
+ * @card: the card
+ * @args: filled in
+ *
+ * Return: 0 or -ENODEV.
+ */
+int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args)
+{
+	u32 lcsr1, bigend;
+	unsigned int i;
+	int idx, ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	args->window_offset = READ_ONCE(card->window_offset);
+	lcsr1 = readl(card->control + RFM_LCSR1);
+	bigend = readl(card->runtime + RFM_BIGEND);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	if (ret)
+		return ret;
+
+	args->mask = rfm_switches_of(card);
+	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++)
+		if (!!(lcsr1 & rfm_lcsr1_switches[i].lcsr1) !=
+		    rfm_lcsr1_switches[i].inverted)
+			args->on |= rfm_lcsr1_switches[i].flag;
+	if (bigend & RFM_BIGEND_PIO)
+		args->on |= RFM_SWITCH_BYTE_SWAP;
+	args->address_offset = (lcsr1 & RFM_LCSR1_OFFSET_M) >>
+			       RFM_LCSR1_OFFSET_SHIFT << ilog2(SZ_64M);
+	return 0;
+}
+
+static int rfm_switches_check(const struct rfm_card *card,
+			      const struct rfm_switches *args)
+{
+	if (args->mask & ~RFM_SWITCHES || args->on & ~RFM_SWITCHES ||
+	    args->pad || args->reserved[0] || args->reserved[1])
+		return -EINVAL;
+	if (args->mask & args->on & RFM_SWITCH_OWN_DATA)
+		return -EINVAL;
+	if (args->mask & RFM_SWITCH_OFFSET &&
+	    (args->address_offset % SZ_64M ||
+	     args->address_offset > 3 * SZ_64M))
+		return -EINVAL;
+	if (!(args->mask & RFM_SWITCH_WINDOW))
+		return 0;
+	if (!(rfm_switches_of(card) & RFM_SWITCH_WINDOW))
+		return -EOPNOTSUPP;
+	/* Sizes are powers of two. */
+	if (args->window_offset & (card->window_size - 1) ||
+	    args->window_offset >= card->memory_size)
+		return -EINVAL;
+	return 0;
+}
+
+/* Moves the window if it is not there. Return: 0, -EBUSY or -EIO. */
+static int rfm_window_move(struct rfm_card *card, u64 offset)
+{
+	u32 base = offset | RFM_LAS1BA_ENABLE;
+
+	lockdep_assert_held(&card->subscribe_lock);
+
+	if (offset == card->window_offset)
+		return 0;
+	if (card->holds)
+		return -EBUSY;
+	writel(base, card->runtime + RFM_LAS1BA);
+	if (readl(card->runtime + RFM_LAS1BA) != base) {
+		writel(card->window_offset | RFM_LAS1BA_ENABLE,
+		       card->runtime + RFM_LAS1BA);
+		return -EIO;
+	}
+	WRITE_ONCE(card->window_offset, offset);
+	return 0;
+}
+
+/* Writing OWN DATA as 1 leaves it alone: it may have come meanwhile. */
+static void rfm_lcsr1_change(struct rfm_card *card,
+			     const struct rfm_switches *args)
+{
+	unsigned int i;
+	u32 lcsr1, bit;
+
+	spin_lock(&card->reg_lock);
+	lcsr1 = readl(card->control + RFM_LCSR1) | RFM_LCSR1_OWN_DATA;
+	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++) {
+		if (!(args->mask & rfm_lcsr1_switches[i].flag))
+			continue;
+		bit = rfm_lcsr1_switches[i].lcsr1;
+		if (!(args->on & rfm_lcsr1_switches[i].flag) ==
+		    rfm_lcsr1_switches[i].inverted)
+			lcsr1 |= bit;
+		else
+			lcsr1 &= ~bit;
+	}
+	if (args->mask & RFM_SWITCH_OFFSET) {
+		lcsr1 &= ~RFM_LCSR1_OFFSET_M;
+		lcsr1 |= args->address_offset / SZ_64M <<
+			 RFM_LCSR1_OFFSET_SHIFT;
+	}
+	writel(lcsr1, card->control + RFM_LCSR1);
+	spin_unlock(&card->reg_lock);
+}
+
+static void rfm_byte_swap(struct rfm_card *card, bool on)
+{
+	u32 bigend;
+
+	spin_lock(&card->reg_lock);
+	bigend = readl(card->runtime + RFM_BIGEND) & ~RFM_BIGEND_PIO;
+	if (on)
+		bigend |= RFM_BIGEND_PIO;
+	writel(bigend, card->runtime + RFM_BIGEND);
+	spin_unlock(&card->reg_lock);
+}
+
+/**
+ * rfm_switches_set - change some of them
+ * @card: the card
+ * @args: RFM_IOC_SET_SWITCHES' arguments
+ *
+ * Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -ENODEV, and then nothing has
+ * changed.
+ */
+int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
+{
+	int idx, ret;
+
+	ret = rfm_switches_check(card, args);
+	if (ret)
+		return ret;
+
+	mutex_lock(&card->subscribe_lock);
+	if (!rfm_card_enter(card, &idx)) {
+		mutex_unlock(&card->subscribe_lock);
+		return -ENODEV;
+	}
+	if (args->mask & RFM_SWITCH_WINDOW)
+		ret = rfm_window_move(card, args->window_offset);
+	if (!ret) {
+		rfm_lcsr1_change(card, args);
+		if (args->mask & RFM_SWITCH_BYTE_SWAP)
+			rfm_byte_swap(card, args->on & RFM_SWITCH_BYTE_SWAP);
+		ret = rfm_card_check(card);
+	}
+	rfm_card_exit(card, idx);
+	mutex_unlock(&card->subscribe_lock);
+	return ret;
+}

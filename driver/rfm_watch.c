@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RFM_IOC_WATCH: sleep until bytes change.
+ *
+ * The card watches granules of 64 bytes; what a watch is told of is decided
+ * here, to the byte: the ranges of all watches are in one interval tree, which
+ * the interrupt handler asks for those that an update touches. The granules
+ * are held (rfm_subscribe.c) as long as the watch is open, so the card watches
+ * the union of all watches, and receives it even if nobody has subscribed.
+ *
+ * Comparisons and silence are slots of the card. A slot has one owner, whom
+ * its records go to; those from before the owner's time are nobody's.
+ */
+
+#include <linux/anon_inodes.h>
+#include <linux/bitmap.h>
+#include <linux/eventfd.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/interval_tree_generic.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "compat.h"
+#include "rfm_drv.h"
+
+#define RFM_SLOT_NONE	RFM_EXT_SLOTS
+
+/**
+ * struct rfm_watch_range - one range of a watch
+ * @node: in card->watched, unless the watch compares
+ * @first: first byte
+ * @last: last byte
+ * @last_below: of the tree's node and those below
+ * @watcher: whose it is
+ * @hold: what it needs of the card
+ * @timer: slot of its timer, or RFM_SLOT_NONE
+ */
+struct rfm_watch_range {
+	struct rb_node node;
+	u32 first;
+	u32 last;
+	u32 last_below;
+	struct rfm_watcher *watcher;
+	struct rfm_hold hold;
+	unsigned int timer;
+};
+
+/**
+ * struct rfm_watcher - one descriptor made by RFM_IOC_WATCH
+ * @queue: its events
+ * @args: what was asked for
+ * @eventfd: counts records as well, or NULL
+ * @active: it is in card->watches, and what it compares with the tree
+ * @seen: position of the last update it was told of, which may have touched
+ *	several of its ranges
+ * @late: updates that were late
+ * @comparator: slot, or RFM_SLOT_NONE
+ * @count: of @ranges
+ * @ranges: them
+ */
+struct rfm_watcher {
+	struct rfm_queue queue;
+	struct rfm_watch args;
+	struct eventfd_ctx *eventfd;
+	bool active;
+	u64 seen;
+	u64 late;
+	unsigned int comparator;
+	unsigned int count;
+	struct rfm_watch_range ranges[];
+};
+
+static_assert(RFM_SLOT_EQUAL == (u32)RFM_COMPARE_EQUAL);
+static_assert(RFM_SLOT_NOT_EQUAL == (u32)RFM_COMPARE_NOT_EQUAL);
+static_assert(RFM_SLOT_CHANGED == (u32)RFM_COMPARE_CHANGED);
+static_assert(RFM_SLOT_SILENCE_MIN == RFM_WATCH_SILENCE_MIN);
+static_assert(RFM_SLOT_SILENCE_MAX == RFM_WATCH_SILENCE_MAX);
+
+#define RFM_RANGE_FIRST(range)	((range)->first)
+#define RFM_RANGE_LAST(range)	((range)->last)
+
+INTERVAL_TREE_DEFINE(struct rfm_watch_range, node, u32, last_below,
+		     RFM_RANGE_FIRST, RFM_RANGE_LAST, static, rfm_watched);
+
+/* --- in the interrupt ----------------------------------------------------- */
+
+static bool rfm_watcher_late(const struct rfm_watcher *watcher,
+			     const struct rfm_event *event)
+{
+	if (event->type != RFM_EVENT_UPDATE && event->type != RFM_EVENT_MATCH)
+		return false;
+	return watcher->args.deadline_ns &&
+	       !(event->flags & RFM_EVENT_AGE_UNKNOWN) &&
+	       event->arrival_ns > event->origin_ns &&
+	       event->arrival_ns - event->origin_ns > watcher->args.deadline_ns;
+}
+
+/* Uses two of the event's fields for what differs from watch to watch. */
+static void rfm_watcher_push(struct rfm_watcher *watcher,
+			     struct rfm_event *event)
+{
+	event->flags &= ~RFM_EVENT_LATE;
+	if (rfm_watcher_late(watcher, event)) {
+		event->flags |= RFM_EVENT_LATE;
+		watcher->late++;
+	}
+	event->late = watcher->late;
+	if (rfm_queue_push(&watcher->queue, event,
+			   watcher->args.flags & RFM_WATCH_COALESCE) &&
+	    watcher->eventfd)
+		eventfd_signal(watcher->eventfd);
+}
+
+/**
+ * rfm_watch_update - an update has touched watched granules
+ * @card: the card
+ * @event: the update
+ * @position: of its record
+ *
+ * Context: interrupt, with card->irq_lock held.
+ * Return: how many watches were told.
+ */
+unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
+			      u64 position)
+{
+	u32 first = event->offset, last = first + event->length - 1;
+	struct rfm_watch_range *range;
+	unsigned int told = 0;
+
+	lockdep_assert_held(&card->irq_lock);
+
+	if (!event->length)
+		return 0;
+	for (range = rfm_watched_iter_first(&card->watched, first, last); range;
+	     range = rfm_watched_iter_next(range, first, last)) {
+		struct rfm_watcher *watcher = range->watcher;
+
+		if (position <= watcher->queue.since ||
+		    watcher->seen == position)
+			continue;
+		watcher->seen = position;
+		rfm_watcher_push(watcher, event);
+		told++;
+	}
+	return told;
+}
+
+/**
+ * rfm_watch_slot - a slot has made a record
+ * @card: the card
+ * @slot: its index, as the card says
+ * @event: what it tells
+ * @position: of its record
+ *
+ * Context: interrupt, with card->irq_lock held.
+ * Return: how many watches were told.
+ */
+unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int slot,
+			    struct rfm_event *event, u64 position)
+{
+	struct rfm_watcher *watcher;
+
+	lockdep_assert_held(&card->irq_lock);
+
+	if (slot >= RFM_EXT_SLOTS)
+		return 0;
+	watcher = card->slot_owners[slot];
+	if (!watcher || position <= watcher->queue.since)
+		return 0;
+	rfm_watcher_push(watcher, event);
+	return 1;
+}
+
+/* --- slots ---------------------------------------------------------------- */
+
+/* Not one or all: the comparator's and the timers'. */
+static int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
+{
+	unsigned int i, slot, need = 0;
+
+	lockdep_assert_held(&card->irq_lock);
+
+	if (watcher->args.silence_ns)
+		need += watcher->count;
+	if (watcher->args.flags & RFM_WATCH_COMPARE)
+		need++;
+	if (need > RFM_EXT_SLOTS - bitmap_weight(card->slots, RFM_EXT_SLOTS))
+		return -ENOSPC;
+
+	for (i = 0; i < need; i++) {
+		slot = find_first_zero_bit(card->slots, RFM_EXT_SLOTS);
+		__set_bit(slot, card->slots);
+		card->slot_owners[slot] = watcher;
+		if (watcher->args.silence_ns && i < watcher->count)
+			watcher->ranges[i].timer = slot;
+		else
+			watcher->comparator = slot;
+	}
+	return 0;
+}
+
+static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
+			  u32 length, const struct rfm_watch *args, u32 mode)
+{
+	u32 control;
+	int idx, ret = 0;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->ext_lock);
+	writel(slot, card->ext + RFM_EXT_SLOT_INDEX);
+	writel(offset, card->ext + RFM_EXT_SLOT_OFFSET);
+	writel(length, card->ext + RFM_EXT_SLOT_LENGTH);
+	writeq(args->compare_mask, card->ext + RFM_EXT_SLOT_MASK);
+	writeq(args->compare_value, card->ext + RFM_EXT_SLOT_VALUE);
+	writeq(args->silence_ns, card->ext + RFM_EXT_SLOT_SILENCE);
+	writel(mode, card->ext + RFM_EXT_SLOT_CONTROL);
+	control = readl(card->ext + RFM_EXT_SLOT_CONTROL);
+	spin_unlock(&card->ext_lock);
+
+	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) != mode) {
+		ret = rfm_card_check(card) ?: -EIO;
+		dev_err_ratelimited(&card->dev,
+				    "slot %u, mode %u: the card says %#x\n",
+				    slot, mode, control);
+	}
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+static int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
+{
+	const struct rfm_watch *args = &watcher->args;
+	struct rfm_watch_range *range = watcher->ranges;
+	unsigned int i;
+	int ret = 0;
+
+	if (watcher->comparator != RFM_SLOT_NONE)
+		ret = rfm_slot_write(card, watcher->comparator,
+				     args->compare_offset, args->compare_width,
+				     args, args->compare);
+	for (i = 0; i < watcher->count && !ret; i++, range++)
+		if (range->timer != RFM_SLOT_NONE)
+			ret = rfm_slot_write(card, range->timer, range->first,
+					     range->last - range->first + 1,
+					     args, RFM_SLOT_TIMER);
+	return ret;
+}
+
+/* The slot is off, and its records nobody's, before another can have it. */
+static void rfm_slot_release(struct rfm_card *card, unsigned int slot)
+{
+	static const struct rfm_watch none;
+
+	if (slot == RFM_SLOT_NONE)
+		return;
+	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
+	spin_lock_irq(&card->irq_lock);
+	__clear_bit(slot, card->slots);
+	spin_unlock_irq(&card->irq_lock);
+}
+
+/**
+ * rfm_watch_reset - all slots off, whatever was left armed
+ * @card: a card that nobody uses yet, or nobody any more
+ */
+void rfm_watch_reset(struct rfm_card *card)
+{
+	unsigned int slot;
+
+	if (!(card->features & RFM_EXT_FEATURE_WATCH))
+		return;
+	for (slot = 0; slot < RFM_EXT_SLOTS; slot++) {
+		writel(slot, card->ext + RFM_EXT_SLOT_INDEX);
+		writel(RFM_SLOT_OFF, card->ext + RFM_EXT_SLOT_CONTROL);
+	}
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static void rfm_watcher_insert(struct rfm_card *card,
+			       struct rfm_watcher *watcher)
+{
+	unsigned int i;
+
+	if (watcher->args.flags & RFM_WATCH_COMPARE)
+		return;
+	for (i = 0; i < watcher->count; i++)
+		rfm_watched_insert(&watcher->ranges[i], &card->watched);
+}
+
+static void rfm_watcher_remove(struct rfm_card *card,
+			       struct rfm_watcher *watcher)
+{
+	unsigned int i;
+
+	if (watcher->comparator != RFM_SLOT_NONE)
+		card->slot_owners[watcher->comparator] = NULL;
+	for (i = 0; i < watcher->count; i++) {
+		if (watcher->ranges[i].timer != RFM_SLOT_NONE)
+			card->slot_owners[watcher->ranges[i].timer] = NULL;
+		if (!(watcher->args.flags & RFM_WATCH_COMPARE))
+			rfm_watched_remove(&watcher->ranges[i], &card->watched);
+	}
+}
+
+/* From now on what the card tells of its bytes is for it. */
+static int rfm_watcher_enlist(struct rfm_card *card,
+			      struct rfm_watcher *watcher)
+{
+	int ret;
+
+	spin_lock_irq(&card->irq_lock);
+	if (card->gone)
+		ret = -ENODEV;
+	else if (!card->events.running)
+		ret = -EIO;
+	else if (card->watches == RFM_WATCHES_MAX)
+		ret = -ENOSPC;
+	else
+		ret = rfm_slots_take(card, watcher);
+	if (!ret) {
+		card->watches++;
+		watcher->active = true;
+		rfm_watcher_insert(card, watcher);
+		rfm_queue_add(&watcher->queue, true);
+	}
+	spin_unlock_irq(&card->irq_lock);
+	return ret;
+}
+
+/* Nothing is asked of the card before somebody is there to hear of it. */
+static int rfm_watcher_begin(struct rfm_card *card, struct rfm_watcher *watcher)
+{
+	u32 planes = RFM_HOLD(RFM_PLANE_RX);
+	unsigned int i;
+	int ret;
+
+	if (!(watcher->args.flags & RFM_WATCH_COMPARE))
+		planes |= RFM_HOLD(RFM_PLANE_WATCH);
+
+	ret = rfm_watcher_enlist(card, watcher);
+	for (i = 0; i < watcher->count && !ret; i++) {
+		struct rfm_watch_range *range = &watcher->ranges[i];
+
+		ret = rfm_subscription_hold(card, &range->hold, range->first,
+					    range->last - range->first + 1,
+					    planes);
+	}
+	return ret ?: rfm_slots_arm(card, watcher);
+}
+
+/* Undoes what was done of it, and is content with nothing. */
+static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
+{
+	unsigned int i;
+
+	if (!watcher->active)
+		return;
+	spin_lock_irq(&card->irq_lock);
+	rfm_watcher_remove(card, watcher);
+	spin_unlock_irq(&card->irq_lock);
+
+	rfm_slot_release(card, watcher->comparator);
+	for (i = 0; i < watcher->count; i++) {
+		rfm_slot_release(card, watcher->ranges[i].timer);
+		rfm_subscription_drop(card, &watcher->ranges[i].hold);
+	}
+
+	spin_lock_irq(&card->irq_lock);
+	card->watches--;
+	spin_unlock_irq(&card->irq_lock);
+}
+
+static void rfm_watcher_free(struct rfm_watcher *watcher)
+{
+	if (watcher->eventfd)
+		eventfd_ctx_put(watcher->eventfd);
+	rfm_queue_destroy(&watcher->queue);
+	kvfree(watcher);
+}
+
+static int rfm_watcher_release(struct inode *inode, struct file *file)
+{
+	struct rfm_queue *queue = file->private_data;
+	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
+						   queue);
+
+	rfm_watcher_end(queue->card, watcher);
+	rfm_watcher_free(watcher);
+	return 0;
+}
+
+static const struct file_operations rfm_watcher_fops = {
+	.owner		= THIS_MODULE,
+	.read		= rfm_queue_read,
+	.poll		= rfm_queue_poll,
+	.release	= rfm_watcher_release,
+};
+
+/* --- the call ------------------------------------------------------------- */
+
+static bool rfm_range_good(const struct rfm_card *card,
+			   const struct rfm_range *range)
+{
+	return range->length && range->length <= card->memory_size &&
+	       range->offset <= card->memory_size - range->length;
+}
+
+/* The arguments of one feature are 0 unless it is asked for. */
+static bool rfm_watch_args_good(const struct rfm_watch *args)
+{
+	if (!args->count || args->count > RFM_WATCH_RANGES_MAX ||
+	    args->depth > RFM_LISTEN_DEPTH_MAX)
+		return false;
+	if (args->eventfd && !(args->flags & RFM_WATCH_EVENTFD))
+		return false;
+	return !args->silence_ns ||
+	       (args->silence_ns >= RFM_WATCH_SILENCE_MIN &&
+		args->silence_ns <= RFM_WATCH_SILENCE_MAX);
+}
+
+static bool rfm_watch_inside(const struct rfm_watch *args,
+			     const struct rfm_range *ranges)
+{
+	u64 offset = args->compare_offset;
+	unsigned int i;
+
+	for (i = 0; i < args->count; i++)
+		if (offset >= ranges[i].offset &&
+		    args->compare_width <= ranges[i].length &&
+		    offset - ranges[i].offset <=
+		    ranges[i].length - args->compare_width)
+			return true;
+	return false;
+}
+
+static bool rfm_watch_compare_good(const struct rfm_watch *args,
+				   const struct rfm_range *ranges)
+{
+	u64 all;
+
+	if (!(args->flags & RFM_WATCH_COMPARE))
+		return !(args->compare || args->compare_width ||
+			 args->compare_offset || args->compare_mask ||
+			 args->compare_value);
+	if (args->compare < RFM_COMPARE_EQUAL ||
+	    args->compare > RFM_COMPARE_CHANGED)
+		return false;
+	if (!is_power_of_2(args->compare_width) || args->compare_width > 8 ||
+	    args->compare_offset % args->compare_width)
+		return false;
+	all = U64_MAX >> (64 - 8 * args->compare_width);
+	return args->compare_mask && !(args->compare_mask & ~all) &&
+	       !(args->compare_value & ~args->compare_mask) &&
+	       rfm_watch_inside(args, ranges);
+}
+
+static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
+					     const struct rfm_watch *args,
+					     const struct rfm_range *ranges)
+{
+	struct rfm_watcher *watcher;
+	unsigned int i;
+
+	watcher = kvzalloc(struct_size(watcher, ranges, args->count),
+			   GFP_KERNEL_ACCOUNT);
+	if (!watcher)
+		return NULL;
+	if (rfm_queue_init(&watcher->queue, card, args->depth ?:
+			   RFM_LISTEN_DEPTH_DEFAULT)) {
+		kvfree(watcher);
+		return NULL;
+	}
+
+	watcher->args = *args;
+	watcher->comparator = RFM_SLOT_NONE;
+	watcher->count = args->count;
+	for (i = 0; i < args->count; i++) {
+		struct rfm_watch_range *range = &watcher->ranges[i];
+
+		range->first = ranges[i].offset;
+		range->last = ranges[i].offset + ranges[i].length - 1;
+		range->watcher = watcher;
+		range->timer = RFM_SLOT_NONE;
+	}
+	return watcher;
+}
+
+/* Arguments that are good become a watcher, which nobody tells anything yet. */
+static struct rfm_watcher *rfm_watcher_make(struct rfm_card *card,
+					    const struct rfm_watch *args)
+{
+	struct rfm_watcher *watcher = ERR_PTR(-EINVAL);
+	struct rfm_range *ranges;
+	unsigned int i;
+
+	if (!rfm_watch_args_good(args))
+		return watcher;
+	ranges = memdup_user(u64_to_user_ptr(args->ranges),
+			     args->count * sizeof(*ranges));
+	if (IS_ERR(ranges))
+		return ERR_CAST(ranges);
+
+	for (i = 0; i < args->count; i++)
+		if (!rfm_range_good(card, &ranges[i]))
+			goto out;
+	if (!rfm_watch_compare_good(args, ranges))
+		goto out;
+	watcher = rfm_watcher_alloc(card, args, ranges) ?: ERR_PTR(-ENOMEM);
+out:
+	kfree(ranges);
+	return watcher;
+}
+
+static int rfm_watcher_eventfd(struct rfm_watcher *watcher)
+{
+	struct eventfd_ctx *eventfd;
+
+	if (!(watcher->args.flags & RFM_WATCH_EVENTFD))
+		return 0;
+	eventfd = eventfd_ctx_fdget(watcher->args.eventfd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+	watcher->eventfd = eventfd;
+	return 0;
+}
+
+/* The descriptor of a watcher; until it is installed nobody can use it. */
+static int rfm_watcher_file(struct rfm_watcher *watcher, struct file **file)
+{
+	u32 flags = watcher->args.flags;
+	int fd;
+
+	fd = get_unused_fd_flags(flags & RFM_WATCH_CLOEXEC ? O_CLOEXEC : 0);
+	if (fd < 0)
+		return fd;
+	*file = anon_inode_getfile("[rfm-watch]", &rfm_watcher_fops,
+				   &watcher->queue,
+				   O_RDONLY | (flags & RFM_WATCH_NONBLOCK ?
+					       O_NONBLOCK : 0));
+	if (IS_ERR(*file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(*file);
+	}
+	return fd;
+}
+
+/**
+ * rfm_watch - make a descriptor that tells of updates
+ * @card: the card
+ * @args: RFM_IOC_WATCH's arguments, flags and reserved fields already checked
+ *
+ * Return: the descriptor, or a negative errno.
+ */
+int rfm_watch(struct rfm_card *card, const struct rfm_watch *args)
+{
+	struct rfm_watcher *watcher;
+	struct file *file;
+	int fd, ret;
+
+	if (!card->events.ring)
+		return -EOPNOTSUPP;
+	watcher = rfm_watcher_make(card, args);
+	if (IS_ERR(watcher))
+		return PTR_ERR(watcher);
+	ret = rfm_watcher_eventfd(watcher);
+	if (ret)
+		goto err_free;
+	fd = ret = rfm_watcher_file(watcher, &file);
+	if (ret < 0)
+		goto err_free;
+
+	ret = rfm_watcher_begin(card, watcher);
+	if (ret) {
+		put_unused_fd(fd);
+		fput(file);
+		return ret;
+	}
+	fd_install(fd, file);
+	return fd;
+
+err_free:
+	rfm_watcher_free(watcher);
+	return ret;
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The event ring, and the interrupts of the extension block.
+ *
+ * Whoever has something to tell stages a record, under the lock and at a
+ * bounded cost. A bottom half in the main context takes it from there: it alone
+ * may write the guest's memory and send messages. An event that finds the ring
+ * full is dropped when it is staged, so that the guest sees the same events
+ * dropped whenever the bottom half runs.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "hw/pci/msix.h"
+#include "system/runstate.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+#define RECORDS_A_LOCK  64      /* written before PRODUCER moves */
+#define RECORDS_A_TURN  1024    /* before others have their turn */
+
+#define EVENTS  BIT(RFM_VECTOR_EVENTS)
+#define LINK    BIT(RFM_VECTOR_LINK)
+#define ERRORS  BIT(RFM_VECTOR_ERRORS)
+
+/* Which vectors a record's type raises beside EVENTS. */
+static const uint8_t record_causes[RFM_RECORD_TYPES] = {
+    [RFM_RECORD_SYNC_LOSS]      = LINK,
+    [RFM_RECORD_SIGNAL]         = LINK,
+    [RFM_RECORD_BREAK]          = LINK,
+    [RFM_RECORD_MEMBERSHIP]     = LINK,
+    [RFM_RECORD_BAD_DATA]       = ERRORS,
+    [RFM_RECORD_TX_FULL]        = ERRORS,
+    [RFM_RECORD_RX_FULL]        = ERRORS,
+    [RFM_RECORD_WRITE_INHIBITED] = ERRORS,
+    [RFM_RECORD_PARITY]         = ERRORS,
+    [RFM_RECORD_LOSS]           = ERRORS,
+};
+
+static const struct {
+    uint32_t lisr;
+    unsigned type;
+} latched_records[] = {
+    { RFM_LISR_SYNC_LOSS,       RFM_RECORD_SYNC_LOSS },
+    { RFM_LISR_BAD_DATA,        RFM_RECORD_BAD_DATA },
+    { RFM_LISR_TX_FULL,         RFM_RECORD_TX_FULL },
+    { RFM_LISR_RX_FULL,         RFM_RECORD_RX_FULL },
+    { RFM_LISR_RX_ALMOST_FULL,  RFM_RECORD_RX_ALMOST_FULL },
+    { RFM_LISR_ROGUE,           RFM_RECORD_ROGUE },
+    { RFM_LISR_WRITE_INHIBITED, RFM_RECORD_WRITE_INHIBITED },
+    { RFM_LISR_PARITY,          RFM_RECORD_PARITY },
+};
+
+/* --- staging: under the lock ---------------------------------------------- */
+
+/* The main context has something to do. */
+void rfm5565_events_deliver(Rfm5565State *s)
+{
+    if (!s->ext.bh_scheduled) {
+        s->ext.bh_scheduled = true;
+        qemu_bh_schedule(s->ext.bh);
+    }
+}
+
+/* Does an event of this type go to the ring? */
+bool rfm5565_events_take(const Rfm5565State *s, unsigned type)
+{
+    return (s->ext.event_control & RFM_EXT_EVENT_ENABLE) &&
+           (s->ext.event_types & BIT(type));
+}
+
+static bool has_room(const Rfm5565Ext *ext)
+{
+    uint32_t used = ext->producer + ext->staged_count - ext->consumer;
+
+    return (ext->event_status & RFM_EXT_EVENT_RUNNING) &&
+           used < ext->ring_records && ext->staged_count < RFM5565_STAGED;
+}
+
+/*
+ * A record to be filled in before the lock is left, all 0 but what is known
+ * here. NULL if nobody wants it, or if it is dropped (and counted).
+ */
+struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
+                                     uint64_t arrival_ns)
+{
+    Rfm5565Ext *ext = &s->ext;
+    struct rfm_ext_record *record;
+
+    if (!rfm5565_events_take(s, type)) {
+        return NULL;
+    }
+    ext->event++;
+    ext->events++;
+    if (!has_room(ext)) {
+        trace_rfm5565_event_dropped(s->node_id, type, ext->event);
+        ext->dropped++;
+        ext->events_dropped++;
+        return NULL;
+    }
+    trace_rfm5565_event(s->node_id, type, ext->event);
+    record = &ext->staged[(ext->staged_first + ext->staged_count) %
+                          RFM5565_STAGED];
+    ext->staged_count++;
+    memset(record, 0, sizeof(*record));
+    record->type = type;
+    record->node = cpu_to_le16(RFM_RECORD_NODE_NONE);
+    record->event = cpu_to_le64(ext->event);
+    record->arrival_ns = cpu_to_le64(arrival_ns);
+    rfm5565_events_deliver(s);
+    return record;
+}
+
+void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
+                         uint32_t value, uint64_t seq)
+{
+    struct rfm_ext_record *record = rfm5565_event(s, type, rfm5565_now());
+
+    if (record) {
+        record->node = cpu_to_le16(node);
+        record->value = cpu_to_le32(value);
+        record->seq = cpu_to_le64(seq);
+    }
+}
+
+void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(latched_records); i++) {
+        if (lisr_bits & latched_records[i].lisr) {
+            rfm5565_event_plain(s, latched_records[i].type,
+                                RFM_RECORD_NODE_NONE, 0, 0);
+        }
+    }
+}
+
+/* --- interrupts ----------------------------------------------------------- */
+
+bool rfm5565_ext_uses_messages(const Rfm5565State *s)
+{
+    return s->ext.has_msix && msix_enabled((PCIDevice *)&s->parent_obj);
+}
+
+/* Does the block assert INTA#? INTCSR apart. */
+bool rfm5565_ext_asserts(const Rfm5565State *s)
+{
+    return s->ext.int_status & s->ext.int_enable;
+}
+
+/*
+ * What would assert INTA# on a 5565 sends a message instead, if it was not
+ * there before, or was latched again since the guest has looked: else an event
+ * between its read and its write would get none.
+ */
+void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    if (!rfm5565_ext_uses_messages(s) || !(ext->int_enable & ERRORS)) {
+        sources = 0;
+    }
+    if (sources & ~ext->base_told) {
+        ext->base_news = true;
+        rfm5565_events_deliver(s);
+    }
+    ext->base_told = sources;
+}
+
+/* Under the BQL, without the lock, as all that follows. */
+static void raise_causes(Rfm5565State *s, uint32_t causes)
+{
+    rfm5565_lock(s);
+    if (!rfm5565_ext_uses_messages(s)) {
+        s->ext.int_status |= causes;
+        causes = 0;
+    }
+    causes &= s->ext.int_enable;
+    rfm5565_unlock(s);
+    for (unsigned i = 0; i < RFM_VECTORS; i++) {
+        if (causes & BIT(i)) {
+            trace_rfm5565_message(s->node_id, i);
+            msix_notify(PCI_DEVICE(s), i);
+        }
+    }
+}
+
+/* Is it time to announce what was written? If not yet, a timer asks again. */
+static bool may_announce(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+    uint64_t now = rfm5565_now(), time = ext->moderation_time, due;
+
+    if (!ext->unannounced ||
+        (rfm5565_ext_uses_messages(s) && !(ext->int_enable & EVENTS))) {
+        return false;
+    }
+    due = ext->announced_at + time;
+    if (ext->unannounced < ext->moderation_count) {
+        due = MAX(due, ext->unannounced_since + time);
+    }
+    if (time && now < due) {
+        timer_mod_ns(ext->moderation, due);
+        return false;
+    }
+    ext->unannounced = 0;
+    ext->announced_at = now;
+    return true;
+}
+
+/* --- into the guest's memory ---------------------------------------------- */
+
+static bool write_guest(Rfm5565State *s, uint64_t address, void *data,
+                        unsigned len)
+{
+    /* Refused where there is no RAM: our own BARs must not be written so. */
+    const MemTxAttrs attrs = { .memory = 1 };
+
+    return pci_dma_rw(PCI_DEVICE(s), address, data, len,
+                      DMA_DIRECTION_FROM_DEVICE, attrs) == MEMTX_OK;
+}
+
+/* The index makes it complete, so it comes last. */
+static bool write_record(Rfm5565State *s, uint32_t number,
+                         struct rfm_ext_record *record)
+{
+    const unsigned head = sizeof(uint64_t);
+    uint64_t address = s->ext.ring_base + (uint64_t)RFM_EXT_RECORD_SIZE *
+                       (number % s->ext.ring_records);
+
+    record->index = cpu_to_le32(number + 1);
+    if (!write_guest(s, address + head, (uint8_t *)record + head,
+                     sizeof(*record) - head)) {
+        return false;
+    }
+    smp_wmb();
+    return write_guest(s, address, record, head);
+}
+
+/* The ring stops; what waits for it is dropped. Under the lock. */
+static void fault(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    trace_rfm5565_event_fault(s->node_id, ext->ring_base);
+    ext->event_status = RFM_EXT_EVENT_FAULT;
+    ext->dropped += ext->staged_count;
+    ext->events_dropped += ext->staged_count;
+    ext->staged_count = 0;
+    ext->causes |= ERRORS;
+}
+
+/*
+ * Write some of the staged records. They stay staged until they are there;
+ * only the BQL lets others take any away, so the lock is not needed for it.
+ */
+static unsigned write_some(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+    uint32_t causes = EVENTS;
+    unsigned count, done = 0;
+
+    rfm5565_lock(s);
+    count = MIN(ext->staged_count, RECORDS_A_LOCK);
+    rfm5565_unlock(s);
+    while (done < count) {
+        struct rfm_ext_record *record =
+            &ext->staged[(ext->staged_first + done) % RFM5565_STAGED];
+
+        causes |= record_causes[record->type];
+        if (!write_record(s, ext->producer + done, record)) {
+            break;
+        }
+        done++;
+    }
+    rfm5565_lock(s);
+    if (done) {
+        if (!ext->unannounced) {
+            ext->unannounced_since = rfm5565_now();
+        }
+        ext->unannounced += done;
+        ext->causes |= causes & ~EVENTS;
+    }
+    ext->producer += done;
+    ext->staged_first = (ext->staged_first + done) % RFM5565_STAGED;
+    ext->staged_count -= done;
+    if (done < count) {
+        fault(s);
+    }
+    rfm5565_unlock(s);
+    return done;
+}
+
+/* Nothing reaches the guest while it stands still: then it is asked again. */
+static void deliver(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565Ext *ext = &s->ext;
+    unsigned written = 0, some;
+    uint32_t causes;
+
+    rfm5565_lock(s);
+    ext->bh_scheduled = false;
+    rfm5565_unlock(s);
+    if (!runstate_is_running() || rfm5565_is_silent(s)) {
+        return;
+    }
+    do {
+        some = write_some(s);
+        written += some;
+    } while (some == RECORDS_A_LOCK && written < RECORDS_A_TURN);
+    rfm5565_ext_fence_next(s);
+
+    rfm5565_lock(s);
+    if (ext->staged_count) {
+        rfm5565_events_deliver(s);
+    }
+    causes = ext->causes | (ext->base_news ? ERRORS : 0);
+    if (may_announce(s)) {
+        causes |= EVENTS;
+    }
+    ext->causes = 0;
+    ext->base_news = false;
+    rfm5565_unlock(s);
+    if (causes) {
+        raise_causes(s, causes);
+    }
+}
+
+static void moderation_ends(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    rfm5565_events_deliver(s);
+    rfm5565_unlock(s);
+}
+
+/* --- what the guest does: under both locks -------------------------------- */
+
+static void forget_staged(Rfm5565Ext *ext)
+{
+    ext->staged_first = ext->staged_count = 0;
+    ext->unannounced = 0;
+}
+
+void rfm5565_events_enable(Rfm5565State *s, bool on)
+{
+    Rfm5565Ext *ext = &s->ext;
+    bool sound = ext->event_size >= RFM_EXT_EVENT_SIZE_MIN &&
+                 ext->event_size <= RFM_EXT_EVENT_SIZE_MAX &&
+                 !(ext->event_base % RFM_EXT_RECORD_SIZE);
+
+    trace_rfm5565_event_ring(s->node_id, on, ext->event_base, ext->event_size);
+    forget_staged(ext);
+    if (!on) {
+        ext->event_status = 0;
+        return;
+    }
+    ext->producer = ext->consumer = 0;
+    ext->event = ext->dropped = 0;
+    ext->ring_base = ext->event_base;
+    ext->ring_records = sound ? 1u << ext->event_size : 0;
+    ext->event_status = RFM_EXT_EVENT_RUNNING;
+    if (!sound) {
+        fault(s);
+        rfm5565_events_deliver(s);
+    }
+}
+
+/* What the guest has consumed needs no interrupt any more. */
+void rfm5565_events_consumed(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    ext->unannounced = MIN(ext->unannounced, ext->producer - ext->consumer);
+}
+
+void rfm5565_events_reset(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    forget_staged(ext);
+    ext->event_status = 0;
+    ext->ring_records = 0;
+    ext->event = ext->events = ext->events_dropped = 0;
+    ext->causes = ext->base_told = 0;
+    ext->base_news = false;
+    ext->announced_at = 0;
+    timer_del(ext->moderation);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+void rfm5565_events_init(Rfm5565State *s)
+{
+    QEMU_BUILD_BUG_ON(sizeof(struct rfm_ext_record) != RFM_EXT_RECORD_SIZE);
+
+    s->ext.staged = g_new(struct rfm_ext_record, RFM5565_STAGED);
+    /* Unguarded, as the engine's: see rfm5565-ring.c. */
+    s->ext.bh = qemu_bh_new(deliver, s);
+    s->ext.moderation = timer_new_ns(QEMU_CLOCK_REALTIME, moderation_ends, s);
+}
+
+void rfm5565_events_exit(Rfm5565State *s)
+{
+    timer_free(s->ext.moderation);
+    qemu_bh_delete(s->ext.bh);
+    g_clear_pointer(&s->ext.staged, g_free);
+}

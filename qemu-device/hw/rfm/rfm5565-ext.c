@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The extension block: how it is found, and its registers. docs/extension.md is
+ * the reference.
+ *
+ * As in rfm5565-regs.c a table says what each register is, and functions
+ * exist only where an access does more. Here an access is one register, or half
+ * of one of 64 bits, and nothing else.
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pci.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+typedef struct Rfm5565ExtReg Rfm5565ExtReg;
+
+struct Rfm5565ExtReg {
+    const char *name;
+    uint16_t offset;
+    uint8_t width;      /* bytes: 4, or 8 */
+    uint8_t stride;     /* bytes from one to the next, if there are several */
+    uint16_t count;     /* how many; 0: one */
+    uint64_t fixed;     /* what it reads, if there is neither field nor read */
+    uint64_t writable;  /* bits that simply take what is written */
+    size_t field;       /* offset of its uint32_t or uint64_t in the state */
+    /* @part: the byte of the register at which the access begins */
+    uint64_t (*read)(Rfm5565State *s, unsigned index, unsigned part);
+    void (*write)(Rfm5565State *s, uint64_t value);
+};
+
+/* --- clock and interrupts ------------------------------------------------- */
+
+/* The upper half belongs to the lower one that was read before it. */
+static uint64_t clock_read(Rfm5565State *s, unsigned index, unsigned part)
+{
+    if (!part) {
+        s->ext.clock = rfm5565_now();
+    }
+    return s->ext.clock;
+}
+
+static uint64_t clock_domain_read(Rfm5565State *s, unsigned index,
+                                  unsigned part)
+{
+    return s->node.config.clock_domain;
+}
+
+static void control_write(Rfm5565State *s, uint64_t value)
+{
+    bool keep = value & RFM_EXT_CONTROL_WRITERS;
+
+    rfm5565_watch_keep_writers(s, keep);
+    s->ext.control = s->ext.writers ? RFM_EXT_CONTROL_WRITERS : 0;
+}
+
+static void int_status_write(Rfm5565State *s, uint64_t value)
+{
+    s->ext.int_status &= ~value;
+}
+
+/* What waits to be announced may go now. */
+static void moderation_write(Rfm5565State *s, uint64_t value)
+{
+    s->ext.moderation_count = MIN(s->ext.moderation_count, UINT16_MAX);
+    rfm5565_events_deliver(s);
+}
+
+static void int_enable_write(Rfm5565State *s, uint64_t value)
+{
+    rfm5565_events_deliver(s);
+}
+
+/* --- event ring ----------------------------------------------------------- */
+
+static void event_control_write(Rfm5565State *s, uint64_t value)
+{
+    bool on = value & RFM_EXT_EVENT_ENABLE;
+
+    if (on != !!(s->ext.event_control & RFM_EXT_EVENT_ENABLE)) {
+        s->ext.event_control = on ? RFM_EXT_EVENT_ENABLE : 0;
+        rfm5565_events_enable(s, on);
+    }
+}
+
+static void consumer_write(Rfm5565State *s, uint64_t value)
+{
+    rfm5565_events_consumed(s);
+}
+
+/* --- granules, slots, writers --------------------------------------------- */
+
+static void range_command_write(Rfm5565State *s, uint64_t value)
+{
+    s->ext.range_result = rfm5565_watch_command(s, value);
+}
+
+static uint64_t range_bits_read(Rfm5565State *s, unsigned index, unsigned part)
+{
+    return rfm_granules_word(&s->ext.granules, index,
+                             s->ext.range_offset / RFM_GRANULE);
+}
+
+static void slot_index_write(Rfm5565State *s, uint64_t value)
+{
+    if (value < RFM_EXT_SLOTS) {
+        rfm5565_slots_select(s, value);
+    }
+}
+
+static uint64_t slot_control_read(Rfm5565State *s, unsigned index,
+                                  unsigned part)
+{
+    return s->ext.slots[s->ext.slot_index].control;
+}
+
+static void slot_control_write(Rfm5565State *s, uint64_t value)
+{
+    rfm5565_slots_arm(s, value);
+}
+
+static void slot_setting_write(Rfm5565State *s, uint64_t value)
+{
+    s->ext.slots[s->ext.slot_index].setting = s->ext.slot_setting;
+}
+
+static void writer_offset_write(Rfm5565State *s, uint64_t value)
+{
+    rfm5565_watch_look_up(s);
+}
+
+/* --- multicast ------------------------------------------------------------ */
+
+static void multicast_send_write(Rfm5565State *s, uint64_t value)
+{
+    uint8_t set[RFM_NODE_SET];
+    uint8_t type = value & RFM_NIC_TYPE_M;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(s->ext.multicast_set); i++) {
+        stl_le_p(set + 4 * i, s->ext.multicast_set[i]);
+    }
+    trace_rfm5565_multicast(s->node_id, type, s->ext.multicast_data);
+    if (!rfm_node_interrupt_set(&s->node, set, type, s->ext.multicast_data,
+                                rfm5565_now())) {
+        rfm5565_latch(s, RFM_LISR_TX_FULL);
+    }
+}
+
+/* --- fences --------------------------------------------------------------- */
+
+static void fence_done(Rfm5565State *s, uint32_t ticket, uint32_t result)
+{
+    trace_rfm5565_fence(s->node_id, ticket, result);
+    s->ext.fence_done = ticket;
+    s->ext.fence_result = result;
+    rfm5565_event_plain(s, RFM_RECORD_FENCE, RFM_RECORD_NODE_NONE, ticket, 0);
+}
+
+/* A fence behind everything that was stored so far. Under both locks. */
+static void fence_start(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+    uint64_t ticket = (uint64_t)ext->fence_era << 32 | ext->fence_ticket;
+
+    ext->fence_waiting = false;
+    ext->fence_running = rfm_node_fence(&s->node, ticket, rfm5565_now());
+    if (!ext->fence_running) {
+        fence_done(s, ext->fence_ticket, RFM_FENCE_DARK);
+    }
+}
+
+/* The engine takes one at a time; the next one stands for all since. */
+static void fence_begin_write(Rfm5565State *s, uint64_t value)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    ext->fence_ticket++;
+    if (ext->fence_running) {
+        ext->fence_waiting = true;
+    } else {
+        fence_start(s);
+    }
+}
+
+/* In the engine's context. One that was begun before a reset is nobody's. */
+void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
+{
+    Rfm5565Ext *ext = &s->ext;
+    bool dark = atomic_load_explicit(&s->node.insert.blind,
+                                     memory_order_relaxed);
+
+    ext->fence_running = false;
+    if (fence->ticket >> 32 == ext->fence_era) {
+        ext->fence_lost += fence->lost;
+        fence_done(s, fence->ticket,
+                   (fence->lost ? RFM_FENCE_LOST : 0) |
+                   (fence->paused ? RFM_FENCE_PAUSED : 0) |
+                   (fence->epoch_changed ? RFM_FENCE_EPOCH_CHANGED : 0) |
+                   (dark ? RFM_FENCE_DARK : 0));
+    }
+    /* Stores come from under the BQL, and so does the next fence. */
+    if (ext->fence_waiting) {
+        rfm5565_events_deliver(s);
+    }
+}
+
+/* Under the BQL, without the lock. */
+void rfm5565_ext_fence_next(Rfm5565State *s)
+{
+    rfm5565_lock(s);
+    if (s->ext.fence_waiting && !s->ext.fence_running) {
+        fence_start(s);
+    }
+    rfm5565_unlock(s);
+}
+
+static uint64_t epoch_read(Rfm5565State *s, unsigned index, unsigned part)
+{
+    return s->node.epoch;
+}
+
+static void snapshot_write(Rfm5565State *s, uint64_t value)
+{
+    s->ext.snapshots++;
+    rfm5565_snapshot(s);
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+#define FIELD_OF(member) offsetof(Rfm5565State, ext.member)
+#define ALL32 UINT32_MAX
+#define ALL64 UINT64_MAX
+#define NODE_REG(reg, reg_width, member) \
+    { .name = "NODE_" #reg, .width = reg_width, \
+      .offset = RFM_EXT_NODE(0) + RFM_EXT_NODE_ ## reg, \
+      .count = RFM_RING_NODES, .stride = RFM_EXT_NODE(1) - RFM_EXT_NODE(0), \
+      .field = FIELD_OF(nodes[0].member) }
+#define SLOT_REG(reg, reg_width, member) \
+    { .name = "SLOT_" #reg, .offset = RFM_EXT_SLOT_ ## reg, \
+      .width = reg_width, .field = FIELD_OF(slot_setting.member), \
+      .writable = ALL64, .write = slot_setting_write }
+
+static const Rfm5565ExtReg ext_regs[] = {
+    { .name = "ID", .offset = RFM_EXT_ID, .width = 4, .fixed = RFM_EXT_MAGIC },
+    { .name = "VERSION", .offset = RFM_EXT_ID + 4, .width = 4,
+      .fixed = RFM_EXT_VERSION },
+    { .name = "FEATURES", .offset = RFM_EXT_ID + 8, .width = 4,
+      .fixed = RFM_EXT_FEATURES },
+    { .name = "CONTROL", .offset = RFM_EXT_CONTROL, .width = 4,
+      .field = FIELD_OF(control), .write = control_write },
+    { .name = "CLOCK", .offset = RFM_EXT_CLOCK, .width = 8,
+      .read = clock_read },
+    { .name = "CLOCK_DOMAIN", .offset = RFM_EXT_CLOCK_DOMAIN, .width = 4,
+      .read = clock_domain_read },
+
+    { .name = "INT_STATUS", .offset = RFM_EXT_INT_STATUS, .width = 4,
+      .field = FIELD_OF(int_status), .write = int_status_write },
+    { .name = "INT_ENABLE", .offset = RFM_EXT_INT_ENABLE, .width = 4,
+      .field = FIELD_OF(int_enable),
+      .writable = MAKE_64BIT_MASK(0, RFM_VECTORS), .write = int_enable_write },
+    { .name = "MODERATION_COUNT", .offset = RFM_EXT_MODERATION_COUNT,
+      .width = 4, .field = FIELD_OF(moderation_count), .writable = ALL32,
+      .write = moderation_write },
+    { .name = "MODERATION_TIME", .offset = RFM_EXT_MODERATION_TIME,
+      .width = 4, .field = FIELD_OF(moderation_time), .writable = ALL32,
+      .write = moderation_write },
+
+    { .name = "EVENT_BASE", .offset = RFM_EXT_EVENT_BASE, .width = 8,
+      .field = FIELD_OF(event_base), .writable = ALL64 },
+    { .name = "EVENT_SIZE", .offset = RFM_EXT_EVENT_SIZE, .width = 4,
+      .field = FIELD_OF(event_size), .writable = ALL32 },
+    { .name = "EVENT_CONTROL", .offset = RFM_EXT_EVENT_CONTROL, .width = 4,
+      .field = FIELD_OF(event_control), .write = event_control_write },
+    { .name = "EVENT_TYPES", .offset = RFM_EXT_EVENT_TYPES, .width = 4,
+      .field = FIELD_OF(event_types),
+      .writable = MAKE_64BIT_MASK(0, RFM_RECORD_TYPES) },
+    { .name = "EVENT_CONSUMER", .offset = RFM_EXT_EVENT_CONSUMER, .width = 4,
+      .field = FIELD_OF(consumer), .writable = ALL32,
+      .write = consumer_write },
+    { .name = "EVENT_PRODUCER", .offset = RFM_EXT_EVENT_PRODUCER, .width = 4,
+      .field = FIELD_OF(producer) },
+    { .name = "EVENT_STATUS", .offset = RFM_EXT_EVENT_STATUS, .width = 4,
+      .field = FIELD_OF(event_status) },
+    { .name = "EVENT_DROPPED", .offset = RFM_EXT_EVENT_DROPPED, .width = 8,
+      .field = FIELD_OF(dropped) },
+
+    { .name = "RANGE_OFFSET", .offset = RFM_EXT_RANGE_OFFSET, .width = 4,
+      .field = FIELD_OF(range_offset), .writable = ALL32 },
+    { .name = "RANGE_LENGTH", .offset = RFM_EXT_RANGE_LENGTH, .width = 4,
+      .field = FIELD_OF(range_length), .writable = ALL32 },
+    { .name = "RANGE_COMMAND", .offset = RFM_EXT_RANGE_COMMAND, .width = 4,
+      .field = FIELD_OF(range_result), .write = range_command_write },
+    { .name = "RANGE_BITS", .offset = RFM_EXT_RANGE_BITS(0), .width = 4,
+      .count = RFM_PLANES, .stride = 4, .read = range_bits_read },
+
+    { .name = "SLOT_INDEX", .offset = RFM_EXT_SLOT_INDEX, .width = 4,
+      .field = FIELD_OF(slot_index), .write = slot_index_write },
+    { .name = "SLOT_CONTROL", .offset = RFM_EXT_SLOT_CONTROL, .width = 4,
+      .read = slot_control_read, .write = slot_control_write },
+    SLOT_REG(OFFSET, 4, offset),
+    SLOT_REG(LENGTH, 4, length),
+    SLOT_REG(MASK, 8, mask),
+    SLOT_REG(VALUE, 8, value),
+    SLOT_REG(SILENCE, 8, silence),
+
+    { .name = "WRITER_OFFSET", .offset = RFM_EXT_WRITER_OFFSET, .width = 4,
+      .field = FIELD_OF(writer_offset), .writable = ALL32,
+      .write = writer_offset_write },
+    { .name = "WRITER_NODE", .offset = RFM_EXT_WRITER_NODE, .width = 4,
+      .field = FIELD_OF(writer_node) },
+    { .name = "WRITER_SEQ", .offset = RFM_EXT_WRITER_SEQ, .width = 8,
+      .field = FIELD_OF(writer_seq) },
+    { .name = "WRITER_TIME", .offset = RFM_EXT_WRITER_TIME, .width = 8,
+      .field = FIELD_OF(writer_time) },
+
+    { .name = "MULTICAST_SET", .offset = RFM_EXT_MULTICAST_SET(0), .width = 4,
+      .count = RFM_RING_NODES / 32, .stride = 4,
+      .field = FIELD_OF(multicast_set), .writable = ALL32 },
+    { .name = "MULTICAST_DATA", .offset = RFM_EXT_MULTICAST_DATA, .width = 4,
+      .field = FIELD_OF(multicast_data), .writable = ALL32 },
+    { .name = "MULTICAST_SEND", .offset = RFM_EXT_MULTICAST_SEND, .width = 4,
+      .field = FIELD_OF(multicast_send), .writable = RFM_NIC_TYPE_M,
+      .write = multicast_send_write },
+
+    { .name = "FENCE_BEGIN", .offset = RFM_EXT_FENCE_BEGIN, .width = 4,
+      .field = FIELD_OF(fence_ticket), .write = fence_begin_write },
+    { .name = "FENCE_DONE", .offset = RFM_EXT_FENCE_DONE, .width = 4,
+      .field = FIELD_OF(fence_done) },
+    { .name = "FENCE_LOST", .offset = RFM_EXT_FENCE_LOST, .width = 8,
+      .field = FIELD_OF(fence_lost) },
+    { .name = "FENCE_RESULT", .offset = RFM_EXT_FENCE_RESULT, .width = 4,
+      .field = FIELD_OF(fence_result) },
+    { .name = "EPOCH", .offset = RFM_EXT_EPOCH, .width = 4,
+      .read = epoch_read },
+
+    { .name = "SNAPSHOT", .offset = RFM_EXT_SNAPSHOT, .width = 4,
+      .field = FIELD_OF(snapshots), .write = snapshot_write },
+    { .name = "COUNTER", .offset = RFM_EXT_COUNTER(0), .width = 8,
+      .count = RFM_COUNTERS, .stride = 8, .field = FIELD_OF(counters) },
+    NODE_REG(STATE, 4, state),
+    NODE_REG(DOMAIN, 4, domain),
+    NODE_REG(TRANSIT, 8, transit_ns),
+    NODE_REG(RECEIVED, 8, received),
+    NODE_REG(MISSED, 8, missed),
+};
+
+/* --- access --------------------------------------------------------------- */
+
+/* A register, or a half of one, that an access reaches. */
+typedef struct Rfm5565ExtAccess {
+    const Rfm5565ExtReg *reg;
+    unsigned index;     /* of several */
+    unsigned part;      /* byte of it where the access begins */
+    uint64_t mask;      /* bits of it that the access covers */
+    void *field;
+} Rfm5565ExtAccess;
+
+static bool find_reg(Rfm5565State *s, hwaddr addr, unsigned size,
+                     Rfm5565ExtAccess *access)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ext_regs); i++) {
+        const Rfm5565ExtReg *reg = &ext_regs[i];
+        unsigned stride = reg->stride ?: reg->width;
+        hwaddr at = addr - reg->offset;
+
+        if (addr < reg->offset || at / stride >= MAX(reg->count, 1) ||
+            at % stride >= reg->width) {
+            continue;
+        }
+        access->reg = reg;
+        access->index = at / stride;
+        access->part = at % stride;
+        access->mask = MAKE_64BIT_MASK(access->part * 8, size * 8);
+        access->field = (char *)s + reg->field + access->index * stride;
+        return access->part + size <= reg->width;
+    }
+    return false;
+}
+
+static bool is_regular(hwaddr addr, unsigned size)
+{
+    return (size == 4 || size == 8) && addr % size == 0;
+}
+
+static uint64_t field_get(const Rfm5565ExtAccess *access)
+{
+    return access->reg->width == 8 ? *(uint64_t *)access->field
+                                   : *(uint32_t *)access->field;
+}
+
+static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565ExtAccess access;
+    uint64_t value;
+
+    if (rfm5565_is_silent(s)) {
+        return MAKE_64BIT_MASK(0, size * 8);
+    }
+    if (!is_regular(addr, size) || !find_reg(s, addr, size, &access)) {
+        return 0;
+    }
+    rfm5565_lock(s);
+    value = access.reg->read
+          ? access.reg->read(s, access.index, access.part)
+          : access.reg->field ? field_get(&access) : access.reg->fixed;
+    rfm5565_unlock(s);
+    value = (value & access.mask) >> (access.part * 8);
+    trace_rfm5565_ext_read(s->node_id, access.reg->name, access.index, value);
+    return value;
+}
+
+/* The writable bits; the function, if there is one, gets what was written. */
+static void field_set(const Rfm5565ExtAccess *access, uint64_t value)
+{
+    uint64_t plain = access->reg->writable & access->mask;
+
+    if (!plain) {
+        return;
+    }
+    if (access->reg->width == 8) {
+        uint64_t *field = access->field;
+
+        *field = (*field & ~plain) | (value & plain);
+    } else {
+        uint32_t *field = access->field;
+
+        *field = (*field & ~plain) | (value & plain);
+    }
+}
+
+static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565ExtAccess access;
+
+    if (rfm5565_is_silent(s) || !is_regular(addr, size) ||
+        !find_reg(s, addr, size, &access)) {
+        return;
+    }
+    trace_rfm5565_ext_write(s->node_id, access.reg->name, access.index, value);
+    value <<= access.part * 8;
+    rfm5565_lock(s);
+    field_set(&access, value);
+    if (access.reg->write) {
+        access.reg->write(s, value);
+    }
+    rfm5565_unlock(s);
+}
+
+/* Unaligned, so that we see what the guest did, and answer it as we say. */
+static const MemoryRegionOps ext_ops = {
+    .read = ext_read,
+    .write = ext_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};
+
+/* --- life ----------------------------------------------------------------- */
+
+static void reset_registers(Rfm5565State *s)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ext_regs); i++) {
+        const Rfm5565ExtReg *reg = &ext_regs[i];
+
+        for (unsigned n = 0; reg->field && n < MAX(reg->count, 1); n++) {
+            memset((char *)s + reg->field + n * reg->stride, 0, reg->width);
+        }
+    }
+    s->ext.clock = 0;
+}
+
+/* Under both locks, as a part of the reset of all registers. */
+void rfm5565_ext_reset(Rfm5565State *s)
+{
+    if (!s->extension) {
+        return;
+    }
+    reset_registers(s);
+    rfm5565_events_reset(s);
+    rfm5565_slots_reset(s);
+    rfm5565_watch_reset(s);
+    s->ext.fence_era++;
+    s->ext.fence_waiting = false;
+}
+
+/* A dead card's vectors read as all ones too: the registers lie below them. */
+void rfm5565_ext_set_dead(Rfm5565State *s)
+{
+    if (s->ext.has_msix) {
+        memory_region_set_enabled(&PCI_DEVICE(s)->msix_table_mmio, !s->dead);
+        memory_region_set_enabled(&PCI_DEVICE(s)->msix_pba_mmio, !s->dead);
+    }
+}
+
+/* Under the BQL. */
+void rfm5565_ext_set_running(Rfm5565State *s, bool running)
+{
+    if (!s->extension) {
+        return;
+    }
+    rfm5565_lock(s);
+    rfm5565_run_freeze(s, !running);
+    if (running) {
+        rfm5565_events_deliver(s);
+    }
+    rfm5565_unlock(s);
+}
+
+static void add_vendor_capability(PCIDevice *pci)
+{
+    int at = pci_add_capability(pci, PCI_CAP_ID_VNDR, 0, RFM_EXT_CAP_LENGTH,
+                                &error_abort);
+    uint8_t *cap = pci->config + at;
+
+    pci_set_byte(cap + PCI_CAP_FLAGS, RFM_EXT_CAP_LENGTH);
+    pci_set_byte(cap + RFM_EXT_CAP_BAR, RFM_BAR_EXTENSION);
+    pci_set_long(cap + RFM_EXT_CAP_MAGIC, RFM_EXT_MAGIC);
+    pci_set_long(cap + RFM_EXT_CAP_VERSION, RFM_EXT_VERSION);
+    pci_set_long(cap + RFM_EXT_CAP_FEATURES, RFM_EXT_FEATURES);
+    pci_set_long(cap + RFM_EXT_CAP_OFFSET, 0);
+}
+
+/*
+ * BAR4 with its two capabilities. Without an interrupt controller that takes
+ * messages there is no MSI-X; INTx does it then.
+ */
+static void init_bar(Rfm5565State *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    Rfm5565Ext *ext = &s->ext;
+
+    memory_region_init(&ext->bar, OBJECT(s), "rfm5565-extension",
+                       RFM_EXT_BAR_SIZE);
+    memory_region_init_io(&ext->regs, OBJECT(s), &ext_ops, s,
+                          "rfm5565-extension-registers", RFM_EXT_BAR_SIZE);
+    memory_region_add_subregion_overlap(&ext->bar, 0, &ext->regs, -1);
+    add_vendor_capability(pci);
+    ext->has_msix = !msix_init(pci, RFM_VECTORS, &ext->bar, RFM_BAR_EXTENSION,
+                               RFM_EXT_MSIX_TABLE, &ext->bar,
+                               RFM_BAR_EXTENSION, RFM_EXT_MSIX_PBA, 0, NULL);
+    for (unsigned i = 0; ext->has_msix && i < RFM_VECTORS; i++) {
+        msix_vector_use(pci, i);
+    }
+    pci_register_bar(pci, RFM_BAR_EXTENSION, PCI_BASE_ADDRESS_SPACE_MEMORY,
+                     &ext->bar);
+}
+
+/* Before the engine begins. If it fails, rfm5565_ext_exit() is due too. */
+bool rfm5565_ext_init(Rfm5565State *s, Error **errp)
+{
+    if (!s->extension) {
+        return true;
+    }
+    init_bar(s);
+    rfm5565_events_init(s);
+    return rfm5565_watch_init(s, errp);
+}
+
+/* After the engine has ended. */
+void rfm5565_ext_exit(Rfm5565State *s)
+{
+    if (!s->extension) {
+        return;
+    }
+    rfm5565_events_exit(s);
+    rfm5565_watch_exit(s);
+    if (s->ext.has_msix) {
+        msix_uninit(PCI_DEVICE(s), &s->ext.bar, &s->ext.bar);
+        s->ext.has_msix = false;
+    }
+    /* It refers to the card as long as it is in there. */
+    memory_region_del_subregion(&s->ext.bar, &s->ext.regs);
+}

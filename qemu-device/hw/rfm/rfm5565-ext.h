@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The extension block of the 5565: what no real card has. docs/extension.md is
+ * the reference of its registers.
+ *
+ *   rfm5565-ext.c       capability, BAR4 and its registers, fences
+ *   rfm5565-events.c    the event ring and the interrupts
+ *   rfm5565-watch.c     granules: who receives, sends, watches, owns, wrote
+ *   rfm5565-slots.c     comparators and timers
+ *   rfm5565-snapshot.c  counters and the ring map
+ *   rfm5565-vmstate.c   what migrates
+ *
+ * All of it is under the card's lock, except what is marked. An event is
+ * staged under the lock, by the engine mostly; a bottom half in the main
+ * context writes it into the guest's memory and interrupts, under the BQL.
+ * Registers change under both, so the guest's memory is not written any more
+ * once the guest has switched the ring off.
+ */
+#ifndef HW_RFM_RFM5565_EXT_H
+#define HW_RFM_RFM5565_EXT_H
+
+#include "qemu/bitmap.h"
+#include "ring/granules.h"
+#include "ring/node.h"
+#include "linux/rfm_regs.h"
+
+#define RFM5565_STAGED 4096     /* records that may wait for the main context */
+
+typedef struct Rfm5565State Rfm5565State;
+
+/* An update of another node, as it came */
+typedef struct Rfm5565Update {
+    uint32_t offset;
+    uint32_t length;
+    const uint8_t *data;
+    struct rfm_origin origin;
+} Rfm5565Update;
+
+/* A slot's registers. */
+typedef struct Rfm5565SlotSetting {
+    uint32_t offset;
+    uint32_t length;
+    uint64_t mask;
+    uint64_t value;
+    uint64_t silence;
+} Rfm5565SlotSetting;
+
+typedef struct Rfm5565Slot {
+    Rfm5565SlotSetting setting; /* what the registers say */
+    Rfm5565SlotSetting armed;   /* what counts */
+    uint32_t control;
+    uint64_t touched;           /* run time of the last update, or of arming */
+    /* The last update since it was armed; no length: none */
+    uint32_t last_offset;
+    uint32_t last_length;
+    uint32_t last_node;
+    uint32_t last_flags;
+    uint64_t last_seq;
+    uint64_t last_origin_ns;
+    uint64_t last_arrival_ns;
+} Rfm5565Slot;
+
+/*
+ * The last writer of a granule: node, flags and number of the frame in one
+ * word. The engine and a vCPU may both write it, so each word is atomic.
+ */
+typedef struct Rfm5565Writer {
+    uint64_t who;
+    uint64_t time_ns;
+} Rfm5565Writer;
+
+/* A node in the ring map, laid out as its registers. */
+typedef struct Rfm5565NodeView {
+    uint32_t state;
+    uint32_t domain;
+    uint64_t transit_ns;
+    uint64_t received;
+    uint64_t missed;
+} Rfm5565NodeView;
+
+typedef struct Rfm5565Ext {
+    MemoryRegion bar;
+    MemoryRegion regs;
+    bool has_msix;
+
+    /* Registers */
+    uint32_t control;
+    uint64_t clock;             /* as it was last read, for its upper half */
+    uint32_t int_status;
+    uint32_t int_enable;
+    uint32_t moderation_count;
+    uint32_t moderation_time;
+    uint64_t event_base;
+    uint32_t event_size;
+    uint32_t event_control;
+    uint32_t event_types;
+    uint32_t consumer;
+    uint32_t producer;
+    uint32_t event_status;
+    uint64_t dropped;
+    uint32_t range_offset;
+    uint32_t range_length;
+    uint32_t range_result;
+    uint32_t slot_index;
+    Rfm5565SlotSetting slot_setting;    /* of that slot */
+    uint32_t writer_offset;
+    uint32_t writer_node;
+    uint64_t writer_seq;
+    uint64_t writer_time;
+    uint32_t multicast_set[RFM_RING_NODES / 32];
+    uint32_t multicast_data;
+    uint32_t multicast_send;
+    uint32_t fence_ticket;      /* the last one given */
+    uint32_t fence_done;
+    uint64_t fence_lost;
+    uint32_t fence_result;
+    uint32_t snapshots;
+    uint64_t counters[RFM_COUNTERS];
+    Rfm5565NodeView nodes[RFM_RING_NODES];
+
+    /* The event ring, from when it was enabled */
+    uint64_t ring_base;
+    uint32_t ring_records;
+    uint64_t event;             /* number of the last one */
+    struct rfm_ext_record *staged;
+    uint32_t staged_first;
+    uint32_t staged_count;
+    uint64_t events;            /* since reset */
+    uint64_t events_dropped;
+
+    /* Interrupts */
+    QEMUBH *bh;                 /* main context: writes records, interrupts */
+    QEMUTimer *moderation;      /* main context */
+    bool bh_scheduled;
+    uint32_t causes;            /* vectors whose cause is to be raised */
+    bool base_news;             /* a message for what asserts INTA# */
+    uint32_t base_told;         /* LISR sources that a message has told */
+    uint32_t unannounced;       /* records written since the last interrupt */
+    uint64_t unannounced_since;
+    uint64_t announced_at;
+
+    /* Granules and slots */
+    struct rfm_granules granules;
+    bool watching;              /* updates have to be looked at */
+    Rfm5565Writer *writers;     /* if they are kept: one a granule */
+    uint64_t filtered_rx;       /* bytes */
+    uint64_t filtered_tx;       /* (BQL), read also under the lock */
+    uint64_t conflicts;
+    Rfm5565Slot slots[RFM_EXT_SLOTS];
+    DECLARE_BITMAP(armed, RFM_EXT_SLOTS);
+    QEMUTimer *silence;         /* in the engine's context */
+    /* Run time: stands still while the guest does */
+    bool frozen;
+    uint64_t frozen_at;         /* run time */
+    uint64_t skipped;           /* run time is that much behind the clock */
+
+    /* Fences */
+    uint32_t fence_era;         /* counts resets */
+    bool fence_running;         /* the engine has one */
+    bool fence_waiting;         /* another one is to follow */
+} Rfm5565Ext;
+
+/* rfm5565-ext.c */
+bool rfm5565_ext_init(Rfm5565State *s, Error **errp);
+void rfm5565_ext_exit(Rfm5565State *s);
+void rfm5565_ext_reset(Rfm5565State *s);
+void rfm5565_ext_set_dead(Rfm5565State *s);
+void rfm5565_ext_set_running(Rfm5565State *s, bool running);
+void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence);
+void rfm5565_ext_fence_next(Rfm5565State *s);
+
+/* rfm5565-events.c */
+void rfm5565_events_init(Rfm5565State *s);
+void rfm5565_events_exit(Rfm5565State *s);
+void rfm5565_events_reset(Rfm5565State *s);
+void rfm5565_events_enable(Rfm5565State *s, bool on);
+void rfm5565_events_consumed(Rfm5565State *s);
+bool rfm5565_events_take(const Rfm5565State *s, unsigned type);
+struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
+                                     uint64_t arrival_ns);
+void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
+                         uint32_t value, uint64_t seq);
+void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits);
+void rfm5565_events_deliver(Rfm5565State *s);
+bool rfm5565_ext_uses_messages(const Rfm5565State *s);
+bool rfm5565_ext_asserts(const Rfm5565State *s);
+void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources);
+
+/* rfm5565-watch.c */
+bool rfm5565_watch_init(Rfm5565State *s, Error **errp);
+void rfm5565_watch_exit(Rfm5565State *s);
+void rfm5565_watch_reset(Rfm5565State *s);
+void rfm5565_watch_refresh(Rfm5565State *s);
+uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command);
+void rfm5565_watch_keep_writers(Rfm5565State *s, bool keep);
+void rfm5565_watch_look_up(Rfm5565State *s);
+void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len, const struct rfm_origin *origin);
+bool rfm5565_watch_sends(Rfm5565State *s, uint32_t offset, unsigned len);
+bool rfm5565_watch_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                         unsigned len, uint64_t now);
+void rfm5565_event_update(Rfm5565State *s, unsigned type,
+                          const Rfm5565Update *update, uint32_t value,
+                          uint64_t age_ns);
+
+/* rfm5565-slots.c */
+typedef struct Rfm5565Touched {
+    unsigned count;
+    uint8_t slot[RFM_EXT_SLOTS];
+    uint64_t before[RFM_EXT_SLOTS];     /* what a comparator saw */
+} Rfm5565Touched;
+
+void rfm5565_slots_init(Rfm5565State *s);
+void rfm5565_slots_exit(Rfm5565State *s);
+void rfm5565_slots_reset(Rfm5565State *s);
+void rfm5565_slots_select(Rfm5565State *s, uint32_t index);
+void rfm5565_slots_arm(Rfm5565State *s, uint32_t control);
+bool rfm5565_slots_loaded(Rfm5565State *s);
+void rfm5565_slots_before(Rfm5565State *s, const Rfm5565Update *update,
+                          Rfm5565Touched *touched);
+void rfm5565_slots_after(Rfm5565State *s, const Rfm5565Update *update,
+                         const Rfm5565Touched *touched);
+uint64_t rfm5565_run_time(const Rfm5565State *s);
+void rfm5565_run_freeze(Rfm5565State *s, bool freeze);
+
+/* rfm5565-snapshot.c */
+void rfm5565_snapshot(Rfm5565State *s);
+
+/* rfm5565-vmstate.c */
+extern const VMStateDescription vmstate_rfm5565_ext;
+
+#endif

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What migrates of the extension block. Planes and last writers are large and
+ * mostly empty: of them go the blocks of 4 KiB that are not as at reset.
+ * Whatever comes in is checked; a wrong stream ends the migration.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "qemu/lockable.h"
+#include "hw/pci/msix.h"
+#include "migration/qemu-file-types.h"
+#include "migration/vmstate.h"
+#include "rfm5565.h"
+
+#define BLOCK           4096
+#define BLOCK_WORDS     (BLOCK / sizeof(uint32_t))
+#define BLOCK_WRITERS   (BLOCK / sizeof(Rfm5565Writer))
+#define NO_BLOCK        UINT32_MAX
+
+/* --- what the engine changes ---------------------------------------------- */
+
+/*
+ * The card of a machine that stands still may be on the ring: then the light
+ * may go out, or a fence come home, while the rest is being saved. So these go
+ * together, as they are at one moment.
+ */
+typedef struct Rfm5565Moment {
+    uint64_t event;
+    uint64_t events;
+    uint64_t events_dropped;
+    uint64_t dropped;
+    uint64_t fence_lost;
+    uint32_t fence_done;
+    uint32_t fence_result;
+    uint32_t base_told;
+    uint32_t staged_count;
+    struct rfm_ext_record staged[RFM5565_STAGED];
+} Rfm5565Moment;
+
+static void take_moment(Rfm5565State *s, Rfm5565Moment *m)
+{
+    const Rfm5565Ext *ext = &s->ext;
+
+    QEMU_LOCK_GUARD(&s->lock);
+    m->event = ext->event;
+    m->events = ext->events;
+    m->events_dropped = ext->events_dropped;
+    m->dropped = ext->dropped;
+    m->fence_lost = ext->fence_lost;
+    m->fence_done = ext->fence_done;
+    m->fence_result = ext->fence_result;
+    m->base_told = ext->base_told;
+    m->staged_count = ext->staged_count;
+    for (unsigned i = 0; i < m->staged_count; i++) {
+        m->staged[i] = ext->staged[(ext->staged_first + i) % RFM5565_STAGED];
+    }
+}
+
+static int put_moment(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field, JSONWriter *desc)
+{
+    g_autofree Rfm5565Moment *m = g_new(Rfm5565Moment, 1);
+
+    take_moment(pv, m);
+    qemu_put_be64(f, m->event);
+    qemu_put_be64(f, m->events);
+    qemu_put_be64(f, m->events_dropped);
+    qemu_put_be64(f, m->dropped);
+    qemu_put_be64(f, m->fence_lost);
+    qemu_put_be32(f, m->fence_done);
+    qemu_put_be32(f, m->fence_result);
+    qemu_put_be32(f, m->base_told);
+    qemu_put_be32(f, m->staged_count);
+    qemu_put_buffer(f, (const uint8_t *)m->staged,
+                    (size_t)m->staged_count * RFM_EXT_RECORD_SIZE);
+    return 0;
+}
+
+static bool are_records_sound(const struct rfm_ext_record *record,
+                              unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (record[i].type >= RFM_RECORD_TYPES) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The card is away: nobody else looks. */
+static int get_moment(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field)
+{
+    Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
+    uint32_t count;
+
+    ext->event = qemu_get_be64(f);
+    ext->events = qemu_get_be64(f);
+    ext->events_dropped = qemu_get_be64(f);
+    ext->dropped = qemu_get_be64(f);
+    ext->fence_lost = qemu_get_be64(f);
+    ext->fence_done = qemu_get_be32(f);
+    ext->fence_result = qemu_get_be32(f);
+    ext->base_told = qemu_get_be32(f);
+    ext->staged_first = ext->staged_count = 0;
+    count = qemu_get_be32(f);
+    if (count > RFM5565_STAGED) {
+        return -EINVAL;
+    }
+    qemu_get_buffer(f, (uint8_t *)ext->staged,
+                    (size_t)count * RFM_EXT_RECORD_SIZE);
+    if (!are_records_sound(ext->staged, count)) {
+        return -EINVAL;
+    }
+    ext->staged_count = count;
+    return 0;
+}
+
+static const VMStateInfo info_moment = {
+    .name = "rfm5565/moment",
+    .get = get_moment,
+    .put = put_moment,
+};
+
+/* --- planes --------------------------------------------------------------- */
+
+static bool is_reset_word(unsigned plane, uint32_t word)
+{
+    return word == (plane == RFM_PLANE_RX || plane == RFM_PLANE_TX ? UINT32_MAX
+                                                                   : 0);
+}
+
+/* Fill in a block of a plane; returns whether it is worth sending. */
+static bool fill_block(const struct rfm_granules *granules, unsigned plane,
+                       uint32_t block, uint32_t *words)
+{
+    bool differs = false;
+
+    for (unsigned i = 0; i < BLOCK_WORDS; i++) {
+        words[i] = rfm_granules_word(granules, plane,
+                                     (block * BLOCK_WORDS + i) *
+                                     RFM_GRANULES_WORD);
+        differs |= !is_reset_word(plane, words[i]);
+    }
+    return differs;
+}
+
+static uint32_t plane_blocks(const struct rfm_granules *granules)
+{
+    return granules->count / RFM_GRANULES_WORD / BLOCK_WORDS;
+}
+
+static int put_planes(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field, JSONWriter *desc)
+{
+    const Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
+    uint32_t words[BLOCK_WORDS];
+
+    for (unsigned plane = 0; plane < RFM_PLANES; plane++) {
+        uint32_t blocks = rfm_granules_is_changed(&ext->granules, plane)
+                        ? plane_blocks(&ext->granules) : 0;
+
+        for (uint32_t block = 0; block < blocks; block++) {
+            if (!fill_block(&ext->granules, plane, block, words)) {
+                continue;
+            }
+            qemu_put_be32(f, block);
+            for (unsigned i = 0; i < BLOCK_WORDS; i++) {
+                qemu_put_be32(f, words[i]);
+            }
+        }
+        qemu_put_be32(f, NO_BLOCK);
+    }
+    return 0;
+}
+
+/* Granules of one word that are not as at reset. */
+static void set_word(struct rfm_granules *granules, unsigned plane,
+                     uint32_t first, uint32_t word)
+{
+    for (unsigned i = 0; i < RFM_GRANULES_WORD && !is_reset_word(plane, word);
+         i++) {
+        rfm_granules_set(granules, plane, first + i, 1, word >> i & 1);
+    }
+}
+
+static int get_planes(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field)
+{
+    struct rfm_granules *granules = &((Rfm5565State *)pv)->ext.granules;
+    uint32_t block;
+
+    rfm_granules_reset(granules);
+    for (unsigned plane = 0; plane < RFM_PLANES; plane++) {
+        while ((block = qemu_get_be32(f)) != NO_BLOCK) {
+            if (qemu_file_get_error(f) || block >= plane_blocks(granules)) {
+                return -EINVAL;
+            }
+            for (unsigned i = 0; i < BLOCK_WORDS; i++) {
+                set_word(granules, plane,
+                         (block * BLOCK_WORDS + i) * RFM_GRANULES_WORD,
+                         qemu_get_be32(f));
+            }
+        }
+    }
+    return 0;
+}
+
+static const VMStateInfo info_planes = {
+    .name = "rfm5565/planes",
+    .get = get_planes,
+    .put = put_planes,
+};
+
+/* --- last writers --------------------------------------------------------- */
+
+static int put_writers(QEMUFile *f, void *pv, size_t size,
+                       const VMStateField *field, JSONWriter *desc)
+{
+    const Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
+    uint32_t blocks = ext->writers ? ext->granules.count / BLOCK_WRITERS : 0;
+
+    for (uint32_t block = 0; block < blocks; block++) {
+        const Rfm5565Writer *writer = &ext->writers[block * BLOCK_WRITERS];
+
+        if (buffer_is_zero(writer, BLOCK)) {
+            continue;
+        }
+        qemu_put_be32(f, block);
+        for (unsigned i = 0; i < BLOCK_WRITERS; i++) {
+            qemu_put_be64(f, writer[i].who);
+            qemu_put_be64(f, writer[i].time_ns);
+        }
+    }
+    qemu_put_be32(f, NO_BLOCK);
+    return 0;
+}
+
+/* CONTROL, which says whether they are kept, has been read before. */
+static int get_writers(QEMUFile *f, void *pv, size_t size,
+                       const VMStateField *field)
+{
+    Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
+    uint32_t block;
+
+    g_clear_pointer(&ext->writers, g_free);
+    if (ext->control & RFM_EXT_CONTROL_WRITERS) {
+        ext->writers = g_try_new0(Rfm5565Writer, ext->granules.count);
+        if (!ext->writers) {
+            return -ENOMEM;
+        }
+    }
+    while ((block = qemu_get_be32(f)) != NO_BLOCK) {
+        if (qemu_file_get_error(f) || !ext->writers ||
+            block >= ext->granules.count / BLOCK_WRITERS) {
+            return -EINVAL;
+        }
+        for (unsigned i = 0; i < BLOCK_WRITERS; i++) {
+            Rfm5565Writer *writer = &ext->writers[block * BLOCK_WRITERS + i];
+
+            writer->who = qemu_get_be64(f);
+            writer->time_ns = qemu_get_be64(f);
+        }
+    }
+    return 0;
+}
+
+static const VMStateInfo info_writers = {
+    .name = "rfm5565/writers",
+    .get = get_writers,
+    .put = put_writers,
+};
+
+/* --- the whole ------------------------------------------------------------ */
+
+static const VMStateDescription vmstate_setting = {
+    .name = "rfm5565/slot-setting",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(offset, Rfm5565SlotSetting),
+        VMSTATE_UINT32(length, Rfm5565SlotSetting),
+        VMSTATE_UINT64(mask, Rfm5565SlotSetting),
+        VMSTATE_UINT64(value, Rfm5565SlotSetting),
+        VMSTATE_UINT64(silence, Rfm5565SlotSetting),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_slot = {
+    .name = "rfm5565/slot",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT(setting, Rfm5565Slot, 1, vmstate_setting,
+                       Rfm5565SlotSetting),
+        VMSTATE_STRUCT(armed, Rfm5565Slot, 1, vmstate_setting,
+                       Rfm5565SlotSetting),
+        VMSTATE_UINT32(control, Rfm5565Slot),
+        VMSTATE_UINT64(touched, Rfm5565Slot),
+        VMSTATE_UINT32(last_offset, Rfm5565Slot),
+        VMSTATE_UINT32(last_length, Rfm5565Slot),
+        VMSTATE_UINT32(last_node, Rfm5565Slot),
+        VMSTATE_UINT32(last_flags, Rfm5565Slot),
+        VMSTATE_UINT64(last_seq, Rfm5565Slot),
+        VMSTATE_UINT64(last_origin_ns, Rfm5565Slot),
+        VMSTATE_UINT64(last_arrival_ns, Rfm5565Slot),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const VMStateDescription vmstate_node_view = {
+    .name = "rfm5565/node-view",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(state, Rfm5565NodeView),
+        VMSTATE_UINT32(domain, Rfm5565NodeView),
+        VMSTATE_UINT64(transit_ns, Rfm5565NodeView),
+        VMSTATE_UINT64(received, Rfm5565NodeView),
+        VMSTATE_UINT64(missed, Rfm5565NodeView),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+/* The machine stands still, and so does run time. */
+static int ext_pre_save(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    rfm5565_run_freeze(s, true);
+    rfm5565_unlock(s);
+    return 0;
+}
+
+static int ext_pre_load(void *opaque)
+{
+    return ext_pre_save(opaque);
+}
+
+static bool is_ring_sound(const Rfm5565Ext *ext)
+{
+    if (!(ext->event_status & RFM_EXT_EVENT_RUNNING)) {
+        return !ext->staged_count;
+    }
+    return is_power_of_2(ext->ring_records) &&
+           ext->ring_records >= 1u << RFM_EXT_EVENT_SIZE_MIN &&
+           ext->ring_records <= 1u << RFM_EXT_EVENT_SIZE_MAX;
+}
+
+static int ext_post_load(void *opaque, int version_id)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565Ext *ext = &s->ext;
+    bool sound;
+
+    rfm5565_lock(s);
+    sound = is_ring_sound(ext) && rfm5565_slots_loaded(s);
+    /* A fence that was under way ended with the node's life there. */
+    ext->fence_era++;
+    ext->fence_running = false;
+    ext->fence_waiting = ext->fence_done != ext->fence_ticket;
+    ext->announced_at = ext->unannounced_since = 0;
+    rfm5565_watch_refresh(s);
+    rfm5565_unlock(s);
+    return sound ? 0 : -EINVAL;
+}
+
+static bool ext_needed(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    return s->extension;
+}
+
+#define EXT32(member) VMSTATE_UINT32(ext.member, Rfm5565State)
+#define EXT64(member) VMSTATE_UINT64(ext.member, Rfm5565State)
+#define WHOLE(_name, _info) { \
+    .name = _name, .info = &(_info), .flags = VMS_SINGLE, \
+    .size = sizeof(Rfm5565State), .offset = 0, \
+}
+
+const VMStateDescription vmstate_rfm5565_ext = {
+    .name = TYPE_RFM5565 "/extension",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = ext_needed,
+    .pre_save = ext_pre_save,
+    .pre_load = ext_pre_load,
+    .post_load = ext_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_MSIX(parent_obj, Rfm5565State),
+        EXT32(control),
+        EXT64(clock),
+        EXT32(int_status),
+        EXT32(int_enable),
+        EXT32(moderation_count),
+        EXT32(moderation_time),
+        EXT64(event_base),
+        EXT32(event_size),
+        EXT32(event_control),
+        EXT32(event_types),
+        EXT32(consumer),
+        EXT32(producer),
+        EXT32(event_status),
+        EXT32(range_offset),
+        EXT32(range_length),
+        EXT32(range_result),
+        EXT32(slot_index),
+        VMSTATE_STRUCT(ext.slot_setting, Rfm5565State, 1, vmstate_setting,
+                       Rfm5565SlotSetting),
+        EXT32(writer_offset),
+        EXT32(writer_node),
+        EXT64(writer_seq),
+        EXT64(writer_time),
+        VMSTATE_UINT32_ARRAY(ext.multicast_set, Rfm5565State,
+                             RFM_RING_NODES / 32),
+        EXT32(multicast_data),
+        EXT32(multicast_send),
+        EXT32(fence_ticket),
+        EXT32(snapshots),
+        VMSTATE_UINT64_ARRAY(ext.counters, Rfm5565State, RFM_COUNTERS),
+        VMSTATE_STRUCT_ARRAY(ext.nodes, Rfm5565State, RFM_RING_NODES, 1,
+                             vmstate_node_view, Rfm5565NodeView),
+        EXT64(ring_base),
+        EXT32(ring_records),
+        EXT32(causes),
+        VMSTATE_BOOL(ext.base_news, Rfm5565State),
+        EXT32(unannounced),
+        EXT64(filtered_rx),
+        EXT64(filtered_tx),
+        EXT64(conflicts),
+        VMSTATE_STRUCT_ARRAY(ext.slots, Rfm5565State, RFM_EXT_SLOTS, 1,
+                             vmstate_slot, Rfm5565Slot),
+        EXT64(frozen_at),
+        WHOLE("moment", info_moment),
+        WHOLE("planes", info_planes),
+        WHOLE("writers", info_writers),
+        VMSTATE_END_OF_LIST()
+    },
+};

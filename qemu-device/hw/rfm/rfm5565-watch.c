@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Granules of the memory: which are received, sent, watched and owned here, and
+ * who wrote them last.
+ *
+ * A card on which nothing of this is in use looks at one flag with each update
+ * (@watching) and at one with each store (@attended), and at nothing here.
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+/* The last writer: who it was, in one word. */
+#define WHO_KNOWN       BIT_ULL(0)
+#define WHO_OTHER_CLOCK BIT_ULL(1)
+#define WHO_NODE_SHIFT  2
+#define WHO_SEQ_SHIFT   10      /* 54 bits last for decades */
+
+/* --- last writers --------------------------------------------------------- */
+
+static void note_writer(Rfm5565State *s, uint32_t offset, unsigned len,
+                        uint64_t who, uint64_t time_ns)
+{
+    Rfm5565Writer *writers = s->ext.writers;
+    uint32_t last = (offset + len - 1) / RFM_GRANULE;
+
+    for (uint32_t i = offset / RFM_GRANULE; i <= last; i++) {
+        qatomic_set_u64(&writers[i].who, who | WHO_KNOWN);
+        qatomic_set_u64(&writers[i].time_ns, time_ns);
+    }
+}
+
+static void note_other(Rfm5565State *s, uint32_t offset, unsigned len,
+                       const struct rfm_origin *origin)
+{
+    uint64_t who = (uint64_t)origin->node << WHO_NODE_SHIFT |
+                   origin->seq << WHO_SEQ_SHIFT |
+                   (origin->same_clock ? 0 : WHO_OTHER_CLOCK);
+
+    note_writer(s, offset, len, who, origin->time_ns);
+}
+
+/* Under both locks: neither a store nor an update is looking. */
+void rfm5565_watch_keep_writers(Rfm5565State *s, bool keep)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    if (keep && !ext->writers) {
+        /* Costs memory only where somebody writes. */
+        ext->writers = g_try_new0(Rfm5565Writer, ext->granules.count);
+    } else if (!keep) {
+        g_clear_pointer(&ext->writers, g_free);
+    }
+    rfm5565_watch_refresh(s);
+}
+
+/* The registers tell of the granule at writer_offset. */
+void rfm5565_watch_look_up(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+    const Rfm5565Writer *writer;
+    uint64_t who;
+
+    ext->writer_node = 0;
+    ext->writer_seq = ext->writer_time = 0;
+    if (!ext->writers || ext->writer_offset >= s->memory_size) {
+        return;
+    }
+    writer = &ext->writers[ext->writer_offset / RFM_GRANULE];
+    who = writer->who;
+    if (!(who & WHO_KNOWN)) {
+        return;
+    }
+    ext->writer_node = RFM_WRITER_KNOWN |
+                       (who & WHO_OTHER_CLOCK ? RFM_WRITER_OTHER_CLOCK : 0) |
+                       (who >> WHO_NODE_SHIFT & RFM_WRITER_NODE_M);
+    ext->writer_seq = who >> WHO_SEQ_SHIFT;
+    ext->writer_time = writer->time_ns;
+}
+
+/* --- updates of others: in the engine's context --------------------------- */
+
+void rfm5565_event_update(Rfm5565State *s, unsigned type,
+                          const Rfm5565Update *update, uint32_t value,
+                          uint64_t age_ns)
+{
+    const struct rfm_origin *origin = &update->origin;
+    struct rfm_ext_record *record = rfm5565_event(s, type, origin->arrival_ns);
+
+    if (!record) {
+        return;
+    }
+    record->flags = origin->same_clock ? 0 : RFM_RECORD_OTHER_CLOCK;
+    record->node = cpu_to_le16(origin->node);
+    record->offset = cpu_to_le32(update->offset);
+    record->length = cpu_to_le32(update->length);
+    record->value = cpu_to_le32(value);
+    record->seq = cpu_to_le64(origin->seq);
+    record->origin_ns = cpu_to_le64(origin->time_ns);
+    record->age_ns = cpu_to_le64(age_ns);
+    memcpy(record->data, update->data, update->length);
+}
+
+static void store_piece(Rfm5565State *s, const Rfm5565Update *update,
+                        uint32_t offset, unsigned len)
+{
+    rfm5565_memory_store(s, offset, update->data + (offset - update->offset),
+                         len);
+    if (s->ext.writers) {
+        note_other(s, offset, len, &update->origin);
+    }
+}
+
+/*
+ * Store the bytes that are received here. Returns whether a watched granule is
+ * among them.
+ */
+static bool store_received(Rfm5565State *s, const Rfm5565Update *update)
+{
+    const struct rfm_granules *granules = &s->ext.granules;
+    uint32_t offset = update->offset, end = offset + update->length;
+    bool watched = false;
+
+    while (offset < end) {
+        bool on;
+        unsigned len = rfm_granules_run(granules, RFM_GRANULES_RX, offset,
+                                        end - offset, &on);
+
+        if (on) {
+            store_piece(s, update, offset, len);
+            watched |= rfm_granules_any(granules, RFM_GRANULES_WATCH, offset,
+                                        len);
+        } else {
+            s->ext.filtered_rx += len;
+        }
+        offset += len;
+    }
+    return watched;
+}
+
+/* The data is in the memory before a record of it is staged. */
+void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
+                          unsigned len, const struct rfm_origin *origin)
+{
+    const struct rfm_granules *granules = &s->ext.granules;
+    const Rfm5565Update update = {
+        .offset = offset, .length = len, .data = data, .origin = *origin,
+    };
+    bool looked_at = rfm_granules_any(granules, RFM_GRANULES_SLOT, offset, len);
+    Rfm5565Touched touched;
+
+    if (looked_at) {
+        rfm5565_slots_before(s, &update, &touched);
+    }
+    if (store_received(s, &update)) {
+        rfm5565_event_update(s, RFM_RECORD_UPDATE, &update, 0, 0);
+    }
+    if (looked_at) {
+        rfm5565_slots_after(s, &update, &touched);
+    }
+    if (rfm_granules_any(granules, RFM_GRANULES_OWNED, offset, len)) {
+        s->ext.conflicts++;
+        rfm5565_event_update(s, RFM_RECORD_CONFLICT, &update, 0, 0);
+    }
+}
+
+/* --- own stores: under the BQL, without the lock -------------------------- */
+
+/* Does any byte of it leave this node? */
+bool rfm5565_watch_sends(Rfm5565State *s, uint32_t offset, unsigned len)
+{
+    return rfm_granules_any(&s->ext.granules, RFM_GRANULES_TX, offset, len);
+}
+
+/* As rfm_node_store(), of what is to be sent. */
+bool rfm5565_watch_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                         unsigned len, uint64_t now)
+{
+    bool fits = true;
+
+    if (s->ext.writers) {
+        note_writer(s, offset, len, (uint64_t)s->node_id << WHO_NODE_SHIFT,
+                    now);
+    }
+    while (len) {
+        bool on;
+        unsigned piece = rfm_granules_run(&s->ext.granules, RFM_GRANULES_TX,
+                                          offset, len, &on);
+
+        if (on) {
+            fits &= rfm_node_store(&s->node, offset, data, piece, now);
+        } else {
+            s->ext.filtered_tx += piece;
+        }
+        offset += piece;
+        data += piece;
+        len -= piece;
+    }
+    return fits;
+}
+
+/* --- planes: under both locks --------------------------------------------- */
+
+/* Which way updates and stores take from now on. */
+void rfm5565_watch_refresh(Rfm5565State *s)
+{
+    const struct rfm_granules *granules = &s->ext.granules;
+
+    s->attended = s->ext.writers ||
+                  rfm_granules_is_changed(granules, RFM_GRANULES_TX);
+    s->ext.watching = s->ext.writers ||
+                      rfm_granules_is_changed(granules, RFM_GRANULES_RX) ||
+                      rfm_granules_is_changed(granules, RFM_GRANULES_WATCH) ||
+                      rfm_granules_is_changed(granules, RFM_GRANULES_OWNED) ||
+                      rfm_granules_is_changed(granules, RFM_GRANULES_SLOT);
+}
+
+/* Returns what the register RANGE_COMMAND then reads. */
+uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command)
+{
+    uint32_t offset = s->ext.range_offset, length = s->ext.range_length;
+    uint32_t plane = command & ~RFM_EXT_RANGE_ON;
+
+    if (plane >= RFM_PLANES) {
+        return RFM_EXT_RANGE_BAD_COMMAND;
+    }
+    if (!length || offset % RFM_GRANULE || length % RFM_GRANULE ||
+        (uint64_t)offset + length > s->memory_size) {
+        return RFM_EXT_RANGE_BAD_RANGE;
+    }
+    trace_rfm5565_range(s->node_id, plane, offset, length,
+                        !!(command & RFM_EXT_RANGE_ON));
+    rfm_granules_set(&s->ext.granules, plane, offset / RFM_GRANULE,
+                     length / RFM_GRANULE, command & RFM_EXT_RANGE_ON);
+    rfm5565_watch_refresh(s);
+    return RFM_EXT_RANGE_DONE;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+bool rfm5565_watch_init(Rfm5565State *s, Error **errp)
+{
+    QEMU_BUILD_BUG_ON(RFM_PLANE_RX != (int)RFM_GRANULES_RX ||
+                      RFM_PLANE_TX != (int)RFM_GRANULES_TX ||
+                      RFM_PLANE_WATCH != (int)RFM_GRANULES_WATCH ||
+                      RFM_PLANE_OWNED != (int)RFM_GRANULES_OWNED ||
+                      RFM_GRANULE != RFM_GRANULES_BYTES);
+
+    if (rfm_granules_init(&s->ext.granules, s->memory_size)) {
+        error_setg_errno(errp, errno, "rfm5565: no memory for the granules");
+        return false;
+    }
+    return true;
+}
+
+void rfm5565_watch_exit(Rfm5565State *s)
+{
+    g_clear_pointer(&s->ext.writers, g_free);
+    rfm_granules_destroy(&s->ext.granules);
+}
+
+void rfm5565_watch_reset(Rfm5565State *s)
+{
+    g_clear_pointer(&s->ext.writers, g_free);
+    rfm_granules_reset(&s->ext.granules);
+    rfm5565_watch_refresh(s);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stores that wait for room: those of a CPU do, those of a device do not. */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "rfm5565-lab.h"
+
+/* Where the test and the machine's only program meet */
+#define GO          0x7000      /* byte: up to here it may go */
+#define DONE        0x7001      /* byte: so far it has come */
+#define TARGET      0x7004      /* where it is to store, in the card's memory */
+#define DMA         0x7010      /* what fw_cfg is to do */
+
+/* fw_cfg: read item 0 (4 bytes, and zeroes behind), as one burst of DMA */
+#define FW_CFG_READ_ITEM_0  0x0a
+#define BURST               (64 * 1024)
+#define STORES              4096    /* of the CPU, more than wait */
+
+/*
+ * The program starts in real mode at the last 16 bytes, in a segment whose
+ * base is 0xffff0000.
+ */
+static const uint8_t program[] = {
+    0x66, 0x2e, 0x0f, 0x01, 0x16, 0x50, 0x00,   /* lgdtl %cs:0x50 */
+    0x0f, 0x20, 0xc0,               /* mov %cr0, %eax */
+    0x0c, 0x01,                     /* or $1, %al: protected mode */
+    0x0f, 0x22, 0xc0,               /* mov %eax, %cr0 */
+    0xb8, 0x08, 0x00,               /* mov $8, %ax */
+    0x8e, 0xd8,                     /* mov %ax, %ds: all of the memory */
+    0x80, 0x3e, 0x00, 0x70, 0x01,   /* cmpb $1, GO */
+    0x75, 0xf9,                     /* jne to the cmpb */
+    0xba, 0x18, 0x05,               /* mov $0x518, %dx */
+    0x66, 0xb8, 0x00, 0x00, 0x70, 0x10,     /* mov $bswap(DMA), %eax */
+    0x66, 0xef,                     /* outl %eax, %dx: fw_cfg does it */
+    0xc6, 0x06, 0x01, 0x70, 0x01,   /* movb $1, DONE */
+    0x80, 0x3e, 0x00, 0x70, 0x02,   /* cmpb $2, GO */
+    0x75, 0xf9,                     /* jne to the cmpb */
+    0x66, 0x8b, 0x3e, 0x04, 0x70,   /* mov TARGET, %edi */
+    0x66, 0xb9, 0x00, 0x10, 0x00, 0x00,     /* mov $STORES, %ecx */
+    0x67, 0x66, 0x89, 0x07,         /* mov %eax, (%edi) */
+    0x66, 0x83, 0xc7, 0x04,         /* add $4, %edi */
+    0x66, 0x49,                     /* dec %ecx */
+    0x75, 0xf4,                     /* jnz to the mov to memory */
+    0xc6, 0x06, 0x01, 0x70, 0x02,   /* movb $2, DONE */
+    0xf4,                           /* hlt */
+};
+
+QEMU_BUILD_BUG_ON(sizeof(program) > 0x50);
+
+/* At 0x50: limit and base of the table; the null descriptor; the memory */
+static const uint8_t tables[] = {
+    0x17, 0x00, 0x58, 0x00, 0xff, 0xff, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0xff, 0xff, 0x00, 0x00, 0x00, 0x92, 0xcf, 0x00,
+};
+
+static char *make_firmware(void)
+{
+    static uint8_t image[64 * 1024];
+    char *path = lab_path("firmware");
+
+    memcpy(image, program, sizeof(program));
+    memcpy(image + 0x50, tables, sizeof(tables));
+    memcpy(image + 0xfff0, "\xe9\x0d\x00", 3);      /* jmp to 0 */
+    g_assert_true(g_file_set_contents(path, (char *)image, sizeof(image),
+                                      NULL));
+    return path;
+}
+
+static void run_until(Vm *vm, uint8_t step)
+{
+    qtest_writeb(vm->qts, GO, step);
+    wait_until(qtest_readb(vm->qts, DONE) == step);
+}
+
+/*
+ * In the middle of an access of a CPU to another device, that one stores to
+ * the card by DMA. It does not expect the BQL to be let go: what finds no room
+ * is lost at once. A store of the CPU itself waits.
+ */
+static void test_dma_never_waits(void)
+{
+    g_autofree char *firmware = make_firmware();
+    g_autofree char *near = lab_path("fibre");
+    g_autofree char *far = lab_path("fibre");
+    g_autofree char *rx = chardev_rx("rx", far);
+    g_autofree char *tx = chardev_tx("tx", near);
+    Fibre *box = fibre_new(near, far);
+    struct {
+        uint32_t control, length;
+        uint64_t address;
+    } dma;
+    Card card;
+    Vm *vm = vm_start("-accel tcg -bios %s %s %s -device rfm5565,id=card0,"
+                      "addr=%u,node-id=7,packing=off,stall-limit-ms=100,"
+                      "rx=rx,tx=tx", firmware, rx, tx, FIRST_SLOT);
+
+    card_init(&card, vm, FIRST_SLOT);
+    ring_wait_closed(&card, 1);
+    dma.control = cpu_to_be32(FW_CFG_READ_ITEM_0);
+    dma.length = cpu_to_be32(BURST);
+    dma.address = cpu_to_be64(card.bar[3].addr);
+    qtest_memwrite(vm->qts, DMA, &dma, sizeof(dma));
+    qtest_writel(vm->qts, TARGET, card.bar[3].addr + BURST);
+    fibre_hold(box, true);
+
+    run_until(vm, 1);
+    g_assert_cmphex(mem_readl(&card, 0), ==, 0x554d4551);    /* "QEMU" */
+    g_assert_cmpuint(counter(&card, "frames-full"), >, 0);
+    g_assert_cmpuint(counter(&card, "longest-stall-us"), ==, 0);
+    run_until(vm, 2);
+    g_assert_cmphex(mem_readl(&card, BURST + 4 * STORES - 4), ==, 0x10700000);
+    g_assert_cmpuint(counter(&card, "longest-stall-us"), >=, 99 * 1000);
+
+    fibre_hold(box, false);
+    card_fini(&card);
+    vm_stop(vm);
+    fibre_free(box);
+}
+
+void rfm5565_add_cpu_tests(void)
+{
+    lab_add_test("cpu/dma-never-waits", test_dma_never_waits);
+}

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state of a machine is saved and loaded while the ring goes on: snapshots,
+ * and states that are older, newer or other than the card would like.
+ */
+#include "qemu/osdep.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include "qemu/bswap.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
+#include "rfm5565-block.h"
+
+static void set_running(Vm *vm, bool running)
+{
+    qtest_qmp_assert_success(vm->qts, "{'execute': %s}",
+                             running ? "cont" : "stop");
+}
+
+/* --- snapshots ------------------------------------------------------------ */
+
+/* Has the job "job" ended? It must have done well then. */
+static bool job_has_ended(Vm *vm)
+{
+    QDict *reply = qtest_qmp(vm->qts, "{'execute': 'query-jobs'}");
+    QList *jobs = qdict_get_qlist(reply, "return");
+    QDict *job = qobject_to(QDict, qlist_peek(jobs));
+    bool ended = !strcmp(qdict_get_str(job, "status"), "concluded");
+
+    if (ended && qdict_haskey(job, "error")) {
+        g_error("%s", qdict_get_str(job, "error"));
+    }
+    qobject_unref(reply);
+    return ended;
+}
+
+static void job_finish(Vm *vm)
+{
+    wait_until(job_has_ended(vm));
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'job-dismiss',"
+                             " 'arguments': {'id': 'job'}}");
+}
+
+/* Something to keep snapshots in */
+static void add_disk(Vm *vm)
+{
+    g_autofree char *file = lab_path("disk");
+
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-create',"
+                             " 'arguments': {'job-id': 'job', 'options':"
+                             " {'driver': 'file', 'filename': %s, 'size': 0}}}",
+                             file);
+    job_finish(vm);
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-add',"
+                             " 'arguments': {'driver': 'file', 'node-name':"
+                             " 'file', 'filename': %s}}", file);
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-create',"
+                             " 'arguments': {'job-id': 'job', 'options':"
+                             " {'driver': 'qcow2', 'file': 'file',"
+                             " 'size': 1048576}}}");
+    job_finish(vm);
+    qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-add',"
+                             " 'arguments': {'driver': 'qcow2', 'node-name':"
+                             " 'disk', 'file': 'file'}}");
+}
+
+static void snapshot(Vm *vm, const char *verb)
+{
+    qtest_qmp_assert_success(vm->qts, "{'execute': %s, 'arguments':"
+                             " {'job-id': 'job', 'tag': 'one',"
+                             " 'vmstate': 'disk', 'devices': ['disk']}}", verb);
+    job_finish(vm);
+}
+
+/* The ring has not been broken since @epoch was read. */
+static void expect_unbroken(Card *card, uint64_t epoch)
+{
+    g_assert_cmphex(ctl_readl(card, LCSR1) & (SIGNAL | SYNC_LOST), ==, SIGNAL);
+    g_assert_cmpuint(counter(card, "epoch"), ==, epoch);
+}
+
+/* A snapshot of a machine, whether it runs or not, does not break its ring. */
+static void test_snapshot(void)
+{
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    uint64_t epoch_a = counter(a, "epoch"), epoch_b = counter(b, "epoch");
+    unsigned running;
+
+    add_disk(lab->vm);
+    for (running = 0; running < 2; running++) {
+        uint64_t received = counter(b, "frames-received");
+
+        set_running(lab->vm, running);
+        mem_writel(a, 4 * running, 0x5a4ed + running);
+        wait_until(counter(b, "frames-received") == received + 1);
+        snapshot(lab->vm, "snapshot-save");
+        expect_unbroken(a, epoch_a);
+        expect_unbroken(b, epoch_b);
+
+        /* What came for a machine that was paused still waits for it. */
+        if (!running) {
+            g_assert_cmphex(mem_readl(b, 0), ==, 0);
+            set_running(lab->vm, true);
+        }
+        g_assert_cmphex(mem_readl(b, 4 * running), ==, 0x5a4ed + running);
+        g_assert_cmpuint(counter(b, "frames-held-lost"), ==, 0);
+        qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'blockdev-snapshot-"
+                                 "delete-internal-sync', 'arguments':"
+                                 " {'device': 'disk', 'name': 'one'}}");
+    }
+    mem_writel(a, 8, 0x600d);
+    fence(a, b);
+    g_assert_cmphex(mem_readl(b, 8), ==, 0x600d);
+    lab_stop(lab);
+}
+
+/*
+ * A paused machine goes back to a snapshot: its cards begin a new life on the
+ * ring at once. What was on its way to the old one is dropped and counted, and
+ * so is what waited when the snapshot was taken.
+ */
+static void test_snapshot_load(void)
+{
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    uint64_t epoch = counter(b, "epoch");
+    uint64_t received = counter(b, "frames-received");
+
+    add_disk(lab->vm);
+    mem_writel(a, 0, 0x01d);
+    fence(a, b);
+    set_running(lab->vm, false);
+    mem_writel(a, 0, 0x4e1d);
+    mem_writel(a, 4, 0x4e1e);
+    wait_until(counter(b, "frames-received") == received + 4);
+    snapshot(lab->vm, "snapshot-save");
+    mem_writel(a, 8, 0x4e1f);
+    wait_until(counter(b, "frames-received") == received + 5);
+    snapshot(lab->vm, "snapshot-load");
+
+    ring_wait_closed(lab->card, 2);
+    g_assert_cmpuint(counter(b, "epoch"), >, epoch);
+    /* Three that waited in the old life, two that wait in the snapshot */
+    g_assert_cmpuint(counter(b, "frames-held-lost"), ==, 3 + 2);
+    set_running(lab->vm, true);
+    g_assert_cmphex(mem_readl(b, 0), ==, 0x01d);
+    g_assert_cmphex(mem_readl(b, 4), ==, 0);
+    g_assert_cmphex(mem_readl(b, 8), ==, 0);
+    g_assert_cmphex(mem_readl(a, 4), ==, 0x4e1e);
+    g_assert_cmphex(mem_readl(a, 8), ==, 0);
+    g_assert_cmphex(ctl_readl(b, LISR) & (L_RX_FULL | L_SYNC_LOSS), ==,
+                    L_RX_FULL | L_SYNC_LOSS);
+    mem_writel(a, 12, 0x600d);
+    fence(a, b);
+    fence(b, a);
+    g_assert_cmphex(mem_readl(b, 12), ==, 0x600d);
+    lab_stop(lab);
+}
+
+/* So does the extension block: its event ring goes on where it was then. */
+static void test_snapshot_events(void)
+{
+    const SlotSetting match = {
+        .offset = 0x1000, .length = 4, .mask = ~0ull, .value = 0x600d,
+    };
+    Lab *lab = block_ring("node-id=7,packing=off", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    Events events, then;
+    unsigned i;
+
+    add_disk(lab->vm);
+    events_start(&events, b, RING_AT, 4, T_DATA);
+    plane_set(b, 0x2000, GRANULE, WATCH | ON);
+    slot_arm(b, 77, EQUAL, &match);
+    for (i = 0; i < 20; i++) {
+        mem_writel(a, 0x2000, i);
+        events_next(&events, R_UPDATE);
+    }
+    set_running(lab->vm, false);
+    snapshot(lab->vm, "snapshot-save");
+    set_running(lab->vm, true);
+    then = events;
+    for (i = 0; i < 3; i++) {
+        mem_writel(a, 0x2000, i);
+        events_next(&events, R_UPDATE);
+    }
+    plane_set(b, 0x2000, GRANULE, WATCH);
+    slot_arm(b, 77, 0, &match);
+    set_running(lab->vm, false);
+    snapshot(lab->vm, "snapshot-load");
+    g_assert_cmpuint(ext_readl(b, X_PRODUCER), ==, 20);
+    g_assert_cmpuint(ext_readl(b, X_CONSUMER), ==, 20);
+    g_assert_false(events_ready(&then));
+
+    ring_wait_closed(lab->card, 2);
+    set_running(lab->vm, true);
+    mem_writel(a, 0x2000, 0x4e1d);
+    g_assert_cmpuint(events_next(&then, R_UPDATE).event, ==, 21);
+    mem_writel(a, 0x1000, 0x600d);
+    g_assert_cmpuint(events_next(&then, R_MATCH).value, ==, 77);
+    lab_stop(lab);
+}
+
+/* Why the last migration failed, to be freed; NULL: it has not (yet). */
+static char *migration_failure(Vm *vm)
+{
+    QDict *reply = qtest_qmp_assert_success_ref(vm->qts,
+                                                "{'execute': 'query-migrate'}");
+    const char *status = qdict_get_str(reply, "status");
+    bool failed = !strcmp(status, "failed");
+    char *why = failed ? g_strdup(qdict_get_str(reply, "error-desc")) : NULL;
+
+    g_assert_cmpstr(status, !=, "completed");
+    qobject_unref(reply);
+    return why;
+}
+
+/* It would miss what arrives meanwhile, as it does not see such stores. */
+static void test_background_snapshot(void)
+{
+    g_autofree char *file = lab_path("migration");
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+    g_autofree char *why = NULL;
+    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    QTestState *qts = lab->vm->qts;
+    QDict *reply, *error;
+
+    reply = qtest_qmp(qts, "{'execute': 'migrate-set-capabilities',"
+                      " 'arguments': {'capabilities': [{'capability':"
+                      " 'background-snapshot', 'state': true}]}}");
+    error = qdict_get_qdict(reply, "error");
+    if (error) {
+        g_test_skip(qdict_get_str(error, "desc"));
+    } else {
+        qtest_qmp_assert_success(qts, "{'execute': 'migrate', 'arguments':"
+                                 " {'uri': %s}}", uri);
+        wait_until((why = migration_failure(lab->vm)));
+        g_assert_nonnull(strstr(why, "background snapshot"));
+        fence(&lab->card[0], &lab->card[1]);
+    }
+    qobject_unref(reply);
+    lab_stop(lab);
+}
+
+/* --- a state in a file ---------------------------------------------------- */
+
+/* A card whose fibres end in the test. */
+typedef struct Ends {
+    Vm *vm;
+    Card card;
+    int listener;
+    char *rx_path;
+} Ends;
+
+static void ends_start(Ends *ends, const char *options)
+{
+    g_autofree char *tx_path = lab_path("fibre");
+    g_autofree char *rx = NULL;
+    g_autofree char *tx = chardev_tx("tx", tx_path);
+
+    ends->rx_path = lab_path("fibre");
+    rx = chardev_rx("rx", ends->rx_path);
+    ends->listener = peer_listen(tx_path);
+    ends->vm = vm_start("%s %s %s -device rfm5565,id=card0,addr=%u,node-id=7,"
+                        "rx=rx,tx=tx", options, rx, tx, FIRST_SLOT);
+    ends->card = (Card){ .vm = ends->vm, .slot = FIRST_SLOT };
+}
+
+static void ends_stop(Ends *ends)
+{
+    vm_stop(ends->vm);
+    close(ends->listener);
+    g_free(ends->rx_path);
+}
+
+static bool readable(int fd, int patience_ms)
+{
+    struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+    return poll(&pfd, 1, patience_ms) == 1;
+}
+
+/* The life that the card announces to its neighbour. */
+static uint64_t announced_life(Ends *ends)
+{
+    uint8_t wire[PEER_MESSAGE];
+    ssize_t n;
+
+    do {
+        int fd;
+
+        g_assert_true(readable(ends->listener, WAIT_US / 1000));
+        fd = accept4(ends->listener, NULL, NULL, SOCK_CLOEXEC);
+        g_assert_cmpint(fd, >=, 0);
+        g_assert_true(readable(fd, WAIT_US / 1000));
+        n = recv(fd, wire, sizeof(wire), MSG_WAITALL);
+        close(fd);
+    } while (n != sizeof(wire));        /* it was not on the ring yet */
+    g_assert_cmpint(memcmp(wire, "RL", 2), ==, 0);
+    g_assert_cmpuint(wire[3], ==, 1);       /* HELLO */
+    return ldq_le_p(wire + 8);
+}
+
+typedef struct Saved {
+    char *data;
+    gsize len;
+} Saved;
+
+/* A machine with one card is saved; @life is what that announced. */
+static Saved save(uint64_t *life)
+{
+    g_autofree char *file = lab_path("migration");
+    Ends source;
+    Saved saved;
+
+    ends_start(&source, "");
+    card_init(&source.card, source.vm, FIRST_SLOT);
+    ctl_writel(&source.card, NTD, 0x9a77e125);
+    ctl_writel(&source.card, LIER, 0x3a85);
+    *life = announced_life(&source);
+    migrate_to_file(source.vm, file);
+    g_assert_true(g_file_get_contents(file, &saved.data, &saved.len, NULL));
+    card_fini(&source.card);
+    ends_stop(&source);
+    return saved;
+}
+
+/* Where @pattern stands in it, once. */
+static char *find(Saved *saved, const void *pattern, size_t len)
+{
+    char *at = memmem(saved->data, saved->len, pattern, len);
+
+    g_assert_nonnull(at);
+    g_assert_null(memmem(at + 1, saved->data + saved->len - at - 1, pattern,
+                         len));
+    return at;
+}
+
+static char *saved_to_file(const Saved *saved)
+{
+    char *file = lab_path("migration");
+
+    g_assert_true(g_file_set_contents(file, saved->data, saved->len, NULL));
+    return file;
+}
+
+/* A card that moved has a later life than it had, whatever the clocks say. */
+static void test_life_grows(void)
+{
+    const uint64_t future = g_get_real_time() * 1000ull + 3600 * 1000000000ull;
+    uint64_t life;
+    uint8_t pattern[8];
+    Saved saved = save(&life);
+    g_autofree char *file = NULL;
+    Ends target;
+
+    stq_be_p(pattern, life);
+    stq_be_p(find(&saved, pattern, sizeof(pattern)), future);
+    file = saved_to_file(&saved);
+    ends_start(&target, "-incoming defer");
+    migrate_from_file(target.vm, file);
+    g_assert_cmpuint(announced_life(&target), ==, future + 1);
+    ends_stop(&target);
+    g_free(saved.data);
+}
+
+static bool sends_by_stream(Card *card)
+{
+    g_autofree char *link = property(card, "tx-link");
+
+    return !strcmp(link, "stream");
+}
+
+/* What is left of its earlier life is not taken for another node. */
+static void test_former_life(void)
+{
+    uint64_t life;
+    uint8_t pattern[8], wire[PEER_FRAME];
+    Saved saved = save(&life);
+    g_autofree char *file = NULL;
+    Ends target;
+    Peer peer;
+
+    stq_be_p(pattern, life);
+    stq_be_p(find(&saved, pattern, sizeof(pattern)), PEER_INCARNATION);
+    file = saved_to_file(&saved);
+    ends_start(&target, "-incoming defer");
+    migrate_from_file(target.vm, file);
+    announced_life(&target);
+    peer_connect(&peer, target.rx_path, target.listener, NULL, 0);
+    wait_until(sends_by_stream(&target.card));
+    peer_send(peer.upstream, wire, peer_update(wire, 7, 5, 0, 0, 0x01d));
+    peer_send(peer.upstream, wire,
+              peer_update(wire, PEER_NODE, 1, 0, 4, 0x600d));
+    peer_next_update(peer.downstream, wire);
+    g_assert_cmphex(ldl_le_p(wire + 48), ==, 0x600d);
+    g_assert_cmpuint(vm_errors(target.vm, "already used"), ==, 0);
+    close(peer.upstream);
+    close(peer.downstream);
+    ends_stop(&target);
+    g_free(saved.data);
+}
+
+/* Registers that no card can have are refused. */
+static void test_impossible_state(void)
+{
+    /* INTCSR, MARBR, CNTRL, LAS1BA, LCSR1, as they stand there */
+    static const uint32_t registers[] = {
+        0x0f010100, 0x02040000, 0, 0x00000001, 0x80000000,
+    };
+    static const struct {
+        unsigned which;
+        uint32_t value;
+    } wrongs[] = {
+        { 0, 0xffffffff }, { 1, 0x0fffffff }, { 2, 0x10 },
+        { 3, 0xffe00001 }, { 3, 0x00200001 }, { 4, 0x80000001 },
+        { 4, 0x83000000 },
+    };
+    uint8_t pattern[sizeof(registers)];
+    uint64_t life;
+    Saved saved = save(&life);
+    char *at;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(registers); i++) {
+        stl_be_p(pattern + 4 * i, registers[i]);
+    }
+    at = find(&saved, pattern, sizeof(pattern));
+    for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
+        g_autofree char *file = NULL;
+        g_autofree char *uri = NULL;
+        Ends target;
+
+        memcpy(at, pattern, sizeof(pattern));
+        stl_be_p(at + 4 * wrongs[i].which, wrongs[i].value);
+        file = saved_to_file(&saved);
+        uri = g_strdup_printf("file:%s", file);
+        ends_start(&target, "-incoming defer");
+        qtest_set_expected_status(target.vm->qts, 1);
+        qtest_qmp_send(target.vm->qts, "{'execute': 'migrate-incoming',"
+                       " 'arguments': {'uri': %s}}", uri);
+        g_test_message("register %u: 0x%x", wrongs[i].which, wrongs[i].value);
+        qtest_wait_qemu(target.vm->qts);
+        g_assert_cmpuint(vm_errors(target.vm, "rfm5565"), >=, 1);
+        ends_stop(&target);
+    }
+    g_free(saved.data);
+}
+
+/* What waited for a paused machine when it moved is counted where it goes on */
+static void test_held_is_counted(void)
+{
+    LabSpec spec = {
+        .options = { "node-id=7", "node-id=9" }, .fibres = true,
+    };
+    g_autofree char *file = lab_path("migration");
+    Lab *source = lab_build(&spec), *target;
+    Card *a = &source->card[0], *b = &source->card[1];
+    uint64_t received;
+    unsigned i;
+
+    ring_wait_closed(source->card, 2);
+    received = counter(b, "frames-received");
+    set_running(source->vm, false);
+    for (i = 0; i < 3; i++) {
+        mem_writel(a, 16 * i, 0x1057);
+    }
+    wait_until(counter(b, "frames-received") == received + 3);
+    migrate_to_file(source->vm, file);
+
+    spec.incoming = true;
+    target = lab_build(&spec);
+    load_from_file(target->vm, file);
+    for (i = 0; i < 2; i++) {
+        card_attach(&target->card[i], target->vm, &source->card[i]);
+    }
+    b = &target->card[1];
+    set_running(target->vm, true);
+    ring_wait_closed(target->card, 2);
+    g_assert_cmpuint(counter(b, "frames-held-lost"), ==, 3);
+    g_assert_cmpuint(counter(&target->card[0], "frames-held-lost"), ==, 0);
+    g_assert_cmphex(ctl_readl(b, LISR) & L_RX_FULL, ==, L_RX_FULL);
+    g_assert_cmphex(mem_readl(b, 0), ==, 0);
+    lab_stop(target);
+    lab_stop(source);
+}
+
+/* A card that is away leaves its neighbour's socket to another. */
+static void test_away_occupies_nothing(void)
+{
+    Ends ends;
+    uint8_t byte;
+    int fd;
+
+    ends_start(&ends, "-incoming defer");
+    g_assert_true(readable(ends.listener, WAIT_US / 1000));
+    fd = accept4(ends.listener, NULL, NULL, SOCK_CLOEXEC);
+    g_assert_true(readable(fd, WAIT_US / 1000));
+    g_assert_cmpint(recv(fd, &byte, 1, 0), ==, 0);
+    close(fd);
+    ends_stop(&ends);
+}
+
+/* What a capture holds is in its file when the card has left the ring. */
+static void test_capture_of_the_last(void)
+{
+    g_autofree char *file = lab_path("capture");
+    g_autofree char *options = g_strdup_printf("node-id=7,pcap=%s", file);
+    Lab *lab = lab_ring(options, "node-id=9");
+    Card *a = &lab->card[0];
+    unsigned i;
+
+    /* Some of these are the last before a tick of the engine's clock. */
+    for (i = 0; i < 20; i++) {
+        const uint64_t mark = 0xd0d0cafe00000000ull + i;
+        const uint64_t wire = cpu_to_le64(mark);
+        uint64_t home = counter(a, "frames-home");
+        g_autofree char *data = NULL;
+        gsize len;
+
+        qpci_io_writeq(a->pci, a->bar[3], 0, mark);
+        wait_until(counter(a, "frames-home") > home);
+        qtest_qom_set_bool(lab->vm->qts, "/machine/peripheral/card0", "dead",
+                           true);
+        g_assert_true(g_file_get_contents(file, &data, &len, NULL));
+        g_assert_nonnull(memmem(data, len, &wire, sizeof(wire)));
+        qtest_qom_set_bool(lab->vm->qts, "/machine/peripheral/card0", "dead",
+                           false);
+        ring_wait_closed(lab->card, 2);
+    }
+    lab_stop(lab);
+}
+
+void rfm5565_add_saved_tests(void)
+{
+    lab_add_test("saved/snapshot", test_snapshot);
+    lab_add_test("saved/snapshot-load", test_snapshot_load);
+    lab_add_test("saved/snapshot-events", test_snapshot_events);
+    lab_add_test("saved/background-snapshot", test_background_snapshot);
+    lab_add_test("saved/life-grows", test_life_grows);
+    lab_add_test("saved/former-life", test_former_life);
+    lab_add_test("saved/impossible-state", test_impossible_state);
+    lab_add_test("saved/held-is-counted", test_held_is_counted);
+    lab_add_test("saved/away-occupies-nothing", test_away_occupies_nothing);
+    lab_add_test("saved/capture-of-the-last", test_capture_of_the_last);
+}

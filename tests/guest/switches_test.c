@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * GET_SWITCHES and SET_SWITCHES: every switch does what it says.
+ *
+ *	switches_test NEAR FAR [NARROW]
+ *
+ * NEAR and FAR are a ring of their own, see pair.h; the window of NARROW is
+ * smaller than its memory, and nobody else uses it.
+ */
+
+#include "pair.h"
+
+#define PLACE 0x280000ull
+#define PAGE 4096ul
+
+static const char *narrow_path;
+static struct rfm_switches home;	/* of near, at the beginning */
+
+static struct rfm_switches get(int fd)
+{
+	struct rfm_switches state;
+
+	memset(&state, 0xa5, sizeof(state));
+	CHECK_EQ(ioctl(fd, RFM_IOC_GET_SWITCHES, &state), 0);
+	return state;
+}
+
+static int set(int fd, uint32_t mask, uint32_t on)
+{
+	struct rfm_switches state = { .mask = mask, .on = on };
+
+	return ioctl(fd, RFM_IOC_SET_SWITCHES, &state);
+}
+
+static int set_window(int fd, uint64_t offset)
+{
+	struct rfm_switches state = { .mask = RFM_SWITCH_WINDOW,
+				      .window_offset = offset };
+
+	return ioctl(fd, RFM_IOC_SET_SWITCHES, &state);
+}
+
+static uint32_t lcsr1(int fd)
+{
+	struct rfm_info now;
+
+	CHECK_EQ(card_info(fd, &now), 0);
+	return now.lcsr1;
+}
+
+static void get_says_all(void)
+{
+	struct rfm_switches state = get(pair.near);
+
+	CHECK_EQ(state.mask, RFM_SWITCHES);
+	CHECK_EQ(state.on & ~(uint32_t)RFM_SWITCH_OWN_DATA,
+		 RFM_SWITCH_TRANSMIT);
+	CHECK_EQ(state.window_offset, 0);
+	CHECK_EQ(state.address_offset, 0);
+	CHECK_EQ(state.pad, 0);
+	CHECK_EQ(state.reserved[0] | state.reserved[1], 0);
+	check_bad_pointers(pair.near, RFM_IOC_GET_SWITCHES, "GET_SWITCHES");
+}
+
+static void refusals(void)
+{
+	const uint64_t window = pair.info.window_size;
+	const uint32_t led = RFM_SWITCH_LED;
+	const struct {
+		struct rfm_switches args;
+		const char *why;
+	} bad[] = {
+		{ { .mask = led | 0x200, .on = led }, "unknown switch" },
+		{ { .mask = led | 0x80000000, .on = led }, "unknown switch" },
+		{ { .mask = led, .on = led | 0x200 }, "unknown state" },
+		{ { .mask = led, .on = led, .pad = 1 }, "padding set" },
+		{ { .mask = led, .on = led, .reserved = { 1, 0 } }, "reserved" },
+		{ { .mask = led, .on = led, .reserved = { 0, 1 } }, "reserved" },
+		{ { .mask = led | RFM_SWITCH_OWN_DATA,
+		    .on = led | RFM_SWITCH_OWN_DATA }, "OWN DATA on" },
+		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
+		    .address_offset = 1 }, "offset 1" },
+		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
+		    .address_offset = 1u << 25 }, "offset 32 MiB" },
+		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
+		    .address_offset = 1u << 28 }, "offset 256 MiB" },
+		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		    .window_offset = window }, "window behind the end" },
+		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		    .window_offset = window / 2 }, "half a window" },
+		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		    .window_offset = 1 }, "window at 1" },
+		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		    .window_offset = 1ull << 32 }, "window at 4 GiB" },
+	};
+	struct rfm_switches args;
+	int reader = open(pair.path, O_RDONLY);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		args = bad[i].args;
+		if (!CHECK_REFUSED(pair.near, RFM_IOC_SET_SWITCHES, args,
+				   EINVAL))
+			tap_note("%s", bad[i].why);
+	}
+	check_bad_pointers(pair.near, RFM_IOC_SET_SWITCHES, "SET_SWITCHES");
+	REQUIRE(reader >= 0);
+	args = (struct rfm_switches){ .mask = led, .on = led };
+	CHECK_REFUSED(reader, RFM_IOC_SET_SWITCHES, args, EBADF);
+	CHECK_EQ(ioctl(reader, RFM_IOC_GET_SWITCHES, &args), 0);
+	close(reader);
+	/* All or nothing: the LED, asked for each time, is still off. */
+	CHECK_EQ(lcsr1(pair.near) & RFM_LCSR1_LED, 0);
+}
+
+/* Each bit of LCSR1 by itself, whatever else @on says. */
+static void bits_of_lcsr1(void)
+{
+	static const struct {
+		uint32_t flag, bit;
+		bool inverted;
+	} bits[] = {
+		{ RFM_SWITCH_LED, 0x80000000, false },
+		{ RFM_SWITCH_TRANSMIT, 0x40000000, true },
+		{ RFM_SWITCH_DARK_ON_DARK, 0x20000000, false },
+		{ RFM_SWITCH_LOOPBACK, 0x10000000, false },
+		{ RFM_SWITCH_PARITY, 0x08000000, false },
+	};
+	const uint32_t steady = 0xfff00000;	/* the others come and go */
+	uint32_t before = lcsr1(pair.near) & steady;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		bool usual = bits[i].flag == RFM_SWITCH_TRANSMIT;
+
+		CHECK_EQ(set(pair.near, bits[i].flag,
+			     usual ? RFM_SWITCHES & ~bits[i].flag :
+				     bits[i].flag), 0);
+		CHECK_EQ(lcsr1(pair.near) & steady, before ^ bits[i].bit);
+		CHECK_EQ(get(pair.near).on & ~(uint32_t)RFM_SWITCH_OWN_DATA,
+			 RFM_SWITCH_TRANSMIT ^ bits[i].flag);
+		CHECK_EQ(set(pair.near, bits[i].flag,
+			     usual ? bits[i].flag :
+				     RFM_SWITCHES & ~bits[i].flag), 0);
+		CHECK_EQ(lcsr1(pair.near) & steady, before);
+		CHECK_EQ(set(pair.near, 0, bits[i].flag), 0);
+		CHECK_EQ(lcsr1(pair.near) & steady, before);
+	}
+}
+
+static void own_data_can_be_cleared(void)
+{
+	struct rfm_ring_test test = { .timeout_ms = 10000 };
+
+	REQUIRE(!ioctl(pair.near, RFM_IOC_RING_TEST, &test));
+	CHECK(get(pair.near).on & RFM_SWITCH_OWN_DATA);
+	/* Changing others leaves it. */
+	CHECK_EQ(set(pair.near, RFM_SWITCH_LED, RFM_SWITCH_LED), 0);
+	CHECK_EQ(set(pair.near, RFM_SWITCH_LED, 0), 0);
+	CHECK(get(pair.near).on & RFM_SWITCH_OWN_DATA);
+	CHECK_EQ(set(pair.near, RFM_SWITCH_OWN_DATA, 0), 0);
+	CHECK_EQ(get(pair.near).on & RFM_SWITCH_OWN_DATA, 0);
+}
+
+/*
+ * Until a packet goes round again. What was sent too early is lost, and the
+ * fences that come next are to find nothing of that.
+ */
+static void ring_heals(void)
+{
+	struct rfm_ring_test test = { .timeout_ms = 200 };
+	struct rfm_fence_wait ignored = { .timeout_ms = 10000 };
+
+	while (ioctl(pair.near, RFM_IOC_RING_TEST, &test) ||
+	       ioctl(pair.far, RFM_IOC_RING_TEST, &test))
+		if (!CHECK_EQ(errno, ETIMEDOUT))
+			return;
+	CHECK_EQ(ioctl(pair.near, RFM_IOC_FENCE, &ignored), 0);
+	CHECK_EQ(ioctl(pair.far, RFM_IOC_FENCE, &ignored), 0);
+}
+
+/* Without light from near there is none at far, nor a ring. */
+static void transmit_off_is_dark(void)
+{
+	struct rfm_ring_test test = { .timeout_ms = 100 };
+
+	REQUIRE(!set(pair.near, RFM_SWITCH_TRANSMIT, 0));
+	while (lcsr1(pair.far) & RFM_LCSR1_SIGNAL)
+		;
+	CHECK_ERRNO(ioctl(pair.near, RFM_IOC_RING_TEST, &test), ETIMEDOUT);
+	REQUIRE(!set(pair.near, RFM_SWITCH_TRANSMIT, RFM_SWITCH_TRANSMIT));
+	ring_heals();
+	CHECK(lcsr1(pair.far) & RFM_LCSR1_SIGNAL);
+}
+
+/* In loopback near hears itself and far hears nothing of it. */
+static void loopback_is_a_ring_of_one(void)
+{
+	struct rfm_ring_test test = { .timeout_ms = 10000 };
+
+	CHECK(fence(pair.near));
+	CHECK(word_put(pair.far, PLACE, 1));
+	CHECK(fence(pair.far));
+	REQUIRE(!set(pair.near, RFM_SWITCH_LOOPBACK, RFM_SWITCH_LOOPBACK));
+	CHECK_EQ(ioctl(pair.near, RFM_IOC_RING_TEST, &test), 0);
+	CHECK(word_put(pair.near, PLACE, ++pair.value));
+	CHECK(word_get(pair.far, PLACE) == 1);
+	REQUIRE(!set(pair.near, RFM_SWITCH_LOOPBACK, 0));
+	ring_heals();
+}
+
+static void parity_inhibits_narrow_stores(void)
+{
+	const uint8_t byte = 0x5a;
+
+	CHECK(word_put(pair.near, PLACE, 0x1122334455667788));
+	REQUIRE(!set(pair.near, RFM_SWITCH_PARITY, RFM_SWITCH_PARITY));
+	CHECK_EQ(pwrite(pair.near, &byte, 1, PLACE), 1);
+	CHECK_EQ(word_get(pair.near, PLACE), 0x1122334455667788);
+	REQUIRE(!set(pair.near, RFM_SWITCH_PARITY, 0));
+	CHECK_EQ(pwrite(pair.near, &byte, 1, PLACE), 1);
+	CHECK_EQ(word_get(pair.near, PLACE), 0x112233445566775a);
+}
+
+static void byte_swap_reverses_fours(void)
+{
+	CHECK(word_put(pair.near, PLACE, 0x0123456789abcdef));
+	REQUIRE(!set(pair.near, RFM_SWITCH_BYTE_SWAP, RFM_SWITCH_BYTE_SWAP));
+	CHECK(get(pair.near).on & RFM_SWITCH_BYTE_SWAP);
+	CHECK_EQ(word_get(pair.near, PLACE), 0x67452301efcdab89);
+	CHECK(word_put(pair.near, PLACE + 8, 0x0011223344556677));
+	CHECK_EQ(word_get(pair.near, PLACE + 8), 0x0011223344556677);
+	REQUIRE(!set(pair.near, RFM_SWITCH_BYTE_SWAP, 0));
+	CHECK_EQ(get(pair.near).on & RFM_SWITCH_BYTE_SWAP, 0);
+	CHECK_EQ(word_get(pair.near, PLACE), 0x0123456789abcdef);
+	CHECK_EQ(word_get(pair.near, PLACE + 8), 0x3322110077665544);
+}
+
+/* LCSR1[17:16]; own updates then go elsewhere, here beyond far's memory. */
+static void offset_moves_own_updates(void)
+{
+	struct rfm_switches args = { .mask = RFM_SWITCH_OFFSET };
+	uint32_t step;
+
+	for (step = 1; step < 4; step++) {
+		args.address_offset = step << 26;
+		REQUIRE(!ioctl(pair.near, RFM_IOC_SET_SWITCHES, &args));
+		CHECK_EQ(lcsr1(pair.near) >> 16 & 3, step);
+		CHECK_EQ(get(pair.near).address_offset, step << 26);
+	}
+	if (pair.far_info.memory_size == 64 << 20) {
+		/* Near's earlier stores, at their own address, come first. */
+		CHECK(fence(pair.near));
+		CHECK(word_put(pair.far, PLACE, 1));
+		CHECK(fence(pair.far));
+		CHECK(word_put(pair.near, PLACE, ++pair.value));
+		CHECK(fence(pair.near));
+		CHECK_EQ(word_get(pair.far, PLACE), 1);
+	}
+	args.address_offset = 0;
+	REQUIRE(!ioctl(pair.near, RFM_IOC_SET_SWITCHES, &args));
+	CHECK_EQ(lcsr1(pair.near) >> 16 & 3, 0);
+	CHECK(word_put(pair.near, PLACE, pair.value));
+	CHECK(fence(pair.near));
+	CHECK_EQ(word_get(pair.far, PLACE), pair.value);
+}
+
+/* --- the window ---------------------------------------------------------------- */
+
+/* The window shows another part; file offsets are offsets in it. */
+static void window_shows_another_part(void)
+{
+	struct rfm_info info;
+	uint64_t offset;
+	int fd;
+
+	if (!narrow_path)
+		return tap_skip("no card with a narrow window");
+	fd = open(narrow_path, O_RDWR);
+	REQUIRE(fd >= 0 && !card_info(fd, &info));
+	REQUIRE(info.window_size < info.memory_size);
+	for (offset = 0; offset < info.memory_size;
+	     offset += info.window_size) {
+		REQUIRE(!set_window(fd, offset));
+		CHECK_EQ(get(fd).window_offset, offset);
+		CHECK_EQ(card_info(fd, &info), 0);
+		CHECK_EQ(info.window_offset, offset);
+		CHECK(word_put(fd, 0x40, offset + 1));
+		CHECK(word_put(fd, info.window_size - 8, offset + 2));
+	}
+	for (offset = 0; offset < info.memory_size;
+	     offset += info.window_size) {
+		volatile uint64_t *map;
+
+		REQUIRE(!set_window(fd, offset));
+		CHECK_EQ(word_get(fd, 0x40), offset + 1);
+		map = card_map(fd, info.window_size);
+		REQUIRE(map);
+		CHECK_EQ(map[8], offset + 1);
+		CHECK_EQ(map[info.window_size / 8 - 1], offset + 2);
+		munmap((void *)map, info.window_size);
+	}
+	CHECK_EQ(set_window(fd, 0), 0);
+	close(fd);
+}
+
+/* Refused, and the other switches of the same call are left alone. */
+static void check_busy(int fd, const struct rfm_info *info)
+{
+	struct rfm_switches args = {
+		.mask = RFM_SWITCH_WINDOW | RFM_SWITCH_LED,
+		.on = RFM_SWITCH_LED, .window_offset = info->window_size,
+	};
+
+	CHECK_REFUSED(fd, RFM_IOC_SET_SWITCHES, args, EBUSY);
+	CHECK_EQ(get(fd).window_offset, 0);
+	CHECK_EQ(lcsr1(fd) & RFM_LCSR1_LED, 0);
+	/* Where it is anyway, it can be set to. */
+	CHECK_EQ(set_window(fd, 0), 0);
+}
+
+static void check_free(int fd, const struct rfm_info *info)
+{
+	CHECK_EQ(set_window(fd, info->window_size), 0);
+	CHECK_EQ(set_window(fd, 0), 0);
+}
+
+static void window_stays_under_its_users(void)
+{
+	struct rfm_range range = { 0, 8 };
+	struct rfm_watch watch = { .ranges = (uintptr_t)&range, .count = 1 };
+	struct rfm_info info;
+	int fd, user;
+	char *map;
+
+	if (!narrow_path)
+		return tap_skip("no card with a narrow window");
+	fd = open(narrow_path, O_RDWR);
+	user = open(narrow_path, O_RDWR);
+	REQUIRE(fd >= 0 && user >= 0 && !card_info(fd, &info));
+
+	map = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, user, 0);
+	REQUIRE(map != MAP_FAILED);
+	check_busy(fd, &info);
+	munmap(map, PAGE);
+	check_busy(fd, &info);
+	munmap(map + PAGE, PAGE);
+	check_free(fd, &info);
+	if (!info.features) {
+		close(user);
+		close(fd);
+		return;
+	}
+
+	CHECK_EQ(subscribe(user, 0, 0, RFM_SUBSCRIBE_NO_MAPS), 0);
+	map = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, user, 0);
+	REQUIRE(map != MAP_FAILED);
+	check_busy(fd, &info);
+	munmap(map, PAGE);
+	check_free(fd, &info);
+
+	CHECK_EQ(subscribe(user, info.window_size, 64, RFM_SUBSCRIBE_RX), 0);
+	check_busy(fd, &info);
+	CHECK_EQ(unsubscribe(user, 0, info.memory_size, RFM_SUBSCRIBE_RX), 0);
+	check_free(fd, &info);
+	CHECK_EQ(subscribe(user, 0, 64, RFM_SUBSCRIBE_OWN), 0);
+	check_busy(fd, &info);
+	close(user);
+	check_free(fd, &info);
+
+	user = ioctl(fd, RFM_IOC_WATCH, &watch);
+	REQUIRE(user >= 0);
+	check_busy(fd, &info);
+	close(user);
+	check_free(fd, &info);
+	close(fd);
+}
+
+/* At the end everything is as it was. */
+static void all_is_as_before(void)
+{
+	struct rfm_switches state = get(pair.near);
+
+	state.on &= ~(uint32_t)RFM_SWITCH_OWN_DATA;
+	home.on &= ~(uint32_t)RFM_SWITCH_OWN_DATA;
+	CHECK(!memcmp(&state, &home, sizeof(state)));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_case cases[] = {
+		TAP_CASE(get_says_all),
+		TAP_CASE(refusals),
+		TAP_CASE(bits_of_lcsr1),
+		TAP_CASE(own_data_can_be_cleared),
+		TAP_CASE(transmit_off_is_dark),
+		TAP_CASE(loopback_is_a_ring_of_one),
+		TAP_CASE(parity_inhibits_narrow_stores),
+		TAP_CASE(byte_swap_reverses_fours),
+		TAP_CASE(offset_moves_own_updates),
+		TAP_CASE(window_shows_another_part),
+		TAP_CASE(window_stays_under_its_users),
+		TAP_CASE(all_is_as_before),
+	};
+
+	pair_open(argc, argv);
+	narrow_path = argc > 3 ? argv[3] : NULL;
+	if (subscribe(pair.near, 0, pair.info.memory_size,
+		      RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX)) {
+		tap_note("SUBSCRIBE: %s", strerror(errno));
+		return TAP_FAIL;
+	}
+	home = get(pair.near);
+	return TAP_RUN(cases);
+}

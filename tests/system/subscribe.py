@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Subscriptions and watches on a ring of machines. `--long`: ten thousand masks, 10^7 updates."""
+
+import sys
+import time
+
+from suite import PROGRAMS, clean_kernels, expect, figure, plan, run, wait_for
+from labkit import Lab
+
+MASKS, LONG_MASKS = 300, 10_000
+UPDATES, LONG_UPDATES = 200_000, 10_000_000
+MASK_AT, MASK_GRANULES = 0x100000, 512
+WATCH_AT, WATCH_SIZE = 0x200000, 0x10000
+DEPTH = 1024
+ALL_ONES = hex(2**64 - 1)
+SHELL_LIMIT_S = 2
+CARD = "rfm0"
+
+
+def counter(lab, node, name):
+    return lab.qmp(node, "qom-get", path="/machine/peripheral/rfm0", property=name)
+
+
+def load_driver(lab, node, *parameters):
+    lab.run(node, "rmmod", "rfm")
+    lab.run(node, "modprobe", "rfm", *parameters)
+
+
+def masks(lab, changes=MASKS):
+    """Masks change under full traffic: what is not subscribed keeps its bytes, the rest is complete"""
+    load_driver(lab, 3, "base_policy=none")
+    try:
+        writer = lab.start(1, PROGRAMS + "masks", "write", "/dev/rfm0", hex(MASK_AT), MASK_GRANULES)
+        writer.line()
+        reader = lab.start(3, PROGRAMS + "masks", "change", "/dev/rfm0", hex(MASK_AT), MASK_GRANULES,
+                           changes, 1)
+        for part in (reader, writer):
+            print("# " + part.finish(timeout=600).strip())
+        sums = {lab.out(node, PROGRAMS + "ringstress", "sum", "/dev/rfm0", hex(MASK_AT),
+                        hex(MASK_GRANULES * 64)) for node in (1, 2)}
+        expect(len(sums) == 1, "node 2, which subscribes to everything, has something else")
+    finally:
+        load_driver(lab, 3)
+
+
+def stores(lab, node, count, seed):
+    """Start `count` stores into the node's half of the watched area."""
+    half = WATCH_SIZE // 2
+    return lab.start(node, PROGRAMS + "ringstress", "write", "/dev/rfm0", hex(WATCH_AT + (node - 1) * half),
+                     hex(half), count, seed)
+
+
+def cost(text):
+    """Nanoseconds a store took, as ringstress says."""
+    return int(text.split()[-3])
+
+
+def end_of(lab, watcher):
+    """Tell a watcher to end, and return what it says. Its queue may be full: say it again."""
+    wait_for("the watcher ends", lambda: lab.poke(1, WATCH_AT, ALL_ONES, 8) or
+             watcher.process.poll() is not None, 60)
+    return [int(word) for word in watcher.finish().split()]
+
+
+def watch(lab, depth, pause_us):
+    watcher = lab.start(3, PROGRAMS + "watcher", "/dev/rfm0", hex(WATCH_AT), hex(WATCH_SIZE), depth, pause_us)
+    watcher.line()
+    return watcher
+
+
+def fast_reader(lab):
+    """A reader that keeps up gets every update, in order"""
+    before = counter(lab, 1, "frames-sent")
+    watcher = watch(lab, 65536, 0)
+    stores(lab, 1, 2000, 3).finish()
+    delivered, dropped, seq, frame = end_of(lab, watcher)
+    expect((delivered, dropped, seq) == (frame - before, 0, frame - before),
+           f"{frame - before} updates, {delivered} records, {dropped} dropped")
+
+
+def slow_reader(lab, count=UPDATES):
+    """Every update makes one record; a slow reader loses records, counted to the last one, and no writer waits"""
+    free = cost(stores(lab, 1, count // 4, 1).finish(timeout=300))
+    before = counter(lab, 1, "frames-sent")
+    card = lab.rmctl_json(3, "show", CARD)["events_dropped"]
+    full = counter(lab, 1, "frames-full")
+    watcher = watch(lab, DEPTH, 2000)
+    watched = cost(stores(lab, 1, count, 2).finish(timeout=1500))
+    delivered, dropped, seq, frame = end_of(lab, watcher)
+    updates = frame - before
+    card = lab.rmctl_json(3, "show", CARD)["events_dropped"] - card
+    figure(f"{updates} updates: {delivered} delivered, {dropped} dropped by the queue, {card} by the card")
+    figure(f"a store with a slow watcher {watched} ns, without {free} ns")
+    expect(delivered + dropped == seq, "the queue's own numbers do not add up")
+    expect(seq + card == updates, f"{seq} records and {card} lost in the card, {updates} updates")
+    expect(dropped > 0, "nothing was dropped: the reader was not slow")
+    expect(counter(lab, 1, "frames-full") == full, "stores found no room because of the reader")
+
+
+def storm(lab):
+    """Everybody stores into watched memory as fast as he can: a shell command still answers"""
+    watcher = watch(lab, DEPTH, 0)
+    before, start = lab.rmctl_json(3, "show", CARD), time.monotonic()
+    writers = [stores(lab, node, 2_000_000, node) for node in (1, 2)]
+    shell = lab.out(3, "sh", "-c",
+                    "for i in 1 2 3 4 5 6 7 8 9 10; do"
+                    " a=$(cut -d' ' -f1 /proc/uptime); rmctl list >/dev/null || exit 1;"
+                    " b=$(cut -d' ' -f1 /proc/uptime); echo $a $b; done")
+    took = [float(end) - float(begin) for begin, end in map(str.split, shell.splitlines())]
+    running = [writer.process.poll() is None for writer in writers]
+    after, seconds = lab.rmctl_json(3, "show", CARD), time.monotonic() - start
+    figure(f"a command took {max(took):.2f} s at most, limit {SHELL_LIMIT_S} s; "
+           f"{(after['interrupts'] - before['interrupts']) / seconds:.0f} interrupts a second")
+    expect(any(running), "the storm was over before the shell had answered")
+    expect(len(took) == 10 and max(took) <= SHELL_LIMIT_S, f"a command took {max(took)} s")
+    for writer in writers:
+        writer.finish(timeout=600)
+    end_of(lab, watcher)
+
+
+def long_masks(lab):
+    """Ten thousand masks under full traffic"""
+    masks(lab, LONG_MASKS)
+
+
+def long_slow_reader(lab):
+    """Ten million updates against a slow reader"""
+    slow_reader(lab, LONG_UPDATES)
+
+
+SHORT = [fast_reader, slow_reader, masks, storm, clean_kernels]
+LONG = [long_slow_reader, long_masks, clean_kernels]
+
+
+def main():
+    tests = LONG if "--long" in sys.argv else SHORT
+    plan(tests)
+    with Lab("subscribe", 3) as lab:
+        return bool(run(tests, lab))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

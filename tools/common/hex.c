@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "tools/common/hex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char digits[] = "0123456789abcdef";
+
+char *hex_text(const uint8_t *data, size_t length)
+{
+	char *text = malloc(length * 2 + 1);
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < length; i++) {
+		text[i * 2] = digits[data[i] >> 4];
+		text[i * 2 + 1] = digits[data[i] & 15];
+	}
+	text[length * 2] = '\0';
+	return text;
+}
+
+static int digit_value(char c)
+{
+	if (c >= 'A' && c <= 'F')
+		c += 'a' - 'A';
+	for (int value = 0; value < 16; value++)
+		if (digits[value] == c)
+			return value;
+	return -1;
+}
+
+ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t most)
+{
+	size_t length = strlen(text);
+
+	if (length % 2 || length / 2 > most)
+		return -1;
+	for (size_t i = 0; i < length; i += 2) {
+		int high = digit_value(text[i]), low = digit_value(text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return -1;
+		bytes[i / 2] = high << 4 | low;
+	}
+	return (ssize_t)(length / 2);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes as pairs of hexadecimal digits. */
+#ifndef RFM_TOOLS_HEX_H
+#define RFM_TOOLS_HEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** hex_text() - @length bytes as digits, to be freed; NULL: no memory */
+char *hex_text(const uint8_t *data, size_t length);
+
+/**
+ * hex_bytes() - the bytes that @text says, in capital or small digits
+ * @bytes: room for @most of them
+ *
+ * Returns how many; -1 if it has anything but pairs of digits, or more.
+ */
+ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t most);
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/* rmctl fence: has everything stored so far arrived at every node? */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "card.h"
+#include "out.h"
+#include "parse.h"
+
+#define NSEC_PER_MSEC 1000000u
+#define TIMEOUT_DEFAULT_MS 1000u
+#define TIMEOUT_MAX_MS 60000u
+#define FLAGS (sizeof(flags) / sizeof(*flags))
+
+const struct option fence_options[] = {
+	{ "timeout", required_argument, NULL, 't' },
+	{ 0 },
+};
+
+static const struct {
+	uint32_t flag;
+	const char *key, *sentence;
+} flags[] = {
+	{ RFM_FENCED_LOST, "lost", "frames did not reach every node" },
+	{ RFM_FENCED_PAUSED, "paused", "a node stands still, and has yet to store them" },
+	{ RFM_FENCED_EPOCH, "epoch", "nodes came or went meanwhile" },
+	{ RFM_FENCED_DARK, "dark", "nothing leaves this node: no signal, or its transmitter is off" },
+};
+
+/* @fence is NULL if it has not come home. */
+static int print_json(const struct command *cmd, const struct rfm_fence_wait *fence)
+{
+	json_t *names = json_array();
+
+	if (!fence)
+		return out_json(cmd, json_pack("{s:s, s:b, s:[s], s:n, s:n, s:n}", "device",
+					       cmd->card, "complete", false, "flags", "timeout",
+					       "lost", "epoch", "wait_ns"));
+	for (size_t i = 0; i < FLAGS; i++)
+		if (fence->flags & flags[i].flag)
+			json_array_append_new(names, json_string(flags[i].key));
+	return out_json(cmd, json_pack("{s:s, s:b, s:o, s:I, s:I, s:I}", "device", cmd->card,
+				       "complete", !fence->flags, "flags", names, "lost",
+				       (json_int_t)fence->lost, "epoch", (json_int_t)fence->epoch,
+				       "wait_ns", (json_int_t)fence->wait_ns));
+}
+
+/* Says how it went. Returns an exit status: 0 only if all is everywhere. */
+static int report(const struct command *cmd, const struct rfm_fence_wait *fence)
+{
+	int status = STATUS_OK;
+
+	if (cmd->json)
+		status = print_json(cmd, fence);
+	else if (!fence->flags)
+		printf("%s: everything is at every node, after %" PRIu64 ".%03" PRIu64 " us\n",
+		       cmd->card, (uint64_t)(fence->wait_ns / 1000),
+		       (uint64_t)(fence->wait_ns % 1000));
+	for (size_t i = 0; i < FLAGS && !status; i++) {
+		if (!(fence->flags & flags[i].flag))
+			continue;
+		if (flags[i].flag == RFM_FENCED_LOST)
+			status = failed(cmd, "%" PRIu64 " %s", (uint64_t)fence->lost,
+					flags[i].sentence);
+		else
+			status = failed(cmd, "%s", flags[i].sentence);
+	}
+	return status;
+}
+
+/* Reads -t. Returns an exit status. */
+static int get_timeout(struct command *cmd, int argc, char **argv, uint32_t *milliseconds)
+{
+	uint64_t time;
+
+	*milliseconds = TIMEOUT_DEFAULT_MS;
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option != 't')
+			return STATUS_MISUSED;
+		if (parse_seconds(optarg, &time))
+			return misused(cmd, "'%s' is not a number of seconds", optarg);
+		time = (time + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+		if (!time || time > TIMEOUT_MAX_MS)
+			return misused(cmd, "the time must be above 0 and at most %u s",
+				       TIMEOUT_MAX_MS / 1000);
+		*milliseconds = (uint32_t)time;
+	}
+	return STATUS_OK;
+}
+
+int verb_fence(struct command *cmd, int argc, char **argv)
+{
+	struct rfm_fence_wait fence = { .timeout_ms = 0 };
+	struct card card;
+	int status;
+
+	status = get_timeout(cmd, argc, argv, &fence.timeout_ms);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 1, 1))
+		return STATUS_MISUSED;
+	status = card_open(cmd, &card, argv[optind], true);
+	if (status)
+		return status;
+	if (!ioctl(card.fd, RFM_IOC_FENCE, &fence))
+		status = report(cmd, &fence);
+	else if (errno == ETIMEDOUT && (!cmd->json || !print_json(cmd, NULL)))
+		status = failed(cmd, "it has not come home within %" PRIu32 " ms",
+				fence.timeout_ms);
+	else
+		status = failed(cmd, "cannot fence: %s", card_reason(errno));
+	card_close(&card);
+	return status;
+}
