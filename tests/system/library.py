@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""librfmring as it is installed: a program outside of this tree is a node; nothing else leaks out."""
+"""librfm and librfmring as they are installed, for programs outside of this tree; nothing leaks out."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,31 +66,54 @@ def made(*command, **options):
 
 
 class Installed:
-    """The library below a folder of its own."""
+    """A library below a folder of its own."""
 
-    def __init__(self, folder):
-        self.root = Path(folder) / "root"
+    def __init__(self, folder, name, source, header, api):
         self.folder = Path(folder)
-        made("make", "-s", "-C", TOP / "ring", "install", f"PREFIX={self.root}")
-        self.pages = {path.name for path in (TOP / "docs" / "man").glob("rfmring_*.3")}
+        self.root = self.folder / name
+        self.name = name
+        self.library = f"lib{name}.so"
+        self.header = self.root / "include" / header
+        self.api = api
+        made("make", "-s", "-C", TOP / source, "install", f"PREFIX={self.root}")
+        self.environment = {**os.environ, "PKG_CONFIG_PATH": str(self.root / "lib" / "pkgconfig"),
+                            "LD_LIBRARY_PATH": str(self.root / "lib")}
 
     def flags(self, *words):
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(self.root / "lib" / "pkgconfig")}
-        return made("pkg-config", *words, "rfmring", env=environment).split()
+        return made("pkg-config", *words, self.name, env=self.environment).split()
+
+    def exported(self):
+        symbols = made("nm", "-D", "--defined-only", self.root / "lib" / self.library)
+        return {line.split()[-1] for line in symbols.splitlines()}
+
+    def inline(self):
+        """Calls that the header defines itself."""
+        text = made("cc", "-E", "-P", f"-I{self.root}/include", self.header)
+        return set(re.findall(rf"static inline \w+ ({self.name}_\w+)\(", text))
 
 
-def test_program(installed):
+class Both:
+    """The two libraries."""
+
+    def __init__(self, folder):
+        self.ring = Installed(folder, "rfmring", "ring", "rfmring.h", "RFMRING_API")
+        self.card = Installed(folder, "rfm", "tools/librfm", "rfm/rfm.h", "RFM_API")
+        self.all = (self.ring, self.card)
+
+
+def test_program(both):
     """Two programs that know only pkg-config are a ring, with the shared and the static library"""
+    installed = both.ring
     source = installed.folder / "program.c"
     source.write_text(PROGRAM, encoding="utf-8")
     for kind, flags in (("shared", installed.flags("--cflags", "--libs")),
                         ("static", ["-static", *installed.flags("--static", "--cflags", "--libs")])):
         program = installed.folder / kind
         made("cc", "-Wall", "-Wextra", "-Werror", "-o", program, source, *flags)
-        path = {**os.environ, "LD_LIBRARY_PATH": str(installed.root / "lib")}
         ends = [f"unix:{installed.folder}/{kind}{end}" for end in (1, 2)]
         nodes = [subprocess.Popen([program, str(i + 1), ends[i] + ",server", ends[1 - i]],
-                                  env=path, stderr=subprocess.PIPE, text=True) for i in range(2)]
+                                  env=installed.environment, stderr=subprocess.PIPE, text=True)
+                 for i in range(2)]
         try:
             for node in nodes:
                 _, errors = node.communicate(timeout=60)
@@ -99,44 +123,64 @@ def test_program(installed):
                 node.kill()
 
 
-def exported(installed):
-    symbols = made("nm", "-D", "--defined-only", installed.root / "lib" / "librfmring.so")
-    return {line.split()[-1] for line in symbols.splitlines()}
+def test_examples(both):
+    """librfm's examples can be copied: they build with pkg-config only, and say what is wrong"""
+    installed = both.card
+    folder = installed.folder / "examples"
+    shutil.copytree(installed.root / "share" / "doc" / "librfm" / "examples", folder)
+    made("make", "-s", "-C", folder, "CFLAGS=-O2 -Wextra -Werror", env=installed.environment)
+    programs = [path.with_suffix("") for path in folder.glob("*.c")]
+    expect(len(programs) >= 8, f"{programs}")
+    for program in programs:
+        named = ["--card"] if "loop.h" in program.with_suffix(".c").read_text() else []
+        done = subprocess.run([program, *named, folder / "none"], env=installed.environment,
+                              text=True, capture_output=True, check=False, timeout=10)
+        expect(done.returncode == 1 and done.stderr.count("\n") == 1 and
+               "cannot open the card: No such file" in done.stderr, f"{program.name}: {done}")
+        if named:
+            for words in (["--seconds", "x"], ["--bad"], ["more"], ["--count", "0"]):
+                done = subprocess.run([program, *words], env=installed.environment, check=False,
+                                      text=True, capture_output=True, timeout=10)
+                expect(done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout,
+                       f"{program.name} {words}: {done}")
 
 
-def test_symbols(installed):
-    """The shared library exports the calls of rfmring.h and nothing else"""
-    header = (installed.root / "include" / "rfmring.h").read_text(encoding="utf-8")
-    declared = set(re.findall(r"RFMRING_API[^;]*?\b(rfmring_\w+)\(", header))
-    expect(declared and exported(installed) == declared,
-           f"{exported(installed) ^ declared} is only in one of the two")
+def test_symbols(both):
+    """The shared libraries export the calls of their headers and nothing else"""
+    for installed in both.all:
+        declared = set(re.findall(rf"{installed.api}[^;]*?\b({installed.name}_\w+)\(",
+                                  installed.header.read_text(encoding="utf-8")))
+        expect(declared and installed.exported() == declared,
+               f"{installed.exported() ^ declared} is only in one of the two")
 
 
-def test_pages(installed):
+def test_pages(both):
     """Every call has a manual page that shows its prototype"""
-    expect({f"{name}.3" for name in exported(installed)} == installed.pages,
-           f"{ {f'{name}.3' for name in exported(installed)} ^ installed.pages}")
-    for name in installed.pages:
-        page = TOP / "docs" / "man" / name
-        first = page.read_text(encoding="utf-8").splitlines()[0]
-        if first.startswith(".so "):
-            page = TOP / "docs" / "man" / first.removeprefix(".so man3/")
-        text = page.read_text(encoding="utf-8")
-        call = name.removesuffix(".3")
-        expect(re.search(rf"^\.B .*\b{call}\(", text, re.M), f"{page.name} does not show {call}")
+    folder = TOP / "docs" / "man"
+    for installed in both.all:
+        calls = installed.exported() | installed.inline()
+        pages = {path.name for path in folder.glob(f"{installed.name}_*.3")}
+        expect({f"{name}.3" for name in calls} == pages, f"{ {f'{name}.3' for name in calls} ^ pages}")
+        for call in calls:
+            page = folder / f"{call}.3"
+            first = page.read_text(encoding="utf-8").splitlines()[0]
+            if first.startswith(".so "):
+                page = folder / first.removeprefix(".so man3/")
+            text = page.read_text(encoding="utf-8")
+            expect(re.search(rf"^\.B .*\b{call}\(", text, re.M), f"{page.name} does not show {call}")
 
 
-def test_header(installed):
-    """The header compiles alone, as C99 and as C++"""
-    include = f"-I{installed.root}/include"
-    for language, standard in (("c", "-std=c99"), ("c++", "-std=c++11")):
-        made("cc", "-Wall", "-Wextra", "-Werror", "-pedantic", standard, include, "-x", language,
-             "-fsyntax-only", installed.root / "include" / "rfmring.h")
+def test_header(both):
+    """The headers compile alone, as C99 and as C++"""
+    for installed in both.all:
+        for language, standard in (("c", "-std=c99"), ("c++", "-std=c++11")):
+            made("cc", "-Wall", "-Wextra", "-Werror", "-pedantic", standard,
+                 f"-I{installed.root}/include", "-x", language, "-fsyntax-only", installed.header)
 
 
-TESTS = [test_program, test_symbols, test_pages, test_header]
+TESTS = [test_program, test_examples, test_symbols, test_pages, test_header]
 
 if __name__ == "__main__":
     plan(TESTS)
     with tempfile.TemporaryDirectory(prefix="library-test-") as place:
-        sys.exit(bool(run(TESTS, Installed(place))))
+        sys.exit(bool(run(TESTS, Both(place))))

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/* The calls of librfm. links: tools/librfm/card.c tools/librfm/events.c tools/librfm/send.c */
+/*
+ * What they ask of the driver, and what they make of its answers; the driver is
+ * this file. That both fit together is for tests/guest/librfm_test.c.
+ */
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "tools/librfm/private.h"
+
+/* What the driver was asked last, and what it is to answer. */
+static struct {
+	unsigned long request;
+	union {
+		struct rfm_send send;
+		struct rfm_send_set set;
+		struct rfm_subscribe subscribe;
+		struct rfm_fence_wait fence;
+		struct rfm_writer writer;
+		struct rfm_watch watch;
+		struct rfm_listen listen;
+	} asked;
+	int result, error;
+	uint32_t flags;		/* fence, subscribe: what it says back */
+} driver;
+
+/* Instead of the C library's. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *argument;
+
+	va_start(args, request);
+	argument = va_arg(args, void *);
+	va_end(args);
+	assert_int_equal(fd, 77);
+	driver.request = request;
+	assert_true(_IOC_SIZE(request) <= sizeof(driver.asked));
+	memcpy(&driver.asked, argument, _IOC_SIZE(request));
+	if (driver.error) {
+		errno = driver.error;
+		return -1;
+	}
+	if (request == RFM_IOC_FENCE)
+		((struct rfm_fence_wait *)argument)->flags = driver.flags;
+	if (request == RFM_IOC_SUBSCRIBE || request == RFM_IOC_UNSUBSCRIBE)
+		((struct rfm_subscribe *)argument)->result = driver.flags;
+	return driver.result;
+}
+
+static struct rfm card = { .fd = 77, .writable = 1 };
+
+static void answer(int result, int error, uint32_t flags)
+{
+	memset(&driver, 0xa5, sizeof(driver));
+	driver.result = result;
+	driver.error = error;
+	driver.flags = flags;
+}
+
+/* @call failed, with @wanted in errno. */
+#define assert_errno(call, wanted) do {		\
+	errno = 0;				\
+	assert_int_equal(call, -1);		\
+	assert_int_equal(errno, wanted);	\
+} while (0)
+
+static void fences_tell_how_they_ended(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		int error;
+	} ends[] = {
+		{ 0, 0 },
+		{ RFM_FENCED_PAUSED, 0 },
+		{ RFM_FENCED_EPOCH, 0 },
+		{ RFM_FENCED_LOST, EIO },
+		{ RFM_FENCED_LOST | RFM_FENCED_EPOCH, EIO },
+		{ RFM_FENCED_DARK, ENOLINK },
+		{ RFM_FENCED_DARK | RFM_FENCED_LOST, ENOLINK },
+	};
+	struct rfm_fence_wait result;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		answer(0, 0, ends[i].flags);
+		errno = 0;
+		assert_int_equal(rfm_fence(&card, 123, &result), ends[i].error ? -1 : 0);
+		assert_int_equal(errno, ends[i].error);
+		assert_int_equal(result.flags, ends[i].flags);
+		assert_int_equal(driver.asked.fence.timeout_ms, 123);
+		assert_int_equal(driver.asked.fence.flags, 0);
+		assert_int_equal(rfm_fence(&card, 0, NULL), ends[i].error ? -1 : 0);
+	}
+	answer(0, ETIMEDOUT, 0);
+	memset(&result, 0xa5, sizeof(result));
+	assert_errno(rfm_fence(&card, 1, &result), ETIMEDOUT);
+	assert_int_equal(result.flags, 0xa5a5a5a5);
+}
+
+static void interrupts_go_where_they_should(void **state)
+{
+	static const uint8_t nodes[] = { 0, 63, 64, 200, 255, 200 };
+
+	(void)state;
+	answer(0, 0, 0);
+	assert_int_equal(rfm_send(&card, 7, RFM_EVENT_INT2, 0x12345678), 0);
+	assert_memory_equal(&driver.asked.send,
+			    (&(struct rfm_send){ 7, RFM_EVENT_INT2, 0x12345678, 0 }),
+			    sizeof(driver.asked.send));
+	assert_int_equal(rfm_send_all(&card, RFM_EVENT_INT4, 9), 0);
+	assert_int_equal(driver.request, RFM_IOC_SEND);
+	assert_int_equal(driver.asked.send.node, RFM_NODE_ALL);
+	assert_int_equal(driver.asked.send.data, 9);
+	assert_int_equal(rfm_send_set(&card, nodes, ARRAY_SIZE(nodes), RFM_EVENT_INT1, 5), 0);
+	assert_int_equal(driver.request, RFM_IOC_SEND_SET);
+	assert_true(driver.asked.set.nodes[0] == (1ull | 1ull << 63));
+	assert_true(driver.asked.set.nodes[1] == 1);
+	assert_true(driver.asked.set.nodes[2] == 0);
+	assert_true(driver.asked.set.nodes[3] == (1ull << 8 | 1ull << 63));
+	assert_int_equal(driver.asked.set.type, RFM_EVENT_INT1);
+	assert_int_equal(driver.asked.set.data, 5);
+	assert_int_equal(driver.asked.set.reserved, 0);
+	answer(0, EBADF, 0);
+	assert_errno(rfm_send(&card, 7, RFM_EVENT_INT2, 0), EBADF);
+}
+
+static void subscriptions_say_whether_they_matter(void **state)
+{
+	(void)state;
+	answer(0, 0, RFM_SUBSCRIBE_NO_EFFECT);
+	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), 1);
+	assert_int_equal(driver.request, RFM_IOC_SUBSCRIBE);
+	assert_true(driver.asked.subscribe.range.offset == 64);
+	assert_true(driver.asked.subscribe.range.length == 128);
+	assert_int_equal(driver.asked.subscribe.flags, RFM_SUBSCRIBE_RX);
+	assert_int_equal(driver.asked.subscribe.result, 0);
+	assert_int_equal(rfm_own(&card, 64, 128), 0);
+	assert_int_equal(driver.asked.subscribe.flags, RFM_SUBSCRIBE_OWN);
+	assert_int_equal(rfm_unsubscribe(&card, 64, 128, RFM_SUBSCRIBE_OWN), 0);
+	assert_int_equal(driver.request, RFM_IOC_UNSUBSCRIBE);
+	answer(0, 0, 0);
+	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), 0);
+	answer(0, ENOSPC, 0);
+	assert_errno(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), ENOSPC);
+	assert_errno(rfm_unsubscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), ENOSPC);
+	assert_errno(rfm_own(&card, 64, 128), ENOSPC);
+}
+
+/* A stream whose other end is a pipe. */
+static struct rfm_events *piped(int *end, int flags)
+{
+	struct rfm_events *events;
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFL, flags), 0);
+	*end = ends[1];
+	answer(ends[0], 0, 0);
+	events = rfm_listen(&card, RFM_EVENT_BIT(RFM_EVENT_INT1), RFM_LISTEN_DISCARD);
+	assert_non_null(events);
+	assert_int_equal(rfm_events_fd(events), ends[0]);
+	return events;
+}
+
+static void put(int end, uint64_t first, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct rfm_event record = { .seq = first + i };
+
+		assert_int_equal(write(end, &record, sizeof(record)), sizeof(record));
+	}
+}
+
+static void streams_are_asked_for(void **state)
+{
+	struct rfm_range ranges[2] = { { 64, 8 }, { 256, 4 } };
+	struct rfm_watch watch;
+	struct rfm_events *events;
+	int end;
+
+	(void)state;
+	events = piped(&end, 0);
+	assert_int_equal(driver.asked.listen.types, RFM_EVENT_BIT(RFM_EVENT_INT1));
+	assert_int_equal(driver.asked.listen.flags, RFM_LISTEN_DISCARD | RFM_LISTEN_CLOEXEC);
+	assert_int_equal(driver.asked.listen.depth, 0);
+	rfm_events_close(events);
+	close(end);
+
+	memset(&watch, 0xa5, sizeof(watch));
+	rfm_watch_init(&watch, ranges, 2);
+	answer(0, EINVAL, 0);
+	assert_null(rfm_watch_with(&card, &watch));
+	assert_int_equal(errno, EINVAL);
+	assert_memory_equal(&driver.asked.watch,
+			    (&(struct rfm_watch){ .ranges = (uintptr_t)ranges, .count = 2,
+						  .flags = RFM_WATCH_CLOEXEC }),
+			    sizeof(watch));
+	answer(0, ENOSPC, 0);
+	assert_null(rfm_watch(&card, 64, 8));
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(driver.asked.watch.count, 1);
+	assert_int_equal(driver.asked.watch.flags, RFM_WATCH_CLOEXEC);
+}
+
+/* On descriptors that block, and on those that do not. */
+static void waiting_gives_what_there_is(void **state)
+{
+	(void)state;
+	for (int flags = 0; flags <= O_NONBLOCK; flags += O_NONBLOCK) {
+		struct rfm_event records[4];
+		struct rfm_events *events;
+		int end;
+
+		events = piped(&end, flags);
+		assert_int_equal(rfm_events_wait(events, records, 4, 0), 0);
+		assert_int_equal(rfm_events_wait(events, records, 4, 10), 0);
+		put(end, 1, 6);
+		assert_int_equal(rfm_events_wait(events, records, 4, 0), 4);
+		assert_int_equal(records[3].seq, 4);
+		memset(records, 0xa5, sizeof(records));
+		assert_int_equal(rfm_events_wait(events, records, 4, -1), 2);
+		assert_int_equal(records[1].seq, 6);
+		assert_int_equal(records[2].type, 0xa5a5a5a5);
+		assert_errno(rfm_events_wait(events, records, 0, 0), EINVAL);
+		put(end, 7, 1);
+		assert_int_equal(rfm_events_wait(events, records, 4, 10000), 1);
+		rfm_events_close(events);
+		close(end);
+	}
+}
+
+static void *put_later(void *opaque)
+{
+	put(*(int *)opaque, 1, 1);
+	return NULL;
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+}
+
+/* It sleeps until there is a record, or a signal. */
+static void waiting_sleeps(void **state)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+
+	(void)state;
+	sigaction(SIGALRM, &action, NULL);
+	for (int flags = 0; flags <= O_NONBLOCK; flags += O_NONBLOCK) {
+		/* Again and again: the first may come before the wait has begun. */
+		struct itimerval soon = { { 0, 30000 }, { 0, 30000 } }, never = { 0 };
+		struct rfm_event record;
+		struct rfm_events *events;
+		pthread_t thread;
+		int end;
+
+		events = piped(&end, flags);
+		for (int timeout = -1; timeout < 20000; timeout += 20000) {
+			assert_int_equal(pthread_create(&thread, NULL, put_later, &end), 0);
+			assert_int_equal(rfm_events_wait(events, &record, 1, timeout), 1);
+			pthread_join(thread, NULL);
+			setitimer(ITIMER_REAL, &soon, NULL);
+			assert_errno(rfm_events_wait(events, &record, 1, timeout), EINTR);
+			setitimer(ITIMER_REAL, &never, NULL);
+		}
+		rfm_events_close(events);
+		close(end);
+	}
+}
+
+static void ages(void **state)
+{
+	struct rfm_event event = { .type = RFM_EVENT_UPDATE, .origin_ns = 1000, .arrival_ns = 1500 };
+
+	(void)state;
+	assert_int_equal(rfm_age_ns(&event), 500);
+	event.arrival_ns = 999;
+	assert_int_equal(rfm_age_ns(&event), 0);
+	for (event.type = 0; event.type < RFM_EVENT_TYPES + 40; event.type++) {
+		bool update = event.type == RFM_EVENT_UPDATE || event.type == RFM_EVENT_MATCH ||
+			      event.type == RFM_EVENT_FRESH || event.type == RFM_EVENT_CONFLICT;
+
+		event.flags = 0;
+		if (update)
+			assert_int_equal(rfm_age_ns(&event), 0);
+		else
+			assert_errno(rfm_age_ns(&event), EINVAL);
+		event.flags = RFM_EVENT_AGE_UNKNOWN;
+		assert_errno(rfm_age_ns(&event), update ? EXDEV : EINVAL);
+	}
+}
+
+static void asking_changes_nothing_on_error(void **state)
+{
+	struct rfm_writer writer;
+
+	(void)state;
+	memset(&writer, 0xa5, sizeof(writer));
+	answer(0, EINVAL, 0);
+	assert_errno(rfm_writer(&card, 4096, &writer), EINVAL);
+	assert_true(driver.asked.writer.offset == 4096);
+	assert_int_equal(driver.asked.writer.node, 0);
+	assert_int_equal(writer.node, 0xa5a5a5a5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fences_tell_how_they_ended),
+		cmocka_unit_test(interrupts_go_where_they_should),
+		cmocka_unit_test(subscriptions_say_whether_they_matter),
+		cmocka_unit_test(streams_are_asked_for),
+		cmocka_unit_test(waiting_gives_what_there_is),
+		cmocka_unit_test(waiting_sleeps),
+		cmocka_unit_test(ages),
+		cmocka_unit_test(asking_changes_nothing_on_error),
+	};
+
+	return cmocka_run_group_tests_name("librfm_calls", tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* Opening, mapping, subscribing, and asking the card. */
+#include "private.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The number in "rfm12", or -1 if that is not what @name is. */
+static long card_number(const char *name)
+{
+	char *end;
+	long number;
+
+	if (strncmp(name, "rfm", 3) || !isdigit((unsigned char)name[3]))
+		return -1;
+	number = strtol(name + 3, &end, 10);
+	return *end || number > INT_MAX ? -1 : number;
+}
+
+/* Finds the card with the lowest number, -1 with errno if there is none. */
+static int first_card(char *path, size_t size)
+{
+	long lowest = -1, number;
+	struct dirent *entry;
+	DIR *folder = opendir("/dev");
+
+	if (!folder)
+		return -1;
+	while ((entry = readdir(folder))) {
+		number = card_number(entry->d_name);
+		if (number >= 0 && (lowest < 0 || number < lowest))
+			lowest = number;
+	}
+	closedir(folder);
+	if (lowest < 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	snprintf(path, size, "/dev/rfm%ld", lowest);
+	return 0;
+}
+
+static void close_quietly(int fd)
+{
+	int error = errno;
+
+	close(fd);
+	errno = error;
+}
+
+struct rfm *rfm_open(const char *path, int flags)
+{
+	struct rfm_info info;
+	struct rfm *rfm;
+	char first[32];
+	int fd;
+
+	if (flags != O_RDONLY && flags != O_RDWR) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!path) {
+		if (first_card(first, sizeof(first)))
+			return NULL;
+		path = first;
+	}
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	/* What is no card says so here, not with the first thing asked of it. */
+	rfm = ioctl(fd, RFM_IOC_INFO, &info) ? NULL : malloc(sizeof(*rfm));
+	if (!rfm) {
+		close_quietly(fd);
+		return NULL;
+	}
+	rfm->fd = fd;
+	rfm->writable = flags == O_RDWR;
+	return rfm;
+}
+
+void rfm_close(struct rfm *rfm)
+{
+	if (!rfm)
+		return;
+	close_quietly(rfm->fd);
+	free(rfm);
+}
+
+int rfm_fd(const struct rfm *rfm)
+{
+	return rfm->fd;
+}
+
+int rfm_info(struct rfm *rfm, struct rfm_info *info)
+{
+	return ioctl(rfm->fd, RFM_IOC_INFO, info);
+}
+
+/* How far @address is into its page. */
+static size_t into_page(uint64_t address)
+{
+	return address & (sysconf(_SC_PAGESIZE) - 1);
+}
+
+void *rfm_map(struct rfm *rfm, uint64_t offset, size_t length)
+{
+	int protection = rfm->writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	size_t lead = into_page(offset);
+	char *map;
+
+	if (!length || length > SIZE_MAX - lead || offset > INT64_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	map = mmap(NULL, length + lead, protection, MAP_SHARED, rfm->fd, offset - lead);
+	return map == MAP_FAILED ? NULL : map + lead;
+}
+
+int rfm_unmap(void *address, size_t length)
+{
+	size_t lead = into_page((uintptr_t)address);
+
+	if (!length || length > SIZE_MAX - lead) {
+		errno = EINVAL;
+		return -1;
+	}
+	return munmap((char *)address - lead, length + lead);
+}
+
+static int subscription(struct rfm *rfm, unsigned long request, uint64_t offset, uint64_t length,
+			uint32_t flags)
+{
+	struct rfm_subscribe subscribe = {
+		.range = { .offset = offset, .length = length },
+		.flags = flags,
+	};
+
+	if (ioctl(rfm->fd, request, &subscribe))
+		return -1;
+	return subscribe.result;
+}
+
+int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags)
+{
+	return subscription(rfm, RFM_IOC_SUBSCRIBE, offset, length, flags);
+}
+
+int rfm_unsubscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags)
+{
+	return subscription(rfm, RFM_IOC_UNSUBSCRIBE, offset, length, flags) < 0 ? -1 : 0;
+}
+
+int rfm_own(struct rfm *rfm, uint64_t offset, uint64_t length)
+{
+	return subscription(rfm, RFM_IOC_SUBSCRIBE, offset, length, RFM_SUBSCRIBE_OWN) < 0 ? -1 : 0;
+}
+
+int rfm_writer(struct rfm *rfm, uint64_t offset, struct rfm_writer *writer)
+{
+	struct rfm_writer asked = { .offset = offset };
+
+	if (ioctl(rfm->fd, RFM_IOC_WRITER, &asked))
+		return -1;
+	*writer = asked;
+	return 0;
+}
+
+int rfm_counters(struct rfm *rfm, struct rfm_counters *counters)
+{
+	return ioctl(rfm->fd, RFM_IOC_COUNTERS, counters);
+}
+
+int rfm_ring_map(struct rfm *rfm, struct rfm_ring_map *map)
+{
+	return ioctl(rfm->fd, RFM_IOC_RING_MAP, map);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+/*
+ * controller [--card PATH] [--seconds N] [--json] [--silence-ms MS] [--setpoint M]: holds
+ * the level of plant.c.
+ *
+ * It has no clock of its own: it sleeps until the plant has published a state, computes an
+ * output from it, publishes that, and sleeps again. So no state means no output, and a
+ * plant that cannot be heard hears nothing either, whichever way the ring is broken.
+ *
+ * Exit status: 0 ended by time or signal; 3 it never had a state; 1 an error; 2 bad
+ * usage. A line for each change, with --json an object each:
+ *
+ *	{"event": "waiting" | "running" | "stale" | "recovered" | "end", "time_ns": ..., ...}
+ */
+#include <math.h>
+
+#include "loop.h"
+
+#define GAIN		2.0	/* valve per m */
+#define RESET_TIME	0.8	/* of the integral part, s */
+
+struct controller {
+	struct loop_options options;
+	struct loop_area *area;
+	struct rfm_events *watch;
+	double integral;
+	uint64_t last_step;
+	bool stale;
+	uint64_t answers, unreadable;
+	int64_t oldest_ns;		/* greatest age of a state on arrival; -1: not known */
+};
+
+static void say(const struct controller *controller, const char *event, const char *name,
+		unsigned long long value)
+{
+	printf(controller->options.json ?
+	       "{\"event\": \"%s\", \"time_ns\": %llu, \"step\": %llu, \"%s\": %llu}\n" :
+	       "%s at %llu ns, step %llu, %s %llu\n",
+	       event, (unsigned long long)loop_now(), (unsigned long long)controller->last_step,
+	       name, value);
+	fflush(stdout);
+}
+
+/* A PI controller; the integral part rests while the valve is at an end or not followed. */
+static double control(struct controller *controller, const struct loop_state *state)
+{
+	double error = controller->options.setpoint - state->level;
+	double seconds = (state->step - controller->last_step) * (LOOP_PERIOD_NS / 1e9);
+	double valve = GAIN * error + controller->integral;
+
+	if (state->mode != LOOP_RUNNING)
+		controller->integral = 0;
+	else if ((valve < 1 || error < 0) && (valve > 0 || error > 0))
+		controller->integral += GAIN / RESET_TIME * error * seconds;
+	return fmin(fmax(valve, 0), 1);
+}
+
+static void answer(struct controller *controller)
+{
+	struct loop_output output = { .setpoint = controller->options.setpoint };
+	struct loop_state state;
+
+	if (rfm_record_read(controller->area->state, &state, sizeof(state), NULL)) {
+		controller->unreadable++;	/* damaged, or the next is coming: wait for it */
+		return;
+	}
+	if (state.step == controller->last_step || state.mode == LOOP_STOPPED)
+		return;
+	output.valve = control(controller, &state);
+	output.answers = controller->last_step = state.step;
+	rfm_record_write(controller->area->output, &output, sizeof(output));
+	if (!controller->answers++)
+		say(controller, "running", "answers", controller->answers);
+}
+
+static void handle(struct controller *controller, const struct rfm_event *event)
+{
+	int64_t age = rfm_age_ns(event);
+
+	if (event->type == RFM_EVENT_STALE && controller->answers) {
+		controller->stale = true;
+		controller->integral = 0;
+		say(controller, "stale", "silent_for_ns", event->age_ns);
+	} else if (event->type != RFM_EVENT_STALE && controller->stale) {
+		controller->stale = false;
+		say(controller, "recovered", "answers", controller->answers);
+	}
+	if (age > controller->oldest_ns)
+		controller->oldest_ns = age;
+}
+
+static void open_controller(struct controller *controller, struct rfm *rfm)
+{
+	controller->area = rfm_map(rfm, LOOP_OFFSET, sizeof(*controller->area));
+	if (!controller->area)
+		err(1, "cannot map the memory");
+	if (rfm_subscribe(rfm, LOOP_PLACE(state), sizeof(controller->area->state),
+			  RFM_SUBSCRIBE_RX) < 0)
+		err(1, "cannot subscribe to the state");
+	if (rfm_own(rfm, LOOP_PLACE(output), sizeof(controller->area->output)))
+		err(1, "cannot own the output");
+	controller->watch = loop_watch(rfm, &controller->options, LOOP_PLACE(state),
+				       sizeof(struct loop_state));
+	say(controller, "waiting", "answers", 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct controller controller = { .options = LOOP_DEFAULTS, .oldest_ns = -1 };
+	struct rfm_event records[16];
+	struct rfm *rfm;
+	uint64_t start;
+
+	loop_begin(argc, argv, &controller.options);
+	rfm = rfm_open(controller.options.card, O_RDWR);
+	if (!rfm)
+		err(1, "cannot open the card");
+	open_controller(&controller, rfm);
+
+	start = loop_now();
+	while (!loop_over(&controller.options, start)) {
+		/* Not for ever: a signal just before the call must not be missed. */
+		int n = rfm_events_wait(controller.watch, records, 16, 100);
+
+		if (n < 0 && errno != EINTR)
+			err(1, "cannot wait for the plant");
+		for (int i = 0; i < n; i++)
+			handle(&controller, &records[i]);
+		if (n > 0)
+			answer(&controller);	/* to the newest state, however many there were */
+	}
+	say(&controller, "end", "answers", controller.answers);
+	if (controller.oldest_ns >= 0)
+		fprintf(stderr, "the oldest state was %.3f ms old when it came\n",
+			controller.oldest_ns / 1e6);
+	if (controller.unreadable)
+		fprintf(stderr, "%llu states could not be read\n",
+			(unsigned long long)controller.unreadable);
+	rfm_events_close(controller.watch);
+	rfm_unmap(controller.area, sizeof(*controller.area));
+	rfm_close(rfm);
+	return controller.answers ? 0 : 3;
+}

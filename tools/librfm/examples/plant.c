@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+/*
+ * plant [--card PATH] [--seconds N] [--json] [--silence-ms MS] [--margin-ms MS]: a water tank.
+ *
+ * Every 10 ms: takes the controller's output, computes the level, publishes its state.
+ *
+ * Safe state: the valve is shut, so the tank runs empty, whatever the last output said.
+ * The plant begins in it, goes there when the output is stale, and leaves it only for an
+ * output that was computed from a state of this stay: never for one that had been on
+ * its way. It must be reached --silence-ms and --margin-ms after the last output; a
+ * plant that has none by then, and was not told that it is stale, goes there on its own.
+ *
+ * Exit status: 0 ended by time or signal; 3 the safe state was once reached too late; 1 an
+ * error; 2 bad usage. A line for each change, with --json an object each:
+ *
+ *	{"event": "waiting" | "running" | "safe" | "recovered" | "conflict" | "end",
+ *	 "time_ns": ..., "step": ..., what more there is to say}
+ */
+#include <math.h>
+#include <stdarg.h>
+
+#include "loop.h"
+
+#define AREA		0.02		/* of the tank, m^2 */
+#define INFLOW		0.02		/* with the valve open, m^3/s */
+#define OUTLET		0.01		/* outflow at 1 m, m^3/s; grows with the root of the level */
+#define TOP		2.0		/* what is more runs over, m */
+
+#define NODES		256
+
+struct plant {
+	struct loop_options options;
+	struct rfm *rfm;
+	struct loop_area *area;
+	struct rfm_events *watch, *conflicts;
+	struct loop_state state;
+	bool stale;			/* the card says so */
+	uint64_t arrival_ns;		/* when the last output came, on the card's clock */
+	uint64_t sequence, heard_ns;	/* of the last that could be read, and when */
+	uint64_t safe_step, safe_ns;	/* since when it has been safe */
+	uint64_t limit_ns, longest_ns;	/* from the last output to the safe state */
+	uint64_t missed_periods, unreadable;
+	uint64_t by_node[NODES + 1];	/* conflicts; the last: of an unknown node */
+	uint64_t conflict_count, conflict_dropped, conflict_told, told_ns;
+	struct rfm_event conflict;	/* the last */
+};
+
+/* --- what is said --------------------------------------------------------------- */
+
+/* One line; the rest of it follows as pairs of a name and a number, until NULL. */
+static void say(const struct plant *plant, const char *event, ...)
+{
+	const char *name;
+	va_list pairs;
+
+	printf(plant->options.json ? "{\"event\": \"%s\", \"time_ns\": %llu, \"step\": %llu"
+				   : "%s at %llu ns, step %llu",
+	       event, (unsigned long long)loop_now(), (unsigned long long)plant->state.step);
+	va_start(pairs, event);
+	while ((name = va_arg(pairs, const char *)))
+		printf(plant->options.json ? ", \"%s\": %llu" : ", %s %llu", name,
+		       (unsigned long long)va_arg(pairs, uint64_t));
+	va_end(pairs);
+	puts(plant->options.json ? "}" : "");
+	fflush(stdout);
+}
+
+static void say_conflict(struct plant *plant, uint64_t now)
+{
+	uint32_t node = plant->conflict.node;
+
+	say(plant, "conflict", "node", (uint64_t)node, "offset", (uint64_t)plant->conflict.offset,
+	    "length", (uint64_t)plant->conflict.length,
+	    "count", plant->by_node[node < NODES ? node : NODES],
+	    "total", plant->conflict_count, "dropped", plant->conflict_dropped, NULL);
+	plant->conflict_told = plant->conflict_count;
+	plant->told_ns = now;
+}
+
+/* --- what is heard -------------------------------------------------------------- */
+
+/* Never waits: this is a loop with a period. */
+static void hear_controller(struct plant *plant)
+{
+	struct rfm_event records[16];
+	int n;
+
+	while ((n = rfm_events_wait(plant->watch, records, 16, 0)) > 0) {
+		for (int i = 0; i < n; i++) {
+			plant->stale = records[i].type == RFM_EVENT_STALE;
+			if (!plant->stale)
+				plant->arrival_ns = records[i].arrival_ns;
+		}
+	}
+	if (n < 0 && errno != EINTR)
+		err(1, "cannot hear the controller");
+}
+
+/* Somebody writes into the plant's area: who, where, how often. At most a line a second. */
+static void hear_conflicts(struct plant *plant)
+{
+	struct rfm_event records[16];
+	uint64_t now = loop_now();
+	bool first = false;
+	int n;
+
+	while ((n = rfm_events_wait(plant->conflicts, records, 16, 0)) > 0) {
+		for (int i = 0; i < n; i++) {
+			uint32_t node = records[i].node < NODES ? records[i].node : NODES;
+
+			first |= !plant->by_node[node];
+			plant->by_node[node] += records[i].count;
+			plant->conflict_count += records[i].count;
+			plant->conflict_dropped = records[i].dropped;
+			plant->conflict = records[i];
+		}
+	}
+	if (n < 0 && errno != EINTR)
+		err(1, "cannot hear of conflicts");
+	if (first || (plant->conflict_count > plant->conflict_told &&
+		      now - plant->told_ns > 1000 * MS))
+		say_conflict(plant, now);
+}
+
+/* --- the loop ------------------------------------------------------------------- */
+
+/*
+ * How long ago did the last output come? On the card's clock: a machine that was held up
+ * may have taken it, and noticed the silence after it, at the same moment.
+ */
+static uint64_t silent_for(const struct plant *plant)
+{
+	struct rfm_counters counters;
+
+	if (!plant->stale)	/* outputs come, but none that can be read */
+		return loop_now() - plant->heard_ns;
+	if (rfm_counters(plant->rfm, &counters))
+		err(1, "cannot ask the card for the time");
+	return counters.clock_ns - plant->arrival_ns;
+}
+
+static void go_safe(struct plant *plant)
+{
+	uint64_t reaction;
+
+	plant->state.mode = LOOP_SAFE;
+	plant->state.valve = 0;
+	reaction = silent_for(plant);
+	plant->safe_step = plant->state.step;
+	plant->safe_ns = loop_now();
+	if (reaction > plant->longest_ns)
+		plant->longest_ns = reaction;
+	say(plant, "safe", "reaction_ns", reaction, "limit_ns", plant->limit_ns, NULL);
+}
+
+static void follow(struct plant *plant, const struct loop_output *output)
+{
+	uint64_t before = plant->state.mode;
+
+	plant->state.mode = LOOP_RUNNING;
+	plant->state.valve = fmin(fmax(output->valve, 0), 1);
+	plant->state.setpoint = output->setpoint;
+	if (before == LOOP_WAITING)
+		say(plant, "running", NULL);
+	else if (before == LOOP_SAFE)
+		say(plant, "recovered", "safe_for_ns", loop_now() - plant->safe_ns, NULL);
+}
+
+static void take_output(struct plant *plant)
+{
+	struct loop_output output;
+	uint64_t sequence;
+	bool readable = !rfm_record_read(plant->area->output, &output, sizeof(output), &sequence);
+
+	/* If it is being written, or damaged, the next period will do: the last one stays. */
+	if (!readable && errno == EAGAIN)
+		plant->unreadable++;
+	if (readable && sequence != plant->sequence) {
+		plant->sequence = sequence;
+		plant->heard_ns = loop_now();
+	}
+	if (plant->stale || loop_now() - plant->heard_ns > plant->limit_ns) {
+		if (plant->state.mode == LOOP_RUNNING)
+			go_safe(plant);
+		return;
+	}
+	if (readable && (plant->state.mode == LOOP_RUNNING ||
+			 (output.answers > plant->safe_step &&
+			  output.answers <= plant->state.step)))
+		follow(plant, &output);
+}
+
+static void compute(struct loop_state *state)
+{
+	double change = INFLOW * state->valve - OUTLET * sqrt(state->level);
+
+	state->level += change / AREA * (LOOP_PERIOD_NS / 1e9);
+	state->level = fmin(fmax(state->level, 0), TOP);
+	state->step++;
+}
+
+static void publish(struct plant *plant)
+{
+	rfm_record_write(plant->area->state, &plant->state, sizeof(plant->state));
+}
+
+/* Sleeps until the next period begins; one that is over already is missed, and counted. */
+static void next_period(struct plant *plant, uint64_t *next)
+{
+	struct timespec time;
+
+	*next += LOOP_PERIOD_NS;
+	while (*next + LOOP_PERIOD_NS < loop_now()) {
+		*next += LOOP_PERIOD_NS;
+		plant->missed_periods++;
+	}
+	time.tv_sec = *next / 1000000000;
+	time.tv_nsec = *next % 1000000000;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+static void open_plant(struct plant *plant)
+{
+	struct rfm *rfm = plant->rfm;
+	struct loop_state before;
+
+	plant->area = rfm_map(rfm, LOOP_OFFSET, sizeof(*plant->area));
+	if (!plant->area)
+		err(1, "cannot map the memory");
+	if (rfm_subscribe(rfm, LOOP_PLACE(output), sizeof(plant->area->output),
+			  RFM_SUBSCRIBE_RX) < 0)
+		err(1, "cannot subscribe to the output");
+	if (rfm_own(rfm, LOOP_PLACE(state), sizeof(plant->area->state)))
+		err(1, "cannot own the state");
+	plant->conflicts = rfm_listen(rfm, RFM_EVENT_BIT(RFM_EVENT_CONFLICT), 0);
+	if (!plant->conflicts)
+		err(1, "cannot listen for conflicts");
+	plant->watch = loop_watch(rfm, &plant->options, LOOP_PLACE(output),
+				  sizeof(struct loop_output));
+	plant->limit_ns = (plant->options.silence_ms + plant->options.margin_ms) * 1e6;
+	/* Steps go on where an earlier plant ended: nothing meant for it is taken for new. */
+	if (!rfm_record_read(plant->area->state, &before, sizeof(before), NULL))
+		plant->state.step = plant->safe_step = before.step;
+	say(plant, "waiting", NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static struct plant plant = { .options = LOOP_DEFAULTS, .state.level = 0.2 };
+	uint64_t start, next;
+
+	loop_begin(argc, argv, &plant.options);
+	plant.rfm = rfm_open(plant.options.card, O_RDWR);
+	if (!plant.rfm)
+		err(1, "cannot open the card");
+	open_plant(&plant);
+
+	start = next = loop_now();
+	while (!loop_over(&plant.options, start)) {
+		hear_controller(&plant);
+		take_output(&plant);
+		compute(&plant.state);
+		publish(&plant);
+		hear_conflicts(&plant);
+		next_period(&plant, &next);
+	}
+	hear_conflicts(&plant);
+	/* Whoever ends leaves a safe plant behind. */
+	plant.state.mode = LOOP_STOPPED;
+	plant.state.valve = 0;
+	publish(&plant);
+	if (plant.conflict_count > plant.conflict_told)
+		say_conflict(&plant, loop_now());
+	say(&plant, "end", "missed_periods", plant.missed_periods, "unreadable", plant.unreadable,
+	    "longest_reaction_ns", plant.longest_ns, "limit_ns", plant.limit_ns,
+	    "conflicts", plant.conflict_count, NULL);
+	rfm_events_close(plant.watch);
+	rfm_events_close(plant.conflicts);
+	rfm_unmap(plant.area, sizeof(*plant.area));
+	rfm_close(plant.rfm);
+	return plant.longest_ns > plant.limit_ns ? 3 : 0;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/*
+ * publish [CARD [SECONDS]]: stores three words every 10 ms, for all nodes.
+ *
+ * Ends after SECONDS, or with SIGINT or SIGTERM. Exit status: 0 every node has all that
+ * was stored; 3 some of it was lost or cannot be known to be there; 1 an error.
+ */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <rfm/rfm.h>
+
+#include "words.h"
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signo)
+{
+	(void)signo;
+	stop = 1;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t limit = argc > 2 ? strtod(argv[2], NULL) * 1e9 / WORDS_PERIOD_NS : UINT64_MAX;
+	struct sigaction action = { .sa_handler = on_signal };
+	struct timespec next;
+	struct words *words;
+	struct rfm *rfm;
+	uint64_t n = 0;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+
+	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDWR);
+	if (!rfm)
+		err(1, "cannot open the card");
+	words = rfm_map(rfm, WORDS_OFFSET, sizeof(*words));
+	if (!words)
+		err(1, "cannot map the memory");
+
+	/* A fence tells of losses since the one before; what was lost until now is not ours. */
+	rfm_fence(rfm, 1000, NULL);
+
+	/* A period is a time at which to wake, not a time to sleep: it does not drift. */
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	while (!stop && n < limit) {
+		n++;
+		rfm_publish_double(&words->value, sin(n * 0.01));
+		rfm_publish32(&words->mode, n / 100 % 4);
+		/* Last, so who sees the new count sees the words that belong to it. */
+		rfm_publish64(&words->count, n);
+
+		next.tv_nsec += WORDS_PERIOD_NS;
+		if (next.tv_nsec >= 1000000000) {
+			next.tv_nsec -= 1000000000;
+			next.tv_sec++;
+		}
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	}
+
+	/* Stores are on their way at once; this waits until they have been everywhere. */
+	if (rfm_fence(rfm, 1000, NULL)) {
+		warn("%llu published, but not known to be everywhere", (unsigned long long)n);
+		return 3;
+	}
+	printf("%llu published\n", (unsigned long long)n);
+	rfm_unmap(words, sizeof(*words));
+	rfm_close(rfm);
+	return 0;
+}

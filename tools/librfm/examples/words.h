@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the small examples meet: a place in the reflected memory with one writer, publish.c. */
+#ifndef WORDS_H
+#define WORDS_H
+
+#include <stdint.h>
+
+#define WORDS_OFFSET	0x8000	/* in the memory; begins a granule of 64 bytes */
+#define WORDS_PERIOD_NS	10000000
+
+/* Each aligned to its size: a reader never sees half of one. */
+struct words {
+	uint64_t count;		/* of publications; stored last */
+	double value;
+	uint32_t mode;		/* 0..3 */
+	uint32_t pad;
+};
+
+#endif

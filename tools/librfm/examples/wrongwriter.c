@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/*
+ * wrongwriter [--card PATH] [--count N] [--json]: has a bug on purpose.
+ *
+ * It wants to count in its own place of the area, 100 times a second, but it got the
+ * place wrong, as programs do that were written against last year's layout: it writes into
+ * the state of plant.c. The plant's node reports who it was, where, and how often.
+ *
+ * Exit status: 0 it has written (and reached every node); 3 not known to be everywhere; 1 an
+ * error; 2 bad usage.
+ */
+#include "loop.h"
+
+#define WRITE_PERIOD_NS	(10 * MS)
+
+/* Last year's layout: the log was behind two words that the state has now. */
+#define LOG_OF_LAST_YEAR	(LOOP_OFFSET + 2 * sizeof(uint64_t))
+
+int main(int argc, char **argv)
+{
+	struct loop_options options = LOOP_DEFAULTS;
+	const struct timespec pause = { 0, WRITE_PERIOD_NS };
+	unsigned long long n = 0;
+	uint64_t *log;
+	struct rfm *rfm;
+	bool everywhere;
+
+	loop_begin(argc, argv, &options);
+	rfm = rfm_open(options.card, O_RDWR);
+	if (!rfm)
+		err(1, "cannot open the card");
+	log = rfm_map(rfm, LOG_OF_LAST_YEAR, sizeof(*log));	/* the bug: LOOP_PLACE(log) */
+	if (!log)
+		err(1, "cannot map the memory");
+
+	rfm_fence(rfm, 0, NULL);	/* what was lost before is not this program's */
+	while (n < options.count && !loop_stop) {
+		rfm_publish64(log, ++n);
+		nanosleep(&pause, NULL);	/* apart, so that each is an update of its own */
+	}
+	everywhere = !rfm_fence(rfm, 0, NULL);
+	printf(options.json ? "{\"event\": \"end\", \"time_ns\": %llu, \"writes\": %llu, "
+			      "\"offset\": %llu}\n" :
+	       "at %llu ns: %llu writes at offset %llu\n",
+	       (unsigned long long)loop_now(), n, (unsigned long long)LOG_OF_LAST_YEAR);
+	rfm_unmap(log, sizeof(*log));
+	rfm_close(rfm);
+	return everywhere ? 0 : 3;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Records: data wider than a word in the reflected memory, one writer, any
+ * number of readers on any node. In 8-byte words, little-endian on every node:
+ *
+ *	first		sequence number of the write, 1, 2, 3...; 0: never written
+ *	the data	as its bytes are, the last word filled up with zero bytes
+ *	last		low half: check of the data; high half: low half of the
+ *			sequence number
+ *
+ * The writer stores first word, data, last word, ascending; every node
+ * gets its stores in that order, however frames pack them. A reader loads in
+ * the opposite direction: last word, data, first word. If both carry the same
+ * number s, all of write s had been stored before the data was loaded, and
+ * nothing of write s + 1 had been when that was over: the data is that of s.
+ *
+ * That holds as long as no frame is lost. Is the frame with the first or the
+ * last word lost, the numbers differ until the next write. Is one in the middle
+ * lost, they are equal: then the check differs (but for one case in 2^32).
+ */
+#include "rfm/rfm.h"
+
+#include <endian.h>
+#include <errno.h>
+
+#define CHECK_PRIME	0x9e3779b97f4a7c15ull
+
+/* Tells an unrolled spin from work to do; the writer may be on the sibling thread. */
+static inline void pause_a_little(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
+
+/* One step of the check: each word changes all bits of what follows. */
+static inline uint64_t mix(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * CHECK_PRIME;
+	return sum ^ sum >> 32;
+}
+
+static inline uint64_t last_word(uint64_t sequence, uint64_t sum)
+{
+	return sequence << 32 | (sum & 0xffffffff);
+}
+
+/* Nothing can be torn or mixed up: never by memcpy(), which may take any width. */
+static inline void put(volatile uint64_t *at, uint64_t word)
+{
+	__atomic_store_n(at, htole64(word), __ATOMIC_RELAXED);
+}
+
+static inline uint64_t get(const volatile uint64_t *at)
+{
+	return le64toh(__atomic_load_n(at, __ATOMIC_RELAXED));
+}
+
+static int fits(const volatile void *record, size_t size)
+{
+	return record && !((uintptr_t)record % 8) && size && size <= RFM_RECORD_MAX;
+}
+
+int rfm_record_write(volatile void *record, const void *data, size_t size)
+{
+	volatile uint64_t *words = record;
+	const uint8_t *from = data;
+	uint64_t sequence, sum;
+	size_t done, piece;
+
+	if (!fits(record, size)) {
+		errno = EINVAL;
+		return -1;
+	}
+	sequence = get(words) + 1;
+	if (!sequence)
+		sequence = 1;
+	put(words++, sequence);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* no data before the first word */
+	sum = mix(sequence, size);
+	for (done = 0; done < size; done += piece) {
+		uint64_t word = 0;
+
+		piece = size - done < 8 ? size - done : 8;
+		memcpy(&word, from + done, piece);
+		word = le64toh(word);
+		put(words++, word);
+		sum = mix(sum, word);
+	}
+	__atomic_store_n(words, htole64(last_word(sequence, sum)), __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Copies the data out, and returns the check that belongs to it. */
+static uint64_t copy_out(const volatile uint64_t *words, uint8_t *data, size_t size,
+			 uint64_t sequence)
+{
+	uint64_t sum = mix(sequence, size);
+	size_t done, piece;
+
+	for (done = 0; done < size; done += piece) {
+		uint64_t word = get(words++), bytes = htole64(word);
+
+		piece = size - done < 8 ? size - done : 8;
+		memcpy(data + done, &bytes, piece);
+		sum = mix(sum, word);
+	}
+	return sum;
+}
+
+int rfm_record_read(const volatile void *record, void *data, size_t size, uint64_t *sequence)
+{
+	const volatile uint64_t *words = record;
+	size_t end = RFM_RECORD_END(size) / 8;
+	uint64_t first, last, sum;
+	int try;
+
+	if (!fits(record, size)) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (try = 0; try < RFM_RECORD_TRIES; try++) {
+		last = le64toh(__atomic_load_n(&words[end], __ATOMIC_ACQUIRE));
+		first = get(words);
+		if (!first && !last) {
+			errno = ENODATA;
+			return -1;
+		}
+		if (first && last >> 32 == (first & 0xffffffff)) {
+			sum = copy_out(words + 1, data, size, first);
+			__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the data before this: */
+			if (get(words) == first) {
+				if (last != last_word(first, sum))
+					break;	/* all there is, and wrong: something was lost */
+				if (sequence)
+					*sequence = first;
+				return 0;
+			}
+		}
+		pause_a_little();
+	}
+	errno = EAGAIN;
+	return -1;
+}

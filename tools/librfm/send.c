@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/* Network interrupts, and fences. */
+#include "private.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+
+int rfm_send(struct rfm *rfm, uint32_t node, uint32_t type, uint32_t data)
+{
+	struct rfm_send send = { .node = node, .type = type, .data = data };
+
+	return ioctl(rfm->fd, RFM_IOC_SEND, &send);
+}
+
+int rfm_send_all(struct rfm *rfm, uint32_t type, uint32_t data)
+{
+	return rfm_send(rfm, RFM_NODE_ALL, type, data);
+}
+
+int rfm_send_set(struct rfm *rfm, const uint8_t *nodes, size_t count, uint32_t type,
+		 uint32_t data)
+{
+	struct rfm_send_set set = { .type = type, .data = data };
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		set.nodes[nodes[i] / 64] |= (uint64_t)1 << (nodes[i] % 64);
+	return ioctl(rfm->fd, RFM_IOC_SEND_SET, &set);
+}
+
+int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *result)
+{
+	struct rfm_fence_wait fence = { .timeout_ms = timeout_ms };
+
+	if (ioctl(rfm->fd, RFM_IOC_FENCE, &fence))
+		return -1;
+	if (result)
+		*result = fence;
+	if (fence.flags & RFM_FENCED_DARK) {
+		errno = ENOLINK;
+		return -1;
+	}
+	if (fence.flags & RFM_FENCED_LOST) {
+		errno = EIO;
+		return -1;
+	}
+	return 0;
+}
