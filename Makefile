@@ -27,6 +27,9 @@ test: build test-programs ## all tests that take less than a minute each
 check-long: build test-programs ## the long tests; resumes where it was stopped
 	@scripts/test-all --long
 
+check-debug: build test-programs ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
+	@scripts/test-all --long check-debug
+
 fuzz: setup ## ten million inputs to the fuzzers; RUNS=N for another number
 	@tests/fuzz/run --runs $(or $(RUNS),10000000)
 
@@ -46,7 +49,7 @@ module: setup ## the driver: build/module/<kernel>/rfm.ko
 	$(MAKE) -C driver -s KDIR=$$kernel/headers \
 		OUT=build/module/$$(cd $$kernel/lib/modules && echo *) module
 
-tools: setup ## the user programs and librfmring: build/tools/, build/ring/
+tools: setup ## the user programs, librfm and librfmring, below build/
 	@$(MAKE) -C tools -s
 	@$(MAKE) -C ring -s
 
@@ -58,12 +61,12 @@ test-programs: setup
 image: module tools test-programs ## what the guests boot: build/guest/<kernel>/
 	@scripts/guest-image $(KERNEL)
 
-install: tools ## the programs, librfmring and man pages, below PREFIX (/usr/local)
+install: tools ## the programs, librfm, librfmring and man pages, below PREFIX (/usr/local)
 	@$(MAKE) -C tools install
 	@$(MAKE) -C ring install
 
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
-.PHONY: help demo test check-long fuzz lint build setup qemu module tools \
+.PHONY: help demo test check-long check-debug fuzz lint build setup qemu module tools \
 	test-programs image install clean

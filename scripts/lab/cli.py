@@ -168,6 +168,24 @@ def do_start(args):
     return 0
 
 
+def fibre_of(args):
+    lab = Lab(args.name)
+    if lab.status()["hub"]:
+        raise LabError(f"the fibres of lab '{args.name}' end at a hub: 'rmhub cut' and 'rmhub "
+                       "restore' are for them")
+    return lab.machine(args.node)
+
+
+def do_cut(args):
+    fibre_of(args).cut()
+    return 0
+
+
+def do_restore(args):
+    fibre_of(args).restore()
+    return 0
+
+
 def do_down(args):
     labs.down(args.name)
     return 0
@@ -215,6 +233,8 @@ def parser():
     sub.add_argument("-j", "--json", action="store_true", help="as JSON")
     node_verb("kill", do_kill, "end a machine at once, as a power failure would")
     node_verb("start", do_start, "boot a machine that is dead, with the arguments it had")
+    node_verb("cut", do_cut, "cut the fibre that comes to a machine from the one before it")
+    node_verb("restore", do_restore, "mend a fibre that was cut")
     verb("down", do_down, "end all machines of a lab and remove all its files; works in any state")
     return top
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -77,6 +78,22 @@ class Machine:
             raise LabError(f"{self} is not running")
         process.stop(run["pid"], run["started"], signal.SIGKILL)
         self.stop_channels()
+
+    # --- the fibre that comes from the machine before ---
+
+    def cut(self):
+        """Both ends go dark: the card loses its signal, its neighbour its way out."""
+        self._change_fibre({"type": "null", "data": {}})
+
+    def restore(self):
+        address = {"type": "unix", "data": {"path": f"{self.folder}/rx"}}
+        self._change_fibre({"type": "socket",
+                            "data": {"addr": address, "server": True, "wait": False}})
+
+    def _change_fibre(self, backend):
+        if self.pid is None:
+            raise LabError(f"{self} is not running")
+        qmp.execute(self.qmp, "chardev-change", {"id": "rfmrx", "backend": backend})
 
     def stop_channels(self):
         for pid, started in process.with_argument_in(self.folder, {"ssh", "scp"}):
@@ -180,6 +197,19 @@ def chain_sockets(folder, peer_folder):
             "-chardev", f"socket,id=rfmtx,path={peer_folder}/rx,reconnect-ms=100"]
 
 
+def clock_arguments():
+    """An emulated TSC ticks as the host's; on a busy host the guest would measure it wrong.
+
+    Where it has a constant rate, bogomips is twice its MHz.
+    """
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
+        text = cpuinfo.read()
+    bogomips = re.search(r"^bogomips\s*:\s*([\d.]+)$", text, re.MULTILINE)
+    if "constant_tsc" not in text or not bogomips:
+        return ""
+    return f"tsc_early_khz={round(float(bogomips[1]) * 500)}"
+
+
 def qemu_command(qemu, options, folder, number, sockets):
     """The QEMU command line of one machine; sockets are the chardevs of its card."""
     card = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
@@ -190,7 +220,8 @@ def qemu_command(qemu, options, folder, number, sockets):
         "-machine", f"q35,accel={options.accel}", "-cpu", CPU[options.accel], "-m", MEMORY,
         "-nodefaults", "-no-user-config", "-display", "none", "-action", "reboot=shutdown",
         "-kernel", str(options.image / "vmlinuz"), "-initrd", str(options.image / "initramfs.img"),
-        "-append", f"{KERNEL_ARGUMENTS} hostname={options.name}-{number} {options.append}".strip(),
+        "-append", " ".join(filter(None, (KERNEL_ARGUMENTS, clock_arguments(),
+                                          f"hostname={options.name}-{number}", options.append))),
         "-chardev", f"file,id=console,path={folder}/console.log,append=on",
         "-serial", "chardev:console",
         "-chardev", f"socket,id=ready,path={folder}/ready", "-serial", "chardev:ready",

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import expect, plan, run
+from suite import expect, plan, run, wait_for
 from labkit import Lab, rmlab
 
 
@@ -85,6 +85,21 @@ def wrong_usage(lab):
     expect(none.returncode == 1 and other in none.stderr, f"a lab has come up: {none}")
 
 
+def cut(lab):
+    """cut takes the light of one machine only, restore gives it back"""
+    def signal_of(node):
+        return lab.rmctl_json(node, "list")[0]["signal"]
+
+    lab.verb("cut", 2)
+    wait_for("machine 2 is dark", lambda: not signal_of(2))
+    expect(signal_of(1), "machine 1 has lost its light too")
+    expect(lab.run(1, "rmctl", "test", "rfm0", check=False).returncode == 1, "the ring is closed")
+    lab.verb("restore", 2)
+    for node in lab.nodes:
+        wait_for(f"machine {node}'s ring test passes",
+                 lambda: lab.run(node, "rmctl", "test", "rfm0", check=False).returncode == 0)
+
+
 def command_line(path):
     try:
         return path.read_bytes().decode(errors="replace")
@@ -108,7 +123,7 @@ def side_by_side(lab):
         expect(not folder.exists(), f"left behind: {folder}")
 
 
-TESTS = [exec_is_transparent, push_and_pull, ids, size, append, qmp, status, log, wrong_usage,
+TESTS = [exec_is_transparent, push_and_pull, ids, size, append, qmp, status, log, cut, wrong_usage,
          side_by_side]
 
 def main():
