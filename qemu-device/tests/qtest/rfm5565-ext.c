@@ -470,6 +470,48 @@ static void test_filter_passes(void)
     peer_lab_stop(lab);
 }
 
+/*
+ * A granule is one of the memory, whatever window it is stored through, also
+ * for a store that crosses its end, and in a memory of another size.
+ */
+static void test_filter_places(void)
+{
+    const uint64_t value = 0x8877665544332211;
+    Lab *lab = block_ring("node-id=7,memory-size=128M,window=2M",
+                          "node-id=9,memory-size=256M");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    const uint32_t at = 66 * MIB + 64, end = 256 * MIB - 64;
+
+    plane_set(a, at, GRANULE, TX);
+    bar_write(a, 0, LAS1BA, 4, 66 * MIB);
+    qpci_io_writeq(a->pci, a->bar[3], 60, value);       /* half of it */
+    qpci_io_writeq(a->pci, a->bar[3], 124, value);
+    fence(a, b);
+    g_assert_cmphex(qpci_io_readq(a->pci, a->bar[3], 60), ==, value);
+    g_assert_cmphex(qpci_io_readq(b->pci, b->bar[3], at - 4), ==,
+                    (uint32_t)value);
+    g_assert_cmphex(qpci_io_readq(b->pci, b->bar[3], at + 60), ==,
+                    value >> 32 << 32);
+
+    plane_set(b, at - GRANULE, GRANULE, RX);
+    qpci_io_writeq(a->pci, a->bar[3], 0, value);
+    fence(a, b);
+    g_assert_cmphex(qpci_io_readq(b->pci, b->bar[3], at - GRANULE), ==, 0);
+
+    plane_set(b, end, GRANULE, OWNED | ON);
+    g_assert_cmphex(bits(b, OWNED, end), ==, 0x80000000);
+    g_assert_cmphex(bits(b, OWNED, 256 * MIB), ==, 0);
+    ext_writel(b, X_OFFSET, end);
+    ext_writel(b, X_LENGTH, 2 * GRANULE);
+    ext_writel(b, X_COMMAND, OWNED);
+    g_assert_cmphex(ext_readl(b, X_COMMAND), ==, 1);
+    mem_writel(b, end, 1);              /* past the end of a's memory */
+    fence(b, a);
+    g_assert_cmphex(mem_readl(b, end), ==, 1);
+    g_assert_cmpuint(count_of(a, 13), >, 0);
+    lab_stop(lab);
+}
+
 /* --- last writer ---------------------------------------------------------- */
 
 static void writer_expect(Card *card, uint32_t offset, uint32_t node,
@@ -642,6 +684,7 @@ void rfm5565_add_ext_tests(void)
     lab_add_test("ext/planes", test_planes);
     lab_add_test("ext/filters", test_filters);
     lab_add_test("ext/filter-passes", test_filter_passes);
+    lab_add_test("ext/filter-places", test_filter_places);
     lab_add_test("ext/writer", test_writer);
     lab_add_test("ext/snapshot", test_snapshot);
     lab_add_test("ext/clock", test_clock);

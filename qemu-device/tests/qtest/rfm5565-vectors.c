@@ -325,6 +325,46 @@ static void test_fault(void)
     lab_stop(lab);
 }
 
+/*
+ * What is pending, and what was not announced yet, is told where the machine
+ * goes on.
+ */
+static void test_migration(void)
+{
+    LabSpec spec = { .options = { "node-id=7", "node-id=9" } };
+    g_autofree char *file = lab_path("migration");
+    Lab *source = lab_build(&spec), *target;
+    Card *card = &source->card[0];
+    Events events;
+
+    block_map(card);
+    msix_start(card);
+    msix_mask(card, V_ERRORS, true);
+    ext_writel(card, X_INT_ENABLE, 1u << V_ERRORS);
+    ext_writeq(card, X_BASE, RING_AT + 64);
+    ext_writel(card, X_EVENTS, 1);
+    wait_until(ext_readl(card, X_MSIX_PBA) == 1u << V_ERRORS);
+    ext_writel(card, X_EVENTS, 0);
+    events_start(&events, card, RING_AT, 4, 1u << R_FENCE);
+    ext_writel(card, X_FENCE, 0);       /* ends at once: there is no ring */
+    events_peek(&events, R_FENCE);
+    migrate_to_file(source->vm, file);
+
+    spec.incoming = true;
+    target = lab_build(&spec);
+    migrate_from_file(target->vm, file);
+    card_attach(&target->card[0], target->vm, card);
+    card_attach(&target->card[1], target->vm, &source->card[1]);
+    card = &target->card[0];
+    g_assert_cmphex(ext_readl(card, X_MSIX_PBA), ==, 1u << V_ERRORS);
+    msix_mask(card, V_ERRORS, false);
+    message_expect(card, V_ERRORS);
+    ext_writel(card, X_INT_ENABLE, 1u << V_EVENTS);
+    message_expect(card, V_EVENTS);
+    lab_stop(target);
+    lab_stop(source);
+}
+
 /* --- moderation ----------------------------------------------------------- */
 
 /* Wait for the interrupt, clear it; returns when it was seen. */
@@ -420,6 +460,7 @@ void rfm5565_add_vector_tests(void)
     lab_add_test("vectors/masked", test_masked);
     lab_add_test("vectors/base", test_base);
     lab_add_test("vectors/fault", test_fault);
+    lab_add_test("vectors/migration", test_migration);
     lab_add_test("vectors/moderation", test_moderation);
     lab_add_test("vectors/moderation-count", test_moderation_count);
 }
