@@ -77,6 +77,29 @@ class Running:
         self.process.communicate()
 
 
+class Part(Running):
+    """A program of tools/librfm/examples; it tells what happens, one JSON object a line."""
+
+    SILENCE_MS = 500
+
+    def __init__(self, lab, node, name, *options):
+        super().__init__(lab.name, node, [name, "--json", "--seconds", "300", "--silence-ms",
+                                          str(self.SILENCE_MS), *map(str, options)])
+        self.lab, self.node, self.name = lab, node, name
+
+    def tells(self, event):
+        """Wait until it tells of this."""
+        while True:
+            told = json.loads(self.line())
+            if told["event"] == event:
+                return told
+
+    def end(self):
+        """End it as Ctrl-C would; what it tells last is its summary."""
+        self.lab.run(self.node, "killall", "-INT", self.name)
+        return json.loads(self.finish().splitlines()[-1])
+
+
 class Lab:
     """A ring of VMs, taken down at the end of the `with` block."""
 

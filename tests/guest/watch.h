@@ -23,6 +23,7 @@
 #define PATIENCE_MS	20000
 
 static int marks = -1;
+static unsigned int marks_lost;		/* dropped by the card */
 
 /* A watch of one range, that does not block. */
 static struct rfm_watch watch_of(struct rfm_range *range)
@@ -87,8 +88,10 @@ static bool settled(void)
 	static uint64_t mark;
 	struct rfm_event event;
 	uint64_t heard = 0, dropped;
+	unsigned int tries = 0;
 
 	do {
+		marks_lost += tries++ > 0;
 		dropped = dropped_by_card();
 		if (!far_sets(MARK_AT, ++mark))
 			return false;

@@ -6,7 +6,7 @@ import sys
 import time
 
 from suite import PROGRAMS, clean_kernels, expect, figure, plan, run, wait_for
-from labkit import Lab
+from labkit import Lab, Part
 
 MASKS, LONG_MASKS = 300, 10_000
 UPDATES, LONG_UPDATES = 200_000, 10_000_000
@@ -15,6 +15,8 @@ WATCH_AT, WATCH_SIZE = 0x200000, 0x10000
 DEPTH = 1024
 ALL_ONES = hex(2**64 - 1)
 SHELL_LIMIT_S = 2
+MARGIN_MS = 250         # until a busy machine's program has a turn
+WRONG_WRITES = 50
 CARD = "rfm0"
 
 
@@ -119,6 +121,45 @@ def storm(lab):
     end_of(lab, watcher)
 
 
+def tells_in_time(display):
+    """The display's word that the state is stale, as late as it may be."""
+    silent_ms = display.tells("stale")["silent_for_ns"] / 1e6
+    figure(f"stale after {silent_ms:.0f} ms of silence, stated {Part.SILENCE_MS} ms")
+    expect(Part.SILENCE_MS <= silent_ms <= Part.SILENCE_MS + MARGIN_MS, f"{silent_ms} ms")
+
+
+def frozen_writer(lab):
+    """A writer whose machine stands still is stale in time, on a live ring and on a broken one"""
+    plant, display = Part(lab, 1, "plant"), Part(lab, 3, "display")
+    display.tells("fresh")
+    lab.qmp(1, "stop")
+    try:
+        lab.run(2, "rmctl", "test", "rfm0")     # the ring is alive
+        tells_in_time(display)
+    finally:
+        lab.qmp(1, "cont")
+    display.tells("fresh")
+    lab.verb("cut", 2)
+    tells_in_time(display)
+    lab.verb("restore", 2)
+    display.tells("fresh")
+    for part in (display, plant):
+        part.end()
+
+
+def wrong_writer(lab):
+    """A node that writes into another's area is named there: who, where, how often"""
+    plant = Part(lab, 1, "plant")
+    plant.tells("waiting")
+    lab.run(3, "wrongwriter", "--count", str(WRONG_WRITES))
+    first = plant.tells("conflict")
+    expect((first["node"], first["offset"], first["length"]) == (3, 0x10010, 8), str(first))
+    told = plant.end()
+    expect(told["conflicts"] == WRONG_WRITES, str(told))
+    last = lab.rmctl_json(2, "writer", CARD, "0x10000")
+    expect(last["node"] in (1, 3), f"the last writer there: {last}")
+
+
 def long_masks(lab):
     """Ten thousand masks under full traffic"""
     masks(lab, LONG_MASKS)
@@ -129,7 +170,7 @@ def long_slow_reader(lab):
     slow_reader(lab, LONG_UPDATES)
 
 
-SHORT = [fast_reader, slow_reader, masks, storm, clean_kernels]
+SHORT = [fast_reader, slow_reader, masks, frozen_writer, wrong_writer, storm, clean_kernels]
 LONG = [long_slow_reader, long_masks, clean_kernels]
 
 
