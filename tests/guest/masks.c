@@ -3,13 +3,13 @@
  * Masks that change under full traffic. On two nodes of one ring:
  *
  *	masks write DEVICE OFFSET GRANULES
- *		stores 1, 2, 3, ... into every word of the area, round after round,
- *		until the other node says stop; two more rounds, then the number of
- *		the last one behind the area
+ *		stores 1, 2, 3, ... into both halves of every word of the area,
+ *		round after round, until the other node says stop; two more rounds,
+ *		then the number of the last one behind the area
  *	masks change DEVICE OFFSET GRANULES CHANGES SEED
  *		subscribes to ranges of the area and gives them back, CHANGES times;
  *		what is not subscribed must keep its bytes, what is must be complete
- *		and in order. Needs the driver with base_policy=none
+ *		after each round, and not torn. Needs the driver with base_policy=none
  *
  * Behind the area there is one granule with the words `round` and `last` (by
  * the writer) and `stop` (by the other). `write` prints "writing" once it does.
@@ -23,6 +23,7 @@
 #include "card.h"
 
 #define WORDS		(RFM_GRANULE / 8)
+#define BOTH_HALVES	0x0000000100000001ull
 #define PATIENCE_NS	120000000000ull
 
 struct area {
@@ -36,12 +37,12 @@ struct area {
 /**
  * struct mask - what the changing node knows of one granule
  * @on: it is subscribed
- * @first: its first word just after it was subscribed to
+ * @since: the round that was over when it was subscribed to
  * @kept: its words as they were when it was given back
  */
 struct mask {
 	bool on;
-	uint64_t first;
+	uint64_t since;
 	uint64_t kept[WORDS];
 };
 
@@ -70,7 +71,7 @@ static int do_write(const struct area *area)
 			return complain("nobody said stop");
 		round++;
 		for (uint64_t i = 0; i < area->granules * WORDS; i++)
-			area->words[i] = round;
+			area->words[i] = round * BOTH_HALVES;
 		*area->round = round;
 	}
 	*area->last = round;
@@ -105,18 +106,24 @@ static int check_kept(const struct area *area, const struct mask *mask, uint64_t
 }
 
 /*
- * From the first round on that has begun in a subscribed granule, a word is
- * never behind the one after it, which is stored later.
+ * All of a round that is over has come, in every granule that was subscribed
+ * before the round began: the number of the round is stored behind it. A word
+ * of a later round may be there already; none is torn.
  */
-static int check_order(const struct area *area, const struct mask *mask, uint64_t granule)
+static int check_complete(const struct area *area, const struct mask *mask, uint64_t granule,
+			  uint64_t round)
 {
-	bool begun = area->words[granule * WORDS] != mask->first;
-	uint64_t later = area->words[granule * WORDS + 1];
-	uint64_t earlier = area->words[granule * WORDS];
+	for (unsigned int i = 0; i < WORDS; i++) {
+		uint64_t word = area->words[granule * WORDS + i];
 
-	if (begun && earlier < later)
-		return complain("granule %" PRIu64 ": %" PRIu64 " before %" PRIu64, granule,
-				earlier, later);
+		if (word % BOTH_HALVES)
+			return complain("granule %" PRIu64 " word %u is torn: 0x%" PRIx64, granule,
+					i, word);
+		if (round >= mask->since + 2 && word / BOTH_HALVES < round)
+			return complain("granule %" PRIu64 " word %u is of round %" PRIu64
+					", round %" PRIu64 " is over", granule, i,
+					word / BOTH_HALVES, round);
+	}
 	return 0;
 }
 
@@ -133,6 +140,7 @@ static int flip(int fd, const struct area *area, uint64_t offset, struct mask *m
 	uint64_t count = 1 + (random >> 8) % 16;
 	uint64_t first = (random >> 32) % (area->granules - count + 1);
 	bool on = random & 1;
+	uint64_t round;
 
 	for (uint64_t g = first; on && g < first + count; g++)
 		if (!masks[g].on && check_kept(area, &masks[g], g))
@@ -141,13 +149,14 @@ static int flip(int fd, const struct area *area, uint64_t offset, struct mask *m
 		return 1;
 	for (uint64_t g = first; g < first + count; g++) {
 		if (on && !masks[g].on)
-			masks[g].first = area->words[g * WORDS];
+			masks[g].since = *area->round;
 		if (!on && masks[g].on)
 			keep(area, &masks[g], g);
 		masks[g].on = on;
 	}
+	round = *area->round;
 	for (uint64_t g = 0; g < area->granules; g++)
-		if (masks[g].on && check_order(area, &masks[g], g))
+		if (masks[g].on && check_complete(area, &masks[g], g, round))
 			return 1;
 	return 0;
 }
@@ -187,8 +196,8 @@ static int check_end(const struct area *area, const struct mask *masks)
 		}
 		on++;
 		for (unsigned int i = 0; i < WORDS; i++)
-			if (area->words[g * WORDS + i] != *area->last)
-				return complain("granule %" PRIu64 " word %u is %" PRIu64
+			if (area->words[g * WORDS + i] != *area->last * BOTH_HALVES)
+				return complain("granule %" PRIu64 " word %u is 0x%" PRIx64
 						", the last round was %" PRIu64, g, i,
 						(uint64_t)area->words[g * WORDS + i],
 						(uint64_t)*area->last);
