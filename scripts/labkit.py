@@ -87,11 +87,16 @@ class Part(Running):
                                           str(self.SILENCE_MS), *map(str, options)])
         self.lab, self.node, self.name = lab, node, name
 
-    def tells(self, event):
-        """Wait until it tells of this."""
+    def now_ns(self):
+        """The time on its machine, as its `time_ns`; /proc/uptime is exact to 10 ms, this rounds up."""
+        uptime = self.lab.out(self.node, "cut", "-d", " ", "-f1", "/proc/uptime")
+        return (round(float(uptime) * 100) + 1) * 10_000_000
+
+    def tells(self, event, after_ns=0):
+        """Wait until it tells of this; what it told before `after_ns` does not count."""
         while True:
             told = json.loads(self.line())
-            if told["event"] == event:
+            if told["event"] == event and told["time_ns"] >= after_ns:
                 return told
 
     def end(self):

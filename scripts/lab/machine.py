@@ -86,14 +86,25 @@ class Machine:
         self._change_fibre({"type": "null", "data": {}})
 
     def restore(self):
+        """Nothing happens to a fibre that is whole: changing it would break it."""
+        if self._backend() != "null":
+            return
         address = {"type": "unix", "data": {"path": f"{self.folder}/rx"}}
         self._change_fibre({"type": "socket",
                             "data": {"addr": address, "server": True, "wait": False}})
 
     def _change_fibre(self, backend):
+        self._fibre("chardev-change", {"id": "rfmrx", "backend": backend})
+
+    def _backend(self):
+        """What QEMU says the fibre is: "null", or a socket with its address."""
+        return next(chardev["filename"] for chardev in self._fibre("query-chardev")
+                    if chardev["label"] == "rfmrx")
+
+    def _fibre(self, command, arguments=None):
         if self.pid is None:
             raise LabError(f"{self} is not running")
-        qmp.execute(self.qmp, "chardev-change", {"id": "rfmrx", "backend": backend})
+        return qmp.execute(self.qmp, command, arguments)
 
     def stop_channels(self):
         for pid, started in process.with_argument_in(self.folder, {"ssh", "scp"}):

@@ -61,6 +61,10 @@ def saturated_cost(lab, _figures):
     ratio = best["card"] / best["idle"]
     figure(f"vCPU time of a saturated store {best['card']:.0f} ns, of one that does nothing "
            f"{best['idle']:.0f} ns: {ratio:.2f} times")
+    stall, full = (lab.qmp(1, "qom-get", path="/machine/peripheral/rfm0", property=name)
+                   for name in ("longest-stall-us", "frames-full"))
+    figure(f"the vCPU's time leaves out waiting: the longest wait for room was {stall} us, "
+           f"{full} stores found none")
     figure(f"target: {STORE_TARGET}")
     within(ratio, STORE_LIMIT, "vCPU time of a store, beside one that does nothing")
 

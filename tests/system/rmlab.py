@@ -90,14 +90,26 @@ def cut(lab):
     def signal_of(node):
         return lab.rmctl_json(node, "list")[0]["signal"]
 
+    def whole():
+        for node in lab.nodes:
+            wait_for(f"machine {node}'s ring test passes",
+                     lambda: lab.run(node, "rmctl", "test", "rfm0", check=False).returncode == 0)
+
+    def losses():
+        return [lab.rmctl_json(node, "show", "rfm0")["sync_losses"] for node in lab.nodes]
+
+    before = losses()
+    lab.verb("restore", 2)
+    whole()
+    expect(losses() == before, "a restore without a cut has cut it")
     lab.verb("cut", 2)
     wait_for("machine 2 is dark", lambda: not signal_of(2))
     expect(signal_of(1), "machine 1 has lost its light too")
     expect(lab.run(1, "rmctl", "test", "rfm0", check=False).returncode == 1, "the ring is closed")
     lab.verb("restore", 2)
-    for node in lab.nodes:
-        wait_for(f"machine {node}'s ring test passes",
-                 lambda: lab.run(node, "rmctl", "test", "rfm0", check=False).returncode == 0)
+    lab.verb("restore", 2)
+    whole()
+    expect(losses() == [before[0], before[1] + 1], f"{before} losses of signal, then {losses()}")
 
 
 def command_line(path):

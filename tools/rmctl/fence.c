@@ -7,17 +7,10 @@
 
 #include "card.h"
 #include "out.h"
-#include "parse.h"
 
-#define NSEC_PER_MSEC 1000000u
 #define TIMEOUT_DEFAULT_MS 1000u
 #define TIMEOUT_MAX_MS 60000u
 #define FLAGS (sizeof(flags) / sizeof(*flags))
-
-const struct option fence_options[] = {
-	{ "timeout", required_argument, NULL, 't' },
-	{ 0 },
-};
 
 static const struct {
 	uint32_t flag;
@@ -70,33 +63,13 @@ static int report(const struct command *cmd, const struct rfm_fence_wait *fence)
 	return status;
 }
 
-/* Reads -t. Returns an exit status. */
-static int get_timeout(struct command *cmd, int argc, char **argv, uint32_t *milliseconds)
-{
-	uint64_t time;
-
-	*milliseconds = TIMEOUT_DEFAULT_MS;
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != 't')
-			return STATUS_MISUSED;
-		if (parse_seconds(optarg, &time))
-			return misused(cmd, "'%s' is not a number of seconds", optarg);
-		time = (time + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
-		if (!time || time > TIMEOUT_MAX_MS)
-			return misused(cmd, "the time must be above 0 and at most %u s",
-				       TIMEOUT_MAX_MS / 1000);
-		*milliseconds = (uint32_t)time;
-	}
-	return STATUS_OK;
-}
-
 int verb_fence(struct command *cmd, int argc, char **argv)
 {
-	struct rfm_fence_wait fence = { .timeout_ms = 0 };
+	struct rfm_fence_wait fence = { .timeout_ms = TIMEOUT_DEFAULT_MS };
 	struct card card;
 	int status;
 
-	status = get_timeout(cmd, argc, argv, &fence.timeout_ms);
+	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &fence.timeout_ms);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 1, 1))

@@ -8,6 +8,13 @@
 #include "parse.h"
 #include "rmctl.h"
 
+#define NSEC_PER_MSEC 1000000u
+
+static const struct option timeout_option[] = {
+	{ "timeout", required_argument, NULL, 't' },
+	{ 0 },
+};
+
 static const struct verb verbs[] = {
 	{ "list", "", "the cards of this machine",
 	  "Prints each card's device, PCI address, node id and memory size, whether its\n"
@@ -64,14 +71,14 @@ static const struct verb verbs[] = {
 	  "\n"
 	  "  -t, --timeout=SECONDS\n"
 	  "                     how long to wait, at most 10 (default 0.5)\n",
-	  "t:", test_options, verb_test },
+	  "t:", timeout_option, verb_test },
 	{ "fence", "DEV [-t SECONDS]", "has everything stored so far arrived at every node?",
 	  "Waits until everything that this machine has stored is in the memory of every node,\n"
 	  "and prints how long that took. Status 1 if it is not, and why.\n"
 	  "\n"
 	  "  -t, --timeout=SECONDS\n"
 	  "                     how long to wait, at most 60 (default 1)\n",
-	  "t:", fence_options, verb_fence },
+	  "t:", timeout_option, verb_fence },
 	{ "map", "DEV", "who is on the ring, how far away, how long its frames take",
 	  "Prints a row for each node, in the order in which their frames come here: links from\n"
 	  "there to here, the time its last frame took, frames taken from it, and frames of it\n"
@@ -217,6 +224,26 @@ int get_number(struct command *cmd, const char *what, const char *text, uint64_t
 	default:
 		return misused(cmd, "%s '%s' is not a number", what, text);
 	}
+}
+
+/* Reads the only option, -t SECONDS, or leaves @milliseconds. Returns an exit status. */
+int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
+		uint32_t *milliseconds)
+{
+	uint64_t time;
+
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option != 't')
+			return STATUS_MISUSED;
+		if (parse_seconds(optarg, &time))
+			return misused(cmd, "'%s' is not a number of seconds", optarg);
+		time = (time + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+		if (!time || time > max_ms)
+			return misused(cmd, "the time must be above 0 and at most %u s",
+				       max_ms / 1000);
+		*milliseconds = (uint32_t)time;
+	}
+	return STATUS_OK;
 }
 
 static const struct verb *find_verb(const char *name)

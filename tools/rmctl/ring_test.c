@@ -7,16 +7,9 @@
 
 #include "card.h"
 #include "out.h"
-#include "parse.h"
 
-#define NSEC_PER_MSEC 1000000u
 #define TIMEOUT_DEFAULT_MS 500u
 #define TIMEOUT_MAX_MS 10000u
-
-const struct option test_options[] = {
-	{ "timeout", required_argument, NULL, 't' },
-	{ 0 },
-};
 
 static int report(const struct command *cmd, const struct rfm_ring_test *test, bool closed)
 {
@@ -34,33 +27,13 @@ static int report(const struct command *cmd, const struct rfm_ring_test *test, b
 	return out_flush(cmd);
 }
 
-/* Reads -t. Returns an exit status. */
-static int get_timeout(struct command *cmd, int argc, char **argv, uint32_t *milliseconds)
-{
-	uint64_t time;
-
-	*milliseconds = TIMEOUT_DEFAULT_MS;
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != 't')
-			return STATUS_MISUSED;
-		if (parse_seconds(optarg, &time))
-			return misused(cmd, "'%s' is not a number of seconds", optarg);
-		time = (time + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
-		if (!time || time > TIMEOUT_MAX_MS)
-			return misused(cmd, "the time must be above 0 and at most %u s",
-				       TIMEOUT_MAX_MS / 1000);
-		*milliseconds = (uint32_t)time;
-	}
-	return STATUS_OK;
-}
-
 int verb_test(struct command *cmd, int argc, char **argv)
 {
-	struct rfm_ring_test test = { .timeout_ms = 0 };
+	struct rfm_ring_test test = { .timeout_ms = TIMEOUT_DEFAULT_MS };
 	struct card card;
 	int status;
 
-	status = get_timeout(cmd, argc, argv, &test.timeout_ms);
+	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &test.timeout_ms);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 1, 1))

@@ -58,6 +58,8 @@ int next_option(struct command *cmd, int argc, char **argv);
 int check_operands(struct command *cmd, int argc, char **argv, int least, int most);
 int get_number(struct command *cmd, const char *what, const char *text, uint64_t max,
 	       uint64_t *value);
+int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
+		uint32_t *milliseconds);
 
 int failed(const struct command *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -83,7 +85,5 @@ int verb_switches(struct command *cmd, int argc, char **argv);
 extern const struct option width_option[];
 extern const struct option dump_options[];
 extern const struct option listen_options[];
-extern const struct option test_options[];
-extern const struct option fence_options[];
 
 #endif /* RMCTL_H */

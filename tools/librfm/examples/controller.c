@@ -18,6 +18,7 @@
 
 #define GAIN		2.0	/* valve per m */
 #define RESET_TIME	0.8	/* of the integral part, s */
+#define STEPS_MAX	3	/* that one answer accounts for */
 
 struct controller {
 	struct loop_options options;
@@ -41,11 +42,24 @@ static void say(const struct controller *controller, const char *event, const ch
 	fflush(stdout);
 }
 
+/*
+ * Only what this controller has followed counts: no step before its first state, and few
+ * of a gap, or of a plant that has begun to count anew.
+ */
+static uint64_t steps_since(const struct controller *controller, const struct loop_state *state)
+{
+	uint64_t steps = state->step - controller->last_step;
+
+	if (!controller->answers)
+		return 0;
+	return steps < STEPS_MAX ? steps : STEPS_MAX;
+}
+
 /* A PI controller; the integral part rests while the valve is at an end or not followed. */
 static double control(struct controller *controller, const struct loop_state *state)
 {
 	double error = controller->options.setpoint - state->level;
-	double seconds = (state->step - controller->last_step) * (LOOP_PERIOD_NS / 1e9);
+	double seconds = steps_since(controller, state) * (LOOP_PERIOD_NS / 1e9);
 	double valve = GAIN * error + controller->integral;
 
 	if (state->mode != LOOP_RUNNING)

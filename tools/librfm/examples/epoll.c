@@ -25,16 +25,18 @@
 
 static void value_changed(const struct rfm_event *event)
 {
-	uint64_t place = WORDS_OFFSET + offsetof(struct words, value) - event->offset;
+	const uint64_t place = WORDS_OFFSET + offsetof(struct words, value);
 	double value;
 
 	/*
 	 * The record carries what was written, also if it has been overwritten since. An
 	 * update may have more than the watched bytes: stores side by side share a frame.
+	 * It may also have less, of a writer that stores pieces, and no whole value then.
 	 */
-	if (event->type != RFM_EVENT_UPDATE || place + sizeof(value) > event->length)
+	if (event->type != RFM_EVENT_UPDATE || event->offset > place ||
+	    place + sizeof(value) > event->offset + event->length)
 		return;
-	memcpy(&value, event->bytes + place, sizeof(value));
+	memcpy(&value, event->bytes + (place - event->offset), sizeof(value));
 	printf("value: %u update(s), the last %+.3f\n", event->count, value);
 }
 

@@ -8,7 +8,8 @@
  * The plant begins in it, goes there when the output is stale, and leaves it only for an
  * output that was computed from a state of this stay: never for one that had been on
  * its way. It must be reached --silence-ms and --margin-ms after the last output; a
- * plant that has none by then, and was not told that it is stale, goes there on its own.
+ * plant that has none when half of the margin is over, and was not told that it is stale,
+ * goes there on its own.
  *
  * Exit status: 0 ended by time or signal; 3 the safe state was once reached too late; 1 an
  * error; 2 bad usage. A line for each change, with --json an object each:
@@ -28,6 +29,10 @@
 
 #define NODES		256
 
+/* In one period; what is left of a storm is taken in the next. */
+#define BATCH		16
+#define BATCHES_MAX	(RFM_LISTEN_DEPTH_DEFAULT / BATCH)
+
 struct plant {
 	struct loop_options options;
 	struct rfm *rfm;
@@ -39,6 +44,7 @@ struct plant {
 	uint64_t sequence, heard_ns;	/* of the last that could be read, and when */
 	uint64_t safe_step, safe_ns;	/* since when it has been safe */
 	uint64_t limit_ns, longest_ns;	/* from the last output to the safe state */
+	uint64_t patience_ns;		/* until it goes there on its own */
 	uint64_t missed_periods, unreadable;
 	uint64_t by_node[NODES + 1];	/* conflicts; the last: of an unknown node */
 	uint64_t conflict_count, conflict_dropped, conflict_told, told_ns;
@@ -82,10 +88,11 @@ static void say_conflict(struct plant *plant, uint64_t now)
 /* Never waits: this is a loop with a period. */
 static void hear_controller(struct plant *plant)
 {
-	struct rfm_event records[16];
-	int n;
+	struct rfm_event records[BATCH];
+	int n = 1;
 
-	while ((n = rfm_events_wait(plant->watch, records, 16, 0)) > 0) {
+	for (int left = BATCHES_MAX; left && n > 0; left--) {
+		n = rfm_events_wait(plant->watch, records, BATCH, 0);
 		for (int i = 0; i < n; i++) {
 			plant->stale = records[i].type == RFM_EVENT_STALE;
 			if (!plant->stale)
@@ -96,23 +103,40 @@ static void hear_controller(struct plant *plant)
 		err(1, "cannot hear the controller");
 }
 
+/* A listener hears of all that is owned on this machine, also by other programs. */
+static bool in_state(const struct rfm_event *event)
+{
+	const uint64_t begin = LOOP_PLACE(state);
+	const uint64_t end = begin + sizeof(((struct loop_area *)0)->state);
+
+	return event->offset < end && event->offset + event->length > begin;
+}
+
+/* Returns whether its writer is a new one. */
+static bool count_conflict(struct plant *plant, const struct rfm_event *event)
+{
+	uint64_t *count = &plant->by_node[event->node < NODES ? event->node : NODES];
+
+	*count += event->count;
+	plant->conflict_count += event->count;
+	plant->conflict = *event;
+	return *count == event->count;
+}
+
 /* Somebody writes into the plant's area: who, where, how often. At most a line a second. */
 static void hear_conflicts(struct plant *plant)
 {
-	struct rfm_event records[16];
+	struct rfm_event records[BATCH];
 	uint64_t now = loop_now();
 	bool first = false;
-	int n;
+	int n = 1;
 
-	while ((n = rfm_events_wait(plant->conflicts, records, 16, 0)) > 0) {
+	for (int left = BATCHES_MAX; left && n > 0; left--) {
+		n = rfm_events_wait(plant->conflicts, records, BATCH, 0);
 		for (int i = 0; i < n; i++) {
-			uint32_t node = records[i].node < NODES ? records[i].node : NODES;
-
-			first |= !plant->by_node[node];
-			plant->by_node[node] += records[i].count;
-			plant->conflict_count += records[i].count;
 			plant->conflict_dropped = records[i].dropped;
-			plant->conflict = records[i];
+			if (in_state(&records[i]))
+				first |= count_conflict(plant, &records[i]);
 		}
 	}
 	if (n < 0 && errno != EINTR)
@@ -179,7 +203,7 @@ static void take_output(struct plant *plant)
 		plant->sequence = sequence;
 		plant->heard_ns = loop_now();
 	}
-	if (plant->stale || loop_now() - plant->heard_ns > plant->limit_ns) {
+	if (plant->stale || loop_now() - plant->heard_ns > plant->patience_ns) {
 		if (plant->state.mode == LOOP_RUNNING)
 			go_safe(plant);
 		return;
@@ -238,6 +262,7 @@ static void open_plant(struct plant *plant)
 	plant->watch = loop_watch(rfm, &plant->options, LOOP_PLACE(output),
 				  sizeof(struct loop_output));
 	plant->limit_ns = (plant->options.silence_ms + plant->options.margin_ms) * 1e6;
+	plant->patience_ns = (plant->options.silence_ms + plant->options.margin_ms / 2) * 1e6;
 	/* Steps go on where an earlier plant ended: nothing meant for it is taken for new. */
 	if (!rfm_record_read(plant->area->state, &before, sizeof(before), NULL))
 		plant->state.step = plant->safe_step = before.step;

@@ -53,8 +53,9 @@ RFM_API struct rfm *rfm_open(const char *path, int flags);
 /**
  * rfm_close() - let go of the card
  *
- * Its subscriptions end when mappings and streams made through it are closed
- * too: these stay valid. NULL is allowed.
+ * Mappings and streams made through it stay valid. Its subscriptions end, or go
+ * on for as long as such a mapping does; a stream does not keep them. NULL is
+ * allowed.
  */
 RFM_API void rfm_close(struct rfm *rfm);
 
