@@ -55,9 +55,10 @@ static int change(_Atomic uint32_t *word, uint32_t bits, bool differ)
 	uint32_t before = atomic_load_explicit(word, memory_order_relaxed);
 	uint32_t after = differ ? before | bits : before & ~bits;
 
-	/* Only then: a page of zeroes that is read is shared, one that is written is not. */
-	if (after != before)
-		atomic_store_explicit(word, after, memory_order_relaxed);
+	/* A page of zeroes that is read is shared, one that is written is not. */
+	if (after == before)
+		return 0;
+	atomic_store_explicit(word, after, memory_order_relaxed);
 	return __builtin_popcount(after) - __builtin_popcount(before);
 }
 

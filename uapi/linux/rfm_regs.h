@@ -203,14 +203,15 @@
  */
 #define RFM_EXT_INT_STATUS		0x020	/* write 1 clears */
 #define RFM_EXT_INT_ENABLE		0x024
-#define RFM_VECTOR_EVENTS		0	/* a record was written; moderated */
+#define RFM_VECTOR_EVENTS		0	/* a record was written */
 #define RFM_VECTOR_DMA			1
 #define RFM_VECTOR_LINK			2	/* the record tells of the link or the ring */
 #define RFM_VECTOR_ERRORS		3	/* of losses, or FAULT; with MSI-X what asserts INTA# too */
 #define RFM_VECTORS			4
 /*
- * Moderation of EVENTS: no two interrupts within TIME ns; one is raised when
- * COUNT records wait that none has announced, or one has waited for TIME.
+ * Moderation: no two interrupts of one vector within TIME ns. That of EVENTS
+ * is raised when COUNT records wait that none has announced, or one has waited
+ * for TIME.
  */
 #define RFM_EXT_MODERATION_COUNT	0x028	/* 0 is as 1; at most 65535 */
 #define RFM_EXT_MODERATION_TIME		0x02c	/* ns; 0: none, then COUNT is as 1 */
@@ -219,8 +220,8 @@
  * The event ring: 2^SIZE records of struct rfm_ext_record in host memory.
  * BASE and SIZE count from the moment CONTROL.ENABLE goes from 0 to 1, which
  * sets all counts to 0. A record is complete when its index is PRODUCER as it
- * was after it: 1 for the first. When all 2^SIZE are unconsumed, events are
- * dropped and counted. A record that the memory does not take, BASE that is
+ * was after it: 1 for the first. When all 2^SIZE are unconsumed, or 4096 wait
+ * inside the card to be written, events are dropped and counted. A record that the memory does not take, BASE that is
  * not aligned to a record or SIZE out of range end in FAULT: the ring stops,
  * every event is dropped and counted until it is enabled again.
  */
@@ -418,7 +419,8 @@ enum rfm_record_type {
  * @value: 32 bits of an interrupt; else see the type
  * @seq: number of the frame, per originator
  * @origin_ns: when the originator stored it, on its clock
- * @arrival_ns: when it came, on this card's clock; STALE: when the last update did
+ * @arrival_ns: when it came, on this card's clock; STALE: when the last update did;
+ *	0: on the clock of the host before
  * @age_ns: STALE, FRESH: how long it was silent; else 0
  * @data: the first @length bytes of the update; 0 where there is none
  */

@@ -6,7 +6,8 @@
  * bounded cost. A bottom half in the main context takes it from there: it alone
  * may write the guest's memory and send messages. An event that finds the ring
  * full is dropped when it is staged, so that the guest sees the same events
- * dropped whenever the bottom half runs.
+ * dropped whenever the bottom half runs; unless it lets RFM5565_STAGED of them
+ * wait, as a paused machine does.
  */
 
 #include "qemu/osdep.h"
@@ -193,17 +194,57 @@ static bool may_announce(Rfm5565State *s)
         (rfm5565_ext_uses_messages(s) && !(ext->int_enable & EVENTS))) {
         return false;
     }
-    due = ext->announced_at + time;
+    due = ext->raised_at[RFM_VECTOR_EVENTS] + time;
     if (ext->unannounced < ext->moderation_count) {
         due = MAX(due, ext->unannounced_since + time);
     }
     if (time && now < due) {
-        timer_mod_ns(ext->moderation, due);
+        timer_mod_anticipate_ns(ext->moderation, due);
         return false;
     }
     ext->unannounced = 0;
-    ext->announced_at = now;
+    ext->raised_at[RFM_VECTOR_EVENTS] = now;
     return true;
+}
+
+/* May vector @i interrupt once more? If not yet, a timer asks again. */
+static bool may_raise(Rfm5565State *s, unsigned i)
+{
+    Rfm5565Ext *ext = &s->ext;
+    uint64_t now = rfm5565_now(), time = ext->moderation_time;
+
+    if (time && now < ext->raised_at[i] + time) {
+        timer_mod_anticipate_ns(ext->moderation, ext->raised_at[i] + time);
+        return false;
+    }
+    ext->raised_at[i] = now;
+    return true;
+}
+
+/*
+ * The vectors that interrupt now. Causes of one that has just done so are
+ * kept, but not those that are not enabled: they are not told later.
+ */
+static uint32_t take_causes(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+    uint32_t causes, taken = may_announce(s) ? EVENTS : 0;
+
+    if (rfm5565_ext_uses_messages(s)) {
+        ext->causes &= ext->int_enable;
+        ext->base_news &= !!(ext->int_enable & ERRORS);
+    } else {
+        ext->base_news = false;
+    }
+    causes = ext->causes | (ext->base_news ? ERRORS : 0);
+    for (unsigned i = RFM_VECTOR_LINK; i < RFM_VECTORS; i++) {
+        if ((causes & BIT(i)) && may_raise(s, i)) {
+            taken |= BIT(i);
+        }
+    }
+    ext->causes &= ~taken;
+    ext->base_news &= !(taken & ERRORS);
+    return taken;
 }
 
 /* --- into the guest's memory ---------------------------------------------- */
@@ -313,12 +354,7 @@ static void deliver(void *opaque)
     if (ext->staged_count) {
         rfm5565_events_deliver(s);
     }
-    causes = ext->causes | (ext->base_news ? ERRORS : 0);
-    if (may_announce(s)) {
-        causes |= EVENTS;
-    }
-    ext->causes = 0;
-    ext->base_news = false;
+    causes = take_causes(s);
     rfm5565_unlock(s);
     if (causes) {
         raise_causes(s, causes);
@@ -384,8 +420,21 @@ void rfm5565_events_reset(Rfm5565State *s)
     ext->event = ext->events = ext->events_dropped = 0;
     ext->causes = ext->base_told = 0;
     ext->base_news = false;
-    ext->announced_at = 0;
+    memset(ext->raised_at, 0, sizeof(ext->raised_at));
     timer_del(ext->moderation);
+}
+
+/* What waits in a loaded state was noted by a clock other than CLOCK. */
+void rfm5565_events_other_clock(Rfm5565State *s)
+{
+    for (unsigned i = 0; i < s->ext.staged_count; i++) {
+        struct rfm_ext_record *record = &s->ext.staged[i];
+
+        record->arrival_ns = 0;
+        if (record->origin_ns) {
+            record->flags |= RFM_RECORD_OTHER_CLOCK;
+        }
+    }
 }
 
 /* --- life ----------------------------------------------------------------- */

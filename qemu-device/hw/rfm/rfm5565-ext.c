@@ -193,9 +193,12 @@ void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
 
     ext->fence_running = false;
     if (fence->ticket >> 32 == ext->fence_era) {
-        ext->fence_lost += fence->lost;
+        uint64_t lost = fence->lost + ext->fence_owed;
+
+        ext->fence_owed = 0;
+        ext->fence_lost += lost;
         fence_done(s, fence->ticket,
-                   (fence->lost ? RFM_FENCE_LOST : 0) |
+                   (lost ? RFM_FENCE_LOST : 0) |
                    (fence->paused ? RFM_FENCE_PAUSED : 0) |
                    (fence->epoch_changed ? RFM_FENCE_EPOCH_CHANGED : 0) |
                    (dark ? RFM_FENCE_DARK : 0));
@@ -214,6 +217,18 @@ void rfm5565_ext_fence_next(Rfm5565State *s)
         fence_start(s);
     }
     rfm5565_unlock(s);
+}
+
+/*
+ * Own frames that no fence has told of and that are not home: what the next
+ * one has to tell of if the card's life on the ring ended now. Under the lock.
+ */
+uint64_t rfm5565_ext_fence_open(const Rfm5565State *s)
+{
+    const struct rfm_node_stats stats = rfm_node_read_stats(&s->node);
+
+    return s->ext.fence_owed + stats.sent - stats.home - s->node.fence_lost +
+           rfm_insert_used(&s->node.insert);
 }
 
 static uint64_t epoch_read(Rfm5565State *s, unsigned index, unsigned part)
@@ -485,6 +500,7 @@ void rfm5565_ext_reset(Rfm5565State *s)
     rfm5565_watch_reset(s);
     s->ext.fence_era++;
     s->ext.fence_waiting = false;
+    s->ext.fence_owed = 0;
 }
 
 /* A dead card's vectors read as all ones too: the registers lie below them. */

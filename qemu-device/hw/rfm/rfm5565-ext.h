@@ -86,6 +86,7 @@ typedef struct Rfm5565Ext {
     /* Registers */
     uint32_t control;
     uint64_t clock;             /* as it was last read, for its upper half */
+    uint32_t clock_domain;      /* that of a state that was saved */
     uint32_t int_status;
     uint32_t int_enable;
     uint32_t moderation_count;
@@ -137,7 +138,7 @@ typedef struct Rfm5565Ext {
     uint32_t base_told;         /* LISR sources that a message has told */
     uint32_t unannounced;       /* records written since the last interrupt */
     uint64_t unannounced_since;
-    uint64_t announced_at;
+    uint64_t raised_at[RFM_VECTORS];    /* when each has interrupted last */
 
     /* Granules and slots */
     struct rfm_granules granules;
@@ -158,6 +159,7 @@ typedef struct Rfm5565Ext {
     uint32_t fence_era;         /* counts resets */
     bool fence_running;         /* the engine has one */
     bool fence_waiting;         /* another one is to follow */
+    uint64_t fence_owed;        /* lost when the card left a ring: next one's */
 } Rfm5565Ext;
 
 /* rfm5565-ext.c */
@@ -168,6 +170,7 @@ void rfm5565_ext_set_dead(Rfm5565State *s);
 void rfm5565_ext_set_running(Rfm5565State *s, bool running);
 void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence);
 void rfm5565_ext_fence_next(Rfm5565State *s);
+uint64_t rfm5565_ext_fence_open(const Rfm5565State *s);
 
 /* rfm5565-events.c */
 void rfm5565_events_init(Rfm5565State *s);
@@ -182,6 +185,7 @@ void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
                          uint32_t value, uint64_t seq);
 void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits);
 void rfm5565_events_deliver(Rfm5565State *s);
+void rfm5565_events_other_clock(Rfm5565State *s);
 bool rfm5565_ext_uses_messages(const Rfm5565State *s);
 bool rfm5565_ext_asserts(const Rfm5565State *s);
 void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources);
@@ -192,6 +196,7 @@ void rfm5565_watch_exit(Rfm5565State *s);
 void rfm5565_watch_reset(Rfm5565State *s);
 void rfm5565_watch_refresh(Rfm5565State *s);
 uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command);
+void rfm5565_watch_other_clock(Rfm5565State *s);
 void rfm5565_watch_keep_writers(Rfm5565State *s, bool keep);
 void rfm5565_watch_look_up(Rfm5565State *s);
 void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
@@ -216,6 +221,7 @@ void rfm5565_slots_reset(Rfm5565State *s);
 void rfm5565_slots_select(Rfm5565State *s, uint32_t index);
 void rfm5565_slots_arm(Rfm5565State *s, uint32_t control);
 bool rfm5565_slots_loaded(Rfm5565State *s);
+void rfm5565_slots_other_clock(Rfm5565State *s);
 void rfm5565_slots_before(Rfm5565State *s, const Rfm5565Update *update,
                           Rfm5565Touched *touched);
 void rfm5565_slots_after(Rfm5565State *s, const Rfm5565Update *update,

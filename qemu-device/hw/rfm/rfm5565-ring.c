@@ -355,12 +355,17 @@ static bool state_is_leaving(RunState state)
            state == RUN_STATE_INMIGRATE;
 }
 
+/* What a fence has not told of yet is lost now, and the node forgets it. */
 static void join(Rfm5565State *s)
 {
+    uint64_t told;
+
     rfm5565_lock(s);
     s->away = false;
+    told = s->node.fence_lost;
     rfm_node_rejoin(&s->node, new_incarnation(s->node.config.incarnation),
                     rfm5565_now());
+    s->ext.fence_owed += s->node.fence_lost - told;
     rfm_node_set_paused(&s->node, is_paused());
     rfm5565_link_join(s);
     timer_mod_ns(s->tick, rfm5565_now());
@@ -397,13 +402,20 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 {
     Rfm5565State *s = opaque;
 
-    rfm5565_ext_set_running(s, running);
-    if (running && !s->dead) {
-        rfm5565_ring_set_away(s, false);
-    } else if (!running && state_is_leaving(state)) {
-        rfm5565_ring_set_away(s, true);
+    if (!running) {
+        rfm5565_ext_set_running(s, false);
+        if (state_is_leaving(state)) {
+            rfm5565_ring_set_away(s, true);
+        }
+        set_paused(s, true);
+        return;
     }
-    set_paused(s, !running);
+    if (!s->dead) {
+        rfm5565_ring_set_away(s, false);
+    }
+    /* What was held back feeds the timers before their time goes on. */
+    set_paused(s, false);
+    rfm5565_ext_set_running(s, true);
 }
 
 /*

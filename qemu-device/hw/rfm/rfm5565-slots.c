@@ -264,24 +264,62 @@ static bool check_slot(const Rfm5565State *s, uint32_t mode,
     }
 }
 
-/* The plane that says where slots look. */
-static void mark(Rfm5565State *s, const Rfm5565Slot *slot, bool on)
+static uint32_t first_granule(const Rfm5565Slot *slot)
 {
-    uint32_t first = slot->armed.offset / RFM_GRANULE;
-    uint32_t last = (slot->armed.offset + slot->armed.length - 1) / RFM_GRANULE;
-
-    rfm_granules_set(&s->ext.granules, RFM_GRANULES_SLOT, first,
-                     last - first + 1, on);
+    return slot->armed.offset / RFM_GRANULE;
 }
 
-static void mark_all(Rfm5565State *s)
+static uint32_t end_granule(const Rfm5565Slot *slot)
 {
+    return (slot->armed.offset + slot->armed.length - 1) / RFM_GRANULE + 1;
+}
+
+/*
+ * Does an armed slot look at granule @at? Then all up to *@next are looked at,
+ * else none before *@next, which comes in as the end of what is asked for.
+ */
+static bool is_looked_at(const Rfm5565State *s, uint32_t at, uint32_t *next)
+{
+    uint32_t seen = at, unseen = *next;
+
     for (unsigned i = find_first_bit(s->ext.armed, RFM_EXT_SLOTS);
          i < RFM_EXT_SLOTS;
          i = find_next_bit(s->ext.armed, RFM_EXT_SLOTS, i + 1)) {
-        mark(s, &s->ext.slots[i], true);
+        uint32_t first = first_granule(&s->ext.slots[i]);
+        uint32_t end = end_granule(&s->ext.slots[i]);
+
+        if (first > at) {
+            unseen = MIN(unseen, first);
+        } else {
+            seen = MAX(seen, end);
+        }
     }
-    rfm5565_watch_refresh(s);
+    *next = seen > at ? seen : unseen;
+    return seen > at;
+}
+
+/*
+ * The plane that says where slots look: set it for a slot that is not among
+ * those armed. Granules of these stay as they are, so that many slots of a
+ * wide range cost no more than one.
+ */
+static void mark(Rfm5565State *s, const Rfm5565Slot *slot, bool on)
+{
+    uint32_t at = first_granule(slot), end = end_granule(slot), next;
+
+    for (; at < end; at = next) {
+        next = end;
+        if (!is_looked_at(s, at, &next)) {
+            rfm_granules_set(&s->ext.granules, RFM_GRANULES_SLOT, at,
+                             next - at, on);
+        }
+    }
+}
+
+static void arm(Rfm5565State *s, unsigned index)
+{
+    mark(s, &s->ext.slots[index], true);
+    set_bit(index, s->ext.armed);
 }
 
 static void disarm(Rfm5565State *s, unsigned index)
@@ -309,12 +347,12 @@ void rfm5565_slots_arm(Rfm5565State *s, uint32_t control)
         slot->touched = rfm5565_run_time(s);
         slot->last_length = 0;
         slot->last_arrival_ns = 0;
-        set_bit(index, s->ext.armed);
+        arm(s, index);
         await(s, slot);
     }
     trace_rfm5565_slot(s->node_id, index, slot->control, setting.offset,
                        setting.length);
-    mark_all(s);
+    rfm5565_watch_refresh(s);
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -357,9 +395,17 @@ bool rfm5565_slots_loaded(Rfm5565State *s)
             slot->last_length > RFM_GRANULE) {
             return false;
         }
-        set_bit(i, s->ext.armed);
+        arm(s, i);
     }
-    mark_all(s);
     await_all(s);
     return true;
+}
+
+/* The last updates came by another clock than CLOCK. */
+void rfm5565_slots_other_clock(Rfm5565State *s)
+{
+    for (unsigned i = 0; i < RFM_EXT_SLOTS; i++) {
+        s->ext.slots[i].last_flags |= RFM_RECORD_OTHER_CLOCK;
+        s->ext.slots[i].last_arrival_ns = 0;
+    }
 }

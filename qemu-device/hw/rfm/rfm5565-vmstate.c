@@ -7,6 +7,7 @@
 
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
+#include "qemu/error-report.h"
 #include "qemu/lockable.h"
 #include "hw/pci/msix.h"
 #include "migration/qemu-file-types.h"
@@ -31,6 +32,7 @@ typedef struct Rfm5565Moment {
     uint64_t events_dropped;
     uint64_t dropped;
     uint64_t fence_lost;
+    uint64_t fence_owed;
     uint32_t fence_done;
     uint32_t fence_result;
     uint32_t base_told;
@@ -48,6 +50,7 @@ static void take_moment(Rfm5565State *s, Rfm5565Moment *m)
     m->events_dropped = ext->events_dropped;
     m->dropped = ext->dropped;
     m->fence_lost = ext->fence_lost;
+    m->fence_owed = rfm5565_ext_fence_open(s);
     m->fence_done = ext->fence_done;
     m->fence_result = ext->fence_result;
     m->base_told = ext->base_told;
@@ -68,6 +71,7 @@ static int put_moment(QEMUFile *f, void *pv, size_t size,
     qemu_put_be64(f, m->events_dropped);
     qemu_put_be64(f, m->dropped);
     qemu_put_be64(f, m->fence_lost);
+    qemu_put_be64(f, m->fence_owed);
     qemu_put_be32(f, m->fence_done);
     qemu_put_be32(f, m->fence_result);
     qemu_put_be32(f, m->base_told);
@@ -100,6 +104,7 @@ static int get_moment(QEMUFile *f, void *pv, size_t size,
     ext->events_dropped = qemu_get_be64(f);
     ext->dropped = qemu_get_be64(f);
     ext->fence_lost = qemu_get_be64(f);
+    ext->fence_owed = qemu_get_be64(f);
     ext->fence_done = qemu_get_be32(f);
     ext->fence_result = qemu_get_be32(f);
     ext->base_told = qemu_get_be32(f);
@@ -331,12 +336,20 @@ static int ext_pre_save(void *opaque)
 
     rfm5565_lock(s);
     rfm5565_run_freeze(s, true);
+    s->ext.clock_domain = s->node.config.clock_domain;
     rfm5565_unlock(s);
     return 0;
 }
 
+/* A card without the block has nothing into which it could be loaded. */
 static int ext_pre_load(void *opaque)
 {
+    Rfm5565State *s = opaque;
+
+    if (!s->extension) {
+        error_report("rfm5565: the state is of a card with extension=on");
+        return -EINVAL;
+    }
     return ext_pre_save(opaque);
 }
 
@@ -362,7 +375,14 @@ static int ext_post_load(void *opaque, int version_id)
     ext->fence_era++;
     ext->fence_running = false;
     ext->fence_waiting = ext->fence_done != ext->fence_ticket;
-    ext->announced_at = ext->unannounced_since = 0;
+    memset(ext->raised_at, 0, sizeof(ext->raised_at));
+    ext->unannounced_since = 0;
+    /* The clock here is not the one by which the times were taken. */
+    if (ext->clock_domain != s->node.config.clock_domain) {
+        rfm5565_watch_other_clock(s);
+        rfm5565_slots_other_clock(s);
+        rfm5565_events_other_clock(s);
+    }
     rfm5565_watch_refresh(s);
     rfm5565_unlock(s);
     return sound ? 0 : -EINVAL;
@@ -384,8 +404,8 @@ static bool ext_needed(void *opaque)
 
 const VMStateDescription vmstate_rfm5565_ext = {
     .name = TYPE_RFM5565 "/extension",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .needed = ext_needed,
     .pre_save = ext_pre_save,
     .pre_load = ext_pre_load,
@@ -394,6 +414,7 @@ const VMStateDescription vmstate_rfm5565_ext = {
         VMSTATE_MSIX(parent_obj, Rfm5565State),
         EXT32(control),
         EXT64(clock),
+        EXT32(clock_domain),
         EXT32(int_status),
         EXT32(int_enable),
         EXT32(moderation_count),

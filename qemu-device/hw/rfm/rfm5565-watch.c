@@ -80,6 +80,21 @@ void rfm5565_watch_look_up(Rfm5565State *s)
     ext->writer_time = writer->time_ns;
 }
 
+/* The times that are known were taken by another clock than CLOCK. */
+void rfm5565_watch_other_clock(Rfm5565State *s)
+{
+    Rfm5565Ext *ext = &s->ext;
+
+    for (uint32_t i = 0; ext->writers && i < ext->granules.count; i++) {
+        if (ext->writers[i].who & WHO_KNOWN) {
+            ext->writers[i].who |= WHO_OTHER_CLOCK;
+        }
+    }
+    if (ext->writer_node & RFM_WRITER_KNOWN) {
+        ext->writer_node |= RFM_WRITER_OTHER_CLOCK;
+    }
+}
+
 /* --- updates of others: in the engine's context --------------------------- */
 
 void rfm5565_event_update(Rfm5565State *s, unsigned type,
@@ -141,6 +156,24 @@ static bool store_received(Rfm5565State *s, const Rfm5565Update *update)
 }
 
 /* The data is in the memory before a record of it is staged. */
+static void store_and_tell(Rfm5565State *s, const Rfm5565Update *update)
+{
+    if (store_received(s, update)) {
+        rfm5565_event_update(s, RFM_RECORD_UPDATE, update, 0, 0);
+    }
+}
+
+/* Apart, because QEMU clears what is on the stack, and @touched is large. */
+static void G_NO_INLINE store_for_slots(Rfm5565State *s,
+                                        const Rfm5565Update *update)
+{
+    Rfm5565Touched touched;
+
+    rfm5565_slots_before(s, update, &touched);
+    store_and_tell(s, update);
+    rfm5565_slots_after(s, update, &touched);
+}
+
 void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len, const struct rfm_origin *origin)
 {
@@ -148,17 +181,11 @@ void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
     const Rfm5565Update update = {
         .offset = offset, .length = len, .data = data, .origin = *origin,
     };
-    bool looked_at = rfm_granules_any(granules, RFM_GRANULES_SLOT, offset, len);
-    Rfm5565Touched touched;
 
-    if (looked_at) {
-        rfm5565_slots_before(s, &update, &touched);
-    }
-    if (store_received(s, &update)) {
-        rfm5565_event_update(s, RFM_RECORD_UPDATE, &update, 0, 0);
-    }
-    if (looked_at) {
-        rfm5565_slots_after(s, &update, &touched);
+    if (rfm_granules_any(granules, RFM_GRANULES_SLOT, offset, len)) {
+        store_for_slots(s, &update);
+    } else {
+        store_and_tell(s, &update);
     }
     if (rfm_granules_any(granules, RFM_GRANULES_OWNED, offset, len)) {
         s->ext.conflicts++;

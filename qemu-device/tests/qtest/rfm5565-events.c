@@ -489,6 +489,57 @@ static void test_latched(void)
     peer_lab_stop(lab);
 }
 
+#define HELD   4096     /* updates that wait for a paused machine */
+#define STAGED 4096     /* records that wait for it */
+
+/*
+ * More updates than are kept for a paused machine: each that is lost makes a
+ * record, and of these too as many are kept as fit; the others are counted.
+ */
+static void test_latched_paused(void)
+{
+    const unsigned lost = STAGED + 100;
+    PeerLab *lab = block_peer("");
+    Card *card = &lab->card;
+    uint8_t wire[PEER_FRAME];
+    Events events;
+    unsigned i;
+
+    events_start(&events, card, RING_AT, 13, 1u << R_RX_FULL |
+                 1u << R_RX_ALMOST_FULL);
+    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
+    for (i = 1; i <= HELD + lost; i++) {
+        peer_send(lab->peer.upstream, wire,
+                  peer_update(wire, PEER_NODE, i, 0, 4 * i, i));
+        peer_next_update(lab->peer.downstream, wire);
+    }
+    g_assert_cmpuint(counter(card, "frames-held-lost"), ==, lost);
+    g_assert_cmpuint(ext_readq(card, X_DROPPED), ==, 1 + lost - STAGED);
+    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
+    expect_latched(&events, R_RX_ALMOST_FULL, L_RX_ALMOST_FULL);
+    for (i = 2; i <= STAGED; i++) {
+        g_assert_cmpuint(events_next(&events, R_RX_FULL).event, ==, i);
+    }
+    g_assert_cmphex(ctl_readl(card, LISR) & L_RX_FULL, ==, L_RX_FULL);
+    g_assert_cmpuint(ext_readl(card, X_PRODUCER), ==, STAGED);
+    peer_lab_stop(lab);
+}
+
+/* More at once than the ring takes; the bench has no CPU that would wait. */
+static void test_latched_tx_full(void)
+{
+    const size_t size = 512 * 1024;
+    g_autofree uint8_t *data = g_malloc0(size);
+    Lab *lab = block_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0];
+    Events events;
+
+    events_start(&events, a, RING_AT, SMALL, 1u << R_TX_FULL);
+    mem_write(a, 0, data, size);
+    expect_latched(&events, R_TX_FULL, L_TX_FULL);
+    lab_stop(lab);
+}
+
 /* Light that goes and comes, at both ends of the fibre */
 static void test_link(void)
 {
@@ -582,6 +633,8 @@ void rfm5565_add_event_tests(void)
     lab_add_test("events/bus-master", test_bus_master);
     lab_add_test("events/network-interrupts", test_network_interrupts);
     lab_add_test("events/latched", test_latched);
+    lab_add_test("events/latched-paused", test_latched_paused);
+    lab_add_test("events/latched-tx-full", test_latched_tx_full);
     lab_add_test("events/link", test_link);
     lab_add_test("events/membership", test_membership);
     lab_add_test("events/conflict", test_conflict);

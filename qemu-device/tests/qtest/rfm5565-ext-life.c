@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
+#include "qemu/bswap.h"
 #include "qemu/cutils.h"
 #include "rfm5565-block.h"
 
@@ -377,6 +378,131 @@ static void test_migration_mismatch(void)
     }
 }
 
+/* A saved state, to be changed */
+typedef struct Saved {
+    char *data;
+    gsize len;
+} Saved;
+
+static char *saved_find(const Saved *saved, const char *from,
+                        const void *pattern, size_t len)
+{
+    char *at = memmem(from, saved->data + saved->len - from, pattern, len);
+
+    g_assert_nonnull(at);
+    return at;
+}
+
+/* Migrate to @file, and read that */
+static Saved saved_read(Vm *vm, const char *file)
+{
+    Saved saved;
+
+    migrate_to_file(vm, file);
+    g_assert_true(g_file_get_contents(file, &saved.data, &saved.len, NULL));
+    return saved;
+}
+
+static void saved_write(Saved *saved, const char *file)
+{
+    g_assert_true(g_file_set_contents(file, saved->data, saved->len, NULL));
+    g_free(saved->data);
+}
+
+/* The next host has another clock: no time of before is taken for one of it. */
+static void test_migration_clock(void)
+{
+    LabSpec spec = {
+        .options = { "node-id=7,packing=off", "node-id=9" }, .fibres = true,
+    };
+    const SlotSetting timer = {
+        .offset = AT, .length = 4, .silence = 2000 * MS,
+    };
+    g_autofree char *file = lab_path("migration");
+    Lab *source = lab_build(&spec), *target;
+    Card *a = &source->card[0], *b = &source->card[1];
+    uint8_t clock[12];
+    Events events;
+    Record record;
+    Saved saved;
+
+    ring_wait_closed(source->card, 2);
+    block_map(b);
+    ext_writel(b, X_CONTROL, 1);
+    events_start(&events, b, RING_AT, 4, T_DATA | 1u << R_SYNC_LOSS);
+    slot_arm(b, 0, TIMER, &timer);
+    mem_writel(a, AT, 1);
+    fence(a, b);
+    ext_writel(b, X_WRITER, AT);
+    g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0x80000007);
+    set_running(source->vm, false);
+    lcsr1_set(a, TX_DISABLE);
+    ctl_wait(b, LCSR1, SYNC_LOST, SYNC_LOST);
+
+    /* CLOCK as it was read last, and its domain */
+    stq_be_p(clock, ext_readq(b, X_CLOCK));
+    stl_be_p(clock + 8, ext_readl(b, X_DOMAIN));
+    saved = saved_read(source->vm, file);
+    saved_find(&saved, saved.data, clock, sizeof(clock))[8] ^= 1;
+    saved_write(&saved, file);
+
+    spec.incoming = true;
+    target = lab_build(&spec);
+    load_from_file(target->vm, file);
+    card_attach(&target->card[0], target->vm, a);
+    card_attach(&target->card[1], target->vm, b);
+    b = events.card = &target->card[1];
+    g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0xc0000007);
+    ext_writel(b, X_WRITER, AT);
+    g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0xc0000007);
+    set_running(target->vm, true);
+    record = events_next(&events, R_SYNC_LOSS);
+    g_assert_cmphex(record.flags, ==, 0);
+    g_assert_cmpuint(record.arrival, ==, 0);
+    record = events_next(&events, R_STALE);
+    g_assert_cmphex(record.flags, ==, OTHER_CLOCK);
+    g_assert_cmpuint(record.node, ==, 7);
+    g_assert_cmpuint(record.origin, !=, 0);
+    g_assert_cmpuint(record.arrival, ==, 0);
+    lab_stop(target);
+    lab_stop(source);
+}
+
+/* Where the configuration space of the card stands */
+static char *saved_config(const Saved *saved)
+{
+    static const uint8_t ids[] = { 0x4a, 0x11, 0x65, 0x55 };
+    char *section = saved_find(saved, saved->data, "/rfm5565", 8);
+
+    return saved_find(saved, section, ids, sizeof(ids));
+}
+
+/* A state that hides its block until it is too late for the card without */
+static void test_migration_crafted(void)
+{
+    g_autofree char *file = lab_path("migration");
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+    Lab *without = lab_dark("node-id=7,extension=off", NULL);
+    Lab *with = lab_dark("node-id=7", NULL);
+    Saved plain = saved_read(without->vm, file);
+    Saved saved = saved_read(with->vm, file);
+    Vm *target;
+
+    memcpy(saved_config(&saved), saved_config(&plain), 256);
+    saved_write(&saved, file);
+    target = vm_start("-incoming defer -device rfm5565,id=card0,addr=%u,"
+                      "node-id=7,extension=off", FIRST_SLOT);
+    qtest_set_expected_status(target->qts, 1);
+    qtest_qmp_send(target->qts, "{'execute': 'migrate-incoming',"
+                   " 'arguments': {'uri': %s}}", uri);
+    qtest_wait_qemu(target->qts);
+    g_assert_cmpuint(vm_errors(target, "extension=on"), ==, 1);
+    vm_stop(target);
+    lab_stop(with);
+    lab_stop(without);
+    g_free(plain.data);
+}
+
 void rfm5565_add_ext_life_tests(void)
 {
     lab_add_test("ext-life/byte-swap", test_byte_swap);
@@ -386,4 +512,6 @@ void rfm5565_add_ext_life_tests(void)
     lab_add_test("ext-life/unplug", test_unplug);
     lab_add_test("ext-life/migration", test_migration);
     lab_add_test("ext-life/migration-mismatch", test_migration_mismatch);
+    lab_add_test("ext-life/migration-clock", test_migration_clock);
+    lab_add_test("ext-life/migration-crafted", test_migration_crafted);
 }

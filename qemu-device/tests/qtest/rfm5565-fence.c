@@ -209,10 +209,54 @@ static void test_fence_results(void)
     peer_lab_stop(lab);
 }
 
+/*
+ * What was on the ring when the machine left it is lost: the fence after that
+ * says so, where the machine goes on, and only that one.
+ */
+static void test_fence_migrates(void)
+{
+    LabSpec spec = { .options = { "node-id=7", "node-id=9" }, .fibres = true };
+    g_autofree char *file = lab_path("migration");
+    PeerLab *source = block_peer(",packing=off");
+    Card *card = &source->card;
+    uint8_t wire[PEER_FRAME];
+    Lab *target;
+    uint64_t lost;
+
+    peer_close_ring(source);
+    fence_begin(card);
+    next_frame(source, wire);
+    send_home(source, wire, 0);
+    fence_expect(source, 1, 0, 0);
+    mem_writel(card, 0, 1);
+    mem_writel(card, 64, 2);
+    next_frame(source, wire);
+    next_frame(source, wire);
+    migrate_to_file(source->vm, file);
+
+    spec.options[1] = NULL;
+    spec.incoming = true;
+    target = lab_build(&spec);
+    migrate_from_file(target->vm, file);
+    card_attach(&target->card[0], target->vm, card);
+    card = &target->card[0];
+    ring_wait_closed(card, 1);
+    for (unsigned ticket = 2; ticket < 4; ticket++) {
+        g_assert_cmpuint(fence_begin(card), ==, ticket);
+        wait_until(fence_has_ended(card, ticket));
+        lost = ext_readq(card, X_FENCE_LOST);
+        g_assert_cmphex(ext_readl(card, X_FENCE_RESULT) & 1, ==, ticket == 2);
+        g_assert_cmpuint(lost, ==, 2);
+    }
+    lab_stop(target);
+    peer_lab_stop(source);
+}
+
 void rfm5565_add_fence_tests(void)
 {
     lab_add_test("fence/multicast", test_multicast);
     lab_add_test("fence/ends", test_fence);
     lab_add_test("fence/join", test_fences_join);
     lab_add_test("fence/results", test_fence_results);
+    lab_add_test("fence/migrates", test_fence_migrates);
 }

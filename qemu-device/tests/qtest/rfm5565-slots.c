@@ -204,6 +204,67 @@ static void test_bad(void)
     lab_stop(lab);
 }
 
+/* --- many of them --------------------------------------------------------- */
+
+/* The whole memory, by every slot: each one costs no more than a narrow one. */
+static void test_wide(void)
+{
+    const SlotSetting wide = {
+        .length = 256 * MIB, .silence = 3600000 * MS,
+    };
+    Lab *lab = block_ring("node-id=7,memory-size=256M", NULL);
+    Card *card = &lab->card[0];
+    gint64 start = g_get_monotonic_time();
+
+    for (unsigned i = 0; i < 512; i++) {
+        g_assert_cmphex(slot_arm(card, i % 256, TIMER, &wide), ==, TIMER);
+    }
+    for (unsigned i = 0; i < 256; i++) {
+        slot_arm(card, i, 0, &wide);
+    }
+    g_assert_cmpint(g_get_monotonic_time() - start, <, 3 * G_USEC_PER_SEC);
+    lab_stop(lab);
+}
+
+/* A slot that is switched off takes nothing from those that overlap it. */
+static void test_overlap(void)
+{
+    static const struct {
+        uint32_t first, end;            /* granules from AT */
+    } ranges[] = { { 2, 4 }, { 4, 6 }, { 8, 9 }, { 11, 14 } };
+    const SlotSetting all = {
+        .offset = AT, .length = 16 * GRANULE, .silence = 3600000 * MS,
+    };
+    Lab *lab = block_ring("node-id=7,packing=off", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    Events events;
+    unsigned i, k;
+
+    events_start(&events, b, RING_AT, 4, T_DATA);
+    for (i = 0; i < ARRAY_SIZE(ranges); i++) {
+        SlotSetting timer = {
+            .offset = AT + ranges[i].first * GRANULE,
+            .length = (ranges[i].end - ranges[i].first) * GRANULE,
+            .silence = MS,
+        };
+
+        slot_arm(b, i, TIMER, &timer);
+        events_next(&events, R_STALE);
+    }
+    for (i = 0; i < 2; i++) {
+        slot_arm(b, 255, TIMER, &all);
+    }
+    slot_arm(b, 255, 0, &all);
+    for (i = 0; i < ARRAY_SIZE(ranges); i++) {
+        for (k = ranges[i].first; k < ranges[i].end; k++) {
+            mem_writel(a, AT + k * GRANULE, k);
+            g_assert_cmpuint(events_next(&events, R_FRESH).value, ==, i);
+            events_next(&events, R_STALE);
+        }
+    }
+    lab_stop(lab);
+}
+
 /* --- timers --------------------------------------------------------------- */
 
 static const SlotSetting short_timer = {
@@ -391,6 +452,8 @@ void rfm5565_add_slot_tests(void)
     lab_add_test("slots/compare", test_compare);
     lab_add_test("slots/compare-parts", test_compare_parts);
     lab_add_test("slots/bad", test_bad);
+    lab_add_test("slots/wide", test_wide);
+    lab_add_test("slots/overlap", test_overlap);
     lab_add_test("slots/timer", test_timer);
     lab_add_test("slots/timer-fed", test_timer_fed);
     lab_add_test("slots/timer-dark", test_timer_dark);

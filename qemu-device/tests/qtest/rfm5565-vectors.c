@@ -451,6 +451,40 @@ static void test_moderation_count(void)
     lab_stop(lab);
 }
 
+static void send_bad(PeerLab *lab)
+{
+    uint8_t wire[PEER_FRAME];
+    size_t len = peer_update(wire, PEER_NODE, 1, 0, 0, 1);
+
+    wire[48] ^= 1;
+    peer_send(lab->peer.upstream, wire, len);
+}
+
+/* A fibre that damages every frame interrupts no more often than it may. */
+static void test_moderation_errors(void)
+{
+    const uint64_t time = 500 * MS;
+    PeerLab *lab = block_peer("");
+    Card *card = &lab->card;
+    uint64_t start, seen;
+    Events events;
+
+    events_start(&events, card, RING_AT, 8, 1u << R_BAD_DATA);
+    ext_writel(card, X_TIME, time);
+    start = ext_readq(card, X_CLOCK);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned k = 0; k < 20; k++) {
+            send_bad(lab);
+            events_next(&events, R_BAD_DATA);
+        }
+        wait_until(ext_readl(card, X_INT_STATUS) & 1u << V_ERRORS);
+        ext_writel(card, X_INT_STATUS, ~0u);
+        seen = ext_readq(card, X_CLOCK);
+        g_assert_cmpuint(seen - start, >=, i * time);
+    }
+    peer_lab_stop(lab);
+}
+
 void rfm5565_add_vector_tests(void)
 {
     lab_add_test("vectors/intx", test_intx);
@@ -463,4 +497,5 @@ void rfm5565_add_vector_tests(void)
     lab_add_test("vectors/migration", test_migration);
     lab_add_test("vectors/moderation", test_moderation);
     lab_add_test("vectors/moderation-count", test_moderation_count);
+    lab_add_test("vectors/moderation-errors", test_moderation_errors);
 }
