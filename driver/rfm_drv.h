@@ -39,7 +39,8 @@
  * Locks, outer to inner
  * ---------------------
  *   queue->read_lock      mutex: one reader at a time moves a queue's tail
- *   card->ring_test_lock  mutex: one ring test at a time
+ *   card->ring_test_lock  mutex: one ring test at a time, and who else clears
+ *                         OWN DATA
  *   card->snapshot_lock   mutex: a snapshot of the counters, until it is read
  *   mmap_lock             of a process: the kernel holds it when it makes,
  *                         copies and ends mappings, so none of the locks below
@@ -82,8 +83,10 @@
 #include <linux/rfm.h>
 #include <linux/rfm_regs.h>
 
+struct eventfd_ctx;
 struct inode;
 struct rfm_listener;
+struct rfm_watch_range;
 struct rfm_watcher;
 struct vm_area_struct;
 
@@ -126,11 +129,15 @@ struct rfm_hold {
  * @masked: @work takes the records, the card does not interrupt for them
  * @doubted: an interrupt may have told that the ring has stopped
  * @retried: the ring was enabled again after a fault and nothing came since
+ * @stopped: it stopped again: it is off for good
  * @types: what EVENT_TYPES holds
  * @position: records taken so far
  * @first: what @position was when the ring was enabled
  * @number: the last event that a record told of, since then
- * @gaps: how often events were missing between two records
+ * @missed: how many were missing between two records, since then
+ * @dropped: how many the card has said to be, when it was asked last
+ * @gaps: how often events were missing
+ * @told: what @gaps was when all queues were told of it
  * @lost: events that the card had dropped before it was enabled
  * @work: takes up a storm where the interrupt handler left it
  */
@@ -143,13 +150,33 @@ struct rfm_events {
 	bool masked;
 	bool doubted;
 	bool retried;
+	bool stopped;
 	u32 types;
 	u64 position;
 	u64 first;
 	u64 number;
+	u64 missed;
+	u64 dropped;
 	u64 gaps;
+	u64 told;
 	u64 lost;
 	struct work_struct work;
+};
+
+/**
+ * struct rfm_slot - who has a slot of the card
+ * @owner: NULL when its records are nobody's
+ * @range: whose silence it tells of, NULL if it compares
+ * @kept: room for its last record
+ * @stale: the last that its owner was told is that @range fell silent
+ * @changes: counts owners, and what they were told
+ */
+struct rfm_slot {
+	struct rfm_watcher *owner;
+	const struct rfm_watch_range *range;
+	struct rfm_kept *kept;
+	bool stale;
+	u64 changes;
 };
 
 /**
@@ -189,13 +216,17 @@ struct rfm_events {
  * @fence_wait: and where
  * @irq_lock: see above
  * @queues: every open event descriptor
+ * @queued: the sum of their depths
+ * @listening: how many of @listeners there are
  * @listeners: those made by RFM_IOC_LISTEN
  * @users: how many of them listen for each type
  * @exclusive: the types that one of them has for itself, RFM_EVENT_BIT()
  * @watches: how many were made by RFM_IOC_WATCH
- * @watched: their ranges, struct rfm_watch_range
+ * @ranges: how many ranges they have
+ * @watched: those, struct rfm_watch_range
  * @slots: the slots of the card that are taken
- * @slot_owners: by whom, NULL when its records are nobody's
+ * @slot: by whom
+ * @next_slot: the one to be taken next, so that reuse comes late
  * @events: the event ring
  * @lier: what LIER holds
  * @throttled: LISR bits masked until @unthrottle_work has run
@@ -248,13 +279,17 @@ struct rfm_card {
 
 	spinlock_t irq_lock;
 	struct list_head queues;
+	u32 queued;
+	unsigned int listening;
 	struct list_head listeners;
 	unsigned int users[RFM_EVENT_TYPES];
 	u32 exclusive;
 	unsigned int watches;
+	unsigned int ranges;
 	struct rb_root_cached watched;
 	DECLARE_BITMAP(slots, RFM_EXT_SLOTS);
-	struct rfm_watcher *slot_owners[RFM_EXT_SLOTS];
+	struct rfm_slot slot[RFM_EXT_SLOTS];
+	unsigned int next_slot;
 	struct rfm_events events;
 	u32 lier;
 	u32 throttled;
@@ -386,12 +421,24 @@ u64 rfm_events_dropped(struct rfm_card *card);
 #define RFM_QUEUE_BATCH		16
 
 /**
+ * struct rfm_kept - room for one record that a full queue must not drop
+ * @node: in the queue's kept records while @event waits for a place there
+ * @event: the record
+ */
+struct rfm_kept {
+	struct list_head node;
+	struct rfm_event event;
+};
+
+/**
  * struct rfm_queue - the events of one descriptor
  * @node: in card->queues
  * @card: holds a reference
  * @wait: readers and pollers
  * @read_lock: one reader at a time
+ * @eventfd: counts records as well, or NULL
  * @by_card: events may come through the event ring
+ * @ring_only: some come no other way
  * @since: records of the event ring up to that position are not for it
  * @gaps: the gaps in the event ring that its reader has been told of
  * @seq: events so far, dropped ones included
@@ -402,16 +449,20 @@ u64 rfm_events_dropped(struct rfm_card *card);
  * @reading: the oldest of them, that a reader is taking; they are not changed
  *	any more, nor do they count as held: there are @depth + RFM_QUEUE_BATCH
  *	places
+ * @kept: records newer than those, that found it full; while there are any, it is
+ * @mark: room for one that tells of a gap in the event ring
  * @ring: the records
  *
- * From @since on under card->irq_lock; only readers move @tail.
+ * From @by_card on under card->irq_lock; only readers move @tail.
  */
 struct rfm_queue {
 	struct list_head node;
 	struct rfm_card *card;
 	wait_queue_head_t wait;
 	struct mutex read_lock;
+	struct eventfd_ctx *eventfd;
 	bool by_card;
+	bool ring_only;
 	u64 since;
 	u64 gaps;
 	u64 seq;
@@ -420,14 +471,17 @@ struct rfm_queue {
 	u32 tail;
 	u32 count;
 	u32 reading;
+	struct list_head kept;
+	struct rfm_kept mark;
 	struct rfm_event *ring;
 };
 
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
 void rfm_queue_destroy(struct rfm_queue *queue);
-void rfm_queue_add(struct rfm_queue *queue, bool by_card);
-bool rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    bool coalesce);
+void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
+void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
+		    bool coalesce, struct rfm_kept *kept);
+void rfm_queues_mark(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
 ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 		       loff_t *pos);
@@ -461,7 +515,8 @@ int rfm_watch(struct rfm_card *card, const struct rfm_watch *args);
 void rfm_watch_reset(struct rfm_card *card);
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 			      u64 position);
-unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int slot,
+unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
 			    struct rfm_event *event, u64 position);
+void rfm_watch_recheck(struct rfm_card *card);
 
 #endif /* RFM_DRV_H */

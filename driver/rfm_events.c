@@ -173,8 +173,10 @@ static unsigned int rfm_events_take(struct rfm_card *card,
 	u64 number = le64_to_cpu(record->event);
 	u8 type = record->type;
 
-	if (number != events->number + 1)
+	if (number != events->number + 1) {
+		events->missed += number - events->number - 1;
 		events->gaps++;
+	}
 	events->number = number;
 	events->position++;
 	events->retried = false;
@@ -218,6 +220,44 @@ static bool rfm_events_drain(struct rfm_card *card)
 
 /* --- interrupts ---------------------------------------------------------- */
 
+/*
+ * Is there a gap that not everybody has been told of? As long as the record
+ * behind it has not come, those before it may still say what is not so.
+ */
+static bool rfm_events_untold(const struct rfm_events *events)
+{
+	return events->gaps != events->told || events->dropped > events->missed;
+}
+
+/*
+ * The ring was empty: if events are missing, nobody may be left to tell of it
+ * but us.
+ */
+static void rfm_events_tell(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->events;
+	bool untold = false;
+	u64 dropped;
+
+	spin_lock_irq(&card->irq_lock);
+	if (!card->gone && events->running) {
+		dropped = lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
+		if (dropped > max(events->dropped, events->missed))
+			events->gaps++;
+		events->dropped = dropped;
+	}
+	untold = !card->gone && rfm_events_untold(events);
+	events->told = events->gaps;
+	spin_unlock_irq(&card->irq_lock);
+	if (!untold)
+		return;
+
+	rfm_watch_recheck(card);
+	spin_lock_irq(&card->irq_lock);
+	rfm_queues_mark(card);
+	spin_unlock_irq(&card->irq_lock);
+}
+
 static void rfm_events_mask(struct rfm_card *card, bool masked)
 {
 	u32 enable = RFM_EVENTS_INTERRUPTS;
@@ -243,6 +283,8 @@ void rfm_events_serve(struct rfm_card *card, bool errors)
 		return;
 	if (rfm_events_drain(card)) {
 		rfm_events_mask(card, true);
+		queue_work(system_unbound_wq, &card->events.work);
+	} else if (!card->gone && rfm_events_untold(&card->events)) {
 		queue_work(system_unbound_wq, &card->events.work);
 	}
 }
@@ -280,6 +322,7 @@ static void rfm_events_work(struct work_struct *work)
 
 	while (rfm_events_work_turn(card))
 		cond_resched();
+	rfm_events_tell(card);
 }
 
 /**
@@ -341,6 +384,8 @@ static void rfm_events_enable(struct rfm_card *card)
 	memset(events->ring, 0, rfm_events_size(events));
 	events->first = events->position;
 	events->number = 0;
+	events->missed = 0;
+	events->dropped = 0;
 
 	lo_hi_writeq(events->base, card->ext + RFM_EXT_EVENT_BASE);
 	writel(events->order, card->ext + RFM_EXT_EVENT_SIZE);
@@ -359,6 +404,7 @@ static void rfm_events_disable(struct rfm_card *card)
 	events->lost += lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
 	events->gaps++;
 	events->running = false;
+	queue_work(system_unbound_wq, &events->work);
 }
 
 /**
@@ -395,6 +441,8 @@ void rfm_events_check(struct rfm_card *card)
 		rfm_events_enable(card);
 		events->retried = true;
 	} else {
+		WRITE_ONCE(events->stopped, true);
+		rfm_queues_wake(card);
 		/* The base card's interrupts come as messages all the same. */
 		writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
 		       card->ext + RFM_EXT_INT_ENABLE);

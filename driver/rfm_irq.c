@@ -399,8 +399,12 @@ static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
 
 	if (card->gone)
 		return -ENODEV;
+	if (types & RFM_RING_ONLY && card->events.stopped)
+		return -EIO;
 	if (card->exclusive & types)
 		return -EBUSY;
+	if (card->listening == RFM_LISTENERS_MAX)
+		return -ENOSPC;
 	for (type = 0; exclusive && type < RFM_EVENT_TYPES; type++)
 		if (types & RFM_EVENT_BIT(type) && card->users[type])
 			return -EBUSY;
@@ -416,7 +420,8 @@ static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
  *	that nobody listened for so far; otherwise it gets that first.
  *	RFM_LISTEN_EXCLUSIVE: nobody else may listen for them
  *
- * Return: 0, -EBUSY or -ENODEV.
+ * Return: 0, -EBUSY, -ENODEV, -ENOSPC, or -EIO if the event ring, which only some of
+ * them come through, has stopped.
  */
 int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 			 u32 types, u32 flags)
@@ -443,8 +448,10 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 	if (exclusive)
 		card->exclusive |= types;
 	list_add_tail(&listener->node, &card->listeners);
+	card->listening++;
 	rfm_queue_add(&listener->queue,
-		      types & (RFM_EVENT_SENDABLE | RFM_RING_ONLY));
+		      types & (RFM_EVENT_SENDABLE | RFM_RING_ONLY),
+		      types & RFM_RING_ONLY);
 	/* What is always enabled has not waited; it still has to be counted. */
 	if (flags & RFM_LISTEN_DISCARD)
 		rfm_irq_discard(card, bits & ~RFM_LIER_ALWAYS);
@@ -468,6 +475,8 @@ void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 	unsigned int type;
 
 	spin_lock_irq(&card->irq_lock);
+	if (listener->types)
+		card->listening--;
 	list_del(&listener->node);
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (listener->types & RFM_EVENT_BIT(type))

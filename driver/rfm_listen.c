@@ -40,13 +40,15 @@ static const struct file_operations rfm_listener_fops = {
 static struct rfm_listener *rfm_listener_alloc(struct rfm_card *card, u32 depth)
 {
 	struct rfm_listener *listener;
+	int ret;
 
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
-		return NULL;
-	if (rfm_queue_init(&listener->queue, card, depth)) {
+		return ERR_PTR(-ENOMEM);
+	ret = rfm_queue_init(&listener->queue, card, depth);
+	if (ret) {
 		kfree(listener);
-		return NULL;
+		return ERR_PTR(ret);
 	}
 	INIT_LIST_HEAD(&listener->node);
 	return listener;
@@ -83,8 +85,8 @@ int rfm_listen(struct rfm_card *card, const struct rfm_listen *args)
 
 	listener = rfm_listener_alloc(card, args->depth ?:
 				      RFM_LISTEN_DEPTH_DEFAULT);
-	if (!listener)
-		return -ENOMEM;
+	if (IS_ERR(listener))
+		return PTR_ERR(listener);
 
 	fd = get_unused_fd_flags(args->flags & RFM_LISTEN_CLOEXEC ?
 				 O_CLOEXEC : 0);
@@ -136,7 +138,7 @@ unsigned int rfm_listeners_push(struct rfm_card *card,
 		if (!(listener->types & RFM_EVENT_BIT(event->type)) ||
 		    position <= listener->queue.since)
 			continue;
-		rfm_queue_push(&listener->queue, event, false);
+		rfm_queue_push(&listener->queue, event, false, NULL);
 		heard++;
 	}
 	return heard;

@@ -73,6 +73,15 @@ static int rfm_reset_window(struct rfm_card *card)
 	return 0;
 }
 
+/* Nor does a program of ours expect what that one liked better. */
+static void rfm_reset_byte_swap(struct rfm_card *card)
+{
+	u32 bigend = readl(card->runtime + RFM_BIGEND);
+
+	if (bigend & RFM_BIGEND_PIO)
+		writel(bigend & ~RFM_BIGEND_PIO, card->runtime + RFM_BIGEND);
+}
+
 /* Is this a 5565, and which? */
 static int rfm_identify(struct rfm_card *card)
 {
@@ -102,6 +111,7 @@ static int rfm_identify(struct rfm_card *card)
 	card->board_revision = readb(card->control + RFM_BRV);
 	card->build = readw(card->control + RFM_BRB);
 	card->node = readb(card->control + RFM_NID);
+	rfm_reset_byte_swap(card);
 	return rfm_reset_window(card);
 }
 
@@ -242,15 +252,21 @@ static int rfm_request_irqs(struct rfm_card *card)
 	return 0;
 }
 
+/* The extension block as it is at reset. */
+static void rfm_stop_ext(struct rfm_card *card)
+{
+	rfm_watch_reset(card);
+	rfm_status_stop(card);
+	rfm_subscribe_stop(card);
+}
+
 /* Part the files from the hardware; the order is explained in rfm_drv.h. */
 static void rfm_stop(struct rfm_card *card)
 {
 	rfm_card_set_gone(card);
 	rfm_irq_stop(card);
 	rfm_card_drain(card);
-	rfm_watch_reset(card);
-	rfm_status_stop(card);
-	rfm_subscribe_stop(card);
+	rfm_stop_ext(card);
 }
 
 static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -284,13 +300,11 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 
-	ret = rfm_start_ext(card);
-	if (ret)
+	ret = rfm_start_ext(card) ?: rfm_request_irqs(card);
+	if (ret) {
+		rfm_stop_ext(card);
 		return ret;
-
-	ret = rfm_request_irqs(card);
-	if (ret)
-		return ret;
+	}
 	rfm_irq_start(card);
 	rfm_led_off(card);
 

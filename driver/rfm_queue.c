@@ -4,15 +4,24 @@
  * handler, emptied by read().
  *
  * When the card has gone, read() first delivers what is queued and then
- * answers ENODEV; poll() says EPOLLHUP | EPOLLERR at once.
+ * answers ENODEV; poll() says EPOLLHUP | EPOLLERR at once. When the event ring
+ * has stopped for good, a queue that depends on it ends in the same way, with
+ * EIO and EPOLLERR.
+ *
+ * A full queue drops and counts what comes. Some records cannot be dropped, as
+ * nothing may ever come after them that tells of it: for these there is room
+ * beside the queue, for the last of its kind, until a place becomes free.
  */
 
+#include <linux/eventfd.h>
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "rfm_drv.h"
 
 static u32 rfm_queue_places(const struct rfm_queue *queue)
@@ -20,9 +29,44 @@ static u32 rfm_queue_places(const struct rfm_queue *queue)
 	return queue->depth + RFM_QUEUE_BATCH;
 }
 
+/* Is nothing more to come? Return: -ENODEV, -EIO, or 0 if not so. */
+static int rfm_queue_over(const struct rfm_queue *queue)
+{
+	if (READ_ONCE(queue->card->gone))
+		return -ENODEV;
+	if (queue->ring_only && READ_ONCE(queue->card->events.stopped))
+		return -EIO;
+	return 0;
+}
+
 static bool rfm_queue_ready(const struct rfm_queue *queue)
 {
-	return READ_ONCE(queue->count) || READ_ONCE(queue->card->gone);
+	return READ_ONCE(queue->count) || rfm_queue_over(queue);
+}
+
+/* Where the next record goes; there is always such a place. */
+static struct rfm_event *rfm_queue_place(struct rfm_queue *queue)
+{
+	return &queue->ring[(queue->tail + queue->count) %
+			    rfm_queue_places(queue)];
+}
+
+static bool rfm_queue_full(const struct rfm_queue *queue)
+{
+	return queue->count - queue->reading >= queue->depth;
+}
+
+/* Places have become free: nothing that comes now may overtake these. */
+static void rfm_queue_take_kept(struct rfm_queue *queue)
+{
+	struct rfm_kept *kept;
+
+	while (!list_empty(&queue->kept) && !rfm_queue_full(queue)) {
+		kept = list_first_entry(&queue->kept, struct rfm_kept, node);
+		list_del_init(&kept->node);
+		*rfm_queue_place(queue) = kept->event;
+		WRITE_ONCE(queue->count, queue->count + 1);
+	}
 }
 
 /*
@@ -42,6 +86,7 @@ static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 	spin_lock_irq(&card->irq_lock);
 	count = min_t(size_t, min_t(u32, queue->count, RFM_QUEUE_BATCH), room);
 	queue->reading = count;
+	rfm_queue_take_kept(queue);
 	spin_unlock_irq(&card->irq_lock);
 
 	first = min(count, places - queue->tail);
@@ -85,7 +130,8 @@ static ssize_t rfm_queue_copy(struct rfm_queue *queue, char __user *buf,
  * @pos: unused
  *
  * Return: bytes of whole records; -EINVAL if not one fits, -EAGAIN, -EFAULT,
- * -ERESTARTSYS, or -ENODEV once the card has gone and the queue is empty.
+ * -ERESTARTSYS, or, once the queue is empty, -ENODEV if the card has gone and
+ * -EIO if the event ring, which it depends on, has stopped.
  */
 ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 		       loff_t *pos)
@@ -93,14 +139,14 @@ ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 	struct rfm_queue *queue = file->private_data;
 	size_t room = len / sizeof(struct rfm_event);
 	ssize_t ret;
-	bool gone;
+	int over;
 
 	if (!room)
 		return -EINVAL;
 
 	for (;;) {
-		/* Before the copy: after gone nothing more is queued. */
-		gone = READ_ONCE(queue->card->gone);
+		/* Before the copy: after that nothing more is queued. */
+		over = rfm_queue_over(queue);
 
 		if (mutex_lock_interruptible(&queue->read_lock))
 			return -ERESTARTSYS;
@@ -109,8 +155,8 @@ ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 		if (ret)
 			return ret;
 
-		if (gone)
-			return -ENODEV;
+		if (over)
+			return over;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		if (wait_event_interruptible(queue->wait,
@@ -124,7 +170,8 @@ ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
  * @file: its private_data is the queue
  * @table: of poll()
  *
- * Return: EPOLLIN while there is a record, EPOLLHUP | EPOLLERR without a card.
+ * Return: EPOLLIN while there is a record, EPOLLHUP | EPOLLERR without a card,
+ * EPOLLERR without the event ring it depends on.
  */
 __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 {
@@ -134,30 +181,58 @@ __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 	poll_wait(file, &queue->wait, table);
 	if (READ_ONCE(queue->count))
 		mask |= EPOLLIN | EPOLLRDNORM;
+	if (rfm_queue_over(queue))
+		mask |= EPOLLERR;
 	if (READ_ONCE(queue->card->gone))
-		mask |= EPOLLHUP | EPOLLERR;
+		mask |= EPOLLHUP;
 	return mask;
+}
+
+/* All queues of a card together are bounded. */
+static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
+{
+	bool good;
+
+	spin_lock_irq(&card->irq_lock);
+	good = depth <= RFM_QUEUED_MAX - card->queued;
+	if (good)
+		card->queued += depth;
+	spin_unlock_irq(&card->irq_lock);
+	return good;
+}
+
+static void rfm_queue_dismiss(struct rfm_card *card, u32 depth)
+{
+	spin_lock_irq(&card->irq_lock);
+	card->queued -= depth;
+	spin_unlock_irq(&card->irq_lock);
 }
 
 /**
  * rfm_queue_init - make an empty queue
  * @queue: zeroed memory
  * @card: the card; the queue takes a reference
- * @depth: records it shall hold, at least 1
+ * @depth: records it shall hold, 1..RFM_LISTEN_DEPTH_MAX
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -ENOSPC if the queues of the card would hold too many.
  */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 {
+	if (!rfm_queue_admit(card, depth))
+		return -ENOSPC;
 	queue->depth = depth;
 	queue->ring = kvmalloc_array(rfm_queue_places(queue),
 				     sizeof(*queue->ring), GFP_KERNEL_ACCOUNT);
-	if (!queue->ring)
+	if (!queue->ring) {
+		rfm_queue_dismiss(card, depth);
 		return -ENOMEM;
+	}
 
 	get_device(&card->dev);
 	queue->card = card;
 	INIT_LIST_HEAD(&queue->node);
+	INIT_LIST_HEAD(&queue->kept);
+	INIT_LIST_HEAD(&queue->mark.node);
 	init_waitqueue_head(&queue->wait);
 	mutex_init(&queue->read_lock);
 	return 0;
@@ -174,6 +249,7 @@ void rfm_queue_destroy(struct rfm_queue *queue)
 	spin_lock_irq(&card->irq_lock);
 	list_del(&queue->node);
 	spin_unlock_irq(&card->irq_lock);
+	rfm_queue_dismiss(card, queue->depth);
 	kvfree(queue->ring);
 	put_device(&card->dev);
 }
@@ -182,16 +258,18 @@ void rfm_queue_destroy(struct rfm_queue *queue)
  * rfm_queue_add - events from now on are for this queue
  * @queue: the queue
  * @by_card: some of them come through the event ring
+ * @ring_only: and some come no other way
  *
  * Context: card->irq_lock held, the card not gone.
  */
-void rfm_queue_add(struct rfm_queue *queue, bool by_card)
+void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 {
 	struct rfm_card *card = queue->card;
 
 	lockdep_assert_held(&card->irq_lock);
 
 	queue->by_card = by_card;
+	queue->ring_only = ring_only;
 	queue->gaps = card->events.gaps;
 	queue->since = rfm_events_position(card);
 	list_add_tail(&queue->node, &card->queues);
@@ -202,11 +280,27 @@ static struct rfm_event *rfm_queue_newest(struct rfm_queue *queue, u32 type)
 {
 	struct rfm_event *event;
 
-	if (queue->count == queue->reading)
+	if (queue->count == queue->reading || !list_empty(&queue->kept))
 		return NULL;
 	event = &queue->ring[(queue->tail + queue->count - 1) %
 			     rfm_queue_places(queue)];
 	return event->type == type && event->count < U32_MAX ? event : NULL;
+}
+
+/* Room for an event beside the full queue, for which one before it may go. */
+static struct rfm_event *rfm_queue_keep(struct rfm_queue *queue,
+					struct rfm_kept *kept, bool coalesce,
+					struct rfm_event *record)
+{
+	if (!list_empty(&kept->node)) {
+		record->flags |= kept->event.flags & RFM_EVENT_CARD_DROPPED;
+		if (coalesce && kept->event.type == record->type)
+			record->count += kept->event.count;
+		else
+			queue->dropped++;
+	}
+	list_move_tail(&kept->node, &queue->kept);
+	return &kept->event;
 }
 
 /**
@@ -214,54 +308,90 @@ static struct rfm_event *rfm_queue_newest(struct rfm_queue *queue, u32 type)
  * @queue: the queue
  * @event: the event; its seq, dropped and count are not looked at
  * @coalesce: make it part of the newest record if that is of the same type
+ * @kept: where it is kept if the queue is full, instead of what is there; NULL:
+ *	it can be dropped
  *
- * Wakes readers and pollers.
+ * If there is one record more than before, wakes readers and pollers and counts
+ * its eventfd up.
  *
  * Context: interrupt, with card->irq_lock held.
- * Return: true if there is one record more than before.
  */
-bool rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    bool coalesce)
+void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
+		    bool coalesce, struct rfm_kept *kept)
 {
+	struct rfm_event record = *event, *newest = NULL, *place;
 	struct rfm_card *card = queue->card;
-	struct rfm_event *record = NULL;
-	u32 flags = event->flags, count = 1;
+	bool full = rfm_queue_full(queue), more;
 
 	lockdep_assert_held(&card->irq_lock);
 
 	queue->seq++;
+	record.count = 1;
 	if (coalesce)
-		record = rfm_queue_newest(queue, event->type);
-	if (record) {
-		count += record->count;
-		flags |= record->flags & RFM_EVENT_CARD_DROPPED;
-	} else if (queue->count - queue->reading >= queue->depth) {
+		newest = rfm_queue_newest(queue, event->type);
+	if (!newest && full && !kept) {
 		queue->dropped++;
-		return false;
-	} else {
-		record = &queue->ring[(queue->tail + queue->count) %
-				      rfm_queue_places(queue)];
+		return;
 	}
 
+	more = !newest && (!full || list_empty(&kept->node));
+	if (newest) {
+		record.count += newest->count;
+		record.flags |= newest->flags & RFM_EVENT_CARD_DROPPED;
+		place = newest;
+	} else if (full) {
+		place = rfm_queue_keep(queue, kept, coalesce, &record);
+	} else {
+		place = rfm_queue_place(queue);
+	}
 	if (queue->by_card && queue->gaps != card->events.gaps) {
 		queue->gaps = card->events.gaps;
-		flags |= RFM_EVENT_CARD_DROPPED;
+		record.flags |= RFM_EVENT_CARD_DROPPED;
 	}
-	*record = *event;
-	record->flags = flags;
-	record->seq = queue->seq;
-	record->dropped = queue->dropped;
-	record->count = count;
-	if (count > 1)
-		return false;
-
-	WRITE_ONCE(queue->count, queue->count + 1);
+	record.seq = queue->seq;
+	record.dropped = queue->dropped;
+	*place = record;
+	if (!newest && !full)
+		WRITE_ONCE(queue->count, queue->count + 1);
+	if (!more)
+		return;
 	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	return true;
+	if (queue->eventfd)
+		eventfd_signal(queue->eventfd);
 }
 
 /**
- * rfm_queues_wake - tell all readers and pollers that the card has gone
+ * rfm_queues_mark - tell of a gap in the event ring
+ * @card: the card
+ *
+ * Those that no event of their own has told of it since get a record for it:
+ * none may ever come, and what is missing may have been theirs.
+ *
+ * Context: any, with card->irq_lock held.
+ */
+void rfm_queues_mark(struct rfm_card *card)
+{
+	const struct rfm_event event = {
+		.type = RFM_EVENT_LOSS,
+		.node = RFM_NODE_ALL,
+		.time_ns = ktime_get_ns(),
+	};
+	struct rfm_queue *queue;
+
+	lockdep_assert_held(&card->irq_lock);
+
+	list_for_each_entry(queue, &card->queues, node) {
+		if (!queue->by_card || queue->gaps == card->events.gaps)
+			continue;
+		/* One that still waits for a place is new to its reader. */
+		if (list_empty(&queue->mark.node))
+			rfm_queue_push(queue, &event, false, &queue->mark);
+		queue->gaps = card->events.gaps;
+	}
+}
+
+/**
+ * rfm_queues_wake - the card has gone, or its event ring: all look themselves
  * @card: the card
  *
  * Context: any, with card->irq_lock held.

@@ -22,6 +22,7 @@
 #include <linux/fs.h>
 #include <linux/io.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "rfm_drv.h"
@@ -148,7 +149,10 @@ static int rfm_hold_count(struct rfm_card *card, struct rfm_hold *hold,
 
 	while (end != &hold->end) {
 		struct rfm_end *next = rfm_end_of(rb_next(&end->node));
-		bool alone = on ? !end->cover[plane]++ : !--end->cover[plane];
+		bool alone;
+
+		cond_resched();
+		alone = on ? !end->cover[plane]++ : !--end->cover[plane];
 
 		if (alone && until != end->at) {
 			if (until > first)

@@ -150,21 +150,10 @@ static void rfm_byte_swap(struct rfm_card *card, bool on)
 	spin_unlock(&card->reg_lock);
 }
 
-/**
- * rfm_switches_set - change some of them
- * @card: the card
- * @args: RFM_IOC_SET_SWITCHES' arguments
- *
- * Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -ENODEV, and then nothing has
- * changed.
- */
-int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
+static int rfm_switches_apply(struct rfm_card *card,
+			      const struct rfm_switches *args)
 {
-	int idx, ret;
-
-	ret = rfm_switches_check(card, args);
-	if (ret)
-		return ret;
+	int idx, ret = 0;
 
 	mutex_lock(&card->subscribe_lock);
 	if (!rfm_card_enter(card, &idx)) {
@@ -181,5 +170,31 @@ int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
 	}
 	rfm_card_exit(card, idx);
 	mutex_unlock(&card->subscribe_lock);
+	return ret;
+}
+
+/**
+ * rfm_switches_set - change some of them
+ * @card: the card
+ * @args: RFM_IOC_SET_SWITCHES' arguments
+ *
+ * Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -EINTR, -ENODEV, and then
+ * nothing has changed.
+ */
+int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
+{
+	int ret;
+
+	ret = rfm_switches_check(card, args);
+	if (ret)
+		return ret;
+
+	/* A ring test that is running waits for OWN DATA. */
+	if (!(args->mask & RFM_SWITCH_OWN_DATA))
+		return rfm_switches_apply(card, args);
+	if (mutex_lock_interruptible(&card->ring_test_lock))
+		return -EINTR;
+	ret = rfm_switches_apply(card, args);
+	mutex_unlock(&card->ring_test_lock);
 	return ret;
 }

@@ -9,7 +9,9 @@
  * the union of all watches, and receives it even if nobody has subscribed.
  *
  * Comparisons and silence are slots of the card. A slot has one owner, whom
- * its records go to; those from before the owner's time are nobody's.
+ * its records go to; those from before the owner's time are nobody's. Slots are
+ * taken in turn, as the card may not have written yet what a slot told of for
+ * its last owner: only if nearly all are in use can a new one get that.
  */
 
 #include <linux/anon_inodes.h>
@@ -20,9 +22,12 @@
 #include <linux/interval_tree_generic.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/uaccess.h>
 
 #include "compat.h"
@@ -30,11 +35,18 @@
 
 #define RFM_SLOT_NONE	RFM_EXT_SLOTS
 
+/* Each silence and its end is told of, whichever range's it was. */
+#define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
+				 RFM_EVENT_BIT(RFM_EVENT_MATCH))
+
 /**
  * struct rfm_watch_range - one range of a watch
  * @node: in card->watched, unless the watch compares
  * @first: first byte
  * @last: last byte
+ * @reach: last byte of those of the watch's ranges that this one is in the tree
+ *	for: itself and others that overlap or touch it
+ * @joined: one before it is in the tree for it
  * @last_below: of the tree's node and those below
  * @watcher: whose it is
  * @hold: what it needs of the card
@@ -44,6 +56,8 @@ struct rfm_watch_range {
 	struct rb_node node;
 	u32 first;
 	u32 last;
+	u32 reach;
+	bool joined;
 	u32 last_below;
 	struct rfm_watcher *watcher;
 	struct rfm_hold hold;
@@ -54,24 +68,24 @@ struct rfm_watch_range {
  * struct rfm_watcher - one descriptor made by RFM_IOC_WATCH
  * @queue: its events
  * @args: what was asked for
- * @eventfd: counts records as well, or NULL
  * @active: it is in card->watches, and what it compares with the tree
  * @seen: position of the last update it was told of, which may have touched
  *	several of its ranges
  * @late: updates that were late
  * @comparator: slot, or RFM_SLOT_NONE
  * @count: of @ranges
+ * @kept: for each of its slots, room for its last record; NULL without slots
  * @ranges: them
  */
 struct rfm_watcher {
 	struct rfm_queue queue;
 	struct rfm_watch args;
-	struct eventfd_ctx *eventfd;
 	bool active;
 	u64 seen;
 	u64 late;
 	unsigned int comparator;
 	unsigned int count;
+	struct rfm_kept *kept;
 	struct rfm_watch_range ranges[];
 };
 
@@ -82,7 +96,7 @@ static_assert(RFM_SLOT_SILENCE_MIN == RFM_WATCH_SILENCE_MIN);
 static_assert(RFM_SLOT_SILENCE_MAX == RFM_WATCH_SILENCE_MAX);
 
 #define RFM_RANGE_FIRST(range)	((range)->first)
-#define RFM_RANGE_LAST(range)	((range)->last)
+#define RFM_RANGE_LAST(range)	((range)->reach)
 
 INTERVAL_TREE_DEFINE(struct rfm_watch_range, node, u32, last_below,
 		     RFM_RANGE_FIRST, RFM_RANGE_LAST, static, rfm_watched);
@@ -102,18 +116,18 @@ static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 
 /* Uses two of the event's fields for what differs from watch to watch. */
 static void rfm_watcher_push(struct rfm_watcher *watcher,
-			     struct rfm_event *event)
+			     struct rfm_event *event, struct rfm_kept *kept)
 {
+	bool coalesce = watcher->args.flags & RFM_WATCH_COALESCE &&
+			RFM_EVENT_BIT(event->type) & RFM_WATCH_COALESCED;
+
 	event->flags &= ~RFM_EVENT_LATE;
 	if (rfm_watcher_late(watcher, event)) {
 		event->flags |= RFM_EVENT_LATE;
 		watcher->late++;
 	}
 	event->late = watcher->late;
-	if (rfm_queue_push(&watcher->queue, event,
-			   watcher->args.flags & RFM_WATCH_COALESCE) &&
-	    watcher->eventfd)
-		eventfd_signal(watcher->eventfd);
+	rfm_queue_push(&watcher->queue, event, coalesce, kept);
 }
 
 /**
@@ -123,14 +137,14 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
  * @position: of its record
  *
  * Context: interrupt, with card->irq_lock held.
- * Return: how many watches were told.
+ * Return: how many ranges it touched.
  */
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 			      u64 position)
 {
 	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
-	unsigned int told = 0;
+	unsigned int visited = 0;
 
 	lockdep_assert_held(&card->irq_lock);
 
@@ -140,66 +154,90 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 	     range = rfm_watched_iter_next(range, first, last)) {
 		struct rfm_watcher *watcher = range->watcher;
 
+		visited++;
 		if (position <= watcher->queue.since ||
 		    watcher->seen == position)
 			continue;
 		watcher->seen = position;
-		rfm_watcher_push(watcher, event);
-		told++;
+		rfm_watcher_push(watcher, event, NULL);
 	}
-	return told;
+	return visited;
+}
+
+static void rfm_event_set_range(struct rfm_event *event,
+				const struct rfm_watch_range *range)
+{
+	event->offset = range->first;
+	event->length = range->last - range->first + 1;
 }
 
 /**
  * rfm_watch_slot - a slot has made a record
  * @card: the card
- * @slot: its index, as the card says
+ * @index: which, as the card says
  * @event: what it tells
  * @position: of its record
  *
  * Context: interrupt, with card->irq_lock held.
  * Return: how many watches were told.
  */
-unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int slot,
+unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
 			    struct rfm_event *event, u64 position)
 {
-	struct rfm_watcher *watcher;
+	struct rfm_slot *slot;
 
 	lockdep_assert_held(&card->irq_lock);
 
-	if (slot >= RFM_EXT_SLOTS)
+	if (index >= RFM_EXT_SLOTS)
 		return 0;
-	watcher = card->slot_owners[slot];
-	if (!watcher || position <= watcher->queue.since)
+	slot = &card->slot[index];
+	if (!slot->owner || position <= slot->owner->queue.since)
 		return 0;
-	rfm_watcher_push(watcher, event);
+	/* With no update to tell of, it tells at least where there was none. */
+	if (event->flags & RFM_EVENT_NEVER && slot->range)
+		rfm_event_set_range(event, slot->range);
+	slot->stale = event->type == RFM_EVENT_STALE;
+	slot->changes++;
+	rfm_watcher_push(slot->owner, event, slot->kept);
 	return 1;
 }
 
 /* --- slots ---------------------------------------------------------------- */
 
-/* Not one or all: the comparator's and the timers'. */
+static unsigned int rfm_slots_needed(const struct rfm_watch *args)
+{
+	return (args->silence_ns ? args->count : 0) +
+	       !!(args->flags & RFM_WATCH_COMPARE);
+}
+
+/* Not one or all: the timers' and the comparator's. */
 static int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 {
-	unsigned int i, slot, need = 0;
+	unsigned int i, slot, need = rfm_slots_needed(&watcher->args);
 
 	lockdep_assert_held(&card->irq_lock);
 
-	if (watcher->args.silence_ns)
-		need += watcher->count;
-	if (watcher->args.flags & RFM_WATCH_COMPARE)
-		need++;
 	if (need > RFM_EXT_SLOTS - bitmap_weight(card->slots, RFM_EXT_SLOTS))
 		return -ENOSPC;
 
 	for (i = 0; i < need; i++) {
-		slot = find_first_zero_bit(card->slots, RFM_EXT_SLOTS);
+		slot = find_next_zero_bit(card->slots, RFM_EXT_SLOTS,
+					  card->next_slot);
+		if (slot == RFM_EXT_SLOTS)
+			slot = find_first_zero_bit(card->slots, RFM_EXT_SLOTS);
+		card->next_slot = slot + 1;
 		__set_bit(slot, card->slots);
-		card->slot_owners[slot] = watcher;
-		if (watcher->args.silence_ns && i < watcher->count)
+		card->slot[slot] = (struct rfm_slot) {
+			.owner = watcher,
+			.kept = &watcher->kept[i],
+			.changes = card->slot[slot].changes + 1,
+		};
+		if (watcher->args.silence_ns && i < watcher->count) {
 			watcher->ranges[i].timer = slot;
-		else
+			card->slot[slot].range = &watcher->ranges[i];
+		} else {
 			watcher->comparator = slot;
+		}
 	}
 	return 0;
 }
@@ -265,6 +303,85 @@ static void rfm_slot_release(struct rfm_card *card, unsigned int slot)
 	spin_unlock_irq(&card->irq_lock);
 }
 
+/* Return: SLOT_CONTROL, RFM_SLOT_OFF if there is no card to ask. */
+static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
+{
+	u32 control;
+	int idx;
+
+	if (!rfm_card_enter(card, &idx))
+		return RFM_SLOT_OFF;
+	spin_lock(&card->ext_lock);
+	writel(index, card->ext + RFM_EXT_SLOT_INDEX);
+	control = readl(card->ext + RFM_EXT_SLOT_CONTROL);
+	spin_unlock(&card->ext_lock);
+	if (rfm_card_check(card))
+		control = RFM_SLOT_OFF;
+	rfm_card_exit(card, idx);
+	return control;
+}
+
+/* What the card no longer has a record of, made from what it still knows. */
+static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
+{
+	const struct rfm_slot *slot = &card->slot[index];
+	struct rfm_event event = {
+		.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
+		.node = RFM_NODE_ALL,
+		.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_CARD_DROPPED,
+		.time_ns = ktime_get_ns(),
+		.age_ns = slot->owner->args.silence_ns,
+	};
+
+	rfm_event_set_range(&event, slot->range);
+	rfm_watch_slot(card, index, &event, RFM_POSITION_NONE);
+}
+
+/* Return: false if something happened meanwhile, so that it is not known. */
+static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
+{
+	const struct rfm_slot *slot = &card->slot[index];
+	u64 changes;
+	u32 control;
+	bool timer, same, stale;
+
+	spin_lock_irq(&card->irq_lock);
+	timer = slot->owner && slot->range;
+	changes = slot->changes;
+	spin_unlock_irq(&card->irq_lock);
+	if (!timer)
+		return true;
+
+	control = rfm_slot_control(card, index);
+	stale = control & RFM_SLOT_STALE;
+
+	spin_lock_irq(&card->irq_lock);
+	same = slot->owner && slot->changes == changes;
+	if (same && !card->gone && stale != slot->stale &&
+	    (control & RFM_SLOT_MODE_M) == RFM_SLOT_TIMER)
+		rfm_slot_tell(card, index, stale);
+	spin_unlock_irq(&card->irq_lock);
+	return same;
+}
+
+/**
+ * rfm_watch_recheck - the card has dropped records: who is silent?
+ * @card: the card, gone or not
+ *
+ * Owners of timers are told what they may not have been told. If the record of
+ * it was not dropped but is still on its way, they hear it twice.
+ *
+ * Context: process; sleeps.
+ */
+void rfm_watch_recheck(struct rfm_card *card)
+{
+	unsigned int index;
+
+	for (index = 0; index < RFM_EXT_SLOTS; index++)
+		while (!rfm_slot_recheck(card, index))
+			cond_resched();
+}
+
 /**
  * rfm_watch_reset - all slots off, whatever was left armed
  * @card: a card that nobody uses yet, or nobody any more
@@ -291,7 +408,8 @@ static void rfm_watcher_insert(struct rfm_card *card,
 	if (watcher->args.flags & RFM_WATCH_COMPARE)
 		return;
 	for (i = 0; i < watcher->count; i++)
-		rfm_watched_insert(&watcher->ranges[i], &card->watched);
+		if (!watcher->ranges[i].joined)
+			rfm_watched_insert(&watcher->ranges[i], &card->watched);
 }
 
 static void rfm_watcher_remove(struct rfm_card *card,
@@ -300,11 +418,12 @@ static void rfm_watcher_remove(struct rfm_card *card,
 	unsigned int i;
 
 	if (watcher->comparator != RFM_SLOT_NONE)
-		card->slot_owners[watcher->comparator] = NULL;
+		card->slot[watcher->comparator].owner = NULL;
 	for (i = 0; i < watcher->count; i++) {
 		if (watcher->ranges[i].timer != RFM_SLOT_NONE)
-			card->slot_owners[watcher->ranges[i].timer] = NULL;
-		if (!(watcher->args.flags & RFM_WATCH_COMPARE))
+			card->slot[watcher->ranges[i].timer].owner = NULL;
+		if (!(watcher->args.flags & RFM_WATCH_COMPARE) &&
+		    !watcher->ranges[i].joined)
 			rfm_watched_remove(&watcher->ranges[i], &card->watched);
 	}
 }
@@ -320,15 +439,17 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 		ret = -ENODEV;
 	else if (!card->events.running)
 		ret = -EIO;
-	else if (card->watches == RFM_WATCHES_MAX)
+	else if (card->watches == RFM_WATCHES_MAX ||
+		 watcher->count > RFM_WATCHED_RANGES_MAX - card->ranges)
 		ret = -ENOSPC;
 	else
 		ret = rfm_slots_take(card, watcher);
 	if (!ret) {
 		card->watches++;
+		card->ranges += watcher->count;
 		watcher->active = true;
 		rfm_watcher_insert(card, watcher);
-		rfm_queue_add(&watcher->queue, true);
+		rfm_queue_add(&watcher->queue, true, true);
 	}
 	spin_unlock_irq(&card->irq_lock);
 	return ret;
@@ -374,14 +495,18 @@ static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
 
 	spin_lock_irq(&card->irq_lock);
 	card->watches--;
+	card->ranges -= watcher->count;
 	spin_unlock_irq(&card->irq_lock);
 }
 
 static void rfm_watcher_free(struct rfm_watcher *watcher)
 {
-	if (watcher->eventfd)
-		eventfd_ctx_put(watcher->eventfd);
+	struct eventfd_ctx *eventfd = watcher->queue.eventfd;
+
 	rfm_queue_destroy(&watcher->queue);
+	if (eventfd)
+		eventfd_ctx_put(eventfd);
+	kvfree(watcher->kept);
 	kvfree(watcher);
 }
 
@@ -461,21 +586,65 @@ static bool rfm_watch_compare_good(const struct rfm_watch *args,
 	       rfm_watch_inside(args, ranges);
 }
 
+static int rfm_range_order(const void *a, const void *b)
+{
+	const struct rfm_watch_range *one = a, *other = b;
+
+	return one->first < other->first ? -1 : one->first > other->first;
+}
+
+/* An update visits ranges that overlap or touch once, not each of them. */
+static void rfm_ranges_join(struct rfm_watcher *watcher)
+{
+	struct rfm_watch_range *ranges = watcher->ranges, *leader = ranges;
+	unsigned int i;
+
+	sort(ranges, watcher->count, sizeof(*ranges), rfm_range_order, NULL);
+	for (i = 0; i < watcher->count; i++) {
+		ranges[i].joined = i && ranges[i].first <= leader->reach + 1;
+		if (!ranges[i].joined) {
+			leader = &ranges[i];
+			leader->reach = leader->last;
+		}
+		leader->reach = max(leader->reach, ranges[i].last);
+	}
+}
+
+static int rfm_watcher_alloc_kept(struct rfm_watcher *watcher,
+				  const struct rfm_watch *args)
+{
+	unsigned int i, count = rfm_slots_needed(args);
+
+	if (!count)
+		return 0;
+	watcher->kept = kvcalloc(count, sizeof(*watcher->kept),
+				 GFP_KERNEL_ACCOUNT);
+	if (!watcher->kept)
+		return -ENOMEM;
+	for (i = 0; i < count; i++)
+		INIT_LIST_HEAD(&watcher->kept[i].node);
+	return 0;
+}
+
 static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 					     const struct rfm_watch *args,
 					     const struct rfm_range *ranges)
 {
 	struct rfm_watcher *watcher;
 	unsigned int i;
+	int ret;
 
 	watcher = kvzalloc(struct_size(watcher, ranges, args->count),
 			   GFP_KERNEL_ACCOUNT);
 	if (!watcher)
-		return NULL;
-	if (rfm_queue_init(&watcher->queue, card, args->depth ?:
-			   RFM_LISTEN_DEPTH_DEFAULT)) {
+		return ERR_PTR(-ENOMEM);
+	ret = rfm_watcher_alloc_kept(watcher, args) ?:
+	      rfm_queue_init(&watcher->queue, card, args->depth ?:
+			     RFM_LISTEN_DEPTH_DEFAULT);
+	if (ret) {
+		kvfree(watcher->kept);
 		kvfree(watcher);
-		return NULL;
+		return ERR_PTR(ret);
 	}
 
 	watcher->args = *args;
@@ -489,6 +658,7 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 		range->watcher = watcher;
 		range->timer = RFM_SLOT_NONE;
 	}
+	rfm_ranges_join(watcher);
 	return watcher;
 }
 
@@ -512,7 +682,7 @@ static struct rfm_watcher *rfm_watcher_make(struct rfm_card *card,
 			goto out;
 	if (!rfm_watch_compare_good(args, ranges))
 		goto out;
-	watcher = rfm_watcher_alloc(card, args, ranges) ?: ERR_PTR(-ENOMEM);
+	watcher = rfm_watcher_alloc(card, args, ranges);
 out:
 	kfree(ranges);
 	return watcher;
@@ -527,7 +697,7 @@ static int rfm_watcher_eventfd(struct rfm_watcher *watcher)
 	eventfd = eventfd_ctx_fdget(watcher->args.eventfd);
 	if (IS_ERR(eventfd))
 		return PTR_ERR(eventfd);
-	watcher->eventfd = eventfd;
+	watcher->queue.eventfd = eventfd;
 	return 0;
 }
 

@@ -493,6 +493,82 @@ static void as_many_as_there_may_be(void)
 	CHECK_EQ(watches(), 0);
 }
 
+/* All queues of a card together hold no more than there may be. */
+static void as_many_records_as_there_may_be(void)
+{
+	enum { FULL = RFM_QUEUED_MAX / RFM_LISTEN_DEPTH_MAX };
+	struct rfm_range range = { AT, 8 };
+	struct rfm_watch args = watch_of(&range);
+	struct rfm_listen listen = { .types = RFM_EVENT_BIT(RFM_EVENT_LOSS),
+				     .depth = RFM_LISTEN_DEPTH_MAX };
+	int fds[FULL];
+	unsigned int i;
+
+	/* The watch for marks has some. */
+	args.depth = RFM_LISTEN_DEPTH_MAX;
+	for (i = 0; i < FULL - 1; i++) {
+		fds[i] = watch(&args);
+		REQUIRE(fds[i] >= 0);
+	}
+	CHECK_ERRNO(watch(&args), ENOSPC);
+	CHECK_ERRNO(ioctl(pair.near, RFM_IOC_LISTEN, &listen), ENOSPC);
+	CHECK_EQ(watches(), FULL - 1);
+	close(fds[0]);
+	fds[0] = ioctl(pair.near, RFM_IOC_LISTEN, &listen);
+	CHECK(fds[0] >= 0);
+	for (i = 0; i < FULL - 1; i++)
+		close(fds[i]);
+	CHECK_EQ(watches(), 0);
+}
+
+static void as_many_ranges_as_there_may_be(void)
+{
+	enum { FULL = RFM_WATCHED_RANGES_MAX / RFM_WATCH_RANGES_MAX };
+	struct rfm_range ranges[RFM_WATCH_RANGES_MAX];
+	struct rfm_watch args = watch_of(ranges);
+	unsigned int i;
+	int fds[FULL];
+
+	/* In pairs that overlap, and each with a gap behind it. */
+	for (i = 0; i < RFM_WATCH_RANGES_MAX; i++)
+		ranges[RFM_WATCH_RANGES_MAX - 1 - i] =
+			(struct rfm_range) { AT + i / 2 * 64 + i % 2 * 8, 16 };
+	args.count = RFM_WATCH_RANGES_MAX;
+	for (i = 0; i < FULL - 1; i++) {
+		fds[i] = watch(&args);
+		REQUIRE(fds[i] >= 0);
+	}
+	CHECK_ERRNO(watch(&args), ENOSPC);
+	far_sets(AT + 64 + 16, 1);
+	far_sets(AT + 64 + 24, 1);
+	far_sets(AT + 127 * 64 + 8, 1);
+	CHECK_EQ(heard(fds[0]), 2);
+	for (i = 0; i < FULL - 1; i++)
+		close(fds[i]);
+	CHECK_EQ(watches(), 0);
+}
+
+static void as_many_listeners_as_there_may_be(void)
+{
+	static int fds[RFM_LISTENERS_MAX];
+	struct rfm_listen listen = { .types = RFM_EVENT_BIT(RFM_EVENT_LOSS),
+				     .depth = 1 };
+	struct rlimit limit = { 4096, 4096 };
+	unsigned int i;
+
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	for (i = 0; i < RFM_LISTENERS_MAX; i++) {
+		fds[i] = ioctl(pair.near, RFM_IOC_LISTEN, &listen);
+		REQUIRE(fds[i] >= 0);
+	}
+	CHECK_ERRNO(ioctl(pair.near, RFM_IOC_LISTEN, &listen), ENOSPC);
+	close(fds[--i]);
+	fds[i] = ioctl(pair.near, RFM_IOC_LISTEN, &listen);
+	CHECK(fds[i++] >= 0);
+	while (i)
+		close(fds[--i]);
+}
+
 /* 256 comparators and timers together. */
 static void as_many_slots_as_there_are(void)
 {
@@ -731,6 +807,9 @@ int main(int argc, char **argv)
 		TAP_CASE(closed_in_any_order),
 		TAP_CASE(coming_and_going),
 		TAP_CASE(as_many_as_there_may_be),
+		TAP_CASE(as_many_records_as_there_may_be),
+		TAP_CASE(as_many_ranges_as_there_may_be),
+		TAP_CASE(as_many_listeners_as_there_may_be),
 		TAP_CASE(as_many_slots_as_there_are),
 		TAP_CASE(bad_arguments),
 		TAP_CASE(bad_ranges),

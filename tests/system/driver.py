@@ -149,6 +149,8 @@ def guest_programs(program, lab):
         "listen_test", "listen_types_test", "watch_test", "watch_life_test", "subscribe_test",
         "fence_test", "status_test", "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
+    # The last, for it leaves a card that does not tell of events until the driver is loaded anew.
+    failed += program("ring_stop_test", *devices(NEAR, FAR))
     reload_with(lab, "base_policy=none")
     failed += sum(program(name, *devices(NEAR, FAR)) for name in (
         "watch_test", "subscribe_test", "fence_test", "status_test", "librfm_test"))
@@ -170,7 +172,8 @@ def main():
     up += ["--qemu-arg", f"-m {args.memory}"] if args.memory else []
 
     tests = [unplugs, stops_answering, reload_module, base_card_has_no_policy, clean_kernels]
-    plan(tests if args.long else [*tests, frozen_neighbour])
+    frozen = [frozen_neighbour, clean_kernels]
+    plan(tests if args.long else tests + frozen)
     with tempfile.TemporaryDirectory() as folder, \
             Lab("driver", 1, *up, *TWO_CPUS, *more_cards(folder)) as lab:
         def program(name, *words):
@@ -184,7 +187,7 @@ def main():
         failed += run(tests, lab, unplugged)
     if not args.long:
         with Lab("frozen", 2, *up) as lab:
-            failed += run([frozen_neighbour], lab, first=len(tests) + 1)
+            failed += run(frozen, lab, first=len(tests) + 1)
     return bool(failed)
 
 

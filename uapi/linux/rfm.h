@@ -142,6 +142,8 @@ struct rfm_send {
 
 #define RFM_LISTEN_DEPTH_DEFAULT 256
 #define RFM_LISTEN_DEPTH_MAX	65536
+#define RFM_LISTENERS_MAX	1024	/* of one card */
+#define RFM_QUEUED_MAX		524288	/* sum of the depths of all queues of a card */
 
 /**
  * struct rfm_listen - hear events (RFM_IOC_LISTEN)
@@ -161,7 +163,10 @@ struct rfm_send {
  * the extension block, on a card without. EBUSY: somebody listens exclusively
  * for one of the types, or somebody listens for one at all and this call asks
  * for RFM_LISTEN_EXCLUSIVE. When the exclusive descriptor is closed, others may
- * listen again.
+ * listen again. ENOSPC: RFM_LISTENERS_MAX listeners, or RFM_QUEUED_MAX records
+ * of all listeners and watches. EIO: a type that needs the extension block, and
+ * the card can no longer write its events to this machine's memory; a listener
+ * for one then ends: EPOLLERR, and EIO by read() when its queue is empty.
  */
 struct rfm_listen {
 	__u32 types;
@@ -175,6 +180,14 @@ struct rfm_listen {
 #define RFM_EVENT_NEVER		0x4u	/* STALE: nothing since the watch was made */
 #define RFM_EVENT_CARD_DROPPED	0x8u	/* the card dropped events before it, perhaps ours */
 
+/*
+ * If the card has dropped events and none follows that could carry this flag,
+ * a record of its own does: LOSS, from RFM_NODE_ALL, with data 0. A watch is
+ * told of a silence, and of its end, even if the card dropped the event: then
+ * with this flag, the range watched and nothing of the update, and perhaps
+ * twice.
+ */
+
 /**
  * struct rfm_event - one event
  * @type: enum rfm_event_type
@@ -187,7 +200,8 @@ struct rfm_listen {
  * @time_ns: CLOCK_MONOTONIC of this machine when the driver took it
  * @dropped: events this descriptor has lost so far to a full queue
  * @offset: UPDATE, MATCH, FRESH, CONFLICT: first byte of the update, STALE: of
- *	the last one; a whole update, also where it reaches beyond the range
+ *	the last one; a whole update, also where it reaches beyond the range.
+ *	With RFM_EVENT_NEVER: of the range that is silent
  * @length: its bytes
  * @count: updates this record stands for: 1, more on a coalescing watch, whose
  *	record tells of the last one
@@ -277,7 +291,7 @@ struct rfm_range {
  *
  * EBADF: RX on a file not open for reading, TX or OWN on one not open for
  * writing. ENOSPC: more than RFM_SUBSCRIBE_MAX separate ranges. EOPNOTSUPP:
- * no extension block.
+ * no extension block. EIO: the card refuses.
  */
 struct rfm_subscribe {
 	struct rfm_range range;
@@ -288,7 +302,7 @@ struct rfm_subscribe {
 
 #define RFM_WATCH_NONBLOCK	0x01u	/* as O_NONBLOCK */
 #define RFM_WATCH_CLOEXEC	0x02u	/* as O_CLOEXEC */
-#define RFM_WATCH_COALESCE	0x04u	/* one record while unread; it tells of the last update */
+#define RFM_WATCH_COALESCE	0x04u	/* updates, or matches, are one record while unread */
 #define RFM_WATCH_EVENTFD	0x08u	/* @eventfd counts records as well */
 #define RFM_WATCH_COMPARE	0x10u	/* MATCH instead of UPDATE */
 #define RFM_WATCH_FLAGS		0x1fu
@@ -301,6 +315,7 @@ enum rfm_watch_compare {
 
 #define RFM_WATCH_RANGES_MAX	256	/* of one watch */
 #define RFM_WATCHES_MAX		1024	/* of one card */
+#define RFM_WATCHED_RANGES_MAX	16384	/* of all watches of one card */
 #define RFM_WATCH_SILENCE_MIN	1000000ull	/* ns */
 #define RFM_WATCH_SILENCE_MAX	3600000000000ull
 
@@ -327,13 +342,16 @@ enum rfm_watch_compare {
  * Returns a new descriptor that delivers struct rfm_event by read() and
  * poll(), as one of RFM_IOC_LISTEN does. Every update by another node that
  * touches the bytes makes one record; a store of this node makes none. The
- * queue is bounded: what finds it full is dropped and counted. A watch that
+ * queue is bounded: what finds it full is dropped and counted, but the last
+ * STALE or FRESH of each range and the last MATCH are kept. A watch that
  * compares sees the update that makes the condition true, not those that
  * leave it true: make the watch, then look at the memory.
  *
  * Needs a descriptor open for reading (EBADF). ENOSPC: RFM_WATCHES_MAX
- * watches, or the card has no comparator or timer left (256 together). EBADF,
- * EINVAL: @eventfd is no eventfd. EOPNOTSUPP: no extension block.
+ * watches, RFM_WATCHED_RANGES_MAX ranges, RFM_QUEUED_MAX records, or the card
+ * has no comparator or timer left (256 together). EBADF, EINVAL: @eventfd is no
+ * eventfd. EOPNOTSUPP: no extension block. EIO: the card can no longer write
+ * its events, which ends a watch as it does a listener, or it refuses.
  */
 struct rfm_watch {
 	__u64 ranges;
@@ -361,8 +379,10 @@ struct rfm_watch {
  * @timeout_ms: 1..60000; 0 = 1000
  * @flags: out: RFM_FENCED_*; 0: everything that this machine has stored before
  *	the call is in the memory of every node of the ring
- * @lost: out: frames that did not arrive everywhere since this file's fence
- *	before, or since it was opened
+ * @lost: out: frames that did not arrive everywhere, as found by the fences of
+ *	this card that ended since this file's fence before, or since it was
+ *	opened. So a file's first fence may tell of what was lost before that,
+ *	when nobody fenced
  * @epoch: out: counts changes of the ring's membership
  * @pad: 0
  * @wait_ns: out: how long it took
@@ -423,8 +443,9 @@ struct rfm_send_set {
  *
  * Set applies all or nothing. EINVAL: a value out of range, OWN_DATA asked to be on.
  * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
- * is not moved under a mapping, a subscription or a watch. Set needs a
- * descriptor open for writing (EBADF).
+ * is not moved under a mapping, a subscription or a watch. EIO: the card does
+ * not move it. Clearing OWN_DATA waits for a ring test that is running (EINTR).
+ * Set needs a descriptor open for writing (EBADF).
  */
 struct rfm_switches {
 	__u32 mask;
