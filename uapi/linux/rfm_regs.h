@@ -221,9 +221,10 @@
  * BASE and SIZE count from the moment CONTROL.ENABLE goes from 0 to 1, which
  * sets all counts to 0. A record is complete when its index is PRODUCER as it
  * was after it: 1 for the first. When all 2^SIZE are unconsumed, or 4096 wait
- * inside the card to be written, events are dropped and counted. A record that the memory does not take, BASE that is
- * not aligned to a record or SIZE out of range end in FAULT: the ring stops,
- * every event is dropped and counted until it is enabled again.
+ * inside the card to be written, events are dropped and counted. A record that
+ * the memory does not take, BASE that is not aligned to a record or SIZE out
+ * of range end in FAULT: the ring stops, every event is dropped and counted
+ * until it is enabled again.
  */
 #define RFM_EXT_EVENT_BASE		0x040	/* 64; aligned to 128 */
 #define RFM_EXT_EVENT_SIZE		0x048	/* log2 of records, MIN..MAX */
