@@ -6,8 +6,9 @@
  *
  * Prints "watching", then reads records, sleeping PAUSE_US after each batch,
  * until an update brings the word 0xffffffffffffffff. Then one line: records
- * delivered, records dropped, number of the last one, number of its frame. What
- * it checks of each record: numbers without a gap that is not counted as dropped, frames of one
+ * delivered, records dropped, number of the last one, number of its frame, and
+ * how many more told only that the card had dropped some. What it checks of
+ * each record: numbers without a gap that is not counted as dropped, frames of one
  * source in ascending order, and bytes within the watched range.
  */
 #include <errno.h>
@@ -19,7 +20,7 @@
 #define BATCH	64
 
 struct sum {
-	uint64_t delivered, dropped, seq;
+	uint64_t delivered, dropped, seq, notices;
 	uint64_t frame[256];
 };
 
@@ -42,10 +43,16 @@ static int check(struct sum *sum, const struct rfm_event *event, const struct rf
 {
 	uint64_t gap = event->seq - sum->seq - 1;
 
-	if (event->type != RFM_EVENT_UPDATE || event->node > 255)
-		return wrong("not an update", event);
 	if (event->dropped - sum->dropped != gap)
 		return wrong("a gap that is not counted", event);
+	if (event->type == RFM_EVENT_LOSS && event->flags & RFM_EVENT_CARD_DROPPED) {
+		sum->notices++;
+		sum->dropped = event->dropped;
+		sum->seq = event->seq;
+		return 0;
+	}
+	if (event->type != RFM_EVENT_UPDATE || event->node > 255)
+		return wrong("not an update", event);
 	if (event->frame <= sum->frame[event->node])
 		return wrong("out of order", event);
 	if (event->offset >= range->offset + range->length ||
@@ -88,8 +95,8 @@ static int run(int fd, const struct rfm_range *range, unsigned int pause_us)
 		if (pause_us)
 			nanosleep(&pause, NULL);
 	}
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sum.delivered, sum.dropped,
-	       sum.seq, frame);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sum.delivered,
+	       sum.dropped, sum.seq, frame, sum.notices);
 	return 0;
 }
 

@@ -64,10 +64,12 @@ def store_cost(lab, count, seed):
 
 
 def end_of(lab, watcher):
-    """Tell a watcher to end, and return what it says. Its queue may be full: say it again."""
+    """Tell a watcher to end, and return what it says: updates delivered, updates dropped, updates
+    in all, and the number of the last one's frame. Its queue may be full: say it again."""
     wait_for("the watcher ends", lambda: lab.poke(1, WATCH_AT, ALL_ONES, 8) or
              watcher.process.poll() is not None, 60)
-    return [int(word) for word in watcher.finish().split()]
+    delivered, dropped, seq, frame, notices = map(int, watcher.finish().split())
+    return delivered, dropped, seq - notices, frame
 
 
 def watch(lab, depth, pause_us):

@@ -95,7 +95,7 @@ static void handle(struct controller *controller, const struct rfm_event *event)
 		controller->stale = true;
 		controller->integral = 0;
 		say(controller, "stale", "silent_for_ns", event->age_ns);
-	} else if (event->type != RFM_EVENT_STALE && controller->stale) {
+	} else if (loop_is_update(event) && controller->stale) {
 		controller->stale = false;
 		say(controller, "recovered", "answers", controller->answers);
 	}

@@ -168,6 +168,15 @@ static inline bool loop_over(const struct loop_options *options, uint64_t start)
 }
 
 /*
+ * Has somebody written? STALE says that nobody has, and other records only that the card
+ * may have dropped some: to take one for an update would keep a dead writer alive.
+ */
+static inline bool loop_is_update(const struct rfm_event *event)
+{
+	return event->type == RFM_EVENT_UPDATE || event->type == RFM_EVENT_FRESH;
+}
+
+/*
  * Watches a record: one wake-up for each write, when the whole record is there, and
  * STALE when no write has come for the time of --silence-ms.
  */
