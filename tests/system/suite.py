@@ -66,12 +66,15 @@ def run(tests, *args, first=1):
         try:
             test(*args)
             verdict = "ok"
-        except Exception as problem:    # a test that breaks is a test that fails
+        except BaseException as problem:    # a test that breaks is a test that fails
             failed += 1
             verdict = "not ok"
             for line in traceback.format_exc().splitlines():
                 print(f"# {line}")
             print(f"# {problem}")
+            if not isinstance(problem, Exception):      # the suite is ended: say where it stood
+                print(f"{verdict} {number} - {name} ({time.monotonic() - start:.1f} s)", flush=True)
+                raise
         print(f"{verdict} {number} - {name} ({time.monotonic() - start:.1f} s)", flush=True)
     for lab in args:
         if failed and isinstance(lab, Lab):

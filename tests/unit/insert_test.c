@@ -3,6 +3,8 @@
  * The insertion queue: room, drops in their place, sleep and wake-up; then both
  * sides in threads of their own, as a vCPU and the thread of the links are.
  */
+#define _GNU_SOURCE
+
 #include "tests/unit/test.h"
 
 #include <errno.h>
@@ -169,9 +171,9 @@ static bool await(sem_t *sem)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_S;
-	while (sem_timedwait(sem, &until))
+	while (sem_clockwait(sem, CLOCK_MONOTONIC, &until))
 		if (errno != EINTR)
 			return false;
 	return true;
