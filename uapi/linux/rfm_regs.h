@@ -42,9 +42,13 @@
 #define RFM_CNTRL			0x6c
 #define RFM_PCIHREV			0x74
 #define RFM_DMAMODE0			0x80
+#define RFM_DMAPADR0			0x84	/* host address, low half */
+#define RFM_DMALADR0			0x88	/* byte offset in the memory, never moved by LAS1BA */
+#define RFM_DMASIZ0			0x8c	/* bytes */
 #define RFM_DMADPR0			0x90
 #define RFM_DMACSR0			0xa8
 #define RFM_MARBR_ALIAS			0xac
+#define RFM_DMADAC0			0xb4	/* host address, high half */
 #define RFM_LAS1RR			0xf0
 #define RFM_LAS1BA			0xf4
 
@@ -53,17 +57,45 @@
 #define RFM_INTCSR_LOCAL_ACTIVE		0x00008000u	/* read-only, ungated */
 #define RFM_INTCSR_DMA0_ENABLE		0x00040000u
 #define RFM_INTCSR_DMA0_ACTIVE		0x00200000u	/* read-only, ungated */
+#define RFM_INTCSR_DMA0_NO_ABORT	0x02000000u	/* 0: DMA met an address that does not answer */
 #define RFM_INTCSR_RESET		0x0f010100u
 
 #define RFM_MARBR_RESET			0x02040000u
 #define RFM_MARBR_DELAYED_READ		0x01000000u
 #define RFM_BIGEND_PIO			0x00000020u	/* BAR3: bytes of each dword reversed */
+#define RFM_BIGEND_DMA0			0x00000080u	/* DMA: likewise */
 #define RFM_PCIHREV_PIORC		0xc0
 #define RFM_DMAMODE0_RESET		0x00020583u
+#define RFM_DMAMODE0_CHAIN		0x00000200u	/* scatter-gather, by descriptors */
+#define RFM_DMASIZ0_M			0x007fffffu
+#define RFM_DMA_MAX			0x007ffff8u	/* bytes a start, a multiple of 8 */
 #define RFM_DMADPR0_RESET		0x00000001u
-#define RFM_DMACSR0_DONE		0x10
+#define RFM_DMADPR0_TO_HOST		0x00000008u	/* direction: card to host */
+#define RFM_DMADPR0_FIRST_M		0xfffffff0u	/* first descriptor, below 4 GiB */
+#define RFM_DMACSR0_ENABLE		0x01
+#define RFM_DMACSR0_START		0x02	/* write 1; reads 0 */
+#define RFM_DMACSR0_CLEAR_INT		0x08	/* write 1; reads 0 */
+#define RFM_DMACSR0_DONE		0x10	/* read-only: idle */
 #define RFM_LAS1BA_ENABLE		0x00000001u	/* always reads 1 */
 #define RFM_LAS1BA_REMAP_M		0x0fe00000u
+
+/**
+ * struct rfm_dma_descriptor - one piece of a scatter-gather transfer
+ * @address_low: host address, a multiple of 8
+ * @address_high: its upper half
+ * @bytes: a multiple of 8
+ * @next: address of the next descriptor, a multiple of 16, or RFM_DMA_LAST
+ *
+ * Lies at a multiple of 16 below 4 GiB. A piece does not cross 4 GiB.
+ */
+struct rfm_dma_descriptor {
+	__le32 address_low;
+	__le32 address_high;
+	__le32 bytes;
+	__le32 next;
+};
+
+#define RFM_DMA_LAST			0x1u
 
 /* --- BAR2: reflective memory -------------------------------------------- */
 
