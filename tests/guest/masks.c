@@ -221,6 +221,9 @@ static int do_change(int fd, const struct area *area, uint64_t offset, uint64_t 
 		return complain("subscribe: %s", strerror(errno));
 	for (uint64_t g = 0; g < area->granules; g++)
 		keep(area, &masks[g], g);
+	/* What `round` says is old until it comes for the first time. */
+	if (wait_for_round(area))
+		return 1;
 	for (uint64_t i = 0; i < changes; i++)
 		if ((i % 2 && wait_for_round(area)) || flip(fd, area, offset, masks, &state))
 			return complain("after %" PRIu64 " changes", i);
