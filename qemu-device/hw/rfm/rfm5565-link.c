@@ -30,6 +30,7 @@
 /* A rush of stores */
 #define RUSH_STORES     64      /* so many, soon one after another */
 #define GATHER_NS       8000    /* then one turn each so long */
+#define LONE_NS         16000   /* after so long without any, a store is alone */
 #define GATHER_STORES   8       /* worth having waited for */
 
 /* --- what the links ask of the card --------------------------------------- */
@@ -304,6 +305,9 @@ static bool queue_fill(Rfm5565State *s)
         }
     }
     rfm_shm_publish(&s->tx.shm);
+    if (i) {
+        s->idle_since = rfm5565_now();
+    }
     if (s->tx.shm.broken) {
         port_condemn(s, &s->tx,
                      "the downstream neighbour has broken the shared queue");
@@ -315,6 +319,27 @@ static bool queue_fill(Rfm5565State *s)
     }
     s->room_awaited = false;
     return i == limit;
+}
+
+/*
+ * In a vCPU, of which the engine waits to hear: send a lone store, if the
+ * neighbour can be reached from here and nobody else is at it. Returns false
+ * if the engine has to do it. One that follows soon after another is left to
+ * it: the vCPU has more to store.
+ */
+bool rfm5565_link_send_lone(Rfm5565State *s)
+{
+    bool done = false;
+
+    if (qemu_mutex_trylock(&s->lock)) {
+        return false;
+    }
+    if (s->link_tx.shm && s->tx.attached && !s->tx.reject && !s->away &&
+        rfm5565_now() - s->idle_since > LONE_NS) {
+        done = !queue_fill(s);
+    }
+    qemu_mutex_unlock(&s->lock);
+    return done;
 }
 
 static bool send_on(Rfm5565State *s)

@@ -11,6 +11,7 @@
 #include "qapi/error.h"
 #include "block/aio-wait.h"
 #include "exec/memory.h"
+#include "hw/core/cpu.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #include "ring/crc32c.h"
@@ -131,11 +132,17 @@ static void node_status(void *opaque, unsigned int what)
     }
 }
 
-/* From a vCPU without the lock, or from the engine with it. */
+/*
+ * From a vCPU, with the lock or without, or from the engine with it. The vCPU
+ * sends a lone store itself if it can: that saves waking the engine up.
+ */
 static void node_transmit(void *opaque)
 {
     Rfm5565State *s = opaque;
 
+    if (current_cpu && rfm5565_link_send_lone(s)) {
+        return;
+    }
     qemu_bh_schedule(qatomic_read(&s->streaming) ? s->stream_bh
                                                  : s->engine_bh);
 }

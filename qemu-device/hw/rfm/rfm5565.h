@@ -148,6 +148,7 @@ struct Rfm5565State {
     QEMUTimer *pace;            /* in @ctx: the line lets the next frame go */
     bool room_awaited;          /* the downstream queue is full */
     uint64_t sent_at;           /* when the last store went into it */
+    uint64_t idle_since;        /* when the last turn that sent something ended */
     unsigned rush;              /* stores that went soon after one another */
     guint tx_watch;             /* (BQL) until the chardev takes more */
     uint8_t tx_buf[RFM_LINK_BATCH];     /* (BQL), as the next two */
@@ -229,6 +230,7 @@ void rfm5565_link_init(Rfm5565State *s);
 void rfm5565_link_connect(Rfm5565State *s);
 void rfm5565_link_exit(Rfm5565State *s);
 bool rfm5565_link_turn(Rfm5565State *s);
+bool rfm5565_link_send_lone(Rfm5565State *s);
 uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now);
 void rfm5565_link_news(Rfm5565State *s);
 void rfm5565_link_leave(Rfm5565State *s);
