@@ -136,6 +136,17 @@ def a_table():
     expect(len(lines) == 1 + 2 * len(NODES) + 1 + 2 + 2 + 4, f"{len(lines)} lines")
 
 
+def queues_alone():
+    """queue measures the two bare queues, and nothing else"""
+    result = rmbench("--json", "--seconds", "1", "queue")
+    expect(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    rows = json.loads(result.stdout)["rows"]
+    expect([(row["what"], row["bytes"]) for row in rows]
+           == [("a bare shared-memory queue", size) for size in (4, 64)], f"it measured {rows}")
+    for row in rows:
+        consistent(row)
+
+
 def interrupted():
     """SIGTERM ends it, with all its processes and sockets"""
     child = subprocess.Popen([RMBENCH, "-s", "60", "ring"], text=True, stdout=subprocess.PIPE,
@@ -154,7 +165,7 @@ def interrupted():
 
 def bad_input():
     """bad input is refused with one sentence or the usage"""
-    for args in ((), ("rong",), ("ring", "ring"), ("-x", "ring")):
+    for args in ((), ("rong",), ("ring", "ring"), ("queue", "ring"), ("-x", "ring")):
         result = rmbench(*args)
         expect(result.returncode == 2 and "usage: rmbench" in result.stderr, f"{args} was taken")
     for seconds in ("0", "-1", "x", "3601", "nan", ""):
@@ -237,7 +248,8 @@ def targets():
     expect(not missed, f"missed, with a load average of {load:.2f} before: {missed}")
 
 
-SHORT = [a_short_run, no_faster_than_the_line, not_much_slower, a_table, interrupted, bad_input]
+SHORT = [a_short_run, no_faster_than_the_line, not_much_slower, a_table, queues_alone, interrupted,
+         bad_input]
 LONG = {"targets": [targets]}
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* rmbench ring: the measurements in their order, and the table. */
+/* rmbench: the measurements in their order, and the table. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,9 +49,6 @@ static const unsigned int sizes[] = { 2, 8, 64, 256 };
 #define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
 #define AT_8	1
 #define AT_256	3
-
-/* What takes a share of the time: each hop size thrice, queues, and pairs of nodes. */
-#define MEASUREMENTS	(3 * SIZES + 2 + 2 + 4)
 
 static double share;		/* seconds of a measurement */
 static bool with_json;
@@ -225,6 +222,12 @@ static void measure_paced(unsigned int bytes, bool redundant, double published)
 	add_row(row);
 }
 
+static void measure_queues(void)
+{
+	measure_queue(4);
+	measure_queue(64);
+}
+
 static void measure_everything(void)
 {
 	double queue4, queue64;
@@ -242,14 +245,40 @@ static void measure_everything(void)
 
 /* --- the command ------------------------------------------------------------ */
 
+/**
+ * struct verb - what can be asked for
+ * @shares: the measurements that share the time
+ */
+struct verb {
+	const char *name;
+	void (*measure)(void);
+	unsigned int shares;
+};
+
+static const struct verb verbs[] = {
+	/* each hop size thrice, queues, and pairs of nodes */
+	{ "ring", measure_everything, 3 * SIZES + 2 + 2 + 4 },
+	{ "queue", measure_queues, 2 },
+};
+
 static const char usage[] =
-	"usage: rmbench [-j] [-s SECONDS] ring\n"
+	"usage: rmbench [-j] [-s SECONDS] ring|queue\n"
 	"\n"
 	"Measures what a ring of processes costs on this machine, beside bare figures.\n"
 	"\n"
+	"  ring                   all measurements\n"
+	"  queue                  the bare shared-memory queue only\n"
 	"  -j, --json             print JSON instead of a table\n"
 	"  -s, --seconds SECONDS  time for all measurements together, 1 to 3600; default 20\n"
 	"  -h, --help             print this\n";
+
+static const struct verb *find_verb(int count, char **words)
+{
+	for (size_t i = 0; count == 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(words[0], verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
 
 static double parse_seconds(const char *text)
 {
@@ -270,6 +299,7 @@ int main(int argc, char **argv)
 		{ 0 },
 	};
 	double seconds = SECONDS_DEFAULT;
+	const struct verb *verb;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "js:h", options, NULL)) != -1) {
@@ -288,15 +318,16 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (argc - optind != 1 || strcmp(argv[optind], "ring")) {
+	verb = find_verb(argc - optind, argv + optind);
+	if (!verb) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	share = seconds / MEASUREMENTS;
+	share = seconds / verb->shares;
 	bench_begin();
 	if (!with_json)
 		print_head();
-	measure_everything();
+	verb->measure();
 	if (with_json)
 		print_json(seconds);
 	return 0;
