@@ -136,9 +136,8 @@ struct rfm_hold {
  * @number: the last event that a record told of, since then
  * @missed: how many were missing between two records, since then
  * @dropped: how many the card has said to be, when it was asked last
- * @gaps: how often events were missing
- * @told: what @gaps was when all queues were told of it
  * @lost: events that the card had dropped before it was enabled
+ * @told: what rfm_events_missing() was when all queues were told of it
  * @work: takes up a storm where the interrupt handler left it
  */
 struct rfm_events {
@@ -157,9 +156,8 @@ struct rfm_events {
 	u64 number;
 	u64 missed;
 	u64 dropped;
-	u64 gaps;
-	u64 told;
 	u64 lost;
+	u64 told;
 	struct work_struct work;
 };
 
@@ -414,6 +412,7 @@ void rfm_events_check(struct rfm_card *card);
 void rfm_events_select(struct rfm_card *card, u32 types);
 u64 rfm_events_position(struct rfm_card *card);
 u64 rfm_events_dropped(struct rfm_card *card);
+u64 rfm_events_missing(const struct rfm_card *card);
 
 /* rfm_queue.c: what all event descriptors have in common */
 
@@ -440,7 +439,8 @@ struct rfm_kept {
  * @by_card: events may come through the event ring
  * @ring_only: some come no other way
  * @since: records of the event ring up to that position are not for it
- * @gaps: the gaps in the event ring that its reader has been told of
+ * @told: how many events the card had dropped of which its reader has been told,
+ *	or which were before its time
  * @seq: events so far, dropped ones included
  * @dropped: those that found the queue full
  * @depth: records it holds
@@ -450,7 +450,7 @@ struct rfm_kept {
  *	any more, nor do they count as held: there are @depth + RFM_QUEUE_BATCH
  *	places
  * @kept: records newer than those, that found it full; while there are any, it is
- * @mark: room for one that tells of a gap in the event ring
+ * @mark: room for one that tells of dropped events
  * @ring: the records
  *
  * From @by_card on under card->irq_lock; only readers move @tail.
@@ -464,7 +464,7 @@ struct rfm_queue {
 	bool by_card;
 	bool ring_only;
 	u64 since;
-	u64 gaps;
+	u64 told;
 	u64 seq;
 	u64 dropped;
 	u32 depth;
@@ -481,7 +481,7 @@ void rfm_queue_destroy(struct rfm_queue *queue);
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    bool coalesce, struct rfm_kept *kept);
-void rfm_queues_mark(struct rfm_card *card);
+void rfm_queues_tell(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
 ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 		       loff_t *pos);

@@ -48,9 +48,9 @@
 				 RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP) | \
 				 RFM_EVENT_BIT(RFM_EVENT_LOSS))
 
-/* So records and events have the same types, and RECORD_FENCE is one more. */
+/* So records and events have the same types, but the last of each. */
 static_assert((u32)RFM_RECORD_LOSS == (u32)RFM_EVENT_LOSS);
-static_assert((u32)RFM_RECORD_FENCE == (u32)RFM_EVENT_TYPES);
+static_assert((u32)RFM_EVENT_LOSS + 1 == (u32)RFM_EVENT_DROPPED);
 static_assert(sizeof(struct rfm_ext_record) == RFM_EXT_RECORD_SIZE);
 
 static size_t rfm_events_size(const struct rfm_events *events)
@@ -60,81 +60,88 @@ static size_t rfm_events_size(const struct rfm_events *events)
 
 /* --- records ------------------------------------------------------------ */
 
-static void rfm_record_read(const struct rfm_ext_record *record,
-			    struct rfm_event *event)
+/**
+ * struct rfm_record - a record of the ring, read
+ * @number: of the event, dropped ones included
+ * @position: of the record: how many have been taken with it
+ * @value: see its type
+ * @event: what applications get of it, its type the record's
+ */
+struct rfm_record {
+	u64 number;
+	u64 position;
+	u32 value;
+	struct rfm_event event;
+};
+
+static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
+			    struct rfm_record *record)
 {
-	*event = (struct rfm_event) {
-		.type = record->type,
-		.node = le16_to_cpu(record->node),
-		.time_ns = ktime_get_ns(),
-		.offset = le32_to_cpu(record->offset),
-		.length = le32_to_cpu(record->length),
-		.frame = le64_to_cpu(record->seq),
-		.origin_ns = le64_to_cpu(record->origin_ns),
-		.arrival_ns = le64_to_cpu(record->arrival_ns),
-		.age_ns = le64_to_cpu(record->age_ns),
+	u8 type = READ_ONCE(from->type), flags = READ_ONCE(from->flags);
+	u32 value = le32_to_cpu(READ_ONCE(from->value));
+	bool data = type < RFM_RECORD_TYPES && BIT(type) & RFM_RECORDS_DATA;
+
+	*record = (struct rfm_record) {
+		.number = le64_to_cpu(from->event),
+		.position = position,
+		.value = value,
+		.event = {
+			.type = type,
+			.node = le16_to_cpu(from->node),
+			.data = data ? value : 0,
+			.flags = (flags & RFM_RECORD_OTHER_CLOCK ?
+				  RFM_EVENT_AGE_UNKNOWN : 0) |
+				 (flags & RFM_RECORD_NEVER ?
+				  RFM_EVENT_NEVER : 0),
+			.time_ns = ktime_get_ns(),
+			.offset = le32_to_cpu(from->offset),
+			.length = le32_to_cpu(from->length),
+			.frame = le64_to_cpu(from->seq),
+			.origin_ns = le64_to_cpu(from->origin_ns),
+			.arrival_ns = le64_to_cpu(from->arrival_ns),
+			.age_ns = le64_to_cpu(from->age_ns),
+		},
 	};
-	if (BIT(event->type) & RFM_RECORDS_DATA)
-		event->data = le32_to_cpu(record->value);
-	if (record->flags & RFM_RECORD_OTHER_CLOCK)
-		event->flags |= RFM_EVENT_AGE_UNKNOWN;
-	if (record->flags & RFM_RECORD_NEVER)
-		event->flags |= RFM_EVENT_NEVER;
-	memcpy(event->bytes, record->data, sizeof(event->bytes));
+	memcpy(record->event.bytes, from->data, sizeof(from->data));
 }
 
 static unsigned int rfm_record_listeners(struct rfm_card *card,
-					 const struct rfm_ext_record *record,
-					 u64 position)
+					 struct rfm_record *record)
 {
-	struct rfm_event event;
-
-	rfm_record_read(record, &event);
-	return rfm_listeners_push(card, &event, position);
+	return rfm_listeners_push(card, &record->event, record->position);
 }
 
 /* The loss of the signal has been latched before its return was recorded. */
 static unsigned int rfm_record_signal(struct rfm_card *card,
-				      const struct rfm_ext_record *record,
-				      u64 position)
+				      struct rfm_record *record)
 {
 	rfm_irq_serve_latched(card);
-	return rfm_record_listeners(card, record, position);
+	return rfm_record_listeners(card, record);
 }
 
 static unsigned int rfm_record_update(struct rfm_card *card,
-				      const struct rfm_ext_record *record,
-				      u64 position)
+				      struct rfm_record *record)
 {
-	struct rfm_event event;
-
-	rfm_record_read(record, &event);
-	return rfm_watch_update(card, &event, position);
+	return rfm_watch_update(card, &record->event, record->position);
 }
 
 static unsigned int rfm_record_slot(struct rfm_card *card,
-				    const struct rfm_ext_record *record,
-				    u64 position)
+				    struct rfm_record *record)
 {
-	struct rfm_event event;
-
-	rfm_record_read(record, &event);
-	return rfm_watch_slot(card, le32_to_cpu(record->value), &event,
-			      position);
+	return rfm_watch_slot(card, record->value, &record->event,
+			      record->position);
 }
 
 static unsigned int rfm_record_fence(struct rfm_card *card,
-				     const struct rfm_ext_record *record,
-				     u64 position)
+				     struct rfm_record *record)
 {
-	rfm_fence_event(card, le32_to_cpu(record->value));
+	rfm_fence_event(card, record->value);
 	return 0;
 }
 
 /* Who gets a record; each tells how often it was delivered. */
 static unsigned int (*const rfm_records[RFM_RECORD_TYPES])
-	(struct rfm_card *card, const struct rfm_ext_record *record,
-	 u64 position) = {
+	(struct rfm_card *card, struct rfm_record *record) = {
 	[RFM_RECORD_RESET]	= rfm_record_listeners,
 	[RFM_RECORD_INT1]	= rfm_record_listeners,
 	[RFM_RECORD_INT2]	= rfm_record_listeners,
@@ -167,23 +174,22 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 }
 
 static unsigned int rfm_events_take(struct rfm_card *card,
-				    const struct rfm_ext_record *record)
+				    const struct rfm_ext_record *from)
 {
 	struct rfm_events *events = &card->events;
-	u64 number = le64_to_cpu(record->event);
-	u8 type = record->type;
+	struct rfm_record record;
+	u32 type;
 
-	if (number != events->number + 1) {
-		events->missed += number - events->number - 1;
-		events->gaps++;
-	}
-	events->number = number;
-	events->position++;
+	rfm_record_read(from, ++events->position, &record);
+	/* Whoever this is delivered to is first told of what is missing. */
+	events->missed += record.number - events->number - 1;
+	events->number = record.number;
 	events->retried = false;
 
+	type = record.event.type;
 	if (type >= RFM_RECORD_TYPES || !rfm_records[type])
 		return 0;
-	return rfm_records[type](card, record, events->position);
+	return rfm_records[type](card, &record);
 }
 
 /* One turn. Returns true if there is more to do. */
@@ -220,13 +226,32 @@ static bool rfm_events_drain(struct rfm_card *card)
 
 /* --- interrupts ---------------------------------------------------------- */
 
-/*
- * Is there a gap that not everybody has been told of? As long as the record
- * behind it has not come, those before it may still say what is not so.
+/**
+ * rfm_events_missing - how many events are known not to come?
+ * @card: the card
+ *
+ * Context: card->irq_lock held.
+ * Return: those that the card has dropped since the driver was bound, as far
+ * as it has noticed.
  */
-static bool rfm_events_untold(const struct rfm_events *events)
+u64 rfm_events_missing(const struct rfm_card *card)
 {
-	return events->gaps != events->told || events->dropped > events->missed;
+	const struct rfm_events *events = &card->events;
+
+	return events->lost + max(events->missed, events->dropped);
+}
+
+/*
+ * Are events missing that not everybody has been told of? As long as the
+ * record behind the gap has not come, those before it may still say what is
+ * not so.
+ */
+static bool rfm_events_untold(const struct rfm_card *card)
+{
+	const struct rfm_events *events = &card->events;
+
+	return rfm_events_missing(card) != events->told ||
+	       events->dropped > events->missed;
 }
 
 /*
@@ -242,19 +267,20 @@ static void rfm_events_tell(struct rfm_card *card)
 	spin_lock_irq(&card->irq_lock);
 	if (!card->gone && events->running) {
 		dropped = lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
-		if (dropped > max(events->dropped, events->missed))
-			events->gaps++;
-		events->dropped = dropped;
+		if (dropped == U64_MAX)
+			rfm_card_lost(card);
+		else
+			events->dropped = dropped;
 	}
-	untold = !card->gone && rfm_events_untold(events);
-	events->told = events->gaps;
+	untold = !card->gone && rfm_events_untold(card);
+	events->told = rfm_events_missing(card);
 	spin_unlock_irq(&card->irq_lock);
 	if (!untold)
 		return;
 
 	rfm_watch_recheck(card);
 	spin_lock_irq(&card->irq_lock);
-	rfm_queues_mark(card);
+	rfm_queues_tell(card);
 	spin_unlock_irq(&card->irq_lock);
 }
 
@@ -284,7 +310,7 @@ void rfm_events_serve(struct rfm_card *card, bool errors)
 	if (rfm_events_drain(card)) {
 		rfm_events_mask(card, true);
 		queue_work(system_unbound_wq, &card->events.work);
-	} else if (!card->gone && rfm_events_untold(&card->events)) {
+	} else if (!card->gone && rfm_events_untold(card)) {
 		queue_work(system_unbound_wq, &card->events.work);
 	}
 }
@@ -384,8 +410,6 @@ static void rfm_events_enable(struct rfm_card *card)
 	memset(events->ring, 0, rfm_events_size(events));
 	events->first = events->position;
 	events->number = 0;
-	events->missed = 0;
-	events->dropped = 0;
 
 	lo_hi_writeq(events->base, card->ext + RFM_EXT_EVENT_BASE);
 	writel(events->order, card->ext + RFM_EXT_EVENT_SIZE);
@@ -402,7 +426,8 @@ static void rfm_events_disable(struct rfm_card *card)
 
 	writel(0, card->ext + RFM_EXT_EVENT_CONTROL);
 	events->lost += lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
-	events->gaps++;
+	events->missed = 0;
+	events->dropped = 0;
 	events->running = false;
 	queue_work(system_unbound_wq, &events->work);
 }

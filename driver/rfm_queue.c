@@ -270,7 +270,8 @@ void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 
 	queue->by_card = by_card;
 	queue->ring_only = ring_only;
-	queue->gaps = card->events.gaps;
+	/* In this order: what is dropped in between is not left untold. */
+	queue->told = rfm_events_dropped(card);
 	queue->since = rfm_events_position(card);
 	list_add_tail(&queue->node, &card->queues);
 }
@@ -293,7 +294,6 @@ static struct rfm_event *rfm_queue_keep(struct rfm_queue *queue,
 					struct rfm_event *record)
 {
 	if (!list_empty(&kept->node)) {
-		record->flags |= kept->event.flags & RFM_EVENT_CARD_DROPPED;
 		if (coalesce && kept->event.type == record->type)
 			record->count += kept->event.count;
 		else
@@ -303,27 +303,12 @@ static struct rfm_event *rfm_queue_keep(struct rfm_queue *queue,
 	return &kept->event;
 }
 
-/**
- * rfm_queue_push - give an event to a queue
- * @queue: the queue
- * @event: the event; its seq, dropped and count are not looked at
- * @coalesce: make it part of the newest record if that is of the same type
- * @kept: where it is kept if the queue is full, instead of what is there; NULL:
- *	it can be dropped
- *
- * If there is one record more than before, wakes readers and pollers and counts
- * its eventfd up.
- *
- * Context: interrupt, with card->irq_lock held.
- */
-void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    bool coalesce, struct rfm_kept *kept)
+static void rfm_queue_put(struct rfm_queue *queue,
+			  const struct rfm_event *event, bool coalesce,
+			  struct rfm_kept *kept)
 {
 	struct rfm_event record = *event, *newest = NULL, *place;
-	struct rfm_card *card = queue->card;
 	bool full = rfm_queue_full(queue), more;
-
-	lockdep_assert_held(&card->irq_lock);
 
 	queue->seq++;
 	record.count = 1;
@@ -337,16 +322,11 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 	more = !newest && (!full || list_empty(&kept->node));
 	if (newest) {
 		record.count += newest->count;
-		record.flags |= newest->flags & RFM_EVENT_CARD_DROPPED;
 		place = newest;
 	} else if (full) {
 		place = rfm_queue_keep(queue, kept, coalesce, &record);
 	} else {
 		place = rfm_queue_place(queue);
-	}
-	if (queue->by_card && queue->gaps != card->events.gaps) {
-		queue->gaps = card->events.gaps;
-		record.flags |= RFM_EVENT_CARD_DROPPED;
 	}
 	record.seq = queue->seq;
 	record.dropped = queue->dropped;
@@ -360,34 +340,76 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		eventfd_signal(queue->eventfd);
 }
 
+/* The unread record of dropped events that more can be added to, or NULL. */
+static struct rfm_event *rfm_queue_telling(struct rfm_queue *queue)
+{
+	if (!list_empty(&queue->mark.node))
+		return &queue->mark.event;
+	return rfm_queue_newest(queue, RFM_EVENT_DROPPED);
+}
+
+/* What is missing in the event ring may have been this queue's. */
+static void rfm_queue_tell(struct rfm_queue *queue)
+{
+	u64 missing = rfm_events_missing(queue->card);
+	struct rfm_event *telling, event = {
+		.type = RFM_EVENT_DROPPED,
+		.node = RFM_NODE_ALL,
+	};
+
+	if (!queue->by_card || missing <= queue->told)
+		return;
+	missing -= queue->told;
+	queue->told += missing;
+
+	telling = rfm_queue_telling(queue);
+	if (telling) {
+		telling->data = min_t(u64, telling->data + missing, U32_MAX);
+		return;
+	}
+	event.data = min_t(u64, missing, U32_MAX);
+	event.time_ns = ktime_get_ns();
+	rfm_queue_put(queue, &event, false, &queue->mark);
+}
+
 /**
- * rfm_queues_mark - tell of a gap in the event ring
+ * rfm_queue_push - give an event to a queue
+ * @queue: the queue
+ * @event: the event; its seq, dropped and count are not looked at
+ * @coalesce: make it part of the newest record if that is of the same type
+ * @kept: where it is kept if the queue is full, instead of what is there; NULL:
+ *	it can be dropped
+ *
+ * If there is one record more than before, wakes readers and pollers and counts
+ * its eventfd up. What is missing in the event ring is told first.
+ *
+ * Context: interrupt, with card->irq_lock held.
+ */
+void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
+		    bool coalesce, struct rfm_kept *kept)
+{
+	lockdep_assert_held(&queue->card->irq_lock);
+
+	rfm_queue_tell(queue);
+	rfm_queue_put(queue, event, coalesce, kept);
+}
+
+/**
+ * rfm_queues_tell - events are missing in the event ring: tell all queues
  * @card: the card
  *
- * Those that no event of their own has told of it since get a record for it:
- * none may ever come, and what is missing may have been theirs.
+ * None may ever come that would be told with.
  *
  * Context: any, with card->irq_lock held.
  */
-void rfm_queues_mark(struct rfm_card *card)
+void rfm_queues_tell(struct rfm_card *card)
 {
-	const struct rfm_event event = {
-		.type = RFM_EVENT_LOSS,
-		.node = RFM_NODE_ALL,
-		.time_ns = ktime_get_ns(),
-	};
 	struct rfm_queue *queue;
 
 	lockdep_assert_held(&card->irq_lock);
 
-	list_for_each_entry(queue, &card->queues, node) {
-		if (!queue->by_card || queue->gaps == card->events.gaps)
-			continue;
-		/* One that still waits for a place is new to its reader. */
-		if (list_empty(&queue->mark.node))
-			rfm_queue_push(queue, &event, false, &queue->mark);
-		queue->gaps = card->events.gaps;
-	}
+	list_for_each_entry(queue, &card->queues, node)
+		rfm_queue_tell(queue);
 }
 
 /**

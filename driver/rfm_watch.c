@@ -328,7 +328,7 @@ static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
 	struct rfm_event event = {
 		.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
 		.node = RFM_NODE_ALL,
-		.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_CARD_DROPPED,
+		.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_INFERRED,
 		.time_ns = ktime_get_ns(),
 		.age_ns = slot->owner->args.silence_ns,
 	};

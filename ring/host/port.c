@@ -60,6 +60,7 @@ struct rfm_port {
 	uint32_t out_fill, out_done;
 
 	char complaint[RFM_PORT_SENTENCE];
+	uint64_t up_ns;		/* since when it has been up */
 	uint64_t frames, bytes, connections, refused;
 };
 
@@ -190,6 +191,8 @@ static void give_up(struct rfm_port *port, const char *why)
 
 	if (port->fd < 0)
 		return;
+	if (was_up && now - port->up_ns >= RFM_PORT_GOOD_NS)
+		port->complaint[0] = '\0';
 	rfm_loop_unwatch(port->loop, &port->watch);
 	close(port->fd);
 	port->fd = -1;
@@ -228,9 +231,9 @@ static void tick(struct rfm_port *port, uint64_t now)
 
 static void came_up(struct rfm_port *port)
 {
-	port->complaint[0] = '\0';
+	port->up_ns = rfm_loop_now(port->loop);
 	port->connections++;
-	tick(port, rfm_loop_now(port->loop));
+	tick(port, port->up_ns);
 }
 
 /* --- shared memory -------------------------------------------------------------- */

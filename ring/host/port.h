@@ -17,6 +17,7 @@
 #include "ring/link.h"
 
 #define RFM_PORT_RETRY_NS	100000000ull	/* a client tries again that often */
+#define RFM_PORT_GOOD_NS	10000000000ull	/* a connection that has been up for so long is good */
 #define RFM_PORT_BATCH		64		/* frames moved before others have their turn */
 #define RFM_PORT_ADDRESS	256		/* bytes of an address */
 #define RFM_PORT_SENTENCE	512		/* bytes of a message, at most */
@@ -46,7 +47,8 @@ struct rfm_port_config {
 /**
  * struct rfm_port_ops - what a port tells its owner, beside struct rfm_link_ops
  * @log: a sentence without a full stop for people: why a connection was
- *	given up. Said once, until the port has been up again
+ *	given up. The same is said again only after a connection that was good
+ *	for RFM_PORT_GOOD_NS: a neighbour may come back with its fault for ever
  * @next_pull: sending end: when will link ops->pull() have something after it
  *	gave nothing? ns, RFM_NEVER if rfm_port_kick() will tell. NULL: never
  *	of interest (a line that is not paced)

@@ -244,7 +244,7 @@ static void without_extension(void)
 		CHECK_ERRNO(ioctl(card, calls[i].cmd, NULL), EOPNOTSUPP);
 	}
 	CHECK(!memcmp(&before, &args, sizeof(args)));
-	for (i = RFM_EVENT_CONFLICT; i < RFM_EVENT_TYPES; i++) {
+	for (i = RFM_EVENT_CONFLICT; i < RFM_EVENT_DROPPED; i++) {
 		struct rfm_listen listen = { RFM_EVENT_BIT(i), 0, 0, 0 };
 
 		CHECK_REFUSED(card, RFM_IOC_LISTEN, listen, EOPNOTSUPP);

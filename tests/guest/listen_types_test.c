@@ -98,7 +98,8 @@ static void types_that_no_listener_hears(void)
 	CHECK_ERRNO(listen_fresh(INT1 | RFM_EVENT_BIT(RFM_EVENT_TYPES)), EINVAL);
 	for (type = RFM_EVENT_UPDATE; type <= RFM_EVENT_FRESH; type++)
 		CHECK_ERRNO(listen_fresh(INT1 | RFM_EVENT_BIT(type)), EINVAL);
-	for (type = RFM_EVENT_CONFLICT; type < RFM_EVENT_TYPES; type++) {
+	CHECK_ERRNO(listen_fresh(INT1 | RFM_EVENT_BIT(RFM_EVENT_DROPPED)), EINVAL);
+	for (type = RFM_EVENT_CONFLICT; type < RFM_EVENT_DROPPED; type++) {
 		int fd = listen_fresh(INT1 | RFM_EVENT_BIT(type));
 
 		if (hearer_info.features)

@@ -67,17 +67,17 @@ static void what_depends_on_it_ends(void)
 	CHECK(!(pollfd.revents & POLLHUP));
 
 	while (read(fd, &event, sizeof(event)) == sizeof(event))
-		CHECK(event.flags & RFM_EVENT_CARD_DROPPED);
+		CHECK_EQ(event.type, RFM_EVENT_DROPPED);
 	CHECK_EQ(errno, EIO);
 	while (read(listener, &event, sizeof(event)) == sizeof(event))
-		CHECK(event.flags & RFM_EVENT_CARD_DROPPED);
+		CHECK_EQ(event.type, RFM_EVENT_DROPPED);
 	CHECK_EQ(errno, EIO);
 	CHECK_ERRNO(watch(&args), EIO);
 	CHECK_ERRNO(ioctl(pair.near, RFM_IOC_LISTEN, &listen), EIO);
 
 	/* Interrupts go on through the card's FIFOs. */
 	while (read(fifo, &event, sizeof(event)) == sizeof(event))
-		CHECK(event.flags & RFM_EVENT_CARD_DROPPED);
+		CHECK_EQ(event.type, RFM_EVENT_DROPPED);
 	CHECK_EQ(errno, EAGAIN);
 	close(fd);
 	close(listener);

@@ -531,7 +531,7 @@ if [ -n "$peer" ]; then
 	check "listen -j prints an object a line" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 2 ]
 	head="^\{\"device\":\"$dev\",\"time_ns\":[0-9]+"
 	none="\"offset\":null,\"length\":null,\"frame\":null,\"age_ns\":null"
-	tail="\"lost\":0,\"dropped\":0,\"card_dropped\":false\}\$"
+	tail="\"lost\":0,\"dropped\":0\}\$"
 	check "the object has every field" has_lines "$out" \
 		"$head,\"type\":\"int1\",\"from\":$from,\"data\":4294967295,$none,\"seq\":1,$tail" \
 		"$head,\"type\":\"reset\",\"from\":(null|$from),\"data\":null,$none,\"seq\":2,$tail"
@@ -597,9 +597,13 @@ fi
 driver=/sys/bus/pci/drivers/rfm
 if [ -w "$driver/unbind" ]; then
 	listen_in_background listen "$dev" -t 20
-	"$rmctl" peek "$dev" 0 "$window" -w 1 >/dev/null 2>"$dir/peek" &
+	mkfifo "$dir/peeking"
+	"$rmctl" peek "$dev" 0 "$window" -w 1 >"$dir/peeking" 2>"$dir/peek" &
 	peeker=$!
-	sleep 0.5
+	exec 3<"$dir/peeking"
+	read -r _ <&3
+	cat <&3 >/dev/null &
+	exec 3<&-
 	echo "$pci" >"$driver/unbind"
 	wait_listener
 	check "listen ends when the card goes" [ "$status" -eq 1 ]

@@ -5,11 +5,11 @@
  *	watcher DEVICE OFFSET LENGTH DEPTH PAUSE_US
  *
  * Prints "watching", then reads records, sleeping PAUSE_US after each batch,
- * until an update brings the word 0xffffffffffffffff. Then one line: records
- * delivered, records dropped, number of the last one, number of its frame, and
- * how many more told only that the card had dropped some. What it checks of
- * each record: numbers without a gap that is not counted as dropped, frames of one
- * source in ascending order, and bytes within the watched range.
+ * until an update brings the word 0xffffffffffffffff. Then one line: updates
+ * delivered, dropped by the queue, dropped by the card, and the number of the
+ * last one's frame. What it checks of each record: numbers without a gap that
+ * is not counted as dropped, frames of one source in ascending order, and bytes
+ * within the watched range.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define BATCH	64
 
 struct sum {
-	uint64_t delivered, dropped, seq, notices;
+	uint64_t delivered, dropped, by_card, seq;
 	uint64_t frame[256];
 };
 
@@ -45,10 +45,10 @@ static int check(struct sum *sum, const struct rfm_event *event, const struct rf
 
 	if (event->dropped - sum->dropped != gap)
 		return wrong("a gap that is not counted", event);
-	if (event->type == RFM_EVENT_LOSS && event->flags & RFM_EVENT_CARD_DROPPED) {
-		sum->notices++;
-		sum->dropped = event->dropped;
-		sum->seq = event->seq;
+	sum->dropped = event->dropped;
+	sum->seq = event->seq;
+	if (event->type == RFM_EVENT_DROPPED) {
+		sum->by_card += event->data;
 		return 0;
 	}
 	if (event->type != RFM_EVENT_UPDATE || event->node > 255)
@@ -59,8 +59,6 @@ static int check(struct sum *sum, const struct rfm_event *event, const struct rf
 	    event->offset + event->length <= range->offset)
 		return wrong("beside the range", event);
 	sum->delivered++;
-	sum->dropped = event->dropped;
-	sum->seq = event->seq;
 	sum->frame[event->node] = event->frame;
 	return 0;
 }
@@ -95,8 +93,8 @@ static int run(int fd, const struct rfm_range *range, unsigned int pause_us)
 		if (pause_us)
 			nanosleep(&pause, NULL);
 	}
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sum.delivered,
-	       sum.dropped, sum.seq, frame, sum.notices);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sum.delivered, sum.dropped,
+	       sum.by_card, frame);
 	return 0;
 }
 

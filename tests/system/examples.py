@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The small examples of librfm on two machines: what they print, and how they end.
+"""The examples of librfm on two machines: what they print, and how they end.
 
-The control loop among the examples is in the demo and in subscribe.py.
+What the control loop among them does on a broken ring is in the demo and in subscribe.py.
 """
 
 import re
 import sys
 
-from suite import clean_kernels, expect, plan, run
-from labkit import Lab
+from suite import clean_kernels, expect, figure, plan, run
+from labkit import Lab, Part
 
 CARD = "/dev/rfm0"
 VALUE_AT, MODE_AT = 0x8008, 0x8010      # words.h
 PERIOD_S = 0.01
 LINES = 20
 LIMIT_S = "120"                         # ends a program that waits for something in vain
+OUTPUT_END = "0x10060"                  # loop.h: the word of the output that is written last
+MARGIN_MS = 250                         # until a busy machine's plant has a turn
+LOW, HIGH = 0.5, 0.8                    # m, set points
+OVERSHOOT = 1.1                         # of a controller that does not wind up: 1.06
 
 
 class Publisher:
@@ -100,7 +104,104 @@ def epoll(lab):
     program.finish()
 
 
-TESTS = [publish, subscribe, waitloop, epoll, clean_kernels]
+def plant_on_1(lab, silence_ms=Part.SILENCE_MS, margin_ms=MARGIN_MS):
+    return Part(lab, 1, "plant", "--silence-ms", silence_ms, "--margin-ms", margin_ms)
+
+
+def goes_safe(plant, least_ms, limit_ms):
+    """The plant's word that it is safe, and that in time."""
+    told = plant.tells("safe")
+    took = told["reaction_ns"] / 1e6
+    figure(f"the plant was safe {took:.0f} ms after the last output, limit {limit_ms} ms")
+    expect(least_ms <= took <= limit_ms == told["limit_ns"] / 1e6, str(told))
+    return told
+
+
+def silent_controller(lab):
+    """plant: safe in time when its controller is silent, says so everywhere, and goes on with it"""
+    plant, display, controller = plant_on_1(lab), Part(lab, 2, "display"), Part(lab, 2, "controller")
+    plant.tells("running")
+    lab.run(2, "killall", "-STOP", "controller")
+    goes_safe(plant, Part.SILENCE_MS, Part.SILENCE_MS + MARGIN_MS)
+    shown = display.tells("fresh")
+    while shown["mode"] != "safe":
+        shown = display.tells("fresh")
+    expect(shown["valve"] == 0, f"safe, with the valve open: {shown}")
+    lab.run(2, "killall", "-CONT", "controller")
+    plant.tells("recovered")
+    for part in (controller, plant, display):
+        part.end()
+
+
+def useless_output(lab):
+    """plant: safe in time when updates come, but no output that can be read"""
+    plant, controller = plant_on_1(lab, 2000, 1000), Part(lab, 2, "controller")
+    plant.tells("running")
+    writer = lab.start(2, "sh", "-c", "echo begins; until [ -e /tmp/enough ]; do"
+                       f" rmctl poke -w 8 rfm0 {OUTPUT_END} $((i += 1)) || exit; done")
+    writer.line()
+    controller.end()
+    # Its card is content, so it has to notice by itself: at half of the margin.
+    told = goes_safe(plant, 2500, 3000)
+    lab.run(2, "touch", "/tmp/enough")
+    writer.finish()
+    controller = Part(lab, 2, "controller")
+    plant.tells("recovered", told["time_ns"])
+    for part in (controller, plant):
+        part.end()
+
+
+class Levels:
+    """What display draws on machine 2, ten times a second."""
+
+    def __init__(self, lab):
+        self.program = lab.start(2, "display", "--silence-ms", "5000", "--seconds", LIMIT_S)
+        self.highest = 0
+
+    def next(self):
+        line = self.program.line()
+        while "stale" in line:
+            line = self.program.line()
+        level = float(re.search(r"\] (\d\.\d\d) m", line)[1])
+        self.highest = max(self.highest, level)
+        return level
+
+    def until_at(self, setpoint):
+        """Read until it has been at the set point for half a second, and was never far above."""
+        at = 0
+        self.highest = 0
+        while at < 5:
+            at = at + 1 if abs(self.next() - setpoint) <= 0.02 else 0
+        expect(self.highest <= OVERSHOOT * setpoint, f"{self.highest} m, set point {setpoint} m")
+        return self.highest
+
+
+def winds_up(lab):
+    """controller: no higher than at first when it, or the plant, has been away, or another takes over"""
+    # It is held up on purpose, and then not safe in time.
+    plant, levels = plant_on_1(lab, margin_ms=60_000), Levels(lab)
+    controller = Part(lab, 2, "controller", "--setpoint", LOW)
+    highest = [levels.until_at(LOW)]
+    lab.run(2, "killall", "-STOP", "controller")
+    while levels.next() > LOW / 2:
+        pass
+    lab.run(2, "killall", "-CONT", "controller")
+    highest.append(levels.until_at(LOW))
+    lab.run(1, "killall", "-STOP", "plant")
+    controller.tells("stale")
+    lab.run(1, "killall", "-CONT", "plant")
+    highest.append(levels.until_at(LOW))
+    controller.end()
+    controller = Part(lab, 2, "controller", "--setpoint", HIGH)
+    highest.append(levels.until_at(HIGH))
+    figure(f"at most {highest} m, set points {LOW}, {LOW}, {LOW}, {HIGH} m")
+    lab.run(2, "killall", "-INT", "display")
+    levels.program.finish()
+    for part in (controller, plant):
+        part.end()
+
+
+TESTS = [publish, subscribe, waitloop, epoll, silent_controller, useless_output, winds_up, clean_kernels]
 
 
 def main():

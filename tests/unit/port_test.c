@@ -17,7 +17,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ring/frame.h"
@@ -25,6 +27,17 @@
 #include "ring/shm.h"
 
 static char address[64], server[128];
+
+/* Instead of the C library's: nobody here waits for long times to pass. */
+static uint64_t ahead_s;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int result = syscall(SYS_clock_gettime, clock, time);
+
+	time->tv_sec += ahead_s;
+	return result;
+}
 
 /* What stands behind a port: gives out numbered frames, takes them in, counts. */
 struct end {
@@ -252,6 +265,70 @@ static void strangers_are_turned_away_once(void **state)
 	close_both(loop, &tx, &rx);
 }
 
+/* A proper neighbour as far as its greeting, which then sends what is no frame. */
+static void greet_and_spoil(struct rfm_loop *loop, struct end *rx)
+{
+	uint64_t refused = rfm_port_info(rx->port).refused;
+	struct end peer = { .to_send = 0 };
+	static const char nonsense[RFM_FRAME_MAX] = "GET / HTTP/1.0\r\n";
+	uint8_t out[RFM_LINK_BATCH];
+	struct rfm_link_tx link;
+	ssize_t len;
+	int fd = connect_raw();
+
+	rfm_link_tx_init(&link, &link_ops, &peer);
+	rfm_link_tx_opened(&link, false, rfm_now());
+	len = rfm_link_tx_output(&link, out, rfm_now());
+	assert_int_equal(send(fd, out, len, MSG_NOSIGNAL), len);
+	while (!rfm_port_info(rx->port).up)
+		rfm_loop_once(loop, RFM_NEVER);
+	assert_int_equal(send(fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL), sizeof(nonsense));
+	while (rfm_port_info(rx->port).refused == refused)
+		rfm_loop_once(loop, RFM_NEVER);
+	close(fd);
+}
+
+/* It is up again each time, and that is no reason to tell of it again each time. */
+static void a_fault_that_comes_back_is_told_once(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct rfm_port_config config = { .address = server };
+	struct end rx, tx;
+	int fd;
+
+	(void)state;
+	open_end(loop, &rx, config);
+	for (unsigned int i = 0; i < 3; i++)
+		greet_and_spoil(loop, &rx);
+	assert_int_equal(rx.complaints, 1);
+
+	/* Another one is news. */
+	fd = connect_raw();
+	assert_int_equal(send(fd, "GET / HTTP/1.0\r\n", 16, MSG_NOSIGNAL), 16);
+	while (rx.complaints == 1)
+		rfm_loop_once(loop, RFM_NEVER);
+	close(fd);
+	greet_and_spoil(loop, &rx);
+	assert_int_equal(rx.complaints, 3);
+
+	/* And so is the same one behind a good connection, not behind a short one. */
+	for (unsigned int good = 0; good < 2; good++) {
+		config.address = address;
+		config.sending = true;
+		open_end(loop, &tx, config);
+		while (!tx.up || !rx.light)
+			rfm_loop_once(loop, RFM_NEVER);
+		ahead_s += good * 10;
+		rfm_port_close(tx.port);
+		while (rfm_port_info(rx.port).connected)
+			rfm_loop_once(loop, RFM_NEVER);
+		greet_and_spoil(loop, &rx);
+		assert_int_equal(rx.complaints, 3 + good);
+	}
+	rfm_port_close(rx.port);
+	rfm_loop_free(loop);
+}
+
 /* One that connects while there is a neighbour waits, and disturbs nobody. */
 static void a_second_neighbour_waits(void **state)
 {
@@ -336,6 +413,8 @@ static void a_silent_stranger_does_not_block_the_port(void **state)
 	open_end(loop, &rx, config);
 	fd = connect_raw();
 	run_for(loop, 10);
+	/* The neighbour's own deadline is not to end while it waits for its turn. */
+	ahead_s++;
 	config.address = address;
 	config.sending = true;
 	open_end(loop, &tx, config);
@@ -654,6 +733,7 @@ int main(void)
 		cmocka_unit_test(frames_come_through_every_kind_of_link),
 		cmocka_unit_test(what_was_sent_before_the_end_arrives),
 		cmocka_unit_test(strangers_are_turned_away_once),
+		cmocka_unit_test(a_fault_that_comes_back_is_told_once),
 		cmocka_unit_test(a_second_neighbour_waits),
 		cmocka_unit_test(bad_descriptors_mean_a_stream),
 		cmocka_unit_test(a_silent_stranger_does_not_block_the_port),

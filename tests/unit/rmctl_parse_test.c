@@ -210,6 +210,7 @@ static void event_types(void **state)
 	assert_int_equal(mask, 0x22);
 	/* What a watch delivers, nobody can listen for; "all" depends on the card. */
 	assert_false(event_mask_from_name("update", &mask));
+	assert_false(event_mask_from_name("dropped", &mask));
 	assert_false(event_mask_from_name("all", &mask));
 	assert_true(event_mask_from_name("conflict", &mask));
 	assert_int_equal(mask, 0x20022);

@@ -130,6 +130,7 @@ static enum content content_of(const struct rfm_event *event)
 		[RFM_EVENT_CONFLICT] = UPDATE,
 		[RFM_EVENT_MEMBERSHIP] = NUMBER,
 		[RFM_EVENT_LOSS] = NUMBER,
+		[RFM_EVENT_DROPPED] = NUMBER,
 	};
 
 	return event->type < RFM_EVENT_TYPES ? contents[event->type] : NOTHING;
@@ -147,7 +148,7 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 	bool aged = update && !(event->flags & RFM_EVENT_AGE_UNKNOWN);
 
 	return out_json(cmd, json_pack(
-		"{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:b}",
+		"{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
 		"device", cmd->card, "time_ns", (json_int_t)event->time_ns, "type",
 		event_name(event->type), "from", known(event->node != RFM_NODE_ALL, event->node),
 		"data", known(content == DATA || content == NUMBER, event->data),
@@ -155,8 +156,7 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 		"frame", known(update, event->frame),
 		"age_ns", known(aged, event->arrival_ns - event->origin_ns),
 		"seq", (json_int_t)event->seq, "lost", (json_int_t)lost,
-		"dropped", (json_int_t)event->dropped,
-		"card_dropped", !!(event->flags & RFM_EVENT_CARD_DROPPED)));
+		"dropped", (json_int_t)event->dropped));
 }
 
 static int print_text(const struct command *cmd, const struct rfm_event *event)
@@ -193,9 +193,9 @@ static int print_event(const struct command *cmd, struct listening *listening,
 		warn_user(cmd, "LOST %" PRIu64 " event(s) before number %" PRIu64
 			  ": they came faster than they were read (%" PRIu64 " lost so far)",
 			  lost, (uint64_t)event->seq, (uint64_t)event->dropped);
-	if (event->flags & RFM_EVENT_CARD_DROPPED)
-		warn_user(cmd, "the card has dropped events before number %" PRIu64
-			  ", perhaps of these types", (uint64_t)event->seq);
+	if (event->type == RFM_EVENT_DROPPED)
+		warn_user(cmd, "the card has dropped %" PRIu32
+			  " event(s), perhaps of these types", event->data);
 	return cmd->json ? print_json(cmd, event, lost) : print_text(cmd, event);
 }
 
@@ -243,7 +243,8 @@ static int listen_loop(const struct command *cmd, struct listening *listening)
 			return failed(cmd, "no more events: %s", card_reason(ENODEV));
 		for (size_t i = 0; i < (size_t)got / sizeof(*events) && !status; i++) {
 			status = print_event(cmd, listening, &events[i]);
-			listening->left--;
+			/* One that nobody has asked for is not one of those that were. */
+			listening->left -= events[i].type != RFM_EVENT_DROPPED;
 		}
 	}
 	return status;

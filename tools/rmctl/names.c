@@ -29,6 +29,7 @@ static const char *const names[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_BREAK] = "break",
 	[RFM_EVENT_MEMBERSHIP] = "membership",
 	[RFM_EVENT_LOSS] = "loss",
+	[RFM_EVENT_DROPPED] = "dropped",
 };
 
 /* A kernel newer than this program may send types it does not know. */
@@ -46,12 +47,16 @@ int event_from_name(const char *name)
 	return -1;
 }
 
-/* Adds the type called @name to @mask, if one can listen for it: a watch has its own. */
+/*
+ * Adds the type called @name to @mask, if one can listen for it: a watch has its own, and
+ * "dropped" comes unasked for.
+ */
 bool event_mask_from_name(const char *name, uint32_t *mask)
 {
 	int type = event_from_name(name);
 
-	if (type < 0 || (RFM_EVENT_WATCHED & RFM_EVENT_BIT((unsigned int)type)))
+	if (type < 0 ||
+	    !(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & RFM_EVENT_BIT((unsigned int)type)))
 		return false;
 	*mask |= RFM_EVENT_BIT((unsigned int)type);
 	return true;

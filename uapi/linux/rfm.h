@@ -80,7 +80,9 @@ struct rfm_info {
 
 /*
  * Kinds of events. The first five can be sent; the others are only heard.
- * From UPDATE on they need the extension block.
+ * From UPDATE on they need the extension block. DROPPED comes unasked for,
+ * to a watch as to a listener: the card had no room for events, perhaps ours,
+ * so anything may have happened at this place of the stream.
  */
 enum rfm_event_type {
 	RFM_EVENT_RESET		= 0,	/* reset request by another node */
@@ -105,11 +107,12 @@ enum rfm_event_type {
 	RFM_EVENT_BREAK		= 19,	/* another node has lost its signal */
 	RFM_EVENT_MEMBERSHIP	= 20,	/* nodes have come or gone */
 	RFM_EVENT_LOSS		= 21,	/* updates of another node never arrived */
-	RFM_EVENT_TYPES		= 22
+	RFM_EVENT_DROPPED	= 22,	/* the card has dropped events */
+	RFM_EVENT_TYPES		= 23
 };
 
 #define RFM_EVENT_BIT(type)	(1u << (type))
-#define RFM_EVENT_ALL		(RFM_EVENT_BIT(RFM_EVENT_TYPES) - 1)
+#define RFM_EVENT_ALL		(RFM_EVENT_BIT(RFM_EVENT_DROPPED) - 1)	/* that can be asked for */
 #define RFM_EVENT_SENDABLE	0x1fu
 #define RFM_EVENT_WATCHED	0x1e000u	/* UPDATE to FRESH: a watch delivers them, no listener */
 
@@ -147,7 +150,8 @@ struct rfm_send {
 
 /**
  * struct rfm_listen - hear events (RFM_IOC_LISTEN)
- * @types: mask of RFM_EVENT_BIT(), not 0, none of RFM_EVENT_WATCHED
+ * @types: mask of RFM_EVENT_BIT() within RFM_EVENT_ALL, not 0, none of
+ *	RFM_EVENT_WATCHED
  * @flags: RFM_LISTEN_*
  * @depth: events the queue holds, 1..RFM_LISTEN_DEPTH_MAX;
  *	0 = RFM_LISTEN_DEPTH_DEFAULT
@@ -178,14 +182,12 @@ struct rfm_listen {
 #define RFM_EVENT_LATE		0x1u	/* older than the watch's deadline on arrival */
 #define RFM_EVENT_AGE_UNKNOWN	0x2u	/* origin and arrival are on different clocks */
 #define RFM_EVENT_NEVER		0x4u	/* STALE: nothing since the watch was made */
-#define RFM_EVENT_CARD_DROPPED	0x8u	/* the card dropped events before it, perhaps ours */
+#define RFM_EVENT_INFERRED	0x8u	/* STALE, FRESH: not told by the card, which has dropped it */
 
 /*
- * If the card has dropped events and none follows that could carry this flag,
- * a record of its own does: LOSS, from RFM_NODE_ALL, with data 0. A watch is
- * told of a silence, and of its end, even if the card dropped the event: then
- * with this flag, the range watched and nothing of the update, and perhaps
- * twice.
+ * A watch is told of a silence, and of its end, even if the card dropped the
+ * event: then with RFM_EVENT_INFERRED, the range watched and nothing of the
+ * update, and perhaps twice.
  */
 
 /**
@@ -193,7 +195,8 @@ struct rfm_listen {
  * @type: enum rfm_event_type
  * @node: who sent or wrote, RFM_NODE_ALL where that is unknown
  * @data: the 32 bits sent with an interrupt; LOSS: how many updates are
- *	missing; MEMBERSHIP: the epoch; else 0
+ *	missing; MEMBERSHIP: the epoch; DROPPED: how many events the card has
+ *	dropped since this descriptor was told last, or was made; else 0
  * @flags: RFM_EVENT_LATE and the like
  * @seq: counts the events of this descriptor from 1, dropped ones included;
  *	of a record that stands for several it is the last one's

@@ -30,7 +30,7 @@
 /* A rush of stores */
 #define RUSH_STORES     64      /* so many, soon one after another */
 #define GATHER_NS       8000    /* then one turn each so long */
-#define LONE_NS         16000   /* after so long without any, a store is alone */
+#define LONE_NS         16000   /* a store after so long without is alone */
 #define GATHER_STORES   8       /* worth having waited for */
 
 /* --- what the links ask of the card --------------------------------------- */

@@ -148,7 +148,7 @@ struct Rfm5565State {
     QEMUTimer *pace;            /* in @ctx: the line lets the next frame go */
     bool room_awaited;          /* the downstream queue is full */
     uint64_t sent_at;           /* when the last store went into it */
-    uint64_t idle_since;        /* when the last turn that sent something ended */
+    uint64_t idle_since;        /* end of the last turn that sent something */
     unsigned rush;              /* stores that went soon after one another */
     guint tx_watch;             /* (BQL) until the chardev takes more */
     uint8_t tx_buf[RFM_LINK_BATCH];     /* (BQL), as the next two */

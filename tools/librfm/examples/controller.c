@@ -12,20 +12,14 @@
  *
  *	{"event": "waiting" | "running" | "stale" | "recovered" | "end", "time_ns": ..., ...}
  */
-#include <math.h>
-
+#include "control.h"
 #include "loop.h"
-
-#define GAIN		2.0	/* valve per m */
-#define RESET_TIME	0.8	/* of the integral part, s */
-#define STEPS_MAX	3	/* that one answer accounts for */
 
 struct controller {
 	struct loop_options options;
 	struct loop_area *area;
 	struct rfm_events *watch;
-	double integral;
-	uint64_t last_step;
+	struct control control;
 	bool stale;
 	uint64_t answers, unreadable;
 	int64_t oldest_ns;		/* greatest age of a state on arrival; -1: not known */
@@ -37,36 +31,9 @@ static void say(const struct controller *controller, const char *event, const ch
 	printf(controller->options.json ?
 	       "{\"event\": \"%s\", \"time_ns\": %llu, \"step\": %llu, \"%s\": %llu}\n" :
 	       "%s at %llu ns, step %llu, %s %llu\n",
-	       event, (unsigned long long)loop_now(), (unsigned long long)controller->last_step,
+	       event, (unsigned long long)loop_now(), (unsigned long long)controller->control.step,
 	       name, value);
 	fflush(stdout);
-}
-
-/*
- * Only what this controller has followed counts: no step before its first state, and few
- * of a gap, or of a plant that has begun to count anew.
- */
-static uint64_t steps_since(const struct controller *controller, const struct loop_state *state)
-{
-	uint64_t steps = state->step - controller->last_step;
-
-	if (!controller->answers)
-		return 0;
-	return steps < STEPS_MAX ? steps : STEPS_MAX;
-}
-
-/* A PI controller; the integral part rests while the valve is at an end or not followed. */
-static double control(struct controller *controller, const struct loop_state *state)
-{
-	double error = controller->options.setpoint - state->level;
-	double seconds = steps_since(controller, state) * (LOOP_PERIOD_NS / 1e9);
-	double valve = GAIN * error + controller->integral;
-
-	if (state->mode != LOOP_RUNNING)
-		controller->integral = 0;
-	else if ((valve < 1 || error < 0) && (valve > 0 || error > 0))
-		controller->integral += GAIN / RESET_TIME * error * seconds;
-	return fmin(fmax(valve, 0), 1);
 }
 
 static void answer(struct controller *controller)
@@ -78,10 +45,11 @@ static void answer(struct controller *controller)
 		controller->unreadable++;	/* damaged, or the next is coming: wait for it */
 		return;
 	}
-	if (state.step == controller->last_step || state.mode == LOOP_STOPPED)
+	if (state.step == controller->control.step || state.mode == LOOP_STOPPED)
 		return;
-	output.valve = control(controller, &state);
-	output.answers = controller->last_step = state.step;
+	output.valve = control_valve(&controller->control, state.level, state.step,
+				     state.mode == LOOP_RUNNING);
+	output.answers = state.step;
 	rfm_record_write(controller->area->output, &output, sizeof(output));
 	if (!controller->answers++)
 		say(controller, "running", "answers", controller->answers);
@@ -93,9 +61,9 @@ static void handle(struct controller *controller, const struct rfm_event *event)
 
 	if (event->type == RFM_EVENT_STALE && controller->answers) {
 		controller->stale = true;
-		controller->integral = 0;
+		controller->control.integral = 0;
 		say(controller, "stale", "silent_for_ns", event->age_ns);
-	} else if (loop_is_update(event) && controller->stale) {
+	} else if (event->type == RFM_EVENT_UPDATE && controller->stale) {
 		controller->stale = false;
 		say(controller, "recovered", "answers", controller->answers);
 	}
@@ -126,6 +94,8 @@ int main(int argc, char **argv)
 	uint64_t start;
 
 	loop_begin(argc, argv, &controller.options);
+	controller.control.setpoint = controller.options.setpoint;
+	controller.control.period = LOOP_PERIOD_NS / 1e9;
 	rfm = rfm_open(controller.options.card, O_RDWR);
 	if (!rfm)
 		err(1, "cannot open the card");

@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < n; i++) {
 			if (records[i].type == RFM_EVENT_STALE)
 				go_stale(&display, records[i].age_ns);
-			else if (loop_is_update(&records[i]))
+			else if (records[i].type == RFM_EVENT_UPDATE)
 				show(&display, &records[i]);
 		}
 		now = loop_now();

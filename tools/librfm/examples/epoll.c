@@ -33,8 +33,7 @@ static void value_changed(const struct rfm_event *event)
 	 * update may have more than the watched bytes: stores side by side share a frame.
 	 * It may also have less, of a writer that stores pieces, and no whole value then.
 	 */
-	if (event->type != RFM_EVENT_UPDATE || event->offset > place ||
-	    place + sizeof(value) > event->offset + event->length)
+	if (event->offset > place || place + sizeof(value) > event->offset + event->length)
 		return;
 	memcpy(&value, event->bytes + (place - event->offset), sizeof(value));
 	printf("value: %u update(s), the last %+.3f\n", event->count, value);
@@ -166,8 +165,13 @@ static void serve(struct source *source)
 	if (n < 0 && errno != EINTR)
 		err(1, "cannot read events");
 	/* What is left over makes epoll_wait() return at once. */
-	for (int i = 0; i < n; i++)
-		source->handle(&records[i]);
+	for (int i = 0; i < n; i++) {
+		/* Of any source: who must not miss anything looks at the memory now. */
+		if (records[i].type == RFM_EVENT_DROPPED)
+			printf("card: has dropped %u event(s)\n", records[i].data);
+		else
+			source->handle(&records[i]);
+	}
 	fflush(stdout);
 }
 

@@ -3,7 +3,7 @@
  * A control loop over three nodes: what its programs share.
  *
  *	plant.c		a water tank with a valve; owns the state
- *	controller.c	holds its level; owns the output
+ *	controller.c	holds its level, by control.h; owns the output
  *	display.c	shows it; owns nothing
  *	wrongwriter.c	has a place of its own, and a bug
  *
@@ -168,17 +168,9 @@ static inline bool loop_over(const struct loop_options *options, uint64_t start)
 }
 
 /*
- * Has somebody written? STALE says that nobody has, and other records only that the card
- * may have dropped some: to take one for an update would keep a dead writer alive.
- */
-static inline bool loop_is_update(const struct rfm_event *event)
-{
-	return event->type == RFM_EVENT_UPDATE || event->type == RFM_EVENT_FRESH;
-}
-
-/*
- * Watches a record: one wake-up for each write, when the whole record is there, and
- * STALE when no write has come for the time of --silence-ms.
+ * Watches a record: UPDATE for each write, when the whole record is there, and STALE when
+ * no write has come for the time of --silence-ms. Only UPDATE says that the writer lives;
+ * to take any other record for one would keep a dead writer alive.
  */
 static inline struct rfm_events *loop_watch(struct rfm *rfm, const struct loop_options *options,
 					    uint64_t place, size_t size)

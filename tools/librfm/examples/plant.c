@@ -94,7 +94,7 @@ static void hear_controller(struct plant *plant)
 	for (int left = BATCHES_MAX; left && n > 0; left--) {
 		n = rfm_events_wait(plant->watch, records, BATCH, 0);
 		for (int i = 0; i < n; i++) {
-			if (loop_is_update(&records[i])) {
+			if (records[i].type == RFM_EVENT_UPDATE) {
 				plant->stale = false;
 				plant->arrival_ns = records[i].arrival_ns;
 			} else if (records[i].type == RFM_EVENT_STALE) {
