@@ -299,6 +299,10 @@ def deaths_on_a_chain(count):
 
 # --- frames of an earlier life -----------------------------------------------------------
 
+def life_of(unit):
+    return struct.unpack_from("<Q", unit, 16)[0]
+
+
 class Recorder:
     """Closes a daisy chain of storms, keeps what comes to it, and sends only what it is told to."""
 
@@ -327,8 +331,8 @@ class Recorder:
         expect(welcome[3] == wire.WELCOME, f"the WELCOME is {welcome.hex()}")
         self.to_first.sendall(wire.message(wire.LIGHT, value=1))
 
-    def frames(self, source, wanted):
-        """The next so many updates of a source."""
+    def frames(self, source, wanted, former=None):
+        """The next so many updates of a source, but for those of a former life."""
         found = []
         while len(found) < wanted:
             self.came += self.last.recv(65536)
@@ -337,7 +341,8 @@ class Recorder:
                 if len(self.came) < length:
                     break
                 unit, self.came = self.came[:length], self.came[length:]
-                if unit[:2] == b"RF" and unit[3] == wire.DATA and unit[4] == source:
+                if unit[:2] == b"RF" and unit[3] == wire.DATA and unit[4] == source \
+                        and life_of(unit) != former:
                     found.append(unit)
         return found
 
@@ -377,7 +382,8 @@ def earlier_life():
         recorder.meet_first()
         wait_for("it has light again", lambda: again.show()["state"]["signal"])
         again.call("go")
-        recorder.frames(0, 100)
+        # What the former life had on the way still comes first.
+        recorder.frames(0, 100, former=life_of(old[0]))
         again.call("halt")
         for storm in others:
             wait_for(f"{storm.name} has the new life's words", lambda: storm.show()["lives"]["0"] == 2)
