@@ -21,6 +21,7 @@
 #define RECORDS_A_TURN  1024    /* before others have their turn */
 
 #define EVENTS  BIT(RFM_VECTOR_EVENTS)
+#define DMA     BIT(RFM_VECTOR_DMA)
 #define LINK    BIT(RFM_VECTOR_LINK)
 #define ERRORS  BIT(RFM_VECTOR_ERRORS)
 
@@ -166,15 +167,29 @@ void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources)
     ext->base_told = sources;
 }
 
+/*
+ * The end of a transfer, likewise. INTCSR alone enables it, and the guest asks
+ * for each one: nothing to moderate.
+ */
+void rfm5565_ext_follow_dma(Rfm5565State *s, bool asserts)
+{
+    asserts &= rfm5565_ext_uses_messages(s);
+    if (asserts && !s->dma.told) {
+        s->dma.news = true;
+        rfm5565_events_deliver(s);
+    }
+    s->dma.told = asserts;
+}
+
 /* Under the BQL, without the lock, as all that follows. */
 static void raise_causes(Rfm5565State *s, uint32_t causes)
 {
     rfm5565_lock(s);
     if (!rfm5565_ext_uses_messages(s)) {
-        s->ext.int_status |= causes;
+        s->ext.int_status |= causes & ~DMA;
         causes = 0;
     }
-    causes &= s->ext.int_enable;
+    causes &= s->ext.int_enable | DMA;
     rfm5565_unlock(s);
     for (unsigned i = 0; i < RFM_VECTORS; i++) {
         if (causes & BIT(i)) {
@@ -244,6 +259,10 @@ static uint32_t take_causes(Rfm5565State *s)
     }
     ext->causes &= ~taken;
     ext->base_news &= !(taken & ERRORS);
+    if (s->dma.news) {
+        s->dma.news = false;
+        taken |= DMA;
+    }
     return taken;
 }
 

@@ -189,6 +189,7 @@ void rfm5565_events_other_clock(Rfm5565State *s);
 bool rfm5565_ext_uses_messages(const Rfm5565State *s);
 bool rfm5565_ext_asserts(const Rfm5565State *s);
 void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources);
+void rfm5565_ext_follow_dma(Rfm5565State *s, bool asserts);
 
 /* rfm5565-watch.c */
 bool rfm5565_watch_init(Rfm5565State *s, Error **errp);

@@ -244,7 +244,7 @@ static void pace(Rfm5565State *s)
  * several before it begins, and takes no more than were there: two that run
  * side by side would hand over one store at a time. A lone store, or one of a
  * few, is never held up. In the main loop nothing is gained: there it keeps
- * the CPU from storing.
+ * the CPU from storing. The DMA engine needs this thread to store more.
  */
 static bool in_rush(const Rfm5565State *s)
 {
@@ -254,7 +254,7 @@ static bool in_rush(const Rfm5565State *s)
 /* What others said before does not wait for that. */
 static void gather(const Rfm5565State *s)
 {
-    if (rfm_fifo_used(&s->node.transmit)) {
+    if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->dma_sends)) {
         return;
     }
     while (in_rush(s) && rfm5565_now() - s->sent_at < GATHER_NS) {

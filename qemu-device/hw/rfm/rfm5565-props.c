@@ -36,6 +36,8 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_STRING("duplicate-ids", Rfm5565State, duplicate_ids),
     DEFINE_PROP_STRING("pcap", Rfm5565State, pcap),
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
+    DEFINE_PROP_BOOL("dma-without-bus-master", Rfm5565State,
+                     dma_without_bus_master, false),
 };
 
 static const struct {
@@ -62,6 +64,8 @@ static const struct {
       "(stay, as the real card)" },
     { "pcap", "write every frame of both fibres to this pcapng file" },
     { "extension", "what no 5565 has, in BAR4: on, or off for a plain 5565" },
+    { "dma-without-bus-master", "DMA for a driver that never makes the card a "
+      "bus master: on or off" },
     { "dead", "set while running: the card answers all ones, as if pulled" },
 };
 
@@ -270,6 +274,12 @@ static const Rfm5565Counter card_counters[] = {
       "longest time a store held its CPU, microseconds" },
     { "breaks", offsetof(Rfm5565State, breaks),
       "times another node said that it had lost its signal" },
+    { "dma-transfers", offsetof(Rfm5565State, dma.transfers),
+      "DMA transfers that have ended" },
+    { "dma-errors", offsetof(Rfm5565State, dma.errors),
+      "of these, ended with an error" },
+    { "dma-bytes", offsetof(Rfm5565State, dma.bytes),
+      "bytes moved by DMA" },
 };
 
 static void get_card_counter(Object *obj, Visitor *v, const char *name,

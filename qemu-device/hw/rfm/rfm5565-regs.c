@@ -78,10 +78,10 @@ static uint32_t base_sources(const Rfm5565State *s)
 static bool intx_wanted(const Rfm5565State *s)
 {
     if (!s->extension) {
-        return base_sources(s);
+        return base_sources(s) || rfm5565_dma_asserts(s);
     }
     return !rfm5565_ext_uses_messages(s) &&
-           (base_sources(s) ||
+           (base_sources(s) || rfm5565_dma_asserts(s) ||
             (!s->dead && (s->intcsr & RFM_INTCSR_PCI_ENABLE) &&
              rfm5565_ext_asserts(s)));
 }
@@ -100,7 +100,11 @@ void rfm5565_update_intx(Rfm5565State *s)
 
 void rfm5565_lock(Rfm5565State *s)
 {
-    qemu_mutex_lock(&s->lock);
+    if (qemu_mutex_trylock(&s->lock)) {
+        qatomic_inc(&s->lock_wanted);
+        qemu_mutex_lock(&s->lock);
+        qatomic_dec(&s->lock_wanted);
+    }
 }
 
 /* Whoever may have changed a register leaves like this: interrupts follow. */
@@ -110,6 +114,10 @@ void rfm5565_unlock(Rfm5565State *s)
 
     if (s->extension) {
         rfm5565_ext_follow_base(s, base_sources(s));
+        rfm5565_ext_follow_dma(s, rfm5565_dma_asserts(s));
+    }
+    if (s->dma.waiting) {
+        rfm5565_dma_look_for_room(s);
     }
     qemu_mutex_unlock(&s->lock);
     if (!changed) {
@@ -354,32 +362,52 @@ static void bigend_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
     rfm5565_set_romd(s);
 }
 
-/*
- * The DMA registers read what an idle engine reads; the engine itself is not
- * built yet, so nothing can be written to them.
- */
+static uint32_t dmacsr0_read(Rfm5565State *s, const Rfm5565Reg *reg,
+                             uint32_t mask)
+{
+    return s->dma.csr | (s->dma.busy ? 0 : RFM_DMACSR0_DONE);
+}
+
+static void dmacsr0_write(Rfm5565State *s, const Rfm5565Reg *reg,
+                          uint32_t value, uint32_t mask)
+{
+    rfm5565_dma_command(s, value);
+}
+
 static const Rfm5565Reg runtime_regs[] = {
     { .name = "MARBR", .offset = RFM_MARBR, .width = 4,
       .field = FIELD_OF(marbr), .reset = RFM_MARBR_RESET,
       .writable = RFM_MARBR_DELAYED_READ },
     { .name = "BIGEND", .offset = RFM_BIGEND, .width = 4,
-      .field = FIELD_OF(bigend), .writable = RFM_BIGEND_PIO,
+      .field = FIELD_OF(bigend),
+      .writable = RFM_BIGEND_PIO | RFM_BIGEND_DMA0,
       .write = bigend_write },
     { .name = "INTCSR", .offset = RFM_INTCSR, .width = 4,
       .field = FIELD_OF(intcsr), .reset = RFM_INTCSR_RESET,
       .writable = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE |
                   RFM_INTCSR_DMA0_ENABLE,
-      .read = intcsr_read },
+      .latched = RFM_INTCSR_DMA0_ACTIVE, .read = intcsr_read },
     { .name = "CNTRL", .offset = RFM_CNTRL, .width = 4,
       .field = FIELD_OF(cntrl), .writable = 0xf },
     { .name = "PCIHREV", .offset = RFM_PCIHREV, .width = 1,
       .reset = RFM_PCIHREV_PIORC },
     { .name = "DMAMODE0", .offset = RFM_DMAMODE0, .width = 4,
-      .reset = RFM_DMAMODE0_RESET },
+      .field = FIELD_OF(dma.mode), .reset = RFM_DMAMODE0_RESET,
+      .writable = RFM_DMAMODE0_CHAIN },
+    { .name = "DMAPADR0", .offset = RFM_DMAPADR0, .width = 4,
+      .field = FIELD_OF(dma.padr), .writable = 0xffffffff },
+    { .name = "DMALADR0", .offset = RFM_DMALADR0, .width = 4,
+      .field = FIELD_OF(dma.ladr), .writable = 0xffffffff },
+    { .name = "DMASIZ0", .offset = RFM_DMASIZ0, .width = 4,
+      .field = FIELD_OF(dma.size), .writable = RFM_DMASIZ0_M },
     { .name = "DMADPR0", .offset = RFM_DMADPR0, .width = 4,
-      .reset = RFM_DMADPR0_RESET },
+      .field = FIELD_OF(dma.dpr), .reset = RFM_DMADPR0_RESET,
+      .writable = RFM_DMADPR0_FIRST_M | RFM_DMADPR0_TO_HOST },
     { .name = "DMACSR0", .offset = RFM_DMACSR0, .width = 1,
-      .reset = RFM_DMACSR0_DONE },
+      .field = FIELD_OF(dma.csr), .writable = RFM_DMACSR0_ENABLE,
+      .read = dmacsr0_read, .write = dmacsr0_write },
+    { .name = "DMADAC0", .offset = RFM_DMADAC0, .width = 4,
+      .field = FIELD_OF(dma.dac), .writable = 0xffffffff },
     { .name = "MARBR", .offset = RFM_MARBR_ALIAS, .width = 4,
       .field = FIELD_OF(marbr), .reset = RFM_MARBR_RESET,
       .writable = RFM_MARBR_DELAYED_READ },
@@ -587,6 +615,8 @@ static void bank_reset(Rfm5565State *s, const Rfm5565Bank *bank)
 void rfm5565_regs_reset(Rfm5565State *s)
 {
     rfm5565_lock(s);
+    rfm5565_dma_abort(s);
+    s->dma.told = s->dma.news = false;
     bank_reset(s, &runtime_bank);
     bank_reset(s, &control_bank);
     s->own_data = false;

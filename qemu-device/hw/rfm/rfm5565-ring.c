@@ -236,11 +236,15 @@ static bool stall(Rfm5565State *s)
  */
 bool rfm5565_ring_wait_for_room(Rfm5565State *s)
 {
-    if (qatomic_read(&s->stalled) ||
-        (s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node))) {
+    bool shared, room;
+
+    if (qatomic_read(&s->stalled)) {
         return true;
     }
-    return stall(s);
+    shared = rfm5565_producer_lock(s);
+    room = s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node);
+    rfm5565_producer_unlock(s, shared);
+    return room || stall(s);
 }
 
 /* Under the lock, as is the next one. */
@@ -410,6 +414,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     Rfm5565State *s = opaque;
 
     if (!running) {
+        rfm5565_dma_set_running(s, false);
         rfm5565_ext_set_running(s, false);
         if (state_is_leaving(state)) {
             rfm5565_ring_set_away(s, true);
@@ -423,6 +428,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     /* What was held back feeds the timers before their time goes on. */
     set_paused(s, false);
     rfm5565_ext_set_running(s, true);
+    rfm5565_dma_set_running(s, true);
 }
 
 /*
@@ -524,6 +530,7 @@ static void start_engine(Rfm5565State *s)
                             s);
     s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
                             s);
+    rfm5565_dma_init(s);
     if (s->extension) {
         rfm5565_slots_init(s);
     }
@@ -537,6 +544,7 @@ static void stop_engine(void *opaque)
     qemu_bh_delete(s->engine_bh);
     timer_free(s->tick);
     timer_free(s->pace);
+    rfm5565_dma_stop(s);
     if (s->extension) {
         rfm5565_slots_exit(s);
     }
@@ -578,6 +586,7 @@ void rfm5565_ring_exit(Rfm5565State *s)
 {
     rfm5565_lock(s);
     s->gone = true;
+    rfm5565_dma_abort(s);
     qemu_cond_broadcast(&s->room);
     rfm5565_unlock(s);
     qemu_remove_exit_notifier(&s->exit_notifier);
@@ -590,6 +599,7 @@ void rfm5565_ring_exit(Rfm5565State *s)
     } else {
         stop_engine(s);
     }
+    rfm5565_dma_exit(s);
     rfm5565_link_exit(s);
     qemu_bh_delete(s->news_bh);
     rfm_pcapng_end(&s->capture);

@@ -92,16 +92,18 @@ static void latch(Rfm5565State *s, uint32_t lisr_bits)
 static void store(Rfm5565State *s, hwaddr addr, const uint8_t *data,
                   unsigned size, bool may_wait)
 {
-    bool fits;
+    bool fits, shared;
 
     if ((!s->attended || rfm5565_watch_sends(s, addr, size)) &&
         may_wait && !rfm5565_ring_wait_for_room(s)) {
         return;
     }
+    shared = rfm5565_producer_lock(s);
     rfm5565_memory_store(s, addr, data, size);
     fits = s->attended
          ? rfm5565_watch_store(s, addr, data, size, rfm5565_now())
          : rfm_node_store(&s->node, addr, data, size, rfm5565_now());
+    rfm5565_producer_unlock(s, shared);
     if (!fits) {
         latch(s, RFM_LISR_TX_FULL);
     }
@@ -228,8 +230,11 @@ static void set_dead(Object *obj, bool dead, Error **errp)
     if (dead == s->dead) {
         return;
     }
-    /* Nothing may arrive while loads are not served by the memory. */
+    /* Nothing may move or arrive while loads are not served by the memory. */
     if (dead) {
+        rfm5565_lock(s);
+        rfm5565_dma_abort(s);
+        rfm5565_unlock(s);
         rfm5565_ring_set_away(s, true);
     }
     rfm5565_lock(s);
@@ -303,6 +308,7 @@ static void rfm5565_finalize(Object *obj)
     Rfm5565State *s = RFM5565(obj);
 
     qemu_cond_destroy(&s->room);
+    qemu_mutex_destroy(&s->producer);
     qemu_mutex_destroy(&s->lock);
 }
 
@@ -337,6 +343,7 @@ static int rfm5565_pre_save(void *opaque)
 static int rfm5565_pre_load(void *opaque)
 {
     rfm5565_ring_set_away(opaque, true);
+    rfm5565_dma_loading(opaque);
     return 0;
 }
 
@@ -395,6 +402,7 @@ static const VMStateDescription vmstate_rfm5565 = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_rfm5565_ext,
+        &vmstate_rfm5565_dma,
         NULL
     },
 };
@@ -405,6 +413,7 @@ static void rfm5565_instance_init(Object *obj)
 
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
     qemu_mutex_init(&s->lock);
+    qemu_mutex_init(&s->producer);
     qemu_cond_init(&s->room);
 }
 

@@ -7,6 +7,7 @@
  *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
  *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
  *   rfm5565-link.c     its fibres: chardevs and shared memory
+ *   rfm5565-dma.c      the DMA engine
  *   rfm5565-ext.h      the extension block, its parts
  *
  * Contexts and locks. The engine (node, links, clock) runs in the AioContext
@@ -22,6 +23,9 @@
  * - A store is the node's producer: it runs under the BQL, which serialises
  *   vCPUs, and takes no lock while there is room in the ring. Then it waits
  *   with the BQL released, and what makes room never needs the BQL.
+ * - The DMA engine is a second producer, under the lock but without the BQL.
+ *   While it sends, stores and it take turns by @producer, which comes after
+ *   the lock. It begins under the BQL, so a store sees that it has.
  * - Guest loads read @ram directly, without any lock: what arrives is applied
  *   with rfm_memory_store().
  *
@@ -70,6 +74,55 @@ typedef struct Rfm5565Port {
     bool polling;           /* and looks at the queue by itself just now */
 } Rfm5565Port;
 
+#define RFM5565_DMA_PIECE 4096  /* bytes that are moved in one go */
+
+/* The DMA engine, under the lock. */
+typedef struct Rfm5565Dma {
+    /* Registers */
+    uint32_t mode;
+    uint32_t padr;
+    uint32_t ladr;
+    uint32_t size;
+    uint32_t dpr;
+    uint32_t dac;
+    uint32_t csr;               /* of it, ENABLE */
+
+    /* The transfer under way, from the registers as they were at its start */
+    bool busy;
+    bool chain;
+    bool to_host;
+    bool swap;
+    uint64_t host;              /* of the next byte */
+    uint32_t card;
+    uint32_t left;              /* bytes, */
+    uint32_t piece;             /* of these, before the next descriptor */
+    uint32_t next;              /* where that is, or RFM_DMA_LAST */
+    uint32_t empty;             /* descriptors so far that had no bytes */
+
+    uint32_t run;               /* counts starts and ends */
+    bool frozen;                /* the guest stands still */
+    bool waiting;               /* for room on the ring */
+    uint64_t stuck_since;       /* there is none; 0: there is */
+    uint32_t taken_seen;        /* by the ring, when it was stuck */
+    uint32_t taken_before;      /* when the last piece was sent */
+    bool in_main;               /* the main context works on it, and has */
+    QEMU_ALIGNED(8) uint8_t buffer[RFM5565_DMA_PIECE + 8];  /* of who does */
+    AddressSpace *as;           /* the bus as the card sees it */
+    bool direct;                /* no vIOMMU is in between */
+    QEMUBH *bh;                 /* in @ctx */
+    QEMUTimer *timer;           /* in @ctx */
+    QEMUBH *main_bh;            /* main context */
+
+    /* Interrupts by message */
+    bool told;                  /* what would assert INTA# has been told */
+    bool news;                  /* it is to be told */
+
+    /* Counters */
+    uint64_t transfers;
+    uint64_t errors;
+    uint64_t bytes;
+} Rfm5565Dma;
+
 struct Rfm5565State {
     PCIDevice parent_obj;
 
@@ -89,6 +142,7 @@ struct Rfm5565State {
     char *duplicate_ids;
     char *pcap;
     bool extension;
+    bool dma_without_bus_master;
 
     /* BARs */
     MemoryRegion runtime;
@@ -110,6 +164,7 @@ struct Rfm5565State {
     uint32_t lcsr1;             /* control bits */
     uint32_t bigend;
     bool attended;              /* the extension looks at stores */
+    bool dma_sends;             /* the DMA engine stores too; set under both */
     bool stalled;               /* one waited in vain: none waits until room */
     bool streaming;             /* frames go by the chardev; read atomically */
     bool dead;                  /* all ones, as if it had been pulled */
@@ -118,6 +173,8 @@ struct Rfm5565State {
     QEMUBH *stream_bh;          /* main context: write to the chardev */
 
     QEMU_ALIGNED(64) QemuMutex lock;
+    QemuMutex producer;         /* of the node, while @dma_sends */
+    unsigned lock_wanted;       /* who waits for one of them; atomic */
 
     /* Registers with a value of their own; the rest is computed */
     uint32_t intcsr;
@@ -135,6 +192,7 @@ struct Rfm5565State {
     uint64_t fifo_dropped;      /* network interrupts that found it full */
     bool intx_shown;            /* what the PCI bus was told; set under both */
     Rfm5565Ext ext;
+    Rfm5565Dma dma;
 
     /* The ring */
     AioContext *ctx;            /* of the engine */
@@ -189,6 +247,25 @@ static inline uint64_t rfm5565_now(void)
     return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
 }
 
+/* Does a store share the node with the DMA engine? Then it has the lock. */
+static inline bool rfm5565_producer_lock(Rfm5565State *s)
+{
+    if (!qatomic_load_acquire(&s->dma_sends)) {
+        return false;
+    }
+    qatomic_inc(&s->lock_wanted);
+    qemu_mutex_lock(&s->producer);
+    qatomic_dec(&s->lock_wanted);
+    return true;
+}
+
+static inline void rfm5565_producer_unlock(Rfm5565State *s, bool shared)
+{
+    if (shared) {
+        qemu_mutex_unlock(&s->producer);
+    }
+}
+
 /* rfm5565.c */
 void rfm5565_set_window(Rfm5565State *s);
 void rfm5565_set_romd(Rfm5565State *s);
@@ -235,5 +312,17 @@ uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now);
 void rfm5565_link_news(Rfm5565State *s);
 void rfm5565_link_leave(Rfm5565State *s);
 void rfm5565_link_join(Rfm5565State *s);
+
+/* rfm5565-dma.c */
+void rfm5565_dma_init(Rfm5565State *s);
+void rfm5565_dma_stop(Rfm5565State *s);
+void rfm5565_dma_exit(Rfm5565State *s);
+void rfm5565_dma_command(Rfm5565State *s, uint32_t value);
+void rfm5565_dma_abort(Rfm5565State *s);
+bool rfm5565_dma_asserts(const Rfm5565State *s);
+void rfm5565_dma_look_for_room(Rfm5565State *s);
+void rfm5565_dma_set_running(Rfm5565State *s, bool running);
+void rfm5565_dma_loading(Rfm5565State *s);
+extern const VMStateDescription vmstate_rfm5565_dma;
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stores that wait for room: those of a CPU do, those of a device do not. */
+/*
+ * A CPU that runs: its stores beside a device that stores, which does not wait
+ * for room as a CPU does, and beside the card's own DMA; its code.
+ */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "rfm5565-lab.h"
+#include "rfm5565-dma.h"
 
 /* Where the test and the machine's only program meet */
 #define GO          0x7000      /* byte: up to here it may go */
@@ -13,7 +16,8 @@
 /* fw_cfg: read item 0 (4 bytes, and zeroes behind), as one burst of DMA */
 #define FW_CFG_READ_ITEM_0  0x0a
 #define BURST               (64 * 1024)
-#define STORES              4096    /* of the CPU, more than wait */
+#define MIDDLE              0x400000u
+#define STORES              65536   /* of the CPU, more than wait */
 
 /*
  * The program starts in real mode at the last 16 bytes, in a segment whose
@@ -35,7 +39,7 @@ static const uint8_t program[] = {
     0x80, 0x3e, 0x00, 0x70, 0x02,   /* cmpb $2, GO */
     0x75, 0xf9,                     /* jne to the cmpb */
     0x66, 0x8b, 0x3e, 0x04, 0x70,   /* mov TARGET, %edi */
-    0x66, 0xb9, 0x00, 0x10, 0x00, 0x00,     /* mov $STORES, %ecx */
+    0x66, 0xb9, 0x00, 0x00, 0x01, 0x00,     /* mov $STORES, %ecx */
     0x67, 0x66, 0x89, 0x07,         /* mov %eax, (%edi) */
     0x66, 0x83, 0xc7, 0x04,         /* add $4, %edi */
     0x66, 0x49,                     /* dec %ecx */
@@ -53,12 +57,12 @@ static const uint8_t tables[] = {
     0xff, 0xff, 0x00, 0x00, 0x00, 0x92, 0xcf, 0x00,
 };
 
-static char *make_firmware(void)
+static char *make_firmware(const uint8_t *code, size_t len)
 {
     static uint8_t image[64 * 1024];
     char *path = lab_path("firmware");
 
-    memcpy(image, program, sizeof(program));
+    memcpy(image, code, len);
     memcpy(image + 0x50, tables, sizeof(tables));
     memcpy(image + 0xfff0, "\xe9\x0d\x00", 3);      /* jmp to 0 */
     g_assert_true(g_file_set_contents(path, (char *)image, sizeof(image),
@@ -79,7 +83,7 @@ static void run_until(Vm *vm, uint8_t step)
  */
 static void test_dma_never_waits(void)
 {
-    g_autofree char *firmware = make_firmware();
+    g_autofree char *firmware = make_firmware(program, sizeof(program));
     g_autofree char *near = lab_path("fibre");
     g_autofree char *far = lab_path("fibre");
     g_autofree char *rx = chardev_rx("rx", far);
@@ -117,7 +121,124 @@ static void test_dma_never_waits(void)
     fibre_free(box);
 }
 
+/*
+ * A CPU stores while @len bytes come by DMA, of which at least @share must have
+ * when it is ready: both find room in turn, and both nodes have all of it, in
+ * one order. @options of both cards
+ */
+static void beside_dma(const char *options, uint32_t len, uint64_t share)
+{
+    g_autofree char *firmware = make_firmware(program, sizeof(program));
+    g_autofree char *near = lab_path("fibre");
+    g_autofree char *far = lab_path("fibre");
+    g_autofree char *rx = chardev_rx("rx", far);
+    g_autofree char *tx = chardev_tx("tx", near);
+    g_autofree char *rx1 = chardev_rx("rx1", near);
+    g_autofree char *tx1 = chardev_tx("tx1", far);
+    g_autofree uint8_t *data = dma_pattern(DMA_MAX, 1);
+    g_autofree uint8_t *seen = g_malloc(4 * STORES);
+    struct {
+        uint32_t control, length;
+        uint64_t address;
+    } nothing = {};
+    Card card[2];
+    Vm *vm = vm_start("-accel tcg -bios %s %s %s %s %s "
+                      "-device rfm5565,id=card0,addr=%u,node-id=7,packing=off,"
+                      "stall-limit-ms=10000,rx=rx,tx=tx%s "
+                      "-device rfm5565,id=card1,addr=%u,node-id=9,"
+                      "rx=rx1,tx=tx1%s", firmware, rx, tx, rx1, tx1, FIRST_SLOT,
+                      options, FIRST_SLOT + 1, options);
+    uint64_t stores;
+    unsigned i;
+
+    card_init(&card[0], vm, FIRST_SLOT);
+    card_init(&card[1], vm, FIRST_SLOT + 1);
+    ring_wait_closed(card, 2);
+    bus_master(&card[0], true);
+    host_write(vm, BUFFER, data, len);
+    /* Where the transfer stores too: what comes last is the same everywhere. */
+    qtest_writel(vm->qts, TARGET, card[0].bar[3].addr + MIDDLE);
+    qtest_memwrite(vm->qts, DMA, &nothing, sizeof(nothing));
+    run_until(vm, 1);
+    stores = counter(&card[0], "stores");
+    dma_start(&card[0], &(Transfer){ TO_CARD, BUFFER, 0, len });
+    run_until(vm, 2);
+    g_assert_cmpuint(counter(&card[0], "dma-bytes"), >=, share);
+    dma_expect(&card[0], true);
+    g_assert_cmpuint(counter(&card[0], "stores"), ==,
+                     stores + STORES + DIV_ROUND_UP(len, 64));
+    fence(&card[0], &card[1]);
+
+    mem_read(&card[0], MIDDLE, seen, 4 * STORES);
+    card_expect(&card[1], MIDDLE, seen, 4 * STORES);
+    for (i = 0; i < STORES; i++) {
+        uint32_t word = ldl_le_p(seen + 4 * i);
+
+        g_assert_true(word == 0x10700000 ||
+                      !memcmp(seen + 4 * i, data + MIDDLE + 4 * i, 4));
+    }
+    memcpy(data + MIDDLE, seen, 4 * STORES);
+    card_expect(&card[0], 0, data, len);
+    card_expect(&card[1], 0, data, len);
+    g_assert_cmpuint(counter(&card[0], "frames-full"), ==, 0);
+    g_assert_cmpuint(counter(&card[0], "frames-lost"), ==, 0);
+    g_assert_cmpuint(counter(&card[1], "frames-missed"), ==, 0);
+    card_fini(&card[0]);
+    card_fini(&card[1]);
+    vm_stop(vm);
+}
+
+static void test_beside_dma(void)
+{
+    beside_dma("", DMA_MAX, 0);
+}
+
+/* On a fibre that is slower than the CPU, which leaves it no room */
+static void test_share(void)
+{
+    beside_dma(",line=paced,,rate=0.1", 2 * MIB, 256 * 1024);
+}
+
+/* A program that goes on in memory, and what it finds there */
+#define CODE        0x6000
+
+static const uint8_t jumper[] = {
+    0x80, 0x3e, 0x00, 0x70, 0x01,   /* cmpb $1, GO */
+    0x75, 0xf9,                     /* jne to the cmpb */
+    0xea, 0x00, 0x60, 0x00, 0x00,   /* jmp CODE */
+};
+
+static const uint8_t loop[] = {
+    0xc6, 0x06, 0x01, 0x70, 0x01,   /* movb $1, DONE */
+    0xeb, 0xf9,                     /* jmp to it */
+};
+
+/* What the card puts where a CPU runs is what it runs from then on. */
+static void test_code(void)
+{
+    g_autofree char *firmware = make_firmware(jumper, sizeof(jumper));
+    Vm *vm = vm_start("-accel tcg -bios %s -device rfm5565,id=card0,addr=%u",
+                      firmware, FIRST_SLOT);
+    Card card;
+    uint8_t code[sizeof(loop)];
+
+    card_init(&card, vm, FIRST_SLOT);
+    qtest_memwrite(vm->qts, CODE, loop, sizeof(loop));
+    run_until(vm, 1);
+    memcpy(code, loop, sizeof(loop));
+    for (code[4] = 2; code[4] < 10; code[4]++) {
+        mem_write(&card, 0, code, sizeof(code));
+        dma_run(&card, &(Transfer){ TO_HOST, CODE, 0, sizeof(code) });
+        wait_until(qtest_readb(vm->qts, DONE) == code[4]);
+    }
+    card_fini(&card);
+    vm_stop(vm);
+}
+
 void rfm5565_add_cpu_tests(void)
 {
     lab_add_test("cpu/dma-never-waits", test_dma_never_waits);
+    lab_add_test("cpu/beside-dma", test_beside_dma);
+    lab_add_test("cpu/share", test_share);
+    lab_add_test("cpu/code", test_code);
 }

@@ -379,5 +379,8 @@ void rfm5565_add_event_tests(void);
 void rfm5565_add_vector_tests(void);
 void rfm5565_add_slot_tests(void);
 void rfm5565_add_ext_life_tests(void);
+void rfm5565_add_dma_tests(void);
+void rfm5565_add_dma_bad_tests(void);
+void rfm5565_add_dma_life_tests(void);
 
 #endif

@@ -65,6 +65,7 @@ static const Wrong wrongs[] = {
     { "rogue=elephant",                   "rogue" },
     { "duplicate-ids=stay",               "duplicate-ids" },
     { "pcap=/nonexistent/x",              "pcap" },
+    { "dma-without-bus-master=perhaps",   "dma-without-bus-master" },
     { "colour=green",                     "colour" },
 };
 

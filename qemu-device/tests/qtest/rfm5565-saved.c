@@ -10,6 +10,7 @@
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
 #include "rfm5565-block.h"
+#include "rfm5565-dma.h"
 
 static void set_running(Vm *vm, bool running)
 {
@@ -122,7 +123,7 @@ static void test_snapshot(void)
  */
 static void test_snapshot_load(void)
 {
-    Lab *lab = lab_ring("node-id=7", "node-id=9");
+    Lab *lab = lab_ring("node-id=7,packing=off", "node-id=9");
     Card *a = &lab->card[0], *b = &lab->card[1];
     uint64_t epoch = counter(b, "epoch");
     uint64_t received = counter(b, "frames-received");
@@ -200,6 +201,40 @@ static void test_snapshot_events(void)
     mem_writel(a, 0x1000, 0x600d);
     g_assert_cmpuint(events_next(&then, R_MATCH).value, ==, 77);
     lab_stop(lab);
+}
+
+/* The machine goes back to the middle of a transfer, which then ends again. */
+static void test_snapshot_dma(void)
+{
+    const uint32_t len = 4 * MIB;
+    Fibre *box;
+    Lab *lab = dma_boxed("node-id=7,stall-limit-ms=10000", &box);
+    Card *a = &lab->card[0];
+    g_autofree uint8_t *data = dma_pattern(len, 1);
+
+    add_disk(lab->vm);
+    host_write(lab->vm, BUFFER, data, len);
+    fibre_hold(box, true);
+    dma_start(a, &(Transfer){ TO_CARD, BUFFER, 0, len });
+    wait_until(counter(a, "insert-peak") >= 400);
+    snapshot(lab->vm, "snapshot-save");
+    g_assert_false(dma_is_done(a));
+    fibre_hold(box, false);
+    dma_expect(a, true);
+    fence(a, &lab->card[1]);
+    card_expect(&lab->card[1], 0, data, len);
+
+    /* It leaves another transfer behind, which is no more. */
+    dma_start(a, &(Transfer){ TO_HOST, BUFFER2, 0, DMA_MAX });
+    snapshot(lab->vm, "snapshot-load");
+    dma_expect(a, true);
+    g_assert_cmpuint(counter(a, "dma-transfers"), ==, 1);
+    g_assert_cmpuint(counter(a, "dma-bytes"), ==, len);
+    g_assert_cmphex(bar_read(a, 0, DMAPADR0, 4), ==, BUFFER);
+    card_expect(a, 0, data, len);
+    ring_wait_closed(lab->card, 2);
+    lab_stop(lab);
+    fibre_free(box);
 }
 
 /* Why the last migration failed, to be freed; NULL: it has not (yet). */
@@ -448,6 +483,59 @@ static void test_impossible_state(void)
     g_free(saved.data);
 }
 
+/* Nor is a transfer taken that reaches where it never could. */
+static void test_impossible_transfer(void)
+{
+    static const struct {
+        unsigned word;
+        uint32_t value;
+    } wrongs[] = {
+        { 0, 64 * MIB - 4 },            /* where in the card's memory */
+        { 1, 0 }, { 1, 0xfffffff8 },    /* bytes left */
+        { 2, 0 }, { 2, 72 },            /* of these, in one piece */
+    };
+    const uint32_t setup[] = { 0x00020583, BUFFER, 0x40, 64 };
+    g_autofree char *file = lab_path("migration");
+    Lab *source = dma_dark("node-id=7");
+    uint8_t pattern[sizeof(setup)];
+    Saved saved;
+    char *state;
+    unsigned i;
+
+    set_running(source->vm, false);
+    dma_start(&source->card[0], &(Transfer){ TO_CARD, BUFFER, 0x40, 64 });
+    migrate_to_file(source->vm, file);
+    g_assert_true(g_file_get_contents(file, &saved.data, &saved.len, NULL));
+    for (i = 0; i < ARRAY_SIZE(setup); i++) {
+        stl_be_p(pattern + 4 * i, setup[i]);
+    }
+    /* Seven registers, four flags, the address at the host */
+    state = find(&saved, pattern, sizeof(pattern)) + 7 * 4 + 4 + 8;
+    for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
+        char *at = state + 4 * wrongs[i].word;
+        uint32_t right = ldl_be_p(at);
+        g_autofree char *wrong = NULL;
+        g_autofree char *uri = NULL;
+        Lab *target = lab_build(&(LabSpec){
+            .options = { "node-id=7" }, .incoming = true,
+        });
+
+        stl_be_p(at, wrongs[i].value);
+        wrong = saved_to_file(&saved);
+        stl_be_p(at, right);
+        uri = g_strdup_printf("file:%s", wrong);
+        g_test_message("%u: 0x%x", wrongs[i].word, wrongs[i].value);
+        qtest_set_expected_status(target->vm->qts, 1);
+        qtest_qmp_send(target->vm->qts, "{'execute': 'migrate-incoming',"
+                       " 'arguments': {'uri': %s}}", uri);
+        qtest_wait_qemu(target->vm->qts);
+        g_assert_cmpuint(vm_errors(target->vm, "rfm5565"), >=, 1);
+        lab_stop(target);
+    }
+    g_free(saved.data);
+    lab_stop(source);
+}
+
 /* What waited for a paused machine when it moved is counted where it goes on */
 static void test_held_is_counted(void)
 {
@@ -537,10 +625,12 @@ void rfm5565_add_saved_tests(void)
     lab_add_test("saved/snapshot", test_snapshot);
     lab_add_test("saved/snapshot-load", test_snapshot_load);
     lab_add_test("saved/snapshot-events", test_snapshot_events);
+    lab_add_test("saved/snapshot-dma", test_snapshot_dma);
     lab_add_test("saved/background-snapshot", test_background_snapshot);
     lab_add_test("saved/life-grows", test_life_grows);
     lab_add_test("saved/former-life", test_former_life);
     lab_add_test("saved/impossible-state", test_impossible_state);
+    lab_add_test("saved/impossible-transfer", test_impossible_transfer);
     lab_add_test("saved/held-is-counted", test_held_is_counted);
     lab_add_test("saved/away-occupies-nothing", test_away_occupies_nothing);
     lab_add_test("saved/capture-of-the-last", test_capture_of_the_last);

@@ -12,7 +12,7 @@
  *   rfm5565-life.c       properties, reset, unplug, migration
  *   rfm5565-modes.c      transfer modes, rogue masters, pause, line, capture
  *   rfm5565-saved.c      snapshots, and what a saved state must not do
- *   rfm5565-cpu.c        stores of a CPU that runs, and DMA in its middle
+ *   rfm5565-cpu.c        a CPU that runs beside DMA: its stores, its code
  *   rfm5565-ext.c        extension block: how it is found, registers, granules,
  *                        writers, snapshot, clock
  *   rfm5565-fence.c      extension block: multicast, fences
@@ -21,6 +21,11 @@
  *   rfm5565-slots.c      extension block: comparators and timers
  *   rfm5565-ext-life.c   extension block: byte swap, pause, reset, unplug,
  *                        migration
+ *   rfm5565-dma.c        the DMA engine: what it moves, and how it ends
+ *   rfm5565-dma-bad.c    the DMA engine: what cannot be done
+ *   rfm5565-dma-life.c   the DMA engine: waiting, pause, reset, unplug,
+ *                        migration
+ *   rfm5565-mover.c      the bench for the DMA engine
  *   rfm5565-block.c      the bench for the extension block
  *   rfm5565-peer.c       a neighbour that the test plays itself
  */
@@ -48,6 +53,9 @@ int main(int argc, char **argv)
     rfm5565_add_vector_tests();
     rfm5565_add_slot_tests();
     rfm5565_add_ext_life_tests();
+    rfm5565_add_dma_tests();
+    rfm5565_add_dma_bad_tests();
+    rfm5565_add_dma_life_tests();
 
     status = g_test_run();
     lab_cleanup();

@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
 #include "rfm5565-block.h"
+#include "rfm5565-dma.h"
 
 #define AT      0x8000          /* a granule that b watches */
 #define MS      1000000ull
@@ -181,6 +182,55 @@ static void test_msix(void)
     g_assert_cmphex(ext_readl(card, X_INT_STATUS), ==, 0);
     g_assert_false(intx_level(card));
     peer_lab_stop(lab);
+}
+
+/*
+ * The end of a transfer: one message each time that INTCSR would have asserted
+ * INTA#, whatever INT_ENABLE and the moderation say.
+ */
+static void test_dma(void)
+{
+    const uint32_t on = PCI_INT_ENABLE | DMA_INT_ENABLE;
+    const Transfer block = { TO_CARD, BUFFER, 0, 64 };
+    Lab *lab = block_ring("node-id=7", NULL);
+    Card *card = &lab->card[0];
+
+    bus_master(card, true);
+    intx_watch(lab->vm);
+    msix_start(card);
+    ext_writel(card, X_TIME, 1000 * MS);
+    bar_write(card, 0, INTCSR, 4, on);
+    for (unsigned i = 0; i < 3; i++) {
+        dma_start(card, &block);
+        message_expect(card, V_DMA);
+        dma_expect(card, true);
+    }
+    dma_start(card, &(Transfer){ TO_CARD, NO_MEMORY, 0, 64 });
+    message_expect(card, V_DMA);
+    dma_expect(card, false);
+
+    /* A second end before the first was cleared is no other one. */
+    dma_start(card, &block);
+    message_expect(card, V_DMA);
+    dma_start(card, &block);
+    wait_until(counter(card, "dma-transfers") == 6);
+    dma_expect(card, true);
+    /* Not enabled it waits until it is. */
+    bar_write(card, 0, INTCSR, 4, PCI_INT_ENABLE);
+    dma_start(card, &block);
+    wait_until(dma_is_done(card));
+    ext_writel(card, X_INT_ENABLE, 1u << V_DMA);
+    g_assert_cmpuint(counter(card, "dma-transfers"), ==, 7);
+    g_assert_cmphex(message(card, V_DMA), ==, 0);
+    bar_write(card, 0, INTCSR, 4, on);
+    message_expect(card, V_DMA);
+    g_assert_cmphex(ext_readl(card, X_INT_STATUS), ==, 0);
+    g_assert_false(intx_level(card));
+    msix_control(card, 0);
+    g_assert_true(intx_level(card));
+    dma_expect(card, true);
+    g_assert_false(intx_level(card));
+    lab_stop(lab);
 }
 
 /*
@@ -490,6 +540,7 @@ void rfm5565_add_vector_tests(void)
     lab_add_test("vectors/intx", test_intx);
     lab_add_test("vectors/causes", test_causes);
     lab_add_test("vectors/msix", test_msix);
+    lab_add_test("vectors/dma", test_dma);
     lab_add_test("vectors/enabled-later", test_enabled_later);
     lab_add_test("vectors/masked", test_masked);
     lab_add_test("vectors/base", test_base);

@@ -1,0 +1,740 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The DMA engine of the 5565: channel 0, in one block or by descriptors.
+ *
+ * It works in pieces, each under the card's lock, in the context of the ring:
+ * a long transfer holds up neither the guest nor the ring. There it reaches
+ * plain memory of the machine only. All else, and everything behind a vIOMMU,
+ * is left to a bottom half in the main context, which has the BQL and lets go
+ * of the lock while it is on the bus.
+ *
+ * What goes to the card is stored as a CPU's store would be, and is the second
+ * producer of the ring: see rfm5565_producer_lock(). It leaves room for the
+ * CPUs, so that they wait for the ring and never for it; if they leave it none,
+ * it has a share of what the ring takes.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/lockable.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "exec/address-spaces.h"
+#include "exec/memory.h"
+#include "hw/pci/pci.h"
+#include "migration/vmstate.h"
+#include "system/runstate.h"
+#include "ring/memory.h"
+#include "rfm5565.h"
+#include "trace.h"
+
+#define FRAME           RFM_FRAME_DATA_MAX
+#define PIECE           RFM5565_DMA_PIECE
+#define PIECES_A_TURN   4       /* before the ring has its turn */
+#define NEEDED          (PIECE / FRAME + 1)     /* stores that a piece makes */
+#define QUEUED          512     /* to so many that wait it adds its own, */
+#define SHARE           256     /* or when so many were taken since it did */
+#define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
+#define GAP_NS          20000   /* in which the main loop lets go of the BQL */
+#define PATIENCE_NS     50000   /* to wait for others to take the lock */
+
+/* What the engine does next on the bus. */
+typedef struct Rfm5565Access {
+    uint64_t host;
+    uint32_t len;
+    bool to_host;
+    bool is_descriptor;
+    bool counts_on_room;        /* there was some on the ring */
+    uint8_t *data;
+} Rfm5565Access;
+
+typedef enum Rfm5565Step {
+    STEP_MORE,
+    STEP_HALT,          /* until it is woken */
+    STEP_MAIN,          /* only the main context can do it */
+} Rfm5565Step;
+
+/* --- when it runs: under the lock ----------------------------------------- */
+
+static bool may_run(const Rfm5565State *s)
+{
+    return s->dma.busy && !s->dma.frozen && !rfm5565_is_silent(s);
+}
+
+/* In the main loop others need the BQL meanwhile. */
+static void run_soon(Rfm5565State *s)
+{
+    if (s->iothread) {
+        qemu_bh_schedule(s->dma.bh);
+    } else {
+        timer_mod_ns(s->dma.timer, rfm5565_now() + GAP_NS);
+    }
+}
+
+/* The transfer is over, or given up. */
+static void leave(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    dma->busy = dma->waiting = false;
+    dma->run++;
+    qatomic_store_release(&s->dma_sends, false);
+}
+
+static void end(Rfm5565State *s, bool ok)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    trace_rfm5565_dma_end(s->node_id, ok, dma->left);
+    dma->transfers++;
+    if (!ok) {
+        dma->errors++;
+        s->intcsr &= ~RFM_INTCSR_DMA0_NO_ABORT;
+    }
+    s->intcsr |= RFM_INTCSR_DMA0_ACTIVE;
+    leave(s);
+}
+
+/* Under both locks. The setup registers keep their values. */
+static void start(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
+    dma->run++;
+    dma->chain = dma->mode & RFM_DMAMODE0_CHAIN;
+    dma->to_host = dma->dpr & RFM_DMADPR0_TO_HOST;
+    dma->swap = s->bigend & RFM_BIGEND_DMA0;
+    dma->host = (uint64_t)dma->dac << 32 | dma->padr;
+    dma->card = dma->ladr;
+    dma->left = dma->size;
+    dma->piece = dma->chain ? 0 : dma->left;
+    dma->next = dma->dpr & RFM_DMADPR0_FIRST_M;
+    dma->empty = 0;
+    dma->stuck_since = 0;
+    trace_rfm5565_dma_start(s->node_id, dma->to_host, dma->chain, dma->card,
+                            dma->left);
+    if (!dma->left) {
+        end(s, true);
+    } else if ((uint64_t)dma->card + dma->left > s->memory_size) {
+        end(s, false);
+    } else {
+        dma->busy = true;
+        qatomic_store_release(&s->dma_sends, !dma->to_host);
+        qemu_bh_schedule(dma->bh);
+    }
+}
+
+/* --- the registers' part -------------------------------------------------- */
+
+/* Does it assert INTA#, if that is not by messages? */
+bool rfm5565_dma_asserts(const Rfm5565State *s)
+{
+    const uint32_t all = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_DMA0_ENABLE |
+                         RFM_INTCSR_DMA0_ACTIVE;
+
+    return !s->dead && (s->intcsr & all) == all;
+}
+
+/* ENABLE has its new value already. */
+void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
+{
+    if (value & RFM_DMACSR0_CLEAR_INT) {
+        s->intcsr &= ~RFM_INTCSR_DMA0_ACTIVE;
+        s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
+    }
+    if ((value & RFM_DMACSR0_START) && (s->dma.csr & RFM_DMACSR0_ENABLE) &&
+        !s->dma.busy) {
+        start(s);
+    }
+}
+
+/* What was moved stays moved; nobody is told. */
+void rfm5565_dma_abort(Rfm5565State *s)
+{
+    if (s->dma.busy) {
+        trace_rfm5565_dma_abort(s->node_id, s->dma.left);
+        leave(s);
+    }
+}
+
+/* --- room on the ring ----------------------------------------------------- */
+
+/* How many stores the ring has taken, ever; modulo 2^32. */
+static uint32_t taken(const Rfm5565State *s)
+{
+    return atomic_load_explicit(&s->node.insert.head, memory_order_relaxed);
+}
+
+/* Would a piece be dropped if more than @limit stores wait then? */
+static bool has_room_below(const Rfm5565State *s, uint32_t limit)
+{
+    const struct rfm_insert *insert = &s->node.insert;
+
+    return rfm_insert_used(insert) + NEEDED <= limit ||
+           atomic_load_explicit(&insert->blind, memory_order_relaxed);
+}
+
+/* What the ring itself allows: the CPUs fill it up to there. */
+static bool fits(const Rfm5565State *s)
+{
+    return has_room_below(s, s->node.insert.size / 2);
+}
+
+static bool has_room(const Rfm5565State *s)
+{
+    return has_room_below(s, QUEUED) ||
+           (taken(s) - s->dma.taken_before >= SHARE && fits(s));
+}
+
+/* Something may have left this node. */
+void rfm5565_dma_look_for_room(Rfm5565State *s)
+{
+    if (has_room(s)) {
+        s->dma.waiting = false;
+        qemu_bh_schedule(s->dma.bh);
+    }
+}
+
+/*
+ * Has the ring taken nothing for so long that a store would not wait either?
+ * Then the data goes where stores go then: it is kept here, and counted lost.
+ */
+static bool has_waited_enough(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+    uint64_t now = rfm5565_now();
+    uint64_t limit = (uint64_t)s->stall_limit_ms * SCALE_MS;
+
+    if (!dma->stuck_since || dma->taken_seen != taken(s)) {
+        dma->stuck_since = now;
+        dma->taken_seen = taken(s);
+    }
+    if (!qatomic_read(&s->stalled) && now - dma->stuck_since < limit) {
+        timer_mod_ns(dma->timer, dma->stuck_since + limit);
+        return false;
+    }
+    if (!rfm_node_may_store(&s->node)) {
+        qatomic_set(&s->stalled, true);
+    }
+    return true;
+}
+
+/* Must these bytes wait? The ring, or the timer, goes on with them then. */
+static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    if (access->to_host ||
+        (s->attended && !rfm5565_watch_sends(s, dma->card, access->len))) {
+        return false;
+    }
+    if (has_room(s)) {
+        dma->stuck_since = 0;
+        access->counts_on_room = true;
+        return false;
+    }
+    if (has_waited_enough(s)) {
+        return false;
+    }
+    trace_rfm5565_dma_wait(s->node_id, dma->left);
+    dma->waiting = true;
+    return true;
+}
+
+/* --- the card's side: under the lock -------------------------------------- */
+
+/*
+ * As a CPU's store, but in frames that end where a multiple of their size does.
+ * Under both locks, so that whoever sees it here before it is on the ring
+ * can say so only after.
+ */
+static void store_run(Rfm5565State *s, uint32_t card, const uint8_t *data,
+                      uint32_t len)
+{
+    uint64_t now = rfm5565_now();
+    bool sent = true;
+
+    if (!len) {
+        return;
+    }
+    rfm5565_memory_store(s, card, data, len);
+    while (len) {
+        uint32_t part = MIN(len, FRAME - card % FRAME);
+
+        sent &= s->attended
+              ? rfm5565_watch_store(s, card, data, part, now)
+              : rfm_node_store(&s->node, card, data, part, now);
+        card += part;
+        data += part;
+        len -= part;
+    }
+    if (!sent) {
+        rfm5565_latch(s, RFM_LISR_TX_FULL);
+    }
+}
+
+/* A dword of which not all bytes come. */
+static void store_edge(Rfm5565State *s, uint32_t card, uint8_t *data,
+                       uint32_t len)
+{
+    if (len && (s->lcsr1 & RFM_LCSR1_PARITY)) {
+        rfm5565_latch(s, RFM_LISR_WRITE_INHIBITED);
+        return;
+    }
+    if (s->dma.swap) {
+        for (uint32_t i = 0; i < len / 2; i++) {
+            uint8_t other = data[len - 1 - i];
+
+            data[len - 1 - i] = data[i];
+            data[i] = other;
+        }
+        card = QEMU_ALIGN_DOWN(card, 4) + 4 - card % 4 - len;
+    }
+    store_run(s, card, data, len);
+}
+
+static void swap_dwords(uint8_t *data, uint32_t len)
+{
+    for (uint32_t i = 0; i < len; i += 4) {
+        stl_he_p(data + i, bswap32(ldl_he_p(data + i)));
+    }
+}
+
+static void store(Rfm5565State *s, uint8_t *data, uint32_t len)
+{
+    uint32_t card = s->dma.card;
+    uint32_t head = MIN(len, -card % 4), tail = (len - head) % 4;
+    uint32_t body = len - head - tail;
+
+    if (!s->dma.swap && !(s->lcsr1 & RFM_LCSR1_PARITY)) {
+        store_run(s, card, data, len);
+        return;
+    }
+    store_edge(s, card, data, head);
+    if (s->dma.swap) {
+        swap_dwords(data + head, body);
+    }
+    store_run(s, card + head, data + head, body);
+    store_edge(s, card + head + body, data + head + body, tail);
+}
+
+/* Returns where in the buffer the bytes are. */
+static uint8_t *load(Rfm5565State *s, uint32_t len)
+{
+    Rfm5565Dma *dma = &s->dma;
+    uint32_t skipped = dma->card % 4;
+    uint32_t whole = ROUND_UP(skipped + len, 4);
+
+    if (!dma->swap) {
+        rfm_memory_load(dma->buffer, s->ram + dma->card, len);
+        return dma->buffer;
+    }
+    rfm_memory_load(dma->buffer, s->ram + dma->card - skipped, whole);
+    swap_dwords(dma->buffer, whole);
+    return dma->buffer + skipped;
+}
+
+/* --- the bus -------------------------------------------------------------- */
+
+#define ATTRS MEMTXATTRS_UNSPECIFIED
+
+/* What is written may have been code, and is dirty. */
+static void copy(Rfm5565State *s, MemoryRegion *mr, uint8_t *ram, uint8_t *data,
+                 uint32_t len, bool to_host)
+{
+    if (!to_host) {
+        memcpy(data, ram, len);
+        return;
+    }
+    memcpy(ram, data, len);
+    memory_region_ref(mr);      /* the mapping whose end this is */
+    address_space_unmap(s->dma.as, ram, len, true, len);
+}
+
+typedef enum Rfm5565Bus {
+    BUS_DONE,
+    BUS_ABORT,
+    BUS_MAIN,
+} Rfm5565Bus;
+
+/*
+ * One region of what is accessed; @len becomes how far it reaches. The card
+ * does not answer itself: its registers would be written while it works.
+ */
+static Rfm5565Bus access_region(Rfm5565State *s, const Rfm5565Access *access,
+                                uint32_t done, uint32_t *len, bool main)
+{
+    AddressSpace *as = s->dma.as;
+    uint64_t host = access->host + done;
+    uint8_t *data = access->data + done;
+    hwaddr at, reach = access->len - done;
+    MemoryRegion *mr;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(as, host, &at, &reach, access->to_host, ATTRS);
+    *len = reach;
+    if (memory_region_owner(mr) == OBJECT(s)) {
+        return BUS_ABORT;
+    }
+    if (memory_access_is_direct(mr, access->to_host, ATTRS)) {
+        copy(s, mr, (uint8_t *)memory_region_get_ram_ptr(mr) + at, data, reach,
+             access->to_host);
+        return BUS_DONE;
+    }
+    if (!main) {
+        return BUS_MAIN;
+    }
+    return address_space_rw(as, host, ATTRS, data, reach, access->to_host) ==
+           MEMTX_OK ? BUS_DONE : BUS_ABORT;
+}
+
+/* Returns what became of it; what has gone before may be less than @access. */
+static Rfm5565Bus access_bus(Rfm5565State *s, Rfm5565Access *access, bool main)
+{
+    uint32_t done = 0;
+
+    while (done < access->len) {
+        uint32_t len;
+        Rfm5565Bus result = access_region(s, access, done, &len, main);
+
+        if (result != BUS_DONE) {
+            if (access->is_descriptor || !done) {
+                return result;
+            }
+            access->len = done;
+            return BUS_DONE;
+        }
+        done += len;
+    }
+    return BUS_DONE;
+}
+
+/* --- a step: under the lock ----------------------------------------------- */
+
+static void take_descriptor(Rfm5565State *s,
+                            const struct rfm_dma_descriptor *descriptor)
+{
+    Rfm5565Dma *dma = &s->dma;
+    uint32_t low = le32_to_cpu(descriptor->address_low);
+    uint32_t bytes = le32_to_cpu(descriptor->bytes);
+
+    trace_rfm5565_dma_descriptor(s->node_id, dma->next, low, bytes);
+    dma->host = (uint64_t)le32_to_cpu(descriptor->address_high) << 32 | low;
+    dma->next = le32_to_cpu(descriptor->next);
+    dma->piece = MIN(bytes, dma->left);
+    if (low % 8 || bytes % 8 || (uint64_t)low + bytes > 4 * GiB ||
+        (!bytes && ++dma->empty > EMPTY_MAX)) {
+        end(s, false);
+    }
+}
+
+static void advance(Rfm5565State *s, uint32_t len)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    dma->host += len;
+    dma->card += len;
+    dma->left -= len;
+    dma->piece -= len;
+    dma->bytes += len;
+    if (!dma->left) {
+        end(s, true);
+    }
+}
+
+/* Plan the next access. Returns false if there is none, for now or any more. */
+static bool plan(Rfm5565State *s, Rfm5565Access *access)
+{
+    Rfm5565Dma *dma = &s->dma;
+    uint32_t len = MIN(dma->piece, PIECE - dma->card % FRAME);
+
+    if (!dma->piece) {
+        if (dma->next % sizeof(struct rfm_dma_descriptor)) {
+            end(s, dma->next == RFM_DMA_LAST);
+            return false;
+        }
+        *access = (Rfm5565Access) {
+            .host = dma->next,
+            .len = sizeof(struct rfm_dma_descriptor),
+            .is_descriptor = true,
+            .data = dma->buffer,
+        };
+        return true;
+    }
+    *access = (Rfm5565Access) {
+        .host = dma->host,
+        .len = len,
+        .to_host = dma->to_host,
+        .data = dma->to_host ? load(s, len) : dma->buffer,
+    };
+    return !must_wait(s, access);
+}
+
+/* Returns false if the CPUs were quicker: it has to wait once more. */
+static bool store_and_send(Rfm5565State *s, const Rfm5565Access *access)
+{
+    QEMU_LOCK_GUARD(&s->producer);
+    if (access->counts_on_room && !fits(s)) {
+        return false;
+    }
+    store(s, access->data, access->len);
+    s->dma.taken_before = taken(s);
+    return true;
+}
+
+static void finish(Rfm5565State *s, const Rfm5565Access *access)
+{
+    if (access->is_descriptor) {
+        take_descriptor(s, (struct rfm_dma_descriptor *)access->data);
+    } else if (access->to_host || store_and_send(s, access)) {
+        advance(s, access->len);
+    }
+}
+
+/* A card that is no bus master has no cycle that could be aborted. */
+static bool is_on_bus(const Rfm5565State *s)
+{
+    const PCIDevice *pci = &s->parent_obj;
+
+    return !s->gone &&
+           (s->dma_without_bus_master ||
+            (pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER));
+}
+
+/*
+ * With the BQL, and without the lock while on the bus: whatever is there may
+ * reset the card, stop the machine, even unplug the card meanwhile.
+ */
+static Rfm5565Bus access_in_main(Rfm5565State *s, Rfm5565Access *access)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    Rfm5565Bus result;
+
+    rfm5565_unlock(s);
+    result = access_bus(s, access, true);
+    if (result == BUS_ABORT && is_on_bus(s)) {
+        pci_word_test_and_set_mask(pci->config + PCI_STATUS,
+                                   PCI_STATUS_REC_MASTER_ABORT);
+    }
+    rfm5565_lock(s);
+    return result;
+}
+
+static Rfm5565Step step(Rfm5565State *s, bool main)
+{
+    Rfm5565Access access;
+    Rfm5565Bus result;
+    uint32_t run;
+
+    if (!may_run(s) || !plan(s, &access)) {
+        return STEP_HALT;
+    }
+    run = s->dma.run;
+    result = main ? access_in_main(s, &access) : access_bus(s, &access, false);
+    if (!main && result != BUS_DONE) {
+        return STEP_MAIN;
+    }
+    if (run != s->dma.run || !may_run(s)) {
+        return STEP_MORE;
+    }
+    if (result == BUS_DONE) {
+        finish(s, &access);
+    } else {
+        end(s, false);
+    }
+    return STEP_MORE;
+}
+
+/* --- its turns ------------------------------------------------------------ */
+
+/* A lock that is taken again at once is never somebody else's. */
+static void give_way(const Rfm5565State *s)
+{
+    uint64_t end;
+
+    if (!qatomic_read(&s->lock_wanted)) {
+        return;
+    }
+    end = rfm5565_now() + PATIENCE_NS;
+    while (qatomic_read(&s->lock_wanted) && rfm5565_now() < end) {
+        sched_yield();
+    }
+}
+
+/* Some pieces. */
+static Rfm5565Step steps(Rfm5565State *s, bool main)
+{
+    Rfm5565Step next = STEP_MORE;
+
+    for (unsigned i = 0; i < PIECES_A_TURN && next == STEP_MORE; i++) {
+        next = step(s, main);
+        if (qatomic_read(&s->lock_wanted)) {
+            break;
+        }
+    }
+    return next;
+}
+
+/* In the engine's context. */
+static void turn(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    Rfm5565Dma *dma = &s->dma;
+    Rfm5565Step next = STEP_MAIN;
+
+    give_way(s);
+    rfm5565_lock(s);
+    if (dma->in_main || !may_run(s)) {
+        rfm5565_unlock(s);
+        return;
+    }
+    if (dma->direct) {
+        next = steps(s, false);
+    }
+    if (next == STEP_MAIN) {
+        dma->in_main = true;
+        qemu_bh_schedule(dma->main_bh);
+    } else if (next == STEP_MORE) {
+        run_soon(s);
+    }
+    rfm5565_unlock(s);
+}
+
+/* In the main context. Afterwards the BQL is somebody else's for a while. */
+static void main_turn(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    object_ref(OBJECT(s));
+    rfm5565_lock(s);
+    steps(s, true);
+    s->dma.in_main = false;
+    if (may_run(s) && !s->dma.waiting) {
+        run_soon(s);
+    }
+    if (s->gone) {
+        qemu_mutex_unlock(&s->lock);    /* there are no interrupts any more */
+    } else {
+        rfm5565_unlock(s);
+    }
+    object_unref(OBJECT(s));
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+/* Under the BQL. While the guest stands still its memory is let alone. */
+void rfm5565_dma_set_running(Rfm5565State *s, bool running)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    Rfm5565Dma *dma = &s->dma;
+    AddressSpace *plain = pci_device_iommu_address_space(pci);
+
+    rfm5565_lock(s);
+    dma->as = s->dma_without_bus_master ? plain : pci_get_address_space(pci);
+    dma->direct = plain == &address_space_memory;
+    dma->frozen = !running;
+    if (may_run(s)) {
+        dma->stuck_since = 0;
+        qatomic_store_release(&s->dma_sends, !dma->to_host);
+        qemu_bh_schedule(dma->bh);
+    }
+    rfm5565_unlock(s);
+}
+
+/* Before the registers are loaded: a state without the engine has it idle. */
+void rfm5565_dma_loading(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    rfm5565_lock(s);
+    rfm5565_dma_abort(s);
+    dma->padr = dma->ladr = dma->size = dma->dac = dma->csr = 0;
+    dma->mode = RFM_DMAMODE0_RESET;
+    dma->dpr = RFM_DMADPR0_RESET;
+    dma->transfers = dma->errors = dma->bytes = 0;
+    dma->told = dma->news = false;
+    rfm5565_unlock(s);
+}
+
+static int dma_post_load(void *opaque, int version_id)
+{
+    Rfm5565State *s = opaque;
+    const Rfm5565Dma *dma = &s->dma;
+
+    if (dma->busy &&
+        (!dma->left || dma->piece > dma->left ||
+         (!dma->chain && dma->piece != dma->left) ||
+         (uint64_t)dma->card + dma->left > s->memory_size)) {
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* A card that never moved anything is as one without the engine. */
+static bool dma_needed(void *opaque)
+{
+    const Rfm5565State *s = opaque;
+    const Rfm5565Dma *dma = &s->dma;
+
+    return dma->transfers || dma->busy || dma->padr || dma->ladr ||
+           dma->size || dma->dac || dma->csr ||
+           dma->mode != RFM_DMAMODE0_RESET || dma->dpr != RFM_DMADPR0_RESET;
+}
+
+const VMStateDescription vmstate_rfm5565_dma = {
+    .name = TYPE_RFM5565 "/dma",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = dma_needed,
+    .post_load = dma_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(dma.mode, Rfm5565State),
+        VMSTATE_UINT32(dma.padr, Rfm5565State),
+        VMSTATE_UINT32(dma.ladr, Rfm5565State),
+        VMSTATE_UINT32(dma.size, Rfm5565State),
+        VMSTATE_UINT32(dma.dpr, Rfm5565State),
+        VMSTATE_UINT32(dma.dac, Rfm5565State),
+        VMSTATE_UINT32(dma.csr, Rfm5565State),
+        VMSTATE_BOOL(dma.busy, Rfm5565State),
+        VMSTATE_BOOL(dma.chain, Rfm5565State),
+        VMSTATE_BOOL(dma.to_host, Rfm5565State),
+        VMSTATE_BOOL(dma.swap, Rfm5565State),
+        VMSTATE_UINT64(dma.host, Rfm5565State),
+        VMSTATE_UINT32(dma.card, Rfm5565State),
+        VMSTATE_UINT32(dma.left, Rfm5565State),
+        VMSTATE_UINT32(dma.piece, Rfm5565State),
+        VMSTATE_UINT32(dma.next, Rfm5565State),
+        VMSTATE_UINT32(dma.empty, Rfm5565State),
+        VMSTATE_UINT64(dma.transfers, Rfm5565State),
+        VMSTATE_UINT64(dma.errors, Rfm5565State),
+        VMSTATE_UINT64(dma.bytes, Rfm5565State),
+        VMSTATE_BOOL(dma.told, Rfm5565State),
+        VMSTATE_BOOL(dma.news, Rfm5565State),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+void rfm5565_dma_init(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    /* Unguarded, as the engine's: see rfm5565-ring.c. */
+    dma->bh = aio_bh_new(s->ctx, turn, s);
+    dma->timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, turn, s);
+    dma->main_bh = qemu_bh_new(main_turn, s);
+    rfm5565_dma_set_running(s, runstate_is_running());
+}
+
+/* In the engine's context. */
+void rfm5565_dma_stop(Rfm5565State *s)
+{
+    qemu_bh_delete(s->dma.bh);
+    timer_free(s->dma.timer);
+}
+
+/* In the main context, after that. */
+void rfm5565_dma_exit(Rfm5565State *s)
+{
+    qemu_bh_delete(s->dma.main_bh);
+}
