@@ -3,8 +3,11 @@
 #ifndef RFM_COMPAT_H
 #define RFM_COMPAT_H
 
+#include <linux/aio.h>
 #include <linux/eventfd.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/uio.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -15,8 +18,31 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 }
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+static inline void __user *iter_iov_addr(const struct iov_iter *iter)
+{
+	void __user *base = iter_is_ubuf(iter) ? iter->ubuf :
+						 iter->iov->iov_base;
+
+	return base + iter->iov_offset;
+}
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
 #define eventfd_signal(ctx)	eventfd_signal(ctx, 1)
+#endif
+
+/*
+ * Kernels without this flag take every request for one of io_submit(2), those
+ * of io_uring too, and write to memory that is not theirs: there, none can be
+ * cancelled.
+ */
+#ifdef IOCB_AIO_RW
+#define rfm_set_cancel_fn	kiocb_set_cancel_fn
+#else
+static inline void rfm_set_cancel_fn(struct kiocb *iocb, kiocb_cancel_fn *cancel)
+{
+}
 #endif
 
 #endif /* RFM_COMPAT_H */

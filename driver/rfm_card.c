@@ -52,13 +52,17 @@ static void rfm_card_zap(struct rfm_card *card)
 
 static void rfm_card_gone_work(struct work_struct *work)
 {
-	rfm_card_zap(container_of(work, struct rfm_card, gone_work));
+	struct rfm_card *card = container_of(work, struct rfm_card, gone_work);
+
+	rfm_card_zap(card);
+	rfm_dma_stop(card);
 }
 
 static void rfm_card_release(struct device *dev)
 {
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
 
+	rfm_dma_free(card);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->srcu);
 	kfree(card);
@@ -123,6 +127,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card->watched = RB_ROOT_CACHED;
 	INIT_WORK(&card->gone_work, rfm_card_gone_work);
 	INIT_WORK(&card->unthrottle_work, rfm_irq_unthrottle);
+	rfm_dma_init(card);
 
 	device_initialize(&card->dev);
 	card->dev.class = &rfm_class;

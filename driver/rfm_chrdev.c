@@ -15,6 +15,7 @@ static dev_t rfm_devt;
 /* No devnode: devtmpfs makes nodes 0600, who may use them is udev's affair. */
 struct class rfm_class = {
 	.name = "rfm",
+	.dev_groups = rfm_card_groups,
 };
 
 static int rfm_open(struct inode *inode, struct file *filp)
@@ -32,7 +33,10 @@ static int rfm_open(struct inode *inode, struct file *filp)
 	file->card = card;
 	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
 	rfm_fence_open(file);
+	rfm_request_open(file);
 
+	/* What cannot be done at once is queued; without, io_uring reorders. */
+	filp->f_mode |= FMODE_NOWAIT;
 	filp->private_data = file;
 	filp->f_mapping = card->inode->i_mapping;
 	return 0;
@@ -42,6 +46,7 @@ static int rfm_release(struct inode *inode, struct file *filp)
 {
 	struct rfm_file *file = filp->private_data;
 
+	rfm_request_close(file);
 	rfm_subscribe_close(file);
 	kfree(file);
 	return 0;

@@ -21,20 +21,27 @@
  * hardware only between rfm_card_enter() and rfm_card_exit(), an SRCU read
  * section that can be entered only while the card is not gone. No section
  * waits for user space or touches user memory, so none lasts longer than a
- * few hundred register accesses. What runs under card->irq_lock, the
- * interrupt handler above all, tests card->gone there instead.
+ * few hundred register accesses, or than it takes to map a slice for DMA.
+ * What runs under card->irq_lock, the interrupt handler above all, tests
+ * card->gone there instead.
  *
  * rfm_remove() therefore: deletes the device node, sets gone (which wakes
  * every sleeper), masks the card at once (its interrupt would now be nobody's,
  * and the line may be shared), waits for the SRCU sections, removes all
  * mappings (page faults insert pages only inside a section, so none comes
- * back), and returns; devres then frees the interrupts and the event ring's
- * memory and unmaps the BARs. Masking the card includes that it may no longer
- * write to that memory.
+ * back), stops the DMA engine, and returns; devres then frees the interrupts
+ * and the memory that the card reads and writes, and unmaps the BARs. Masking
+ * the card includes that it may no longer write to the event ring.
+ *
+ * Reads and writes that are under way keep their file open, and through it the
+ * card. Their pages are given back only when the DMA engine is known to touch
+ * them no more: it has said so, or rfm_dma_stop() has taken the bus from it.
+ * They end soon after that, which nobody waits for.
  *
  * A card that was pulled out answers every read with ones (some hosts: with
  * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, with the
- * mappings removed by a work item, until the PCI core unbinds us.
+ * mappings removed and the DMA engine stopped by a work item, until the PCI
+ * core unbinds us.
  *
  * Locks, outer to inner
  * ---------------------
@@ -53,8 +60,12 @@
  *   card->ext_lock        spinlock: registers of the extension block that
  *                         work together: RANGE, SLOT, WRITER, MULTICAST, and
  *                         FENCE_BEGIN with its ticket
- *   card->irq_lock        spinlock, taken in the interrupt handler: LISR and
- *                         LIER, the interrupt FIFOs, the event ring and its
+ *   card->dma.lock        spinlock, also taken with interrupts off by who
+ *                         cancels: the queues of requests, the free slices,
+ *                         and the window, which stays while there are any
+ *   card->irq_lock        spinlock, taken in the interrupt handler: the DMA
+ *                         engine and the slices that it has, LISR and LIER,
+ *                         the interrupt FIFOs, the event ring and its
  *                         registers, the listeners, the tree of watched ranges
  *                         and who has which slot, every queue, the counters,
  *                         the waiters for fences
@@ -66,6 +77,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/cdev.h>
+#include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/interrupt.h>
@@ -77,6 +89,7 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
+#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -86,6 +99,8 @@
 struct eventfd_ctx;
 struct inode;
 struct rfm_listener;
+struct rfm_request;
+struct rfm_slice;
 struct rfm_watch_range;
 struct rfm_watcher;
 struct vm_area_struct;
@@ -178,6 +193,44 @@ struct rfm_slot {
 };
 
 /**
+ * struct rfm_dma - the DMA engine
+ * @most: bytes in a slice
+ * @pieces: the pages that these may be in
+ * @slices: all slices, RFM_DMA_SLICES of them
+ * @lock: see above
+ * @stopped: no slice is given out any more
+ * @requests: how many there are, of all files
+ * @taken: slices that requests have now
+ * @free: slices that nobody has
+ * @waiting: requests that want one, in the order in which they asked
+ * @queue: slices that are ready for the engine
+ * @active: the one that it moves, or NULL
+ * @watch: looks after it when its interrupt does not come
+ * @operations: slices moved
+ * @bytes: in them
+ * @errors: those that failed
+ *
+ * From @stopped on under @lock, from @queue on under card->irq_lock.
+ */
+struct rfm_dma {
+	size_t most;
+	unsigned int pieces;
+	struct rfm_slice *slices;
+	spinlock_t lock;
+	bool stopped;
+	unsigned int requests;
+	unsigned int taken;
+	struct list_head free;
+	struct list_head waiting;
+	struct list_head queue;
+	struct rfm_slice *active;
+	struct delayed_work watch;
+	u64 operations;
+	u64 bytes;
+	u64 errors;
+};
+
+/**
  * struct rfm_card - one card
  * @dev: the class device; its reference count is the card's
  * @cdev: /dev/rfmN
@@ -202,6 +255,7 @@ struct rfm_slot {
  * @features: RFM_EXT_FEATURE_*, 0 without it
  * @base_policy: RFM_BASE_*, what the card receives that nobody subscribed to
  * @clock_domain: of the card's clock
+ * @dma: the DMA engine
  * @reg_lock: see above
  * @ext_lock: see above
  * @ring_test_lock: see above
@@ -262,6 +316,8 @@ struct rfm_card {
 	u32 base_policy;
 	u32 clock_domain;
 
+	struct rfm_dma dma;
+
 	spinlock_t reg_lock;
 	spinlock_t ext_lock;
 	struct mutex ring_test_lock;
@@ -297,6 +353,9 @@ struct rfm_card {
 	u64 sync_losses;
 };
 
+/* The byte swaps of programmed I/O and of DMA are one switch. */
+#define RFM_BIGEND_SWAPS	(RFM_BIGEND_PIO | RFM_BIGEND_DMA0)
+
 /* What a read of a card that is not there returns, and one that is, never. */
 #define RFM_ALL_ONES	0xffffffffu
 
@@ -322,9 +381,13 @@ int rfm_card_check(struct rfm_card *card);
  * @sets: for each plane, what the file has subscribed to
  * @no_maps: its mappings hold nothing from now on
  * @fence_lost: FENCE_LOST when this file last saw it
+ * @requests: reads and writes that have not ended, in order
+ * @queued: how many, those included that are about to join them
+ * @room: where to wait for fewer
+ * @work: feeds the first of them
  *
  * @sets and @no_maps under card->subscribe_lock, @fence_lost under
- * card->ext_lock.
+ * card->ext_lock, @requests and @queued under card->dma.lock.
  */
 struct rfm_file {
 	struct rfm_card *card;
@@ -335,6 +398,10 @@ struct rfm_file {
 	} sets[RFM_PLANES];
 	bool no_maps;
 	u64 fence_lost;
+	struct list_head requests;
+	unsigned int queued;
+	wait_queue_head_t room;
+	struct work_struct work;
 };
 
 static inline struct rfm_card *rfm_card_of(const struct file *file)
@@ -348,7 +415,143 @@ void rfm_chrdev_exit(void);
 int rfm_chrdev_add(struct rfm_card *card);
 void rfm_chrdev_del(struct rfm_card *card);
 
-/* rfm_io.c: read and write */
+/* rfm_dma.c: the DMA engine */
+
+/* What a card's requests can have pinned at the same time. */
+#define RFM_DMA_SLICES		8
+
+/**
+ * struct rfm_slice - what the engine moves in one go
+ * @node: in dma->free or in its request's slices
+ * @turn: in dma->queue
+ * @request: whose it is
+ * @chain: the descriptors
+ * @chain_base: where the card finds them
+ * @pages: of the buffers, or our own
+ * @sg: a piece of each
+ * @count: how many
+ * @bounce: the pages of our own that there are so far
+ * @own: @pages are some of these
+ * @to: where they are to be copied to
+ * @mapped: how many of the descriptors are in use; 0: it is not mapped
+ * @pinned: @pages are the user's, and pinned
+ * @address: where it goes in the card's memory
+ * @bytes: how many
+ * @error: why they were not moved, or 0
+ * @ended: the engine has done with it
+ * @lost: not even that is known
+ *
+ * @turn, @error and @ended under card->irq_lock while it is mapped.
+ */
+struct rfm_slice {
+	struct list_head node;
+	struct list_head turn;
+	struct rfm_request *request;
+	struct rfm_dma_descriptor *chain;
+	u32 chain_base;
+	struct page **pages;
+	struct scatterlist *sg;
+	unsigned int count;
+	struct page **bounce;
+	bool own;
+	struct iov_iter to;
+	unsigned int mapped;
+	bool pinned;
+	u32 address;
+	size_t bytes;
+	int error;
+	bool ended;
+	bool lost;
+};
+
+extern const struct attribute_group *rfm_card_groups[];
+void rfm_dma_init(struct rfm_card *card);
+int rfm_dma_alloc(struct rfm_card *card);
+void rfm_dma_free(struct rfm_card *card);
+void rfm_dma_start(struct rfm_card *card);
+void rfm_dma_stop(struct rfm_card *card);
+bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
+irqreturn_t rfm_dma_irq(int irq, void *data);
+struct rfm_slice *rfm_slice_get(struct rfm_request *request);
+void rfm_slice_leave(struct rfm_request *request);
+void rfm_slice_put(struct rfm_slice *slice);
+int rfm_slice_submit(struct rfm_slice *slice);
+bool rfm_slice_ended(struct rfm_slice *slice);
+void rfm_slices_withdraw(struct rfm_request *request);
+
+/* rfm_dma_request.c: reads and writes that use it */
+
+/**
+ * struct rfm_request - one of them
+ * @node: in file->requests
+ * @waiting: in dma->waiting
+ * @slices: those it has, in order
+ * @in_flight: how many
+ * @file: the file, which @iocb keeps open
+ * @iocb: who is told of its end
+ * @caller: who waits for it, or NULL
+ * @store: to the card
+ * @iter: what of the buffers has not been fed yet
+ * @vector: a copy of the array that @iter goes through, or NULL
+ * @mm: memory of the process that made it; NULL if there is a caller
+ * @pos: where @iter begins in the window
+ * @window: where that begins in the card's memory
+ * @done: bytes moved so far
+ * @error: why no more were
+ * @stop: why no more should be
+ */
+struct rfm_request {
+	struct list_head node;
+	struct list_head waiting;
+	struct list_head slices;
+	unsigned int in_flight;
+	struct rfm_file *file;
+	struct kiocb *iocb;
+	struct completion *caller;
+	bool store;
+	struct iov_iter iter;
+	const void *vector;
+	struct mm_struct *mm;
+	loff_t pos;
+	u64 window;
+	size_t done;
+	int error;
+	int stop;
+};
+
+int rfm_request_init_wq(void);
+void rfm_request_exit_wq(void);
+void rfm_request_open(struct rfm_file *file);
+void rfm_request_close(struct rfm_file *file);
+void rfm_request_kick(struct rfm_request *request);
+bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
+			size_t bytes);
+ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes);
+
+/* rfm_dma_pages.c: their buffers */
+
+/* How bytes are moved: by programmed I/O, or by the engine, from or to ... */
+enum rfm_way {
+	RFM_WAY_COPY,
+	RFM_WAY_PAGES,	/* ... the pages of the buffers */
+	RFM_WAY_BOUNCE,	/* ... pages of our own */
+};
+
+bool rfm_dma_can(const struct iov_iter *iter);
+size_t rfm_dma_plan(const struct rfm_request *request, size_t least,
+		    enum rfm_way *way);
+int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, bool fault);
+int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes);
+size_t rfm_slice_deliver(struct rfm_slice *slice);
+void rfm_slice_unpin(struct rfm_slice *slice);
+
+/* rfm_io.c: read and write, programmed I/O */
+
+/* Bytes before a look at who else wants something. */
+#define RFM_IO_TURN	8192
+
+size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
+		   size_t bytes, bool store, int *error);
 ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from);
 loff_t rfm_llseek(struct file *file, loff_t offset, int whence);

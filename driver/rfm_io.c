@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * read(), write() and lseek() on /dev/rfmN, by programmed I/O.
+ * read(), write() and lseek() on /dev/rfmN, and programmed I/O. What is long
+ * becomes a request for the DMA engine, see rfm_dma_request.c.
  *
  * memcpy_toio() will not do: on x86 it may be "rep movsl", which splits an
  * aligned 8-byte store in two. Here every naturally aligned piece of up to 8
@@ -135,22 +136,74 @@ static int rfm_io_run(struct rfm_card *card, struct rfm_io *io, bool store)
 	return ret;
 }
 
-/* Between two passes of a long transfer: may it go on? */
-static bool rfm_io_interrupted(void)
+/* One pass. Returns how many bytes; fewer than @io->len: see @error. */
+static size_t rfm_io_pass(struct rfm_card *card, struct rfm_io *io,
+			  struct iov_iter *iter, bool store, int *error)
 {
-	cond_resched();
-	return signal_pending(current);
+	size_t want = io->len, done;
+
+	if (store) {
+		io->len = copy_from_iter(io->data, want, iter);
+		*error = io->len ? rfm_io_run(card, io, true) : 0;
+		done = *error ? 0 : io->len;
+	} else {
+		*error = rfm_io_run(card, io, false);
+		done = *error ? 0 : copy_to_iter(io->data, want, iter);
+	}
+	if (!*error && done < want)
+		*error = -EFAULT;
+	return done;
 }
 
-/* An error counts only if nothing was moved before it. */
-static ssize_t rfm_io_end(struct kiocb *iocb, loff_t pos, int error)
+/**
+ * rfm_io_move - move bytes by programmed I/O
+ * @card: the card
+ * @iter: the buffers; advanced by what was moved
+ * @pos: offset in the window
+ * @bytes: how many, inside the window; no more than RFM_IO_TURN, for it takes
+ *	no notice of signals
+ * @store: to the card
+ * @error: set to 0, -EFAULT or -ENODEV
+ *
+ * Like stores to a mapping, writes are posted: those made while the card is
+ * being pulled out are lost without an error.
+ *
+ * Return: bytes moved; if that is not all, @error says why.
+ */
+size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
+		   size_t bytes, bool store, int *error)
 {
-	ssize_t done = pos - iocb->ki_pos;
+	struct rfm_io io;
+	size_t done = 0;
 
-	if (!done)
-		return error;
-	iocb->ki_pos = pos;
+	do {
+		rfm_io_next(&io, pos + done, bytes - done);
+		done += rfm_io_pass(card, &io, iter, store, error);
+		cond_resched();
+	} while (!*error && done < bytes);
 	return done;
+}
+
+static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
+{
+	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
+	size_t bytes, done = 0;
+	int error;
+
+	bytes = min_t(u64, iov_iter_count(iter),
+		      card->window_size - iocb->ki_pos);
+	if (rfm_request_wanted(iocb, iter, bytes))
+		return rfm_request(iocb, iter, bytes);
+	/* What has no caller who waits is short. */
+	do {
+		done += rfm_io_move(card, iter, iocb->ki_pos + done,
+				    min_t(size_t, bytes - done, RFM_IO_TURN),
+				    store, &error);
+	} while (!error && done < bytes &&
+		 !(is_sync_kiocb(iocb) && task_sigpending(current)));
+	iocb->ki_pos += done;
+	/* An error counts only if nothing was moved before it. */
+	return done ?: error;
 }
 
 /**
@@ -159,35 +212,15 @@ static ssize_t rfm_io_end(struct kiocb *iocb, loff_t pos, int error)
  * @to: where to put it
  *
  * Return: bytes read, fewer than asked for at the end of the memory or when a
- * signal came; 0 at the end; -EFAULT or -ENODEV if nothing was read.
+ * signal came; 0 at the end; -EIOCBQUEUED if @iocb will be told; -EAGAIN,
+ * -EFAULT, -EIO, -ENODEV, -ENOMEM or -ERESTARTSYS if nothing was read.
  */
 ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
-	loff_t pos = iocb->ki_pos;
-	struct rfm_io io;
-	int ret = 0;
-
-	while (iov_iter_count(to) && pos < card->window_size) {
-		size_t done;
-
-		rfm_io_next(&io, pos, min_t(u64, iov_iter_count(to),
-					    card->window_size - pos));
-		ret = rfm_io_run(card, &io, false);
-		if (ret)
-			break;
-
-		done = copy_to_iter(io.data, io.len, to);
-		pos += done;
-		if (done < io.len) {
-			ret = -EFAULT;
-			break;
-		}
-		if (rfm_io_interrupted())
-			break;
-	}
-
-	return rfm_io_end(iocb, pos, ret);
+	if (!iov_iter_count(to) ||
+	    iocb->ki_pos >= rfm_card_of(iocb->ki_filp)->window_size)
+		return 0;
+	return rfm_io(iocb, to, false);
 }
 
 /**
@@ -195,45 +228,16 @@ ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
  * @iocb: file and position
  * @from: the bytes
  *
- * Like stores to a mapping, writes are posted: those made while the card is
- * being pulled out are lost without an error.
- *
  * Return: bytes written, fewer than asked for at the end of the memory or
- * when a signal came; -ENOSPC at the end, -EFAULT or -ENODEV if nothing was
- * written.
+ * when a signal came; -ENOSPC at the end; else as rfm_read_iter().
  */
 ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
-	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
-	loff_t pos = iocb->ki_pos;
-	struct rfm_io io;
-	int ret = 0;
-
-	if (iov_iter_count(from) && pos >= card->window_size)
+	if (!iov_iter_count(from))
+		return 0;
+	if (iocb->ki_pos >= rfm_card_of(iocb->ki_filp)->window_size)
 		return -ENOSPC;
-
-	while (iov_iter_count(from) && pos < card->window_size) {
-		size_t want;
-
-		rfm_io_next(&io, pos, min_t(u64, iov_iter_count(from),
-					    card->window_size - pos));
-		want = io.len;
-		io.len = copy_from_iter(io.data, want, from);
-		if (io.len) {
-			ret = rfm_io_run(card, &io, true);
-			if (ret)
-				break;
-			pos += io.len;
-		}
-		if (io.len < want) {
-			ret = -EFAULT;
-			break;
-		}
-		if (rfm_io_interrupted())
-			break;
-	}
-
-	return rfm_io_end(iocb, pos, ret);
+	return rfm_io(iocb, from, true);
 }
 
 /**

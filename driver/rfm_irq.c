@@ -38,7 +38,9 @@
  */
 #define RFM_IRQ_BURST		32
 
-#define RFM_INTCSR_ENABLES	(RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE)
+#define RFM_INTCSR_ENABLES	(RFM_INTCSR_PCI_ENABLE | \
+				 RFM_INTCSR_LOCAL_ENABLE | \
+				 RFM_INTCSR_DMA0_ENABLE)
 
 /* Where the events come from: the bit in LISR, and the FIFO if there is one. */
 static const struct {
@@ -198,12 +200,16 @@ void rfm_irq_serve_latched(struct rfm_card *card)
 static bool rfm_irq_serve_base(struct rfm_card *card)
 {
 	u32 intcsr = readl(card->runtime + RFM_INTCSR);
+	bool served;
 
 	if (intcsr == RFM_ALL_ONES) {
 		rfm_card_lost(card);
 		return false;
 	}
-	return intcsr & RFM_INTCSR_LOCAL_ACTIVE && rfm_irq_serve_lisr(card);
+	served = rfm_dma_serve(card, intcsr);
+	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
+		served |= rfm_irq_serve_lisr(card);
+	return served;
 }
 
 /*
@@ -284,6 +290,7 @@ void rfm_irq_start(struct rfm_card *card)
 	readl(card->control + RFM_LISR);
 	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
 	rfm_events_start(card);
+	rfm_dma_start(card);
 	rfm_irq_route(card);
 
 	intcsr = readl(card->runtime + RFM_INTCSR);

@@ -78,8 +78,8 @@ static void rfm_reset_byte_swap(struct rfm_card *card)
 {
 	u32 bigend = readl(card->runtime + RFM_BIGEND);
 
-	if (bigend & RFM_BIGEND_PIO)
-		writel(bigend & ~RFM_BIGEND_PIO, card->runtime + RFM_BIGEND);
+	if (bigend & RFM_BIGEND_SWAPS)
+		writel(bigend & ~RFM_BIGEND_SWAPS, card->runtime + RFM_BIGEND);
 }
 
 /* Is this a 5565, and which? */
@@ -196,13 +196,14 @@ static int rfm_start_ext(struct rfm_card *card)
 	return rfm_events_alloc(card);
 }
 
-/* Who serves which vector; RFM_VECTOR_DMA is not used. */
+/* Who serves which vector. */
 static const struct {
 	unsigned int vector;
 	const char *name;
 	irq_handler_t handler;
 } rfm_vectors[] = {
 	{ RFM_VECTOR_EVENTS, "events", rfm_events_irq },
+	{ RFM_VECTOR_DMA, "dma", rfm_dma_irq },
 	{ RFM_VECTOR_LINK, "link", rfm_events_irq },
 	{ RFM_VECTOR_ERRORS, "errors", rfm_irq },
 };
@@ -266,6 +267,7 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_card_set_gone(card);
 	rfm_irq_stop(card);
 	rfm_card_drain(card);
+	rfm_dma_stop(card);
 	rfm_stop_ext(card);
 }
 
@@ -297,6 +299,10 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return ret;
 
 	ret = rfm_identify(card);
+	if (ret)
+		return ret;
+
+	ret = rfm_dma_alloc(card);
 	if (ret)
 		return ret;
 
@@ -360,11 +366,17 @@ static int __init rfm_init(void)
 	if (ret)
 		goto err_fs;
 
-	ret = pci_register_driver(&rfm_driver);
+	ret = rfm_request_init_wq();
 	if (ret)
 		goto err_chrdev;
+
+	ret = pci_register_driver(&rfm_driver);
+	if (ret)
+		goto err_wq;
 	return 0;
 
+err_wq:
+	rfm_request_exit_wq();
 err_chrdev:
 	rfm_chrdev_exit();
 err_fs:
@@ -376,6 +388,7 @@ module_init(rfm_init);
 static void __exit rfm_exit(void)
 {
 	pci_unregister_driver(&rfm_driver);
+	rfm_request_exit_wq();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
 }

@@ -93,21 +93,27 @@ static int rfm_switches_check(const struct rfm_card *card,
 static int rfm_window_move(struct rfm_card *card, u64 offset)
 {
 	u32 base = offset | RFM_LAS1BA_ENABLE;
+	int ret = 0;
 
 	lockdep_assert_held(&card->subscribe_lock);
 
 	if (offset == card->window_offset)
 		return 0;
-	if (card->holds)
-		return -EBUSY;
-	writel(base, card->runtime + RFM_LAS1BA);
-	if (readl(card->runtime + RFM_LAS1BA) != base) {
-		writel(card->window_offset | RFM_LAS1BA_ENABLE,
-		       card->runtime + RFM_LAS1BA);
-		return -EIO;
+	spin_lock_irq(&card->dma.lock);
+	if (card->holds || card->dma.requests) {
+		ret = -EBUSY;
+	} else {
+		writel(base, card->runtime + RFM_LAS1BA);
+		if (readl(card->runtime + RFM_LAS1BA) != base) {
+			writel(card->window_offset | RFM_LAS1BA_ENABLE,
+			       card->runtime + RFM_LAS1BA);
+			ret = -EIO;
+		} else {
+			WRITE_ONCE(card->window_offset, offset);
+		}
 	}
-	WRITE_ONCE(card->window_offset, offset);
-	return 0;
+	spin_unlock_irq(&card->dma.lock);
+	return ret;
 }
 
 /* Writing OWN DATA as 1 leaves it alone: it may have come meanwhile. */
@@ -138,14 +144,15 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 	spin_unlock(&card->reg_lock);
 }
 
+/* Of both: a write comes out the same, whichever way it takes. */
 static void rfm_byte_swap(struct rfm_card *card, bool on)
 {
 	u32 bigend;
 
 	spin_lock(&card->reg_lock);
-	bigend = readl(card->runtime + RFM_BIGEND) & ~RFM_BIGEND_PIO;
+	bigend = readl(card->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS;
 	if (on)
-		bigend |= RFM_BIGEND_PIO;
+		bigend |= RFM_BIGEND_SWAPS;
 	writel(bigend, card->runtime + RFM_BIGEND);
 	spin_unlock(&card->reg_lock);
 }

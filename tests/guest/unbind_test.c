@@ -25,6 +25,7 @@
 
 #include "tap.h"
 #include "card.h"
+#include "async.h"
 #include "kernel_log.h"
 
 #define PAGE 4096ul
@@ -212,6 +213,109 @@ static const char *copier(void)
 	}
 }
 
+#define MOVED (1ul << 20)	/* by each transfer of a mover */
+
+static uint8_t *mover_buffer(void)
+{
+	uint8_t *buf = aligned_alloc(PAGE, 2 * MOVED);
+
+	if (buf)
+		memset(buf, 0x5a, 2 * MOVED);
+	return buf;
+}
+
+/* Long transfers, which the DMA engine makes. */
+static const char *mover(void)
+{
+	uint8_t *buf = mover_buffer();
+
+	while (buf) {
+		uint64_t r = random_next(&state);
+		off_t at = (r >> 20) % (info.window_size - MOVED) & ~7ul;
+		ssize_t done = r & 1 ? pwrite(card, buf + 8, MOVED, at) :
+				       pread(card, buf + 8, MOVED, at);
+
+		if (done < 0)
+			return errno == ENODEV ? all_calls_say_gone() :
+						 "transfer failed otherwise";
+	}
+	return "no memory";
+}
+
+enum { MOVERS = 32, PART = MOVED / MOVERS };
+
+static void ring_ask(struct uring *uring, uint8_t *buf, unsigned int tag)
+{
+	uring_add(uring, random_next(&state) & 1 ? IORING_OP_READ :
+		  IORING_OP_WRITE, card, buf + tag * PART,
+		  tag % 5 ? PART : 100, tag * PAGE, tag);
+}
+
+/* Many of them at a time; all that has been asked for gets an answer. */
+static const char *ring_mover(void)
+{
+	uint8_t *buf = mover_buffer();
+	unsigned int in_flight;
+	struct io_uring_cqe cqe;
+	struct uring uring;
+	bool gone = false;
+
+	if (!buf || !uring_open(&uring, MOVERS))
+		return "no io_uring";
+	for (in_flight = 0; in_flight < MOVERS; in_flight++)
+		ring_ask(&uring, buf, in_flight);
+	while (in_flight) {
+		if (uring_enter(&uring, 1))
+			return "io_uring_enter failed";
+		while (uring_next(&uring, &cqe)) {
+			if (cqe.res <= 0 && cqe.res != -ENODEV) {
+				errno = -cqe.res;
+				return "a request failed otherwise";
+			}
+			gone |= cqe.res < 0;
+			if (gone)
+				in_flight--;
+			else
+				ring_ask(&uring, buf, cqe.user_data);
+		}
+	}
+	return all_calls_say_gone();
+}
+
+/* The same by io_submit(), which tells of some failures at once. */
+static const char *aio_mover(void)
+{
+	struct iocb iocbs[MOVERS];
+	uint8_t *buf = mover_buffer();
+	unsigned int i, in_flight = 0;
+	aio_context_t context;
+	struct io_event event;
+	bool gone = false;
+
+	if (!buf || aio_setup(MOVERS, &context))
+		return "no io_submit";
+	for (i = 0; i < MOVERS; i++, in_flight++) {
+		aio_fill(&iocbs[i], i & 1 ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE,
+			 card, buf + i * PART, PART, i * PAGE, i);
+		if (aio_submit(context, &iocbs[i]) != 1)
+			break;
+	}
+	while (in_flight) {
+		if (aio_wait(context, &event) != 1)
+			return "io_getevents failed";
+		in_flight--;
+		if (event.res == -ENODEV) {
+			gone = true;
+		} else if (event.res <= 0) {
+			errno = -event.res;
+			return "a request failed otherwise";
+		}
+		if (!gone && aio_submit(context, &iocbs[event.data]) == 1)
+			in_flight++;
+	}
+	return all_calls_say_gone();
+}
+
 static int new_listener(uint32_t types, uint32_t flags)
 {
 	struct rfm_listen args = { types, flags, 0, 0 };
@@ -343,6 +447,9 @@ static const struct {
 	{ "storer 2", storer },
 	{ "toucher", toucher },
 	{ "copier", copier },
+	{ "mover", mover },
+	{ "mover by io_uring", ring_mover },
+	{ "mover by io_submit", aio_mover },
 	{ "poller", poller },
 	{ "waiter", waiter },
 	{ "watcher", watcher },

@@ -13,7 +13,8 @@ from suite import (PROGRAMS, clean_kernels, device_of_node, expect, extra_cards,
                    run_guest_program, wait_for)
 from labkit import Lab
 
-SHORT, LONG = (16, 4), (160, 40)        # unbinds, unplugs
+SHORT, LONG = (16, 4, 20), (160, 40, 200)       # unbinds, unplugs, buffers that go
+LOAD_SECONDS = 60
 
 
 def card(lab):
@@ -167,6 +168,7 @@ def guest_programs(program, lab):
         "watch_life_test", "watch_limits_test", "subscribe_test", "fence_test", "status_test",
         "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
+    failed += dma_programs(program, lab)
     # The last, for it leaves a card that does not tell of events until the driver is loaded anew.
     failed += program("ring_stop_test", *devices(NEAR, FAR))
     reload_with(lab, "base_policy=none")
@@ -179,12 +181,39 @@ def guest_programs(program, lab):
     return failed
 
 
+def dma_programs(program, lab):
+    """Long transfers: on all cards, and with the shortest and longest slices there are."""
+    def devices(*nodes):
+        return ["/dev/" + device_of_node(lab, 1, node) for node in nodes]
+
+    failed = program("dma_test", *devices(1)) + program("dma_test", *devices(NEAR, FAR))
+    failed += sum(program("dma_async_test", *devices(node)) for node in (1, BASE, NARROW))
+    failed += program("dma_end_test", "-n", str(SHORT[2]), *devices(1))
+    failed += program("dma_load_test", *devices(NEAR, FAR))
+    for slice_bytes in 4096, 8388600:
+        reload_with(lab, f"dma_slice={slice_bytes}")
+        failed += program("dma_test", *devices(1)) + program("dma_async_test", *devices(BASE))
+    reload_with(lab)
+    return failed
+
+
 def intx_programs(program, lab):
     """Runs what depends on interrupts. Returns how many failed."""
     devices = ["/dev/" + device_of_node(lab, 1, node) for node in (NEAR, FAR)]
-    return sum(program(name, *devices) for name in (
+    failed = program("dma_async_test", devices[0]) + program("dma_load_test", *devices)
+    return failed + sum(program(name, *devices) for name in (
         "listen_test", "listen_types_test", "watch_test", "watch_slot_test", "watch_storm_test",
         "fence_test"))
+
+
+def long_load(up, cpus):
+    """Requests, stores and interrupts for a minute. Returns whether it failed."""
+    with tempfile.TemporaryDirectory() as folder, \
+            Lab(f"load{cpus}", 1, *up, "--qemu-arg", f"-smp {cpus}",
+                *extra_cards(ring_of_two(folder, NEAR, FAR))) as lab:
+        return bool(run_guest_program(
+            lab, 1, PROGRAMS + "dma_load_test", "-t", str(LOAD_SECONDS),
+            *("/dev/" + device_of_node(lab, 1, node) for node in (NEAR, FAR)), timeout=1000))
 
 
 def main():
@@ -194,7 +223,7 @@ def main():
     parser.add_argument("--kernel", help="of the guest")
     parser.add_argument("--memory", help="of the guest, such as 1G")
     args = parser.parse_args()
-    unbinds, unplugged = LONG if args.long else SHORT
+    unbinds, unplugged, ends = LONG if args.long else SHORT
     up = ["--kernel", args.kernel] if args.kernel else []
     up += ["--qemu-arg", f"-m {args.memory}"] if args.memory else []
 
@@ -212,7 +241,12 @@ def main():
         seed = str(random.randrange(1, 2**32))
         print(f"# unbind_test -s {seed}")
         failed += program("unbind_test", "-n", str(unbinds), "-s", seed, mine)
+        if args.long:
+            print(f"# dma_end_test -s {seed}")
+            failed += program("dma_end_test", "-n", str(ends), "-s", seed, mine)
         failed += run(tests, lab, unplugged)
+    for cpus in (1, 4) if args.long else ():
+        failed += long_load(up, cpus)
     if not args.long:
         with tempfile.TemporaryDirectory() as folder, \
                 Lab("intx", 2, *up, *NO_MESSAGES,

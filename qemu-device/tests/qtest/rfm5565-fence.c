@@ -252,6 +252,55 @@ static void test_fence_migrates(void)
     peer_lab_stop(source);
 }
 
+/*
+ * A fence that is under way, and one that waits for it, when the machine is
+ * saved: both end where it goes on, and what was not home is told as lost.
+ */
+static void test_fence_under_way_migrates(void)
+{
+    LabSpec spec = { .options = { "node-id=7", "node-id=9" }, .fibres = true };
+    g_autofree char *file = lab_path("migration");
+    PeerLab *source = block_peer(",packing=off");
+    Card *card = &source->card;
+    uint8_t wire[PEER_FRAME];
+    Lab *target;
+
+    peer_close_ring(source);
+    fence_begin(card);
+    next_frame(source, wire);
+    send_home(source, wire, 0);
+    fence_expect(source, 1, 0, 0);
+    mem_writel(card, 0, 1);
+    g_assert_cmpuint(fence_begin(card), ==, 2);
+    g_assert_cmpuint(fence_begin(card), ==, 3);
+    next_frame(source, wire);
+    next_frame(source, wire);
+    g_assert_cmpuint(wire[3], ==, 6);
+    g_assert_cmpuint(ext_readl(card, X_FENCE_DONE), ==, 1);
+    migrate_to_file(source->vm, file);
+
+    spec.options[1] = NULL;
+    spec.incoming = true;
+    target = lab_build(&spec);
+    migrate_from_file(target->vm, file);
+    card_attach(&target->card[0], target->vm, card);
+    card = &target->card[0];
+    g_assert_cmpuint(ext_readl(card, X_FENCE), ==, 3);
+    wait_until(fence_has_ended(card, 3));
+    g_assert_cmphex(ext_readl(card, X_FENCE_RESULT) & 9, !=, 0);
+    ring_wait_closed(card, 1);
+    /* Told once: by the one under way, or by the first that goes round. */
+    g_assert_cmpuint(fence_begin(card), ==, 4);
+    wait_until(fence_has_ended(card, 4));
+
+    g_assert_cmpuint(ext_readq(card, X_FENCE_LOST), >=, 1);
+    g_assert_cmpuint(fence_begin(card), ==, 5);
+    wait_until(fence_has_ended(card, 5));
+    g_assert_cmphex(ext_readl(card, X_FENCE_RESULT), ==, 0);
+    lab_stop(target);
+    peer_lab_stop(source);
+}
+
 void rfm5565_add_fence_tests(void)
 {
     lab_add_test("fence/multicast", test_multicast);
@@ -259,4 +308,5 @@ void rfm5565_add_fence_tests(void)
     lab_add_test("fence/join", test_fences_join);
     lab_add_test("fence/results", test_fence_results);
     lab_add_test("fence/migrates", test_fence_migrates);
+    lab_add_test("fence/under-way-migrates", test_fence_under_way_migrates);
 }

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the tests of DMA share: the driver's parameters and figures, patterns. */
+#ifndef DMA_H
+#define DMA_H
+
+#include "tap.h"
+#include "card.h"
+
+#define PAGE 4096ul
+#define SLICES 8	/* what a card has */
+
+static char dma_card[32];	/* "rfm0" */
+
+/* Which card the figures are of. */
+__attribute__((unused))
+static void dma_card_is(const char *path)
+{
+	snprintf(dma_card, sizeof(dma_card), "%.31s", strrchr(path, '/') + 1);
+}
+
+static long long number_in(const char *name)
+{
+	long long value = -1;
+	FILE *file = fopen(name, "r");
+
+	if (!file || fscanf(file, "%lld", &value) != 1)
+		value = -1;
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* A file below /sys/class/rfm/rfmN/dma; -1 if it cannot be read. */
+__attribute__((unused))
+static long long dma_figure(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/rfm/%s/dma/%s", dma_card, name);
+	return number_in(path);
+}
+
+__attribute__((unused))
+static long long dma_parameter(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/module/rfm/parameters/dma_%s", name);
+	return number_in(path);
+}
+
+__attribute__((unused))
+static bool dma_set(const char *name, long long value)
+{
+	char path[128];
+	FILE *file;
+	bool good;
+
+	snprintf(path, sizeof(path), "/sys/module/rfm/parameters/dma_%s", name);
+	file = fopen(path, "w");
+	good = file && fprintf(file, "%lld", value) > 0;
+	return file && !fclose(file) && good;
+}
+
+/* From how many bytes on reads and writes are made by DMA. */
+__attribute__((unused))
+static bool dma_least(long long bytes)
+{
+	return dma_set("read_least", bytes) && dma_set("write_least", bytes);
+}
+
+/* No request left, no slice taken, within some seconds. */
+__attribute__((unused))
+static bool dma_is_idle(void)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 10000; tries++, sleep_ms(1))
+		if (!dma_figure("requests") && !dma_figure("slices"))
+			return true;
+	tap_note("%lld requests, %lld slices", dma_figure("requests"),
+		 dma_figure("slices"));
+	return false;
+}
+
+/* Every 8 bytes tell where they are and who wrote them. */
+__attribute__((unused))
+static void pattern_fill(void *buf, size_t len, uint64_t who)
+{
+	uint64_t word = 0, seed = who * 0x9e3779b97f4a7c15ull + 1;
+	uint8_t *bytes = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (!(i & 7))
+			word = random_next(&seed);
+		bytes[i] = word >> (i & 7) * 8;
+	}
+}
+
+/* Where the first byte differs, or len. */
+__attribute__((unused))
+static size_t first_difference(const void *left, const void *right, size_t len)
+{
+	const uint8_t *a = left, *b = right;
+	size_t i;
+
+	if (!memcmp(a, b, len))
+		return len;
+	for (i = 0; i < len && a[i] == b[i]; i++)
+		;
+	return i;
+}
+
+/* All of them the same byte? Returns where the first other one is, or len. */
+__attribute__((unused))
+static size_t first_other(const void *buf, uint8_t byte, size_t len)
+{
+	const uint8_t *bytes = buf;
+	size_t i;
+
+	if (len && bytes[0] == byte && !memcmp(bytes, bytes + 1, len - 1))
+		return len;
+	for (i = 0; i < len && bytes[i] == byte; i++)
+		;
+	return i;
+}
+
+#endif /* DMA_H */
