@@ -101,8 +101,9 @@ run --help
 check "rmctl --help fits on a screen" [ "$status" -eq 0 -a "$(wc -l <"$out")" -le 24 ]
 check "rmctl --help names every verb" has_lines "$out" '^  list ' '^  show ' '^  peek ' \
 	'^  poke ' '^  dump ' '^  send ' '^  listen ' '^  test ' '^  fence ' '^  map ' \
-	'^  counters ' '^  writer ' '^  switches '
-for verb in list show peek poke dump send listen test fence map counters writer switches; do
+	'^  counters ' '^  writer ' '^  switches ' '^  regions '
+for verb in list show peek poke dump send listen test fence map counters writer switches \
+	regions; do
 	run "$verb" --help
 	check "rmctl $verb --help" [ "$status" -eq 0 -a -s "$out" -a ! -s "$err" ]
 	check "rmctl $verb --help begins with its usage" has_lines "$out" "^usage: rmctl \[-j\] $verb"
@@ -311,11 +312,106 @@ check "the last byte can be dumped" [ "$status" -eq 0 -a "$(wc -c <"$out")" -eq 
 bad 1 "$dev: dump: 2 bytes at offset .*" dump "$dev" $good_last 2
 bad 1 "$dev: dump: .* out of range: .*" dump "$dev" 0xffffffffffffffff 0xffffffffffffffff
 bad 2 "$dev: dump: length must be at least 1 .*" dump "$dev" 0 0
-bad 2 "$dev: dump: too few arguments.*" dump "$dev" 0
+bad 2 "$dev: dump: too few arguments.*" dump "$dev"
+bad 2 "$dev: dump: '0' is no range .*" dump "$dev" 0
 bad 2 "$dev: dump: --raw and --json exclude each other .*" dump "$dev" 0 16 --raw -j
 "$rmctl" dump "$dev" 0 1M --raw >/dev/full 2>"$err"
 status=$? && : >"$out"
 check "a full disk is no success" complains 1 "$dev: dump: cannot write to standard output: .*"
+
+# --- names ------------------------------------------------------------------------------
+
+cat >"$dir/rig.yaml" <<'END'
+rfm-regions: 1
+regions:
+  pump:
+    offset: 0x3000
+    fields:
+      pressure: {offset: 0, type: float, unit: bar}
+      speed: {offset: 4, type: int16, byte-order: big, unit: rpm}
+      name: {offset: 8, type: char, count: 13}
+      total: {offset: 0x18, type: uint64}
+      on: {offset: 0x20, type: bool}
+  loop: {offset: 0x3080, type: double, count: 3, unit: m}
+  split: {offset: 0x3102, type: uint32}
+  far: {offset: 0xfffffff8, type: double}
+END
+dd if=/dev/zero of="/dev/$dev" bs=4096 count=1 seek=3 conv=notrunc 2>/dev/null
+run -R "$dir/rig.yaml" poke "$dev" pump 12.5 -- -2 'Main "P"' 18446744073709551615 true
+check "poke by name" silent
+run dump "$dev" 0x3000+0x24 --raw
+printf '\000\000HA\377\376\000\000Main "P"\000\000\000\000\000\000\000\000\377\377\377\377\377\377\377\377\001\000\000\000' >"$dir/expected"
+check "each value is where and as the file says" cmp "$dir/expected" "$out"
+run peek "$dev" pump -R "$dir/rig.yaml"
+cat >"$dir/expected" <<'END'
+pump.pressure: 12.5 bar
+pump.speed: -2 rpm
+pump.name: "Main \"P\""
+pump.total: 18446744073709551615
+pump.on: true
+END
+check "peek by name" cmp "$dir/expected" "$out"
+run dump "$dev" pump -R "$dir/rig.yaml"
+sed -i 's/ *$//' "$out"
+cat >"$dir/expected" <<'END'
+00003000  00 00 48 41              pump.pressure: 12.5 bar
+00003004  ff fe                    pump.speed: -2 rpm
+00003006  2 bytes have no name
+00003008  4d 61 69 6e 20 22 50 22  pump.name: "Main \"P\""
+00003010  00 00 00 00 00
+00003015  3 bytes have no name
+00003018  ff ff ff ff ff ff ff ff  pump.total: 18446744073709551615
+00003020  01                       pump.on: true
+00003021  7 bytes have no name
+END
+check "dump by name" cmp "$dir/expected" "$out"
+export RFM_REGIONS="$dir/rig.yaml"
+good_silent poke "$dev" 'loop[1]' 0.1
+good 'loop\[1\]: 0\.1 m' peek "$dev" 'loop[1]'
+good '0x00003088: 0x3fb999999999999a' peek "$dev" 0x3088 -w 8
+entry='\{"name":"loop\[1\]","offset":12424,"type":"double","value":0\.1[0-9]*,"unit":"m"\}'
+good "\{\"device\":\"$dev\",\"name\":\"loop\[1\]\",\"offset\":12424,\"length\":8,\"values\":\[$entry\]\}" \
+	-j peek "$dev" 'loop[1]'
+good ".*\"values\":\[$entry\]\}" poke "$dev" 'loop[1]' 1e-1 -j
+entry='\{"name":"pump.total","offset":12312,"type":"uint64","value":"18446744073709551615","unit":"","data":"f{16}"\}'
+good ".*\"values\":\[$entry\]\}" dump -j "$dev" pump.total
+run dump "$dev" pump.name --raw
+check "dump --raw by name" [ "$(tr -d '\000' <"$out")" = 'Main "P"' ]
+run dump "$dev" 0x3000-0x3003
+check "a range in numbers" has_lines "$out" '^00003000  00 00 48 41 ' '^00003004$'
+if [ "$features" -ne 0 ]; then
+	run writer "$dev" loop
+	check "writer by name" has_lines "$out" "^0x00003080: node .* \($node\), this machine"
+else
+	bad 1 "$dev: writer: cannot ask who wrote there: .*" writer "$dev" pump
+fi
+page() { dd if="/dev/$dev" bs=4096 count=1 skip=3 2>/dev/null | md5sum; }
+before=$(page)
+bad 2 "$dev: peek: there is no 'presure' in 'pump' \($dir/rig.yaml:3\) .*" peek "$dev" pump.presure
+bad 2 "$dev: peek: there is no region 'pumps' in $dir/rig.yaml .*" peek "$dev" pumps
+bad 2 "$dev: peek: 'loop\[3\]' is beyond 'loop', which has 3 .*" peek "$dev" 'loop[3]'
+bad 2 "$dev: peek: a name has its own count and width .*" peek "$dev" pump 2
+bad 2 "$dev: peek: a name has its own count and width .*" peek "$dev" pump -w 4
+bad 2 "$dev: poke: a name has its own width .*" poke "$dev" pump.speed 1 -w 2
+bad 2 "$dev: dump: a name has its own length .*" dump "$dev" pump 4
+bad 2 "$dev: dump: '0x3000' is no range .*" dump "$dev" 0x3000
+bad 2 "$dev: dump: range '0x3000-0x2fff' ends before it begins .*" dump "$dev" 0x3000-0x2fff
+bad 2 "$dev: poke: 'loop' has 3 value\(s\), not 2 .*" poke "$dev" loop 1 2
+bad 2 "$dev: poke: value 'x' is none for 'loop\[2\]', which is of type double .*" \
+	poke "$dev" loop 1 2 x
+bad 2 "$dev: poke: value '32768' does not fit 'pump.speed', which is of type int16 .*" \
+	poke "$dev" pump.speed 32768
+bad 2 "$dev: poke: value '01234567890123' is longer than 'pump.name', which has 13 bytes .*" \
+	poke "$dev" pump.name 01234567890123
+bad 1 "$dev: peek: 'split' at 0x3102 cannot be a single access of 4 bytes" peek "$dev" split
+bad 1 "$dev: poke: 'split' at 0x3102 cannot be a single access of 4 bytes" poke "$dev" split 1
+bad 1 "$dev: peek: 8 bytes at offset 0xfffffff8 are out of range: .*" peek "$dev" far
+bad 1 "$dev: peek: cannot read /nofile, which says what names mean: .*" -R /nofile peek "$dev" pump
+bad 2 "option '-R' needs an argument .*" -R
+check "wrong names and values change nothing" [ "$(page)" = "$before" ]
+unset RFM_REGIONS
+bad 2 "$dev: peek: no file says what a name means: .*" peek "$dev" pump
+good '0x00003000: 0x41480000' -R /nofile peek "$dev" 0x3000
 
 # --- the ring, and sending --------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 
 #include "card.h"
 #include "out.h"
+#include "regions.h"
 
 #define CHUNK 4096u
 #define ROW 16u
@@ -131,6 +132,20 @@ static int dump(const struct command *cmd, const struct card *card, uint64_t off
 	return out_flush(cmd) ? STATUS_FAILED : status;
 }
 
+/* Reads RANGE, or OFFSET LENGTH. Returns an exit status. */
+static int get_operands(struct command *cmd, char **words, int count, uint64_t *offset,
+			uint64_t *length)
+{
+	int status;
+
+	if (count == 1)
+		return get_range(cmd, words[0], offset, length);
+	if (word_is_name(words[0]))
+		return misused(cmd, "a name has its own length");
+	status = get_number(cmd, "offset", words[0], UINT64_MAX, offset);
+	return status ? status : get_number(cmd, "length", words[1], UINT64_MAX, length);
+}
+
 int verb_dump(struct command *cmd, int argc, char **argv)
 {
 	uint64_t offset, length;
@@ -143,13 +158,13 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 			return STATUS_MISUSED;
 		raw = true;
 	}
-	if (check_operands(cmd, argc, argv, 3, 3))
+	if (check_operands(cmd, argc, argv, 2, 3))
 		return STATUS_MISUSED;
 	if (raw && cmd->json)
 		return misused(cmd, "--raw and --json exclude each other");
-	status = get_number(cmd, "offset", argv[optind + 1], UINT64_MAX, &offset);
-	if (!status)
-		status = get_number(cmd, "length", argv[optind + 2], UINT64_MAX, &length);
+	if (argc - optind == 2 && word_is_name(argv[optind + 1]) && !raw)
+		return dump_name(cmd, argv[optind], argv[optind + 1]);
+	status = get_operands(cmd, argv + optind + 1, argc - optind - 1, &offset, &length);
 	if (status)
 		return status;
 	if (!length)

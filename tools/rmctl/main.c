@@ -7,6 +7,7 @@
 #include "out.h"
 #include "parse.h"
 #include "rmctl.h"
+#include "tools/librfm/rfm/regions.h"
 
 #define NSEC_PER_MSEC 1000000u
 
@@ -25,22 +26,27 @@ static const struct verb verbs[] = {
 	  "and the part of it that can be mapped, the bits of LCSR1 by name, what the driver\n"
 	  "has seen in LISR since it was bound, interrupts and sync losses.\n",
 	  "", NULL, verb_show },
-	{ "peek", "DEV OFFSET [COUNT] [-w WIDTH]", "load values from the memory",
+	{ "peek", "DEV OFFSET [COUNT] [-w WIDTH] | DEV NAME", "load values from the memory",
 	  "Loads COUNT values (default 1) from OFFSET on and prints them, one a line. Each is\n"
 	  "one load of WIDTH bytes; OFFSET must be a multiple of WIDTH. Loads cost no traffic.\n"
+	  "Of a NAME such as pump or pump.pressure prints all values, in its types and units.\n"
 	  "\n"
 	  "  -w, --width=WIDTH  1, 2, 4 (default) or 8 bytes\n",
 	  "w:", width_option, verb_peek },
-	{ "poke", "DEV OFFSET VALUE... [-w WIDTH]", "store values into the memory of every node",
+	{ "poke", "DEV OFFSET VALUE... [-w WIDTH] | DEV NAME VALUE...",
+	  "store values into the memory of every node",
 	  "Stores each VALUE in turn, from OFFSET on. Each is one store of WIDTH bytes, and\n"
 	  "goes to every node of the ring in this order; OFFSET must be a multiple of WIDTH.\n"
+	  "A NAME takes as many as it has, in its types: 12.5, true, 'a text'.\n"
 	  "Nothing is stored unless all values are good.\n"
 	  "\n"
 	  "  -w, --width=WIDTH  1, 2, 4 (default) or 8 bytes\n",
 	  "w:", width_option, verb_poke },
-	{ "dump", "DEV OFFSET LENGTH [--raw]", "a range of the memory as a hex dump",
+	{ "dump", "DEV OFFSET LENGTH [--raw] | DEV RANGE [--raw]",
+	  "a range of the memory as a hex dump",
 	  "Prints LENGTH bytes from OFFSET on as 'hexdump -C' does; rows that repeat the one\n"
-	  "before are a single '*'.\n"
+	  "before are a single '*'. RANGE is 0x1000-0x1fff, 0x1000+4K, or a NAME, whose values\n"
+	  "are shown beside their bytes.\n"
 	  "\n"
 	  "      --raw          write the bytes themselves to standard output\n",
 	  "", dump_options, verb_dump },
@@ -87,9 +93,9 @@ static const struct verb verbs[] = {
 	{ "counters", "DEV", "what the card has counted, all of one instant",
 	  "Prints a line 'name value' for each counter; rmctl(1) says what they count.\n",
 	  "", NULL, verb_counters },
-	{ "writer", "DEV OFFSET", "who wrote there last?",
+	{ "writer", "DEV OFFSET|NAME", "who wrote there last?",
 	  "Prints the node that was the last to write into the 64 bytes around OFFSET, the number\n"
-	  "of its frame, and how long ago.\n",
+	  "of its frame, and how long ago; of a NAME, for each 64 bytes that it lies in.\n",
 	  "", NULL, verb_writer },
 	{ "switches", "DEV [NAME=VALUE...]", "see or set LED, transmitter, loopback, window, ...",
 	  "Without NAME=VALUE prints all switches, else sets these, all or none:\n"
@@ -98,13 +104,27 @@ static const struct verb verbs[] = {
 	  "  window          where the window begins, a multiple of its size\n"
 	  "  offset          added to the address of own updates: 0, 64M, 128M or 192M\n",
 	  "", NULL, verb_switches },
+	{ "regions", "check|export|import [FILE] [--to|--from FORMAT]",
+	  "check or convert the file that says what names mean",
+	  "  check [FILE] [--memory SIZE]       all that is wrong with it; status 1 if anything is\n"
+	  "  export [FILE] --to csv|json|header to standard output\n"
+	  "  import FILE --from csv|json        as a file of regions to standard output\n"
+	  "FILE is what -R names if it is not given; rfm-regions(5) describes it.\n"
+	  "\n"
+	  "      --memory=SIZE  bytes of the memory, in place of what the file says\n"
+	  "      --prefix=NAME  what the names in the header begin with (default: FILE's name)\n",
+	  "", regions_options, verb_regions },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
 
+/* The first COMMON may stand behind the verb too. */
+#define COMMON 3
+
 static const struct option common_options[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "regions", required_argument, NULL, 'R' },
 	{ "version", no_argument, NULL, 'V' },
 	{ 0 },
 };
@@ -118,9 +138,8 @@ static void print_help(void)
 		printf("  %-8s %s\n", verbs[i].name, verbs[i].brief);
 	puts("\n"
 	     "  -j, --json     print JSON: one object (list: an array), or one a line (listen)\n"
-	     "  -h, --help     this help; 'rmctl VERB --help' says more about a verb\n"
-	     "  -V, --version  the version of rmctl\n"
-	     "\n"
+	     "  -R, --regions=FILE  says what names mean; default: what $RFM_REGIONS names\n"
+	     "  -h, --help     this help; 'rmctl VERB --help' says more; -V, --version: the version\n"
 	     "DEV is rfm0, /dev/rfm0 or a PCI address. Numbers: 42, 0x2a, 4K (1024), 1M (1048576).\n"
 	     "Exit status: 0 done, 1 failed, 2 wrong usage. Manual pages: rmctl(1), rfm(4).");
 }
@@ -133,7 +152,7 @@ static void print_verb_help(const struct verb *verb)
 
 /**
  * next_option - next option of the running verb
- * @cmd: the command; -j is noted in it
+ * @cmd: the command; -j and -R are noted in it
  * @argc: of the verb, its name first
  * @argv: see there
  *
@@ -143,13 +162,14 @@ static void print_verb_help(const struct verb *verb)
  */
 int next_option(struct command *cmd, int argc, char **argv)
 {
-	struct option longopts[VERB_OPTIONS_MAX + 2] = { common_options[0], common_options[1] };
-	char shortopts[VERB_OPTIONS_MAX * 2 + 4];
+	struct option longopts[VERB_OPTIONS_MAX + COMMON] = { { 0 } };
+	char shortopts[VERB_OPTIONS_MAX * 2 + 6];
 	int option, at;
 
+	memcpy(longopts, common_options, COMMON * sizeof(*longopts));
 	for (size_t i = 0; cmd->verb->longopts && cmd->verb->longopts[i].name; i++)
-		longopts[i + 2] = cmd->verb->longopts[i];
-	snprintf(shortopts, sizeof(shortopts), ":jh%s", cmd->verb->shortopts);
+		longopts[i + COMMON] = cmd->verb->longopts[i];
+	snprintf(shortopts, sizeof(shortopts), ":jhR:%s", cmd->verb->shortopts);
 	opterr = 0;
 	for (;;) {
 		at = optind;
@@ -161,6 +181,9 @@ int next_option(struct command *cmd, int argc, char **argv)
 		case 'h':
 			print_verb_help(cmd->verb);
 			exit(out_flush(cmd));
+		case 'R':
+			cmd->regions_path = optarg;
+			break;
 		case ':':
 			misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
 			return '?';
@@ -258,7 +281,7 @@ static const struct verb *find_verb(const char *name)
 static int global_options(struct command *cmd, int argc, char **argv)
 {
 	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, "+jhV", common_options, NULL)) != -1;) {
+	for (int option; (option = getopt_long(argc, argv, "+:jhR:V", common_options, NULL)) != -1;) {
 		switch (option) {
 		case 'j':
 			cmd->json = true;
@@ -269,6 +292,11 @@ static int global_options(struct command *cmd, int argc, char **argv)
 		case 'V':
 			puts("rmctl " RMCTL_VERSION);
 			exit(out_flush(cmd));
+		case 'R':
+			cmd->regions_path = optarg;
+			break;
+		case ':':
+			return misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
 		default:
 			return misused(cmd, "unknown option '%s'", argv[optind - 1]);
 		}
@@ -294,5 +322,6 @@ int main(int argc, char **argv)
 	/* 0 restarts getopt, permutation included; its argv[0] is the verb. */
 	optind = 0;
 	status = cmd.verb->run(&cmd, argc - first, argv + first);
+	rfm_regions_free(cmd.regions);
 	return out_flush(&cmd) ? STATUS_FAILED : status;
 }

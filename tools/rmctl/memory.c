@@ -11,16 +11,19 @@
 #include "card.h"
 #include "out.h"
 #include "parse.h"
+#include "regions.h"
 
 /* Values that peek loads before it prints them. */
 #define BATCH 1024u
+
+#define WIDTH_DEFAULT 4u
 
 const struct option width_option[] = {
 	{ "width", required_argument, NULL, 'w' },
 	{ 0 },
 };
 
-static uint64_t load(const volatile void *address, unsigned int width)
+uint64_t load_word(const volatile void *address, unsigned int width)
 {
 	switch (width) {
 	case 1:
@@ -34,7 +37,7 @@ static uint64_t load(const volatile void *address, unsigned int width)
 	}
 }
 
-static void store(volatile void *address, unsigned int width, uint64_t value)
+void store_word(volatile void *address, unsigned int width, uint64_t value)
 {
 	switch (width) {
 	case 1:
@@ -52,10 +55,10 @@ static void store(volatile void *address, unsigned int width, uint64_t value)
 	}
 }
 
-/* Reads -w. Returns an exit status. */
+/* Reads -w; 0 if there is none. Returns an exit status. */
 static int get_width(struct command *cmd, int argc, char **argv, unsigned int *width)
 {
-	*width = 4;
+	*width = 0;
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
 		if (option != 'w')
 			return STATUS_MISUSED;
@@ -68,16 +71,18 @@ static int get_width(struct command *cmd, int argc, char **argv, unsigned int *w
 	return STATUS_OK;
 }
 
-/* Reads OFFSET. Returns an exit status. */
-static int get_offset(struct command *cmd, const char *text, unsigned int width, uint64_t *offset)
+/* Reads OFFSET, and sets @width if -w has not. Returns an exit status. */
+static int get_offset(struct command *cmd, const char *text, unsigned int *width, uint64_t *offset)
 {
 	int status = get_number(cmd, "offset", text, UINT64_MAX, offset);
 
 	if (status)
 		return status;
-	if (*offset % width)
+	if (!*width)
+		*width = WIDTH_DEFAULT;
+	if (*offset % *width)
 		return misused(cmd, "offset 0x%" PRIx64 " is not a multiple of the width %u",
-			       *offset, width);
+			       *offset, *width);
 	return STATUS_OK;
 }
 
@@ -112,7 +117,11 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 		return status;
 	if (check_operands(cmd, argc, argv, 2, 3))
 		return STATUS_MISUSED;
-	status = get_offset(cmd, argv[optind + 1], width, &offset);
+	if (word_is_name(argv[optind + 1]))
+		return width || argc - optind > 2 ?
+			misused(cmd, "a name has its own count and width") :
+			peek_name(cmd, argv[optind], argv[optind + 1]);
+	status = get_offset(cmd, argv[optind + 1], &width, &offset);
 	if (!status && argc - optind > 2)
 		status = get_number(cmd, "count", argv[optind + 2], UINT64_MAX / 8, &count);
 	if (status)
@@ -129,7 +138,7 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 		uint64_t batch = count < BATCH ? count : BATCH;
 
 		for (uint64_t i = 0; i < batch; i++)
-			values[i] = load(memory + i * width, width);
+			values[i] = load_word(memory + i * width, width);
 		status = print_batch(cmd, offset, width, values, batch);
 		memory += batch * width;
 		offset += batch * width;
@@ -163,10 +172,13 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 		return status;
 	if (check_operands(cmd, argc, argv, 3, argc))
 		return STATUS_MISUSED;
-	status = get_offset(cmd, argv[optind + 1], width, &offset);
+	count = argc - optind - 2;
+	if (word_is_name(argv[optind + 1]))
+		return width ? misused(cmd, "a name has its own width") :
+			poke_name(cmd, argv[optind], argv[optind + 1], argv + optind + 2, count);
+	status = get_offset(cmd, argv[optind + 1], &width, &offset);
 	if (status)
 		return status;
-	count = argc - optind - 2;
 	values = calloc((size_t)count, sizeof(*values));
 	if (!values)
 		return failed(cmd, "out of memory");
@@ -181,7 +193,7 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 	memory = card_map(cmd, &card, offset, (uint64_t)count * width, true);
 	if (memory)
 		for (int i = 0; i < count; i++)
-			store(memory + (size_t)i * width, width, values[i]);
+			store_word(memory + (size_t)i * width, width, values[i]);
 	else
 		status = STATUS_FAILED;
 	if (!status && cmd->json)

@@ -18,6 +18,7 @@
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_MISUSED = 2 };
 
 struct command;
+struct rfm_regions;
 
 /**
  * struct verb - one row of the table in main.c
@@ -25,8 +26,8 @@ struct command;
  * @synopsis: its arguments, for the usage line
  * @brief: one line for the list of verbs
  * @help: the rest of its help, lines ending in a newline
- * @shortopts: short options besides -j and -h, as getopt(3) wants them
- * @longopts: long options besides --json and --help, or NULL; ends in a zero entry
+ * @shortopts: short options besides -j, -h and -R, as getopt(3) wants them
+ * @longopts: long options besides --json, --help and --regions, or NULL; ends in a zero entry
  * @run: parses its arguments and does it; returns an exit status
  */
 struct verb {
@@ -43,11 +44,15 @@ struct verb {
  * struct command - the command being run
  * @verb: its row of the table
  * @card: name of the card for messages, NULL until it is known
+ * @regions_path: the file that says what names mean, NULL: the default
+ * @regions: that file, NULL until a name has been used
  * @json: -j was given
  */
 struct command {
 	const struct verb *verb;
 	const char *card;
+	const char *regions_path;
+	struct rfm_regions *regions;
 	bool json;
 };
 
@@ -81,9 +86,11 @@ int verb_counters(struct command *cmd, int argc, char **argv);
 int verb_map(struct command *cmd, int argc, char **argv);
 int verb_writer(struct command *cmd, int argc, char **argv);
 int verb_switches(struct command *cmd, int argc, char **argv);
+int verb_regions(struct command *cmd, int argc, char **argv);
 
 extern const struct option width_option[];
 extern const struct option dump_options[];
 extern const struct option listen_options[];
+extern const struct option regions_options[];
 
 #endif /* RMCTL_H */

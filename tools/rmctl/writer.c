@@ -7,8 +7,10 @@
 
 #include "card.h"
 #include "out.h"
+#include "regions.h"
 
 #define NSEC_PER_SEC 1000000000ull
+#define GRANULE 64u	/* bytes that have one writer in the card's books */
 
 /**
  * struct answer - what there is to say
@@ -89,29 +91,42 @@ static int ask(const struct command *cmd, const struct card *card, struct answer
 	return STATUS_OK;
 }
 
+/* What is known of the granule around @offset. Returns an exit status. */
+static int tell(struct command *cmd, const struct card *card, uint64_t offset)
+{
+	struct answer answer = { .writer.offset = offset };
+	int status;
+
+	if (offset >= card->info.memory_size)
+		return failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
+			      PRIx64, offset, (uint64_t)card->info.memory_size);
+	status = ask(cmd, card, &answer);
+	if (status)
+		return status;
+	return cmd->json ? print_json(cmd, &answer) : print_text(cmd, &answer);
+}
+
 int verb_writer(struct command *cmd, int argc, char **argv)
 {
-	struct answer answer = { .now = 0 };
+	uint64_t offset, length = 1, end;
 	struct card card;
-	uint64_t offset;
 	int status;
 
 	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 2, 2))
 		return STATUS_MISUSED;
-	status = get_number(cmd, "offset", argv[optind + 1], UINT64_MAX, &offset);
+	status = word_is_name(argv[optind + 1]) ?
+		get_range(cmd, argv[optind + 1], &offset, &length) :
+		get_number(cmd, "offset", argv[optind + 1], UINT64_MAX, &offset);
 	if (status)
 		return status;
 	status = card_open(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
-	answer.writer.offset = offset;
-	if (offset >= card.info.memory_size)
-		status = failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
-				PRIx64, offset, (uint64_t)card.info.memory_size);
-	else
-		status = ask(cmd, &card, &answer);
-	if (!status)
-		status = cmd->json ? print_json(cmd, &answer) : print_text(cmd, &answer);
+	end = offset + length - 1;
+	do {
+		status = tell(cmd, &card, offset);
+		offset = (offset / GRANULE + 1) * GRANULE;
+	} while (!status && offset && offset <= end);
 	card_close(&card);
 	return status;
 }

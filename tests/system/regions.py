@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""rmctl regions on this machine: files are checked, converted and come back the same."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from suite import TOP, expect, plan, run
+
+RMCTL = TOP / "build" / "tools" / "rmctl"
+COMPILERS = [["gcc", "-x", "c", "-std=c11", "-pedantic"], ["g++", "-x", "c++", "-std=c++17"],
+             ["clang", "-x", "c", "-std=c11"], ["clang", "-x", "c++", "-std=c++17"]]
+SIZES = {"int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
+         "uint64": 8, "float": 4, "double": 8, "bool": 1, "char": 1}
+TEXTS = ["bar", "%", "°C", "m/s, or so", 'a "quoted" word', "it's", "=1+1", "# no comment",
+         "back\\slash", "*/ int x; /*", "yes", "1e3", "{a: b}", "two  blanks", "last \\"]
+
+
+def rmctl(*words, env=None):
+    return subprocess.run([RMCTL, *map(str, words)], text=True, capture_output=True, check=False,
+                          timeout=60, env=None if env is None else {**os.environ, **env})
+
+
+def good(*words):
+    done = rmctl(*words)
+    expect(done.returncode == 0 and not done.stderr, f"rmctl {words}: {done}")
+    return done.stdout
+
+
+def example():
+    """The file that rfm-regions(5) shows."""
+    page = (TOP / "docs" / "man" / "rfm-regions.5").read_text(encoding="utf-8")
+    return page.split(".EX\n")[1].split(".EE\n")[0].replace("\\-", "-")
+
+
+class Maker:
+    """Random good files: aligned, nothing on the same bytes."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.types = {}
+
+    def extras(self, entry, value):
+        if self.random.random() < .4:
+            entry["description"] = self.random.choice(TEXTS).replace("  ", " ")
+        if value and self.random.random() < .4:
+            entry["unit"] = self.random.choice(TEXTS).replace("  ", " ")
+        if self.random.random() < .3:
+            entry["byte-order"] = self.random.choice(["big", "little"])
+        if self.random.random() < .3:
+            entry["period"] = self.random.choice(["10 ms", "1 s", "250 us", "7 ns", "1500 ms"])
+
+    def entry(self, at, depth):
+        """An entry that can stand at `at` or behind, its end and its alignment."""
+        count = self.random.choice([1, 1, 1, 2, 7])
+        kind = self.random.random()
+        if depth < 3 and kind < .3:
+            entry, size, align = self.structure(depth + 1)
+        elif self.types and kind < .5:
+            name = self.random.choice(list(self.types))
+            size, align = self.types[name][1:]
+            entry = {"type": name}
+        else:
+            name = self.random.choice(list(SIZES))
+            size = align = SIZES[name]
+            entry = {"type": name}
+        self.extras(entry, entry.get("type") in SIZES)
+        at += self.random.choice([0, 0, 1, 5])
+        at = -(-at // align) * align
+        if count > 1:
+            entry["count"] = count
+        return {"offset": at, **entry}, at + size * count, align
+
+    def structure(self, depth):
+        fields, end, largest = {}, 0, 1
+        for i in range(self.random.randint(1, 5)):
+            fields[f"f{i}"], end, align = self.entry(end, depth)
+            largest = max(largest, align)
+        size = -(-end // largest) * largest
+        entry = {}
+        if self.random.random() < .3:
+            size += largest * self.random.randint(0, 3)
+            entry["size"] = size
+        return {**entry, "fields": fields}, size, largest
+
+    def file(self):
+        for i in range(self.random.randint(0, 4)):
+            self.types[f"t{i}"] = self.structure(3)
+        regions, end = {}, 0
+        for i in range(self.random.randint(1, 8)):
+            regions[f"r{i}"], end, _ = self.entry(end, 0)
+            if self.random.random() < .5:
+                regions[f"r{i}"]["owner"] = 200
+        types = {name: made[0] for name, made in self.types.items()}
+        return {"rfm-regions": 1, "memory": end, **({"types": types} if types else {}),
+                "regions": regions}
+
+
+def files(folder):
+    """Some good files: the example, an empty one, many at random."""
+    texts = [example(), "rfm-regions: 1\nregions: {}\n",
+             *(json.dumps(Maker(seed).file(), ensure_ascii=False) for seed in range(60))]
+    for number, text in enumerate(texts):
+        path = folder / f"file-{number}.yaml"
+        path.write_text(text, encoding="utf-8")
+        yield path
+
+
+def test_round_trip(folder):
+    """What is exported and imported again, as a table or JSON, is the same"""
+    for path in files(folder):
+        good("regions", "check", path)
+        exported = {form: good("regions", "export", path, "--to", form) for form in ("csv", "json")}
+        if path.name not in ("file-0.yaml", "file-1.yaml"):
+            told, made = json.loads(exported["json"]), json.loads(path.read_text("utf-8"))
+            expect(told == made, f"{path}: {told} {made}")
+        for form, text in exported.items():
+            source, again = folder / f"source.{form}", folder / "again.yaml"
+            source.write_text(text, encoding="utf-8", newline="")
+            again.write_text(good("regions", "import", source, "--from", form), encoding="utf-8")
+            for other, before in exported.items():
+                expect(good("regions", "export", again, "--to", other) == before,
+                       f"{path} by way of {form} has become another {other}")
+
+
+def test_header(folder):
+    """A header compiles as C11 and C++17, and its assertions hold; they fail when a file is wrong"""
+    for path in list(files(folder))[:25]:
+        header = folder / "rig.h"
+        text = good("regions", "export", path, "--to", "header", "--prefix", "rig")
+        expect("packed" not in text and text.count("(*)") == 0, text)
+        header.write_text(text, encoding="utf-8")
+        for compiler in COMPILERS:
+            done = subprocess.run([*compiler, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", header,
+                                   *(["-Wno-pragma-once-outside-header"]
+                                     if compiler[0] == "clang" else [])],
+                                  text=True, capture_output=True, check=False)
+            expect(not done.returncode, f"{path} {compiler}: {done.stderr}")
+    # Each assertion is one: a number changed is a compiler's error.
+    text = good("regions", "export", folder / "file-0.yaml", "--to", "header", "--prefix", "rig")
+    asserted = [line for line in text.splitlines() if line.startswith("RFM_REGIONS_ASSERT")]
+    expect(len(asserted) > 20, text)
+    for line in asserted[::5]:
+        header.write_text(text.replace(line, re.sub(r"0x(\w+)\);$", r"0x1\1);", line)),
+                          encoding="utf-8")
+        done = subprocess.run(["gcc", "-x", "c", "-std=c11", "-fsyntax-only", header],
+                              capture_output=True, text=True, check=False)
+        expect(done.returncode and "static assertion failed" in done.stderr, f"{line}: {done}")
+
+
+BAD = """rfm-regions: 1
+memory: 64
+regions:
+  a: {offset: 2, type: float, owner: 1}
+  b: {offset: 5, type: bool, owner: 2}
+  c: {offset: 64, type: unknown}
+"""
+
+
+def test_check(folder):
+    """check tells all at once, and exits with 1; -j the same"""
+    path = folder / "bad.yaml"
+    path.write_text(BAD, encoding="utf-8")
+    told = ["4: 'a' at 0x2 is misaligned: not at a multiple of 4",
+            "5: 'b' at 0x5 to 0x5 overlaps 'a' at 0x2 to 0x5 of line 4",
+            "5: two owners in the granule of 64 bytes at 0x0: node 2 of 'b', and node 1 of 'a' "
+            "of line 4", "6: there is no type 'unknown', of which 'c' is said to be"]
+    done = rmctl("regions", "check", path)
+    expect(done.returncode == 1 and not done.stdout and
+           done.stderr.splitlines() == [f"{path}:{line}" for line in told], f"{done}")
+    for done in (rmctl("-j", "regions", "check", path),
+                 rmctl("-j", "-R", path, "regions", "check"),
+                 rmctl("regions", "check", "-j", env={"RFM_REGIONS": str(path)})):
+        answer = json.loads(done.stdout)
+        expect(done.returncode == 1 and not done.stderr and answer["file"] == str(path) and
+               answer["good"] is False and
+               [f"{it['line']}: {it['text']}" for it in answer["complaints"]] == told and
+               [it["fault"] for it in answer["complaints"]] ==
+               ["alignment", "overlap", "owners", "form"], f"{done}")
+    path.write_text("rfm-regions: 1\nregions: {a: {offset: 8, type: bool}}\n", encoding="utf-8")
+    expect(json.loads(good("-j", "regions", "check", path)) ==
+           {"file": str(path), "good": True, "complaints": []}, "-j check")
+    good("regions", "check", path, "--memory", 9)
+    done = rmctl("regions", "check", path, "--memory", "8")
+    expect(done.returncode == 1 and "ends beyond the memory" in done.stderr, f"{done}")
+
+
+def test_bad_tables(folder):
+    """A table or JSON that is not good is refused with the line of the table"""
+    head = "kind,name,offset,type\n"
+    cases = [("csv", "name,colour\n", "1: there is no column 'colour'"),
+             ("csv", "name,name\n", "1: column 'name' is here twice"),
+             ("csv", "offset\n", "1: there is no column 'name'"),
+             ("csv", head + "thing,a,0,int8\n", "2: kind 'thing' is none of file, type, region"),
+             ("csv", head + '\nregion,"a\n', "3: a cell begins with \" and has no end"),
+             ("csv", head + '"region"x,a\n', "2: there is something behind the \" of a cell"),
+             ("csv", head + "region,a.b,0,int8\n", "2: 'a.b' does not follow the row of 'a'"),
+             ("csv", head + ",a,0,int8\r\n,b,x,int8\r\n", "3: offset 'x' is not a number"),
+             ("csv", head + ",a,0,struct\n,b,8,int8\n", "2: 'a' has neither a type nor fields"),
+             ("csv", head + ",a,0,int8\n,a,1,int8\n", "3: 'a' is here a second time, after line 2"),
+             ("csv", head + ",,0,int8\n",
+              "2: the row has no name"),
+             ("csv", head + "," * 64 + "\n", "2: a row has at most 64 cells"),
+             ("csv", head + ",a\0,0,int8\n", "2: the table has a NUL in it"),
+             ("json", '{\n"rfm-regions": 1,\n}', "3: string or '}' expected near '}'"),
+             ("json", "rfm-regions: 1\n", "1: '[' or '{' expected near 'rfm'"),
+             ("json", '{"rfm-regions": 1, "regions":\n{"a": {"offset": 0}}}',
+              "2: 'a' has neither a type nor fields")]
+    for form, text, told in cases:
+        path = folder / "bad"
+        path.write_text(text, encoding="utf-8", newline="")
+        done = rmctl("regions", "import", path, "--from", form)
+        expect(done.returncode == 1 and not done.stdout and done.stderr == f"{path}:{told}\n",
+               f"{text!r}: {done}")
+    # A plain table, as people have them: a heading of their order, no structures.
+    path.write_text("\ufeffunit,type,offset,name\nbar,float,0x40,pressure\n,,,\n", encoding="utf-8")
+    expect(good("regions", "import", path, "--from", "csv").endswith(
+        "regions:\n  pressure: {offset: 0x40, type: float, unit: 'bar'}\n"), "a plain table")
+
+
+def test_usage(folder):
+    """What makes no sense is refused, with a sentence"""
+    path = folder / "file-0.yaml"
+    for status, words, told in (
+            (2, [], "too few arguments"), (2, ["chek"], "say check, export or import, not 'chek'"),
+            (2, ["export", path], "say --to csv, json or header"),
+            (2, ["export", path, "--to", "xml"], "say --to csv, json or header"),
+            (2, ["import", path], "say --from csv or json"),
+            (2, ["import", path, "--from", "header"], "say --from csv or json"),
+            (2, ["import", "--from", "csv"], "say which file to import"),
+            (2, ["check", path, "--to", "csv"], "check has no option --to"),
+            (2, ["check", path, "--memory", "x"], "memory 'x' is not a number"),
+            (2, ["check", path, "--memory", "0"], "the memory must have at least 1 byte"),
+            (2, ["export", path, "--to", "header", "--prefix", "9"], "prefix '9' is no name in C"),
+            (1, ["check", folder / "none"], "No such file or directory"),
+            (1, ["export", folder / "none", "--to", "csv"], "No such file or directory"),
+            (1, ["import", folder / "none", "--from", "csv"], "No such file or directory")):
+        done = rmctl("regions", *words)
+        expect(done.returncode == status and done.stderr.count("\n") == 1 and not done.stdout and
+               done.stderr.startswith("rmctl: regions: ") and told in done.stderr,
+               f"{words}: {done}")
+    bad = folder / "overlap.yaml"
+    bad.write_text("rfm-regions: 1\nregions:\n  a: {offset: 0, type: int16}\n"
+                   "  b: {offset: 1, type: int8}\n", encoding="utf-8")
+    done = rmctl("regions", "export", bad, "--to", "header")
+    expect(done.returncode == 1 and not done.stdout and "overlaps" in done.stderr and
+           f"no header can be made of {bad}" in done.stderr, f"{done}")
+
+
+TESTS = [test_round_trip, test_header, test_check, test_bad_tables, test_usage]
+
+if __name__ == "__main__":
+    plan(TESTS)
+    with tempfile.TemporaryDirectory(prefix="regions-test-") as place:
+        sys.exit(bool(run(TESTS, Path(place))))

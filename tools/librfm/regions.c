@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/* A file of regions is loaded and checked; complaints are gathered, and told in order. */
+#define _GNU_SOURCE 1		/* secure_getenv() */
+#include "regions_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMPLAINTS_MAX	1000	/* told; of what is wrong behind these only that there is more */
+
+/* --- memory --------------------------------------------------------------------- */
+
+struct chunk {
+	struct chunk *next;
+	max_align_t memory[];
+};
+
+/* All zero; NULL if there is none. */
+void *arena_get(struct arena *arena, size_t size)
+{
+	struct chunk *chunk = calloc(1, sizeof(*chunk) + size);
+
+	if (!chunk)
+		return NULL;
+	chunk->next = arena->chunks;
+	arena->chunks = chunk;
+	return chunk->memory;
+}
+
+void arena_free(struct arena *arena)
+{
+	while (arena->chunks) {
+		struct chunk *chunk = arena->chunks;
+
+		arena->chunks = chunk->next;
+		free(chunk);
+	}
+}
+
+/* Notes it when there is none. */
+void *job_get(struct job *job, struct arena *arena, size_t size)
+{
+	void *memory = arena_get(arena, size);
+
+	job->no_memory |= !memory;
+	return memory;
+}
+
+/* --- complaints ------------------------------------------------------------------- */
+
+/* What a file has in it must not drive the terminal that shows it. */
+void sentence_print(char *sentence, size_t size, const char *format, va_list args)
+{
+	vsnprintf(sentence, size, format, args);
+	for (char *at = sentence; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+}
+
+void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, const char *format, ...)
+{
+	char sentence[SENTENCE_MAX];
+	struct rfm_regions_complaint *more;
+	char *copy;
+	va_list args;
+
+	if (job->count > COMPLAINTS_MAX)
+		return;
+	va_start(args, format);
+	sentence_print(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	if (job->count == COMPLAINTS_MAX) {
+		strcpy(sentence, "there is more that is wrong");
+		line = UINT32_MAX;
+	}
+	if (job->count == job->room) {
+		more = realloc(job->complaints, (job->room * 2 + 16) * sizeof(*more));
+		if (!more) {
+			job->no_memory = true;
+			return;
+		}
+		job->complaints = more;
+		job->room = job->room * 2 + 16;
+	}
+	copy = job_get(job, &job->scratch, strlen(sentence) + 1);
+	if (!copy)
+		return;
+	strcpy(copy, sentence);
+	job->complaints[job->count++] = (struct rfm_regions_complaint){
+		.path = job->regions->pub.path, .sentence = copy, .line = line, .fault = fault,
+	};
+}
+
+static int by_line(const void *one, const void *other)
+{
+	const struct rfm_regions_complaint *a = one, *b = other;
+
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static void tell(struct job *job, rfm_regions_report *report, void *context)
+{
+	/* glibc's qsort() keeps the order of equals as long as there is memory. */
+	if (job->count)
+		qsort(job->complaints, job->count, sizeof(*job->complaints), by_line);
+	for (size_t i = 0; i < job->count && report; i++) {
+		if (job->complaints[i].line == UINT32_MAX)
+			job->complaints[i].line = 0;
+		report(context, &job->complaints[i]);
+	}
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static const char *default_path(const char *path)
+{
+	if (!path)
+		path = secure_getenv("RFM_REGIONS");
+	return path && *path ? path : RFM_REGIONS_DEFAULT;
+}
+
+/* Returns the text, to be freed, or NULL with errno. */
+static char *read_file(const char *path, size_t *length)
+{
+	size_t size = 65536, fill = 0;
+	int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	char *text = malloc(size), *bigger;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		error = errno;
+	else if (!text)
+		error = ENOMEM;
+	while (!error && got) {
+		got = read(fd, text + fill, size - fill);
+		if (got < 0)
+			error = errno == EINTR ? 0 : errno;
+		else
+			fill += (size_t)got;
+		if (fill > RFM_REGIONS_FILE_MAX)
+			error = EFBIG;
+		if (error || fill < size)
+			continue;
+		bigger = realloc(text, size *= 2);
+		if (bigger)
+			text = bigger;
+		else
+			error = ENOMEM;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (error) {
+		free(text);
+		errno = error;
+		return NULL;
+	}
+	*length = fill;
+	return text;
+}
+
+static bool job_begin(struct job *job, const char *path)
+{
+	struct regions *regions = calloc(1, sizeof(*regions));
+	char *copy = regions ? arena_get(&regions->arena, strlen(path) + 1) : NULL;
+
+	*job = (struct job){ .regions = regions };
+	if (!copy) {
+		free(regions);
+		errno = ENOMEM;
+		return false;
+	}
+	strcpy(copy, path);
+	regions->pub.path = copy;
+	regions->pub.description = "";
+	return true;
+}
+
+/* Also when it is not good, as far as it is. */
+static void job_read(struct job *job, const char *text, size_t length)
+{
+	const struct item *file = yaml_read(job, text, length);
+
+	if (!file)
+		return;
+	decode(job, file);
+	layout_sizes(job);
+}
+
+/* Tells what there is to tell. Returns how much, or -1 with errno. */
+static int job_end(struct job *job, rfm_regions_report *report, void *context)
+{
+	int result = (int)job->count;
+
+	if (job->no_memory)
+		result = -1;
+	else
+		tell(job, report, context);
+	free(job->complaints);
+	arena_free(&job->scratch);
+	if (result < 0)
+		errno = ENOMEM;
+	return result;
+}
+
+struct rfm_regions *rfm_regions_parse(const char *path, const char *text, size_t length,
+				      rfm_regions_report *report, void *context)
+{
+	struct regions *regions;
+	struct job job;
+	int wrong;
+
+	if (length > RFM_REGIONS_FILE_MAX) {
+		errno = EFBIG;
+		return NULL;
+	}
+	if (!job_begin(&job, path))
+		return NULL;
+	job_read(&job, text, length);
+	regions = job.regions;
+	wrong = job_end(&job, report, context);
+	if (!wrong)
+		return &regions->pub;
+	rfm_regions_free(&regions->pub);
+	errno = wrong < 0 ? ENOMEM : EINVAL;
+	return NULL;
+}
+
+struct rfm_regions *rfm_regions_load(const char *path, rfm_regions_report *report, void *context)
+{
+	struct rfm_regions *regions;
+	size_t length;
+	char *text;
+	int error;
+
+	path = default_path(path);
+	text = read_file(path, &length);
+	if (!text)
+		return NULL;
+	regions = rfm_regions_parse(path, text, length, report, context);
+	error = errno;
+	free(text);
+	errno = error;
+	return regions;
+}
+
+int rfm_regions_check(const char *path, uint64_t memory_size, rfm_regions_report *report,
+		      void *context)
+{
+	struct regions *regions;
+	struct job job;
+	size_t length;
+	char *text;
+	int wrong, error;
+
+	path = default_path(path);
+	text = read_file(path, &length);
+	if (!text)
+		return -1;
+	if (!job_begin(&job, path)) {
+		free(text);
+		errno = ENOMEM;
+		return -1;
+	}
+	regions = job.regions;
+	job_read(&job, text, length);
+	layout_check(&job, memory_size ? memory_size : regions->pub.memory_size);
+	wrong = job_end(&job, report, context);
+	error = errno;
+	rfm_regions_free(&regions->pub);
+	free(text);
+	errno = error;
+	return wrong;
+}
+
+void rfm_regions_free(struct rfm_regions *regions)
+{
+	struct regions *all = (struct regions *)regions;
+
+	if (!all)
+		return;
+	arena_free(&all->arena);
+	free(all);
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT
+/* From the keys and words of a file to declarations. What is wrong is skipped and told. */
+#include "regions_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define UNIT_MAX	31	/* bytes */
+#define DESCRIPTION_MAX	1000
+#define OWNER_MAX	255
+
+/* --- names ---------------------------------------------------------------------- */
+
+/*
+ * A name also becomes one of C and C++. Sorted. Beside their words those that the
+ * header of 'rmctl regions export' uses, and what compilers for Linux define.
+ */
+static const char *const taken[] = {
+	"alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
+	"case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await",
+	"co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval",
+	"constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
+	"dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
+	"friend", "goto", "if", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t",
+	"linux", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
+	"operator", "or", "or_eq", "private", "protected", "public", "register",
+	"reinterpret_cast", "requires", "restrict", "return", "short", "signed", "sizeof",
+	"static", "static_assert", "static_cast", "struct", "switch", "template", "this",
+	"thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof",
+	"uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned", "using",
+	"virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+};
+
+static bool is_taken(const char *name)
+{
+	size_t low = 0, high = sizeof(taken) / sizeof(*taken);
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(name, taken[middle]);
+
+		if (!order)
+			return true;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Has it the form of a name? */
+bool name_is_good(const char *name, size_t length)
+{
+	if (!length || length >= RFM_REGION_NAME_MAX || !is_letter(*name))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!is_letter(name[i]) && !is_digit(name[i]) && name[i] != '_')
+			return false;
+	return true;
+}
+
+static void check_name(struct job *job, const struct item *item)
+{
+	enum rfm_region_type type;
+
+	if (!name_is_good(item->key, strlen(item->key)))
+		complain(job, item->line, RFM_REGIONS_FORM,
+			 "'%.70s' is no name: a letter, then letters, digits and _, at most %d",
+			 item->key, RFM_REGION_NAME_MAX - 1);
+	else if (is_taken(item->key) || type_from_name(item->key, &type))
+		complain(job, item->line, RFM_REGIONS_FORM,
+			 "'%s' is a word of C, of C++ or of this file and cannot be a name",
+			 item->key);
+}
+
+/* --- words ------------------------------------------------------------------------ */
+
+/**
+ * number_scan() - an integer in decimal, or in hexadecimal after 0x
+ * @text: all of it; may begin with a sign
+ *
+ * Returns 0, -1: it is no number, -2: more than 64 bits; unchanged then.
+ */
+int number_scan(const char *text, bool *negative, uint64_t *magnitude)
+{
+	bool minus = *text == '-', overflow = false;
+	unsigned int base = 10;
+	uint64_t sum = 0;
+
+	text += minus || *text == '+';
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		base = 16;
+		text += 2;
+	}
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		unsigned int digit = is_digit(*text) ? (unsigned int)(*text - '0') :
+				     is_letter(*text) ? (unsigned int)(*text | 0x20) - 'a' + 10 : 99;
+
+		if (digit >= base)
+			return -1;
+		overflow |= __builtin_mul_overflow(sum, base, &sum) ||
+			    __builtin_add_overflow(sum, digit, &sum);
+	}
+	if (overflow)
+		return -2;
+	*negative = minus;
+	*magnitude = sum;
+	return 0;
+}
+
+/* A number of the file, which may end in K or M; false after a complaint. */
+static bool get_number(struct job *job, const struct item *item, uint64_t least, uint64_t most,
+		       uint64_t *value)
+{
+	size_t length = strlen(item->text);
+	char last = length ? item->text[length - 1] : 0, digits[32];
+	uint64_t factor = last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1, number;
+	bool negative;
+	int error = -1;
+
+	length -= factor > 1;
+	if (length < sizeof(digits)) {
+		memcpy(digits, item->text, length);
+		digits[length] = '\0';
+		error = number_scan(digits, &negative, &number);
+	} else if (strspn(item->text, "0123456789") == length) {
+		error = -2;
+	}
+	if (error == -1) {
+		complain(job, item->line, RFM_REGIONS_FORM, "%s '%.70s' is not a number", item->key,
+			 item->text);
+		return false;
+	}
+	if (error || (negative && number) || __builtin_mul_overflow(number, factor, &number) ||
+	    number < least || number > most) {
+		complain(job, item->line, RFM_REGIONS_FORM,
+			 "%s %.70s is out of range: 0x%llx to 0x%llx", item->key, item->text,
+			 (unsigned long long)least, (unsigned long long)most);
+		return false;
+	}
+	*value = number;
+	return true;
+}
+
+/* Copies a text as one line: its white space becomes single blanks, none at its ends. */
+static const char *get_line(struct job *job, const struct item *item, size_t most)
+{
+	char *line = job_get(job, &job->regions->arena, strlen(item->text) + 1);
+	size_t length = 0;
+
+	if (!line)
+		return "";
+	for (const char *at = item->text; *at; at++) {
+		if ((unsigned char)*at > ' ' && *at != 0x7f) {
+			line[length++] = *at;
+		} else if (!strchr(" \t\r\n", *at)) {
+			complain(job, item->line, RFM_REGIONS_FORM, "%s has a control character",
+				 item->key);
+			return "";
+		} else if (length && line[length - 1] != ' ') {
+			line[length++] = ' ';
+		}
+	}
+	length -= length && line[length - 1] == ' ';
+	line[length] = '\0';
+	if (length <= most)
+		return line;
+	complain(job, item->line, RFM_REGIONS_FORM, "%s is longer than %zu bytes", item->key, most);
+	return "";
+}
+
+static void set_order(struct job *job, const struct item *item, enum rfm_region_order *order)
+{
+	if (!strcmp(item->text, "little"))
+		*order = RFM_REGION_LITTLE;
+	else if (!strcmp(item->text, "big"))
+		*order = RFM_REGION_BIG;
+	else
+		complain(job, item->line, RFM_REGIONS_FORM,
+			 "byte-order is little or big, not '%.70s'", item->text);
+}
+
+/* --- the keys of a region, a field, a type ------------------------------------------ */
+
+static void set_offset(struct job *job, const struct item *item, struct region *region)
+{
+	region->placed = get_number(job, item, 0, REGIONS_SPACE - 1, &region->pub.offset);
+}
+
+static void set_size(struct job *job, const struct item *item, struct region *region)
+{
+	get_number(job, item, 1, REGIONS_SPACE, &region->pub.stated_size);
+}
+
+static void set_count(struct job *job, const struct item *item, struct region *region)
+{
+	uint64_t count = 1;
+
+	get_number(job, item, 1, RFM_REGION_COUNT_MAX, &count);
+	region->pub.count = (uint32_t)count;
+}
+
+static void set_owner(struct job *job, const struct item *item, struct region *region)
+{
+	uint64_t owner;
+
+	if (get_number(job, item, 0, OWNER_MAX, &owner))
+		region->pub.owner = (int32_t)owner;
+}
+
+static void set_type(struct job *job, const struct item *item, struct region *region)
+{
+	char *name;
+
+	if (type_from_name(item->text, &region->pub.type))
+		return;
+	/* Its definition may stand further down: layout_sizes() looks it up. */
+	name = job_get(job, &job->regions->arena, strlen(item->text) + 1);
+	if (name)
+		region->pub.type_name = strcpy(name, item->text);
+}
+
+static void set_region_order(struct job *job, const struct item *item, struct region *region)
+{
+	set_order(job, item, &region->pub.order);
+}
+
+/* "10 ms", "0.5 s": an integer or decimal fraction, and a unit. */
+static void set_period(struct job *job, const struct item *item, struct region *region)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	const char *at = item->text;
+	uint64_t whole = 0, ns = 0, step;
+
+	for (; is_digit(*at) && whole < 1000000000; at++)
+		whole = whole * 10 + (uint64_t)(*at - '0');
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units) && at > item->text; i++) {
+		const char *rest = at;
+
+		ns = whole * units[i].ns;
+		step = units[i].ns;
+		if (*rest == '.' && is_digit(rest[1]))
+			for (rest++; is_digit(*rest) && step >= 10; rest++)
+				ns += (step /= 10) * (uint64_t)(*rest - '0');
+		rest += *rest == ' ';
+		if (strcmp(rest, units[i].name))
+			continue;
+		if (!ns || ns > 1000000000000000ull)
+			break;
+		region->pub.period_ns = ns;
+		return;
+	}
+	complain(job, item->line, RFM_REGIONS_FORM,
+		 "period '%.70s' is not a time such as '10 ms': ns, us, ms or s, 1 ns to 1000000 s",
+		 item->text);
+}
+
+static void set_unit(struct job *job, const struct item *item, struct region *region)
+{
+	region->pub.unit = get_line(job, item, UNIT_MAX);
+}
+
+static void set_description(struct job *job, const struct item *item, struct region *region)
+{
+	region->pub.description = get_line(job, item, DESCRIPTION_MAX);
+}
+
+static const struct rfm_region *get_fields(struct job *job, const struct item *mapping);
+
+static void set_fields(struct job *job, const struct item *item, struct region *region)
+{
+	region->pub.fields = get_fields(job, item);
+	if (!region->pub.fields)
+		complain(job, item->line, RFM_REGIONS_FORM, "a structure has at least one field");
+}
+
+enum {
+	IN_TYPE = 1,		/* has a place in the definition of a type */
+	IS_MAPPING = 2,
+};
+
+static const struct key {
+	const char *name;
+	unsigned int flags;
+	void (*set)(struct job *job, const struct item *item, struct region *region);
+} keys[] = {
+	{ "offset", 0, set_offset },
+	{ "type", 0, set_type },
+	{ "count", 0, set_count },
+	{ "size", IN_TYPE, set_size },
+	{ "byte-order", IN_TYPE, set_region_order },
+	{ "owner", 0, set_owner },
+	{ "period", 0, set_period },
+	{ "unit", 0, set_unit },
+	{ "description", IN_TYPE, set_description },
+	{ "fields", IN_TYPE | IS_MAPPING, set_fields },
+};
+
+static const struct item *item_of(const struct item *mapping, const char *key)
+{
+	for (const struct item *item = mapping->children; item; item = item->next)
+		if (!strcmp(item->key, key))
+			return item;
+	return NULL;
+}
+
+/* Is it a word where a word belongs, a mapping where a mapping does? */
+static bool has_form(struct job *job, const struct item *item, bool mapping)
+{
+	if (mapping == !item->text)
+		return true;
+	complain(job, item->line, RFM_REGIONS_FORM, mapping ?
+		 "'%.70s' needs 'key: value' below it, not a word" :
+		 "'%.70s' needs a word, not 'key: value'", item->key);
+	return false;
+}
+
+static void set_key(struct job *job, const struct item *item, struct region *region,
+		    unsigned int where)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const struct key *key = &keys[i];
+
+		if (strcmp(key->name, item->key))
+			continue;
+		if (where & ~key->flags)
+			break;
+		if (has_form(job, item, key->flags & IS_MAPPING))
+			key->set(job, item, region);
+		return;
+	}
+	complain(job, item->line, RFM_REGIONS_FORM, "%s has no key '%.70s'",
+		 where & IN_TYPE ? "the definition of a type" : "a region or field", item->key);
+}
+
+/* Have all keys come that must, and none that make no sense together? */
+static void check_keys(struct job *job, const struct item *mapping, unsigned int where)
+{
+	bool type = item_of(mapping, "type"), fields = item_of(mapping, "fields");
+
+	if (!(where & IN_TYPE) && !item_of(mapping, "offset"))
+		complain(job, mapping->line, RFM_REGIONS_FORM, "'%.70s' has no offset",
+			 mapping->key);
+	if (type && fields)
+		complain(job, mapping->line, RFM_REGIONS_FORM,
+			 "'%.70s' has both a type and fields", mapping->key);
+	if (!type && !fields)
+		complain(job, mapping->line, RFM_REGIONS_FORM, where & IN_TYPE ?
+			 "'%.70s' has no fields" : "'%.70s' has neither a type nor fields",
+			 mapping->key);
+	if (item_of(mapping, "size") && !fields)
+		complain(job, mapping->line, RFM_REGIONS_FORM,
+			 "'%.70s' has a size, which only a structure with fields has",
+			 mapping->key);
+}
+
+static struct region *get_region(struct job *job, const struct item *mapping, unsigned int where)
+{
+	struct region *region = job_get(job, &job->regions->arena, sizeof(*region));
+	char *name = job_get(job, &job->regions->arena, strlen(mapping->key) + 1);
+
+	if (!region || !name)
+		return NULL;
+	region->pub = (struct rfm_region){
+		.name = strcpy(name, mapping->key), .unit = "", .description = "", .count = 1,
+		.line = mapping->line, .owner = RFM_REGION_NOBODY,
+	};
+	check_name(job, mapping);
+	if (!has_form(job, mapping, true))
+		return NULL;
+	for (const struct item *item = mapping->children; item; item = item->next)
+		if (!item->again)
+			set_key(job, item, region, where);
+	check_keys(job, mapping, where);
+	if (*region->pub.unit && !region->pub.type)
+		complain(job, mapping->line, RFM_REGIONS_FORM,
+			 "'%s' has a unit, which only a value has", name);
+	return region;
+}
+
+/* The regions, types or fields of a mapping; NULL if there is none. */
+static const struct rfm_region *get_list(struct job *job, const struct item *mapping,
+					 unsigned int where)
+{
+	const struct rfm_region *first = NULL, **end = &first;
+
+	for (const struct item *item = mapping->children; item; item = item->next) {
+		struct region *region = item->again ? NULL : get_region(job, item, where);
+
+		if (!region)
+			continue;
+		*end = &region->pub;
+		end = &region->pub.next;
+	}
+	return first;
+}
+
+static const struct rfm_region *get_fields(struct job *job, const struct item *mapping)
+{
+	return get_list(job, mapping, 0);
+}
+
+/* --- the keys of the file ------------------------------------------------------------- */
+
+static void file_version(struct job *job, const struct item *item)
+{
+	if (strcmp(item->text, "1"))
+		complain(job, item->line, RFM_REGIONS_FORM,
+			 "version '%.70s' of the format is not known, only 1", item->text);
+}
+
+static void file_description(struct job *job, const struct item *item)
+{
+	job->regions->pub.description = get_line(job, item, DESCRIPTION_MAX);
+}
+
+static void file_memory(struct job *job, const struct item *item)
+{
+	get_number(job, item, 1, REGIONS_SPACE, &job->regions->pub.memory_size);
+}
+
+static void file_order(struct job *job, const struct item *item)
+{
+	set_order(job, item, &job->regions->pub.order);
+}
+
+static void file_types(struct job *job, const struct item *item)
+{
+	job->regions->pub.types = get_list(job, item, IN_TYPE);
+}
+
+static void file_regions(struct job *job, const struct item *item)
+{
+	job->regions->pub.regions = get_list(job, item, 0);
+}
+
+static const struct {
+	const char *name;
+	bool mapping;
+	void (*set)(struct job *job, const struct item *item);
+} file_keys[] = {
+	{ "rfm-regions", false, file_version },
+	{ "description", false, file_description },
+	{ "memory", false, file_memory },
+	{ "byte-order", false, file_order },
+	{ "types", true, file_types },
+	{ "regions", true, file_regions },
+};
+
+static void set_file_key(struct job *job, const struct item *item)
+{
+	for (size_t i = 0; i < sizeof(file_keys) / sizeof(*file_keys); i++) {
+		if (strcmp(file_keys[i].name, item->key))
+			continue;
+		if (has_form(job, item, file_keys[i].mapping))
+			file_keys[i].set(job, item);
+		return;
+	}
+	complain(job, item->line, RFM_REGIONS_FORM, "a file has no key '%.70s'", item->key);
+}
+
+void decode(struct job *job, const struct item *file)
+{
+	const struct item *version = item_of(file, "rfm-regions");
+
+	if (!version)
+		complain(job, file->line, RFM_REGIONS_FORM,
+			 "this is no file of regions: it has no 'rfm-regions: 1'");
+	for (const struct item *item = file->children; item; item = item->next)
+		if (!item->again)
+			set_file_key(job, item);
+	if (version && !item_of(file, "regions"))
+		complain(job, file->line, RFM_REGIONS_FORM, "there is no 'regions'");
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From text to regions: what the files regions*.c share.
+ *
+ *	regions_yaml.c		text -> a tree of keys and words (struct item)
+ *	regions_decode.c	that tree -> declarations (struct region)
+ *	regions_layout.c	sizes, and what is wrong with the layout
+ *	regions.c		the calls, complaints, memory
+ *	regions_find.c		names
+ *	regions_value.c		values
+ */
+#ifndef RFM_REGIONS_PRIVATE_H
+#define RFM_REGIONS_PRIVATE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rfm/regions.h"
+
+#define REGIONS_SPACE	(1ull << 32)	/* no offset and no size is larger */
+#define REGIONS_GRANULE	64		/* bytes that have one owner, one subscription */
+
+/* Memory that is given back as a whole. */
+struct arena {
+	struct chunk *chunks;
+};
+
+/**
+ * struct item - a key of the file and what it has
+ * @next: the next in the same mapping
+ * @children: of a mapping
+ * @key: its name
+ * @text: its word; NULL: it has a mapping
+ * @line: from 1
+ * @again: the key was in this mapping before, which has been complained about
+ */
+struct item {
+	struct item *next, *children;
+	const char *key, *text;
+	uint32_t line;
+	bool again;
+};
+
+/**
+ * struct region - a declaration and what is needed while it is made
+ * @pub: what users see; first
+ * @levels: structures in it, itself included
+ * @order: byte order of its values, as far as said here or by its type
+ * @placed: it has a good offset
+ * @owners: something in it names an owner
+ * @told: its owner has been complained about
+ * @state: of the computation of its size
+ */
+struct region {
+	struct rfm_region pub;
+	unsigned int levels;
+	enum rfm_region_order order;
+	bool placed, owners, told;
+	enum { REGION_NEW, REGION_BUSY, REGION_DONE } state;
+};
+
+/**
+ * struct regions - what rfm_regions_load() returns
+ * @pub: what users see; first
+ * @arena: all memory that @pub points to
+ */
+struct regions {
+	struct rfm_regions pub;
+	struct arena arena;
+};
+
+/**
+ * struct job - a file that is being read
+ * @regions: what has been made of it
+ * @scratch: memory that is needed until all is read
+ * @complaints: in the order in which they were found
+ * @count: of them
+ * @room: for so many
+ * @no_memory: something is missing for want of memory
+ */
+struct job {
+	struct regions *regions;
+	struct arena scratch;
+	struct rfm_regions_complaint *complaints;
+	size_t count, room;
+	bool no_memory;
+};
+
+void *arena_get(struct arena *arena, size_t size);
+void arena_free(struct arena *arena);
+void *job_get(struct job *job, struct arena *arena, size_t size);
+void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, const char *format,
+	      ...) __attribute__((format(printf, 4, 5)));
+void sentence_print(char *sentence, size_t size, const char *format, va_list args);
+
+/* Room for a sentence; what it quotes is cut. */
+#define SENTENCE_MAX	400
+
+struct item *yaml_read(struct job *job, const char *text, size_t length);
+void decode(struct job *job, const struct item *file);
+void layout_sizes(struct job *job);
+void layout_check(struct job *job, uint64_t memory_size);
+
+bool name_is_good(const char *name, size_t length);
+bool type_from_name(const char *name, enum rfm_region_type *type);
+unsigned int type_size(enum rfm_region_type type);
+int number_scan(const char *text, bool *negative, uint64_t *magnitude);
+
+static inline struct region *region_of(const struct rfm_region *pub)
+{
+	return (struct region *)(uintptr_t)pub;
+}
+
+/* Bytes of all elements. */
+static inline uint64_t region_length(const struct rfm_region *region)
+{
+	return region->size * region->count;
+}
+
+#endif

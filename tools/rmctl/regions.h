@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Names on the command line, and the file that says what they mean. */
+#ifndef RMCTL_REGIONS_H
+#define RMCTL_REGIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "card.h"
+#include "rmctl.h"
+#include "tools/librfm/rfm/regions.h"
+
+/* --- names instead of numbers ------------------------------------------------------ */
+
+const char *regions_path(const struct command *cmd);
+bool word_is_name(const char *word);
+int get_place(struct command *cmd, const char *name, struct rfm_place *place);
+int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length);
+
+/* --- values by name ----------------------------------------------------------------- */
+
+int peek_name(struct command *cmd, const char *dev, const char *name);
+int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count);
+int dump_name(struct command *cmd, const char *dev, const char *name);
+
+/* One access of @width bytes, 1, 2, 4 or 8. */
+uint64_t load_word(const volatile void *address, unsigned int width);
+void store_word(volatile void *address, unsigned int width, uint64_t value);
+
+/* --- files in other forms ------------------------------------------------------------- */
+
+json_t *regions_json(const struct rfm_regions *regions);
+int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions);
+int regions_write_csv(struct command *cmd, const struct rfm_regions *regions);
+int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
+			 const char *prefix);
+char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
+		  void *context);
+
+/* Room for a time as the file has it: "18446744073709551615 ns". */
+#define PERIOD_WORD 32
+const char *period_word(char word[PERIOD_WORD], uint64_t period_ns);
+const char *order_word(enum rfm_region_order order);
+
+#endif /* RMCTL_REGIONS_H */
