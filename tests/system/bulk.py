@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Large blocks: pwrite() and pread() of 1 MiB, beside a bare queue of two processes and memcpy().
+
+All figures are of one run, and printed beside their targets, which need a host that has nothing
+else to do. What is judged is that both machines have the same bytes in the end.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+
+from suite import PROGRAMS, TOP, expect, figure, plan, run
+from labkit import Lab
+
+RMBENCH = TOP / "build" / "tools" / "rmbench"
+QUEUE_S = 4
+FRAME = 64
+AT = "0x100000"
+QUEUE_TARGET, MEMCPY_TARGET = 0.5, 10
+
+
+def bare_queue():
+    """MB/s of a bare queue between two processes, with frames and check as on the ring."""
+    done = subprocess.run([RMBENCH, "--json", "--seconds", str(QUEUE_S), "queue"], text=True,
+                          capture_output=True, timeout=120, check=True)
+    row = next(row for row in json.loads(done.stdout)["rows"] if row["bytes"] == FRAME)
+    return FRAME / row["value"] * 1000
+
+
+def speeds(lab):
+    """What a block of 1 MiB takes is printed beside the bare figures"""
+    before = bare_queue()
+    rows = {}
+    for line in lab.out(1, PROGRAMS + "bulk", "/dev/rfm0", AT, timeout=250).splitlines():
+        name, value, unit = line.split()
+        rows[name] = float(value)
+        if unit == "us":
+            figure(line)
+    queue = (before + bare_queue()) / 2
+    figure(f"1 MiB: pwrite {rows['pwrite']:.0f} MB/s, pread {rows['pread']:.0f} MB/s")
+    for beside, value, target in (
+            ("bare queue of two processes", queue, QUEUE_TARGET),
+            ("memcpy into the card's mapping", rows["memcpy"], MEMCPY_TARGET),
+            ("memcpy into ivshmem-plain", rows["memcpy_ivshmem"], None)):
+        figure(f"  {beside} {value:.1f} MB/s: pwrite is {rows['pwrite'] / value:.2f} times that"
+               + (f"; target: at least {target}" if target else ""))
+    expect(all(value > 0 for value in rows.values()), f"a figure that is not above 0: {rows}")
+
+
+def same_bytes(lab):
+    """Both machines have the block, byte for byte"""
+    for node in lab.nodes:
+        lab.run(node, "rmctl", "fence", "rfm0")
+        lab.run(node, PROGRAMS + "bulk", "/dev/rfm0", AT, "check")
+
+
+TESTS = [speeds, same_bytes]
+
+
+def main():
+    plan(TESTS)
+    with tempfile.TemporaryDirectory(prefix="rfm-bulk.") as folder:
+        ivshmem = (f"1:-object memory-backend-file,id=plain,size=4M,share=on,mem-path={folder}/plain",
+                   "1:-device ivshmem-plain,memdev=plain")
+        with Lab("bulk", 2, *(word for arg in ivshmem for word in ("--qemu-arg", arg))) as lab:
+            return bool(run(TESTS, lab))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
