@@ -340,6 +340,15 @@ static void go_round(struct shared *shared)
 		rfm_node_receive(&shared->node, wire, len, 0);
 }
 
+/* Whoever waited for room goes on in the dark, and what he stores there is dropped. */
+static void until_stored_in_the_dark(struct shared *shared)
+{
+	const uint64_t before = rfm_node_read_stats(&shared->node).dark;
+
+	while (!atomic_load(&shared->done) && rfm_node_read_stats(&shared->node).dark == before)
+		sched_yield();
+}
+
 /*
  * @flicker: the light goes out and on again under the producer's hands. Nobody
  * waits for ever, nothing is dropped for want of room, and the books balance.
@@ -370,7 +379,7 @@ static void a_node_under_load(uint64_t stores, bool flicker)
 		if (flicker && !(test_random(&seed) % 16)) {
 			rfm_node_set_light(&shared.node, false, 0);
 			go_round(&shared);
-			sched_yield();
+			until_stored_in_the_dark(&shared);
 			rfm_node_set_light(&shared.node, true, 0);
 		} else if (!done) {
 			assert_true(await(&shared.work));
