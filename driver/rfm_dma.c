@@ -156,7 +156,11 @@ static void rfm_dma_watch(struct work_struct *work)
 
 	spin_lock_irq(&card->irq_lock);
 	if (!card->gone && card->dma.active) {
-		rfm_dma_look(card);
+		/* Some hosts read zeros where there is no card. */
+		if (rfm_card_answers(card))
+			rfm_dma_look(card);
+		else
+			rfm_card_lost(card);
 		if (!card->gone && card->dma.active)
 			schedule_delayed_work(&card->dma.watch, RFM_DMA_WATCH);
 	}
@@ -274,8 +278,7 @@ static void rfm_slice_unmap(struct rfm_card *card, struct rfm_slice *slice)
 {
 	dma_unmap_sg(&card->pdev->dev, slice->sg, slice->count,
 		     rfm_slice_direction(slice));
-	/* Its request may look at this without a lock. */
-	smp_store_release(&slice->mapped, 0);
+	slice->mapped = 0;
 }
 
 /**
@@ -335,9 +338,13 @@ bool rfm_slice_ended(struct rfm_slice *slice)
 	if (rfm_card_enter(card, &idx)) {
 		rfm_slice_unmap(card, slice);
 		rfm_card_exit(card, idx);
+		return true;
 	}
-	/* Otherwise rfm_dma_stop() does that, and kicks the request once more. */
-	return slice->lost || !smp_load_acquire(&slice->mapped);
+	/* rfm_dma_stop() does that, and kicks the request once more. */
+	spin_lock_irq(&card->irq_lock);
+	ended = !slice->mapped;
+	spin_unlock_irq(&card->irq_lock);
+	return ended;
 }
 
 /**
@@ -400,17 +407,22 @@ static bool rfm_dma_halt(struct rfm_card *card)
 	u8 csr;
 
 	pci_clear_master(card->pdev);
+	/* A card that is not there moves nothing. */
 	return !readb_poll_timeout(card->runtime + RFM_DMACSR0, csr,
 				   csr & RFM_DMACSR0_DONE, 20,
-				   RFM_DMA_STOP_TIME);
+				   RFM_DMA_STOP_TIME) ||
+	       !rfm_card_answers(card);
 }
 
 static void rfm_dma_stop_slice(struct rfm_card *card, struct rfm_slice *slice)
 {
 	if (!slice->lost)
-		rfm_slice_unmap(card, slice);
+		dma_unmap_sg(&card->pdev->dev, slice->sg, slice->count,
+			     rfm_slice_direction(slice));
 
 	spin_lock_irq(&card->irq_lock);
+	/* With the last kick: the request may be gone right after. */
+	slice->mapped = 0;
 	if (slice->ended)
 		rfm_request_kick(slice->request);
 	else

@@ -114,7 +114,8 @@ size_t rfm_dma_plan(const struct rfm_request *request, size_t least,
 	size_t head = -(u64)request->pos % RFM_ENGINE_ALIGN;
 
 	*way = RFM_WAY_COPY;
-	if (!least || !rfm_dma_can(&rest) || left - min(left, head) < least)
+	if (!least || !rfm_dma_can(&rest) ||
+	    left - min(left, head) < max_t(size_t, least, RFM_ENGINE_ALIGN))
 		return left;
 
 	iov_iter_advance(&rest, head);

@@ -31,7 +31,7 @@
 #define FRAME           RFM_FRAME_DATA_MAX
 #define PIECE           RFM5565_DMA_PIECE
 #define PIECES_A_TURN   4       /* before the ring has its turn */
-#define NEEDED          (PIECE / FRAME + 1)     /* stores that a piece makes */
+#define NEEDED          (PIECE / FRAME + 2)     /* a piece, its edges apart */
 #define QUEUED          512     /* to so many that wait it adds its own, */
 #define SHARE           256     /* or when so many were taken since it did */
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
@@ -142,6 +142,7 @@ void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
     if (value & RFM_DMACSR0_CLEAR_INT) {
         s->intcsr &= ~RFM_INTCSR_DMA0_ACTIVE;
         s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
+        s->dma.told = false;    /* what ends from here on is told again */
     }
     if ((value & RFM_DMACSR0_START) && (s->dma.csr & RFM_DMACSR0_ENABLE) &&
         !s->dma.busy) {
@@ -220,12 +221,23 @@ static bool has_waited_enough(Rfm5565State *s)
     return true;
 }
 
+/* A card that is no bus master has no cycle that could be aborted. */
+static bool is_on_bus(const Rfm5565State *s)
+{
+    const PCIDevice *pci = &s->parent_obj;
+
+    return !s->gone &&
+           (s->dma_without_bus_master ||
+            (pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER));
+}
+
 /* Must these bytes wait? The ring, or the timer, goes on with them then. */
 static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
 {
     Rfm5565Dma *dma = &s->dma;
 
-    if (access->to_host ||
+    /* What is not on the bus fails there, and need not wait before. */
+    if (access->to_host || !is_on_bus(s) ||
         (s->attended && !rfm5565_watch_sends(s, dma->card, access->len))) {
         return false;
     }
@@ -240,6 +252,15 @@ static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
     trace_rfm5565_dma_wait(s->node_id, dma->left);
     dma->waiting = true;
     return true;
+}
+
+/* The guest has written to the command register. */
+void rfm5565_dma_bus_changed(Rfm5565State *s)
+{
+    if (s->dma.waiting && !is_on_bus(s)) {
+        s->dma.waiting = false;
+        qemu_bh_schedule(s->dma.bh);
+    }
 }
 
 /* --- the card's side: under the lock -------------------------------------- */
@@ -492,16 +513,6 @@ static void finish(Rfm5565State *s, const Rfm5565Access *access)
     }
 }
 
-/* A card that is no bus master has no cycle that could be aborted. */
-static bool is_on_bus(const Rfm5565State *s)
-{
-    const PCIDevice *pci = &s->parent_obj;
-
-    return !s->gone &&
-           (s->dma_without_bus_master ||
-            (pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER));
-}
-
 /*
  * With the BQL, and without the lock while on the bus: whatever is there may
  * reset the card, stop the machine, even unplug the card meanwhile.
@@ -527,6 +538,7 @@ static Rfm5565Step step(Rfm5565State *s, bool main)
     Rfm5565Bus result;
     uint32_t run;
 
+    s->dma.waiting = false;     /* plan() says whether it must, once more */
     if (!may_run(s) || !plan(s, &access)) {
         return STEP_HALT;
     }

@@ -320,6 +320,7 @@ static void rfm5565_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
 
     pci_default_write_config(pci, addr, value, len);
     rfm5565_lock(s);
+    rfm5565_dma_bus_changed(s);
     rfm5565_unlock(s);
 }
 

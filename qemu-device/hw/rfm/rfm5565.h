@@ -21,7 +21,9 @@
  *   device is touched. rfm5565_unlock() then brings INTx up to date.
  * - The guest's other registers change under both, and are read under either.
  * - A store is the node's producer: it runs under the BQL, which serialises
- *   vCPUs, and takes no lock while there is room in the ring. Then it waits
+ *   vCPUs, and needs no lock while there is room in the ring. A lone one then
+ *   tries the lock, but never waits for it; if it gets it, it does the engine's
+ *   sending turn itself (rfm5565_link_send_lone()). Without room a store waits
  *   with the BQL released, and what makes room never needs the BQL.
  * - The DMA engine is a second producer, under the lock but without the BQL.
  *   While it sends, stores and it take turns by @producer, which comes after
@@ -320,6 +322,7 @@ void rfm5565_dma_exit(Rfm5565State *s);
 void rfm5565_dma_command(Rfm5565State *s, uint32_t value);
 void rfm5565_dma_abort(Rfm5565State *s);
 bool rfm5565_dma_asserts(const Rfm5565State *s);
+void rfm5565_dma_bus_changed(Rfm5565State *s);
 void rfm5565_dma_look_for_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);
 void rfm5565_dma_loading(Rfm5565State *s);
