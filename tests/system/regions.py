@@ -154,6 +154,38 @@ def test_header(folder):
         expect(done.returncode and "static assertion failed" in done.stderr, f"{line}: {done}")
 
 
+ORDERS = """rfm-regions: 1
+byte-order: big
+types:
+  t: {byte-order: little, description: servo, fields: {x: {offset: 0, type: int32}}}
+regions:
+  a:
+    offset: 0
+    byte-order: little
+    fields:
+      b: {offset: 0, type: int16, byte-order: big, unit: m, description: way}
+      c: {offset: 2, type: int16, byte-order: little}
+      d: {offset: 4, type: int16}
+  e: {offset: 8, type: float, unit: bar, description: pressure, byte-order: little}
+"""
+
+
+def test_header_comments(folder):
+    """A header says unit, description and byte order of fields and of definitions"""
+    path = folder / "orders.yaml"
+    path.write_text(ORDERS, encoding="utf-8")
+    text = good("regions", "export", path, "--to", "header", "--prefix", "rig")
+    for told in ("\n/* Values are big-endian where nothing else is said. */\n",
+                 "\n/* servo; little-endian */\ntypedef struct {\n\tint32_t x;\n} rig_type_t;\n",
+                 "\n/* little-endian */\ntypedef struct {\n\tint16_t b;\t/* m; way; big-endian */\n"
+                 "\tint16_t c;\t/* little-endian */\n\tint16_t d;\n} rig_region_a;\n",
+                 "\n/* bar; pressure; little-endian */\ntypedef float rig_region_e;\n"):
+        expect(told in text, f"{told!r} is not in {text}")
+    path.write_text("rfm-regions: 1\nregions: {}\n", encoding="utf-8")
+    expect("/* Values are little-endian where nothing else is said. */" in
+           good("regions", "export", path, "--to", "header"), "no byte order")
+
+
 BAD = """rfm-regions: 1
 memory: 64
 regions:
@@ -183,6 +215,11 @@ def test_check(folder):
                [f"{it['line']}: {it['text']}" for it in answer["complaints"]] == told and
                [it["fault"] for it in answer["complaints"]] ==
                ["alignment", "overlap", "owners", "form"], f"{done}")
+    # What is quoted may end in the middle of a character.
+    path.write_text(f"rfm-regions: 1\nbyte-order: {'a' * 69}ä\nregions: {{}}\n", encoding="utf-8")
+    done = rmctl("-j", "regions", "check", path)
+    expect([it["text"] for it in json.loads(done.stdout)["complaints"]] ==
+           [f"byte-order is little or big, not '{'a' * 69}?'"], f"{done}")
     path.write_text("rfm-regions: 1\nregions: {a: {offset: 8, type: bool}}\n", encoding="utf-8")
     expect(json.loads(good("-j", "regions", "check", path)) ==
            {"file": str(path), "good": True, "complaints": []}, "-j check")
@@ -211,7 +248,9 @@ def test_bad_tables(folder):
              ("json", '{\n"rfm-regions": 1,\n}', "3: string or '}' expected near '}'"),
              ("json", "rfm-regions: 1\n", "1: '[' or '{' expected near 'rfm'"),
              ("json", '{"rfm-regions": 1, "regions":\n{"a": {"offset": 0}}}',
-              "2: 'a' has neither a type nor fields")]
+              "2: 'a' has neither a type nor fields"),
+             ("json", '{"rfm-regions": 1, "regions":\n{"a": {"offset": 0, "type": "int8", '
+              '"unit": null}}}', " null is no value: leave the key out")]
     for form, text, told in cases:
         path = folder / "bad"
         path.write_text(text, encoding="utf-8", newline="")
@@ -222,6 +261,18 @@ def test_bad_tables(folder):
     path.write_text("\ufeffunit,type,offset,name\nbar,float,0x40,pressure\n,,,\n", encoding="utf-8")
     expect(good("regions", "import", path, "--from", "csv").endswith(
         "regions:\n  pressure: {offset: 0x40, type: float, unit: 'bar'}\n"), "a plain table")
+
+
+def test_beyond(folder):
+    """A name with values beyond its end is neither shown nor stored to"""
+    path = folder / "beyond.yaml"
+    path.write_text("rfm-regions: 1\nregions: {a: {offset: 0, size: 4, fields: "
+                    "{x: {offset: 0, type: int32}, y: {offset: 4096, type: int32}}}}\n",
+                    encoding="utf-8")
+    for verb, *words in (["peek"], ["dump"], ["poke", "1", "2"]):
+        done = rmctl("-R", path, verb, "/dev/null", "a", *words)
+        expect(done.returncode == 1 and not done.stdout and done.stderr.endswith(
+            "'a' has values beyond its end: 'rmctl regions check' shows them\n"), f"{done}")
 
 
 def test_usage(folder):
@@ -253,7 +304,8 @@ def test_usage(folder):
            f"no header can be made of {bad}" in done.stderr, f"{done}")
 
 
-TESTS = [test_round_trip, test_header, test_check, test_bad_tables, test_usage]
+TESTS = [test_round_trip, test_header, test_header_comments, test_check, test_bad_tables, test_beyond,
+         test_usage]
 
 if __name__ == "__main__":
     plan(TESTS)

@@ -39,6 +39,7 @@ static int leave_folder(void **state)
 
 #define HEAD "rfm-regions: 1\n"
 #define REGIONS HEAD "regions:\n"
+#define SIXTYNINE "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define FIELD(x) "  a: {offset: 0, " x "}\n"
 
 /* What keeps a file from being loaded: one complaint each. */
@@ -133,6 +134,15 @@ static const struct {
 	{ REGIONS FIELD("count: 16, fields: {b: {offset: 0, type: int32, count: 0x10000000}}"),
 	  "3: 'a' ends beyond 4 GiB: 16 times 1073741824 bytes from 0x0\n" },
 	{ REGIONS FIELD("type: int8, unit: \"a\\eb\""), "3: unit has a control character\n" },
+	{ REGIONS FIELD("type: int8, unit: \"a\\x80\""), "3: unit has a control character\n" },
+	{ REGIONS FIELD("type: int8, description: \"\\x9bm\""),
+	  "3: description has a control character\n" },
+	{ REGIONS FIELD("type: int8, unit: \"a\\x9f\""), "3: unit has a control character\n" },
+	/* The second is cut in the middle of a character. */
+	{ HEAD "byte-order: \"gr\u00fcn\"\nregions: {}\n",
+	  "2: byte-order is little or big, not 'gr??n'\n" },
+	{ HEAD "byte-order: " SIXTYNINE "\u00fc\nregions: {}\n",
+	  "2: byte-order is little or big, not '" SIXTYNINE "?'\n" },
 	{ REGIONS FIELD("type: int8, unit: 12345678901234567890123456789012"),
 	  "3: unit is longer than 31 bytes\n" },
 };

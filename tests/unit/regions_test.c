@@ -255,6 +255,50 @@ static void all_values_are_visited(void **state)
 	assert_int_equal(errno, ENAMETOOLONG);
 }
 
+/* Sizes that are too small for what is in them. */
+static void no_value_is_beyond_the_place(void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		const char *told;
+	} rows[] = {
+		{ "size: 4, fields: {x: {offset: 0, type: int32}, y: {offset: 4, type: int8}}", -1,
+		  "a.x 0x40 4\n" },
+		{ "size: 4, fields: {x: {offset: 0, type: int64}}", -1, "" },
+		{ "size: 8, fields: {x: {offset: 0, type: char, count: 9}}", -1, "" },
+		{ "size: 8, fields: {x: {offset: 0, type: char, count: 8}}", 0, "a.x 0x40 8\n" },
+		{ "size: 1, fields: {x: {offset: 4294967295, type: int8}}", -1, "" },
+		/* Beyond its element, but not beyond the array. */
+		{ "count: 2, size: 1, fields: {x: {offset: 0, type: int16}}", -1,
+		  "a[0].x 0x40 2\n" },
+		{ "size: 1, fields: {x: {offset: 0, count: 268435456, size: 1, "
+		  "fields: {y: {offset: 0, count: 268435456, size: 1, "
+		  "fields: {z: {offset: 0, type: uint8, count: 268435456}}}}}}", -1,
+		  "a.x[0].y[0].z[0] 0x40 1\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct told told = { .count = 10 };
+		struct rfm_regions *regions;
+		struct rfm_place place;
+		char text[512];
+		int result;
+
+		snprintf(text, sizeof(text), "rfm-regions: 1\nregions:\n  a: {offset: 64, %s}\n",
+			 rows[i].text);
+		regions = good(text);
+		assert_int_equal(rfm_regions_find(regions, "a", &place, NULL, NULL), 0);
+		errno = 0;
+		result = rfm_regions_each("a", &place, list_value, &told);
+		if (result != rows[i].result || errno != (result ? ERANGE : 0) ||
+		    strcmp(told.text, rows[i].told))
+			fail_msg("%s: %d, %d, %s", rows[i].text, result, errno, told.text);
+		rfm_regions_free(regions);
+	}
+}
+
 /* The deepest name there may be, with the longest names and indices. */
 static void the_longest_name_has_room(void **state)
 {
@@ -347,6 +391,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_are_found, load_rig, free_rig),
 		cmocka_unit_test_setup_teardown(wrong_names_are_refused, load_rig, free_rig),
 		cmocka_unit_test_setup_teardown(all_values_are_visited, load_rig, free_rig),
+		cmocka_unit_test(no_value_is_beyond_the_place),
 		cmocka_unit_test(the_longest_name_has_room),
 		cmocka_unit_test(files_are_loaded),
 		cmocka_unit_test(types_have_names),

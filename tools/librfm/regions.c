@@ -53,12 +53,15 @@ void *job_get(struct job *job, struct arena *arena, size_t size)
 
 /* --- complaints ------------------------------------------------------------------- */
 
-/* What a file has in it must not drive the terminal that shows it. */
+/*
+ * What a file has in it must not drive the terminal that shows it. What is not ASCII
+ * may have been cut in the middle of a character.
+ */
 void sentence_print(char *sentence, size_t size, const char *format, va_list args)
 {
 	vsnprintf(sentence, size, format, args);
 	for (char *at = sentence; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
+		if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
 			*at = '?';
 }
 

@@ -155,6 +155,12 @@ static bool get_number(struct job *job, const struct item *item, uint64_t least,
 	return true;
 }
 
+/* One of U+0080 to U+009f, in UTF-8. */
+static bool is_c1(const char *at)
+{
+	return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
+}
+
 /* Copies a text as one line: its white space becomes single blanks, none at its ends. */
 static const char *get_line(struct job *job, const struct item *item, size_t most)
 {
@@ -164,7 +170,7 @@ static const char *get_line(struct job *job, const struct item *item, size_t mos
 	if (!line)
 		return "";
 	for (const char *at = item->text; *at; at++) {
-		if ((unsigned char)*at > ' ' && *at != 0x7f) {
+		if ((unsigned char)*at > ' ' && *at != 0x7f && !is_c1(at)) {
 			line[length++] = *at;
 		} else if (!strchr(" \t\r\n", *at)) {
 			complain(job, item->line, RFM_REGIONS_FORM, "%s has a control character",

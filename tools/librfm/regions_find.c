@@ -168,12 +168,14 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
  * struct walk - a walk through all values of a place
  * @name: of where it is
  * @length: of that
+ * @end: the byte behind the place, in the memory
  */
 struct walk {
 	int (*each)(void *context, const char *name, const struct rfm_place *value);
 	void *context;
 	char name[RFM_REGION_PATH_MAX];
 	size_t length;
+	uint64_t end;
 };
 
 static int walk_place(struct walk *walk, const struct rfm_place *place);
@@ -205,8 +207,14 @@ static int walk_place(struct walk *walk, const struct rfm_place *place)
 	struct rfm_place inside;
 	int result = 0;
 
-	if (place->type == RFM_REGION_CHAR || (place->type && place->count == 1))
+	if (place->type == RFM_REGION_CHAR || (place->type && place->count == 1)) {
+		/* A stated size may be smaller than what is in it. */
+		if (place->offset + place->length > walk->end) {
+			errno = ERANGE;
+			return -1;
+		}
 		return walk->each(walk->context, walk->name, place);
+	}
 	for (uint32_t i = 0; place->count > 1 && i < place->count && !result; i++) {
 		inside = *place;
 		take_element(&inside, i);
@@ -227,7 +235,10 @@ int rfm_regions_each(const char *name, const struct rfm_place *place,
 		     int (*each)(void *context, const char *name, const struct rfm_place *value),
 		     void *context)
 {
-	struct walk walk = { .each = each, .context = context, .length = strlen(name) };
+	struct walk walk = {
+		.each = each, .context = context, .length = strlen(name),
+		.end = place->offset + place->length,
+	};
 
 	if (walk.length >= RFM_REGION_PATH_MAX) {
 		errno = ENAMETOOLONG;

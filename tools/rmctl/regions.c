@@ -212,19 +212,36 @@ static char *from_csv(const char *path, const char *text, size_t length, unsigne
 	return csv_as_yaml(path, text, length, print_complaint, count);
 }
 
-/* JSON is YAML, but only JSON is taken. */
+static bool has_null(json_t *value)
+{
+	const char *key;
+	json_t *inside;
+
+	json_object_foreach(value, key, inside)
+		if (has_null(inside))
+			return true;
+	return json_is_null(value);
+}
+
+/* JSON is YAML, but only JSON is taken; its null would become a word. */
 static char *from_json(const char *path, const char *text, size_t length, unsigned int *count)
 {
 	json_error_t error;
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	bool null;
 
 	if (!object) {
 		print_complaint(count, &(struct rfm_regions_complaint){
 			.path = path, .line = (uint32_t)error.line, .sentence = error.text });
 		return NULL;
 	}
+	null = has_null(object);
 	json_decref(object);
-	return strndup(text, length);
+	if (!null)
+		return strndup(text, length);
+	print_complaint(count, &(struct rfm_regions_complaint){
+		.path = path, .sentence = "null is no value: leave the key out" });
+	return NULL;
 }
 
 static const struct format {

@@ -45,20 +45,24 @@ static void put_text(const char *text)
 	}
 }
 
-static void put_comment(const struct rfm_region *region)
+/* Unit, description and byte order, as far as said. Returns whether there was any. */
+static bool put_comment(const char *before, const struct rfm_region *region)
 {
-	const char *order = region->order == RFM_REGION_BIG ? "big-endian" : "";
+	const char *order = region->order == RFM_REGION_BIG ? "big-endian" :
+			    region->order == RFM_REGION_LITTLE ? "little-endian" : "";
 	const char *parts[] = { region->unit, region->description, order };
-	const char *before = "\t/* ";
+	bool any = false;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		if (!*parts[i])
 			continue;
-		fputs(before, stdout);
+		fputs(any ? "; " : before, stdout);
 		put_text(parts[i]);
-		before = "; ";
+		any = true;
 	}
-	puts(*before == '\t' ? "" : " */");
+	if (any)
+		fputs(" */", stdout);
+	return any;
 }
 
 /* --- structures ----------------------------------------------------------------------- */
@@ -126,7 +130,8 @@ static bool put_fields(const char *prefix, const struct rfm_region *region,
 		if (sorted[i]->count > 1)
 			printf("[%" PRIu32 "]", sorted[i]->count);
 		putchar(';');
-		put_comment(sorted[i]);
+		put_comment("\t/* ", sorted[i]);
+		putchar('\n');
 		end = sorted[i]->offset + sorted[i]->size * sorted[i]->count;
 	}
 	put_gap(end, region->size, depth);
@@ -165,11 +170,8 @@ static bool put_definition(const char *prefix, const char *kind,
 	char type[RFM_REGION_PATH_MAX];
 	bool text = region->type == RFM_REGION_CHAR && region->count > 1;
 
-	if (*region->description) {
-		fputs("/* ", stdout);
-		put_text(region->description);
-		puts(" */");
-	}
+	if (put_comment("/* ", region))
+		putchar('\n');
 	snprintf(type, sizeof(type), "%s_%s_%s", prefix, kind, region->name);
 	fputs("typedef ", stdout);
 	if (!put_type(prefix, region, 0))
@@ -276,8 +278,8 @@ static void put_beginning(const struct rfm_regions *regions, const char *upper)
 	     "#else\n"
 	     "#define RFM_REGIONS_ASSERT(that) _Static_assert(that, #that)\n"
 	     "#endif\n");
-	if (regions->order == RFM_REGION_BIG)
-		puts("/* Values are big-endian where nothing else is said. */\n");
+	printf("/* Values are %s-endian where nothing else is said. */\n\n",
+	       regions->order == RFM_REGION_BIG ? "big" : "little");
 }
 
 /**

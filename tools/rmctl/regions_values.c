@@ -237,6 +237,9 @@ static int shown_begin(struct shown *shown)
 {
 	int status = rfm_regions_each(shown->name, shown->place, check_value, shown);
 
+	if (status < 0 && errno == ERANGE)
+		return failed(shown->cmd, "'%s' has values beyond its end: 'rmctl regions check' "
+			      "shows them", shown->name);
 	if (status)
 		return status < 0 ? failed(shown->cmd, "'%s': %s", shown->name, strerror(errno)) :
 				    status;

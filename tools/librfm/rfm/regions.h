@@ -221,8 +221,10 @@ RFM_API int rfm_regions_find(const struct rfm_regions *regions, const char *name
  * @each: called with the full name of each value and its place, whose @count is 1
  *	(a text: its size); ends it by returning other than 0
  *
- * Returns 0, or what @each returned; -1 with errno ENAMETOOLONG: the name of a
- * value would have RFM_REGION_PATH_MAX bytes or more.
+ * Returns 0, or what @each returned; -1 with errno: ENAMETOOLONG the name of a
+ * value would have RFM_REGION_PATH_MAX bytes or more; ERANGE a value ends beyond
+ * @place, which rfm_regions_check() complains about. @each was called for the
+ * values before that one.
  */
 RFM_API int rfm_regions_each(const char *name, const struct rfm_place *place,
 			     int (*each)(void *context, const char *name,
