@@ -68,10 +68,8 @@ static double speed(const struct way *way, size_t len)
 	return (double)bytes / took;
 }
 
-static void fill(void)
+static void fill(uint64_t state)
 {
-	uint64_t state = PATTERN_SEED;
-
 	for (size_t i = 0; i < BLOCK / 8; i++)
 		((uint64_t *)block)[i] = random_next(&state);
 }
@@ -163,7 +161,7 @@ static char *ivshmem(void)
 
 static int check(const char *memory)
 {
-	fill();
+	fill(PATTERN_SEED);
 	for (size_t i = 0; i < BLOCK; i++)
 		if (memory[i] != block[i]) {
 			fprintf(stderr, "bulk: byte 0x%zx of the block is 0x%02x and not 0x%02x\n",
@@ -200,7 +198,8 @@ int main(int argc, char **argv)
 	if (checking)
 		return check(map + offset);
 
-	fill();
+	/* Not the pattern: what is written last has to arrive to be found. */
+	fill(~PATTERN_SEED);
 	other = ivshmem();
 	struct way ways[] = {
 		{ .name = "pwrite", .move = by_pwrite, .fd = fd, .offset = offset },
@@ -211,6 +210,6 @@ int main(int argc, char **argv)
 
 	if (!compare_ways(ways, 4) || !sizes(&ways[0]) || !sizes(&ways[1]))
 		return 1;
-	fill();
+	fill(PATTERN_SEED);
 	return by_pwrite(&ways[0], BLOCK) ? 0 : 1;
 }

@@ -139,11 +139,13 @@ def useless_output(lab):
     plant.tells("running")
     writer = lab.start(2, "sh", "-c", "echo begins; until [ -e /tmp/enough ]; do"
                        f" rmctl poke -w 8 rfm0 {OUTPUT_END} $((i += 1)) || exit; done")
-    writer.line()
-    controller.end()
-    # Its card is content, so it has to notice by itself: at half of the margin.
-    told = goes_safe(plant, 2500, 3000)
-    lab.run(2, "touch", "/tmp/enough")
+    try:
+        writer.line()
+        controller.end()
+        # Its card is content, so it has to notice by itself: at half of the margin.
+        told = goes_safe(plant, 2500, 3000)
+    finally:
+        lab.run(2, "touch", "/tmp/enough")
     writer.finish()
     controller = Part(lab, 2, "controller")
     plant.tells("recovered", told["time_ns"])

@@ -24,6 +24,7 @@ NODES = (2, 8, 64, 256)
 RUNS = 3
 RUN_S = 60
 SLOWEST = 1 / 20
+BUSY = 40               # times the bare queue; a few times it, if each node has a CPU
 
 
 def rmbench(*args):
@@ -118,12 +119,23 @@ def how_slow(rows):
     return slowest
 
 
+def nodes_take_turns(rows):
+    """Something else has the CPUs: two nodes that store as fast as they can wait for each other's turns."""
+    return any(only(rows, "two nodes, saturated, round", 2, size)["ratio"] > BUSY for size in (4, 64))
+
+
 def not_much_slower():
     """a paced line is not much slower than the card's, or than what this machine does now"""
+    busy, slowest = 0, 0
     for _ in range(RUNS):
-        slowest = how_slow(rows_of(4))
+        rows = rows_of(4)
+        slowest = how_slow(rows)
         if slowest >= SLOWEST:
             return
+        busy += nodes_take_turns(rows)
+    if busy == RUNS:
+        figure("not judged: this machine has other work, and two nodes never ran at the same time")
+        return
     raise Failed(f"{slowest:.3f} of what is possible, {RUNS} times")
 
 

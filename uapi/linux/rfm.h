@@ -196,7 +196,9 @@ struct rfm_listen {
  * @node: who sent or wrote, RFM_NODE_ALL where that is unknown
  * @data: the 32 bits sent with an interrupt; LOSS: how many updates are
  *	missing; MEMBERSHIP: the epoch; DROPPED: how many events the card has
- *	dropped since this descriptor was told last, or was made; else 0
+ *	dropped since this descriptor was told last, or was made: there, or
+ *	behind some of the records that follow, never before one already read.
+ *	More is added while it is the newest and unread; else 0
  * @flags: RFM_EVENT_LATE and the like
  * @seq: counts the events of this descriptor from 1, dropped ones included;
  *	of a record that stands for several it is the last one's
