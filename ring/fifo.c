@@ -5,18 +5,23 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SMALLEST	256u	/* slots in use at first: 32 KiB */
-#define KEEP		4096u	/* slots whose pages an empty FIFO keeps */
+#define SMALLEST	256u	/* cells in use at first: 32 KiB */
+#define KEEP		4096u	/* cells whose pages an empty FIFO keeps */
+#define BEHIND		4096u	/* bytes behind the last cell, for a train that begins there */
 
-static size_t bytes(uint32_t slots)
+_Static_assert(sizeof(struct rfm_slot) + RFM_FRAME_MAX <= RFM_FIFO_CELL, "a cell holds a frame");
+_Static_assert(sizeof(struct rfm_slot) + RFM_UNIT_MAX <= BEHIND, "a train may begin in any");
+_Static_assert(RFM_TRAIN_FRAMES <= SMALLEST, "to double it makes room");
+
+static size_t bytes(uint32_t cells)
 {
-	return (size_t)slots * sizeof(struct rfm_slot);
+	return (size_t)cells * RFM_FIFO_CELL;
 }
 
 int rfm_fifo_init(struct rfm_fifo *fifo, uint32_t size, const struct rfm_line_config *line,
 		  uint64_t now)
 {
-	void *slots;
+	void *cells;
 
 	*fifo = (struct rfm_fifo){
 		.size = size,
@@ -24,19 +29,19 @@ int rfm_fifo_init(struct rfm_fifo *fifo, uint32_t size, const struct rfm_line_co
 	};
 	rfm_line_init(&fifo->line, line, now);
 	/* Fresh pages straight from the kernel: what is never used costs nothing. */
-	slots = mmap(NULL, bytes(size), PROT_READ | PROT_WRITE,
+	cells = mmap(NULL, bytes(size) + BEHIND, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (slots == MAP_FAILED)
+	if (cells == MAP_FAILED)
 		return -1;
-	fifo->slots = slots;
+	fifo->cells = cells;
 	return 0;
 }
 
 void rfm_fifo_destroy(struct rfm_fifo *fifo)
 {
-	if (fifo->slots)
-		munmap(fifo->slots, bytes(fifo->size));
-	fifo->slots = NULL;
+	if (fifo->cells)
+		munmap(fifo->cells, bytes(fifo->size) + BEHIND);
+	fifo->cells = NULL;
 }
 
 static void start_over(struct rfm_fifo *fifo)
@@ -44,18 +49,27 @@ static void start_over(struct rfm_fifo *fifo)
 	fifo->head = fifo->tail = 0;
 	if (fifo->capacity <= KEEP)
 		return;
-	madvise(fifo->slots + KEEP, bytes(fifo->capacity - KEEP), MADV_DONTNEED);
+	madvise(fifo->cells + bytes(KEEP), bytes(fifo->capacity - KEEP), MADV_DONTNEED);
 	fifo->capacity = KEEP;
 }
 
-/* Twice the room: what had wrapped round moves into the new half. */
+/*
+ * Twice the room: what had wrapped round moves into the new half. The one whose
+ * bytes go on behind the old last cell is where it belongs, or is the last to
+ * move: what moves before it goes behind those bytes, because it stood behind
+ * the first cells, which that one stands for.
+ */
 static void grow(struct rfm_fifo *fifo)
 {
 	uint32_t old = fifo->capacity;
+	const struct rfm_slot *slot;
 
-	for (uint32_t i = fifo->head; i != fifo->tail; i++)
+	for (uint32_t i = fifo->head; i != fifo->tail; i += slot->frames) {
+		slot = (const void *)(fifo->cells + bytes(i & (old - 1)));
 		if (i & old)
-			fifo->slots[(i & (old - 1)) + old] = fifo->slots[i & (old - 1)];
+			memcpy(fifo->cells + bytes((i & (old - 1)) + old), slot,
+			       sizeof(*slot) + slot->length);
+	}
 	fifo->capacity = old * 2;
 }
 

@@ -14,9 +14,9 @@ enum {
 	AT_VERSION	= 2,
 	AT_TYPE		= 3,
 	AT_SOURCE	= 4,
-	AT_DEST		= 5,
+	AT_DEST		= 5,	/* TRAIN: number of frames */
 	AT_KIND		= 6,	/* and the flags above it */
-	AT_LENGTH	= 7,
+	AT_LENGTH	= 7,	/* TRAIN: of the last frame */
 	AT_ADDRESS	= 8,
 	AT_CLOCK_DOMAIN	= 12,
 	AT_INCARNATION	= 16,

@@ -18,16 +18,34 @@ static const struct {
 	[RFM_FRAME_BREAK]	= { 0, 0 },
 	[RFM_FRAME_FENCE]	= { 8, 8 },
 	[RFM_FRAME_MULTICAST]	= { 4 + RFM_NODE_SET, 4 + RFM_NODE_SET },
+	[RFM_FRAME_TRAIN]	= { 1, RFM_FRAME_DATA_MAX },
 };
 
-_Static_assert(sizeof(type_length) / sizeof(type_length[0]) == RFM_FRAME_TYPES,
-	       "every type has its lengths");
+#define WIRE_TYPES (sizeof(type_length) / sizeof(type_length[0]))
+
+_Static_assert(WIRE_TYPES == RFM_FRAME_TYPES + 1, "every type has its lengths");
+
+static bool is_train(const uint8_t *wire)
+{
+	return wire[AT_TYPE] == RFM_FRAME_TRAIN;
+}
+
+unsigned int rfm_frame_count(const uint8_t *wire)
+{
+	return is_train(wire) ? wire[AT_DEST] : 1;
+}
+
+/* Bytes of data. */
+static unsigned int data_length(const uint8_t *wire)
+{
+	return (rfm_frame_count(wire) - 1) * RFM_FRAME_DATA_MAX + wire[AT_LENGTH];
+}
 
 static uint32_t origin_check(const uint8_t *wire)
 {
 	uint32_t crc = rfm_crc32c(0, wire, AT_CHECK);
 
-	return rfm_crc32c(crc, wire + AT_DATA, wire[AT_LENGTH]);
+	return rfm_crc32c(crc, wire + AT_DATA, data_length(wire));
 }
 
 void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks)
@@ -37,7 +55,7 @@ void rfm_frame_set_path(uint8_t *wire, uint16_t hops, uint8_t marks)
 	wire[AT_HOP_CHECK] = hop_check(wire);
 }
 
-unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
+static void put_header(const struct rfm_frame *frame, uint8_t *wire)
 {
 	put16(wire + AT_MAGIC, FRAME_MAGIC);
 	wire[AT_VERSION] = RFM_FRAME_VERSION;
@@ -51,10 +69,49 @@ unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
 	put64(wire + AT_INCARNATION, frame->incarnation);
 	put64(wire + AT_SEQ, frame->seq);
 	put64(wire + AT_TIME, frame->time_ns);
-	memcpy(wire + AT_DATA, frame->data, RFM_FRAME_DATA_MAX);
+}
+
+/* The data are there. */
+static unsigned int finish(uint8_t *wire, uint16_t hops, uint8_t marks)
+{
 	put32(wire + AT_CHECK, origin_check(wire));
-	rfm_frame_set_path(wire, frame->hops, frame->marks);
-	return RFM_FRAME_HEADER + frame->length;
+	rfm_frame_set_path(wire, hops, marks);
+	return RFM_FRAME_HEADER + data_length(wire);
+}
+
+unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
+{
+	put_header(frame, wire);
+	memcpy(wire + AT_DATA, frame->data, RFM_FRAME_DATA_MAX);
+	return finish(wire, frame->hops, frame->marks);
+}
+
+unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire)
+{
+	put_header(frame, wire);
+	wire[AT_TYPE] = RFM_FRAME_TRAIN;
+	wire[AT_DEST] = frame->count;
+	wire[AT_LENGTH] = frame->length - (frame->count - 1) * RFM_FRAME_DATA_MAX;
+	return finish(wire, frame->hops, frame->marks);
+}
+
+unsigned int rfm_train_frame(const uint8_t *unit, unsigned int index, uint8_t *wire)
+{
+	unsigned int at = index * RFM_FRAME_DATA_MAX;
+	bool last = index + 1 == rfm_frame_count(unit);
+	unsigned int length = last ? unit[AT_LENGTH] : RFM_FRAME_DATA_MAX;
+
+	memcpy(wire, unit, RFM_FRAME_HEADER);
+	memcpy(wire + AT_DATA, unit + AT_DATA + at, length);
+	if (!is_train(unit))
+		return RFM_FRAME_HEADER + length;
+	wire[AT_TYPE] = RFM_FRAME_DATA;
+	wire[AT_DEST] = 0;
+	wire[AT_LENGTH] = length;
+	put32(wire + AT_ADDRESS, get32(unit + AT_ADDRESS) + at);
+	put64(wire + AT_SEQ, get64(unit + AT_SEQ) + index);
+	put32(wire + AT_CHECK, origin_check(wire));
+	return RFM_FRAME_HEADER + length;
 }
 
 int rfm_frame_length(const uint8_t *wire)
@@ -64,10 +121,12 @@ int rfm_frame_length(const uint8_t *wire)
 
 	if (get16(wire + AT_MAGIC) != FRAME_MAGIC ||
 	    wire[AT_VERSION] != RFM_FRAME_VERSION ||
-	    type >= RFM_FRAME_TYPES || !type ||
+	    type >= WIRE_TYPES || !type ||
 	    length < type_length[type].min || length > type_length[type].max)
 		return RFM_FRAME_FOREIGN;
-	return RFM_FRAME_HEADER + length;
+	if (is_train(wire) && (wire[AT_DEST] < 2 || wire[AT_DEST] > RFM_TRAIN_FRAMES))
+		return RFM_FRAME_FOREIGN;
+	return RFM_FRAME_HEADER + data_length(wire);
 }
 
 int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
@@ -78,13 +137,14 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 	    wire[AT_HOP_CHECK] != hop_check(wire))
 		return RFM_FRAME_DAMAGED;
 
-	frame->type = wire[AT_TYPE];
+	frame->type = is_train(wire) ? RFM_FRAME_DATA : wire[AT_TYPE];
 	frame->source = wire[AT_SOURCE];
-	frame->dest = wire[AT_DEST];
+	frame->dest = is_train(wire) ? 0 : wire[AT_DEST];
 	frame->kind = wire[AT_KIND] & 0xf;
 	frame->flags = wire[AT_KIND] >> 4;
 	frame->marks = wire[AT_MARKS];
-	frame->length = wire[AT_LENGTH];
+	frame->count = rfm_frame_count(wire);
+	frame->length = data_length(wire);
 	frame->hops = get16(wire + AT_HOPS);
 	frame->address = get32(wire + AT_ADDRESS);
 	frame->clock_domain = get32(wire + AT_CLOCK_DOMAIN);
@@ -94,6 +154,8 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 
 	if (!frame->incarnation)
 		return RFM_FRAME_DAMAGED;	/* no life has it: it stands for none */
+	if (rfm_frame_last(frame) < frame->seq)
+		return RFM_FRAME_DAMAGED;
 	if (frame->type == RFM_FRAME_DATA &&
 	    (frame->address >= RFM_RING_SPACE ||
 	     frame->length > RFM_RING_SPACE - frame->address))
@@ -103,7 +165,7 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame)
 {
-	int error = rfm_frame_decode_header(wire, frame);
+	int error = is_train(wire) ? RFM_FRAME_FOREIGN : rfm_frame_decode_header(wire, frame);
 
 	if (error == RFM_FRAME_OK)
 		memcpy(frame->data, wire + AT_DATA, frame->length);

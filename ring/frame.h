@@ -14,10 +14,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RFM_FRAME_VERSION	3
+#define RFM_FRAME_VERSION	4
 #define RFM_FRAME_HEADER	48	/* bytes before the data */
 #define RFM_FRAME_DATA_MAX	64	/* as the card: 4 to 64 bytes a packet */
 #define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)	/* of 16 a multiple */
+
+#define RFM_TRAIN_FRAMES	32	/* frames of a train at most */
+#define RFM_TRAIN_DATA		(RFM_TRAIN_FRAMES * RFM_FRAME_DATA_MAX)
+#define RFM_UNIT_MAX		(RFM_FRAME_HEADER + RFM_TRAIN_DATA)	/* frame or train; as above */
 
 #define RFM_RING_SPACE		0x10000000u	/* 256 MiB of network addresses */
 #define RFM_RING_NODES		256
@@ -31,9 +35,10 @@ enum rfm_frame_type {
 	RFM_FRAME_BREAK		= 5,	/* my receiver has lost its signal */
 	RFM_FRAME_FENCE		= 6,	/* come home when all before is home */
 	RFM_FRAME_MULTICAST	= 7,	/* a network interrupt to a set of nodes */
+	RFM_FRAME_TRAIN		= 8,	/* on the wire only: DATA frames under one header */
 };
 
-#define RFM_FRAME_TYPES		8	/* 0 is none */
+#define RFM_FRAME_TYPES		8	/* 0 is none, and a train's are DATA */
 
 /* Masks of types: what does something at the nodes, and what takes a number. */
 #define RFM_FRAME_UPDATES	(1u << RFM_FRAME_DATA | 1u << RFM_FRAME_INTERRUPT | \
@@ -52,23 +57,26 @@ enum rfm_frame_type {
 
 /**
  * struct rfm_frame - a frame in host form
- * @type: enum rfm_frame_type
+ * @type: enum rfm_frame_type; of a train RFM_FRAME_DATA
  * @source: node id of the originator
  * @dest: RFM_FRAME_INTERRUPT: target node; otherwise 0
  * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command;
  *	RFM_FRAME_MULTICAST: its three bits of type; otherwise 0
  * @flags: RFM_FLAG_*
  * @marks: RFM_MARK_*; changed by nodes on the way
+ * @count: frames that it stands for: 1, or 2..RFM_TRAIN_FRAMES for a train
  * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 36 for MULTICAST
- *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE
+ *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE.
+ *	Of a train the bytes of all its frames, 64 in each but the last
  * @address: RFM_FRAME_DATA: network address of the first byte, below
  *	RFM_RING_SPACE; @address + @length may not pass its end
  * @clock_domain: clocks of equal domain may be subtracted
  * @incarnation: life of the originator, its start in ns of real time
- * @seq: per incarnation, from 1; of a notice: the last number given so far
+ * @seq: per incarnation, from 1; of a train its first frame's; of a notice: the
+ *	last number given so far
  * @time_ns: when the originator stored it, on the clock of its domain
  * @hops: links travelled; changed by every node
- * @data: the bytes
+ * @data: the bytes; those of a train stay in its wire form
  */
 struct rfm_frame {
 	uint8_t type;
@@ -77,7 +85,8 @@ struct rfm_frame {
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t marks;
-	uint8_t length;
+	uint8_t count;
+	uint16_t length;
 	uint16_t hops;
 	uint32_t address;
 	uint32_t clock_domain;
@@ -90,6 +99,12 @@ struct rfm_frame {
 static inline bool rfm_frame_is_update(const struct rfm_frame *frame)
 {
 	return RFM_FRAME_UPDATES >> frame->type & 1;
+}
+
+/* The number of the last frame of a train, or of the frame. */
+static inline uint64_t rfm_frame_last(const struct rfm_frame *frame)
+{
+	return frame->seq + frame->count - 1;
 }
 
 /* Does it have a number of its own? */
@@ -106,7 +121,7 @@ enum rfm_frame_error {
 
 /**
  * rfm_frame_encode() - host form to wire form
- * @frame: a valid frame
+ * @frame: a valid frame, not a train; its count is not looked at
  * @wire: RFM_FRAME_MAX bytes
  *
  * Returns the number of bytes of the wire form.
@@ -114,34 +129,64 @@ enum rfm_frame_error {
 unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire);
 
 /**
- * rfm_frame_length() - how long is the frame that begins here?
+ * rfm_frame_length() - how long is the frame or train that begins here?
  * @wire: RFM_FRAME_HEADER bytes from a link
  *
- * Returns the bytes of the whole frame, or RFM_FRAME_FOREIGN when magic,
- * version, type or length say that this is none. Checks no CRC.
+ * Returns the bytes of the whole, or RFM_FRAME_FOREIGN when magic, version,
+ * type or length say that this is none. Checks no CRC.
  */
 int rfm_frame_length(const uint8_t *wire);
+
+/** rfm_unit_frames() - how many frames is a frame, link message or train of @len bytes? */
+static inline unsigned int rfm_unit_frames(unsigned int len)
+{
+	return len <= RFM_FRAME_MAX ? 1 :
+	       (len - RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX - 1) / RFM_FRAME_DATA_MAX;
+}
+
+/** rfm_frame_count() - of what has a rfm_frame_length(): how many frames are that? */
+unsigned int rfm_frame_count(const uint8_t *wire);
 
 /**
  * rfm_frame_decode() - wire form to host form, trusting nothing
  * @wire: as many bytes as rfm_frame_length() said
  * @frame: filled in when RFM_FRAME_OK is returned, else undefined
  *
- * Returns RFM_FRAME_OK, RFM_FRAME_DAMAGED or RFM_FRAME_FOREIGN.
+ * Returns RFM_FRAME_OK, RFM_FRAME_DAMAGED or RFM_FRAME_FOREIGN; a train is
+ * foreign here.
  */
 int rfm_frame_decode(const uint8_t *wire, struct rfm_frame *frame);
 
 /**
- * rfm_frame_decode_header() - the same, without the data
+ * rfm_frame_decode_header() - the same, without the data, also of a train
  *
  * For who takes them from @wire + RFM_FRAME_HEADER; @frame->data is left alone.
  */
 int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame);
 
 /**
+ * rfm_train_encode() - the header before the data of a train
+ * @frame: what the frames have in common: a DATA frame without data
+ * @wire: RFM_UNIT_MAX bytes; the data stand behind RFM_FRAME_HEADER already
+ *
+ * Returns the number of bytes of the wire form.
+ */
+unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire);
+
+/**
+ * rfm_train_frame() - one frame of a train, or the frame itself
+ * @unit: a frame or train that is not damaged
+ * @index: below its rfm_frame_count()
+ * @wire: RFM_FRAME_MAX bytes, not those of @unit
+ *
+ * Returns the number of bytes of the wire form.
+ */
+unsigned int rfm_train_frame(const uint8_t *unit, unsigned int index, uint8_t *wire);
+
+/**
  * rfm_frame_copy() - copy a wire form
- * @to: RFM_FRAME_MAX bytes
- * @from: RFM_FRAME_MAX bytes, of which @len count
+ * @to: as many bytes as @from
+ * @from: RFM_FRAME_MAX bytes, of a train RFM_UNIT_MAX, of which @len count
  *
  * In pieces of 16 bytes, the last one whole: quicker than memcpy() for these lengths.
  */

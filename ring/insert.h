@@ -104,25 +104,33 @@ bool rfm_insert_commit(struct rfm_insert *q);
 
 /* --- consumer --- */
 
+/** rfm_insert_peek_behind() - the record that comes @count after the next one, or NULL */
+static inline const struct rfm_record *rfm_insert_peek_behind(struct rfm_insert *q,
+							      uint32_t count)
+{
+	uint32_t at = atomic_load_explicit(&q->head, memory_order_relaxed) + count;
+
+	/* What has been filled in begins at most @size before the tail. */
+	if (q->tail_seen - at - 1 >= q->size) {
+		q->tail_seen = atomic_load_explicit(&q->tail, memory_order_acquire);
+		if (q->tail_seen - at - 1 >= q->size)
+			return NULL;
+	}
+	return &q->records[at & (q->size - 1)];
+}
+
 /** rfm_insert_peek() - the next record, NULL if there is none */
 static inline const struct rfm_record *rfm_insert_peek(struct rfm_insert *q)
 {
-	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
-
-	if (head == q->tail_seen) {
-		q->tail_seen = atomic_load_explicit(&q->tail, memory_order_acquire);
-		if (head == q->tail_seen)
-			return NULL;
-	}
-	return &q->records[head & (q->size - 1)];
+	return rfm_insert_peek_behind(q, 0);
 }
 
-/** rfm_insert_release() - done with it */
-static inline void rfm_insert_release(struct rfm_insert *q)
+/** rfm_insert_release() - done with the next @count */
+static inline void rfm_insert_release(struct rfm_insert *q, uint32_t count)
 {
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
 
-	atomic_store_explicit(&q->head, head + 1, memory_order_release);
+	atomic_store_explicit(&q->head, head + count, memory_order_release);
 }
 
 /**

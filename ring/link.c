@@ -174,7 +174,7 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
 	}
 	if (!link->welcome || link->shm)
 		return 0;
-	while (RFM_LINK_BATCH - done >= RFM_FRAME_MAX) {
+	while (RFM_LINK_BATCH - done >= RFM_UNIT_MAX) {
 		unsigned int len = next_unit(link, buf + done, now);
 
 		if (!len)
@@ -331,13 +331,19 @@ static const char *lost_framing(struct rfm_link_rx *link)
 static unsigned int complete_part(struct rfm_link_rx *link, const uint8_t *buf,
 				  unsigned int len, int *unit)
 {
-	unsigned int taken = 0;
+	unsigned int taken = 0, more;
 
 	while (taken < len) {
 		*unit = unit_length(link, link->part, link->fill);
 		if (*unit < 0 || (*unit && link->fill == (unsigned int)*unit))
 			return taken;
-		link->part[link->fill++] = buf[taken++];
+		/* One by one until the length is known. */
+		more = *unit ? (unsigned int)*unit - link->fill : 1;
+		if (more > len - taken)
+			more = len - taken;
+		memcpy(link->part + link->fill, buf + taken, more);
+		link->fill += more;
+		taken += more;
 	}
 	*unit = unit_length(link, link->part, link->fill);
 	return taken;
@@ -347,14 +353,12 @@ static unsigned int complete_part(struct rfm_link_rx *link, const uint8_t *buf,
 static const char *take_unit(struct rfm_link_rx *link, const uint8_t *wire, unsigned int len,
 			     uint64_t now)
 {
-	uint8_t frame[RFM_FRAME_MAX];
-
 	if (link->shm)
 		return "the upstream neighbour speaks beside the shared memory";
 	if (is_message(wire))
 		return take_message(link, wire, now);
-	memcpy(frame, wire, len);
-	return take_frame(link, frame, len, now);
+	memcpy(link->unit, wire, len);
+	return take_frame(link, link->unit, len, now);
 }
 
 const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,

@@ -38,13 +38,13 @@ struct rfm_link_self {
  * struct rfm_link_ops - what an end asks of what stands behind it
  * @self: who am I? The answer may change between two connections
  * @light: receiving end: upstream's light has come or gone
- * @frame: receiving end: a frame came; @wire has RFM_FRAME_MAX bytes and is
- *	its own to change
+ * @frame: receiving end: a frame or train came; @wire has RFM_UNIT_MAX bytes and
+ *	is its own to change
  * @bad: receiving end: something came that is no frame
  * @downstream: sending end: a neighbour takes our frames, or none does
  * @light_out: sending end: is our laser on?
- * @pull: sending end: copy the next frame to @wire (RFM_FRAME_MAX bytes) and
- *	return its length, 0 if there is none
+ * @pull: sending end: copy the next frame or train to @wire (RFM_UNIT_MAX bytes)
+ *	and return its length, 0 if there is none
  *
  * An end calls only the ops of its own side; none may be NULL there.
  * rfm_node_link_ops (ring/node.h) is the set of a node.
@@ -110,8 +110,8 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t now);
 
 /**
- * rfm_link_tx_unit() - what to put into the next slot of the shared memory
- * @slot: RFM_FRAME_MAX bytes
+ * rfm_link_tx_unit() - what to put into the next slots of the shared memory
+ * @slot: RFM_UNIT_MAX bytes
  *
  * Returns its length, 0 if there is nothing to say. Only if @link->shm.
  */
@@ -146,7 +146,8 @@ struct rfm_link_rx {
 	unsigned int fill;		/* bytes of @part so far */
 	unsigned int reply_length;
 	uint8_t reply[RFM_LINK_MESSAGE];
-	uint8_t part[RFM_FRAME_MAX];	/* a message that has come in part */
+	uint8_t part[RFM_UNIT_MAX];	/* a message that has come in part */
+	uint8_t unit[RFM_UNIT_MAX];	/* a frame from the stream, to be changed */
 };
 
 void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque);
@@ -175,8 +176,8 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 				 unsigned int len, uint64_t now);
 
 /**
- * rfm_link_rx_unit() - a slot of the shared memory, copied out
- * @slot: RFM_FRAME_MAX bytes; changed
+ * rfm_link_rx_unit() - what rfm_shm_take() has copied out
+ * @slot: RFM_UNIT_MAX bytes; changed
  *
  * Only if @link->shm. Returns NULL, or one sentence that says why the pipe
  * must be closed.

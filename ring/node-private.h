@@ -33,8 +33,10 @@ static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);
 void rfm_new_epoch(struct rfm_node *node);
-void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused, uint64_t now);
-struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, uint64_t ready);
+void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
+		    uint64_t now);
+struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
+				  uint64_t ready);
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
 void rfm_give_up_own(struct rfm_node *node);
 

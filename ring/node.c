@@ -31,15 +31,24 @@ static bool can_originate(const struct rfm_node *node)
 	return rfm_node_signal(node) && (node->loopback || rfm_can_forward(node));
 }
 
+/* How many own frames may enter the transmit FIFO now? */
+static uint32_t credit(const struct rfm_node *node)
+{
+	const uint32_t window = node->config.window;
+	uint64_t under_way = node->ring_open ? 0 : rfm_in_flight(node);
+
+	/* Others that think the ring open may have filled it beyond their windows. */
+	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2 - RFM_TRAIN_FRAMES)
+		return 0;
+	/* On an open ring, and when a neighbour sends home what we have not sent yet. */
+	if (under_way < node->own_queued)
+		under_way = node->own_queued;
+	return under_way < window ? window - under_way : 0;
+}
+
 bool rfm_has_credit(const struct rfm_node *node)
 {
-	/* Others that think the ring open may have filled it beyond their windows. */
-	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2)
-		return false;
-	/* On an open ring, and when a neighbour sends home what we have not sent yet. */
-	if (node->own_queued >= node->config.window)
-		return false;
-	return node->ring_open || rfm_in_flight(node) < node->config.window;
+	return credit(node);
 }
 
 bool rfm_node_tx_empty(const struct rfm_node *node)
@@ -221,13 +230,14 @@ static void fail_fence(struct rfm_node *node, uint64_t ticket)
 
 /* --- sending -------------------------------------------------------------- */
 
-struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, uint64_t ready)
+struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
+				  uint64_t ready)
 {
 	struct rfm_slot *slot;
 
 	if (!rfm_fifo_used(&node->transmit) && !node->pulling)
 		node->ops->transmit(node->opaque);
-	slot = rfm_fifo_put(&node->transmit);
+	slot = rfm_fifo_put(&node->transmit, frames);
 	slot->tag = tag;
 	slot->ready = ready;
 	return slot;
@@ -240,11 +250,12 @@ static void give_numbers(struct rfm_node *node, uint64_t count)
 }
 
 /*
- * An own frame, or an own notice behind it, is back: everything up to @seq
- * that is not home by now never will be, because frames keep their order.
+ * Own frames, @came of them, or an own notice behind them, are back: everything
+ * up to @seq that is not home by now never will be, because frames keep their
+ * order.
  */
-void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused,
-		       uint64_t now)
+void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
+		    uint64_t now)
 {
 	uint64_t fence = node->fence_seq;
 
@@ -254,6 +265,8 @@ void rfm_home_up_to(struct rfm_node *node, uint64_t seq, bool came, bool paused,
 	node->fence_paused |= paused;
 	if (seq <= node->home_seq)
 		return;
+	if (came > seq - node->home_seq)
+		came = seq - node->home_seq;
 	node->stats.lost += seq - node->home_seq - came;
 	node->stats.home += came;
 	node->home_seq = seq;
@@ -274,7 +287,7 @@ static void pack_adjacent(struct rfm_node *node, struct rfm_frame *frame)
 	       frame->length + next->length <= RFM_FRAME_DATA_MAX) {
 		memcpy(frame->data + frame->length, next->data, next->length);
 		frame->length += next->length;
-		rfm_insert_release(&node->insert);
+		rfm_insert_release(&node->insert, 1);
 	}
 }
 
@@ -292,19 +305,80 @@ static void sign(const struct rfm_node *node, struct rfm_frame *frame, uint64_t 
 
 static void transmit_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
 {
-	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, ready);
+	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, 1, ready);
 
 	slot->length = rfm_frame_encode(frame, slot->wire);
 	node->own_queued++;
 	if (!node->config.redundant)
 		return;
 	frame->flags |= RFM_FLAG_SECOND;
-	slot = rfm_transmit_put(node, TAG_COPY, ready);
+	slot = rfm_transmit_put(node, TAG_COPY, 1, ready);
 	slot->length = rfm_frame_encode(frame, slot->wire);
 }
 
+/* So many own frames get their numbers; before anything else is done about them. */
+static void set_out(struct rfm_node *node, unsigned int count, uint64_t now)
+{
+	if (!rfm_in_flight(node))
+		node->home_time = now;
+	give_numbers(node, count);
+}
+
+/*
+ * How many records from @first on, which is the next one, make a train: whole
+ * frames one behind the other, perhaps with a shorter last one. 1: none.
+ */
+static unsigned int train_length(struct rfm_node *node, const struct rfm_record *first)
+{
+	uint32_t most = credit(node), address = first->address;
+	const struct rfm_record *record = first;
+	unsigned int count = 0;
+
+	if (most > node->config.train)
+		most = node->config.train;
+	if (most < 2 || node->loopback || first->type != RFM_FRAME_DATA)
+		return 1;
+	while (record && record->type == RFM_FRAME_DATA && record->address == address &&
+	       record->dropped == node->insert.dropped_seen) {
+		count++;
+		if (record->length < RFM_FRAME_DATA_MAX || count == most)
+			break;
+		address += RFM_FRAME_DATA_MAX;
+		record = rfm_insert_peek_behind(&node->insert, count);
+	}
+	return count;
+}
+
+/* The next @count records become a train. */
+static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now)
+{
+	const struct rfm_record *record = rfm_insert_peek(&node->insert);
+	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
+						 record->time > node->credit_time ? record->time :
+						 node->credit_time);
+	struct rfm_frame frame;
+	uint8_t *data = slot->wire + RFM_FRAME_HEADER;
+
+	frame.type = RFM_FRAME_DATA;
+	frame.count = count;
+	frame.address = record->address;
+	frame.dest = frame.kind = frame.marks = 0;
+	sign(node, &frame, record->time);
+	frame.seq = node->seq + 1;
+	set_out(node, count, now);
+	for (unsigned int i = 0; i < count; i++) {
+		record = rfm_insert_peek_behind(&node->insert, i);
+		memcpy(data + i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
+	}
+	frame.length = (count - 1) * RFM_FRAME_DATA_MAX + record->length;
+	node->stats.sent_bytes += frame.length;
+	rfm_insert_release(&node->insert, count);
+	slot->length = rfm_train_encode(&frame, slot->wire);
+	node->own_queued += count;
+}
+
 /* The first record that waits becomes a frame and gets its number. */
-static void launch(struct rfm_node *node, uint64_t now)
+static void launch_frame(struct rfm_node *node, uint64_t now)
 {
 	const struct rfm_record *record = rfm_insert_peek(&node->insert);
 	uint64_t time = record->time;
@@ -319,12 +393,10 @@ static void launch(struct rfm_node *node, uint64_t now)
 	frame.kind = record->kind;
 	frame.marks = 0;
 	memcpy(frame.data, record->data, RFM_FRAME_DATA_MAX);
-	rfm_insert_release(&node->insert);
+	rfm_insert_release(&node->insert, 1);
 	pack_adjacent(node, &frame);
 
-	if (!rfm_in_flight(node))
-		node->home_time = now;
-	give_numbers(node, 1);
+	set_out(node, 1, now);
 	if (frame.type == RFM_FRAME_DATA)
 		node->stats.sent_bytes += frame.length;
 	if (frame.type == RFM_FRAME_FENCE) {
@@ -333,13 +405,25 @@ static void launch(struct rfm_node *node, uint64_t now)
 		node->fence_epoch = node->epoch;
 	}
 	if (node->loopback) {
-		rfm_home_up_to(node, node->seq, true, false, now);
+		rfm_home_up_to(node, node->seq, 1, false, now);
 		if (frame.type != RFM_FRAME_FENCE)
 			node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 		return;
 	}
 	sign(node, &frame, time);
 	transmit_own(node, &frame, ready);
+}
+
+/* What waits first and has credit; returns how many frames it is. */
+static unsigned int launch(struct rfm_node *node, uint64_t now)
+{
+	unsigned int count = train_length(node, rfm_insert_peek(&node->insert));
+
+	if (count > 1)
+		launch_train(node, count, now);
+	else
+		launch_frame(node, now);
+	return count;
 }
 
 /* What waits cannot leave. It takes its numbers, so that everybody sees the gap. */
@@ -355,7 +439,7 @@ static void drop_waiting(struct rfm_node *node)
 			node->fence_epoch = node->epoch;
 			fail_fence(node, get64(record->data));
 		}
-		rfm_insert_release(&node->insert);
+		rfm_insert_release(&node->insert, 1);
 	}
 }
 
@@ -382,10 +466,12 @@ void rfm_node_launch(struct rfm_node *node, uint64_t now)
 		return;
 	}
 	while (rfm_insert_peek(&node->insert) && rfm_has_credit(node)) {
-		if (!node->ring_open && rfm_in_flight(node) >= node->stats.window_peak)
-			node->stats.window_peak = rfm_in_flight(node) + 1;
+		uint64_t under_way = node->ring_open ? 0 : rfm_in_flight(node);
+
 		give_numbers(node, rfm_insert_dropped(&node->insert));
-		launch(node, now);
+		under_way += launch(node, now);
+		if (!node->ring_open && under_way > node->stats.window_peak)
+			node->stats.window_peak = under_way;
 		any = true;
 	}
 	if (any)
@@ -417,8 +503,8 @@ static void give_up_waiting(struct rfm_node *node)
 	const struct rfm_slot *slot;
 
 	while ((slot = rfm_fifo_drop(&node->transmit))) {
-		node->stats.dark += slot->tag == TAG_OWN;
-		node->stats.unsendable += slot->tag == TAG_TRANSIT;
+		node->stats.dark += slot->tag == TAG_OWN ? slot->frames : 0;
+		node->stats.unsendable += slot->tag == TAG_TRANSIT ? slot->frames : 0;
 	}
 	node->own_queued = 0;
 	rfm_give_up_own(node);
@@ -438,7 +524,7 @@ static void send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t
 		node->home_time = now;
 	give_numbers(node, rfm_insert_dropped(&node->insert));
 	sign(node, frame, now);
-	slot = rfm_transmit_put(node, TAG_NOTICE, now);
+	slot = rfm_transmit_put(node, TAG_NOTICE, 1, now);
 	slot->length = rfm_frame_encode(frame, slot->wire);
 }
 
@@ -493,7 +579,7 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 		if (slot) {
 			if (node->config.line.paced && !rfm_has_credit(node))
 				node->credit_time = now;
-			node->own_queued -= slot->tag == TAG_OWN;
+			node->own_queued -= slot->tag == TAG_OWN ? slot->frames : 0;
 			rfm_frame_copy(wire, slot->wire, slot->length);
 			return slot->length;
 		}
@@ -708,12 +794,19 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		.heartbeat_time = now,
 		.complaint_time = now - RFM_NODE_HEARTBEAT_NS,
 	};
-	if (config->window > RFM_NODE_WINDOW) {
+	if (config->window > RFM_NODE_WINDOW || config->train > RFM_TRAIN_FRAMES) {
 		errno = EINVAL;
 		return -1;
 	}
+	if (!config->train)
+		node->config.train = RFM_TRAIN_FRAMES;
+	if (config->unpacked || config->redundant || config->line.paced)
+		node->config.train = 1;
 	if (!config->window)
 		node->config.window = RFM_NODE_WINDOW;
+	/* More would only make others wait behind them: nothing is gained on such a line. */
+	if (config->line.paced && node->config.window > RFM_NODE_PACED_WINDOW)
+		node->config.window = RFM_NODE_PACED_WINDOW;
 	/* Both copies must find room in every FIFO. */
 	if (config->redundant && node->config.window > RFM_NODE_WINDOW / 2)
 		node->config.window = RFM_NODE_WINDOW / 2;

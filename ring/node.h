@@ -9,7 +9,7 @@
  *            |                                     |   (from upstream)
  *            v                                     |  not mine: ops->store()
  *     insertion queue  -- window has credit --v    v  mine: removed, credit
- *                         adjacent stores packed   |
+ *                adjacent stores packed, trains    |
  *                                          transmit FIFO
  *                                             |
  *                                      rfm_node_pull()  (to downstream)
@@ -40,7 +40,8 @@
 #include "ring/line.h"
 #include "ring/link.h"
 
-#define RFM_NODE_WINDOW		256	/* own frames in flight, by default and at most */
+#define RFM_NODE_WINDOW		1024	/* own frames in flight, by default and at most */
+#define RFM_NODE_PACED_WINDOW	256	/* on a paced line: it takes 96 us to send them */
 /* Room for the window of every node, and as much again for what has none. */
 #define RFM_NODE_TX_SLOTS	(RFM_NODE_WINDOW * RFM_RING_NODES * 2)
 #define RFM_NODE_HELD_SLOTS	4096	/* frames a paused node holds back */
@@ -105,7 +106,9 @@ struct rfm_fence {
 /**
  * struct rfm_node_ops - what a node asks of its owner
  * @store: put @len bytes at @offset of the memory (rfm_memory_store());
- *	@offset + @len is at most memory_size. @origin: of the frame it came with
+ *	@offset + @len is at most memory_size. @origin: of the frame it came with.
+ *	More than 64 bytes are a train: frames of 64 bytes, the last one perhaps
+ *	shorter, numbered from @origin on
  * @interrupt: a network interrupt for this node; @type is the low three bits
  *	of the NIC command, 0 to 3 or 7 (the others are reserved and do nothing)
  * @status: something happened, RFM_NODE_*
@@ -140,12 +143,16 @@ struct rfm_node_ops {
  *	nodes with one id the one with the greater value is the later joiner
  *	and leaves
  * @clock_domain: of the time that calls pass in
- * @window: own frames in flight, 1..RFM_NODE_WINDOW; 0: RFM_NODE_WINDOW
+ * @window: own frames in flight, 1..RFM_NODE_WINDOW; 0: RFM_NODE_WINDOW. Less on
+ *	a paced line (RFM_NODE_PACED_WINDOW) and in redundant mode (half of it)
  * @insert_slots: stores that may wait for credit, a power of two,
  *	RFM_INSERT_SLOTS_MIN..RFM_INSERT_SLOTS; 0: RFM_INSERT_SLOTS
  * @redundant: every update is sent twice; all nodes of a ring alike
  * @rogue_master: bit 0: rogue master 0, bit 1: rogue master 1
- * @unpacked: never put two stores into one frame
+ * @unpacked: never put two stores into one frame, nor frames into a train
+ * @train: frames of a train at most, 1 (none) to RFM_TRAIN_FRAMES; 0:
+ *	RFM_TRAIN_FRAMES. Neither on a paced line, where each frame has its time,
+ *	nor in redundant mode, where one of two copies may fail
  * @authentic_late: store late frames too, as glass would
  * @authentic_ids: do not leave when another node has the same id
  * @line: the fibre to the downstream neighbour
@@ -160,6 +167,7 @@ struct rfm_node_config {
 	bool redundant;
 	uint8_t rogue_master;
 	bool unpacked;
+	uint8_t train;
 	bool authentic_late;
 	bool authentic_ids;
 	struct rfm_line_config line;
@@ -185,7 +193,7 @@ struct rfm_node_config {
  * @copies: second copies, in redundant mode, of what had come already
  * @beyond: updates past the end of this node's memory; passed on, what lies
  *	beyond is not stored
- * @bad: damaged frames dropped
+ * @bad: damaged frames, or trains, dropped
  * @hop_limit: frames dropped after RFM_NODE_HOP_LIMIT links
  * @rogue: frames this rogue master removed
  * @mixed: frames removed because they come from a node of the other
@@ -278,6 +286,7 @@ struct rfm_node {
 	bool pulling;			/* whoever pulls need not be woken */
 	bool paused;
 	struct rfm_fifo held;		/* what a paused node holds back */
+	bool held_full;			/* something found no room there */
 
 	uint32_t epoch;			/* membership: counts its changes */
 	uint8_t break_at;		/* who lost its signal last */
@@ -294,7 +303,7 @@ struct rfm_node {
  * @now: time in ns; here and below any clock that never goes back
  *
  * It starts dark: no signal, no downstream. Returns 0, or -1 with errno
- * ENOMEM, or EINVAL for a window or a number of slots out of range. Undo
+ * ENOMEM, or EINVAL for a window, slots or frames of a train out of range. Undo
  * with rfm_node_destroy(). The producer may not call yet, or any more.
  */
 int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
@@ -381,8 +390,9 @@ bool rfm_node_tx_almost_full(const struct rfm_node *node);
 extern const struct rfm_link_ops rfm_node_link_ops;
 
 /**
- * rfm_node_receive() - a frame from upstream
- * @wire: RFM_FRAME_MAX bytes, the frame as it came at the beginning; may be changed
+ * rfm_node_receive() - a frame or train from upstream
+ * @wire: RFM_FRAME_MAX bytes, of a train RFM_UNIT_MAX, what came at the beginning;
+ *	may be changed
  * @len: its rfm_frame_length()
  */
 void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now);
@@ -399,8 +409,8 @@ void rfm_node_receive_bad(struct rfm_node *node);
 void rfm_node_launch(struct rfm_node *node, uint64_t now);
 
 /**
- * rfm_node_pull() - take the next frame that is to be sent downstream
- * @wire: RFM_FRAME_MAX bytes
+ * rfm_node_pull() - take the next frame or train that is to be sent downstream
+ * @wire: RFM_UNIT_MAX bytes
  *
  * Returns its length, or 0 if there is none, or none that the line model lets
  * go yet (rfm_node_next_pull()); ops->transmit() comes when there is. An owner

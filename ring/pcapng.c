@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ring/frame.h"
 #include "ring/wire.h"
 
 enum block {
@@ -317,7 +318,7 @@ static void add_packet(struct rfm_pcapng *capture, uint32_t interface,
 	end_block(capture, start, true);
 }
 
-void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
+static void one_packet(struct rfm_pcapng *capture, int interface,
 		       enum rfm_pcapng_direction direction, uint64_t time,
 		       const void *wire, unsigned int len, const char *comment)
 {
@@ -339,6 +340,36 @@ void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
 	capture->latest = time + (uint64_t)capture->epoch;
 	add_packet(capture, interface, direction, wire, len, comment);
 	capture->packets++;
+}
+
+/*
+ * A train as its frames, unless it is damaged. It may stand in memory that a
+ * neighbour writes to: what is checked must be what is used.
+ */
+static __attribute__((noinline)) bool
+frames_of_train(struct rfm_pcapng *capture, int interface, enum rfm_pcapng_direction direction,
+		uint64_t time, const void *wire, unsigned int len, const char *comment)
+{
+	uint8_t unit[RFM_UNIT_MAX], one[RFM_FRAME_MAX];
+	struct rfm_frame train;
+
+	memcpy(unit, wire, len);
+	if (rfm_frame_length(unit) != (int)len ||
+	    rfm_frame_decode_header(unit, &train) != RFM_FRAME_OK)
+		return false;
+	for (unsigned int i = 0; i < train.count; i++)
+		one_packet(capture, interface, direction, time, one,
+			   rfm_train_frame(unit, i, one), comment);
+	return true;
+}
+
+void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
+		       enum rfm_pcapng_direction direction, uint64_t time,
+		       const void *wire, unsigned int len, const char *comment)
+{
+	if (len <= RFM_FRAME_MAX || len > RFM_UNIT_MAX ||
+	    !frames_of_train(capture, interface, direction, time, wire, len, comment))
+		one_packet(capture, interface, direction, time, wire, len, comment);
 }
 
 const char *rfm_pcapng_trouble(struct rfm_pcapng *capture)

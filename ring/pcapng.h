@@ -22,7 +22,7 @@
 #define RFM_PCAPNG_BUFFER	65536	/* bytes the writer collects */
 #define RFM_PCAPNG_INTERFACES	256	/* in one file, at most */
 #define RFM_PCAPNG_TEXT		255	/* bytes of a name or comment; longer is cut */
-#define RFM_PCAPNG_PACKET	1024	/* bytes of a packet, at most */
+#define RFM_PCAPNG_PACKET	3072	/* bytes of a packet, at most */
 
 enum rfm_pcapng_direction {
 	RFM_PCAPNG_NEITHER	= 0,
@@ -99,9 +99,11 @@ int rfm_pcapng_interface(struct rfm_pcapng *capture, const char *name, const cha
  * rfm_pcapng_packet() - add a packet
  * @interface: what rfm_pcapng_interface() returned
  * @time: when it was seen, ns on the owner's clock
- * @wire: the frame or link message
+ * @wire: the frame, train or link message
  * @len: 1..RFM_PCAPNG_PACKET
  * @comment: what is to be said about it, e.g. a fault that struck it, or NULL
+ *
+ * A train becomes a packet for each of its frames, unless it is damaged.
  */
 void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
 		       enum rfm_pcapng_direction direction, uint64_t time,

@@ -24,20 +24,22 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 {
 	bool numbered = rfm_frame_is_numbered(frame);
 	bool was_closed = !rfm_has_credit(node);
+	uint64_t last = rfm_frame_last(frame);
 
-	if (frame->seq > node->seq) {
+	if (last > node->seq) {
 		rfm_node_receive_bad(node);	/* we never sent that */
 		return;
 	}
-	if (numbered && frame->seq <= node->home_seq) {
+	if (numbered && last <= node->home_seq) {
 		if (is_second(frame))
-			node->stats.copies++;
+			node->stats.copies += frame->count;
 		else
-			node->stats.late++;
+			node->stats.late += frame->count;
 	}
 	if (frame->type == RFM_FRAME_HEARTBEAT)
 		node->turn_ns = rfm_elapsed(frame->time_ns, now);
-	rfm_home_up_to(node, frame->seq, numbered, frame->marks & RFM_MARK_PAUSED, now);
+	rfm_home_up_to(node, last, numbered ? frame->count : 0, frame->marks & RFM_MARK_PAUSED,
+		       now);
 	if (numbered && frame->type != RFM_FRAME_FENCE)
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
@@ -128,16 +130,17 @@ static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
 
 /*
  * Follow the numbers of another node. Returns whether the frame is newer than
- * all that came from there before.
+ * all that came from there before. Of a train all frames are, or it is none.
  */
 static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
 {
 	struct rfm_source *source = &node->sources[frame->source];
 	bool numbered = rfm_frame_is_numbered(frame);
+	unsigned int numbers = numbered ? frame->count : 0;
 	uint64_t missed;
 
 	if (!of_current_life(node, source, frame, now)) {
-		node->stats.late += numbered;
+		node->stats.late += numbers;
 		return false;
 	}
 	if (!source->present) {
@@ -151,13 +154,13 @@ static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_
 			     rfm_elapsed(frame->time_ns, now) : 0;
 	if (frame->seq <= source->current.seq) {
 		if (is_second(frame) && frame->seq == source->current.seq)
-			node->stats.copies += numbered;
+			node->stats.copies += numbers;
 		else
-			node->stats.late += numbered;
+			node->stats.late += numbers;
 		return false;
 	}
 	missed = frame->seq - source->current.seq - numbered;
-	source->current.seq = frame->seq;
+	source->current.seq = rfm_frame_last(frame);
 	if (missed) {
 		node->stats.missed += missed;
 		source->missed += missed;
@@ -182,10 +185,23 @@ static unsigned int store_within(struct rfm_node *node, uint32_t offset, const u
 	return len;
 }
 
+/* The data of one frame: our address offset may wrap inside it. */
+static void apply_piece(struct rfm_node *node, uint32_t offset, const uint8_t *data,
+			unsigned int length, const struct rfm_origin *origin)
+{
+	unsigned int to_end = RFM_RING_SPACE - offset;
+	unsigned int len = length < to_end ? length : to_end;
+	unsigned int stored = store_within(node, offset, data, len, origin);
+
+	stored += store_within(node, 0, data + len, length - len, origin);
+	if (stored < length)
+		node->stats.beyond++;
+}
+
 static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
 		       const uint8_t *data, uint64_t arrival)
 {
-	const struct rfm_origin origin = {
+	struct rfm_origin origin = {
 		.node = frame->source,
 		.same_clock = frame->clock_domain == node->config.clock_domain,
 		.clock_domain = frame->clock_domain,
@@ -194,14 +210,17 @@ static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
 		.arrival_ns = arrival,
 	};
 	uint32_t offset = (frame->address - node->address_offset) % RFM_RING_SPACE;
-	unsigned int to_end = RFM_RING_SPACE - offset;
-	unsigned int len = frame->length < to_end ? frame->length : to_end;
-	unsigned int stored = store_within(node, offset, data, len, &origin);
+	unsigned int left = frame->length;
 
-	/* Our address offset may wrap inside it. */
-	stored += store_within(node, 0, data + len, frame->length - len, &origin);
-	if (stored < frame->length)
-		node->stats.beyond++;
+	if (offset < node->config.memory_size && left <= node->config.memory_size - offset) {
+		node->ops->store(node->opaque, offset, data, left, &origin);
+		return;
+	}
+	for (unsigned int len; left; left -= len, data += len, origin.seq++) {
+		len = left < RFM_FRAME_DATA_MAX ? left : RFM_FRAME_DATA_MAX;
+		apply_piece(node, offset, data, len, &origin);
+		offset = (offset + len) % RFM_RING_SPACE;
+	}
 }
 
 /* Is it for this node? @data: of the frame. */
@@ -243,14 +262,17 @@ static void apply(struct rfm_node *node, const struct rfm_frame *frame, const ui
 static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 		 uint64_t arrival, bool counted)
 {
+	unsigned int frames = rfm_unit_frames(len);
 	struct rfm_slot *slot;
 
-	if (rfm_fifo_used(&node->held) == RFM_NODE_HELD_SLOTS) {
-		node->stats.held_lost++;
+	/* What comes later must not be seen without what found no room. */
+	if (node->held_full || rfm_fifo_used(&node->held) + frames > RFM_NODE_HELD_SLOTS) {
+		node->held_full = true;
+		node->stats.held_lost += frames;
 		node->ops->status(node->opaque, RFM_NODE_RX_FULL);
 		return false;
 	}
-	slot = rfm_fifo_put(&node->held);
+	slot = rfm_fifo_put(&node->held, frames);
 	slot->ready = arrival;
 	slot->tag = counted ? TAG_COUNTED : TAG_TRANSIT;
 	slot->length = len;
@@ -278,8 +300,8 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 	if (update && node->paused && !hold(node, wire, len, now, newer))
 		return;
 	if (newer && rfm_frame_is_numbered(frame)) {
-		node->stats.received++;
-		source->received++;
+		node->stats.received += frame->count;
+		source->received += frame->count;
 		if (frame->type == RFM_FRAME_DATA)
 			node->stats.received_bytes += frame->length;
 	}
@@ -287,28 +309,44 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 		apply(node, frame, wire, now);
 }
 
+/* On a paced line each frame has its time. */
+static void forward_one_by_one(struct rfm_node *node, const uint8_t *train, unsigned int count,
+			       uint64_t ready)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		struct rfm_slot *slot = rfm_transmit_put(node, TAG_TRANSIT, 1, ready);
+
+		slot->length = rfm_train_frame(train, i, slot->wire);
+	}
+}
+
 static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 		    const struct rfm_frame *frame, uint64_t now)
 {
 	uint8_t marks = frame->marks | node->config.rogue_master;
+	uint64_t ready = now + node->config.line.hop_ns;
 	struct rfm_slot *slot;
 
 	if (!rfm_can_forward(node)) {
-		node->stats.unsendable++;
+		node->stats.unsendable += frame->count;
 		return;
 	}
-	if (rfm_fifo_used(&node->transmit) >= RFM_NODE_TX_SLOTS) {
-		node->stats.overrun++;
+	if (rfm_fifo_used(&node->transmit) + frame->count > RFM_NODE_TX_SLOTS) {
+		node->stats.overrun += frame->count;
 		node->ops->status(node->opaque, RFM_NODE_TX_FULL);
 		return;
 	}
 	if (node->paused)
 		marks |= RFM_MARK_PAUSED;
-	slot = rfm_transmit_put(node, TAG_TRANSIT, now + node->config.line.hop_ns);
-	slot->length = len;
-	rfm_frame_copy(slot->wire, wire, len);
-	rfm_frame_set_path(slot->wire, frame->hops + 1, marks);
-	node->stats.forwarded++;
+	rfm_frame_set_path(wire, frame->hops + 1, marks);
+	if (frame->count > 1 && node->config.line.paced) {
+		forward_one_by_one(node, wire, frame->count, ready);
+	} else {
+		slot = rfm_transmit_put(node, TAG_TRANSIT, frame->count, ready);
+		slot->length = len;
+		rfm_frame_copy(slot->wire, wire, len);
+	}
+	node->stats.forwarded += frame->count;
 	if (frame->type == RFM_FRAME_DATA)
 		node->stats.forwarded_bytes += frame->length;
 }
@@ -317,18 +355,18 @@ static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 static bool is_removed(struct rfm_node *node, const struct rfm_frame *frame)
 {
 	if (frame->marks & node->config.rogue_master) {
-		node->stats.rogue++;
+		node->stats.rogue += frame->count;
 		node->ops->status(node->opaque, RFM_NODE_ROGUE);
 		return true;
 	}
 	if (frame->hops >= RFM_NODE_HOP_LIMIT) {
-		node->stats.hop_limit++;
+		node->stats.hop_limit += frame->count;
 		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
 		return true;
 	}
 	if (rfm_frame_is_numbered(frame) &&
 	    !(frame->flags & RFM_FLAG_REDUNDANT) == node->config.redundant) {
-		node->stats.mixed++;
+		node->stats.mixed += frame->count;
 		node->ops->status(node->opaque, RFM_NODE_BAD_DATA);
 		return true;
 	}
@@ -371,14 +409,15 @@ void rfm_give_up_held(struct rfm_node *node)
 	const struct rfm_slot *slot;
 	struct rfm_frame frame;
 
+	node->held_full = false;
 	while ((slot = rfm_fifo_drop(&node->held))) {
-		node->stats.held_lost++;
+		node->stats.held_lost += slot->frames;
 		if (slot->tag != TAG_COUNTED ||
 		    rfm_frame_decode_header(slot->wire, &frame) != RFM_FRAME_OK)
 			continue;
 		/* It was taken on trust, and is lost now: not both. */
-		node->stats.received--;
-		node->sources[frame.source].received--;
+		node->stats.received -= slot->frames;
+		node->sources[frame.source].received -= slot->frames;
 		if (frame.type == RFM_FRAME_DATA)
 			node->stats.received_bytes -= frame.length;
 	}
@@ -390,6 +429,7 @@ void rfm_node_set_paused(struct rfm_node *node, bool paused)
 	struct rfm_frame frame;
 
 	node->paused = paused;
+	node->held_full &= paused;
 	while (!paused && (slot = rfm_fifo_drop(&node->held)))
 		if (rfm_frame_decode_header(slot->wire, &frame) == RFM_FRAME_OK)
 			apply(node, &frame, slot->wire, slot->ready);

@@ -38,8 +38,9 @@
 #include <unistd.h>
 
 #define SHM_MAGIC	0x516d6672u	/* "rfmQ" in a dump */
-#define SHM_VERSION	2
+#define SHM_VERSION	3
 #define SHM_SLOTS_AT	4096		/* the slots begin after a page */
+#define SHM_BEHIND	4096		/* bytes behind the last, for a train that begins there */
 #define SHM_FIRST	64		/* bytes in which most frames fit, a cache line */
 #define SHM_LINE	64		/* bytes of a cache line */
 #define WRITE_AHEAD	8		/* slots; measured, as is READ_AHEAD */
@@ -66,6 +67,7 @@ struct rfm_shm_map {
 
 _Static_assert(sizeof(struct rfm_shm_map) <= SHM_SLOTS_AT, "the slots begin after it");
 _Static_assert(RFM_SHM_SLOT >= RFM_FRAME_MAX, "a frame fits in a slot");
+_Static_assert(SHM_BEHIND >= RFM_UNIT_MAX, "a train may begin in any slot");
 
 static bool slots_are_valid(uint32_t slots)
 {
@@ -79,7 +81,7 @@ static struct shm_header header_of(uint32_t slots)
 		.version = SHM_VERSION,
 		.slot_size = RFM_SHM_SLOT,
 		.slots = slots,
-		.bytes = SHM_SLOTS_AT + (uint64_t)slots * RFM_SHM_SLOT,
+		.bytes = SHM_SLOTS_AT + (uint64_t)slots * RFM_SHM_SLOT + SHM_BEHIND,
 	};
 }
 
@@ -307,24 +309,24 @@ static void fetch_to_read(const uint8_t *slot)
 
 /* --- producer: @own is the tail, @other the head -------------------------- */
 
-static bool has_room(struct rfm_shm *shm)
+static bool has_room(struct rfm_shm *shm, unsigned int slots)
 {
-	if (shm->own - shm->other == shm->size)
+	if (shm->own - shm->other + slots > shm->size)
 		see_other(shm, &shm->map->head, shm->shown - shm->other);
-	return !shm->broken && shm->own - shm->other != shm->size;
+	return !shm->broken && shm->own - shm->other + slots <= shm->size;
 }
 
-uint8_t *rfm_shm_reserve(struct rfm_shm *shm)
+uint8_t *rfm_shm_reserve(struct rfm_shm *shm, unsigned int slots)
 {
-	if (!has_room(shm))
+	if (!has_room(shm, slots))
 		return NULL;
 	fetch_to_write(slot_at(shm, shm->own + WRITE_AHEAD));
 	return slot_at(shm, shm->own);
 }
 
-void rfm_shm_commit(struct rfm_shm *shm)
+void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots)
 {
-	shm->own++;
+	shm->own += slots;
 }
 
 void rfm_shm_publish(struct rfm_shm *shm)
@@ -336,11 +338,11 @@ void rfm_shm_publish(struct rfm_shm *shm)
 	wake_if(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
 }
 
-bool rfm_shm_wait_room(struct rfm_shm *shm)
+bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots)
 {
 	rfm_shm_publish(shm);
 	fall_asleep(&shm->map->producer_waits);
-	if (!has_room(shm) && !shm->broken)
+	if (!has_room(shm, slots) && !shm->broken)
 		return true;
 	atomic_store_explicit(&shm->map->producer_waits, 0, memory_order_relaxed);
 	return false;
@@ -355,19 +357,41 @@ static bool has_data(struct rfm_shm *shm)
 	return !shm->broken && shm->own != shm->other;
 }
 
+/*
+ * What the first line in @slot says of the rest is that of the copy: it is not
+ * looked up again. A train is shown as a whole, or not at all.
+ */
+static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from)
+{
+	int len = rfm_frame_length(slot);
+	unsigned int slots;
+
+	if (len <= SHM_FIRST)
+		return 1;
+	slots = rfm_frame_count(slot);
+	if (slots > shm->other - shm->own && slots > 1) {
+		shm->broken = true;
+		return -1;
+	}
+	memcpy(slot + SHM_FIRST, from + SHM_FIRST, len - SHM_FIRST);
+	return slots;
+}
+
 int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot)
 {
 	const uint8_t *from;
+	int slots;
 
 	if (!has_data(shm))
 		return shm->broken ? -1 : 0;
 	if (shm->other - shm->own > READ_AHEAD)
 		fetch_to_read(slot_at(shm, shm->own + READ_AHEAD));
-	from = slot_at(shm, shm->own++);
+	from = slot_at(shm, shm->own);
 	memcpy(slot, from, SHM_FIRST);
-	if (rfm_frame_length(slot) > SHM_FIRST)
-		memcpy(slot + SHM_FIRST, from + SHM_FIRST, RFM_FRAME_MAX - SHM_FIRST);
-	return 1;
+	slots = take_rest(shm, slot, from);
+	if (slots > 0)
+		shm->own += slots;
+	return slots;
 }
 
 void rfm_shm_release(struct rfm_shm *shm)

@@ -57,7 +57,8 @@ void rfm_shm_init(struct rfm_shm *shm);
 
 /**
  * rfm_shm_create() - producer: make one
- * @slots: a power of two, 2..RFM_SHM_SLOTS_MAX
+ * @slots: a power of two, 2..RFM_SHM_SLOTS_MAX. Of less than twice
+ *	RFM_TRAIN_FRAMES the longest train may never find room
  *
  * Only pages that were used take memory. Returns 0, or -1 with errno and
  * nothing open.
@@ -83,34 +84,40 @@ static inline bool rfm_shm_is_open(const struct rfm_shm *shm)
 /* --- producer --- */
 
 /**
- * rfm_shm_reserve() - a slot to be filled
+ * rfm_shm_reserve() - slots to be filled
+ * @slots: at least so many, 1..RFM_TRAIN_FRAMES
  *
- * Only write to it: the consumer can change what stands there. Returns
- * RFM_SHM_SLOT bytes, NULL if there is no room, or never will be (@broken).
+ * Only write to them: the consumer can change what stands there. Returns where
+ * RFM_FRAME_HEADER + @slots * RFM_FRAME_DATA_MAX bytes may stand, NULL if there
+ * is no room, or never will be (@broken).
  */
-uint8_t *rfm_shm_reserve(struct rfm_shm *shm);
+uint8_t *rfm_shm_reserve(struct rfm_shm *shm, unsigned int slots);
 
-/** rfm_shm_commit() - the reserved slot is filled; not visible before publish */
-void rfm_shm_commit(struct rfm_shm *shm);
+/**
+ * rfm_shm_commit() - what was reserved is filled; not visible before publish
+ * @slots: one for each frame, one for a link message; no more than were reserved
+ */
+void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots);
 
 /** rfm_shm_publish() - show all committed slots, wake a consumer that sleeps */
 void rfm_shm_publish(struct rfm_shm *shm);
 
 /**
  * rfm_shm_wait_room() - about to sleep until fds[2] is readable
+ * @slots: of rfm_shm_reserve()
  *
  * Publishes first. It will be when half of the slots are free. Returns false if there is room
  * after all, or @broken.
  */
-bool rfm_shm_wait_room(struct rfm_shm *shm);
+bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots);
 
 /* --- consumer --- */
 
 /**
- * rfm_shm_take() - copy the next slot out
- * @slot: RFM_SHM_SLOT bytes; as much of it is filled in as the frame is long
+ * rfm_shm_take() - copy the next slot out, or those of a train
+ * @slot: RFM_UNIT_MAX bytes; as much of it is filled in as the frame is long
  *
- * Returns 1, 0 if there is none, -1 if @broken.
+ * Returns how many slots it was, 0 if there is none, -1 if @broken.
  */
 int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot);
 

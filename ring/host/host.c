@@ -194,9 +194,16 @@ static void node_store(void *opaque, uint32_t offset, const void *data, unsigned
 {
 	struct rfmring *ring = opaque;
 
+	struct rfm_origin each = *origin;
+	const uint8_t *from = data;
+
 	rfm_memory_store(ring->memory + offset, data, len);
-	if (ring->watch_count)
-		tell_watches(ring, offset, data, len, origin);
+	if (!ring->watch_count)
+		return;
+	for (unsigned int piece; len; len -= piece, offset += piece, from += piece, each.seq++) {
+		piece = len < RFM_FRAME_DATA_MAX ? len : RFM_FRAME_DATA_MAX;
+		tell_watches(ring, offset, from, piece, &each);
+	}
 }
 
 static void node_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
@@ -318,16 +325,23 @@ static void downstream_comes(struct rfmring *ring, bool up, uint64_t now)
 	tell_status(ring, RFMRING_DOWNSTREAM);
 }
 
-static void tell_seen(struct rfmring *ring, const uint8_t *wire, uint64_t now)
+static void tell_seen(struct rfmring *ring, const uint8_t *unit, uint64_t now)
 {
 	struct rfm_frame frame;
+	uint8_t wire[RFM_FRAME_MAX];
 
-	if (rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
-		ring->seen(ring->seen_opaque, &frame, now);
+	if (rfm_frame_decode_header(unit, &frame) != RFM_FRAME_OK)
+		return;
+	for (unsigned int i = 0, count = frame.count; i < count; i++) {
+		rfm_train_frame(unit, i, wire);
+		if (rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
+			ring->seen(ring->seen_opaque, &frame, now);
+	}
 }
 
 static void frame_comes(struct rfmring *ring, uint8_t *wire, unsigned int len, uint64_t now)
 {
+	/* Before the node has it: it may change the path. */
 	if (ring->seen)
 		tell_seen(ring, wire, now);
 	rfm_node_receive(&ring->node, wire, len, now);
@@ -338,7 +352,7 @@ static bool hop_poll(void *opaque, uint64_t now)
 {
 	struct rfmring *ring = opaque, *next = ring->next;
 	bool light = rfm_node_light_out(&ring->node);
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int count = 0, len;
 
 	if (!next) {
@@ -353,9 +367,9 @@ static bool hop_poll(void *opaque, uint64_t now)
 	}
 	while (count < HOP_BATCH && (len = rfm_node_pull(&ring->node, wire, now))) {
 		frame_comes(next, wire, len, now);
-		count++;
+		count += rfm_unit_frames(len);
 	}
-	if (count == HOP_BATCH)
+	if (count >= HOP_BATCH)
 		return true;
 	rfm_poller_cool(&ring->hop_poller);
 	rfm_timer_set(ring->host->loop, &ring->hop_timer, rfm_node_next_pull(&ring->node));

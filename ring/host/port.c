@@ -32,6 +32,7 @@
 #define FIRST_RETRY_NS	10000000u	/* after a connection was lost */
 #define PACE_NS		2000u		/* of a busy line: frames this close go together */
 #define BATCHES_A_TURN	4		/* of a stream */
+#define SLOTS_MIN	(2 * RFM_TRAIN_FRAMES)	/* we are woken when half are free */
 
 struct rfm_port {
 	struct rfm_loop *loop;
@@ -84,7 +85,7 @@ static void on_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now
 {
 	struct rfm_port *port = opaque;
 
-	port->frames++;
+	port->frames += rfm_unit_frames(len);
 	port->bytes += len;
 	port->link_ops->frame(port->opaque, wire, len, now);
 }
@@ -116,7 +117,7 @@ static unsigned int on_pull(void *opaque, uint8_t *wire, uint64_t now)
 	unsigned int len = port->link_ops->pull(port->opaque, wire, now);
 
 	if (len) {
-		port->frames++;
+		port->frames += rfm_unit_frames(len);
 		port->bytes += len;
 	}
 	return len;
@@ -258,11 +259,11 @@ static void shm_ready(void *opaque, uint32_t events, uint64_t now)
 
 static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_t now)
 {
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 	unsigned int taken = 0;
 	const char *why;
 
-	for (; taken < most; taken++) {
+	while (taken < most) {
 		int got = rfm_shm_take(&port->shm, slot);
 
 		if (got < 0) {
@@ -271,11 +272,12 @@ static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_
 		}
 		if (!got)
 			break;
+		taken += got;
 		why = rfm_link_rx_unit(&port->rx, slot, now);
 		if (why)
 			give_up(port, why);
 		if (port->fd < 0)
-			return taken + 1;
+			return taken;
 	}
 	if (taken)
 		rfm_shm_release(&port->shm);
@@ -401,11 +403,11 @@ static void rx_ready(struct rfm_port *port, uint64_t now)
 /* Nobody takes it: the owner sees that it goes nowhere, and counts. */
 static bool discard(struct rfm_port *port, uint64_t now)
 {
-	uint8_t wire[RFM_FRAME_MAX];
-	unsigned int count = 0;
+	uint8_t wire[RFM_UNIT_MAX];
+	unsigned int count = 0, len;
 
-	while (count < RFM_PORT_BATCH && port->link_ops->pull(port->opaque, wire, now))
-		count++;
+	while (count < RFM_PORT_BATCH && (len = port->link_ops->pull(port->opaque, wire, now)))
+		count += rfm_unit_frames(len);
 	if (count < RFM_PORT_BATCH)
 		rfm_poller_cool(&port->poller);
 	return count;
@@ -437,21 +439,22 @@ static void pull_time(void *opaque, uint64_t now)
 
 static bool fill_slots(struct rfm_port *port, uint64_t now)
 {
-	unsigned int count = 0;
+	unsigned int count = 0, len;
 	bool dry = false;
 
 	port->full = false;
 	while (count < RFM_PORT_BATCH) {
-		uint8_t *slot = rfm_shm_reserve(&port->shm);
+		uint8_t *slot = rfm_shm_reserve(&port->shm, RFM_TRAIN_FRAMES);
 
 		port->full = !slot;
 		if (!slot)
 			break;
-		dry = !rfm_link_tx_unit(&port->tx, slot, now);
+		len = rfm_link_tx_unit(&port->tx, slot, now);
+		dry = !len;
 		if (dry)
 			break;
-		rfm_shm_commit(&port->shm);
-		count++;
+		rfm_shm_commit(&port->shm, rfm_unit_frames(len));
+		count += rfm_unit_frames(len);
 	}
 	rfm_shm_publish(&port->shm);
 	if (port->shm.broken) {
@@ -547,7 +550,7 @@ static bool tx_sleep(void *opaque)
 {
 	struct rfm_port *port = opaque;
 
-	return !port->full || rfm_shm_wait_room(&port->shm);
+	return !port->full || rfm_shm_wait_room(&port->shm, RFM_TRAIN_FRAMES);
 }
 
 static void tx_ended(struct rfm_port *port)
@@ -774,11 +777,12 @@ static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, 
 			 config->address ? config->address : "", why);
 		return false;
 	}
-	if (config->slots > RFM_SHM_SLOTS_MAX || config->slots & (config->slots - 1) ||
-	    config->slots == 1) {
+	if (config->slots && (config->slots < SLOTS_MIN ||
+			      config->slots > RFM_SHM_SLOTS_MAX ||
+			      config->slots & (config->slots - 1))) {
 		snprintf(error, RFM_PORT_SENTENCE,
-			 "the slots of the shared memory must be a power of two from 2 to %u",
-			 RFM_SHM_SLOTS_MAX);
+			 "the slots of the shared memory must be a power of two from %u to %u",
+			 SLOTS_MIN, RFM_SHM_SLOTS_MAX);
 		return false;
 	}
 	if (config->sending && !(port->out = malloc(RFM_LINK_BATCH))) {

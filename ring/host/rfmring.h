@@ -130,11 +130,11 @@ struct rfmring_interrupt {
  * @line: "free" (NULL), or "paced", "paced,rate=GBAUD,hop=NS,fibre=M": frames
  *	leave when the hardware's would
  * @pcap: write what passes to this pcapng file; NULL: none
- * @window: own frames in flight, 1..256; 0: 256
+ * @window: own frames in flight, 1..1024; 0: 1024. On a paced line at most 256
  * @insert_slots: stores that may wait, a power of two from 16 to 2048; 0: 2048
  * @stall_ms: how long a store may wait for room before it is dropped on the
  *	ring, 1..10000; 0: RFMRING_STALL_MS
- * @shm_slots: frames in the shared memory to downstream, a power of two up to
+ * @shm_slots: frames in the shared memory to downstream, a power of two from 64 to
  *	65536; 0: 1024
  * @socket_buffer: bytes of the sockets' buffers; 0: the system's choice
  * @incarnation: this life of the node, greater than that of any before; 0: ns

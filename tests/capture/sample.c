@@ -128,6 +128,22 @@ static unsigned int encode(const struct rfm_frame *frame, uint8_t *wire)
 	return rfm_frame_encode(&whole, wire);
 }
 
+/* A train is written as its frames, a damaged one as it is. */
+static void trains(void)
+{
+	struct rfm_frame train = {
+		.type = RFM_FRAME_DATA, .source = 3, .address = 0x2000, .hops = 1, .count = 2,
+		.length = RFM_FRAME_DATA_MAX + 4, .clock_domain = 0x11223344,
+		.incarnation = 0x0102030405060708, .seq = 0x1920,
+	};
+	uint8_t wire[RFM_UNIT_MAX] = { 0 };
+	unsigned int len = rfm_train_encode(&train, wire);
+
+	packet(wire, len, NULL);
+	wire[len - 1] ^= 1;
+	packet(wire, len, NULL);
+}
+
 /* A sound frame with one byte changed. */
 static void damaged(unsigned int at, uint8_t value, const char *comment)
 {
@@ -158,6 +174,7 @@ static void all_frames(void)
 	packet(wire, 47, NULL);
 	packet(wire, 1, NULL);
 	packet(wire, len + 4, NULL);
+	trains();
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,9 @@
 #include "tests/fuzz/fuzz.h"
 
 /* Where the checks stand, from docs/ring-protocol.md. */
+#define AT_COUNT	5
 #define AT_LENGTH	7
+#define AT_TYPE		3
 #define AT_CHECK	40
 #define AT_HOPS		44
 #define AT_HOP_CHECK	47
@@ -20,7 +22,7 @@
 static void put_checks_right(uint8_t *wire)
 {
 	uint32_t check = rfm_crc32c(0, wire, AT_CHECK);
-	unsigned int length = wire[AT_LENGTH] % (RFM_FRAME_DATA_MAX + 1);
+	int length = rfm_frame_length(wire) - RFM_FRAME_HEADER;
 
 	put32(wire + AT_CHECK, rfm_crc32c(check, wire + RFM_FRAME_HEADER, length));
 	wire[AT_HOP_CHECK] = ~(3 * wire[AT_HOPS] + 7 * wire[AT_HOPS + 1] + 11 * wire[AT_HOPS + 2]);
@@ -28,8 +30,12 @@ static void put_checks_right(uint8_t *wire)
 
 static void check_valid(const struct rfm_frame *frame, int length)
 {
-	CHECK(frame->type && frame->type < RFM_FRAME_TYPES);
-	CHECK(frame->length <= RFM_FRAME_DATA_MAX);
+	CHECK(frame->type && frame->type < RFM_FRAME_TRAIN);
+	CHECK(frame->count && frame->count <= RFM_TRAIN_FRAMES);
+	CHECK(frame->count == 1 || frame->type == RFM_FRAME_DATA);
+	CHECK(frame->length <= frame->count * RFM_FRAME_DATA_MAX);
+	CHECK(frame->count == 1 || frame->length > (frame->count - 1) * RFM_FRAME_DATA_MAX);
+	CHECK(rfm_frame_last(frame) >= frame->seq);
 	CHECK(length == (int)(RFM_FRAME_HEADER + frame->length));
 	CHECK(frame->kind <= 0xf && frame->flags <= 0xf);
 	if (frame->type == RFM_FRAME_DATA) {
@@ -55,18 +61,38 @@ static void check_round_trip(const uint8_t *wire, const struct rfm_frame *frame,
 	CHECK(!memcmp(changed.data, frame->data, frame->length));
 }
 
+/* Each frame of a train is a good one, and together they are the train. */
+static void check_train(const uint8_t *wire, const struct rfm_frame *train)
+{
+	unsigned int at = 0;
+
+	for (unsigned int i = 0; i < train->count; i++) {
+		uint8_t one[RFM_FRAME_MAX];
+		struct rfm_frame frame;
+
+		CHECK(rfm_train_frame(wire, i, one) == (unsigned int)rfm_frame_length(one));
+		CHECK(rfm_frame_decode(one, &frame) == RFM_FRAME_OK);
+		CHECK(frame.seq == train->seq + i && frame.address == train->address + at);
+		CHECK(frame.hops == train->hops && frame.marks == train->marks);
+		CHECK(!memcmp(frame.data, wire + RFM_FRAME_HEADER + at, frame.length));
+		at += frame.length;
+	}
+	CHECK(at == train->length);
+}
+
 /* One bit in the air: never taken for a good frame. */
 static void check_damage(const uint8_t *wire, int length, unsigned int bit)
 {
-	uint8_t damaged[RFM_FRAME_MAX] = { 0 };
+	uint8_t damaged[RFM_UNIT_MAX] = { 0 };
 	struct rfm_frame frame;
 
 	memcpy(damaged, wire, length);
 	bit %= length * 8;
-	if (bit / 8 == AT_LENGTH)
-		return;		/* another length is another frame: only as good as the check */
+	/* Another length is another frame: only as good as the check. */
+	if (bit / 8 == AT_LENGTH || bit / 8 == AT_COUNT || bit / 8 == AT_TYPE)
+		return;
 	damaged[bit / 8] ^= 1u << bit % 8;
-	CHECK(rfm_frame_decode(damaged, &frame) != RFM_FRAME_OK);
+	CHECK(rfm_frame_decode_header(damaged, &frame) != RFM_FRAME_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -77,12 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rfm_frame frame = { 0 };
 	int length, error;
 
-	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_FRAME_MAX)
+	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_UNIT_MAX)
 		return -1;
 	/* As many bytes as rfm_frame_length() asks for and no more: ASan watches. */
 	length = rfm_frame_length(data + 3);
 	CHECK(length == RFM_FRAME_FOREIGN ||
-	      (length >= RFM_FRAME_HEADER && length <= RFM_FRAME_MAX));
+	      (length >= RFM_FRAME_HEADER && length <= RFM_UNIT_MAX));
 	wire = calloc(1, length > 0 ? length : RFM_FRAME_HEADER);
 	CHECK(wire);
 	if (length > 0 && size - 3 < (size_t)length)
@@ -92,12 +118,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (length > 0 && data[0] & 1)
 		put_checks_right(wire);
 
-	error = rfm_frame_decode(wire, &frame);
+	error = rfm_frame_decode_header(wire, &frame);
 	CHECK(length > 0 || error == RFM_FRAME_FOREIGN);
 	CHECK(length < 0 || error != RFM_FRAME_FOREIGN);
 	if (error == RFM_FRAME_OK) {
 		check_valid(&frame, length);
-		check_round_trip(wire, &frame, length);
+		check_train(wire, &frame);
+		if (frame.count == 1 && rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
+			check_round_trip(wire, &frame, length);
 		check_damage(wire, length, data[1] | data[2] << 8);
 	}
 	free(wire);

@@ -71,6 +71,7 @@ enum fuzz_step {
 	STEP_FLOOD,		/* how many frames, of many sources; 255: very many, once */
 	STEP_JOIN,		/* both links up, as a good neighbour does it */
 	STEP_INTERRUPT_SET,	/* byte of the set, its value, kind */
+	STEP_RUN,		/* how many, adjacent, 64 bytes each, and bytes of one more */
 	STEPS
 };
 

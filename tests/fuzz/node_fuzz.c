@@ -16,7 +16,7 @@
 #include "tests/fuzz/speech.h"
 
 #define MS		1000000ull
-#define ECHOES		64	/* own frames remembered, to come home */
+#define ECHOES		16	/* own frames remembered, to come home */
 
 /* --- the node and its owner ----------------------------------------------- */
 
@@ -37,7 +37,7 @@ static struct world {
 	uint64_t last_seq;	/* of the last own frame sent in this life */
 	uint64_t missed[RFM_RING_NODES];	/* as told */
 
-	uint8_t echo[ECHOES][RFM_FRAME_MAX];
+	uint8_t echo[ECHOES][RFM_UNIT_MAX];
 	unsigned int echoes;
 } world;
 
@@ -49,7 +49,7 @@ static void on_store(void *opaque, uint32_t offset, const void *data, unsigned i
 		     const struct rfm_origin *origin)
 {
 	(void)opaque;
-	CHECK(len && len <= RFM_FRAME_DATA_MAX);
+	CHECK(len && len <= RFM_TRAIN_DATA);
 	CHECK(offset + (uint64_t)len <= world.node.config.memory_size);
 	/* Numbers begin with 1; what is late is not looked at. */
 	CHECK(origin->seq || world.node.config.authentic_late);
@@ -151,7 +151,7 @@ static void check_bounds(const struct rfm_node *node)
 	CHECK(node->own_queued <= node->config.window);
 	CHECK(node->own_queued <= rfm_fifo_used(&node->transmit));
 	CHECK(node->config.window && node->config.window <= RFM_NODE_WINDOW);
-	CHECK(world.rx.fill < RFM_FRAME_MAX && world.tx.fill < RFM_LINK_MESSAGE);
+	CHECK(world.rx.fill < RFM_UNIT_MAX && world.tx.fill < RFM_LINK_MESSAGE);
 	CHECK(world.rx.reply_length <= RFM_LINK_MESSAGE);
 	/* Whatever the neighbours wrote, no more is believed than there is room for. */
 	CHECK(!world.use_shm || up.other - up.own <= up.size);
@@ -186,17 +186,19 @@ static void check_sent(const uint8_t *wire, unsigned int len)
 
 	CHECK(!world.may_sleep);
 	CHECK(rfm_frame_length(wire) == (int)len);
-	CHECK(rfm_frame_decode(wire, &frame) == RFM_FRAME_OK);
+	CHECK(rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK);
+	CHECK(frame.count == rfm_unit_frames(len));
+	CHECK(frame.count == 1 || !node->config.line.paced);
 	CHECK(frame.hops && frame.hops <= RFM_NODE_HOP_LIMIT);
 	if (frame.source != node->config.id || frame.incarnation != node->config.incarnation ||
 	    frame.hops != 1)
 		return;
-	CHECK(frame.seq <= node->seq);
+	CHECK(rfm_frame_last(&frame) <= node->seq && frame.count <= node->config.train);
 	CHECK(frame.seq >= world.last_seq);
 	if (rfm_frame_is_numbered(&frame)) {
 		CHECK(frame.seq > world.last_seq ||
 		      (node->config.redundant && frame.flags & RFM_FLAG_SECOND));
-		world.last_seq = frame.seq;
+		world.last_seq = rfm_frame_last(&frame);
 	}
 	memcpy(world.echo[world.echoes++ % ECHOES], wire, len);
 }
@@ -230,7 +232,7 @@ static void check_line(void)
 
 static void pull_direct(unsigned int count)
 {
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 
 	while (count--) {
 		unsigned int len = rfm_node_pull(&world.node, wire, world.now);
@@ -255,10 +257,10 @@ static void close_tx(void)
 static void pull_shm(unsigned int count)
 {
 	while (count--) {
-		uint8_t *slot = rfm_shm_reserve(&down);
+		uint8_t *slot = rfm_shm_reserve(&down, RFM_TRAIN_FRAMES);
 		unsigned int len;
 
-		if (!slot && rfm_shm_wait_room(&down))
+		if (!slot && rfm_shm_wait_room(&down, RFM_TRAIN_FRAMES))
 			rfm_shm_awake(&down, true);
 		if (!slot)
 			break;
@@ -268,7 +270,7 @@ static void pull_shm(unsigned int count)
 			break;
 		}
 		take_sent(slot, len);
-		rfm_shm_commit(&down);
+		rfm_shm_commit(&down, rfm_unit_frames(len));
 	}
 	rfm_shm_publish(&down);
 	if (down.broken)
@@ -296,7 +298,7 @@ static void pull(unsigned int count)
 	len = rfm_link_tx_output(&world.tx, batch, world.now);
 	CHECK(len <= RFM_LINK_BATCH);
 	take_sent(batch, len);
-	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_FRAME_MAX)
+	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_UNIT_MAX)
 		world.awake = false;
 }
 
@@ -370,18 +372,18 @@ static void renew_shm(void)
 
 static void shm_rx_put(const uint8_t *wire, unsigned int len)
 {
-	uint8_t *slot = rfm_shm_reserve(&up_peer);
+	uint8_t *slot = rfm_shm_reserve(&up_peer, rfm_unit_frames(len));
 
 	if (!slot)
 		return;
 	memcpy(slot, wire, len);
-	rfm_shm_commit(&up_peer);
+	rfm_shm_commit(&up_peer, rfm_unit_frames(len));
 	rfm_shm_publish(&up_peer);
 }
 
 static void shm_rx_take(unsigned int count)
 {
-	uint8_t *slot = malloc(RFM_SHM_SLOT);
+	uint8_t *slot = malloc(RFM_UNIT_MAX);
 
 	CHECK(slot);
 	while (count-- && world.rx.open && world.rx.shm) {
@@ -408,7 +410,7 @@ static void shm_rx_take(unsigned int count)
 
 static void shm_tx_take(unsigned int count)
 {
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	while (count-- && rfm_shm_take(&down_peer, slot) > 0)
 		;
@@ -429,6 +431,22 @@ static void step_store(struct input *in)
 	if (offset > size - len)
 		offset = size - len;
 	rfm_node_store(&world.node, offset, data, len, world.now);
+}
+
+/* What the DMA engine stores: a train, if there is credit. */
+static void step_run(struct input *in)
+{
+	static const uint8_t data[RFM_FRAME_DATA_MAX];
+	unsigned int count = fuzz_byte(in), rest = fuzz_byte(in) % RFM_FRAME_DATA_MAX;
+	const uint64_t room = world.node.config.memory_size / RFM_FRAME_DATA_MAX;
+
+	if (room < 2)
+		return;
+	count %= room;
+	for (unsigned int i = 0; i < count; i++)
+		rfm_node_store(&world.node, i * RFM_FRAME_DATA_MAX, data, sizeof(data), world.now);
+	if (rest)
+		rfm_node_store(&world.node, count * RFM_FRAME_DATA_MAX, data, rest, world.now);
 }
 
 static void step_stores(struct input *in)
@@ -535,7 +553,7 @@ static void step_rx_message(struct input *in)
 
 static void step_rx_frame(struct input *in)
 {
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	rx_bytes(wire, len, fuzz_byte(in));
@@ -545,7 +563,7 @@ static void step_rx_frame(struct input *in)
 static void step_rx_echo(struct input *in)
 {
 	unsigned int which = fuzz_byte(in), len;
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 
 	if (!world.echoes)
 		return;
@@ -598,7 +616,7 @@ static void step_rejoin(struct input *in)
 
 static void step_shm_rx_frame(struct input *in)
 {
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	if (world.use_shm)
@@ -616,7 +634,7 @@ static void step_shm_rx_message(struct input *in)
 
 static void step_direct(struct input *in)
 {
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	/* The link lets nothing through that has no length. */
@@ -629,7 +647,7 @@ static void step_flood(struct input *in)
 {
 	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .length = 4, .hops = 1 };
 	unsigned int count = fuzz_byte(in);
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 
 	if (count == 255 && !world.flooded) {
 		world.flooded = true;		/* once: it takes its time */
@@ -685,6 +703,7 @@ static void step(struct input *in)
 	switch (fuzz_byte(in) % STEPS) {
 	case STEP_STORE: step_store(in); break;
 	case STEP_STORES: step_stores(in); break;
+	case STEP_RUN: step_run(in); break;
 	case STEP_INTERRUPT:
 		dest = fuzz_byte(in);
 		rfm_node_interrupt(&world.node, dest, fuzz_byte(in), 7, world.now);
@@ -729,7 +748,7 @@ static void step(struct input *in)
 static void begin(struct input *in)
 {
 	static const uint64_t sizes[] = { 1, 100, 4096, 65536 };
-	static const uint32_t windows[] = { 1, 3, 0, 256 };
+	static const uint32_t windows[] = { 1, 3, 0, RFM_NODE_WINDOW };
 	unsigned int bits = fuzz_byte(in), more = fuzz_byte(in);
 	struct rfm_node_config config = {
 		.id = FUZZ_ID,

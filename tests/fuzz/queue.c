@@ -34,7 +34,7 @@ void queue_scribble(struct input *in, struct rfm_shm *peer)
 {
 	uint8_t *base = (uint8_t *)peer->map;
 	unsigned int where = fuzz_word(in), len = fuzz_byte(in) % 64;
-	unsigned int space = PAGE + QUEUE_SLOTS * RFM_SHM_SLOT;
+	unsigned int space = PAGE + QUEUE_SLOTS * RFM_SHM_SLOT + PAGE;
 
 	/* Mostly where the indices are. */
 	where = where & 0x8000 ? where % space : where % 640;

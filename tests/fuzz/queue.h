@@ -6,7 +6,7 @@
 #include "ring/shm.h"
 #include "tests/fuzz/speech.h"
 
-#define QUEUE_SLOTS	8
+#define QUEUE_SLOTS	(2 * RFM_TRAIN_FRAMES)	/* room for one when half are free */
 #define QUEUE_HEADER	24	/* bytes before the indices, which nobody reads again */
 
 /** queue_attach() - as rfm_shm_attach(), to copies of the producer's descriptors */

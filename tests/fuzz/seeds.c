@@ -32,19 +32,27 @@ static void write_seed(const char *folder, unsigned int number, const void *data
 
 static void write_frames(void)
 {
-	static const uint8_t lengths[RFM_FRAME_TYPES] = { 0, 64, 4, 0, 8, 0, 8, 36 };
+	static const uint8_t lengths[RFM_FRAME_TRAIN + 1] = { 0, 64, 4, 0, 8, 0, 8, 36, 9 };
 
-	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++) {
+	for (unsigned int type = 1; type < sizeof(lengths); type++) {
 		struct rfm_frame frame = {
 			.type = type, .source = 3, .length = lengths[type], .hops = 1,
 			.incarnation = 1000, .seq = 5, .time_ns = 77, .clock_domain = 1,
 		};
-		uint8_t seed[3 + RFM_FRAME_MAX] = { 1, 17, 1 };
+		uint8_t seed[3 + RFM_UNIT_MAX] = { 1, 17, 1 };
+		unsigned int len;
 
 		if (type == RFM_FRAME_DATA)	/* just within */
 			frame.address = RFM_RING_SPACE - frame.length;
 		memset(frame.data, 0xa5, frame.length);
-		write_seed("frame", type, seed, 3 + rfm_frame_encode(&frame, seed + 3));
+		frame.count = 3;
+		if (type == RFM_FRAME_TRAIN) {
+			frame.length += 2 * RFM_FRAME_DATA_MAX;
+			len = rfm_train_encode(&frame, seed + 3);
+		} else {
+			len = rfm_frame_encode(&frame, seed + 3);
+		}
+		write_seed("frame", type, seed, 3 + len);
 	}
 }
 
@@ -55,6 +63,7 @@ static void write_frames(void)
 #define NEWS(type)	(type), 3, 0x00, 0, 1, 7, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_SET(set)	RFM_FRAME_MULTICAST, 3, 0x00, 0x10, 1, 16, 0, 1, 2, 3, 4, (set), 0
 #define NEWS_DATA	RFM_FRAME_DATA, 3, 0x00, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
+#define NEWS_TRAIN	RFM_FRAME_TRAIN, 3, 0x00, 0, 1, 16, 0, 1, 2, 3, 4, 5, 9, 0
 #define NEWS_REDUNDANT	RFM_FRAME_DATA, 3, 0x00, 1, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define NAMESAKE	RFM_FRAME_DATA, 1, 0x01, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define DUPLICATE	RFM_FRAME_DUPLICATE, 1, 0x01, 0, 1, 0, 0, 3, 0
@@ -66,6 +75,12 @@ static const struct {
 	/* stores that come home */
 	LIFE(0, 0x2a, STEP_JOIN, STEP_STORE, 7, 16, 0, STEP_STORES, 40, STEP_PULL, 60,
 	     STEP_RX_ECHO, 3, 0, STEP_RX_ECHO, 0, 0, STEP_PULL, 9, STEP_RX_ECHO, 0, 0),
+	/* trains: own ones, home; of another, held back; over shared memory */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_RUN, 40, 7, STEP_PULL, 60, STEP_RX_ECHO, 1, 0, STEP_RX_ECHO, 0, 0,
+	     STEP_RX_FRAME, NEWS_TRAIN, 0, STEP_PAUSED, 1, STEP_RX_FRAME, NEWS_TRAIN, 9, STEP_PAUSED, 0),
+	LIFE(FUZZ_SHM, 0x2b, STEP_JOIN, STEP_RUN, 33, 9, STEP_PULL, 99, STEP_SHM_TX_TAKE, 20,
+	     STEP_RX_ECHO, 1, 0, STEP_RX_ECHO, 0, 0, STEP_SHM_RX_TAKE, 20, STEP_SHM_RX_FRAME, NEWS_TRAIN,
+	     STEP_SHM_RX_TAKE, 9, STEP_PULL, 9),
 	/* frames of others, one in two pieces, one damaged */
 	LIFE(0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NEWS_DATA, 0, STEP_RX_FRAME, NEWS_DATA, 20,
 	     STEP_RX_FRAME, NEWS(RFM_FRAME_INTERRUPT), 0, STEP_RX_FRAME,

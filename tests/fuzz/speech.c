@@ -76,11 +76,23 @@ static uint64_t a_number(const struct rfm_node *node, const struct rfm_source *s
 	return numbers[choice % 16];
 }
 
+/* @frame is what its frames have in common. */
+static unsigned int put_train(struct input *in, struct rfm_frame *frame, uint8_t *wire)
+{
+	frame->type = RFM_FRAME_DATA;
+	frame->count = 2 + fuzz_byte(in) % (RFM_TRAIN_FRAMES - 1);
+	frame->length = (frame->count - 1) * RFM_FRAME_DATA_MAX + 1 +
+			fuzz_byte(in) % RFM_FRAME_DATA_MAX;
+	memset(wire + RFM_FRAME_HEADER, 0x5a, frame->length);
+	memcpy(wire + RFM_FRAME_HEADER, frame->data, 4);
+	return rfm_train_encode(frame, wire);
+}
+
 /* A frame that somebody may have meant: nearly valid in nearly every field. */
 unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *wire)
 {
-	static const uint8_t lengths[RFM_FRAME_TYPES] = { 1, 4, 4, 0, 8, 0, 8, 36 };
-	struct rfm_frame frame = { .type = fuzz_byte(in) % RFM_FRAME_TYPES };
+	static const uint8_t lengths[RFM_FRAME_TRAIN + 1] = { 1, 4, 4, 0, 8, 0, 8, 36, 1 };
+	struct rfm_frame frame = { .type = fuzz_byte(in) % sizeof(lengths) };
 	unsigned int choice = fuzz_byte(in), damage, len;
 	const struct rfm_source *source;
 
@@ -107,7 +119,8 @@ unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *
 		fuzz_bytes(in, frame.data, frame.length < 4 ? frame.length : 4);
 	if (frame.type == RFM_FRAME_MULTICAST)
 		frame.data[4 + FUZZ_ID / 8] = fuzz_byte(in);
-	len = rfm_frame_encode(&frame, wire);
+	len = frame.type == RFM_FRAME_TRAIN ? put_train(in, &frame, wire) :
+					      rfm_frame_encode(&frame, wire);
 	damage = fuzz_byte(in);
 	if (damage & 0x80)
 		wire[fuzz_word(in) % len] ^= damage;

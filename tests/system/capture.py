@@ -19,11 +19,12 @@ SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
 HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4
 DATA, INTERRUPT, GLOBAL, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, SECOND = range(5, 14)
 CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(14, 24)
+CAR_1, CAR_2, BROKEN_TRAIN = range(24, 27)      # of one train; of another that is damaged
 
-SIGNED = {"rfm.version": "3", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
+SIGNED = {"rfm.version": "4", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
           "rfm.clock_domain": "0x11223344", "rfm.seq": "6426", "rfm.time": "2387509390608836392",
           "rfm.check.status": "1", "rfm.hop_check.status": "1"}
-SOUND_LINK = {"rfm.version": "3", "rfm.check.status": "1"}
+SOUND_LINK = {"rfm.version": "4", "rfm.check.status": "1"}
 
 SHOWN = {
     HELLO: SOUND_LINK | {
@@ -49,13 +50,19 @@ SHOWN = {
     SECOND: SIGNED | {"rfm.type": "1", "rfm.length": "64", "rfm.flags.redundant": "1",
                       "rfm.flags.second": "1", "rfm.marks.rogue0": "0", "rfm.marks.rogue1": "1",
                       "rfm.marks.paused": "1"},
+    CAR_1: {"rfm.type": "1", "rfm.seq": "6432", "rfm.address": "0x00002000", "rfm.length": "64",
+            "rfm.check.status": "1", "rfm.dest": "0"},
+    CAR_2: {"rfm.type": "1", "rfm.seq": "6433", "rfm.address": "0x00002040", "rfm.length": "4",
+            "rfm.check.status": "1"},
+    BROKEN_TRAIN: {"rfm.type": "8", "rfm.frames": "2", "rfm.seq": "6432", "rfm.length": "4",
+                   "rfm.check.status": "0", "rfm.hop_check.status": "1"},
     CORRUPT: {"rfm.check.status": "0", "rfm.hop_check.status": "1"},
     HOPS: {"rfm.check.status": "1", "rfm.hop_check.status": "0"},
 }
 
 # Which packets are remarked on how, and no others.
 REMARKS = {
-    "rfm.check.bad": {CORRUPT},
+    "rfm.check.bad": {CORRUPT, BROKEN_TRAIN},
     "rfm.hop_check.bad": {HOPS},
     "rfm.type.unknown": {TYPE},
     "rfm.length.bad": {LENGTH},
@@ -72,7 +79,7 @@ REMARKS = {
 
 # Which packets a display filter must find, and no others.
 FOUND = {
-    "rfm.check.bad || rfm.hop_check.bad": {CORRUPT, HOPS},
+    "rfm.check.bad || rfm.hop_check.bad": {CORRUPT, HOPS, BROKEN_TRAIN},
     "frame.comment == \"fault 1: corrupt\"": {CORRUPT},
     "rfm.interrupt.node == 9": {MULTICAST},
     "rfm.interrupt.node == 8": set(),
@@ -135,7 +142,7 @@ def installed(bench):
 def fields(bench):
     """Every field of frames and link messages is shown with its value."""
     packets = json.loads(bench.tshark("-T", "json", "--no-duplicate-keys"))
-    expect(len(packets) == BEHIND, f"{len(packets)} packets")
+    expect(len(packets) == BROKEN_TRAIN, f"{len(packets)} packets")
     for number, wanted in SHOWN.items():
         shown = flat(packets[number - 1]["_source"]["layers"]["rfm"])
         for name, value in wanted.items():
@@ -180,7 +187,8 @@ def every_byte(bench):
 def times(bench):
     """Times are real time, to the nanosecond."""
     shown = bench.tshark("-T", "fields", "-e", "frame.time_epoch").split()
-    wanted = [f"1700000000.{n:09d}" for n in range(BEHIND)]
+    # The frames of a train come at one time.
+    wanted = [f"1700000000.{n:09d}" for n in [*range(CAR_1), CAR_1 - 1, CAR_1]]
     expect(shown == wanted, f"the times are {shown}")
 
 

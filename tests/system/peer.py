@@ -16,12 +16,13 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
-VERSION = 3
+VERSION = 4
 HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
-DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST = range(1, 8)
+DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN = range(1, 9)
 NUMBERED = (DATA, INTERRUPT, FENCE, MULTICAST)
 LENGTHS = {DATA: range(1, 65), INTERRUPT: (4,), HEARTBEAT: (0,), DUPLICATE: (8,), BREAK: (0,),
-           FENCE: (8,), MULTICAST: (36,)}
+           FENCE: (8,), MULTICAST: (36,), TRAIN: range(1, 65)}
+TRAIN_FRAMES = range(2, 33)
 REDUNDANT, SECOND = 1, 2
 ROGUE_0, ROGUE_1, PAUSED = 1, 2, 4
 IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
@@ -119,6 +120,42 @@ class Frame:
                      kind >> 4, domain, when, hops, marks)
 
 
+@dataclass(frozen=True)
+class Train(Frame):
+    """Frames of 64 bytes, the last one perhaps shorter, under one header; number is the first's."""
+
+    def encode(self):
+        count = -(-len(self.data) // 64)
+        head = HEADER.pack(b"RF", VERSION, TRAIN, self.source, count, self.kind | self.flags << 4,
+                           len(self.data) - 64 * (count - 1), self.address, self.clock_domain,
+                           self.incarnation, self.number, self.time)
+        path = struct.pack("<HB", self.hops, self.marks)
+        return (head + struct.pack("<I", crc32c(head + self.data)) + path
+                + bytes([path_check(path)]) + self.data)
+
+    def frames(self):
+        """One by one."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for at in range(0, len(self.data), 64):
+            yield Frame(**{**fields, "type": DATA, "number": self.number + at // 64,
+                           "address": self.address + at, "data": self.data[at:at + 64]})
+
+    @staticmethod
+    def decode(wire):
+        head, data = wire[:40], wire[48:]
+        if struct.unpack("<I", wire[40:44])[0] != crc32c(head + data):
+            raise Bad("a train with a false check")
+        if wire[47] != path_check(wire[44:47]):
+            raise Bad("a train with a false hop check")
+        _, _, _, source, _, kind, _, address, domain, incarnation, number, when = \
+            HEADER.unpack(head)
+        if address + len(data) > SPACE:
+            raise Bad("a train past the end of the ring's memory")
+        hops, marks = struct.unpack("<HB", wire[44:47])
+        return Train(TRAIN, source, incarnation, number, data, address, 0, kind & 15, kind >> 4,
+                     domain, when, hops, marks)
+
+
 def multicast_data(value, *nodes):
     """The data of a MULTICAST: 32 bits and a set of nodes."""
     return struct.pack("<I", value) + sum(1 << n for n in set(nodes)).to_bytes(32, "little")
@@ -143,12 +180,21 @@ def unit_length(wire):
         return 0
     if wire[:2] != b"RF" or wire[2] != VERSION or wire[7] not in LENGTHS.get(wire[3], ()):
         raise Bad("neither a frame nor a link message")
-    return 48 + wire[7]
+    if wire[3] != TRAIN:
+        return 48 + wire[7]
+    if wire[5] not in TRAIN_FRAMES:
+        raise Bad("a train of an impossible number of frames")
+    return 48 + 64 * (wire[5] - 1) + wire[7]
+
+
+def unit_slots(wire):
+    """How many slots of a queue it takes: one for each frame."""
+    return wire[5] if wire[:2] == b"RF" and wire[3] == TRAIN else 1
 
 
 # --- shared memory -----------------------------------------------------------------------
 
-QUEUE_MAGIC, QUEUE_VERSION, SLOT, SLOTS_AT = 0x516D6672, 2, 128, 4096
+QUEUE_MAGIC, QUEUE_VERSION, SLOT, SLOTS_AT, BEHIND = 0x516D6672, 3, 128, 4096, 4096
 QUEUE_HEADER = struct.Struct("=IIIIQ")
 TAIL, HEAD, CONSUMER_SLEEPS, PRODUCER_WAITS = (at // 4 for at in (128, 256, 384, 512))
 F_ADD_SEALS, F_GET_SEALS, SEALS = 1033, 1034, 1 | 2 | 4
@@ -174,16 +220,16 @@ class Queue:
         self.offer = offer
         self.wakes = [socket.socket(fileno=fd) for fd in fds[1:]]
         self.slots = slots
-        self.memory = mmap.mmap(fds[0], SLOTS_AT + SLOT * slots)
+        self.memory = mmap.mmap(fds[0], SLOTS_AT + SLOT * slots + BEHIND)
         self.words = memoryview(self.memory).cast("I")
 
     @staticmethod
     def create(slots):
         fd = os.memfd_create("peer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(fd, SLOTS_AT + SLOT * slots)
+        os.ftruncate(fd, SLOTS_AT + SLOT * slots + BEHIND)
         fcntl.fcntl(fd, F_ADD_SEALS, SEALS)
         os.pwrite(fd, QUEUE_HEADER.pack(QUEUE_MAGIC, QUEUE_VERSION, SLOT, slots,
-                                        SLOTS_AT + SLOT * slots), 0)
+                                        SLOTS_AT + SLOT * slots + BEHIND), 0)
         pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
         own, others = ([end.detach() for end in ends] for ends in zip(*pairs))
         return Queue([fd, *own], slots, [fd, *others])
@@ -192,7 +238,7 @@ class Queue:
     def attach(fds):
         magic, version, slot, slots, size = QUEUE_HEADER.unpack(os.pread(fds[0], 24, 0))
         if (magic, version, slot, size) != (QUEUE_MAGIC, QUEUE_VERSION, SLOT,
-                                            SLOTS_AT + SLOT * slots):
+                                            SLOTS_AT + SLOT * slots + BEHIND):
             raise Bad("a queue with another header")
         if slots & (slots - 1) or not 2 <= slots <= 65536 or os.fstat(fds[0]).st_size != size:
             raise Bad("a queue of another size")
@@ -219,25 +265,26 @@ class Queue:
     def put(self, wire):
         """False if there is no room."""
         tail = self.words[TAIL]
-        if (tail - self.words[HEAD]) % 2**32 == self.slots:
+        if (tail - self.words[HEAD]) % 2**32 + unit_slots(wire) > self.slots:
             return False
         at = self._at(tail)
         self.memory[at:at + len(wire)] = wire
-        self.words[TAIL] = (tail + 1) % 2**32
+        self.words[TAIL] = (tail + unit_slots(wire)) % 2**32
         self._wake(CONSUMER_SLEEPS, self.wakes[0])
         return True
 
     def take(self):
-        """The next slot, or None."""
+        """What is in the next slot, or in those of a train, or None."""
         head = self.words[HEAD]
         if head == self.words[TAIL]:
             return None
         at = self._at(head)
-        slot = self.memory[at:at + SLOT]
-        self.words[HEAD] = (head + 1) % 2**32
+        unit = self.memory[at:at + BEHIND]
+        unit = unit[:unit_length(unit)]
+        self.words[HEAD] = (head + unit_slots(unit)) % 2**32
         if (self.words[TAIL] - self.words[HEAD]) % 2**32 <= self.slots // 2:
             self._wake(PRODUCER_WAITS, self.wakes[1])
-        return slot[:unit_length(slot)]
+        return unit
 
     def may_sleep(self):
         self.words[CONSUMER_SLEEPS] = 1
@@ -303,6 +350,7 @@ class Peer:
         self.forward = True
         self.light = light
         self.seen, self.home, self.lights, self.messages = [], [], [], []
+        self.trains = 0
         self.trouble = None
         self.changed = threading.Condition(threading.RLock())
         self.stopping = False
@@ -392,13 +440,15 @@ class Peer:
                     self.lights.append(message.value)
                 self.changed.notify_all()
             return
-        frame = Frame.decode(wire)
-        own = frame.source == self.ident and frame.incarnation == self.incarnation
+        unit = (Train if wire[3] == TRAIN else Frame).decode(wire)
+        own = unit.source == self.ident and unit.incarnation == self.incarnation
         with self.changed:
-            (self.home if own else self.seen).append(frame)
+            (self.home if own else self.seen).extend(
+                unit.frames() if wire[3] == TRAIN else [unit])
+            self.trains += wire[3] == TRAIN
             self.changed.notify_all()
         if not own and self.forward and self.light:
-            self._send(replace(frame, hops=frame.hops + 1).encode())
+            self._send(replace(unit, hops=unit.hops + 1).encode())
 
     # what tests use
 

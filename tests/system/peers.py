@@ -20,7 +20,7 @@ from suite import expect, figure, plan, run, wait_for
 from members import Hub, Node, Place, Storm, all_call, descriptors, fenced, kilobytes
 
 MEMBERS = 3
-QUEUE = 16 * 1024               # KiB: a FIFO that is full
+QUEUE = 64 * 1024           # KiB of a full transmit FIFO
 GROWTH = 4 * 1024               # what else may come
 SPARE_FDS = 16
 DEADLINE_S = 2.0                # of the handshake, and of silence

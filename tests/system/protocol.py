@@ -4,6 +4,7 @@
 with an rmnode. Prints TAP."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from peer import (BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
-                  MULTICAST, PAUSED, REDUNDANT, REFUSE, ROGUE_0, SECOND, WELCOME, Frame, Message, Peer,
-                  connect, crc32c, multicast_data, multicast_nodes, read_exactly)
+                  MULTICAST, PAUSED, REDUNDANT, REFUSE, ROGUE_0, SECOND, TRAIN, VERSION, WELCOME,
+                  Frame, Message, Peer, Train, connect, crc32c, multicast_data, multicast_nodes, read_exactly)
 from suite import TOP, Failed, expect, plan, run, wait_for
 
 RMNODE = TOP / "build" / "tools" / "rmnode"
@@ -109,6 +110,7 @@ EXAMPLES = [
     Frame(FENCE, number=0x191C, data=bytes.fromhex("4847464544434241"), **ORIGIN),
     Frame(MULTICAST, number=0x191D, data=multicast_data(0xCAFE0102, 0, 7, 9, 255), kind=7,
           **ORIGIN),
+    Train(TRAIN, number=0x191E, data=bytes(range(64)) + WORD, address=0xAABBC0, **ORIGIN),
 ]
 
 
@@ -191,6 +193,47 @@ def many_in_shared_memory():
                "the last word is another")
         member.verb("fill", "-w", "4", "0x8000+0x4000", "0x01010101")
         expect(member.verb("fence")["lost"] == 0, "the node has lost some of its own")
+
+
+def whole_blocks(**peer_options):
+    block = bytes(i * 7 & 255 for i in range(200 * 64 + 20))
+    with ring(**peer_options) as (member, peer):
+        # A train of the peer is as many updates, and comes home as it was.
+        peer.number = 5
+        train = Train(TRAIN, PEER, peer.incarnation, 1, block[:64 * 4 + 9], 0x4000)
+        peer.say(train.encode())
+        home = is_home(peer, list(train.frames())[-1])
+        home = [frame for frame in peer.home if frame.type == DATA]
+        expect(home == [replace(frame, hops=2) for frame in train.frames()],
+               f"it came home as {home}")
+        expect(peer.trains == 1, "it came home in pieces")
+        expect(member.read(0x4000, 64 * 4 + 9) == train.data, "the node's memory is another")
+        expect(member.counter("received") == 5, "the node has not counted its frames")
+
+        # And the node makes trains of its own blocks.
+        file = f"{os.path.dirname(member.control)}/block"
+        with open(file, "wb") as out:
+            out.write(block)
+        member.verb("write", "-f", file, "0x8000")
+        expect(member.verb("fence")["lost"] == 0, "the node has lost some of its block")
+        seen = [frame for frame in peer.seen if frame.type == DATA]
+        expect([frame.number for frame in seen] == list(range(1, 202)),
+               "its frames are not those of the block")
+        expect(b"".join(frame.data for frame in seen) == block, "the block is another")
+        expect([frame.address for frame in seen] == list(range(0x8000, 0x8000 + 201 * 64, 64)),
+               "its addresses are others")
+        expect(peer.trains > 1, "the node has sent a block without a train")
+        expect(member.counter("home") == 202, "block and fence are not all home")
+
+
+def blocks_on_the_stream():
+    """Whole blocks travel in trains, there and home, on a stream"""
+    whole_blocks()
+
+
+def blocks_in_shared_memory():
+    """Whole blocks travel in trains, there and home, in shared memory"""
+    whole_blocks(shm=True)
 
 
 def numbers():
@@ -332,7 +375,7 @@ def bad_handshakes():
     with node() as member:
         answer = refused(member, replace(hello, version=9).encode())
         refusal = Message.decode(answer)
-        expect((refusal.kind, refusal.value, refusal.version) == (REFUSE, 1, 3), f"{refusal}")
+        expect((refusal.kind, refusal.value, refusal.version) == (REFUSE, 1, VERSION), f"{refusal}")
         for what, pieces in (("garbage", [b"GET / HTTP/1.1\r\n\r\n" * 3]), ("damage", [damaged]),
                              ("LIGHT first", [on])):
             expect(refused(member, *pieces) == b"", f"{what} is answered")
@@ -422,7 +465,8 @@ def rogues_of_a_hub():
 
 
 def main():
-    tests = [examples, on_the_stream, in_shared_memory, many_in_shared_memory, numbers, hops,
+    tests = [examples, on_the_stream, in_shared_memory, many_in_shared_memory,
+             blocks_on_the_stream, blocks_in_shared_memory, numbers, hops,
              redundant, rogue, paused, twins, light, silence, idle, bad_handshakes, own_numbers,
              through_a_hub, rogues_of_a_hub]
     plan(tests)

@@ -39,7 +39,7 @@ def frame(kind=DATA, source=200, seq=1, data=b"", address=0, dest=0, nic=0, hops
 # --- shared memory ------------------------------------------------------------
 
 SHM_MAGIC, SHM_VERSION = peer.QUEUE_MAGIC, peer.QUEUE_VERSION
-SLOT, SLOTS_AT = peer.SLOT, peer.SLOTS_AT
+SLOT, SLOTS_AT, BEHIND = peer.SLOT, peer.SLOTS_AT, peer.BEHIND
 TAIL, HEAD, SLEEPS, WAITS = 128, 256, 384, 512
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
@@ -63,7 +63,7 @@ class Queue:
 
     def __init__(self, slots=16, seals=SEALS, magic=SHM_MAGIC, version=SHM_VERSION, slot=SLOT,
                  claimed=None, size=None):
-        whole = SLOTS_AT + slots * SLOT
+        whole = SLOTS_AT + slots * SLOT + BEHIND
         self.memory = os.memfd_create("queue", os.MFD_ALLOW_SEALING)
         os.ftruncate(self.memory, whole if size is None else size)
         head = peer.QUEUE_HEADER.pack(magic, version, slot, slots if claimed is None else claimed, whole)
@@ -83,7 +83,7 @@ class Queue:
     def put(self, view, unit):
         at = SLOTS_AT + self.tail % self.slots * SLOT
         view[at:at + len(unit)] = unit
-        self.show(view, self.tail + 1)
+        self.show(view, self.tail + peer.unit_slots(unit))
 
     def show(self, view, tail):
         """Say that slots before this index are filled, true or not."""

@@ -12,12 +12,12 @@ static const struct rfm_line_config free_line;
 
 static void put(struct rfm_fifo *fifo, uint32_t number)
 {
-	struct rfm_slot *slot = rfm_fifo_put(fifo);
+	struct rfm_slot *slot = rfm_fifo_put(fifo, 1);
 
 	slot->ready = 0;
 	slot->tag = (uint8_t)number;
 	slot->length = RFM_FRAME_MAX;
-	memset(slot->wire, 0x33, sizeof(slot->wire));
+	memset(slot->wire, 0x33, RFM_FRAME_MAX);
 	memcpy(slot->wire, &number, sizeof(number));
 }
 
@@ -54,6 +54,73 @@ static void order_while_it_grows(void **state)
 		while (out < in)
 			assert_takes(&fifo, out++);
 		assert_null(rfm_fifo_take(&fifo, 0));
+		rfm_fifo_destroy(&fifo);
+	}
+}
+
+/* Bytes of a train that its number gives. */
+static unsigned int train_bytes(uint32_t number, unsigned int frames)
+{
+	return RFM_FRAME_HEADER + frames * RFM_FRAME_DATA_MAX - number % RFM_FRAME_DATA_MAX;
+}
+
+static void put_train(struct rfm_fifo *fifo, uint32_t number, unsigned int frames)
+{
+	struct rfm_slot *slot = rfm_fifo_put(fifo, frames);
+
+	slot->ready = 0;
+	slot->tag = (uint8_t)number;
+	slot->length = train_bytes(number, frames);
+	for (unsigned int i = 0; i < slot->length; i++)
+		slot->wire[i] = (uint8_t)(number + i * 7);
+}
+
+static void assert_takes_train(struct rfm_fifo *fifo, uint32_t number, unsigned int frames)
+{
+	const struct rfm_slot *slot = rfm_fifo_take(fifo, 0);
+
+	assert_non_null(slot);
+	assert_int_equal(slot->frames, frames);
+	assert_int_equal(slot->tag, (uint8_t)number);
+	assert_int_equal(slot->length, train_bytes(number, frames));
+	for (unsigned int i = 0; i < slot->length; i++)
+		if (slot->wire[i] != (uint8_t)(number + i * 7))
+			fail_msg("byte %u of train %u of %u frames", i, number, frames);
+}
+
+/* Trains of any length among frames, also where they begin in the last cells and it grows. */
+static void trains_under_any_schedule(void **state)
+{
+	static const uint32_t sizes[] = { 64, 256, 512, 4096 };
+	static uint8_t lengths[200000];
+
+	(void)state;
+	for (size_t s = 0; s < ARRAY_SIZE(sizes) * 8; s++) {
+		uint32_t size = sizes[s / 8], in = 0, out = 0, used = 0;
+		struct rfm_fifo fifo;
+		uint64_t seed = s;
+
+		assert_int_equal(rfm_fifo_init(&fifo, size, &free_line, 0), 0);
+		while (in < 20000) {
+			uint32_t n = test_random(&seed) % (size / 4);
+
+			for (; n && in < ARRAY_SIZE(lengths); n--) {
+				unsigned int frames = test_random(&seed) % 3 ? 1 :
+						      1 + test_random(&seed) % RFM_TRAIN_FRAMES;
+
+				if (used + frames > size)
+					break;
+				lengths[in] = frames;
+				put_train(&fifo, in++, frames);
+				used += frames;
+			}
+			assert_int_equal(rfm_fifo_used(&fifo), used);
+			for (n = test_random(&seed) % (in - out + 1); n; n--) {
+				used -= lengths[out];
+				assert_takes_train(&fifo, out, lengths[out]);
+				out++;
+			}
+		}
 		rfm_fifo_destroy(&fifo);
 	}
 }
@@ -95,12 +162,12 @@ static void order_under_any_schedule(void **state)
 
 static size_t resident(const struct rfm_fifo *fifo)
 {
-	static unsigned char pages[BURST * sizeof(struct rfm_slot) / 4096];
+	static unsigned char pages[BURST * RFM_FIFO_CELL / 4096];
 	size_t page = sysconf(_SC_PAGESIZE), count = 0;
-	size_t all = fifo->size * sizeof(struct rfm_slot);
+	size_t all = (size_t)fifo->size * RFM_FIFO_CELL;
 
 	assert_true(all / page <= sizeof(pages));
-	assert_int_equal(mincore(fifo->slots, all, pages), 0);
+	assert_int_equal(mincore(fifo->cells, all, pages), 0);
 	for (size_t i = 0; i < all / page; i++)
 		count += pages[i] & 1;
 	return count * page;
@@ -149,7 +216,7 @@ static void memory_of_a_burst_is_given_back(void **state)
 
 static void put_data(struct rfm_fifo *fifo, unsigned int bytes, uint64_t ready)
 {
-	struct rfm_slot *slot = rfm_fifo_put(fifo);
+	struct rfm_slot *slot = rfm_fifo_put(fifo, 1);
 
 	slot->ready = ready;
 	slot->length = RFM_FRAME_HEADER + bytes;
@@ -212,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_while_it_grows),
 		cmocka_unit_test(order_under_any_schedule),
+		cmocka_unit_test(trains_under_any_schedule),
 		cmocka_unit_test(memory_for_what_waits),
 		cmocka_unit_test(memory_of_a_burst_is_given_back),
 		cmocka_unit_test(a_free_line_has_all_at_once),

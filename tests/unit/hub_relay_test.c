@@ -130,7 +130,7 @@ static void send_updates(struct bench *bench, unsigned int port, unsigned int co
 
 static bool pull(struct bench *bench, unsigned int port, struct rfm_frame *frame)
 {
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = hub_pull(&bench->hub, port, wire, bench->now);
 
 	if (!len)

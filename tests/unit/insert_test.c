@@ -81,7 +81,7 @@ static void room_for_stores_and_a_reserve(void **state)
 		assert_int_equal(rfm_insert_used(&q), 2 * SLOTS);
 		for (uint64_t i = first; i < number; i++) {
 			assert_int_equal(rfm_insert_peek(&q)->time, i);
-			rfm_insert_release(&q);
+			rfm_insert_release(&q, 1);
 		}
 		assert_null(rfm_insert_peek(&q));
 	}
@@ -108,12 +108,12 @@ static void drops_keep_their_place(void **state)
 	assert_false(put(&q, 0, false, &wake));
 	for (int i = 0; i < SLOTS; i++) {
 		assert_int_equal(rfm_insert_dropped(&q), 0);
-		rfm_insert_release(&q);
+		rfm_insert_release(&q, 1);
 	}
 	assert_int_equal(rfm_insert_peek(&q)->time, 100);
 	assert_int_equal(rfm_insert_dropped(&q), 3);
 	assert_int_equal(rfm_insert_dropped(&q), 0);	/* told once */
-	rfm_insert_release(&q);
+	rfm_insert_release(&q, 1);
 	assert_int_equal(rfm_insert_dropped(&q), 1);	/* the last, with nothing behind it */
 	assert_int_equal(rfm_insert_dropped(&q), 0);
 	rfm_insert_destroy(&q);
@@ -152,7 +152,7 @@ static void whoever_sleeps_is_woken_once(void **state)
 	put(&q, 3, false, &wake);
 	assert_false(wake);			/* so it does not sleep */
 	while (rfm_insert_peek(&q))
-		rfm_insert_release(&q);
+		rfm_insert_release(&q, 1);
 	assert_true(rfm_insert_sleep(&q));
 	put(&q, 4, false, &wake);
 	assert_true(wake);
@@ -228,7 +228,7 @@ static void take_all(struct rfm_insert *q, struct taken *taken)
 			assert_int_equal(record->data[i], (uint8_t)taken->last);
 		taken->dropped += before;
 		taken->records++;
-		rfm_insert_release(q);
+		rfm_insert_release(q, 1);
 	}
 }
 
@@ -333,7 +333,7 @@ static void *store_all(void *opaque)
 /* All that the node lets go comes home, as round a fibre of its own. */
 static void go_round(struct shared *shared)
 {
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len;
 
 	while ((len = rfm_node_pull(&shared->node, wire, 0)))

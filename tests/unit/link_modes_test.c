@@ -58,7 +58,7 @@ static void greet(struct end *from, struct end *to, bool offered, bool attached)
 
 static bool carry_unit(struct end *from, struct end *to)
 {
-	uint8_t slot[RFM_FRAME_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	unsigned int len = rfm_link_tx_unit(&from->tx, slot, 0);
 
 	if (len)
@@ -102,7 +102,7 @@ static void the_stream_where_there_is_no_shared_memory(void **state)
 	(void)state;
 	for (int way = 0; way < 3; way++) {
 		struct end *a = end_new(1), *b = end_new(2);
-		uint8_t slot[RFM_FRAME_MAX];
+		uint8_t slot[RFM_UNIT_MAX];
 
 		greet(a, b, way & 1, way & 2);
 		greet(b, a, way & 1, way & 2);
@@ -129,7 +129,7 @@ static void shared_memory_that_was_not_offered(void **state)
 /* A slot is trusted no more than a stream. */
 static void what_is_wrong_in_a_slot(void **state)
 {
-	uint8_t slot[RFM_FRAME_MAX];
+	uint8_t slot[RFM_UNIT_MAX];
 	struct end *a, *b;
 
 	(void)state;

@@ -312,6 +312,7 @@ static struct rig *packing_rig(uint32_t insert_slots, uint32_t window)
 	struct rig *rig;
 
 	like.unpacked = false;
+	like.train = 1;
 	like.insert_slots = insert_slots;
 	like.window = window;
 	rig = rig_new_like(2, 1, &like);

@@ -164,7 +164,7 @@ static void frames_come_through_every_kind_of_link(void **state)
 {
 	static const struct rfm_port_config kinds[] = {
 		{ .slots = 0 },
-		{ .slots = 2 },
+		{ .slots = 64 },
 		{ .stream_only = true },
 		{ .stream_only = true, .socket_buffer = 1 },
 	};

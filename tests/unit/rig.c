@@ -8,13 +8,11 @@
 #include "ring/memory.h"
 #include "ring/wire.h"
 
-static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
-		     const struct rfm_origin *origin)
+static void note_stored(struct rig_peer *peer, uint32_t offset, const uint8_t *data,
+			unsigned int len, const struct rfm_origin *origin)
 {
-	struct rig_peer *peer = opaque;
 	struct rig_stored *entry;
 
-	assert_true(offset + (uint64_t)len <= peer->node.config.memory_size);
 	if (peer->stored_count == peer->stored_size) {
 		peer->stored_size = peer->stored_size ? peer->stored_size * 2 : 256;
 		peer->stored = realloc(peer->stored, peer->stored_size * sizeof(*peer->stored));
@@ -25,6 +23,18 @@ static void on_store(void *opaque, uint32_t offset, const void *data, unsigned i
 	entry->offset = offset;
 	entry->len = len;
 	memcpy(entry->data, data, len);
+}
+
+static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
+		     const struct rfm_origin *origin)
+{
+	struct rig_peer *peer = opaque;
+	struct rfm_origin each = *origin;
+
+	assert_true(offset + (uint64_t)len <= peer->node.config.memory_size);
+	for (unsigned int at = 0; at < len; at += RFM_FRAME_DATA_MAX, each.seq++)
+		note_stored(peer, offset + at, (const uint8_t *)data + at,
+			    len - at < RFM_FRAME_DATA_MAX ? len - at : RFM_FRAME_DATA_MAX, &each);
 	if (offset + len <= RIG_MEMORY)
 		rfm_memory_store(peer->memory + offset, data, len);
 }
@@ -212,10 +222,10 @@ static uint8_t *pipe_put(struct rig_pipe *pipe)
 		pipe->head = pipe->tail = 0;
 	if (pipe->tail == pipe->size) {
 		pipe->size = pipe->size ? pipe->size * 2 : 64;
-		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_FRAME_MAX);
+		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_UNIT_MAX);
 		assert_non_null(pipe->frames);
 	}
-	return pipe->frames + (size_t)RFM_FRAME_MAX * pipe->tail++;
+	return pipe->frames + (size_t)RFM_UNIT_MAX * pipe->tail++;
 }
 
 unsigned int rig_in_flight(const struct rig *rig, int from)
@@ -235,7 +245,7 @@ bool rig_pull(struct rig *rig, int i, unsigned int frames)
 
 	peer->awake = false;
 	while (frames--) {
-		uint8_t buf[RFM_FRAME_MAX];
+		uint8_t buf[RFM_UNIT_MAX];
 		unsigned int len = rfm_node_pull(&peer->node, buf, rig->now);
 
 		if (!len)
@@ -256,7 +266,7 @@ bool rig_deliver(struct rig *rig, int from)
 
 	if (pipe->head == pipe->tail)
 		return false;
-	wire = pipe->frames + (size_t)RFM_FRAME_MAX * pipe->head++;
+	wire = pipe->frames + (size_t)RFM_UNIT_MAX * pipe->head++;
 	rfm_node_receive(&rig->peers[rig_next(rig, from)].node, wire, rfm_frame_length(wire),
 			 rig->now);
 	return true;
@@ -299,11 +309,14 @@ void rig_advance(struct rig *rig, uint64_t ns)
 bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame)
 {
 	struct rig_pipe *pipe = &rig->peers[from].out;
+	const uint8_t *wire;
 
 	if (pipe->head == pipe->tail)
 		return false;
-	assert_int_equal(rfm_frame_decode(pipe->frames + (size_t)RFM_FRAME_MAX * pipe->head++,
-					  frame), RFM_FRAME_OK);
+	wire = pipe->frames + (size_t)RFM_UNIT_MAX * pipe->head++;
+	assert_int_equal(rfm_frame_decode_header(wire, frame), RFM_FRAME_OK);
+	if (frame->count == 1)
+		memcpy(frame->data, wire + RFM_FRAME_HEADER, frame->length);
 	return true;
 }
 
@@ -312,7 +325,7 @@ void rig_damage(struct rig *rig, int from)
 	struct rig_pipe *pipe = &rig->peers[from].out;
 
 	assert_true(pipe->head != pipe->tail);
-	pipe->frames[(size_t)RFM_FRAME_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
+	pipe->frames[(size_t)RFM_UNIT_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
 }
 
 void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame)

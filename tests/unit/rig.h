@@ -38,7 +38,7 @@ struct rig_interrupt {
 
 /* A fibre: frames, one after the other, that left one node and have not arrived. */
 struct rig_pipe {
-	uint8_t *frames;	/* RFM_FRAME_MAX bytes each */
+	uint8_t *frames;	/* RFM_UNIT_MAX bytes each */
 	uint32_t size, head, tail;
 };
 
@@ -106,7 +106,7 @@ void rig_settle(struct rig *rig);
 void rig_advance(struct rig *rig, uint64_t ns);
 
 unsigned int rig_in_flight(const struct rig *rig, int from);
-/* Takes the next frame off the fibre behind @from; false if there is none. */
+/* Takes the next frame, or train without its data, off the fibre behind @from; false: none. */
 bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame);
 /* Damages the next frame on the fibre behind @from. */
 void rig_damage(struct rig *rig, int from);

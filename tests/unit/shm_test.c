@@ -30,6 +30,7 @@ enum {
 	AT_CONSUMER_SLEEPS = 384,
 	AT_PRODUCER_WAITS = 512,
 	SLOTS_AT = 4096,
+	BEHIND = 4096,		/* bytes after the slots */
 };
 
 enum { MEMORY, DATA, ROOM };
@@ -95,12 +96,12 @@ static unsigned int make_frame(uint8_t *wire, uint64_t n)
 
 static bool put(struct rfm_shm *tx, uint64_t n)
 {
-	uint8_t *slot = rfm_shm_reserve(tx);
+	uint8_t *slot = rfm_shm_reserve(tx, 1);
 
 	if (!slot)
 		return false;
 	make_frame(slot, n);
-	rfm_shm_commit(tx);
+	rfm_shm_commit(tx, 1);
 	return true;
 }
 
@@ -113,7 +114,7 @@ static void assert_frame(const uint8_t *slot, uint64_t n)
 
 static void assert_takes(struct rfm_shm *rx, uint64_t n)
 {
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	assert_int_equal(rfm_shm_take(rx, slot), 1);
 	assert_frame(slot, n);
@@ -125,7 +126,7 @@ static void order_and_wrap(void **state)
 {
 	static const uint32_t sizes[] = { 2, 8, 64, RFM_SHM_SLOTS };
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -149,10 +150,81 @@ static void order_and_wrap(void **state)
 	}
 }
 
+/* A unit of @frames slots; each byte can be told. */
+static unsigned int unit_bytes(uint64_t n, uint8_t *wire)
+{
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .incarnation = 1, .seq = n, .hops = 1,
+		.count = 1 + n * 7 % RFM_TRAIN_FRAMES,
+	};
+
+	frame.length = frame.count * RFM_FRAME_DATA_MAX - n % RFM_FRAME_DATA_MAX;
+	if (frame.count == 1) {
+		memset(frame.data, (int)n, sizeof(frame.data));
+		return rfm_frame_encode(&frame, wire);
+	}
+	for (unsigned int i = 0; i < frame.length; i++)
+		wire[RFM_FRAME_HEADER + i] = (uint8_t)(n + i * 3);
+	return rfm_train_encode(&frame, wire);
+}
+
+/* Trains take a slot for each frame, and lie in one piece also where the slots end. */
+static void trains_order_and_wrap(void **state)
+{
+	static const uint32_t sizes[] = { 64, 128, RFM_SHM_SLOTS };
+	static uint8_t wire[RFM_UNIT_MAX], slot[RFM_UNIT_MAX];
+	struct rfm_shm tx, rx;
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint64_t in = 0, out = 0, seed = i;
+
+		make_pair(&tx, &rx, sizes[i]);
+		while (out < 5000) {
+			for (uint32_t n = test_random(&seed) % 20; n; n--) {
+				unsigned int len = unit_bytes(in, wire);
+				uint8_t *to = rfm_shm_reserve(&tx, rfm_unit_frames(len));
+
+				if (!to)
+					break;
+				memcpy(to, wire, len);
+				rfm_shm_commit(&tx, rfm_unit_frames(len));
+				in++;
+			}
+			rfm_shm_publish(&tx);
+			for (uint32_t n = test_random(&seed) % 20; n && out < in; n--) {
+				unsigned int len = unit_bytes(out++, wire);
+
+				assert_int_equal(rfm_shm_take(&rx, slot), rfm_unit_frames(len));
+				assert_memory_equal(slot, wire, len);
+			}
+			rfm_shm_release(&rx);
+		}
+		close_pair(&tx, &rx);
+	}
+}
+
+/* A train says how many slots it takes: more than were shown is no truth. */
+static void train_longer_than_shown(void **state)
+{
+	uint8_t wire[RFM_UNIT_MAX], slot[RFM_UNIT_MAX];
+	struct rfm_shm tx, rx;
+
+	(void)state;
+	assert_true(rfm_unit_frames(unit_bytes(4, wire)) > 2);
+	make_pair(&tx, &rx, 64);
+	memcpy(rfm_shm_reserve(&tx, RFM_TRAIN_FRAMES), wire, sizeof(wire));
+	rfm_shm_commit(&tx, 2);
+	rfm_shm_publish(&tx);
+	assert_int_equal(rfm_shm_take(&rx, slot), -1);
+	assert_true(rx.broken);
+	close_pair(&tx, &rx);
+}
+
 static void not_before_publish(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
@@ -170,13 +242,13 @@ static void not_before_publish(void **state)
 static void what_is_no_frame(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t message[40], slot[RFM_SHM_SLOT];
+	uint8_t message[40], slot[RFM_UNIT_MAX];
 
 	(void)state;
 	memset(message, 0x4c, sizeof(message));
 	make_pair(&tx, &rx, 8);
-	memcpy(rfm_shm_reserve(&tx), message, sizeof(message));
-	rfm_shm_commit(&tx);
+	memcpy(rfm_shm_reserve(&tx, 1), message, sizeof(message));
+	rfm_shm_commit(&tx, 1);
 	rfm_shm_publish(&tx);
 	assert_int_equal(rfm_shm_take(&rx, slot), 1);
 	assert_memory_equal(slot, message, sizeof(message));
@@ -193,7 +265,7 @@ static void full_then_room(void **state)
 	while (put(&tx, in))
 		in++;
 	assert_int_equal(in, 64);
-	assert_true(rfm_shm_wait_room(&tx));
+	assert_true(rfm_shm_wait_room(&tx, 1));
 	assert_false(tx.broken);
 
 	/* Woken once half is free, not at every slot. */
@@ -210,7 +282,7 @@ static void full_then_room(void **state)
 	rfm_shm_awake(&tx, true);
 	assert_false(readable(tx.fds[ROOM], 0));
 	assert_true(put(&tx, in));
-	assert_false(rfm_shm_wait_room(&tx));
+	assert_false(rfm_shm_wait_room(&tx, 1));
 	close_pair(&tx, &rx);
 }
 
@@ -225,7 +297,7 @@ static void always_woken(void **state)
 		make_pair(&tx, &rx, 64);
 		while (put(&tx, in))
 			in++;
-		assert_true(rfm_shm_wait_room(&tx));
+		assert_true(rfm_shm_wait_room(&tx, 1));
 		for (uint64_t out = 0; out < in; out++) {
 			assert_takes(&rx, out);
 			if (out % batch == batch - 1 || out == in - 1)
@@ -332,17 +404,17 @@ static void *producer_thread(void *opaque)
 
 	while (n < p->frames) {
 		for (uint32_t batch = 1 + test_random(&p->seed) % p->batch; batch; batch--) {
-			uint8_t *slot = rfm_shm_reserve(&p->shm);
+			uint8_t *slot = rfm_shm_reserve(&p->shm, 1);
 
 			if (!slot || n == p->frames)
 				break;
 			memcpy(slot, &n, sizeof(n));
 			n++;
-			rfm_shm_commit(&p->shm);
+			rfm_shm_commit(&p->shm, 1);
 		}
 		rfm_shm_publish(&p->shm);
 		idle(p);
-		if (!rfm_shm_reserve(&p->shm) && rfm_shm_wait_room(&p->shm) && !sleep_for(p, true))
+		if (!rfm_shm_reserve(&p->shm, 1) && rfm_shm_wait_room(&p->shm, 1) && !sleep_for(p, true))
 			break;
 	}
 	return NULL;
@@ -351,7 +423,7 @@ static void *producer_thread(void *opaque)
 static void *consumer_thread(void *opaque)
 {
 	struct pace *p = opaque;
-	_Alignas(8) uint8_t slot[RFM_SHM_SLOT];
+	_Alignas(8) uint8_t slot[RFM_UNIT_MAX];
 	uint64_t n = 0, found;
 
 	while (n < p->frames) {
@@ -454,7 +526,7 @@ static void stay_on(unsigned int which)
 static void *shower(void *opaque)
 {
 	struct moment *m = opaque;
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 	uint64_t seed = 1;
 
 	stay_on(0);
@@ -462,13 +534,13 @@ static void *shower(void *opaque)
 		if (m->rx)
 			rfm_shm_take(m->rx, slot);
 		else
-			rfm_shm_reserve(m->tx);
+			rfm_shm_reserve(m->tx, 1);
 		meet(m, 2 * n + 1);
 		jitter(&seed);
 		if (m->rx) {
 			rfm_shm_release(m->rx);
 		} else {
-			rfm_shm_commit(m->tx);
+			rfm_shm_commit(m->tx, 1);
 			rfm_shm_publish(m->tx);
 		}
 		meet(m, 2 * n + 2);
@@ -480,7 +552,7 @@ static void moment_consumer_sleeps(void **state)
 {
 	struct rfm_shm tx, rx;
 	struct moment m = { .tx = &tx };
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 	uint64_t seed = 2;
 	cpu_set_t before;
 	pthread_t thread;
@@ -532,7 +604,7 @@ static void moment_producer_waits(void **state)
 
 		meet(&m, 2 * n + 1);
 		jitter(&seed);
-		slept = rfm_shm_wait_room(&tx);
+		slept = rfm_shm_wait_room(&tx, 1);
 		meet(&m, 2 * n + 2);
 		if (slept) {
 			m.caught++;
@@ -576,7 +648,7 @@ static int copy_of(int memory, off_t bytes, unsigned int seals)
 	return fd;
 }
 
-#define GOOD_BYTES	(SLOTS_AT + 64 * RFM_SHM_SLOT)
+#define GOOD_BYTES	(SLOTS_AT + 64 * RFM_SHM_SLOT + BEHIND)
 #define GOOD_SEALS	(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static void unsealed(int *fds) { replace(fds, MEMORY, copy_of(fds[MEMORY], GOOD_BYTES, 0)); }
@@ -641,7 +713,7 @@ static void other_bytes(int *fds) { set32(fds, AT_BYTES, 4096); }
 static void grown_header(int *fds)
 {
 	set32(fds, AT_SLOTS, 128);
-	set32(fds, AT_BYTES, SLOTS_AT + 128 * RFM_SHM_SLOT);
+	set32(fds, AT_BYTES, SLOTS_AT + 128 * RFM_SHM_SLOT + BEHIND);
 }
 
 static void not_there(int *fds) { close(fds[MEMORY]); fds[MEMORY] = -1; }
@@ -746,7 +818,7 @@ static void wake_ups_never_block(void **state)
 	assert_true(rfm_shm_wait_data(&rx));
 	while (put(&tx, 0))
 		;
-	assert_true(rfm_shm_wait_room(&tx));		/* wakes the consumer */
+	assert_true(rfm_shm_wait_room(&tx, 1));		/* wakes the consumer */
 	for (int i = 0; i < 8; i++)
 		assert_takes(&rx, 0);
 	rfm_shm_release(&rx);				/* wakes the producer */
@@ -801,7 +873,7 @@ static void impossible_tail(void **state)
 {
 	/* Taken: 5; seen: 5. Of 8 slots 3 are not given back. */
 	static const uint32_t tails[] = { 4, 0, 14, 1000, 1u << 31, UINT32_MAX };
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(tails); i++) {
@@ -830,7 +902,7 @@ static void impossible_tail(void **state)
 static void tail_over_kept_slots(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
@@ -866,11 +938,11 @@ static void impossible_head(void **state)
 		assert_int_equal(in, 12);
 		rfm_shm_publish(&tx);
 		set32(tx.fds, AT_HEAD, heads[i]);
-		assert_null(rfm_shm_reserve(&tx));
+		assert_null(rfm_shm_reserve(&tx, 1));
 		assert_true(tx.broken);
-		assert_false(rfm_shm_wait_room(&tx));
+		assert_false(rfm_shm_wait_room(&tx, 1));
 		set32(tx.fds, AT_HEAD, 12);
-		assert_null(rfm_shm_reserve(&tx));
+		assert_null(rfm_shm_reserve(&tx, 1));
 		close_pair(&tx, &rx);
 	}
 }
@@ -887,7 +959,7 @@ static void head_before_publish(void **state)
 	for (int n = 1; n < 8; n++)
 		assert_true(put(&tx, n));
 	set32(tx.fds, AT_HEAD, 2);
-	assert_null(rfm_shm_reserve(&tx));
+	assert_null(rfm_shm_reserve(&tx, 1));
 	assert_true(tx.broken);
 	close_pair(&tx, &rx);
 }
@@ -900,7 +972,7 @@ static void garbage_everywhere(void **state)
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		struct rfm_shm tx, rx;
-		uint8_t slot[RFM_SHM_SLOT], page[2 * SLOTS_AT];
+		uint8_t slot[RFM_UNIT_MAX], page[2 * SLOTS_AT];
 
 		make_pair(&tx, &rx, 32);
 		for (int step = 0; step < 20; step++) {
@@ -914,7 +986,7 @@ static void garbage_everywhere(void **state)
 			for (int n = test_random(&seed) % 40; n && rfm_shm_take(&rx, slot) > 0; n--)
 				;
 			rfm_shm_release(&rx);
-			rfm_shm_wait_room(&tx);
+			rfm_shm_wait_room(&tx, 1);
 			rfm_shm_wait_data(&rx);
 		}
 		close_pair(&tx, &rx);
@@ -925,7 +997,7 @@ static void garbage_everywhere(void **state)
 static void peer_has_gone(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 	uint64_t in = 0;
 
 	(void)state;
@@ -936,7 +1008,7 @@ static void peer_has_gone(void **state)
 		in++;
 	rfm_shm_publish(&tx);
 	assert_int_equal(in, 8);
-	assert_true(rfm_shm_wait_room(&tx));
+	assert_true(rfm_shm_wait_room(&tx, 1));
 	rfm_shm_close(&tx);
 
 	make_pair(&tx, &rx, 8);
@@ -953,6 +1025,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_and_wrap),
+		cmocka_unit_test(trains_order_and_wrap),
+		cmocka_unit_test(train_longer_than_shown),
 		cmocka_unit_test(not_before_publish),
 		cmocka_unit_test(what_is_no_frame),
 		cmocka_unit_test(full_then_room),

@@ -102,16 +102,16 @@ static void produce(struct queue *q)
 
 	for (;;) {
 		for (int i = 0; i < QUEUE_BATCH; i++) {
-			uint8_t *slot = rfm_shm_reserve(shm);
+			uint8_t *slot = rfm_shm_reserve(shm, 1);
 
 			if (!slot)
 				break;
 			frame.seq++;
 			rfm_frame_encode(&frame, slot);
-			rfm_shm_commit(shm);
+			rfm_shm_commit(shm, 1);
 		}
 		rfm_shm_publish(shm);
-		if (!rfm_shm_reserve(shm))
+		if (!rfm_shm_reserve(shm, 1))
 			sched_yield();
 	}
 }
@@ -119,7 +119,7 @@ static void produce(struct queue *q)
 static void consume(struct bench_shared *shared, struct queue *q, int slice)
 {
 	uint64_t start = bench_now(), frames = 0, now;
-	uint8_t slot[RFM_SHM_SLOT];
+	uint8_t slot[RFM_UNIT_MAX];
 	struct rfm_frame frame;
 
 	do {

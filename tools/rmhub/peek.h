@@ -33,6 +33,12 @@ static inline uint64_t peek_seq(const uint8_t *wire)
 	return get64(wire + AT_SEQ);
 }
 
+/* Of a train its last frame's. */
+static inline uint64_t peek_last(const uint8_t *wire)
+{
+	return peek_seq(wire) + rfm_frame_count(wire) - 1;
+}
+
 static inline uint64_t peek_time(const uint8_t *wire)
 {
 	return get64(wire + AT_TIME);

@@ -70,8 +70,8 @@ static void list_drop(struct hub_port *port, struct hub_waiting_list *list, uint
 
 	while ((waiting = STAILQ_FIRST(list))) {
 		STAILQ_REMOVE_HEAD(list, entry);
+		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_unit_frames(waiting->len);
 		free(waiting);
-		port->stats.dropped[HUB_DROP_IN_FLIGHT]++;
 	}
 	*count = 0;
 }
@@ -81,19 +81,20 @@ static struct hub_waiting *list_add(struct hub *hub, struct hub_port *port,
 				    struct hub_waiting_list *list, uint32_t *count,
 				    const uint8_t *wire, unsigned int len, uint64_t due)
 {
+	const unsigned int frames = rfm_unit_frames(len);
 	struct hub_waiting *waiting = NULL;
 
-	if (*count < hub->config.queue)
-		waiting = calloc(1, sizeof(*waiting));
+	if (*count + frames <= hub->config.queue)
+		waiting = calloc(1, sizeof(*waiting) + len);
 	if (!waiting) {
-		port->stats.dropped[HUB_DROP_OVERFLOW]++;
+		port->stats.dropped[HUB_DROP_OVERFLOW] += frames;
 		return NULL;
 	}
 	waiting->due = due;
 	waiting->len = len;
 	memcpy(waiting->wire, wire, len);
 	STAILQ_INSERT_TAIL(list, waiting, entry);
-	++*count;
+	*count += frames;
 	wake_by(hub, due);
 	return waiting;
 }
@@ -110,32 +111,51 @@ static unsigned int step_live(const struct hub *hub, unsigned int from, unsigned
 	return i;
 }
 
-static void enqueue(struct hub *hub, unsigned int to, const uint8_t *wire, unsigned int len,
-		    uint64_t ready)
+static void enqueue_one(struct hub *hub, unsigned int to, const uint8_t *wire, unsigned int len,
+			uint64_t ready)
 {
 	struct hub_port *port = &hub->ports[to];
+	const unsigned int frames = rfm_unit_frames(len);
 	struct rfm_slot *slot;
 
-	if (port->cut_out || rfm_fifo_used(&port->egress) == port->egress.size) {
-		port->stats.dropped[port->cut_out ? HUB_DROP_CUT : HUB_DROP_OVERFLOW]++;
+	if (port->cut_out || rfm_fifo_used(&port->egress) + frames > port->egress.size) {
+		port->stats.dropped[port->cut_out ? HUB_DROP_CUT : HUB_DROP_OVERFLOW] += frames;
 		return;
 	}
 	if (ready < port->last_ready)
 		ready = port->last_ready;
 	port->last_ready = ready;
-	slot = rfm_fifo_put(&port->egress);
+	slot = rfm_fifo_put(&port->egress, frames);
 	slot->ready = ready;
 	slot->tag = 0;
 	slot->length = len;
 	memcpy(slot->wire, wire, len);
-	if (rfm_fifo_used(&port->egress) == 1)
+	if (rfm_fifo_used(&port->egress) == frames)
 		hub->ops->transmit(hub->opaque, to);
+}
+
+/* On a paced line each frame has its time; a damaged train must stay one. */
+static void enqueue(struct hub *hub, unsigned int to, const uint8_t *wire, unsigned int len,
+		    uint64_t ready)
+{
+	uint8_t frame[RFM_FRAME_MAX];
+	struct rfm_frame train;
+
+	if (rfm_unit_frames(len) == 1 || !hub->ports[to].config.line.paced ||
+	    rfm_frame_decode_header(wire, &train) != RFM_FRAME_OK) {
+		enqueue_one(hub, to, wire, len, ready);
+		return;
+	}
+	for (unsigned int k = 0; k < train.count; k++)
+		enqueue_one(hub, to, frame, rfm_train_frame(wire, k, frame), ready);
 }
 
 static void drain(struct hub_port *port, enum hub_drop reason)
 {
-	while (rfm_fifo_drop(&port->egress))
-		port->stats.dropped[reason]++;
+	const struct rfm_slot *slot;
+
+	while ((slot = rfm_fifo_drop(&port->egress)))
+		port->stats.dropped[reason] += slot->frames;
 }
 
 static bool is_node(const struct hub_port *port)
@@ -343,7 +363,7 @@ static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wir
 	STAILQ_CONCAT(&port->overtaken, &still);
 	while ((waiting = STAILQ_FIRST(&due))) {
 		STAILQ_REMOVE_HEAD(&due, entry);
-		port->overtaken_count--;
+		port->overtaken_count -= rfm_unit_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		free(waiting);
 	}
@@ -463,30 +483,32 @@ static enum hub_drop verdict(struct hub *hub, unsigned int i, const uint8_t *wir
 	return rogues_has(&hub->rogues, wire) ? HUB_DROP_ROGUE : HUB_DROPS;
 }
 
-void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int len, uint64_t now)
+static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int len,
+		    uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
+	const unsigned int frames = rfm_unit_frames(len);
 	struct fault *fault = NULL;
 	struct rfm_frame frame;
 	enum hub_drop reason;
 	bool whole = false;
 
-	port->stats.in++;
-	port->stats.in_bytes += len;
+	port->stats.in += frames;
 	reason = verdict(hub, i, wire);
 	if (reason != HUB_DROPS) {
-		port->stats.dropped[reason]++;
+		port->stats.dropped[reason] += frames;
 		saw(hub, i, wire, len, drops[reason].remark, now);
 		if (reason == HUB_DROP_DAMAGED)
 			note_damage(hub, i, now);
 		return;
 	}
 	if (hub->config.bad_limit || faults_armed(&hub->faults)) {
-		whole = rfm_frame_decode(wire, &frame) == RFM_FRAME_OK;
+		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
 		if (!whole)
 			note_damage(hub, i, now);
 	}
-	if (whole && faults_armed(&hub->faults))
+	if (whole && faults_armed(&hub->faults) &&
+	    rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 		fault = faults_meet(&hub->faults, i, &frame, now);
 	if (fault) {
 		strike(hub, i, fault, &frame, wire, len, now);
@@ -495,8 +517,36 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 		count_hop(wire);
 		pass(hub, i, wire, len, now);
 	} else {	/* it was the one damaged frame too many */
-		port->stats.dropped[HUB_DROP_DARK]++;
+		port->stats.dropped[HUB_DROP_DARK] += frames;
 		saw(hub, i, wire, len, drops[HUB_DROP_DARK].remark, now);
+	}
+}
+
+/* May a train pass as one? */
+static bool is_plain(const struct hub *hub, unsigned int i)
+{
+	const struct hub_port *port = &hub->ports[i];
+
+	return !faults_armed(&hub->faults) && !port->delayed_count && !port->overtaken_count &&
+	       hub->config.queue >= 2 * RFM_TRAIN_FRAMES;
+}
+
+void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int len, uint64_t now)
+{
+	uint8_t frame[RFM_FRAME_MAX];
+	struct rfm_frame train;
+
+	hub->ports[i].stats.in_bytes += len;
+	/* One that is damaged stays as it is: its frames would be taken for whole. */
+	if (rfm_unit_frames(len) == 1 || is_plain(hub, i) ||
+	    rfm_frame_decode_header(wire, &train) != RFM_FRAME_OK) {
+		receive(hub, i, wire, len, now);
+		return;
+	}
+	for (unsigned int k = 0; k < train.count; k++) {
+		unsigned int length = rfm_train_frame(wire, k, frame);
+
+		receive(hub, i, frame, length, now);
 	}
 }
 
@@ -504,9 +554,9 @@ void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
 {
 	struct hub_port_stats *stats = &hub->ports[i].stats;
 
-	stats->in++;
+	stats->in += rfm_unit_frames(len);
 	stats->in_bytes += len;
-	stats->dropped[HUB_DROP_DARK]++;
+	stats->dropped[HUB_DROP_DARK] += rfm_unit_frames(len);
 }
 
 static bool shines(const struct hub_port *port)
@@ -538,10 +588,10 @@ unsigned int hub_pull(struct hub *hub, unsigned int i, uint8_t *wire, uint64_t n
 	if (!slot)
 		return 0;
 	memcpy(wire, slot->wire, slot->length);
-	port->stats.out++;
+	port->stats.out += slot->frames;
 	port->stats.out_bytes += slot->length;
 	if (hub->ops->seen)
-		hub->ops->seen(hub->opaque, i, HUB_OUT, wire, slot->length, NULL, now);
+		hub->ops->seen(hub->opaque, i, HUB_OUT, slot->wire, slot->length, NULL, now);
 	return slot->length;
 }
 
@@ -565,7 +615,7 @@ static void tick_delayed(struct hub *hub, unsigned int i, uint64_t now)
 
 	while ((waiting = STAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
 		STAILQ_REMOVE_HEAD(&port->delayed, entry);
-		port->delayed_count--;
+		port->delayed_count -= rfm_unit_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		let_overtaken_go(hub, i, waiting->wire, now);
 		free(waiting);
@@ -597,7 +647,7 @@ static void tick_overtaken(struct hub *hub, unsigned int i, uint64_t now)
 		if (fault && waiting->overtakers == fault->spec.depth)
 			fault->in_vain++;
 		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		port->overtaken_count--;
+		port->overtaken_count -= rfm_unit_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		free(waiting);
 	}

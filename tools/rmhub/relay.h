@@ -9,6 +9,10 @@
  *   in of port p -> checks -> rogues out -> faults -> egress FIFO of the next
  *   live port n, with the line behind it -> hub_pull() of n
  *
+ * A train passes as one while nothing asks for single frames: no fault is
+ * armed, no frame is held back, the line behind n is not paced, and the queue
+ * has room for two of the longest.
+ *
  * A change of the ring is a change of who comes before a live port. What is on
  * its way to that port is lost then and counted, and its light goes off and
  * on, so that the card behind it sees a sync loss (hub_config.glitchless: no).
@@ -123,14 +127,14 @@ struct hub_port_stats {
 	uint64_t damaged, bad, joined, sync_losses;
 };
 
-/** struct hub_waiting - a frame that a fault holds back */
+/** struct hub_waiting - a frame that a fault holds back, or a damaged train */
 struct hub_waiting {
 	STAILQ_ENTRY(hub_waiting) entry;
 	uint64_t due;		/* leaves then at the latest */
 	unsigned int fault;	/* its number */
 	unsigned int overtakers;	/* REORDER: this many have yet to pass it */
 	unsigned int len;
-	uint8_t wire[RFM_FRAME_MAX];
+	uint8_t wire[];
 };
 
 STAILQ_HEAD(hub_waiting_list, hub_waiting);
@@ -147,7 +151,7 @@ STAILQ_HEAD(hub_waiting_list, hub_waiting);
  * @peer: who shines, known while @light and after; @peer.incarnation 0: nobody yet
  * @life: what came of @peer
  * @blink: its light is to be seen off before it is on again; since @blinked_at
- * @delayed: behind a DELAY or FREEZE, in order
+ * @delayed: behind a DELAY or FREEZE, in order; counted in frames, as is the next
  * @frozen_until: till then nothing goes out; what comes in is in @delayed
  * @overtaken: behind a REORDER
  */
@@ -218,11 +222,11 @@ void hub_cut(struct hub *hub, unsigned int port, unsigned int sides, uint64_t no
 /** hub_restore() - mend the fibres of a port; one that was bad gets another chance */
 void hub_restore(struct hub *hub, unsigned int port, uint64_t now);
 
-/** hub_receive() - a frame from the card; @wire is changed */
+/** hub_receive() - a frame or train from the card; @wire is changed */
 void hub_receive(struct hub *hub, unsigned int port, uint8_t *wire, unsigned int len,
 		 uint64_t now);
 
-/** hub_refuse() - a frame from the card that is not wanted any more; counted as DARK */
+/** hub_refuse() - a frame or train from the card that is not wanted any more; counted as DARK */
 void hub_refuse(struct hub *hub, unsigned int port, unsigned int len);
 
 /** hub_receive_bad() - the card sent something that is no frame */

@@ -49,8 +49,8 @@ bool rogues_has(struct rogues *rogues, const uint8_t *wire)
 
 void rogue_life_seen(struct rogue_life *life, const uint8_t *wire)
 {
-	if (peek_seq(wire) > life->seq)
-		life->seq = peek_seq(wire);
+	if (peek_last(wire) > life->seq)
+		life->seq = peek_last(wire);
 	if (peek_time(wire) > life->time)
 		life->time = peek_time(wire);
 }

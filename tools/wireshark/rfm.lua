@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: MIT
 --
 -- Wireshark dissector for captures of a reflective-memory ring: link type
--- USER0, each packet one frame or link message of protocol version 3.
+-- USER0, each packet one frame or link message of protocol version 4.
 -- docs/ring-protocol.md has the layout, docs/capture.md how to use this.
 
-local VERSION = 3
+local VERSION = 4
 local FRAME_HEADER = 48
 local LINK_MESSAGE = 40
 local FRAME_MAGIC = 0x4652 -- "RF" on the wire
 local LINK_MAGIC = 0x4c52 -- "RL"
 local RING_SPACE = 0x10000000
-local DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST = 1, 2, 3, 4, 5, 6, 7
+local DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN = 1, 2, 3, 4, 5, 6, 7, 8
+local FRAME_DATA = 64
 local HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 
 local rfm = Proto("rfm", "Reflective memory ring")
@@ -18,13 +19,13 @@ local rfm = Proto("rfm", "Reflective memory ring")
 local type_names = {
 	[DATA] = "DATA", [INTERRUPT] = "INTERRUPT", [HEARTBEAT] = "HEARTBEAT",
 	[DUPLICATE] = "DUPLICATE", [BREAK] = "BREAK", [FENCE] = "FENCE",
-	[MULTICAST] = "MULTICAST",
+	[MULTICAST] = "MULTICAST", [TRAIN] = "TRAIN",
 }
 -- bytes of data that a type may have
 local type_lengths = {
 	[DATA] = { 1, 64 }, [INTERRUPT] = { 4, 4 }, [HEARTBEAT] = { 0, 0 },
 	[DUPLICATE] = { 8, 8 }, [BREAK] = { 0, 0 }, [FENCE] = { 8, 8 },
-	[MULTICAST] = { 36, 36 },
+	[MULTICAST] = { 36, 36 }, [TRAIN] = { 1, 64 }, -- of its last frame
 }
 local interrupt_names = {
 	[0] = "reset request", [1] = "interrupt 1", [2] = "interrupt 2", [3] = "interrupt 3",
@@ -48,6 +49,7 @@ local f = {
 	flags = ProtoField.uint8("rfm.flags", "Flags", base.HEX, nil, 0xf0),
 	redundant = ProtoField.bool("rfm.flags.redundant", "Redundant mode", 8, nil, 0x10),
 	second = ProtoField.bool("rfm.flags.second", "Second copy", 8, nil, 0x20),
+	frames = ProtoField.uint8("rfm.frames", "Frames"),
 	length = ProtoField.uint8("rfm.length", "Length of data"),
 	address = ProtoField.uint32("rfm.address", "Address", base.HEX),
 	clock_domain = ProtoField.uint32("rfm.clock_domain", "Clock domain", base.HEX),
@@ -239,7 +241,7 @@ local function add_data(tree, buf, type, length)
 	if data then
 		tree:add(f.data, data)
 	end
-	if type == DATA then
+	if type == DATA or type == TRAIN then
 		local address = buf(8, 4):le_uint()
 		return string.format("0x%07x, %d bytes", address, length)
 	elseif type == INTERRUPT then
@@ -299,7 +301,7 @@ local function dissect_frame(buf, pinfo, tree)
 		return buf:len()
 	end
 	tree:add(f.source, buf(4, 1))
-	tree:add(f.dest, buf(5, 1))
+	tree:add(type == TRAIN and f.frames or f.dest, buf(5, 1))
 	add_kind(tree, buf, type)
 	local length_item = tree:add(f.length, buf(7, 1))
 	if length < limits[1] or length > limits[2] then
@@ -307,8 +309,11 @@ local function dissect_frame(buf, pinfo, tree)
 		pinfo.cols.info = type_names[type] .. " of a length it cannot have"
 		return buf:len()
 	end
+	if type == TRAIN then -- written whole only if damaged, so the number may be anything
+		length = length + math.max(buf(5, 1):uint() - 1, 0) * FRAME_DATA
+	end
 	local address = tree:add_le(f.address, buf(8, 4))
-	if type == DATA and buf(8, 4):le_uint() + length > RING_SPACE then
+	if (type == DATA or type == TRAIN) and buf(8, 4):le_uint() + length > RING_SPACE then
 		address:add_proto_expert_info(e.beyond)
 	end
 	tree:add_le(f.clock_domain, buf(12, 4))

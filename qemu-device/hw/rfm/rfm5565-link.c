@@ -18,8 +18,8 @@
 #include "trace.h"
 
 /* What is done in one go before others have their turn. */
-#define UNITS_A_TURN    256     /* frames, under the lock */
-#define UNITS_A_SHOW    32      /* of these, before the neighbour may begin */
+#define FRAMES_A_TURN   256     /* under the lock, and a train beyond */
+#define FRAMES_A_SHOW   32      /* of these, before the neighbour may begin */
 #define BATCHES_A_TURN  16      /* writes to the chardev */
 
 /* Frames that are held back for a paused guest */
@@ -201,15 +201,15 @@ static void queue_close(Rfm5565State *s, Rfm5565Port *port)
 /* Give what has come to the node. Returns whether there may be more. */
 static bool queue_take(Rfm5565State *s, unsigned limit)
 {
-    uint8_t slot[RFM_SHM_SLOT];
+    uint8_t *slot = s->rx.unit;
     uint64_t now = rfm5565_now();
     const char *error = NULL;
-    unsigned i;
+    unsigned taken = 0;
 
     if (!s->link_rx.shm || s->rx.reject) {
         return false;
     }
-    for (i = 0; i < limit && !error; i++) {
+    while (taken < limit && !error) {
         int got = rfm_shm_take(&s->rx.shm, slot);
 
         if (got < 0) {
@@ -217,6 +217,7 @@ static bool queue_take(Rfm5565State *s, unsigned limit)
         } else if (!got) {
             break;
         } else {
+            taken += got;
             error = rfm_link_rx_unit(&s->link_rx, slot, now);
         }
     }
@@ -225,7 +226,7 @@ static bool queue_take(Rfm5565State *s, unsigned limit)
         port_condemn(s, &s->rx, error);
         return false;
     }
-    return i == limit;
+    return taken >= limit;
 }
 
 /* The line holds back the next frame: come again when it lets it go. */
@@ -282,30 +283,35 @@ static bool queue_fill(Rfm5565State *s)
 {
     uint64_t now = rfm5565_now();
     unsigned waiting = rfm_insert_used(&s->node.insert);
-    unsigned limit = UNITS_A_TURN;
-    unsigned i;
+    unsigned limit = FRAMES_A_TURN;
+    unsigned sent = 0, unshown = 0;
 
     note_rush(s, waiting, now);
     if (in_rush(s)) {
         limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
     }
-    for (i = 0; i < limit; i++) {
-        uint8_t *slot = rfm_shm_reserve(&s->tx.shm);
+    while (sent < limit) {
+        uint8_t *slot = rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES);
+        unsigned len;
 
         if (!slot) {
             break;
         }
-        if (!rfm_link_tx_unit(&s->link_tx, slot, now)) {
+        len = rfm_link_tx_unit(&s->link_tx, slot, now);
+        if (!len) {
             pace(s);
             break;
         }
-        rfm_shm_commit(&s->tx.shm);
-        if (i % UNITS_A_SHOW == UNITS_A_SHOW - 1) {
+        rfm_shm_commit(&s->tx.shm, rfm_unit_frames(len));
+        sent += rfm_unit_frames(len);
+        unshown += rfm_unit_frames(len);
+        if (unshown >= FRAMES_A_SHOW) {
             rfm_shm_publish(&s->tx.shm);
+            unshown = 0;
         }
     }
     rfm_shm_publish(&s->tx.shm);
-    if (i) {
+    if (sent) {
         s->idle_since = rfm5565_now();
     }
     if (s->tx.shm.broken) {
@@ -313,12 +319,12 @@ static bool queue_fill(Rfm5565State *s)
                      "the downstream neighbour has broken the shared queue");
         return false;
     }
-    if (!rfm_shm_reserve(&s->tx.shm)) {
-        s->room_awaited = rfm_shm_wait_room(&s->tx.shm);
+    if (!rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES)) {
+        s->room_awaited = rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
         return !s->room_awaited;
     }
     s->room_awaited = false;
-    return i == limit;
+    return sent >= limit;
 }
 
 /*
@@ -344,8 +350,6 @@ bool rfm5565_link_send_lone(Rfm5565State *s)
 
 static bool send_on(Rfm5565State *s)
 {
-    uint8_t wire[RFM_FRAME_MAX];
-
     if (s->link_tx.shm) {
         return !s->tx.reject && queue_fill(s);
     }
@@ -354,7 +358,7 @@ static bool send_on(Rfm5565State *s)
         return false;
     }
     /* Nobody takes it: the node must know, and count. */
-    while (rfm_node_pull(&s->node, wire, rfm5565_now())) {
+    while (rfm_node_pull(&s->node, s->tx.unit, rfm5565_now())) {
         ;
     }
     return false;
@@ -440,7 +444,7 @@ static bool tx_poll(void *opaque)
         return false;
     }
     ready = s->room_awaited && rfm_shm_is_open(&s->tx.shm) &&
-            rfm_shm_reserve(&s->tx.shm);
+            rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES);
     qemu_mutex_unlock(&s->lock);
     return ready;
 }
@@ -481,7 +485,7 @@ bool rfm5565_link_turn(Rfm5565State *s)
     if (s->link_tx.shm) {
         attach(s, &s->tx, s->tx.shm.fds[2]);
     }
-    more = queue_take(s, UNITS_A_TURN);
+    more = queue_take(s, FRAMES_A_TURN);
     gather(s);
     more |= send_on(s);
     if (!more && s->link_rx.shm && !s->rx.reject && !s->rx.polling) {

@@ -29,6 +29,7 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_UINT32("frames-in-flight", Rfm5565State, frames_in_flight,
                        RFM_NODE_WINDOW),
     DEFINE_PROP_BOOL("packing", Rfm5565State, packing, true),
+    DEFINE_PROP_UINT8("train", Rfm5565State, train, RFM_TRAIN_FRAMES),
     DEFINE_PROP_BOOL("redundant", Rfm5565State, redundant, false),
     DEFINE_PROP_BOOL("rogue-master-0", Rfm5565State, rogue_master[0], false),
     DEFINE_PROP_BOOL("rogue-master-1", Rfm5565State, rogue_master[1], false),
@@ -53,9 +54,11 @@ static const struct {
     { "stall-limit-ms", "how long a store may wait for room before it is "
       "lost to the ring, 0 to 10000" },
     { "line", "free, or paced[,rate=GBAUD][,hop=NS][,fibre=METRES]" },
-    { "frames-in-flight", "own frames on the ring at a time, 1 to 256 "
-      "(redundant: at most 128)" },
+    { "frames-in-flight", "own frames on the ring at a time, 1 to 1024 "
+      "(redundant: at most 512)" },
     { "packing", "put adjacent stores that wait into one frame: on or off" },
+    { "train", "frames that share a header where blocks are sent, 1 to 32 "
+      "(1: none; nor with packing=off, redundant or a paced line)" },
     { "redundant", "send every update twice; all nodes alike (switch S1-1)" },
     { "rogue-master-0", "remove frames that pass twice (switch S1-5)" },
     { "rogue-master-1", "the same as a second master (switch S1-6)" },
@@ -153,6 +156,11 @@ static bool check_node(Rfm5565State *s, struct rfm_node_config *config,
                    RFM_NODE_WINDOW, s->frames_in_flight);
         return false;
     }
+    if (!s->train || s->train > RFM_TRAIN_FRAMES) {
+        error_setg(errp, "rfm5565: train must be 1 to %u, not %u",
+                   RFM_TRAIN_FRAMES, s->train);
+        return false;
+    }
     return parse_authentic("rogue", s->rogue, "discard",
                            &config->authentic_late, errp) &&
            parse_authentic("duplicate-ids", s->duplicate_ids, "leave",
@@ -172,6 +180,7 @@ bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
     config->redundant = s->redundant;
     config->rogue_master = s->rogue_master[0] | s->rogue_master[1] << 1;
     config->unpacked = !s->packing;
+    config->train = s->train;
     s->switches |= (s->redundant ? RFM_LCSR1_REDUNDANT : 0) |
                    (s->rogue_master[0] ? RFM_LCSR1_ROGUE_MASTER0 : 0) |
                    (s->rogue_master[1] ? RFM_LCSR1_ROGUE_MASTER1 : 0);

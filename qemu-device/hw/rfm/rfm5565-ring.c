@@ -44,12 +44,23 @@ static void node_store(void *opaque, uint32_t offset, const void *data,
 {
     Rfm5565State *s = opaque;
 
+    struct rfm_origin each = *origin;
+    const uint8_t *from = data;
+
     trace_rfm5565_receive(s->node_id, offset, len);
-    if (s->ext.watching) {
-        rfm5565_watch_update(s, offset, data, len, origin);
+    if (!s->ext.watching) {
+        rfm5565_memory_store(s, offset, data, len);
         return;
     }
-    rfm5565_memory_store(s, offset, data, len);
+    while (len) {
+        unsigned piece = MIN(len, RFM_FRAME_DATA_MAX);
+
+        rfm5565_watch_update(s, offset, from, piece, &each);
+        offset += piece;
+        from += piece;
+        len -= piece;
+        each.seq++;
+    }
 }
 
 /* Has somebody chosen to find it in the event ring, and not in its FIFO? */

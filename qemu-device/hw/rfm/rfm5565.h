@@ -74,6 +74,7 @@ typedef struct Rfm5565Port {
     EventNotifier wake;     /* of the queue; wakes this end */
     bool attached;          /* the engine's context listens to it */
     bool polling;           /* and looks at the queue by itself just now */
+    uint8_t unit[RFM_UNIT_MAX];     /* one that is taken, or pulled in vain */
 } Rfm5565Port;
 
 #define RFM5565_DMA_PIECE 4096  /* bytes that are moved in one go */
@@ -137,6 +138,7 @@ struct Rfm5565State {
     bool use_shm;
     char *line;
     uint32_t frames_in_flight;
+    uint8_t train;
     bool packing;
     bool redundant;
     bool rogue_master[2];

@@ -77,6 +77,40 @@ static void test_update(void)
     peer_lab_stop(lab);
 }
 
+/* Frames that come as a train are told of one by one, each with its number */
+static void test_train(void)
+{
+    PeerLab *lab = block_peer("");
+    Card *card = &lab->card;
+    PeerFrame first = {
+        .source = PEER_NODE, .seq = 100, .address = 0xfc0, .time = 77,
+        .domain = ext_readl(card, X_DOMAIN),
+    };
+    const size_t len = 3 * 64 + 20;     /* the first is not watched */
+    uint8_t wire[PEER_TRAIN], data[3 * 64 + 20], stored[3 * 64 + 20];
+    Events events;
+
+    for (size_t i = 0; i < len; i++) {
+        data[i] = i * 3 + 1;
+    }
+    plane_set(card, 0x1000, 0x100, WATCH | ON);
+    events_start(&events, card, RING_AT, SMALL, T_DATA);
+    peer_send(lab->peer.upstream, wire, peer_train(wire, &first, data, len));
+    for (unsigned i = 1; i < 4; i++) {
+        Record record = events_next(&events, R_UPDATE);
+
+        g_assert_cmpuint(record.node, ==, PEER_NODE);
+        g_assert_cmphex(record.seq, ==, 100 + i);
+        g_assert_cmphex(record.origin, ==, 77);
+        record_expect_data(&record, 0xfc0 + i * 64, data + i * 64,
+                           i == 3 ? 20 : 64);
+    }
+    mem_read(card, 0xfc0, stored, len);
+    g_assert_cmpmem(stored, len, data, len);
+    g_assert_cmpuint(counter(card, "frames-received"), ==, 4);
+    peer_lab_stop(lab);
+}
+
 /* --- the ring ------------------------------------------------------------- */
 
 #define AT 0x4000       /* a granule that is watched, at b */
@@ -624,6 +658,7 @@ static void test_conflict(void)
 void rfm5565_add_event_tests(void)
 {
     lab_add_test("events/update", test_update);
+    lab_add_test("events/train", test_train);
     lab_add_test("events/order", test_order);
     lab_add_test("events/overflow", test_overflow);
     lab_add_test("events/never-consumed", test_never_consumed);

@@ -303,6 +303,7 @@ void fibre_hold(Fibre *fibre, bool hold);
 #define PEER_INCARNATION 1000
 #define PEER_MESSAGE     40
 #define PEER_FRAME       112
+#define PEER_TRAIN       2096
 #define PEER_FDS         4
 
 typedef struct Peer {
@@ -324,6 +325,12 @@ typedef struct PeerFrame {
     uint8_t data[64];
 } PeerFrame;
 size_t peer_frame(uint8_t *wire, const PeerFrame *frame);
+/*
+ * A train of @len bytes, more than 64 and at most PEER_TRAIN - 48, with what
+ * else @first says of its first frame
+ */
+size_t peer_train(uint8_t *wire, const PeerFrame *first, const void *data,
+                  size_t len);
 /* One of four bytes */
 size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
                    uint32_t address, uint32_t value);

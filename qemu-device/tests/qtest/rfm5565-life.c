@@ -59,7 +59,9 @@ static const Wrong wrongs[] = {
     { "line=slow",                        "line" },
     { "line=paced,,rate=0",               "line" },
     { "frames-in-flight=0",               "frames-in-flight" },
-    { "frames-in-flight=257",             "frames-in-flight" },
+    { "frames-in-flight=1025",            "frames-in-flight" },
+    { "train=0",                          "train" },
+    { "train=33",                         "train" },
     { "redundant=2",                      "redundant" },
     { "rogue-master-0=x",                 "rogue-master-0" },
     { "rogue=elephant",                   "rogue" },
@@ -118,7 +120,8 @@ static void test_help(void)
 {
     static const char *const own[] = {
         "node-id", "memory-size", "window", "rx", "tx", "stall-limit-ms",
-        "iothread", "shm", "line", "frames-in-flight", "packing", "redundant",
+        "iothread", "shm", "line", "frames-in-flight", "packing", "train",
+        "redundant",
         "rogue-master-0", "rogue-master-1", "rogue", "duplicate-ids", "pcap",
     };
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal,

@@ -11,7 +11,7 @@
 #include "qemu/bswap.h"
 #include "rfm5565-lab.h"
 
-#define VERSION 3
+#define VERSION 4
 
 static uint32_t crc32c(uint32_t crc, const uint8_t *data, size_t len)
 {
@@ -40,25 +40,40 @@ void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value)
     stl_le_p(wire + 36, crc32c(0, wire, 36));
 }
 
-size_t peer_frame(uint8_t *wire, const PeerFrame *frame)
+/* The data stand there. */
+static size_t put_header(uint8_t *wire, const PeerFrame *frame, uint8_t type,
+                         size_t len)
 {
-    memset(wire, 0, PEER_FRAME);
+    memset(wire, 0, 48);
     memcpy(wire, "RF", 2);
     wire[2] = VERSION;
-    wire[3] = 1;
+    wire[3] = type;
     wire[4] = frame->source;
-    wire[7] = frame->len;
+    wire[5] = type == 8 ? DIV_ROUND_UP(len, 64) : 0;
+    wire[7] = (len - 1) % 64 + 1;
     stl_le_p(wire + 8, frame->address);
     stl_le_p(wire + 12, frame->domain);
     stq_le_p(wire + 16, PEER_INCARNATION);
     stq_le_p(wire + 24, frame->seq);
     stq_le_p(wire + 32, frame->time);
-    memcpy(wire + 48, frame->data, frame->len);
-    stl_le_p(wire + 40, crc32c(crc32c(0, wire, 40), wire + 48, frame->len));
+    stl_le_p(wire + 40, crc32c(crc32c(0, wire, 40), wire + 48, len));
     wire[44] = 1;
     wire[46] = frame->marks;
     wire[47] = ~(wire[44] * 3 + wire[45] * 7 + frame->marks * 11);
-    return 48 + frame->len;
+    return 48 + len;
+}
+
+size_t peer_frame(uint8_t *wire, const PeerFrame *frame)
+{
+    memcpy(wire + 48, frame->data, frame->len);
+    return put_header(wire, frame, 1, frame->len);
+}
+
+size_t peer_train(uint8_t *wire, const PeerFrame *first, const void *data,
+                  size_t len)
+{
+    memcpy(wire + 48, data, len);
+    return put_header(wire, first, 8, len);
 }
 
 size_t peer_update(uint8_t *wire, uint8_t source, uint64_t seq, uint8_t marks,
@@ -152,7 +167,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
                             sizeof(addr)), ==, 0);
     send_hello(peer->upstream, fds, n);
     peer_receive(peer->upstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x03\x02", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x04\x02", 4), ==, 0);
     g_assert_cmphex(wire[5] & 4, ==, 0);    /* it does not take them */
     peer_message(wire, 4, PEER_NODE, 1);
     peer_send(peer->upstream, wire, sizeof(wire));
@@ -160,7 +175,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
     peer->downstream = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     g_assert_cmpint(peer->downstream, >=, 0);
     peer_receive(peer->downstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x03\x01", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x04\x01", 4), ==, 0);
     peer_message(wire, 2, PEER_NODE, 0);
     peer_send(peer->downstream, wire, sizeof(wire));
 }

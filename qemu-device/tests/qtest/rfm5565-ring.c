@@ -8,7 +8,7 @@
 #include "qobject/qdict.h"
 #include "rfm5565-lab.h"
 
-#define WINDOW  256     /* own frames on a closed ring */
+#define WINDOW  1024    /* own frames on a closed ring */
 
 static void expect_no_errors(Card *card)
 {

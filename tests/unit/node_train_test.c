@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: MIT
+/* links: tests/unit/rig.c */
+/*
+ * Trains: a run of whole frames leaves under one header. Nothing that anybody
+ * can tell but the time it takes may differ from frames that travel alone.
+ */
+#include "tests/unit/test.h"
+#include "tests/unit/rig.h"
+
+#include <string.h>
+
+#define FRAME	RFM_FRAME_DATA_MAX
+
+/* Nodes that make trains, with memory of the rig; stores wait for the next pull. */
+static struct rig *train_rig(int count, const struct rfm_node_config *more)
+{
+	struct rfm_node_config like = more ? *more : (struct rfm_node_config){ .train = 0 };
+	struct rig *rig;
+
+	like.memory_size = RIG_MEMORY;
+	like.clock_domain = 1;
+	rig = rig_new_like(count, 1, &like);
+	rig->lazy = true;
+	return rig;
+}
+
+/* A run of @len bytes as the DMA engine stores it: frames end where a multiple of 64 does. */
+static void store_run(struct rig *rig, int peer, uint32_t offset, unsigned int len, uint8_t seed)
+{
+	while (len) {
+		unsigned int part = FRAME - offset % FRAME;
+		uint8_t data[FRAME];
+
+		if (part > len)
+			part = len;
+		for (unsigned int i = 0; i < part; i++)
+			data[i] = (uint8_t)(seed + (offset + i) * 5);
+		rig_store(rig, peer, offset, data, part);
+		offset += part;
+		len -= part;
+	}
+}
+
+static void assert_run(const struct rig *rig, int peer, uint32_t offset, unsigned int len,
+		       uint8_t seed)
+{
+	for (unsigned int i = 0; i < len; i++)
+		if (rig->peers[peer].memory[offset + i] != (uint8_t)(seed + (offset + i) * 5))
+			fail_msg("byte 0x%x of peer %d", offset + i, peer);
+}
+
+/* What leaves peer 0 next has so many frames, from that number and address on. */
+static void assert_leaves(struct rig *rig, unsigned int count, uint64_t seq, uint32_t address,
+			  unsigned int length)
+{
+	struct rfm_frame frame;
+
+	assert_true(rig_pull(rig, 0, 1));
+	assert_true(rig_drop(rig, 0, &frame));
+	assert_int_equal(frame.type, RFM_FRAME_DATA);
+	assert_int_equal(frame.count, count);
+	assert_int_equal(frame.seq, seq);
+	assert_int_equal(frame.address, address);
+	assert_int_equal(frame.length, length);
+}
+
+/* Moves all that peer 0 has to peer 1, and says how many frames and trains of data it was. */
+static unsigned int pass(struct rig *rig)
+{
+	const struct rig_pipe *out = &rig->peers[0].out;
+	unsigned int units = 0;
+
+	rig_pull(rig, 0, 1000);
+	do {
+		const uint8_t *wire = out->frames + (size_t)out->head * RFM_UNIT_MAX;
+
+		units += out->head != out->tail &&
+			 (wire[3] == RFM_FRAME_DATA || wire[3] == RFM_FRAME_TRAIN);
+	} while (rig_deliver(rig, 0));
+	return units;
+}
+
+/* --- what makes a train ------------------------------------------------------ */
+
+static void a_run_is_a_train_everywhere(void **state)
+{
+	struct rig *rig = train_rig(3, NULL);
+	uint64_t first = rig->peers[0].node.seq + 1;
+
+	(void)state;
+	store_run(rig, 0, 0x100, 5 * FRAME + 10, 7);
+	assert_int_equal(pass(rig), 1);
+	rig_settle(rig);
+	for (int i = 0; i < 3; i++)
+		assert_run(rig, i, 0x100, 5 * FRAME + 10, 7);
+	for (int i = 1; i < 3; i++) {
+		const struct rig_stored *stored = rig->peers[i].stored;
+
+		assert_int_equal(rig->peers[i].stored_count, 6);
+		for (unsigned int k = 0; k < 6; k++) {
+			assert_int_equal(stored[k].origin.seq, first + k);
+			assert_int_equal(stored[k].offset, 0x100 + k * FRAME);
+			assert_int_equal(stored[k].len, k == 5 ? 10 : FRAME);
+		}
+		assert_int_equal(rig_stats(rig, i).received, 6);
+		assert_int_equal(rig_stats(rig, i).received_bytes, 5 * FRAME + 10);
+		assert_int_equal(rig_stats(rig, i).forwarded_bytes, 5 * FRAME + 10);
+		assert_int_equal(rig_stats(rig, i).missed, 0);
+	}
+	assert_int_equal(rig_stats(rig, 0).sent, 6);
+	assert_int_equal(rig_stats(rig, 0).home, 6);
+	assert_int_equal(rig_stats(rig, 0).lost, 0);
+	assert_int_equal(rig_stats(rig, 0).sent_bytes, 5 * FRAME + 10);
+	rig_free(rig);
+}
+
+static void what_ends_a_train(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	uint64_t seq = rig->peers[0].node.seq;
+
+	(void)state;
+	/* An edge comes before the whole frames, a shorter one ends them. */
+	store_run(rig, 0, 0x130, 16 + 2 * FRAME + 8, 1);
+	assert_leaves(rig, 1, seq + 1, 0x130, 16);
+	assert_leaves(rig, 3, seq + 2, 0x140, 2 * FRAME + 8);
+	/* A gap, */
+	store_run(rig, 0, 0x200, 2 * FRAME, 1);
+	store_run(rig, 0, 0x2c0, 2 * FRAME, 1);
+	assert_leaves(rig, 2, seq + 5, 0x200, 2 * FRAME);
+	assert_leaves(rig, 2, seq + 7, 0x2c0, 2 * FRAME);
+	/* the same place again, */
+	store_run(rig, 0, 0x200, FRAME, 1);
+	store_run(rig, 0, 0x200, FRAME, 2);
+	assert_leaves(rig, 1, seq + 9, 0x200, FRAME);
+	assert_leaves(rig, 1, seq + 10, 0x200, FRAME);
+	/* and an interrupt, which must not be overtaken. */
+	store_run(rig, 0, 0x200, 2 * FRAME, 1);
+	rig_interrupt(rig, 0, 2, 1, 0);
+	store_run(rig, 0, 0x280, 2 * FRAME, 1);
+	assert_leaves(rig, 2, seq + 11, 0x200, 2 * FRAME);
+	rig_pull(rig, 0, 1);
+	assert_true(rig_drop(rig, 0, &(struct rfm_frame){ 0 }));
+	assert_leaves(rig, 2, seq + 14, 0x280, 2 * FRAME);
+	rig_free(rig);
+}
+
+static void trains_have_a_limit(void **state)
+{
+	static const struct {
+		struct rfm_node_config like;
+		unsigned int units;	/* that 40 frames make */
+	} cases[] = {
+		{ { .train = 0 }, 2 }, { { .train = 1 }, 40 }, { { .train = 10 }, 4 },
+		{ { .unpacked = true }, 40 }, { { .redundant = true }, 80 },
+		{ { .line = { .paced = true } }, 40 },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rig *rig = train_rig(2, &cases[i].like);
+
+		rig->now += MS;
+		rig_settle(rig);
+		store_run(rig, 0, 0, 40 * FRAME, 3);
+		rig->now += MS;
+		assert_int_equal(pass(rig), cases[i].units);
+		rig->now += MS;
+		rig_settle(rig);
+		assert_run(rig, 1, 0, 40 * FRAME, 3);
+		assert_int_equal(rig_stats(rig, 0).home, 40);
+		rig_free(rig);
+	}
+}
+
+static void a_train_needs_credit_for_all_its_frames(void **state)
+{
+	struct rfm_node_config like = { .window = 10 };
+	struct rig *rig = train_rig(2, &like);
+	uint64_t seq = rig->peers[0].node.seq;
+	struct rfm_frame frame;
+
+	(void)state;
+	store_run(rig, 0, 0, 15 * FRAME, 3);
+	assert_true(rig_pull(rig, 0, 1000));
+	assert_int_equal(rig_in_flight(rig, 0), 1);
+	assert_int_equal(rig->peers[0].node.seq, seq + 10);
+	assert_int_equal(rig_stats(rig, 0).window_peak, 10);
+	assert_true(rig_drop(rig, 0, &frame));
+	assert_int_equal(frame.count, 10);
+	rig_free(rig);
+}
+
+/* What was dropped has its numbers between those before it and those behind. */
+static void a_dropped_store_parts_a_run(void **state)
+{
+	struct rfm_node_config like = { .window = 5, .insert_slots = 16 };
+	struct rig *rig = train_rig(2, &like);
+	const struct rig_stored *stored;
+	uint64_t first = rig->peers[0].node.seq + 1;
+
+	(void)state;
+	store_run(rig, 0, 0, 18 * FRAME, 3);		/* the last two find no room */
+	assert_int_equal(rig_stats(rig, 0).full, 2);
+	rfm_node_launch(&rig->peers[0].node, rig->now);	/* five leave: now there is some */
+	store_run(rig, 0, 16 * FRAME, 2 * FRAME, 9);	/* adjacent to what was queued last */
+	rig_settle(rig);
+	assert_int_equal(rig_stats(rig, 1).received, 18);
+	assert_int_equal(rig_stats(rig, 1).missed, 2);
+	assert_int_equal(rig_stats(rig, 0).lost, 2);
+	stored = rig->peers[1].stored;
+	assert_int_equal(stored[15].origin.seq, first + 15);
+	assert_int_equal(stored[16].origin.seq, first + 18);
+	assert_int_equal(rig->peers[1].missed.seq, first + 18);
+	rig_free(rig);
+}
+
+/* An interrupt counts as a frame in flight like any other. */
+static void the_peak_counts_all_frames(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+
+	(void)state;
+	rig_interrupt(rig, 0, 2, 1, 0);
+	rig_pull(rig, 0, 1);
+	assert_int_equal(rig_stats(rig, 0).window_peak, 1);
+	store_run(rig, 0, 0, 3 * FRAME, 3);
+	rig_interrupt(rig, 0, 2, 1, 0);
+	rig_pull(rig, 0, 10);
+	assert_int_equal(rig_stats(rig, 0).window_peak, 5);
+	rig_free(rig);
+}
+
+/* --- what becomes of it on the way ------------------------------------------- */
+
+static void a_lost_train_is_as_many_lost_frames(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+
+	(void)state;
+	store_run(rig, 0, 0, 8 * FRAME, 3);
+	rig_pull(rig, 0, 1);
+	assert_true(rig_drop(rig, 0, &(struct rfm_frame){ 0 }));
+	store_run(rig, 0, 0x400, 4 * FRAME, 3);
+	rig_settle(rig);
+	assert_int_equal(rig_stats(rig, 0).lost, 8);
+	assert_int_equal(rig_stats(rig, 0).home, 4);
+	assert_int_equal(rig_stats(rig, 1).missed, 8);
+	assert_int_equal(rig_stats(rig, 1).received, 4);
+	assert_true(rig_fence(rig, 0, 1));
+	rig_settle(rig);
+	assert_int_equal(rig->peers[0].fence.lost, 8);
+	rig_free(rig);
+}
+
+static void a_damaged_train_is_dropped_and_missed(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+
+	(void)state;
+	store_run(rig, 0, 0, 8 * FRAME, 3);
+	rig_pull(rig, 0, 1);
+	rig_damage(rig, 0);
+	store_run(rig, 0, 0x400, 2 * FRAME, 3);
+	rig_settle(rig);
+	assert_int_equal(rig_stats(rig, 1).bad, 1);
+	assert_int_equal(rig_stats(rig, 1).missed, 8);
+	assert_int_equal(rig_stats(rig, 1).received, 2);
+	assert_int_equal(rig->peers[1].memory[0], 0);
+	rig_free(rig);
+}
+
+/* The wire form of what leaves peer 0 next. */
+static unsigned int take_wire(struct rig *rig, uint8_t *wire)
+{
+	unsigned int len = rfm_node_pull(&rig->peers[0].node, wire, rig->now);
+
+	assert_true(len);
+	return len;
+}
+
+static void receive(struct rig *rig, int peer, const uint8_t *wire, unsigned int len)
+{
+	uint8_t copy[RFM_UNIT_MAX];
+
+	memcpy(copy, wire, len);
+	rfm_node_receive(&rig->peers[peer].node, copy, len, rig->now);
+}
+
+static void a_late_train_is_not_stored(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	uint64_t forwarded = rig_stats(rig, 1).forwarded;
+	uint8_t first[RFM_UNIT_MAX], second[RFM_UNIT_MAX];
+	unsigned int first_len, second_len;
+
+	(void)state;
+	store_run(rig, 0, 0, 3 * FRAME, 3);
+	first_len = take_wire(rig, first);
+	store_run(rig, 0, 0, 5 * FRAME, 9);
+	second_len = take_wire(rig, second);
+	receive(rig, 1, second, second_len);
+	receive(rig, 1, first, first_len);
+	receive(rig, 1, second, second_len);
+	assert_run(rig, 1, 0, 5 * FRAME, 9);
+	assert_int_equal(rig_stats(rig, 1).received, 5);
+	assert_int_equal(rig_stats(rig, 1).missed, 3);
+	assert_int_equal(rig_stats(rig, 1).late, 8);
+	assert_int_equal(rig_stats(rig, 1).forwarded - forwarded, 13);
+
+	/* And at home: the one that was overtaken is lost, and late when it comes. */
+	receive(rig, 0, second, second_len);
+	receive(rig, 0, first, first_len);
+	assert_int_equal(rig_stats(rig, 0).home, 5);
+	assert_int_equal(rig_stats(rig, 0).lost, 3);
+	assert_int_equal(rig_stats(rig, 0).late, 3);
+	rig_free(rig);
+}
+
+/* No train of ours has numbers that we never gave. */
+static void a_train_beyond_our_numbers_is_bad(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	struct rfm_node *node = &rig->peers[0].node;
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = node->config.id, .hops = 1, .count = 4,
+		.length = 4 * FRAME, .incarnation = node->config.incarnation, .seq = node->seq,
+	};
+	uint8_t wire[RFM_UNIT_MAX] = { 0 };
+
+	(void)state;
+	receive(rig, 0, wire, rfm_train_encode(&frame, wire));
+	assert_int_equal(rig_stats(rig, 0).bad, 1);
+	assert_int_equal(node->home_seq, node->seq);
+	rig_free(rig);
+}
+
+static void a_paused_node_holds_trains_back(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	unsigned int rounds = RFM_NODE_HELD_SLOTS / RFM_TRAIN_FRAMES;
+
+	(void)state;
+	rfm_node_set_paused(&rig->peers[1].node, true);
+	store_run(rig, 0, 0x40, FRAME, 1);
+	rig_settle(rig);
+	for (unsigned int i = 0; i < rounds; i++) {
+		store_run(rig, 0, 0x400, RFM_TRAIN_FRAMES * FRAME, (uint8_t)i);
+		rig_settle(rig);
+	}
+	/* The last one does not find room any more: all or nothing. */
+	assert_int_equal(rig_stats(rig, 1).held_lost, RFM_TRAIN_FRAMES);
+	assert_int_equal(rig_stats(rig, 1).received, 1 + (rounds - 1) * RFM_TRAIN_FRAMES);
+	assert_int_equal(rig->peers[1].stored_count, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 0);
+	/* For one frame there would be room, but it must not be seen without the train. */
+	store_run(rig, 0, 0x80, FRAME, 77);
+	rig_settle(rig);
+	assert_int_equal(rig_stats(rig, 1).held_lost, RFM_TRAIN_FRAMES + 1);
+	rfm_node_set_paused(&rig->peers[1].node, false);
+	assert_int_equal(rig->peers[1].stored_count, 1 + (rounds - 1) * RFM_TRAIN_FRAMES);
+	assert_run(rig, 1, 0x400, RFM_TRAIN_FRAMES * FRAME, (uint8_t)(rounds - 2));
+	assert_run(rig, 1, 0x40, FRAME, 1);
+	rig_free(rig);
+}
+
+static void a_paced_node_sends_the_frames_of_others_one_by_one(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	struct rfm_node_config slow = {
+		.id = 9, .memory_size = RIG_MEMORY, .incarnation = 77, .clock_domain = 1,
+		.line = { .paced = true, .hop_ns = 450 },
+	};
+	struct rfm_frame frame;
+
+	(void)state;
+	rig_start_as(rig, 1, &slow);
+	rig_connect(rig, 0);
+	rig_connect(rig, 1);
+	rig_settle(rig);
+	rig->now += 100 * MS;
+	rig_settle(rig);
+	store_run(rig, 0, 0, 3 * FRAME + 4, 3);
+	assert_int_equal(pass(rig), 1);
+	rig->now += MS;
+	rig_pull(rig, 1, 100);
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_true(rig_drop(rig, 1, &frame));
+		assert_int_equal(frame.count, 1);
+		assert_int_equal(frame.address, i * FRAME);
+		assert_int_equal(frame.length, i == 3 ? 4 : FRAME);
+		assert_int_equal(frame.hops, 2);
+		assert_memory_equal(frame.data, rig->peers[0].memory + i * FRAME, frame.length);
+	}
+	assert_int_equal(rig_stats(rig, 1).forwarded, 4);
+	rig_free(rig);
+}
+
+static void what_lies_beyond_the_memory_is_counted_by_frames(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	struct rfm_node_config small = {
+		.id = 9, .memory_size = 3 * FRAME + 16, .incarnation = 77, .clock_domain = 1,
+	};
+
+	(void)state;
+	rig_start_as(rig, 1, &small);
+	rig_connect(rig, 0);
+	rig_connect(rig, 1);
+	rig_settle(rig);
+	store_run(rig, 0, 0, 6 * FRAME, 3);
+	rig_settle(rig);
+	assert_int_equal(rig_stats(rig, 1).beyond, 3);
+	assert_int_equal(rig_stats(rig, 1).received, 6);
+	assert_int_equal(rig->peers[1].stored_count, 4);
+	assert_int_equal(rig->peers[1].stored[3].len, 16);
+	assert_int_equal(rig_stats(rig, 0).home, 6);
+	rig_free(rig);
+}
+
+/* An address offset of ours that lies inside a train: its end is the beginning of our memory. */
+static void an_address_offset_wraps_inside_a_train(void **state)
+{
+	struct rig *rig = train_rig(2, NULL);
+	const struct rig_stored *stored;
+
+	(void)state;
+	rfm_node_set_address_offset(&rig->peers[1].node, 2 * FRAME + 32);
+	store_run(rig, 0, 0, 5 * FRAME, 3);
+	rig_settle(rig);
+	/* Two frames and a half lie at the end of the 256 MiB, which is beyond our memory. */
+	stored = rig->peers[1].stored;
+	assert_int_equal(rig->peers[1].stored_count, 3);
+	assert_int_equal(stored[0].offset, 0);
+	assert_int_equal(stored[0].len, FRAME - 32);
+	assert_memory_equal(stored[0].data, rig->peers[0].memory + 2 * FRAME + 32, FRAME - 32);
+	assert_int_equal(stored[1].offset, FRAME - 32);
+	assert_memory_equal(stored[1].data, rig->peers[0].memory + 3 * FRAME, FRAME);
+	assert_int_equal(stored[2].origin.seq, stored[0].origin.seq + 2);
+	assert_int_equal(rig_stats(rig, 1).beyond, 3);
+	assert_int_equal(rig_stats(rig, 1).received, 5);
+	rig_free(rig);
+}
+
+/* --- any schedule ------------------------------------------------------------- */
+
+/* Blocks carry a stamp that grows: what comes from a node, comes in its order. */
+static void store_stamps(struct rig *rig, int peer, uint64_t *seed, uint32_t *stamp)
+{
+	unsigned int frames = 1 + test_random(seed) % 40, at = test_random(seed) % 20;
+
+	while (frames--) {
+		uint32_t block[FRAME / 4] = { [0] = ++*stamp };
+
+		rig_store(rig, peer, (at++ * FRAME) % RIG_MEMORY, block,
+			  test_random(seed) % 16 ? FRAME : 8);
+	}
+}
+
+static void check_stamps(const struct rig *rig, int at)
+{
+	uint32_t last[4] = { 0 };
+	uint64_t seq[4] = { 0 };
+
+	for (uint64_t i = 0; i < rig->peers[at].stored_count; i++) {
+		const struct rig_stored *stored = &rig->peers[at].stored[i];
+		unsigned int from = stored->origin.node - 1;
+		uint32_t stamp;
+
+		memcpy(&stamp, stored->data, sizeof(stamp));
+		assert_true(stamp > last[from] && stored->origin.seq > seq[from]);
+		last[from] = stamp;
+		seq[from] = stored->origin.seq;
+	}
+}
+
+static void trouble(struct rig *rig, uint64_t *seed)
+{
+	int peer = test_random(seed) % rig->count;
+
+	switch (test_random(seed) % 24) {
+	case 0:
+		if (rig_in_flight(rig, peer))	/* lost, damaged or not */
+			rig->peers[peer].out.head++;
+		break;
+	case 1:
+		if (rig_in_flight(rig, peer))
+			rig_damage(rig, peer);
+		break;
+	case 2:
+		rfm_node_set_paused(&rig->peers[peer].node, test_random(seed) % 2);
+		break;
+	case 3:
+		rig_disconnect(rig, peer);
+		rig_connect(rig, peer);
+		break;
+	default:
+		break;
+	}
+}
+
+static void books_and_order_under_any_schedule(void **state)
+{
+	static const struct rfm_node_config kinds[] = {
+		{ .train = 0 }, { .train = 5, .window = 40 }, { .window = 7, .insert_slots = 16 },
+	};
+
+	(void)state;
+	for (uint64_t run = 0; run < 60; run++) {
+		struct rig *rig = train_rig(3, &kinds[run % ARRAY_SIZE(kinds)]);
+		uint32_t stamps[3] = { 0 };
+		uint64_t seed = run;
+
+		for (int step = 0; step < 1500; step++) {
+			int peer = test_random(&seed) % 3;
+
+			if (!(test_random(&seed) % 4))
+				store_stamps(rig, peer, &seed, &stamps[peer]);
+			rig_pull(rig, test_random(&seed) % 3, 1 + test_random(&seed) % 6);
+			for (int i = test_random(&seed) % 4; i; i--)
+				rig_deliver(rig, test_random(&seed) % 3);
+			trouble(rig, &seed);
+		}
+		for (int i = 0; i < 3; i++)
+			rfm_node_set_paused(&rig->peers[i].node, false);
+		rig_settle(rig);
+		rig_advance(rig, 5000 * MS);
+		for (int i = 0; i < 3; i++) {
+			rig_assert_books_closed(rig, i);
+			check_stamps(rig, i);
+		}
+		rig_free(rig);
+	}
+}
+
+static void rogue_masters_and_the_hop_limit_count_frames(void **state)
+{
+	struct rfm_node_config like = { .rogue_master = 1 };
+	struct rig *rig = train_rig(2, &like);
+	uint8_t wire[RFM_UNIT_MAX];
+	unsigned int len;
+
+	(void)state;
+	store_run(rig, 0, 0, 4 * FRAME, 3);
+	len = take_wire(rig, wire);
+	rfm_frame_set_path(wire, 3, RFM_MARK_ROGUE_0);
+	receive(rig, 1, wire, len);
+	assert_int_equal(rig_stats(rig, 1).rogue, 4);
+	rfm_frame_set_path(wire, RFM_NODE_HOP_LIMIT, 0);
+	receive(rig, 1, wire, len);
+	assert_int_equal(rig_stats(rig, 1).hop_limit, 4);
+	assert_int_equal(rig->peers[1].stored_count, 0);
+	rig_free(rig);
+}
+
+static void what_cannot_leave_is_counted_by_frames(void **state)
+{
+	struct rig *rig = train_rig(3, NULL);
+
+	(void)state;
+	/* Peer 1 has a train of its own and one in transit in its FIFO when its fibre breaks. */
+	store_run(rig, 0, 0, 5 * FRAME, 3);
+	pass(rig);
+	store_run(rig, 1, 0x400, 4 * FRAME, 3);
+	rfm_node_launch(&rig->peers[1].node, rig->now);
+	rig_disconnect(rig, 1);
+	assert_int_equal(rig_stats(rig, 1).unsendable, 5);
+	assert_int_equal(rig_stats(rig, 1).dark, 4);
+	store_run(rig, 0, 0, 3 * FRAME, 3);
+	pass(rig);
+	assert_int_equal(rig_stats(rig, 1).unsendable, 8);
+	rig_free(rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_is_a_train_everywhere),
+		cmocka_unit_test(what_ends_a_train),
+		cmocka_unit_test(trains_have_a_limit),
+		cmocka_unit_test(a_train_needs_credit_for_all_its_frames),
+		cmocka_unit_test(a_dropped_store_parts_a_run),
+		cmocka_unit_test(the_peak_counts_all_frames),
+		cmocka_unit_test(a_lost_train_is_as_many_lost_frames),
+		cmocka_unit_test(a_damaged_train_is_dropped_and_missed),
+		cmocka_unit_test(a_late_train_is_not_stored),
+		cmocka_unit_test(a_train_beyond_our_numbers_is_bad),
+		cmocka_unit_test(a_paused_node_holds_trains_back),
+		cmocka_unit_test(a_paced_node_sends_the_frames_of_others_one_by_one),
+		cmocka_unit_test(what_lies_beyond_the_memory_is_counted_by_frames),
+		cmocka_unit_test(an_address_offset_wraps_inside_a_train),
+		cmocka_unit_test(rogue_masters_and_the_hop_limit_count_frames),
+		cmocka_unit_test(what_cannot_leave_is_counted_by_frames),
+		cmocka_unit_test(books_and_order_under_any_schedule),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
