@@ -7,6 +7,8 @@
 #include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/sched.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 
@@ -30,6 +32,26 @@ static inline void __user *iter_iov_addr(const struct iov_iter *iter)
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
 #define eventfd_signal(ctx)	eventfd_signal(ctx, 1)
+#endif
+
+/*
+ * Pin pages that are there. Waits for nothing, not even for the lock of the
+ * address space; returns how many.
+ */
+#ifdef FOLL_FAST_ONLY
+#define rfm_pin_present		pin_user_pages_fast_only
+#else
+static inline int rfm_pin_present(unsigned long from, int count,
+				  unsigned int flags, struct page **pages)
+{
+	long pinned;
+
+	if (!mmap_read_trylock(current->mm))
+		return 0;
+	pinned = pin_user_pages(from, count, flags | FOLL_NOFAULT, pages);
+	mmap_read_unlock(current->mm);
+	return pinned < 0 ? 0 : pinned;
+}
 #endif
 
 /*

@@ -10,8 +10,13 @@
 #include <linux/slab.h>
 
 #include "rfm_drv.h"
+#include "rfm_netlink.h"
 
 static DEFINE_IDA(rfm_ida);
+
+/* Those that netlink knows, by id. */
+static DEFINE_MUTEX(rfm_cards_lock);
+static struct rfm_card *rfm_cards[RFM_MINORS];
 
 /*
  * Every mapping of a card must be found by one unmap_mapping_range(), also
@@ -63,6 +68,8 @@ static void rfm_card_release(struct device *dev)
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
 
 	rfm_dma_free(card);
+	rfm_base_free(card);
+	rfm_notify_free(card);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->srcu);
 	kfree(card);
@@ -118,8 +125,12 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	spin_lock_init(&card->ext_lock);
 	mutex_init(&card->ring_test_lock);
 	mutex_init(&card->snapshot_lock);
+	mutex_init(&card->config_lock);
 	mutex_init(&card->subscribe_lock);
 	card->ends = RB_ROOT;
+	INIT_LIST_HEAD(&card->holders);
+	card->base_holder.ops = &rfm_base_ops;
+	list_add(&card->base_holder.node, &card->holders);
 	INIT_LIST_HEAD(&card->fences);
 	init_waitqueue_head(&card->fence_wait);
 	INIT_LIST_HEAD(&card->queues);
@@ -127,7 +138,9 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card->watched = RB_ROOT_CACHED;
 	INIT_WORK(&card->gone_work, rfm_card_gone_work);
 	INIT_WORK(&card->unthrottle_work, rfm_irq_unthrottle);
+	INIT_DELAYED_WORK(&card->rest_work, rfm_irq_rest_end);
 	rfm_dma_init(card);
+	rfm_settings_init(card);
 
 	device_initialize(&card->dev);
 	card->dev.class = &rfm_class;
@@ -135,7 +148,8 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card->dev.release = rfm_card_release;
 
 	/* From here on release() cleans up, the name included. */
-	ret = dev_set_name(&card->dev, "rfm%d", card->id);
+	ret = dev_set_name(&card->dev, "rfm%d", card->id) ?:
+	      rfm_notify_init(card);
 	if (ret) {
 		rfm_card_put(card);
 		return ERR_PTR(ret);
@@ -215,6 +229,7 @@ void rfm_card_drain(struct rfm_card *card)
 	rfm_card_zap(card);
 	cancel_work_sync(&card->gone_work);
 	cancel_work_sync(&card->unthrottle_work);
+	cancel_delayed_work_sync(&card->rest_work);
 }
 
 /**
@@ -244,6 +259,7 @@ void rfm_card_lost(struct rfm_card *card)
 	wake_up_all(&card->fence_wait);
 	rfm_queues_wake(card);
 	schedule_work(&card->gone_work);
+	rfm_notify_gone(card);
 	dev_err(&card->dev, "the card no longer answers\n");
 }
 
@@ -262,4 +278,66 @@ int rfm_card_check(struct rfm_card *card)
 	rfm_card_lost(card);
 	spin_unlock_irq(&card->irq_lock);
 	return -ENODEV;
+}
+
+/* --- the list of cards ---------------------------------------------------- */
+
+/**
+ * rfm_cards_add - netlink knows a card from now on
+ * @card: one that is ready for use
+ */
+void rfm_cards_add(struct rfm_card *card)
+{
+	mutex_lock(&rfm_cards_lock);
+	rfm_cards[card->id] = card;
+	rfm_netlink_cards_changed();
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/**
+ * rfm_cards_del - and no longer
+ * @card: the card
+ */
+void rfm_cards_del(struct rfm_card *card)
+{
+	mutex_lock(&rfm_cards_lock);
+	rfm_cards[card->id] = NULL;
+	rfm_netlink_cards_changed();
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/**
+ * rfm_cards_get - find a card
+ * @id: the N of rfmN, below RFM_MINORS
+ *
+ * Return: the card with a reference for the caller, or NULL.
+ */
+struct rfm_card *rfm_cards_get(unsigned int id)
+{
+	struct rfm_card *card;
+
+	mutex_lock(&rfm_cards_lock);
+	card = rfm_cards[id];
+	if (card)
+		get_device(&card->dev);
+	mutex_unlock(&rfm_cards_lock);
+	return card;
+}
+
+/**
+ * rfm_cards_each - do something to all cards
+ * @call: what
+ */
+void rfm_cards_each(void (*call)(struct rfm_card *card))
+{
+	struct rfm_card *card;
+	unsigned int id;
+
+	for (id = 0; id < RFM_MINORS; id++) {
+		card = rfm_cards_get(id);
+		if (!card)
+			continue;
+		call(card);
+		put_device(&card->dev);
+	}
 }

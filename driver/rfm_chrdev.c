@@ -34,6 +34,7 @@ static int rfm_open(struct inode *inode, struct file *filp)
 	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
 	rfm_fence_open(file);
 	rfm_request_open(file);
+	rfm_holder_add(card, &file->holder, &rfm_file_ops);
 
 	/* What cannot be done at once is queued; without, io_uring reorders. */
 	filp->f_mode |= FMODE_NOWAIT;
@@ -47,6 +48,7 @@ static int rfm_release(struct inode *inode, struct file *filp)
 	struct rfm_file *file = filp->private_data;
 
 	rfm_request_close(file);
+	rfm_holder_del(file->card, &file->holder);
 	rfm_subscribe_close(file);
 	kfree(file);
 	return 0;
@@ -65,7 +67,7 @@ static int rfm_info(struct rfm_file *file, void *arg)
 	info->board_revision = card->board_revision;
 	info->build = card->build;
 	info->features = card->features;
-	info->base_policy = card->base_policy;
+	info->base_policy = READ_ONCE(card->base_policy);
 	info->clock_domain = card->clock_domain;
 	strscpy(info->pci_name, card->pci_name, sizeof(info->pci_name));
 
@@ -159,35 +161,41 @@ static int rfm_call_ring_map(struct rfm_file *file, void *arg)
  *	comes out, or both
  * @run: does it, with a copy of the argument, or with zeros; what it returns
  *	is the result
- * @mode: what the descriptor must be open for, 0: anything
+ * @function: what of the table of rights it is
  * @feature: what the card must have, 0: nothing
  */
 struct rfm_call {
 	unsigned int cmd;
 	int (*run)(struct rfm_file *file, void *arg);
-	fmode_t mode;
+	enum rfm_function function;
 	u32 feature;
 };
 
 #define RFM_CALL(name, ...)	[_IOC_NR(RFM_IOC_##name)] = { RFM_IOC_##name, __VA_ARGS__ }
 
 static const struct rfm_call rfm_calls[] = {
-	RFM_CALL(INFO, rfm_info),
-	RFM_CALL(SEND, rfm_call_send, FMODE_WRITE),
-	RFM_CALL(LISTEN, rfm_call_listen, FMODE_READ),
-	RFM_CALL(RING_TEST, rfm_call_ring_test, FMODE_WRITE),
-	RFM_CALL(SUBSCRIBE, rfm_call_subscribe, 0, RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(UNSUBSCRIBE, rfm_call_unsubscribe, 0,
+	RFM_CALL(INFO, rfm_info, RFM_FUNCTION_INFO),
+	RFM_CALL(SEND, rfm_call_send, RFM_FUNCTION_SEND),
+	RFM_CALL(LISTEN, rfm_call_listen, RFM_FUNCTION_LISTEN),
+	RFM_CALL(RING_TEST, rfm_call_ring_test, RFM_FUNCTION_RING_TEST),
+	RFM_CALL(SUBSCRIBE, rfm_call_subscribe, RFM_FUNCTION_SUBSCRIBE,
 		 RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(WATCH, rfm_call_watch, FMODE_READ, RFM_EXT_FEATURE_WATCH),
-	RFM_CALL(FENCE, rfm_call_fence, FMODE_WRITE, RFM_EXT_FEATURE_FENCE),
-	RFM_CALL(SEND_SET, rfm_call_send_set, FMODE_WRITE,
+	RFM_CALL(UNSUBSCRIBE, rfm_call_unsubscribe, RFM_FUNCTION_SUBSCRIBE,
+		 RFM_EXT_FEATURE_SUBSCRIBE),
+	RFM_CALL(WATCH, rfm_call_watch, RFM_FUNCTION_WATCH,
+		 RFM_EXT_FEATURE_WATCH),
+	RFM_CALL(FENCE, rfm_call_fence, RFM_FUNCTION_FENCE,
+		 RFM_EXT_FEATURE_FENCE),
+	RFM_CALL(SEND_SET, rfm_call_send_set, RFM_FUNCTION_SEND,
 		 RFM_EXT_FEATURE_MULTICAST),
-	RFM_CALL(GET_SWITCHES, rfm_call_get_switches),
-	RFM_CALL(SET_SWITCHES, rfm_call_set_switches, FMODE_WRITE),
-	RFM_CALL(WRITER, rfm_call_writer, 0, RFM_EXT_FEATURE_WRITER),
-	RFM_CALL(COUNTERS, rfm_call_counters, 0, RFM_EXT_FEATURE_SNAPSHOT),
-	RFM_CALL(RING_MAP, rfm_call_ring_map, 0, RFM_EXT_FEATURE_SNAPSHOT),
+	RFM_CALL(GET_SWITCHES, rfm_call_get_switches, RFM_FUNCTION_INFO),
+	RFM_CALL(SET_SWITCHES, rfm_call_set_switches, RFM_FUNCTION_SWITCHES),
+	RFM_CALL(WRITER, rfm_call_writer, RFM_FUNCTION_WRITER,
+		 RFM_EXT_FEATURE_WRITER),
+	RFM_CALL(COUNTERS, rfm_call_counters, RFM_FUNCTION_COUNTERS,
+		 RFM_EXT_FEATURE_SNAPSHOT),
+	RFM_CALL(RING_MAP, rfm_call_ring_map, RFM_FUNCTION_RING_MAP,
+		 RFM_EXT_FEATURE_SNAPSHOT),
 };
 
 static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
@@ -219,6 +227,7 @@ static long rfm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	struct rfm_file *file = filp->private_data;
 	unsigned int nr = _IOC_NR(cmd);
 	const struct rfm_call *call;
+	int ret;
 
 	if (nr >= ARRAY_SIZE(rfm_calls))
 		return -ENOIOCTLCMD;
@@ -227,8 +236,9 @@ static long rfm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -ENOIOCTLCMD;
 	if (call->feature & ~file->card->features)
 		return -EOPNOTSUPP;
-	if (call->mode & ~file->mode)
-		return -EBADF;
+	ret = rfm_may_ioctl(call->function, file->mode);
+	if (ret)
+		return ret;
 	return rfm_call(call, file, (void __user *)arg);
 }
 
@@ -243,6 +253,17 @@ static const struct file_operations rfm_fops = {
 	.unlocked_ioctl	= rfm_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };
+
+/**
+ * rfm_file_of - is this a descriptor of a card?
+ * @filp: an open file
+ *
+ * Return: what is ours of it, or NULL.
+ */
+struct rfm_file *rfm_file_of(const struct file *filp)
+{
+	return filp->f_op == &rfm_fops ? filp->private_data : NULL;
+}
 
 /**
  * rfm_chrdev_add - make /dev/rfmN appear

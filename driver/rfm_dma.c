@@ -416,7 +416,9 @@ static bool rfm_dma_halt(struct rfm_card *card)
 
 static void rfm_dma_stop_slice(struct rfm_card *card, struct rfm_slice *slice)
 {
-	if (!slice->lost)
+	if (slice->lost)
+		rfm_slice_keep(slice);
+	else
 		dma_unmap_sg(&card->pdev->dev, slice->sg, slice->count,
 			     rfm_slice_direction(slice));
 
@@ -435,7 +437,8 @@ static void rfm_dma_stop_slice(struct rfm_card *card, struct rfm_slice *slice)
  * @card: a card that is gone and whose sections have ended
  *
  * On return the card touches no memory any more, and what its requests had
- * pinned for it is theirs again. May be called twice.
+ * pinned for it is theirs again; except where the engine does not stop, which
+ * says so in the kernel log, and keeps what it has. May be called twice.
  */
 void rfm_dma_stop(struct rfm_card *card)
 {
@@ -448,7 +451,7 @@ void rfm_dma_stop(struct rfm_card *card)
 	cancel_delayed_work_sync(&dma->watch);
 	if (!rfm_dma_halt(card) && dma->active) {
 		dev_err(&card->dev,
-			"the DMA engine does not stop: %u pages are lost\n",
+			"the DMA engine does not stop: its descriptors and %u pages stay out of use\n",
 			dma->active->count);
 		dma->active->lost = true;
 	}
@@ -481,28 +484,42 @@ void rfm_dma_start(struct rfm_card *card)
 static int rfm_slice_alloc(struct rfm_card *card, struct rfm_slice *slice)
 {
 	struct rfm_dma *dma = &card->dma;
-	dma_addr_t base;
+	dma_addr_t base = 0;
 
 	INIT_LIST_HEAD(&slice->turn);
 	slice->pages = kvcalloc(dma->pieces, sizeof(*slice->pages), GFP_KERNEL);
 	slice->sg = kvcalloc(dma->pieces, sizeof(*slice->sg), GFP_KERNEL);
 	slice->bounce = kvcalloc(dma->pieces, sizeof(*slice->bounce),
 				 GFP_KERNEL);
-	slice->chain = dmam_alloc_coherent(&card->pdev->dev,
-					   dma->pieces * sizeof(*slice->chain),
-					   &base, GFP_KERNEL);
+	slice->chain = dma_alloc_coherent(&card->pdev->dev,
+					  dma->pieces * sizeof(*slice->chain),
+					  &base, GFP_KERNEL);
+	slice->chain_base = base;
 	if (!slice->pages || !slice->sg || !slice->bounce || !slice->chain)
 		return -ENOMEM;
-	slice->chain_base = base;
 	list_add_tail(&slice->node, &dma->free);
 	return 0;
+}
+
+/* As managed memory is, but not all of it. */
+static void rfm_chains_free(void *data)
+{
+	struct rfm_card *card = data;
+	struct rfm_slice *slice;
+
+	for (slice = card->dma.slices;
+	     slice < card->dma.slices + RFM_DMA_SLICES; slice++)
+		if (slice->chain && !slice->lost)
+			dma_free_coherent(&card->pdev->dev, card->dma.pieces *
+					  sizeof(*slice->chain), slice->chain,
+					  slice->chain_base);
 }
 
 static int rfm_slices_alloc(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->dma;
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
 	dma->most = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
 			    RFM_DMA_MAX);
@@ -511,6 +528,7 @@ static int rfm_slices_alloc(struct rfm_card *card)
 	dma->slices = kcalloc(RFM_DMA_SLICES, sizeof(*dma->slices), GFP_KERNEL);
 	if (!dma->slices)
 		return -ENOMEM;
+	ret = devm_add_action(&card->pdev->dev, rfm_chains_free, card);
 	for (i = 0; i < RFM_DMA_SLICES && !ret; i++)
 		ret = rfm_slice_alloc(card, &dma->slices[i]);
 	return ret;

@@ -8,6 +8,12 @@
  * bits, the engine gets the buffer's own pages; elsewhere, and where those
  * cannot be had, it gets others, and the data is copied. Up to 7 bytes at the
  * beginning and at the end of a request go by programmed I/O.
+ *
+ * User memory may be such that whoever touches it waits for ever: pages that a
+ * process supplies itself, by userfaultfd(2) or a file system of its own. So a
+ * slice gets what is there, and nothing is waited for while somebody has one;
+ * what is not there is brought in before, by rfm_dma_bring_in(), and may have
+ * gone again.
  */
 
 #include <linux/bvec.h>
@@ -16,6 +22,7 @@
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 
 #include "compat.h"
@@ -23,6 +30,9 @@
 
 #define RFM_ENGINE_ALIGN	8u
 #define RFM_LINE		L1_CACHE_BYTES
+
+/* Pages that are looked for in one go when they are brought in. */
+#define RFM_PAGES_A_LOOK	16
 
 /**
  * rfm_dma_can - can pages be had from this iterator?
@@ -146,17 +156,22 @@ static void rfm_slice_add(struct rfm_slice *slice, struct page *page,
 	slice->bytes += bytes;
 }
 
-static int rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
-			 size_t bytes, unsigned int flags)
+static unsigned int rfm_pin_flags(bool store)
+{
+	return store ? 0 : FOLL_WRITE;
+}
+
+/* Those that are there; the first that is not ends it. */
+static void rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
+			  size_t bytes)
 {
 	size_t in_page = offset_in_page(from), some;
 	int pages, i;
 
-	if (!slice->request->store)
-		flags |= FOLL_WRITE;
-	pages = pin_user_pages_fast(from - in_page,
-				    DIV_ROUND_UP(in_page + bytes, PAGE_SIZE),
-				    flags, slice->pages + slice->count);
+	pages = rfm_pin_present(from - in_page,
+				DIV_ROUND_UP(in_page + bytes, PAGE_SIZE),
+				rfm_pin_flags(slice->request->store),
+				slice->pages + slice->count);
 	for (i = 0; i < pages; i++) {
 		some = min(bytes, PAGE_SIZE - in_page);
 		rfm_slice_add(slice, slice->pages[slice->count], in_page, some);
@@ -164,7 +179,6 @@ static int rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
 		in_page = 0;
 	}
 	slice->pinned = true;
-	return pages < 0 ? pages : 0;
 }
 
 static void rfm_slice_take(struct rfm_slice *slice, const struct iov_iter *iter,
@@ -182,41 +196,22 @@ static void rfm_slice_take(struct rfm_slice *slice, const struct iov_iter *iter,
 	}
 }
 
-/**
- * rfm_slice_fill - get pages of a request's buffers
- * @slice: an empty slice
- * @bytes: what rfm_dma_plan() has returned for the engine
- * @fault: bring in pages that are not there; this may take for ever
- *
- * Those of the user are pinned, by the process whose they are.
- *
- * Return: 0, and then @slice->bytes may be fewer; or a negative errno.
- */
-int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, bool fault)
+static void rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
 {
 	struct iov_iter rest = slice->request->iter;
-	unsigned int flags = fault ? 0 : FOLL_NOFAULT;
 	size_t some, before;
-	int ret = 0;
 
-	slice->pinned = false;
-	sg_init_table(slice->sg, slice->request->file->card->dma.pieces);
 	while (slice->bytes < bytes) {
 		before = slice->bytes;
 		some = min(bytes - before, iov_iter_single_seg_count(&rest));
 		if (iov_iter_is_bvec(&rest))
 			rfm_slice_take(slice, &rest, some);
 		else
-			ret = rfm_slice_pin(slice, rfm_iter_address(&rest),
-					    some, flags);
-		if (ret || slice->bytes - before < some)
+			rfm_slice_pin(slice, rfm_iter_address(&rest), some);
+		if (slice->bytes - before < some)
 			break;
 		iov_iter_advance(&rest, some);
 	}
-	if (!slice->count)
-		return ret ?: -EFAULT;
-	sg_mark_end(&slice->sg[slice->count - 1]);
-	return 0;
 }
 
 /* Pages of our own, from the first time on that the slice needs them. */
@@ -227,30 +222,37 @@ static struct page *rfm_slice_own_page(struct rfm_slice *slice, size_t index)
 	return slice->bounce[index];
 }
 
-/**
- * rfm_slice_fill_own - get pages that take the place of a request's buffers
- * @slice: an empty slice
- * @bytes: what rfm_dma_plan() has returned
- *
- * What goes to the card is copied to them here, what comes from it is copied
- * from them by rfm_slice_deliver().
- *
- * Return: 0, and then @slice->bytes may be fewer; -EFAULT or -ENOMEM.
+/* As much as can be copied without waiting for user memory. */
+static size_t rfm_copy_present(struct page *page, size_t bytes,
+			       struct iov_iter *iter, bool store)
+{
+	size_t some;
+
+	pagefault_disable();
+	some = store ? copy_from_iter(page_address(page), bytes, iter) :
+		       copy_to_iter(page_address(page), bytes, iter);
+	pagefault_enable();
+	return some;
+}
+
+/*
+ * What goes to the card is copied to our pages here, what comes from it is
+ * copied from them by rfm_slice_deliver().
  */
-int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
+static void rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 {
 	bool store = slice->request->store;
 	size_t at, some, want;
 	struct page *page;
 
+	slice->own = true;
 	slice->to = slice->request->iter;
-	sg_init_table(slice->sg, slice->request->file->card->dma.pieces);
 	for (at = 0; at < bytes; at += some) {
 		page = rfm_slice_own_page(slice, at / PAGE_SIZE);
 		if (!page)
 			break;
 		want = min(bytes - at, PAGE_SIZE);
-		some = store ? copy_page_from_iter(page, 0, want, &slice->to) :
+		some = store ? rfm_copy_present(page, want, &slice->to, true) :
 			       want;
 		some = round_down(some, RFM_ENGINE_ALIGN);
 		if (some)
@@ -258,9 +260,29 @@ int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 		if (some < want)
 			break;
 	}
+}
+
+/**
+ * rfm_slice_fill - get pages for a part of a request
+ * @slice: an empty slice
+ * @bytes: what rfm_dma_plan() has returned
+ * @way: RFM_WAY_PAGES: pages of the request's buffers, pinned if they are the
+ *	user's; RFM_WAY_BOUNCE: pages that take their place
+ *
+ * Waits for no user memory.
+ *
+ * Return: 0, and then @slice->bytes may be fewer; -EFAULT if there is not even
+ * one page.
+ */
+int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, enum rfm_way way)
+{
+	sg_init_table(slice->sg, slice->request->file->card->dma.pieces);
+	if (way == RFM_WAY_PAGES)
+		rfm_slice_fill_pages(slice, bytes);
+	else
+		rfm_slice_fill_own(slice, bytes);
 	if (!slice->count)
-		return at < bytes && !slice->bounce[0] ? -ENOMEM : -EFAULT;
-	slice->own = true;
+		return -EFAULT;
 	sg_mark_end(&slice->sg[slice->count - 1]);
 	return 0;
 }
@@ -268,6 +290,8 @@ int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 /**
  * rfm_slice_deliver - the engine has moved a slice
  * @slice: the slice
+ *
+ * Waits for no user memory either. @slice->to is advanced by what this copies.
  *
  * Return: how many of its bytes are now where the request wants them.
  */
@@ -282,12 +306,92 @@ size_t rfm_slice_deliver(struct rfm_slice *slice)
 		return 0;
 	for (at = 0; at < slice->bytes; at += some) {
 		want = min(slice->bytes - at, PAGE_SIZE);
-		some = copy_page_to_iter(slice->pages[at / PAGE_SIZE], 0, want,
-					 &slice->to);
+		some = rfm_copy_present(slice->pages[at / PAGE_SIZE], want,
+					&slice->to, false);
 		if (some < want)
 			return at + some;
 	}
 	return slice->bytes;
+}
+
+/*
+ * So many bytes of one segment. What is there is seen to be there, some pages
+ * at a time; what is not is waited for, page by page, with none pinned.
+ */
+static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
+				   unsigned int flags)
+{
+	size_t in_page = offset_in_page(from), left = in_page + bytes;
+	struct page *pages[RFM_PAGES_A_LOOK];
+	int want, there;
+
+	for (from -= in_page; left; cond_resched()) {
+		want = min_t(size_t, DIV_ROUND_UP(left, PAGE_SIZE),
+			     ARRAY_SIZE(pages));
+		there = rfm_pin_present(from, want, flags, pages);
+		if (!there)
+			there = pin_user_pages_fast(from, 1, flags, pages);
+		if (there <= 0)
+			break;
+		unpin_user_pages(pages, there);
+		from += there * PAGE_SIZE;
+		left -= min(left, there * PAGE_SIZE);
+	}
+	return bytes - min(left, bytes);
+}
+
+static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store)
+{
+	size_t done = 0, some, want;
+
+	iov_iter_advance(&rest, 0);
+	while (done < bytes) {
+		want = min(bytes - done, iov_iter_single_seg_count(&rest));
+		some = rfm_segment_bring_in(rfm_iter_address(&rest), want,
+					    rfm_pin_flags(store));
+		done += some;
+		if (some < want)
+			break;
+		iov_iter_advance(&rest, want);
+	}
+	return done;
+}
+
+/**
+ * rfm_dma_bring_in - see that a request's buffers are there
+ * @request: what is left of it, without a slice
+ * @bytes: how many of them
+ * @way: what for: rfm_slice_fill() may then find them
+ *
+ * This may take for ever, or until the process is killed if that is the caller.
+ *
+ * Return: how many there were, perhaps none.
+ */
+size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
+			enum rfm_way way)
+{
+	const struct iov_iter *iter = &request->iter;
+
+	if (!user_backed_iter(iter))
+		return 0;
+	if (way == RFM_WAY_PAGES)
+		return rfm_pages_bring_in(*iter, bytes, request->store);
+	return bytes - (request->store ?
+			fault_in_iov_iter_readable(iter, bytes) :
+			fault_in_iov_iter_writeable(iter, bytes));
+}
+
+/**
+ * rfm_slice_keep - the engine may go on for ever with a slice
+ * @slice: one that is lost, so that rfm_slice_put() gives nothing back; pages
+ *	that somebody else keeps for a request would be given back by them
+ */
+void rfm_slice_keep(struct rfm_slice *slice)
+{
+	unsigned int i;
+
+	for (i = 0; i < slice->count && !slice->own && !slice->pinned; i++)
+		get_page(slice->pages[i]);
 }
 
 /**

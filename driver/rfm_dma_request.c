@@ -7,9 +7,15 @@
  * is, cut into slices (rfm_dma.c) and pieces for programmed I/O, in ascending
  * order; so they all end in the order in which they came. A request with a
  * caller who waits is fed by the caller, any other by the file's work item,
- * which borrows the memory of the process that made it. Whoever feeds may have
- * to wait for the memory of a process, for as long as that takes; since it
- * holds nothing meanwhile that others need, only this file waits with it.
+ * which borrows the memory of the process that made it.
+ *
+ * Whoever feeds may have to wait for the memory of a process, for as long as
+ * that takes. Meanwhile it holds nothing that others need, no slice, no place
+ * in the queue for one, no worker of theirs: only this file waits with it. A
+ * caller can be killed there. So that little is left to the work item, the
+ * beginning of the buffers is brought in when a request is made; and when a
+ * process is dying, its requests are cancelled, and a work item that waits for
+ * its memory is woken.
  *
  * Feeding goes on until there is nothing to do before something happens: a
  * slice ends, or becomes free, or the request becomes the first. Then the
@@ -21,24 +27,12 @@
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
 #include "compat.h"
 #include "rfm_drv.h"
-
-/*
- * From here on the engine was faster on an emulated card (TCG, two CPUs), where
- * a load costs the guest what a load from memory does. Real cards are slow to
- * be read: there the engine wins earlier.
- */
-static unsigned int dma_write_least = 2048;
-module_param(dma_write_least, uint, 0644);
-MODULE_PARM_DESC(dma_write_least, "bytes from which on a write is made by DMA; 0: none");
-
-static unsigned int dma_read_least = 8192;
-module_param(dma_read_least, uint, 0644);
-MODULE_PARM_DESC(dma_read_least, "bytes from which on a read is made by DMA; 0: none");
 
 /* Of one file; who comes then, waits or is told to come again. */
 #define RFM_REQUESTS_MAX	1024
@@ -49,7 +43,11 @@ MODULE_PARM_DESC(dma_read_least, "bytes from which on a read is made by DMA; 0: 
 /* Bytes by programmed I/O for which a caller does not mind to wait. */
 #define RFM_INLINE_MAX		16384
 
-static struct workqueue_struct *rfm_request_wq;
+/* How often to look whether a process lives for whose memory somebody waits. */
+#define RFM_REQUEST_WATCH	HZ
+
+/* Bytes brought in at a time: meanwhile the engine, or the caller, waits. */
+#define RFM_BRING_IN		(2u << 20)
 
 /* What feeding has come to. */
 enum rfm_fed {
@@ -88,21 +86,102 @@ void rfm_request_kick(struct rfm_request *request)
 	if (request->caller)
 		complete(request->caller);
 	else
-		queue_work(rfm_request_wq, &request->file->work);
+		queue_work(request->file->wq, &request->file->work);
+}
+
+/* --- waiting for user memory ---------------------------------------------- */
+
+/*
+ * What a work item does between these two ends when it is sent SIGKILL, as the
+ * process would have. Outside of them it ignores signals.
+ */
+static void rfm_request_begin_wait(struct rfm_request *request)
+{
+	struct rfm_file *file = request->file;
+
+	if (request->caller)
+		return;
+	allow_kernel_signal(SIGKILL);
+	spin_lock_irq(&file->card->dma.lock);
+	file->feeder = current;
+	spin_unlock_irq(&file->card->dma.lock);
+	schedule_delayed_work(&file->watch, RFM_REQUEST_WATCH);
+}
+
+static void rfm_request_end_wait(struct rfm_request *request)
+{
+	struct rfm_file *file = request->file;
+
+	if (request->caller)
+		return;
+	cancel_delayed_work(&file->watch);
+	spin_lock_irq(&file->card->dma.lock);
+	file->feeder = NULL;
+	spin_unlock_irq(&file->card->dma.lock);
+	disallow_signal(SIGKILL);
+}
+
+/* No more of it should be moved. Under card->dma.lock. */
+static void rfm_request_stop(struct rfm_request *request, int error)
+{
+	struct rfm_file *file = request->file;
+
+	WRITE_ONCE(request->stop, error);
+	if (file->feeder && rfm_request_first(file) == request)
+		send_sig(SIGKILL, file->feeder, 1);
+}
+
+static bool rfm_request_is_orphan(const struct rfm_request *request)
+{
+	return request->owner->signal->flags & SIGNAL_GROUP_EXIT;
+}
+
+static void rfm_request_watch(struct work_struct *work)
+{
+	struct rfm_file *file = container_of(to_delayed_work(work),
+					     struct rfm_file, watch);
+	struct rfm_request *request;
+
+	spin_lock_irq(&file->card->dma.lock);
+	if (file->feeder) {
+		request = rfm_request_first(file);
+		/* Or it was cancelled just before the wait began. */
+		if (request->stop || rfm_request_is_orphan(request))
+			rfm_request_stop(request, -ECANCELED);
+		schedule_delayed_work(&file->watch, RFM_REQUEST_WATCH);
+	}
+	spin_unlock_irq(&file->card->dma.lock);
 }
 
 /* --- feeding ------------------------------------------------------------ */
 
 static unsigned int rfm_request_least(const struct rfm_request *request)
 {
-	return request->store ? READ_ONCE(dma_write_least) :
-				READ_ONCE(dma_read_least);
+	return rfm_dma_least(request->file->card, request->store);
 }
 
 static void rfm_request_advance(struct rfm_request *request, size_t bytes)
 {
 	iov_iter_advance(&request->iter, bytes);
 	request->pos += bytes;
+}
+
+/*
+ * A slice that has ended well. If the buffers are no longer there, what it has
+ * brought is read again when they are: meanwhile others can have the slice.
+ */
+static void rfm_request_take(struct rfm_request *request,
+			     struct rfm_slice *slice)
+{
+	size_t done = rfm_slice_deliver(slice);
+
+	request->done += done;
+	if (done == slice->bytes)
+		return;
+	request->iter = slice->to;
+	request->pos = slice->address - request->window + done;
+	request->refused = RFM_WAY_BOUNCE;
+	request->again = true;
 }
 
 /* Take back the slices that have ended, in order. */
@@ -115,15 +194,10 @@ static void rfm_request_reap(struct rfm_request *request)
 	       rfm_slice_ended(slice)) {
 		list_del(&slice->node);
 		request->in_flight--;
-		if (!request->error)
+		if (!request->error && !request->again)
 			request->error = slice->error;
-		if (!request->error) {
-			size_t done = rfm_slice_deliver(slice);
-
-			request->done += done;
-			if (done < slice->bytes)
-				request->error = -EFAULT;
-		}
+		if (!request->error && !request->again)
+			rfm_request_take(request, slice);
 		rfm_slice_put(slice);
 	}
 }
@@ -133,27 +207,22 @@ static int rfm_request_copy(struct rfm_request *request, size_t bytes)
 	int ret = 0;
 
 	bytes = min_t(size_t, bytes, RFM_IO_TURN);
+	rfm_request_begin_wait(request);
 	bytes = rfm_io_move(request->file->card, &request->iter, request->pos,
 			    bytes, request->store, &ret);
+	rfm_request_end_wait(request);
 	request->pos += bytes;
 	request->done += bytes;
+	request->refused = RFM_WAY_COPY;
 	return ret;
 }
 
-/* Bring in user memory while no slice is held that others wait for. */
-static size_t rfm_request_fault_in(struct rfm_request *request, size_t bytes)
-{
-	return bytes - (request->store ?
-			fault_in_iov_iter_readable(&request->iter, bytes) :
-			fault_in_iov_iter_writeable(&request->iter, bytes));
-}
-
 /*
- * One more slice. Returns -EAGAIN if there is none, -EFAULT if there are no
- * pages for the engine, another errno if the card has gone.
+ * One more slice. Returns -EAGAIN if there is none, -EFAULT if it cannot be
+ * filled or mapped, another errno if the card has gone.
  */
 static int rfm_request_slice(struct rfm_request *request, size_t bytes,
-			     enum rfm_way way, bool fault)
+			     enum rfm_way way)
 {
 	struct rfm_slice *slice = rfm_slice_get(request);
 	int ret;
@@ -161,11 +230,10 @@ static int rfm_request_slice(struct rfm_request *request, size_t bytes,
 	if (IS_ERR_OR_NULL(slice))
 		return slice ? PTR_ERR(slice) : -EAGAIN;
 	slice->address = request->window + request->pos;
-	ret = way == RFM_WAY_PAGES ? rfm_slice_fill(slice, bytes, fault) :
-				     rfm_slice_fill_own(slice, bytes);
+	ret = rfm_slice_fill(slice, bytes, way);
 	if (ret) {
 		rfm_slice_put(slice);
-		return -EFAULT;
+		return ret;
 	}
 
 	list_add_tail(&slice->node, &request->slices);
@@ -183,64 +251,93 @@ static int rfm_request_slice(struct rfm_request *request, size_t bytes,
 }
 
 /*
- * Pages that are there are taken at once. For others no slice is held while
- * they come; and there may be none, in a mapping of a card for example.
+ * The slice was not to be had in that way. Perhaps it is when the buffers were
+ * brought in; if not, there is another way, in a mapping of a card for example.
  */
-static int rfm_request_engine(struct rfm_request *request, size_t bytes,
-			      enum rfm_way way)
+static enum rfm_fed rfm_request_bring_in(struct rfm_request *request,
+					 size_t bytes, enum rfm_way way)
 {
-	int ret = -EFAULT;
-
+	/* Who has slices waits for no user memory. */
+	if (request->in_flight)
+		return RFM_FED_WAIT;
 	if (way == RFM_WAY_PAGES)
-		ret = rfm_request_slice(request, bytes, way, false);
-	if (ret != -EFAULT || !rfm_request_fault_in(request, bytes))
-		return ret;
-	ret = rfm_request_slice(request, bytes, way, true);
-	if (ret == -EFAULT && way == RFM_WAY_PAGES)
-		ret = rfm_request_slice(request, bytes, RFM_WAY_BOUNCE, true);
-	return ret;
+		bytes = min_t(size_t, iov_iter_count(&request->iter),
+			      RFM_BRING_IN);
+	if (request->brought) {
+		request->brought = false;
+	} else {
+		rfm_request_begin_wait(request);
+		request->brought = rfm_dma_bring_in(request, bytes, way);
+		rfm_request_end_wait(request);
+	}
+	if (!request->brought)
+		request->refused = way;
+	return RFM_FED_TURN;
+}
+
+static enum rfm_fed rfm_request_engine(struct rfm_request *request,
+				       size_t bytes, enum rfm_way way)
+{
+	int ret;
+
+	if (!bytes || request->in_flight == RFM_REQUEST_SLICES)
+		return RFM_FED_WAIT;
+	ret = rfm_request_slice(request, bytes, way);
+	if (ret == -EAGAIN)
+		return RFM_FED_WAIT;
+	if (ret == -EFAULT)
+		return rfm_request_bring_in(request, bytes, way);
+	request->brought = false;
+	if (ret == -ENOMEM)
+		request->refused = RFM_WAY_BOUNCE;
+	else
+		request->error = ret;
+	return RFM_FED_TURN;
 }
 
 static enum rfm_fed rfm_request_feed_some(struct rfm_request *request)
 {
 	enum rfm_way way;
 	size_t bytes;
-	int ret;
 
 	/* Past segments without a byte in them. */
 	iov_iter_advance(&request->iter, 0);
 	bytes = rfm_dma_plan(request, rfm_request_least(request), &way);
-	if (way != RFM_WAY_COPY) {
-		if (!bytes || request->in_flight == RFM_REQUEST_SLICES)
-			return RFM_FED_WAIT;
-		ret = rfm_request_engine(request, bytes, way);
-		if (ret == -EAGAIN)
-			return RFM_FED_WAIT;
-		if (ret != -EFAULT && ret != -ENOMEM) {
-			request->error = ret;
-			return RFM_FED_TURN;
-		}
-	}
+	if (way == RFM_WAY_PAGES && request->refused == RFM_WAY_PAGES)
+		way = RFM_WAY_BOUNCE;
+	if (way != RFM_WAY_COPY && request->refused != RFM_WAY_BOUNCE)
+		return rfm_request_engine(request, bytes, way);
+
 	rfm_slice_leave(request);
 	/* In ascending order, also by programmed I/O. */
 	if (request->in_flight)
 		return RFM_FED_WAIT;
-	ret = rfm_request_copy(request, bytes);
-	if (ret)
-		request->error = ret;
+	request->error = rfm_request_copy(request, bytes);
 	return RFM_FED_TURN;
+}
+
+/* What the engine has not begun with is taken back, the rest ends soon. */
+static bool rfm_request_is_still(struct rfm_request *request)
+{
+	rfm_slice_leave(request);
+	rfm_slices_withdraw(request);
+	rfm_request_reap(request);
+	return !request->in_flight;
 }
 
 static enum rfm_fed rfm_request_feed(struct rfm_request *request)
 {
 	rfm_request_reap(request);
-	if (request->error || READ_ONCE(request->stop)) {
-		rfm_slice_leave(request);
-		rfm_slices_withdraw(request);
-		rfm_request_reap(request);
-	} else if (iov_iter_count(&request->iter)) {
-		return rfm_request_feed_some(request);
+	if (request->error || READ_ONCE(request->stop))
+		return rfm_request_is_still(request) ? RFM_FED_ALL :
+						       RFM_FED_WAIT;
+	if (request->again) {
+		if (!rfm_request_is_still(request))
+			return RFM_FED_WAIT;
+		request->again = false;
 	}
+	if (iov_iter_count(&request->iter))
+		return rfm_request_feed_some(request);
 	return request->in_flight ? RFM_FED_WAIT : RFM_FED_ALL;
 }
 
@@ -388,6 +485,7 @@ static void rfm_request_free(struct rfm_request *request)
 {
 	if (request->mm)
 		mmdrop(request->mm);
+	put_task_struct(request->owner);
 	kfree(request->vector);
 	kfree(request);
 }
@@ -412,9 +510,13 @@ static void rfm_request_complete(struct rfm_request *request)
 static int rfm_request_cancel(struct kiocb *iocb)
 {
 	struct rfm_request *request = iocb->private;
+	struct rfm_dma *dma = &request->file->card->dma;
+	unsigned long flags;
 
-	WRITE_ONCE(request->stop, -ECANCELED);
+	spin_lock_irqsave(&dma->lock, flags);
+	rfm_request_stop(request, -ECANCELED);
 	rfm_request_kick(request);
+	spin_unlock_irqrestore(&dma->lock, flags);
 	return 0;
 }
 
@@ -424,6 +526,8 @@ static enum rfm_fed rfm_request_feed_for(struct rfm_request *request)
 	struct mm_struct *mm = request->mm;
 	enum rfm_fed fed;
 
+	if (rfm_request_is_orphan(request))
+		WRITE_ONCE(request->stop, -ECANCELED);
 	if (mm && !mmget_not_zero(mm)) {
 		WRITE_ONCE(request->stop, -ECANCELED);
 		mm = NULL;
@@ -462,6 +566,20 @@ static void rfm_request_work(struct work_struct *work)
 	}
 }
 
+/* Each file has its own: one may be waiting for user memory for ever. */
+static bool rfm_request_has_wq(struct rfm_file *file)
+{
+	struct workqueue_struct *wq;
+
+	if (READ_ONCE(file->wq))
+		return true;
+	wq = alloc_workqueue("%s", WQ_UNBOUND | WQ_HIGHPRI, 1,
+			     dev_name(&file->card->dev));
+	if (wq && cmpxchg(&file->wq, NULL, wq))
+		destroy_workqueue(wq);
+	return wq;
+}
+
 static struct rfm_request *rfm_request_new(struct kiocb *iocb,
 					   struct iov_iter *iter, size_t bytes)
 {
@@ -482,6 +600,7 @@ static struct rfm_request *rfm_request_new(struct kiocb *iocb,
 			return NULL;
 		}
 	}
+	request->owner = get_task_struct(current);
 	request->mm = current->mm;
 	if (request->mm)
 		mmgrab(request->mm);
@@ -494,9 +613,13 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 	struct rfm_request *request;
 	ssize_t ret;
 
+	if (!rfm_request_has_wq(iocb->ki_filp->private_data))
+		return -ENOMEM;
 	request = rfm_request_new(iocb, iter, bytes);
 	if (!request)
 		return -ENOMEM;
+	rfm_dma_bring_in(request, min_t(size_t, bytes, RFM_BRING_IN),
+			 RFM_WAY_PAGES);
 	ret = rfm_request_wait_for_room(iocb);
 	if (ret) {
 		rfm_request_free(request);
@@ -526,9 +649,7 @@ bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
 			size_t bytes)
 {
 	const struct rfm_file *file = iocb->ki_filp->private_data;
-	unsigned int least = iov_iter_rw(iter) == WRITE ?
-			     READ_ONCE(dma_write_least) :
-			     READ_ONCE(dma_read_least);
+	u32 least = rfm_dma_least(file->card, iov_iter_rw(iter) == WRITE);
 
 	if (READ_ONCE(file->queued))
 		return true;
@@ -567,6 +688,7 @@ void rfm_request_open(struct rfm_file *file)
 {
 	INIT_LIST_HEAD(&file->requests);
 	INIT_WORK(&file->work, rfm_request_work);
+	INIT_DELAYED_WORK(&file->watch, rfm_request_watch);
 	init_waitqueue_head(&file->room);
 }
 
@@ -577,16 +699,8 @@ void rfm_request_open(struct rfm_file *file)
  */
 void rfm_request_close(struct rfm_file *file)
 {
-	cancel_work_sync(&file->work);
-}
-
-int rfm_request_init_wq(void)
-{
-	rfm_request_wq = alloc_workqueue("rfm", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	return rfm_request_wq ? 0 : -ENOMEM;
-}
-
-void rfm_request_exit_wq(void)
-{
-	destroy_workqueue(rfm_request_wq);
+	if (!file->wq)
+		return;
+	destroy_workqueue(file->wq);
+	cancel_delayed_work_sync(&file->watch);
 }

@@ -48,12 +48,16 @@
  *   queue->read_lock      mutex: one reader at a time moves a queue's tail
  *   card->ring_test_lock  mutex: one ring test at a time, and who else clears
  *                         OWN DATA
+ *   card->config_lock     mutex: the settings, see rfm_settings.h
  *   card->snapshot_lock   mutex: a snapshot of the counters, until it is read
+ *   rfm_notify_lock       mutex: one notification after the other
  *   mmap_lock             of a process: the kernel holds it when it makes,
  *                         copies and ends mappings, so none of the locks below
  *                         may be held where user memory is touched
  *   card->subscribe_lock  mutex: what is held of the memory, the sets of the
- *                         files, and where the window is
+ *                         files and of the base, who there is (rfm_holders.c),
+ *                         and where the window is
+ *   rfm_cards_lock        mutex: the list of cards, nothing inside it
  *   card->srcu            see above
  *   card->reg_lock        spinlock: the NTD, NTN, NIC sequence; LCSR1, which
  *                         is only ever changed by read-modify-write
@@ -96,6 +100,8 @@
 #include <linux/rfm.h>
 #include <linux/rfm_regs.h>
 
+#include "rfm_settings.h"
+
 struct eventfd_ctx;
 struct inode;
 struct rfm_listener;
@@ -124,12 +130,14 @@ struct rfm_end {
  * @end: the granule behind the last
  * @planes: mask of RFM_HOLD(); 0: only keeps the window where it is
  * @held: between rfm_subscription_hold() and rfm_subscription_drop()
+ * @base: the window may move under it
  */
 struct rfm_hold {
 	struct rfm_end begin;
 	struct rfm_end end;
 	u32 planes;
 	bool held;
+	bool base;
 };
 
 #define RFM_HOLD(plane)	(1u << (plane))
@@ -146,6 +154,8 @@ struct rfm_hold {
  * @retried: the ring was enabled again after a fault and nothing came since
  * @stopped: it stopped again: it is off for good
  * @types: what EVENT_TYPES holds
+ * @moderation_count: records that wait for one interrupt
+ * @moderation_time: ns, between two interrupts
  * @position: records taken so far
  * @first: what @position was when the ring was enabled
  * @number: the last event that a record told of, since then
@@ -166,6 +176,8 @@ struct rfm_events {
 	bool retried;
 	bool stopped;
 	u32 types;
+	u32 moderation_count;
+	u32 moderation_time;
 	u64 position;
 	u64 first;
 	u64 number;
@@ -194,6 +206,8 @@ struct rfm_slot {
 
 /**
  * struct rfm_dma - the DMA engine
+ * @least: bytes from which on a transfer is made by DMA, 0: none; by RFM_DMA_READ
+ *	and RFM_DMA_WRITE
  * @most: bytes in a slice
  * @pieces: the pages that these may be in
  * @slices: all slices, RFM_DMA_SLICES of them
@@ -213,6 +227,7 @@ struct rfm_slot {
  * From @stopped on under @lock, from @queue on under card->irq_lock.
  */
 struct rfm_dma {
+	u32 least[2];
 	size_t most;
 	unsigned int pieces;
 	struct rfm_slice *slices;
@@ -254,6 +269,7 @@ struct rfm_dma {
  * @ext: the extension block, NULL on a card without
  * @features: RFM_EXT_FEATURE_*, 0 without it
  * @base_policy: RFM_BASE_*, what the card receives that nobody subscribed to
+ * @base: the base masks, a set for each plane
  * @clock_domain: of the card's clock
  * @dma: the DMA engine
  * @reg_lock: see above
@@ -262,8 +278,16 @@ struct rfm_dma {
  * @snapshot_lock: see above
  * @subscribe_lock: see above
  * @ends: where holds begin and end, in order; see rfm_subscribe.c
- * @base: what the base policy holds
- * @holds: how many there are, @base not counted
+ * @holds: how many there are, those of @base not counted
+ * @holders: who there is, struct rfm_holder
+ * @base_holder: the first of them, for @base
+ * @holder_ids: how many others there have been
+ * @config_lock: see above
+ * @generation: counts changes of the settings
+ * @reset_ns: the card's clock when the counters were reset, 0: never
+ * @reset_counters: what they were then
+ * @reset_driver: and what the driver had counted
+ * @notes: what monitors are still to be told of
  * @fences: who waits for a fence
  * @fence_wait: and where
  * @irq_lock: see above
@@ -286,6 +310,12 @@ struct rfm_dma {
  * @lisr_seen: latched bits of LISR seen so far
  * @irqs: interrupts served
  * @sync_losses: interrupts that told of a lost signal
+ * @resting: types that are not asked of the card for a while, RFM_EVENT_BIT()
+ * @waiting: types that only monitors were told of: one more for the first listener
+ * @told_missed: updates that LOSS told of, of the card's counter
+ * @told_conflicts: likewise
+ * @dark: @rest_work looks for the light, for the card will not tell of it
+ * @rest_work: ends @resting
  */
 struct rfm_card {
 	struct device dev;
@@ -323,10 +353,20 @@ struct rfm_card {
 	struct mutex ring_test_lock;
 	struct mutex snapshot_lock;
 
+	struct mutex config_lock;
+	u64 generation;
+	u64 reset_ns;
+	u64 reset_counters[RFM_COUNTERS];
+	u64 reset_driver[RFM_A_DRIVER_MAX + 1];
+	struct rfm_notes *notes;
+
 	struct mutex subscribe_lock;
 	struct rb_root ends;
-	struct rfm_hold base;
+	struct rfm_set base[RFM_PLANES];
 	unsigned int holds;
+	struct list_head holders;
+	struct rfm_holder base_holder;
+	u32 holder_ids;
 
 	struct list_head fences;
 	wait_queue_head_t fence_wait;
@@ -351,6 +391,12 @@ struct rfm_card {
 	u32 lisr_seen;
 	u64 irqs;
 	u64 sync_losses;
+	u32 resting;
+	u32 waiting;
+	u64 told_missed;
+	u64 told_conflicts;
+	bool dark;
+	struct delayed_work rest_work;
 };
 
 /* The byte swaps of programmed I/O and of DMA are one switch. */
@@ -370,6 +416,10 @@ void rfm_card_drain(struct rfm_card *card);
 bool rfm_card_answers(struct rfm_card *card);
 void rfm_card_lost(struct rfm_card *card);
 int rfm_card_check(struct rfm_card *card);
+void rfm_cards_add(struct rfm_card *card);
+void rfm_cards_del(struct rfm_card *card);
+struct rfm_card *rfm_cards_get(unsigned int id);
+void rfm_cards_each(void (*call)(struct rfm_card *card));
 
 /* rfm_chrdev.c: /dev/rfmN */
 #define RFM_MINORS	256
@@ -378,30 +428,36 @@ int rfm_card_check(struct rfm_card *card);
  * struct rfm_file - an open file, however many descriptors it has
  * @card: the card
  * @mode: FMODE_READ, FMODE_WRITE
+ * @holder: for descriptor-get
  * @sets: for each plane, what the file has subscribed to
  * @no_maps: its mappings hold nothing from now on
  * @fence_lost: FENCE_LOST when this file last saw it
  * @requests: reads and writes that have not ended, in order
  * @queued: how many, those included that are about to join them
  * @room: where to wait for fewer
- * @work: feeds the first of them
+ * @work: feeds the first of them, if that has no caller who does
+ * @wq: runs @work, which may have to wait for user memory for ever: nobody else
+ *	is to wait with it; NULL before the first such request
+ * @feeder: who runs it, while it may be waiting for that
+ * @watch: sees that it does not when the process is dying
  *
  * @sets and @no_maps under card->subscribe_lock, @fence_lost under
- * card->ext_lock, @requests and @queued under card->dma.lock.
+ * card->ext_lock, @requests, @queued and @feeder under card->dma.lock.
  */
 struct rfm_file {
 	struct rfm_card *card;
 	fmode_t mode;
-	struct rfm_set {
-		struct rb_root spans;
-		unsigned int count;
-	} sets[RFM_PLANES];
+	struct rfm_holder holder;
+	struct rfm_set sets[RFM_PLANES];
 	bool no_maps;
 	u64 fence_lost;
 	struct list_head requests;
 	unsigned int queued;
 	wait_queue_head_t room;
 	struct work_struct work;
+	struct workqueue_struct *wq;
+	struct task_struct *feeder;
+	struct delayed_work watch;
 };
 
 static inline struct rfm_card *rfm_card_of(const struct file *file)
@@ -410,6 +466,8 @@ static inline struct rfm_card *rfm_card_of(const struct file *file)
 }
 
 extern struct class rfm_class;
+extern const struct rfm_holder_ops rfm_file_ops;
+struct rfm_file *rfm_file_of(const struct file *filp);
 int rfm_chrdev_init(void);
 void rfm_chrdev_exit(void);
 int rfm_chrdev_add(struct rfm_card *card);
@@ -432,14 +490,14 @@ void rfm_chrdev_del(struct rfm_card *card);
  * @count: how many
  * @bounce: the pages of our own that there are so far
  * @own: @pages are some of these
- * @to: where they are to be copied to
+ * @to: the request's buffers from here on
  * @mapped: how many of the descriptors are in use; 0: it is not mapped
  * @pinned: @pages are the user's, and pinned
  * @address: where it goes in the card's memory
  * @bytes: how many
  * @error: why they were not moved, or 0
  * @ended: the engine has done with it
- * @lost: not even that is known
+ * @lost: not even that is known: what it has is never freed
  *
  * @turn, @error and @ended under card->irq_lock while it is mapped.
  */
@@ -481,6 +539,13 @@ void rfm_slices_withdraw(struct rfm_request *request);
 
 /* rfm_dma_request.c: reads and writes that use it */
 
+/* How bytes are moved: by programmed I/O, or by the engine, from or to ... */
+enum rfm_way {
+	RFM_WAY_COPY,
+	RFM_WAY_PAGES,	/* ... the pages of the buffers */
+	RFM_WAY_BOUNCE,	/* ... pages of our own */
+};
+
 /**
  * struct rfm_request - one of them
  * @node: in file->requests
@@ -492,8 +557,12 @@ void rfm_slices_withdraw(struct rfm_request *request);
  * @caller: who waits for it, or NULL
  * @store: to the card
  * @iter: what of the buffers has not been fed yet
+ * @brought: what comes next was brought in, and nothing was moved since
+ * @refused: the way in which that could not be moved all the same
+ * @again: what was read has to be read once more from here on
  * @vector: a copy of the array that @iter goes through, or NULL
  * @mm: memory of the process that made it; NULL if there is a caller
+ * @owner: who made it; NULL if there is a caller
  * @pos: where @iter begins in the window
  * @window: where that begins in the card's memory
  * @done: bytes moved so far
@@ -510,8 +579,12 @@ struct rfm_request {
 	struct completion *caller;
 	bool store;
 	struct iov_iter iter;
+	bool brought;
+	enum rfm_way refused;
+	bool again;
 	const void *vector;
 	struct mm_struct *mm;
+	struct task_struct *owner;
 	loff_t pos;
 	u64 window;
 	size_t done;
@@ -519,8 +592,6 @@ struct rfm_request {
 	int stop;
 };
 
-int rfm_request_init_wq(void);
-void rfm_request_exit_wq(void);
 void rfm_request_open(struct rfm_file *file);
 void rfm_request_close(struct rfm_file *file);
 void rfm_request_kick(struct rfm_request *request);
@@ -529,20 +600,14 @@ bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
 ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes);
 
 /* rfm_dma_pages.c: their buffers */
-
-/* How bytes are moved: by programmed I/O, or by the engine, from or to ... */
-enum rfm_way {
-	RFM_WAY_COPY,
-	RFM_WAY_PAGES,	/* ... the pages of the buffers */
-	RFM_WAY_BOUNCE,	/* ... pages of our own */
-};
-
 bool rfm_dma_can(const struct iov_iter *iter);
 size_t rfm_dma_plan(const struct rfm_request *request, size_t least,
 		    enum rfm_way *way);
-int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, bool fault);
-int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes);
+size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
+			enum rfm_way way);
+int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, enum rfm_way way);
 size_t rfm_slice_deliver(struct rfm_slice *slice);
+void rfm_slice_keep(struct rfm_slice *slice);
 void rfm_slice_unpin(struct rfm_slice *slice);
 
 /* rfm_io.c: read and write, programmed I/O */
@@ -560,7 +625,7 @@ loff_t rfm_llseek(struct file *file, loff_t offset, int whence);
 int rfm_mmap(struct file *file, struct vm_area_struct *vma);
 
 /* rfm_subscribe.c: which granules of each plane are on, and for whom */
-void rfm_subscribe_start(struct rfm_card *card);
+int rfm_subscribe_start(struct rfm_card *card);
 void rfm_subscribe_stop(struct rfm_card *card);
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 			  u64 offset, u64 length, u32 planes);
@@ -579,6 +644,12 @@ void rfm_fence_event(struct rfm_card *card, u32 ticket);
 /* rfm_switches.c: what users of a 5565 set */
 int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args);
 int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args);
+void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
+		       struct rfm_switches *args);
+int rfm_switches_check(const struct rfm_card *card,
+		       const struct rfm_switches *args, unsigned int *which);
+int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
+		       unsigned int *which);
 
 /* rfm_status.c: last writers, counters, ring map */
 void rfm_status_start(struct rfm_card *card);
@@ -595,6 +666,8 @@ int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args);
 /* rfm_irq.c: the interrupt side of the card */
 irqreturn_t rfm_irq(int irq, void *data);
 void rfm_irq_unthrottle(struct work_struct *work);
+void rfm_irq_rest_end(struct work_struct *work);
+void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event);
 void rfm_irq_start(struct rfm_card *card);
 void rfm_irq_stop(struct rfm_card *card);
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
@@ -616,6 +689,7 @@ void rfm_events_select(struct rfm_card *card, u32 types);
 u64 rfm_events_position(struct rfm_card *card);
 u64 rfm_events_dropped(struct rfm_card *card);
 u64 rfm_events_missing(const struct rfm_card *card);
+int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns);
 
 /* rfm_queue.c: what all event descriptors have in common */
 
@@ -684,6 +758,8 @@ void rfm_queue_destroy(struct rfm_queue *queue);
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    bool coalesce, struct rfm_kept *kept);
+void rfm_queue_describe(const struct rfm_queue *queue,
+			struct rfm_description *description);
 void rfm_queues_tell(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
 ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
@@ -701,9 +777,11 @@ __poll_t rfm_queue_poll(struct file *file, poll_table *table);
  * @node: in card->listeners
  * @types: mask of RFM_EVENT_BIT(), 0 until it is in the list
  * @exclusive: nobody else may listen for them
+ * @holder: for descriptor-get
  */
 struct rfm_listener {
 	struct rfm_queue queue;
+	struct rfm_holder holder;
 	struct list_head node;
 	u32 types;
 	bool exclusive;

@@ -25,7 +25,7 @@
 #include "rfm_drv.h"
 
 /* ns: no more than 20000 interrupts a second. */
-#define RFM_EVENTS_INTERVAL	50000
+#define RFM_EVENTS_INTERVAL	50000	/* unless moderation is set */
 
 /* Records, and deliveries of them, that one turn may take. */
 #define RFM_EVENTS_BUDGET	32
@@ -108,7 +108,11 @@ static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
 static unsigned int rfm_record_listeners(struct rfm_card *card,
 					 struct rfm_record *record)
 {
-	return rfm_listeners_push(card, &record->event, record->position);
+	unsigned int heard = rfm_listeners_push(card, &record->event,
+						record->position);
+
+	rfm_irq_monitor(card, &record->event);
+	return heard;
 }
 
 /* The loss of the signal has been latched before its return was recorded. */
@@ -273,6 +277,9 @@ static void rfm_events_tell(struct rfm_card *card)
 			events->dropped = dropped;
 	}
 	untold = !card->gone && rfm_events_untold(card);
+	if (rfm_events_missing(card) > events->told)
+		rfm_notify_dropped(card, rfm_events_missing(card) -
+					 events->told);
 	events->told = rfm_events_missing(card);
 	spin_unlock_irq(&card->irq_lock);
 	if (!untold)
@@ -573,6 +580,37 @@ int rfm_events_alloc(struct rfm_card *card)
 	return 0;
 }
 
+static void rfm_events_write_moderation(struct rfm_card *card)
+{
+	writel(card->events.moderation_count,
+	       card->ext + RFM_EXT_MODERATION_COUNT);
+	writel(card->events.moderation_time,
+	       card->ext + RFM_EXT_MODERATION_TIME);
+}
+
+/**
+ * rfm_events_moderate - change how often events interrupt
+ * @card: a card with an event ring
+ * @count: so many that wait together interrupt, 1..65535
+ * @time_ns: no two interrupts within that; 0: each event interrupts
+ *
+ * Return: 0 or -ENODEV.
+ */
+int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
+{
+	int ret = -ENODEV;
+
+	spin_lock_irq(&card->irq_lock);
+	if (!card->gone) {
+		card->events.moderation_count = count;
+		card->events.moderation_time = time_ns;
+		rfm_events_write_moderation(card);
+		ret = 0;
+	}
+	spin_unlock_irq(&card->irq_lock);
+	return ret;
+}
+
 /**
  * rfm_events_start - the card may write events from now on
  * @card: the card
@@ -583,8 +621,9 @@ void rfm_events_start(struct rfm_card *card)
 {
 	if (!card->events.ring)
 		return;
-	writel(1, card->ext + RFM_EXT_MODERATION_COUNT);
-	writel(RFM_EVENTS_INTERVAL, card->ext + RFM_EXT_MODERATION_TIME);
+	card->events.moderation_count = 1;
+	card->events.moderation_time = RFM_EVENTS_INTERVAL;
+	rfm_events_write_moderation(card);
 	writel(RFM_EVENTS_INTERRUPTS, card->ext + RFM_EXT_INT_STATUS);
 	rfm_events_enable(card);
 	rfm_events_mask(card, false);

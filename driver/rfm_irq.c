@@ -5,7 +5,12 @@
  * A type of event is enabled in LIER only while somebody listens for it.
  * What happens in between waits in the card for the first listener: up to
  * RFM_FIFO_DEPTH network interrupts of each type, one of everything else.
- * The exception is sync loss, which is always enabled, so that it is counted.
+ * The exception is sync loss, which is always enabled, so that it is counted,
+ * and what monitors are told of (rfm_notify.c), who may come at any time. So
+ * that this does not cost more than it is worth, a type that nobody listens for
+ * rests for a while after each event: LISR keeps it, or the card counts it. The
+ * first listener gets one that only monitors were told of, as if it had waited
+ * in the card.
  *
  * A card with an event ring hands us network interrupts through that while
  * somebody listens for them. The first listener gets what has waited before
@@ -20,6 +25,7 @@
 
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
 #include "rfm_drv.h"
@@ -27,6 +33,23 @@
 /* LISR knows nothing of them. */
 #define RFM_RING_ONLY	(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & \
 			 ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
+
+/* Errors that LISR keeps, of those that monitors are told of. */
+#define RFM_KEPT	(RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | \
+			 RFM_EVENT_BIT(RFM_EVENT_TX_FULL) | \
+			 RFM_EVENT_BIT(RFM_EVENT_RX_FULL) | \
+			 RFM_EVENT_BIT(RFM_EVENT_ROGUE) | \
+			 RFM_EVENT_BIT(RFM_EVENT_WRITE_INHIBITED) | \
+			 RFM_EVENT_BIT(RFM_EVENT_PARITY))
+
+/* Those that can come as fast as updates do, and that the card counts. */
+#define RFM_COUNTED	(RFM_EVENT_BIT(RFM_EVENT_LOSS) | \
+			 RFM_EVENT_BIT(RFM_EVENT_CONFLICT))
+
+#define RFM_MONITORED	(RFM_KEPT | RFM_RING_ONLY | \
+			 RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS))
+
+#define RFM_REST	msecs_to_jiffies(100)
 
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
@@ -83,6 +106,7 @@ void rfm_irq_route(struct rfm_card *card)
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (card->users[type])
 			heard |= RFM_EVENT_BIT(type);
+	heard |= RFM_MONITORED & ~card->resting;
 	if (card->events.running) {
 		rfm_events_select(card, heard & (card->events.types |
 						 RFM_RING_ONLY));
@@ -102,6 +126,56 @@ static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
 	       card->control + RFM_LISR);
 }
 
+static void rfm_irq_note(struct rfm_card *card, enum rfm_notice type)
+{
+	struct rfm_note note = { .type = type };
+
+	rfm_notify_note(card, &note);
+}
+
+/* The card tells of the light's return by its event ring, or not at all. */
+static void rfm_irq_dark(struct rfm_card *card)
+{
+	rfm_irq_note(card, RFM_NOTICE_LINK_DOWN);
+	if (card->events.running)
+		return;
+	card->dark = true;
+	schedule_delayed_work(&card->rest_work, RFM_REST);
+}
+
+/**
+ * rfm_irq_monitor - an event may be one that monitors are told of
+ * @card: the card
+ * @event: the event, which its listeners have got already
+ *
+ * Context: any, with card->irq_lock held.
+ */
+void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
+{
+	u32 bit = RFM_EVENT_BIT(event->type);
+
+	lockdep_assert_held(&card->irq_lock);
+
+	if (!(bit & RFM_MONITORED))
+		return;
+	if (event->type == RFM_EVENT_LOSS)
+		card->told_missed += event->data;
+	if (event->type == RFM_EVENT_CONFLICT)
+		card->told_conflicts++;
+	rfm_notify_event(card, event, NULL);
+	if (event->type == RFM_EVENT_SYNC_LOSS)
+		rfm_irq_dark(card);
+	if (card->users[event->type])
+		return;
+
+	card->waiting |= bit & RFM_KEPT;
+	if (!(bit & (RFM_KEPT | RFM_COUNTED)))
+		return;
+	card->resting |= bit;
+	rfm_irq_route(card);
+	schedule_delayed_work(&card->rest_work, RFM_REST);
+}
+
 static void rfm_irq_push(struct rfm_card *card, enum rfm_event_type type,
 			 u32 node, u32 data)
 {
@@ -113,6 +187,7 @@ static void rfm_irq_push(struct rfm_card *card, enum rfm_event_type type,
 	};
 
 	rfm_listeners_push(card, &event, RFM_POSITION_NONE);
+	rfm_irq_monitor(card, &event);
 }
 
 /* Takes out @most entries of a FIFO that is not empty; true: it is now. */
@@ -273,6 +348,93 @@ void rfm_irq_unthrottle(struct work_struct *work)
 	spin_unlock_irq(&card->irq_lock);
 }
 
+/* What rested, but for what of it the card counts and has not been quiet. */
+static u32 rfm_irq_rested(struct rfm_card *card,
+			  const struct rfm_counters *counters)
+{
+	struct rfm_note loss = {
+		.type = RFM_NOTICE_LOSS,
+		.has = RFM_NOTE_HAS(MISSING),
+		.missing = counters->value[RFM_COUNTER_MISSED] -
+			   card->told_missed,
+	};
+	u32 rested = card->resting;
+	u64 conflicts;
+
+	if (!counters->count)
+		return rested;
+	if (rested & RFM_EVENT_BIT(RFM_EVENT_LOSS) && loss.missing) {
+		card->told_missed += loss.missing;
+		rfm_notify_note(card, &loss);
+		rested &= ~RFM_EVENT_BIT(RFM_EVENT_LOSS);
+	}
+	conflicts = counters->value[RFM_COUNTER_CONFLICTS] -
+		    card->told_conflicts;
+	if (rested & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) && conflicts) {
+		struct rfm_note note = {
+			.type = RFM_NOTICE_CONFLICT,
+			.count = conflicts,
+		};
+
+		card->told_conflicts += conflicts;
+		rfm_notify_note(card, &note);
+		rested &= ~RFM_EVENT_BIT(RFM_EVENT_CONFLICT);
+	}
+	return rested;
+}
+
+static void rfm_irq_look_for_light(struct rfm_card *card)
+{
+	if (!card->dark || card->gone ||
+	    !(readl(card->control + RFM_LCSR1) & RFM_LCSR1_SIGNAL))
+		return;
+	card->dark = false;
+	rfm_irq_note(card, RFM_NOTICE_LINK_UP);
+}
+
+/**
+ * rfm_irq_rest_end - types that rested are asked of the card again
+ * @work: card->rest_work
+ *
+ * Not those that went on meanwhile, by the card's counters: monitors are told
+ * how often, and they rest for longer.
+ */
+void rfm_irq_rest_end(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(to_delayed_work(work),
+					     struct rfm_card, rest_work);
+	struct rfm_counters counters = {};
+
+	if (card->features & RFM_EXT_FEATURE_SNAPSHOT &&
+	    READ_ONCE(card->resting) & RFM_COUNTED)
+		rfm_counters(card, &counters);
+
+	spin_lock_irq(&card->irq_lock);
+	card->resting &= ~rfm_irq_rested(card, &counters);
+	rfm_irq_look_for_light(card);
+	rfm_irq_route(card);
+	if (!card->gone && (card->resting || card->dark))
+		schedule_delayed_work(&card->rest_work, RFM_REST);
+	spin_unlock_irq(&card->irq_lock);
+}
+
+/* Whose light is looked for from the beginning, and what is counted so far. */
+static void rfm_irq_start_monitor(struct rfm_card *card)
+{
+	if (card->features & RFM_EXT_FEATURE_SNAPSHOT) {
+		writel(0, card->ext + RFM_EXT_SNAPSHOT);
+		card->told_missed =
+			readq(card->ext + RFM_EXT_COUNTER(RFM_COUNTER_MISSED));
+		card->told_conflicts =
+			readq(card->ext +
+			      RFM_EXT_COUNTER(RFM_COUNTER_CONFLICTS));
+	}
+	card->dark = !card->events.running &&
+		     !(readl(card->control + RFM_LCSR1) & RFM_LCSR1_SIGNAL);
+	if (card->dark)
+		schedule_delayed_work(&card->rest_work, RFM_REST);
+}
+
 /**
  * rfm_irq_start - let the card interrupt
  * @card: the card, its handler already in place
@@ -291,6 +453,7 @@ void rfm_irq_start(struct rfm_card *card)
 	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
 	rfm_events_start(card);
 	rfm_dma_start(card);
+	rfm_irq_start_monitor(card);
 	rfm_irq_route(card);
 
 	intcsr = readl(card->runtime + RFM_INTCSR);
@@ -370,6 +533,27 @@ static void rfm_irq_discard(struct rfm_card *card, u32 bits)
 	rfm_lisr_clear(card, lisr & bits & RFM_LISR_LATCHED_M);
 }
 
+/* One of each, whether the card has latched another one meanwhile or not. */
+static void rfm_irq_push_waiting(struct rfm_card *card, u32 waiting)
+{
+	unsigned int type;
+	u32 bits = 0;
+
+	for (type = 0; type < RFM_EVENT_TYPES; type++) {
+		struct rfm_event event = {
+			.type = type,
+			.node = RFM_NODE_ALL,
+			.time_ns = ktime_get_ns(),
+		};
+
+		if (!(waiting & RFM_EVENT_BIT(type)))
+			continue;
+		bits |= rfm_sources[type].lisr;
+		rfm_listeners_push(card, &event, RFM_POSITION_NONE);
+	}
+	rfm_irq_discard(card, bits);
+}
+
 /*
  * The first listener for a network interrupt of a card with an event ring:
  * what has waited comes first, and what comes later through the ring.
@@ -434,7 +618,7 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 			 u32 types, u32 flags)
 {
 	bool exclusive = flags & RFM_LISTEN_EXCLUSIVE;
-	u32 unheard = 0, bits = 0;
+	u32 unheard = 0, bits = 0, waiting;
 	unsigned int type;
 	int ret;
 
@@ -459,9 +643,13 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 	rfm_queue_add(&listener->queue,
 		      types & (RFM_EVENT_SENDABLE | RFM_RING_ONLY),
 		      types & RFM_RING_ONLY);
+	waiting = unheard & card->waiting;
+	card->waiting &= ~unheard;
 	/* What is always enabled has not waited; it still has to be counted. */
 	if (flags & RFM_LISTEN_DISCARD)
 		rfm_irq_discard(card, bits & ~RFM_LIER_ALWAYS);
+	else if (waiting)
+		rfm_irq_push_waiting(card, waiting);
 	/* A level that is up interrupts as soon as it is enabled. */
 	rfm_irq_route(card);
 	spin_unlock_irq(&card->irq_lock);

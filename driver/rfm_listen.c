@@ -13,6 +13,23 @@
 #define RFM_EVENT_EXTENSION \
 	(RFM_EVENT_ALL & ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
 
+static void rfm_listener_describe(struct rfm_holder *holder,
+				  struct rfm_description *description)
+{
+	const struct rfm_listener *listener =
+		container_of(holder, struct rfm_listener, holder);
+
+	rfm_queue_describe(&listener->queue, description);
+	description->types = listener->types;
+	if (listener->exclusive)
+		description->flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
+}
+
+static const struct rfm_holder_ops rfm_listener_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_LISTEN,
+	.describe = rfm_listener_describe,
+};
+
 static void rfm_listener_free(struct rfm_listener *listener)
 {
 	rfm_queue_destroy(&listener->queue);
@@ -26,6 +43,8 @@ static int rfm_listener_release(struct inode *inode, struct file *file)
 						     queue);
 
 	rfm_irq_del_listener(queue->card, listener);
+	if (listener->holder.ops)
+		rfm_holder_del(queue->card, &listener->holder);
 	rfm_listener_free(listener);
 	return 0;
 }
@@ -113,6 +132,7 @@ int rfm_listen(struct rfm_card *card, const struct rfm_listen *args)
 		return ret;
 	}
 
+	rfm_holder_add(card, &listener->holder, &rfm_listener_ops);
 	fd_install(fd, file);
 	return fd;
 }

@@ -51,11 +51,36 @@ static vm_fault_t rfm_fault(struct vm_fault *vmf)
  * @refs: the pieces that are left of it, in all processes
  * @card: the card; the pieces keep the file open, and it the card
  * @hold: the whole range, until the last piece is gone
+ * @holder: for descriptor-get
  */
 struct rfm_mapping {
 	refcount_t refs;
 	struct rfm_card *card;
 	struct rfm_hold hold;
+	struct rfm_holder holder;
+};
+
+static void rfm_mapping_describe(struct rfm_holder *holder,
+				 struct rfm_description *description)
+{
+}
+
+static bool rfm_mapping_range(struct rfm_holder *holder, u64 *cursor,
+			      struct rfm_range *range, u32 *planes)
+{
+	struct rfm_mapping *mapping = container_of(holder, struct rfm_mapping,
+						   holder);
+
+	range->offset = (u64)mapping->hold.begin.at * RFM_GRANULE;
+	range->length = (u64)mapping->hold.end.at * RFM_GRANULE - range->offset;
+	*planes = mapping->hold.planes;
+	return !(*cursor)++;
+}
+
+static const struct rfm_holder_ops rfm_mapping_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_MAP,
+	.describe = rfm_mapping_describe,
+	.range = rfm_mapping_range,
 };
 
 /* A piece is copied, by fork(), or cut in two, by munmap() of its middle. */
@@ -72,6 +97,7 @@ static void rfm_vm_close(struct vm_area_struct *vma)
 
 	if (!refcount_dec_and_test(&mapping->refs))
 		return;
+	rfm_holder_del(mapping->card, &mapping->holder);
 	rfm_subscription_drop(mapping->card, &mapping->hold);
 	kfree(mapping);
 }
@@ -110,6 +136,7 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 	}
 	refcount_set(&mapping->refs, 1);
 	mapping->card = file->card;
+	rfm_holder_add(file->card, &mapping->holder, &rfm_mapping_ops);
 	vma->vm_private_data = mapping;
 	return 0;
 }

@@ -190,10 +190,9 @@ static int rfm_start_ext(struct rfm_card *card)
 	if (card->ext && readl(card->ext + RFM_EXT_ID) != RFM_EXT_MAGIC)
 		return dev_err_probe(&card->pdev->dev, -ENODEV,
 				     "the extension block does not answer\n");
-	rfm_subscribe_start(card);
 	rfm_status_start(card);
 	rfm_watch_reset(card);
-	return rfm_events_alloc(card);
+	return rfm_subscribe_start(card) ?: rfm_events_alloc(card);
 }
 
 /* Who serves which vector. */
@@ -321,6 +320,8 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	}
 
 	pci_set_drvdata(pdev, card);
+	rfm_cards_add(card);
+	rfm_notify_start(card);
 	dev_info(dev, "%s: node %u, %llu MiB of memory, %llu MiB mapped\n",
 		 dev_name(&card->dev), card->node, card->memory_size >> 20,
 		 card->window_size >> 20);
@@ -332,7 +333,9 @@ static void rfm_remove(struct pci_dev *pdev)
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
 	rfm_chrdev_del(card);
+	rfm_cards_del(card);
 	rfm_stop(card);
+	rfm_notify_stop(card);
 }
 
 static void rfm_shutdown(struct pci_dev *pdev)
@@ -366,17 +369,17 @@ static int __init rfm_init(void)
 	if (ret)
 		goto err_fs;
 
-	ret = rfm_request_init_wq();
+	ret = rfm_netlink_init();
 	if (ret)
 		goto err_chrdev;
 
 	ret = pci_register_driver(&rfm_driver);
 	if (ret)
-		goto err_wq;
+		goto err_netlink;
 	return 0;
 
-err_wq:
-	rfm_request_exit_wq();
+err_netlink:
+	rfm_netlink_exit();
 err_chrdev:
 	rfm_chrdev_exit();
 err_fs:
@@ -388,7 +391,7 @@ module_init(rfm_init);
 static void __exit rfm_exit(void)
 {
 	pci_unregister_driver(&rfm_driver);
-	rfm_request_exit_wq();
+	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
 }

@@ -348,6 +348,22 @@ static struct rfm_event *rfm_queue_telling(struct rfm_queue *queue)
 	return rfm_queue_newest(queue, RFM_EVENT_DROPPED);
 }
 
+/**
+ * rfm_queue_describe - how a queue is
+ * @queue: the queue
+ * @description: its queue's part is filled in
+ */
+void rfm_queue_describe(const struct rfm_queue *queue,
+			struct rfm_description *description)
+{
+	spin_lock_irq(&queue->card->irq_lock);
+	description->depth = queue->depth;
+	description->queued = queue->count;
+	description->events = queue->seq;
+	description->dropped = queue->dropped;
+	spin_unlock_irq(&queue->card->irq_lock);
+}
+
 /* What is missing in the event ring may have been this queue's. */
 static void rfm_queue_tell(struct rfm_queue *queue)
 {

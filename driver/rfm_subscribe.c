@@ -3,7 +3,7 @@
  * Subscriptions: which granules of each plane are on, and for whom.
  *
  * Whoever needs a range on takes a hold of it: a file for what it has
- * subscribed to, a mapping, a watch, and the base policy. A granule is on
+ * subscribed to, a mapping, a watch, and the base masks (rfm_base.c). A granule is on
  * while somebody holds it. So that taking and dropping a hold needs no
  * memory, and one that is dropped switches off exactly what nobody else
  * holds, the ends of all holds stand in one tree, in order, and each knows
@@ -25,7 +25,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "rfm_drv.h"
+#include "rfm_subscribe.h"
 
 static const char * const rfm_base_policies[] = {
 	[RFM_BASE_ALL] = "all",
@@ -72,6 +72,18 @@ static const struct {
 	[RFM_PLANE_OWNED]	= { RFM_EXT_FEATURE_WRITER, false },
 };
 
+/**
+ * rfm_plane_exists - has a card got this plane?
+ * @card: the card
+ * @plane: RFM_PLANE_*
+ *
+ * Return: false if what is switched there has no effect.
+ */
+bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane)
+{
+	return card->features & rfm_planes[plane].feature;
+}
+
 /* --- the planes on the card --------------------------------------------- */
 
 static u32 rfm_plane_write(struct rfm_card *card, unsigned int plane, u32 first,
@@ -95,7 +107,7 @@ static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
 	u32 verdict;
 	int idx, ret = 0;
 
-	if (!(card->features & rfm_planes[plane].feature))
+	if (!rfm_plane_exists(card, plane))
 		return 0;
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
@@ -181,7 +193,14 @@ static int rfm_hold_switch(struct rfm_card *card, struct rfm_hold *hold,
 	return ret;
 }
 
-static void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
+/**
+ * rfm_hold_drop - end a hold
+ * @card: the card, gone or not
+ * @hold: the hold; may be one that is not held
+ *
+ * Context: card->subscribe_lock held.
+ */
+void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
 	lockdep_assert_held(&card->subscribe_lock);
 
@@ -191,11 +210,18 @@ static void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 	rb_erase(&hold->begin.node, &card->ends);
 	rb_erase(&hold->end.node, &card->ends);
 	hold->held = false;
-	card->holds--;
+	card->holds -= !hold->base;
 }
 
-/* Its ends and planes are set. Return: 0, -ENODEV or -EIO, and no hold. */
-static int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
+/**
+ * rfm_hold_take - begin a hold
+ * @card: the card
+ * @hold: its ends and planes are set
+ *
+ * Context: card->subscribe_lock held.
+ * Return: 0, -ENODEV or -EIO, and then there is nothing to drop.
+ */
+int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 {
 	int ret;
 
@@ -204,7 +230,7 @@ static int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 	rfm_end_insert(card, &hold->begin);
 	rfm_end_insert(card, &hold->end);
 	hold->held = true;
-	card->holds++;
+	card->holds += !hold->base;
 	ret = rfm_hold_switch(card, hold, true);
 	if (ret)
 		rfm_hold_drop(card, hold);
@@ -281,17 +307,7 @@ void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
 	mutex_unlock(&card->subscribe_lock);
 }
 
-/* --- the sets of a file --------------------------------------------------- */
-
-/**
- * struct rfm_span - a range in a file's set
- * @node: in its tree, in order; spans of a set do not touch
- * @hold: the range and its plane
- */
-struct rfm_span {
-	struct rb_node node;
-	struct rfm_hold hold;
-};
+/* --- sets --------------------------------------------------- */
 
 /**
  * struct rfm_change - of one set: some spans that follow each other go, others
@@ -306,18 +322,14 @@ struct rfm_change {
 	struct rfm_span *new[2];
 };
 
-static struct rfm_span *rfm_span_at(struct rb_node *node)
-{
-	return rb_entry_safe(node, struct rfm_span, node);
-}
-
-static struct rfm_span *rfm_span_next(struct rfm_span *span)
-{
-	return rfm_span_at(rb_next(&span->node));
-}
-
-/* The first span that ends at @at or later. */
-static struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
+/**
+ * rfm_set_find - find a span
+ * @set: where
+ * @at: granule
+ *
+ * Return: the first that ends there or later, or NULL.
+ */
+struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
 {
 	struct rb_node *node = set->spans.rb_node;
 	struct rfm_span *found = NULL;
@@ -485,17 +497,122 @@ static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
 	return ret;
 }
 
+/**
+ * rfm_set_edit - add to a set that holds nothing, or remove from it
+ * @set: the set; none of its spans is held
+ * @range: bytes of the memory, rounded outwards
+ * @plane: the set's
+ * @add: or remove
+ *
+ * Return: 0, -ENOMEM, -ENOSPC, and then the set is as it was.
+ */
+int rfm_set_edit(struct rfm_set *set, const struct rfm_range *range,
+		 unsigned int plane, bool add)
+{
+	struct rfm_change change = {};
+	struct rfm_span *span, *next;
+	unsigned int i;
+	int ret;
+
+	ret = rfm_change_plan(set, &change, range, RFM_HOLD(plane), add);
+	if (ret) {
+		for (i = 0; i < ARRAY_SIZE(change.new); i++)
+			kfree(change.new[i]);
+		return ret;
+	}
+	for (span = change.from; change.gone; change.gone--, span = next) {
+		next = rfm_span_next(span);
+		rb_erase(&span->node, &set->spans);
+		kfree(span);
+		set->count--;
+	}
+	for (i = 0; i < ARRAY_SIZE(change.new); i++)
+		if (change.new[i])
+			rfm_set_insert(set, change.new[i]);
+	return 0;
+}
+
+/**
+ * rfm_set_free - empty a set
+ * @set: one that holds nothing, or whose card nobody uses any more
+ */
+void rfm_set_free(struct rfm_set *set)
+{
+	struct rfm_span *span, *next;
+
+	rbtree_postorder_for_each_entry_safe(span, next, &set->spans, node)
+		kfree(span);
+	*set = (struct rfm_set) { .spans = RB_ROOT };
+}
+
+/**
+ * rfm_sets_range - go through the ranges of some sets
+ * @sets: one for each plane
+ * @cursor: where; moved on. It stays good when the sets change meanwhile
+ * @range: filled in
+ * @planes: likewise, mask of RFM_HOLD()
+ *
+ * Return: false if there is no more.
+ */
+bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
+		    struct rfm_range *range, u32 *planes)
+{
+	u32 plane = *cursor >> 32, at = *cursor;
+	struct rfm_span *span;
+
+	for (; plane < RFM_PLANES; plane++, at = 0) {
+		span = rfm_set_find(&sets[plane], at + 1);
+		if (!span)
+			continue;
+		range->offset = (u64)span->hold.begin.at * RFM_GRANULE;
+		range->length = (u64)span->hold.end.at * RFM_GRANULE -
+				range->offset;
+		*planes = RFM_HOLD(plane);
+		*cursor = (u64)plane << 32 | span->hold.end.at;
+		return true;
+	}
+	*cursor = (u64)RFM_PLANES << 32;
+	return false;
+}
+
+static void rfm_file_describe(struct rfm_holder *holder,
+			      struct rfm_description *description)
+{
+	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
+
+	if (file->mode & FMODE_READ)
+		description->flags |= RFM_DESCRIPTOR_FLAG_READ;
+	if (file->mode & FMODE_WRITE)
+		description->flags |= RFM_DESCRIPTOR_FLAG_WRITE;
+	if (file->no_maps)
+		description->flags |= RFM_DESCRIPTOR_FLAG_NO_MAPS;
+}
+
+static bool rfm_file_range(struct rfm_holder *holder, u64 *cursor,
+			   struct rfm_range *range, u32 *planes)
+{
+	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
+
+	return rfm_sets_range(file->sets, cursor, range, planes);
+}
+
+const struct rfm_holder_ops rfm_file_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_FILE,
+	.describe = rfm_file_describe,
+	.range = rfm_file_range,
+};
+
 /* --- the calls ------------------------------------------------------------ */
 
-/* What each flag stands for, and needs the file to be open for. */
+/* What each flag stands for. */
 static const struct {
 	u32 flag;
 	unsigned int plane;
-	fmode_t mode;
+	enum rfm_function function;
 } rfm_subscribe_flags[] = {
-	{ RFM_SUBSCRIBE_RX, RFM_PLANE_RX, FMODE_READ },
-	{ RFM_SUBSCRIBE_TX, RFM_PLANE_TX, FMODE_WRITE },
-	{ RFM_SUBSCRIBE_OWN, RFM_PLANE_OWNED, FMODE_WRITE },
+	{ RFM_SUBSCRIBE_RX, RFM_PLANE_RX, RFM_FUNCTION_SUBSCRIBE_RX },
+	{ RFM_SUBSCRIBE_TX, RFM_PLANE_TX, RFM_FUNCTION_SUBSCRIBE_TX },
+	{ RFM_SUBSCRIBE_OWN, RFM_PLANE_OWNED, RFM_FUNCTION_SUBSCRIBE_OWN },
 };
 
 /* Sets @planes. Return: 0 or what is wrong. */
@@ -505,6 +622,7 @@ static int rfm_subscribe_check(const struct rfm_file *file,
 	const struct rfm_card *card = file->card;
 	const struct rfm_range *range = &args->range;
 	unsigned int i;
+	int ret;
 
 	if (!args->flags || args->flags & ~RFM_SUBSCRIBE_FLAGS ||
 	    args->reserved[0] || args->reserved[1])
@@ -520,10 +638,12 @@ static int rfm_subscribe_check(const struct rfm_file *file,
 
 		if (!(args->flags & rfm_subscribe_flags[i].flag))
 			continue;
-		if (!(card->features & rfm_planes[plane].feature))
+		if (!rfm_plane_exists(card, plane))
 			return -EOPNOTSUPP;
-		if (!(file->mode & rfm_subscribe_flags[i].mode))
-			return -EBADF;
+		ret = rfm_may_ioctl(rfm_subscribe_flags[i].function,
+				    file->mode);
+		if (ret)
+			return ret;
 		*planes |= RFM_HOLD(plane);
 	}
 	return 0;
@@ -547,12 +667,12 @@ static int rfm_subscribe_change(struct rfm_file *file,
 		ret = rfm_sets_change(file, &args->range, planes, add);
 	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
 		WRITE_ONCE(file->no_maps, true);
+	if (!ret)
+		rfm_holders_changed(card);
+	planes &= RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX);
+	args->result = planes && rfm_base_covers(card, &args->range, planes) ?
+		       RFM_SUBSCRIBE_NO_EFFECT : 0;
 	mutex_unlock(&card->subscribe_lock);
-
-	args->result = 0;
-	if (card->base_policy == RFM_BASE_ALL &&
-	    args->flags & (RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX))
-		args->result = RFM_SUBSCRIBE_NO_EFFECT;
 	return ret;
 }
 
@@ -607,13 +727,17 @@ void rfm_subscribe_close(struct rfm_file *file)
 
 /* --- begin and end --------------------------------------------------------- */
 
-/* The whole of every plane: @on says which are on. */
-static void rfm_planes_write(struct rfm_card *card, u32 on)
+/**
+ * rfm_planes_write - all granules of every plane on or off
+ * @card: a card that nobody uses yet, or no longer
+ * @on: which are on: mask of RFM_HOLD()
+ */
+void rfm_planes_write(struct rfm_card *card, u32 on)
 {
 	unsigned int plane;
 
 	for (plane = 0; plane < RFM_PLANES; plane++)
-		if (card->features & rfm_planes[plane].feature)
+		if (rfm_plane_exists(card, plane))
 			rfm_plane_write(card, plane, 0,
 					card->memory_size / RFM_GRANULE,
 					on & RFM_HOLD(plane));
@@ -625,29 +749,19 @@ static void rfm_planes_write(struct rfm_card *card, u32 on)
  *
  * Whatever somebody before us left in the planes is gone then. A card without
  * the extension block receives everything.
+ *
+ * Return: 0, -ENOMEM, or what the card says.
  */
-void rfm_subscribe_start(struct rfm_card *card)
+int rfm_subscribe_start(struct rfm_card *card)
 {
-	const u32 planes = RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX);
+	u32 policy = rfm_base_policy;
 
-	card->base_policy = rfm_base_policy;
-	if (!(card->features & RFM_EXT_FEATURE_SUBSCRIBE) &&
-	    card->base_policy != RFM_BASE_ALL) {
+	if (!rfm_plane_exists(card, RFM_PLANE_RX) && policy != RFM_BASE_ALL) {
 		dev_warn(&card->dev,
 			 "no extension block: base_policy=none has no effect\n");
-		card->base_policy = RFM_BASE_ALL;
+		policy = RFM_BASE_ALL;
 	}
-	if (card->base_policy == RFM_BASE_NONE) {
-		rfm_planes_write(card, 0);
-		return;
-	}
-
-	rfm_planes_write(card, planes);
-	mutex_lock(&card->subscribe_lock);
-	rfm_hold_set(&card->base, 0, card->memory_size, planes);
-	rfm_hold_take(card, &card->base);
-	card->holds = 0;
-	mutex_unlock(&card->subscribe_lock);
+	return rfm_base_start(card, policy);
 }
 
 /**

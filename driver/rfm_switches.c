@@ -32,52 +32,80 @@ static u32 rfm_switches_of(const struct rfm_card *card)
 }
 
 /**
+ * rfm_switches_read - how switches are, by the registers
+ * @card: the card
+ * @lcsr1: LCSR1
+ * @bigend: BIGEND
+ * @args: its mask, on and address_offset are set
+ */
+void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
+		       struct rfm_switches *args)
+{
+	unsigned int i;
+
+	args->mask = rfm_switches_of(card);
+	args->on = bigend & RFM_BIGEND_PIO ? RFM_SWITCH_BYTE_SWAP : 0;
+	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++)
+		if (!!(lcsr1 & rfm_lcsr1_switches[i].lcsr1) !=
+		    rfm_lcsr1_switches[i].inverted)
+			args->on |= rfm_lcsr1_switches[i].flag;
+	args->address_offset = (lcsr1 & RFM_LCSR1_OFFSET_M) >>
+			       RFM_LCSR1_OFFSET_SHIFT << ilog2(SZ_64M);
+}
+
+/**
  * rfm_switches_get - how the switches are
  * @card: the card
  * @args: filled in
  *
- * Return: 0 or -ENODEV.
+ * Return: 0, -EINTR or -ENODEV.
  */
 int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args)
 {
 	u32 lcsr1, bigend;
-	unsigned int i;
 	int idx, ret;
 
-	if (!rfm_card_enter(card, &idx))
+	/* Not half of a change. */
+	if (mutex_lock_interruptible(&card->config_lock))
+		return -EINTR;
+	if (!rfm_card_enter(card, &idx)) {
+		mutex_unlock(&card->config_lock);
 		return -ENODEV;
+	}
 	args->window_offset = READ_ONCE(card->window_offset);
 	lcsr1 = readl(card->control + RFM_LCSR1);
 	bigend = readl(card->runtime + RFM_BIGEND);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
-	if (ret)
-		return ret;
+	mutex_unlock(&card->config_lock);
 
-	args->mask = rfm_switches_of(card);
-	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++)
-		if (!!(lcsr1 & rfm_lcsr1_switches[i].lcsr1) !=
-		    rfm_lcsr1_switches[i].inverted)
-			args->on |= rfm_lcsr1_switches[i].flag;
-	if (bigend & RFM_BIGEND_PIO)
-		args->on |= RFM_SWITCH_BYTE_SWAP;
-	args->address_offset = (lcsr1 & RFM_LCSR1_OFFSET_M) >>
-			       RFM_LCSR1_OFFSET_SHIFT << ilog2(SZ_64M);
-	return 0;
+	rfm_switches_read(card, lcsr1, bigend, args);
+	return ret;
 }
 
-static int rfm_switches_check(const struct rfm_card *card,
-			      const struct rfm_switches *args)
+/**
+ * rfm_switches_check - could a change be?
+ * @card: the card
+ * @args: RFM_IOC_SET_SWITCHES' arguments
+ * @which: set to the attribute that is wrong, RFM_A_CARD_*
+ *
+ * Return: 0, -EINVAL or -EOPNOTSUPP.
+ */
+int rfm_switches_check(const struct rfm_card *card,
+		       const struct rfm_switches *args, unsigned int *which)
 {
 	if (args->mask & ~RFM_SWITCHES || args->on & ~RFM_SWITCHES ||
 	    args->pad || args->reserved[0] || args->reserved[1])
 		return -EINVAL;
+	*which = RFM_A_CARD_OWN_DATA;
 	if (args->mask & args->on & RFM_SWITCH_OWN_DATA)
 		return -EINVAL;
+	*which = RFM_A_CARD_ADDRESS_OFFSET;
 	if (args->mask & RFM_SWITCH_OFFSET &&
 	    (args->address_offset % SZ_64M ||
 	     args->address_offset > 3 * SZ_64M))
 		return -EINVAL;
+	*which = RFM_A_CARD_WINDOW_OFFSET;
 	if (!(args->mask & RFM_SWITCH_WINDOW))
 		return 0;
 	if (!(rfm_switches_of(card) & RFM_SWITCH_WINDOW))
@@ -157,11 +185,22 @@ static void rfm_byte_swap(struct rfm_card *card, bool on)
 	spin_unlock(&card->reg_lock);
 }
 
-static int rfm_switches_apply(struct rfm_card *card,
-			      const struct rfm_switches *args)
+/**
+ * rfm_switches_apply - change switches
+ * @card: the card
+ * @args: what passed rfm_switches_check()
+ * @which: set to the attribute that is refused
+ *
+ * Context: card->config_lock held; with card->ring_test_lock if OWN DATA is
+ * to be cleared, for which a ring test that is running waits.
+ * Return: 0; -EBUSY, -EIO, -ENODEV, and then nothing has changed.
+ */
+int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
+		       unsigned int *which)
 {
 	int idx, ret = 0;
 
+	*which = RFM_A_CARD_WINDOW_OFFSET;
 	mutex_lock(&card->subscribe_lock);
 	if (!rfm_card_enter(card, &idx)) {
 		mutex_unlock(&card->subscribe_lock);
@@ -190,18 +229,8 @@ static int rfm_switches_apply(struct rfm_card *card,
  */
 int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
 {
-	int ret;
+	const struct rfm_settings settings = { .switches = *args };
+	unsigned int which;
 
-	ret = rfm_switches_check(card, args);
-	if (ret)
-		return ret;
-
-	/* A ring test that is running waits for OWN DATA. */
-	if (!(args->mask & RFM_SWITCH_OWN_DATA))
-		return rfm_switches_apply(card, args);
-	if (mutex_lock_interruptible(&card->ring_test_lock))
-		return -EINTR;
-	ret = rfm_switches_apply(card, args);
-	mutex_unlock(&card->ring_test_lock);
-	return ret;
+	return rfm_settings_apply(card, &settings, &which);
 }

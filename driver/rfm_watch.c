@@ -75,10 +75,12 @@ struct rfm_watch_range {
  * @comparator: slot, or RFM_SLOT_NONE
  * @count: of @ranges
  * @kept: for each of its slots, room for its last record; NULL without slots
+ * @holder: for descriptor-get, and for those who are told of its events
  * @ranges: them
  */
 struct rfm_watcher {
 	struct rfm_queue queue;
+	struct rfm_holder holder;
 	struct rfm_watch args;
 	bool active;
 	u64 seen;
@@ -128,6 +130,9 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 	}
 	event->late = watcher->late;
 	rfm_queue_push(&watcher->queue, event, coalesce, kept);
+	if (event->flags & RFM_EVENT_LATE || event->type == RFM_EVENT_STALE ||
+	    event->type == RFM_EVENT_FRESH)
+		rfm_notify_event(watcher->queue.card, event, &watcher->holder);
 }
 
 /**
@@ -516,10 +521,49 @@ static int rfm_watcher_release(struct inode *inode, struct file *file)
 	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
 						   queue);
 
+	if (watcher->holder.id)
+		rfm_holder_del(queue->card, &watcher->holder);
 	rfm_watcher_end(queue->card, watcher);
 	rfm_watcher_free(watcher);
 	return 0;
 }
+
+static void rfm_watcher_describe(struct rfm_holder *holder,
+				 struct rfm_description *description)
+{
+	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
+						   holder);
+
+	rfm_queue_describe(&watcher->queue, description);
+	description->late = READ_ONCE(watcher->late);
+	description->watch = &watcher->args;
+	if (watcher->args.flags & RFM_WATCH_COALESCE)
+		description->flags |= RFM_DESCRIPTOR_FLAG_COALESCE;
+	if (watcher->args.flags & RFM_WATCH_COMPARE)
+		description->flags |= RFM_DESCRIPTOR_FLAG_COMPARE;
+}
+
+static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
+			      struct rfm_range *range, u32 *planes)
+{
+	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
+						   holder);
+	const struct rfm_watch_range *at;
+
+	if (*cursor >= watcher->count)
+		return false;
+	at = &watcher->ranges[(*cursor)++];
+	range->offset = at->first;
+	range->length = (u64)at->last - at->first + 1;
+	*planes = at->hold.planes;
+	return true;
+}
+
+static const struct rfm_holder_ops rfm_watcher_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_WATCH,
+	.describe = rfm_watcher_describe,
+	.range = rfm_watcher_range,
+};
 
 static const struct file_operations rfm_watcher_fops = {
 	.owner		= THIS_MODULE,
@@ -746,6 +790,8 @@ int rfm_watch(struct rfm_card *card, const struct rfm_watch *args)
 	if (ret < 0)
 		goto err_free;
 
+	/* Before it begins: its first event may be one to be told of. */
+	rfm_holder_add(card, &watcher->holder, &rfm_watcher_ops);
 	ret = rfm_watcher_begin(card, watcher);
 	if (ret) {
 		put_unused_fd(fd);

@@ -7,13 +7,17 @@
  * Writes blocks of 1 MiB at OFFSET: by pwrite(), and by memcpy() into a mapping
  * of the card; reads them by pread(); writes one by memcpy() into the memory of
  * an ivshmem-plain device, if the machine has one. The ways take turns, and of
- * each the best pass counts. Then pwrite() and pread() of smaller blocks, one
- * after another. Prints `name value unit` lines. What is written last is a
- * pattern that the other nodes of the ring can check:
+ * each the best pass counts. Prints `name value unit` lines. What is written
+ * last is a pattern that the other nodes of the ring can check:
  *
  *	bulk DEVICE OFFSET check
  *
  * exits with 1 and one sentence if it is not there.
+ *
+ *	bulk DEVICE OFFSET sizes
+ *
+ * prints `name bytes us` lines instead: what a call of pwrite() and of pread()
+ * takes for blocks of all sizes.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,6 +28,8 @@
 #define PASSES		7
 #define PASS_NS		150000000ull	/* at least, of one way */
 #define SMALLEST	64
+#define SHORT_PASSES	40		/* short ones, so that in some nothing else ran */
+#define SHORT_PASS_NS	3000000ull
 #define PATTERN_SEED	0x5565ull
 
 /* One way to move @len bytes; @place is a mapping, or the offset in a file. */
@@ -54,8 +60,8 @@ static bool by_memcpy(const struct way *way, size_t len)
 	return true;
 }
 
-/* Bytes a ns, or 0 if it failed. */
-static double speed(const struct way *way, size_t len)
+/* Bytes a ns, or 0 if it failed; in a pass of at least so many ns. */
+static double speed(const struct way *way, size_t len, uint64_t pass_ns)
 {
 	uint64_t start = now_ns(), bytes = 0, took;
 
@@ -64,7 +70,7 @@ static double speed(const struct way *way, size_t len)
 			return 0;
 		bytes += len;
 		took = now_ns() - start;
-	} while (took < PASS_NS);
+	} while (took < pass_ns);
 	return (double)bytes / took;
 }
 
@@ -82,7 +88,7 @@ static bool compare_ways(struct way *ways, size_t count)
 
 			if (!ways[i].name)
 				continue;
-			now = speed(&ways[i], BLOCK);
+			now = speed(&ways[i], BLOCK, PASS_NS);
 			if (!now) {
 				fprintf(stderr, "bulk: %s: %s\n", ways[i].name, strerror(errno));
 				return false;
@@ -97,15 +103,21 @@ static bool compare_ways(struct way *ways, size_t count)
 	return true;
 }
 
-/* What one call costs, by size: that shows from where on the DMA engine pays. */
+/* What one call costs, by size; the best pass counts. */
 static bool sizes(const struct way *way)
 {
-	for (size_t len = SMALLEST; len < BLOCK; len *= 2) {
-		double now = speed(way, len);
+	for (size_t len = SMALLEST; len <= BLOCK; len *= 2) {
+		double best = 0;
 
-		if (!now)
-			return false;
-		printf("%s_%-12zu %10.2f us\n", way->name, len, len / now / 1000);
+		for (int pass = 0; pass < SHORT_PASSES; pass++) {
+			double now = speed(way, len, SHORT_PASS_NS);
+
+			if (!now)
+				return false;
+			if (now > best)
+				best = now;
+		}
+		printf("%s %zu %.2f\n", way->name, len, len / best / 1000);
 	}
 	return true;
 }
@@ -174,13 +186,14 @@ static int check(const char *memory)
 int main(int argc, char **argv)
 {
 	bool checking = argc == 4 && !strcmp(argv[3], "check");
+	bool sizing = argc == 4 && !strcmp(argv[3], "sizes");
 	struct rfm_info info;
 	uint64_t offset;
 	char *map, *other;
 	int fd;
 
-	if (argc != 3 && !checking) {
-		fprintf(stderr, "usage: bulk DEVICE OFFSET [check]\n");
+	if (argc != 3 && !checking && !sizing) {
+		fprintf(stderr, "usage: bulk DEVICE OFFSET [check | sizes]\n");
 		return 2;
 	}
 	offset = strtoull(argv[2], NULL, 0);
@@ -208,7 +221,9 @@ int main(int argc, char **argv)
 		{ .name = other ? "memcpy_ivshmem" : NULL, .move = by_memcpy, .place = other },
 	};
 
-	if (!compare_ways(ways, 4) || !sizes(&ways[0]) || !sizes(&ways[1]))
+	if (sizing)
+		return !sizes(&ways[0]) || !sizes(&ways[1]);
+	if (!compare_ways(ways, 4))
 		return 1;
 	fill(PATTERN_SEED);
 	return by_pwrite(&ways[0], BLOCK) ? 0 : 1;

@@ -11,6 +11,7 @@
 
 #define TAP_CASE_SECONDS 240
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -150,6 +151,28 @@ static void short_lengths_at_all_alignments(void)
 			       skew);
 	munmap(buf, 5 * PAGE);
 	munmap(seen, 5 * PAGE);
+}
+
+/* Who asks for the engine from the first byte on gets it where it can. */
+static void shortest_lengths(void)
+{
+	uint8_t *buf = pages(2 * PAGE), *seen = pages(2 * PAGE);
+	size_t skew, offset, len;
+	long long before;
+
+	REQUIRE(buf && seen && dma_least(1));
+	for (skew = 0; skew < 9 && !tap_failed; skew++)
+		for (offset = 0; offset < 9; offset++)
+			for (len = 1; len <= 16; len++)
+				there_and_back(buf, seen, skew, len,
+					       3 * PAGE + offset, len);
+	for (len = 1; len <= 16; len++) {
+		before = dma_figure("bytes");
+		CHECK_EQ(pwrite(card, buf, len, PAGE), len);
+		CHECK_EQ(dma_figure("bytes") - before, len / 8 * 8);
+	}
+	munmap(buf, 2 * PAGE);
+	munmap(seen, 2 * PAGE);
 }
 
 static void long_lengths(void)
@@ -605,12 +628,73 @@ static void an_engine_without_the_bus(void)
 	CHECK(dma_is_idle());
 }
 
+struct writer {
+	const uint8_t *buf;
+	ssize_t done;
+};
+
+static void *write_all(void *data)
+{
+	struct writer *writer = data;
+
+	writer->done = pwrite(card, writer->buf, 16 * MIB, 0);
+	return NULL;
+}
+
+/*
+ * A slice fails in the middle of a write: those behind it are not moved, though
+ * the engine could.
+ */
+static void nothing_follows_an_error(void)
+{
+	const size_t len = 16 * MIB, slice = dma_parameter("slice");
+	uint8_t *buf = pages(len);
+	unsigned int cut = 0, tries;
+
+	REQUIRE(buf && dma_least(4096));
+	if (slice > MIB) {
+		munmap(buf, len);
+		tap_skip("the slices are too long for this");
+		return;
+	}
+	for (tries = 0; tries < 100 && cut < 5 && !tap_failed; tries++) {
+		struct writer writer = { .buf = buf };
+		long long bytes;
+		pthread_t thread;
+		size_t after;
+
+		CHECK(card_set(0, 0, len));
+		memset(buf, 0xe1, len);
+		bytes = dma_figure("bytes");
+		REQUIRE(!pthread_create(&thread, NULL, write_all, &writer));
+		while (dma_figure("bytes") - bytes < (long long)(4 * slice))
+			;
+		REQUIRE(bus_master(false) && bus_master(true));
+		pthread_join(thread, NULL);
+		REQUIRE(writer.done > 0);
+		after = writer.done;
+		CHECK_EQ(first_other(map, 0xe1, after), after);
+		if (after == len)
+			continue;
+		cut++;
+		/* It itself was moved in part. */
+		after += slice;
+		if (after < len)
+			CHECK_EQ(first_other(map + after, 0, len - after),
+				 len - after);
+	}
+	CHECK(cut > 0);
+	munmap(buf, len);
+	CHECK(dma_is_idle());
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_case cases[] = {
 		TAP_CASE(which_way),
 		TAP_CASE(directions_differ),
 		TAP_CASE(short_lengths_at_all_alignments),
+		TAP_CASE(shortest_lengths),
 		TAP_CASE(long_lengths),
 		TAP_CASE(long_and_crooked),
 		TAP_CASE(many_vectors),
@@ -623,6 +707,7 @@ int main(int argc, char **argv)
 		TAP_CASE(byte_swap_is_the_same_for_both),
 		TAP_CASE(files_take_turns),
 		TAP_CASE(an_engine_without_the_bus),
+		TAP_CASE(nothing_follows_an_error),
 	};
 	static const struct tap_case pair_cases[] = {
 		TAP_CASE(writes_come_before_later_stores),

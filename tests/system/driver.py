@@ -54,9 +54,12 @@ def unplugs(lab, count):
 def stops_answering(lab, _):
     """A card that answers all ones, as if pulled, is an error, not a hang; rebinding mends it"""
     device = card(lab)
-    where = lab.rmctl_json(1, "show", device)["pci"]
+    where = pci_of(lab, device)
     users = lab.start(1, PROGRAMS + "unbind_test", "-x", f"/dev/{device}")
     while "running" not in users.line():
+        pass
+    monitor = lab.start(1, PROGRAMS + "netlink_monitor_test", "-g", f"/dev/{device}")
+    while monitor.line() != "ready":
         pass
     lab.qmp(1, "qom-set", path="/machine/peripheral/rfm0", property="dead", value=True)
     for verb, *more in (["show"], ["test"], ["send", "all", "1"]):
@@ -64,10 +67,57 @@ def stops_answering(lab, _):
         done = lab.run(1, "rmctl", verb, device, *more, check=False)
         expect(done.returncode == 1 and done.stderr.strip(), f"{verb}: {done}")
         expect(time.monotonic() - start < 20, f"{verb} took too long")
-    lab.run(1, "sh", "-c", f"echo {where} >/sys/bus/pci/drivers/rfm/unbind")
+    monitor.finish(timeout=60)
+    bind(lab, where, "unbind")
     users.finish(timeout=60)
     lab.qmp(1, "qom-set", path="/machine/peripheral/rfm0", property="dead", value=False)
-    lab.run(1, "sh", "-c", f"echo {where} >/sys/bus/pci/drivers/rfm/bind")
+    bind(lab, where)
+    wait_for("the ring is closed", lambda: lab.run(1, "rmctl", "test", card(lab), check=False)
+             .returncode == 0)
+
+
+def pci_of(lab, device):
+    return lab.rmctl_json(1, "show", device)["pci"]
+
+
+def bind(lab, where, verb="bind", check=True):
+    return lab.run(1, "sh", "-c", f"echo {where} >/sys/bus/pci/drivers/rfm/{verb}", check=check)
+
+
+def unbound_while_stuck(lab, _):
+    """The card is unbound while requests wait for memory that never comes; nobody else waits"""
+    device = card(lab)
+    where = pci_of(lab, device)
+    stuck = lab.start(1, PROGRAMS + "dma_stuck_test", "-w", f"/dev/{device}")
+    while stuck.line() != "stuck":
+        pass
+    start = time.monotonic()
+    bind(lab, where, "unbind")
+    expect(time.monotonic() - start < 20, "the unbinding took too long")
+    bind(lab, where)
+    lab.run(1, "dd", "if=/dev/zero", f"of=/dev/{card(lab)}", "bs=1M", "count=4")
+    lab.run(1, "killall", "-9", "dma_stuck_test")
+    stuck.finish(timeout=60, check=False)
+    wait_for("the ring is closed", lambda: lab.run(1, "rmctl", "test", card(lab), check=False)
+             .returncode == 0)
+
+
+def reads_zeros(lab, _):
+    """A card that answers zeros, as one pulled out does on some hosts, ends transfers: ENODEV"""
+    device = card(lab)
+    where = pci_of(lab, device)
+    config = f"/sys/bus/pci/devices/{where}/config"
+    # A bus master whose memory is not decoded: the transfer never begins, nothing interrupts.
+    lab.run(1, "sh", "-c", f"printf '\\004' | dd of={config} bs=1 seek=4 conv=notrunc")
+    zeros = lab.out(1, "sh", "-c", f"dd if=/dev/{device} bs=8 count=1 2>/dev/null | od -An -tx8")
+    expect(zeros.strip("0 ") == "", f"the card answers {zeros}")
+    start = time.monotonic()
+    done = lab.run(1, "dd", f"if=/dev/{device}", "of=/dev/null", "bs=1048576", "count=1",
+                   check=False)
+    expect(done.returncode and "No such device" in done.stderr, f"a read: {done}")
+    expect(time.monotonic() - start < 20, "a read took too long")
+    bind(lab, where, "unbind")
+    bind(lab, where)
     wait_for("the ring is closed", lambda: lab.run(1, "rmctl", "test", card(lab), check=False)
              .returncode == 0)
 
@@ -77,10 +127,11 @@ def insert(lab, *parameters, check=True):
                    check=check)
 
 
-def reload_with(lab, *parameters):
+def reload_with(lab, *parameters, cards=None):
     lab.run(1, "rmmod", "rfm")
     insert(lab, *parameters)
-    wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 1 + CARDS)
+    wait_for("all cards are back",
+             lambda: len(lab.rmctl_json(1, "list")) == (cards or 1 + CARDS))
 
 
 def reload_module(lab, _):
@@ -131,12 +182,64 @@ def interrupts_are_intx(lab):
     expect(near["interrupts"], "the programs made no interrupts")
 
 
+# What the engine moves in one go, at most; on a slow fibre that takes it some seconds.
+LONGEST_SLICE = 8388600
+SLOW_CARD = "id=slow,line=paced,,rate=0.01,dma-without-bus-master=on"
+FREE_MIB = "awk '/MemFree/ {print int($2 / 1024)}' /proc/meminfo"
+
+
+def slow_counter(lab, name):
+    return lab.qmp(1, "qom-get", path="/machine/peripheral/slow", property=f"dma-{name}")
+
+
+def leave_it_moving(lab, device, *writer):
+    """Unbind the card under a writer: its engine finds all as it was, and then it is free."""
+    where = pci_of(lab, device)
+    before = slow_counter(lab, "transfers")
+    lab.run(1, "sh", "-c", f"head -c {LONGEST_SLICE} /dev/urandom >/tmp/pattern")
+    writer = lab.start(1, *writer)
+    wait_for("the engine is busy",
+             lambda: lab.out(1, "cat", f"/sys/class/rfm/{device}/dma/slices") == "1")
+    bind(lab, where, "unbind")
+    writer.finish(check=False)
+    expect(writer.process.returncode, "the write did not fail")
+    expect(slow_counter(lab, "transfers") == before, "the engine was quicker than that")
+    expect("the DMA engine does not stop: its descriptors and 20" in lab.verb("log", 1).stdout,
+           "the kernel log does not say so")
+    expect(bind(lab, where, check=False).returncode, "the card is used while its engine moves")
+
+    # Whatever was freed has other contents now.
+    free = int(lab.out(1, "sh", "-c", FREE_MIB))
+    lab.run(1, "dd", "if=/dev/zero", "of=/tmp/fill", "bs=1M", f"count={free - 24}")
+    lab.run(1, "rm", "/tmp/fill")
+    wait_for("the engine is done", lambda: slow_counter(lab, "transfers") > before, 120)
+    expect(not slow_counter(lab, "errors"), "it met something else")
+    bind(lab, where)
+    device = device_of_node(lab, 1, SLOW)
+    lab.run(1, "sh", "-c", f"dd if=/dev/{device} bs={LONGEST_SLICE} count=1 >/tmp/seen")
+    lab.run(1, "cmp", "/tmp/pattern", "/tmp/seen")
+
+
+def engine_does_not_stop(lab):
+    """An engine that goes on without the bus keeps its memory, and the driver says so"""
+    device = device_of_node(lab, 1, SLOW)
+    leave_it_moving(lab, device, "dd", "if=/tmp/pattern", f"of=/dev/{device}",
+                    f"bs={LONGEST_SLICE}")
+
+
+def engine_does_not_stop_registered(lab):
+    """The same with a buffer that io_uring keeps for the request, and no longer"""
+    device = device_of_node(lab, 1, SLOW)
+    leave_it_moving(lab, device, PROGRAMS + "write_fixed", f"/dev/{device}", "/tmp/pattern",
+                    str(LONGEST_SLICE))
+
+
 # Calls that meet in the driver need a second processor to do so.
 TWO_CPUS = ["--qemu-arg", "-smp", "--qemu-arg", "2"]
 
 # Node ids beside the lab's own: two on a ring, one without the extension block and one with a
 # narrow window, each a ring of its own.
-NEAR, FAR, BASE, NARROW = 20, 21, 22, 23
+NEAR, FAR, BASE, NARROW, SLOW = 20, 21, 22, 23, 24
 CARDS = 4
 
 
@@ -155,6 +258,10 @@ def more_cards(folder):
                          ",memory-size=128M,window=16M")])
 
 
+def slow_card(folder):
+    return extra_cards([(SLOW, f"path={folder}/slow", f"path={folder}/slow", f",{SLOW_CARD}")])
+
+
 def guest_programs(program, lab):
     """Runs all but the unbinds, with both base policies. Returns how many failed."""
     def devices(*nodes):
@@ -168,6 +275,8 @@ def guest_programs(program, lab):
         "watch_life_test", "watch_limits_test", "subscribe_test", "fence_test", "status_test",
         "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
+    failed += sum(program(name, *devices(NEAR, FAR, BASE, NARROW))
+                  for name in ("netlink_test", "netlink_holders_test", "netlink_monitor_test"))
     failed += dma_programs(program, lab)
     # The last, for it leaves a card that does not tell of events until the driver is loaded anew.
     failed += program("ring_stop_test", *devices(NEAR, FAR))
@@ -189,6 +298,7 @@ def dma_programs(program, lab):
     failed = program("dma_test", *devices(1)) + program("dma_test", *devices(NEAR, FAR))
     failed += sum(program("dma_async_test", *devices(node)) for node in (1, BASE, NARROW))
     failed += program("dma_end_test", "-n", str(SHORT[2]), *devices(1))
+    failed += program("dma_stuck_test", *devices(1))
     failed += program("dma_load_test", *devices(NEAR, FAR))
     for slice_bytes in 4096, 8388600:
         reload_with(lab, f"dma_slice={slice_bytes}")
@@ -227,9 +337,11 @@ def main():
     up = ["--kernel", args.kernel] if args.kernel else []
     up += ["--qemu-arg", f"-m {args.memory}"] if args.memory else []
 
-    tests = [unplugs, stops_answering, reload_module, base_card_has_no_policy, clean_kernels]
+    tests = [unplugs, stops_answering, unbound_while_stuck, reads_zeros, reload_module,
+             base_card_has_no_policy, clean_kernels]
     frozen = [interrupts_are_intx, frozen_neighbour, clean_kernels]
-    plan(tests if args.long else tests + frozen)
+    endless = [engine_does_not_stop, engine_does_not_stop_registered]
+    plan(tests if args.long else tests + frozen + endless)
 
     def program(name, *words):
         return bool(run_guest_program(lab, 1, PROGRAMS + name, *words, timeout=3000))
@@ -253,6 +365,10 @@ def main():
                     *on_first(extra_cards(ring_of_two(folder, NEAR, FAR)))) as lab:
             failed += intx_programs(program, lab)
             failed += run(frozen, lab, first=len(tests) + 1)
+        with tempfile.TemporaryDirectory() as folder, \
+                Lab("endless", 1, *up, *slow_card(folder)) as lab:
+            reload_with(lab, f"dma_slice={LONGEST_SLICE}", cards=2)
+            failed += run(endless, lab, first=len(tests + frozen) + 1)
     return bool(failed)
 
 

@@ -43,7 +43,7 @@
  * @irqs: interrupts served since the driver was bound
  * @sync_losses: how often the receiver has lost its signal since then, as
  *	far as interrupts told
- * @base_policy: RFM_BASE_ALL or RFM_BASE_NONE
+ * @base_policy: RFM_BASE_ALL, RFM_BASE_NONE or RFM_BASE_MASK
  * @clock_domain: of the card's clock; origin times of other domains cannot be
  *	compared with arrival times here. 0 without the extension block
  * @events_dropped: events that the card could not hand to the driver
@@ -77,6 +77,7 @@ struct rfm_info {
 /* What a card receives that nobody has subscribed to. */
 #define RFM_BASE_ALL		0u	/* everything, as a 5565 */
 #define RFM_BASE_NONE		1u	/* nothing */
+#define RFM_BASE_MASK		2u	/* what base masks say: docs/man/rfm-netlink.7 */
 
 /*
  * Kinds of events. The first five can be sent; the others are only heard.
@@ -272,7 +273,7 @@ struct rfm_range {
 #define RFM_SUBSCRIBE_NO_MAPS	0x8u	/* mappings made through this file hold no subscription */
 #define RFM_SUBSCRIBE_FLAGS	0xfu
 
-#define RFM_SUBSCRIBE_NO_EFFECT	0x1u	/* the base policy is all: RX and TX are on anyway */
+#define RFM_SUBSCRIBE_NO_EFFECT	0x1u	/* the base has RX and TX on there anyway */
 
 #define RFM_SUBSCRIBE_MAX	4096	/* separate ranges of one file, for each of RX, TX, OWN */
 
@@ -449,8 +450,9 @@ struct rfm_send_set {
  * Set applies all or nothing. EINVAL: a value out of range, OWN_DATA asked to be on.
  * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
  * is not moved under a mapping, a subscription or a watch. EIO: the card does
- * not move it. Clearing OWN_DATA waits for a ring test that is running (EINTR).
- * Set needs a descriptor open for writing (EBADF).
+ * not move it. EINTR: a signal came while another change was made, or, to clear
+ * OWN_DATA, a ring test. Set needs a descriptor open for writing (EBADF). Each
+ * change is told to monitors, with the process: docs/man/rfm-netlink.7.
  */
 struct rfm_switches {
 	__u32 mask;

@@ -85,11 +85,43 @@ static void test_back_pressure(void)
     fibre_free(box);
 }
 
-/* A ring that takes nothing for too long loses it, as it does stores. */
-static void test_stall_limit(void)
+/* As dma_boxed(), behind an IOMMU: there it works in another context. */
+static Lab *boxed_with_iommu(const char *options0, Fibre **box)
+{
+    Lab *lab = lab_build(&(LabSpec){
+        .options = { options0, "node-id=9" }, .fibres = true, .fault_box = box,
+        .machine = "-machine q35 -device intel-iommu,aw-bits=39",
+    });
+
+    ring_wait_closed(lab->card, 2);
+    bus_master(&lab->card[0], true);
+    return lab;
+}
+
+static void test_back_pressure_iommu(void)
 {
     Fibre *box;
-    Lab *lab = dma_boxed("node-id=7,stall-limit-ms=50", &box);
+    Lab *lab = boxed_with_iommu("node-id=7,stall-limit-ms=10000", &box);
+    Card *a = &lab->card[0];
+    g_autofree uint8_t *data = dma_pattern(LEN, 1);
+
+    get_stuck(lab, box, data);
+    g_assert_cmpuint(counter(a, "dma-bytes"), >, 16 * 1024);
+    mem_writel(a, 0, 0x1234);
+    nic_send(a, 9, NIC_INT1, 0x17e);
+    g_assert_false(dma_is_done(a));
+
+    fibre_hold(box, false);
+    dma_expect(a, true);
+    expect_both(lab, data);
+    fifo_expect(&lab->card[1], 1, 7, 0x17e);
+    lab_stop(lab);
+    fibre_free(box);
+}
+
+/* A ring that takes nothing for too long loses it, as it does stores. */
+static void stall_limit(Lab *lab, Fibre *box)
+{
     Card *a = &lab->card[0], *b = &lab->card[1];
     g_autofree uint8_t *data = dma_pattern(LEN, 1);
 
@@ -109,6 +141,22 @@ static void test_stall_limit(void)
     card_expect(b, AT, data, LEN);
     lab_stop(lab);
     fibre_free(box);
+}
+
+static void test_stall_limit(void)
+{
+    Fibre *box;
+    Lab *lab = dma_boxed("node-id=7,stall-limit-ms=50", &box);
+
+    stall_limit(lab, box);
+}
+
+static void test_stall_limit_iommu(void)
+{
+    Fibre *box;
+    Lab *lab = boxed_with_iommu("node-id=7,stall-limit-ms=50", &box);
+
+    stall_limit(lab, box);
 }
 
 /* Dark, it waits for nothing. */
@@ -173,6 +221,32 @@ static void test_busy(void)
     fibre_free(box);
 }
 
+/* Clear and start in one go: only what ended before is forgotten. */
+static void test_clear_and_start(void)
+{
+    Fibre *box;
+    Lab *lab = dma_boxed("node-id=7,stall-limit-ms=10000", &box);
+    Card *a = &lab->card[0];
+    g_autofree uint8_t *data = dma_pattern(LEN, 1);
+
+    host_write(lab->vm, BUFFER, data, LEN);
+    dma_start(a, &(Transfer){ TO_CARD, BUFFER, 0, 64 });
+    wait_until(dma_is_done(a));
+    fibre_hold(box, true);
+    dma_program(a, &(Transfer){ TO_CARD, BUFFER, AT, LEN });
+    g_assert_true(bar_read(a, 0, INTCSR, 4) & DMA_INT_ACTIVE);
+    bar_write(a, 0, DMACSR0, 1, DMA_ENABLE | DMA_START | DMA_CLEAR);
+    g_assert_false(bar_read(a, 0, INTCSR, 4) & DMA_INT_ACTIVE);
+    wait_until(counter(a, "insert-peak") >= 400);
+    g_assert_false(dma_is_done(a));
+    g_assert_false(bar_read(a, 0, INTCSR, 4) & DMA_INT_ACTIVE);
+    fibre_hold(box, false);
+    dma_expect(a, true);
+    expect_both(lab, data);
+    lab_stop(lab);
+    fibre_free(box);
+}
+
 /* The bit is taken away: what is left is not read any more. */
 static void test_bus_master_lost(void)
 {
@@ -181,11 +255,15 @@ static void test_bus_master_lost(void)
     Card *a = &lab->card[0];
     g_autofree uint8_t *data = dma_pattern(LEN, 1);
     uint64_t moved;
+    gint64 begin;
 
     get_stuck(lab, box, data);
+    /* What has lost the bus waits for no room, not even for its limit. */
+    begin = g_get_monotonic_time();
     bus_master(a, false);
-    fibre_hold(box, false);
     dma_expect(a, false);
+    g_assert_cmpint(g_get_monotonic_time() - begin, <, G_USEC_PER_SEC);
+    fibre_hold(box, false);
     moved = counter(a, "dma-bytes");
     g_assert_cmpuint(moved, <, LEN);
     fence(a, &lab->card[1]);
@@ -401,10 +479,13 @@ static void test_migration_paused(void)
 void rfm5565_add_dma_life_tests(void)
 {
     lab_add_test("dma-life/back-pressure", test_back_pressure);
+    lab_add_test("dma-life/back-pressure-iommu", test_back_pressure_iommu);
     lab_add_test("dma-life/stall-limit", test_stall_limit);
+    lab_add_test("dma-life/stall-limit-iommu", test_stall_limit_iommu);
     lab_add_test("dma-life/dark", test_dark);
     lab_add_test("dma-life/not-sent", test_not_sent);
     lab_add_test("dma-life/busy", test_busy);
+    lab_add_test("dma-life/clear-and-start", test_clear_and_start);
     lab_add_test("dma-life/bus-master-lost", test_bus_master_lost);
     lab_add_test("dma-life/reset", test_reset);
     lab_add_test("dma-life/dead", test_dead);

@@ -228,6 +228,9 @@ Lab *lab_build(const LabSpec *spec)
     Lab *lab = g_new0(Lab, 1);
     unsigned i;
 
+    if (spec->machine) {
+        g_string_append_printf(args, " %s", spec->machine);
+    }
     lab->cards = spec->options[1] ? 2 : 1;
     for (i = 0; spec->fibres && i < lab->cards; i++) {
         g_autofree char *id = g_strdup_printf("rx%u", i);

@@ -183,6 +183,7 @@ typedef struct LabSpec {
     bool fibres;
     Fibre **fault_box;                  /* in the fibre that leaves card 0 */
     bool incoming;          /* wait for a migration; then card_attach() */
+    const char *machine;    /* more options of QEMU, or NULL */
 } LabSpec;
 
 Lab *lab_build(const LabSpec *spec);

@@ -145,7 +145,8 @@ static void test_backlog(void)
 {
     Fibre *box;
     Lab *lab = lab_build(&(LabSpec){
-        .options = { "node-id=7,packing=off,frames-in-flight=256", "node-id=9" },
+        .options = { "node-id=7,packing=off,frames-in-flight=256",
+                     "node-id=9" },
         .fibres = true, .fault_box = &box,
     });
     Card *a = &lab->card[0], *b = &lab->card[1];

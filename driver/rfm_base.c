@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The base masks: what is on for nobody in particular.
+ *
+ * They are sets as a file has them (rfm_subscribe.c), one for each plane, whose
+ * holds do not keep the window where it is. The base policy all is RX and TX of
+ * the whole memory, none is neither; an administrator may have it in between,
+ * and may own ranges.
+ *
+ * A change makes new sets, takes what they hold, and then drops the old ones:
+ * nothing that stays on is ever off, and when the card refuses, the new ones go
+ * and nothing has changed.
+ */
+
+#include <linux/slab.h>
+
+#include "rfm_subscribe.h"
+
+static const u32 rfm_base_planes = RFM_HOLD(RFM_PLANE_RX) |
+				   RFM_HOLD(RFM_PLANE_TX);
+
+static int rfm_base_whole(const struct rfm_card *card, struct rfm_set *sets,
+			  bool add)
+{
+	const struct rfm_range whole = { 0, card->memory_size };
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RFM_PLANES && !ret; i++)
+		if (rfm_base_planes & RFM_HOLD(i))
+			ret = rfm_set_edit(&sets[i], &whole, i, add);
+	return ret;
+}
+
+static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_span *span;
+	struct rfm_range range;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RFM_PLANES; i++) {
+		for (span = rfm_set_first(&card->base[i]); span && !ret;
+		     span = rfm_span_next(span)) {
+			range.offset = (u64)span->hold.begin.at * RFM_GRANULE;
+			range.length = (u64)span->hold.end.at * RFM_GRANULE -
+				       range.offset;
+			ret = rfm_set_edit(&sets[i], &range, i, true);
+		}
+	}
+	return ret;
+}
+
+static int rfm_base_step(struct rfm_set *sets, const struct rfm_base_step *step)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RFM_PLANES && !ret; i++)
+		if (step->planes & RFM_HOLD(i))
+			ret = rfm_set_edit(&sets[i], &step->range, i,
+					   step->add);
+	return ret;
+}
+
+static int rfm_base_hold(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_span *span;
+	unsigned int i;
+	int ret = 0;
+
+	lockdep_assert_held(&card->subscribe_lock);
+
+	for (i = 0; i < RFM_PLANES; i++) {
+		for (span = rfm_set_first(&sets[i]); span && !ret;
+		     span = rfm_span_next(span)) {
+			span->hold.base = true;
+			ret = rfm_hold_take(card, &span->hold);
+		}
+	}
+	return ret;
+}
+
+static void rfm_base_drop(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_span *span;
+	unsigned int i;
+
+	lockdep_assert_held(&card->subscribe_lock);
+
+	for (i = 0; i < RFM_PLANES; i++) {
+		for (span = rfm_set_first(&sets[i]); span;
+		     span = rfm_span_next(span))
+			rfm_hold_drop(card, &span->hold);
+		rfm_set_free(&sets[i]);
+	}
+}
+
+static bool rfm_set_covers(const struct rfm_set *set, u32 first, u32 end)
+{
+	const struct rfm_span *span = rfm_set_find(set, first + 1);
+
+	return span && span->hold.begin.at <= first && span->hold.end.at >= end;
+}
+
+/**
+ * rfm_base_covers - is a range on anyway?
+ * @card: the card
+ * @range: bytes of the memory
+ * @planes: mask of RFM_HOLD()
+ *
+ * Context: card->subscribe_lock held.
+ * Return: true if the base has all of it on in all of these planes.
+ */
+bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
+		     u32 planes)
+{
+	u32 first = range->offset / RFM_GRANULE;
+	u32 end = DIV_ROUND_UP_ULL(range->offset + range->length, RFM_GRANULE);
+	unsigned int i;
+
+	lockdep_assert_held(&card->subscribe_lock);
+
+	for (i = 0; i < RFM_PLANES; i++)
+		if (planes & RFM_HOLD(i) &&
+		    !rfm_set_covers(&card->base[i], first, end))
+			return false;
+	return true;
+}
+
+static u32 rfm_base_policy_of(struct rfm_card *card)
+{
+	const struct rfm_range whole = { 0, card->memory_size };
+
+	if (rfm_base_covers(card, &whole, rfm_base_planes))
+		return RFM_BASE_ALL;
+	if (!card->base[RFM_PLANE_RX].count && !card->base[RFM_PLANE_TX].count)
+		return RFM_BASE_NONE;
+	return RFM_BASE_MASK;
+}
+
+/**
+ * rfm_base_prepare - the first half of a change of the base masks
+ * @card: the card
+ * @settings: the change
+ * @sets: RFM_PLANES empty ones: what the masks are to be; they are on already
+ *
+ * Context: process, card->config_lock held; sleeps.
+ * Return: 0, or -ENOMEM, -ENOSPC (too many ranges), -EIO, -ENODEV, and then
+ * there is nothing to commit or undo.
+ */
+int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
+		     struct rfm_set *sets)
+{
+	unsigned int i;
+	int ret;
+
+	mutex_lock(&card->subscribe_lock);
+	ret = rfm_base_copy(card, sets);
+	if (!ret && settings->set & RFM_SET(BASE_POLICY))
+		ret = rfm_base_whole(card, sets,
+				     settings->policy == RFM_POLICY_ALL);
+	for (i = 0; i < settings->step_count && !ret; i++)
+		ret = rfm_base_step(sets, &settings->steps[i]);
+	if (!ret)
+		ret = rfm_base_hold(card, sets);
+	if (ret)
+		rfm_base_drop(card, sets);
+	mutex_unlock(&card->subscribe_lock);
+	return ret;
+}
+
+/**
+ * rfm_base_commit - the second half
+ * @card: the card
+ * @sets: as rfm_base_prepare() has left them; empty afterwards
+ */
+void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_set old[RFM_PLANES];
+
+	BUILD_BUG_ON(sizeof(old) != sizeof(card->base));
+
+	mutex_lock(&card->subscribe_lock);
+	memcpy(old, card->base, sizeof(old));
+	memcpy(card->base, sets, sizeof(old));
+	memset(sets, 0, sizeof(old));
+	rfm_base_drop(card, old);
+	WRITE_ONCE(card->base_policy, rfm_base_policy_of(card));
+	rfm_holders_changed(card);
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/**
+ * rfm_base_undo - or not
+ * @card: the card
+ * @sets: as rfm_base_prepare() has left them; empty afterwards
+ */
+void rfm_base_undo(struct rfm_card *card, struct rfm_set *sets)
+{
+	mutex_lock(&card->subscribe_lock);
+	rfm_base_drop(card, sets);
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/**
+ * rfm_base_start - put a base policy into force
+ * @card: a card that nobody can open yet
+ * @policy: RFM_BASE_ALL or RFM_BASE_NONE
+ *
+ * Return: 0, -ENOMEM, -EIO or -ENODEV.
+ */
+int rfm_base_start(struct rfm_card *card, u32 policy)
+{
+	int ret = 0;
+
+	rfm_planes_write(card, policy == RFM_BASE_ALL ? rfm_base_planes : 0);
+	mutex_lock(&card->subscribe_lock);
+	if (policy == RFM_BASE_ALL)
+		ret = rfm_base_whole(card, card->base, true) ?:
+		      rfm_base_hold(card, card->base);
+	card->base_policy = policy;
+	mutex_unlock(&card->subscribe_lock);
+	return ret;
+}
+
+/**
+ * rfm_base_free - the end
+ * @card: a card that nobody uses any more
+ */
+void rfm_base_free(struct rfm_card *card)
+{
+	unsigned int i;
+
+	for (i = 0; i < RFM_PLANES; i++)
+		rfm_set_free(&card->base[i]);
+}
+
+/* --- for descriptor-get ---------------------------------------------------- */
+
+static void rfm_base_describe(struct rfm_holder *holder,
+			      struct rfm_description *description)
+{
+}
+
+static bool rfm_base_range(struct rfm_holder *holder, u64 *cursor,
+			   struct rfm_range *range, u32 *planes)
+{
+	struct rfm_card *card = container_of(holder, struct rfm_card,
+					     base_holder);
+
+	return rfm_sets_range(card->base, cursor, range, planes);
+}
+
+const struct rfm_holder_ops rfm_base_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_BASE,
+	.describe = rfm_base_describe,
+	.range = rfm_base_range,
+};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who has something of a card: open files, mappings, watches, listeners. */
+
+#include <linux/pid.h>
+#include <linux/sched.h>
+
+#include "rfm_drv.h"
+#include "rfm_netlink.h"
+
+/**
+ * rfm_holder_add - descriptor-get tells of somebody from now on
+ * @card: the card
+ * @holder: its place in what it belongs to
+ * @ops: of its kind
+ *
+ * Context: process, the one that it is made for; sleeps.
+ */
+void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
+		    const struct rfm_holder_ops *ops)
+{
+	holder->ops = ops;
+	holder->pid = task_tgid_nr(current);
+	get_task_comm(holder->comm, current);
+
+	mutex_lock(&card->subscribe_lock);
+	holder->id = ++card->holder_ids;
+	list_add_tail(&holder->node, &card->holders);
+	rfm_holders_changed(card);
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/**
+ * rfm_holder_del - and no longer
+ * @card: the card, gone or not
+ * @holder: one that was added
+ *
+ * Context: process; sleeps.
+ */
+void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
+{
+	mutex_lock(&card->subscribe_lock);
+	list_del(&holder->node);
+	rfm_holders_changed(card);
+	mutex_unlock(&card->subscribe_lock);
+}
+
+/**
+ * rfm_holders_changed - a dump that is under way may no longer be of one piece
+ * @card: the card
+ *
+ * Context: card->subscribe_lock held.
+ */
+void rfm_holders_changed(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->subscribe_lock);
+
+	rfm_netlink_holders_changed();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the netlink family share. */
+#ifndef RFM_NETLINK_H
+#define RFM_NETLINK_H
+
+#include "rfm_drv.h"
+#include "rfm_netlink_gen.h"
+
+/**
+ * struct rfm_asker - a request, who sends it, and what it is about
+ * @skb: the message
+ * @attrs: its attributes
+ * @max: the highest that this operation takes
+ * @extack: told what is wrong
+ * @card: the card, with a reference; NULL: the request names none
+ * @mode: what the sender's descriptor is open for, 0: it names none
+ */
+struct rfm_asker {
+	const struct sk_buff *skb;
+	struct nlattr **attrs;
+	unsigned int max;
+	struct netlink_ext_ack *extack;
+	struct rfm_card *card;
+	fmode_t mode;
+};
+
+/* What a message is made of, beside its card: under card->config_lock. */
+typedef int (*rfm_put_fn)(struct sk_buff *skb, struct rfm_card *card,
+			  void *data);
+
+/* rfm_netlink.c */
+int rfm_asker_get(struct rfm_asker *asker, bool must);
+int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
+		 struct genl_info *info, unsigned int max);
+void rfm_asker_put(struct rfm_asker *asker);
+bool rfm_asker_wants(const struct rfm_asker *asker,
+		     const struct rfm_card *card);
+int rfm_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
+	       int error, const char *sentence);
+int rfm_refuse_generic(struct netlink_ext_ack *extack, int error);
+int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
+	      size_t size, rfm_put_fn put, void *data);
+int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
+		   struct rfm_asker *asker, u8 cmd, rfm_put_fn put,
+		   void *data);
+void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
+		    unsigned int max);
+void rfm_netlink_cards_changed(void);
+void rfm_netlink_holders_changed(void);
+unsigned int rfm_netlink_holders_state(void);
+int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card);
+int rfm_put_u64(struct sk_buff *skb, int attr, u64 value);
+
+/* rfm_netlink_get.c */
+int rfm_put_card(struct sk_buff *skb, struct rfm_card *card);
+int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
+		   const struct rfm_info *info, bool absolute);
+void rfm_driver_counters(struct rfm_card *card, const struct rfm_info *info,
+			 u64 *value);
+
+#endif /* RFM_NETLINK_H */

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Netlink: card-set and ring-test. */
+
+#include <linux/slab.h>
+
+#include "rfm_netlink.h"
+#include "rfm_subscribe.h"
+
+/* Longer would hold up others who use generic netlink; the ioctl waits longer. */
+#define RFM_RING_TEST_DEFAULT	500
+
+/* --- what a request asks for ---------------------------------------------- */
+
+#define RFM_SETTABLE(name, function, ...)				\
+	{ RFM_A_CARD_##name, RFM_FUNCTION_##function, __VA_ARGS__ }
+
+/* What can be set: the right that it takes, and the switch that it is. */
+static const struct {
+	u16 attr;
+	u16 function;
+	u16 flag;
+} rfm_settables[] = {
+	RFM_SETTABLE(LED, SWITCHES, RFM_SWITCH_LED),
+	RFM_SETTABLE(TRANSMIT, SWITCHES, RFM_SWITCH_TRANSMIT),
+	RFM_SETTABLE(LOOPBACK, SWITCHES, RFM_SWITCH_LOOPBACK),
+	RFM_SETTABLE(DARK_ON_DARK, SWITCHES, RFM_SWITCH_DARK_ON_DARK),
+	RFM_SETTABLE(PARITY, SWITCHES, RFM_SWITCH_PARITY),
+	RFM_SETTABLE(OWN_DATA, SWITCHES, RFM_SWITCH_OWN_DATA),
+	RFM_SETTABLE(BYTE_SWAP, SWITCHES, RFM_SWITCH_BYTE_SWAP),
+	RFM_SETTABLE(WINDOW_OFFSET, SWITCHES, RFM_SWITCH_WINDOW),
+	RFM_SETTABLE(ADDRESS_OFFSET, SWITCHES, RFM_SWITCH_OFFSET),
+	RFM_SETTABLE(BASE_POLICY, BASE),
+	RFM_SETTABLE(BASE, BASE),
+	RFM_SETTABLE(DMA_READ_LEAST, DMA),
+	RFM_SETTABLE(DMA_WRITE_LEAST, DMA),
+	RFM_SETTABLE(MODERATION_COUNT, MODERATION),
+	RFM_SETTABLE(MODERATION_TIME, MODERATION),
+};
+
+/* Switches that are values have their own field; the rest is on or off. */
+static void rfm_take_switch(struct rfm_switches *switches, u32 flag,
+			    const struct nlattr *attr)
+{
+	switches->mask |= flag;
+	if (flag == RFM_SWITCH_WINDOW)
+		switches->window_offset = nla_get_u64(attr);
+	else if (flag == RFM_SWITCH_OFFSET)
+		switches->address_offset = nla_get_u32(attr);
+	else if (nla_get_u8(attr))
+		switches->on |= flag;
+}
+
+static u32 rfm_take_u32(struct nlattr **attrs, unsigned int attr)
+{
+	return attrs[attr] ? nla_get_u32(attrs[attr]) : 0;
+}
+
+static void rfm_take_numbers(struct rfm_settings *settings,
+			     struct nlattr **attrs)
+{
+	settings->policy = rfm_take_u32(attrs, RFM_A_CARD_BASE_POLICY);
+	settings->dma_least[RFM_DMA_READ] =
+		rfm_take_u32(attrs, RFM_A_CARD_DMA_READ_LEAST);
+	settings->dma_least[RFM_DMA_WRITE] =
+		rfm_take_u32(attrs, RFM_A_CARD_DMA_WRITE_LEAST);
+	settings->moderation_count =
+		rfm_take_u32(attrs, RFM_A_CARD_MODERATION_COUNT);
+	settings->moderation_time =
+		rfm_take_u32(attrs, RFM_A_CARD_MODERATION_TIME);
+}
+
+/* All that is asked for, but for the changes of base masks, if it may be. */
+static int rfm_take_settings(const struct rfm_asker *asker,
+			     struct rfm_settings *settings)
+{
+	struct nlattr **attrs = asker->attrs;
+	unsigned int i;
+	bool any = false;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_settables); i++) {
+		const struct nlattr *attr = attrs[rfm_settables[i].attr];
+
+		if (!attr)
+			continue;
+		any = true;
+		ret = rfm_may_netlink(rfm_settables[i].function, asker->mode,
+				      asker->skb, attr, asker->extack);
+		if (ret)
+			return ret;
+		if (rfm_settables[i].flag)
+			rfm_take_switch(&settings->switches,
+					rfm_settables[i].flag, attr);
+		else
+			settings->set |= BIT_ULL(rfm_settables[i].attr);
+	}
+	if (!any)
+		return rfm_refuse(asker->extack, NULL, -EINVAL,
+				  "the request sets nothing");
+	if (settings->set & RFM_SET(BASE_POLICY) &&
+	    nla_get_u32(attrs[RFM_A_CARD_BASE_POLICY]) == RFM_POLICY_MASK)
+		return rfm_refuse(asker->extack, attrs[RFM_A_CARD_BASE_POLICY],
+				  -EINVAL,
+				  "this policy is made by changes of the base masks, it cannot be set");
+	rfm_take_numbers(settings, attrs);
+	return 0;
+}
+
+/* --- changes of base masks ------------------------------------------------ */
+
+static const struct {
+	u32 bit;
+	unsigned int plane;
+} rfm_step_planes[] = {
+	{ RFM_PLANES_RX, RFM_PLANE_RX },
+	{ RFM_PLANES_TX, RFM_PLANE_TX },
+	{ RFM_PLANES_OWNED, RFM_PLANE_OWNED },
+};
+
+static int rfm_step_take_planes(const struct rfm_asker *asker,
+				const struct nlattr *attr,
+				struct rfm_base_step *step)
+{
+	u32 bits = nla_get_u32(attr);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_step_planes); i++) {
+		if (!(bits & rfm_step_planes[i].bit))
+			continue;
+		if (!rfm_plane_exists(asker->card, rfm_step_planes[i].plane))
+			return rfm_refuse(asker->extack, attr, -EOPNOTSUPP,
+					  "the card has no extension block, it receives and sends everything");
+		bits &= ~rfm_step_planes[i].bit;
+		step->planes |= RFM_HOLD(rfm_step_planes[i].plane);
+	}
+	if (bits || !step->planes)
+		return rfm_refuse(asker->extack, attr, -EINVAL,
+				  "the base has masks for rx, tx and owned only");
+	return 0;
+}
+
+static int rfm_step_take_range(const struct rfm_asker *asker,
+			       struct nlattr **attrs,
+			       struct rfm_base_step *step)
+{
+	u64 size = asker->card->memory_size;
+
+	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
+	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);
+	if (!step->range.length)
+		return rfm_refuse(asker->extack, attrs[RFM_A_RANGE_LENGTH],
+				  -EINVAL, "the range is empty");
+	if (step->range.length > size ||
+	    step->range.offset > size - step->range.length)
+		return rfm_refuse(asker->extack, attrs[RFM_A_RANGE_OFFSET],
+				  -EINVAL,
+				  "the range reaches past the end of the memory");
+	return 0;
+}
+
+static const u8 rfm_step_needs[] = {
+	RFM_A_RANGE_OFFSET, RFM_A_RANGE_LENGTH, RFM_A_RANGE_PLANES,
+	RFM_A_RANGE_ACTION,
+};
+
+static int rfm_step_take(const struct rfm_asker *asker,
+			 const struct nlattr *nest, struct rfm_base_step *step)
+{
+	struct nlattr *attrs[RFM_A_RANGE_MAX + 1];
+	unsigned int i;
+	int ret;
+
+	ret = nla_parse_nested(attrs, RFM_A_RANGE_PAD, nest,
+			       rfm_range_nl_policy, asker->extack);
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(rfm_step_needs); i++) {
+		if (attrs[rfm_step_needs[i]])
+			continue;
+		NL_SET_ERR_ATTR_MISS(asker->extack, nest, rfm_step_needs[i]);
+		return rfm_refuse(asker->extack, nest, -EINVAL,
+				  "a change of the base masks takes offset, length, planes and action");
+	}
+	step->add = nla_get_u32(attrs[RFM_A_RANGE_ACTION]) == RFM_ACTION_ADD;
+	return rfm_step_take_range(asker, attrs, step) ?:
+	       rfm_step_take_planes(asker, attrs[RFM_A_RANGE_PLANES], step);
+}
+
+/* As many as fit into a message. */
+static unsigned int rfm_count_steps(const struct nlmsghdr *nlh)
+{
+	const struct nlattr *attr;
+	unsigned int count = 0;
+	int left;
+
+	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, left)
+		count += nla_type(attr) == RFM_A_CARD_BASE;
+	return count;
+}
+
+static int rfm_take_steps(const struct rfm_asker *asker,
+			  const struct nlmsghdr *nlh,
+			  struct rfm_base_step *steps)
+{
+	const struct nlattr *attr;
+	int left, ret;
+
+	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, left) {
+		if (nla_type(attr) != RFM_A_CARD_BASE)
+			continue;
+		ret = rfm_step_take(asker, attr, steps++);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* --- card-set -------------------------------------------------------------- */
+
+/* Why the card, or what is under way, does not allow it. */
+static const struct {
+	u16 attr;
+	int error;
+	const char *sentence;
+} rfm_set_refusals[] = {
+	{ RFM_A_CARD_OWN_DATA, -EINVAL, "own-data can be cleared only" },
+	{ RFM_A_CARD_ADDRESS_OFFSET, -EINVAL,
+	  "the address offset is 0, 64, 128 or 192 MiB" },
+	{ RFM_A_CARD_WINDOW_OFFSET, -EINVAL,
+	  "the window begins at a multiple of its size, inside the memory" },
+	{ RFM_A_CARD_WINDOW_OFFSET, -EOPNOTSUPP,
+	  "the window of this card does not move" },
+	{ RFM_A_CARD_WINDOW_OFFSET, -EBUSY,
+	  "the window is not moved under a mapping, a subscription, a watch or a long transfer" },
+	{ RFM_A_CARD_WINDOW_OFFSET, -EIO, "the card does not move its window" },
+	{ RFM_A_CARD_BASE_POLICY, -EOPNOTSUPP,
+	  "the card has no extension block, it receives and sends everything" },
+	{ RFM_A_CARD_BASE_POLICY, -EIO, "the card refuses the range" },
+	{ RFM_A_CARD_BASE, -EIO, "the card refuses a range" },
+	{ RFM_A_CARD_BASE, -ENOSPC,
+	  "a base mask would have more than 4096 separate ranges" },
+	{ RFM_A_CARD_MODERATION_COUNT, -EOPNOTSUPP,
+	  "the card has no event ring, there is nothing to moderate" },
+	{ RFM_A_CARD_MODERATION_TIME, -EOPNOTSUPP,
+	  "the card has no event ring, there is nothing to moderate" },
+	{ RFM_A_CARD_MODERATION_COUNT, -ERANGE,
+	  "so many events do not fit into half of the event ring" },
+	{ RFM_A_CARD_MODERATION_TIME, -ERANGE,
+	  "events wait for a second at most" },
+};
+
+static int rfm_refuse_setting(const struct rfm_asker *asker, unsigned int which,
+			      int error)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_set_refusals); i++)
+		if (rfm_set_refusals[i].attr == which &&
+		    rfm_set_refusals[i].error == error)
+			return rfm_refuse(asker->extack, asker->attrs[which],
+					  error, rfm_set_refusals[i].sentence);
+	return rfm_refuse_generic(asker->extack, error);
+}
+
+static int rfm_set_card(const struct rfm_asker *asker,
+			const struct nlmsghdr *nlh,
+			struct rfm_settings *settings)
+{
+	struct rfm_base_step *steps = NULL;
+	unsigned int which;
+	int ret;
+
+	settings->step_count = rfm_count_steps(nlh);
+	if (settings->step_count) {
+		steps = kvcalloc(settings->step_count, sizeof(*steps),
+				 GFP_KERNEL);
+		if (!steps)
+			return rfm_refuse_generic(asker->extack, -ENOMEM);
+	}
+	settings->steps = steps;
+	ret = rfm_take_steps(asker, nlh, steps);
+	if (!ret) {
+		ret = rfm_settings_apply(asker->card, settings, &which);
+		if (ret)
+			ret = rfm_refuse_setting(asker, which, ret);
+	}
+	kvfree(steps);
+	return ret;
+}
+
+int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rfm_settings settings = {};
+	struct rfm_asker asker;
+	int ret;
+
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_MODERATION_TIME);
+	if (ret)
+		return ret;
+	ret = rfm_take_settings(&asker, &settings) ?:
+	      rfm_set_card(&asker, info->nlhdr, &settings);
+	rfm_asker_put(&asker);
+	return ret;
+}
+
+/* --- ring-test ------------------------------------------------------------- */
+
+static int rfm_put_ring_test(struct sk_buff *skb, struct rfm_card *card,
+			     void *data)
+{
+	const struct rfm_ring_test *test = data;
+
+	return rfm_put_u64(skb, RFM_A_CARD_ROUND_TRIP_NS, test->round_trip_ns);
+}
+
+static int rfm_test(const struct rfm_asker *asker, struct genl_info *info)
+{
+	struct nlattr *attr = info->attrs[RFM_A_CARD_TIMEOUT_MS];
+	struct rfm_ring_test test = {
+		.timeout_ms = attr ? nla_get_u32(attr) : RFM_RING_TEST_DEFAULT,
+	};
+	int ret;
+
+	ret = rfm_may_netlink(RFM_FUNCTION_RING_TEST, asker->mode, asker->skb,
+			      NULL, info->extack);
+	if (ret)
+		return ret;
+	ret = rfm_ring_test(asker->card, &test);
+	if (ret == -ETIMEDOUT)
+		return rfm_refuse(info->extack, NULL, ret,
+				  "the packet did not come back, the ring is open");
+	if (ret)
+		return rfm_refuse_generic(info->extack, ret);
+	return rfm_reply(asker, info, GENLMSG_DEFAULT_SIZE, rfm_put_ring_test,
+			 &test);
+}
+
+int rfm_nl_ring_test_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rfm_asker asker;
+	int ret;
+
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_TIMEOUT_MS);
+	if (ret)
+		return ret;
+	ret = rfm_test(&asker, info);
+	rfm_asker_put(&asker);
+	return ret;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The settings of a card: one change of any number of them, all or nothing.
+ *
+ * What can fail comes first: the base masks, which can be undone, then the
+ * window. The rest cannot.
+ */
+
+#include <linux/ktime.h>
+#include <linux/moduleparam.h>
+
+#include "rfm_drv.h"
+
+/*
+ * What a card begins with; written later, it is for all cards. From here on the
+ * engine was faster on an emulated card (TCG, two CPUs), where a load costs the
+ * guest what a load from memory does. Real cards are slow to be read: there the
+ * engine wins earlier.
+ */
+static unsigned int rfm_dma_leasts[] = {
+	[RFM_DMA_READ]	= 8192,
+	[RFM_DMA_WRITE]	= 2048,
+};
+
+static void rfm_dma_least_renew(struct rfm_card *card, unsigned int way)
+{
+	mutex_lock(&card->config_lock);
+	WRITE_ONCE(card->dma.least[way], rfm_dma_leasts[way]);
+	card->generation++;
+	rfm_notify_change(card);
+	mutex_unlock(&card->config_lock);
+}
+
+static void rfm_dma_read_renew(struct rfm_card *card)
+{
+	rfm_dma_least_renew(card, RFM_DMA_READ);
+}
+
+static void rfm_dma_write_renew(struct rfm_card *card)
+{
+	rfm_dma_least_renew(card, RFM_DMA_WRITE);
+}
+
+static int rfm_dma_least_set(const char *text, const struct kernel_param *param)
+{
+	int ret = param_set_uint(text, param);
+
+	if (!ret)
+		rfm_cards_each(param->arg == &rfm_dma_leasts[RFM_DMA_READ] ?
+			       rfm_dma_read_renew : rfm_dma_write_renew);
+	return ret;
+}
+
+static const struct kernel_param_ops rfm_dma_least_ops = {
+	.set = rfm_dma_least_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(dma_read_least, &rfm_dma_least_ops,
+		&rfm_dma_leasts[RFM_DMA_READ], 0644);
+MODULE_PARM_DESC(dma_read_least,
+		 "bytes from which on a read is made by DMA; 0: none");
+module_param_cb(dma_write_least, &rfm_dma_least_ops,
+		&rfm_dma_leasts[RFM_DMA_WRITE], 0644);
+MODULE_PARM_DESC(dma_write_least,
+		 "bytes from which on a write is made by DMA; 0: none");
+
+/**
+ * rfm_settings_init - what a card begins with
+ * @card: one that nobody uses yet
+ */
+void rfm_settings_init(struct rfm_card *card)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_dma_leasts); i++)
+		card->dma.least[i] = READ_ONCE(rfm_dma_leasts[i]);
+}
+
+/**
+ * rfm_dma_least - from which length on is a transfer made by DMA?
+ * @card: the card
+ * @store: a write, else a read
+ *
+ * Return: bytes, 0: none is.
+ */
+u32 rfm_dma_least(const struct rfm_card *card, bool store)
+{
+	return READ_ONCE(card->dma.least[store ? RFM_DMA_WRITE : RFM_DMA_READ]);
+}
+
+/* What needs something of the card. */
+static int rfm_settings_check(const struct rfm_card *card,
+			      const struct rfm_settings *settings,
+			      unsigned int *which)
+{
+	if (settings->set & (RFM_SET(MODERATION_COUNT) |
+			     RFM_SET(MODERATION_TIME)) &&
+	    !card->events.ring) {
+		*which = settings->set & RFM_SET(MODERATION_COUNT) ?
+			 RFM_A_CARD_MODERATION_COUNT :
+			 RFM_A_CARD_MODERATION_TIME;
+		return -EOPNOTSUPP;
+	}
+	*which = RFM_A_CARD_MODERATION_COUNT;
+	if (settings->set & RFM_SET(MODERATION_COUNT) &&
+	    settings->moderation_count > 1u << card->events.order >> 1)
+		return -ERANGE;
+	*which = RFM_A_CARD_MODERATION_TIME;
+	if (settings->set & RFM_SET(MODERATION_TIME) &&
+	    settings->moderation_time > NSEC_PER_SEC)
+		return -ERANGE;
+	*which = RFM_A_CARD_BASE_POLICY;
+	if (settings->set & RFM_SET(BASE_POLICY) &&
+	    !(card->features & RFM_EXT_FEATURE_SUBSCRIBE))
+		return -EOPNOTSUPP;
+	return rfm_switches_check(card, &settings->switches, which);
+}
+
+/* What cannot fail, on a card that is there. */
+static void rfm_settings_rest(struct rfm_card *card,
+			      const struct rfm_settings *settings)
+{
+	u32 count = card->events.moderation_count;
+	u32 time = card->events.moderation_time;
+
+	if (settings->set & RFM_SET(DMA_READ_LEAST))
+		WRITE_ONCE(card->dma.least[RFM_DMA_READ],
+			   settings->dma_least[RFM_DMA_READ]);
+	if (settings->set & RFM_SET(DMA_WRITE_LEAST))
+		WRITE_ONCE(card->dma.least[RFM_DMA_WRITE],
+			   settings->dma_least[RFM_DMA_WRITE]);
+	if (settings->set & RFM_SET(MODERATION_COUNT))
+		count = settings->moderation_count;
+	if (settings->set & RFM_SET(MODERATION_TIME))
+		time = settings->moderation_time;
+	if (settings->set & (RFM_SET(MODERATION_COUNT) |
+			     RFM_SET(MODERATION_TIME)))
+		rfm_events_moderate(card, count, time);
+}
+
+static int rfm_settings_change(struct rfm_card *card,
+			       const struct rfm_settings *settings,
+			       unsigned int *which)
+{
+	bool rebase = settings->set & (RFM_SET(BASE_POLICY) | RFM_SET(BASE));
+	struct rfm_set sets[RFM_PLANES] = {};
+	int ret = 0;
+
+	lockdep_assert_held(&card->config_lock);
+
+	if (rebase) {
+		*which = settings->step_count ? RFM_A_CARD_BASE :
+						RFM_A_CARD_BASE_POLICY;
+		ret = rfm_base_prepare(card, settings, sets);
+		if (ret)
+			return ret;
+	}
+	ret = rfm_switches_apply(card, &settings->switches, which);
+	if (ret) {
+		rfm_base_undo(card, sets);
+		return ret;
+	}
+	if (rebase)
+		rfm_base_commit(card, sets);
+	rfm_settings_rest(card, settings);
+	card->generation++;
+	rfm_notify_change(card);
+	return 0;
+}
+
+static int rfm_settings_locked(struct rfm_card *card,
+			       const struct rfm_settings *settings,
+			       unsigned int *which)
+{
+	int ret;
+
+	if (mutex_lock_interruptible(&card->config_lock))
+		return -EINTR;
+	ret = rfm_settings_change(card, settings, which);
+	mutex_unlock(&card->config_lock);
+	return ret;
+}
+
+/**
+ * rfm_settings_apply - change settings of a card
+ * @card: the card
+ * @settings: what, and how; ranges are checked
+ * @which: on failure set to the attribute that is refused, RFM_A_CARD_*; 0 if
+ *	it is none in particular
+ *
+ * Monitors are told of it, with the calling process.
+ *
+ * Context: process; sleeps.
+ * Return: 0; -EINVAL, -ERANGE, -EOPNOTSUPP, -EBUSY, -EIO, -EINTR, -ENOMEM,
+ * -ENOSPC, -ENODEV, and then nothing has changed.
+ */
+int rfm_settings_apply(struct rfm_card *card,
+		       const struct rfm_settings *settings, unsigned int *which)
+{
+	int ret;
+
+	*which = 0;
+	ret = rfm_settings_check(card, settings, which);
+	if (ret)
+		return ret;
+	*which = 0;
+	if (!settings->set && !settings->switches.mask)
+		return READ_ONCE(card->gone) ? -ENODEV : 0;
+
+	/* A ring test that is running waits for OWN DATA. */
+	if (!(settings->switches.mask & RFM_SWITCH_OWN_DATA))
+		return rfm_settings_locked(card, settings, which);
+	if (mutex_lock_interruptible(&card->ring_test_lock))
+		return -EINTR;
+	ret = rfm_settings_locked(card, settings, which);
+	mutex_unlock(&card->ring_test_lock);
+	return ret;
+}

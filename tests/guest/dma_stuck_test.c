@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Buffers that whoever touches them waits for, for ever: their pages are to be
+ * supplied by userfaultfd(2), and nobody does.
+ *
+ *	dma_stuck_test [DEVICE]
+ *	dma_stuck_test -w DEVICE
+ *
+ * Only the files wait whose requests these are of. Their processes can be
+ * killed, and then nothing is left. With -w it gets stuck, says so, and stays so
+ * until it is killed.
+ */
+
+#define TAP_CASE_SECONDS 600
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#include <linux/userfaultfd.h>
+
+#include "async.h"
+#include "dma.h"
+#include "kernel_log.h"
+
+#define MIB (1ul << 20)
+enum { FEW = 12, MANY = 300, MANY_MORE = 400 };	/* than slices, than workers */
+
+/* Each file's: several slices, with a page missing in the second. */
+#define BUFFER (768ul * 1024)
+#define HOLE (400ul * 1024 / PAGE * PAGE)
+#define SMALL (64ul * 1024)	/* where there are many */
+#define END_SECONDS 60		/* from a kill to the end of the process */
+
+static const char *path;
+static int card;
+static struct rfm_info info;
+
+static void *pages(size_t bytes)
+{
+	void *some = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return some == MAP_FAILED ? NULL : some;
+}
+
+/* --- memory with holes, in the process that gets stuck -------------------- */
+
+static int faults;		/* the userfaultfd */
+static uint8_t *memory;
+static size_t stride;		/* of the buffers in it */
+
+static bool faults_open(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+
+	/* One that would block cannot be polled. */
+	faults = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	return faults >= 0 && !ioctl(faults, UFFDIO_API, &api);
+}
+
+/* @count buffers; every page is there, until it is taken away. */
+static bool memory_make(unsigned int count, size_t bytes)
+{
+	struct uffdio_register args = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	/* A page between them, so that a buffer may begin anywhere. */
+	stride = bytes + PAGE;
+	memory = pages(count * stride);
+	if (!memory)
+		return false;
+	madvise(memory, count * stride, MADV_NOHUGEPAGE);
+	memset(memory, 0x5a, count * stride);
+	args.range.start = (uintptr_t)memory;
+	args.range.len = count * stride;
+	return !ioctl(faults, UFFDIO_REGISTER, &args);
+}
+
+static void take_page(unsigned int buffer, size_t at)
+{
+	madvise(memory + buffer * stride + at, PAGE, MADV_DONTNEED);
+}
+
+/* Supply it, if it is not there. */
+static void give_page(unsigned int buffer, size_t at)
+{
+	struct uffdio_zeropage args = {
+		.range = { (uintptr_t)memory + buffer * stride + at, PAGE },
+	};
+
+	ioctl(faults, UFFDIO_ZEROPAGE, &args);
+}
+
+/* Which buffer somebody waits for next; waits until there is one. */
+static unsigned int next_fault(void)
+{
+	struct pollfd pollfd = { faults, POLLIN, 0 };
+	struct uffd_msg message;
+
+	while (read(faults, &message, sizeof(message)) != sizeof(message))
+		if (errno != EAGAIN || poll(&pollfd, 1, -1) != 1)
+			_exit(1);
+	return (message.arg.pagefault.address - (uintptr_t)memory) / stride;
+}
+
+/* --- ways to get stuck ----------------------------------------------------- */
+
+struct stuck {
+	unsigned int index;
+	size_t skew;
+	bool store;
+};
+
+static uint8_t *buffer_of(const struct stuck *stuck)
+{
+	return memory + stuck->index * stride + stuck->skew;
+}
+
+/* A thread that calls pread() or pwrite(). */
+static void *by_call(void *data)
+{
+	const struct stuck *stuck = data;
+	int fd = open(path, O_RDWR);
+	ssize_t done = stuck->store ?
+		pwrite(fd, buffer_of(stuck), BUFFER, 0) :
+		pread(fd, buffer_of(stuck), BUFFER, 0);
+
+	tap_note("ended with %zd: %s", done, strerror(errno));
+	_exit(1);
+}
+
+/* A thread that submits such a request. */
+static void *by_uring(void *data)
+{
+	const struct stuck *stuck = data;
+	int fd = open(path, O_RDWR);
+	struct io_uring_cqe cqe;
+	struct uring uring;
+
+	if (!uring_open(&uring, 2) ||
+	    !uring_add(&uring, stuck->store ? IORING_OP_WRITE : IORING_OP_READ,
+		       fd, buffer_of(stuck), BUFFER, 0, 0) ||
+	    !uring_wait(&uring, &cqe))
+		_exit(1);
+	tap_note("ended with %d", cqe.res);
+	_exit(1);
+}
+
+static void stuck_threads(void *(*run)(void *data), size_t skew, bool store)
+{
+	static struct stuck stuck[FEW];
+	pthread_t thread;
+	unsigned int i;
+
+	if (!faults_open() || !memory_make(FEW, BUFFER))
+		_exit(1);
+	for (i = 0; i < FEW; i++) {
+		stuck[i] = (struct stuck){ i, skew, store };
+		take_page(i, i % 3 ? HOLE : 0);
+		if (pthread_create(&thread, NULL, run, &stuck[i]))
+			_exit(1);
+	}
+	for (i = 0; i < FEW; i++)
+		next_fault();
+}
+
+static void calls_write(void)
+{
+	stuck_threads(by_call, 0, true);
+}
+
+static void calls_read(void)
+{
+	stuck_threads(by_call, 0, false);
+}
+
+static void calls_write_crooked(void)
+{
+	stuck_threads(by_call, 3, true);
+}
+
+static void calls_read_crooked(void)
+{
+	stuck_threads(by_call, 3, false);
+}
+
+static void rings_write(void)
+{
+	stuck_threads(by_uring, 0, true);
+}
+
+/*
+ * Requests whose pages are taken away after they were made, so that whoever
+ * feeds them finds out: behind those of other files, it takes a while until
+ * their turn comes.
+ */
+struct later {
+	int files[MANY_MORE];
+	bool waits[MANY_MORE];
+	unsigned int stuck, asked, ended;
+	struct uring uring;
+};
+
+static bool later_ask(struct later *later, unsigned int i, bool store)
+{
+	give_page(i, SMALL / 2);
+	if (!uring_add(&later->uring, store ? IORING_OP_WRITE : IORING_OP_READ,
+		       later->files[i], memory + i * stride, SMALL, 0, i) ||
+	    uring_enter(&later->uring, 0))
+		return false;
+	take_page(i, SMALL / 2);
+	later->asked++;
+	return true;
+}
+
+/* Until it is known of each what has become of it. */
+static void later_see(struct later *later)
+{
+	struct pollfd pollfds[] = {
+		{ faults, POLLIN, 0 }, { later->uring.fd, POLLIN, 0 },
+	};
+	struct io_uring_cqe cqe;
+
+	while (later->stuck + later->ended < later->asked) {
+		if (poll(pollfds, 2, -1) < 0)
+			_exit(1);
+		while (uring_next(&later->uring, &cqe))
+			later->ended++;
+		if (pollfds[0].revents) {
+			later->waits[next_fault()] = true;
+			later->stuck++;
+		}
+	}
+}
+
+/* The engine has something else to do meanwhile. */
+static void later_busy(struct uring *busy, int *files, const uint8_t *buf)
+{
+	unsigned int i;
+
+	for (i = 0; i < SLICES; i++)
+		uring_add(busy, IORING_OP_WRITE, files[i], buf, 8 * MIB,
+			  16 * MIB, i);
+	if (uring_enter(busy, 0))
+		_exit(1);
+}
+
+static void later_settle(struct uring *busy)
+{
+	struct io_uring_cqe cqe;
+	unsigned int i;
+
+	for (i = 0; i < SLICES; i++)
+		if (!uring_wait(busy, &cqe))
+			_exit(1);
+}
+
+static void many_later(bool store)
+{
+	static struct later later;
+	uint8_t *buf = pages(8 * MIB);
+	int files[SLICES];
+	struct uring busy;
+	unsigned int i;
+
+	if (!faults_open() || !memory_make(MANY_MORE, SMALL) || !buf ||
+	    !uring_open(&busy, SLICES) || !uring_open(&later.uring, MANY_MORE))
+		_exit(1);
+	memset(buf, 1, 8 * MIB);
+	for (i = 0; i < SLICES; i++)
+		files[i] = open(path, O_RDWR);
+	for (i = 0; i < MANY_MORE; i++)
+		later.files[i] = open(path, O_RDWR);
+	while (later.stuck < MANY) {
+		later_busy(&busy, files, buf);
+		for (i = 0; i < MANY_MORE; i++)
+			if (!later.waits[i] && !later_ask(&later, i, store))
+				_exit(1);
+		later_see(&later);
+		later_settle(&busy);
+	}
+	tap_note("%u of %u are stuck", later.stuck, later.asked);
+}
+
+static void many_write_later(void)
+{
+	many_later(true);
+}
+
+static void many_read_later(void)
+{
+	many_later(false);
+}
+
+/* --- those who are not stuck ----------------------------------------------- */
+
+static void others_go_on(void)
+{
+	uint8_t *buf = pages(MIB), *seen = pages(MIB);
+	struct io_uring_cqe cqe;
+	struct uring uring;
+	unsigned int round;
+	int fd = open(path, O_RDWR);
+
+	REQUIRE(buf && seen && fd >= 0 && uring_open(&uring, 2));
+	for (round = 0; round < 3; round++) {
+		pattern_fill(buf, MIB, round + 1);
+		CHECK_EQ(pwrite(fd, buf, MIB, 8 * MIB), MIB);
+		CHECK_EQ(pread(fd, seen, MIB, 8 * MIB), MIB);
+		CHECK_EQ(first_difference(buf, seen, MIB), MIB);
+		pattern_fill(buf, MIB, round + 11);
+		REQUIRE(uring_add(&uring, IORING_OP_WRITE, fd, buf, MIB,
+				  8 * MIB, 0) && uring_wait(&uring, &cqe));
+		CHECK_EQ(cqe.res, MIB);
+		memset(seen, 0, MIB);
+		REQUIRE(uring_add(&uring, IORING_OP_READ, fd, seen, MIB,
+				  8 * MIB, 0) && uring_wait(&uring, &cqe));
+		CHECK_EQ(cqe.res, MIB);
+		CHECK_EQ(first_difference(buf, seen, MIB), MIB);
+	}
+	uring_close(&uring);
+	munmap(buf, MIB);
+	munmap(seen, MIB);
+	close(fd);
+}
+
+static bool nobody_has_a_slice(void)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 20000; tries++, sleep_ms(1))
+		if (!dma_figure("slices"))
+			return true;
+	return false;
+}
+
+/* A process that gets stuck; its userfaultfd, too, lives on in ours. */
+static pid_t start(void (*get_stuck)(void), int *keep)
+{
+	int ready[2], number = -1, pidfd;
+	pid_t pid;
+
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		signal(SIGALRM, SIG_DFL);
+		get_stuck();
+		if (write(ready[1], &faults, sizeof(faults)) > 0)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	if (read(ready[0], &number, sizeof(number)) != sizeof(number))
+		number = -1;
+	close(ready[0]);
+	pidfd = syscall(SYS_pidfd_open, pid, 0);
+	*keep = number < 0 ? -1 : syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	close(pidfd);
+	return pid;
+}
+
+static void stuck_while_others_go_on(void (*get_stuck)(void),
+				     unsigned int requests)
+{
+	int keep, status;
+	pid_t pid;
+
+	REQUIRE(dma_is_idle());
+	pid = start(get_stuck, &keep);
+	REQUIRE(pid > 0);
+	CHECK(keep >= 0);
+	CHECK(dma_figure("requests") >= requests);
+	CHECK(nobody_has_a_slice());
+	others_go_on();
+	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+
+	/* The pages never come: what waits for them has to be given up. */
+	kill(pid, SIGKILL);
+	alarm(END_SECONDS);
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, SIGKILL);
+	alarm(TAP_CASE_SECONDS);
+	CHECK(dma_is_idle());
+	close(keep);
+}
+
+#define STUCK_CASE(name, requests)					\
+static void name##_stuck(void)						\
+{									\
+	stuck_while_others_go_on(name, requests);			\
+}
+
+STUCK_CASE(calls_write, FEW)
+STUCK_CASE(calls_read, FEW)
+STUCK_CASE(calls_write_crooked, FEW)
+STUCK_CASE(calls_read_crooked, FEW)
+STUCK_CASE(rings_write, 0)
+STUCK_CASE(many_write_later, MANY)
+STUCK_CASE(many_read_later, MANY)
+
+/* io_cancel() ends one that waits for its memory. */
+static void a_stuck_one_is_cancelled(void)
+{
+	uint8_t *busy = pages(8 * MIB);
+	struct iocb first[SLICES], iocb;
+	aio_context_t context, other;
+	struct io_event event;
+	int files[SLICES], fd = open(path, O_RDWR);
+	struct pollfd pollfd;
+	unsigned int i, stuck = 0, tries;
+
+	REQUIRE(busy && faults_open() && memory_make(1, SMALL));
+	REQUIRE(!aio_setup(SLICES, &other) && !aio_setup(1, &context));
+	memset(busy, 1, 8 * MIB);
+	for (i = 0; i < SLICES; i++)
+		files[i] = open(path, O_RDWR);
+	pollfd = (struct pollfd){ faults, POLLIN, 0 };
+	for (tries = 0; tries < 50 && !stuck; tries++) {
+		for (i = 0; i < SLICES; i++) {
+			aio_fill(&first[i], IOCB_CMD_PWRITE, files[i], busy,
+				 8 * MIB, 16 * MIB, i);
+			REQUIRE(aio_submit(other, &first[i]) == 1);
+		}
+		give_page(0, SMALL / 2);
+		aio_fill(&iocb, IOCB_CMD_PWRITE, fd, memory, SMALL, 0, 0);
+		REQUIRE(aio_submit(context, &iocb) == 1);
+		take_page(0, SMALL / 2);
+		for (i = 0; i < SLICES; i++)
+			REQUIRE(aio_wait(other, &event) == 1);
+		stuck = poll(&pollfd, 1, 100) == 1;
+		if (!stuck)
+			REQUIRE(aio_wait(context, &event) == 1);
+	}
+	REQUIRE(stuck);
+	CHECK_EQ(aio_cancel(context, &iocb), -1);
+	CHECK_EQ(errno, EINPROGRESS);
+	REQUIRE(aio_wait(context, &event) == 1);
+	/* What was there has been written. */
+	CHECK_EQ(event.res, SMALL / 2);
+	CHECK_EQ(aio_destroy(context), 0);
+	CHECK_EQ(aio_destroy(other), 0);
+	for (i = 0; i < SLICES; i++)
+		close(files[i]);
+	close(fd);
+	close(faults);
+	munmap(memory, stride);
+	munmap(busy, 8 * MIB);
+	CHECK(dma_is_idle());
+}
+
+/* --- pages that come back --------------------------------------------------- */
+
+struct taker {
+	uint8_t *buf;
+	volatile bool stop;
+};
+
+/* The data stays, in the file's pages; the way to them goes. */
+static void *take_away(void *data)
+{
+	struct taker *taker = data;
+
+	while (!taker->stop) {
+		madvise(taker->buf, MIB, MADV_DONTNEED);
+		sleep_ms(3);
+	}
+	return NULL;
+}
+
+/* Taken away again and again, they only make a transfer slow. */
+static void pages_that_come_and_go(void)
+{
+	int file = memfd_create("buffer", 0);
+	uint8_t *pattern = pages(MIB), *seen;
+	struct taker taker = { 0 };
+	pthread_t thread;
+	unsigned int round;
+
+	REQUIRE(pattern && file >= 0 && !ftruncate(file, MIB + PAGE));
+	seen = mmap(NULL, MIB + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+		    0);
+	REQUIRE(seen != MAP_FAILED);
+	taker.buf = seen;
+	REQUIRE(!pthread_create(&thread, NULL, take_away, &taker));
+	for (round = 0; round < 8 && !tap_failed; round++) {
+		size_t skew = round % 4 * 3, len = MIB - 64;
+
+		pattern_fill(pattern, len, round);
+		CHECK_EQ(pwrite(card, pattern, len, MIB), len);
+		memset(seen, 0xa5, MIB);
+		CHECK_EQ(pread(card, seen + skew, len, MIB), len);
+		CHECK_EQ(first_difference(seen + skew, pattern, len), len);
+		CHECK_EQ(pwrite(card, seen + skew, len, 4 * MIB), len);
+		memset(pattern, 0, len);
+		CHECK_EQ(pread(card, pattern, len, 4 * MIB), len);
+		CHECK_EQ(first_difference(seen + skew, pattern, len), len);
+	}
+	taker.stop = true;
+	pthread_join(thread, NULL);
+	munmap(seen, MIB + PAGE);
+	munmap(pattern, MIB);
+	close(file);
+	CHECK(dma_is_idle());
+}
+
+static int kernel_log;
+
+static void the_kernel_is_content(void)
+{
+	CHECK_EQ(kernel_log_complaints(kernel_log), 0);
+}
+
+/* By calls and by many requests, whatever is least now. */
+__attribute__((noreturn))
+static void wait_stuck(void)
+{
+	calls_read();
+	many_write_later();
+	printf("stuck\n");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_case cases[] = {
+		TAP_CASE(calls_write_stuck),
+		TAP_CASE(calls_read_stuck),
+		TAP_CASE(calls_write_crooked_stuck),
+		TAP_CASE(calls_read_crooked_stuck),
+		TAP_CASE(rings_write_stuck),
+		TAP_CASE(many_write_later_stuck),
+		TAP_CASE(many_read_later_stuck),
+		TAP_CASE(a_stuck_one_is_cancelled),
+		TAP_CASE(pages_that_come_and_go),
+		TAP_CASE(the_kernel_is_content),
+	};
+	long long read_least, write_least;
+	int ret;
+
+	if (argc == 3 && !strcmp(argv[1], "-w")) {
+		path = argv[2];
+		wait_stuck();
+	}
+	path = card_path(argc, argv, 0);
+	if (!path)
+		tap_skip_all("no card");
+	card = open(path, O_RDWR);
+	if (card < 0 || card_info(card, &info)) {
+		tap_note("%s: %s", path, strerror(errno));
+		return TAP_FAIL;
+	}
+	dma_card_is(path);
+	read_least = dma_parameter("read_least");
+	write_least = dma_parameter("write_least");
+	if (read_least < 0 || write_least < 0 || !dma_least(4096)) {
+		tap_note("cannot begin: %s", strerror(errno));
+		return TAP_FAIL;
+	}
+	kernel_log = kernel_log_open();
+	ret = TAP_RUN(cases);
+	if (!dma_set("read_least", read_least) ||
+	    !dma_set("write_least", write_least))
+		return TAP_FAIL;
+	return ret;
+}

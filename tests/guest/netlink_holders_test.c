@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The netlink family: base masks, which decide what is received that nobody has
+ * subscribed to, and who has something of a card. Which cards it wants:
+ * netlink_ask.h. Must run as root.
+ */
+
+#define TAP_CASE_SECONDS	240	/* thousands of ranges, on a debug kernel */
+
+#include "netlink_ask.h"
+
+/* --- base masks ------------------------------------------------------------ */
+
+static bool arrives(volatile uint64_t *from, volatile uint64_t *to, uint64_t value)
+{
+	struct rfm_ring_test ring = {};
+
+	*from = value;
+	/* Behind the store; when it is home, that was everywhere. */
+	if (ioctl(cards[TALKER].fd, RFM_IOC_RING_TEST, &ring))
+		tap_note("the ring is open");
+	return *to == value;
+}
+
+static void base_masks_decide_what_is_received(void)
+{
+	int out = open(cards[TALKER].path, O_RDWR), in = open(cards[HEARER].path, O_RDWR);
+	struct rfm_subscribe bare = { .flags = RFM_SUBSCRIBE_NO_MAPS };
+	struct rfm_subscribe rx = { .range = { 0x10000, 64 }, .flags = RFM_SUBSCRIBE_RX };
+	uint32_t policy = setting(HEARER, RFM_A_CARD_BASE_POLICY);
+	volatile uint64_t *from, *to;
+
+	REQUIRE(out >= 0 && in >= 0 && !ioctl(in, RFM_IOC_SUBSCRIBE, &bare));
+	from = card_map(out, 0x20000);
+	to = card_map(in, 0x20000);
+	REQUIRE(from && to);
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	attr_put(BASE_POLICY, RFM_POLICY_NONE);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_POLICY), RFM_POLICY_NONE);
+	CHECK_EQ(answer_number(RFM_A_CARD_BASE_RANGES), 0);
+	CHECK(!arrives(&from[0x2000], &to[0x2000], 1));
+
+	/* The masks work while programs have their memory mapped. */
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	put_step(0x10000, 128, RFM_PLANES_RX, RFM_ACTION_ADD);
+	put_step(0x10040, 64, RFM_PLANES_RX, RFM_ACTION_REMOVE);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_POLICY), RFM_POLICY_MASK);
+	CHECK(arrives(&from[0x2000], &to[0x2000], 2));
+	CHECK(!arrives(&from[0x2008], &to[0x2008], 3));
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_BASE));
+	CHECK_EQ(seen.ranges, 1);
+	CHECK_EQ(seen.first.offset, 0x10000);
+	CHECK_EQ(seen.first.length, 64);
+	CHECK_EQ(seen.planes, RFM_PLANES_RX);
+	CHECK_EQ(ioctl(in, RFM_IOC_SUBSCRIBE, &rx), 0);
+	CHECK_EQ(rx.result, RFM_SUBSCRIBE_NO_EFFECT);
+
+	/* What a file holds as well stays on. */
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	attr_put(BASE_POLICY, RFM_POLICY_NONE);
+	CHECK_TAKEN();
+	CHECK(arrives(&from[0x2000], &to[0x2000], 4));
+	CHECK_EQ(ioctl(in, RFM_IOC_UNSUBSCRIBE, &rx), 0);
+	CHECK_EQ(rx.result, 0);
+	CHECK(!arrives(&from[0x2000], &to[0x2000], 5));
+
+	/* All but a hole. */
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	attr_put(BASE_POLICY, RFM_POLICY_ALL);
+	put_step(0x10000, 64, RFM_PLANES_RX, RFM_ACTION_REMOVE);
+	CHECK_TAKEN();
+	CHECK(!arrives(&from[0x2000], &to[0x2000], 6));
+	CHECK(arrives(&from[0x2008], &to[0x2008], 7));
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	attr_put(BASE_POLICY, policy);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_POLICY), policy);
+	munmap((void *)from, 0x20000);
+	munmap((void *)to, 0x20000);
+	close(out);
+	close(in);
+}
+
+static void base_masks_have_a_limit(void)
+{
+	uint32_t policy = setting(HEARER, RFM_A_CARD_BASE_POLICY);
+	uint64_t i, ranges = answer_number(RFM_A_CARD_BASE_RANGES);
+
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	for (i = 0; i < 2800; i++)
+		put_step(i * 128, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_RANGES), ranges + 2800);
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	for (i = 2800; i < 4097; i++)
+		put_step(i * 128, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
+	CHECK_REFUSED(ENOSPC, "a base mask would have more than 4096 separate ranges",
+		      RFM_A_CARD_BASE);
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_RANGES), ranges + 2800);
+	/* A dump tells of all of them, in pieces. */
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_BASE));
+	CHECK_EQ(seen.ranges, ranges + 2800);
+	CHECK(seen.messages > 40);
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	put_step(0, cards[HEARER].info.memory_size, RFM_PLANES_OWNED, RFM_ACTION_REMOVE);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_RANGES), ranges);
+	CHECK_EQ(answer_number(RFM_A_CARD_BASE_POLICY), policy);
+}
+
+/* --- descriptors ----------------------------------------------------------- */
+
+static void descriptors_are_told(void)
+{
+	struct rfm_range range = { 0x3004, 100 };
+	struct rfm_watch watch = { .ranges = (uintptr_t)&range, .count = 1, .depth = 7,
+				   .flags = RFM_WATCH_COALESCE };
+	struct rfm_listen listen = { .types = RFM_EVENT_BIT(RFM_EVENT_INT2), .depth = 9,
+				     .flags = RFM_LISTEN_EXCLUSIVE };
+	struct rfm_subscribe owned = { .range = { 0x4000, 64 }, .flags = RFM_SUBSCRIBE_OWN };
+	int fd = open(cards[HEARER].path, O_RDWR), watcher, listener;
+	uint32_t file;
+	void *map;
+
+	REQUIRE(fd >= 0 && see(HEARER, RFM_DESCRIPTOR_KIND_FILE));
+	file = seen.id;
+	CHECK_EQ(seen.ranges, 0);
+	CHECK_EQ(seen.pid, getpid());
+	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_READ | RFM_DESCRIPTOR_FLAG_WRITE);
+	CHECK(!strcmp(seen.comm, "netlink_holders"));
+	CHECK_EQ(ioctl(fd, RFM_IOC_SUBSCRIBE, &owned), 0);
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_FILE));
+	CHECK_EQ(seen.id, file);
+	CHECK_EQ(seen.first.offset, 0x4000);
+	CHECK_EQ(seen.planes, RFM_PLANES_OWNED);
+
+	map = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 4096);
+	watcher = ioctl(fd, RFM_IOC_WATCH, &watch);
+	listener = ioctl(fd, RFM_IOC_LISTEN, &listen);
+	REQUIRE(map != MAP_FAILED && watcher >= 0 && listener >= 0);
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_MAP));
+	CHECK_EQ(seen.first.offset, 4096);
+	CHECK_EQ(seen.first.length, 8192);
+	CHECK_EQ(seen.planes, RFM_PLANES_RX | RFM_PLANES_TX);
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_WATCH));
+	CHECK_EQ(seen.first.offset, range.offset);
+	CHECK_EQ(seen.first.length, range.length);
+	CHECK_EQ(seen.depth, 7);
+	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_COALESCE);
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_LISTEN));
+	CHECK_EQ(seen.types, listen.types);
+	CHECK_EQ(seen.depth, 9);
+	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_EXCLUSIVE);
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_WATCHES), 1);
+	CHECK_EQ(answer_number(RFM_A_CARD_LISTENERS), 1);
+
+	munmap(map, 8192);
+	close(watcher);
+	close(listener);
+	close(fd);
+	CHECK(!see(HEARER, RFM_DESCRIPTOR_KIND_MAP));
+	CHECK(!see(HEARER, RFM_DESCRIPTOR_KIND_WATCH));
+	CHECK(!see(HEARER, RFM_DESCRIPTOR_KIND_LISTEN));
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_FILE) && seen.id != file);
+}
+
+/* A dump that is left while others come and go says so, and loses nobody. */
+static void changes_interrupt_a_dump(void)
+{
+	static struct genl datagram;
+	const struct nlmsghdr *head;
+	struct rfm_subscribe args = { .flags = RFM_SUBSCRIBE_OWN };
+	int fd = open(cards[HEARER].path, O_RDWR), other;
+	bool interrupted = false, done = false;
+	unsigned int i;
+	size_t at;
+
+	REQUIRE(fd >= 0);
+	for (i = 0; i < 2000; i++) {
+		args.range = (struct rfm_range){ i * 128ull, 64 };
+		REQUIRE(!ioctl(fd, RFM_IOC_SUBSCRIBE, &args));
+	}
+	memset(&seen, 0, sizeof(seen));
+	seen.kind = RFM_DESCRIPTOR_KIND_FILE;
+	ask_of(RFM_CMD_DESCRIPTOR_GET, HEARER);
+	genl_head(&request)->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	REQUIRE(genl_send(asking, &request));
+	REQUIRE(genl_recv(asking, &datagram, GENL_MOST, 0) > 0);
+	other = open(cards[HEARER].path, O_RDONLY);
+	for (; !done && datagram.len; genl_recv(asking, &datagram, GENL_MOST, 0)) {
+		for (at = 0; !done && (head = genl_message(&datagram, &at));) {
+			interrupted |= head->nlmsg_flags & NLM_F_DUMP_INTR;
+			done = head->nlmsg_type == NLMSG_DONE;
+			if (!done && seen.ranges < 2000)
+				see_descriptor(head);
+		}
+		if (done)
+			break;
+	}
+	CHECK(done);
+	CHECK(interrupted);
+	CHECK_EQ(seen.ranges, 2000);
+	close(other);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_case cases[] = {
+		TAP_CASE(base_masks_decide_what_is_received),
+		TAP_CASE(base_masks_have_a_limit),
+		TAP_CASE(descriptors_are_told),
+		TAP_CASE(changes_interrupt_a_dump),
+	};
+
+	open_cards(argc, argv);
+	return leave_cards(TAP_RUN(cases));
+}
