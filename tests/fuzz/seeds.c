@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes the first inputs of the fuzzers, one file each, into the folders
- * frame/, node/ and hub/ below the one that is named: each shows the fuzzer a part
+ * frame/, node/, hub/ and regions/ below the one that is named: each shows the fuzzer a part
  * of the protocol that it would take long to find.
  */
 #include <stdio.h>
@@ -151,6 +151,30 @@ static const struct {
 	LIFE(HUB_UP, 6, 4, 1, 0, 0, 0, 0, 0, 0, HUB_FRAME(0), HUB_FRAME(0), 8, 31, HUB_PULL(1)),
 };
 
+static void write_regions(void)
+{
+	static const char *const texts[] = {
+		"rfm-regions: 1\nregions: {}\n",
+		"rfm-regions: 1\ndescription: A rig\nmemory: 64M\nbyte-order: big\n"
+		"regions:\n  a: {offset: 0x1000, type: double, unit: bar, owner: 3, period: 10 ms}\n",
+		"rfm-regions: 1\ntypes:\n  t:\n    size: 0x20\n    byte-order: little\n"
+		"    fields:\n      x: {offset: 0, type: float, count: 4}\n"
+		"      y: {offset: 16, type: bool}\n      z: {offset: 24, type: char, count: 8}\n"
+		"regions:\n  a: {offset: 64, type: t, count: 3}\n  b: {offset: 4K, type: t}\n",
+		"rfm-regions: 1\nregions:\n  a:\n    offset: 8K\n    fields:\n"
+		"      b:\n        offset: 2\n        count: 2\n        size: 16\n"
+		"        fields: {c: {offset: 4, type: int32, byte-order: big}}\n"
+		"      d: {offset: 0x40, type: uint64, description: 'the \"last\"'} # one\n",
+		"{\"rfm-regions\": 1, \"regions\": {\"a\": {\"offset\": 0, \"type\": \"int16\"},"
+		" \"b\": {\"offset\": 1, \"type\": \"uint16\", \"owner\": 2}}}\n",
+		"rfm-regions: 1\ntypes: {a: {fields: {b: {offset: 0, type: b}}},"
+		" b: {fields: {c: {offset: 0, type: a}}}}\nregions: {}\n",
+	};
+
+	for (unsigned int i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		write_seed("regions", i, texts[i], strlen(texts[i]));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -160,6 +184,7 @@ int main(int argc, char **argv)
 	top = argv[1];
 	mkdir(top, 0777);
 	write_frames();
+	write_regions();
 	for (unsigned int i = 0; i < sizeof(lives) / sizeof(lives[0]); i++)
 		write_seed("node", i, lives[i].data, lives[i].size);
 	for (unsigned int i = 0; i < sizeof(hubs) / sizeof(hubs[0]); i++)

@@ -6,104 +6,32 @@
 #
 # DEV (default rfm0) is a card on a closed ring whose memory nobody else uses.  PEER is a second
 # card of this machine on the same ring; without it the tests that need a sender are skipped.
-# RMCTL names the program, RING=open says that DEV's ring is not closed.
+# RING=open says that DEV's ring is not closed; rmctl_lib.sh has RMCTL and JSON_LOG.
 
 dev=${1:-rfm0}
 peer=${2-}
-rmctl=${RMCTL:-rmctl}
 ring=${RING:-closed}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-out=$dir/out
-err=$dir/err
-number=0
-failures=0
 
-report() { # report RESULT DESCRIPTION
-	number=$((number + 1))
-	echo "$1 $number - $2"
-	[ "$1" = ok ] && return
-	failures=$((failures + 1))
-	sed 's/^/# out: /' "$out" | head -n 5
-	sed 's/^/# err: /' "$err" | head -n 5
-}
-
-skip() { # skip DESCRIPTION REASON
-	number=$((number + 1))
-	echo "ok $number - $1 # SKIP $2"
-}
-
-check() { # check DESCRIPTION COMMAND...: passes if COMMAND does
-	local what=$1
-	shift
-	if "$@"; then report ok "$what"; else report 'not ok' "$what"; fi
-}
-
-# run ARG...: leaves $out, $err and $status
-run() {
-	"$rmctl" "$@" >"$out" 2>"$err"
-	status=$?
-}
-
-# matches FILE REGEX: the whole file is one line, and it matches
-matches() { [ "$(wc -l <"$1")" -eq 1 ] && grep -qE -- "^$2\$" "$1"; }
-
-prints_line() { [ $status -eq 0 ] && [ ! -s "$err" ] && matches "$out" "$1"; }
-
-# good REGEX ARG...: succeeds, says nothing on stderr, prints one line that matches
-good() {
-	local regex=$1
-	shift
-	run "$@"
-	check "rmctl $*" prints_line "$regex"
-}
-
-silent() { [ $status -eq 0 ] && [ ! -s "$err" ] && [ ! -s "$out" ]; }
-good_silent() { run "$@"; check "rmctl $*" silent; }
-
-complains() { [ "$status" -eq "$1" ] && [ ! -s "$out" ] && matches "$err" "rmctl: $2"; }
-
-# bad STATUS REGEX ARG...: fails with this status, and one sentence on stderr
-bad() {
-	local want=$1 regex=$2
-	shift 2
-	run "$@"
-	check "rmctl $* (refused)" complains "$want" "$regex"
-}
+# shellcheck source-path=SCRIPTDIR source=rmctl_lib.sh
+. "$(dirname "$0")/rmctl_lib.sh"
 
 contents() { "$rmctl" dump "$dev" 0 8K --raw | md5sum; }
-
-has_lines() { # has_lines FILE REGEX...: each matches some line
-	local file=$1
-	shift
-	for regex; do grep -qE -- "$regex" "$file" || return 1; done
-}
-
-wait_for() { # wait_for FILE REGEX: until a line of the file matches, at most 5 s
-	local i=0
-	until grep -qE -- "$2" "$1" 2>/dev/null; do
-		i=$((i + 1))
-		[ $i -le 50 ] || return 1
-		sleep 0.1
-	done
-}
 
 # What the peer has sent so far has been at every node once its ring test is back.
 all_sent() {
 	"$rmctl" test "$peer" >/dev/null
 }
 
-echo "TAP version 13"
-
 # --- help and wrong usage ---------------------------------------------------------------
 
 run --help
-check "rmctl --help fits on a screen" [ "$status" -eq 0 -a "$(wc -l <"$out")" -le 24 ]
-check "rmctl --help names every verb" has_lines "$out" '^  list ' '^  show ' '^  peek ' \
-	'^  poke ' '^  dump ' '^  send ' '^  listen ' '^  test ' '^  fence ' '^  map ' \
-	'^  counters ' '^  writer ' '^  switches ' '^  regions '
-for verb in list show peek poke dump send listen test fence map counters writer switches \
-	regions; do
+check "rmctl --help fits on a screen" [ "$status" -eq 0 -a "$(wc -l <"$out")" -le 40 ]
+check "rmctl --help has no line of more than 80 columns" [ "$(grep -c '.\{81\}' "$out")" -eq 0 ]
+cp "$out" "$dir/help"
+verbs='list show stats set subscribe unsubscribe subscriptions monitor save-config apply map test
+	fence send listen peek poke dump regions'
+for verb in $verbs; do
+	check "rmctl --help has the verb $verb" grep -qE "^  (.* )?$verb( |\$)" "$dir/help"
 	run "$verb" --help
 	check "rmctl $verb --help" [ "$status" -eq 0 -a -s "$out" -a ! -s "$err" ]
 	check "rmctl $verb --help begins with its usage" has_lines "$out" "^usage: rmctl \[-j\] $verb"
@@ -114,16 +42,15 @@ bad 2 "say what to do .*"
 bad 2 "there is no verb 'pek' .*" pek "$dev" 0
 bad 2 "unknown option '--bogus' .*" --bogus list
 bad 2 "list: too many arguments.*" list "$dev"
-for verb in show peek poke dump send listen test fence map counters writer switches; do
+for verb in show stats set subscribe unsubscribe subscriptions save-config map test fence send \
+	listen peek poke dump; do
 	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
 done
 bad 2 "$dev: show: too many arguments.*" show "$dev" "$dev"
 bad 2 "$dev: test: too many arguments.*" test "$dev" 1
 bad 2 "$dev: fence: too many arguments.*" fence "$dev" 1
 bad 2 "$dev: map: too many arguments.*" map "$dev" 1
-bad 2 "$dev: counters: too many arguments.*" counters "$dev" 1
-bad 2 "$dev: writer: too few arguments.*" writer "$dev"
-bad 2 "$dev: writer: too many arguments.*" writer "$dev" 1 2
+bad 2 "$dev: stats: too many arguments.*" stats "$dev" 1
 
 # --- the device argument ----------------------------------------------------------------
 
@@ -132,10 +59,13 @@ for name in "$dev" "/dev/$dev" "$pci" "${pci#0000:}"; do
 	run -j show "$name"
 	check "'$name' finds the card" has_lines "$out" "^\{\"device\":\"$dev\",\"pci\":\"$pci\","
 done
-bad 1 'rfm255: show: no such card: /dev/rfm255 does not exist' show rfm255
+bad 1 'rfm255: show: there is no such card' show rfm255
+bad 1 'rfm255: peek: no such card: /dev/rfm255 does not exist' peek rfm255 0
 bad 1 'x: show: no such card: /dev/x does not exist' show /dev/x
-bad 1 '.*show: no reflective-memory card with a driver at PCI address 0000:00:00.0' show 0:0.0
-bad 1 'null: show: .* this is not a reflective-memory card' show /dev/null
+bad 1 '.*show: there is no such card' show 0:0.0
+bad 1 '.*peek: no reflective-memory card with a driver at PCI address 0000:00:00.0' peek 0:0.0 0
+bad 1 'null: show: /dev/null is not a reflective-memory card' show /dev/null
+bad 1 'null: peek: .* this is not a reflective-memory card' peek /dev/null 0
 bad 1 'dev: show: /dev is not a device node' show /dev
 for name in '' rfm rfm-1 "$dev/" 0 00:20.0 ./"$dev"; do
 	bad 2 ".*'$name' names no card.*" show "$name"
@@ -154,23 +84,7 @@ row="$row,\"signal\":$bool,\"sync\":$bool\}"
 good "\[$row(,$row)*\]" list -j
 good "\[$row(,$row)*\]" -j list
 
-lcsr1='"lcsr1":\{"value":[0-9]+,"window":"[0-9fulM]+","network_offset":[0-9]+'
-for key in led transmit dark_on_dark loopback parity redundant rogue_master_0 rogue_master_1 \
-	delayed_tx tx_empty tx_almost_full rx_full rx_almost_full signal sync_loss bad_data \
-	own_data; do
-	lcsr1="$lcsr1,\"$key\":$bool"
-done
-card="\{\"device\":\"$dev\",\"pci\":\"$pci\",\"node\":[0-9]+"
-card="$card,\"board\":\{\"id\":101,\"revision\":[0-9]+,\"build\":[0-9]+\}"
-for key in memory_size window_size window_offset features; do
-	card="$card,\"$key\":[0-9]+"
-done
-card="$card,\"extension\":\[[a-z\",]*\],\"base_policy\":\"(all|none)\""
-card="$card,\"clock_domain\":([0-9]+|null)"
-for key in watches events_dropped interrupts sync_losses; do
-	card="$card,\"$key\":[0-9]+"
-done
-good "$card,$lcsr1\},\"lisr\":\{\"value\":[0-9]+,\"seen\":\[.*\]\}\}" show "$dev" -j
+good "\{\"device\":\"$dev\",\"pci\":\"$pci\",.*\"board\":\{\"id\":101,.*\}" show "$dev" -j
 node=$(sed 's/.*"node":\([0-9]*\).*/\1/' "$out")
 size=$(sed 's/.*"memory_size":\([0-9]*\).*/\1/' "$out")
 window=$(sed 's/.*"window_size":\([0-9]*\).*/\1/' "$out")
@@ -196,7 +110,8 @@ if [ "$features" -eq 0 ]; then
 else
 	check "show names the features" has_lines "$out" \
 		"^  features +0x7f \(subscribe, watch, writer, multicast, fence, counters, clock\)\$" \
-		'^  clock domain +0x[0-9a-f]{8}$' '^  watches +0$' '^  events dropped +[0-9]+$'
+		'^  clock domain +0x[0-9a-f]{8}$' '^  events dropped +[0-9]+$' \
+		'^  open +0 file\(s\), 0 watch\(es\), 0 listener\(s\)$'
 	check "show -j lists the features" [ "$extension" = \
 		'"subscribe","watch","writer","multicast","fence","counters","clock"' ]
 fi
@@ -379,12 +294,6 @@ run dump "$dev" pump.name --raw
 check "dump --raw by name" [ "$(tr -d '\000' <"$out")" = 'Main "P"' ]
 run dump "$dev" 0x3000-0x3003
 check "a range in numbers" has_lines "$out" '^00003000  00 00 48 41 ' '^00003004$'
-if [ "$features" -ne 0 ]; then
-	run writer "$dev" loop
-	check "writer by name" has_lines "$out" "^0x00003080: node .* \($node\), this machine"
-else
-	bad 1 "$dev: writer: cannot ask who wrote there: .*" writer "$dev" pump
-fi
 page() { dd if="/dev/$dev" bs=4096 count=1 skip=3 2>/dev/null | md5sum; }
 before=$(page)
 bad 2 "$dev: peek: there is no 'presure' in 'pump' \($dir/rig.yaml:3\) .*" peek "$dev" pump.presure
@@ -456,41 +365,18 @@ bad 2 "$dev: send: too many arguments.*" send "$dev" all 1 2 3
 for seconds in 0 60.1 -1 x '' 1s; do
 	bad 2 ".*fence: .*" fence "$dev" -t "$seconds"
 done
-for word in -1 12z '' 0x; do
-	bad 2 ".*writer: .*" writer "$dev" "$word"
-done
-bad 1 "$dev: writer: offset 0x[0-9a-f]+ is out of range: the memory ends at 0x[0-9a-f]+" \
-	writer "$dev" "$size"
 if [ "$features" -eq 0 ]; then
 	none='the card has no extension block'
 	bad 1 "$dev: fence: cannot fence: $none" fence "$dev"
-	bad 1 "$dev: map: cannot read the ring map: $none" map "$dev" -j
-	bad 1 "$dev: counters: cannot read the counters: $none" -j counters "$dev"
-	bad 1 "$dev: writer: cannot ask who wrote there: $none" writer "$dev" 0
+	bad 1 "$dev: map: cannot read the ring map: $none, .*" map "$dev" -j
 	bad 1 "$dev: listen: cannot listen: $none" listen "$dev" conflict -t 0.1
 else
-	run counters "$dev"
-	check "rmctl counters" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 38 ]
-	check "counters are names and numbers" \
-		[ "$(grep -cE '^[a-z_]+ +[0-9]+$' "$out")" -eq 38 ]
-	good "\{\"device\":\"$dev\",\"clock_ns\":[0-9]+,\"counters\":\{\"stores\":[0-9]+,.*,\"turn_ns\":[0-9]+\}\}" \
-		counters "$dev" -j
-	good_silent poke "$dev" 0x200 7
-	good "0x00000210: node 0x[0-9a-f]{2} \($node\), this machine, [0-9]+\.[0-9]{9} s ago" \
-		writer "$dev" 0x210
-	good "\{\"device\":\"$dev\",\"offset\":512,\"node\":$node,\"frame\":0,\"time_ns\":[0-9]+,\"age_ns\":[0-9]+\}" \
-		-j writer "$dev" 0x200
-	good '0x[0-9a-f]+: nobody since the card was reset' writer "$dev" $((size - 0x40000))
-	good "\{\"device\":\"$dev\",\"offset\":[0-9]+,\"node\":null,\"frame\":null,\"time_ns\":null,\"age_ns\":null\}" \
-		writer "$dev" $((size - 0x40000)) -j
 	run map "$dev"
 	check "rmctl map" [ "$status" -eq 0 -a ! -s "$err" ]
 	check "map has a heading, and a row for this node" has_lines "$out" \
 		"^$dev: [0-9]+ node\(s\), epoch [0-9]+, once round the ring: " \
 		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +-\$"
-	member='\{"node":[0-9]+,"hops":[0-9]+,"transit_ns":([0-9]+|null),"received":[0-9]+,"missed":[0-9]+\}'
-	good "\{\"device\":\"$dev\",\"count\":[0-9]+,\"epoch\":[0-9]+,\"turn_ns\":([0-9]+|null),\"members\":\[$member(,$member)*\]\}" \
-		-j map "$dev"
+	good "\{\"device\":\"$dev\",\"count\":[0-9]+,.*\"members\":\[.+\]\}" -j map "$dev"
 	if [ "$ring" = closed ]; then
 		good "$dev: everything is at every node, after [0-9]+\.[0-9]{3} us" fence "$dev"
 		good "\{\"device\":\"$dev\",\"complete\":true,\"flags\":\[\],\"lost\":0,\"epoch\":[0-9]+,\"wait_ns\":[0-9]+\}" \
@@ -503,69 +389,6 @@ else
 		check "says why in JSON" has_lines "$out" '"complete":false,"flags":\["dark"\]'
 	fi
 fi
-if [ -n "$peer" ] && [ "$features" -ne 0 ]; then
-	from=$("$rmctl" -j show "$peer" | sed 's/.*"node":\([0-9]*\).*/\1/')
-	"$rmctl" poke "$peer" 0x240 8
-	all_sent
-	good "0x00000240: node 0x[0-9a-f]{2} \($from\), frame [0-9]+, [0-9]+\.[0-9]{9} s ago" \
-		writer "$dev" 0x240
-	run map "$dev"
-	check "map shows the peer, one hop away" has_lines "$out" \
-		"^0x[0-9a-f]{2} \($from\) +1 +[0-9]+\.[0-9]{3} us +[0-9]+ +0\$"
-else
-	skip "the peer as writer and in the map" "no second card, or no extension block"
-fi
-
-# --- switches ---------------------------------------------------------------------------
-
-run switches "$dev"
-check "rmctl switches" [ "$status" -eq 0 -a ! -s "$err" ]
-check "switches names them all" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
-	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' \
-	'^window +0x0$' '^offset +0x0$'
-state="\{\"device\":\"$dev\",\"led\":$bool,\"transmit\":$bool,\"loopback\":$bool"
-state="$state,\"dark_on_dark\":$bool,\"parity\":$bool,\"own_data\":$bool,\"byte_swap\":$bool"
-state="$state,\"window_offset\":[0-9]+,\"address_offset\":[0-9]+\}"
-good "$state" switches "$dev" -j
-good_silent switches "$dev" led=on dark-on-dark=on
-run switches "$dev"
-check "two at once" has_lines "$out" '^led +on$' '^dark-on-dark +on$' '^transmit +on$'
-good "$state" -j switches "$dev" dark-on-dark=off led=off
-check "-j tells how they are afterwards" has_lines "$out" '"led":false,.*"dark_on_dark":false'
-good_silent switches "$dev" own-data=off
-good_silent switches "$dev" offset=64M
-run show "$dev"
-check "show has the offset" has_lines "$out" '^  network offset +64 MiB$'
-good_silent switches "$dev" offset=0
-good_silent switches "$dev" window=0
-run -j switches "$dev"
-before=$(cat "$out")
-for word in led=1 led= led=ON led=onn =on LED=on leds=on window=x window=-1 offset=4G 'led =on'; do
-	bad 2 "$dev: switches: .*" switches "$dev" parity=on "$word"
-done
-bad 2 "$dev: switches: 'led' is not of the form NAME=VALUE .*" switches "$dev" led
-bad 2 "$dev: switches: led is given twice .*" switches "$dev" led=on led=off
-bad 2 "$dev: switches: own-data can be cleared only .*" switches "$dev" own-data=on
-bad 1 "$dev: switches: cannot set: the window begins at a multiple .*" \
-	switches "$dev" parity=on window=4K
-bad 1 "$dev: switches: cannot set: the window begins at .*" switches "$dev" parity=on offset=32M
-bad 1 "$dev: switches: cannot set: .*" switches "$dev" parity=on window=$((size))
-run -j switches "$dev"
-check "bad input has switched nothing" [ "$(cat "$out")" = "$before" ]
-if [ "$window" -lt "$size" ]; then
-	good_silent poke "$dev" 0x100 0x11111111
-	good_silent switches "$dev" window=$window
-	good_silent poke "$dev" $((window + 0x100)) 0x22222222
-	good "0x0*$(printf %x $((window + 0x100))): 0x22222222" peek "$dev" $((window + 0x100))
-	run dump "$dev" $((window + 0x100)) 4 --raw
-	check "dump in a window that was moved" [ "$(cat "$out")" = '""""' ]
-	bad 1 "$dev: peek: .* outside the card's window.*" peek "$dev" 0x100
-	good_silent switches "$dev" window=0
-	good '0x00000100: 0x11111111' peek "$dev" 0x100
-else
-	skip "a window that moves" "the window shows the whole memory"
-fi
-
 # --- listening --------------------------------------------------------------------------
 
 run listen "$dev" int1 int2 -n 1 -t 0.2 --discard
@@ -586,18 +409,8 @@ bad 2 ".*listen: '-1' is not a number of seconds .*" listen "$dev" -t -1
 bad 2 '.*listen: depth must be at least 1 .*' listen "$dev" --depth 0
 bad 2 ".*listen: depth '65537' is too large.*" listen "$dev" --depth=65537
 
-# listen_in_background ARG...: returns when it hears; end with wait_listener
-listen_in_background() {
-	: >"$err"
-	"$rmctl" "$@" >"$out" 2>"$err" &
-	listener=$!
-	wait_for "$err" "^listening on $dev"
-}
-
-wait_listener() {
-	wait "$listener"
-	status=$?
-}
+# listen_in_background ARG...: returns when it hears; end it with wait_background
+listen_in_background() { in_background "^listening on $dev" "$@"; }
 
 time='[0-9]+\.[0-9]{9}'
 if [ -n "$peer" ]; then
@@ -612,7 +425,7 @@ if [ -n "$peer" ]; then
 	"$rmctl" send "$peer" "$node" int4 4K
 	"$rmctl" send "$peer" all 1 0xffffffff
 	"$rmctl" send "$peer" all reset
-	wait_listener
+	wait_background
 	check "listen -n 6 ends with 0 after six events" \
 		[ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 6 ]
 	check "each shows time, type, sender and data" has_lines "$out" \
@@ -623,7 +436,7 @@ if [ -n "$peer" ]; then
 	listen_in_background -j listen "$dev" int1 reset -n 2 -t 10
 	"$rmctl" send "$peer" "$node" 1 4294967295
 	"$rmctl" send "$peer" "$node" reset
-	wait_listener
+	wait_background
 	check "listen -j prints an object a line" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 2 ]
 	head="^\{\"device\":\"$dev\",\"time_ns\":[0-9]+"
 	none="\"offset\":null,\"length\":null,\"frame\":null,\"age_ns\":null"
@@ -645,38 +458,36 @@ if [ -n "$peer" ]; then
 	listen_in_background listen "$dev" int1 -t 3
 	"$rmctl" send "$peer" "$node" 2 79
 	"$rmctl" send "$peer" "$node" 1 80
-	wait_listener
+	wait_background
 	check "only the asked types are heard" matches "$out" "$time int1 $from_text 0x00000050"
 	"$rmctl" listen "$dev" -t 0.1 --discard 2>/dev/null
 
 	listen_in_background listen "$dev" int1 -n 3 -t 10 --depth 1
 	"$rmctl" send "$peer" "$node" 1 1
 	wait_for "$out" 0x00000001
-	kill -STOP "$listener"
+	kill -STOP "$background"
 	for data in 2 3 4 5; do "$rmctl" send "$peer" "$node" 1 $data; done
 	all_sent
-	kill -CONT "$listener"
+	kill -CONT "$background"
 	wait_for "$out" 0x00000002
 	"$rmctl" send "$peer" "$node" 1 6
-	wait_listener
+	wait_background
 	check "a queue that ran over is reported" has_lines "$err" \
 		"^rmctl: $dev: listen: LOST 3 event\(s\) before number 6: .*\(3 lost so far\)\$"
 
 	"$rmctl" poke "$peer" 0x200 0x5ca1ab1e
-	"$rmctl" listen "$dev" int3 -n 1 -t 5 >/dev/null 2>"$err" &
-	listener=$!
-	wait_for "$err" "^listening"
+	listen_in_background listen "$dev" int3 -n 1 -t 5
 	"$rmctl" send "$peer" "$node" 3
-	wait_listener
+	wait_background
 	good '0x00000200: 0x5ca1ab1e' peek "$dev" 0x200
 
 	if [ "$features" -ne 0 ]; then
 		"$rmctl" listen "$dev" -t 0.1 --discard 2>/dev/null
 		listen_in_background listen "$dev" sync-loss signal -n 2 -t 20
-		"$rmctl" switches "$peer" transmit=off
+		"$rmctl" set "$peer" transmit=off
 		wait_for "$out" sync-loss
-		"$rmctl" switches "$peer" transmit=on
-		wait_listener
+		"$rmctl" set "$peer" transmit=on
+		wait_background
 		check "light that goes and comes back is heard" has_lines "$out" \
 			"^$time sync-loss - -\$" "^$time signal - -\$"
 		tries=0
@@ -701,20 +512,21 @@ if [ -w "$driver/unbind" ]; then
 	cat <&3 >/dev/null &
 	exec 3<&-
 	echo "$pci" >"$driver/unbind"
-	wait_listener
+	wait_background
 	check "listen ends when the card goes" [ "$status" -eq 1 ]
 	check "and says so" has_lines "$err" "^rmctl: $dev: listen: no more events: the card is gone .*"
 	wait "$peeker"
 	status=$?
 	check "peek ends when the card goes" [ "$status" -eq 1 ]
 	check "and says so" matches "$dir/peek" "rmctl: $dev: peek: the card is gone .*"
-	bad 1 ".*show: no reflective-memory card with a driver at PCI address $pci" show "$pci"
-	bad 1 "$dev: show: no such card: /dev/$dev does not exist" show "$dev"
+	bad 1 "$pci: show: there is no such card" show "$pci"
+	bad 1 "$dev: show: there is no such card" show "$dev"
+	bad 1 ".*peek: no reflective-memory card with a driver at PCI address $pci" peek "$pci" 0
+	bad 1 "$dev: peek: no such card: /dev/$dev does not exist" peek "$dev" 0
 	echo "$pci" >"$driver/bind"
 	good '0x[0-9a-f]+: 0x[0-9a-f]+' peek "$pci" 0x100
 else
 	skip "the card goes away" "cannot unbind the driver"
 fi
 
-echo "1..$number"
-[ "$failures" -eq 0 ]
+the_end

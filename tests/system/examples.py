@@ -7,19 +7,23 @@ What the control loop among them does on a broken ring is in the demo and in sub
 
 import re
 import sys
+import tempfile
+from pathlib import Path
 
-from suite import clean_kernels, expect, figure, plan, run
-from labkit import Lab, Part
+from suite import TOP, clean_kernels, expect, figure, plan, run
+from labkit import Lab, Part, Running
 
 CARD = "/dev/rfm0"
 VALUE_AT, MODE_AT = 0x8008, 0x8010      # words.h
 PERIOD_S = 0.01
 LINES = 20
 LIMIT_S = "120"                         # ends a program that waits for something in vain
-OUTPUT_END = "0x10060"                  # loop.h: the word of the output that is written last
+OUTPUT_END = "0x10060"                  # loop.yaml: the word of the output that is written last
 MARGIN_MS = 250                         # until a busy machine's plant has a turn
 LOW, HIGH = 0.5, 0.8                    # m, set points
 OVERSHOOT = 1.1                         # of a controller that does not wind up: 1.06
+LOOP = TOP / "tools" / "librfm" / "examples" / "loop.yaml"
+MOVED = "/tmp/moved.yaml"               # the same on the machines, elsewhere in the memory
 
 
 class Publisher:
@@ -203,7 +207,51 @@ def winds_up(lab):
         part.end()
 
 
-TESTS = [publish, subscribe, waitloop, epoll, silent_controller, useless_output, winds_up, clean_kernels]
+class Moved(Part):
+    """A part of the loop that goes by the file of regions MOVED."""
+
+    def __init__(self, lab, node, name):
+        Running.__init__(self, lab.name, node, ["env", f"RFM_REGIONS={MOVED}", name, "--json",
+                                                "--seconds", "300"])
+        self.lab, self.node, self.name = lab, node, name
+
+
+def push_layout(lab, text):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "moved.yaml"
+        file.write_text(text, encoding="utf-8")
+        for node in lab.nodes:
+            lab.verb("push", node, file, MOVED)
+
+
+def moved(lab):
+    """plant, controller, display: go where a file of regions says, and rmctl names what is there"""
+    text = LOOP.read_text(encoding="utf-8")
+    push_layout(lab, text.replace("offset: 0x10000", "offset: 0x20000"))
+    before = lab.peek(2, 0x10000, 8)
+    plant, controller = Moved(lab, 1, "plant"), Moved(lab, 2, "controller")
+    display = Moved(lab, 2, "display")
+    plant.tells("running")
+    display.tells("fresh")
+    said = lab.out(2, "rmctl", "-R", MOVED, "peek", "rfm0", "loop.state").splitlines()
+    expect(len(said) == 7 and re.fullmatch(r"loop\.state\.level: \d\.\d+ m", said[1]) and
+           said[5] == "loop.state.mode: 1", f"{said}")
+    traced = lab.out(1, "rmctl", "-R", MOVED, "trace", "rfm0", "loop.output.answers", "-n", "3")
+    steps = [int(line[1]) for line in re.finditer(r"loop\.output\.answers: (\d+)", traced)]
+    expect(len(steps) == 3 and steps == sorted(steps), traced)
+    expect(lab.peek(2, 0x10000, 8) == before, "somebody wrote to the old place")
+    for part in (display, controller, plant):
+        part.end()
+
+    push_layout(lab, text.replace("offset: 0x20, type: uint64", "offset: 0x20, type: int64"))
+    done = lab.run(1, "env", f"RFM_REGIONS={MOVED}", "plant", check=False)
+    expect(done.returncode == 1 and re.fullmatch(
+        rf"plant: {MOVED}:\d+: loop\.state\.step is not what this program was built for\n",
+        done.stderr), str(done))
+
+
+TESTS = [publish, subscribe, waitloop, epoll, silent_controller, useless_output, winds_up,
+         moved, clean_kernels]
 
 
 def main():

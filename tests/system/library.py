@@ -134,7 +134,8 @@ def test_examples(both):
     programs = [path.with_suffix("") for path in folder.glob("*.c")]
     expect(len(programs) >= 8, f"{programs}")
     for program in programs:
-        named = ["--card"] if "loop.h" in program.with_suffix(".c").read_text() else []
+        text = program.with_suffix(".c").read_text()
+        named = ["--card"] if '"loop.h"' in text or '"layout.h"' in text else []
         done = subprocess.run([program, *named, folder / "none"], env=installed.environment,
                               text=True, capture_output=True, check=False, timeout=10)
         expect(done.returncode == 1 and done.stderr.count("\n") == 1 and

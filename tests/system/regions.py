@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from suite import TOP, expect, plan, run
+from schemas import fitting
 
 RMCTL = TOP / "build" / "tools" / "rmctl"
 COMPILERS = [["gcc", "-x", "c", "-std=c11", "-pedantic"], ["g++", "-x", "c++", "-std=c++17"],
@@ -209,7 +210,7 @@ def test_check(folder):
     for done in (rmctl("-j", "regions", "check", path),
                  rmctl("-j", "-R", path, "regions", "check"),
                  rmctl("regions", "check", "-j", env={"RFM_REGIONS": str(path)})):
-        answer = json.loads(done.stdout)
+        answer = fitting("regions-check", done.stdout)
         expect(done.returncode == 1 and not done.stderr and answer["file"] == str(path) and
                answer["good"] is False and
                [f"{it['line']}: {it['text']}" for it in answer["complaints"]] == told and
@@ -218,10 +219,10 @@ def test_check(folder):
     # What is quoted may end in the middle of a character.
     path.write_text(f"rfm-regions: 1\nbyte-order: {'a' * 69}ä\nregions: {{}}\n", encoding="utf-8")
     done = rmctl("-j", "regions", "check", path)
-    expect([it["text"] for it in json.loads(done.stdout)["complaints"]] ==
+    expect([it["text"] for it in fitting("regions-check", done.stdout)["complaints"]] ==
            [f"byte-order is little or big, not '{'a' * 69}?'"], f"{done}")
     path.write_text("rfm-regions: 1\nregions: {a: {offset: 8, type: bool}}\n", encoding="utf-8")
-    expect(json.loads(good("-j", "regions", "check", path)) ==
+    expect(fitting("regions-check", good("-j", "regions", "check", path)) ==
            {"file": str(path), "good": True, "complaints": []}, "-j check")
     good("regions", "check", path, "--memory", 9)
     done = rmctl("regions", "check", path, "--memory", "8")

@@ -1,36 +1,60 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every verb of rmctl on real cards: tests/guest/rmctl_test.sh on odd cards of one machine."""
+"""The verbs of rmctl for cards, rings and settings: tests/guest/rmctl_*test.sh on odd cards of one
+machine. rmctl_memory.py has those for the memory."""
 
 import sys
 import tempfile
 
-from suite import TOP, extra_cards, ring_of_two, run_guest_program
+import schemas
+from suite import TOP, extra_cards, run_guest_program
 from labkit import Lab
 
-SCRIPT = TOP / "tests" / "guest" / "rmctl_test.sh"
-IN_GUEST = "/tmp/rmctl_test.sh"
+SCRIPTS = ("rmctl_lib.sh", "rmctl_test.sh", "rmctl_config_test.sh")
 
-# Node ids of the cards beside the lab's own: two on a ring, one with a narrow window on none,
-# one without the extension block that is its own ring.
-DEVICE, PEER, ALONE, BASE = 0, 17, 18, 19
+# Node ids of the cards: one on a ring of its own; three on a ring, the peer before the device and
+# one between; one with a narrow window on none; one without the extension block that is its own
+# ring.
+LONELY, DEVICE, PEER, ALONE, BASE, BETWEEN = 1, 0, 17, 18, 19, 20
+
+# Of these the scripts print JSON.
+VERBS = ("list", "show", "stats", "set", "subscribe", "unsubscribe", "subscriptions", "monitor",
+         "save-config", "apply", "map", "test", "fence", "send", "listen", "peek", "poke", "dump")
+
+
+def ring_of(folder, *nodes):
+    """Cards that are a ring, in the order in which frames go round; for extra_cards()."""
+    return [(node, f"path={folder}/{node}", f"path={folder}/{after}", "")
+            for node, after in zip(nodes, nodes[1:] + nodes[:1])]
 
 
 def odd_cards(folder):
-    return extra_cards([*ring_of_two(folder, DEVICE, PEER),
+    return extra_cards([*ring_of(folder, DEVICE, BETWEEN, PEER),
                         (ALONE, f"path={folder}/alone", f"path={folder}/nobody",
                          ",memory-size=128M,window=16M"),
                         (BASE, f"path={folder}/base", f"path={folder}/base", ",extension=off")])
 
 
+def script(lab, name, *args, **environment):
+    """Run a guest script, which keeps the JSON that it sees."""
+    words = [f"{key}={value}" for key, value in environment.items()]
+    return run_guest_program(lab, 1, "env", f"JSON_LOG={schemas.GUEST_LOG}", *words,
+                             "sh", f"/tmp/{name}", *args)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder, \
             Lab("rmctl", 1, *odd_cards(folder)) as lab:
-        lab.verb("push", 1, SCRIPT, IN_GUEST)
+        for name in SCRIPTS:
+            lab.verb("push", 1, TOP / "tests" / "guest" / name, f"/tmp/{name}")
         cards = {card["node"]: card["device"] for card in lab.rmctl_json(1, "list")}
-        failed = run_guest_program(lab, 1, "sh", IN_GUEST, cards[DEVICE], cards[PEER])
-        failed += run_guest_program(lab, 1, "env", "RING=open", "sh", IN_GUEST, cards[ALONE])
-        failed += run_guest_program(lab, 1, "sh", IN_GUEST, cards[BASE])
+        failed = script(lab, "rmctl_config_test.sh", *(cards[node] for node in
+                                                       (DEVICE, PEER, BASE, ALONE, BETWEEN,
+                                                        LONELY)))
+        failed += script(lab, "rmctl_test.sh", cards[DEVICE], cards[PEER])
+        failed += script(lab, "rmctl_test.sh", cards[ALONE], RING="open", MISUSE="no")
+        failed += script(lab, "rmctl_test.sh", cards[BASE], MISUSE="no")
+        failed += schemas.check_log(lab, 1, VERBS)
     return bool(failed)
 
 

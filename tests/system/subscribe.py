@@ -170,7 +170,7 @@ def wrong_writer(lab):
     told = plant.end()
     expect(told["conflicts"] == WRONG_WRITES, str(told))
     lab.run(3, "wrongwriter", "--count", "1")
-    last = lab.rmctl_json(2, "writer", CARD, "0x10000")
+    last = lab.rmctl_json(2, "who", CARD, "0x10000")
     expect(last["node"] == 3, f"the last writer there: {last}")
 
 

@@ -255,6 +255,40 @@ static void all_values_are_visited(void **state)
 	assert_int_equal(errno, ENAMETOOLONG);
 }
 
+static void bytes_have_names(void **state)
+{
+	static const struct {
+		uint64_t offset, length;
+		const char *names;
+	} rows[] = {
+		{ 0, 0x2000, "" },
+		{ 0x2040, 1, "pump.pressure 0x2040 4\n" },
+		{ 0x2043, 1, "pump.pressure 0x2040 4\n" },
+		{ 0x2044, 100, "" },
+		{ 0x2017, 6, "pump.name 0x2008 16\npump.motor[0].current 0x201c 4\n" },
+		{ 0x2020, 12, "" },
+		{ 0x202f, 0x20, "pump.pressure 0x2040 4\npump.motor[1].current 0x202c 4\n" },
+		{ 0x301f, 2, "axes[1].position 0x3018 8\naxes[1].limit[0] 0x3020 4\n" },
+		{ 0x3024, 8, "axes[1].limit[1] 0x3024 4\naxes[1].on 0x3028 1\n" },
+		{ 0x3040, 0x2000, "axes[2].on 0x3040 1\nother.position 0x4000 8\n"
+		  "other.limit[0] 0x4008 4\nother.limit[1] 0x400c 4\nother.on 0x4010 1\n"
+		  "epoch 0x5000 8\n" },
+		{ 0x5007, UINT64_MAX, "epoch 0x5000 8\n" },
+		{ 0x5008, UINT64_MAX, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct told told = { .count = 1000 };
+
+		assert_int_equal(rfm_regions_at(*state, rows[i].offset, rows[i].length, list_value,
+						&told), 0);
+		if (strcmp(told.text, rows[i].names))
+			fail_msg("0x%llx: %s", (unsigned long long)rows[i].offset, told.text);
+	}
+	assert_int_equal(rfm_regions_at(*state, 0, 0x4000, list_value,
+					&(struct told){ .count = 2 }), 42);
+}
+
 /* Sizes that are too small for what is in them. */
 static void no_value_is_beyond_the_place(void **state)
 {
@@ -280,7 +314,7 @@ static void no_value_is_beyond_the_place(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct told told = { .count = 10 };
+		struct told told = { .count = 20 };
 		struct rfm_regions *regions;
 		struct rfm_place place;
 		char text[512];
@@ -295,6 +329,11 @@ static void no_value_is_beyond_the_place(void **state)
 		if (result != rows[i].result || errno != (result ? ERANGE : 0) ||
 		    strcmp(told.text, rows[i].told))
 			fail_msg("%s: %d, %d, %s", rows[i].text, result, errno, told.text);
+		told.length = 0;
+		told.text[0] = '\0';
+		result = rfm_regions_at(regions, 64, 1, list_value, &told);
+		if (result || (rows[i].told[0] != '\0') != (told.text[0] != '\0'))
+			fail_msg("%s: %d, at its beginning: %s", rows[i].text, result, told.text);
 		rfm_regions_free(regions);
 	}
 }
@@ -391,6 +430,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_are_found, load_rig, free_rig),
 		cmocka_unit_test_setup_teardown(wrong_names_are_refused, load_rig, free_rig),
 		cmocka_unit_test_setup_teardown(all_values_are_visited, load_rig, free_rig),
+		cmocka_unit_test_setup_teardown(bytes_have_names, load_rig, free_rig),
 		cmocka_unit_test(no_value_is_beyond_the_place),
 		cmocka_unit_test(the_longest_name_has_room),
 		cmocka_unit_test(files_are_loaded),

@@ -165,20 +165,29 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
 /* --- all values in a place ------------------------------------------------------------ */
 
 /**
- * struct walk - a walk through all values of a place
+ * struct walk - a walk through the values of a place
  * @name: of where it is
  * @length: of that
  * @end: the byte behind the place, in the memory
+ * @from: what ends at this byte of the memory or before it is passed over,
+ * @to: and what begins at this one or behind it
+ * @lenient: pass over what lies beyond the place, too
  */
 struct walk {
 	int (*each)(void *context, const char *name, const struct rfm_place *value);
 	void *context;
 	char name[RFM_REGION_PATH_MAX];
 	size_t length;
-	uint64_t end;
+	uint64_t end, from, to;
+	bool lenient;
 };
 
 static int walk_place(struct walk *walk, const struct rfm_place *place);
+
+static bool touches(const struct walk *walk, const struct rfm_place *place)
+{
+	return place->offset < walk->to && place->offset + place->length > walk->from;
+}
 
 /* Visits a place whose name is that of the walk and more. */
 __attribute__((format(printf, 3, 4)))
@@ -202,31 +211,51 @@ static int walk_into(struct walk *walk, const struct rfm_place *place, const cha
 	return result;
 }
 
+static int walk_value(struct walk *walk, const struct rfm_place *place)
+{
+	/* A stated size may be smaller than what is in it. */
+	if (place->offset + place->length > walk->end) {
+		if (walk->lenient)
+			return 0;
+		errno = ERANGE;
+		return -1;
+	}
+	return walk->each(walk->context, walk->name, place);
+}
+
+static int walk_elements(struct walk *walk, const struct rfm_place *place)
+{
+	struct rfm_place inside;
+	uint64_t first = 0;
+	int result = 0;
+
+	if (walk->from > place->offset)
+		first = (walk->from - place->offset) / place->region->size;
+	for (uint64_t i = first; i < place->count && !result; i++) {
+		inside = *place;
+		take_element(&inside, (uint32_t)i);
+		if (!touches(walk, &inside))
+			break;
+		result = walk_into(walk, &inside, "[%u]", (uint32_t)i);
+	}
+	return result;
+}
+
 static int walk_place(struct walk *walk, const struct rfm_place *place)
 {
 	struct rfm_place inside;
 	int result = 0;
 
-	if (place->type == RFM_REGION_CHAR || (place->type && place->count == 1)) {
-		/* A stated size may be smaller than what is in it. */
-		if (place->offset + place->length > walk->end) {
-			errno = ERANGE;
-			return -1;
-		}
-		return walk->each(walk->context, walk->name, place);
-	}
-	for (uint32_t i = 0; place->count > 1 && i < place->count && !result; i++) {
-		inside = *place;
-		take_element(&inside, i);
-		result = walk_into(walk, &inside, "[%u]", i);
-	}
+	if (place->type == RFM_REGION_CHAR || (place->type && place->count == 1))
+		return walk_value(walk, place);
 	if (place->count > 1)
-		return result;
+		return walk_elements(walk, place);
 	for (const struct rfm_region *field = place->region->fields; field && !result;
 	     field = field->next) {
 		inside = *place;
 		enter(&inside, field);
-		result = walk_into(walk, &inside, ".%s", field->name);
+		if (touches(walk, &inside))
+			result = walk_into(walk, &inside, ".%s", field->name);
 	}
 	return result;
 }
@@ -237,7 +266,7 @@ int rfm_regions_each(const char *name, const struct rfm_place *place,
 {
 	struct walk walk = {
 		.each = each, .context = context, .length = strlen(name),
-		.end = place->offset + place->length,
+		.end = place->offset + place->length, .to = UINT64_MAX,
 	};
 
 	if (walk.length >= RFM_REGION_PATH_MAX) {
@@ -246,4 +275,32 @@ int rfm_regions_each(const char *name, const struct rfm_place *place,
 	}
 	memcpy(walk.name, name, walk.length);
 	return walk_place(&walk, place);
+}
+
+int rfm_regions_at(const struct rfm_regions *regions, uint64_t offset, uint64_t length,
+		   int (*each)(void *context, const char *name, const struct rfm_place *value),
+		   void *context)
+{
+	struct walk walk = {
+		.each = each, .context = context, .from = offset, .lenient = true,
+		.to = offset + length < offset ? UINT64_MAX : offset + length,
+	};
+	int result = 0;
+
+	for (const struct rfm_region *region = regions->regions; region && !result;
+	     region = region->next) {
+		struct rfm_place place = {
+			.owner = RFM_REGION_NOBODY,
+			.order = regions->order ? regions->order : RFM_REGION_LITTLE,
+		};
+
+		enter(&place, region);
+		if (!touches(&walk, &place))
+			continue;
+		walk.length = strlen(region->name);
+		memcpy(walk.name, region->name, walk.length + 1);
+		walk.end = place.offset + place.length;
+		result = walk_place(&walk, &place);
+	}
+	return result;
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* rmctl counters: what the card has counted, all of one instant. */
+#include "counters.h"
+
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
+#include <string.h>
 
-#include <linux/rfm_regs.h>
-
-#include "card.h"
-#include "out.h"
+#include <linux/rfm_netlink.h>
 
 static const char *const names[RFM_COUNTERS] = {
 	[RFM_COUNTER_STORES] = "stores",
@@ -51,44 +47,48 @@ static const char *const names[RFM_COUNTERS] = {
 	[RFM_COUNTER_TURN_NS] = "turn_ns",
 };
 
-/* How many of the card's counters have a name here. */
-static uint32_t named(const struct rfm_counters *counters)
+/* As in JSON and on the terminal. */
+const char *counter_name(enum rfm_counter counter)
 {
-	return counters->count < RFM_COUNTERS ? counters->count : RFM_COUNTERS;
+	return names[counter];
 }
 
-static int print_json(const struct command *cmd, const struct rfm_counters *counters)
+/* A base card has none, which leaves @counters as it is. */
+static void take(struct nlmsghdr *message, void *context)
 {
-	json_t *values = json_object();
+	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *values[RFM_A_COUNTERS_MAX + 1];
+	struct counters *counters = context;
 
-	for (uint32_t i = 0; i < named(counters); i++)
-		json_object_set_new(values, names[i], json_integer((json_int_t)counters->value[i]));
-	return out_json(cmd, json_pack("{s:s, s:I, s:o}", "device", cmd->card, "clock_ns",
-				       (json_int_t)counters->clock_ns, "counters", values));
+	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL) ||
+	    !attributes[RFM_A_CARD_COUNTERS] ||
+	    nla_parse_nested(values, RFM_A_COUNTERS_MAX, attributes[RFM_A_CARD_COUNTERS], NULL))
+		return;
+	counters->there = true;
+	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
+		if (values[i + 1])
+			counters->value[i] = nla_get_u64(values[i + 1]);
+	if (values[RFM_A_COUNTERS_CLOCK_NS])
+		counters->clock_ns = nla_get_u64(values[RFM_A_COUNTERS_CLOCK_NS]);
+	counters->since_reset = values[RFM_A_COUNTERS_RESET_NS];
+	if (counters->since_reset)
+		counters->reset_ns = nla_get_u64(values[RFM_A_COUNTERS_RESET_NS]);
 }
 
-static int print_text(const struct command *cmd, const struct rfm_counters *counters)
+/**
+ * counters_get - ask what a card has counted
+ * @nl: the connection; its reason says why this failed
+ * @name: of the card
+ * @absolute: since it was made, whatever was reset
+ * @counters: filled in
+ *
+ * Returns 0 or an errno.
+ */
+int counters_get(struct netlink *nl, const char *name, bool absolute, struct counters *counters)
 {
-	for (uint32_t i = 0; i < named(counters); i++)
-		printf("%-18s %" PRIu64 "\n", names[i], (uint64_t)counters->value[i]);
-	return out_flush(cmd);
-}
+	struct nl_msg *request = card_request(nl, RFM_CMD_COUNTERS_GET, 0, name);
 
-int verb_counters(struct command *cmd, int argc, char **argv)
-{
-	struct rfm_counters counters;
-	struct card card;
-	int status;
-
-	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
-		return STATUS_MISUSED;
-	status = card_open(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	if (ioctl(card.fd, RFM_IOC_COUNTERS, &counters))
-		status = failed(cmd, "cannot read the counters: %s", card_reason(errno));
-	else
-		status = cmd->json ? print_json(cmd, &counters) : print_text(cmd, &counters);
-	card_close(&card);
-	return status;
+	memset(counters, 0, sizeof(*counters));
+	if (request && absolute)
+		nla_put_flag(request, RFM_A_CARD_ABSOLUTE);
+	return netlink_talk(nl, request, take, counters);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "card.h"
+#include "negative.h"
 #include "out.h"
 #include "parse.h"
 #include "regions.h"
@@ -62,8 +63,8 @@ static int get_width(struct command *cmd, int argc, char **argv, unsigned int *w
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
 		if (option != 'w')
 			return STATUS_MISUSED;
-		if (!parse_width(optarg, width))
-			return misused(cmd, "width '%s' is not 1, 2, 4 or 8", optarg);
+		if (!parse_width(plain_word(optarg), width))
+			return misused(cmd, "width '%s' is not 1, 2, 4 or 8", plain_word(optarg));
 	}
 	if (*width > sizeof(long))
 		return failed(cmd, "a single access of %u bytes needs a %u-bit rmctl", *width,
@@ -71,18 +72,47 @@ static int get_width(struct command *cmd, int argc, char **argv, unsigned int *w
 	return STATUS_OK;
 }
 
-/* Reads OFFSET, and sets @width if -w has not. Returns an exit status. */
-static int get_offset(struct command *cmd, const char *text, unsigned int *width, uint64_t *offset)
-{
-	int status = get_number(cmd, "offset", text, UINT64_MAX, offset);
+#define SWAPPED "; OFFSET comes before VALUE: are the two swapped?"
 
+/* Sizes and offsets of real memories: what is beyond is no offset in any of them. */
+#define LARGEST_MEMORY (1ull << 32)
+
+/**
+ * struct words - values that lie one behind the other
+ * @offset: of the first
+ * @count: 0: the word does not say
+ * @width: bytes of one; before, what -w said
+ */
+struct words {
+	uint64_t offset, count;
+	unsigned int width;
+};
+
+/*
+ * Reads OFFSET or RANGE. @value is the word behind it, if it will be stored there. Returns
+ * an exit status.
+ */
+static int get_words(struct command *cmd, const char *text, const char *value, struct words *words)
+{
+	bool range = word_is_range(text), swapped;
+	uint64_t length = 0;
+	int status;
+
+	status = range ? get_range(cmd, text, &words->offset, &length) :
+			 get_number(cmd, "offset", text, UINT64_MAX, &words->offset);
 	if (status)
 		return status;
-	if (!*width)
-		*width = WIDTH_DEFAULT;
-	if (*offset % *width)
-		return misused(cmd, "offset 0x%" PRIx64 " is not a multiple of the width %u",
-			       *offset, *width);
+	if (!words->width)
+		words->width = WIDTH_DEFAULT;
+	swapped = value && !range &&
+		  looks_swapped(words->offset, value, words->width, LARGEST_MEMORY);
+	if (words->offset % words->width)
+		return misused(cmd, "offset 0x%" PRIx64 " is not a multiple of the width %u%s",
+			       words->offset, words->width, swapped ? SWAPPED : "");
+	if (length % words->width)
+		return misused(cmd, "the length of '%s' is not a multiple of the width %u", text,
+			       words->width);
+	words->count = length / words->width;
 	return STATUS_OK;
 }
 
@@ -104,48 +134,58 @@ static int print_batch(const struct command *cmd, uint64_t offset, unsigned int 
 				       (json_int_t)offset, "width", (int)width, "values", array));
 }
 
-int verb_peek(struct command *cmd, int argc, char **argv)
+static int peek(struct command *cmd, const char *dev, const struct words *words)
 {
-	uint64_t offset, count = 1, values[BATCH];
+	uint64_t offset = words->offset, count = words->count, values[BATCH];
 	const volatile char *memory;
-	unsigned int width;
 	struct card card;
-	int status;
+	int status = card_open(cmd, &card, dev, false);
 
-	status = get_width(cmd, argc, argv, &width);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 2, 3))
-		return STATUS_MISUSED;
-	if (word_is_name(argv[optind + 1]))
-		return width || argc - optind > 2 ?
-			misused(cmd, "a name has its own count and width") :
-			peek_name(cmd, argv[optind], argv[optind + 1]);
-	status = get_offset(cmd, argv[optind + 1], &width, &offset);
-	if (!status && argc - optind > 2)
-		status = get_number(cmd, "count", argv[optind + 2], UINT64_MAX / 8, &count);
-	if (status)
-		return status;
-	if (!count)
-		return misused(cmd, "count must be at least 1");
-
-	status = card_open(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	memory = card_map(cmd, &card, offset, count * width, false);
+	memory = card_map(cmd, &card, offset, count * words->width, false);
 	status = memory ? STATUS_OK : STATUS_FAILED;
 	while (!status && count) {
 		uint64_t batch = count < BATCH ? count : BATCH;
 
 		for (uint64_t i = 0; i < batch; i++)
-			values[i] = load_word(memory + i * width, width);
-		status = print_batch(cmd, offset, width, values, batch);
-		memory += batch * width;
-		offset += batch * width;
+			values[i] = load_word(memory + i * words->width, words->width);
+		status = print_batch(cmd, offset, words->width, values, batch);
+		memory += batch * words->width;
+		offset += batch * words->width;
 		count -= batch;
 	}
 	card_close(&card);
 	return status;
+}
+
+int verb_peek(struct command *cmd, int argc, char **argv)
+{
+	struct words words;
+	int status, count;
+
+	status = get_width(cmd, argc, argv, &words.width);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 2, 3))
+		return STATUS_MISUSED;
+	count = argc - optind - 1;
+	if (word_is_name(argv[optind + 1]))
+		return words.width || count > 1 ?
+			misused(cmd, "a name has its own count and width") :
+			peek_name(cmd, argv[optind], argv[optind + 1]);
+	status = get_words(cmd, argv[optind + 1], NULL, &words);
+	if (status)
+		return status;
+	if (words.count && count > 1)
+		return misused(cmd, "a range has its own count");
+	if (!words.count)
+		words.count = 1;
+	if (count > 1)
+		status = get_number(cmd, "count", argv[optind + 2], UINT64_MAX / 8, &words.count);
+	if (!status && !words.count)
+		status = misused(cmd, "count must be at least 1");
+	return status ? status : peek(cmd, argv[optind], &words);
 }
 
 static int report_poke(const struct command *cmd, uint64_t offset, unsigned int width,
@@ -159,47 +199,75 @@ static int report_poke(const struct command *cmd, uint64_t offset, unsigned int 
 				       (json_int_t)offset, "width", (int)width, "values", array));
 }
 
-int verb_poke(struct command *cmd, int argc, char **argv)
+/* Every value is checked before the first is stored. */
+static int get_values(struct command *cmd, unsigned int width, char **texts, uint64_t *values,
+		      uint64_t count)
+{
+	int status = STATUS_OK;
+
+	for (uint64_t i = 0; i < count && !status; i++)
+		status = get_number(cmd, "value", plain_word(texts[i]), width_max(width),
+				    &values[i]);
+	return status;
+}
+
+static int poke(struct command *cmd, const char *dev, const struct words *words,
+		const uint64_t *values, const char *value)
 {
 	volatile char *memory;
-	uint64_t offset, *values;
-	unsigned int width;
 	struct card card;
-	int status, count;
+	int status = card_open(cmd, &card, dev, true);
 
-	status = get_width(cmd, argc, argv, &width);
+	if (status)
+		return status;
+	if (value && looks_swapped(words->offset, value, words->width, card.info.memory_size))
+		status = failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
+				PRIx64 SWAPPED, words->offset, (uint64_t)card.info.memory_size);
+	memory = status ? NULL : card_map(cmd, &card, words->offset,
+					  words->count * words->width, true);
+	if (memory)
+		for (uint64_t i = 0; i < words->count; i++)
+			store_word(memory + i * words->width, words->width, values[i]);
+	else
+		status = STATUS_FAILED;
+	if (!status && cmd->json)
+		status = report_poke(cmd, words->offset, words->width, values, (int)words->count);
+	card_close(&card);
+	return status;
+}
+
+int verb_poke(struct command *cmd, int argc, char **argv)
+{
+	const char *place, *value;
+	uint64_t count, *values;
+	struct words words;
+	int status;
+
+	hide_negatives(argc, argv);
+	status = get_width(cmd, argc, argv, &words.width);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 3, argc))
 		return STATUS_MISUSED;
-	count = argc - optind - 2;
-	if (word_is_name(argv[optind + 1]))
-		return width ? misused(cmd, "a name has its own width") :
-			poke_name(cmd, argv[optind], argv[optind + 1], argv + optind + 2, count);
-	status = get_offset(cmd, argv[optind + 1], &width, &offset);
+	count = (uint64_t)(argc - optind - 2);
+	place = plain_word(argv[optind + 1]);
+	if (word_is_name(place))
+		return words.width ? misused(cmd, "a name has its own width") :
+			poke_name(cmd, argv[optind], place, argv + optind + 2, (int)count);
+	value = count == 1 ? plain_word(argv[optind + 2]) : NULL;
+	status = get_words(cmd, place, value, &words);
 	if (status)
 		return status;
-	values = calloc((size_t)count, sizeof(*values));
+	if (words.count && words.count != count)
+		return misused(cmd, "'%s' has %" PRIu64 " value(s), not %" PRIu64, place,
+			       words.count, count);
+	words.count = count;
+	values = calloc(count, sizeof(*values));
 	if (!values)
 		return failed(cmd, "out of memory");
-	/* Every value is checked before the first is stored. */
-	for (int i = 0; i < count && !status; i++)
-		status = get_number(cmd, "value", argv[optind + 2 + i], width_max(width),
-				    &values[i]);
+	status = get_values(cmd, words.width, argv + optind + 2, values, count);
 	if (!status)
-		status = card_open(cmd, &card, argv[optind], true);
-	if (status)
-		goto out;
-	memory = card_map(cmd, &card, offset, (uint64_t)count * width, true);
-	if (memory)
-		for (int i = 0; i < count; i++)
-			store_word(memory + (size_t)i * width, width, values[i]);
-	else
-		status = STATUS_FAILED;
-	if (!status && cmd->json)
-		status = report_poke(cmd, offset, width, values, count);
-	card_close(&card);
-out:
+		status = poke(cmd, argv[optind], &words, values, value);
 	free(values);
 	return status;
 }

@@ -112,6 +112,58 @@ enum parse_result parse_seconds(const char *text, uint64_t *nanoseconds)
 	return PARSE_OK;
 }
 
+/**
+ * parse_duration - read a time such as "0.25", "20ms" or "100us"
+ * @text: as parse_seconds(), and one of the units s, ms, us, ns behind it
+ * @nanoseconds: set on PARSE_OK only; a time that is no whole number of them is
+ *	PARSE_MALFORMED
+ */
+enum parse_result parse_duration(const char *text, uint64_t *nanoseconds)
+{
+	static const struct {
+		const char *name;
+		uint64_t in_a_second;
+	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1000 }, { "us", 1000000 }, { "ns", NSEC_PER_SEC } };
+	size_t length = strspn(text, "0123456789.");
+	enum parse_result result;
+	char number[40];
+	uint64_t time;
+
+	if (length >= sizeof(number))
+		return PARSE_TOO_LARGE;
+	memcpy(number, text, length);
+	number[length] = '\0';
+	result = parse_seconds(length ? number : text, &time);
+	if (result)
+		return result;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(text + length, units[i].name) || time % units[i].in_a_second)
+			continue;
+		*nanoseconds = time / units[i].in_a_second;
+		return PARSE_OK;
+	}
+	return PARSE_MALFORMED;
+}
+
+/**
+ * looks_swapped - has somebody typed the value where the offset belongs?
+ * @offset: as it was read
+ * @value: the word behind it
+ * @width: of an access, bytes
+ * @memory_size: bytes
+ *
+ * So it is when @offset is none and @value would be a good one.
+ */
+bool looks_swapped(uint64_t offset, const char *value, unsigned int width, uint64_t memory_size)
+{
+	bool good = offset % width == 0 && offset <= memory_size - width;
+	uint64_t other;
+
+	if (good || parse_number(value, memory_size - width, &other))
+		return false;
+	return other && other % width == 0;
+}
+
 /* Width of an access in bytes: 1, 2, 4 or 8. */
 bool parse_width(const char *text, unsigned int *width)
 {

@@ -21,11 +21,37 @@ bool word_is_name(const char *word);
 int get_place(struct command *cmd, const char *name, struct rfm_place *place);
 int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length);
 
+/**
+ * struct target - what a word on the command line means
+ * @word: as it was typed
+ * @named: it is a name, and @place is what that means
+ * @offset: of the range, in the memory
+ * @length: bytes, not 0
+ * @place: see @named
+ */
+struct target {
+	const char *word;
+	bool named;
+	uint64_t offset, length;
+	struct rfm_place place;
+};
+
+bool word_is_range(const char *word);
+int get_target(struct command *cmd, const char *word, struct target *target);
+void regions_try(struct command *cmd);
+int regions_need(struct command *cmd);
+
 /* --- values by name ----------------------------------------------------------------- */
 
 int peek_name(struct command *cmd, const char *dev, const char *name);
 int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count);
 int dump_name(struct command *cmd, const char *dev, const char *name);
+
+json_t *value_json(enum rfm_region_type type, char *text);
+json_t *data_json(const unsigned char *bytes, uint64_t length);
+
+/* Room for the text of a value of so many bytes: each byte of a text may need four; quotes. */
+#define VALUE_TEXT(length) ((length) * 4 + RFM_REGION_TEXT_MAX)
 
 /* One access of @width bytes, 1, 2, 4 or 8. */
 uint64_t load_word(const volatile void *address, unsigned int width);

@@ -40,8 +40,11 @@ const char *regions_path(const struct command *cmd)
 	return path && *path ? path : RFM_REGIONS_DEFAULT;
 }
 
-/* Loads the file when the first name is used: numbers need none. */
-static int load(struct command *cmd)
+/*
+ * Loads the file when the first name is used: numbers need none. Returns an exit status;
+ * what is wrong has been said.
+ */
+int regions_need(struct command *cmd)
 {
 	struct told told = { .count = 0 };
 	int error;
@@ -64,6 +67,28 @@ static int load(struct command *cmd)
 	return failed(cmd, "%s:%u: %s", told.path, told.line, told.sentence);
 }
 
+/*
+ * Loads the file if there is one, for those who show names beside numbers and can do
+ * without.
+ */
+void regions_try(struct command *cmd)
+{
+	struct told told = { .count = 0 };
+
+	if (cmd->regions)
+		return;
+	cmd->regions = rfm_regions_load(regions_path(cmd), note, &told);
+	if (cmd->regions || (!told.count && errno == ENOENT &&
+			     !strcmp(regions_path(cmd), RFM_REGIONS_DEFAULT)))
+		return;
+	if (told.count)
+		warn_user(cmd, "no names will be shown: %s:%u: %s", told.path, told.line,
+			  told.sentence);
+	else
+		warn_user(cmd, "no names will be shown: cannot read %s: %s", regions_path(cmd),
+			  strerror(errno));
+}
+
 /**
  * get_place - read a name from the command line
  * @cmd: the command; keeps the file
@@ -75,7 +100,7 @@ static int load(struct command *cmd)
 int get_place(struct command *cmd, const char *name, struct rfm_place *place)
 {
 	struct told told = { .count = 0 };
-	int status = load(cmd);
+	int status = regions_need(cmd);
 
 	if (status)
 		return status;
@@ -110,6 +135,8 @@ static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, 
 			return misused(cmd, "range '%s' ends before it begins", word);
 		second -= from - 1;
 	}
+	if (!second)
+		return misused(cmd, "length must be at least 1");
 	*offset = from;
 	*length = second;
 	return STATUS_OK;
@@ -137,4 +164,35 @@ int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t 
 	*offset = place.offset;
 	*length = place.length;
 	return STATUS_OK;
+}
+
+/* Is it 0x1000-0x1fff or 0x1000+4K, rather than a number? */
+bool word_is_range(const char *word)
+{
+	return *word >= '0' && *word <= '9' && word[strcspn(word, "+-")];
+}
+
+/**
+ * get_target - read a range or a name from the command line
+ * @cmd: the command; keeps the file of regions
+ * @word: 0x1000-0x1fff, 0x1000+4K or a name
+ * @target: set on success only
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int get_target(struct command *cmd, const char *word, struct target *target)
+{
+	struct target made = { .word = word, .named = word_is_name(word) };
+	int status;
+
+	if (made.named) {
+		status = get_place(cmd, word, &made.place);
+		made.offset = made.place.offset;
+		made.length = made.place.length;
+	} else {
+		status = get_numbers(cmd, word, &made.offset, &made.length);
+	}
+	if (!status)
+		*target = made;
+	return status;
 }

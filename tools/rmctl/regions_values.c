@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "negative.h"
 #include "out.h"
 #include "regions.h"
 #include "tools/common/hex.h"
@@ -105,7 +106,7 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 /* --- JSON ---------------------------------------------------------------------------- */
 
 /* 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON. */
-static json_t *value_json(enum rfm_region_type type, char *text)
+json_t *value_json(enum rfm_region_type type, char *text)
 {
 	json_t *value = NULL;
 
@@ -116,7 +117,8 @@ static json_t *value_json(enum rfm_region_type type, char *text)
 	return value ? value : json_string(text);
 }
 
-static json_t *data_json(const unsigned char *bytes, uint64_t length)
+/* As two digits a byte. */
+json_t *data_json(const unsigned char *bytes, uint64_t length)
 {
 	char *digits = hex_text(bytes, length);
 	json_t *data = digits ? json_string(digits) : NULL;
@@ -215,7 +217,7 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 static int poke_value(void *context, const char *name, const struct rfm_place *value)
 {
 	struct shown *shown = context;
-	const char *word = shown->words[shown->count++];
+	const char *word = plain_word(shown->words[shown->count++]);
 
 	if (!rfm_value_scan(value, word, shown->bytes)) {
 		if (shown->storing)
@@ -243,9 +245,8 @@ static int shown_begin(struct shown *shown)
 	if (status)
 		return status < 0 ? failed(shown->cmd, "'%s': %s", shown->name, strerror(errno)) :
 				    status;
-	/* Each byte of a text may need four; quotes. */
 	shown->bytes = malloc(shown->room + 1);
-	shown->room = shown->room * 4 + RFM_REGION_TEXT_MAX;
+	shown->room = VALUE_TEXT(shown->room);
 	shown->text = malloc(shown->room);
 	shown->values = json_array();
 	if (!shown->bytes || !shown->text || !shown->values)

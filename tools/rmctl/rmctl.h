@@ -11,6 +11,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RMCTL_VERSION "0.1"
@@ -21,11 +22,10 @@ struct command;
 struct rfm_regions;
 
 /**
- * struct verb - one row of the table in main.c
+ * struct verb - one row of the tables in verbs.c and verbs_memory.c
  * @name: what the user types
  * @synopsis: its arguments, for the usage line
- * @brief: one line for the list of verbs
- * @help: the rest of its help, lines ending in a newline
+ * @help: the rest of its help, lines ending in a newline; help.c has the list of verbs
  * @shortopts: short options besides -j, -h and -R, as getopt(3) wants them
  * @longopts: long options besides --json, --help and --regions, or NULL; ends in a zero entry
  * @run: parses its arguments and does it; returns an exit status
@@ -33,7 +33,6 @@ struct rfm_regions;
 struct verb {
 	const char *name;
 	const char *synopsis;
-	const char *brief;
 	const char *help;
 	const char *shortopts;
 	const struct option *longopts;
@@ -56,8 +55,15 @@ struct command {
 	bool json;
 };
 
+/* Each ends in a zero entry. */
+extern const struct verb card_verbs[];
+extern const struct verb memory_verbs[];
+
+void print_help(void);
+void print_verb_help(const struct verb *verb);
+
 /* Longest verb-specific option table, terminator included. */
-#define VERB_OPTIONS_MAX 8
+#define VERB_OPTIONS_MAX 12
 
 int next_option(struct command *cmd, int argc, char **argv);
 int check_operands(struct command *cmd, int argc, char **argv, int least, int most);
@@ -82,15 +88,38 @@ int verb_send(struct command *cmd, int argc, char **argv);
 int verb_listen(struct command *cmd, int argc, char **argv);
 int verb_test(struct command *cmd, int argc, char **argv);
 int verb_fence(struct command *cmd, int argc, char **argv);
-int verb_counters(struct command *cmd, int argc, char **argv);
 int verb_map(struct command *cmd, int argc, char **argv);
-int verb_writer(struct command *cmd, int argc, char **argv);
-int verb_switches(struct command *cmd, int argc, char **argv);
+int verb_who(struct command *cmd, int argc, char **argv);
+int verb_fill(struct command *cmd, int argc, char **argv);
+int verb_load(struct command *cmd, int argc, char **argv);
+int verb_save(struct command *cmd, int argc, char **argv);
+int verb_diff(struct command *cmd, int argc, char **argv);
+int verb_trace(struct command *cmd, int argc, char **argv);
+int verb_watch(struct command *cmd, int argc, char **argv);
+int verb_top(struct command *cmd, int argc, char **argv);
+int verb_set(struct command *cmd, int argc, char **argv);
+int verb_stats(struct command *cmd, int argc, char **argv);
+int verb_subscribe(struct command *cmd, int argc, char **argv);
+int verb_unsubscribe(struct command *cmd, int argc, char **argv);
+int verb_subscriptions(struct command *cmd, int argc, char **argv);
+int verb_monitor(struct command *cmd, int argc, char **argv);
+int verb_save_config(struct command *cmd, int argc, char **argv);
+int verb_apply(struct command *cmd, int argc, char **argv);
 int verb_regions(struct command *cmd, int argc, char **argv);
 
 extern const struct option width_option[];
 extern const struct option dump_options[];
+extern const struct option fill_options[];
+extern const struct option yes_option[];
+extern const struct option diff_options[];
+extern const struct option trace_options[];
+extern const struct option watch_options[];
+extern const struct option top_options[];
 extern const struct option listen_options[];
+extern const struct option monitor_options[];
+extern const struct option stats_options[];
+extern const struct option subscribe_options[];
+extern const struct option unsubscribe_options[];
 extern const struct option regions_options[];
 
 #endif /* RMCTL_H */

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <linux/rfm_netlink.h>
 #include <linux/rfm_regs.h>
 
-#include "card.h"
+#include "diagnose.h"
 #include "out.h"
+#include "state.h"
 
 #define LINE "  %-24s %s\n"
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
@@ -91,19 +93,22 @@ static const char *window_switches(uint32_t lcsr1)
 	return settings[(lcsr1 & RFM_LCSR1_WINDOW1 ? 2 : 0) | (lcsr1 & RFM_LCSR1_WINDOW0 ? 1 : 0)];
 }
 
-static uint64_t network_offset(uint32_t lcsr1)
+static uint64_t setting(const struct state *state, enum setting_id id)
 {
-	return (uint64_t)((lcsr1 & RFM_LCSR1_OFFSET_M) >> RFM_LCSR1_OFFSET_SHIFT) << 26;
+	return state->settings.value[id];
 }
 
-static json_t *lcsr1_json(uint32_t lcsr1)
+/* --- for programs ----------------------------------------------------------------------- */
+
+static json_t *lcsr1_json(const struct state *state)
 {
-	json_t *object = json_pack("{s:I, s:s, s:I}", "value", (json_int_t)lcsr1, "window",
-				   window_switches(lcsr1), "network_offset",
-				   (json_int_t)network_offset(lcsr1));
+	json_t *object = json_pack("{s:I, s:s, s:I}", "value", (json_int_t)state->lcsr1, "window",
+				   window_switches(state->lcsr1), "network_offset",
+				   (json_int_t)setting(state, SETTING_OFFSET));
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		json_object_set_new(object, flags[i].key, json_boolean(holds(&flags[i], lcsr1)));
+		json_object_set_new(object, flags[i].key,
+				    json_boolean(holds(&flags[i], state->lcsr1)));
 	return object;
 }
 
@@ -117,67 +122,79 @@ static json_t *lisr_json(uint32_t lisr)
 	return json_pack("{s:I, s:o}", "value", (json_int_t)lisr, "seen", names);
 }
 
-static json_t *extension_json(const struct rfm_info *info)
+static json_t *extension_json(const struct state *state)
 {
 	json_t *names = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-		if (info->features & features[i].mask)
+		if (state->features & features[i].mask)
 			json_array_append_new(names, json_string(features[i].name));
 	return names;
 }
 
-static const char *policy(const struct rfm_info *info)
+static int show_json(const struct command *cmd, const struct state *state,
+		     const struct findings *findings)
 {
-	return info->base_policy == RFM_BASE_NONE ? "none" : "all";
+	json_t *object = json_pack(
+		"{s:s, s:s, s:I, s:{s:I, s:I, s:I}, s:I, s:I, s:b, s:b, s:I, s:o, s:o, s:I, s:I,"
+		" s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+		"device", state->name, "pci", state->pci, "node", (json_int_t)state->node,
+		"board", "id", (json_int_t)state->board_id, "revision",
+		(json_int_t)state->board_revision, "build", (json_int_t)state->build,
+		"memory_size", (json_int_t)state->memory_size,
+		"window_size", (json_int_t)state->window_size,
+		"signal", state->link, "sync", state_synchronous(state),
+		"features", (json_int_t)state->features, "extension", extension_json(state),
+		"clock_domain", state->has_clock ? json_integer(state->clock_domain) : json_null(),
+		"generation", (json_int_t)state->generation,
+		"files", (json_int_t)state->files, "watches", (json_int_t)state->watches,
+		"listeners", (json_int_t)state->listeners,
+		"events_dropped", (json_int_t)state->events_dropped,
+		"interrupts", (json_int_t)state->interrupts,
+		"sync_losses", (json_int_t)state->sync_losses,
+		"lcsr1", lcsr1_json(state), "lisr", lisr_json(state->lisr),
+		"findings", findings_json(findings));
+
+	settings_json(object, &state->settings);
+	return out_json(cmd, object);
 }
 
-static int show_json(const struct command *cmd, const struct card *card)
-{
-	const struct rfm_info *info = &card->info;
+/* --- for people ------------------------------------------------------------------------- */
 
-	return out_json(cmd, json_pack(
-		"{s:s, s:s, s:i, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:I, s:o, s:s, s:o, s:I, s:I,"
-		" s:I, s:I, s:o, s:o}",
-		"device", card->name, "pci", info->pci_name, "node", info->node,
-		"board", "id", info->board_id, "revision", info->board_revision,
-		"build", info->build,
-		"memory_size", (json_int_t)info->memory_size,
-		"window_size", (json_int_t)info->window_size,
-		"window_offset", (json_int_t)info->window_offset,
-		"features", (json_int_t)info->features, "extension", extension_json(info),
-		"base_policy", policy(info), "clock_domain",
-		info->features ? json_integer(info->clock_domain) : json_null(),
-		"watches", (json_int_t)info->watches,
-		"events_dropped", (json_int_t)info->events_dropped,
-		"interrupts", (json_int_t)info->irqs,
-		"sync_losses", (json_int_t)info->sync_losses,
-		"lcsr1", lcsr1_json(info->lcsr1), "lisr", lisr_json(info->lisr)));
-}
-
-static void show_memory(const struct rfm_info *info)
+static void show_memory(const struct state *state)
 {
 	char text[96], size[OUT_WORD];
 
-	printf(LINE, "memory", out_size(size, sizeof(size), info->memory_size));
-	if (info->window_size == info->memory_size)
+	printf(LINE, "memory", out_size(size, sizeof(size), state->memory_size));
+	if (state->window_size == state->memory_size)
 		snprintf(text, sizeof(text), "the whole memory");
 	else
 		snprintf(text, sizeof(text), "%s from offset 0x%" PRIx64,
-			 out_size(size, sizeof(size), info->window_size),
-			 (uint64_t)info->window_offset);
+			 out_size(size, sizeof(size), state->window_size),
+			 setting(state, SETTING_WINDOW));
 	printf(LINE, "window", text);
-	printf(LINE, "network offset",
-	       out_size(size, sizeof(size), network_offset(info->lcsr1)));
+	printf(LINE, "network offset", out_size(size, sizeof(size), setting(state, SETTING_OFFSET)));
+}
+
+static const char *policy(uint64_t value)
+{
+	switch (value) {
+	case RFM_POLICY_NONE:
+		return "none: the card receives and sends what somebody has subscribed to";
+	case RFM_POLICY_MASK:
+		return "a mask, and what somebody has subscribed to";
+	default:
+		return "all: the card receives everything, subscribed to or not";
+	}
 }
 
 /* What a base card cannot do, and why not. */
-static void show_extension(const struct rfm_info *info)
+static void show_extension(const struct state *state)
 {
 	const char *separator = "";
 
-	printf("  %-24s 0x%" PRIx64, "features", (uint64_t)info->features);
-	if (!info->features) {
+	printf("  %-24s 0x%" PRIx64, "features", state->features);
+	if (!state->features) {
 		puts(" (a base card)");
 		printf(LINE, "subscriptions, watches",
 		       "not available: the card has no extension block");
@@ -186,19 +203,36 @@ static void show_extension(const struct rfm_info *info)
 	}
 	fputs(" (", stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
-		if (!(info->features & features[i].mask))
+		if (!(state->features & features[i].mask))
 			continue;
 		printf("%s%s", separator, features[i].name);
 		separator = ", ";
 	}
 	puts(")");
-	printf(LINE, "base policy",
-	       info->base_policy == RFM_BASE_NONE ?
-		       "none: the card receives what somebody has subscribed to" :
-		       "all: the card receives everything, subscribed to or not");
-	printf("  %-24s 0x%08" PRIx32 "\n", "clock domain", info->clock_domain);
-	printf("  %-24s %" PRIu32 "\n", "watches", info->watches);
-	printf("  %-24s %" PRIu64 "\n", "events dropped", (uint64_t)info->events_dropped);
+	printf(LINE, "base policy", policy(setting(state, SETTING_POLICY)));
+	printf("  %-24s 0x%08" PRIx32 "\n", "clock domain", state->clock_domain);
+	printf("  %-24s %" PRIu64 "\n", "events dropped", state->events_dropped);
+}
+
+/* Those that no bit of LCSR1 and no line above shows. */
+static void show_settings(const struct state *state)
+{
+	static const struct {
+		enum setting_id id;
+		const char *label;
+	} rows[] = {
+		{ SETTING_BYTE_SWAP, "byte swap" },
+		{ SETTING_DMA_READ, "DMA reads from" },
+		{ SETTING_DMA_WRITE, "DMA writes from" },
+		{ SETTING_MODERATION_COUNT, "events an interrupt" },
+		{ SETTING_MODERATION_TIME, "time between interrupts" },
+	};
+	char word[SETTING_WORD];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (setting_known(&state->settings, rows[i].id))
+			printf(LINE, rows[i].label,
+			       setting_word(word, rows[i].id, setting(state, rows[i].id)));
 }
 
 static void show_latched(uint32_t lisr)
@@ -215,41 +249,51 @@ static void show_latched(uint32_t lisr)
 	printf("%s (LISR 0x%08" PRIx32 ")\n", *separator ? "" : "nothing", lisr);
 }
 
-static int show_text(const struct command *cmd, const struct card *card)
+static int show_text(const struct command *cmd, const struct state *state,
+		     const struct findings *findings)
 {
-	const struct rfm_info *info = &card->info;
 	char text[96], node[OUT_WORD];
 
-	printf("%s: 5565 at PCI %s\n", card->name, info->pci_name);
-	printf(LINE, "node", out_node(node, sizeof(node), info->node));
-	snprintf(text, sizeof(text), "id 0x%02x, revision 0x%02x, build 0x%04x", info->board_id,
-		 info->board_revision, info->build);
+	printf("%s: 5565 at PCI %s\n", state->name, state->pci);
+	printf(LINE, "node", out_node(node, sizeof(node), state->node));
+	snprintf(text, sizeof(text), "id 0x%02x, revision 0x%02x, build 0x%04x", state->board_id,
+		 state->board_revision, state->build);
 	printf(LINE, "board", text);
-	show_memory(info);
-	show_extension(info);
+	show_memory(state);
+	show_extension(state);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		printf(LINE, flags[i].label,
-		       holds(&flags[i], info->lcsr1) ? flags[i].yes : flags[i].no);
-	snprintf(text, sizeof(text), "0x%08" PRIx32 ", window switches %s", info->lcsr1,
-		 window_switches(info->lcsr1));
+		       holds(&flags[i], state->lcsr1) ? flags[i].yes : flags[i].no);
+	snprintf(text, sizeof(text), "0x%08" PRIx32 ", window switches %s", state->lcsr1,
+		 window_switches(state->lcsr1));
 	printf(LINE, "LCSR1", text);
-	show_latched(info->lisr);
-	printf("  %-24s %" PRIu64 "\n", "interrupts", (uint64_t)info->irqs);
-	printf("  %-24s %" PRIu64 "\n", "sync losses", (uint64_t)info->sync_losses);
+	show_settings(state);
+	show_latched(state->lisr);
+	printf("  %-24s %" PRIu64 "\n", "interrupts", state->interrupts);
+	printf("  %-24s %" PRIu64 "\n", "sync losses", state->sync_losses);
+	printf("  %-24s %" PRIu32 " file(s), %" PRIu32 " watch(es), %" PRIu32 " listener(s)\n",
+	       "open", state->files, state->watches, state->listeners);
+	findings_print(cmd, findings);
 	return out_flush(cmd);
 }
 
 int verb_show(struct command *cmd, int argc, char **argv)
 {
-	struct card card;
+	struct findings findings;
+	struct state state;
+	struct netlink nl;
 	int status;
 
 	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
 		return STATUS_MISUSED;
-	status = card_open(cmd, &card, argv[optind], false);
+	status = state_find(cmd, &nl, argv[optind], &state);
 	if (status)
 		return status;
-	status = cmd->json ? show_json(cmd, &card) : show_text(cmd, &card);
-	card_close(&card);
+	if (diagnose(&nl, &state, &findings))
+		status = failed(cmd, "%s", nl.reason);
+	else
+		status = cmd->json ? show_json(cmd, &state, &findings) :
+				     show_text(cmd, &state, &findings);
+	netlink_close(&nl);
 	return status;
 }

@@ -13,11 +13,13 @@
  *	{"event": "waiting" | "running" | "stale" | "recovered" | "end", "time_ns": ..., ...}
  */
 #include "control.h"
-#include "loop.h"
+#include "layout.h"
 
 struct controller {
 	struct loop_options options;
-	struct loop_area *area;
+	struct loop_layout layout;
+	const void *state_at;
+	void *output_at;
 	struct rfm_events *watch;
 	struct control control;
 	bool stale;
@@ -41,7 +43,7 @@ static void answer(struct controller *controller)
 	struct loop_output output = { .setpoint = controller->options.setpoint };
 	struct loop_state state;
 
-	if (rfm_record_read(controller->area->state, &state, sizeof(state), NULL)) {
+	if (rfm_record_read(controller->state_at, &state, sizeof(state), NULL)) {
 		controller->unreadable++;	/* damaged, or the next is coming: wait for it */
 		return;
 	}
@@ -50,7 +52,7 @@ static void answer(struct controller *controller)
 	output.valve = control_valve(&controller->control, state.level, state.step,
 				     state.mode == LOOP_RUNNING);
 	output.answers = state.step;
-	rfm_record_write(controller->area->output, &output, sizeof(output));
+	rfm_record_write(controller->output_at, &output, sizeof(output));
 	if (!controller->answers++)
 		say(controller, "running", "answers", controller->answers);
 }
@@ -73,15 +75,17 @@ static void handle(struct controller *controller, const struct rfm_event *event)
 
 static void open_controller(struct controller *controller, struct rfm *rfm)
 {
-	controller->area = rfm_map(rfm, LOOP_OFFSET, sizeof(*controller->area));
-	if (!controller->area)
+	const struct loop_layout *layout = &controller->layout;
+
+	controller->state_at = rfm_map(rfm, layout->state.offset, layout->state.length);
+	controller->output_at = rfm_map(rfm, layout->output.offset, layout->output.length);
+	if (!controller->state_at || !controller->output_at)
 		err(1, "cannot map the memory");
-	if (rfm_subscribe(rfm, LOOP_PLACE(state), sizeof(controller->area->state),
-			  RFM_SUBSCRIBE_RX) < 0)
+	if (rfm_subscribe(rfm, layout->state.offset, layout->state.length, RFM_SUBSCRIBE_RX) < 0)
 		err(1, "cannot subscribe to the state");
-	if (rfm_own(rfm, LOOP_PLACE(output), sizeof(controller->area->output)))
+	if (rfm_own(rfm, layout->output.offset, layout->output.length))
 		err(1, "cannot own the output");
-	controller->watch = loop_watch(rfm, &controller->options, LOOP_PLACE(state),
+	controller->watch = loop_watch(rfm, &controller->options, layout->state.offset,
 				       sizeof(struct loop_state));
 	say(controller, "waiting", "answers", 0);
 }
@@ -96,6 +100,7 @@ int main(int argc, char **argv)
 	loop_begin(argc, argv, &controller.options);
 	controller.control.setpoint = controller.options.setpoint;
 	controller.control.period = LOOP_PERIOD_NS / 1e9;
+	controller.layout = layout_find();
 	rfm = rfm_open(controller.options.card, O_RDWR);
 	if (!rfm)
 		err(1, "cannot open the card");
@@ -121,7 +126,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%llu states could not be read\n",
 			(unsigned long long)controller.unreadable);
 	rfm_events_close(controller.watch);
-	rfm_unmap(controller.area, sizeof(*controller.area));
+	rfm_unmap((void *)controller.state_at, controller.layout.state.length);
+	rfm_unmap(controller.output_at, controller.layout.output.length);
 	rfm_close(rfm);
 	return controller.answers ? 0 : 3;
 }

@@ -14,7 +14,7 @@
  */
 #include <unistd.h>
 
-#include "loop.h"
+#include "layout.h"
 
 #define BAR		40	/* characters, for 2 m */
 #define DRAW_NS		(100 * MS)
@@ -28,7 +28,8 @@ static const char *const modes[] = {
 
 struct display {
 	struct loop_options options;
-	const struct loop_area *area;
+	struct loop_place place;
+	const void *state_at;
 	struct rfm_events *watch;
 	struct loop_state state;	/* the last that could be read */
 	bool stale, shown;
@@ -82,7 +83,7 @@ static void show(struct display *display, const struct rfm_event *event)
 	struct loop_state state;
 
 	/* Damaged, or the next is coming: the last one stays, for a while. */
-	if (rfm_record_read(display->area->state, &state, sizeof(state), NULL))
+	if (rfm_record_read(display->state_at, &state, sizeof(state), NULL))
 		return;
 	display->state = state;
 	display->arrival_ns = event->arrival_ns;
@@ -102,21 +103,21 @@ static void go_stale(struct display *display, uint64_t silent_for)
 
 static void open_display(struct display *display, struct rfm *rfm)
 {
+	const struct loop_place *place = &display->place;
 	struct loop_state before;
 
 	/* A mapping would subscribe to its whole pages; the state is 64 bytes. */
 	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS) < 0 ||
-	    rfm_subscribe(rfm, LOOP_PLACE(state), sizeof(display->area->state),
-			  RFM_SUBSCRIBE_RX) < 0)
+	    rfm_subscribe(rfm, place->offset, place->length, RFM_SUBSCRIBE_RX) < 0)
 		err(1, "cannot subscribe to the state");
-	display->area = rfm_map(rfm, LOOP_OFFSET, sizeof(*display->area));
-	if (!display->area)
+	display->state_at = rfm_map(rfm, place->offset, place->length);
+	if (!display->state_at)
 		err(1, "cannot map the memory");
-	display->watch = loop_watch(rfm, &display->options, LOOP_PLACE(state),
+	display->watch = loop_watch(rfm, &display->options, place->offset,
 				    sizeof(struct loop_state));
 	/* What the memory has may be of yesterday. */
 	display->stale = true;
-	if (!rfm_record_read(display->area->state, &before, sizeof(before), NULL))
+	if (!rfm_record_read(display->state_at, &before, sizeof(before), NULL))
 		display->state = before;
 	say(display, "waiting", 0);
 }
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 	struct rfm *rfm;
 
 	loop_begin(argc, argv, &display.options);
+	display.place = layout_find().state;
 	rfm = rfm_open(display.options.card, O_RDONLY);
 	if (!rfm)
 		err(1, "cannot open the card");
@@ -157,7 +159,7 @@ int main(int argc, char **argv)
 	if (!display.options.json)
 		puts("");
 	rfm_events_close(display.watch);
-	rfm_unmap((void *)display.area, sizeof(*display.area));
+	rfm_unmap((void *)display.state_at, display.place.length);
 	rfm_close(rfm);
 	return display.shown ? 0 : 3;
 }

@@ -8,7 +8,8 @@
  *	wrongwriter.c	has a place of its own, and a bug
  *
  * Rule of the shared area: each byte has one writer. What has different writers lies
- * in different granules of 64 bytes, so that each can be owned and subscribed alone.
+ * in different granules of 64 bytes, so that each can be owned and subscribed alone. Where
+ * that is, the file loop.yaml says; layout.h reads it.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -61,17 +62,6 @@ struct loop_output {
 	double setpoint;	/* m */
 	uint64_t answers;	/* the step from whose state it was computed */
 };
-
-#define LOOP_OFFSET	0x10000	/* in the memory */
-
-struct loop_area {
-	_Alignas(64) uint64_t state[RFM_RECORD_SIZE(sizeof(struct loop_state)) / 8];
-	_Alignas(64) uint64_t output[RFM_RECORD_SIZE(sizeof(struct loop_output)) / 8];
-	_Alignas(64) uint64_t log;	/* wrongwriter.c: counts */
-};
-
-/* Where a member of the area lies in the memory. */
-#define LOOP_PLACE(member)	(LOOP_OFFSET + offsetof(struct loop_area, member))
 
 struct loop_options {
 	const char *card;	/* NULL: the first */

@@ -20,7 +20,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-#include "loop.h"
+#include "layout.h"
 
 #define AREA		0.02		/* of the tank, m^2 */
 #define INFLOW		0.02		/* with the valve open, m^3/s */
@@ -36,7 +36,9 @@
 struct plant {
 	struct loop_options options;
 	struct rfm *rfm;
-	struct loop_area *area;
+	struct loop_layout layout;
+	void *state_at;
+	const void *output_at;
 	struct rfm_events *watch, *conflicts;
 	struct loop_state state;
 	bool stale;			/* the card says so */
@@ -107,12 +109,12 @@ static void hear_controller(struct plant *plant)
 }
 
 /* A listener hears of all that is owned on this machine, also by other programs. */
-static bool in_state(const struct rfm_event *event)
+static bool in_state(const struct plant *plant, const struct rfm_event *event)
 {
-	const uint64_t begin = LOOP_PLACE(state);
-	const uint64_t end = begin + sizeof(((struct loop_area *)0)->state);
+	const struct loop_place *place = &plant->layout.state;
 
-	return event->offset < end && event->offset + event->length > begin;
+	return event->offset < place->offset + place->length &&
+	       event->offset + event->length > place->offset;
 }
 
 /* Returns whether its writer is a new one. */
@@ -138,7 +140,7 @@ static void hear_conflicts(struct plant *plant)
 		n = rfm_events_wait(plant->conflicts, records, BATCH, 0);
 		for (int i = 0; i < n; i++) {
 			plant->conflict_dropped = records[i].dropped;
-			if (in_state(&records[i]))
+			if (in_state(plant, &records[i]))
 				first |= count_conflict(plant, &records[i]);
 		}
 	}
@@ -197,7 +199,7 @@ static void take_output(struct plant *plant)
 {
 	struct loop_output output;
 	uint64_t sequence;
-	bool readable = !rfm_record_read(plant->area->output, &output, sizeof(output), &sequence);
+	bool readable = !rfm_record_read(plant->output_at, &output, sizeof(output), &sequence);
 
 	/* If it is being written, or damaged, the next period will do: the last one stays. */
 	if (!readable && errno == EAGAIN)
@@ -228,7 +230,7 @@ static void compute(struct loop_state *state)
 
 static void publish(struct plant *plant)
 {
-	rfm_record_write(plant->area->state, &plant->state, sizeof(plant->state));
+	rfm_record_write(plant->state_at, &plant->state, sizeof(plant->state));
 }
 
 /* Sleeps until the next period begins; one that is over already is missed, and counted. */
@@ -248,26 +250,28 @@ static void next_period(struct plant *plant, uint64_t *next)
 
 static void open_plant(struct plant *plant)
 {
+	const struct loop_layout *layout = &plant->layout;
 	struct rfm *rfm = plant->rfm;
 	struct loop_state before;
 
-	plant->area = rfm_map(rfm, LOOP_OFFSET, sizeof(*plant->area));
-	if (!plant->area)
+	plant->state_at = rfm_map(rfm, layout->state.offset, layout->state.length);
+	plant->output_at = rfm_map(rfm, layout->output.offset, layout->output.length);
+	if (!plant->state_at || !plant->output_at)
 		err(1, "cannot map the memory");
-	if (rfm_subscribe(rfm, LOOP_PLACE(output), sizeof(plant->area->output),
+	if (rfm_subscribe(rfm, layout->output.offset, layout->output.length,
 			  RFM_SUBSCRIBE_RX) < 0)
 		err(1, "cannot subscribe to the output");
-	if (rfm_own(rfm, LOOP_PLACE(state), sizeof(plant->area->state)))
+	if (rfm_own(rfm, layout->state.offset, layout->state.length))
 		err(1, "cannot own the state");
 	plant->conflicts = rfm_listen(rfm, RFM_EVENT_BIT(RFM_EVENT_CONFLICT), 0);
 	if (!plant->conflicts)
 		err(1, "cannot listen for conflicts");
-	plant->watch = loop_watch(rfm, &plant->options, LOOP_PLACE(output),
+	plant->watch = loop_watch(rfm, &plant->options, layout->output.offset,
 				  sizeof(struct loop_output));
 	plant->limit_ns = (plant->options.silence_ms + plant->options.margin_ms) * 1e6;
 	plant->patience_ns = (plant->options.silence_ms + plant->options.margin_ms / 2) * 1e6;
 	/* Steps go on where an earlier plant ended: nothing meant for it is taken for new. */
-	if (!rfm_record_read(plant->area->state, &before, sizeof(before), NULL))
+	if (!rfm_record_read(plant->state_at, &before, sizeof(before), NULL))
 		plant->state.step = plant->safe_step = before.step;
 	say(plant, "waiting", NULL);
 }
@@ -278,6 +282,7 @@ int main(int argc, char **argv)
 	uint64_t start, next;
 
 	loop_begin(argc, argv, &plant.options);
+	plant.layout = layout_find();
 	plant.rfm = rfm_open(plant.options.card, O_RDWR);
 	if (!plant.rfm)
 		err(1, "cannot open the card");
@@ -304,7 +309,8 @@ int main(int argc, char **argv)
 	    "conflicts", plant.conflict_count, NULL);
 	rfm_events_close(plant.watch);
 	rfm_events_close(plant.conflicts);
-	rfm_unmap(plant.area, sizeof(*plant.area));
+	rfm_unmap(plant.state_at, plant.layout.state.length);
+	rfm_unmap((void *)plant.output_at, plant.layout.output.length);
 	rfm_close(plant.rfm);
 	return plant.longest_ns > plant.limit_ns ? 3 : 0;
 }

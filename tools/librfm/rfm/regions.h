@@ -231,6 +231,21 @@ RFM_API int rfm_regions_each(const char *name, const struct rfm_place *place,
 					 const struct rfm_place *value),
 			     void *context);
 
+/**
+ * rfm_regions_at() - what lies in these bytes of the memory?
+ * @offset: in the memory, bytes
+ * @length: bytes
+ * @each: called with the full name of each value that has a byte among them, and its
+ *	place, as by rfm_regions_each(); ends it by returning other than 0
+ *
+ * Regions come in the order of the file. Values of a structure whose stated size is
+ * too small for them are passed over. Returns 0, or what @each returned.
+ */
+RFM_API int rfm_regions_at(const struct rfm_regions *regions, uint64_t offset, uint64_t length,
+			   int (*each)(void *context, const char *name,
+				       const struct rfm_place *value),
+			   void *context);
+
 /** rfm_region_type_name() - "uint16"; "struct" for a structure, NULL for no type */
 RFM_API const char *rfm_region_type_name(enum rfm_region_type type);
 

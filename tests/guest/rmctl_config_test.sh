@@ -1,0 +1,522 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The verbs of rmctl that speak to the driver by netlink, on real cards.  Runs inside a guest,
+# prints TAP.
+#
+# usage: rmctl_config_test.sh DEV PEER BASE ALONE BETWEEN LONELY
+#
+# DEV, BETWEEN and PEER are a ring, in this order.  BASE has no extension block and is its own
+# ring, as is LONELY, which has it.  ALONE has a window of 16 MiB that moves, and no neighbours.
+
+dev=$1 peer=$2 base=$3 alone=$4 between=$5 lonely=$6
+
+# shellcheck source-path=SCRIPTDIR source=rmctl_lib.sh
+. "$(dirname "$0")/rmctl_lib.sh"
+
+# value FILE KEY: of a flat key in the JSON of $1, as it is written there
+value() { sed "s/.*\"$2\":\([^,}]*\).*/\1/" "$1"; }
+
+run -j show "$dev"
+node=$(value "$out" node)
+size=$(value "$out" memory_size)
+run -j show "$peer"
+peer_node=$(value "$out" node)
+run -j show "$between"
+between_node=$(value "$out" node)
+
+sees_light_lost() { "$rmctl" -j show "$1" | grep -q '"cause":"no-signal"'; }
+
+# wait_until COMMAND...: until it succeeds, at most 50 times; each takes its time
+wait_until() {
+	local tries=0
+	until "$@"; do
+		[ $((tries += 1)) -le 50 ] || return 1
+	done
+}
+
+# ring_closed: until a packet of DEV comes home, which it does once light is back
+packet_comes_home() { "$rmctl" test "$dev" >/dev/null 2>&1; }
+ring_closed() { wait_until packet_comes_home; }
+
+# --- set --------------------------------------------------------------------------------
+
+run set "$dev"
+check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 14 ]
+check "each with its value" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
+	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' \
+	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-least +8K$' '^dma-write-least +2K$' \
+	'^moderation-count +[0-9]+$' '^moderation-time +50us$'
+run -j set "$dev"
+check "set -j has them too" has_lines "$out" '"led":false,"transmit":true,.*"base_policy":"all"'
+generation=$(value "$out" generation)
+
+good_silent set "$dev" led=on dark-on-dark=on
+run -j set "$dev"
+check "two are set at once" has_lines "$out" '"led":true,.*"dark_on_dark":true'
+check "and that is one change" [ "$(value "$out" generation)" -eq $((generation + 1)) ]
+run -j set "$dev" dark-on-dark=off led=off
+check "set -j tells how they are afterwards" has_lines "$out" '"led":false,.*"dark_on_dark":false'
+good_silent set "$dev" own-data=off
+good_silent set "$dev" window=0
+good_silent set "$dev" dma-read-least=0 dma-write-least=1M moderation-count=3 moderation-time=1ms
+run set "$dev"
+check "thresholds and moderation are as set" has_lines "$out" '^dma-read-least +0$' \
+	'^dma-write-least +1M$' '^moderation-count +3$' '^moderation-time +1ms$'
+good_silent set "$dev" dma-read-least=8K dma-write-least=2048 moderation-count=1 moderation-time=50us
+
+run -j set "$dev"
+before=$(cat "$out")
+for word in led=1 led= led=ON led=onn =on LED=on leds=on window=x window=-1 offset=4G 'led =on' \
+	policy=mask policy= policy=some moderation-count=0 moderation-count=32768 \
+	moderation-time=2s moderation-time=50xs dma-read-least=x rx=x rx=0x10 tx=0x2000-0x1000 \
+	own= rx=0x1000+0 own=nosuchregion; do
+	bad 2 "$dev: set: .*" set "$dev" parity=on "$word"
+done
+bad 2 "$dev: set: 'led' is not of the form NAME=VALUE .*" set "$dev" led
+bad 2 "$dev: set: led is given twice .*" set "$dev" led=on led=off
+bad 2 "$dev: set: rx is given twice .*" set "$dev" rx=all rx=none
+bad 2 "$dev: set: own-data can be cleared only .*" set "$dev" own-data=on
+bad 2 "$dev: set: led is on or off, not '1' .*" set "$dev" led=1
+bad 2 "$dev: set: there is no setting 'leds' .*" set "$dev" leds=on
+bad 2 "$dev: set: policy is all or none, not 'mask' .*" set "$dev" policy=mask
+bad 2 "$dev: set: moderation-count must be at least 1 .*" set "$dev" moderation-count=0
+bad 2 "$dev: set: moderation-time is a time such as 50us, 1ms or 0, at most 1s, not '2s' .*" \
+	set "$dev" moderation-time=2s
+bad 1 "$dev: set: the address offset is 0, 64, 128 or 192 MiB" set "$dev" parity=on offset=32M
+bad 1 "$dev: set: the window begins at a multiple of its size, inside the memory" \
+	set "$dev" parity=on window=4K
+bad 1 "$dev: set: so many events do not fit into half of the event ring" \
+	set "$dev" parity=on moderation-count=32767
+bad 1 "$dev: set: 64 bytes at offset 0x[0-9a-f]+ are out of range: the memory ends at .*" \
+	set "$dev" parity=on rx="$size+64"
+run -j set "$dev"
+check "bad input has set nothing" [ "$(cat "$out")" = "$before" ]
+
+bad 1 "$base: set: the card has no extension block, it receives and sends everything" \
+	set "$base" led=on policy=none
+bad 1 "$base: set: .*" set "$base" led=on rx=0x1000+4K
+bad 1 "$base: set: the card has no event ring, there is nothing to moderate" \
+	set "$base" led=on moderation-count=2
+run set "$base"
+check "refused on a base card, nothing is changed" has_lines "$out" '^led +off$'
+bad 1 "rfm255: set: there is no such card" set rfm255 led=on
+bad 2 "00:20.0: set: '00:20.0' names no card; .*" set 00:20.0
+
+good_silent set "$alone" window=16M
+good_silent poke "$alone" 0x1000100 0x22222222
+good '0x01000100: 0x22222222' peek "$alone" 0x1000100
+run dump "$alone" 0x1000100 4 --raw
+check "dump in a window that was moved" [ "$(cat "$out")" = '""""' ]
+bad 1 "$alone: peek: .* outside the card's window.*" peek "$alone" 0x100
+run subscribe "$alone" 0x1000000+64 --while "\"$rmctl\" set $alone window=0 2>$dir/held"
+check "a window that is in use does not move" has_lines "$dir/held" \
+	"^rmctl: $alone: set: the window is not moved under a mapping, a subscription, .*"
+good_silent set "$alone" window=0
+
+# --- rights -----------------------------------------------------------------------------
+
+echo 'user:x:1000:1000::/:/bin/sh' >>/etc/passwd
+as_user() { # as_user MODE RMCTL-ARG...: as somebody for whom the device node has this mode
+	chmod "$1" "/dev/$dev"
+	shift
+	su -c 'exec "$0" "$@"' -- user "$rmctl" "$@" >"$out" 2>"$err"
+	status=$?
+	keep_json "$@"
+	chmod 600 "/dev/$dev"
+}
+user_may() { as_user "$@"; check "a user with mode $1 may $2" [ "$status" -eq 0 -a ! -s "$err" ]; }
+user_may_not() { # user_may_not SENTENCE MODE ARG...
+	local sentence=$1
+	shift
+	as_user "$@"
+	check "a user with mode $1 may not $2" complains 1 "$sentence"
+}
+write="needs a descriptor of the card that is open for writing, or CAP_NET_ADMIN"
+read="needs a descriptor of the card that is open for reading, or CAP_NET_ADMIN"
+chmod 711 "$dir"
+user_may 600 list
+user_may 600 -j show "$dev"
+user_may 600 stats "$dev"
+user_may 600 map "$dev"
+user_may 600 set "$dev"
+user_may_not "$dev: set: $write" 600 set "$dev" led=on
+user_may_not "$dev: set: $write" 604 set "$dev" led=on
+user_may 606 set "$dev" led=on
+user_may 606 set "$dev" led=off
+user_may_not "$dev: set: needs CAP_NET_ADMIN" 606 set "$dev" led=on policy=none
+user_may_not "$dev: set: needs CAP_NET_ADMIN" 606 set "$dev" dma-read-least=4K
+user_may_not "$dev: stats: needs CAP_NET_ADMIN" 606 stats "$dev" --reset
+user_may_not "$dev: subscribe: needs CAP_NET_ADMIN" 606 subscribe "$dev" 0x1000+64
+user_may_not "$dev: subscriptions: $read" 600 subscriptions "$dev"
+user_may 604 -j subscriptions "$dev"
+user_may 606 subscribe "$dev" 0x1000+64 --own --while true
+run -j set "$dev"
+check "nothing was changed without the right" has_lines "$out" '"led":false,.*"base_policy":"all"'
+
+# --- stats ------------------------------------------------------------------------------
+
+run stats "$dev"
+check "rmctl stats" [ "$status" -eq 0 -a ! -s "$err" ]
+check "stats has 38 counters of the card and 7 of the driver" \
+	[ "$(grep -cE '^  [a-z_]+ +[0-9]+$' "$out")" -eq 45 ]
+"$rmctl" poke "$dev" 0x200 7
+run -j stats "$dev"
+check "stats counts stores" [ "$(value "$out" stores)" -gt 0 ]
+good_silent stats "$dev" --reset
+run -j stats "$dev"
+check "after --reset it counts from there" [ "$(value "$out" stores)" -eq 0 ]
+check "and says since when" has_lines "$out" '"reset_ns":[0-9]+'
+"$rmctl" poke "$dev" 0x200 1 2 3
+run -j stats "$dev"
+check "three stores are three" [ "$(value "$out" stores)" -eq 3 ]
+run -j stats "$dev" --absolute
+check "--absolute counts what was before" [ "$(value "$out" stores)" -gt 3 ]
+run -j stats "$dev" --reset
+check "--reset -j prints what is left" [ "$(value "$out" stores)" -eq 0 ]
+bad 2 "$dev: stats: --reset and --absolute exclude each other .*" stats "$dev" --reset --absolute
+run -j stats "$base"
+check "a base card counts nothing, its driver does" has_lines "$out" \
+	'"clock_ns":null,.*"counters":null,"driver":\{"interrupts":[0-9]+,'
+run stats "$base"
+check "and says so" has_lines "$out" '^  nothing: it has no extension block$'
+
+# --- the ring ---------------------------------------------------------------------------
+
+run map "$dev"
+nodes=$(printf '\\[\\*%3d\\]-->\\[ %3d\\]-->\\[ %3d\\]' "$node" "$between_node" "$peer_node")
+check "map draws the ring" has_lines "$out" "^\.--->$nodes-\.\$" "^'-+'\$"
+check "and has a row for each node" has_lines "$out" \
+	"^$dev: 3 node\(s\), epoch [0-9]+, once round the ring: [0-9.]+ [um]s\$" \
+	'^NODE +HOPS +TRANSIT +RECEIVED +MISSED$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +-\$" \
+	"^0x[0-9a-f]{2} \($peer_node\) +1 +[0-9.]+ [um]s +[0-9]+ +0\$" \
+	"^0x[0-9a-f]{2} \($between_node\) +2 +[0-9.]+ [um]s +[0-9]+ +0\$"
+run -j map "$dev"
+check "map -j" has_lines "$out" "\"count\":3,.*\"signal\":true,.*\{\"node\":$peer_node,\"hops\":1,"
+run map "$alone"
+check "map without light draws the break" has_lines "$out" '^\.-x->\[\* 18\]-\.$' \
+	'^\* this node; -x-> it sees no light$'
+bad 1 "$base: map: cannot read the ring map: the card has no extension block, .*" map "$base"
+
+# --- why is my update not arriving? -------------------------------------------------------
+
+# finds CAUSE SENTENCE REMEDY DEV: show and stats say so, in words and in JSON
+finds() {
+	run show "$4"
+	check "show says: $2" has_lines "$out" "^  - .*$2" "^      .*$3"
+	run stats "$4"
+	check "stats says: $2" has_lines "$out" "^  - .*$2" "^      .*$3"
+	run -j show "$4"
+	check "show -j has $1" has_lines "$out" "\"cause\":\"$1\""
+	run -j stats "$4"
+	check "stats -j has $1" has_lines "$out" "\"cause\":\"$1\""
+}
+quiet() { # quiet CAUSE DEV: it is gone
+	run -j show "$2"
+	check "show -j no longer has $1" [ "$(grep -c "\"cause\":\"$1\"" "$out")" -eq 0 ]
+}
+
+"$rmctl" stats "$dev" --reset
+run show "$dev"
+check "show finds nothing on a good ring" has_lines "$out" \
+	"^nothing here keeps updates from arriving; 'rmctl test $dev' asks the ring\$"
+good_silent set "$dev" loopback=on
+finds loopback 'loopback is on' "rmctl set $dev loopback=off" "$dev"
+good_silent set "$dev" loopback=off
+quiet loopback "$dev"
+good_silent set "$dev" offset=64M
+finds offset 'the offset is 64 MiB' "rmctl set $dev offset=0" "$dev"
+good_silent set "$dev" offset=0 byte-swap=on
+finds byte-swap 'byte-swap is on' "rmctl set $dev byte-swap=off" "$dev"
+good_silent set "$dev" byte-swap=off
+good_silent set "$dev" policy=none
+finds not-subscribed 'the base policy is none' "rmctl subscribe $dev RANGE" "$dev"
+good_silent set "$dev" policy=all
+quiet not-subscribed "$dev"
+good_silent set "$dev" transmit=off
+finds transmit-off 'the transmitter is off' "rmctl set $dev transmit=on" "$dev"
+finds no-signal 'the receiver sees no light' 'fibre' "$alone"
+good_silent set "$dev" transmit=on
+good_silent set "$peer" transmit=off
+finds no-signal 'the receiver sees no light' 'fibre' "$dev"
+good_silent set "$peer" transmit=on
+ring_closed
+finds sync-lost 'the receiver lost its signal' "rmctl monitor $dev" "$dev"
+good_silent set "$between" transmit=off
+wait_until sees_light_lost "$peer"
+"$rmctl" poke "$dev" 0x300 1 2 3
+finds ring-open 'the ring is open behind this node: [1-9]' "rmctl test $dev asks the ring" "$dev"
+good_silent set "$between" transmit=on
+ring_closed
+quiet ring-open "$dev"
+bad 1 "$dev: fence: [1-9][0-9]* frames did not reach every node" fence "$dev"
+good "$dev: everything is at every node, after .*" fence "$dev"
+"$rmctl" poke "$alone" 0x300 1
+finds dark '[1-9][0-9]* own frame\(s\) were not sent' 'store again' "$alone"
+finds alone 'no other node has been heard' 'look at the other nodes' "$lonely"
+good_silent set "$base" own-data=off
+finds no-own-data 'no packet of this node has come home' "rmctl test $base" "$base"
+"$rmctl" test "$base" >/dev/null
+quiet no-own-data "$base"
+
+# --- base masks: subscribe, unsubscribe, owners -----------------------------------------------
+
+# received OFFSET VALUE: what the peer stores there arrives; what it does not, does not
+received() {
+	"$rmctl" poke "$peer" "$1" "$2"
+	"$rmctl" fence "$peer" >/dev/null
+	[ "$("$rmctl" peek "$dev" "$1")" = "$(printf '0x%08x: 0x%08x' "$1" "$2")" ]
+}
+not_received() { ! received "$@"; }
+
+for offset in 0x5000 0x5040 0x7000; do received $offset 0; done
+good_silent set "$dev" policy=none
+check "policy none: nothing arrives" not_received 0x5000 0x11
+good_silent subscribe "$dev" 0x5000+64
+check "what is subscribed arrives" received 0x5000 0x12
+check "and only that" not_received 0x5040 0x13
+run -j set "$dev"
+check "the policy is a mask then" has_lines "$out" '"base_policy":"mask"'
+good "\{\"device\":\"$dev\",\"subscribed\":true,\"planes\":\[\"rx\",\"tx\"\],\"ranges\":\[\{\"offset\":20480,\"length\":4096\},\{\"offset\":28672,\"length\":64\}\],\"base_policy\":\"mask\"\}" \
+	subscribe "$dev" -j --rx --tx 0x5001-0x5fff 0x7000-0x7000
+check "both arrive" received 0x7000 0x14
+good "\{.*\"subscribed\":false,\"planes\":\[\"rx\"\],.*" -j unsubscribe "$dev" 0x7000+64
+check "unsubscribed, it does not" not_received 0x7000 0x15
+good_silent subscribe "$dev" 0x9000+4K --own
+run subscriptions "$dev"
+check "subscriptions shows the base masks" has_lines "$out" "^$dev: the base policy is mask\$" \
+	'^base masks$' '^  0x00005000-0x00005fff rx( tx)?$' '^  0x00009000-0x00009fff own$'
+finds not-subscribed 'the base policy is a mask' "rmctl subscriptions $dev" "$dev"
+good_silent set "$dev" rx=0x1000-0x1fff,0x3000+64 tx=all own=none
+run subscriptions "$dev"
+check "set rx, tx and own give whole masks" has_lines "$out" '^  0x00001000-0x00001fff rx( tx)?$' \
+	'^  0x00003000-0x0000303f rx( tx)?$'
+check "what was there is not any more" [ "$(grep -cE '0x00005000|own' "$out")" -eq 0 ]
+run subscribe "$dev" 0x100+64 --while "\"$rmctl\" -j subscriptions $dev >$dir/held; exit 3"
+check "subscribe --while has the command's status" [ "$status" -eq 3 -a ! -s "$err" ]
+check "while it runs, the range is held" has_lines "$dir/held" \
+	'"kind":"file",.*"ranges":\[\{"offset":256,"length":64,"planes":\["rx"\]\}\]'
+run -j subscriptions "$dev"
+check "afterwards it is not" [ "$(grep -c '"kind":"file"' "$out")" -eq 0 ]
+good_silent set "$dev" policy=all
+run subscribe "$dev" 0x100+64 --while true
+check "with policy all it says that it is of no use" has_lines "$err" \
+	"^rmctl: $dev: subscribe: the base policy is all: .*"
+"$rmctl" subscribe "$dev" 0x100+64 --own \
+	--while "echo started >$dir/started; exec sleep 60" >"$out" 2>"$err" &
+background=$!
+wait_for "$dir/started" started
+kill "$background"
+wait "$background"
+status=$?
+check "subscribe --while that is ended ends its command" [ "$status" -eq 143 ]
+bad 2 "$dev: subscribe: --while and --json exclude each other: .*" \
+	-j subscribe "$dev" 0+64 --while true
+bad 2 "$dev: subscribe: too few arguments.*" subscribe "$dev"
+bad 2 "$dev: subscribe: '0x1000' is no range .*" subscribe "$dev" 0x1000
+bad 2 ".*unsubscribe: unknown option '--while'.*" unsubscribe "$dev" 0+64 --while true
+bad 1 "$dev: subscribe: .*" subscribe "$dev" "$size+64"
+bad 1 "$dev: subscribe: 64 bytes at offset .* are out of range" \
+	subscribe "$dev" "$size+64" --while true
+bad 1 "$base: subscribe: .*" subscribe "$base" 0+64
+bad 1 "$base: subscribe: cannot subscribe: the card has no extension block" \
+	subscribe "$base" 0+64 --while true
+
+# --- subscriptions: who has what ---------------------------------------------------------------
+
+in_background "^listening on $dev" listen "$dev" int1 int2 -t 20
+run subscriptions "$dev"
+check "a listener is named with its types" has_lines "$out" \
+	"^listen [0-9]+, made by rmctl \(pid $background\).* 0 of 256 wait, 0 dropped" '^  int1 int2$'
+run -j subscriptions "$dev"
+check "in JSON too" has_lines "$out" \
+	"\"kind\":\"listen\",\"pid\":$background,\"comm\":\"rmctl\",.*\"types\":\[\"int1\",\"int2\"\],\"depth\":256,"
+kill "$background"
+wait_background
+in_background "^watching" watch "$dev" 0x100+8 -t 20
+run subscriptions "$dev"
+check "a watch is named with its range" has_lines "$out" \
+	"^watch [0-9]+, made by rmctl \(pid $background\)" '^  0x00000100-0x00000107 '
+kill "$background"
+wait_background
+in_background "^watching" watch "$dev" 0x100+4 --equal 5 --silence 60s --deadline 20ms -t 20
+run subscriptions "$dev"
+check "with what it waits for" has_lines "$out" \
+	', 0 later than 20.000 ms, stale after 1 min, when 0x100 & 0xffffffff is equal to 0x5$'
+run -j subscriptions "$dev"
+check "in JSON too" has_lines "$out" \
+	'"compare":\{"how":"equal","offset":256,"width":4,"mask":"0xffffffff","value":"0x00000005"\}'
+kill "$background"
+wait_background
+
+# --- monitor ------------------------------------------------------------------------------------
+
+# monitor_in_background ARG...: returns when it hears; end it with wait_background
+monitor_in_background() { in_background '^monitoring ' "$@"; }
+time='[0-9]+\.[0-9]{9}'
+
+monitor_in_background monitor "$dev" -n 3 -t 20
+"$rmctl" set "$peer" led=on
+"$rmctl" set "$dev" led=on parity=on &
+changer=$!
+wait $changer
+"$rmctl" set "$dev" led=off parity=off
+"$rmctl" subscribe "$dev" 0x100+64 --own
+wait_background
+check "monitor -n 3 ends with 0 after three lines" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 3 ]
+check "a change says what, and by whom" has_lines "$out" \
+	"^$time $dev changed led=on parity=on by rmctl \(pid $changer\)\$" \
+	"^$time $dev changed led=off parity=off by rmctl" \
+	"^$time $dev changed( policy=mask)? base masks by rmctl"
+"$rmctl" set "$peer" led=off
+good_silent set "$dev" own=none policy=all
+
+monitor_in_background -j monitor -n 3 -t 20
+"$rmctl" set "$peer" led=on
+"$rmctl" set "$dev" offset=64M
+"$rmctl" set "$dev" offset=0
+wait_background
+check "monitor -j hears all cards, an object a line" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 3 ]
+check "with what is different" has_lines "$out" \
+	"^\{\"device\":\"$peer\",.*\"event\":\"changed\",.*\"changed\":\{\"led\":true\}" \
+	"^\{\"device\":\"$dev\",.*\"changed\":\{\"address_offset\":67108864\}"
+"$rmctl" set "$peer" led=off
+
+monitor_in_background -j monitor "$dev" -t 20
+"$rmctl" set "$peer" transmit=off
+wait_for "$out" '"event":"(sync-loss|link-down)"'
+"$rmctl" set "$peer" transmit=on
+wait_for "$out" '"event":"link-up"'
+ring_closed
+"$rmctl" subscribe "$dev" 0x9000+64 --own
+"$rmctl" poke "$peer" 0x9010 1 2
+wait_for "$out" '"event":"conflict"'
+kill "$background"
+wait_background
+check "monitor ends with 0 when it is told to" [ "$status" -eq 0 ]
+check "a link that goes and comes, and a conflict, are told" has_lines "$out" \
+	"\"event\":\"(sync-loss|link-down)\"" '"event":"link-up"' \
+	"\"event\":\"conflict\",.*\"node\":$peer_node,.*\"offset\":3688[04],\"length\":[48],"
+good_silent set "$dev" own=none policy=all
+
+# So little room for what waits to be read that a monitor which stands still soon has none.
+room=/proc/sys/net/core/rmem_max
+before=$(cat $room)
+echo 4096 >$room
+monitor_in_background -j monitor -n 30 -t 20
+echo "$before" >$room
+kill -STOP "$background"
+for value in on off on off on off on off on off on off on off on off on off on off; do
+	"$rmctl" set "$dev" led=$value
+done
+kill -CONT "$background"
+wait_for "$err" OVERRUN
+"$rmctl" set "$dev" led=on
+"$rmctl" set "$dev" led=off
+wait_for "$out" '"event":"overrun"'
+kill "$background"
+wait_background
+check "a monitor that was too slow says so" has_lines "$err" \
+	'^rmctl: monitor: OVERRUN: they come faster than they are read; .*'
+told=$(grep -c '"event":"changed"' "$out")
+lost=$(value "$out" lost | awk '/[0-9]/ { sum += $1 } END { print sum + 0 }')
+check "and how many it has lost: $told told and $lost lost of 22" [ $((told + lost)) -eq 22 ]
+
+run monitor "$dev" -t 0.2
+check "monitor -t alone ends with 0" [ "$status" -eq 0 -a ! -s "$out" ]
+run monitor -n 1 -t 0.2
+check "monitor -n 1 -t 0.2 ends with 1 when nothing comes" [ "$status" -eq 1 ]
+check "and says so" has_lines "$err" '^monitoring all cards \.\.\.$' \
+	'^rmctl: monitor: 1 event\(s\) still missing after 0.2 s$'
+bad 2 'monitor: count must be at least 1 .*' monitor -n 0
+bad 2 "monitor: 'x' is not a number of seconds .*" monitor -t x
+bad 1 'rfm255: monitor: there is no such card' monitor rfm255
+
+# --- save-config and apply -------------------------------------------------------------------------
+
+run save-config "$dev"
+check "rmctl save-config" [ "$status" -eq 0 -a ! -s "$err" ]
+check "the file names the card, and every setting" has_lines "$out" "^# Configuration of $dev, " \
+	"^card = $dev\$" '^led = off$' '^transmit = on$' '^offset = 0$' '^policy = all$' \
+	'^moderation-time = 50us$' '^own = none$'
+cp "$out" "$dir/plain"
+good "$dev: nothing to change" apply "$dir/plain"
+"$rmctl" set "$dev" led=on policy=none rx=0x1000+4K,0x8000+64 own=0x2000+128 moderation-time=1ms
+run save-config "$dev"
+cp "$out" "$dir/odd"
+check "masks are saved" has_lines "$dir/odd" '^rx = 0x00001000-0x00001fff,0x00008000-0x0000803f$' \
+	'^tx = none$' '^own = 0x00002000-0x0000207f$'
+check "instead of the policy" [ "$(grep -c '^policy' "$dir/odd")" -eq 0 ]
+run apply "$dir/plain"
+check "apply says what it changed" has_lines "$out" "^$dev: led: on -> off\$" \
+	"^$dev: moderation-time: 1ms -> 50us\$" \
+	"^$dev: rx: 0x00001000-0x00001fff,0x00008000-0x0000803f -> all\$" \
+	"^$dev: own: 0x00002000-0x0000207f -> none\$"
+run save-config "$dev"
+check "the configuration is as it was" cmp "$dir/plain" "$out"
+good "\{\"device\":\"$dev\",\"changed\":\[\{\"name\":\"led\",\"before\":\"off\",\"after\":\"on\"\},.*" \
+	-j apply "$dir/odd"
+run save-config "$dev"
+check "and the other way round" cmp "$dir/odd" "$out"
+good "$dev: nothing to change" apply "$dir/odd"
+run -j save-config "$dev"
+check "save-config -j has the same words" has_lines "$out" \
+	'"config":\{"led":"on",.*"rx":"0x00001000-0x00001fff,0x00008000-0x0000803f","tx":"none"'
+sed '/^card/d' "$dir/plain" >"$dir/nocard"
+bad 2 "apply: .*nocard does not say which card; say it behind the file .*" apply "$dir/nocard"
+run apply - "$peer" <"$dir/nocard"
+check "apply - DEV sets another card, from standard input" prints_line "$peer: nothing to change"
+"$rmctl" apply "$dir/plain" >/dev/null
+printf 'card = %s\nled = on\nled = maybe\n' "$dev" >"$dir/wrong"
+run apply "$dir/wrong"
+check "a bad file is refused" [ "$status" -eq 2 -a ! -s "$out" ]
+check "with the line" has_lines "$err" "^rmctl: apply: led is (given twice|on or off).*" \
+	"^rmctl: apply: nothing was changed: see line 3 of $dir/wrong\$"
+printf 'led = on # a remark\n\noffset = 32M\n' >"$dir/wrong"
+bad 1 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong" "$dev"
+run save-config "$dev"
+check "all or nothing: nothing" cmp "$dir/plain" "$out"
+bad 1 'apply: cannot read /nofile: No such file or directory' apply /nofile
+bad 2 'apply: too few arguments, it needs: FILE \[DEV\] .*' apply
+awk -v card="$dev" 'BEGIN {
+	printf "card = %s\npolicy = none\nrx = ", card
+	for (i = 0; i < 1000; i++)
+		printf "%s0x%08x-0x%08x", i ? "," : "", i * 256, i * 256 + 127
+	print ""
+}' >"$dir/many"
+run apply "$dir/many"
+check "a thousand ranges are set at once" has_lines "$out" "^$dev: rx: all -> 0x00000000-0x0000007f,"
+run save-config "$dev"
+check "and saved" [ "$(grep '^rx' "$out")" = "$(grep '^rx' "$dir/many")" ]
+"$rmctl" apply "$dir/plain" >/dev/null
+run save-config "$dev"
+check "and gone again" cmp "$dir/plain" "$out"
+run save-config "$base"
+check "a base card has no masks" [ "$status" -eq 0 -a "$(grep -cE '^(rx|tx|own) ' "$out")" -eq 0 ]
+cp "$out" "$dir/base"
+good "$base: nothing to change" apply "$dir/base"
+
+# --- a card goes and comes ----------------------------------------------------------------------
+
+driver=/sys/bus/pci/drivers/rfm
+pci=$(basename "$(readlink "/sys/class/rfm/$alone/device")")
+monitor_in_background -j monitor -t 20
+echo "$pci" >"$driver/unbind"
+wait_for "$out" '"event":"deleted"'
+echo "$pci" >"$driver/bind"
+wait_for "$out" '"event":"created"'
+kill "$background"
+wait_background
+check "monitor tells of a card that goes and comes" has_lines "$out" \
+	"^\{\"device\":\"$alone\",.*\"event\":\"deleted\"" \
+	"^\{\"device\":\"$alone\",.*\"event\":\"created\""
+
+# --- without the driver ---------------------------------------------------------------------------
+
+rmmod rfm
+bad 1 'list: the kernel does not know the netlink family rfm; is module rfm loaded\?' list
+bad 1 "$dev: show: the kernel does not know the netlink family rfm; .*" show "$dev"
+modprobe rfm
+run list
+check "with it all cards are there again" grep -q "^$lonely " "$out"
+
+the_end

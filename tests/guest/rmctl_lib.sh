@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# What the tests of rmctl inside a guest share; sourced.  Prints TAP.
+#
+# RMCTL names the program.  MISUSE=no leaves out what is wrong whatever the card (status 2), and
+# has been tested on another.  With JSON_LOG, every line that `run` sees of a command with -j is
+# added to that file as "VERB<tab>LINE": the host holds them to the schemas in docs/json.
+
+rmctl=${RMCTL:-rmctl}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+out=$dir/out
+err=$dir/err
+number=0
+failures=0
+
+report() { # report RESULT DESCRIPTION
+	number=$((number + 1))
+	echo "$1 $number - $2"
+	[ "$1" = ok ] && return
+	failures=$((failures + 1))
+	sed 's/^/# out: /' "$out" | head -n 5
+	sed 's/^/# err: /' "$err" | head -n 5
+}
+
+skip() { # skip DESCRIPTION REASON
+	number=$((number + 1))
+	echo "ok $number - $1 # SKIP $2"
+}
+
+check() { # check DESCRIPTION COMMAND...: passes if COMMAND does
+	local what=$1
+	shift
+	if "$@"; then report ok "$what"; else report 'not ok' "$what"; fi
+}
+
+# keep_json ARG...: what rmctl ARG... has printed to $out goes to the log, if it is JSON
+keep_json() {
+	[ -n "${JSON_LOG-}" ] || return 0
+	case " $* " in *' -j '* | *' --json '*) ;; *) return 0 ;; esac
+	while [ $# -gt 0 ]; do
+		case $1 in
+		-R) shift 2 ;;
+		-*) shift ;;
+		regions) sed "s/^/regions-$2\t/" "$out" >>"$JSON_LOG"; return ;;
+		*) sed "s/^/$1\t/" "$out" >>"$JSON_LOG"; return ;;
+		esac
+	done
+}
+
+# run ARG...: leaves $out, $err and $status
+run() {
+	"$rmctl" "$@" >"$out" 2>"$err"
+	status=$?
+	keep_json "$@"
+}
+
+# matches FILE REGEX: the whole file is one line, and it matches
+matches() { [ "$(wc -l <"$1")" -eq 1 ] && grep -qE -- "^$2\$" "$1"; }
+
+prints_line() { [ $status -eq 0 ] && [ ! -s "$err" ] && matches "$out" "$1"; }
+
+# good REGEX ARG...: succeeds, says nothing on stderr, prints one line that matches
+good() {
+	local regex=$1
+	shift
+	run "$@"
+	check "rmctl $*" prints_line "$regex"
+}
+
+silent() { [ $status -eq 0 ] && [ ! -s "$err" ] && [ ! -s "$out" ]; }
+good_silent() { run "$@"; check "rmctl $*" silent; }
+
+complains() { [ "$status" -eq "$1" ] && [ ! -s "$out" ] && matches "$err" "rmctl: $2"; }
+
+# bad STATUS REGEX ARG...: fails with this status, and one sentence on stderr
+bad() {
+	local want=$1 regex=$2
+	shift 2
+	[ "$want" != 2 ] || [ "${MISUSE-}" != no ] || return 0
+	run "$@"
+	check "rmctl $* (refused)" complains "$want" "$regex"
+}
+
+has_lines() { # has_lines FILE REGEX...: each matches some line
+	local file=$1
+	shift
+	for regex; do grep -qE -- "$regex" "$file" || return 1; done
+}
+
+wait_for() { # wait_for FILE REGEX: until a line of the file matches, at most 5 s
+	local i=0
+	until grep -qE -- "$2" "$1" 2>/dev/null; do
+		i=$((i + 1))
+		[ $i -le 50 ] || return 1
+		sleep 0.1
+	done
+}
+
+# in_background REGEX ARG...: starts rmctl, returns when a line on stderr matches, which says
+# that it hears; end it with wait_background
+in_background() {
+	local regex=$1
+	shift
+	: >"$err"
+	"$rmctl" "$@" >"$out" 2>"$err" &
+	background=$!
+	background_args=$*
+	wait_for "$err" "$regex"
+}
+
+# wait_background: until it ends; leaves $out, $err and $status
+wait_background() {
+	wait "$background"
+	status=$?
+	keep_json $background_args
+}
+
+the_end() {
+	echo "1..$number"
+	[ "$failures" -eq 0 ]
+}
+
+echo "TAP version 13"

@@ -1,0 +1,573 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The verbs of rmctl for the memory, good and bad, on a real card.  Runs inside a guest, prints TAP.
+#
+# usage: rmctl_memory_test.sh DEV PEER BASE
+#
+# DEV and PEER are cards of this machine on one closed ring whose memory nobody else uses: what
+# PEER stores, DEV is told of.  BASE is a card without the extension block.
+# ON_TERMINAL names the program that gives another one a terminal; rmctl_lib.sh has RMCTL and
+# JSON_LOG.
+
+dev=$1
+peer=$2
+base=$3
+on_terminal=${ON_TERMINAL:-/usr/lib/rfm/tests/on_terminal}
+
+# shellcheck source-path=SCRIPTDIR source=rmctl_lib.sh
+. "$(dirname "$0")/rmctl_lib.sh"
+
+verbs='fill load save diff who trace watch top'
+node=$("$rmctl" -j show "$peer" | sed 's/.*"node":\([0-9]*\).*/\1/')
+from="0x[0-9a-f]{2} \\($node\\)"
+age='[0-9]+(\.[0-9]{3})? (ns|us|ms|s)'
+time='[0-9]+\.[0-9]{9}'
+
+cat >"$dir/rig.yaml" <<'END'
+rfm-regions: 1
+regions:
+  pump:
+    offset: 0x3000
+    fields:
+      pressure: {offset: 0, type: float, unit: bar}
+      speed: {offset: 4, type: int16, byte-order: big, unit: rpm}
+      name: {offset: 8, type: char, count: 13}
+      total: {offset: 0x18, type: uint64}
+      on: {offset: 0x20, type: bool}
+  loop: {offset: 0x3080, type: double, count: 3, unit: m}
+  beat: {offset: 0x3100, type: uint32, period: 20 ms}
+  far: {offset: 0xfffffff8, type: double}
+END
+printf 'rfm-regions: 1\nregions: {a: {offset: x}}\n' >"$dir/bad.yaml"
+printf 'rfm-regions: 1\nregions: {}\n' >"$dir/none.yaml"
+export RFM_REGIONS="$dir/rig.yaml"
+
+# says STATUS REGEX: the last run has ended with it, the last line on standard error matches
+says() { [ "$status" -eq "$1" ] && tail -n 1 "$err" | grep -qE -- "^$2\$"; }
+
+# Lines of the file are these, each a regex, and no more.
+lines() { # lines FILE REGEX...
+	local file=$1 at=0
+	shift
+	[ "$(wc -l <"$file")" -eq $# ] || return 1
+	for regex; do
+		at=$((at + 1))
+		sed -n "${at}p" "$file" | grep -qE -- "^$regex\$" || return 1
+	done
+}
+
+bytes() { "$rmctl" dump "$dev" "$1" --raw | od -An -tx1 -v | tr -d ' \n'; }
+holds() { [ "$(bytes "$1")" = "$2" ]; }	# holds RANGE DIGITS
+store() { "$rmctl" poke "$peer" "$@"; }
+
+# until_so COMMAND...: until the command succeeds, at most 10 s
+until_so() {
+	local i=0
+	until "$@"; do
+		i=$((i + 1))
+		[ $i -le 100 ] || return 1
+		sleep 0.1
+	done
+}
+
+# typed INPUT ARG...: rmctl on a terminal, all that it prints in $out
+typed() {
+	local input=$1
+	shift
+	"$on_terminal" "$input" "$rmctl" "$@" >"$out" 2>"$err"
+	status=$?
+}
+
+# --- help and wrong usage ------------------------------------------------------------------
+
+for verb in $verbs; do
+	run "$verb" --help
+	check "rmctl $verb --help" [ "$status" -eq 0 -a -s "$out" -a ! -s "$err" ]
+	check "rmctl $verb --help begins with its usage" has_lines "$out" "^usage: rmctl \[-j\] $verb"
+	bad 2 "(.*: )?$verb: unknown option '--bogus' \(see 'rmctl $verb --help'\)" "$verb" --bogus
+	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
+	case $verb in
+	fill | save | diff) words='0+4 1' ;;
+	load) words="$dir/rig.yaml 0" ;;
+	*) words='0+4' ;;
+	esac
+	bad 1 "rfm255: $verb: no such card: .*" "$verb" rfm255 $words
+done
+for verb in fill load save diff; do
+	bad 2 "$dev: $verb: too few arguments.*" "$verb" "$dev" 0+4
+	bad 2 "$dev: $verb: too many arguments.*" "$verb" "$dev" 0+4 1 2
+done
+bad 2 "$dev: who: too many arguments.*" who "$dev" 0+4 1
+bad 2 "$dev: watch: too many arguments.*" watch "$dev" 0+4 1
+
+# Every verb takes the same ranges, and refuses the same.
+for verb in fill save diff who trace watch top; do
+	case $verb in
+	fill | save | diff) more=1 ;;
+	*) more= ;;
+	esac
+	bad 2 "$dev: $verb: (end|offset) '0x12z' is not a number.*" $verb "$dev" 0-0x12z $more
+	bad 2 "$dev: $verb: offset 'x' is not a number.*|.*there is no region 'x'.*" \
+		$verb "$dev" x $more
+	bad 2 "$dev: $verb: range '0x20-0x10' ends before it begins.*" $verb "$dev" 0x20-0x10 $more
+	bad 2 "$dev: $verb: length must be at least 1.*" $verb "$dev" 0x20+0 $more
+	bad 2 "$dev: $verb: there is no 'presure' in 'pump'.*" $verb "$dev" pump.presure $more
+	bad 2 "$dev: $verb: 'loop\[3\]' is beyond 'loop', which has 3.*" $verb "$dev" 'loop[3]' $more
+	[ $verb = fill ] && more='1 -y'
+	bad 1 "$dev: $verb: 8 bytes at offset 0xfffffff8 are out of range: the memory ends at .*" \
+		$verb "$dev" far $more
+	bad 1 "$dev: $verb: [0-9]+ bytes at offset 0x0 are out of range: .*" $verb "$dev" 0+4095M $more
+done
+
+# --- peek and poke ---------------------------------------------------------------------------
+
+good_silent poke "$dev" 0x100+12 1 2 3
+run peek "$dev" 0x100-0x10b
+check "peek of a range" lines "$out" '0x00000100: 0x00000001' '0x00000104: 0x00000002' \
+	'0x00000108: 0x00000003'
+bad 2 "$dev: peek: offset 0x104 is not a multiple of the width 8 .*" peek "$dev" 0x104+8 -w 8
+bad 2 "$dev: peek: the length of '0x100\+6' is not a multiple of the width 4 .*" peek "$dev" 0x100+6
+bad 2 "$dev: peek: a range has its own count .*" peek "$dev" 0x100+8 2
+bad 2 "$dev: poke: '0x100\+8' has 2 value\(s\), not 1 .*" poke "$dev" 0x100+8 1
+
+good_silent poke "$dev" pump.speed -3
+good 'pump.speed: -3 rpm' peek "$dev" pump.speed
+good_silent poke "$dev" loop -1.5 -inf -.25
+run peek "$dev" loop
+check "negative values need no --" lines "$out" 'loop\[0\]: -1.5 m' 'loop\[1\]: -inf m' \
+	'loop\[2\]: -0.25 m'
+good_silent poke "$dev" loop[0] -- -2
+good 'loop\[0\]: -2 m' peek "$dev" 'loop[0]'
+bad 2 "$dev: poke: value '-3' is negative .*" poke "$dev" 0x100 -3
+bad 2 "$dev: poke: offset '-3' is negative .*" poke "$dev" -3 1
+bad 2 "$dev: poke: width '-4' is not 1, 2, 4 or 8 .*" poke "$dev" 0x100 1 -w -4
+bad 2 "$dev: poke: value '-1' does not fit 'pump.on', which is of type bool .*" \
+	poke "$dev" pump.on -1
+bad 2 "$dev: peek: unknown option '-3', and numbers cannot be negative .*" peek "$dev" -3
+
+swapped='OFFSET comes before VALUE: are the two swapped\?'
+bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4; $swapped .*" poke "$dev" 5 0x1000
+bad 1 "$dev: poke: offset 0xcafef000 is out of range: the memory ends at 0x[0-9a-f]+; $swapped" \
+	poke "$dev" 0xcafef000 0x1000
+bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0x1001
+bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0
+bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0x1000 1
+bad 1 "$dev: poke: 4 bytes at offset 0xcafef000 are out of range: .*" poke "$dev" 0xcafef000 3
+
+# --- fill ------------------------------------------------------------------------------------
+
+good_silent fill "$dev" 0x1000+4K 0x01020304 -y
+check "fill stores each word" [ "$("$rmctl" peek "$dev" 0x1000+4K | sort -u -k2 | cut -d' ' -f2)" = \
+	0x01020304 ]
+good_silent fill "$dev" 0x1002-0x1005 0xbeef -w2 --yes
+check "fill ends where it should" holds 0x1000+8 0403efbeefbe0201
+good "\{\"device\":\"$dev\",\"offset\":4096,\"length\":8,\"pattern\":\"0102030405060708\"\}" \
+	-j fill "$dev" 0x1000+8 0x0807060504030201 -w 8 -y
+good_silent fill "$dev" loop -1.5 -y
+run peek "$dev" loop
+check "fill of a name is typed" lines "$out" 'loop\[0\]: -1.5 m' 'loop\[1\]: -1.5 m' 'loop\[2\]: -1.5 m'
+good_silent fill "$dev" pump.name 'Main' -y
+good 'pump.name: "Main"' peek "$dev" pump.name
+good_silent fill "$dev" pump 0 -y
+check "fill of a structure" holds pump "$(printf %080d 0)"
+good_silent fill "$dev" pump.speed 0x55 -w1 -y
+check "fill of a name with -w" holds pump.speed 5555
+before=$(bytes 0x1000+4K)
+ask="this changes 4 KiB at 0x1000 on every node"
+run fill "$dev" 0x1000+4K 7 </dev/null
+check "fill without a terminal wants -y" complains 2 "$dev: fill: $ask: say -y if that is meant .*"
+typed 'n
+' fill "$dev" 0x1000+4K 7
+check "fill asks, and takes no" lines "$out" \
+	"$dev: $ask. Go on\? \[y/N\] rmctl: $dev: fill: nothing was changed"
+check "fill asks, no is status 1" [ "$status" -eq 1 ]
+typed '
+' fill "$dev" 0x1000+4K 7
+check "fill asks, an empty line is no" [ "$status" -eq 1 ]
+bad 2 "$dev: fill: '0x1002\+8' does not begin and end at a multiple of the width 4: say -w .*" \
+	fill "$dev" 0x1002+8 1 -y
+bad 2 "$dev: fill: value '256' is too large, .*" fill "$dev" 0x1000+8 256 -w1 -y
+bad 2 "$dev: fill: value '-1' is negative .*" fill "$dev" 0x1000+8 -1 -y
+bad 2 "$dev: fill: width '3' is not 1, 2, 4 or 8 .*" fill "$dev" 0x1000+8 1 -w 3 -y
+bad 2 "$dev: fill: value '70000' does not fit 'pump.speed', which is of type int16 .*" \
+	fill "$dev" pump.speed 70000 -y
+bad 2 "$dev: fill: value 'x' is none for 'loop', which is of type double .*" fill "$dev" loop x -y
+check "what was refused has changed nothing" [ "$(bytes 0x1000+4K)" = "$before" ]
+typed 'yes
+' fill "$dev" 0x1000+4K 7
+check "fill asks, and takes yes" [ "$status" -eq 0 ]
+check "and then does it" holds 0x1ffc+4 07000000
+
+# --- save, load and diff -----------------------------------------------------------------------
+
+head -c 3000000 /dev/urandom >"$dir/random"
+good_silent load "$dev" "$dir/random" 0x10001 -y
+good_silent save "$dev" 0x10001+3000000 "$dir/back"
+check "what was loaded is saved the same" cmp "$dir/random" "$dir/back"
+good_silent diff "$dev" 0x10001+3000000 "$dir/random"
+good "\{\"device\":\"$dev\",\"offset\":65537,\"length\":3000000,\"file\":\"$dir/back\"\}" \
+	-j save "$dev" 0x10001+3000000 "$dir/back"
+head -c 40 "$dir/random" >"$dir/forty"
+good "\{\"device\":\"$dev\",\"offset\":12288,\"length\":40,\"file\":\"$dir/forty\"\}" \
+	load -j -y "$dev" "$dir/forty" pump
+check "load by name" holds pump "$(od -An -tx1 -v "$dir/forty" | tr -d ' \n')"
+"$rmctl" load "$dev" - 0x2000+40 -y <"$dir/forty"
+check "load from standard input" holds 0x2000+40 "$(bytes pump)"
+cat "$dir/forty" | "$rmctl" load "$dev" - 0x2040+40 -y
+check "load from a pipe" holds 0x2040+40 "$(bytes pump)"
+"$rmctl" save "$dev" pump - >"$dir/back"
+check "save to standard output" cmp "$dir/forty" "$dir/back"
+
+before=$(bytes 0x2000+4K)
+run load "$dev" "$dir/forty" 0x2000 </dev/null
+check "load without a terminal wants -y" complains 2 \
+	"$dev: load: this changes 40 B at 0x2000 on every node: say -y if that is meant .*"
+typed 'n
+' load "$dev" "$dir/random" 0x2000
+check "load asks, and takes no" lines "$out" \
+	"$dev: this changes 2.8 MiB at 0x2000 on every node. Go on\? \[y/N\] rmctl: .*nothing was changed"
+bad 1 "$dev: load: cannot read $dir/nofile: No such file or directory" \
+	load "$dev" "$dir/nofile" 0x2000 -y
+bad 1 "$dev: load: cannot read $dir: Is a directory" load "$dev" "$dir" 0x2000 -y
+: >"$dir/empty"
+bad 1 "$dev: load: $dir/empty is empty" load "$dev" "$dir/empty" 0x2000 -y
+bad 1 "$dev: load: $dir/forty has 40 bytes, the range 41" load "$dev" "$dir/forty" 0x2000+41 -y
+bad 1 "$dev: load: $dir/forty has 40 bytes, the range 24" load "$dev" "$dir/forty" loop -y
+bad 2 "$dev: load: /dev/null is no regular file, its length is not known: say a range.*" \
+	load "$dev" /dev/null 0x2000 -y
+bad 1 "$dev: load: /dev/zero has more than the range's 40 bytes" load "$dev" /dev/zero 0x2000+40 -y
+bad 1 "$dev: load: /dev/null has 0 bytes, the range 40" load "$dev" /dev/null 0x2000+40 -y
+bad 1 "$dev: load: 3000000 bytes at offset 0x[0-9a-f]+ are out of range: .*" \
+	load "$dev" "$dir/random" 63M -y
+bad 2 "$dev: load: offset '12z' is not a number .*" load "$dev" "$dir/forty" 12z -y
+check "what was refused has changed nothing" [ "$(bytes 0x2000+4K)" = "$before" ]
+bad 1 "$dev: save: cannot write $dir: Is a directory" save "$dev" pump "$dir"
+bad 1 "$dev: save: cannot write /dev/full: No space left on device" save "$dev" pump /dev/full
+bad 2 "$dev: save: standard output cannot have both the bytes and JSON .*" -j save "$dev" pump -
+
+"$rmctl" poke "$dev" pump.pressure 12.5
+"$rmctl" poke "$dev" pump.speed -3
+"$rmctl" fill "$dev" 0x3024+12 0x01010101 -y
+"$rmctl" save "$dev" 0x3000+64 "$dir/old"
+good_silent diff "$dev" 0x3000+64 "$dir/old"
+good "\{\"device\":\"$dev\",\"offset\":12288,\"length\":64,\"file\":\"$dir/old\",\"equal\":true,\"differing_bytes\":0,\"differences\":\[\]\}" \
+	-j diff "$dev" 0x3000+64 "$dir/old"
+"$rmctl" poke "$dev" pump.pressure 13.5
+"$rmctl" poke "$dev" pump.speed 4
+"$rmctl" poke "$dev" 0x3029 2 -w1
+run diff "$dev" 0x3000+64 "$dir/old"
+check "diff by name and by word" lines "$out" \
+	'0x00003000: pump.pressure: card 13.5 bar, file 12.5 bar' \
+	'0x00003004: pump.speed: card 4 rpm, file -3 rpm' \
+	'0x00003028: card 0x01010201, file 0x01010101' '4 of 64 bytes differ'
+check "a difference is status 1" [ "$status" -eq 1 -a ! -s "$err" ]
+run diff "$dev" 0x3000+64 "$dir/old" -n 1
+check "diff -n" lines "$out" '0x00003000: pump.pressure: .*' '4 of 64 bytes differ'
+run -j diff "$dev" 0x3000+64 "$dir/old"
+entry='\{"offset":12288,"length":4,"name":"pump.pressure","type":"float","unit":"bar","card":13.5,"file":12.5\}'
+last='\{"offset":12328,"length":4,"name":null,"type":null,"unit":null,"card":"0x01010201","file":"0x01010101"\}'
+check "diff -j" lines "$out" ".*\"equal\":false,\"differing_bytes\":4,\"differences\":\[$entry,.*,$last\]\}"
+check "diff -j, status" [ "$status" -eq 1 ]
+run diff "$dev" 0x3001+3 "$dir/old"
+check "diff wants a file of the range's size" complains 1 "$dev: diff: $dir/old has 64 bytes, the range 3"
+tail -c +2 "$dir/old" | head -c 3 >"$dir/three"
+run diff "$dev" 0x3001+3 "$dir/three"
+check "what is only a part of a value is shown as bytes" lines "$out" \
+	'0x00003001: card 0x415800, file 0x414800' '1 of 3 bytes differ'
+run -R '' diff "$dev" 0x3000+64 "$dir/old" -n 1
+check "diff without names" lines "$out" '0x00003000: card 0x41580000, file 0x41480000' '.*'
+run -R "$dir/bad.yaml" diff "$dev" 0x3000+64 "$dir/old" -n 0
+check "a bad file of regions costs only the names" says 1 \
+	"rmctl: $dev: diff: no names will be shown: $dir/bad.yaml:2: .*"
+run -R /nofile diff "$dev" 0x3000+64 "$dir/old" -n 0
+check "so does one that is not there" says 1 \
+	"rmctl: $dev: diff: no names will be shown: cannot read /nofile: No such file or directory"
+bad 2 "$dev: diff: count 'x' is not a number .*" diff "$dev" 0x3000+64 "$dir/old" -n x
+
+# --- long transfers ---------------------------------------------------------------------------------
+
+mkfifo "$dir/fifo"
+(sleep 1; cat) <"$dir/fifo" >/dev/null &
+typed '' save "$dev" 0+4M "$dir/fifo"
+check "save shows how far it is" grep -qE \
+	"$dev: save \[#+ *\] +[0-9]+ %  [0-9.]+ MiB of 4 MiB  [0-9.]+ [KM]iB/s  [0-9.]+ m?s left" "$out"
+check "save on a terminal is silent otherwise" [ "$status" -eq 0 ]
+(sleep 1; cat) <"$dir/fifo" >/dev/null &
+run save "$dev" 0+4M "$dir/fifo"
+check "without a terminal there is nothing to see" silent
+
+# A reader that takes some and then no more: save has to wait until it is interrupted.
+(head -c 100000; touch "$dir/enough"; sleep 60) <"$dir/fifo" >/dev/null &
+reader=$!
+"$rmctl" save "$dev" 0+4M "$dir/fifo" >"$out" 2>"$err" &
+saver=$!
+until_so [ -e "$dir/enough" ]
+kill -INT $saver
+wait $saver
+status=$?
+kill $reader
+check "an interrupted save says how much there is" says 1 \
+	"rmctl: $dev: save: interrupted: $dir/fifo has the first [0-9.]+ KiB of 4 MiB"
+
+"$rmctl" fill "$dev" 0+64M 0x11111111 -y
+begun() { "$rmctl" peek "$dev" 0 | grep -q 0x22222222; }
+"$rmctl" fill "$dev" 0+64M 0x22222222 -y >"$out" 2>"$err" &
+filler=$!
+until_so begun
+kill -INT $filler
+wait $filler
+status=$?
+done=$(sed -n 's/.*interrupted: the first .* of 64 MiB have been stored, up to \(0x[0-9a-f]*\); what is behind is as it was$/\1/p' "$err")
+check "an interrupted fill says how much it has done" [ "$status" -eq 1 -a -n "$done" ]
+check "and that is so" [ "$("$rmctl" peek "$dev" $((done - 4)) 2>&1 | cut -d' ' -f2)" = 0x22222222 -a \
+	"$("$rmctl" peek "$dev" $((done)) 2>&1 | cut -d' ' -f2)" = 0x11111111 ]
+
+# --- who ----------------------------------------------------------------------------------------------
+
+"$rmctl" fill "$dev" 0x3000+4K 0 -y
+store 0x3040 8
+store 0x3044 9
+"$rmctl" test "$peer" >/dev/null
+run who "$dev" 0x3000+4K
+check "rmctl who, a range" lines "$out" \
+	"0x00003000-0x0000303f: node 0x[0-9a-f]{2} \([0-9]+\), this machine, $age ago" \
+	"0x00003040-0x0000307f: node $from, frame [0-9]+, $age ago" \
+	"0x00003080-0x00003fff: node 0x[0-9a-f]{2} \([0-9]+\), the last: this machine, $age ago"
+good "0x00003044: node $from, frame [0-9]+, $age ago" who "$dev" 0x3044
+good "0x00003080-0x00003097: node .* this machine, .*" who "$dev" loop
+good "\{\"device\":\"$dev\",\"offset\":12356,\"length\":4,\"node\":$node,\"frame\":[0-9]+,\"clock_ns\":[0-9]+,\"age_ns\":[0-9]+\}" \
+	-j who "$dev" 0x3044+4
+run -j who "$dev" 0x3000+256
+check "who -j tells of each 64 bytes" [ "$(grep -c '"length":64,' "$out")" -eq 4 ]
+run who "$peer" 60M-0x3cfffff
+check "nobody, in one line" lines "$out" '0x03c00000-0x03cfffff: .*'
+for word in 12z '' 0x -1; do
+	bad 2 ".*who: .*" who "$dev" "$word"
+done
+
+# --- trace --------------------------------------------------------------------------------------------
+
+in_background '^tracing' trace "$dev" -t 20 0x3000+4K 0x5000+4 -n 5
+store pump.pressure 4.5
+store 0x4000 1
+store 0x3018 7
+store 0x3040 0x2a
+store 0x5000 0xbeef -w2
+store 0x3048 0x0123456789abcdef -w 8
+wait_background
+check "rmctl trace, a line a write" lines "$out" \
+	"$time  $age  $from  0x00003000\+4  pump.pressure: 4.5 bar" \
+	"$time  $age  $from  0x00003018\+4  pump.total \(a part\): 0x00000007" \
+	"$time  $age  $from  0x00003040\+4  0x0000002a" \
+	"$time  $age  $from  0x00005000\+2  0xbeef" \
+	"$time  $age  $from  0x00003048\+8  0x0123456789abcdef"
+check "trace ends with status 0" says 0 "tracing $dev ..."
+in_background '^tracing' -j trace "$dev" -t 20 pump -n 3
+store pump.speed -3
+head -c 4096 /dev/zero | tr "\\000" A >"$dir/page"
+"$rmctl" load "$peer" "$dir/page" 0x3000 -y
+store pump.total 18446744073709551615
+wait_background
+value='\{"name":"pump.speed","offset":12292,"type":"int16","value":-3,"unit":"rpm"\}'
+check "trace -j" has_lines "$out" \
+	"^\{\"device\":\"$dev\",\"time_ns\":[0-9]+,\"type\":\"update\",\"node\":$node,\"offset\":12292,\"length\":2,\"frame\":[0-9]+,\"age_ns\":[0-9]+,\"silent_ns\":null,\"late\":false,\"updates\":1,\"seq\":1,\"data\":\"fffd\",\"values\":\[$value\],\"lost\":0\}\$" \
+	'"length":64,.*"data":"[0-9a-f]{128}","values":\[(\{[^{]*\},?){5}\]' \
+	'"seq":3,.*"value":"18446744073709551615"'
+run trace "$dev" 0x3000+4 -n 3 -t 0.2
+check "trace -n -t, nothing comes" says 1 "rmctl: $dev: trace: 3 write\(s\) still missing after 0.2 s"
+run trace "$dev" 0x3000+4 -t 0.2
+check "trace -t" says 0 "tracing $dev ..."
+
+# What does not fit its queue is lost, and that is said where it is. Stopped, it cannot read.
+in_background '^tracing' trace "$dev" -t 20 0x5000+4 --depth 2
+kill -STOP "$background"
+for i in 1 2 3 4 5; do store 0x5000 $i; done
+"$rmctl" test "$peer" >/dev/null
+kill -CONT "$background"
+wait_for "$out" '0x00005000\+4'
+store 0x5000 6
+wait_for "$out" '0x00000006'
+kill -INT "$background"
+wait_background
+check "trace says what was lost, and where" lines "$out" ".*0x00000001" ".*0x00000002" \
+	"-- 3 write\(s\) lost here: they came faster than they were read" ".*0x00000006"
+check "and how much in the end" says 0 "rmctl: $dev: trace: 3 write\(s\) printed, at most 3 lost"
+for depth in 0 65537 x; do
+	bad 2 "$dev: trace: depth.*" trace "$dev" 0+4 --depth $depth
+done
+bad 2 "$dev: trace: count must be at least 1 .*" trace "$dev" 0+4 -n 0
+bad 2 "$dev: trace: 'x' is not a number of seconds .*" trace "$dev" 0+4 -t x
+
+# --- watch ---------------------------------------------------------------------------------------------
+
+in_background '^watching' watch "$dev" -t 20 pump.total -n 2
+store pump.total 1
+store pump.pressure 1
+store pump.total 2
+wait_background
+check "rmctl watch, a line an update" lines "$out" \
+	"$time update  $age  $from  0x00003018\+8  pump.total: 1" \
+	"$time update  $age  $from  0x00003018\+8  pump.total: 2"
+check "watch -n ends with status 0" says 0 "watching $dev ..."
+in_background '^watching' watch "$dev" -t 20 pump.total --equal 3 -n 2
+for i in 1 2 3 3 4 3 5; do store pump.total $i; done
+wait_background
+check "watch --equal" lines "$out" ".* match .* pump.total: 3" ".* match .* pump.total: 3"
+store pump.total 4
+"$rmctl" test "$peer" >/dev/null
+run watch "$dev" -t 20 pump.total --equal 4 -n 1
+check "watch --equal, when it is so already" lines "$out" \
+	"$time match  -  -  0x00003018\+8  pump.total: 4"
+run -j watch "$dev" -t 20 0x3018+8 --not-equal 5 -n 1
+check "watch --not-equal, when it is so already" has_lines "$out" \
+	'"type":"match","node":null,"offset":12312,"length":8,.*"seq":0,.*"run":null\}$'
+store pump.speed -3
+in_background '^watching' watch "$dev" -t 20 pump.speed --not-equal=-3 -n 1
+store pump.speed -3
+store pump.speed -2
+wait_background
+check "watch --not-equal, a value in the other byte order" lines "$out" ".* match .* pump.speed: -2 rpm"
+store beat 0
+"$rmctl" test "$peer" >/dev/null
+in_background '^watching' watch "$dev" -t 20 beat --changed -n 2
+for i in 0 0 1 1 2; do store beat $i; done
+wait_background
+check "watch --changed" lines "$out" ".*beat: 1" ".*beat: 2"
+in_background '^watching' watch "$dev" -t 20 beat --silence 100ms --deadline 1ns -n 4
+wait_for "$out" stale
+store beat 1
+wait_background
+check "watch --silence and --deadline" lines "$out" \
+	"$time stale  0x00003100  silent for [0-9]{3}\.[0-9]{3} ms, since the watch began" \
+	"$time update  $age  $from  0x00003100\+4  beat: 1  LATE" \
+	"$time fresh  $age  $from  0x00003100\+4  beat: 1  after a silence of $age" \
+	"$time stale  0x00003100  silent for [0-9]{3}\.[0-9]{3} ms"
+in_background '^watching' -j watch "$dev" -t 20 beat --silence 0.1 --deadline 1ns -n 2
+wait_for "$out" stale
+store beat 2
+wait_background
+check "watch -j --silence" has_lines "$out" '"type":"stale","node":null,"offset":12544,"length":null,"frame":null,"age_ns":null,"silent_ns":[0-9]+,"late":false,"updates":null,' \
+	'"type":"update",.*"late":true,'
+run watch "$dev" beat -n 1 -t 0.2
+check "watch -n -t, nothing comes" says 1 "rmctl: $dev: watch: 1 event\(s\) still missing after 0.2 s"
+
+# The command: never twice at once, once for all that come meanwhile.
+in_background '^watching' watch "$dev" -t 20 pump.total -n 4 --exec \
+	"echo begin \$RMCTL_EVENTS \$RMCTL_NAME \$RMCTL_VALUE; until [ -e $dir/go ]; do sleep 0.05; done; echo end"
+for i in 1 2 3 4; do store pump.total $i; done
+"$rmctl" test "$peer" >/dev/null
+: >"$dir/go"
+wait_background
+check "watch --exec runs the command once for all that come meanwhile" lines "$out" \
+	'begin 1 pump.total 1' end 'begin 3 pump.total 4' end
+check "and says so" says 0 "rmctl: $dev: watch: 3 events came while the command was running: it runs once for all of them, and is told of the last"
+rm "$dir/go"
+in_background '^watching' -j watch "$dev" -t 20 pump.total -n 3 --exec \
+	"echo out; until [ -e $dir/go ]; do sleep 0.05; done; exit 3"
+for i in 1 2 3; do store pump.total $i; done
+"$rmctl" test "$peer" >/dev/null
+: >"$dir/go"
+wait_background
+check "watch -j --exec, an object a run" lines "$out" \
+	'.*"seq":1,.*"value":"1".*"lost":0,"run":\{"status":3,"signal":null,"events":1\}\}' \
+	'.*"seq":3,.*"value":"3".*"lost":0,"run":\{"status":3,"signal":null,"events":2\}\}'
+check "what the command prints is not among the JSON" has_lines "$err" '^out$' \
+	"watch: the command has ended with status 3\$"
+check "a command that fails makes watch fail" [ "$status" -eq 1 ]
+in_background '^watching' -j watch "$dev" -t 20 pump.total -n 1 --exec 'kill -9 $$'
+store pump.total 1
+wait_background
+check "a command that is killed" has_lines "$out" '"run":\{"status":null,"signal":9,"events":1\}\}$'
+check "is said" says 1 "rmctl: $dev: watch: the command was ended by signal 9"
+in_background '^watching' watch "$dev" -t 20 beat -n 1 --exec 'env | grep RMCTL_ | sort'
+store beat 42
+wait_background
+check "what the command is told" lines "$out" 'RMCTL_AGE_NS=[0-9]+' "RMCTL_DEVICE=$dev" \
+	'RMCTL_EVENTS=1' 'RMCTL_FRAME=[0-9]+' 'RMCTL_LATE=0' 'RMCTL_LENGTH=4' 'RMCTL_LOST=0' \
+	'RMCTL_NAME=beat' "RMCTL_NODE=$node" 'RMCTL_OFFSET=0x3100' 'RMCTL_SILENT_NS=' \
+	'RMCTL_TIME_NS=[0-9]+' 'RMCTL_TYPE=update' 'RMCTL_UNIT=' 'RMCTL_VALUE=42'
+in_background '^watching' watch "$dev" -t 20 beat --silence 0.1 -n 1 \
+	--exec 'echo $RMCTL_TYPE "$RMCTL_NODE" $RMCTL_SILENT_NS'
+wait_background
+check "and of a silence" lines "$out" 'stale  [0-9]{9}'
+rm -f "$dir/go"
+in_background '^watching' watch "$dev" -t 20 beat --exec \
+	"echo begin; until [ -e $dir/go ]; do sleep 0.05; done"
+store beat 1
+wait_for "$out" begin
+store beat 2
+"$rmctl" test "$peer" >/dev/null
+kill -INT "$background"
+: >"$dir/go"
+wait_background
+check "what is not run for any more is said" says 0 \
+	"rmctl: $dev: watch: the command was not run for the last 1 event\(s\)"
+
+word='is not one word that can be compared: it must have 1, 2, 4 or 8 bytes, and begin at a multiple of that .*'
+bad 2 "$dev: watch: '0x3000\+3' $word" watch "$dev" 0x3000+3 --equal 1
+bad 2 "$dev: watch: '0x3002\+4' $word" watch "$dev" 0x3002+4 --changed
+bad 2 "$dev: watch: 'pump' $word" watch "$dev" pump --equal 1
+bad 2 "$dev: watch: 'loop' $word" watch "$dev" loop --equal 1
+bad 2 "$dev: watch: value '256' is too large, .*" watch "$dev" 0x3000+1 --equal 256
+bad 2 "$dev: watch: value '40000' does not fit 'pump.speed', which is of type int16 .*" \
+	watch "$dev" pump.speed --equal 40000
+bad 2 "$dev: watch: value 'x' is none for 'beat', which is of type uint32 .*" \
+	watch "$dev" beat --not-equal x
+bad 2 "$dev: watch: only one of --equal, --not-equal and --changed .*" \
+	watch "$dev" beat --equal 1 --changed
+for time in 0 x -1 5m 1.5ns; do
+	bad 2 "$dev: watch: deadline '$time' .*" watch "$dev" beat --deadline=$time
+	bad 2 "$dev: watch: silence '$time' .*" watch "$dev" beat --silence=$time
+done
+bad 2 "$dev: watch: silence '0.5ms' is out of range .*" watch "$dev" beat --silence 0.5ms
+bad 2 "$dev: watch: the command of --exec is empty .*" watch "$dev" beat --exec ''
+bad 2 "$dev: watch: count must be at least 1 .*" watch "$dev" beat -n 0
+
+# --- top -------------------------------------------------------------------------------------------------
+
+in_background '^watching' top "$dev" beat pump.total 0x5000+2 loop -n 3 -i 1
+for i in 1 2 3 4 5; do store beat $i; done
+store 0x5000 0xbeef -w2
+wait_background
+check "rmctl top, a line a range and round" [ "$(wc -l <"$out")" -eq 13 ]
+check "rmctl top" has_lines "$out" '^RANGE +RATE/s +AGE +LATENCY +AT MOST +NODE +VALUE$' \
+	"^beat +[1-5]\.[0-9]{2} +$age +$age +$age +$from +[1-5]" \
+	'^pump.total +0 +never +- +- +-  1$' \
+	"^0x5000\+2 +[0-9.]+ +$age +($age|-) +($age|-) +$from +0xbeef\$" \
+	'^loop +0 +never +- +- +-  $' "^beat +0 +$age +- +- +$from +5  STALE\$"
+in_background '^watching' -j top "$dev" beat 0x5000+2 loop -n 3 -i 500ms
+for i in 1 2 3; do store beat $i; done
+wait_background
+check "top -j, an object a round" [ "$(wc -l <"$out")" -eq 3 ]
+check "top -j" has_lines "$out" \
+	"^\{\"device\":\"$dev\",\"time_ns\":[0-9]+,\"round\":[12],\"interval_ns\":[0-9]+,\"ranges\":\[\{\"name\":\"beat\",\"offset\":12544,\"length\":4,\"updates\":[1-3],\"rate_hz\":[0-9.]+,\"total_updates\":[1-3],\"age_ns\":[0-9]+,\"latency_min_ns\":[0-9]+,\"latency_mean_ns\":[0-9]+,\"latency_max_ns\":[0-9]+,\"node\":$node,\"value\":[1-3],\"unit\":\"\",\"stale\":(true|false),\"lost\":0\}," \
+	'"round":3,.*"updates":0,"rate_hz":0.0,"total_updates":3,' \
+	'\{"name":"0x5000\+2",.*"value":"0xbeef","unit":"",' '\{"name":"loop",.*"value":null,"unit":null,'
+sed '/far:/d' "$dir/rig.yaml" >"$dir/near.yaml"
+run -R "$dir/near.yaml" top "$dev" -n 1 -i 0.1
+check "top without a name shows all regions" lines "$out" 'RANGE .*' 'pump .*' 'loop .*' 'beat .*'
+typed '' -R "$dir/near.yaml" top "$dev" -n 2 -i 0.1
+check "top draws on a terminal" [ "$(grep -c "$(printf '\033')\[H.*rmctl top $dev: 3 range(s), every 0.1 s" "$out")" -eq 2 ]
+"$on_terminal" -s RANGE '' "$rmctl" top "$dev" beat -i 0.1 >"$out" 2>"$err"
+check "Ctrl-C ends top, with status 0" [ $? -eq 0 ]
+bad 1 "$dev: top: there are no regions in $dir/none.yaml" -R "$dir/none.yaml" top "$dev"
+bad 1 "$dev: top: $dir/bad.yaml:2: .*" -R "$dir/bad.yaml" top "$dev"
+bad 2 "$dev: top: no file says what a name means: .*" -R '' top "$dev"
+for time in 0 0.05 3601 x -1; do
+	bad 2 "$dev: top: interval '$time' is no time from 0.1 s to an hour .*" top "$dev" beat --interval=$time
+done
+bad 2 "$dev: top: count must be at least 1 .*" top "$dev" beat -n 0
+
+# --- a card without the extension block ------------------------------------------------------------------
+
+none='the card has no extension block'
+bad 1 "$base: who: cannot ask who wrote there: $none" who "$base" 0+4
+for verb in trace watch top; do
+	bad 1 "$base: $verb: cannot watch: $none" $verb "$base" 0+4
+done
+good_silent fill "$base" 0x1000+4K 0x01020304 -y
+good_silent save "$base" 0x1000+4K "$dir/back"
+good_silent load "$base" "$dir/back" 0x2000 -y
+good_silent diff "$base" 0x2000+4K "$dir/back"
+
+the_end

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Why is my update not arriving? */
+#ifndef RMCTL_DIAGNOSE_H
+#define RMCTL_DIAGNOSE_H
+
+#include <stddef.h>
+
+#include "counters.h"
+#include "state.h"
+
+#define FINDINGS_MAX 32
+
+/**
+ * struct finding - one thing that keeps updates from arriving, or has done so
+ * @cause: for programs
+ * @text: the sentence
+ * @remedy: what to do about it
+ */
+struct finding {
+	const char *cause;
+	char text[192];
+	char remedy[128];
+};
+
+struct findings {
+	size_t count;
+	struct finding list[FINDINGS_MAX];
+};
+
+int diagnose(struct netlink *nl, const struct state *state, struct findings *findings);
+json_t *findings_json(const struct findings *findings);
+void findings_print(const struct command *cmd, const struct findings *findings);
+
+#endif /* RMCTL_DIAGNOSE_H */

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+/* rmctl top: which ranges are written, how often, by whom, and how old it is when it comes. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "out.h"
+#include "parse.h"
+#include "rates.h"
+#include "stop.h"
+#include "stream.h"
+#include "typed.h"
+#include "units.h"
+
+#define INTERVAL_MIN	(NSEC_PER_SEC / 10)
+#define INTERVAL_MAX	(3600 * NSEC_PER_SEC)
+#define VALUE_MAX	64u	/* bytes: what is larger has no value of its own here */
+
+const struct option top_options[] = {
+	{ "count", required_argument, NULL, 'n' },
+	{ "interval", required_argument, NULL, 'i' },
+	{ 0 },
+};
+
+/**
+ * struct row - a range that is watched
+ * @target: the range; @target.word is its name
+ * @fd: its watch
+ * @rates: what has come
+ */
+struct row {
+	struct target target;
+	int fd;
+	struct rates rates;
+};
+
+/**
+ * struct top - all of them
+ * @cmd: the command
+ * @card: the card
+ * @rows: @count of them
+ * @count: see there
+ * @fds: of them, for poll()
+ * @interval_ns: of a round
+ * @rounds: so many, 0: until it is interrupted
+ * @round: this one, from 1
+ * @begun_ns: when all were watched
+ * @round_ns: when this round began
+ * @terminal: draw, do not print
+ */
+struct top {
+	struct command *cmd;
+	struct card card;
+	struct row *rows;
+	size_t count;
+	struct pollfd *fds;
+	uint64_t interval_ns, rounds, round, begun_ns, round_ns;
+	bool terminal;
+};
+
+/* --- the command line ---------------------------------------------------------------- */
+
+static int get_options(struct top *top, int argc, char **argv)
+{
+	struct command *cmd = top->cmd;
+
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		switch (option) {
+		case 'n':
+			if (get_number(cmd, "count", optarg, UINT64_MAX, &top->rounds))
+				return STATUS_MISUSED;
+			if (!top->rounds)
+				return misused(cmd, "count must be at least 1");
+			break;
+		case 'i':
+			if (parse_duration(optarg, &top->interval_ns) ||
+			    top->interval_ns < INTERVAL_MIN || top->interval_ns > INTERVAL_MAX)
+				return misused(cmd, "interval '%s' is no time from 0.1 s to an hour",
+					       optarg);
+			break;
+		default:
+			return STATUS_MISUSED;
+		}
+	}
+	return STATUS_OK;
+}
+
+static int add_row(struct top *top, const char *word)
+{
+	struct row *rows = reallocarray(top->rows, top->count + 1, sizeof(*rows));
+
+	if (!rows)
+		return failed(top->cmd, "out of memory");
+	top->rows = rows;
+	rows[top->count] = (struct row){ .fd = -1 };
+	return get_target(top->cmd, word, &rows[top->count++].target);
+}
+
+/* Those that were named, or all regions of the file. Returns an exit status. */
+static int get_rows(struct top *top, char **words, int count)
+{
+	int status = STATUS_OK;
+
+	for (int i = 0; i < count && !status; i++)
+		status = add_row(top, words[i]);
+	if (count || status)
+		return status;
+	status = regions_need(top->cmd);
+	if (status)
+		return status;
+	for (const struct rfm_region *region = top->cmd->regions->regions; region && !status;
+	     region = region->next)
+		status = add_row(top, region->name);
+	if (!status && !top->count)
+		status = failed(top->cmd, "there are no regions in %s", regions_path(top->cmd));
+	return status;
+}
+
+/* --- watching -------------------------------------------------------------------------- */
+
+static int watch_row(struct top *top, struct row *row)
+{
+	struct stream stream;
+	int status;
+
+	stream_init(&stream, 0);
+	stream.watch.flags |= RFM_WATCH_COALESCE;
+	status = stream_add(top->cmd, &stream, &row->target);
+	if (!status)
+		status = stream_open(top->cmd, &stream, &top->card);
+	row->fd = stream.fd;
+	return status;
+}
+
+/* Each has a descriptor of its own. */
+static void want_descriptors(size_t count)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= count + 16)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int watch_all(struct top *top)
+{
+	int status = STATUS_OK;
+
+	want_descriptors(top->count);
+	top->fds = calloc(top->count, sizeof(*top->fds));
+	if (!top->fds)
+		return failed(top->cmd, "out of memory");
+	for (size_t i = 0; i < top->count && !status; i++) {
+		status = watch_row(top, &top->rows[i]);
+		top->fds[i] = (struct pollfd){ .fd = top->rows[i].fd, .events = POLLIN };
+	}
+	return status;
+}
+
+static int take_events(struct top *top, struct row *row)
+{
+	struct rfm_event events[STREAM_BATCH];
+	struct stream stream = { .fd = row->fd };
+	int got = stream_read(top->cmd, &stream, events);
+
+	for (int i = 0; i < got; i++)
+		rates_add(&row->rates, &events[i]);
+	return got < 0 ? STATUS_FAILED : STATUS_OK;
+}
+
+/* Until the end of the round, or of all. Returns an exit status. */
+static int wait_round(struct top *top)
+{
+	uint64_t end = top->round_ns + top->interval_ns;
+	int status = STATUS_OK, ready;
+
+	while (!status && !stop_asked() && now_ns() < end) {
+		ready = stop_poll(top->fds, top->count, end);
+		for (size_t i = 0; i < top->count && ready > 0 && !status; i++)
+			if (top->fds[i].revents)
+				status = take_events(top, &top->rows[i]);
+	}
+	return status;
+}
+
+/* --- what is shown ------------------------------------------------------------------------ */
+
+/* What stands there now, if it is one value. */
+static bool value_of(const struct top *top, const struct row *row, struct first *first)
+{
+	const struct target *target = &row->target;
+	bool one = target->named ?
+		target->place.type == RFM_REGION_CHAR ||
+		(target->place.type && target->place.count == 1) :
+		target->length <= 8 && !(target->length & (target->length - 1));
+	unsigned char bytes[VALUE_MAX];
+	struct span span = { .offset = target->offset, .length = target->length,
+			     .known = target->length, .bytes = bytes };
+
+	if (!one || target->length > VALUE_MAX ||
+	    pread(top->card.fd, bytes, target->length,
+		  card_position(&top->card, target->offset)) != (ssize_t)target->length)
+		return false;
+	first->unit = "";
+	if (target->named) {
+		rfm_value_print(&target->place, bytes, first->value, sizeof(first->value));
+		first->unit = target->place.unit;
+	} else {
+		span_raw(&span, first->value, sizeof(first->value));
+	}
+	return true;
+}
+
+static void print_row(const struct top *top, const struct row *row, uint64_t now,
+		      uint64_t elapsed)
+{
+	char rate[UNIT_WORD], age[UNIT_WORD] = "never", mean[UNIT_WORD] = "-";
+	char most[UNIT_WORD] = "-", node[OUT_WORD] = "-";
+	const struct rates *rates = &row->rates;
+	struct first first = { .value = "" };
+	uint64_t time;
+
+	if (rates_age(rates, now, &time)) {
+		unit_time(age, sizeof(age), time);
+		out_node(node, sizeof(node), rates->node);
+	}
+	if (rates_latency(rates, &time)) {
+		unit_time(mean, sizeof(mean), time);
+		unit_time(most, sizeof(most), rates->latency_max_ns);
+	}
+	value_of(top, row, &first);
+	printf("%-24s %9s %12s %12s %12s %11s  %s%s%s%s", row->target.word,
+	       unit_rate(rate, sizeof(rate), rates->updates, elapsed), age, mean, most, node,
+	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "",
+	       rates_stale(rates, now, top->begun_ns, row->target.place.period_ns) ?
+	       "  STALE" : "");
+	if (rates->lost)
+		printf("  LOST %" PRIu64, rates->lost);
+	puts(top->terminal ? "\033[K" : "");
+}
+
+/* Rows that fit on the terminal, beside the two lines above and one below. */
+static size_t room(const struct top *top)
+{
+	struct winsize size;
+
+	if (!top->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 5)
+		return top->count;
+	return size.ws_row - 4u;
+}
+
+static int print_text(const struct top *top, uint64_t now, uint64_t elapsed)
+{
+	const char *end = top->terminal ? "\033[K\n" : "\n";
+	size_t rows = room(top);
+
+	if (top->terminal)
+		printf("\033[Hrmctl top %s: %zu range(s), every %.3g s, Ctrl-C ends it%s",
+		       top->cmd->card, top->count, (double)top->interval_ns / 1e9, end);
+	if (top->terminal || top->round == 1)
+		printf("%-24s %9s %12s %12s %12s %11s  %s%s", "RANGE", "RATE/s", "AGE",
+		       "LATENCY", "AT MOST", "NODE", "VALUE", end);
+	for (size_t i = 0; i < top->count && i < rows; i++)
+		print_row(top, &top->rows[i], now, elapsed);
+	if (rows < top->count)
+		printf("and %zu more%s", top->count - rows, end);
+	if (top->terminal)
+		fputs("\033[J", stdout);
+	return out_flush(top->cmd);
+}
+
+static json_t *known(bool condition, uint64_t value)
+{
+	return condition ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *row_json(const struct top *top, const struct row *row, uint64_t now,
+			uint64_t elapsed)
+{
+	const struct rates *rates = &row->rates;
+	const struct target *target = &row->target;
+	struct first first;
+	uint64_t mean = 0, age = 0;
+	bool aged = rates_age(rates, now, &age), timed = rates_latency(rates, &mean);
+	bool valued = value_of(top, row, &first);
+
+	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, "
+			 "s:I}",
+		"name", target->word, "offset", (json_int_t)target->offset,
+		"length", (json_int_t)target->length, "updates", (json_int_t)rates->updates,
+		"rate_hz", (double)rates->updates * 1e9 / (double)elapsed,
+		"total_updates", (json_int_t)rates->total,
+		"age_ns", known(aged, age), "latency_min_ns", known(timed, rates->latency_min_ns),
+		"latency_mean_ns", known(timed, mean),
+		"latency_max_ns", known(timed, rates->latency_max_ns),
+		"node", known(aged && rates->node != RFM_NODE_ALL, rates->node),
+		"value", !valued ? json_null() :
+			 target->named ? value_json(target->place.type, first.value) :
+					 json_string(first.value),
+		"unit", valued ? json_string(first.unit) : json_null(),
+		"stale", rates_stale(rates, now, top->begun_ns, target->place.period_ns),
+		"lost", (json_int_t)rates->lost);
+}
+
+static int print_json(const struct top *top, uint64_t now, uint64_t elapsed)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < top->count; i++)
+		json_array_append_new(rows, row_json(top, &top->rows[i], now, elapsed));
+	return out_json(top->cmd, json_pack("{s:s, s:I, s:I, s:I, s:o}", "device", top->cmd->card,
+					    "time_ns", (json_int_t)now, "round",
+					    (json_int_t)top->round, "interval_ns",
+					    (json_int_t)elapsed, "ranges", rows));
+}
+
+static int print_round(const struct top *top)
+{
+	uint64_t now = now_ns(), elapsed = now - top->round_ns;
+
+	return top->cmd->json ? print_json(top, now, elapsed) : print_text(top, now, elapsed);
+}
+
+/* --- round by round -------------------------------------------------------------------------- */
+
+static int show_rounds(struct top *top)
+{
+	int status = STATUS_OK;
+
+	if (top->terminal)
+		fputs("\033[2J", stdout);
+	top->begun_ns = now_ns();
+	fprintf(stderr, "%s", top->terminal ? "" : "watching ...\n");
+	for (top->round = 1; !status && (!top->rounds || top->round <= top->rounds); top->round++) {
+		top->round_ns = now_ns();
+		status = wait_round(top);
+		if (status || stop_asked())
+			break;
+		status = print_round(top);
+		for (size_t i = 0; i < top->count; i++)
+			rates_next_round(&top->rows[i].rates);
+	}
+	return status;
+}
+
+static void release(struct top *top)
+{
+	for (size_t i = 0; i < top->count; i++)
+		if (top->rows[i].fd >= 0)
+			close(top->rows[i].fd);
+	free(top->rows);
+	free(top->fds);
+}
+
+int verb_top(struct command *cmd, int argc, char **argv)
+{
+	struct top top = { .cmd = cmd, .interval_ns = NSEC_PER_SEC };
+	int status;
+
+	status = get_options(&top, argc, argv);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 1, argc))
+		return STATUS_MISUSED;
+	top.terminal = !cmd->json && isatty(STDOUT_FILENO);
+	status = get_rows(&top, argv + optind + 1, argc - optind - 1);
+	if (!status)
+		status = card_open(cmd, &top.card, argv[optind], false);
+	if (!status) {
+		stop_hold_signals();
+		status = watch_all(&top);
+		if (!status)
+			status = show_rounds(&top);
+		card_close(&top.card);
+	}
+	release(&top);
+	return status;
+}
