@@ -441,6 +441,16 @@ static int rfm_request_sleep(struct completion *kicked)
 	return wait_for_completion_killable(kicked);
 }
 
+/*
+ * To a signal. But if bringing buffers in took so long that one comes each
+ * time, what is in is moved first: else nothing ever would be.
+ */
+static bool rfm_request_yields(const struct rfm_request *request)
+{
+	return task_sigpending(current) &&
+	       (!request->brought || fatal_signal_pending(current));
+}
+
 static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 			       size_t bytes)
 {
@@ -465,7 +475,7 @@ static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 			wait_for_completion(&kicked);
 		else if (fed == RFM_FED_WAIT)
 			request.stop = rfm_request_sleep(&kicked);
-		else if (fed == RFM_FED_TURN && task_sigpending(current))
+		else if (fed == RFM_FED_TURN && rfm_request_yields(&request))
 			request.stop = -ERESTARTSYS;
 		cond_resched();
 	} while (fed != RFM_FED_ALL);

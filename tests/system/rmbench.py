@@ -159,6 +159,18 @@ def queues_alone():
         consistent(row)
 
 
+def a_pair():
+    """pair measures the bare queue and two nodes, with 64 bytes, and nothing else"""
+    result = rmbench("--json", "--seconds", "1", "pair")
+    expect(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    rows = json.loads(result.stdout)["rows"]
+    expect([(row["what"], row["nodes"], row["bytes"]) for row in rows]
+           == [("a bare shared-memory queue", 2, 64), ("two nodes, saturated, round", 2, 64)],
+           f"it measured {rows}")
+    for row in rows:
+        consistent(row)
+
+
 def interrupted():
     """SIGTERM ends it, with all its processes and sockets"""
     child = subprocess.Popen([RMBENCH, "-s", "60", "ring"], text=True, stdout=subprocess.PIPE,
@@ -260,7 +272,7 @@ def targets():
     expect(not missed, f"missed, with a load average of {load:.2f} before: {missed}")
 
 
-SHORT = [a_short_run, no_faster_than_the_line, not_much_slower, a_table, queues_alone, interrupted,
+SHORT = [a_short_run, no_faster_than_the_line, not_much_slower, a_table, queues_alone, a_pair, interrupted,
          bad_input]
 LONG = {"targets": [targets]}
 

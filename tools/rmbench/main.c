@@ -228,6 +228,11 @@ static void measure_queues(void)
 	measure_queue(64);
 }
 
+static void measure_pair(void)
+{
+	measure_saturated(64, measure_queue(64));
+}
+
 static void measure_everything(void)
 {
 	double queue4, queue64;
@@ -259,15 +264,17 @@ static const struct verb verbs[] = {
 	/* each hop size thrice, queues, and pairs of nodes */
 	{ "ring", measure_everything, 3 * SIZES + 2 + 2 + 4 },
 	{ "queue", measure_queues, 2 },
+	{ "pair", measure_pair, 2 },
 };
 
 static const char usage[] =
-	"usage: rmbench [-j] [-s SECONDS] ring|queue\n"
+	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair\n"
 	"\n"
 	"Measures what a ring of processes costs on this machine, beside bare figures.\n"
 	"\n"
 	"  ring                   all measurements\n"
 	"  queue                  the bare shared-memory queue only\n"
+	"  pair                   of these and of two saturated nodes, 64 bytes only\n"
 	"  -j, --json             print JSON instead of a table\n"
 	"  -s, --seconds SECONDS  time for all measurements together, 1 to 3600; default 20\n"
 	"  -h, --help             print this\n";
