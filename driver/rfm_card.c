@@ -126,6 +126,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	mutex_init(&card->ring_test_lock);
 	mutex_init(&card->snapshot_lock);
 	mutex_init(&card->config_lock);
+	mutex_init(&card->verify_lock);
 	mutex_init(&card->subscribe_lock);
 	card->ends = RB_ROOT;
 	INIT_LIST_HEAD(&card->holders);

@@ -155,6 +155,11 @@ static int rfm_call_ring_map(struct rfm_file *file, void *arg)
 	return rfm_ring_map(file->card, arg);
 }
 
+static int rfm_call_verify(struct rfm_file *file, void *arg)
+{
+	return rfm_verify(file, arg);
+}
+
 /**
  * struct rfm_call - one ioctl
  * @cmd: its number; it says how large the argument is, and whether it goes in,
@@ -196,6 +201,8 @@ static const struct rfm_call rfm_calls[] = {
 		 RFM_EXT_FEATURE_SNAPSHOT),
 	RFM_CALL(RING_MAP, rfm_call_ring_map, RFM_FUNCTION_RING_MAP,
 		 RFM_EXT_FEATURE_SNAPSHOT),
+	RFM_CALL(VERIFY, rfm_call_verify, RFM_FUNCTION_FENCE,
+		 RFM_EXT_FEATURE_QUERY),
 };
 
 static int rfm_call(const struct rfm_call *call, struct rfm_file *file,

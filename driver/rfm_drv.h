@@ -51,6 +51,7 @@
  *   card->config_lock     mutex: the settings, see rfm_settings.h
  *   card->snapshot_lock   mutex: a snapshot of the counters, until it is read
  *   rfm_notify_lock       mutex: one notification after the other
+ *   card->verify_lock     mutex: a query, until its answers are read
  *   mmap_lock             of a process: the kernel holds it when it makes,
  *                         copies and ends mappings, so none of the locks below
  *                         may be held where user memory is touched
@@ -62,8 +63,8 @@
  *   card->reg_lock        spinlock: the NTD, NTN, NIC sequence; LCSR1, which
  *                         is only ever changed by read-modify-write
  *   card->ext_lock        spinlock: registers of the extension block that
- *                         work together: RANGE, SLOT, WRITER, MULTICAST, and
- *                         FENCE_BEGIN with its ticket
+ *                         work together: RANGE, SLOT, WRITER, MULTICAST, QUERY,
+ *                         and FENCE_BEGIN with its ticket
  *   card->dma.lock        spinlock, also taken with interrupts off by who
  *                         cancels: the queues of requests, the free slices,
  *                         and the window, which stays while there are any
@@ -276,6 +277,7 @@ struct rfm_dma {
  * @ext_lock: see above
  * @ring_test_lock: see above
  * @snapshot_lock: see above
+ * @verify_lock: see above
  * @subscribe_lock: see above
  * @ends: where holds begin and end, in order; see rfm_subscribe.c
  * @holds: how many there are, those of @base not counted
@@ -352,6 +354,7 @@ struct rfm_card {
 	spinlock_t ext_lock;
 	struct mutex ring_test_lock;
 	struct mutex snapshot_lock;
+	struct mutex verify_lock;
 
 	struct mutex config_lock;
 	u64 generation;
@@ -637,9 +640,13 @@ int rfm_unsubscribe(struct rfm_file *file, struct rfm_subscribe *args);
 void rfm_subscribe_close(struct rfm_file *file);
 
 /* rfm_fence.c: wait until everything is everywhere */
+#define RFM_FENCE_MS_MAX	60000
 void rfm_fence_open(struct rfm_file *file);
 int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args);
 void rfm_fence_event(struct rfm_card *card, u32 ticket);
+
+/* rfm_verify.c: what stands in the memory of every node? */
+int rfm_verify(struct rfm_file *file, struct rfm_verify *args);
 
 /* rfm_switches.c: what users of a 5565 set */
 int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args);

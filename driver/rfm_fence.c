@@ -19,7 +19,6 @@
 #include "rfm_drv.h"
 
 #define RFM_FENCE_MS_DEFAULT	1000
-#define RFM_FENCE_MS_MAX	60000
 
 #define RFM_FENCE_LOOK_US_FIRST	50
 #define RFM_FENCE_LOOK_US_LAST	20000

@@ -19,11 +19,13 @@ static const struct {
 	[RFM_FRAME_FENCE]	= { 8, 8 },
 	[RFM_FRAME_MULTICAST]	= { 4 + RFM_NODE_SET, 4 + RFM_NODE_SET },
 	[RFM_FRAME_TRAIN]	= { 1, RFM_FRAME_DATA_MAX },
+	[RFM_FRAME_QUERY]	= { 16, 16 },
+	[RFM_FRAME_ANSWER]	= { 24, 24 },
 };
 
 #define WIRE_TYPES (sizeof(type_length) / sizeof(type_length[0]))
 
-_Static_assert(WIRE_TYPES == RFM_FRAME_TYPES + 1, "every type has its lengths");
+_Static_assert(WIRE_TYPES == RFM_FRAME_TYPES, "every type has its lengths");
 
 static bool is_train(const uint8_t *wire)
 {

@@ -36,14 +36,20 @@ enum rfm_frame_type {
 	RFM_FRAME_FENCE		= 6,	/* come home when all before is home */
 	RFM_FRAME_MULTICAST	= 7,	/* a network interrupt to a set of nodes */
 	RFM_FRAME_TRAIN		= 8,	/* on the wire only: DATA frames under one header */
+	RFM_FRAME_QUERY		= 9,	/* what stands in your memory there? */
+	RFM_FRAME_ANSWER	= 10,	/* that */
 };
 
-#define RFM_FRAME_TYPES		8	/* 0 is none, and a train's are DATA */
+#define RFM_FRAME_TYPES		11	/* above the last; 0 is none, and a train's are DATA */
 
 /* Masks of types: what does something at the nodes, and what takes a number. */
 #define RFM_FRAME_UPDATES	(1u << RFM_FRAME_DATA | 1u << RFM_FRAME_INTERRUPT | \
 				 1u << RFM_FRAME_MULTICAST)
-#define RFM_FRAME_NUMBERED	(RFM_FRAME_UPDATES | 1u << RFM_FRAME_FENCE)
+#define RFM_FRAME_NUMBERED	(RFM_FRAME_UPDATES | 1u << RFM_FRAME_FENCE | \
+				 1u << RFM_FRAME_QUERY)
+
+/* Every type that a frame in host form may have. */
+#define RFM_FRAME_ALL_TYPES	((1u << RFM_FRAME_TYPES) - 2 - (1u << RFM_FRAME_TRAIN))
 
 /* Flags, written by the originator. */
 #define RFM_FLAG_REDUNDANT	0x1	/* updates of this node are sent twice */
@@ -59,15 +65,15 @@ enum rfm_frame_type {
  * struct rfm_frame - a frame in host form
  * @type: enum rfm_frame_type; of a train RFM_FRAME_DATA
  * @source: node id of the originator
- * @dest: RFM_FRAME_INTERRUPT: target node; otherwise 0
+ * @dest: RFM_FRAME_INTERRUPT: target node; RFM_FRAME_ANSWER: who asked; otherwise 0
  * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command;
  *	RFM_FRAME_MULTICAST: its three bits of type; otherwise 0
  * @flags: RFM_FLAG_*
  * @marks: RFM_MARK_*; changed by nodes on the way
  * @count: frames that it stands for: 1, or 2..RFM_TRAIN_FRAMES for a train
  * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 36 for MULTICAST
- *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE.
- *	Of a train the bytes of all its frames, 64 in each but the last
+ *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE,
+ *	16 for QUERY, 24 for ANSWER. Of a train the bytes of all its frames, 64 in each but the last
  * @address: RFM_FRAME_DATA: network address of the first byte, below
  *	RFM_RING_SPACE; @address + @length may not pass its end
  * @clock_domain: clocks of equal domain may be subtracted

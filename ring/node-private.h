@@ -11,9 +11,9 @@
 /* Tags of what is in the transmit FIFO, and of what a paused node holds back. */
 enum {
 	TAG_TRANSIT,	/* passed on for another node */
-	TAG_OWN,	/* numbered: an update, interrupt or fence of this node */
+	TAG_OWN,	/* numbered: an update, interrupt, fence or query of this node */
 	TAG_COPY,	/* second copy of an own frame */
-	TAG_NOTICE,	/* heartbeat, duplicate id, break */
+	TAG_NOTICE,	/* heartbeat, duplicate id, break, answer */
 	TAG_COUNTED,	/* held back: among those received */
 };
 
@@ -37,8 +37,17 @@ void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool
 		    uint64_t now);
 struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
 				  uint64_t ready);
+void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now);
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
+struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
+				       uint64_t now, bool *room);
+void rfm_commit(struct rfm_node *node);
 void rfm_give_up_own(struct rfm_node *node);
+
+/* query.c */
+void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
+		      const uint8_t *data, uint64_t now);
+void rfm_take_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data);
 
 /* receive.c */
 void rfm_give_up_held(struct rfm_node *node);

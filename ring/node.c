@@ -74,7 +74,7 @@ bool rfm_node_may_store(struct rfm_node *node)
 	return rfm_insert_has_room(&node->insert);
 }
 
-static void commit(struct rfm_node *node)
+void rfm_commit(struct rfm_node *node)
 {
 	if (rfm_insert_commit(&node->insert))
 		node->ops->transmit(node->opaque);
@@ -113,7 +113,7 @@ static bool store_piece(struct rfm_node *node, uint32_t address, const void *dat
 	record->length = len;
 	record->dest = record->kind = 0;
 	memcpy(record->data, data, len);
-	commit(node);
+	rfm_commit(node);
 	return true;
 }
 
@@ -132,8 +132,8 @@ bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 	return store_piece(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
 }
 
-static struct rfm_record *reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
-					  uint64_t now, bool *room)
+struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
+				       uint64_t now, bool *room)
 {
 	struct rfm_record *record = reserve(node, true, room);
 
@@ -151,15 +151,15 @@ bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 			uint32_t data, uint64_t now)
 {
 	bool room;
-	struct rfm_record *record = reserve_command(node, RFM_FRAME_INTERRUPT, sizeof(data), now,
-						    &room);
+	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_INTERRUPT, sizeof(data),
+							now, &room);
 
 	if (!record)
 		return room;
 	record->dest = dest;
 	record->kind = kind & (NIC_GLOBAL | NIC_TYPE);
 	put32(record->data, data);
-	commit(node);
+	rfm_commit(node);
 	return true;
 }
 
@@ -167,28 +167,28 @@ bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t k
 			    uint32_t data, uint64_t now)
 {
 	bool room;
-	struct rfm_record *record = reserve_command(node, RFM_FRAME_MULTICAST,
-						    sizeof(data) + RFM_NODE_SET, now, &room);
+	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_MULTICAST,
+							sizeof(data) + RFM_NODE_SET, now, &room);
 
 	if (!record)
 		return room;
 	record->kind = kind & NIC_TYPE;
 	put32(record->data, data);
 	memcpy(record->data + sizeof(data), set, RFM_NODE_SET);
-	commit(node);
+	rfm_commit(node);
 	return true;
 }
 
 bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 {
 	bool room;
-	struct rfm_record *record = reserve_command(node, RFM_FRAME_FENCE, sizeof(ticket), now,
-						    &room);
+	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_FENCE, sizeof(ticket), now,
+							&room);
 
 	if (!record)
 		return false;
 	put64(record->data, ticket);
-	commit(node);
+	rfm_commit(node);
 	return true;
 }
 
@@ -406,7 +406,7 @@ static void launch_frame(struct rfm_node *node, uint64_t now)
 	}
 	if (node->loopback) {
 		rfm_home_up_to(node, node->seq, 1, false, now);
-		if (frame.type != RFM_FRAME_FENCE)
+		if (rfm_frame_is_update(&frame))
 			node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 		return;
 	}
@@ -510,7 +510,7 @@ static void give_up_waiting(struct rfm_node *node)
 	rfm_give_up_own(node);
 }
 
-static void send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
+static void put_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
 {
 	struct rfm_slot *slot;
 
@@ -528,12 +528,18 @@ static void send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t
 	slot->length = rfm_frame_encode(frame, slot->wire);
 }
 
+/* Unless nothing may leave. */
+void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
+{
+	if (!node->loopback && can_originate(node))
+		put_notice(node, frame, now);
+}
+
 static void send_heartbeat(struct rfm_node *node, uint64_t now)
 {
 	struct rfm_frame frame = { .type = RFM_FRAME_HEARTBEAT };
 
-	if (!node->loopback && can_originate(node))
-		send_notice(node, &frame, now);
+	rfm_send_notice(node, &frame, now);
 }
 
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now)
@@ -541,8 +547,7 @@ void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t no
 	struct rfm_frame frame = { .type = RFM_FRAME_DUPLICATE, .length = 8 };
 
 	put64(frame.data, incarnation);
-	if (!node->loopback && can_originate(node))
-		send_notice(node, &frame, now);
+	rfm_send_notice(node, &frame, now);
 }
 
 /* The one thing that a node without signal says, to those downstream of it. */
@@ -551,7 +556,7 @@ static void send_break(struct rfm_node *node, uint64_t now)
 	struct rfm_frame frame = { .type = RFM_FRAME_BREAK };
 
 	if (!node->left && rfm_can_forward(node))
-		send_notice(node, &frame, now);
+		put_notice(node, &frame, now);
 }
 
 /*

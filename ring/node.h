@@ -103,6 +103,24 @@ struct rfm_fence {
 	bool epoch_changed;
 };
 
+#define RFM_QUERY_MAX	4096	/* bytes that one query asks for at most */
+
+/**
+ * struct rfm_answer - what stands in the memory of a node
+ * @ticket: what rfm_node_query() was given
+ * @crc: CRC32C of the bytes
+ * @bytes: how many of those asked for lie within its memory; only they count
+ * @paused: the node stands still: what came for its memory meanwhile is not in it
+ * @first: the first eight of the bytes, or as many as there are and zeros
+ */
+struct rfm_answer {
+	uint64_t ticket;
+	uint32_t crc;
+	uint16_t bytes;
+	bool paused;
+	uint8_t first[8];
+};
+
 /**
  * struct rfm_node_ops - what a node asks of its owner
  * @store: put @len bytes at @offset of the memory (rfm_memory_store());
@@ -121,6 +139,9 @@ struct rfm_fence {
  *	before its frame @seq. Comes before anything else of that frame, also
  *	while paused; engine; may be NULL
  * @fence: a fence has come home, or never will; engine; may be NULL
+ * @load: copy @len bytes at @offset of the memory, within it, to @data. NULL: the
+ *	node answers no queries
+ * @answer: node @from answers a query of this node; engine; may be NULL
  *
  * None of them may call the node back.
  */
@@ -133,6 +154,8 @@ struct rfm_node_ops {
 	void (*room)(void *opaque);
 	void (*missed)(void *opaque, uint8_t source, uint64_t count, uint64_t seq);
 	void (*fence)(void *opaque, const struct rfm_fence *fence);
+	void (*load)(void *opaque, uint32_t offset, void *data, unsigned int len);
+	void (*answer)(void *opaque, uint8_t from, const struct rfm_answer *answer);
 };
 
 /**
@@ -176,7 +199,7 @@ struct rfm_node_config {
 /**
  * struct rfm_node_stats - counters since rfm_node_init(), in frames
  * @stores: stores and interrupts asked for; packed, several make one frame
- * @sent: own frames numbered (updates, interrupts, fences)
+ * @sent: own frames numbered (updates, interrupts, fences, queries)
  * @home: of these, came home
  * @lost: of these, did not come home although a later one did; those of
  *	@dark and @full are among them. What is neither @home nor @lost is on
@@ -378,6 +401,21 @@ bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t k
 bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now);
 
 /**
+ * rfm_node_query() - ask every other node for the checksum of a range of its memory
+ * @ticket: chosen by the owner; comes back in ops->answer()
+ * @offset: local offset, below RFM_RING_SPACE; at the other nodes the same address
+ * @len: 1..RFM_QUERY_MAX
+ *
+ * Travels behind every earlier store, and each node answers when it has stored
+ * and passed on all that came before it. A fence that is begun behind it comes home
+ * behind all answers: what has not been answered by then never will be. One
+ * query at a time: the next only when such a fence has ended. A node that stands
+ * still answers too. Returns false if it was not sent: dark, or no room.
+ */
+bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
+		    unsigned int len, uint64_t now);
+
+/**
  * rfm_node_tx_almost_full() - is the insertion queue three quarters full (LCSR1[6])?
  *
  * Any context.
@@ -459,6 +497,17 @@ void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset);
  * that was held, in order.
  */
 void rfm_node_set_paused(struct rfm_node *node, bool paused);
+
+/**
+ * rfm_node_digest() - what would this node answer?
+ * @offset: local offset, below RFM_RING_SPACE; the bytes go on at 0 behind its end
+ * @len: 0..RFM_QUERY_MAX
+ * @answer: filled in, but for the ticket
+ *
+ * There must be ops->load().
+ */
+void rfm_node_digest(const struct rfm_node *node, uint32_t offset, unsigned int len,
+		     struct rfm_answer *answer);
 
 /** rfm_node_tx_empty() - is nothing waiting to be sent (LCSR1[7])? */
 bool rfm_node_tx_empty(const struct rfm_node *node);

@@ -40,7 +40,7 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 		node->turn_ns = rfm_elapsed(frame->time_ns, now);
 	rfm_home_up_to(node, last, numbered ? frame->count : 0, frame->marks & RFM_MARK_PAUSED,
 		       now);
-	if (numbered && frame->type != RFM_FRAME_FENCE)
+	if (rfm_frame_is_update(frame))
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
 	if (was_closed) {
@@ -294,6 +294,10 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 		node->break_heard = true;
 		node->ops->status(node->opaque, RFM_NODE_BREAK);
 	}
+	/* A notice has no number of its own that could be newer. */
+	if (frame->type == RFM_FRAME_ANSWER && frame->dest == node->config.id &&
+	    frame->incarnation == source->current.incarnation)
+		rfm_take_answer(node, frame, wire + RFM_FRAME_HEADER);
 	/* Glass knows no numbers: there the rogue overwrites what came since. */
 	if (!newer && !(update && node->config.authentic_late && !is_second(frame)))
 		return;
@@ -307,6 +311,8 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 	}
 	if (update && !node->paused)
 		apply(node, frame, wire, now);
+	if (frame->type == RFM_FRAME_QUERY)
+		rfm_answer_query(node, frame, wire + RFM_FRAME_HEADER, now);
 }
 
 /* On a paced line each frame has its time. */

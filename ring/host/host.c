@@ -303,6 +303,13 @@ static void node_fence(void *opaque, const struct rfm_fence *fence)
 	ring->host->calling = false;
 }
 
+static void node_load(void *opaque, uint32_t offset, void *data, unsigned int len)
+{
+	const struct rfmring *ring = opaque;
+
+	rfm_memory_load(data, ring->memory + offset, len);
+}
+
 const struct rfm_node_ops rfm_host_node_ops = {
 	.store = node_store,
 	.interrupt = node_interrupt,
@@ -310,6 +317,7 @@ const struct rfm_node_ops rfm_host_node_ops = {
 	.transmit = node_transmit,
 	.room = node_room,
 	.fence = node_fence,
+	.load = node_load,
 };
 
 /* --- into a node and out of it ------------------------------------------------------ */

@@ -110,6 +110,10 @@ static const struct rfm_frame frames[] = {
 	{ .type = RFM_FRAME_FENCE, .length = 8, .data = { 42 } },
 	{ .type = RFM_FRAME_MULTICAST, .kind = 3, .length = 36,
 	  .data = { 0x02, 0x01, 0xfe, 0xca, 0x81, 0x02, [35] = 0x80 } },
+	{ .type = RFM_FRAME_QUERY, .length = 16,
+	  .data = { 42, [8] = 0x00, 0xc0, 0xab, 0x00, 0x00, 0x10 } },
+	{ .type = RFM_FRAME_ANSWER, .dest = 7, .length = 24,
+	  .data = { 42, [8] = 0x32, 0xfe, 0x71, 0x9c, 0x00, 0x10, 1, 0, 0xde, 0xad } },
 	{ .type = RFM_FRAME_DATA, .address = 0xfffffc0, .length = 64,
 	  .flags = RFM_FLAG_REDUNDANT | RFM_FLAG_SECOND,
 	  .marks = RFM_MARK_ROGUE_1 | RFM_MARK_PAUSED },
@@ -165,7 +169,7 @@ static void all_frames(void)
 	}
 	damaged(48, 0xdf, "fault 1: corrupt");
 	damaged(44, 2, NULL);
-	damaged(3, 9, NULL);
+	damaged(3, 11, NULL);
 	damaged(7, 65, NULL);
 	damaged(2, 1, NULL);
 	damaged(0, 'X', NULL);

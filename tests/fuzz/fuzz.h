@@ -72,6 +72,7 @@ enum fuzz_step {
 	STEP_JOIN,		/* both links up, as a good neighbour does it */
 	STEP_INTERRUPT_SET,	/* byte of the set, its value, kind */
 	STEP_RUN,		/* how many, adjacent, 64 bytes each, and bytes of one more */
+	STEP_QUERY,		/* 64 KiB steps (2), ticket, length (2) */
 	STEPS
 };
 

@@ -173,7 +173,7 @@ static struct fault_spec read_fault(struct input *in)
 	choice = fuzz_byte(in);
 	spec.probability = choice & 1 ? 0.5 : 1;
 	spec.source = choice & 2 ? FUZZ_ID : -1;
-	spec.types = choice & 4 ? (1u << RFM_FRAME_TYPES) - 2 : spec.types;
+	spec.types = choice & 4 ? RFM_FRAME_ALL_TYPES : spec.types;
 	spec.copy = (choice >> 3) % 3;
 	spec.addressed = choice & 0x20;
 	spec.last = RFM_RING_SPACE - 1;

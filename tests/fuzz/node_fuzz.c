@@ -100,6 +100,21 @@ static void on_fence(void *opaque, const struct rfm_fence *fence)
 	world.ticket = 0;
 }
 
+static void on_load(void *opaque, uint32_t offset, void *data, unsigned int len)
+{
+	(void)opaque;
+	CHECK(len && len <= RFM_QUERY_MAX);
+	CHECK(offset + (uint64_t)len <= world.node.config.memory_size);
+	memcpy(data, world.memory + offset, len);
+}
+
+static void on_answer(void *opaque, uint8_t from, const struct rfm_answer *answer)
+{
+	(void)opaque;
+	(void)from;
+	(void)answer;
+}
+
 static const struct rfm_node_ops ops = {
 	.store = on_store,
 	.interrupt = on_interrupt,
@@ -108,6 +123,8 @@ static const struct rfm_node_ops ops = {
 	.room = on_room,
 	.missed = on_missed,
 	.fence = on_fence,
+	.load = on_load,
+	.answer = on_answer,
 };
 
 /* --- what must be so after every step ------------------------------------- */
@@ -472,6 +489,14 @@ static void step_fence(struct input *in)
 	}
 }
 
+static void step_query(struct input *in)
+{
+	uint32_t offset = fuzz_word(in) * (RFM_RING_SPACE >> 16);
+
+	rfm_node_query(&world.node, fuzz_byte(in), offset, 1 + fuzz_word(in) % RFM_QUERY_MAX,
+		       world.now);
+}
+
 static void step_ask_room(struct input *in)
 {
 	bool room = rfm_node_may_store(&world.node);
@@ -709,6 +734,7 @@ static void step(struct input *in)
 		rfm_node_interrupt(&world.node, dest, fuzz_byte(in), 7, world.now);
 		break;
 	case STEP_FENCE: step_fence(in); break;
+	case STEP_QUERY: step_query(in); break;
 	case STEP_ASK_ROOM: step_ask_room(in); break;
 	case STEP_PULL: pull(fuzz_byte(in)); break;
 	case STEP_TICK: step_tick(in); break;

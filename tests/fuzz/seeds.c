@@ -62,6 +62,9 @@ static void write_frames(void)
 /* Frames of the neighbour in its first life: its next number, offset 16. */
 #define NEWS(type)	(type), 3, 0x00, 0, 1, 7, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_SET(set)	RFM_FRAME_MULTICAST, 3, 0x00, 0x10, 1, 16, 0, 1, 2, 3, 4, (set), 0
+/* For 64 bytes at 16; an answer for this node. */
+#define NEWS_QUERY	RFM_FRAME_QUERY, 3, 0x00, 0, 1, 16, 0, 1, 2, 3, 4, 64, 0, 0
+#define NEWS_ANSWER	RFM_FRAME_ANSWER, 3, 0x00, 0x20, 1, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_DATA	RFM_FRAME_DATA, 3, 0x00, 0, 1, 3, 16, 0, 1, 2, 3, 4, 0
 #define NEWS_TRAIN	RFM_FRAME_TRAIN, 3, 0x00, 0, 1, 16, 0, 1, 2, 3, 4, 5, 9, 0
 #define NEWS_REDUNDANT	RFM_FRAME_DATA, 3, 0x00, 1, 1, 3, 16, 0, 1, 2, 3, 4, 0
@@ -96,6 +99,11 @@ static const struct {
 	     NEWS_SET(0xf7), 0, STEP_STORE, 3, 0, 0, STEP_INTERRUPT_SET, 0, 0xff, 1,
 	     STEP_INTERRUPT_SET, 9, 1, 7, STEP_PULL, 9, STEP_RX_ECHO, 0, 0, STEP_PAUSED, 1,
 	     STEP_RX_FRAME, NEWS_SET(0xff), 0, STEP_PAUSED, 0),
+	/* queries of others, one of a paused node, and of this one; answers */
+	LIFE(0, 0x2a, STEP_JOIN, STEP_RX_FRAME, NEWS_DATA, 0, STEP_RX_FRAME, NEWS_QUERY, 0,
+	     STEP_OFFSET, 5, STEP_RX_FRAME, NEWS_QUERY, 0, STEP_QUERY, 0, 0, 7, 0xff, 0xf,
+	     STEP_FENCE, STEP_PULL, 9, STEP_RX_ECHO, 0, 0, STEP_RX_FRAME, NEWS_ANSWER, 0,
+	     STEP_PAUSED, 1, STEP_RX_FRAME, NEWS_QUERY, 0, STEP_PULL, 9, STEP_PAUSED, 0),
 	/* redundant */
 	LIFE(FUZZ_REDUNDANT, 0x2a, STEP_JOIN, STEP_STORE, 3, 0, 0, STEP_PULL, 9, STEP_RX_ECHO, 0,
 	     0, STEP_RX_ECHO, 0, 0, STEP_RX_FRAME, NEWS_REDUNDANT, 0, STEP_RX_FRAME, NEWS_DATA, 0),

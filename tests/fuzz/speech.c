@@ -91,8 +91,8 @@ static unsigned int put_train(struct input *in, struct rfm_frame *frame, uint8_t
 /* A frame that somebody may have meant: nearly valid in nearly every field. */
 unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *wire)
 {
-	static const uint8_t lengths[RFM_FRAME_TRAIN + 1] = { 1, 4, 4, 0, 8, 0, 8, 36, 1 };
-	struct rfm_frame frame = { .type = fuzz_byte(in) % sizeof(lengths) };
+	static const uint8_t lengths[RFM_FRAME_TYPES] = { 1, 4, 4, 0, 8, 0, 8, 36, 1, 16, 24 };
+	struct rfm_frame frame = { .type = fuzz_byte(in) % RFM_FRAME_TYPES };
 	unsigned int choice = fuzz_byte(in), damage, len;
 	const struct rfm_source *source;
 
@@ -117,6 +117,10 @@ unsigned int fuzz_frame(struct input *in, const struct rfm_node *node, uint8_t *
 		put64(frame.data, a_life(node, source, fuzz_byte(in)));
 	else
 		fuzz_bytes(in, frame.data, frame.length < 4 ? frame.length : 4);
+	if (frame.type == RFM_FRAME_QUERY) {
+		put32(frame.data + 8, choice & 0x8000 ? RFM_RING_SPACE - (choice & 0xff) : choice);
+		put32(frame.data + 12, fuzz_word(in) % (RFM_QUERY_MAX + 2));
+	}
 	if (frame.type == RFM_FRAME_MULTICAST)
 		frame.data[4 + FUZZ_ID / 8] = fuzz_byte(in);
 	len = frame.type == RFM_FRAME_TRAIN ? put_train(in, &frame, wire) :

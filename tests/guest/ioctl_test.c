@@ -207,6 +207,7 @@ static void without_extension(void)
 		struct rfm_writer writer;
 		struct rfm_counters counters;
 		struct rfm_ring_map map;
+		struct rfm_verify verify;
 	} args = {
 		.subscribe = { { 0, 64 }, RFM_SUBSCRIBE_RX, 0, { 0, 0 } },
 		.watch = { .count = 1 },
@@ -225,6 +226,7 @@ static void without_extension(void)
 		{ RFM_IOC_WRITER, &args.writer },
 		{ RFM_IOC_COUNTERS, &args.counters },
 		{ RFM_IOC_RING_MAP, &args.map },
+		{ RFM_IOC_VERIFY, &args.verify },
 	};
 	typeof(args) before;
 	unsigned int i;

@@ -17,9 +17,10 @@ SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
 
 # The packets of tests/capture/sample.c, by their numbers in the file.
 HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4
-DATA, INTERRUPT, GLOBAL, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, SECOND = range(5, 14)
-CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(14, 24)
-CAR_1, CAR_2, BROKEN_TRAIN = range(24, 27)      # of one train; of another that is damaged
+(DATA, INTERRUPT, GLOBAL, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, QUERY, ANSWER,
+ SECOND) = range(5, 16)
+CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(16, 26)
+CAR_1, CAR_2, BROKEN_TRAIN = range(26, 29)      # of one train; of another that is damaged
 
 SIGNED = {"rfm.version": "4", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
           "rfm.clock_domain": "0x11223344", "rfm.seq": "6426", "rfm.time": "2387509390608836392",
@@ -47,6 +48,11 @@ SHOWN = {
     MULTICAST: SIGNED | {"rfm.type": "7", "rfm.interrupt.type": "3", "rfm.length": "36",
                          "rfm.interrupt.data": "0xcafe0102",
                          "rfm.interrupt.node": ["0", "7", "9", "255"]},
+    QUERY: SIGNED | {"rfm.type": "9", "rfm.query.ticket": "0x000000000000002a",
+                     "rfm.query.address": "0x00abc000", "rfm.query.length": "4096"},
+    ANSWER: SIGNED | {"rfm.type": "10", "rfm.dest": "7", "rfm.query.ticket": "0x000000000000002a",
+                      "rfm.answer.crc": "0x9c71fe32", "rfm.answer.bytes": "4096",
+                      "rfm.answer.paused": "1", "rfm.answer.first": "de:ad:00:00:00:00:00:00"},
     SECOND: SIGNED | {"rfm.type": "1", "rfm.length": "64", "rfm.flags.redundant": "1",
                       "rfm.flags.second": "1", "rfm.marks.rogue0": "0", "rfm.marks.rogue1": "1",
                       "rfm.marks.paused": "1"},
@@ -201,6 +207,9 @@ def summary(bench):
                           (INTERRUPT, "node 3 → node 7 RFM 52 INTERRUPT #6426 interrupt 2"),
                           (MULTICAST, "node 3 → all RFM 84 MULTICAST #6426 interrupt 3 to nodes "
                                       "0,7,9,255, data 0xcafe0102"),
+                          (QUERY, "node 3 → all RFM 64 QUERY #6426 0x0abc000, 4096 bytes?"),
+                          (ANSWER, "node 3 → node 7 RFM 72 ANSWER #6426 0x9c71fe32 of 4096 bytes, "
+                                   "paused"),
                           (CORRUPT, "DAMAGED DATA #6426")):
         line = " ".join(lines[number - 1].split())
         expect(words in line, f"packet {number}: {line}")

@@ -273,7 +273,7 @@ def guest_programs(program, lab):
     failed += sum(program(name, *devices(NEAR, FAR)) for name in (
         "listen_test", "listen_types_test", "watch_test", "watch_slot_test", "watch_storm_test",
         "watch_life_test", "watch_limits_test", "subscribe_test", "fence_test", "status_test",
-        "librfm_test"))
+        "verify_test", "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
     failed += sum(program(name, *devices(NEAR, FAR, BASE, NARROW))
                   for name in ("netlink_test", "netlink_holders_test", "netlink_monitor_test"))
@@ -283,7 +283,7 @@ def guest_programs(program, lab):
     reload_with(lab, "base_policy=none")
     failed += sum(program(name, *devices(NEAR, FAR)) for name in (
         "watch_test", "watch_slot_test", "subscribe_test", "fence_test", "status_test",
-        "librfm_test"))
+        "verify_test", "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
     failed += program("mmap_test", *devices(1))
     reload_with(lab)

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 
 VERSION = 4
 HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
-DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN = range(1, 9)
-NUMBERED = (DATA, INTERRUPT, FENCE, MULTICAST)
+(DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN, QUERY,
+ ANSWER) = range(1, 11)
+NUMBERED = (DATA, INTERRUPT, FENCE, MULTICAST, QUERY)
 LENGTHS = {DATA: range(1, 65), INTERRUPT: (4,), HEARTBEAT: (0,), DUPLICATE: (8,), BREAK: (0,),
-           FENCE: (8,), MULTICAST: (36,), TRAIN: range(1, 65)}
+           FENCE: (8,), MULTICAST: (36,), TRAIN: range(1, 65), QUERY: (16,), ANSWER: (24,)}
 TRAIN_FRAMES = range(2, 33)
 REDUNDANT, SECOND = 1, 2
 ROGUE_0, ROGUE_1, PAUSED = 1, 2, 4
@@ -164,6 +165,16 @@ def multicast_data(value, *nodes):
 def multicast_nodes(data):
     """The nodes of its set."""
     return [n for n in range(256) if data[4 + n // 8] >> n % 8 & 1]
+
+
+def query_data(ticket, address, length):
+    """The data of a QUERY."""
+    return struct.pack("<QII", ticket, address, length)
+
+
+def answer_data(ticket, memory, paused=False):
+    """The data of an ANSWER for these bytes."""
+    return struct.pack("<QIHH8s", ticket, crc32c(memory), len(memory), paused, memory[:8])
 
 
 def path_check(path):

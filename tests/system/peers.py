@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import peer
 import wire
 from suite import expect, figure, plan, run, wait_for
 from members import Hub, Node, Place, Storm, all_call, descriptors, fenced, kilobytes
@@ -145,7 +146,8 @@ def huge_length(victim):
     """Frames that claim another length than their type may have"""
     for kind, length in ((wire.DATA, 255), (wire.DATA, 65), (wire.DATA, 0), (wire.HEARTBEAT, 1),
                          (wire.INTERRUPT, 64), (wire.FENCE, 255), (wire.MULTICAST, 4),
-                         (wire.MULTICAST, 64), (0, 4), (8, 4), (255, 4)):
+                         (wire.MULTICAST, 64), (wire.QUERY, 15), (wire.ANSWER, 25), (0, 4), (8, 4),
+                         (11, 4), (255, 4)):
         with lit(victim) as sock:
             push(sock, wire.frame(kind=kind, length=length, data=b"x" * 64))
             expect(hung_up(sock), f"type {kind} with a length of {length} is taken")
@@ -196,7 +198,11 @@ def strange_fields(victim):
               wire.frame(incarnation=0, data=b"abcd", address=FREE),
               wire.frame(kind=wire.HEARTBEAT, seq=(1 << 64) - 1),
               wire.frame(kind=wire.BREAK), wire.frame(kind=wire.FENCE, data=b"12345678"),
-              wire.frame(kind=wire.MULTICAST, nic=0xff, dest=255, data=b"\xff" * 36, seq=6)]
+              wire.frame(kind=wire.MULTICAST, nic=0xff, dest=255, data=b"\xff" * 36, seq=6),
+              *(wire.frame(kind=wire.QUERY, data=peer.query_data(1, address, length), seq=7)
+                for address in (0, 0xfffffff, 0xffffffff) for length in (0, 4096, 0xffffffff)),
+              *(wire.frame(kind=wire.ANSWER, dest=dest, data=b"\xff" * 24)
+                for dest in range(256))]
     with lit(victim) as sock:
         for _ in range(50):
             push(sock, b"".join(chance.sample(frames, len(frames))))

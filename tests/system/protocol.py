@@ -13,9 +13,10 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 
-from peer import (BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
-                  MULTICAST, PAUSED, REDUNDANT, REFUSE, ROGUE_0, SECOND, TRAIN, VERSION, WELCOME,
-                  Frame, Message, Peer, Train, connect, crc32c, multicast_data, multicast_nodes, read_exactly)
+from peer import (ANSWER, BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
+                  MULTICAST, PAUSED, QUERY, REDUNDANT, REFUSE, ROGUE_0, SECOND, SPACE, TRAIN,
+                  VERSION, WELCOME, Frame, Message, Peer, Train, answer_data, connect, crc32c,
+                  multicast_data, multicast_nodes, query_data, read_exactly)
 from suite import TOP, Failed, expect, plan, run, wait_for
 
 RMNODE = TOP / "build" / "tools" / "rmnode"
@@ -110,6 +111,9 @@ EXAMPLES = [
     Frame(FENCE, number=0x191C, data=bytes.fromhex("4847464544434241"), **ORIGIN),
     Frame(MULTICAST, number=0x191D, data=multicast_data(0xCAFE0102, 0, 7, 9, 255), kind=7,
           **ORIGIN),
+    Frame(QUERY, number=0x1920, data=query_data(0x4142434445464748, 0xABC000, 4096), **ORIGIN),
+    Frame(ANSWER, number=0x1920, dest=7,
+          data=answer_data(0x4142434445464748, bytes(range(256)) * 16, paused=True), **ORIGIN),
     Train(TRAIN, number=0x191E, data=bytes(range(64)) + WORD, address=0xAABBC0, **ORIGIN),
 ]
 
@@ -419,6 +423,45 @@ def plug(folder, port, ident):
     return Peer(f"{folder}/port{port}.in", f"{folder}/port{port}.out", ident)
 
 
+def queries():
+    """The node says what it has stored by then; a fence comes home behind the answer."""
+    with ring() as (member, peer):
+        page = bytes(n % 251 for n in range(4096))
+        for at in range(0, 4096, 64):
+            peer.send(DATA, page[at:at + 64], address=0x3000 + at)
+        for ticket, (address, length) in enumerate((
+                (0x3000, 4096), (0x3001, 77), (0x3FFF, 1), (0x10000, 16))):
+            query = peer.send(QUERY, query_data(ticket, address, length))
+            peer.send(DATA, b"later", address=0x3000 + 64 * ticket + 4096)
+            is_home(peer, peer.send(FENCE, bytes(8)))
+            answers = [f for f in peer.seen if f.type == ANSWER]
+            wanted = member.read(address, length)
+            expect(len(answers) == ticket + 1, f"{len(answers)} answers")
+            expect((answers[-1].source, answers[-1].dest, answers[-1].hops) == (NODE, PEER, 1) and
+                   answers[-1].data == answer_data(ticket, wanted),
+                   f"{query} was answered {answers[-1]}")
+        before = member.counter("received")
+        for data in (query_data(9, 0, 0), query_data(9, 0, 4097), query_data(9, SPACE, 1)):
+            is_home(peer, peer.send(QUERY, data))
+        is_home(peer, peer.send(FENCE, bytes(8)))
+        expect(member.counter("received") == before + 4, "senseless queries were not taken")
+        expect(len([f for f in peer.seen if f.type == ANSWER]) == 4, "and answered")
+        # What is not in the memory is left out: nothing, or the part before its end.
+        size = 1 << 20
+        for ticket, (address, wanted) in enumerate((
+                (size - 3, member.read(size - 3, 3)), (SPACE - 8, member.read(0, 8)),
+                (size, b"")), 20):
+            peer.send(QUERY, query_data(ticket, address, 16))
+            is_home(peer, peer.send(FENCE, bytes(8)))
+            last = [f for f in peer.seen if f.type == ANSWER][-1]
+            expect(last.data == answer_data(ticket, wanted), f"{address:#x}: {last}")
+        # Answers to others, and to questions that were never asked, do no harm.
+        for dest in (NODE, 9):
+            peer.send(ANSWER, answer_data(1, b"x"), dest=dest, number=peer.number)
+        is_home(peer, peer.send(FENCE, bytes(8)))
+        expect(member.counter("bad") == 0, "bad data")
+
+
 def through_a_hub():
     """A hub says what it is, counts as a link, and shows a change of the ring as the page says."""
     with hub() as folder:
@@ -468,7 +511,7 @@ def main():
     tests = [examples, on_the_stream, in_shared_memory, many_in_shared_memory,
              blocks_on_the_stream, blocks_in_shared_memory, numbers, hops,
              redundant, rogue, paused, twins, light, silence, idle, bad_handshakes, own_numbers,
-             through_a_hub, rogues_of_a_hub]
+             queries, through_a_hub, rogues_of_a_hub]
     plan(tests)
     return 1 if run(tests) else 0
 

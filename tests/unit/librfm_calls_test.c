@@ -25,6 +25,7 @@ static struct {
 		struct rfm_send_set set;
 		struct rfm_subscribe subscribe;
 		struct rfm_fence_wait fence;
+		struct rfm_verify verify;
 		struct rfm_writer writer;
 		struct rfm_watch watch;
 		struct rfm_listen listen;
@@ -50,6 +51,8 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = driver.error;
 		return -1;
 	}
+	if (request == RFM_IOC_VERIFY)
+		((struct rfm_verify *)argument)->answer[255].crc = 0xcafe;
 	if (request == RFM_IOC_FENCE)
 		((struct rfm_fence_wait *)argument)->flags = driver.flags;
 	if (request == RFM_IOC_SUBSCRIBE || request == RFM_IOC_UNSUBSCRIBE)
@@ -104,6 +107,25 @@ static void fences_tell_how_they_ended(void **state)
 	answer(0, ETIMEDOUT, 0);
 	memset(&result, 0xa5, sizeof(result));
 	assert_errno(rfm_fence(&card, 1, &result), ETIMEDOUT);
+	assert_int_equal(result.flags, 0xa5a5a5a5);
+}
+
+static void what_every_node_has(void **state)
+{
+	static struct rfm_verify result;
+
+	(void)state;
+	answer(0, 0, 0);
+	assert_int_equal(rfm_verify(&card, 0x1000, 64, 123, &result), 0);
+	assert_int_equal(driver.request, RFM_IOC_VERIFY);
+	assert_int_equal(driver.asked.verify.offset, 0x1000);
+	assert_int_equal(driver.asked.verify.length, 64);
+	assert_int_equal(driver.asked.verify.timeout_ms, 123);
+	assert_int_equal(driver.asked.verify.reserved[0], 0);
+	assert_int_equal(result.answer[255].crc, 0xcafe);
+	answer(0, ETIMEDOUT, 0);
+	memset(&result, 0xa5, sizeof(result));
+	assert_errno(rfm_verify(&card, 0, 1, 0, &result), ETIMEDOUT);
 	assert_int_equal(result.flags, 0xa5a5a5a5);
 }
 
@@ -318,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fences_tell_how_they_ended),
+		cmocka_unit_test(what_every_node_has),
 		cmocka_unit_test(interrupts_go_where_they_should),
 		cmocka_unit_test(subscriptions_say_whether_they_matter),
 		cmocka_unit_test(streams_are_asked_for),

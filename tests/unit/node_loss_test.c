@@ -376,7 +376,12 @@ static void well_formed_nonsense(void **state)
 
 	(void)state;
 	for (int step = 0; step < 20000; step++) {
-		uint8_t type = 1 + test_random(&seed) % (RFM_FRAME_TYPES - 1);
+		static const uint8_t types[] = {
+			RFM_FRAME_DATA, RFM_FRAME_INTERRUPT, RFM_FRAME_HEARTBEAT,
+			RFM_FRAME_DUPLICATE, RFM_FRAME_BREAK, RFM_FRAME_FENCE,
+			RFM_FRAME_MULTICAST, RFM_FRAME_QUERY, RFM_FRAME_ANSWER,
+		};
+		uint8_t type = types[test_random(&seed) % sizeof(types)];
 		struct rfm_frame frame = {
 			.type = type,
 			.source = test_random(&seed) % 6,
@@ -385,6 +390,8 @@ static void well_formed_nonsense(void **state)
 			.length = type == RFM_FRAME_DATA ? 1 + test_random(&seed) % 64 :
 				  type == RFM_FRAME_INTERRUPT ? 4 :
 				  type == RFM_FRAME_MULTICAST ? 36 :
+				  type == RFM_FRAME_QUERY ? 16 :
+				  type == RFM_FRAME_ANSWER ? 24 :
 				  type == RFM_FRAME_DUPLICATE ||
 				  type == RFM_FRAME_FENCE ? 8 : 0,
 			.flags = test_random(&seed) % 4 ? 0 : test_random(&seed) & 0xf,
@@ -396,6 +403,8 @@ static void well_formed_nonsense(void **state)
 		};
 
 		put64(frame.data, 1 + test_random(&seed) % 999);
+		put32(frame.data + 8, test_random(&seed) % 3 * (RFM_RING_SPACE / 2));
+		put32(frame.data + 12, test_random(&seed) % (RFM_QUERY_MAX + 2));
 		rig_inject(rig, test_random(&seed) % 3, &frame);
 		if (!(step % 16))
 			rig_settle(rig);

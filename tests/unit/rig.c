@@ -90,6 +90,23 @@ static void on_fence(void *opaque, const struct rfm_fence *fence)
 	peer->fence_count++;
 }
 
+static void on_load(void *opaque, uint32_t offset, void *data, unsigned int len)
+{
+	const struct rig_peer *peer = opaque;
+
+	assert_true(len && offset + (uint64_t)len <= peer->node.config.memory_size);
+	memcpy(data, peer->memory + offset, len);
+}
+
+static void on_answer(void *opaque, uint8_t from, const struct rfm_answer *answer)
+{
+	struct rig_peer *peer = opaque;
+
+	peer->answers[from] = *answer;
+	peer->answered[from]++;
+	peer->answer_count++;
+}
+
 static const struct rfm_node_ops ops = {
 	.store = on_store,
 	.interrupt = on_interrupt,
@@ -98,6 +115,8 @@ static const struct rfm_node_ops ops = {
 	.room = on_room,
 	.missed = on_missed,
 	.fence = on_fence,
+	.load = on_load,
+	.answer = on_answer,
 };
 
 int rig_next(const struct rig *rig, int peer)
@@ -368,6 +387,15 @@ void rig_interrupt_set(struct rig *rig, int i, const uint8_t *set, uint8_t kind,
 bool rig_fence(struct rig *rig, int i, uint64_t ticket)
 {
 	bool begun = rfm_node_fence(&rig->peers[i].node, ticket, rig->now);
+
+	if (!rig->lazy)
+		rfm_node_launch(&rig->peers[i].node, rig->now);
+	return begun;
+}
+
+bool rig_query(struct rig *rig, int i, uint64_t ticket, uint32_t offset, unsigned int len)
+{
+	bool begun = rfm_node_query(&rig->peers[i].node, ticket, offset, len, rig->now);
 
 	if (!rig->lazy)
 		rfm_node_launch(&rig->peers[i].node, rig->now);

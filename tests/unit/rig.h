@@ -57,6 +57,9 @@ struct rig_peer {
 	bool awake;		/* the owner has reason to pull */
 	struct rfm_fence fence;	/* the last that ended */
 	uint64_t fence_count;
+	struct rfm_answer answers[RFM_RING_NODES];	/* the last of each node */
+	unsigned int answered[RFM_RING_NODES];		/* how many there were */
+	uint64_t answer_count;
 	struct rig_pipe out;
 	bool cut;		/* what is sent disappears */
 };
@@ -120,6 +123,7 @@ void rig_interrupt(struct rig *rig, int peer, uint8_t dest, uint8_t kind, uint32
 void rig_interrupt_set(struct rig *rig, int peer, const uint8_t *set, uint8_t kind,
 		       uint32_t data);
 bool rig_fence(struct rig *rig, int peer, uint64_t ticket);
+bool rig_query(struct rig *rig, int peer, uint64_t ticket, uint32_t offset, unsigned int len);
 struct rfm_node_stats rig_stats(const struct rig *rig, int peer);
 /* The books of a source, once its last frames or a heartbeat came home. */
 void rig_assert_books_closed(const struct rig *rig, int peer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Network interrupts, and fences. */
+/* Network interrupts, fences, and what every node has. */
 #include "private.h"
 
 #include <errno.h>
@@ -44,5 +44,18 @@ int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *resul
 		errno = EIO;
 		return -1;
 	}
+	return 0;
+}
+
+int rfm_verify(struct rfm *rfm, uint64_t offset, uint32_t length, uint32_t timeout_ms,
+	       struct rfm_verify *result)
+{
+	struct rfm_verify verify = {
+		.offset = offset, .length = length, .timeout_ms = timeout_ms,
+	};
+
+	if (ioctl(rfm->fd, RFM_IOC_VERIFY, &verify))
+		return -1;
+	*result = verify;
 	return 0;
 }

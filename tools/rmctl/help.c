@@ -10,6 +10,7 @@ static const char verbs_help[] =
 	"Who is on the ring, and is it whole?\n"
 	"  list | map DEV            the cards of this machine | the ring, node by node\n"
 	"  test DEV | fence DEV      does a packet come back? | did all I stored arrive?\n"
+	"  verify DEV [RANGE]        is the memory of every node as it is here?\n"
 	"Why is my update not arriving?\n"
 	"  show DEV | stats DEV      settings | counters; and what keeps updates away\n"
 	"  subscriptions DEV         who subscribes to, owns and watches what\n"

@@ -88,6 +88,7 @@ int verb_send(struct command *cmd, int argc, char **argv);
 int verb_listen(struct command *cmd, int argc, char **argv);
 int verb_test(struct command *cmd, int argc, char **argv);
 int verb_fence(struct command *cmd, int argc, char **argv);
+int verb_verify(struct command *cmd, int argc, char **argv);
 int verb_map(struct command *cmd, int argc, char **argv);
 int verb_who(struct command *cmd, int argc, char **argv);
 int verb_fill(struct command *cmd, int argc, char **argv);

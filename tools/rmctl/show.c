@@ -78,6 +78,7 @@ static const struct {
 	{ RFM_EXT_FEATURE_FENCE, "fence" },
 	{ RFM_EXT_FEATURE_SNAPSHOT, "counters" },
 	{ RFM_EXT_FEATURE_CLOCK, "clock" },
+	{ RFM_EXT_FEATURE_QUERY, "query" },
 };
 
 static bool holds(const struct flag *flag, uint32_t lcsr1)

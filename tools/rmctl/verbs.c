@@ -113,6 +113,15 @@ const struct verb card_verbs[] = {
 	  "  -t, --timeout=SECONDS\n"
 	  "                     how long to wait, at most 60 (default 1)\n",
 	  "t:", timeout_option, verb_fence },
+	{ "verify", "DEV [RANGE|NAME] [-t SECONDS]",
+	  "After a fence, compares RANGE, or the whole memory, with that of every other node, by\n"
+	  "a checksum of each page. Prints for each node where it differs first, with the values\n"
+	  "here and there. Status 1 if any differs, or has not answered. Where somebody stores\n"
+	  "meanwhile, pages may differ for a moment: they are asked for again.\n"
+	  "\n"
+	  "  -t, --timeout=SECONDS\n"
+	  "                     how long to wait for one page, at most 60 (default 1)\n",
+	  "t:", timeout_option, verb_verify },
 	{ "map", "DEV",
 	  "Draws the ring as this card sees it, with the time once round, and prints a row for\n"
 	  "each node, in the order in which their frames come here: links from there to here,\n"

@@ -17,18 +17,18 @@ static const char *const type_names[RFM_FRAME_TYPES] = {
 	[RFM_FRAME_BREAK] = "break",
 	[RFM_FRAME_FENCE] = "fence",
 	[RFM_FRAME_MULTICAST] = "multicast",
+	[RFM_FRAME_QUERY] = "query",
+	[RFM_FRAME_ANSWER] = "answer",
 };
-
-#define ALL_TYPES	((1u << RFM_FRAME_TYPES) - 2)
 
 /* --- reading -------------------------------------------------------------- */
 
 static uint32_t type_mask(const char *name)
 {
 	if (!strcmp(name, "any"))
-		return ALL_TYPES;
+		return RFM_FRAME_ALL_TYPES;
 	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++)
-		if (!strcmp(name, type_names[type]))
+		if (type_names[type] && !strcmp(name, type_names[type]))
 			return 1u << type;
 	return 0;
 }
@@ -42,7 +42,7 @@ static void take_type(struct fields *fields, struct fault_spec *spec)
 	spec->types = type_mask(name);
 	if (!spec->types)
 		fields_fail(fields, "type", "must be data, interrupt, multicast, heartbeat, "
-			    "duplicate, break, fence or any");
+			    "duplicate, break, fence, query, answer or any");
 }
 
 static void take_copy(struct fields *fields, struct fault_spec *spec)
@@ -239,9 +239,9 @@ static void report_conditions(json_t *object, const struct fault_spec *spec)
 	if (spec->source >= 0)
 		put(object, "source", spec->source);
 	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++)
-		if (spec->types == 1u << type)
+		if (type_names[type] && spec->types == 1u << type)
 			json_object_set_new(object, "type", json_string(type_names[type]));
-	if (spec->types == ALL_TYPES)
+	if (spec->types == RFM_FRAME_ALL_TYPES)
 		json_object_set_new(object, "type", json_string("any"));
 	if (spec->copy != FAULT_COPY_ANY)
 		json_object_set_new(object, "copy", json_string(spec->copy == FAULT_COPY_FIRST ?

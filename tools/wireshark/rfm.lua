@@ -11,6 +11,7 @@ local FRAME_MAGIC = 0x4652 -- "RF" on the wire
 local LINK_MAGIC = 0x4c52 -- "RL"
 local RING_SPACE = 0x10000000
 local DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN = 1, 2, 3, 4, 5, 6, 7, 8
+local QUERY, ANSWER = 9, 10
 local FRAME_DATA = 64
 local HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 
@@ -19,13 +20,14 @@ local rfm = Proto("rfm", "Reflective memory ring")
 local type_names = {
 	[DATA] = "DATA", [INTERRUPT] = "INTERRUPT", [HEARTBEAT] = "HEARTBEAT",
 	[DUPLICATE] = "DUPLICATE", [BREAK] = "BREAK", [FENCE] = "FENCE",
-	[MULTICAST] = "MULTICAST", [TRAIN] = "TRAIN",
+	[MULTICAST] = "MULTICAST", [TRAIN] = "TRAIN", [QUERY] = "QUERY", [ANSWER] = "ANSWER",
 }
 -- bytes of data that a type may have
 local type_lengths = {
 	[DATA] = { 1, 64 }, [INTERRUPT] = { 4, 4 }, [HEARTBEAT] = { 0, 0 },
 	[DUPLICATE] = { 8, 8 }, [BREAK] = { 0, 0 }, [FENCE] = { 8, 8 },
 	[MULTICAST] = { 36, 36 }, [TRAIN] = { 1, 64 }, -- of its last frame
+	[QUERY] = { 16, 16 }, [ANSWER] = { 24, 24 },
 }
 local interrupt_names = {
 	[0] = "reset request", [1] = "interrupt 1", [2] = "interrupt 2", [3] = "interrupt 3",
@@ -76,6 +78,13 @@ local f = {
 	duplicate = ProtoField.uint64("rfm.duplicate.incarnation", "Incarnation that must leave",
 		base.HEX),
 	fence = ProtoField.uint64("rfm.fence.ticket", "Ticket", base.HEX),
+	query_ticket = ProtoField.uint64("rfm.query.ticket", "Ticket", base.HEX),
+	query_address = ProtoField.uint32("rfm.query.address", "Address asked for", base.HEX),
+	query_length = ProtoField.uint32("rfm.query.length", "Bytes asked for"),
+	answer_crc = ProtoField.uint32("rfm.answer.crc", "Digest (CRC32C)", base.HEX),
+	answer_bytes = ProtoField.uint16("rfm.answer.bytes", "Bytes in its memory"),
+	answer_paused = ProtoField.bool("rfm.answer.paused", "Paused", 16, nil, 0x0001),
+	answer_first = ProtoField.bytes("rfm.answer.first", "The first of them"),
 
 	link_kind = ProtoField.uint8("rfm.link.kind", "Kind", base.DEC, link_names),
 	link_node = ProtoField.uint8("rfm.link.node", "Node"),
@@ -262,6 +271,22 @@ local function add_data(tree, buf, type, length)
 	elseif type == FENCE then
 		tree:add_le(f.fence, data)
 		return "ticket 0x" .. data:le_uint64():tohex()
+	elseif type == QUERY then
+		local address, count = buf(FRAME_HEADER + 8, 4), buf(FRAME_HEADER + 12, 4)
+		tree:add_le(f.query_ticket, buf(FRAME_HEADER, 8))
+		tree:add_le(f.query_address, address)
+		tree:add_le(f.query_length, count)
+		return string.format("0x%07x, %d bytes?", address:le_uint(), count:le_uint())
+	elseif type == ANSWER then
+		local crc, count = buf(FRAME_HEADER + 8, 4), buf(FRAME_HEADER + 12, 2)
+		local flags = buf(FRAME_HEADER + 14, 2)
+		tree:add_le(f.query_ticket, buf(FRAME_HEADER, 8))
+		tree:add_le(f.answer_crc, crc)
+		tree:add_le(f.answer_bytes, count)
+		tree:add_le(f.answer_paused, flags)
+		tree:add(f.answer_first, buf(FRAME_HEADER + 16, 8))
+		return string.format("0x%08x of %d bytes%s", crc:le_uint(), count:le_uint(),
+			btest(flags:le_uint(), 1) and ", paused" or "")
 	elseif type == BREAK then
 		tree:add_proto_expert_info(e.broken)
 		return "its receiver has no signal"
@@ -271,7 +296,7 @@ end
 
 local function address_columns(pinfo, buf, type)
 	pinfo.cols.src = "node " .. buf(4, 1):uint()
-	if type == INTERRUPT and not btest(buf(6, 1):uint(), 8) then
+	if type == ANSWER or (type == INTERRUPT and not btest(buf(6, 1):uint(), 8)) then
 		pinfo.cols.dst = "node " .. buf(5, 1):uint()
 	else
 		pinfo.cols.dst = "all"

@@ -529,6 +529,63 @@ struct rfm_ring_map {
 	struct rfm_member member[256];
 };
 
+#define RFM_ANSWER_GIVEN	0x1u	/* the node has answered */
+#define RFM_ANSWER_BEHIND	0x2u	/* it stands still, and will store more when it goes on */
+
+/**
+ * struct rfm_node_answer - what a node has in its memory
+ * @flags: RFM_ANSWER_*; without RFM_ANSWER_GIVEN all else is 0
+ * @length: how many of the bytes asked for lie within its memory: only they count
+ * @crc: CRC32C of them
+ * @pad: 0
+ * @first: the first eight of them, as they stand there, zeros behind the last
+ */
+struct rfm_node_answer {
+	__u32 flags;
+	__u32 length;
+	__u32 crc;
+	__u32 pad;
+	__u8 first[8];
+};
+
+#define RFM_VERIFY_MAX		4096
+
+/**
+ * struct rfm_verify - what stands in the memory of every node? (RFM_IOC_VERIFY)
+ * @offset: in the memory; at the other nodes the same address
+ * @length: 1..RFM_VERIFY_MAX bytes, within the memory
+ * @timeout_ms: 1..60000; 0 = 1000
+ * @flags: out: RFM_FENCED_*, as of RFM_IOC_FENCE: with 0 every node that is on the
+ *	ring and is able to has answered, and all that this machine had stored before
+ *	the call is in what they have answered for
+ * @node: out: this node
+ * @lost: out: as of RFM_IOC_FENCE
+ * @epoch: out: counts changes of the ring's membership
+ * @pad: 0
+ * @reserved: 0
+ * @answer: out: by node id, this node's among them
+ *
+ * Each node answers for the moment at which the question comes by; where others
+ * store meanwhile the answers differ.
+ *
+ * EINVAL: a range outside the memory, or too long. ETIMEDOUT: it has not come
+ * round in time; EINTR: a signal. EBUSY: one whose answers were given up is still
+ * on the ring. Needs a descriptor open for writing (EBADF). EOPNOTSUPP: no
+ * extension block, or one without queries.
+ */
+struct rfm_verify {
+	__u64 offset;
+	__u32 length;
+	__u32 timeout_ms;
+	__u32 flags;
+	__u32 node;
+	__u64 lost;
+	__u32 epoch;
+	__u32 pad;
+	__u64 reserved[2];
+	struct rfm_node_answer answer[256];
+};
+
 #define RFM_IOC_MAGIC		0xF5
 
 #define RFM_IOC_INFO		_IOR(RFM_IOC_MAGIC, 0x00, struct rfm_info)
@@ -545,5 +602,6 @@ struct rfm_ring_map {
 #define RFM_IOC_WRITER		_IOWR(RFM_IOC_MAGIC, 0x0b, struct rfm_writer)
 #define RFM_IOC_COUNTERS	_IOR(RFM_IOC_MAGIC, 0x0c, struct rfm_counters)
 #define RFM_IOC_RING_MAP	_IOR(RFM_IOC_MAGIC, 0x0d, struct rfm_ring_map)
+#define RFM_IOC_VERIFY		_IOWR(RFM_IOC_MAGIC, 0x0e, struct rfm_verify)
 
 #endif /* _UAPI_LINUX_RFM_H */

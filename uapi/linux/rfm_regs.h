@@ -212,7 +212,8 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_FEATURE_FENCE		0x0010u
 #define RFM_EXT_FEATURE_SNAPSHOT	0x0020u	/* counters and ring map */
 #define RFM_EXT_FEATURE_CLOCK		0x0040u
-#define RFM_EXT_FEATURES		0x007fu
+#define RFM_EXT_FEATURE_QUERY		0x0080u
+#define RFM_EXT_FEATURES		0x00ffu
 
 #define RFM_GRANULE			64	/* bytes that are subscribed or watched together */
 
@@ -348,6 +349,26 @@ struct rfm_dma_descriptor {
 #define RFM_FENCE_EPOCH_CHANGED		0x4u	/* the ring's members are not those of its beginning */
 #define RFM_FENCE_DARK			0x8u	/* nothing can leave this node */
 #define RFM_EXT_EPOCH			0x144	/* RO: counts changes of the membership */
+
+/*
+ * Query: what stands in the memory of every node? OFFSET and LENGTH say which
+ * bytes; a write of BEGIN forgets all answers, makes this node's own and asks the
+ * others. Each answers when it has stored all that came before. The query ends
+ * with the first fence that is begun behind it: all answers have come by then,
+ * and until then BEGIN does nothing. BEGIN reads how many were begun. Nothing is
+ * asked outside the memory either.
+ */
+#define RFM_EXT_QUERY_OFFSET		0x160	/* bytes; the same address elsewhere */
+#define RFM_EXT_QUERY_LENGTH		0x164	/* 1..MAX */
+#define RFM_EXT_QUERY_LENGTH_MAX	4096
+#define RFM_EXT_QUERY_BEGIN		0x168
+#define RFM_EXT_QUERY_ANSWERED(n)	(0x170 + 4 * (n))	/* RO: bit n of the 256: node n has */
+#define RFM_EXT_ANSWER(n)		(0x4000 + 16 * (n))	/* RO: of node n, if it has */
+#define RFM_EXT_ANSWER_CRC		0x00	/* CRC32C of the bytes */
+#define RFM_EXT_ANSWER_STATE		0x04
+#define RFM_ANSWER_PAUSED		0x80000000u	/* it stands still: its memory is behind */
+#define RFM_ANSWER_BYTES_M		0x0000ffffu	/* how many of them it has */
+#define RFM_EXT_ANSWER_FIRST		0x08	/* 64, the first eight of them */
 
 /*
  * Counters and the ring map, all of one instant: that of the last write of

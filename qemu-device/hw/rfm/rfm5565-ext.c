@@ -231,6 +231,11 @@ uint64_t rfm5565_ext_fence_open(const Rfm5565State *s)
            rfm_insert_used(&s->node.insert);
 }
 
+static void query_begin_write(Rfm5565State *s, uint64_t value)
+{
+    rfm5565_query_begin(s);
+}
+
 static uint64_t epoch_read(Rfm5565State *s, unsigned index, unsigned part)
 {
     return s->node.epoch;
@@ -252,6 +257,12 @@ static void snapshot_write(Rfm5565State *s, uint64_t value)
       .offset = RFM_EXT_NODE(0) + RFM_EXT_NODE_ ## reg, \
       .count = RFM_RING_NODES, .stride = RFM_EXT_NODE(1) - RFM_EXT_NODE(0), \
       .field = FIELD_OF(nodes[0].member) }
+#define ANSWER_REG(reg, reg_width, member) \
+    { .name = "ANSWER_" #reg, .width = reg_width, \
+      .offset = RFM_EXT_ANSWER(0) + RFM_EXT_ANSWER_ ## reg, \
+      .count = RFM_RING_NODES, \
+      .stride = RFM_EXT_ANSWER(1) - RFM_EXT_ANSWER(0), \
+      .field = FIELD_OF(answers[0].member) }
 #define SLOT_REG(reg, reg_width, member) \
     { .name = "SLOT_" #reg, .offset = RFM_EXT_SLOT_ ## reg, \
       .width = reg_width, .field = FIELD_OF(slot_setting.member), \
@@ -349,6 +360,19 @@ static const Rfm5565ExtReg ext_regs[] = {
       .field = FIELD_OF(fence_result) },
     { .name = "EPOCH", .offset = RFM_EXT_EPOCH, .width = 4,
       .read = epoch_read },
+
+    { .name = "QUERY_OFFSET", .offset = RFM_EXT_QUERY_OFFSET, .width = 4,
+      .field = FIELD_OF(query_offset), .writable = ALL32 },
+    { .name = "QUERY_LENGTH", .offset = RFM_EXT_QUERY_LENGTH, .width = 4,
+      .field = FIELD_OF(query_length), .writable = ALL32 },
+    { .name = "QUERY_BEGIN", .offset = RFM_EXT_QUERY_BEGIN, .width = 4,
+      .field = FIELD_OF(queries), .write = query_begin_write },
+    { .name = "QUERY_ANSWERED", .offset = RFM_EXT_QUERY_ANSWERED(0),
+      .width = 4, .count = RFM_RING_NODES / 32, .stride = 4,
+      .field = FIELD_OF(answered) },
+    ANSWER_REG(CRC, 4, crc),
+    ANSWER_REG(STATE, 4, state),
+    ANSWER_REG(FIRST, 8, first),
 
     { .name = "SNAPSHOT", .offset = RFM_EXT_SNAPSHOT, .width = 4,
       .field = FIELD_OF(snapshots), .write = snapshot_write },
@@ -501,6 +525,7 @@ void rfm5565_ext_reset(Rfm5565State *s)
     s->ext.fence_era++;
     s->ext.fence_waiting = false;
     s->ext.fence_owed = 0;
+    s->ext.query_fence = 0;
 }
 
 /* A dead card's vectors read as all ones too: the registers lie below them. */

@@ -4,6 +4,7 @@
  * the reference of its registers.
  *
  *   rfm5565-ext.c       capability, BAR4 and its registers, fences
+ *   rfm5565-query.c     what stands in the memory of every node
  *   rfm5565-events.c    the event ring and the interrupts
  *   rfm5565-watch.c     granules: who receives, sends, watches, owns, wrote
  *   rfm5565-slots.c     comparators and timers
@@ -78,6 +79,13 @@ typedef struct Rfm5565NodeView {
     uint64_t missed;
 } Rfm5565NodeView;
 
+/* What a node has answered, laid out as its registers. */
+typedef struct Rfm5565Answer {
+    uint32_t crc;
+    uint32_t state;
+    uint64_t first;
+} Rfm5565Answer;
+
 typedef struct Rfm5565Ext {
     MemoryRegion bar;
     MemoryRegion regs;
@@ -115,6 +123,12 @@ typedef struct Rfm5565Ext {
     uint32_t fence_done;
     uint64_t fence_lost;
     uint32_t fence_result;
+    uint32_t query_offset;
+    uint32_t query_length;
+    uint32_t queries;           /* so many were begun */
+    uint32_t query_fence;       /* ticket of the fence that ends the last one */
+    uint32_t answered[RFM_RING_NODES / 32];
+    Rfm5565Answer answers[RFM_RING_NODES];
     uint32_t snapshots;
     uint64_t counters[RFM_COUNTERS];
     Rfm5565NodeView nodes[RFM_RING_NODES];
@@ -229,6 +243,11 @@ void rfm5565_slots_after(Rfm5565State *s, const Rfm5565Update *update,
                          const Rfm5565Touched *touched);
 uint64_t rfm5565_run_time(const Rfm5565State *s);
 void rfm5565_run_freeze(Rfm5565State *s, bool freeze);
+
+/* rfm5565-query.c */
+void rfm5565_query_begin(Rfm5565State *s);
+void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
+                            const struct rfm_answer *answer);
 
 /* rfm5565-snapshot.c */
 void rfm5565_snapshot(Rfm5565State *s);

@@ -15,6 +15,7 @@
 #include "system/runstate.h"
 #include "system/system.h"
 #include "ring/crc32c.h"
+#include "ring/memory.h"
 #include "rfm5565.h"
 #include "trace.h"
 
@@ -178,6 +179,20 @@ static void node_fence(void *opaque, const struct rfm_fence *fence)
     rfm5565_ext_fence_ended(opaque, fence);
 }
 
+static void node_load(void *opaque, uint32_t offset, void *data,
+                      unsigned int len)
+{
+    Rfm5565State *s = opaque;
+
+    rfm_memory_load(data, s->ram + offset, len);
+}
+
+static void node_answer(void *opaque, uint8_t from,
+                        const struct rfm_answer *answer)
+{
+    rfm5565_query_answered(opaque, from, answer);
+}
+
 static const struct rfm_node_ops node_ops = {
     .store = node_store,
     .interrupt = node_interrupt,
@@ -186,6 +201,8 @@ static const struct rfm_node_ops node_ops = {
     .room = node_room,
     .missed = node_missed,
     .fence = node_fence,
+    .load = node_load,
+    .answer = node_answer,
 };
 
 /* --- what the guest asks for ---------------------------------------------- */

@@ -329,6 +329,18 @@ static const VMStateDescription vmstate_node_view = {
     },
 };
 
+static const VMStateDescription vmstate_answer = {
+    .name = "rfm5565/answer",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(crc, Rfm5565Answer),
+        VMSTATE_UINT32(state, Rfm5565Answer),
+        VMSTATE_UINT64(first, Rfm5565Answer),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 /* The machine stands still, and so does run time. */
 static int ext_pre_save(void *opaque)
 {
@@ -404,8 +416,8 @@ static bool ext_needed(void *opaque)
 
 const VMStateDescription vmstate_rfm5565_ext = {
     .name = TYPE_RFM5565 "/extension",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .needed = ext_needed,
     .pre_save = ext_pre_save,
     .pre_load = ext_pre_load,
@@ -445,6 +457,13 @@ const VMStateDescription vmstate_rfm5565_ext = {
         VMSTATE_UINT64_ARRAY(ext.counters, Rfm5565State, RFM_COUNTERS),
         VMSTATE_STRUCT_ARRAY(ext.nodes, Rfm5565State, RFM_RING_NODES, 1,
                              vmstate_node_view, Rfm5565NodeView),
+        EXT32(query_offset),
+        EXT32(query_length),
+        EXT32(queries),
+        EXT32(query_fence),
+        VMSTATE_UINT32_ARRAY(ext.answered, Rfm5565State, RFM_RING_NODES / 32),
+        VMSTATE_STRUCT_ARRAY(ext.answers, Rfm5565State, RFM_RING_NODES, 1,
+                             vmstate_answer, Rfm5565Answer),
         EXT64(ring_base),
         EXT32(ring_records),
         EXT32(causes),

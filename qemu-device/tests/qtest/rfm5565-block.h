@@ -53,8 +53,13 @@ enum {
     X_FENCE_RESULT  = 0x140,
     X_EPOCH         = 0x144,
     X_SNAPSHOT      = 0x150,
+    X_QUERY_OFFSET  = 0x160,
+    X_QUERY_LENGTH  = 0x164,
+    X_QUERY         = 0x168,
+    X_ANSWERED      = 0x170,
     X_COUNTERS      = 0x800,
     X_NODES         = 0x2000,
+    X_ANSWERS       = 0x4000,
     X_MSIX_TABLE    = 0x8000,
     X_MSIX_PBA      = 0x9000,
 };

@@ -19,7 +19,7 @@ static void expect_capabilities(QPCIDevice *pci)
     g_assert_cmphex(qpci_config_readb(pci, at + 3), ==, 4);
     g_assert_cmphex(qpci_config_readl(pci, at + 4), ==, 0x584d4652);
     g_assert_cmphex(qpci_config_readl(pci, at + 8), ==, 0x00010000);
-    g_assert_cmphex(qpci_config_readl(pci, at + 12), ==, 0x7f);
+    g_assert_cmphex(qpci_config_readl(pci, at + 12), ==, 0xff);
     g_assert_cmphex(qpci_config_readl(pci, at + 16), ==, 0);
     for (unsigned i = 2; i < 0x14; i += 2) {    /* nobody can write it */
         uint16_t value = qpci_config_readw(pci, at + i);
@@ -103,7 +103,7 @@ typedef struct Reg {
 static const Reg regs[] = {
     { "ID",               0x000, 4, 1, 0x584d4652 },
     { "VERSION",          0x004, 4, 1, 0x00010000 },
-    { "FEATURES",         0x008, 4, 1, 0x7f },
+    { "FEATURES",         0x008, 4, 1, 0xff },
     { "CONTROL",          0x00c, 4, 1, 0, 1 },
     { "INT_STATUS",       0x020, 4, 1, 0, 0 },
     { "INT_ENABLE",       0x024, 4, 1, 0, 0xf },
@@ -140,6 +140,11 @@ static const Reg regs[] = {
     { "FENCE_DONE",       0x134, 4, 1, 0, 0 },
     { "FENCE_LOST",       0x138, 8, 1, 0, 0 },
     { "FENCE_RESULT",     0x140, 4, 1, 0, 0 },
+    { "QUERY_OFFSET",     0x160, 4, 1, 0, ALL },
+    { "QUERY_LENGTH",     0x164, 4, 1, 0, ALL },
+    { "QUERY_BEGIN",      0x168, 4, 1, 0, 0, true },
+    { "QUERY_ANSWERED",   0x170, 4, 8, 0, 0 },
+    { "ANSWER",           0x4000, 4, 1024, 0, 0 },
     { "SNAPSHOT",         0x150, 4, 1, 0, 0, true },
     { "COUNTER",          0x800, 8, 38, 0, 0 },
 };
@@ -147,7 +152,8 @@ static const Reg regs[] = {
 /* No register is there. */
 static const unsigned holes[] = {
     0x01c, 0x030, 0x03c, 0x068, 0x07c, 0x08c, 0x0c8, 0x0cc, 0x0e8, 0x0fc,
-    0x128, 0x12c, 0x148, 0x14c, 0x154, 0x7fc, 0x930, 0x1ffc, 0x4000, 0x7ffc,
+    0x128, 0x12c, 0x148, 0x14c, 0x154, 0x15c, 0x16c, 0x190, 0x7fc, 0x930,
+    0x1ffc, 0x5000, 0x7ffc,
     0x8040, 0x8ffc, 0x9008, 0xfffc,
 };
 

@@ -314,9 +314,11 @@ typedef struct Peer {
 
 /* Link message: 1 HELLO, 2 WELCOME, 4 LIGHT */
 void peer_message(uint8_t *wire, uint8_t kind, uint8_t node, uint8_t value);
-/* An update of @len bytes; returns the frame's length. */
+/* A frame with @len bytes of data; returns its length. */
 typedef struct PeerFrame {
+    uint8_t type;           /* 0: DATA */
     uint8_t source;
+    uint8_t dest;
     uint8_t marks;
     uint8_t len;
     uint32_t address;
@@ -383,6 +385,7 @@ void rfm5565_add_saved_tests(void);
 void rfm5565_add_cpu_tests(void);
 void rfm5565_add_ext_tests(void);
 void rfm5565_add_fence_tests(void);
+void rfm5565_add_query_tests(void);
 void rfm5565_add_event_tests(void);
 void rfm5565_add_vector_tests(void);
 void rfm5565_add_slot_tests(void);

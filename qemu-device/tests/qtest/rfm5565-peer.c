@@ -49,8 +49,8 @@ static size_t put_header(uint8_t *wire, const PeerFrame *frame, uint8_t type,
     wire[2] = VERSION;
     wire[3] = type;
     wire[4] = frame->source;
-    wire[5] = type == 8 ? DIV_ROUND_UP(len, 64) : 0;
-    wire[7] = (len - 1) % 64 + 1;
+    wire[5] = type == 8 ? DIV_ROUND_UP(len, 64) : frame->dest;
+    wire[7] = type == 8 ? (len - 1) % 64 + 1 : len;
     stl_le_p(wire + 8, frame->address);
     stl_le_p(wire + 12, frame->domain);
     stq_le_p(wire + 16, PEER_INCARNATION);
@@ -66,7 +66,7 @@ static size_t put_header(uint8_t *wire, const PeerFrame *frame, uint8_t type,
 size_t peer_frame(uint8_t *wire, const PeerFrame *frame)
 {
     memcpy(wire + 48, frame->data, frame->len);
-    return put_header(wire, frame, 1, frame->len);
+    return put_header(wire, frame, frame->type ?: 1, frame->len);
 }
 
 size_t peer_train(uint8_t *wire, const PeerFrame *first, const void *data,

@@ -16,6 +16,7 @@
  *   rfm5565-ext.c        extension block: how it is found, registers, granules,
  *                        writers, snapshot, clock
  *   rfm5565-fence.c      extension block: multicast, fences
+ *   rfm5565-query.c      extension block: what stands in every memory
  *   rfm5565-events.c     extension block: the event ring
  *   rfm5565-vectors.c    extension block: INTx, MSI-X, moderation
  *   rfm5565-slots.c      extension block: comparators and timers
@@ -49,6 +50,7 @@ int main(int argc, char **argv)
     rfm5565_add_cpu_tests();
     rfm5565_add_ext_tests();
     rfm5565_add_fence_tests();
+    rfm5565_add_query_tests();
     rfm5565_add_event_tests();
     rfm5565_add_vector_tests();
     rfm5565_add_slot_tests();

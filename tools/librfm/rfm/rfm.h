@@ -187,6 +187,20 @@ RFM_API int rfm_send_set(struct rfm *rfm, const uint8_t *nodes, size_t count, ui
  */
 RFM_API int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *result);
 
+/**
+ * rfm_verify() - what stands in the memory of every node?
+ * @offset: in the memory; at the other nodes the same address
+ * @length: 1..RFM_VERIFY_MAX
+ * @timeout_ms: 1..60000; 0: 1000
+ * @result: @result->answer[] has a checksum for each node that is on the ring; set
+ *	unless the call fails
+ *
+ * A fence is part of it: @result->flags are its RFM_FENCED_*. Errors: ETIMEDOUT,
+ * EINTR, EINVAL, EBUSY; EBADF; EOPNOTSUPP.
+ */
+RFM_API int rfm_verify(struct rfm *rfm, uint64_t offset, uint32_t length, uint32_t timeout_ms,
+		       struct rfm_verify *result);
+
 /* --- finding out ------------------------------------------------------------------- */
 
 /** rfm_writer() - who wrote last to the 64 bytes around @offset? */

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queries: what stands in the memory of every node, as a checksum. The question
+ * is numbered and travels like an update, so each node answers for what it has
+ * stored by then; the answers are notices, and only who asked looks at them.
+ */
+#include "ring/node-private.h"
+
+#include <string.h>
+
+#include "ring/crc32c.h"
+#include "ring/wire.h"
+
+/* The data of a QUERY, then those of an ANSWER. */
+enum {
+	AT_TICKET	= 0,
+	AT_FROM		= 8,	/* network address */
+	AT_COUNT	= 12,	/* bytes, 32 bits */
+
+	AT_CRC		= 8,
+	AT_BYTES	= 12,	/* 16 bits */
+	AT_FLAGS	= 14,	/* 16 bits */
+	AT_FIRST	= 16,
+};
+
+#define QUERY_LENGTH	16
+#define ANSWER_LENGTH	24
+#define ANSWER_PAUSED	0x1u
+
+/* --- asking --------------------------------------------------------------- */
+
+bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
+		    unsigned int len, uint64_t now)
+{
+	uint32_t address = offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED);
+	bool room;
+	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_QUERY, QUERY_LENGTH, now,
+							&room);
+
+	if (!record)
+		return false;
+	put64(record->data + AT_TICKET, ticket);
+	put32(record->data + AT_FROM, address % RFM_RING_SPACE);
+	put32(record->data + AT_COUNT, len);
+	rfm_commit(node);
+	return true;
+}
+
+void rfm_take_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data)
+{
+	struct rfm_answer answer = {
+		.ticket = get64(data + AT_TICKET),
+		.crc = get32(data + AT_CRC),
+		.bytes = get16(data + AT_BYTES),
+		.paused = get16(data + AT_FLAGS) & ANSWER_PAUSED,
+	};
+
+	memcpy(answer.first, data + AT_FIRST, sizeof(answer.first));
+	if (node->ops->answer)
+		node->ops->answer(node->opaque, frame->source, &answer);
+}
+
+/* --- answering ------------------------------------------------------------ */
+
+/* Those of @len bytes at @offset that lie within the memory; they do not wrap. */
+static unsigned int load_within(const struct rfm_node *node, uint32_t offset, unsigned int len,
+				uint8_t *to)
+{
+	uint64_t size = node->config.memory_size;
+
+	if (offset >= size || !len)
+		return 0;
+	if (len > size - offset)
+		len = size - offset;
+	node->ops->load(node->opaque, offset, to, len);
+	return len;
+}
+
+void rfm_node_digest(const struct rfm_node *node, uint32_t offset, unsigned int len,
+		     struct rfm_answer *answer)
+{
+	uint8_t bytes[RFM_QUERY_MAX];
+	unsigned int to_end = RFM_RING_SPACE - offset;
+	unsigned int before = len < to_end ? len : to_end;
+	unsigned int count = load_within(node, offset, before, bytes);
+
+	count += load_within(node, 0, len - before, bytes + count);
+	answer->crc = rfm_crc32c(0, bytes, count);
+	answer->bytes = count;
+	answer->paused = node->paused;
+	memset(answer->first, 0, sizeof(answer->first));
+	memcpy(answer->first, bytes,
+	       count < sizeof(answer->first) ? count : sizeof(answer->first));
+}
+
+/* @data: of the query. One that asks for nothing, or for too much, gets no answer. */
+void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
+		      const uint8_t *data, uint64_t now)
+{
+	uint32_t address = get32(data + AT_FROM), count = get32(data + AT_COUNT);
+	struct rfm_frame reply = {
+		.type = RFM_FRAME_ANSWER,
+		.dest = frame->source,
+		.length = ANSWER_LENGTH,
+	};
+	struct rfm_answer answer;
+
+	if (!node->ops->load || address >= RFM_RING_SPACE || !count || count > RFM_QUERY_MAX)
+		return;
+	rfm_node_digest(node, (address - node->address_offset) % RFM_RING_SPACE, count, &answer);
+	memcpy(reply.data + AT_TICKET, data + AT_TICKET, sizeof(uint64_t));
+	put32(reply.data + AT_CRC, answer.crc);
+	put16(reply.data + AT_BYTES, answer.bytes);
+	put16(reply.data + AT_FLAGS, answer.paused ? ANSWER_PAUSED : 0);
+	memcpy(reply.data + AT_FIRST, answer.first, sizeof(answer.first));
+	rfm_send_notice(node, &reply, now);
+}
