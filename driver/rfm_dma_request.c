@@ -587,7 +587,7 @@ static bool rfm_request_has_wq(struct rfm_file *file)
 			     dev_name(&file->card->dev));
 	if (wq && cmpxchg(&file->wq, NULL, wq))
 		destroy_workqueue(wq);
-	return wq;
+	return READ_ONCE(file->wq);
 }
 
 static struct rfm_request *rfm_request_new(struct kiocb *iocb,
@@ -628,8 +628,10 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 	request = rfm_request_new(iocb, iter, bytes);
 	if (!request)
 		return -ENOMEM;
-	rfm_dma_bring_in(request, min_t(size_t, bytes, RFM_BRING_IN),
-			 RFM_WAY_PAGES);
+	/* Who must not wait leaves that to the work item. */
+	if (!(iocb->ki_flags & IOCB_NOWAIT))
+		rfm_dma_bring_in(request, min_t(size_t, bytes, RFM_BRING_IN),
+				 RFM_WAY_PAGES);
 	ret = rfm_request_wait_for_room(iocb);
 	if (ret) {
 		rfm_request_free(request);

@@ -363,14 +363,17 @@ static u32 rfm_irq_rested(struct rfm_card *card,
 
 	if (!counters->count)
 		return rested;
-	if (rested & RFM_EVENT_BIT(RFM_EVENT_LOSS) && loss.missing) {
+	/* Who listens has records, which may be ahead of the counters. */
+	if (rested & RFM_EVENT_BIT(RFM_EVENT_LOSS) &&
+	    !card->users[RFM_EVENT_LOSS] && (s64)loss.missing > 0) {
 		card->told_missed += loss.missing;
 		rfm_notify_note(card, &loss);
 		rested &= ~RFM_EVENT_BIT(RFM_EVENT_LOSS);
 	}
 	conflicts = counters->value[RFM_COUNTER_CONFLICTS] -
 		    card->told_conflicts;
-	if (rested & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) && conflicts) {
+	if (rested & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) &&
+	    !card->users[RFM_EVENT_CONFLICT] && (s64)conflicts > 0) {
 		struct rfm_note note = {
 			.type = RFM_NOTICE_CONFLICT,
 			.count = conflicts,

@@ -254,7 +254,7 @@ static bool rfm_notes_tell_next(struct rfm_notes *notes)
 /* Everything that has been noted so far; what comes meanwhile has time. */
 static void rfm_notes_tell(struct rfm_notes *notes)
 {
-	unsigned int turns = RFM_NOTES;
+	unsigned int turns = RFM_NOTES + 1;	/* and what was lost behind */
 	bool more;
 
 	lockdep_assert_held(&rfm_notify_lock);

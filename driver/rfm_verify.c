@@ -87,11 +87,13 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
 {
 	struct rfm_fence_wait fence = { .timeout_ms = args->timeout_ms };
 	int ret = rfm_verify_ask(file->card, args);
+	u64 lost = 0;
 
 	if (ret == -EBUSY) {
 		/* Who asked before did not wait for the end. */
 		ret = rfm_fence(file, &fence) ?:
 		      rfm_verify_ask(file->card, args);
+		lost = fence.lost;
 		fence = (struct rfm_fence_wait) {
 			.timeout_ms = args->timeout_ms,
 		};
@@ -100,8 +102,8 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
 	ret = ret ?: rfm_verify_answers(file->card, args);
 	if (ret)
 		return ret;
-	args->flags = fence.flags;
-	args->lost = fence.lost;
+	args->lost = lost + fence.lost;
+	args->flags = fence.flags | (args->lost ? RFM_FENCED_LOST : 0);
 	args->epoch = fence.epoch;
 	args->node = file->card->node;
 	return 0;

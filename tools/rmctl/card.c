@@ -200,6 +200,27 @@ void card_close(struct card *card)
 }
 
 /**
+ * card_check_memory - are these bytes in the card's memory, be they in its window or not?
+ * @cmd: the command
+ * @card: the card
+ * @offset: in the reflected memory, bytes
+ * @length: bytes
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
+		      uint64_t length)
+{
+	uint64_t size = card->info.memory_size;
+
+	if (length > size || offset > size - length)
+		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
+			      " are out of range: the memory ends at 0x%" PRIx64,
+			      length, offset, size);
+	return STATUS_OK;
+}
+
+/**
  * card_check_range - is a range inside what can be reached?
  * @cmd: the command, for the message
  * @card: the card
@@ -211,13 +232,11 @@ void card_close(struct card *card)
 int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
 		     uint64_t length)
 {
-	const struct rfm_info *info = &card->info;
-	uint64_t start = info->window_offset, size = info->window_size;
+	uint64_t start = card->info.window_offset, size = card->info.window_size;
+	int status = card_check_memory(cmd, card, offset, length);
 
-	if (length > info->memory_size || offset > info->memory_size - length)
-		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
-			      " are out of range: the memory ends at 0x%" PRIx64,
-			      length, offset, (uint64_t)info->memory_size);
+	if (status)
+		return status;
 	if (offset < start || length > size || offset - start > size - length)
 		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
 			      " are outside the card's window, which is 0x%" PRIx64

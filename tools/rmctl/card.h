@@ -43,6 +43,8 @@ bool card_pci_from_sysfs(const char *name, char *address, size_t size);
 const char *card_reason(int error);
 
 off_t card_position(const struct card *card, uint64_t offset);
+int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
+		      uint64_t length);
 int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
 		     uint64_t length);
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,

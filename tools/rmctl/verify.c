@@ -109,8 +109,13 @@ static int ask(struct verify *verify, uint64_t offset, uint32_t length)
 		*args = (struct rfm_verify){
 			.offset = offset, .length = length, .timeout_ms = verify->timeout_ms,
 		};
-		if (!ioctl(verify->card->fd, RFM_IOC_VERIFY, args))
-			return STATUS_OK;
+		if (!ioctl(verify->card->fd, RFM_IOC_VERIFY, args)) {
+			if (!(args->flags & RFM_FENCED_DARK))
+				return STATUS_OK;
+			end_progress(verify);
+			return failed(verify->cmd, "nothing leaves this node any more, from 0x%"
+				      PRIx64 " on: no signal, or its transmitter is off", offset);
+		}
 	} while (errno == EINTR);
 	end_progress(verify);
 	if (errno == ETIMEDOUT)
@@ -125,23 +130,26 @@ static const struct rfm_node_answer *own_answer(const struct verify *verify)
 	return &verify->answers.answer[verify->answers.node];
 }
 
-/* Has it all of the bytes that were asked for, and others than this node? */
+/* Has it all of the bytes that were asked for, and others than this node? More is no answer. */
 static bool differs(const struct verify *verify, unsigned int id)
 {
 	const struct rfm_node_answer *own = own_answer(verify);
 	const struct rfm_node_answer *its = &verify->answers.answer[id];
 
-	return its->flags & RFM_ANSWER_GIVEN && its->length == own->length &&
-	       its->crc != own->crc;
+	return its->flags & RFM_ANSWER_GIVEN && its->length >= own->length &&
+	       (its->length > own->length || its->crc != own->crc);
 }
 
-/* Nodes that have come since are asked too. */
+/* Nodes that have come since are asked too, and have not answered for what was before. */
 static void note_who_is_there(struct verify *verify)
 {
-	for (unsigned int id = 0; id < NODES; id++)
-		if (id != verify->answers.node &&
-		    verify->answers.answer[id].flags & RFM_ANSWER_GIVEN)
-			verify->node[id].asked = true;
+	for (unsigned int id = 0; id < NODES; id++) {
+		if (verify->node[id].asked || id == verify->answers.node ||
+		    !(verify->answers.answer[id].flags & RFM_ANSWER_GIVEN))
+			continue;
+		verify->node[id].asked = true;
+		verify->node[id].silent = verify->pages;
+	}
 }
 
 /*
@@ -421,7 +429,7 @@ static int verify_card(struct verify *verify)
 
 	if (!verify->length)
 		verify->length = card->info.memory_size;
-	status = card_check_range(verify->cmd, card, verify->offset, verify->length);
+	status = card_check_memory(verify->cmd, card, verify->offset, verify->length);
 	if (!status && !(card->info.features & RFM_EXT_FEATURE_QUERY))
 		status = failed(verify->cmd, "the card cannot ask other nodes (feature query)");
 	if (!status)

@@ -154,6 +154,10 @@ static void fence_done(Rfm5565State *s, uint32_t ticket, uint32_t result)
 {
     trace_rfm5565_fence(s->node_id, ticket, result);
     s->ext.fence_done = ticket;
+    /* A query that is over stays over, however many fences follow. */
+    if ((int32_t)(ticket - s->ext.query_fence) >= 0) {
+        s->ext.query_fence = ticket;
+    }
     s->ext.fence_result = result;
     rfm5565_event_plain(s, RFM_RECORD_FENCE, RFM_RECORD_NODE_NONE, ticket, 0);
 }
