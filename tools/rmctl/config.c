@@ -82,9 +82,7 @@ int verb_save_config(struct command *cmd, int argc, char **argv)
 	struct netlink nl;
 	int status;
 
-	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
-		return STATUS_MISUSED;
-	status = state_find(cmd, &nl, argv[optind], &state);
+	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
 	status = planes_get(cmd, &nl, state.memory_size, &planes);

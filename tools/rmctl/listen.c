@@ -136,11 +136,6 @@ static enum content content_of(const struct rfm_event *event)
 	return event->type < RFM_EVENT_TYPES ? contents[event->type] : NOTHING;
 }
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 static int print_json(const struct command *cmd, const struct rfm_event *event, uint64_t lost)
 {
 	enum content content = content_of(event);
@@ -150,11 +145,11 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 	return out_json(cmd, json_pack(
 		"{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
 		"device", cmd->card, "time_ns", (json_int_t)event->time_ns, "type",
-		event_name(event->type), "from", known(event->node != RFM_NODE_ALL, event->node),
-		"data", known(content == DATA || content == NUMBER, event->data),
-		"offset", known(update, event->offset), "length", known(update, event->length),
-		"frame", known(update, event->frame),
-		"age_ns", known(aged, event->arrival_ns - event->origin_ns),
+		event_name(event->type), "from", json_known(event->node != RFM_NODE_ALL, event->node),
+		"data", json_known(content == DATA || content == NUMBER, event->data),
+		"offset", json_known(update, event->offset), "length", json_known(update, event->length),
+		"frame", json_known(update, event->frame),
+		"age_ns", json_known(aged, event->arrival_ns - event->origin_ns),
 		"seq", (json_int_t)event->seq, "lost", (json_int_t)lost,
 		"dropped", (json_int_t)event->dropped));
 }

@@ -12,11 +12,6 @@
 
 /* --- for programs ----------------------------------------------------------------------- */
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 static int print_json(const struct command *cmd, const struct state *state,
 		      const struct ring *ring)
 {
@@ -28,14 +23,14 @@ static int print_json(const struct command *cmd, const struct state *state,
 		json_array_append_new(members, json_pack(
 			"{s:I, s:I, s:o, s:I, s:I}", "node", (json_int_t)member->node, "hops",
 			(json_int_t)member->hops, "transit_ns",
-			known(member->transit_known, member->transit_ns),
+			json_known(member->transit_known, member->transit_ns),
 			"received", (json_int_t)member->received,
 			"missed", (json_int_t)member->missed));
 	}
 	return out_json(cmd, json_pack(
 		"{s:s, s:I, s:I, s:b, s:o, s:o}", "device", cmd->card, "count",
 		(json_int_t)ring->count, "epoch", (json_int_t)ring->epoch, "signal", state->link,
-		"turn_ns", known(ring->turn_ns, ring->turn_ns), "members", members));
+		"turn_ns", json_known(ring->turn_ns, ring->turn_ns), "members", members));
 }
 
 /* --- for people ------------------------------------------------------------------------- */
@@ -106,9 +101,7 @@ int verb_map(struct command *cmd, int argc, char **argv)
 	struct netlink nl;
 	int status;
 
-	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
-		return STATUS_MISUSED;
-	status = state_find(cmd, &nl, argv[optind], &state);
+	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
 	if (ring_get(&nl, state.name, &ring))

@@ -90,7 +90,7 @@ static void unknown(struct line *line, const char *device, const char *event, ui
 
 static json_t *known(int64_t value)
 {
-	return value >= 0 ? json_integer(value) : json_null();
+	return json_known(value >= 0, (uint64_t)value);
 }
 
 static json_t *changed_json(const struct line *line)

@@ -106,6 +106,12 @@ const char *out_size(char *buffer, size_t size, uint64_t bytes)
 	return buffer;
 }
 
+/* A number, or null if @condition says that it is not known or does not apply. */
+json_t *json_known(bool condition, uint64_t value)
+{
+	return condition ? json_integer((json_int_t)value) : json_null();
+}
+
 /*
  * Contents of memory are strings in JSON: a 64-bit value does not survive the
  * floating point of most JSON readers.

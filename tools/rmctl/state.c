@@ -264,6 +264,15 @@ int state_find(struct command *cmd, struct netlink *nl, const char *which, struc
 	return status;
 }
 
+/* For a verb without options whose only operand is the card: reads both. */
+int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
+		       struct state *state)
+{
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
+		return STATUS_MISUSED;
+	return state_find(cmd, nl, argv[optind], state);
+}
+
 static void take_another(struct nlmsghdr *message, void *context)
 {
 	struct states *states = context;

@@ -48,6 +48,8 @@ struct states {
 int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE]);
 int state_get(struct command *cmd, struct netlink *nl, const char *which, struct state *state);
 int state_find(struct command *cmd, struct netlink *nl, const char *which, struct state *state);
+int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
+		       struct state *state);
 int states_get(struct command *cmd, struct netlink *nl, struct states *states);
 bool state_take(struct state *state, struct nlmsghdr *message);
 bool state_synchronous(const struct state *state);

@@ -51,11 +51,6 @@ static json_t *counters_json(const struct counters *counters)
 	return values;
 }
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 static int print_json(const struct command *cmd, const struct state *state,
 		      const struct counters *counters, const struct findings *findings)
 {
@@ -65,8 +60,8 @@ static int print_json(const struct command *cmd, const struct state *state,
 		json_object_set_new(driver, driver_counters[i].name,
 				    json_integer((json_int_t)driver_value(state, i)));
 	return out_json(cmd, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "device", state->name,
-				       "clock_ns", known(counters->there, counters->clock_ns),
-				       "reset_ns", known(counters->since_reset, counters->reset_ns),
+				       "clock_ns", json_known(counters->there, counters->clock_ns),
+				       "reset_ns", json_known(counters->since_reset, counters->reset_ns),
 				       "counters", counters_json(counters), "driver", driver,
 				       "findings", findings_json(findings)));
 }

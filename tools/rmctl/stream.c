@@ -227,11 +227,6 @@ void event_print(const struct command *cmd, const struct rfm_event *event, bool 
 	putchar('\n');
 }
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 /* The same as an object; docs/json/watch.json. */
 json_t *event_json(const struct command *cmd, const struct stream *stream,
 		   const struct rfm_event *event)
@@ -246,13 +241,13 @@ json_t *event_json(const struct command *cmd, const struct stream *stream,
 			 "s:I}",
 		"device", cmd->card, "time_ns", (json_int_t)event->time_ns,
 		"type", event_name(event->type),
-		"node", known(update && event->node != RFM_NODE_ALL, event->node),
-		"offset", known(update || silence, event->offset),
-		"length", known(update, event->length), "frame", known(update, event->frame),
-		"age_ns", known(aged, aged ? age : 0),
-		"silent_ns", known(silence, event->age_ns),
+		"node", json_known(update && event->node != RFM_NODE_ALL, event->node),
+		"offset", json_known(update || silence, event->offset),
+		"length", json_known(update, event->length), "frame", json_known(update, event->frame),
+		"age_ns", json_known(aged, aged ? age : 0),
+		"silent_ns", json_known(silence, event->age_ns),
 		"late", update && event->flags & RFM_EVENT_LATE,
-		"updates", known(update, event->count ? event->count : 1),
+		"updates", json_known(update, event->count ? event->count : 1),
 		"seq", (json_int_t)event->seq,
 		"data", update ? data_json(span.bytes, span.known) : json_null(),
 		"values", update ? span_values(cmd, &span) : json_array(),

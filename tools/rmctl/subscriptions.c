@@ -97,11 +97,6 @@ static json_t *held_json(const struct descriptor *descriptor)
 	return list;
 }
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 static json_t *compare_json(const struct descriptor *descriptor)
 {
 	unsigned int width = descriptor->compare_width;
@@ -122,15 +117,15 @@ static json_t *descriptor_json(const struct descriptor *descriptor)
 	return json_pack(
 		"{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"id", (json_int_t)descriptor->id, "kind", kind(descriptor),
-		"pid", known(!base, descriptor->pid),
+		"pid", json_known(!base, descriptor->pid),
 		"comm", base ? json_null() : json_string(descriptor->comm),
 		"flags", bits_json(descriptor->flags, flags, COUNT(flags)),
 		"ranges", held_json(descriptor), "types", types_json(descriptor->types),
-		"depth", known(queue, descriptor->depth), "queued", known(queue, descriptor->queued),
-		"events", known(queue, descriptor->events),
-		"dropped", known(queue, descriptor->dropped), "late", known(watch, descriptor->late),
-		"deadline_ns", known(descriptor->deadline_ns, descriptor->deadline_ns),
-		"silence_ns", known(descriptor->silence_ns, descriptor->silence_ns),
+		"depth", json_known(queue, descriptor->depth), "queued", json_known(queue, descriptor->queued),
+		"events", json_known(queue, descriptor->events),
+		"dropped", json_known(queue, descriptor->dropped), "late", json_known(watch, descriptor->late),
+		"deadline_ns", json_known(descriptor->deadline_ns, descriptor->deadline_ns),
+		"silence_ns", json_known(descriptor->silence_ns, descriptor->silence_ns),
 		"compare", compare_json(descriptor));
 }
 
@@ -223,9 +218,7 @@ int verb_subscriptions(struct command *cmd, int argc, char **argv)
 	struct netlink nl;
 	int status;
 
-	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
-		return STATUS_MISUSED;
-	status = state_find(cmd, &nl, argv[optind], &state);
+	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
 	status = descriptors_get(cmd, &nl, &descriptors);

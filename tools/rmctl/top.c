@@ -277,11 +277,6 @@ static int print_text(const struct top *top, uint64_t now, uint64_t elapsed)
 	return out_flush(top->cmd);
 }
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 static json_t *row_json(const struct top *top, const struct row *row, uint64_t now,
 			uint64_t elapsed)
 {
@@ -298,10 +293,10 @@ static json_t *row_json(const struct top *top, const struct row *row, uint64_t n
 		"length", (json_int_t)target->length, "updates", (json_int_t)rates->updates,
 		"rate_hz", (double)rates->updates * 1e9 / (double)elapsed,
 		"total_updates", (json_int_t)rates->total,
-		"age_ns", known(aged, age), "latency_min_ns", known(timed, rates->latency_min_ns),
-		"latency_mean_ns", known(timed, mean),
-		"latency_max_ns", known(timed, rates->latency_max_ns),
-		"node", known(aged && rates->node != RFM_NODE_ALL, rates->node),
+		"age_ns", json_known(aged, age), "latency_min_ns", json_known(timed, rates->latency_min_ns),
+		"latency_mean_ns", json_known(timed, mean),
+		"latency_max_ns", json_known(timed, rates->latency_max_ns),
+		"node", json_known(aged && rates->node != RFM_NODE_ALL, rates->node),
 		"value", !valued ? json_null() :
 			 target->named ? value_json(target->place.type, first.value) :
 					 json_string(first.value),

@@ -44,11 +44,6 @@ static uint64_t age(const struct answer *answer)
 	return answer->now > answer->writer.time_ns ? answer->now - answer->writer.time_ns : 0;
 }
 
-static json_t *known(bool condition, uint64_t value)
-{
-	return condition ? json_integer((json_int_t)value) : json_null();
-}
-
 static int print_json(const struct command *cmd, const struct answer *answer)
 {
 	const struct rfm_writer *writer = &answer->writer;
@@ -57,9 +52,9 @@ static int print_json(const struct command *cmd, const struct answer *answer)
 	return out_json(cmd, json_pack(
 		"{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "device", cmd->card, "offset",
 		(json_int_t)answer->offset, "length", (json_int_t)answer->length,
-		"node", known(any, writer->node), "frame", known(any, writer->frame),
-		"clock_ns", known(any, writer->time_ns),
-		"age_ns", known(age_known(answer), age(answer))));
+		"node", json_known(any, writer->node), "frame", json_known(any, writer->frame),
+		"clock_ns", json_known(any, writer->time_ns),
+		"age_ns", json_known(age_known(answer), age(answer))));
 }
 
 static int print_text(const struct command *cmd, const struct answer *answer)
