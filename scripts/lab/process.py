@@ -7,15 +7,26 @@ import signal
 from pathlib import Path
 
 
-def start_time(pid):
-    """When the process started (clock ticks since boot); None if there is none, or a zombie."""
+def _status(pid):
+    """The fields of /proc/PID/stat from the third on; None if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
     # The name in the second field may hold spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+    return stat.rpartition(")")[2].split()
+
+
+def start_time(pid):
+    """When the process started (clock ticks since boot); None if there is none, or a zombie."""
+    fields = _status(pid)
+    return int(fields[19]) if fields and fields[0] not in "ZX" else None
+
+
+def cpu_seconds(pid):
+    """What the process has computed so far; 0 if there is none."""
+    fields = _status(pid)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0
 
 
 def is_alive(pid, started):
