@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two halves of the node share: sending and time, receiving. Private to ring/. */
+/* What the parts of the node share: life and time, sending, receiving. Private to ring/. */
 #ifndef RFM_RING_NODE_PRIVATE_H
 #define RFM_RING_NODE_PRIVATE_H
 
@@ -30,19 +30,25 @@ static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 }
 
 /* node.c */
-bool rfm_can_forward(const struct rfm_node *node);
-bool rfm_has_credit(const struct rfm_node *node);
 void rfm_new_epoch(struct rfm_node *node);
+
+/* send.c */
+bool rfm_can_forward(const struct rfm_node *node);
+bool rfm_can_originate(const struct rfm_node *node);
+bool rfm_has_credit(const struct rfm_node *node);
 void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
 		    uint64_t now);
 struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
 				  uint64_t ready);
 void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now);
+void rfm_send_heartbeat(struct rfm_node *node, uint64_t now);
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
+void rfm_send_break(struct rfm_node *node, uint64_t now);
 struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
 				       uint64_t now, bool *room);
 void rfm_commit(struct rfm_node *node);
 void rfm_give_up_own(struct rfm_node *node);
+void rfm_give_up_waiting(struct rfm_node *node);
 
 /* query.c */
 void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,

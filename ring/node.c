@@ -1,603 +1,16 @@
 // SPDX-License-Identifier: MIT
+/* The life of a node, its optics and its clock. What it sends: send.c; what comes: receive.c. */
 #include "ring/node-private.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "ring/wire.h"
-
-/* --- what the node may do ------------------------------------------------- */
-
-bool rfm_node_signal(const struct rfm_node *node)
-{
-	return !node->left && (node->light_in || node->loopback);
-}
-
-bool rfm_node_light_out(const struct rfm_node *node)
-{
-	return !node->tx_disable && !node->loopback &&
-	       (node->light_in || !node->dark_on_dark);
-}
-
-/* Can frames of others be passed on? */
-bool rfm_can_forward(const struct rfm_node *node)
-{
-	return node->downstream && rfm_node_light_out(node);
-}
-
-/* Can own frames leave? A card without signal sends nothing. */
-static bool can_originate(const struct rfm_node *node)
-{
-	return rfm_node_signal(node) && (node->loopback || rfm_can_forward(node));
-}
-
-/* How many own frames may enter the transmit FIFO now? */
-static uint32_t credit(const struct rfm_node *node)
-{
-	const uint32_t window = node->config.window;
-	uint64_t under_way = node->ring_open ? 0 : rfm_in_flight(node);
-
-	/* Others that think the ring open may have filled it beyond their windows. */
-	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2 - RFM_TRAIN_FRAMES)
-		return 0;
-	/* On an open ring, and when a neighbour sends home what we have not sent yet. */
-	if (under_way < node->own_queued)
-		under_way = node->own_queued;
-	return under_way < window ? window - under_way : 0;
-}
-
-bool rfm_has_credit(const struct rfm_node *node)
-{
-	return credit(node);
-}
-
-bool rfm_node_tx_empty(const struct rfm_node *node)
-{
-	return !rfm_fifo_used(&node->transmit) && !rfm_insert_used(&node->insert);
-}
-
-bool rfm_node_tx_almost_full(const struct rfm_node *node)
-{
-	return rfm_insert_used(&node->insert) >= node->insert.size / 2 / 4 * 3;
-}
+/* --- optics and time ------------------------------------------------------ */
 
 void rfm_new_epoch(struct rfm_node *node)
 {
 	node->epoch++;
 	node->ops->status(node->opaque, RFM_NODE_EPOCH);
 }
-
-/* --- producer ------------------------------------------------------------- */
-
-bool rfm_node_may_store(struct rfm_node *node)
-{
-	return rfm_insert_has_room(&node->insert);
-}
-
-void rfm_commit(struct rfm_node *node)
-{
-	if (rfm_insert_commit(&node->insert))
-		node->ops->transmit(node->opaque);
-}
-
-static bool is_dark(const struct rfm_node *node)
-{
-	return atomic_load_explicit(&node->insert.blind, memory_order_relaxed);
-}
-
-/*
- * Like rfm_insert_reserve(). @room becomes false if it was dropped for want of
- * room; the light may come or go meanwhile, so only the counter can tell.
- */
-static struct rfm_record *reserve(struct rfm_node *node, bool beyond, bool *room)
-{
-	struct rfm_insert *insert = &node->insert;
-	uint64_t dark = atomic_load_explicit(&insert->dark, memory_order_relaxed);
-	struct rfm_record *record = rfm_insert_reserve(insert, beyond);
-
-	*room = record || atomic_load_explicit(&insert->dark, memory_order_relaxed) != dark;
-	return record;
-}
-
-static bool store_piece(struct rfm_node *node, uint32_t address, const void *data,
-			unsigned int len, uint64_t now)
-{
-	bool room;
-	struct rfm_record *record = reserve(node, false, &room);
-
-	if (!record)
-		return room;
-	record->time = now;
-	record->address = address;
-	record->type = RFM_FRAME_DATA;
-	record->length = len;
-	record->dest = record->kind = 0;
-	memcpy(record->data, data, len);
-	rfm_commit(node);
-	return true;
-}
-
-bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
-		    unsigned int len, uint64_t now)
-{
-	uint32_t address = (offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED)) %
-			   RFM_RING_SPACE;
-	unsigned int to_end = RFM_RING_SPACE - address;
-	bool fits;
-
-	if (len <= to_end)
-		return store_piece(node, address, data, len, now);
-	/* The address offset wraps inside it. */
-	fits = store_piece(node, address, data, to_end, now);
-	return store_piece(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
-}
-
-struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
-				       uint64_t now, bool *room)
-{
-	struct rfm_record *record = reserve(node, true, room);
-
-	if (record) {
-		record->time = now;
-		record->address = 0;
-		record->type = type;
-		record->length = len;
-		record->dest = record->kind = 0;
-	}
-	return record;
-}
-
-bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
-			uint32_t data, uint64_t now)
-{
-	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_INTERRUPT, sizeof(data),
-							now, &room);
-
-	if (!record)
-		return room;
-	record->dest = dest;
-	record->kind = kind & (NIC_GLOBAL | NIC_TYPE);
-	put32(record->data, data);
-	rfm_commit(node);
-	return true;
-}
-
-bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t kind,
-			    uint32_t data, uint64_t now)
-{
-	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_MULTICAST,
-							sizeof(data) + RFM_NODE_SET, now, &room);
-
-	if (!record)
-		return room;
-	record->kind = kind & NIC_TYPE;
-	put32(record->data, data);
-	memcpy(record->data + sizeof(data), set, RFM_NODE_SET);
-	rfm_commit(node);
-	return true;
-}
-
-bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
-{
-	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_FENCE, sizeof(ticket), now,
-							&room);
-
-	if (!record)
-		return false;
-	put64(record->data, ticket);
-	rfm_commit(node);
-	return true;
-}
-
-/* --- fences --------------------------------------------------------------- */
-
-static void settle_fence(struct rfm_node *node, uint64_t ticket, uint64_t lost, bool paused)
-{
-	const struct rfm_fence fence = {
-		.ticket = ticket,
-		.lost = lost,
-		.paused = paused,
-		.epoch = node->epoch,
-		.epoch_changed = node->epoch != node->fence_epoch,
-	};
-
-	if (node->ops->fence)
-		node->ops->fence(node->opaque, &fence);
-}
-
-/* The fence under way comes home, or never will; @came says which. */
-static void end_fence(struct rfm_node *node, bool came)
-{
-	uint64_t lost = node->stats.lost - node->fence_lost;
-	bool paused = node->fence_paused;
-
-	node->fence_seq = 0;
-	node->fence_lost = node->stats.lost;
-	node->fence_paused = false;
-	settle_fence(node, node->fence_ticket, came || lost ? lost : 1, paused);
-}
-
-/* The node goes dark before a fence is home: what is under way may be lost. */
-static void fail_fence(struct rfm_node *node, uint64_t ticket)
-{
-	settle_fence(node, ticket,
-		     node->stats.lost - node->fence_lost + rfm_in_flight(node),
-		     node->fence_paused);
-}
-
-/* --- sending -------------------------------------------------------------- */
-
-struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
-				  uint64_t ready)
-{
-	struct rfm_slot *slot;
-
-	if (!rfm_fifo_used(&node->transmit) && !node->pulling)
-		node->ops->transmit(node->opaque);
-	slot = rfm_fifo_put(&node->transmit, frames);
-	slot->tag = tag;
-	slot->ready = ready;
-	return slot;
-}
-
-static void give_numbers(struct rfm_node *node, uint64_t count)
-{
-	node->seq += count;
-	node->stats.sent += count;
-}
-
-/*
- * Own frames, @came of them, or an own notice behind them, are back: everything
- * up to @seq that is not home by now never will be, because frames keep their
- * order.
- */
-void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
-		    uint64_t now)
-{
-	uint64_t fence = node->fence_seq;
-
-	node->ring_open = false;
-	node->home_time = now;
-	node->break_heard = false;
-	node->fence_paused |= paused;
-	if (seq <= node->home_seq)
-		return;
-	if (came > seq - node->home_seq)
-		came = seq - node->home_seq;
-	node->stats.lost += seq - node->home_seq - came;
-	node->stats.home += came;
-	node->home_seq = seq;
-	if (fence && seq >= fence)
-		end_fence(node, came && seq == fence);
-}
-
-/* Put the store that waits behind @record into the same frame, if it is adjacent. */
-static void pack_adjacent(struct rfm_node *node, struct rfm_frame *frame)
-{
-	const struct rfm_record *next;
-
-	if (node->config.unpacked || frame->type != RFM_FRAME_DATA)
-		return;
-	while ((next = rfm_insert_peek(&node->insert)) &&
-	       next->type == RFM_FRAME_DATA && next->dropped == node->insert.dropped_seen &&
-	       next->address == frame->address + frame->length &&
-	       frame->length + next->length <= RFM_FRAME_DATA_MAX) {
-		memcpy(frame->data + frame->length, next->data, next->length);
-		frame->length += next->length;
-		rfm_insert_release(&node->insert, 1);
-	}
-}
-
-/* Everything a frame says about its originator. */
-static void sign(const struct rfm_node *node, struct rfm_frame *frame, uint64_t time)
-{
-	frame->source = node->config.id;
-	frame->incarnation = node->config.incarnation;
-	frame->clock_domain = node->config.clock_domain;
-	frame->seq = node->seq;
-	frame->time_ns = time;
-	frame->hops = 1;
-	frame->flags = node->config.redundant ? RFM_FLAG_REDUNDANT : 0;
-}
-
-static void transmit_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
-{
-	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, 1, ready);
-
-	slot->length = rfm_frame_encode(frame, slot->wire);
-	node->own_queued++;
-	if (!node->config.redundant)
-		return;
-	frame->flags |= RFM_FLAG_SECOND;
-	slot = rfm_transmit_put(node, TAG_COPY, 1, ready);
-	slot->length = rfm_frame_encode(frame, slot->wire);
-}
-
-/* So many own frames get their numbers; before anything else is done about them. */
-static void set_out(struct rfm_node *node, unsigned int count, uint64_t now)
-{
-	if (!rfm_in_flight(node))
-		node->home_time = now;
-	give_numbers(node, count);
-}
-
-/*
- * How many records from @first on, which is the next one, make a train: whole
- * frames one behind the other, perhaps with a shorter last one. 1: none.
- */
-static unsigned int train_length(struct rfm_node *node, const struct rfm_record *first)
-{
-	uint32_t most = credit(node), address = first->address;
-	const struct rfm_record *record = first;
-	unsigned int count = 0;
-
-	if (most > node->config.train)
-		most = node->config.train;
-	if (most < 2 || node->loopback || first->type != RFM_FRAME_DATA)
-		return 1;
-	while (record && record->type == RFM_FRAME_DATA && record->address == address &&
-	       record->dropped == node->insert.dropped_seen) {
-		count++;
-		if (record->length < RFM_FRAME_DATA_MAX || count == most)
-			break;
-		address += RFM_FRAME_DATA_MAX;
-		record = rfm_insert_peek_behind(&node->insert, count);
-	}
-	return count;
-}
-
-/* The next @count records become a train. */
-static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now)
-{
-	const struct rfm_record *record = rfm_insert_peek(&node->insert);
-	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
-						 record->time > node->credit_time ? record->time :
-						 node->credit_time);
-	struct rfm_frame frame;
-	uint8_t *data = slot->wire + RFM_FRAME_HEADER;
-
-	frame.type = RFM_FRAME_DATA;
-	frame.count = count;
-	frame.address = record->address;
-	frame.dest = frame.kind = frame.marks = 0;
-	sign(node, &frame, record->time);
-	frame.seq = node->seq + 1;
-	set_out(node, count, now);
-	for (unsigned int i = 0; i < count; i++) {
-		record = rfm_insert_peek_behind(&node->insert, i);
-		memcpy(data + i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
-	}
-	frame.length = (count - 1) * RFM_FRAME_DATA_MAX + record->length;
-	node->stats.sent_bytes += frame.length;
-	rfm_insert_release(&node->insert, count);
-	slot->length = rfm_train_encode(&frame, slot->wire);
-	node->own_queued += count;
-}
-
-/* The first record that waits becomes a frame and gets its number. */
-static void launch_frame(struct rfm_node *node, uint64_t now)
-{
-	const struct rfm_record *record = rfm_insert_peek(&node->insert);
-	uint64_t time = record->time;
-	/* Not the time of this call: on a paced line it may be long after both. */
-	uint64_t ready = time > node->credit_time ? time : node->credit_time;
-	struct rfm_frame frame;		/* an initializer would clear the data too: slow */
-
-	frame.type = record->type;
-	frame.length = record->length;
-	frame.address = record->address;
-	frame.dest = record->dest;
-	frame.kind = record->kind;
-	frame.marks = 0;
-	memcpy(frame.data, record->data, RFM_FRAME_DATA_MAX);
-	rfm_insert_release(&node->insert, 1);
-	pack_adjacent(node, &frame);
-
-	set_out(node, 1, now);
-	if (frame.type == RFM_FRAME_DATA)
-		node->stats.sent_bytes += frame.length;
-	if (frame.type == RFM_FRAME_FENCE) {
-		node->fence_seq = node->seq;
-		node->fence_ticket = get64(frame.data);
-		node->fence_epoch = node->epoch;
-	}
-	if (node->loopback) {
-		rfm_home_up_to(node, node->seq, 1, false, now);
-		if (rfm_frame_is_update(&frame))
-			node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
-		return;
-	}
-	sign(node, &frame, time);
-	transmit_own(node, &frame, ready);
-}
-
-/* What waits first and has credit; returns how many frames it is. */
-static unsigned int launch(struct rfm_node *node, uint64_t now)
-{
-	unsigned int count = train_length(node, rfm_insert_peek(&node->insert));
-
-	if (count > 1)
-		launch_train(node, count, now);
-	else
-		launch_frame(node, now);
-	return count;
-}
-
-/* What waits cannot leave. It takes its numbers, so that everybody sees the gap. */
-static void drop_waiting(struct rfm_node *node)
-{
-	const struct rfm_record *record;
-
-	while (give_numbers(node, rfm_insert_dropped(&node->insert)),
-	       (record = rfm_insert_peek(&node->insert))) {
-		give_numbers(node, 1);
-		node->stats.dark++;
-		if (record->type == RFM_FRAME_FENCE) {
-			node->fence_epoch = node->epoch;
-			fail_fence(node, get64(record->data));
-		}
-		rfm_insert_release(&node->insert, 1);
-	}
-}
-
-static void tell_room(struct rfm_node *node)
-{
-	struct rfm_insert *insert = &node->insert;
-
-	/* The producer says that it waits, then looks once more; we the other way round. */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&insert->room_wanted, memory_order_relaxed) ||
-	    (!is_dark(node) && rfm_insert_used(insert) >= insert->size / 4))
-		return;
-	atomic_store(&insert->room_wanted, false);
-	node->ops->room(node->opaque);
-}
-
-void rfm_node_launch(struct rfm_node *node, uint64_t now)
-{
-	bool any = false;
-
-	if (!can_originate(node)) {
-		drop_waiting(node);
-		tell_room(node);
-		return;
-	}
-	while (rfm_insert_peek(&node->insert) && rfm_has_credit(node)) {
-		uint64_t under_way = node->ring_open ? 0 : rfm_in_flight(node);
-
-		give_numbers(node, rfm_insert_dropped(&node->insert));
-		under_way += launch(node, now);
-		if (!node->ring_open && under_way > node->stats.window_peak)
-			node->stats.window_peak = under_way;
-		any = true;
-	}
-	if (any)
-		tell_room(node);
-}
-
-/*
- * No own frame can leave. Those that wait for credit are given up; those that
- * are under way come home or not, and if the ring is open, nothing does.
- */
-void rfm_give_up_own(struct rfm_node *node)
-{
-	atomic_store(&node->insert.blind, true);
-	/* What comes in while we are at it wakes whoever pulls, and is dropped there. */
-	do {
-		drop_waiting(node);
-	} while (!rfm_insert_sleep(&node->insert));
-	node->ring_open = true;
-	if (node->fence_seq) {
-		node->fence_seq = 0;
-		fail_fence(node, node->fence_ticket);
-	}
-	tell_room(node);
-}
-
-/* Nothing can leave at all. */
-static void give_up_waiting(struct rfm_node *node)
-{
-	const struct rfm_slot *slot;
-
-	while ((slot = rfm_fifo_drop(&node->transmit))) {
-		node->stats.dark += slot->tag == TAG_OWN ? slot->frames : 0;
-		node->stats.unsendable += slot->tag == TAG_TRANSIT ? slot->frames : 0;
-	}
-	node->own_queued = 0;
-	rfm_give_up_own(node);
-}
-
-static void put_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
-{
-	struct rfm_slot *slot;
-
-	if (rfm_fifo_used(&node->transmit) >= RFM_NODE_TX_SLOTS)
-		return;
-	/*
-	 * Own frames still waiting for credit come after this one; numbers of
-	 * those that were dropped before them do not.
-	 */
-	if (!rfm_in_flight(node))
-		node->home_time = now;
-	give_numbers(node, rfm_insert_dropped(&node->insert));
-	sign(node, frame, now);
-	slot = rfm_transmit_put(node, TAG_NOTICE, 1, now);
-	slot->length = rfm_frame_encode(frame, slot->wire);
-}
-
-/* Unless nothing may leave. */
-void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
-{
-	if (!node->loopback && can_originate(node))
-		put_notice(node, frame, now);
-}
-
-static void send_heartbeat(struct rfm_node *node, uint64_t now)
-{
-	struct rfm_frame frame = { .type = RFM_FRAME_HEARTBEAT };
-
-	rfm_send_notice(node, &frame, now);
-}
-
-void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now)
-{
-	struct rfm_frame frame = { .type = RFM_FRAME_DUPLICATE, .length = 8 };
-
-	put64(frame.data, incarnation);
-	rfm_send_notice(node, &frame, now);
-}
-
-/* The one thing that a node without signal says, to those downstream of it. */
-static void send_break(struct rfm_node *node, uint64_t now)
-{
-	struct rfm_frame frame = { .type = RFM_FRAME_BREAK };
-
-	if (!node->left && rfm_can_forward(node))
-		put_notice(node, &frame, now);
-}
-
-/*
- * Nothing to send: may whoever pulls go to sleep? What waits for the line or
- * for credit has others to wake him; a store must know that it has to.
- */
-static bool is_awake(struct rfm_node *node)
-{
-	if (rfm_fifo_used(&node->transmit))
-		return false;
-	if (rfm_insert_peek(&node->insert))
-		return !can_originate(node) || rfm_has_credit(node);
-	return !rfm_insert_sleep(&node->insert);
-}
-
-unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
-{
-	const struct rfm_slot *slot;
-
-	do {
-		node->pulling = true;
-		rfm_node_launch(node, now);
-		node->pulling = false;
-		slot = rfm_fifo_take(&node->transmit, now);
-		if (slot) {
-			if (node->config.line.paced && !rfm_has_credit(node))
-				node->credit_time = now;
-			node->own_queued -= slot->tag == TAG_OWN ? slot->frames : 0;
-			rfm_frame_copy(wire, slot->wire, slot->length);
-			return slot->length;
-		}
-	} while (is_awake(node));
-	return 0;
-}
-
-uint64_t rfm_node_next_pull(struct rfm_node *node)
-{
-	return rfm_fifo_next(&node->transmit);
-}
-
-/* --- optics and time ------------------------------------------------------ */
 
 /* What the optics let through, before and after a change. */
 struct optics {
@@ -608,7 +21,7 @@ static struct optics look(const struct rfm_node *node)
 {
 	return (struct optics){
 		.signal = rfm_node_signal(node),
-		.ready = can_originate(node),
+		.ready = rfm_can_originate(node),
 		.light_out = rfm_node_light_out(node),
 	};
 }
@@ -625,12 +38,12 @@ static void optics_changed(struct rfm_node *node, struct optics before, uint64_t
 	if (before.signal != after.signal)
 		rfm_new_epoch(node);
 	if ((before.ready && !after.ready) || (before.light_out && !after.light_out))
-		give_up_waiting(node);
+		rfm_give_up_waiting(node);
 	if (before.signal && !after.signal)
-		send_break(node, now);
+		rfm_send_break(node, now);
 	atomic_store(&node->insert.blind, !after.ready);
 	if (!before.ready && after.ready)
-		send_heartbeat(node, now);
+		rfm_send_heartbeat(node, now);
 	if (before.light_out != after.light_out)
 		node->ops->transmit(node->opaque);	/* the neighbour must be told */
 }
@@ -648,7 +61,7 @@ void rfm_node_set_downstream(struct rfm_node *node, bool up, uint64_t now)
 	struct optics before = look(node);
 
 	if (!up)
-		give_up_waiting(node);
+		rfm_give_up_waiting(node);
 	before.ready = before.ready && up;
 	node->downstream = up;
 	optics_changed(node, before, now);
@@ -660,7 +73,7 @@ void rfm_node_set_optics(struct rfm_node *node, bool tx_disable, bool loopback,
 	struct optics before = look(node);
 
 	if (loopback != node->loopback) {
-		give_up_waiting(node);
+		rfm_give_up_waiting(node);
 		before.ready = false;
 	}
 	node->tx_disable = tx_disable;
@@ -706,7 +119,7 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 	}
 	if (now - node->heartbeat_time >= RFM_NODE_HEARTBEAT_NS) {
 		node->heartbeat_time = now;
-		send_heartbeat(node, now);
+		rfm_send_heartbeat(node, now);
 		watch_sources(node, now);
 	}
 	heartbeat = node->heartbeat_time + RFM_NODE_HEARTBEAT_NS;
@@ -838,7 +251,7 @@ void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 {
 	const bool had_left = node->left;
 
-	give_up_waiting(node);
+	rfm_give_up_waiting(node);
 	rfm_give_up_held(node);
 	node->stats.lost += rfm_in_flight(node);
 	node->fence_lost = node->stats.lost;
@@ -849,6 +262,6 @@ void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 	node->left = false;
 	if (had_left && rfm_node_signal(node))
 		node->ops->status(node->opaque, RFM_NODE_SIGNAL_BACK);
-	atomic_store(&node->insert.blind, !can_originate(node));
-	send_heartbeat(node, now);
+	atomic_store(&node->insert.blind, !rfm_can_originate(node));
+	rfm_send_heartbeat(node, now);
 }

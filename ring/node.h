@@ -410,7 +410,8 @@ bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now);
  * and passed on all that came before it. A fence that is begun behind it comes home
  * behind all answers: what has not been answered by then never will be. One
  * query at a time: the next only when such a fence has ended. A node that stands
- * still answers too. Returns false if it was not sent: dark, or no room.
+ * still answers too. Returns false if there is no room for it and the fence: then
+ * nothing is asked, nor counted. On a dark node it goes the way of a store.
  */
 bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
 		    unsigned int len, uint64_t now);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "ring/host/internal.h"
 #include "ring/memory.h"
@@ -499,19 +498,11 @@ static void pcap_time(void *opaque, uint64_t now)
 	rfm_timer_set(host->loop, &host->pcap_timer, now + PCAP_FLUSH_NS);
 }
 
-static int64_t realtime_epoch(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)(t.tv_sec * 1000000000ull + t.tv_nsec - rfm_now());
-}
-
 static bool begin_capture(struct rfm_host *host, const char *path, char *error)
 {
 	if (!path)
 		return true;
-	if (rfm_pcapng_create(&host->pcap, path, "librfmring", realtime_epoch())) {
+	if (rfm_pcapng_create(&host->pcap, path, "librfmring", rfm_real_time() - rfm_now())) {
 		snprintf(error, RFM_PORT_SENTENCE, "cannot write the capture %.200s: %s", path,
 			 strerror(errno));
 		return false;

@@ -58,12 +58,22 @@ struct rfm_loop {
 /* The loop that this thread is running, to tell its own calls from those of others. */
 static _Thread_local struct rfm_loop *running;
 
-uint64_t rfm_now(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+uint64_t rfm_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t rfm_real_time(void)
+{
+	return clock_ns(CLOCK_REALTIME);
 }
 
 uint64_t rfm_loop_now(const struct rfm_loop *loop)

@@ -30,6 +30,13 @@ struct rfm_loop;
 uint64_t rfm_now(void);
 
 /**
+ * rfm_real_time() - CLOCK_REALTIME in ns, for people and files and new incarnations
+ *
+ * rfm_real_time() - rfm_now() is the epoch of a capture, see ring/pcapng.h.
+ */
+uint64_t rfm_real_time(void);
+
+/**
  * struct rfm_watch - a descriptor that is watched; memory of the owner
  * @ready: @events of epoll have happened; may change or unwatch any watch
  *

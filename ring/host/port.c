@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A port is in one of these states:
+ * The connections of a port, and its life. It is in one of these states:
  *
  *   waiting     no socket: a client has its timer set for the next try, a
  *               server watches its listener (or, if it cannot accept, has its
@@ -8,15 +8,15 @@
  *   connecting  a client's socket that is not connected yet
  *   open        a socket; the link end says whether the handshake is done
  *
- * Whoever finds a connection broken calls give_up(), which goes back to
- * waiting. As this can happen inside a batch (a callback may disconnect the
+ * Whoever finds a connection broken calls rfm_port_give_up(), which goes back
+ * to waiting. As this can happen inside a batch (a callback may disconnect the
  * port), @fd is looked at after each frame.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
-#include "ring/host/port.h"
+#include "ring/host/port-private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,44 +26,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ring/host/address.h"
-#include "ring/shm.h"
-
 #define FIRST_RETRY_NS	10000000u	/* after a connection was lost */
-#define PACE_NS		2000u		/* of a busy line: frames this close go together */
-#define BATCHES_A_TURN	4		/* of a stream */
 #define SLOTS_MIN	(2 * RFM_TRAIN_FRAMES)	/* we are woken when half are free */
-
-struct rfm_port {
-	struct rfm_loop *loop;
-	bool sending, stream_only, held, connecting;
-	uint32_t slots, socket_buffer;
-	char name[32];
-	struct rfm_address address;
-	struct rfm_route *route;	/* a client's */
-
-	const struct rfm_link_ops *link_ops;
-	const struct rfm_port_ops *ops;
-	void *opaque;
-
-	int listener, fd;
-	struct rfm_watch listen_watch, watch, wake_watch;
-	struct rfm_timer timer, pull_timer;
-	struct rfm_poller poller;
-	union {
-		struct rfm_link_tx tx;
-		struct rfm_link_rx rx;
-	};
-	struct rfm_shm shm;
-	bool heard;		/* receiving: the first byte has come */
-	bool full;		/* sending: the shared memory had no room */
-	uint8_t *out;		/* sending: RFM_LINK_BATCH bytes for the stream */
-	uint32_t out_fill, out_done;
-
-	char complaint[RFM_PORT_SENTENCE];
-	uint64_t up_ns;		/* since when it has been up */
-	uint64_t frames, bytes, connections, refused;
-};
 
 /* --- between the link and its owner: count ------------------------------------ */
 
@@ -136,7 +100,7 @@ static const struct rfm_link_ops counted = {
 /* --- trouble -------------------------------------------------------------------- */
 
 /* The same trouble again and again is worth one line. */
-static void complain(struct rfm_port *port, const char *why)
+void rfm_port_complain(struct rfm_port *port, const char *why)
 {
 	if (!strcmp(port->complaint, why))
 		return;
@@ -154,17 +118,12 @@ static void complain_because(struct rfm_port *port, const char *what, const char
 	char why[RFM_ADDRESS_MAX + 128];
 
 	snprintf(why, sizeof(why), "%s %s: %s", what, port->address.text, reason);
-	complain(port, why);
+	rfm_port_complain(port, why);
 }
 
 static void complain_errno(struct rfm_port *port, const char *what)
 {
 	complain_because(port, what, strerror(errno));
-}
-
-static bool is_up(const struct rfm_port *port)
-{
-	return port->sending ? port->tx.welcome : port->rx.agreed;
 }
 
 static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
@@ -177,18 +136,17 @@ static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
 		complain_errno(port, "cannot wait for a neighbour on");
 }
 
-static void close_shm(struct rfm_port *port)
+void rfm_port_close_shm(struct rfm_port *port)
 {
 	rfm_loop_unwatch(port->loop, &port->wake_watch);
 	rfm_shm_close(&port->shm);
 	port->full = false;
 }
 
-/* Back to waiting. @why: a sentence, or NULL if there is nothing to complain of. */
-static void give_up(struct rfm_port *port, const char *why)
+void rfm_port_give_up(struct rfm_port *port, const char *why)
 {
 	uint64_t now = rfm_loop_now(port->loop);
-	bool was_up = is_up(port);
+	bool was_up = rfm_port_is_up(port);
 
 	if (port->fd < 0)
 		return;
@@ -197,14 +155,14 @@ static void give_up(struct rfm_port *port, const char *why)
 	rfm_loop_unwatch(port->loop, &port->watch);
 	close(port->fd);
 	port->fd = -1;
-	close_shm(port);
+	rfm_port_close_shm(port);
 	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
 	rfm_timer_set(port->loop, &port->pull_timer, RFM_NEVER);
 	port->connecting = false;
 	port->out_fill = port->out_done = 0;
 	if (why) {
 		port->refused++;
-		complain(port, why);
+		rfm_port_complain(port, why);
 	}
 	if (port->sending) {
 		rfm_link_tx_closed(&port->tx, now);
@@ -225,12 +183,12 @@ static void tick(struct rfm_port *port, uint64_t now)
 					  rfm_link_rx_tick(&port->rx, now, &next);
 
 	if (why)
-		give_up(port, why);
+		rfm_port_give_up(port, why);
 	else if (port->fd >= 0)
 		rfm_timer_set(port->loop, &port->timer, next);
 }
 
-static void came_up(struct rfm_port *port)
+void rfm_port_came_up(struct rfm_port *port)
 {
 	port->up_ns = rfm_loop_now(port->loop);
 	port->connections++;
@@ -239,7 +197,7 @@ static void came_up(struct rfm_port *port)
 
 /* --- shared memory -------------------------------------------------------------- */
 
-static bool watch_shm(struct rfm_port *port)
+bool rfm_port_watch_shm(struct rfm_port *port)
 {
 	return !rfm_loop_watch(port->loop, &port->wake_watch,
 			       port->shm.fds[port->sending ? 2 : 1], EPOLLIN);
@@ -253,344 +211,6 @@ static void shm_ready(void *opaque, uint32_t events, uint64_t now)
 	(void)now;
 	rfm_shm_awake(&port->shm, port->sending);
 	rfm_poller_heat(&port->poller);
-}
-
-/* --- the receiving end ------------------------------------------------------------ */
-
-static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_t now)
-{
-	uint8_t slot[RFM_UNIT_MAX];
-	unsigned int taken = 0;
-	const char *why;
-
-	while (taken < most) {
-		int got = rfm_shm_take(&port->shm, slot);
-
-		if (got < 0) {
-			give_up(port, "the upstream neighbour has spoilt the shared memory");
-			return taken;
-		}
-		if (!got)
-			break;
-		taken += got;
-		why = rfm_link_rx_unit(&port->rx, slot, now);
-		if (why)
-			give_up(port, why);
-		if (port->fd < 0)
-			return taken;
-	}
-	if (taken)
-		rfm_shm_release(&port->shm);
-	return taken;
-}
-
-static bool rx_poll(void *opaque, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-
-	return take_slots(port, RFM_PORT_BATCH, now);
-}
-
-static bool rx_sleep(void *opaque)
-{
-	struct rfm_port *port = opaque;
-
-	return rfm_shm_wait_data(&port->shm);
-}
-
-static void close_all(const int *fds, unsigned int count)
-{
-	for (unsigned int i = 0; i < count; i++)
-		close(fds[i]);
-}
-
-/* Descriptors have come with the first byte: the shared memory that is offered. */
-static void take_descriptors(struct rfm_port *port, const int *fds, unsigned int count)
-{
-	const char *why;
-
-	if (port->heard || port->stream_only || count != RFM_SHM_FDS) {
-		close_all(fds, count);
-		return;
-	}
-	why = rfm_shm_attach(&port->shm, fds);
-	if (why)
-		complain(port, why);
-	else if (watch_shm(port))
-		rfm_link_rx_attached(&port->rx);
-	else
-		close_shm(port);
-}
-
-static ssize_t receive(struct rfm_port *port, void *buf, size_t size)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(8 * sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = buf, .iov_len = size };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t len = recvmsg(port->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-
-	if (len < 0)
-		return len;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		int fds[8];
-		unsigned int count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		memcpy(fds, CMSG_DATA(c), count * sizeof(int));
-		take_descriptors(port, fds, count);
-	}
-	port->heard |= len > 0;
-	return len;
-}
-
-/* The neighbour has gone. What it had sent before was sent. */
-static void rx_ended(struct rfm_port *port, uint64_t now)
-{
-	bool was_up = port->rx.agreed;
-
-	if (port->rx.shm)
-		take_slots(port, port->shm.size, now);
-	give_up(port, was_up || !port->heard ? NULL :
-		"the upstream neighbour hung up in the middle of the handshake");
-}
-
-static void rx_agreed(struct rfm_port *port)
-{
-	if (port->rx.shm)
-		rfm_poller_heat(&port->poller);
-	else
-		close_shm(port);
-	came_up(port);
-}
-
-static void rx_ready(struct rfm_port *port, uint64_t now)
-{
-	uint8_t buf[RFM_LINK_BATCH];
-	bool was_up = port->rx.agreed;
-	ssize_t len = receive(port, buf, sizeof(buf));
-	const char *why;
-
-	if (len < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (len <= 0) {
-		rx_ended(port, now);
-		return;
-	}
-	why = rfm_link_rx_received(&port->rx, buf, len, now);
-	if (port->fd < 0)
-		return;
-	if (port->rx.reply_length &&
-	    send(port->fd, port->rx.reply, port->rx.reply_length, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    (ssize_t)port->rx.reply_length && !why)
-		why = "the upstream neighbour does not take the answer to its greeting";
-	if (why)
-		give_up(port, why);
-	else if (!was_up && port->rx.agreed)
-		rx_agreed(port);
-}
-
-/* --- the sending end -------------------------------------------------------------- */
-
-/* Nobody takes it: the owner sees that it goes nowhere, and counts. */
-static bool discard(struct rfm_port *port, uint64_t now)
-{
-	uint8_t wire[RFM_UNIT_MAX];
-	unsigned int count = 0, len;
-
-	while (count < RFM_PORT_BATCH && (len = port->link_ops->pull(port->opaque, wire, now)))
-		count += rfm_unit_frames(len);
-	if (count < RFM_PORT_BATCH)
-		rfm_poller_cool(&port->poller);
-	return count;
-}
-
-/*
- * All that there is has been sent. A line that is paced has more later. While
- * it is busy, what comes within the next moment may as well go together.
- */
-static void wait_for_line(struct rfm_port *port, bool busy, uint64_t now)
-{
-	uint64_t next;
-
-	if (!port->ops || !port->ops->next_pull)
-		return;
-	next = port->ops->next_pull(port->opaque);
-	if (busy && next < now + PACE_NS)
-		next = now + PACE_NS;
-	rfm_timer_set(port->loop, &port->pull_timer, next);
-}
-
-static void pull_time(void *opaque, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-
-	(void)now;
-	rfm_poller_heat(&port->poller);
-}
-
-static bool fill_slots(struct rfm_port *port, uint64_t now)
-{
-	unsigned int count = 0, len;
-	bool dry = false;
-
-	port->full = false;
-	while (count < RFM_PORT_BATCH) {
-		uint8_t *slot = rfm_shm_reserve(&port->shm, RFM_TRAIN_FRAMES);
-
-		port->full = !slot;
-		if (!slot)
-			break;
-		len = rfm_link_tx_unit(&port->tx, slot, now);
-		dry = !len;
-		if (dry)
-			break;
-		rfm_shm_commit(&port->shm, rfm_unit_frames(len));
-		count += rfm_unit_frames(len);
-	}
-	rfm_shm_publish(&port->shm);
-	if (port->shm.broken) {
-		give_up(port, "the downstream neighbour has spoilt the shared memory");
-		return true;
-	}
-	if (dry) {
-		rfm_poller_cool(&port->poller);
-		wait_for_line(port, count, now);
-	}
-	return count;
-}
-
-static ssize_t send_some(struct rfm_port *port)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(RFM_SHM_FDS * sizeof(int))];
-	} control = { .space = { 0 } };
-	struct iovec iov = {
-		.iov_base = port->out + port->out_done,
-		.iov_len = port->out_fill - port->out_done,
-	};
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	/* The descriptors go with the first byte. */
-	if (port->tx.shm_offered && !port->tx.welcome && !port->out_done) {
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(RFM_SHM_FDS * sizeof(int));
-		memcpy(CMSG_DATA(&control.align), port->shm.offer, RFM_SHM_FDS * sizeof(int));
-	}
-	return sendmsg(port->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-/* Returns whether all of @out has gone. */
-static bool flush_out(struct rfm_port *port)
-{
-	while (port->out_done < port->out_fill) {
-		ssize_t sent = send_some(port);
-
-		if (sent > 0) {
-			port->out_done += sent;
-			continue;
-		}
-		if (sent < 0 && errno == EINTR)
-			continue;
-		rfm_poller_cool(&port->poller);
-		/* Any other error is seen at the socket as well. */
-		if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN | EPOLLOUT))
-			give_up(port, "the socket to the downstream neighbour cannot be watched");
-		return false;
-	}
-	port->out_fill = port->out_done = 0;
-	return true;
-}
-
-static bool fill_stream(struct rfm_port *port, uint64_t now)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < BATCHES_A_TURN; i++) {
-		if (!flush_out(port))
-			return any;
-		port->out_fill = rfm_link_tx_output(&port->tx, port->out, now);
-		if (!port->out_fill) {
-			rfm_poller_cool(&port->poller);
-			wait_for_line(port, any, now);
-			return any;
-		}
-		any = true;
-	}
-	return any;
-}
-
-static bool tx_poll(void *opaque, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-	bool any = false;
-
-	if (port->fd >= 0 && port->tx.shm)
-		return fill_slots(port, now);
-	if (port->fd >= 0 && !port->connecting)
-		any = fill_stream(port, now);
-	if (!is_up(port))
-		any |= discard(port, now);
-	return any;
-}
-
-static bool tx_sleep(void *opaque)
-{
-	struct rfm_port *port = opaque;
-
-	return !port->full || rfm_shm_wait_room(&port->shm, RFM_TRAIN_FRAMES);
-}
-
-static void tx_ended(struct rfm_port *port)
-{
-	give_up(port, port->tx.welcome || port->tx.hello_pending ? NULL :
-		"the downstream neighbour hung up in the middle of the handshake");
-}
-
-static void tx_welcome(struct rfm_port *port)
-{
-	if (!port->tx.shm) {
-		close_shm(port);
-	} else if (!watch_shm(port)) {
-		give_up(port, "the shared memory cannot be watched");
-		return;
-	}
-	came_up(port);
-	rfm_poller_heat(&port->poller);
-}
-
-static void tx_readable(struct rfm_port *port, uint64_t now)
-{
-	uint8_t buf[RFM_LINK_MESSAGE];
-	bool was_up = port->tx.welcome;
-	ssize_t len = recv(port->fd, buf, sizeof(buf), MSG_DONTWAIT);
-	const char *why;
-
-	if (len < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (len <= 0) {
-		tx_ended(port);
-		return;
-	}
-	why = rfm_link_tx_received(&port->tx, buf, len, now);
-	if (port->fd < 0)
-		return;
-	if (why)
-		give_up(port, why);
-	else if (!was_up && port->tx.welcome)
-		tx_welcome(port);
 }
 
 /* --- sockets ------------------------------------------------------------------------ */
@@ -625,7 +245,7 @@ static void connected(struct rfm_port *port, uint64_t now)
 	port->connecting = false;
 	if (getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error ||
 	    rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
-		give_up(port, NULL);
+		rfm_port_give_up(port, NULL);
 	else
 		opened(port, now);
 }
@@ -640,14 +260,14 @@ static void socket_ready(void *opaque, uint32_t events, uint64_t now)
 	}
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
 		if (port->sending)
-			tx_readable(port, now);
+			rfm_port_tx_readable(port, now);
 		else
-			rx_ready(port, now);
+			rfm_port_rx_ready(port, now);
 	}
 	if (port->fd < 0 || !(events & EPOLLOUT))
 		return;
 	if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
-		give_up(port, "the socket to the neighbour cannot be watched");
+		rfm_port_give_up(port, "the socket to the neighbour cannot be watched");
 	else
 		rfm_poller_heat(&port->poller);
 }
@@ -671,7 +291,7 @@ static void try_to_connect(struct rfm_port *port, uint64_t now)
 	port->fd = fd;
 	port->connecting = under_way;
 	if (rfm_loop_watch(port->loop, &port->watch, fd, under_way ? EPOLLOUT : EPOLLIN))
-		give_up(port, "the socket to the neighbour cannot be watched");
+		rfm_port_give_up(port, "the socket to the neighbour cannot be watched");
 	else if (!under_way)
 		opened(port, now);
 }
@@ -712,11 +332,11 @@ static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
 		cannot_accept(port, now);
 		return;
 	}
-	give_up(port, NULL);
+	rfm_port_give_up(port, NULL);
 	rfm_loop_unwatch(port->loop, &port->listen_watch);
 	port->fd = fd;
 	if (rfm_loop_watch(port->loop, &port->watch, fd, EPOLLIN))
-		give_up(port, "the socket to the neighbour cannot be watched");
+		rfm_port_give_up(port, "the socket to the neighbour cannot be watched");
 	else
 		opened(port, now);
 }
@@ -755,10 +375,10 @@ static void set_callbacks(struct rfm_port *port)
 	port->watch = (struct rfm_watch){ .ready = socket_ready, .opaque = port };
 	port->wake_watch = (struct rfm_watch){ .ready = shm_ready, .opaque = port };
 	port->timer = (struct rfm_timer){ .fire = time_passes, .opaque = port };
-	port->pull_timer = (struct rfm_timer){ .fire = pull_time, .opaque = port };
+	port->pull_timer = (struct rfm_timer){ .fire = rfm_port_pull_time, .opaque = port };
 	port->poller = (struct rfm_poller){
-		.poll = port->sending ? tx_poll : rx_poll,
-		.sleep = port->sending ? tx_sleep : rx_sleep,
+		.poll = port->sending ? rfm_port_tx_poll : rfm_port_rx_poll,
+		.sleep = port->sending ? rfm_port_tx_sleep : rfm_port_rx_sleep,
 		.opaque = port,
 	};
 	rfm_poller_add(port->loop, &port->poller);
@@ -856,7 +476,7 @@ void rfm_port_kick(struct rfm_port *port)
 void rfm_port_disconnect(struct rfm_port *port, bool hold)
 {
 	port->held |= hold;
-	give_up(port, NULL);
+	rfm_port_give_up(port, NULL);
 	if (!port->held)
 		return;
 	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
@@ -875,7 +495,7 @@ struct rfm_port_info rfm_port_info(const struct rfm_port *port)
 {
 	struct rfm_port_info info = {
 		.connected = port->fd >= 0 && !port->connecting,
-		.up = is_up(port),
+		.up = rfm_port_is_up(port),
 		.frames = port->frames,
 		.bytes = port->bytes,
 		.connections = port->connections,

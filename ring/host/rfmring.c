@@ -139,14 +139,6 @@ static uint32_t clock_domain(void)
 	return rfm_crc32c(getpid(), &t, sizeof(t));
 }
 
-static uint64_t real_time(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 /* --- memory --------------------------------------------------------------------------- */
 
 /* The lock on the file lasts as long as its descriptor is open: until the ring is closed. */
@@ -201,7 +193,7 @@ static bool make_node(struct rfmring *ring, const struct refusal *refusal)
 	struct rfm_node_config node = {
 		.id = config->id,
 		.memory_size = config->memory_size,
-		.incarnation = config->incarnation ? config->incarnation : real_time(),
+		.incarnation = config->incarnation ? config->incarnation : rfm_real_time(),
 		.clock_domain = clock_domain(),
 		.window = config->window,
 		.insert_slots = config->insert_slots,

@@ -2,7 +2,7 @@
 /*
  * The ring as a Promela model: NODES node engines, the links between them and
  * an environment that stores, cuts, kills and disturbs. docs/proof.md says
- * how it maps to ring/node.c and receive.c and what it leaves out;
+ * how it maps to ring/send.c, receive.c and node.c and what it leaves out;
  * tests/model/run has the configurations.
  *
  * One process takes one step after the other, each atomic, any that can be

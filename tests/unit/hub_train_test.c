@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Trains through a hub: as one where nothing asks for single frames, else frame by frame.
- * links: tools/rmhub/relay.c tools/rmhub/fault.c tools/rmhub/rogue.c
+ * links: tools/rmhub/relay.c tools/rmhub/fault.c tools/rmhub/rogue.c tests/unit/bench.c
  */
 #include "tests/unit/test.h"
+#include "tests/unit/bench.h"
 
-#include <string.h>
-
-#include "ring/node.h"
-#include "tools/rmhub/relay.h"
-
-#define MS	1000000ull
 #define FRAMES	6
 
 static void on_port(void *opaque, unsigned int port)
@@ -21,15 +16,14 @@ static void on_port(void *opaque, unsigned int port)
 static const struct hub_ops ops = { .transmit = on_port, .changed = on_port };
 
 /* Two lit ports; what comes in at port 0 goes out at port 1. */
-static void begin(struct hub *hub, const struct hub_config *config,
-		  const struct rfm_line_config *line)
+static void begin(struct hub *hub, const struct rfm_line_config *line)
 {
 	static const struct hub_config plain = { .bad_limit = HUB_BAD_LIMIT, .queue = 64 };
 	struct hub_port_config ports[2] = { 0 };
 
 	if (line)
 		ports[1].line = *line;
-	assert_int_equal(hub_init(hub, config ? config : &plain, ports, 2, &ops, NULL, MS), 0);
+	assert_int_equal(hub_init(hub, &plain, ports, 2, &ops, NULL, MS), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		struct rfm_link_self peer = { .id = 10 + i, .incarnation = 1000 + i };
 
@@ -41,20 +35,9 @@ static void begin(struct hub *hub, const struct hub_config *config,
 			;
 }
 
-/* Nothing is lost without being counted, in frames. */
 static void end(struct hub *hub)
 {
-	uint64_t in = 0, out = 0;
-
-	for (unsigned int i = 0; i < 2; i++) {
-		const struct hub_port_stats *stats = &hub->ports[i].stats;
-
-		in += stats->in + stats->duplicates;
-		out += stats->out;
-		for (unsigned int reason = 0; reason < HUB_DROPS; reason++)
-			out += stats->dropped[reason];
-	}
-	assert_int_equal(in, out + hub_waits(hub));
+	check_balance(hub);
 	hub_destroy(hub);
 }
 
@@ -79,7 +62,7 @@ static void send_train(struct hub *hub, uint64_t seq)
 }
 
 /* What comes out at port 1 next, without its data; false: nothing. */
-static bool pull(struct hub *hub, struct rfm_frame *frame, uint64_t now)
+static bool pull_unit(struct hub *hub, struct rfm_frame *frame, uint64_t now)
 {
 	uint8_t wire[RFM_UNIT_MAX];
 	unsigned int len = hub_pull(hub, 1, wire, now);
@@ -94,19 +77,35 @@ static bool pull(struct hub *hub, struct rfm_frame *frame, uint64_t now)
 	return true;
 }
 
+/* Then the frames of the train come out one by one, but for number @missing. */
+static void expect_frames(struct hub *hub, uint64_t missing, uint64_t now)
+{
+	struct rfm_frame frame;
+
+	for (uint64_t seq = 1; seq <= FRAMES; seq++) {
+		if (seq == missing)
+			continue;
+		assert_true(pull_unit(hub, &frame, now));
+		assert_int_equal(frame.count, 1);
+		assert_int_equal(frame.seq, seq);
+		assert_int_equal(frame.hops, 2);
+	}
+	assert_false(pull_unit(hub, &frame, now));
+}
+
 static void a_train_passes_as_one(void **state)
 {
 	struct rfm_frame frame;
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, NULL);
+	begin(&hub, NULL);
 	send_train(&hub, 1);
 	assert_int_equal(hub_waits(&hub), FRAMES);
-	assert_true(pull(&hub, &frame, MS));
+	assert_true(pull_unit(&hub, &frame, MS));
 	assert_int_equal(frame.count, FRAMES);
 	assert_int_equal(frame.hops, 2);
-	assert_false(pull(&hub, &frame, MS));
+	assert_false(pull_unit(&hub, &frame, MS));
 	assert_int_equal(hub.ports[0].stats.in, FRAMES);
 	assert_int_equal(hub.ports[1].stats.out, FRAMES);
 	end(&hub);
@@ -116,25 +115,16 @@ static void a_train_passes_as_one(void **state)
 static void a_fault_strikes_one_frame_of_it(void **state)
 {
 	struct fault_spec spec;
-	struct rfm_frame frame;
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, NULL);
+	begin(&hub, NULL);
 	fault_spec_init(&spec, FAULT_DROP);
 	spec.addressed = true;
 	spec.first = spec.last = 0x1000 + 2 * RFM_FRAME_DATA_MAX + 7;
 	assert_non_null(faults_add(&hub.faults, &spec, MS));
 	send_train(&hub, 1);
-	for (uint64_t seq = 1; seq <= FRAMES; seq++) {
-		if (seq == 3)
-			continue;
-		assert_true(pull(&hub, &frame, MS));
-		assert_int_equal(frame.count, 1);
-		assert_int_equal(frame.seq, seq);
-		assert_int_equal(frame.hops, 2);
-	}
-	assert_false(pull(&hub, &frame, MS));
+	expect_frames(&hub, 3, MS);
 	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_FAULT], 1);
 	assert_int_equal(hub.ports[0].stats.in, FRAMES);
 	end(&hub);
@@ -148,36 +138,28 @@ static void a_delay_keeps_the_order(void **state)
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, NULL);
+	begin(&hub, NULL);
 	fault_spec_init(&spec, FAULT_DELAY);
 	spec.time = 10 * MS;
 	spec.count = 1;
 	assert_non_null(faults_add(&hub.faults, &spec, MS));
 	send_train(&hub, 1);
 	hub_tick(&hub, 2 * MS);
-	assert_false(pull(&hub, &frame, 2 * MS));
+	assert_false(pull_unit(&hub, &frame, 2 * MS));
 	hub_tick(&hub, 20 * MS);
-	for (uint64_t seq = 1; seq <= FRAMES; seq++) {
-		assert_true(pull(&hub, &frame, 20 * MS));
-		assert_int_equal(frame.seq, seq);
-	}
+	expect_frames(&hub, 0, 20 * MS);
 	end(&hub);
 }
 
 static void a_paced_port_sends_frames(void **state)
 {
 	const struct rfm_line_config line = { .paced = true };
-	struct rfm_frame frame;
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, &line);
+	begin(&hub, &line);
 	send_train(&hub, 1);
-	for (uint64_t seq = 1; seq <= FRAMES; seq++) {
-		assert_true(pull(&hub, &frame, 2 * MS));
-		assert_int_equal(frame.count, 1);
-		assert_int_equal(frame.seq, seq);
-	}
+	expect_frames(&hub, 0, 2 * MS);
 	end(&hub);
 }
 
@@ -191,7 +173,7 @@ static void a_damaged_train_stays_damaged(void **state)
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, NULL);
+	begin(&hub, NULL);
 	fault_spec_init(&spec, FAULT_DROP);
 	assert_non_null(faults_add(&hub.faults, &spec, MS));
 	len = make_train(wire, 1);
@@ -211,7 +193,7 @@ static void what_is_dropped_is_counted_in_frames(void **state)
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, NULL);
+	begin(&hub, NULL);
 	for (uint64_t i = 0; i < 12; i++)	/* 64 find room: ten trains */
 		send_train(&hub, 1 + i * 256);
 	assert_int_equal(hub.ports[1].stats.dropped[HUB_DROP_OVERFLOW], 2 * FRAMES);
@@ -222,7 +204,7 @@ static void what_is_dropped_is_counted_in_frames(void **state)
 	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_DARK], FRAMES);
 	hub_refuse(&hub, 0, make_train(wire, 1));
 	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_DARK], 2 * FRAMES);
-	assert_false(pull(&hub, &frame, MS));
+	assert_false(pull_unit(&hub, &frame, MS));
 	end(&hub);
 }
 
@@ -236,9 +218,9 @@ static void trains_of_who_has_gone_are_rogues(void **state)
 	struct hub hub;
 
 	(void)state;
-	begin(&hub, NULL, NULL);
+	begin(&hub, NULL);
 	send_train(&hub, 1);
-	assert_true(pull(&hub, &frame, MS));
+	assert_true(pull_unit(&hub, &frame, MS));
 	hub_set_light(&hub, 0, false, NULL, MS);
 	hub_set_light(&hub, 0, true, &peer, MS);
 	while (!hub_light_out(&hub, 1))

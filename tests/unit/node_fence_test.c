@@ -398,9 +398,7 @@ static struct rig *authentic_rig(bool redundant)
 	config.incarnation = 5000;
 	config.authentic_late = true;
 	rig_start_as(rig, 1, &config);
-	rig_connect(rig, 0);
-	rig_connect(rig, 1);
-	rig_settle(rig);
+	rig_join(rig, 1);
 	return rig;
 }
 

@@ -456,9 +456,7 @@ static void sync_loss_on_three_nodes(void **state)
 
 	/* The third comes back, with an empty memory and a new life. */
 	rig_start(rig, 2, 3, RIG_MEMORY, 9000);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	rig_settle(rig);
+	rig_join(rig, 2);
 	rig_store32(rig, 0, 8, 3);
 	rig_store32(rig, 1, 12, 4);
 	rig_store32(rig, 2, 16, 5);

@@ -33,9 +33,7 @@ static void leftovers_of_a_former_life(void **state)
 	rig_disconnect(rig, 1);
 	rig_disconnect(rig, 2);
 	rig_start(rig, 2, 3, RIG_MEMORY, 9000);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	rig_settle(rig);
+	rig_join(rig, 2);
 	rig_store(rig, 2, 0, "\x55", 1);
 	rig_settle(rig);
 	rig_inject(rig, 0, &left);
@@ -83,9 +81,7 @@ static void a_life_with_an_earlier_clock_is_heard_in_the_end(void **state)
 	rig_store32(rig, 2, 0, 1);
 	rig_settle(rig);
 	rig_start(rig, 2, 3, RIG_MEMORY, 10);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	rig_settle(rig);
+	rig_join(rig, 2);
 	rig_store32(rig, 2, 0, 2);
 	rig_settle(rig);
 	assert_int_equal(rig_load32(rig, 0, 0), 1);
@@ -472,9 +468,7 @@ static void namesakes_stay_where_that_is_wanted(void **state)
 	twin.authentic_ids = twin.authentic_late = true;
 	rig = rig_new_like(4, 1, &like);
 	rig_start_as(rig, 2, &twin);
-	rig_connect(rig, 1);
-	rig_connect(rig, 2);
-	rig_settle(rig);
+	rig_join(rig, 2);
 	for (uint32_t i = 0; i < 10; i++) {
 		rig_store32(rig, 0, 0, 100 + i);
 		rig_store32(rig, 2, 4, 200 + i);

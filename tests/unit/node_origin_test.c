@@ -70,9 +70,7 @@ static void a_clock_of_another_host_is_told(void **state)
 	rig_disconnect(rig, 0);
 	rig_disconnect(rig, 1);
 	rig_start_as(rig, 1, &far);
-	rig_connect(rig, 0);
-	rig_connect(rig, 1);
-	rig_settle(rig);
+	rig_join(rig, 1);
 	rig_store32(rig, 1, 0, 1);
 	rig_store32(rig, 0, 4, 1);
 	rig_settle(rig);

@@ -80,9 +80,7 @@ static void a_smaller_memory_passes_on_what_lies_beyond(void **state)
 
 	(void)state;
 	rig_start(rig, 1, 2, 256, 5000);
-	rig_connect(rig, 0);
-	rig_connect(rig, 1);
-	rig_settle(rig);
+	rig_join(rig, 1);
 	rig_status(rig, 1);
 
 	rig_store(rig, 0, 256, bytes, 8);

@@ -375,9 +375,7 @@ static void a_paced_node_sends_the_frames_of_others_one_by_one(void **state)
 
 	(void)state;
 	rig_start_as(rig, 1, &slow);
-	rig_connect(rig, 0);
-	rig_connect(rig, 1);
-	rig_settle(rig);
+	rig_join(rig, 1);
 	rig->now += 100 * MS;
 	rig_settle(rig);
 	store_run(rig, 0, 0, 3 * FRAME + 4, 3);
@@ -405,9 +403,7 @@ static void what_lies_beyond_the_memory_is_counted_by_frames(void **state)
 
 	(void)state;
 	rig_start_as(rig, 1, &small);
-	rig_connect(rig, 0);
-	rig_connect(rig, 1);
-	rig_settle(rig);
+	rig_join(rig, 1);
 	store_run(rig, 0, 0, 6 * FRAME, 3);
 	rig_settle(rig);
 	assert_int_equal(rig_stats(rig, 1).beyond, 3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* One end of a fibre. links: ring/host/loop.c ring/host/address.c ring/host/port.c */
+/* One end of a fibre. links: ring/host/loop.c ring/host/address.c ring/host/port.c
+ * links: ring/host/port-rx.c ring/host/port-tx.c */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -131,14 +132,19 @@ static void open_end(struct rfm_loop *loop, struct end *end, struct rfm_port_con
 		fail_msg("%s", error);
 }
 
+static void open_sender(struct rfm_loop *loop, struct end *tx, struct rfm_port_config config)
+{
+	config.address = address;
+	config.sending = true;
+	open_end(loop, tx, config);
+}
+
 static void open_both(struct rfm_loop *loop, struct end *tx, struct end *rx,
 		      struct rfm_port_config config)
 {
 	config.address = server;
 	open_end(loop, rx, config);
-	config.address = address;
-	config.sending = true;
-	open_end(loop, tx, config);
+	open_sender(loop, tx, config);
 	while (!tx->up || !rx->light)
 		rfm_loop_once(loop, RFM_NEVER);
 }
@@ -213,9 +219,7 @@ static void what_was_sent_before_the_end_arrives(void **state)
 
 	(void)state;
 	open_end(loop, &rx, config);
-	config.address = address;
-	config.sending = true;
-	open_end(other, &tx, config);
+	open_sender(other, &tx, config);
 	while (!tx.up || !rx.light) {
 		rfm_loop_once(other, 0);
 		rfm_loop_once(loop, 0);
@@ -257,9 +261,7 @@ static void strangers_are_turned_away_once(void **state)
 	}
 	assert_int_equal(rx.complaints, 1);
 	assert_non_null(strstr(rx.said, "rx: "));
-	config.address = address;
-	config.sending = true;
-	open_end(loop, &tx, config);
+	open_sender(loop, &tx, config);
 	while (!rx.light)
 		rfm_loop_once(loop, RFM_NEVER);
 	close_both(loop, &tx, &rx);
@@ -313,9 +315,7 @@ static void a_fault_that_comes_back_is_told_once(void **state)
 
 	/* And so is the same one behind a good connection, not behind a short one. */
 	for (unsigned int good = 0; good < 2; good++) {
-		config.address = address;
-		config.sending = true;
-		open_end(loop, &tx, config);
+		open_sender(loop, &tx, config);
 		while (!tx.up || !rx.light)
 			rfm_loop_once(loop, RFM_NEVER);
 		ahead_s += good * 10;
@@ -338,9 +338,7 @@ static void a_second_neighbour_waits(void **state)
 
 	(void)state;
 	open_both(loop, &tx, &rx, config);
-	config.address = address;
-	config.sending = true;
-	open_end(loop, &second, config);
+	open_sender(loop, &second, config);
 	run_for(loop, 50);
 	assert_false(second.up);
 	send_frames(loop, &tx, &rx, 100);
@@ -415,9 +413,7 @@ static void a_silent_stranger_does_not_block_the_port(void **state)
 	run_for(loop, 10);
 	/* The neighbour's own deadline is not to end while it waits for its turn. */
 	ahead_s++;
-	config.address = address;
-	config.sending = true;
-	open_end(loop, &tx, config);
+	open_sender(loop, &tx, config);
 	while (!rx.light)
 		rfm_loop_once(loop, RFM_NEVER);
 	assert_int_equal(rfm_port_info(rx.port).refused, 1);
@@ -455,9 +451,7 @@ static void each_silence_is_noticed(void **state)
 
 	(void)state;
 	open_end(loop, &rx, config);
-	config.address = address;
-	config.sending = true;
-	open_end(other, &tx, config);
+	open_sender(other, &tx, config);
 	for (unsigned int round = 0; round < 2; round++) {
 		until = rfm_now() + 10000000000;
 		while ((!tx.up || !rx.light) && rfm_now() < until) {

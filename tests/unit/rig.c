@@ -175,6 +175,13 @@ void rig_disconnect(struct rig *rig, int from)
 	rfm_node_set_light(&rig->peers[rig_next(rig, from)].node, false, rig->now);
 }
 
+void rig_join(struct rig *rig, int peer)
+{
+	rig_connect(rig, rig_previous(rig, peer));
+	rig_connect(rig, peer);
+	rig_settle(rig);
+}
+
 struct rig *rig_new(int count, int first_id)
 {
 	const struct rfm_node_config like = rig_config(0, 0);

@@ -88,6 +88,8 @@ void rig_start(struct rig *rig, int peer, uint8_t id, uint64_t memory_size,
 void rig_start_as(struct rig *rig, int peer, const struct rfm_node_config *config);
 void rig_connect(struct rig *rig, int from);
 void rig_disconnect(struct rig *rig, int from);
+/* Both fibres of a peer, and whatever follows from that. */
+void rig_join(struct rig *rig, int peer);
 
 /* The ways in which a ring may be run; rules that hold must hold in each. */
 struct rig_mode {

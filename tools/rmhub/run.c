@@ -16,7 +16,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "faultjson.h"
@@ -338,13 +337,10 @@ static void close_ports(struct rmhub *rmhub)
 
 static bool start_capture(struct rmhub *rmhub)
 {
-	struct timespec real;
-
 	if (!rmhub->settings->capture)
 		return true;
-	clock_gettime(CLOCK_REALTIME, &real);
 	if (rfm_pcapng_create(&rmhub->capture, rmhub->settings->capture, "rmhub",
-			      real.tv_sec * 1000000000ll + real.tv_nsec - (int64_t)rfm_now()) < 0)
+			      rfm_real_time() - rfm_now()) < 0)
 		return complain_of(rmhub->settings->capture);
 	for (unsigned int i = 0; i < rmhub->settings->count; i++) {
 		const char *name = rmhub->settings->ports[i].name;
@@ -475,18 +471,15 @@ static void finish(struct rmhub *rmhub)
 
 int rmhub_run(struct settings *settings)
 {
-	struct timespec real;
 	struct rmhub rmhub = {
 		.settings = settings,
-		.self = { .hub = true },
+		.self = { .hub = true, .incarnation = rfm_real_time() },
 		.signal_fd = -1,
 		.tick_at = RFM_NEVER,
 		.start = rfm_now(),
 	};
 	bool started;
 
-	clock_gettime(CLOCK_REALTIME, &real);
-	rmhub.self.incarnation = real.tv_sec * 1000000000ull + real.tv_nsec;
 	allow_descriptors();
 	started = start(&rmhub);
 	if (started) {

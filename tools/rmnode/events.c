@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rmnode.h"
@@ -37,14 +36,6 @@ struct waiting {
 };
 
 /* --- the log ------------------------------------------------------------------------ */
-
-static uint64_t real_time(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 /* A reader that does not keep up must not hold up the ring. */
 static bool is_writable(int fd)
@@ -121,7 +112,7 @@ static void tell_monitor(struct monitor *monitor, json_t *line)
 void tell_event(struct rmnode *node, const char *name, json_t *event)
 {
 	json_t *line = json_pack("{s:s, s:I, s:i}", "event", name, "time_ns",
-				 (json_int_t)real_time(), "node", (int)node->id);
+				 (json_int_t)rfm_real_time(), "node", (int)node->id);
 
 	if (node->log == LOG_TEXT)
 		log_event(node, name, event);
@@ -320,7 +311,7 @@ void verb_monitor(struct control_request *request, json_t *args, void *opaque)
 	node->monitors = monitor;
 	control_on_gone(request, monitor_gone, monitor);
 	control_event(request, json_pack("{s:s, s:I, s:i}", "event", "monitor", "time_ns",
-					 (json_int_t)real_time(), "node", (int)node->id));
+					 (json_int_t)rfm_real_time(), "node", (int)node->id));
 }
 
 /* --- from the ring ----------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "rmnode.h"
 
@@ -156,11 +155,7 @@ void record_end(struct rmnode *node)
 
 static bool open_file(struct recording *recording, const char *path)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	if (rfm_pcapng_create(&recording->file, path, "rmnode",
-			      (int64_t)(t.tv_sec * 1000000000ull + t.tv_nsec - rfm_now())))
+	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now()))
 		return false;
 	recording->interface = rfm_pcapng_interface(&recording->file, "rx", "what came by");
 	return true;

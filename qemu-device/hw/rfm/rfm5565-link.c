@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fibres of the card. Each end is a chardev; beside it may stand a queue
- * in memory that it shares with its neighbour.
+ * in memory that it shares with its neighbour (rfm5565-queue.c).
  *
  * The chardev's side runs in the main context: it says HELLO and passes the
  * queue's descriptors with it, takes those of the upstream neighbour, carries
- * the frames where there is no queue, and its end is the end of the link. The
- * queue's side runs in the engine's context, under the card's lock. No chardev
- * is written or closed under the lock: it may answer at once with an event.
+ * the frames where there is no queue, and its end is the end of the link. No
+ * chardev is written or closed under the card's lock: it may answer at once
+ * with an event.
  */
 
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
-#include "qemu/processor.h"
 #include "rfm5565.h"
 #include "trace.h"
 
-/* What is done in one go before others have their turn. */
-#define FRAMES_A_TURN   256     /* under the lock, and a train beyond */
-#define FRAMES_A_SHOW   32      /* of these, before the neighbour may begin */
-#define BATCHES_A_TURN  16      /* writes to the chardev */
+#define BATCHES_A_TURN  16      /* writes to the chardev in one go */
 
 /* Frames that are held back for a paused guest */
 #define RX_ALMOST_FULL  (RFM_NODE_HELD_SLOTS / 4 * 3)
 
 #define SETTLED_NS      (2 * NANOSECONDS_PER_SECOND)    /* of a link */
-
-/* A rush of stores */
-#define RUSH_STORES     64      /* so many, soon one after another */
-#define GATHER_NS       8000    /* then one turn each so long */
-#define LONE_NS         16000   /* a store after so long without is alone */
-#define GATHER_STORES   8       /* worth having waited for */
 
 /* --- what the links ask of the card --------------------------------------- */
 
@@ -158,7 +148,7 @@ static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
 }
 
 /* The same from the engine, which leaves the deed to the main context. */
-static void port_condemn(Rfm5565State *s, Rfm5565Port *port, const char *why)
+void rfm5565_link_condemn(Rfm5565State *s, Rfm5565Port *port, const char *why)
 {
     if (!port->reject) {
         port->reject = why;
@@ -186,312 +176,16 @@ void rfm5565_link_news(Rfm5565State *s)
     }
 }
 
-/* --- queues: in the engine's context, under the lock ---------------------- */
-
-/* Out of any context: a handler that is on its way finds no queue. */
-static void queue_close(Rfm5565State *s, Rfm5565Port *port)
-{
-    if (port->attached) {
-        aio_set_event_notifier(s->ctx, &port->wake, NULL, NULL, NULL);
-    }
-    port->attached = port->polling = false;
-    rfm_shm_close(&port->shm);
-}
-
-/* Give what has come to the node. Returns whether there may be more. */
-static bool queue_take(Rfm5565State *s, unsigned limit)
-{
-    uint8_t *slot = s->rx.unit;
-    uint64_t now = rfm5565_now();
-    const char *error = NULL;
-    unsigned taken = 0;
-
-    if (!s->link_rx.shm || s->rx.reject) {
-        return false;
-    }
-    while (taken < limit && !error) {
-        int got = rfm_shm_take(&s->rx.shm, slot);
-
-        if (got < 0) {
-            error = "the upstream neighbour has broken the shared queue";
-        } else if (!got) {
-            break;
-        } else {
-            taken += got;
-            error = rfm_link_rx_unit(&s->link_rx, slot, now);
-        }
-    }
-    rfm_shm_release(&s->rx.shm);
-    if (error) {
-        port_condemn(s, &s->rx, error);
-        return false;
-    }
-    return taken >= limit;
-}
+/* --- time: in the engine's context, under the lock ------------------------ */
 
 /* The line holds back the next frame: come again when it lets it go. */
-static void pace(Rfm5565State *s)
+void rfm5565_link_pace(Rfm5565State *s)
 {
     uint64_t next = rfm_node_next_pull(&s->node);
 
     if (next != UINT64_MAX) {
         timer_mod_ns(s->pace, MAX(next, rfm5565_now() + 1));
     }
-}
-
-/*
- * Every wake-up costs the CPU that stores, and both pay for each cache line
- * that goes from one to the other. So in a rush of stores the engine awaits
- * several before it begins, and takes no more than were there: two that run
- * side by side would hand over one store at a time. A lone store, or one of a
- * few, is never held up. In the main loop nothing is gained: there it keeps
- * the CPU from storing. The DMA engine needs this thread to store more.
- */
-static bool in_rush(const Rfm5565State *s)
-{
-    return s->iothread && s->rush >= RUSH_STORES;
-}
-
-/* What others said before does not wait for that. */
-static void gather(const Rfm5565State *s)
-{
-    if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->dma_sends)) {
-        return;
-    }
-    while (in_rush(s) && rfm5565_now() - s->sent_at < GATHER_NS) {
-        cpu_relax();
-    }
-}
-
-/* @waiting stores are about to be sent. */
-static void note_rush(Rfm5565State *s, unsigned waiting, uint64_t now)
-{
-    if (!waiting) {
-        return;
-    }
-    if (now - s->sent_at > 2 * GATHER_NS ||
-        (in_rush(s) && waiting < GATHER_STORES)) {
-        s->rush = 0;
-    } else {
-        s->rush = MIN(s->rush + waiting, RUSH_STORES);
-    }
-    s->sent_at = now;
-}
-
-/* Take what the node has to send. Returns whether there may be more. */
-static bool queue_fill(Rfm5565State *s)
-{
-    uint64_t now = rfm5565_now();
-    unsigned waiting = rfm_insert_used(&s->node.insert);
-    unsigned limit = FRAMES_A_TURN;
-    unsigned sent = 0, unshown = 0;
-
-    note_rush(s, waiting, now);
-    if (in_rush(s)) {
-        limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
-    }
-    while (sent < limit) {
-        uint8_t *slot = rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES);
-        unsigned len;
-
-        if (!slot) {
-            break;
-        }
-        len = rfm_link_tx_unit(&s->link_tx, slot, now);
-        if (!len) {
-            pace(s);
-            break;
-        }
-        rfm_shm_commit(&s->tx.shm, rfm_unit_frames(len));
-        sent += rfm_unit_frames(len);
-        unshown += rfm_unit_frames(len);
-        if (unshown >= FRAMES_A_SHOW) {
-            rfm_shm_publish(&s->tx.shm);
-            unshown = 0;
-        }
-    }
-    rfm_shm_publish(&s->tx.shm);
-    if (sent) {
-        s->idle_since = rfm5565_now();
-    }
-    if (s->tx.shm.broken) {
-        port_condemn(s, &s->tx,
-                     "the downstream neighbour has broken the shared queue");
-        return false;
-    }
-    if (!rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES)) {
-        s->room_awaited = rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
-        return !s->room_awaited;
-    }
-    s->room_awaited = false;
-    return sent >= limit;
-}
-
-/*
- * In a vCPU, of which the engine waits to hear: send a lone store, if the
- * neighbour can be reached from here and nobody else is at it. Returns false
- * if the engine has to do it. One that follows soon after another is left to
- * it: the vCPU has more to store.
- */
-bool rfm5565_link_send_lone(Rfm5565State *s)
-{
-    bool done = false;
-
-    if (qemu_mutex_trylock(&s->lock)) {
-        return false;
-    }
-    if (s->link_tx.shm && s->tx.attached && !s->tx.reject && !s->away &&
-        rfm5565_now() - s->idle_since > LONE_NS) {
-        done = !queue_fill(s);
-    }
-    qemu_mutex_unlock(&s->lock);
-    return done;
-}
-
-static bool send_on(Rfm5565State *s)
-{
-    if (s->link_tx.shm) {
-        return !s->tx.reject && queue_fill(s);
-    }
-    if (s->link_tx.welcome) {
-        qemu_bh_schedule(s->stream_bh);
-        return false;
-    }
-    /* Nobody takes it: the node must know, and count. */
-    while (rfm_node_pull(&s->node, s->tx.unit, rfm5565_now())) {
-        ;
-    }
-    return false;
-}
-
-/* --- who wakes the engine ------------------------------------------------- */
-
-static void rx_woken(EventNotifier *e)
-{
-    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
-
-    rfm5565_lock(s);
-    if (rfm_shm_is_open(&s->rx.shm)) {
-        rfm_shm_awake(&s->rx.shm, false);
-        rfm5565_ring_turn(s);
-    }
-    rfm5565_unlock(s);
-}
-
-static bool rx_poll(void *opaque)
-{
-    EventNotifier *e = opaque;
-    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
-    bool ready;
-
-    if (qemu_mutex_trylock(&s->lock)) {
-        return false;
-    }
-    ready = rfm_shm_is_open(&s->rx.shm) && !s->rx.reject &&
-            rfm_shm_pending(&s->rx.shm);
-    qemu_mutex_unlock(&s->lock);
-    return ready;
-}
-
-static void rx_poll_ready(EventNotifier *e)
-{
-    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
-
-    rfm5565_lock(s);
-    rfm5565_ring_turn(s);
-    rfm5565_unlock(s);
-}
-
-static void rx_poll_begin(EventNotifier *e)
-{
-    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
-
-    rfm5565_lock(s);
-    s->rx.polling = s->rx.attached;
-    rfm5565_unlock(s);
-}
-
-/* From now on the neighbour has to wake us. */
-static void rx_poll_end(EventNotifier *e)
-{
-    Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
-
-    rfm5565_lock(s);
-    s->rx.polling = false;
-    rfm5565_ring_turn(s);
-    rfm5565_unlock(s);
-}
-
-static void tx_woken(EventNotifier *e)
-{
-    Rfm5565State *s = container_of(e, Rfm5565State, tx.wake);
-
-    rfm5565_lock(s);
-    if (rfm_shm_is_open(&s->tx.shm)) {
-        rfm_shm_awake(&s->tx.shm, true);
-        rfm5565_ring_turn(s);
-    }
-    rfm5565_unlock(s);
-}
-
-static bool tx_poll(void *opaque)
-{
-    EventNotifier *e = opaque;
-    Rfm5565State *s = container_of(e, Rfm5565State, tx.wake);
-    bool ready;
-
-    if (qemu_mutex_trylock(&s->lock)) {
-        return false;
-    }
-    ready = s->room_awaited && rfm_shm_is_open(&s->tx.shm) &&
-            rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES);
-    qemu_mutex_unlock(&s->lock);
-    return ready;
-}
-
-/*
- * Listen to a queue on which a handshake has agreed. In the engine's context:
- * only there handlers can be told when polling begins and ends.
- */
-static void attach(Rfm5565State *s, Rfm5565Port *port, int fd)
-{
-    bool receives = port == &s->rx;
-
-    if (port->attached) {
-        return;
-    }
-    port->attached = true;
-    event_notifier_init_fd(&port->wake, fd);
-    aio_set_event_notifier(s->ctx, &port->wake, receives ? rx_woken : tx_woken,
-                           receives ? rx_poll : tx_poll,
-                           receives ? rx_poll_ready : tx_woken);
-    if (receives) {
-        aio_set_event_notifier_poll(s->ctx, &port->wake, rx_poll_begin,
-                                    rx_poll_end);
-    }
-}
-
-/*
- * Receive, then send. Returns whether there is more to do at once; if not, the
- * engine sleeps until somebody wakes it.
- */
-bool rfm5565_link_turn(Rfm5565State *s)
-{
-    bool more;
-
-    if (s->link_rx.shm) {
-        attach(s, &s->rx, s->rx.shm.fds[1]);
-    }
-    if (s->link_tx.shm) {
-        attach(s, &s->tx, s->tx.shm.fds[2]);
-    }
-    more = queue_take(s, FRAMES_A_TURN);
-    gather(s);
-    more |= send_on(s);
-    if (!more && s->link_rx.shm && !s->rx.reject && !s->rx.polling) {
-        more = !rfm_shm_wait_data(&s->rx.shm);
-    }
-    return more;
 }
 
 /* Returns when to call again. */
@@ -502,11 +196,11 @@ uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now)
 
     error = rfm_link_tx_tick(&s->link_tx, now, &tx_next);
     if (error) {
-        port_condemn(s, &s->tx, error);
+        rfm5565_link_condemn(s, &s->tx, error);
     }
     error = rfm_link_rx_tick(&s->link_rx, now, &rx_next);
     if (error) {
-        port_condemn(s, &s->rx, error);
+        rfm5565_link_condemn(s, &s->rx, error);
     }
     return MIN(tx_next, rx_next);
 }
@@ -545,7 +239,7 @@ static unsigned tx_output(Rfm5565State *s)
     if (s->tx.open && !s->away) {
         fill = rfm_link_tx_output(&s->link_tx, s->tx_buf, rfm5565_now());
         if (!fill && s->streaming) {
-            pace(s);
+            rfm5565_link_pace(s);
         } else if (!fill) {
             qemu_bh_schedule(s->engine_bh);     /* it was not for us */
         }
@@ -605,7 +299,7 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     if (s->link_tx.welcome) {
         s->tx.up_at = s->tx.up_at ?: rfm5565_now();
         if (!s->link_tx.shm) {
-            queue_close(s, &s->tx);
+            rfm5565_queue_close(s, &s->tx);
         }
         qatomic_set(&s->streaming, !s->link_tx.shm);
         trace_rfm5565_link(s->node_id, "downstream", link_kind(s->link_tx.shm));
@@ -661,7 +355,7 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
     memcpy(reply, s->link_rx.reply, reply_length);
     if (reply_length && !error) {
         if (!s->link_rx.shm) {
-            queue_close(s, &s->rx);
+            rfm5565_queue_close(s, &s->rx);
         }
         s->rx.up_at = rfm5565_now();
         trace_rfm5565_link(s->node_id, "upstream", link_kind(s->link_rx.shm));
@@ -713,7 +407,7 @@ static void tx_close(Rfm5565State *s)
     port_forget(&s->tx);
     s->room_awaited = false;
     qatomic_set(&s->streaming, false);
-    queue_close(s, &s->tx);
+    rfm5565_queue_close(s, &s->tx);
     rfm_link_tx_closed(&s->link_tx, rfm5565_now());
 }
 
@@ -728,9 +422,9 @@ static void rx_open(Rfm5565State *s)
 static void rx_close(Rfm5565State *s)
 {
     trace_rfm5565_link(s->node_id, "upstream", "gone");
-    queue_take(s, RFM_SHM_SLOTS_MAX);
+    rfm5565_queue_take(s, RFM_SHM_SLOTS_MAX);
     port_forget(&s->rx);
-    queue_close(s, &s->rx);
+    rfm5565_queue_close(s, &s->rx);
     rfm_link_rx_closed(&s->link_rx, rfm5565_now());
     qemu_bh_schedule(s->engine_bh);
 }

@@ -152,7 +152,7 @@ static void node_transmit(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    if (current_cpu && rfm5565_link_send_lone(s)) {
+    if (current_cpu && rfm5565_queue_send_lone(s)) {
         return;
     }
     qemu_bh_schedule(qatomic_read(&s->streaming) ? s->stream_bh
@@ -299,7 +299,7 @@ void rfm5565_ring_set_optics(Rfm5565State *s)
 /* In its context, under the lock. */
 void rfm5565_ring_turn(Rfm5565State *s)
 {
-    if (!s->away && rfm5565_link_turn(s)) {
+    if (!s->away && rfm5565_queue_turn(s)) {
         qemu_bh_schedule(s->engine_bh);
     }
 }

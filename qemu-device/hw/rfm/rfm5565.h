@@ -6,7 +6,8 @@
  *   rfm5565-props.c    properties and counters
  *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
  *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
- *   rfm5565-link.c     its fibres: chardevs and shared memory
+ *   rfm5565-link.c     its fibres: the chardevs
+ *   rfm5565-queue.c    the memory shared with neighbours, and the engine's turn
  *   rfm5565-dma.c      the DMA engine
  *   rfm5565-ext.h      the extension block, its parts
  *
@@ -23,7 +24,7 @@
  * - A store is the node's producer: it runs under the BQL, which serialises
  *   vCPUs, and needs no lock while there is room in the ring. A lone one then
  *   tries the lock, but never waits for it; if it gets it, it does the engine's
- *   sending turn itself (rfm5565_link_send_lone()). Without room a store waits
+ *   sending turn itself (rfm5565_queue_send_lone()). Without room a store waits
  *   with the BQL released, and what makes room never needs the BQL.
  * - The DMA engine is a second producer, under the lock but without the BQL.
  *   While it sends, stores and it take turns by @producer, which comes after
@@ -310,12 +311,18 @@ void rfm5565_ring_interrupt(Rfm5565State *s);
 void rfm5565_link_init(Rfm5565State *s);
 void rfm5565_link_connect(Rfm5565State *s);
 void rfm5565_link_exit(Rfm5565State *s);
-bool rfm5565_link_turn(Rfm5565State *s);
-bool rfm5565_link_send_lone(Rfm5565State *s);
+void rfm5565_link_condemn(Rfm5565State *s, Rfm5565Port *port, const char *why);
+void rfm5565_link_pace(Rfm5565State *s);
 uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now);
 void rfm5565_link_news(Rfm5565State *s);
 void rfm5565_link_leave(Rfm5565State *s);
 void rfm5565_link_join(Rfm5565State *s);
+
+/* rfm5565-queue.c */
+bool rfm5565_queue_turn(Rfm5565State *s);
+bool rfm5565_queue_send_lone(Rfm5565State *s);
+bool rfm5565_queue_take(Rfm5565State *s, unsigned limit);
+void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port);
 
 /* rfm5565-dma.c */
 void rfm5565_dma_init(Rfm5565State *s);

@@ -440,12 +440,7 @@ static void migrate(bool paused)
     moved = counter(&source->card[0], "dma-bytes");
     g_assert_cmpuint(moved, <, LEN);
 
-    spec.incoming = true;
-    target = lab_build(&spec);
-    load_from_file(target->vm, file);
-    for (unsigned i = 0; i < 2; i++) {
-        card_attach(&target->card[i], target->vm, &source->card[i]);
-    }
+    target = lab_load(&spec, file, source->card);
     a = &target->card[0];
     g_assert_cmphex(bar_read(a, 0, DMASIZ0, 4), ==, 8);
     if (paused) {

@@ -328,12 +328,7 @@ static void test_migration(void)
     registers_read(&source->card[1], before);
     migrate_to_file(source->vm, file);
 
-    spec.incoming = true;
-    target = lab_build(&spec);
-    load_from_file(target->vm, file);
-    for (i = 0; i < 2; i++) {
-        card_attach(&target->card[i], target->vm, &source->card[i]);
-    }
+    target = lab_load(&spec, file, source->card);
     registers_read(&target->card[1], after);
     for (i = 0; i < WORDS / 4; i++) {
         if (before[i] != after[i]) {
@@ -447,11 +442,7 @@ static void test_migration_clock(void)
     saved_find(&saved, saved.data, clock, sizeof(clock))[8] ^= 1;
     saved_write(&saved, file);
 
-    spec.incoming = true;
-    target = lab_build(&spec);
-    load_from_file(target->vm, file);
-    card_attach(&target->card[0], target->vm, a);
-    card_attach(&target->card[1], target->vm, b);
+    target = lab_load(&spec, file, source->card);
     b = events.card = &target->card[1];
     g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0xc0000007);
     ext_writel(b, X_WRITER, AT);

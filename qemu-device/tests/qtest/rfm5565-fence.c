@@ -159,18 +159,25 @@ static void fence_expect(PeerLab *lab, uint32_t ticket, uint32_t result,
     g_assert_cmpuint(ext_readq(&lab->card, X_FENCE_LOST), ==, lost);
 }
 
-/* What may have kept a store from being everywhere */
-static void test_fence_results(void)
+/* A lab in which the first fence has come home */
+static PeerLab *fenced(uint8_t *wire)
 {
     PeerLab *lab = block_peer(",packing=off");
-    Card *card = &lab->card;
-    uint8_t wire[PEER_FRAME];
 
     peer_close_ring(lab);
-    fence_begin(card);
+    fence_begin(&lab->card);
     next_frame(lab, wire);
     send_home(lab, wire, 0);
     fence_expect(lab, 1, 0, 0);
+    return lab;
+}
+
+/* What may have kept a store from being everywhere */
+static void test_fence_results(void)
+{
+    uint8_t wire[PEER_FRAME];
+    PeerLab *lab = fenced(wire);
+    Card *card = &lab->card;
 
     /* A node stood still when the store passed it. */
     mem_writel(card, 0, 1);
@@ -215,30 +222,21 @@ static void test_fence_results(void)
  */
 static void test_fence_migrates(void)
 {
-    LabSpec spec = { .options = { "node-id=7", "node-id=9" }, .fibres = true };
+    const LabSpec spec = { .options = { "node-id=7" }, .fibres = true };
     g_autofree char *file = lab_path("migration");
-    PeerLab *source = block_peer(",packing=off");
-    Card *card = &source->card;
     uint8_t wire[PEER_FRAME];
+    PeerLab *source = fenced(wire);
+    Card *card = &source->card;
     Lab *target;
     uint64_t lost;
 
-    peer_close_ring(source);
-    fence_begin(card);
-    next_frame(source, wire);
-    send_home(source, wire, 0);
-    fence_expect(source, 1, 0, 0);
     mem_writel(card, 0, 1);
     mem_writel(card, 64, 2);
     next_frame(source, wire);
     next_frame(source, wire);
     migrate_to_file(source->vm, file);
 
-    spec.options[1] = NULL;
-    spec.incoming = true;
-    target = lab_build(&spec);
-    migrate_from_file(target->vm, file);
-    card_attach(&target->card[0], target->vm, card);
+    target = lab_migrate(&spec, file, card);
     card = &target->card[0];
     ring_wait_closed(card, 1);
     for (unsigned ticket = 2; ticket < 4; ticket++) {
@@ -258,18 +256,13 @@ static void test_fence_migrates(void)
  */
 static void test_fence_under_way_migrates(void)
 {
-    LabSpec spec = { .options = { "node-id=7", "node-id=9" }, .fibres = true };
+    const LabSpec spec = { .options = { "node-id=7" }, .fibres = true };
     g_autofree char *file = lab_path("migration");
-    PeerLab *source = block_peer(",packing=off");
-    Card *card = &source->card;
     uint8_t wire[PEER_FRAME];
+    PeerLab *source = fenced(wire);
+    Card *card = &source->card;
     Lab *target;
 
-    peer_close_ring(source);
-    fence_begin(card);
-    next_frame(source, wire);
-    send_home(source, wire, 0);
-    fence_expect(source, 1, 0, 0);
     mem_writel(card, 0, 1);
     g_assert_cmpuint(fence_begin(card), ==, 2);
     g_assert_cmpuint(fence_begin(card), ==, 3);
@@ -279,11 +272,7 @@ static void test_fence_under_way_migrates(void)
     g_assert_cmpuint(ext_readl(card, X_FENCE_DONE), ==, 1);
     migrate_to_file(source->vm, file);
 
-    spec.options[1] = NULL;
-    spec.incoming = true;
-    target = lab_build(&spec);
-    migrate_from_file(target->vm, file);
-    card_attach(&target->card[0], target->vm, card);
+    target = lab_migrate(&spec, file, card);
     card = &target->card[0];
     g_assert_cmpuint(ext_readl(card, X_FENCE), ==, 3);
     wait_until(fence_has_ended(card, 3));

@@ -213,6 +213,14 @@ void load_from_file(Vm *vm, const char *file);
 /* The same, until it runs. */
 void migrate_from_file(Vm *vm, const char *file);
 
+/*
+ * A lab as @spec says, in which the machine goes on that was saved in @file:
+ * each card has its BARs where its twin has them. As load_from_file(), or as
+ * migrate_from_file().
+ */
+Lab *lab_load(const LabSpec *spec, const char *file, const Card *twins);
+Lab *lab_migrate(const LabSpec *spec, const char *file, const Card *twins);
+
 /* --- registers ------------------------------------------------------------ */
 
 uint32_t bar_read(Card *card, int bar, unsigned offset, unsigned width);

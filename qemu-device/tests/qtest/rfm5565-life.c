@@ -595,12 +595,7 @@ static void test_migration(void)
     migration_expect_registers(a);
     migrate_to_file(source->vm, file);
 
-    spec.incoming = true;
-    target = lab_build(&spec);
-    migrate_from_file(target->vm, file);
-    for (i = 0; i < 2; i++) {
-        card_attach(&target->card[i], target->vm, &source->card[i]);
-    }
+    target = lab_migrate(&spec, file, source->card);
     a = &target->card[0];
     b = &target->card[1];
     migration_expect_registers(a);

@@ -557,12 +557,7 @@ static void test_held_is_counted(void)
     wait_until(counter(b, "frames-received") == received + 3);
     migrate_to_file(source->vm, file);
 
-    spec.incoming = true;
-    target = lab_build(&spec);
-    load_from_file(target->vm, file);
-    for (i = 0; i < 2; i++) {
-        card_attach(&target->card[i], target->vm, &source->card[i]);
-    }
+    target = lab_load(&spec, file, source->card);
     b = &target->card[1];
     set_running(target->vm, true);
     ring_wait_closed(target->card, 2);

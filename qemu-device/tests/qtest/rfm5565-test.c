@@ -4,7 +4,8 @@
  *
  * One program of several sources; whoever builds it compiles
  *   rfm5565-test.c       main
- *   rfm5565-lab.c        machines, cards, fibres
+ *   rfm5565-lab.c        machines, cards, migration, registers
+ *   rfm5565-fibre.c      a fibre with a fault box
  *   rfm5565-registers.c  PCI identity, every register, access rules
  *   rfm5565-interrupts.c LISR, LIER, INTCSR, INTx, FIFOs, network interrupts
  *   rfm5565-memory.c     BAR3: widths, window, address offset, parity

@@ -400,11 +400,7 @@ static void test_migration(void)
     events_peek(&events, R_FENCE);
     migrate_to_file(source->vm, file);
 
-    spec.incoming = true;
-    target = lab_build(&spec);
-    migrate_from_file(target->vm, file);
-    card_attach(&target->card[0], target->vm, card);
-    card_attach(&target->card[1], target->vm, &source->card[1]);
+    target = lab_migrate(&spec, file, source->card);
     card = &target->card[0];
     g_assert_cmphex(ext_readl(card, X_MSIX_PBA), ==, 1u << V_ERRORS);
     msix_mask(card, V_ERRORS, false);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A fibre with a fault box in it, for the bench; see rfm5565-lab.h. */
+#include "qemu/osdep.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "qemu/atomic.h"
+#include "qemu/bswap.h"
+#include "rfm5565-lab.h"
+
+struct Fibre {
+    GThread *thread;
+    int listener;
+    int quit[2];
+    char *to;
+    bool held;              /* accessed atomically */
+
+    GMutex lock;            /* protects what follows */
+    GCond hit_cond;
+    bool aimed, hit;
+    FibreFault fault;
+    uint64_t marker;
+};
+
+static int unix_socket(const char *path, struct sockaddr_un *addr)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    *addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    g_assert_cmpuint(strlen(path), <, sizeof(addr->sun_path));
+    strcpy(addr->sun_path, path);
+    return fd;
+}
+
+static bool write_all(int fd, const void *data, size_t len)
+{
+    const uint8_t *p = data;
+
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+
+        if (n <= 0) {
+            return false;
+        }
+        p += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* Pass on a chunk towards the receiver; false cuts the fibre. */
+static bool fibre_pass(Fibre *fibre, int fd, uint8_t *data, size_t len)
+{
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+    uint8_t *at = NULL;
+    bool alive = true;
+
+    if (fibre->aimed) {
+        at = memmem(data, len, &fibre->marker, sizeof(fibre->marker));
+    }
+    if (!at) {
+        return write_all(fd, data, len);
+    }
+
+    switch (fibre->fault) {
+    case FIBRE_FLIP:
+        at[3] ^= 0x10;
+        alive = write_all(fd, data, len);
+        break;
+    case FIBRE_TRUNCATE:
+        write_all(fd, data, at + 4 - data);
+        alive = false;
+        break;
+    case FIBRE_NOISE: {
+        uint8_t noise[256];
+
+        memset(noise, 0x5a, sizeof(noise));
+        alive = write_all(fd, noise, sizeof(noise)) &&
+                write_all(fd, data, len);
+        break;
+    }
+    }
+    fibre->aimed = false;
+    fibre->hit = true;
+    g_cond_broadcast(&fibre->hit_cond);
+    return alive;
+}
+
+/* Carry bytes both ways until one end or the fault box ends it. */
+static void fibre_carry(Fibre *fibre, int tx, int rx)
+{
+    static const size_t size = 64 * 1024;
+    g_autofree uint8_t *buf = g_malloc(size);
+
+    for (;;) {
+        bool held = qatomic_read(&fibre->held);
+        struct pollfd fds[] = {
+            { .fd = held ? -1 : tx, .events = POLLIN },
+            { .fd = rx, .events = POLLIN },
+            { .fd = fibre->quit[0], .events = POLLIN },
+        };
+        ssize_t n;
+
+        if (poll(fds, 3, held ? 5 : -1) < 0 || fds[2].revents) {
+            return;
+        }
+        if (fds[0].revents && !qatomic_read(&fibre->held)) {
+            n = read(tx, buf, size);
+            if (n <= 0 || !fibre_pass(fibre, rx, buf, n)) {
+                return;
+            }
+        }
+        if (fds[1].revents) {
+            n = read(rx, buf, size);
+            if (n <= 0 || !write_all(tx, buf, n)) {
+                return;
+            }
+        }
+    }
+}
+
+static void *fibre_thread(void *opaque)
+{
+    Fibre *fibre = opaque;
+
+    for (;;) {
+        struct pollfd fds[] = {
+            { .fd = fibre->listener, .events = POLLIN },
+            { .fd = fibre->quit[0], .events = POLLIN },
+        };
+        struct sockaddr_un addr;
+        int tx, rx;
+
+        if (poll(fds, 2, -1) < 0 || fds[1].revents) {
+            return NULL;
+        }
+        tx = accept4(fibre->listener, NULL, NULL, SOCK_CLOEXEC);
+        rx = unix_socket(fibre->to, &addr);
+        if (tx >= 0 &&
+            connect(rx, (struct sockaddr *)&addr, sizeof(addr)) == 0) {
+            fibre_carry(fibre, tx, rx);
+        }
+        close(rx);
+        close(tx);
+    }
+}
+
+Fibre *fibre_new(const char *from, const char *to)
+{
+    Fibre *fibre = g_new0(Fibre, 1);
+    struct sockaddr_un addr;
+
+    g_mutex_init(&fibre->lock);
+    g_cond_init(&fibre->hit_cond);
+    fibre->to = g_strdup(to);
+    fibre->listener = unix_socket(from, &addr);
+    g_assert_cmpint(bind(fibre->listener, (struct sockaddr *)&addr,
+                         sizeof(addr)), ==, 0);
+    g_assert_cmpint(listen(fibre->listener, 1), ==, 0);
+    g_assert_cmpint(pipe2(fibre->quit, O_CLOEXEC), ==, 0);
+    fibre->thread = g_thread_new("fibre", fibre_thread, fibre);
+    return fibre;
+}
+
+void fibre_free(Fibre *fibre)
+{
+    g_assert_cmpint(write(fibre->quit[1], "", 1), ==, 1);
+    g_thread_join(fibre->thread);
+    close(fibre->listener);
+    close(fibre->quit[0]);
+    close(fibre->quit[1]);
+    g_mutex_clear(&fibre->lock);
+    g_cond_clear(&fibre->hit_cond);
+    g_free(fibre->to);
+    g_free(fibre);
+}
+
+void fibre_aim(Fibre *fibre, FibreFault fault, uint64_t marker)
+{
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+
+    fibre->fault = fault;
+    fibre->marker = cpu_to_le64(marker);
+    fibre->aimed = true;
+    fibre->hit = false;
+}
+
+void fibre_hold(Fibre *fibre, bool hold)
+{
+    qatomic_set(&fibre->held, hold);
+}
+
+void fibre_wait_hit(Fibre *fibre)
+{
+    gint64 end = g_get_monotonic_time() + WAIT_US;
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+
+    while (!fibre->hit) {
+        g_assert_true(g_cond_wait_until(&fibre->hit_cond, &fibre->lock, end));
+    }
+}

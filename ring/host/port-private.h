@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of a port share: its connections and its life (port.c), and
+ * how the frames move at the receiving end (port-rx.c) and at the sending end
+ * (port-tx.c). Private to ring/host/.
+ */
+#ifndef RFM_HOST_PORT_PRIVATE_H
+#define RFM_HOST_PORT_PRIVATE_H
+
+#include "ring/host/address.h"
+#include "ring/host/port.h"
+#include "ring/shm.h"
+
+struct rfm_port {
+	struct rfm_loop *loop;
+	bool sending, stream_only, held, connecting;
+	uint32_t slots, socket_buffer;
+	char name[32];
+	struct rfm_address address;
+	struct rfm_route *route;	/* a client's */
+
+	const struct rfm_link_ops *link_ops;
+	const struct rfm_port_ops *ops;
+	void *opaque;
+
+	int listener, fd;
+	struct rfm_watch listen_watch, watch, wake_watch;
+	struct rfm_timer timer, pull_timer;
+	struct rfm_poller poller;
+	union {
+		struct rfm_link_tx tx;
+		struct rfm_link_rx rx;
+	};
+	struct rfm_shm shm;
+	bool heard;		/* receiving: the first byte has come */
+	bool full;		/* sending: the shared memory had no room */
+	uint8_t *out;		/* sending: RFM_LINK_BATCH bytes for the stream */
+	uint32_t out_fill, out_done;
+
+	char complaint[RFM_PORT_SENTENCE];
+	uint64_t up_ns;		/* since when it has been up */
+	uint64_t frames, bytes, connections, refused;
+};
+
+/* Is the handshake done? */
+static inline bool rfm_port_is_up(const struct rfm_port *port)
+{
+	return port->sending ? port->tx.welcome : port->rx.agreed;
+}
+
+/* --- port.c ----------------------------------------------------------------------- */
+
+/** rfm_port_complain() - a sentence for people, unless it was the last that was said */
+void rfm_port_complain(struct rfm_port *port, const char *why);
+
+/**
+ * rfm_port_give_up() - end the connection, if there is one, and wait for the next
+ * @why: a sentence, or NULL if there is nothing to complain of
+ */
+void rfm_port_give_up(struct rfm_port *port, const char *why);
+
+/** rfm_port_came_up() - the handshake is done */
+void rfm_port_came_up(struct rfm_port *port);
+
+/** rfm_port_watch_shm() - hear the neighbour wake us; false if that cannot be */
+bool rfm_port_watch_shm(struct rfm_port *port);
+
+/** rfm_port_close_shm() - harmless if it is not open */
+void rfm_port_close_shm(struct rfm_port *port);
+
+/* --- port-rx.c: the poller's calls, and what the socket has ------------------------- */
+
+bool rfm_port_rx_poll(void *opaque, uint64_t now);
+bool rfm_port_rx_sleep(void *opaque);
+void rfm_port_rx_ready(struct rfm_port *port, uint64_t now);
+
+/* --- port-tx.c: the same, and the line's timer -------------------------------------- */
+
+bool rfm_port_tx_poll(void *opaque, uint64_t now);
+bool rfm_port_tx_sleep(void *opaque);
+void rfm_port_tx_readable(struct rfm_port *port, uint64_t now);
+void rfm_port_pull_time(void *opaque, uint64_t now);
+
+#endif
