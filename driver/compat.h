@@ -34,6 +34,11 @@ static inline void __user *iter_iov_addr(const struct iov_iter *iter)
 #define eventfd_signal(ctx)	eventfd_signal(ctx, 1)
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+/* Nobody wants the areas that the pages are in. */
+#define pin_user_pages(...)	pin_user_pages(__VA_ARGS__, NULL)
+#endif
+
 /*
  * Pin pages that are there. Waits for nothing, not even for the lock of the
  * address space; returns how many.

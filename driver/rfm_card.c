@@ -260,6 +260,7 @@ void rfm_card_lost(struct rfm_card *card)
 	wake_up_all(&card->fence_wait);
 	rfm_queues_wake(card);
 	schedule_work(&card->gone_work);
+	rfm_netlink_cards_changed();
 	rfm_notify_gone(card);
 	dev_err(&card->dev, "the card no longer answers\n");
 }
@@ -290,6 +291,8 @@ int rfm_card_check(struct rfm_card *card)
 void rfm_cards_add(struct rfm_card *card)
 {
 	mutex_lock(&rfm_cards_lock);
+	/* Who changed a parameter meanwhile has not found it here. */
+	rfm_settings_init(card);
 	rfm_cards[card->id] = card;
 	rfm_netlink_cards_changed();
 	mutex_unlock(&rfm_cards_lock);

@@ -38,6 +38,8 @@ static int rfm_open(struct inode *inode, struct file *filp)
 
 	/* What cannot be done at once is queued; without, io_uring reorders. */
 	filp->f_mode |= FMODE_NOWAIT;
+	/* Nothing is cached: all I/O is direct, whatever the alignment. */
+	filp->f_mode |= FMODE_CAN_ODIRECT;
 	filp->private_data = file;
 	filp->f_mapping = card->inode->i_mapping;
 	return 0;
@@ -94,7 +96,8 @@ static int rfm_call_ring_test(struct rfm_file *file, void *arg)
 {
 	struct rfm_ring_test *args = arg;
 
-	return args->reserved ? -EINVAL : rfm_ring_test(file->card, args);
+	return args->reserved ? -EINVAL :
+				rfm_ring_test(file->card, args, true);
 }
 
 static int rfm_call_subscribe(struct rfm_file *file, void *arg)

@@ -33,7 +33,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
-#include "rfm_drv.h"
+#include "rfm_dma.h"
 
 /* Read when the driver is bound to a card. */
 static unsigned int dma_slice = 256 * 1024;
@@ -58,6 +58,9 @@ static void rfm_dma_next(struct rfm_card *card)
 	if (!slice)
 		return;
 	list_del_init(&slice->turn);
+	/* A card that was reset behind our back would take what follows for addresses. */
+	writel(RFM_DMAMODE0_RESET | RFM_DMAMODE0_CHAIN,
+	       card->runtime + RFM_DMAMODE0);
 	writel(slice->address, card->runtime + RFM_DMALADR0);
 	writel(slice->bytes, card->runtime + RFM_DMASIZ0);
 	writel(slice->chain_base |
@@ -130,6 +133,17 @@ static bool rfm_dma_look(struct rfm_card *card)
 	return rfm_dma_serve(card, intcsr);
 }
 
+/* An engine at rest that tells of no end was not left so by us. */
+static void rfm_dma_look_for_end(struct rfm_card *card)
+{
+	u8 csr = readb(card->runtime + RFM_DMACSR0);
+
+	if (rfm_dma_look(card) || card->gone || !(csr & RFM_DMACSR0_DONE))
+		return;
+	dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
+	rfm_card_lost(card);
+}
+
 /**
  * rfm_dma_irq - interrupt handler of the engine's own vector
  * @irq: the vector
@@ -158,7 +172,7 @@ static void rfm_dma_watch(struct work_struct *work)
 	if (!card->gone && card->dma.active) {
 		/* Some hosts read zeros where there is no card. */
 		if (rfm_card_answers(card))
-			rfm_dma_look(card);
+			rfm_dma_look_for_end(card);
 		else
 			rfm_card_lost(card);
 		if (!card->gone && card->dma.active)
@@ -469,7 +483,7 @@ void rfm_dma_stop(struct rfm_card *card)
 }
 
 /**
- * rfm_dma_start - let the engine run
+ * rfm_dma_start - nothing has ended yet
  * @card: the card
  *
  * Context: card->irq_lock held, the card not gone.
@@ -477,8 +491,6 @@ void rfm_dma_stop(struct rfm_card *card)
 void rfm_dma_start(struct rfm_card *card)
 {
 	writeb(RFM_DMACSR0_CLEAR_INT, card->runtime + RFM_DMACSR0);
-	writel(RFM_DMAMODE0_RESET | RFM_DMAMODE0_CHAIN,
-	       card->runtime + RFM_DMAMODE0);
 }
 
 static int rfm_slice_alloc(struct rfm_card *card, struct rfm_slice *slice)

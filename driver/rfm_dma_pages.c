@@ -14,6 +14,11 @@
  * slice gets what is there, and nothing is waited for while somebody has one;
  * what is not there is brought in before, by rfm_dma_bring_in(), and may have
  * gone again.
+ *
+ * One wait is left: a page of a file that the card has written to is marked
+ * dirty under the page's lock when it is given back, if it was written back
+ * meanwhile. File systems hold that lock for moments; one in user space can hold
+ * it for longer, while it lets go of the page, and its slice waits with it.
  */
 
 #include <linux/bvec.h>
@@ -26,7 +31,7 @@
 #include <linux/uio.h>
 
 #include "compat.h"
-#include "rfm_drv.h"
+#include "rfm_dma.h"
 
 #define RFM_ENGINE_ALIGN	8u
 #define RFM_LINE		L1_CACHE_BYTES
@@ -316,10 +321,11 @@ size_t rfm_slice_deliver(struct rfm_slice *slice)
 
 /*
  * So many bytes of one segment. What is there is seen to be there, some pages
- * at a time; what is not is waited for, page by page, with none pinned.
+ * at a time; what is not is waited for, if at all, page by page, with none
+ * pinned.
  */
 static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
-				   unsigned int flags)
+				   unsigned int flags, bool wait)
 {
 	size_t in_page = offset_in_page(from), left = in_page + bytes;
 	struct page *pages[RFM_PAGES_A_LOOK];
@@ -329,7 +335,7 @@ static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
 		want = min_t(size_t, DIV_ROUND_UP(left, PAGE_SIZE),
 			     ARRAY_SIZE(pages));
 		there = rfm_pin_present(from, want, flags, pages);
-		if (!there)
+		if (!there && wait)
 			there = pin_user_pages_fast(from, 1, flags, pages);
 		if (there <= 0)
 			break;
@@ -340,7 +346,8 @@ static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
 	return bytes - min(left, bytes);
 }
 
-static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store)
+static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
+				 bool wait)
 {
 	size_t done = 0, some, want;
 
@@ -348,7 +355,7 @@ static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store)
 	while (done < bytes) {
 		want = min(bytes - done, iov_iter_single_seg_count(&rest));
 		some = rfm_segment_bring_in(rfm_iter_address(&rest), want,
-					    rfm_pin_flags(store));
+					    rfm_pin_flags(store), wait);
 		done += some;
 		if (some < want)
 			break;
@@ -375,10 +382,27 @@ size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
 	if (!user_backed_iter(iter))
 		return 0;
 	if (way == RFM_WAY_PAGES)
-		return rfm_pages_bring_in(*iter, bytes, request->store);
+		return rfm_pages_bring_in(*iter, bytes, request->store, true);
 	return bytes - (request->store ?
 			fault_in_iov_iter_readable(iter, bytes) :
 			fault_in_iov_iter_writeable(iter, bytes));
+}
+
+/**
+ * rfm_dma_is_there - could a read or write be copied without waiting for memory?
+ * @iter: its buffers, for which rfm_dma_can()
+ * @bytes: how many of them, few
+ *
+ * Waits for nothing.
+ *
+ * Return: true if all of it is in memory, so that pages can be had of it. They
+ * may be gone the moment after, if somebody takes them away.
+ */
+bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
+{
+	return !user_backed_iter(iter) ||
+	       rfm_pages_bring_in(*iter, bytes, iov_iter_rw(iter) == WRITE,
+				  false) == bytes;
 }
 
 /**
@@ -397,6 +421,8 @@ void rfm_slice_keep(struct rfm_slice *slice)
 /**
  * rfm_slice_unpin - give the pages of a slice back
  * @slice: a slice that the engine does not know of; empty afterwards
+ *
+ * After a read it may wait for the lock of a page of a file, see above.
  */
 void rfm_slice_unpin(struct rfm_slice *slice)
 {

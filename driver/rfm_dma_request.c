@@ -32,7 +32,7 @@
 #include <linux/uio.h>
 
 #include "compat.h"
-#include "rfm_drv.h"
+#include "rfm_dma.h"
 
 /* Of one file; who comes then, waits or is told to come again. */
 #define RFM_REQUESTS_MAX	1024
@@ -45,6 +45,9 @@
 
 /* How often to look whether a process lives for whose memory somebody waits. */
 #define RFM_REQUEST_WATCH	HZ
+
+/* How often to look for a signal where none can wake. */
+#define RFM_REQUEST_SIGNAL	(HZ / 10)
 
 /* Bytes brought in at a time: meanwhile the engine, or the caller, waits. */
 #define RFM_BRING_IN		(2u << 20)
@@ -430,15 +433,22 @@ static void rfm_request_init(struct rfm_request *request, struct kiocb *iocb,
 
 /*
  * A caller who also uses io_uring may be woken like by a signal, only to look
- * at that. It does so later: here it waits for what comes next, which is soon.
+ * at that. It does so later: here it waits on. Until then it cannot be woken by
+ * a signal either, so it looks whether there is one.
  */
 static int rfm_request_sleep(struct completion *kicked)
 {
+	long left;
+
 	if (!wait_for_completion_interruptible(kicked))
 		return 0;
-	if (task_sigpending(current))
-		return -ERESTARTSYS;
-	return wait_for_completion_killable(kicked);
+	while (!task_sigpending(current)) {
+		left = wait_for_completion_killable_timeout(kicked,
+							    RFM_REQUEST_SIGNAL);
+		if (left)
+			return left < 0 ? left : 0;
+	}
+	return -ERESTARTSYS;
 }
 
 /*
@@ -655,7 +665,8 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
  * If not, programmed I/O by the caller will do, at once.
  *
  * Return: true if it is long enough for the engine, too long for a caller who
- * does not wait for it to end, or if others of the file come first.
+ * does not wait for it to end, if others of the file come first, or if its
+ * buffers are not in memory and an asynchronous caller must not wait for them.
  */
 bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
 			size_t bytes)
@@ -669,8 +680,13 @@ bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
 		return false;
 	if (!rfm_dma_can(iter))
 		return false;
-	return (least && bytes >= least) ||
-	       (!is_sync_kiocb(iocb) && bytes > RFM_INLINE_MAX);
+	if (least && bytes >= least)
+		return true;
+	if (is_sync_kiocb(iocb))
+		return false;
+	/* Many are submitted by one call: it does not wait for the buffers of one. */
+	return bytes > RFM_INLINE_MAX ||
+	       (iocb->ki_flags & IOCB_NOWAIT && !rfm_dma_is_there(iter, bytes));
 }
 
 /**

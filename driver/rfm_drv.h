@@ -67,7 +67,8 @@
  *                         and FENCE_BEGIN with its ticket
  *   card->dma.lock        spinlock, also taken with interrupts off by who
  *                         cancels: the queues of requests, the free slices,
- *                         and the window, which stays while there are any
+ *                         the window and the order of bytes, which stay while
+ *                         there are any requests
  *   card->irq_lock        spinlock, taken in the interrupt handler: the DMA
  *                         engine and the slices that it has, LISR and LIER,
  *                         the interrupt FIFOs, the event ring and its
@@ -285,7 +286,9 @@ struct rfm_dma {
  * @base_holder: the first of them, for @base
  * @holder_ids: how many others there have been
  * @config_lock: see above
- * @generation: counts changes of the settings
+ * @generation: counts changes of the settings, and resets of the counters
+ * @base_generation: what it was after the last change of the base masks
+ * @reset_generation: and after the last reset
  * @reset_ns: the card's clock when the counters were reset, 0: never
  * @reset_counters: what they were then
  * @reset_driver: and what the driver had counted
@@ -313,6 +316,9 @@ struct rfm_dma {
  * @irqs: interrupts served
  * @sync_losses: interrupts that told of a lost signal
  * @resting: types that are not asked of the card for a while, RFM_EVENT_BIT()
+ * @rest_position: of the last record of the event ring that may be of one of them
+ * @settling: types that rested, until what the card has counted of them is compared
+ *	once more
  * @waiting: types that only monitors were told of: one more for the first listener
  * @told_missed: updates that LOSS told of, of the card's counter
  * @told_conflicts: likewise
@@ -358,6 +364,8 @@ struct rfm_card {
 
 	struct mutex config_lock;
 	u64 generation;
+	u64 base_generation;
+	u64 reset_generation;
 	u64 reset_ns;
 	u64 reset_counters[RFM_COUNTERS];
 	u64 reset_driver[RFM_A_DRIVER_MAX + 1];
@@ -395,6 +403,8 @@ struct rfm_card {
 	u64 irqs;
 	u64 sync_losses;
 	u32 resting;
+	u64 rest_position;
+	u32 settling;
 	u32 waiting;
 	u64 told_missed;
 	u64 told_conflicts;
@@ -477,54 +487,6 @@ int rfm_chrdev_add(struct rfm_card *card);
 void rfm_chrdev_del(struct rfm_card *card);
 
 /* rfm_dma.c: the DMA engine */
-
-/* What a card's requests can have pinned at the same time. */
-#define RFM_DMA_SLICES		8
-
-/**
- * struct rfm_slice - what the engine moves in one go
- * @node: in dma->free or in its request's slices
- * @turn: in dma->queue
- * @request: whose it is
- * @chain: the descriptors
- * @chain_base: where the card finds them
- * @pages: of the buffers, or our own
- * @sg: a piece of each
- * @count: how many
- * @bounce: the pages of our own that there are so far
- * @own: @pages are some of these
- * @to: the request's buffers from here on
- * @mapped: how many of the descriptors are in use; 0: it is not mapped
- * @pinned: @pages are the user's, and pinned
- * @address: where it goes in the card's memory
- * @bytes: how many
- * @error: why they were not moved, or 0
- * @ended: the engine has done with it
- * @lost: not even that is known: what it has is never freed
- *
- * @turn, @error and @ended under card->irq_lock while it is mapped.
- */
-struct rfm_slice {
-	struct list_head node;
-	struct list_head turn;
-	struct rfm_request *request;
-	struct rfm_dma_descriptor *chain;
-	u32 chain_base;
-	struct page **pages;
-	struct scatterlist *sg;
-	unsigned int count;
-	struct page **bounce;
-	bool own;
-	struct iov_iter to;
-	unsigned int mapped;
-	bool pinned;
-	u32 address;
-	size_t bytes;
-	int error;
-	bool ended;
-	bool lost;
-};
-
 extern const struct attribute_group *rfm_card_groups[];
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);
@@ -533,85 +495,13 @@ void rfm_dma_start(struct rfm_card *card);
 void rfm_dma_stop(struct rfm_card *card);
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
 irqreturn_t rfm_dma_irq(int irq, void *data);
-struct rfm_slice *rfm_slice_get(struct rfm_request *request);
-void rfm_slice_leave(struct rfm_request *request);
-void rfm_slice_put(struct rfm_slice *slice);
-int rfm_slice_submit(struct rfm_slice *slice);
-bool rfm_slice_ended(struct rfm_slice *slice);
-void rfm_slices_withdraw(struct rfm_request *request);
 
 /* rfm_dma_request.c: reads and writes that use it */
-
-/* How bytes are moved: by programmed I/O, or by the engine, from or to ... */
-enum rfm_way {
-	RFM_WAY_COPY,
-	RFM_WAY_PAGES,	/* ... the pages of the buffers */
-	RFM_WAY_BOUNCE,	/* ... pages of our own */
-};
-
-/**
- * struct rfm_request - one of them
- * @node: in file->requests
- * @waiting: in dma->waiting
- * @slices: those it has, in order
- * @in_flight: how many
- * @file: the file, which @iocb keeps open
- * @iocb: who is told of its end
- * @caller: who waits for it, or NULL
- * @store: to the card
- * @iter: what of the buffers has not been fed yet
- * @brought: what comes next was brought in, and nothing was moved since
- * @refused: the way in which that could not be moved all the same
- * @again: what was read has to be read once more from here on
- * @vector: a copy of the array that @iter goes through, or NULL
- * @mm: memory of the process that made it; NULL if there is a caller
- * @owner: who made it; NULL if there is a caller
- * @pos: where @iter begins in the window
- * @window: where that begins in the card's memory
- * @done: bytes moved so far
- * @error: why no more were
- * @stop: why no more should be
- */
-struct rfm_request {
-	struct list_head node;
-	struct list_head waiting;
-	struct list_head slices;
-	unsigned int in_flight;
-	struct rfm_file *file;
-	struct kiocb *iocb;
-	struct completion *caller;
-	bool store;
-	struct iov_iter iter;
-	bool brought;
-	enum rfm_way refused;
-	bool again;
-	const void *vector;
-	struct mm_struct *mm;
-	struct task_struct *owner;
-	loff_t pos;
-	u64 window;
-	size_t done;
-	int error;
-	int stop;
-};
-
 void rfm_request_open(struct rfm_file *file);
 void rfm_request_close(struct rfm_file *file);
-void rfm_request_kick(struct rfm_request *request);
 bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
 			size_t bytes);
 ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes);
-
-/* rfm_dma_pages.c: their buffers */
-bool rfm_dma_can(const struct iov_iter *iter);
-size_t rfm_dma_plan(const struct rfm_request *request, size_t least,
-		    enum rfm_way *way);
-size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
-			enum rfm_way way);
-int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, enum rfm_way way);
-size_t rfm_slice_deliver(struct rfm_slice *slice);
-void rfm_slice_keep(struct rfm_slice *slice);
-void rfm_slice_unpin(struct rfm_slice *slice);
 
 /* rfm_io.c: read and write, programmed I/O */
 
@@ -668,7 +558,8 @@ int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args);
 /* rfm_send.c: network interrupts out, ring test */
 int rfm_send(struct rfm_card *card, const struct rfm_send *args);
 int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args);
-int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args);
+int rfm_ring_test_lock(struct rfm_card *card, bool wait);
+int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait);
 
 /* rfm_irq.c: the interrupt side of the card */
 irqreturn_t rfm_irq(int irq, void *data);
@@ -798,7 +689,7 @@ int rfm_listen(struct rfm_card *card, const struct rfm_listen *args);
 unsigned int rfm_listeners_push(struct rfm_card *card,
 				const struct rfm_event *event, u64 position);
 
-/* rfm_watch.c: interrupt on update */
+/* rfm_watch.c, rfm_slots.c: interrupt on update */
 int rfm_watch(struct rfm_card *card, const struct rfm_watch *args);
 void rfm_watch_reset(struct rfm_card *card);
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,

@@ -501,11 +501,12 @@ void rfm_events_select(struct rfm_card *card, u32 types)
 }
 
 /**
- * rfm_events_position - how many records has the card written?
+ * rfm_events_position - how many records has the card made?
  * @card: the card
  *
  * Context: card->irq_lock held, the card not gone.
- * Return: the position of the newest; those we have not taken yet count.
+ * Return: the position of the newest; those count that we have not taken or it has
+ * not written yet.
  */
 u64 rfm_events_position(struct rfm_card *card)
 {
@@ -515,7 +516,7 @@ u64 rfm_events_position(struct rfm_card *card)
 	if (!events->running)
 		return events->position;
 	return events->position +
-	       (u32)(readl(card->ext + RFM_EXT_EVENT_PRODUCER) - taken);
+	       (u32)(readl(card->ext + RFM_EXT_EVENT_MADE) - taken);
 }
 
 /**

@@ -110,6 +110,8 @@ void rfm_irq_route(struct rfm_card *card)
 	if (card->events.running) {
 		rfm_events_select(card, heard & (card->events.types |
 						 RFM_RING_ONLY));
+		if (card->resting & RFM_COUNTED)
+			card->rest_position = rfm_events_position(card);
 		heard &= ~RFM_EVENT_SENDABLE;
 	}
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
@@ -348,9 +350,40 @@ void rfm_irq_unthrottle(struct work_struct *work)
 	spin_unlock_irq(&card->irq_lock);
 }
 
-/* What rested, but for what of it the card counts and has not been quiet. */
-static u32 rfm_irq_rested(struct rfm_card *card,
-			  const struct rfm_counters *counters)
+/* What of the types that rest is counted meanwhile. */
+static u32 rfm_irq_counted(const struct rfm_card *card)
+{
+	return card->features & RFM_EXT_FEATURE_SNAPSHOT ? RFM_COUNTED : 0;
+}
+
+/*
+ * Which types can be compared with what the card has counted just now: those of
+ * whose records none is still to be taken. None is made of what rests, unless
+ * somebody listens.
+ */
+static u32 rfm_irq_comparable(struct rfm_card *card)
+{
+	u64 taken = card->events.position, made = rfm_events_position(card);
+	u32 quiet = card->resting;
+	unsigned int type;
+
+	if (taken >= made)
+		return card->resting | card->settling;
+	if (taken < card->rest_position)
+		return 0;
+	for (type = 0; type < RFM_EVENT_TYPES; type++)
+		if (card->users[type])
+			quiet &= ~RFM_EVENT_BIT(type);
+	return quiet;
+}
+
+/*
+ * Tells of what the card has counted and nobody was told of. Records that were
+ * taken since are ahead of the counters. Returns the types that there was
+ * something of.
+ */
+static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
+				const struct rfm_counters *counters)
 {
 	struct rfm_note loss = {
 		.type = RFM_NOTICE_LOSS,
@@ -358,38 +391,59 @@ static u32 rfm_irq_rested(struct rfm_card *card,
 		.missing = counters->value[RFM_COUNTER_MISSED] -
 			   card->told_missed,
 	};
-	u32 rested = card->resting;
-	u64 conflicts;
+	struct rfm_note conflict = {
+		.type = RFM_NOTICE_CONFLICT,
+		.count = counters->value[RFM_COUNTER_CONFLICTS] -
+			 card->told_conflicts,
+	};
+	u32 told = 0;
 
-	if (!counters->count)
-		return rested;
-	/* Who listens has records, which may be ahead of the counters. */
-	if (rested & RFM_EVENT_BIT(RFM_EVENT_LOSS) &&
-	    !card->users[RFM_EVENT_LOSS] && (s64)loss.missing > 0) {
+	if (types & RFM_EVENT_BIT(RFM_EVENT_LOSS) && (s64)loss.missing > 0) {
 		card->told_missed += loss.missing;
 		rfm_notify_note(card, &loss);
-		rested &= ~RFM_EVENT_BIT(RFM_EVENT_LOSS);
+		told |= RFM_EVENT_BIT(RFM_EVENT_LOSS);
 	}
-	conflicts = counters->value[RFM_COUNTER_CONFLICTS] -
-		    card->told_conflicts;
-	if (rested & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) &&
-	    !card->users[RFM_EVENT_CONFLICT] && (s64)conflicts > 0) {
-		struct rfm_note note = {
-			.type = RFM_NOTICE_CONFLICT,
-			.count = conflicts,
-		};
+	if (types & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) &&
+	    (s64)conflict.count > 0) {
+		card->told_conflicts += conflict.count;
+		rfm_notify_note(card, &conflict);
+		told |= RFM_EVENT_BIT(RFM_EVENT_CONFLICT);
+	}
+	return told;
+}
 
-		card->told_conflicts += conflicts;
-		rfm_notify_note(card, &note);
-		rested &= ~RFM_EVENT_BIT(RFM_EVENT_CONFLICT);
-	}
-	return rested;
+/*
+ * The card goes on making records of what rested, but for what of it the card
+ * counts and has not been quiet. What it has counted between @counters and the
+ * first record is looked for once more, the next time.
+ */
+static void rfm_irq_rested(struct rfm_card *card,
+			   const struct rfm_counters *counters)
+{
+	u32 compared = rfm_irq_comparable(card), told, rested;
+
+	if (!counters->count)
+		compared = 0;
+	told = rfm_irq_tell_counted(card, compared, counters);
+	rested = card->resting & ~told & (compared | ~rfm_irq_counted(card));
+	card->settling &= ~compared;
+	card->settling |= rested & rfm_irq_counted(card);
+	card->resting &= ~rested;
 }
 
 static void rfm_irq_look_for_light(struct rfm_card *card)
 {
-	if (!card->dark || card->gone ||
-	    !(readl(card->control + RFM_LCSR1) & RFM_LCSR1_SIGNAL))
+	u32 lcsr1;
+
+	if (!card->dark || card->gone)
+		return;
+	lcsr1 = readl(card->control + RFM_LCSR1);
+	/* Nobody sends light to a card that was pulled out. */
+	if (!rfm_card_answers(card)) {
+		rfm_card_lost(card);
+		return;
+	}
+	if (!(lcsr1 & RFM_LCSR1_SIGNAL))
 		return;
 	card->dark = false;
 	rfm_irq_note(card, RFM_NOTICE_LINK_UP);
@@ -408,15 +462,17 @@ void rfm_irq_rest_end(struct work_struct *work)
 					     struct rfm_card, rest_work);
 	struct rfm_counters counters = {};
 
-	if (card->features & RFM_EXT_FEATURE_SNAPSHOT &&
-	    READ_ONCE(card->resting) & RFM_COUNTED)
+	if ((READ_ONCE(card->resting) | READ_ONCE(card->settling)) &
+	    rfm_irq_counted(card))
 		rfm_counters(card, &counters);
 
 	spin_lock_irq(&card->irq_lock);
-	card->resting &= ~rfm_irq_rested(card, &counters);
-	rfm_irq_look_for_light(card);
-	rfm_irq_route(card);
-	if (!card->gone && (card->resting || card->dark))
+	if (!card->gone) {
+		rfm_irq_rested(card, &counters);
+		rfm_irq_look_for_light(card);
+		rfm_irq_route(card);
+	}
+	if (!card->gone && (card->resting || card->settling || card->dark))
 		schedule_delayed_work(&card->rest_work, RFM_REST);
 	spin_unlock_irq(&card->irq_lock);
 }

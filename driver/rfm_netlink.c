@@ -25,6 +25,8 @@ static atomic_t rfm_holders_state = ATOMIC_INIT(1);
 
 /**
  * rfm_netlink_cards_changed - cards have come or gone
+ *
+ * Context: any.
  */
 void rfm_netlink_cards_changed(void)
 {
@@ -405,8 +407,11 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 		if (rfm_asker_wants(asker, card))
 			ret = rfm_dump_card(skb, cb, card, cmd, put, data);
 		put_device(&card->dev);
-		if (ret == -ENODEV)
+		if (ret == -ENODEV) {
+			/* Perhaps only since cb->seq was read. */
+			cb->seq = atomic_read(&rfm_cards_state);
 			ret = 0;
+		}
 		if (ret)
 			break;
 	}

@@ -39,6 +39,7 @@ static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_MODERATION_TIME
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
 	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
+	[RFM_A_CARD_GENERATION] = { .type = NLA_U64, },
 	[RFM_A_CARD_LED] = NLA_POLICY_MAX(NLA_U8, 1),
 	[RFM_A_CARD_TRANSMIT] = NLA_POLICY_MAX(NLA_U8, 1),
 	[RFM_A_CARD_LOOPBACK] = NLA_POLICY_MAX(NLA_U8, 1),

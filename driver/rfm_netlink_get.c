@@ -34,6 +34,10 @@ static const struct {
 static int rfm_put_identity(struct sk_buff *skb, const struct rfm_card *card)
 {
 	return rfm_put_u64(skb, RFM_A_CARD_GENERATION, card->generation) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_BASE_GENERATION,
+			   card->base_generation) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_RESET_GENERATION,
+			   card->reset_generation) ?:
 	       nla_put_u32(skb, RFM_A_CARD_NODE, card->node) ?:
 	       rfm_put_u64(skb, RFM_A_CARD_MEMORY_SIZE, card->memory_size) ?:
 	       rfm_put_u64(skb, RFM_A_CARD_WINDOW_SIZE, card->window_size) ?:
@@ -359,7 +363,7 @@ static int rfm_counters_base(struct rfm_card *card)
 	       sizeof(card->reset_counters));
 	rfm_driver_counters(card, &info, card->reset_driver);
 	card->reset_ns = counters.clock_ns;
-	card->generation++;
+	card->reset_generation = ++card->generation;
 	rfm_notify_change(card);
 	return 0;
 }

@@ -6,7 +6,10 @@
 #include "rfm_netlink.h"
 #include "rfm_subscribe.h"
 
-/* Longer would hold up others who use generic netlink; the ioctl waits longer. */
+/*
+ * Longer would hold up others who use generic netlink; the ioctl waits longer. So
+ * it may hold up another test for as long: none is waited for here.
+ */
 #define RFM_RING_TEST_DEFAULT	500
 
 /* --- what a request asks for ---------------------------------------------- */
@@ -103,6 +106,10 @@ static int rfm_take_settings(const struct rfm_asker *asker,
 				  -EINVAL,
 				  "this policy is made by changes of the base masks, it cannot be set");
 	rfm_take_numbers(settings, attrs);
+	settings->conditional = attrs[RFM_A_CARD_GENERATION];
+	if (settings->conditional)
+		settings->generation =
+			nla_get_u64(attrs[RFM_A_CARD_GENERATION]);
 	return 0;
 }
 
@@ -223,7 +230,13 @@ static const struct {
 	int error;
 	const char *sentence;
 } rfm_set_refusals[] = {
+	{ RFM_A_CARD_GENERATION, -EAGAIN,
+	  "the card has been changed meanwhile" },
 	{ RFM_A_CARD_OWN_DATA, -EINVAL, "own-data can be cleared only" },
+	{ RFM_A_CARD_OWN_DATA, -EBUSY,
+	  "a ring test is running, which waits for own-data" },
+	{ RFM_A_CARD_BYTE_SWAP, -EBUSY,
+	  "the order of bytes is not changed under a long transfer" },
 	{ RFM_A_CARD_ADDRESS_OFFSET, -EINVAL,
 	  "the address offset is 0, 64, 128 or 192 MiB" },
 	{ RFM_A_CARD_WINDOW_OFFSET, -EINVAL,
@@ -325,7 +338,10 @@ static int rfm_test(const struct rfm_asker *asker, struct genl_info *info)
 			      NULL, info->extack);
 	if (ret)
 		return ret;
-	ret = rfm_ring_test(asker->card, &test);
+	ret = rfm_ring_test(asker->card, &test, false);
+	if (ret == -EBUSY)
+		return rfm_refuse(info->extack, NULL, ret,
+				  "another ring test of the card is running");
 	if (ret == -ETIMEDOUT)
 		return rfm_refuse(info->extack, NULL, ret,
 				  "the packet did not come back, the ring is open");

@@ -30,20 +30,21 @@
  * @work: tells
  * @next: jiffies, not before
  * @on: notes are taken
- * @ended: the card's deletion has been told: nothing comes after that
+ * @known: the card's creation has been told, and not its deletion: nothing
+ *	comes before that one, or after this
  * @first: index of the oldest
  * @count: how many there are
  * @lost: how many found no room behind these
  * @lost_ever: sum of those
  * @ring: them
  *
- * @next and @ended under rfm_notify_lock, from @on on under card->irq_lock.
+ * @next and @known under rfm_notify_lock, from @on on under card->irq_lock.
  */
 struct rfm_notes {
 	struct rfm_card *card;
 	struct delayed_work work;
 	unsigned long next;
-	bool ended;
+	bool known;
 	bool on;
 	unsigned int first;
 	unsigned int count;
@@ -158,7 +159,6 @@ static const struct {
 	RFM_FIELD(FRAME, frame),
 	RFM_FIELD(AGE_NS, age_ns),
 	RFM_FIELD(DESCRIPTOR, holder),
-	RFM_FIELD(PID, pid),
 #undef RFM_FIELD
 };
 
@@ -191,9 +191,6 @@ static int rfm_put_note(struct sk_buff *skb, const struct rfm_note *note)
 	for (i = 0; i < ARRAY_SIZE(rfm_note_fields); i++)
 		if (rfm_put_note_field(skb, note, i))
 			return -EMSGSIZE;
-	if (note->has & RFM_NOTE_HAS(COMM) &&
-	    nla_put_string(skb, RFM_A_EVENT_COMM, note->comm))
-		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }
@@ -276,7 +273,7 @@ static void rfm_notify_work(struct work_struct *work)
 					       struct rfm_notes, work);
 
 	mutex_lock(&rfm_notify_lock);
-	if (!notes->ended)
+	if (notes->known)
 		rfm_notes_tell(notes);
 	mutex_unlock(&rfm_notify_lock);
 }
@@ -379,16 +376,6 @@ static const struct {
 					    RFM_NOTE_UPDATE },
 };
 
-static void rfm_note_set_holder(struct rfm_note *note,
-				const struct rfm_holder *holder)
-{
-	note->has |= RFM_NOTE_HAS(DESCRIPTOR) | RFM_NOTE_HAS(PID) |
-		     RFM_NOTE_HAS(COMM);
-	note->holder = holder->id;
-	note->pid = holder->pid;
-	strscpy(note->comm, holder->comm, sizeof(note->comm));
-}
-
 /**
  * rfm_notify_event - monitors are to be told of an event
  * @card: the card
@@ -419,8 +406,11 @@ void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 		note.has &= ~RFM_NOTE_HAS(FRAME);
 	if (event->flags & RFM_EVENT_INFERRED)
 		note.has &= ~RFM_NOTE_HAS(AGE_NS);
-	if (holder)
-		rfm_note_set_holder(&note, holder);
+	/* Anybody may hear this; whose it is, only descriptor-get tells. */
+	if (holder) {
+		note.has |= RFM_NOTE_HAS(DESCRIPTOR);
+		note.holder = holder->id;
+	}
 	rfm_notify_note(card, &note);
 }
 
@@ -497,7 +487,7 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 void rfm_notify_change(struct rfm_card *card)
 {
 	mutex_lock(&rfm_notify_lock);
-	if (!card->notes->ended && rfm_notify_heard()) {
+	if (card->notes->known && rfm_notify_heard()) {
 		rfm_notes_tell(card->notes);
 		rfm_tell_card(card, RFM_CMD_CARD_CHANGE_NTF);
 	}
@@ -514,6 +504,7 @@ void rfm_notify_start(struct rfm_card *card)
 	mutex_lock(&rfm_notify_lock);
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
+	card->notes->known = true;
 	spin_lock_irq(&card->irq_lock);
 	card->notes->on = true;
 	spin_unlock_irq(&card->irq_lock);
@@ -536,7 +527,7 @@ void rfm_notify_stop(struct rfm_card *card)
 	rfm_notes_tell(card->notes);
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_DELETE_NTF);
-	card->notes->ended = true;
+	card->notes->known = false;
 	mutex_unlock(&rfm_notify_lock);
 	mutex_unlock(&card->config_lock);
 	cancel_delayed_work_sync(&card->notes->work);

@@ -343,6 +343,41 @@ static void rfm_shutdown(struct pci_dev *pdev)
 	rfm_stop(pci_get_drvdata(pdev));
 }
 
+/*
+ * A reset takes from the card all that its files have set, and its mappings,
+ * subscriptions and watches with it. Nobody is to believe that they hold:
+ * those who use it learn that it is gone, as if it had been pulled out.
+ */
+static void rfm_reset_prepare(struct pci_dev *pdev)
+{
+	struct rfm_card *card = pci_get_drvdata(pdev);
+
+	dev_err(&card->dev, "the card is reset: it has to be bound anew\n");
+	spin_lock_irq(&card->irq_lock);
+	rfm_card_lost(card);
+	spin_unlock_irq(&card->irq_lock);
+	rfm_stop(card);
+}
+
+static const struct pci_error_handlers rfm_error_handlers = {
+	.reset_prepare	= rfm_reset_prepare,
+};
+
+/* Nor would it keep them asleep, and its node would be missing in the ring. */
+static int rfm_pm_prepare(struct device *dev)
+{
+	struct rfm_card *card = dev_get_drvdata(dev);
+
+	if (READ_ONCE(card->gone))
+		return 0;
+	dev_err(&card->dev, "a member of the ring does not sleep: unbind the card first\n");
+	return -EBUSY;
+}
+
+static const struct dev_pm_ops rfm_pm_ops = {
+	.prepare	= pm_sleep_ptr(rfm_pm_prepare),
+};
+
 static const struct pci_device_id rfm_ids[] = {
 	{ PCI_DEVICE(RFM_PCI_VENDOR_ID, RFM_PCI_DEVICE_ID) },
 	{ }
@@ -355,6 +390,8 @@ static struct pci_driver rfm_driver = {
 	.probe		= rfm_probe,
 	.remove		= rfm_remove,
 	.shutdown	= rfm_shutdown,
+	.err_handler	= &rfm_error_handlers,
+	.driver.pm	= pm_sleep_ptr(&rfm_pm_ops),
 };
 
 static int __init rfm_init(void)

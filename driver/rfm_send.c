@@ -181,17 +181,33 @@ static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
 }
 
 /**
+ * rfm_ring_test_lock - OWN DATA is for the caller alone until it is unlocked
+ * @card: the card
+ * @wait: for the end of a ring test that is running, up to RFM_RING_TEST_MS_MAX
+ *
+ * Return: 0, -EINTR; -EBUSY if there is one and it is not to be waited for.
+ */
+int rfm_ring_test_lock(struct rfm_card *card, bool wait)
+{
+	if (wait)
+		return mutex_lock_interruptible(&card->ring_test_lock);
+	return mutex_trylock(&card->ring_test_lock) ? 0 : -EBUSY;
+}
+
+/**
  * rfm_ring_test - does a packet of ours come back?
  * @card: the card
  * @args: RFM_IOC_RING_TEST's arguments, reserved field already checked;
  *	@args->round_trip_ns is set on success
+ * @wait: for the end of another test
  *
  * Any packet of ours that comes home meanwhile counts as well: it, too, has
  * been round the ring.
  *
- * Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR, -ENODEV.
+ * Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR, -ENODEV;
+ * -EBUSY if another test is running and it is not to be waited for.
  */
-int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args)
+int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait)
 {
 	unsigned int timeout_ms = args->timeout_ms ?: RFM_RING_TEST_MS_DEFAULT;
 	ktime_t sent;
@@ -200,8 +216,9 @@ int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args)
 	if (timeout_ms > RFM_RING_TEST_MS_MAX)
 		return -EINVAL;
 
-	if (mutex_lock_interruptible(&card->ring_test_lock))
-		return -EINTR;
+	ret = rfm_ring_test_lock(card, wait);
+	if (ret)
+		return ret;
 	ret = rfm_probe_send(card, &sent);
 	if (!ret)
 		ret = rfm_probe_wait(card, sent, timeout_ms,

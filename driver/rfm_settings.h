@@ -163,6 +163,10 @@ struct rfm_base_step {
  * @dma_least: bytes, see RFM_DMA_READ
  * @moderation_count: events
  * @moderation_time: ns
+ * @generation: of the card that is to be changed
+ * @conditional: change nothing if it has another one by now
+ * @wait: if OWN DATA is to be cleared, for a ring test that is running; else
+ *	this is -EBUSY then
  */
 struct rfm_settings {
 	u64 set;
@@ -173,6 +177,9 @@ struct rfm_settings {
 	u32 dma_least[2];
 	u32 moderation_count;
 	u32 moderation_time;
+	u64 generation;
+	bool conditional;
+	bool wait;
 };
 
 int rfm_settings_apply(struct rfm_card *card,
@@ -206,8 +213,6 @@ extern const struct rfm_holder_ops rfm_base_ops;
  * @time_ns: when
  * @count: how many these are
  * @holder: id
- * @pid: of the holder
- * @comm: of the holder
  * @lost: notifications before it that found no room
  */
 struct rfm_note {
@@ -223,8 +228,6 @@ struct rfm_note {
 	u64 time_ns;
 	u64 count;
 	u32 holder;
-	u32 pid;
-	char comm[TASK_COMM_LEN];
 	u64 lost;
 };
 

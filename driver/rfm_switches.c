@@ -121,24 +121,57 @@ int rfm_switches_check(const struct rfm_card *card,
 static int rfm_window_move(struct rfm_card *card, u64 offset)
 {
 	u32 base = offset | RFM_LAS1BA_ENABLE;
+
+	if (offset == card->window_offset)
+		return 0;
+	if (card->holds || card->dma.requests)
+		return -EBUSY;
+	writel(base, card->runtime + RFM_LAS1BA);
+	if (readl(card->runtime + RFM_LAS1BA) != base) {
+		writel(card->window_offset | RFM_LAS1BA_ENABLE,
+		       card->runtime + RFM_LAS1BA);
+		return -EIO;
+	}
+	WRITE_ONCE(card->window_offset, offset);
+	return 0;
+}
+
+/*
+ * Of programmed I/O and of DMA: a write comes out the same, whichever way it
+ * takes, and all of it in one order. Return: 0 or -EBUSY.
+ */
+static int rfm_byte_swap(struct rfm_card *card, bool on)
+{
+	u32 old = readl(card->runtime + RFM_BIGEND);
+	u32 bigend = (old & ~RFM_BIGEND_SWAPS) | (on ? RFM_BIGEND_SWAPS : 0);
+
+	if (bigend == old)
+		return 0;
+	if (card->dma.requests)
+		return -EBUSY;
+	writel(bigend, card->runtime + RFM_BIGEND);
+	return 0;
+}
+
+/*
+ * What requests take for granted. Once the window has moved, nothing is in the
+ * way of the byte swap. Return: 0, -EBUSY or -EIO.
+ */
+static int rfm_change_under_requests(struct rfm_card *card,
+				     const struct rfm_switches *args,
+				     unsigned int *which)
+{
 	int ret = 0;
 
 	lockdep_assert_held(&card->subscribe_lock);
 
-	if (offset == card->window_offset)
-		return 0;
 	spin_lock_irq(&card->dma.lock);
-	if (card->holds || card->dma.requests) {
-		ret = -EBUSY;
-	} else {
-		writel(base, card->runtime + RFM_LAS1BA);
-		if (readl(card->runtime + RFM_LAS1BA) != base) {
-			writel(card->window_offset | RFM_LAS1BA_ENABLE,
-			       card->runtime + RFM_LAS1BA);
-			ret = -EIO;
-		} else {
-			WRITE_ONCE(card->window_offset, offset);
-		}
+	*which = RFM_A_CARD_WINDOW_OFFSET;
+	if (args->mask & RFM_SWITCH_WINDOW)
+		ret = rfm_window_move(card, args->window_offset);
+	if (!ret && args->mask & RFM_SWITCH_BYTE_SWAP) {
+		*which = RFM_A_CARD_BYTE_SWAP;
+		ret = rfm_byte_swap(card, args->on & RFM_SWITCH_BYTE_SWAP);
 	}
 	spin_unlock_irq(&card->dma.lock);
 	return ret;
@@ -172,19 +205,6 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 	spin_unlock(&card->reg_lock);
 }
 
-/* Of both: a write comes out the same, whichever way it takes. */
-static void rfm_byte_swap(struct rfm_card *card, bool on)
-{
-	u32 bigend;
-
-	spin_lock(&card->reg_lock);
-	bigend = readl(card->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS;
-	if (on)
-		bigend |= RFM_BIGEND_SWAPS;
-	writel(bigend, card->runtime + RFM_BIGEND);
-	spin_unlock(&card->reg_lock);
-}
-
 /**
  * rfm_switches_apply - change switches
  * @card: the card
@@ -200,18 +220,14 @@ int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
 {
 	int idx, ret = 0;
 
-	*which = RFM_A_CARD_WINDOW_OFFSET;
 	mutex_lock(&card->subscribe_lock);
 	if (!rfm_card_enter(card, &idx)) {
 		mutex_unlock(&card->subscribe_lock);
 		return -ENODEV;
 	}
-	if (args->mask & RFM_SWITCH_WINDOW)
-		ret = rfm_window_move(card, args->window_offset);
+	ret = rfm_change_under_requests(card, args, which);
 	if (!ret) {
 		rfm_lcsr1_change(card, args);
-		if (args->mask & RFM_SWITCH_BYTE_SWAP)
-			rfm_byte_swap(card, args->on & RFM_SWITCH_BYTE_SWAP);
 		ret = rfm_card_check(card);
 	}
 	rfm_card_exit(card, idx);
@@ -229,7 +245,7 @@ int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
  */
 int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
 {
-	const struct rfm_settings settings = { .switches = *args };
+	const struct rfm_settings settings = { .switches = *args, .wait = true };
 	unsigned int which;
 
 	return rfm_settings_apply(card, &settings, &which);

@@ -15,8 +15,8 @@
 static_assert(RFM_VERIFY_MAX == RFM_EXT_QUERY_LENGTH_MAX);
 
 /*
- * The card takes no question before the fence behind the last one has ended.
- * Return: 0, -EBUSY or -ENODEV.
+ * The card takes no question before the fence behind the last one has ended, and
+ * none for which its queue has no room. Return: 0, -ENOBUFS or -ENODEV.
  */
 static int rfm_verify_ask(struct rfm_card *card, const struct rfm_verify *args)
 {
@@ -35,7 +35,7 @@ static int rfm_verify_ask(struct rfm_card *card, const struct rfm_verify *args)
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	if (!ret && after == before)
-		ret = -EBUSY;
+		ret = -ENOBUFS;
 	return ret;
 }
 
@@ -89,8 +89,11 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
 	int ret = rfm_verify_ask(file->card, args);
 	u64 lost = 0;
 
-	if (ret == -EBUSY) {
-		/* Who asked before did not wait for the end. */
+	if (ret == -ENOBUFS) {
+		/*
+		 * Who asked before did not wait for the end, or the queue is full;
+		 * behind a fence that has come home neither is so.
+		 */
 		ret = rfm_fence(file, &fence) ?:
 		      rfm_verify_ask(file->card, args);
 		lost = fence.lost;
@@ -115,7 +118,7 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
  * @args: RFM_IOC_VERIFY's arguments; what goes out is set on success
  *
  * Return: 0; -EINVAL for a range or timeout out of range or a field that must be
- * 0, -ETIMEDOUT, -EINTR, -EBUSY, -ENODEV.
+ * 0, -ETIMEDOUT, -EINTR, -ENOBUFS, -ENODEV.
  */
 int rfm_verify(struct rfm_file *file, struct rfm_verify *args)
 {

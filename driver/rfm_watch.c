@@ -8,94 +8,26 @@
  * are held (rfm_subscribe.c) as long as the watch is open, so the card watches
  * the union of all watches, and receives it even if nobody has subscribed.
  *
- * Comparisons and silence are slots of the card. A slot has one owner, whom
- * its records go to; those from before the owner's time are nobody's. Slots are
- * taken in turn, as the card may not have written yet what a slot told of for
- * its last owner: only if nearly all are in use can a new one get that.
+ * Comparisons and silence are slots of the card (rfm_slots.c).
  */
 
 #include <linux/anon_inodes.h>
-#include <linux/bitmap.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/interval_tree_generic.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "rfm_drv.h"
-
-#define RFM_SLOT_NONE	RFM_EXT_SLOTS
+#include "rfm_watch.h"
 
 /* Each silence and its end is told of, whichever range's it was. */
 #define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
 				 RFM_EVENT_BIT(RFM_EVENT_MATCH))
-
-/**
- * struct rfm_watch_range - one range of a watch
- * @node: in card->watched, unless the watch compares
- * @first: first byte
- * @last: last byte
- * @reach: last byte of those of the watch's ranges that this one is in the tree
- *	for: itself and others that overlap or touch it
- * @joined: one before it is in the tree for it
- * @last_below: of the tree's node and those below
- * @watcher: whose it is
- * @hold: what it needs of the card
- * @timer: slot of its timer, or RFM_SLOT_NONE
- */
-struct rfm_watch_range {
-	struct rb_node node;
-	u32 first;
-	u32 last;
-	u32 reach;
-	bool joined;
-	u32 last_below;
-	struct rfm_watcher *watcher;
-	struct rfm_hold hold;
-	unsigned int timer;
-};
-
-/**
- * struct rfm_watcher - one descriptor made by RFM_IOC_WATCH
- * @queue: its events
- * @args: what was asked for
- * @active: it is in card->watches, and what it compares with the tree
- * @seen: position of the last update it was told of, which may have touched
- *	several of its ranges
- * @late: updates that were late
- * @comparator: slot, or RFM_SLOT_NONE
- * @count: of @ranges
- * @kept: for each of its slots, room for its last record; NULL without slots
- * @holder: for descriptor-get, and for those who are told of its events
- * @ranges: them
- */
-struct rfm_watcher {
-	struct rfm_queue queue;
-	struct rfm_holder holder;
-	struct rfm_watch args;
-	bool active;
-	u64 seen;
-	u64 late;
-	unsigned int comparator;
-	unsigned int count;
-	struct rfm_kept *kept;
-	struct rfm_watch_range ranges[];
-};
-
-static_assert(RFM_SLOT_EQUAL == (u32)RFM_COMPARE_EQUAL);
-static_assert(RFM_SLOT_NOT_EQUAL == (u32)RFM_COMPARE_NOT_EQUAL);
-static_assert(RFM_SLOT_CHANGED == (u32)RFM_COMPARE_CHANGED);
-static_assert(RFM_SLOT_SILENCE_MIN == RFM_WATCH_SILENCE_MIN);
-static_assert(RFM_SLOT_SILENCE_MAX == RFM_WATCH_SILENCE_MAX);
 
 #define RFM_RANGE_FIRST(range)	((range)->first)
 #define RFM_RANGE_LAST(range)	((range)->reach)
@@ -169,13 +101,6 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 	return visited;
 }
 
-static void rfm_event_set_range(struct rfm_event *event,
-				const struct rfm_watch_range *range)
-{
-	event->offset = range->first;
-	event->length = range->last - range->first + 1;
-}
-
 /**
  * rfm_watch_slot - a slot has made a record
  * @card: the card
@@ -205,202 +130,6 @@ unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
 	slot->changes++;
 	rfm_watcher_push(slot->owner, event, slot->kept);
 	return 1;
-}
-
-/* --- slots ---------------------------------------------------------------- */
-
-static unsigned int rfm_slots_needed(const struct rfm_watch *args)
-{
-	return (args->silence_ns ? args->count : 0) +
-	       !!(args->flags & RFM_WATCH_COMPARE);
-}
-
-/* Not one or all: the timers' and the comparator's. */
-static int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
-{
-	unsigned int i, slot, need = rfm_slots_needed(&watcher->args);
-
-	lockdep_assert_held(&card->irq_lock);
-
-	if (need > RFM_EXT_SLOTS - bitmap_weight(card->slots, RFM_EXT_SLOTS))
-		return -ENOSPC;
-
-	for (i = 0; i < need; i++) {
-		slot = find_next_zero_bit(card->slots, RFM_EXT_SLOTS,
-					  card->next_slot);
-		if (slot == RFM_EXT_SLOTS)
-			slot = find_first_zero_bit(card->slots, RFM_EXT_SLOTS);
-		card->next_slot = slot + 1;
-		__set_bit(slot, card->slots);
-		card->slot[slot] = (struct rfm_slot) {
-			.owner = watcher,
-			.kept = &watcher->kept[i],
-			.changes = card->slot[slot].changes + 1,
-		};
-		if (watcher->args.silence_ns && i < watcher->count) {
-			watcher->ranges[i].timer = slot;
-			card->slot[slot].range = &watcher->ranges[i];
-		} else {
-			watcher->comparator = slot;
-		}
-	}
-	return 0;
-}
-
-static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
-			  u32 length, const struct rfm_watch *args, u32 mode)
-{
-	u32 control;
-	int idx, ret = 0;
-
-	if (!rfm_card_enter(card, &idx))
-		return -ENODEV;
-	spin_lock(&card->ext_lock);
-	writel(slot, card->ext + RFM_EXT_SLOT_INDEX);
-	writel(offset, card->ext + RFM_EXT_SLOT_OFFSET);
-	writel(length, card->ext + RFM_EXT_SLOT_LENGTH);
-	writeq(args->compare_mask, card->ext + RFM_EXT_SLOT_MASK);
-	writeq(args->compare_value, card->ext + RFM_EXT_SLOT_VALUE);
-	writeq(args->silence_ns, card->ext + RFM_EXT_SLOT_SILENCE);
-	writel(mode, card->ext + RFM_EXT_SLOT_CONTROL);
-	control = readl(card->ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->ext_lock);
-
-	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) != mode) {
-		ret = rfm_card_check(card) ?: -EIO;
-		dev_err_ratelimited(&card->dev,
-				    "slot %u, mode %u: the card says %#x\n",
-				    slot, mode, control);
-	}
-	rfm_card_exit(card, idx);
-	return ret;
-}
-
-static int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
-{
-	const struct rfm_watch *args = &watcher->args;
-	struct rfm_watch_range *range = watcher->ranges;
-	unsigned int i;
-	int ret = 0;
-
-	if (watcher->comparator != RFM_SLOT_NONE)
-		ret = rfm_slot_write(card, watcher->comparator,
-				     args->compare_offset, args->compare_width,
-				     args, args->compare);
-	for (i = 0; i < watcher->count && !ret; i++, range++)
-		if (range->timer != RFM_SLOT_NONE)
-			ret = rfm_slot_write(card, range->timer, range->first,
-					     range->last - range->first + 1,
-					     args, RFM_SLOT_TIMER);
-	return ret;
-}
-
-/* The slot is off, and its records nobody's, before another can have it. */
-static void rfm_slot_release(struct rfm_card *card, unsigned int slot)
-{
-	static const struct rfm_watch none;
-
-	if (slot == RFM_SLOT_NONE)
-		return;
-	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
-	spin_lock_irq(&card->irq_lock);
-	__clear_bit(slot, card->slots);
-	spin_unlock_irq(&card->irq_lock);
-}
-
-/* Return: SLOT_CONTROL, RFM_SLOT_OFF if there is no card to ask. */
-static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
-{
-	u32 control;
-	int idx;
-
-	if (!rfm_card_enter(card, &idx))
-		return RFM_SLOT_OFF;
-	spin_lock(&card->ext_lock);
-	writel(index, card->ext + RFM_EXT_SLOT_INDEX);
-	control = readl(card->ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->ext_lock);
-	if (rfm_card_check(card))
-		control = RFM_SLOT_OFF;
-	rfm_card_exit(card, idx);
-	return control;
-}
-
-/* What the card no longer has a record of, made from what it still knows. */
-static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
-{
-	const struct rfm_slot *slot = &card->slot[index];
-	struct rfm_event event = {
-		.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
-		.node = RFM_NODE_ALL,
-		.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_INFERRED,
-		.time_ns = ktime_get_ns(),
-		.age_ns = slot->owner->args.silence_ns,
-	};
-
-	rfm_event_set_range(&event, slot->range);
-	rfm_watch_slot(card, index, &event, RFM_POSITION_NONE);
-}
-
-/* Return: false if something happened meanwhile, so that it is not known. */
-static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
-{
-	const struct rfm_slot *slot = &card->slot[index];
-	u64 changes;
-	u32 control;
-	bool timer, same, stale;
-
-	spin_lock_irq(&card->irq_lock);
-	timer = slot->owner && slot->range;
-	changes = slot->changes;
-	spin_unlock_irq(&card->irq_lock);
-	if (!timer)
-		return true;
-
-	control = rfm_slot_control(card, index);
-	stale = control & RFM_SLOT_STALE;
-
-	spin_lock_irq(&card->irq_lock);
-	same = slot->owner && slot->changes == changes;
-	if (same && !card->gone && stale != slot->stale &&
-	    (control & RFM_SLOT_MODE_M) == RFM_SLOT_TIMER)
-		rfm_slot_tell(card, index, stale);
-	spin_unlock_irq(&card->irq_lock);
-	return same;
-}
-
-/**
- * rfm_watch_recheck - the card has dropped records: who is silent?
- * @card: the card, gone or not
- *
- * Owners of timers are told what they may not have been told. If the record of
- * it was not dropped but is still on its way, they hear it twice.
- *
- * Context: process; sleeps.
- */
-void rfm_watch_recheck(struct rfm_card *card)
-{
-	unsigned int index;
-
-	for (index = 0; index < RFM_EXT_SLOTS; index++)
-		while (!rfm_slot_recheck(card, index))
-			cond_resched();
-}
-
-/**
- * rfm_watch_reset - all slots off, whatever was left armed
- * @card: a card that nobody uses yet, or nobody any more
- */
-void rfm_watch_reset(struct rfm_card *card)
-{
-	unsigned int slot;
-
-	if (!(card->features & RFM_EXT_FEATURE_WATCH))
-		return;
-	for (slot = 0; slot < RFM_EXT_SLOTS; slot++) {
-		writel(slot, card->ext + RFM_EXT_SLOT_INDEX);
-		writel(RFM_SLOT_OFF, card->ext + RFM_EXT_SLOT_CONTROL);
-	}
 }
 
 /* --- life ----------------------------------------------------------------- */

@@ -29,16 +29,25 @@ enum {
 
 /* --- asking --------------------------------------------------------------- */
 
+/* Is there room for the question and the fence behind it? */
+static bool may_ask(const struct rfm_node *node)
+{
+	return node->insert.size - rfm_insert_used(&node->insert) >= 2;
+}
+
 bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
 		    unsigned int len, uint64_t now)
 {
 	uint32_t address = offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED);
+	struct rfm_record *record;
 	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_QUERY, QUERY_LENGTH, now,
-							&room);
 
-	if (!record)
+	/* One that is not asked is no loss: nothing is counted. */
+	if (!may_ask(node))
 		return false;
+	record = rfm_reserve_command(node, RFM_FRAME_QUERY, QUERY_LENGTH, now, &room);
+	if (!record)
+		return room;
 	put64(record->data + AT_TICKET, ticket);
 	put32(record->data + AT_FROM, address % RFM_RING_SPACE);
 	put32(record->data + AT_COUNT, len);
@@ -93,6 +102,17 @@ void rfm_node_digest(const struct rfm_node *node, uint32_t offset, unsigned int 
 	       count < sizeof(answer->first) ? count : sizeof(answer->first));
 }
 
+/*
+ * Before the digest, which costs more than the question did: who floods a ring with
+ * questions makes nobody work whose answers pile up. A FIFO that keeps to the windows
+ * of all nodes is at most half full.
+ */
+static bool may_answer(const struct rfm_node *node)
+{
+	return rfm_node_signal(node) && rfm_can_forward(node) &&
+	       rfm_fifo_used(&node->transmit) <= RFM_NODE_TX_SLOTS / 2;
+}
+
 /* @data: of the query. One that asks for nothing, or for too much, gets no answer. */
 void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
 		      const uint8_t *data, uint64_t now)
@@ -105,7 +125,8 @@ void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
 	};
 	struct rfm_answer answer;
 
-	if (!node->ops->load || address >= RFM_RING_SPACE || !count || count > RFM_QUERY_MAX)
+	if (!node->ops->load || address >= RFM_RING_SPACE || !count || count > RFM_QUERY_MAX ||
+	    !may_answer(node))
 		return;
 	rfm_node_digest(node, (address - node->address_offset) % RFM_RING_SPACE, count, &answer);
 	memcpy(reply.data + AT_TICKET, data + AT_TICKET, sizeof(uint64_t));

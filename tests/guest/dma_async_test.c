@@ -448,6 +448,47 @@ static void the_window_waits(void)
 	munmap(seen, MIB);
 }
 
+/* Nor is the order of bytes another in the middle; all or nothing of a change. */
+static void the_order_of_bytes_waits(void)
+{
+	const __u32 both = RFM_SWITCH_BYTE_SWAP | RFM_SWITCH_LED;
+	struct rfm_switches swap = { .mask = both, .on = both };
+	struct rfm_switches as_it_was = { .mask = both }, seen;
+	uint8_t *buf = pages(MIB);
+	unsigned int i, busy = 0, tries;
+	struct io_uring_cqe cqe;
+	struct uring uring;
+
+	REQUIRE(buf && uring_open(&uring, 16));
+	for (tries = 0; tries < 20 && !busy; tries++) {
+		pattern_fill(buf, MIB, tries);
+		for (i = 0; i < 12; i++)
+			REQUIRE(uring_add(&uring, IORING_OP_WRITE, card, buf,
+					  MIB, i % 4 * MIB, i));
+		REQUIRE(uring_enter(&uring, 0) == 0);
+		if (ioctl(card, RFM_IOC_SET_SWITCHES, &swap))
+			busy += CHECK_EQ(errno, EBUSY);
+		memset(&seen, 0, sizeof(seen));
+		CHECK_EQ(ioctl(card, RFM_IOC_GET_SWITCHES, &seen), 0);
+		CHECK_EQ(seen.on & both, busy ? 0 : both);
+		/* To what it is, it can be set at any time. */
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &as_it_was), 0);
+		for (i = 0; i < 12; i++) {
+			REQUIRE(uring_wait(&uring, &cqe));
+			CHECK_EQ(cqe.res, MIB);
+		}
+		for (i = 0; i < 4 && busy; i++)
+			CHECK_EQ(first_difference(map + i * MIB, buf, MIB),
+				 MIB);
+		CHECK(dma_is_idle());
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &swap), 0);
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &as_it_was), 0);
+	}
+	CHECK(busy);
+	uring_close(&uring);
+	munmap(buf, MIB);
+}
+
 /* io_uring interrupts its user to tell of an end: no transfer is cut short. */
 static void other_ends_cut_nothing_short(void)
 {
@@ -495,6 +536,7 @@ int main(int argc, char **argv)
 		TAP_CASE(cancelling),
 		TAP_CASE(bad_buffers),
 		TAP_CASE(the_window_waits),
+		TAP_CASE(the_order_of_bytes_waits),
 	};
 	long long read_least, write_least;
 	int ret;

@@ -451,6 +451,189 @@ static void a_stuck_one_is_cancelled(void)
 	CHECK(dma_is_idle());
 }
 
+/* --- one ring, two files ---------------------------------------------------- */
+
+static int over;		/* an eventfd: nobody is stuck any more */
+static volatile bool rescued;
+
+/* If the ring itself is stuck, nobody else can end that. */
+static void *rescue(void *data)
+{
+	struct pollfd pollfd = { over, POLLIN, 0 };
+
+	rescued = !poll(&pollfd, 1, END_SECONDS * 1000);
+	if (rescued)
+		give_page(0, *(const size_t *)data);
+	return NULL;
+}
+
+/* The next completion of a ring is that of @tag, and all of it was moved. */
+static void check_next(struct uring *uring, uint64_t tag, long long bytes)
+{
+	struct io_uring_cqe cqe;
+
+	REQUIRE(uring_wait(uring, &cqe));
+	CHECK_EQ(cqe.user_data, tag);
+	CHECK_EQ(cqe.res, bytes);
+}
+
+/* Such a request, with a page missing where the buffer has a hole. */
+static void a_ring_goes_on_with(int op, size_t skew, size_t bytes, size_t hole)
+{
+	int waits = open(path, O_RDWR), goes = open(path, O_RDWR);
+	uint8_t *buf = pages(MIB), *seen = pages(MIB);
+	struct pollfd pollfd = { -1, POLLIN, 0 };
+	struct uring uring;
+	pthread_t thread;
+
+	over = eventfd(0, 0);
+	REQUIRE(waits >= 0 && goes >= 0 && buf && seen && over >= 0);
+	REQUIRE(faults_open() && memory_make(1, BUFFER) && uring_open(&uring, 4));
+	take_page(0, hole);
+	REQUIRE(!pthread_create(&thread, NULL, rescue, &hole));
+	REQUIRE(uring_add(&uring, op, waits, memory + skew, bytes, 0, 1) &&
+		!uring_enter(&uring, 0));
+	pollfd.fd = faults;
+	CHECK_EQ(poll(&pollfd, 1, 10000), 1);
+
+	pattern_fill(buf, MIB, 1);
+	REQUIRE(uring_add(&uring, IORING_OP_WRITE, goes, buf, MIB, 8 * MIB, 2));
+	check_next(&uring, 2, MIB);
+	REQUIRE(uring_add(&uring, IORING_OP_READ, goes, seen, MIB, 8 * MIB, 3));
+	check_next(&uring, 3, MIB);
+	CHECK_EQ(first_difference(buf, seen, MIB), MIB);
+	CHECK(!rescued);
+
+	give_page(0, hole);
+	check_next(&uring, 1, bytes);
+	CHECK(!eventfd_write(over, 1));
+	pthread_join(thread, NULL);
+	uring_close(&uring);
+	munmap(memory, stride);
+	munmap(buf, MIB);
+	munmap(seen, MIB);
+	close(over);
+	close(faults);
+	close(waits);
+	close(goes);
+	CHECK(dma_is_idle());
+}
+
+/* A request that waits for its memory holds up neither its ring nor another file. */
+static void a_ring_goes_on(void)
+{
+	a_ring_goes_on_with(IORING_OP_WRITE, 0, BUFFER, HOLE);
+}
+
+/* Nor does one that the processor would have moved at once. */
+static void a_ring_goes_on_short(void)
+{
+	a_ring_goes_on_with(IORING_OP_WRITE, 0, 1024, 0);
+	a_ring_goes_on_with(IORING_OP_READ, 0, 2048, 0);
+	a_ring_goes_on_with(IORING_OP_WRITE, HOLE - 3, 8, HOLE);
+	a_ring_goes_on_with(IORING_OP_READ, HOLE - 1000, 3000, HOLE);
+}
+
+/* --- a signal for who is behind --------------------------------------------- */
+
+struct behind {
+	int waits, goes;	/* files */
+	volatile pid_t tid;
+	ssize_t done;
+	int error;
+};
+
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+/* Waits behind the stuck one, and is told there of the end of another. */
+static void *wait_behind(void *data)
+{
+	struct behind *behind = data;
+	uint8_t *buf = pages(4 * MIB), byte;
+	struct uring uring;
+
+	behind->tid = syscall(SYS_gettid);
+	if (buf && uring_open(&uring, 2) &&
+	    uring_add(&uring, IORING_OP_WRITE, behind->goes, buf, 4 * MIB,
+		      8 * MIB, 0) && !uring_enter(&uring, 0)) {
+		behind->done = pread(behind->waits, &byte, 1, 0);
+		behind->error = errno;
+		uring_close(&uring);
+	}
+	eventfd_write(over, 1);
+	munmap(buf, 4 * MIB);
+	return NULL;
+}
+
+/* Of a thread of ours: 'S' if signals wake it, 'D' if only SIGKILL does. */
+static char state_of(pid_t tid)
+{
+	char path[64], state = '?';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	if (file)
+		fclose(file);
+	return state;
+}
+
+/* io_uring has woken it in its wait, where no signal wakes it any more. */
+static bool is_told_behind(const struct behind *behind, long long bytes)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 10000; tries++, sleep_ms(1))
+		if (dma_figure("bytes") >= bytes &&
+		    dma_figure("requests") == 2 && state_of(behind->tid) == 'D')
+			return true;
+	return false;
+}
+
+/* Who waits behind a stuck request is interrupted by any signal. */
+static void a_signal_ends_the_wait_behind(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct behind behind = { .waits = open(path, O_RDWR),
+				 .goes = open(path, O_RDWR) };
+	struct pollfd pollfd = { -1, POLLIN, 0 };
+	long long bytes = dma_figure("bytes");
+	struct uring uring;
+	pthread_t thread;
+
+	pollfd.fd = over = eventfd(0, 0);
+	REQUIRE(behind.waits >= 0 && behind.goes >= 0 && over >= 0);
+	REQUIRE(faults_open() && memory_make(1, SMALL) && uring_open(&uring, 2));
+	sigaction(SIGUSR1, &action, NULL);
+	take_page(0, 0);
+	REQUIRE(uring_add(&uring, IORING_OP_WRITE, behind.waits, memory, SMALL,
+			  0, 1) && !uring_enter(&uring, 0));
+	next_fault();
+	REQUIRE(!pthread_create(&thread, NULL, wait_behind, &behind));
+	CHECK(is_told_behind(&behind, bytes + 4 * (long long)MIB));
+	pthread_kill(thread, SIGUSR1);
+	CHECK_EQ(poll(&pollfd, 1, 10000), 1);
+
+	give_page(0, 0);
+	check_next(&uring, 1, SMALL);
+	pthread_join(thread, NULL);
+	CHECK_EQ(behind.done, -1);
+	CHECK_EQ(behind.error, EINTR);
+	signal(SIGUSR1, SIG_DFL);
+	uring_close(&uring);
+	munmap(memory, stride);
+	close(over);
+	close(faults);
+	close(behind.waits);
+	close(behind.goes);
+	CHECK(dma_is_idle());
+}
+
 /* --- pages that come back --------------------------------------------------- */
 
 struct taker {
@@ -536,6 +719,9 @@ int main(int argc, char **argv)
 		TAP_CASE(many_write_later_stuck),
 		TAP_CASE(many_read_later_stuck),
 		TAP_CASE(a_stuck_one_is_cancelled),
+		TAP_CASE(a_ring_goes_on),
+		TAP_CASE(a_ring_goes_on_short),
+		TAP_CASE(a_signal_ends_the_wait_behind),
 		TAP_CASE(pages_that_come_and_go),
 		TAP_CASE(the_kernel_is_content),
 	};

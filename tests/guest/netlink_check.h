@@ -276,7 +276,7 @@ static const uint16_t user_settings[] = {
 
 static bool is_setting(uint16_t number)
 {
-	return !selects(number) && number != RFM_A_CARD_FD &&
+	return !selects(number) && number != RFM_A_CARD_FD && number != RFM_A_CARD_GENERATION &&
 	       spec_listed(spec_op(RFM_CMD_CARD_SET, SPEC_DO)->request, number);
 }
 
@@ -370,6 +370,11 @@ static void note_change(struct fuzzed_card *card, bool is_one)
 {
 	card->state.value[RFM_A_CARD_GENERATION] += is_one;
 	card->changes += is_one;
+}
+
+static uint64_t generation_of(unsigned int card)
+{
+	return world.card[card].state.value[RFM_A_CARD_GENERATION];
 }
 
 /* What it has changed, as far as the message says. */
@@ -771,6 +776,7 @@ static bool world_open(char (*paths)[64], unsigned int cards)
 	mutate.cards = world.selectors;
 	mutate.card_count = cards;
 	mutate.fds = world.fds;
+	mutate.generation = generation_of;
 	mutate.fd_count = 2 * cards + 3;
 	return monitor_open() && !world.complaints;
 }

@@ -110,6 +110,29 @@ static void base_masks_have_a_limit(void)
 	CHECK_EQ(answer_number(RFM_A_CARD_BASE_POLICY), policy);
 }
 
+static void policies_leave_owners_alone(void)
+{
+	static const uint32_t policies[] = { RFM_POLICY_NONE, RFM_POLICY_ALL };
+	uint32_t policy = setting(HEARER, RFM_A_CARD_BASE_POLICY);
+	unsigned int i;
+
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	put_step(0x2000, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
+	CHECK_TAKEN();
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		ask_of(RFM_CMD_CARD_SET, HEARER);
+		attr_put(BASE_POLICY, policies[i]);
+		CHECK_TAKEN();
+		CHECK_EQ(setting(HEARER, RFM_A_CARD_BASE_POLICY), policies[i]);
+		CHECK(!see_nothing_owned(HEARER));
+	}
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	attr_put(BASE_POLICY, policy);
+	put_step(0x2000, 64, RFM_PLANES_OWNED, RFM_ACTION_REMOVE);
+	CHECK_TAKEN();
+	CHECK(see_nothing_owned(HEARER));
+}
+
 /* --- descriptors ----------------------------------------------------------- */
 
 static void descriptors_are_told(void)
@@ -211,6 +234,7 @@ int main(int argc, char **argv)
 	static const struct tap_case cases[] = {
 		TAP_CASE(base_masks_decide_what_is_received),
 		TAP_CASE(base_masks_have_a_limit),
+		TAP_CASE(policies_leave_owners_alone),
 		TAP_CASE(descriptors_are_told),
 		TAP_CASE(changes_interrupt_a_dump),
 	};

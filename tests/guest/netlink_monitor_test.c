@@ -10,10 +10,14 @@
 /* One notification, prefilled: what it does not carry is ABSENT. */
 #define ABSENT	UINT64_MAX
 
+#define OUR_NAME	"netlink_monitor"
+#define DMA_READ_LEAST	"/sys/module/rfm/parameters/dma_read_least"
+
 struct note {
 	uint8_t cmd;
 	uint64_t id, seq, pid, lost, generation, led;
-	uint64_t type, count, node, offset, length, missing, age, descriptor, owner;
+	uint64_t type, count, node, offset, length, missing, age, descriptor;
+	bool tells_owner;	/* our number or our name is in the event */
 	char comm[16];
 };
 
@@ -23,6 +27,22 @@ static uint64_t last_seq;	/* 0: any may come next */
 static uint64_t number_or(const struct nlattr *attr)
 {
 	return attr ? genl_number(attr) : ABSENT;
+}
+
+/* As a number or as text, wherever in an event. A descriptor may have that number, too. */
+static bool tells_of_us(const struct nlattr *event)
+{
+	const uint8_t *at = event ? genl_data(event) : NULL;
+	const uint8_t *end = event ? at + genl_len(event) : NULL;
+	const struct nlattr *attr;
+
+	if (event && memmem(at, end - at, OUR_NAME, strlen(OUR_NAME)))
+		return true;
+	while (event && (attr = genl_next(&at, end)))
+		if (genl_type(attr) != RFM_A_EVENT_DESCRIPTOR &&
+		    genl_number(attr) == (uint64_t)getpid())
+			return true;
+	return false;
 }
 
 static void note_read(struct note *note, const struct nlmsghdr *head)
@@ -45,7 +65,7 @@ static void note_read(struct note *note, const struct nlmsghdr *head)
 	note->missing = number_or(nest_attr(event, RFM_A_EVENT_MISSING));
 	note->age = number_or(nest_attr(event, RFM_A_EVENT_AGE_NS));
 	note->descriptor = number_or(nest_attr(event, RFM_A_EVENT_DESCRIPTOR));
-	note->owner = number_or(nest_attr(event, RFM_A_EVENT_PID));
+	note->tells_owner = tells_of_us(event);
 	comm = message_attr(head, RFM_A_CARD_COMM);
 	if (comm)
 		snprintf(note->comm, sizeof(note->comm), "%s", (const char *)genl_data(comm));
@@ -136,7 +156,7 @@ static void changes_are_told_with_their_maker(void)
 	set_u8(HEARER, RFM_A_CARD_LED, 1);
 	REQUIRE(await(&note, HEARER, RFM_CMD_CARD_CHANGE_NTF, ABSENT));
 	CHECK_EQ(note.pid, getpid());
-	CHECK(!strncmp(note.comm, "netlink_monitor", 15));
+	CHECK(!strncmp(note.comm, OUR_NAME, strlen(OUR_NAME)));
 	CHECK_EQ(note.led, 1);
 	CHECK_EQ(note.generation, generation + 1);
 
@@ -167,15 +187,22 @@ static void changes_are_told_with_their_maker(void)
 	CHECK_EQ(note.generation, generation + 3);
 }
 
+static bool write_parameter(unsigned int value)
+{
+	FILE *file = fopen(DMA_READ_LEAST, "w");
+	bool good = file && fprintf(file, "%u\n", value) > 0;
+
+	return file && !fclose(file) && good;
+}
+
 static void parameters_are_told_for_every_card(void)
 {
-	FILE *file = fopen("/sys/module/rfm/parameters/dma_read_least", "w");
 	struct note note;
 	uint64_t ids = 0;
 	unsigned int i;
 
 	listen_anew();
-	REQUIRE(file && fprintf(file, "4096\n") > 0 && !fflush(file));
+	REQUIRE(write_parameter(4096));
 	while (next_note(&note, 200)) {
 		CHECK_EQ(note.cmd, RFM_CMD_CARD_CHANGE_NTF);
 		CHECK_EQ(note.pid, getpid());
@@ -185,7 +212,7 @@ static void parameters_are_told_for_every_card(void)
 		CHECK(ids & 1ull << cards[i].id);
 		CHECK_EQ(setting(i, RFM_A_CARD_DMA_READ_LEAST), 4096);
 	}
-	CHECK(fprintf(file, "8192\n") > 0 && !fclose(file));
+	CHECK(write_parameter(16384));
 }
 
 /* --- what happens ---------------------------------------------------------- */
@@ -284,7 +311,8 @@ static int watch_with(uint64_t offset, uint64_t deadline, uint64_t silence)
 	return ioctl(cards[HEARER].fd, RFM_IOC_WATCH, &args);
 }
 
-static void silence_is_told_with_whose_watch(void)
+/* By its number: who has it is told only to who may ask for descriptors. */
+static void silence_is_told_with_its_watch(void)
 {
 	volatile uint32_t *memory = card_map(cards[TALKER].fd, 4096);
 	struct note note, fresh;
@@ -294,9 +322,11 @@ static void silence_is_told_with_whose_watch(void)
 	listen_anew();
 	fd = watch_with(0x100, 0, 20000000);
 	REQUIRE(fd >= 0 && await_event(&note, HEARER, RFM_NOTICE_STALE));
-	CHECK_EQ(note.owner, getpid());
+	CHECK(!note.tells_owner);
 	CHECK_EQ(note.offset, 0x100);
-	CHECK(note.descriptor > 0 && note.descriptor != ABSENT);
+	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_WATCH));
+	CHECK_EQ(note.descriptor, seen.id);
+	CHECK_EQ(seen.pid, getpid());
 	CHECK_EQ(note.node, ABSENT);
 	memory[0x41] = 1;
 	REQUIRE(await_event(&fresh, HEARER, RFM_NOTICE_FRESH));
@@ -323,7 +353,7 @@ static void lateness_is_told(void)
 	CHECK_EQ(note.node, cards[TALKER].info.node);
 	CHECK_EQ(note.offset, 0x200);
 	CHECK(note.age > 1 && note.age < 10000000000);
-	CHECK_EQ(note.owner, getpid());
+	CHECK(!note.tells_owner);
 	close(fd);
 	munmap((void *)memory, 4096);
 }
@@ -531,19 +561,101 @@ static void cards_come_and_go(void)
 	CHECK(cards[PLAIN].fd >= 0);
 }
 
-/* From outside: says when a card no longer answers. Returns the exit status. */
+/* As soon as there is such a card, changes it; netlink may not know it yet. */
+static void change_at_once(bool by_parameter, uint32_t least)
+{
+	struct rfm_switches args = { .mask = RFM_SWITCH_LED, .on = RFM_SWITCH_LED };
+	int parameter = open(DMA_READ_LEAST, O_WRONLY), card;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", least);
+	do
+		card = open(cards[PLAIN].path, O_RDWR);
+	while (card < 0 && errno == ENOENT);
+	if (by_parameter)
+		_exit(write(parameter, text, strlen(text)) < 0);
+	_exit(ioctl(card, RFM_IOC_SET_SWITCHES, &args) != 0);
+}
+
+/* Nobody is told of a card before it has come, and a card that comes misses no change. */
+static void a_card_comes_before_its_changes(void)
+{
+	enum { TIMES = 8 };
+	unsigned int i, least = 16384;
+	struct note note;
+	int status;
+	pid_t pid;
+
+	for (i = 0; i < 2 * TIMES && !tap_failed; i++) {
+		listen_anew();
+		close(cards[PLAIN].fd);
+		REQUIRE(driver_write("unbind", cards[PLAIN].info.pci_name));
+		REQUIRE(await(&note, PLAIN, RFM_CMD_CARD_DELETE_NTF, ABSENT));
+		least = i & 1 ? 4096 + i : least;
+		pid = fork();
+		REQUIRE(pid >= 0);
+		if (!pid)
+			change_at_once(i & 1, least);
+		REQUIRE(driver_write("bind", cards[PLAIN].info.pci_name));
+		CHECK(waitpid(pid, &status, 0) == pid && !status);
+		do
+			REQUIRE(next_note(&note, 5000));
+		while (note.id != cards[PLAIN].id);
+		CHECK_EQ(note.cmd, RFM_CMD_CARD_CREATE_NTF);
+		CHECK_EQ(setting(PLAIN, RFM_A_CARD_DMA_READ_LEAST), least);
+		cards[PLAIN].fd = open(cards[PLAIN].path, O_RDWR);
+		CHECK(cards[PLAIN].fd >= 0);
+	}
+	CHECK(write_parameter(16384));
+}
+
+/* A part of a dump is made when it is asked for, and one more whenever one is read. */
+static void dump_begin(void)
+{
+	ask_for(RFM_CMD_CARD_GET);
+	genl_head(&request)->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	CHECK(genl_send(asking, &request));
+}
+
+/* Reads all of it: does it say that it was interrupted behind its first part? */
+static bool dump_was_interrupted(void)
+{
+	static struct genl datagram;
+	bool first = true, interrupted = false, done = false;
+	const struct nlmsghdr *head;
+	size_t at;
+
+	for (; !done && genl_recv(asking, &datagram, GENL_MOST, 0) > 0; first = false) {
+		for (at = 0; (head = genl_message(&datagram, &at));) {
+			CHECK(!first || !(head->nlmsg_flags & NLM_F_DUMP_INTR));
+			interrupted |= head->nlmsg_flags & NLM_F_DUMP_INTR;
+			done = head->nlmsg_type == NLMSG_DONE;
+		}
+	}
+	return done && interrupted;
+}
+
+/*
+ * From outside: says when a card no longer answers, and that a dump which has begun
+ * before knows of it. Returns the exit status.
+ */
 static int wait_until_gone(const char *path)
 {
 	struct note note;
 
 	cards[TALKER].id = atoi(strrchr(path, '/') + 4);
 	listen_anew();
+	dump_begin();
 	printf("ready\n");
 	fflush(stdout);
-	while (next_note(&note, 60000))
-		if (note.id == cards[TALKER].id && note.type == RFM_NOTICE_GONE)
-			return TAP_PASS;
-	return TAP_FAIL;
+	do {
+		if (!CHECK(next_note(&note, 60000)))
+			return TAP_FAIL;
+		/* Its registers read as if there were light. */
+		CHECK(note.id != cards[TALKER].id || note.type != RFM_NOTICE_LINK_UP);
+	} while (note.id != cards[TALKER].id || note.type != RFM_NOTICE_GONE);
+	CHECK(dump_was_interrupted());
+	return tap_failed ? TAP_FAIL : TAP_PASS;
 }
 
 int main(int argc, char **argv)
@@ -555,13 +667,14 @@ int main(int argc, char **argv)
 		TAP_CASE(others_breaks_are_told),
 		TAP_CASE(light_of_a_plain_card_is_told),
 		TAP_CASE(conflicts_are_told_and_counted),
-		TAP_CASE(silence_is_told_with_whose_watch),
+		TAP_CASE(silence_is_told_with_its_watch),
 		TAP_CASE(lateness_is_told),
 		TAP_CASE(errors_wait_for_the_first_listener),
 		TAP_CASE(the_same_is_told_together),
 		TAP_CASE(overruns_are_counted),
 		TAP_CASE(a_full_socket_is_told),
 		TAP_CASE(cards_come_and_go),
+		TAP_CASE(a_card_comes_before_its_changes),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "-g")) {

@@ -24,6 +24,7 @@ struct mutate {
 	unsigned int card_count;
 	const int *fds;		/* two of each card, then others */
 	unsigned int fd_count;
+	uint64_t (*generation)(unsigned int card);	/* of a card, as far as it is known */
 };
 
 static struct mutate mutate;
@@ -121,6 +122,8 @@ static void put_attr(struct genl *genl, const struct spec_set *set, uint16_t num
 		genl_put_u32(genl, number, mutate.fds[2 * (card - mutate.cards) + below(2)]);
 	else if (card && number == RFM_A_CARD_FD && chance(7, 8))
 		genl_put_u32(genl, number, mutate.fds[below(mutate.fd_count)]);
+	else if (card && number == RFM_A_CARD_GENERATION && chance(3, 4))
+		genl_put_u64(genl, number, mutate.generation(card - mutate.cards));
 	else if (attr->kind == SPEC_NEST)
 		put_nest(genl, attr->nest, number);
 	else if (attr->kind == SPEC_STRING)

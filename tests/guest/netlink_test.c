@@ -374,11 +374,11 @@ static void numbers_are_set(void)
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_COUNT), 8);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_TIME), 100000);
 	/* Another card has its own. */
-	CHECK_EQ(setting(TALKER, RFM_A_CARD_DMA_READ_LEAST), 8192);
+	CHECK_EQ(setting(TALKER, RFM_A_CARD_DMA_READ_LEAST), 16384);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_COUNT), 1);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_TIME), 50000);
 	ask_of(RFM_CMD_CARD_SET, HEARER);
-	attr_put(DMA_READ_LEAST, (uint32_t)8192);
+	attr_put(DMA_READ_LEAST, (uint32_t)16384);
 	attr_put(DMA_WRITE_LEAST, (uint32_t)2048);
 	attr_put(MODERATION_COUNT, (uint32_t)1);
 	attr_put(MODERATION_TIME, (uint32_t)50000);
@@ -528,6 +528,59 @@ static uint64_t counter(uint16_t attr)
 	return genl_number(nest_attr(answer_attr(RFM_A_CARD_COUNTERS), attr));
 }
 
+/* Masks and counters, which a message of the card does not have, tell of a change this way. */
+static void generations_are_told(void)
+{
+	uint64_t generation = setting(TALKER, RFM_A_CARD_GENERATION);
+	uint64_t reset = answer_number(RFM_A_CARD_RESET_GENERATION);
+	uint64_t ranges = answer_number(RFM_A_CARD_BASE_RANGES);
+
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	put_step(0x1000, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
+	CHECK_TAKEN();
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	put_step(0x1000, 64, RFM_PLANES_OWNED, RFM_ACTION_REMOVE);
+	put_step(0x2000, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(TALKER, RFM_A_CARD_BASE_RANGES), ranges + 1);
+	CHECK_EQ(answer_number(RFM_A_CARD_BASE_GENERATION), generation + 2);
+	set_u8(TALKER, RFM_A_CARD_LED, setting(TALKER, RFM_A_CARD_LED));
+	CHECK_EQ(setting(TALKER, RFM_A_CARD_GENERATION), generation + 3);
+	CHECK_EQ(answer_number(RFM_A_CARD_BASE_GENERATION), generation + 2);
+	CHECK_EQ(answer_number(RFM_A_CARD_RESET_GENERATION), reset);
+	ask_of(RFM_CMD_COUNTERS_RESET, TALKER);
+	CHECK_TAKEN();
+	CHECK_EQ(setting(TALKER, RFM_A_CARD_RESET_GENERATION), generation + 4);
+	CHECK_EQ(answer_number(RFM_A_CARD_BASE_GENERATION), generation + 2);
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	put_step(0x2000, 64, RFM_PLANES_OWNED, RFM_ACTION_REMOVE);
+	CHECK_TAKEN();
+}
+
+/* What was read and is to be replaced is still so, or nothing is done. */
+static void changes_are_of_a_generation(void)
+{
+	uint64_t generation = setting(TALKER, RFM_A_CARD_GENERATION);
+
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	attr_put(GENERATION, generation);
+	CHECK_REFUSED(EINVAL, "the request sets nothing", 0);
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	attr_put(LED, (uint8_t)1);
+	attr_put(GENERATION, generation);
+	CHECK_TAKEN();
+	ask_for(0);
+	attr_put(GENERATION, generation);
+	check_refused_whole(TALKER, EAGAIN, "the card has been changed meanwhile",
+			    RFM_A_CARD_GENERATION);
+	ask_for(0);
+	put_step(0x1000, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
+	attr_put(GENERATION, generation + 2);
+	check_refused_whole(TALKER, EAGAIN, "the card has been changed meanwhile",
+			    RFM_A_CARD_GENERATION);
+	set_u8(TALKER, RFM_A_CARD_LED, 0);
+}
+
 static void counters_get(unsigned int card, bool absolute)
 {
 	ask_of(RFM_CMD_COUNTERS_GET, card);
@@ -608,6 +661,16 @@ static void ring_has_both(void)
 		      "the card has no extension block, it does not know who is on the ring", 0);
 }
 
+/* It takes a moment until it is back. */
+static void await_light(unsigned int card)
+{
+	do {
+		ask_of(RFM_CMD_RING_TEST, card);
+		attr_put(TIMEOUT_MS, (uint32_t)10);
+	} while (ask() == ETIMEDOUT);
+	CHECK_EQ(outcome.error, 0);
+}
+
 static void ring_tests_pass_and_fail(void)
 {
 	ask_of(RFM_CMD_RING_TEST, TALKER);
@@ -622,12 +685,44 @@ static void ring_tests_pass_and_fail(void)
 	attr_put(TIMEOUT_MS, (uint32_t)1001);
 	CHECK_EQ(ask(), ERANGE);
 	CHECK_EQ(outcome.bad, RFM_A_CARD_TIMEOUT_MS);
-	/* It takes a moment until the light is back. */
+	await_light(TALKER);
+}
+
+/* One by ioctl may take ten seconds, and generic netlink would stand still for so long. */
+static void another_ring_test_is_not_waited_for(void)
+{
+	struct rfm_ring_test test = { .timeout_ms = 10000 };
+	uint64_t end;
+	pid_t pid;
+
+	set_u8(HEARER, RFM_A_CARD_TRANSMIT, 0);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		ioctl(cards[TALKER].fd, RFM_IOC_RING_TEST, &test);
+		_exit(0);
+	}
+	end = now_ns() + 8000000000;
 	do {
 		ask_of(RFM_CMD_RING_TEST, TALKER);
-		attr_put(TIMEOUT_MS, (uint32_t)10);
-	} while (ask() == ETIMEDOUT);
-	CHECK_EQ(outcome.error, 0);
+		attr_put(TIMEOUT_MS, (uint32_t)1);
+	} while (ask() == ETIMEDOUT && now_ns() < end);
+	ask_of(RFM_CMD_RING_TEST, TALKER);
+	CHECK_REFUSED(EBUSY, "another ring test of the card is running", 0);
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	attr_put(OWN_DATA, (uint8_t)0);
+	CHECK_REFUSED(EBUSY, "a ring test is running, which waits for own-data",
+		      RFM_A_CARD_OWN_DATA);
+	/* Whatever else is set, is. */
+	set_u8(TALKER, RFM_A_CARD_LED, 0);
+	CHECK(now_ns() < end);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	set_u8(HEARER, RFM_A_CARD_TRANSMIT, 1);
+	await_light(TALKER);
+	ask_of(RFM_CMD_CARD_SET, TALKER);
+	attr_put(OWN_DATA, (uint8_t)0);
+	CHECK_TAKEN();
 }
 
 int main(int argc, char **argv)
@@ -643,12 +738,15 @@ int main(int argc, char **argv)
 		TAP_CASE(windows_move),
 		TAP_CASE(bad_steps_are_refused),
 		TAP_CASE(numbers_are_set),
+		TAP_CASE(generations_are_told),
+		TAP_CASE(changes_are_of_a_generation),
 		TAP_CASE(rights_are_those_of_the_descriptor),
 		TAP_CASE(ioctls_have_the_same_rights),
 		TAP_CASE(only_in_the_first_network_namespace),
 		TAP_CASE(counters_are_counted_from_the_reset),
 		TAP_CASE(ring_has_both),
 		TAP_CASE(ring_tests_pass_and_fail),
+		TAP_CASE(another_ring_test_is_not_waited_for),
 	};
 
 	open_cards(argc, argv);

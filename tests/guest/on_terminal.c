@@ -2,13 +2,12 @@
 /*
  * on_terminal [-s SIGNAL-AT] INPUT COMMAND ARGUMENT...: runs a command on a terminal of its
  * own, where a person has typed INPUT, and prints all that the command prints there. With
- * -s the command gets SIGINT, as by Ctrl-C, once it has printed SIGNAL-AT. Ends with the
+ * -s Ctrl-C is typed once the command has printed SIGNAL-AT. Ends with the
  * status of the command.
  */
 #include <err.h>
 #include <errno.h>
 #include <pty.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +32,14 @@ static void plain(int terminal)
 		err(1, "tcsetattr");
 }
 
+static void type(int terminal, const char *text)
+{
+	if (*text && write(terminal, text, strlen(text)) < 0)
+		err(1, "write");
+}
+
 /* Copies what is printed until the command has ended. */
-static void copy(int terminal, pid_t child, const char *signal_at)
+static void copy(int terminal, const char *signal_at)
 {
 	static char printed[PRINTED_MAX];
 	size_t length = 0;
@@ -49,7 +54,7 @@ static void copy(int terminal, pid_t child, const char *signal_at)
 		length += (size_t)got;
 		printed[length] = '\0';
 		if (signal_at && strstr(printed, signal_at)) {
-			kill(child, SIGINT);
+			type(terminal, "\003");
 			signal_at = NULL;
 		}
 		if (length > sizeof(printed) / 2 && !signal_at)
@@ -85,9 +90,8 @@ int main(int argc, char **argv)
 		err(127, "%s", argv[2]);
 	}
 	close(its);
-	if (*argv[1] && write(terminal, argv[1], strlen(argv[1])) < 0)
-		err(1, "write");
-	copy(terminal, child, signal_at);
+	type(terminal, argv[1]);
+	copy(terminal, signal_at);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

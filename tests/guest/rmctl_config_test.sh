@@ -5,10 +5,13 @@
 #
 # usage: rmctl_config_test.sh DEV PEER BASE ALONE BETWEEN LONELY
 #
+# PROGRAMS is the folder of the tests' own programs; rmctl_lib.sh has RMCTL and JSON_LOG.
 # DEV, BETWEEN and PEER are a ring, in this order.  BASE has no extension block and is its own
 # ring, as is LONELY, which has it.  ALONE has a window of 16 MiB that moves, and no neighbours.
 
 dev=$1 peer=$2 base=$3 alone=$4 between=$5 lonely=$6
+
+programs=${PROGRAMS:-/usr/lib/rfm/tests}
 
 # shellcheck source-path=SCRIPTDIR source=rmctl_lib.sh
 . "$(dirname "$0")/rmctl_lib.sh"
@@ -44,7 +47,7 @@ run set "$dev"
 check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 14 ]
 check "each with its value" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
 	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' \
-	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-least +8K$' '^dma-write-least +2K$' \
+	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-least +16K$' '^dma-write-least +2K$' \
 	'^moderation-count +[0-9]+$' '^moderation-time +50us$'
 run -j set "$dev"
 check "set -j has them too" has_lines "$out" '"led":false,"transmit":true,.*"base_policy":"all"'
@@ -62,7 +65,7 @@ good_silent set "$dev" dma-read-least=0 dma-write-least=1M moderation-count=3 mo
 run set "$dev"
 check "thresholds and moderation are as set" has_lines "$out" '^dma-read-least +0$' \
 	'^dma-write-least +1M$' '^moderation-count +3$' '^moderation-time +1ms$'
-good_silent set "$dev" dma-read-least=8K dma-write-least=2048 moderation-count=1 moderation-time=50us
+good_silent set "$dev" dma-read-least=16K dma-write-least=2048 moderation-count=1 moderation-time=50us
 
 run -j set "$dev"
 before=$(cat "$out")
@@ -147,6 +150,7 @@ user_may_not "$dev: set: needs CAP_NET_ADMIN" 606 set "$dev" led=on policy=none
 user_may_not "$dev: set: needs CAP_NET_ADMIN" 606 set "$dev" dma-read-least=4K
 user_may_not "$dev: stats: needs CAP_NET_ADMIN" 606 stats "$dev" --reset
 user_may_not "$dev: subscribe: needs CAP_NET_ADMIN" 606 subscribe "$dev" 0x1000+64
+user_may_not "$dev: poke: cannot open /dev/$dev for writing: Permission denied" 604 poke "$dev" 0 1
 user_may_not "$dev: subscriptions: $read" 600 subscriptions "$dev"
 user_may 604 -j subscriptions "$dev"
 user_may 606 subscribe "$dev" 0x1000+64 --own --while true
@@ -158,7 +162,10 @@ check "nothing was changed without the right" has_lines "$out" '"led":false,.*"b
 run stats "$dev"
 check "rmctl stats" [ "$status" -eq 0 -a ! -s "$err" ]
 check "stats has 38 counters of the card and 7 of the driver" \
-	[ "$(grep -cE '^  [a-z_]+ +[0-9]+$' "$out")" -eq 45 ]
+	[ "$(grep -cE '^  [a-z_]+ +[0-9]' "$out")" -eq 45 ]
+check "sizes and times of it are in units" has_lines "$out" '^  stores +[0-9]+$' \
+	'^  sent_bytes +[0-9.]+ (B|[KMG]iB)$' '^  filtered_rx +[0-9.]+ (B|[KMG]iB)$' \
+	'^  stall +[0-9.]+ [num]?s$' '^  turn +[0-9.]+ [num]?s$' '^  dma_bytes +[0-9.]+ (B|[KMG]iB)$'
 "$rmctl" poke "$dev" 0x200 7
 run -j stats "$dev"
 check "stats counts stores" [ "$(value "$out" stores)" -gt 0 ]
@@ -301,14 +308,38 @@ good_silent set "$dev" policy=all
 run subscribe "$dev" 0x100+64 --while true
 check "with policy all it says that it is of no use" has_lines "$err" \
 	"^rmctl: $dev: subscribe: the base policy is all: .*"
-"$rmctl" subscribe "$dev" 0x100+64 --own \
-	--while "echo started >$dir/started; exec sleep 60" >"$out" 2>"$err" &
-background=$!
-wait_for "$dir/started" started
+for signal in INT TERM; do
+	in_background "the base policy is all" subscribe "$dev" 0x100+64 \
+		--while "trap : $signal; sh -c 'trap \"echo told; exit 7\" $signal; echo begin; sleep 5 >/dev/null 2>&1 & wait; echo not told'; exit \$?"
+	wait_for "$out" begin
+	kill -$signal "$background"
+	wait_background
+	check "subscribe --while passes SIG$signal on, and waits" has_lines "$out" '^begin$' '^told$'
+	check "and has the status of its command" [ "$status" -eq 7 -a "$(wc -l <"$out")" -eq 2 ]
+done
+in_background "the base policy is all" subscribe "$dev" 0x100+64 --while "echo begin; exec sleep 60"
+wait_for "$out" begin
 kill "$background"
-wait "$background"
-status=$?
-check "subscribe --while that is ended ends its command" [ "$status" -eq 143 ]
+wait_background
+check "of which a signal that ended it is a part" [ "$status" -eq 143 ]
+on_a_terminal() { # on_a_terminal INPUT COMMAND: --while there, which prints "begin"
+	timeout 20 "$programs/on_terminal" -s begin "$1" "$rmctl" subscribe "$dev" 0x100+64 --own \
+		--while "$2" >"$out" 2>"$err"
+	status=$?
+}
+on_a_terminal 'a word
+' 'read x; echo "got $x"; trap "echo told; exit 7" INT; echo begin; sleep 5 >/dev/null 2>&1 & wait; echo not told'
+check "--while COMMAND can read from a terminal" has_lines "$out" '^got a word$'
+check "and is told of Ctrl-C" [ "$status" -eq 7 -a "$(grep -c '^told' "$out")" -eq 1 ]
+for word in '' ' 	'; do
+	bad 2 "$dev: subscribe: the command of --while is empty .*" \
+		subscribe "$dev" 0+64 --while "$word"
+done
+bad 2 "subscribe: '' names no card; .*" subscribe '' 0+64
+bad 2 "$dev: subscribe: '' is no range such as .*" subscribe "$dev" ''
+run subscribe "$dev" $(awk 'BEGIN { for (i = 0; i < 4097; i++) print i "+64" }')
+check "subscribe takes at most 4096 ranges at once" \
+	complains 2 "$dev: subscribe: too many ranges, at most 4096 at once .*"
 bad 2 "$dev: subscribe: --while and --json exclude each other: .*" \
 	-j subscribe "$dev" 0+64 --while true
 bad 2 "$dev: subscribe: too few arguments.*" subscribe "$dev"
@@ -348,6 +379,23 @@ check "in JSON too" has_lines "$out" \
 kill "$background"
 wait_background
 
+# A name that somebody else has chosen: with what moves a terminal, what is no UTF-8, and cut in
+# a character after 15 bytes.
+odd="$dir/$(printf 'e\303\251\033[7m\377xxxxxx\303\251')"
+odd_shown='eé\?\[7m\?xxxxxx\?'
+ln -s "$(command -v "$rmctl")" "$odd"
+plain=$rmctl
+rmctl=$odd
+in_background "^listening on $dev" listen "$dev" int1 -t 20
+rmctl=$plain
+run subscriptions "$dev"
+check "an odd name of a process can be shown" has_lines "$out" \
+	"^listen [0-9]+, made by $odd_shown \(pid $background\)"
+run -j subscriptions "$dev"
+check "in JSON too" has_lines "$out" "\"pid\":$background,\"comm\":\"$odd_shown\""
+kill "$background"
+wait_background
+
 # --- monitor ------------------------------------------------------------------------------------
 
 # monitor_in_background ARG...: returns when it hears; end it with wait_background
@@ -370,6 +418,55 @@ check "a change says what, and by whom" has_lines "$out" \
 "$rmctl" set "$peer" led=off
 good_silent set "$dev" own=none policy=all
 
+monitor_in_background monitor "$dev" -n 4 -t 20
+"$rmctl" set "$dev" own=0x1000+64
+"$rmctl" set "$dev" own=0x2000+64
+"$rmctl" stats "$dev" --reset
+"$odd" set "$dev" own=none led=off
+wait_background
+check "base masks are told of that have as many ranges as before" \
+	[ "$(grep -c " $dev changed base masks by rmctl (pid" "$out")" -eq 2 ]
+check "so is a reset of the counters" has_lines "$out" " $dev changed counters reset by rmctl "
+check "and the odd name" has_lines "$out" " $dev changed base masks by $odd_shown \(pid [0-9]+\)\$"
+monitor_in_background -j monitor "$dev" -n 3 -t 20
+"$odd" set "$dev" own=0x1000+64
+"$rmctl" stats "$dev" --reset
+"$rmctl" set "$dev" own=none
+wait_background
+check "all that in JSON" has_lines "$out" \
+	"\"comm\":\"$odd_shown\",\"changed\":\{\},\"masks_changed\":true,\"counters_reset\":false,\"since_overrun\":false," \
+	'"changed":\{\},"masks_changed":false,"counters_reset":true,'
+
+# The driver says how many of a card's it has lost: the first change of that card after those may
+# be of several.
+monitor_in_background -j monitor -t 20
+"$rmctl" set "$dev" led=on
+wait_for "$out" '"led":true'
+seq=$(value "$out" seq)
+"$programs/tell_overrun" "$dev" $((seq + 5)) 4
+"$rmctl" set "$peer" led=on
+"$rmctl" set "$dev" led=off
+"$rmctl" set "$dev" parity=on
+wait_for "$out" '"parity":true'
+check "what the driver has lost is told once" \
+	[ "$(grep -c '"lost":[0-9]' "$out")" -eq 1 -a "$(value "$out" lost | grep -v null)" = 4 ]
+check "the first change of that card after it may be of several" has_lines "$out" \
+	"^\{\"device\":\"$dev\",.*\"led\":false.*\"since_overrun\":true"
+check "no other one, and of no other card" [ "$(grep -c '"since_overrun":true' "$out")" -eq 1 ]
+# And more are missing: those the socket had no room for, of whatever card.
+seq=$(tail -n 1 "$out" | sed 's/.*"seq":\([0-9]*\).*/\1/')
+"$programs/tell_overrun" "$dev" $((seq + 10)) 4
+"$rmctl" set "$peer" led=off
+wait_for "$out" "^.\"device\":\"$peer\".*\"led\":false"
+kill "$background"
+wait_background
+"$rmctl" set "$dev" parity=off
+check "what the driver and what the socket has lost is told" has_lines "$out" \
+	"^\{\"device\":null,.*\"event\":\"overrun\",\"seq\":$((seq + 6)),.*\"lost\":5\}" \
+	"^\{\"device\":\"$dev\",.*\"event\":\"overrun\",\"seq\":$((seq + 10)),.*\"lost\":4\}"
+check "and then of each card" has_lines "$out" \
+	"^\{\"device\":\"$peer\",.*\"led\":false.*\"since_overrun\":true"
+
 monitor_in_background -j monitor -n 3 -t 20
 "$rmctl" set "$peer" led=on
 "$rmctl" set "$dev" offset=64M
@@ -380,6 +477,17 @@ check "with what is different" has_lines "$out" \
 	"^\{\"device\":\"$peer\",.*\"event\":\"changed\",.*\"changed\":\{\"led\":true\}" \
 	"^\{\"device\":\"$dev\",.*\"changed\":\{\"address_offset\":67108864\}"
 "$rmctl" set "$peer" led=off
+
+for signal in INT TERM; do
+	monitor_in_background monitor "$dev" -n 3 -t 20
+	"$rmctl" set "$dev" led=on
+	wait_for "$out" led=on
+	kill -$signal "$background"
+	wait_background
+	check "monitor -n that is ended by SIG$signal says how many are missing" \
+		says 1 "rmctl: $dev: monitor: interrupted: 2 event\(s\) still missing"
+	"$rmctl" set "$dev" led=off
+done
 
 monitor_in_background -j monitor "$dev" -t 20
 "$rmctl" set "$peer" transmit=off
@@ -419,6 +527,11 @@ check "a monitor that was too slow says so" has_lines "$err" \
 	'^rmctl: monitor: OVERRUN: they come faster than they are read; .*'
 told=$(grep -c '"event":"changed"' "$out")
 lost=$(value "$out" lost | awk '/[0-9]/ { sum += $1 } END { print sum + 0 }')
+check "the first change after that may be of several" awk '
+	BEGIN { gap = 0 }
+	/"event":"overrun"/ { gap = 1; gaps++ }
+	/"event":"changed"/ { if (gap != /"since_overrun":true/) wrong++; gap = 0 }
+	END { exit wrong || !gaps }' "$out"
 check "and how many it has lost: $told told and $lost lost of 22" [ $((told + lost)) -eq 22 ]
 
 run monitor "$dev" -t 0.2
@@ -428,7 +541,7 @@ check "monitor -n 1 -t 0.2 ends with 1 when nothing comes" [ "$status" -eq 1 ]
 check "and says so" has_lines "$err" '^monitoring all cards \.\.\.$' \
 	'^rmctl: monitor: 1 event\(s\) still missing after 0.2 s$'
 bad 2 'monitor: count must be at least 1 .*' monitor -n 0
-bad 2 "monitor: 'x' is not a number of seconds .*" monitor -t x
+bad 2 "monitor: time 'x' is no time such as 0.5, 20ms or 100us .*" monitor -t x
 bad 1 'rfm255: monitor: there is no such card' monitor rfm255
 
 # --- save-config and apply -------------------------------------------------------------------------
@@ -466,16 +579,44 @@ bad 2 "apply: .*nocard does not say which card; say it behind the file .*" apply
 run apply - "$peer" <"$dir/nocard"
 check "apply - DEV sets another card, from standard input" prints_line "$peer: nothing to change"
 "$rmctl" apply "$dir/plain" >/dev/null
-printf 'card = %s\nled = on\nled = maybe\n' "$dev" >"$dir/wrong"
-run apply "$dir/wrong"
-check "a bad file is refused" [ "$status" -eq 2 -a ! -s "$out" ]
-check "with the line" has_lines "$err" "^rmctl: apply: led is (given twice|on or off).*" \
-	"^rmctl: apply: nothing was changed: see line 3 of $dir/wrong\$"
-printf 'led = on # a remark\n\noffset = 32M\n' >"$dir/wrong"
+# A mistake on the last line of a file that changes much before; one sentence, with the line.
+wrong_line() { # wrong_line REGEX LINE: as printf(1) has it
+	sed 's/^led.*/led = on/; s/^policy.*/policy = none/' "$dir/plain" >"$dir/wrong"
+	printf "$2\n" >>"$dir/wrong"
+	bad 2 "apply: $dir/wrong:$(wc -l <"$dir/wrong"): $1 .*" apply "$dir/wrong"
+}
+wrong_line 'led is given twice' 'led = off'
+wrong_line "there is no setting 'rxx'" 'rxx = all'
+wrong_line "'transmit' is not of the form NAME = VALUE" transmit
+wrong_line "'0x10' is no range such as 0x1000-0x1fff, 0x1000\+4K or a name" 'rx = 0+64,0x10'
+wrong_line "range '0x20-0x10' ends before it begins" 'tx = 0x20-0x10'
+wrong_line 'card is given twice' 'card = rfm9'
+wrong_line 'there is no setting .*' ' = 1'
+wrong_line 'there is a NUL in it' 'rx = all\000'
+bad 2 "apply: /dev/zero:1: there is a NUL in it .*" apply /dev/zero
+line_of() { printf '#'; head -c $(($1 - 1)) /dev/zero | tr '\0' x; echo; } # line_of BYTES
+line_of 1048577 >"$dir/wrong"
+bad 2 "apply: $dir/wrong:1: it is longer than 1048576 bytes .*" apply "$dir/wrong"
+{
+	line_of 1048576
+	cat "$dir/plain"
+} >"$dir/wrong"
+good "$dev: nothing to change" apply "$dir/wrong"
+bad 1 "$dev: apply: $((size + 64)) bytes at offset 0x0 are out of range: .*" \
+	apply - <<-END
+	card = $dev
+	led = on
+	rx = 0+$((size + 64))
+	END
+# The third of five is refused by the driver, which does none of them.
+printf 'led = on # a remark\nparity = on\n\noffset = 32M\nmoderation-time = 1ms\nrx = 0+64\n' \
+	>"$dir/wrong"
 bad 1 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong" "$dev"
 run save-config "$dev"
 check "all or nothing: nothing" cmp "$dir/plain" "$out"
 bad 1 'apply: cannot read /nofile: No such file or directory' apply /nofile
+bad 1 "apply: cannot read $dir: Is a directory" apply "$dir"
+bad 2 'apply: the name of the file is empty .*' apply ''
 bad 2 'apply: too few arguments, it needs: FILE \[DEV\] .*' apply
 awk -v card="$dev" 'BEGIN {
 	printf "card = %s\npolicy = none\nrx = ", card
@@ -490,10 +631,87 @@ check "and saved" [ "$(grep '^rx' "$out")" = "$(grep '^rx' "$dir/many")" ]
 "$rmctl" apply "$dir/plain" >/dev/null
 run save-config "$dev"
 check "and gone again" cmp "$dir/plain" "$out"
+# The largest masks that there are, all three in one change.
+awk -v card="$dev" 'BEGIN {
+	printf "card = %s\n", card
+	split("rx tx own", names, " ")
+	for (plane = 1; plane <= 3; plane++) {
+		printf "%s = ", names[plane]
+		for (i = 0; i < 4096; i++)
+			printf "%s0x%08x-0x%08x", i ? "," : "", (i * 4 + plane) * 64, (i * 4 + plane) * 64 + 63
+		print ""
+	}
+}' >"$dir/most"
+{
+	cat "$dir/most"
+	echo 'offset = 32M'
+} >"$dir/wrong"
+bad 1 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong"
+user_may_not "$dev: apply: a request that long needs CAP_NET_ADMIN" 606 apply "$dir/most"
+run save-config "$dev"
+check "three masks of 4096 ranges that are refused change nothing" cmp "$dir/plain" "$out"
+run -j set "$dev"
+generation=$(value "$out" generation)
+run apply "$dir/most"
+check "three masks of 4096 ranges are set" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 3 ]
+run -j set "$dev"
+check "at once" [ "$(value "$out" generation)" -eq $((generation + 1)) ]
+run save-config "$dev"
+check "and saved" [ "$(grep -E '^(rx|tx|own)' "$out")" = "$(grep -v '^card' "$dir/most")" ]
+"$rmctl" apply "$dir/plain" >/dev/null
+sed 's/^tx = /&0x03000000-0x0300003f,/' "$dir/most" >"$dir/wrong"
+bad 1 "$dev: apply: tx would have 4097 separate ranges, at most 4096 can be set" apply "$dir/wrong"
+run save-config "$dev"
+check "one more changes nothing" cmp "$dir/plain" "$out"
+# What comes between two requests of a command: it may be before any of them.
+sed 's/^led.*/led = on/; s/^own.*/own = 0x00001000-0x0000103f/' "$dir/plain" >"$dir/one"
+sed 's/^parity.*/parity = on/; s/^own.*/own = 0x00002000-0x0000203f/' "$dir/plain" >"$dir/two"
+sed 's/^led.*/led = on/; s/^own.*/own = 0x00003000-0x0000303f/' "$dir/plain" >"$dir/three"
+# between N ARG...: rmctl ARG..., and before its Nth request from 1 the card becomes as in "two"
+between() {
+	local number=$1
+	shift
+	"$rmctl" apply "$dir/one" >/dev/null
+	"$programs/before_request" "$number" "$rmctl apply $dir/two >/dev/null" "$rmctl" "$@" \
+		>"$out" 2>"$err"
+	status=$?
+}
+is_file() { [ $status -eq 0 ] && [ ! -s "$err" ] && cmp -s "$dir/$1" "$out"; }
+for request in 1 2 3 4; do
+	between $request save-config "$dev"
+	check "save-config is of one moment, whatever comes before its request $request" is_file two
+done
+for request in 1 2 3 4 5; do
+	between $request apply "$dir/three"
+	check "apply sets all, whatever comes before its request $request" [ $status -eq 0 ]
+	run save-config "$dev"
+	check "and nothing else is set then" is_file three
+done
+"$rmctl" apply "$dir/plain" >/dev/null
 run save-config "$base"
 check "a base card has no masks" [ "$status" -eq 0 -a "$(grep -cE '^(rx|tx|own) ' "$out")" -eq 0 ]
 cp "$out" "$dir/base"
 good "$base: nothing to change" apply "$dir/base"
+# Every setting in another state, there and back; on a card that has all of them, and no neighbours.
+run save-config "$alone"
+cp "$out" "$dir/before"
+sed 's/^led = off/led = on/; s/^transmit = on/transmit = off/; s/^loopback = off/loopback = on/
+	s/^dark-on-dark = off/dark-on-dark = on/; s/^parity = off/parity = on/
+	s/^byte-swap = off/byte-swap = on/; s/^window = 0/window = 16M/; s/^offset = 0/offset = 64M/
+	s/^policy = all/policy = none/; s/^dma-read-least = .*/dma-read-least = 4097/
+	s/^dma-write-least = .*/dma-write-least = 0/; s/^moderation-count = .*/moderation-count = 7/
+	s/^moderation-time = .*/moderation-time = 1500ns/; s/^own = none/own = all/' \
+	"$dir/before" >"$dir/other"
+check "every setting of a file can be another" \
+	[ "$(grep -cFxvf "$dir/before" "$dir/other")" -eq "$(grep -c '^[^#c]' "$dir/before")" ]
+run apply "$dir/other"
+check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 15 ]
+run save-config "$alone"
+check "and they are saved" is_file other
+run apply "$dir/before"
+check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 15 ]
+run save-config "$alone"
+check "as they were" is_file before
 
 # --- a card goes and comes ----------------------------------------------------------------------
 
@@ -512,6 +730,10 @@ check "monitor tells of a card that goes and comes" has_lines "$out" \
 
 # --- without the driver ---------------------------------------------------------------------------
 
+for device in "$driver"/0*; do basename "$device" >"$driver/unbind"; done
+run list
+check "without a card list says so" \
+	says 0 'rmctl: list: no card found; is there one \(lspci -d 114a:5565\)\?'
 rmmod rfm
 bad 1 'list: the kernel does not know the netlink family rfm; is module rfm loaded\?' list
 bad 1 "$dev: show: the kernel does not know the netlink family rfm; .*" show "$dev"

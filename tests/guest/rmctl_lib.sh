@@ -82,18 +82,32 @@ bad() {
 	check "rmctl $* (refused)" complains "$want" "$regex"
 }
 
+# says STATUS REGEX: the last run has ended with it, the last line on standard error matches
+says() { [ "$status" -eq "$1" ] && tail -n 1 "$err" | grep -qE -- "^$2\$"; }
+
+# fits_screen: the last run was good, and a terminal of 24 rows shows what it has printed
+fits_screen() {
+	[ "$status" -eq 0 ] && [ -s "$out" ] && [ ! -s "$err" ] &&
+		[ "$(wc -l <"$out")" -le 23 ] && ! grep -q '.\{81\}' "$out"
+}
+
 has_lines() { # has_lines FILE REGEX...: each matches some line
 	local file=$1
 	shift
 	for regex; do grep -qE -- "$regex" "$file" || return 1; done
 }
 
-wait_for() { # wait_for FILE REGEX: until a line of the file matches, at most 5 s
-	local i=0
-	until grep -qE -- "$2" "$1" 2>/dev/null; do
-		i=$((i + 1))
-		[ $i -le 50 ] || return 1
-		sleep 0.1
+# wait_for FILE REGEX: until what runs in the background has printed such a line; FILE is $out
+# or $err, which has all lines up to there then
+wait_for() {
+	local line
+	until grep -qE -- "$2" "$1"; do
+		# shellcheck disable=SC3045
+		case $1 in
+		"$out") IFS= read -r -t 20 line <&8 ;;
+		*) IFS= read -r -t 20 line <&9 ;;
+		esac || return 1
+		printf '%s\n' "$line" >>"$1"
 	done
 }
 
@@ -102,15 +116,21 @@ wait_for() { # wait_for FILE REGEX: until a line of the file matches, at most 5 
 in_background() {
 	local regex=$1
 	shift
-	: >"$err"
-	"$rmctl" "$@" >"$out" 2>"$err" &
+	[ -p "$dir/out.pipe" ] || mkfifo "$dir/out.pipe" "$dir/err.pipe"
+	"$rmctl" "$@" >"$dir/out.pipe" 2>"$dir/err.pipe" &
 	background=$!
 	background_args=$*
+	exec 8<"$dir/out.pipe" 9<"$dir/err.pipe"
+	: >"$out"
+	: >"$err"
 	wait_for "$err" "$regex"
 }
 
-# wait_background: until it ends; leaves $out, $err and $status
+# wait_background: until it ends, and all that it runs; leaves $out, $err and $status
 wait_background() {
+	cat <&8 >>"$out"
+	cat <&9 >>"$err"
+	exec 8<&- 9<&-
 	wait "$background"
 	status=$?
 	keep_json $background_args

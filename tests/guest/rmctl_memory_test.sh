@@ -42,9 +42,6 @@ printf 'rfm-regions: 1\nregions: {a: {offset: x}}\n' >"$dir/bad.yaml"
 printf 'rfm-regions: 1\nregions: {}\n' >"$dir/none.yaml"
 export RFM_REGIONS="$dir/rig.yaml"
 
-# says STATUS REGEX: the last run has ended with it, the last line on standard error matches
-says() { [ "$status" -eq "$1" ] && tail -n 1 "$err" | grep -qE -- "^$2\$"; }
-
 # Lines of the file are these, each a regex, and no more.
 lines() { # lines FILE REGEX...
 	local file=$1 at=0
@@ -60,16 +57,6 @@ bytes() { "$rmctl" dump "$dev" "$1" --raw | od -An -tx1 -v | tr -d ' \n'; }
 holds() { [ "$(bytes "$1")" = "$2" ]; }	# holds RANGE DIGITS
 store() { "$rmctl" poke "$peer" "$@"; }
 
-# until_so COMMAND...: until the command succeeds, at most 10 s
-until_so() {
-	local i=0
-	until "$@"; do
-		i=$((i + 1))
-		[ $i -le 100 ] || return 1
-		sleep 0.1
-	done
-}
-
 # typed INPUT ARG...: rmctl on a terminal, all that it prints in $out
 typed() {
 	local input=$1
@@ -80,9 +67,12 @@ typed() {
 
 # --- help and wrong usage ------------------------------------------------------------------
 
+run --help
+cp "$out" "$dir/help"
 for verb in $verbs; do
 	run "$verb" --help
-	check "rmctl $verb --help" [ "$status" -eq 0 -a -s "$out" -a ! -s "$err" ]
+	check "rmctl $verb --help fits on a screen" fits_screen
+	check "rmctl --help has the verb $verb" grep -qE "^  (.* )?$verb( |\$)" "$dir/help"
 	check "rmctl $verb --help begins with its usage" has_lines "$out" "^usage: rmctl \[-j\] $verb"
 	bad 2 "(.*: )?$verb: unknown option '--bogus' \(see 'rmctl $verb --help'\)" "$verb" --bogus
 	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
@@ -92,6 +82,7 @@ for verb in $verbs; do
 	*) words='0+4' ;;
 	esac
 	bad 1 "rfm255: $verb: no such card: .*" "$verb" rfm255 $words
+	bad 2 "$verb: '' names no card; .*" "$verb" '' $words
 done
 for verb in fill load save diff; do
 	bad 2 "$dev: $verb: too few arguments.*" "$verb" "$dev" 0+4
@@ -109,6 +100,7 @@ for verb in fill save diff who trace watch top; do
 	bad 2 "$dev: $verb: (end|offset) '0x12z' is not a number.*" $verb "$dev" 0-0x12z $more
 	bad 2 "$dev: $verb: offset 'x' is not a number.*|.*there is no region 'x'.*" \
 		$verb "$dev" x $more
+	bad 2 "$dev: $verb: ('' is no range such as .*|the offset is empty) .*" $verb "$dev" '' $more
 	bad 2 "$dev: $verb: range '0x20-0x10' ends before it begins.*" $verb "$dev" 0x20-0x10 $more
 	bad 2 "$dev: $verb: length must be at least 1.*" $verb "$dev" 0x20+0 $more
 	bad 2 "$dev: $verb: there is no 'presure' in 'pump'.*" $verb "$dev" pump.presure $more
@@ -153,6 +145,50 @@ bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev"
 bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0
 bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0x1000 1
 bad 1 "$dev: poke: 4 bytes at offset 0xcafef000 are out of range: .*" poke "$dev" 0xcafef000 3
+for value in 12.5 1 0x1000; do
+	bad 2 "$dev: poke: value 'pump.pressure' is a name; NAME comes before VALUE: are the two swapped\? .*" \
+		poke "$dev" $value pump.pressure
+done
+
+# --- values as JSON, and where no single access can be -----------------------------------------
+
+value() { "$rmctl" -j peek "$dev" "$1" | sed 's/.*"value":\(.*\),"unit".*/\1/'; }
+holds_json() { # holds_json NAME STORED JSON: what is stored there is this in JSON
+	"$rmctl" poke "$dev" "$1" "$2"
+	check "$1, which is $(printf %s "$2" | tr -d '\\'), in JSON" [ "$(value "$1")" = "$3" ]
+	run -j peek "$dev" "$1"
+}
+holds_json 'loop[0]' 0.1 0.1
+holds_json 'loop[0]' 0.30000000000000004 0.30000000000000004
+holds_json 'loop[0]' -0 -0.0
+holds_json 'loop[0]' nan '"nan"'
+holds_json pump.pressure 0.1 0.1
+holds_json pump.pressure 12 12
+holds_json pump.total 9007199254740993 '"9007199254740993"'
+holds_json pump.name 'a"b\c' '"a\"b\\c"'
+holds_json pump.name '\x41' '"\\x41"'
+holds_json pump.name '"\x1b[2J"' '"\u001B[2J"'
+holds_json pump.name 'Größe' '"Größe"'
+holds_json pump.name '"a\xffb"' '"a�b"'
+"$rmctl" poke "$dev" 'loop[0]' 0
+
+cat >"$dir/odd.yaml" <<'END'
+rfm-regions: 1
+regions:
+  odd:
+    offset: 0x3200
+    fields:
+      tag: {offset: 0, type: uint8}
+      split: {offset: 2, type: uint32}
+END
+good_silent poke "$dev" 0x3200 0x00341201 -w 4
+good_silent poke "$dev" 0x3204 0x7856 -w 4
+run -R "$dir/odd.yaml" dump "$dev" odd
+check "dump shows what no single access can load" lines "$out" '00003200  01 +odd.tag: 1' \
+	'00003201  1 bytes have no name' '00003202  34 00 56 78 +odd.split: 2018902068' \
+	'00003206  2 bytes have no name'
+bad 1 "$dev: peek: 'odd.split' at 0x3202 cannot be a single access of 4 bytes" \
+	-R "$dir/odd.yaml" peek "$dev" odd
 
 # --- fill ------------------------------------------------------------------------------------
 
@@ -210,6 +246,12 @@ good "\{\"device\":\"$dev\",\"offset\":65537,\"length\":3000000,\"file\":\"$dir/
 head -c 40 "$dir/random" >"$dir/forty"
 good "\{\"device\":\"$dev\",\"offset\":12288,\"length\":40,\"file\":\"$dir/forty\"\}" \
 	load -j -y "$dev" "$dir/forty" pump
+odd_name=$(printf '%s/forty\377\033[2J' "$dir")
+cp "$dir/forty" "$odd_name"
+for words in "load -y $dev $odd_name pump" "save $dev pump $odd_name" "diff $dev pump $odd_name"; do
+	run -j $words
+	check "${words%% *} -j: what is no text in a name is ?" matches "$out" ".*\"file\":\"$dir/forty\?\?\[2J\".*"
+done
 check "load by name" holds pump "$(od -An -tx1 -v "$dir/forty" | tr -d ' \n')"
 "$rmctl" load "$dev" - 0x2000+40 -y <"$dir/forty"
 check "load from standard input" holds 0x2000+40 "$(bytes pump)"
@@ -239,6 +281,10 @@ bad 1 "$dev: load: /dev/zero has more than the range's 40 bytes" load "$dev" /de
 bad 1 "$dev: load: /dev/null has 0 bytes, the range 40" load "$dev" /dev/null 0x2000+40 -y
 bad 1 "$dev: load: 3000000 bytes at offset 0x[0-9a-f]+ are out of range: .*" \
 	load "$dev" "$dir/random" 63M -y
+bad 2 "$dev: load: the offset is empty .*" load "$dev" "$dir/forty" '' -y
+bad 2 "$dev: load: the name of the file is empty .*" load "$dev" '' 0x2000 -y
+bad 2 "$dev: save: the name of the file is empty .*" save "$dev" pump ''
+bad 2 "$dev: diff: the name of the file is empty .*" diff "$dev" pump ''
 bad 2 "$dev: load: offset '12z' is not a number .*" load "$dev" "$dir/forty" 12z -y
 check "what was refused has changed nothing" [ "$(bytes 0x2000+4K)" = "$before" ]
 bad 1 "$dev: save: cannot write $dir: Is a directory" save "$dev" pump "$dir"
@@ -259,10 +305,10 @@ run diff "$dev" 0x3000+64 "$dir/old"
 check "diff by name and by word" lines "$out" \
 	'0x00003000: pump.pressure: card 13.5 bar, file 12.5 bar' \
 	'0x00003004: pump.speed: card 4 rpm, file -3 rpm' \
-	'0x00003028: card 0x01010201, file 0x01010101' '4 of 64 bytes differ'
+	'0x00003028: card 0x01010201, file 0x01010101' '4 B of 64 B differ'
 check "a difference is status 1" [ "$status" -eq 1 -a ! -s "$err" ]
 run diff "$dev" 0x3000+64 "$dir/old" -n 1
-check "diff -n" lines "$out" '0x00003000: pump.pressure: .*' '4 of 64 bytes differ'
+check "diff -n" lines "$out" '0x00003000: pump.pressure: .*' '4 B of 64 B differ'
 run -j diff "$dev" 0x3000+64 "$dir/old"
 entry='\{"offset":12288,"length":4,"name":"pump.pressure","type":"float","unit":"bar","card":13.5,"file":12.5\}'
 last='\{"offset":12328,"length":4,"name":null,"type":null,"unit":null,"card":"0x01010201","file":"0x01010101"\}'
@@ -273,7 +319,7 @@ check "diff wants a file of the range's size" complains 1 "$dev: diff: $dir/old 
 tail -c +2 "$dir/old" | head -c 3 >"$dir/three"
 run diff "$dev" 0x3001+3 "$dir/three"
 check "what is only a part of a value is shown as bytes" lines "$out" \
-	'0x00003001: card 0x415800, file 0x414800' '1 of 3 bytes differ'
+	'0x00003001: card 0x415800, file 0x414800' '1 B of 3 B differ'
 run -R '' diff "$dev" 0x3000+64 "$dir/old" -n 1
 check "diff without names" lines "$out" '0x00003000: card 0x41580000, file 0x41480000' '.*'
 run -R "$dir/bad.yaml" diff "$dev" 0x3000+64 "$dir/old" -n 0
@@ -284,8 +330,26 @@ check "so does one that is not there" says 1 \
 	"rmctl: $dev: diff: no names will be shown: cannot read /nofile: No such file or directory"
 bad 2 "$dev: diff: count 'x' is not a number .*" diff "$dev" 0x3000+64 "$dir/old" -n x
 
+# A file is replaced as a whole, or stays.
+mkdir "$dir/small"
+mount -t tmpfs -o size=1m none "$dir/small"
+good_silent save "$dev" pump "$dir/small/file"
+cp "$dir/small/file" "$dir/before"
+run save "$dev" 0+4M "$dir/small/file"
+check "a save that fails says so, and what has become of the file" lines "$err" \
+	"rmctl: $dev: save: cannot write $dir/small/file: No space left on device" \
+	"rmctl: $dev: save: $dir/small/file is as it was"
+check "with status 1" [ "$status" -eq 1 ]
+check "the file is as it was" cmp "$dir/before" "$dir/small/file"
+bad_end="rmctl: $dev: save: $dir/small/new has not been made"
+run save "$dev" 0+4M "$dir/small/new"
+check "a new file that fails is not made" says 1 "$bad_end"
+check "nothing is left beside them" [ "$(ls "$dir/small")" = file ]
+umount "$dir/small"
+
 # --- long transfers ---------------------------------------------------------------------------------
 
+# What is over within half a second shows no progress.
 mkfifo "$dir/fifo"
 (sleep 1; cat) <"$dir/fifo" >/dev/null &
 typed '' save "$dev" 0+4M "$dir/fifo"
@@ -297,23 +361,22 @@ run save "$dev" 0+4M "$dir/fifo"
 check "without a terminal there is nothing to see" silent
 
 # A reader that takes some and then no more: save has to wait until it is interrupted.
-(head -c 100000; touch "$dir/enough"; sleep 60) <"$dir/fifo" >/dev/null &
-reader=$!
+mkfifo "$dir/enough" "$dir/go"
+(head -c 100000 >/dev/null; echo >"$dir/enough"; read -r _ <"$dir/go") <"$dir/fifo" &
 "$rmctl" save "$dev" 0+4M "$dir/fifo" >"$out" 2>"$err" &
 saver=$!
-until_so [ -e "$dir/enough" ]
+read -r _ <"$dir/enough"
 kill -INT $saver
 wait $saver
 status=$?
-kill $reader
+echo >"$dir/go"
 check "an interrupted save says how much there is" says 1 \
 	"rmctl: $dev: save: interrupted: $dir/fifo has the first [0-9.]+ KiB of 4 MiB"
 
 "$rmctl" fill "$dev" 0+64M 0x11111111 -y
-begun() { "$rmctl" peek "$dev" 0 | grep -q 0x22222222; }
 "$rmctl" fill "$dev" 0+64M 0x22222222 -y >"$out" 2>"$err" &
 filler=$!
-until_so begun
+"$rmctl" watch "$peer" 0+4 --equal 0x22222222 -n 1 -t 20 >/dev/null 2>&1
 kill -INT $filler
 wait $filler
 status=$?
@@ -321,6 +384,21 @@ done=$(sed -n 's/.*interrupted: the first .* of 64 MiB have been stored, up to \
 check "an interrupted fill says how much it has done" [ "$status" -eq 1 -a -n "$done" ]
 check "and that is so" [ "$("$rmctl" peek "$dev" $((done - 4)) 2>&1 | cut -d' ' -f2)" = 0x22222222 -a \
 	"$("$rmctl" peek "$dev" $((done)) 2>&1 | cut -d' ' -f2)" = 0x11111111 ]
+
+# A file that becomes shorter meanwhile.
+truncate -s 64M "$dir/big"
+printf 3333 | dd of="$dir/big" conv=notrunc 2>/dev/null
+"$rmctl" load "$dev" "$dir/big" 0 -y >"$out" 2>"$err" &
+loader=$!
+"$rmctl" watch "$peer" 0+4 --equal 0x33333333 -n 1 -t 20 >/dev/null 2>&1
+truncate -s 1K "$dir/big"
+wait $loader
+status=$?
+check "load of a file that becomes shorter says how much has been stored" lines "$err" \
+	"rmctl: $dev: load: cannot read $dir/big at byte [0-9]+: it has become shorter" \
+	"rmctl: $dev: load: the first [1-9][0-9.]* MiB of 64 MiB have been stored, up to 0x[0-9a-f]*00000; what is behind is as it was"
+check "with status 1" [ "$status" -eq 1 ]
+rm "$dir/big"
 
 # --- who ----------------------------------------------------------------------------------------------
 
@@ -344,6 +422,11 @@ check "nobody, in one line" lines "$out" '0x03c00000-0x03cfffff: .*'
 for word in 12z '' 0x -1; do
 	bad 2 ".*who: .*" who "$dev" "$word"
 done
+
+"$on_terminal" -s 'who [' '' "$rmctl" who "$dev" 0+64M >"$out" 2>"$err"
+check "who shows how far it is, and ends by Ctrl-C with status 1" [ $? -eq 1 ]
+check "and says how far it has come" grep -qE \
+	"who: interrupted: only the first [0-9.]+ [KM]iB of 64 MiB have been asked for" "$out"
 
 # --- trace --------------------------------------------------------------------------------------------
 
@@ -396,7 +479,7 @@ for depth in 0 65537 x; do
 	bad 2 "$dev: trace: depth.*" trace "$dev" 0+4 --depth $depth
 done
 bad 2 "$dev: trace: count must be at least 1 .*" trace "$dev" 0+4 -n 0
-bad 2 "$dev: trace: 'x' is not a number of seconds .*" trace "$dev" 0+4 -t x
+bad 2 "$dev: trace: time 'x' is no time such as 0.5, 20ms or 100us .*" trace "$dev" 0+4 -t x
 
 # --- watch ---------------------------------------------------------------------------------------------
 
@@ -453,20 +536,19 @@ check "watch -n -t, nothing comes" says 1 "rmctl: $dev: watch: 1 event\(s\) stil
 
 # The command: never twice at once, once for all that come meanwhile.
 in_background '^watching' watch "$dev" -t 20 pump.total -n 4 --exec \
-	"echo begin \$RMCTL_EVENTS \$RMCTL_NAME \$RMCTL_VALUE; until [ -e $dir/go ]; do sleep 0.05; done; echo end"
+	"echo begin \$RMCTL_EVENTS \$RMCTL_NAME \$RMCTL_VALUE; [ \$RMCTL_EVENTS -gt 1 ] || read x <$dir/go; echo end"
 for i in 1 2 3 4; do store pump.total $i; done
 "$rmctl" test "$peer" >/dev/null
-: >"$dir/go"
+echo >"$dir/go"
 wait_background
 check "watch --exec runs the command once for all that come meanwhile" lines "$out" \
 	'begin 1 pump.total 1' end 'begin 3 pump.total 4' end
 check "and says so" says 0 "rmctl: $dev: watch: 3 events came while the command was running: it runs once for all of them, and is told of the last"
-rm "$dir/go"
 in_background '^watching' -j watch "$dev" -t 20 pump.total -n 3 --exec \
-	"echo out; until [ -e $dir/go ]; do sleep 0.05; done; exit 3"
+	"echo out; [ \$RMCTL_EVENTS -gt 1 ] || read x <$dir/go; exit 3"
 for i in 1 2 3; do store pump.total $i; done
 "$rmctl" test "$peer" >/dev/null
-: >"$dir/go"
+echo >"$dir/go"
 wait_background
 check "watch -j --exec, an object a run" lines "$out" \
 	'.*"seq":1,.*"value":"1".*"lost":0,"run":\{"status":3,"signal":null,"events":1\}\}' \
@@ -490,18 +572,51 @@ in_background '^watching' watch "$dev" -t 20 beat --silence 0.1 -n 1 \
 	--exec 'echo $RMCTL_TYPE "$RMCTL_NODE" $RMCTL_SILENT_NS'
 wait_background
 check "and of a silence" lines "$out" 'stale  [0-9]{9}'
-rm -f "$dir/go"
-in_background '^watching' watch "$dev" -t 20 beat --exec \
-	"echo begin; until [ -e $dir/go ]; do sleep 0.05; done"
+
+# A signal is for all that the command runs, and rmctl ends after it. These end without one too.
+for signal in INT TERM HUP; do
+	in_background '^watching' watch "$dev" -t 20 beat --exec \
+		"trap : $signal; sh -c 'trap \"echo told; exit 0\" $signal; echo begin; sleep 5 >/dev/null 2>&1 & wait; echo not told'; exit \$?"
+	store beat 1
+	wait_for "$out" begin
+	store beat 2
+	"$rmctl" test "$peer" >/dev/null
+	kill -$signal "$background"
+	wait_background
+	check "watch --exec passes SIG$signal on, and waits" lines "$out" begin told
+	check "what is not run for any more is said" says 0 \
+		"rmctl: $dev: watch: the command was not run for the last 1 event\(s\)"
+done
+in_background '^watching' -j watch "$dev" -t 20 beat -n 1 --exec 'echo begin >&2; exec sleep 5'
 store beat 1
-wait_for "$out" begin
-store beat 2
-"$rmctl" test "$peer" >/dev/null
-kill -INT "$background"
-: >"$dir/go"
+wait_for "$err" begin
+kill -TERM "$background"
 wait_background
-check "what is not run for any more is said" says 0 \
-	"rmctl: $dev: watch: the command was not run for the last 1 event\(s\)"
+check "a command that ends by that signal has failed" says 1 \
+	"rmctl: $dev: watch: the command was ended by signal 15"
+check "watch -j tells of it" has_lines "$out" '"run":\{"status":null,"signal":15,"events":1\}\}$'
+
+# cut_short REGEX WHAT VERB ARG...: begun, told of one of three, interrupted
+cut_short() {
+	local hears=$1 what=$2
+	shift 2
+	in_background "$hears" "$@" -n 3
+	store beat 7
+	wait_for "$out" 'beat'
+	kill -INT "$background"
+	wait_background
+	check "$1 -n that is interrupted says how many are missing" \
+		says 1 "rmctl: $dev: $1: interrupted: [12] $what\(s\) still missing"
+}
+cut_short '^tracing' write trace "$dev" -t 20 beat
+cut_short '^watching' event watch "$dev" -t 20 beat
+cut_short '^watching' round top "$dev" beat -i 0.1
+in_background '^tracing' trace "$dev" -t 20 beat
+kill -TERM "$background"
+wait_background
+check "trace without -n is not cut short" says 0 "tracing $dev ..."
+run watch "$dev" beat -n 1 -t 200ms
+check "a time with its unit" says 1 "rmctl: $dev: watch: 1 event\(s\) still missing after 200ms"
 
 word='is not one word that can be compared: it must have 1, 2, 4 or 8 bytes, and begin at a multiple of that .*'
 bad 2 "$dev: watch: '0x3000\+3' $word" watch "$dev" 0x3000+3 --equal 1
@@ -520,7 +635,9 @@ for time in 0 x -1 5m 1.5ns; do
 	bad 2 "$dev: watch: silence '$time' .*" watch "$dev" beat --silence=$time
 done
 bad 2 "$dev: watch: silence '0.5ms' is out of range .*" watch "$dev" beat --silence 0.5ms
-bad 2 "$dev: watch: the command of --exec is empty .*" watch "$dev" beat --exec ''
+for word in '' ' 	'; do
+	bad 2 "$dev: watch: the command of --exec is empty .*" watch "$dev" beat --exec "$word"
+done
 bad 2 "$dev: watch: count must be at least 1 .*" watch "$dev" beat -n 0
 
 # --- top -------------------------------------------------------------------------------------------------
@@ -550,6 +667,20 @@ typed '' -R "$dir/near.yaml" top "$dev" -n 2 -i 0.1
 check "top draws on a terminal" [ "$(grep -c "$(printf '\033')\[H.*rmctl top $dev: 3 range(s), every 0.1 s" "$out")" -eq 2 ]
 "$on_terminal" -s RANGE '' "$rmctl" top "$dev" beat -i 0.1 >"$out" 2>"$err"
 check "Ctrl-C ends top, with status 0" [ $? -eq 0 ]
+# More regions than there can be watches, or open files.
+awk 'BEGIN { print "rfm-regions: 1\nregions:"; for (i = 0; i < 1100; i++)
+	printf "  r%d: {offset: %d, type: int8}\n", i, i }' >"$dir/many.yaml"
+reason='regions are shown: the card has no room for more watches, or this program none for more open files \(ulimit -n\)'
+run -j -R "$dir/many.yaml" top "$dev" -n 1 -i 0.1
+check "top shows the first that fit" says 0 "watching ..."
+check "and says so" has_lines "$err" "^rmctl: $dev: top: only the first 1024 of 1100 $reason\$"
+check "in JSON, too" has_lines "$out" '"ranges":\[\{"name":"r0",.*"name":"r1023".*\],"left_out":76\}$'
+sh -c 'ulimit -n 50; exec "$@"' - "$rmctl" -R "$dir/many.yaml" top "$dev" -n 1 -i 0.1 \
+	>"$out" 2>"$err"
+check "so it does with few open files" [ $? -eq 0 -a "$(wc -l <"$out")" -gt 40 ]
+check "and says it" has_lines "$err" "top: only the first 4[0-9] of 1100 $reason\$"
+typed '' -R "$dir/many.yaml" top "$dev" -n 1 -i 0.1
+check "on a terminal how many more there are" has_lines "$out" "^and 1080 more"
 bad 1 "$dev: top: there are no regions in $dir/none.yaml" -R "$dir/none.yaml" top "$dev"
 bad 1 "$dev: top: $dir/bad.yaml:2: .*" -R "$dir/bad.yaml" top "$dev"
 bad 2 "$dev: top: no file says what a name means: .*" -R '' top "$dev"

@@ -3,8 +3,10 @@
  * VERIFY: what every node has, to how many, and what is refused.
  *
  *	verify_test NEAR FAR
+ *	verify_test -q DEV
  *
- * Two cards that are a ring of their own; see pair.h.
+ * Two cards that are a ring of their own; see pair.h. With -q: nothing can be asked
+ * when the queue is full; the ring must come to a stand after "ready".
  */
 
 #include <sys/time.h>
@@ -204,6 +206,26 @@ static void askers_do_not_meet(void)
 	}
 }
 
+/* Returns an exit status. */
+static int queue_full(const char *path)
+{
+	struct rfm_send nobody = { .type = RFM_EVENT_INT1, .node = 250 };
+	struct rfm_ring_test test = { .timeout_ms = 100 };
+	int fd = open(path, O_RDWR);
+	unsigned int i;
+
+	puts("ready");
+	fflush(stdout);
+	while (!ioctl(fd, RFM_IOC_RING_TEST, &test))
+		;
+	/* More than may be on the ring, and wait. */
+	for (i = 0; i < 8192; i++)
+		if (!CHECK_EQ(ioctl(fd, RFM_IOC_SEND, &nobody), 0))
+			return TAP_FAIL;
+	args = (struct rfm_verify){ .length = 8, .timeout_ms = 100 };
+	return CHECK_REFUSED(fd, RFM_IOC_VERIFY, args, ENOBUFS) ? 0 : TAP_FAIL;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_case cases[] = {
@@ -215,6 +237,8 @@ int main(int argc, char **argv)
 		TAP_CASE(askers_do_not_meet),
 	};
 
+	if (argc == 3 && !strcmp(argv[1], "-q"))
+		return queue_full(argv[2]);
 	pair_open(argc, argv);
 	if (subscribe(pair.near, 0, pair.info.memory_size,
 		      RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX)) {

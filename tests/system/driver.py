@@ -76,6 +76,26 @@ def stops_answering(lab, _):
              .returncode == 0)
 
 
+def dark_and_pulled_out(lab, _):
+    """A card without light that answers all ones is found to be gone, and is not lit again"""
+    device = device_of_node(lab, 1, BASE)
+    where = pci_of(lab, device)
+    lab.run(1, "rmctl", "set", device, "transmit=off")
+    wait_for("it is dark", lambda: not next(
+        c["signal"] for c in lab.rmctl_json(1, "list") if c["node"] == BASE))
+    monitor = lab.start(1, PROGRAMS + "netlink_monitor_test", "-g", f"/dev/{device}")
+    while monitor.line() != "ready":
+        pass
+    lab.qmp(1, "qom-set", path="/machine/peripheral/base", property="dead", value=True)
+    try:
+        monitor.finish(timeout=90)
+    finally:
+        bind(lab, where, "unbind")
+        lab.qmp(1, "qom-set", path="/machine/peripheral/base", property="dead", value=False)
+        bind(lab, where)
+        lab.run(1, "rmctl", "set", device_of_node(lab, 1, BASE), "transmit=on")
+
+
 def pci_of(lab, device):
     return lab.rmctl_json(1, "show", device)["pci"]
 
@@ -120,6 +140,33 @@ def reads_zeros(lab, _):
     bind(lab, where)
     wait_for("the ring is closed", lambda: lab.run(1, "rmctl", "test", card(lab), check=False)
              .returncode == 0)
+
+
+def is_reset(lab, _):
+    """A card that is reset is gone for those who use it; binding it anew mends it"""
+    device = card(lab)
+    where = pci_of(lab, device)
+    users = lab.start(1, PROGRAMS + "unbind_test", "-x", f"/dev/{device}")
+    while "running" not in users.line():
+        pass
+    lab.run(1, "sh", "-c", f"echo 1 >/sys/bus/pci/devices/{where}/reset")
+    users.finish(timeout=60)
+    expect("the card is reset: it has to be bound anew" in lab.verb("log", 1).stdout,
+           "the kernel log does not say so")
+    expect(lab.run(1, "dd", f"if=/dev/{device}", "bs=256K", "count=1", "of=/dev/null",
+                   check=False).returncode, "a transfer from a card without settings")
+    bind(lab, where, "unbind")
+    bind(lab, where)
+    wait_for("the ring is closed", lambda: lab.run(1, "rmctl", "test", card(lab), check=False)
+             .returncode == 0)
+
+
+def does_not_sleep(lab, _):
+    """A member of the ring does not let the machine sleep"""
+    expect(lab.run(1, "sh", "-c", "echo freeze >/sys/power/state", check=False).returncode,
+           "it slept")
+    expect("a member of the ring does not sleep" in lab.verb("log", 1).stdout, "without a reason")
+    lab.run(1, "rmctl", "test", card(lab))
 
 
 def insert(lab, *parameters, check=True):
@@ -253,7 +300,8 @@ def on_first(words):
 
 def more_cards(folder):
     return extra_cards([*ring_of_two(folder, NEAR, FAR),
-                        (BASE, f"path={folder}/base", f"path={folder}/base", ",extension=off"),
+                        (BASE, f"path={folder}/base", f"path={folder}/base",
+                         ",extension=off,id=base"),
                         (NARROW, f"path={folder}/narrow", f"path={folder}/narrow",
                          ",memory-size=128M,window=16M")])
 
@@ -295,7 +343,8 @@ def dma_programs(program, lab):
     def devices(*nodes):
         return ["/dev/" + device_of_node(lab, 1, node) for node in nodes]
 
-    failed = program("dma_test", *devices(1)) + program("dma_test", *devices(NEAR, FAR))
+    failed = sum(program("dma_test", *devices(*nodes)) for nodes in ((1,), (BASE,), (NEAR, FAR)))
+    failed += program("dma_pin_test", *devices(1))
     failed += sum(program("dma_async_test", *devices(node)) for node in (1, BASE, NARROW))
     failed += program("dma_end_test", "-n", str(SHORT[2]), *devices(1))
     failed += program("dma_stuck_test", *devices(1))
@@ -314,6 +363,19 @@ def intx_programs(program, lab):
     return failed + sum(program(name, *devices) for name in (
         "listen_test", "listen_types_test", "watch_test", "watch_slot_test", "watch_storm_test",
         "fence_test"))
+
+
+# A card reaches memory through tables that the kernel makes; the processor works as without.
+VIOMMU = ["--qemu-arg", "-device intel-iommu,intremap=off", "--append", "intel_iommu=on"]
+
+
+def iommu_programs(program, lab):
+    """Long transfers behind an IOMMU. Returns how many failed."""
+    group = lab.run(1, "test", "-e",
+                    f"/sys/class/rfm/{card(lab)}/device/iommu_group", check=False)
+    expect(not group.returncode, "the card is behind no IOMMU")
+    device = f"/dev/{card(lab)}"
+    return sum(program(name, device) for name in ("dma_test", "dma_async_test", "dma_pin_test"))
 
 
 def long_load(up, cpus):
@@ -337,8 +399,9 @@ def main():
     up = ["--kernel", args.kernel] if args.kernel else []
     up += ["--qemu-arg", f"-m {args.memory}"] if args.memory else []
 
-    tests = [unplugs, stops_answering, unbound_while_stuck, reads_zeros, reload_module,
-             base_card_has_no_policy, clean_kernels]
+    tests = [unplugs, stops_answering, dark_and_pulled_out, is_reset, does_not_sleep,
+             unbound_while_stuck, reads_zeros, reload_module, base_card_has_no_policy,
+             clean_kernels]
     frozen = [interrupts_are_intx, frozen_neighbour, clean_kernels]
     endless = [engine_does_not_stop, engine_does_not_stop_registered]
     plan(tests if args.long else tests + frozen + endless)
@@ -365,6 +428,8 @@ def main():
                     *on_first(extra_cards(ring_of_two(folder, NEAR, FAR)))) as lab:
             failed += intx_programs(program, lab)
             failed += run(frozen, lab, first=len(tests) + 1)
+        with Lab("iommu", 1, *up, *VIOMMU) as lab:
+            failed += iommu_programs(program, lab)
         with tempfile.TemporaryDirectory() as folder, \
                 Lab("endless", 1, *up, *slow_card(folder)) as lab:
             reload_with(lab, f"dma_slice={LONGEST_SLICE}", cards=2)

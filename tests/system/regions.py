@@ -130,6 +130,21 @@ def test_round_trip(folder):
                        f"{path} by way of {form} has become another {other}")
 
 
+def test_one_line(folder):
+    """With -j export and import print the file as an object on one line"""
+    for path in files(folder):
+        told = json.loads(good("regions", "export", path, "--to", "json"))
+        for form in ("csv", "json"):
+            source = folder / f"source.{form}"
+            source.write_text(good("regions", "export", path, "--to", form), encoding="utf-8",
+                              newline="")
+            for verb, words in (("export", [path]), ("export", [path, "--to", "json"]),
+                                ("import", [source, "--from", form])):
+                line = good("-j", "regions", verb, *words)
+                expect(line.count("\n") == 1 and fitting(f"regions-{verb}", line) == told,
+                       f"{path}: {line}")
+
+
 def test_header(folder):
     """A header compiles as C11 and C++17, and its assertions hold; they fail when a file is wrong"""
     for path in list(files(folder))[:25]:
@@ -246,6 +261,16 @@ def test_bad_tables(folder):
               "2: the row has no name"),
              ("csv", head + "," * 64 + "\n", "2: a row has at most 64 cells"),
              ("csv", head + ",a\0,0,int8\n", "2: the table has a NUL in it"),
+             ("csv", "name;offset;type\na;0;int8\n",
+              "1: the cells of a table are separated by commas, not by semicolons or tabs"),
+             ("csv", "name\toffset\ttype\na\t0\tint8\n",
+              "1: the cells of a table are separated by commas, not by semicolons or tabs"),
+             ("csv", (head + ",a,0,int8\n,b,8,double,1,0,little,1,1 s,\xb0C\n").encode("latin-1"),
+              "3: this is not UTF-8: save the table again, as UTF-8 and not as ISO 8859-1, Windows "
+              "or UTF-16 text"),
+             ("csv", (head + ",a,0,int8\n").encode("utf-16"),
+              "1: this is not UTF-8: save the table again, as UTF-8 and not as ISO 8859-1, Windows "
+              "or UTF-16 text"),
              ("json", '{\n"rfm-regions": 1,\n}', "3: string or '}' expected near '}'"),
              ("json", "rfm-regions: 1\n", "1: '[' or '{' expected near 'rfm'"),
              ("json", '{"rfm-regions": 1, "regions":\n{"a": {"offset": 0}}}',
@@ -254,7 +279,7 @@ def test_bad_tables(folder):
               '"unit": null}}}', " null is no value: leave the key out")]
     for form, text, told in cases:
         path = folder / "bad"
-        path.write_text(text, encoding="utf-8", newline="")
+        path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
         done = rmctl("regions", "import", path, "--from", form)
         expect(done.returncode == 1 and not done.stdout and done.stderr == f"{path}:{told}\n",
                f"{text!r}: {done}")
@@ -262,6 +287,53 @@ def test_bad_tables(folder):
     path.write_text("\ufeffunit,type,offset,name\nbar,float,0x40,pressure\n,,,\n", encoding="utf-8")
     expect(good("regions", "import", path, "--from", "csv").endswith(
         "regions:\n  pressure: {offset: 0x40, type: float, unit: 'bar'}\n"), "a plain table")
+    # Blanks that nobody sees.
+    path.write_text("name , offset,type\n pressure,0x40 ,\tfloat \n", encoding="utf-8")
+    expect(good("regions", "import", path, "--from", "csv").endswith(
+        "regions:\n  pressure: {offset: 0x40, type: float}\n"), "a table with blanks")
+
+
+def test_escapes(folder):
+    """JSON's escapes are taken as JSON means them, characters of two escapes included"""
+    path = folder / "escapes.json"
+    for text, meant in ((r"\ud83d\ude00", "\U0001f600"), (r"x\uDBFF\uDFFFy", "x\U0010ffffy"),
+                        (r"\u00b0C", "\u00b0C"), (r"\\ud83d\\ude00", r"\ud83d\ude00"),
+                        (r"\\\ud800\udc00", "\\\U00010000"), (r'a\/b\"', 'a/b"')):
+        path.write_text('{"rfm-regions": 1, "description": "' + text + '", "regions": {}}\n',
+                        encoding="utf-8")
+        told = json.loads(good("-j", "regions", "import", path, "--from", "json"))
+        expect(told["description"] == meant, f"{text!r}: {told}")
+
+
+def test_odd_names(folder):
+    """A file's name may be any bytes: what is not text is ? in JSON"""
+    path = os.fsencode(folder) + b"/rig\xff\x1b[2J.yaml"
+    with open(path, "wb") as file:
+        file.write(b"rfm-regions: 1\nregions: {}\n")
+    done = subprocess.run([RMCTL, "-j", "regions", "check", path], capture_output=True, check=False)
+    expect(done.returncode == 0 and not done.stderr and
+           fitting("regions-check", done.stdout.decode()) ==
+           {"file": f"{folder}/rig??[2J.yaml", "good": True, "complaints": []}, f"{done}")
+
+
+def test_names_of_c(folder):
+    """What the header includes defines no name that a region may have"""
+    source, path = folder / "names.c", folder / "names.yaml"
+    source.write_text("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n", "utf-8")
+    names = set()
+    for compiler in COMPILERS:
+        for standard in ("c", "gnu"):
+            words = [word.replace("=c", f"={standard}") for word in compiler]
+            told = subprocess.run([*words, "-dM", "-E", source], text=True, capture_output=True,
+                                  check=True).stdout
+            names.update(re.findall(r"^#define ([A-Za-z]\w*) ", told, re.MULTILINE))
+    expect({"NULL", "INT32_MAX", "SIZE_MAX", "bool"} <= names, f"{names}")
+    path.write_text("rfm-regions: 1\nregions:\n" + "".join(
+        f"  {name}: {{offset: {at * 8}, type: int8}}\n" for at, name in enumerate(sorted(names))),
+                    encoding="utf-8")
+    told = rmctl("regions", "check", path).stderr
+    allowed = [name for name in names if f"'{name}' is a word of C, of C++" not in told]
+    expect(not allowed, f"{allowed}")
 
 
 def test_beyond(folder):
@@ -286,6 +358,10 @@ def test_usage(folder):
             (2, ["import", path], "say --from csv or json"),
             (2, ["import", path, "--from", "header"], "say --from csv or json"),
             (2, ["import", "--from", "csv"], "say which file to import"),
+            (2, ["export", path, "--to", "csv", "-j"], "--to csv and --json exclude each other"),
+            (2, ["export", path, "--to", "header", "-j"],
+             "--to header and --json exclude each other"),
+            (2, ["check", ""], "the name of the file is empty"),
             (2, ["check", path, "--to", "csv"], "check has no option --to"),
             (2, ["check", path, "--memory", "x"], "memory 'x' is not a number"),
             (2, ["check", path, "--memory", "0"], "the memory must have at least 1 byte"),
@@ -305,8 +381,8 @@ def test_usage(folder):
            f"no header can be made of {bad}" in done.stderr, f"{done}")
 
 
-TESTS = [test_round_trip, test_header, test_header_comments, test_check, test_bad_tables, test_beyond,
-         test_usage]
+TESTS = [test_round_trip, test_one_line, test_header, test_header_comments, test_check,
+         test_bad_tables, test_escapes, test_odd_names, test_names_of_c, test_beyond, test_usage]
 
 if __name__ == "__main__":
     plan(TESTS)

@@ -236,6 +236,37 @@ static void a_paused_node_says_so(void **state)
 	rig_free(rig);
 }
 
+/* With room for less than the question and the fence nothing is asked, and nothing is lost. */
+static void without_room_nothing_is_asked(void **state)
+{
+	const struct rfm_node_config like = {
+		.memory_size = RIG_MEMORY, .window = 1, .insert_slots = RFM_INSERT_SLOTS_MIN,
+	};
+	struct rig *rig = rig_new_like(2, 1, &like);
+	struct rfm_node_stats before;
+
+	(void)state;
+	/* One leaves, and nothing more before that is home. Half of the queue is the reserve. */
+	for (int i = 0; i < 1 + 2 * RFM_INSERT_SLOTS_MIN - 2; i++)
+		rig_interrupt(rig, 0, 2, 1, i);
+	assert_true(rig_query(rig, 0, 1, 0, 8));
+	before = rig_stats(rig, 0);
+	assert_false(rig_query(rig, 0, 2, 0, 8));
+	rig_interrupt(rig, 0, 2, 1, 0);
+	assert_false(rig_query(rig, 0, 3, 0, 8));
+	assert_int_equal(rig_stats(rig, 0).stores, before.stores + 1);
+	assert_int_equal(rig_stats(rig, 0).full, 0);
+	rig_settle(rig);
+	assert_int_equal(rig->peers[0].answer_count, 1);
+	assert_int_equal(rig->peers[0].answers[2].ticket, 1);
+	assert_int_equal(rig->peers[1].missed_count, 0);
+	rig_assert_books_closed(rig, 0);
+	assert_true(rig_query(rig, 0, 4, 0, 8));
+	rig_settle(rig);
+	assert_int_equal(rig->peers[0].answers[2].ticket, 4);
+	rig_free(rig);
+}
+
 /* In loopback, and in the dark, nobody hears the question. */
 static void who_is_alone_gets_no_answer(void **state)
 {
@@ -252,7 +283,12 @@ static void who_is_alone_gets_no_answer(void **state)
 	assert_int_equal(rig_status(rig, 0), 0);
 	rfm_node_set_optics(&rig->peers[0].node, false, false, false, rig->now);
 	rig_disconnect(rig, 1);
-	assert_false(rig_query(rig, 0, TICKET, 0, 8));
+	/* In the dark it is lost, as a store is: that is not for want of room. */
+	for (int i = 0; i < 2 * RFM_INSERT_SLOTS; i++)
+		assert_true(rig_query(rig, 0, TICKET, 0, 8));
+	rig_settle(rig);
+	assert_int_equal(rig->peers[0].answer_count, 0);
+	assert_int_equal(rig_stats(rig, 0).full, 0);
 	rig_free(rig);
 }
 
@@ -305,6 +341,61 @@ static int count_answers(struct rig *rig)
 			count++;
 		}
 	return count;
+}
+
+static unsigned int loads;
+
+static void load_and_count(void *opaque, uint32_t offset, void *data, unsigned int len)
+{
+	const struct rig_peer *peer = opaque;
+
+	memcpy(data, peer->memory + offset, len);
+	loads++;
+}
+
+/* Makes peer 1 have so many frames to pass on. */
+static void pile_up(struct rig *rig, uint32_t count)
+{
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_DATA, .source = 77, .incarnation = 5, .length = 4, .hops = 1,
+	};
+
+	while (rfm_fifo_used(&rig->peers[1].node.transmit) < count) {
+		frame.seq++;
+		rig_inject(rig, 0, &frame);
+		rig_deliver(rig, 0);
+	}
+}
+
+/* Whose answers cannot leave does not even look at its memory. */
+static void a_flood_of_queries_costs_little(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_node_ops counting = *rig->peers[1].node.ops;
+
+	(void)state;
+	counting.load = load_and_count;
+	rig->peers[1].node.ops = &counting;
+	loads = 0;
+	ask_as_node_3(rig, 1, 0, 8);
+	assert_int_equal(loads, 1);
+	/* The query itself is passed on before. */
+	pile_up(rig, RFM_NODE_TX_SLOTS / 2 - 1);
+	ask_as_node_3(rig, 2, 0, 8);
+	assert_int_equal(loads, 2);
+	for (uint64_t seq = 3; seq < 100; seq++)
+		ask_as_node_3(rig, seq, 0, 8);
+	assert_int_equal(loads, 2);
+	assert_int_equal(count_answers(rig), 2);
+	/* Where there is room again there are answers again. */
+	ask_as_node_3(rig, 100, 0, 8);
+	assert_int_equal(loads, 3);
+	assert_int_equal(count_answers(rig), 1);
+	/* Nor when nothing can leave at all. */
+	rig_disconnect(rig, 1);
+	ask_as_node_3(rig, 101, 0, 8);
+	assert_int_equal(loads, 3);
+	rig_free(rig);
 }
 
 static void senseless_queries_get_no_answer(void **state)
@@ -393,8 +484,10 @@ int main(void)
 		cmocka_unit_test(address_offsets_count),
 		cmocka_unit_test(what_lies_beyond_is_left_out),
 		cmocka_unit_test(a_paused_node_says_so),
+		cmocka_unit_test(without_room_nothing_is_asked),
 		cmocka_unit_test(who_is_alone_gets_no_answer),
 		cmocka_unit_test(a_lost_query_is_not_made_up_for),
+		cmocka_unit_test(a_flood_of_queries_costs_little),
 		cmocka_unit_test(senseless_queries_get_no_answer),
 		cmocka_unit_test(answers_are_taken_by_whom_they_are_for),
 		cmocka_unit_test(a_node_without_a_memory_to_show_is_silent),

@@ -119,7 +119,7 @@ static void seconds_are_read(void **state)
 		{ ".5", PARSE_MALFORMED, UNTOUCHED },
 		{ ".", PARSE_MALFORMED, UNTOUCHED },
 		{ "1.0000000001", PARSE_MALFORMED, UNTOUCHED },
-		{ "5s", PARSE_MALFORMED, UNTOUCHED },
+		{ "1.0000000000", PARSE_OK, 1000000000 },
 		{ "1e3", PARSE_MALFORMED, UNTOUCHED },
 		{ "0x5", PARSE_MALFORMED, UNTOUCHED },
 		{ "1000000001", PARSE_TOO_LARGE, UNTOUCHED },
@@ -130,10 +130,25 @@ static void seconds_are_read(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		uint64_t value = UNTOUCHED;
 
-		if (parse_seconds(rows[i].text, &value) != rows[i].result ||
+		if (parse_duration(rows[i].text, &value) != rows[i].result ||
 		    value != rows[i].expected)
 			fail_msg("'%s' read as %llu ns", rows[i].text, (unsigned long long)value);
 	}
+}
+
+static void ages_are_never_negative(void **state)
+{
+	struct rfm_event event = { .type = RFM_EVENT_CONFLICT, .origin_ns = 500, .arrival_ns = 800 };
+	uint64_t age = UNTOUCHED;
+
+	(void)state;
+	assert_true(event_age(&event, &age) && age == 300);
+	event.origin_ns = 801;
+	assert_true(event_age(&event, &age) && age == 0);
+	event.flags = RFM_EVENT_AGE_UNKNOWN;
+	assert_false(event_age(&event, &age));
+	event = (struct rfm_event){ .type = RFM_EVENT_INT1, .arrival_ns = 800 };
+	assert_false(event_age(&event, &age));
 }
 
 static void widths(void **state)
@@ -225,6 +240,7 @@ int main(void)
 		cmocka_unit_test(large_numbers_are_refused),
 		cmocka_unit_test(limits_are_inclusive),
 		cmocka_unit_test(seconds_are_read),
+		cmocka_unit_test(ages_are_never_negative),
 		cmocka_unit_test(widths),
 		cmocka_unit_test(card_names),
 		cmocka_unit_test(pci_addresses),

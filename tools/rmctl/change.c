@@ -46,7 +46,9 @@ static struct nl_msg *build(const struct netlink *nl, const void *what)
 
 	if (!request)
 		return NULL;
-	if (settings_put(request, &wanted->change->settings) ||
+	if ((wanted->change->only_now &&
+	     nla_put_u64(request, RFM_A_CARD_GENERATION, wanted->state->generation)) ||
+	    settings_put(request, &wanted->change->settings) ||
 	    planes_put(request, &wanted->change->planes, wanted->state->memory_size) < 0) {
 		nlmsg_free(request);
 		return NULL;
@@ -55,21 +57,29 @@ static struct nl_msg *build(const struct netlink *nl, const void *what)
 }
 
 /**
- * change_make - change a card, all or nothing
+ * change_try - change a card, all or nothing
  * @cmd: the command, whose card it is
  * @nl: the connection
  * @state: of the card
- * @change: not empty; its ranges are tidy afterwards
+ * @change: not empty; planes_fit() has seen its ranges
  *
- * Returns an exit status; what is wrong has been said.
+ * Returns 0 or an errno, with the reason in @nl; EAGAIN: see @only_now of struct change.
  */
+int change_try(struct command *cmd, struct netlink *nl, const struct state *state,
+	       const struct change *change)
+{
+	struct wanted wanted = { .state = state, .change = change };
+
+	return card_talk(cmd, nl, true, build, &wanted, NULL, NULL);
+}
+
+/* The same with any ranges. Returns an exit status; what is wrong has been said. */
 int change_make(struct command *cmd, struct netlink *nl, const struct state *state,
 		struct change *change)
 {
-	struct wanted wanted = { .state = state, .change = change };
 	int status = planes_fit(cmd, &change->planes, state->memory_size);
 
-	if (!status && card_talk(cmd, nl, true, build, &wanted, NULL, NULL))
+	if (!status && change_try(cmd, nl, state, change))
 		status = failed(cmd, "%s", nl->reason);
 	return status;
 }

@@ -11,15 +11,19 @@
  * struct change - what is to become different
  * @settings: those that have a value
  * @planes: those that are given
+ * @only_now: nothing is changed if something else has been since the card's state was read
  */
 struct change {
 	struct settings settings;
 	struct planes planes;
+	bool only_now;
 };
 
 bool change_is_empty(const struct change *change);
 int change_read(struct command *cmd, const char *name, size_t length, const char *value,
 		struct change *change);
+int change_try(struct command *cmd, struct netlink *nl, const struct state *state,
+	       const struct change *change);
 int change_make(struct command *cmd, struct netlink *nl, const struct state *state,
 		struct change *change);
 void change_free(struct change *change);

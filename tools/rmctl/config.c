@@ -13,6 +13,26 @@
 #include "out.h"
 
 #define CARD "card"	/* the line that names it */
+#define LINE_MOST (1 << 20)	/* bytes; 4096 ranges take a tenth */
+#define TRIES_MOST 100	/* who changes things without end has won */
+
+/* Settings and masks, which are two requests, of the same moment. Returns an exit status. */
+static int config_get(struct command *cmd, struct netlink *nl, struct state *state,
+		      struct planes *planes)
+{
+	int status, left = TRIES_MOST;
+	uint64_t generation;
+
+	memset(planes, 0, sizeof(*planes));
+	do {
+		generation = state->generation;
+		planes_free(planes);
+		status = planes_get(cmd, nl, state->memory_size, planes);
+		if (!status)
+			status = state_get(cmd, nl, state->name, state);
+	} while (!status && state->generation != generation && --left);
+	return left ? status : failed(cmd, "it changes faster than it can be read");
+}
 
 /* --- saving ----------------------------------------------------------------------------- */
 
@@ -85,7 +105,7 @@ int verb_save_config(struct command *cmd, int argc, char **argv)
 	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	status = planes_get(cmd, &nl, state.memory_size, &planes);
+	status = config_get(cmd, &nl, &state, &planes);
 	if (!status)
 		status = cmd->json ?
 			out_json(cmd, json_pack("{s:s, s:o}", "device", state.name, "config",
@@ -109,18 +129,12 @@ static char *trimmed(char *text)
 	return text + strspn(text, " \t");
 }
 
-/* Says where in the file something is wrong, behind the sentence that said what. */
-static int at_line(const struct command *cmd, const char *path, unsigned int line)
-{
-	return failed(cmd, "nothing was changed: see line %u of %s", line, path);
-}
-
 /* Reads "NAME = VALUE", an empty line or a remark. Returns an exit status. */
 static int read_line(struct command *cmd, char *line, struct change *change, char **card)
 {
 	char *name, *value;
 
-	line[strcspn(line, "#\n")] = '\0';
+	line[strcspn(line, "#")] = '\0';
 	name = trimmed(line);
 	if (!*name)
 		return STATUS_OK;
@@ -138,26 +152,59 @@ static int read_line(struct command *cmd, char *line, struct change *change, cha
 	return *card ? STATUS_OK : failed(cmd, "out of memory");
 }
 
+/* Gets the next line, without its end. Returns an exit status; @more: there was one. */
+static int get_line(struct command *cmd, FILE *file, char *line, bool *more)
+{
+	size_t length = 0;
+	int byte;
+
+	cmd->line++;
+	while ((byte = getc(file)) != EOF && byte != '\n') {
+		if (!byte)
+			return misused(cmd, "there is a NUL in it");
+		if (length == LINE_MOST)
+			return misused(cmd, "it is longer than %d bytes", LINE_MOST);
+		line[length++] = (char)byte;
+	}
+	line[length] = '\0';
+	*more = length || byte != EOF;
+	return STATUS_OK;
+}
+
+/* Reads all of it, up to the first mistake, whose line is said. Returns an exit status. */
+static int read_lines(struct command *cmd, FILE *file, struct change *change, char **card)
+{
+	char *line = malloc(LINE_MOST + 1);
+	int status = line ? STATUS_OK : failed(cmd, "out of memory");
+	bool more = line;
+
+	while (!status && more) {
+		status = get_line(cmd, file, line, &more);
+		if (!status && more)
+			status = read_line(cmd, line, change, card);
+	}
+	free(line);
+	return status;
+}
+
 static int read_file(struct command *cmd, const char *path, struct change *change, char **card)
 {
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	unsigned int number = 0;
-	int status = STATUS_OK;
-	size_t size = 0;
-	char *line = NULL;
+	bool is_stdin = !strcmp(path, "-");
+	const char *name = is_stdin ? "standard input" : path;
+	FILE *file = is_stdin ? stdin : fopen(path, "re");
+	int status;
 
+	if (!*path)
+		return misused(cmd, "the name of the file is empty");
 	if (!file)
-		return failed(cmd, "cannot read %s: %s", path, strerror(errno));
-	while (!status && getline(&line, &size, file) > 0) {
-		number++;
-		status = read_line(cmd, line, change, card);
-		if (status)
-			at_line(cmd, path, number);
-	}
+		return failed(cmd, "cannot read %s: %s", name, strerror(errno));
+	cmd->file = name;
+	cmd->line = 0;
+	status = read_lines(cmd, file, change, card);
+	cmd->file = NULL;
 	if (!status && ferror(file))
-		status = failed(cmd, "cannot read %s: %s", path, strerror(errno));
-	free(line);
-	if (file != stdin)
+		status = failed(cmd, "cannot read %s: %s", name, strerror(errno));
+	if (!is_stdin)
 		fclose(file);
 	return status;
 }
@@ -186,6 +233,7 @@ static void differences_free(struct differences *differences)
 		free(differences->list[i].before);
 		free(differences->list[i].after);
 	}
+	differences->count = 0;
 }
 
 /* Drops the settings that the card has already. */
@@ -283,28 +331,53 @@ static int report_text(const struct command *cmd, const struct differences *diff
 	return out_flush(cmd);
 }
 
-static int apply(struct command *cmd, struct netlink *nl, const struct state *state,
+/*
+ * Makes the card as the file says unless it is changed meanwhile, which @again says. What it has
+ * already is not sent, as that may take rights that the rest does not take. Returns an exit
+ * status.
+ */
+static int apply_once(struct command *cmd, struct netlink *nl, struct state *state,
+		      const struct change *file, struct differences *differences, bool *again)
+{
+	bool masks = file->planes.given || setting_known(&file->settings, SETTING_POLICY);
+	struct planes have = { .given = 0 };
+	struct change change = *file;
+	int status, error = 0;
+
+	change.only_now = true;
+	status = masks ? config_get(cmd, nl, state, &have) :
+			 state_get(cmd, nl, state->name, state);
+	if (!status)
+		compare_settings(state, &change, differences);
+	if (!status && masks)
+		status = compare_masks(cmd, state, &have, &change, differences);
+	if (!status && !change_is_empty(&change))
+		error = change_try(cmd, nl, state, &change);
+	*again = error == EAGAIN;
+	if (error && !*again)
+		status = failed(cmd, "%s", nl->reason);
+	planes_free(&have);
+	return status;
+}
+
+static int apply(struct command *cmd, struct netlink *nl, struct state *state,
 		 struct change *change)
 {
 	struct differences differences = { .count = 0 };
-	struct planes have = { .given = 0 };
 	int status = planes_fit(cmd, &change->planes, state->memory_size);
+	int left = TRIES_MOST;
+	bool again = true;
 
-	bool masks = change->planes.given || setting_known(&change->settings, SETTING_POLICY);
-
-	if (!status)
-		compare_settings(state, change, &differences);
-	if (!status && masks)
-		status = planes_get(cmd, nl, state->memory_size, &have);
-	if (!status && masks)
-		status = compare_masks(cmd, state, &have, change, &differences);
-	if (!status && !change_is_empty(change))
-		status = change_make(cmd, nl, state, change);
+	while (!status && again) {
+		differences_free(&differences);
+		status = left-- ?
+			apply_once(cmd, nl, state, change, &differences, &again) :
+			failed(cmd, "others change it all the time; nothing was changed");
+	}
 	if (!status)
 		status = cmd->json ? report_json(cmd, &differences) :
 				     report_text(cmd, &differences);
 	differences_free(&differences);
-	planes_free(&have);
 	return status;
 }
 

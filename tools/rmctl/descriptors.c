@@ -8,6 +8,8 @@
 
 #include <linux/rfm_netlink.h>
 
+#include "text.h"
+
 /* A dump that something changes is begun again. */
 #define DUMPS_MOST 100
 
@@ -49,6 +51,7 @@ static void take_numbers(struct descriptor *descriptor, struct nlattr **attribut
 	if (attributes[RFM_A_DESCRIPTOR_COMM])
 		nla_strlcpy(descriptor->comm, attributes[RFM_A_DESCRIPTOR_COMM],
 			    sizeof(descriptor->comm));
+	text_clean(descriptor->comm);
 }
 
 /* Returns 0 or ENOMEM. */

@@ -214,20 +214,21 @@ static int compare_all(struct difference *diff)
 static int report(struct difference *diff)
 {
 	const struct command *cmd = diff->cmd;
+	char bytes[UNIT_WORD], all[UNIT_WORD];
 	json_t *array = diff->array;
 
 	diff->array = NULL;
 	if (cmd->json)
 		return out_json(cmd, json_pack(
-			"{s:s, s:I, s:I, s:s, s:b, s:I, s:o}", "device", cmd->card, "offset",
+			"{s:s, s:I, s:I, s:o, s:b, s:I, s:o}", "device", cmd->card, "offset",
 			(json_int_t)diff->target->offset, "length",
-			(json_int_t)diff->target->length, "file", diff->source->name, "equal",
-			!diff->bytes, "differing_bytes", (json_int_t)diff->bytes, "differences",
-			array));
+			(json_int_t)diff->target->length, "file", json_clean(diff->source->name),
+			"equal", !diff->bytes, "differing_bytes", (json_int_t)diff->bytes,
+			"differences", array));
 	json_decref(array);
 	if (diff->bytes)
-		printf("%" PRIu64 " of %" PRIu64 " bytes differ\n", diff->bytes,
-		       (uint64_t)diff->target->length);
+		printf("%s of %s differ\n", unit_size(bytes, sizeof(bytes), diff->bytes),
+		       unit_size(all, sizeof(all), diff->target->length));
 	return out_flush(cmd);
 }
 

@@ -6,17 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/rfm_regs.h>
 
 #include "card.h"
+#include "clock.h"
 #include "names.h"
 #include "out.h"
-#include "parse.h"
+#include "stop.h"
+#include "until.h"
 
-#define NSEC_PER_SEC 1000000000ull
 #define BATCH 64u
 
 enum { OPTION_DISCARD = 256, OPTION_DEPTH };
@@ -32,32 +32,16 @@ const struct option listen_options[] = {
 /**
  * struct listening - what the user asked for, and how far it has come
  * @request: for the driver
- * @limited: end after @left more events
- * @left: see there
- * @timed: end at @deadline
- * @deadline: CLOCK_MONOTONIC, nanoseconds
- * @seconds: the time as the user wrote it
+ * @until: when to end
  * @seq: of the last event
  * @fd: where the events come from
  */
 struct listening {
 	struct rfm_listen request;
-	bool limited;
-	uint64_t left;
-	bool timed;
-	uint64_t deadline;
-	const char *seconds;
+	struct until until;
 	uint64_t seq;
 	int fd;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * NSEC_PER_SEC + (uint64_t)time.tv_nsec;
-}
 
 static int get_options(struct command *cmd, int argc, char **argv, struct listening *want)
 {
@@ -66,18 +50,6 @@ static int get_options(struct command *cmd, int argc, char **argv, struct listen
 
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
 		switch (option) {
-		case 'n':
-			status = get_number(cmd, "count", optarg, UINT64_MAX, &want->left);
-			want->limited = true;
-			if (!status && !want->left)
-				status = misused(cmd, "count must be at least 1");
-			break;
-		case 't':
-			if (parse_seconds(optarg, &want->deadline))
-				status = misused(cmd, "'%s' is not a number of seconds", optarg);
-			want->timed = true;
-			want->seconds = optarg;
-			break;
 		case OPTION_DISCARD:
 			want->request.flags |= RFM_LISTEN_DISCARD;
 			break;
@@ -88,7 +60,7 @@ static int get_options(struct command *cmd, int argc, char **argv, struct listen
 				status = misused(cmd, "depth must be at least 1");
 			break;
 		default:
-			return STATUS_MISUSED;
+			status = until_option(cmd, &want->until, option);
 		}
 	}
 	return status;
@@ -140,7 +112,8 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 {
 	enum content content = content_of(event);
 	bool update = content == UPDATE;
-	bool aged = update && !(event->flags & RFM_EVENT_AGE_UNKNOWN);
+	uint64_t age = 0;
+	bool aged = update && event_age(event, &age);
 
 	return out_json(cmd, json_pack(
 		"{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
@@ -149,7 +122,7 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 		"data", json_known(content == DATA || content == NUMBER, event->data),
 		"offset", json_known(update, event->offset), "length", json_known(update, event->length),
 		"frame", json_known(update, event->frame),
-		"age_ns", json_known(aged, event->arrival_ns - event->origin_ns),
+		"age_ns", json_known(aged, age),
 		"seq", (json_int_t)event->seq, "lost", (json_int_t)lost,
 		"dropped", (json_int_t)event->dropped));
 }
@@ -194,41 +167,22 @@ static int print_event(const struct command *cmd, struct listening *listening,
 	return cmd->json ? print_json(cmd, event, lost) : print_text(cmd, event);
 }
 
-/* Waits for an event. Returns 1 when there is one, 0 when time is up. */
-static int wait_event(const struct listening *listening)
-{
-	struct pollfd pollfd = { .fd = listening->fd, .events = POLLIN };
-	struct timespec left, *timeout = NULL;
-
-	if (listening->timed) {
-		uint64_t time = now();
-		uint64_t rest = listening->deadline > time ? listening->deadline - time : 0;
-
-		left = (struct timespec){ .tv_sec = (time_t)(rest / NSEC_PER_SEC),
-					  .tv_nsec = (long)(rest % NSEC_PER_SEC) };
-		timeout = &left;
-	}
-	/* An error shows in the read() that follows. */
-	return ppoll(&pollfd, 1, timeout, NULL) != 0;
-}
-
 static int listen_loop(const struct command *cmd, struct listening *listening)
 {
+	struct pollfd pollfd = { .fd = listening->fd, .events = POLLIN };
+	struct until *until = &listening->until;
 	struct rfm_event events[BATCH];
 	int status = STATUS_OK;
 
-	while (!status && (!listening->limited || listening->left)) {
+	while (!status && !until_done(until)) {
+		int ready = stop_poll(&pollfd, 1, until->deadline_ns);
 		size_t most = BATCH;
 		ssize_t got;
 
-		if (!wait_event(listening)) {
-			if (!listening->limited)
-				return STATUS_OK;
-			return failed(cmd, "%" PRIu64 " event(s) still missing after %s s",
-				      listening->left, listening->seconds);
-		}
-		if (listening->limited && listening->left < most)
-			most = listening->left;
+		if (!ready || stop_asked())
+			return until_end(cmd, until, "event");
+		if (until->limited && until->left < most)
+			most = until->left;
 		got = read(listening->fd, events, most * sizeof(*events));
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
@@ -239,7 +193,7 @@ static int listen_loop(const struct command *cmd, struct listening *listening)
 		for (size_t i = 0; i < (size_t)got / sizeof(*events) && !status; i++) {
 			status = print_event(cmd, listening, &events[i]);
 			/* One that nobody has asked for is not one of those that were. */
-			listening->left -= events[i].type != RFM_EVENT_DROPPED;
+			until_count(until, events[i].type != RFM_EVENT_DROPPED);
 		}
 	}
 	return status;
@@ -253,6 +207,7 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 	struct card card;
 	int status;
 
+	until_init(&listening.until);
 	status = get_options(cmd, argc, argv, &listening);
 	if (status)
 		return status;
@@ -270,7 +225,8 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 	if (listening.fd < 0) {
 		status = failed(cmd, "cannot listen: %s", card_reason(errno));
 	} else {
-		listening.deadline += now();
+		stop_hold_signals();
+		until_begin(&listening.until);
 		fprintf(stderr, "listening on %s ...\n", card.name);
 		status = listen_loop(cmd, &listening);
 		close(listening.fd);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* rmctl load and save: a file into the memory of every node, and the other way round. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "out.h"
 #include "parse.h"
 #include "regions.h"
+#include "sink.h"
 #include "source.h"
 #include "stop.h"
 #include "transfer.h"
@@ -25,9 +23,9 @@ static int report(const struct command *cmd, const struct transfer *transfer, co
 {
 	if (!cmd->json)
 		return STATUS_OK;
-	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:s}", "device", cmd->card, "offset",
+	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
 				       (json_int_t)transfer->offset, "length",
-				       (json_int_t)transfer->length, "file", file));
+				       (json_int_t)transfer->length, "file", json_clean(file)));
 }
 
 /* --- load --------------------------------------------------------------------------- */
@@ -41,26 +39,35 @@ static int get_place_for_file(struct command *cmd, const char *word, struct targ
 	return get_number(cmd, "offset", word, UINT64_MAX, &target->offset);
 }
 
+/* @why: it has ended early. */
+static int partly(const struct command *cmd, const struct transfer *transfer, const char *why)
+{
+	char done[UNIT_WORD], all[UNIT_WORD];
+
+	return failed(cmd, "%sthe first %s of %s have been stored, up to 0x%" PRIx64
+		      "; what is behind is as it was", why,
+		      unit_size(done, sizeof(done), transfer->done),
+		      unit_size(all, sizeof(all), transfer->length),
+		      transfer->offset + transfer->done);
+}
+
 static int load_blocks(struct command *cmd, const struct source *source,
 		       struct transfer *transfer)
 {
 	unsigned char *block = transfer_block(cmd, TRANSFER_BLOCK);
-	char done[UNIT_WORD], all[UNIT_WORD];
 	int status = block ? STATUS_OK : STATUS_FAILED;
 	size_t length;
 
 	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
 		status = source_read(cmd, source, transfer->done, block, length);
-		if (!status)
+		if (status)
+			partly(cmd, transfer, "");
+		else
 			status = transfer_store(transfer, block, length);
 	}
 	transfer_end(transfer);
 	if (!status && transfer_stopped(transfer))
-		status = failed(cmd, "interrupted: the first %s of %s have been stored, up to 0x%"
-				PRIx64 "; what is behind is as it was",
-				unit_size(done, sizeof(done), transfer->done),
-				unit_size(all, sizeof(all), transfer->length),
-				transfer->offset + transfer->done);
+		status = partly(cmd, transfer, "interrupted: ");
 	free(block);
 	return status;
 }
@@ -113,35 +120,6 @@ int verb_load(struct command *cmd, int argc, char **argv)
 
 /* --- save --------------------------------------------------------------------------- */
 
-/**
- * struct sink - the file that is being written
- * @fd: of it
- * @name: for messages
- * @written: bytes
- */
-struct sink {
-	int fd;
-	const char *name;
-	uint64_t written;
-};
-
-/* Ends early, with STATUS_OK, when the user has ended it. Returns an exit status. */
-static int write_all(const struct command *cmd, struct sink *sink, const char *data, size_t length)
-{
-	while (length && !stop_asked()) {
-		ssize_t put = write(sink->fd, data, length);
-
-		if (put < 0 && errno != EINTR)
-			return failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
-		if (put <= 0)
-			continue;
-		sink->written += (size_t)put;
-		data += put;
-		length -= (size_t)put;
-	}
-	return STATUS_OK;
-}
-
 static int save_blocks(struct command *cmd, struct transfer *transfer, struct sink *sink)
 {
 	char *block = transfer_block(cmd, TRANSFER_BLOCK);
@@ -154,13 +132,15 @@ static int save_blocks(struct command *cmd, struct transfer *transfer, struct si
 
 		status = transfer_load(transfer, block, length);
 		if (!status)
-			status = write_all(cmd, sink, block, transfer->done - before);
+			status = sink_write(cmd, sink, block, transfer->done - before);
 	}
 	transfer_end(transfer);
+	unit_size(done, sizeof(done), sink->written);
+	unit_size(all, sizeof(all), transfer->length);
 	if (!status && sink->written < transfer->length)
-		status = failed(cmd, "interrupted: %s has the first %s of %s", sink->name,
-				unit_size(done, sizeof(done), sink->written),
-				unit_size(all, sizeof(all), transfer->length));
+		status = sink->temporary ?
+			failed(cmd, "interrupted after the first %s of %s", done, all) :
+			failed(cmd, "interrupted: %s has the first %s of %s", sink->name, done, all);
 	free(block);
 	return status;
 }
@@ -168,22 +148,17 @@ static int save_blocks(struct command *cmd, struct transfer *transfer, struct si
 static int save_card(struct command *cmd, const struct card *card, const struct target *target,
 		     const char *file)
 {
-	bool standard = !strcmp(file, "-");
-	struct sink sink = { .name = standard ? "standard output" : file };
 	struct transfer transfer;
+	struct sink sink;
 	int status;
 
 	status = transfer_begin(&transfer, cmd, card, target->offset, target->length);
+	if (!status)
+		status = sink_open(cmd, &sink, file);
 	if (status)
 		return status;
-	sink.fd = standard ? dup(STDOUT_FILENO) :
-			     open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (sink.fd < 0)
-		return failed(cmd, "cannot write %s: %s", sink.name, strerror(errno));
 	status = save_blocks(cmd, &transfer, &sink);
-	/* Some file systems say only now that there was no room. */
-	if (close(sink.fd) && !status)
-		status = failed(cmd, "cannot write %s: %s", sink.name, strerror(errno));
+	status = sink_close(cmd, &sink, status);
 	return status ? status : report(cmd, &transfer, sink.name);
 }
 
@@ -197,6 +172,8 @@ int verb_save(struct command *cmd, int argc, char **argv)
 		return STATUS_MISUSED;
 	if (cmd->json && !strcmp(argv[optind + 2], "-"))
 		return misused(cmd, "standard output cannot have both the bytes and JSON");
+	if (!*argv[optind + 2])
+		return misused(cmd, "the name of the file is empty");
 	status = get_target(cmd, argv[optind + 1], &target);
 	if (!status)
 		status = card_open(cmd, &card, argv[optind], false);

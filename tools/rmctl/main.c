@@ -26,6 +26,16 @@ static const struct option common_options[] = {
 	{ 0 },
 };
 
+/* Of several letters in one word it is the one; @at: optind before the word was looked at. */
+static int unknown_option(struct command *cmd, char **argv, int at)
+{
+	if (optopt >= '0' && optopt <= '9')
+		return misused(cmd, "unknown option '-%c', and numbers cannot be negative", optopt);
+	if (optopt > 0 && optopt < 128)
+		return misused(cmd, "unknown option '-%c'", optopt);
+	return misused(cmd, "unknown option '%s'", argv[optind > at ? optind - 1 : at]);
+}
+
 /**
  * next_option - next option of the running verb
  * @cmd: the command; -j and -R are noted in it
@@ -64,14 +74,7 @@ int next_option(struct command *cmd, int argc, char **argv)
 			misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
 			return '?';
 		case '?':
-			if (optopt >= '0' && optopt <= '9')
-				misused(cmd, "unknown option '-%c', and numbers cannot be negative",
-					optopt);
-			else if (optopt && optopt < 128)
-				misused(cmd, "unknown option '-%c'", optopt);
-			else
-				misused(cmd, "unknown option '%s'",
-					argv[optind > at ? optind - 1 : at]);
+			unknown_option(cmd, argv, at);
 			return '?';
 		default:
 			return option;
@@ -125,7 +128,15 @@ int get_number(struct command *cmd, const char *what, const char *text, uint64_t
 	}
 }
 
-/* Reads the only option, -t SECONDS, or leaves @milliseconds. Returns an exit status. */
+/* Reads a time such as 0.5 or 20ms. Returns an exit status. */
+int get_duration(struct command *cmd, const char *what, const char *text, uint64_t *nanoseconds)
+{
+	if (parse_duration(text, nanoseconds))
+		return misused(cmd, "%s '%s' is no time such as 0.5, 20ms or 100us", what, text);
+	return STATUS_OK;
+}
+
+/* Reads the only option, -t TIME, or leaves @milliseconds. Returns an exit status. */
 int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
 		uint32_t *milliseconds)
 {
@@ -134,8 +145,8 @@ int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
 		if (option != 't')
 			return STATUS_MISUSED;
-		if (parse_seconds(optarg, &time))
-			return misused(cmd, "'%s' is not a number of seconds", optarg);
+		if (get_duration(cmd, "time", optarg, &time))
+			return STATUS_MISUSED;
 		time = (time + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
 		if (!time || time > max_ms)
 			return misused(cmd, "the time must be above 0 and at most %u s",
@@ -158,8 +169,12 @@ static const struct verb *find_verb(const char *name)
 static int global_options(struct command *cmd, int argc, char **argv)
 {
 	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, "+:jhR:V", common_options, NULL)) != -1;) {
+	for (;;) {
+		int at = optind, option = getopt_long(argc, argv, "+:jhR:V", common_options, NULL);
+
 		switch (option) {
+		case -1:
+			return optind < argc ? STATUS_OK : misused(cmd, "say what to do");
 		case 'j':
 			cmd->json = true;
 			break;
@@ -175,10 +190,9 @@ static int global_options(struct command *cmd, int argc, char **argv)
 		case ':':
 			return misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
 		default:
-			return misused(cmd, "unknown option '%s'", argv[optind - 1]);
+			return unknown_option(cmd, argv, at);
 		}
 	}
-	return optind < argc ? STATUS_OK : misused(cmd, "say what to do");
 }
 
 int main(int argc, char **argv)

@@ -255,6 +255,9 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 		return words.width ? misused(cmd, "a name has its own width") :
 			poke_name(cmd, argv[optind], place, argv + optind + 2, (int)count);
 	value = count == 1 ? plain_word(argv[optind + 2]) : NULL;
+	if (value && word_is_name(value))
+		return misused(cmd, "value '%s' is a name; NAME comes before VALUE: are the two "
+			       "swapped?", value);
 	status = get_words(cmd, place, value, &words);
 	if (status)
 		return status;

@@ -11,10 +11,10 @@
 
 #include "clock.h"
 #include "out.h"
-#include "parse.h"
 #include "state.h"
 #include "stop.h"
 #include "units.h"
+#include "until.h"
 
 const struct option monitor_options[] = {
 	{ "count", required_argument, NULL, 'n' },
@@ -27,10 +27,7 @@ const struct option monitor_options[] = {
  * @cmd: the command
  * @only: one card, or NULL
  * @states: how the cards were when they were last heard of
- * @limited: end after @left more lines
- * @left: see there
- * @deadline: CLOCK_MONOTONIC, or STOP_NEVER
- * @seconds: the time as the user wrote it
+ * @until: when to end
  * @seq: number of the last notification, 0: none yet
  * @status: exit status
  */
@@ -38,9 +35,8 @@ struct monitor {
 	struct command *cmd;
 	const char *only;
 	struct states states;
-	bool limited;
-	uint64_t left, deadline, seq;
-	const char *seconds;
+	struct until until;
+	uint64_t seq;
 	int status;
 };
 
@@ -51,7 +47,7 @@ struct line {
 	int64_t node, count, missing, epoch, offset, length, frame, age_ns, descriptor, pid, lost;
 	char comm[32];
 	struct settings changed;
-	bool is_change, masks;
+	bool is_change, masks, reset, after_gap;
 };
 
 static const char *const notices[] = {
@@ -110,11 +106,17 @@ static json_t *changed_json(const struct line *line)
 	return changed;
 }
 
+/* What only a change has. */
+static json_t *flag_json(const struct line *line, bool flag)
+{
+	return line->is_change ? json_boolean(flag) : json_null();
+}
+
 static int print_json(const struct command *cmd, const struct line *line)
 {
 	return out_json(cmd, json_pack(
 		"{s:s?, s:I, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-		" s:o, s:o}",
+		" s:o, s:o, s:o, s:o}",
 		"device", line->device, "time_ns", (json_int_t)line->time_ns, "event", line->event,
 		"seq", (json_int_t)line->seq, "node", known(line->node), "count", known(line->count),
 		"missing", known(line->missing), "epoch", known(line->epoch),
@@ -123,7 +125,9 @@ static int print_json(const struct command *cmd, const struct line *line)
 		"descriptor", known(line->descriptor), "pid", known(line->pid),
 		"comm", *line->comm ? json_string(line->comm) : json_null(),
 		"changed", changed_json(line),
-		"masks_changed", line->is_change ? json_boolean(line->masks) : json_null(),
+		"masks_changed", flag_json(line, line->masks),
+		"counters_reset", flag_json(line, line->reset),
+		"since_overrun", flag_json(line, line->after_gap),
 		"lost", known(line->lost)));
 }
 
@@ -157,6 +161,10 @@ static void print_change(const struct line *line)
 			       setting_word(word, id, line->changed.value[id]));
 	if (line->masks)
 		fputs(" base masks", stdout);
+	if (line->reset)
+		fputs(" counters reset", stdout);
+	if (line->after_gap)
+		fputs(" since the overrun, last", stdout);
 }
 
 static int print_text(const struct command *cmd, const struct line *line)
@@ -179,20 +187,25 @@ static int print_text(const struct command *cmd, const struct line *line)
 
 static void print(struct monitor *monitor, const struct line *line)
 {
-	if (monitor->limited && !monitor->left)
+	if (until_done(&monitor->until))
 		return;
 	if (monitor->only && line->device && strcmp(line->device, monitor->only))
 		return;
 	monitor->status = monitor->cmd->json ? print_json(monitor->cmd, line) :
 					       print_text(monitor->cmd, line);
-	monitor->left -= monitor->limited;
+	until_count(&monitor->until, 1);
 }
 
-/* Never silent about what did not come. */
+/* Never silent about what did not come, about @device or any card. */
 static void print_lost(struct monitor *monitor, const char *device, uint64_t seq, uint64_t lost)
 {
 	struct line line;
 
+	for (size_t i = 0; i < monitor->states.count; i++) {
+		struct state *state = &monitor->states.list[i];
+
+		state->after_gap |= !device || !strcmp(state->name, device);
+	}
 	unknown(&line, device, "overrun", seq);
 	line.lost = (int64_t)lost;
 	print(monitor, &line);
@@ -231,9 +244,6 @@ static void take_event(struct monitor *monitor, const char *device, uint64_t seq
 	line.frame = number(values[RFM_A_EVENT_FRAME]);
 	line.age_ns = number(values[RFM_A_EVENT_AGE_NS]);
 	line.descriptor = number(values[RFM_A_EVENT_DESCRIPTOR]);
-	line.pid = number(values[RFM_A_EVENT_PID]);
-	if (values[RFM_A_EVENT_COMM])
-		nla_strlcpy(line.comm, values[RFM_A_EVENT_COMM], sizeof(line.comm));
 	print(monitor, &line);
 }
 
@@ -250,6 +260,8 @@ static struct state *remembered(struct states *states, const struct state *state
 		return NULL;
 	states->list = list;
 	memset(&list[states->count], 0, sizeof(*list));
+	/* Until it is told that it is there. */
+	list[states->count].after_gap = true;
 	return &list[states->count++];
 }
 
@@ -257,7 +269,9 @@ static struct state *remembered(struct states *states, const struct state *state
 static void find_changes(struct line *line, const struct state *before, const struct state *now)
 {
 	line->is_change = true;
-	line->masks = before->base_ranges != now->base_ranges;
+	line->masks = before->base_generation != now->base_generation;
+	line->reset = before->reset_generation != now->reset_generation;
+	line->after_gap = before->after_gap;
 	for (unsigned int id = 0; id < SETTINGS; id++) {
 		uint64_t value = now->settings.value[id];
 
@@ -294,8 +308,8 @@ static void take(struct nlmsghdr *message, void *context)
 {
 	struct nlattr *attributes[RFM_A_CARD_MAX + 1];
 	struct monitor *monitor = context;
+	uint64_t seq, told = 0;
 	char device[32] = "";
-	uint64_t seq;
 
 	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL) ||
 	    !attributes[RFM_A_CARD_SEQ])
@@ -303,10 +317,11 @@ static void take(struct nlmsghdr *message, void *context)
 	seq = nla_get_u64(attributes[RFM_A_CARD_SEQ]);
 	if (attributes[RFM_A_CARD_NAME])
 		nla_strlcpy(device, attributes[RFM_A_CARD_NAME], sizeof(device));
-	/* What the driver lost it tells itself, in a message that has a number. */
-	if (monitor->seq && seq > monitor->seq + 1 &&
-	    genlmsg_hdr(message)->cmd != RFM_CMD_OVERRUN_NTF)
-		print_lost(monitor, NULL, seq, seq - monitor->seq - 1);
+	/* What the driver lost it tells itself; the numbers of those come right before. */
+	if (attributes[RFM_A_CARD_LOST])
+		told = nla_get_u64(attributes[RFM_A_CARD_LOST]);
+	if (monitor->seq && seq - told > monitor->seq + 1)
+		print_lost(monitor, NULL, seq - told, seq - told - monitor->seq - 1);
 	monitor->seq = seq;
 	switch (genlmsg_hdr(message)->cmd) {
 	case RFM_CMD_CARD_CREATE_NTF:
@@ -322,8 +337,7 @@ static void take(struct nlmsghdr *message, void *context)
 		take_event(monitor, device, seq, attributes[RFM_A_CARD_EVENT]);
 		break;
 	case RFM_CMD_OVERRUN_NTF:
-		print_lost(monitor, device, seq,
-			   (uint64_t)number(attributes[RFM_A_CARD_LOST]));
+		print_lost(monitor, device, seq, told);
 		break;
 	}
 }
@@ -334,16 +348,11 @@ static int monitor_loop(struct monitor *monitor, struct netlink *nl)
 {
 	struct pollfd pollfd = { .fd = netlink_fd(nl), .events = POLLIN };
 
-	while (!monitor->status && (!monitor->limited || monitor->left)) {
-		int error, ready = stop_poll(&pollfd, 1, monitor->deadline);
+	while (!monitor->status && !until_done(&monitor->until)) {
+		int error, ready = stop_poll(&pollfd, 1, monitor->until.deadline_ns);
 
-		if (stop_asked())
-			return STATUS_OK;
-		if (!ready && monitor->limited)
-			return failed(monitor->cmd, "%" PRIu64 " event(s) still missing after %s s",
-				      monitor->left, monitor->seconds);
-		if (!ready)
-			return STATUS_OK;
+		if (!ready || stop_asked())
+			return until_end(monitor->cmd, &monitor->until, "event");
 		error = netlink_receive(nl, take, monitor);
 		if (error == ENOBUFS)
 			warn_user(monitor->cmd, "OVERRUN: they come faster than they are read; the "
@@ -352,32 +361,6 @@ static int monitor_loop(struct monitor *monitor, struct netlink *nl)
 			return failed(monitor->cmd, "%s", nl->reason);
 	}
 	return monitor->status;
-}
-
-static int get_options(struct command *cmd, int argc, char **argv, struct monitor *monitor)
-{
-	uint64_t time;
-	int status = STATUS_OK;
-
-	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
-		switch (option) {
-		case 'n':
-			status = get_number(cmd, "count", optarg, UINT64_MAX, &monitor->left);
-			monitor->limited = true;
-			if (!status && !monitor->left)
-				status = misused(cmd, "count must be at least 1");
-			break;
-		case 't':
-			if (parse_seconds(optarg, &time))
-				return misused(cmd, "'%s' is not a number of seconds", optarg);
-			monitor->seconds = optarg;
-			monitor->deadline = now_ns() + time;
-			break;
-		default:
-			return STATUS_MISUSED;
-		}
-	}
-	return status;
 }
 
 /* Nothing is missed between how the cards are now and what comes next. */
@@ -398,6 +381,7 @@ static int run(struct monitor *monitor, struct netlink *asking, const char *whic
 	if (!status) {
 		monitor->only = which ? state.name : NULL;
 		stop_hold_signals();
+		until_begin(&monitor->until);
 		fprintf(stderr, "monitoring %s ...\n", which ? state.name : "all cards");
 		status = monitor_loop(monitor, &hearing);
 	}
@@ -408,13 +392,15 @@ static int run(struct monitor *monitor, struct netlink *asking, const char *whic
 
 int verb_monitor(struct command *cmd, int argc, char **argv)
 {
-	struct monitor monitor = { .cmd = cmd, .deadline = STOP_NEVER };
+	struct monitor monitor = { .cmd = cmd };
 	char name[CARD_NAME_SIZE];
 	struct netlink asking;
+	int status = STATUS_OK;
 	bool one;
-	int status;
 
-	status = get_options(cmd, argc, argv, &monitor);
+	until_init(&monitor.until);
+	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
+		status = until_option(cmd, &monitor.until, option);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 0, 1))

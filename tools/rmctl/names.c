@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include <linux/rfm.h>
-
 static const char *const names[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_RESET] = "reset",
 	[RFM_EVENT_INT1] = "int1",
@@ -59,5 +57,26 @@ bool event_mask_from_name(const char *name, uint32_t *mask)
 	    !(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & RFM_EVENT_BIT((unsigned int)type)))
 		return false;
 	*mask |= RFM_EVENT_BIT((unsigned int)type);
+	return true;
+}
+
+/* Is there an update that it tells of? */
+bool event_is_update(const struct rfm_event *event)
+{
+	return event->type == RFM_EVENT_UPDATE || event->type == RFM_EVENT_MATCH ||
+	       (event->type == RFM_EVENT_FRESH && event->length && event->node != RFM_NODE_ALL);
+}
+
+/*
+ * How old the update was when it came. Clocks of one domain agree to within a few hundred
+ * nanoseconds: less than nothing is nothing. Returns false if it is not known.
+ */
+bool event_age(const struct rfm_event *event, uint64_t *age)
+{
+	bool update = event_is_update(event) || event->type == RFM_EVENT_CONFLICT;
+
+	if (!update || event->flags & RFM_EVENT_AGE_UNKNOWN)
+		return false;
+	*age = event->arrival_ns > event->origin_ns ? event->arrival_ns - event->origin_ns : 0;
 	return true;
 }

@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/rfm.h>
+
 const char *event_name(uint32_t type);
 int event_from_name(const char *name);
 bool event_mask_from_name(const char *name, uint32_t *mask);
+bool event_is_update(const struct rfm_event *event);
+bool event_age(const struct rfm_event *event, uint64_t *age);
 
 #endif /* RMCTL_NAMES_H */

@@ -23,8 +23,11 @@
 #define RECEIVE_BUFFER (1 << 20)
 /* The longest answer: the members of a full ring. */
 #define MESSAGE_BUFFER (1 << 16)
-/* The longest request: base masks of thousands of ranges. */
-#define REQUEST_BUFFER (1 << 18)
+/*
+ * The longest request: three base masks of RFM_SUBSCRIBE_MAX ranges each, of which one takes 44
+ * bytes. An attribute is at most 64 KiB long, but each range is one of its own.
+ */
+#define REQUEST_BUFFER (1 << 20)
 
 /**
  * struct answer - how far the answer to a request has come
@@ -132,7 +135,7 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *cont
  */
 int netlink_open(struct command *cmd, struct netlink *nl)
 {
-	int on = 1, status;
+	int on = 1, request = REQUEST_BUFFER, status;
 
 	nl->reason[0] = '\0';
 	nl->socket = nl_socket_alloc();
@@ -144,7 +147,12 @@ int netlink_open(struct command *cmd, struct netlink *nl)
 		goto out;
 	}
 	setsockopt(nl_socket_get_fd(nl->socket), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
-	nl_socket_set_buffer_size(nl->socket, RECEIVE_BUFFER, 2 * REQUEST_BUFFER);
+	/* A refusal does not bring back the request, which may be longer than any answer. */
+	setsockopt(nl_socket_get_fd(nl->socket), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+	nl_socket_set_buffer_size(nl->socket, RECEIVE_BUFFER, REQUEST_BUFFER);
+	/* Beyond the system's limit for everybody; who may set masks may do that. */
+	setsockopt(nl_socket_get_fd(nl->socket), SOL_SOCKET, SO_SNDBUFFORCE, &request,
+		   sizeof(request));
 	nl_socket_set_msg_buf_size(nl->socket, MESSAGE_BUFFER);
 	nl->family = genl_ctrl_resolve(nl->socket, RFM_FAMILY_NAME);
 	if (nl->family >= 0)
@@ -217,12 +225,21 @@ int netlink_talk(struct netlink *nl, struct nl_msg *request, netlink_take take, 
 {
 	struct answer answer = { .nl = nl, .take = take, .context = context };
 	struct nl_cb *cb = callbacks(&answer);
-	int code = request && cb ? nl_send_auto(nl->socket, request) : -NLE_NOMEM;
+	int code = -NLE_NOMEM;
+	bool too_long;
 
+	errno = 0;
+	if (request && cb)
+		code = nl_send_auto(nl->socket, request);
+	too_long = code < 0 && errno == EMSGSIZE;
 	while (code >= 0 && !answer.ended)
 		code = nl_recvmsgs(nl->socket, cb);
 	nl_cb_put(cb);
 	nlmsg_free(request);
+	if (too_long) {
+		snprintf(nl->reason, sizeof(nl->reason), "a request that long needs CAP_NET_ADMIN");
+		return EMSGSIZE;
+	}
 	/* A refusal makes nl_recvmsgs() fail as well, but is an answer. */
 	if (!answer.ended)
 		return broken(nl, code);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <linux/rfm.h>
@@ -14,10 +15,12 @@ static void message(const struct command *cmd, const char *format, va_list args)
 {
 	fflush(stdout);
 	fputs("rmctl: ", stderr);
-	if (cmd->card)
+	if (cmd->card && *cmd->card)
 		fprintf(stderr, "%s: ", cmd->card);
 	if (cmd->verb)
 		fprintf(stderr, "%s: ", cmd->verb->name);
+	if (cmd->file)
+		fprintf(stderr, "%s:%u: ", cmd->file, cmd->line);
 	vfprintf(stderr, format, args);
 }
 
@@ -75,11 +78,13 @@ int out_flush(const struct command *cmd)
 /* Prints @object on a line of its own, at once, and releases it. */
 int out_json(const struct command *cmd, json_t *object)
 {
-	int status = object ? json_dumpf(object, stdout, JSON_COMPACT) : -1;
+	char *json = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
 	json_decref(object);
-	if (status && !ferror(stdout))
+	if (!json)
 		return failed(cmd, "out of memory while writing JSON");
+	json_put(json, stdout);
+	free(json);
 	putchar('\n');
 	return out_flush(cmd);
 }

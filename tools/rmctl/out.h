@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "rmctl.h"
+#include "text.h"
 
 int out_json(const struct command *cmd, json_t *object);
 int out_flush(const struct command *cmd);

@@ -76,73 +76,74 @@ enum parse_result parse_number(const char *text, uint64_t max, uint64_t *value)
 	return PARSE_OK;
 }
 
-/**
- * parse_seconds - read a time such as "5" or "0.25"
- * @text: decimal seconds, at most 9 digits after the point
- * @nanoseconds: set on PARSE_OK only
- *
- * More than a thousand million seconds is PARSE_TOO_LARGE.
+#define TIME_MAX (NSEC_PER_SEC * NSEC_PER_SEC)
+
+/*
+ * Reads decimal digits, perhaps with a point among them, as a time in @unit nanoseconds.
+ * Returns what is behind them in @end.
  */
-enum parse_result parse_seconds(const char *text, uint64_t *nanoseconds)
+static enum parse_result parse_time(const char *text, uint64_t unit, uint64_t *nanoseconds,
+				    const char **end)
 {
-	uint64_t seconds = 0, fraction = 0, unit = NSEC_PER_SEC;
-	bool digits = false;
+	uint64_t whole = 0, fraction = 0, step = unit;
+	bool fits = true;
 
 	if (!*text)
 		return PARSE_EMPTY;
 	if (*text == '-')
 		return PARSE_NEGATIVE;
-	for (; isdigit((unsigned char)*text); text++) {
-		if (seconds <= NSEC_PER_SEC)
-			seconds = seconds * 10 + (uint64_t)(*text - '0');
-		digits = true;
-	}
-	if (*text == '.' && digits) {
-		for (text++; isdigit((unsigned char)*text) && unit > 1; text++) {
-			unit /= 10;
-			fraction += unit * (uint64_t)(*text - '0');
-		}
-		digits = unit < NSEC_PER_SEC;
-	}
-	if (!digits || *text)
+	if (!isdigit((unsigned char)*text))
 		return PARSE_MALFORMED;
-	if (seconds > NSEC_PER_SEC)
+	for (; isdigit((unsigned char)*text); text++)
+		if (whole <= TIME_MAX)
+			whole = whole * 10 + (uint64_t)(*text - '0');
+	if (*text == '.') {
+		if (!isdigit((unsigned char)*++text))
+			return PARSE_MALFORMED;
+		for (; isdigit((unsigned char)*text); text++, step /= 10) {
+			fraction += step / 10 * (uint64_t)(*text - '0');
+			fits &= step >= 10 || *text == '0';
+		}
+	}
+	*end = text;
+	if (!fits)
+		return PARSE_MALFORMED;
+	if (whole > TIME_MAX / unit)
 		return PARSE_TOO_LARGE;
-	*nanoseconds = seconds * NSEC_PER_SEC + fraction;
+	*nanoseconds = whole * unit + fraction;
 	return PARSE_OK;
 }
 
 /**
  * parse_duration - read a time such as "0.25", "20ms" or "100us"
- * @text: as parse_seconds(), and one of the units s, ms, us, ns behind it
+ * @text: a decimal number, and one of the units s, ms, us, ns behind it, or none: seconds
  * @nanoseconds: set on PARSE_OK only; a time that is no whole number of them is
  *	PARSE_MALFORMED
+ *
+ * More than a thousand million seconds is PARSE_TOO_LARGE.
  */
 enum parse_result parse_duration(const char *text, uint64_t *nanoseconds)
 {
 	static const struct {
 		const char *name;
-		uint64_t in_a_second;
-	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1000 }, { "us", 1000000 }, { "ns", NSEC_PER_SEC } };
-	size_t length = strspn(text, "0123456789.");
+		uint64_t ns;
+	} units[] = { { "", NSEC_PER_SEC }, { "s", NSEC_PER_SEC }, { "ms", 1000000 },
+		      { "us", 1000 }, { "ns", 1 } };
+	const char *unit = text + strspn(text, "0123456789."), *end = unit;
 	enum parse_result result;
-	char number[40];
 	uint64_t time;
 
-	if (length >= sizeof(number))
-		return PARSE_TOO_LARGE;
-	memcpy(number, text, length);
-	number[length] = '\0';
-	result = parse_seconds(length ? number : text, &time);
-	if (result)
-		return result;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(text + length, units[i].name) || time % units[i].in_a_second)
+		if (strcmp(unit, units[i].name))
 			continue;
-		*nanoseconds = time / units[i].in_a_second;
-		return PARSE_OK;
+		result = parse_time(text, units[i].ns, &time, &end);
+		if (!result && end != unit)
+			return PARSE_MALFORMED;
+		if (!result)
+			*nanoseconds = time;
+		return result;
 	}
-	return PARSE_MALFORMED;
+	return *text == '-' ? PARSE_NEGATIVE : PARSE_MALFORMED;
 }
 
 /**

@@ -18,7 +18,6 @@ enum parse_result {
 #define PCI_ADDRESS_SIZE 17
 
 enum parse_result parse_number(const char *text, uint64_t max, uint64_t *value);
-enum parse_result parse_seconds(const char *text, uint64_t *nanoseconds);
 enum parse_result parse_duration(const char *text, uint64_t *nanoseconds);
 bool looks_swapped(uint64_t offset, const char *value, unsigned int width, uint64_t memory_size);
 bool parse_width(const char *text, unsigned int *width);

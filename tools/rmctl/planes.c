@@ -10,6 +10,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
+#include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
 
 #include "regions.h"
@@ -204,7 +205,7 @@ int planes_put(struct nl_msg *request, const struct planes *planes, uint64_t mem
 }
 
 /**
- * planes_fit - do the ranges lie in the memory?
+ * planes_fit - do the ranges lie in the memory, and are they few enough?
  * @cmd: the command, for the message
  * @planes: tidy afterwards
  * @memory_size: bytes
@@ -226,6 +227,10 @@ int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
 					      range->length, range->offset, memory_size);
 		}
 		ranges_tidy(&planes->of[plane], memory_size);
+		if (planes->of[plane].count > RFM_SUBSCRIBE_MAX)
+			return failed(cmd, "%s would have %zu separate ranges, at most %d can be set",
+				      plane_name(plane), planes->of[plane].count,
+				      RFM_SUBSCRIBE_MAX);
 	}
 	return STATUS_OK;
 }

@@ -98,8 +98,8 @@ static int check_json(struct command *cmd, const struct wanted *wanted)
 		json_decref(complaints);
 		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
 	}
-	wrong = out_json(cmd, json_pack("{s:s, s:b, s:o}", "file", wanted->file, "good", !wrong,
-					"complaints", complaints)) || wrong;
+	wrong = out_json(cmd, json_pack("{s:o, s:b, s:o}", "file", json_clean(wanted->file),
+					"good", !wrong, "complaints", complaints)) || wrong;
 	return wrong ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -124,13 +124,16 @@ static int to_csv(struct command *cmd, const struct wanted *wanted)
 	return regions_write_csv(cmd, cmd->regions);
 }
 
-/* For people and version control: one key a line. */
+/* For people and version control: one key a line. With -j as all verbs: one object a line. */
 static int to_json(struct command *cmd, const struct wanted *wanted)
 {
 	json_t *object = regions_json(cmd->regions);
-	int status = object ? json_dumpf(object, stdout, JSON_INDENT(2)) : -1;
+	int status;
 
 	(void)wanted;
+	if (cmd->json)
+		return out_json(cmd, object);
+	status = object ? json_dumpf(object, stdout, JSON_INDENT(2)) : -1;
 	json_decref(object);
 	if (status && !ferror(stdout))
 		return failed(cmd, "out of memory while writing JSON");
@@ -223,11 +226,41 @@ static bool has_null(json_t *value)
 	return json_is_null(value);
 }
 
+/*
+ * JSON writes a character beyond U+ffff as two escapes, \ud83d\ude00, where YAML wants one:
+ * it becomes the character itself. @text is good JSON, in which every \ud8xx has its other half.
+ */
+static void join_surrogates(char *text)
+{
+	unsigned int high, low, code;
+	char *to = text;
+
+	while (*text) {
+		if (*text != '\\' || sscanf(text, "\\u%4x\\u%4x", &high, &low) != 2 ||
+		    high < 0xd800 || high > 0xdbff) {
+			size_t length = *text == '\\' ? 2 : 1;
+
+			memmove(to, text, length);
+			to += length;
+			text += length;
+			continue;
+		}
+		code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+		*to++ = (char)(0xf0 | code >> 18);
+		*to++ = (char)(0x80 | (code >> 12 & 0x3f));
+		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (code & 0x3f));
+		text += strlen("\\ud83d\\ude00");
+	}
+	*to = '\0';
+}
+
 /* JSON is YAML, but only JSON is taken; its null would become a word. */
 static char *from_json(const char *path, const char *text, size_t length, unsigned int *count)
 {
 	json_error_t error;
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	char *yaml;
 	bool null;
 
 	if (!object) {
@@ -237,8 +270,12 @@ static char *from_json(const char *path, const char *text, size_t length, unsign
 	}
 	null = has_null(object);
 	json_decref(object);
-	if (!null)
-		return strndup(text, length);
+	if (!null) {
+		yaml = strndup(text, length);
+		if (yaml)
+			join_surrogates(yaml);
+		return yaml;
+	}
 	print_complaint(count, &(struct rfm_regions_complaint){
 		.path = path, .sentence = "null is no value: leave the key out" });
 	return NULL;
@@ -264,12 +301,15 @@ static const struct format *find_format(const char *name)
 
 static int export(struct command *cmd, const struct wanted *wanted)
 {
-	const char *name = OPTION(wanted, OPTION_TO);
+	const char *asked = OPTION(wanted, OPTION_TO);
+	const char *name = !asked && cmd->json ? "json" : asked;
 	const struct format *format = name ? find_format(name) : NULL;
 	int status;
 
 	if (!format)
 		return misused(cmd, "say --to csv, json or header");
+	if (cmd->json && format->to != to_json)
+		return misused(cmd, "--to %s and --json exclude each other", name);
 	status = load(cmd, wanted);
 	return status ? status : format->to(cmd, wanted);
 }
@@ -298,7 +338,8 @@ static int import(struct command *cmd, const struct wanted *wanted)
 	error = errno;
 	free(yaml);
 	if (cmd->regions)
-		return regions_write_yaml(cmd, cmd->regions);
+		return cmd->json ? out_json(cmd, regions_json(cmd->regions)) :
+				   regions_write_yaml(cmd, cmd->regions);
 	return count ? STATUS_FAILED :
 		       failed(cmd, "cannot import %s: %s", wanted->file, strerror(error));
 }
@@ -345,6 +386,8 @@ int verb_regions(struct command *cmd, int argc, char **argv)
 	cmd->card = NULL;
 	wanted.given = argc - optind > 1;
 	wanted.file = wanted.given ? argv[optind + 1] : regions_path(cmd);
+	if (!*wanted.file)
+		return misused(cmd, "the name of the file is empty");
 	memory = OPTION(&wanted, OPTION_MEMORY);
 	if (memory && get_number(cmd, "memory", memory, UINT64_MAX, &wanted.memory_size))
 		return STATUS_MISUSED;

@@ -47,7 +47,7 @@ int peek_name(struct command *cmd, const char *dev, const char *name);
 int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count);
 int dump_name(struct command *cmd, const char *dev, const char *name);
 
-json_t *value_json(enum rfm_region_type type, char *text);
+json_t *value_json(enum rfm_region_type type, const char *text);
 json_t *data_json(const unsigned char *bytes, uint64_t length);
 
 /* Room for the text of a value of so many bytes: each byte of a text may need four; quotes. */

@@ -217,6 +217,17 @@ static void drop_row(struct table *table)
 		free(table->cells[--table->count]);
 }
 
+/* No blanks around a cell: people type them behind numbers, where they are not seen. */
+static void trim(char *cell)
+{
+	size_t length = strlen(cell), blank = strspn(cell, " \t");
+
+	while (length > blank && strchr(" \t", cell[length - 1]))
+		length--;
+	memmove(cell, cell + blank, length - blank);
+	cell[length - blank] = '\0';
+}
+
 /* Reads the cells of a row. */
 static bool read_row(struct table *table)
 {
@@ -235,6 +246,7 @@ static bool read_row(struct table *table)
 			return good ? wrong(table, table->line, "a row has at most %d cells",
 					    CELLS_MAX) : false;
 		}
+		trim(cell);
 		table->cells[table->count++] = cell;
 		if (table->at == table->end || *table->at != ',')
 			break;
@@ -258,6 +270,9 @@ static bool read_heading(struct table *table)
 		table->at += 3;
 	if (!read_row(table))
 		return false;
+	if (table->count == 1 && strpbrk(table->cells[0], ";\t"))
+		return wrong(table, line, "the cells of a table are separated by commas, not by "
+			     "semicolons or tabs");
 	for (int i = 0; i < COLUMNS; i++)
 		table->where[i] = -1;
 	for (int i = 0; i < table->count; i++) {
@@ -395,9 +410,23 @@ static bool is_blank(const struct table *table)
 	return true;
 }
 
+/* Spreadsheets offer other encodings, too. */
+static bool check_encoding(struct table *table)
+{
+	const char *end = table->at + text_length(table->at, (size_t)(table->end - table->at));
+	uint32_t line = table->line;
+
+	if (end == table->end)
+		return true;
+	for (const char *at = table->at; at < end; at++)
+		line += *at == '\n';
+	return wrong(table, line, "this is not UTF-8: save the table again, as UTF-8 and not as "
+		     "ISO 8859-1, Windows or UTF-16 text");
+}
+
 static bool read_table(struct table *table)
 {
-	bool good = read_heading(table);
+	bool good = check_encoding(table) && read_heading(table);
 
 	fputs("{\"rfm-regions\": 1, ", table->out);
 	while (good && table->at < table->end) {

@@ -87,7 +87,7 @@ static void store_value(const struct shown *shown, const struct rfm_place *value
 	}
 }
 
-/* What is not a text must be one access. */
+/* What is not a text must be one access, except in a dump, which is of bytes. */
 static int check_value(void *context, const char *name, const struct rfm_place *value)
 {
 	struct shown *shown = context;
@@ -95,7 +95,7 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 	shown->count++;
 	if (value->length > shown->room)
 		shown->room = value->length;
-	if (value->type == RFM_REGION_CHAR ||
+	if (shown->dump || value->type == RFM_REGION_CHAR ||
 	    (value->offset % value->length == 0 && value->length <= sizeof(long)))
 		return 0;
 	return failed(shown->cmd, "'%s' at 0x%" PRIx64
@@ -105,13 +105,40 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 
 /* --- JSON ---------------------------------------------------------------------------- */
 
-/* 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON. */
-json_t *value_json(enum rfm_region_type type, char *text)
+/* The text itself, without the quotes and escapes of rfm_value_print(). */
+static json_t *text_json(const char *printed)
+{
+	struct rfm_place place = { .type = RFM_REGION_CHAR, .length = strlen(printed) };
+	unsigned char *bytes = malloc(place.length);
+	uint64_t length = place.length;
+	json_t *text;
+
+	if (!bytes)
+		return NULL;
+	rfm_value_scan(&place, printed, bytes);
+	while (length && !bytes[length - 1])
+		length--;
+	text = json_bytes(bytes, length);
+	free(bytes);
+	return text;
+}
+
+/**
+ * value_json - a value as JSON has it
+ * @type: of it
+ * @text: what rfm_value_print() makes of it
+ *
+ * 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON,
+ * and -0 only with a point.
+ */
+json_t *value_json(enum rfm_region_type type, const char *text)
 {
 	json_t *value = NULL;
 
 	if (type == RFM_REGION_CHAR)
-		return json_stringn(text + 1, strlen(text) - 2);
+		return text_json(text);
+	if (!strcmp(text, "-0"))
+		return json_real(-0.0);
 	if (type != RFM_REGION_INT64 && type != RFM_REGION_UINT64)
 		value = json_loads(text, JSON_DECODE_ANY, NULL);
 	return value ? value : json_string(text);

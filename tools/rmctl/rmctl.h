@@ -46,6 +46,8 @@ struct verb {
  * @regions_path: the file that says what names mean, NULL: the default
  * @regions: that file, NULL until a name has been used
  * @json: -j was given
+ * @file: what is read line by line, for messages, NULL: nothing is
+ * @line: number of its line
  */
 struct command {
 	const struct verb *verb;
@@ -53,6 +55,8 @@ struct command {
 	const char *regions_path;
 	struct rfm_regions *regions;
 	bool json;
+	const char *file;
+	unsigned int line;
 };
 
 /* Each ends in a zero entry. */
@@ -69,6 +73,7 @@ int next_option(struct command *cmd, int argc, char **argv);
 int check_operands(struct command *cmd, int argc, char **argv, int least, int most);
 int get_number(struct command *cmd, const char *what, const char *text, uint64_t max,
 	       uint64_t *value);
+int get_duration(struct command *cmd, const char *what, const char *text, uint64_t *nanoseconds);
 int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
 		uint32_t *milliseconds);
 

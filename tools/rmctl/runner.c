@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "runner.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "names.h"
 #include "out.h"
-#include "stop.h"
 #include "typed.h"
 
 /* --- what the command is told ------------------------------------------------------- */
@@ -75,16 +73,15 @@ static void tell_all(const struct runner *runner)
 		tell_update(runner->cmd, event);
 }
 
-__attribute__((noreturn))
-static void become(const struct runner *runner)
+/* In the process that the command will be. */
+static void prepare(const void *context)
 {
-	stop_forget();
+	const struct runner *runner = context;
+
 	/* JSON has standard output to itself. */
 	if (runner->cmd->json)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	tell_all(runner);
-	execl("/bin/sh", "sh", "-c", runner->command, (char *)NULL);
-	_exit(127);
 }
 
 /* --- when it runs ------------------------------------------------------------------------- */
@@ -111,14 +108,9 @@ int runner_start(struct runner *runner)
 			  "once for all of them, and is told of the last", runner->events);
 	if (runner->lost)
 		warn_user(cmd, "at most %" PRIu64 " event(s) were lost", runner->lost);
-	fflush(NULL);
-	runner->child = fork();
+	runner->child = child_start(cmd, runner->command, prepare, runner);
 	if (!runner->child)
-		become(runner);
-	if (runner->child < 0) {
-		runner->child = 0;
-		return failed(cmd, "cannot run the command: %s", strerror(errno));
-	}
+		return STATUS_FAILED;
 	runner->running = runner->event;
 	runner->running_events = runner->events;
 	runner->running_lost = runner->lost;
@@ -148,7 +140,7 @@ int runner_reap(struct runner *runner, const struct stream *stream)
 	const struct command *cmd = runner->cmd;
 	int status;
 
-	if (!runner->child || waitpid(runner->child, &status, WNOHANG) != runner->child)
+	if (!runner->child || !child_ended(runner->child, &status))
 		return STATUS_OK;
 	runner->child = 0;
 	runner->failures += status != 0;

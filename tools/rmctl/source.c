@@ -59,6 +59,8 @@ int source_open(const struct command *cmd, struct source *source, const char *na
 	int status;
 
 	*source = (struct source){ .name = strcmp(name, "-") ? name : "standard input", .fd = fd };
+	if (!*name)
+		return misused(cmd, "the name of the file is empty");
 	if (fd < 0 || fstat(fd, &st))
 		return failed(cmd, "cannot read %s: %s", source->name, strerror(errno));
 	if (S_ISDIR(st.st_mode))

@@ -15,6 +15,7 @@
 #include <linux/rfm_regs.h>
 
 #include "parse.h"
+#include "text.h"
 
 /* A dump that something changes is begun again; who changes things without end has won. */
 #define DUMPS_MOST 100
@@ -40,12 +41,13 @@ static const struct field card_fields[] = {
 	FIELD(RFM_A_CARD_LCSR1, lcsr1),
 	FIELD(RFM_A_CARD_LISR, lisr),
 	FIELD(RFM_A_CARD_PID, pid),
-	FIELD(RFM_A_CARD_BASE_RANGES, base_ranges),
 	FIELD(RFM_A_CARD_FILES, files),
 	FIELD(RFM_A_CARD_WATCHES, watches),
 	FIELD(RFM_A_CARD_LISTENERS, listeners),
 	FIELD(RFM_A_CARD_SEQ, seq),
 	FIELD(RFM_A_CARD_GENERATION, generation),
+	FIELD(RFM_A_CARD_BASE_GENERATION, base_generation),
+	FIELD(RFM_A_CARD_RESET_GENERATION, reset_generation),
 	FIELD(RFM_A_CARD_MEMORY_SIZE, memory_size),
 	FIELD(RFM_A_CARD_WINDOW_SIZE, window_size),
 	FIELD(RFM_A_CARD_FEATURES, features),
@@ -100,6 +102,7 @@ bool state_take(struct state *state, struct nlmsghdr *message)
 	take_text(state->name, sizeof(state->name), attributes[RFM_A_CARD_NAME]);
 	take_text(state->pci, sizeof(state->pci), attributes[RFM_A_CARD_PCI]);
 	take_text(state->comm, sizeof(state->comm), attributes[RFM_A_CARD_COMM]);
+	text_clean(state->comm);
 	take_fields(state, card_fields, sizeof(card_fields) / sizeof(*card_fields), attributes);
 	if (attributes[RFM_A_CARD_LINK])
 		state->link = nla_get_u32(attributes[RFM_A_CARD_LINK]) == RFM_LINK_UP;

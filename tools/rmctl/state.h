@@ -18,16 +18,17 @@
  * @pci: its PCI address
  * @link: the receiver sees light
  * @has_clock: there is a @clock_domain
+ * @after_gap: monitor only, it is not known that all has come that was told of the card
  * @settings: how it is set
  *
  * The others are the attributes of the same names.
  */
 struct state {
 	char name[32], pci[32], comm[32];
-	bool link, has_clock;
+	bool link, has_clock, after_gap;
 	uint32_t id, node, board_id, board_revision, build, clock_domain, lcsr1, lisr, pid,
-		base_ranges, files, watches, listeners;
-	uint64_t seq, generation, memory_size, window_size, features;
+		files, watches, listeners;
+	uint64_t seq, generation, base_generation, reset_generation, memory_size, window_size, features;
 	uint64_t interrupts, sync_losses, events_dropped, dma_operations, dma_bytes, dma_errors,
 		notifications_lost;
 	struct settings settings;

@@ -2,12 +2,14 @@
 /* rmctl stats: what a card and its driver have counted, and what that points at. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <linux/rfm_netlink.h>
 
 #include "counters.h"
 #include "diagnose.h"
 #include "out.h"
+#include "units.h"
 
 enum { OPTION_RESET = 256, OPTION_ABSOLUTE };
 
@@ -66,6 +68,35 @@ static int print_json(const struct command *cmd, const struct state *state,
 				       "findings", findings_json(findings)));
 }
 
+/* What is no count is in a unit for people, and its name without one. */
+static void print_counter(const char *name, uint64_t value)
+{
+	static const struct {
+		const char *name, *shown;
+		const char *(*word)(char *text, size_t size, uint64_t value);
+		uint64_t factor;
+	} rows[] = {
+		{ "sent_bytes", "sent_bytes", unit_size, 1 },
+		{ "received_bytes", "received_bytes", unit_size, 1 },
+		{ "forwarded_bytes", "forwarded_bytes", unit_size, 1 },
+		{ "filtered_rx", "filtered_rx", unit_size, 1 },
+		{ "filtered_tx", "filtered_tx", unit_size, 1 },
+		{ "dma_bytes", "dma_bytes", unit_size, 1 },
+		{ "stall_us", "stall", unit_time, 1000 },
+		{ "turn_ns", "turn", unit_time, 1 },
+	};
+	char text[UNIT_WORD];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (strcmp(name, rows[i].name))
+			continue;
+		printf("  %-18s %s\n", rows[i].shown,
+		       rows[i].word(text, sizeof(text), value * rows[i].factor));
+		return;
+	}
+	printf("  %-18s %" PRIu64 "\n", name, value);
+}
+
 static int print_text(const struct command *cmd, const struct state *state,
 		      const struct counters *counters, const struct findings *findings)
 {
@@ -73,10 +104,10 @@ static int print_text(const struct command *cmd, const struct state *state,
 	if (!counters->there)
 		puts("  nothing: it has no extension block");
 	for (unsigned int i = 0; counters->there && i < RFM_COUNTERS; i++)
-		printf("  %-18s %" PRIu64 "\n", counter_name(i), counters->value[i]);
+		print_counter(counter_name(i), counters->value[i]);
 	puts("and by its driver:");
 	for (size_t i = 0; i < DRIVER_COUNTERS; i++)
-		printf("  %-18s %" PRIu64 "\n", driver_counters[i].name, driver_value(state, i));
+		print_counter(driver_counters[i].name, driver_value(state, i));
 	findings_print(cmd, findings);
 	return out_flush(cmd);
 }

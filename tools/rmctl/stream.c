@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "names.h"
 #include "out.h"
 #include "parse.h"
 #include "stop.h"
@@ -19,30 +18,9 @@ void stream_init(struct stream *stream, uint32_t depth)
 {
 	*stream = (struct stream){
 		.watch.flags = RFM_WATCH_NONBLOCK | RFM_WATCH_CLOEXEC,
-		.watch.depth = depth, .fd = -1, .deadline_ns = STOP_NEVER,
+		.watch.depth = depth, .fd = -1,
 	};
-}
-
-/* Takes -n and -t; other options are unknown. Returns an exit status. */
-int stream_option(struct command *cmd, struct stream *stream, int option)
-{
-	int status;
-
-	switch (option) {
-	case 'n':
-		status = get_number(cmd, "count", optarg, UINT64_MAX, &stream->left);
-		if (!status && !stream->left)
-			status = misused(cmd, "count must be at least 1");
-		stream->limited = true;
-		return status;
-	case 't':
-		if (parse_seconds(optarg, &stream->deadline_ns))
-			return misused(cmd, "'%s' is not a number of seconds", optarg);
-		stream->seconds = optarg;
-		return STATUS_OK;
-	default:
-		return STATUS_MISUSED;
-	}
+	until_init(&stream->until);
 }
 
 /* Watches this range, too. Returns an exit status. */
@@ -70,11 +48,13 @@ int stream_open(struct command *cmd, struct stream *stream, const struct card *c
 	}
 	stream->watch.ranges = (uintptr_t)stream->ranges;
 	stream->fd = ioctl(card->fd, RFM_IOC_WATCH, &stream->watch);
+	if (stream->fd < 0 && stream->optional &&
+	    (errno == ENOSPC || errno == EMFILE || errno == ENFILE))
+		return STATUS_OK;
 	if (stream->fd < 0)
 		return failed(cmd, "cannot watch: %s", errno == ENOSPC ?
 			      "the card has no room for more watches" : card_reason(errno));
-	if (stream->seconds)
-		stream->deadline_ns += now_ns();
+	until_begin(&stream->until);
 	return STATUS_OK;
 }
 
@@ -91,8 +71,7 @@ void stream_account(struct stream *stream, const struct rfm_event *event)
 		return;
 	}
 	stream->total += records;
-	if (stream->limited)
-		stream->left -= stream->left < records ? stream->left : records;
+	until_count(&stream->until, records);
 }
 
 /**
@@ -108,8 +87,8 @@ int stream_read(const struct command *cmd, struct stream *stream, struct rfm_eve
 	size_t most = STREAM_BATCH;
 	ssize_t got;
 
-	if (stream->limited && stream->left < most)
-		most = stream->left;
+	if (stream->until.limited && stream->until.left < most)
+		most = stream->until.left;
 	got = read(stream->fd, events, most * sizeof(*events));
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
@@ -129,7 +108,7 @@ int stream_wait(const struct command *cmd, struct stream *stream, struct rfm_eve
 	while (!got) {
 		if (stop_asked())
 			return 0;
-		ready = stop_poll(&fd, 1, stream->deadline_ns);
+		ready = stop_poll(&fd, 1, stream->until.deadline_ns);
 		if (!ready)
 			return 0;
 		if (ready > 0)
@@ -138,41 +117,7 @@ int stream_wait(const struct command *cmd, struct stream *stream, struct rfm_eve
 	return got;
 }
 
-/* Has it had as many as were wanted? */
-bool stream_done(const struct stream *stream)
-{
-	return stream->limited && !stream->left;
-}
-
-/* The exit status of a stream that has come to its end. */
-int stream_end(const struct command *cmd, const struct stream *stream, const char *what)
-{
-	if (!stream->limited || stream_done(stream))
-		return STATUS_OK;
-	if (stop_asked())
-		return failed(cmd, "interrupted: %" PRIu64 " %s(s) still missing", stream->left,
-			      what);
-	return failed(cmd, "%" PRIu64 " %s(s) still missing after %s s", stream->left, what,
-		      stream->seconds);
-}
-
 /* --- what an event says -------------------------------------------------------------- */
-
-/* Is there an update that it tells of? */
-bool event_is_update(const struct rfm_event *event)
-{
-	return event->type == RFM_EVENT_UPDATE || event->type == RFM_EVENT_MATCH ||
-	       (event->type == RFM_EVENT_FRESH && event->length && event->node != RFM_NODE_ALL);
-}
-
-/* How old the update was when it came; false if that is not known. */
-bool event_age(const struct rfm_event *event, uint64_t *age)
-{
-	if (!event_is_update(event) || event->flags & RFM_EVENT_AGE_UNKNOWN)
-		return false;
-	*age = event->arrival_ns > event->origin_ns ? event->arrival_ns - event->origin_ns : 0;
-	return true;
-}
 
 static struct span span_of(const struct rfm_event *event)
 {

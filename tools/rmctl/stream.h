@@ -10,7 +10,9 @@
 #include <jansson.h>
 
 #include "card.h"
+#include "names.h"
 #include "regions.h"
+#include "until.h"
 
 #define STREAM_BATCH 64u
 
@@ -18,11 +20,9 @@
  * struct stream - a watch, and what the user wants of it
  * @watch: for the driver
  * @ranges: of that
+ * @optional: that there is no room for it is no failure; @fd is -1 then
  * @fd: where the events come from
- * @limited: end after @left more events
- * @left: see there
- * @deadline_ns: end then; STOP_NEVER without -t
- * @seconds: the time as the user wrote it, NULL without -t
+ * @until: when to end
  * @dropped: of the last event: what had found the queue full until then
  * @lost: how many of those just before it
  * @total: events, without those that nobody has asked for
@@ -31,26 +31,19 @@
 struct stream {
 	struct rfm_watch watch;
 	struct rfm_range ranges[RFM_WATCH_RANGES_MAX];
+	bool optional;
 	int fd;
-	bool limited;
-	uint64_t left;
-	uint64_t deadline_ns;
-	const char *seconds;
+	struct until until;
 	uint64_t dropped, lost, total, total_lost;
 };
 
 void stream_init(struct stream *stream, uint32_t depth);
-int stream_option(struct command *cmd, struct stream *stream, int option);
 int stream_add(struct command *cmd, struct stream *stream, const struct target *target);
 int stream_open(struct command *cmd, struct stream *stream, const struct card *card);
 int stream_read(const struct command *cmd, struct stream *stream, struct rfm_event *events);
 void stream_account(struct stream *stream, const struct rfm_event *event);
 int stream_wait(const struct command *cmd, struct stream *stream, struct rfm_event *events);
-bool stream_done(const struct stream *stream);
-int stream_end(const struct command *cmd, const struct stream *stream, const char *what);
 
-bool event_age(const struct rfm_event *event, uint64_t *age);
-bool event_is_update(const struct rfm_event *event);
 void event_print(const struct command *cmd, const struct rfm_event *event, bool with_type);
 json_t *event_json(const struct command *cmd, const struct stream *stream,
 		   const struct rfm_event *event);

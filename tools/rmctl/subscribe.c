@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* rmctl subscribe and unsubscribe: the base masks, or a subscription as long as a command runs. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <linux/rfm_netlink.h>
 
+#include "child.h"
 #include "out.h"
 #include "planes.h"
 #include "regions.h"
@@ -63,6 +59,8 @@ static int get_options(struct command *cmd, int argc, char **argv, struct wanted
 			break;
 		case OPTION_WHILE:
 			wanted->command = optarg;
+			if (child_check(cmd, "--while", optarg))
+				return STATUS_MISUSED;
 			break;
 		default:
 			return STATUS_MISUSED;
@@ -192,35 +190,21 @@ static int hold(struct command *cmd, int fd, const struct wanted *wanted)
 	return STATUS_OK;
 }
 
-/* Waits for the child, which gets SIGTERM if we do. Returns its exit status as a shell has it. */
-static int wait_for_child(pid_t child)
-{
-	bool told = false;
-	int status;
-
-	while (waitpid(child, &status, WNOHANG) != child) {
-		stop_poll(NULL, 0, STOP_NEVER);
-		if (stop_asked() && !told)
-			kill(child, SIGTERM);
-		told = stop_asked();
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
+/* Runs the command. Returns its exit status as a shell has it. */
 static int run_command(const struct command *cmd, const char *command)
 {
 	pid_t child;
+	int status;
 
 	stop_hold_signals();
-	child = fork();
-	if (child < 0)
-		return failed(cmd, "cannot run '%s': %s", command, strerror(errno));
-	if (!child) {
-		stop_forget();
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
+	child = child_start(cmd, command, NULL, NULL);
+	if (!child)
+		return STATUS_FAILED;
+	while (!child_ended(child, &status)) {
+		stop_poll(NULL, 0, STOP_NEVER);
+		child_pass_on(child);
 	}
-	return wait_for_child(child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int while_running(struct command *cmd, const char *which, const struct state *state,
@@ -252,6 +236,8 @@ static int run(struct command *cmd, int argc, char **argv, struct wanted *wanted
 		return status;
 	if (check_operands(cmd, argc, argv, 2, argc))
 		return STATUS_MISUSED;
+	if (argc - optind - 1 > RFM_SUBSCRIBE_MAX)
+		return misused(cmd, "too many ranges, at most %d at once", RFM_SUBSCRIBE_MAX);
 	status = get_ranges(cmd, argc, argv, &wanted->ranges);
 	if (status)
 		return status;

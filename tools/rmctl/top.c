@@ -47,9 +47,11 @@ struct row {
  * @card: the card
  * @rows: @count of them
  * @count: see there
+ * @all: no range was named: these are the regions of the file
+ * @left_out: regions behind these, for which there is no room
  * @fds: of them, for poll()
  * @interval_ns: of a round
- * @rounds: so many, 0: until it is interrupted
+ * @until: how many rounds are wanted
  * @round: this one, from 1
  * @begun_ns: when all were watched
  * @round_ns: when this round began
@@ -59,10 +61,11 @@ struct top {
 	struct command *cmd;
 	struct card card;
 	struct row *rows;
-	size_t count;
+	size_t count, left_out;
 	struct pollfd *fds;
-	uint64_t interval_ns, rounds, round, begun_ns, round_ns;
-	bool terminal;
+	struct until until;
+	uint64_t interval_ns, round, begun_ns, round_ns;
+	bool all, terminal;
 };
 
 /* --- the command line ---------------------------------------------------------------- */
@@ -70,26 +73,17 @@ struct top {
 static int get_options(struct top *top, int argc, char **argv)
 {
 	struct command *cmd = top->cmd;
+	int status = STATUS_OK;
 
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		switch (option) {
-		case 'n':
-			if (get_number(cmd, "count", optarg, UINT64_MAX, &top->rounds))
-				return STATUS_MISUSED;
-			if (!top->rounds)
-				return misused(cmd, "count must be at least 1");
-			break;
-		case 'i':
-			if (parse_duration(optarg, &top->interval_ns) ||
-			    top->interval_ns < INTERVAL_MIN || top->interval_ns > INTERVAL_MAX)
-				return misused(cmd, "interval '%s' is no time from 0.1 s to an hour",
-					       optarg);
-			break;
-		default:
-			return STATUS_MISUSED;
-		}
+	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option != 'i')
+			status = until_option(cmd, &top->until, option);
+		else if (parse_duration(optarg, &top->interval_ns) ||
+			 top->interval_ns < INTERVAL_MIN || top->interval_ns > INTERVAL_MAX)
+			status = misused(cmd, "interval '%s' is no time from 0.1 s to an hour",
+					 optarg);
 	}
-	return STATUS_OK;
+	return status;
 }
 
 static int add_row(struct top *top, const char *word)
@@ -112,6 +106,7 @@ static int get_rows(struct top *top, char **words, int count)
 		status = add_row(top, words[i]);
 	if (count || status)
 		return status;
+	top->all = true;
 	status = regions_need(top->cmd);
 	if (status)
 		return status;
@@ -125,12 +120,13 @@ static int get_rows(struct top *top, char **words, int count)
 
 /* --- watching -------------------------------------------------------------------------- */
 
-static int watch_row(struct top *top, struct row *row)
+static int watch_row(struct top *top, struct row *row, bool optional)
 {
 	struct stream stream;
 	int status;
 
 	stream_init(&stream, 0);
+	stream.optional = optional;
 	stream.watch.flags |= RFM_WATCH_COALESCE;
 	status = stream_add(top->cmd, &stream, &row->target);
 	if (!status)
@@ -150,6 +146,16 @@ static void want_descriptors(size_t count)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Those from @count on have no room: of a file, unlike of ranges that were named, the first do. */
+static void leave_out(struct top *top, size_t count)
+{
+	top->left_out = top->count - count;
+	top->count = count;
+	warn_user(top->cmd, "only the first %zu of %zu regions are shown: the card has no room for "
+		  "more watches, or this program none for more open files (ulimit -n)", count,
+		  count + top->left_out);
+}
+
 static int watch_all(struct top *top)
 {
 	int status = STATUS_OK;
@@ -159,7 +165,9 @@ static int watch_all(struct top *top)
 	if (!top->fds)
 		return failed(top->cmd, "out of memory");
 	for (size_t i = 0; i < top->count && !status; i++) {
-		status = watch_row(top, &top->rows[i]);
+		status = watch_row(top, &top->rows[i], top->all && i);
+		if (!status && top->rows[i].fd < 0)
+			leave_out(top, i);
 		top->fds[i] = (struct pollfd){ .fd = top->rows[i].fd, .events = POLLIN };
 	}
 	return status;
@@ -270,8 +278,10 @@ static int print_text(const struct top *top, uint64_t now, uint64_t elapsed)
 		       "LATENCY", "AT MOST", "NODE", "VALUE", end);
 	for (size_t i = 0; i < top->count && i < rows; i++)
 		print_row(top, &top->rows[i], now, elapsed);
-	if (rows < top->count)
-		printf("and %zu more%s", top->count - rows, end);
+	if (rows > top->count)
+		rows = top->count;
+	if (rows < top->count || (top->terminal && top->left_out))
+		printf("and %zu more%s", top->count - rows + top->left_out, end);
 	if (top->terminal)
 		fputs("\033[J", stdout);
 	return out_flush(top->cmd);
@@ -311,10 +321,11 @@ static int print_json(const struct top *top, uint64_t now, uint64_t elapsed)
 
 	for (size_t i = 0; i < top->count; i++)
 		json_array_append_new(rows, row_json(top, &top->rows[i], now, elapsed));
-	return out_json(top->cmd, json_pack("{s:s, s:I, s:I, s:I, s:o}", "device", top->cmd->card,
-					    "time_ns", (json_int_t)now, "round",
+	return out_json(top->cmd, json_pack("{s:s, s:I, s:I, s:I, s:o, s:I}", "device",
+					    top->cmd->card, "time_ns", (json_int_t)now, "round",
 					    (json_int_t)top->round, "interval_ns",
-					    (json_int_t)elapsed, "ranges", rows));
+					    (json_int_t)elapsed, "ranges", rows, "left_out",
+					    (json_int_t)top->left_out));
 }
 
 static int print_round(const struct top *top)
@@ -334,16 +345,17 @@ static int show_rounds(struct top *top)
 		fputs("\033[2J", stdout);
 	top->begun_ns = now_ns();
 	fprintf(stderr, "%s", top->terminal ? "" : "watching ...\n");
-	for (top->round = 1; !status && (!top->rounds || top->round <= top->rounds); top->round++) {
+	for (top->round = 1; !status && !until_done(&top->until); top->round++) {
 		top->round_ns = now_ns();
 		status = wait_round(top);
 		if (status || stop_asked())
 			break;
 		status = print_round(top);
+		until_count(&top->until, 1);
 		for (size_t i = 0; i < top->count; i++)
 			rates_next_round(&top->rows[i].rates);
 	}
-	return status;
+	return status ? status : until_end(top->cmd, &top->until, "round");
 }
 
 static void release(struct top *top)
@@ -360,6 +372,7 @@ int verb_top(struct command *cmd, int argc, char **argv)
 	struct top top = { .cmd = cmd, .interval_ns = NSEC_PER_SEC };
 	int status;
 
+	until_init(&top.until);
 	status = get_options(&top, argc, argv);
 	if (status)
 		return status;

@@ -26,7 +26,7 @@ static int get_options(struct command *cmd, int argc, char **argv, struct stream
 
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
 		if (option != OPTION_DEPTH) {
-			status = stream_option(cmd, stream, option);
+			status = until_option(cmd, &stream->until, option);
 			continue;
 		}
 		status = get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &depth);
@@ -72,7 +72,7 @@ static int trace(const struct command *cmd, struct stream *stream)
 	int status = STATUS_OK, got;
 
 	fprintf(stderr, "tracing %s ...\n", cmd->card);
-	while (!status && !stream_done(stream)) {
+	while (!status && !until_done(&stream->until)) {
 		got = stream_wait(cmd, stream, events);
 		if (!got)
 			break;
@@ -81,7 +81,7 @@ static int trace(const struct command *cmd, struct stream *stream)
 	if (stream->total_lost)
 		warn_user(cmd, "%" PRIu64 " write(s) printed, at most %" PRIu64 " lost",
 			  stream->total, stream->total_lost);
-	return status ? status : stream_end(cmd, stream, "write");
+	return status ? status : until_end(cmd, &stream->until, "write");
 }
 
 int verb_trace(struct command *cmd, int argc, char **argv)

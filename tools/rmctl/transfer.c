@@ -8,12 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "stop.h"
 #include "units.h"
-
-#define QUIET_NS	(NSEC_PER_SEC / 2)	/* what is over by then shows nothing */
-#define REDRAW_NS	(NSEC_PER_SEC / 5)
 
 /**
  * ask_user - may this change the memory of every node?
@@ -60,9 +56,8 @@ int transfer_begin(struct transfer *transfer, const struct command *cmd, const s
 {
 	*transfer = (struct transfer){
 		.cmd = cmd, .card = card, .offset = offset, .length = length,
-		.begun_ns = now_ns(), .visible = isatty(STDERR_FILENO),
 	};
-	stop_on_signals();
+	progress_begin(&transfer->progress, cmd, length);
 	return card_check_range(cmd, card, offset, length);
 }
 
@@ -77,29 +72,13 @@ size_t transfer_next(const struct transfer *transfer)
 /* Has the user ended it before its end? */
 bool transfer_stopped(const struct transfer *transfer)
 {
-	return stop_asked() && transfer->done < transfer->length;
-}
-
-static void show(struct transfer *transfer)
-{
-	uint64_t now = now_ns();
-	char line[PROGRESS_LINE];
-
-	if (!transfer->visible || now - transfer->begun_ns < QUIET_NS ||
-	    now - transfer->shown_ns < REDRAW_NS)
-		return;
-	transfer->shown_ns = now;
-	progress_line(line, transfer->cmd->verb->name, transfer->done, transfer->length,
-		      now - transfer->begun_ns);
-	fprintf(stderr, "\r%s: %s\033[K", transfer->cmd->card, line);
+	return progress_stopped(&transfer->progress, transfer->done);
 }
 
 /* The line goes; what follows has the terminal to itself. */
 void transfer_end(struct transfer *transfer)
 {
-	if (transfer->shown_ns)
-		fputs("\r\033[K", stderr);
-	transfer->shown_ns = 0;
+	progress_end(&transfer->progress);
 }
 
 /* Counts what a call has done. Returns false if it is to be made again or has failed. */
@@ -107,7 +86,7 @@ static bool count(struct transfer *transfer, ssize_t bytes)
 {
 	if (bytes > 0)
 		transfer->done += (size_t)bytes;
-	show(transfer);
+	progress_show(&transfer->progress, transfer->done);
 	return bytes > 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "card.h"
+#include "progress.h"
 
 #define TRANSFER_BLOCK (1u << 20)	/* bytes: one system call */
 
@@ -18,16 +19,13 @@
  * @offset: of the range, in the memory
  * @length: of the range
  * @done: bytes that have been read or stored
- * @begun_ns: when it began
- * @shown_ns: when the line was drawn last, 0: never
- * @visible: there is a terminal to draw it on
+ * @progress: what is told of it
  */
 struct transfer {
 	const struct command *cmd;
 	const struct card *card;
 	uint64_t offset, length, done;
-	uint64_t begun_ns, shown_ns;
-	bool visible;
+	struct progress progress;
 };
 
 int transfer_begin(struct transfer *transfer, const struct command *cmd, const struct card *card,

@@ -13,10 +13,11 @@ const struct verb card_verbs[] = {
 	  "receiver sees light (signal), and whether it is in step with it (sync).\n",
 	  "", NULL, verb_list },
 	{ "show", "DEV",
-	  "Prints what the card and its driver say about themselves: the board, the memory and\n"
-	  "the part of it that can be mapped, the bits of LCSR1 by name, how it is set, what\n"
-	  "has happened since the driver was bound; and at the end, in one sentence each, what\n"
-	  "keeps updates from arriving, or has done so, and what to do about it.\n",
+	  "Prints what the card and its driver say about themselves: the board, the memory\n"
+	  "and the part of it that can be mapped, the bits of LCSR1 by name, how it is\n"
+	  "set, what has happened since the driver was bound; and at the end, in one\n"
+	  "sentence each, what keeps updates from arriving, or has done so, and what to do\n"
+	  "about it.\n",
 	  "", NULL, verb_show },
 	{ "stats", "DEV [--reset|--absolute]",
 	  "Prints what the card and its driver have counted, and what that points at when\n"
@@ -26,21 +27,22 @@ const struct verb card_verbs[] = {
 	  "      --absolute     as the card counts, whatever was reset\n",
 	  "", stats_options, verb_stats },
 	{ "set", "DEV [NAME=VALUE...]",
-	  "Without NAME=VALUE prints how the card is set, else sets all of these, or nothing:\n"
+	  "Without NAME=VALUE prints how the card is set, else sets all of these, or\n"
+	  "nothing:\n"
 	  "  led transmit loopback dark-on-dark parity byte-swap   on or off\n"
 	  "  own-data          off: no packet has come home yet\n"
 	  "  window            where the window begins, a multiple of its size\n"
 	  "  offset            added to the address of own updates: 0, 64M, 128M or 192M\n"
 	  "  policy            what is received and sent unsubscribed: all or none\n"
-	  "  rx tx own         what is received, sent, owned besides: all, none or RANGE,...\n"
+	  "  rx tx own         what is received, sent, owned besides: all, none, RANGE,...\n"
 	  "  dma-read-least dma-write-least   bytes from which on DMA is used; 0: never\n"
 	  "  moderation-count  events that wait together for one interrupt\n"
 	  "  moderation-time   least time between two interrupts of events: 50us, 0\n"
 	  "Those from policy on take CAP_NET_ADMIN, the others a card open for writing.\n",
 	  "", NULL, verb_set },
 	{ "subscribe", "DEV RANGE... [--rx] [--tx] [--own] [--while CMD]",
-	  "Adds each RANGE to what the card receives though no program has subscribed to it.\n"
-	  "That lasts until unsubscribe, and takes CAP_NET_ADMIN.\n"
+	  "Adds each RANGE to what the card receives though no program has subscribed to\n"
+	  "it. That lasts until unsubscribe, and takes CAP_NET_ADMIN.\n"
 	  "\n"
 	  "      --rx           receive what others write there (the default)\n"
 	  "      --tx           send what is written there\n"
@@ -49,84 +51,81 @@ const struct verb card_verbs[] = {
 	  "                     program; its exit status is that of CMD\n",
 	  "", subscribe_options, verb_subscribe },
 	{ "unsubscribe", "DEV RANGE... [--rx] [--tx] [--own]",
-	  "Takes each RANGE out of what the card receives though no program has subscribed to\n"
-	  "it. What programs have subscribed to stays.\n"
+	  "Takes each RANGE out of what the card receives though no program has subscribed\n"
+	  "to it. What programs have subscribed to stays.\n"
 	  "\n"
 	  "      --rx           receive what others write there (the default)\n"
 	  "      --tx           send what is written there\n"
 	  "      --own          nobody else should write there\n",
 	  "", unsubscribe_options, verb_unsubscribe },
 	{ "subscriptions", "DEV",
-	  "Prints the base masks, and for each open file, mapping, watch and listener who made\n"
-	  "it, what it holds of the memory, and how full its queue is.\n",
+	  "Prints the base masks, and for each open file, mapping, watch and listener who\n"
+	  "made it, what it holds of the memory, and how full its queue is.\n",
 	  "", NULL, verb_subscriptions },
-	{ "monitor", "[DEV] [-n COUNT] [-t SECONDS]",
-	  "Prints a line for each thing that happens to the cards of this machine: created,\n"
-	  "changed (what, and by whom), deleted, link-down, link-up, sync-loss, bad-data, rogue,\n"
-	  "tx-full, rx-full, loss, break, membership, late, stale, fresh, conflict, ...; and\n"
-	  "OVERRUN, with how many, where some were lost.\n"
-	  "Says 'monitoring ...' on standard error once nothing can be missed any more.\n"
+	{ "monitor", "[DEV] [-n COUNT] [-t TIME]",
+	  "Prints a line for each thing that happens to the cards of this machine:\n"
+	  "created, changed (what, and by whom), deleted, link-down, link-up, sync-loss,\n"
+	  "bad-data, rogue, tx-full, rx-full, loss, break, membership, late, stale, fresh,\n"
+	  "conflict, ...; and OVERRUN, with how many, where some were lost. Says\n"
+	  "'monitoring ...' on standard error once nothing can be missed any more.\n"
 	  "\n"
 	  "  -n, --count=COUNT  end after COUNT lines\n"
-	  "  -t, --timeout=SECONDS\n"
-	  "                     end after this time; status 1 if -n has not been reached\n",
+	  "  -t, --timeout=TIME end after this time; status 1 if -n has not been reached\n",
 	  "n:t:", monitor_options, verb_monitor },
 	{ "save-config", "DEV",
 	  "Prints how the card is set, base masks included, as a file for 'rmctl apply'.\n",
 	  "", NULL, verb_save_config },
 	{ "apply", "FILE [DEV]",
-	  "Sets the card that FILE names, or DEV, as the file says, all or nothing, and prints\n"
-	  "what it changed. The file has lines NAME = VALUE, as 'rmctl set' takes them; -: from\n"
-	  "standard input.\n",
+	  "Sets the card that FILE names, or DEV, as the file says, all or nothing, and\n"
+	  "prints what it changed. The file has lines NAME = VALUE, as 'rmctl set' takes\n"
+	  "them; -: from standard input.\n",
 	  "", NULL, verb_apply },
 	{ "send", "DEV NODE|all TYPE [DATA]",
-	  "TYPE is 1 to 4 (or int1 to int4), or reset, which carries no DATA. DATA is 32 bits,\n"
-	  "0 if not given. The interrupt travels behind every store made before it. Success\n"
-	  "means that it is queued, not that anybody has received it.\n",
+	  "TYPE is 1 to 4 (or int1 to int4), or reset, which carries no DATA. DATA is 32\n"
+	  "bits, 0 if not given. The interrupt travels behind every store made before it.\n"
+	  "Success means that it is queued, not that anybody has received it.\n",
 	  "", NULL, verb_send },
-	{ "listen", "DEV [TYPE...] [-n COUNT] [-t SECONDS] [--discard]",
+	{ "listen", "DEV [TYPE...] [-n COUNT] [-t TIME] [--discard]",
 	  "Prints 'time type from data' for each event of these types, until interrupted:\n"
-	  "  reset int1 int2 int3 int4 sync-loss bad-data tx-full rx-full rx-almost-full rogue\n"
-	  "  write-inhibited parity all (default: all)\n"
+	  "  reset int1 int2 int3 int4 sync-loss bad-data tx-full rx-full rx-almost-full\n"
+	  "  rogue write-inhibited parity all (default: all)\n"
 	  "and, on a card with the extension block, conflict signal break membership loss.\n"
-	  "Says 'listening on DEV ...' on standard error once nothing can be missed any more.\n"
-	  "Interrupts that came while nobody listened for their type are printed first.\n"
+	  "Says 'listening on DEV ...' on standard error once nothing can be missed any\n"
+	  "more. Interrupts that came while nobody listened for their type are printed\n"
+	  "first.\n"
 	  "\n"
 	  "  -n, --count=COUNT  end after COUNT events\n"
-	  "  -t, --timeout=SECONDS\n"
-	  "                     end after this time; status 1 if -n has not been reached\n"
+	  "  -t, --timeout=TIME end after this time; status 1 if -n has not been reached\n"
 	  "      --discard      throw away the interrupts that waited in the card\n"
 	  "      --depth=N      events that wait in the driver while this program is busy,\n"
 	  "                     1 to 65536 (default 256)\n",
 	  "n:t:", listen_options, verb_listen },
-	{ "test", "DEV [-t SECONDS]",
+	{ "test", "DEV [-t TIME]",
 	  "Sends a packet that no node reacts to, and prints how long it took to come back.\n"
 	  "Status 1 if it did not.\n"
 	  "\n"
-	  "  -t, --timeout=SECONDS\n"
-	  "                     how long to wait, at most 10 (default 0.5)\n",
+	  "  -t, --timeout=TIME how long to wait, at most 10 (default 0.5)\n",
 	  "t:", timeout_option, verb_test },
-	{ "fence", "DEV [-t SECONDS]",
-	  "Waits until everything that this machine has stored is in the memory of every node,\n"
-	  "and prints how long that took. Status 1 if it is not, and why.\n"
+	{ "fence", "DEV [-t TIME]",
+	  "Waits until everything that this machine has stored is in the memory of every\n"
+	  "node, and prints how long that took. Status 1 if it is not, and why.\n"
 	  "\n"
-	  "  -t, --timeout=SECONDS\n"
-	  "                     how long to wait, at most 60 (default 1)\n",
+	  "  -t, --timeout=TIME how long to wait, at most 60 (default 1)\n",
 	  "t:", timeout_option, verb_fence },
-	{ "verify", "DEV [RANGE|NAME] [-t SECONDS]",
-	  "After a fence, compares RANGE, or the whole memory, with that of every other node, by\n"
-	  "a checksum of each page. Prints for each node where it differs first, with the values\n"
-	  "here and there. Status 1 if any differs, or has not answered. Where somebody stores\n"
-	  "meanwhile, pages may differ for a moment: they are asked for again.\n"
+	{ "verify", "DEV [RANGE|NAME] [-t TIME]",
+	  "After a fence, compares RANGE, or the whole memory, with that of every other\n"
+	  "node, by a checksum of each page. Prints for each node where it differs first,\n"
+	  "with the values here and there. Status 1 if any differs, or has not answered.\n"
+	  "Where somebody stores meanwhile, pages are asked for again; those that change\n"
+	  "each time are no difference, and are counted.\n"
 	  "\n"
-	  "  -t, --timeout=SECONDS\n"
-	  "                     how long to wait for one page, at most 60 (default 1)\n",
+	  "  -t, --timeout=TIME how long to wait for one page, at most 60 (default 1)\n",
 	  "t:", timeout_option, verb_verify },
 	{ "map", "DEV",
-	  "Draws the ring as this card sees it, with the time once round, and prints a row for\n"
-	  "each node, in the order in which their frames come here: links from there to here,\n"
-	  "the time its last frame took, frames taken from it, and frames of it that never\n"
-	  "arrived.\n",
+	  "Draws the ring as this card sees it, with the time once round, and prints a row\n"
+	  "for each node, in the order in which their frames come here: links from there\n"
+	  "to here, the time its last frame took, frames taken from it, and frames of it\n"
+	  "that never arrived.\n",
 	  "", NULL, verb_map },
 	{ 0 },
 };

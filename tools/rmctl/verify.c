@@ -5,23 +5,36 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
+#include <linux/rfm_netlink.h>
 #include <linux/rfm_regs.h>
 
 #include "card.h"
 #include "out.h"
+#include "progress.h"
 #include "regions.h"
+#include "state.h"
+#include "stop.h"
 
 #define TIMEOUT_DEFAULT_MS 1000u
 #define TIMEOUT_MAX_MS 60000u
 #define NODES 256u
+#define ALL NODES		/* not one of them */
 #define WORD 4u			/* bytes of the values that are shown */
 #define PIECE 8u		/* bytes of which an answer holds all */
-#define ATTEMPTS 4		/* a page that is being written differs for a moment */
-#define QUIET_MS 500u		/* what is over by then shows no progress */
-#define REDRAW_MS 200u
+#define ATTEMPTS 4		/* questions for the same: it may be written meanwhile */
+#define SEARCHES 256u		/* parts that are looked at for a difference, of one node */
+#define SEARCHES_LEAST 64u	/* enough to find one that is there */
+
+/**
+ * enum verdict - what the answers of a node to one question, asked again, come to
+ * @UNKNOWN: it was not asked yet
+ * @SILENT: it has not answered
+ * @EQUAL: it had the same once
+ * @DIFFERS: it has something else, and keeps it
+ * @CHANGES: something else each time, as this node has
+ */
+enum verdict { UNKNOWN, SILENT, EQUAL, DIFFERS, CHANGES };
 
 /**
  * struct node - what was found out about a node
@@ -29,7 +42,12 @@
  * @behind: it stands still
  * @silent: pages for which it did not answer
  * @differing: pages in which it differs
+ * @changing: pages that could not be compared, as they change all the time
+ * @changing_at: the first of them
  * @beyond: bytes of pages that it has not, or not as a whole: they are not compared
+ * @verdict: about what is asked for just now
+ * @crc: of its last answer
+ * @searches: parts of pages that may still be looked at; it may all change
  * @placed: where it differs first is known: the others count
  * @offset: of the first byte that differs
  * @here: the word around it in this node's memory
@@ -38,7 +56,10 @@
  */
 struct node {
 	bool asked, behind;
-	uint64_t silent, differing, beyond;
+	uint64_t silent, differing, changing, changing_at, beyond;
+	enum verdict verdict;
+	uint32_t crc;
+	unsigned int searches;
 	bool placed;
 	uint64_t offset;
 	uint32_t here, there;
@@ -48,57 +69,53 @@ struct node {
 /**
  * struct verify - a verification
  * @cmd: the command
+ * @which: the card, as the user named it
  * @card: the card
  * @offset: of the range
  * @length: of the range
  * @timeout_ms: for each question
+ * @policy: this node's base policy, NULL: not known
  * @pages: that were asked for
- * @begun_ms: when it began
- * @shown_ms: when the progress was drawn last, 0: never
+ * @done: bytes that were compared
+ * @progress: what is told of it
  * @answers: to the last question
+ * @crc: this node's own, to the one before
  * @node: what is known of each
  */
 struct verify {
 	struct command *cmd;
+	const char *which;
 	const struct card *card;
 	uint64_t offset, length;
 	uint32_t timeout_ms;
-	uint64_t pages;
-	uint64_t begun_ms, shown_ms;
+	const char *policy;
+	uint64_t pages, done;
+	struct progress progress;
 	struct rfm_verify answers;
+	uint32_t crc;
 	struct node node[NODES];
 };
 
-/* --- progress ----------------------------------------------------------------- */
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void show_progress(struct verify *verify, uint64_t done)
-{
-	uint64_t now = now_ms();
-
-	if (!isatty(STDERR_FILENO) || now - verify->begun_ms < QUIET_MS ||
-	    now - verify->shown_ms < REDRAW_MS)
-		return;
-	verify->shown_ms = now;
-	fprintf(stderr, "\r%s: verify: %u %%\033[K", verify->cmd->card,
-		(unsigned int)(done * 100 / verify->length));
-}
-
-static void end_progress(struct verify *verify)
-{
-	if (verify->shown_ms)
-		fputs("\r\033[K", stderr);
-	verify->shown_ms = 0;
-}
-
 /* --- asking -------------------------------------------------------------------- */
+
+/* Says why the question for @offset was not answered. Returns an exit status. */
+static int ask_failed(struct verify *verify, uint64_t offset, int error)
+{
+	progress_end(&verify->progress);
+	switch (error) {
+	case EINTR:
+		return STATUS_FAILED;	/* verify_all() says so */
+	case ETIMEDOUT:
+		return failed(verify->cmd, "the ring has not brought the question for 0x%" PRIx64
+			      " back within %" PRIu32 " ms", offset, verify->timeout_ms);
+	case ENOBUFS:
+		return failed(verify->cmd, "no room on the ring for the question for 0x%" PRIx64
+			      ": this node's queue is full", offset);
+	default:
+		return failed(verify->cmd, "cannot ask the nodes for 0x%" PRIx64 ": %s", offset,
+			      card_reason(error));
+	}
+}
 
 /* Returns an exit status. */
 static int ask(struct verify *verify, uint64_t offset, uint32_t length)
@@ -106,23 +123,20 @@ static int ask(struct verify *verify, uint64_t offset, uint32_t length)
 	struct rfm_verify *args = &verify->answers;
 
 	do {
+		if (stop_asked())
+			return ask_failed(verify, offset, EINTR);
 		*args = (struct rfm_verify){
 			.offset = offset, .length = length, .timeout_ms = verify->timeout_ms,
 		};
 		if (!ioctl(verify->card->fd, RFM_IOC_VERIFY, args)) {
 			if (!(args->flags & RFM_FENCED_DARK))
 				return STATUS_OK;
-			end_progress(verify);
+			progress_end(&verify->progress);
 			return failed(verify->cmd, "nothing leaves this node any more, from 0x%"
 				      PRIx64 " on: no signal, or its transmitter is off", offset);
 		}
 	} while (errno == EINTR);
-	end_progress(verify);
-	if (errno == ETIMEDOUT)
-		return failed(verify->cmd, "the ring has not brought the question for 0x%" PRIx64
-			      " back within %" PRIu32 " ms", offset, verify->timeout_ms);
-	return failed(verify->cmd, "cannot ask the nodes for 0x%" PRIx64 ": %s", offset,
-		      card_reason(errno));
+	return ask_failed(verify, offset, errno);
 }
 
 static const struct rfm_node_answer *own_answer(const struct verify *verify)
@@ -136,8 +150,7 @@ static bool differs(const struct verify *verify, unsigned int id)
 	const struct rfm_node_answer *own = own_answer(verify);
 	const struct rfm_node_answer *its = &verify->answers.answer[id];
 
-	return its->flags & RFM_ANSWER_GIVEN && its->length >= own->length &&
-	       (its->length > own->length || its->crc != own->crc);
+	return its->length >= own->length && (its->length > own->length || its->crc != own->crc);
 }
 
 /* Nodes that have come since are asked too, and have not answered for what was before. */
@@ -149,24 +162,64 @@ static void note_who_is_there(struct verify *verify)
 			continue;
 		verify->node[id].asked = true;
 		verify->node[id].silent = verify->pages;
+		verify->node[id].searches = SEARCHES;
 	}
 }
 
 /*
- * Is there nobody of whom asking again might tell something new? Who is known to
- * differ, or not to answer, is not waited for page after page.
+ * Takes a node's answer. Returns whether asking again might tell something new: who is
+ * known not to answer is not waited for page after page.
+ *
+ * What is asked for is read here, there, here again and there again; and whatever was
+ * stored in one of these memories by then is in the next, if all is well. So where one of
+ * the two has stayed the same, the other must have had the same in between.
  */
-static bool is_settled(const struct verify *verify)
+static bool judge(struct verify *verify, unsigned int id)
 {
-	for (unsigned int id = 0; id < NODES; id++) {
-		const struct node *node = &verify->node[id];
-		bool given = verify->answers.answer[id].flags & RFM_ANSWER_GIVEN;
+	struct node *node = &verify->node[id];
+	const struct rfm_node_answer *its = &verify->answers.answer[id];
+	bool again = node->verdict == CHANGES;
+	bool stayed = its->crc == node->crc || own_answer(verify)->crc == verify->crc;
 
-		if (node->asked && ((!given && !node->silent) ||
-				    (differs(verify, id) && !node->placed)))
-			return false;
+	node->crc = its->crc;
+	if (node->verdict == EQUAL || node->verdict == DIFFERS)
+		return false;
+	if (!(its->flags & RFM_ANSWER_GIVEN)) {
+		node->verdict = SILENT;
+		return !node->silent;
 	}
-	return true;
+	if (!differs(verify, id))
+		node->verdict = EQUAL;
+	else
+		node->verdict = again && stayed ? DIFFERS : CHANGES;
+	return node->verdict == CHANGES;
+}
+
+/*
+ * Asks until what node @only has is clear, or what all have, or for so many times. Returns
+ * an exit status.
+ */
+static int compare(struct verify *verify, unsigned int only, uint64_t offset, uint32_t length)
+{
+	bool open = true;
+
+	for (unsigned int id = 0; id < NODES; id++)
+		if (only == ALL || only == id)
+			verify->node[id].verdict = UNKNOWN;
+	for (int i = 0; i < ATTEMPTS && open; i++) {
+		int status = ask(verify, offset, length);
+
+		if (status)
+			return status;
+		if (only == ALL)
+			note_who_is_there(verify);
+		open = false;
+		for (unsigned int id = 0; id < NODES; id++)
+			if (verify->node[id].asked && (only == ALL || only == id))
+				open |= judge(verify, id);
+		verify->crc = own_answer(verify)->crc;
+	}
+	return STATUS_OK;
 }
 
 /* --- where ---------------------------------------------------------------------- */
@@ -189,48 +242,61 @@ static void take_place(struct verify *verify, unsigned int id, uint64_t offset)
 	node->placed = true;
 }
 
-/* Halves, down to a piece. What changes meanwhile may not be found. Returns an exit status. */
+/*
+ * Halves, down to a piece; the other half too where this one only changes. Returns an exit
+ * status; node->placed says whether there is such a place.
+ */
 static int find_place(struct verify *verify, unsigned int id, uint64_t offset, uint32_t length)
 {
-	int status = STATUS_OK;
+	struct node *node = &verify->node[id];
+	uint64_t middle = (offset + length / 2) / PIECE * PIECE;
+	int status;
 
-	while (!status && length > PIECE) {
-		uint64_t end = offset + length, middle = (offset + length / 2) / PIECE * PIECE;
-
-		if (middle <= offset)
-			middle = offset + length / 2;
-		status = ask(verify, offset, middle - offset);
-		if (!status && !differs(verify, id))
-			offset = middle;
-		else
-			end = middle;
-		length = end - offset;
+	if (!node->searches)
+		return STATUS_OK;
+	node->searches--;
+	status = compare(verify, id, offset, length);
+	if (status || (node->verdict != DIFFERS && node->verdict != CHANGES))
+		return status;
+	if (length <= PIECE) {
+		if (node->verdict == DIFFERS)
+			take_place(verify, id, offset);
+		return STATUS_OK;
 	}
-	if (!status)
-		status = ask(verify, offset, length);
-	if (!status && differs(verify, id))
-		take_place(verify, id, offset);
+	if (middle <= offset)
+		middle = offset + length / 2;
+	status = find_place(verify, id, offset, middle - offset);
+	if (!status && !node->placed)
+		status = find_place(verify, id, middle, offset + length - middle);
 	return status;
 }
 
-static int place_all(struct verify *verify, uint64_t offset, uint32_t length,
-		     const bool *differing)
+/* A page in which node @id differs, or which changes. Returns an exit status. */
+static int look_into(struct verify *verify, unsigned int id, uint64_t offset, uint32_t length)
 {
-	int status = STATUS_OK;
+	struct node *node = &verify->node[id];
+	bool differs_for_good = node->verdict == DIFFERS;
+	int status;
 
-	for (unsigned int id = 0; id < NODES; id++) {
-		if (!differing[id] || verify->node[id].placed)
-			continue;
-		for (int i = 0; i < ATTEMPTS && !status && !verify->node[id].placed; i++)
-			status = find_place(verify, id, offset, length);
+	if (!node->placed) {
+		if (differs_for_good && node->searches < SEARCHES_LEAST)
+			node->searches = SEARCHES_LEAST;
+		status = find_place(verify, id, offset, length);
+		if (status)
+			return status;
+		differs_for_good = node->placed;
 	}
-	return status;
+	if (differs_for_good)
+		node->differing++;
+	else if (!node->changing++)
+		node->changing_at = offset;
+	return STATUS_OK;
 }
 
 /* --- page by page ----------------------------------------------------------------- */
 
-/* What the last question has told. */
-static void take_answers(struct verify *verify, bool *differing)
+/* What the last question has told, besides the verdict. */
+static void take_answers(struct verify *verify)
 {
 	const uint32_t length = verify->answers.length;
 
@@ -240,62 +306,51 @@ static void take_answers(struct verify *verify, bool *differing)
 
 		if (!node->asked)
 			continue;
-		if (!(its->flags & RFM_ANSWER_GIVEN)) {
+		if (node->verdict == SILENT)
 			node->silent++;
-			continue;
-		}
 		node->behind |= its->flags & RFM_ANSWER_BEHIND;
-		if (its->length < length)
+		if (its->flags & RFM_ANSWER_GIVEN && its->length < length)
 			node->beyond += length;
-		differing[id] = differs(verify, id);
-		node->differing += differing[id];
 	}
-}
-
-/* Until all agree, or for so many times. Returns an exit status. */
-static int settle(struct verify *verify, uint64_t offset, uint32_t length)
-{
-	int status = STATUS_OK;
-
-	for (int i = 0; i < ATTEMPTS && !status; i++) {
-		status = ask(verify, offset, length);
-		if (status)
-			break;
-		note_who_is_there(verify);
-		if (is_settled(verify))
-			break;
-	}
-	return status;
 }
 
 static int verify_page(struct verify *verify, uint64_t offset, uint32_t length)
 {
-	bool differing[NODES] = { 0 };
-	int status = settle(verify, offset, length);
+	int status = compare(verify, ALL, offset, length);
 
 	if (status)
 		return status;
-	take_answers(verify, differing);
+	take_answers(verify);
 	verify->pages++;
-	return place_all(verify, offset, length, differing);
+	for (unsigned int id = 0; id < NODES && !status; id++)
+		if (verify->node[id].asked && (verify->node[id].verdict == DIFFERS ||
+					       verify->node[id].verdict == CHANGES))
+			status = look_into(verify, id, offset, length);
+	return status;
 }
 
 static int verify_all(struct verify *verify)
 {
-	uint64_t at = verify->offset, end = verify->offset + verify->length;
+	char done[OUT_WORD], all[OUT_WORD];
 	int status = STATUS_OK;
 
-	verify->begun_ms = now_ms();
-	while (!status && at < end) {
+	progress_begin(&verify->progress, verify->cmd, verify->length);
+	while (!status && verify->done < verify->length) {
+		uint64_t at = verify->offset + verify->done, left = verify->length - verify->done;
 		uint32_t length = RFM_VERIFY_MAX - at % RFM_VERIFY_MAX;
 
-		if (length > end - at)
-			length = end - at;
+		if (length > left)
+			length = left;
 		status = verify_page(verify, at, length);
-		at += length;
-		show_progress(verify, at - verify->offset);
+		if (!status)
+			verify->done += length;
+		progress_show(&verify->progress, verify->done);
 	}
-	end_progress(verify);
+	progress_end(&verify->progress);
+	if (progress_stopped(&verify->progress, verify->done))
+		return failed(verify->cmd, "interrupted: only the first %s of %s have been compared",
+			      out_size(done, sizeof(done), verify->done),
+			      out_size(all, sizeof(all), verify->length));
 	return status;
 }
 
@@ -319,14 +374,15 @@ static json_t *node_json(const struct verify *verify, unsigned int id)
 	const struct node *node = &verify->node[id];
 	bool placed = node->placed;
 
-	return json_pack("{s:i, s:b, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "node", (int)id,
-			 "equal", is_equal(node), "answered", node->silent < verify->pages,
-			 "behind", node->behind, "unanswered_pages", (json_int_t)node->silent,
-			 "differing_pages", (json_int_t)node->differing, "beyond_bytes",
-			 (json_int_t)node->beyond, "first_offset",
-			 placed ? json_integer((json_int_t)node->offset) : json_null(), "here",
-			 placed ? json_hex(node->here, node->word) : json_null(), "there",
-			 placed ? json_hex(node->there, node->word) : json_null());
+	return json_pack(
+		"{s:i, s:b, s:b, s:b, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o}", "node", (int)id,
+		"equal", is_equal(node), "answered", node->silent < verify->pages, "behind",
+		node->behind, "unanswered_pages", (json_int_t)node->silent, "differing_pages",
+		(json_int_t)node->differing, "changing_pages", (json_int_t)node->changing,
+		"changing_offset", json_known(node->changing, node->changing_at), "beyond_bytes",
+		(json_int_t)node->beyond, "first_offset", json_known(placed, node->offset), "here",
+		placed ? json_hex(node->here, node->word) : json_null(), "there",
+		placed ? json_hex(node->there, node->word) : json_null());
 }
 
 static int print_json(const struct verify *verify)
@@ -337,10 +393,10 @@ static int print_json(const struct verify *verify)
 		if (verify->node[id].asked)
 			json_array_append_new(nodes, node_json(verify, id));
 	return out_json(verify->cmd, json_pack(
-		"{s:s, s:I, s:I, s:i, s:I, s:b, s:o}", "device", verify->cmd->card, "offset",
+		"{s:s, s:I, s:I, s:i, s:s?, s:I, s:b, s:o}", "device", verify->cmd->card, "offset",
 		(json_int_t)verify->offset, "length", (json_int_t)verify->length, "node",
-		(int)verify->answers.node, "pages", (json_int_t)verify->pages, "equal",
-		all_equal(verify), "nodes", nodes));
+		(int)verify->answers.node, "base_policy", verify->policy, "pages",
+		(json_int_t)verify->pages, "equal", all_equal(verify), "nodes", nodes));
 }
 
 static void print_node(const struct verify *verify, unsigned int id)
@@ -354,13 +410,13 @@ static void print_node(const struct verify *verify, unsigned int id)
 		       " there; %" PRIu64 " of %" PRIu64 " pages", node->offset,
 		       (int)node->word * 2, node->here, (int)node->word * 2, node->there,
 		       node->differing, verify->pages);
-	else if (node->differing)
-		printf("%" PRIu64 " of %" PRIu64 " pages differ, and change all the time",
-		       node->differing, verify->pages);
 	else if (node->silent == verify->pages)
 		printf("did not answer");
 	else
 		printf("%s", is_equal(node) ? "equal" : "equal as far as it answered");
+	if (node->changing)
+		printf("; %" PRIu64 " of %" PRIu64 " pages change all the time, the first at 0x%08"
+		       PRIx64, node->changing, verify->pages, node->changing_at);
 	if (node->silent && node->silent < verify->pages)
 		printf("; no answer for %" PRIu64 " pages", node->silent);
 	if (node->beyond)
@@ -401,9 +457,30 @@ static int fence_first(const struct verify *verify)
 			      " ms", verify->timeout_ms) :
 		       failed(verify->cmd, "cannot fence: %s", card_reason(errno));
 	if (fence.flags & RFM_FENCED_DARK)
-		return failed(verify->cmd, "nothing leaves this node: no signal, or its "
-			      "transmitter is off");
+		return failed(verify->cmd, "nothing leaves this node: no signal, its transmitter "
+			      "is off, or its queue is full");
 	return STATUS_OK;
+}
+
+/* What is not received, or not sent, differs rightly. */
+static void look_at_policy(struct verify *verify)
+{
+	static char word[SETTING_WORD];
+	struct state state;
+	struct netlink nl;
+	uint64_t policy;
+
+	/* Why it is not known has been said; it is no reason not to compare. */
+	if (state_find(verify->cmd, &nl, verify->which, &state))
+		return;
+	netlink_close(&nl);
+	if (!setting_known(&state.settings, SETTING_POLICY))
+		return;
+	policy = state.settings.value[SETTING_POLICY];
+	verify->policy = setting_word(word, SETTING_POLICY, policy);
+	if (policy != RFM_POLICY_ALL && !verify->cmd->json)
+		warn_user(verify->cmd, "this node's base policy is %s: what nobody here has subscribed "
+			  "to is neither received nor sent, and differs rightly", verify->policy);
 }
 
 /* Returns an exit status. */
@@ -417,6 +494,7 @@ static int find_members(struct verify *verify)
 	for (unsigned int id = 0; id < NODES; id++) {
 		verify->node[id].asked = map.member[id].present &&
 					 id != verify->card->info.node;
+		verify->node[id].searches = SEARCHES;
 		others += verify->node[id].asked;
 	}
 	return others ? STATUS_OK : failed(verify->cmd, "no other node is on the ring");
@@ -431,13 +509,17 @@ static int verify_card(struct verify *verify)
 		verify->length = card->info.memory_size;
 	status = card_check_memory(verify->cmd, card, verify->offset, verify->length);
 	if (!status && !(card->info.features & RFM_EXT_FEATURE_QUERY))
-		status = failed(verify->cmd, "the card cannot ask other nodes (feature query)");
+		status = failed(verify->cmd, "%s", card->info.features ?
+				"the card cannot ask other nodes (feature query)" :
+				card_reason(EOPNOTSUPP));
 	if (!status)
 		status = fence_first(verify);
 	if (!status)
 		status = find_members(verify);
-	if (!status)
-		status = verify_all(verify);
+	if (status)
+		return status;
+	look_at_policy(verify);
+	status = verify_all(verify);
 	return status ? status : report(verify);
 }
 
@@ -460,7 +542,8 @@ int verb_verify(struct command *cmd, int argc, char **argv)
 		if (status)
 			return status;
 	}
-	status = card_open(cmd, &card, argv[optind], true);
+	verify.which = argv[optind];
+	status = card_open(cmd, &card, verify.which, true);
 	if (status)
 		return status;
 	status = verify_card(&verify);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "clock.h"
 #include "out.h"
 #include "parse.h"
@@ -53,8 +54,8 @@ static int get_time(struct command *cmd, const char *what, uint64_t least, uint6
 {
 	uint64_t time;
 
-	if (parse_duration(optarg, &time))
-		return misused(cmd, "%s '%s' is no time such as 0.5, 20ms or 100us", what, optarg);
+	if (get_duration(cmd, what, optarg, &time))
+		return STATUS_MISUSED;
 	if (time < least || time > most)
 		return misused(cmd, "%s '%s' is out of range", what, optarg);
 	*nanoseconds = time;
@@ -92,9 +93,9 @@ static int get_option(struct watching *watching, int option)
 				&watch->silence_ns);
 	case OPTION_EXEC:
 		watching->runner.command = optarg;
-		return *optarg ? STATUS_OK : misused(cmd, "the command of --exec is empty");
+		return child_check(cmd, "--exec", optarg);
 	default:
-		return stream_option(cmd, &watching->stream, option);
+		return until_option(cmd, &watching->stream.until, option);
 	}
 }
 
@@ -210,47 +211,58 @@ static int take_the_rest(struct watching *watching)
 	struct rfm_event events[STREAM_BATCH];
 	int status = STATUS_OK, got = 0;
 
-	if (!stream_done(&watching->stream))
+	if (!until_done(&watching->stream.until))
 		got = stream_read(watching->cmd, &watching->stream, events);
 	for (int i = 0; i < got && !status; i++)
 		status = handle(watching, &events[i]);
 	return status;
 }
 
+/* Waits for events, or a signal, and takes them. Returns an exit status. */
+static int take_more(struct watching *watching, bool *open)
+{
+	struct stream *stream = &watching->stream;
+	struct pollfd fd = { .fd = stream->fd, .events = POLLIN };
+	int ready = stop_poll(&fd, *open, *open ? stream->until.deadline_ns : STOP_NEVER);
+	struct rfm_event events[STREAM_BATCH];
+	int status = STATUS_OK, got;
+
+	if (!ready)
+		*open = false;
+	if (ready <= 0)
+		return STATUS_OK;
+	got = stream_read(watching->cmd, stream, events);
+	for (int i = 0; i < got && !status; i++)
+		status = handle(watching, &events[i]);
+	return got < 0 ? STATUS_FAILED : status;
+}
+
 /*
  * Events and the end of the command come in any order; there are no more events when the
- * time is up, but the command is still run for those that have come.
+ * time is up, but the command is still run for those that have come. Whatever ends this, the
+ * command has ended before.
  */
 static int watch_loop(struct watching *watching)
 {
 	struct stream *stream = &watching->stream;
 	struct runner *runner = &watching->runner;
-	struct rfm_event events[STREAM_BATCH];
-	int status = look(watching), got;
+	int status = look(watching);
 	bool open = true;
 
-	while (!status) {
-		struct pollfd fd = { .fd = stream->fd, .events = POLLIN };
-		int ready;
+	for (;;) {
+		int reaped = runner_reap(runner, stream);
 
-		open = open && !stream_done(stream) && !stop_asked();
-		status = runner_reap(runner, stream);
+		status = status ? status : reaped;
+		open = open && !status && !until_done(&stream->until) && !stop_asked();
 		if (!status && !stop_asked())
 			status = runner_start(runner);
-		if (status || (!open && !runner->child))
-			break;
-		ready = stop_poll(&fd, open, open ? stream->deadline_ns : STOP_NEVER);
-		if (!ready)
-			open = false;
-		if (ready <= 0)
-			continue;
-		got = stream_read(watching->cmd, stream, events);
-		if (got < 0)
-			status = STATUS_FAILED;
-		for (int i = 0; i < got && !status; i++)
-			status = handle(watching, &events[i]);
+		if (runner->child)
+			child_pass_on(runner->child);
+		else if (status || !open)
+			return status;
+		reaped = take_more(watching, &open);
+		status = status ? status : reaped;
 	}
-	return status;
 }
 
 static int watch(struct watching *watching)
@@ -271,7 +283,7 @@ static int watch(struct watching *watching)
 		warn_user(cmd, "the command was not run for the last %" PRIu64 " event(s)",
 			  watching->runner.events);
 	if (!status)
-		status = stream_end(cmd, &watching->stream, "event");
+		status = until_end(cmd, &watching->stream.until, "event");
 	return status ? status : watching->runner.failures ? STATUS_FAILED : STATUS_OK;
 }
 

@@ -8,7 +8,9 @@
 #include "card.h"
 #include "out.h"
 #include "parse.h"
+#include "progress.h"
 #include "regions.h"
+#include "stop.h"
 #include "units.h"
 
 #define GRANULE 64u	/* bytes that have one writer in the card's books */
@@ -18,7 +20,7 @@
  * @writer: from the card
  * @offset: of the first byte that it holds for
  * @length: bytes
- * @now: the card's clock a moment later, if somebody has written
+ * @now: the card's clock, a moment before this was asked
  * @several: it is of more than one granule, and tells of the last write
  */
 struct answer {
@@ -87,14 +89,11 @@ static int ask(const struct command *cmd, const struct card *card, uint64_t offs
 	       struct answer *answer)
 {
 	uint64_t next = (offset / GRANULE + 1) * GRANULE;
-	struct rfm_counters counters = { .clock_ns = 0 };
 
-	*answer = (struct answer){ .writer.offset = offset, .offset = offset,
+	*answer = (struct answer){ .writer.offset = offset, .offset = offset, .now = answer->now,
 				   .length = (next < end ? next : end) - offset };
-	if (ioctl(card->fd, RFM_IOC_WRITER, &answer->writer) ||
-	    (somebody(answer) && ioctl(card->fd, RFM_IOC_COUNTERS, &counters)))
+	if (ioctl(card->fd, RFM_IOC_WRITER, &answer->writer))
 		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
-	answer->now = counters.clock_ns;
 	return STATUS_OK;
 }
 
@@ -123,27 +122,59 @@ static void join(struct answer *last, const struct answer *answer)
 	*last = newer;
 }
 
-/* A line for all in a row that has one writer. */
-static int tell_all(const struct command *cmd, const struct card *card, uint64_t offset,
-		    uint64_t end)
+/* Bytes between two looks at the time: a look takes as long as an answer. */
+#define LOOK (256 * GRANULE)
+
+/* A line for all in a row that has one writer; the last of them stays in @last. */
+static int tell_most(const struct command *cmd, const struct card *card, uint64_t begin,
+		     uint64_t *offset, uint64_t end, struct answer *last)
 {
-	struct answer last = { .length = 0 }, answer;
+	struct answer answer = { .now = last->now };
+	struct progress progress;
 	int status = STATUS_OK;
 
-	while (!status && offset < end) {
-		status = ask(cmd, card, offset, end, &answer);
+	progress_begin(&progress, cmd, end - begin);
+	while (!status && *offset < end && !stop_asked()) {
+		status = ask(cmd, card, *offset, end, &answer);
 		if (status)
-			return status;
-		offset += answer.length;
-		if (together(cmd, &last, &answer)) {
-			join(&last, &answer);
+			break;
+		*offset += answer.length;
+		if (!(*offset % LOOK))
+			progress_show(&progress, *offset - begin);
+		if (together(cmd, last, &answer)) {
+			join(last, &answer);
 			continue;
 		}
-		if (last.length)
-			status = tell(cmd, &last);
-		last = answer;
+		if (last->length) {
+			progress_end(&progress);
+			status = tell(cmd, last);
+		}
+		*last = answer;
 	}
-	return status ? status : tell(cmd, &last);
+	progress_end(&progress);
+	return status;
+}
+
+static int tell_all(const struct command *cmd, const struct card *card, uint64_t begin,
+		    uint64_t end)
+{
+	struct answer last = { .length = 0 };
+	struct rfm_counters counters;
+	char done[UNIT_WORD], all[UNIT_WORD];
+	uint64_t offset = begin;
+	int status;
+
+	if (ioctl(card->fd, RFM_IOC_COUNTERS, &counters))
+		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
+	last.now = counters.clock_ns;
+	status = tell_most(cmd, card, begin, &offset, end, &last);
+	if (!status && last.length)
+		status = tell(cmd, &last);
+	if (!status && offset < end)
+		status = failed(cmd, "interrupted: only the first %s of %s have been asked for",
+				unit_size(done, sizeof(done), offset - begin),
+				unit_size(all, sizeof(all), end - begin));
+	return status;
 }
 
 /* An offset means the granule around it. */

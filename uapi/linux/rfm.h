@@ -569,9 +569,9 @@ struct rfm_node_answer {
  * store meanwhile the answers differ.
  *
  * EINVAL: a range outside the memory, or too long. ETIMEDOUT: it has not come
- * round in time; EINTR: a signal. EBUSY: one whose answers were given up is still
- * on the ring. Needs a descriptor open for writing (EBADF). EOPNOTSUPP: no
- * extension block, or one without queries.
+ * round in time; EINTR: a signal. ENOBUFS: nothing was asked, as the card's queue
+ * is full of what waits for the ring. Needs a descriptor open for writing (EBADF).
+ * EOPNOTSUPP: no extension block, or one without queries.
  */
 struct rfm_verify {
 	__u64 offset;

@@ -272,6 +272,7 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_EVENT_RUNNING		0x1u
 #define RFM_EXT_EVENT_FAULT		0x2u
 #define RFM_EXT_EVENT_DROPPED		0x060	/* RO, 64: since enabled */
+#define RFM_EXT_EVENT_MADE		0x068	/* RO: records made so far, written or not yet */
 
 /*
  * Granules. OFFSET and LENGTH in bytes, multiples of RFM_GRANULE, within the
@@ -356,7 +357,7 @@ struct rfm_dma_descriptor {
  * others. Each answers when it has stored all that came before. The query ends
  * with the first fence that is begun behind it: all answers have come by then,
  * and until then BEGIN does nothing. BEGIN reads how many were begun. Nothing is
- * asked outside the memory either.
+ * asked outside the memory either, nor without room in the queue.
  */
 #define RFM_EXT_QUERY_OFFSET		0x160	/* bytes; the same address elsewhere */
 #define RFM_EXT_QUERY_LENGTH		0x164	/* 1..MAX */

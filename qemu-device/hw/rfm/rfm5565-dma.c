@@ -31,7 +31,11 @@
 #define FRAME           RFM_FRAME_DATA_MAX
 #define PIECE           RFM5565_DMA_PIECE
 #define PIECES_A_TURN   4       /* before the ring has its turn */
-#define NEEDED          (PIECE / FRAME + 2)     /* a piece, its edges apart */
+/*
+ * A piece whose bytes are swapped, with its edges apart, and a store of a CPU
+ * that has seen room before the piece took it.
+ */
+#define NEEDED          (PIECE / FRAME + 2 + 1)
 #define QUEUED          512     /* to so many that wait it adds its own, */
 #define SHARE           256     /* or when so many were taken since it did */
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
@@ -215,8 +219,11 @@ static bool has_waited_enough(Rfm5565State *s)
         timer_mod_ns(dma->timer, dma->stuck_since + limit);
         return false;
     }
-    if (!rfm_node_may_store(&s->node)) {
-        qatomic_set(&s->stalled, true);
+    /* A CPU may be about to store, or ask the same. */
+    WITH_QEMU_LOCK_GUARD(&s->producer) {
+        if (!rfm_node_may_store(&s->node)) {
+            qatomic_set(&s->stalled, true);
+        }
     }
     return true;
 }

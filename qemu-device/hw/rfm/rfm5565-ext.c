@@ -48,6 +48,11 @@ static uint64_t clock_domain_read(Rfm5565State *s, unsigned index,
     return s->node.config.clock_domain;
 }
 
+static uint64_t event_made_read(Rfm5565State *s, unsigned index, unsigned part)
+{
+    return (uint32_t)(s->ext.producer + s->ext.staged_count);
+}
+
 static void control_write(Rfm5565State *s, uint64_t value)
 {
     bool keep = value & RFM_EXT_CONTROL_WRITERS;
@@ -315,6 +320,8 @@ static const Rfm5565ExtReg ext_regs[] = {
       .field = FIELD_OF(event_status) },
     { .name = "EVENT_DROPPED", .offset = RFM_EXT_EVENT_DROPPED, .width = 8,
       .field = FIELD_OF(dropped) },
+    { .name = "EVENT_MADE", .offset = RFM_EXT_EVENT_MADE, .width = 4,
+      .read = event_made_read },
 
     { .name = "RANGE_OFFSET", .offset = RFM_EXT_RANGE_OFFSET, .width = 4,
       .field = FIELD_OF(range_offset), .writable = ALL32 },

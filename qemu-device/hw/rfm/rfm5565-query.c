@@ -12,9 +12,9 @@
 #include "trace.h"
 
 /* The upper half tells queries of before a reset from those of after it. */
-static uint64_t ticket_of(const Rfm5565Ext *ext)
+static uint64_t ticket_of(const Rfm5565Ext *ext, uint32_t query)
 {
-    return (uint64_t)ext->fence_era << 32 | ext->queries;
+    return (uint64_t)ext->fence_era << 32 | query;
 }
 
 static void keep(Rfm5565Ext *ext, uint8_t from, const struct rfm_answer *answer)
@@ -44,6 +44,11 @@ void rfm5565_query_begin(Rfm5565State *s)
         offset >= s->memory_size || length > s->memory_size - offset) {
         return;
     }
+    /* Nobody can have answered yet: we have the lock. */
+    if (!rfm_node_query(&s->node, ticket_of(ext, ext->queries + 1), offset,
+                        length, rfm5565_now())) {
+        return;
+    }
     trace_rfm5565_query(s->node_id, offset, length);
     memset(ext->answered, 0, sizeof(ext->answered));
     memset(ext->answers, 0, sizeof(ext->answers));
@@ -51,8 +56,6 @@ void rfm5565_query_begin(Rfm5565State *s)
     ext->query_fence = ext->fence_ticket + 1;
     rfm_node_digest(&s->node, offset, length, &own);
     keep(ext, s->node_id, &own);
-    /* If there is no room, nobody answers: the guest sees that. */
-    rfm_node_query(&s->node, ticket_of(ext), offset, length, rfm5565_now());
 }
 
 /* In the engine's context. An answer to an earlier query is nobody's. */
@@ -60,7 +63,7 @@ void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
                             const struct rfm_answer *answer)
 {
     trace_rfm5565_answer(s->node_id, from, answer->crc, answer->bytes);
-    if (answer->ticket == ticket_of(&s->ext)) {
+    if (answer->ticket == ticket_of(&s->ext, s->ext.queries)) {
         keep(&s->ext, from, answer);
     }
 }

@@ -29,6 +29,7 @@ enum {
     X_PRODUCER      = 0x058,
     X_STATUS        = 0x05c,
     X_DROPPED       = 0x060,
+    X_MADE          = 0x068,
     X_OFFSET        = 0x080,
     X_LENGTH        = 0x084,
     X_COMMAND       = 0x088,

@@ -549,6 +549,8 @@ static void test_latched_paused(void)
     }
     g_assert_cmpuint(counter(card, "frames-held-lost"), ==, lost);
     g_assert_cmpuint(ext_readq(card, X_DROPPED), ==, 1 + lost - STAGED);
+    g_assert_cmpuint(ext_readl(card, X_MADE), ==, STAGED);
+    g_assert_cmpuint(ext_readl(card, X_PRODUCER), ==, 0);
     qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
     expect_latched(&events, R_RX_ALMOST_FULL, L_RX_ALMOST_FULL);
     for (i = 2; i <= STAGED; i++) {

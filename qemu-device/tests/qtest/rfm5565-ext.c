@@ -117,6 +117,7 @@ static const Reg regs[] = {
     { "EVENT_PRODUCER",   0x058, 4, 1, 0, 0 },
     { "EVENT_STATUS",     0x05c, 4, 1, 0, 0 },
     { "EVENT_DROPPED",    0x060, 8, 1, 0, 0 },
+    { "EVENT_MADE",       0x068, 4, 1, 0, 0 },
     { "RANGE_OFFSET",     0x080, 4, 1, 0, ALL },
     { "RANGE_LENGTH",     0x084, 4, 1, 0, ALL },
     { "RANGE_COMMAND",    0x088, 4, 1, 0, 0, true },

@@ -5,6 +5,7 @@
 #include "rfm5565-block.h"
 
 #define AT      0x10000
+#define QUEUE   4096    /* stores, commands and interrupts that may wait */
 
 /* CRC32C, from RFC 3720 */
 #define CRC_OF_32_ZEROS 0x8a9136aa
@@ -228,6 +229,63 @@ static void test_tickets(void)
     peer_lab_stop(lab);
 }
 
+/* The next DATA frame of the card comes home. */
+static void take_home(PeerLab *lab)
+{
+    uint8_t wire[PEER_FRAME];
+
+    next_of_type(lab, 1, wire);
+    peer_send(lab->peer.upstream, wire, 48 + wire[7]);
+}
+
+/* Without room in the queue BEGIN does nothing, and that is no loss. */
+static void test_no_room(void)
+{
+    PeerLab *lab = block_peer(",packing=off,frames-in-flight=1");
+    Card *card = &lab->card;
+    g_autofree uint8_t *stores = g_malloc0(8 * QUEUE / 2);
+    uint8_t wire[PEER_FRAME];
+
+    peer_close_ring(lab);
+    mem_writel(card, AT, 0x600d);
+    next_of_type(lab, 1, wire);
+    /* That one is not home, so all others wait, stores in half of the room. */
+    mem_write(card, 0, stores, 8 * QUEUE / 2);
+    ctl_writeb(card, NTN, PEER_NODE);
+    for (unsigned i = 0; i < QUEUE / 2 - 1; i++) {
+        ctl_writeb(card, NIC, NIC_PROBE);
+    }
+    g_assert_cmpuint(query_begin(card, AT, 32), ==, 0);
+    g_assert_cmpuint(answers(card), ==, 0);
+    g_assert_cmpuint(counter(card, "frames-full"), ==, 0);
+
+    peer_send(lab->peer.upstream, wire, 48 + wire[7]);
+    take_home(lab);
+    next_of_type(lab, 1, wire);
+    g_assert_cmpuint(query_begin(card, AT, 32), ==, 1);
+    g_assert_cmpuint(answers(card), ==, 1);
+    g_assert_cmphex(answer(card, card->node).first, ==, 0x600d);
+    g_assert_cmpuint(counter(card, "frames-full"), ==, 0);
+    peer_lab_stop(lab);
+}
+
+/* A machine that stands still says that its memory is behind. */
+static void test_paused(void)
+{
+    Lab *lab = block_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0];
+
+    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
+    mem_writel(a, AT, 5);
+    query(a, AT, 32);
+    g_assert_cmphex(answer(a, 7).first, ==, 5);
+    expect_answer(a, 9, CRC_OF_32_ZEROS, 1u << 31 | 32, 0);
+    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
+    query(a, AT, 32);
+    expect_answer(a, 9, answer(a, 7).crc, 32, 5);
+    lab_stop(lab);
+}
+
 /* Answers come along; a question that is under way stays unanswered. */
 static void test_migrates(void)
 {
@@ -274,5 +332,7 @@ void rfm5565_add_query_tests(void)
     lab_add_test("query/refusals", test_refusals);
     lab_add_test("query/sizes", test_sizes);
     lab_add_test("query/tickets", test_tickets);
+    lab_add_test("query/no-room", test_no_room);
+    lab_add_test("query/paused", test_paused);
     lab_add_test("query/migrates", test_migrates);
 }

@@ -196,7 +196,8 @@ RFM_API int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wai
  *	unless the call fails
  *
  * A fence is part of it: @result->flags are its RFM_FENCED_*. Errors: ETIMEDOUT,
- * EINTR, EINVAL, EBUSY; EBADF; EOPNOTSUPP.
+ * EINTR, EINVAL; ENOBUFS the card's queue is full, and nobody was asked; EBADF;
+ * EOPNOTSUPP.
  */
 RFM_API int rfm_verify(struct rfm *rfm, uint64_t offset, uint32_t length, uint32_t timeout_ms,
 		       struct rfm_verify *result);

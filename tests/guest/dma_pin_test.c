@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What long reads and writes pin, by the kernel's own figures:
+ *
+ *	dma_pin_test [DEVICE]
+ *
+ * Pages that are pinned are those of the caller's buffer, and nothing else in
+ * the guest pins any while this runs.
+ */
+
+#define TAP_CASE_SECONDS 120
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "dma.h"
+
+#define MIB (1ul << 20)
+enum { FILES = 20, ROUNDS = 40 };	/* more files than slices */
+
+/* Pages that a file without a slice may have pinned, while it looks at them. */
+enum { A_LOOK = 16 };
+
+/* What the processors have not yet added up when the figures are read. */
+enum { NOT_ADDED = 250 };
+
+static const char *path;
+static int card;
+
+static void *pages(size_t bytes)
+{
+	void *some = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return some == MAP_FAILED ? NULL : some;
+}
+
+struct pins {
+	long long acquired, released;
+};
+
+/* So far; those of all processors are added up before. */
+static bool pins_read(struct pins *pins)
+{
+	FILE *file = fopen("/proc/sys/vm/stat_refresh", "w");
+	char name[64];
+	long long value;
+	bool good;
+
+	good = file && fputs("1", file) >= 0;
+	if (file)
+		good = !fclose(file) && good;
+	*pins = (struct pins){ -1, -1 };
+	file = fopen("/proc/vmstat", "r");
+	while (file && fscanf(file, "%63s %lld", name, &value) == 2) {
+		if (!strcmp(name, "nr_foll_pin_acquired"))
+			pins->acquired = value;
+		if (!strcmp(name, "nr_foll_pin_released"))
+			pins->released = value;
+	}
+	if (file)
+		fclose(file);
+	return good && pins->acquired >= 0 && pins->released >= 0;
+}
+
+/* Every page of an aligned buffer is pinned once: nothing was copied. */
+static void aligned_blocks_are_not_copied(void)
+{
+	struct pins before, between, after;
+	uint8_t *buf = pages(MIB);
+
+	REQUIRE(buf && pins_read(&before));
+	CHECK_EQ(pwrite(card, buf, MIB, 8 * MIB), MIB);
+	REQUIRE(pins_read(&between));
+	CHECK_EQ(pread(card, buf, MIB, 8 * MIB), MIB);
+	REQUIRE(pins_read(&after));
+	CHECK_EQ(between.acquired - before.acquired, MIB / PAGE);
+	CHECK_EQ(between.released - before.released, MIB / PAGE);
+	CHECK_EQ(after.acquired - between.acquired, MIB / PAGE);
+	CHECK_EQ(after.released - between.released, MIB / PAGE);
+	/* What does not agree with its offset is copied, and not pinned. */
+	CHECK_EQ(pwrite(card, buf, MIB - PAGE, 8 * MIB + 4), MIB - PAGE);
+	REQUIRE(pins_read(&before));
+	CHECK_EQ(before.acquired, after.acquired);
+	munmap(buf, MIB);
+}
+
+/* --- many at once ---------------------------------------------------------- */
+
+static volatile unsigned int left;	/* callers */
+
+static void *move_blocks(void *data)
+{
+	uint8_t *buf = pages(2 * MIB);
+	int fd = open(path, O_RDWR);
+	unsigned int i, *bad = data;
+
+	for (i = 0; i < ROUNDS && buf && fd >= 0; i++)
+		*bad += (i & 1 ? pread(fd, buf, 2 * MIB, 8 * MIB) :
+				 pwrite(fd, buf, 2 * MIB, 8 * MIB)) !=
+			2 * (ssize_t)MIB;
+	*bad += !i;
+	close(fd);
+	if (buf)
+		munmap(buf, 2 * MIB);
+	__sync_fetch_and_sub(&left, 1);
+	return NULL;
+}
+
+/* However many files there are, no more than all slices is pinned. */
+static void pinned_memory_is_bounded(void)
+{
+	const long long slice = dma_parameter("slice") / PAGE;
+	const long long bound = SLICES * (slice + 1);
+	const long long most_seen = bound + FILES * A_LOOK + NOT_ADDED;
+	unsigned int bad[FILES] = { 0 }, i, looks = 0;
+	long long most = 0, slices = 0, now;
+	pthread_t threads[FILES];
+	struct pins before, pins;
+
+	if (slice * 2 * FILES < 2 * most_seen) {
+		tap_skip("the slices are too short to tell");
+		return;
+	}
+	REQUIRE(pins_read(&before));
+	left = FILES;
+	for (i = 0; i < FILES; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, move_blocks,
+					&bad[i]));
+	while (left && pins_read(&pins)) {
+		now = pins.acquired - before.acquired -
+		      (pins.released - before.released);
+		most = now > most ? now : most;
+		now = dma_figure("slices");
+		slices = now > slices ? now : slices;
+		looks++;
+	}
+	for (i = 0; i < FILES; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK_EQ(bad[i], 0);
+	}
+	tap_note("%lld pages of %lld at most, %lld slices, in %u looks", most,
+		 bound, slices, looks);
+	CHECK(most > bound / 2);
+	CHECK(most <= most_seen);
+	CHECK_EQ(slices, SLICES);
+	CHECK(dma_is_idle());
+	REQUIRE(pins_read(&pins));
+	CHECK_EQ(pins.acquired - before.acquired,
+		 pins.released - before.released);
+}
+
+/* --- O_DIRECT --------------------------------------------------------------- */
+
+/* All I/O is direct; who asks for it gets no other, nor other alignments. */
+static void direct_is_what_it_is(void)
+{
+	uint8_t *buf = pages(2 * MIB), *seen = buf + MIB;
+	int fd = open(path, O_RDWR | O_DIRECT);
+
+	REQUIRE(buf && fd >= 0);
+	CHECK(fcntl(fd, F_GETFL) & O_DIRECT);
+	pattern_fill(buf, MIB, 1);
+	CHECK_EQ(pwrite(fd, buf, 65536, MIB), 65536);
+	CHECK_EQ(pwrite(fd, buf + 3, 5001, MIB + 1), 5001);
+	CHECK_EQ(pread(card, seen, 5001, MIB + 1), 5001);
+	CHECK_EQ(first_difference(buf + 3, seen, 5001), 5001);
+	CHECK_EQ(fcntl(card, F_SETFL, O_DIRECT), 0);
+	CHECK_EQ(pread(card, seen, 65536, MIB + 8192), 65536);
+	CHECK_EQ(first_difference(buf + 8192, seen, 65536 - 8192), 65536 - 8192);
+	CHECK_EQ(fcntl(card, F_SETFL, 0), 0);
+	close(fd);
+	munmap(buf, 2 * MIB);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_case cases[] = {
+		TAP_CASE(aligned_blocks_are_not_copied),
+		TAP_CASE(pinned_memory_is_bounded),
+		TAP_CASE(direct_is_what_it_is),
+	};
+	long long read_least, write_least;
+	int ret;
+
+	path = card_path(argc, argv, 0);
+	if (!path)
+		tap_skip_all("no card");
+	card = open(path, O_RDWR);
+	if (card < 0) {
+		tap_note("%s: %s", path, strerror(errno));
+		return TAP_FAIL;
+	}
+	dma_card_is(path);
+	read_least = dma_parameter("read_least");
+	write_least = dma_parameter("write_least");
+	if (read_least < 0 || write_least < 0 || !dma_least(4096)) {
+		tap_note("cannot begin: %s", strerror(errno));
+		return TAP_FAIL;
+	}
+	ret = TAP_RUN(cases);
+	if (!dma_set("read_least", read_least) ||
+	    !dma_set("write_least", write_least))
+		return TAP_FAIL;
+	return ret;
+}

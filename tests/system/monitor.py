@@ -1,0 +1,425 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `rmctl -j monitor` tells: each of its events is made to happen.
+
+One machine on a hub, with an rmnode as the other member; besides a card on a slow ring of its
+own. A local memory parity error (`parity`) does not happen on this card: that one is only looked
+up in the tables.
+"""
+
+import json
+import queue
+import re
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import peer
+from hublab import hub, lab_status, ports
+from members import Node, Place
+from schemas import FOLDER, fitting, rmctl
+from suite import (PROGRAMS, TOP, clean_kernels, device_of_node, expect, extra_cards, plan, run,
+                   wait_for)
+from labkit import Failed, Lab
+
+MEMBER, THIRD, SLOW = 2, 3, 30          # node ids beside the lab's own
+PORT, FREE_PORT = 1, 2                  # the machine is at port 0
+NOBODY = 200                            # a node id that nobody has
+PATIENCE = 20
+HELD = 4096                             # updates, and as many events, are kept for a paused machine
+SLOW_CARD = "id=slow,line=paced,,rate=0.01,frames-in-flight=16,stall-limit-ms=0"
+
+# Told beside the notices of the netlink family.
+OTHERS = {"created", "changed", "deleted", "overrun"}
+NEVER = {"parity"}
+
+
+# --- the monitor ------------------------------------------------------------------------
+
+class Monitor:
+    """`rmctl -j monitor` on the machine, for all cards; a thread reads, so that a wait can end."""
+
+    def __init__(self, lab, card):
+        self.lab, self.card = lab, card
+        self.process = lab.start(1, "rmctl", "-j", "monitor").process
+        said = self.process.stderr.readline()
+        expect(said.startswith("monitoring all cards"), f"it does not monitor: {said}")
+        self.lines = queue.SimpleQueue()
+        self.seq = None
+        self.told = set()
+        self.led = False
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put("")
+
+    def number(self, told):
+        """Nothing is missing but what an overrun is about, of a card or of this socket."""
+        seq, lost = told["seq"], told["lost"] or 0
+        expect(self.seq is None or seq == self.seq + 1 + lost,
+               f"number {seq} came behind {self.seq}, with {lost} lost: {told}")
+        self.seq = seq - (told["device"] is None)
+
+    def next(self, end):
+        """The next line, whatever it tells; it fits the schema."""
+        try:
+            line = self.lines.get(timeout=max(0, end - time.monotonic()))
+        except queue.Empty:
+            raise Failed("the monitor does not tell of it") from None
+        if not line:
+            raise Failed(f"the monitor has ended: {self.process.stderr.read()}")
+        told = fitting("monitor", line)
+        self.number(told)
+        expect(told["event"] in OTHERS or told["count"] >= 1, f"told of none: {told}")
+        self.told.add(told["event"])
+        return told
+
+    def tells(self, event, device=None, **fields):
+        """Wait for this event, which has these fields; what else it tells is passed over.
+
+        It is about the card that is on the hub, if not said otherwise.
+        """
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                told = self.next(end)
+            except Failed as problem:
+                raise Failed(f"{event}: {problem}") from problem
+            if (told["event"], told["device"]) == (event, device or self.card):
+                for name, value in fields.items():
+                    expect(told[name] == value, f"{name} is not {value}: {told}")
+                return told
+
+    def tells_all(self, events):
+        """Wait for these events of the card, in any order. Returns the first of each."""
+        end = time.monotonic() + PATIENCE
+        seen = {}
+        while not events <= set(seen):
+            told = self.next(end)
+            if told["device"] == self.card:
+                seen.setdefault(told["event"], told)
+        return seen
+
+    def anew(self):
+        """What happened to the card before is told before a change that is made now."""
+        self.led = not self.led
+        self.lab.run(1, "rmctl", "set", self.card, f"led={'on' if self.led else 'off'}")
+        while self.tells("changed")["changed"].get("led") is not self.led:
+            pass
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+# --- the ring ---------------------------------------------------------------------------
+
+class Ring:
+    """The hub of the lab, its other member, and the monitor."""
+
+    def __init__(self, lab, place):
+        self.lab, self.place = lab, place
+        self.folder = Path(lab_status(lab)["hub"]["socket"]).parent
+        self.member = self.join(MEMBER, PORT)
+        self.card, self.slow = (device_of_node(lab, 1, node) for node in (1, SLOW))
+        self.settled({1, MEMBER})
+        self.monitor = Monitor(lab, self.card)
+        self.tells, self.anew = self.monitor.tells, self.monitor.anew
+
+    def path(self, port, way):
+        return f"{self.folder}/port{port}.{way}"
+
+    def join(self, node, port):
+        """A member that sends a frame for each store."""
+        return self.place.add(Node(self.place.folder, node, f"unix:{self.path(port, 'out')}",
+                                   f"unix:{self.path(port, 'in')}", "--memory", "1M",
+                                   "--unpacked")).up()
+
+    def settled(self, nodes):
+        """Returns when the card knows of these members and no others."""
+        def members():
+            return {member["node"] for member in rmctl(self.lab, 1, "map", self.card)[0]["members"]}
+        wait_for(f"the members are {nodes}", lambda: members() == nodes)
+
+    def closed(self):
+        wait_for("the ring is closed",
+                 lambda: not self.lab.run(1, "rmctl", "test", self.card, check=False).returncode, 30)
+
+    def write(self, offset):
+        """The other member stores a word."""
+        self.member.call("write", first=offset, data="01020304")
+
+    def watch(self, area, *options):
+        """Returns when it misses nothing any more."""
+        watch = self.lab.start(1, "rmctl", "watch", self.card, area, *options)
+        said = watch.process.stderr.readline()
+        expect(said.startswith("watching"), f"it does not watch: {said}")
+        return watch
+
+    def descriptor(self):
+        """The number of the only watch."""
+        holders = rmctl(self.lab, 1, "subscriptions", self.card)[0]["descriptors"]
+        return next(holder["id"] for holder in holders if holder["kind"] == "watch")
+
+
+# --- what is told -----------------------------------------------------------------------
+
+def damaged(_, ring):
+    """A packet that is damaged on its way: bad-data, then loss, with node and number"""
+    ring.anew()
+    hub(ring.lab, "fault", "add", "corrupt", f"port={PORT}")
+    ring.write(0x1000)
+    ring.tells("bad-data", node=None, missing=None)
+    ring.write(0x1000)
+    told = ring.tells("loss", node=MEMBER, missing=1)
+    expect(told["frame"] > 0, f"{told}")
+
+
+def lost(_, ring):
+    """Packets that never arrive: loss, as many as the hub has dropped"""
+    ring.anew()
+    hub(ring.lab, "fault", "add", "drop", f"port={PORT}", "nth=4", "count=3")
+    ring.member.call("load", first=0x1000, last=0x1003, count=10)
+    missing = 0
+    while missing < 3:
+        missing += ring.tells("loss")["missing"]
+    expect(missing == 3, f"{missing} are missing")
+
+
+def members_come_and_go(_, ring):
+    """A member that joins, and leaves: membership, with a new epoch"""
+    ring.anew()
+    third = ring.join(THIRD, FREE_PORT)
+    joined = ring.tells("membership", node=None)["epoch"]
+    ring.settled({1, MEMBER, THIRD})
+    ring.anew()
+    third.end()
+    left = ring.tells("membership", node=None)["epoch"]
+    expect(left > joined > 0, f"epochs {joined} and {left}")
+
+
+def rogue(lab, ring):
+    """A packet that nobody removes: rogue, as the card is a rogue master"""
+    ring.anew()
+    other = peer.Peer(ring.path(FREE_PORT, "in"), ring.path(FREE_PORT, "out"), THIRD)
+    try:
+        wait_for("it is on the ring", lambda: ports(lab)[FREE_PORT]["live"])
+        other.say(peer.Frame(peer.DATA, NOBODY, 1, 1, b"rogue", address=0x5000).encode())
+        ring.tells("rogue", count=1)
+    finally:
+        other.close()
+
+
+def no_light(_, ring):
+    """The fibres of the card are cut and mended: sync-loss, link-down, link-up"""
+    ring.anew()
+    hub(ring.lab, "cut", "0", "both")
+    ring.tells("sync-loss", node=None)
+    ring.tells("link-down")
+    hub(ring.lab, "restore", "0")
+    ring.tells("link-up")
+    ring.closed()
+
+
+def no_light_elsewhere(_, ring):
+    """Another member receives no light: break, with its id"""
+    ring.anew()
+    hub(ring.lab, "cut", str(PORT), "out")
+    ring.tells("break", node=MEMBER)
+    hub(ring.lab, "restore", str(PORT))
+    ring.closed()
+
+
+def late(_, ring):
+    """An update that is older than a watch's deadline: late, with the watch"""
+    ring.anew()
+    watch = ring.watch("0x2000+64", "--deadline", "1us", "-n", "1")
+    descriptor = ring.descriptor()
+    ring.write(0x2004)
+    told = ring.tells("late", node=MEMBER, offset=0x2004, length=4, descriptor=descriptor)
+    expect(told["age_ns"] > 1000, f"{told}")
+    watch.finish()
+
+
+def silent(_, ring):
+    """No update of a watch's bytes for too long, and then one: stale and fresh"""
+    ring.anew()
+    watch = ring.watch("0x3000+64", "--silence", "50ms", "-n", "2")
+    descriptor = ring.descriptor()
+    ring.tells("stale", node=None, offset=0x3000, descriptor=descriptor)
+    ring.write(0x3004)
+    told = ring.tells("fresh", node=MEMBER, offset=0x3004, length=4, descriptor=descriptor)
+    expect(told["age_ns"] >= 50_000_000, f"{told}")
+    watch.finish()
+
+
+def conflict(lab, ring):
+    """A store of another node into an area owned here: changed base masks, conflict"""
+    ring.anew()
+    lab.run(1, "rmctl", "subscribe", ring.card, "0x4000+64", "--own")
+    ring.tells("changed", comm="rmctl", masks_changed=True)
+    ring.write(0x4008)
+    ring.tells("conflict", node=MEMBER, offset=0x4008, length=4)
+    lab.run(1, "rmctl", "unsubscribe", ring.card, "0x4000+64", "--own")
+
+
+def inhibited(lab, ring):
+    """A store of one byte with parity on: write-inhibited"""
+    ring.anew()
+    lab.run(1, "rmctl", "set", ring.card, "parity=on")
+    expect(ring.tells("changed")["changed"].get("parity"), "the change is not told")
+    lab.run(1, "rmctl", "poke", "-w", "1", ring.card, "0x40", "1")
+    ring.tells("write-inhibited", node=None)
+    lab.run(1, "rmctl", "set", ring.card, "parity=off")
+
+
+def no_room_to_send(lab, ring):
+    """More stores than a slow fibre takes: tx-full, of that card"""
+    ring.anew()
+    lab.run(1, PROGRAMS + "ringstress", "write", f"/dev/{ring.slow}", "0", "0x1000", "30000", "1")
+    ring.tells("tx-full", device=ring.slow)
+
+
+def flood(lab, ring, first, last, stride):
+    """More updates than are kept for a machine that stands still; then it goes on."""
+    lab.qmp(1, "stop")
+    try:
+        ring.member.call("load", first=first, last=last, stride=stride, count=HELD + 100)
+        wait_for("all have passed", lambda: in_flight(ring.member) == 0)
+    finally:
+        lab.qmp(1, "cont")
+
+
+def in_flight(member):
+    counters = member.stats()
+    return counters["sent"] - counters["home"] - counters["lost"]
+
+
+def no_room_to_receive(lab, ring):
+    """More updates than a paused card keeps, two events each: rx-full, dropped with their number"""
+    ring.anew()
+    watch = ring.watch("0x6000+64", "-n", "1")
+    lab.run(1, "rmctl", "subscribe", ring.card, "0x6000+64", "--own")
+    flood(lab, ring, 0x6000, 0x6003, 4)
+    told = ring.monitor.tells_all({"rx-full", "dropped", "conflict"})
+    expect(told["dropped"]["missing"] >= HELD, f"{told['dropped']}")
+    watch.finish()
+    lab.run(1, "rmctl", "unsubscribe", ring.card, "0x6000+64", "--own")
+
+
+def no_room_to_tell(lab, ring):
+    """Two watches that are late by turns: overrun of the card, and no number is missing beside it"""
+    ring.anew()
+    end = time.monotonic() + PATIENCE
+    while "overrun" not in ring.monitor.told:
+        expect(time.monotonic() < end, "there is always room")
+        watches = [ring.watch(f"{offset:#x}+64", "--deadline", "1us", "-n", "500")
+                   for offset in (0x7000, 0x7040)]
+        flood(lab, ring, 0x7000, 0x707f, 64)
+        for watch in watches:
+            watch.finish()
+        ring.anew()
+
+
+def gone_and_back(lab, ring):
+    """A card that is pulled out, unbound and bound: gone, deleted, created"""
+    ring.anew()
+    where = rmctl(lab, 1, "show", ring.slow)[0]["pci"]
+    slow = "/machine/peripheral/slow"
+    lab.qmp(1, "qom-set", path=slow, property="dead", value=True)
+    expect(lab.run(1, "rmctl", "test", ring.slow, check=False).returncode, "it answers")
+    ring.tells("gone", device=ring.slow, count=1)
+    bind = "echo {} >/sys/bus/pci/drivers/rfm/{}"
+    lab.run(1, "sh", "-c", bind.format(where, "unbind"))
+    ring.tells("deleted", device=ring.slow)
+    lab.qmp(1, "qom-set", path=slow, property="dead", value=False)
+    lab.run(1, "sh", "-c", bind.format(where, "bind"))
+    ring.tells("created", device=device_of_node(lab, 1, SLOW))
+
+
+# --- the tables -------------------------------------------------------------------------
+
+def source(path):
+    return (TOP / path).read_text()
+
+
+def notices():
+    """What the family can tell of: its names, as in RFM_NOTICE_LINK_UP."""
+    names = set(re.findall(r"^\tRFM_NOTICE_([A-Z_]+)", source("uapi/linux/rfm_netlink.h"), re.M))
+    expect(len(names) > 10, f"no names in the header: {names}")
+    return names
+
+
+def word(name):
+    return name.lower().replace("_", "-")
+
+
+def same(what, found, wanted):
+    expect(found == wanted, f"{what}: missing {sorted(wanted - found)}, unknown {sorted(found - wanted)}")
+
+
+def tables(*_):
+    """Driver, rmctl, its schema and the pages have each notice of the family, by its name"""
+    names = notices()
+    words = {word(name) for name in names}
+    told = source("driver/rfm_notify.c") + source("driver/rfm_irq.c")
+    same("the driver", set(re.findall(r"\bRFM_NOTICE_([A-Z_]+)", told)), names)
+    rows = dict(re.findall(r'^\t\[RFM_NOTICE_([A-Z_]+)\] = "([a-z-]+)",$',
+                           source("tools/rmctl/monitor.c"), re.M))
+    same("rmctl", set(rows), names)
+    same("rmctl's words", set(rows.values()), words)
+    expect(all(rows[name] == word(name) for name in names), f"mixed up: {rows}")
+    events = json.loads((FOLDER / "monitor.json").read_text())["properties"]["event"]["enum"]
+    same("monitor.json", set(events), words | OTHERS | {"unknown"})
+    page = source("docs/man/rmctl.1").split("\n.SS monitor")[1].split("\n.SS ")[0]
+    listed = page.split("\nThe events are\n")[1].split("\n.BR OVERRUN")[0].replace("\\-", "-")
+    same("rmctl.1", set(re.findall(r"^\.BR? ([a-z-]+)", listed, re.M)),
+         words | OTHERS - {"overrun"})
+    same("rfm-netlink.7", set(re.findall(r"\bRFM_NOTICE_([A-Z_]+)",
+                                         source("docs/man/rfm-netlink.7"))), names)
+
+
+def mapped(*_):
+    """The driver's tables make of each event the notice of the same name"""
+    others = {"SIGNAL": "LINK_UP", "UPDATE": "LATE", "MATCH": "LATE"}
+    rows = dict(re.findall(r"\[RFM_EVENT_([A-Z_]+)\]\s*= \{ RFM_NOTICE_([A-Z_]+)",
+                           source("driver/rfm_notify.c")))
+    for event, notice in rows.items():
+        expect(notice == others.get(event, event), f"{event} is told as {notice}")
+    # What is no event is told where it is found.
+    same("rfm_notices[]", set(rows.values()), notices() - {"LINK_DOWN", "DROPPED", "GONE"})
+    latched = dict(re.findall(r"\[RFM_EVENT_([A-Z_]+)\]\s*= \{ RFM_LISR_([A-Z_]+) \}",
+                              source("driver/rfm_irq.c")))
+    expect(latched["PARITY"] == "PARITY", f"LISR: {latched}")
+
+
+def all_has_happened(_, ring):
+    """Everything that can be told has been told in these tests"""
+    same("told", ring.monitor.told, {word(name) for name in notices()} - NEVER | OTHERS)
+
+
+TABLES = [tables, mapped]
+TOLD = [damaged, lost, members_come_and_go, rogue, no_light, no_light_elsewhere, late, silent,
+        conflict, inhibited, no_room_to_send, no_room_to_receive, no_room_to_tell, gone_and_back,
+        all_has_happened, clean_kernels]
+
+
+def main():
+    plan(TABLES + TOLD)
+    failed = run(TABLES)
+    with tempfile.TemporaryDirectory() as folder:
+        slow = extra_cards([(SLOW, f"path={folder}/slow", f"path={folder}/slow", f",{SLOW_CARD}")])
+        with Lab("monitor", 1, "--topology", "hub", "--hub-arg", "--ports 3 --glitchless",
+                 "--device-arg", "rogue-master-0=on", *slow) as lab, Place("monitor") as place:
+            ring = Ring(lab, place)
+            failed += run(TOLD, lab, ring, first=len(TABLES) + 1)
+            ring.monitor.stop()
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

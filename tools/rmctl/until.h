@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* When a verb that prints what comes has to end: -n, -t, or a signal. */
+#ifndef RMCTL_UNTIL_H
+#define RMCTL_UNTIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rmctl.h"
+
+/**
+ * struct until - the end that the user wants
+ * @limited: -n: after @left more
+ * @left: see there
+ * @deadline_ns: -t: then, CLOCK_MONOTONIC; STOP_NEVER without
+ * @time: the time as the user wrote it, NULL without -t
+ */
+struct until {
+	bool limited;
+	uint64_t left;
+	uint64_t deadline_ns;
+	const char *time;
+};
+
+void until_init(struct until *until);
+int until_option(struct command *cmd, struct until *until, int option);
+void until_begin(struct until *until);
+void until_count(struct until *until, uint64_t count);
+bool until_done(const struct until *until);
+int until_end(const struct command *cmd, const struct until *until, const char *what);
+
+#endif /* RMCTL_UNTIL_H */
