@@ -350,10 +350,32 @@ void rfm_irq_unthrottle(struct work_struct *work)
 	spin_unlock_irq(&card->irq_lock);
 }
 
+/**
+ * struct rfm_irq_counts - what the card has counted of what rests
+ * @known: it could be asked
+ * @missed: its counter of that name
+ * @conflicts: likewise
+ */
+struct rfm_irq_counts {
+	bool known;
+	u64 missed;
+	u64 conflicts;
+};
+
 /* What of the types that rest is counted meanwhile. */
 static u32 rfm_irq_counted(const struct rfm_card *card)
 {
 	return card->features & RFM_EXT_FEATURE_SNAPSHOT ? RFM_COUNTED : 0;
+}
+
+static noinline_for_stack void rfm_irq_count(struct rfm_card *card,
+					     struct rfm_irq_counts *counts)
+{
+	struct rfm_counters counters = {};
+
+	counts->known = !rfm_counters(card, &counters);
+	counts->missed = counters.value[RFM_COUNTER_MISSED];
+	counts->conflicts = counters.value[RFM_COUNTER_CONFLICTS];
 }
 
 /*
@@ -383,18 +405,16 @@ static u32 rfm_irq_comparable(struct rfm_card *card)
  * something of.
  */
 static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
-				const struct rfm_counters *counters)
+				const struct rfm_irq_counts *counts)
 {
 	struct rfm_note loss = {
 		.type = RFM_NOTICE_LOSS,
 		.has = RFM_NOTE_HAS(MISSING),
-		.missing = counters->value[RFM_COUNTER_MISSED] -
-			   card->told_missed,
+		.missing = counts->missed - card->told_missed,
 	};
 	struct rfm_note conflict = {
 		.type = RFM_NOTICE_CONFLICT,
-		.count = counters->value[RFM_COUNTER_CONFLICTS] -
-			 card->told_conflicts,
+		.count = counts->conflicts - card->told_conflicts,
 	};
 	u32 told = 0;
 
@@ -414,17 +434,17 @@ static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
 
 /*
  * The card goes on making records of what rested, but for what of it the card
- * counts and has not been quiet. What it has counted between @counters and the
+ * counts and has not been quiet. What it has counted between @counts and the
  * first record is looked for once more, the next time.
  */
 static void rfm_irq_rested(struct rfm_card *card,
-			   const struct rfm_counters *counters)
+			   const struct rfm_irq_counts *counts)
 {
 	u32 compared = rfm_irq_comparable(card), told, rested;
 
-	if (!counters->count)
+	if (!counts->known)
 		compared = 0;
-	told = rfm_irq_tell_counted(card, compared, counters);
+	told = rfm_irq_tell_counted(card, compared, counts);
 	rested = card->resting & ~told & (compared | ~rfm_irq_counted(card));
 	card->settling &= ~compared;
 	card->settling |= rested & rfm_irq_counted(card);
@@ -460,15 +480,15 @@ void rfm_irq_rest_end(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(to_delayed_work(work),
 					     struct rfm_card, rest_work);
-	struct rfm_counters counters = {};
+	struct rfm_irq_counts counts = {};
 
 	if ((READ_ONCE(card->resting) | READ_ONCE(card->settling)) &
 	    rfm_irq_counted(card))
-		rfm_counters(card, &counters);
+		rfm_irq_count(card, &counts);
 
 	spin_lock_irq(&card->irq_lock);
 	if (!card->gone) {
-		rfm_irq_rested(card, &counters);
+		rfm_irq_rested(card, &counts);
 		rfm_irq_look_for_light(card);
 		rfm_irq_route(card);
 	}
