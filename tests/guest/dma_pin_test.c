@@ -17,7 +17,7 @@
 #include "dma.h"
 
 #define MIB (1ul << 20)
-enum { FILES = 20, ROUNDS = 40 };	/* more files than slices */
+enum { FILES = 20, ROUNDS = 12 };	/* more files than slices */
 
 /* Pages that a file without a slice may have pinned, while it looks at them. */
 enum { A_LOOK = 16 };

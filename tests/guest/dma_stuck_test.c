@@ -528,10 +528,20 @@ static void a_ring_goes_on(void)
 /* Nor does one that the processor would have moved at once. */
 static void a_ring_goes_on_short(void)
 {
-	a_ring_goes_on_with(IORING_OP_WRITE, 0, 1024, 0);
-	a_ring_goes_on_with(IORING_OP_READ, 0, 2048, 0);
-	a_ring_goes_on_with(IORING_OP_WRITE, HOLE - 3, 8, HOLE);
-	a_ring_goes_on_with(IORING_OP_READ, HOLE - 1000, 3000, HOLE);
+	static const struct {
+		int op;
+		size_t skew, bytes, hole;
+	} some[] = {
+		{ IORING_OP_WRITE, 0, 1024, 0 },
+		{ IORING_OP_READ, 0, 2048, 0 },
+		{ IORING_OP_WRITE, HOLE - 3, 8, HOLE },
+		{ IORING_OP_READ, HOLE - 1000, 3000, HOLE },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(some) && !tap_failed; i++)
+		a_ring_goes_on_with(some[i].op, some[i].skew, some[i].bytes,
+				    some[i].hole);
 }
 
 /* --- a signal for who is behind --------------------------------------------- */

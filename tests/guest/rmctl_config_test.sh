@@ -712,6 +712,13 @@ run apply "$dir/before"
 check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 15 ]
 run save-config "$alone"
 check "as they were" is_file before
+for setting in led=on transmit=off loopback=on dark-on-dark=on parity=on byte-swap=on; do
+	"$rmctl" set "$alone" $setting
+	run save-config "$alone"
+	check "$setting is that setting and no other" \
+		[ "$(grep -Fxvf "$dir/before" "$out")" = "${setting%=*} = ${setting#*=}" ]
+	"$rmctl" apply "$dir/before" >/dev/null
+done
 
 # --- a card goes and comes ----------------------------------------------------------------------
 

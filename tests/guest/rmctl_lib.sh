@@ -14,13 +14,15 @@ err=$dir/err
 number=0
 failures=0
 
+plain_text() { tr -c '\11\12\40-\176' '?'; }
+
 report() { # report RESULT DESCRIPTION
 	number=$((number + 1))
 	echo "$1 $number - $2"
 	[ "$1" = ok ] && return
 	failures=$((failures + 1))
-	sed 's/^/# out: /' "$out" | head -n 5
-	sed 's/^/# err: /' "$err" | head -n 5
+	sed 's/^/# out: /' "$out" | head -n 5 | plain_text
+	sed 's/^/# err: /' "$err" | head -n 5 | plain_text
 }
 
 skip() { # skip DESCRIPTION REASON

@@ -505,6 +505,7 @@ run -j watch "$dev" -t 20 0x3018+8 --not-equal 5 -n 1
 check "watch --not-equal, when it is so already" has_lines "$out" \
 	'"type":"match","node":null,"offset":12312,"length":8,.*"seq":0,.*"run":null\}$'
 store pump.speed -3
+"$rmctl" test "$peer" >/dev/null
 in_background '^watching' watch "$dev" -t 20 pump.speed --not-equal=-3 -n 1
 store pump.speed -3
 store pump.speed -2

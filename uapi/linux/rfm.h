@@ -449,8 +449,9 @@ struct rfm_send_set {
  *
  * Set applies all or nothing. EINVAL: a value out of range, OWN_DATA asked to be on.
  * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
- * is not moved under a mapping, a subscription or a watch. EIO: the card does
- * not move it. EINTR: a signal came while another change was made, or, to clear
+ * is not moved under a mapping, a subscription, a watch or a long transfer, nor
+ * BYTE_SWAP changed under a long transfer. EIO: the card does not move its
+ * window. EINTR: a signal came while another change was made, or, to clear
  * OWN_DATA, a ring test. Set needs a descriptor open for writing (EBADF). Each
  * change is told to monitors, with the process: docs/man/rfm-netlink.7.
  */

@@ -49,6 +49,7 @@ typedef struct Rfm5565Access {
     bool to_host;
     bool is_descriptor;
     bool counts_on_room;        /* there was some on the ring */
+    bool off_bus;               /* nobody asked whether there is */
     uint8_t *data;
 } Rfm5565Access;
 
@@ -243,9 +244,13 @@ static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
 {
     Rfm5565Dma *dma = &s->dma;
 
-    /* What is not on the bus fails there, and need not wait before. */
-    if (access->to_host || !is_on_bus(s) ||
+    if (access->to_host ||
         (s->attended && !rfm5565_watch_sends(s, dma->card, access->len))) {
+        return false;
+    }
+    /* It fails, even if the guest changes its mind: it need not wait before. */
+    if (!is_on_bus(s)) {
+        access->off_bus = true;
         return false;
     }
     if (has_room(s)) {
@@ -548,6 +553,10 @@ static Rfm5565Step step(Rfm5565State *s, bool main)
     s->dma.waiting = false;     /* plan() says whether it must, once more */
     if (!may_run(s) || !plan(s, &access)) {
         return STEP_HALT;
+    }
+    if (access.off_bus) {
+        end(s, false);
+        return STEP_MORE;
     }
     run = s->dma.run;
     result = main ? access_in_main(s, &access) : access_bus(s, &access, false);
