@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of DMA share: the driver's parameters and figures, patterns. */
+/* What the tests of DMA share: the driver's parameters and figures, pins, patterns. */
 #ifndef DMA_H
 #define DMA_H
 
@@ -69,6 +69,42 @@ static bool dma_least(long long bytes)
 	return dma_set("read_least", bytes) && dma_set("write_least", bytes);
 }
 
+static long long dma_was[2];	/* read_least, write_least, before the tests */
+
+/*
+ * Opens the card, whose figures are meant from here on, and makes transfers by
+ * DMA from @least bytes on, unless that is 0. Returns the file; ends the
+ * program if it cannot.
+ */
+__attribute__((unused))
+static int dma_begin(const char *path, struct rfm_info *info, long long least)
+{
+	int fd = open(path, O_RDWR);
+
+	if (fd < 0 || card_info(fd, info)) {
+		tap_note("%s: %s", path, strerror(errno));
+		exit(TAP_FAIL);
+	}
+	dma_card_is(path);
+	dma_was[0] = dma_parameter("read_least");
+	dma_was[1] = dma_parameter("write_least");
+	if (dma_was[0] < 0 || dma_was[1] < 0 || (least && !dma_least(least))) {
+		tap_note("the thresholds of DMA: %s", strerror(errno));
+		exit(TAP_FAIL);
+	}
+	return fd;
+}
+
+/* Sets the thresholds back. Returns how the program ends: @ret, or a failure. */
+__attribute__((unused))
+static int dma_end(int ret)
+{
+	if (!dma_set("read_least", dma_was[0]) ||
+	    !dma_set("write_least", dma_was[1]))
+		return TAP_FAIL;
+	return ret;
+}
+
 /* No request left, no slice taken, within some seconds. */
 __attribute__((unused))
 static bool dma_is_idle(void)
@@ -81,6 +117,36 @@ static bool dma_is_idle(void)
 	tap_note("%lld requests, %lld slices", dma_figure("requests"),
 		 dma_figure("slices"));
 	return false;
+}
+
+/* Pages of users that drivers have pinned, and given back, since the boot. */
+struct pins {
+	long long acquired, released;
+};
+
+/* What each processor has counted for itself is added up before. */
+__attribute__((unused))
+static bool pins_read(struct pins *pins)
+{
+	FILE *file = fopen("/proc/sys/vm/stat_refresh", "w");
+	char name[64];
+	long long value;
+	bool good;
+
+	good = file && fputs("1", file) >= 0;
+	if (file)
+		good = !fclose(file) && good;
+	*pins = (struct pins){ -1, -1 };
+	file = fopen("/proc/vmstat", "r");
+	while (file && fscanf(file, "%63s %lld", name, &value) == 2) {
+		if (!strcmp(name, "nr_foll_pin_acquired"))
+			pins->acquired = value;
+		if (!strcmp(name, "nr_foll_pin_released"))
+			pins->released = value;
+	}
+	if (file)
+		fclose(file);
+	return good && pins->acquired >= 0 && pins->released >= 0;
 }
 
 /* Every 8 bytes tell where they are and who wrote them. */

@@ -538,28 +538,15 @@ int main(int argc, char **argv)
 		TAP_CASE(the_window_waits),
 		TAP_CASE(the_order_of_bytes_waits),
 	};
-	long long read_least, write_least;
-	int ret;
 
 	path = card_path(argc, argv, 0);
 	if (!path)
 		tap_skip_all("no card");
-	card = open(path, O_RDWR);
-	if (card < 0 || card_info(card, &info)) {
+	card = dma_begin(path, &info, 4096);
+	map = card_map(card, info.window_size);
+	if (!map) {
 		tap_note("%s: %s", path, strerror(errno));
 		return TAP_FAIL;
 	}
-	dma_card_is(path);
-	map = card_map(card, info.window_size);
-	read_least = dma_parameter("read_least");
-	write_least = dma_parameter("write_least");
-	if (!map || read_least < 0 || write_least < 0 || !dma_least(4096)) {
-		tap_note("cannot begin: %s", strerror(errno));
-		return TAP_FAIL;
-	}
-	ret = TAP_RUN(cases);
-	if (!dma_set("read_least", read_least) ||
-	    !dma_set("write_least", write_least))
-		return TAP_FAIL;
-	return ret;
+	return dma_end(TAP_RUN(cases));
 }

@@ -344,34 +344,22 @@ static void closed_while_it_runs(void)
 static int kernel_log;
 static long long errors;	/* before all this */
 
-/* Pages that somebody has pinned: all ever, less those given back. */
-static long long pinned(void)
-{
-	long long acquired = -1, released = -1, value;
-	FILE *file = fopen("/proc/vmstat", "r");
-	char name[64];
-
-	while (file && fscanf(file, "%63s %lld", name, &value) == 2) {
-		if (!strcmp(name, "nr_foll_pin_acquired"))
-			acquired = value;
-		else if (!strcmp(name, "nr_foll_pin_released"))
-			released = value;
-	}
-	if (file)
-		fclose(file);
-	return acquired - released;
-}
-
-static long long pinned_before;
+static struct pins pins_before;
 
 static void no_page_stays_pinned(void)
 {
+	struct pins pins;
 	unsigned int tries;
 
-	/* Those counts are gathered from all processors once a second. */
-	for (tries = 0; tries < 100 && pinned() != pinned_before; tries++)
-		sleep_ms(100);
-	CHECK_EQ(pinned(), pinned_before);
+	for (tries = 0; tries < 100; tries++, sleep_ms(100)) {
+		REQUIRE(pins_read(&pins));
+		if (pins.acquired - pins_before.acquired ==
+		    pins.released - pins_before.released)
+			break;
+	}
+	CHECK_EQ(pins.acquired - pins_before.acquired,
+		 pins.released - pins_before.released);
+	CHECK(pins.acquired > pins_before.acquired);
 }
 
 static void the_kernel_is_content(void)
@@ -392,8 +380,7 @@ int main(int argc, char **argv)
 		TAP_CASE(no_page_stays_pinned),
 		TAP_CASE(the_kernel_is_content),
 	};
-	long long read_least, write_least;
-	int option, ret;
+	int option;
 
 	while ((option = getopt(argc, argv, "n:s:")) != -1) {
 		if (option == 'n') {
@@ -406,28 +393,20 @@ int main(int argc, char **argv)
 			return TAP_FAIL;
 		}
 	}
+	if (!seed) {
+		tap_note("a seed of 0 gives no random numbers");
+		return TAP_FAIL;
+	}
 	path = card_path(argc - optind + 1, argv + optind - 1, 0);
 	if (!path)
 		tap_skip_all("no card");
-	card = open(path, O_RDWR);
-	if (card < 0 || card_info(card, &info)) {
-		tap_note("%s: %s", path, strerror(errno));
-		return TAP_FAIL;
-	}
-	dma_card_is(path);
-	read_least = dma_parameter("read_least");
-	write_least = dma_parameter("write_least");
-	if (!seed || read_least < 0 || write_least < 0 || !dma_least(4096)) {
-		tap_note("cannot begin: %s", strerror(errno));
-		return TAP_FAIL;
-	}
+	card = dma_begin(path, &info, 4096);
 	kernel_log = kernel_log_open();
 	errors = dma_figure("errors");
-	pinned_before = pinned();
-	tap_note("seed %llu", (unsigned long long)seed);
-	ret = TAP_RUN(cases);
-	if (!dma_set("read_least", read_least) ||
-	    !dma_set("write_least", write_least))
+	if (!pins_read(&pins_before)) {
+		tap_note("/proc/vmstat: %s", strerror(errno));
 		return TAP_FAIL;
-	return ret;
+	}
+	tap_note("seed %llu", (unsigned long long)seed);
+	return dma_end(TAP_RUN(cases));
 }

@@ -36,34 +36,6 @@ static void *pages(size_t bytes)
 	return some == MAP_FAILED ? NULL : some;
 }
 
-struct pins {
-	long long acquired, released;
-};
-
-/* So far; those of all processors are added up before. */
-static bool pins_read(struct pins *pins)
-{
-	FILE *file = fopen("/proc/sys/vm/stat_refresh", "w");
-	char name[64];
-	long long value;
-	bool good;
-
-	good = file && fputs("1", file) >= 0;
-	if (file)
-		good = !fclose(file) && good;
-	*pins = (struct pins){ -1, -1 };
-	file = fopen("/proc/vmstat", "r");
-	while (file && fscanf(file, "%63s %lld", name, &value) == 2) {
-		if (!strcmp(name, "nr_foll_pin_acquired"))
-			pins->acquired = value;
-		if (!strcmp(name, "nr_foll_pin_released"))
-			pins->released = value;
-	}
-	if (file)
-		fclose(file);
-	return good && pins->acquired >= 0 && pins->released >= 0;
-}
-
 /* Every page of an aligned buffer is pinned once: nothing was copied. */
 static void aligned_blocks_are_not_copied(void)
 {
@@ -181,27 +153,11 @@ int main(int argc, char **argv)
 		TAP_CASE(pinned_memory_is_bounded),
 		TAP_CASE(direct_is_what_it_is),
 	};
-	long long read_least, write_least;
-	int ret;
+	struct rfm_info info;
 
 	path = card_path(argc, argv, 0);
 	if (!path)
 		tap_skip_all("no card");
-	card = open(path, O_RDWR);
-	if (card < 0) {
-		tap_note("%s: %s", path, strerror(errno));
-		return TAP_FAIL;
-	}
-	dma_card_is(path);
-	read_least = dma_parameter("read_least");
-	write_least = dma_parameter("write_least");
-	if (read_least < 0 || write_least < 0 || !dma_least(4096)) {
-		tap_note("cannot begin: %s", strerror(errno));
-		return TAP_FAIL;
-	}
-	ret = TAP_RUN(cases);
-	if (!dma_set("read_least", read_least) ||
-	    !dma_set("write_least", write_least))
-		return TAP_FAIL;
-	return ret;
+	card = dma_begin(path, &info, 4096);
+	return dma_end(TAP_RUN(cases));
 }

@@ -735,8 +735,6 @@ int main(int argc, char **argv)
 		TAP_CASE(pages_that_come_and_go),
 		TAP_CASE(the_kernel_is_content),
 	};
-	long long read_least, write_least;
-	int ret;
 
 	if (argc == 3 && !strcmp(argv[1], "-w")) {
 		path = argv[2];
@@ -745,22 +743,7 @@ int main(int argc, char **argv)
 	path = card_path(argc, argv, 0);
 	if (!path)
 		tap_skip_all("no card");
-	card = open(path, O_RDWR);
-	if (card < 0 || card_info(card, &info)) {
-		tap_note("%s: %s", path, strerror(errno));
-		return TAP_FAIL;
-	}
-	dma_card_is(path);
-	read_least = dma_parameter("read_least");
-	write_least = dma_parameter("write_least");
-	if (read_least < 0 || write_least < 0 || !dma_least(4096)) {
-		tap_note("cannot begin: %s", strerror(errno));
-		return TAP_FAIL;
-	}
+	card = dma_begin(path, &info, 4096);
 	kernel_log = kernel_log_open();
-	ret = TAP_RUN(cases);
-	if (!dma_set("read_least", read_least) ||
-	    !dma_set("write_least", write_least))
-		return TAP_FAIL;
-	return ret;
+	return dma_end(TAP_RUN(cases));
 }

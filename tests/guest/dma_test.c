@@ -712,29 +712,16 @@ int main(int argc, char **argv)
 	static const struct tap_case pair_cases[] = {
 		TAP_CASE(writes_come_before_later_stores),
 	};
-	long long read_least, write_least;
-	int ret;
 
 	path = card_path(argc, argv, 0);
 	far_path = argc > 2 ? argv[2] : NULL;
 	if (!path)
 		tap_skip_all("no card");
-	card = open(path, O_RDWR);
-	if (card < 0 || card_info(card, &info)) {
+	card = dma_begin(path, &info, 0);
+	map = card_map(card, info.window_size);
+	if (!map) {
 		tap_note("%s: %s", path, strerror(errno));
 		return TAP_FAIL;
 	}
-	dma_card_is(path);
-	map = card_map(card, info.window_size);
-	read_least = dma_parameter("read_least");
-	write_least = dma_parameter("write_least");
-	if (!map || read_least < 0 || write_least < 0) {
-		tap_note("cannot begin: %s", strerror(errno));
-		return TAP_FAIL;
-	}
-	ret = far_path ? TAP_RUN(pair_cases) : TAP_RUN(cases);
-	if (!dma_set("read_least", read_least) ||
-	    !dma_set("write_least", write_least))
-		return TAP_FAIL;
-	return ret;
+	return dma_end(far_path ? TAP_RUN(pair_cases) : TAP_RUN(cases));
 }

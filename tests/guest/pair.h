@@ -155,4 +155,16 @@ static void pair_open(int argc, char **argv)
 	pair.value = now_ns() << 8;
 }
 
+/* The same, with near subscribed to everything too. */
+__attribute__((unused))
+static void pair_open_whole(int argc, char **argv)
+{
+	pair_open(argc, argv);
+	if (subscribe(pair.near, 0, pair.info.memory_size,
+		      RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX)) {
+		tap_note("%s: %s", pair.path, strerror(errno));
+		exit(TAP_FAIL);
+	}
+}
+
 #endif /* PAIR_H */

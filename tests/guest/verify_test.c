@@ -239,11 +239,6 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "-q"))
 		return queue_full(argv[2]);
-	pair_open(argc, argv);
-	if (subscribe(pair.near, 0, pair.info.memory_size,
-		      RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX)) {
-		tap_note("SUBSCRIBE: %s", strerror(errno));
-		return TAP_FAIL;
-	}
+	pair_open_whole(argc, argv);
 	return TAP_RUN(cases);
 }
