@@ -324,8 +324,8 @@ def guest_programs(program, lab):
                   for name in ("ioctl_test", "compat_test") for node in (1, BASE))
     failed += sum(program(name, *devices(NEAR, FAR)) for name in (
         "listen_test", "listen_types_test", "watch_test", "watch_slot_test", "watch_storm_test",
-        "watch_life_test", "watch_limits_test", "subscribe_test", "fence_test", "status_test",
-        "verify_test", "librfm_test"))
+        "watch_life_test", "watch_limits_test", "subscribe_test", "subscribe_maps_test",
+        "fence_test", "status_test", "verify_test", "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
     failed += sum(program(name, *devices(NEAR, FAR, BASE, NARROW))
                   for name in ("netlink_test", "netlink_holders_test", "netlink_monitor_test"))
@@ -334,8 +334,8 @@ def guest_programs(program, lab):
     failed += program("ring_stop_test", *devices(NEAR, FAR))
     reload_with(lab, "base_policy=none")
     failed += sum(program(name, *devices(NEAR, FAR)) for name in (
-        "watch_test", "watch_slot_test", "subscribe_test", "fence_test", "status_test",
-        "verify_test", "librfm_test"))
+        "watch_test", "watch_slot_test", "subscribe_test", "subscribe_maps_test", "fence_test",
+        "status_test", "verify_test", "librfm_test"))
     failed += program("switches_test", *devices(NEAR, FAR, NARROW))
     failed += program("mmap_test", *devices(1))
     reload_with(lab)
