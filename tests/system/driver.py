@@ -13,7 +13,9 @@ from suite import (PROGRAMS, Skipped, clean_kernels, device_of_node, expect, ext
                    ring_of_two, run, run_guest_program, wait_for)
 from labkit import Lab
 
-SHORT, LONG = (16, 4, 20), (160, 40, 200)       # unbinds, unplugs, buffers that go
+# Rounds of unbind_test, of which one in four removes the card and the others unbind the driver;
+# unplugs from outside; buffers that go. The card goes 20 or 200 times in each way, or more.
+SHORT, LONG = (28, 14, 20), (268, 134, 200)
 LOAD_SECONDS = 60
 
 
@@ -392,7 +394,7 @@ def long_load(up, cpus):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true",
-                        help="only the unbinds and unplugs, 200 of them instead of 20")
+                        help="only what takes the card or a buffer away, 200 times instead of 20")
     parser.add_argument("--kernel", help="of the guest")
     parser.add_argument("--memory", help="of the guest, such as 1G")
     args = parser.parse_args()
