@@ -117,6 +117,9 @@ def unbound_while_stuck(lab, _):
     stuck = lab.start(1, PROGRAMS + "dma_stuck_test", "-w", f"/dev/{device}")
     while stuck.line() != "stuck":
         pass
+    swap = lab.run(1, "rmctl", "set", device, "byte-swap=on", check=False)
+    expect(swap.returncode == 1 and swap.stderr == f"rmctl: {device}: set: the order of bytes is "
+           "not changed under a long transfer\n", f"byte-swap under a request: {swap}")
     start = time.monotonic()
     bind(lab, where, "unbind")
     expect(time.monotonic() - start < 20, "the unbinding took too long")
