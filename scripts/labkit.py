@@ -81,9 +81,10 @@ class Part(Running):
     """A program of tools/librfm/examples; it tells what happens, one JSON object a line."""
 
     SILENCE_MS = 500
+    PREFIX = []         # of the command
 
     def __init__(self, lab, node, name, *options):
-        super().__init__(lab.name, node, [name, "--json", "--seconds", "300", "--silence-ms",
+        super().__init__(lab.name, node, [*self.PREFIX, name, "--json", "--seconds", "300", "--silence-ms",
                                           str(self.SILENCE_MS), *map(str, options)])
         self.lab, self.node, self.name = lab, node, name
 

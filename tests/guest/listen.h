@@ -59,6 +59,21 @@ static bool next_event(int fd, struct rfm_event *event)
 	       read(fd, event, sizeof(*event)) == sizeof(*event);
 }
 
+/*
+ * Reads from a listener until the event with @data has come. It is then in the
+ * queues of the others too, who are told of each event at the same time.
+ */
+__attribute__((unused))
+static bool witnessed(int fd, uint32_t data)
+{
+	struct rfm_event event;
+
+	while (next_event(fd, &event))
+		if (event.data == data)
+			return true;
+	return false;
+}
+
 /* Nothing comes within a moment. */
 static bool silent(int fd)
 {

@@ -122,6 +122,22 @@ static void tap_skip_all(const char *format, ...)
 	}								\
 } while (0)
 
+/* Runs in a child when its parent sleeps in read(), as /proc tells. */
+__attribute__((unused))
+static void when_parent_sleeps(void)
+{
+	char name[64], state = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", getppid());
+	while (state != 'S') {
+		file = fopen(name, "r");
+		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			_exit(3);
+		fclose(file);
+	}
+}
+
 static void tap_hung(int signo)
 {
 	static const char text[] = "Bail out! this case hangs\n";

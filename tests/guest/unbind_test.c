@@ -702,7 +702,7 @@ static void module_is_unused(void)
 	unsigned int tries;
 
 	/* The last reference to a file is dropped a moment after its end. */
-	for (tries = 0; tries < 100 && module_users() > 0; tries++)
+	for (tries = 0; tries < 1000 && module_users() > 0; tries++)
 		sleep_ms(10);
 	CHECK_EQ(module_users(), 0);
 }

@@ -172,7 +172,7 @@ static void askers_do_not_meet(void)
 {
 	struct sigaction action = { .sa_handler = interrupted };
 	struct itimerval often = { { 0, 3000 }, { 0, 3000 } };
-	unsigned int asker, i, ended;
+	unsigned int asker, i, ended, in_a_row = 0;
 	int status;
 
 	for (asker = 0; asker < 3; asker++)
@@ -189,8 +189,14 @@ static void askers_do_not_meet(void)
 			if (verify(pair.near, PLACE + 8 * asker, 8)) {
 				if (errno != EINTR)
 					_exit(1);
+				/* A slow host gets through between two signals, too. */
+				if (++in_a_row % 32 == 0 && often.it_interval.tv_usec < 200000) {
+					often.it_interval.tv_usec *= 2;
+					setitimer(ITIMER_REAL, &often, NULL);
+				}
 				continue;
 			}
+			in_a_row = 0;
 			ended++;
 			for (i = 0; i < 2; i++)
 				if (memcmp(args.answer[i ? pair.info.node :

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from suite import (TOP, device_of_node, expect, extra_cards, figure, plan, run,
+from suite import (TOP, device_of_node, expect, extra_cards, figure, free_ports, plan, run,
                    wait_for)
 from labkit import Lab
 
@@ -124,15 +124,9 @@ def idle_footprint(*_):
     expect(with_card - without < IDLE_LIMIT_KIB, f"{with_card - without} KiB")
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def odd_cards(folder):
     """Two cards joined over TCP, and one whose rx waits for strangers."""
-    p, q = (f"host=127.0.0.1,port={free_port()}" for _ in range(2))
+    p, q = (f"host=127.0.0.1,port={port}" for port in free_ports(2))
     return extra_cards([(11, p, q, ""), (12, q, p, ""),
                         (13, f"path={folder}/in", f"path={folder}/nobody", "")])
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from suite import (PROGRAMS, Skipped, clean_kernels, device_of_node, expect, extra_cards, plan,
-                   ring_of_two, run, run_guest_program, wait_for)
+                   ring_of_two, run, run_guest_program, unload_driver, wait_for)
 from labkit import Lab
 
 # Rounds of unbind_test, of which one in four removes the card and the others unbind the driver;
@@ -184,7 +184,7 @@ def insert(lab, *parameters, check=True):
 
 
 def reload_with(lab, *parameters, cards=None):
-    lab.run(1, "rmmod", "rfm")
+    unload_driver(lab)
     insert(lab, *parameters)
     wait_for("all cards are back",
              lambda: len(lab.rmctl_json(1, "list")) == (cards or 1 + CARDS))
@@ -192,7 +192,7 @@ def reload_with(lab, *parameters, cards=None):
 
 def reload_module(lab, _):
     """The module can be unloaded and loaded again; a base policy that is none is refused"""
-    lab.run(1, "rmmod", "rfm")
+    unload_driver(lab)
     for policy in "some", "", "ALL", "0":
         expect(insert(lab, f"base_policy={policy}", check=False).returncode, f"took '{policy}'")
     insert(lab)

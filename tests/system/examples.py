@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from suite import TOP, clean_kernels, expect, figure, plan, run
-from labkit import Lab, Part, Running
+from labkit import Lab, Part
 
 CARD = "/dev/rfm0"
 VALUE_AT, MODE_AT = 0x8008, 0x8010      # words.h
@@ -210,10 +210,7 @@ def winds_up(lab):
 class Moved(Part):
     """A part of the loop that goes by the file of regions MOVED."""
 
-    def __init__(self, lab, node, name):
-        Running.__init__(self, lab.name, node, ["env", f"RFM_REGIONS={MOVED}", name, "--json",
-                                                "--seconds", "300"])
-        self.lab, self.node, self.name = lab, node, name
+    PREFIX = ["env", f"RFM_REGIONS={MOVED}"]
 
 
 def push_layout(lab, text):
@@ -229,7 +226,7 @@ def moved(lab):
     text = LOOP.read_text(encoding="utf-8")
     push_layout(lab, text.replace("offset: 0x10000", "offset: 0x20000"))
     before = lab.peek(2, 0x10000, 8)
-    plant, controller = Moved(lab, 1, "plant"), Moved(lab, 2, "controller")
+    plant, controller = Moved(lab, 1, "plant", "--margin-ms", MARGIN_MS), Moved(lab, 2, "controller")
     display = Moved(lab, 2, "display")
     plant.tells("running")
     display.tells("fresh")

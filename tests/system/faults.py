@@ -93,8 +93,9 @@ def reckon(sent, firings, depth):
 
 
 def storms_on(place, hub, *options):
+    """A ring that a busy host holds up loses nothing: what the hub damages is all that is lost."""
     storms = [place.add(Storm(place.folder, node, hub.rx(node), hub.tx(node), "-n", WORDS,
-                              *options))
+                              "-S", 10000, *options))
               for node in range(COUNT)]
     for storm in storms:
         wait_for(f"{storm.name} is on the ring", lambda: storm.is_member(COUNT))

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from suite import expect, plan, run, wait_for
+from suite import expect, free_ports, plan, run, wait_for
 from members import RMHUB, Control, Hub, Node, Place
 
 RUNS = 10
@@ -513,14 +513,6 @@ def a_bad_port():
 
 
 # --- links ----------------------------------------------------------------------------
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    numbers = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return numbers
-
 
 def kinds_of_links():
     """Shared memory, unix streams and TCP, side by side"""

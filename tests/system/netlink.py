@@ -7,8 +7,8 @@ import random
 import sys
 import tempfile
 
-from suite import (PROGRAMS, clean_kernels, device_of_node, expect, extra_cards, plan,
-                   ring_of_two, run, run_guest_program, wait_for)
+from suite import (PROGRAMS, clean_kernels, device_of_node, extra_cards, plan,
+                   ring_of_two, run, run_guest_program, unload_driver, wait_for)
 from labkit import Lab
 
 # Node ids beside the lab's own: two on a ring, and one without the extension block.
@@ -25,9 +25,7 @@ TWO_CPUS = ["--qemu-arg", "-smp", "--qemu-arg", "2"]
 
 def unload(lab):
     """The module can be unloaded: nobody holds anything of it any more"""
-    users = lab.out(1, "cat", "/sys/module/rfm/refcnt").strip()
-    expect(users == "0", f"rfm has {users} users")
-    lab.run(1, "rmmod", "rfm")
+    unload_driver(lab)
     lab.run(1, "sh", "-c", "insmod /lib/modules/$(uname -r)/rfm.ko")
     wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == CARDS)
 

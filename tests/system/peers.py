@@ -567,7 +567,8 @@ def on_rmhub():
 def second_connection():
     """Who knocks at a receiver that has its neighbour does not disturb the ring"""
     with Place("peers-knock") as place:
-        storms = [place.add(Storm(place.folder, node, *place.daisy(node, MEMBERS)))
+        storms = [place.add(Storm(place.folder, node, *place.daisy(node, MEMBERS),
+                                  "-S", 10000))
                   for node in range(MEMBERS)]
         for storm in storms:
             wait_for(f"{storm.name} is on the ring", lambda: storm.is_member(MEMBERS))

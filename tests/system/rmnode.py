@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from suite import TOP, expect, plan, run, wait_for
+from suite import TOP, expect, free_ports, plan, run, wait_for
 
 RMNODE = os.environ.get("RMNODE", str(TOP / "build" / "tools" / "rmnode"))
 PATIENCE = 20
@@ -318,10 +318,7 @@ def test_load():
 def test_streams():
     """The same over TCP, and over sockets with tiny buffers, without shared memory"""
     with tempfile.TemporaryDirectory() as folder:
-        ports = []
-        for _ in range(2):
-            with socket.create_server(("127.0.0.1", 0)) as probe:
-                ports.append(probe.getsockname()[1])
+        ports = free_ports(2)
         members = [Member(folder, i + 1, f"tcp:127.0.0.1:{ports[i]},server",
                           f"tcp:127.0.0.1:{ports[1 - i]}", "--socket-buffer", "2048")
                    for i in range(2)]

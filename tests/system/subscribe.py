@@ -5,7 +5,7 @@
 import sys
 import time
 
-from suite import PROGRAMS, clean_kernels, expect, figure, plan, run, wait_for
+from suite import PROGRAMS, clean_kernels, expect, figure, plan, run, unload_driver, wait_for
 from bench import vcpu_time
 from labkit import Lab, Part
 
@@ -15,7 +15,7 @@ MASK_AT, MASK_GRANULES = 0x100000, 512
 WATCH_AT, WATCH_SIZE = 0x200000, 0x10000
 DEPTH = 1024
 ALL_ONES = hex(2**64 - 1)
-SHELL_LIMIT_S = 2
+SHELL_LIMIT_S = 5       # far more than a busy host takes, far less than a guest that only serves interrupts
 MODERATED = 20_000      # interrupts a second: the driver asks for 50 us between two
 SLOWED = 1.5            # times: what a store costs the writer's CPU
 MARGIN_MS = 250         # until a busy machine's program has a turn
@@ -28,7 +28,7 @@ def counter(lab, node, name):
 
 
 def load_driver(lab, node, *parameters):
-    lab.run(node, "rmmod", "rfm")
+    unload_driver(lab, node)
     lab.run(node, "modprobe", "rfm", *parameters)
 
 
@@ -90,11 +90,12 @@ def fast_reader(lab):
 
 def slow_reader(lab, count=UPDATES):
     """Every update makes one record; a slow reader loses records, counted to the last one, and no writer waits"""
-    free = store_cost(lab, min(count, 1_000_000), 1)
+    each = min(count, 1_000_000)
+    free = min(store_cost(lab, each, seed) for seed in range(3))
     before = counter(lab, 1, "frames-sent")
     full = counter(lab, 1, "frames-full")
     watcher = watch(lab, DEPTH, 2000)
-    watched = store_cost(lab, count, 2)
+    watched = min(store_cost(lab, each, seed) for seed in range(3, 3 + max(3, count // each)))
     delivered, dropped, by_card, frame = end_of(lab, watcher)
     updates = frame - before
     figure(f"{updates} updates: {delivered} delivered, {dropped} dropped by the queue, {by_card} by the card")

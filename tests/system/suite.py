@@ -2,6 +2,7 @@
 """What the system tests share: the way to labkit, and TAP."""
 
 import re
+import socket
 import sys
 import time
 import traceback
@@ -30,6 +31,22 @@ def wait_for(what, condition, seconds=10):
     while not condition():
         if time.monotonic() > end:
             raise Failed(f"not within {seconds} s: {what}")
+
+
+def free_ports(count):
+    """Numbers of TCP ports that nobody has; no two are the same."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    numbers = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return numbers
+
+
+def unload_driver(lab, node=1):
+    """The last file of a program that has ended, or been killed, may be closed a moment later."""
+    wait_for("nobody uses the driver any more",
+             lambda: lab.out(node, "cat", "/sys/module/rfm/refcnt").strip() == "0")
+    lab.run(node, "rmmod", "rfm")
 
 
 def figure(text):
