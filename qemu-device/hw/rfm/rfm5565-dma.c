@@ -370,7 +370,8 @@ static uint8_t *load(Rfm5565State *s, uint32_t len)
 
 /* --- the bus -------------------------------------------------------------- */
 
-#define ATTRS MEMTXATTRS_UNSPECIFIED
+#define ATTRS   MEMTXATTRS_UNSPECIFIED
+#define WIDEST  8       /* access to a region that is not RAM */
 
 /* What is written may have been code, and is dirty. */
 static void copy(Rfm5565State *s, MemoryRegion *mr, uint8_t *ram, uint8_t *data,
@@ -392,8 +393,10 @@ typedef enum Rfm5565Bus {
 } Rfm5565Bus;
 
 /*
- * One region of what is accessed; @len becomes how far it reaches. The card
- * does not answer itself: its registers would be written while it works.
+ * One region of what is accessed; @len becomes how far it reaches. QEMU tells
+ * that of RAM only: of anything else it is one access, for what follows may be
+ * another region, or none. The card does not answer itself: its registers would
+ * be written while it works.
  */
 static Rfm5565Bus access_region(Rfm5565State *s, const Rfm5565Access *access,
                                 uint32_t done, uint32_t *len, bool main)
@@ -406,6 +409,9 @@ static Rfm5565Bus access_region(Rfm5565State *s, const Rfm5565Access *access,
 
     RCU_READ_LOCK_GUARD();
     mr = address_space_translate(as, host, &at, &reach, access->to_host, ATTRS);
+    if (!memory_region_is_ram(mr)) {
+        reach = MIN(reach, WIDEST - host % WIDEST);
+    }
     *len = reach;
     if (memory_region_owner(mr) == OBJECT(s)) {
         return BUS_ABORT;

@@ -200,9 +200,11 @@ static void test_own_bars(void)
     Lab *lab = block_ring("node-id=7", NULL);
     Card *card = &lab->card[0];
     static const int bars[] = { 0, 2, 3, 4 };
+    g_autofree uint8_t *data = dma_pattern(64, 1);
 
     bus_master(card, true);
     mem_writel(card, 0x100, 0x12345678);
+    mem_write(card, 0x200, data, 64);
     for (unsigned i = 0; i < ARRAY_SIZE(bars); i++) {
         uint64_t host = card->bar[bars[i]].addr;
 
@@ -211,12 +213,17 @@ static void test_own_bars(void)
         dma_fail(card, &(Transfer){ TO_HOST, host + 0x20, 0x100, 4 });
         g_assert_true(was_aborted(card));
         dma_fail(card, &(Transfer){ TO_CARD, 0, 0, 8, host });
+        /* Nor when nothing was there before */
+        dma_fail(card, &(Transfer){ TO_HOST, host - 4, 0x200, 64 });
+        g_assert_true(was_aborted(card));
     }
     dma_fail(card, &(Transfer){ TO_HOST, card->bar[4].addr + X_MSIX_TABLE,
                                 0x100, 4 });
     /* Neither what it does by itself nor memory that others reach */
     dma_fail(card, &(Transfer){ TO_HOST, card->bar[0].addr + DMACSR0, 0x100,
                                 4 });
+    g_assert_cmphex(bar_read(card, 0, BIGEND, 4), ==, 0);
+    g_assert_cmphex(ctl_readl(card, NTD), ==, 0);
     g_assert_cmphex(mem_readl(card, 0x20), ==, 0);
     g_assert_cmphex(mem_readl(card, 0), ==, 0);
     g_assert_cmphex(ext_readl(card, X_INT_STATUS), ==, 0);
@@ -245,6 +252,14 @@ static void test_other_card(void)
     fence(a, b);
     card_expect(b, 0x20000, data, 8192);
 
+    /* Past its end there is nothing. */
+    mem_write(b, MEMORY - 8, data, 8);
+    dma_fail(a, &(Transfer){ TO_CARD, b->bar[3].addr + MEMORY - 8, 0x40000,
+                             8192 });
+    g_assert_true(was_aborted(a));
+    card_expect(a, 0x40000, data, 8);
+    expect_untouched(a, 0x40008, BUFFER);
+
     mem_writel(a, 0x30000, 0xdada);
     dma_run(a, &(Transfer){ TO_HOST, b->bar[2].addr + NTD, 0x30000, 4 });
     g_assert_cmphex(ctl_readl(b, NTD), ==, 0xdada);
@@ -272,47 +287,7 @@ static void test_read_only(void)
 
 /* --- behind an IOMMU ------------------------------------------------------ */
 
-#define VTD             0xfed90000u
-#define VTD_GCMD        0x18
-#define VTD_GSTS        0x1c
-#define VTD_ROOT        0x20
-
-/* Tables of the IOMMU, and what they make of 2 MiB each from IOVA on */
-#define ROOT_TABLE      0x100000u
-#define CONTEXT_TABLE   0x101000u
-#define LEVEL_3         0x102000u
-#define LEVEL_2         0x103000u
-#define PAGE            0x200000u
-#define IOVA            0x10000000u     /* where the machine has no memory */
-#define READ_WRITE      3
-#define READ_ONLY       1
-#define LARGE           0x80
-
-static void vtd_command(Vm *vm, unsigned bit)
-{
-    qtest_writel(vm->qts, VTD + VTD_GCMD, 1u << bit);
-    g_assert_cmphex(qtest_readl(vm->qts, VTD + VTD_GSTS) & 1u << bit, !=, 0);
-}
-
-/* The card in @slot sees the pages of @map at IOVA, each with its rights. */
-static void vtd_start(Vm *vm, unsigned slot, const uint64_t *map, unsigned n)
-{
-    const uint64_t levels_3 = 1, domain = 1;
-    uint64_t context = CONTEXT_TABLE + 16 * QPCI_DEVFN(slot, 0);
-
-    qtest_memset(vm->qts, ROOT_TABLE, 0, 0x4000);
-    qtest_writeq(vm->qts, ROOT_TABLE, CONTEXT_TABLE | 1);
-    qtest_writeq(vm->qts, context, LEVEL_3 | 1);
-    qtest_writeq(vm->qts, context + 8, domain << 8 | levels_3);
-    qtest_writeq(vm->qts, LEVEL_3, LEVEL_2 | READ_WRITE);
-    for (unsigned i = 0; i < n; i++) {
-        qtest_writeq(vm->qts, LEVEL_2 + 8 * (IOVA / PAGE + i),
-                     map[i] ? map[i] | LARGE : 0);
-    }
-    qtest_writeq(vm->qts, VTD + VTD_ROOT, ROOT_TABLE);
-    vtd_command(vm, 30);
-    vtd_command(vm, 31);
-}
+#define IOVA    0x10000000u     /* where the machine has no memory */
 
 static void test_iommu(void)
 {
@@ -320,9 +295,6 @@ static void test_iommu(void)
                       "rfm5565,id=card0,addr=%u,node-id=7", FIRST_SLOT);
     Card card;
     g_autofree uint8_t *data = dma_pattern(0x20000, 1);
-    uint64_t map[5] = {
-        BUFFER2 | READ_WRITE, BUFFER2 | READ_ONLY, 0, 0, BUFFER | READ_WRITE,
-    };
 
     card_init(&card, vm, FIRST_SLOT);
     host_write(vm, BUFFER2, data, 0x20000);
@@ -331,15 +303,18 @@ static void test_iommu(void)
     card_expect(&card, 0, data + 1, 0x10000);
     dma_fail(&card, &(Transfer){ TO_CARD, IOVA, 0, 64 });
 
-    map[3] = card.bar[3].addr | READ_WRITE;
-    g_assert_cmphex(card.bar[3].addr % PAGE, ==, 0);
-    vtd_start(vm, FIRST_SLOT, map, ARRAY_SIZE(map));
+    vtd_map(vm, IOVA, BUFFER2 | VTD_READ_WRITE);
+    vtd_map(vm, IOVA + VTD_PAGE, BUFFER2 | VTD_READ_ONLY);
+    vtd_map(vm, IOVA + 3 * VTD_PAGE, card.bar[3].addr | VTD_READ_WRITE);
+    g_assert_cmphex(card.bar[3].addr % VTD_PAGE, ==, 0);
+    vtd_map(vm, IOVA + 4 * VTD_PAGE, BUFFER | VTD_READ_WRITE);
+    vtd_start(vm, FIRST_SLOT);
     g_assert_true(was_aborted(&card));
     dma_run(&card, &(Transfer){ TO_CARD, IOVA + 8, 3, 0x1fff8 });
     card_expect(&card, 3, data + 8, 0x1fff8);
-    dma_run(&card, &(Transfer){ TO_HOST, IOVA + 4 * PAGE, 3, 0x1fff8 });
+    dma_run(&card, &(Transfer){ TO_HOST, IOVA + 4 * VTD_PAGE, 3, 0x1fff8 });
     host_expect(vm, BUFFER, data + 8, 0x1fff8);
-    dma_descriptor(vm, 0, IOVA + PAGE, 64, LAST);
+    dma_descriptor(vm, 0, IOVA + VTD_PAGE, 64, LAST);
     dma_fail(&card, &(Transfer){ TO_CARD, 0, 0x40000, 64, DESCRIPTOR(0) });
     qtest_bufwrite(vm->qts, BUFFER2 + 0x40000,
                    "\0\0\x20\x10\0\0\0\0\x40\0\0\0\1\0\0\0", 16);
@@ -350,15 +325,15 @@ static void test_iommu(void)
     g_assert_true(was_aborted(&card));
     dma_fail(&card, &(Transfer){ TO_CARD, BUFFER2, 0x50000, 64 });
     g_assert_true(was_aborted(&card));
-    dma_fail(&card, &(Transfer){ TO_HOST, IOVA + PAGE, 0x50000, 64 });
+    dma_fail(&card, &(Transfer){ TO_HOST, IOVA + VTD_PAGE, 0x50000, 64 });
     g_assert_true(was_aborted(&card));
-    dma_fail(&card, &(Transfer){ TO_HOST, IOVA + 2 * PAGE, 0x50000, 64 });
+    dma_fail(&card, &(Transfer){ TO_HOST, IOVA + 2 * VTD_PAGE, 0x50000, 64 });
     g_assert_true(was_aborted(&card));
-    dma_fail(&card, &(Transfer){ TO_HOST, IOVA + 3 * PAGE, 0, 64 });
+    dma_fail(&card, &(Transfer){ TO_HOST, IOVA + 3 * VTD_PAGE, 0, 64 });
     g_assert_true(was_aborted(&card));
     host_expect(vm, BUFFER2, data, 0x20000);
     card_expect(&card, 3, data + 8, 0x1fff8);
-    expect_untouched(&card, 0x50000, BUFFER + PAGE);
+    expect_untouched(&card, 0x50000, BUFFER + VTD_PAGE);
     card_fini(&card);
     vm_stop(vm);
 }

@@ -146,7 +146,7 @@ static void stall_limit(Lab *lab, Fibre *box)
 static void test_stall_limit(void)
 {
     Fibre *box;
-    Lab *lab = dma_boxed("node-id=7,stall-limit-ms=50", &box);
+    Lab *lab = dma_boxed("node-id=7,stall-limit-ms=500", &box);
 
     stall_limit(lab, box);
 }
@@ -154,7 +154,7 @@ static void test_stall_limit(void)
 static void test_stall_limit_iommu(void)
 {
     Fibre *box;
-    Lab *lab = boxed_with_iommu("node-id=7,stall-limit-ms=50", &box);
+    Lab *lab = boxed_with_iommu("node-id=7,stall-limit-ms=500", &box);
 
     stall_limit(lab, box);
 }

@@ -69,6 +69,19 @@ void dma_descriptor(Vm *vm, unsigned n, uint64_t host, uint32_t bytes,
                     uint32_t next);
 #define DESCRIPTOR(n) (DESCRIPTORS + 16 * (n))
 
+/*
+ * An IOMMU as intel-iommu,aw-bits=39 has it, its tables below DESCRIPTORS.
+ * Pages are mapped before the start: the card's address and the machine's, with
+ * rights.
+ */
+#define VTD_PAGE        0x200000u
+#define VTD_READ_ONLY   1u
+#define VTD_READ_WRITE  3u
+
+void vtd_map(Vm *vm, uint64_t iova, uint64_t page);
+/* From here on the card in @slot sees these pages, and nothing else. */
+void vtd_start(Vm *vm, unsigned slot);
+
 void host_write(Vm *vm, uint64_t at, const void *data, size_t len);
 /* The memory of a card, or of the machine, is what it should be. */
 void card_expect(Card *card, uint32_t at, const void *data, size_t len);

@@ -400,6 +400,7 @@ void rfm5565_add_slot_tests(void);
 void rfm5565_add_ext_life_tests(void);
 void rfm5565_add_dma_tests(void);
 void rfm5565_add_dma_bad_tests(void);
+void rfm5565_add_dma_high_tests(void);
 void rfm5565_add_dma_life_tests(void);
 
 #endif

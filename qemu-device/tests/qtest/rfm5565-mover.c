@@ -3,6 +3,7 @@
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
 #include "qemu/bswap.h"
+#include "qemu/units.h"
 #include "rfm5565-dma.h"
 
 void bus_master(Card *card, bool on)
@@ -112,6 +113,47 @@ void dma_descriptor(Vm *vm, unsigned n, uint64_t host, uint32_t bytes,
     stl_le_p(descriptor + 8, bytes);
     stl_le_p(descriptor + 12, next);
     qtest_memwrite(vm->qts, DESCRIPTOR(n), descriptor, sizeof(descriptor));
+}
+
+#define VTD             0xfed90000u
+#define VTD_GCMD        0x18
+#define VTD_GSTS        0x1c
+#define VTD_ROOT        0x20
+
+/* Its tables; each GiB has one of level 2. */
+#define ROOT_TABLE      0x100000u
+#define CONTEXT_TABLE   0x101000u
+#define LEVEL_3         0x102000u
+#define LEVEL_2(gib)    (0x103000u + 0x1000 * (gib))
+#define LARGE           0x80
+
+void vtd_map(Vm *vm, uint64_t iova, uint64_t page)
+{
+    unsigned gib = iova / GiB;
+
+    g_assert_cmpuint(LEVEL_2(gib + 1), <=, DESCRIPTORS);
+    qtest_writeq(vm->qts, LEVEL_3 + 8 * gib, LEVEL_2(gib) | VTD_READ_WRITE);
+    qtest_writeq(vm->qts, LEVEL_2(gib) + 8 * (iova % GiB / VTD_PAGE),
+                 page | LARGE);
+}
+
+static void vtd_command(Vm *vm, unsigned bit)
+{
+    qtest_writel(vm->qts, VTD + VTD_GCMD, 1u << bit);
+    g_assert_cmphex(qtest_readl(vm->qts, VTD + VTD_GSTS) & 1u << bit, !=, 0);
+}
+
+void vtd_start(Vm *vm, unsigned slot)
+{
+    const uint64_t levels_3 = 1, domain = 1;
+    uint64_t context = CONTEXT_TABLE + 16 * QPCI_DEVFN(slot, 0);
+
+    qtest_writeq(vm->qts, ROOT_TABLE, CONTEXT_TABLE | 1);
+    qtest_writeq(vm->qts, context, LEVEL_3 | 1);
+    qtest_writeq(vm->qts, context + 8, domain << 8 | levels_3);
+    qtest_writeq(vm->qts, VTD + VTD_ROOT, ROOT_TABLE);
+    vtd_command(vm, 30);
+    vtd_command(vm, 31);
 }
 
 /* What is much longer takes the test's protocol very long. */

@@ -25,6 +25,7 @@
  *                        migration
  *   rfm5565-dma.c        the DMA engine: what it moves, and how it ends
  *   rfm5565-dma-bad.c    the DMA engine: what cannot be done
+ *   rfm5565-dma-high.c   the DMA engine: addresses of 64 bits
  *   rfm5565-dma-life.c   the DMA engine: waiting, pause, reset, unplug,
  *                        migration
  *   rfm5565-mover.c      the bench for the DMA engine
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
     rfm5565_add_ext_life_tests();
     rfm5565_add_dma_tests();
     rfm5565_add_dma_bad_tests();
+    rfm5565_add_dma_high_tests();
     rfm5565_add_dma_life_tests();
 
     status = g_test_run();
