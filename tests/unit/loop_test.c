@@ -31,7 +31,7 @@ static void note(void *opaque, uint64_t now)
 	order->again = 0;
 }
 
-#define STEP	(20 * MS)	/* two of them are not due at once, on a busy machine either */
+#define STEP	(80 * MS)	/* two of them are not due at once, on a busy machine either */
 
 static void timers_fire_in_time_and_can_be_moved(void **state)
 {
@@ -235,7 +235,7 @@ static void in_another_loop_its_descriptor_says_when(void **state)
 
 	/* A timer. */
 	order.timer = (struct rfm_timer){ .fire = note, .opaque = &order };
-	rfm_timer_set(loop, &order.timer, rfm_now() + 5 * MS);
+	rfm_timer_set(loop, &order.timer, rfm_now() + 200 * MS);
 	while (rfm_loop_once(loop, 0))
 		;
 	assert_true(is_readable(fd, 1000));

@@ -321,7 +321,7 @@ static void a_store_waits_no_longer_than_the_limit(void **state)
 		refused += rfmring_store32(rings[0], 0x100 + 8 * (i % 100), i) != 0;
 	stats = stats_of(rings[0]);
 	/* When the ring is thought open it takes more than the window; the queue takes the rest. */
-	assert_true(stats.longest_stall_ns < 300000000);
+	assert_true(stats.longest_stall_ns < 400000000);	/* 500 without that limit */
 	assert_int_equal(stats.full, refused);
 	assert_int_equal(rfmring_load32(rings[0], 0x100 + 8 * 99), 1999);
 	/* It goes on: all that was not refused arrives, and the books balance. */
