@@ -5,13 +5,11 @@
 #
 # usage: rmctl_config_test.sh DEV PEER BASE ALONE BETWEEN LONELY
 #
-# PROGRAMS is the folder of the tests' own programs; rmctl_lib.sh has RMCTL and JSON_LOG.
+# rmctl_lib.sh has RMCTL, PROGRAMS and JSON_LOG.
 # DEV, BETWEEN and PEER are a ring, in this order.  BASE has no extension block and is its own
 # ring, as is LONELY, which has it.  ALONE has a window of 16 MiB that moves, and no neighbours.
 
 dev=$1 peer=$2 base=$3 alone=$4 between=$5 lonely=$6
-
-programs=${PROGRAMS:-/usr/lib/rfm/tests}
 
 # shellcheck source-path=SCRIPTDIR source=rmctl_lib.sh
 . "$(dirname "$0")/rmctl_lib.sh"
@@ -69,51 +67,73 @@ good_silent set "$dev" dma-read-least=16K dma-write-least=2048 moderation-count=
 
 run -j set "$dev"
 before=$(cat "$out")
-for word in led=1 led= led=ON led=onn =on LED=on leds=on window=x window=-1 offset=4G 'led =on' \
-	policy=mask policy= policy=some moderation-count=0 moderation-count=32768 \
-	moderation-time=2s moderation-time=50xs dma-read-least=x rx=x rx=0x10 tx=0x2000-0x1000 \
-	own= rx=0x1000+0 own=nosuchregion; do
-	bad 2 "$dev: set: .*" set "$dev" parity=on "$word"
+wrong_word() { bad 2 "$dev: set: $2 .*" set "$dev" parity=on "$1"; } # wrong_word WORD REGEX
+for value in 1 '' ON onn; do
+	wrong_word "led=$value" "led is on or off, not '$value'"
 done
-bad 2 "$dev: set: 'led' is not of the form NAME=VALUE .*" set "$dev" led
-bad 2 "$dev: set: led is given twice .*" set "$dev" led=on led=off
+for name in '' LED leds 'led '; do
+	wrong_word "$name=on" "there is no setting '$name'"
+done
+for value in mask '' some; do
+	wrong_word "policy=$value" "policy is all or none, not '$value'"
+done
+for value in 2s 50xs; do
+	wrong_word "moderation-time=$value" \
+		"moderation-time is a time such as 50us, 1ms or 0, at most 1s, not '$value'"
+done
+no_range='is no range such as 0x1000-0x1fff, 0x1000\+4K or a name'
+no_names='no file says what a name means: use -R FILE, RFM_REGIONS or /etc/rfm/regions.yaml'
+wrong_word window=x "window 'x' is not a number"
+wrong_word window=-1 "window '-1' is negative"
+wrong_word offset=4G "offset '4G' is not a number"
+wrong_word dma-read-least=x "dma-read-least 'x' is not a number"
+wrong_word moderation-count=0 'moderation-count must be at least 1'
+wrong_word moderation-count=32768 "moderation-count '32768' is too large, at most 0x7fff fits"
+wrong_word rx=x "$no_names"
+wrong_word own=nosuchregion "$no_names"
+wrong_word rx=0x10 "'0x10' $no_range"
+wrong_word own= "'' $no_range"
+wrong_word tx=0x2000-0x1000 "range '0x2000-0x1000' ends before it begins"
+wrong_word rx=0x1000+0 'length must be at least 1'
+wrong_word led "'led' is not of the form NAME=VALUE"
+wrong_word own-data=on 'own-data can be cleared only'
+wrong_word parity=off 'parity is given twice'
 bad 2 "$dev: set: rx is given twice .*" set "$dev" rx=all rx=none
-bad 2 "$dev: set: own-data can be cleared only .*" set "$dev" own-data=on
-bad 2 "$dev: set: led is on or off, not '1' .*" set "$dev" led=1
-bad 2 "$dev: set: there is no setting 'leds' .*" set "$dev" leds=on
-bad 2 "$dev: set: policy is all or none, not 'mask' .*" set "$dev" policy=mask
-bad 2 "$dev: set: moderation-count must be at least 1 .*" set "$dev" moderation-count=0
-bad 2 "$dev: set: moderation-time is a time such as 50us, 1ms or 0, at most 1s, not '2s' .*" \
-	set "$dev" moderation-time=2s
 bad 1 "$dev: set: the address offset is 0, 64, 128 or 192 MiB" set "$dev" parity=on offset=32M
 bad 1 "$dev: set: the window begins at a multiple of its size, inside the memory" \
 	set "$dev" parity=on window=4K
 bad 1 "$dev: set: so many events do not fit into half of the event ring" \
 	set "$dev" parity=on moderation-count=32767
-bad 1 "$dev: set: 64 bytes at offset 0x[0-9a-f]+ are out of range: the memory ends at .*" \
+end=$(printf 0x%x "$size")
+bad 1 "$dev: set: 64 bytes at offset $end are out of range: the memory ends at $end" \
 	set "$dev" parity=on rx="$size+64"
 run -j set "$dev"
 check "bad input has set nothing" [ "$(cat "$out")" = "$before" ]
 
-bad 1 "$base: set: the card has no extension block, it receives and sends everything" \
-	set "$base" led=on policy=none
-bad 1 "$base: set: .*" set "$base" led=on rx=0x1000+4K
+no_extension='the card has no extension block'
+no_masks="$no_extension, it receives and sends everything"
+bad 1 "$base: set: $no_masks" set "$base" led=on policy=none
+bad 1 "$base: set: $no_masks" set "$base" led=on rx=0x1000+4K
 bad 1 "$base: set: the card has no event ring, there is nothing to moderate" \
 	set "$base" led=on moderation-count=2
 run set "$base"
 check "refused on a base card, nothing is changed" has_lines "$out" '^led +off$'
 bad 1 "rfm255: set: there is no such card" set rfm255 led=on
-bad 2 "00:20.0: set: '00:20.0' names no card; .*" set 00:20.0
+bad 2 "00:20.0: set: '00:20.0' names no card; say rfm0, /dev/rfm0 or a PCI address .*" set 00:20.0
 
 good_silent set "$alone" window=16M
 good_silent poke "$alone" 0x1000100 0x22222222
 good '0x01000100: 0x22222222' peek "$alone" 0x1000100
 run dump "$alone" 0x1000100 4 --raw
 check "dump in a window that was moved" [ "$(cat "$out")" = '""""' ]
-bad 1 "$alone: peek: .* outside the card's window.*" peek "$alone" 0x100
+run show "$alone"
+check "show says where a window that was moved begins" has_lines "$out" \
+	'^  window +16 MiB from offset 0x1000000$'
+bad 1 "$alone: peek: 4 bytes at offset 0x100 are outside the card's window, which is 0x1000000 bytes from 0x1000000" \
+	peek "$alone" 0x100
 run subscribe "$alone" 0x1000000+64 --while "\"$rmctl\" set $alone window=0 2>$dir/held"
 check "a window that is in use does not move" has_lines "$dir/held" \
-	"^rmctl: $alone: set: the window is not moved under a mapping, a subscription, .*"
+	"^rmctl: $alone: set: the window is not moved under a mapping, a subscription, a watch or a long transfer\$"
 good_silent set "$alone" window=0
 
 # --- rights -----------------------------------------------------------------------------
@@ -202,7 +222,8 @@ check "map -j" has_lines "$out" "\"count\":3,.*\"signal\":true,.*\{\"node\":$pee
 run map "$alone"
 check "map without light draws the break" has_lines "$out" '^\.-x->\[\* 18\]-\.$' \
 	'^\* this node; -x-> it sees no light$'
-bad 1 "$base: map: cannot read the ring map: the card has no extension block, .*" map "$base"
+bad 1 "$base: map: cannot read the ring map: $no_extension, it does not know who is on the ring" \
+	map "$base"
 
 # --- why is my update not arriving? -------------------------------------------------------
 
@@ -237,6 +258,9 @@ finds byte-swap 'byte-swap is on' "rmctl set $dev byte-swap=off" "$dev"
 good_silent set "$dev" byte-swap=off
 good_silent set "$dev" policy=none
 finds not-subscribed 'the base policy is none' "rmctl subscribe $dev RANGE" "$dev"
+run show "$dev"
+check "show says what the policy none means" has_lines "$out" \
+	'^  base policy +none: the card receives and sends what somebody has subscribed to$'
 good_silent set "$dev" policy=all
 quiet not-subscribed "$dev"
 good_silent set "$dev" transmit=off
@@ -245,6 +269,22 @@ finds no-signal 'the receiver sees no light' 'fibre' "$alone"
 good_silent set "$dev" transmit=on
 good_silent set "$peer" transmit=off
 finds no-signal 'the receiver sees no light' 'fibre' "$dev"
+# What this one sends reaches the peer, and does not come home.
+bad 1 "$between: fence: it has not come home within 20 ms" fence "$between" -t 20ms
+run -j fence "$between" -t 20ms
+check "fence -j, too" matches "$out" \
+	"\{\"device\":\"$between\",\"complete\":false,\"flags\":\[\"timeout\"\],\"lost\":null,\"epoch\":null,\"wait_ns\":null\}"
+check "with the sentence" says 1 "rmctl: $between: fence: it has not come home within 20 ms"
+"$rmctl" -j fence "$between" -t 20ms >/dev/full 2>"$err"
+status=$? && : >"$out"
+check "when its output goes nowhere only that is said" complains 1 \
+	"$between: fence: cannot write to standard output: No space left on device"
+before ioctl "/dev/$between" 2 'kill -CONT $PROGRAM' fence "$between" -t 20ms
+check "fence waits on when it was stopped" complains 1 \
+	"$between: fence: it has not come home within 20 ms"
+before ioctl "/dev/$between" 2 'kill -INT $PROGRAM' fence "$between" -t 20
+check "an interrupted fence says that it does not know" complains 1 \
+	"$between: fence: interrupted: it has not come home yet"
 good_silent set "$peer" transmit=on
 ring_closed
 finds sync-lost 'the receiver lost its signal' "rmctl monitor $dev" "$dev"
@@ -255,7 +295,7 @@ finds ring-open 'the ring is open behind this node: [1-9]' "rmctl test $dev asks
 good_silent set "$between" transmit=on
 ring_closed
 quiet ring-open "$dev"
-bad 1 "$dev: fence: [1-9][0-9]* frames did not reach every node" fence "$dev"
+bad 1 "$dev: fence: [1-9][0-9]* frame\(s\) did not reach every node" fence "$dev"
 good "$dev: everything is at every node, after .*" fence "$dev"
 "$rmctl" poke "$alone" 0x300 1
 finds dark '[1-9][0-9]* own frame\(s\) were not sent' 'store again' "$alone"
@@ -283,6 +323,9 @@ check "what is subscribed arrives" received 0x5000 0x12
 check "and only that" not_received 0x5040 0x13
 run -j set "$dev"
 check "the policy is a mask then" has_lines "$out" '"base_policy":"mask"'
+run show "$dev"
+check "show says what that means" has_lines "$out" \
+	'^  base policy +a mask, and what somebody has subscribed to$'
 good "\{\"device\":\"$dev\",\"subscribed\":true,\"planes\":\[\"rx\",\"tx\"\],\"ranges\":\[\{\"offset\":20480,\"length\":4096\},\{\"offset\":28672,\"length\":64\}\],\"base_policy\":\"mask\"\}" \
 	subscribe "$dev" -j --rx --tx 0x5001-0x5fff 0x7000-0x7000
 check "both arrive" received 0x7000 0x14
@@ -307,7 +350,7 @@ check "afterwards it is not" [ "$(grep -c '"kind":"file"' "$out")" -eq 0 ]
 good_silent set "$dev" policy=all
 run subscribe "$dev" 0x100+64 --while true
 check "with policy all it says that it is of no use" has_lines "$err" \
-	"^rmctl: $dev: subscribe: the base policy is all: .*"
+	"^rmctl: $dev: subscribe: the base policy is all: the card receives and sends everything, subscribed to or not\$"
 for signal in INT TERM; do
 	in_background "the base policy is all" subscribe "$dev" 0x100+64 \
 		--while "trap : $signal; sh -c 'trap \"echo told; exit 7\" $signal; echo begin; sleep 5 >/dev/null 2>&1 & wait; echo not told'; exit \$?"
@@ -335,21 +378,21 @@ for word in '' ' 	'; do
 	bad 2 "$dev: subscribe: the command of --while is empty .*" \
 		subscribe "$dev" 0+64 --while "$word"
 done
-bad 2 "subscribe: '' names no card; .*" subscribe '' 0+64
-bad 2 "$dev: subscribe: '' is no range such as .*" subscribe "$dev" ''
+bad 2 "subscribe: '' names no card; say rfm0, /dev/rfm0 or a PCI address .*" subscribe '' 0+64
+bad 2 "$dev: subscribe: '' $no_range .*" subscribe "$dev" ''
 run subscribe "$dev" $(awk 'BEGIN { for (i = 0; i < 4097; i++) print i "+64" }')
 check "subscribe takes at most 4096 ranges at once" \
 	complains 2 "$dev: subscribe: too many ranges, at most 4096 at once .*"
-bad 2 "$dev: subscribe: --while and --json exclude each other: .*" \
+bad 2 "$dev: subscribe: --while and --json exclude each other: the output is that of the command .*" \
 	-j subscribe "$dev" 0+64 --while true
-bad 2 "$dev: subscribe: too few arguments.*" subscribe "$dev"
-bad 2 "$dev: subscribe: '0x1000' is no range .*" subscribe "$dev" 0x1000
+bad 2 "$dev: subscribe: too few arguments, it needs: DEV.*" subscribe "$dev"
+bad 2 "$dev: subscribe: '0x1000' $no_range .*" subscribe "$dev" 0x1000
 bad 2 ".*unsubscribe: unknown option '--while'.*" unsubscribe "$dev" 0+64 --while true
-bad 1 "$dev: subscribe: .*" subscribe "$dev" "$size+64"
-bad 1 "$dev: subscribe: 64 bytes at offset .* are out of range" \
+bad 1 "$dev: subscribe: the range reaches past the end of the memory" subscribe "$dev" "$size+64"
+bad 1 "$dev: subscribe: 64 bytes at offset $end are out of range" \
 	subscribe "$dev" "$size+64" --while true
-bad 1 "$base: subscribe: .*" subscribe "$base" 0+64
-bad 1 "$base: subscribe: cannot subscribe: the card has no extension block" \
+bad 1 "$base: subscribe: $no_masks" subscribe "$base" 0+64
+bad 1 "$base: subscribe: cannot subscribe: $no_extension" \
 	subscribe "$base" 0+64 --while true
 
 # --- subscriptions: who has what ---------------------------------------------------------------
@@ -467,6 +510,16 @@ check "what the driver and what the socket has lost is told" has_lines "$out" \
 check "and then of each card" has_lines "$out" \
 	"^\{\"device\":\"$peer\",.*\"led\":false.*\"since_overrun\":true"
 
+monitor_in_background monitor "$dev" -n 3 -t 20
+"$programs/tell_overrun" "$dev" 1000000 4
+"$rmctl" set "$dev" led=on
+"$rmctl" set "$dev" led=off
+wait_background
+check "people are told of it, too" has_lines "$out" \
+	"^$time $dev OVERRUN: 4 notification\(s\) before number 1000000 were lost\$" \
+	"^$time $dev changed led=on since the overrun, last by rmctl \(pid [0-9]+\)\$" \
+	"^$time $dev changed led=off by rmctl \(pid [0-9]+\)\$"
+
 monitor_in_background -j monitor -n 3 -t 20
 "$rmctl" set "$peer" led=on
 "$rmctl" set "$dev" offset=64M
@@ -524,7 +577,7 @@ wait_for "$out" '"event":"overrun"'
 kill "$background"
 wait_background
 check "a monitor that was too slow says so" has_lines "$err" \
-	'^rmctl: monitor: OVERRUN: they come faster than they are read; .*'
+	'^rmctl: monitor: OVERRUN: they come faster than they are read; the next line says how many were lost$'
 told=$(grep -c '"event":"changed"' "$out")
 lost=$(value "$out" lost | awk '/[0-9]/ { sum += $1 } END { print sum + 0 }')
 check "the first change after that may be of several" awk '
@@ -588,10 +641,10 @@ wrong_line() { # wrong_line REGEX LINE: as printf(1) has it
 wrong_line 'led is given twice' 'led = off'
 wrong_line "there is no setting 'rxx'" 'rxx = all'
 wrong_line "'transmit' is not of the form NAME = VALUE" transmit
-wrong_line "'0x10' is no range such as 0x1000-0x1fff, 0x1000\+4K or a name" 'rx = 0+64,0x10'
+wrong_line "'0x10' $no_range" 'rx = 0+64,0x10'
 wrong_line "range '0x20-0x10' ends before it begins" 'tx = 0x20-0x10'
 wrong_line 'card is given twice' 'card = rfm9'
-wrong_line 'there is no setting .*' ' = 1'
+wrong_line "there is no setting ''" ' = 1'
 wrong_line 'there is a NUL in it' 'rx = all\000'
 bad 2 "apply: /dev/zero:1: there is a NUL in it .*" apply /dev/zero
 line_of() { printf '#'; head -c $(($1 - 1)) /dev/zero | tr '\0' x; echo; } # line_of BYTES
@@ -602,7 +655,7 @@ bad 2 "apply: $dir/wrong:1: it is longer than 1048576 bytes .*" apply "$dir/wron
 	cat "$dir/plain"
 } >"$dir/wrong"
 good "$dev: nothing to change" apply "$dir/wrong"
-bad 1 "$dev: apply: $((size + 64)) bytes at offset 0x0 are out of range: .*" \
+bad 1 "$dev: apply: $((size + 64)) bytes at offset 0x0 are out of range: the memory ends at $end" \
 	apply - <<-END
 	card = $dev
 	led = on
@@ -688,6 +741,20 @@ for request in 1 2 3 4 5; do
 	check "and nothing else is set then" is_file three
 done
 "$rmctl" apply "$dir/plain" >/dev/null
+# And when something comes before each of them, for ever: this counts as a change of every card.
+always() { # always ARG...: rmctl ARG..., which has no end to wait for
+	"$programs/before_request" 0 'echo 16384 >/sys/module/rfm/parameters/dma_read_least' \
+		"$rmctl" "$@" >"$out" 2>"$err"
+	status=$?
+}
+always save-config "$dev"
+check "save-config gives up when there is no such moment" complains 1 \
+	"$dev: save-config: it changes faster than it can be read"
+printf 'card = %s\nled = on\n' "$dev" >"$dir/led"
+always apply "$dir/led"
+check "so does apply" complains 1 "$dev: apply: others change it all the time; nothing was changed"
+run save-config "$dev"
+check "and that is so" is_file plain
 run save-config "$base"
 check "a base card has no masks" [ "$status" -eq 0 -a "$(grep -cE '^(rx|tx|own) ' "$out")" -eq 0 ]
 cp "$out" "$dir/base"
@@ -743,7 +810,7 @@ check "without a card list says so" \
 	says 0 'rmctl: list: no card found; is there one \(lspci -d 114a:5565\)\?'
 rmmod rfm
 bad 1 'list: the kernel does not know the netlink family rfm; is module rfm loaded\?' list
-bad 1 "$dev: show: the kernel does not know the netlink family rfm; .*" show "$dev"
+bad 1 "$dev: show: the kernel does not know the netlink family rfm; is module rfm loaded\\?" show "$dev"
 modprobe rfm
 run list
 check "with it all cards are there again" grep -q "^$lonely " "$out"

@@ -2,11 +2,13 @@
 # shellcheck shell=sh
 # What the tests of rmctl inside a guest share; sourced.  Prints TAP.
 #
-# RMCTL names the program.  MISUSE=no leaves out what is wrong whatever the card (status 2), and
-# has been tested on another.  With JSON_LOG, every line that `run` sees of a command with -j is
-# added to that file as "VERB<tab>LINE": the host holds them to the schemas in docs/json.
+# RMCTL names the program, PROGRAMS is the folder of the tests' own.  MISUSE=no leaves out what is
+# wrong whatever the card (status 2), and has been tested on another.  With JSON_LOG, every line
+# that `run` sees of a command with -j is added to that file as "VERB<tab>LINE": the host holds them
+# to the schemas in docs/json.
 
 rmctl=${RMCTL:-rmctl}
+programs=${PROGRAMS:-/usr/lib/rfm/tests}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 out=$dir/out
@@ -82,6 +84,36 @@ bad() {
 	[ "$want" != 2 ] || [ "${MISUSE-}" != no ] || return 0
 	run "$@"
 	check "rmctl $* (refused)" complains "$want" "$regex"
+}
+
+# not_a_number WHAT WORD MOST: the regex of what is said about a word that is none, or above MOST
+not_a_number() {
+	local quoted
+	quoted=$(printf %s "$2" | sed 's/[.+]/\\&/g')
+	case $2 in
+	'') echo "the $1 is empty" ;;
+	-*) echo "$1 '$quoted' is negative" ;;
+	*[!0-9]*) echo "$1 '$quoted' is not a number" ;;
+	*) echo "$1 '$quoted' is too large, at most $3 fits" ;;
+	esac
+}
+
+# not_an_option WHAT WORD MOST: the same where what begins with - is taken for an option
+not_an_option() {
+	case $2 in
+	-*) echo "unknown option '$2', and numbers cannot be negative" ;;
+	*) not_a_number "$@" ;;
+	esac
+}
+
+# before CALL FILE N COMMAND ARG...: rmctl ARG..., and before its Nth CALL on that file a shell's
+# COMMAND, which has rmctl's id in $PROGRAM; leaves $out, $err and $status
+before() {
+	local call=$1 file=$2 nth=$3 command=$4
+	shift 4
+	"$programs/before_request" -c "$call" "$file" "$nth" "$command" "$rmctl" "$@" >"$out" 2>"$err"
+	status=$?
+	keep_json "$@"
 }
 
 # says STATUS REGEX: the last run has ended with it, the last line on standard error matches

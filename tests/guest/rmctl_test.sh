@@ -37,22 +37,22 @@ for verb in $verbs; do
 	bad 2 "(.*: )?$verb: unknown option '--bogus' \(see 'rmctl $verb --help'\)" "$verb" --bogus
 done
 good 'rmctl [0-9.]+' --version
-bad 2 "say what to do .*"
-bad 2 "there is no verb 'pek' .*" pek "$dev" 0
+bad 2 "say what to do \(see 'rmctl --help'\)"
+bad 2 "there is no verb 'pek' \(see 'rmctl --help'\)" pek "$dev" 0
 bad 2 "unknown option '--bogus' .*" --bogus list
 bad 2 "unknown option '-x' .*" -xj list
 bad 2 "unknown option '-x' .*" -jx list
 bad 2 "unknown option '-éj' .*" -éj list
-bad 2 "list: too many arguments.*" list "$dev"
+bad 2 "list: too many arguments, it takes: none .*" list "$dev"
 for verb in show stats set subscribe unsubscribe subscriptions save-config map test fence \
 	verify send listen peek poke dump; do
 	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
 done
-bad 2 "$dev: show: too many arguments.*" show "$dev" "$dev"
-bad 2 "$dev: test: too many arguments.*" test "$dev" 1
-bad 2 "$dev: fence: too many arguments.*" fence "$dev" 1
-bad 2 "$dev: map: too many arguments.*" map "$dev" 1
-bad 2 "$dev: stats: too many arguments.*" stats "$dev" 1
+bad 2 "$dev: show: too many arguments, it takes: DEV.*" show "$dev" "$dev"
+bad 2 "$dev: test: too many arguments, it takes: DEV.*" test "$dev" 1
+bad 2 "$dev: fence: too many arguments, it takes: DEV.*" fence "$dev" 1
+bad 2 "$dev: map: too many arguments, it takes: DEV.*" map "$dev" 1
+bad 2 "$dev: stats: too many arguments, it takes: DEV.*" stats "$dev" 1
 
 # --- the device argument ----------------------------------------------------------------
 
@@ -64,13 +64,14 @@ done
 bad 1 'rfm255: show: there is no such card' show rfm255
 bad 1 'rfm255: peek: no such card: /dev/rfm255 does not exist' peek rfm255 0
 bad 1 'x: show: no such card: /dev/x does not exist' show /dev/x
-bad 1 '.*show: there is no such card' show 0:0.0
+bad 1 '0:0.0: show: there is no such card' show 0:0.0
 bad 1 '.*peek: no reflective-memory card with a driver at PCI address 0000:00:00.0' peek 0:0.0 0
 bad 1 'null: show: /dev/null is not a reflective-memory card' show /dev/null
-bad 1 'null: peek: .* this is not a reflective-memory card' peek /dev/null 0
+bad 1 'null: peek: cannot ask /dev/null what it is: this is not a reflective-memory card' peek /dev/null 0
 bad 1 'dev: show: /dev is not a device node' show /dev
 for name in '' rfm rfm-1 "$dev/" 0 00:20.0 ./"$dev"; do
-	bad 2 ".*'$name' names no card.*" show "$name"
+	bad 2 "(.*: )?show: '$name' names no card; say rfm0, /dev/rfm0 or a PCI address .*" \
+		show "$name"
 done
 
 # --- list and show ----------------------------------------------------------------------
@@ -147,16 +148,17 @@ good "0x0*$(printf %x $((window - 4))): 0xcafef00d" peek "$dev" $((window - 4))
 good_silent poke "$dev" $((window - 4)) 0
 
 before=$(contents)
+most=0xffffffffffffffff
 for word in -1 12z '' 0x 0xg 1.5 +4 ' 4' 4KK 1G 18446744073709551616 99999999999999999999999; do
-	bad 2 ".*peek: (offset .*|the offset is empty|unknown option '-1', and numbers cannot be negative) .*" \
-		peek "$dev" "$word"
-	bad 2 '.*poke: .*' poke "$dev" "$word" 1
-	bad 2 '.*poke: .*' poke "$dev" 0x100 "$word"
-	bad 2 '.*poke: .*' poke "$dev" 0x100 5 "$word"
-	bad 2 '.*dump: .*' dump "$dev" "$word" 16
-	bad 2 '.*dump: .*' dump "$dev" 0 "$word"
-	bad 2 '.*send: .*' send "$dev" "$word" 1
-	bad 2 '.*send: .*' send "$dev" all 1 "$word"
+	value=$(not_a_number value "$word" 0xffffffff)
+	bad 2 "$dev: peek: $(not_an_option offset "$word" $most) .*" peek "$dev" "$word"
+	bad 2 "$dev: poke: $(not_a_number offset "$word" $most) .*" poke "$dev" "$word" 1
+	bad 2 "$dev: poke: $value .*" poke "$dev" 0x100 "$word"
+	bad 2 "$dev: poke: $value .*" poke "$dev" 0x100 5 "$word"
+	bad 2 "$dev: dump: $(not_an_option offset "$word" $most) .*" dump "$dev" "$word" 16
+	bad 2 "$dev: dump: $(not_an_option length "$word" $most) .*" dump "$dev" 0 "$word"
+	bad 2 "$dev: send: $(not_an_option node "$word" 0xff) .*" send "$dev" "$word" 1
+	bad 2 "$dev: send: $(not_an_option data "$word" 0xffffffff) .*" send "$dev" all 1 "$word"
 done
 for width in 0 3 16 -4 '' 4x; do
 	bad 2 ".*width '$width' is not 1, 2, 4 or 8 .*" peek "$dev" 0 -w "$width"
@@ -169,21 +171,25 @@ for pair in 1:2 1:4 2:4 3:4 4:8 0xfff:8; do
 	bad 2 "$dev: poke: offset 0x[0-9a-f]+ is not a multiple of the width ${pair#*:} .*" \
 		poke "$dev" "${pair%:*}" 7 -w "${pair#*:}"
 done
-bad 2 "$dev: poke: value '256' is too large, .*" poke "$dev" 0x100 256 -w 1
-bad 2 "$dev: poke: value '0x10000' is too large, .*" poke "$dev" 0x100 7 0x10000 -w 2
-bad 2 "$dev: poke: value '4294967296' is too large, .*" poke "$dev" 0x100 4294967296
-bad 2 "$dev: poke: too few arguments.*" poke "$dev" 0x100
+bad 2 "$dev: poke: value '256' is too large, at most 0xff fits .*" poke "$dev" 0x100 256 -w 1
+bad 2 "$dev: poke: value '0x10000' is too large, at most 0xffff fits .*" poke "$dev" 0x100 7 0x10000 -w 2
+bad 2 "$dev: poke: value '4294967296' is too large, at most 0xffffffff fits .*" poke "$dev" 0x100 4294967296
+bad 2 "$dev: poke: too few arguments, it needs: DEV.*" poke "$dev" 0x100
 bad 2 "$dev: peek: count must be at least 1 .*" peek "$dev" 0 0
-bad 2 "$dev: peek: too many arguments.*" peek "$dev" 0 1 2
-bad 1 "$dev: peek: 4 bytes at offset 0x$(printf %x "$size") are out of range: .*" \
-	peek "$dev" "$size"
-bad 1 "$dev: peek: 8 bytes at offset .* are out of range: .*" peek "$dev" $((size - 4)) 2
-bad 1 "$dev: peek: .* are out of range: .*" peek "$dev" 0xfffffffffffffffc
-bad 1 "$dev: peek: .* are out of range: .*" peek "$dev" 0 0x1fffffffffffffff -w 8
-bad 1 "$dev: poke: 4 bytes at offset .* are out of range: .*" poke "$dev" "$size" 7
-bad 1 "$dev: poke: 8 bytes at offset .* are out of range: .*" poke "$dev" $((size - 4)) 7 7
+bad 2 "$dev: peek: too many arguments, it takes: DEV.*" peek "$dev" 0 1 2
+end=$(printf 0x%x "$size")
+last=$(printf 0x%x $((size - 4)))
+beyond="are out of range: the memory ends at $end"
+bad 1 "$dev: peek: 4 bytes at offset $end $beyond" peek "$dev" "$size"
+bad 1 "$dev: peek: 8 bytes at offset $last $beyond" peek "$dev" $((size - 4)) 2
+bad 1 "$dev: peek: 4 bytes at offset 0xfffffffffffffffc $beyond" peek "$dev" 0xfffffffffffffffc
+bad 1 "$dev: peek: [0-9]+ bytes at offset 0x0 $beyond" peek "$dev" 0 0x1fffffffffffffff -w 8
+bad 1 "$dev: poke: 4 bytes at offset $end $beyond" poke "$dev" "$size" 7
+bad 1 "$dev: poke: 8 bytes at offset $last $beyond" poke "$dev" $((size - 4)) 7 7
 if [ "$window" -lt "$size" ]; then
-	bad 1 "$dev: peek: .* outside the card's window.*" peek "$dev" "$window"
+	shown=$(printf 0x%x "$window")
+	bad 1 "$dev: peek: 4 bytes at offset $shown are outside the card's window, which is $shown bytes from 0x0" \
+		peek "$dev" "$window"
 else
 	skip "peek outside the window" "the window shows the whole memory"
 fi
@@ -226,15 +232,21 @@ check "dump prints an object for each 4096 bytes" \
 good_last=$((window - 1))
 run dump "$dev" $good_last 1 --raw
 check "the last byte can be dumped" [ "$status" -eq 0 -a "$(wc -c <"$out")" -eq 1 ]
-bad 1 "$dev: dump: 2 bytes at offset .*" dump "$dev" $good_last 2
-bad 1 "$dev: dump: .* out of range: .*" dump "$dev" 0xffffffffffffffff 0xffffffffffffffff
+if [ "$window" -lt "$size" ]; then
+	beyond_it="are outside the card's window, which is $shown bytes from 0x0"
+else
+	beyond_it=$beyond
+fi
+bad 1 "$dev: dump: 2 bytes at offset $(printf 0x%x $good_last) $beyond_it" dump "$dev" $good_last 2
+bad 1 "$dev: dump: 18446744073709551615 bytes at offset 0xffffffffffffffff $beyond" \
+	dump "$dev" 0xffffffffffffffff 0xffffffffffffffff
 bad 2 "$dev: dump: length must be at least 1 .*" dump "$dev" 0 0
-bad 2 "$dev: dump: too few arguments.*" dump "$dev"
-bad 2 "$dev: dump: '0' is no range .*" dump "$dev" 0
+bad 2 "$dev: dump: too few arguments, it needs: DEV.*" dump "$dev"
+bad 2 "$dev: dump: '0' is no range such as 0x1000-0x1fff, 0x1000\+4K or a name .*" dump "$dev" 0
 bad 2 "$dev: dump: --raw and --json exclude each other .*" dump "$dev" 0 16 --raw -j
 "$rmctl" dump "$dev" 0 1M --raw >/dev/full 2>"$err"
 status=$? && : >"$out"
-check "a full disk is no success" complains 1 "$dev: dump: cannot write to standard output: .*"
+check "a full disk is no success" complains 1 "$dev: dump: cannot write to standard output: No space left on device"
 
 # --- names ------------------------------------------------------------------------------
 
@@ -305,7 +317,7 @@ bad 2 "$dev: peek: a name has its own count and width .*" peek "$dev" pump 2
 bad 2 "$dev: peek: a name has its own count and width .*" peek "$dev" pump -w 4
 bad 2 "$dev: poke: a name has its own width .*" poke "$dev" pump.speed 1 -w 2
 bad 2 "$dev: dump: a name has its own length .*" dump "$dev" pump 4
-bad 2 "$dev: dump: '0x3000' is no range .*" dump "$dev" 0x3000
+bad 2 "$dev: dump: '0x3000' is no range such as 0x1000-0x1fff, 0x1000\+4K or a name .*" dump "$dev" 0x3000
 bad 2 "$dev: dump: range '0x3000-0x2fff' ends before it begins .*" dump "$dev" 0x3000-0x2fff
 bad 2 "$dev: poke: 'loop' has 3 value\(s\), not 2 .*" poke "$dev" loop 1 2
 bad 2 "$dev: poke: value 'x' is none for 'loop\[2\]', which is of type double .*" \
@@ -316,12 +328,14 @@ bad 2 "$dev: poke: value '01234567890123' is longer than 'pump.name', which has 
 	poke "$dev" pump.name 01234567890123
 bad 1 "$dev: peek: 'split' at 0x3102 cannot be a single access of 4 bytes" peek "$dev" split
 bad 1 "$dev: poke: 'split' at 0x3102 cannot be a single access of 4 bytes" poke "$dev" split 1
-bad 1 "$dev: peek: 8 bytes at offset 0xfffffff8 are out of range: .*" peek "$dev" far
-bad 1 "$dev: peek: cannot read /nofile, which says what names mean: .*" -R /nofile peek "$dev" pump
+bad 1 "$dev: peek: 8 bytes at offset 0xfffffff8 $beyond" peek "$dev" far
+bad 1 "$dev: peek: cannot read /nofile, which says what names mean: No such file or directory" \
+	-R /nofile peek "$dev" pump
 bad 2 "option '-R' needs an argument .*" -R
 check "wrong names and values change nothing" [ "$(page)" = "$before" ]
 unset RFM_REGIONS
-bad 2 "$dev: peek: no file says what a name means: .*" peek "$dev" pump
+bad 2 "$dev: peek: no file says what a name means: use -R FILE, RFM_REGIONS or /etc/rfm/regions.yaml .*" \
+	peek "$dev" pump
 good '0x00003000: 0x41480000' -R /nofile peek "$dev" 0x3000
 
 # --- the ring, and sending --------------------------------------------------------------
@@ -338,8 +352,12 @@ else
 	check "rmctl -j test, open ring" [ "$status" -eq 1 -a "$(cat "$out")" = \
 		"{\"device\":\"$dev\",\"closed\":false,\"round_trip_ns\":null}" ]
 fi
-for seconds in 0 10.1 -1 x '' 1m 11s 0ms; do
-	bad 2 ".*test: .*" test "$dev" -t "$seconds"
+for seconds in 0 10.1 11s 0ms; do
+	bad 2 "$dev: test: the time must be above 0 and at most 10 s .*" test "$dev" -t "$seconds"
+done
+for time in -1 x '' 1m; do
+	bad 2 "$dev: test: time '$time' is no time such as 0.5, 20ms or 100us .*" \
+		test "$dev" -t "$time"
 done
 
 other=$(((node + 1) % 256))
@@ -351,27 +369,33 @@ good "\{\"device\":\"$dev\",\"node\":$other,\"type\":\"int3\",\"data\":7\}" \
 	-j send "$dev" $other 3 7
 good "\{\"device\":\"$dev\",\"node\":\"all\",\"type\":\"reset\",\"data\":0\}" \
 	send "$dev" all reset -j
-bad 1 "$dev: send: node 0x[0-9a-f]{2} \($node\) is this card itself.*" send "$dev" "$node" 1
-bad 2 "$dev: send: node '256' is too large.*" send "$dev" 256 1
-bad 2 "$dev: send: node '0xffff' is too large.*" send "$dev" 0xffff 1
+bad 1 "$dev: send: node 0x[0-9a-f]{2} \($node\) is this card itself, and a node never interrupts itself" \
+	send "$dev" "$node" 1
+bad 2 "$dev: send: node '256' is too large, at most 0xff fits .*" send "$dev" 256 1
+bad 2 "$dev: send: node '0xffff' is too large, at most 0xff fits .*" send "$dev" 0xffff 1
 bad 2 "$dev: send: node 'ALL' is not a number .*" send "$dev" ALL 1
 for type in 0 5 int0 int5 sync-loss all 0x1 '' RESET 11; do
-	bad 2 "$dev: send: type '$type' cannot be sent.*" send "$dev" all "$type"
+	bad 2 "$dev: send: type '$type' cannot be sent; say 1 to 4, int1 to int4 or reset .*" \
+		send "$dev" all "$type"
 done
-bad 2 "$dev: send: data '4294967296' is too large.*" send "$dev" all 1 4294967296
+bad 2 "$dev: send: data '4294967296' is too large, at most 0xffffffff fits .*" send "$dev" all 1 4294967296
 bad 2 "$dev: send: a reset request carries no data .*" send "$dev" all reset 1
-bad 2 "$dev: send: too few arguments.*" send "$dev" all
-bad 2 "$dev: send: too many arguments.*" send "$dev" all 1 2 3
+bad 2 "$dev: send: too few arguments, it needs: DEV.*" send "$dev" all
+bad 2 "$dev: send: too many arguments, it takes: DEV.*" send "$dev" all 1 2 3
 
 # --- what the extension block knows -----------------------------------------------------
 
-for seconds in 0 60.1 -1 x '' 1m 61s 0ms; do
-	bad 2 ".*fence: .*" fence "$dev" -t "$seconds"
+for seconds in 0 60.1 61s 0ms; do
+	bad 2 "$dev: fence: the time must be above 0 and at most 60 s .*" fence "$dev" -t "$seconds"
+done
+for time in -1 x '' 1m; do
+	bad 2 "$dev: fence: time '$time' is no time such as 0.5, 20ms or 100us .*" \
+		fence "$dev" -t "$time"
 done
 if [ "$features" -eq 0 ]; then
 	none='the card has no extension block'
 	bad 1 "$dev: fence: cannot fence: $none" fence "$dev"
-	bad 1 "$dev: map: cannot read the ring map: $none, .*" map "$dev" -j
+	bad 1 "$dev: map: cannot read the ring map: $none, it does not know who is on the ring" map "$dev" -j
 	bad 1 "$dev: listen: cannot listen: $none" listen "$dev" conflict -t 0.1
 else
 	run map "$dev"
@@ -408,10 +432,10 @@ bad 2 '.*listen: count must be at least 1 .*' listen "$dev" -n 0
 bad 2 ".*listen: count '-1' is negative .*" listen "$dev" -n -1
 bad 2 ".*listen: count 'x' is not a number .*" listen "$dev" -n x
 bad 2 ".*listen: time 'x' is no time such as 0.5, 20ms or 100us .*" listen "$dev" -t x
-bad 2 ".*listen: time '-1' is no time such as .*" listen "$dev" -t -1
-bad 2 ".*listen: time '' is no time such as .*" listen "$dev" -t ''
+bad 2 ".*listen: time '-1' is no time such as 0.5, 20ms or 100us .*" listen "$dev" -t -1
+bad 2 ".*listen: time '' is no time such as 0.5, 20ms or 100us .*" listen "$dev" -t ''
 bad 2 '.*listen: depth must be at least 1 .*' listen "$dev" --depth 0
-bad 2 ".*listen: depth '65537' is too large.*" listen "$dev" --depth=65537
+bad 2 ".*listen: depth '65537' is too large, at most 0x10000 fits .*" listen "$dev" --depth=65537
 
 # listen_in_background ARG...: returns when it hears; end it with wait_background
 listen_in_background() { in_background "^listening on $dev" "$@"; }
@@ -491,7 +515,7 @@ if [ -n "$peer" ]; then
 	"$rmctl" send "$peer" "$node" 1 6
 	wait_background
 	check "a queue that ran over is reported" has_lines "$err" \
-		"^rmctl: $dev: listen: LOST 3 event\(s\) before number 6: .*\(3 lost so far\)\$"
+		"^rmctl: $dev: listen: LOST 3 event\(s\) before number 6: they came faster than they were read \(3 lost so far\)\$"
 
 	"$rmctl" poke "$peer" 0x200 0x5ca1ab1e
 	listen_in_background listen "$dev" int3 -n 1 -t 5
@@ -520,6 +544,18 @@ fi
 # --- the card goes away -----------------------------------------------------------------
 
 driver=/sys/bus/pci/drivers/rfm
+gone='the card is gone \(unplugged, or its driver was unbound\)'
+
+# goes_before CALL N SENTENCE ARG...: rmctl ARG... whose card goes before its Nth CALL on it
+goes_before() {
+	local call=$1 nth=$2 sentence=$3
+	shift 3
+	before "$call" "/dev/$dev" "$nth" "echo $pci >$driver/unbind" "$@"
+	check "rmctl $1, whose card goes" [ "$status" -eq 1 ]
+	check "says so" has_lines "$err" "^rmctl: $dev: $1: $sentence\$"
+	echo "$pci" >"$driver/bind"
+}
+
 if [ -w "$driver/unbind" ]; then
 	listen_in_background listen "$dev" -t 20
 	mkfifo "$dir/peeking"
@@ -532,17 +568,28 @@ if [ -w "$driver/unbind" ]; then
 	echo "$pci" >"$driver/unbind"
 	wait_background
 	check "listen ends when the card goes" [ "$status" -eq 1 ]
-	check "and says so" has_lines "$err" "^rmctl: $dev: listen: no more events: the card is gone .*"
+	check "and says so" has_lines "$err" "^rmctl: $dev: listen: no more events: $gone\$"
 	wait "$peeker"
 	status=$?
 	check "peek ends when the card goes" [ "$status" -eq 1 ]
-	check "and says so" matches "$dir/peek" "rmctl: $dev: peek: the card is gone .*"
+	check "and says so" matches "$dir/peek" "rmctl: $dev: peek: $gone"
 	bad 1 "$pci: show: there is no such card" show "$pci"
 	bad 1 "$dev: show: there is no such card" show "$dev"
 	bad 1 ".*peek: no reflective-memory card with a driver at PCI address $pci" peek "$pci" 0
 	bad 1 "$dev: peek: no such card: /dev/$dev does not exist" peek "$dev" 0
 	echo "$pci" >"$driver/bind"
 	good '0x[0-9a-f]+: 0x[0-9a-f]+' peek "$pci" 0x100
+	goes_before pread 3 "cannot read at offset 0x2000: $gone" dump "$dev" 0 64K --raw
+	goes_before pread 2 "cannot read at offset 0x100000: $gone" save "$dev" 0+2M "$dir/saved"
+	check "and has made no file" says 1 "rmctl: $dev: save: $dir/saved has not been made"
+	head -c 2097152 /dev/zero >"$dir/zeroes"
+	goes_before pwrite 2 \
+		"cannot store at offset 0x100000: $gone; what is before it, 1 MiB, has been stored" \
+		load "$dev" "$dir/zeroes" 0 -y
+	if [ "$features" -ne 0 ]; then
+		goes_before pread 1 "cannot read at offset 0x400: $gone" \
+			watch "$dev" 0x400+4 --equal 1 -n 1 -t 20
+	fi
 	if [ -n "$peer" ] && [ "$features" -ne 0 ]; then
 		tries=0
 		until all_sent 2>/dev/null || [ $((tries += 1)) -gt 20 ]; do :; done

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `rmctl -j monitor` tells: each of its events is made to happen.
+"""What `rmctl -j monitor` tells: each of its events is made to happen; so are the causes that
+`rmctl show` names, where tests/guest/rmctl_config_test.sh does not.
 
 One machine on a hub, with an rmnode as the other member; besides a card on a slow ring of its
-own. A local memory parity error (`parity`) does not happen on this card: that one is only looked
-up in the tables.
+own, and one on a fibre that takes nearly nothing. A local memory parity error (the event
+`parity`) does not happen on this card: that one is only looked up in the tables.
 """
 
 import json
 import queue
 import re
 import sys
-import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -25,12 +25,15 @@ from suite import (PROGRAMS, TOP, clean_kernels, device_of_node, expect, extra_c
                    wait_for)
 from labkit import Failed, Lab
 
-MEMBER, THIRD, SLOW = 2, 3, 30          # node ids beside the lab's own
+MEMBER, THIRD, SLOW, FLOODED = 2, 3, 30, 31     # node ids beside the lab's own
 PORT, FREE_PORT = 1, 2                  # the machine is at port 0
 NOBODY = 200                            # a node id that nobody has
 PATIENCE = 20
 HELD = 4096                             # updates, and as many events, are kept for a paused machine
 SLOW_CARD = "id=slow,line=paced,,rate=0.01,frames-in-flight=16,stall-limit-ms=0"
+FLOODED_CARD = "line=paced,,rate=0.001" # 79 us a packet
+TRANSMIT_FIFO = 1024 * 256 * 2          # packets: twice what all nodes of a ring may have under way
+BEYOND = 64 << 20                       # the end of the card's memory
 
 # Told beside the notices of the netlink family.
 OTHERS = {"created", "changed", "deleted", "overrun"}
@@ -107,7 +110,11 @@ class Monitor:
         return seen
 
     def anew(self):
-        """What happened to the card before is told before a change that is made now."""
+        """What happened to the card before is told before a change that is made now.
+
+        What it counts begins anew.
+        """
+        self.lab.run(1, "rmctl", "stats", self.card, "--reset")
         self.led = not self.led
         self.lab.run(1, "rmctl", "set", self.card, f"led={'on' if self.led else 'off'}")
         while self.tells("changed")["changed"].get("led") is not self.led:
@@ -127,7 +134,9 @@ class Ring:
         self.lab, self.place = lab, place
         self.folder = Path(lab_status(lab)["hub"]["socket"]).parent
         self.member = self.join(MEMBER, PORT)
-        self.card, self.slow = (device_of_node(lab, 1, node) for node in (1, SLOW))
+        self.card, self.slow, self.flooded = (device_of_node(lab, 1, node)
+                                              for node in (1, SLOW, FLOODED))
+        self.found = set()
         self.settled({1, MEMBER})
         self.monitor = Monitor(lab, self.card)
         self.tells, self.anew = self.monitor.tells, self.monitor.anew
@@ -140,6 +149,23 @@ class Ring:
         return self.place.add(Node(self.place.folder, node, f"unix:{self.path(port, 'out')}",
                                    f"unix:{self.path(port, 'in')}", "--memory", "1M",
                                    "--unpacked")).up()
+
+    @contextmanager
+    def stranger(self):
+        """A member at the free port that says what no card would."""
+        other = peer.Peer(self.path(FREE_PORT, "in"), self.path(FREE_PORT, "out"), THIRD)
+        try:
+            wait_for("it is on the ring", lambda: ports(self.lab)[FREE_PORT]["live"])
+            yield other
+        finally:
+            other.close()
+
+    def finds(self, cause, text, card=None):
+        """`rmctl show` names this cause, in these words, a regular expression."""
+        findings = rmctl(self.lab, 1, "show", card or self.card)[0]["findings"]
+        texts = {finding["cause"]: finding["text"] for finding in findings}
+        expect(re.fullmatch(text, texts.get(cause, "")), f"{cause} is not '{text}': {texts}")
+        self.found.add(cause)
 
     def settled(self, nodes):
         """Returns when the card knows of these members and no others."""
@@ -196,9 +222,10 @@ def damaged(_, ring):
     ring.write(0x1000)
     told = ring.tells("loss", node=MEMBER, missing=1)
     expect(told["frame"] > 0, f"{told}")
+    ring.finds("bad", r"1 damaged frame\(s\) were dropped here")
 
 
-def lost(_, ring):
+def lost(lab, ring):
     """Packets that never arrive: loss, as many as the hub has dropped"""
     ring.anew()
     hub(ring.lab, "fault", "add", "drop", f"port={PORT}", "nth=4", "count=3")
@@ -207,6 +234,23 @@ def lost(_, ring):
     while missing < 3:
         missing += ring.tells("loss")["missing"]
     expect(missing == 3, f"{missing} are missing")
+    ring.finds("missed", r"3 frame\(s\) of other nodes never arrived here")
+    for verb in "show", "stats":
+        said = lab.out(1, "rmctl", verb, ring.card)
+        _, _, findings = said.partition("\nwhat keeps updates from arriving, or has done so:\n")
+        expect("  - 3 frame(s) of other nodes never arrived here\n      rmctl map says whose" in
+               findings, f"{verb}: {said}")
+
+
+def own_lost(lab, ring):
+    """A packet of the card that does not come home: fence and show say that it was lost"""
+    ring.anew()
+    hub(lab, "fault", "add", "drop", "source=1")
+    lab.run(1, "rmctl", "poke", ring.card, "0x1000", "1")
+    done = lab.run(1, "rmctl", "fence", ring.card, check=False)
+    expect((done.returncode, done.stderr) ==
+           (1, f"rmctl: {ring.card}: fence: 1 frame(s) did not reach every node\n"), f"{done}")
+    ring.finds("lost", r"1 own frame\(s\) were lost on the ring")
 
 
 def members_come_and_go(_, ring):
@@ -223,24 +267,41 @@ def members_come_and_go(_, ring):
     expect(left > joined > 0, f"epochs {joined} and {left}")
 
 
-def rogue(lab, ring):
+def rogue(_, ring):
     """A packet that nobody removes: rogue, as the card is a rogue master"""
     ring.anew()
-    other = peer.Peer(ring.path(FREE_PORT, "in"), ring.path(FREE_PORT, "out"), THIRD)
-    try:
-        wait_for("it is on the ring", lambda: ports(lab)[FREE_PORT]["live"])
+    with ring.stranger() as other:
         other.say(peer.Frame(peer.DATA, NOBODY, 1, 1, b"rogue", address=0x5000).encode())
         ring.tells("rogue", count=1)
-    finally:
-        other.close()
+    ring.finds("rogue", r"1 frame\(s\) were removed as rogue packets")
 
 
-def no_light(_, ring):
+def of_other_rings(_, ring):
+    """An update past the memory's end, and one of a redundant ring, which is bad-data"""
+    ring.anew()
+    with ring.stranger() as other:
+        other.send(peer.DATA, b"beyond", address=BEYOND)
+        other.wait("it is home", lambda other: any(frame.data == b"beyond" for frame in other.home))
+        ring.finds("beyond", r"1 update\(s\) lay past the end of this card's memory")
+        other.send(peer.DATA, b"twice", address=0x5000, flags=peer.REDUNDANT)
+        ring.tells("bad-data")
+    ring.finds("mixed", r"1 frame\(s\) came that belong to another ring")
+
+
+def no_light(lab, ring):
     """The fibres of the card are cut and mended: sync-loss, link-down, link-up"""
     ring.anew()
     with ring.cut("0", "both"):
         ring.tells("sync-loss", node=None)
         ring.tells("link-down")
+        sentence = "the receiver sees no light: the ring is open just before this node"
+        ring.finds("no-signal", sentence)
+        lab.run(1, "rmctl", "set", ring.card, "dark-on-dark=on")
+        try:
+            ring.finds("no-signal",
+                       f"{sentence}, and with dark-on-dark this node sends none either")
+        finally:
+            lab.run(1, "rmctl", "set", ring.card, "dark-on-dark=off")
     ring.tells("link-up")
 
 
@@ -249,6 +310,8 @@ def no_light_elsewhere(_, ring):
     ring.anew()
     with ring.cut(str(PORT), "out"):
         ring.tells("break", node=MEMBER)
+        ring.finds("breaks", r"[1-9]\d* time\(s\) another node has lost its signal: the ring was "
+                   "open there")
 
 
 def late(_, ring):
@@ -291,6 +354,7 @@ def inhibited(lab, ring):
     try:
         lab.run(1, "rmctl", "poke", "-w", "1", ring.card, "0x40", "1")
         ring.tells("write-inhibited", node=None)
+        ring.finds("parity", "parity is on, and a store narrower than 4 bytes was inhibited")
     finally:
         lab.run(1, "rmctl", "set", ring.card, "parity=off")
 
@@ -300,6 +364,22 @@ def no_room_to_send(lab, ring):
     ring.anew()
     lab.run(1, PROGRAMS + "ringstress", "write", f"/dev/{ring.slow}", "0", "0x1000", "30000", "1")
     ring.tells("tx-full", device=ring.slow)
+    ring.finds("full", r"[1-9]\d* own frame\(s\) found no room in time and were not sent",
+               ring.slow)
+
+
+def no_room_to_pass_on(_, ring):
+    """More packets of others than a slow fibre takes and the card keeps: tx-full"""
+    other = peer.Peer(f"{ring.place.folder}/flooded.rx", f"{ring.place.folder}/flooded.tx", THIRD)
+    try:
+        many = other.frame(peer.DATA, b"x").encode() * 1024     # what is not new is passed on, too
+        for _ in range(TRANSMIT_FIFO // 1024 + 50):
+            other.say(many)
+        ring.tells("tx-full", device=ring.flooded)
+        ring.finds("overrun", r"[1-9]\d* frame\(s\) of others found no room to be passed on",
+                   ring.flooded)
+    finally:
+        other.close()
 
 
 def flood(lab, ring, first, last, stride):
@@ -325,6 +405,8 @@ def no_room_to_receive(lab, ring):
         flood(lab, ring, 0x6000, 0x6003, 4)
         told = ring.monitor.tells_all({"rx-full", "dropped", "conflict"})
         expect(told["dropped"]["missing"] >= HELD, f"{told['dropped']}")
+    ring.finds("held-lost", r"[1-9]\d* frame\(s\) were dropped because this machine stood still "
+               "for too long")
     watch.finish()
 
 
@@ -418,22 +500,43 @@ def all_has_happened(_, ring):
     same("told", ring.monitor.told, {word(name) for name in notices()} - NEVER | OTHERS)
 
 
+def all_causes_were_found(_, ring):
+    """Each cause that show can name was found, here or in rmctl_config_test.sh"""
+    code = source("tools/rmctl/diagnose.c")
+    causes = set(re.findall(r'\badd\(findings, "([a-z-]+)"\)', code))
+    causes |= set(re.findall(r'^\t\{ RFM_COUNTER_[A-Z_]+, "([a-z-]+)",', code, re.M))
+    others = re.findall(r"^finds ([a-z-]+) ", source("tests/guest/rmctl_config_test.sh"), re.M)
+    same("causes", ring.found | set(others), causes)
+    for schema in "show.json", "stats.json":
+        finding = json.loads((FOLDER / schema).read_text())["$defs"]["findings"]["items"]
+        same(schema, set(finding["properties"]["cause"]["enum"]), causes)
+
+
 TABLES = [tables, mapped]
-TOLD = [damaged, lost, members_come_and_go, rogue, no_light, no_light_elsewhere, late, silent,
-        conflict, inhibited, no_room_to_send, no_room_to_receive, no_room_to_tell, gone_and_back,
-        all_has_happened, clean_kernels]
+TOLD = [damaged, lost, own_lost, members_come_and_go, rogue, of_other_rings, no_light,
+        no_light_elsewhere, late, silent, conflict, inhibited, no_room_to_send, no_room_to_pass_on,
+        no_room_to_receive, no_room_to_tell, gone_and_back, all_has_happened,
+        all_causes_were_found, clean_kernels]
+
+
+def odd_cards(folder):
+    """One that is a slow ring of its own, and one between two ends of a peer."""
+    slow = extra_cards([(SLOW, f"path={folder}/slow", f"path={folder}/slow", f",{SLOW_CARD}")])
+    words = [word for way in ("rx", "tx") for word in (
+        "-chardev", f"socket,id={way}{FLOODED},path={folder}/flooded.{way},server=on,wait=off")]
+    words += ["-device", f"rfm5565,node-id={FLOODED},rx=rx{FLOODED},tx=tx{FLOODED},{FLOODED_CARD}"]
+    return slow + [arg for word in words for arg in ("--qemu-arg", word)]
 
 
 def main():
     plan(TABLES + TOLD)
     failed = run(TABLES)
-    with tempfile.TemporaryDirectory() as folder:
-        slow = extra_cards([(SLOW, f"path={folder}/slow", f"path={folder}/slow", f",{SLOW_CARD}")])
-        with Lab("monitor", 1, "--topology", "hub", "--hub-arg", "--ports 3 --glitchless",
-                 "--device-arg", "rogue-master-0=on", *slow) as lab, Place("monitor") as place:
-            ring = Ring(lab, place)
-            failed += run(TOLD, lab, ring, first=len(TABLES) + 1)
-            ring.monitor.stop()
+    with Place("monitor") as place, \
+            Lab("monitor", 1, "--topology", "hub", "--hub-arg", "--ports 3 --glitchless",
+                "--device-arg", "rogue-master-0=on", *odd_cards(place.folder)) as lab:
+        ring = Ring(lab, place)
+        failed += run(TOLD, lab, ring, first=len(TABLES) + 1)
+        ring.monitor.stop()
     return bool(failed)
 
 

@@ -231,6 +231,12 @@ def test_check(folder):
                [f"{it['line']}: {it['text']}" for it in answer["complaints"]] == told and
                [it["fault"] for it in answer["complaints"]] ==
                ["alignment", "overlap", "owners", "form"], f"{done}")
+    # Of very many no more than a thousand are told.
+    path.write_text("rfm-regions: 1\nregions:\n" + "".join(
+        f"  r{i}: {{offset: x, type: int8}}\n" for i in range(1100)), encoding="utf-8")
+    told = rmctl("regions", "check", path).stderr.splitlines()
+    expect(len(told) == 1001 and told[999] == f"{path}:1002: offset 'x' is not a number" and
+           told[1000] == f"{path}: there is more that is wrong", f"{told}")
     # What is quoted may end in the middle of a character.
     path.write_text(f"rfm-regions: 1\nbyte-order: {'a' * 69}ä\nregions: {{}}\n", encoding="utf-8")
     done = rmctl("-j", "regions", "check", path)
@@ -260,6 +266,8 @@ def test_bad_tables(folder):
              ("csv", head + ",,0,int8\n",
               "2: the row has no name"),
              ("csv", head + "," * 64 + "\n", "2: a row has at most 64 cells"),
+             ("csv", head + f",{'a' * 1500},0,int8\n",
+              f"2: '{'a' * 70}...' is too long for a name"),
              ("csv", head + ",a\0,0,int8\n", "2: the table has a NUL in it"),
              ("csv", "name;offset;type\na;0;int8\n",
               "1: the cells of a table are separated by commas, not by semicolons or tabs"),

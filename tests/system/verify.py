@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """rmctl verify: the cards of a machine, rmnodes and a stranger have the same, or where not."""
 
+import re
 import signal
 import struct
 import sys
@@ -22,7 +23,7 @@ ALONE = 1
 PORTS = {NEAR: 0, FAR: 1, HOST: 2, GUEST: 3, STRANGER: 4}
 PAGE = 4096
 AREA = "0x100000+64K"
-LONG = "0x0+16M"            # takes a second or more
+LONG = "0x400000+28M"       # takes some seconds; nobody stores there
 
 
 class Stranger(Peer):
@@ -97,10 +98,11 @@ class Bench:
         done = self.lab.run(1, "rmctl", "verify", card or self.near, *words, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    def refused(self, sentence, *words, card=None):
-        code, out, err = self.run(*words, card=card)
-        expect((code, out, err) == (1, "", f"rmctl: {card or self.near}: verify: {sentence}\n"),
-               f"status {code}, {out}, {err}")
+    def refused(self, sentence, *words, card=None, verb="verify", status=1):
+        card = card or self.near
+        done = self.lab.run(1, "rmctl", verb, card, *words, check=False)
+        expect((done.returncode, done.stdout, done.stderr) ==
+               (status, "", f"rmctl: {card}: {verb}: {sentence}\n"), str(done))
 
     def json(self, *words, status, card=None):
         """The object, and its nodes by id."""
@@ -143,14 +145,44 @@ class Bench:
         self.closed()
 
     @contextmanager
+    def slow_fences(self, seconds):
+        """Each of near's takes as long to come home, and so does all behind it."""
+        self.hub.fault(kind="delay", type="fence", source=NEAR, port=PORTS[NEAR], time=seconds,
+                       count=0)
+        try:
+            yield
+        finally:
+            self.hub.clear()
+
+    def started(self, verb, *words, frames=0):
+        """A command that is under way: it has sent more than so many frames."""
+        before = self.asked()
+        running = self.lab.start(1, "rmctl", verb, self.near, *words)
+        wait_for("it is under way", lambda: self.asked() > before + frames)
+        return running
+
     def long_run(self, *words):
-        """A verification of many pages that is under way; result holds what json() returns."""
-        before, result = self.asked(), []
-        running = self.lab.start(1, "rmctl", "verify", "-j", self.near, *words)
-        wait_for("it is under way", lambda: self.asked() > before + 500)
-        yield result
-        out = running.finish(check=False)
-        result += self.found(running.process.returncode, out, "", 1)
+        """A verification of many pages that is under way."""
+        return self.started("verify", *words, frames=500)
+
+    def stop(self):
+        """Ctrl-Z; returns when it stands."""
+        self.lab.run(1, "killall", "-STOP", "rmctl")
+        wait_for("it stands", lambda: "(stopped)" in self.lab.out(
+            1, "sh", "-c", "grep State: /proc/$(pidof rmctl)/status"))
+
+    @staticmethod
+    def end_of(running):
+        """Its exit status, what it prints, and what it complains of."""
+        out, err = running.process.communicate(timeout=60)
+        return running.process.returncode, out, err
+
+    def fails(self, running, sentence):
+        """It ends with this sentence, a regular expression."""
+        code, out, err = self.end_of(running)
+        expect((code, out) == (1, "") and
+               re.fullmatch(f"rmctl: {self.near}: verify: {sentence}\n", err),
+               f"status {code}, {out}, {err}")
 
 
 def everything_is_equal(bench):
@@ -167,10 +199,10 @@ def everything_is_equal(bench):
 def all_of_it(bench):
     """Without a range it is the whole memory, windows or not; who joins meanwhile is asked, too"""
     bench.behind_the_ring(0x1abcdef, 0x5a)
-    with bench.long_run() as result:
-        guest = bench.member(GUEST)
+    running = bench.long_run("-j")
+    guest = bench.member(GUEST)
     try:
-        found, nodes = result
+        found, nodes = bench.found(*bench.end_of(running), 1)
         expect((found["offset"], found["length"], found["pages"]) == (0, 64 << 20, 16384),
                str(found))
         expect(found["base_policy"] == "all" and nodes[FAR]["equal"], str(found))
@@ -201,6 +233,11 @@ def one_node_stands_still(bench):
         expect(nodes[HOST]["behind"] and nodes[HOST]["differing_pages"] == 2 and
                nodes[HOST]["first_offset"] in range(0x104abc, 0x104ac0), str(found))
         expect(nodes[HOST]["here"] == "0x11223344", str(found))
+        code, out, _ = bench.run(AREA)
+        expect(code == 1 and f"  0x21 (33): first differs at {nodes[HOST]['first_offset']:#010x}: "
+               f"0x11223344 here, {nodes[HOST]['there']} there; 2 of 16 pages; it stands still, "
+               "and may have more to store" in out.splitlines(), out)
+        bench.refused("a node stands still, and has yet to store them", verb="fence")
     finally:
         bench.host.call("resume")
     bench.equal()
@@ -334,14 +371,30 @@ def rights(bench):
 
 def interrupted(bench):
     """Ctrl-C ends it between two pages, and it says how far it was"""
-    before = bench.asked()
-    running = bench.lab.start(1, "rmctl", "verify", bench.near)
-    wait_for("it is under way", lambda: bench.asked() > before + 500)
+    running = bench.long_run()
     bench.lab.run(1, "killall", "-INT", "rmctl")
-    out, err = running.process.communicate(timeout=60)
-    expect(running.process.returncode == 1 and not out and
-           err.startswith(f"rmctl: {bench.near}: verify: interrupted: only the first ") and
-           err.endswith(" of 64 MiB have been compared\n"), f"{out}{err}")
+    bench.fails(running, "interrupted: only the first [1-9].* of 64 MiB have been compared")
+
+
+def fence_takes_long(bench):
+    """A fence ends in time; who comes meanwhile is seen; verify's by Ctrl-C, and not by Ctrl-Z"""
+    with bench.slow_fences(0.5):
+        bench.refused("the fence before it has not come home within 100 ms", "-t", "100ms", AREA)
+        bench.refused("it has not come home within 100 ms", "-t", "100ms", verb="fence")
+    bench.lab.run(1, "rmctl", "fence", bench.near)      # both are home: none is taken for the next
+    with bench.slow_fences(2):
+        running = bench.started("fence", "-t", "60")
+        with Stranger(bench.hub):
+            code, out, err = bench.end_of(running)
+    expect((code, out, err) ==
+           (1, "", f"rmctl: {bench.near}: fence: nodes came or went meanwhile\n"), f"{out}{err}")
+    with bench.slow_fences(2):
+        running = bench.started("verify", "-t", "60", AREA)
+        bench.stop()
+        for name in "-CONT", "-INT":
+            bench.lab.run(1, "killall", name, "rmctl")
+        bench.fails(running, "interrupted: only the first 0 B of 64 KiB have been compared")
+    bench.members(FAR, HOST)
 
 
 def somebody_leaves(bench):
@@ -349,13 +402,15 @@ def somebody_leaves(bench):
     guest = bench.member(GUEST)
     try:
         bench.members(FAR, HOST, GUEST)
-        with bench.long_run(LONG) as result:
-            guest.stop()
+        running = bench.long_run(LONG)
     finally:
         guest.stop()
-    found, nodes = result
-    expect(nodes[HOST]["equal"] and nodes[FAR]["equal"] and not found["equal"], str(found))
-    expect(nodes[GUEST]["answered"] and 100 < nodes[GUEST]["unanswered_pages"] < 4096, str(found))
+    code, out, err = bench.end_of(running)
+    told = re.fullmatch(f"{bench.near}: 28 MiB from 0x400000 on, compared with this node's\n"
+                        "  0x11 \\(17\\): equal\n  0x21 \\(33\\): equal\n"
+                        "  0x22 \\(34\\): equal as far as it answered; no answer for ([0-9]+) "
+                        "pages\n", out)
+    expect(code == 1 and not err and told and 100 < int(told[1]) < 7168, f"{out}{err}")
     bench.members(FAR, HOST)
 
 
@@ -374,23 +429,24 @@ def somebody_is_silent(bench):
 
 def frozen(bench):
     """While a member holds up the ring it says so"""
-    before = bench.asked()
-    running = bench.lab.start(1, "rmctl", "verify", bench.near, LONG)
-    wait_for("it is under way", lambda: bench.asked() > before + 500)
+    running = bench.long_run()
     with bench.standing_still():
-        out, err = running.process.communicate(timeout=60)
-        expect(running.process.returncode == 1 and not out and
-               err.startswith(f"rmctl: {bench.near}: verify: the ring has not brought the question "
-                              "for 0x") and err.endswith(" back within 1000 ms\n"), f"{out}{err}")
+        bench.fails(running, "the ring has not brought the question for 0x[0-9a-f]+ back within "
+                    "1000 ms")
     bench.equal()
 
 
 def queue_full(bench):
     """Where the question finds no room in the card's queue nothing is asked: ENOBUFS"""
-    full = bench.lab.start(1, PROGRAMS + "verify_test", "-q", f"/dev/{bench.near}")
+    running = bench.long_run()
+    bench.stop()
+    full = bench.lab.start(1, "sh", "-c", f"{PROGRAMS}verify_test -q /dev/{bench.near} && "
+                           "killall -CONT rmctl")
     expect(full.line() == "ready", "it does not begin")
     with bench.standing_still():
         full.finish()
+        bench.fails(running, "no room on the ring for the question for 0x[0-9a-f]+: this node's "
+                    "queue is full")
     bench.equal()
 
 
@@ -403,23 +459,28 @@ def other_cards(bench):
 
 def misuse(bench):
     """Errors are one sentence"""
-    for words, sentence in (((bench.near, "0x10000000+4K"), "memory"),
-                            ((bench.near, "0x2000-0x1000"), "ends before it begins")):
-        done = bench.lab.run(1, "rmctl", "verify", *words, check=False)
-        expect(done.returncode in (1, 2) and not done.stdout and sentence in done.stderr and
-               len(done.stderr.splitlines()) == 1, str(done))
+    for area, count, offset in (("0x10000000+4K", 4096, 0x10000000),
+                                ("0x3fffffc+5", 5, 0x3fffffc)):
+        bench.refused(f"{count} bytes at offset {offset:#x} are out of range: the memory ends at "
+                      "0x4000000", area)
+    bench.refused("range '0x2000-0x1000' ends before it begins (see 'rmctl verify --help')",
+                  "0x2000-0x1000", status=2)
 
 
 def dark(bench):
     """In the dark nothing is compared, and it says why"""
+    running = bench.long_run()
     bench.lab.run(1, "rmctl", "set", bench.near, "transmit=off")
+    bench.fails(running, "nothing leaves this node any more, from 0x[0-9a-f]+ on: no signal, or "
+                "its transmitter is off")
     bench.refused("nothing leaves this node: no signal, its transmitter is off, or its queue is "
                   "full", AREA)
 
 
 TESTS = [everything_is_equal, all_of_it, one_node_stands_still, a_byte_differs, traffic,
-         smaller_memory, offsets, own_policy, two_at_once, rights, interrupted, somebody_leaves,
-         somebody_is_silent, frozen, queue_full, other_cards, misuse, dark]
+         smaller_memory, offsets, own_policy, two_at_once, rights, interrupted,
+         fence_takes_long, somebody_leaves, somebody_is_silent, frozen, queue_full, other_cards,
+         misuse, dark]
 
 
 def cards(place, hub):

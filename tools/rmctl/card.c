@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "parse.h"
+#include "stop.h"
 
 #define CLASS_DIRECTORY "/sys/class/rfm"
 
@@ -294,4 +295,22 @@ volatile void *card_map(const struct command *cmd, const struct card *card, uint
 		return NULL;
 	}
 	return base + within;
+}
+
+/**
+ * card_fence - wait until all that this node has stored has come home
+ * @card: the card, open for writing
+ * @fence: how long to wait; is told how it went
+ *
+ * Signals that end the program are held from here on, see stop.h. Returns 0, or
+ * an errno: EINTR only when the user has asked for the end.
+ */
+int card_fence(const struct card *card, struct rfm_fence_wait *fence)
+{
+	stop_on_signals();
+	while (ioctl(card->fd, RFM_IOC_FENCE, fence))
+		/* That it was stopped and goes on is no reason to end. */
+		if (errno != EINTR || stop_asked())
+			return errno;
+	return 0;
 }

@@ -42,6 +42,7 @@ int card_names_get(struct card_names *list);
 bool card_pci_from_sysfs(const char *name, char *address, size_t size);
 const char *card_reason(int error);
 
+int card_fence(const struct card *card, struct rfm_fence_wait *fence);
 off_t card_position(const struct card *card, uint64_t offset);
 int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
 		      uint64_t length);

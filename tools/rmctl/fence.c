@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 #include "card.h"
 #include "out.h"
@@ -16,7 +15,7 @@ static const struct {
 	uint32_t flag;
 	const char *key, *sentence;
 } flags[] = {
-	{ RFM_FENCED_LOST, "lost", "frames did not reach every node" },
+	{ RFM_FENCED_LOST, "lost", "frame(s) did not reach every node" },
 	{ RFM_FENCED_PAUSED, "paused", "a node stands still, and has yet to store them" },
 	{ RFM_FENCED_EPOCH, "epoch", "nodes came or went meanwhile" },
 	{ RFM_FENCED_DARK, "dark", "nothing leaves this node: no signal, or its transmitter is off" },
@@ -63,11 +62,28 @@ static int report(const struct command *cmd, const struct rfm_fence_wait *fence)
 	return status;
 }
 
+/* Says why it does not know. Returns an exit status. */
+static int report_error(const struct command *cmd, const struct rfm_fence_wait *fence, int error)
+{
+	int status;
+
+	switch (error) {
+	case ETIMEDOUT:
+		status = cmd->json ? print_json(cmd, NULL) : STATUS_OK;
+		return status ? status : failed(cmd, "it has not come home within %" PRIu32 " ms",
+						fence->timeout_ms);
+	case EINTR:
+		return failed(cmd, "interrupted: it has not come home yet");
+	default:
+		return failed(cmd, "cannot fence: %s", card_reason(error));
+	}
+}
+
 int verb_fence(struct command *cmd, int argc, char **argv)
 {
 	struct rfm_fence_wait fence = { .timeout_ms = TIMEOUT_DEFAULT_MS };
 	struct card card;
-	int status;
+	int status, error;
 
 	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &fence.timeout_ms);
 	if (status)
@@ -77,13 +93,8 @@ int verb_fence(struct command *cmd, int argc, char **argv)
 	status = card_open(cmd, &card, argv[optind], true);
 	if (status)
 		return status;
-	if (!ioctl(card.fd, RFM_IOC_FENCE, &fence))
-		status = report(cmd, &fence);
-	else if (errno == ETIMEDOUT && (!cmd->json || !print_json(cmd, NULL)))
-		status = failed(cmd, "it has not come home within %" PRIu32 " ms",
-				fence.timeout_ms);
-	else
-		status = failed(cmd, "cannot fence: %s", card_reason(errno));
+	error = card_fence(&card, &fence);
+	status = error ? report_error(cmd, &fence, error) : report(cmd, &fence);
 	card_close(&card);
 	return status;
 }

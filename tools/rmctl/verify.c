@@ -104,7 +104,7 @@ static int ask_failed(struct verify *verify, uint64_t offset, int error)
 	progress_end(&verify->progress);
 	switch (error) {
 	case EINTR:
-		return STATUS_FAILED;	/* verify_all() says so */
+		return STATUS_FAILED;	/* interrupted() says so */
 	case ETIMEDOUT:
 		return failed(verify->cmd, "the ring has not brought the question for 0x%" PRIx64
 			      " back within %" PRIu32 " ms", offset, verify->timeout_ms);
@@ -329,9 +329,18 @@ static int verify_page(struct verify *verify, uint64_t offset, uint32_t length)
 	return status;
 }
 
-static int verify_all(struct verify *verify)
+/* Returns an exit status. */
+static int interrupted(const struct verify *verify)
 {
 	char done[OUT_WORD], all[OUT_WORD];
+
+	return failed(verify->cmd, "interrupted: only the first %s of %s have been compared",
+		      out_size(done, sizeof(done), verify->done),
+		      out_size(all, sizeof(all), verify->length));
+}
+
+static int verify_all(struct verify *verify)
+{
 	int status = STATUS_OK;
 
 	progress_begin(&verify->progress, verify->cmd, verify->length);
@@ -348,9 +357,7 @@ static int verify_all(struct verify *verify)
 	}
 	progress_end(&verify->progress);
 	if (progress_stopped(&verify->progress, verify->done))
-		return failed(verify->cmd, "interrupted: only the first %s of %s have been compared",
-			      out_size(done, sizeof(done), verify->done),
-			      out_size(all, sizeof(all), verify->length));
+		return interrupted(verify);
 	return status;
 }
 
@@ -450,12 +457,15 @@ static int report(const struct verify *verify)
 static int fence_first(const struct verify *verify)
 {
 	struct rfm_fence_wait fence = { .timeout_ms = verify->timeout_ms };
+	int error = card_fence(verify->card, &fence);
 
-	if (ioctl(verify->card->fd, RFM_IOC_FENCE, &fence))
-		return errno == ETIMEDOUT ?
-		       failed(verify->cmd, "the fence before it has not come home within %" PRIu32
-			      " ms", verify->timeout_ms) :
-		       failed(verify->cmd, "cannot fence: %s", card_reason(errno));
+	if (error == EINTR)
+		return interrupted(verify);
+	if (error == ETIMEDOUT)
+		return failed(verify->cmd, "the fence before it has not come home within %" PRIu32
+			      " ms", verify->timeout_ms);
+	if (error)
+		return failed(verify->cmd, "cannot fence: %s", card_reason(error));
 	if (fence.flags & RFM_FENCED_DARK)
 		return failed(verify->cmd, "nothing leaves this node: no signal, its transmitter "
 			      "is off, or its queue is full");
