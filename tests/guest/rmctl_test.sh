@@ -340,6 +340,16 @@ good '0x00003000: 0x41480000' -R /nofile peek "$dev" 0x3000
 
 # --- the ring, and sending --------------------------------------------------------------
 
+bad_times() { # bad_times VERB MOST: seconds
+	local time
+	for time in 0 "$2.1" "$(($2 + 1))s" 0ms; do
+		bad 2 "$dev: $1: the time must be above 0 and at most $2 s .*" "$1" "$dev" -t "$time"
+	done
+	for time in -1 x '' 1m; do
+		bad 2 "$dev: $1: time '$time' is no time such as 0.5, 20ms or 100us .*" "$1" "$dev" -t "$time"
+	done
+}
+
 if [ "$ring" = closed ]; then
 	good "$dev: the ring is closed, round trip [0-9]+\.[0-9]{3} us" test "$dev"
 	good "\{\"device\":\"$dev\",\"closed\":true,\"round_trip_ns\":[0-9]+\}" -j test "$dev" -t 2
@@ -352,13 +362,7 @@ else
 	check "rmctl -j test, open ring" [ "$status" -eq 1 -a "$(cat "$out")" = \
 		"{\"device\":\"$dev\",\"closed\":false,\"round_trip_ns\":null}" ]
 fi
-for seconds in 0 10.1 11s 0ms; do
-	bad 2 "$dev: test: the time must be above 0 and at most 10 s .*" test "$dev" -t "$seconds"
-done
-for time in -1 x '' 1m; do
-	bad 2 "$dev: test: time '$time' is no time such as 0.5, 20ms or 100us .*" \
-		test "$dev" -t "$time"
-done
+bad_times test 10
 
 other=$(((node + 1) % 256))
 good_silent send "$dev" $other 1
@@ -385,13 +389,7 @@ bad 2 "$dev: send: too many arguments, it takes: DEV.*" send "$dev" all 1 2 3
 
 # --- what the extension block knows -----------------------------------------------------
 
-for seconds in 0 60.1 61s 0ms; do
-	bad 2 "$dev: fence: the time must be above 0 and at most 60 s .*" fence "$dev" -t "$seconds"
-done
-for time in -1 x '' 1m; do
-	bad 2 "$dev: fence: time '$time' is no time such as 0.5, 20ms or 100us .*" \
-		fence "$dev" -t "$time"
-done
+bad_times fence 60
 if [ "$features" -eq 0 ]; then
 	none='the card has no extension block'
 	bad 1 "$dev: fence: cannot fence: $none" fence "$dev"
