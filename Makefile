@@ -13,6 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+parallel := -j$(shell nproc)
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | \
@@ -21,14 +22,24 @@ help:
 demo: build ## three machines share a memory; watch them
 	@scripts/demo
 
-test: build test-programs ## all tests that take less than a minute each
-	@scripts/test-all
+quick: tools ## what needs no machine, in a minute and a half: for each edit
+	@$(MAKE) -C tests/unit -s $(parallel) all
+	@scripts/test-all --tier quick
 
-check-long: build test-programs ## the long tests; resumes where it was stopped
-	@scripts/test-all --long
+test: build ## every feature once, in ten minutes; SUITES="NAME ..." for some
+	@scripts/test-all $(SUITES)
 
-check-debug: build test-programs ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
-	@scripts/test-all --long check-debug
+check: build ## every test but the long ones; resumes where it was stopped
+	@scripts/test-all --tier check --resume
+
+check-long: build ## the long tests; resumes where it was stopped
+	@scripts/test-all --tier long --resume
+
+check-debug: build ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
+	@scripts/test-all --resume check-debug
+
+coverage: setup ## which lines of driver, card and ring the suites run; SUITES="NAME ..." for some
+	@tests/coverage $(SUITES)
 
 fuzz: setup ## ten million inputs to the fuzzers; RUNS=N for another number
 	@tests/fuzz/run --runs $(or $(RUNS),10000000)
@@ -46,17 +57,17 @@ qemu: setup ## QEMU with the card: build/qemu/qemu-system-x86_64
 
 module: setup ## the driver: build/module/<kernel>/rfm.ko
 	@kernel=$$(scripts/kernel-get $(KERNEL)) && \
-	$(MAKE) -C driver -s KDIR=$$kernel/headers \
+	$(MAKE) -C driver -s $(parallel) KDIR=$$kernel/headers \
 		OUT=build/module/$$(cd $$kernel/lib/modules && echo *) module
 
 tools: setup ## the user programs, librfm and librfmring, below build/
-	@$(MAKE) -C tools -s
-	@$(MAKE) -C ring -s
+	@$(MAKE) -C tools -s $(parallel)
+	@$(MAKE) -C ring -s $(parallel)
 
 test-programs: setup
-	@$(MAKE) -C tests/unit -s all
-	@$(MAKE) -C tests/guest -s
-	@$(MAKE) -C tests/litmus -s
+	@$(MAKE) -C tests/unit -s $(parallel) all
+	@$(MAKE) -C tests/guest -s $(parallel)
+	@$(MAKE) -C tests/litmus -s $(parallel)
 
 image: module tools test-programs ## what the guests boot: build/guest/<kernel>/
 	@scripts/guest-image $(KERNEL)
@@ -68,5 +79,5 @@ install: tools ## the programs, librfm, librfmring and man pages, below PREFIX (
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
-.PHONY: help demo test check-long check-debug fuzz lint build setup qemu module tools \
+.PHONY: help demo quick test check check-long check-debug coverage fuzz lint build setup qemu module tools \
 	test-programs image install clean

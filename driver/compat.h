@@ -3,7 +3,6 @@
 #ifndef RFM_COMPAT_H
 #define RFM_COMPAT_H
 
-#include <linux/aio.h>
 #include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -56,19 +55,6 @@ static inline int rfm_pin_present(unsigned long from, int count,
 	pinned = pin_user_pages(from, count, flags | FOLL_NOFAULT, pages);
 	mmap_read_unlock(current->mm);
 	return pinned < 0 ? 0 : pinned;
-}
-#endif
-
-/*
- * Kernels without this flag take every request for one of io_submit(2), those
- * of io_uring too, and write to memory that is not theirs: there, none can be
- * cancelled.
- */
-#ifdef IOCB_AIO_RW
-#define rfm_set_cancel_fn	kiocb_set_cancel_fn
-#else
-static inline void rfm_set_cancel_fn(struct kiocb *iocb, kiocb_cancel_fn *cancel)
-{
 }
 #endif
 

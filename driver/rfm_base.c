@@ -4,7 +4,7 @@
  *
  * They are sets as a file has them (rfm_subscribe.c), one for each plane, whose
  * holds do not keep the window where it is. The base policy all is RX and TX of
- * the whole memory, none is neither; an administrator may have it in between,
+ * the whole memory, none is neither; card-set may have it in between,
  * and may own ranges.
  *
  * A change makes new sets, takes what they hold, and then drops the old ones:
@@ -42,8 +42,8 @@ static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
 	for (i = 0; i < RFM_PLANES; i++) {
 		for (span = rfm_set_first(&card->base[i]); span && !ret;
 		     span = rfm_span_next(span)) {
-			range.offset = (u64)span->hold.begin.at * RFM_GRANULE;
-			range.length = (u64)span->hold.end.at * RFM_GRANULE -
+			range.offset = (u64)span->hold.first * RFM_GRANULE;
+			range.length = (u64)span->hold.end * RFM_GRANULE -
 				       range.offset;
 			ret = rfm_set_edit(&sets[i], &range, i, true);
 		}
@@ -100,7 +100,7 @@ static bool rfm_set_covers(const struct rfm_set *set, u32 first, u32 end)
 {
 	const struct rfm_span *span = rfm_set_find(set, first + 1);
 
-	return span && span->hold.begin.at <= first && span->hold.end.at >= end;
+	return span && span->hold.first <= first && span->hold.end >= end;
 }
 
 /**

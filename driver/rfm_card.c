@@ -49,17 +49,21 @@ void rfm_card_exit_fs(void)
 	kern_unmount(rfm_mnt);
 }
 
-static void rfm_card_zap(struct rfm_card *card)
-{
-	synchronize_srcu(&card->srcu);
-	unmap_mapping_range(card->inode->i_mapping, 0, 0, 1);
-}
-
 static void rfm_card_gone_work(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(work, struct rfm_card, gone_work);
 
-	rfm_card_zap(card);
+	/* Whoever waits looks himself. */
+	rfm_dispatch_lock(card);
+	rfm_queues_wake(card);
+	if (card->lost)
+		rfm_notify_gone(card);
+	card->lost = false;
+	rfm_dispatch_unlock(card);
+	rfm_fences_wake(card);
+
+	synchronize_srcu(&card->srcu);
+	unmap_mapping_range(card->inode->i_mapping, 0, 0, 1);
 	rfm_dma_stop(card);
 }
 
@@ -67,7 +71,6 @@ static void rfm_card_release(struct device *dev)
 {
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
 
-	rfm_dma_free(card);
 	rfm_base_free(card);
 	rfm_notify_free(card);
 	iput(card->inode);
@@ -128,17 +131,16 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	mutex_init(&card->config_lock);
 	mutex_init(&card->verify_lock);
 	mutex_init(&card->subscribe_lock);
-	card->ends = RB_ROOT;
 	INIT_LIST_HEAD(&card->holders);
 	card->base_holder.ops = &rfm_base_ops;
 	list_add(&card->base_holder.node, &card->holders);
 	INIT_LIST_HEAD(&card->fences);
-	init_waitqueue_head(&card->fence_wait);
+	mutex_init(&card->fence_lock);
+	rfm_dispatch_init(card);
 	INIT_LIST_HEAD(&card->queues);
 	INIT_LIST_HEAD(&card->listeners);
 	card->watched = RB_ROOT_CACHED;
 	INIT_WORK(&card->gone_work, rfm_card_gone_work);
-	INIT_WORK(&card->unthrottle_work, rfm_irq_unthrottle);
 	INIT_DELAYED_WORK(&card->rest_work, rfm_irq_rest_end);
 	rfm_dma_init(card);
 	rfm_settings_init(card);
@@ -207,15 +209,15 @@ void rfm_card_exit(struct rfm_card *card, int idx)
  * rfm_card_set_gone - no new user of the hardware from here on
  * @card: the card
  *
- * Wakes everybody who waits for it. Those who are inside a section are waited
- * for by rfm_card_drain().
+ * Masks the card. Those who wait for it and those who are inside a section are
+ * waited for by rfm_card_drain().
  */
 void rfm_card_set_gone(struct rfm_card *card)
 {
 	spin_lock_irq(&card->irq_lock);
 	WRITE_ONCE(card->gone, true);
-	wake_up_all(&card->fence_wait);
-	rfm_queues_wake(card);
+	rfm_irq_mask(card);
+	schedule_work(&card->gone_work);
 	spin_unlock_irq(&card->irq_lock);
 }
 
@@ -223,13 +225,13 @@ void rfm_card_set_gone(struct rfm_card *card)
  * rfm_card_drain - wait until nobody uses the hardware any more
  * @card: a card that is gone
  *
- * On return no process has a page of it mapped and no work item is queued.
+ * On return everybody who waited for it has been woken, no process has a page of
+ * it mapped, its DMA engine has stopped, and no work item is queued.
  */
 void rfm_card_drain(struct rfm_card *card)
 {
-	rfm_card_zap(card);
-	cancel_work_sync(&card->gone_work);
-	cancel_work_sync(&card->unthrottle_work);
+	flush_work(&card->gone_work);
+	cancel_work_sync(&card->dispatch_work);
 	cancel_delayed_work_sync(&card->rest_work);
 }
 
@@ -248,6 +250,8 @@ bool rfm_card_answers(struct rfm_card *card)
  * rfm_card_lost - the card does not answer any more
  * @card: the card
  *
+ * If it does all the same, it is masked: its line may be shared.
+ *
  * Context: any, with card->irq_lock held.
  */
 void rfm_card_lost(struct rfm_card *card)
@@ -257,11 +261,10 @@ void rfm_card_lost(struct rfm_card *card)
 	if (card->gone)
 		return;
 	WRITE_ONCE(card->gone, true);
-	wake_up_all(&card->fence_wait);
-	rfm_queues_wake(card);
+	rfm_irq_mask(card);
+	card->lost = true;
 	schedule_work(&card->gone_work);
 	rfm_netlink_cards_changed();
-	rfm_notify_gone(card);
 	dev_err(&card->dev, "the card no longer answers\n");
 }
 

@@ -33,10 +33,9 @@ static int rfm_open(struct inode *inode, struct file *filp)
 	file->card = card;
 	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
 	rfm_fence_open(file);
-	rfm_request_open(file);
 	rfm_holder_add(card, &file->holder, &rfm_file_ops);
 
-	/* What cannot be done at once is queued; without, io_uring reorders. */
+	/* Without, io_uring leaves all of it to its workers. */
 	filp->f_mode |= FMODE_NOWAIT;
 	/* Nothing is cached: all I/O is direct, whatever the alignment. */
 	filp->f_mode |= FMODE_CAN_ODIRECT;
@@ -49,7 +48,6 @@ static int rfm_release(struct inode *inode, struct file *filp)
 {
 	struct rfm_file *file = filp->private_data;
 
-	rfm_request_close(file);
 	rfm_holder_del(file->card, &file->holder);
 	rfm_subscribe_close(file);
 	kfree(file);
@@ -78,26 +76,21 @@ static int rfm_info(struct rfm_file *file, void *arg)
 
 static int rfm_call_send(struct rfm_file *file, void *arg)
 {
-	const struct rfm_send *args = arg;
-
-	return args->reserved ? -EINVAL : rfm_send(file->card, args);
+	return rfm_send(file->card, arg);
 }
 
 static int rfm_call_listen(struct rfm_file *file, void *arg)
 {
 	const struct rfm_listen *args = arg;
 
-	if (args->reserved || args->flags & ~RFM_LISTEN_FLAGS)
+	if (args->flags & ~RFM_LISTEN_FLAGS)
 		return -EINVAL;
 	return rfm_listen(file->card, args);
 }
 
 static int rfm_call_ring_test(struct rfm_file *file, void *arg)
 {
-	struct rfm_ring_test *args = arg;
-
-	return args->reserved ? -EINVAL :
-				rfm_ring_test(file->card, args, true);
+	return rfm_ring_test(file->card, arg, true);
 }
 
 static int rfm_call_subscribe(struct rfm_file *file, void *arg)
@@ -113,13 +106,9 @@ static int rfm_call_unsubscribe(struct rfm_file *file, void *arg)
 static int rfm_call_watch(struct rfm_file *file, void *arg)
 {
 	const struct rfm_watch *args = arg;
-	unsigned int i;
 
 	if (args->flags & ~RFM_WATCH_FLAGS)
 		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(args->reserved); i++)
-		if (args->reserved[i])
-			return -EINVAL;
 	return rfm_watch(file->card, args);
 }
 
@@ -167,6 +156,7 @@ static int rfm_call_verify(struct rfm_file *file, void *arg)
  * struct rfm_call - one ioctl
  * @cmd: its number; it says how large the argument is, and whether it goes in,
  *	comes out, or both
+ * @inputs: bytes of an argument that goes in which may be other than 0
  * @run: does it, with a copy of the argument, or with zeros; what it returns
  *	is the result
  * @function: what of the table of rights it is
@@ -174,38 +164,48 @@ static int rfm_call_verify(struct rfm_file *file, void *arg)
  */
 struct rfm_call {
 	unsigned int cmd;
+	unsigned int inputs;
 	int (*run)(struct rfm_file *file, void *arg);
 	enum rfm_function function;
 	u32 feature;
 };
 
-#define RFM_CALL(name, ...)	[_IOC_NR(RFM_IOC_##name)] = { RFM_IOC_##name, __VA_ARGS__ }
+#define RFM_CALL(name, inputs, ...)					\
+	[_IOC_NR(RFM_IOC_##name)] = { RFM_IOC_##name, inputs, __VA_ARGS__ }
+
+/* Everything up to its last input. */
+#define RFM_INPUTS(type, last)	offsetofend(struct rfm_##type, last)
 
 static const struct rfm_call rfm_calls[] = {
-	RFM_CALL(INFO, rfm_info, RFM_FUNCTION_INFO),
-	RFM_CALL(SEND, rfm_call_send, RFM_FUNCTION_SEND),
-	RFM_CALL(LISTEN, rfm_call_listen, RFM_FUNCTION_LISTEN),
-	RFM_CALL(RING_TEST, rfm_call_ring_test, RFM_FUNCTION_RING_TEST),
-	RFM_CALL(SUBSCRIBE, rfm_call_subscribe, RFM_FUNCTION_SUBSCRIBE,
+	RFM_CALL(INFO, 0, rfm_info, RFM_FUNCTION_INFO),
+	RFM_CALL(SEND, RFM_INPUTS(send, data), rfm_call_send,
+		 RFM_FUNCTION_SEND),
+	RFM_CALL(LISTEN, RFM_INPUTS(listen, depth), rfm_call_listen,
+		 RFM_FUNCTION_LISTEN),
+	RFM_CALL(RING_TEST, RFM_INPUTS(ring_test, timeout_ms),
+		 rfm_call_ring_test, RFM_FUNCTION_RING_TEST),
+	RFM_CALL(SUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_call_subscribe,
+		 RFM_FUNCTION_SUBSCRIBE, RFM_EXT_FEATURE_SUBSCRIBE),
+	RFM_CALL(UNSUBSCRIBE, RFM_INPUTS(subscribe, flags),
+		 rfm_call_unsubscribe, RFM_FUNCTION_SUBSCRIBE,
 		 RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(UNSUBSCRIBE, rfm_call_unsubscribe, RFM_FUNCTION_SUBSCRIBE,
-		 RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(WATCH, rfm_call_watch, RFM_FUNCTION_WATCH,
-		 RFM_EXT_FEATURE_WATCH),
-	RFM_CALL(FENCE, rfm_call_fence, RFM_FUNCTION_FENCE,
-		 RFM_EXT_FEATURE_FENCE),
-	RFM_CALL(SEND_SET, rfm_call_send_set, RFM_FUNCTION_SEND,
-		 RFM_EXT_FEATURE_MULTICAST),
-	RFM_CALL(GET_SWITCHES, rfm_call_get_switches, RFM_FUNCTION_INFO),
-	RFM_CALL(SET_SWITCHES, rfm_call_set_switches, RFM_FUNCTION_SWITCHES),
-	RFM_CALL(WRITER, rfm_call_writer, RFM_FUNCTION_WRITER,
-		 RFM_EXT_FEATURE_WRITER),
-	RFM_CALL(COUNTERS, rfm_call_counters, RFM_FUNCTION_COUNTERS,
+	RFM_CALL(WATCH, RFM_INPUTS(watch, compare_value), rfm_call_watch,
+		 RFM_FUNCTION_WATCH, RFM_EXT_FEATURE_WATCH),
+	RFM_CALL(FENCE, RFM_INPUTS(fence_wait, timeout_ms), rfm_call_fence,
+		 RFM_FUNCTION_FENCE, RFM_EXT_FEATURE_FENCE),
+	RFM_CALL(SEND_SET, RFM_INPUTS(send_set, data), rfm_call_send_set,
+		 RFM_FUNCTION_SEND, RFM_EXT_FEATURE_MULTICAST),
+	RFM_CALL(GET_SWITCHES, 0, rfm_call_get_switches, RFM_FUNCTION_INFO),
+	RFM_CALL(SET_SWITCHES, RFM_INPUTS(switches, address_offset),
+		 rfm_call_set_switches, RFM_FUNCTION_SETTINGS),
+	RFM_CALL(WRITER, RFM_INPUTS(writer, offset), rfm_call_writer,
+		 RFM_FUNCTION_WRITER, RFM_EXT_FEATURE_WRITER),
+	RFM_CALL(COUNTERS, 0, rfm_call_counters, RFM_FUNCTION_COUNTERS,
 		 RFM_EXT_FEATURE_SNAPSHOT),
-	RFM_CALL(RING_MAP, rfm_call_ring_map, RFM_FUNCTION_RING_MAP,
-		 RFM_EXT_FEATURE_SNAPSHOT),
-	RFM_CALL(VERIFY, rfm_call_verify, RFM_FUNCTION_FENCE,
-		 RFM_EXT_FEATURE_QUERY),
+	RFM_CALL(RING_MAP, RFM_INPUTS(ring_map, count), rfm_call_ring_map,
+		 RFM_FUNCTION_RING_MAP, RFM_EXT_FEATURE_SNAPSHOT),
+	RFM_CALL(VERIFY, RFM_INPUTS(verify, timeout_ms), rfm_call_verify,
+		 RFM_FUNCTION_VERIFY, RFM_EXT_FEATURE_QUERY),
 };
 
 static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
@@ -221,6 +221,11 @@ static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
 	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
 	    copy_from_user(arg, user, size)) {
 		ret = -EFAULT;
+		goto out;
+	}
+	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
+	    memchr_inv(arg + call->inputs, 0, size - call->inputs)) {
+		ret = -EINVAL;
 		goto out;
 	}
 	ret = call->run(file, arg);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The buffers of a request: what of them the engine can take, and their pages.
+ * The buffers of a request: what of them the engine can take, and slices of it.
  *
  * The engine wants host addresses and lengths that are multiples of 8. So that
  * it is of no importance how the card treats odd addresses of its own, these are
@@ -10,10 +10,14 @@
  * beginning and at the end of a request go by programmed I/O.
  *
  * User memory may be such that whoever touches it waits for ever: pages that a
- * process supplies itself, by userfaultfd(2) or a file system of its own. So a
- * slice gets what is there, and nothing is waited for while somebody has one;
- * what is not there is brought in before, by rfm_dma_bring_in(), and may have
- * gone again.
+ * process supplies itself, by userfaultfd(2) or a file system of its own. Only
+ * the process that makes the request ever waits for it, in its call, and it must
+ * not have a slice meanwhile. So a slice gets what is there; what is not there
+ * is brought in before, by rfm_dma_bring_in(), and may have gone again.
+ *
+ * What slices pin, or hold in its place, is bounded for each card, by
+ * RFM_PINNED_MAX. Every slice that there is ends by itself, so who waits for
+ * room, without a slice, gets it.
  *
  * One wait is left: a page of a file that the card has written to is marked
  * dirty under the page's lock when it is given back, if it was written back
@@ -38,6 +42,9 @@
 
 /* Pages that are looked for in one go when they are brought in. */
 #define RFM_PAGES_A_LOOK	16
+
+/* A card gives out slices until they have so many bytes. */
+#define RFM_PINNED_MAX		(32u << 20)
 
 /**
  * rfm_dma_can - can pages be had from this iterator?
@@ -92,35 +99,37 @@ static size_t rfm_segment_run(const struct iov_iter *iter, size_t most,
  * writes are not to have part in one cache line.
  */
 static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
-			   bool store)
+			   bool store, unsigned int *pieces)
 {
-	unsigned int pieces = dma->pieces;
+	unsigned int left = dma->pieces;
 	size_t run = 0, some, segment;
 
-	while (iov_iter_count(&rest) && pieces) {
+	while (iov_iter_count(&rest) && left) {
 		if (run && !store && !rfm_iter_begins_line(&rest))
 			break;
 		segment = iov_iter_single_seg_count(&rest);
-		some = rfm_segment_run(&rest, dma->most - run, &pieces);
+		some = rfm_segment_run(&rest, dma->most - run, &left);
 		run += some;
 		if (some < segment ||
 		    (!store && (rfm_iter_address(&rest) + some) % RFM_LINE))
 			break;
 		iov_iter_advance(&rest, some);
 	}
+	*pieces = dma->pieces - left;
 	return run;
 }
 
 /**
  * rfm_dma_plan - how to go on with a request
- * @request: what is left of it, which begins in a segment that is not empty
+ * @request: what is left of it, which begins in a segment that is not empty; its
+ *	pieces are set
  * @least: how many bytes are worth a slice, 0: none are
  * @way: set
  *
  * Return: how many bytes to move in that way; 0: none before its slices have
  * ended.
  */
-size_t rfm_dma_plan(const struct rfm_request *request, size_t least,
+size_t rfm_dma_plan(struct rfm_request *request, size_t least,
 		    enum rfm_way *way)
 {
 	const struct rfm_dma *dma = &request->file->card->dma;
@@ -134,7 +143,7 @@ size_t rfm_dma_plan(const struct rfm_request *request, size_t least,
 		return left;
 
 	iov_iter_advance(&rest, head);
-	run = rfm_iter_run(dma, rest, request->store);
+	run = rfm_iter_run(dma, rest, request->store, &request->pieces);
 	*way = RFM_WAY_PAGES;
 	/* The most that fits may end with the page before. */
 	if (run < min(least, dma->most - PAGE_SIZE + RFM_ENGINE_ALIGN)) {
@@ -219,23 +228,14 @@ static void rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
 	}
 }
 
-/* Pages of our own, from the first time on that the slice needs them. */
-static struct page *rfm_slice_own_page(struct rfm_slice *slice, size_t index)
-{
-	if (!slice->bounce[index])
-		slice->bounce[index] = alloc_page(GFP_KERNEL);
-	return slice->bounce[index];
-}
-
 /* As much as can be copied without waiting for user memory. */
 static size_t rfm_copy_present(struct page *page, size_t bytes,
-			       struct iov_iter *iter, bool store)
+			       struct iov_iter *iter)
 {
 	size_t some;
 
 	pagefault_disable();
-	some = store ? copy_from_iter(page_address(page), bytes, iter) :
-		       copy_to_iter(page_address(page), bytes, iter);
+	some = copy_from_iter(page_address(page), bytes, iter);
 	pagefault_enable();
 	return some;
 }
@@ -247,45 +247,131 @@ static size_t rfm_copy_present(struct page *page, size_t bytes,
 static void rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 {
 	bool store = slice->request->store;
-	size_t at, some, want;
+	size_t some, want;
 	struct page *page;
 
 	slice->own = true;
 	slice->to = slice->request->iter;
-	for (at = 0; at < bytes; at += some) {
-		page = rfm_slice_own_page(slice, at / PAGE_SIZE);
+	for (; bytes; bytes -= want) {
+		page = alloc_page(GFP_KERNEL_ACCOUNT);
 		if (!page)
 			break;
-		want = min(bytes - at, PAGE_SIZE);
-		some = store ? rfm_copy_present(page, want, &slice->to, true) :
-			       want;
+		want = min(bytes, PAGE_SIZE);
+		some = store ? rfm_copy_present(page, want, &slice->to) : want;
 		some = round_down(some, RFM_ENGINE_ALIGN);
 		if (some)
 			rfm_slice_add(slice, page, 0, some);
+		else
+			__free_page(page);
 		if (some < want)
 			break;
 	}
 }
 
-/**
- * rfm_slice_fill - get pages for a part of a request
- * @slice: an empty slice
- * @bytes: what rfm_dma_plan() has returned
- * @way: RFM_WAY_PAGES: pages of the request's buffers, pinned if they are the
- *	user's; RFM_WAY_BOUNCE: pages that take their place
- *
- * Waits for no user memory.
- *
- * Return: 0, and then @slice->bytes may be fewer; -EFAULT if there is not even
- * one page.
- */
-int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, enum rfm_way way)
+/* --- room ----------------------------------------------------------------- */
+
+static bool rfm_room_is(const struct rfm_dma *dma)
 {
-	sg_init_table(slice->sg, slice->request->file->card->dma.pieces);
-	if (way == RFM_WAY_PAGES)
-		rfm_slice_fill_pages(slice, bytes);
-	else
+	return READ_ONCE(dma->pinned) < RFM_PINNED_MAX;
+}
+
+/* The last may reach beyond the bound, so that long ones need not wait longer. */
+static bool rfm_room_take(struct rfm_slice *slice, size_t bytes)
+{
+	struct rfm_dma *dma = &slice->request->file->card->dma;
+	bool room;
+
+	spin_lock(&dma->lock);
+	room = rfm_room_is(dma);
+	if (room) {
+		slice->room = bytes;
+		dma->pinned += bytes;
+	}
+	spin_unlock(&dma->lock);
+	return room;
+}
+
+static void rfm_room_give(struct rfm_slice *slice)
+{
+	struct rfm_dma *dma = &slice->request->file->card->dma;
+
+	spin_lock(&dma->lock);
+	dma->pinned -= slice->room;
+	spin_unlock(&dma->lock);
+	slice->room = 0;
+	wake_up_all(&dma->wait);
+}
+
+/**
+ * rfm_room_wait - wait until rfm_slice_new() may find room
+ * @card: the card; the caller has no slice
+ *
+ * Return: 0, -ENODEV, or -ERESTARTSYS if the process is being killed.
+ */
+int rfm_room_wait(struct rfm_card *card)
+{
+	int ret = wait_event_killable(card->dma.wait, rfm_room_is(&card->dma) ||
+				      READ_ONCE(card->gone));
+
+	return ret ?: READ_ONCE(card->gone) ? -ENODEV : 0;
+}
+
+/**
+ * rfm_slice_deliver - the caller takes back a slice that the engine has moved
+ * @slice: one with pages of our own; its room is given back first
+ *
+ * Context: may wait for user memory, for ever.
+ * Return: 0 or -EFAULT, and then the request has fewer bytes done.
+ */
+int rfm_slice_deliver(struct rfm_slice *slice)
+{
+	size_t left = slice->bytes, some, want;
+	unsigned int i;
+
+	rfm_room_give(slice);
+	for (i = 0; i < slice->count; i++) {
+		want = min(left, PAGE_SIZE);
+		some = copy_to_iter(page_address(slice->pages[i]), want,
+				    &slice->to);
+		left -= some;
+		if (some < want)
+			break;
+	}
+	slice->request->done -= left;
+	return left ? -EFAULT : 0;
+}
+
+/* --- slices --------------------------------------------------------------- */
+
+static struct rfm_slice *rfm_slice_alloc(struct rfm_request *request,
+					 unsigned int pieces)
+{
+	struct rfm_slice *slice;
+	size_t size = struct_size(slice, pages, pieces);
+
+	slice = kvmalloc(size + pieces * sizeof(*slice->sg), GFP_KERNEL_ACCOUNT);
+	if (!slice)
+		return NULL;
+	memset(slice, 0, sizeof(*slice));
+	slice->request = request;
+	slice->pieces = pieces;
+	slice->sg = (void *)slice + size;
+	init_completion(&slice->ended);
+	INIT_WORK(&slice->work, rfm_request_work);
+	sg_init_table(slice->sg, pieces);
+	return slice;
+}
+
+/* Return: 0, -EAGAIN or -EFAULT. */
+static int rfm_slice_fill(struct rfm_slice *slice, size_t bytes,
+			  enum rfm_way way)
+{
+	if (!rfm_room_take(slice, slice->pieces * PAGE_SIZE))
+		return -EAGAIN;
+	if (way == RFM_WAY_BOUNCE)
 		rfm_slice_fill_own(slice, bytes);
+	else
+		rfm_slice_fill_pages(slice, bytes);
 	if (!slice->count)
 		return -EFAULT;
 	sg_mark_end(&slice->sg[slice->count - 1]);
@@ -293,30 +379,37 @@ int rfm_slice_fill(struct rfm_slice *slice, size_t bytes, enum rfm_way way)
 }
 
 /**
- * rfm_slice_deliver - the engine has moved a slice
- * @slice: the slice
+ * rfm_slice_new - make a slice of what comes next in a request
+ * @request: the request
+ * @bytes: what rfm_dma_plan() has returned
+ * @way: RFM_WAY_PAGES: pages of the request's buffers, pinned if they are the
+ *	user's; RFM_WAY_BOUNCE: pages that take their place
  *
- * Waits for no user memory either. @slice->to is advanced by what this copies.
+ * Waits for no user memory, and for no room. The request goes on behind the
+ * slice, which may have fewer bytes.
  *
- * Return: how many of its bytes are now where the request wants them.
+ * Return: the slice, or an ERR_PTR: -EFAULT if not even one page is there,
+ * -EAGAIN if there is no room, -ENOMEM if there is no memory.
  */
-size_t rfm_slice_deliver(struct rfm_slice *slice)
+struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
+				enum rfm_way way)
 {
-	size_t at, some, want;
+	unsigned int pieces = way == RFM_WAY_PAGES ?
+			      request->pieces : DIV_ROUND_UP(bytes, PAGE_SIZE);
+	struct rfm_slice *slice = rfm_slice_alloc(request, pieces);
+	int ret;
 
-	if (!slice->own || slice->request->store)
-		return slice->bytes;
-	/* The process whose memory it was is dead. */
-	if (user_backed_iter(&slice->to) && !current->mm)
-		return 0;
-	for (at = 0; at < slice->bytes; at += some) {
-		want = min(slice->bytes - at, PAGE_SIZE);
-		some = rfm_copy_present(slice->pages[at / PAGE_SIZE], want,
-					&slice->to, false);
-		if (some < want)
-			return at + some;
+	if (!slice)
+		return ERR_PTR(-ENOMEM);
+	ret = rfm_slice_fill(slice, bytes, way);
+	if (ret) {
+		rfm_slice_free(slice);
+		return ERR_PTR(ret);
 	}
-	return slice->bytes;
+	slice->address = request->file->card->window_offset + request->pos;
+	iov_iter_advance(&request->iter, slice->bytes);
+	request->pos += slice->bytes;
+	return slice;
 }
 
 /*
@@ -366,9 +459,9 @@ static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
 
 /**
  * rfm_dma_bring_in - see that a request's buffers are there
- * @request: what is left of it, without a slice
+ * @request: what is left of it; the caller has no slice
  * @bytes: how many of them
- * @way: what for: rfm_slice_fill() may then find them
+ * @way: what for: rfm_slice_new() may then find them
  *
  * This may take for ever, or until the process is killed if that is the caller.
  *
@@ -407,29 +500,38 @@ bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
 
 /**
  * rfm_slice_keep - the engine may go on for ever with a slice
- * @slice: one that is lost, so that rfm_slice_put() gives nothing back; pages
- *	that somebody else keeps for a request would be given back by them
+ * @slice: its pages are never given back, also not by somebody else who keeps
+ *	them for the request
  */
 void rfm_slice_keep(struct rfm_slice *slice)
 {
 	unsigned int i;
 
+	slice->lost = true;
 	for (i = 0; i < slice->count && !slice->own && !slice->pinned; i++)
 		get_page(slice->pages[i]);
 }
 
-/**
- * rfm_slice_unpin - give the pages of a slice back
- * @slice: a slice that the engine does not know of; empty afterwards
- *
- * After a read it may wait for the lock of a page of a file, see above.
- */
-void rfm_slice_unpin(struct rfm_slice *slice)
+/* After a read it may wait for the lock of a page of a file, see above. */
+static void rfm_slice_put_pages(struct rfm_slice *slice)
 {
+	unsigned int i;
+
 	if (slice->pinned)
 		unpin_user_pages_dirty_lock(slice->pages, slice->count,
 					    !slice->request->store);
-	slice->pinned = false;
-	slice->own = false;
-	slice->count = 0;
+	for (i = 0; i < slice->count && slice->own; i++)
+		__free_page(slice->pages[i]);
+}
+
+/**
+ * rfm_slice_free - the end of a slice
+ * @slice: one that the engine does not know of
+ */
+void rfm_slice_free(struct rfm_slice *slice)
+{
+	if (!slice->lost)
+		rfm_slice_put_pages(slice);
+	rfm_room_give(slice);
+	kvfree(slice);
 }

@@ -1,426 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests: reads and writes that use the DMA engine, or wait behind one that
- * does.
+ * Requests: reads and writes that use the DMA engine.
  *
- * The requests of an open file are a queue. Only its first one is fed, that
- * is, cut into slices (rfm_dma.c) and pieces for programmed I/O, in ascending
- * order; so they all end in the order in which they came. A request with a
- * caller who waits is fed by the caller, any other by the file's work item,
- * which borrows the memory of the process that made it.
+ * Whoever makes the call cuts it into slices, pins their pages, and hands them
+ * to the engine (rfm_dma.c); nobody else ever looks for memory of a process.
  *
- * Whoever feeds may have to wait for the memory of a process, for as long as
- * that takes. Meanwhile it holds nothing that others need, no slice, no place
- * in the queue for one, no worker of theirs: only this file waits with it. A
- * caller can be killed there. So that little is left to the work item, the
- * beginning of the buffers is brought in when a request is made; and when a
- * process is dying, its requests are cancelled, and a work item that waits for
- * its memory is woken.
+ * A caller who waits has two slices at most, one that is moved and one that is
+ * made ready, and does in between what the engine cannot: programmed I/O, and
+ * copies to and from pages of our own. Before it waits, for user memory or for
+ * room, it takes back the slices it has.
  *
- * Feeding goes on until there is nothing to do before something happens: a
- * slice ends, or becomes free, or the request becomes the first. Then the
- * request is kicked, and fed once more.
+ * An asynchronous request goes to the engine as a whole, and its call returns;
+ * that is for buffers of which the engine can take all. The last of its slices
+ * that ends, ends it. All other asynchronous calls are done before they return,
+ * by the caller or, where that must not wait, by the worker of io_uring that
+ * comes after -EAGAIN.
  */
 
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/moduleparam.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "compat.h"
 #include "rfm_dma.h"
 
-/* Of one file; who comes then, waits or is told to come again. */
-#define RFM_REQUESTS_MAX	1024
-
-/* Slices that one request has at a time: one is filled, one is moved. */
+/* Slices of a caller who waits. */
 #define RFM_REQUEST_SLICES	2
 
-/* Bytes by programmed I/O for which a caller does not mind to wait. */
-#define RFM_INLINE_MAX		16384
-
-/* How often to look whether a process lives for whose memory somebody waits. */
-#define RFM_REQUEST_WATCH	HZ
-
-/* How often to look for a signal where none can wake. */
-#define RFM_REQUEST_SIGNAL	(HZ / 10)
-
-/* Bytes brought in at a time: meanwhile the engine, or the caller, waits. */
+/* Bytes brought in at a time. */
 #define RFM_BRING_IN		(2u << 20)
 
-/* What feeding has come to. */
-enum rfm_fed {
-	RFM_FED_ALL,	/* the request has ended */
-	RFM_FED_WAIT,	/* it will be kicked */
-	RFM_FED_TURN,	/* it should be fed on */
-};
-
-static struct rfm_request *rfm_request_first(struct rfm_file *file)
-{
-	lockdep_assert_held(&file->card->dma.lock);
-	return list_first_entry_or_null(&file->requests, struct rfm_request,
-					node);
-}
-
-static bool rfm_request_is_first(struct rfm_request *request)
-{
-	struct rfm_file *file = request->file;
-	bool first;
-
-	spin_lock_irq(&file->card->dma.lock);
-	first = rfm_request_first(file) == request;
-	spin_unlock_irq(&file->card->dma.lock);
-	return first;
-}
-
-/**
- * rfm_request_kick - there may be something to do for a request
- * @request: the request
- *
- * Context: any, with a lock held that its end needs: card->irq_lock while it
- * has a slice there, card->dma.lock while it is in a list.
- */
-void rfm_request_kick(struct rfm_request *request)
-{
-	if (request->caller)
-		complete(request->caller);
-	else
-		queue_work(request->file->wq, &request->file->work);
-}
-
-/* --- waiting for user memory ---------------------------------------------- */
-
-/*
- * What a work item does between these two ends when it is sent SIGKILL, as the
- * process would have. Outside of them it ignores signals.
- */
-static void rfm_request_begin_wait(struct rfm_request *request)
-{
-	struct rfm_file *file = request->file;
-
-	if (request->caller)
-		return;
-	allow_kernel_signal(SIGKILL);
-	spin_lock_irq(&file->card->dma.lock);
-	file->feeder = current;
-	spin_unlock_irq(&file->card->dma.lock);
-	schedule_delayed_work(&file->watch, RFM_REQUEST_WATCH);
-}
-
-static void rfm_request_end_wait(struct rfm_request *request)
-{
-	struct rfm_file *file = request->file;
-
-	if (request->caller)
-		return;
-	cancel_delayed_work(&file->watch);
-	spin_lock_irq(&file->card->dma.lock);
-	file->feeder = NULL;
-	spin_unlock_irq(&file->card->dma.lock);
-	disallow_signal(SIGKILL);
-}
-
-/* No more of it should be moved. Under card->dma.lock. */
-static void rfm_request_stop(struct rfm_request *request, int error)
-{
-	struct rfm_file *file = request->file;
-
-	WRITE_ONCE(request->stop, error);
-	if (file->feeder && rfm_request_first(file) == request)
-		send_sig(SIGKILL, file->feeder, 1);
-}
-
-static bool rfm_request_is_orphan(const struct rfm_request *request)
-{
-	return request->owner->signal->flags & SIGNAL_GROUP_EXIT;
-}
-
-static void rfm_request_watch(struct work_struct *work)
-{
-	struct rfm_file *file = container_of(to_delayed_work(work),
-					     struct rfm_file, watch);
-	struct rfm_request *request;
-
-	spin_lock_irq(&file->card->dma.lock);
-	if (file->feeder) {
-		request = rfm_request_first(file);
-		/* Or it was cancelled just before the wait began. */
-		if (request->stop || rfm_request_is_orphan(request))
-			rfm_request_stop(request, -ECANCELED);
-		schedule_delayed_work(&file->watch, RFM_REQUEST_WATCH);
-	}
-	spin_unlock_irq(&file->card->dma.lock);
-}
-
-/* --- feeding ------------------------------------------------------------ */
-
-static unsigned int rfm_request_least(const struct rfm_request *request)
-{
-	return rfm_dma_least(request->file->card, request->store);
-}
-
-static void rfm_request_advance(struct rfm_request *request, size_t bytes)
-{
-	iov_iter_advance(&request->iter, bytes);
-	request->pos += bytes;
-}
-
-/*
- * A slice that has ended well. If the buffers are no longer there, what it has
- * brought is read again when they are: meanwhile others can have the slice.
- */
-static void rfm_request_take(struct rfm_request *request,
-			     struct rfm_slice *slice)
-{
-	size_t done = rfm_slice_deliver(slice);
-
-	request->done += done;
-	if (done == slice->bytes)
-		return;
-	request->iter = slice->to;
-	request->pos = slice->address - request->window + done;
-	request->refused = RFM_WAY_BOUNCE;
-	request->again = true;
-}
-
-/* Take back the slices that have ended, in order. */
-static void rfm_request_reap(struct rfm_request *request)
-{
-	struct rfm_slice *slice;
-
-	while ((slice = list_first_entry_or_null(&request->slices,
-						 struct rfm_slice, node)) &&
-	       rfm_slice_ended(slice)) {
-		list_del(&slice->node);
-		request->in_flight--;
-		if (!request->error && !request->again)
-			request->error = slice->error;
-		if (!request->error && !request->again)
-			rfm_request_take(request, slice);
-		rfm_slice_put(slice);
-	}
-}
-
-static int rfm_request_copy(struct rfm_request *request, size_t bytes)
-{
-	int ret = 0;
-
-	bytes = min_t(size_t, bytes, RFM_IO_TURN);
-	rfm_request_begin_wait(request);
-	bytes = rfm_io_move(request->file->card, &request->iter, request->pos,
-			    bytes, request->store, &ret);
-	rfm_request_end_wait(request);
-	request->pos += bytes;
-	request->done += bytes;
-	request->refused = RFM_WAY_COPY;
-	return ret;
-}
-
-/*
- * One more slice. Returns -EAGAIN if there is none, -EFAULT if it cannot be
- * filled or mapped, another errno if the card has gone.
- */
-static int rfm_request_slice(struct rfm_request *request, size_t bytes,
-			     enum rfm_way way)
-{
-	struct rfm_slice *slice = rfm_slice_get(request);
-	int ret;
-
-	if (IS_ERR_OR_NULL(slice))
-		return slice ? PTR_ERR(slice) : -EAGAIN;
-	slice->address = request->window + request->pos;
-	ret = rfm_slice_fill(slice, bytes, way);
-	if (ret) {
-		rfm_slice_put(slice);
-		return ret;
-	}
-
-	list_add_tail(&slice->node, &request->slices);
-	request->in_flight++;
-	bytes = slice->bytes;
-	ret = rfm_slice_submit(slice);
-	if (!ret) {
-		rfm_request_advance(request, bytes);
-		return 0;
-	}
-	list_del(&slice->node);
-	request->in_flight--;
-	rfm_slice_put(slice);
-	return ret;
-}
-
-/*
- * The slice was not to be had in that way. Perhaps it is when the buffers were
- * brought in; if not, there is another way, in a mapping of a card for example.
- */
-static enum rfm_fed rfm_request_bring_in(struct rfm_request *request,
-					 size_t bytes, enum rfm_way way)
-{
-	/* Who has slices waits for no user memory. */
-	if (request->in_flight)
-		return RFM_FED_WAIT;
-	if (way == RFM_WAY_PAGES)
-		bytes = min_t(size_t, iov_iter_count(&request->iter),
-			      RFM_BRING_IN);
-	if (request->brought) {
-		request->brought = false;
-	} else {
-		rfm_request_begin_wait(request);
-		request->brought = rfm_dma_bring_in(request, bytes, way);
-		rfm_request_end_wait(request);
-	}
-	if (!request->brought)
-		request->refused = way;
-	return RFM_FED_TURN;
-}
-
-static enum rfm_fed rfm_request_engine(struct rfm_request *request,
-				       size_t bytes, enum rfm_way way)
-{
-	int ret;
-
-	if (!bytes || request->in_flight == RFM_REQUEST_SLICES)
-		return RFM_FED_WAIT;
-	ret = rfm_request_slice(request, bytes, way);
-	if (ret == -EAGAIN)
-		return RFM_FED_WAIT;
-	if (ret == -EFAULT)
-		return rfm_request_bring_in(request, bytes, way);
-	request->brought = false;
-	if (ret == -ENOMEM)
-		request->refused = RFM_WAY_BOUNCE;
-	else
-		request->error = ret;
-	return RFM_FED_TURN;
-}
-
-static enum rfm_fed rfm_request_feed_some(struct rfm_request *request)
-{
-	enum rfm_way way;
-	size_t bytes;
-
-	/* Past segments without a byte in them. */
-	iov_iter_advance(&request->iter, 0);
-	bytes = rfm_dma_plan(request, rfm_request_least(request), &way);
-	if (way == RFM_WAY_PAGES && request->refused == RFM_WAY_PAGES)
-		way = RFM_WAY_BOUNCE;
-	if (way != RFM_WAY_COPY && request->refused != RFM_WAY_BOUNCE)
-		return rfm_request_engine(request, bytes, way);
-
-	rfm_slice_leave(request);
-	/* In ascending order, also by programmed I/O. */
-	if (request->in_flight)
-		return RFM_FED_WAIT;
-	request->error = rfm_request_copy(request, bytes);
-	return RFM_FED_TURN;
-}
-
-/* What the engine has not begun with is taken back, the rest ends soon. */
-static bool rfm_request_is_still(struct rfm_request *request)
-{
-	rfm_slice_leave(request);
-	rfm_slices_withdraw(request);
-	rfm_request_reap(request);
-	return !request->in_flight;
-}
-
-static enum rfm_fed rfm_request_feed(struct rfm_request *request)
-{
-	rfm_request_reap(request);
-	if (request->error || READ_ONCE(request->stop))
-		return rfm_request_is_still(request) ? RFM_FED_ALL :
-						       RFM_FED_WAIT;
-	if (request->again) {
-		if (!rfm_request_is_still(request))
-			return RFM_FED_WAIT;
-		request->again = false;
-	}
-	if (iov_iter_count(&request->iter))
-		return rfm_request_feed_some(request);
-	return request->in_flight ? RFM_FED_WAIT : RFM_FED_ALL;
-}
-
-/* --- the queue of a file ------------------------------------------------ */
-
-/* A place in the queue. Returns -EAGAIN if it is full; for callers it is not. */
-static int rfm_request_reserve(struct rfm_file *file, bool caller)
-{
-	struct rfm_dma *dma = &file->card->dma;
-	int ret = 0;
-
-	spin_lock_irq(&dma->lock);
-	if (file->queued >= RFM_REQUESTS_MAX && !caller)
-		ret = -EAGAIN;
-	else
-		WRITE_ONCE(file->queued, file->queued + 1);
-	spin_unlock_irq(&dma->lock);
-	return ret;
-}
-
-static int rfm_request_wait_for_room(struct kiocb *iocb)
-{
-	struct rfm_file *file = iocb->ki_filp->private_data;
-	int ret;
-
-	for (;;) {
-		ret = rfm_request_reserve(file, false);
-		if (!ret || iocb->ki_flags & IOCB_NOWAIT)
-			return ret;
-		ret = wait_event_killable(file->room,
-			READ_ONCE(file->queued) < RFM_REQUESTS_MAX);
-		if (ret)
-			return ret;
-	}
-}
-
-static void rfm_request_queue(struct rfm_request *request)
-{
-	struct rfm_file *file = request->file;
-	struct rfm_dma *dma = &file->card->dma;
-
-	spin_lock_irq(&dma->lock);
-	/* It is not moved while there are requests. */
-	request->window = file->card->window_offset;
-	dma->requests++;
-	list_add_tail(&request->node, &file->requests);
-	if (rfm_request_first(file) == request && !request->caller)
-		rfm_request_kick(request);
-	spin_unlock_irq(&dma->lock);
-}
-
-static void rfm_request_unqueue(struct rfm_request *request)
-{
-	struct rfm_file *file = request->file;
-	struct rfm_dma *dma = &file->card->dma;
-	struct rfm_request *first;
-
-	rfm_slice_leave(request);
-	spin_lock_irq(&dma->lock);
-	list_del(&request->node);
-	WRITE_ONCE(file->queued, file->queued - 1);
-	dma->requests--;
-	first = rfm_request_first(file);
-	if (first)
-		rfm_request_kick(first);
-	wake_up(&file->room);
-	spin_unlock_irq(&dma->lock);
-}
-
-static ssize_t rfm_request_result(const struct rfm_request *request)
-{
-	return request->done ?: request->stop ?: request->error;
-}
+/* Any is worth a slice, where the rest of the request has some. */
+#define RFM_LEAST_ASYNC		8
 
 static void rfm_request_init(struct rfm_request *request, struct kiocb *iocb,
 			     struct iov_iter *iter, size_t bytes)
 {
 	memset(request, 0, sizeof(*request));
-	INIT_LIST_HEAD(&request->waiting);
+	INIT_LIST_HEAD(&request->turn);
 	INIT_LIST_HEAD(&request->slices);
+	INIT_LIST_HEAD(&request->flying);
 	request->file = iocb->ki_filp->private_data;
 	request->iocb = iocb;
 	request->pos = iocb->ki_pos;
@@ -429,26 +47,117 @@ static void rfm_request_init(struct rfm_request *request, struct kiocb *iocb,
 	iov_iter_truncate(&request->iter, bytes);
 }
 
-/* --- with a caller who waits -------------------------------------------- */
-
 /*
- * A caller who also uses io_uring may be woken like by a signal, only to look
- * at that. It does so later: here it waits on. Until then it cannot be woken by
- * a signal either, so it looks whether there is one.
+ * The slice was not to be had in that way. Perhaps it is when the buffers were
+ * brought in; if not, there is another way, in a mapping of a card for example.
  */
-static int rfm_request_sleep(struct completion *kicked)
+static void rfm_request_bring_in(struct rfm_request *request, size_t bytes,
+				 enum rfm_way way)
 {
-	long left;
+	if (way == RFM_WAY_PAGES)
+		bytes = min_t(size_t, iov_iter_count(&request->iter),
+			      RFM_BRING_IN);
+	request->brought = !request->brought &&
+			   rfm_dma_bring_in(request, bytes, way);
+	if (!request->brought)
+		request->refused = way;
+}
 
-	if (!wait_for_completion_interruptible(kicked))
-		return 0;
-	while (!task_sigpending(current)) {
-		left = wait_for_completion_killable_timeout(kicked,
-							    RFM_REQUEST_SIGNAL);
-		if (left)
-			return left < 0 ? left : 0;
+/* --- with a caller who waits ---------------------------------------------- */
+
+/* Take the first slices back, until so many are left. */
+static int rfm_request_settle(struct rfm_request *request, unsigned int left)
+{
+	struct rfm_slice *slice;
+	int ret = 0;
+
+	while (request->in_flight > left) {
+		slice = list_first_entry(&request->flying, struct rfm_slice,
+					 flight);
+		wait_for_completion(&slice->ended);
+		list_del(&slice->flight);
+		request->in_flight--;
+		if (slice->own && !request->store && !request->error)
+			ret = rfm_slice_deliver(slice);
+		rfm_slice_free(slice);
 	}
-	return -ERESTARTSYS;
+	return ret;
+}
+
+static int rfm_request_copy(struct rfm_request *request, size_t bytes)
+{
+	int ret = rfm_request_settle(request, 0);
+
+	if (ret || request->error)
+		return ret;
+	bytes = min_t(size_t, bytes, RFM_IO_TURN);
+	bytes = rfm_io_move(request->file->card, &request->iter, request->pos,
+			    bytes, request->store, &ret);
+	request->pos += bytes;
+	request->done += bytes;
+	request->refused = RFM_WAY_COPY;
+	return ret;
+}
+
+static int rfm_request_submit(struct rfm_request *request,
+			      struct rfm_slice *slice)
+{
+	int ret = rfm_slice_submit(slice);
+
+	if (!ret) {
+		list_add_tail(&slice->flight, &request->flying);
+		request->in_flight++;
+		request->brought = false;
+		/* Its data is copied before anything else is done. */
+		return slice->own && !request->store ?
+			rfm_request_settle(request, 0) : 0;
+	}
+	iov_iter_revert(&request->iter, slice->bytes);
+	request->pos -= slice->bytes;
+	rfm_slice_free(slice);
+	if (ret != -ENOMEM)
+		return ret;
+	request->refused = RFM_WAY_BOUNCE;
+	return 0;
+}
+
+static int rfm_request_engine(struct rfm_request *request, size_t bytes,
+			      enum rfm_way way)
+{
+	struct rfm_slice *slice;
+
+	if (!bytes)
+		return rfm_request_settle(request, 0);
+	rfm_request_settle(request, RFM_REQUEST_SLICES - 1);
+	slice = rfm_slice_new(request, bytes, way);
+	if (!IS_ERR(slice))
+		return rfm_request_submit(request, slice);
+
+	rfm_request_settle(request, 0);
+	if (PTR_ERR(slice) == -EAGAIN)
+		return rfm_room_wait(request->file->card);
+	if (PTR_ERR(slice) == -EFAULT)
+		rfm_request_bring_in(request, bytes, way);
+	else
+		request->refused = RFM_WAY_BOUNCE;
+	return 0;
+}
+
+/* Move some more, or see to it that the next step can. */
+static int rfm_request_step(struct rfm_request *request)
+{
+	enum rfm_way way;
+	size_t bytes;
+
+	/* Past segments without a byte in them. */
+	iov_iter_advance(&request->iter, 0);
+	bytes = rfm_dma_plan(request, rfm_dma_least(request->file->card,
+						    request->store), &way);
+	if (way == RFM_WAY_PAGES && request->refused == RFM_WAY_PAGES)
+		way = RFM_WAY_BOUNCE;
+	if (way == RFM_WAY_COPY || request->refused == RFM_WAY_BOUNCE)
+		return rfm_request_copy(request, bytes);
+	return rfm_request_engine(request, bytes, way);
 }
 
 /*
@@ -457,242 +166,187 @@ static int rfm_request_sleep(struct completion *kicked)
  */
 static bool rfm_request_yields(const struct rfm_request *request)
 {
-	return task_sigpending(current) &&
+	return rfm_io_interrupted(request->iocb) &&
 	       (!request->brought || fatal_signal_pending(current));
 }
 
+/* Returns bytes moved, or a negative errno if none were. */
 static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 			       size_t bytes)
 {
-	DECLARE_COMPLETION_ONSTACK(kicked);
 	struct rfm_request request;
-	enum rfm_fed fed;
-	ssize_t ret;
+	ssize_t done;
+	int ret = 0;
 
-	rfm_request_reserve(iocb->ki_filp->private_data, true);
 	rfm_request_init(&request, iocb, iter, bytes);
-	request.caller = &kicked;
-	rfm_request_queue(&request);
-
-	do {
-		fed = RFM_FED_WAIT;
-		if (rfm_request_is_first(&request))
-			fed = rfm_request_feed(&request);
-		else if (request.stop)
-			break;
-
-		if (fed == RFM_FED_WAIT && request.stop)
-			wait_for_completion(&kicked);
-		else if (fed == RFM_FED_WAIT)
-			request.stop = rfm_request_sleep(&kicked);
-		else if (fed == RFM_FED_TURN && rfm_request_yields(&request))
-			request.stop = -ERESTARTSYS;
+	while (!ret && !READ_ONCE(request.error) &&
+	       iov_iter_count(&request.iter)) {
+		ret = rfm_request_yields(&request) ? -ERESTARTSYS :
+						     rfm_request_step(&request);
 		cond_resched();
-	} while (fed != RFM_FED_ALL);
-
-	rfm_request_unqueue(&request);
-	ret = rfm_request_result(&request);
-	if (ret > 0) {
-		iov_iter_advance(iter, ret);
-		iocb->ki_pos += ret;
 	}
-	return ret;
+	ret = rfm_request_settle(&request, 0) ?: ret;
+	done = request.done;
+	iov_iter_advance(iter, done);
+	iocb->ki_pos += done;
+	return done ?: request.error ?: ret;
 }
 
-/* --- without ------------------------------------------------------------ */
+/* --- without -------------------------------------------------------------- */
 
-static void rfm_request_free(struct rfm_request *request)
+/* Is all of it for the engine, from and to the buffers' own pages? */
+static bool rfm_request_is_direct(struct kiocb *iocb, struct iov_iter *iter,
+				  size_t bytes)
 {
-	if (request->mm)
-		mmdrop(request->mm);
-	put_task_struct(request->owner);
-	kfree(request->vector);
-	kfree(request);
-}
+	struct rfm_request request;
+	enum rfm_way way;
 
-static void rfm_request_complete(struct rfm_request *request)
-{
-	struct kiocb *iocb = request->iocb;
-	ssize_t ret = rfm_request_result(request);
-
-	rfm_request_unqueue(request);
-	if (ret > 0)
-		iocb->ki_pos += ret;
-	/* Until it has returned, it may be cancelled. */
-	iocb->ki_complete(iocb, ret);
-	rfm_request_free(request);
-}
-
-/*
- * io_cancel(2), and the end of a process that has used io_submit(2). The lock
- * that the caller holds keeps the request from ending.
- */
-static int rfm_request_cancel(struct kiocb *iocb)
-{
-	struct rfm_request *request = iocb->private;
-	struct rfm_dma *dma = &request->file->card->dma;
-	unsigned long flags;
-
-	spin_lock_irqsave(&dma->lock, flags);
-	rfm_request_stop(request, -ECANCELED);
-	rfm_request_kick(request);
-	spin_unlock_irqrestore(&dma->lock, flags);
-	return 0;
-}
-
-/* In the memory of its process, if that is still there. */
-static enum rfm_fed rfm_request_feed_for(struct rfm_request *request)
-{
-	struct mm_struct *mm = request->mm;
-	enum rfm_fed fed;
-
-	if (rfm_request_is_orphan(request))
-		WRITE_ONCE(request->stop, -ECANCELED);
-	if (mm && !mmget_not_zero(mm)) {
-		WRITE_ONCE(request->stop, -ECANCELED);
-		mm = NULL;
+	rfm_request_init(&request, iocb, iter, bytes);
+	for (; iov_iter_count(&request.iter); request.in_flight++) {
+		iov_iter_advance(&request.iter, 0);
+		bytes = rfm_dma_plan(&request, RFM_LEAST_ASYNC, &way);
+		if (way != RFM_WAY_PAGES || !bytes)
+			return false;
+		iov_iter_advance(&request.iter, bytes);
+		request.pos += bytes;
 	}
-	if (mm)
-		kthread_use_mm(mm);
-	fed = rfm_request_feed(request);
-	if (mm) {
-		kthread_unuse_mm(mm);
-		/* If we are its last user: its end waits for this request. */
-		mmput_async(mm);
-	}
-	return fed;
+	return true;
 }
 
-static void rfm_request_work(struct work_struct *work)
-{
-	struct rfm_file *file = container_of(work, struct rfm_file, work);
-	struct rfm_request *request;
-
-	for (;;) {
-		spin_lock_irq(&file->card->dma.lock);
-		request = rfm_request_first(file);
-		spin_unlock_irq(&file->card->dma.lock);
-		if (!request || request->caller)
-			return;
-		switch (rfm_request_feed_for(request)) {
-		case RFM_FED_ALL:
-			rfm_request_complete(request);
-			break;
-		case RFM_FED_WAIT:
-			return;
-		case RFM_FED_TURN:
-			cond_resched();
-		}
-	}
-}
-
-/* Each file has its own: one may be waiting for user memory for ever. */
-static bool rfm_request_has_wq(struct rfm_file *file)
-{
-	struct workqueue_struct *wq;
-
-	if (READ_ONCE(file->wq))
-		return true;
-	wq = alloc_workqueue("%s", WQ_UNBOUND | WQ_HIGHPRI, 1,
-			     dev_name(&file->card->dev));
-	if (wq && cmpxchg(&file->wq, NULL, wq))
-		destroy_workqueue(wq);
-	return READ_ONCE(file->wq);
-}
-
-static struct rfm_request *rfm_request_new(struct kiocb *iocb,
-					   struct iov_iter *iter, size_t bytes)
+static struct rfm_request *rfm_request_alloc(struct kiocb *iocb,
+					     struct iov_iter *iter,
+					     size_t bytes)
 {
 	struct rfm_request *request;
-	struct iov_iter copy;
 
 	request = kmalloc(sizeof(*request), GFP_KERNEL_ACCOUNT);
 	if (!request)
 		return NULL;
 	rfm_request_init(request, iocb, iter, bytes);
-	/* The caller's array ends with the call; not so that of pages. */
-	if (iter_is_iovec(&request->iter)) {
-		request->vector = dup_iter(&copy, &request->iter,
-					   GFP_KERNEL_ACCOUNT);
-		request->iter = copy;
-		if (!request->vector) {
-			kfree(request);
-			return NULL;
+	request->async = true;
+	refcount_set(&request->pending, 1);
+	return request;
+}
+
+/* One slice less, or no more to come. Returns -EIOCBQUEUED if there are others. */
+static ssize_t rfm_request_put(struct rfm_request *request)
+{
+	ssize_t ret;
+
+	if (!refcount_dec_and_test(&request->pending))
+		return -EIOCBQUEUED;
+	ret = request->done ?: request->error;
+	if (ret > 0)
+		request->iocb->ki_pos += ret;
+	kfree(request);
+	return ret;
+}
+
+/**
+ * rfm_request_work - a slice of an asynchronous request has ended
+ * @work: that of the slice
+ */
+void rfm_request_work(struct work_struct *work)
+{
+	struct rfm_slice *slice = container_of(work, struct rfm_slice, work);
+	struct rfm_request *request = slice->request;
+	struct rfm_card *card = request->file->card;
+	struct kiocb *iocb = request->iocb;
+	ssize_t ret;
+
+	rfm_slice_free(slice);
+	ret = rfm_request_put(request);
+	if (ret == -EIOCBQUEUED)
+		return;
+	rfm_io_end(card);
+	iocb->ki_complete(iocb, ret);
+}
+
+/* The next slice, ready, for which the caller waits if it may. */
+static struct rfm_slice *rfm_request_next(struct rfm_request *request)
+{
+	struct rfm_slice *slice;
+	enum rfm_way way;
+	size_t bytes;
+	int ret = 0;
+
+	do {
+		iov_iter_advance(&request->iter, 0);
+		bytes = rfm_dma_plan(request, RFM_LEAST_ASYNC, &way);
+		/* Data for the card may be copied, as that of the zero page. */
+		if (request->store && request->refused != RFM_WAY_COPY)
+			way = RFM_WAY_BOUNCE;
+		slice = rfm_slice_new(request, bytes, way);
+		if (!IS_ERR(slice) || PTR_ERR(slice) == -ENOMEM)
+			break;
+		if (request->iocb->ki_flags & IOCB_NOWAIT)
+			return ERR_PTR(-EAGAIN);
+		if (PTR_ERR(slice) == -EAGAIN)
+			ret = rfm_room_wait(request->file->card);
+		else if (request->refused == way)
+			ret = -EFAULT;
+		else
+			rfm_request_bring_in(request, bytes, way);
+		if (!ret && fatal_signal_pending(current))
+			ret = -EINTR;
+	} while (!ret);
+	request->brought = false;
+	return ret ? ERR_PTR(ret) : slice;
+}
+
+/* Hand over slices, until one is refused, and free the others. */
+static int rfm_request_launch(struct rfm_request *request,
+			      struct list_head *ready, int ret)
+{
+	struct rfm_slice *slice, *next;
+
+	list_for_each_entry_safe(slice, next, ready, flight) {
+		list_del(&slice->flight);
+		refcount_inc(&request->pending);
+		ret = ret ?: rfm_slice_submit(slice);
+		if (ret) {
+			refcount_dec(&request->pending);
+			rfm_slice_free(slice);
 		}
 	}
-	request->owner = get_task_struct(current);
-	request->mm = current->mm;
-	if (request->mm)
-		mmgrab(request->mm);
-	return request;
+	return ret;
 }
 
 static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 				 size_t bytes)
 {
-	struct rfm_request *request;
-	ssize_t ret;
+	struct rfm_request *request = rfm_request_alloc(iocb, iter, bytes);
+	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
+	struct rfm_card *card;
+	struct rfm_slice *slice;
+	LIST_HEAD(ready);
+	int ret = 0;
 
-	if (!rfm_request_has_wq(iocb->ki_filp->private_data))
-		return -ENOMEM;
-	request = rfm_request_new(iocb, iter, bytes);
 	if (!request)
 		return -ENOMEM;
-	/* Who must not wait leaves that to the work item. */
-	if (!(iocb->ki_flags & IOCB_NOWAIT))
-		rfm_dma_bring_in(request, min_t(size_t, bytes, RFM_BRING_IN),
-				 RFM_WAY_PAGES);
-	ret = rfm_request_wait_for_room(iocb);
-	if (ret) {
-		rfm_request_free(request);
-		return ret;
+	card = request->file->card;
+	while (!ret && iov_iter_count(&request->iter)) {
+		slice = rfm_request_next(request);
+		ret = PTR_ERR_OR_ZERO(slice);
+		if (!ret) {
+			list_add_tail(&slice->flight, &ready);
+			request->in_flight++;
+		}
+		/* Who must not wait has all of it ready before any is moved. */
+		if (wait)
+			ret = rfm_request_launch(request, &ready, ret);
 	}
-	/* From here on it can be cancelled, so it has to end in its turn. */
-	iocb->private = request;
-	rfm_set_cancel_fn(iocb, rfm_request_cancel);
-	rfm_request_queue(request);
-	return -EIOCBQUEUED;
-}
-
-/* --- for reads and writes ----------------------------------------------- */
-
-/**
- * rfm_request_wanted - should this be a request?
- * @iocb: the read or write
- * @iter: its buffers
- * @bytes: how many of them, not 0
- *
- * If not, programmed I/O by the caller will do, at once.
- *
- * Return: true if it is long enough for the engine, too long for a caller who
- * does not wait for it to end, if others of the file come first, or if its
- * buffers are not in memory and an asynchronous caller must not wait for them.
- */
-bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
-			size_t bytes)
-{
-	const struct rfm_file *file = iocb->ki_filp->private_data;
-	u32 least = rfm_dma_least(file->card, iov_iter_rw(iter) == WRITE);
-
-	if (READ_ONCE(file->queued))
-		return true;
-	if (is_sync_kiocb(iocb) && iocb->ki_flags & IOCB_NOWAIT)
-		return false;
-	if (!rfm_dma_can(iter))
-		return false;
-	if (least && bytes >= least)
-		return true;
-	if (is_sync_kiocb(iocb))
-		return false;
-	/* Many are submitted by one call: it does not wait for the buffers of one. */
-	return bytes > RFM_INLINE_MAX ||
-	       (iocb->ki_flags & IOCB_NOWAIT && !rfm_dma_is_there(iter, bytes));
+	ret = rfm_request_launch(request, &ready, ret);
+	spin_lock_irq(&card->irq_lock);
+	request->error = request->error ?: ret;
+	spin_unlock_irq(&card->irq_lock);
+	return rfm_request_put(request);
 }
 
 /**
- * rfm_request - read or write by a request
+ * rfm_request - read or write by the engine
  * @iocb: the read or write
- * @iter: its buffers
+ * @iter: its buffers, for which rfm_dma_can()
  * @bytes: how many of them, not 0
  *
  * Return: bytes moved; -EIOCBQUEUED if @iocb will be told; -EAGAIN if that
@@ -701,34 +355,13 @@ bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
  */
 ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes)
 {
-	if (!is_sync_kiocb(iocb) && rfm_dma_can(iter))
-		return rfm_request_start(iocb, iter, bytes);
-	if (iocb->ki_flags & IOCB_NOWAIT)
-		return -EAGAIN;
-	return rfm_request_run(iocb, iter, bytes);
-}
+	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
+	ssize_t ret = -EFAULT;
 
-/**
- * rfm_request_open - a file is being opened
- * @file: the file
- */
-void rfm_request_open(struct rfm_file *file)
-{
-	INIT_LIST_HEAD(&file->requests);
-	INIT_WORK(&file->work, rfm_request_work);
-	INIT_DELAYED_WORK(&file->watch, rfm_request_watch);
-	init_waitqueue_head(&file->room);
-}
-
-/**
- * rfm_request_close - nobody has a file open any more
- * @file: the file; each of its requests held it open, but one may be about to
- *	leave its work item
- */
-void rfm_request_close(struct rfm_file *file)
-{
-	if (!file->wq)
-		return;
-	destroy_workqueue(file->wq);
-	cancel_delayed_work_sync(&file->watch);
+	if (!is_sync_kiocb(iocb) && rfm_request_is_direct(iocb, iter, bytes))
+		ret = rfm_request_start(iocb, iter, bytes);
+	/* There are other ways to pages that cannot be had. */
+	if (ret == -EFAULT)
+		ret = wait ? rfm_request_run(iocb, iter, bytes) : -EAGAIN;
+	return ret;
 }

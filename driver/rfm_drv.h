@@ -21,17 +21,18 @@
  * hardware only between rfm_card_enter() and rfm_card_exit(), an SRCU read
  * section that can be entered only while the card is not gone. No section
  * waits for user space or touches user memory, so none lasts longer than a
- * few hundred register accesses, or than it takes to map a slice for DMA.
- * What runs under card->irq_lock, the interrupt handler above all, tests
+ * few hundred register accesses, or than it takes to map a slice for DMA or to
+ * deliver an event to all.
+ * What runs under card->irq_lock, the interrupt handlers above all, tests
  * card->gone there instead.
  *
- * rfm_remove() therefore: deletes the device node, sets gone (which wakes
- * every sleeper), masks the card at once (its interrupt would now be nobody's,
- * and the line may be shared), waits for the SRCU sections, removes all
- * mappings (page faults insert pages only inside a section, so none comes
- * back), stops the DMA engine, and returns; devres then frees the interrupts
- * and the memory that the card reads and writes, and unmaps the BARs. Masking
- * the card includes that it may no longer write to the event ring.
+ * rfm_remove() therefore: deletes the device node, sets gone (which masks the
+ * card at once: its interrupt would now be nobody's, and the line may be shared),
+ * wakes every sleeper, waits for the SRCU sections, removes all mappings (page
+ * faults insert pages only inside a section, so none comes back), stops the DMA
+ * engine, and returns; devres then frees the interrupts and the memory that the
+ * card reads and writes, and unmaps the BARs. Masking the card includes that it
+ * may no longer write to the event ring.
  *
  * Reads and writes that are under way keep their file open, and through it the
  * card. Their pages are given back only when the DMA engine is known to touch
@@ -39,9 +40,10 @@
  * They end soon after that, which nobody waits for.
  *
  * A card that was pulled out answers every read with ones (some hosts: with
- * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, with the
- * mappings removed and the DMA engine stopped by a work item, until the PCI
- * core unbinds us.
+ * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, the same work
+ * item, card->gone_work, wakes, removes and stops, and then the PCI core unbinds
+ * us. So is a card lost whose DMA engine does not end. One that answers again and
+ * interrupts is masked by the interrupt handler.
  *
  * Locks, outer to inner
  * ---------------------
@@ -59,22 +61,31 @@
  *                         files and of the base, who there is (rfm_holders.c),
  *                         and where the window is
  *   rfm_cards_lock        mutex: the list of cards, nothing inside it
- *   card->srcu            see above
+ *   card->dispatch_lock   sleeps: who is told of events, and what they are told:
+ *                         the listeners, the tree of watched ranges and who has
+ *                         which slot, the event ring and its registers, what
+ *                         monitors are to be told of. Held while an event is
+ *                         delivered to all, with a chance for others to run
+ *                         every now and then. The interrupt handlers try to take
+ *                         it, and do not wait
+ *   card->fence_lock      mutex: the waiters for fences, and FENCE_BEGIN
+ *   card->srcu            see above. A section may also be entered first and take
+ *                         fence_lock inside: no mutex is held where a grace
+ *                         period is waited for
  *   card->reg_lock        spinlock: the NTD, NTN, NIC sequence; LCSR1, which
  *                         is only ever changed by read-modify-write
  *   card->ext_lock        spinlock: registers of the extension block that
  *                         work together: RANGE, SLOT, WRITER, MULTICAST, QUERY,
  *                         and FENCE_BEGIN with its ticket
- *   card->dma.lock        spinlock, also taken with interrupts off by who
- *                         cancels: the queues of requests, the free slices,
- *                         the window and the order of bytes, which stay while
- *                         there are any requests
- *   card->irq_lock        spinlock, taken in the interrupt handler: the DMA
+ *   card->dma.lock        spinlock: what requests have pinned, the window and
+ *                         the order of bytes, which stay while any read or
+ *                         write is under way
+ *   card->irq_lock        spinlock, taken in the interrupt handlers: the DMA
  *                         engine and the slices that it has, LISR and LIER,
- *                         the interrupt FIFOs, the event ring and its
- *                         registers, the listeners, the tree of watched ranges
- *                         and who has which slot, every queue, the counters,
- *                         the waiters for fences
+ *                         the interrupt FIFOs, INT_ENABLE and INT_STATUS, the
+ *                         counters of interrupts. Nobody delivers under it
+ *   queue->lock           spinlock, taken in the interrupt handlers: the records of
+ *                         a queue
  *
  * No two of the spinlocks are ever held together.
  */
@@ -92,6 +103,7 @@
 #include <linux/pci.h>
 #include <linux/poll.h>
 #include <linux/rbtree.h>
+#include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
@@ -107,39 +119,42 @@
 struct eventfd_ctx;
 struct inode;
 struct rfm_listener;
-struct rfm_request;
 struct rfm_slice;
 struct rfm_watch_range;
 struct rfm_watcher;
 struct vm_area_struct;
 
 /**
- * struct rfm_end - where a hold begins or ends
- * @node: in card->ends
- * @at: granule
- * @cover: for each plane, how many holds cover what is from here to the next
- *	end
+ * struct rfm_end - where a hold begins or ends in a plane, see rfm_cover.c
+ * @node: in card->ends, in the order of @key
+ * @key: granule, and which of both
+ * @below: of the subtree of @node: its sum, and the least of the sums along it
  */
 struct rfm_end {
 	struct rb_node node;
-	u32 at;
-	u32 cover[RFM_PLANES];
+	u32 key;
+	struct rfm_below {
+		int sum;
+		int least;
+	} below;
 };
 
 /**
  * struct rfm_hold - somebody needs a range of some planes on
- * @begin: first granule
+ * @first: granule
  * @end: the granule behind the last
  * @planes: mask of RFM_HOLD(); 0: only keeps the window where it is
  * @held: between rfm_subscription_hold() and rfm_subscription_drop()
  * @base: the window may move under it
+ * @ends: in each of its planes
  */
 struct rfm_hold {
-	struct rfm_end begin;
-	struct rfm_end end;
+	u32 first;
+	u32 end;
 	u32 planes;
 	bool held;
 	bool base;
+	struct rfm_end ends[RFM_PLANES][2];
 };
 
 #define RFM_HOLD(plane)	(1u << (plane))
@@ -151,7 +166,8 @@ struct rfm_hold {
  * @order: log2 of their number
  * @msix: the card has interrupts of its own for them
  * @running: the card writes records
- * @masked: @work takes the records, the card does not interrupt for them
+ * @masked: card->dispatch_work takes the records, the card does not interrupt for
+ *	them; under card->irq_lock
  * @doubted: an interrupt may have told that the ring has stopped
  * @retried: the ring was enabled again after a fault and nothing came since
  * @stopped: it stopped again: it is off for good
@@ -159,13 +175,13 @@ struct rfm_hold {
  * @moderation_count: records that wait for one interrupt
  * @moderation_time: ns, between two interrupts
  * @position: records taken so far
+ * @released: and how many of them the card knows of
  * @first: what @position was when the ring was enabled
  * @number: the last event that a record told of, since then
  * @missed: how many were missing between two records, since then
  * @dropped: how many the card has said to be, when it was asked last
  * @lost: events that the card had dropped before it was enabled
  * @told: what rfm_events_missing() was when all queues were told of it
- * @work: takes up a storm where the interrupt handler left it
  */
 struct rfm_events {
 	struct rfm_ext_record *ring;
@@ -181,13 +197,23 @@ struct rfm_events {
 	u32 moderation_count;
 	u32 moderation_time;
 	u64 position;
+	u64 released;
 	u64 first;
 	u64 number;
 	u64 missed;
 	u64 dropped;
 	u64 lost;
 	u64 told;
-	struct work_struct work;
+};
+
+/**
+ * struct rfm_dispatch_lock - a mutex that an interrupt handler can try to take
+ * @free: no mutex, because trying to take one is for processes only
+ * @dep_map: what lockdep knows of it
+ */
+struct rfm_dispatch_lock {
+	struct semaphore free;
+	struct lockdep_map dep_map;
 };
 
 /**
@@ -212,35 +238,42 @@ struct rfm_slot {
  *	and RFM_DMA_WRITE
  * @most: bytes in a slice
  * @pieces: the pages that these may be in
- * @slices: all slices, RFM_DMA_SLICES of them
+ * @chain: the descriptors of @active
+ * @chain_base: where the card finds them
+ * @lost: the engine may go on with them
  * @lock: see above
- * @stopped: no slice is given out any more
- * @requests: how many there are, of all files
- * @taken: slices that requests have now
- * @free: slices that nobody has
- * @waiting: requests that want one, in the order in which they asked
- * @queue: slices that are ready for the engine
- * @active: the one that it moves, or NULL
+ * @requests: reads and writes of all files that have not ended, those by
+ *	programmed I/O included
+ * @pinned: bytes that slices have taken of what the card has for them
+ * @wait: for less
+ * @queue: requests with slices that are ready for the engine
+ * @failed: requests that have failed, with slices that are not to be moved
+ * @end_failed: ends these
+ * @active: the slice that it moves, or NULL
+ * @looks: how often @watch looks after @active before the card is lost
  * @watch: looks after it when its interrupt does not come
  * @operations: slices moved
  * @bytes: in them
  * @errors: those that failed
  *
- * From @stopped on under @lock, from @queue on under card->irq_lock.
+ * @requests and @pinned under @lock, from @queue on under card->irq_lock.
  */
 struct rfm_dma {
 	u32 least[2];
 	size_t most;
 	unsigned int pieces;
-	struct rfm_slice *slices;
+	struct rfm_dma_descriptor *chain;
+	u32 chain_base;
+	bool lost;
 	spinlock_t lock;
-	bool stopped;
 	unsigned int requests;
-	unsigned int taken;
-	struct list_head free;
-	struct list_head waiting;
+	size_t pinned;
+	wait_queue_head_t wait;
 	struct list_head queue;
+	struct list_head failed;
+	struct work_struct end_failed;
 	struct rfm_slice *active;
+	unsigned int looks;
 	struct delayed_work watch;
 	u64 operations;
 	u64 bytes;
@@ -256,7 +289,8 @@ struct rfm_dma {
  * @inode: owner of the one address space that all mappings belong to
  * @srcu: read sections are users of the hardware
  * @gone: no more hardware; see above
- * @gone_work: removes the mappings of a card that was lost
+ * @lost: monitors are to be told so
+ * @gone_work: wakes who waits, removes the mappings and stops the DMA engine
  * @runtime: BAR0
  * @control: BAR2
  * @memory: BAR3
@@ -280,11 +314,12 @@ struct rfm_dma {
  * @snapshot_lock: see above
  * @verify_lock: see above
  * @subscribe_lock: see above
- * @ends: where holds begin and end, in order; see rfm_subscribe.c
+ * @ends: where holds begin and end, for each plane; see rfm_cover.c
  * @holds: how many there are, those of @base not counted
  * @holders: who there is, struct rfm_holder
  * @base_holder: the first of them, for @base
  * @holder_ids: how many others there have been
+ * @holder_count: how many there are of each kind
  * @config_lock: see above
  * @generation: counts changes of the settings, and resets of the counters
  * @base_generation: what it was after the last change of the base masks
@@ -293,9 +328,10 @@ struct rfm_dma {
  * @reset_counters: what they were then
  * @reset_driver: and what the driver had counted
  * @notes: what monitors are still to be told of
- * @fences: who waits for a fence
- * @fence_wait: and where
- * @irq_lock: see above
+ * @fence_lock: see above
+ * @fences: who waits for a fence, in the order of their tickets
+ * @dispatch_lock: see above
+ * @dispatch_work: delivers what an interrupt handler has left
  * @queues: every open event descriptor
  * @queued: the sum of their depths
  * @listening: how many of @listeners there are
@@ -309,12 +345,13 @@ struct rfm_dma {
  * @slot: by whom
  * @next_slot: the one to be taken next, so that reuse comes late
  * @events: the event ring
- * @lier: what LIER holds
- * @throttled: LISR bits masked until @unthrottle_work has run
- * @unthrottle_work: takes up a burst where the interrupt handler left it
+ * @irq_lock: see above
+ * @lier: what LIER shall hold, but for @pending
+ * @pending: bits of LISR that were taken up; there is something of them to deliver
  * @lisr_seen: latched bits of LISR seen so far
  * @irqs: interrupts served
  * @sync_losses: interrupts that told of a lost signal
+ * @sync_loss_ns: ktime of the last of them, 0: none
  * @resting: types that are not asked of the card for a while, RFM_EVENT_BIT()
  * @rest_position: of the last record of the event ring that may be of one of them
  * @settling: types that rested, until what the card has counted of them is compared
@@ -334,6 +371,7 @@ struct rfm_card {
 
 	struct srcu_struct srcu;
 	bool gone;
+	bool lost;
 	struct work_struct gone_work;
 
 	void __iomem *runtime;
@@ -372,17 +410,19 @@ struct rfm_card {
 	struct rfm_notes *notes;
 
 	struct mutex subscribe_lock;
-	struct rb_root ends;
+	struct rb_root ends[RFM_PLANES];
 	struct rfm_set base[RFM_PLANES];
 	unsigned int holds;
 	struct list_head holders;
 	struct rfm_holder base_holder;
 	u32 holder_ids;
+	unsigned int holder_count[RFM_DESCRIPTOR_KIND_LISTEN + 1];
 
+	struct mutex fence_lock;
 	struct list_head fences;
-	wait_queue_head_t fence_wait;
 
-	spinlock_t irq_lock;
+	struct rfm_dispatch_lock dispatch_lock;
+	struct work_struct dispatch_work;
 	struct list_head queues;
 	u32 queued;
 	unsigned int listening;
@@ -396,12 +436,15 @@ struct rfm_card {
 	struct rfm_slot slot[RFM_EXT_SLOTS];
 	unsigned int next_slot;
 	struct rfm_events events;
+
+	spinlock_t irq_lock;
 	u32 lier;
-	u32 throttled;
-	struct work_struct unthrottle_work;
+	u32 pending;
 	u32 lisr_seen;
 	u64 irqs;
 	u64 sync_losses;
+	u64 sync_loss_ns;
+
 	u32 resting;
 	u64 rest_position;
 	u32 settling;
@@ -445,17 +488,9 @@ void rfm_cards_each(void (*call)(struct rfm_card *card));
  * @sets: for each plane, what the file has subscribed to
  * @no_maps: its mappings hold nothing from now on
  * @fence_lost: FENCE_LOST when this file last saw it
- * @requests: reads and writes that have not ended, in order
- * @queued: how many, those included that are about to join them
- * @room: where to wait for fewer
- * @work: feeds the first of them, if that has no caller who does
- * @wq: runs @work, which may have to wait for user memory for ever: nobody else
- *	is to wait with it; NULL before the first such request
- * @feeder: who runs it, while it may be waiting for that
- * @watch: sees that it does not when the process is dying
  *
  * @sets and @no_maps under card->subscribe_lock, @fence_lost under
- * card->ext_lock, @requests, @queued and @feeder under card->dma.lock.
+ * card->ext_lock.
  */
 struct rfm_file {
 	struct rfm_card *card;
@@ -464,13 +499,6 @@ struct rfm_file {
 	struct rfm_set sets[RFM_PLANES];
 	bool no_maps;
 	u64 fence_lost;
-	struct list_head requests;
-	unsigned int queued;
-	wait_queue_head_t room;
-	struct work_struct work;
-	struct workqueue_struct *wq;
-	struct task_struct *feeder;
-	struct delayed_work watch;
 };
 
 static inline struct rfm_card *rfm_card_of(const struct file *file)
@@ -488,19 +516,18 @@ void rfm_chrdev_del(struct rfm_card *card);
 
 /* rfm_dma.c: the DMA engine */
 extern const struct attribute_group *rfm_card_groups[];
+int rfm_dma_init_wq(void);
+void rfm_dma_exit_wq(void);
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);
-void rfm_dma_free(struct rfm_card *card);
 void rfm_dma_start(struct rfm_card *card);
 void rfm_dma_stop(struct rfm_card *card);
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
 irqreturn_t rfm_dma_irq(int irq, void *data);
 
-/* rfm_dma_request.c: reads and writes that use it */
-void rfm_request_open(struct rfm_file *file);
-void rfm_request_close(struct rfm_file *file);
-bool rfm_request_wanted(struct kiocb *iocb, const struct iov_iter *iter,
-			size_t bytes);
+/* rfm_dma_pages.c, rfm_dma_request.c: reads and writes that use it */
+bool rfm_dma_can(const struct iov_iter *iter);
+bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes);
 ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes);
 
 /* rfm_io.c: read and write, programmed I/O */
@@ -510,6 +537,8 @@ ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes);
 
 size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 		   size_t bytes, bool store, int *error);
+void rfm_io_end(struct rfm_card *card);
+bool rfm_io_interrupted(struct kiocb *iocb);
 ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from);
 loff_t rfm_llseek(struct file *file, loff_t offset, int whence);
@@ -534,6 +563,7 @@ void rfm_subscribe_close(struct rfm_file *file);
 void rfm_fence_open(struct rfm_file *file);
 int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args);
 void rfm_fence_event(struct rfm_card *card, u32 ticket);
+void rfm_fences_wake(struct rfm_card *card);
 
 /* rfm_verify.c: what stands in the memory of every node? */
 int rfm_verify(struct rfm_file *file, struct rfm_verify *args);
@@ -549,10 +579,28 @@ int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
 		       unsigned int *which);
 
 /* rfm_status.c: last writers, counters, ring map */
+
+/**
+ * struct rfm_ring - who is on the ring
+ * @present: how many
+ * @epoch: counts changes of the membership
+ * @turn_ns: time once round, 0: not known yet
+ * @clock_ns: the card's clock at that instant
+ * @member: by node id, those too that have gone
+ */
+struct rfm_ring {
+	u32 present;
+	u32 epoch;
+	u64 turn_ns;
+	u64 clock_ns;
+	struct rfm_member member[RFM_NODES];
+};
+
 void rfm_status_start(struct rfm_card *card);
 void rfm_status_stop(struct rfm_card *card);
 int rfm_writer(struct rfm_card *card, struct rfm_writer *args);
 int rfm_counters(struct rfm_card *card, struct rfm_counters *args);
+int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring);
 int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args);
 
 /* rfm_send.c: network interrupts out, ring test */
@@ -561,15 +609,23 @@ int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args);
 int rfm_ring_test_lock(struct rfm_card *card, bool wait);
 int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait);
 
+/* rfm_dispatch.c: who delivers events, and when */
+#define RFM_NO_LIMIT	UINT_MAX
+void rfm_dispatch_init(struct rfm_card *card);
+void rfm_dispatch_lock(struct rfm_card *card);
+void rfm_dispatch_unlock(struct rfm_card *card);
+void rfm_dispatch_yield(unsigned int deliveries);
+void rfm_dispatch_irq(struct rfm_card *card);
+
 /* rfm_irq.c: the interrupt side of the card */
 irqreturn_t rfm_irq(int irq, void *data);
-void rfm_irq_unthrottle(struct work_struct *work);
+int rfm_irq_take(struct rfm_card *card, unsigned int most);
+void rfm_irq_take_latched(struct rfm_card *card);
 void rfm_irq_rest_end(struct work_struct *work);
 void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event);
 void rfm_irq_start(struct rfm_card *card);
-void rfm_irq_stop(struct rfm_card *card);
+bool rfm_irq_mask(struct rfm_card *card);
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
-void rfm_irq_serve_latched(struct rfm_card *card);
 void rfm_irq_route(struct rfm_card *card);
 int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 			 u32 types, u32 flags);
@@ -580,8 +636,13 @@ int rfm_events_alloc(struct rfm_card *card);
 void rfm_events_start(struct rfm_card *card);
 void rfm_events_stop(struct rfm_card *card);
 irqreturn_t rfm_events_irq(int irq, void *data);
-void rfm_events_serve(struct rfm_card *card, bool errors);
-bool rfm_events_serve_intx(struct rfm_card *card);
+bool rfm_events_take_up(struct rfm_card *card);
+void rfm_events_doubt(struct rfm_card *card);
+void rfm_events_mask(struct rfm_card *card, bool masked);
+int rfm_events_take(struct rfm_card *card, unsigned int most);
+void rfm_events_taken(struct rfm_card *card);
+bool rfm_events_untold(const struct rfm_card *card);
+void rfm_events_tell(struct rfm_card *card);
 void rfm_events_check(struct rfm_card *card);
 void rfm_events_select(struct rfm_card *card, u32 types);
 u64 rfm_events_position(struct rfm_card *card);
@@ -610,6 +671,7 @@ struct rfm_kept {
  * @card: holds a reference
  * @wait: readers and pollers
  * @read_lock: one reader at a time
+ * @lock: see below
  * @eventfd: counts records as well, or NULL
  * @by_card: events may come through the event ring
  * @ring_only: some come no other way
@@ -628,13 +690,15 @@ struct rfm_kept {
  * @mark: room for one that tells of dropped events
  * @ring: the records
  *
- * From @by_card on under card->irq_lock; only readers move @tail.
+ * From @by_card to @told under card->dispatch_lock, from @seq on under @lock; only
+ * readers move @tail.
  */
 struct rfm_queue {
 	struct list_head node;
 	struct rfm_card *card;
 	wait_queue_head_t wait;
 	struct mutex read_lock;
+	spinlock_t lock;
 	struct eventfd_ctx *eventfd;
 	bool by_card;
 	bool ring_only;
@@ -656,7 +720,7 @@ void rfm_queue_destroy(struct rfm_queue *queue);
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    bool coalesce, struct rfm_kept *kept);
-void rfm_queue_describe(const struct rfm_queue *queue,
+void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description);
 void rfm_queues_tell(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
@@ -686,12 +750,14 @@ struct rfm_listener {
 };
 
 int rfm_listen(struct rfm_card *card, const struct rfm_listen *args);
-unsigned int rfm_listeners_push(struct rfm_card *card,
-				const struct rfm_event *event, u64 position);
+bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
+			u64 position);
 
 /* rfm_watch.c, rfm_slots.c: interrupt on update */
 int rfm_watch(struct rfm_card *card, const struct rfm_watch *args);
 void rfm_watch_reset(struct rfm_card *card);
+unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
+			     unsigned int most);
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 			      u64 position);
 unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,

@@ -4,11 +4,8 @@
  * them.
  *
  * The card interrupts at once for a lone record and then not again for
- * RFM_EVENTS_INTERVAL. An interrupt takes up to RFM_EVENTS_BUDGET records; if
- * there are more, this is a storm: the card's interrupt is masked and a work
- * item, which shares the CPU with everybody else, takes the rest, until the
- * ring is empty. What does not fit into the ring meanwhile the card drops and
- * counts.
+ * RFM_EVENTS_INTERVAL. Who takes the records, and when, is in rfm_dispatch.c. What
+ * does not fit into the ring meanwhile the card drops and counts.
  *
  * Network interrupts come through the ring while somebody listens for them,
  * otherwise they wait in the card's FIFOs; see rfm_irq.c. Errors are always
@@ -16,19 +13,14 @@
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
-#include <linux/sched.h>
 
 #include "rfm_drv.h"
 
 /* ns: no more than 20000 interrupts a second. */
 #define RFM_EVENTS_INTERVAL	50000	/* unless moderation is set */
-
-/* Records, and deliveries of them, that one turn may take. */
-#define RFM_EVENTS_BUDGET	32
 
 /* log2 of the ring's records: what we ask for, and what we are content with. */
 #define RFM_EVENTS_ORDER	13
@@ -49,8 +41,8 @@
 				 RFM_EVENT_BIT(RFM_EVENT_LOSS))
 
 /* So records and events have the same types, but the last of each. */
-static_assert((u32)RFM_RECORD_LOSS == (u32)RFM_EVENT_LOSS);
-static_assert((u32)RFM_EVENT_LOSS + 1 == (u32)RFM_EVENT_DROPPED);
+static_assert((u32)RFM_RECORD_ID_IN_USE == (u32)RFM_EVENT_ID_IN_USE);
+static_assert((u32)RFM_EVENT_ID_IN_USE + 1 == (u32)RFM_EVENT_DROPPED);
 static_assert(sizeof(struct rfm_ext_record) == RFM_EXT_RECORD_SIZE);
 
 static size_t rfm_events_size(const struct rfm_events *events)
@@ -108,19 +100,9 @@ static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
 static unsigned int rfm_record_listeners(struct rfm_card *card,
 					 struct rfm_record *record)
 {
-	unsigned int heard = rfm_listeners_push(card, &record->event,
-						record->position);
-
+	rfm_listeners_push(card, &record->event, record->position);
 	rfm_irq_monitor(card, &record->event);
-	return heard;
-}
-
-/* The loss of the signal has been latched before its return was recorded. */
-static unsigned int rfm_record_signal(struct rfm_card *card,
-				      struct rfm_record *record)
-{
-	rfm_irq_serve_latched(card);
-	return rfm_record_listeners(card, record);
+	return card->listening;
 }
 
 static unsigned int rfm_record_update(struct rfm_card *card,
@@ -143,7 +125,7 @@ static unsigned int rfm_record_fence(struct rfm_card *card,
 	return 0;
 }
 
-/* Who gets a record; each tells how often it was delivered. */
+/* Who gets a record; each tells how many were looked at. */
 static unsigned int (*const rfm_records[RFM_RECORD_TYPES])
 	(struct rfm_card *card, struct rfm_record *record) = {
 	[RFM_RECORD_RESET]	= rfm_record_listeners,
@@ -156,10 +138,11 @@ static unsigned int (*const rfm_records[RFM_RECORD_TYPES])
 	[RFM_RECORD_STALE]	= rfm_record_slot,
 	[RFM_RECORD_FRESH]	= rfm_record_slot,
 	[RFM_RECORD_CONFLICT]	= rfm_record_listeners,
-	[RFM_RECORD_SIGNAL]	= rfm_record_signal,
+	[RFM_RECORD_SIGNAL]	= rfm_record_listeners,
 	[RFM_RECORD_BREAK]	= rfm_record_listeners,
 	[RFM_RECORD_MEMBERSHIP]	= rfm_record_listeners,
 	[RFM_RECORD_LOSS]	= rfm_record_listeners,
+	[RFM_RECORD_ID_IN_USE]	= rfm_record_listeners,
 	[RFM_RECORD_FENCE]	= rfm_record_fence,
 };
 
@@ -177,8 +160,31 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 	return record;
 }
 
-static unsigned int rfm_events_take(struct rfm_card *card,
-				    const struct rfm_ext_record *from)
+/* May the next record be delivered? See rfm_events_take(). */
+static bool rfm_events_fits(struct rfm_card *card,
+			    const struct rfm_ext_record *next,
+			    unsigned int most)
+{
+	if (most == RFM_NO_LIMIT)
+		return true;
+	switch (READ_ONCE(next->type)) {
+	case RFM_RECORD_SIGNAL:
+	case RFM_RECORD_FENCE:
+		return false;		/* These sleep. */
+	case RFM_RECORD_UPDATE:
+		return rfm_watch_reach(card, le32_to_cpu(next->offset),
+				       le32_to_cpu(next->length), most) < most;
+	case RFM_RECORD_MATCH:
+	case RFM_RECORD_STALE:
+	case RFM_RECORD_FRESH:
+		return most > 1;	/* Each is one watch's. */
+	default:
+		return card->listening < most;
+	}
+}
+
+static unsigned int rfm_events_deliver(struct rfm_card *card,
+				       const struct rfm_ext_record *from)
 {
 	struct rfm_events *events = &card->events;
 	struct rfm_record record;
@@ -196,45 +202,66 @@ static unsigned int rfm_events_take(struct rfm_card *card,
 	return rfm_records[type](card, &record);
 }
 
-/* One turn. Returns true if there is more to do. */
-static bool rfm_events_drain(struct rfm_card *card)
+/**
+ * rfm_events_take - deliver the next record of the ring
+ * @card: the card
+ * @most: records and looks at who may get them; a record that may need more, or
+ *	to sleep, stays there unless this is RFM_NO_LIMIT
+ *
+ * Context: card->dispatch_lock held, the card entered; sleeps if @most is
+ * RFM_NO_LIMIT.
+ * Return: how many that were, 0: the ring is empty, -1: something has to stay.
+ */
+int rfm_events_take(struct rfm_card *card, unsigned int most)
 {
 	struct rfm_events *events = &card->events;
 	const struct rfm_ext_record *record;
-	u64 before = events->position;
-	unsigned int spent = 0;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
-	while (spent < RFM_EVENTS_BUDGET && !card->gone && events->running) {
-		record = rfm_events_next(events);
-		if (!record)
-			break;
-		spent += 1 + rfm_events_take(card, record);
+	if (!events->running)
+		return 0;
+	record = rfm_events_next(events);
+	if (!record) {
+		if (!READ_ONCE(events->doubted))
+			return 0;
+		if (most != RFM_NO_LIMIT)
+			return -1;
+		rfm_events_check(card);
+		return READ_ONCE(events->doubted);
 	}
-	if (card->gone || !events->running)
-		return false;
-	if (events->position != before) {
-		/* The records have been read before the card may reuse them. */
-		mb();
-		writel(events->position - events->first,
-		       card->ext + RFM_EXT_EVENT_CONSUMER);
-	}
-	if (spent >= RFM_EVENTS_BUDGET)
-		return true;
-	if (!events->doubted)
-		return false;
-	rfm_events_check(card);
-	return events->doubted && !card->gone;
+	if (!rfm_events_fits(card, record, most))
+		return -1;
+	/* The loss of the signal has been latched before its return was recorded. */
+	if (READ_ONCE(record->type) == RFM_RECORD_SIGNAL)
+		rfm_irq_take_latched(card);
+	return 1 + rfm_events_deliver(card, record);
 }
 
-/* --- interrupts ---------------------------------------------------------- */
+/**
+ * rfm_events_taken - the card may write where the records were that were taken
+ * @card: the card
+ *
+ * Context: card->dispatch_lock held, the card entered.
+ */
+void rfm_events_taken(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->events;
+
+	if (!events->running || events->position == events->released)
+		return;
+	/* The records have been read before the card may reuse them. */
+	mb();
+	writel(events->position - events->first,
+	       card->ext + RFM_EXT_EVENT_CONSUMER);
+	events->released = events->position;
+}
 
 /**
  * rfm_events_missing - how many events are known not to come?
  * @card: the card
  *
- * Context: card->irq_lock held.
+ * Context: card->dispatch_lock held.
  * Return: those that the card has dropped since the driver was bound, as far
  * as it has noticed.
  */
@@ -245,12 +272,17 @@ u64 rfm_events_missing(const struct rfm_card *card)
 	return events->lost + max(events->missed, events->dropped);
 }
 
-/*
- * Are events missing that not everybody has been told of? As long as the
- * record behind the gap has not come, those before it may still say what is
- * not so.
+/**
+ * rfm_events_untold - are events missing that not everybody has been told of?
+ * @card: the card
+ *
+ * As long as the record behind the gap has not come, those before it may still
+ * say what is not so.
+ *
+ * Context: card->dispatch_lock held.
+ * Return: true if so.
  */
-static bool rfm_events_untold(const struct rfm_card *card)
+bool rfm_events_untold(const struct rfm_card *card)
 {
 	const struct rfm_events *events = &card->events;
 
@@ -258,104 +290,81 @@ static bool rfm_events_untold(const struct rfm_card *card)
 	       events->dropped > events->missed;
 }
 
-/*
+/**
+ * rfm_events_tell - tell all of what is missing
+ * @card: the card, gone or not
+ *
  * The ring was empty: if events are missing, nobody may be left to tell of it
  * but us.
+ *
+ * Context: process; sleeps.
  */
-static void rfm_events_tell(struct rfm_card *card)
+void rfm_events_tell(struct rfm_card *card)
 {
 	struct rfm_events *events = &card->events;
 	bool untold = false;
 	u64 dropped;
+	int idx;
 
-	spin_lock_irq(&card->irq_lock);
-	if (!card->gone && events->running) {
-		dropped = lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
-		if (dropped == U64_MAX)
-			rfm_card_lost(card);
-		else
-			events->dropped = dropped;
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		if (events->running) {
+			dropped = lo_hi_readq(card->ext +
+					      RFM_EXT_EVENT_DROPPED);
+			if (!rfm_card_check(card))
+				events->dropped = dropped;
+		}
+		untold = rfm_events_untold(card);
+		rfm_card_exit(card, idx);
 	}
-	untold = !card->gone && rfm_events_untold(card);
 	if (rfm_events_missing(card) > events->told)
 		rfm_notify_dropped(card, rfm_events_missing(card) -
 					 events->told);
 	events->told = rfm_events_missing(card);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	if (!untold)
 		return;
 
 	rfm_watch_recheck(card);
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	rfm_queues_tell(card);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }
 
-static void rfm_events_mask(struct rfm_card *card, bool masked)
+/* --- interrupts ---------------------------------------------------------- */
+
+/**
+ * rfm_events_mask - shall the card interrupt for events?
+ * @card: the card
+ * @masked: no
+ *
+ * Context: card->dispatch_lock held, the card entered.
+ */
+void rfm_events_mask(struct rfm_card *card, bool masked)
 {
 	u32 enable = RFM_EVENTS_INTERRUPTS;
+	unsigned long flags;
 
 	if (masked)
 		enable &= ~BIT(RFM_VECTOR_EVENTS);
-	card->events.masked = masked;
-	writel(enable, card->ext + RFM_EXT_INT_ENABLE);
+	spin_lock_irqsave(&card->irq_lock, flags);
+	if (!card->gone && card->events.running) {
+		card->events.masked = masked;
+		writel(enable, card->ext + RFM_EXT_INT_ENABLE);
+		readl(card->ext + RFM_EXT_INT_ENABLE);
+	}
+	spin_unlock_irqrestore(&card->irq_lock, flags);
 }
 
 /**
- * rfm_events_serve - an interrupt: take what the ring holds
- * @card: a card with an event ring
- * @errors: it may tell that the ring has stopped
+ * rfm_events_doubt - an interrupt may have told that the ring has stopped
+ * @card: the card
  *
- * Context: interrupt, with card->irq_lock held, the card not gone.
+ * Context: interrupt.
  */
-void rfm_events_serve(struct rfm_card *card, bool errors)
+void rfm_events_doubt(struct rfm_card *card)
 {
-	card->events.doubted |= errors;
-	/* The work item is at it. */
-	if (card->events.masked)
-		return;
-	if (rfm_events_drain(card)) {
-		rfm_events_mask(card, true);
-		queue_work(system_unbound_wq, &card->events.work);
-	} else if (!card->gone && rfm_events_untold(card)) {
-		queue_work(system_unbound_wq, &card->events.work);
-	}
-}
-
-/* Returns true while there is more to do. */
-static bool rfm_events_work_turn(struct rfm_card *card)
-{
-	bool more = false;
-
-	spin_lock_irq(&card->irq_lock);
-	if (card->gone)
-		goto out;
-	more = rfm_events_drain(card);
-	if (more || card->gone || !card->events.running)
-		goto out;
-
-	/* What came before it was unmasked has not interrupted. */
-	rfm_events_mask(card, false);
-	if (readl(card->ext + RFM_EXT_INT_ENABLE) == RFM_ALL_ONES) {
-		rfm_card_lost(card);
-		goto out;
-	}
-	more = rfm_events_drain(card);
-	if (more)
-		rfm_events_mask(card, true);
-out:
-	spin_unlock_irq(&card->irq_lock);
-	return more;
-}
-
-static void rfm_events_work(struct work_struct *work)
-{
-	struct rfm_card *card = container_of(work, struct rfm_card,
-					     events.work);
-
-	while (rfm_events_work_turn(card))
-		cond_resched();
-	rfm_events_tell(card);
+	WRITE_ONCE(card->events.doubted, true);
 }
 
 /**
@@ -368,24 +377,26 @@ static void rfm_events_work(struct work_struct *work)
 irqreturn_t rfm_events_irq(int irq, void *data)
 {
 	struct rfm_card *card = data;
+	bool dispatch;
 
 	spin_lock(&card->irq_lock);
-	if (!card->gone) {
+	dispatch = !card->gone && !card->events.masked;
+	if (!card->gone)
 		card->irqs++;
-		rfm_events_serve(card, false);
-	}
 	spin_unlock(&card->irq_lock);
+	if (dispatch)
+		rfm_dispatch_irq(card);
 	return IRQ_HANDLED;
 }
 
 /**
- * rfm_events_serve_intx - look at the block's interrupts, of a card with INTx
+ * rfm_events_take_up - look at the block's interrupts, of a card with INTx
  * @card: the card
  *
  * Context: interrupt, with card->irq_lock held, the card not gone.
  * Return: false if it has raised none.
  */
-bool rfm_events_serve_intx(struct rfm_card *card)
+bool rfm_events_take_up(struct rfm_card *card)
 {
 	u32 status;
 
@@ -404,7 +415,8 @@ bool rfm_events_serve_intx(struct rfm_card *card)
 
 	/* First, so that what comes meanwhile raises it again. */
 	writel(status, card->ext + RFM_EXT_INT_STATUS);
-	rfm_events_serve(card, status & BIT(RFM_VECTOR_ERRORS));
+	if (status & BIT(RFM_VECTOR_ERRORS))
+		rfm_events_doubt(card);
 	return true;
 }
 
@@ -416,6 +428,7 @@ static void rfm_events_enable(struct rfm_card *card)
 
 	memset(events->ring, 0, rfm_events_size(events));
 	events->first = events->position;
+	events->released = events->position;
 	events->number = 0;
 
 	lo_hi_writeq(events->base, card->ext + RFM_EXT_EVENT_BASE);
@@ -423,7 +436,7 @@ static void rfm_events_enable(struct rfm_card *card)
 	writel(events->types | RFM_RECORDS_ALWAYS,
 	       card->ext + RFM_EXT_EVENT_TYPES);
 	writel(RFM_EXT_EVENT_ENABLE, card->ext + RFM_EXT_EVENT_CONTROL);
-	events->running = true;
+	WRITE_ONCE(events->running, true);
 }
 
 /* Also what was dropped while it was in fault is counted by then. */
@@ -435,8 +448,8 @@ static void rfm_events_disable(struct rfm_card *card)
 	events->lost += lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
 	events->missed = 0;
 	events->dropped = 0;
-	events->running = false;
-	queue_work(system_unbound_wq, &events->work);
+	WRITE_ONCE(events->running, false);
+	queue_work(system_unbound_wq, &card->dispatch_work);
 }
 
 /**
@@ -446,7 +459,7 @@ static void rfm_events_disable(struct rfm_card *card)
  * If so it is enabled again, once; if it stops again before it has written a
  * single record, it stays off, and network interrupts come through the FIFOs.
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: card->dispatch_lock held, the card entered.
  */
 void rfm_events_check(struct rfm_card *card)
 {
@@ -455,16 +468,20 @@ void rfm_events_check(struct rfm_card *card)
 
 	if (!events->running)
 		return;
+	/* First, so that an interrupt that comes meanwhile makes us look again. */
+	WRITE_ONCE(events->doubted, false);
 	status = readl(card->ext + RFM_EXT_EVENT_STATUS);
 	if (status == RFM_ALL_ONES) {
-		rfm_card_lost(card);
+		rfm_card_check(card);
 		return;
 	}
-	/* What it wrote before it stopped comes first. */
-	events->doubted = status & RFM_EXT_EVENT_FAULT &&
-			  rfm_events_next(events);
-	if (!(status & RFM_EXT_EVENT_FAULT) || events->doubted)
+	if (!(status & RFM_EXT_EVENT_FAULT))
 		return;
+	/* What it wrote before it stopped comes first. */
+	if (rfm_events_next(events)) {
+		rfm_events_doubt(card);
+		return;
+	}
 
 	rfm_events_disable(card);
 	dev_err_ratelimited(&card->dev, "the card cannot write its events%s\n",
@@ -476,8 +493,11 @@ void rfm_events_check(struct rfm_card *card)
 		WRITE_ONCE(events->stopped, true);
 		rfm_queues_wake(card);
 		/* The base card's interrupts come as messages all the same. */
-		writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
-		       card->ext + RFM_EXT_INT_ENABLE);
+		spin_lock_irq(&card->irq_lock);
+		if (!card->gone)
+			writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
+			       card->ext + RFM_EXT_INT_ENABLE);
+		spin_unlock_irq(&card->irq_lock);
 	}
 	rfm_irq_route(card);
 }
@@ -489,7 +509,7 @@ void rfm_events_check(struct rfm_card *card)
  *
  * On return the card has obeyed.
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: card->dispatch_lock held, the card entered.
  */
 void rfm_events_select(struct rfm_card *card, u32 types)
 {
@@ -504,7 +524,7 @@ void rfm_events_select(struct rfm_card *card, u32 types)
  * rfm_events_position - how many records has the card made?
  * @card: the card
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: card->dispatch_lock held, the card entered.
  * Return: the position of the newest; those count that we have not taken or it has
  * not written yet.
  */
@@ -523,7 +543,7 @@ u64 rfm_events_position(struct rfm_card *card)
  * rfm_events_dropped - how many events could the card not hand over?
  * @card: the card
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: card->dispatch_lock held, the card entered.
  * Return: their number since the driver was bound.
  */
 u64 rfm_events_dropped(struct rfm_card *card)
@@ -559,7 +579,6 @@ int rfm_events_alloc(struct rfm_card *card)
 	struct device *dev = &card->pdev->dev;
 	int ret;
 
-	INIT_WORK(&events->work, rfm_events_work);
 	if (!(card->features & RFM_EXT_FEATURE_WATCH))
 		return 0;
 
@@ -599,16 +618,17 @@ static void rfm_events_write_moderation(struct rfm_card *card)
  */
 int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
 {
-	int ret = -ENODEV;
+	int idx, ret = -ENODEV;
 
-	spin_lock_irq(&card->irq_lock);
-	if (!card->gone) {
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
 		card->events.moderation_count = count;
 		card->events.moderation_time = time_ns;
 		rfm_events_write_moderation(card);
+		rfm_card_exit(card, idx);
 		ret = 0;
 	}
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	return ret;
 }
 
@@ -616,7 +636,7 @@ int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
  * rfm_events_start - the card may write events from now on
  * @card: the card
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: card->dispatch_lock and card->irq_lock held, the card not gone.
  */
 void rfm_events_start(struct rfm_card *card)
 {
@@ -627,12 +647,12 @@ void rfm_events_start(struct rfm_card *card)
 	rfm_events_write_moderation(card);
 	writel(RFM_EVENTS_INTERRUPTS, card->ext + RFM_EXT_INT_STATUS);
 	rfm_events_enable(card);
-	rfm_events_mask(card, false);
+	writel(RFM_EVENTS_INTERRUPTS, card->ext + RFM_EXT_INT_ENABLE);
 }
 
 /**
- * rfm_events_stop - the card writes and interrupts no more
- * @card: a card that is gone
+ * rfm_events_stop - the card writes no more events
+ * @card: a card that is gone, and so masked
  *
  * Harmless when the card is no longer there; should it come back to life, it
  * is no longer master of the bus.
@@ -641,13 +661,11 @@ void rfm_events_stop(struct rfm_card *card)
 {
 	if (!card->events.ring)
 		return;
-	spin_lock_irq(&card->irq_lock);
-	writel(0, card->ext + RFM_EXT_INT_ENABLE);
+	rfm_dispatch_lock(card);
 	writel(0, card->ext + RFM_EXT_EVENT_CONTROL);
 	writel(0, card->ext + RFM_EXT_EVENT_TYPES);
 	/* On return nothing is on its way. */
 	readl(card->ext + RFM_EXT_EVENT_CONTROL);
-	spin_unlock_irq(&card->irq_lock);
-	cancel_work_sync(&card->events.work);
+	rfm_dispatch_unlock(card);
 	pci_clear_master(card->pdev);
 }

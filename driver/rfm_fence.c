@@ -7,12 +7,16 @@
  * wakes at once; FENCE_DONE is looked at as well, less and less often, so that
  * a record that was dropped costs a little time and no fence.
  *
+ * Those who wait are in a list in the order of their tickets, each with a place of
+ * its own to sleep, so that an end wakes only those whose fence it is.
+ *
  * What a fence found lost is told to everybody, not to the first who asks: each
  * file remembers how much was lost when it last looked.
  */
 
 #include <linux/io.h>
 #include <linux/ktime.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
@@ -25,17 +29,19 @@
 
 /**
  * struct rfm_fence - somebody waits
- * @node: in card->fences
+ * @node: in card->fences until it is done
+ * @wait: where to sleep
  * @ticket: from the card
  * @done: the card has said so; then @result counts
  * @result: RFM_FENCE_*
  * @epoch: when it began
  * @lost: FENCE_LOST when this file last saw it
  *
- * @done and @result under card->irq_lock.
+ * @done and @result under card->fence_lock.
  */
 struct rfm_fence {
 	struct list_head node;
+	wait_queue_head_t wait;
 	u32 ticket;
 	bool done;
 	u32 result;
@@ -54,53 +60,72 @@ static const struct {
 	{ RFM_FENCE_DARK, RFM_FENCED_DARK },
 };
 
+/* As rfm_fence_event(), card->fence_lock held. */
+static void rfm_fences_end(struct rfm_card *card, u32 ticket)
+{
+	u32 result = readl(card->ext + RFM_EXT_FENCE_RESULT);
+	struct rfm_fence *fence, *next;
+
+	lockdep_assert_held(&card->fence_lock);
+
+	list_for_each_entry_safe(fence, next, &card->fences, node) {
+		if ((s32)(ticket - fence->ticket) < 0)
+			break;
+		list_del_init(&fence->node);
+		fence->result = result;
+		WRITE_ONCE(fence->done, true);
+		wake_up(&fence->wait);
+		cond_resched();
+	}
+}
+
 /**
  * rfm_fence_event - a fence has come home
- * @card: the card, not gone
+ * @card: the card, entered
  * @ticket: which; those before it have as well
  *
  * The result is that of the last one, and good for those before it: what is
  * everywhere now was not there earlier.
  *
- * Context: any, with card->irq_lock held.
+ * Context: process; sleeps.
  */
 void rfm_fence_event(struct rfm_card *card, u32 ticket)
 {
+	mutex_lock(&card->fence_lock);
+	if (!list_empty(&card->fences))
+		rfm_fences_end(card, ticket);
+	mutex_unlock(&card->fence_lock);
+}
+
+/**
+ * rfm_fences_wake - the card has gone: all look themselves
+ * @card: the card
+ */
+void rfm_fences_wake(struct rfm_card *card)
+{
 	struct rfm_fence *fence;
-	u32 result;
 
-	lockdep_assert_held(&card->irq_lock);
-
-	if (list_empty(&card->fences))
-		return;
-	result = readl(card->ext + RFM_EXT_FENCE_RESULT);
+	mutex_lock(&card->fence_lock);
 	list_for_each_entry(fence, &card->fences, node) {
-		if (fence->done || (s32)(ticket - fence->ticket) < 0)
-			continue;
-		fence->result = result;
-		WRITE_ONCE(fence->done, true);
+		wake_up(&fence->wait);
+		cond_resched();
 	}
-	wake_up_all(&card->fence_wait);
+	mutex_unlock(&card->fence_lock);
 }
 
 /* Ask the card instead of waiting for its record. Return: 0 or -ENODEV. */
 static int rfm_fence_look(struct rfm_card *card, struct rfm_fence *fence)
 {
-	int ret = -ENODEV;
+	int idx, ret;
 	u32 done;
 
-	spin_lock_irq(&card->irq_lock);
-	if (card->gone)
-		goto out;
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
 	done = readl(card->ext + RFM_EXT_FENCE_DONE);
-	if (!rfm_card_answers(card)) {
-		rfm_card_lost(card);
-		goto out;
-	}
-	rfm_fence_event(card, done);
-	ret = 0;
-out:
-	spin_unlock_irq(&card->irq_lock);
+	ret = rfm_card_check(card);
+	if (!ret)
+		rfm_fence_event(card, done);
+	rfm_card_exit(card, idx);
 	return ret;
 }
 
@@ -109,8 +134,12 @@ static int rfm_fence_begin(struct rfm_file *file, struct rfm_fence *fence)
 	struct rfm_card *card = file->card;
 	int idx;
 
-	if (!rfm_card_enter(card, &idx))
+	init_waitqueue_head(&fence->wait);
+	mutex_lock(&card->fence_lock);
+	if (!rfm_card_enter(card, &idx)) {
+		mutex_unlock(&card->fence_lock);
 		return -ENODEV;
+	}
 	spin_lock(&card->ext_lock);
 	fence->lost = file->fence_lost;
 	fence->epoch = readl(card->ext + RFM_EXT_EPOCH);
@@ -119,17 +148,16 @@ static int rfm_fence_begin(struct rfm_file *file, struct rfm_fence *fence)
 	spin_unlock(&card->ext_lock);
 	rfm_card_exit(card, idx);
 
-	spin_lock_irq(&card->irq_lock);
 	list_add_tail(&fence->node, &card->fences);
-	spin_unlock_irq(&card->irq_lock);
+	mutex_unlock(&card->fence_lock);
 	return 0;
 }
 
 static void rfm_fence_forget(struct rfm_card *card, struct rfm_fence *fence)
 {
-	spin_lock_irq(&card->irq_lock);
+	mutex_lock(&card->fence_lock);
 	list_del(&fence->node);
-	spin_unlock_irq(&card->irq_lock);
+	mutex_unlock(&card->fence_lock);
 }
 
 static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
@@ -145,14 +173,15 @@ static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
 		ret = rfm_fence_look(card, fence);
 		if (ret)
 			return ret;
-		if (fence->done)
+		if (READ_ONCE(fence->done))
 			return 0;
 		if (last)
 			return -ETIMEDOUT;
 
-		ret = wait_event_interruptible_hrtimeout(card->fence_wait,
-				READ_ONCE(fence->done) || READ_ONCE(card->gone),
-				ns_to_ktime(us * NSEC_PER_USEC));
+		ret = wait_event_interruptible_hrtimeout(fence->wait,
+							 READ_ONCE(fence->done) ||
+							 READ_ONCE(card->gone),
+							 ns_to_ktime(us * NSEC_PER_USEC));
 		if (ret == -ERESTARTSYS)
 			return -EINTR;
 		us = min_t(u64, 2 * us, RFM_FENCE_LOOK_US_LAST);
@@ -217,8 +246,7 @@ void rfm_fence_open(struct rfm_file *file)
  * @file: the file
  * @args: RFM_IOC_FENCE's arguments; what goes out is set on success
  *
- * Return: 0; -EINVAL for a timeout out of range or a field that must be 0,
- * -ETIMEDOUT, -EINTR, -ENODEV.
+ * Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR, -ENODEV.
  */
 int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args)
 {
@@ -228,8 +256,7 @@ int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args)
 	struct rfm_fence fence = {};
 	int ret;
 
-	if (timeout_ms > RFM_FENCE_MS_MAX || args->pad || args->reserved[0] ||
-	    args->reserved[1])
+	if (timeout_ms > RFM_FENCE_MS_MAX)
 		return -EINVAL;
 
 	ret = rfm_fence_begin(file, &fence);

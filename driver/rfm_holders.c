@@ -25,6 +25,7 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 	mutex_lock(&card->subscribe_lock);
 	holder->id = ++card->holder_ids;
 	list_add_tail(&holder->node, &card->holders);
+	card->holder_count[ops->kind]++;
 	rfm_holders_changed(card);
 	mutex_unlock(&card->subscribe_lock);
 }
@@ -40,6 +41,7 @@ void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 {
 	mutex_lock(&card->subscribe_lock);
 	list_del(&holder->node);
+	card->holder_count[holder->ops->kind]--;
 	rfm_holders_changed(card);
 	mutex_unlock(&card->subscribe_lock);
 }

@@ -23,6 +23,9 @@
 /* What one pass moves, and so how long it can hold up the card's removal. */
 #define RFM_IO_CHUNK	512
 
+/* Bytes for which the submitter of many does not mind to wait. */
+#define RFM_INLINE_MAX	16384
+
 /**
  * struct rfm_io - one pass of a transfer
  * @pos: offset in the card's memory
@@ -184,26 +187,85 @@ size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 	return done;
 }
 
-static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
+/* The window and the order of bytes change under none of them. */
+static void rfm_io_begin(struct rfm_card *card)
+{
+	spin_lock(&card->dma.lock);
+	card->dma.requests++;
+	spin_unlock(&card->dma.lock);
+}
+
+/**
+ * rfm_io_end - a read or write has ended
+ * @card: the card; its window and its order of bytes may change again, if this
+ *	was the last
+ */
+void rfm_io_end(struct rfm_card *card)
+{
+	spin_lock(&card->dma.lock);
+	card->dma.requests--;
+	spin_unlock(&card->dma.lock);
+}
+
+/**
+ * rfm_io_interrupted - does a signal end a transfer?
+ * @iocb: the read or write, by its caller or a worker of io_uring
+ *
+ * Return: true if there is one.
+ */
+bool rfm_io_interrupted(struct kiocb *iocb)
+{
+	return is_sync_kiocb(iocb) ? task_sigpending(current) :
+				     fatal_signal_pending(current);
+}
+
+/* Programmed I/O by the caller. */
+static ssize_t rfm_io_copy(struct kiocb *iocb, struct iov_iter *iter,
+			   size_t bytes, bool store)
 {
 	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
-	size_t bytes, done = 0;
+	size_t done = 0;
 	int error;
 
-	bytes = min_t(u64, iov_iter_count(iter),
-		      card->window_size - iocb->ki_pos);
-	if (rfm_request_wanted(iocb, iter, bytes))
-		return rfm_request(iocb, iter, bytes);
-	/* What has no caller who waits is short. */
 	do {
 		done += rfm_io_move(card, iter, iocb->ki_pos + done,
 				    min_t(size_t, bytes - done, RFM_IO_TURN),
 				    store, &error);
-	} while (!error && done < bytes &&
-		 !(is_sync_kiocb(iocb) && task_sigpending(current)));
+	} while (!error && done < bytes && !rfm_io_interrupted(iocb));
 	iocb->ki_pos += done;
 	/* An error counts only if nothing was moved before it. */
 	return done ?: error;
+}
+
+static ssize_t rfm_io_some(struct kiocb *iocb, struct iov_iter *iter,
+			   size_t bytes, bool store)
+{
+	u32 least = rfm_dma_least(rfm_card_of(iocb->ki_filp), store);
+	bool engine = least && bytes >= least && rfm_dma_can(iter);
+	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
+
+	/* Who must not wait for others, but for itself, does it itself. */
+	if (engine && (wait || !is_sync_kiocb(iocb)))
+		return rfm_request(iocb, iter, bytes);
+	/* Many are submitted by one call: it does not wait for one of them. */
+	if (!wait && !is_sync_kiocb(iocb) &&
+	    (bytes > RFM_INLINE_MAX || !rfm_dma_is_there(iter, bytes)))
+		return -EAGAIN;
+	return rfm_io_copy(iocb, iter, bytes, store);
+}
+
+static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
+{
+	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
+	size_t bytes = min_t(u64, iov_iter_count(iter),
+			     card->window_size - iocb->ki_pos);
+	ssize_t ret;
+
+	rfm_io_begin(card);
+	ret = rfm_io_some(iocb, iter, bytes, store);
+	if (ret != -EIOCBQUEUED)
+		rfm_io_end(card);
+	return ret;
 }
 
 /**

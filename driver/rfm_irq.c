@@ -17,6 +17,11 @@
  * the card is asked to do so; then only the ring tells of them, so that their
  * order stays. LISR goes on to tell of errors.
  *
+ * The interrupt handler only takes up what LISR tells: it notes the bits in
+ * card->pending and masks them in LIER. rfm_dispatch.c has the events themselves
+ * fetched (rfm_irq_take()), and a bit is enabled again when there are no more
+ * of it.
+ *
  * LISR has two kinds of bits. Those of the network interrupts say "FIFO not
  * empty" and fall when it is drained. The others are latched; writing 0
  * clears them (once they have been read as 1), writing 1 leaves them, so a
@@ -54,13 +59,6 @@
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
 
-/*
- * Network interrupts taken in one go. A neighbour that sends without pause
- * must not keep us in the handler for ever: after a burst of this length the
- * type is masked and the rest waits until a work item has had its turn.
- */
-#define RFM_IRQ_BURST		32
-
 #define RFM_INTCSR_ENABLES	(RFM_INTCSR_PCI_ENABLE | \
 				 RFM_INTCSR_LOCAL_ENABLE | \
 				 RFM_INTCSR_DMA0_ENABLE)
@@ -85,6 +83,15 @@ static const struct {
 	[RFM_EVENT_PARITY]		= { RFM_LISR_PARITY },
 };
 
+/* What has been taken up is masked until it is delivered. */
+static void rfm_irq_write_lier(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->irq_lock);
+
+	if (!card->gone)
+		writel(card->lier & ~card->pending, card->control + RFM_LIER);
+}
+
 /**
  * rfm_irq_route - let the card tell of what somebody listens for
  * @card: the card
@@ -92,16 +99,18 @@ static const struct {
  * A network interrupt that nobody has listened for so far is not turned to
  * the event ring here: what has waited has to be fetched first.
  *
- * Context: card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_irq_route(struct rfm_card *card)
 {
 	u32 heard = 0, lier = RFM_LIER_ALWAYS;
+	unsigned long flags;
 	unsigned int type;
+	int idx;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
-	if (card->gone)
+	if (!rfm_card_enter(card, &idx))
 		return;
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (card->users[type])
@@ -117,8 +126,14 @@ void rfm_irq_route(struct rfm_card *card)
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (heard & RFM_EVENT_BIT(type))
 			lier |= rfm_sources[type].lisr;
-	card->lier = lier & ~card->throttled;
-	writel(card->lier, card->control + RFM_LIER);
+
+	spin_lock_irqsave(&card->irq_lock, flags);
+	card->lier = lier;
+	/* What is in the FIFOs waits there for the next who listens. */
+	card->pending &= lier | RFM_LISR_LATCHED_M;
+	rfm_irq_write_lier(card);
+	spin_unlock_irqrestore(&card->irq_lock, flags);
+	rfm_card_exit(card, idx);
 }
 
 /* Clear latched bits that have been read as 1; leave the others alone. */
@@ -150,13 +165,13 @@ static void rfm_irq_dark(struct rfm_card *card)
  * @card: the card
  * @event: the event, which its listeners have got already
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
 {
 	u32 bit = RFM_EVENT_BIT(event->type);
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	if (!(bit & RFM_MONITORED))
 		return;
@@ -167,87 +182,17 @@ void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
 	rfm_notify_event(card, event, NULL);
 	if (event->type == RFM_EVENT_SYNC_LOSS)
 		rfm_irq_dark(card);
-	if (card->users[event->type])
-		return;
-
-	card->waiting |= bit & RFM_KEPT;
-	if (!(bit & (RFM_KEPT | RFM_COUNTED)))
+	if (card->users[event->type] || !(bit & (RFM_KEPT | RFM_COUNTED)))
 		return;
 	card->resting |= bit;
 	rfm_irq_route(card);
 	schedule_delayed_work(&card->rest_work, RFM_REST);
 }
 
-static void rfm_irq_push(struct rfm_card *card, enum rfm_event_type type,
-			 u32 node, u32 data)
-{
-	struct rfm_event event = {
-		.type = type,
-		.node = node,
-		.data = data,
-		.time_ns = ktime_get_ns(),
-	};
+/* --- the interrupt handler ------------------------------------------------- */
 
-	rfm_listeners_push(card, &event, RFM_POSITION_NONE);
-	rfm_irq_monitor(card, &event);
-}
-
-/* Takes out @most entries of a FIFO that is not empty; true: it is now. */
-static bool rfm_fifo_take(struct rfm_card *card, enum rfm_event_type type,
-			  unsigned int most)
-{
-	unsigned int n = rfm_sources[type].fifo;
-	u32 data, lisr;
-	u8 node;
-
-	while (most--) {
-		/* Reading the sender pops both. */
-		data = readl(card->control + RFM_ISD(n));
-		node = readb(card->control + RFM_SID(n));
-		lisr = readl(card->control + RFM_LISR);
-		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(card);
-			return true;
-		}
-		rfm_irq_push(card, type, node, data);
-		/* Node 0 is a node, so only LISR tells when it is empty. */
-		if (!(lisr & rfm_sources[type].lisr))
-			return true;
-	}
-	return false;
-}
-
-static void rfm_fifo_drain(struct rfm_card *card, enum rfm_event_type type)
-{
-	if (rfm_fifo_take(card, type, RFM_IRQ_BURST))
-		return;
-
-	card->throttled |= rfm_sources[type].lisr;
-	rfm_irq_route(card);
-	schedule_work(&card->unthrottle_work);
-}
-
-static void rfm_irq_serve(struct rfm_card *card, u32 pending)
-{
-	unsigned int type;
-
-	if (pending & RFM_LISR_LATCHED_M)
-		rfm_lisr_clear(card, pending & RFM_LISR_LATCHED_M);
-	if (pending & RFM_LISR_SYNC_LOSS)
-		card->sync_losses++;
-
-	for (type = 0; type < RFM_EVENT_TYPES && !card->gone; type++) {
-		if (!(pending & rfm_sources[type].lisr))
-			continue;
-		if (rfm_sources[type].fifo)
-			rfm_fifo_drain(card, type);
-		else
-			rfm_irq_push(card, type, RFM_NODE_ALL, 0);
-	}
-}
-
-/* What LISR tells; returns false if it is nothing. */
-static bool rfm_irq_serve_lisr(struct rfm_card *card)
+/* What LISR tells is taken up; returns false if it is nothing. */
+static bool rfm_irq_take_up(struct rfm_card *card)
 {
 	u32 lisr = readl(card->control + RFM_LISR);
 
@@ -256,25 +201,22 @@ static bool rfm_irq_serve_lisr(struct rfm_card *card)
 		return false;
 	}
 	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	if (!(lisr & card->lier))
+	lisr &= card->lier & ~card->pending;
+	if (!lisr)
 		return false;
-	rfm_irq_serve(card, lisr & card->lier);
+	if (lisr & RFM_LISR_LATCHED_M)
+		rfm_lisr_clear(card, lisr & RFM_LISR_LATCHED_M);
+	if (lisr & RFM_LISR_SYNC_LOSS) {
+		card->sync_losses++;
+		WRITE_ONCE(card->sync_loss_ns, ktime_get_ns());
+	}
+	card->pending |= lisr;
+	rfm_irq_write_lier(card);
 	return true;
 }
 
-/**
- * rfm_irq_serve_latched - serve what is latched before something else is
- * @card: a card with an event ring
- *
- * Context: card->irq_lock held, the card not gone.
- */
-void rfm_irq_serve_latched(struct rfm_card *card)
-{
-	rfm_irq_serve_lisr(card);
-}
-
 /* All that is on a 5565; returns false if it has raised nothing. */
-static bool rfm_irq_serve_base(struct rfm_card *card)
+static bool rfm_irq_serve_base(struct rfm_card *card, bool *taken_up)
 {
 	u32 intcsr = readl(card->runtime + RFM_INTCSR);
 	bool served;
@@ -285,18 +227,18 @@ static bool rfm_irq_serve_base(struct rfm_card *card)
 	}
 	served = rfm_dma_serve(card, intcsr);
 	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
-		served |= rfm_irq_serve_lisr(card);
-	return served;
+		*taken_up = rfm_irq_take_up(card);
+	return served || *taken_up;
 }
 
 /*
  * A message tells only that the level has risen: let it rise once more if
- * something has come in while we served the last.
+ * something has come in while we took up the last.
  */
 static void rfm_irq_rearm(struct rfm_card *card)
 {
 	writel(0, card->control + RFM_LIER);
-	writel(card->lier, card->control + RFM_LIER);
+	rfm_irq_write_lier(card);
 }
 
 /**
@@ -309,21 +251,25 @@ static void rfm_irq_rearm(struct rfm_card *card)
 irqreturn_t rfm_irq(int irq, void *data)
 {
 	struct rfm_card *card = data;
-	bool msix = card->events.msix, served = false;
+	bool msix = card->events.msix, served = false, taken_up = false;
 
 	spin_lock(&card->irq_lock);
-	if (card->gone)
+	if (card->gone) {
+		/* It did not answer when it was lost, and now does. */
+		served = rfm_irq_mask(card);
 		goto out;
-	served = rfm_irq_serve_base(card);
+	}
+	served = rfm_irq_serve_base(card, &taken_up);
 	if (card->gone)
 		goto out;
 	if (msix) {
 		rfm_irq_rearm(card);
-		rfm_events_serve(card, true);
-		served = true;
-	} else {
-		served |= rfm_events_serve_intx(card);
+		rfm_events_doubt(card);
+		taken_up = true;
+	} else if (rfm_events_take_up(card)) {
+		taken_up = true;
 	}
+	served |= taken_up;
 	if (!served || card->gone)
 		goto out;
 
@@ -332,22 +278,109 @@ irqreturn_t rfm_irq(int irq, void *data)
 	readl(card->runtime + RFM_INTCSR);
 out:
 	spin_unlock(&card->irq_lock);
+	if (taken_up)
+		rfm_dispatch_irq(card);
 	return served ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/**
- * rfm_irq_unthrottle - take up what a burst left in the FIFOs
- * @work: card->unthrottle_work
- */
-void rfm_irq_unthrottle(struct work_struct *work)
-{
-	struct rfm_card *card = container_of(work, struct rfm_card,
-					     unthrottle_work);
+/* --- what it has taken up -------------------------------------------------- */
 
+/*
+ * Fetches one event of a type that is pending; returns false if there is none.
+ * The type is enabled again behind the last.
+ */
+static bool rfm_irq_fetch(struct rfm_card *card, enum rfm_event_type type,
+			  struct rfm_event *event)
+{
+	u32 bit = rfm_sources[type].lisr, lisr = 0;
+	unsigned int n = rfm_sources[type].fifo;
+	unsigned long flags;
+	bool found = false;
+
+	*event = (struct rfm_event) {
+		.type = type,
+		.node = RFM_NODE_ALL,
+		.time_ns = ktime_get_ns(),
+	};
+	spin_lock_irqsave(&card->irq_lock, flags);
+	if (card->gone || !(card->pending & bit))
+		goto out;
+	if (n) {
+		/* Reading the sender pops both. */
+		event->data = readl(card->control + RFM_ISD(n));
+		event->node = readb(card->control + RFM_SID(n));
+		/* Node 0 is a node, so only LISR tells when it is empty. */
+		lisr = readl(card->control + RFM_LISR);
+		if (lisr == RFM_ALL_ONES) {
+			rfm_card_lost(card);
+			goto out;
+		}
+	}
+	if (!(lisr & bit)) {
+		card->pending &= ~bit;
+		rfm_irq_write_lier(card);
+	}
+	found = true;
+out:
+	spin_unlock_irqrestore(&card->irq_lock, flags);
+	return found;
+}
+
+static void rfm_irq_deliver(struct rfm_card *card,
+			    const struct rfm_event *event)
+{
+	bool heard = rfm_listeners_push(card, event, RFM_POSITION_NONE);
+	u32 lisr = rfm_sources[event->type].lisr;
+
+	/* It is no longer in the card, so the first who listens gets it here. */
+	if (!heard && lisr & RFM_LISR_LATCHED_M & ~RFM_LIER_ALWAYS)
+		card->waiting |= RFM_EVENT_BIT(event->type);
+	rfm_irq_monitor(card, event);
+}
+
+/**
+ * rfm_irq_take - deliver one event of each type that is pending
+ * @card: the card
+ * @most: events and looks at listeners; an event that needs more is not fetched
+ *
+ * Context: card->dispatch_lock held, the card entered; sleeps if @most is
+ * RFM_NO_LIMIT.
+ * Return: how many that were, 0: nothing is pending, -1: an event needs more.
+ */
+int rfm_irq_take(struct rfm_card *card, unsigned int most)
+{
+	u32 pending = READ_ONCE(card->pending);
+	unsigned int type, done = 0;
+	struct rfm_event event;
+
+	lockdep_assert_held(&card->dispatch_lock);
+
+	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
+		if (!(pending & rfm_sources[type].lisr))
+			continue;
+		if (card->listening >= most - done)
+			return -1;
+		if (!rfm_irq_fetch(card, type, &event))
+			continue;
+		rfm_irq_deliver(card, &event);
+		done += 1 + card->listening;
+	}
+	return done;
+}
+
+/**
+ * rfm_irq_take_latched - deliver what is latched before something else
+ * @card: a card with an event ring
+ *
+ * Context: process, card->dispatch_lock held, the card entered; sleeps.
+ */
+void rfm_irq_take_latched(struct rfm_card *card)
+{
 	spin_lock_irq(&card->irq_lock);
-	card->throttled = 0;
-	rfm_irq_route(card);
+	if (!card->gone)
+		rfm_irq_take_up(card);
 	spin_unlock_irq(&card->irq_lock);
+	rfm_irq_take(card, RFM_NO_LIMIT);
 }
 
 /**
@@ -442,7 +475,8 @@ static void rfm_irq_rested(struct rfm_card *card,
 {
 	u32 compared = rfm_irq_comparable(card), told, rested;
 
-	if (!counts->known)
+	/* A note that found no room would count as one, whatever it counts. */
+	if (!counts->known || !rfm_notify_room(card))
 		compared = 0;
 	told = rfm_irq_tell_counted(card, compared, counts);
 	rested = card->resting & ~told & (compared | ~rfm_irq_counted(card));
@@ -455,15 +489,11 @@ static void rfm_irq_look_for_light(struct rfm_card *card)
 {
 	u32 lcsr1;
 
-	if (!card->dark || card->gone)
+	if (!card->dark)
 		return;
 	lcsr1 = readl(card->control + RFM_LCSR1);
 	/* Nobody sends light to a card that was pulled out. */
-	if (!rfm_card_answers(card)) {
-		rfm_card_lost(card);
-		return;
-	}
-	if (!(lcsr1 & RFM_LCSR1_SIGNAL))
+	if (rfm_card_check(card) || !(lcsr1 & RFM_LCSR1_SIGNAL))
 		return;
 	card->dark = false;
 	rfm_irq_note(card, RFM_NOTICE_LINK_UP);
@@ -481,20 +511,22 @@ void rfm_irq_rest_end(struct work_struct *work)
 	struct rfm_card *card = container_of(to_delayed_work(work),
 					     struct rfm_card, rest_work);
 	struct rfm_irq_counts counts = {};
+	int idx;
 
 	if ((READ_ONCE(card->resting) | READ_ONCE(card->settling)) &
 	    rfm_irq_counted(card))
 		rfm_irq_count(card, &counts);
 
-	spin_lock_irq(&card->irq_lock);
-	if (!card->gone) {
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
 		rfm_irq_rested(card, &counts);
 		rfm_irq_look_for_light(card);
 		rfm_irq_route(card);
+		if (card->resting || card->settling || card->dark)
+			schedule_delayed_work(&card->rest_work, RFM_REST);
+		rfm_card_exit(card, idx);
 	}
-	if (!card->gone && (card->resting || card->settling || card->dark))
-		schedule_delayed_work(&card->rest_work, RFM_REST);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }
 
 /* Whose light is looked for from the beginning, and what is counted so far. */
@@ -526,6 +558,7 @@ void rfm_irq_start(struct rfm_card *card)
 {
 	u32 intcsr;
 
+	rfm_dispatch_lock(card);
 	spin_lock_irq(&card->irq_lock);
 	writel(0, card->control + RFM_LIER);
 	readl(card->control + RFM_LISR);
@@ -533,33 +566,44 @@ void rfm_irq_start(struct rfm_card *card)
 	rfm_events_start(card);
 	rfm_dma_start(card);
 	rfm_irq_start_monitor(card);
+	spin_unlock_irq(&card->irq_lock);
 	rfm_irq_route(card);
 
-	intcsr = readl(card->runtime + RFM_INTCSR);
-	writel(intcsr | RFM_INTCSR_ENABLES, card->runtime + RFM_INTCSR);
+	spin_lock_irq(&card->irq_lock);
+	if (!card->gone) {
+		intcsr = readl(card->runtime + RFM_INTCSR);
+		writel(intcsr | RFM_INTCSR_ENABLES, card->runtime + RFM_INTCSR);
+	}
 	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }
 
 /**
- * rfm_irq_stop - silence the card
+ * rfm_irq_mask - silence the card
  * @card: a card that is gone; what it has latched and queued stays there
  *
  * Harmless when the card is no longer there. Nobody enables anything after
  * it: that, too, is done under card->irq_lock, on a card that is not gone.
+ *
+ * Context: card->irq_lock held.
+ * Return: false if there is no card to silence.
  */
-void rfm_irq_stop(struct rfm_card *card)
+bool rfm_irq_mask(struct rfm_card *card)
 {
-	u32 intcsr;
+	u32 intcsr = readl(card->runtime + RFM_INTCSR);
 
-	spin_lock_irq(&card->irq_lock);
+	lockdep_assert_held(&card->irq_lock);
+
+	if (intcsr == RFM_ALL_ONES)
+		return false;
+	writel(intcsr & ~RFM_INTCSR_ENABLES, card->runtime + RFM_INTCSR);
 	writel(0, card->control + RFM_LIER);
 	writel(RFM_LISR_LATCHED_M, card->control + RFM_LISR);
-	intcsr = readl(card->runtime + RFM_INTCSR);
-	if (intcsr != RFM_ALL_ONES)
-		writel(intcsr & ~RFM_INTCSR_ENABLES,
-		       card->runtime + RFM_INTCSR);
-	spin_unlock_irq(&card->irq_lock);
-	rfm_events_stop(card);
+	if (card->events.ring)
+		writel(0, card->ext + RFM_EXT_INT_ENABLE);
+	/* The writes must arrive, and the line fall, before the handler returns. */
+	readl(card->runtime + RFM_INTCSR);
+	return intcsr & RFM_INTCSR_ENABLES;
 }
 
 /**
@@ -571,29 +615,30 @@ void rfm_irq_stop(struct rfm_card *card)
  */
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
 {
-	int ret = -ENODEV;
 	u32 lisr;
+	int idx, ret;
 
+	rfm_dispatch_lock(card);
+	if (!rfm_card_enter(card, &idx)) {
+		rfm_dispatch_unlock(card);
+		return -ENODEV;
+	}
 	spin_lock_irq(&card->irq_lock);
-	if (card->gone)
-		goto out;
-
 	info->lcsr1 = readl(card->control + RFM_LCSR1);
 	lisr = readl(card->control + RFM_LISR);
-	if (!rfm_card_answers(card)) {
-		rfm_card_lost(card);
-		goto out;
-	}
-	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	if (rfm_card_answers(card))
+		card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
 	info->lisr = card->lisr_seen;
 	info->irqs = card->irqs;
 	info->sync_losses = card->sync_losses;
+	spin_unlock_irq(&card->irq_lock);
+
 	rfm_events_check(card);
 	info->events_dropped = rfm_events_dropped(card);
 	info->watches = card->watches;
-	ret = 0;
-out:
-	spin_unlock_irq(&card->irq_lock);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	rfm_dispatch_unlock(card);
 	return ret;
 }
 
@@ -603,6 +648,7 @@ static void rfm_irq_discard(struct rfm_card *card, u32 bits)
 	unsigned int n;
 	u32 lisr;
 
+	spin_lock_irq(&card->irq_lock);
 	for (n = 1; n <= RFM_FIFOS; n++)
 		if (bits & RFM_LISR_INT(n))
 			writeb(0, card->control + RFM_SID(n));
@@ -610,6 +656,7 @@ static void rfm_irq_discard(struct rfm_card *card, u32 bits)
 	lisr = readl(card->control + RFM_LISR);
 	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
 	rfm_lisr_clear(card, lisr & bits & RFM_LISR_LATCHED_M);
+	spin_unlock_irq(&card->irq_lock);
 }
 
 /* One of each, whether the card has latched another one meanwhile or not. */
@@ -640,26 +687,26 @@ static void rfm_irq_push_waiting(struct rfm_card *card, u32 waiting)
 static void rfm_irq_open(struct rfm_card *card, enum rfm_event_type type)
 {
 	u32 lisr, bit = rfm_sources[type].lisr;
+	unsigned int most = RFM_FIFO_DEPTH;
+	struct rfm_event event;
 
-	spin_lock_irq(&card->irq_lock);
-	if (card->gone || !card->events.running)
-		goto out;
+	if (!card->events.running)
+		return;
 	rfm_events_select(card, card->events.types | RFM_EVENT_BIT(type));
 
+	spin_lock_irq(&card->irq_lock);
 	lisr = readl(card->control + RFM_LISR);
 	if (lisr == RFM_ALL_ONES) {
 		rfm_card_lost(card);
 	} else if (lisr & bit) {
 		card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-		if (rfm_sources[type].fifo) {
-			rfm_fifo_take(card, type, RFM_FIFO_DEPTH);
-		} else {
+		card->pending |= bit;
+		if (!rfm_sources[type].fifo)
 			rfm_lisr_clear(card, bit);
-			rfm_irq_push(card, type, RFM_NODE_ALL, 0);
-		}
 	}
-out:
 	spin_unlock_irq(&card->irq_lock);
+	while (most-- && rfm_irq_fetch(card, type, &event))
+		rfm_irq_deliver(card, &event);
 }
 
 /* May it have these types? */
@@ -667,8 +714,6 @@ static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
 {
 	unsigned int type;
 
-	if (card->gone)
-		return -ENODEV;
 	if (types & RFM_RING_ONLY && card->events.stopped)
 		return -EIO;
 	if (card->exclusive & types)
@@ -681,32 +726,24 @@ static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
 	return 0;
 }
 
-/**
- * rfm_irq_add_listener - from now on a listener gets its events
- * @card: the card
- * @listener: the listener
- * @types: what it listens for, mask of RFM_EVENT_BIT()
- * @flags: RFM_LISTEN_DISCARD: throw away what waited in the card of the types
- *	that nobody listened for so far; otherwise it gets that first.
- *	RFM_LISTEN_EXCLUSIVE: nobody else may listen for them
- *
- * Return: 0, -EBUSY, -ENODEV, -ENOSPC, or -EIO if the event ring, which only some of
- * them come through, has stopped.
- */
-int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
-			 u32 types, u32 flags)
+/* As rfm_irq_add_listener(), the card entered. */
+static int rfm_irq_admit_listener(struct rfm_card *card,
+				  struct rfm_listener *listener, u32 types,
+				  u32 flags)
 {
 	bool exclusive = flags & RFM_LISTEN_EXCLUSIVE;
 	u32 unheard = 0, bits = 0, waiting;
 	unsigned int type;
 	int ret;
 
-	spin_lock_irq(&card->irq_lock);
 	ret = rfm_irq_admit(card, types, exclusive);
-	if (ret) {
-		spin_unlock_irq(&card->irq_lock);
+	if (ret)
 		return ret;
-	}
+	/*
+	 * Errors that have been taken up are older than the listener. So is what
+	 * is in a FIFO, but emptying it would take too long: the listener gets it.
+	 */
+	rfm_irq_take(card, RFM_NO_LIMIT);
 	for (type = 0; type < RFM_EVENT_TYPES; type++) {
 		if (types & RFM_EVENT_BIT(type) && !card->users[type]++) {
 			unheard |= RFM_EVENT_BIT(type);
@@ -731,12 +768,37 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
 		rfm_irq_push_waiting(card, waiting);
 	/* A level that is up interrupts as soon as it is enabled. */
 	rfm_irq_route(card);
-	spin_unlock_irq(&card->irq_lock);
 
 	for (type = RFM_EVENT_RESET; type <= RFM_EVENT_INT4; type++)
 		if (unheard & RFM_EVENT_BIT(type))
 			rfm_irq_open(card, type);
 	return 0;
+}
+
+/**
+ * rfm_irq_add_listener - from now on a listener gets its events
+ * @card: the card
+ * @listener: the listener
+ * @types: what it listens for, mask of RFM_EVENT_BIT()
+ * @flags: RFM_LISTEN_DISCARD: throw away what waited in the card of the types
+ *	that nobody listened for so far; otherwise it gets that first.
+ *	RFM_LISTEN_EXCLUSIVE: nobody else may listen for them
+ *
+ * Return: 0, -EBUSY, -ENODEV, -ENOSPC, or -EIO if the event ring, which only some of
+ * them come through, has stopped.
+ */
+int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
+			 u32 types, u32 flags)
+{
+	int idx, ret = -ENODEV;
+
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		ret = rfm_irq_admit_listener(card, listener, types, flags);
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
+	return ret;
 }
 
 /**
@@ -748,7 +810,7 @@ void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 {
 	unsigned int type;
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	if (listener->types)
 		card->listening--;
 	list_del(&listener->node);
@@ -758,5 +820,5 @@ void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 	if (listener->exclusive)
 		card->exclusive &= ~listener->types;
 	rfm_irq_route(card);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }

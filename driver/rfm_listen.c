@@ -5,6 +5,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "rfm_drv.h"
@@ -16,8 +17,8 @@
 static void rfm_listener_describe(struct rfm_holder *holder,
 				  struct rfm_description *description)
 {
-	const struct rfm_listener *listener =
-		container_of(holder, struct rfm_listener, holder);
+	struct rfm_listener *listener = container_of(holder, struct rfm_listener,
+						     holder);
 
 	rfm_queue_describe(&listener->queue, description);
 	description->types = listener->types;
@@ -88,7 +89,7 @@ static int rfm_listen_check(struct rfm_card *card, const struct rfm_listen *args
 /**
  * rfm_listen - make an event descriptor
  * @card: the card
- * @args: RFM_IOC_LISTEN's arguments, flags and reserved field already checked
+ * @args: RFM_IOC_LISTEN's arguments, flags already checked
  *
  * Return: the descriptor, or a negative errno.
  */
@@ -143,23 +144,25 @@ int rfm_listen(struct rfm_card *card, const struct rfm_listen *args)
  * @event: what happened
  * @position: of its record in the event ring, or RFM_POSITION_NONE
  *
- * Context: interrupt, with card->irq_lock held.
- * Return: how many listen for it.
+ * Context: card->dispatch_lock held; sleeps if there are many.
+ * Return: true if anybody listens for it.
  */
-unsigned int rfm_listeners_push(struct rfm_card *card,
-				const struct rfm_event *event, u64 position)
+bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
+			u64 position)
 {
 	struct rfm_listener *listener;
-	unsigned int heard = 0;
+	unsigned int visited = 0;
+	bool heard = false;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	list_for_each_entry(listener, &card->listeners, node) {
+		rfm_dispatch_yield(++visited);
 		if (!(listener->types & RFM_EVENT_BIT(event->type)) ||
 		    position <= listener->queue.since)
 			continue;
 		rfm_queue_push(&listener->queue, event, false, NULL);
-		heard++;
+		heard = true;
 	}
 	return heard;
 }

@@ -71,8 +71,8 @@ static bool rfm_mapping_range(struct rfm_holder *holder, u64 *cursor,
 	struct rfm_mapping *mapping = container_of(holder, struct rfm_mapping,
 						   holder);
 
-	range->offset = (u64)mapping->hold.begin.at * RFM_GRANULE;
-	range->length = (u64)mapping->hold.end.at * RFM_GRANULE - range->offset;
+	range->offset = (u64)mapping->hold.first * RFM_GRANULE;
+	range->length = (u64)mapping->hold.end * RFM_GRANULE - range->offset;
 	*planes = mapping->hold.planes;
 	return !(*cursor)++;
 }
@@ -150,7 +150,8 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
  * the mapping holds a subscription, and the window stays where it is.
  *
  * Return: 0; -EINVAL for a private mapping or one that goes past the window,
- * -EACCES for an executable one, -ENOMEM, -ENODEV if the card has gone.
+ * -EACCES for an executable one, -EUSERS if there are too many holds, -EIO,
+ * -ENOMEM, -ENODEV if the card has gone.
  */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 {

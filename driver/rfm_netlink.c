@@ -111,15 +111,9 @@ static struct nlattr *rfm_asker_attr(const struct rfm_asker *asker,
 	return attr <= asker->max ? asker->attrs[attr] : NULL;
 }
 
-/**
- * rfm_asker_wants - does a request mean this card?
- * @asker: the request
- * @card: the card
- *
- * Return: true if everything by which it selects one fits, so always if there
- * is nothing.
- */
-bool rfm_asker_wants(const struct rfm_asker *asker, const struct rfm_card *card)
+/* Does all by which a request selects a card fit this one? */
+static bool rfm_asker_wants(const struct rfm_asker *asker,
+			    const struct rfm_card *card)
 {
 	const struct nlattr *id = rfm_asker_attr(asker, RFM_A_CARD_ID);
 	const struct nlattr *name = rfm_asker_attr(asker, RFM_A_CARD_NAME);
@@ -193,15 +187,13 @@ static int rfm_asker_take_fd(struct rfm_asker *asker)
 	return ret;
 }
 
-/**
- * rfm_asker_get - find out which card a request is about
- * @asker: skb, attrs, max and extack are set
- * @must: it has to name one
- *
- * Context: that of the sender.
- * Return: 0; -EINVAL, -ENODEV, -EBADF, and then there is nothing to put.
+/*
+ * Which card is a request about, which has to name one if it @must, and may its
+ * sender do that? In the context of the sender.
+ * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
  */
-int rfm_asker_get(struct rfm_asker *asker, bool must)
+static int rfm_asker_get(struct rfm_asker *asker, bool must,
+			 enum rfm_function function)
 {
 	int ret = 0;
 
@@ -214,22 +206,27 @@ int rfm_asker_get(struct rfm_asker *asker, bool must)
 		ret = rfm_refuse(asker->extack, NULL, -EINVAL,
 				 "the request names no card");
 	}
+	if (!ret)
+		ret = rfm_may_netlink(function, asker);
 	if (ret)
 		rfm_asker_put(asker);
 	return ret;
 }
 
 /**
- * rfm_asker_of - the same for the doit of an operation
+ * rfm_asker_of - find out which card the doit of an operation is about
  * @asker: filled in
  * @skb: the message
  * @info: of the request
  * @max: the highest attribute of this operation
+ * @function: what its sender must have the right to do
  *
- * Return: as rfm_asker_get().
+ * Context: that of the sender.
+ * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
  */
 int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
-		 struct genl_info *info, unsigned int max)
+		 struct genl_info *info, unsigned int max,
+		 enum rfm_function function)
 {
 	*asker = (struct rfm_asker) {
 		.skb = skb,
@@ -237,7 +234,7 @@ int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
 		.max = max,
 		.extack = info->extack,
 	};
-	return rfm_asker_get(asker, true);
+	return rfm_asker_get(asker, true, function);
 }
 
 /**
@@ -255,6 +252,28 @@ void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
 		.max = max,
 		.extack = cb->extack,
 	};
+}
+
+/**
+ * rfm_dump_begin - find out which cards a dump is about
+ * @asker: of the dump
+ * @function: what its sender must have the right to do
+ * @first: set to the id of the first
+ * @last: and of the last: the same if the request names a card, as it does by a
+ *	descriptor, which gives a right to its own card only
+ *
+ * Context: that of the sender.
+ * Return: as rfm_asker_of().
+ */
+int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
+		   u32 *first, u32 *last)
+{
+	int ret = rfm_asker_get(asker, false, function);
+
+	*first = asker->card ? asker->card->id : 0;
+	*last = asker->card ? asker->card->id : RFM_MINORS - 1;
+	rfm_asker_put(asker);
+	return ret;
 }
 
 /**
@@ -366,10 +385,12 @@ static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
 /**
  * struct rfm_dump - where a dump of cards is
  * @next: id of the card that comes next
+ * @last: and of the last one
  * @begun: the request is a good one
  */
 struct rfm_dump {
-	unsigned int next;
+	u32 next;
+	u32 last;
 	bool begun;
 };
 
@@ -378,6 +399,7 @@ struct rfm_dump {
  * @skb: where they go
  * @cb: of the dump
  * @asker: the request
+ * @function: what its sender must have the right to do
  * @cmd: the operation
  * @put: makes a message
  * @data: for @put
@@ -388,24 +410,23 @@ struct rfm_dump {
  * Return: what a dumpit returns.
  */
 int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
-		   struct rfm_asker *asker, u8 cmd, rfm_put_fn put, void *data)
+		   struct rfm_asker *asker, enum rfm_function function, u8 cmd,
+		   rfm_put_fn put, void *data)
 {
 	struct rfm_dump *dump = (void *)cb->ctx;
 	int ret = 0;
 
 	if (!dump->begun) {
-		ret = rfm_asker_get(asker, false);
-		rfm_asker_put(asker);
+		ret = rfm_dump_begin(asker, function, &dump->next, &dump->last);
 		dump->begun = true;
 	}
 	cb->seq = atomic_read(&rfm_cards_state);
-	for (; dump->next < RFM_MINORS && !ret; dump->next++) {
+	for (; dump->next <= dump->last && !ret; dump->next++) {
 		struct rfm_card *card = rfm_cards_get(dump->next);
 
 		if (!card)
 			continue;
-		if (rfm_asker_wants(asker, card))
-			ret = rfm_dump_card(skb, cb, card, cmd, put, data);
+		ret = rfm_dump_card(skb, cb, card, cmd, put, data);
 		put_device(&card->dev);
 		if (ret == -ENODEV) {
 			/* Perhaps only since cb->seq was read. */
@@ -422,6 +443,11 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 
 /* --- life ----------------------------------------------------------------- */
 
+/* A socket that joins shows no descriptor, so it takes CAP_NET_ADMIN. */
+static const struct genl_multicast_group rfm_groups[] = {
+	[RFM_NLGRP_MONITOR] = { RFM_MCGRP_MONITOR, GENL_MCAST_CAP_NET_ADMIN },
+};
+
 /**
  * rfm_netlink_init - make the family
  *
@@ -430,6 +456,7 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 int __init rfm_netlink_init(void)
 {
 	rfm_nl_family.netnsok = false;
+	rfm_nl_family.mcgrps = rfm_groups;
 	rfm_family_ops(&rfm_nl_family);
 	return genl_register_family(&rfm_nl_family);
 }

@@ -28,21 +28,24 @@ struct rfm_asker {
 typedef int (*rfm_put_fn)(struct sk_buff *skb, struct rfm_card *card,
 			  void *data);
 
+/* rfm_rights.c */
+int rfm_may_netlink(enum rfm_function function, const struct rfm_asker *asker);
+
 /* rfm_netlink.c */
-int rfm_asker_get(struct rfm_asker *asker, bool must);
 int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
-		 struct genl_info *info, unsigned int max);
+		 struct genl_info *info, unsigned int max,
+		 enum rfm_function function);
 void rfm_asker_put(struct rfm_asker *asker);
-bool rfm_asker_wants(const struct rfm_asker *asker,
-		     const struct rfm_card *card);
+int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
+		   u32 *first, u32 *last);
 int rfm_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
 	       int error, const char *sentence);
 int rfm_refuse_generic(struct netlink_ext_ack *extack, int error);
 int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
 	      size_t size, rfm_put_fn put, void *data);
 int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
-		   struct rfm_asker *asker, u8 cmd, rfm_put_fn put,
-		   void *data);
+		   struct rfm_asker *asker, enum rfm_function function, u8 cmd,
+		   rfm_put_fn put, void *data);
 void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
 		    unsigned int max);
 void rfm_netlink_cards_changed(void);

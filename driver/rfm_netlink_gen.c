@@ -20,17 +20,19 @@ const struct nla_policy rfm_range_nl_policy[RFM_A_RANGE_PAD + 1] = {
 };
 
 /* RFM_CMD_CARD_GET - do */
-static const struct nla_policy rfm_card_get_do_nl_policy[RFM_A_CARD_PCI + 1] = {
+static const struct nla_policy rfm_card_get_do_nl_policy[RFM_A_CARD_FD + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
+	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
 };
 
 /* RFM_CMD_CARD_GET - dump */
-static const struct nla_policy rfm_card_get_dump_nl_policy[RFM_A_CARD_PCI + 1] = {
+static const struct nla_policy rfm_card_get_dump_nl_policy[RFM_A_CARD_FD + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
+	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
 };
 
 /* RFM_CMD_CARD_SET - do */
@@ -62,6 +64,7 @@ static const struct nla_policy rfm_counters_get_do_nl_policy[RFM_A_CARD_ABSOLUTE
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
+	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
 	[RFM_A_CARD_ABSOLUTE] = { .type = NLA_FLAG, },
 };
 
@@ -70,6 +73,7 @@ static const struct nla_policy rfm_counters_get_dump_nl_policy[RFM_A_CARD_ABSOLU
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
+	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
 	[RFM_A_CARD_ABSOLUTE] = { .type = NLA_FLAG, },
 };
 
@@ -82,10 +86,11 @@ static const struct nla_policy rfm_counters_reset_nl_policy[RFM_A_CARD_FD + 1] =
 };
 
 /* RFM_CMD_RING_GET - do */
-static const struct nla_policy rfm_ring_get_nl_policy[RFM_A_CARD_PCI + 1] = {
+static const struct nla_policy rfm_ring_get_nl_policy[RFM_A_CARD_FD + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
+	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
 };
 
 /* RFM_CMD_RING_TEST - do */
@@ -111,14 +116,14 @@ static const struct genl_split_ops rfm_nl_ops[] = {
 		.cmd		= RFM_CMD_CARD_GET,
 		.doit		= rfm_nl_card_get_doit,
 		.policy		= rfm_card_get_do_nl_policy,
-		.maxattr	= RFM_A_CARD_PCI,
+		.maxattr	= RFM_A_CARD_FD,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= RFM_CMD_CARD_GET,
 		.dumpit		= rfm_nl_card_get_dumpit,
 		.policy		= rfm_card_get_dump_nl_policy,
-		.maxattr	= RFM_A_CARD_PCI,
+		.maxattr	= RFM_A_CARD_FD,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
 	{
@@ -153,7 +158,7 @@ static const struct genl_split_ops rfm_nl_ops[] = {
 		.cmd		= RFM_CMD_RING_GET,
 		.doit		= rfm_nl_ring_get_doit,
 		.policy		= rfm_ring_get_nl_policy,
-		.maxattr	= RFM_A_CARD_PCI,
+		.maxattr	= RFM_A_CARD_FD,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -69,13 +69,17 @@ static int rfm_put_switches(struct sk_buff *skb, struct rfm_card *card,
 	return ret;
 }
 
-static int rfm_put_state(struct sk_buff *skb, const struct rfm_info *info)
+static int rfm_put_state(struct sk_buff *skb, struct rfm_card *card,
+			 const struct rfm_info *info)
 {
+	u64 lost = READ_ONCE(card->sync_loss_ns);
+
 	return nla_put_u32(skb, RFM_A_CARD_LINK,
 			   info->lcsr1 & RFM_LCSR1_SIGNAL ? RFM_LINK_UP :
 							    RFM_LINK_DOWN) ?:
 	       nla_put_u32(skb, RFM_A_CARD_LCSR1, info->lcsr1) ?:
-	       nla_put_u32(skb, RFM_A_CARD_LISR, info->lisr);
+	       nla_put_u32(skb, RFM_A_CARD_LISR, info->lisr) ?:
+	       (lost ? rfm_put_u64(skb, RFM_A_CARD_SYNC_LOSS_NS, lost) : 0);
 }
 
 static u32 rfm_base_ranges(struct rfm_card *card)
@@ -118,15 +122,12 @@ static int rfm_put_extension(struct sk_buff *skb, struct rfm_card *card)
 
 static int rfm_put_users(struct sk_buff *skb, struct rfm_card *card)
 {
-	const struct rfm_holder *holder;
-	u32 files = 0, listeners = 0, watches = 0;
+	u32 files, listeners, watches;
 
 	mutex_lock(&card->subscribe_lock);
-	list_for_each_entry(holder, &card->holders, node) {
-		files += holder->ops->kind == RFM_DESCRIPTOR_KIND_FILE;
-		watches += holder->ops->kind == RFM_DESCRIPTOR_KIND_WATCH;
-		listeners += holder->ops->kind == RFM_DESCRIPTOR_KIND_LISTEN;
-	}
+	files = card->holder_count[RFM_DESCRIPTOR_KIND_FILE];
+	watches = card->holder_count[RFM_DESCRIPTOR_KIND_WATCH];
+	listeners = card->holder_count[RFM_DESCRIPTOR_KIND_LISTEN];
 	mutex_unlock(&card->subscribe_lock);
 
 	return nla_put_u32(skb, RFM_A_CARD_FILES, files) ?:
@@ -187,13 +188,13 @@ int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
 		   const struct rfm_info *info, bool absolute)
 {
 	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_DRIVER);
-	u64 value[RFM_A_DRIVER_PAD];
+	u64 value[RFM_A_DRIVER_MAX + 1];
 	unsigned int i;
 
 	if (!nest)
 		return -EMSGSIZE;
 	rfm_driver_counters(card, info, value);
-	for (i = RFM_A_DRIVER_INTERRUPTS; i < RFM_A_DRIVER_PAD; i++)
+	for (i = RFM_A_DRIVER_INTERRUPTS; i <= RFM_A_DRIVER_MAX; i++)
 		if (nla_put_u64_64bit(skb, i, value[i] -
 				      (absolute ? 0 : card->reset_driver[i]),
 				      RFM_A_DRIVER_PAD))
@@ -222,7 +223,7 @@ int rfm_put_card(struct sk_buff *skb, struct rfm_card *card)
 	if (ret)
 		return ret;
 	return rfm_put_identity(skb, card) ?:
-	       rfm_put_state(skb, &info) ?:
+	       rfm_put_state(skb, card, &info) ?:
 	       rfm_put_switches(skb, card, info.lcsr1, bigend) ?:
 	       rfm_put_base(skb, card) ?:
 	       rfm_put_thresholds(skb, card) ?:
@@ -242,7 +243,8 @@ int rfm_nl_card_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_PCI);
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD,
+			   RFM_FUNCTION_INFO);
 	if (ret)
 		return ret;
 	ret = rfm_reply(&asker, info, GENLMSG_DEFAULT_SIZE, rfm_put_card_fn,
@@ -255,9 +257,9 @@ int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct rfm_asker asker;
 
-	rfm_dump_asker(&asker, cb, RFM_A_CARD_PCI);
-	return rfm_dump_cards(skb, cb, &asker, RFM_CMD_CARD_GET,
-			      rfm_put_card_fn, NULL);
+	rfm_dump_asker(&asker, cb, RFM_A_CARD_FD);
+	return rfm_dump_cards(skb, cb, &asker, RFM_FUNCTION_INFO,
+			      RFM_CMD_CARD_GET, rfm_put_card_fn, NULL);
 }
 
 /* --- counters ------------------------------------------------------------- */
@@ -273,11 +275,14 @@ static const u64 rfm_levels = BIT_ULL(RFM_COUNTER_WINDOW) |
 			      BIT_ULL(RFM_COUNTER_EPOCH) |
 			      BIT_ULL(RFM_COUNTER_TURN_NS);
 
-/* The attributes are the counters' numbers plus 1. */
-static_assert(RFM_A_COUNTERS_STORES == RFM_COUNTER_STORES + 1);
-static_assert(RFM_A_COUNTERS_SENT_BYTES == RFM_COUNTER_SENT_BYTES + 1);
-static_assert(RFM_A_COUNTERS_TURN_NS == RFM_COUNTER_TURN_NS + 1);
-static_assert(RFM_A_COUNTERS_PAD == RFM_COUNTERS + 1);
+/* The attributes stand in the order of the counters, behind all others. */
+#define RFM_A_COUNTER(counter)	(RFM_A_COUNTERS_STORES + (counter))
+
+static_assert(RFM_COUNTER_STORES == 0);
+static_assert(RFM_A_COUNTERS_SENT_BYTES ==
+	      RFM_A_COUNTER(RFM_COUNTER_SENT_BYTES));
+static_assert(RFM_A_COUNTERS_TURN_NS == RFM_A_COUNTER(RFM_COUNTER_TURN_NS));
+static_assert(RFM_A_COUNTERS_MAX == RFM_A_COUNTER(RFM_COUNTERS - 1));
 
 static int rfm_put_counter(struct sk_buff *skb, unsigned int attr, u64 value)
 {
@@ -296,7 +301,8 @@ static int rfm_put_values(struct sk_buff *skb, const struct rfm_card *card,
 	for (i = 0; i < RFM_COUNTERS; i++) {
 		from = absolute || rfm_levels & BIT_ULL(i) ?
 		       0 : card->reset_counters[i];
-		if (rfm_put_counter(skb, i + 1, counters->value[i] - from))
+		if (rfm_put_counter(skb, RFM_A_COUNTER(i),
+				    counters->value[i] - from))
 			return -EMSGSIZE;
 	}
 	if (rfm_put_counter(skb, RFM_A_COUNTERS_CLOCK_NS, counters->clock_ns))
@@ -304,6 +310,22 @@ static int rfm_put_values(struct sk_buff *skb, const struct rfm_card *card,
 	if (card->reset_ns && rfm_put_counter(skb, RFM_A_COUNTERS_RESET_NS,
 					      card->reset_ns))
 		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int rfm_put_times(struct sk_buff *skb,
+			 const struct rfm_counters *counters)
+{
+	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_COUNTER_TIMES);
+	unsigned int i;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i < RFM_COUNTERS; i++)
+		if (counters->changed_ns[i] &&
+		    rfm_put_counter(skb, RFM_A_COUNTER(i), counters->changed_ns[i]))
+			return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }
@@ -321,7 +343,8 @@ static int rfm_put_counters(struct sk_buff *skb, struct rfm_card *card,
 	if (ret || !(card->features & RFM_EXT_FEATURE_SNAPSHOT))
 		return ret;
 	return rfm_counters(card, &counters) ?:
-	       rfm_put_values(skb, card, &counters, absolute);
+	       rfm_put_values(skb, card, &counters, absolute) ?:
+	       rfm_put_times(skb, &counters);
 }
 
 int rfm_nl_counters_get_doit(struct sk_buff *skb, struct genl_info *info)
@@ -329,7 +352,8 @@ int rfm_nl_counters_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_ABSOLUTE);
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_ABSOLUTE,
+			   RFM_FUNCTION_COUNTERS);
 	if (ret)
 		return ret;
 	ret = rfm_reply(&asker, info, GENLMSG_DEFAULT_SIZE, rfm_put_counters,
@@ -343,8 +367,8 @@ int rfm_nl_counters_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	struct rfm_asker asker;
 
 	rfm_dump_asker(&asker, cb, RFM_A_CARD_ABSOLUTE);
-	return rfm_dump_cards(skb, cb, &asker, RFM_CMD_COUNTERS_GET,
-			      rfm_put_counters,
+	return rfm_dump_cards(skb, cb, &asker, RFM_FUNCTION_COUNTERS,
+			      RFM_CMD_COUNTERS_GET, rfm_put_counters,
 			      asker.attrs[RFM_A_CARD_ABSOLUTE]);
 }
 
@@ -373,13 +397,10 @@ int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD);
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD,
+			   RFM_FUNCTION_COUNTERS_RESET);
 	if (ret)
 		return ret;
-	ret = rfm_may_netlink(RFM_FUNCTION_COUNTERS_RESET, asker.mode, skb,
-			      NULL, info->extack);
-	if (ret)
-		goto out;
 	if (mutex_lock_interruptible(&asker.card->config_lock)) {
 		ret = -EINTR;
 	} else {
@@ -387,7 +408,6 @@ int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 		mutex_unlock(&asker.card->config_lock);
 	}
 	ret = rfm_refuse_generic(info->extack, ret);
-out:
 	rfm_asker_put(&asker);
 	return ret;
 }
@@ -405,6 +425,14 @@ static int rfm_put_member(struct sk_buff *skb, unsigned int node,
 	    nla_put_u64_64bit(skb, RFM_A_MEMBER_RECEIVED, member->received,
 			      RFM_A_MEMBER_PAD) ||
 	    nla_put_u64_64bit(skb, RFM_A_MEMBER_MISSED, member->missed,
+			      RFM_A_MEMBER_PAD) ||
+	    nla_put_u32(skb, RFM_A_MEMBER_PRESENT, member->present) ||
+	    nla_put_u32(skb, RFM_A_MEMBER_HUBS, member->hubs) ||
+	    nla_put_u32(skb, RFM_A_MEMBER_PAUSED,
+			!!(member->flags & RFM_MEMBER_PAUSED)) ||
+	    nla_put_u64_64bit(skb, RFM_A_MEMBER_HEARD_NS, member->heard_ns,
+			      RFM_A_MEMBER_PAD) ||
+	    nla_put_u64_64bit(skb, RFM_A_MEMBER_BROKE_NS, member->broke_ns,
 			      RFM_A_MEMBER_PAD))
 		return -EMSGSIZE;
 	if (!(member->flags & RFM_EVENT_AGE_UNKNOWN) &&
@@ -416,41 +444,52 @@ static int rfm_put_member(struct sk_buff *skb, unsigned int node,
 }
 
 /* Bytes that a member takes at most, padding of each number included. */
-#define RFM_MEMBER_SIZE	(nla_total_size(0) + 2 * nla_total_size(4) + \
-			 3 * nla_total_size_64bit(8))
+#define RFM_MEMBER_SIZE	(nla_total_size(0) + 5 * nla_total_size(4) + \
+			 5 * nla_total_size_64bit(8))
+
+/* Is there something to tell of it? It may have gone. */
+static bool rfm_is_known(const struct rfm_member *member)
+{
+	return member->present || member->heard_ns;
+}
 
 static int rfm_put_ring(struct sk_buff *skb, struct rfm_card *card, void *data)
 {
-	const struct rfm_ring_map *map = data;
+	const struct rfm_ring *ring = data;
 	unsigned int i;
 	int ret;
 
 	ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->node) ?:
-	      nla_put_u32(skb, RFM_A_CARD_EPOCH, map->epoch) ?:
-	      rfm_put_u64(skb, RFM_A_CARD_TURN_NS, map->turn_ns);
-	for (i = 0; i < ARRAY_SIZE(map->member) && !ret; i++)
-		if (map->member[i].present)
-			ret = rfm_put_member(skb, i, &map->member[i]);
+	      nla_put_u32(skb, RFM_A_CARD_EPOCH, ring->epoch) ?:
+	      rfm_put_u64(skb, RFM_A_CARD_TURN_NS, ring->turn_ns) ?:
+	      rfm_put_u64(skb, RFM_A_CARD_CLOCK_NS, ring->clock_ns);
+	for (i = 0; i < RFM_NODES && !ret; i++)
+		if (rfm_is_known(&ring->member[i]))
+			ret = rfm_put_member(skb, i, &ring->member[i]);
 	return ret;
 }
 
 static int rfm_ring_reply(struct rfm_asker *asker, struct genl_info *info)
 {
-	struct rfm_ring_map *map;
+	unsigned int i, known = 0;
+	struct rfm_ring *ring;
 	int ret;
 
 	if (!(asker->card->features & RFM_EXT_FEATURE_SNAPSHOT))
 		return rfm_refuse(info->extack, NULL, -EOPNOTSUPP,
 				  "the card has no extension block, it does not know who is on the ring");
-	map = kvzalloc(sizeof(*map), GFP_KERNEL);
-	if (!map)
+	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);
+	if (!ring)
 		return rfm_refuse_generic(info->extack, -ENOMEM);
-	ret = rfm_refuse_generic(info->extack, rfm_ring_map(asker->card, map));
+	ret = rfm_refuse_generic(info->extack,
+				 rfm_ring_read(asker->card, ring));
+	for (i = 0; i < RFM_NODES; i++)
+		known += rfm_is_known(&ring->member[i]);
 	if (!ret)
 		ret = rfm_reply(asker, info, GENLMSG_DEFAULT_SIZE +
-				map->count * RFM_MEMBER_SIZE, rfm_put_ring,
-				map);
-	kvfree(map);
+				known * RFM_MEMBER_SIZE, rfm_put_ring,
+				ring);
+	kvfree(ring);
 	return ret;
 }
 
@@ -459,7 +498,8 @@ int rfm_nl_ring_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_PCI);
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD,
+			   RFM_FUNCTION_RING_MAP);
 	if (ret)
 		return ret;
 	ret = rfm_ring_reply(&asker, info);

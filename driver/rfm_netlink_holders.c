@@ -217,25 +217,6 @@ static int rfm_dump_holders(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
-/* Who it is tells of other processes, so not everybody may ask. */
-static int rfm_holder_dump_begin(struct rfm_holder_dump *dump,
-				 struct rfm_asker *asker)
-{
-	int ret;
-
-	ret = rfm_asker_get(asker, false);
-	if (ret)
-		return ret;
-	ret = rfm_may_netlink(RFM_FUNCTION_DESCRIPTORS, asker->mode, asker->skb,
-			      NULL, asker->extack);
-	/* A descriptor gives a right to its own card only. */
-	dump->card = asker->card ? asker->card->id : 0;
-	dump->last = asker->card ? asker->card->id : RFM_MINORS - 1;
-	dump->begun = true;
-	rfm_asker_put(asker);
-	return ret;
-}
-
 int rfm_nl_descriptor_get_dumpit(struct sk_buff *skb,
 				 struct netlink_callback *cb)
 {
@@ -248,7 +229,9 @@ int rfm_nl_descriptor_get_dumpit(struct sk_buff *skb,
 
 	if (!dump->begun) {
 		rfm_dump_asker(&asker, cb, RFM_A_CARD_FD);
-		ret = rfm_holder_dump_begin(dump, &asker);
+		ret = rfm_dump_begin(&asker, RFM_FUNCTION_DESCRIPTORS,
+				     &dump->card, &dump->last);
+		dump->begun = true;
 	}
 	for (; dump->card <= dump->last && !ret; dump->card++) {
 		card = rfm_cards_get(dump->card);

@@ -14,30 +14,28 @@
 
 /* --- what a request asks for ---------------------------------------------- */
 
-#define RFM_SETTABLE(name, function, ...)				\
-	{ RFM_A_CARD_##name, RFM_FUNCTION_##function, __VA_ARGS__ }
+#define RFM_SETTABLE(name, ...)	{ RFM_A_CARD_##name, __VA_ARGS__ }
 
-/* What can be set: the right that it takes, and the switch that it is. */
+/* What can be set, and the switch that it is. */
 static const struct {
 	u16 attr;
-	u16 function;
 	u16 flag;
 } rfm_settables[] = {
-	RFM_SETTABLE(LED, SWITCHES, RFM_SWITCH_LED),
-	RFM_SETTABLE(TRANSMIT, SWITCHES, RFM_SWITCH_TRANSMIT),
-	RFM_SETTABLE(LOOPBACK, SWITCHES, RFM_SWITCH_LOOPBACK),
-	RFM_SETTABLE(DARK_ON_DARK, SWITCHES, RFM_SWITCH_DARK_ON_DARK),
-	RFM_SETTABLE(PARITY, SWITCHES, RFM_SWITCH_PARITY),
-	RFM_SETTABLE(OWN_DATA, SWITCHES, RFM_SWITCH_OWN_DATA),
-	RFM_SETTABLE(BYTE_SWAP, SWITCHES, RFM_SWITCH_BYTE_SWAP),
-	RFM_SETTABLE(WINDOW_OFFSET, SWITCHES, RFM_SWITCH_WINDOW),
-	RFM_SETTABLE(ADDRESS_OFFSET, SWITCHES, RFM_SWITCH_OFFSET),
-	RFM_SETTABLE(BASE_POLICY, BASE),
-	RFM_SETTABLE(BASE, BASE),
-	RFM_SETTABLE(DMA_READ_LEAST, DMA),
-	RFM_SETTABLE(DMA_WRITE_LEAST, DMA),
-	RFM_SETTABLE(MODERATION_COUNT, MODERATION),
-	RFM_SETTABLE(MODERATION_TIME, MODERATION),
+	RFM_SETTABLE(LED, RFM_SWITCH_LED),
+	RFM_SETTABLE(TRANSMIT, RFM_SWITCH_TRANSMIT),
+	RFM_SETTABLE(LOOPBACK, RFM_SWITCH_LOOPBACK),
+	RFM_SETTABLE(DARK_ON_DARK, RFM_SWITCH_DARK_ON_DARK),
+	RFM_SETTABLE(PARITY, RFM_SWITCH_PARITY),
+	RFM_SETTABLE(OWN_DATA, RFM_SWITCH_OWN_DATA),
+	RFM_SETTABLE(BYTE_SWAP, RFM_SWITCH_BYTE_SWAP),
+	RFM_SETTABLE(WINDOW_OFFSET, RFM_SWITCH_WINDOW),
+	RFM_SETTABLE(ADDRESS_OFFSET, RFM_SWITCH_OFFSET),
+	RFM_SETTABLE(BASE_POLICY),
+	RFM_SETTABLE(BASE),
+	RFM_SETTABLE(DMA_READ_LEAST),
+	RFM_SETTABLE(DMA_WRITE_LEAST),
+	RFM_SETTABLE(MODERATION_COUNT),
+	RFM_SETTABLE(MODERATION_TIME),
 };
 
 /* Switches that are values have their own field; the rest is on or off. */
@@ -72,14 +70,13 @@ static void rfm_take_numbers(struct rfm_settings *settings,
 		rfm_take_u32(attrs, RFM_A_CARD_MODERATION_TIME);
 }
 
-/* All that is asked for, but for the changes of base masks, if it may be. */
+/* All that is asked for, but for the changes of base masks. */
 static int rfm_take_settings(const struct rfm_asker *asker,
 			     struct rfm_settings *settings)
 {
 	struct nlattr **attrs = asker->attrs;
 	unsigned int i;
 	bool any = false;
-	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(rfm_settables); i++) {
 		const struct nlattr *attr = attrs[rfm_settables[i].attr];
@@ -87,10 +84,6 @@ static int rfm_take_settings(const struct rfm_asker *asker,
 		if (!attr)
 			continue;
 		any = true;
-		ret = rfm_may_netlink(rfm_settables[i].function, asker->mode,
-				      asker->skb, attr, asker->extack);
-		if (ret)
-			return ret;
 		if (rfm_settables[i].flag)
 			rfm_take_switch(&settings->switches,
 					rfm_settables[i].flag, attr);
@@ -236,7 +229,7 @@ static const struct {
 	{ RFM_A_CARD_OWN_DATA, -EBUSY,
 	  "a ring test is running, which waits for own-data" },
 	{ RFM_A_CARD_BYTE_SWAP, -EBUSY,
-	  "the order of bytes is not changed under a long transfer" },
+	  "the order of bytes is not changed under a read or a write" },
 	{ RFM_A_CARD_ADDRESS_OFFSET, -EINVAL,
 	  "the address offset is 0, 64, 128 or 192 MiB" },
 	{ RFM_A_CARD_WINDOW_OFFSET, -EINVAL,
@@ -244,7 +237,7 @@ static const struct {
 	{ RFM_A_CARD_WINDOW_OFFSET, -EOPNOTSUPP,
 	  "the window of this card does not move" },
 	{ RFM_A_CARD_WINDOW_OFFSET, -EBUSY,
-	  "the window is not moved under a mapping, a subscription, a watch or a long transfer" },
+	  "the window is not moved under a mapping, a subscription, a watch, a read or a write" },
 	{ RFM_A_CARD_WINDOW_OFFSET, -EIO, "the card does not move its window" },
 	{ RFM_A_CARD_BASE_POLICY, -EOPNOTSUPP,
 	  "the card has no extension block, it receives and sends everything" },
@@ -307,7 +300,8 @@ int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_MODERATION_TIME);
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_MODERATION_TIME,
+			   RFM_FUNCTION_SETTINGS);
 	if (ret)
 		return ret;
 	ret = rfm_take_settings(&asker, &settings) ?:
@@ -334,10 +328,6 @@ static int rfm_test(const struct rfm_asker *asker, struct genl_info *info)
 	};
 	int ret;
 
-	ret = rfm_may_netlink(RFM_FUNCTION_RING_TEST, asker->mode, asker->skb,
-			      NULL, info->extack);
-	if (ret)
-		return ret;
 	ret = rfm_ring_test(asker->card, &test, false);
 	if (ret == -EBUSY)
 		return rfm_refuse(info->extack, NULL, ret,
@@ -356,7 +346,8 @@ int rfm_nl_ring_test_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_TIMEOUT_MS);
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_TIMEOUT_MS,
+			   RFM_FUNCTION_RING_TEST);
 	if (ret)
 		return ret;
 	ret = rfm_test(&asker, info);

@@ -2,13 +2,12 @@
 /*
  * The multicast group "monitor": who is told of what happens to the cards.
  *
- * Changes of settings are told by whoever makes them, in process context. What
- * happens to a card is mostly learnt in its interrupt handler, which can only
- * take notes; a work item tells of them, at once when there was quiet before,
- * and otherwise no more often than every RFM_NOTIFY_PACE. A note is added to
- * the one before it if it says the same of the same node and descriptor. When
- * there is no room for more, they are counted, and the next message about the
- * card tells how many.
+ * Changes of settings are told by whoever makes them. What happens to a card is
+ * noted where its events are delivered; a work item tells of the notes, at once
+ * when there was quiet before, and otherwise no more often than every
+ * RFM_NOTIFY_PACE. A note is added to the one before it if it says the same of the
+ * same node and descriptor. When there is no room for more, they are counted, and
+ * the next message about the card tells how many.
  *
  * All notifications of the family are numbered and sent under one lock, so a
  * gap in the numbers is what a socket did not get: either it was told ENOBUFS,
@@ -38,7 +37,7 @@
  * @lost_ever: sum of those
  * @ring: them
  *
- * @next and @known under rfm_notify_lock, from @on on under card->irq_lock.
+ * @next and @known under rfm_notify_lock, from @on on under card->dispatch_lock.
  */
 struct rfm_notes {
 	struct rfm_card *card;
@@ -110,7 +109,7 @@ static bool rfm_message_send(struct rfm_message *message)
 
 static void rfm_notes_lose(struct rfm_notes *notes, u64 count)
 {
-	lockdep_assert_held(&notes->card->irq_lock);
+	lockdep_assert_held(&notes->card->dispatch_lock);
 
 	notes->lost += count;
 	notes->lost_ever += count;
@@ -120,9 +119,9 @@ static void rfm_notes_lose(struct rfm_notes *notes, u64 count)
 static void rfm_message_lost(struct rfm_card *card)
 {
 	rfm_notify_seq--;
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	rfm_notes_lose(card->notes, 1);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	queue_delayed_work(system_unbound_wq, &card->notes->work,
 			   RFM_NOTIFY_PACE);
 }
@@ -212,7 +211,7 @@ static bool rfm_notes_pop(struct rfm_notes *notes, struct rfm_note *note,
 {
 	bool found;
 
-	spin_lock_irq(&notes->card->irq_lock);
+	rfm_dispatch_lock(notes->card);
 	found = notes->count;
 	if (found) {
 		*note = notes->ring[notes->first];
@@ -223,7 +222,7 @@ static bool rfm_notes_pop(struct rfm_notes *notes, struct rfm_note *note,
 		*lost = notes->lost;
 		notes->lost = 0;
 	}
-	spin_unlock_irq(&notes->card->irq_lock);
+	rfm_dispatch_unlock(notes->card);
 	return found;
 }
 
@@ -237,10 +236,10 @@ static bool rfm_notes_tell_next(struct rfm_notes *notes)
 
 	found = rfm_notes_pop(notes, &note, &lost);
 	if (lost && !rfm_tell_overrun(card, lost)) {
-		spin_lock_irq(&card->irq_lock);
+		rfm_dispatch_lock(card);
 		notes->lost += lost + found;
 		notes->lost_ever += found;
-		spin_unlock_irq(&card->irq_lock);
+		rfm_dispatch_unlock(card);
 		return false;
 	}
 	if (found)
@@ -259,9 +258,9 @@ static void rfm_notes_tell(struct rfm_notes *notes)
 	while (turns-- && rfm_notes_tell_next(notes))
 		cond_resched();
 	WRITE_ONCE(notes->next, jiffies + RFM_NOTIFY_PACE);
-	spin_lock_irq(&notes->card->irq_lock);
+	rfm_dispatch_lock(notes->card);
 	more = notes->count || notes->lost;
-	spin_unlock_irq(&notes->card->irq_lock);
+	rfm_dispatch_unlock(notes->card);
 	if (more)
 		queue_delayed_work(system_unbound_wq, &notes->work,
 				   RFM_NOTIFY_PACE);
@@ -278,7 +277,7 @@ static void rfm_notify_work(struct work_struct *work)
 	mutex_unlock(&rfm_notify_lock);
 }
 
-/* --- notes: under card->irq_lock ------------------------------------------ */
+/* --- notes: under card->dispatch_lock ------------------------------------------ */
 
 /* The newest note, if it says the same. */
 static struct rfm_note *rfm_notes_same(struct rfm_notes *notes,
@@ -320,14 +319,14 @@ static void rfm_notes_put(struct rfm_notes *notes, struct rfm_note *note)
  * @note: its type, what it has, and that; its count, if that is not 1; time and lost
  *	are set here
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_notify_note(struct rfm_card *card, struct rfm_note *note)
 {
 	struct rfm_notes *notes = card->notes;
 	unsigned long next;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	if (!notes->on || !rfm_notify_heard())
 		return;
@@ -338,6 +337,19 @@ void rfm_notify_note(struct rfm_card *card, struct rfm_note *note)
 	next = READ_ONCE(notes->next);
 	queue_delayed_work(system_unbound_wq, &notes->work,
 			   time_after(next, jiffies) ? next - jiffies : 0);
+}
+
+/**
+ * rfm_notify_room - is there room for two more notes?
+ * @card: the card
+ *
+ * Context: card->dispatch_lock held.
+ */
+bool rfm_notify_room(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->dispatch_lock);
+
+	return card->notes->count + 2 <= RFM_NOTES;
 }
 
 #define RFM_NOTE_UPDATE	(RFM_NOTE_HAS(NODE) | RFM_NOTE_HAS(OFFSET) | \
@@ -364,6 +376,8 @@ static const struct {
 					    RFM_NOTE_HAS(NODE) },
 	[RFM_EVENT_MEMBERSHIP]		= { RFM_NOTICE_MEMBERSHIP,
 					    RFM_NOTE_HAS(EPOCH) },
+	[RFM_EVENT_ID_IN_USE]		= { RFM_NOTICE_ID_IN_USE,
+					    RFM_NOTE_HAS(NODE) },
 	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE, RFM_NOTE_UPDATE |
 					    RFM_NOTE_HAS(AGE_NS) },
 	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE, RFM_NOTE_UPDATE |
@@ -382,7 +396,7 @@ static const struct {
  * @event: the event
  * @holder: whose watch it is about, or NULL
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 		      const struct rfm_holder *holder)
@@ -419,7 +433,7 @@ void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
  * @card: the card
  * @missing: how many more
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_notify_dropped(struct rfm_card *card, u64 missing)
 {
@@ -436,7 +450,7 @@ void rfm_notify_dropped(struct rfm_card *card, u64 missing)
  * rfm_notify_gone - monitors are to be told that the card does not answer
  * @card: the card
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_notify_gone(struct rfm_card *card)
 {
@@ -505,9 +519,9 @@ void rfm_notify_start(struct rfm_card *card)
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
 	card->notes->known = true;
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	card->notes->on = true;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	mutex_unlock(&rfm_notify_lock);
 	mutex_unlock(&card->config_lock);
 }
@@ -518,9 +532,9 @@ void rfm_notify_start(struct rfm_card *card)
  */
 void rfm_notify_stop(struct rfm_card *card)
 {
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	card->notes->on = false;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 
 	mutex_lock(&card->config_lock);
 	mutex_lock(&rfm_notify_lock);
@@ -543,9 +557,9 @@ u64 rfm_notify_lost(struct rfm_card *card)
 {
 	u64 lost;
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	lost = card->notes->lost_ever;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	return lost;
 }
 

@@ -264,9 +264,8 @@ static void rfm_stop_ext(struct rfm_card *card)
 static void rfm_stop(struct rfm_card *card)
 {
 	rfm_card_set_gone(card);
-	rfm_irq_stop(card);
+	rfm_events_stop(card);
 	rfm_card_drain(card);
-	rfm_dma_stop(card);
 	rfm_stop_ext(card);
 }
 
@@ -398,9 +397,13 @@ static int __init rfm_init(void)
 {
 	int ret;
 
-	ret = rfm_card_init_fs();
+	ret = rfm_dma_init_wq();
 	if (ret)
 		return ret;
+
+	ret = rfm_card_init_fs();
+	if (ret)
+		goto err_wq;
 
 	ret = rfm_chrdev_init();
 	if (ret)
@@ -421,6 +424,8 @@ err_chrdev:
 	rfm_chrdev_exit();
 err_fs:
 	rfm_card_exit_fs();
+err_wq:
+	rfm_dma_exit_wq();
 	return ret;
 }
 module_init(rfm_init);
@@ -431,6 +436,7 @@ static void __exit rfm_exit(void)
 	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
+	rfm_dma_exit_wq();
 }
 module_exit(rfm_exit);
 

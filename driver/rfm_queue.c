@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue behind every event descriptor: bounded, filled by the interrupt
- * handler, emptied by read().
+ * The queue behind every event descriptor: bounded, filled by the dispatch of
+ * events, emptied by read().
  *
  * When the card has gone, read() first delivers what is queued and then
  * answers ENODEV; poll() says EPOLLHUP | EPOLLERR at once. When the event ring
@@ -18,6 +18,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -78,29 +79,28 @@ static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 {
 	const size_t size = sizeof(struct rfm_event);
 	u32 places = rfm_queue_places(queue), count, first;
-	struct rfm_card *card = queue->card;
 	bool fault;
 
 	lockdep_assert_held(&queue->read_lock);
 
-	spin_lock_irq(&card->irq_lock);
+	spin_lock_irq(&queue->lock);
 	count = min_t(size_t, min_t(u32, queue->count, RFM_QUEUE_BATCH), room);
 	queue->reading = count;
 	rfm_queue_take_kept(queue);
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&queue->lock);
 
 	first = min(count, places - queue->tail);
 	fault = copy_to_user(buf, queue->ring + queue->tail, first * size) ||
 		copy_to_user(buf + first * size, queue->ring,
 			     (count - first) * size);
 
-	spin_lock_irq(&card->irq_lock);
+	spin_lock_irq(&queue->lock);
 	queue->reading = 0;
 	if (!fault) {
 		queue->tail = (queue->tail + count) % places;
 		WRITE_ONCE(queue->count, queue->count - count);
 	}
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&queue->lock);
 	return fault ? -EFAULT : (ssize_t)count;
 }
 
@@ -193,19 +193,19 @@ static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 {
 	bool good;
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	good = depth <= RFM_QUEUED_MAX - card->queued;
 	if (good)
 		card->queued += depth;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	return good;
 }
 
 static void rfm_queue_dismiss(struct rfm_card *card, u32 depth)
 {
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	card->queued -= depth;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }
 
 /**
@@ -235,6 +235,7 @@ int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 	INIT_LIST_HEAD(&queue->mark.node);
 	init_waitqueue_head(&queue->wait);
 	mutex_init(&queue->read_lock);
+	spin_lock_init(&queue->lock);
 	return 0;
 }
 
@@ -246,9 +247,9 @@ void rfm_queue_destroy(struct rfm_queue *queue)
 {
 	struct rfm_card *card = queue->card;
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	list_del(&queue->node);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	rfm_queue_dismiss(card, queue->depth);
 	kvfree(queue->ring);
 	put_device(&card->dev);
@@ -260,13 +261,13 @@ void rfm_queue_destroy(struct rfm_queue *queue)
  * @by_card: some of them come through the event ring
  * @ring_only: and some come no other way
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: card->dispatch_lock held, the card entered.
  */
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 {
 	struct rfm_card *card = queue->card;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	queue->by_card = by_card;
 	queue->ring_only = ring_only;
@@ -353,15 +354,15 @@ static struct rfm_event *rfm_queue_telling(struct rfm_queue *queue)
  * @queue: the queue
  * @description: its queue's part is filled in
  */
-void rfm_queue_describe(const struct rfm_queue *queue,
+void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description)
 {
-	spin_lock_irq(&queue->card->irq_lock);
+	spin_lock_irq(&queue->lock);
 	description->depth = queue->depth;
 	description->queued = queue->count;
 	description->events = queue->seq;
 	description->dropped = queue->dropped;
-	spin_unlock_irq(&queue->card->irq_lock);
+	spin_unlock_irq(&queue->lock);
 }
 
 /* What is missing in the event ring may have been this queue's. */
@@ -399,15 +400,19 @@ static void rfm_queue_tell(struct rfm_queue *queue)
  * If there is one record more than before, wakes readers and pollers and counts
  * its eventfd up. What is missing in the event ring is told first.
  *
- * Context: interrupt, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    bool coalesce, struct rfm_kept *kept)
 {
-	lockdep_assert_held(&queue->card->irq_lock);
+	unsigned long flags;
 
+	lockdep_assert_held(&queue->card->dispatch_lock);
+
+	spin_lock_irqsave(&queue->lock, flags);
 	rfm_queue_tell(queue);
 	rfm_queue_put(queue, event, coalesce, kept);
+	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 /**
@@ -416,30 +421,36 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
  *
  * None may ever come that would be told with.
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_queues_tell(struct rfm_card *card)
 {
 	struct rfm_queue *queue;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
-	list_for_each_entry(queue, &card->queues, node)
+	list_for_each_entry(queue, &card->queues, node) {
+		spin_lock_irq(&queue->lock);
 		rfm_queue_tell(queue);
+		spin_unlock_irq(&queue->lock);
+		cond_resched();
+	}
 }
 
 /**
  * rfm_queues_wake - the card has gone, or its event ring: all look themselves
  * @card: the card
  *
- * Context: any, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  */
 void rfm_queues_wake(struct rfm_card *card)
 {
 	struct rfm_queue *queue;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
-	list_for_each_entry(queue, &card->queues, node)
+	list_for_each_entry(queue, &card->queues, node) {
 		wake_up_all(&queue->wait);
+		cond_resched();
+	}
 }

@@ -41,7 +41,7 @@ static void rfm_nic_write(struct rfm_card *card, u8 nic, u8 node, u32 data)
 /**
  * rfm_send - send a network interrupt
  * @card: the card
- * @args: RFM_IOC_SEND's arguments, reserved field already checked
+ * @args: RFM_IOC_SEND's arguments
  *
  * Return: 0 when it is queued; -EINVAL for an unknown type, a bad node or our
  * own; -ENODEV.
@@ -79,7 +79,7 @@ static int rfm_send_set_check(const struct rfm_card *card,
 
 	for (i = 0; i < ARRAY_SIZE(args->nodes); i++)
 		any |= args->nodes[i];
-	if (!any || args->type >= ARRAY_SIZE(rfm_nic) || args->reserved ||
+	if (!any || args->type >= ARRAY_SIZE(rfm_nic) ||
 	    args->nodes[card->node / 64] >> card->node % 64 & 1)
 		return -EINVAL;
 	return 0;
@@ -90,8 +90,8 @@ static int rfm_send_set_check(const struct rfm_card *card,
  * @card: the card
  * @args: RFM_IOC_SEND_SET's arguments
  *
- * Return: 0 when it is queued; -EINVAL for an unknown type, no node, our own,
- * or a reserved field that is not 0; -ENODEV.
+ * Return: 0 when it is queued; -EINVAL for an unknown type, no node or our own;
+ * -ENODEV.
  */
 int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args)
 {
@@ -197,8 +197,7 @@ int rfm_ring_test_lock(struct rfm_card *card, bool wait)
 /**
  * rfm_ring_test - does a packet of ours come back?
  * @card: the card
- * @args: RFM_IOC_RING_TEST's arguments, reserved field already checked;
- *	@args->round_trip_ns is set on success
+ * @args: RFM_IOC_RING_TEST's arguments; what goes out is set on success
  * @wait: for the end of another test
  *
  * Any packet of ours that comes home meanwhile counts as well: it, too, has

@@ -20,10 +20,7 @@
 #include <linux/rfm_netlink.h>
 #include <linux/rfm_regs.h>
 
-struct netlink_ext_ack;
-struct nlattr;
 struct rfm_card;
-struct sk_buff;
 
 /* rfm_rights.c: who may do what */
 
@@ -42,19 +39,14 @@ enum rfm_function {
 	RFM_FUNCTION_DESCRIPTORS,
 	RFM_FUNCTION_SEND,
 	RFM_FUNCTION_FENCE,
+	RFM_FUNCTION_VERIFY,
 	RFM_FUNCTION_RING_TEST,
-	RFM_FUNCTION_SWITCHES,
-	RFM_FUNCTION_BASE,
-	RFM_FUNCTION_DMA,
-	RFM_FUNCTION_MODERATION,
+	RFM_FUNCTION_SETTINGS,
 	RFM_FUNCTION_COUNTERS_RESET,
 	RFM_FUNCTIONS
 };
 
 int rfm_may_ioctl(enum rfm_function function, fmode_t mode);
-int rfm_may_netlink(enum rfm_function function, fmode_t mode,
-		    const struct sk_buff *skb, const struct nlattr *attr,
-		    struct netlink_ext_ack *extack);
 
 /* rfm_holders.c: who has something of a card */
 
@@ -238,6 +230,7 @@ struct rfm_note {
 void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 		      const struct rfm_holder *holder);
 void rfm_notify_note(struct rfm_card *card, struct rfm_note *note);
+bool rfm_notify_room(struct rfm_card *card);
 void rfm_notify_dropped(struct rfm_card *card, u64 missing);
 void rfm_notify_gone(struct rfm_card *card);
 void rfm_notify_change(struct rfm_card *card);

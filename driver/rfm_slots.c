@@ -39,14 +39,14 @@ unsigned int rfm_slots_needed(const struct rfm_watch *args)
  * @card: the card
  * @watcher: the watch; its timers' and its comparator are set
  *
- * Context: card->irq_lock held.
+ * Context: card->dispatch_lock held.
  * Return: 0 or -ENOSPC.
  */
 int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 {
 	unsigned int i, slot, need = rfm_slots_needed(&watcher->args);
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	if (need > RFM_EXT_SLOTS - bitmap_weight(card->slots, RFM_EXT_SLOTS))
 		return -ENOSPC;
@@ -142,9 +142,9 @@ void rfm_slot_release(struct rfm_card *card, unsigned int slot)
 	if (slot == RFM_SLOT_NONE)
 		return;
 	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	__clear_bit(slot, card->slots);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }
 
 /* Return: SLOT_CONTROL, RFM_SLOT_OFF if there is no card to ask. */
@@ -189,22 +189,22 @@ static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
 	u32 control;
 	bool timer, same, stale;
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	timer = slot->owner && slot->range;
 	changes = slot->changes;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	if (!timer)
 		return true;
 
 	control = rfm_slot_control(card, index);
 	stale = control & RFM_SLOT_STALE;
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	same = slot->owner && slot->changes == changes;
-	if (same && !card->gone && stale != slot->stale &&
+	if (same && !READ_ONCE(card->gone) && stale != slot->stale &&
 	    (control & RFM_SLOT_MODE_M) == RFM_SLOT_TIMER)
 		rfm_slot_tell(card, index, stale);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 	return same;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the card knows: last writers, counters, who is on the ring. */
 
+#include <linux/bitfield.h>
 #include <linux/io.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "rfm_drv.h"
 
@@ -35,8 +38,7 @@ void rfm_status_stop(struct rfm_card *card)
  * @card: the card
  * @args: RFM_IOC_WRITER's arguments; what goes out is set on success
  *
- * Return: 0; -EINVAL for an offset outside the memory or a reserved field
- * that is not 0, -ENODEV.
+ * Return: 0; -EINVAL for an offset outside the memory, -ENODEV.
  */
 int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
 {
@@ -44,8 +46,7 @@ int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
 	int idx, ret;
 	u32 node;
 
-	if (args->offset >= card->memory_size || args->reserved[0] ||
-	    args->reserved[1])
+	if (args->offset >= card->memory_size)
 		return -EINVAL;
 
 	if (!rfm_card_enter(card, &idx))
@@ -65,8 +66,10 @@ int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
 	args->node = known ? node & RFM_WRITER_NODE_M : RFM_NODE_ALL;
 	args->flags = known && node & RFM_WRITER_OTHER_CLOCK ?
 		      RFM_EVENT_AGE_UNKNOWN : 0;
-	if (!known)
-		args->frame = args->time_ns = 0;
+	if (!known) {
+		args->frame = 0;
+		args->time_ns = 0;
+	}
 	return 0;
 }
 
@@ -105,8 +108,11 @@ int rfm_counters(struct rfm_card *card, struct rfm_counters *args)
 	}
 	rfm_snapshot(card);
 	args->clock_ns = readq(card->ext + RFM_EXT_CLOCK);
-	for (i = 0; i < RFM_COUNTERS; i++)
+	for (i = 0; i < RFM_COUNTERS; i++) {
 		args->value[i] = rfm_counter_read(card, i);
+		args->changed_ns[i] =
+			readq(card->ext + RFM_EXT_COUNTER_TIME(i));
+	}
 	args->count = RFM_COUNTERS;
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
@@ -123,31 +129,37 @@ static void rfm_member_read(struct rfm_card *card, unsigned int node,
 
 	member->received = readq(regs + RFM_EXT_NODE_RECEIVED);
 	member->missed = readq(regs + RFM_EXT_NODE_MISSED);
+	member->heard_ns = readq(card->ext + RFM_EXT_NODE_HEARD(node));
+	member->broke_ns = readq(card->ext + RFM_EXT_NODE_BROKE(node));
 	if (!(state & RFM_NODE_STATE_PRESENT))
 		return;
 	member->present = 1;
 	member->hops = state & RFM_NODE_STATE_HOPS_M;
+	member->hubs = FIELD_GET(RFM_NODE_STATE_HUBS_M, state);
 	if (readl(regs + RFM_EXT_NODE_DOMAIN) == card->clock_domain)
 		member->transit_ns = readq(regs + RFM_EXT_NODE_TRANSIT);
 	else
 		member->flags = RFM_EVENT_AGE_UNKNOWN;
+	if (state & RFM_NODE_STATE_PAUSED)
+		member->flags |= RFM_MEMBER_PAUSED;
 }
 
-static int rfm_map_begin(struct rfm_card *card, struct rfm_ring_map *map)
+static int rfm_ring_begin(struct rfm_card *card, struct rfm_ring *ring)
 {
 	int idx;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	rfm_snapshot(card);
-	map->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
-	map->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
+	ring->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
+	ring->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
+	ring->clock_ns = readq(card->ext + RFM_EXT_CLOCK);
 	rfm_card_exit(card, idx);
 	return 0;
 }
 
-static int rfm_map_pass(struct rfm_card *card, struct rfm_ring_map *map,
-			unsigned int first)
+static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring *ring,
+			 unsigned int first)
 {
 	unsigned int i;
 	int idx, ret;
@@ -155,8 +167,8 @@ static int rfm_map_pass(struct rfm_card *card, struct rfm_ring_map *map,
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	for (i = first; i < first + RFM_NODES_PASS; i++) {
-		rfm_member_read(card, i, &map->member[i]);
-		map->count += map->member[i].present;
+		rfm_member_read(card, i, &ring->member[i]);
+		ring->present += ring->member[i].present;
 	}
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
@@ -164,24 +176,54 @@ static int rfm_map_pass(struct rfm_card *card, struct rfm_ring_map *map,
 }
 
 /**
- * rfm_ring_map - who is on the ring
+ * rfm_ring_read - who is on the ring
  * @card: the card
- * @args: filled in
+ * @ring: filled in; zeroed before
  *
  * Return: 0, -EINTR or -ENODEV.
  */
-int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args)
+int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring)
 {
 	unsigned int i;
 	int ret;
 
-	BUILD_BUG_ON(ARRAY_SIZE(args->member) % RFM_NODES_PASS);
+	BUILD_BUG_ON(RFM_NODES % RFM_NODES_PASS);
 
 	if (mutex_lock_interruptible(&card->snapshot_lock))
 		return -EINTR;
-	ret = rfm_map_begin(card, args);
-	for (i = 0; i < ARRAY_SIZE(args->member) && !ret; i += RFM_NODES_PASS)
-		ret = rfm_map_pass(card, args, i);
+	ret = rfm_ring_begin(card, ring);
+	for (i = 0; i < RFM_NODES && !ret; i += RFM_NODES_PASS)
+		ret = rfm_ring_pass(card, ring, i);
 	mutex_unlock(&card->snapshot_lock);
+	return ret;
+}
+
+/**
+ * rfm_ring_map - tell a program who is on the ring
+ * @card: the card
+ * @args: RFM_IOC_RING_MAP's arguments; what goes out is set on success
+ *
+ * Return: 0; -EINVAL for more members than a ring has, -EFAULT, -EINTR,
+ * -ENOMEM, -ENODEV.
+ */
+int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args)
+{
+	struct rfm_ring *ring;
+	int ret;
+
+	if (args->count > RFM_NODES)
+		return -EINVAL;
+	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return -ENOMEM;
+	ret = rfm_ring_read(card, ring);
+	if (!ret && copy_to_user(u64_to_user_ptr(args->members), ring->member,
+				 args->count * sizeof(*ring->member)))
+		ret = -EFAULT;
+	args->present = ring->present;
+	args->turn_ns = ring->turn_ns;
+	args->epoch = ring->epoch;
+	args->clock_ns = ring->clock_ns;
+	kvfree(ring);
 	return ret;
 }

@@ -4,12 +4,9 @@
  *
  * Whoever needs a range on takes a hold of it: a file for what it has
  * subscribed to, a mapping, a watch, and the base masks (rfm_base.c). A granule is on
- * while somebody holds it. So that taking and dropping a hold needs no
- * memory, and one that is dropped switches off exactly what nobody else
- * holds, the ends of all holds stand in one tree, in order, and each knows
- * how many holds cover what is from it to the next end: a hold that comes or
- * goes counts up or down from its begin to its end, and what leaves or
- * reaches 0 is switched on the card.
+ * while somebody holds it. rfm_cover.c knows what is held; taking and dropping a
+ * hold needs no memory, and one that is dropped switches off exactly what nobody
+ * else holds.
  *
  * Each file has a set for each of its planes: spans that do not touch, each
  * with a hold. A set is changed by new spans that are held before the old ones
@@ -57,9 +54,7 @@ static const struct kernel_param_ops rfm_base_policy_ops = {
 
 module_param_cb(base_policy, &rfm_base_policy_ops, NULL, 0444);
 MODULE_PARM_DESC(base_policy,
-		 "What is received and sent without a subscription: "
-		 "all (default), as any 5565 does; none, only what somebody "
-		 "has subscribed to, maps or watches (extension block)");
+		 "Received and sent without a subscription: all (default), as by any 5565, or none");
 
 /* What each plane needs of the card, and how it is at reset. */
 static const struct {
@@ -124,75 +119,6 @@ static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
 
 /* --- holds --------------------------------------------------------------- */
 
-#define rfm_end_of(rb)	rb_entry(rb, struct rfm_end, node)
-
-static void rfm_end_insert(struct rfm_card *card, struct rfm_end *end)
-{
-	struct rb_node **link = &card->ends.rb_node, *parent = NULL;
-	const struct rfm_end *before = NULL;
-
-	while (*link) {
-		parent = *link;
-		if (end->at < rfm_end_of(parent)->at) {
-			link = &parent->rb_left;
-		} else {
-			before = rfm_end_of(parent);
-			link = &parent->rb_right;
-		}
-	}
-	if (before)
-		memcpy(end->cover, before->cover, sizeof(end->cover));
-	else
-		memset(end->cover, 0, sizeof(end->cover));
-	rb_link_node(&end->node, parent, link);
-	rb_insert_color(&end->node, &card->ends);
-}
-
-/*
- * Count a hold up or down in one plane, and switch what only it covers, in as
- * few pieces as there are. Return: 0, or the first error of the card.
- */
-static int rfm_hold_count(struct rfm_card *card, struct rfm_hold *hold,
-			  unsigned int plane, bool on)
-{
-	u32 first = hold->begin.at, until = first;
-	struct rfm_end *end = &hold->begin;
-	int ret = 0;
-
-	while (end != &hold->end) {
-		struct rfm_end *next = rfm_end_of(rb_next(&end->node));
-		bool alone;
-
-		cond_resched();
-		alone = on ? !end->cover[plane]++ : !--end->cover[plane];
-
-		if (alone && until != end->at) {
-			if (until > first)
-				ret = rfm_plane_set(card, plane, first, until,
-						    on) ?: ret;
-			first = end->at;
-		}
-		if (alone)
-			until = next->at;
-		end = next;
-	}
-	if (until > first)
-		ret = rfm_plane_set(card, plane, first, until, on) ?: ret;
-	return ret;
-}
-
-static int rfm_hold_switch(struct rfm_card *card, struct rfm_hold *hold,
-			   bool on)
-{
-	unsigned int plane;
-	int ret = 0;
-
-	for (plane = 0; plane < RFM_PLANES; plane++)
-		if (hold->planes & RFM_HOLD(plane))
-			ret = rfm_hold_count(card, hold, plane, on) ?: ret;
-	return ret;
-}
-
 /**
  * rfm_hold_drop - end a hold
  * @card: the card, gone or not
@@ -202,13 +128,25 @@ static int rfm_hold_switch(struct rfm_card *card, struct rfm_hold *hold,
  */
 void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
+	unsigned int plane;
+	u32 first, end;
+
 	lockdep_assert_held(&card->subscribe_lock);
 
 	if (!hold->held)
 		return;
-	rfm_hold_switch(card, hold, false);
-	rb_erase(&hold->begin.node, &card->ends);
-	rb_erase(&hold->end.node, &card->ends);
+	for (plane = 0; plane < RFM_PLANES; plane++) {
+		if (!(hold->planes & RFM_HOLD(plane)))
+			continue;
+		rfm_cover_del(&card->ends[plane], hold->ends[plane]);
+		for (first = hold->first;
+		     (end = rfm_cover_gap(&card->ends[plane], &first,
+					  hold->end));
+		     first = end) {
+			rfm_plane_set(card, plane, first, end, false);
+			cond_resched();
+		}
+	}
 	hold->held = false;
 	card->holds -= !hold->base;
 }
@@ -216,33 +154,53 @@ void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 /**
  * rfm_hold_take - begin a hold
  * @card: the card
- * @hold: its ends and planes are set
+ * @hold: its range and planes are set
  *
- * Context: card->subscribe_lock held.
- * Return: 0, -ENODEV or -EIO, and then there is nothing to drop.
+ * Context: card->subscribe_lock held. There is room for one more.
+ * Return: 0; -ENODEV, -EIO, and then there is nothing to drop.
  */
 int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 {
-	int ret;
+	unsigned int plane;
+	u32 first;
+	int ret = 0;
 
 	lockdep_assert_held(&card->subscribe_lock);
 
-	rfm_end_insert(card, &hold->begin);
-	rfm_end_insert(card, &hold->end);
 	hold->held = true;
 	card->holds += !hold->base;
-	ret = rfm_hold_switch(card, hold, true);
+	for (plane = 0; plane < RFM_PLANES; plane++) {
+		if (!(hold->planes & RFM_HOLD(plane)))
+			continue;
+		first = hold->first;
+		/* It does no harm to switch on what is on. */
+		if (rfm_cover_gap(&card->ends[plane], &first, hold->end))
+			ret = rfm_plane_set(card, plane, first, hold->end,
+					    true) ?: ret;
+		rfm_cover_add(&card->ends[plane], hold->ends[plane],
+			      hold->first, hold->end);
+	}
 	if (ret)
 		rfm_hold_drop(card, hold);
 	return ret;
 }
 
-static void rfm_hold_set(struct rfm_hold *hold, u64 offset, u64 length,
-			 u32 planes)
+/* Is there room for so many, once others of them have gone? */
+static bool rfm_holds_fit(const struct rfm_card *card, unsigned int gone,
+			  unsigned int new)
 {
-	hold->begin.at = offset / RFM_GRANULE;
-	hold->end.at = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
+	return card->holds - gone + new <= RFM_HOLDS_MAX;
+}
+
+static int rfm_hold_bytes(struct rfm_card *card, struct rfm_hold *hold,
+			  u64 offset, u64 length, u32 planes)
+{
+	if (!rfm_holds_fit(card, 0, 1))
+		return -EUSERS;
+	hold->first = offset / RFM_GRANULE;
+	hold->end = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
 	hold->planes = planes;
+	return rfm_hold_take(card, hold);
 }
 
 /**
@@ -254,8 +212,8 @@ static void rfm_hold_set(struct rfm_hold *hold, u64 offset, u64 length,
  * @planes: mask of RFM_HOLD(RFM_PLANE_*)
  *
  * Context: process; sleeps.
- * Return: 0, -ENODEV if the card has gone, -EIO if it refuses; then there is
- * nothing to drop.
+ * Return: 0, -ENODEV if the card has gone, -EIO if it refuses, -EUSERS if there
+ * are too many holds; then there is nothing to drop.
  */
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 			  u64 offset, u64 length, u32 planes)
@@ -263,8 +221,7 @@ int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 	int ret;
 
 	mutex_lock(&card->subscribe_lock);
-	rfm_hold_set(hold, offset, length, planes);
-	ret = rfm_hold_take(card, hold);
+	ret = rfm_hold_bytes(card, hold, offset, length, planes);
 	mutex_unlock(&card->subscribe_lock);
 	return ret;
 }
@@ -287,8 +244,8 @@ int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
 	int ret;
 
 	mutex_lock(&card->subscribe_lock);
-	rfm_hold_set(hold, card->window_offset + offset, length, planes);
-	ret = rfm_hold_take(card, hold);
+	ret = rfm_hold_bytes(card, hold, card->window_offset + offset, length,
+			     planes);
 	mutex_unlock(&card->subscribe_lock);
 	return ret;
 }
@@ -337,7 +294,7 @@ struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
 	while (node) {
 		struct rfm_span *span = rfm_span_at(node);
 
-		if (span->hold.end.at >= at) {
+		if (span->hold.end >= at) {
 			found = span;
 			node = node->rb_left;
 		} else {
@@ -353,7 +310,7 @@ static void rfm_set_insert(struct rfm_set *set, struct rfm_span *span)
 
 	while (*link) {
 		parent = *link;
-		if (span->hold.begin.at < rfm_span_at(parent)->hold.begin.at)
+		if (span->hold.first < rfm_span_at(parent)->hold.first)
 			link = &parent->rb_left;
 		else
 			link = &parent->rb_right;
@@ -370,8 +327,8 @@ static bool rfm_change_new(struct rfm_change *change, unsigned int i, u32 first,
 
 	if (!span)
 		return false;
-	span->hold.begin.at = first;
-	span->hold.end.at = end;
+	span->hold.first = first;
+	span->hold.end = end;
 	span->hold.planes = planes;
 	change->new[i] = span;
 	return true;
@@ -384,11 +341,11 @@ static bool rfm_plan_add(const struct rfm_set *set, struct rfm_change *change,
 	struct rfm_span *span = rfm_set_find(set, first);
 
 	change->from = span;
-	if (span && span->hold.begin.at <= first && span->hold.end.at >= end)
+	if (span && span->hold.first <= first && span->hold.end >= end)
 		return true;
-	for (; span && span->hold.begin.at <= end; span = rfm_span_next(span)) {
-		first = min(first, span->hold.begin.at);
-		end = max(end, span->hold.end.at);
+	for (; span && span->hold.first <= end; span = rfm_span_next(span)) {
+		first = min(first, span->hold.first);
+		end = max(end, span->hold.end);
 		change->gone++;
 	}
 	return rfm_change_new(change, 0, first, end, planes);
@@ -403,13 +360,13 @@ static bool rfm_plan_remove(const struct rfm_set *set,
 	bool good = true;
 
 	change->from = span;
-	for (; span && span->hold.begin.at < end; span = rfm_span_next(span)) {
-		if (span->hold.begin.at < first)
-			good &= rfm_change_new(change, 0, span->hold.begin.at,
+	for (; span && span->hold.first < end; span = rfm_span_next(span)) {
+		if (span->hold.first < first)
+			good &= rfm_change_new(change, 0, span->hold.first,
 					       first, planes);
-		if (span->hold.end.at > end)
+		if (span->hold.end > end)
 			good &= rfm_change_new(change, 1, end,
-					       span->hold.end.at, planes);
+					       span->hold.end, planes);
 		change->gone++;
 	}
 	return good;
@@ -477,15 +434,20 @@ static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
 {
 	struct rfm_change changes[RFM_PLANES] = {};
 	struct rfm_card *card = file->card;
-	unsigned int i;
+	unsigned int i, gone = 0, new = 0;
 	int ret = 0;
 
 	lockdep_assert_held(&card->subscribe_lock);
 
-	for (i = 0; i < RFM_PLANES && !ret; i++)
+	for (i = 0; i < RFM_PLANES && !ret; i++) {
 		if (planes & RFM_HOLD(i))
 			ret = rfm_change_plan(&file->sets[i], &changes[i],
 					      range, RFM_HOLD(i), add);
+		gone += changes[i].gone;
+		new += !!changes[i].new[0] + !!changes[i].new[1];
+	}
+	if (!ret && !rfm_holds_fit(card, gone, new))
+		ret = -EUSERS;
 	for (i = 0; i < RFM_PLANES && !ret; i++)
 		ret = rfm_change_hold(card, &changes[i]);
 	for (i = 0; i < RFM_PLANES; i++) {
@@ -564,11 +526,11 @@ bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
 		span = rfm_set_find(&sets[plane], at + 1);
 		if (!span)
 			continue;
-		range->offset = (u64)span->hold.begin.at * RFM_GRANULE;
-		range->length = (u64)span->hold.end.at * RFM_GRANULE -
+		range->offset = (u64)span->hold.first * RFM_GRANULE;
+		range->length = (u64)span->hold.end * RFM_GRANULE -
 				range->offset;
 		*planes = RFM_HOLD(plane);
-		*cursor = (u64)plane << 32 | span->hold.end.at;
+		*cursor = (u64)plane << 32 | span->hold.end;
 		return true;
 	}
 	*cursor = (u64)RFM_PLANES << 32;
@@ -624,8 +586,7 @@ static int rfm_subscribe_check(const struct rfm_file *file,
 	unsigned int i;
 	int ret;
 
-	if (!args->flags || args->flags & ~RFM_SUBSCRIBE_FLAGS ||
-	    args->reserved[0] || args->reserved[1])
+	if (!args->flags || args->flags & ~RFM_SUBSCRIBE_FLAGS)
 		return -EINVAL;
 	if (args->flags == RFM_SUBSCRIBE_NO_MAPS)
 		return range->offset || range->length ? -EINVAL : 0;
@@ -681,8 +642,8 @@ static int rfm_subscribe_change(struct rfm_file *file,
  * @file: the file
  * @args: RFM_IOC_SUBSCRIBE's arguments; its result is set
  *
- * Return: 0, -EINVAL, -EBADF, -EOPNOTSUPP, -ENOSPC, -ENOMEM, -ENODEV; and then
- * nothing has changed.
+ * Return: 0, -EINVAL, -EBADF, -EOPNOTSUPP, -ENOSPC, -EUSERS, -ENOMEM, -EIO,
+ * -ENODEV; and then nothing has changed.
  */
 int rfm_subscribe(struct rfm_file *file, struct rfm_subscribe *args)
 {

@@ -30,6 +30,13 @@ static inline struct rfm_span *rfm_set_first(const struct rfm_set *set)
 	return rfm_span_at(rb_first(&set->spans));
 }
 
+/* rfm_cover.c */
+void rfm_cover_add(struct rb_root *root, struct rfm_end ends[2], u32 first,
+		   u32 end);
+void rfm_cover_del(struct rb_root *root, struct rfm_end ends[2]);
+u32 rfm_cover_gap(const struct rb_root *root, u32 *first, u32 end);
+
+/* rfm_subscribe.c */
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane);
 int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold);
 void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What users of a 5565 set: bits of LCSR1, byte swap, the window.
- *
- * None of it reaches outside the card, so a descriptor that is open for
- * writing is enough.
+ * What users of a 5565 set: bits of LCSR1, byte swap, the window. Who may do so
+ * says rfm_rights.c.
  */
 
 #include <linux/io.h>
@@ -94,8 +92,7 @@ int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args)
 int rfm_switches_check(const struct rfm_card *card,
 		       const struct rfm_switches *args, unsigned int *which)
 {
-	if (args->mask & ~RFM_SWITCHES || args->on & ~RFM_SWITCHES ||
-	    args->pad || args->reserved[0] || args->reserved[1])
+	if ((args->mask | args->on) & ~RFM_SWITCHES)
 		return -EINVAL;
 	*which = RFM_A_CARD_OWN_DATA;
 	if (args->mask & args->on & RFM_SWITCH_OWN_DATA)
@@ -154,18 +151,18 @@ static int rfm_byte_swap(struct rfm_card *card, bool on)
 }
 
 /*
- * What requests take for granted. Once the window has moved, nothing is in the
+ * What reads and writes take for granted. Once the window has moved, nothing is in the
  * way of the byte swap. Return: 0, -EBUSY or -EIO.
  */
-static int rfm_change_under_requests(struct rfm_card *card,
-				     const struct rfm_switches *args,
-				     unsigned int *which)
+static int rfm_change_between_transfers(struct rfm_card *card,
+					const struct rfm_switches *args,
+					unsigned int *which)
 {
 	int ret = 0;
 
 	lockdep_assert_held(&card->subscribe_lock);
 
-	spin_lock_irq(&card->dma.lock);
+	spin_lock(&card->dma.lock);
 	*which = RFM_A_CARD_WINDOW_OFFSET;
 	if (args->mask & RFM_SWITCH_WINDOW)
 		ret = rfm_window_move(card, args->window_offset);
@@ -173,7 +170,7 @@ static int rfm_change_under_requests(struct rfm_card *card,
 		*which = RFM_A_CARD_BYTE_SWAP;
 		ret = rfm_byte_swap(card, args->on & RFM_SWITCH_BYTE_SWAP);
 	}
-	spin_unlock_irq(&card->dma.lock);
+	spin_unlock(&card->dma.lock);
 	return ret;
 }
 
@@ -225,7 +222,7 @@ int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
 		mutex_unlock(&card->subscribe_lock);
 		return -ENODEV;
 	}
-	ret = rfm_change_under_requests(card, args, which);
+	ret = rfm_change_between_transfers(card, args, which);
 	if (!ret) {
 		rfm_lcsr1_change(card, args);
 		ret = rfm_card_check(card);

@@ -77,7 +77,6 @@ static int rfm_verify_answers(struct rfm_card *card, struct rfm_verify *args)
 	unsigned int word;
 	int ret = 0;
 
-	memset(args->answer, 0, sizeof(args->answer));
 	for (word = 0; word < ARRAY_SIZE(args->answer) / 32 && !ret; word++)
 		ret = rfm_answers_pass(card, args, word);
 	return ret;
@@ -117,8 +116,8 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
  * @file: the file
  * @args: RFM_IOC_VERIFY's arguments; what goes out is set on success
  *
- * Return: 0; -EINVAL for a range or timeout out of range or a field that must be
- * 0, -ETIMEDOUT, -EINTR, -ENOBUFS, -ENODEV.
+ * Return: 0; -EINVAL for a range or timeout out of range, -ETIMEDOUT, -EINTR,
+ * -ENOBUFS, -ENODEV.
  */
 int rfm_verify(struct rfm_file *file, struct rfm_verify *args)
 {
@@ -128,8 +127,7 @@ int rfm_verify(struct rfm_file *file, struct rfm_verify *args)
 	if (!args->length || args->length > RFM_VERIFY_MAX ||
 	    args->offset >= card->memory_size ||
 	    args->length > card->memory_size - args->offset ||
-	    args->timeout_ms > RFM_FENCE_MS_MAX || args->pad ||
-	    args->reserved[0] || args->reserved[1])
+	    args->timeout_ms > RFM_FENCE_MS_MAX)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&card->verify_lock))
 		return -EINTR;

@@ -4,7 +4,7 @@
  *
  * The card watches granules of 64 bytes; what a watch is told of is decided
  * here, to the byte: the ranges of all watches are in one interval tree, which
- * the interrupt handler asks for those that an update touches. The granules
+ * is asked for those that an update touches. The granules
  * are held (rfm_subscribe.c) as long as the watch is open, so the card watches
  * the union of all watches, and receives it even if nobody has subscribed.
  *
@@ -18,6 +18,7 @@
 #include <linux/interval_tree_generic.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
@@ -35,7 +36,7 @@
 INTERVAL_TREE_DEFINE(struct rfm_watch_range, node, u32, last_below,
 		     RFM_RANGE_FIRST, RFM_RANGE_LAST, static, rfm_watched);
 
-/* --- in the interrupt ----------------------------------------------------- */
+/* --- what the card tells -------------------------------------------------- */
 
 static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 			     const struct rfm_event *event)
@@ -68,12 +69,40 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 }
 
 /**
+ * rfm_watch_reach - how many ranges does an update touch?
+ * @card: the card
+ * @first: its first byte
+ * @length: bytes
+ * @most: to be counted, and one
+ *
+ * Context: card->dispatch_lock held.
+ * Return: how many, or @most + 1.
+ */
+unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
+			     unsigned int most)
+{
+	u32 last = first + length - 1;
+	struct rfm_watch_range *range;
+	unsigned int count = 0;
+
+	lockdep_assert_held(&card->dispatch_lock);
+
+	if (!length)
+		return 0;
+	for (range = rfm_watched_iter_first(&card->watched, first, last);
+	     range && count <= most;
+	     range = rfm_watched_iter_next(range, first, last))
+		count++;
+	return count;
+}
+
+/**
  * rfm_watch_update - an update has touched watched granules
  * @card: the card
  * @event: the update
  * @position: of its record
  *
- * Context: interrupt, with card->irq_lock held.
+ * Context: card->dispatch_lock held; sleeps if these are many.
  * Return: how many ranges it touched.
  */
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
@@ -83,7 +112,7 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 	struct rfm_watch_range *range;
 	unsigned int visited = 0;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	if (!event->length)
 		return 0;
@@ -91,7 +120,7 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 	     range = rfm_watched_iter_next(range, first, last)) {
 		struct rfm_watcher *watcher = range->watcher;
 
-		visited++;
+		rfm_dispatch_yield(++visited);
 		if (position <= watcher->queue.since ||
 		    watcher->seen == position)
 			continue;
@@ -108,7 +137,7 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
  * @event: what it tells
  * @position: of its record
  *
- * Context: interrupt, with card->irq_lock held.
+ * Context: card->dispatch_lock held.
  * Return: how many watches were told.
  */
 unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
@@ -116,7 +145,7 @@ unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
 {
 	struct rfm_slot *slot;
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->dispatch_lock);
 
 	if (index >= RFM_EXT_SLOTS)
 		return 0;
@@ -166,12 +195,14 @@ static void rfm_watcher_remove(struct rfm_card *card,
 static int rfm_watcher_enlist(struct rfm_card *card,
 			      struct rfm_watcher *watcher)
 {
-	int ret;
+	int idx, ret;
 
-	spin_lock_irq(&card->irq_lock);
-	if (card->gone)
-		ret = -ENODEV;
-	else if (!card->events.running)
+	rfm_dispatch_lock(card);
+	if (!rfm_card_enter(card, &idx)) {
+		rfm_dispatch_unlock(card);
+		return -ENODEV;
+	}
+	if (!card->events.running)
 		ret = -EIO;
 	else if (card->watches == RFM_WATCHES_MAX ||
 		 watcher->count > RFM_WATCHED_RANGES_MAX - card->ranges)
@@ -185,7 +216,8 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 		rfm_watcher_insert(card, watcher);
 		rfm_queue_add(&watcher->queue, true, true);
 	}
-	spin_unlock_irq(&card->irq_lock);
+	rfm_card_exit(card, idx);
+	rfm_dispatch_unlock(card);
 	return ret;
 }
 
@@ -217,9 +249,9 @@ static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
 
 	if (!watcher->active)
 		return;
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	rfm_watcher_remove(card, watcher);
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 
 	rfm_slot_release(card, watcher->comparator);
 	for (i = 0; i < watcher->count; i++) {
@@ -227,10 +259,10 @@ static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
 		rfm_subscription_drop(card, &watcher->ranges[i].hold);
 	}
 
-	spin_lock_irq(&card->irq_lock);
+	rfm_dispatch_lock(card);
 	card->watches--;
 	card->ranges -= watcher->count;
-	spin_unlock_irq(&card->irq_lock);
+	rfm_dispatch_unlock(card);
 }
 
 static void rfm_watcher_free(struct rfm_watcher *watcher)
@@ -497,7 +529,7 @@ static int rfm_watcher_file(struct rfm_watcher *watcher, struct file **file)
 /**
  * rfm_watch - make a descriptor that tells of updates
  * @card: the card
- * @args: RFM_IOC_WATCH's arguments, flags and reserved fields already checked
+ * @args: RFM_IOC_WATCH's arguments, flags already checked
  *
  * Return: the descriptor, or a negative errno.
  */
@@ -515,9 +547,11 @@ int rfm_watch(struct rfm_card *card, const struct rfm_watch *args)
 	ret = rfm_watcher_eventfd(watcher);
 	if (ret)
 		goto err_free;
-	fd = ret = rfm_watcher_file(watcher, &file);
-	if (ret < 0)
+	fd = rfm_watcher_file(watcher, &file);
+	if (fd < 0) {
+		ret = fd;
 		goto err_free;
+	}
 
 	/* Before it begins: its first event may be one to be told of. */
 	rfm_holder_add(card, &watcher->holder, &rfm_watcher_ops);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RFM_FRAME_VERSION	4
+#define RFM_FRAME_VERSION	5
 #define RFM_FRAME_HEADER	48	/* bytes before the data */
 #define RFM_FRAME_DATA_MAX	64	/* as the card: 4 to 64 bytes a packet */
 #define RFM_FRAME_MAX		(RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX)	/* of 16 a multiple */
@@ -22,6 +22,8 @@
 #define RFM_TRAIN_FRAMES	32	/* frames of a train at most */
 #define RFM_TRAIN_DATA		(RFM_TRAIN_FRAMES * RFM_FRAME_DATA_MAX)
 #define RFM_UNIT_MAX		(RFM_FRAME_HEADER + RFM_TRAIN_DATA)	/* frame or train; as above */
+
+#define RFM_FRAME_SEQ_MAX	INT64_MAX	/* of a frame, also of the last of a train */
 
 #define RFM_RING_SPACE		0x10000000u	/* 256 MiB of network addresses */
 #define RFM_RING_NODES		256
@@ -59,7 +61,12 @@ enum rfm_frame_type {
 #define RFM_MARK_ROGUE_0	0x1	/* rogue master 0 has passed it on */
 #define RFM_MARK_ROGUE_1	0x2
 #define RFM_MARK_PAUSED		0x4	/* a node passed it on without storing it yet */
-#define RFM_MARKS		0x7
+#define RFM_MARK_UNSTORED	0x8	/* a node passed it on and will never store it */
+#define RFM_MARKS		0xf
+#define RFM_MARK_HUBS_SHIFT	4	/* bits 7:4: hubs that have passed it on, modulo 16 */
+
+/* Kind of a HEARTBEAT. */
+#define RFM_KIND_PAUSED		0x1	/* the machine stands still, and does not store what comes */
 
 /**
  * struct rfm_frame - a frame in host form
@@ -67,9 +74,10 @@ enum rfm_frame_type {
  * @source: node id of the originator
  * @dest: RFM_FRAME_INTERRUPT: target node; RFM_FRAME_ANSWER: who asked; otherwise 0
  * @kind: RFM_FRAME_INTERRUPT: the four bits of the NIC command;
- *	RFM_FRAME_MULTICAST: its three bits of type; otherwise 0
+ *	RFM_FRAME_MULTICAST: its three bits of type; RFM_FRAME_HEARTBEAT:
+ *	RFM_KIND_PAUSED; otherwise 0
  * @flags: RFM_FLAG_*
- * @marks: RFM_MARK_*; changed by nodes on the way
+ * @marks: RFM_MARK_*; changed by nodes and hubs on the way
  * @count: frames that it stands for: 1, or 2..RFM_TRAIN_FRAMES for a train
  * @length: bytes of @data, 1..64 for DATA, 4 for INTERRUPT, 36 for MULTICAST
  *	(32 bits and the set), 0 for HEARTBEAT and BREAK, 8 for DUPLICATE and FENCE,

@@ -125,6 +125,14 @@ static inline const struct rfm_record *rfm_insert_peek(struct rfm_insert *q)
 	return rfm_insert_peek_behind(q, 0);
 }
 
+/** rfm_insert_seen() - the same, of one that has been peeked at before: it is there */
+static inline const struct rfm_record *rfm_insert_seen(const struct rfm_insert *q, uint32_t count)
+{
+	uint32_t at = atomic_load_explicit(&q->head, memory_order_relaxed) + count;
+
+	return &q->records[at & (q->size - 1)];
+}
+
 /** rfm_insert_release() - done with the next @count */
 static inline void rfm_insert_release(struct rfm_insert *q, uint32_t count)
 {

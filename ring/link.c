@@ -281,13 +281,14 @@ static const char *take_message(struct rfm_link_rx *link, const uint8_t *wire, u
 
 		link->peer = get_greeting(wire);
 		link->agreed = true;
-		link->heard_at = link->ticked_at = now;
+		link->opened_at = link->heard_at = link->ticked_at = now;
 		link->shm = link->shm_attached && wire[AT_VALUE] & HAS_SHM;
 		put_greeting(link->reply, WELCOME, link->shm, &self);
 		link->reply_length = RFM_LINK_MESSAGE;
 		return NULL;
 	}
 	if (wire[AT_KIND] == LIGHT && link->agreed) {
+		link->told = true;
 		set_lit(link, wire[AT_VALUE], now);
 		return NULL;
 	}
@@ -415,9 +416,12 @@ const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *n
 	*next = UINT64_MAX;
 	if (!link->open)
 		return NULL;
-	if (!link->agreed) {
+	if (!link->told) {
 		*next = link->opened_at + RFM_LINK_DEADLINE_NS;
-		return now < *next ? NULL : "whoever connected says nothing";
+		if (now < *next)
+			return NULL;
+		return link->agreed ? "whoever connected greets and says nothing more" :
+				      "whoever connected says nothing";
 	}
 	/* Who was stopped himself cannot say that the other one was silent. */
 	if (now - link->ticked_at > RFM_LINK_SILENCE_NS / 2)
@@ -425,6 +429,9 @@ const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *n
 	link->ticked_at = now;
 	/* Also while it is silent: nobody sets the clock again when it has spoken. */
 	*next = now + RFM_LINK_SILENCE_NS / 4;
+	/* Its host may have gone without a word, and somebody else may wait for its place. */
+	if (now >= link->heard_at + RFM_LINK_GONE_NS)
+		return "the upstream neighbour says nothing any more";
 	if (link->silent || now < link->heard_at + RFM_LINK_SILENCE_NS)
 		return NULL;
 	link->silent = true;

@@ -16,10 +16,11 @@
 #include "ring/frame.h"
 
 #define RFM_LINK_MESSAGE	40	/* bytes of a message that is no frame */
-#define RFM_LINK_DEADLINE_NS	2000000000ull	/* for the whole handshake */
+#define RFM_LINK_DEADLINE_NS	2000000000ull	/* for each step of the handshake */
 #define RFM_LINK_BATCH		16384	/* bytes handed to the pipe at once */
 #define RFM_LINK_IDLE_NS	250000000ull	/* a silent line says LIGHT that often */
 #define RFM_LINK_SILENCE_NS	2000000000ull	/* unheard that long, light is lost */
+#define RFM_LINK_GONE_NS	10000000000ull	/* and the link given up */
 
 /**
  * struct rfm_link_self - who an end is, as it tells the other one
@@ -130,6 +131,7 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
  * struct rfm_link_rx - the receiving end
  * @peer: who is upstream, once @agreed
  * @shm: frames come by the shared memory, not by the stream
+ * @told: LIGHT was said: the handshake is done
  * @lit: the last LIGHT said on
  * @silent: nothing was heard for RFM_LINK_SILENCE_NS: as if the light were off
  * @reply: an answer to be written back; set by received() when not 0
@@ -139,7 +141,7 @@ struct rfm_link_rx {
 	void *opaque;
 	bool open, agreed, shm;
 	bool shm_attached;
-	bool lit, silent;
+	bool told, lit, silent;
 	uint64_t opened_at, heard_at;
 	uint64_t ticked_at;
 	struct rfm_link_self peer;

@@ -121,6 +121,8 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 		node->heartbeat_time = now;
 		rfm_send_heartbeat(node, now);
 		watch_sources(node, now);
+		if (now - node->turn_time >= RFM_NODE_SILENCE_NS)
+			node->turn_ns = 0;
 	}
 	heartbeat = node->heartbeat_time + RFM_NODE_HEARTBEAT_NS;
 	return heartbeat < next ? heartbeat : next;

@@ -21,7 +21,8 @@
  *   With every node's frames in flight limited, the FIFO has room for all
  *   that can arrive: receiving never waits for sending.
  * - Nothing is lost silently: every own frame has a number; what does not
- *   come home is counted here, what is missing is counted at each receiver.
+ *   come home, or was not stored by a node on its way, is counted here; what is
+ *   missing is counted at each receiver.
  *
  * Two contexts may call at the same time: one *producer* (whoever stores: a
  * vCPU under its lock) and one *engine* (the links and the clock). They meet
@@ -103,7 +104,7 @@ struct rfm_fence {
 	bool epoch_changed;
 };
 
-#define RFM_QUERY_MAX	4096	/* bytes that one query asks for at most */
+#define RFM_QUERY_MAX	32768	/* bytes that one query asks for at most */
 
 /**
  * struct rfm_answer - what stands in the memory of a node
@@ -200,10 +201,12 @@ struct rfm_node_config {
  * struct rfm_node_stats - counters since rfm_node_init(), in frames
  * @stores: stores and interrupts asked for; packed, several make one frame
  * @sent: own frames numbered (updates, interrupts, fences, queries)
- * @home: of these, came home
- * @lost: of these, did not come home although a later one did; those of
- *	@dark and @full are among them. What is neither @home nor @lost is on
- *	its way, or was sent into an open ring
+ * @home: of these, came home from nodes that all have stored them, or will when
+ *	they go on
+ * @lost: of these, did not come home although a later one did, or came home from a
+ *	node that has not stored them and never will; those of @dark and @full are
+ *	among them. What is neither @home nor @lost is on its way, or was sent into
+ *	an open ring
  * @dark: own frames not sent: no signal, transmitter off, no downstream
  * @full: own frames not sent: no room within the allowed time
  * @received: numbered frames of others that were taken
@@ -254,6 +257,10 @@ struct rfm_life {
  * @other_heard: an earlier heartbeat of @other since then, if later than @heard
  * @present: it counts as a member of the ring
  * @hops: links from there to here, of its last frame
+ * @hubs: those of them that lead out of a hub, modulo 16
+ * @paused: its last heartbeat said that its machine stands still
+ * @unstored: what its last number was of is not stored here, and never will be
+ * @broke: when it last said that it had lost its signal; 0: never
  * @clock_domain: of its last frame
  * @transit_ns: from the time in its last frame until that came; 0: another clock
  *	domain
@@ -265,8 +272,12 @@ struct rfm_source {
 	uint64_t denied;
 	uint64_t heard, other_heard;
 	bool present;
+	bool paused;
+	bool unstored;
+	uint8_t hubs;
 	uint16_t hops;
 	uint32_t clock_domain;
+	uint64_t broke;
 	uint64_t transit_ns;
 	uint64_t received, missed;
 };
@@ -293,7 +304,8 @@ struct rfm_node {
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time;
-	uint64_t turn_ns;	/* the last own heartbeat took once round the ring; 0: none yet */
+	uint64_t turn_ns;	/* the last own heartbeat took once round; 0: none comes home */
+	uint64_t turn_time;	/* when it came home */
 	uint64_t complaint_time;
 
 	struct rfm_insert insert;	/* where the two contexts meet */

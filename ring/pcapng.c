@@ -5,15 +5,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ring/frame.h"
 #include "ring/wire.h"
+
+/* A file is written by a thread of its own, as the disk may take its time. */
+struct rfm_pcapng_file {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int fd;
+	/* Under the lock: */
+	bool work;	/* the thread has @part, else the owner has */
+	bool end;
+	int error;
+	struct rfm_pcapng_part part;
+};
 
 enum block {
 	BLOCK_SECTION		= 0x0a0d0d0a,
@@ -57,26 +70,26 @@ static uint32_t padded(uint32_t len)
 
 static uint32_t room(const struct rfm_pcapng *capture)
 {
-	return RFM_PCAPNG_BUFFER - capture->fill;
+	return capture->size - capture->part.fill;
 }
 
 static void add(struct rfm_pcapng *capture, const void *data, uint32_t len)
 {
-	memcpy(capture->buffer + capture->fill, data, len);
-	memset(capture->buffer + capture->fill + len, 0, padded(len) - len);
-	capture->fill += padded(len);
+	memcpy(capture->part.data + capture->part.fill, data, len);
+	memset(capture->part.data + capture->part.fill + len, 0, padded(len) - len);
+	capture->part.fill += padded(len);
 }
 
 static void add32(struct rfm_pcapng *capture, uint32_t value)
 {
-	put32(capture->buffer + capture->fill, value);
-	capture->fill += 4;
+	put32(capture->part.data + capture->part.fill, value);
+	capture->part.fill += 4;
 }
 
 static void add64(struct rfm_pcapng *capture, uint64_t value)
 {
-	put64(capture->buffer + capture->fill, value);
-	capture->fill += 8;
+	put64(capture->part.data + capture->part.fill, value);
+	capture->part.fill += 8;
 }
 
 static void add_option(struct rfm_pcapng *capture, enum option code, const void *data,
@@ -103,7 +116,7 @@ static void add_counter(struct rfm_pcapng *capture, enum option code, uint64_t c
 /* A block begins; its length is not known yet. Returns where. */
 static uint32_t begin_block(struct rfm_pcapng *capture, enum block type)
 {
-	uint32_t start = capture->fill;
+	uint32_t start = capture->part.fill;
 
 	add32(capture, type);
 	add32(capture, 0);
@@ -116,9 +129,9 @@ static void end_block(struct rfm_pcapng *capture, uint32_t start, bool options)
 
 	if (options)
 		add32(capture, OPT_END);
-	len = capture->fill + 4 - start;
+	len = capture->part.fill + 4 - start;
 	add32(capture, len);
-	put32(capture->buffer + start + 4, len);
+	put32(capture->part.data + start + 4, len);
 }
 
 static void add_section(struct rfm_pcapng *capture, const char *application)
@@ -135,12 +148,12 @@ static void add_section(struct rfm_pcapng *capture, const char *application)
 static int begin(struct rfm_pcapng *capture, const char *application, int64_t epoch)
 {
 	capture->epoch = epoch;
-	capture->buffer = malloc(RFM_PCAPNG_BUFFER);
+	capture->part.data = malloc(capture->size);
 	capture->counts = calloc(RFM_PCAPNG_INTERFACES, sizeof(*capture->counts));
-	if (!capture->buffer || !capture->counts) {
-		free(capture->buffer);
+	if (!capture->part.data || !capture->counts) {
+		free(capture->part.data);
 		free(capture->counts);
-		capture->buffer = NULL;
+		capture->part.data = NULL;
 		capture->counts = NULL;
 		errno = ENOMEM;
 		return -1;
@@ -153,27 +166,10 @@ int rfm_pcapng_begin(struct rfm_pcapng *capture,
 		     ssize_t (*write)(void *opaque, const void *data, size_t len), void *opaque,
 		     const char *application, int64_t epoch)
 {
-	*capture = (struct rfm_pcapng){ .write = write, .opaque = opaque, .fd = -1 };
+	*capture = (struct rfm_pcapng){
+		.write = write, .opaque = opaque, .size = RFM_PCAPNG_BUFFER
+	};
 	return begin(capture, application, epoch);
-}
-
-int rfm_pcapng_create(struct rfm_pcapng *capture, const char *path,
-		      const char *application, int64_t epoch)
-{
-	/* O_NONBLOCK: a FIFO with a slow reader must not hold up the ring. */
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		      0644);
-
-	*capture = (struct rfm_pcapng){ .fd = fd };
-	if (fd < 0)
-		return -1;
-	if (begin(capture, application, epoch)) {
-		close(fd);
-		capture->fd = -1;
-		errno = ENOMEM;
-		return -1;
-	}
-	return 0;
 }
 
 static uint32_t block_length(const uint8_t *block)
@@ -181,91 +177,215 @@ static uint32_t block_length(const uint8_t *block)
 	return get32(block + 4);
 }
 
-/* What the buffer still holds will never be in the file, or not whole. */
-static void give_up(struct rfm_pcapng *capture)
+/* What of this part is not in the file, or not whole, will never be. */
+static void give_up(struct rfm_pcapng *capture, struct rfm_pcapng_part *part)
 {
-	for (uint32_t at = 0; at < capture->fill; at += block_length(capture->buffer + at)) {
-		if (get32(capture->buffer + at) != BLOCK_PACKET)
+	uint32_t next;
+
+	for (uint32_t at = 0; at < part->fill; at = next) {
+		next = at + block_length(part->data + at);
+		if (next <= part->sent || get32(part->data + at) != BLOCK_PACKET)
 			continue;
 		capture->packets--;
 		capture->lost++;
 	}
-	capture->fill = 0;
-	capture->sent = 0;
+	part->fill = part->sent = 0;
 }
 
-/* The buffer begins with a block: one that is in the file in part stays whole. */
-static void drop_sent(struct rfm_pcapng *capture)
+static void fail_with(struct rfm_pcapng *capture, int error)
+{
+	capture->error = error;
+	if (capture->file)
+		give_up(capture, &capture->file->part);
+	give_up(capture, &capture->part);
+}
+
+/* The part begins with a block: one that is in the file in part stays whole. */
+static void drop_sent(struct rfm_pcapng_part *part)
 {
 	uint32_t whole = 0;
 
-	while (whole < capture->sent) {
-		uint32_t len = block_length(capture->buffer + whole);
+	while (whole < part->sent) {
+		uint32_t len = block_length(part->data + whole);
 
-		if (len > capture->sent - whole)
+		if (len > part->sent - whole)
 			break;
 		whole += len;
 	}
-	capture->fill -= whole;
-	capture->sent -= whole;
-	memmove(capture->buffer, capture->buffer + whole, capture->fill);
+	part->fill -= whole;
+	part->sent -= whole;
+	memmove(part->data, part->data + whole, part->fill);
 }
 
-/*
- * As write(), but a pipe whose reader has gone raises no SIGPIPE: the process
- * may be somebody's program, which a lost capture must not end.
- */
-static ssize_t write_quietly(int fd, const void *data, size_t len)
+/* As much as is taken now. Returns 0, or the errno that ends the capture. */
+static int write_part(struct rfm_pcapng_part *part,
+		      ssize_t (*write)(void *opaque, const void *data, size_t len), void *opaque)
 {
-	const struct timespec at_once = { 0 };
-	sigset_t sigpipe, before, pending;
-	ssize_t n;
-	int error;
-
-	sigemptyset(&sigpipe);
-	sigaddset(&sigpipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-	sigpending(&pending);
-	n = write(fd, data, len);
-	error = errno;
-	/* One that was pending before is the program's own. */
-	if (n < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE))
-		while (sigtimedwait(&sigpipe, NULL, &at_once) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = error;
-	return n;
-}
-
-static ssize_t write_some(struct rfm_pcapng *capture)
-{
-	const uint8_t *data = capture->buffer + capture->sent;
-	uint32_t len = capture->fill - capture->sent;
-
-	if (capture->write)
-		return capture->write(capture->opaque, data, len);
-	return write_quietly(capture->fd, data, len);
-}
-
-void rfm_pcapng_flush(struct rfm_pcapng *capture)
-{
-	if (!capture->buffer || capture->error)
-		return;
-	while (capture->sent < capture->fill) {
-		ssize_t n = write_some(capture);
+	while (part->sent < part->fill) {
+		ssize_t n = write(opaque, part->data + part->sent, part->fill - part->sent);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-			capture->error = errno;
-			give_up(capture);
-			return;
-		}
+		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return errno;
 		if (n <= 0)
 			break;
-		capture->sent += n;
+		part->sent += n;
 	}
-	drop_sent(capture);
+	return 0;
+}
+
+/* --- the file and its thread ------------------------------------------------ */
+
+static ssize_t write_to_file(void *opaque, const void *data, size_t len)
+{
+	const struct rfm_pcapng_file *file = opaque;
+
+	return write(file->fd, data, len);
+}
+
+static void *file_thread(void *opaque)
+{
+	struct rfm_pcapng_file *file = opaque;
+	int error;
+
+	pthread_mutex_lock(&file->lock);
+	for (;;) {
+		while (!file->work && !file->end)
+			pthread_cond_wait(&file->changed, &file->lock);
+		if (!file->work)
+			break;
+		pthread_mutex_unlock(&file->lock);
+		error = write_part(&file->part, write_to_file, file);
+		pthread_mutex_lock(&file->lock);
+		file->error = error;
+		file->work = false;
+		pthread_cond_signal(&file->changed);
+	}
+	pthread_mutex_unlock(&file->lock);
+	return NULL;
+}
+
+/* If the thread is idle, it gets what was collected, or tries again what it has. */
+static void hand_over(struct rfm_pcapng *capture)
+{
+	struct rfm_pcapng_file *file = capture->file;
+
+	pthread_mutex_lock(&file->lock);
+	if (!file->work && file->error) {
+		fail_with(capture, file->error);
+	} else if (!file->work) {
+		if (file->part.sent == file->part.fill) {
+			struct rfm_pcapng_part written = file->part;
+
+			file->part = capture->part;
+			capture->part = (struct rfm_pcapng_part){ .data = written.data };
+		}
+		file->work = file->part.sent < file->part.fill;
+		pthread_cond_signal(&file->changed);
+	}
+	pthread_mutex_unlock(&file->lock);
+}
+
+static void wait_for_file(struct rfm_pcapng_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	while (file->work)
+		pthread_cond_wait(&file->changed, &file->lock);
+	pthread_mutex_unlock(&file->lock);
+}
+
+/* All signals are for the program's own threads, and none is told of a pipe without reader. */
+static int start_thread(struct rfm_pcapng_file *file)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&file->thread, NULL, file_thread, file);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static struct rfm_pcapng_file *open_file(int fd)
+{
+	struct rfm_pcapng_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->fd = fd;
+	pthread_mutex_init(&file->lock, NULL);
+	pthread_cond_init(&file->changed, NULL);
+	file->part.data = malloc(RFM_PCAPNG_FILE_BUFFER);
+	if (file->part.data && !start_thread(file))
+		return file;
+	free(file->part.data);
+	free(file);
+	return NULL;
+}
+
+/* Returns 0, or the errno of the last writes. */
+static int close_file(struct rfm_pcapng_file *file)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&file->lock);
+	file->end = true;
+	pthread_cond_signal(&file->changed);
+	pthread_mutex_unlock(&file->lock);
+	pthread_join(file->thread, NULL);
+	if (close(file->fd))
+		error = errno;
+	pthread_cond_destroy(&file->changed);
+	pthread_mutex_destroy(&file->lock);
+	free(file->part.data);
+	free(file);
+	return error;
+}
+
+int rfm_pcapng_create(struct rfm_pcapng *capture, const char *path,
+		      const char *application, int64_t epoch)
+{
+	/* O_NONBLOCK: the end of a capture must not wait for the reader of a FIFO. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		      0644);
+
+	*capture = (struct rfm_pcapng){ .size = RFM_PCAPNG_FILE_BUFFER };
+	if (fd < 0)
+		return -1;
+	capture->file = open_file(fd);
+	if (!capture->file) {
+		close(fd);
+		errno = ENOMEM;
+		return -1;
+	}
+	if (begin(capture, application, epoch)) {
+		close_file(capture->file);
+		capture->file = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	return 0;
+}
+
+/* --- packets ---------------------------------------------------------------- */
+
+void rfm_pcapng_flush(struct rfm_pcapng *capture)
+{
+	int error;
+
+	if (!capture->part.data || capture->error)
+		return;
+	if (capture->file) {
+		hand_over(capture);
+		return;
+	}
+	error = write_part(&capture->part, capture->write, capture->opaque);
+	if (error)
+		fail_with(capture, error);
+	else
+		drop_sent(&capture->part);
 }
 
 /* Is there room for @len bytes, if need be after a flush? */
@@ -324,7 +444,7 @@ static void one_packet(struct rfm_pcapng *capture, int interface,
 {
 	struct rfm_pcapng_count *count;
 
-	if (!capture->buffer || interface < 0 || (uint32_t)interface >= capture->interfaces ||
+	if (!capture->part.data || interface < 0 || (uint32_t)interface >= capture->interfaces ||
 	    len > RFM_PCAPNG_PACKET) {
 		capture->lost++;
 		return;
@@ -340,6 +460,8 @@ static void one_packet(struct rfm_pcapng *capture, int interface,
 	capture->latest = time + (uint64_t)capture->epoch;
 	add_packet(capture, interface, direction, wire, len, comment);
 	capture->packets++;
+	if (capture->file && capture->part.fill >= RFM_PCAPNG_BUFFER)
+		rfm_pcapng_flush(capture);
 }
 
 /*
@@ -401,22 +523,42 @@ static void add_statistics(struct rfm_pcapng *capture, uint32_t interface)
 	end_block(capture, start, true);
 }
 
+/* What was collected goes out, unless a FIFO's reader does not take it now. */
+static void finish(struct rfm_pcapng *capture)
+{
+	for (unsigned int parts = 0; parts < 2; parts++) {
+		rfm_pcapng_flush(capture);
+		if (capture->file)
+			wait_for_file(capture->file);
+	}
+}
+
 void rfm_pcapng_end(struct rfm_pcapng *capture)
 {
-	if (!capture->buffer)
+	int error;
+
+	if (!capture->part.data)
 		return;
+	if (capture->file)
+		wait_for_file(capture->file);
 	for (uint32_t i = 0; i < capture->interfaces; i++) {
 		if (make_room(capture, STATISTICS_MOST))
 			add_statistics(capture, i);
 	}
-	rfm_pcapng_flush(capture);
-	give_up(capture);
-	if (capture->fd >= 0 && close(capture->fd) && !capture->error)
-		capture->error = errno;
-	capture->fd = -1;
-	free(capture->buffer);
+	finish(capture);
+	if (capture->file) {
+		if (!capture->error && capture->file->error)
+			capture->error = capture->file->error;
+		give_up(capture, &capture->file->part);
+		error = close_file(capture->file);
+		if (!capture->error)
+			capture->error = error;
+		capture->file = NULL;
+	}
+	give_up(capture, &capture->part);
+	free(capture->part.data);
 	free(capture->counts);
-	capture->buffer = NULL;
+	capture->part.data = NULL;
 	capture->counts = NULL;
 }
 

@@ -4,10 +4,10 @@
  * frame or link message of the ring as it stood on the wire.
  * docs/capture.md describes them; tools/wireshark/rfm.lua reads them.
  *
- * The writer never holds up its owner: it collects packets in a buffer and
- * hands it on as far as the file takes it. What a slow reader of a pipe leaves
- * no room for is counted lost, and the file says so; after a write error the
- * capture is over, and every later packet is counted lost.
+ * The writer never holds up its owner: it collects packets in a buffer, which
+ * a thread of its own writes to the file. What a slow disk, or a slow reader of
+ * a pipe, leaves no room for is counted lost, and the file says so; after a
+ * write error the capture is over, and every later packet is counted lost.
  */
 #ifndef RFM_RING_PCAPNG_H
 #define RFM_RING_PCAPNG_H
@@ -19,7 +19,8 @@
 #include <sys/types.h>
 
 #define RFM_PCAPNG_LINKTYPE	147	/* LINKTYPE_USER0 */
-#define RFM_PCAPNG_BUFFER	65536	/* bytes the writer collects */
+#define RFM_PCAPNG_BUFFER	65536	/* bytes the writer collects before it hands them on */
+#define RFM_PCAPNG_FILE_BUFFER	(4 << 20)	/* and twice so many while a file is slow */
 #define RFM_PCAPNG_INTERFACES	256	/* in one file, at most */
 #define RFM_PCAPNG_TEXT		255	/* bytes of a name or comment; longer is cut */
 #define RFM_PCAPNG_PACKET	3072	/* bytes of a packet, at most */
@@ -47,12 +48,15 @@ struct rfm_pcapng {
 
 	ssize_t (*write)(void *opaque, const void *data, size_t len);
 	void *opaque;
-	int fd;
+	struct rfm_pcapng_file *file;	/* NULL: what @write takes */
 	bool error_told;
 	int64_t epoch;
 	uint64_t latest;	/* time in the file of the last packet */
-	uint8_t *buffer;	/* begins with a block */
-	uint32_t fill, sent;	/* bytes in it; of these, in the file already */
+	struct rfm_pcapng_part {
+		uint8_t *data;		/* begins with a block */
+		uint32_t fill, sent;	/* bytes in it; of these, in the file already */
+	} part;			/* that is being filled */
+	uint32_t size;		/* of its data */
 	uint32_t interfaces;
 	struct rfm_pcapng_count {
 		uint64_t seen, lost, untold;
@@ -112,21 +116,30 @@ void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
 /**
  * rfm_pcapng_flush() - hand on what was collected
  *
+ * Does not wait until it is in the file.
  * To be called now and then (a few times a second), so that who reads the file
  * meanwhile sees what has come; and before the process is left.
  */
 void rfm_pcapng_flush(struct rfm_pcapng *capture);
 
+/** rfm_pcapng_has_more() - was the file too busy to take all at the last flush? */
+static inline bool rfm_pcapng_has_more(const struct rfm_pcapng *capture)
+{
+	return capture->part.fill;
+}
+
 /**
  * rfm_pcapng_trouble() - has the capture ended with an error?
  *
- * Returns one sentence, once; NULL otherwise. To be asked after a flush.
+ * Returns one sentence, once; NULL otherwise. To be asked after a flush: a later
+ * one tells of what an earlier one has handed on.
  */
 const char *rfm_pcapng_trouble(struct rfm_pcapng *capture);
 
 /**
  * rfm_pcapng_end() - write the counts of each interface, close, free
  *
+ * Waits until the disk has taken what is left, but not for the reader of a pipe.
  * Harmless on a zeroed capture and after itself. The counters and
  * rfm_pcapng_trouble() still answer; a packet in the buffer that the file does
  * not take any more counts as lost.
@@ -136,7 +149,7 @@ void rfm_pcapng_end(struct rfm_pcapng *capture);
 /** rfm_pcapng_is_open() - between create() or begin() and end()? False for a zeroed one */
 static inline bool rfm_pcapng_is_open(const struct rfm_pcapng *capture)
 {
-	return capture->buffer;
+	return capture->part.data;
 }
 
 /* --- reading -------------------------------------------------------------- */

@@ -23,6 +23,7 @@ enum {
 	AT_FIRST	= 16,
 };
 
+#define DIGEST_PIECE	1024	/* bytes of the memory that are looked at in one go */
 #define QUERY_LENGTH	16
 #define ANSWER_LENGTH	24
 #define ANSWER_PAUSED	0x1u
@@ -71,35 +72,39 @@ void rfm_take_answer(struct rfm_node *node, const struct rfm_frame *frame, const
 
 /* --- answering ------------------------------------------------------------ */
 
-/* Those of @len bytes at @offset that lie within the memory; they do not wrap. */
-static unsigned int load_within(const struct rfm_node *node, uint32_t offset, unsigned int len,
-				uint8_t *to)
+/* Adds those of @len bytes at @offset that lie within the memory; they do not wrap. */
+static void digest_within(const struct rfm_node *node, uint32_t offset, unsigned int len,
+			  struct rfm_answer *answer)
 {
 	uint64_t size = node->config.memory_size;
+	uint8_t piece[DIGEST_PIECE];
 
-	if (offset >= size || !len)
-		return 0;
+	if (offset >= size)
+		return;
 	if (len > size - offset)
 		len = size - offset;
-	node->ops->load(node->opaque, offset, to, len);
-	return len;
+	for (unsigned int some; len; len -= some, offset += some) {
+		some = len < sizeof(piece) ? len : sizeof(piece);
+		node->ops->load(node->opaque, offset, piece, some);
+		for (unsigned int i = 0; i < some && answer->bytes + i < sizeof(answer->first); i++)
+			answer->first[answer->bytes + i] = piece[i];
+		answer->crc = rfm_crc32c(answer->crc, piece, some);
+		answer->bytes += some;
+	}
 }
 
 void rfm_node_digest(const struct rfm_node *node, uint32_t offset, unsigned int len,
 		     struct rfm_answer *answer)
 {
-	uint8_t bytes[RFM_QUERY_MAX];
 	unsigned int to_end = RFM_RING_SPACE - offset;
 	unsigned int before = len < to_end ? len : to_end;
-	unsigned int count = load_within(node, offset, before, bytes);
 
-	count += load_within(node, 0, len - before, bytes + count);
-	answer->crc = rfm_crc32c(0, bytes, count);
-	answer->bytes = count;
+	answer->crc = 0;
+	answer->bytes = 0;
 	answer->paused = node->paused;
 	memset(answer->first, 0, sizeof(answer->first));
-	memcpy(answer->first, bytes,
-	       count < sizeof(answer->first) ? count : sizeof(answer->first));
+	digest_within(node, offset, before, answer);
+	digest_within(node, 0, len - before, answer);
 }
 
 /*

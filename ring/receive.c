@@ -36,10 +36,13 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 		else
 			node->stats.late += frame->count;
 	}
-	if (frame->type == RFM_FRAME_HEARTBEAT)
+	if (frame->type == RFM_FRAME_HEARTBEAT) {
 		node->turn_ns = rfm_elapsed(frame->time_ns, now);
-	rfm_home_up_to(node, last, numbered ? frame->count : 0, frame->marks & RFM_MARK_PAUSED,
-		       now);
+		node->turn_time = now;
+	}
+	/* What a node on the way has not stored is as good as lost. */
+	rfm_home_up_to(node, last, numbered && !(frame->marks & RFM_MARK_UNSTORED) ?
+		       frame->count : 0, frame->marks & RFM_MARK_PAUSED, now);
 	if (rfm_frame_is_update(frame))
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
@@ -122,17 +125,23 @@ static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
 		return false;
 	source->current = source->other;
 	source->other = current;
+	source->unstored = true;
 	/* Who was not here comes, which counts as one change. */
 	if (source->present)
 		rfm_new_epoch(node);
 	return true;
 }
 
-/*
- * Follow the numbers of another node. Returns whether the frame is newer than
- * all that came from there before. Of a train all frames are, or it is none.
- */
-static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
+/* How a frame of another node stands to those that came before it. */
+enum standing {
+	NAMESAKE,	/* of an earlier life of this id: no business of ours */
+	LATE,
+	COPY,		/* the second one of the last frame */
+	NEWER,		/* than all that came from there; of a train each frame is */
+};
+
+/* Follow the numbers of another node. */
+static enum standing follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
 {
 	struct rfm_source *source = &node->sources[frame->source];
 	bool numbered = rfm_frame_is_numbered(frame);
@@ -141,7 +150,7 @@ static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_
 
 	if (!of_current_life(node, source, frame, now)) {
 		node->stats.late += numbers;
-		return false;
+		return LATE;
 	}
 	if (!source->present) {
 		source->present = true;
@@ -149,15 +158,19 @@ static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_
 	}
 	source->heard = now;
 	source->hops = frame->hops;
+	source->hubs = frame->marks >> RFM_MARK_HUBS_SHIFT;
+	if (frame->type == RFM_FRAME_HEARTBEAT)
+		source->paused = frame->kind & RFM_KIND_PAUSED;
 	source->clock_domain = frame->clock_domain;
 	source->transit_ns = frame->clock_domain == node->config.clock_domain ?
 			     rfm_elapsed(frame->time_ns, now) : 0;
 	if (frame->seq <= source->current.seq) {
-		if (is_second(frame) && frame->seq == source->current.seq)
+		if (is_second(frame) && frame->seq == source->current.seq) {
 			node->stats.copies += numbers;
-		else
-			node->stats.late += numbers;
-		return false;
+			return COPY;
+		}
+		node->stats.late += numbers;
+		return LATE;
 	}
 	missed = frame->seq - source->current.seq - numbered;
 	source->current.seq = rfm_frame_last(frame);
@@ -168,7 +181,7 @@ static bool follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_
 			node->ops->missed(node->opaque, frame->source, missed,
 					  frame->seq + !numbered);
 	}
-	return true;
+	return NEWER;
 }
 
 /* Store what lies within the memory. Returns how much that was. */
@@ -255,6 +268,12 @@ static void apply(struct rfm_node *node, const struct rfm_frame *frame, const ui
 		apply_interrupt(node, frame, data);
 }
 
+/* May they wait here for the guest? What comes later must not be seen without what may not. */
+static bool may_hold(const struct rfm_node *node, unsigned int frames)
+{
+	return !node->held_full && rfm_fifo_used(&node->held) + frames <= RFM_NODE_HELD_SLOTS;
+}
+
 /*
  * Keep it until the guest goes on; @counted: as received. Returns false if there
  * is no room.
@@ -265,8 +284,7 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 	unsigned int frames = rfm_unit_frames(len);
 	struct rfm_slot *slot;
 
-	/* What comes later must not be seen without what found no room. */
-	if (node->held_full || rfm_fifo_used(&node->held) + frames > RFM_NODE_HELD_SLOTS) {
+	if (!may_hold(node, frames)) {
 		node->held_full = true;
 		node->stats.held_lost += frames;
 		node->ops->status(node->opaque, RFM_NODE_RX_FULL);
@@ -280,17 +298,36 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 	return true;
 }
 
+/* Will this node never do what the frame says? Its originator must know, so before it goes on. */
+static bool is_unstored(struct rfm_node *node, const struct rfm_frame *frame,
+			enum standing standing)
+{
+	struct rfm_source *source = &node->sources[frame->source];
+	bool unstored = node->paused && rfm_frame_is_update(frame) &&
+			!may_hold(node, frame->count);
+
+	if (standing == NAMESAKE)
+		unstored = true;
+	else if (standing == LATE)
+		unstored |= !node->config.authentic_late || is_second(frame);
+	else if (standing == COPY)
+		unstored = source->unstored;
+	else	/* A heartbeat tells of a number that has not come. */
+		source->unstored = unstored || !rfm_frame_is_numbered(frame);
+	return unstored && rfm_frame_is_numbered(frame);
+}
+
 /* Take part in a frame of another node; see the order in node.h. */
 static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
-		      const uint8_t *wire, unsigned int len, uint64_t now)
+		      const uint8_t *wire, unsigned int len, bool newer, uint64_t now)
 {
 	bool update = rfm_frame_is_update(frame);
 	struct rfm_source *source = &node->sources[frame->source];
-	bool newer = follow(node, frame, now);
 
 	if (frame->type == RFM_FRAME_BREAK &&
 	    frame->incarnation == source->current.incarnation) {
 		node->break_at = frame->source;
+		source->broke = now;
 		node->break_heard = true;
 		node->ops->status(node->opaque, RFM_NODE_BREAK);
 	}
@@ -382,6 +419,7 @@ static bool is_removed(struct rfm_node *node, const struct rfm_frame *frame)
 void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	struct rfm_frame frame;
+	enum standing standing;
 
 	if (node->loopback)
 		return;		/* the receiver is switched to our own transmitter */
@@ -403,11 +441,19 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 		return;
 	if (frame.source == node->config.id)
 		receive_namesake(node, &frame, now);
-	forward(node, wire, len, &frame, now);
+	if (node->left) {
+		forward(node, wire, len, &frame, now);
+		return;
+	}
 	/* What is left of an earlier life of ours must not undo what came since. */
-	if (!node->left && (frame.source != node->config.id ||
-			    frame.incarnation > node->config.incarnation))
-		take_part(node, &frame, wire, len, now);
+	standing = frame.source == node->config.id &&
+		   frame.incarnation < node->config.incarnation ? NAMESAKE :
+		   follow(node, &frame, now);
+	if (is_unstored(node, &frame, standing))
+		frame.marks |= RFM_MARK_UNSTORED;
+	forward(node, wire, len, &frame, now);
+	if (standing != NAMESAKE)
+		take_part(node, &frame, wire, len, standing == NEWER, now);
 }
 
 void rfm_give_up_held(struct rfm_node *node)

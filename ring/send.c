@@ -346,7 +346,7 @@ static unsigned int train_length(struct rfm_node *node, const struct rfm_record 
 /* The next @count records become a train. */
 static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now)
 {
-	const struct rfm_record *record = rfm_insert_peek(&node->insert);
+	const struct rfm_record *record = rfm_insert_seen(&node->insert, 0);
 	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
 						 record->time > node->credit_time ? record->time :
 						 node->credit_time);
@@ -361,8 +361,8 @@ static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now
 	frame.seq = node->seq + 1;
 	set_out(node, count, now);
 	for (unsigned int i = 0; i < count; i++) {
-		record = rfm_insert_peek_behind(&node->insert, i);
-		memcpy(data + i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
+		record = rfm_insert_seen(&node->insert, i);
+		memcpy(data + (size_t)i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
 	}
 	frame.length = (count - 1) * RFM_FRAME_DATA_MAX + record->length;
 	node->stats.sent_bytes += frame.length;
@@ -374,7 +374,7 @@ static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now
 /* The first record that waits becomes a frame and gets its number. */
 static void launch_frame(struct rfm_node *node, uint64_t now)
 {
-	const struct rfm_record *record = rfm_insert_peek(&node->insert);
+	const struct rfm_record *record = rfm_insert_seen(&node->insert, 0);
 	uint64_t time = record->time;
 	/* Not the time of this call: on a paced line it may be long after both. */
 	uint64_t ready = time > node->credit_time ? time : node->credit_time;
@@ -531,7 +531,9 @@ void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t no
 
 void rfm_send_heartbeat(struct rfm_node *node, uint64_t now)
 {
-	struct rfm_frame frame = { .type = RFM_FRAME_HEARTBEAT };
+	struct rfm_frame frame = {
+		.type = RFM_FRAME_HEARTBEAT, .kind = node->paused ? RFM_KIND_PAUSED : 0,
+	};
 
 	rfm_send_notice(node, &frame, now);
 }

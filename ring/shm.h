@@ -24,7 +24,7 @@
 
 #define RFM_SHM_SLOT		128	/* bytes of a slot: a frame or link message and padding */
 #define RFM_SHM_SLOTS		1024	/* by default */
-#define RFM_SHM_SLOTS_MAX	65536
+#define RFM_SHM_SLOTS_MAX	65536u
 #define RFM_SHM_FDS		3	/* memfd, socket "data", socket "room" */
 
 struct rfm_shm_map;

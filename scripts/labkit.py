@@ -4,15 +4,18 @@
 Used by scripts/demo and the tests in tests/system.
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 RMLAB = TOP / "scripts" / "rmlab"
+GCOV_FOLDER = os.environ.get("RFM_GCOV_FOLDER")
 
 
 # Whoever ends us gets our labs taken down: exit unwinds the `with` blocks.
@@ -127,6 +130,8 @@ class Lab:
         try:
             if kind:
                 self.keep_logs()
+            if GCOV_FOLDER:
+                self.keep_counts()
         finally:
             rmlab("down", "--name", self.name)
 
@@ -139,6 +144,16 @@ class Lab:
                 log = folder / f"{self.name}-node{node}.{kind}"
                 log.write_text(self.verb("log", node, *option, check=False).stdout)
                 print(f"# {kind} of node {node}: {log.relative_to(TOP)}", file=sys.stderr)
+
+    def keep_counts(self):
+        """Save what the driver of each machine that runs has counted, for tests/coverage."""
+        for node in self.nodes:
+            folder = Path(GCOV_FOLDER) / f"{self.name}-{time.monotonic_ns()}-{node}"
+            folder.mkdir(parents=True)
+            with contextlib.suppress(Failed):
+                self.run(node, "sh", "-c", "mkdir /tmp/gcov; find /sys/kernel/debug/gcov "
+                         "-name '*.gcda' -exec cp {} /tmp/gcov/ ';'")
+                self.verb("pull", node, "/tmp/gcov", folder)
 
     def verb(self, verb, node, *args, **options):
         return rmlab(verb, "--name", self.name, node, *args, **options)

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define FIRST_RETRY_NS	10000000u	/* after a connection was lost */
-#define SLOTS_MIN	(2 * RFM_TRAIN_FRAMES)	/* we are woken when half are free */
+#define SLOTS_MIN	(2u * RFM_TRAIN_FRAMES)	/* we are woken when half are free */
 
 /* --- between the link and its owner: count ------------------------------------ */
 
@@ -395,6 +395,7 @@ static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, 
 	if (why) {
 		snprintf(error, RFM_PORT_SENTENCE, "'%.*s' is no address: %s", RFM_ADDRESS_MAX,
 			 config->address ? config->address : "", why);
+		errno = EINVAL;
 		return false;
 	}
 	if (config->slots && (config->slots < SLOTS_MIN ||
@@ -403,6 +404,7 @@ static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, 
 		snprintf(error, RFM_PORT_SENTENCE,
 			 "the slots of the shared memory must be a power of two from %u to %u",
 			 SLOTS_MIN, RFM_SHM_SLOTS_MAX);
+		errno = EINVAL;
 		return false;
 	}
 	if (config->sending && !(port->out = malloc(RFM_LINK_BATCH))) {

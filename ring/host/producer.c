@@ -310,7 +310,7 @@ static int begin_fence(struct rfmring *ring, uint64_t ticket)
 	begun = rfm_node_fence(&ring->node, ticket, rfm_now());
 	dark = atomic_load(&ring->node.insert.blind);
 	pthread_mutex_unlock(&ring->producer);
-	return begun ? 0 : fail(dark ? ENOLINK : EAGAIN);
+	return begun ? 0 : fail(dark ? ENOLINK : ENOBUFS);
 }
 
 static void report(struct rfmring_fence *to, const struct rfm_fence *from)
@@ -342,7 +342,11 @@ static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t un
 		return fail(ETIMEDOUT);
 	if (result)
 		report(result, &ring->fence);
-	return ring->fence.lost ? fail(EIO) : 0;
+	if (ring->fence.lost)
+		return fail(EIO);
+	if (ring->fence.paused)
+		return fail(EBUSY);
+	return ring->fence.epoch_changed ? fail(EAGAIN) : 0;
 }
 
 int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms)

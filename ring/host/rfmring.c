@@ -249,6 +249,7 @@ static bool join(struct rfmring *ring, const struct refusal *refusal)
 {
 	char error[RFM_PORT_SENTENCE];
 	struct rfm_host *host;
+	int why;
 
 	if (ring->config.behind) {
 		rfm_host_attach(ring->config.behind->host, ring);
@@ -260,9 +261,10 @@ static bool join(struct rfmring *ring, const struct refusal *refusal)
 	rfm_host_attach(host, ring);
 	if (rfm_host_open_ports(host, &ring->config, error))
 		return true;
+	why = errno;
 	rfm_host_detach(ring);
 	rfm_host_free(host);
-	return refuse(refusal, EINVAL, "%s", error);
+	return refuse(refusal, why, "%s", error);
 }
 
 static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,

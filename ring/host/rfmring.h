@@ -176,7 +176,7 @@ struct rfmring_config {
  * @size: set to sizeof(struct rfmring_stats) before the call
  * @stores: stores and interrupts asked for
  * @sent: own frames numbered (adjacent stores may share one)
- * @home: of these, came home
+ * @home: of these, came home, stored by every node on the way
  * @lost: of these, did not; those of @dark and @full are among them
  * @dark: own frames not sent: no signal, transmitter off, no downstream
  * @full: own frames not sent: no room within the allowed time
@@ -422,12 +422,14 @@ RFMRING_API int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_inte
 				       int timeout_ms);
 
 /**
- * rfmring_fence() - wait until all stores so far are in every running node's memory
+ * rfmring_fence() - wait until all stores so far are in every node's memory
  * @fence: how it ended; may be NULL
  * @timeout_ms: -1: for ever
  *
- * Errors: EIO own frames were lost since the fence before (@fence says how
- * many); ETIMEDOUT; ENOLINK the node is dark; EAGAIN no room.
+ * Returns 0 only if they are. Errors: EIO own frames did not reach every node, since
+ * the fence before (@fence says how many); EBUSY a node stands still, and will store
+ * them when it goes on; EAGAIN nodes came or went meanwhile. Without @fence: ETIMEDOUT;
+ * ENOLINK the node is dark; ENOBUFS no room; EDEADLK in a callback.
  */
 RFMRING_API int rfmring_fence(struct rfmring *ring, struct rfmring_fence *fence, int timeout_ms);
 

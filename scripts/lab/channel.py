@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The way into a guest: OpenSSH, with one master connection per machine."""
 
+import posixpath
 import shlex
 import subprocess
 
@@ -64,6 +65,10 @@ class Channel:
         return self._run_ssh(["-t"])
 
     def push(self, source, target):
+        """The folder that the target is to lie in is made where it is missing."""
+        folder = target if target.endswith("/") else posixpath.dirname(target)
+        if folder and self._run_ssh(["-n"], quote(["mkdir", "-p", "--", folder])):
+            return 1        # -n: what is piped to us is not for mkdir
         return self._copy(_local(source), f"root@127.0.0.1:{target}")
 
     def pull(self, source, target):
@@ -85,9 +90,8 @@ class Channel:
 
     def _require_alive(self):
         """A command may itself end with 255; only a dead channel is our failure."""
-        probe = subprocess.run(["ssh", *self.options, "-o", "ConnectTimeout=5",
-                                "root@127.0.0.1", "true"], stdin=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, check=False)
+        probe = subprocess.run(["ssh", *self.options, "root@127.0.0.1", "true"],
+                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if probe.returncode:
             raise ChannelError(f"lost the connection to machine {self.number}")
 

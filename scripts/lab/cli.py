@@ -93,6 +93,11 @@ def do_up(args):
         raise UsageError("--hub-arg is for a lab with a hub: --topology hub")
     args.hub_args = [word for value in args.hub_arg for word in shlex.split(value)]
 
+    for node in sorted({node for node in args.ids if args.ids.count(node) > 1}):
+        same = [str(number) for number, other in enumerate(args.ids, 1) if other == node]
+        print(f"rmlab: machines {', '.join(same)} have the same node id, {node:#x} ({node}): only the "
+              "first on the ring stays in it", file=sys.stderr)
+
     def chosen(values, number):
         return [value for only, value in values if only in (None, number)]
 
@@ -125,8 +130,7 @@ def do_shell(args):
 
 def do_qmp(args):
     machine = Lab(args.name).machine(args.node)
-    if machine.pid is None:
-        raise LabError(f"{machine} is not running")
+    machine.require_running()
     print(json.dumps(qmp.execute(machine.qmp, args.command, args.arguments)))
     return 0
 
@@ -149,8 +153,9 @@ def do_status(args):
         print(f"hub: {hub['state']} {process}".rstrip())
     for node in status["nodes"]:
         process = f"pid {node['pid']}, ssh port {node['ssh_port']}" if node["pid"] else ""
+        cut = ", the fibre that comes to it is cut" if node["fibre"] == "cut" else ""
         print(f"machine {node['n']}: node {node['node_id']:#x} ({node['node_id']}), "
-              f"{node['state']} {process}".rstrip())
+              f"{node['state']} {process}".rstrip() + cut)
     return 0
 
 
@@ -160,11 +165,8 @@ def do_kill(args):
 
 
 def do_start(args):
-    machine = Lab(args.name).machine(args.node)
-    if machine.pid is not None:
-        raise LabError(f"{machine} is running")
     with labs.end_by_signal():
-        labs.boot([machine])
+        labs.boot([Lab(args.name).machine(args.node)])
     return 0
 
 
@@ -251,7 +253,9 @@ def add_up(sub):
                      help="more arguments of the hub; split at spaces as a shell would")
     sub.add_argument("--size", choices=SIZES, default="64M", help="card memory (default: 64M)")
     sub.add_argument("--kernel", metavar="VERSION|PATH",
-                     help="what to boot, as scripts/guest-image takes it (default: the stock kernel)")
+                     default=os.environ.get("RMLAB_KERNEL"),
+                     help="what to boot, as scripts/guest-image takes it (default: what RMLAB_KERNEL in the "
+                     "environment says, else the stock kernel)")
     sub.add_argument("--append", default="", metavar="STR", help="more kernel arguments")
     sub.add_argument("--qemu-arg", type=for_machines, action="append", default=[],
                      metavar="[N:]STR", help="more QEMU arguments, for all machines or machine N; "

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -32,15 +33,24 @@ def base_folder():
     return runtime / f"rmlab-{os.getuid()}"
 
 
+def require_own(base):
+    """What is in the folder is run: it must be ours, and nobody else may have put it there."""
+    info = base.lstat()
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid():
+        raise LabError(f"{base} is no folder of yours; remove it, or set XDG_RUNTIME_DIR to one")
+    if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise LabError(f"{base} can be written by others, so nothing in it is trusted")
+
+
 @contextlib.contextmanager
 def locked_base():
     """Holds the folder of all labs, so that of two `up` of one name one sees the other."""
     base = base_folder()
     while True:
-        base.mkdir(mode=0o700, exist_ok=True)
-        if base.stat().st_uid != os.getuid() or base.is_symlink():
-            raise LabError(f"{base} belongs to somebody else")
+        with contextlib.suppress(FileExistsError):
+            base.mkdir(mode=0o700)
         try:
+            require_own(base)
             handle = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
             continue
@@ -64,6 +74,7 @@ class Lab:
         self.name = name
         self.folder = base_folder() / name
         try:
+            require_own(base_folder())
             self.config = json.loads((self.folder / "lab.json").read_text())
         except (FileNotFoundError, json.JSONDecodeError):
             raise LabError(f"there is no lab '{name}'; 'rmlab up --name {name}' makes one") from None
@@ -94,6 +105,7 @@ class Lab:
             "node_id": machine.config["node_id"],
             "pid": machine.pid,
             "state": "running" if machine.pid else "dead",
+            "fibre": None if self.hub else machine.fibre,
             "ssh_port": machine.ssh_port,
             "console": str(machine.console),
             "qmp": str(machine.qmp),
@@ -181,6 +193,13 @@ def write_config(folder, options, qemu):
 
 def boot(machines):
     """Boots machines side by side and reports each; if one fails, says its last words."""
+    with contextlib.ExitStack() as stack:
+        for machine in machines:
+            stack.enter_context(machine.starting())
+        boot_all(machines)
+
+
+def boot_all(machines):
     limit = SECONDS_PER_MACHINE * len(machines)
     results = SimpleQueue()
 

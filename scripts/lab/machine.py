@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """One virtual machine: its QEMU command line, its process, its boot."""
 
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -22,9 +24,14 @@ STARVED = 4     # times as long for a boot, on a machine that others use too
 # Five-level page tables only cost time under emulation.
 CPU = {"kvm": "host,xsave=off", "tcg": "max,la57=off"}
 
+# What no lab uses, and a kernel that boots would look for.
+MACHINE = "q35,sata=off,smbus=off,i8042=off,hpet=off"
+
 # A CPU that waits for its turn on the host would have its TSC judged unstable, and its timer
-# not connected.
-KERNEL_ARGUMENTS = "console=ttyS0 quiet loglevel=5 panic=-1 tsc=reliable no_timer_check"
+# not connected. The second line leaves out what only takes time: tests of the kernel's ciphers,
+# security modules, memory that is zeroed twice, and waiting for RCU.
+KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=5 panic=-1 tsc=reliable no_timer_check "
+                    "cryptomgr.notests lsm=lockdown init_on_alloc=0 rcupdate.rcu_expedited=1")
 
 
 class Machine:
@@ -62,29 +69,41 @@ class Machine:
         run = self._run()
         return run["pid"] if process.is_alive(run.get("pid"), run.get("started")) else None
 
+    def require_running(self):
+        """A QEMU that died may have said why."""
+        if self.pid is None:
+            said = read_log(self.qemu_log).splitlines()[-1:]
+            raise LabError(f"{self} is not running" + "".join(f" (QEMU: {line})" for line in said))
+
     @property
     def ssh_port(self):
         return self._run().get("ssh_port")
 
     def channel(self):
-        if self.pid is None:
-            raise LabError(f"{self} is not running")
+        self.require_running()
         if self.ssh_port is None:
             raise LabError(f"{self} is not ready yet")
         return Channel(self.number, self.folder / "ssh", self.config["keys"], self.ssh_port)
 
     def kill(self):
         run = self._run()
-        if self.pid is None:
-            raise LabError(f"{self} is not running")
+        self.require_running()
         process.stop(run["pid"], run["started"], signal.SIGKILL)
         self.stop_channels()
 
     # --- the fibre that comes from the machine before ---
 
+    @property
+    def fibre(self):
+        """Whether it is "whole" or "cut"; None of a machine that does not run."""
+        if self.pid is None:
+            return None
+        return "cut" if self._run().get("cut") else "whole"
+
     def cut(self):
         """Both ends go dark: the card loses its signal, its neighbour its way out."""
         self._change_fibre({"type": "null", "data": {}})
+        self._remember({**self._run(), "cut": True})
 
     def restore(self):
         """Nothing happens to a fibre that is whole: changing it would break it."""
@@ -93,6 +112,7 @@ class Machine:
         address = {"type": "unix", "data": {"path": f"{self.folder}/rx"}}
         self._change_fibre({"type": "socket",
                             "data": {"addr": address, "server": True, "wait": False}})
+        self._remember({**self._run(), "cut": False})
 
     def _change_fibre(self, backend):
         self._fibre("chardev-change", {"id": "rfmrx", "backend": backend})
@@ -103,8 +123,7 @@ class Machine:
                     if chardev["label"] == "rfmrx")
 
     def _fibre(self, command, arguments=None):
-        if self.pid is None:
-            raise LabError(f"{self} is not running")
+        self.require_running()
         return qmp.execute(self.qmp, command, arguments)
 
     def stop_channels(self):
@@ -112,6 +131,21 @@ class Machine:
             process.stop(pid, started, signal.SIGTERM, signal.SIGKILL)
 
     # --- booting ---
+
+    @contextlib.contextmanager
+    def starting(self):
+        """Holds the machine while it boots, so that nobody else starts it too."""
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LabError(f"{self} is being started already") from None
+            if self.pid is not None:
+                raise LabError(f"{self} is running")
+            yield
+        finally:
+            os.close(handle)
 
     def boot(self, limit):
         """Starts QEMU and waits until the guest lets us in; returns (seconds, remark).
@@ -127,8 +161,8 @@ class Machine:
             run = self._start_qemu()
             remark = self._wait_ready(listener, run["pid"], begin, limit)
         self._ready_socket.unlink(missing_ok=True)
-        run["ssh_port"] = qmp.ssh_port(self.qmp)
-        self._remember(run)
+        # Its fibre may have been cut meanwhile.
+        self._remember({**self._run(), "ssh_port": qmp.ssh_port(self.qmp)})
         self.channel().open()
         return time.monotonic() - begin, remark
 
@@ -236,7 +270,7 @@ def qemu_command(qemu, options, folder, number, sockets):
                      *options.device_args(number)])
     return [
         str(qemu), "-name", f"rmlab-{options.name}-{number}", "-L", str(qemu.parent / "pc-bios"),
-        "-machine", f"q35,accel={options.accel}", "-cpu", CPU[options.accel], "-m", MEMORY,
+        "-machine", f"{MACHINE},accel={options.accel}", "-cpu", CPU[options.accel], "-m", MEMORY,
         "-nodefaults", "-no-user-config", "-display", "none", "-action", "reboot=shutdown",
         "-kernel", str(options.image / "vmlinuz"), "-initrd", str(options.image / "initramfs.img"),
         "-append", " ".join(filter(None, (KERNEL_ARGUMENTS, clock_arguments(),
@@ -248,7 +282,6 @@ def qemu_command(qemu, options, folder, number, sockets):
         "-mon", "chardev=qmp,mode=control",
         "-netdev", "user,id=net0,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
         "-device", "virtio-net-pci,netdev=net0,romfile=",
-        "-device", "virtio-rng-pci",
         "-device", "pcie-root-port,id=rp0,chassis=1,slot=1",
         *sockets,
         "-object", "iothread,id=ring0",

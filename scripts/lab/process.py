@@ -30,7 +30,8 @@ def cpu_seconds(pid):
 
 
 def is_alive(pid, started):
-    return pid is not None and start_time(pid) == started
+    """A process that was gone before its start time could be read never counts."""
+    return None not in (pid, started) and start_time(pid) == started
 
 
 def stop(pid, started, *signals, patience=3.0):

@@ -116,7 +116,7 @@ static const struct rfm_frame frames[] = {
 	  .data = { 42, [8] = 0x32, 0xfe, 0x71, 0x9c, 0x00, 0x10, 1, 0, 0xde, 0xad } },
 	{ .type = RFM_FRAME_DATA, .address = 0xfffffc0, .length = 64,
 	  .flags = RFM_FLAG_REDUNDANT | RFM_FLAG_SECOND,
-	  .marks = RFM_MARK_ROGUE_1 | RFM_MARK_PAUSED },
+	  .marks = RFM_MARK_ROGUE_1 | RFM_MARK_PAUSED | RFM_MARK_UNSTORED },
 };
 
 static unsigned int encode(const struct rfm_frame *frame, uint8_t *wire)

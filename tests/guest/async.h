@@ -114,6 +114,14 @@ static bool uring_add(struct uring *uring, int op, int fd, const void *buf,
 	return true;
 }
 
+/* What is added next begins when the last that was added has ended, well or not. */
+__attribute__((unused))
+static void uring_link(struct uring *uring)
+{
+	uring->sqes[(*uring->sq_tail - 1) & *uring->sq_mask].flags |=
+		IOSQE_IO_HARDLINK;
+}
+
 /* Submits what was added and waits for @wait completions; 0, or -1 and errno. */
 __attribute__((unused))
 static int uring_enter(struct uring *uring, unsigned int wait)

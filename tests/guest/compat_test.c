@@ -36,8 +36,11 @@ _Static_assert(sizeof(struct rfm_fence_wait) == 48, "rfm_fence_wait");
 _Static_assert(sizeof(struct rfm_send_set) == 48, "rfm_send_set");
 _Static_assert(sizeof(struct rfm_switches) == 40, "rfm_switches");
 _Static_assert(sizeof(struct rfm_writer) == 48, "rfm_writer");
-_Static_assert(sizeof(struct rfm_counters) == 528, "rfm_counters");
-_Static_assert(sizeof(struct rfm_ring_map) == 16 + 256 * 32, "rfm_ring_map");
+_Static_assert(sizeof(struct rfm_counters) == 1040, "rfm_counters");
+_Static_assert(sizeof(struct rfm_member) == 56, "rfm_member");
+_Static_assert(sizeof(struct rfm_ring_map) == 48, "rfm_ring_map");
+_Static_assert(sizeof(struct rfm_node_answer) == 24, "rfm_node_answer");
+_Static_assert(sizeof(struct rfm_verify) == 6200, "rfm_verify");
 
 enum { NR_EXIT = 1, NR_READ = 3, NR_WRITE = 4, NR_OPEN = 5, NR_CLOSE = 6,
        NR_IOCTL = 54, O_RDWR = 2, EINVAL = 22, ENOTTY = 25, EAGAIN = 11,
@@ -106,20 +109,24 @@ static void base_calls(void)
 
 static void extension_calls(void)
 {
-	static struct rfm_ring_map map;
+	static struct rfm_member member[RFM_NODES];
 	static struct rfm_counters counters;
-	struct rfm_subscribe subscribe = { { 0x1000, 64 }, RFM_SUBSCRIBE_RX, 7,
-					   { 0, 0 } };
-	struct rfm_fence_wait fence = { .timeout_ms = 10000, .flags = 7 };
-	struct rfm_writer writer = { .offset = 0x1000, .node = 0x70007 };
+	struct rfm_subscribe subscribe = { .range = { 0x1000, 64 },
+					   .flags = RFM_SUBSCRIBE_RX };
+	struct rfm_fence_wait fence = { .timeout_ms = 10000 };
+	struct rfm_writer writer = { .offset = 0x1000 };
 	/* A 32-bit address, in a field of 64 bits. */
+	struct rfm_ring_map map = { .members = (unsigned long)member,
+				    .count = RFM_NODES };
 	struct rfm_range range = { 0x2000, 8 };
 	struct rfm_watch watch = { .ranges = (unsigned long)&range, .count = 1 };
 	int fd;
 
 	CHECK(ask(card, RFM_IOC_SUBSCRIBE, &subscribe) == 0);
 	CHECK(subscribe.result == (info.base_policy == RFM_BASE_ALL));
+	subscribe.result = 0;
 	CHECK(ask(card, RFM_IOC_UNSUBSCRIBE, &subscribe) == 0);
+	subscribe.result = 0;
 	subscribe.range.length = ~0ull;
 	CHECK(ask(card, RFM_IOC_SUBSCRIBE, &subscribe) == -EINVAL);
 	CHECK(ask(card, RFM_IOC_FENCE, &fence) == 0);
@@ -129,7 +136,7 @@ static void extension_calls(void)
 	CHECK(ask(card, RFM_IOC_COUNTERS, &counters) == 0);
 	CHECK(counters.count > 30);
 	CHECK(ask(card, RFM_IOC_RING_MAP, &map) == 0);
-	CHECK(map.member[info.node].present == 1);
+	CHECK(map.present && member[info.node].present == 1);
 	fd = ask(card, RFM_IOC_WATCH, &watch);
 	CHECK(fd >= 0);
 	call(NR_CLOSE, fd, 0, 0);

@@ -7,7 +7,7 @@
 #include "card.h"
 
 #define PAGE 4096ul
-#define SLICES 8	/* what a card has */
+#define PINNED_MAX (32ll << 20)	/* so much, and the last slice, of a card */
 
 static char dma_card[32];	/* "rfm0" */
 
@@ -105,17 +105,17 @@ static int dma_end(int ret)
 	return ret;
 }
 
-/* No request left, no slice taken, within some seconds. */
+/* No read or write left, nothing pinned for one, within some seconds. */
 __attribute__((unused))
 static bool dma_is_idle(void)
 {
 	unsigned int tries;
 
 	for (tries = 0; tries < 10000; tries++, sleep_ms(1))
-		if (!dma_figure("requests") && !dma_figure("slices"))
+		if (!dma_figure("requests") && !dma_figure("pinned"))
 			return true;
-	tap_note("%lld requests, %lld slices", dma_figure("requests"),
-		 dma_figure("slices"));
+	tap_note("%lld requests, %lld bytes pinned", dma_figure("requests"),
+		 dma_figure("pinned"));
 	return false;
 }
 

@@ -9,8 +9,9 @@
  * interrupts. NEAR and FAR are cards of one ring, in this machine.
  *
  * A slot holds one version at a time: each of its words names process and
- * version. A read must find the version that was written last before it in the
- * same file. An interrupt names a version whose write has ended: when it comes
+ * version. Requests in flight together have no order, so a slot is not written
+ * while it is read or written; a read must find the version that was written
+ * last. An interrupt names a version whose write has ended: when it comes
  * to FAR, the slot there holds that or a later one. Stores are a count, which
  * only rises there. At the end both memories are the same.
  */
@@ -65,6 +66,7 @@ static volatile uint64_t *count;
 static struct uring uring;
 static struct request requests[IN_FLIGHT];
 static uint32_t versions[SLOTS];	/* what was last asked to be written */
+static unsigned int readers[SLOTS], writers[SLOTS];
 static uint64_t state;
 static uint64_t interrupts;
 
@@ -72,6 +74,12 @@ static uint64_t interrupts;
 static uint64_t word_of(uint32_t version)
 {
 	return version ? (me + 1ull) << 32 | version : 0;
+}
+
+static bool slot_is_in_use(const struct request *request)
+{
+	return writers[request->slot] ||
+	       (request->store && readers[request->slot]);
 }
 
 static bool ask(unsigned int index)
@@ -83,6 +91,12 @@ static bool ask(unsigned int index)
 	request->shared = (r & 7) == 0;
 	request->store = r >> 3 & 1;
 	request->slot = (r >> 8) % SLOTS;
+	/* Who finds no slot that is not in use goes to the area of all. */
+	for (i = 0; i < SLOTS && slot_is_in_use(request); i++)
+		request->slot = (request->slot + 1) % SLOTS;
+	request->shared |= i == SLOTS;
+	if (!request->shared)
+		(request->store ? writers : readers)[request->slot]++;
 	len = shapes[request->slot].len;
 	at = slot_at(me, request->slot);
 	if (request->shared) {
@@ -103,6 +117,8 @@ static const char *check(const struct request *request, int result)
 {
 	size_t len = shapes[request->slot].len, i;
 
+	if (!request->shared)
+		(request->store ? writers : readers)[request->slot]--;
 	if (result != (int)len) {
 		tap_note("process %u slot %u: %d instead of %zu bytes", me,
 			 request->slot, result, len);

@@ -6,32 +6,29 @@
  *	dma_stuck_test [DEVICE]
  *	dma_stuck_test -w DEVICE
  *
- * Only the files wait whose requests these are of. Their processes can be
- * killed, and then nothing is left. With -w it gets stuck, says so, and stays so
- * until it is killed.
+ * Only who makes the request waits: the caller, or a worker of io_uring. Their
+ * processes can be killed, and then nothing is left. With -w it gets stuck, says
+ * so, and stays so until it is killed.
  */
 
 #define TAP_CASE_SECONDS 600
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
-#include <linux/userfaultfd.h>
-
 #include "async.h"
 #include "dma.h"
+#include "faults.h"
 #include "kernel_log.h"
 
 #define MIB (1ul << 20)
-enum { FEW = 12, MANY = 300, MANY_MORE = 400 };	/* than slices, than workers */
+enum { FEW = 12, MANY = 48 };	/* what many begin is more than a card pins */
 
-/* Each file's: several slices, with a page missing in the second. */
+/* Each request's: several slices, with a page missing in the second. */
 #define BUFFER (768ul * 1024)
 #define HOLE (400ul * 1024 / PAGE * PAGE)
-#define SMALL (64ul * 1024)	/* where there are many */
-#define END_SECONDS 60		/* from a kill to the end of the process */
+#define END_SECONDS 60		/* from a kill to the end of the process, and of a transfer */
 
 static const char *path;
 static int card;
@@ -47,61 +44,27 @@ static void *pages(size_t bytes)
 
 /* --- memory with holes, in the process that gets stuck -------------------- */
 
-static int faults;		/* the userfaultfd */
 static uint8_t *memory;
 static size_t stride;		/* of the buffers in it */
-
-static bool faults_open(void)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-
-	/* One that would block cannot be polled. */
-	faults = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	return faults >= 0 && !ioctl(faults, UFFDIO_API, &api);
-}
 
 /* @count buffers; every page is there, until it is taken away. */
 static bool memory_make(unsigned int count, size_t bytes)
 {
-	struct uffdio_register args = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-
 	/* A page between them, so that a buffer may begin anywhere. */
 	stride = bytes + PAGE;
-	memory = pages(count * stride);
-	if (!memory)
-		return false;
-	madvise(memory, count * stride, MADV_NOHUGEPAGE);
-	memset(memory, 0x5a, count * stride);
-	args.range.start = (uintptr_t)memory;
-	args.range.len = count * stride;
-	return !ioctl(faults, UFFDIO_REGISTER, &args);
+	memory = faults_memory(count * stride);
+	return memory;
 }
 
 static void take_page(unsigned int buffer, size_t at)
 {
-	madvise(memory + buffer * stride + at, PAGE, MADV_DONTNEED);
+	faults_take(memory + buffer * stride + at);
 }
 
 /* Supply it, if it is not there. */
 static void give_page(unsigned int buffer, size_t at)
 {
-	struct uffdio_zeropage args = {
-		.range = { (uintptr_t)memory + buffer * stride + at, PAGE },
-	};
-
-	ioctl(faults, UFFDIO_ZEROPAGE, &args);
-}
-
-/* Which buffer somebody waits for next; waits until there is one. */
-static unsigned int next_fault(void)
-{
-	struct pollfd pollfd = { faults, POLLIN, 0 };
-	struct uffd_msg message;
-
-	while (read(faults, &message, sizeof(message)) != sizeof(message))
-		if (errno != EAGAIN || poll(&pollfd, 1, -1) != 1)
-			_exit(1);
-	return (message.arg.pagefault.address - (uintptr_t)memory) / stride;
+	faults_give(memory + buffer * stride + at);
 }
 
 /* --- ways to get stuck ----------------------------------------------------- */
@@ -147,150 +110,58 @@ static void *by_uring(void *data)
 	_exit(1);
 }
 
-static void stuck_threads(void *(*run)(void *data), size_t skew, bool store)
+static void stuck_threads(void *(*run)(void *data), unsigned int count,
+			  size_t skew, bool store)
 {
-	static struct stuck stuck[FEW];
+	static struct stuck stuck[MANY];
 	pthread_t thread;
 	unsigned int i;
 
-	if (!faults_open() || !memory_make(FEW, BUFFER))
+	if (!faults_open() || !memory_make(count, BUFFER))
 		_exit(1);
-	for (i = 0; i < FEW; i++) {
+	for (i = 0; i < count; i++) {
 		stuck[i] = (struct stuck){ i, skew, store };
 		take_page(i, i % 3 ? HOLE : 0);
 		if (pthread_create(&thread, NULL, run, &stuck[i]))
 			_exit(1);
 	}
-	for (i = 0; i < FEW; i++)
-		next_fault();
+	for (i = 0; i < count; i++)
+		faults_next();
 }
 
 static void calls_write(void)
 {
-	stuck_threads(by_call, 0, true);
+	stuck_threads(by_call, FEW, 0, true);
 }
 
 static void calls_read(void)
 {
-	stuck_threads(by_call, 0, false);
+	stuck_threads(by_call, FEW, 0, false);
 }
 
 static void calls_write_crooked(void)
 {
-	stuck_threads(by_call, 3, true);
+	stuck_threads(by_call, FEW, 3, true);
 }
 
 static void calls_read_crooked(void)
 {
-	stuck_threads(by_call, 3, false);
+	stuck_threads(by_call, FEW, 3, false);
 }
 
 static void rings_write(void)
 {
-	stuck_threads(by_uring, 0, true);
+	stuck_threads(by_uring, FEW, 0, true);
 }
 
-/*
- * Requests whose pages are taken away after they were made, so that whoever
- * feeds them finds out: behind those of other files, it takes a while until
- * their turn comes.
- */
-struct later {
-	int files[MANY_MORE];
-	bool waits[MANY_MORE];
-	unsigned int stuck, asked, ended;
-	struct uring uring;
-};
-
-static bool later_ask(struct later *later, unsigned int i, bool store)
+static void rings_read(void)
 {
-	give_page(i, SMALL / 2);
-	if (!uring_add(&later->uring, store ? IORING_OP_WRITE : IORING_OP_READ,
-		       later->files[i], memory + i * stride, SMALL, 0, i) ||
-	    uring_enter(&later->uring, 0))
-		return false;
-	take_page(i, SMALL / 2);
-	later->asked++;
-	return true;
+	stuck_threads(by_uring, FEW, 0, false);
 }
 
-/* Until it is known of each what has become of it. */
-static void later_see(struct later *later)
+static void many_calls_write(void)
 {
-	struct pollfd pollfds[] = {
-		{ faults, POLLIN, 0 }, { later->uring.fd, POLLIN, 0 },
-	};
-	struct io_uring_cqe cqe;
-
-	while (later->stuck + later->ended < later->asked) {
-		if (poll(pollfds, 2, -1) < 0)
-			_exit(1);
-		while (uring_next(&later->uring, &cqe))
-			later->ended++;
-		if (pollfds[0].revents) {
-			later->waits[next_fault()] = true;
-			later->stuck++;
-		}
-	}
-}
-
-/* The engine has something else to do meanwhile. */
-static void later_busy(struct uring *busy, int *files, const uint8_t *buf)
-{
-	unsigned int i;
-
-	for (i = 0; i < SLICES; i++)
-		uring_add(busy, IORING_OP_WRITE, files[i], buf, 8 * MIB,
-			  16 * MIB, i);
-	if (uring_enter(busy, 0))
-		_exit(1);
-}
-
-static void later_settle(struct uring *busy)
-{
-	struct io_uring_cqe cqe;
-	unsigned int i;
-
-	for (i = 0; i < SLICES; i++)
-		if (!uring_wait(busy, &cqe))
-			_exit(1);
-}
-
-static void many_later(bool store)
-{
-	static struct later later;
-	uint8_t *buf = pages(8 * MIB);
-	int files[SLICES];
-	struct uring busy;
-	unsigned int i;
-
-	if (!faults_open() || !memory_make(MANY_MORE, SMALL) || !buf ||
-	    !uring_open(&busy, SLICES) || !uring_open(&later.uring, MANY_MORE))
-		_exit(1);
-	memset(buf, 1, 8 * MIB);
-	for (i = 0; i < SLICES; i++)
-		files[i] = open(path, O_RDWR);
-	for (i = 0; i < MANY_MORE; i++)
-		later.files[i] = open(path, O_RDWR);
-	while (later.stuck < MANY) {
-		later_busy(&busy, files, buf);
-		for (i = 0; i < MANY_MORE; i++)
-			if (!later.waits[i] && !later_ask(&later, i, store))
-				_exit(1);
-		later_see(&later);
-		later_settle(&busy);
-	}
-	tap_note("%u of %u are stuck", later.stuck, later.asked);
-}
-
-static void many_write_later(void)
-{
-	many_later(true);
-}
-
-static void many_read_later(void)
-{
-	many_later(false);
+	stuck_threads(by_call, MANY, 0, true);
 }
 
 /* --- those who are not stuck ----------------------------------------------- */
@@ -325,12 +196,12 @@ static void others_go_on(void)
 	close(fd);
 }
 
-static bool nobody_has_a_slice(void)
+static bool nothing_is_pinned(void)
 {
 	unsigned int tries;
 
 	for (tries = 0; tries < 20000; tries++, sleep_ms(1))
-		if (!dma_figure("slices"))
+		if (!dma_figure("pinned"))
 			return true;
 	return false;
 }
@@ -373,7 +244,7 @@ static void stuck_while_others_go_on(void (*get_stuck)(void),
 	REQUIRE(pid > 0);
 	CHECK(keep >= 0);
 	CHECK(dma_figure("requests") >= requests);
-	CHECK(nobody_has_a_slice());
+	CHECK(nothing_is_pinned());
 	others_go_on();
 	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
 
@@ -397,65 +268,82 @@ STUCK_CASE(calls_write, FEW)
 STUCK_CASE(calls_read, FEW)
 STUCK_CASE(calls_write_crooked, FEW)
 STUCK_CASE(calls_read_crooked, FEW)
-STUCK_CASE(rings_write, 0)
-STUCK_CASE(many_write_later, MANY)
-STUCK_CASE(many_read_later, MANY)
+STUCK_CASE(rings_write, FEW)
+STUCK_CASE(rings_read, FEW)
+STUCK_CASE(many_calls_write, MANY)
 
-/* io_cancel() ends one that waits for its memory. */
-static void a_stuck_one_is_cancelled(void)
+/* --- one file, two processes ---------------------------------------------- */
+
+/* One that writes from its own memory, and then waits to be killed. */
+static pid_t start_write(int fd, int *done)
 {
-	uint8_t *busy = pages(8 * MIB);
-	struct iocb first[SLICES], iocb;
-	aio_context_t context, other;
-	struct io_event event;
-	int files[SLICES], fd = open(path, O_RDWR);
-	struct pollfd pollfds[2];	/* it is stuck, or has ended */
-	unsigned int i, stuck = 0, tries;
-	int ended = eventfd(0, 0);
-	eventfd_t ends;
+	uint8_t *buf = pages(BUFFER);
+	struct io_uring_cqe cqe;
+	struct uring uring;
+	int ends[2];
+	pid_t pid;
 
-	REQUIRE(ended >= 0 && busy && faults_open() && memory_make(1, SMALL));
-	REQUIRE(!aio_setup(SLICES, &other) && !aio_setup(1, &context));
-	memset(busy, 1, 8 * MIB);
-	for (i = 0; i < SLICES; i++)
-		files[i] = open(path, O_RDWR);
-	pollfds[0] = (struct pollfd){ faults, POLLIN, 0 };
-	pollfds[1] = (struct pollfd){ ended, POLLIN, 0 };
-	for (tries = 0; tries < 50 && !stuck; tries++) {
-		for (i = 0; i < SLICES; i++) {
-			aio_fill(&first[i], IOCB_CMD_PWRITE, files[i], busy,
-				 8 * MIB, 16 * MIB, i);
-			REQUIRE(aio_submit(other, &first[i]) == 1);
-		}
-		give_page(0, SMALL / 2);
-		aio_fill(&iocb, IOCB_CMD_PWRITE, fd, memory, SMALL, 0, 0);
-		iocb.aio_flags = IOCB_FLAG_RESFD;
-		iocb.aio_resfd = ended;
-		REQUIRE(aio_submit(context, &iocb) == 1);
-		take_page(0, SMALL / 2);
-		for (i = 0; i < SLICES; i++)
-			REQUIRE(aio_wait(other, &event) == 1);
-		REQUIRE(poll(pollfds, 2, -1) > 0);
-		stuck = pollfds[0].revents;
-		if (!stuck)
-			REQUIRE(aio_wait(context, &event) == 1 &&
-				!eventfd_read(ended, &ends));
+	if (!buf || pipe(ends))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		signal(SIGALRM, SIG_DFL);
+		memset(buf, 1, BUFFER);
+		if (!uring_open(&uring, 2) ||
+		    !uring_add(&uring, IORING_OP_WRITE, fd, buf, BUFFER, 0, 0) ||
+		    uring_enter(&uring, 0) || write(ends[1], "", 1) != 1)
+			_exit(1);
+		if (uring_wait(&uring, &cqe) && cqe.res == BUFFER &&
+		    write(ends[1], "", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
 	}
-	REQUIRE(stuck);
-	CHECK_EQ(aio_cancel(context, &iocb), -1);
-	CHECK_EQ(errno, EINPROGRESS);
-	REQUIRE(aio_wait(context, &event) == 1);
-	/* What was there has been written. */
-	CHECK_EQ(event.res, SMALL / 2);
-	CHECK_EQ(aio_destroy(context), 0);
-	CHECK_EQ(aio_destroy(other), 0);
-	for (i = 0; i < SLICES; i++)
-		close(files[i]);
-	close(fd);
-	close(ended);
-	close(faults);
+	munmap(buf, BUFFER);
+	close(ends[1]);
+	*done = ends[0];
+	return pid;
+}
+
+/*
+ * A process is stuck with a request of a file, another has one of the same file
+ * and does not wait for it: neither to move its own, nor to die.
+ */
+static void two_share_a_file(void)
+{
+	int fd = open(path, O_RDWR), done, status;
+	struct pollfd pollfd = { -1, POLLIN, 0 };
+	struct io_uring_cqe cqe;
+	struct uring uring;
+	char byte;
+	pid_t pid;
+
+	REQUIRE(fd >= 0 && faults_open() && memory_make(1, BUFFER));
+	REQUIRE(uring_open(&uring, 2));
+	take_page(0, 0);
+	REQUIRE(uring_add(&uring, IORING_OP_WRITE, fd, memory, BUFFER, 0, 1) &&
+		!uring_enter(&uring, 0));
+	faults_next();
+	pid = start_write(fd, &done);
+	REQUIRE(pid > 0 && read(done, &byte, 1) == 1);
+	pollfd.fd = done;
+	CHECK_EQ(poll(&pollfd, 1, END_SECONDS * 1000), 1);
+
+	kill(pid, SIGKILL);
+	pollfd.fd = syscall(SYS_pidfd_open, pid, 0);
+	CHECK_EQ(poll(&pollfd, 1, END_SECONDS * 1000), 1);
+	/* Whoever waits for the first could never be waited for. */
+	give_page(0, 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, SIGKILL);
+	REQUIRE(uring_wait(&uring, &cqe));
+	CHECK_EQ(cqe.res, BUFFER);
+	close(pollfd.fd);
+	close(done);
+	uring_close(&uring);
 	munmap(memory, stride);
-	munmap(busy, 8 * MIB);
+	close(faults);
+	close(fd);
 	CHECK(dma_is_idle());
 }
 
@@ -502,7 +390,7 @@ static void a_ring_goes_on_with(int op, size_t skew, size_t bytes, size_t hole)
 	REQUIRE(uring_add(&uring, op, waits, memory + skew, bytes, 0, 1) &&
 		!uring_enter(&uring, 0));
 	pollfd.fd = faults;
-	CHECK_EQ(poll(&pollfd, 1, 10000), 1);
+	CHECK_EQ(poll(&pollfd, 1, END_SECONDS * 1000), 1);
 
 	pattern_fill(buf, MIB, 1);
 	REQUIRE(uring_add(&uring, IORING_OP_WRITE, goes, buf, MIB, 8 * MIB, 2));
@@ -550,124 +438,6 @@ static void a_ring_goes_on_short(void)
 	for (i = 0; i < ARRAY_SIZE(some) && !tap_failed; i++)
 		a_ring_goes_on_with(some[i].op, some[i].skew, some[i].bytes,
 				    some[i].hole);
-}
-
-/* --- a signal for who is behind --------------------------------------------- */
-
-struct behind {
-	int waits, goes;	/* files */
-	volatile pid_t tid;
-	ssize_t done;
-	int error;
-};
-
-static void on_signal(int signo)
-{
-	(void)signo;
-}
-
-/* Waits behind the stuck one, and is told there of the end of another. */
-static void *wait_behind(void *data)
-{
-	struct behind *behind = data;
-	uint8_t *buf = pages(4 * MIB), byte;
-	struct uring uring;
-
-	behind->tid = syscall(SYS_gettid);
-	if (buf && uring_open(&uring, 2) &&
-	    uring_add(&uring, IORING_OP_WRITE, behind->goes, buf, 4 * MIB,
-		      8 * MIB, 0) && !uring_enter(&uring, 0)) {
-		behind->done = pread(behind->waits, &byte, 1, 0);
-		behind->error = errno;
-		uring_close(&uring);
-	}
-	eventfd_write(over, 1);
-	munmap(buf, 4 * MIB);
-	return NULL;
-}
-
-/* Of a thread of ours: 'S' if signals wake it, 'D' if only SIGKILL does. */
-static char state_of(pid_t tid)
-{
-	char path[64], state = '?';
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	file = fopen(path, "r");
-	if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-		state = '?';
-	if (file)
-		fclose(file);
-	return state;
-}
-
-/*
- * io_uring has woken it in its wait, where no signal wakes it any more. Not if
- * the other has ended before the wait began: then it sleeps as before.
- */
-static bool is_told_behind(const struct behind *behind, long long bytes)
-{
-	unsigned int tries, as_before = 0;
-	char state;
-
-	for (tries = 0; tries < 10000 && as_before < 500; tries++, sleep_ms(1)) {
-		if (dma_figure("bytes") < bytes || dma_figure("requests") != 2)
-			continue;
-		state = state_of(behind->tid);
-		if (state == 'D')
-			return true;
-		as_before += state == 'S';
-	}
-	return false;
-}
-
-/* Who waits behind a stuck request is interrupted by any signal. */
-static void a_signal_ends_the_wait_behind(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	struct behind behind = { .waits = open(path, O_RDWR),
-				 .goes = open(path, O_RDWR) };
-	struct pollfd pollfd = { -1, POLLIN, 0 };
-	unsigned int tries;
-	struct uring uring;
-	pthread_t thread;
-	bool told = false;
-	long long bytes;
-	eventfd_t ends;
-
-	pollfd.fd = over = eventfd(0, 0);
-	REQUIRE(behind.waits >= 0 && behind.goes >= 0 && over >= 0);
-	REQUIRE(faults_open() && memory_make(1, SMALL) && uring_open(&uring, 2));
-	sigaction(SIGUSR1, &action, NULL);
-	take_page(0, 0);
-	REQUIRE(uring_add(&uring, IORING_OP_WRITE, behind.waits, memory, SMALL,
-			  0, 1) && !uring_enter(&uring, 0));
-	next_fault();
-	for (tries = 0; tries < 10 && !told; tries++) {
-		behind.tid = 0;
-		bytes = dma_figure("bytes");
-		REQUIRE(!pthread_create(&thread, NULL, wait_behind, &behind));
-		told = is_told_behind(&behind, bytes + 4 * (long long)MIB);
-		pthread_kill(thread, SIGUSR1);
-		/* Nothing else ends the wait, so without this all would hang. */
-		REQUIRE(poll(&pollfd, 1, 10000) == 1);
-		pthread_join(thread, NULL);
-		CHECK_EQ(behind.done, -1);
-		CHECK_EQ(behind.error, EINTR);
-		CHECK(!eventfd_read(over, &ends));
-	}
-	CHECK(told);
-
-	give_page(0, 0);
-	check_next(&uring, 1, SMALL);
-	signal(SIGUSR1, SIG_DFL);
-	uring_close(&uring);
-	munmap(memory, stride);
-	close(over);
-	close(faults);
-	close(behind.waits);
-	close(behind.goes);
-	CHECK(dma_is_idle());
 }
 
 /* --- pages that come back --------------------------------------------------- */
@@ -737,7 +507,7 @@ __attribute__((noreturn))
 static void wait_stuck(void)
 {
 	calls_read();
-	many_write_later();
+	rings_write();
 	printf("stuck\n");
 	fflush(stdout);
 	for (;;)
@@ -752,12 +522,11 @@ int main(int argc, char **argv)
 		TAP_CASE(calls_write_crooked_stuck),
 		TAP_CASE(calls_read_crooked_stuck),
 		TAP_CASE(rings_write_stuck),
-		TAP_CASE(many_write_later_stuck),
-		TAP_CASE(many_read_later_stuck),
-		TAP_CASE(a_stuck_one_is_cancelled),
+		TAP_CASE(rings_read_stuck),
+		TAP_CASE(many_calls_write_stuck),
+		TAP_CASE(two_share_a_file),
 		TAP_CASE(a_ring_goes_on),
 		TAP_CASE(a_ring_goes_on_short),
-		TAP_CASE(a_signal_ends_the_wait_behind),
 		TAP_CASE(pages_that_come_and_go),
 		TAP_CASE(the_kernel_is_content),
 	};

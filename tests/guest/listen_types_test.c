@@ -184,6 +184,7 @@ static void conflicts(void)
 	settle();
 	CHECK(silent(fd));
 	close(fd);
+	send.result = 0;
 	CHECK_EQ(ioctl(talker, RFM_IOC_UNSUBSCRIBE, &send), 0);
 }
 

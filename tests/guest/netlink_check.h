@@ -267,13 +267,6 @@ static bool take_answer(struct talker *talker)
 
 /* --- rights ---------------------------------------------------------------- */
 
-/* Settings for which a descriptor is enough that is open for writing. */
-static const uint16_t user_settings[] = {
-	RFM_A_CARD_LED, RFM_A_CARD_TRANSMIT, RFM_A_CARD_LOOPBACK, RFM_A_CARD_DARK_ON_DARK,
-	RFM_A_CARD_PARITY, RFM_A_CARD_OWN_DATA, RFM_A_CARD_BYTE_SWAP, RFM_A_CARD_WINDOW_OFFSET,
-	RFM_A_CARD_ADDRESS_OFFSET, 0
-};
-
 static bool is_setting(uint16_t number)
 {
 	return !selects(number) && number != RFM_A_CARD_FD && number != RFM_A_CARD_GENERATION &&
@@ -323,18 +316,6 @@ static struct fuzzed_card *card_of(const struct sent *sent)
 	return NULL;
 }
 
-static bool settings_within_rights(const struct sent *sent, bool writes)
-{
-	const uint8_t *at = sent->begin;
-	const struct nlattr *attr;
-
-	while ((attr = genl_next(&at, sent->end)))
-		if (is_setting(genl_type(attr)) &&
-		    !(writes && spec_listed(user_settings, genl_type(attr))))
-			return false;
-	return true;
-}
-
 /* May somebody who is no administrator do this? */
 static bool within_rights(const struct sent *sent)
 {
@@ -343,11 +324,10 @@ static bool within_rights(const struct sent *sent)
 	bool reads = fd && card, writes = reads && fd_writes(fd);
 
 	switch (sent->op->cmd) {
-	case RFM_CMD_CARD_SET: return settings_within_rights(sent, writes);
-	case RFM_CMD_COUNTERS_RESET: return false;
+	case RFM_CMD_CARD_SET:
+	case RFM_CMD_COUNTERS_RESET:
 	case RFM_CMD_RING_TEST: return writes;
-	case RFM_CMD_DESCRIPTOR_GET: return reads;
-	default: return true;
+	default: return reads;
 	}
 }
 

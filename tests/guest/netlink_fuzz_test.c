@@ -59,6 +59,7 @@ static int any_file(const char *path)
 
 	for (i = 0; fd >= 0 && i < count; i++) {
 		args.range = (struct rfm_range){ i * 8192ull, 64 };
+		args.result = 0;
 		if (ioctl(fd, RFM_IOC_SUBSCRIBE, &args))
 			break;
 	}

@@ -62,6 +62,7 @@ static void base_masks_decide_what_is_received(void)
 	attr_put(BASE_POLICY, RFM_POLICY_NONE);
 	CHECK_TAKEN();
 	CHECK(arrives(&from[0x2000], &to[0x2000], 4));
+	rx.result = 0;
 	CHECK_EQ(ioctl(in, RFM_IOC_UNSUBSCRIBE, &rx), 0);
 	CHECK_EQ(rx.result, 0);
 	CHECK(!arrives(&from[0x2000], &to[0x2000], 5));

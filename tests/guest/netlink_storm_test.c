@@ -173,6 +173,7 @@ static bool crowd_open(void)
 		crowd[i] = open(pair.path, O_RDWR | O_CLOEXEC);
 		for (j = 0; j < 32; j++) {
 			args.range = (struct rfm_range){ j * 8192, 64 };
+			args.result = 0;
 			if (!CHECK(ioctl(crowd[i], RFM_IOC_SUBSCRIBE, &args) == 0))
 				return false;
 		}

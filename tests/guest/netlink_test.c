@@ -274,7 +274,7 @@ static void refused_sets_change_nothing(void)
 	ask_for(0);
 	attr_put(WINDOW_OFFSET, (uint64_t)cards[NARROW].info.window_size);
 	check_refused_whole(NARROW, EBUSY,
-			    "the window is not moved under a mapping, a subscription, a watch or a long transfer",
+			    "the window is not moved under a mapping, a subscription, a watch, a read or a write",
 			    RFM_A_CARD_WINDOW_OFFSET);
 	munmap(map, 4096);
 	CHECK(see_nothing_owned(NARROW));
@@ -387,97 +387,135 @@ static void numbers_are_set(void)
 
 /* --- rights ---------------------------------------------------------------- */
 
+#define NEEDS_ANY	"needs a descriptor of the card, or CAP_NET_ADMIN"
 #define NEEDS_READ	"needs a descriptor of the card that is open for reading, or CAP_NET_ADMIN"
 #define NEEDS_WRITE	"needs a descriptor of the card that is open for writing, or CAP_NET_ADMIN"
-#define NEEDS_ADMIN	"needs CAP_NET_ADMIN"
 
-static int read_only;
+static int read_only, write_only;
+static uint8_t led;	/* other than it is */
 
-static void ask_set(int fd, uint16_t attr, const void *value, size_t len)
+/* All that netlink does for somebody, in the order of the rights that it takes. */
+static const struct {
+	uint8_t cmd;
+	const char *needs;
+} functions[] = {
+	{ RFM_CMD_CARD_GET, NEEDS_ANY },
+	{ RFM_CMD_COUNTERS_GET, NEEDS_READ },
+	{ RFM_CMD_RING_GET, NEEDS_READ },
+	{ RFM_CMD_CARD_SET, NEEDS_WRITE },
+	{ RFM_CMD_RING_TEST, NEEDS_WRITE },
+	{ RFM_CMD_COUNTERS_RESET, NEEDS_WRITE },
+};
+
+static const struct {
+	uint8_t cmd;
+	const char *needs;
+} dumps[] = {
+	{ RFM_CMD_CARD_GET, NEEDS_ANY },
+	{ RFM_CMD_COUNTERS_GET, NEEDS_READ },
+	{ RFM_CMD_DESCRIPTOR_GET, NEEDS_READ },
+};
+
+static void function_with(unsigned int i, int fd)
 {
-	ask_of(RFM_CMD_CARD_SET, HEARER);
+	ask_of(functions[i].cmd, HEARER);
 	if (fd >= 0)
 		put_fd(fd);
-	genl_put(&request, attr, value, len);
+	if (functions[i].cmd == RFM_CMD_CARD_SET)
+		genl_put(&request, RFM_A_CARD_LED, &led, 1);
 }
 
+/* What a device node refuses whose mode is 0600, netlink refuses as well. */
 static void nobody_without_a_descriptor(void)
 {
-	const uint32_t none = RFM_POLICY_NONE;
-	const uint8_t on = 1;
+	unsigned int i;
+	int fd = genl_open();
 
-	card_get(HEARER);
-	ask_of(RFM_CMD_COUNTERS_GET, HEARER);
-	CHECK_TAKEN();
-	ask_of(RFM_CMD_RING_GET, HEARER);
-	CHECK_TAKEN();
-
-	ask_set(-1, RFM_A_CARD_LED, &on, 1);
-	CHECK_REFUSED(EPERM, NEEDS_WRITE, RFM_A_CARD_LED);
-	ask_set(read_only, RFM_A_CARD_TRANSMIT, &on, 1);
-	CHECK_REFUSED(EPERM, NEEDS_WRITE, RFM_A_CARD_TRANSMIT);
-	ask_of(RFM_CMD_RING_TEST, HEARER);
-	CHECK_REFUSED(EPERM, NEEDS_WRITE, 0);
-	ask_set(-1, RFM_A_CARD_BASE_POLICY, &none, 4);
-	CHECK_REFUSED(EPERM, NEEDS_ADMIN, RFM_A_CARD_BASE_POLICY);
-	ask_of(RFM_CMD_COUNTERS_RESET, HEARER);
-	CHECK_REFUSED(EPERM, NEEDS_ADMIN, 0);
-	ask_for(RFM_CMD_DESCRIPTOR_GET);
-	CHECK_EQ(ask_all(NULL), EPERM);
-	CHECK(!strcmp(outcome.sentence, NEEDS_READ));
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		function_with(i, -1);
+		CHECK_REFUSED(EPERM, functions[i].needs, 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(dumps); i++) {
+		ask_for(dumps[i].cmd);
+		CHECK_EQ(ask_all(NULL), EPERM);
+		CHECK(!strcmp(outcome.sentence, dumps[i].needs));
+	}
+	CHECK_ERRNO(setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &monitor_group,
+			       sizeof(monitor_group)), EPERM);
+	close(fd);
 }
 
+/* It is good for what it is open for, and for its own card. */
 static void nobody_with_a_descriptor(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		function_with(i, read_only);
+		if (strcmp(functions[i].needs, NEEDS_WRITE))
+			CHECK_TAKEN();
+		else
+			CHECK_REFUSED(EPERM, NEEDS_WRITE, 0);
+		function_with(i, write_only);
+		if (strcmp(functions[i].needs, NEEDS_READ))
+			CHECK_TAKEN();
+		else
+			CHECK_REFUSED(EPERM, NEEDS_READ, 0);
+		function_with(i, cards[HEARER].fd);
+		CHECK_TAKEN();
+	}
+	for (i = 0; i < ARRAY_SIZE(dumps); i++) {
+		dumped = dumped_ids = 0;
+		ask_for(dumps[i].cmd);
+		put_fd(read_only);
+		CHECK_EQ(ask_all(dumped_card), 0);
+		CHECK(dumped >= 1);
+		CHECK_EQ(dumped_ids, 1u << cards[HEARER].id);
+	}
+}
+
+/* Settings that reach no other node take no more than those that do. */
+static void nobody_sets_everything(void)
 {
 	static const struct {
 		uint16_t attr;
 		uint32_t value;
 	} rows[] = {
-		{ RFM_A_CARD_BASE_POLICY, RFM_POLICY_NONE },
-		{ RFM_A_CARD_DMA_READ_LEAST, 1 }, { RFM_A_CARD_DMA_WRITE_LEAST, 1 },
-		{ RFM_A_CARD_MODERATION_COUNT, 1 }, { RFM_A_CARD_MODERATION_TIME, 1 },
+		{ RFM_A_CARD_DMA_READ_LEAST, 16384 }, { RFM_A_CARD_DMA_WRITE_LEAST, 2048 },
+		{ RFM_A_CARD_MODERATION_COUNT, 1 }, { RFM_A_CARD_MODERATION_TIME, 50000 },
 	};
-	uint8_t led = !setting(HEARER, RFM_A_CARD_LED);
 	unsigned int i;
 
-	ask_set(cards[HEARER].fd, RFM_A_CARD_LED, &led, 1);
-	CHECK_TAKEN();
-	CHECK_EQ(setting(HEARER, RFM_A_CARD_LED), led);
-	led = !led;
-	ask_set(cards[HEARER].fd, RFM_A_CARD_LED, &led, 1);
-	CHECK_TAKEN();
-	ask_of(RFM_CMD_RING_TEST, HEARER);
-	put_fd(cards[HEARER].fd);
-	CHECK_TAKEN();
-
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		ask_set(cards[HEARER].fd, rows[i].attr, &rows[i].value, 4);
-		CHECK_REFUSED(EPERM, NEEDS_ADMIN, rows[i].attr);
+		ask_of(RFM_CMD_CARD_SET, HEARER);
+		put_fd(write_only);
+		genl_put(&request, rows[i].attr, &rows[i].value, 4);
+		CHECK_TAKEN();
 	}
-	ask_of(RFM_CMD_CARD_SET, HEARER);
-	put_fd(cards[HEARER].fd);
-	put_step(0, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
-	CHECK_REFUSED(EPERM, NEEDS_ADMIN, RFM_A_CARD_BASE);
-	ask_of(RFM_CMD_COUNTERS_RESET, HEARER);
-	put_fd(cards[HEARER].fd);
-	CHECK_REFUSED(EPERM, NEEDS_ADMIN, 0);
-
-	/* All cards are more than a descriptor is good for. */
-	dumped = dumped_ids = 0;
-	ask_for(RFM_CMD_DESCRIPTOR_GET);
-	put_fd(read_only);
-	CHECK_EQ(ask_all(dumped_card), 0);
-	CHECK(dumped > 1);
-	CHECK_EQ(dumped_ids, 1u << cards[HEARER].id);
+	for (i = RFM_ACTION_ADD + 1; i--;) {
+		ask_of(RFM_CMD_CARD_SET, HEARER);
+		put_fd(write_only);
+		put_step(0, 64, RFM_PLANES_OWNED, i);
+		CHECK_TAKEN();
+	}
 }
 
 static void rights_are_those_of_the_descriptor(void)
 {
 	read_only = open(cards[HEARER].path, O_RDONLY);
-	REQUIRE(read_only >= 0);
+	write_only = open(cards[HEARER].path, O_WRONLY);
+	REQUIRE(read_only >= 0 && write_only >= 0);
+	led = !setting(HEARER, RFM_A_CARD_LED);
 	as_nobody(nobody_without_a_descriptor);
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_LED), !led);
 	as_nobody(nobody_with_a_descriptor);
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_LED), led);
+	as_nobody(nobody_sets_everything);
+	ask_of(RFM_CMD_CARD_SET, HEARER);
+	attr_put(LED, (uint8_t)!led);
+	CHECK_TAKEN();
 	close(read_only);
+	close(write_only);
 }
 
 /* The file rights bind root too, who could have opened it otherwise. */

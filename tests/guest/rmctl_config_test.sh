@@ -99,26 +99,26 @@ wrong_word led "'led' is not of the form NAME=VALUE"
 wrong_word own-data=on 'own-data can be cleared only'
 wrong_word parity=off 'parity is given twice'
 bad 2 "$dev: set: rx is given twice .*" set "$dev" rx=all rx=none
-bad 1 "$dev: set: the address offset is 0, 64, 128 or 192 MiB" set "$dev" parity=on offset=32M
-bad 1 "$dev: set: the window begins at a multiple of its size, inside the memory" \
+bad 3 "$dev: set: the address offset is 0, 64, 128 or 192 MiB" set "$dev" parity=on offset=32M
+bad 3 "$dev: set: the window begins at a multiple of its size, inside the memory" \
 	set "$dev" parity=on window=4K
-bad 1 "$dev: set: so many events do not fit into half of the event ring" \
+bad 3 "$dev: set: so many events do not fit into half of the event ring" \
 	set "$dev" parity=on moderation-count=32767
 end=$(printf 0x%x "$size")
-bad 1 "$dev: set: 64 bytes at offset $end are out of range: the memory ends at $end" \
+bad 3 "$dev: set: 64 bytes at offset $end are out of range: the memory ends at $end" \
 	set "$dev" parity=on rx="$size+64"
 run -j set "$dev"
 check "bad input has set nothing" [ "$(cat "$out")" = "$before" ]
 
 no_extension='the card has no extension block'
 no_masks="$no_extension, it receives and sends everything"
-bad 1 "$base: set: $no_masks" set "$base" led=on policy=none
-bad 1 "$base: set: $no_masks" set "$base" led=on rx=0x1000+4K
-bad 1 "$base: set: the card has no event ring, there is nothing to moderate" \
+bad 3 "$base: set: $no_masks" set "$base" led=on policy=none
+bad 3 "$base: set: $no_masks" set "$base" led=on rx=0x1000+4K
+bad 3 "$base: set: the card has no event ring, there is nothing to moderate" \
 	set "$base" led=on moderation-count=2
 run set "$base"
 check "refused on a base card, nothing is changed" has_lines "$out" '^led +off$'
-bad 1 "rfm255: set: there is no such card" set rfm255 led=on
+bad 3 "rfm255: set: there is no such card" set rfm255 led=on
 bad 2 "00:20.0: set: '00:20.0' names no card; say rfm0, /dev/rfm0 or a PCI address .*" set 00:20.0
 
 good_silent set "$alone" window=16M
@@ -129,12 +129,18 @@ check "dump in a window that was moved" [ "$(cat "$out")" = '""""' ]
 run show "$alone"
 check "show says where a window that was moved begins" has_lines "$out" \
 	'^  window +16 MiB from offset 0x1000000$'
-bad 1 "$alone: peek: 4 bytes at offset 0x100 are outside the card's window, which is 0x1000000 bytes from 0x1000000" \
+bad 3 "$alone: peek: 4 bytes at offset 0x100 are outside the card's window, which is 0x1000000 bytes from 0x1000000" \
 	peek "$alone" 0x100
 run subscribe "$alone" 0x1000000+64 --while "\"$rmctl\" set $alone window=0 2>$dir/held"
 check "a window that is in use does not move" has_lines "$dir/held" \
-	"^rmctl: $alone: set: the window is not moved under a mapping, a subscription, a watch or a long transfer\$"
+	"^rmctl: $alone: set: the window is not moved under a mapping, a subscription, a watch, a read or a write\$"
 good_silent set "$alone" window=0
+head -c 3000000 /dev/urandom >"$dir/random"
+before pwrite "/dev/$alone" 2 "\"$rmctl\" set $alone window=16M 2>$dir/held" \
+	load "$alone" "$dir/random" 8M -y
+check "nor does it between two blocks of a transfer" has_lines "$dir/held" 'set: the window is not moved'
+run save "$alone" 8M+3000000 "$dir/back"
+check "which lands where it should" cmp "$dir/random" "$dir/back"
 
 # --- rights -----------------------------------------------------------------------------
 
@@ -152,26 +158,33 @@ user_may_not() { # user_may_not SENTENCE MODE ARG...
 	local sentence=$1
 	shift
 	as_user "$@"
-	check "a user with mode $1 may not $2" complains 1 "$sentence"
+	check "a user with mode $1 may not $2" complains 3 "$sentence"
 }
 write="needs a descriptor of the card that is open for writing, or CAP_NET_ADMIN"
-read="needs a descriptor of the card that is open for reading, or CAP_NET_ADMIN"
+any="needs a descriptor of the card, or CAP_NET_ADMIN"
 chmod 711 "$dir"
-user_may 600 list
-user_may 600 -j show "$dev"
-user_may 600 stats "$dev"
-user_may 600 map "$dev"
-user_may 600 set "$dev"
-user_may_not "$dev: set: $write" 600 set "$dev" led=on
+user_may_not "list: cannot list the cards: $any" 600 list
+user_may_not "$dev: show: $any" 600 show "$dev"
+user_may_not "$dev: stats: $any" 600 stats "$dev"
+user_may_not "$dev: map: $any" 600 map "$dev"
+user_may_not "$dev: set: $any" 600 set "$dev"
+user_may_not "monitor: hearing of all cards needs CAP_NET_ADMIN" 604 monitor --count=1
+user_may 604 -j list
+check "the list is of the card that may be opened" has_lines "$out" "\"device\":\"$dev\""
+user_may 604 -j show "$dev"
+user_may 604 stats "$dev"
+user_may 604 map "$dev"
+user_may 604 set "$dev"
 user_may_not "$dev: set: $write" 604 set "$dev" led=on
 user_may 606 set "$dev" led=on
 user_may 606 set "$dev" led=off
-user_may_not "$dev: set: needs CAP_NET_ADMIN" 606 set "$dev" led=on policy=none
-user_may_not "$dev: set: needs CAP_NET_ADMIN" 606 set "$dev" dma-read-least=4K
-user_may_not "$dev: stats: needs CAP_NET_ADMIN" 606 stats "$dev" --reset
-user_may_not "$dev: subscribe: needs CAP_NET_ADMIN" 606 subscribe "$dev" 0x1000+64
+user_may_not "$dev: set: $write" 604 set "$dev" dma-read-least=4K
+user_may 606 set "$dev" dma-read-least=4K
+user_may 606 set "$dev" dma-read-least=16K
+user_may_not "$dev: stats: $write" 604 stats "$dev" --reset
+user_may_not "$dev: subscribe: $write" 604 subscribe "$dev" 0x1000+64
 user_may_not "$dev: poke: cannot open /dev/$dev for writing: Permission denied" 604 poke "$dev" 0 1
-user_may_not "$dev: subscriptions: $read" 600 subscriptions "$dev"
+user_may_not "$dev: subscriptions: $any" 600 subscriptions "$dev"
 user_may 604 -j subscriptions "$dev"
 user_may 606 subscribe "$dev" 0x1000+64 --own --while true
 run -j set "$dev"
@@ -214,15 +227,15 @@ nodes=$(printf '\\[\\*%3d\\]-->\\[ %3d\\]-->\\[ %3d\\]' "$node" "$between_node" 
 check "map draws the ring" has_lines "$out" "^\.--->$nodes-\.\$" "^'-+'\$"
 check "and has a row for each node" has_lines "$out" \
 	"^$dev: 3 node\(s\), epoch [0-9]+, once round the ring: [0-9.]+ [um]s\$" \
-	'^NODE +HOPS +TRANSIT +RECEIVED +MISSED$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +-\$" \
-	"^0x[0-9a-f]{2} \($peer_node\) +1 +[0-9.]+ [um]s +[0-9]+ +0\$" \
-	"^0x[0-9a-f]{2} \($between_node\) +2 +[0-9.]+ [um]s +[0-9]+ +0\$"
+	'^NODE +HOPS +TRANSIT +RECEIVED +MISSED +NOTE$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +- +-\$" \
+	"^0x[0-9a-f]{2} \($peer_node\) +1 +[0-9.]+ [um]s +[0-9]+ +0 +(-|lost its signal .* ago)\$" \
+	"^0x[0-9a-f]{2} \($between_node\) +2 +[0-9.]+ [um]s +[0-9]+ +0 +(-|lost its signal .* ago)\$"
 run -j map "$dev"
 check "map -j" has_lines "$out" "\"count\":3,.*\"signal\":true,.*\{\"node\":$peer_node,\"hops\":1,"
 run map "$alone"
 check "map without light draws the break" has_lines "$out" '^\.-x->\[\* 18\]-\.$' \
 	'^\* this node; -x-> it sees no light$'
-bad 1 "$base: map: cannot read the ring map: $no_extension, it does not know who is on the ring" \
+bad 3 "$base: map: cannot read the ring map: $no_extension, it does not know who is on the ring" \
 	map "$base"
 
 # --- why is my update not arriving? -------------------------------------------------------
@@ -249,6 +262,12 @@ check "show finds nothing on a good ring" has_lines "$out" \
 	"^nothing here keeps updates from arriving; 'rmctl test $dev' asks the ring\$"
 good_silent set "$dev" loopback=on
 finds loopback 'loopback is on' "rmctl set $dev loopback=off" "$dev"
+of_itself="loopback is on: the packet came from this card's own transmitter, and tells nothing of the ring"
+bad 4 "$dev: test: $of_itself" test "$dev"
+run -j test "$dev"
+check "test -j does not know, in loopback" matches "$out" \
+	"\\{\"device\":\"$dev\",\"closed\":null,\"round_trip_ns\":null\\}"
+check "and says why" says 4 "rmctl: $dev: test: $of_itself"
 good_silent set "$dev" loopback=off
 quiet loopback "$dev"
 good_silent set "$dev" offset=64M
@@ -270,20 +289,23 @@ good_silent set "$dev" transmit=on
 good_silent set "$peer" transmit=off
 finds no-signal 'the receiver sees no light' 'fibre' "$dev"
 # What this one sends reaches the peer, and does not come home.
-bad 1 "$between: fence: it has not come home within 20 ms" fence "$between" -t 20ms
+on_its_own() { "$rmctl" map "$1" | grep -q ': 1 node(s), .* the ring is open$'; }
+wait_until on_its_own "$between"
+absent="; (.*, )?node 0x[0-9a-f]{2} \\($peer_node\\) last heard .* ago.*"
+bad 1 "$between: fence: it has not come home within 20 ms$absent" fence "$between" -t 20ms
 run -j fence "$between" -t 20ms
 check "fence -j, too" matches "$out" \
-	"\{\"device\":\"$between\",\"complete\":false,\"flags\":\[\"timeout\"\],\"lost\":null,\"epoch\":null,\"wait_ns\":null\}"
-check "with the sentence" says 1 "rmctl: $between: fence: it has not come home within 20 ms"
+	"\{\"device\":\"$between\",\"complete\":false,\"flags\":\[\"timeout\"\],\"lost\":null,\"epoch\":null,\"wait_ns\":null,\"paused\":\[\],\"gone\":\[.*\]\}"
+check "with the sentence" says 1 "rmctl: $between: fence: it has not come home within 20 ms$absent"
 "$rmctl" -j fence "$between" -t 20ms >/dev/full 2>"$err"
 status=$? && : >"$out"
-check "when its output goes nowhere only that is said" complains 1 \
+check "when its output goes nowhere only that is said" complains 3 \
 	"$between: fence: cannot write to standard output: No space left on device"
 before ioctl "/dev/$between" 2 'kill -CONT $PROGRAM' fence "$between" -t 20ms
 check "fence waits on when it was stopped" complains 1 \
-	"$between: fence: it has not come home within 20 ms"
+	"$between: fence: it has not come home within 20 ms$absent"
 before ioctl "/dev/$between" 2 'kill -INT $PROGRAM' fence "$between" -t 20
-check "an interrupted fence says that it does not know" complains 1 \
+check "an interrupted fence says that it does not know" complains 3 \
 	"$between: fence: interrupted: it has not come home yet"
 good_silent set "$peer" transmit=on
 ring_closed
@@ -291,9 +313,29 @@ finds sync-lost 'the receiver lost its signal' "rmctl monitor $dev" "$dev"
 good_silent set "$between" transmit=off
 wait_until sees_light_lost "$peer"
 "$rmctl" poke "$dev" 0x300 1 2 3
-finds ring-open 'the ring is open behind this node: [1-9]' "rmctl test $dev asks the ring" "$dev"
+finds ring-open 'the ring is open behind this node: .* [1-9][0-9]* own frame\(s\)' \
+	"rmctl map $dev shows where" "$dev"
+finds breaks "node 0x[0-9a-f]+ \($peer_node\) has lost its signal: the ring is open just before it" \
+	"rmctl map $dev says" "$dev"
+wait_until on_its_own "$dev"
+gone='last heard [0-9.]+ m?s ago'
+run map "$dev"
+check "map draws an open ring as open" has_lines "$out" \
+	"^\.--->$(printf '\\[\\*%3d\\]' "$node")x\.\$" '^\* this node; -x it is open behind this node$'
+check "and has a row for each node that went" has_lines "$out" \
+	"^0x[0-9a-f]{2} \($peer_node\) +- +- +[0-9]+ +[0-9]+ +$gone, when it lost its signal\$" \
+	"^0x[0-9a-f]{2} \($between_node\) +- +- +[0-9]+ +[0-9]+ +$gone\$"
+run -j map "$dev"
+check "map -j has no old time of a turn, and who went" has_lines "$out" \
+	"\"turn_ns\":null,.*\"gone\":\[.*\{\"node\":$between_node,\"heard_ago_ns\":[0-9]+,\"broke_ago_ns\":"
+finds absent "node 0x[0-9a-f]+ \($between_node\) $gone" 'look at it' "$dev"
 good_silent set "$between" transmit=on
 ring_closed
+run show "$dev"
+check "what was is told behind what is, with its time" has_lines "$out" '^what has happened:$' \
+	"^  - [1-9] time\(s\) another node .* node 0x[0-9a-f]+ \($peer_node\): .*, the last .* s ago\$"
+run -j show "$dev"
+check "show -j has no cause of now any more" [ "$(grep -c '"now":true' "$out")" -eq 0 ]
 quiet ring-open "$dev"
 bad 1 "$dev: fence: [1-9][0-9]* frame\(s\) did not reach every node" fence "$dev"
 good "$dev: everything is at every node, after .*" fence "$dev"
@@ -388,11 +430,11 @@ bad 2 "$dev: subscribe: --while and --json exclude each other: the output is tha
 bad 2 "$dev: subscribe: too few arguments, it needs: DEV.*" subscribe "$dev"
 bad 2 "$dev: subscribe: '0x1000' $no_range .*" subscribe "$dev" 0x1000
 bad 2 ".*unsubscribe: unknown option '--while'.*" unsubscribe "$dev" 0+64 --while true
-bad 1 "$dev: subscribe: the range reaches past the end of the memory" subscribe "$dev" "$size+64"
-bad 1 "$dev: subscribe: 64 bytes at offset $end are out of range" \
+bad 3 "$dev: subscribe: the range reaches past the end of the memory" subscribe "$dev" "$size+64"
+bad 3 "$dev: subscribe: 64 bytes at offset $end are out of range" \
 	subscribe "$dev" "$size+64" --while true
-bad 1 "$base: subscribe: $no_masks" subscribe "$base" 0+64
-bad 1 "$base: subscribe: cannot subscribe: $no_extension" \
+bad 3 "$base: subscribe: $no_masks" subscribe "$base" 0+64
+bad 3 "$base: subscribe: cannot subscribe: $no_extension" \
 	subscribe "$base" 0+64 --while true
 
 # --- subscriptions: who has what ---------------------------------------------------------------
@@ -595,7 +637,7 @@ check "and says so" has_lines "$err" '^monitoring all cards \.\.\.$' \
 	'^rmctl: monitor: 1 event\(s\) still missing after 0.2 s$'
 bad 2 'monitor: count must be at least 1 .*' monitor -n 0
 bad 2 "monitor: time 'x' is no time such as 0.5, 20ms or 100us .*" monitor -t x
-bad 1 'rfm255: monitor: there is no such card' monitor rfm255
+bad 3 'rfm255: monitor: there is no such card' monitor rfm255
 
 # --- save-config and apply -------------------------------------------------------------------------
 
@@ -655,7 +697,7 @@ bad 2 "apply: $dir/wrong:1: it is longer than 1048576 bytes .*" apply "$dir/wron
 	cat "$dir/plain"
 } >"$dir/wrong"
 good "$dev: nothing to change" apply "$dir/wrong"
-bad 1 "$dev: apply: $((size + 64)) bytes at offset 0x0 are out of range: the memory ends at $end" \
+bad 3 "$dev: apply: $((size + 64)) bytes at offset 0x0 are out of range: the memory ends at $end" \
 	apply - <<-END
 	card = $dev
 	led = on
@@ -664,11 +706,11 @@ bad 1 "$dev: apply: $((size + 64)) bytes at offset 0x0 are out of range: the mem
 # The third of five is refused by the driver, which does none of them.
 printf 'led = on # a remark\nparity = on\n\noffset = 32M\nmoderation-time = 1ms\nrx = 0+64\n' \
 	>"$dir/wrong"
-bad 1 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong" "$dev"
+bad 3 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong" "$dev"
 run save-config "$dev"
 check "all or nothing: nothing" cmp "$dir/plain" "$out"
-bad 1 'apply: cannot read /nofile: No such file or directory' apply /nofile
-bad 1 "apply: cannot read $dir: Is a directory" apply "$dir"
+bad 3 'apply: cannot read /nofile: No such file or directory' apply /nofile
+bad 3 "apply: cannot read $dir: Is a directory" apply "$dir"
 bad 2 'apply: the name of the file is empty .*' apply ''
 bad 2 'apply: too few arguments, it needs: FILE \[DEV\] .*' apply
 awk -v card="$dev" 'BEGIN {
@@ -699,7 +741,7 @@ awk -v card="$dev" 'BEGIN {
 	cat "$dir/most"
 	echo 'offset = 32M'
 } >"$dir/wrong"
-bad 1 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong"
+bad 3 "$dev: apply: the address offset is 0, 64, 128 or 192 MiB" apply "$dir/wrong"
 user_may_not "$dev: apply: a request that long needs CAP_NET_ADMIN" 606 apply "$dir/most"
 run save-config "$dev"
 check "three masks of 4096 ranges that are refused change nothing" cmp "$dir/plain" "$out"
@@ -713,7 +755,7 @@ run save-config "$dev"
 check "and saved" [ "$(grep -E '^(rx|tx|own)' "$out")" = "$(grep -v '^card' "$dir/most")" ]
 "$rmctl" apply "$dir/plain" >/dev/null
 sed 's/^tx = /&0x03000000-0x0300003f,/' "$dir/most" >"$dir/wrong"
-bad 1 "$dev: apply: tx would have 4097 separate ranges, at most 4096 can be set" apply "$dir/wrong"
+bad 3 "$dev: apply: tx would have 4097 separate ranges, at most 4096 can be set" apply "$dir/wrong"
 run save-config "$dev"
 check "one more changes nothing" cmp "$dir/plain" "$out"
 # What comes between two requests of a command: it may be before any of them.
@@ -748,11 +790,11 @@ always() { # always ARG...: rmctl ARG..., which has no end to wait for
 	status=$?
 }
 always save-config "$dev"
-check "save-config gives up when there is no such moment" complains 1 \
+check "save-config gives up when there is no such moment" complains 3 \
 	"$dev: save-config: it changes faster than it can be read"
 printf 'card = %s\nled = on\n' "$dev" >"$dir/led"
 always apply "$dir/led"
-check "so does apply" complains 1 "$dev: apply: others change it all the time; nothing was changed"
+check "so does apply" complains 3 "$dev: apply: others change it all the time; nothing was changed"
 run save-config "$dev"
 check "and that is so" is_file plain
 run save-config "$base"
@@ -809,8 +851,8 @@ run list
 check "without a card list says so" \
 	says 0 'rmctl: list: no card found; is there one \(lspci -d 114a:5565\)\?'
 rmmod rfm
-bad 1 'list: the kernel does not know the netlink family rfm; is module rfm loaded\?' list
-bad 1 "$dev: show: the kernel does not know the netlink family rfm; is module rfm loaded\\?" show "$dev"
+bad 3 'list: the kernel does not know the netlink family rfm; is module rfm loaded\?' list
+bad 3 "$dev: show: the kernel does not know the netlink family rfm; is module rfm loaded\\?" show "$dev"
 modprobe rfm
 run list
 check "with it all cards are there again" grep -q "^$lonely " "$out"

@@ -18,6 +18,7 @@ base=$3
 on_terminal=$programs/on_terminal
 verbs='fill load save diff who trace watch top'
 node=$("$rmctl" -j show "$peer" | sed 's/.*"node":\([0-9]*\).*/\1/')
+own="0x[0-9a-f]{2} \\($("$rmctl" -j show "$dev" | sed 's/.*"node":\([0-9]*\).*/\1/')\\)"
 from="0x[0-9a-f]{2} \\($node\\)"
 age='[0-9]+(\.[0-9]{3})? (ns|us|ms|s)'
 time='[0-9]+\.[0-9]{9}'
@@ -80,7 +81,7 @@ for verb in $verbs; do
 	load) words="$dir/rig.yaml 0" ;;
 	*) words='0+4' ;;
 	esac
-	bad 1 "rfm255: $verb: no such card: /dev/rfm255 does not exist" "$verb" rfm255 $words
+	bad 3 "rfm255: $verb: no such card: /dev/rfm255 does not exist" "$verb" rfm255 $words
 	bad 2 "$verb: '' names no card; say rfm0, /dev/rfm0 or a PCI address .*" "$verb" '' $words
 done
 for verb in fill load save diff; do
@@ -109,8 +110,8 @@ for verb in fill save diff who trace watch top; do
 	bad 2 "$dev: $verb: there is no 'presure' in 'pump'.*" $verb "$dev" pump.presure $more
 	bad 2 "$dev: $verb: 'loop\[3\]' is beyond 'loop', which has 3.*" $verb "$dev" 'loop[3]' $more
 	[ $verb = fill ] && more='1 -y'
-	bad 1 "$dev: $verb: 8 bytes at offset 0xfffffff8 $beyond" $verb "$dev" far $more
-	bad 1 "$dev: $verb: 4293918720 bytes at offset 0x0 $beyond" $verb "$dev" 0+4095M $more
+	bad 3 "$dev: $verb: 8 bytes at offset 0xfffffff8 $beyond" $verb "$dev" far $more
+	bad 3 "$dev: $verb: 4293918720 bytes at offset 0x0 $beyond" $verb "$dev" 0+4095M $more
 done
 
 # --- who, as long as nobody has stored anything ----------------------------------------------
@@ -147,12 +148,12 @@ bad 2 "$dev: peek: unknown option '-3', and numbers cannot be negative .*" peek 
 
 swapped='OFFSET comes before VALUE: are the two swapped\?'
 bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4; $swapped .*" poke "$dev" 5 0x1000
-bad 1 "$dev: poke: offset 0xcafef000 is out of range: the memory ends at 0x[0-9a-f]+; $swapped" \
+bad 3 "$dev: poke: offset 0xcafef000 is out of range: the memory ends at 0x[0-9a-f]+; $swapped" \
 	poke "$dev" 0xcafef000 0x1000
 bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0x1001
 bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0
 bad 2 "$dev: poke: offset 0x5 is not a multiple of the width 4 \(.*" poke "$dev" 5 0x1000 1
-bad 1 "$dev: poke: 4 bytes at offset 0xcafef000 $beyond" poke "$dev" 0xcafef000 3
+bad 3 "$dev: poke: 4 bytes at offset 0xcafef000 $beyond" poke "$dev" 0xcafef000 3
 for value in 12.5 1 0x1000; do
 	bad 2 "$dev: poke: value 'pump.pressure' is a name; NAME comes before VALUE: are the two swapped\? .*" \
 		poke "$dev" $value pump.pressure
@@ -195,7 +196,7 @@ run -R "$dir/odd.yaml" dump "$dev" odd
 check "dump shows what no single access can load" lines "$out" '00003200  01 +odd.tag: 1' \
 	'00003201  1 bytes have no name' '00003202  34 00 56 78 +odd.split: 2018902068' \
 	'00003206  2 bytes have no name'
-bad 1 "$dev: peek: 'odd.split' at 0x3202 cannot be a single access of 4 bytes" \
+bad 3 "$dev: peek: 'odd.split' at 0x3202 cannot be a single access of 4 bytes" \
 	-R "$dir/odd.yaml" peek "$dev" odd
 
 # --- fill ------------------------------------------------------------------------------------
@@ -224,10 +225,10 @@ typed 'n
 ' fill "$dev" 0x1000+4K 7
 check "fill asks, and takes no" lines "$out" \
 	"$dev: $ask. Go on\? \[y/N\] rmctl: $dev: fill: nothing was changed"
-check "fill asks, no is status 1" [ "$status" -eq 1 ]
+check "fill asks, no is status 3" [ "$status" -eq 3 ]
 typed '
 ' fill "$dev" 0x1000+4K 7
-check "fill asks, an empty line is no" [ "$status" -eq 1 ]
+check "fill asks, an empty line is no" [ "$status" -eq 3 ]
 bad 2 "$dev: fill: '0x1002\+8' does not begin and end at a multiple of the width 4: say -w .*" \
 	fill "$dev" 0x1002+8 1 -y
 bad 2 "$dev: fill: value '256' is too large, at most 0xff fits .*" fill "$dev" 0x1000+8 256 -w1 -y
@@ -276,18 +277,18 @@ typed 'n
 ' load "$dev" "$dir/random" 0x2000
 check "load asks, and takes no" lines "$out" \
 	"$dev: this changes 2.8 MiB at 0x2000 on every node. Go on\? \[y/N\] rmctl: .*nothing was changed"
-bad 1 "$dev: load: cannot read $dir/nofile: No such file or directory" \
+bad 3 "$dev: load: cannot read $dir/nofile: No such file or directory" \
 	load "$dev" "$dir/nofile" 0x2000 -y
-bad 1 "$dev: load: cannot read $dir: Is a directory" load "$dev" "$dir" 0x2000 -y
+bad 3 "$dev: load: cannot read $dir: Is a directory" load "$dev" "$dir" 0x2000 -y
 : >"$dir/empty"
-bad 1 "$dev: load: $dir/empty is empty" load "$dev" "$dir/empty" 0x2000 -y
-bad 1 "$dev: load: $dir/forty has 40 bytes, the range 41" load "$dev" "$dir/forty" 0x2000+41 -y
-bad 1 "$dev: load: $dir/forty has 40 bytes, the range 24" load "$dev" "$dir/forty" loop -y
+bad 3 "$dev: load: $dir/empty is empty" load "$dev" "$dir/empty" 0x2000 -y
+bad 3 "$dev: load: $dir/forty has 40 bytes, the range 41" load "$dev" "$dir/forty" 0x2000+41 -y
+bad 3 "$dev: load: $dir/forty has 40 bytes, the range 24" load "$dev" "$dir/forty" loop -y
 bad 2 "$dev: load: /dev/null is no regular file, its length is not known: say a range such as 0x1000\+4K .*" \
 	load "$dev" /dev/null 0x2000 -y
-bad 1 "$dev: load: /dev/zero has more than the range's 40 bytes" load "$dev" /dev/zero 0x2000+40 -y
-bad 1 "$dev: load: /dev/null has 0 bytes, the range 40" load "$dev" /dev/null 0x2000+40 -y
-bad 1 "$dev: load: 3000000 bytes at offset 0x3f00000 $beyond" \
+bad 3 "$dev: load: /dev/zero has more than the range's 40 bytes" load "$dev" /dev/zero 0x2000+40 -y
+bad 3 "$dev: load: /dev/null has 0 bytes, the range 40" load "$dev" /dev/null 0x2000+40 -y
+bad 3 "$dev: load: 3000000 bytes at offset 0x3f00000 $beyond" \
 	load "$dev" "$dir/random" 63M -y
 bad 2 "$dev: load: the offset is empty .*" load "$dev" "$dir/forty" '' -y
 bad 2 "$dev: load: the name of the file is empty .*" load "$dev" '' 0x2000 -y
@@ -295,8 +296,8 @@ bad 2 "$dev: save: the name of the file is empty .*" save "$dev" pump ''
 bad 2 "$dev: diff: the name of the file is empty .*" diff "$dev" pump ''
 bad 2 "$dev: load: offset '12z' is not a number .*" load "$dev" "$dir/forty" 12z -y
 check "what was refused has changed nothing" [ "$(bytes 0x2000+4K)" = "$before" ]
-bad 1 "$dev: save: cannot write $dir: Is a directory" save "$dev" pump "$dir"
-bad 1 "$dev: save: cannot write /dev/full: No space left on device" save "$dev" pump /dev/full
+bad 3 "$dev: save: cannot write $dir: Is a directory" save "$dev" pump "$dir"
+bad 3 "$dev: save: cannot write /dev/full: No space left on device" save "$dev" pump /dev/full
 bad 2 "$dev: save: standard output cannot have both the bytes and JSON .*" -j save "$dev" pump -
 
 "$rmctl" poke "$dev" pump.pressure 12.5
@@ -323,7 +324,7 @@ last='\{"offset":12328,"length":4,"name":null,"type":null,"unit":null,"card":"0x
 check "diff -j" lines "$out" ".*\"equal\":false,\"differing_bytes\":4,\"differences\":\[$entry,.*,$last\]\}"
 check "diff -j, status" [ "$status" -eq 1 ]
 run diff "$dev" 0x3001+3 "$dir/old"
-check "diff wants a file of the range's size" complains 1 "$dev: diff: $dir/old has 64 bytes, the range 3"
+check "diff wants a file of the range's size" complains 3 "$dev: diff: $dir/old has 64 bytes, the range 3"
 tail -c +2 "$dir/old" | head -c 3 >"$dir/three"
 run diff "$dev" 0x3001+3 "$dir/three"
 check "what is only a part of a value is shown as bytes" lines "$out" \
@@ -347,11 +348,11 @@ run save "$dev" 0+4M "$dir/small/file"
 check "a save that fails says so, and what has become of the file" lines "$err" \
 	"rmctl: $dev: save: cannot write $dir/small/file: No space left on device" \
 	"rmctl: $dev: save: $dir/small/file is as it was"
-check "with status 1" [ "$status" -eq 1 ]
+check "with status 3" [ "$status" -eq 3 ]
 check "the file is as it was" cmp "$dir/before" "$dir/small/file"
 bad_end="rmctl: $dev: save: $dir/small/new has not been made"
 run save "$dev" 0+4M "$dir/small/new"
-check "a new file that fails is not made" says 1 "$bad_end"
+check "a new file that fails is not made" says 3 "$bad_end"
 check "nothing is left beside them" [ "$(ls "$dir/small")" = file ]
 umount "$dir/small"
 
@@ -379,7 +380,7 @@ check "load on a terminal is silent otherwise" [ "$status" -eq 0 ]
 # They are interrupted before the second block, or while it is compared.
 "$rmctl" fill "$dev" 0x10000+3M 0 -y
 before pread "$dir/random" 2 'kill -INT $PROGRAM' load "$dev" "$dir/random" 0x10000 -y
-check "an interrupted load says how much has been stored" complains 1 \
+check "an interrupted load says how much has been stored" complains 3 \
 	"$dev: load: interrupted: the first 1 MiB of 2.8 MiB have been stored, up to 0x110000; what is behind is as it was"
 head -c 1048576 "$dir/random" >"$dir/first"
 good_silent diff "$dev" 0x10000+1M "$dir/first"
@@ -388,10 +389,10 @@ before pread "/dev/$dev" 2 'kill -INT $PROGRAM' save "$dev" 0+4M "$dir/new"
 check "an interrupted save says how far it came, and what has become of the file" lines "$err" \
 	"rmctl: $dev: save: interrupted after the first 1 MiB of 4 MiB" \
 	"rmctl: $dev: save: $dir/new has not been made"
-check "and that is so" [ "$status" -eq 1 -a ! -e "$dir/new" ]
+check "and that is so" [ "$status" -eq 3 -a ! -e "$dir/new" ]
 good_silent save "$dev" 0+4M "$dir/new"
 before pread "$dir/new" 2 'kill -INT $PROGRAM' diff "$dev" 0+4M "$dir/new"
-check "an interrupted diff says how much it has compared" complains 1 \
+check "an interrupted diff says how much it has compared" complains 3 \
 	"$dev: diff: interrupted: only the first 2 MiB of 4 MiB have been compared"
 rm "$dir/new"
 
@@ -405,7 +406,7 @@ kill -INT $saver
 wait $saver
 status=$?
 echo >"$dir/go"
-check "an interrupted save says how much there is" says 1 \
+check "an interrupted save says how much there is" says 3 \
 	"rmctl: $dev: save: interrupted: $dir/fifo has the first [0-9.]+ KiB of 4 MiB"
 
 "$rmctl" fill "$dev" 0+64M 0x11111111 -y
@@ -417,7 +418,7 @@ kill -INT $filler
 wait $filler
 status=$?
 done=$(sed -n 's/.*interrupted: the first .* of 64 MiB have been stored, up to \(0x[0-9a-f]*\); what is behind is as it was$/\1/p' "$dir/fill.err")
-check "an interrupted fill says how much it has done" [ "$status" -eq 1 -a -n "$done" ]
+check "an interrupted fill says how much it has done" [ "$status" -eq 3 -a -n "$done" ]
 check "and that is so" [ "$("$rmctl" peek "$dev" $((done - 4)) 2>&1 | cut -d' ' -f2)" = 0x22222222 -a \
 	"$("$rmctl" peek "$dev" $((done)) 2>&1 | cut -d' ' -f2)" = 0x11111111 ]
 
@@ -434,7 +435,7 @@ status=$?
 check "load of a file that becomes shorter says how much has been stored" lines "$dir/load.err" \
 	"rmctl: $dev: load: cannot read $dir/big at byte [0-9]+: it has become shorter" \
 	"rmctl: $dev: load: the first [1-9][0-9.]* MiB of 64 MiB have been stored, up to 0x[0-9a-f]*00000; what is behind is as it was"
-check "with status 1" [ "$status" -eq 1 ]
+check "with status 3" [ "$status" -eq 3 ]
 rm "$dir/big"
 
 # --- who ----------------------------------------------------------------------------------------------
@@ -459,7 +460,7 @@ for word in 12z '' 0x -1; do
 done
 
 "$on_terminal" -s 'who [' '' "$rmctl" who "$dev" 0+64M >"$out" 2>"$err"
-check "who shows how far it is, and ends by Ctrl-C with status 1" [ $? -eq 1 ]
+check "who shows how far it is, and ends by Ctrl-C with status 3" [ $? -eq 3 ]
 check "and says how far it has come" grep -qE \
 	"who: interrupted: only the first [0-9.]+ [KM]iB of 64 MiB have been asked for" "$out"
 
@@ -616,12 +617,12 @@ check "watch -j --exec, an object a run" lines "$out" \
 	'.*"seq":3,.*"value":"3".*"lost":0,"run":\{"status":3,"signal":null,"events":2\}\}'
 check "what the command prints is not among the JSON" has_lines "$err" '^out$' \
 	"watch: the command has ended with status 3\$"
-check "a command that fails makes watch fail" [ "$status" -eq 1 ]
+check "a command that fails makes watch fail" [ "$status" -eq 3 ]
 in_background '^watching' -j watch "$dev" -t 20 pump.total -n 1 --exec 'kill -9 $$'
 store pump.total 1
 wait_background
 check "a command that is killed" has_lines "$out" '"run":\{"status":null,"signal":9,"events":1\}\}$'
-check "is said" says 1 "rmctl: $dev: watch: the command was ended by signal 9"
+check "is said" says 3 "rmctl: $dev: watch: the command was ended by signal 9"
 in_background '^watching' watch "$dev" -t 20 beat -n 1 --exec 'env | grep RMCTL_ | sort'
 store beat 42
 wait_background
@@ -653,21 +654,21 @@ store beat 1
 wait_for "$err" begin
 kill -TERM "$background"
 wait_background
-check "a command that ends by that signal has failed" says 1 \
+check "a command that ends by that signal has failed" says 3 \
 	"rmctl: $dev: watch: the command was ended by signal 15"
 check "watch -j tells of it" has_lines "$out" '"run":\{"status":null,"signal":15,"events":1\}\}$'
 
-# cut_short REGEX WHAT VERB ARG...: begun, told of one of three, interrupted
+# cut_short REGEX WHAT VERB ARG...: begun, told of one of a thousand, interrupted; rounds go on
 cut_short() {
 	local hears=$1 what=$2
 	shift 2
-	in_background "$hears" "$@" -n 3
+	in_background "$hears" "$@" -n 1000
 	store beat 7
 	wait_for "$out" 'beat'
 	kill -INT "$background"
 	wait_background
 	check "$1 -n that is interrupted says how many are missing" \
-		says 1 "rmctl: $dev: $1: interrupted: [12] $what\(s\) still missing"
+		says 1 "rmctl: $dev: $1: interrupted: [0-9]+ $what\(s\) still missing"
 }
 cut_short '^tracing' write trace "$dev" -t 20 beat
 cut_short '^watching' event watch "$dev" -t 20 beat
@@ -715,10 +716,10 @@ kill -INT "$background"
 wait_background
 check "rmctl top, a line a range and round" [ $(($(wc -l <"$out") % 4)) -eq 1 ]
 check "rmctl top" has_lines "$out" '^RANGE +RATE/s +AGE +LATENCY +AT MOST +NODE +VALUE$' \
-	"^beat +[1-5]\.[0-9]{2} +$age +$age +$age +$from +[1-5]" \
+	"^beat +[1-5]\.[0-9]{2} +$age +$age +$age +$from +(STALE  )?[1-5]" \
 	'^pump.total +0 +never +- +- +-  1$' \
 	"^0x5000\+2 +[0-9.]+ +$age +($age|-) +($age|-) +$from +0xbeef\$" \
-	'^loop +0 +never +- +- +-  $' "^beat +0 +$age +- +- +$from +5  STALE\$"
+	'^loop +0 +never +- +- +-  $' "^beat +0 +$age +- +- +$from +STALE  5\$"
 in_background '^watching' -j top "$dev" beat 0x5000+2 loop -i 500ms
 for i in 1 2 3; do store beat $i; done
 wait_for "$out" '"updates":0,"rate_hz":0.0,"total_updates":3,'
@@ -729,11 +730,23 @@ check "top -j" has_lines "$out" \
 	"^\{\"device\":\"$dev\",\"time_ns\":[0-9]+,\"round\":[0-9]+,\"interval_ns\":[0-9]+,\"ranges\":\[\{\"name\":\"beat\",\"offset\":12544,\"length\":4,\"updates\":[1-3],\"rate_hz\":[0-9.]+,\"total_updates\":[1-3],\"age_ns\":[0-9]+,\"latency_min_ns\":[0-9]+,\"latency_mean_ns\":[0-9]+,\"latency_max_ns\":[0-9]+,\"node\":$node,\"value\":[1-3],\"unit\":\"\",\"stale\":(true|false),\"lost\":0\}," \
 	'"round":[0-9]+,.*"updates":0,"rate_hz":0.0,"total_updates":3,' \
 	'\{"name":"0x5000\+2",.*"value":"0xbeef","unit":"",' '\{"name":"loop",.*"value":null,"unit":null,'
+# What this machine itself writes is not stale, though no update comes.
+printf 'rfm-regions: 1\nregions:\n  own: {offset: 0x3180, type: uint32, period: 0.3 s}\n' >"$dir/own.yaml"
+while "$rmctl" poke "$dev" 0x3180 7; do :; done &
+writer=$!
+in_background '^watching' -R "$dir/own.yaml" top "$dev" -i 0.1
+wait_for "$out" "^own +0 +$age +- +- +$own +7"
+check "top on the node that writes a region itself" has_lines "$out" "^own +0 +$age +- +- +$own +7\$"
+kill -INT "$background"
+wait_background
+kill "$writer"
+wait "$writer"
 sed '/far:/d' "$dir/rig.yaml" >"$dir/near.yaml"
 run -R "$dir/near.yaml" top "$dev" -n 1 -i 0.1
 check "top without a name shows all regions" lines "$out" 'RANGE .*' 'pump .*' 'loop .*' 'beat .*'
+check "the heading has no more than 80 columns" [ "$(grep -c '^RANGE.\{76\}' "$out")" -eq 0 ]
 typed '' -R "$dir/near.yaml" top "$dev" -n 2 -i 0.1
-check "top draws on a terminal" [ "$(grep -c "$(printf '\033')\[H.*rmctl top $dev: 3 range(s), every 0.1 s" "$out")" -eq 2 ]
+check "top draws on a terminal, and wraps no row" [ "$(grep -c "$(printf '\033')\[?7l$(printf '\033')\[H.*rmctl top $dev: 3 range(s), every 0.1 s" "$out")" -eq 2 ]
 "$on_terminal" -s RANGE '' "$rmctl" top "$dev" beat -i 0.1 >"$out" 2>"$err"
 check "Ctrl-C ends top, with status 0" [ $? -eq 0 ]
 # More regions than there can be watches, or open files.
@@ -750,8 +763,8 @@ check "so it does with few open files" [ $? -eq 0 -a "$(wc -l <"$out")" -gt 40 ]
 check "and says it" has_lines "$err" "top: only the first 4[0-9] of 1100 $reason\$"
 typed '' -R "$dir/many.yaml" top "$dev" -n 1 -i 0.1
 check "on a terminal how many more there are" has_lines "$out" "^and 1080 more"
-bad 1 "$dev: top: there are no regions in $dir/none.yaml" -R "$dir/none.yaml" top "$dev"
-bad 1 "$dev: top: $dir/bad.yaml:2: offset 'x' is not a number, and 1 more \('rmctl regions check' shows them\)" \
+bad 3 "$dev: top: there are no regions in $dir/none.yaml" -R "$dir/none.yaml" top "$dev"
+bad 3 "$dev: top: $dir/bad.yaml:2: offset 'x' is not a number, and 1 more \('rmctl regions check' shows them\)" \
 	-R "$dir/bad.yaml" top "$dev"
 bad 2 "$dev: top: no file says what a name means: use -R FILE, RFM_REGIONS or /etc/rfm/regions.yaml .*" \
 	-R '' top "$dev"
@@ -763,9 +776,9 @@ bad 2 "$dev: top: count must be at least 1 .*" top "$dev" beat -n 0
 # --- a card without the extension block ------------------------------------------------------------------
 
 none='the card has no extension block'
-bad 1 "$base: who: cannot ask who wrote there: $none" who "$base" 0+4
+bad 3 "$base: who: cannot ask who wrote there: $none" who "$base" 0+4
 for verb in trace watch top; do
-	bad 1 "$base: $verb: cannot watch: $none" $verb "$base" 0+4
+	bad 3 "$base: $verb: cannot watch: $none" $verb "$base" 0+4
 done
 good_silent fill "$base" 0x1000+4K 0x01020304 -y
 good_silent save "$base" 0x1000+4K "$dir/back"

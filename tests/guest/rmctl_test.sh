@@ -61,14 +61,14 @@ for name in "$dev" "/dev/$dev" "$pci" "${pci#0000:}"; do
 	run -j show "$name"
 	check "'$name' finds the card" has_lines "$out" "^\{\"device\":\"$dev\",\"pci\":\"$pci\","
 done
-bad 1 'rfm255: show: there is no such card' show rfm255
-bad 1 'rfm255: peek: no such card: /dev/rfm255 does not exist' peek rfm255 0
-bad 1 'x: show: no such card: /dev/x does not exist' show /dev/x
-bad 1 '0:0.0: show: there is no such card' show 0:0.0
-bad 1 '.*peek: no reflective-memory card with a driver at PCI address 0000:00:00.0' peek 0:0.0 0
-bad 1 'null: show: /dev/null is not a reflective-memory card' show /dev/null
-bad 1 'null: peek: cannot ask /dev/null what it is: this is not a reflective-memory card' peek /dev/null 0
-bad 1 'dev: show: /dev is not a device node' show /dev
+bad 3 'rfm255: show: there is no such card' show rfm255
+bad 3 'rfm255: peek: no such card: /dev/rfm255 does not exist' peek rfm255 0
+bad 3 'x: show: no such card: /dev/x does not exist' show /dev/x
+bad 3 '0:0.0: show: there is no such card' show 0:0.0
+bad 3 '.*peek: no reflective-memory card with a driver at PCI address 0000:00:00.0' peek 0:0.0 0
+bad 3 'null: show: /dev/null is not a reflective-memory card' show /dev/null
+bad 3 'null: peek: cannot ask /dev/null what it is: this is not a reflective-memory card' peek /dev/null 0
+bad 3 'dev: show: /dev is not a device node' show /dev
 for name in '' rfm rfm-1 "$dev/" 0 00:20.0 ./"$dev"; do
 	bad 2 "(.*: )?show: '$name' names no card; say rfm0, /dev/rfm0 or a PCI address .*" \
 		show "$name"
@@ -180,15 +180,15 @@ bad 2 "$dev: peek: too many arguments, it takes: DEV.*" peek "$dev" 0 1 2
 end=$(printf 0x%x "$size")
 last=$(printf 0x%x $((size - 4)))
 beyond="are out of range: the memory ends at $end"
-bad 1 "$dev: peek: 4 bytes at offset $end $beyond" peek "$dev" "$size"
-bad 1 "$dev: peek: 8 bytes at offset $last $beyond" peek "$dev" $((size - 4)) 2
-bad 1 "$dev: peek: 4 bytes at offset 0xfffffffffffffffc $beyond" peek "$dev" 0xfffffffffffffffc
-bad 1 "$dev: peek: [0-9]+ bytes at offset 0x0 $beyond" peek "$dev" 0 0x1fffffffffffffff -w 8
-bad 1 "$dev: poke: 4 bytes at offset $end $beyond" poke "$dev" "$size" 7
-bad 1 "$dev: poke: 8 bytes at offset $last $beyond" poke "$dev" $((size - 4)) 7 7
+bad 3 "$dev: peek: 4 bytes at offset $end $beyond" peek "$dev" "$size"
+bad 3 "$dev: peek: 8 bytes at offset $last $beyond" peek "$dev" $((size - 4)) 2
+bad 3 "$dev: peek: 4 bytes at offset 0xfffffffffffffffc $beyond" peek "$dev" 0xfffffffffffffffc
+bad 3 "$dev: peek: [0-9]+ bytes at offset 0x0 $beyond" peek "$dev" 0 0x1fffffffffffffff -w 8
+bad 3 "$dev: poke: 4 bytes at offset $end $beyond" poke "$dev" "$size" 7
+bad 3 "$dev: poke: 8 bytes at offset $last $beyond" poke "$dev" $((size - 4)) 7 7
 if [ "$window" -lt "$size" ]; then
 	shown=$(printf 0x%x "$window")
-	bad 1 "$dev: peek: 4 bytes at offset $shown are outside the card's window, which is $shown bytes from 0x0" \
+	bad 3 "$dev: peek: 4 bytes at offset $shown are outside the card's window, which is $shown bytes from 0x0" \
 		peek "$dev" "$window"
 else
 	skip "peek outside the window" "the window shows the whole memory"
@@ -237,8 +237,8 @@ if [ "$window" -lt "$size" ]; then
 else
 	beyond_it=$beyond
 fi
-bad 1 "$dev: dump: 2 bytes at offset $(printf 0x%x $good_last) $beyond_it" dump "$dev" $good_last 2
-bad 1 "$dev: dump: 18446744073709551615 bytes at offset 0xffffffffffffffff $beyond" \
+bad 3 "$dev: dump: 2 bytes at offset $(printf 0x%x $good_last) $beyond_it" dump "$dev" $good_last 2
+bad 3 "$dev: dump: 18446744073709551615 bytes at offset 0xffffffffffffffff $beyond" \
 	dump "$dev" 0xffffffffffffffff 0xffffffffffffffff
 bad 2 "$dev: dump: length must be at least 1 .*" dump "$dev" 0 0
 bad 2 "$dev: dump: too few arguments, it needs: DEV.*" dump "$dev"
@@ -246,7 +246,7 @@ bad 2 "$dev: dump: '0' is no range such as 0x1000-0x1fff, 0x1000\+4K or a name .
 bad 2 "$dev: dump: --raw and --json exclude each other .*" dump "$dev" 0 16 --raw -j
 "$rmctl" dump "$dev" 0 1M --raw >/dev/full 2>"$err"
 status=$? && : >"$out"
-check "a full disk is no success" complains 1 "$dev: dump: cannot write to standard output: No space left on device"
+check "a full disk is no success" complains 3 "$dev: dump: cannot write to standard output: No space left on device"
 
 # --- names ------------------------------------------------------------------------------
 
@@ -326,10 +326,10 @@ bad 2 "$dev: poke: value '32768' does not fit 'pump.speed', which is of type int
 	poke "$dev" pump.speed 32768
 bad 2 "$dev: poke: value '01234567890123' is longer than 'pump.name', which has 13 bytes .*" \
 	poke "$dev" pump.name 01234567890123
-bad 1 "$dev: peek: 'split' at 0x3102 cannot be a single access of 4 bytes" peek "$dev" split
-bad 1 "$dev: poke: 'split' at 0x3102 cannot be a single access of 4 bytes" poke "$dev" split 1
-bad 1 "$dev: peek: 8 bytes at offset 0xfffffff8 $beyond" peek "$dev" far
-bad 1 "$dev: peek: cannot read /nofile, which says what names mean: No such file or directory" \
+bad 3 "$dev: peek: 'split' at 0x3102 cannot be a single access of 4 bytes" peek "$dev" split
+bad 3 "$dev: poke: 'split' at 0x3102 cannot be a single access of 4 bytes" poke "$dev" split 1
+bad 3 "$dev: peek: 8 bytes at offset 0xfffffff8 $beyond" peek "$dev" far
+bad 3 "$dev: peek: cannot read /nofile, which says what names mean: No such file or directory" \
 	-R /nofile peek "$dev" pump
 bad 2 "option '-R' needs an argument .*" -R
 check "wrong names and values change nothing" [ "$(page)" = "$before" ]
@@ -373,7 +373,7 @@ good "\{\"device\":\"$dev\",\"node\":$other,\"type\":\"int3\",\"data\":7\}" \
 	-j send "$dev" $other 3 7
 good "\{\"device\":\"$dev\",\"node\":\"all\",\"type\":\"reset\",\"data\":0\}" \
 	send "$dev" all reset -j
-bad 1 "$dev: send: node 0x[0-9a-f]{2} \($node\) is this card itself, and a node never interrupts itself" \
+bad 3 "$dev: send: node 0x[0-9a-f]{2} \($node\) is this card itself, and a node never interrupts itself" \
 	send "$dev" "$node" 1
 bad 2 "$dev: send: node '256' is too large, at most 0xff fits .*" send "$dev" 256 1
 bad 2 "$dev: send: node '0xffff' is too large, at most 0xff fits .*" send "$dev" 0xffff 1
@@ -392,19 +392,19 @@ bad 2 "$dev: send: too many arguments, it takes: DEV.*" send "$dev" all 1 2 3
 bad_times fence 60
 if [ "$features" -eq 0 ]; then
 	none='the card has no extension block'
-	bad 1 "$dev: fence: cannot fence: $none" fence "$dev"
-	bad 1 "$dev: map: cannot read the ring map: $none, it does not know who is on the ring" map "$dev" -j
-	bad 1 "$dev: listen: cannot listen: $none" listen "$dev" conflict -t 0.1
+	bad 3 "$dev: fence: cannot fence: $none" fence "$dev"
+	bad 3 "$dev: map: cannot read the ring map: $none, it does not know who is on the ring" map "$dev" -j
+	bad 3 "$dev: listen: cannot listen: $none" listen "$dev" conflict -t 0.1
 else
 	run map "$dev"
 	check "rmctl map" [ "$status" -eq 0 -a ! -s "$err" ]
 	check "map has a heading, and a row for this node" has_lines "$out" \
-		"^$dev: [0-9]+ node\(s\), epoch [0-9]+, once round the ring: " \
-		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +-\$"
+		"^$dev: [0-9]+ node\(s\), epoch [0-9]+, (once round the ring: |the ring is open\$)" \
+		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED +NOTE$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +- +-\$"
 	good "\{\"device\":\"$dev\",\"count\":[0-9]+,.*\"members\":\[.+\]\}" -j map "$dev"
 	if [ "$ring" = closed ]; then
 		good "$dev: everything is at every node, after [0-9]+\.[0-9]{3} us" fence "$dev"
-		good "\{\"device\":\"$dev\",\"complete\":true,\"flags\":\[\],\"lost\":0,\"epoch\":[0-9]+,\"wait_ns\":[0-9]+\}" \
+		good "\{\"device\":\"$dev\",\"complete\":true,\"flags\":\[\],\"lost\":0,\"epoch\":[0-9]+,\"wait_ns\":[0-9]+,\"paused\":null,\"gone\":null\}" \
 			-j fence "$dev" -t 2
 	else
 		bad 1 "$dev: fence: nothing leaves this node: no signal, or its transmitter is off" \
@@ -549,7 +549,7 @@ goes_before() {
 	local call=$1 nth=$2 sentence=$3
 	shift 3
 	before "$call" "/dev/$dev" "$nth" "echo $pci >$driver/unbind" "$@"
-	check "rmctl $1, whose card goes" [ "$status" -eq 1 ]
+	check "rmctl $1, whose card goes" [ "$status" -eq 3 ]
 	check "says so" has_lines "$err" "^rmctl: $dev: $1: $sentence\$"
 	echo "$pci" >"$driver/bind"
 }
@@ -565,21 +565,21 @@ if [ -w "$driver/unbind" ]; then
 	exec 3<&-
 	echo "$pci" >"$driver/unbind"
 	wait_background
-	check "listen ends when the card goes" [ "$status" -eq 1 ]
+	check "listen ends when the card goes" [ "$status" -eq 3 ]
 	check "and says so" has_lines "$err" "^rmctl: $dev: listen: no more events: $gone\$"
 	wait "$peeker"
 	status=$?
-	check "peek ends when the card goes" [ "$status" -eq 1 ]
+	check "peek ends when the card goes" [ "$status" -eq 3 ]
 	check "and says so" matches "$dir/peek" "rmctl: $dev: peek: $gone"
-	bad 1 "$pci: show: there is no such card" show "$pci"
-	bad 1 "$dev: show: there is no such card" show "$dev"
-	bad 1 ".*peek: no reflective-memory card with a driver at PCI address $pci" peek "$pci" 0
-	bad 1 "$dev: peek: no such card: /dev/$dev does not exist" peek "$dev" 0
+	bad 3 "$pci: show: there is no such card" show "$pci"
+	bad 3 "$dev: show: there is no such card" show "$dev"
+	bad 3 ".*peek: no reflective-memory card with a driver at PCI address $pci" peek "$pci" 0
+	bad 3 "$dev: peek: no such card: /dev/$dev does not exist" peek "$dev" 0
 	echo "$pci" >"$driver/bind"
 	good '0x[0-9a-f]+: 0x[0-9a-f]+' peek "$pci" 0x100
 	goes_before pread 3 "cannot read at offset 0x2000: $gone" dump "$dev" 0 64K --raw
 	goes_before pread 2 "cannot read at offset 0x100000: $gone" save "$dev" 0+2M "$dir/saved"
-	check "and has made no file" says 1 "rmctl: $dev: save: $dir/saved has not been made"
+	check "and has made no file" says 3 "rmctl: $dev: save: $dir/saved has not been made"
 	head -c 2097152 /dev/zero >"$dir/zeroes"
 	goes_before pwrite 2 \
 		"cannot store at offset 0x100000: $gone; what is before it, 1 MiB, has been stored" \
@@ -600,7 +600,7 @@ if [ -w "$driver/unbind" ]; then
 		wait_for "$err" 'no more events: the card is gone'
 		echo >"$dir/go"
 		wait_background
-		check "watch --exec whose card goes waits for the command" [ "$status" -eq 1 ]
+		check "watch --exec whose card goes waits for the command" [ "$status" -eq 3 ]
 		check "and tells how it ended" has_lines "$out" '"run":\{"status":4,.*\}$'
 		echo "$pci" >"$driver/bind"
 	else

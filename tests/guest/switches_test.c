@@ -8,6 +8,9 @@
  * smaller than its memory, and nobody else uses it.
  */
 
+#include <pthread.h>
+
+#include "faults.h"
 #include "pair.h"
 
 #define PLACE 0x280000ull
@@ -73,9 +76,6 @@ static void refusals(void)
 		{ { .mask = led | 0x200, .on = led }, "unknown switch" },
 		{ { .mask = led | 0x80000000, .on = led }, "unknown switch" },
 		{ { .mask = led, .on = led | 0x200 }, "unknown state" },
-		{ { .mask = led, .on = led, .pad = 1 }, "padding set" },
-		{ { .mask = led, .on = led, .reserved = { 1, 0 } }, "reserved" },
-		{ { .mask = led, .on = led, .reserved = { 0, 1 } }, "reserved" },
 		{ { .mask = led | RFM_SWITCH_OWN_DATA,
 		    .on = led | RFM_SWITCH_OWN_DATA }, "OWN DATA on" },
 		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
@@ -168,15 +168,18 @@ static void own_data_can_be_cleared(void)
  */
 static void ring_heals(void)
 {
-	struct rfm_ring_test test = { .timeout_ms = 200 };
-	struct rfm_fence_wait ignored = { .timeout_ms = 10000 };
+	struct rfm_ring_test near = { .timeout_ms = 200 }, far = near;
+	struct rfm_fence_wait ignored[2] = { { .timeout_ms = 10000 },
+					     { .timeout_ms = 10000 } };
 
-	while (ioctl(pair.near, RFM_IOC_RING_TEST, &test) ||
-	       ioctl(pair.far, RFM_IOC_RING_TEST, &test))
+	while (ioctl(pair.near, RFM_IOC_RING_TEST, &near) ||
+	       ioctl(pair.far, RFM_IOC_RING_TEST, &far)) {
 		if (!CHECK_EQ(errno, ETIMEDOUT))
 			return;
-	CHECK_EQ(ioctl(pair.near, RFM_IOC_FENCE, &ignored), 0);
-	CHECK_EQ(ioctl(pair.far, RFM_IOC_FENCE, &ignored), 0);
+		near.round_trip_ns = 0;
+	}
+	CHECK_EQ(ioctl(pair.near, RFM_IOC_FENCE, &ignored[0]), 0);
+	CHECK_EQ(ioctl(pair.far, RFM_IOC_FENCE, &ignored[1]), 0);
 }
 
 /* Without light from near there is none at far, nor a ring. */
@@ -463,6 +466,95 @@ static void window_stays_under_its_users(void)
 	close(fd);
 }
 
+/* --- a read or write that is under way ------------------------------------- */
+
+/* A short one, by the processor; the second half of the buffer is not there. */
+struct transfer {
+	int fd;
+	bool store;
+	uint8_t *buf;
+	ssize_t done;
+};
+
+enum { SHORT = 1024 };
+
+static void *transfer_run(void *data)
+{
+	struct transfer *transfer = data;
+
+	transfer->done = transfer->store ?
+		pwrite(transfer->fd, transfer->buf, SHORT, PLACE) :
+		pread(transfer->fd, transfer->buf, SHORT, PLACE);
+	return NULL;
+}
+
+static void block_fill(int fd, uint64_t window, uint8_t byte)
+{
+	uint8_t block[SHORT];
+
+	memset(block, byte, SHORT);
+	CHECK_EQ(set_window(fd, window), 0);
+	CHECK_EQ(pwrite(fd, block, SHORT, PLACE), SHORT);
+}
+
+static void check_block(int fd, uint64_t window, const uint8_t *expected)
+{
+	uint8_t block[SHORT];
+
+	CHECK_EQ(set_window(fd, window), 0);
+	CHECK_EQ(pread(fd, block, SHORT, PLACE), SHORT);
+	CHECK(!memcmp(block, expected, SHORT));
+}
+
+/* The change is refused when half of the transfer is done. */
+static void stays_under(int fd, const struct rfm_info *info, uint8_t *memory,
+			bool store)
+{
+	struct transfer transfer = {
+		.fd = fd, .store = store, .buf = memory + PAGE - SHORT / 2,
+	};
+	uint8_t here[SHORT], there[SHORT];
+	pthread_t thread;
+
+	memset(here, 0x11, SHORT);
+	memset(there, 0x22, SHORT);
+	block_fill(fd, info->window_size, 0x22);
+	block_fill(fd, 0, 0x11);
+	faults_take(memory + PAGE);
+	REQUIRE(!pthread_create(&thread, NULL, transfer_run, &transfer));
+	CHECK(faults_next() == memory + PAGE);
+	check_busy(fd, info);
+	CHECK_ERRNO(set(fd, RFM_SWITCH_BYTE_SWAP, RFM_SWITCH_BYTE_SWAP), EBUSY);
+	CHECK_EQ(get(fd).on & RFM_SWITCH_BYTE_SWAP, 0);
+	faults_give(memory + PAGE);
+	pthread_join(thread, NULL);
+
+	CHECK_EQ(transfer.done, SHORT);
+	CHECK(store || !memcmp(transfer.buf, here, SHORT));
+	CHECK_EQ(set(fd, RFM_SWITCH_BYTE_SWAP, 0), 0);
+	check_block(fd, info->window_size, there);
+	check_block(fd, 0, store ? transfer.buf : here);
+}
+
+static void a_transfer_sees_one_window(void)
+{
+	struct rfm_info info;
+	uint8_t *memory;
+	int fd;
+
+	if (!narrow_path)
+		return tap_skip("no card with a narrow window");
+	fd = open(narrow_path, O_RDWR);
+	REQUIRE(fd >= 0 && !card_info(fd, &info) && faults_open());
+	memory = faults_memory(2 * PAGE);
+	REQUIRE(memory);
+	stays_under(fd, &info, memory, true);
+	stays_under(fd, &info, memory, false);
+	munmap(memory, 2 * PAGE);
+	close(faults);
+	close(fd);
+}
+
 /* At the end everything is as it was. */
 static void all_is_as_before(void)
 {
@@ -488,6 +580,7 @@ int main(int argc, char **argv)
 		TAP_CASE(offset_moves_own_updates),
 		TAP_CASE(window_shows_another_part),
 		TAP_CASE(window_stays_under_its_users),
+		TAP_CASE(a_transfer_sees_one_window),
 		TAP_CASE(all_is_as_before),
 	};
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TAP_PASS 0
@@ -148,10 +149,19 @@ static void tap_hung(int signo)
 	_exit(TAP_FAIL);
 }
 
+static double tap_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
 /* Runs all cases; returns the exit status. */
 static int tap_run(const struct tap_case *cases, unsigned int count)
 {
 	unsigned int i, failed = 0, skipped = 0;
+	double begin;
 
 	signal(SIGALRM, tap_hung);
 	printf("TAP version 13\n1..%u\n", count);
@@ -160,6 +170,7 @@ static int tap_run(const struct tap_case *cases, unsigned int count)
 		tap_failed = false;
 		tap_skipped[0] = '\0';
 
+		begin = tap_seconds();
 		alarm(TAP_CASE_SECONDS);
 		cases[i].run();
 		alarm(0);
@@ -172,7 +183,8 @@ static int tap_run(const struct tap_case *cases, unsigned int count)
 			printf("ok %u %s # SKIP %s\n", i + 1, cases[i].name,
 			       tap_skipped);
 		} else {
-			printf("ok %u %s\n", i + 1, cases[i].name);
+			printf("ok %u %s (%.1f s)\n", i + 1, cases[i].name,
+			       tap_seconds() - begin);
 		}
 	}
 	printf("# %u passed, %u failed, %u skipped\n",

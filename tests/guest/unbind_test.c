@@ -51,7 +51,7 @@ static uint64_t state;	/* of the random numbers */
 /* One of the calls that need the extension block, each a good one. */
 static int extension_call(unsigned int which)
 {
-	static struct rfm_ring_map map;
+	struct rfm_ring_map map = { .count = 0 };
 	static struct rfm_counters counters;
 	struct rfm_range range = { 0x1000, 64 };
 	struct rfm_subscribe subscribe = {

@@ -165,8 +165,6 @@ static void set_width(struct rfm_watch *args) { args->compare_width = 4; }
 static void set_offset(struct rfm_watch *args) { args->compare_offset = AT; }
 static void set_mask(struct rfm_watch *args) { args->compare_mask = 1; }
 static void set_value(struct rfm_watch *args) { args->compare_value = 1; }
-static void set_reserved_0(struct rfm_watch *args) { args->reserved[0] = 1; }
-static void set_reserved_3(struct rfm_watch *args) { args->reserved[3] = 1ull << 63; }
 
 static void set_no_eventfd(struct rfm_watch *args)
 {
@@ -224,8 +222,6 @@ static const struct {
 	{ "offset without its flag", set_offset, EINVAL },
 	{ "mask without its flag", set_mask, EINVAL },
 	{ "value without its flag", set_value, EINVAL },
-	{ "reserved[0]", set_reserved_0, EINVAL },
-	{ "reserved[3]", set_reserved_3, EINVAL },
 	{ "no comparison", compare_none, EINVAL },
 	{ "an unknown comparison", compare_4, EINVAL },
 	{ "width 0", width_0, EINVAL },

@@ -193,13 +193,14 @@ static bool drops(uint64_t before)
 	return CHECK(dropped_by_card() > before);
 }
 
+/* With nobody left to tell it to, the driver is soon through what is in the ring. */
 static void storm_end(void)
 {
 	unsigned int i;
 
-	CHECK(settled());
 	for (i = 0; i < WATCHES; i++)
 		close(crowd[i]);
+	CHECK(settled());
 }
 
 /* That a writer has fallen silent is told, whatever the card has dropped. */
@@ -244,10 +245,9 @@ static void dropped_events_are_told(void)
 	struct pollfd pollfd = { deaf, POLLIN, 0 };
 	unsigned int i;
 
-	REQUIRE(deaf >= 0 && storm_begin());
+	REQUIRE(deaf >= 0 && storm_begin() && drops(before));
 	storm_end();
 	dropped = dropped_by_card() - before;
-	CHECK(dropped > 0);
 	for (i = 0; i < ARRAY_SIZE(fds); i++) {
 		struct tally tally = {};
 
@@ -279,10 +279,9 @@ static void full_queues_tell(void)
 	fd = watch(&args);
 	args.flags |= RFM_WATCH_COALESCE;
 	lumps = watch(&args);
-	REQUIRE(fd >= 0 && lumps >= 0 && storm_begin());
+	REQUIRE(fd >= 0 && lumps >= 0 && storm_begin() && drops(before));
 	storm_end();
 	dropped = dropped_by_card() - before;
-	CHECK(dropped > 0);
 	count_until_told(&plain, fd, dropped);
 	count_until_told(&lumped, lumps, dropped);
 	far_sets(BUSY, FRAMES + 1);

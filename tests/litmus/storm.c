@@ -6,7 +6,8 @@
  * others. Node n owns WORDS words of 8 bytes from n * AREA on; it stores
  * LIFE << 40 | count into one after the other, and again from the first. So a
  * word never goes back, not even when its node dies and comes back with a
- * greater LIFE, and each update that does is a fault.
+ * greater LIFE, which -l makes its incarnation too, and each update that does
+ * is a fault.
  *
  * -n words, -w window, -b bytes of the sockets' buffers, -S stall limit, -2 redundant
  * transfers, -x streams only. Commands on standard input, answers on standard
@@ -302,7 +303,7 @@ static void parse(int argc, char **argv, struct rfmring_config *config)
 			config->tx = optarg;
 			break;
 		case 'l':
-			life = strtoull(optarg, NULL, 0);
+			config->incarnation = life = strtoull(optarg, NULL, 0);
 			break;
 		case 'n':
 			words = atoi(optarg);

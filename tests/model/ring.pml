@@ -94,6 +94,7 @@
 #define MARKS(path)		((path) >> 5)
 #define UPDATE	0
 #define NOTICE	1
+#define UNSTORED	4		/* a mark: a node passed it on and will never store it */
 
 /* who, number, path, and what its originator had seen of the others: seen_by() */
 #define FRAME	byte, byte, byte, byte
@@ -310,34 +311,41 @@ inline pull(i)
 
 /* --- receiving ------------------------------------------------------------ */
 
-/* Has everyone stored it? Asked when it comes home, where no node ever left. */
+/* Has everyone stored it? Asked of the nodes that it has passed, and that remember. */
+#if defined(HUB) && CUTS
+#define MUST_HAVE(k)	false
+#else
+#define MUST_HAVE(k)	(!DEATHS || !(MORTAL >> (k) & 1))
+#endif
 inline stored_by_all(i)
 {
-	k = (DEATHS || CUTS -> NODES : 0);
+	k = 0;
 	do
 	:: k < NODES ->
-		assert(k == i || node[k].from[i].seq >= s);
+		assert(k == i || !MUST_HAVE(k) ||
+		       (node[k].from[i].life == LIFE(w) && node[k].from[i].got & 1 << s));
 		k++
 	:: k == NODES -> break
 	od;
 	k = 0
 }
 
-/* What comes home, and all before it that did not. */
+/* What comes home, and all before it that did not. What a node did not store is as good as lost. */
 inline receive_own(i)
 {
 	assert(s <= node[i].seq);
-	if
-	:: IS_UPDATE(w) -> stored_by_all(i)
-	:: else
-	fi;
 	node[i].open = false;
 	if
 	:: s > node[i].home_seq ->
+		q = IS_UPDATE(w) && !(MARKS(p) & UNSTORED);
+		if
+		:: q -> stored_by_all(i)
+		:: else
+		fi;
 #ifndef GAPS_UNCOUNTED
-		node[i].lost = node[i].lost + s - node[i].home_seq - IS_UPDATE(w);
+		node[i].lost = node[i].lost + s - node[i].home_seq - q;
 #endif
-		node[i].home = node[i].home + IS_UPDATE(w);
+		node[i].home = node[i].home + q;
 		node[i].home_seq = s
 	:: else
 	fi;
@@ -387,6 +395,22 @@ inline of_current_life(i)
 	fi
 }
 
+/* Will apply() not store it? Said before it is passed on. */
+#ifdef LIVES_IGNORED
+#define welcome(i)	true
+#else
+#define welcome(i)	(LIFE(w) == src.life || !src.life || quiet || (LIFE(w) > src.life && s))
+#endif
+#define last_of(i)	(LIFE(w) == src.life -> src.seq : \
+			 (LIFE(w) == src.other_life -> src.other_seq : s - IS_UPDATE(w)))
+#ifdef UNMARKED
+#define refused(i)	false
+#else
+/* A second copy of what was stored is not refused. */
+#define refused(i)	(IS_UPDATE(w) && SOURCE(w) != i && \
+			 !(welcome(i) && s + (COPIES == 2) > last_of(i)))
+#endif
+
 /* The store: newer than all of that source that was stored before, and once. */
 inline apply(i)
 {
@@ -425,6 +449,10 @@ inline receive(i)
 		if
 		:: MARKS(p) & MASTERS(i) || HOPS(p) >= HOP_LIMIT	/* is_removed() */
 		:: else ->
+			if
+			:: refused(i) -> p = p | PATH(0, UNSTORED)
+			:: else
+			fi;
 #ifdef CAUSAL
 #ifndef STORE_BEFORE_FORWARD
 			forward(i);
@@ -470,10 +498,17 @@ inline finish(i)
 
 /* --- life, death and the hub ---------------------------------------------- */
 
+/* The incarnation of a node's n-th life. */
+#ifdef CLOCK_BACK
+#define life_of(n)	(3 - (n))
+#else
+#define life_of(n)	(n)
+#endif
+
 inline begin_life(i)
 {
 	lives[i]++;
-	node[i].life = lives[i];
+	node[i].life = life_of(lives[i]);
 	node[i].stores = STORES_OF(i);
 	node[i].open = true
 }
@@ -597,9 +632,11 @@ inline receiver_balances()
 	d = node[w].from[k].first + p + node[w].from[k].missed;
 	assert(d == node[w].from[k].seq);
 	if
+#ifndef CLOCK_BACK
 	:: q && node[k].life && node[k].seq ->
 		assert(node[w].from[k].life == node[k].life);
 		assert(d == node[k].seq)
+#endif
 	:: else
 	fi;
 #ifdef LOSES_NOTHING
@@ -774,7 +811,7 @@ active proctype ring()
 			/* The first heartbeats are home. */
 			node[k].open = false;
 			do
-			:: q < NODES -> node[k].from[q].life = (q != k); q++
+			:: q < NODES -> node[k].from[q].life = (q != k -> life_of(1) : 0); q++
 			:: q == NODES -> break
 			od;
 			q = 0;

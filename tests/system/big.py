@@ -29,7 +29,7 @@ PSS_LIMIT = 1024 * 1024         # KiB
 STORMS = 16
 BUFFER = 4096                   # of a socket, bytes
 STALL_MS = 400
-STOPPED_S = 4
+STOPPED_S = 6
 FAIR = 0.5
 
 
@@ -187,23 +187,25 @@ def stopped_member():
         print(f"# {victim.name} is stopped")
         wait_for("stores", lambda: min(s["stored"] for s in all_call(ring, "show")) > 1000)
         victim.send_signal(signal.SIGSTOP)
+        begin = time.monotonic()
         wait_for("drops", lambda: sum(show["refused"] for show in all_call(others, "show")) > 0, 30)
         time.sleep(STOPPED_S)       # as long as a person would look at it in a debugger
+        stood = (time.monotonic() - begin) * 1e3
         victim.send_signal(signal.SIGCONT)
         shows = halt(ring)
         check_books(ring, shows)
         stall = max(show["stats"]["longest_stall_ns"] for storm, show in zip(ring, shows)
                     if storm is not victim) / 1e6
-        # Whoever has waited long enough needs the CPU to see that, and then a lock whose owner may
-        # have to wait for it as well: how long that takes here, the same processes have measured.
         late = max(show["late"] for storm, show in zip(ring, shows) if storm is not victim) * 1e3
         dropped = sum(show["stats"]["lost"] for show in shows)
         full = sum(show["stats"]["full"] for show in shows)
         figure(f"one of {STORMS} stopped for {STOPPED_S} s: longest stall {stall:.0f} ms of "
                f"{STALL_MS}, a thread woke up to {late:.0f} ms late; {dropped} frames lost, {full} of them for want of room")
         expect(dropped > 0, "nothing was dropped: the test did not test")
-        expect(stall <= STALL_MS + 2 * late,
-               f"a store waited for {stall} ms, and a thread for the CPU {late} ms at most")
+        # Whoever has waited long enough still waits for the CPU, and for a lock whose owner does.
+        # Without a limit it would be for as long as nothing moved.
+        expect(STALL_MS <= stall < stood / 2,
+               f"a store waited for {stall:.0f} ms, and nothing moved for {stood:.0f}")
 
 
 LONG = {

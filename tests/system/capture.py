@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from members import preload
 from peer import DATA as UPDATE, Peer
 from suite import TOP, Failed, expect, plan, run, wait_for
 
@@ -22,10 +23,10 @@ HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4
 CORRUPT, HOPS, TYPE, LENGTH, VERSION, MAGIC, CUT, CUT_HEAD, ONE_BYTE, BEHIND = range(16, 26)
 CAR_1, CAR_2, BROKEN_TRAIN = range(26, 29)      # of one train; of another that is damaged
 
-SIGNED = {"rfm.version": "4", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
+SIGNED = {"rfm.version": "5", "rfm.source": "3", "rfm.incarnation": "0x0102030405060708",
           "rfm.clock_domain": "0x11223344", "rfm.seq": "6426", "rfm.time": "2387509390608836392",
           "rfm.check.status": "1", "rfm.hop_check.status": "1"}
-SOUND_LINK = {"rfm.version": "4", "rfm.check.status": "1"}
+SOUND_LINK = {"rfm.version": "5", "rfm.check.status": "1"}
 
 SHOWN = {
     HELLO: SOUND_LINK | {
@@ -55,7 +56,7 @@ SHOWN = {
                       "rfm.answer.paused": "1", "rfm.answer.first": "de:ad:00:00:00:00:00:00"},
     SECOND: SIGNED | {"rfm.type": "1", "rfm.length": "64", "rfm.flags.redundant": "1",
                       "rfm.flags.second": "1", "rfm.marks.rogue0": "0", "rfm.marks.rogue1": "1",
-                      "rfm.marks.paused": "1"},
+                      "rfm.marks.paused": "1", "rfm.marks.unstored": "1"},
     CAR_1: {"rfm.type": "1", "rfm.seq": "6432", "rfm.address": "0x00002000", "rfm.length": "64",
             "rfm.check.status": "1", "rfm.dest": "0"},
     CAR_2: {"rfm.type": "1", "rfm.seq": "6433", "rfm.address": "0x00002040", "rfm.length": "4",
@@ -222,9 +223,9 @@ TOOLS = TOP / "build" / "tools"
 QEMU = TOP / "build" / "qemu"
 
 
-def pass_through(command, rx, tx, file, while_up=None):
+def pass_through(command, rx, tx, file, while_up=None, **environment):
     """Run a program that captures, pass two updates through it, and end it."""
-    program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | environment)
     try:
         peer = Peer(rx, tx, PEER)
         peer.join()
@@ -257,13 +258,32 @@ def both_sides(bench, file, names):
     expect(not bad, f"packets {sorted(bad)} are bad")
 
 
+def rmnode(folder, file):
+    """A command that captures, and its two ends."""
+    return ([TOOLS / "rmnode", "--id", str(NODE), "--memory", "1M", "--log", "none",
+             "--rx", f"unix:{folder}/n.rx,server", "--tx", f"unix:{folder}/n.tx,server",
+             "--pcap", file], f"{folder}/n.rx", f"{folder}/n.tx", file)
+
+
+def rmhub(folder, file):
+    return ([TOOLS / "rmhub", "--dir", folder, "--ports", "2", "--pcap", file],
+            f"{folder}/port1.in", f"{folder}/port1.out", file)
+
+
+def card(folder, file):
+    sockets = [word for name in ("rx", "tx")
+               for word in ("-chardev",
+                            f"socket,id={name},path={folder}/c.{name},server=on,wait=off")]
+    return ([QEMU / "qemu-system-x86_64", "-L", QEMU / "pc-bios", "-M", "q35", "-S",
+             "-accel", "tcg", "-m", "64", "-nodefaults", "-display", "none", *sockets,
+             "-device", f"rfm5565,node-id={NODE},rx=rx,tx=tx,pcap={file}"],
+            f"{folder}/c.rx", f"{folder}/c.tx", file)
+
+
 def of_rmnode(bench):
     """A capture of rmnode shows what came in and what went out."""
-    folder = bench.folder
-    file = folder / "rmnode.pcapng"
-    pass_through([TOOLS / "rmnode", "--id", str(NODE), "--memory", "1M", "--log", "none",
-                  "--rx", f"unix:{folder}/n.rx,server", "--tx", f"unix:{folder}/n.tx,server",
-                  "--pcap", file], f"{folder}/n.rx", f"{folder}/n.tx", file)
+    file = bench.folder / "rmnode.pcapng"
+    pass_through(*rmnode(bench.folder, file))
     both_sides(bench, file, ("rx", "tx"))
 
 
@@ -278,8 +298,7 @@ def of_rmhub(bench):
         wait_for("the fault is in the capture",
                  lambda: b"dropped by a fault" in file.read_bytes())
 
-    pass_through([TOOLS / "rmhub", "--dir", folder, "--ports", "2", "--pcap", file],
-                 f"{folder}/port1.in", f"{folder}/port1.out", file, drop_one)
+    pass_through(*rmhub(folder, file), drop_one)
     names = bench.tshark("-T", "fields", "-e", "frame.interface_name", file=file).split()
     expect(len(set(names)) == 1, f"one port was used, and the capture has {set(names)}")
     both_sides(bench, file, (names[0], names[0]))
@@ -290,21 +309,39 @@ def of_rmhub(bench):
 
 def of_a_card(bench):
     """A capture of the card shows the same"""
-    folder = bench.folder
-    file = folder / "card.pcapng"
-    sockets = [word for name in ("rx", "tx")
-               for word in ("-chardev",
-                            f"socket,id={name},path={folder}/c.{name},server=on,wait=off")]
-    pass_through([QEMU / "qemu-system-x86_64", "-L", QEMU / "pc-bios", "-M", "q35", "-S",
-                  "-accel", "tcg", "-m", "64", "-nodefaults", "-display", "none", *sockets,
-                  "-device", f"rfm5565,node-id={NODE},rx=rx,tx=tx,pcap={file}"],
-                 f"{folder}/c.rx", f"{folder}/c.tx", file)
+    file = bench.folder / "card.pcapng"
+    pass_through(*card(bench.folder, file))
     both_sides(bench, file, ("rx", "tx"))
+
+
+def a_disk_stands_still(bench):
+    """A capture on a disk that stands still holds up neither the ring nor the machine"""
+    stands, disk = bench.folder / "stands", preload(bench.folder, "disk")
+
+    def stuck(peer):
+        stands.touch()
+        try:
+            for number in range(1000):
+                data = number.to_bytes(4, "little")
+                peer.send(UPDATE, data, address=0x3000)
+                peer.wait("the update comes home", lambda p: [f for f in p.home if f.data == data])
+                if number == 20:
+                    wait_for("a write waits for the disk", waits.exists)
+        finally:
+            stands.unlink()
+
+    for what in (rmnode, rmhub, card):
+        file = bench.folder / f"slow-{what.__name__}.pcapng"
+        waits = Path(f"{stands}.waits")
+        pass_through(*what(bench.folder, file), stuck, DISK_STANDS=str(stands), **disk)
+        seen = bench.found(f"rfm.address == 0x3000 && rfm.source == {PEER}", file=file)
+        expect(len(seen) == 2000, f"{what.__name__}: {len(seen)} packets of 1000 updates")
+        waits.unlink()
 
 
 def main():
     tests = [installed, fields, filters, every_byte, times, summary, of_rmnode, of_rmhub,
-             of_a_card]
+             of_a_card, a_disk_stands_still]
     plan(tests)
     with tempfile.TemporaryDirectory(prefix="rfm-capture.") as folder:
         bench = Bench(Path(folder))

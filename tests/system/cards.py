@@ -42,6 +42,8 @@ def later_one_leaves(lab):
     lab.run(stays, "rmctl", "test", "rfm0")
     leaver = lab.run(said()[0], "rmctl", "test", "rfm0", check=False)
     expect(leaver.returncode == 1, "the one that left still has a ring")
+    findings = lab.rmctl_json(said()[0], "show", "rfm0")["findings"]
+    expect([it["cause"] for it in findings if it["now"]] == ["id-in-use"], f"it says {findings}")
 
 
 def qemu_log(lab, node):

@@ -5,6 +5,7 @@
 What the control loop among them does on a broken ring is in the demo and in subscribe.py.
 """
 
+import math
 import re
 import sys
 import tempfile
@@ -69,14 +70,16 @@ def subscribe(lab):
 
 
 def waitloop(lab):
-    """waitloop: each update, by whom, and how old"""
+    """waitloop: every cycle, one after the other, what was written in it, by whom, and how old"""
     with Publisher(lab):
         said = lab.out(2, "waitloop", CARD, str(LINES)).splitlines()
-    lines = [re.fullmatch(r"node 1 wrote \d+ bytes at 0x8000, frame (\d+), [\d.]+ us ago", line)
+    lines = [re.fullmatch(r"(\d+): (value .*, mode \d), by node 1, [\d.]+ us ago", line)
              for line in said]
     expect(len(lines) == LINES and all(lines), f"{said}")
-    frames = [int(line[1]) for line in lines]
-    expect(frames == sorted(set(frames)), f"not one after the other: {frames}")
+    first = int(lines[0][1])
+    for count, line in enumerate(lines, first):
+        expect(line.group(1, 2) == (str(count), f"value {math.sin(count * 0.01):+.3f}, "
+                                                f"mode {count // 100 % 4}"), f"cycle {count}: {said}")
 
 
 def epoll(lab):
@@ -106,6 +109,17 @@ def epoll(lab):
     until(program, "ring: this node has its signal again")
     lab.run(2, "killall", "-INT", "epoll")
     program.finish()
+
+
+def publish_to_one_that_stands_still(lab):
+    """publish does not say that all is everywhere while a machine stands still"""
+    lab.qmp(2, "stop")
+    try:
+        done = lab.run(1, "publish", CARD, "0.1", check=False)
+        expect(done.returncode == 3 and "10 published, but not known to be everywhere" in done.stderr,
+               str(done))
+    finally:
+        lab.qmp(2, "cont")
 
 
 def plant_on_1(lab, silence_ms=Part.SILENCE_MS, margin_ms=MARGIN_MS):
@@ -247,8 +261,8 @@ def moved(lab):
         done.stderr), str(done))
 
 
-TESTS = [publish, subscribe, waitloop, epoll, silent_controller, useless_output, winds_up,
-         moved, clean_kernels]
+TESTS = [publish, publish_to_one_that_stands_still, subscribe, waitloop, epoll, silent_controller,
+         useless_output, winds_up, moved, clean_kernels]
 
 
 def main():

@@ -19,7 +19,16 @@ from labkit import Failed
 RMNODE = TOP / "build" / "tools" / "rmnode"
 RMHUB = TOP / "build" / "tools" / "rmhub"
 PROGRAMS = TOP / "build" / "tests" / "litmus"
+QEMU = TOP / "build" / "qemu"
 PATIENCE = 30
+
+
+def preload(folder, name):
+    """Environment of a program that shall be preloaded with a library of ours."""
+    library = Path(folder) / f"{name}.so"
+    subprocess.run([os.environ.get("CC", "gcc"), "-Wall", "-Wextra", "-Werror", "-O2", "-shared",
+                    "-fPIC", "-o", library, TOP / "tests" / "preload" / f"{name}.c"], check=True)
+    return {"LD_PRELOAD": str(library)}
 
 
 class Program:
@@ -177,6 +186,66 @@ class Hub(Served):
         """What it has logged."""
         expect(self.call("status")["log_lines_lost"] == 0, "the hub has lost lines of its log")
         return [json.loads(line) for line in self.journal.read_text().splitlines()]
+
+
+class Card(Program):
+    """A card in a machine without a CPU: the test does what a guest would, by qtest.
+
+    rx and tx are the options of its socket chardevs.
+    """
+
+    SLOT = 4
+    CONFIG_ADDRESS, CONFIG_DATA = 0xcf8, 0xcfc
+    RUNTIME, MEMORY, EXTENSION = 0xe1000000, 0xc0000000, 0xe1200000     # where its BARs are put
+
+    def __init__(self, folder, node, rx, tx, *options, properties="", environment=None):
+        path = Path(folder) / f"card{node}.qtest"
+        super().__init__(folder, f"card{node}", QEMU / "qemu-system-x86_64", "-L", QEMU / "pc-bios",
+                         "-M", "q35", "-accel", "qtest", "-m", "64", "-nodefaults", "-display", "none",
+                         "-qtest", f"unix:{path},server=on,wait=off", "-qtest-log", "/dev/null",
+                         "-chardev", f"socket,id=rx,{rx}", "-chardev", f"socket,id=tx,{tx}", *options,
+                         "-device", f"rfm5565,id=card,addr={self.SLOT},node-id={node},rx=rx,tx=tx"
+                         + properties, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         env=os.environ | (environment or {}))
+        self.node = node
+        self.path = path
+        self.lines = None
+
+    def up(self):
+        """Wait until it answers; its BARs 0, 3 and 4 are mapped."""
+        wait_for(f"{self.name} answers", self.connected, PATIENCE)
+        for register, value in ((0x10, self.RUNTIME), (0x1c, self.MEMORY), (0x20, self.EXTENSION),
+                                (0x04, 7)):
+            self.ask(f"outl {self.CONFIG_ADDRESS} {0x80000000 | self.SLOT << 11 | register}")
+            self.ask(f"outl {self.CONFIG_DATA} {value}")
+        return self
+
+    def connected(self):
+        if not self.alive():
+            raise Failed(f"{self.name} has ended: {self.said().strip()}")
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(PATIENCE)
+            try:
+                sock.connect(str(self.path))
+            except OSError:
+                time.sleep(0.01)        # its socket is not there yet
+                return False
+            self.lines = sock.makefile("rw")
+        return True
+
+    def ask(self, command):
+        self.lines.write(command + "\n")
+        self.lines.flush()
+        answer = self.lines.readline().split()
+        if answer[:1] != ["OK"]:
+            raise Failed(f"{self.name} answers {answer} to {command}")
+        return answer[-1]
+
+    def store(self, offset, data):
+        self.ask(f"write {self.MEMORY + offset} {len(data)} 0x{data.hex()}")
+
+    def load(self, offset, length):
+        return bytes.fromhex(self.ask(f"read {self.MEMORY + offset} {length}")[2:])
 
 
 class Storm(Program):

@@ -11,6 +11,7 @@ own, and one on a fibre that takes nearly nothing. A local memory parity error (
 import json
 import queue
 import re
+import struct
 import sys
 import threading
 import time
@@ -25,7 +26,7 @@ from suite import (PROGRAMS, TOP, clean_kernels, device_of_node, expect, extra_c
                    wait_for)
 from labkit import Failed, Lab
 
-MEMBER, THIRD, SLOW, FLOODED = 2, 3, 30, 31     # node ids beside the lab's own
+MEMBER, THIRD, STRANGER, SLOW, FLOODED = 2, 3, 4, 30, 31       # node ids beside the lab's own
 PORT, FREE_PORT = 1, 2                  # the machine is at port 0
 NOBODY = 200                            # a node id that nobody has
 PATIENCE = 20
@@ -153,7 +154,7 @@ class Ring:
     @contextmanager
     def stranger(self):
         """A member at the free port that says what no card would."""
-        other = peer.Peer(self.path(FREE_PORT, "in"), self.path(FREE_PORT, "out"), THIRD)
+        other = peer.Peer(self.path(FREE_PORT, "in"), self.path(FREE_PORT, "out"), STRANGER)
         try:
             wait_for("it is on the ring", lambda: ports(self.lab)[FREE_PORT]["live"])
             yield other
@@ -166,6 +167,11 @@ class Ring:
         texts = {finding["cause"]: finding["text"] for finding in findings}
         expect(re.fullmatch(text, texts.get(cause, "")), f"{cause} is not '{text}': {texts}")
         self.found.add(cause)
+
+    def now(self, cause):
+        """`rmctl show` names this cause as one of now."""
+        findings = rmctl(self.lab, 1, "show", self.card)[0]["findings"]
+        return any(finding["now"] for finding in findings if finding["cause"] == cause)
 
     def settled(self, nodes):
         """Returns when the card knows of these members and no others."""
@@ -237,9 +243,38 @@ def lost(lab, ring):
     ring.finds("missed", r"3 frame\(s\) of other nodes never arrived here")
     for verb in "show", "stats":
         said = lab.out(1, "rmctl", verb, ring.card)
-        _, _, findings = said.partition("\nwhat keeps updates from arriving, or has done so:\n")
-        expect("  - 3 frame(s) of other nodes never arrived here\n      rmctl map says whose" in
-               findings, f"{verb}: {said}")
+        _, _, findings = said.partition("\nwhat has happened:\n")
+        expect(re.search(r"  - 3 frame\(s\) of other nodes never arrived here, the last [0-9.]+ m?s "
+                         r"ago\n      rmctl map says whose", findings), f"{verb}: {said}")
+
+
+def twice(lab, ring):
+    """A packet that comes twice: show says that the second was not stored"""
+    ring.anew()
+    hub(lab, "fault", "add", "duplicate", f"port={PORT}")
+    ring.write(0x1000)
+    ring.member.call("fence")
+    ring.finds("late", r"1 frame\(s\) came behind newer ones of their node, and were not stored")
+
+
+def stands_still(lab, ring):
+    """A member that stands still, behind a hub: map, show and fence name it; a hub is no node"""
+    ring.member.call("set", name="paused", value=1)
+    try:
+        ring.anew()
+        wait_for("its heartbeat says so", lambda: ring.now("absent"))
+        ring.finds("absent", r"node 0x02 \(2\) stands still")
+        drawn = lab.out(1, "rmctl", "map", ring.card)
+        expect(".--->[*  1]-->[   2]-.\n" in drawn and "says nothing" not in drawn, drawn)
+        expect(re.search(r"\n0x02 \(2\) .* stands still$", drawn), drawn)
+        ring.lab.run(1, "rmctl", "poke", ring.card, "0x1000", "1")
+        done = lab.run(1, "rmctl", "fence", ring.card, check=False)
+        expect((done.returncode, done.stderr) ==
+               (1, f"rmctl: {ring.card}: fence: a node stands still, and has yet to store them; "
+                   "node 0x02 (2) stands still\n"), f"{done}")
+    finally:
+        ring.member.call("set", name="paused", value=0)
+    wait_for("its heartbeat says so", lambda: not ring.now("absent"))
 
 
 def own_lost(lab, ring):
@@ -310,8 +345,11 @@ def no_light_elsewhere(_, ring):
     ring.anew()
     with ring.cut(str(PORT), "out"):
         ring.tells("break", node=MEMBER)
-        ring.finds("breaks", r"[1-9]\d* time\(s\) another node has lost its signal: the ring was "
-                   "open there")
+        ring.finds("breaks", r"node 0x02 \(2\) has lost its signal: the ring is open just before it")
+    ring.settled({1, MEMBER})
+    wait_for("it has been heard since then", lambda: not ring.now("breaks"))
+    ring.finds("breaks", r"[1-9]\d* time\(s\) another node has lost its signal, the last one node "
+               r"0x02 \(2\): the ring was open there")
 
 
 def late(_, ring):
@@ -370,7 +408,7 @@ def no_room_to_send(lab, ring):
 
 def no_room_to_pass_on(_, ring):
     """More packets of others than a slow fibre takes and the card keeps: tx-full"""
-    other = peer.Peer(f"{ring.place.folder}/flooded.rx", f"{ring.place.folder}/flooded.tx", THIRD)
+    other = peer.Peer(f"{ring.place.folder}/flooded.rx", f"{ring.place.folder}/flooded.tx", STRANGER)
     try:
         many = other.frame(peer.DATA, b"x").encode() * 1024     # what is not new is passed on, too
         for _ in range(TRANSMIT_FIFO // 1024 + 50):
@@ -422,6 +460,20 @@ def no_room_to_tell(lab, ring):
         for watch in watches:
             watch.finish()
         ring.anew()
+
+
+def namesake(_, ring):
+    """An earlier node has the card's id: id-in-use; show says that it has left, and not: no light"""
+    ring.anew()
+    with ring.stranger() as other:
+        other.wait("the card is heard", lambda other: any(frame.source == 1 for frame in other.seen))
+        life = next(frame.incarnation for frame in other.seen if frame.source == 1)
+        other.say(peer.Frame(peer.DUPLICATE, 1, 1, 0, struct.pack("<Q", life)).encode())
+        ring.tells("id-in-use", node=1)
+    ring.finds("id-in-use", r"this node has left the ring, as its id 0x01 \(1\) is in use: it only "
+               "passes frames on")
+    findings = rmctl(ring.lab, 1, "show", ring.card)[0]["findings"]
+    expect("no-signal" not in {finding["cause"] for finding in findings}, str(findings))
 
 
 def gone_and_back(lab, ring):
@@ -513,9 +565,9 @@ def all_causes_were_found(_, ring):
 
 
 TABLES = [tables, mapped]
-TOLD = [damaged, lost, own_lost, members_come_and_go, rogue, of_other_rings, no_light,
-        no_light_elsewhere, late, silent, conflict, inhibited, no_room_to_send, no_room_to_pass_on,
-        no_room_to_receive, no_room_to_tell, gone_and_back, all_has_happened,
+TOLD = [damaged, lost, twice, stands_still, own_lost, members_come_and_go, rogue, of_other_rings,
+        no_light, no_light_elsewhere, late, silent, conflict, inhibited, no_room_to_send,
+        no_room_to_pass_on, no_room_to_receive, no_room_to_tell, namesake, gone_and_back, all_has_happened,
         all_causes_were_found, clean_kernels]
 
 

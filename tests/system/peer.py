@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
-VERSION = 4
+VERSION = 5
 HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 (DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN, QUERY,
  ANSWER) = range(1, 11)
@@ -25,7 +25,7 @@ LENGTHS = {DATA: range(1, 65), INTERRUPT: (4,), HEARTBEAT: (0,), DUPLICATE: (8,)
            FENCE: (8,), MULTICAST: (36,), TRAIN: range(1, 65), QUERY: (16,), ANSWER: (24,)}
 TRAIN_FRAMES = range(2, 33)
 REDUNDANT, SECOND = 1, 2
-ROGUE_0, ROGUE_1, PAUSED = 1, 2, 4
+ROGUE_0, ROGUE_1, PAUSED, UNSTORED = 1, 2, 4, 8
 IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
 SPACE = 0x10000000
 
@@ -351,14 +351,16 @@ def read_exactly(link, length, seconds=5):
 class Peer:
     """Between a node's tx, to which it is the rx, and that node's rx.
 
-    shm: offer and take shared memory. forward: pass on what others send.
+    shm: offer and take shared memory. forward: pass on what others send. marks: what it
+    leaves on that.
     """
 
     def __init__(self, node_rx, node_tx, ident, incarnation=None, shm=False, light=True):
         self.ident = ident
-        self.incarnation = incarnation or time.time_ns()
+        self.incarnation = incarnation or time.monotonic_ns()       # grows, whatever the wall clock does
         self.number = 0
         self.forward = True
+        self.marks = 0
         self.light = light
         self.seen, self.home, self.lights, self.messages = [], [], [], []
         self.trains = 0
@@ -459,7 +461,8 @@ class Peer:
             self.trains += wire[3] == TRAIN
             self.changed.notify_all()
         if not own and self.forward and self.light:
-            self._send(replace(unit, hops=unit.hops + 1).encode())
+            self._send(replace(unit, hops=unit.hops + 1,
+                               marks=unit.marks | self.marks).encode())
 
     # what tests use
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Peers that do not keep to the protocol, against rmnode and rmhub.
+"""Peers that do not keep to the protocol, against rmnode, rmhub and the card.
 
-Every attack is made on an rmnode whose two neighbours are the attacker, on the second
+Every attack is made on an rmnode and on a card whose two neighbours are the attacker, on the second
 connection to an rmnode that has its neighbours, and on a free port of an rmhub on which three
 members store. None may crash, hang or grow, and the members' ring goes on.
 """
@@ -18,13 +18,14 @@ import time
 import peer
 import wire
 from suite import expect, figure, plan, run, wait_for
-from members import Hub, Node, Place, Storm, all_call, descriptors, fenced, kilobytes
+from members import Card, Hub, Node, Place, Storm, all_call, descriptors, fenced, kilobytes
 
 MEMBERS = 3
 QUEUE = 64 * 1024           # KiB of a full transmit FIFO
 GROWTH = 4 * 1024               # what else may come
 SPARE_FDS = 16
 DEADLINE_S = 2.0                # of the handshake, and of silence
+GONE_S = 10.0                   # who is silent for so long is shown out
 FLOOD_S = 1.0
 FRAMES = 2000
 FREE = 1 << 19                  # address that no member uses
@@ -124,6 +125,20 @@ def silent(victim):
     """A connection and nothing else"""
     with victim.upstream() as sock:
         expect(hung_up(sock), "a silent peer is kept")
+
+
+def only_greets(victim):
+    """A proper HELLO and then nothing"""
+    with victim.upstream() as sock:
+        greet(sock)
+        expect(hung_up(sock), "a peer that only greets is kept")
+
+
+def goes_without_a_word(victim):
+    """A neighbour that says nothing any more, while another one waits for its place"""
+    with lit(victim) as sock, victim.upstream() as other:
+        expect(hung_up(sock, GONE_S + 20), "a silent neighbour is kept")
+        expect(greet(other), "the next one is not let in")
 
 
 def half_frame(victim):
@@ -426,10 +441,10 @@ def wake_ups_without_end(victim):
     queue.close()
 
 
-UPSTREAM = [garbage, garbage_after_hello, other_version, half_hello, silent, half_frame, slow,
-            huge_length, frame_of_other_version, damaged, strange_sources, interrupts,
-            strange_fields, flicker, many_connections, bad_queues, crazy_indices, garbage_slots,
-            wake_ups_without_end]
+UPSTREAM = [garbage, garbage_after_hello, other_version, half_hello, silent, only_greets,
+            goes_without_a_word, half_frame, slow, huge_length, frame_of_other_version, damaged,
+            strange_sources, interrupts, strange_fields, flicker, many_connections, bad_queues,
+            crazy_indices, garbage_slots, wake_ups_without_end]
 DOWNSTREAM = [garbage_answer, half_welcome, takes_what_was_not_offered, never_reads]
 MEMBER = [member_stops_in_a_frame, member_damages, member_invents]
 
@@ -500,6 +515,22 @@ class Alone(Victim):
         expect(self.program.call("read", first=0, last=3)["data"] == "5a5a5a5a", "its memory")
 
 
+class CardAlone(Victim):
+    """A card between two attackers."""
+
+    def __init__(self, place, *options, properties=""):
+        card = place.add(Card(place.folder, 0, f"path={place.folder}/rx,server=on,wait=off",
+                              f"path={place.folder}/tx,server=on,wait=off", *options,
+                              properties=properties)).up()
+        super().__init__(card, f"{place.folder}/rx", f"{place.folder}/tx", 1)
+
+    def goes_on(self, to_us=False):
+        """Its guest stores, whoever the neighbours are."""
+        for at in range(0, 65536 if to_us else 64, 64):
+            self.program.store(at, b"\x5a" * 64)
+        expect(self.program.load(0, 4) == b"\x5a" * 4, "its memory")
+
+
 class OnHub(Victim):
     """The free port of an rmhub."""
 
@@ -543,17 +574,40 @@ def attack(victim, attacks, *args):
            f"{kilobytes(victim.program.pid, 'Rss')} KiB")
 
 
+def befriend(place, victim):
+    """A good neighbour is welcome in spite of all: the two are a ring."""
+    friend = place.add(Node(place.folder, 1, f"unix:{victim.tx}", f"unix:{victim.rx}",
+                            "--memory", "1M")).up()
+    wait_for("a good neighbour is welcome", lambda: len(friend.members()) == 1)
+    friend.call("write", first=128, data="11223344")
+    friend.call("fence")
+
+
 def on_rmnode():
     """An rmnode between two hostile neighbours does not crash, hang or grow"""
     with Place("peers-node") as place:
         victim = Alone(place)
         attack(victim, UPSTREAM + DOWNSTREAM + MEMBER)
-        friend = place.add(Node(place.folder, 1, f"unix:{victim.tx}", f"unix:{victim.rx}",
-                                "--memory", "1M")).up()
-        wait_for("a good neighbour is welcome", lambda: len(friend.members()) == 1)
-        friend.call("write", first=128, data="11223344")
-        friend.call("fence")
+        befriend(place, victim)
         expect(victim.program.call("read", first=128, last=131)["data"] == "11223344", "no ring")
+
+
+def attack_card(name, *words, **options):
+    with Place(name) as place:
+        victim = CardAlone(place, *words, **options)
+        attack(victim, UPSTREAM + DOWNSTREAM + MEMBER)
+        befriend(place, victim)
+        expect(victim.program.load(128, 4).hex() == "11223344", "no ring")
+
+
+def on_card():
+    """The same against a card, whose ring runs in a thread of its own"""
+    attack_card("peers-card", "-object", "iothread,id=ring", properties=",iothread=ring")
+
+
+def on_card_in_main_loop():
+    """The same against a card whose ring runs in QEMU's main loop"""
+    attack_card("peers-main")
 
 
 def on_rmhub():
@@ -590,7 +644,7 @@ def second_connection():
                    and show["stats"]["bad"] == 0, f"{storm.name}: {show}")
 
 
-TESTS = [on_rmnode, on_rmhub, second_connection]
+TESTS = [on_rmnode, on_rmhub, on_card, on_card_in_main_loop, second_connection]
 
 
 def main():

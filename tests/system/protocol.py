@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from peer import (ANSWER, BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
                   MULTICAST, PAUSED, QUERY, REDUNDANT, REFUSE, ROGUE_0, SECOND, SPACE, TRAIN,
-                  VERSION, WELCOME, Frame, Message, Peer, Train, answer_data, connect, crc32c,
+                  UNSTORED, VERSION, WELCOME, Frame, Message, Peer, Train, answer_data, connect, crc32c,
                   multicast_data, multicast_nodes, query_data, read_exactly)
 from suite import TOP, Failed, expect, plan, run, wait_for
 
@@ -304,10 +304,42 @@ def paused():
         expect(member.read(0, 1) == b"a", "it was not stored")
 
 
+def unstored():
+    """A node marks what it does not store, and a fence fails by what comes home so marked."""
+    with ring() as (member, peer):
+        new = peer.frame(DATA, b"new", address=0)
+        peer.forward = False        # else what is nobody's goes round and round
+        for frame, marks in ((replace(new, number=2), 0),
+                             (replace(new, number=1, data=b"old"), UNSTORED),
+                             (replace(new, number=9, incarnation=peer.incarnation - 1), UNSTORED)):
+            was = len(peer.home)
+            peer.say(frame.encode())
+            if frame.incarnation == peer.incarnation:
+                peer.wait("it to come home", lambda p, n=was: len(p.home) > n)
+                expect(peer.home[-1] == replace(frame, hops=2, marks=marks),
+                       f"it came home as {peer.home[-1]}")
+            else:
+                peer.wait("the former life's frame", lambda p: [
+                    f for f in p.seen if f == replace(frame, hops=2, marks=marks)])
+        expect(member.read(0, 3) == b"new", "one of them was stored")
+        expect(member.counter("late") == 2, "they are not counted as late")
+        peer.forward, peer.marks = True, UNSTORED
+        member.verb("write", "-w", "4", "0x10", "1")
+        try:
+            fence = member.verb("fence")
+        except Failed as failure:
+            fence = str(failure)
+        expect("2 frame(s) did not reach every node" in fence, f"nobody stored, and the fence says {fence}")
+        peer.marks = 0
+        expect(member.verb("fence")["lost"] == 0, "the next fence fails too")
+        expect((member.counter("home"), member.counter("lost")) == (1, 2), "the books")
+
+
 def twins():
     """A later node of the same id is told to leave, and can tell an earlier one."""
     with ring() as (_, peer):
-        twin = replace(peer.frame(HEARTBEAT), source=NODE, incarnation=time.time_ns(), number=0)
+        twin = replace(peer.frame(HEARTBEAT), source=NODE,
+                       incarnation=peer.seen[0].incarnation + 1, number=0)
         peer.say(twin.encode())
         notice = peer.wait("the notice", lambda p: [f for f in p.seen if f.type == DUPLICATE])[0]
         expect(notice.data == twin.incarnation.to_bytes(8, "little"), f"{notice}")
@@ -441,7 +473,7 @@ def queries():
                    answers[-1].data == answer_data(ticket, wanted),
                    f"{query} was answered {answers[-1]}")
         before = member.counter("received")
-        for data in (query_data(9, 0, 0), query_data(9, 0, 4097), query_data(9, SPACE, 1)):
+        for data in (query_data(9, 0, 0), query_data(9, 0, 32769), query_data(9, SPACE, 1)):
             is_home(peer, peer.send(QUERY, data))
         is_home(peer, peer.send(FENCE, bytes(8)))
         expect(member.counter("received") == before + 4, "senseless queries were not taken")
@@ -478,8 +510,9 @@ def through_a_hub():
         home = is_home(first, first.send(DATA, b"b", address=0))
         expect([frame.hops for frame in home] == [4], f"two on a hub: {home}")
         sent = first.send(MULTICAST, multicast_data(5, 11, 12, 200), kind=3)
-        expect(is_home(first, sent) == [replace(sent, hops=4)], "the hub has changed it")
-        second.wait("an interrupt to a set", lambda p: replace(sent, hops=2) in p.seen)
+        expect(is_home(first, sent) == [replace(sent, hops=4, marks=2 << 4)],
+               "the hub has changed more than hops and how many hubs there were")
+        second.wait("an interrupt to a set", lambda p: replace(sent, hops=2, marks=1 << 4) in p.seen)
         second.close()
         first.home.clear()
         first.join()
@@ -510,7 +543,7 @@ def rogues_of_a_hub():
 def main():
     tests = [examples, on_the_stream, in_shared_memory, many_in_shared_memory,
              blocks_on_the_stream, blocks_in_shared_memory, numbers, hops,
-             redundant, rogue, paused, twins, light, silence, idle, bad_handshakes, own_numbers,
+             redundant, rogue, paused, unstored, twins, light, silence, idle, bad_handshakes, own_numbers,
              queries, through_a_hub, rogues_of_a_hub]
     plan(tests)
     return 1 if run(tests) else 0

@@ -289,7 +289,7 @@ def test_bad_tables(folder):
         path = folder / "bad"
         path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
         done = rmctl("regions", "import", path, "--from", form)
-        expect(done.returncode == 1 and not done.stdout and done.stderr == f"{path}:{told}\n",
+        expect(done.returncode == 3 and not done.stdout and done.stderr == f"{path}:{told}\n",
                f"{text!r}: {done}")
     # A plain table, as people have them: a heading of their order, no structures.
     path.write_text("\ufeffunit,type,offset,name\nbar,float,0x40,pressure\n,,,\n", encoding="utf-8")
@@ -352,7 +352,7 @@ def test_beyond(folder):
                     encoding="utf-8")
     for verb, *words in (["peek"], ["dump"], ["poke", "1", "2"]):
         done = rmctl("-R", path, verb, "/dev/null", "a", *words)
-        expect(done.returncode == 1 and not done.stdout and done.stderr.endswith(
+        expect(done.returncode == 3 and not done.stdout and done.stderr.endswith(
             "'a' has values beyond its end: 'rmctl regions check' shows them\n"), f"{done}")
 
 
@@ -374,9 +374,9 @@ def test_usage(folder):
             (2, ["check", path, "--memory", "x"], "memory 'x' is not a number"),
             (2, ["check", path, "--memory", "0"], "the memory must have at least 1 byte"),
             (2, ["export", path, "--to", "header", "--prefix", "9"], "prefix '9' is no name in C"),
-            (1, ["check", folder / "none"], "No such file or directory"),
-            (1, ["export", folder / "none", "--to", "csv"], "No such file or directory"),
-            (1, ["import", folder / "none", "--from", "csv"], "No such file or directory")):
+            (3, ["check", folder / "none"], "No such file or directory"),
+            (3, ["export", folder / "none", "--to", "csv"], "No such file or directory"),
+            (3, ["import", folder / "none", "--from", "csv"], "No such file or directory")):
         done = rmctl("regions", *words)
         expect(done.returncode == status and done.stderr.count("\n") == 1 and not done.stdout and
                done.stderr.startswith("rmctl: regions: ") and told in done.stderr,
@@ -385,7 +385,7 @@ def test_usage(folder):
     bad.write_text("rfm-regions: 1\nregions:\n  a: {offset: 0, type: int16}\n"
                    "  b: {offset: 1, type: int8}\n", encoding="utf-8")
     done = rmctl("regions", "export", bad, "--to", "header")
-    expect(done.returncode == 1 and not done.stdout and "overlaps" in done.stderr and
+    expect(done.returncode == 3 and not done.stdout and "overlaps" in done.stderr and
            f"no header can be made of {bad}" in done.stderr, f"{done}")
 
 

@@ -194,7 +194,7 @@ def bad_input():
         expect(result.returncode == 2 and "usage: rmbench" in result.stderr, f"{args} was taken")
     for seconds in ("0", "-1", "x", "3601", "nan", ""):
         result = rmbench("-s", seconds, "ring")
-        expect(result.returncode == 1 and
+        expect(result.returncode == 2 and
                result.stderr == "rmbench: the time must be 1 to 3600 seconds\n",
                f"{seconds} seconds: {result.stderr}")
     expect("usage: rmbench" in rmbench("--help").stdout, "no help")

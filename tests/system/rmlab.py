@@ -5,12 +5,30 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from suite import expect, plan, run, wait_for
-from labkit import Lab, rmlab
+from library import Installed, made
+from suite import TOP, expect, free_ports, plan, run, wait_for
+from labkit import RMLAB, Lab, rmlab
+from lab import process
+
+# What a machine unpacks before it is ready; each MiB of it costs 6 ms of an emulated CPU.
+IMAGE_LIMIT = 16 << 20
+
+CARD_PROGRAM = r"""
+#include <rfm/rfm.h>
+#include <stdio.h>
+
+int main(void)
+{
+	struct rfm *card = rfm_open("/dev/rfm0", 0);
+
+	return card ? puts("opened") < 0 : 1;
+}
+"""
 
 
 def exec_is_transparent(lab):
@@ -31,6 +49,43 @@ def push_and_pull(lab):
         lab.run(1, "test", "-x", "/tmp/there")
         rmlab("pull", "--name", lab.name, 1, "/tmp/there", back)
         expect(back.read_bytes() == here.read_bytes(), "contents differ")
+
+
+def push_makes_the_folder(lab):
+    """push: a folder that is missing on the machine is made; where a file is in its place, that is said"""
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder, "here")
+        here.write_text("text\n")
+        for target in ("/tmp/new/er/there", "/tmp/new/est/"):
+            lab.verb("push", 1, here, target)
+        expect(lab.out(1, "cat", "/tmp/new/er/there", "/tmp/new/est/here") == "text\ntext", "not there")
+        # In a loop that reads what is to be pushed, the rest is still there for the next.
+        subprocess.run(["sh", "-ec", 'while read -r there; do "$@" "$there"; done', "sh", RMLAB,
+                        "push", "--name", lab.name, "1", here], text=True, check=True,
+                       input="/tmp/list/a\n/tmp/list/b\n/tmp/list/c\n")
+        expect(lab.out(1, "ls", "/tmp/list").split() == ["a", "b", "c"], "not all of the list is there")
+        done = lab.verb("push", 1, here, "/etc/passwd/there", check=False)
+        expect(done.returncode == 1 and "/etc/passwd" in done.stderr, str(done))
+
+
+def programs_of_yours(lab):
+    """A program linked with the shared library runs on a machine, also under nohup"""
+    with tempfile.TemporaryDirectory() as folder:
+        installed = Installed(folder, "rfm", "tools/librfm", [], "RFM_API")
+        source, program = Path(folder, "program.c"), Path(folder, "program")
+        source.write_text(CARD_PROGRAM)
+        made("cc", "-o", program, source, *installed.flags("--cflags", "--libs"))
+        lab.verb("push", 1, program, "/tmp/program")
+        for words in ([], ["nohup"]):
+            done = lab.run(1, *words, "/tmp/program", check=False)
+            expect((done.stdout, done.returncode) == ("opened\n", 0), f"{words}: {done}")
+
+
+def image_is_small(lab):
+    """The image that a machine unpacks carries nothing that it does not need"""
+    kernel = json.loads(rmlab("status", "--name", lab.name, "-j").stdout)["kernel"]
+    size = (TOP / "build" / "guest" / kernel / "initramfs.img").stat().st_size
+    expect(size <= IMAGE_LIMIT, f"{size >> 20} MiB")
 
 
 def ids(lab):
@@ -85,6 +140,10 @@ def wrong_usage(lab):
     expect(none.returncode == 1 and other in none.stderr, f"a lab has come up: {none}")
 
 
+def fibres(lab):
+    return [node["fibre"] for node in json.loads(rmlab("status", "--name", lab.name, "-j").stdout)["nodes"]]
+
+
 def cut(lab):
     """cut takes the light of one machine only, restore gives it back"""
     def signal_of(node):
@@ -104,12 +163,94 @@ def cut(lab):
     expect(losses() == before, "a restore without a cut has cut it")
     lab.verb("cut", 2)
     wait_for("machine 2 is dark", lambda: not signal_of(2))
+    expect(fibres(lab) == ["whole", "cut"], f"status says {fibres(lab)}")
+    shown = rmlab("status", "--name", lab.name).stdout.splitlines()
+    expect([" is cut" in line for line in shown] == [False, False, True], f"status prints {shown}")
     expect(signal_of(1), "machine 1 has lost its light too")
     expect(lab.run(1, "rmctl", "test", "rfm0", check=False).returncode == 1, "the ring is closed")
     lab.verb("restore", 2)
     lab.verb("restore", 2)
     whole()
+    expect(fibres(lab) == ["whole", "whole"], f"status says {fibres(lab)}")
     expect(losses() == [before[0], before[1] + 1], f"{before} losses of signal, then {losses()}")
+
+
+def same_ids(lab):
+    """up: equal node ids are warned of"""
+    done = rmlab("up", "--name", f"{lab.name}-other", "--ids", "1,7,7", "--kernel", "/none", check=False)
+    expect("machines 2, 3 have the same node id, 0x7 (7)" in done.stderr, str(done))
+
+
+def started_once(lab):
+    """Of several that start a machine at once, one does"""
+    lab.verb("kill", 2)
+    expect(fibres(lab) == ["whole", None], f"status says {fibres(lab)} when machine 2 is dead")
+    several = [subprocess.Popen([RMLAB, "start", "--name", lab.name, "2"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    wait_for("its fibre can be cut", lambda: not lab.verb("cut", 2, check=False).returncode, 30)
+    told = sorted(one.communicate(timeout=300)[1] for one in several)
+    expect(sorted(one.returncode for one in several) == [0, 1, 1, 1, 1, 1], f"{told}")
+    expect(not told[0] and all("is being started already" in line or "is running" in line for line in told[1:]),
+           f"{told}")
+    folder = Path(json.loads(rmlab("status", "--name", lab.name, "-j").stdout)["nodes"][1]["qmp"]).parent
+    machines = list(process.with_argument_in(folder, {"qemu-system-x86_64"}))
+    expect(len(machines) == 2, f"{len(machines)} machines name the second one's socket, not it and its neighbour")
+    expect(fibres(lab) == ["whole", "cut"], f"status says {fibres(lab)} when it was cut while it booted")
+    lab.verb("restore", 2)
+    lab.run(2, "true")
+
+
+def gone_at_once(lab):
+    """A process that was gone before its start time could be read does not count as running"""
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+        expect(not process.is_alive(child.pid, process.start_time(child.pid)), "it does")
+
+
+def not_trusted(lab):
+    """Every verb refuses a folder that is somebody else's, or that others can write; nothing there is run"""
+    with tempfile.TemporaryDirectory() as top:
+        base, ran = Path(top, f"rmlab-{os.getuid()}"), Path(top, "ran")
+        (base / "default" / "1").mkdir(parents=True)
+        (base / "default" / "lab.json").write_text(json.dumps({
+            "maker": [1, 0], "kernel": "none", "accel": "tcg", "keys": top, "hub": None,
+            "machines": [{"number": 1, "node_id": 1, "command": ["touch", str(ran)]}]}))
+        spoilt = [(lambda: base.chmod(0o777), "can be written by others"),
+                  (lambda: (base.rename(f"{base}.real"), base.symlink_to(f"{base}.real")), "no folder of yours")]
+        if not os.getuid():
+            spoilt.insert(1, (lambda: (base.chmod(0o700), os.chown(base, 1, 1)), "no folder of yours"))
+        for spoil, why in spoilt:
+            spoil()
+            for verb in ("status", "up", "down", "start 1", "exec 1 -- true", "shell 1", "log 1", "kill 1",
+                         "cut 1", "restore 1", "qmp 1 query-status", f"push 1 {__file__} /x", "pull 1 /x /x"):
+                done = subprocess.run([RMLAB, *verb.split()], env={**os.environ, "XDG_RUNTIME_DIR": top},
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+                expect(done.returncode == 1 and why in done.stderr and not ran.exists(), f"{verb}: {done}")
+
+
+def own_command_line(lab):
+    """The card's page: its command line boots the image, and its ssh leads into the machine"""
+    text = (TOP / "qemu-device" / "docs" / "system" / "devices" / "rfm5565.rst").read_text()
+    boot, enter = (text[text.index(f"    {start}"):].split("\n\n")[0]
+                   for start in ("build/qemu/qemu-system-x86_64", "ssh -p"))
+    port, = map(str, free_ports(1))
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as console:
+        command = boot.replace("5522", port).replace("/tmp/node1", f"{folder}/node1")
+        expect(port in command and folder in command and "5522" in enter, f"{command} {enter}")
+        with subprocess.Popen(["sh", "-c", f"exec {command.strip()}"], cwd=TOP, stdin=subprocess.DEVNULL,
+                              stdout=console, stderr=console) as qemu:
+            def entered():
+                expect(qemu.poll() is None, "QEMU has ended")
+                done = subprocess.run(["sh", "-c", enter.strip().replace("5522", port)], cwd=TOP, check=False,
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                return not done.returncode
+
+            try:
+                wait_for("ssh leads into the machine, whose ring passes its test", entered, 240)
+            finally:
+                qemu.kill()
+                console.seek(0)
+                print("".join(f"# {line}" for line in console.readlines()[-5:]), end="")
 
 
 def command_line(path):
@@ -135,8 +276,10 @@ def side_by_side(lab):
         expect(not folder.exists(), f"left behind: {folder}")
 
 
-TESTS = [exec_is_transparent, push_and_pull, ids, size, append, qmp, status, log, cut, wrong_usage,
-         side_by_side]
+TESTS = [exec_is_transparent, push_and_pull, push_makes_the_folder, programs_of_yours, image_is_small,
+         ids, size, append, qmp, status, log, cut, wrong_usage, same_ids, gone_at_once, not_trusted,
+         started_once, own_command_line, side_by_side]
+
 
 def main():
     plan(TESTS)

@@ -13,14 +13,28 @@ FOLDER = TOP / "docs" / "json"
 GUEST_LOG = "/tmp/rmctl.json.log"       # tests/guest/rmctl_lib.sh writes it as $JSON_LOG
 
 
+def closed(schema):
+    """A schema without room for keys that it does not name: those are for later versions."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: closed(part) for key, part in schema.items()}
+    if isinstance(parts.get("properties"), dict):
+        parts.setdefault("additionalProperties", False)
+    return parts
+
+
 @functools.cache
 def validator(verb):
     """The schema of a verb; a bad schema is a failure as well."""
     file = FOLDER / f"{verb}.json"
     expect(file.exists(), f"docs/json has no schema for the verb {verb}")
     schema = json.loads(file.read_text())
+    expect('"additionalProperties": false' not in file.read_text() or verb.startswith("regions-"),
+           f"{file.name} forbids keys that a later version may add")
     Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    return Draft202012Validator(closed(schema))
 
 
 def fitting(verb, line):

@@ -111,6 +111,9 @@ def storm(lab):
     watcher = watch(lab, DEPTH, 0)
     before, start = lab.rmctl_json(3, "show", CARD), time.monotonic()
     writers = [stores(lab, node, 2_000_000, node) for node in lab.nodes]
+    # While the driver is at it, it is not interrupted: there may be no second one in all the storm.
+    wait_for("the storm has begun", lambda: lab.rmctl_json(3, "show", CARD)["interrupts"] >
+             before["interrupts"], 60)
     shell = lab.out(3, "sh", "-c",
                     "for i in 1 2 3 4 5 6 7 8 9 10; do"
                     " a=$(cut -d' ' -f1 /proc/uptime); rmctl list >/dev/null || exit 1;"
@@ -121,7 +124,7 @@ def storm(lab):
     rate = (after["interrupts"] - before["interrupts"]) / seconds
     figure(f"a command took {max(took):.2f} s at most, limit {SHELL_LIMIT_S} s; "
            f"{rate:.0f} interrupts a second, limit {MODERATED}")
-    expect(0 < rate <= MODERATED, f"{rate} interrupts a second")
+    expect(rate <= MODERATED, f"{rate} interrupts a second")
     expect(any(running), "the storm was over before the shell had answered")
     expect(len(took) == 10 and max(took) <= SHELL_LIMIT_S, f"a command took {max(took)} s")
     for writer in writers:

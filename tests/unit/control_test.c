@@ -158,9 +158,9 @@ static void test_requests(void **state)
 	say(served, lines, strlen(lines));
 	take(served);
 	assert_string_equal(served->text, "{\"result\":{}}\n"
-			    "{\"error\":\"there is no verb 'fly'\"}\n"
+			    "{\"error\":\"there is no verb 'fly'\",\"misused\":true}\n"
 			    "{\"error\":\"the request is not a JSON object: it is something "
-			    "else\"}\n");
+			    "else\",\"misused\":true}\n");
 	assert_false(served->closed);
 }
 
@@ -171,7 +171,7 @@ static void test_endless_line(void **state)
 	say_endlessly(served);
 	take(served);
 	assert_string_equal(served->text,
-			    "{\"error\":\"the request is longer than 1048576 bytes\"}\n");
+			    "{\"error\":\"the request is longer than 1048576 bytes\",\"misused\":true}\n");
 	assert_true(served->closed);
 }
 

@@ -23,6 +23,7 @@ static void test_passes_to_next_live(void **state)
 	assert_true(pull(bench, 1, &frame));
 	assert_int_equal(frame.source, 10);
 	assert_int_equal(frame.hops, 2);
+	assert_int_equal(frame.marks, 1 << RFM_MARK_HUBS_SHIFT);
 	send_updates(bench, 1, 1);
 	assert_int_equal(pull_all(bench, 2), 0);
 	assert_int_equal(pull_all(bench, 4), 1);

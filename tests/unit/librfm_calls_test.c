@@ -84,8 +84,10 @@ static void fences_tell_how_they_ended(void **state)
 		int error;
 	} ends[] = {
 		{ 0, 0 },
-		{ RFM_FENCED_PAUSED, 0 },
-		{ RFM_FENCED_EPOCH, 0 },
+		{ RFM_FENCED_PAUSED, EBUSY },
+		{ RFM_FENCED_EPOCH, EAGAIN },
+		{ RFM_FENCED_PAUSED | RFM_FENCED_EPOCH, EBUSY },
+		{ RFM_FENCED_LOST | RFM_FENCED_PAUSED, EIO },
 		{ RFM_FENCED_LOST, EIO },
 		{ RFM_FENCED_LOST | RFM_FENCED_EPOCH, EIO },
 		{ RFM_FENCED_DARK, ENOLINK },

@@ -229,11 +229,16 @@ static void silence_has_a_deadline(void **state)
 			    "whoever connected says nothing");
 	assert_string_equal(rfm_link_tx_tick(&end->tx, 2500 * MS, &next),
 			    "the downstream neighbour does not answer");
-	/* An answer at the last moment is one. */
+	/* An answer at the last moment is one; then the light is waited for as long. */
 	assert_null(rfm_link_rx_received(&end->rx, hello + 39, 1, 2500 * MS));
 	assert_null(rfm_link_tx_received(&end->tx, welcome, sizeof(welcome), 2500 * MS));
-	assert_null(rfm_link_rx_tick(&end->rx, 2501 * MS, &next));
 	assert_null(rfm_link_tx_tick(&end->tx, 2501 * MS, &next));
+	assert_null(rfm_link_rx_tick(&end->rx, 4499 * MS, &next));
+	assert_int_equal(next, 4500 * MS);
+	assert_string_equal(rfm_link_rx_tick(&end->rx, 4500 * MS, &next),
+			    "whoever connected greets and says nothing more");
+	assert_null(rfm_link_rx_received(&end->rx, light, sizeof(light), 4500 * MS));
+	assert_null(rfm_link_rx_tick(&end->rx, 4501 * MS, &next));
 	end_free(end);
 }
 

@@ -241,6 +241,208 @@ static void a_fence_tells_of_a_paused_node(void **state)
 	rig_free(rig);
 }
 
+/* --- what comes home and was not stored ------------------------------------ */
+
+/* A clock was set back: the others take this life for a former one, and store nothing. */
+static void a_fence_fails_if_nobody_stored(void **state)
+{
+	for (size_t mode = 0; mode < RIG_MODES; mode++) {
+		struct rig *rig = rig_new_mode(3, 1, &rig_modes[mode]);
+		struct rfm_node_config config = rig->peers[2].node.config;
+
+		(void)state;
+		rig_store32(rig, 2, 0, 1);
+		rig_settle(rig);
+		config.incarnation = 10;
+		rig_start_as(rig, 2, &config);
+		rig_join(rig, 2);
+		rig_store32(rig, 2, 0, 2);
+		rig_fence(rig, 2, 1);
+		rig_settle(rig);
+		assert_int_equal(rig_load32(rig, 0, 0), 1);
+		assert_int_equal(rig_load32(rig, 1, 0), 1);
+		assert_fence(rig, 2, 1, 2);	/* the store, and the fence */
+		/* They hear it in the end. What they refused before is still told. */
+		rig_store32(rig, 2, 4, 3);
+		rig_settle(rig);
+		rig_advance(rig, RFM_NODE_SILENCE_NS + 2 * RFM_NODE_HEARTBEAT_NS);
+		rig_fence(rig, 2, 2);
+		rig_settle(rig);
+		assert_fence(rig, 2, 2, 1);
+		rig_store32(rig, 2, 8, 4);
+		rig_fence(rig, 2, 3);
+		rig_settle(rig);
+		assert_fence(rig, 2, 3, 0);
+		assert_int_equal(rig_load32(rig, 0, 8), 4);
+		assert_int_equal(rig_load32(rig, 1, 8), 4);
+		rig_assert_books_closed(rig, 2);
+		rig_free(rig);
+	}
+}
+
+/* Node 1 stores a word and fences; node @refuser has not stored it, and the fence says so. */
+static void assert_refused(struct rig *rig, int refuser)
+{
+	rig_store32(rig, 0, 0, 7);
+	rig_fence(rig, 0, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, refuser, 0), 0);
+	assert_int_equal(rig_load32(rig, 3 - refuser, 0), 7);
+	assert_fence(rig, 0, 1, 2);	/* the store, and the fence */
+	rig_free(rig);
+}
+
+/* One of the others is enough, wherever it is; those that store do so. */
+static void a_fence_fails_if_one_node_does_not_store(void **state)
+{
+	for (int refuser = 1; refuser < 3; refuser++) {
+		struct rig *rig = rig_new(3, 1);
+		struct rfm_frame later = {
+			.type = RFM_FRAME_HEARTBEAT, .source = 1, .hops = 1,
+			.incarnation = rig->peers[0].node.config.incarnation, .seq = 1000,
+		};
+
+		(void)state;
+		/* Only this one has heard of a number that the node has not given yet. */
+		rig_inject(rig, refuser - 1, &later);
+		rig_deliver(rig, refuser - 1);
+		assert_true(rig_pull(rig, refuser, 1));
+		assert_true(rig_drop(rig, refuser, &later));
+		assert_refused(rig, refuser);
+	}
+}
+
+/* What passes a node that has not stored it carries the mark from there on. */
+static void what_was_not_stored_is_marked(void **state)
+{
+	struct rig *rig = rig_new(3, 1);
+	struct rfm_frame frame;
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_pull(rig, 0, 1);
+	assert_true(rig_drop(rig, 0, &frame));
+	for (int again = 0; again < 2; again++) {
+		struct rfm_frame passed;
+
+		rig_inject(rig, 0, &frame);
+		rig_deliver(rig, 0);
+		rig_pull(rig, 1, 1);
+		assert_true(rig_drop(rig, 1, &passed));
+		assert_int_equal(passed.marks, again ? RFM_MARK_UNSTORED : 0);
+	}
+	/* Heartbeats have nothing to store. */
+	rig_advance(rig, RFM_NODE_HEARTBEAT_NS - 1);
+	rig->now += 1;
+	rfm_node_tick(&rig->peers[0].node, rig->now);
+	rig_pull(rig, 0, 1);
+	rig_deliver(rig, 0);
+	rig_pull(rig, 1, 1);
+	assert_true(rig_drop(rig, 1, &frame));
+	assert_int_equal(frame.type, RFM_FRAME_HEARTBEAT);
+	assert_int_equal(frame.marks, 0);
+	rig_free(rig);
+}
+
+/* With two nodes of one id the one that came later stores nothing of the other. */
+static void a_fence_fails_if_a_namesake_does_not_store(void **state)
+{
+	struct rfm_node_config config = rig_config(0, 0);
+	struct rig *rig;
+
+	(void)state;
+	config.authentic_ids = true;
+	rig = rig_new_like(3, 1, &config);
+	config.id = 1;
+	config.incarnation = 5000;
+	rig_start_as(rig, 1, &config);
+	rig_join(rig, 1);
+	rig_settle(rig);
+	assert_refused(rig, 1);
+}
+
+/* A ring of three whose peer 1 stands still while peer 0 stores 0 to @stores - 1. */
+static struct rig *rig_with_paused(bool redundant, int stores)
+{
+	struct rfm_node_config config = rig_config(0, 0);
+	struct rig *rig;
+
+	config.redundant = redundant;
+	rig = rig_new_like(3, 1, &config);
+	rfm_node_set_paused(&rig->peers[1].node, true);
+	for (int i = 0; i < stores; i++) {
+		rig_store32(rig, 0, 0, i);
+		if (!(i % 64))
+			rig_settle(rig);
+	}
+	rig_settle(rig);
+	return rig;
+}
+
+/* What a node that stands still could not hold is not stored when it goes on. */
+static void a_fence_fails_if_a_paused_node_had_no_room(void **state)
+{
+	struct rig *rig = rig_with_paused(false, RFM_NODE_HELD_SLOTS + 7);
+
+	(void)state;
+	rfm_node_set_paused(&rig->peers[1].node, false);
+	rig_fence(rig, 0, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), RFM_NODE_HELD_SLOTS - 1);
+	assert_fence(rig, 0, 1, 7);
+	rig_free(rig);
+}
+
+/* Of both copies the first is damaged behind peer 1; the second comes home. */
+static void pass_second_copy(struct rig *rig, bool goes_on)
+{
+	struct rfm_frame damaged;
+
+	rig_pull(rig, 0, 2);
+	rig_deliver(rig, 0);
+	if (goes_on)
+		rfm_node_set_paused(&rig->peers[1].node, false);
+	rig_deliver(rig, 0);
+	rig_pull(rig, 1, 2);
+	assert_true(rig_drop(rig, 1, &damaged));
+	rig_settle(rig);
+}
+
+/* Nor does the second copy make good what it had no room for, though it has some by then. */
+static void a_fence_fails_if_the_first_copy_had_no_room(void **state)
+{
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		struct rig *rig = rig_with_paused(true, RFM_NODE_HELD_SLOTS);
+
+		(void)state;
+		rig_store32(rig, 0, 0, 0x1057);
+		pass_second_copy(rig, goes_on);
+		rfm_node_set_paused(&rig->peers[1].node, false);
+		rig_fence(rig, 0, 1);
+		rig_settle(rig);
+		assert_int_equal(rig_load32(rig, 1, 0), RFM_NODE_HELD_SLOTS - 1);
+		assert_int_equal(rig_load32(rig, 2, 0), 0x1057);
+		assert_fence(rig, 0, 1, 1);
+		rig_free(rig);
+	}
+}
+
+/* What was held counts as stored, also if the hold is full when its second copy comes. */
+static void a_fence_knows_that_the_first_copy_is_held(void **state)
+{
+	struct rig *rig = rig_with_paused(true, RFM_NODE_HELD_SLOTS - 1);
+
+	(void)state;
+	rig_store32(rig, 0, 0, 0x4e1d);
+	pass_second_copy(rig, false);
+	rfm_node_set_paused(&rig->peers[1].node, false);
+	rig_fence(rig, 0, 1);
+	rig_settle(rig);
+	assert_int_equal(rig_load32(rig, 1, 0), 0x4e1d);
+	assert_fence(rig, 0, 1, 0);
+	rig_free(rig);
+}
+
 /* --- a paused node -------------------------------------------------------- */
 
 static void a_paused_node_holds_back_in_order(void **state)
@@ -436,6 +638,33 @@ static void a_late_frame_overwrites_where_that_is_wanted(void **state)
 	rig_free(rig);
 }
 
+/* A second copy that comes late is not stored, so where the first was lost nothing is. */
+static void a_late_second_copy_is_not_stored(void **state)
+{
+	struct rig *rig = authentic_rig(true);
+	struct rfm_frame first, second;
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_pull(rig, 0, 2);
+	assert_true(rig_drop(rig, 0, &first));
+	assert_true(rig_drop(rig, 0, &second));
+	rig_store32(rig, 0, 4, 2);
+	rig_pull(rig, 0, 2);
+	rig_deliver(rig, 0);
+	rig_deliver(rig, 0);
+	rig_pull(rig, 1, 2);
+	assert_true(rig_drop(rig, 1, &first));
+	assert_true(rig_drop(rig, 1, &first));
+	rig_inject(rig, 0, &second);
+	rig_deliver(rig, 0);
+	rig_pull(rig, 1, 1);
+	assert_true(rig_drop(rig, 1, &second));
+	assert_int_equal(rig_load32(rig, 1, 0), 0);
+	assert_int_equal(second.marks, RFM_MARK_UNSTORED);
+	rig_free(rig);
+}
+
 /* The second copy of redundant mode is no late frame. */
 static void a_second_copy_is_never_stored(void **state)
 {
@@ -461,11 +690,19 @@ int main(void)
 		cmocka_unit_test(a_fence_fails_in_the_dark),
 		cmocka_unit_test(a_fence_tells_of_a_change_of_members),
 		cmocka_unit_test(a_fence_tells_of_a_paused_node),
+		cmocka_unit_test(a_fence_fails_if_nobody_stored),
+		cmocka_unit_test(a_fence_fails_if_one_node_does_not_store),
+		cmocka_unit_test(what_was_not_stored_is_marked),
+		cmocka_unit_test(a_fence_fails_if_a_namesake_does_not_store),
+		cmocka_unit_test(a_fence_fails_if_a_paused_node_had_no_room),
+		cmocka_unit_test(a_fence_fails_if_the_first_copy_had_no_room),
+		cmocka_unit_test(a_fence_knows_that_the_first_copy_is_held),
 		cmocka_unit_test(a_paused_node_holds_back_in_order),
 		cmocka_unit_test(what_a_paused_node_cannot_hold_is_counted),
 		cmocka_unit_test(rejoining_gives_up_what_was_held),
 		cmocka_unit_test(rejoining_answers_the_fence),
 		cmocka_unit_test(a_late_frame_overwrites_where_that_is_wanted),
+		cmocka_unit_test(a_late_second_copy_is_not_stored),
 		cmocka_unit_test(a_second_copy_is_never_stored),
 	};
 

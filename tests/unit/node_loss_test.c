@@ -425,6 +425,36 @@ static void well_formed_nonsense(void **state)
 	rig_free(rig);
 }
 
+/* A number that nobody can have given is refused: all that follows would be late for ever. */
+static void a_number_out_of_reach_silences_nobody(void **state)
+{
+	static const uint64_t numbers[] = { 1ull << 63, (1ull << 63) + 1, UINT64_MAX };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct rig *rig = rig_new(3, 1);
+		struct rfm_frame forged = {
+			.type = i % 2 ? RFM_FRAME_DATA : RFM_FRAME_HEARTBEAT, .source = 1,
+			.incarnation = rig->peers[0].node.config.incarnation,
+			.seq = numbers[i], .length = i % 2 * 4, .hops = 1,
+		};
+
+		(void)state;
+		rig_store32(rig, 0, 0, 1);
+		rig_settle(rig);
+		rig_status(rig, 1);
+		rig_inject(rig, 0, &forged);
+		rig_settle(rig);
+		assert_int_equal(rig_stats(rig, 1).bad, 1);
+		assert_int_equal(rig_status(rig, 1), RFM_NODE_BAD_DATA);
+		assert_int_equal(rig_stats(rig, 1).missed, 0);
+		rig_store32(rig, 0, 0, 2);
+		rig_settle(rig);
+		assert_int_equal(rig_load32(rig, 1, 0), 2);
+		assert_int_equal(rig_load32(rig, 2, 0), 2);
+		rig_free(rig);
+	}
+}
+
 /* --- breaks --------------------------------------------------------------- */
 
 /* The example of the architecture: three nodes, the third one dies. */
@@ -658,6 +688,7 @@ int main(void)
 		cmocka_unit_test(an_own_frame_never_sent_is_bad_data),
 		cmocka_unit_test(a_frame_without_owner_dies_of_hops),
 		cmocka_unit_test(well_formed_nonsense),
+		cmocka_unit_test(a_number_out_of_reach_silences_nobody),
 		cmocka_unit_test(sync_loss_on_three_nodes),
 		cmocka_unit_test(an_open_ring_holds_nobody),
 		cmocka_unit_test(a_break_notice_opens_the_ring_soon),

@@ -263,6 +263,23 @@ static void neighbours_and_their_distance(void **state)
 	rig_free(rig);
 }
 
+static void who_stands_still_says_so(void **state)
+{
+	struct rig *rig = rig_new(3, 10);
+
+	(void)state;
+	for (int still = 1; still >= 0; still--) {
+		rfm_node_set_paused(&rig->peers[1].node, still);
+		rig_advance(rig, 600 * MS);
+		rig_settle(rig);
+		for (int at = 0; at < 3; at++)
+			for (int of = 0; of < 3; of++)
+				assert_int_equal(rig->peers[at].node.sources[10 + of].paused,
+						 still && of == 1 && at != of);
+	}
+	rig_free(rig);
+}
+
 static void what_is_missed_is_missed_of_somebody(void **state)
 {
 	struct rig *rig = rig_new(3, 1);
@@ -399,6 +416,8 @@ static void who_lost_its_signal_says_so(void **state)
 	for (int i = 3; i != 2; i = rig_next(rig, i)) {
 		assert_int_equal(rig_status(rig, i), RFM_NODE_BREAK);
 		assert_int_equal(rig->peers[i].node.break_at, 13);
+		assert_true(rig->peers[i].node.sources[13].broke);
+		assert_int_equal(rig->peers[i].node.sources[11].broke, 0);
 	}
 	for (int ms = 0; ms < 3000; ms += 100) {
 		rig->now += 100 * MS;
@@ -482,7 +501,9 @@ static void namesakes_stay_where_that_is_wanted(void **state)
 	for (int i = 0; i < 4; i += 2) {
 		assert_true(rfm_node_signal(&rig->peers[i].node));
 		assert_int_equal(rig_status(rig, i) & RFM_NODE_DUPLICATE_ID, 0);
-		assert_int_equal(rig_stats(rig, i).home, 10);
+		/* The later one does not store what the earlier one does, which is told. */
+		assert_int_equal(rig_stats(rig, i).home, i ? 10 : 0);
+		assert_int_equal(rig_stats(rig, i).lost, i ? 0 : 10);
 		rig_assert_books_closed(rig, i);
 	}
 	rig_free(rig);
@@ -499,6 +520,7 @@ int main(void)
 		cmocka_unit_test(the_later_of_two_namesakes_leaves),
 		cmocka_unit_test(a_hasty_namesake_does_not_silence_the_first),
 		cmocka_unit_test(neighbours_and_their_distance),
+		cmocka_unit_test(who_stands_still_says_so),
 		cmocka_unit_test(what_is_missed_is_missed_of_somebody),
 		cmocka_unit_test(the_epoch_counts_comings_and_goings),
 		cmocka_unit_test(a_break_is_a_change_of_members_too),

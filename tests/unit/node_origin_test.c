@@ -333,6 +333,12 @@ static void a_turn_is_as_long_as_the_last_heartbeat_took(void **state)
 	assert_int_equal(node->turn_ns, 0);
 	rig_settle(rig);
 	assert_int_equal(node->turn_ns, 1);
+	/* On a ring that is open behind it none comes home: the last one tells of a ring that was. */
+	rig->now += RFM_NODE_SILENCE_NS;
+	rfm_node_tick(node, rig->now);
+	assert_int_equal(node->turn_ns, 0);
+	rig_settle(rig);
+	assert_int_equal(node->turn_ns, 1);
 	rig_free(rig);
 }
 

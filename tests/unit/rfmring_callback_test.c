@@ -82,7 +82,9 @@ static void a_held_update_says_where_it_comes_from(void **state)
 	assert_int_equal(rfmring_set_paused(rings[1], true), 0);
 	rfmring_store32(rings[0], 0x100, 1);
 	rfmring_store32(rings[0], 0x200, 2);
-	assert_int_equal(rfmring_fence(rings[0], NULL, 10000), 0);
+	/* It has come to every node, but not into every memory yet. */
+	assert_int_equal(rfmring_fence(rings[0], NULL, 10000), -1);
+	assert_int_equal(errno, EBUSY);
 	until = now_ns();
 	assert_int_equal(update.source, -2);
 	assert_int_equal(rfmring_set_paused(rings[1], false), 0);
@@ -132,6 +134,7 @@ static void two_rings_ask_for_each_other(void **state)
 		snprintf(addresses[i][1], sizeof(addresses[i][1]), "unix:%s/%u", folder, i);
 		config.status = ask_the_other;
 		config.opaque = &gates[i];
+		config.stall_ms = 10000;	/* no store is dropped on a busy machine */
 		rings[i] = open_with(&config);
 		assert_int_equal(rfmring_start(rings[i]), 0);
 	}
@@ -145,8 +148,10 @@ static void two_rings_ask_for_each_other(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(rfmring_fence(rings[i], NULL, 10000), 0);
 	for (unsigned int i = 0; i < 2; i++) {
+		/* Where the other was busy each time it is idle now and then from here on. */
+		while (!gates[i].answers)
+			rfmring_store32(rings[i], 0, 1);
 		atomic_store(&gates[i].other, NULL);
-		assert_true(gates[i].answers > 0);
 		assert_int_equal(gates[i].wrong, 0);
 	}
 	alarm(0);

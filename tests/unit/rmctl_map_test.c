@@ -10,7 +10,7 @@
 #include "tools/rmctl/map_draw.h"
 
 /* The drawing of nodes 1 to @count; the caller frees it. */
-static char *drawn(size_t count, bool dark)
+static char *drawn(size_t count, bool dark, bool open)
 {
 	uint32_t nodes[256];
 	size_t size;
@@ -19,17 +19,22 @@ static char *drawn(size_t count, bool dark)
 
 	for (size_t i = 0; i < count; i++)
 		nodes[i] = (uint32_t)i + 1;
-	map_draw(file, nodes, count, dark);
+	map_draw(file, nodes, count, dark, open);
 	fclose(file);
 	return text;
 }
 
-static void expect(size_t count, bool dark, const char *wanted)
+static void expect_open(size_t count, bool dark, bool open, const char *wanted)
 {
-	char *text = drawn(count, dark);
+	char *text = drawn(count, dark, open);
 
 	assert_string_equal(text, wanted);
 	free(text);
+}
+
+static void expect(size_t count, bool dark, const char *wanted)
+{
+	expect_open(count, dark, false, wanted);
 }
 
 static void few_stand_in_one_row(void **state)
@@ -54,7 +59,7 @@ static void more_stand_in_two_rows(void **state)
 
 static void many_turn_at_the_left_too(void **state)
 {
-	char *text = drawn(18, false);
+	char *text = drawn(18, false, false);
 
 	(void)state;
 	assert_string_equal(strchr(text, '\n') + 1,
@@ -73,6 +78,15 @@ static void no_light_is_a_broken_link(void **state)
 			"'--------------------'\n");
 }
 
+static void an_open_ring_is_a_chain(void **state)
+{
+	(void)state;
+	expect_open(1, false, true, ".--->[*  1]x.\n"
+				    "'-----------'\n");
+	expect_open(3, false, true, ".--->[*  1]-x>[   2]-->[   3]-.\n"
+				    "'-----------------------------'\n");
+}
+
 static void unknown_nodes_have_a_place(void **state)
 {
 	const uint32_t nodes[] = { 200, MAP_UNKNOWN };
@@ -81,7 +95,7 @@ static void unknown_nodes_have_a_place(void **state)
 	FILE *file = open_memstream(&text, &size);
 
 	(void)state;
-	map_draw(file, nodes, 2, false);
+	map_draw(file, nodes, 2, false, false);
 	fclose(file);
 	assert_string_equal(text, ".--->[*200]-->[   ?]-.\n"
 				  "'--------------------'\n");
@@ -93,7 +107,7 @@ static void every_size_fits(void **state)
 {
 	(void)state;
 	for (size_t count = 1; count <= 256; count++) {
-		char *text = drawn(count, false);
+		char *text = drawn(count, false, false);
 		size_t cells = 0;
 
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
@@ -115,6 +129,7 @@ int main(void)
 		cmocka_unit_test(more_stand_in_two_rows),
 		cmocka_unit_test(many_turn_at_the_left_too),
 		cmocka_unit_test(no_light_is_a_broken_link),
+		cmocka_unit_test(an_open_ring_is_a_chain),
 		cmocka_unit_test(unknown_nodes_have_a_place),
 		cmocka_unit_test(every_size_fits),
 	};

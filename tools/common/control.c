@@ -174,19 +174,35 @@ void control_done(struct control_request *request, json_t *result)
 	finish(request, json_pack("{s:o}", "result", result ? result : json_object()));
 }
 
-void control_fail(struct control_request *request, const char *format, ...)
+static void fail(struct control_request *request, bool misused, const char *format, va_list args)
 {
 	char sentence[CONTROL_SENTENCE];
-	va_list args;
 	json_t *text;
 
-	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
-	va_end(args);
 	/* It may quote bytes that are not UTF-8. */
 	text = json_string(sentence);
-	finish(request, json_pack("{s:o}", "error", text ? text :
-				  json_string("a word of the request is not UTF-8")));
+	finish(request, json_pack("{s:o, s:o*}", "error", text ? text :
+				  json_string("a word of the request is not UTF-8"),
+				  "misused", misused ? json_true() : NULL));
+}
+
+void control_fail(struct control_request *request, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fail(request, false, format, args);
+	va_end(args);
+}
+
+void control_misused(struct control_request *request, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fail(request, true, format, args);
+	va_end(args);
 }
 
 void control_on_gone(struct control_request *request, void (*gone)(void *context),
@@ -228,11 +244,11 @@ static void run_request(struct client *client, json_t *line)
 
 	client->request = (struct control_request){ .active = true };
 	if (!name)
-		control_fail(&client->request, "the request has no verb");
+		control_misused(&client->request, "the request has no verb");
 	else if (!verb)
-		control_fail(&client->request, "there is no verb '%.100s'", name);
+		control_misused(&client->request, "there is no verb '%.100s'", name);
 	else if (args && !json_is_object(args))
-		control_fail(&client->request, "the arguments are not an object");
+		control_misused(&client->request, "the arguments are not an object");
 	else
 		verb->run(&client->request, args ? args : none, client->control->opaque);
 	json_decref(none);
@@ -250,7 +266,7 @@ static void take_line(struct client *client, const char *text, size_t len)
 			run_request(client, line);
 	} else if (!client->request.active) {
 		client->request.active = true;
-		control_fail(&client->request, "the request is not a JSON object: %s",
+		control_misused(&client->request, "the request is not a JSON object: %s",
 			     line ? "it is something else" : error.text);
 	}
 	json_decref(line);
@@ -278,7 +294,7 @@ static void take_lines(struct client *client)
 		return;
 	}
 	client->request.active = true;
-	control_fail(&client->request, "the request is longer than %u bytes", CONTROL_LINE);
+	control_misused(&client->request, "the request is longer than %u bytes", CONTROL_LINE);
 }
 
 /* Who was refused an event may have room for it now. */
@@ -430,9 +446,10 @@ void control_close(struct control *control)
 {
 	if (!control)
 		return;
-	while (control->clients) {
-		flush(control->clients);
-		free_client(control->clients);
+	for (struct client *client = control->clients, *next; client; client = next) {
+		next = client->next;
+		flush(client);
+		free_client(client);
 	}
 	rfm_loop_unwatch(control->loop, &control->watch);
 	close(control->fd);
@@ -450,7 +467,7 @@ static json_t *get(struct control_request *request, json_t *args, const char *na
 
 	*value_ok = value || !needed;
 	if (!*value_ok)
-		control_fail(request, "the argument '%s' is missing", name);
+		control_misused(request, "the argument '%s' is missing", name);
 	return value;
 }
 
@@ -466,7 +483,7 @@ bool control_get_number(struct control_request *request, json_t *args, const cha
 	/* JSON has no unsigned numbers; those from 2^63 on come as negative ones. */
 	if (!json_is_integer(given) || (number < 0 && most <= INT64_MAX) ||
 	    (uint64_t)number < least || (uint64_t)number > most) {
-		control_fail(request, "the argument '%s' must be a number from %llu to %llu", name,
+		control_misused(request, "the argument '%s' must be a number from %llu to %llu", name,
 			     (unsigned long long)least, (unsigned long long)most);
 		return false;
 	}
@@ -483,7 +500,7 @@ bool control_get_string(struct control_request *request, json_t *args, const cha
 	if (!given)
 		return ok;
 	if (!json_is_string(given)) {
-		control_fail(request, "the argument '%s' must be a text", name);
+		control_misused(request, "the argument '%s' must be a text", name);
 		return false;
 	}
 	*value = json_string_value(given);
@@ -499,7 +516,7 @@ bool control_get_bool(struct control_request *request, json_t *args, const char 
 	if (!given)
 		return ok;
 	if (!json_is_boolean(given)) {
-		control_fail(request, "the argument '%s' must be true or false", name);
+		control_misused(request, "the argument '%s' must be true or false", name);
 		return false;
 	}
 	*value = json_is_true(given);

@@ -73,6 +73,10 @@ void control_done(struct control_request *request, json_t *result);
 void control_fail(struct control_request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** control_misused() - the same; it is the request that was wrong, or a word is missing */
+void control_misused(struct control_request *request, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /**
  * control_on_gone() - who to tell when the client leaves before the last line
  * @gone: @request is over
@@ -118,6 +122,7 @@ enum control_answer {
 	CONTROL_EVENT,		/* more follow */
 	CONTROL_RESULT,
 	CONTROL_ERROR,		/* the sentence is in @error */
+	CONTROL_MISUSED,	/* so it is; the request itself was wrong */
 };
 
 /** control_connect() - NULL after @error (CONTROL_SENTENCE bytes) says why */
@@ -145,7 +150,8 @@ int control_send_more(struct control_client *client, json_t *object, char *error
  */
 enum control_answer control_receive(struct control_client *client, json_t **object, char *error);
 
-/** control_call() - connect, ask, take the result, disconnect; NULL after @error says why */
-json_t *control_call(const char *path, const char *verb, json_t *args, char *error);
+/** control_call() - connect, ask, take the result, disconnect */
+enum control_answer control_call(const char *path, const char *verb, json_t *args, json_t **result,
+				 char *error);
 
 #endif

@@ -153,24 +153,27 @@ enum control_answer control_receive(struct control_client *client, json_t **obje
 		snprintf(error, CONTROL_SENTENCE, "%s", why ? why :
 			 line ? "the answer is not understood" :
 			 "the other side has closed the control socket");
-		answer = CONTROL_ERROR;
+		answer = json_is_true(json_object_get(line, "misused")) ? CONTROL_MISUSED :
+									 CONTROL_ERROR;
 	}
 	json_decref(line);
 	return answer;
 }
 
-json_t *control_call(const char *path, const char *verb, json_t *args, char *error)
+enum control_answer control_call(const char *path, const char *verb, json_t *args, json_t **result,
+				 char *error)
 {
 	struct control_client *client = control_connect(path, error);
-	json_t *result = NULL;
+	enum control_answer answer = CONTROL_ERROR;
 
+	*result = NULL;
 	if (!client) {
 		json_decref(args);
-		return NULL;
+		return answer;
 	}
 	if (!control_send(client, verb, args, error))
-		while (control_receive(client, &result, error) == CONTROL_EVENT)
-			json_decref(result);
+		while ((answer = control_receive(client, result, error)) == CONTROL_EVENT)
+			json_decref(*result);
 	control_disconnect(client);
-	return result;
+	return answer;
 }

@@ -114,14 +114,30 @@ void *rfm_map(struct rfm *rfm, uint64_t offset, size_t length)
 {
 	int protection = rfm->writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	size_t lead = into_page(offset);
+	struct rfm_info before, info;
 	char *map;
 
 	if (!length || length > SIZE_MAX - lead || offset > INT64_MAX) {
 		errno = EINVAL;
 		return NULL;
 	}
-	map = mmap(NULL, length + lead, protection, MAP_SHARED, rfm->fd, offset - lead);
-	return map == MAP_FAILED ? NULL : map + lead;
+	if (rfm_info(rfm, &info))
+		return NULL;
+	/* The file shows the window, which does not move under a mapping, but before it. */
+	for (;;) {
+		before = info;
+		if (offset < info.window_offset) {
+			errno = EINVAL;
+			return NULL;
+		}
+		map = mmap(NULL, length + lead, protection, MAP_SHARED, rfm->fd,
+			   offset - lead - info.window_offset);
+		if (map == MAP_FAILED)
+			return NULL;
+		if (!rfm_info(rfm, &info) && info.window_offset == before.window_offset)
+			return map + lead;
+		munmap(map, length + lead);
+	}
 }
 
 int rfm_unmap(void *address, size_t length)
@@ -178,7 +194,14 @@ int rfm_counters(struct rfm *rfm, struct rfm_counters *counters)
 	return ioctl(rfm->fd, RFM_IOC_COUNTERS, counters);
 }
 
-int rfm_ring_map(struct rfm *rfm, struct rfm_ring_map *map)
+int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t count,
+		 struct rfm_ring_map *map)
 {
-	return ioctl(rfm->fd, RFM_IOC_RING_MAP, map);
+	struct rfm_ring_map asked = { .members = (uintptr_t)members, .count = count };
+
+	if (ioctl(rfm->fd, RFM_IOC_RING_MAP, &asked))
+		return -1;
+	if (map)
+		*map = asked;
+	return 0;
 }

@@ -130,16 +130,23 @@ static const char *default_path(const char *path)
 /* Returns the text, to be freed, or NULL with errno. */
 static char *read_file(const char *path, size_t *length)
 {
-	size_t size = 65536, fill = 0;
+	size_t size = 0, fill = 0;
 	int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char *text = malloc(size), *bigger;
+	char *text = NULL, *bigger;
 	ssize_t got = 1;
 
 	if (fd < 0)
-		error = errno;
-	else if (!text)
-		error = ENOMEM;
+		return NULL;
 	while (!error && got) {
+		if (fill == size) {
+			size = size ? 2 * size : 65536;
+			bigger = realloc(text, size);
+			if (!bigger) {
+				error = ENOMEM;
+				break;
+			}
+			text = bigger;
+		}
 		got = read(fd, text + fill, size - fill);
 		if (got < 0)
 			error = errno == EINTR ? 0 : errno;
@@ -147,16 +154,8 @@ static char *read_file(const char *path, size_t *length)
 			fill += (size_t)got;
 		if (fill > RFM_REGIONS_FILE_MAX)
 			error = EFBIG;
-		if (error || fill < size)
-			continue;
-		bigger = realloc(text, size *= 2);
-		if (bigger)
-			text = bigger;
-		else
-			error = ENOMEM;
 	}
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	if (error) {
 		free(text);
 		errno = error;

@@ -146,8 +146,8 @@ static bool get_number(struct job *job, const struct item *item, uint64_t least,
 {
 	size_t length = strlen(item->text);
 	char last = length ? item->text[length - 1] : 0, digits[32];
-	uint64_t factor = last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1, number;
-	bool negative;
+	uint64_t factor = last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1, number = 0;
+	bool negative = false;
 	int error = -1;
 
 	length -= factor > 1;

@@ -311,6 +311,8 @@ static int hex_digit(char c)
 /* The next byte of a text in quotes. Returns what is behind it, NULL: it is malformed. */
 static const char *quoted_byte(const char *text, unsigned char *byte)
 {
+	int high, low;
+
 	*byte = (unsigned char)*text++;
 	if (*byte == '"' || !*byte)
 		return NULL;
@@ -320,9 +322,11 @@ static const char *quoted_byte(const char *text, unsigned char *byte)
 		*byte = (unsigned char)*text;
 		return text + 1;
 	}
-	if (*text != 'x' || hex_digit(text[1]) < 0 || hex_digit(text[2]) < 0)
+	high = *text == 'x' ? hex_digit(text[1]) : -1;
+	low = high < 0 ? -1 : hex_digit(text[2]);
+	if (low < 0)
 		return NULL;
-	*byte = (unsigned char)(hex_digit(text[1]) << 4 | hex_digit(text[2]));
+	*byte = (unsigned char)(16 * high + low);
 	return text + 3;
 }
 

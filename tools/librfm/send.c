@@ -28,6 +28,17 @@ int rfm_send_set(struct rfm *rfm, const uint8_t *nodes, size_t count, uint32_t t
 	return ioctl(rfm->fd, RFM_IOC_SEND_SET, &set);
 }
 
+/* Why a fence has failed: the first that applies. */
+static const struct {
+	uint32_t flag;
+	int error;
+} fence_errors[] = {
+	{ RFM_FENCED_DARK, ENOLINK },
+	{ RFM_FENCED_LOST, EIO },
+	{ RFM_FENCED_PAUSED, EBUSY },
+	{ RFM_FENCED_EPOCH, EAGAIN },
+};
+
 int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *result)
 {
 	struct rfm_fence_wait fence = { .timeout_ms = timeout_ms };
@@ -36,13 +47,11 @@ int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *resul
 		return -1;
 	if (result)
 		*result = fence;
-	if (fence.flags & RFM_FENCED_DARK) {
-		errno = ENOLINK;
-		return -1;
-	}
-	if (fence.flags & RFM_FENCED_LOST) {
-		errno = EIO;
-		return -1;
+	for (size_t i = 0; i < sizeof(fence_errors) / sizeof(*fence_errors); i++) {
+		if (fence.flags & fence_errors[i].flag) {
+			errno = fence_errors[i].error;
+			return -1;
+		}
 	}
 	return 0;
 }

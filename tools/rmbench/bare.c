@@ -45,9 +45,11 @@ static void handoff_member(struct bench_shared *shared, unsigned int index, void
 	int mine = h->fds[index], next = h->fds[(index + 1) % h->processes];
 
 	bench_ready(shared, h->processes);
-	while (index) {
-		wait_for(shared, mine);
-		wake(shared, next);
+	if (index) {
+		for (;;) {
+			wait_for(shared, mine);
+			wake(shared, next);
+		}
 	}
 	for (int slice = 0; slice < BENCH_SLICES; slice++) {
 		uint64_t start = bench_now(), rounds = 0, now;

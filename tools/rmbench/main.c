@@ -292,8 +292,10 @@ static double parse_seconds(const char *text)
 	char *end;
 	double seconds = strtod(text, &end);
 
-	if (end == text || *end || !(seconds >= SECONDS_MIN && seconds <= SECONDS_MAX))
-		die("the time must be 1 to 3600 seconds");
+	if (end == text || *end || !(seconds >= SECONDS_MIN && seconds <= SECONDS_MAX)) {
+		fputs("rmbench: the time must be 1 to 3600 seconds\n", stderr);
+		exit(2);
+	}
 	return seconds;
 }
 

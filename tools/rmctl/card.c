@@ -54,6 +54,7 @@ int card_names_get(struct card_names *list)
 	struct dirent **entries;
 	int count = scandir(CLASS_DIRECTORY, &entries, keep_cards, versionsort);
 
+	*list = (struct card_names){ 0 };
 	if (count < 0)
 		count = scandir("/dev", &entries, keep_cards, versionsort);
 	if (count < 0)
@@ -102,11 +103,11 @@ int card_query(const char *name, struct rfm_info *info)
 }
 
 /* Finds the card at @address. Returns 0 or an errno, ENOENT if there is none. */
-static int find_by_pci(const char *address, char name[CARD_NAME_SIZE])
+int card_by_pci(const char *address, char name[CARD_NAME_SIZE])
 {
 	char own[sizeof(((struct rfm_info *)NULL)->pci_name)];
 	struct card_names list;
-	struct rfm_info info;
+	struct rfm_info info = { 0 };
 	int error = card_names_get(&list);
 
 	if (error)
@@ -143,7 +144,7 @@ static int resolve(struct command *cmd, struct card *card, const char *which, ch
 		return STATUS_OK;
 	}
 	if (parse_pci_address(which, address)) {
-		int error = find_by_pci(address, card->name);
+		int error = card_by_pci(address, card->name);
 
 		if (error == ENOENT)
 			return failed(cmd, "no reflective-memory card with a driver at PCI "
@@ -187,6 +188,7 @@ int card_open(struct command *cmd, struct card *card, const char *which, bool wr
 	if (card->fd < 0)
 		return failed(cmd, "cannot open %s for %s: %s", path,
 			      writing ? "writing" : "reading", card_reason(errno));
+	card->held = NULL;
 	if (ioctl(card->fd, RFM_IOC_INFO, &card->info)) {
 		failed(cmd, "cannot ask %s what it is: %s", path, card_reason(errno));
 		close(card->fd);
@@ -195,8 +197,57 @@ int card_open(struct command *cmd, struct card *card, const char *which, bool wr
 	return STATUS_OK;
 }
 
+/*
+ * Keeps the window where it is: it does not move under a mapping. One page of it is enough,
+ * of a file of its own whose mappings subscribe to nothing.
+ */
+static bool hold_window(struct card *card)
+{
+	struct rfm_subscribe no_maps = { .flags = RFM_SUBSCRIBE_NO_MAPS };
+	char path[32];
+	void *page = MAP_FAILED;
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", card->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &no_maps) || errno == EOPNOTSUPP)
+		page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	error = errno;
+	close(fd);
+	errno = error;
+	if (page == MAP_FAILED)
+		return false;
+	card->held = page;
+	/* It may have moved between the first look and now, but will not any more. */
+	return !ioctl(card->fd, RFM_IOC_INFO, &card->info);
+}
+
+/**
+ * card_open_window - the same, for who reaches the memory through the card's window
+ * @cmd: as card_open()
+ * @card: as card_open()
+ * @which: as card_open()
+ * @writing: as card_open()
+ *
+ * The window stays where it is until card_close(). Returns an exit status.
+ */
+int card_open_window(struct command *cmd, struct card *card, const char *which, bool writing)
+{
+	int status = card_open(cmd, card, which, writing);
+
+	if (status || hold_window(card))
+		return status;
+	failed(cmd, "cannot keep the window where it is: %s", card_reason(errno));
+	card_close(card);
+	return STATUS_FAILED;
+}
+
 void card_close(struct card *card)
 {
+	if (card->held)
+		munmap(card->held, (size_t)sysconf(_SC_PAGESIZE));
 	close(card->fd);
 }
 
@@ -272,7 +323,7 @@ static void on_sigbus(int signal)
  * @writing: for stores as well as loads
  *
  * The mapping lives until the program ends. If the card goes away while it is
- * in use, the program says so and ends with status 1. Returns the address of
+ * in use, the program says so and ends with status 3. Returns the address of
  * @offset, or NULL when it has said what is wrong.
  */
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,

@@ -18,11 +18,13 @@
  * @fd: descriptor of its device node
  * @name: "rfm0"
  * @info: what it said when it was opened
+ * @held: the page that keeps its window where it is, NULL: nothing does
  */
 struct card {
 	int fd;
 	char name[CARD_NAME_SIZE];
 	struct rfm_info info;
+	void *held;
 };
 
 /**
@@ -36,7 +38,9 @@ struct card_names {
 };
 
 int card_open(struct command *cmd, struct card *card, const char *which, bool writing);
+int card_open_window(struct command *cmd, struct card *card, const char *which, bool writing);
 void card_close(struct card *card);
+int card_by_pci(const char *address, char name[CARD_NAME_SIZE]);
 int card_query(const char *name, struct rfm_info *info);
 int card_names_get(struct card_names *list);
 bool card_pci_from_sysfs(const char *name, char *address, size_t size);

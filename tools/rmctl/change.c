@@ -70,7 +70,7 @@ int change_try(struct command *cmd, struct netlink *nl, const struct state *stat
 {
 	struct wanted wanted = { .state = state, .change = change };
 
-	return card_talk(cmd, nl, true, build, &wanted, NULL, NULL);
+	return card_talk(cmd->card, nl, true, build, &wanted, NULL, NULL);
 }
 
 /* The same with any ranges. Returns an exit status; what is wrong has been said. */

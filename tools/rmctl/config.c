@@ -191,11 +191,12 @@ static int read_file(struct command *cmd, const char *path, struct change *chang
 {
 	bool is_stdin = !strcmp(path, "-");
 	const char *name = is_stdin ? "standard input" : path;
-	FILE *file = is_stdin ? stdin : fopen(path, "re");
+	FILE *file;
 	int status;
 
 	if (!*path)
 		return misused(cmd, "the name of the file is empty");
+	file = is_stdin ? stdin : fopen(path, "re");
 	if (!file)
 		return failed(cmd, "cannot read %s: %s", name, strerror(errno));
 	cmd->file = name;

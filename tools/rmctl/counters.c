@@ -57,6 +57,7 @@ const char *counter_name(enum rfm_counter counter)
 static void take(struct nlmsghdr *message, void *context)
 {
 	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *values[RFM_A_COUNTERS_MAX + 1];
+	struct nlattr *times[RFM_A_COUNTERS_MAX + 1] = { NULL };
 	struct counters *counters = context;
 
 	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL) ||
@@ -65,13 +66,34 @@ static void take(struct nlmsghdr *message, void *context)
 		return;
 	counters->there = true;
 	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
-		if (values[i + 1])
-			counters->value[i] = nla_get_u64(values[i + 1]);
+		if (values[RFM_A_COUNTERS_STORES + i])
+			counters->value[i] = nla_get_u64(values[RFM_A_COUNTERS_STORES + i]);
 	if (values[RFM_A_COUNTERS_CLOCK_NS])
 		counters->clock_ns = nla_get_u64(values[RFM_A_COUNTERS_CLOCK_NS]);
 	counters->since_reset = values[RFM_A_COUNTERS_RESET_NS];
 	if (counters->since_reset)
 		counters->reset_ns = nla_get_u64(values[RFM_A_COUNTERS_RESET_NS]);
+	if (!attributes[RFM_A_CARD_COUNTER_TIMES] ||
+	    nla_parse_nested(times, RFM_A_COUNTERS_MAX, attributes[RFM_A_CARD_COUNTER_TIMES], NULL))
+		return;
+	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
+		if (times[RFM_A_COUNTERS_STORES + i])
+			counters->ago_ns[i] = counters->clock_ns -
+					      nla_get_u64(times[RFM_A_COUNTERS_STORES + i]);
+}
+
+static struct nl_msg *build(const struct netlink *nl, const void *name)
+{
+	return card_request(nl, RFM_CMD_COUNTERS_GET, 0, name);
+}
+
+static struct nl_msg *build_absolute(const struct netlink *nl, const void *name)
+{
+	struct nl_msg *request = build(nl, name);
+
+	if (request)
+		nla_put_flag(request, RFM_A_CARD_ABSOLUTE);
+	return request;
 }
 
 /**
@@ -85,10 +107,6 @@ static void take(struct nlmsghdr *message, void *context)
  */
 int counters_get(struct netlink *nl, const char *name, bool absolute, struct counters *counters)
 {
-	struct nl_msg *request = card_request(nl, RFM_CMD_COUNTERS_GET, 0, name);
-
 	memset(counters, 0, sizeof(*counters));
-	if (request && absolute)
-		nla_put_flag(request, RFM_A_CARD_ABSOLUTE);
-	return netlink_talk(nl, request, take, counters);
+	return card_talk(name, nl, false, absolute ? build_absolute : build, name, take, counters);
 }

@@ -17,11 +17,12 @@
  * @clock_ns: the card's clock at that instant
  * @reset_ns: see @since_reset
  * @value: by enum rfm_counter
+ * @ago_ns: how long ago each last changed, 0: not known
  */
 struct counters {
 	bool there, since_reset;
 	uint64_t clock_ns, reset_ns;
-	uint64_t value[RFM_COUNTERS];
+	uint64_t value[RFM_COUNTERS], ago_ns[RFM_COUNTERS];
 };
 
 const char *counter_name(enum rfm_counter counter);

@@ -161,7 +161,7 @@ int descriptors_get(struct command *cmd, struct netlink *nl, struct descriptors 
 	memset(descriptors, 0, sizeof(*descriptors));
 	do {
 		descriptors_free(descriptors);
-		error = card_talk(cmd, nl, false, build, cmd->card, take, descriptors);
+		error = card_talk(cmd->card, nl, false, build, cmd->card, take, descriptors);
 	} while (error == EAGAIN && --left);
 	if (error)
 		return failed(cmd, "%s", nl->reason);

@@ -13,12 +13,18 @@
 /**
  * struct finding - one thing that keeps updates from arriving, or has done so
  * @cause: for programs
+ * @past: it has done so
+ * @rank: place in the order in which they were found
+ * @ago_ns: since when, or how long ago the last time; 0: not known
  * @text: the sentence
  * @remedy: what to do about it
  */
 struct finding {
 	const char *cause;
-	char text[192];
+	bool past;
+	size_t rank;
+	uint64_t ago_ns;
+	char text[320];
 	char remedy[128];
 };
 

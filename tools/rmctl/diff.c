@@ -182,7 +182,7 @@ static int compare_all(struct difference *diff)
 {
 	struct command *cmd = diff->cmd;
 	unsigned char *card = transfer_block(cmd, 2 * TRANSFER_BLOCK);
-	unsigned char *file = card + TRANSFER_BLOCK;
+	unsigned char *file;
 	char done[UNIT_WORD], all[UNIT_WORD];
 	struct transfer *transfer = &diff->transfer;
 	size_t length;
@@ -190,6 +190,7 @@ static int compare_all(struct difference *diff)
 
 	if (!card)
 		return STATUS_FAILED;
+	file = card + TRANSFER_BLOCK;
 	status = transfer_begin(transfer, cmd, diff->card, diff->target->offset,
 				diff->target->length);
 	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
@@ -251,7 +252,7 @@ static int diff_card(struct command *cmd, const struct card *card, const struct 
 		source_close(&source);
 	}
 	json_decref(diff.array);
-	return status ? status : diff.bytes ? STATUS_FAILED : STATUS_OK;
+	return status ? status : diff.bytes ? STATUS_NO : STATUS_OK;
 }
 
 int verb_diff(struct command *cmd, int argc, char **argv)
@@ -272,7 +273,7 @@ int verb_diff(struct command *cmd, int argc, char **argv)
 		return STATUS_MISUSED;
 	status = get_target(cmd, argv[optind + 1], &target);
 	if (!status)
-		status = card_open(cmd, &card, argv[optind], false);
+		status = card_open_window(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
 	regions_try(cmd);

@@ -148,7 +148,7 @@ static int get_operands(struct command *cmd, char **words, int count, uint64_t *
 
 int verb_dump(struct command *cmd, int argc, char **argv)
 {
-	uint64_t offset, length;
+	uint64_t offset = 0, length = 0;
 	bool raw = false;
 	struct card card;
 	int status;
@@ -169,7 +169,7 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 		return status;
 	if (!length)
 		return misused(cmd, "length must be at least 1");
-	status = card_open(cmd, &card, argv[optind], false);
+	status = card_open_window(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
 	status = dump(cmd, &card, offset, length, raw);

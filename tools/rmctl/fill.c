@@ -91,10 +91,10 @@ static int wide_pattern(struct command *cmd, struct fill *fill)
 	if (status)
 		return status;
 	fill->size = width;
-	fill->pattern = malloc(sizeof(value));
+	fill->pattern = malloc(width);
 	if (!fill->pattern)
 		return failed(cmd, "out of memory");
-	memcpy(fill->pattern, &value, sizeof(value));
+	memcpy(fill->pattern, &value, width);
 	return STATUS_OK;
 }
 
@@ -150,7 +150,7 @@ static int store(struct command *cmd, const struct card *card, const struct fill
 static int fill_card(struct command *cmd, const char *dev, const struct fill *fill)
 {
 	struct card card;
-	int status = card_open(cmd, &card, dev, true);
+	int status = card_open_window(cmd, &card, dev, true);
 
 	if (status)
 		return status;

@@ -77,7 +77,7 @@ static int load_card(struct command *cmd, const char *dev, const struct source *
 {
 	struct transfer transfer;
 	struct card card;
-	int status = card_open(cmd, &card, dev, true);
+	int status = card_open_window(cmd, &card, dev, true);
 
 	if (status)
 		return status;
@@ -176,7 +176,7 @@ int verb_save(struct command *cmd, int argc, char **argv)
 		return misused(cmd, "the name of the file is empty");
 	status = get_target(cmd, argv[optind + 1], &target);
 	if (!status)
-		status = card_open(cmd, &card, argv[optind], false);
+		status = card_open_window(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
 	status = save_card(cmd, &card, &target, argv[optind + 2]);

@@ -27,11 +27,12 @@
  * @per_row: cells of a full row
  * @rows: an even number; the last may be empty
  * @dark: this node sees no light
+ * @open: nothing of this node comes home
  */
 struct drawing {
 	const uint32_t *nodes;
 	size_t count, per_row, rows;
-	bool dark;
+	bool dark, open;
 };
 
 static void repeat(FILE *file, char c, size_t times)
@@ -74,11 +75,11 @@ static void row_right(FILE *file, const struct drawing *drawing, size_t row)
 		fputs(drawing->dark ? ".-x->" : ".--->", file);
 	for (size_t i = 0; i < cells; i++) {
 		if (i)
-			fputs("-->", file);
+			fputs(drawing->open && first + i == 1 ? "-x>" : "-->", file);
 		cell(file, drawing, first + i);
 	}
 	repeat(file, '-', width_of(drawing) - used);
-	fputs("-.\n", file);
+	fputs(drawing->open && drawing->count == 1 ? "x.\n" : "-.\n", file);
 }
 
 /* An odd row: to the left, so that its last cell stands first. */
@@ -116,10 +117,11 @@ static void between(FILE *file, const struct drawing *drawing, bool at_right)
  * @nodes: node ids, or MAP_UNKNOWN, in the order in which frames go round, this node first
  * @count: how many, at least 1
  * @dark: this node sees no light: the link to it is drawn as broken
+ * @open: nothing of this node comes home: so is the link to the next one that was heard
  */
-void map_draw(FILE *file, const uint32_t *nodes, size_t count, bool dark)
+void map_draw(FILE *file, const uint32_t *nodes, size_t count, bool dark, bool open)
 {
-	struct drawing drawing = { .nodes = nodes, .count = count, .dark = dark };
+	struct drawing drawing = { .nodes = nodes, .count = count, .dark = dark, .open = open };
 
 	drawing.per_row = count <= ROW_SHORT ? count : (count + 1) / 2;
 	if (drawing.per_row > ROW_MOST)

@@ -10,6 +10,6 @@
 
 #define MAP_UNKNOWN UINT32_MAX	/* a node that says nothing */
 
-void map_draw(FILE *file, const uint32_t *nodes, size_t count, bool dark);
+void map_draw(FILE *file, const uint32_t *nodes, size_t count, bool dark, bool open);
 
 #endif /* RMCTL_MAP_DRAW_H */

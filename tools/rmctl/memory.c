@@ -139,7 +139,7 @@ static int peek(struct command *cmd, const char *dev, const struct words *words)
 	uint64_t offset = words->offset, count = words->count, values[BATCH];
 	const volatile char *memory;
 	struct card card;
-	int status = card_open(cmd, &card, dev, false);
+	int status = card_open_window(cmd, &card, dev, false);
 
 	if (status)
 		return status;
@@ -216,7 +216,7 @@ static int poke(struct command *cmd, const char *dev, const struct words *words,
 {
 	volatile char *memory;
 	struct card card;
-	int status = card_open(cmd, &card, dev, true);
+	int status = card_open_window(cmd, &card, dev, true);
 
 	if (status)
 		return status;

@@ -63,6 +63,7 @@ static const char *const notices[] = {
 	[RFM_NOTICE_LOSS] = "loss",
 	[RFM_NOTICE_BREAK] = "break",
 	[RFM_NOTICE_MEMBERSHIP] = "membership",
+	[RFM_NOTICE_ID_IN_USE] = "id-in-use",
 	[RFM_NOTICE_DROPPED] = "dropped",
 	[RFM_NOTICE_LATE] = "late",
 	[RFM_NOTICE_STALE] = "stale",

@@ -27,6 +27,7 @@ static const char *const names[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_BREAK] = "break",
 	[RFM_EVENT_MEMBERSHIP] = "membership",
 	[RFM_EVENT_LOSS] = "loss",
+	[RFM_EVENT_ID_IN_USE] = "id-in-use",
 	[RFM_EVENT_DROPPED] = "dropped",
 };
 

@@ -261,6 +261,8 @@ int netlink_join(struct command *cmd, struct netlink *nl, const char *group)
 	int number = genl_ctrl_resolve_grp(nl->socket, RFM_FAMILY_NAME, group);
 	int code = number < 0 ? number : nl_socket_add_membership(nl->socket, number);
 
+	if (code == -NLE_PERM)
+		return failed(cmd, "hearing of all cards needs CAP_NET_ADMIN");
 	if (code)
 		return failed(cmd, "cannot hear the group %s: %s", group, nl_geterror(code));
 	nl_socket_set_nonblocking(nl->socket);

@@ -12,10 +12,9 @@
 
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
+#include <linux/rfm_regs.h>
 
 #include "regions.h"
-
-#define GRANULE 64u	/* bytes that are on or off together */
 
 static const struct {
 	const char *name;
@@ -56,9 +55,9 @@ void ranges_tidy(struct ranges *ranges, uint64_t memory_size)
 		struct range *range = &ranges->list[i];
 		uint64_t end = range->offset + range->length;
 
-		range->offset -= range->offset % GRANULE;
-		if (end % GRANULE)
-			end += GRANULE - end % GRANULE;
+		range->offset -= range->offset % RFM_GRANULE;
+		if (end % RFM_GRANULE)
+			end += RFM_GRANULE - end % RFM_GRANULE;
 		range->length = (end < memory_size ? end : memory_size) - range->offset;
 	}
 	if (ranges->count)

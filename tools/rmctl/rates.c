@@ -45,6 +45,15 @@ void rates_add(struct rates *rates, const struct rfm_event *event)
 			    event->arrival_ns - event->origin_ns : 0);
 }
 
+/* This machine itself stored there; a watch does not see that. */
+void rates_own(struct rates *rates, uint64_t time_ns, uint32_t node)
+{
+	if (time_ns <= rates->last_ns)
+		return;
+	rates->last_ns = time_ns;
+	rates->node = node;
+}
+
 /* Of this round; false if none is known. */
 bool rates_latency(const struct rates *rates, uint64_t *mean_ns)
 {

@@ -28,6 +28,7 @@ struct rates {
 
 void rates_next_round(struct rates *rates);
 void rates_add(struct rates *rates, const struct rfm_event *event);
+void rates_own(struct rates *rates, uint64_t time_ns, uint32_t node);
 bool rates_latency(const struct rates *rates, uint64_t *mean_ns);
 bool rates_age(const struct rates *rates, uint64_t now_ns, uint64_t *age_ns);
 bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns,

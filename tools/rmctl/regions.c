@@ -98,9 +98,10 @@ static int check_json(struct command *cmd, const struct wanted *wanted)
 		json_decref(complaints);
 		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
 	}
-	wrong = out_json(cmd, json_pack("{s:o, s:b, s:o}", "file", json_clean(wanted->file),
-					"good", !wrong, "complaints", complaints)) || wrong;
-	return wrong ? STATUS_FAILED : STATUS_OK;
+	if (out_json(cmd, json_pack("{s:o, s:b, s:o}", "file", json_clean(wanted->file), "good",
+				    !wrong, "complaints", complaints)))
+		return STATUS_FAILED;
+	return wrong ? STATUS_NO : STATUS_OK;
 }
 
 static int check(struct command *cmd, const struct wanted *wanted)
@@ -113,7 +114,7 @@ static int check(struct command *cmd, const struct wanted *wanted)
 	wrong = rfm_regions_check(wanted->file, wanted->memory_size, print_complaint, &count);
 	if (wrong < 0)
 		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
-	return wrong ? STATUS_FAILED : STATUS_OK;
+	return wrong ? STATUS_NO : STATUS_OK;
 }
 
 /* --- export ----------------------------------------------------------------------------- */

@@ -67,11 +67,15 @@ static void put_row(const char *const cells[COLUMNS])
 	puts("");
 }
 
-static const char *number_cell(char cell[24], bool said, const char *format, uint64_t value)
+static const char *number_cell(char cell[24], uint64_t value)
 {
-	if (!said)
-		return NULL;
-	snprintf(cell, 24, format, value);
+	snprintf(cell, 24, "%" PRIu64, value);
+	return cell;
+}
+
+static const char *hex_cell(char cell[24], uint64_t value)
+{
+	snprintf(cell, 24, "0x%" PRIx64, value);
 	return cell;
 }
 
@@ -86,14 +90,14 @@ static void put_region(const char *kind, const char *around, const struct rfm_re
 	snprintf(name, sizeof(name), "%s%s%s", around, field ? "." : "", region->name);
 	put_row((const char *[COLUMNS]){
 		[KIND] = kind, [NAME] = name,
-		[OFFSET] = number_cell(offset, !is_type, "0x%" PRIx64, region->offset),
+		[OFFSET] = is_type ? NULL : hex_cell(offset, region->offset),
 		[TYPE] = region->type ? rfm_region_type_name(region->type) :
 			 region->type_name ? region->type_name : STRUCTURE,
-		[COUNT] = number_cell(count, region->count > 1, "%" PRIu64, region->count),
-		[SIZE] = number_cell(size, region->stated_size, "0x%" PRIx64, region->stated_size),
+		[COUNT] = region->count > 1 ? number_cell(count, region->count) : NULL,
+		[SIZE] = region->stated_size ? hex_cell(size, region->stated_size) : NULL,
 		[ORDER] = order_word(region->order),
-		[OWNER] = number_cell(owner, region->owner != RFM_REGION_NOBODY, "%" PRIu64,
-				      (uint64_t)region->owner),
+		[OWNER] = region->owner != RFM_REGION_NOBODY ?
+			  number_cell(owner, (uint64_t)region->owner) : NULL,
 		[PERIOD] = region->period_ns ? period_word(period, region->period_ns) : NULL,
 		[UNIT] = region->unit, [DESCRIPTION] = region->description,
 	});
@@ -118,8 +122,7 @@ int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
 	put_row(heading);
 	put_row((const char *[COLUMNS]){
 		[KIND] = "file",
-		[SIZE] = number_cell(size, regions->memory_size, "0x%" PRIx64,
-				     regions->memory_size),
+		[SIZE] = regions->memory_size ? hex_cell(size, regions->memory_size) : NULL,
 		[ORDER] = order_word(regions->order), [DESCRIPTION] = regions->description,
 	});
 	put_list("type", "", regions->types);

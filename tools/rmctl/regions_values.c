@@ -298,7 +298,7 @@ static int show(struct command *cmd, const char *dev, const char *name, bool dum
 	if (!status)
 		status = shown_begin(&shown);
 	if (!status)
-		status = card_open(cmd, &card, dev, false);
+		status = card_open_window(cmd, &card, dev, false);
 	if (status)
 		goto out;
 	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length, false);
@@ -343,7 +343,7 @@ int poke_name(struct command *cmd, const char *dev, const char *name, char **wor
 	if (!status)
 		status = rfm_regions_each(name, &place, poke_value, &shown);
 	if (!status)
-		status = card_open(cmd, &card, dev, true);
+		status = card_open_window(cmd, &card, dev, true);
 	if (status)
 		goto out;
 	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length, true);

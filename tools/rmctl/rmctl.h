@@ -3,8 +3,9 @@
  * What the verbs of rmctl share: the table entry, the running command, and the
  * two ways to end badly.
  *
- * Exit status 2 means that the command line is wrong by itself, whatever the
- * card; 1 means that the card, the kernel or the ring refused.
+ * Exit statuses, the same for all verbs; rmctl(1) has the table: 1 is the answer no, 2 means
+ * that the command line is wrong by itself, whatever the card, 3 that the card, the kernel or
+ * the ring refused, or that it was cut short; 4 that not all could be looked at.
  */
 #ifndef RMCTL_H
 #define RMCTL_H
@@ -16,7 +17,9 @@
 
 #define RMCTL_VERSION "0.1"
 
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_MISUSED = 2 };
+enum {
+	STATUS_OK = 0, STATUS_NO = 1, STATUS_MISUSED = 2, STATUS_FAILED = 3, STATUS_UNKNOWN = 4,
+};
 
 struct command;
 struct rfm_regions;

@@ -51,6 +51,7 @@ static const struct field card_fields[] = {
 	FIELD(RFM_A_CARD_MEMORY_SIZE, memory_size),
 	FIELD(RFM_A_CARD_WINDOW_SIZE, window_size),
 	FIELD(RFM_A_CARD_FEATURES, features),
+	FIELD(RFM_A_CARD_SYNC_LOSS_NS, sync_loss_ns),
 };
 
 static const struct field driver_fields[] = {
@@ -192,7 +193,7 @@ struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags
 
 /**
  * card_talk - send a request, with the rights of a descriptor if it takes some
- * @cmd: the command; its card is the one that the request is about
+ * @card: the one that the request is about, as card_find() sets it
  * @nl: the connection
  * @writing: the right is that of a descriptor open for writing, otherwise for reading
  * @build: makes the request of @what
@@ -203,17 +204,18 @@ struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags
  * Who administers the network needs no descriptor, so it is opened only when the driver asks
  * for one. Returns 0 or an errno, with the reason in @nl.
  */
-int card_talk(struct command *cmd, struct netlink *nl, bool writing,
+int card_talk(const char *card, struct netlink *nl, bool writing,
 	      struct nl_msg *(*build)(const struct netlink *nl, const void *what),
 	      const void *what, netlink_take take, void *context)
 {
 	int error = netlink_talk(nl, build(nl, what), take, context), fd;
+	char path[PATH_MAX], name[CARD_NAME_SIZE];
 	struct nl_msg *request;
-	char path[PATH_MAX];
 
-	if (error != EPERM)
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a listed card has a name */
+	if (error != EPERM || (strchr(card, ':') && card_by_pci(card, name)))
 		return error;
-	snprintf(path, sizeof(path), "/dev/%s", cmd->card);
+	snprintf(path, sizeof(path), "/dev/%s", strchr(card, ':') ? name : card);
 	fd = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return error;
@@ -227,6 +229,11 @@ int card_talk(struct command *cmd, struct netlink *nl, bool writing,
 
 /* For messages, which may be printed when a verb has ended. */
 static char card_name[sizeof(((struct state *)NULL)->name)];
+
+static struct nl_msg *build_get(const struct netlink *nl, const void *name)
+{
+	return card_request(nl, RFM_CMD_CARD_GET, 0, name);
+}
 
 static void take_state(struct nlmsghdr *message, void *context)
 {
@@ -244,7 +251,7 @@ static void take_state(struct nlmsghdr *message, void *context)
  */
 int state_get(struct command *cmd, struct netlink *nl, const char *which, struct state *state)
 {
-	if (netlink_talk(nl, card_request(nl, RFM_CMD_CARD_GET, 0, which), take_state, state))
+	if (card_talk(which, nl, false, build_get, which, take_state, state))
 		return failed(cmd, "%s", nl->reason);
 	snprintf(card_name, sizeof(card_name), "%s", state->name);
 	cmd->card = card_name;
@@ -296,8 +303,26 @@ static int by_number(const void *a, const void *b)
 	return first->id < second->id ? -1 : first->id > second->id;
 }
 
+/*
+ * One after the other, each with a descriptor of its own, for somebody who may not ask about all
+ * at once. Returns 0, or an errno if none of them answers.
+ */
+static int ask_each(struct netlink *nl, struct states *states)
+{
+	struct card_names list;
+	int error = card_names_get(&list);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < list.count; i++)
+		error = card_talk(list.names[i], nl, false, build_get, list.names[i], take_another,
+				  states);
+	free(list.names);
+	return states->count ? 0 : error;
+}
+
 /**
- * states_get - ask about all cards
+ * states_get - ask about all cards, or all that one may open
  * @cmd: the command, for messages
  * @nl: the connection
  * @states: filled in; the caller frees the list
@@ -314,8 +339,11 @@ int states_get(struct command *cmd, struct netlink *nl, struct states *states)
 		error = netlink_talk(nl, card_request(nl, RFM_CMD_CARD_GET, NLM_F_DUMP, NULL),
 				     take_another, states);
 	} while (error == EAGAIN && --left);
+	if (error == EPERM)
+		error = ask_each(nl, states);
 	if (error || states->error) {
 		free(states->list);
+		states->list = NULL;
 		return error ? failed(cmd, "cannot list the cards: %s", nl->reason) :
 			       failed(cmd, "out of memory");
 	}

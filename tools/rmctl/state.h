@@ -28,7 +28,8 @@ struct state {
 	bool link, has_clock, after_gap;
 	uint32_t id, node, board_id, board_revision, build, clock_domain, lcsr1, lisr, pid,
 		files, watches, listeners;
-	uint64_t seq, generation, base_generation, reset_generation, memory_size, window_size, features;
+	uint64_t seq, generation, base_generation, reset_generation, memory_size, window_size, features,
+		sync_loss_ns;
 	uint64_t interrupts, sync_losses, events_dropped, dma_operations, dma_bytes, dma_errors,
 		notifications_lost;
 	struct settings settings;
@@ -57,7 +58,7 @@ bool state_synchronous(const struct state *state);
 
 struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags,
 			    const char *name);
-int card_talk(struct command *cmd, struct netlink *nl, bool writing,
+int card_talk(const char *card, struct netlink *nl, bool writing,
 	      struct nl_msg *(*build)(const struct netlink *nl, const void *what),
 	      const void *what, netlink_take take, void *context);
 

@@ -131,7 +131,7 @@ static struct nl_msg *build_reset(const struct netlink *nl, const void *name)
 /* Lets the counting begin here. */
 static int reset(struct command *cmd, struct netlink *nl, struct state *state)
 {
-	if (card_talk(cmd, nl, true, build_reset, state->name, NULL, NULL))
+	if (card_talk(state->name, nl, true, build_reset, state->name, NULL, NULL))
 		return failed(cmd, "%s", nl->reason);
 	return cmd->json ? state_get(cmd, nl, state->name, state) : STATUS_OK;
 }

@@ -151,7 +151,7 @@ static void note_policy(const struct command *cmd, const struct state *state,
 static int change_base(struct command *cmd, struct netlink *nl, struct state *state,
 		       struct wanted *wanted)
 {
-	if (card_talk(cmd, nl, true, build, wanted, NULL, NULL))
+	if (card_talk(cmd->card, nl, true, build, wanted, NULL, NULL))
 		return failed(cmd, "%s", nl->reason);
 	if (state_get(cmd, nl, state->name, state))
 		return STATUS_FAILED;
@@ -171,14 +171,18 @@ static int hold(struct command *cmd, int fd, const struct wanted *wanted)
 		[PLANE_TX] = RFM_SUBSCRIBE_TX,
 		[PLANE_OWN] = RFM_SUBSCRIBE_OWN,
 	};
-	struct rfm_subscribe subscribe = { .flags = 0 };
+	uint32_t asked = 0;
 
 	for (unsigned int plane = 0; plane < PLANES; plane++)
 		if (wanted->planes & 1u << plane)
-			subscribe.flags |= flags[plane];
+			asked |= flags[plane];
 	for (size_t i = 0; i < wanted->ranges.count; i++) {
-		subscribe.range.offset = wanted->ranges.list[i].offset;
-		subscribe.range.length = wanted->ranges.list[i].length;
+		struct rfm_subscribe subscribe = {
+			.range.offset = wanted->ranges.list[i].offset,
+			.range.length = wanted->ranges.list[i].length,
+			.flags = asked,
+		};
+
 		if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &subscribe))
 			continue;
 		if (errno == EINVAL)
@@ -244,7 +248,7 @@ static int run(struct command *cmd, int argc, char **argv, struct wanted *wanted
 	status = state_find(cmd, &nl, argv[optind], &state);
 	if (status)
 		return status;
-	wanted->name = state.name;
+	wanted->name = cmd->card;
 	status = wanted->command ? while_running(cmd, argv[optind], &state, wanted) :
 				   change_base(cmd, &nl, &state, wanted);
 	netlink_close(&nl);

@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <linux/rfm_regs.h>
+
 #include "clock.h"
 #include "out.h"
 #include "parse.h"
@@ -21,6 +23,8 @@
 
 #define INTERVAL_MIN	(NSEC_PER_SEC / 10)
 #define INTERVAL_MAX	(3600 * NSEC_PER_SEC)
+/* With a value of three characters it is as wide as a terminal of 80. */
+#define ROW		"%-20s %8s %10s %10s %10s %10s  "
 #define VALUE_MAX	64u	/* bytes: what is larger has no value of its own here */
 
 const struct option top_options[] = {
@@ -227,6 +231,11 @@ static bool value_of(const struct top *top, const struct row *row, struct first 
 	return true;
 }
 
+static bool is_stale(const struct top *top, const struct row *row, uint64_t now)
+{
+	return rates_stale(&row->rates, now, top->begun_ns, row->target.place.period_ns);
+}
+
 static void print_row(const struct top *top, const struct row *row, uint64_t now,
 		      uint64_t elapsed)
 {
@@ -245,11 +254,10 @@ static void print_row(const struct top *top, const struct row *row, uint64_t now
 		unit_time(most, sizeof(most), rates->latency_max_ns);
 	}
 	value_of(top, row, &first);
-	printf("%-24s %9s %12s %12s %12s %11s  %s%s%s%s", row->target.word,
+	printf(ROW "%s%s%s%s", row->target.word,
 	       unit_rate(rate, sizeof(rate), rates->updates, elapsed), age, mean, most, node,
-	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "",
-	       rates_stale(rates, now, top->begun_ns, row->target.place.period_ns) ?
-	       "  STALE" : "");
+	       is_stale(top, row, now) ? "STALE  " : "",
+	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "");
 	if (rates->lost)
 		printf("  LOST %" PRIu64, rates->lost);
 	puts(top->terminal ? "\033[K" : "");
@@ -270,11 +278,12 @@ static int print_text(const struct top *top, uint64_t now, uint64_t elapsed)
 	const char *end = top->terminal ? "\033[K\n" : "\n";
 	size_t rows = room(top);
 
+	/* What is wider than the terminal is cut off there, so that each row stays one. */
 	if (top->terminal)
-		printf("\033[Hrmctl top %s: %zu range(s), every %.3g s, Ctrl-C ends it%s",
+		printf("\033[?7l\033[Hrmctl top %s: %zu range(s), every %.3g s, Ctrl-C ends it%s",
 		       top->cmd->card, top->count, (double)top->interval_ns / 1e9, end);
 	if (top->terminal || top->round == 1)
-		printf("%-24s %9s %12s %12s %12s %11s  %s%s", "RANGE", "RATE/s", "AGE",
+		printf(ROW "%s%s", "RANGE", "RATE/s", "AGE",
 		       "LATENCY", "AT MOST", "NODE", "VALUE", end);
 	for (size_t i = 0; i < top->count && i < rows; i++)
 		print_row(top, &top->rows[i], now, elapsed);
@@ -283,7 +292,7 @@ static int print_text(const struct top *top, uint64_t now, uint64_t elapsed)
 	if (rows < top->count || (top->terminal && top->left_out))
 		printf("and %zu more%s", top->count - rows + top->left_out, end);
 	if (top->terminal)
-		fputs("\033[J", stdout);
+		fputs("\033[J\033[?7h", stdout);
 	return out_flush(top->cmd);
 }
 
@@ -311,7 +320,7 @@ static json_t *row_json(const struct top *top, const struct row *row, uint64_t n
 			 target->named ? value_json(target->place.type, first.value) :
 					 json_string(first.value),
 		"unit", valued ? json_string(first.unit) : json_null(),
-		"stale", rates_stale(rates, now, top->begun_ns, target->place.period_ns),
+		"stale", is_stale(top, row, now),
 		"lost", (json_int_t)rates->lost);
 }
 
@@ -328,10 +337,35 @@ static int print_json(const struct top *top, uint64_t now, uint64_t elapsed)
 					    (json_int_t)top->left_out));
 }
 
-static int print_round(const struct top *top)
+/* Of whom nothing comes it may be this machine that writes: the card knows when it did last. */
+static void ask_for_own(struct top *top, struct row *row, uint64_t now)
+{
+	const uint64_t end = row->target.offset + row->target.length;
+	struct rfm_counters counters;
+	uint64_t next;
+
+	if (ioctl(top->card.fd, RFM_IOC_COUNTERS, &counters))
+		return;
+	for (uint64_t offset = row->target.offset; offset < end && is_stale(top, row, now);
+	     offset = next) {
+		struct rfm_writer writer = { .offset = offset };
+
+		next = (offset / RFM_GRANULE + 1) * RFM_GRANULE;
+		if (stop_asked() || ioctl(top->card.fd, RFM_IOC_WRITER, &writer))
+			return;
+		if (writer.node == top->card.info.node && !(writer.flags & RFM_EVENT_AGE_UNKNOWN))
+			rates_own(&row->rates, now - (counters.clock_ns - writer.time_ns),
+				  writer.node);
+	}
+}
+
+static int print_round(struct top *top)
 {
 	uint64_t now = now_ns(), elapsed = now - top->round_ns;
 
+	for (size_t i = 0; i < top->count; i++)
+		if (is_stale(top, &top->rows[i], now))
+			ask_for_own(top, &top->rows[i], now);
 	return top->cmd->json ? print_json(top, now, elapsed) : print_text(top, now, elapsed);
 }
 

@@ -38,11 +38,11 @@ const struct verb card_verbs[] = {
 	  "  dma-read-least dma-write-least   bytes from which on DMA is used; 0: never\n"
 	  "  moderation-count  events that wait together for one interrupt\n"
 	  "  moderation-time   least time between two interrupts of events: 50us, 0\n"
-	  "Those from policy on take CAP_NET_ADMIN, the others a card open for writing.\n",
+	  "Takes a card that one may open for writing, or CAP_NET_ADMIN.\n",
 	  "", NULL, verb_set },
 	{ "subscribe", "DEV RANGE... [--rx] [--tx] [--own] [--while CMD]",
 	  "Adds each RANGE to what the card receives though no program has subscribed to\n"
-	  "it. That lasts until unsubscribe, and takes CAP_NET_ADMIN.\n"
+	  "it. That lasts until unsubscribe.\n"
 	  "\n"
 	  "      --rx           receive what others write there (the default)\n"
 	  "      --tx           send what is written there\n"
@@ -65,9 +65,9 @@ const struct verb card_verbs[] = {
 	{ "monitor", "[DEV] [-n COUNT] [-t TIME]",
 	  "Prints a line for each thing that happens to the cards of this machine:\n"
 	  "created, changed (what, and by whom), deleted, link-down, link-up, sync-loss,\n"
-	  "bad-data, rogue, tx-full, rx-full, loss, break, membership, late, stale, fresh,\n"
-	  "conflict, ...; and OVERRUN, with how many, where some were lost. Says\n"
-	  "'monitoring ...' on standard error once nothing can be missed any more.\n"
+	  "bad-data, rogue, tx-full, rx-full, loss, break, membership, id-in-use, late,\n"
+	  "stale, fresh, conflict, ...; and OVERRUN, with how many, where some were lost.\n"
+	  "Says 'monitoring ...' on standard error once nothing can be missed any more.\n"
 	  "\n"
 	  "  -n, --count=COUNT  end after COUNT lines\n"
 	  "  -t, --timeout=TIME end after this time; status 1 if -n has not been reached\n",
@@ -89,7 +89,8 @@ const struct verb card_verbs[] = {
 	  "Prints 'time type from data' for each event of these types, until interrupted:\n"
 	  "  reset int1 int2 int3 int4 sync-loss bad-data tx-full rx-full rx-almost-full\n"
 	  "  rogue write-inhibited parity all (default: all)\n"
-	  "and, on a card with the extension block, conflict signal break membership loss.\n"
+	  "and, on a card with the extension block, conflict signal break membership loss\n"
+	  "id-in-use.\n"
 	  "Says 'listening on DEV ...' on standard error once nothing can be missed any\n"
 	  "more. Interrupts that came while nobody listened for their type are printed\n"
 	  "first.\n"

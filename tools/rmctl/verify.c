@@ -22,6 +22,7 @@
 #define ALL NODES		/* not one of them */
 #define WORD 4u			/* bytes of the values that are shown */
 #define PIECE 8u		/* bytes of which an answer holds all */
+#define PAGE 4096u
 #define ATTEMPTS 4		/* questions for the same: it may be written meanwhile */
 #define SEARCHES 256u		/* parts that are looked at for a difference, of one node */
 #define SEARCHES_LEAST 64u	/* enough to find one that is there */
@@ -30,11 +31,12 @@
  * enum verdict - what the answers of a node to one question, asked again, come to
  * @UNKNOWN: it was not asked yet
  * @SILENT: it has not answered
+ * @BEYOND: its memory does not have all of it
  * @EQUAL: it had the same once
  * @DIFFERS: it has something else, and keeps it
  * @CHANGES: something else each time, as this node has
  */
-enum verdict { UNKNOWN, SILENT, EQUAL, DIFFERS, CHANGES };
+enum verdict { UNKNOWN, SILENT, BEYOND, EQUAL, DIFFERS, CHANGES };
 
 /**
  * struct node - what was found out about a node
@@ -44,6 +46,7 @@ enum verdict { UNKNOWN, SILENT, EQUAL, DIFFERS, CHANGES };
  * @differing: pages in which it differs
  * @changing: pages that could not be compared, as they change all the time
  * @changing_at: the first of them
+ * @compared: pages that could be compared
  * @beyond: bytes of pages that it has not, or not as a whole: they are not compared
  * @verdict: about what is asked for just now
  * @crc: of its last answer
@@ -53,10 +56,14 @@ enum verdict { UNKNOWN, SILENT, EQUAL, DIFFERS, CHANGES };
  * @here: the word around it in this node's memory
  * @there: and in its
  * @word: bytes of both
+ * @value: the value there that has a name, of at most eight bytes, or of no length
+ * @name: of that
+ * @value_here: its bytes
+ * @value_there: and in the node's memory
  */
 struct node {
 	bool asked, behind;
-	uint64_t silent, differing, changing, changing_at, beyond;
+	uint64_t silent, differing, changing, changing_at, compared, beyond;
 	enum verdict verdict;
 	uint32_t crc;
 	unsigned int searches;
@@ -64,6 +71,9 @@ struct node {
 	uint64_t offset;
 	uint32_t here, there;
 	unsigned int word;
+	struct rfm_place value;
+	char name[RFM_REGION_PATH_MAX];
+	uint8_t value_here[PIECE], value_there[PIECE];
 };
 
 /**
@@ -144,13 +154,13 @@ static const struct rfm_node_answer *own_answer(const struct verify *verify)
 	return &verify->answers.answer[verify->answers.node];
 }
 
-/* Has it all of the bytes that were asked for, and others than this node? More is no answer. */
+/* Has it others than this node? More is no answer. */
 static bool differs(const struct verify *verify, unsigned int id)
 {
 	const struct rfm_node_answer *own = own_answer(verify);
 	const struct rfm_node_answer *its = &verify->answers.answer[id];
 
-	return its->length >= own->length && (its->length > own->length || its->crc != own->crc);
+	return its->length > own->length || its->crc != own->crc;
 }
 
 /* Nodes that have come since are asked too, and have not answered for what was before. */
@@ -182,13 +192,15 @@ static bool judge(struct verify *verify, unsigned int id)
 	bool stayed = its->crc == node->crc || own_answer(verify)->crc == verify->crc;
 
 	node->crc = its->crc;
-	if (node->verdict == EQUAL || node->verdict == DIFFERS)
+	if (node->verdict == EQUAL || node->verdict == DIFFERS || node->verdict == BEYOND)
 		return false;
 	if (!(its->flags & RFM_ANSWER_GIVEN)) {
 		node->verdict = SILENT;
 		return !node->silent;
 	}
-	if (!differs(verify, id))
+	if (its->length < own_answer(verify)->length)
+		node->verdict = BEYOND;
+	else if (!differs(verify, id))
 		node->verdict = EQUAL;
 	else
 		node->verdict = again && stayed ? DIFFERS : CHANGES;
@@ -199,14 +211,15 @@ static bool judge(struct verify *verify, unsigned int id)
  * Asks until what node @only has is clear, or what all have, or for so many times. Returns
  * an exit status.
  */
-static int compare(struct verify *verify, unsigned int only, uint64_t offset, uint32_t length)
+static int compare(struct verify *verify, unsigned int only, uint64_t offset, uint32_t length,
+		   int attempts)
 {
 	bool open = true;
 
 	for (unsigned int id = 0; id < NODES; id++)
 		if (only == ALL || only == id)
 			verify->node[id].verdict = UNKNOWN;
-	for (int i = 0; i < ATTEMPTS && open; i++) {
+	for (int i = 0; i < attempts && open; i++) {
 		int status = ask(verify, offset, length);
 
 		if (status)
@@ -242,6 +255,38 @@ static void take_place(struct verify *verify, unsigned int id, uint64_t offset)
 	node->placed = true;
 }
 
+/* Of values that lie on the byte, the first. */
+static int take_value(void *context, const char *name, const struct rfm_place *value)
+{
+	struct node *node = context;
+
+	snprintf(node->name, sizeof(node->name), "%s", name);
+	if (value->length <= PIECE)
+		node->value = *value;
+	return 1;
+}
+
+/* What lies at the first byte that differs, by its name. Returns an exit status. */
+static int find_name(struct verify *verify, unsigned int id)
+{
+	struct node *node = &verify->node[id];
+	int status;
+
+	if (!verify->cmd->regions ||
+	    !rfm_regions_at(verify->cmd->regions, node->offset, 1, take_value, node) ||
+	    !node->value.length)
+		return STATUS_OK;
+	status = ask(verify, node->value.offset, node->value.length);
+	if (status)
+		return status;
+	memcpy(node->value_here, own_answer(verify)->first, node->value.length);
+	memcpy(node->value_there, verify->answers.answer[id].first, node->value.length);
+	/* It may have come back in step meanwhile: then the words say what it was. */
+	if (!memcmp(node->value_here, node->value_there, node->value.length))
+		node->value.length = 0;
+	return STATUS_OK;
+}
+
 /*
  * Halves, down to a piece; the other half too where this one only changes. Returns an exit
  * status; node->placed says whether there is such a place.
@@ -255,7 +300,7 @@ static int find_place(struct verify *verify, unsigned int id, uint64_t offset, u
 	if (!node->searches)
 		return STATUS_OK;
 	node->searches--;
-	status = compare(verify, id, offset, length);
+	status = compare(verify, id, offset, length, ATTEMPTS);
 	if (status || (node->verdict != DIFFERS && node->verdict != CHANGES))
 		return status;
 	if (length <= PIECE) {
@@ -282,24 +327,26 @@ static int look_into(struct verify *verify, unsigned int id, uint64_t offset, ui
 		if (differs_for_good && node->searches < SEARCHES_LEAST)
 			node->searches = SEARCHES_LEAST;
 		status = find_place(verify, id, offset, length);
+		if (!status && node->placed)
+			status = find_name(verify, id);
 		if (status)
 			return status;
 		differs_for_good = node->placed;
 	}
-	if (differs_for_good)
+	if (differs_for_good) {
+		node->compared++;
 		node->differing++;
-	else if (!node->changing++)
+	} else if (!node->changing++) {
 		node->changing_at = offset;
+	}
 	return STATUS_OK;
 }
 
 /* --- page by page ----------------------------------------------------------------- */
 
-/* What the last question has told, besides the verdict. */
-static void take_answers(struct verify *verify)
+/* What the last question, for so many pages, has told besides differences. */
+static void take_answers(struct verify *verify, uint64_t pages)
 {
-	const uint32_t length = verify->answers.length;
-
 	for (unsigned int id = 0; id < NODES; id++) {
 		const struct rfm_node_answer *its = &verify->answers.answer[id];
 		struct node *node = &verify->node[id];
@@ -307,25 +354,65 @@ static void take_answers(struct verify *verify)
 		if (!node->asked)
 			continue;
 		if (node->verdict == SILENT)
-			node->silent++;
+			node->silent += pages;
+		else if (node->verdict == BEYOND)
+			node->beyond += verify->answers.length;
+		else if (node->verdict == EQUAL)
+			node->compared += pages;
 		node->behind |= its->flags & RFM_ANSWER_BEHIND;
-		if (its->flags & RFM_ANSWER_GIVEN && its->length < length)
-			node->beyond += length;
 	}
+	verify->pages += pages;
 }
 
 static int verify_page(struct verify *verify, uint64_t offset, uint32_t length)
 {
-	int status = compare(verify, ALL, offset, length);
+	int status = compare(verify, ALL, offset, length, ATTEMPTS);
 
 	if (status)
 		return status;
-	take_answers(verify);
-	verify->pages++;
+	take_answers(verify, 1);
 	for (unsigned int id = 0; id < NODES && !status; id++)
 		if (verify->node[id].asked && (verify->node[id].verdict == DIFFERS ||
 					       verify->node[id].verdict == CHANGES))
 			status = look_into(verify, id, offset, length);
+	return status;
+}
+
+/* Does what the nodes have said of several pages at once hold for each of them? */
+static bool is_clear(const struct verify *verify)
+{
+	for (unsigned int id = 0; id < NODES; id++) {
+		const struct node *node = &verify->node[id];
+
+		if (!node->asked || node->verdict == EQUAL)
+			continue;
+		if (node->verdict == BEYOND && !verify->answers.answer[id].length)
+			continue;
+		if (node->verdict != SILENT || !node->silent)
+			return false;
+	}
+	return true;
+}
+
+/* Pages from @offset on that one question can ask for. Returns an exit status. */
+static int verify_block(struct verify *verify, uint64_t offset, uint32_t length)
+{
+	uint64_t pages = (offset + length - 1) / PAGE - offset / PAGE + 1;
+	int status = pages > 1 ? compare(verify, ALL, offset, length, 1) : STATUS_OK;
+
+	if (!status && pages > 1 && is_clear(verify)) {
+		take_answers(verify, pages);
+		verify->done += length;
+		return STATUS_OK;
+	}
+	for (uint32_t at = 0, piece; at < length && !status; at += piece) {
+		piece = PAGE - (offset + at) % PAGE;
+		if (piece > length - at)
+			piece = length - at;
+		status = verify_page(verify, offset + at, piece);
+		if (!status)
+			verify->done += piece;
+	}
 	return status;
 }
 
@@ -350,9 +437,7 @@ static int verify_all(struct verify *verify)
 
 		if (length > left)
 			length = left;
-		status = verify_page(verify, at, length);
-		if (!status)
-			verify->done += length;
+		status = verify_block(verify, at, length);
 		progress_show(&verify->progress, verify->done);
 	}
 	progress_end(&verify->progress);
@@ -363,17 +448,28 @@ static int verify_all(struct verify *verify)
 
 /* --- what came of it ---------------------------------------------------------------- */
 
-static bool is_equal(const struct node *node)
+/* STATUS_NO: something differs; STATUS_UNKNOWN: nothing does, but not all was compared. */
+static int verdict_of(const struct node *node)
 {
-	return !node->differing && !node->silent;
+	if (node->differing)
+		return STATUS_NO;
+	return node->silent || node->beyond || node->changing ? STATUS_UNKNOWN : STATUS_OK;
 }
 
-static bool all_equal(const struct verify *verify)
+static int verdict_of_all(const struct verify *verify)
 {
-	for (unsigned int id = 0; id < NODES; id++)
-		if (verify->node[id].asked && !is_equal(&verify->node[id]))
-			return false;
-	return true;
+	int status = STATUS_OK;
+
+	for (unsigned int id = 0; id < NODES && status != STATUS_NO; id++)
+		if (verify->node[id].asked && verdict_of(&verify->node[id]))
+			status = verdict_of(&verify->node[id]);
+	return status;
+}
+
+/* Whether it is equal: true, false or not known. */
+static json_t *json_verdict(int status)
+{
+	return status == STATUS_UNKNOWN ? json_null() : json_boolean(status == STATUS_OK);
 }
 
 static json_t *node_json(const struct verify *verify, unsigned int id)
@@ -382,12 +478,14 @@ static json_t *node_json(const struct verify *verify, unsigned int id)
 	bool placed = node->placed;
 
 	return json_pack(
-		"{s:i, s:b, s:b, s:b, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o}", "node", (int)id,
-		"equal", is_equal(node), "answered", node->silent < verify->pages, "behind",
-		node->behind, "unanswered_pages", (json_int_t)node->silent, "differing_pages",
+		"{s:i, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:s?, s:o, s:o}", "node",
+		(int)id, "equal", json_verdict(verdict_of(node)), "answered",
+		node->silent < verify->pages, "behind", node->behind, "compared_pages",
+		(json_int_t)node->compared, "unanswered_pages", (json_int_t)node->silent, "differing_pages",
 		(json_int_t)node->differing, "changing_pages", (json_int_t)node->changing,
 		"changing_offset", json_known(node->changing, node->changing_at), "beyond_bytes",
-		(json_int_t)node->beyond, "first_offset", json_known(placed, node->offset), "here",
+		(json_int_t)node->beyond, "first_offset", json_known(placed, node->offset), "name",
+		*node->name ? node->name : NULL, "here",
 		placed ? json_hex(node->here, node->word) : json_null(), "there",
 		placed ? json_hex(node->there, node->word) : json_null());
 }
@@ -400,10 +498,28 @@ static int print_json(const struct verify *verify)
 		if (verify->node[id].asked)
 			json_array_append_new(nodes, node_json(verify, id));
 	return out_json(verify->cmd, json_pack(
-		"{s:s, s:I, s:I, s:i, s:s?, s:I, s:b, s:o}", "device", verify->cmd->card, "offset",
+		"{s:s, s:I, s:I, s:i, s:s?, s:I, s:o, s:o}", "device", verify->cmd->card, "offset",
 		(json_int_t)verify->offset, "length", (json_int_t)verify->length, "node",
 		(int)verify->answers.node, "base_policy", verify->policy, "pages",
-		(json_int_t)verify->pages, "equal", all_equal(verify), "nodes", nodes));
+		(json_int_t)verify->pages, "equal", json_verdict(verdict_of_all(verify)), "nodes", nodes));
+}
+
+/* Where it differs first: by name and in its type, as far as it has one, else the words. */
+static void print_place(const struct verify *verify, const struct node *node)
+{
+	char here[VALUE_TEXT(PIECE)], there[VALUE_TEXT(PIECE)];
+	const char *unit = node->value.length ? node->value.unit : "";
+
+	snprintf(here, sizeof(here), "0x%0*" PRIx32, (int)node->word * 2, node->here);
+	snprintf(there, sizeof(there), "0x%0*" PRIx32, (int)node->word * 2, node->there);
+	if (node->value.length) {
+		rfm_value_print(&node->value, node->value_here, here, sizeof(here));
+		rfm_value_print(&node->value, node->value_there, there, sizeof(there));
+	}
+	printf("first differs at 0x%08" PRIx64 "%s%s: %s%s%s here, %s%s%s there; %" PRIu64 " of %"
+	       PRIu64 " pages", node->offset, *node->name ? " " : "", node->name, here,
+	       *unit ? " " : "", unit, there, *unit ? " " : "", unit, node->differing,
+	       verify->pages);
 }
 
 static void print_node(const struct verify *verify, unsigned int id)
@@ -413,21 +529,20 @@ static void print_node(const struct verify *verify, unsigned int id)
 
 	printf("  %s: ", out_node(name, sizeof(name), id));
 	if (node->placed)
-		printf("first differs at 0x%08" PRIx64 ": 0x%0*" PRIx32 " here, 0x%0*" PRIx32
-		       " there; %" PRIu64 " of %" PRIu64 " pages", node->offset,
-		       (int)node->word * 2, node->here, (int)node->word * 2, node->there,
-		       node->differing, verify->pages);
+		print_place(verify, node);
 	else if (node->silent == verify->pages)
 		printf("did not answer");
+	else if (!node->compared)
+		printf("not compared");
 	else
-		printf("%s", is_equal(node) ? "equal" : "equal as far as it answered");
+		printf("%s", verdict_of(node) ? "equal as far as compared" : "equal");
 	if (node->changing)
 		printf("; %" PRIu64 " of %" PRIu64 " pages change all the time, the first at 0x%08"
 		       PRIx64, node->changing, verify->pages, node->changing_at);
 	if (node->silent && node->silent < verify->pages)
 		printf("; no answer for %" PRIu64 " pages", node->silent);
 	if (node->beyond)
-		printf("; its memory does not have %s of it",
+		printf("; %s of it not compared: they lie outside its memory",
 		       out_size(size, sizeof(size), node->beyond));
 	printf("%s\n", node->behind ? "; it stands still, and may have more to store" : "");
 }
@@ -448,7 +563,7 @@ static int report(const struct verify *verify)
 				print_node(verify, id);
 		status = out_flush(verify->cmd);
 	}
-	return status ? status : all_equal(verify) ? STATUS_OK : STATUS_FAILED;
+	return status ? status : verdict_of_all(verify);
 }
 
 /* --- the verb ------------------------------------------------------------------------ */
@@ -496,18 +611,22 @@ static void look_at_policy(struct verify *verify)
 /* Returns an exit status. */
 static int find_members(struct verify *verify)
 {
-	struct rfm_ring_map map;
+	struct rfm_member member[NODES] = { 0 };
+	struct rfm_ring_map map = { .members = (uintptr_t)member, .count = NODES };
 	unsigned int others = 0;
 
 	if (ioctl(verify->card->fd, RFM_IOC_RING_MAP, &map))
 		return failed(verify->cmd, "cannot get the ring map: %s", card_reason(errno));
 	for (unsigned int id = 0; id < NODES; id++) {
-		verify->node[id].asked = map.member[id].present &&
+		verify->node[id].asked = member[id].present &&
 					 id != verify->card->info.node;
 		verify->node[id].searches = SEARCHES;
 		others += verify->node[id].asked;
 	}
-	return others ? STATUS_OK : failed(verify->cmd, "no other node is on the ring");
+	if (others)
+		return STATUS_OK;
+	failed(verify->cmd, "no other node is on the ring");
+	return STATUS_UNKNOWN;
 }
 
 static int verify_card(struct verify *verify)
@@ -552,6 +671,7 @@ int verb_verify(struct command *cmd, int argc, char **argv)
 		if (status)
 			return status;
 	}
+	regions_try(cmd);
 	verify.which = argv[optind];
 	status = card_open(cmd, &card, verify.which, true);
 	if (status)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
+#include <linux/rfm_regs.h>
+
 #include "card.h"
 #include "out.h"
 #include "parse.h"
@@ -12,8 +14,6 @@
 #include "regions.h"
 #include "stop.h"
 #include "units.h"
-
-#define GRANULE 64u	/* bytes that have one writer in the card's books */
 
 /**
  * struct answer - what there is to say
@@ -88,7 +88,7 @@ static int print_text(const struct command *cmd, const struct answer *answer)
 static int ask(const struct command *cmd, const struct card *card, uint64_t offset, uint64_t end,
 	       struct answer *answer)
 {
-	uint64_t next = (offset / GRANULE + 1) * GRANULE;
+	uint64_t next = (offset / RFM_GRANULE + 1) * RFM_GRANULE;
 
 	*answer = (struct answer){ .writer.offset = offset, .offset = offset, .now = answer->now,
 				   .length = (next < end ? next : end) - offset };
@@ -123,7 +123,7 @@ static void join(struct answer *last, const struct answer *answer)
 }
 
 /* Bytes between two looks at the time: a look takes as long as an answer. */
-#define LOOK (256 * GRANULE)
+#define LOOK (256 * RFM_GRANULE)
 
 /* A line for all in a row that has one writer; the last of them stays in @last. */
 static int tell_most(const struct command *cmd, const struct card *card, uint64_t begin,

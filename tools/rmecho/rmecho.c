@@ -27,7 +27,6 @@
 #define AREA		0x1000		/* question and 256 answers */
 #define NAP_NS		20000
 #define ROUNDS		200
-#define RFM_NODES	256
 #define PATIENCE_NS	10000000000ull
 
 static const char usage[] =

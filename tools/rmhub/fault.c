@@ -151,11 +151,12 @@ int faults_play(struct faults *faults, const struct fault_spec *specs, unsigned 
 		}
 	}
 	free_all(faults->scenario, &faults->scenario_count);
-	memcpy(faults->scenario, list, count * sizeof(*list));
+	for (unsigned int i = 0; i < count; i++)
+		faults->scenario[i] = list[i];
 	faults->scenario_count = count;
 	faults->step = 0;
 	if (count)
-		arm(list[0], now);
+		arm(faults->scenario[0], now);
 	return 0;
 }
 

@@ -125,11 +125,12 @@ static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
 {
 	char error[CONTROL_SENTENCE];
 	char *path = socket_path ? strdup(socket_path) : settings_control();
-	json_t *answer = control_call(path, verb, args, error);
+	json_t *answer;
+	enum control_answer how = control_call(path, verb, args, &answer, error);
 
 	free(path);
 	if (!answer)
-		return fail(error);
+		return how == CONTROL_MISUSED ? misuse(error, NULL) : fail(error);
 	if (as_json) {
 		json_dumpf(answer, stdout, JSON_REAL_PRECISION(9));
 		putchar('\n');
@@ -252,7 +253,7 @@ static int verb_scenario(int count, char **args)
 	if (!root && where.line > 0) {
 		snprintf(error, sizeof(error), "%s is no JSON: line %d: %s", args[0], where.line,
 			 where.text);
-		return fail(error);
+		return misuse(error, NULL);
 	}
 	if (!root)
 		return fail(where.text);
@@ -282,7 +283,7 @@ static int verb_monitor(int count, char **args)
 		}
 	}
 	control_disconnect(client);
-	return answer == CONTROL_ERROR ? fail(error) : EXIT_SUCCESS;
+	return answer == CONTROL_RESULT ? EXIT_SUCCESS : fail(error);
 }
 
 static int verb_stop(int count, char **args)

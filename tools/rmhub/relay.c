@@ -414,10 +414,11 @@ static void delay(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned
 	list_add(hub, port, &port->delayed, &port->delayed_count, wire, len, port->last_due);
 }
 
-/* The hub is a link of its own. */
+/* The hub is a link of its own, and says that it is no node. */
 static void count_hop(uint8_t *wire)
 {
-	rfm_frame_set_path(wire, peek_hops(wire) + 1, peek_marks(wire));
+	rfm_frame_set_path(wire, peek_hops(wire) + 1,
+			   peek_marks(wire) + (1 << RFM_MARK_HUBS_SHIFT));
 }
 
 static void strike(struct hub *hub, unsigned int i, struct fault *fault,

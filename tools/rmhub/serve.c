@@ -31,7 +31,7 @@ static bool get_port(struct control_request *request, json_t *args, struct rmhub
 		return false;
 	number = settings_port_of(rmhub->settings, name);
 	if (number < 0) {
-		control_fail(request, "there is no port '%.40s'; ports are 0 to %u", name,
+		control_misused(request, "there is no port '%.40s'; ports are 0 to %u", name,
 			     rmhub->settings->count - 1);
 		return false;
 	}
@@ -65,7 +65,7 @@ static void serve_cut(struct control_request *request, json_t *args, void *opaqu
 	sides = !strcmp(side, "in") ? HUB_IN : !strcmp(side, "out") ? HUB_OUT :
 		!strcmp(side, "both") ? HUB_IN | HUB_OUT : 0;
 	if (!sides) {
-		control_fail(request, "a fibre is in, out or both, not '%.40s'", side);
+		control_misused(request, "a fibre is in, out or both, not '%.40s'", side);
 		return;
 	}
 	hub_cut(&rmhub->hub, port, sides, rfm_now());
@@ -92,7 +92,7 @@ static void serve_fault_add(struct control_request *request, json_t *args, void 
 
 	if (!faultjson_parse(&spec, args, false, "fault", settings_port_of, rmhub->settings,
 			     error)) {
-		control_fail(request, "%s", error);
+		control_misused(request, "%s", error);
 		return;
 	}
 	fault = faults_add(&rmhub->hub.faults, &spec, rfm_now());
@@ -106,8 +106,12 @@ static void serve_fault_add(struct control_request *request, json_t *args, void 
 
 static void serve_fault_list(struct control_request *request, json_t *args, void *opaque)
 {
+	struct rmhub *rmhub = opaque;
+
 	(void)args;
-	control_done(request, report_faults(opaque));
+	/* What is told to have fired stands in the log. */
+	journal_flush(&rmhub->fired);
+	control_done(request, report_faults(rmhub));
 }
 
 static void serve_fault_clear(struct control_request *request, json_t *args, void *opaque)
@@ -133,7 +137,7 @@ static void serve_scenario(struct control_request *request, json_t *args, void *
 					 error);
 
 	if (count < 0) {
-		control_fail(request, "%s", error);
+		control_misused(request, "%s", error);
 		return;
 	}
 	if (faults_play(&rmhub->hub.faults, specs, count, rfm_now()) < 0)

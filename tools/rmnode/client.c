@@ -11,8 +11,9 @@
 
 int misused(const struct ask *ask, const char *why)
 {
-	return complain("%s: %s; usage: rmnode -S SOCKET %s %s", ask->verb->name, why,
-			ask->verb->name, ask->verb->synopsis);
+	complain("%s: %s; usage: rmnode -S SOCKET %s %s", ask->verb->name, why, ask->verb->name,
+		 ask->verb->synopsis);
+	return STATUS_MISUSED;
 }
 
 int print_json(json_t *object)
@@ -53,7 +54,8 @@ json_t *await(struct ask *ask)
 
 	while ((answer = control_receive(ask->client, &object, error)) == CONTROL_EVENT)
 		print_event(ask, object);
-	if (answer == CONTROL_ERROR)
+	ask->misused = answer == CONTROL_MISUSED;
+	if (answer != CONTROL_RESULT)
 		complain("%s", error);
 	return object;
 }
@@ -182,7 +184,7 @@ static const struct client_verb verbs[] = {
 	  "Print the oldest interrupts that have come, and wait for them.\n", "n:t:", NULL,
 	  verb_wait_interrupt_c },
 	{ "fence", "[-t SECONDS]",
-	  "Wait until all stores so far are on every node. Fails if frames were lost.\n",
+	  "Wait until all stores so far are in every node's memory. Fails if they are not.\n",
 	  "t:", NULL, verb_fence_c },
 	{ "wait", "[-n MEMBERS] [-t SECONDS]",
 	  "Wait until the node is on the ring, with at least so many other members.\n",
@@ -197,7 +199,8 @@ static const struct client_verb verbs[] = {
 	{ "monitor", "", "Print what happens, one JSON object a line.\n", "", NULL,
 	  verb_monitor_c },
 	{ "load", "[OPTION]... [RANGE]",
-	  "Store all over a range, and print how many stores were made.\n"
+	  "Store all over a range, and print how many stores were made. They may still be\n"
+	  "on their way then: fence waits until they are through.\n"
 	  "  --count N     so many stores\n"
 	  "  --seconds S   or for so long\n"
 	  "  --size BYTES  of a store, 1 to 64 (4)\n"
@@ -235,8 +238,10 @@ int run_verb(const char *socket, bool json, int argc, char **argv)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(verbs[i].name, argv[0]))
 			ask.verb = &verbs[i];
-	if (!ask.verb)
-		return complain("there is no verb '%s'; rmnode --help lists them", argv[0]);
+	if (!ask.verb) {
+		complain("there is no verb '%s'; rmnode --help lists them", argv[0]);
+		return STATUS_MISUSED;
+	}
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		printf("usage: rmnode -S SOCKET [-j] %s %s\n\n%s", ask.verb->name,
 		       ask.verb->synopsis, ask.verb->help);
@@ -251,5 +256,5 @@ int run_verb(const char *socket, bool json, int argc, char **argv)
 	optind = 0;
 	status = ask.verb->run(&ask, argc, argv);
 	control_disconnect(ask.client);
-	return status;
+	return ask.misused ? STATUS_MISUSED : status;
 }

@@ -12,11 +12,12 @@ struct client_verb;
 /**
  * struct ask - one call of the program
  * @print: what to do with an event; NULL: print it as JSON
+ * @misused: the node has said that the request was wrong
  */
 struct ask {
 	const struct client_verb *verb;
 	const char *socket;
-	bool json;
+	bool json, misused;
 	struct control_client *client;
 	void (*print)(const struct ask *ask, json_t *event);
 };
@@ -30,7 +31,7 @@ struct client_verb {
 
 /* --- client.c: asking ------------------------------------------------------------ */
 
-/** misused() - says why and how; returns 1 */
+/** misused() - says why and how; returns STATUS_MISUSED */
 int misused(const struct ask *ask, const char *why);
 
 /** print_json() - one line; returns an exit status */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "client.h"
+#include "rmctl/parse.h"
+#include "tools/common/hex.h"
 
 #define CHUNK		(64u << 10)
 
@@ -24,10 +26,11 @@ static void print_dump(uint64_t offset, const char *digits)
 
 static void print_raw(const char *digits)
 {
-	unsigned int byte;
+	uint8_t bytes[CHUNK];
+	ssize_t length = hex_bytes(digits, bytes, sizeof(bytes));
 
-	for (; sscanf(digits, "%2x", &byte) == 1; digits += 2)
-		putchar((int)byte);
+	if (length > 0)
+		fwrite(bytes, 1, length, stdout);
 }
 
 /* Little-endian, as the hardware's words are. */
@@ -66,6 +69,14 @@ static int read_range(struct ask *ask, uint64_t first, uint64_t last, bool raw)
 	return fflush(stdout) ? complain("cannot write the answer") : 0;
 }
 
+static bool word_width(const char *text, uint64_t *width)
+{
+	if (parse_number(text, 8, width) == PARSE_OK && *width && !(*width & (*width - 1)))
+		return true;
+	complain("the width '%s' is not 1, 2, 4 or 8", text);
+	return false;
+}
+
 int verb_read_c(struct ask *ask, int argc, char **argv)
 {
 	uint64_t first, last, width = 4;
@@ -74,13 +85,13 @@ int verb_read_c(struct ask *ask, int argc, char **argv)
 	for (int option; (option = getopt(argc, argv, "rw:")) != -1;) {
 		if (option == 'r')
 			raw = true;
-		else if (option != 'w' || !word_number("the width", optarg, 1, 8, &width))
-			return 1;
+		else if (option != 'w' || !word_width(optarg, &width))
+			return STATUS_MISUSED;
 	}
 	if (argc - optind != 1)
 		return misused(ask, "it needs a range");
 	if (!word_range(argv[optind], &first, &last))
-		return 1;
+		return STATUS_MISUSED;
 	if (!strpbrk(argv[optind], "-+"))
 		last = first + width - 1;
 	return read_range(ask, first, last, raw);
@@ -114,14 +125,19 @@ static int report_file(struct ask *ask, json_t *sum)
 	return complain_of_loss(sum) || status;
 }
 
-static int write_file(struct ask *ask, uint64_t first, FILE *file)
+static int write_file(struct ask *ask, uint64_t first, const char *path)
 {
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	uint8_t *data = malloc(CHUNK);
 	json_t *sum = json_object();
 	size_t length;
 	int status = 0;
 
-	while (data && !status && (length = fread(data, 1, CHUNK, file))) {
+	if (!file)
+		status = complain("cannot read %s: %s", path, strerror(errno));
+	else if (!data)
+		status = complain("out of memory");
+	while (file && data && !status && (length = fread(data, 1, CHUNK, file))) {
 		json_int_t at = first + number_in(sum, "bytes");
 		char *text = hex_text(data, length);
 		json_t *result = ask_for(ask, "write", json_pack("{s:I, s:s*}", "first", at,
@@ -133,8 +149,11 @@ static int write_file(struct ask *ask, uint64_t first, FILE *file)
 		free(text);
 	}
 	free(data);
-	if (ferror(file))
-		status = complain("cannot read the data: %s", strerror(errno));
+	if (file) {
+		if (ferror(file))
+			status = complain("cannot read the data: %s", strerror(errno));
+		fclose(file);
+	}
 	if (!status)
 		status = report_file(ask, sum);
 	json_decref(sum);
@@ -150,21 +169,17 @@ int verb_write_c(struct ask *ask, int argc, char **argv)
 	for (int option; (option = getopt(argc, argv, "w:f:")) != -1;) {
 		if (option == 'f')
 			path = optarg;
-		else if (option != 'w' || !word_number("the width", optarg, 1, 8, &width))
-			return 1;
+		else if (option != 'w' || !word_width(optarg, &width))
+			return STATUS_MISUSED;
 	}
-	if (argc - optind != (path ? 1 : 2) || (width & (width - 1)))
-		return misused(ask, "it needs an address and a value of 1, 2, 4 or 8 bytes");
+	if (argc - optind != (path ? 1 : 2))
+		return misused(ask, "it needs an address and a value");
 	if (!word_range(argv[optind], &first, &last))
-		return 1;
-	if (path) {
-		FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-
-		return file ? write_file(ask, first, file) :
-			      complain("cannot read %s: %s", path, strerror(errno));
-	}
+		return STATUS_MISUSED;
+	if (path)
+		return write_file(ask, first, path);
 	if (!word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
-		return 1;
+		return STATUS_MISUSED;
 	return ask_to_store(ask, json_pack("{s:I, s:s}", "first", (json_int_t)first, "data",
 					   digits_of(value, width, text)));
 }
@@ -176,13 +191,13 @@ int verb_fill_c(struct ask *ask, int argc, char **argv)
 	char text[17];
 
 	for (int option; (option = getopt(argc, argv, "w:")) != -1;)
-		if (option != 'w' || !word_number("the width", optarg, 1, 8, &width))
-			return 1;
-	if (argc - optind != 2 || (width & (width - 1)))
-		return misused(ask, "it needs a range and a value of 1, 2, 4 or 8 bytes");
+		if (option != 'w' || !word_width(optarg, &width))
+			return STATUS_MISUSED;
+	if (argc - optind != 2)
+		return misused(ask, "it needs a range and a value");
 	if (!add_range(args, argv[optind]) ||
 	    !word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
-		return 1;
+		return STATUS_MISUSED;
 	json_object_set_new(args, "data", json_string(digits_of(value, width, text)));
 	return ask_to_store(ask, args);
 }
@@ -194,7 +209,7 @@ int verb_checksum_c(struct ask *ask, int argc, char **argv)
 	if (argc > 2)
 		return misused(ask, "it takes one range");
 	if (argc == 2 && !add_range(args, argv[1]))
-		return 1;
+		return STATUS_MISUSED;
 	return ask_simply(ask, args, "0x%08llx\n", "crc32c");
 }
 
@@ -216,13 +231,13 @@ int verb_watch_c(struct ask *ask, int argc, char **argv)
 
 	for (int option; (option = getopt(argc, argv, "n:")) != -1;) {
 		if (option != 'n' || !word_number("the count", optarg, 1, INT64_MAX, &count))
-			return 1;
+			return STATUS_MISUSED;
 		set_number(args, "count", count);
 	}
 	if (argc - optind > 1)
 		return misused(ask, "it takes one range");
 	if (argc > optind && !add_range(args, argv[optind]))
-		return 1;
+		return STATUS_MISUSED;
 	ask->print = print_update;
 	return ask_simply(ask, args, NULL, NULL);
 }

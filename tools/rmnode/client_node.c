@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "client.h"
+#include "rmctl/parse.h"
 
 /* NODE[,NODE]... or all */
 static bool add_targets(json_t *args, char *text)
@@ -42,7 +43,9 @@ int verb_send_c(struct ask *ask, int argc, char **argv)
 		return misused(ask, "it needs a node and a type");
 	if (!add_targets(args, argv[1]) || !word_number("the type", argv[2], 0, 7, &type) ||
 	    (argc == 4 && !word_number("the data", argv[3], 0, UINT32_MAX, &data)))
-		return 1;
+		return STATUS_MISUSED;
+	if (type > 3 && type != 7)
+		return misused(ask, "the types of interrupts are 0 to 3 and 7");
 	set_number(args, "type", type);
 	set_number(args, "data", data);
 	return ask_simply(ask, args, NULL, NULL);
@@ -80,7 +83,7 @@ int verb_wait_interrupt_c(struct ask *ask, int argc, char **argv)
 	json_t *args = count_and_time(ask, argc, argv, "count");
 
 	ask->print = print_interrupt;
-	return args ? ask_simply(ask, args, NULL, NULL) : 1;
+	return args ? ask_simply(ask, args, NULL, NULL) : STATUS_MISUSED;
 }
 
 /* A member that is just being started does not listen yet: wait for that too. */
@@ -103,25 +106,30 @@ int verb_wait_c(struct ask *ask, int argc, char **argv)
 
 	if (args)
 		await_member(ask, number_in(args, "timeout_ms"));
-	return args ? ask_simply(ask, args, NULL, NULL) : 1;
+	return args ? ask_simply(ask, args, NULL, NULL) : STATUS_MISUSED;
 }
 
 int verb_fence_c(struct ask *ask, int argc, char **argv)
 {
 	json_t *args = count_and_time(ask, argc, argv, "");
 	json_t *result = args ? ask_for(ask, "fence", args) : NULL;
-	uint64_t lost = number_in(result, "lost");
+	int status = 0;
 
+	if (!args)
+		return STATUS_MISUSED;
 	if (!result)
 		return 1;
 	if (ask->json)
-		print_json(result);
-	if (!ask->json && is_set(result, "paused"))
-		puts("a node was paused and has not stored everything yet");
-	if (!ask->json && is_set(result, "epoch_changed"))
-		puts("the membership of the ring has changed meanwhile");
+		status = print_json(result);
+	if (number_in(result, "lost"))
+		status = complain("%" PRIu64 " frame(s) did not reach every node",
+				  number_in(result, "lost"));
+	else if (is_set(result, "paused"))
+		status = complain("a node stands still, and has yet to store them");
+	else if (is_set(result, "epoch_changed"))
+		status = complain("nodes came or went meanwhile");
 	json_decref(result);
-	return lost ? complain("%" PRIu64 " frames were lost", lost) : 0;
+	return status;
 }
 
 static void print_object(json_t *object)
@@ -200,10 +208,16 @@ int verb_set_c(struct ask *ask, int argc, char **argv)
 
 	if (argc != 3)
 		return misused(ask, "it needs a setting and its value");
-	if (!strcmp(argv[1], "offset"))
-		return word_number("the offset", argv[2], 0, UINT32_MAX, &value) ?
-		       set(ask, argv[1], value) : 1;
-	return word_switch(argv[1], argv[2], &on) ? set(ask, argv[1], on) : 1;
+	if (!strcmp(argv[1], "offset")) {
+		if (parse_number(argv[2], 192 << 20, &value) == PARSE_OK && !(value % (64 << 20)))
+			return set(ask, argv[1], value);
+		complain("the offset must be 0, 64M, 128M or 192M, not '%s'", argv[2]);
+		return STATUS_MISUSED;
+	}
+	if (strcmp(argv[1], "loopback") && strcmp(argv[1], "transmit") &&
+	    strcmp(argv[1], "dark-on-dark"))
+		return misused(ask, "there is no such setting");
+	return word_switch(argv[1], argv[2], &on) ? set(ask, argv[1], on) : STATUS_MISUSED;
 }
 
 int verb_pause_c(struct ask *ask, int argc, char **argv)

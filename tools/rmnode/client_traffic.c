@@ -80,11 +80,11 @@ int verb_load_c(struct ask *ask, int argc, char **argv)
 	for (int option; (option = getopt_long(argc, argv, ask->verb->options, load_options,
 					       NULL)) != -1;)
 		if (!load_option(args, option))
-			return 1;
+			return STATUS_MISUSED;
 	if (argc - optind > 1)
 		return misused(ask, "it takes one range");
 	if (argc > optind && !add_range(args, argv[optind]))
-		return 1;
+		return STATUS_MISUSED;
 	result = ask_for(ask, "load", args);
 	if (!result)
 		return 1;
@@ -191,12 +191,14 @@ int verb_record_c(struct ask *ask, int argc, char **argv)
 		else if (option == 't' && word_seconds("the time", optarg, &value))
 			set_number(args, "milliseconds", value);
 		else
-			return 1;
+			return STATUS_MISUSED;
 	}
 	if (argc - optind < 1 || argc - optind > RANGES_MAX)
 		return misused(ask, "it needs a file");
 	if (!add_path(args, argv[optind]) ||
-	    !add_ranges(args, argv + optind + 1, argc - optind - 1) || !connect_once(ask))
+	    !add_ranges(args, argv + optind + 1, argc - optind - 1))
+		return STATUS_MISUSED;
+	if (!connect_once(ask))
 		return 1;
 	ask->print = print_begun;
 	if (control_send(ask->client, "record", args, error))
@@ -333,12 +335,13 @@ int verb_replay_c(struct ask *ask, int argc, char **argv)
 		else if (option == 'p')
 			stepwise = !json_object_set_new(args, "step", json_true());
 		else
-			return 1;
+			return STATUS_MISUSED;
 	}
 	if (argc - optind != 1)
 		return misused(ask, "it needs a file");
-	if (!add_path(args, argv[optind]) || !add_ranges(args, ranges, range_count) ||
-	    !connect_once(ask))
+	if (!add_path(args, argv[optind]) || !add_ranges(args, ranges, range_count))
+		return STATUS_MISUSED;
+	if (!connect_once(ask))
 		return 1;
 	ask->print = print_step;
 	if (control_send(ask->client, "replay", args, error))

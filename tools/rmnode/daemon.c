@@ -105,8 +105,12 @@ static int begin(struct rmnode *node, struct member_options *options)
 	char error[CONTROL_SENTENCE];
 
 	node->ring = rfmring_open(&options->config, error, sizeof(error));
-	if (!node->ring)
-		return complain("%s", error);
+	if (!node->ring) {
+		int status = errno == EINVAL ? STATUS_MISUSED : 1;
+
+		complain("%s", error);
+		return status;
+	}
 	node->loop = rfmring_loop(node->ring);
 	events_begin(node);
 	if (!watch_signals(node))

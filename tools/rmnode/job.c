@@ -21,9 +21,8 @@ static bool job_poll(void *opaque, uint64_t now)
 		did++;
 	switch (step) {
 	case STEP_DID:
+	case STEP_DONE:	/* it is no more */
 		return true;
-	case STEP_DONE:
-		return true;	/* it is no more */
 	case STEP_FULL:
 		job->when = rfmring_stall_end(job->ring);
 		break;

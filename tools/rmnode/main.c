@@ -228,16 +228,18 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		if (!set_option(&line, option, optarg))
-			return 1;
+			return STATUS_MISUSED;
 	}
+	if (line.socket && optind < argc)
+		return run_verb(line.socket, line.json, argc - optind, argv + optind);
 	if (line.socket)
-		return optind < argc ? run_verb(line.socket, line.json, argc - optind,
-						argv + optind) :
-		       complain("say what to do; rmnode --help lists the verbs");
-	if (optind < argc)
-		return complain("'%s' is not understood; to ask a running member, say -S SOCKET",
-				argv[optind]);
-	if (!line.has_id || !line.has_memory || !config->rx || !config->tx)
-		return complain("a member needs --id, --memory, --rx and --tx; see rmnode --help");
-	return run_member(&line.member);
+		complain("say what to do; rmnode --help lists the verbs");
+	else if (optind < argc)
+		complain("'%s' is not understood; to ask a running member, say -S SOCKET",
+			 argv[optind]);
+	else if (!line.has_id || !line.has_memory || !config->rx || !config->tx)
+		complain("a member needs --id, --memory, --rx and --tx; see rmnode --help");
+	else
+		return run_member(&line.member);
+	return STATUS_MISUSED;
 }

@@ -182,7 +182,8 @@ static void fence_came(void *opaque, const struct rfm_fence *result)
 
 	if (!fence)
 		return;
-	control_done(fence->request, json_pack("{s:I, s:i, s:b, s:b}",
+	control_done(fence->request, json_pack("{s:b, s:I, s:i, s:b, s:b}", "complete",
+		!result->lost && !result->paused && !result->epoch_changed,
 		"lost", (json_int_t)result->lost, "epoch", (int)result->epoch,
 		"paused", (int)result->paused, "epoch_changed", (int)result->epoch_changed));
 	fence_free(fence);

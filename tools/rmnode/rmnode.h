@@ -65,6 +65,8 @@ struct member_options {
 	enum log_style log;
 };
 
+#define STATUS_MISUSED	2	/* a bad command line; 1 is a failure */
+
 /** run_member() - until SIGTERM, SIGINT or the verb stop; returns the exit status */
 int run_member(struct member_options *options);
 

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --
 -- Wireshark dissector for captures of a reflective-memory ring: link type
--- USER0, each packet one frame or link message of protocol version 4.
+-- USER0, each packet one frame or link message of protocol version 5.
 -- docs/ring-protocol.md has the layout, docs/capture.md how to use this.
 
-local VERSION = 4
+local VERSION = 5
 local FRAME_HEADER = 48
 local LINK_MESSAGE = 40
 local FRAME_MAGIC = 0x4652 -- "RF" on the wire
@@ -65,6 +65,9 @@ local f = {
 	rogue_0 = ProtoField.bool("rfm.marks.rogue0", "Passed rogue master 0", 8, nil, 0x01),
 	rogue_1 = ProtoField.bool("rfm.marks.rogue1", "Passed rogue master 1", 8, nil, 0x02),
 	paused = ProtoField.bool("rfm.marks.paused", "Passed a paused node", 8, nil, 0x04),
+	unstored = ProtoField.bool("rfm.marks.unstored", "Passed a node that does not store it", 8,
+		nil, 0x08),
+	hubs = ProtoField.uint8("rfm.marks.hubs", "Passed hubs, modulo 16", base.DEC, nil, 0xf0),
 	hop_check = ProtoField.uint8("rfm.hop_check", "Hop check", base.HEX),
 	hop_check_status = ProtoField.uint8("rfm.hop_check.status", "Hop check status", base.DEC,
 		status_names),
@@ -239,6 +242,8 @@ local function add_path(tree, buf)
 	item:add(f.rogue_0, buf(46, 1))
 	item:add(f.rogue_1, buf(46, 1))
 	item:add(f.paused, buf(46, 1))
+	item:add(f.unstored, buf(46, 1))
+	item:add(f.hubs, buf(46, 1))
 	local sum = buf(44, 1):uint() * 3 + buf(45, 1):uint() * 7 + buf(46, 1):uint() * 11
 	return add_check(tree, f.hop_check, f.hop_check_status, e.hop_check, buf(47, 1),
 		band(bnot(sum), 0xff), 2)

@@ -6,14 +6,17 @@
  * file offset = offset in the reflected memory), or use pread()/pwrite().
  * Loads are local. Stores go to every node of the ring, in program order.
  *
- * Rules for every structure here: padding is explicit, reserved
- * fields must be 0 (EINVAL otherwise) and 64-bit fields are aligned to 8
- * bytes, so that 32-bit programs use the same layout. A structure may grow
- * at its end only; then it gets a new ioctl number by its size.
+ * Rules for every structure here: padding is explicit and 64-bit fields are
+ * aligned to 8 bytes, so that 32-bit programs use the same layout. A structure
+ * that a call reads begins with what goes in; all that follows, be it out, pad
+ * or reserved, must be 0 when it is passed (EINVAL otherwise), so that it may
+ * mean something one day. A structure may grow at its end only; then it gets a
+ * new ioctl number by its size, of which some architectures take no more than
+ * 8191 bytes: what may be longer stands behind a pointer.
  *
  * Errors common to all calls: ENODEV the card is gone (unplugged, driver
- * unbound), EFAULT bad pointer, ENOTTY unknown ioctl, EINVAL a reserved
- * field or an unknown flag is set.
+ * unbound), EFAULT bad pointer, ENOTTY unknown ioctl, EINVAL a field that must
+ * be 0 is not, or an unknown flag is set.
  */
 #ifndef _UAPI_LINUX_RFM_H
 #define _UAPI_LINUX_RFM_H
@@ -108,14 +111,15 @@ enum rfm_event_type {
 	RFM_EVENT_BREAK		= 19,	/* another node has lost its signal */
 	RFM_EVENT_MEMBERSHIP	= 20,	/* nodes have come or gone */
 	RFM_EVENT_LOSS		= 21,	/* updates of another node never arrived */
-	RFM_EVENT_DROPPED	= 22,	/* the card has dropped events */
-	RFM_EVENT_TYPES		= 23
+	RFM_EVENT_ID_IN_USE	= 22,	/* this node has left: an earlier one has its id */
+	RFM_EVENT_DROPPED	= 23,	/* the card has dropped events */
+	RFM_EVENT_TYPES		= 24
 };
 
 #define RFM_EVENT_BIT(type)	(1u << (type))
 #define RFM_EVENT_ALL		(RFM_EVENT_BIT(RFM_EVENT_DROPPED) - 1)	/* that can be asked for */
 #define RFM_EVENT_SENDABLE	0x1fu
-#define RFM_EVENT_WATCHED	0x1e000u	/* UPDATE to FRESH: a watch delivers them, no listener */
+#define RFM_EVENT_WATCHED	0x1e000u	/* UPDATE to FRESH: by a watch, not a listener */
 
 #define RFM_NODE_ALL		0xffffu	/* every other node */
 
@@ -183,7 +187,7 @@ struct rfm_listen {
 #define RFM_EVENT_LATE		0x1u	/* older than the watch's deadline on arrival */
 #define RFM_EVENT_AGE_UNKNOWN	0x2u	/* origin and arrival are on different clocks */
 #define RFM_EVENT_NEVER		0x4u	/* STALE: nothing since the watch was made */
-#define RFM_EVENT_INFERRED	0x8u	/* STALE, FRESH: not told by the card, which has dropped it */
+#define RFM_EVENT_INFERRED	0x8u	/* STALE, FRESH: concluded, as the card has dropped it */
 
 /*
  * A watch is told of a silence, and of its end, even if the card dropped the
@@ -276,6 +280,7 @@ struct rfm_range {
 #define RFM_SUBSCRIBE_NO_EFFECT	0x1u	/* the base has RX and TX on there anyway */
 
 #define RFM_SUBSCRIBE_MAX	4096	/* separate ranges of one file, for each of RX, TX, OWN */
+#define RFM_HOLDS_MAX		32768	/* of one card: ranges of files and watches, mappings */
 
 /**
  * struct rfm_subscribe - take or give back a range (RFM_IOC_SUBSCRIBE, RFM_IOC_UNSUBSCRIBE)
@@ -296,7 +301,8 @@ struct rfm_range {
  * writes there.
  *
  * EBADF: RX on a file not open for reading, TX or OWN on one not open for
- * writing. ENOSPC: more than RFM_SUBSCRIBE_MAX separate ranges. EOPNOTSUPP:
+ * writing. ENOSPC: more than RFM_SUBSCRIBE_MAX separate ranges. EUSERS: more
+ * than RFM_HOLDS_MAX of the card, as of mmap() and RFM_IOC_WATCH. EOPNOTSUPP:
  * no extension block. EIO: the card refuses.
  */
 struct rfm_subscribe {
@@ -376,7 +382,7 @@ struct rfm_watch {
 };
 
 #define RFM_FENCED_LOST		0x1u	/* @lost frames did not reach every node */
-#define RFM_FENCED_PAUSED	0x2u	/* a node stands still and will store them when it goes on */
+#define RFM_FENCED_PAUSED	0x2u	/* a node stands still; it stores them when it goes on */
 #define RFM_FENCED_EPOCH	0x4u	/* nodes came or went meanwhile */
 #define RFM_FENCED_DARK		0x8u	/* this node sends nothing: no signal, or transmitter off */
 
@@ -449,8 +455,8 @@ struct rfm_send_set {
  *
  * Set applies all or nothing. EINVAL: a value out of range, OWN_DATA asked to be on.
  * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
- * is not moved under a mapping, a subscription, a watch or a long transfer, nor
- * BYTE_SWAP changed under a long transfer. EIO: the card does not move its
+ * is not moved under a mapping, a subscription, a watch, a read or a write, nor
+ * BYTE_SWAP changed under a read or a write. EIO: the card does not move its
  * window. EINTR: a signal came while another change was made, or, to clear
  * OWN_DATA, a ring test. Set needs a descriptor open for writing (EBADF). Each
  * change is told to monitors, with the process: docs/man/rfm-netlink.7.
@@ -472,6 +478,8 @@ struct rfm_switches {
  * @frame: out: number of the frame, 0: a store of this machine
  * @time_ns: out: when it was stored, on the clock of the writer's domain
  * @reserved: 0
+ *
+ * Needs a descriptor open for reading (EBADF).
  */
 struct rfm_writer {
 	__u64 offset;
@@ -488,46 +496,75 @@ struct rfm_writer {
  * @pad: 0
  * @clock_ns: out: the card's clock at that instant
  * @value: out: RFM_COUNTER_* of rfm_regs.h
+ * @changed_ns: out: when each last changed, on the card's clock, to 0.2 s; 0: never
+ *
+ * Needs a descriptor open for reading (EBADF).
  */
 struct rfm_counters {
 	__u32 count;
 	__u32 pad;
 	__u64 clock_ns;
 	__u64 value[64];
+	__u64 changed_ns[64];
 };
 
 /**
  * struct rfm_member - a node as this one sees it
- * @present: 1 if it has been heard within two seconds
+ * @present: 1 if it has been heard within two seconds; of this node: if it has not
+ *	left the ring, because an earlier node has its id
  * @hops: links from there to here
- * @flags: RFM_EVENT_AGE_UNKNOWN: another clock, @transit_ns is 0
+ * @hubs: how many of them lead out of a hub, modulo 16
+ * @pad: 0
+ * @flags: RFM_EVENT_AGE_UNKNOWN: another clock, @transit_ns is 0; RFM_MEMBER_PAUSED
+ * @pad2: 0
  * @transit_ns: time its last frame took to come here
  * @received: frames taken from it
  * @missed: frames of it that never arrived here
+ * @heard_ns: when it was last heard, on the card's clock; 0: never, or this node
+ * @broke_ns: when it last told that it had lost its signal; 0: never
  */
 struct rfm_member {
 	__u16 present;
 	__u16 hops;
+	__u16 hubs;
+	__u16 pad;
 	__u32 flags;
+	__u32 pad2;
 	__u64 transit_ns;
 	__u64 received;
 	__u64 missed;
+	__u64 heard_ns;
+	__u64 broke_ns;
 };
+
+#define RFM_MEMBER_PAUSED	0x4u	/* its machine stands still, and stores nothing now */
+
+#define RFM_NODES		256u	/* that a ring may have */
 
 /**
  * struct rfm_ring_map - who is on the ring (RFM_IOC_RING_MAP)
- * @count: out: members, this node included
- * @epoch: out: counts changes of the membership
- * @turn_ns: out: time once round the ring, 0: not known yet. A message to any
+ * @members: address of @count struct rfm_member, filled in by node id
+ * @count: 0..RFM_NODES; nodes with a greater id are left out there
+ * @present: out: how many are on the ring, of all, this node included
+ * @turn_ns: out: time once round the ring, 0: nothing comes home. A message to any
  *	node and its answer make one turn together, so this is the round-trip
  *	time to each
- * @member: out: by node id
+ * @epoch: out: counts changes of the membership
+ * @pad: 0
+ * @clock_ns: out: the card's clock at that instant
+ * @reserved: 0
+ *
+ * Needs a descriptor open for reading (EBADF).
  */
 struct rfm_ring_map {
+	__u64 members;
 	__u32 count;
-	__u32 epoch;
+	__u32 present;
 	__u64 turn_ns;
-	struct rfm_member member[256];
+	__u32 epoch;
+	__u32 pad;
+	__u64 clock_ns;
+	__u64 reserved;
 };
 
 #define RFM_ANSWER_GIVEN	0x1u	/* the node has answered */
@@ -549,7 +586,7 @@ struct rfm_node_answer {
 	__u8 first[8];
 };
 
-#define RFM_VERIFY_MAX		4096
+#define RFM_VERIFY_MAX		32768
 
 /**
  * struct rfm_verify - what stands in the memory of every node? (RFM_IOC_VERIFY)
@@ -571,8 +608,8 @@ struct rfm_node_answer {
  *
  * EINVAL: a range outside the memory, or too long. ETIMEDOUT: it has not come
  * round in time; EINTR: a signal. ENOBUFS: nothing was asked, as the card's queue
- * is full of what waits for the ring. Needs a descriptor open for writing (EBADF).
- * EOPNOTSUPP: no extension block, or one without queries.
+ * is full of what waits for the ring. Needs a descriptor open for reading and
+ * writing (EBADF). EOPNOTSUPP: no extension block, or one without queries.
  */
 struct rfm_verify {
 	__u64 offset;
@@ -602,7 +639,7 @@ struct rfm_verify {
 #define RFM_IOC_SET_SWITCHES	_IOW(RFM_IOC_MAGIC, 0x0a, struct rfm_switches)
 #define RFM_IOC_WRITER		_IOWR(RFM_IOC_MAGIC, 0x0b, struct rfm_writer)
 #define RFM_IOC_COUNTERS	_IOR(RFM_IOC_MAGIC, 0x0c, struct rfm_counters)
-#define RFM_IOC_RING_MAP	_IOR(RFM_IOC_MAGIC, 0x0d, struct rfm_ring_map)
+#define RFM_IOC_RING_MAP	_IOWR(RFM_IOC_MAGIC, 0x0d, struct rfm_ring_map)
 #define RFM_IOC_VERIFY		_IOWR(RFM_IOC_MAGIC, 0x0e, struct rfm_verify)
 
 #endif /* _UAPI_LINUX_RFM_H */

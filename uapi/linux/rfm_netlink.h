@@ -57,8 +57,8 @@ enum rfm_action {
 /**
  * enum rfm_descriptor_kind - who has something of a card,
  *   RFM_A_DESCRIPTOR_KIND
- * @RFM_DESCRIPTOR_KIND_BASE: nobody; the card's base masks, which its
- *   administrator sets
+ * @RFM_DESCRIPTOR_KIND_BASE: nobody; the card's base masks, which card-set
+ *   changes
  * @RFM_DESCRIPTOR_KIND_FILE: an open file, with what it has subscribed to
  * @RFM_DESCRIPTOR_KIND_MAP: a mapping, with what it holds
  * @RFM_DESCRIPTOR_KIND_WATCH: a descriptor made by RFM_IOC_WATCH
@@ -105,6 +105,8 @@ enum rfm_descriptor_flag {
  * @RFM_NOTICE_LOSS: updates of another node never arrived
  * @RFM_NOTICE_BREAK: another node has lost its signal
  * @RFM_NOTICE_MEMBERSHIP: nodes have come or gone
+ * @RFM_NOTICE_ID_IN_USE: this node has left the ring, as an earlier one has
+ *   its id
  * @RFM_NOTICE_DROPPED: the card could not hand events to the driver
  * @RFM_NOTICE_LATE: an update was older than a watch's deadline
  * @RFM_NOTICE_STALE: no update of a watch's bytes for too long
@@ -125,6 +127,7 @@ enum rfm_notice {
 	RFM_NOTICE_LOSS,
 	RFM_NOTICE_BREAK,
 	RFM_NOTICE_MEMBERSHIP,
+	RFM_NOTICE_ID_IN_USE,
 	RFM_NOTICE_DROPPED,
 	RFM_NOTICE_LATE,
 	RFM_NOTICE_STALE,
@@ -189,6 +192,9 @@ enum {
 	RFM_A_CARD_DESCRIPTOR,
 	RFM_A_CARD_EVENT,
 	RFM_A_CARD_LOST,
+	RFM_A_CARD_COUNTER_TIMES,
+	RFM_A_CARD_CLOCK_NS,
+	RFM_A_CARD_SYNC_LOSS_NS,
 
 	__RFM_A_CARD_MAX,
 	RFM_A_CARD_MAX = (__RFM_A_CARD_MAX - 1)
@@ -206,21 +212,24 @@ enum {
 };
 
 enum {
-	RFM_A_DRIVER_INTERRUPTS = 1,
+	RFM_A_DRIVER_PAD = 1,
+	RFM_A_DRIVER_INTERRUPTS,
 	RFM_A_DRIVER_SYNC_LOSSES,
 	RFM_A_DRIVER_EVENTS_DROPPED,
 	RFM_A_DRIVER_DMA_OPERATIONS,
 	RFM_A_DRIVER_DMA_BYTES,
 	RFM_A_DRIVER_DMA_ERRORS,
 	RFM_A_DRIVER_NOTIFICATIONS_LOST,
-	RFM_A_DRIVER_PAD,
 
 	__RFM_A_DRIVER_MAX,
 	RFM_A_DRIVER_MAX = (__RFM_A_DRIVER_MAX - 1)
 };
 
 enum {
-	RFM_A_COUNTERS_STORES = 1,
+	RFM_A_COUNTERS_PAD = 1,
+	RFM_A_COUNTERS_CLOCK_NS,
+	RFM_A_COUNTERS_RESET_NS,
+	RFM_A_COUNTERS_STORES,
 	RFM_A_COUNTERS_SENT,
 	RFM_A_COUNTERS_HOME,
 	RFM_A_COUNTERS_LOST,
@@ -258,9 +267,6 @@ enum {
 	RFM_A_COUNTERS_BREAKS,
 	RFM_A_COUNTERS_EPOCH,
 	RFM_A_COUNTERS_TURN_NS,
-	RFM_A_COUNTERS_PAD,
-	RFM_A_COUNTERS_CLOCK_NS,
-	RFM_A_COUNTERS_RESET_NS,
 
 	__RFM_A_COUNTERS_MAX,
 	RFM_A_COUNTERS_MAX = (__RFM_A_COUNTERS_MAX - 1)
@@ -273,6 +279,11 @@ enum {
 	RFM_A_MEMBER_RECEIVED,
 	RFM_A_MEMBER_MISSED,
 	RFM_A_MEMBER_PAD,
+	RFM_A_MEMBER_PRESENT,
+	RFM_A_MEMBER_HUBS,
+	RFM_A_MEMBER_PAUSED,
+	RFM_A_MEMBER_HEARD_NS,
+	RFM_A_MEMBER_BROKE_NS,
 
 	__RFM_A_MEMBER_MAX,
 	RFM_A_MEMBER_MAX = (__RFM_A_MEMBER_MAX - 1)

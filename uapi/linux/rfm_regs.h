@@ -43,7 +43,7 @@
 #define RFM_PCIHREV			0x74
 #define RFM_DMAMODE0			0x80
 #define RFM_DMAPADR0			0x84	/* host address, low half */
-#define RFM_DMALADR0			0x88	/* byte offset in the memory, never moved by LAS1BA */
+#define RFM_DMALADR0			0x88	/* offset in the memory, never moved by LAS1BA */
 #define RFM_DMASIZ0			0x8c	/* bytes */
 #define RFM_DMADPR0			0x90
 #define RFM_DMACSR0			0xa8
@@ -57,7 +57,7 @@
 #define RFM_INTCSR_LOCAL_ACTIVE		0x00008000u	/* read-only, ungated */
 #define RFM_INTCSR_DMA0_ENABLE		0x00040000u
 #define RFM_INTCSR_DMA0_ACTIVE		0x00200000u	/* read-only, ungated */
-#define RFM_INTCSR_DMA0_NO_ABORT	0x02000000u	/* 0: DMA met an address that does not answer */
+#define RFM_INTCSR_DMA0_NO_ABORT	0x02000000u	/* 0: an address did not answer DMA */
 #define RFM_INTCSR_RESET		0x0f010100u
 
 #define RFM_MARBR_RESET			0x02040000u
@@ -202,7 +202,7 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_CAP_FEATURES		0x0c
 #define RFM_EXT_CAP_OFFSET		0x10
 #define RFM_EXT_MAGIC			0x584d4652u	/* "RFMX" */
-#define RFM_EXT_VERSION			0x00010000u
+#define RFM_EXT_VERSION			0x00020000u
 #define RFM_EXT_BAR_SIZE		0x10000
 
 #define RFM_EXT_FEATURE_SUBSCRIBE	0x0001u	/* planes RX and TX */
@@ -239,7 +239,7 @@ struct rfm_dma_descriptor {
 #define RFM_VECTOR_EVENTS		0	/* a record was written */
 #define RFM_VECTOR_DMA			1
 #define RFM_VECTOR_LINK			2	/* the record tells of the link or the ring */
-#define RFM_VECTOR_ERRORS		3	/* of losses, or FAULT; with MSI-X what asserts INTA# too */
+#define RFM_VECTOR_ERRORS		3	/* losses; FAULT; with MSI-X what asserts INTA# */
 #define RFM_VECTORS			4
 /*
  * Moderation: no two interrupts of one vector within TIME ns. That of EVENTS
@@ -265,7 +265,7 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_EVENT_SIZE_MAX		16
 #define RFM_EXT_EVENT_CONTROL		0x04c
 #define RFM_EXT_EVENT_ENABLE		0x1u
-#define RFM_EXT_EVENT_TYPES		0x050	/* mask of 1 << RFM_RECORD_*: others make no record */
+#define RFM_EXT_EVENT_TYPES		0x050	/* 1 << RFM_RECORD_*: others make no record */
 #define RFM_EXT_EVENT_CONSUMER		0x054	/* records consumed so far, modulo 2^32 */
 #define RFM_EXT_EVENT_PRODUCER		0x058	/* RO: records written so far */
 #define RFM_EXT_EVENT_STATUS		0x05c	/* RO */
@@ -343,11 +343,11 @@ struct rfm_dma_descriptor {
  */
 #define RFM_EXT_FENCE_BEGIN		0x130
 #define RFM_EXT_FENCE_DONE		0x134	/* RO */
-#define RFM_EXT_FENCE_LOST		0x138	/* RO, 64: own frames that all fences so far found lost */
+#define RFM_EXT_FENCE_LOST		0x138	/* RO, 64: own frames that fences found lost */
 #define RFM_EXT_FENCE_RESULT		0x140	/* RO: of the fence that was DONE last */
-#define RFM_FENCE_LOST			0x1u	/* frames were lost since the fence before */
-#define RFM_FENCE_PAUSED		0x2u	/* a node has passed frames on without storing them yet */
-#define RFM_FENCE_EPOCH_CHANGED		0x4u	/* the ring's members are not those of its beginning */
+#define RFM_FENCE_LOST			0x1u	/* some since the last did not reach every memory */
+#define RFM_FENCE_PAUSED		0x2u	/* a node has not yet stored what it passed on */
+#define RFM_FENCE_EPOCH_CHANGED		0x4u	/* other members than when it began */
 #define RFM_FENCE_DARK			0x8u	/* nothing can leave this node */
 #define RFM_EXT_EPOCH			0x144	/* RO: counts changes of the membership */
 
@@ -361,9 +361,9 @@ struct rfm_dma_descriptor {
  */
 #define RFM_EXT_QUERY_OFFSET		0x160	/* bytes; the same address elsewhere */
 #define RFM_EXT_QUERY_LENGTH		0x164	/* 1..MAX */
-#define RFM_EXT_QUERY_LENGTH_MAX	4096
+#define RFM_EXT_QUERY_LENGTH_MAX	32768
 #define RFM_EXT_QUERY_BEGIN		0x168
-#define RFM_EXT_QUERY_ANSWERED(n)	(0x170 + 4 * (n))	/* RO: bit n of the 256: node n has */
+#define RFM_EXT_QUERY_ANSWERED(n)	(0x170 + 4 * (n))	/* RO: 256 bits, n: node n has */
 #define RFM_EXT_ANSWER(n)		(0x4000 + 16 * (n))	/* RO: of node n, if it has */
 #define RFM_EXT_ANSWER_CRC		0x00	/* CRC32C of the bytes */
 #define RFM_EXT_ANSWER_STATE		0x04
@@ -379,18 +379,25 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_COUNTER(n)		(0x0800 + 8 * (n))	/* RO, 64; n = RFM_COUNTER_* */
 #define RFM_EXT_NODE(n)			(0x2000 + 32 * (n))	/* RO: node n as this one sees it */
 #define RFM_EXT_NODE_STATE		0x00	/* RFM_NODE_STATE_* and hops */
-#define RFM_NODE_STATE_PRESENT		0x80000000u
+#define RFM_NODE_STATE_PRESENT		0x80000000u	/* of this node: it has not left the ring */
+#define RFM_NODE_STATE_PAUSED		0x40000000u	/* its machine stands still */
+#define RFM_NODE_STATE_HUBS_SHIFT	16	/* four bits: hubs among the hops, modulo 16 */
+#define RFM_NODE_STATE_HUBS_M		0x000f0000u
 #define RFM_NODE_STATE_HOPS_M		0x0000ffffu	/* links from there to here */
 #define RFM_EXT_NODE_DOMAIN		0x04	/* its clock domain */
-#define RFM_EXT_NODE_TRANSIT		0x08	/* 64, ns its last frame took; 0: unknown, other domain */
+#define RFM_EXT_NODE_TRANSIT		0x08	/* 64, ns of its last frame; 0: not known */
 #define RFM_EXT_NODE_RECEIVED		0x10	/* 64, frames taken from it */
 #define RFM_EXT_NODE_MISSED		0x18	/* 64, its frames that never arrived here */
+/* Times on CLOCK, 0: never, or not since the card came to this host. */
+#define RFM_EXT_COUNTER_TIME(n)		(0x0c00 + 8 * (n))	/* RO, 64: of a change, 0.2 s */
+#define RFM_EXT_NODE_HEARD(n)		(0x5000 + 16 * (n))	/* RO, 64: n was last heard */
+#define RFM_EXT_NODE_BROKE(n)		(0x5008 + 16 * (n))	/* RO, 64: it lost its signal */
 
 enum rfm_counter {
 	RFM_COUNTER_STORES		= 0,	/* stores and interrupts asked for */
 	RFM_COUNTER_SENT		= 1,	/* own frames numbered */
 	RFM_COUNTER_HOME		= 2,	/* of these, came home */
-	RFM_COUNTER_LOST		= 3,	/* of these, did not although a later one did */
+	RFM_COUNTER_LOST		= 3,	/* did not, but a later one; or not stored by all */
 	RFM_COUNTER_DARK		= 4,	/* own frames not sent: no signal or no neighbour */
 	RFM_COUNTER_FULL		= 5,	/* own frames not sent: no room in time */
 	RFM_COUNTER_RECEIVED		= 6,	/* frames of others taken */
@@ -419,17 +426,17 @@ enum rfm_counter {
 	RFM_COUNTER_INSERT_PEAK		= 29,
 	RFM_COUNTER_STALL_US		= 30,	/* longest time a store held its CPU */
 	RFM_COUNTER_INTERRUPTS_DROPPED	= 31,	/* network interrupts that found their FIFO full */
-	RFM_COUNTER_EVENTS		= 32,	/* records made since reset, dropped ones included */
+	RFM_COUNTER_EVENTS		= 32,	/* records since reset, with those dropped */
 	RFM_COUNTER_EVENTS_DROPPED	= 33,
 	RFM_COUNTER_CONFLICTS		= 34,	/* updates of others to owned granules */
 	RFM_COUNTER_BREAKS		= 35,	/* times another node lost its signal */
 	RFM_COUNTER_EPOCH		= 36,
-	RFM_COUNTER_TURN_NS		= 37,	/* last time once round the ring; 0: none yet */
+	RFM_COUNTER_TURN_NS		= 37,	/* time once round; 0: nothing comes home */
 	RFM_COUNTERS			= 38
 };
 
 enum rfm_record_type {
-	RFM_RECORD_RESET		= 0,	/* network interrupts, if their type is in EVENT_TYPES; */
+	RFM_RECORD_RESET		= 0,	/* interrupts, if their type is in EVENT_TYPES; */
 	RFM_RECORD_INT1			= 1,	/* then they do not enter the 5565's FIFO */
 	RFM_RECORD_INT2			= 2,
 	RFM_RECORD_INT3			= 3,
@@ -450,9 +457,10 @@ enum rfm_record_type {
 	RFM_RECORD_SIGNAL		= 18,	/* light is back on the receiver */
 	RFM_RECORD_BREAK		= 19,	/* @node has lost its signal */
 	RFM_RECORD_MEMBERSHIP		= 20,	/* value: epoch */
-	RFM_RECORD_LOSS			= 21,	/* value: frames of @node that are missing before @seq */
-	RFM_RECORD_FENCE		= 22,	/* value: ticket */
-	RFM_RECORD_TYPES		= 23
+	RFM_RECORD_LOSS			= 21,	/* value: frames of @node missing before @seq */
+	RFM_RECORD_ID_IN_USE		= 22,	/* this node has left: its id, @node, is in use */
+	RFM_RECORD_FENCE		= 23,	/* value: ticket */
+	RFM_RECORD_TYPES		= 24
 };
 
 #define RFM_RECORD_OTHER_CLOCK		0x1u	/* origin is of another domain: age unknown */

@@ -63,7 +63,8 @@ typedef enum Rfm5565Step {
 
 static bool may_run(const Rfm5565State *s)
 {
-    return s->dma.busy && !s->dma.frozen && !rfm5565_is_silent(s);
+    return s->dma.busy && !s->dma.frozen && !s->dma.hung &&
+           !rfm5565_is_silent(s);
 }
 
 /* In the main loop others need the BQL meanwhile. */
@@ -162,6 +163,17 @@ void rfm5565_dma_abort(Rfm5565State *s)
         trace_rfm5565_dma_abort(s->node_id, s->dma.left);
         leave(s);
     }
+}
+
+/* For tests of drivers: it goes on where it stood, once it is not hung. */
+void rfm5565_dma_set_hung(Rfm5565State *s, bool hung)
+{
+    rfm5565_lock(s);
+    s->dma.hung = hung;
+    if (may_run(s)) {
+        qemu_bh_schedule(s->dma.bh);
+    }
+    rfm5565_unlock(s);
 }
 
 /* --- room on the ring ----------------------------------------------------- */
@@ -753,10 +765,10 @@ void rfm5565_dma_init(Rfm5565State *s)
 {
     Rfm5565Dma *dma = &s->dma;
 
-    /* Unguarded, as the engine's: see rfm5565-ring.c. */
-    dma->bh = aio_bh_new(s->ctx, turn, s);
+    /* No guards: the first has no BQL, and the card may go in the second. */
+    dma->bh = aio_bh_new_guarded(s->ctx, turn, s, NULL);
     dma->timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, turn, s);
-    dma->main_bh = qemu_bh_new(main_turn, s);
+    dma->main_bh = qemu_bh_new_guarded(main_turn, s, NULL);
     rfm5565_dma_set_running(s, runstate_is_running());
 }
 

@@ -31,6 +31,7 @@ static const uint8_t record_causes[RFM_RECORD_TYPES] = {
     [RFM_RECORD_SIGNAL]         = LINK,
     [RFM_RECORD_BREAK]          = LINK,
     [RFM_RECORD_MEMBERSHIP]     = LINK,
+    [RFM_RECORD_ID_IN_USE]      = LINK,
     [RFM_RECORD_BAD_DATA]       = ERRORS,
     [RFM_RECORD_TX_FULL]        = ERRORS,
     [RFM_RECORD_RX_FULL]        = ERRORS,
@@ -291,7 +292,7 @@ static bool write_record(Rfm5565State *s, uint32_t number,
                      sizeof(*record) - head)) {
         return false;
     }
-    smp_wmb();
+    smp_wmb();      /* before the index */
     return write_guest(s, address, record, head);
 }
 
@@ -463,8 +464,8 @@ void rfm5565_events_init(Rfm5565State *s)
     QEMU_BUILD_BUG_ON(sizeof(struct rfm_ext_record) != RFM_EXT_RECORD_SIZE);
 
     s->ext.staged = g_new(struct rfm_ext_record, RFM5565_STAGED);
-    /* Unguarded, as the engine's: see rfm5565-ring.c. */
-    s->ext.bh = qemu_bh_new(deliver, s);
+    s->ext.bh = qemu_bh_new_guarded(deliver, s,
+                                    &DEVICE(s)->mem_reentrancy_guard);
     s->ext.moderation = timer_new_ns(QEMU_CLOCK_REALTIME, moderation_ends, s);
 }
 

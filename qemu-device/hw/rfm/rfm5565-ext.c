@@ -53,14 +53,6 @@ static uint64_t event_made_read(Rfm5565State *s, unsigned index, unsigned part)
     return (uint32_t)(s->ext.producer + s->ext.staged_count);
 }
 
-static void control_write(Rfm5565State *s, uint64_t value)
-{
-    bool keep = value & RFM_EXT_CONTROL_WRITERS;
-
-    rfm5565_watch_keep_writers(s, keep);
-    s->ext.control = s->ext.writers ? RFM_EXT_CONTROL_WRITERS : 0;
-}
-
 static void int_status_write(Rfm5565State *s, uint64_t value)
 {
     s->ext.int_status &= ~value;
@@ -266,6 +258,11 @@ static void snapshot_write(Rfm5565State *s, uint64_t value)
       .offset = RFM_EXT_NODE(0) + RFM_EXT_NODE_ ## reg, \
       .count = RFM_RING_NODES, .stride = RFM_EXT_NODE(1) - RFM_EXT_NODE(0), \
       .field = FIELD_OF(nodes[0].member) }
+#define NODE_TIME_REG(reg, member) \
+    { .name = "NODE_" #reg, .width = 8, .offset = RFM_EXT_NODE_ ## reg(0), \
+      .count = RFM_RING_NODES, \
+      .stride = RFM_EXT_NODE_ ## reg(1) - RFM_EXT_NODE_ ## reg(0), \
+      .field = FIELD_OF(node_times[0].member) }
 #define ANSWER_REG(reg, reg_width, member) \
     { .name = "ANSWER_" #reg, .width = reg_width, \
       .offset = RFM_EXT_ANSWER(0) + RFM_EXT_ANSWER_ ## reg, \
@@ -284,7 +281,7 @@ static const Rfm5565ExtReg ext_regs[] = {
     { .name = "FEATURES", .offset = RFM_EXT_ID + 8, .width = 4,
       .fixed = RFM_EXT_FEATURES },
     { .name = "CONTROL", .offset = RFM_EXT_CONTROL, .width = 4,
-      .field = FIELD_OF(control), .write = control_write },
+      .field = FIELD_OF(control), .writable = RFM_EXT_CONTROL_WRITERS },
     { .name = "CLOCK", .offset = RFM_EXT_CLOCK, .width = 8,
       .read = clock_read },
     { .name = "CLOCK_DOMAIN", .offset = RFM_EXT_CLOCK_DOMAIN, .width = 4,
@@ -394,6 +391,10 @@ static const Rfm5565ExtReg ext_regs[] = {
     NODE_REG(TRANSIT, 8, transit_ns),
     NODE_REG(RECEIVED, 8, received),
     NODE_REG(MISSED, 8, missed),
+    { .name = "COUNTER_TIME", .offset = RFM_EXT_COUNTER_TIME(0), .width = 8,
+      .count = RFM_COUNTERS, .stride = 8, .field = FIELD_OF(counter_times) },
+    NODE_TIME_REG(HEARD, heard),
+    NODE_TIME_REG(BROKE, broke),
 };
 
 /* --- access --------------------------------------------------------------- */
@@ -498,6 +499,7 @@ static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
         access.reg->write(s, value);
     }
     rfm5565_unlock(s);
+    rfm5565_watch_keep_writers(s);
 }
 
 /* Unaligned, so that we see what the guest did, and answer it as we say. */
@@ -537,15 +539,6 @@ void rfm5565_ext_reset(Rfm5565State *s)
     s->ext.fence_waiting = false;
     s->ext.fence_owed = 0;
     s->ext.query_fence = 0;
-}
-
-/* A dead card's vectors read as all ones too: the registers lie below them. */
-void rfm5565_ext_set_dead(Rfm5565State *s)
-{
-    if (s->ext.has_msix) {
-        memory_region_set_enabled(&PCI_DEVICE(s)->msix_table_mmio, !s->dead);
-        memory_region_set_enabled(&PCI_DEVICE(s)->msix_pba_mmio, !s->dead);
-    }
 }
 
 /* Under the BQL. */

@@ -79,6 +79,12 @@ typedef struct Rfm5565NodeView {
     uint64_t missed;
 } Rfm5565NodeView;
 
+/* When something was last heard of it, laid out as its registers. */
+typedef struct Rfm5565NodeTimes {
+    uint64_t heard;
+    uint64_t broke;
+} Rfm5565NodeTimes;
+
 /* What a node has answered, laid out as its registers. */
 typedef struct Rfm5565Answer {
     uint32_t crc;
@@ -132,6 +138,8 @@ typedef struct Rfm5565Ext {
     uint32_t snapshots;
     uint64_t counters[RFM_COUNTERS];
     Rfm5565NodeView nodes[RFM_RING_NODES];
+    uint64_t counter_times[RFM_COUNTERS];
+    Rfm5565NodeTimes node_times[RFM_RING_NODES];
 
     /* The event ring, from when it was enabled */
     uint64_t ring_base;
@@ -153,6 +161,10 @@ typedef struct Rfm5565Ext {
     uint32_t unannounced;       /* records written since the last interrupt */
     uint64_t unannounced_since;
     uint64_t raised_at[RFM_VECTORS];    /* when each has interrupted last */
+
+    /* Counters as they were last looked at, and when each had changed */
+    uint64_t counted[RFM_COUNTERS];
+    uint64_t counted_at[RFM_COUNTERS];
 
     /* Granules and slots */
     struct rfm_granules granules;
@@ -180,7 +192,6 @@ typedef struct Rfm5565Ext {
 bool rfm5565_ext_init(Rfm5565State *s, Error **errp);
 void rfm5565_ext_exit(Rfm5565State *s);
 void rfm5565_ext_reset(Rfm5565State *s);
-void rfm5565_ext_set_dead(Rfm5565State *s);
 void rfm5565_ext_set_running(Rfm5565State *s, bool running);
 void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence);
 void rfm5565_ext_fence_next(Rfm5565State *s);
@@ -212,7 +223,7 @@ void rfm5565_watch_reset(Rfm5565State *s);
 void rfm5565_watch_refresh(Rfm5565State *s);
 uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command);
 void rfm5565_watch_other_clock(Rfm5565State *s);
-void rfm5565_watch_keep_writers(Rfm5565State *s, bool keep);
+void rfm5565_watch_keep_writers(Rfm5565State *s);
 void rfm5565_watch_look_up(Rfm5565State *s);
 void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len, const struct rfm_origin *origin);
@@ -251,6 +262,8 @@ void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
 
 /* rfm5565-snapshot.c */
 void rfm5565_snapshot(Rfm5565State *s);
+void rfm5565_counters_loaded(Rfm5565State *s);
+void rfm5565_counters_watch(Rfm5565State *s, uint64_t now);
 
 /* rfm5565-vmstate.c */
 extern const VMStateDescription vmstate_rfm5565_ext;

@@ -13,6 +13,7 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
+#include "chardev/char-socket.h"
 #include "rfm5565.h"
 #include "trace.h"
 
@@ -114,6 +115,17 @@ static void port_disconnect(Rfm5565Port *port)
     }
 }
 
+/* Over TCP a frame must not wait for the acknowledgement of the one before. */
+static void port_hurry(Rfm5565Port *port, QEMUChrEvent event)
+{
+    SocketChardev *socket = (SocketChardev *)
+        object_dynamic_cast(OBJECT(port->chr.chr), TYPE_CHARDEV_SOCKET);
+
+    if (event == CHR_EVENT_OPENED && socket && socket->ioc) {
+        qio_channel_set_delay(socket->ioc, false);
+    }
+}
+
 /* Has it been a good link for a while? */
 static bool port_has_settled(const Rfm5565Port *port)
 {
@@ -144,6 +156,7 @@ static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
         warn_report("rfm5565: node 0x%02x (%u): %s; disconnected",
                     s->node_id, s->node_id, why);
     }
+    port->refused++;
     port_disconnect(port);
 }
 
@@ -452,6 +465,7 @@ static void tx_event(void *opaque, QEMUChrEvent event)
 {
     Rfm5565State *s = opaque;
 
+    port_hurry(&s->tx, event);
     rfm5565_lock(s);
     if (port_follow(s, &s->tx, event)) {
         s->tx.open ? tx_open(s) : tx_close(s);
@@ -463,6 +477,7 @@ static void rx_event(void *opaque, QEMUChrEvent event)
 {
     Rfm5565State *s = opaque;
 
+    port_hurry(&s->rx, event);
     rfm5565_lock(s);
     if (port_follow(s, &s->rx, event)) {
         s->rx.open ? rx_open(s) : rx_close(s);
@@ -504,7 +519,8 @@ void rfm5565_link_init(Rfm5565State *s)
     rfm_link_rx_init(&s->link_rx, &link_ops, s);
     rfm_shm_init(&s->tx.shm);
     rfm_shm_init(&s->rx.shm);
-    s->stream_bh = qemu_bh_new(stream_turn, s);
+    s->stream_bh = qemu_bh_new_guarded(stream_turn, s,
+                                       &DEVICE(s)->mem_reentrancy_guard);
 }
 
 /* Also when QMP chardev-change replaces the fibre: the old one was closed. */

@@ -70,6 +70,7 @@ static const struct {
     { "dma-without-bus-master", "DMA for a driver that never makes the card a "
       "bus master: on or off" },
     { "dead", "set while running: the card answers all ones, as if pulled" },
+    { "dma-hung", "set while running: the DMA engine answers and never ends" },
 };
 
 /* Switches S1-3 and S1-4, as LCSR1 shows them. */
@@ -205,7 +206,8 @@ static const Rfm5565Counter node_counters[] = {
     { "frames-home", STAT(home),
       "of these, came back" },
     { "frames-lost", STAT(lost),
-      "of these, did not come back although a later one did" },
+      "of these, did not come back although a later one did, or came back "
+      "from a node that never stores them" },
     { "frames-dark", STAT(dark),
       "own frames not sent: no signal or no neighbour" },
     { "frames-full", STAT(full),
@@ -283,6 +285,10 @@ static const Rfm5565Counter card_counters[] = {
       "longest time a store held its CPU, microseconds" },
     { "breaks", offsetof(Rfm5565State, breaks),
       "times another node said that it had lost its signal" },
+    { "rx-refused", offsetof(Rfm5565State, rx.refused),
+      "upstream peers shown out for what they said, or did not say" },
+    { "tx-refused", offsetof(Rfm5565State, tx.refused),
+      "downstream peers shown out likewise" },
     { "dma-transfers", offsetof(Rfm5565State, dma.transfers),
       "DMA transfers that have ended" },
     { "dma-errors", offsetof(Rfm5565State, dma.errors),
@@ -355,7 +361,7 @@ static void add_counters(ObjectClass *klass)
         "how frames leave: none, stream or shared-memory");
 }
 
-/* After the property dead was added. */
+/* After the properties dead and dma-hung were added. */
 void rfm5565_add_class_properties(ObjectClass *klass)
 {
     device_class_set_props(DEVICE_CLASS(klass), rfm5565_properties);

@@ -295,11 +295,14 @@ static void nic_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
 }
 
 #define FIELD_OF(member) offsetof(Rfm5565State, member)
-#define FIFO_PAIR(n) \
-    { .name = "ISD" #n, .offset = RFM_ISD(n), .width = 4, \
-      .index = (n) - 1, .read = isd_read }, \
-    { .name = "SID" #n, .offset = RFM_SID(n), .width = 1, \
-      .index = (n) - 1, .read = sid_read, .write = sid_write }
+#define ISD(n) { \
+    .name = "ISD" #n, .offset = RFM_ISD(n), .width = 4, \
+    .index = (n) - 1, .read = isd_read, \
+}
+#define SID(n) { \
+    .name = "SID" #n, .offset = RFM_SID(n), .width = 1, \
+    .index = (n) - 1, .read = sid_read, .write = sid_write, \
+}
 
 static const Rfm5565Reg control_regs[] = {
     { .name = "BRV", .offset = RFM_BRV, .width = 1,
@@ -322,10 +325,10 @@ static const Rfm5565Reg control_regs[] = {
       .field = FIELD_OF(ntn), .writable = 0xff },
     { .name = "NIC", .offset = RFM_NIC, .width = 1,
       .field = FIELD_OF(nic), .writable = 0xff, .write = nic_write },
-    FIFO_PAIR(1),
-    FIFO_PAIR(2),
-    FIFO_PAIR(3),
-    FIFO_PAIR(4),
+    ISD(1), SID(1),
+    ISD(2), SID(2),
+    ISD(3), SID(3),
+    ISD(4), SID(4),
 };
 
 /* --- BAR0 ----------------------------------------------------------------- */
@@ -352,14 +355,6 @@ static void las1ba_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
                          uint32_t mask)
 {
     s->las1ba &= las1ba_mask(s);
-    rfm5565_set_window(s);
-}
-
-/* Loads that are swapped cannot go to the memory itself. */
-static void bigend_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                         uint32_t mask)
-{
-    rfm5565_set_romd(s);
 }
 
 static uint32_t dmacsr0_read(Rfm5565State *s, const Rfm5565Reg *reg,
@@ -380,8 +375,7 @@ static const Rfm5565Reg runtime_regs[] = {
       .writable = RFM_MARBR_DELAYED_READ },
     { .name = "BIGEND", .offset = RFM_BIGEND, .width = 4,
       .field = FIELD_OF(bigend),
-      .writable = RFM_BIGEND_PIO | RFM_BIGEND_DMA0,
-      .write = bigend_write },
+      .writable = RFM_BIGEND_PIO | RFM_BIGEND_DMA0 },
     { .name = "INTCSR", .offset = RFM_INTCSR, .width = 4,
       .field = FIELD_OF(intcsr), .reset = RFM_INTCSR_RESET,
       .writable = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE |
@@ -553,6 +547,7 @@ static void runtime_write(void *opaque, hwaddr addr, uint64_t value,
                           unsigned size)
 {
     bank_write(opaque, &runtime_bank, addr, value, size);
+    rfm5565_map_memory(opaque);
 }
 
 static uint64_t control_read(void *opaque, hwaddr addr, unsigned size)
@@ -629,9 +624,9 @@ void rfm5565_regs_reset(Rfm5565State *s)
 
 void rfm5565_regs_loaded(Rfm5565State *s)
 {
+    rfm5565_map_memory(s);
+    rfm5565_watch_keep_writers(s);
     rfm5565_lock(s);
-    rfm5565_set_window(s);
-    rfm5565_set_romd(s);
     rfm5565_ring_set_optics(s);
     rfm5565_unlock(s);
     rfm5565_update_intx(s);

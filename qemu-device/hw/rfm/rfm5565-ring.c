@@ -19,6 +19,8 @@
 #include "rfm5565.h"
 #include "trace.h"
 
+#define FLUSH_NS    (100 * SCALE_MS)    /* of a capture whose file is busy */
+
 /* Nodes of one boot of one host share their monotonic clock. */
 static uint32_t clock_domain(void)
 {
@@ -139,6 +141,7 @@ static void node_status(void *opaque, unsigned int what)
                             s->node.epoch, 0);
     }
     if (what & RFM_NODE_DUPLICATE_ID) {
+        rfm5565_event_plain(s, RFM_RECORD_ID_IN_USE, s->node_id, 0, 0);
         s->duplicate_id = true;
         qemu_bh_schedule(s->news_bh);
     }
@@ -321,6 +324,10 @@ static void flush_capture(Rfm5565State *s)
         return;
     }
     rfm_pcapng_flush(&s->capture);
+    /* On the ring the engine's next tick asks again. */
+    if (s->away && rfm_pcapng_has_more(&s->capture)) {
+        timer_mod_ns(s->tick, rfm5565_now() + FLUSH_NS);
+    }
     trouble = rfm_pcapng_trouble(&s->capture);
     if (trouble) {
         s->capture_trouble = trouble;
@@ -331,16 +338,19 @@ static void flush_capture(Rfm5565State *s)
 static void engine_tick(void *opaque)
 {
     Rfm5565State *s = opaque;
-    uint64_t now = rfm5565_now(), next;
+    uint64_t now, next;
 
     rfm5565_lock(s);
     if (!s->away) {
+        /* Not before the lock: others may have noted later times meanwhile. */
+        now = rfm5565_now();
         next = MIN(rfm_node_tick(&s->node, now), rfm5565_link_tick(s, now));
+        rfm5565_counters_watch(s, now);
         /* A timer that is due already would be run again before anything. */
         timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
-        flush_capture(s);
-        rfm5565_ring_turn(s);
     }
+    flush_capture(s);
+    rfm5565_ring_turn(s);
     rfm5565_unlock(s);
 }
 
@@ -421,7 +431,7 @@ void rfm5565_ring_set_away(Rfm5565State *s, bool away)
     if (away) {
         rfm5565_link_leave(s);
         WITH_QEMU_LOCK_GUARD(&s->lock) {
-            flush_capture(s);       /* the engine's next tick will not */
+            flush_capture(s);
         }
     } else {
         join(s);
@@ -473,6 +483,7 @@ void rfm5565_ring_saving(Rfm5565State *s)
     WITH_QEMU_LOCK_GUARD(&s->lock) {
         s->saved.incarnation = s->node.config.incarnation;
         s->saved.held = rfm_fifo_used(&s->node.held);
+        s->saved.epoch = s->node.epoch;
         s->saved.signal = rfm_node_signal(&s->node);
     }
 }
@@ -480,7 +491,8 @@ void rfm5565_ring_saving(Rfm5565State *s)
 /*
  * The card, which is away, has another past now. A process that has waited
  * for a migration goes on with the life that was saved; one that was on the
- * ring itself since must not be taken for what it sent there.
+ * ring itself since must not be taken for what it sent there. The epoch is one
+ * that no fence of before has seen.
  */
 void rfm5565_ring_loaded(Rfm5565State *s)
 {
@@ -489,6 +501,7 @@ void rfm5565_ring_loaded(Rfm5565State *s)
     rfm5565_lock(s);
     *incarnation = MAX(*incarnation, s->saved.incarnation);
     s->node.stats.held_lost += s->saved.held;
+    s->node.epoch = MAX(s->node.epoch, s->saved.epoch) + 1;
     rfm5565_latch(s, (s->saved.held ? RFM_LISR_RX_FULL : 0) |
                      (s->saved.signal ? RFM_LISR_SYNC_LOSS : 0));
     rfm5565_unlock(s);
@@ -546,14 +559,16 @@ static void end_capture(Notifier *notifier, void *unused)
 
 static void start_engine(Rfm5565State *s)
 {
+    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
+
     s->ctx = s->iothread ? iothread_get_aio_context(s->iothread)
                          : qemu_get_aio_context();
     /*
-     * Not guarded against re-entrancy: a guard would make a register access
-     * of a vCPU fail while the engine runs beside it.
+     * What runs without the BQL has no guard against re-entrancy: it would
+     * make a register access of a vCPU fail that comes at the same time.
      */
-    s->engine_bh = aio_bh_new(s->ctx, engine_turn, s);
-    s->news_bh = qemu_bh_new(news, s);
+    s->engine_bh = aio_bh_new_guarded(s->ctx, engine_turn, s, NULL);
+    s->news_bh = qemu_bh_new_guarded(news, s, guard);
     s->tick = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_tick,
                             s);
     s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,

@@ -63,7 +63,8 @@ static void map_node(const Rfm5565State *s, unsigned id, Rfm5565NodeView *view)
     const struct rfm_source *source = &s->node.sources[id];
 
     *view = (Rfm5565NodeView) {
-        .state = source->hops & RFM_NODE_STATE_HOPS_M,
+        .state = source->hubs << RFM_NODE_STATE_HUBS_SHIFT |
+                 (source->hops & RFM_NODE_STATE_HOPS_M),
         .domain = source->clock_domain,
         .transit_ns = source->transit_ns,
         .received = source->received,
@@ -72,7 +73,35 @@ static void map_node(const Rfm5565State *s, unsigned id, Rfm5565NodeView *view)
     if (source->present) {
         view->state |= RFM_NODE_STATE_PRESENT;
     }
+    if (source->paused) {
+        view->state |= RFM_NODE_STATE_PAUSED;
+    }
 }
+
+/* --- when the counters changed -------------------------------------------- */
+
+/* A state was loaded: what it has counted was counted elsewhere. */
+void rfm5565_counters_loaded(Rfm5565State *s)
+{
+    count(s, s->ext.counted);
+    memset(s->ext.counted_at, 0, sizeof(s->ext.counted_at));
+}
+
+/* With each tick of the engine, and before a snapshot. Under the lock. */
+void rfm5565_counters_watch(Rfm5565State *s, uint64_t now)
+{
+    uint64_t counter[RFM_COUNTERS];
+
+    count(s, counter);
+    for (unsigned i = 0; i < RFM_COUNTERS; i++) {
+        if (counter[i] != s->ext.counted[i]) {
+            s->ext.counted[i] = counter[i];
+            s->ext.counted_at[i] = now;
+        }
+    }
+}
+
+/* --- all of one instant --------------------------------------------------- */
 
 /* Under both locks. */
 void rfm5565_snapshot(Rfm5565State *s)
@@ -80,9 +109,16 @@ void rfm5565_snapshot(Rfm5565State *s)
     Rfm5565NodeView *own = &s->ext.nodes[s->node_id];
 
     QEMU_BUILD_BUG_ON(sizeof(*own) != RFM_EXT_NODE(1) - RFM_EXT_NODE(0));
-    count(s, s->ext.counters);
+    rfm5565_counters_watch(s, rfm5565_now());
+    memcpy(s->ext.counters, s->ext.counted, sizeof(s->ext.counters));
+    memcpy(s->ext.counter_times, s->ext.counted_at,
+           sizeof(s->ext.counter_times));
     for (unsigned id = 0; id < RFM_RING_NODES; id++) {
         map_node(s, id, &s->ext.nodes[id]);
+        s->ext.node_times[id] = (Rfm5565NodeTimes) {
+            .heard = s->node.sources[id].heard,
+            .broke = s->node.sources[id].broke,
+        };
     }
     /* A node is a member of its own ring, unless it had to leave. */
     *own = (Rfm5565NodeView) {

@@ -329,6 +329,17 @@ static const VMStateDescription vmstate_node_view = {
     },
 };
 
+static const VMStateDescription vmstate_node_times = {
+    .name = "rfm5565/node-times",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(heard, Rfm5565NodeTimes),
+        VMSTATE_UINT64(broke, Rfm5565NodeTimes),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_answer = {
     .name = "rfm5565/answer",
     .version_id = 1,
@@ -388,12 +399,15 @@ static int ext_post_load(void *opaque, int version_id)
     ext->fence_running = false;
     ext->fence_waiting = ext->fence_done != ext->fence_ticket;
     memset(ext->raised_at, 0, sizeof(ext->raised_at));
+    rfm5565_counters_loaded(s);
     ext->unannounced_since = 0;
     /* The clock here is not the one by which the times were taken. */
     if (ext->clock_domain != s->node.config.clock_domain) {
         rfm5565_watch_other_clock(s);
         rfm5565_slots_other_clock(s);
         rfm5565_events_other_clock(s);
+        memset(ext->counter_times, 0, sizeof(ext->counter_times));
+        memset(ext->node_times, 0, sizeof(ext->node_times));
     }
     rfm5565_watch_refresh(s);
     rfm5565_unlock(s);
@@ -416,8 +430,8 @@ static bool ext_needed(void *opaque)
 
 const VMStateDescription vmstate_rfm5565_ext = {
     .name = TYPE_RFM5565 "/extension",
-    .version_id = 3,
-    .minimum_version_id = 3,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .needed = ext_needed,
     .pre_save = ext_pre_save,
     .pre_load = ext_pre_load,
@@ -457,6 +471,9 @@ const VMStateDescription vmstate_rfm5565_ext = {
         VMSTATE_UINT64_ARRAY(ext.counters, Rfm5565State, RFM_COUNTERS),
         VMSTATE_STRUCT_ARRAY(ext.nodes, Rfm5565State, RFM_RING_NODES, 1,
                              vmstate_node_view, Rfm5565NodeView),
+        VMSTATE_UINT64_ARRAY(ext.counter_times, Rfm5565State, RFM_COUNTERS),
+        VMSTATE_STRUCT_ARRAY(ext.node_times, Rfm5565State, RFM_RING_NODES, 1,
+                             vmstate_node_times, Rfm5565NodeTimes),
         EXT32(query_offset),
         EXT32(query_length),
         EXT32(queries),

@@ -8,6 +8,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/lockable.h"
 #include "qapi/error.h"
 #include "rfm5565.h"
 #include "trace.h"
@@ -42,18 +43,30 @@ static void note_other(Rfm5565State *s, uint32_t offset, unsigned len,
     note_writer(s, offset, len, who, origin->time_ns);
 }
 
-/* Under both locks: neither a store nor an update is looking. */
-void rfm5565_watch_keep_writers(Rfm5565State *s, bool keep)
+/*
+ * They are kept if CONTROL says so. Under the BQL and without the lock: memory
+ * may take long to get or to return, and frames of others do not wait for it.
+ */
+void rfm5565_watch_keep_writers(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
+    bool keep = ext->control & RFM_EXT_CONTROL_WRITERS;
+    Rfm5565Writer *writers = NULL, *before = ext->writers;
 
-    if (keep && !ext->writers) {
-        /* Costs memory only where somebody writes. */
-        ext->writers = g_try_new0(Rfm5565Writer, ext->granules.count);
-    } else if (!keep) {
-        g_clear_pointer(&ext->writers, g_free);
+    if (keep == !!before) {
+        return;
     }
-    rfm5565_watch_refresh(s);
+    if (keep) {
+        /* Costs memory only where somebody writes. */
+        writers = g_try_new0(Rfm5565Writer, ext->granules.count);
+    }
+    /* Under both locks neither a store nor an update is looking. */
+    WITH_QEMU_LOCK_GUARD(&s->lock) {
+        ext->writers = writers;
+        ext->control = writers ? RFM_EXT_CONTROL_WRITERS : 0;
+        rfm5565_watch_refresh(s);
+    }
+    g_free(before);
 }
 
 /* The registers tell of the granule at writer_offset. */
@@ -290,7 +303,6 @@ void rfm5565_watch_exit(Rfm5565State *s)
 
 void rfm5565_watch_reset(Rfm5565State *s)
 {
-    g_clear_pointer(&s->ext.writers, g_free);
     rfm_granules_reset(&s->ext.granules);
     rfm5565_watch_refresh(s);
 }

@@ -8,6 +8,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/lockable.h"
 #include "qapi/error.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
@@ -31,17 +32,34 @@ static bool is_swapped(const Rfm5565State *s)
 }
 
 /*
- * Loads go to the memory itself, unless they are all ones or swapped. What was
- * stored meanwhile may have been code.
+ * BAR3 follows the registers: what of the memory it shows, and whether loads
+ * go to the memory itself, as they do unless they are all ones or swapped.
+ * Under the BQL and without the lock: it may take long, and frames of others
+ * do not wait for it.
  */
-void rfm5565_set_romd(Rfm5565State *s)
+void rfm5565_map_memory(Rfm5565State *s)
 {
-    bool was_romd = memory_region_is_romd(&s->memory);
+    bool direct = !s->dead && !is_swapped(s);
 
-    memory_region_rom_device_set_romd(&s->memory,
-                                      !s->dead && !is_swapped(s));
-    if (!was_romd && memory_region_is_romd(&s->memory)) {
+    if (s->window_size < s->memory_size) {
+        memory_region_set_alias_offset(&s->window_alias,
+                                       s->las1ba & RFM_LAS1BA_REMAP_M);
+    }
+    if (direct == s->direct) {
+        return;
+    }
+    /* The engine sees @direct only while the region is a ROM device. */
+    if (direct) {
+        memory_region_rom_device_set_romd(&s->memory, true);
+    }
+    WITH_QEMU_LOCK_GUARD(&s->lock) {
+        s->direct = direct;
+    }
+    if (direct) {
+        /* What was stored meanwhile may have been code. */
         memory_region_flush_rom_device(&s->memory, 0, s->memory_size);
+    } else {
+        memory_region_rom_device_set_romd(&s->memory, false);
     }
 }
 
@@ -50,7 +68,7 @@ void rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len)
 {
     rfm_memory_store(s->ram + offset, data, len);
-    if (memory_region_is_romd(&s->memory)) {
+    if (s->direct) {
         memory_region_flush_rom_device(&s->memory, offset, len);
     } else {
         memory_region_set_dirty(&s->memory, offset, len);
@@ -176,14 +194,6 @@ static const MemoryRegionOps memory_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-void rfm5565_set_window(Rfm5565State *s)
-{
-    if (s->window_size < s->memory_size) {
-        memory_region_set_alias_offset(&s->window_alias,
-                                       s->las1ba & RFM_LAS1BA_REMAP_M);
-    }
-}
-
 static bool init_memory(Rfm5565State *s, Error **errp)
 {
     MemoryRegion *bar = &s->memory;
@@ -194,6 +204,7 @@ static bool init_memory(Rfm5565State *s, Error **errp)
         return false;
     }
     s->ram = memory_region_get_ram_ptr(&s->memory);
+    s->direct = true;
     if (s->window_size < s->memory_size) {
         bar = &s->window_bar;
         memory_region_init(bar, OBJECT(s), "rfm5565-window", s->window_size);
@@ -211,7 +222,10 @@ static bool init_memory(Rfm5565State *s, Error **errp)
 
 /*
  * For tests of drivers: what it decodes reads as all ones, stores vanish, its
- * light goes out. Off again, it is back with its registers reset.
+ * light goes out. Off again, it is back with its registers reset. The vectors
+ * stay: no memory region may come or go here, as under TCG a vCPU that is at
+ * an MMIO access meanwhile looks its region up by the number it had before,
+ * and iotlb_to_section() asserts (QEMU 10.0).
  */
 static bool get_dead(Object *obj, Error **errp)
 {
@@ -241,12 +255,26 @@ static void set_dead(Object *obj, bool dead, Error **errp)
     s->dead = dead;
     qemu_cond_broadcast(&s->room);
     rfm5565_unlock(s);
-    rfm5565_set_romd(s);
-    rfm5565_ext_set_dead(s);
+    rfm5565_map_memory(s);
     if (!dead) {
         rfm5565_regs_reset(s);
         rfm5565_ring_set_away(s, false);
     }
+}
+
+static bool get_dma_hung(Object *obj, Error **errp)
+{
+    return RFM5565(obj)->dma.hung;
+}
+
+static void set_dma_hung(Object *obj, bool hung, Error **errp)
+{
+    if (!DEVICE(obj)->realized) {
+        error_setg(errp, "rfm5565: dma-hung can be set only once the card is "
+                   "plugged in");
+        return;
+    }
+    rfm5565_dma_set_hung(RFM5565(obj), hung);
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -355,7 +383,6 @@ static int rfm5565_post_load(void *opaque, int version_id)
     if (!rfm5565_regs_are_valid(s)) {
         return -EINVAL;
     }
-    rfm5565_ext_set_dead(s);
     rfm5565_regs_loaded(s);
     rfm5565_ring_loaded(s);
     return 0;
@@ -364,11 +391,12 @@ static int rfm5565_post_load(void *opaque, int version_id)
 /*
  * The memory migrates as RAM. The ring does not: the card leaves it before
  * and joins under a new incarnation after; what was on its way is counted as
- * lost by whoever misses it.
+ * lost by whoever misses it. Older states are of cards with extension=off: the
+ * block takes only its own version.
  */
 static const VMStateDescription vmstate_rfm5565 = {
     .name = TYPE_RFM5565,
-    .version_id = 3,
+    .version_id = 4,
     .minimum_version_id = 2,
     .pre_save = rfm5565_pre_save,
     .pre_load = rfm5565_pre_load,
@@ -399,6 +427,7 @@ static const VMStateDescription vmstate_rfm5565 = {
         VMSTATE_UINT64_V(saved.incarnation, Rfm5565State, 3),
         VMSTATE_UINT64_V(saved.held, Rfm5565State, 3),
         VMSTATE_BOOL_V(saved.signal, Rfm5565State, 3),
+        VMSTATE_UINT32_V(saved.epoch, Rfm5565State, 4),
         VMSTATE_END_OF_LIST()
     },
     .subsections = (const VMStateDescription * const []) {
@@ -438,6 +467,8 @@ static void rfm5565_class_init(ObjectClass *klass, void *data)
     dc->vmsd = &vmstate_rfm5565;
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
     object_class_property_add_bool(klass, "dead", get_dead, set_dead);
+    object_class_property_add_bool(klass, "dma-hung", get_dma_hung,
+                                   set_dma_hung);
     rfm5565_add_class_properties(klass);
 }
 

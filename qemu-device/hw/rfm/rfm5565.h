@@ -70,6 +70,7 @@ typedef struct Rfm5565Port {
     bool open;              /* the chardev has a peer; written under both */
     GSList *complaints;     /* (BQL) said already, so as not to be repeated */
     uint64_t up_at;         /* (BQL) since when it has a neighbour; 0: none */
+    uint64_t refused;       /* (BQL) peers that were shown out */
     const char *reject;     /* why the engine wants the chardev closed */
     struct rfm_shm shm;
     EventNotifier wake;     /* of the queue; wakes this end */
@@ -105,6 +106,7 @@ typedef struct Rfm5565Dma {
 
     uint32_t run;               /* counts starts and ends */
     bool frozen;                /* the guest stands still */
+    bool hung;                  /* it begins transfers, and ends none */
     bool waiting;               /* for room on the ring */
     uint64_t stuck_since;       /* there is none; 0: there is */
     uint32_t taken_seen;        /* by the ring, when it was stuck */
@@ -168,6 +170,7 @@ struct Rfm5565State {
     uint64_t ticket_served;     /* (BQL) first come, first served */
     uint32_t lcsr1;             /* control bits */
     uint32_t bigend;
+    bool direct;                /* loads are served by @ram; set under both */
     bool attended;              /* the extension looks at stores */
     bool dma_sends;             /* the DMA engine stores too; set under both */
     bool stalled;               /* one waited in vain: none waits until room */
@@ -221,6 +224,7 @@ struct Rfm5565State {
     struct {                    /* (BQL) what a saved state says of */
         uint64_t incarnation;   /* the card's life, and */
         uint64_t held;          /* frames that were held back for the guest */
+        uint32_t epoch;         /* changes of the membership, and */
         bool signal;            /* its receiver had light */
     } saved;
     VMChangeStateEntry *vmstate_entry;
@@ -272,8 +276,7 @@ static inline void rfm5565_producer_unlock(Rfm5565State *s, bool shared)
 }
 
 /* rfm5565.c */
-void rfm5565_set_window(Rfm5565State *s);
-void rfm5565_set_romd(Rfm5565State *s);
+void rfm5565_map_memory(Rfm5565State *s);
 void rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len);
 
@@ -334,6 +337,7 @@ bool rfm5565_dma_asserts(const Rfm5565State *s);
 void rfm5565_dma_bus_changed(Rfm5565State *s);
 void rfm5565_dma_look_for_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);
+void rfm5565_dma_set_hung(Rfm5565State *s, bool hung);
 void rfm5565_dma_loading(Rfm5565State *s);
 extern const VMStateDescription vmstate_rfm5565_dma;
 

@@ -60,6 +60,8 @@ enum {
     X_ANSWERED      = 0x170,
     X_COUNTERS      = 0x800,
     X_NODES         = 0x2000,
+    X_HEARD         = 0x5000,
+    X_COUNTER_TIMES = 0xc00,
     X_ANSWERS       = 0x4000,
     X_MSIX_TABLE    = 0x8000,
     X_MSIX_PBA      = 0x9000,
@@ -86,7 +88,7 @@ enum {
     R_SYNC_LOSS, R_BAD_DATA, R_TX_FULL, R_RX_FULL, R_RX_ALMOST_FULL, R_ROGUE,
     R_INHIBITED, R_PARITY,
     R_UPDATE, R_MATCH, R_STALE, R_FRESH, R_CONFLICT,
-    R_SIGNAL, R_BREAK, R_MEMBERSHIP, R_LOSS, R_FENCE,
+    R_SIGNAL, R_BREAK, R_MEMBERSHIP, R_LOSS, R_ID_IN_USE, R_FENCE,
 };
 /* What does not come by itself while a ring lives its life */
 #define T_DATA (1u << R_UPDATE | 1u << R_MATCH | 1u << R_STALE | \

@@ -336,6 +336,33 @@ static void test_dead(void)
     fibre_free(box);
 }
 
+static void set_hung(Lab *lab, bool hung)
+{
+    qtest_qom_set_bool(lab->vm->qts, "/machine/peripheral/card0", "dma-hung",
+                       hung);
+}
+
+/* All else works while it hangs, and then it ends as it should. */
+static void test_hung(void)
+{
+    Lab *lab = dma_ring("node-id=7", "node-id=9");
+    Card *a = &lab->card[0], *b = &lab->card[1];
+    g_autofree uint8_t *data = dma_pattern(LEN, 1);
+
+    host_write(lab->vm, BUFFER, data, LEN);
+    set_hung(lab, true);
+    dma_start(a, &(Transfer){ TO_CARD, BUFFER, AT, LEN });
+    mem_writel(a, 0, 0x1234);
+    mem_waitl(b, 0, 0x1234);
+    fence(a, b);
+    g_assert_false(dma_is_done(a));
+    g_assert_cmpuint(counter(a, "dma-bytes"), ==, 0);
+    set_hung(lab, false);
+    dma_expect(a, true);
+    expect_both(lab, data);
+    lab_stop(lab);
+}
+
 static void test_unplug(void)
 {
     Fibre *box;
@@ -484,6 +511,7 @@ void rfm5565_add_dma_life_tests(void)
     lab_add_test("dma-life/bus-master-lost", test_bus_master_lost);
     lab_add_test("dma-life/reset", test_reset);
     lab_add_test("dma-life/dead", test_dead);
+    lab_add_test("dma-life/hung", test_hung);
     lab_add_test("dma-life/unplug", test_unplug);
     lab_add_test("dma-life/unplug-moving", test_unplug_moving);
     lab_add_test("dma-life/paused", test_paused);

@@ -128,13 +128,13 @@ static void keep_busy(PeerLab *lab, Events *events)
     ext_writel(card, X_TIME, 1000 * MS);
     ext_writel(card, X_INT_ENABLE, 0xf);
     events_start(events, card, RING_AT, 4, T_DATA | 1u << R_FENCE);
+    peer_data(lab, 1, AT, "abcd", 4);
+    events_next(events, R_UPDATE);
+    ext_writel(card, X_FENCE, 0);
+    ext_writel(card, X_FENCE, 0);
     for (unsigned i = 0; i < 256; i++) {
         slot_arm(card, i, TIMER, &timer);
     }
-    ext_writel(card, X_FENCE, 0);
-    ext_writel(card, X_FENCE, 0);
-    peer_data(lab, 1, AT, "abcd", 4);
-    events_next(events, R_UPDATE);
 }
 
 /* The frame of the fence that the card has sent */
@@ -348,6 +348,39 @@ static void test_migration(void)
     lab_stop(source);
 }
 
+/*
+ * Nodes that came and went are counted on where the machine goes on: a fence
+ * that was begun before compares the epoch of then with one of now.
+ */
+static void test_migration_epoch(void)
+{
+    LabSpec spec = {
+        .options = { "node-id=7", "node-id=9" }, .fibres = true,
+    };
+    g_autofree char *file = lab_path("migration");
+    Lab *source = lab_build(&spec), *target;
+    uint32_t before[2];
+
+    for (unsigned i = 0; i < 3; i++) {
+        ring_wait_closed(source->card, 2);
+        lcsr1_set(&source->card[0], TX_DISABLE);
+        ctl_wait(&source->card[1], LCSR1, SIGNAL, 0);
+        lcsr1_clear(&source->card[0], TX_DISABLE);
+    }
+    ring_wait_closed(source->card, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        block_map(&source->card[i]);
+        before[i] = ext_readl(&source->card[i], X_EPOCH);
+    }
+    migrate_to_file(source->vm, file);
+    target = lab_migrate(&spec, file, source->card);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpuint(ext_readl(&target->card[i], X_EPOCH), >, before[i]);
+    }
+    lab_stop(target);
+    lab_stop(source);
+}
+
 /* A state with the block does not fit a card without it, nor the reverse. */
 static void test_migration_mismatch(void)
 {
@@ -503,6 +536,7 @@ void rfm5565_add_ext_life_tests(void)
     lab_add_test("ext-life/reset", test_reset);
     lab_add_test("ext-life/unplug", test_unplug);
     lab_add_test("ext-life/migration", test_migration);
+    lab_add_test("ext-life/migration-epoch", test_migration_epoch);
     lab_add_test("ext-life/migration-mismatch", test_migration_mismatch);
     lab_add_test("ext-life/migration-clock", test_migration_clock);
     lab_add_test("ext-life/migration-crafted", test_migration_crafted);

@@ -143,10 +143,26 @@ Vm *vm_start(const char *format, ...)
     return vm;
 }
 
+/* qtest_quit() looks only every 100 ms whether QEMU has ended. */
+static void end_at_once(QTestState *qts)
+{
+    siginfo_t info;
+    pid_t pid;
+
+    if (!qtest_probe_child(qts)) {
+        return;             /* it has ended by itself, and has no pid now */
+    }
+    pid = qtest_pid(qts);
+    g_assert_cmpint(pid, >, 1);
+    kill(pid, SIGTERM);
+    waitid(P_PID, pid, &info, WEXITED | WNOWAIT);
+}
+
 void vm_stop(Vm *vm)
 {
     g_autofree char *text = NULL;
 
+    end_at_once(vm->qts);
     qtest_quit(vm->qts);
     if (g_file_get_contents(vm->errors, &text, NULL, NULL) && *text) {
         g_test_message("QEMU said: %s", text);

@@ -11,7 +11,7 @@
 #include "qemu/bswap.h"
 #include "rfm5565-lab.h"
 
-#define VERSION 4
+#define VERSION 5
 
 static uint32_t crc32c(uint32_t crc, const uint8_t *data, size_t len)
 {
@@ -167,7 +167,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
                             sizeof(addr)), ==, 0);
     send_hello(peer->upstream, fds, n);
     peer_receive(peer->upstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x04\x02", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x05\x02", 4), ==, 0);
     g_assert_cmphex(wire[5] & 4, ==, 0);    /* it does not take them */
     peer_message(wire, 4, PEER_NODE, 1);
     peer_send(peer->upstream, wire, sizeof(wire));
@@ -175,7 +175,7 @@ void peer_connect(Peer *peer, const char *rx_path, int listener,
     peer->downstream = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     g_assert_cmpint(peer->downstream, >=, 0);
     peer_receive(peer->downstream, wire, sizeof(wire));
-    g_assert_cmpint(memcmp(wire, "RL\x04\x01", 4), ==, 0);
+    g_assert_cmpint(memcmp(wire, "RL\x05\x01", 4), ==, 0);
     peer_message(wire, 2, PEER_NODE, 0);
     peer_send(peer->downstream, wire, sizeof(wire));
 }

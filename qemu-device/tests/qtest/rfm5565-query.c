@@ -128,7 +128,7 @@ static void test_refusals(void)
     static const struct {
         uint32_t offset, length;
     } bad[] = {
-        { 0, 0 }, { 0, 4097 }, { 0, UINT32_MAX }, { 64 * MIB, 1 },
+        { 0, 0 }, { 0, 32769 }, { 0, UINT32_MAX }, { 64 * MIB, 1 },
         { 64 * MIB - 1, 2 }, { UINT32_MAX, 1 }, { UINT32_MAX, UINT32_MAX },
     };
     Lab *lab = block_ring("node-id=7", "node-id=9");

@@ -3,6 +3,8 @@
 #include "qemu/osdep.h"
 #include <poll.h>
 #include <signal.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "qobject/qdict.h"
@@ -302,6 +304,7 @@ typedef struct Stranger {
     const char *name;
     const char *says;       /* NULL: zeroes, random bytes if many */
     size_t length;
+    bool greets;            /* properly, before that */
 } Stranger;
 
 static const Stranger strangers[] = {
@@ -310,6 +313,7 @@ static const Stranger strangers[] = {
     { "speaks HTTP",       "GET / HTTP/1.0\r\nHost: ring\r\n\r\n", 29 },
     { "sends zeroes",      NULL, 200 },
     { "sends much noise",  NULL, 100000 },
+    { "says HELLO and nothing more", "", 0, .greets = true },
 };
 
 /*
@@ -336,6 +340,12 @@ static void test_strangers(void)
         g_test_message("%s", stranger->name);
         card_init(&card, vm, FIRST_SLOT);
         fd = stranger_connect(path);
+        if (stranger->greets) {
+            uint8_t hello[PEER_MESSAGE];
+
+            peer_message(hello, 1, PEER_NODE, 0);
+            peer_send(fd, hello, sizeof(hello));
+        }
         if (stranger->says) {
             memcpy(says, stranger->says, stranger->length);
         } else if (stranger->length > 200) {
@@ -359,6 +369,7 @@ static void test_strangers(void)
         g_assert_cmphex(ctl_readl(&card, LISR) & ~L_SYNC_LOSS, ==, 0);
         g_assert_cmphex(ctl_readb(&card, BID), ==, 0x65);
         g_assert_cmpuint(vm_errors(vm, " rfm5565:"), ==, 1);
+        g_assert_cmpuint(counter(&card, "rx-refused"), ==, 1);
         card_fini(&card);
         vm_stop(vm);
     }
@@ -651,6 +662,66 @@ static void test_silence(void)
     vm_ring_stop(&ring);
 }
 
+/* --- over TCP ------------------------------------------------------------- */
+
+/* Both ends of a connection; the first one is for QEMU. */
+static void tcp_pair(int *ends)
+{
+    struct sockaddr_in addr = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    socklen_t len = sizeof(addr);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    g_assert_cmpint(bind(listener, (struct sockaddr *)&addr, len), ==, 0);
+    g_assert_cmpint(listen(listener, 1), ==, 0);
+    getsockname(listener, (struct sockaddr *)&addr, &len);
+    ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+    g_assert_cmpint(connect(ends[0], (struct sockaddr *)&addr, len), ==, 0);
+    ends[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    g_assert_cmpint(ends[1], >=, 0);
+    close(listener);
+}
+
+static void expect_nodelay(int fd)
+{
+    int on = 0;
+    socklen_t len = sizeof(on);
+
+    getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &len);
+    g_assert_cmpint(on, ==, 1);
+}
+
+/* No frame waits for the acknowledgement of the one before it. */
+static void test_nodelay(void)
+{
+    uint8_t wire[PEER_MESSAGE];
+    int rx[2], tx[2];
+    Card card;
+    Vm *vm;
+
+    tcp_pair(rx);
+    tcp_pair(tx);
+    vm = vm_start("-chardev socket,id=rx,fd=%d -chardev socket,id=tx,fd=%d "
+                  "-device rfm5565,id=card0,addr=%u,node-id=7,rx=rx,tx=tx",
+                  rx[0], tx[0], FIRST_SLOT);
+    card_init(&card, vm, FIRST_SLOT);
+    peer_receive(tx[1], wire, sizeof(wire));
+    g_assert_cmpint(memcmp(wire, "RL\x05\x01", 4), ==, 0);
+    expect_nodelay(tx[0]);
+    peer_message(wire, 1, PEER_NODE, 0);
+    peer_send(rx[1], wire, sizeof(wire));
+    peer_receive(rx[1], wire, sizeof(wire));
+    g_assert_cmpint(memcmp(wire, "RL\x05\x02", 4), ==, 0);
+    expect_nodelay(rx[0]);
+    card_fini(&card);
+    vm_stop(vm);
+    for (unsigned i = 0; i < 2; i++) {
+        close(rx[i]);
+        close(tx[i]);
+    }
+}
+
 void rfm5565_add_ring_tests(void)
 {
     lab_add_test("light/tx-disable", test_tx_disable);
@@ -667,4 +738,5 @@ void rfm5565_add_ring_tests(void)
     lab_add_test("ring/start-order", test_start_order);
     lab_add_test("ring/paused", test_paused);
     lab_add_test("ring/silence", test_silence);
+    lab_add_test("ring/nodelay", test_nodelay);
 }

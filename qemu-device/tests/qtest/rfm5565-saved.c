@@ -383,7 +383,8 @@ static char *saved_to_file(const Saved *saved)
 /* A card that moved has a later life than it had, whatever the clocks say. */
 static void test_life_grows(void)
 {
-    const uint64_t future = g_get_real_time() * 1000ull + 3600 * 1000000000ull;
+    const uint64_t ten_years = 10 * 365 * 86400 * 1000000000ull;
+    const uint64_t future = g_get_real_time() * 1000ull + ten_years;
     uint64_t life;
     uint8_t pattern[8];
     Saved saved = save(&life);
@@ -437,6 +438,45 @@ static void test_former_life(void)
     g_free(saved.data);
 }
 
+/* No card takes it, and QEMU's last words tell @why. */
+static void expect_refused(const Saved *saved, const char *why)
+{
+    g_autofree char *file = saved_to_file(saved);
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+    Ends target;
+
+    ends_start(&target, "-incoming defer");
+    qtest_set_expected_status(target.vm->qts, 1);
+    qtest_qmp_send(target.vm->qts, "{'execute': 'migrate-incoming',"
+                   " 'arguments': {'uri': %s}}", uri);
+    qtest_wait_qemu(target.vm->qts);
+    g_assert_cmpuint(vm_errors(target.vm, why), >=, 1);
+    ends_stop(&target);
+}
+
+/* The block's state is laid out otherwise in every version of it. */
+static void test_other_version(void)
+{
+    static const char name[] = "\x05\x11rfm5565/extension";
+    static const struct {
+        uint32_t version;
+        const char *why;
+    } others[] = {
+        { 3, "too old" }, { 5, "rfm5565" },
+    };
+    uint64_t life;
+    Saved saved = save(&life);
+    char *version = find(&saved, name, strlen(name)) + strlen(name);
+    unsigned i;
+
+    g_assert_cmpuint(ldl_be_p(version), ==, 4);
+    for (i = 0; i < ARRAY_SIZE(others); i++) {
+        stl_be_p(version, others[i].version);
+        expect_refused(&saved, others[i].why);
+    }
+    g_free(saved.data);
+}
+
 /* Registers that no card can have are refused. */
 static void test_impossible_state(void)
 {
@@ -463,22 +503,10 @@ static void test_impossible_state(void)
     }
     at = find(&saved, pattern, sizeof(pattern));
     for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
-        g_autofree char *file = NULL;
-        g_autofree char *uri = NULL;
-        Ends target;
-
         memcpy(at, pattern, sizeof(pattern));
         stl_be_p(at + 4 * wrongs[i].which, wrongs[i].value);
-        file = saved_to_file(&saved);
-        uri = g_strdup_printf("file:%s", file);
-        ends_start(&target, "-incoming defer");
-        qtest_set_expected_status(target.vm->qts, 1);
-        qtest_qmp_send(target.vm->qts, "{'execute': 'migrate-incoming',"
-                       " 'arguments': {'uri': %s}}", uri);
         g_test_message("register %u: 0x%x", wrongs[i].which, wrongs[i].value);
-        qtest_wait_qemu(target.vm->qts);
-        g_assert_cmpuint(vm_errors(target.vm, "rfm5565"), >=, 1);
-        ends_stop(&target);
+        expect_refused(&saved, "rfm5565");
     }
     g_free(saved.data);
 }
@@ -585,7 +613,16 @@ static void test_away_occupies_nothing(void)
     ends_stop(&ends);
 }
 
-/* What a capture holds is in its file when the card has left the ring. */
+static bool file_has(const char *file, const void *what, size_t size)
+{
+    g_autofree char *data = NULL;
+    gsize len;
+
+    g_assert_true(g_file_get_contents(file, &data, &len, NULL));
+    return memmem(data, len, what, size);
+}
+
+/* What a capture holds goes to its file also when the card leaves the ring. */
 static void test_capture_of_the_last(void)
 {
     g_autofree char *file = lab_path("capture");
@@ -599,15 +636,12 @@ static void test_capture_of_the_last(void)
         const uint64_t mark = 0xd0d0cafe00000000ull + i;
         const uint64_t wire = cpu_to_le64(mark);
         uint64_t home = counter(a, "frames-home");
-        g_autofree char *data = NULL;
-        gsize len;
 
         qpci_io_writeq(a->pci, a->bar[3], 0, mark);
         wait_until(counter(a, "frames-home") > home);
         qtest_qom_set_bool(lab->vm->qts, "/machine/peripheral/card0", "dead",
                            true);
-        g_assert_true(g_file_get_contents(file, &data, &len, NULL));
-        g_assert_nonnull(memmem(data, len, &wire, sizeof(wire)));
+        wait_until(file_has(file, &wire, sizeof(wire)));
         qtest_qom_set_bool(lab->vm->qts, "/machine/peripheral/card0", "dead",
                            false);
         ring_wait_closed(lab->card, 2);
@@ -624,6 +658,7 @@ void rfm5565_add_saved_tests(void)
     lab_add_test("saved/background-snapshot", test_background_snapshot);
     lab_add_test("saved/life-grows", test_life_grows);
     lab_add_test("saved/former-life", test_former_life);
+    lab_add_test("saved/other-version", test_other_version);
     lab_add_test("saved/impossible-state", test_impossible_state);
     lab_add_test("saved/impossible-transfer", test_impossible_transfer);
     lab_add_test("saved/held-is-counted", test_held_is_counted);

@@ -306,6 +306,22 @@ static void test_masked(void)
     lab_stop(lab);
 }
 
+/* A message that the guest has aimed at the card itself changes nothing. */
+static void test_own_registers(void)
+{
+    Events events;
+    Lab *lab = vector_ring(&events, 0);
+    Card *a = &lab->card[0], *b = &lab->card[1];
+
+    msix_start(b);
+    ext_writel(b, X_MSIX_TABLE + 16 * V_EVENTS, b->bar[2].addr + NTD);
+    ext_writel(b, X_INT_ENABLE, ALL);
+    mem_writel(a, AT, 1);
+    events_peek(&events, R_UPDATE);     /* record and message are of one turn */
+    g_assert_cmphex(ctl_readl(b, NTD), ==, 0);
+    lab_stop(lab);
+}
+
 /* What asserts INTA# on a 5565 is the message of ERRORS. */
 static void test_base(void)
 {
@@ -539,6 +555,7 @@ void rfm5565_add_vector_tests(void)
     lab_add_test("vectors/dma", test_dma);
     lab_add_test("vectors/enabled-later", test_enabled_later);
     lab_add_test("vectors/masked", test_masked);
+    lab_add_test("vectors/own-registers", test_own_registers);
     lab_add_test("vectors/base", test_base);
     lab_add_test("vectors/fault", test_fault);
     lab_add_test("vectors/migration", test_migration);

@@ -60,6 +60,7 @@ static void ring_says(const struct rfm_event *event)
 		[RFM_EVENT_BREAK] = "another node has lost its signal",
 		[RFM_EVENT_MEMBERSHIP] = "nodes have come or gone",
 		[RFM_EVENT_LOSS] = "updates were lost",
+		[RFM_EVENT_ID_IN_USE] = "another node has this one's id: it has left",
 	};
 
 	if (event->type < RFM_EVENT_TYPES && what[event->type])
@@ -123,7 +124,8 @@ static void open_sources(struct rfm *rfm)
 				       RFM_EVENT_BIT(RFM_EVENT_SIGNAL) |
 				       RFM_EVENT_BIT(RFM_EVENT_BREAK) |
 				       RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP) |
-				       RFM_EVENT_BIT(RFM_EVENT_LOSS), 0);
+				       RFM_EVENT_BIT(RFM_EVENT_LOSS) |
+				       RFM_EVENT_BIT(RFM_EVENT_ID_IN_USE), 0);
 	sources[3].handle = ring_says;
 	if (!sources[3].events)
 		err(1, "cannot listen");

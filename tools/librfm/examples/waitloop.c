@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * waitloop [CARD [COUNT]]: sleeps until another node writes to the count of publish.c, and
- * says who wrote what, and how old it was. Ends after COUNT updates.
+ * waitloop [CARD [COUNT]]: sleeps until another node writes the words of publish.c, and
+ * says what was written in each cycle, by whom, and how old it was. Ends after COUNT cycles.
  *
- * Exit status: 0 every update was seen; 3 some were dropped because this program
+ * The memory has the newest cycle only. Each update is a record of its own, which carries
+ * what was written: so no cycle is missed, also by a program that was busy meanwhile.
+ *
+ * Exit status: 0 every cycle was seen; 3 some were dropped because this program
  * was too slow, or perhaps because this machine was; 1 an error.
  */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +30,31 @@ static void on_signal(int signo)
 	stop = 1;
 }
 
+static struct words words;	/* as the records so far have told */
+
+/* Stores that lie side by side may come as one update, of up to 64 bytes here. */
+static void take(const struct rfm_event *event)
+{
+	uint64_t end = event->offset + event->length;
+
+	for (uint64_t at = event->offset; at < end && at - event->offset < sizeof(event->bytes); at++)
+		if (at >= WORDS_OFFSET && at - WORDS_OFFSET < sizeof(words))
+			((uint8_t *)&words)[at - WORDS_OFFSET] = event->bytes[at - event->offset];
+}
+
+static bool ends_cycle(const struct rfm_event *event)
+{
+	const uint64_t last = WORDS_OFFSET + offsetof(struct words, count);
+
+	return event->offset <= last && last < event->offset + event->length;
+}
+
 static void show(const struct rfm_event *event)
 {
 	int64_t age = rfm_age_ns(event);
 
-	printf("node %u wrote %u bytes at %#llx, frame %llu", event->node, event->length,
-	       (unsigned long long)event->offset, (unsigned long long)event->frame);
+	printf("%llu: value %+.3f, mode %u, by node %u", (unsigned long long)words.count,
+	       words.value, words.mode, event->node);
 	if (age >= 0)
 		printf(", %.1f us ago\n", age / 1e3);
 	else
@@ -45,6 +68,7 @@ int main(int argc, char **argv)
 	struct rfm_event records[16];
 	struct rfm_events *events;
 	uint64_t dropped = 0, by_card = 0;
+	bool begun = false;
 	struct rfm *rfm;
 
 	sigaction(SIGINT, &action, NULL);
@@ -53,7 +77,7 @@ int main(int argc, char **argv)
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDONLY);
 	if (!rfm)
 		err(1, "cannot open the card");
-	events = rfm_watch(rfm, WORDS_OFFSET + offsetof(struct words, count), sizeof(uint64_t));
+	events = rfm_watch(rfm, WORDS_OFFSET, sizeof(words));
 	if (!events)
 		err(1, "cannot watch");
 
@@ -69,8 +93,15 @@ int main(int argc, char **argv)
 				by_card += records[i].data;
 				continue;
 			}
-			show(&records[i]);
-			seen++;
+			take(&records[i]);
+			if (!ends_cycle(&records[i]))
+				continue;
+			/* Of the first one the beginning may have been before the watch. */
+			if (begun) {
+				show(&records[i]);
+				seen++;
+			}
+			begun = true;
 		}
 		fflush(stdout);
 	}

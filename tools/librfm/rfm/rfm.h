@@ -67,7 +67,7 @@ RFM_API int rfm_info(struct rfm *rfm, struct rfm_info *info);
 
 /**
  * rfm_map() - see bytes of the memory
- * @offset: in the memory, bytes; need not be aligned
+ * @offset: in the memory, bytes, within the card's window; need not be aligned
  * @length: bytes, at least 1
  *
  * For reading, and for writing if the card was opened O_RDWR. Whole pages are
@@ -177,13 +177,14 @@ RFM_API int rfm_send_set(struct rfm *rfm, const uint8_t *nodes, size_t count, ui
 			 uint32_t data);
 
 /**
- * rfm_fence() - wait until all that this machine has stored is on every running node
+ * rfm_fence() - wait until all that this machine has stored is in every node's memory
  * @timeout_ms: 1..60000; 0: 1000
  * @result: how it ended; may be NULL
  *
- * Errors: EIO frames were lost since the fence before (@result->lost);
- * ENOLINK this node sends nothing; ETIMEDOUT and EINTR, after which @result is
- * not set; EBADF.
+ * Returns 0 only if it is. Errors: EIO frames did not reach every node, since the
+ * fence before (@result->lost); EBUSY a node stands still, and will store them when
+ * it goes on; EAGAIN nodes came or went meanwhile; ENOLINK this node sends nothing;
+ * ETIMEDOUT and EINTR, after which @result is not set; EBADF.
  */
 RFM_API int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *result);
 
@@ -210,8 +211,14 @@ RFM_API int rfm_writer(struct rfm *rfm, uint64_t offset, struct rfm_writer *writ
 /** rfm_counters() - all counters of the card, of one instant */
 RFM_API int rfm_counters(struct rfm *rfm, struct rfm_counters *counters);
 
-/** rfm_ring_map() - who is on the ring */
-RFM_API int rfm_ring_map(struct rfm *rfm, struct rfm_ring_map *map);
+/**
+ * rfm_ring_map() - who is on the ring
+ * @members: by node id, those with an id below @count
+ * @count: 0..RFM_NODES
+ * @map: how many there are, and how long once round takes; may be NULL
+ */
+RFM_API int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t count,
+			 struct rfm_ring_map *map);
 
 /* --- a word ------------------------------------------------------------------------- */
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who delivers what the card tells, and when.
+ *
+ * The interrupt handlers take up what there is, and deliver it at once if that is
+ * little: few events that few wait for, so that these wake up soon. All else, be it
+ * many events or one that many wait for, is left to a work item, which shares the
+ * CPU with everybody else. While it is at it, the card does not interrupt for
+ * records of the event ring.
+ *
+ * Deliveries are made under card->dispatch_lock. A handler that does not get it
+ * leaves everything to the work item, so no event overtakes another.
+ */
+
+#include <linux/interrupt.h>
+#include <linux/sched.h>
+
+#include "rfm_drv.h"
+
+/*
+ * What an interrupt handler may do: events, and looks at those who may wait for
+ * them.
+ */
+#define RFM_AT_ONCE	4
+
+/* The same of the work item, before others may have the lock, or the CPU. */
+#define RFM_TURN	32
+
+/* --- the lock -------------------------------------------------------------- */
+
+/**
+ * rfm_dispatch_lock - wait until nobody else delivers
+ * @card: the card
+ *
+ * Context: process; sleeps.
+ */
+void rfm_dispatch_lock(struct rfm_card *card)
+{
+	mutex_acquire(&card->dispatch_lock.dep_map, 0, 0, _RET_IP_);
+	down(&card->dispatch_lock.free);
+}
+
+/* The same if nobody does just now, in any context. */
+static bool rfm_dispatch_trylock(struct rfm_card *card)
+{
+	if (down_trylock(&card->dispatch_lock.free))
+		return false;
+	mutex_acquire(&card->dispatch_lock.dep_map, 0, 1, _RET_IP_);
+	return true;
+}
+
+/**
+ * rfm_dispatch_unlock - others may deliver
+ * @card: the card
+ */
+void rfm_dispatch_unlock(struct rfm_card *card)
+{
+	mutex_release(&card->dispatch_lock.dep_map, _RET_IP_);
+	up(&card->dispatch_lock.free);
+}
+
+/**
+ * rfm_dispatch_yield - others may run between deliveries of one event
+ * @deliveries: how many there were
+ *
+ * Not after so few as an interrupt handler makes.
+ */
+void rfm_dispatch_yield(unsigned int deliveries)
+{
+	BUILD_BUG_ON(RFM_AT_ONCE >= RFM_TURN);
+	if (!(deliveries % RFM_TURN))
+		cond_resched();
+}
+
+/* --- deliveries ------------------------------------------------------------ */
+
+static unsigned int rfm_dispatch_left(unsigned int most, unsigned int spent)
+{
+	return most == RFM_NO_LIMIT ? most : most - spent;
+}
+
+/*
+ * One turn of no more than @most. An event that needs more, or has to sleep, is left
+ * where it is, and all behind it. Returns true if there is more to do.
+ */
+static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
+{
+	unsigned int spent = 0;
+	bool more = true;
+	int latched, record;
+
+	lockdep_assert_held(&card->dispatch_lock);
+
+	while (more && spent < RFM_TURN && !READ_ONCE(card->gone)) {
+		latched = rfm_irq_take(card, rfm_dispatch_left(most, spent));
+		if (latched < 0)
+			break;
+		spent += latched;
+		record = rfm_events_take(card, rfm_dispatch_left(most, spent));
+		if (record < 0)
+			break;
+		spent += record;
+		more = latched || record;
+	}
+	rfm_events_taken(card);
+	return more && !READ_ONCE(card->gone);
+}
+
+/**
+ * rfm_dispatch_irq - deliver, at once or later, what the card has interrupted for
+ * @card: the card
+ *
+ * Context: interrupt.
+ */
+void rfm_dispatch_irq(struct rfm_card *card)
+{
+	bool more = true;
+	int idx;
+
+	if (!rfm_card_enter(card, &idx))
+		return;
+	if (rfm_dispatch_trylock(card)) {
+		more = rfm_dispatch_turn(card, RFM_AT_ONCE);
+		if (more)
+			rfm_events_mask(card, true);
+		more |= rfm_events_untold(card);
+		rfm_dispatch_unlock(card);
+	}
+	if (more)
+		queue_work(system_unbound_wq, &card->dispatch_work);
+	rfm_card_exit(card, idx);
+}
+
+/* Returns true while there is more to do. */
+static bool rfm_dispatch_work_turn(struct rfm_card *card)
+{
+	bool more = false;
+	int idx;
+
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
+		if (!more && card->events.masked) {
+			/* What came before that has not interrupted. */
+			rfm_events_mask(card, false);
+			more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
+			if (more)
+				rfm_events_mask(card, true);
+		}
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
+	return more;
+}
+
+static void rfm_dispatch_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     dispatch_work);
+
+	while (rfm_dispatch_work_turn(card))
+		cond_resched();
+	rfm_events_tell(card);
+}
+
+/**
+ * rfm_dispatch_init - a lock and a work item
+ * @card: one that nobody uses yet
+ */
+void rfm_dispatch_init(struct rfm_card *card)
+{
+	static struct lock_class_key key;
+
+	sema_init(&card->dispatch_lock.free, 1);
+	lockdep_init_map(&card->dispatch_lock.dep_map, "dispatch_lock", &key, 0);
+	INIT_WORK(&card->dispatch_work, rfm_dispatch_work);
+}

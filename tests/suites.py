@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""The suites that scripts/test-all runs: which, in which tier, and how long each may take.
+
+docs/testing.md says which to run for which change.
+"""
+
+import os
+from dataclasses import dataclass
+
+# Each tier holds the ones before it, but for `long`, which stands for itself.
+TIERS = ["quick", "test", "check", "long"]
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    tier: str
+    seconds: int        # that it takes on two quiet cores: the longest begin first
+    minutes: int        # one that takes longer is stopped and has failed
+    command: list
+    what: str
+    alone: bool = False     # nothing runs beside it: it measures, or it takes the whole machine
+    whole: str = None       # the suite of a later tier that runs this one's tests, and more
+
+
+def system(name, tier, seconds, minutes, what, *args, **options):
+    """A suite of tests/system; what is behind a colon in its name says which part it is."""
+    script = name.split(":")[0]
+    return Suite(name, tier, seconds, minutes, [f"tests/system/{script}.py", *args], what, **options)
+
+
+def driver(part, tier, seconds, minutes, what):
+    return system(f"driver:{part}", tier, seconds, minutes, "the driver: " + what, part)
+
+
+def long(name, minutes, what, *args):
+    return system(name, "long", minutes * 60, minutes, what, "--long", *args, alone=True)
+
+
+SUITES = [
+    # --- no machine is booted ---
+    Suite("lint", "quick", 40, 10, ["scripts/lint"], "style and static checks",
+          whole="lint:all"),
+    Suite("lint:all", "check", 15, 10, ["scripts/lint", "--fetch"],
+          "style and static checks, those included whose rules must be fetched first"),
+    Suite("unit", "quick", 60, 10, ["make", "-C", "tests/unit", "-s", "-k", f"-j{os.cpu_count()}", "-Otarget", "tap"],
+          "the ring and the tools' parsers, on the host"),
+    Suite("warnings", "quick", 20, 5, ["tests/warnings"],
+          "the driver at W=1 and under sparse, without a warning"),
+    Suite("completion", "quick", 5, 3, ["tests/completion"],
+          "what bash completes of rmctl's command line"),
+    system("regions", "quick", 10, 5,
+           "rmctl regions: files are checked, converted and come back the same"),
+
+    *(Suite(f"analyse:{which}", "check", seconds, 20, ["tests/analyse", which], what)
+      for which, seconds, what in (
+          ("coccinelle", 60, "the kernel's semantic patches on the driver"),
+          ("gcc", 40, "gcc -fanalyzer on ring and tools"),
+          ("clang-tidy", 90, "clang-tidy and clang's analyser on ring and tools"))),
+    Suite("model", "test", 25, 10,
+          ["tests/model/run", "faults-2", "open-3", "redundant-3", "cut-for-good-3",
+           "rogue-death-2", "no-lives", "store-first"],
+          "the ring as a model: a loss, a cut, a death, two wrong rings", whole="model:all"),
+    Suite("model:all", "check", 60, 15, ["tests/model/run"],
+          "the ring as a model, exhaustively; wrong rings fail"),
+    Suite("fuzz", "test", 30, 10, ["tests/fuzz/run", "--runs", "100000"],
+          "a hundred thousand inputs to the frame decoder, a node, a hub and the parser of regions",
+          whole="fuzz:1m"),
+    Suite("fuzz:1m", "check", 60, 15, ["tests/fuzz/run"],
+          "a million inputs to the frame decoder, a node, a hub and the parser of regions"),
+    Suite("qtest", "test", 40, 15, ["tests/run-qtest"], "every register of the card, without a guest"),
+    system("protocol", "test", 20, 10,
+           "a second implementation, written from docs/ring-protocol.md"),
+    system("capture", "test", 20, 10, "capture files, and what tshark shows of them"),
+    system("rmnode", "test", 20, 10, "members without machines, from the shell"),
+    system("library", "test", 30, 10,
+           "librfm and librfmring as they are installed, for programs outside"),
+    system("hub", "test", 40, 10, "the fibre hub: bypass, cascades, the same faults each time"),
+    system("litmus", "test", 20, 10,
+           "ordering on rings of processes, some thousand rounds of each test"),
+    system("big", "test", 30, 10, "many members, and rings that are full"),
+    system("faults", "test", 30, 10, "frames that get lost, and members that die"),
+    system("forward", "test", 5, 5, "a card forwards what others send, whatever its guest does"),
+    system("peers", "test", 90, 10, "peers that do not keep to the protocol"),
+
+    # --- in machines ---
+    system("rmlab", "test", 30, 10, "the lab tool's contract"),
+    system("rmctl", "test", 100, 15, "every verb of rmctl, good and bad input"),
+    system("rmctl_memory", "test", 50, 10,
+           "the verbs of rmctl for the memory: fill, load, diff, trace, watch, top, ..."),
+    system("verify", "test", 70, 10,
+           "rmctl verify: where the memories of a ring differ is found, to the byte"),
+    driver("calls", "test", 40, 15, "what a program can call"),
+    driver("events", "test", 30, 15, "interrupts, watches, and what monitors are told"),
+    driver("dma", "test", 120, 15, "long transfers, on all kinds of card"),
+    driver("gone", "test", 80, 15, "cards and buffers that are taken away under their users"),
+    driver("crowd", "test", 20, 10, "others run while a crowd of listeners is told"),
+    driver("intx", "check", 60, 15, "without messages; and a neighbour that stands still"),
+    driver("iommu", "test", 20, 10, "long transfers behind an IOMMU"),
+    driver("endless", "test", 60, 10, "a DMA engine that does not stop"),
+    driver("still", "check", 40, 10, "a machine that stands still under a transfer"),
+    driver("none", "check", 60, 15, "cards that receive only what somebody has subscribed to"),
+    driver("slices", "check", 60, 15, "long transfers, in the shortest and longest slices"),
+    Suite("netlink", "test", 130, 20, ["tests/check-debug", "--if-built", "netlink", "--debug"],
+          "the netlink family: damaged messages, and settings that change all the time",
+          whole="netlink:50k"),
+    Suite("netlink:50k", "check", 60, 20, ["tests/check-debug", "--if-built", "netlink"],
+          "the same, with fifty thousand messages"),
+    system("spine", "test", 60, 10, "three machines share a memory"),
+    system("cards", "test", 30, 10, "odd rings: other sizes, TCP, same ids, garbage"),
+    system("subscribe", "test", 40, 10,
+           "subscriptions, watches and interrupt storms on three machines"),
+    system("examples", "test", 50, 10,
+           "librfm's examples: what they print, how they end, and how the loop keeps level"),
+    system("hublab", "test", 20, 10, "machines on a fibre hub"),
+    system("monitor", "test", 40, 10,
+           "everything that rmctl monitor tells of is made to happen, and what show makes of it"),
+    system("readme", "test", 30, 10, "the commands of README.md"),
+
+    # --- what measures ---
+    system("bench", "check", 30, 10, "costs of loads and stores", alone=True),
+    system("bulk", "check", 30, 10, "large blocks, beside bare queues and copies", alone=True),
+    system("wakeup", "check", 30, 10,
+           "from a store to a sleeper that wakes up, beside a datagram", alone=True),
+    system("rmbench", "check", 30, 10,
+           "what a hop and a frame cost: a short run, its figures", alone=True),
+
+    # --- hours ---
+    *(long(f"litmus:{topology}-{nodes}{part}", 20,
+           f"ten million rounds of {tests or 'each litmus test'}, {nodes} nodes, {topology}",
+           topology, str(nodes), *tests.split())
+      for topology, nodes, part, tests in (
+          ("daisy", 2, "", ""), ("daisy", 3, "", ""),
+          ("daisy", 8, "-a", "MP MP+I CoRR SB"), ("daisy", 8, "-b", "WRC ISA2 2W IRIW"),
+          ("hub", 2, "", ""), ("hub", 3, "", ""),
+          ("hub", 8, "-a", "MP MP+I CoRR SB"), ("hub", 8, "-b", "WRC ISA2 2W IRIW"),
+          ("streams", 3, "", ""))),
+    long("big:members", 20, "256 members without machines share 2 MiB for a minute", "members"),
+    long("big:saturation", 20, "16 nodes store as fast as they can for a minute", "saturation"),
+    long("faults:hub", 20, "100 members die on a hub", "hub"),
+    long("faults:daisy", 20, "100 members die on a daisy chain", "daisy"),
+    Suite("fuzz:10m", "long", 500, 120, ["tests/fuzz/run", "--runs", "10000000"],
+          "ten million inputs to the frame decoder, a node, a hub and the parser of regions",
+          alone=True),
+    long("rmbench:targets", 20, "what a hop and a frame cost, against the targets: docs/rmbench.md",
+         "targets"),
+    long("driver:200", 60, "200 unbinds, 200 unplugs, 200 of each kind of buffer that goes",
+         "gone", "load"),
+    long("subscribe:long", 30, "ten thousand masks, ten million updates"),
+    Suite("check-debug", "long", 3000, 90, ["tests/check-debug"],
+          "the driver's suite on a kernel with KASAN, UBSAN, lockdep, kmemleak and KCOV",
+          alone=True),
+    Suite("check-debug:200", "long", 4300, 240,
+          ["tests/check-debug", "driver", "--long", "gone", "load"],
+          "200 unbinds, 200 unplugs, 200 of each kind of buffer that goes, on that kernel",
+          alone=True),
+    *(Suite(f"netlink:{part}", "long", 800, 60, ["tests/check-debug", "netlink", "--long"],
+            "100,000 messages to the netlink family on the debug kernel, and its settings in a storm",
+            alone=True)
+      for part in range(1, 11)),
+    long("spine:million", 60, "a million rounds of three-node causality"),
+    Suite("in-tree", "long", 1000, 30, ["tests/in-tree"],
+          "the card built the upstream way, in QEMU's own tree", alone=True),
+    Suite("newer-kernel", "long", 800, 30, ["tests/newer-kernel"],
+          "the driver builds for a newer kernel without a warning, and works there", alone=True),
+    Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
+          "`make demo` and `make test` on a bare Debian 12", alone=True),
+]
