@@ -15,7 +15,7 @@ from suite import TOP, clean_kernels, expect, figure, plan, run
 from labkit import Lab, Part
 
 CARD = "/dev/rfm0"
-VALUE_AT, MODE_AT = 0x8008, 0x8010      # words.h
+VALUE_AT, MODE_AT, COUNT_AT = 0x8000, 0x8008, 0x8010    # words.h
 PERIOD_S = 0.01
 LINES = 20
 LIMIT_S = "120"                         # ends a program that waits for something in vain
@@ -54,7 +54,7 @@ def publish(lab):
     """publish: a second of it is a hundred, and everywhere"""
     done = lab.run(1, "publish", CARD, "1")
     expect(done.stdout == f"{1 / PERIOD_S:.0f} published\n", str(done))
-    expect(lab.peek(2, 0x8000, 8) == 1 / PERIOD_S, "the last is not on machine 2")
+    expect(lab.peek(2, COUNT_AT, 8) == 1 / PERIOD_S, "the last is not on machine 2")
 
 
 def subscribe(lab):

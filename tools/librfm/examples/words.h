@@ -8,12 +8,16 @@
 #define WORDS_OFFSET	0x8000	/* in the memory; begins a granule of 64 bytes */
 #define WORDS_PERIOD_NS	10000000
 
-/* Each aligned to its size: a reader never sees half of one. */
+/*
+ * Each aligned to its size: a reader never sees half of one. Stores that follow each other in
+ * time and in memory may come as one update. So what ends a cycle is last in both: no update
+ * has the end of one cycle and the beginning of the next.
+ */
 struct words {
-	uint64_t count;		/* of publications; stored last */
 	double value;
 	uint32_t mode;		/* 0..3 */
 	uint32_t pad;
+	uint64_t count;		/* of publications */
 };
 
 #endif
