@@ -116,17 +116,19 @@ const struct verb card_verbs[] = {
 	{ "verify", "DEV [RANGE|NAME] [-t TIME]",
 	  "After a fence, compares RANGE, or the whole memory, with that of every other\n"
 	  "node, by a checksum of each page. Prints for each node where it differs first,\n"
-	  "with the values here and there. Status 1 if any differs, or has not answered.\n"
-	  "Where somebody stores meanwhile, pages are asked for again; those that change\n"
-	  "each time are no difference, and are counted.\n"
+	  "with the values here and there. Where somebody stores meanwhile, pages are asked\n"
+	  "for again; those that change each time cannot be compared, and are counted.\n"
+	  "Status 1 if any differs; 4 if none does, but a node has not answered, or not all\n"
+	  "could be compared.\n"
 	  "\n"
 	  "  -t, --timeout=TIME how long to wait for one page, at most 60 (default 1)\n",
 	  "t:", timeout_option, verb_verify },
 	{ "map", "DEV",
 	  "Draws the ring as this card sees it, with the time once round, and prints a row\n"
 	  "for each node, in the order in which their frames come here: links from there\n"
-	  "to here, the time its last frame took, frames taken from it, and frames of it\n"
-	  "that never arrived.\n",
+	  "to here, the time its last frame took, frames taken from it, frames of it that\n"
+	  "never arrived, and a note: that it stands still, when it lost its signal, or, of\n"
+	  "one that has gone, when it was last heard.\n",
 	  "", NULL, verb_map },
 	{ 0 },
 };
