@@ -268,13 +268,17 @@ def down(name):
 
 
 def remove(name):
-    """Ends every process of the lab and removes its folder, whatever state it is in."""
+    """Removes the lab's folder and ends every process of it, whatever state it is in.
+
+    The folder goes first: a QEMU that somebody starts at this moment cannot begin without.
+    """
     folder = base_folder() / name
+    shutil.rmtree(folder, ignore_errors=True)
     for programs in ({"qemu-system-x86_64"}, {"ssh", "scp"}, {"rmhub"}):
         found = process.with_argument_in(folder, programs)
         for thread in side_by_side(end, found):
             thread.join()
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)   # what was written meanwhile
 
 
 def end(which):
