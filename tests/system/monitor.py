@@ -29,7 +29,7 @@ from labkit import Failed, Lab
 MEMBER, THIRD, STRANGER, SLOW, FLOODED = 2, 3, 4, 30, 31       # node ids beside the lab's own
 PORT, FREE_PORT = 1, 2                  # the machine is at port 0
 NOBODY = 200                            # a node id that nobody has
-PATIENCE = 20
+PATIENCE = 60
 HELD = 4096                             # updates, and as many events, are kept for a paused machine
 SLOW_CARD = "id=slow,line=paced,,rate=0.01,frames-in-flight=16,stall-limit-ms=0"
 FLOODED_CARD = "line=paced,,rate=0.001" # 79 us a packet
@@ -113,13 +113,17 @@ class Monitor:
     def anew(self):
         """What happened to the card before is told before a change that is made now.
 
-        What it counts begins anew.
+        What it counts begins anew. Where there was no room, the change may have got lost, too.
         """
         self.lab.run(1, "rmctl", "stats", self.card, "--reset")
-        self.led = not self.led
-        self.lab.run(1, "rmctl", "set", self.card, f"led={'on' if self.led else 'off'}")
-        while self.tells("changed")["changed"].get("led") is not self.led:
-            pass
+        end = time.monotonic() + PATIENCE
+        told = {"event": "overrun"}
+        while (told["event"] != "changed" or told["device"] != self.card
+               or told["changed"].get("led") is not self.led):
+            if told["event"] == "overrun":
+                self.led = not self.led
+                self.lab.run(1, "rmctl", "set", self.card, f"led={'on' if self.led else 'off'}")
+            told = self.next(end)
 
     def stop(self):
         self.process.kill()
