@@ -6,12 +6,25 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ring/host/loop.h"
 
 #define MS 1000000ull
+#define PATIENCE_MS 20000	/* what takes longer does not come */
+
+/* Instead of the C library's: a test need not wait for long times to pass. */
+static unsigned int ahead_s;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int result = syscall(SYS_clock_gettime, clock, time);
+
+	time->tv_sec += clock == CLOCK_MONOTONIC ? ahead_s : 0;
+	return result;
+}
 
 struct order {
 	struct rfm_loop *loop;
@@ -31,14 +44,18 @@ static void note(void *opaque, uint64_t now)
 	order->again = 0;
 }
 
-#define STEP	(80 * MS)	/* two of them are not due at once, on a busy machine either */
+#define STEP_S	1000		/* the test itself takes no such time */
+#define STEP	(STEP_S * 1000 * MS)
 
 static void timers_fire_in_time_and_can_be_moved(void **state)
 {
+	static const char *const by_then[] = {
+		"", "b", "b", "bb", "bb", "bba", "bba", "bba", "bbad",
+	};
 	struct rfm_loop *loop = rfm_loop_new();
 	char log[16] = "";
 	struct order orders[4];
-	uint64_t start = rfm_now();
+	uint64_t start = rfm_now(), soon;
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -52,10 +69,22 @@ static void timers_fire_in_time_and_can_be_moved(void **state)
 	rfm_timer_set(loop, &orders[3].timer, start + 9 * STEP);	/* later after all */
 	rfm_timer_set(loop, &orders[2].timer, RFM_NEVER);	/* not at all */
 	orders[1].again = 2 * STEP;
-	while (strlen(log) < 4)
+	for (unsigned int step = 0; step < ARRAY_SIZE(by_then); step++) {
+		ahead_s += STEP_S;
+		while (rfm_loop_once(loop, 0))
+			;
+		assert_string_equal(log, by_then[step]);
+	}
+	ahead_s = 0;
+	rfm_loop_free(loop);
+
+	/* One that sleeps is woken by it, and not before. */
+	loop = orders[2].loop = rfm_loop_new();
+	soon = rfm_now() + 50 * MS;
+	rfm_timer_set(loop, &orders[2].timer, soon);
+	while (strlen(log) < 5)
 		rfm_loop_once(loop, RFM_NEVER);
-	assert_string_equal(log, "bbad");
-	assert_true(rfm_now() - start >= 9 * STEP);
+	assert_true(rfm_now() >= soon);
 	rfm_loop_free(loop);
 }
 
@@ -185,17 +214,21 @@ static void an_idle_loop_sleeps(void **state)
 {
 	struct rfm_loop *loop = rfm_loop_new();
 	struct work work = { .todo = 0 };
-	uint64_t until, before;
+	uint64_t until, before, spent = UINT64_MAX;
 
 	(void)state;
 	work.poller = (struct rfm_poller){ .poll = find_nothing, .sleep = arm, .opaque = &work };
 	rfm_poller_add(loop, &work.poller);
 	rfm_poller_heat(&work.poller);
-	before = cpu_time();
-	until = rfm_now() + 300 * MS;
-	while (rfm_now() < until)
-		rfm_loop_once(loop, until);
-	assert_true(cpu_time() - before < 3 * MS);
+	/* A host that takes the processor away may count that as ours, but not always. */
+	for (unsigned int i = 0; i < 20 && (spent >= 3 * MS || !work.slept); i++) {
+		before = cpu_time();
+		until = rfm_now() + 300 * MS;
+		while (rfm_now() < until)
+			rfm_loop_once(loop, until);
+		spent = cpu_time() - before;
+	}
+	assert_true(spent < 3 * MS);
 	assert_int_equal(work.slept, 1);
 	assert_false(work.poller.hot);
 	rfm_poller_remove(&work.poller);
@@ -227,7 +260,7 @@ static void in_another_loop_its_descriptor_says_when(void **state)
 	/* Work from outside of it. */
 	work.todo = 1;
 	rfm_poller_want(&work.poller);
-	assert_true(is_readable(fd, 1000));
+	assert_true(is_readable(fd, PATIENCE_MS));
 	while (rfm_loop_once(loop, 0))
 		;
 	assert_int_equal(work.done, 1);
@@ -238,9 +271,10 @@ static void in_another_loop_its_descriptor_says_when(void **state)
 	rfm_timer_set(loop, &order.timer, rfm_now() + 200 * MS);
 	while (rfm_loop_once(loop, 0))
 		;
-	assert_true(is_readable(fd, 1000));
-	while (!*order.log)
+	while (!*order.log) {
+		assert_true(is_readable(fd, PATIENCE_MS));
 		rfm_loop_once(loop, 0);
+	}
 
 	/* The owner leaves before all is done. */
 	while (rfm_loop_once(loop, 0))

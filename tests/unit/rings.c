@@ -99,6 +99,7 @@ void open_ring(struct rfmring **rings, unsigned int count, uint32_t flags)
 		struct rfmring_config config = config_of(i, count);
 
 		config.flags = flags;
+		config.stall_ms = 10000;
 		rings[i] = open_with(&config);
 		assert_int_equal(rfmring_start(rings[i]), 0);
 	}

@@ -10,10 +10,12 @@
 
 #define MEMORY	(1u << 20)
 #define NODES	3
+#define PATIENCE_MS	60000	/* what takes longer does not come */
 
-/* What cmocka calls before the first test and after the last. */
+/* What cmocka calls before and after each test: what one leaves behind is not in another's way. */
 int make_folder(void **state);
 int remove_folder(void **state);
+#define ring_test(test)	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 extern char folder[64];
 extern char addresses[NODES][2][128];	/* of node @i: where it listens, and connects to */
 
@@ -27,7 +29,7 @@ bool is_up(struct rfmring *ring);
 /* All are on the ring, and a fence of each comes home. */
 void wait_up(struct rfmring **rings, unsigned int count);
 
-/* Started nodes that are up. */
+/* Started nodes that are up, and drop no store for want of time. */
 void open_ring(struct rfmring **rings, unsigned int count, uint32_t flags);
 void close_ring(struct rfmring **rings, unsigned int count);
 
