@@ -100,6 +100,14 @@ static void watch_sources(struct rfm_node *node, uint64_t now)
 	}
 }
 
+/* Who stood still himself cannot say that others were silent: they begin anew. */
+static void excuse_sources(struct rfm_node *node, uint64_t now)
+{
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++)
+		if (node->sources[id].present)
+			node->sources[id].heard = now;
+}
+
 uint64_t rfm_node_expiry(const struct rfm_node *node)
 {
 	return node->break_heard ? RFM_NODE_EXPIRY_NS : RFM_NODE_SLOW_EXPIRY_NS;
@@ -110,6 +118,9 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 	uint64_t next = now + RFM_NODE_EXPIRY_NS / 2;
 	uint64_t heartbeat;
 
+	if (now - node->tick_time > RFM_NODE_SILENCE_NS / 2)
+		excuse_sources(node, now);
+	node->tick_time = now;
 	if (!node->ring_open && rfm_in_flight(node) &&
 	    now - node->home_time >= rfm_node_expiry(node)) {
 		if (!rfm_has_credit(node))
@@ -212,6 +223,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		.ring_open = true,
 		.home_time = now,
 		.heartbeat_time = now,
+		.tick_time = now,
 		.complaint_time = now - RFM_NODE_HEARTBEAT_NS,
 	};
 	if (config->window > RFM_NODE_WINDOW || config->train > RFM_TRAIN_FRAMES) {

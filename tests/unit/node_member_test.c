@@ -342,6 +342,31 @@ static void the_epoch_counts_comings_and_goings(void **state)
 	rig_free(rig);
 }
 
+/* Its host gave it no time for so long, and what the others said meanwhile comes behind. */
+static void who_stood_still_has_missed_nobody(void **state)
+{
+	struct rig *rig = rig_new(2, 1);
+	struct rig_peer *peer = &rig->peers[0];
+	uint64_t epochs;
+
+	(void)state;
+	rig_advance(rig, 1000 * MS);
+	epochs = peer->epoch_count;
+	rig->now += 10 * RFM_NODE_SILENCE_NS;
+	rfm_node_tick(&peer->node, rig->now);
+	assert_true(peer->node.sources[2].present);
+	rig_settle(rig);
+	assert_int_equal(peer->epoch_count, epochs);
+	/* It does miss who stays away. */
+	rig_disconnect(rig, 1);
+	for (int ms = 0; ms < 3000; ms += 100) {
+		rig->now += 100 * MS;
+		rfm_node_tick(&peer->node, rig->now);
+	}
+	assert_false(peer->node.sources[2].present);
+	rig_free(rig);
+}
+
 static void a_break_is_a_change_of_members_too(void **state)
 {
 	struct rig *rig = rig_new(3, 1);
@@ -523,6 +548,7 @@ int main(void)
 		cmocka_unit_test(who_stands_still_says_so),
 		cmocka_unit_test(what_is_missed_is_missed_of_somebody),
 		cmocka_unit_test(the_epoch_counts_comings_and_goings),
+		cmocka_unit_test(who_stood_still_has_missed_nobody),
 		cmocka_unit_test(a_break_is_a_change_of_members_too),
 		cmocka_unit_test(rejoining_is_seen_by_the_others),
 		cmocka_unit_test(who_lost_its_signal_says_so),
