@@ -99,6 +99,7 @@ debian_targets() {
 # of the machine's sources into lists of our own.
 targets_of_private_update() {
 	local dir=$cache/apt/own
+	lock "$dir/.lock"
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 	local options=(-o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir" -o APT::Sandbox::User=root)
 	step "package lists (this machine's own)" apt-get -q "${options[@]}" update
@@ -116,8 +117,10 @@ own_mirror() {
 
 # apt_prepare NAME < "URI SUITE" lines: makes a private set of lists with binary and source
 # packages of these repositories.  Afterwards `apt_in NAME get|cache ...` works on it.
-apt_prepare() {
-	local dir=$cache/apt/$1 uri suite
+# A process of its own has the lock: apt does not wait for others who update the same lists.
+apt_prepare() (
+	dir=$cache/apt/$1
+	lock "$dir/.lock"
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial" "$dir/etc"
 	while read -r uri suite; do
 		printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$uri" "$suite"
@@ -127,7 +130,7 @@ apt_prepare() {
 		die "apt knows no Debian repository on this machine; run 'apt-get update' and see 'apt-get indextargets'"
 	: >"$dir/status"
 	step "package lists ($1)" apt_in "$1" get update
-}
+)
 
 apt_in() {
 	local dir=$cache/apt/$1 tool=$2
