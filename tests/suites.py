@@ -39,13 +39,13 @@ def long(name, minutes, what, *args):
 
 SUITES = [
     # --- no machine is booted ---
-    Suite("lint", "quick", 40, 10, ["scripts/lint"], "style and static checks",
+    Suite("lint", "quick", 40, 20, ["scripts/lint"], "style and static checks",
           whole="lint:all"),
-    Suite("lint:all", "check", 15, 10, ["scripts/lint", "--fetch"],
+    Suite("lint:all", "check", 15, 20, ["scripts/lint", "--fetch"],
           "style and static checks, those included whose rules must be fetched first"),
-    Suite("unit", "quick", 60, 10, ["make", "-C", "tests/unit", "-s", "-k", f"-j{os.cpu_count()}", "-Otarget", "tap"],
+    Suite("unit", "quick", 60, 20, ["make", "-C", "tests/unit", "-s", "-k", f"-j{os.cpu_count()}", "-Otarget", "tap"],
           "the ring and the tools' parsers, on the host"),
-    Suite("warnings", "quick", 20, 5, ["tests/warnings"],
+    Suite("warnings", "quick", 20, 10, ["tests/warnings"],
           "the driver at W=1 and under sparse, without a warning"),
     Suite("completion", "quick", 5, 3, ["tests/completion"],
           "what bash completes of rmctl's command line"),
