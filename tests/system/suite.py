@@ -25,8 +25,11 @@ def expect(condition, complaint):
         raise Failed(complaint)
 
 
-def wait_for(what, condition, seconds=10):
-    """Ask until it is so; each question takes its time on a node, so no nap is needed."""
+def wait_for(what, condition, seconds=30):
+    """Ask until it is so; each question takes its time on a node, so no nap is needed.
+
+    The limit is for what never comes: a busy host may take its time.
+    """
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
