@@ -17,7 +17,7 @@
  *	halt		no more; answers when the last store is done
  *	fence		{"fence": "" or what was wrong with it}
  *	show		counters, state, what was checked; see show()
- *	clear		forget the longest silence
+ *	clear		forget the longest silence, and how late a thread was
  *
  * It leaves at the end of its input.
  */
@@ -52,6 +52,7 @@ static _Atomic bool storing, stored_all = true;
 static _Atomic uint64_t stored, refused;
 static _Atomic uint64_t backwards, torn, checked;
 static _Atomic uint64_t silence_ns, silence_since, late_ns;
+static pthread_mutex_t silence_lock = PTHREAD_MUTEX_INITIALIZER;	/* to change these */
 static _Atomic uint64_t breaks, sync_losses;
 static uint64_t newest[RFMRING_NODES * WORDS_MAX];
 
@@ -134,25 +135,34 @@ static void updated(void *opaque, const struct rfmring_update *update)
 	}
 }
 
+static void listen_once(uint64_t due)
+{
+	struct rfmring_stats stats = { .size = sizeof(stats) };
+	uint64_t now = now_ns();
+	static uint64_t home;
+
+	if (now - due > atomic_load(&late_ns))
+		atomic_store(&late_ns, now - due);
+	if (rfmring_get_stats(ring, &stats))
+		return;
+	if (stats.home != home || atomic_load(&stored_all))
+		atomic_store(&silence_since, now);
+	home = stats.home;
+	if (now - atomic_load(&silence_since) > atomic_load(&silence_ns))
+		atomic_store(&silence_ns, now - atomic_load(&silence_since));
+}
+
 /* How long does nothing of our own come home, and how late may a thread here wake up? */
 static void *listen_to_silence(void *unused)
 {
-	struct rfmring_stats stats = { .size = sizeof(stats) };
-	uint64_t home = 0, due = now_ns();
-
 	(void)unused;
-	for (;; due = now_ns() + SAMPLE_NS, nap(SAMPLE_NS)) {
-		uint64_t now = now_ns();
+	for (;;) {
+		uint64_t due = now_ns() + SAMPLE_NS;
 
-		if (now - due > atomic_load(&late_ns))
-			atomic_store(&late_ns, now - due);
-		if (rfmring_get_stats(ring, &stats))
-			continue;
-		if (stats.home != home || atomic_load(&stored_all))
-			atomic_store(&silence_since, now);
-		home = stats.home;
-		if (now - atomic_load(&silence_since) > atomic_load(&silence_ns))
-			atomic_store(&silence_ns, now - atomic_load(&silence_since));
+		nap(SAMPLE_NS);
+		pthread_mutex_lock(&silence_lock);
+		listen_once(due);
+		pthread_mutex_unlock(&silence_lock);
 	}
 	return NULL;
 }
@@ -249,18 +259,26 @@ static json_t *fence(void)
 			 rfmring_fence(ring, NULL, FENCE_MS) ? strerror(errno) : "");
 }
 
+static void forget(void)
+{
+	pthread_mutex_lock(&silence_lock);
+	atomic_store(&silence_since, now_ns());
+	atomic_store(&silence_ns, 0);
+	atomic_store(&late_ns, 0);
+	pthread_mutex_unlock(&silence_lock);
+}
+
 static json_t *obey(const char *command)
 {
 	if (!strcmp(command, "go")) {
-		atomic_store(&silence_since, now_ns());
+		forget();
 		atomic_store(&storing, true);
 	} else if (!strcmp(command, "halt")) {
 		atomic_store(&storing, false);
 		while (!atomic_load(&stored_all))
 			nap(1000000);
 	} else if (!strcmp(command, "clear")) {
-		atomic_store(&silence_since, now_ns());
-		atomic_store(&silence_ns, 0);
+		forget();
 	} else if (!strcmp(command, "fence")) {
 		return fence();
 	} else if (!strcmp(command, "show")) {
