@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from members import preload
-from peer import DATA as UPDATE, Peer
+from peer import DATA as UPDATE, PATIENCE_S, Peer
 from suite import TOP, Failed, expect, plan, run, wait_for
 
 SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
@@ -238,7 +238,7 @@ def pass_through(command, rx, tx, file, while_up=None, **environment):
         peer.close()
     finally:
         program.terminate()
-        expect(program.wait(20) in (0, -15), f"{command[0]} ends with {program.returncode}")
+        expect(program.wait(PATIENCE_S) in (0, -15), f"{command[0]} ends with {program.returncode}")
 
 
 def both_sides(bench, file, names):

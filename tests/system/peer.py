@@ -28,6 +28,7 @@ REDUNDANT, SECOND = 1, 2
 ROGUE_0, ROGUE_1, PAUSED, UNSTORED = 1, 2, 4, 8
 IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
 SPACE = 0x10000000
+PATIENCE_S = 30
 
 # ring 5: magic, version, type, source, destination, kind, length, address, clock domain,
 # incarnation, number, time; the check stands behind
@@ -323,7 +324,7 @@ class Queue:
 
 # --- a member ------------------------------------------------------------------------------
 
-def connect(path, seconds=10):
+def connect(path, seconds=PATIENCE_S):
     end = time.monotonic() + seconds
     while True:
         link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -336,7 +337,7 @@ def connect(path, seconds=10):
                 raise
 
 
-def read_exactly(link, length, seconds=5):
+def read_exactly(link, length, seconds=PATIENCE_S):
     """As many bytes; fewer if the stream ends before."""
     link.settimeout(seconds)
     data = b""
@@ -392,7 +393,7 @@ class Peer:
         return queue
 
     def _hear_hello(self, shm):
-        self.rx.settimeout(5)
+        self.rx.settimeout(PATIENCE_S)
         data, fds, _, _ = socket.recv_fds(self.rx, 40, 3)
         data += read_exactly(self.rx, 40 - len(data))
         self.hello = Message.decode(data)
@@ -433,6 +434,7 @@ class Peer:
                 self.incoming.awake()
                 while (unit := self.incoming.take()) is not None:
                     self._take(unit)
+                    self._stay_lit()
             if self.rx in ready:
                 data = self.rx.recv(65536)
                 if not data or self.incoming:
@@ -441,6 +443,12 @@ class Peer:
             while (length := unit_length(rest)) and len(rest) >= length:
                 self._take(rest[:length])
                 rest = rest[length:]
+                self._stay_lit()
+            self._stay_lit()
+
+    def _stay_lit(self):
+        """An idle line repeats its LIGHT, also while there is much to take."""
+        with self.changed:
             if self.light and time.monotonic() - self.said >= 0.25:
                 self._send(self._message(LIGHT, 1).encode())
 
@@ -460,9 +468,9 @@ class Peer:
                 unit.frames() if wire[3] == TRAIN else [unit])
             self.trains += wire[3] == TRAIN
             self.changed.notify_all()
-        if not own and self.forward and self.light:
-            self._send(replace(unit, hops=unit.hops + 1,
-                               marks=unit.marks | self.marks).encode())
+            if not own and self.forward and self.light:
+                self._send(replace(unit, hops=unit.hops + 1,
+                                   marks=unit.marks | self.marks).encode())
 
     # what tests use
 
@@ -481,7 +489,7 @@ class Peer:
         self._send(frame.encode())
         return frame
 
-    def join(self, seconds=10):
+    def join(self, seconds=PATIENCE_S):
         """Until the ring is closed: until a heartbeat comes home."""
         end = time.monotonic() + seconds
         with self.changed:
@@ -492,10 +500,11 @@ class Peer:
                 self.changed.wait(0.1)
 
     def set_light(self, on):
-        self._send(self._message(LIGHT, int(on)).encode())
-        self.light = on
+        with self.changed:          # nothing may follow in the dark
+            self._send(self._message(LIGHT, int(on)).encode())
+            self.light = on
 
-    def wait(self, what, condition, seconds=5):
+    def wait(self, what, condition, seconds=PATIENCE_S):
         """Until the condition holds of what was seen; returns its value."""
         end = time.monotonic() + seconds
         with self.changed:
