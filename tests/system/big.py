@@ -86,7 +86,9 @@ def check_members(nodes, before):
                f"{node.name}: {s['received']} received of {updates - s['sent']}")
         expect(s["sent"] > 1, f"{node.name} wrote nothing")
         expect(peak["window_peak"] <= WINDOW, f"{node.name}: window {peak['window_peak']}")
-        expect(peak["insert_peak"] <= INSERT_SLOTS, f"{node.name}: {peak['insert_peak']} waited")
+        # A fence finds room where stores have none any more.
+        waited = peak["insert_peak"]
+        expect(waited <= INSERT_SLOTS + 1, f"{node.name}: {waited} waited")
         expect(peak["tx_peak"] <= len(nodes) * (WINDOW + 2), f"{node.name}: FIFO {peak['tx_peak']}")
     return updates, max(s["tx_peak"] for s in after), max(s["insert_peak"] for s in after)
 

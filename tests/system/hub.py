@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from suite import TOP, expect, free_ports, plan, run, wait_for
-from members import RMHUB, RMNODE, Control, Hub, Node, Place
+from members import PATIENCE, RMHUB, RMNODE, Control, Hub, Node, Place
 
 RUNS = 10
 
@@ -44,7 +44,9 @@ def sentence(done, status, *words):
 
 
 def node_at(place, node, rx, tx, *options):
-    return place.add(Node(place.folder, node, rx, tx, "--memory", "1M", *options)).up()
+    """A node that drops no store because a busy host holds up the ring."""
+    return place.add(Node(place.folder, node, rx, tx, "--memory", "1M", "--stall-limit-ms", 10000,
+                          *options)).up()
 
 
 def node_on(place, hub, port, node=None, *options):
@@ -97,7 +99,7 @@ def arrives(nodes, offset, data):
 
 def fence(node):
     """Wait until all that it has stored is everywhere. Returns how much was lost."""
-    return node.call("fence", timeout_ms=5000)["lost"]
+    return node.call("fence", timeout_ms=20000)["lost"]
 
 
 def port_of(hub, port):
@@ -238,7 +240,7 @@ def ends_cleanly():
                 told("stop", hub=hub)
             else:
                 hub.send_signal(end)
-            status = hub.process.wait(10)
+            status = hub.process.wait(PATIENCE)
             expect(status == 0, f"status {status}")
             left = [path.name for path in Path(place.folder).glob("port*")]
             expect(not left and not Path(hub.path).exists(), f"left behind: {left}")
@@ -274,7 +276,7 @@ def endless_words():
         hub, nodes = ring(place, 2)
         for before in (b"", b'{"verb":"monitor"}\n'):
             with socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(10)
+                client.settimeout(PATIENCE)
                 client.connect(str(hub.path))
                 client.sendall(before + b"x" * (1 << 20))
                 answers = [json.loads(line) for line in client.makefile()]
@@ -404,13 +406,13 @@ def a_node_dies():
     """kill -9: bypassed, its rogues are removed, the others go on; it comes back"""
     with Place("hub-death") as place:
         hub, nodes = ring(place, 3)
-        # A frame of it is on its way behind node 3 when it dies.
-        hub.fault(kind="freeze", port=2, source=2, time=0.5)
+        # A frame of it is on its way behind node 3 when it dies, at the latest 3 s from now.
+        hub.fault(kind="freeze", port=2, source=2, time=3)
         write(nodes[1], 0x400, "01020304")
         wait_for("the fault fires", lambda: hub.fired() == {"freeze": 1})
         nodes[1].end()
         becomes(hub, 1, "dark")
-        wait_for("the rogue comes by", lambda: counters(hub, 0)["dropped"]["rogue"] == 1)
+        wait_for("the rogue comes by", lambda: counters(hub, 0)["dropped"]["rogue"] > 0)
         write(nodes[0], 0x400, "0a0b0c0d")
         fence(nodes[0])
         arrives([nodes[2]], 0x400, "0a0b0c0d")
@@ -655,7 +657,8 @@ def exact_counts():
             hub.fault(kind=kind, probability=0.01, seed=5, source=1, port=0)
             nodes[0].call("load", first=0, last=0xffff, count=50000, size=4, stride=8)
             lost = fence(nodes[0])
-            fired = hub.fired()[kind]
+            # One that nobody has overtaken within a second went on as if nothing had been.
+            fired = sum(f["fired"] - f["in_vain"] for f in hub.call("fault-list")["faults"])
             expect(200 < fired < 1000, f"{fired} of 50000 fired")
             expect(lost == fired, f"{kind}: {fired} fired, the fence says {lost} were lost")
             expect(stats(nodes[0])["lost"] == fired,

@@ -137,13 +137,13 @@ def test_examples(both):
         text = program.with_suffix(".c").read_text()
         named = ["--card"] if '"loop.h"' in text or '"layout.h"' in text else []
         done = subprocess.run([program, *named, folder / "none"], env=installed.environment,
-                              text=True, capture_output=True, check=False, timeout=10)
+                              text=True, capture_output=True, check=False, timeout=60)
         expect(done.returncode == 1 and done.stderr.count("\n") == 1 and
                "cannot open the card: No such file" in done.stderr, f"{program.name}: {done}")
         if named:
             for words in (["--seconds", "x"], ["--bad"], ["more"], ["--count", "0"]):
                 done = subprocess.run([program, *words], env=installed.environment, check=False,
-                                      text=True, capture_output=True, timeout=10)
+                                      text=True, capture_output=True, timeout=60)
                 expect(done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout,
                        f"{program.name} {words}: {done}")
 
