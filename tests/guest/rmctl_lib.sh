@@ -131,15 +131,15 @@ has_lines() { # has_lines FILE REGEX...: each matches some line
 	for regex; do grep -qE -- "$regex" "$file" || return 1; done
 }
 
-# wait_for FILE REGEX: until what runs in the background has printed such a line; FILE is $out
-# or $err, which has all lines up to there then
+# wait_for FILE REGEX [SECONDS]: until what runs in the background has printed such a line, and no
+# longer than that for each line; FILE is $out or $err, which has all lines up to there then
 wait_for() {
 	local line
 	until grep -qE -- "$2" "$1"; do
 		# shellcheck disable=SC3045
 		case $1 in
-		"$out") IFS= read -r -t 20 line <&8 ;;
-		*) IFS= read -r -t 20 line <&9 ;;
+		"$out") IFS= read -r -t "${3-20}" line <&8 ;;
+		*) IFS= read -r -t "${3-20}" line <&9 ;;
 		esac || return 1
 		printf '%s\n' "$line" >>"$1"
 	done
@@ -168,6 +168,32 @@ wait_background() {
 	wait "$background"
 	status=$?
 	keep_json $background_args
+}
+
+# wait_until COMMAND...: until it succeeds, for half a minute at most
+wait_until() {
+	local limit uptime
+	read -r limit _ </proc/uptime
+	limit=$((${limit%.*} + 30))
+	until "$@"; do
+		read -r uptime _ </proc/uptime
+		[ "${uptime%.*}" -le "$limit" ] || return 1
+	done
+}
+
+# A packet that was sent while light was away does not come home, the next one does.
+packet_comes_home() { "$rmctl" test "$1" >/dev/null 2>&1; }
+ring_closes() { wait_until packet_comes_home "$1"; }
+
+# all_sent DEV: what it has sent so far has been at every node
+all_sent() { "$rmctl" test "$1" -t 10 >/dev/null; }
+
+# told DEV EVENTS [WAIT]: until the driver has told what runs in the background of so many events,
+# those that it dropped included, and WAIT of them have not been read
+told() { wait_until is_told "$@"; }
+is_told() {
+	"$rmctl" subscriptions "$1" |
+		grep -qE "\\(pid $background\\).*; $2 event\\(s\\), ${3-[0-9]+} of "
 }
 
 the_end() {

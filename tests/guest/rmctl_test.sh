@@ -17,11 +17,6 @@ ring=${RING:-closed}
 
 contents() { "$rmctl" dump "$dev" 0 8K --raw | md5sum; }
 
-# What the peer has sent so far has been at every node once its ring test is back.
-all_sent() {
-	"$rmctl" test "$peer" >/dev/null
-}
-
 # --- help and wrong usage ---------------------------------------------------------------
 
 run --help
@@ -351,9 +346,10 @@ bad_times() { # bad_times VERB MOST: seconds
 }
 
 if [ "$ring" = closed ]; then
-	good "$dev: the ring is closed, round trip [0-9]+\.[0-9]{3} us" test "$dev"
-	good "\{\"device\":\"$dev\",\"closed\":true,\"round_trip_ns\":[0-9]+\}" -j test "$dev" -t 2
-	good "$dev: the ring is closed, .*" test "$dev" -t 2000ms
+	ring_closes "$dev"
+	good "$dev: the ring is closed, round trip [0-9]+\.[0-9]{3} us" test "$dev" -t 10
+	good "\{\"device\":\"$dev\",\"closed\":true,\"round_trip_ns\":[0-9]+\}" -j test "$dev" -t 10
+	good "$dev: the ring is closed, .*" test "$dev" -t 10000ms
 	run show "$dev"
 	check "show sees own data after the test" has_lines "$out" '^  own data +seen$'
 else
@@ -403,9 +399,9 @@ else
 		'^NODE +HOPS +TRANSIT +RECEIVED +MISSED +NOTE$' "^0x[0-9a-f]{2} \($node\) +0 +- +- +- +-\$"
 	good "\{\"device\":\"$dev\",\"count\":[0-9]+,.*\"members\":\[.+\]\}" -j map "$dev"
 	if [ "$ring" = closed ]; then
-		good "$dev: everything is at every node, after [0-9]+\.[0-9]{3} us" fence "$dev"
+		good "$dev: everything is at every node, after [0-9]+\.[0-9]{3} us" fence "$dev" -t 20
 		good "\{\"device\":\"$dev\",\"complete\":true,\"flags\":\[\],\"lost\":0,\"epoch\":[0-9]+,\"wait_ns\":[0-9]+,\"paused\":null,\"gone\":null\}" \
-			-j fence "$dev" -t 2
+			-j fence "$dev" -t 20
 	else
 		bad 1 "$dev: fence: nothing leaves this node: no signal, or its transmitter is off" \
 			fence "$dev"
@@ -444,7 +440,7 @@ if [ -n "$peer" ]; then
 	from_text=$(printf '0x%02x \\(%d\\)' "$from" "$from")
 
 	"$rmctl" listen "$dev" -t 0.2 --discard 2>/dev/null
-	listen_in_background listen "$dev" -n 6 -t 10
+	listen_in_background listen "$dev" -n 6 -t 20
 	"$rmctl" send "$peer" "$node" 1 0x10000001
 	"$rmctl" send "$peer" "$node" int2 2
 	"$rmctl" send "$peer" "$node" 3
@@ -460,7 +456,7 @@ if [ -n "$peer" ]; then
 		"^$time int1 $from_text 0xffffffff\$" "^$time reset (-|$from_text) -\$"
 
 	for signal in INT TERM; do
-		listen_in_background listen "$dev" int1 -n 3 -t 10
+		listen_in_background listen "$dev" int1 -n 3 -t 20
 		"$rmctl" send "$peer" "$node" 1
 		wait_for "$out" int1
 		kill -$signal "$background"
@@ -468,12 +464,12 @@ if [ -n "$peer" ]; then
 		check "listen -n that is ended by SIG$signal says how many are missing" \
 			says 1 "rmctl: $dev: listen: interrupted: 2 event\(s\) still missing"
 	done
-	listen_in_background listen "$dev" int1 -t 10
+	listen_in_background listen "$dev" int1 -t 20
 	kill "$background"
 	wait_background
 	check "listen without -n is not cut short" says 0 "listening on $dev \.\.\."
 
-	listen_in_background -j listen "$dev" int1 reset -n 2 -t 10
+	listen_in_background -j listen "$dev" int1 reset -n 2 -t 20
 	"$rmctl" send "$peer" "$node" 1 4294967295
 	"$rmctl" send "$peer" "$node" reset
 	wait_background
@@ -486,28 +482,30 @@ if [ -n "$peer" ]; then
 		"$head,\"type\":\"reset\",\"from\":(null|$from),\"data\":null,$none,\"seq\":2,$tail"
 
 	"$rmctl" send "$peer" "$node" 2 77
-	all_sent
-	run listen "$dev" int2 -n 1 -t 2
+	all_sent "$peer"
+	run listen "$dev" int2 -n 1 -t 20
 	check "an interrupt waits for its first listener" \
 		has_lines "$out" "^$time int2 $from_text 0x0000004d\$"
 	"$rmctl" send "$peer" "$node" 2 78
-	all_sent
+	all_sent "$peer"
 	run listen "$dev" int2 -n 1 -t 0.3 --discard
 	check "--discard throws it away" [ "$status" -eq 1 -a ! -s "$out" ]
 
-	listen_in_background listen "$dev" int1 -t 3
+	listen_in_background listen "$dev" int1 -t 20
 	"$rmctl" send "$peer" "$node" 2 79
 	"$rmctl" send "$peer" "$node" 1 80
+	wait_for "$out" 0x00000050
+	kill "$background"
 	wait_background
 	check "only the asked types are heard" matches "$out" "$time int1 $from_text 0x00000050"
 	"$rmctl" listen "$dev" -t 0.1 --discard 2>/dev/null
 
-	listen_in_background listen "$dev" int1 -n 3 -t 10 --depth 1
+	listen_in_background listen "$dev" int1 -n 3 -t 20 --depth 1
 	"$rmctl" send "$peer" "$node" 1 1
 	wait_for "$out" 0x00000001
 	kill -STOP "$background"
 	for data in 2 3 4 5; do "$rmctl" send "$peer" "$node" 1 $data; done
-	all_sent
+	told "$dev" 5
 	kill -CONT "$background"
 	wait_for "$out" 0x00000002
 	"$rmctl" send "$peer" "$node" 1 6
@@ -516,7 +514,7 @@ if [ -n "$peer" ]; then
 		"^rmctl: $dev: listen: LOST 3 event\(s\) before number 6: they came faster than they were read \(3 lost so far\)\$"
 
 	"$rmctl" poke "$peer" 0x200 0x5ca1ab1e
-	listen_in_background listen "$dev" int3 -n 1 -t 5
+	listen_in_background listen "$dev" int3 -n 1 -t 20
 	"$rmctl" send "$peer" "$node" 3
 	wait_background
 	good '0x00000200: 0x5ca1ab1e' peek "$dev" 0x200
@@ -530,8 +528,7 @@ if [ -n "$peer" ]; then
 		wait_background
 		check "light that goes and comes back is heard" has_lines "$out" \
 			"^$time sync-loss - -\$" "^$time signal - -\$"
-		tries=0
-		until all_sent 2>/dev/null || [ $((tries += 1)) -gt 20 ]; do :; done
+		ring_closes "$peer"
 	else
 		skip "light that comes back" "no extension block"
 	fi
@@ -589,8 +586,7 @@ if [ -w "$driver/unbind" ]; then
 			watch "$dev" 0x400+4 --equal 1 -n 1 -t 20
 	fi
 	if [ -n "$peer" ] && [ "$features" -ne 0 ]; then
-		tries=0
-		until all_sent 2>/dev/null || [ $((tries += 1)) -gt 20 ]; do :; done
+		ring_closes "$peer"
 		mkfifo "$dir/go"
 		in_background '^watching' -j watch "$dev" 0x400+4 \
 			--exec "echo begin >&2; read x <$dir/go; exit 4"

@@ -39,7 +39,7 @@ def script(lab, name, *args, **environment):
     """Run a guest script, which keeps the JSON that it sees."""
     words = [f"{key}={value}" for key, value in environment.items()]
     return run_guest_program(lab, 1, "env", f"JSON_LOG={schemas.GUEST_LOG}", *words,
-                             "sh", f"/tmp/{name}", *args)
+                             "sh", f"/tmp/{name}", *args, timeout=800)
 
 
 def main():

@@ -31,7 +31,8 @@ def main():
             lab.verb("push", 1, TOP / "tests" / "guest" / name, f"/tmp/{name}")
         cards = {card["node"]: card["device"] for card in lab.rmctl_json(1, "list")}
         failed = run_guest_program(lab, 1, "env", f"JSON_LOG={schemas.GUEST_LOG}", "sh",
-                                   f"/tmp/{SCRIPTS[-1]}", cards[DEVICE], cards[PEER], cards[BASE])
+                                   f"/tmp/{SCRIPTS[-1]}", cards[DEVICE], cards[PEER], cards[BASE],
+                                   timeout=500)
         failed += schemas.check_log(lab, 1, VERBS)
     return bool(failed)
 
