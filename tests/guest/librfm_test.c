@@ -15,7 +15,7 @@
 
 #define PLACE	0x20000ull		/* of the words and records here */
 #define STEP	0x1000ull		/* each case has a page of its own */
-#define WAIT_MS	2000
+#define WAIT_MS	20000		/* for what must come: it comes late from a busy host */
 
 static const char *near_path, *far_path, *narrow_path;
 static struct rfm *near_card, *far_card;
@@ -44,7 +44,7 @@ static void unmap_pair(struct pair *pair, size_t size)
 	CHECK_EQ(rfm_unmap((void *)pair->far, size), 0);
 }
 
-/* The next record within two seconds. Prefilled, so a field that is forgotten shows. */
+/* The next record. Prefilled, so a field that is forgotten shows. */
 static bool next(struct rfm_events *events, struct rfm_event *record)
 {
 	memset(record, 0xa5, sizeof(*record));
@@ -327,7 +327,7 @@ static void updates_are_told(void)
 			CHECK_EQ(records[k].length, 8);
 			CHECK_EQ(records[k].seq, got + 1);
 			age = rfm_age_ns(&records[k]);
-			CHECK(age >= 0 && age < 1000000000);
+			CHECK(age >= 0 && age < WAIT_MS * 1000000ll);
 		}
 	}
 	CHECK(silent(events));

@@ -46,16 +46,18 @@ static int listen_fresh(uint32_t types)
 	return listen_for(types, RFM_LISTEN_NONBLOCK | RFM_LISTEN_DISCARD, 0);
 }
 
+#define EVENT_MS 20000	/* for an event that must come: it comes late from a busy host */
+
 /*
- * Reads one event, waiting up to two seconds for it. Everything in the record
- * is prefilled, so a field that the driver forgets shows.
+ * Reads one event, waiting for it. Everything in the record is prefilled, so a
+ * field that the driver forgets shows.
  */
 static bool next_event(int fd, struct rfm_event *event)
 {
 	struct pollfd pollfd = { fd, POLLIN, 0 };
 
 	memset(event, 0xa5, sizeof(*event));
-	return poll(&pollfd, 1, 2000) == 1 &&
+	return poll(&pollfd, 1, EVENT_MS) == 1 &&
 	       read(fd, event, sizeof(*event)) == sizeof(*event);
 }
 
@@ -85,7 +87,7 @@ static bool silent(int fd)
 /* When a ring test has come home, whatever was sent before it has arrived. */
 static void settle(void)
 {
-	struct rfm_ring_test test = { 0, 0, 0 };
+	struct rfm_ring_test test = { .timeout_ms = 10000 };
 
 	if (ioctl(talker, RFM_IOC_RING_TEST, &test))
 		tap_note("ring test: %s", strerror(errno));
@@ -103,7 +105,7 @@ static void listen_open(int argc, char **argv)
 {
 	const char *first = card_path(argc, argv, 0);
 	const char *second = card_path(argc, argv, 1);
-	struct rfm_ring_test ring = { 0, 0, 0 };
+	struct rfm_ring_test ring = { .timeout_ms = 10000 };
 
 	if (!second)
 		tap_skip_all("wants two cards on one ring");

@@ -13,7 +13,7 @@
 
 static bool arrives(volatile uint64_t *from, volatile uint64_t *to, uint64_t value)
 {
-	struct rfm_ring_test ring = {};
+	struct rfm_ring_test ring = { .timeout_ms = 10000 };
 
 	*from = value;
 	/* Behind the store; when it is home, that was everywhere. */

@@ -301,7 +301,8 @@ static bool enough(bool lazy)
 	for (who = 0; who < CHANGERS; who++)
 		if (shared->made[who] < 20)
 			return false;
-	return dumps.interrupted && (hearing.gaps || !lazy);
+	return dumps.interrupted && hearing.compared && updates.records && interrupts.records &&
+	       ((hearing.gaps && hearing.missing) || !lazy);
 }
 
 /* Listens, dumps and reads until the time is over. @lazy: listens now and then only. */
@@ -461,7 +462,7 @@ static void what_the_driver_loses_is_counted(void)
 	struct rfm_range range = { OWNED, 8 };
 	struct rfm_watch watch = { .ranges = (uintptr_t)&range, .count = 1, .deadline_ns = 1,
 				   .flags = RFM_WATCH_NONBLOCK };
-	uint64_t stores = 0, end = now_ns() + 20000000000ull, conflicts, dropped, lost;
+	uint64_t stores = 0, end = now_ns() + 60000000000ull, conflicts, dropped, lost;
 	struct rfm_event other;
 	int fds[2], others, i;
 

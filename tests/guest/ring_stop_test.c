@@ -59,7 +59,7 @@ static void what_depends_on_it_ends(void)
 	REQUIRE(fd >= 0 && listener >= 0 && fifo >= 0);
 	REQUIRE(bus_master_off());
 	pollfd.fd = fd;
-	for (tries = 0; tries < 100 && !(pollfd.revents & POLLERR); tries++) {
+	for (tries = 0; tries < 1000 && !(pollfd.revents & POLLERR); tries++) {
 		stumble();
 		CHECK(poll(&pollfd, 1, 0) >= 0);
 	}
