@@ -6,9 +6,10 @@
  *
  * Role 1 stores word n and waits for answer n; role 2, on another node, stores
  * answer n when it sees word n; role 3, on a third, loads the answer and then
- * the word, and must never find the answer ahead of it. Start 3 and 2 first:
- * each prints "ready". Values carry the number of the run, so that what an
- * earlier one left behind does no harm.
+ * the word, and must never find the answer ahead of it. Now and then role 1
+ * waits until role 3 has seen an answer, too. Start 3 and 2 first: each prints
+ * "ready". Values carry the number of the run, so that what an earlier one left
+ * behind does no harm.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,8 +18,9 @@
 
 #define PATIENCE_NS	30000000000ull	/* without any progress */
 #define SPINS		5000		/* looks before giving the CPU away */
+#define AWAITED		50		/* one answer of so many is seen by role 3 */
 
-static volatile uint64_t *word, *answer;
+static volatile uint64_t *word, *answer, *seen_last;
 
 static uint64_t value(uint64_t run, uint64_t round)
 {
@@ -52,6 +54,8 @@ static bool ask(uint64_t run, uint64_t rounds)
 		*word = value(run, n);
 		if (!await(answer, value(run, n)))
 			return false;
+		if (n % AWAITED == 0 && !await(seen_last, value(run, n)))
+			return false;
 	}
 	printf("asked %" PRIu64 " times, %" PRIu64 " ns a round\n", rounds,
 	       (now_ns() - start) / rounds);
@@ -81,6 +85,8 @@ static bool watch(uint64_t run, uint64_t rounds)
 			seen++;
 			last = a;
 			since = now_ns();
+			if ((uint32_t)a % AWAITED == 0)
+				*seen_last = a;
 		} else if (!(++looks % 1000000) && now_ns() - since > PATIENCE_NS) {
 			fprintf(stderr, "causality: no news after answer %#" PRIx64 "\n", last);
 			return false;
@@ -111,6 +117,7 @@ int main(int argc, char **argv)
 	}
 	word = (volatile uint64_t *)map;
 	answer = (volatile uint64_t *)(map + 64);
+	seen_last = (volatile uint64_t *)(map + 128);
 	run = (*word >> 32) + 1;
 	printf("ready\n");
 	fflush(stdout);

@@ -5,7 +5,7 @@
  *	dma_async_test [DEVICE]
  */
 
-#define TAP_CASE_SECONDS 240
+#define TAP_CASE_SECONDS 600
 
 #include <sys/resource.h>
 #include <sys/wait.h>

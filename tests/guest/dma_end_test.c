@@ -24,7 +24,7 @@
  * of DMA takes that for an error of the driver.
  */
 enum { PARTS = 32, PART = BUFFER / PARTS };
-#define END_SECONDS 20		/* from a kill to the end of the process */
+#define END_SECONDS 60		/* from a kill to the end of the process */
 
 static const char *path;
 static int card;

@@ -91,6 +91,12 @@ static bool ask(unsigned int index)
 	request->shared = (r & 7) == 0;
 	request->store = r >> 3 & 1;
 	request->slot = (r >> 8) % SLOTS;
+	/* However slow the machine: one that is told of is there. */
+	if (!versions[0]) {
+		request->shared = false;
+		request->store = true;
+		request->slot = 0;
+	}
 	/* Who finds no slot that is not in use goes to the area of all. */
 	for (i = 0; i < SLOTS && slot_is_in_use(request); i++)
 		request->slot = (request->slot + 1) % SLOTS;
@@ -288,7 +294,7 @@ static void all_at_once(void)
 				     65536, 0 };
 	static uint32_t last[PROCESSES][SLOTS];
 	int near_fd = open(near_path, O_RDWR), far_fd = open(far_path, O_RDWR);
-	uint64_t counts[PROCESSES] = { 0 };
+	uint64_t counts[PROCESSES] = { 0 }, before, end;
 	long long errors = dma_figure("errors");
 	int pipes[PROCESSES][2], status, listener;
 	unsigned int left = PROCESSES, i;
@@ -325,13 +331,11 @@ static void all_at_once(void)
 		CHECK_EQ(read(pipes[i][0], last[i], sizeof(last[i])),
 			 sizeof(last[i]));
 	CHECK(fence(near_fd));
-	while (!tap_failed) {
-		uint64_t before = heard;
-
+	end = now_ns() + 60000000000ull;
+	do {
+		before = heard;
 		hear(listener, far, counts);
-		if (heard == before)
-			break;
-	}
+	} while (!tap_failed && (heard != before || (!heard && now_ns() < end)));
 	tap_note("%llu interrupts heard", (unsigned long long)heard);
 	CHECK(heard > 0);
 	compare(near, far, info.window_size, last);

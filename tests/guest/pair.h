@@ -69,7 +69,7 @@ static int unsubscribe(int fd, uint64_t offset, uint64_t length, uint32_t flags)
 __attribute__((unused))
 static bool fence(int fd)
 {
-	struct rfm_fence_wait args = { .timeout_ms = 10000 };
+	struct rfm_fence_wait args = { .timeout_ms = 30000 };
 
 	if (ioctl(fd, RFM_IOC_FENCE, &args)) {
 		tap_note("FENCE: %s", strerror(errno));

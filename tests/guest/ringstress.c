@@ -5,7 +5,8 @@
  *	ringstress write DEVICE OFFSET SIZE COUNT SEED
  *		COUNT stores of 1, 2, 4 or 8 bytes at any alignment in the area
  *	ringstress order DEVICE OFFSET COUNT
- *		stores numbers, first one word then another; for `read`
+ *		stores numbers, first one word then another; for one `read`, for which
+ *		it waits now and then, so that however late it looks, it sees some
  *	ringstress read DEVICE OFFSET
  *		until `order` is done, loads its words in the opposite order: the
  *		second must never be ahead of the first, and no word be torn
@@ -20,6 +21,7 @@
 #include "card.h"
 
 #define PATIENCE_NS	60000000000ull
+#define AWAITED		512	/* one number of so many */
 
 /* Where `order` stores, one cache line each. */
 struct board {
@@ -34,6 +36,8 @@ struct board {
 	volatile uint16_t quarter;	/* n in both halves */
 	char pad5[62];
 	volatile uint64_t runs;		/* how many runs are over */
+	char pad6[56];
+	volatile uint64_t seen;		/* by `read`: the last number that is awaited */
 };
 
 struct unaligned {
@@ -93,6 +97,19 @@ static int do_write(char *area, uint64_t size, uint64_t count, uint64_t seed)
 	return 0;
 }
 
+static bool await_reader(const struct board *board, uint64_t number)
+{
+	uint64_t start = now_ns();
+
+	while (board->seen != number) {
+		if (now_ns() - start > PATIENCE_NS) {
+			fprintf(stderr, "ringstress: nobody reads\n");
+			return false;
+		}
+	}
+	return true;
+}
+
 static int do_order(struct board *board, uint64_t count)
 {
 	uint64_t from = board->first;
@@ -103,6 +120,8 @@ static int do_order(struct board *board, uint64_t count)
 		board->wide = (uint64_t)(uint32_t)n << 32 | (uint32_t)n;
 		board->half = (uint32_t)(uint16_t)n << 16 | (uint16_t)n;
 		board->quarter = (uint16_t)((uint8_t)n << 8 | (uint8_t)n);
+		if (n % AWAITED == 0 && !await_reader(board, n))
+			return 1;
 	}
 	board->runs++;
 	return 0;
@@ -122,6 +141,8 @@ static int do_read(struct board *board)
 		uint16_t quarter = board->quarter;
 
 		news += second != last;
+		if (second != last && second % AWAITED == 0)
+			board->seen = second;
 		last = second;
 		ahead += first < second;
 		torn += (uint32_t)wide != wide >> 32;

@@ -25,7 +25,7 @@
 #define TAP_SKIP 4
 
 #ifndef TAP_CASE_SECONDS
-#define TAP_CASE_SECONDS 60
+#define TAP_CASE_SECONDS 240
 #endif
 
 struct tap_case {

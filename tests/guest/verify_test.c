@@ -25,7 +25,7 @@ static struct rfm_verify args;
 static int verify(int fd, uint64_t offset, uint32_t length)
 {
 	args = (struct rfm_verify){
-		.offset = offset, .length = length, .timeout_ms = 10000,
+		.offset = offset, .length = length, .timeout_ms = 30000,
 	};
 	return ioctl(fd, RFM_IOC_VERIFY, &args);
 }
@@ -212,7 +212,8 @@ static void askers_do_not_meet(void)
 static int queue_full(const char *path)
 {
 	struct rfm_send nobody = { .type = RFM_EVENT_INT1, .node = 250 };
-	struct rfm_ring_test test = { .timeout_ms = 100 };
+	/* Longer than a slow host stands still. */
+	struct rfm_ring_test test = { .timeout_ms = 5000 };
 	int fd = open(path, O_RDWR);
 	unsigned int i;
 
