@@ -445,7 +445,7 @@ static void test_migration_clock(void)
         .options = { "node-id=7,packing=off", "node-id=9" }, .fibres = true,
     };
     const SlotSetting timer = {
-        .offset = AT, .length = 4, .silence = 2000 * MS,
+        .offset = AT, .length = 4, .silence = 3000 * MS,
     };
     g_autofree char *file = lab_path("migration");
     Lab *source = lab_build(&spec), *target;

@@ -87,14 +87,74 @@ static bool fibre_pass(Fibre *fibre, int fd, uint8_t *data, size_t len)
     return alive;
 }
 
+#define HEAD      8                     /* tells how long a unit is */
+#define LIGHT_US  (G_USEC_PER_SEC / 5)  /* a line is lit again that often */
+
+/* What has passed towards the receiver, unit by unit. */
+typedef struct Passed {
+    uint8_t head[HEAD];
+    size_t have;            /* bytes of the next one's head */
+    size_t left;            /* bytes of the last one that are to come */
+    bool lit;
+} Passed;
+
+static void passed_add(Passed *passed, const uint8_t *data, size_t len)
+{
+    const uint8_t *head = passed->head;
+    size_t n;
+
+    for (; len; data += n, len -= n) {
+        if (passed->left) {
+            n = MIN(len, passed->left);
+            passed->left -= n;
+            continue;
+        }
+        n = MIN(len, HEAD - passed->have);
+        memcpy(passed->head + passed->have, data, n);
+        passed->have += n;
+        if (passed->have < HEAD) {
+            continue;
+        }
+        passed->have = 0;
+        if (!memcmp(head, "RL", 2)) {
+            passed->left = PEER_MESSAGE - HEAD;
+            passed->lit = head[3] == 4 && head[5];
+        } else {
+            /* Of a train, full frames and the last one */
+            passed->left = 48 - HEAD + head[7] +
+                           (head[3] == 8 ? (head[5] - 1) * 64 : 0);
+        }
+    }
+}
+
+/*
+ * The light of a fibre that is held stays on, however slow the test is: it is
+ * held between two units, and the box says it.
+ */
+static bool fibre_shine(const Passed *passed, int rx, gint64 *told)
+{
+    gint64 now = g_get_monotonic_time();
+    uint8_t wire[PEER_MESSAGE];
+
+    if (!passed->lit || now - *told < LIGHT_US) {
+        return true;
+    }
+    *told = now;
+    peer_message(wire, 4, PEER_NODE, 1);
+    return write_all(rx, wire, sizeof(wire));
+}
+
 /* Carry bytes both ways until one end or the fault box ends it. */
 static void fibre_carry(Fibre *fibre, int tx, int rx)
 {
     static const size_t size = 64 * 1024;
     g_autofree uint8_t *buf = g_malloc(size);
+    Passed passed = {};
+    gint64 told = 0;
 
     for (;;) {
-        bool held = qatomic_read(&fibre->held);
+        size_t rest = passed.have ? HEAD - passed.have : passed.left;
+        bool held = qatomic_read(&fibre->held) && !rest;
         struct pollfd fds[] = {
             { .fd = held ? -1 : tx, .events = POLLIN },
             { .fd = rx, .events = POLLIN },
@@ -105,8 +165,15 @@ static void fibre_carry(Fibre *fibre, int tx, int rx)
         if (poll(fds, 3, held ? 5 : -1) < 0 || fds[2].revents) {
             return;
         }
-        if (fds[0].revents && !qatomic_read(&fibre->held)) {
-            n = read(tx, buf, size);
+        if (held && !fibre_shine(&passed, rx, &told)) {
+            return;
+        }
+        held = qatomic_read(&fibre->held);
+        if (fds[0].revents && (rest || !held)) {
+            n = read(tx, buf, held ? rest : size);
+            if (n > 0) {
+                passed_add(&passed, buf, n);
+            }
             if (n <= 0 || !fibre_pass(fibre, rx, buf, n)) {
                 return;
             }

@@ -193,6 +193,14 @@ unsigned vm_errors(Vm *vm, const char *text)
     return n;
 }
 
+unsigned vm_complaints(Vm *vm)
+{
+    /* This one first: the other must not be the smaller one. */
+    unsigned slow = vm_errors(vm, "the downstream neighbour does not answer");
+
+    return vm_errors(vm, " rfm5565:") - slow;
+}
+
 /* --- cards ---------------------------------------------------------------- */
 
 void card_init(Card *card, Vm *vm, unsigned slot)

@@ -107,8 +107,8 @@ enum {
 
 #define MIB (1024u * 1024)
 
-/* Wait for a condition, fail after ten seconds. */
-#define WAIT_US (10 * G_USEC_PER_SEC)
+/* Wait for a condition, fail after a minute: who has to run may stand still. */
+#define WAIT_US (60 * G_USEC_PER_SEC)
 #define wait_until(condition) do { \
     gint64 end_ = g_get_monotonic_time() + WAIT_US; \
     while (!(condition)) { \
@@ -119,6 +119,12 @@ enum {
         g_usleep(200); \
     } \
 } while (0)
+
+/*
+ * What waits for nobody is done by then, also if somebody who has to run for
+ * it stands still; a link that is silent is given up after ten seconds.
+ */
+#define PROMPT_US (8 * G_USEC_PER_SEC)
 
 /* --- machines and cards --------------------------------------------------- */
 
@@ -167,6 +173,11 @@ void vm_stop(Vm *vm);
 char *vm_error_text(Vm *vm);
 /* How many lines of its error output contain @text? */
 unsigned vm_errors(Vm *vm, const char *text);
+/*
+ * How often has a card complained? That its own neighbour does not answer in
+ * time says only that the host had something else to do.
+ */
+unsigned vm_complaints(Vm *vm);
 
 /* Find the card in @slot, map its BARs, let it decode. */
 void card_init(Card *card, Vm *vm, unsigned slot);
@@ -233,7 +244,7 @@ uint32_t ctl_readl(Card *card, unsigned offset);
 void ctl_writeb(Card *card, unsigned offset, uint8_t value);
 void ctl_writel(Card *card, unsigned offset, uint32_t value);
 
-/* Wait until (register & mask) == want, fail after ten seconds. */
+/* Wait until (register & mask) == want, fail after a minute. */
 uint32_t ctl_wait(Card *card, unsigned offset, uint32_t mask, uint32_t want);
 
 /* Read-modify-write of LCSR1 as every driver does it. */

@@ -205,7 +205,7 @@ static void test_authentic_ids(void)
         g_assert_cmphex(ctl_readl(&lab->card[i], LCSR1) & SIGNAL, ==, SIGNAL);
         g_assert_cmphex(ctl_readl(&lab->card[i], LISR), ==, 0);
     }
-    g_assert_cmpuint(vm_errors(lab->vm, " rfm5565:"), ==, 0);
+    g_assert_cmpuint(vm_complaints(lab->vm), ==, 0);
     lab_stop(lab);
 }
 
@@ -295,7 +295,7 @@ static void test_paced_line(void)
     unsigned i, turn;
 
     /* Never too fast; too slow only if the host has something else to do. */
-    for (turn = 0; turn < 20 && best >= 3 * least; turn++) {
+    for (turn = 0; turn < 50 && best >= 6 * least; turn++) {
         gint64 start = g_get_monotonic_time();
 
         for (i = 0; i < 400; i++) {
@@ -309,7 +309,7 @@ static void test_paced_line(void)
                             i + turn);
         }
     }
-    g_assert_cmpint(best, <, 3 * least);
+    g_assert_cmpint(best, <, 6 * least);
     lab_stop(lab);
 }
 
@@ -479,7 +479,7 @@ static void test_capture_full(void)
     fence(a, b);
     fence(b, a);
     g_assert_cmphex(mem_readl(b, 0), ==, 0x600d);
-    g_assert_cmpuint(vm_errors(lab->vm, " rfm5565:"), ==, 1);
+    g_assert_cmpuint(vm_complaints(lab->vm), ==, 1);
     lab_stop(lab);
 }
 

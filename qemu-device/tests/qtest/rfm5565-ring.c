@@ -237,7 +237,7 @@ static void test_jam(void)
         memset(data, i + 1, chunk);
         start = g_get_monotonic_time();
         mem_write(a, i * chunk, data, chunk);
-        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+        g_assert_cmpint(g_get_monotonic_time() - start, <, PROMPT_US);
         if (i == 7) {
             /* No more than the window, until nothing is known to come home */
             wait_until(in_flight(a) - lost > WINDOW);
@@ -363,12 +363,13 @@ static void test_strangers(void)
         }
         /* The neighbour comes while the stranger holds the line. */
         g_assert_cmpint(symlink(path, later), ==, 0);
-        g_assert_cmpint(stranger_wait_hangup(fd), <, 4 * G_USEC_PER_SEC);
+        g_assert_cmpint(stranger_wait_hangup(fd), <, PROMPT_US);
 
         ring_wait_closed(&card, 1);
         g_assert_cmphex(ctl_readl(&card, LISR) & ~L_SYNC_LOSS, ==, 0);
         g_assert_cmphex(ctl_readb(&card, BID), ==, 0x65);
-        g_assert_cmpuint(vm_errors(vm, " rfm5565:"), ==, 1);
+        /* The neighbour's own patience may end before it has its turn. */
+        g_assert_cmpuint(vm_complaints(vm), ==, 1);
         g_assert_cmpuint(counter(&card, "rx-refused"), ==, 1);
         card_fini(&card);
         vm_stop(vm);
@@ -376,6 +377,8 @@ static void test_strangers(void)
 }
 
 /* --- neighbours that misbehave -------------------------------------------- */
+
+#define SETTLED_US (2 * G_USEC_PER_SEC) /* a good neighbour for a while */
 
 /* Greet as a neighbour does, and shine. */
 static int bad_neighbour(const char *path)
@@ -412,38 +415,62 @@ static void test_repeated_faults(void)
     Vm *vm = vm_start("%s %s -device rfm5565,id=card0,addr=%u,node-id=7,"
                       "rx=rx,tx=tx", rx, tx, FIRST_SLOT);
     Card card;
-    unsigned i;
+    unsigned i, bad, all, slow = 0;
+    gint64 met;
     int fd;
 
     card_init(&card, vm, FIRST_SLOT);
     for (i = 0; i < 5; i++) {
+        met = g_get_monotonic_time();
         talk_nonsense(bad_neighbour(path));
+        /* Had we stood still, it would have behaved for a while. */
+        slow += g_get_monotonic_time() - met >= SETTLED_US;
         talk_nonsense(stranger_connect(path));
     }
-    g_assert_cmpuint(vm_errors(vm, "no frame"), ==, 1);
-    g_assert_cmpuint(vm_errors(vm, " rfm5565:"), ==, 2);
+    bad = vm_errors(vm, "no frame");
+    all = vm_errors(vm, " rfm5565:");
+    g_assert_cmpuint(bad, >=, 1);
+    g_assert_cmpuint(bad, <=, 1 + slow);
+    g_assert_cmpuint(all, >=, 2);
+    g_assert_cmpuint(all, <=, 2 + 2 * slow);
 
     /* Silent for two seconds: its light is lost, but it has behaved. */
     fd = bad_neighbour(path);
-    ctl_wait(&card, LCSR1, SIGNAL, SIGNAL);
+    met = g_get_monotonic_time();
     ctl_wait(&card, LCSR1, SIGNAL, 0);
+    wait_until(g_get_monotonic_time() - met > SETTLED_US);
     talk_nonsense(fd);
-    g_assert_cmpuint(vm_errors(vm, "no frame"), ==, 2);
-    g_assert_cmpuint(vm_errors(vm, " rfm5565:"), ==, 3);
+    g_assert_cmpuint(vm_errors(vm, "no frame"), ==, bad + 1);
+    g_assert_cmpuint(vm_errors(vm, " rfm5565:"), ==, all + 1);
     card_fini(&card);
     vm_stop(vm);
 }
 
 /* --- two with one id ------------------------------------------------------ */
 
+static gint64 wall_clock_epoch(void)
+{
+    return g_get_real_time() - g_get_monotonic_time();
+}
+
 /* Two cards with one id: the later joiner leaves, with one sentence. */
 static void test_duplicate_id(void)
 {
-    Lab *lab = lab_build(&(LabSpec){
+    const LabSpec spec = {
         .options = { "node-id=7", "node-id=7" }, .fibres = true,
-    });
-    Card *a = &lab->card[0], *b = &lab->card[1];
+    };
+    gint64 before = wall_clock_epoch();
+    Lab *lab = lab_build(&spec);
+    Card *a, *b;
 
+    /* Who came later is told by the wall clock, which may be set. */
+    while (wall_clock_epoch() < before - G_USEC_PER_SEC / 1000) {
+        lab_stop(lab);
+        before = wall_clock_epoch();
+        lab = lab_build(&spec);
+    }
+    a = &lab->card[0];
+    b = &lab->card[1];
     wait_until(vm_errors(lab->vm, "already used") == 1);
     ctl_wait(b, LCSR1, SIGNAL, 0);
     ctl_wait(a, LCSR1, SIGNAL, SIGNAL);
@@ -461,7 +488,7 @@ static void test_duplicate_id(void)
     g_assert_cmphex(mem_readl(a, 4), ==, 0);
     g_assert_cmphex(ctl_readl(a, LISR) & ~L_SYNC_LOSS, ==, 0);
     g_assert_cmphex(ctl_readl(b, LISR) & L_FIFOS, ==, 0);
-    g_assert_cmpuint(vm_errors(lab->vm, " rfm5565:"), ==, 1);
+    g_assert_cmpuint(vm_complaints(lab->vm), ==, 1);
     lab_stop(lab);
 }
 
@@ -551,7 +578,7 @@ static void test_death_of_a_node(void)
     lcsr1_clear(two, OWN_DATA);
     mem_writel(one, 0, 0xdead1);
     mem_writel(two, 4, 0xdead2);
-    g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+    g_assert_cmpint(g_get_monotonic_time() - start, <, PROMPT_US);
     g_usleep(300 * 1000);       /* nothing arrives in that time */
     g_assert_cmphex(mem_readl(two, 0), ==, 0x11);
     g_assert_cmphex(mem_readl(one, 4), ==, 0x22);

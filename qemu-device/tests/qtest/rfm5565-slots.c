@@ -206,23 +206,36 @@ static void test_bad(void)
 
 /* --- many of them --------------------------------------------------------- */
 
+/* Of all slots, while the others are armed: the host may stand still at most. */
+static gint64 least_time_to_arm(Card *card, const SlotSetting *timer)
+{
+    gint64 start, least = G_MAXINT64;
+
+    for (unsigned i = 0; i < 512; i++) {
+        start = g_get_monotonic_time();
+        g_assert_cmphex(slot_arm(card, i % 256, TIMER, timer), ==, TIMER);
+        if (i >= 256) {
+            least = MIN(least, g_get_monotonic_time() - start);
+        }
+    }
+    for (unsigned i = 0; i < 256; i++) {
+        slot_arm(card, i, 0, timer);
+    }
+    return least;
+}
+
 /* The whole memory, by every slot: each one costs no more than a narrow one. */
 static void test_wide(void)
 {
     const SlotSetting wide = {
         .length = 256 * MIB, .silence = 3600000 * MS,
     };
+    const SlotSetting narrow = { .length = 4, .silence = 3600000 * MS };
     Lab *lab = block_ring("node-id=7,memory-size=256M", NULL);
     Card *card = &lab->card[0];
-    gint64 start = g_get_monotonic_time();
+    gint64 narrow_us = least_time_to_arm(card, &narrow);
 
-    for (unsigned i = 0; i < 512; i++) {
-        g_assert_cmphex(slot_arm(card, i % 256, TIMER, &wide), ==, TIMER);
-    }
-    for (unsigned i = 0; i < 256; i++) {
-        slot_arm(card, i, 0, &wide);
-    }
-    g_assert_cmpint(g_get_monotonic_time() - start, <, 3 * G_USEC_PER_SEC);
+    g_assert_cmpint(least_time_to_arm(card, &wide), <, 5 * narrow_us);
     lab_stop(lab);
 }
 
@@ -340,6 +353,7 @@ static bool feed(Card *from, Events *events)
     };
     Card *card = events->card;
     uint64_t last = ext_readq(card, X_CLOCK), end = last + 2500 * MS, now;
+    uint32_t control, producer;
     Record record;
 
     slot_arm(card, 0, TIMER, &timer);
@@ -352,8 +366,13 @@ static bool feed(Card *from, Events *events)
         }
         last = now;
     }
-    g_assert_cmphex(slot_control(card, 0), ==, TIMER);
-    g_assert_cmpuint(ext_readl(card, X_PRODUCER), ==, 0);
+    control = slot_control(card, 0);
+    producer = ext_readl(card, X_PRODUCER);
+    if (ext_readq(card, X_CLOCK) - last > timer.silence) {
+        return false;
+    }
+    g_assert_cmphex(control, ==, TIMER);
+    g_assert_cmpuint(producer, ==, 0);
     record = events_next(events, R_STALE);
     g_assert_cmphex(record.flags, ==, 0);
     g_assert_cmpuint(record.arrival, >, end - timer.silence);
@@ -374,7 +393,7 @@ static void test_timer_fed(void)
         events_start(&events, &lab->card[1], RING_AT, 4, 1u << R_STALE);
         fed = feed(&lab->card[0], &events);
         events_stop(&events);
-    } while (!fed && ++turns < 5);
+    } while (!fed && ++turns < 20);
     g_assert_true(fed);     /* else the host has something else to do */
     lab_stop(lab);
 }
@@ -423,7 +442,7 @@ static void test_timer_broken(void)
 static void test_timer_paused(void)
 {
     const SlotSetting timer = {
-        .offset = AT, .length = 4, .silence = 1000 * MS,
+        .offset = AT, .length = 4, .silence = 3000 * MS,
     };
     Lab *lab = block_ring("node-id=7", "node-id=9");
     Card *b = &lab->card[1];
@@ -436,14 +455,14 @@ static void test_timer_paused(void)
     slot_arm(b, 0, TIMER, &timer);
     qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
     stopped = ext_readq(b, X_CLOCK);
-    wait_until(ext_readq(b, X_CLOCK) > stopped + 1500 * MS);
+    wait_until(ext_readq(b, X_CLOCK) > stopped + 3500 * MS);
     g_assert_cmphex(slot_control(b, 0), ==, TIMER);
     gone_on = ext_readq(b, X_CLOCK);
     qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
     record = events_next(&events, R_STALE);
-    g_assert_cmpuint(record.age, >=, 1000 * MS);
+    g_assert_cmpuint(record.age, >=, timer.silence);
     g_assert_cmpuint(ext_readq(b, X_CLOCK) - gone_on, >=,
-                     1000 * MS - MIN(stopped - armed, 1000 * MS));
+                     timer.silence - MIN(stopped - armed, timer.silence));
     lab_stop(lab);
 }
 
