@@ -11,30 +11,33 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import TOP, clean_kernels, expect, figure, plan, run
+from suite import TOP, clean_kernels, expect, figure, plan, run, wait_for
 from labkit import Lab, Part
 
 CARD = "/dev/rfm0"
 VALUE_AT, MODE_AT, COUNT_AT = 0x8000, 0x8008, 0x8010    # words.h
+NINE = 0x4022_0000_0000_0000            # 9.0
 PERIOD_S = 0.01
 LINES = 20
-LIMIT_S = "120"                         # ends a program that waits for something in vain
+LIMIT_S = "600"                         # ends a program that waits for something in vain
 OUTPUT_END = "0x10060"                  # loop.yaml: the word of the output that is written last
-MARGIN_MS = 250                         # until a busy machine's plant has a turn
+MARGIN_MS = 10_000                      # until a busy machine's plant has a turn
 LOW, HIGH = 0.5, 0.8                    # m, set points
-OVERSHOOT = 1.1                         # of a controller that does not wind up: 1.06
+OVERSHOOT = 1.15                        # held up itself for 2 s: 1.12; wound up: 1.37 and more
 LOOP = TOP / "tools" / "librfm" / "examples" / "loop.yaml"
 MOVED = "/tmp/moved.yaml"               # the same on the machines, elsewhere in the memory
 
 
 class Publisher:
-    """publish on machine 1, during a `with` block."""
+    """publish on machine 1, during a `with` block; it has begun."""
 
     def __init__(self, lab):
         self.lab = lab
 
     def __enter__(self):
+        before = self.lab.peek(1, COUNT_AT, 8)
         self.program = self.lab.start(1, "publish", CARD, LIMIT_S)
+        wait_for("publish has begun", lambda: self.lab.peek(1, COUNT_AT, 8) != before)
 
     def __exit__(self, kind, value, trace):
         self.lab.run(1, "killall", "-INT", "publish")
@@ -60,9 +63,12 @@ def publish(lab):
 def subscribe(lab):
     """subscribe: sees the words change, and says with its status when they do not"""
     with Publisher(lab):
-        said = lab.out(2, "subscribe", CARD, "2").splitlines()
+        program = lab.start(2, "subscribe", CARD, LIMIT_S)
+        said = [program.line() for _ in range(LINES)]
+        lab.run(2, "killall", "-INT", "subscribe")
+        program.finish()
     lines = [re.fullmatch(r"(\d+): value [+-][01]\.\d{3}, mode [0-3]", line) for line in said]
-    expect(lines and all(lines), f"{said}")
+    expect(all(lines), f"{said}")
     counts = [int(line[1]) for line in lines]
     expect(counts == sorted(set(counts)), f"not one after the other: {counts}")
     silent = lab.run(2, "subscribe", CARD, "0.5", check=False)
@@ -86,13 +92,17 @@ def epoll(lab):
     """epoll: a value, a mode, a silent writer and the ring, each when it happens"""
     lab.poke(1, MODE_AT, 0)
     program = lab.start(2, "epoll", CARD, LIMIT_S)
-    until(program, "writer: silent for 0.5 s")  # from now on it misses nothing
+    until(program, "writer: silent for ")       # from now on it misses nothing
     with Publisher(lab):
         said = until(program, "mode: has become 3, by node 1")
     expect(any(line.startswith("writer: writes again after") for line in said), f"{said}")
     expect(any(re.fullmatch(r"value: \d+ update\(s\), the last [+-][01]\.\d{3}", line)
                for line in said), f"{said}")
-    until(program, "writer: silent for 0.5 s")
+    until(program, "writer: silent for ")
+    # It may have been held up, and say more of what publish did: up to a value of which it has none.
+    lab.poke(1, VALUE_AT, NINE, 8)
+    while not program.line().endswith("the last +9.000"):
+        pass
 
     lab.poke(1, MODE_AT, 0)
     lab.poke(1, VALUE_AT + 4, 0)                # half of a value is none
@@ -131,16 +141,18 @@ def goes_safe(plant, least_ms, limit_ms):
     told = plant.tells("safe")
     took = told["reaction_ns"] / 1e6
     figure(f"the plant was safe {took:.0f} ms after the last output, limit {limit_ms} ms")
-    expect(least_ms <= took <= limit_ms == told["limit_ns"] / 1e6, str(told))
+    expect(least_ms <= took <= limit_ms, str(told))
     return told
 
 
 def silent_controller(lab):
-    """plant: safe in time when its controller is silent, says so everywhere, and goes on with it"""
+    """plant: safe when the card tells that its controller is silent, says so everywhere, and goes on with it"""
     plant, display, controller = plant_on_1(lab), Part(lab, 2, "display"), Part(lab, 2, "controller")
     plant.tells("running")
     lab.run(2, "killall", "-STOP", "controller")
-    goes_safe(plant, Part.SILENCE_MS, Part.SILENCE_MS + MARGIN_MS)
+    # By itself it would notice at half of the margin.
+    told = goes_safe(plant, Part.SILENCE_MS, Part.SILENCE_MS + MARGIN_MS / 2)
+    expect(told["limit_ns"] / 1e6 == Part.SILENCE_MS + MARGIN_MS, str(told))
     shown = display.tells("fresh")
     while shown["mode"] != "safe":
         shown = display.tells("fresh")
@@ -153,7 +165,9 @@ def silent_controller(lab):
 
 def useless_output(lab):
     """plant: safe in time when updates come, but no output that can be read"""
-    plant, controller = plant_on_1(lab, 2000, 1000), Part(lab, 2, "controller")
+    # No machine is held up for so long that its card takes the useless updates for silence.
+    silence, margin = 4000, 6000
+    plant, controller = plant_on_1(lab, silence, margin), Part(lab, 2, "controller")
     plant.tells("running")
     writer = lab.start(2, "sh", "-c", "echo begins; until [ -e /tmp/enough ]; do"
                        f" rmctl poke -w 8 rfm0 {OUTPUT_END} $((i += 1)) || exit; done")
@@ -161,7 +175,7 @@ def useless_output(lab):
         writer.line()
         controller.end()
         # Its card is content, so it has to notice by itself: at half of the margin.
-        told = goes_safe(plant, 2500, 3000)
+        told = goes_safe(plant, silence + margin / 2, silence + margin)
     finally:
         lab.run(2, "touch", "/tmp/enough")
     writer.finish()
@@ -225,6 +239,7 @@ class Moved(Part):
     """A part of the loop that goes by the file of regions MOVED."""
 
     PREFIX = ["env", f"RFM_REGIONS={MOVED}"]
+    SILENCE_MS = 20_000     # nobody is silent here, but a busy machine
 
 
 def push_layout(lab, text):
@@ -240,7 +255,7 @@ def moved(lab):
     text = LOOP.read_text(encoding="utf-8")
     push_layout(lab, text.replace("offset: 0x10000", "offset: 0x20000"))
     before = lab.peek(2, 0x10000, 8)
-    plant, controller = Moved(lab, 1, "plant", "--margin-ms", MARGIN_MS), Moved(lab, 2, "controller")
+    plant, controller = Moved(lab, 1, "plant"), Moved(lab, 2, "controller")
     display = Moved(lab, 2, "display")
     plant.tells("running")
     display.tells("fresh")

@@ -18,6 +18,9 @@
 
 #include "words.h"
 
+/* A fence takes some microseconds, unless a machine of the ring is held up for a while. */
+#define FENCE_MS	20000
+
 static volatile sig_atomic_t stop;
 
 static void on_signal(int signo)
@@ -46,7 +49,7 @@ int main(int argc, char **argv)
 		err(1, "cannot map the memory");
 
 	/* A fence tells of losses since the one before; what was lost until now is not ours. */
-	rfm_fence(rfm, 1000, NULL);
+	rfm_fence(rfm, FENCE_MS, NULL);
 
 	/* A period is a time at which to wake, not a time to sleep: it does not drift. */
 	clock_gettime(CLOCK_MONOTONIC, &next);
@@ -66,7 +69,7 @@ int main(int argc, char **argv)
 	}
 
 	/* Stores are on their way at once; this waits until they have been everywhere. */
-	if (rfm_fence(rfm, 1000, NULL)) {
+	if (rfm_fence(rfm, FENCE_MS, NULL)) {
 		warn("%llu published, but not known to be everywhere", (unsigned long long)n);
 		return 3;
 	}
