@@ -119,7 +119,8 @@ class Lab:
 
     def __enter__(self):
         try:
-            rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args)
+            # It knows itself when a machine takes too long to boot.
+            rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args, timeout=None)
         except BaseException:
             # `up` may have been killed half way.
             rmlab("down", "--name", self.name, check=False)
@@ -172,10 +173,14 @@ class Lab:
         done = self.verb("qmp", node, command, *([json.dumps(arguments)] if arguments else []))
         return json.loads(done.stdout) if done.stdout.strip() else None
 
+    def pid(self, node):
+        """Of a machine's QEMU."""
+        status = json.loads(rmlab("status", "--name", self.name, "-j").stdout)
+        return next(m["pid"] for m in status["nodes"] if m["n"] == node)
+
     def signal(self, node, number):
         """Send a signal to a machine's QEMU."""
-        status = json.loads(rmlab("status", "--name", self.name, "-j").stdout)
-        os.kill(next(m["pid"] for m in status["nodes"] if m["n"] == node), number)
+        os.kill(self.pid(node), number)
 
     # The card as rmctl sees it.
 
@@ -184,6 +189,10 @@ class Lab:
 
     def peek(self, node, offset, width=4):
         return int(self.out(node, "rmctl", "peek", "-w", str(width), "rfm0", hex(offset)).split()[-1], 0)
+
+    def test_ring(self, node, card="rfm0"):
+        """It is closed; another machine may be held up for a while before it passes the packet on."""
+        self.run(node, "rmctl", "test", card, "-t", "10")
 
     def poke(self, node, offset, value, width=4):
         self.run(node, "rmctl", "poke", "-w", str(width), "rfm0", hex(offset), str(value))

@@ -11,7 +11,7 @@ CHANNEL_FAILED = 255  # ssh's own exit status for it
 
 # Long enough for a guest that is busy under emulation; a VM that is gone closes the
 # connection at once.
-ALIVE_INTERVAL, ALIVE_COUNT = 5, 6
+ALIVE_INTERVAL, ALIVE_COUNT = 5, 24
 
 # Whoever ends rmlab ends the connection too.
 DIES_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]

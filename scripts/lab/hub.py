@@ -9,7 +9,7 @@ import time
 
 from . import LabError, process
 
-SECONDS_TO_START = 10
+SECONDS_TO_START = 60
 TAIL_LINES = 10
 
 

@@ -103,7 +103,7 @@ class Machine:
     def cut(self):
         """Both ends go dark: the card loses its signal, its neighbour its way out."""
         self._change_fibre({"type": "null", "data": {}})
-        self._remember({**self._run(), "cut": True})
+        self._remember(cut=True)
 
     def restore(self):
         """Nothing happens to a fibre that is whole: changing it would break it."""
@@ -112,7 +112,7 @@ class Machine:
         address = {"type": "unix", "data": {"path": f"{self.folder}/rx"}}
         self._change_fibre({"type": "socket",
                             "data": {"addr": address, "server": True, "wait": False}})
-        self._remember({**self._run(), "cut": False})
+        self._remember(cut=False)
 
     def _change_fibre(self, backend):
         self._fibre("chardev-change", {"id": "rfmrx", "backend": backend})
@@ -161,8 +161,7 @@ class Machine:
             run = self._start_qemu()
             remark = self._wait_ready(listener, run["pid"], begin, limit)
         self._ready_socket.unlink(missing_ok=True)
-        # Its fibre may have been cut meanwhile.
-        self._remember({**self._run(), "ssh_port": qmp.ssh_port(self.qmp)})
+        self._remember(ssh_port=qmp.ssh_port(self.qmp))
         self.channel().open()
         return time.monotonic() - begin, remark
 
@@ -171,13 +170,17 @@ class Machine:
             child = subprocess.Popen(self.config["command"], stdin=subprocess.DEVNULL,
                                      stdout=log, stderr=log, start_new_session=True)
         run = {"pid": child.pid, "started": process.start_time(child.pid)}
-        self._remember(run)
+        self._run_file.unlink(missing_ok=True)
+        self._remember(**run)
         return run
 
-    def _remember(self, run):
-        new = self._run_file.with_suffix(".new")
-        new.write_text(json.dumps(run))
-        new.rename(self._run_file)
+    def _remember(self, **facts):
+        """Its fibre may be cut while it boots: neither writer undoes what the other has written."""
+        with open(self.folder / "run.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            new = self._run_file.with_suffix(".new")
+            new.write_text(json.dumps({**self._run(), **facts}))
+            new.rename(self._run_file)
 
     def _wait_ready(self, listener, pid, begin, limit):
         """Waits for the guest's line on its second serial port, which QEMU connects to us."""

@@ -34,7 +34,11 @@ def is_alive(pid, started):
     return None not in (pid, started) and start_time(pid) == started
 
 
-def stop(pid, started, *signals, patience=3.0):
+# For what a signal asks for; and until a process is gone that cannot help it.
+PATIENCE, PATIENCE_KILLED = 3.0, 60.0
+
+
+def stop(pid, started, *signals):
     """Sends one signal after the other, until the process is gone.
 
     The pidfd is opened before the start time is checked, so the signal cannot reach another
@@ -49,6 +53,7 @@ def stop(pid, started, *signals, patience=3.0):
             return
         for number in signals:
             signal.pidfd_send_signal(handle, number)
+            patience = PATIENCE_KILLED if number == signal.SIGKILL else PATIENCE
             if select.select([handle], [], [], patience)[0]:
                 return
     except ProcessLookupError:

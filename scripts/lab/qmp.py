@@ -6,7 +6,7 @@ import socket
 
 from . import LabError
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 
 class QmpError(LabError):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the system tests share: the way to labkit, and TAP."""
 
+import random
 import re
 import socket
 import sys
@@ -25,7 +26,7 @@ def expect(condition, complaint):
         raise Failed(complaint)
 
 
-def wait_for(what, condition, seconds=30):
+def wait_for(what, condition, seconds=60):
     """Ask until it is so; each question takes its time on a node, so no nap is needed.
 
     The limit is for what never comes: a busy host may take its time.
@@ -37,11 +38,21 @@ def wait_for(what, condition, seconds=30):
 
 
 def free_ports(count):
-    """Numbers of TCP ports that nobody has; no two are the same."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    numbers = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
+    """Numbers of TCP ports that nobody has; no two are the same.
+
+    None of those that the kernel gives to whoever asks for any: it would until ours is in use.
+    """
+    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    others = [port for port in range(1024, 65536) if not first <= port <= last] \
+        or range(1024, 65536)
+    numbers = []
+    while len(numbers) < count:
+        port = random.choice(others)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        numbers += [port] * (port not in numbers)
     return numbers
 
 
