@@ -24,6 +24,7 @@ PORTS = {NEAR: 0, FAR: 1, HOST: 2, GUEST: 3, STRANGER: 4}
 PAGE = 4096
 AREA = "0x100000+64K"
 LONG = "0x400000+28M"       # takes some seconds; nobody stores there
+PATIENT = ["-t", "60"]      # a member may be held up for a while
 
 
 class Stranger(Peer):
@@ -95,7 +96,7 @@ class Bench:
 
     def run(self, *words, card=None):
         """Its exit status, what it prints, and what it complains of."""
-        done = self.lab.run(1, "rmctl", "verify", card or self.near, *words, check=False)
+        done = self.lab.run(1, "rmctl", "verify", card or self.near, *PATIENT, *words, check=False)
         return done.returncode, done.stdout, done.stderr
 
     def refused(self, sentence, *words, card=None, verb="verify", status=3):
@@ -145,6 +146,7 @@ class Bench:
         finally:
             self.host.process.send_signal(signal.SIGCONT)
         self.closed()
+        self.members(FAR, HOST)
 
     @contextmanager
     def slow_fences(self, seconds):
@@ -163,10 +165,10 @@ class Bench:
         wait_for("it is under way", lambda: self.asked() > before + frames)
         return running
 
-    def long_run(self, *words):
+    def long_run(self, *words, patience=PATIENT):
         """A verification of many pages that is under way: each question takes 10 ms."""
         self.hub.fault(kind="delay", type="fence", source=NEAR, port=PORTS[NEAR], time=0.01, count=0)
-        return self.started("verify", *words, frames=100)
+        return self.started("verify", *patience, *words, frames=100)
 
     def stop(self):
         """Ctrl-Z; returns when it stands."""
@@ -241,7 +243,7 @@ def one_node_stands_still(bench):
                f"0x11223344 here, {nodes[HOST]['there']} there; 2 of 16 pages; it stands still, "
                "and may have more to store" in out.splitlines(), out)
         bench.refused("a node stands still, and has yet to store them; node 0x21 (33) stands still",
-                      verb="fence", status=1)
+                      *PATIENT, verb="fence", status=1)
     finally:
         bench.host.call("resume")
     bench.equal()
@@ -388,7 +390,7 @@ def many_pages(bench):
 
 def two_at_once(bench):
     """Several at the same time, on both cards, do not disturb each other"""
-    runs = [bench.lab.start(1, "rmctl", "verify", "-j", card, "0x100000+1M")
+    runs = [bench.lab.start(1, "rmctl", "verify", "-j", *PATIENT, card, "0x100000+1M")
             for card in (bench.near, bench.far, bench.near)]
     for number, running in enumerate(runs):
         found, _ = bench.found(0, running.finish(), "", 0)
@@ -401,8 +403,8 @@ def rights(bench):
 
     def as_user(mode):
         bench.lab.run(1, "chmod", mode, f"/dev/{bench.near}")
-        return bench.lab.run(1, "su", "-c", f"rmctl verify {bench.near} {AREA}", "--", "user",
-                             check=False)
+        return bench.lab.run(1, "su", "-c", f"rmctl verify -t 60 {bench.near} {AREA}", "--",
+                             "user", check=False)
 
     try:
         done = as_user("666")
@@ -426,21 +428,22 @@ def interrupted(bench):
 
 def fence_takes_long(bench):
     """A fence ends in time; who comes meanwhile is seen; verify's by Ctrl-C, and not by Ctrl-Z"""
-    with bench.slow_fences(2):          # long, as the machine itself may stand still for a while
+    # Long, as the machine itself may stand still for a while, or what is done meanwhile take long.
+    with bench.slow_fences(5):
         bench.refused("the fence before it has not come home within 100 ms", "-t", "100ms", AREA)
         done = bench.lab.run(1, "rmctl", "fence", bench.near, "-t", "100ms", check=False)
         expect(done.returncode == 1 and "fence: it has not come home within 100 ms" in done.stderr,
                str(done))
     # Both are home: none is taken for the next.
-    bench.lab.run(1, "rmctl", "fence", bench.near, "-t", "60")
-    with bench.slow_fences(2):
-        running = bench.started("fence", "-t", "60")
+    bench.lab.run(1, "rmctl", "fence", bench.near, *PATIENT)
+    with bench.slow_fences(8):
+        running = bench.started("fence", *PATIENT)
         with Stranger(bench.hub):
             code, out, err = bench.end_of(running)
     expect((code, out) == (1, "") and
            err.startswith(f"rmctl: {bench.near}: fence: nodes came or went meanwhile"), f"{out}{err}")
-    with bench.slow_fences(2):
-        running = bench.started("verify", "-t", "60", AREA)
+    with bench.slow_fences(8):
+        running = bench.started("verify", *PATIENT, AREA)
         bench.stop()
         for name in "-CONT", "-INT":
             bench.lab.run(1, "killall", name, "rmctl")
@@ -480,7 +483,7 @@ def somebody_is_silent(bench):
 
 def frozen(bench):
     """While a member holds up the ring it says so"""
-    running = bench.long_run()
+    running = bench.long_run(patience=[])
     with bench.standing_still():
         bench.fails(running, "the ring has not brought the question for 0x[0-9a-f]+ back within "
                     "1000 ms")
