@@ -272,7 +272,7 @@ def stands_still(lab, ring):
         expect(".--->[*  1]-->[   2]-.\n" in drawn and "says nothing" not in drawn, drawn)
         expect(re.search(r"\n0x02 \(2\) .* stands still$", drawn), drawn)
         ring.lab.run(1, "rmctl", "poke", ring.card, "0x1000", "1")
-        done = lab.run(1, "rmctl", "fence", ring.card, check=False)
+        done = lab.run(1, "rmctl", "fence", ring.card, "-t", "60", check=False)
         expect((done.returncode, done.stderr) ==
                (1, f"rmctl: {ring.card}: fence: a node stands still, and has yet to store them; "
                    "node 0x02 (2) stands still\n"), f"{done}")
@@ -286,7 +286,7 @@ def own_lost(lab, ring):
     ring.anew()
     hub(lab, "fault", "add", "drop", "source=1")
     lab.run(1, "rmctl", "poke", ring.card, "0x1000", "1")
-    done = lab.run(1, "rmctl", "fence", ring.card, check=False)
+    done = lab.run(1, "rmctl", "fence", ring.card, "-t", "60", check=False)
     expect((done.returncode, done.stderr) ==
            (1, f"rmctl: {ring.card}: fence: 1 frame(s) did not reach every node\n"), f"{done}")
     ring.finds("lost", r"1 own frame\(s\) were lost on the ring")
@@ -320,7 +320,8 @@ def of_other_rings(_, ring):
     ring.anew()
     with ring.stranger() as other:
         other.send(peer.DATA, b"beyond", address=BEYOND)
-        other.wait("it is home", lambda other: any(frame.data == b"beyond" for frame in other.home))
+        other.wait("it is home", lambda other: any(frame.data == b"beyond" for frame in other.home),
+                   PATIENCE)
         ring.finds("beyond", r"1 update\(s\) lay past the end of this card's memory")
         other.send(peer.DATA, b"twice", address=0x5000, flags=peer.REDUNDANT)
         ring.tells("bad-data")
@@ -455,7 +456,7 @@ def no_room_to_receive(lab, ring):
 def no_room_to_tell(lab, ring):
     """Two watches that are late by turns: overrun of the card, and no number is missing beside it"""
     ring.anew()
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + 3 * PATIENCE
     while "overrun" not in ring.monitor.told:
         expect(time.monotonic() < end, "there is always room")
         watches = [ring.watch(f"{offset:#x}+64", "--deadline", "1us", "-n", "200")
@@ -470,7 +471,8 @@ def namesake(_, ring):
     """An earlier node has the card's id: id-in-use; show says that it has left, and not: no light"""
     ring.anew()
     with ring.stranger() as other:
-        other.wait("the card is heard", lambda other: any(frame.source == 1 for frame in other.seen))
+        other.wait("the card is heard", lambda other: any(frame.source == 1 for frame in other.seen),
+                   PATIENCE)
         life = next(frame.incarnation for frame in other.seen if frame.source == 1)
         other.say(peer.Frame(peer.DUPLICATE, 1, 1, 0, struct.pack("<Q", life)).encode())
         ring.tells("id-in-use", node=1)
