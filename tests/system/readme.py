@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from suite import TOP, expect, plan, run
+from suite import TOP, expect, plan, run, wait_for
 from labkit import rmlab
 
 TEXT = (TOP / "README.md").read_text()
@@ -30,12 +30,18 @@ def test_of(command):
             return
         # A lab of its own, so that this may run beside somebody's.
         line = re.sub(r"rmlab (\w+)", rf"rmlab \1 --name readme-{os.getpid()}", command)
-        done = subprocess.run(line, shell=True, cwd=TOP, text=True, capture_output=True,
-                              stdin=subprocess.DEVNULL, check=False, timeout=600)
-        print("\n".join("# " + text for text in (done.stdout + done.stderr).splitlines()))
-        expect(done.returncode == 0, f"exit status {done.returncode}")
-        if "peek" in command:
-            expect("0x0000cafe" in done.stdout, "the value stored on node 1 is not on node 3")
+
+        def succeeds():
+            done = subprocess.run(line, shell=True, cwd=TOP, text=True, capture_output=True,
+                                  stdin=subprocess.DEVNULL, check=False, timeout=600)
+            print("\n".join("# " + text for text in (done.stdout + done.stderr).splitlines()))
+            # A node that is held up for a moment has the value later than who looks at once.
+            return done.returncode == 0 and ("peek" not in line or "0x0000cafe" in done.stdout)
+
+        if "rmlab exec" in line:    # the ring may just be slower than the time that a verb waits for it
+            wait_for("it succeeds", succeeds)
+        else:
+            expect(succeeds(), "it fails")
     test.__doc__ = command
     return test
 
