@@ -20,6 +20,7 @@ from labkit import Lab
 SHORT, LONG = (28, 14, 20), (268, 134, 200)
 LOAD_SECONDS = 60
 LISTENERS = 1024
+ATTEMPTS = 5            # at what a neighbour that is held up makes impossible
 
 
 def card(lab):
@@ -27,18 +28,17 @@ def card(lab):
     return device_of_node(lab, 1, 1)
 
 
-def wait_until_closed(lab):
-    """A ring test may fail on a machine that is slow, or find a ring that is just being closed."""
-    wait_for("the ring is closed",
-             lambda: lab.run(1, "rmctl", "test", card(lab), check=False).returncode == 0, 60)
+def kernel_says(lab, text):
+    """Another processor may still be at it when a command that made it say so has ended."""
+    wait_for(f"the kernel log has '{text}'", lambda: text in lab.verb("log", 1).stdout)
 
 
 def plug_in(lab):
     lab.qmp(1, "device_add", driver="rfm5565", id="rfm0", bus="rp0", rx="rfmrx", tx="rfmtx",
             iothread="ring0", **{"node-id": 1})
     wait_for("the card is back", lambda: any(
-        c["node"] == 1 and c["signal"] for c in lab.rmctl_json(1, "list")), 30)
-    wait_until_closed(lab)
+        c["node"] == 1 and c["signal"] for c in lab.rmctl_json(1, "list")))
+    lab.test_ring(1, card(lab))
 
 
 def users_of(lab, path):
@@ -56,9 +56,9 @@ def one_unplug(lab):
     lab.qmp(1, "device_del", id="rfm0")
     users.finish(timeout=60)
     wait_for("the card is out",
-             lambda: lab.run(1, "test", "-e", device, check=False).returncode == 1, 30)
+             lambda: lab.run(1, "test", "-e", device, check=False).returncode == 1)
     wait_for("QEMU has let go of it", lambda: "rfm0" not in
-             [d["name"] for d in lab.qmp(1, "qom-list", path="/machine/peripheral")], 30)
+             [d["name"] for d in lab.qmp(1, "qom-list", path="/machine/peripheral")])
     plug_in(lab)
 
 
@@ -81,13 +81,13 @@ def stops_answering(lab, _):
         start = time.monotonic()
         done = lab.run(1, "rmctl", verb, device, *more, check=False)
         expect(done.returncode == 3 and done.stderr.strip(), f"{verb}: {done}")
-        expect(time.monotonic() - start < 20, f"{verb} took too long")
+        expect(time.monotonic() - start < 60, f"{verb} took too long")
     monitor.finish(timeout=60)
     bind(lab, where, "unbind")
     users.finish(timeout=60)
     lab.qmp(1, "qom-set", path="/machine/peripheral/rfm0", property="dead", value=False)
     bind(lab, where)
-    wait_until_closed(lab)
+    lab.test_ring(1, card(lab))
 
 
 def dark_and_pulled_out(lab, _):
@@ -136,12 +136,12 @@ def unbound_while_stuck(lab, _):
            "not changed under a read or a write\n", f"byte-swap under a request: {swap}")
     start = time.monotonic()
     bind(lab, where, "unbind")
-    expect(time.monotonic() - start < 20, "the unbinding took too long")
+    expect(time.monotonic() - start < 60, "the unbinding took too long")
     bind(lab, where)
     lab.run(1, "dd", "if=/dev/zero", f"of=/dev/{card(lab)}", "bs=1M", "count=4")
     lab.run(1, "killall", "-9", "dma_stuck_test")
     stuck.finish(timeout=60, check=False)
-    wait_until_closed(lab)
+    lab.test_ring(1, card(lab))
 
 
 def reads_zeros(lab, _):
@@ -156,10 +156,10 @@ def reads_zeros(lab, _):
     done = lab.run(1, "dd", f"if=/dev/{device}", "of=/dev/null", "bs=1048576", "count=1",
                    check=False)
     expect(done.returncode and "No such device" in done.stderr, f"a read: {done}")
-    expect(time.monotonic() - start < 20, "a read took too long")
+    expect(time.monotonic() - start < 60, "a read took too long")
     bind(lab, where, "unbind")
     bind(lab, where)
-    wait_until_closed(lab)
+    lab.test_ring(1, card(lab))
 
 
 def is_reset(lab, _):
@@ -169,13 +169,12 @@ def is_reset(lab, _):
     users = users_of(lab, f"/dev/{device}")
     lab.run(1, "sh", "-c", f"echo 1 >/sys/bus/pci/devices/{where}/reset")
     users.finish(timeout=60)
-    expect("the card is reset: it has to be bound anew" in lab.verb("log", 1).stdout,
-           "the kernel log does not say so")
+    kernel_says(lab, "the card is reset: it has to be bound anew")
     expect(lab.run(1, "dd", f"if=/dev/{device}", "bs=256K", "count=1", "of=/dev/null",
                    check=False).returncode, "a transfer from a card without settings")
     bind(lab, where, "unbind")
     bind(lab, where)
-    wait_until_closed(lab)
+    lab.test_ring(1, card(lab))
 
 
 def does_not_sleep(lab, _):
@@ -184,8 +183,8 @@ def does_not_sleep(lab, _):
         raise Skipped("this kernel cannot sleep")
     expect(lab.run(1, "sh", "-c", "echo freeze >/sys/power/state", check=False).returncode,
            "it slept")
-    expect("a member of the ring does not sleep" in lab.verb("log", 1).stdout, "without a reason")
-    wait_until_closed(lab)
+    kernel_says(lab, "a member of the ring does not sleep")
+    lab.test_ring(1, card(lab))
 
 
 def insert(lab, *parameters, check=True):
@@ -208,7 +207,7 @@ def reload_module(lab, _):
     insert(lab)
     wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 1 + CARDS)
     expect(lab.out(1, "cat", "/sys/module/rfm/parameters/base_policy").strip() == "all", "not all")
-    wait_until_closed(lab)
+    lab.test_ring(1, card(lab))
 
 
 def base_card_has_no_policy(lab, _):
@@ -217,7 +216,7 @@ def base_card_has_no_policy(lab, _):
     policies = {c["node"]: lab.rmctl_json(1, "show", c["device"])["base_policy"]
                 for c in lab.rmctl_json(1, "list")}
     expect(policies.pop(BASE) == "all" and set(policies.values()) == {"none"}, str(policies))
-    expect("base_policy=none has no effect" in lab.verb("log", 1).stdout, "nothing was said")
+    kernel_says(lab, "base_policy=none has no effect")
     reload_with(lab)
 
 
@@ -232,10 +231,10 @@ def frozen_neighbour(lab):
     finally:
         lab.signal(2, signal.SIGCONT)
     expect(waiter.process.returncode == 0, out)
-    wait_until_closed(lab)
+    lab.test_ring(1, card(lab))
     # What was lost while it stood still is told once.
-    lab.run(1, "rmctl", "fence", card(lab), check=False)
-    lab.run(1, "rmctl", "fence", card(lab))
+    lab.run(1, "rmctl", "fence", card(lab), "-t", "60", check=False)
+    lab.run(1, "rmctl", "fence", card(lab), "-t", "60")
 
 
 def lost_and_masked(lab):
@@ -286,6 +285,13 @@ def switched_off(lab):
 
 def others_run(lab):
     """A neighbour sends as fast as it can to 1024 listeners: others run while they are told"""
+    for attempt in range(1, ATTEMPTS + 1):
+        if ran_within_a_delivery(lab):
+            return
+        expect(attempt < ATTEMPTS, "it never ran before all listeners had been told")
+
+
+def ran_within_a_delivery(lab):
     crowd = PROGRAMS + "crowd"
     listeners = lab.start(1, crowd, "listen", "/dev/rfm0", LISTENERS)
     listeners.line()
@@ -295,7 +301,7 @@ def others_run(lab):
     flood.finish(check=killed.returncode)       # if it has ended before, it says why
     figure(f"{told} events for {LISTENERS} listeners; a program of the highest priority woke up "
            f"{median} us late (median), {most} us at most, {under_way} times within a delivery")
-    expect(under_way, "it never ran before all listeners had been told")
+    return under_way
 
 
 # Each time the longest section with interrupts off in a tenth of a second: microseconds, and
@@ -392,8 +398,7 @@ def engine_hangs(lab):
     took = time.monotonic() - start
     expect("No such device" in done.stderr, f"a read from an engine that hangs: {done}")
     expect(14 < took, f"it took {took:.0f} s")
-    log = lab.verb("log", 1).stdout
-    expect("the DMA engine has not moved 4096 bytes in 15 s" in log, "the log does not say so")
+    kernel_says(lab, "the DMA engine has not moved 4096 bytes in 15 s")
     bind(lab, where, "unbind")
     expect(bind(lab, where, check=False).returncode, "the card is used while its engine hangs")
     hang(lab, False)
@@ -440,8 +445,7 @@ def leave_it_moving(lab, device, *writer):
     writer.finish(check=False)
     expect(writer.process.returncode, "the write did not fail")
     expect(slow_counter(lab, "transfers") == before, "the engine was quicker than that")
-    expect("the DMA engine does not stop: its descriptors and 20" in lab.verb("log", 1).stdout,
-           "the kernel log does not say so")
+    kernel_says(lab, "the DMA engine does not stop: its descriptors and 20")
     expect(bind(lab, where, check=False).returncode, "the card is used while its engine moves")
 
     # Whatever was freed has other contents now.

@@ -123,7 +123,7 @@ def status(lab):
 def log(lab):
     """log prints a machine's console"""
     lab.run(1, "sh", "-c", "echo a mark on the console >/dev/console")
-    expect("a mark on the console" in lab.verb("log", 1).stdout, "it is not there")
+    wait_for("it is there", lambda: "a mark on the console" in lab.verb("log", 1).stdout)
 
 
 def wrong_usage(lab):
