@@ -644,11 +644,11 @@ def second_connection():
                 pass            # it takes no second one at all
         all_call(storms, "halt")
         for storm in storms:
-            expect(fenced(storm), f"{storm.name} has lost frames")
+            wait_for(f"a fence of {storm.name}", lambda: fenced(storm))
         for storm in storms:
             show = storm.show()
-            expect(show["sync_losses"] == 0 and show["stats"]["missed"] == 0
-                   and show["stats"]["bad"] == 0, f"{storm.name}: {show}")
+            counts = [show["stats"][name] for name in ("lost", "missed", "bad")]
+            expect(show["sync_losses"] == 0 and not any(counts), f"{storm.name}: {show}")
 
 
 TESTS = [on_rmnode, on_rmhub, on_card, on_card_in_main_loop, second_connection]
