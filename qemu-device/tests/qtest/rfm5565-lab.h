@@ -367,13 +367,15 @@ void peer_send(int fd, const void *data, size_t len);
 void peer_receive(int fd, void *data, size_t len);
 void peer_next_update(int fd, uint8_t *wire);
 
-/* A ring of one card, with node id 7, and the test. */
+/* A ring of one card, with node id 7, and the test, whose light stays on. */
 typedef struct PeerLab {
     Vm *vm;
     Card card;
     Peer peer;
     int listener;
     char *rx_path, *tx_path;
+    GThread *light;
+    int quit[2];
 } PeerLab;
 
 /* @options of the card begin with a comma. */
