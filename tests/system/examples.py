@@ -99,7 +99,7 @@ def epoll(lab):
     expect(any(re.fullmatch(r"value: \d+ update\(s\), the last [+-][01]\.\d{3}", line)
                for line in said), f"{said}")
     until(program, "writer: silent for ")
-    # It may have been held up, and say more of what publish did: up to a value of which it has none.
+    # It may have been held up, and tell more of publish: up to a value that is not of it.
     lab.poke(1, VALUE_AT, NINE, 8)
     while not program.line().endswith("the last +9.000"):
         pass
@@ -146,7 +146,7 @@ def goes_safe(plant, least_ms, limit_ms):
 
 
 def silent_controller(lab):
-    """plant: safe when the card tells that its controller is silent, says so everywhere, and goes on with it"""
+    """plant: safe as soon as its controller is silent, says so everywhere, and goes on with it"""
     plant, display, controller = plant_on_1(lab), Part(lab, 2, "display"), Part(lab, 2, "controller")
     plant.tells("running")
     lab.run(2, "killall", "-STOP", "controller")
@@ -189,6 +189,7 @@ class Levels:
     """What display draws on machine 2, ten times a second."""
 
     def __init__(self, lab):
+        self.lab = lab
         self.program = lab.start(2, "display", "--silence-ms", "5000", "--seconds", LIMIT_S)
         self.highest = 0
 
@@ -209,6 +210,10 @@ class Levels:
         expect(self.highest <= OVERSHOOT * setpoint, f"{self.highest} m, set point {setpoint} m")
         return self.highest
 
+    def end(self):
+        self.lab.run(2, "killall", "-INT", "display")
+        self.program.finish()
+
 
 def winds_up(lab):
     """controller: no higher than at first when it, or the plant, has been away, or another takes over"""
@@ -223,14 +228,16 @@ def winds_up(lab):
     highest.append(levels.until_at(LOW))
     lab.run(1, "killall", "-STOP", "plant")
     controller.tells("stale")
+    levels.end()
+    levels = Levels(lab)
+    levels.program.line()       # it draws: no level before the plant is back
     lab.run(1, "killall", "-CONT", "plant")
     highest.append(levels.until_at(LOW))
     controller.end()
     controller = Part(lab, 2, "controller", "--setpoint", HIGH)
     highest.append(levels.until_at(HIGH))
     figure(f"at most {highest} m, set points {LOW}, {LOW}, {LOW}, {HIGH} m")
-    lab.run(2, "killall", "-INT", "display")
-    levels.program.finish()
+    levels.end()
     for part in (controller, plant):
         part.end()
 
