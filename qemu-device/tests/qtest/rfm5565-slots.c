@@ -206,7 +206,7 @@ static void test_bad(void)
 
 /* --- many of them --------------------------------------------------------- */
 
-/* Of all slots, while the others are armed: the host may stand still at most. */
+/* Of all slots, while the others are armed; the least is not of the host. */
 static gint64 least_time_to_arm(Card *card, const SlotSetting *timer)
 {
     gint64 start, least = G_MAXINT64;
