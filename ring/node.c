@@ -92,20 +92,13 @@ static void watch_sources(struct rfm_node *node, uint64_t now)
 {
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
 		struct rfm_source *source = &node->sources[id];
+		uint64_t since = source->heard > node->excused ? source->heard : node->excused;
 
-		if (source->present && now - source->heard >= RFM_NODE_SILENCE_NS) {
+		if (source->present && now - since >= RFM_NODE_SILENCE_NS) {
 			source->present = false;
 			rfm_new_epoch(node);
 		}
 	}
-}
-
-/* Who stood still himself cannot say that others were silent: they begin anew. */
-static void excuse_sources(struct rfm_node *node, uint64_t now)
-{
-	for (unsigned int id = 0; id < RFM_RING_NODES; id++)
-		if (node->sources[id].present)
-			node->sources[id].heard = now;
 }
 
 uint64_t rfm_node_expiry(const struct rfm_node *node)
@@ -118,8 +111,9 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 	uint64_t next = now + RFM_NODE_EXPIRY_NS / 2;
 	uint64_t heartbeat;
 
+	/* Who stood still itself cannot say that others were silent. */
 	if (now - node->tick_time > RFM_NODE_SILENCE_NS / 2)
-		excuse_sources(node, now);
+		node->excused = now;
 	node->tick_time = now;
 	if (!node->ring_open && rfm_in_flight(node) &&
 	    now - node->home_time >= rfm_node_expiry(node)) {

@@ -304,6 +304,7 @@ struct rfm_node {
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time, tick_time;
+	uint64_t excused;	/* until then nobody counts as silent */
 	uint64_t turn_ns;	/* the last own heartbeat took once round; 0: none comes home */
 	uint64_t turn_time;	/* when it came home */
 	uint64_t complaint_time;

@@ -125,9 +125,10 @@ apt_prepare() (
 	while read -r uri suite; do
 		printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$uri" "$suite"
 		printf 'deb-src [signed-by=%s] %s %s main\n' "$keyring" "$uri" "$suite"
-	done >"$dir/sources.list"
-	[ -s "$dir/sources.list" ] ||
+	done >"$dir/sources.list.new"
+	[ -s "$dir/sources.list.new" ] ||
 		die "apt knows no Debian repository on this machine; run 'apt-get update' and see 'apt-get indextargets'"
+	mv "$dir/sources.list.new" "$dir/sources.list"	# others may be reading the lists
 	: >"$dir/status"
 	step "package lists ($1)" apt_in "$1" get update
 )

@@ -85,7 +85,7 @@ SUITES = [
 
     # --- in machines ---
     system("rmlab", "test", 30, 10, "the lab tool's contract"),
-    system("rmctl", "test", 100, 15, "every verb of rmctl, good and bad input"),
+    system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
     system("rmctl_memory", "test", 50, 10,
            "the verbs of rmctl for the memory: fill, load, diff, trace, watch, top, ..."),
     system("verify", "test", 70, 20,
@@ -96,7 +96,7 @@ SUITES = [
     driver("gone", "test", 80, 15, "cards and buffers that are taken away under their users"),
     driver("crowd", "test", 20, 10, "others run while a crowd of listeners is told"),
     driver("intx", "check", 60, 15, "without messages; and a neighbour that stands still"),
-    driver("iommu", "test", 20, 10, "long transfers behind an IOMMU"),
+    driver("iommu", "test", 20, 20, "long transfers behind an IOMMU"),
     driver("endless", "test", 60, 10, "a DMA engine that does not stop"),
     driver("still", "check", 40, 10, "a machine that stands still under a transfer"),
     driver("none", "check", 60, 15, "cards that receive only what somebody has subscribed to"),

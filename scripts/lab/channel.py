@@ -30,7 +30,7 @@ class Channel:
             "ControlPersist": "yes",
             "ServerAliveInterval": ALIVE_INTERVAL,
             "ServerAliveCountMax": ALIVE_COUNT,
-            "ConnectTimeout": ALIVE_INTERVAL * ALIVE_COUNT,
+            "ConnectTimeout": 30,
             "IdentityFile": keys / "id",
             "IdentitiesOnly": "yes",
             "UserKnownHostsFile": keys / "known_hosts",

@@ -152,12 +152,10 @@ def guest_image(kernel):
 
 
 def clear_stale(name):
-    if not (base_folder() / name).exists():
-        return
     try:
         running = Lab(name).in_use()
     except LabError:
-        running = False  # it died before it wrote what it is
+        running = False  # there is none, or it died before it wrote what it is
     if running:
         raise LabError(f"lab '{name}' is up already; 'rmlab down --name {name}' takes it down")
     remove(name)

@@ -53,9 +53,10 @@ static void needs_the_right_to_write(void)
 static int fence_until_in_time(struct rfm_fence_wait *args)
 {
 	const struct rfm_fence_wait asked = *args;
+	unsigned int tries = 20;
 
 	while (ioctl(pair.near, RFM_IOC_FENCE, args)) {
-		if (errno != ETIMEDOUT)
+		if (errno != ETIMEDOUT || !--tries)
 			return -1;
 		*args = asked;
 	}

@@ -204,7 +204,7 @@ static const struct nlattr *nest_attr(const struct nlattr *nest, uint16_t type)
 
 /* The request is taken; a ring test is late now and then on a busy host, and is made again. */
 #define CHECK_TAKEN() ({						\
-	while (ask() == ETIMEDOUT)					\
+	for (int tries = 20; ask() == ETIMEDOUT && --tries; )		\
 		;							\
 	if (!CHECK_EQ(outcome.error, 0))				\
 		tap_note("it says '%s'", outcome.sentence); })

@@ -597,7 +597,7 @@ good_silent set "$dev" own=none policy=all
 room=/proc/sys/net/core/rmem_max
 before=$(cat $room)
 echo 4096 >$room
-monitor_in_background -j monitor -n 30 -t 20
+monitor_in_background -j monitor -t 60
 echo "$before" >$room
 kill -STOP "$background"
 changes=0

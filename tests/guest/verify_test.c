@@ -208,25 +208,31 @@ static void askers_do_not_meet(void)
 	}
 }
 
-/* Returns an exit status. */
+/*
+ * The ring stands from some moment on, for less than the 2 s after which its link is dark.
+ * Returns an exit status.
+ */
 static int queue_full(const char *path)
 {
 	struct rfm_send nobody = { .type = RFM_EVENT_INT1, .node = 250 };
-	/* Longer than a slow host stands still. */
-	struct rfm_ring_test test = { .timeout_ms = 5000 };
+	static const struct rfm_verify question = { .length = 8, .timeout_ms = 100 };
+	struct rfm_ring_test test = { .timeout_ms = 100 };
 	int fd = open(path, O_RDWR);
 	unsigned int i;
 
 	puts("ready");
 	fflush(stdout);
-	while (!ioctl(fd, RFM_IOC_RING_TEST, &test))
-		test.round_trip_ns = 0;
-	/* More than may be on the ring, and wait. */
-	for (i = 0; i < 8192; i++)
-		if (!CHECK_EQ(ioctl(fd, RFM_IOC_SEND, &nobody), 0))
-			return TAP_FAIL;
-	args = (struct rfm_verify){ .length = 8, .timeout_ms = 100 };
-	return CHECK_REFUSED(fd, RFM_IOC_VERIFY, args, ENOBUFS) ? 0 : TAP_FAIL;
+	alarm(60);
+	do {
+		while (!ioctl(fd, RFM_IOC_RING_TEST, &test))
+			test.round_trip_ns = 0;
+		/* More than may be on the ring, and wait; where it was only slow they go. */
+		for (i = 0; i < 8192; i++)
+			if (!CHECK_EQ(ioctl(fd, RFM_IOC_SEND, &nobody), 0))
+				return TAP_FAIL;
+		args = question;
+	} while (!ioctl(fd, RFM_IOC_VERIFY, &args) || errno != ENOBUFS);
+	return CHECK(!memcmp(&question, &args, sizeof(args))) ? 0 : TAP_FAIL;
 }
 
 int main(int argc, char **argv)

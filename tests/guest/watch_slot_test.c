@@ -160,7 +160,7 @@ static void a_full_queue_keeps_the_silence(void)
 	args.count = 2;
 	args.depth = 2;
 	/* Not before all stores have been made, should the host stand still. */
-	args.silence_ns = 100 * SILENCE;
+	args.silence_ns = 50 * SILENCE;
 	fd = watch(&args);
 	args.depth = 0;
 	other = watch(&args);

@@ -19,7 +19,7 @@ VALUE_AT, MODE_AT, COUNT_AT = 0x8000, 0x8008, 0x8010    # words.h
 NINE = 0x4022_0000_0000_0000            # 9.0
 PERIOD_S = 0.01
 LINES = 20
-LIMIT_S = "600"                         # ends a program that waits for something in vain
+LIMIT_S = "300"                         # ends a program that waits for something in vain
 OUTPUT_END = "0x10060"                  # loop.yaml: the word of the output that is written last
 MARGIN_MS = 10_000                      # until a busy machine's plant has a turn
 LOW, HIGH = 0.5, 0.8                    # m, set points
@@ -166,7 +166,7 @@ def silent_controller(lab):
 def useless_output(lab):
     """plant: safe in time when updates come, but no output that can be read"""
     # No machine is held up for so long that its card takes the useless updates for silence.
-    silence, margin = 4000, 6000
+    silence, margin = 2500, 4000
     plant, controller = plant_on_1(lab, silence, margin), Part(lab, 2, "controller")
     plant.tells("running")
     writer = lab.start(2, "sh", "-c", "echo begins; until [ -e /tmp/enough ]; do"

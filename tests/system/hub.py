@@ -406,8 +406,8 @@ def a_node_dies():
     """kill -9: bypassed, its rogues are removed, the others go on; it comes back"""
     with Place("hub-death") as place:
         hub, nodes = ring(place, 3)
-        # A frame of it is on its way behind node 3 when it dies, at the latest 3 s from now.
-        hub.fault(kind="freeze", port=2, source=2, time=3)
+        # A frame of it is on its way behind node 3 when it dies, at the latest 1.5 s from now.
+        hub.fault(kind="freeze", port=2, source=2, time=1.5)
         write(nodes[1], 0x400, "01020304")
         wait_for("the fault fires", lambda: hub.fired() == {"freeze": 1})
         nodes[1].end()

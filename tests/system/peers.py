@@ -45,8 +45,8 @@ def push(sock, data):
         return False
 
 
-def hung_up(sock, seconds=DEADLINE_S + PATIENCE_S):
-    """Does the other side end the connection by itself?"""
+def hung_up(sock, seconds=GONE_S - DEADLINE_S):
+    """Does the other side end the connection by itself, and not only for our silence?"""
     sock.settimeout(seconds)
     try:
         while sock.recv(65536):
@@ -558,7 +558,7 @@ class OnHub(Victim):
             return all(show["stats"]["home"] > home + 1000
                        for home, show in zip(before, all_call(self.storms, "show")))
 
-        wait_for("the members' ring goes on", moves)
+        wait_for("the members' ring goes on", moves, GONE_S - DEADLINE_S)
 
     def finish(self):
         """What was stored is home or lost, and nothing was believed that nobody stored."""

@@ -316,7 +316,9 @@ def test_log_that_nobody_reads():
         ring.members[0].stop()
         while b"\n" not in text:
             expect(select.select([reader], [], [], PATIENCE)[0], "it says nothing any more")
-            text += os.read(reader, 1 << 20)
+            more = os.read(reader, 1 << 20)
+            expect(more, "it has ended")
+            text += more
         line = text.lstrip(b"x").decode().splitlines()[0]
         expect("lines before it are missing" in line, f"it does not say what is missing: {line}")
         ring.members[0] = ring.member(1)

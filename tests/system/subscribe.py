@@ -125,24 +125,26 @@ def storm(lab):
     writers = [lab.start(node, "sh", "-c", "until [ -e /tmp/calm ]; do"
                          f" {PROGRAMS}ringstress write /dev/rfm0 {WATCH_AT + (node - 1) * part:#x}"
                          f" {part} 200000 {node} || exit; done") for node in lab.nodes]
-    # While the driver is at it, it is not interrupted: there may be no second one in all the storm.
-    wait_for("the storm has begun", lambda: lab.rmctl_json(3, "show", CARD)["interrupts"] >
-             before["interrupts"], 60)
-    shell = lab.out(3, "sh", "-c",
-                    "for i in 1 2 3 4 5 6 7 8 9 10; do"
-                    " a=$(cut -d' ' -f1 /proc/uptime); rmctl list >/dev/null || exit 1;"
-                    " b=$(cut -d' ' -f1 /proc/uptime); echo $a $b; done")
-    took = [float(end) - float(begin) for begin, end in map(str.split, shell.splitlines())]
-    running = all(writer.process.poll() is None for writer in writers)
-    after, seconds = lab.rmctl_json(3, "show", CARD), time.monotonic() - start
-    rate = (after["interrupts"] - before["interrupts"]) / seconds
-    figure(f"a command took {max(took):.2f} s at most, limit {SHELL_LIMIT_S} s; "
-           f"{rate:.0f} interrupts a second, limit {MODERATED}")
-    expect(rate <= MODERATED, f"{rate} interrupts a second")
-    expect(running, "the storm was over before the shell had answered")
-    expect(len(took) == 10 and max(took) <= SHELL_LIMIT_S, f"a command took {max(took)} s")
-    for node in lab.nodes:
-        lab.run(node, "touch", "/tmp/calm")
+    try:
+        # While the driver is at it, it is not interrupted: there may be no second one in all the storm.
+        wait_for("the storm has begun", lambda: lab.rmctl_json(3, "show", CARD)["interrupts"] >
+                 before["interrupts"], 60)
+        shell = lab.out(3, "sh", "-c",
+                        "for i in 1 2 3 4 5 6 7 8 9 10; do"
+                        " a=$(cut -d' ' -f1 /proc/uptime); rmctl list >/dev/null || exit 1;"
+                        " b=$(cut -d' ' -f1 /proc/uptime); echo $a $b; done")
+        took = [float(end) - float(begin) for begin, end in map(str.split, shell.splitlines())]
+        running = all(writer.process.poll() is None for writer in writers)
+        after, seconds = lab.rmctl_json(3, "show", CARD), time.monotonic() - start
+        rate = (after["interrupts"] - before["interrupts"]) / seconds
+        figure(f"a command took {max(took):.2f} s at most, limit {SHELL_LIMIT_S} s; "
+               f"{rate:.0f} interrupts a second, limit {MODERATED}")
+        expect(rate <= MODERATED, f"{rate} interrupts a second")
+        expect(running, "the storm was over before the shell had answered")
+        expect(len(took) == 10 and max(took) <= SHELL_LIMIT_S, f"a command took {max(took)} s")
+    finally:
+        for node in lab.nodes:
+            lab.run(node, "touch", "/tmp/calm")
     for writer in writers:
         writer.finish(timeout=600)
     end_of(lab, watcher)

@@ -429,14 +429,14 @@ def interrupted(bench):
 def fence_takes_long(bench):
     """A fence ends in time; who comes meanwhile is seen; verify's by Ctrl-C, and not by Ctrl-Z"""
     # Long, as the machine itself may stand still for a while, or what is done meanwhile take long.
-    with bench.slow_fences(5):
+    with bench.slow_fences(3):
         bench.refused("the fence before it has not come home within 100 ms", "-t", "100ms", AREA)
         done = bench.lab.run(1, "rmctl", "fence", bench.near, "-t", "100ms", check=False)
         expect(done.returncode == 1 and "fence: it has not come home within 100 ms" in done.stderr,
                str(done))
     # Both are home: none is taken for the next.
     bench.lab.run(1, "rmctl", "fence", bench.near, *PATIENT)
-    with bench.slow_fences(8):
+    with bench.slow_fences(4):
         running = bench.started("fence", *PATIENT)
         with Stranger(bench.hub):
             code, out, err = bench.end_of(running)

@@ -437,8 +437,8 @@ static void test_repeated_faults(void)
     /* Silent for two seconds: its light is lost, but it has behaved. */
     fd = bad_neighbour(path);
     met = g_get_monotonic_time();
-    ctl_wait(&card, LCSR1, SIGNAL, 0);
     wait_until(g_get_monotonic_time() - met > SETTLED_US);
+    ctl_wait(&card, LCSR1, SIGNAL, 0);
     talk_nonsense(fd);
     g_assert_cmpuint(vm_errors(vm, "no frame"), ==, bad + 1);
     g_assert_cmpuint(vm_errors(vm, " rfm5565:"), ==, all + 1);

@@ -442,7 +442,7 @@ static void test_timer_broken(void)
 static void test_timer_paused(void)
 {
     const SlotSetting timer = {
-        .offset = AT, .length = 4, .silence = 3000 * MS,
+        .offset = AT, .length = 4, .silence = 2000 * MS,
     };
     Lab *lab = block_ring("node-id=7", "node-id=9");
     Card *b = &lab->card[1];
@@ -455,7 +455,7 @@ static void test_timer_paused(void)
     slot_arm(b, 0, TIMER, &timer);
     qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
     stopped = ext_readq(b, X_CLOCK);
-    wait_until(ext_readq(b, X_CLOCK) > stopped + 3500 * MS);
+    wait_until(ext_readq(b, X_CLOCK) > stopped + 2500 * MS);
     g_assert_cmphex(slot_control(b, 0), ==, TIMER);
     gone_on = ext_readq(b, X_CLOCK);
     qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
