@@ -175,7 +175,7 @@ def useless_output(lab):
         writer.line()
         controller.end()
         # Its card is content, so it has to notice by itself: at half of the margin.
-        told = goes_safe(plant, silence + margin / 2, silence + margin)
+        told = goes_safe(plant, silence + margin // 2, silence + margin)
     finally:
         lab.run(2, "touch", "/tmp/enough")
     writer.finish()
