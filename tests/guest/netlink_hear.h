@@ -21,6 +21,7 @@ static struct hearing {
 	uint64_t changes[CHANGERS];	/* heard */
 	uint32_t last[CHANGERS];	/* the how-manyth */
 	uint64_t missing;		/* changes that were not heard */
+	uint64_t unheard;		/* notifications since near's last change: some may be changes */
 	uint64_t events;		/* heard */
 	uint64_t counted, others;	/* conflicts and late updates of near; what else happened */
 	struct sample told[2 * SAMPLES];	/* by generation */
@@ -43,7 +44,7 @@ static void wrong(const char *format, ...)
 }
 
 /* A gap in the numbers is told of by an overrun message, or by ENOBUFS before. */
-static uint64_t hear_number(const struct nlmsghdr *head, uint8_t cmd)
+static void hear_number(const struct nlmsghdr *head, uint8_t cmd)
 {
 	uint64_t seq = field(head, RFM_A_CARD_SEQ), gap = 0;
 	uint64_t lost = cmd == RFM_CMD_OVERRUN_NTF ? field(head, RFM_A_CARD_LOST) : 0;
@@ -65,7 +66,7 @@ static uint64_t hear_number(const struct nlmsghdr *head, uint8_t cmd)
 	}
 	hearing.begun = true;
 	hearing.seq = seq;
-	return gap;
+	hearing.unheard += gap + lost;
 }
 
 static unsigned int changer_of(pid_t pid)
@@ -100,7 +101,7 @@ static void hear_changer(const struct nlmsghdr *head)
 	hearing.last[who] = n;
 }
 
-static void hear_change(const struct nlmsghdr *head, uint64_t gap)
+static void hear_change(const struct nlmsghdr *head)
 {
 	uint64_t generation = field(head, RFM_A_CARD_GENERATION);
 	uint64_t missing = generation - hearing.generation - 1;
@@ -111,13 +112,14 @@ static void hear_change(const struct nlmsghdr *head, uint64_t gap)
 	if (what)
 		wrong("a notification has half a change: %s", what);
 	if (missing && hearing.generation) {
-		if (missing > gap)
+		if (missing > hearing.unheard)
 			wrong("generation %llu follows %llu, a gap of %llu",
 			      (unsigned long long)generation,
 			      (unsigned long long)hearing.generation,
-			      (unsigned long long)gap);
+			      (unsigned long long)hearing.unheard);
 		hearing.missing += missing;
 	}
+	hearing.unheard = 0;
 	hearing.generation = generation;
 	hearing.told[generation % ARRAY_SIZE(hearing.told)] = sample_of(head);
 	hear_changer(head);
@@ -150,12 +152,12 @@ static void hear(const struct nlmsghdr *head)
 {
 	uint8_t cmd = ((const struct genlmsghdr *)(head + 1))->cmd;
 	const char *fault = spec_answer_fault(head, SPEC_EVENT);
-	uint64_t gap = hear_number(head, cmd);
 
+	hear_number(head, cmd);
 	if (fault)
 		wrong("notification %u: %s", cmd, fault);
 	if (cmd == RFM_CMD_CARD_CHANGE_NTF)
-		hear_change(head, gap);
+		hear_change(head);
 	else if (cmd == RFM_CMD_EVENT_NTF)
 		hear_event(head);
 }
