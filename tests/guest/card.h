@@ -22,6 +22,13 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
+ * What takes longer does not come: a busy host takes a while, and so does a
+ * kernel that checks everything.
+ */
+#define PATIENCE_MS	60000
+#define PATIENCE_NS	(PATIENCE_MS * 1000000ull)
+
+/*
  * The n-th card, counted from 0: the n-th argument if arguments are given,
  * else the n-th device node there is. NULL if there is none.
  */

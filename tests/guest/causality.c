@@ -16,7 +16,6 @@
 
 #include "card.h"
 
-#define PATIENCE_NS	30000000000ull	/* without any progress */
 #define SPINS		5000		/* looks before giving the CPU away */
 #define AWAITED		50		/* one answer of so many is seen by role 3 */
 

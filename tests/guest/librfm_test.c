@@ -15,7 +15,6 @@
 
 #define PLACE	0x20000ull		/* of the words and records here */
 #define STEP	0x1000ull		/* each case has a page of its own */
-#define WAIT_MS	20000		/* for what must come: it comes late from a busy host */
 
 static const char *near_path, *far_path, *narrow_path;
 static struct rfm *near_card, *far_card;
@@ -35,7 +34,7 @@ static bool map_pair(struct pair *pair, unsigned int page, size_t size)
 	if (!CHECK(pair->near && pair->far))
 		return false;
 	card_fill((void *)pair->near, 0, size);
-	return CHECK_EQ(rfm_fence(near_card, WAIT_MS, NULL), 0);
+	return CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
 }
 
 static void unmap_pair(struct pair *pair, size_t size)
@@ -48,7 +47,7 @@ static void unmap_pair(struct pair *pair, size_t size)
 static bool next(struct rfm_events *events, struct rfm_event *record)
 {
 	memset(record, 0xa5, sizeof(*record));
-	return CHECK_EQ(rfm_events_wait(events, record, 1, WAIT_MS), 1);
+	return CHECK_EQ(rfm_events_wait(events, record, 1, PATIENCE_MS), 1);
 }
 
 /* All that was stored has been everywhere, and no record came of it. */
@@ -56,7 +55,7 @@ static bool silent(struct rfm_events *events)
 {
 	struct rfm_event record;
 
-	CHECK_EQ(rfm_fence(near_card, WAIT_MS, NULL), 0);
+	CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
 	return CHECK_EQ(rfm_events_wait(events, &record, 1, 100), 0);
 }
 
@@ -261,7 +260,7 @@ static void a_publication_is_one_store(void)
 	CHECK_EQ(rfm_record_write(pair.near + 8, data, sizeof(data)), 0);
 	CHECK_EQ(stores(), before + RFM_RECORD_SIZE(sizeof(data)) / 8);
 
-	CHECK_EQ(rfm_fence(near_card, WAIT_MS, NULL), 0);
+	CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
 	CHECK(rfm_read_double((const volatile double *)pair.far) == -2.5);
 	unmap_pair(&pair, 256);
 }
@@ -277,12 +276,12 @@ static void fences(void)
 	for (i = 1; i <= 100; i++) {
 		rfm_publish64(pair.near, i);
 		memset(&result, 0xa5, sizeof(result));
-		if (!CHECK_EQ(rfm_fence(near_card, WAIT_MS, &result), 0))
+		if (!CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, &result), 0))
 			break;
 		CHECK_EQ(rfm_read64(pair.far), i);
 		CHECK_EQ(result.flags, 0);
 		CHECK_EQ(result.lost, 0);
-		CHECK(result.wait_ns > 0 && result.wait_ns < WAIT_MS * 1000000ull);
+		CHECK(result.wait_ns > 0 && result.wait_ns < PATIENCE_NS);
 	}
 	CHECK_ERRNO(rfm_fence(near_card, 60001, NULL), EINVAL);
 	unmap_pair(&pair, 8);
@@ -309,10 +308,10 @@ static void updates_are_told(void)
 	CHECK(silent(events));
 	for (i = 0; i < 20; i++) {
 		rfm_publish64(pair.near, 100 + i);
-		CHECK_EQ(rfm_fence(near_card, WAIT_MS, NULL), 0);
+		CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
 	}
 	while (got < 20) {
-		int n = rfm_events_wait(events, records, 8, WAIT_MS);
+		int n = rfm_events_wait(events, records, 8, PATIENCE_MS);
 
 		if (!CHECK(n > 0 && n <= 8))
 			break;
@@ -327,7 +326,7 @@ static void updates_are_told(void)
 			CHECK_EQ(records[k].length, 8);
 			CHECK_EQ(records[k].seq, got + 1);
 			age = rfm_age_ns(&records[k]);
-			CHECK(age >= 0 && age < WAIT_MS * 1000000ll);
+			CHECK(age >= 0 && age < (int64_t)PATIENCE_NS);
 		}
 	}
 	CHECK(silent(events));
@@ -562,7 +561,7 @@ static void *write_on(void *opaque)
 		fill(data, n);
 		rfm_record_write(writing->record, data, SIZE);
 		if (n % 2)
-			rfm_fence(near_card, WAIT_MS, NULL);
+			rfm_fence(near_card, PATIENCE_MS, NULL);
 	}
 	return NULL;
 }

@@ -46,8 +46,6 @@ static int listen_fresh(uint32_t types)
 	return listen_for(types, RFM_LISTEN_NONBLOCK | RFM_LISTEN_DISCARD, 0);
 }
 
-#define EVENT_MS 20000	/* for an event that must come: it comes late from a busy host */
-
 /*
  * Reads one event, waiting for it. Everything in the record is prefilled, so a
  * field that the driver forgets shows.
@@ -57,7 +55,7 @@ static bool next_event(int fd, struct rfm_event *event)
 	struct pollfd pollfd = { fd, POLLIN, 0 };
 
 	memset(event, 0xa5, sizeof(*event));
-	return poll(&pollfd, 1, EVENT_MS) == 1 &&
+	return poll(&pollfd, 1, PATIENCE_MS) == 1 &&
 	       read(fd, event, sizeof(*event)) == sizeof(*event);
 }
 

@@ -186,7 +186,7 @@ static void queues_wrap(void)
 			struct pollfd pollfd = { fd, POLLIN, 0 };
 			ssize_t len;
 
-			REQUIRE(poll(&pollfd, 1, EVENT_MS) == 1);
+			REQUIRE(poll(&pollfd, 1, PATIENCE_MS) == 1);
 			len = read(fd, events, sizeof(events));
 			REQUIRE(len > 0 && len % sizeof(*events) == 0);
 			for (i = 0; i < len / sizeof(*events); i++) {
@@ -409,7 +409,7 @@ static void poll_and_epoll(void)
 	CHECK_EQ(epoll_wait(epoll, &got, 1, 0), 0);
 
 	CHECK_EQ(send_event(RFM_EVENT_INT1, 1), 0);
-	CHECK_EQ(epoll_wait(epoll, &got, 1, EVENT_MS), 1);
+	CHECK_EQ(epoll_wait(epoll, &got, 1, PATIENCE_MS), 1);
 	CHECK_EQ(got.events, EPOLLIN);
 	CHECK_EQ(poll(&pollfd, 1, 0), 1);
 	CHECK_EQ(pollfd.revents, POLLIN);

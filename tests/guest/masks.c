@@ -24,7 +24,6 @@
 
 #define WORDS		(RFM_GRANULE / 8)
 #define BOTH_HALVES	0x0000000100000001ull
-#define PATIENCE_NS	120000000000ull
 
 struct area {
 	volatile uint64_t *words;
@@ -67,7 +66,7 @@ static int do_write(const struct area *area)
 	while (!end || round < end) {
 		if (!end && *area->stop)
 			end = round + 2;
-		if (!end && now_ns() - start > PATIENCE_NS)
+		if (!end && now_ns() - start > 2 * PATIENCE_NS)
 			return complain("nobody said stop");
 		round++;
 		for (uint64_t i = 0; i < area->granules * WORDS; i++)
@@ -167,7 +166,7 @@ static int wait_for_round(const struct area *area)
 	uint64_t round = *area->round, start = now_ns();
 
 	while (*area->round == round)
-		if (now_ns() - start > PATIENCE_NS)
+		if (now_ns() - start > 2 * PATIENCE_NS)
 			return complain("nobody writes");
 	return 0;
 }
@@ -178,7 +177,7 @@ static int wait_for_last(const struct area *area)
 
 	*area->stop = 1;
 	while (!*area->last)
-		if (now_ns() - start > PATIENCE_NS)
+		if (now_ns() - start > 2 * PATIENCE_NS)
 			return complain("the writer does not end");
 	return 0;
 }

@@ -21,8 +21,6 @@ struct note {
 	char comm[16];
 };
 
-#define NOTE_MS		20000	/* for what must be told: it is told late on a busy host */
-
 static int monitor = -1;
 static uint64_t last_seq;	/* 0: any may come next */
 
@@ -106,7 +104,7 @@ static bool next_note(struct note *note, int ms)
 /* The next about a card that is of that kind; others are passed over. */
 static bool await(struct note *note, unsigned int card, uint8_t cmd, uint64_t type)
 {
-	while (next_note(note, NOTE_MS))
+	while (next_note(note, PATIENCE_MS))
 		if (note->id == cards[card].id && note->cmd == cmd && note->type == type)
 			return true;
 	return false;
@@ -184,7 +182,7 @@ static void changes_are_told_with_their_maker(void)
 	CHECK_EQ(ask(), EINVAL);
 	ask_of(RFM_CMD_COUNTERS_RESET, HEARER);
 	CHECK_TAKEN();
-	REQUIRE(next_note(&note, NOTE_MS));
+	REQUIRE(next_note(&note, PATIENCE_MS));
 	CHECK_EQ(note.cmd, RFM_CMD_CARD_CHANGE_NTF);
 	CHECK_EQ(note.generation, generation + 3);
 }
@@ -208,7 +206,7 @@ static void parameters_are_told_for_every_card(void)
 	listen_anew();
 	REQUIRE(write_parameter(4096));
 	while (untold) {
-		REQUIRE(next_note(&note, NOTE_MS));
+		REQUIRE(next_note(&note, PATIENCE_MS));
 		CHECK_EQ(note.cmd, RFM_CMD_CARD_CHANGE_NTF);
 		CHECK_EQ(note.pid, getpid());
 		untold &= ~(1ull << note.id);
@@ -423,7 +421,7 @@ static void add_late(const struct nlmsghdr *head)
  */
 static void await_late(uint64_t count)
 {
-	uint64_t end = now_ns() + NOTE_MS * 1000000ull;
+	uint64_t end = now_ns() + PATIENCE_NS;
 
 	do {
 		late = 0;
@@ -468,7 +466,7 @@ static void the_same_is_told_together(void)
 		if (i % 1000 == 0)
 			await_late(i);
 	}
-	notes = sum_up(NOTE_MS, STORES, &told, &lost);
+	notes = sum_up(PATIENCE_MS, STORES, &told, &lost);
 	CHECK_EQ(told, STORES);
 	CHECK_EQ(lost, 0);
 	CHECK(notes < STORES / 4);
@@ -501,7 +499,7 @@ static void overruns_are_counted(void)
 		await_late(stores);
 		sum_up(0, stores, &told, &lost);
 	}
-	sum_up(NOTE_MS, stores, &told, &lost);
+	sum_up(PATIENCE_MS, stores, &told, &lost);
 	tap_note("%llu stores, %llu told, %llu lost", (unsigned long long)stores,
 		 (unsigned long long)told, (unsigned long long)lost);
 	CHECK(lost > 0);
@@ -607,7 +605,7 @@ static void a_card_comes_before_its_changes(void)
 		REQUIRE(driver_write("bind", cards[PLAIN].info.pci_name));
 		CHECK(waitpid(pid, &status, 0) == pid && !status);
 		do
-			REQUIRE(next_note(&note, NOTE_MS));
+			REQUIRE(next_note(&note, PATIENCE_MS));
 		while (note.id != cards[PLAIN].id);
 		CHECK_EQ(note.cmd, RFM_CMD_CARD_CREATE_NTF);
 		CHECK_EQ(setting(PLAIN, RFM_A_CARD_DMA_READ_LEAST), least);

@@ -20,7 +20,6 @@
 
 #include "card.h"
 
-#define PATIENCE_NS	60000000000ull
 #define AWAITED		512	/* one number of so many */
 
 /* Where `order` stores, one cache line each. */

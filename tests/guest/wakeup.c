@@ -23,7 +23,6 @@
 #include "card.h"
 
 #define WARM_UP		50	/* rounds that do not count */
-#define PATIENCE_MS	10000
 
 /**
  * struct line - one way of asking

@@ -19,9 +19,6 @@
 #define MARK_AT		(1u << 20)	/* nothing else is stored here */
 #define AT		(2u << 20)	/* and here is where cases play */
 
-/* A kernel that checks everything takes a while to drain a full event ring. */
-#define PATIENCE_MS	60000
-
 static int marks = -1;
 static uint64_t marks_heard;		/* those that the card has not dropped */
 

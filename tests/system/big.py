@@ -19,7 +19,7 @@ MIB = 1 << 20
 MEMORY = 64 * MIB
 FOOTPRINT = 2 * MIB
 WINDOW = 4                      # a round through 256 members must be shorter than its expiry
-PATIENCE_MS = 10000
+STALL_LIMIT_MS = 10000
 FENCE_MS = 60000
 INSERT_SLOTS = 256              # they leave a few a round: a fence waits behind all of them
 JOIN_S = 120
@@ -38,7 +38,7 @@ FAIR = 0.5
 def start_members(place, count):
     nodes = [place.add(Node(place.folder, node, *place.daisy(node, count), "--memory", "64M",
                             "--log", "none", "--window", WINDOW, "--insert-slots", INSERT_SLOTS,
-                            "--stall-limit-ms", PATIENCE_MS))
+                            "--stall-limit-ms", STALL_LIMIT_MS))
              for node in range(count)]
     for node in nodes:
         node.up()
@@ -127,7 +127,7 @@ def storms(place, *options):
                             *options))
             for node in range(STORMS)]
     for storm in ring:
-        wait_for(f"{storm.name} is on the ring", lambda: storm.is_member(STORMS), 60)
+        wait_for(f"{storm.name} is on the ring", lambda: storm.is_member(STORMS))
     return ring
 
 
@@ -135,7 +135,7 @@ def halt(ring):
     """No more stores; all that were made have come home, or never will. Returns what each shows."""
     all_call(ring, "halt")
     for storm in ring:
-        wait_for(f"a fence of {storm.name}", lambda: fenced(storm), 60)
+        wait_for(f"a fence of {storm.name}", lambda: fenced(storm))
     return [storm.show() for storm in ring]
 
 
@@ -190,7 +190,7 @@ def stopped_member():
         wait_for("stores", lambda: min(s["stored"] for s in all_call(ring, "show")) > 1000)
         victim.send_signal(signal.SIGSTOP)
         begin = time.monotonic()
-        wait_for("drops", lambda: sum(show["refused"] for show in all_call(others, "show")) > 0, 30)
+        wait_for("drops", lambda: sum(show["refused"] for show in all_call(others, "show")) > 0)
         time.sleep(STOPPED_S)       # as long as a person would look at it in a debugger
         stood = (time.monotonic() - begin) * 1e3
         victim.send_signal(signal.SIGCONT)

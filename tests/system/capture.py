@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from members import preload
-from peer import DATA as UPDATE, PATIENCE_S, Peer
-from suite import TOP, Failed, expect, plan, run, wait_for
+from peer import DATA as UPDATE, Peer
+from suite import PATIENCE_S, TOP, Failed, expect, plan, run, wait_for
 
 SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
                                         ("crc32c", "frame", "link", "pcapng")]

@@ -277,7 +277,7 @@ def switched_off(lab):
     lab.start(1, "sh", "-c", f"while dd if={device} of=/dev/null bs=4M; do :; done")
     wait_for("it transfers", lambda: not register(DMACSR0) & DMACSR0_DONE)
     lab.start(1, "poweroff", "-f")
-    wait_for("the machine is off", lambda: lab.qmp(1, "query-status")["status"] == "shutdown", 60)
+    wait_for("the machine is off", lambda: lab.qmp(1, "query-status")["status"] == "shutdown")
     expect(not register(INTCSR) & INTCSR_ENABLES, "it may interrupt")
     expect(register(DMACSR0) & DMACSR0_DONE, "it still moves something")
     clean_console(lab, 1)

@@ -15,7 +15,7 @@ import sys
 import time
 
 import wire
-from suite import expect, figure, plan, run, wait_for
+from suite import PATIENCE_S, expect, figure, plan, run, wait_for
 from members import Hub, Place, Storm, all_call, fenced, with_name
 
 COUNT = 4
@@ -25,7 +25,6 @@ MEMBERS = 6
 SHORT_DEATHS = 10
 LONG_DEATHS = 100
 GO_ON_S = 2.0   # a hub that waited for the silence of a dead member would take so long
-PATIENCE_S = 30
 WORDS = 8                       # of each member: two frames in a row write the same ones
 
 

@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from suite import TOP, expect, free_ports, plan, run, wait_for
-from members import PATIENCE, RMHUB, RMNODE, Control, Hub, Node, Place
+from suite import PATIENCE_S, TOP, expect, free_ports, plan, run, wait_for
+from members import RMHUB, RMNODE, Control, Hub, Node, Place
 
 RUNS = 10
 
@@ -240,7 +240,7 @@ def ends_cleanly():
                 told("stop", hub=hub)
             else:
                 hub.send_signal(end)
-            status = hub.process.wait(PATIENCE)
+            status = hub.process.wait(PATIENCE_S)
             expect(status == 0, f"status {status}")
             left = [path.name for path in Path(place.folder).glob("port*")]
             expect(not left and not Path(hub.path).exists(), f"left behind: {left}")
@@ -276,7 +276,7 @@ def endless_words():
         hub, nodes = ring(place, 2)
         for before in (b"", b'{"verb":"monitor"}\n'):
             with socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(PATIENCE)
+                client.settimeout(PATIENCE_S)
                 client.connect(str(hub.path))
                 client.sendall(before + b"x" * (1 << 20))
                 answers = [json.loads(line) for line in client.makefile()]

@@ -13,14 +13,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from suite import TOP, expect, wait_for
+from suite import PATIENCE_S, TOP, expect, wait_for
 from labkit import Failed
 
 RMNODE = TOP / "build" / "tools" / "rmnode"
 RMHUB = TOP / "build" / "tools" / "rmhub"
 PROGRAMS = TOP / "build" / "tests" / "litmus"
 QEMU = TOP / "build" / "qemu"
-PATIENCE = 30
 
 
 def preload(folder, name):
@@ -54,7 +53,7 @@ class Program:
             self.process.send_signal(number)
             if number == signal.SIGKILL:        # also of one that is stopped
                 self.process.send_signal(signal.SIGCONT)
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(PATIENCE_S)
         for pipe in (self.process.stdin, self.process.stdout):
             try:
                 if pipe:
@@ -70,7 +69,7 @@ class Program:
 class Control:
     """The control socket of rmnode and rmhub: a JSON object on a line each way."""
 
-    def __init__(self, path, timeout=PATIENCE):
+    def __init__(self, path, timeout=PATIENCE_S):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(timeout)
         self.socket.connect(str(path))
@@ -110,7 +109,7 @@ class Served(Program):
 
     def up(self):
         """Wait until it answers."""
-        wait_for(f"{self.name} answers", self.connected, PATIENCE)
+        wait_for(f"{self.name} answers", self.connected)
         return self
 
     def connected(self):
@@ -213,7 +212,7 @@ class Card(Program):
 
     def up(self):
         """Wait until it answers; its BARs 0, 3 and 4 are mapped."""
-        wait_for(f"{self.name} answers", self.connected, PATIENCE)
+        wait_for(f"{self.name} answers", self.connected)
         for register, value in ((0x10, self.RUNTIME), (0x1c, self.MEMORY), (0x20, self.EXTENSION),
                                 (0x04, 7)):
             self.ask(f"outl {self.CONFIG_ADDRESS} {0x80000000 | self.SLOT << 11 | register}")
@@ -224,7 +223,7 @@ class Card(Program):
         if not self.alive():
             raise Failed(f"{self.name} has ended: {self.said().strip()}")
         with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(PATIENCE)
+            sock.settimeout(PATIENCE_S)
             try:
                 sock.connect(str(self.path))
             except OSError:
@@ -264,7 +263,7 @@ class Storm(Program):
             raise Failed(f"{self.name} has ended: {self.said().strip()}") from gone
 
     def answer(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
         line = ready and self.process.stdout.readline()
         if not line:
             raise Failed(f"{self.name} does not answer: {self.said().strip()}")

@@ -22,14 +22,13 @@ import peer
 from hublab import hub, lab_status, ports
 from members import Node, Place
 from schemas import FOLDER, fitting, rmctl
-from suite import (PROGRAMS, TOP, clean_kernels, device_of_node, expect, extra_cards, plan, run,
+from suite import (PATIENCE_S, PROGRAMS, TOP, clean_kernels, device_of_node, expect, extra_cards, plan, run,
                    wait_for)
 from labkit import Failed, Lab
 
 MEMBER, THIRD, STRANGER, SLOW, FLOODED = 2, 3, 4, 30, 31       # node ids beside the lab's own
 PORT, FREE_PORT = 1, 2                  # the machine is at port 0
 NOBODY = 200                            # a node id that nobody has
-PATIENCE = 60
 HELD = 4096                             # updates, and as many events, are kept for a paused machine
 SLOW_CARD = "id=slow,line=paced,,rate=0.01,frames-in-flight=16,stall-limit-ms=0"
 FLOODED_CARD = "line=paced,,rate=0.001" # 79 us a packet
@@ -89,7 +88,7 @@ class Monitor:
 
         It is about the card that is on the hub, if not said otherwise.
         """
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + PATIENCE_S
         while True:
             try:
                 told = self.next(end)
@@ -102,7 +101,7 @@ class Monitor:
 
     def tells_all(self, events):
         """Wait for these events of the card, in any order. Returns the first of each."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + PATIENCE_S
         seen = {}
         while not events <= set(seen):
             told = self.next(end)
@@ -116,7 +115,7 @@ class Monitor:
         What it counts begins anew. Where there was no room, the change may have got lost, too.
         """
         self.lab.run(1, "rmctl", "stats", self.card, "--reset")
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + PATIENCE_S
         told = {"event": "overrun"}
         while (told["event"] != "changed" or told["device"] != self.card
                or told["changed"].get("led") is not self.led):
@@ -320,8 +319,7 @@ def of_other_rings(_, ring):
     ring.anew()
     with ring.stranger() as other:
         other.send(peer.DATA, b"beyond", address=BEYOND)
-        other.wait("it is home", lambda other: any(frame.data == b"beyond" for frame in other.home),
-                   PATIENCE)
+        other.wait("it is home", lambda other: any(frame.data == b"beyond" for frame in other.home))
         ring.finds("beyond", r"1 update\(s\) lay past the end of this card's memory")
         other.send(peer.DATA, b"twice", address=0x5000, flags=peer.REDUNDANT)
         ring.tells("bad-data")
@@ -456,7 +454,7 @@ def no_room_to_receive(lab, ring):
 def no_room_to_tell(lab, ring):
     """Two watches that are late by turns: overrun of the card, and no number is missing beside it"""
     ring.anew()
-    end = time.monotonic() + 3 * PATIENCE
+    end = time.monotonic() + 3 * PATIENCE_S
     while "overrun" not in ring.monitor.told:
         expect(time.monotonic() < end, "there is always room")
         watches = [ring.watch(f"{offset:#x}+64", "--deadline", "1us", "-n", "200")
@@ -471,8 +469,7 @@ def namesake(_, ring):
     """An earlier node has the card's id: id-in-use; show says that it has left, and not: no light"""
     ring.anew()
     with ring.stranger() as other:
-        other.wait("the card is heard", lambda other: any(frame.source == 1 for frame in other.seen),
-                   PATIENCE)
+        other.wait("the card is heard", lambda other: any(frame.source == 1 for frame in other.seen))
         life = next(frame.incarnation for frame in other.seen if frame.source == 1)
         other.say(peer.Frame(peer.DUPLICATE, 1, 1, 0, struct.pack("<Q", life)).encode())
         ring.tells("id-in-use", node=1)

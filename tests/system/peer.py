@@ -16,6 +16,8 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
+from suite import PATIENCE_S
+
 VERSION = 5
 HELLO, WELCOME, REFUSE, LIGHT = 1, 2, 3, 4
 (DATA, INTERRUPT, HEARTBEAT, DUPLICATE, BREAK, FENCE, MULTICAST, TRAIN, QUERY,
@@ -28,7 +30,6 @@ REDUNDANT, SECOND = 1, 2
 ROGUE_0, ROGUE_1, PAUSED, UNSTORED = 1, 2, 4, 8
 IS_HUB, IS_REDUNDANT, HAS_SHM = 1, 2, 4
 SPACE = 0x10000000
-PATIENCE_S = 30
 
 # ring 5: magic, version, type, source, destination, kind, length, address, clock domain,
 # incarnation, number, time; the check stands behind

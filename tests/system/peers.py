@@ -17,7 +17,7 @@ import time
 
 import peer
 import wire
-from suite import expect, figure, plan, run, wait_for
+from suite import PATIENCE_S, expect, figure, plan, run, wait_for
 from members import Card, Hub, Node, Place, Storm, all_call, descriptors, fenced, kilobytes
 
 MEMBERS = 3
@@ -26,7 +26,6 @@ GROWTH = 4 * 1024               # what else may come
 SPARE_FDS = 16
 DEADLINE_S = 2.0                # of the handshake, and of silence
 GONE_S = 10.0                   # who is silent for so long is shown out
-PATIENCE_S = 20                 # with a busy host
 FLOOD_S = 1.0
 FRAMES = 2000
 FREE = 1 << 19                  # address that no member uses

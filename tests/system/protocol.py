@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from peer import (ANSWER, BREAK, DATA, DUPLICATE, FENCE, HEARTBEAT, HELLO, INTERRUPT, IS_HUB, LIGHT,
-                  MULTICAST, PATIENCE_S, PAUSED, QUERY, REDUNDANT, REFUSE, ROGUE_0, SECOND, SPACE,
+                  MULTICAST, PAUSED, QUERY, REDUNDANT, REFUSE, ROGUE_0, SECOND, SPACE,
                   TRAIN, UNSTORED, VERSION, WELCOME, Frame, Message, Peer, Train, answer_data, connect,
                   crc32c, multicast_data, multicast_nodes, query_data, read_exactly)
-from suite import TOP, Failed, expect, plan, run, wait_for
+from suite import PATIENCE_S, TOP, Failed, expect, plan, run, wait_for
 
 RMNODE = TOP / "build" / "tools" / "rmnode"
 RMHUB = TOP / "build" / "tools" / "rmhub"

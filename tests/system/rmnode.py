@@ -17,10 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from suite import TOP, expect, free_ports, plan, run, wait_for
+from suite import PATIENCE_S, TOP, expect, free_ports, plan, run, wait_for
 
 RMNODE = os.environ.get("RMNODE", str(TOP / "build" / "tools" / "rmnode"))
-PATIENCE = 20
 STALL_MS = "10000"      # a member that a busy host holds up must cost no store
 
 
@@ -38,13 +37,13 @@ class Member:
         self.first_line = self.line()
 
     def line(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
         expect(ready, f"node {self.id} says nothing")
         return self.process.stdout.readline().decode()
 
     def call(self, *words, check=True, **options):
         done = subprocess.run([RMNODE, "-S", self.control, *map(str, words)], text=True,
-                              capture_output=True, timeout=60, check=False, **options)
+                              capture_output=True, timeout=2 * PATIENCE_S, check=False, **options)
         if check:
             expect(not done.returncode, f"rmnode {' '.join(map(str, words))}: {done.stderr}")
         return done.stdout.strip() if check else done
@@ -63,7 +62,7 @@ class Member:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(PATIENCE_S)
         self.process.stdout.close()
         self.errors.close()
         return status
@@ -89,7 +88,7 @@ class Ring:
         self.folder = self.place.name
         self.members = [self.member(number) for number in range(1, self.count + 1)]
         for member in self.members:
-            member.call("wait", "-n", self.count - 1, "-t", PATIENCE)
+            member.call("wait", "-n", self.count - 1, "-t", PATIENCE_S)
         return self
 
     def __exit__(self, *_):
@@ -158,7 +157,7 @@ def test_interrupts():
         for number in range(3):
             a.call("write", "0x40", number)
             a.call("send", "all" if number else 2, number, 100 + number)
-        lines = [json.loads(line) for line in waiting.communicate(timeout=PATIENCE)[0].splitlines()]
+        lines = [json.loads(line) for line in waiting.communicate(timeout=PATIENCE_S)[0].splitlines()]
         expect([(e["type"], e["from"], e["data"]) for e in lines[:3]]
                == [(0, 1, 100), (1, 1, 101), (2, 1, 102)], f"it got {lines}")
         expect(b.call("read", "0x40") == "0x00000002", "the data came after the interrupt")
@@ -176,7 +175,7 @@ def test_interrupt_to_a_set():
         a.call("fence")
         expect(a.json("stats")["counters"]["sent"] == sent + 3, "more frames than that")
         for member, wanted in zip(others, ((1, 7), (7, 8), (1, 7))):
-            got = json.loads(member.call("-j", "wait-interrupt", "-t", PATIENCE).splitlines()[0])
+            got = json.loads(member.call("-j", "wait-interrupt", "-t", PATIENCE_S).splitlines()[0])
             expect((got["type"], got["from"], got["data"]) == (wanted[0], 1, wanted[1]), f"{got}")
         for member in ring.members:
             more = member.call("wait-interrupt", "-t", 0.05, check=False)
@@ -203,7 +202,7 @@ def test_watch_and_monitor():
         a.call("write", "0x300", 1)
         a.call("write", "0x200", "0x11223344")
         a.call("write", "0x2fc", 2)
-        updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE)[0].splitlines()]
+        updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE_S)[0].splitlines()]
         expect([(u["offset"], u["data"], u["source"]) for u in updates[:2]]
                == [(0x200, "44332211", 1), (0x2fc, "02000000", 1)], f"{updates}")
         b.process.kill()
@@ -214,7 +213,7 @@ def test_watch_and_monitor():
         ring.members[1] = ring.member(2)
         while "signal" not in names:
             names.add(json.loads(monitor.stdout.readline())["event"])
-        a.call("wait", "-n", 1, "-t", PATIENCE)
+        a.call("wait", "-n", 1, "-t", PATIENCE_S)
         monitor.terminate()
         monitor.wait()
 
@@ -224,7 +223,7 @@ class Client:
 
     def __init__(self, member, verb=None, **args):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(PATIENCE_S)
         self.socket.connect(member.control)
         self.lines = self.socket.makefile()
         if verb:
@@ -305,17 +304,17 @@ def test_log_that_nobody_reads():
             os.mkdir(apart)
             b = ring.members[1] = Member(apart, 2, f"unix:{ring.folder}/2,server",
                                          f"unix:{ring.folder}/1", stderr=stderr)
-        b.call("wait", "-n", 1, "-t", PATIENCE)
+        b.call("wait", "-n", 1, "-t", PATIENCE_S)
         ring.members[0].stop()
         strange(ring, 2)
         ring.members[0] = ring.member(1)
         for member in ring.members:
-            member.call("wait", "-n", 1, "-t", PATIENCE)
+            member.call("wait", "-n", 1, "-t", PATIENCE_S)
             member.call("fence", check=False)
         text = os.read(reader, 1 << 20)     # from now on there is room
         ring.members[0].stop()
         while b"\n" not in text:
-            expect(select.select([reader], [], [], PATIENCE)[0], "it says nothing any more")
+            expect(select.select([reader], [], [], PATIENCE_S)[0], "it says nothing any more")
             more = os.read(reader, 1 << 20)
             expect(more, "it has ended")
             text += more
@@ -331,7 +330,7 @@ def test_load():
         loads = [member.start("-j", "load", "--count", 30000, "--own", 4, "--random",
                               "--seed", member.id) for member in ring.members]
         for load in loads:
-            result = json.loads(load.communicate(timeout=PATIENCE)[0])
+            result = json.loads(load.communicate(timeout=PATIENCE_S)[0])
             expect(result["stores"] == 30000 and result["dropped"] == 0, f"{result}")
         for member in ring.members:
             member.call("fence")
@@ -360,13 +359,13 @@ def test_streams():
 def check_streams(members):
     try:
         for member in members:
-            member.call("wait", "-n", len(members) - 1, "-t", PATIENCE)
+            member.call("wait", "-n", len(members) - 1, "-t", PATIENCE_S)
             state = member.json("stats")
             expect(not state["rx"]["shm"] and not state["tx"]["shm"], "there is shared memory")
         loads = [member.start("load", "--count", 20000, "--own", 4, "0+1M")
                  for member in members]
         for load in loads:
-            load.communicate(timeout=PATIENCE)
+            load.communicate(timeout=PATIENCE_S)
         for member in members:
             member.call("fence")
         same_everywhere(members)
@@ -400,7 +399,7 @@ def test_record_and_replay():
         a.call("send", "1,2", 3, 78)
         a.call("fence")
         record.send_signal(signal.SIGINT)
-        said = record.communicate(timeout=PATIENCE)[0]
+        said = record.communicate(timeout=PATIENCE_S)[0]
         expect("42 frames recorded, 0 lost" in said, f"it says {said}")
         wanted = b.call("checksum", "0x2000+4K")
 
@@ -426,7 +425,7 @@ def test_record_and_replay():
         watch = a.start("-j", "watch", "-n", 40, "0x2000+4K")
         watch.stdout.readline()
         b.call("replay", "--speed", "10", "--as-node", 99, file)
-        updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE)[0].splitlines()]
+        updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE_S)[0].splitlines()]
         expect({u["source"] for u in updates[:40]} == {99}, "it was not node 99")
         expect([u["offset"] for u in updates[:40]] == [0x2000 + 8 * i for i in range(40)],
                "the order is lost")
@@ -435,14 +434,14 @@ def test_record_and_replay():
         expect(not a.counter("hop_limit") and not b.counter("late"), "frames go round for ever")
 
         step = b.start("replay", "--step", file)
-        out = step.communicate("\n\n\n", timeout=PATIENCE)[0].splitlines()
+        out = step.communicate("\n\n\n", timeout=PATIENCE_S)[0].splitlines()
         expect(len(out) == 3 and out[2].split()[5] == "0x00002010", f"steps: {out}")
         b.call("set", "transmit", "off")
         dark = b.call("replay", "--as-node", 99, file, check=False)
         expect(dark.returncode == 1 and "dark" in dark.stderr, f"a replay into the dark: {dark}")
         b.call("set", "transmit", "on")
         for member in ring.members:
-            member.call("wait", "-n", 1, "-t", PATIENCE)
+            member.call("wait", "-n", 1, "-t", PATIENCE_S)
         result = b.json("replay", "--speed", "max", "--as-node", 98, file)
         expect(result["lost"] == result["dark"] == 0, f"{result}")
         broken = f"{ring.folder}/broken"
@@ -504,8 +503,8 @@ def test_settings():
         lost = a.call("fence", check=False)
         expect("dark" in lost.stderr, f"a fence in the dark: {lost}")
         a.call("set", "transmit", "on")
-        a.call("wait", "-n", 1, "-t", PATIENCE)
-        b.call("wait", "-n", 1, "-t", PATIENCE)
+        a.call("wait", "-n", 1, "-t", PATIENCE_S)
+        b.call("wait", "-n", 1, "-t", PATIENCE_S)
         lost = a.call("fence", check=False)
         expect("66 frame(s) did not reach every node" in lost.stderr, f"65 stores and a fence in the dark: {lost}")
         a.call("set", "loopback", "on")
@@ -523,7 +522,7 @@ def test_memory_file():
             ring.options = ("--memory-file", path)
             ring.members[1] = ring.member(2)
             for member in reversed(ring.members):   # the other one may not have noticed yet
-                member.call("wait", "-n", 1, "-t", PATIENCE)
+                member.call("wait", "-n", 1, "-t", PATIENCE_S)
             ring.members[0].call("write", "0x1234", "0xcafe")
             ring.members[0].call("fence")
             with open(path, "rb") as file, \
@@ -592,7 +591,7 @@ def strange(ring, number):
     with socket.socket(socket.AF_UNIX) as stranger:
         stranger.connect(f"{ring.folder}/{number}")
         stranger.sendall(b"GET / HTTP/1.0\r\n\r\n" * 10)
-        stranger.settimeout(PATIENCE)
+        stranger.settimeout(PATIENCE_S)
         try:
             expect(not stranger.recv(1), "it answers a stranger")
         except ConnectionResetError:
@@ -608,7 +607,7 @@ def test_strangers():
             strange(ring, 1)
         expect(a.said().count("does not speak the ring protocol") == 1, a.said())
         ring.members[1] = ring.member(2)
-        a.call("wait", "-n", 1, "-t", PATIENCE)
+        a.call("wait", "-n", 1, "-t", PATIENCE_S)
         # A second one waits until the neighbour has gone, and disturbs nobody.
         with socket.socket(socket.AF_UNIX) as second:
             second.connect(f"{ring.folder}/1")
@@ -713,7 +712,7 @@ def test_refusals():
     ]
     for status, words, wanted in ([(2, *case) for case in cases]
                                   + [(1, *case) for case in failures]):
-        done = subprocess.run([RMNODE, *words], text=True, capture_output=True, timeout=PATIENCE,
+        done = subprocess.run([RMNODE, *words], text=True, capture_output=True, timeout=PATIENCE_S,
                               check=False)
         expect(done.returncode == status and wanted in done.stderr and done.stderr.count("\n") == 1
                and not done.stdout, f"{words}: {done}")

@@ -10,6 +10,7 @@ import traceback
 from pathlib import Path
 
 PROGRAMS = "/usr/lib/rfm/tests/"         # the guest programs, in a guest
+PATIENCE_S = 60         # what takes longer does not come, on a busy host either
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
@@ -26,11 +27,8 @@ def expect(condition, complaint):
         raise Failed(complaint)
 
 
-def wait_for(what, condition, seconds=60):
-    """Ask until it is so; each question takes its time on a node, so no nap is needed.
-
-    The limit is for what never comes: a busy host may take its time.
-    """
+def wait_for(what, condition, seconds=PATIENCE_S):
+    """Ask until it is so; each question takes its time on a node, so no nap is needed."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

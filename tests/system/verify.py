@@ -92,7 +92,7 @@ class Bench:
     def members(self, *nodes):
         wait_for(f"near sees {nodes}", lambda: {
             member["node"] for member in self.lab.rmctl_json(1, "map", self.near)["members"]} ==
-                 {NEAR, *nodes}, 30)
+                 {NEAR, *nodes})
 
     def run(self, *words, card=None):
         """Its exit status, what it prints, and what it complains of."""

@@ -164,7 +164,6 @@ static void whoever_sleeps_is_woken_once(void **state)
 #define BURSTS		300000ull	/* as fast as they can be made, */
 #define LONE		3000ull		/* then each when the consumer sleeps */
 #define LOAD		(BURSTS + LONE)
-#define PATIENCE_S	60		/* a wake-up that takes so long is lost */
 
 /* Returns false if nobody has posted for too long. May be called by any thread. */
 static bool await(sem_t *sem)
@@ -172,7 +171,7 @@ static bool await(sem_t *sem)
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += PATIENCE_S;
+	until.tv_sec += PATIENCE_MS / 1000;
 	while (sem_clockwait(sem, CLOCK_MONOTONIC, &until))
 		if (errno != EINTR)
 			return false;

@@ -13,7 +13,6 @@
 #include "ring/host/loop.h"
 
 #define MS 1000000ull
-#define PATIENCE_MS 20000	/* what takes longer does not come */
 
 /* Instead of the C library's: a test need not wait for long times to pass. */
 static unsigned int ahead_s;

@@ -28,8 +28,6 @@
 #include "ring/host/port-private.h"
 #include "ring/shm.h"
 
-#define PATIENCE_NS 60000000000	/* what takes longer does not come */
-
 static char address[64], server[128];
 
 /* Instead of the C library's: nobody here waits for long times to pass. */
@@ -456,7 +454,7 @@ static void each_silence_is_noticed(void **state)
 	open_end(loop, &rx, config);
 	open_sender(other, &tx, config);
 	for (unsigned int round = 0; round < 2; round++) {
-		until = rfm_now() + PATIENCE_NS;
+		until = rfm_now() + PATIENCE_MS * 1000000ull;
 		while ((!tx.up || !rx.light) && rfm_now() < until) {
 			rfm_loop_once(other, rfm_now() + 10000000);
 			rfm_loop_once(loop, rfm_now() + 10000000);
@@ -639,7 +637,7 @@ static bool has_nodelay(int fd)
 static void every_place_of_a_name_is_tried(void **state)
 {
 	struct rfm_loop *loop = rfm_loop_new();
-	uint64_t until = rfm_now() + PATIENCE_NS;
+	uint64_t until = rfm_now() + PATIENCE_MS * 1000000ull;
 	struct end tx, rx;
 
 	(void)state;

@@ -10,7 +10,6 @@
 
 #define MEMORY	(1u << 20)
 #define NODES	3
-#define PATIENCE_MS	60000	/* what takes longer does not come */
 
 /* What cmocka calls before and after each test: what one leaves behind is not in another's way. */
 int make_folder(void **state);

@@ -9,8 +9,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define PATIENCE_MS	20000		/* a wake-up that takes longer is lost */
-
 struct pace {
 	struct rfm_shm shm;
 	uint64_t frames;

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#define PATIENCE_MS	60000	/* what takes longer does not come, on a busy machine either */
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A seeded generator of our own: the same steps on every machine. */
