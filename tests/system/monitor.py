@@ -191,8 +191,7 @@ class Ring:
             yield
         finally:
             hub(self.lab, "restore", port)
-            wait_for("the ring is closed", lambda: not self.lab.run(
-                1, "rmctl", "test", self.card, check=False).returncode, 30)
+            self.lab.test_ring(1, self.card)
 
     @contextmanager
     def owns(self, area):

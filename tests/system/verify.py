@@ -86,8 +86,7 @@ class Bench:
 
     def closed(self):
         for card in self.near, self.far:
-            wait_for("the ring is closed", lambda: not self.lab.run(
-                1, "rmctl", "test", card, check=False).returncode, 30)
+            self.lab.test_ring(1, card)
 
     def members(self, *nodes):
         wait_for(f"near sees {nodes}", lambda: {
