@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 
 from suite import (PROGRAMS, Skipped, clean_console, clean_kernels, device_of_node, expect, extra_cards, figure, plan,
-                   ring_of_two, run, run_guest_program, unload_driver, wait_for)
+                   ring_of_two, run, run_guest_program, several_attempts, unload_driver, wait_for)
 from labkit import Lab
 
 # Rounds of unbind_test, of which one in four removes the card and the others unbind the driver;
@@ -20,7 +20,6 @@ from labkit import Lab
 SHORT, LONG = (28, 14, 20), (268, 134, 200)
 LOAD_SECONDS = 60
 LISTENERS = 1024
-ATTEMPTS = 5            # at what a neighbour that is held up makes impossible
 
 
 def card(lab):
@@ -285,13 +284,11 @@ def switched_off(lab):
 
 def others_run(lab):
     """A neighbour sends as fast as it can to 1024 listeners: others run while they are told"""
-    for attempt in range(1, ATTEMPTS + 1):
-        if ran_within_a_delivery(lab):
-            return
-        expect(attempt < ATTEMPTS, "it never ran before all listeners had been told")
+    several_attempts(flood_a_crowd, lab)
 
 
-def ran_within_a_delivery(lab):
+def flood_a_crowd(lab):
+    """A neighbour that is held up makes it impossible to run within a delivery."""
     crowd = PROGRAMS + "crowd"
     listeners = lab.start(1, crowd, "listen", "/dev/rfm0", LISTENERS)
     listeners.line()
@@ -301,7 +298,7 @@ def ran_within_a_delivery(lab):
     flood.finish(check=killed.returncode)       # if it has ended before, it says why
     figure(f"{told} events for {LISTENERS} listeners; a program of the highest priority woke up "
            f"{median} us late (median), {most} us at most, {under_way} times within a delivery")
-    return under_way
+    return not under_way and "it never ran before all listeners had been told"
 
 
 # Each time the longest section with interrupts off in a tenth of a second: microseconds, and

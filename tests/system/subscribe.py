@@ -5,7 +5,8 @@
 import sys
 import time
 
-from suite import PROGRAMS, clean_kernels, expect, figure, plan, run, unload_driver, wait_for
+from suite import (PROGRAMS, clean_kernels, expect, figure, plan, run, several_attempts, unload_driver,
+                   wait_for)
 from bench import vcpu_time
 from labkit import Lab, Part
 
@@ -20,7 +21,6 @@ MODERATED = 20_000      # interrupts a second: the driver asks for 50 us between
 SLOWED = 1.5            # times: what a store costs the writer's CPU
 SLOW_US = 20_000        # that a slow reader sleeps between two looks
 MARGIN_MS = 250         # until a busy machine's program has a turn
-ATTEMPTS = 5            # at what a busy host makes longer: the best counts
 WRONG_WRITES = 50
 CARD = "rfm0"
 
@@ -92,15 +92,11 @@ def fast_reader(lab):
 
 def slow_reader(lab, count=UPDATES):
     """Every update makes one record; a slow reader loses records, counted to the last one, and no writer waits"""
-    for attempt in range(1, ATTEMPTS + 1):      # what else the host does costs, too
-        watched, free = costs_of_a_slow_reader(lab, count)
-        if watched <= SLOWED * free:
-            return
-        expect(attempt < ATTEMPTS, f"a store costs {watched} ns, {free} ns without a watcher")
+    several_attempts(cost_of_a_slow_reader, lab, count)
 
 
-def costs_of_a_slow_reader(lab, count):
-    """What a store costs the writer with one, and without."""
+def cost_of_a_slow_reader(lab, count):
+    """Is a store much dearer with one? What else the host does costs, too."""
     each = min(count, 1_000_000)
     free = min(store_cost(lab, each, seed) for seed in range(3))
     before = counter(lab, 1, "frames-sent")
@@ -114,7 +110,7 @@ def costs_of_a_slow_reader(lab, count):
     expect(delivered + dropped + by_card == updates, "the numbers do not add up")
     expect(dropped > 0, "nothing was dropped: the reader was not slow")
     expect(counter(lab, 1, "frames-full") == full, "stores found no room because of the reader")
-    return watched, free
+    return watched > SLOWED * free and f"a store costs {watched} ns, {free} ns without a watcher"
 
 
 def storm(lab):
@@ -152,7 +148,7 @@ def storm(lab):
 
 def tells_in_time(display, freeze, thaw):
     """The display's word that the state is stale, as late as it may be."""
-    for attempt in range(1, ATTEMPTS + 1):
+    def attempt():
         before = display.now_ns()
         try:
             freeze()
@@ -162,9 +158,8 @@ def tells_in_time(display, freeze, thaw):
         display.tells("fresh")
         figure(f"stale after {silent_ms:.0f} ms of silence, stated {Part.SILENCE_MS} ms")
         expect(silent_ms >= Part.SILENCE_MS, f"{silent_ms} ms")
-        if silent_ms <= Part.SILENCE_MS + MARGIN_MS:
-            return
-        expect(attempt < ATTEMPTS, f"{silent_ms} ms")
+        return silent_ms > Part.SILENCE_MS + MARGIN_MS and f"{silent_ms} ms"
+    several_attempts(attempt)
 
 
 def frozen_writer(lab):

@@ -35,6 +35,15 @@ def wait_for(what, condition, seconds=PATIENCE_S):
             raise Failed(f"not within {seconds} s: {what}")
 
 
+def several_attempts(attempt, *args):
+    """At what a busy host may spoil: one must do. `attempt` returns what is wrong, if anything is."""
+    for _ in range(5):
+        complaint = attempt(*args)
+        if not complaint:
+            return
+    raise Failed(complaint)
+
+
 def free_ports(count):
     """Numbers of TCP ports that nobody has; no two are the same.
 
