@@ -324,8 +324,9 @@ void ring_wait_closed(Card *cards, unsigned n)
         wait_until((nic_send(card, 0, NIC_PROBE, 0),
                     ctl_readl(card, LCSR1) & OWN_DATA));
     }
-    /* Probes on their way would set it again. */
+    /* Probes that wait or are on their way would set it again. */
     for (i = 0; i < n; i++) {
+        ctl_wait(&cards[i], LCSR1, TX_EMPTY, TX_EMPTY);
         wait_until(counter(&cards[i], "frames-sent") ==
                    counter(&cards[i], "frames-home") +
                    counter(&cards[i], "frames-lost"));
