@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The way into a guest: OpenSSH, with one master connection per machine."""
+"""The way into a guest: OpenSSH, over master connections that stay open.
 
+dropbear 2022.83 closes a session that is being opened in the moment in which the command of another
+one of its connection ends. So a connection has one session at a time, and there are as many as
+there are commands at once.
+"""
+
+import contextlib
+import fcntl
+import itertools
 import posixpath
 import shlex
 import subprocess
@@ -20,12 +28,10 @@ DIES_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 class Channel:
     """ssh and scp to one machine."""
 
-    def __init__(self, number, control, keys, port):
+    def __init__(self, number, folder, keys, port):
         self.number = number
-        self.port = port
-        self.control = control
+        self.folder = folder
         settings = {
-            "ControlPath": control,
             "ControlMaster": "auto",
             "ControlPersist": "yes",
             "ServerAliveInterval": ALIVE_INTERVAL,
@@ -45,9 +51,35 @@ class Channel:
         for name, value in settings.items():
             self.options += ["-o", f"{name}={value}"]
 
+    @contextlib.contextmanager
+    def connected(self):
+        """A connection that nobody else uses, as options."""
+        for n in itertools.count():
+            control = self.folder / f"ssh{n}"
+            options = [*self.options, "-o", f"ControlPath={control}"]
+            with open(f"{control}.lock", "a", encoding="utf-8") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                if lock.tell():         # who had it was killed: its command may go on
+                    self._quietly(options, "-O", "exit")
+                    control.unlink(missing_ok=True)
+                lock.write("in use")
+                lock.flush()
+                if not control.exists():
+                    self._connect(options)
+                yield options
+                lock.truncate(0)
+                return
+
     def open(self):
-        """Starts the master connection; returns when the guest has let us in."""
-        done = subprocess.run(["ssh", *self.options, "-f", "-N", "root@127.0.0.1"],
+        """Returns when the guest has let us in."""
+        with self.connected():
+            pass
+
+    def _connect(self, options):
+        done = subprocess.run(["ssh", *options, "-f", "-N", "root@127.0.0.1"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
@@ -75,25 +107,25 @@ class Channel:
         return self._copy(f"root@127.0.0.1:{source}", _local(target))
 
     def _run_ssh(self, flags, *command):
-        done = subprocess.run([*DIES_WITH_US, "ssh", *self.options, *flags, "root@127.0.0.1",
-                               *command], check=False)
-        if done.returncode == CHANNEL_FAILED:
-            self._require_alive()
-        return done.returncode
+        return self._use(["ssh", *flags], "root@127.0.0.1", *command)
 
     def _copy(self, source, target):
-        done = subprocess.run([*DIES_WITH_US, "scp", "-q", "-r", "-p", *self.options, source, target],
-                              check=False)
-        if done.returncode == CHANNEL_FAILED:
-            self._require_alive()
-        return 1 if done.returncode else 0
+        return 1 if self._use(["scp", "-q", "-r", "-p"], source, target) else 0
 
-    def _require_alive(self):
-        """A command may itself end with 255; only a dead channel is our failure."""
-        probe = subprocess.run(["ssh", *self.options, "root@127.0.0.1", "true"],
-                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        if probe.returncode:
-            raise ChannelError(f"lost the connection to machine {self.number}")
+    def _use(self, program, *arguments):
+        """A command may itself end with 255; only a dead connection is our failure."""
+        with self.connected() as options:
+            status = subprocess.run([*DIES_WITH_US, *program, *options, *arguments],
+                                    check=False).returncode
+            if status == CHANNEL_FAILED and self._quietly(options, "true"):
+                raise ChannelError(f"lost the connection to machine {self.number}")
+            return status
+
+    def _quietly(self, options, *arguments):
+        """A command, or -O and one to the master; returns its exit status."""
+        return subprocess.run(["ssh", *options, "root@127.0.0.1", *arguments],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False).returncode
 
 
 class ChannelError(LabError):

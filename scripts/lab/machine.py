@@ -83,7 +83,7 @@ class Machine:
         self.require_running()
         if self.ssh_port is None:
             raise LabError(f"{self} is not ready yet")
-        return Channel(self.number, self.folder / "ssh", self.config["keys"], self.ssh_port)
+        return Channel(self.number, self.folder, self.config["keys"], self.ssh_port)
 
     def kill(self):
         run = self._run()
@@ -129,6 +129,8 @@ class Machine:
     def stop_channels(self):
         for pid, started in process.with_argument_in(self.folder, {"ssh", "scp"}):
             process.stop(pid, started, signal.SIGTERM, signal.SIGKILL)
+        for control in self.folder.glob("ssh*[0-9]"):
+            control.unlink(missing_ok=True)
 
     # --- booting ---
 
@@ -154,6 +156,7 @@ class Machine:
         may take STARVED times as long.
         """
         begin = time.monotonic()
+        self.stop_channels()
         with socket.socket(socket.AF_UNIX) as listener:
             self._ready_socket.unlink(missing_ok=True)
             listener.bind(str(self._ready_socket))

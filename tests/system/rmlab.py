@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from library import Installed, made
@@ -37,6 +38,28 @@ def exec_is_transparent(lab):
     expect((done.stdout, done.stderr, done.returncode) == ("out\n", "err\n", 7), str(done))
     odd = "a b'c\"d$e *"
     expect(lab.out(1, "printf", "%s", odd) == odd, "arguments are not passed as they are")
+
+
+def at_once(lab):
+    """Commands that begin while others end: each runs, and tells how it ended"""
+    def some(thread):
+        return [lab.run(1, "sh", "-c", f"echo {thread}.{n}; exit {n}", check=False) for n in range(12)]
+
+    with ThreadPoolExecutor(4) as threads:
+        for thread, done in enumerate(threads.map(some, range(4))):
+            said = [(one.stdout, one.returncode, one.stderr) for one in done]
+            expect(said == [(f"{thread}.{n}\n", n, "") for n in range(12)], f"{said}")
+
+
+def goes_on_after_a_kill(lab):
+    """A command whose rmlab was killed hinders nobody"""
+    for _ in range(3):
+        killed = lab.start(1, "sh", "-c", "echo; exec sleep 1000")
+        killed.line()
+        killed.process.kill()
+        killed.process.wait()
+        lab.run(1, "true")
+    lab.run(1, "killall", "sleep")
 
 
 def push_and_pull(lab):
@@ -275,8 +298,8 @@ def side_by_side(lab):
         expect(not folder.exists(), f"left behind: {folder}")
 
 
-TESTS = [exec_is_transparent, push_and_pull, push_makes_the_folder, programs_of_yours, image_is_small,
-         ids, size, append, qmp, status, log, cut, wrong_usage, same_ids, gone_at_once, not_trusted,
+TESTS = [exec_is_transparent, at_once, goes_on_after_a_kill, push_and_pull, push_makes_the_folder,
+         programs_of_yours, image_is_small, ids, size, append, qmp, status, log, cut, wrong_usage, same_ids, gone_at_once, not_trusted,
          started_once, own_command_line, side_by_side]
 
 
