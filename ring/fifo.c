@@ -10,7 +10,7 @@
 #define BEHIND		4096u	/* bytes behind the last cell, for a train that begins there */
 
 _Static_assert(sizeof(struct rfm_slot) + RFM_FRAME_MAX <= RFM_FIFO_CELL, "a cell holds a frame");
-_Static_assert(sizeof(struct rfm_slot) + RFM_UNIT_MAX <= BEHIND, "a train may begin in any");
+_Static_assert(sizeof(struct rfm_slot) + RFM_PACKET_MAX <= BEHIND, "a train may begin in any");
 _Static_assert(RFM_TRAIN_FRAMES <= SMALLEST, "to double it makes room");
 
 static size_t bytes(uint32_t cells)

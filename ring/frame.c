@@ -97,21 +97,21 @@ unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire)
 	return finish(wire, frame->hops, frame->marks);
 }
 
-unsigned int rfm_train_frame(const uint8_t *unit, unsigned int index, uint8_t *wire)
+unsigned int rfm_train_frame(const uint8_t *packet, unsigned int index, uint8_t *wire)
 {
 	unsigned int at = index * RFM_FRAME_DATA_MAX;
-	bool last = index + 1 == rfm_frame_count(unit);
-	unsigned int length = last ? unit[AT_LENGTH] : RFM_FRAME_DATA_MAX;
+	bool last = index + 1 == rfm_frame_count(packet);
+	unsigned int length = last ? packet[AT_LENGTH] : RFM_FRAME_DATA_MAX;
 
-	memcpy(wire, unit, RFM_FRAME_HEADER);
-	memcpy(wire + AT_DATA, unit + AT_DATA + at, length);
-	if (!is_train(unit))
+	memcpy(wire, packet, RFM_FRAME_HEADER);
+	memcpy(wire + AT_DATA, packet + AT_DATA + at, length);
+	if (!is_train(packet))
 		return RFM_FRAME_HEADER + length;
 	wire[AT_TYPE] = RFM_FRAME_DATA;
 	wire[AT_DEST] = 0;
 	wire[AT_LENGTH] = length;
-	put32(wire + AT_ADDRESS, get32(unit + AT_ADDRESS) + at);
-	put64(wire + AT_SEQ, get64(unit + AT_SEQ) + index);
+	put32(wire + AT_ADDRESS, get32(packet + AT_ADDRESS) + at);
+	put64(wire + AT_SEQ, get64(packet + AT_SEQ) + index);
 	put32(wire + AT_CHECK, origin_check(wire));
 	return RFM_FRAME_HEADER + length;
 }
@@ -155,7 +155,7 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 	frame->time_ns = get64(wire + AT_TIME);
 
 	if (!frame->incarnation)
-		return RFM_FRAME_DAMAGED;	/* no life has it: it stands for none */
+		return RFM_FRAME_DAMAGED;	/* no node has it: it stands for none */
 	/* Nobody lives long enough for such a number: all that came after it would be late. */
 	if ((frame->seq | rfm_frame_last(frame)) > RFM_FRAME_SEQ_MAX)
 		return RFM_FRAME_DAMAGED;

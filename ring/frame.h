@@ -21,7 +21,7 @@
 
 #define RFM_TRAIN_FRAMES	32	/* frames of a train at most */
 #define RFM_TRAIN_DATA		(RFM_TRAIN_FRAMES * RFM_FRAME_DATA_MAX)
-#define RFM_UNIT_MAX		(RFM_FRAME_HEADER + RFM_TRAIN_DATA)	/* frame or train; as above */
+#define RFM_PACKET_MAX		(RFM_FRAME_HEADER + RFM_TRAIN_DATA)	/* frame or train; as above */
 
 #define RFM_FRAME_SEQ_MAX	INT64_MAX	/* of a frame, also of the last of a train */
 
@@ -85,7 +85,7 @@ enum rfm_frame_type {
  * @address: RFM_FRAME_DATA: network address of the first byte, below
  *	RFM_RING_SPACE; @address + @length may not pass its end
  * @clock_domain: clocks of equal domain may be subtracted
- * @incarnation: life of the originator, its start in ns of real time
+ * @incarnation: of the originator, its start in ns of real time
  * @seq: per incarnation, from 1; of a train its first frame's; of a notice: the
  *	last number given so far
  * @time_ns: when the originator stored it, on the clock of its domain
@@ -151,8 +151,8 @@ unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire);
  */
 int rfm_frame_length(const uint8_t *wire);
 
-/** rfm_unit_frames() - how many frames is a frame, link message or train of @len bytes? */
-static inline unsigned int rfm_unit_frames(unsigned int len)
+/** rfm_packet_frames() - how many frames is a frame, link message or train of @len bytes? */
+static inline unsigned int rfm_packet_frames(unsigned int len)
 {
 	return len <= RFM_FRAME_MAX ? 1 :
 	       (len - RFM_FRAME_HEADER + RFM_FRAME_DATA_MAX - 1) / RFM_FRAME_DATA_MAX;
@@ -181,7 +181,7 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame);
 /**
  * rfm_train_encode() - the header before the data of a train
  * @frame: what the frames have in common: a DATA frame without data
- * @wire: RFM_UNIT_MAX bytes; the data stand behind RFM_FRAME_HEADER already
+ * @wire: RFM_PACKET_MAX bytes; the data stand behind RFM_FRAME_HEADER already
  *
  * Returns the number of bytes of the wire form.
  */
@@ -189,18 +189,18 @@ unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire);
 
 /**
  * rfm_train_frame() - one frame of a train, or the frame itself
- * @unit: a frame or train that is not damaged
+ * @packet: a frame or train that is not damaged
  * @index: below its rfm_frame_count()
- * @wire: RFM_FRAME_MAX bytes, not those of @unit
+ * @wire: RFM_FRAME_MAX bytes, not those of @packet
  *
  * Returns the number of bytes of the wire form.
  */
-unsigned int rfm_train_frame(const uint8_t *unit, unsigned int index, uint8_t *wire);
+unsigned int rfm_train_frame(const uint8_t *packet, unsigned int index, uint8_t *wire);
 
 /**
  * rfm_frame_copy() - copy a wire form
  * @to: as many bytes as @from
- * @from: RFM_FRAME_MAX bytes, of a train RFM_UNIT_MAX, of which @len count
+ * @from: RFM_FRAME_MAX bytes, of a train RFM_PACKET_MAX, of which @len count
  *
  * In pieces of 16 bytes, the last one whole: quicker than memcpy() for these lengths.
  */

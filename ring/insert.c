@@ -13,7 +13,7 @@ int rfm_insert_init(struct rfm_insert *q, uint32_t slots)
 {
 	void *records;
 
-	*q = (struct rfm_insert){ .size = slots * 2, .blind = true, .asleep = true };
+	*q = (struct rfm_insert){ .size = slots * 2, .offline = true, .asleep = true };
 	if (slots < RFM_INSERT_SLOTS_MIN || slots > RFM_INSERT_SLOTS || slots & (slots - 1)) {
 		errno = EINVAL;
 		return -1;
@@ -54,12 +54,12 @@ static bool has_room(struct rfm_insert *q, uint32_t limit)
 
 bool rfm_insert_has_room(struct rfm_insert *q)
 {
-	if (atomic_load_explicit(&q->blind, memory_order_relaxed) || has_room(q, q->size / 2))
+	if (atomic_load_explicit(&q->offline, memory_order_relaxed) || has_room(q, q->size / 2))
 		return true;
-	atomic_store(&q->room_wanted, true);
+	atomic_store(&q->producer_waits, true);
 	/* The consumer looks at the wish after it has made room, we the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load(&q->blind) || has_room(q, q->size / 2);
+	return atomic_load(&q->offline) || has_room(q, q->size / 2);
 }
 
 /*
@@ -86,7 +86,7 @@ struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond)
 	struct rfm_record *record;
 
 	add(&q->stores);
-	if (atomic_load_explicit(&q->blind, memory_order_relaxed)) {
+	if (atomic_load_explicit(&q->offline, memory_order_relaxed)) {
 		add(&q->dark);
 		add(&q->dropped);
 		return NULL;

@@ -64,8 +64,8 @@ struct rfm_insert {
 
 	/* both; looked at with every store, so not beside what changes as often */
 	_Alignas(64) _Atomic bool asleep;	/* the consumer wants to be woken */
-	_Atomic bool room_wanted;	/* the producer waits for room */
-	_Atomic bool blind;		/* nothing can leave: do not wait, do not queue */
+	_Atomic bool producer_waits;	/* the producer waits for room */
+	_Atomic bool offline;		/* nothing can leave: do not wait, do not queue */
 };
 
 /**

@@ -106,7 +106,7 @@ void rfm_link_tx_closed(struct rfm_link_tx *link, uint64_t now)
 		link->ops->downstream(link->opaque, false, now);
 }
 
-static const char *take_reply(struct rfm_link_tx *link, uint64_t now)
+static const char *receive_reply(struct rfm_link_tx *link, uint64_t now)
 {
 	bool shm = link->reply[AT_VALUE] & HAS_SHM;
 
@@ -139,7 +139,7 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 		if (link->fill < RFM_LINK_MESSAGE)
 			continue;
 		link->fill = 0;
-		error = take_reply(link, now);
+		error = receive_reply(link, now);
 		if (error)
 			return error;
 	}
@@ -147,14 +147,14 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 }
 
 /* What comes next after the handshake: our light if it is news, else a frame. */
-static unsigned int next_unit(struct rfm_link_tx *link, uint8_t *wire, uint64_t now)
+static unsigned int next_packet(struct rfm_link_tx *link, uint8_t *wire, uint64_t now)
 {
 	bool light = link->ops->light_out(link->opaque);
 	struct rfm_link_self self;
 
-	if (link->light_told && light == link->light)
+	if (link->light_sent && light == link->light)
 		return link->ops->pull(link->opaque, wire, now);
-	link->light_told = true;
+	link->light_sent = true;
 	link->light = light;
 	self = link->ops->self(link->opaque);
 	put_message(wire, LIGHT, light, &self);
@@ -174,24 +174,24 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
 	}
 	if (!link->welcome || link->shm)
 		return 0;
-	while (RFM_LINK_BATCH - done >= RFM_UNIT_MAX) {
-		unsigned int len = next_unit(link, buf + done, now);
+	while (RFM_LINK_BATCH - done >= RFM_PACKET_MAX) {
+		unsigned int len = next_packet(link, buf + done, now);
 
 		if (!len)
 			break;
 		done += len;
 	}
 	if (done)
-		link->said_at = now;
+		link->last_sent_ns = now;
 	return done;
 }
 
-unsigned int rfm_link_tx_unit(struct rfm_link_tx *link, uint8_t *slot, uint64_t now)
+unsigned int rfm_link_tx_packet(struct rfm_link_tx *link, uint8_t *slot, uint64_t now)
 {
-	unsigned int len = link->shm ? next_unit(link, slot, now) : 0;
+	unsigned int len = link->shm ? next_packet(link, slot, now) : 0;
 
 	if (len)
-		link->said_at = now;
+		link->last_sent_ns = now;
 	return len;
 }
 
@@ -204,11 +204,11 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
 		*next = link->opened_at + RFM_LINK_DEADLINE_NS;
 		return now < *next ? NULL : "the downstream neighbour does not answer";
 	}
-	if (now >= link->said_at + RFM_LINK_IDLE_NS) {
-		link->light_told = false;
+	if (now >= link->last_sent_ns + RFM_LINK_IDLE_NS) {
+		link->light_sent = false;
 		*next = now + RFM_LINK_IDLE_NS;
 	} else {
-		*next = link->said_at + RFM_LINK_IDLE_NS;
+		*next = link->last_sent_ns + RFM_LINK_IDLE_NS;
 	}
 	return NULL;
 }
@@ -252,9 +252,9 @@ static void set_lit(struct rfm_link_rx *link, bool lit, uint64_t now)
 }
 
 /* Something came: a line that was silent is lit again, if it was before. */
-static void heard(struct rfm_link_rx *link, uint64_t now)
+static void note_activity(struct rfm_link_rx *link, uint64_t now)
 {
-	link->heard_at = now;
+	link->last_received_ns = now;
 	if (!link->silent)
 		return;
 	link->silent = false;
@@ -262,7 +262,7 @@ static void heard(struct rfm_link_rx *link, uint64_t now)
 		link->ops->light(link->opaque, true, now);
 }
 
-static const char *take_message(struct rfm_link_rx *link, const uint8_t *wire, uint64_t now)
+static const char *receive_message(struct rfm_link_rx *link, const uint8_t *wire, uint64_t now)
 {
 	if (!check_message(wire)) {
 		if (link->agreed)
@@ -281,14 +281,14 @@ static const char *take_message(struct rfm_link_rx *link, const uint8_t *wire, u
 
 		link->peer = get_greeting(wire);
 		link->agreed = true;
-		link->opened_at = link->heard_at = link->ticked_at = now;
+		link->opened_at = link->last_received_ns = link->ticked_at = now;
 		link->shm = link->shm_attached && wire[AT_VALUE] & HAS_SHM;
 		put_greeting(link->reply, WELCOME, link->shm, &self);
 		link->reply_length = RFM_LINK_MESSAGE;
 		return NULL;
 	}
 	if (wire[AT_KIND] == LIGHT && link->agreed) {
-		link->told = true;
+		link->light_received = true;
 		set_lit(link, wire[AT_VALUE], now);
 		return NULL;
 	}
@@ -296,10 +296,10 @@ static const char *take_message(struct rfm_link_rx *link, const uint8_t *wire, u
 }
 
 /*
- * How long is what begins at @wire? 0: cannot be told yet from @len bytes;
+ * How long is what begins at @wire? 0: cannot be known yet from @len bytes;
  * negative: it is nothing of ours.
  */
-static int unit_length(const struct rfm_link_rx *link, const uint8_t *wire, unsigned int len)
+static int packet_length(const struct rfm_link_rx *link, const uint8_t *wire, unsigned int len)
 {
 	if (len < 2)
 		return 0;
@@ -310,8 +310,8 @@ static int unit_length(const struct rfm_link_rx *link, const uint8_t *wire, unsi
 	return len < RFM_FRAME_HEADER ? 0 : rfm_frame_length(wire);
 }
 
-static const char *take_frame(struct rfm_link_rx *link, uint8_t *wire, unsigned int len,
-			      uint64_t now)
+static const char *receive_frame(struct rfm_link_rx *link, uint8_t *wire, unsigned int len,
+				 uint64_t now)
 {
 	if (!link->lit)
 		return "the upstream neighbour sends frames with its light off";
@@ -330,36 +330,36 @@ static const char *lost_framing(struct rfm_link_rx *link)
 
 /* Add to the message that came in part until it is whole or the bytes end. */
 static unsigned int complete_part(struct rfm_link_rx *link, const uint8_t *buf,
-				  unsigned int len, int *unit)
+				  unsigned int len, int *packet)
 {
 	unsigned int taken = 0, more;
 
 	while (taken < len) {
-		*unit = unit_length(link, link->part, link->fill);
-		if (*unit < 0 || (*unit && link->fill == (unsigned int)*unit))
+		*packet = packet_length(link, link->part, link->fill);
+		if (*packet < 0 || (*packet && link->fill == (unsigned int)*packet))
 			return taken;
 		/* One by one until the length is known. */
-		more = *unit ? (unsigned int)*unit - link->fill : 1;
+		more = *packet ? (unsigned int)*packet - link->fill : 1;
 		if (more > len - taken)
 			more = len - taken;
 		memcpy(link->part + link->fill, buf + taken, more);
 		link->fill += more;
 		taken += more;
 	}
-	*unit = unit_length(link, link->part, link->fill);
+	*packet = packet_length(link, link->part, link->fill);
 	return taken;
 }
 
-/* A whole unit from the stream; frames are copied, so that they may be changed. */
-static const char *take_unit(struct rfm_link_rx *link, const uint8_t *wire, unsigned int len,
-			     uint64_t now)
+/* A whole packet from the stream; frames are copied, so that they may be changed. */
+static const char *receive_packet(struct rfm_link_rx *link, const uint8_t *wire, unsigned int len,
+				  uint64_t now)
 {
 	if (link->shm)
 		return "the upstream neighbour speaks beside the shared memory";
 	if (is_message(wire))
-		return take_message(link, wire, now);
-	memcpy(link->unit, wire, len);
-	return take_frame(link, link->unit, len, now);
+		return receive_message(link, wire, now);
+	memcpy(link->packet, wire, len);
+	return receive_frame(link, link->packet, len, now);
 }
 
 const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
@@ -367,31 +367,31 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 {
 	link->reply_length = 0;
 	if (link->agreed)
-		heard(link, now);
+		note_activity(link, now);
 	while (len) {
 		const uint8_t *wire = buf;
 		const char *error;
 		unsigned int taken;
-		int unit;
+		int packet;
 
 		if (link->fill) {
-			taken = complete_part(link, buf, len, &unit);
+			taken = complete_part(link, buf, len, &packet);
 			wire = link->part;
-			if (unit >= 0 && (!unit || link->fill < (unsigned int)unit))
+			if (packet >= 0 && (!packet || link->fill < (unsigned int)packet))
 				return NULL;
-			link->fill = unit < 0 ? link->fill : 0;
+			link->fill = packet < 0 ? link->fill : 0;
 		} else {
-			unit = unit_length(link, buf, len);
-			if (unit >= 0 && (!unit || len < (unsigned int)unit)) {
+			packet = packet_length(link, buf, len);
+			if (packet >= 0 && (!packet || len < (unsigned int)packet)) {
 				memcpy(link->part, buf, len);
 				link->fill = len;
 				return NULL;
 			}
-			taken = unit;
+			taken = packet;
 		}
-		if (unit < 0)
+		if (packet < 0)
 			return lost_framing(link);
-		error = take_unit(link, wire, unit, now);
+		error = receive_packet(link, wire, packet, now);
 		if (error)
 			return error;
 		buf += taken;
@@ -400,15 +400,15 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 	return NULL;
 }
 
-const char *rfm_link_rx_unit(struct rfm_link_rx *link, uint8_t *slot, uint64_t now)
+const char *rfm_link_rx_packet(struct rfm_link_rx *link, uint8_t *slot, uint64_t now)
 {
 	int len;
 
-	heard(link, now);
+	note_activity(link, now);
 	if (is_message(slot))
-		return take_message(link, slot, now);
+		return receive_message(link, slot, now);
 	len = rfm_frame_length(slot);
-	return len < 0 ? lost_framing(link) : take_frame(link, slot, len, now);
+	return len < 0 ? lost_framing(link) : receive_frame(link, slot, len, now);
 }
 
 const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *next)
@@ -416,7 +416,7 @@ const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *n
 	*next = UINT64_MAX;
 	if (!link->open)
 		return NULL;
-	if (!link->told) {
+	if (!link->light_received) {
 		*next = link->opened_at + RFM_LINK_DEADLINE_NS;
 		if (now < *next)
 			return NULL;
@@ -425,14 +425,14 @@ const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *n
 	}
 	/* Who was stopped himself cannot say that the other one was silent. */
 	if (now - link->ticked_at > RFM_LINK_SILENCE_NS / 2)
-		link->heard_at = now;
+		link->last_received_ns = now;
 	link->ticked_at = now;
 	/* Also while it is silent: nobody sets the clock again when it has spoken. */
 	*next = now + RFM_LINK_SILENCE_NS / 4;
 	/* Its host may have gone without a word, and somebody else may wait for its place. */
-	if (now >= link->heard_at + RFM_LINK_GONE_NS)
+	if (now >= link->last_received_ns + RFM_LINK_GONE_NS)
 		return "the upstream neighbour says nothing any more";
-	if (link->silent || now < link->heard_at + RFM_LINK_SILENCE_NS)
+	if (link->silent || now < link->last_received_ns + RFM_LINK_SILENCE_NS)
 		return NULL;
 	link->silent = true;
 	if (link->lit)

@@ -39,12 +39,12 @@ struct rfm_link_self {
  * struct rfm_link_ops - what an end asks of what stands behind it
  * @self: who am I? The answer may change between two connections
  * @light: receiving end: upstream's light has come or gone
- * @frame: receiving end: a frame or train came; @wire has RFM_UNIT_MAX bytes and
+ * @frame: receiving end: a frame or train came; @wire has RFM_PACKET_MAX bytes and
  *	is its own to change
  * @bad: receiving end: something came that is no frame
  * @downstream: sending end: a neighbour takes our frames, or none does
  * @light_out: sending end: is our laser on?
- * @pull: sending end: copy the next frame or train to @wire (RFM_UNIT_MAX bytes)
+ * @pull: sending end: copy the next frame or train to @wire (RFM_PACKET_MAX bytes)
  *	and return its length, 0 if there is none
  *
  * An end calls only the ops of its own side; none may be NULL there.
@@ -74,9 +74,9 @@ struct rfm_link_tx {
 	void *opaque;
 	bool open, welcome, shm;
 	bool shm_offered;
-	bool light_told, light;		/* what the other end knows of our light */
+	bool light_sent, light;		/* what the other end knows of our light */
 	bool hello_pending;
-	uint64_t opened_at, said_at;
+	uint64_t opened_at, last_sent_ns;
 	struct rfm_link_self peer;
 	unsigned int fill;		/* bytes of @reply so far */
 	uint8_t reply[RFM_LINK_MESSAGE];
@@ -111,12 +111,12 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t now);
 
 /**
- * rfm_link_tx_unit() - what to put into the next slots of the shared memory
- * @slot: RFM_UNIT_MAX bytes
+ * rfm_link_tx_packet() - what to put into the next slots of the shared memory
+ * @slot: RFM_PACKET_MAX bytes
  *
  * Returns its length, 0 if there is nothing to say. Only if @link->shm.
  */
-unsigned int rfm_link_tx_unit(struct rfm_link_tx *link, uint8_t *slot, uint64_t now);
+unsigned int rfm_link_tx_packet(struct rfm_link_tx *link, uint8_t *slot, uint64_t now);
 
 /**
  * rfm_link_tx_tick() - let time pass
@@ -131,7 +131,7 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
  * struct rfm_link_rx - the receiving end
  * @peer: who is upstream, once @agreed
  * @shm: frames come by the shared memory, not by the stream
- * @told: LIGHT was said: the handshake is done
+ * @light_received: LIGHT was told: the handshake is done
  * @lit: the last LIGHT said on
  * @silent: nothing was heard for RFM_LINK_SILENCE_NS: as if the light were off
  * @reply: an answer to be written back; set by received() when not 0
@@ -141,15 +141,15 @@ struct rfm_link_rx {
 	void *opaque;
 	bool open, agreed, shm;
 	bool shm_attached;
-	bool told, lit, silent;
-	uint64_t opened_at, heard_at;
+	bool light_received, lit, silent;
+	uint64_t opened_at, last_received_ns;
 	uint64_t ticked_at;
 	struct rfm_link_self peer;
 	unsigned int fill;		/* bytes of @part so far */
 	unsigned int reply_length;
 	uint8_t reply[RFM_LINK_MESSAGE];
-	uint8_t part[RFM_UNIT_MAX];	/* a message that has come in part */
-	uint8_t unit[RFM_UNIT_MAX];	/* a frame from the stream, to be changed */
+	uint8_t part[RFM_PACKET_MAX];	/* a message that has come in part */
+	uint8_t packet[RFM_PACKET_MAX];	/* a frame from the stream, to be changed */
 };
 
 void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque);
@@ -178,13 +178,13 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 				 unsigned int len, uint64_t now);
 
 /**
- * rfm_link_rx_unit() - what rfm_shm_take() has copied out
- * @slot: RFM_UNIT_MAX bytes; changed
+ * rfm_link_rx_packet() - what rfm_shm_take() has copied out
+ * @slot: RFM_PACKET_MAX bytes; changed
  *
  * Only if @link->shm. Returns NULL, or one sentence that says why the pipe
  * must be closed.
  */
-const char *rfm_link_rx_unit(struct rfm_link_rx *link, uint8_t *slot, uint64_t now);
+const char *rfm_link_rx_packet(struct rfm_link_rx *link, uint8_t *slot, uint64_t now);
 
 /**
  * rfm_link_rx_tick() - let time pass

@@ -18,7 +18,7 @@ enum {
 };
 
 /* ns from @then to @now, at least 1: 0 means unknown, and @now may be an old look at the clock. */
-static inline uint64_t rfm_elapsed(uint64_t then, uint64_t now)
+static inline uint64_t rfm_elapsed_ns(uint64_t then, uint64_t now)
 {
 	return now > then ? now - then : 1;
 }
@@ -36,8 +36,8 @@ void rfm_new_epoch(struct rfm_node *node);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);
-void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
-		    uint64_t now);
+void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
+		      uint64_t now);
 struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
 				  uint64_t ready);
 void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now);
@@ -47,15 +47,15 @@ void rfm_send_break(struct rfm_node *node, uint64_t now);
 struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
 				       uint64_t now, bool *room);
 void rfm_commit(struct rfm_node *node);
-void rfm_give_up_own(struct rfm_node *node);
-void rfm_give_up_waiting(struct rfm_node *node);
+void rfm_cancel_own(struct rfm_node *node);
+void rfm_cancel_transmit(struct rfm_node *node);
 
 /* query.c */
 void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
 		      const uint8_t *data, uint64_t now);
-void rfm_take_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data);
+void rfm_receive_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data);
 
 /* receive.c */
-void rfm_give_up_held(struct rfm_node *node);
+void rfm_cancel_held(struct rfm_node *node);
 
 #endif

@@ -17,7 +17,7 @@ struct optics {
 	bool signal, ready, light_out;
 };
 
-static struct optics look(const struct rfm_node *node)
+static struct optics optics_state(const struct rfm_node *node)
 {
 	return (struct optics){
 		.signal = rfm_node_signal(node),
@@ -29,7 +29,7 @@ static struct optics look(const struct rfm_node *node)
 /* Something about the optics has changed from what they were @before. */
 static void optics_changed(struct rfm_node *node, struct optics before, uint64_t now)
 {
-	struct optics after = look(node);
+	struct optics after = optics_state(node);
 
 	if (before.signal && !after.signal)
 		node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
@@ -38,19 +38,19 @@ static void optics_changed(struct rfm_node *node, struct optics before, uint64_t
 	if (before.signal != after.signal)
 		rfm_new_epoch(node);
 	if ((before.ready && !after.ready) || (before.light_out && !after.light_out))
-		rfm_give_up_waiting(node);
+		rfm_cancel_transmit(node);
 	if (before.signal && !after.signal)
 		rfm_send_break(node, now);
-	atomic_store(&node->insert.blind, !after.ready);
+	atomic_store(&node->insert.offline, !after.ready);
 	if (!before.ready && after.ready)
 		rfm_send_heartbeat(node, now);
 	if (before.light_out != after.light_out)
-		node->ops->transmit(node->opaque);	/* the neighbour must be told */
+		node->ops->kick(node->opaque);		/* the neighbour must be told */
 }
 
 void rfm_node_set_light(struct rfm_node *node, bool light, uint64_t now)
 {
-	struct optics before = look(node);
+	struct optics before = optics_state(node);
 
 	node->light_in = light;
 	optics_changed(node, before, now);
@@ -58,10 +58,10 @@ void rfm_node_set_light(struct rfm_node *node, bool light, uint64_t now)
 
 void rfm_node_set_downstream(struct rfm_node *node, bool up, uint64_t now)
 {
-	struct optics before = look(node);
+	struct optics before = optics_state(node);
 
 	if (!up)
-		rfm_give_up_waiting(node);
+		rfm_cancel_transmit(node);
 	before.ready = before.ready && up;
 	node->downstream = up;
 	optics_changed(node, before, now);
@@ -70,10 +70,10 @@ void rfm_node_set_downstream(struct rfm_node *node, bool up, uint64_t now)
 void rfm_node_set_optics(struct rfm_node *node, bool tx_disable, bool loopback,
 			 bool dark_on_dark, uint64_t now)
 {
-	struct optics before = look(node);
+	struct optics before = optics_state(node);
 
 	if (loopback != node->loopback) {
-		rfm_give_up_waiting(node);
+		rfm_cancel_transmit(node);
 		before.ready = false;
 	}
 	node->tx_disable = tx_disable;
@@ -88,11 +88,11 @@ void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset)
 }
 
 /* Sources that nobody has heard for long are not on the ring any more. */
-static void watch_sources(struct rfm_node *node, uint64_t now)
+static void expire_sources(struct rfm_node *node, uint64_t now)
 {
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
 		struct rfm_source *source = &node->sources[id];
-		uint64_t since = source->heard > node->excused ? source->heard : node->excused;
+		uint64_t since = source->heard > node->silence_grace ? source->heard : node->silence_grace;
 
 		if (source->present && now - since >= RFM_NODE_SILENCE_NS) {
 			source->present = false;
@@ -113,19 +113,19 @@ uint64_t rfm_node_tick(struct rfm_node *node, uint64_t now)
 
 	/* Who stood still itself cannot say that others were silent. */
 	if (now - node->tick_time > RFM_NODE_SILENCE_NS / 2)
-		node->excused = now;
+		node->silence_grace = now;
 	node->tick_time = now;
 	if (!node->ring_open && rfm_in_flight(node) &&
 	    now - node->home_time >= rfm_node_expiry(node)) {
 		if (!rfm_has_credit(node))
 			node->credit_time = now;
 		node->ring_open = true;
-		rfm_node_launch(node, now);
+		rfm_node_send_queued(node, now);
 	}
 	if (now - node->heartbeat_time >= RFM_NODE_HEARTBEAT_NS) {
 		node->heartbeat_time = now;
 		rfm_send_heartbeat(node, now);
-		watch_sources(node, now);
+		expire_sources(node, now);
 		if (now - node->turn_time >= RFM_NODE_SILENCE_NS)
 			node->turn_ns = 0;
 	}
@@ -202,7 +202,7 @@ const struct rfm_link_ops rfm_node_link_ops = {
 	.pull = link_pull,
 };
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		  const struct rfm_node_ops *ops, void *opaque, uint64_t now)
@@ -218,7 +218,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 		.home_time = now,
 		.heartbeat_time = now,
 		.tick_time = now,
-		.complaint_time = now - RFM_NODE_HEARTBEAT_NS,
+		.duplicate_notice_time = now - RFM_NODE_HEARTBEAT_NS,
 	};
 	if (config->window > RFM_NODE_WINDOW || config->train > RFM_TRAIN_FRAMES) {
 		errno = EINVAL;
@@ -259,17 +259,17 @@ void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 {
 	const bool had_left = node->left;
 
-	rfm_give_up_waiting(node);
-	rfm_give_up_held(node);
+	rfm_cancel_transmit(node);
+	rfm_cancel_held(node);
 	node->stats.lost += rfm_in_flight(node);
 	node->fence_lost = node->stats.lost;
-	node->former = node->config.incarnation;
+	node->previous_incarnation = node->config.incarnation;
 	node->config.incarnation = incarnation;
 	node->seq = node->home_seq = 0;
 	node->turn_ns = 0;
 	node->left = false;
 	if (had_left && rfm_node_signal(node))
 		node->ops->status(node->opaque, RFM_NODE_SIGNAL_BACK);
-	atomic_store(&node->insert.blind, !rfm_can_originate(node));
+	atomic_store(&node->insert.offline, !rfm_can_originate(node));
 	rfm_send_heartbeat(node, now);
 }

@@ -7,7 +7,7 @@
  *
  *   rfm_node_store(), rfm_node_interrupt()        rfm_node_receive()
  *            |                                     |   (from upstream)
- *            v                                     |  not mine: ops->store()
+ *            v                                     |  not mine: ops->apply()
  *     insertion queue  -- window has credit --v    v  mine: removed, credit
  *                adjacent stores packed, trains    |
  *                                          transmit FIFO
@@ -71,7 +71,7 @@
  * @node: id of the originator
  * @same_clock: @time_ns is of this node's clock domain
  * @clock_domain: of @time_ns
- * @seq: number of the frame, per life of the originator
+ * @seq: number of the frame, per incarnation of the originator
  * @time_ns: when the originator stored it
  * @arrival_ns: the time that rfm_node_receive() was told, also of a frame that
  *	a paused node has held back since
@@ -147,11 +147,11 @@ struct rfm_answer {
  * None of them may call the node back.
  */
 struct rfm_node_ops {
-	void (*store)(void *opaque, uint32_t offset, const void *data, unsigned int len,
+	void (*apply)(void *opaque, uint32_t offset, const void *data, unsigned int len,
 		      const struct rfm_origin *origin);
 	void (*interrupt)(void *opaque, uint8_t type, uint8_t from, uint32_t data);
 	void (*status)(void *opaque, unsigned int what);
-	void (*transmit)(void *opaque);
+	void (*kick)(void *opaque);
 	void (*room)(void *opaque);
 	void (*missed)(void *opaque, uint8_t source, uint64_t count, uint64_t seq);
 	void (*fence)(void *opaque, const struct rfm_fence *fence);
@@ -163,7 +163,7 @@ struct rfm_node_ops {
  * struct rfm_node_config - who a node is
  * @id: node id
  * @memory_size: bytes of memory; updates beyond are forwarded, not stored
- * @incarnation: this life of the node: ns of real time at its start. Of two
+ * @incarnation: of this node: ns of real time at its start. Of two
  *	nodes with one id the one with the greater value is the later joiner
  *	and leaves
  * @clock_domain: of the time that calls pass in
@@ -243,18 +243,18 @@ struct rfm_node_stats {
 	uint64_t sent_bytes, received_bytes, forwarded_bytes;
 };
 
-struct rfm_life {
+struct rfm_incarnation {
 	uint64_t incarnation;	/* 0: none yet */
 	uint64_t seq;		/* last number seen */
 };
 
 /**
  * struct rfm_source - what a node knows of another one
- * @current: the life whose frames are taken
+ * @current: the incarnation whose frames are taken
  * @other: the one before, or one that has announced itself
- * @denied: one that was told to leave: a second node of that id
+ * @refused_incarnation: one that was told to leave: a second node of that id
  * @heard: when @current was last heard
- * @other_heard: an earlier heartbeat of @other since then, if later than @heard
+ * @other_heard_ns: an earlier heartbeat of @other since then, if later than @heard
  * @present: it counts as a member of the ring
  * @hops: links from there to here, of its last frame
  * @hubs: those of them that lead out of a hub, modulo 16
@@ -268,9 +268,9 @@ struct rfm_life {
  * @missed: numbers of it that never arrived here
  */
 struct rfm_source {
-	struct rfm_life current, other;
-	uint64_t denied;
-	uint64_t heard, other_heard;
+	struct rfm_incarnation current, other;
+	uint64_t refused_incarnation;
+	uint64_t heard, other_heard_ns;
 	bool present;
 	bool paused;
 	bool unstored;
@@ -293,7 +293,7 @@ struct rfm_node {
 	bool downstream;	/* a neighbour takes our frames */
 	bool tx_disable, loopback, dark_on_dark;
 	bool left;		/* duplicate id: only forwarding */
-	uint64_t former;	/* our incarnation before rfm_node_rejoin() */
+	uint64_t previous_incarnation;	/* our incarnation before rfm_node_rejoin() */
 
 	/* Own frames: numbered, sent, come home. Away from what a store looks at. */
 	_Alignas(64) uint64_t seq; /* last number given; all before it are in the FIFO or gone */
@@ -304,10 +304,10 @@ struct rfm_node {
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time, tick_time;
-	uint64_t excused;	/* until then nobody counts as silent */
+	uint64_t silence_grace;	/* until then nobody counts as silent */
 	uint64_t turn_ns;	/* the last own heartbeat took once round; 0: none comes home */
 	uint64_t turn_time;	/* when it came home */
-	uint64_t complaint_time;
+	uint64_t duplicate_notice_time;
 
 	struct rfm_insert insert;	/* where the two contexts meet */
 	struct rfm_fifo transmit;
@@ -331,7 +331,7 @@ struct rfm_node {
 };
 
 /**
- * rfm_node_init() - begin a node's life
+ * rfm_node_init() - begin a node's first incarnation
  * @node: to be filled in
  * @config: copied
  * @ops: kept
@@ -347,7 +347,7 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 void rfm_node_destroy(struct rfm_node *node);
 
 /**
- * rfm_node_rejoin() - begin a new life under a new incarnation
+ * rfm_node_rejoin() - begin a new incarnation
  *
  * After a migration or a restored snapshot. Numbers start again from 1, the
  * queues are emptied; what waited is counted lost. Engine, and no producer.
@@ -443,7 +443,7 @@ extern const struct rfm_link_ops rfm_node_link_ops;
 
 /**
  * rfm_node_receive() - a frame or train from upstream
- * @wire: RFM_FRAME_MAX bytes, of a train RFM_UNIT_MAX, what came at the beginning;
+ * @wire: RFM_FRAME_MAX bytes, of a train RFM_PACKET_MAX, what came at the beginning;
  *	may be changed
  * @len: its rfm_frame_length()
  */
@@ -453,20 +453,20 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 void rfm_node_receive_bad(struct rfm_node *node);
 
 /**
- * rfm_node_launch() - let stores that wait and have credit enter the transmit FIFO
+ * rfm_node_send_queued() - let stores that wait and have credit enter the transmit FIFO
  *
  * rfm_node_pull() does it too. An owner that stores faster than it pulls makes
  * room with it.
  */
-void rfm_node_launch(struct rfm_node *node, uint64_t now);
+void rfm_node_send_queued(struct rfm_node *node, uint64_t now);
 
 /**
  * rfm_node_pull() - take the next frame or train that is to be sent downstream
- * @wire: RFM_UNIT_MAX bytes
+ * @wire: RFM_PACKET_MAX bytes
  *
  * Returns its length, or 0 if there is none, or none that the line model lets
- * go yet (rfm_node_next_pull()); ops->transmit() comes when there is. An owner
- * without a downstream must pull too when ops->transmit() says so, so that
+ * go yet (rfm_node_next_pull()); ops->kick() comes when there is. An owner
+ * without a downstream must pull too when ops->kick() says so, so that
  * what cannot leave is counted.
  */
 unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now);
@@ -474,7 +474,7 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now);
 /**
  * rfm_node_next_pull() - when will rfm_node_pull() have something?
  *
- * In ns; UINT64_MAX if ops->transmit() will tell. Of interest with a paced
+ * In ns; UINT64_MAX if ops->kick() will say so. Of interest with a paced
  * line only.
  */
 uint64_t rfm_node_next_pull(struct rfm_node *node);

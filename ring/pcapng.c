@@ -178,7 +178,7 @@ static uint32_t block_length(const uint8_t *block)
 }
 
 /* What of this part is not in the file, or not whole, will never be. */
-static void give_up(struct rfm_pcapng *capture, struct rfm_pcapng_part *part)
+static void count_lost(struct rfm_pcapng *capture, struct rfm_pcapng_part *part)
 {
 	uint32_t next;
 
@@ -196,8 +196,8 @@ static void fail_with(struct rfm_pcapng *capture, int error)
 {
 	capture->error = error;
 	if (capture->file)
-		give_up(capture, &capture->file->part);
-	give_up(capture, &capture->part);
+		count_lost(capture, &capture->file->part);
+	count_lost(capture, &capture->part);
 }
 
 /* The part begins with a block: one that is in the file in part stays whole. */
@@ -267,7 +267,7 @@ static void *file_thread(void *opaque)
 }
 
 /* If the thread is idle, it gets what was collected, or tries again what it has. */
-static void hand_over(struct rfm_pcapng *capture)
+static void submit_part(struct rfm_pcapng *capture)
 {
 	struct rfm_pcapng_file *file = capture->file;
 
@@ -378,7 +378,7 @@ void rfm_pcapng_flush(struct rfm_pcapng *capture)
 	if (!capture->part.data || capture->error)
 		return;
 	if (capture->file) {
-		hand_over(capture);
+		submit_part(capture);
 		return;
 	}
 	error = write_part(&capture->part, capture->write, capture->opaque);
@@ -431,9 +431,9 @@ static void add_packet(struct rfm_pcapng *capture, uint32_t interface,
 	add(capture, wire, len);
 	put32(flags, direction);
 	add_option(capture, OPT_FLAGS, flags, sizeof(flags));
-	if (count->untold)
-		add_counter(capture, OPT_DROPPED, count->untold);
-	count->untold = 0;
+	if (count->unreported)
+		add_counter(capture, OPT_DROPPED, count->unreported);
+	count->unreported = 0;
 	add_text(capture, OPT_COMMENT, comment);
 	end_block(capture, start, true);
 }
@@ -453,7 +453,7 @@ static void one_packet(struct rfm_pcapng *capture, int interface,
 	count->seen++;
 	if (!make_room(capture, PACKET_MOST)) {
 		count->lost++;
-		count->untold++;
+		count->unreported++;
 		capture->lost++;
 		return;
 	}
@@ -472,7 +472,7 @@ static __attribute__((noinline)) bool
 frames_of_train(struct rfm_pcapng *capture, int interface, enum rfm_pcapng_direction direction,
 		uint64_t time, const void *wire, unsigned int len, const char *comment)
 {
-	uint8_t unit[RFM_UNIT_MAX], one[RFM_FRAME_MAX];
+	uint8_t unit[RFM_PACKET_MAX], one[RFM_FRAME_MAX];
 	struct rfm_frame train;
 
 	memcpy(unit, wire, len);
@@ -489,16 +489,16 @@ void rfm_pcapng_packet(struct rfm_pcapng *capture, int interface,
 		       enum rfm_pcapng_direction direction, uint64_t time,
 		       const void *wire, unsigned int len, const char *comment)
 {
-	if (len <= RFM_FRAME_MAX || len > RFM_UNIT_MAX ||
+	if (len <= RFM_FRAME_MAX || len > RFM_PACKET_MAX ||
 	    !frames_of_train(capture, interface, direction, time, wire, len, comment))
 		one_packet(capture, interface, direction, time, wire, len, comment);
 }
 
 const char *rfm_pcapng_trouble(struct rfm_pcapng *capture)
 {
-	if (!capture->error || capture->error_told)
+	if (!capture->error || capture->error_reported)
 		return NULL;
-	capture->error_told = true;
+	capture->error_reported = true;
 	switch (capture->error) {
 	case ENOSPC:
 	case EDQUOT:
@@ -549,13 +549,13 @@ void rfm_pcapng_end(struct rfm_pcapng *capture)
 	if (capture->file) {
 		if (!capture->error && capture->file->error)
 			capture->error = capture->file->error;
-		give_up(capture, &capture->file->part);
+		count_lost(capture, &capture->file->part);
 		error = close_file(capture->file);
 		if (!capture->error)
 			capture->error = error;
 		capture->file = NULL;
 	}
-	give_up(capture, &capture->part);
+	count_lost(capture, &capture->part);
 	free(capture->part.data);
 	free(capture->counts);
 	capture->part.data = NULL;

@@ -49,7 +49,7 @@ struct rfm_pcapng {
 	ssize_t (*write)(void *opaque, const void *data, size_t len);
 	void *opaque;
 	struct rfm_pcapng_file *file;	/* NULL: what @write takes */
-	bool error_told;
+	bool error_reported;
 	int64_t epoch;
 	uint64_t latest;	/* time in the file of the last packet */
 	struct rfm_pcapng_part {
@@ -59,7 +59,7 @@ struct rfm_pcapng {
 	uint32_t size;		/* of its data */
 	uint32_t interfaces;
 	struct rfm_pcapng_count {
-		uint64_t seen, lost, untold;
+		uint64_t seen, lost, unreported;
 	} *counts;
 };
 

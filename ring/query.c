@@ -56,7 +56,7 @@ bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
 	return true;
 }
 
-void rfm_take_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data)
+void rfm_receive_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data)
 {
 	struct rfm_answer answer = {
 		.ticket = get64(data + AT_TICKET),

@@ -37,28 +37,28 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 			node->stats.late += frame->count;
 	}
 	if (frame->type == RFM_FRAME_HEARTBEAT) {
-		node->turn_ns = rfm_elapsed(frame->time_ns, now);
+		node->turn_ns = rfm_elapsed_ns(frame->time_ns, now);
 		node->turn_time = now;
 	}
 	/* What a node on the way has not stored is as good as lost. */
-	rfm_home_up_to(node, last, numbered && !(frame->marks & RFM_MARK_UNSTORED) ?
-		       frame->count : 0, frame->marks & RFM_MARK_PAUSED, now);
+	rfm_retire_up_to(node, last, numbered && !(frame->marks & RFM_MARK_UNSTORED) ?
+			 frame->count : 0, frame->marks & RFM_MARK_PAUSED, now);
 	if (rfm_frame_is_update(frame))
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
 	if (was_closed) {
 		node->credit_time = now;
-		rfm_node_launch(node, now);
+		rfm_node_send_queued(node, now);
 	}
 }
 
 /*
  * Another node has my id. The one that came later leaves; it learns of it by
  * a notice that names it, because only the earlier one can be sure that a
- * frame is not left over from a former life of its own.
+ * frame is not left over from a former incarnation of its own.
  */
-static void receive_namesake(struct rfm_node *node, const struct rfm_frame *frame,
-			     uint64_t now)
+static void receive_duplicate_id(struct rfm_node *node, const struct rfm_frame *frame,
+				 uint64_t now)
 {
 	if (node->config.authentic_ids)
 		return;
@@ -69,59 +69,59 @@ static void receive_namesake(struct rfm_node *node, const struct rfm_frame *fram
 		if (rfm_node_signal(node))
 			node->ops->status(node->opaque, RFM_NODE_SYNC_LOSS);
 		node->left = true;
-		rfm_give_up_own(node);
+		rfm_cancel_own(node);
 		node->ops->status(node->opaque, RFM_NODE_DUPLICATE_ID);
 		return;
 	}
 	if (frame->incarnation > node->config.incarnation && !node->left &&
-	    now - node->complaint_time >= RFM_NODE_HEARTBEAT_NS) {
-		node->complaint_time = now;
+	    now - node->duplicate_notice_time >= RFM_NODE_HEARTBEAT_NS) {
+		node->duplicate_notice_time = now;
 		rfm_send_duplicate(node, frame->incarnation, now);
 	}
 }
 
 /*
- * Is another life of a source alive, although the current one is the later? The
+ * Is another incarnation of a source alive, although the current one is the later? The
  * current one must be silent, and two heartbeats have come since at their usual
  * distance: what stood still somewhere on the ring comes all at once.
  */
-static bool speaks_up(struct rfm_source *source, const struct rfm_frame *frame, uint64_t now)
+static bool other_is_alive(struct rfm_source *source, const struct rfm_frame *frame, uint64_t now)
 {
 	if (now - source->heard < RFM_NODE_SILENCE_NS || frame->type != RFM_FRAME_HEARTBEAT)
 		return false;
-	if (source->other_heard > source->heard)
-		return now - source->other_heard >= RFM_NODE_HEARTBEAT_NS / 2;
-	source->other_heard = now;
+	if (source->other_heard_ns > source->heard)
+		return now - source->other_heard_ns >= RFM_NODE_HEARTBEAT_NS / 2;
+	source->other_heard_ns = now;
 	return false;
 }
 
-/* Is this frame of the life of its source that counts? Makes it so if it should be. */
-static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
-			    const struct rfm_frame *frame, uint64_t now)
+/* Is this frame of the incarnation of its source that counts? Makes it so if it should be. */
+static bool is_current_incarnation(struct rfm_node *node, struct rfm_source *source,
+				   const struct rfm_frame *frame, uint64_t now)
 {
-	const struct rfm_life current = source->current;
+	const struct rfm_incarnation current = source->current;
 
 	if (frame->type == RFM_FRAME_DUPLICATE)
-		source->denied = get64(frame->data);
+		source->refused_incarnation = get64(frame->data);
 	if (frame->incarnation == current.incarnation)
 		return true;
-	if (frame->incarnation == source->denied)
+	if (frame->incarnation == source->refused_incarnation)
 		return false;
 
 	/* What it sent before we met is not ours to miss. */
 	if (frame->incarnation != source->other.incarnation) {
-		source->other = (struct rfm_life){ frame->incarnation,
+		source->other = (struct rfm_incarnation){ frame->incarnation,
 						   frame->seq - rfm_frame_is_numbered(frame) };
-		source->other_heard = 0;
+		source->other_heard_ns = 0;
 	}
 	/*
-	 * A later life counts as soon as it sends something: until then it may be
+	 * A later one counts as soon as it sends something: until then it may be
 	 * a second node of that id, which is about to be told to leave. An earlier
-	 * life is what is left of it on the ring, unless it speaks up.
+	 * one is what is left of it on the ring, unless it speaks up.
 	 */
 	if (current.incarnation && frame->type != RFM_FRAME_DUPLICATE &&
 	    (frame->incarnation < current.incarnation || !frame->seq) &&
-	    !speaks_up(source, frame, now))
+	    !other_is_alive(source, frame, now))
 		return false;
 	source->current = source->other;
 	source->other = current;
@@ -133,22 +133,23 @@ static bool of_current_life(struct rfm_node *node, struct rfm_source *source,
 }
 
 /* How a frame of another node stands to those that came before it. */
-enum standing {
-	NAMESAKE,	/* of an earlier life of this id: no business of ours */
+enum freshness {
+	STALE_SELF,	/* of an earlier incarnation of this id: no business of ours */
 	LATE,
 	COPY,		/* the second one of the last frame */
 	NEWER,		/* than all that came from there; of a train each frame is */
 };
 
 /* Follow the numbers of another node. */
-static enum standing follow(struct rfm_node *node, const struct rfm_frame *frame, uint64_t now)
+static enum freshness check_sequence(struct rfm_node *node, const struct rfm_frame *frame,
+				     uint64_t now)
 {
 	struct rfm_source *source = &node->sources[frame->source];
 	bool numbered = rfm_frame_is_numbered(frame);
 	unsigned int numbers = numbered ? frame->count : 0;
 	uint64_t missed;
 
-	if (!of_current_life(node, source, frame, now)) {
+	if (!is_current_incarnation(node, source, frame, now)) {
 		node->stats.late += numbers;
 		return LATE;
 	}
@@ -163,7 +164,7 @@ static enum standing follow(struct rfm_node *node, const struct rfm_frame *frame
 		source->paused = frame->kind & RFM_KIND_PAUSED;
 	source->clock_domain = frame->clock_domain;
 	source->transit_ns = frame->clock_domain == node->config.clock_domain ?
-			     rfm_elapsed(frame->time_ns, now) : 0;
+			     rfm_elapsed_ns(frame->time_ns, now) : 0;
 	if (frame->seq <= source->current.seq) {
 		if (is_second(frame) && frame->seq == source->current.seq) {
 			node->stats.copies += numbers;
@@ -194,7 +195,7 @@ static unsigned int store_within(struct rfm_node *node, uint32_t offset, const u
 		return 0;
 	if (len > size - offset)
 		len = size - offset;
-	node->ops->store(node->opaque, offset, data, len, origin);
+	node->ops->apply(node->opaque, offset, data, len, origin);
 	return len;
 }
 
@@ -226,7 +227,7 @@ static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
 	unsigned int left = frame->length;
 
 	if (offset < node->config.memory_size && left <= node->config.memory_size - offset) {
-		node->ops->store(node->opaque, offset, data, left, &origin);
+		node->ops->apply(node->opaque, offset, data, left, &origin);
 		return;
 	}
 	for (unsigned int len; left; left -= len, data += len, origin.seq++) {
@@ -237,8 +238,8 @@ static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
 }
 
 /* Is it for this node? @data: of the frame. */
-static bool is_addressed(const struct rfm_node *node, const struct rfm_frame *frame,
-			 const uint8_t *data)
+static bool is_for_us(const struct rfm_node *node, const struct rfm_frame *frame,
+		      const uint8_t *data)
 {
 	uint8_t id = node->config.id;
 
@@ -252,13 +253,13 @@ static void apply_interrupt(struct rfm_node *node, const struct rfm_frame *frame
 {
 	uint8_t type = frame->kind & NIC_TYPE;
 
-	if (NIC_EVALUATED >> type & 1 && is_addressed(node, frame, data))
+	if (NIC_EVALUATED >> type & 1 && is_for_us(node, frame, data))
 		node->ops->interrupt(node->opaque, type, frame->source, get32(data));
 }
 
 /* Let an update do what it does; it came at @arrival. */
-static void apply(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *wire,
-		  uint64_t arrival)
+static void apply_update(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *wire,
+			 uint64_t arrival)
 {
 	const uint8_t *data = wire + RFM_FRAME_HEADER;
 
@@ -281,7 +282,7 @@ static bool may_hold(const struct rfm_node *node, unsigned int frames)
 static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 		 uint64_t arrival, bool counted)
 {
-	unsigned int frames = rfm_unit_frames(len);
+	unsigned int frames = rfm_packet_frames(len);
 	struct rfm_slot *slot;
 
 	if (!may_hold(node, frames)) {
@@ -299,18 +300,18 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 }
 
 /* Will this node never do what the frame says? Its originator must know, so before it goes on. */
-static bool is_unstored(struct rfm_node *node, const struct rfm_frame *frame,
-			enum standing standing)
+static bool will_not_store(struct rfm_node *node, const struct rfm_frame *frame,
+			   enum freshness freshness)
 {
 	struct rfm_source *source = &node->sources[frame->source];
 	bool unstored = node->paused && rfm_frame_is_update(frame) &&
 			!may_hold(node, frame->count);
 
-	if (standing == NAMESAKE)
+	if (freshness == STALE_SELF)
 		unstored = true;
-	else if (standing == LATE)
+	else if (freshness == LATE)
 		unstored |= !node->config.authentic_late || is_second(frame);
-	else if (standing == COPY)
+	else if (freshness == COPY)
 		unstored = source->unstored;
 	else	/* A heartbeat tells of a number that has not come. */
 		source->unstored = unstored || !rfm_frame_is_numbered(frame);
@@ -318,8 +319,8 @@ static bool is_unstored(struct rfm_node *node, const struct rfm_frame *frame,
 }
 
 /* Take part in a frame of another node; see the order in node.h. */
-static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
-		      const uint8_t *wire, unsigned int len, bool newer, uint64_t now)
+static void process_frame(struct rfm_node *node, const struct rfm_frame *frame,
+			  const uint8_t *wire, unsigned int len, bool newer, uint64_t now)
 {
 	bool update = rfm_frame_is_update(frame);
 	struct rfm_source *source = &node->sources[frame->source];
@@ -334,7 +335,7 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 	/* A notice has no number of its own that could be newer. */
 	if (frame->type == RFM_FRAME_ANSWER && frame->dest == node->config.id &&
 	    frame->incarnation == source->current.incarnation)
-		rfm_take_answer(node, frame, wire + RFM_FRAME_HEADER);
+		rfm_receive_answer(node, frame, wire + RFM_FRAME_HEADER);
 	/* Glass knows no numbers: there the rogue overwrites what came since. */
 	if (!newer && !(update && node->config.authentic_late && !is_second(frame)))
 		return;
@@ -347,7 +348,7 @@ static void take_part(struct rfm_node *node, const struct rfm_frame *frame,
 			node->stats.received_bytes += frame->length;
 	}
 	if (update && !node->paused)
-		apply(node, frame, wire, now);
+		apply_update(node, frame, wire, now);
 	if (frame->type == RFM_FRAME_QUERY)
 		rfm_answer_query(node, frame, wire + RFM_FRAME_HEADER, now);
 }
@@ -419,7 +420,7 @@ static bool is_removed(struct rfm_node *node, const struct rfm_frame *frame)
 void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	struct rfm_frame frame;
-	enum standing standing;
+	enum freshness freshness;
 
 	if (node->loopback)
 		return;		/* the receiver is switched to our own transmitter */
@@ -434,29 +435,29 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 			receive_own(node, &frame, now);
 			return;
 		}
-		if (frame.incarnation == node->former)
+		if (frame.incarnation == node->previous_incarnation)
 			return;
 	}
 	if (is_removed(node, &frame))
 		return;
 	if (frame.source == node->config.id)
-		receive_namesake(node, &frame, now);
+		receive_duplicate_id(node, &frame, now);
 	if (node->left) {
 		forward(node, wire, len, &frame, now);
 		return;
 	}
-	/* What is left of an earlier life of ours must not undo what came since. */
-	standing = frame.source == node->config.id &&
-		   frame.incarnation < node->config.incarnation ? NAMESAKE :
-		   follow(node, &frame, now);
-	if (is_unstored(node, &frame, standing))
+	/* What is left of an earlier incarnation of ours must not undo what came since. */
+	freshness = frame.source == node->config.id &&
+		   frame.incarnation < node->config.incarnation ? STALE_SELF :
+		   check_sequence(node, &frame, now);
+	if (will_not_store(node, &frame, freshness))
 		frame.marks |= RFM_MARK_UNSTORED;
 	forward(node, wire, len, &frame, now);
-	if (standing != NAMESAKE)
-		take_part(node, &frame, wire, len, standing == NEWER, now);
+	if (freshness != STALE_SELF)
+		process_frame(node, &frame, wire, len, freshness == NEWER, now);
 }
 
-void rfm_give_up_held(struct rfm_node *node)
+void rfm_cancel_held(struct rfm_node *node)
 {
 	const struct rfm_slot *slot;
 	struct rfm_frame frame;
@@ -484,5 +485,5 @@ void rfm_node_set_paused(struct rfm_node *node, bool paused)
 	node->held_full &= paused;
 	while (!paused && (slot = rfm_fifo_drop(&node->held)))
 		if (rfm_frame_decode_header(slot->wire, &frame) == RFM_FRAME_OK)
-			apply(node, &frame, slot->wire, slot->ready);
+			apply_update(node, &frame, slot->wire, slot->ready);
 }

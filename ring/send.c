@@ -35,15 +35,15 @@ bool rfm_can_originate(const struct rfm_node *node)
 static uint32_t credit(const struct rfm_node *node)
 {
 	const uint32_t window = node->config.window;
-	uint64_t under_way = node->ring_open ? 0 : rfm_in_flight(node);
+	uint64_t in_flight = node->ring_open ? 0 : rfm_in_flight(node);
 
 	/* Others that think the ring open may have filled it beyond their windows. */
 	if (rfm_fifo_used(&node->transmit) > RFM_NODE_TX_SLOTS - 2 - RFM_TRAIN_FRAMES)
 		return 0;
 	/* On an open ring, and when a neighbour sends home what we have not sent yet. */
-	if (under_way < node->own_queued)
-		under_way = node->own_queued;
-	return under_way < window ? window - under_way : 0;
+	if (in_flight < node->own_queued)
+		in_flight = node->own_queued;
+	return in_flight < window ? window - in_flight : 0;
 }
 
 bool rfm_has_credit(const struct rfm_node *node)
@@ -71,12 +71,12 @@ bool rfm_node_may_store(struct rfm_node *node)
 void rfm_commit(struct rfm_node *node)
 {
 	if (rfm_insert_commit(&node->insert))
-		node->ops->transmit(node->opaque);
+		node->ops->kick(node->opaque);
 }
 
 static bool is_dark(const struct rfm_node *node)
 {
-	return atomic_load_explicit(&node->insert.blind, memory_order_relaxed);
+	return atomic_load_explicit(&node->insert.offline, memory_order_relaxed);
 }
 
 /*
@@ -93,7 +93,7 @@ static struct rfm_record *reserve(struct rfm_node *node, bool beyond, bool *room
 	return record;
 }
 
-static bool store_piece(struct rfm_node *node, uint32_t address, const void *data,
+static bool queue_store(struct rfm_node *node, uint32_t address, const void *data,
 			unsigned int len, uint64_t now)
 {
 	bool room;
@@ -120,10 +120,10 @@ bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 	bool fits;
 
 	if (len <= to_end)
-		return store_piece(node, address, data, len, now);
+		return queue_store(node, address, data, len, now);
 	/* The address offset wraps inside it. */
-	fits = store_piece(node, address, data, to_end, now);
-	return store_piece(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
+	fits = queue_store(node, address, data, to_end, now);
+	return queue_store(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
 }
 
 struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
@@ -188,7 +188,7 @@ bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 
 /* --- fences --------------------------------------------------------------- */
 
-static void settle_fence(struct rfm_node *node, uint64_t ticket, uint64_t lost, bool paused)
+static void report_fence(struct rfm_node *node, uint64_t ticket, uint64_t lost, bool paused)
 {
 	const struct rfm_fence fence = {
 		.ticket = ticket,
@@ -211,13 +211,13 @@ static void end_fence(struct rfm_node *node, bool came)
 	node->fence_seq = 0;
 	node->fence_lost = node->stats.lost;
 	node->fence_paused = false;
-	settle_fence(node, node->fence_ticket, came || lost ? lost : 1, paused);
+	report_fence(node, node->fence_ticket, came || lost ? lost : 1, paused);
 }
 
 /* The node goes dark before a fence is home: what is under way may be lost. */
 static void fail_fence(struct rfm_node *node, uint64_t ticket)
 {
-	settle_fence(node, ticket,
+	report_fence(node, ticket,
 		     node->stats.lost - node->fence_lost + rfm_in_flight(node),
 		     node->fence_paused);
 }
@@ -230,14 +230,14 @@ struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned i
 	struct rfm_slot *slot;
 
 	if (!rfm_fifo_used(&node->transmit) && !node->pulling)
-		node->ops->transmit(node->opaque);
+		node->ops->kick(node->opaque);
 	slot = rfm_fifo_put(&node->transmit, frames);
 	slot->tag = tag;
 	slot->ready = ready;
 	return slot;
 }
 
-static void give_numbers(struct rfm_node *node, uint64_t count)
+static void advance_seq(struct rfm_node *node, uint64_t count)
 {
 	node->seq += count;
 	node->stats.sent += count;
@@ -248,8 +248,8 @@ static void give_numbers(struct rfm_node *node, uint64_t count)
  * up to @seq that is not home by now never will be, because frames keep their
  * order.
  */
-void rfm_home_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
-		    uint64_t now)
+void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
+		      uint64_t now)
 {
 	uint64_t fence = node->fence_seq;
 
@@ -286,7 +286,7 @@ static void pack_adjacent(struct rfm_node *node, struct rfm_frame *frame)
 }
 
 /* Everything a frame says about its originator. */
-static void sign(const struct rfm_node *node, struct rfm_frame *frame, uint64_t time)
+static void fill_origin(const struct rfm_node *node, struct rfm_frame *frame, uint64_t time)
 {
 	frame->source = node->config.id;
 	frame->incarnation = node->config.incarnation;
@@ -297,7 +297,7 @@ static void sign(const struct rfm_node *node, struct rfm_frame *frame, uint64_t 
 	frame->flags = node->config.redundant ? RFM_FLAG_REDUNDANT : 0;
 }
 
-static void transmit_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
+static void queue_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
 {
 	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, 1, ready);
 
@@ -311,18 +311,18 @@ static void transmit_own(struct rfm_node *node, struct rfm_frame *frame, uint64_
 }
 
 /* So many own frames get their numbers; before anything else is done about them. */
-static void set_out(struct rfm_node *node, unsigned int count, uint64_t now)
+static void assign_seq(struct rfm_node *node, unsigned int count, uint64_t now)
 {
 	if (!rfm_in_flight(node))
 		node->home_time = now;
-	give_numbers(node, count);
+	advance_seq(node, count);
 }
 
 /*
  * How many records from @first on, which is the next one, make a train: whole
  * frames one behind the other, perhaps with a shorter last one. 1: none.
  */
-static unsigned int train_length(struct rfm_node *node, const struct rfm_record *first)
+static unsigned int count_train(struct rfm_node *node, const struct rfm_record *first)
 {
 	uint32_t most = credit(node), address = first->address;
 	const struct rfm_record *record = first;
@@ -344,7 +344,7 @@ static unsigned int train_length(struct rfm_node *node, const struct rfm_record 
 }
 
 /* The next @count records become a train. */
-static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now)
+static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
 {
 	const struct rfm_record *record = rfm_insert_seen(&node->insert, 0);
 	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
@@ -357,9 +357,9 @@ static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now
 	frame.count = count;
 	frame.address = record->address;
 	frame.dest = frame.kind = frame.marks = 0;
-	sign(node, &frame, record->time);
+	fill_origin(node, &frame, record->time);
 	frame.seq = node->seq + 1;
-	set_out(node, count, now);
+	assign_seq(node, count, now);
 	for (unsigned int i = 0; i < count; i++) {
 		record = rfm_insert_seen(&node->insert, i);
 		memcpy(data + (size_t)i * RFM_FRAME_DATA_MAX, record->data, RFM_FRAME_DATA_MAX);
@@ -372,7 +372,7 @@ static void launch_train(struct rfm_node *node, unsigned int count, uint64_t now
 }
 
 /* The first record that waits becomes a frame and gets its number. */
-static void launch_frame(struct rfm_node *node, uint64_t now)
+static void send_frame(struct rfm_node *node, uint64_t now)
 {
 	const struct rfm_record *record = rfm_insert_seen(&node->insert, 0);
 	uint64_t time = record->time;
@@ -390,7 +390,7 @@ static void launch_frame(struct rfm_node *node, uint64_t now)
 	rfm_insert_release(&node->insert, 1);
 	pack_adjacent(node, &frame);
 
-	set_out(node, 1, now);
+	assign_seq(node, 1, now);
 	if (frame.type == RFM_FRAME_DATA)
 		node->stats.sent_bytes += frame.length;
 	if (frame.type == RFM_FRAME_FENCE) {
@@ -399,35 +399,35 @@ static void launch_frame(struct rfm_node *node, uint64_t now)
 		node->fence_epoch = node->epoch;
 	}
 	if (node->loopback) {
-		rfm_home_up_to(node, node->seq, 1, false, now);
+		rfm_retire_up_to(node, node->seq, 1, false, now);
 		if (rfm_frame_is_update(&frame))
 			node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
 		return;
 	}
-	sign(node, &frame, time);
-	transmit_own(node, &frame, ready);
+	fill_origin(node, &frame, time);
+	queue_own(node, &frame, ready);
 }
 
 /* What waits first and has credit; returns how many frames it is. */
-static unsigned int launch(struct rfm_node *node, uint64_t now)
+static unsigned int send_next(struct rfm_node *node, uint64_t now)
 {
-	unsigned int count = train_length(node, rfm_insert_peek(&node->insert));
+	unsigned int count = count_train(node, rfm_insert_peek(&node->insert));
 
 	if (count > 1)
-		launch_train(node, count, now);
+		send_train(node, count, now);
 	else
-		launch_frame(node, now);
+		send_frame(node, now);
 	return count;
 }
 
 /* What waits cannot leave. It takes its numbers, so that everybody sees the gap. */
-static void drop_waiting(struct rfm_node *node)
+static void drop_queued(struct rfm_node *node)
 {
 	const struct rfm_record *record;
 
-	while (give_numbers(node, rfm_insert_dropped(&node->insert)),
+	while (advance_seq(node, rfm_insert_dropped(&node->insert)),
 	       (record = rfm_insert_peek(&node->insert))) {
-		give_numbers(node, 1);
+		advance_seq(node, 1);
 		node->stats.dark++;
 		if (record->type == RFM_FRAME_FENCE) {
 			node->fence_epoch = node->epoch;
@@ -437,62 +437,62 @@ static void drop_waiting(struct rfm_node *node)
 	}
 }
 
-static void tell_room(struct rfm_node *node)
+static void notify_room(struct rfm_node *node)
 {
 	struct rfm_insert *insert = &node->insert;
 
 	/* The producer says that it waits, then looks once more; we the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&insert->room_wanted, memory_order_relaxed) ||
+	if (!atomic_load_explicit(&insert->producer_waits, memory_order_relaxed) ||
 	    (!is_dark(node) && rfm_insert_used(insert) >= insert->size / 4))
 		return;
-	atomic_store(&insert->room_wanted, false);
+	atomic_store(&insert->producer_waits, false);
 	node->ops->room(node->opaque);
 }
 
-void rfm_node_launch(struct rfm_node *node, uint64_t now)
+void rfm_node_send_queued(struct rfm_node *node, uint64_t now)
 {
 	bool any = false;
 
 	if (!rfm_can_originate(node)) {
-		drop_waiting(node);
-		tell_room(node);
+		drop_queued(node);
+		notify_room(node);
 		return;
 	}
 	while (rfm_insert_peek(&node->insert) && rfm_has_credit(node)) {
-		uint64_t under_way = node->ring_open ? 0 : rfm_in_flight(node);
+		uint64_t in_flight = node->ring_open ? 0 : rfm_in_flight(node);
 
-		give_numbers(node, rfm_insert_dropped(&node->insert));
-		under_way += launch(node, now);
-		if (!node->ring_open && under_way > node->stats.window_peak)
-			node->stats.window_peak = under_way;
+		advance_seq(node, rfm_insert_dropped(&node->insert));
+		in_flight += send_next(node, now);
+		if (!node->ring_open && in_flight > node->stats.window_peak)
+			node->stats.window_peak = in_flight;
 		any = true;
 	}
 	if (any)
-		tell_room(node);
+		notify_room(node);
 }
 
 /*
  * No own frame can leave. Those that wait for credit are given up; those that
  * are under way come home or not, and if the ring is open, nothing does.
  */
-void rfm_give_up_own(struct rfm_node *node)
+void rfm_cancel_own(struct rfm_node *node)
 {
-	atomic_store(&node->insert.blind, true);
+	atomic_store(&node->insert.offline, true);
 	/* What comes in while we are at it wakes whoever pulls, and is dropped there. */
 	do {
-		drop_waiting(node);
+		drop_queued(node);
 	} while (!rfm_insert_sleep(&node->insert));
 	node->ring_open = true;
 	if (node->fence_seq) {
 		node->fence_seq = 0;
 		fail_fence(node, node->fence_ticket);
 	}
-	tell_room(node);
+	notify_room(node);
 }
 
 /* Nothing can leave at all. */
-void rfm_give_up_waiting(struct rfm_node *node)
+void rfm_cancel_transmit(struct rfm_node *node)
 {
 	const struct rfm_slot *slot;
 
@@ -501,10 +501,10 @@ void rfm_give_up_waiting(struct rfm_node *node)
 		node->stats.unsendable += slot->tag == TAG_TRANSIT ? slot->frames : 0;
 	}
 	node->own_queued = 0;
-	rfm_give_up_own(node);
+	rfm_cancel_own(node);
 }
 
-static void put_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
+static void queue_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
 {
 	struct rfm_slot *slot;
 
@@ -516,8 +516,8 @@ static void put_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t 
 	 */
 	if (!rfm_in_flight(node))
 		node->home_time = now;
-	give_numbers(node, rfm_insert_dropped(&node->insert));
-	sign(node, frame, now);
+	advance_seq(node, rfm_insert_dropped(&node->insert));
+	fill_origin(node, frame, now);
 	slot = rfm_transmit_put(node, TAG_NOTICE, 1, now);
 	slot->length = rfm_frame_encode(frame, slot->wire);
 }
@@ -526,7 +526,7 @@ static void put_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t 
 void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
 {
 	if (!node->loopback && rfm_can_originate(node))
-		put_notice(node, frame, now);
+		queue_notice(node, frame, now);
 }
 
 void rfm_send_heartbeat(struct rfm_node *node, uint64_t now)
@@ -552,14 +552,14 @@ void rfm_send_break(struct rfm_node *node, uint64_t now)
 	struct rfm_frame frame = { .type = RFM_FRAME_BREAK };
 
 	if (!node->left && rfm_can_forward(node))
-		put_notice(node, &frame, now);
+		queue_notice(node, &frame, now);
 }
 
 /*
  * Nothing to send: may whoever pulls go to sleep? What waits for the line or
  * for credit has others to wake him; a store must know that it has to.
  */
-static bool is_awake(struct rfm_node *node)
+static bool must_stay_awake(struct rfm_node *node)
 {
 	if (rfm_fifo_used(&node->transmit))
 		return false;
@@ -574,7 +574,7 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 
 	do {
 		node->pulling = true;
-		rfm_node_launch(node, now);
+		rfm_node_send_queued(node, now);
 		node->pulling = false;
 		slot = rfm_fifo_take(&node->transmit, now);
 		if (slot) {
@@ -584,7 +584,7 @@ unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 			rfm_frame_copy(wire, slot->wire, slot->length);
 			return slot->length;
 		}
-	} while (is_awake(node));
+	} while (must_stay_awake(node));
 	return 0;
 }
 

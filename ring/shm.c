@@ -67,7 +67,7 @@ struct rfm_shm_map {
 
 _Static_assert(sizeof(struct rfm_shm_map) <= SHM_SLOTS_AT, "the slots begin after it");
 _Static_assert(RFM_SHM_SLOT >= RFM_FRAME_MAX, "a frame fits in a slot");
-_Static_assert(SHM_BEHIND >= RFM_UNIT_MAX, "a train may begin in any slot");
+_Static_assert(SHM_BEHIND >= RFM_PACKET_MAX, "a train may begin in any slot");
 
 static bool slots_are_valid(uint32_t slots)
 {
@@ -247,7 +247,7 @@ const char *rfm_shm_attach(struct rfm_shm *shm, const int *fds)
 
 static void wake_if(_Atomic uint32_t *asleep, int fd)
 {
-	/* Pairs with the fence in fall_asleep(). */
+	/* Pairs with the fence in announce_sleep(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(asleep, memory_order_relaxed))
 		return;
@@ -255,7 +255,7 @@ static void wake_if(_Atomic uint32_t *asleep, int fd)
 	wake(fd);
 }
 
-static void fall_asleep(_Atomic uint32_t *asleep)
+static void announce_sleep(_Atomic uint32_t *asleep)
 {
 	atomic_store_explicit(asleep, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -265,17 +265,17 @@ static void fall_asleep(_Atomic uint32_t *asleep)
  * Look at the other side's index again. It can only have gone on, by at most
  * @most; anything else is not true, and the queue is not touched any more.
  */
-static void see_other(struct rfm_shm *shm, const _Atomic uint32_t *index, uint32_t most)
+static void read_peer_index(struct rfm_shm *shm, const _Atomic uint32_t *index, uint32_t most)
 {
 	uint32_t now = atomic_load_explicit(index, memory_order_acquire);
 
-	if (now - shm->other > most)
+	if (now - shm->peer_index > most)
 		shm->broken = true;
 	else
-		shm->other = now;
+		shm->peer_index = now;
 }
 
-void rfm_shm_awake(struct rfm_shm *shm, bool producer)
+void rfm_shm_clear_wakeup(struct rfm_shm *shm, bool producer)
 {
 	struct rfm_shm_map *map = shm->map;
 
@@ -307,54 +307,54 @@ static void fetch_to_read(const uint8_t *slot)
 	__builtin_prefetch(slot + SHM_LINE);
 }
 
-/* --- producer: @own is the tail, @other the head -------------------------- */
+/* --- producer: @own_index is the tail, @peer_index the head -------------------------- */
 
 static bool has_room(struct rfm_shm *shm, unsigned int slots)
 {
-	if (shm->own - shm->other + slots > shm->size)
-		see_other(shm, &shm->map->head, shm->shown - shm->other);
-	return !shm->broken && shm->own - shm->other + slots <= shm->size;
+	if (shm->own_index - shm->peer_index + slots > shm->size)
+		read_peer_index(shm, &shm->map->head, shm->published - shm->peer_index);
+	return !shm->broken && shm->own_index - shm->peer_index + slots <= shm->size;
 }
 
 uint8_t *rfm_shm_reserve(struct rfm_shm *shm, unsigned int slots)
 {
 	if (!has_room(shm, slots))
 		return NULL;
-	fetch_to_write(slot_at(shm, shm->own + WRITE_AHEAD));
-	return slot_at(shm, shm->own);
+	fetch_to_write(slot_at(shm, shm->own_index + WRITE_AHEAD));
+	return slot_at(shm, shm->own_index);
 }
 
 void rfm_shm_commit(struct rfm_shm *shm, unsigned int slots)
 {
-	shm->own += slots;
+	shm->own_index += slots;
 }
 
 void rfm_shm_publish(struct rfm_shm *shm)
 {
-	if (shm->shown == shm->own)
+	if (shm->published == shm->own_index)
 		return;
-	shm->shown = shm->own;
-	atomic_store_explicit(&shm->map->tail, shm->own, memory_order_release);
+	shm->published = shm->own_index;
+	atomic_store_explicit(&shm->map->tail, shm->own_index, memory_order_release);
 	wake_if(&shm->map->consumer_sleeps, shm->fds[FD_DATA]);
 }
 
 bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots)
 {
 	rfm_shm_publish(shm);
-	fall_asleep(&shm->map->producer_waits);
+	announce_sleep(&shm->map->producer_waits);
 	if (!has_room(shm, slots) && !shm->broken)
 		return true;
 	atomic_store_explicit(&shm->map->producer_waits, 0, memory_order_relaxed);
 	return false;
 }
 
-/* --- consumer: @own is the head, @other the tail -------------------------- */
+/* --- consumer: @own_index is the head, @peer_index the tail -------------------------- */
 
 static bool has_data(struct rfm_shm *shm)
 {
-	if (shm->own == shm->other)
-		see_other(shm, &shm->map->tail, shm->size - (shm->own - shm->shown));
-	return !shm->broken && shm->own != shm->other;
+	if (shm->own_index == shm->peer_index)
+		read_peer_index(shm, &shm->map->tail, shm->size - (shm->own_index - shm->published));
+	return !shm->broken && shm->own_index != shm->peer_index;
 }
 
 /*
@@ -369,7 +369,7 @@ static int take_rest(struct rfm_shm *shm, uint8_t *slot, const uint8_t *from)
 	if (len <= SHM_FIRST)
 		return 1;
 	slots = rfm_frame_count(slot);
-	if (slots > shm->other - shm->own && slots > 1) {
+	if (slots > shm->peer_index - shm->own_index && slots > 1) {
 		shm->broken = true;
 		return -1;
 	}
@@ -384,39 +384,39 @@ int rfm_shm_take(struct rfm_shm *shm, uint8_t *slot)
 
 	if (!has_data(shm))
 		return shm->broken ? -1 : 0;
-	if (shm->other - shm->own > READ_AHEAD)
-		fetch_to_read(slot_at(shm, shm->own + READ_AHEAD));
-	from = slot_at(shm, shm->own);
+	if (shm->peer_index - shm->own_index > READ_AHEAD)
+		fetch_to_read(slot_at(shm, shm->own_index + READ_AHEAD));
+	from = slot_at(shm, shm->own_index);
 	memcpy(slot, from, SHM_FIRST);
 	slots = take_rest(shm, slot, from);
 	if (slots > 0)
-		shm->own += slots;
+		shm->own_index += slots;
 	return slots;
 }
 
 void rfm_shm_release(struct rfm_shm *shm)
 {
-	if (shm->own == shm->shown || shm->own - shm->shown < shm->size / 8)
+	if (shm->own_index == shm->published || shm->own_index - shm->published < shm->size / 8)
 		return;
-	shm->shown = shm->own;
-	atomic_store_explicit(&shm->map->head, shm->own, memory_order_release);
+	shm->published = shm->own_index;
+	atomic_store_explicit(&shm->map->head, shm->own_index, memory_order_release);
 	/*
 	 * Not for every slot, or the two would take turns. As long as more
 	 * than half is full, there is something to take, and we come again.
 	 */
-	if (shm->other - shm->own <= shm->size / 2)
+	if (shm->peer_index - shm->own_index <= shm->size / 2)
 		wake_if(&shm->map->producer_waits, shm->fds[FD_ROOM]);
 }
 
 bool rfm_shm_pending(const struct rfm_shm *shm)
 {
-	return shm->broken || shm->own != shm->other ||
-	       atomic_load_explicit(&shm->map->tail, memory_order_relaxed) != shm->own;
+	return shm->broken || shm->own_index != shm->peer_index ||
+	       atomic_load_explicit(&shm->map->tail, memory_order_relaxed) != shm->own_index;
 }
 
 bool rfm_shm_wait_data(struct rfm_shm *shm)
 {
-	fall_asleep(&shm->map->consumer_sleeps);
+	announce_sleep(&shm->map->consumer_sleeps);
 	if (!has_data(shm) && !shm->broken)
 		return true;
 	atomic_store_explicit(&shm->map->consumer_sleeps, 0, memory_order_relaxed);

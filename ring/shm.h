@@ -32,9 +32,9 @@ struct rfm_shm_map;
 /**
  * struct rfm_shm - one side of a queue
  * @size: slots, a power of two
- * @own: own index: of the next slot to fill or to take; runs freely
- * @shown: of that, what the other side has been told
- * @other: the other side's index as last seen
+ * @own_index: own index: of the next slot to fill or to take; runs freely
+ * @published: of that, what the other side has been told
+ * @peer_index: the other side's index as last seen
  * @broken: the other side wrote an index that cannot be. There is nothing to
  *	take and no room any more: close
  * @fds: memfd; own ends of the socket that wakes the consumer and of the one
@@ -46,7 +46,7 @@ struct rfm_shm {
 	struct rfm_shm_map *map;
 	uint8_t *slots;
 	uint32_t size;
-	uint32_t own, shown, other;
+	uint32_t own_index, published, peer_index;
 	bool broken;
 	int fds[RFM_SHM_FDS];
 	int offer[RFM_SHM_FDS];
@@ -115,7 +115,7 @@ bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots);
 
 /**
  * rfm_shm_take() - copy the next slot out, or those of a train
- * @slot: RFM_UNIT_MAX bytes; as much of it is filled in as the frame is long
+ * @slot: RFM_PACKET_MAX bytes; as much of it is filled in as the frame is long
  *
  * Returns how many slots it was, 0 if there is none, -1 if @broken.
  */
@@ -141,7 +141,7 @@ bool rfm_shm_pending(const struct rfm_shm *shm);
  */
 bool rfm_shm_wait_data(struct rfm_shm *shm);
 
-/** rfm_shm_awake() - either side, after its socket was readable: take one wake-up, never wait */
-void rfm_shm_awake(struct rfm_shm *shm, bool producer);
+/** rfm_shm_clear_wakeup() - either side, when its socket is readable: take one wake-up */
+void rfm_shm_clear_wakeup(struct rfm_shm *shm, bool producer);
 
 #endif

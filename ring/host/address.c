@@ -255,8 +255,8 @@ static int begin_connect(int fd, const struct sockaddr *name, socklen_t len, boo
 
 /* --- where a name leads ------------------------------------------------------------ */
 
-/* One question to the system; whoever of its two users goes last frees it. */
-struct question {
+/* One lookup to the system; whoever of its two users goes last frees it. */
+struct lookup {
 	_Atomic int users;
 	_Atomic bool answered;
 	char host[RFM_ADDRESS_MAX];
@@ -267,42 +267,42 @@ struct question {
 
 /**
  * struct rfm_route - where an address leads
- * @question: under way; NULL: none
- * @asked_at: when the last one was begun
+ * @lookup: under way; NULL: none
+ * @lookup_started_ns: when the last one was begun
  * @found: the last answer that was one
  * @next: of these, to be tried next; NULL: all have been
  * @error: of the last answer
- * @fixed: the host is a number: nothing to ask
+ * @fixed: the host is a number: nothing to look up
  */
 struct rfm_route {
 	const struct rfm_address *address;
-	struct question *question;
-	uint64_t asked_at;
+	struct lookup *lookup;
+	uint64_t lookup_started_ns;
 	struct addrinfo *found, *next;
 	int error;
 	bool fixed;
 };
 
-static void drop_question(struct question *question)
+static void put_lookup(struct lookup *lookup)
 {
-	if (!question || atomic_fetch_sub(&question->users, 1) > 1)
+	if (!lookup || atomic_fetch_sub(&lookup->users, 1) > 1)
 		return;
-	if (question->found)
-		freeaddrinfo(question->found);
-	free(question);
+	if (lookup->found)
+		freeaddrinfo(lookup->found);
+	free(lookup);
 }
 
-static void *answer_question(void *opaque)
+static void *run_lookup(void *opaque)
 {
-	struct question *question = opaque;
+	struct lookup *lookup = opaque;
 
-	question->error = look_up(question->host, question->service, 0, &question->found);
-	atomic_store(&question->answered, true);
-	drop_question(question);
+	lookup->error = look_up(lookup->host, lookup->service, 0, &lookup->found);
+	atomic_store(&lookup->answered, true);
+	put_lookup(lookup);
 	return NULL;
 }
 
-static bool start_thread(struct question *question)
+static bool start_thread(struct lookup *lookup)
 {
 	sigset_t all, before;
 	pthread_t thread;
@@ -311,44 +311,44 @@ static bool start_thread(struct question *question)
 	/* Signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = !pthread_create(&thread, NULL, answer_question, question);
+	started = !pthread_create(&thread, NULL, run_lookup, lookup);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (started)
 		pthread_detach(thread);
 	return started;
 }
 
-static void ask(struct rfm_route *route, uint64_t now)
+static void start_lookup(struct rfm_route *route, uint64_t now)
 {
-	struct question *question = calloc(1, sizeof(*question));
+	struct lookup *lookup = calloc(1, sizeof(*lookup));
 
-	route->asked_at = now;
-	if (!question)
+	route->lookup_started_ns = now;
+	if (!lookup)
 		return;
-	strcpy(question->host, route->address->host);
-	strcpy(question->service, route->address->service);
-	atomic_init(&question->users, 2);
-	if (start_thread(question))
-		route->question = question;
+	strcpy(lookup->host, route->address->host);
+	strcpy(lookup->service, route->address->service);
+	atomic_init(&lookup->users, 2);
+	if (start_thread(lookup))
+		route->lookup = lookup;
 	else
-		free(question);
+		free(lookup);
 }
 
-static void take_answer(struct rfm_route *route)
+static void finish_lookup(struct rfm_route *route)
 {
-	struct question *question = route->question;
+	struct lookup *lookup = route->lookup;
 
-	if (!question || !atomic_load(&question->answered))
+	if (!lookup || !atomic_load(&lookup->answered))
 		return;
-	route->error = question->error;
-	if (!question->error) {
+	route->error = lookup->error;
+	if (!lookup->error) {
 		if (route->found)
 			freeaddrinfo(route->found);
-		route->found = route->next = question->found;
-		question->found = NULL;
+		route->found = route->next = lookup->found;
+		lookup->found = NULL;
 	}
-	drop_question(question);
-	route->question = NULL;
+	put_lookup(lookup);
+	route->lookup = NULL;
 }
 
 struct rfm_route *rfm_route_new(const struct rfm_address *address, uint64_t now)
@@ -362,7 +362,7 @@ struct rfm_route *rfm_route_new(const struct rfm_address *address, uint64_t now)
 		return route;
 	route->fixed = !look_up(address->host, address->service, AI_NUMERICHOST, &route->found);
 	if (!route->fixed)
-		ask(route, now);
+		start_lookup(route, now);
 	return route;
 }
 
@@ -370,7 +370,7 @@ void rfm_route_free(struct rfm_route *route)
 {
 	if (!route)
 		return;
-	drop_question(route->question);
+	put_lookup(route->lookup);
 	if (route->found)
 		freeaddrinfo(route->found);
 	free(route);
@@ -386,10 +386,10 @@ static const struct addrinfo *next_place(struct rfm_route *route, uint64_t now)
 {
 	const struct addrinfo *place;
 
-	take_answer(route);
+	finish_lookup(route);
 	if (!route->next) {
-		if (!route->fixed && !route->question && now - route->asked_at >= RFM_ROUTE_ASK_NS)
-			ask(route, now);
+		if (!route->fixed && !route->lookup && now - route->lookup_started_ns >= RFM_ROUTE_LOOKUP_NS)
+			start_lookup(route, now);
 		route->next = route->found;
 	}
 	place = route->next;

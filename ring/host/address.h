@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define RFM_ADDRESS_MAX		256
-#define RFM_ROUTE_ASK_NS	5000000000ull
+#define RFM_ROUTE_LOOKUP_NS	5000000000ull
 
 struct rfm_route;
 
@@ -54,7 +54,7 @@ void rfm_route_free(struct rfm_route *route);
  * @under_way: the socket becomes writable when it is done, well or not
  *
  * A name may lead to several places: each call tries the next one. When all
- * have been tried and the last look-up is RFM_ROUTE_ASK_NS old, it is looked up
+ * have been tried and the last look-up is RFM_ROUTE_LOOKUP_NS old, it is looked up
  * again. -1 with errno; EAGAIN: the name is still being looked up.
  */
 int rfm_route_connect(struct rfm_route *route, uint32_t buffer, uint64_t now, bool *under_way);

@@ -20,7 +20,7 @@
 #define PCAP_FLUSH_NS	200000000ull
 
 /* The host whose engine lock this thread has. */
-static _Thread_local const struct rfm_host *inside;
+static _Thread_local const struct rfm_host *locked_host;
 
 /* --- the lock ----------------------------------------------------------------- */
 
@@ -30,59 +30,59 @@ static _Thread_local const struct rfm_host *inside;
  * comes later waits until it sleeps or gives way. It gives way after each
  * round, to as many as wait at that moment.
  */
-static void take_turn(struct rfm_host *host)
+static void engine_lock(struct rfm_host *host)
 {
-	atomic_store(&host->engines_turn, true);
+	atomic_store(&host->engine_first, true);
 	pthread_mutex_lock(&host->engine);
 }
 
 /* With the lock: callers may have it. */
-static void end_turn(struct rfm_host *host)
+static void allow_callers(struct rfm_host *host)
 {
-	atomic_store(&host->engines_turn, false);
-	pthread_cond_broadcast(&host->callers_turn);
+	atomic_store(&host->engine_first, false);
+	pthread_cond_broadcast(&host->callers_may_lock);
 }
 
-static void come_in(struct rfm_host *host)
+static void push_host(struct rfm_host *host)
 {
-	host->outer = inside;
-	inside = host;
+	host->outer_host = locked_host;
+	locked_host = host;
 }
 
-static void go_out(struct rfm_host *host)
+static void pop_host(struct rfm_host *host)
 {
-	inside = host->outer;
-	host->outer = NULL;
+	locked_host = host->outer_host;
+	host->outer_host = NULL;
 }
 
-bool rfm_host_inside(const struct rfm_host *host)
+bool rfm_host_is_locked(const struct rfm_host *host)
 {
-	const struct rfm_host *at = inside;
+	const struct rfm_host *at = locked_host;
 
 	while (at && at != host)
-		at = at->outer;
+		at = at->outer_host;
 	return at;
 }
 
-bool rfm_host_inside_any(void)
+bool rfm_host_any_locked(void)
 {
-	return inside;
+	return locked_host;
 }
 
-bool rfm_host_calling(const struct rfm_host *host)
+bool rfm_host_in_callback(const struct rfm_host *host)
 {
-	return rfm_host_inside(host) && host->calling;
+	return rfm_host_is_locked(host) && host->in_callback;
 }
 
 /*
  * Who has the lock of one host must not wait for that of another, whose owner
  * may wait for the first.
  */
-static bool enter_another(struct rfm_host *host)
+static bool trylock_nested(struct rfm_host *host)
 {
 	if (!pthread_mutex_trylock(&host->engine)) {
-		if (!atomic_load(&host->engines_turn)) {
-			come_in(host);
+		if (!atomic_load(&host->engine_first)) {
+			push_host(host);
 			return true;
 		}
 		pthread_mutex_unlock(&host->engine);
@@ -91,80 +91,80 @@ static bool enter_another(struct rfm_host *host)
 	return false;
 }
 
-bool rfm_host_enter(struct rfm_host *host)
+bool rfm_host_lock(struct rfm_host *host)
 {
-	if (inside)
-		return enter_another(host);
+	if (locked_host)
+		return trylock_nested(host);
 	atomic_fetch_add(&host->callers, 1);
 	pthread_mutex_lock(&host->engine);
-	while (atomic_load(&host->engines_turn))
-		pthread_cond_wait(&host->callers_turn, &host->engine);
+	while (atomic_load(&host->engine_first))
+		pthread_cond_wait(&host->callers_may_lock, &host->engine);
 	atomic_fetch_sub(&host->callers, 1);
-	come_in(host);
+	push_host(host);
 	return true;
 }
 
-void rfm_host_leave(struct rfm_host *host)
+void rfm_host_unlock(struct rfm_host *host)
 {
-	go_out(host);
-	if (host->served_first && !--host->served_first) {
-		atomic_store(&host->engines_turn, true);
-		pthread_cond_signal(&host->served);
+	pop_host(host);
+	if (host->callers_to_serve && !--host->callers_to_serve) {
+		atomic_store(&host->engine_first, true);
+		pthread_cond_signal(&host->callers_served);
 	}
 	pthread_mutex_unlock(&host->engine);
 }
 
-void rfm_host_begin(struct rfm_host *host)
+void rfm_host_engine_lock(struct rfm_host *host)
 {
-	take_turn(host);
-	come_in(host);
+	engine_lock(host);
+	push_host(host);
 }
 
-void rfm_host_end(struct rfm_host *host)
+void rfm_host_engine_unlock(struct rfm_host *host)
 {
-	go_out(host);
-	end_turn(host);
+	pop_host(host);
+	allow_callers(host);
 	pthread_mutex_unlock(&host->engine);
 }
 
-void rfm_host_give_way(struct rfm_host *host)
+void rfm_host_yield(struct rfm_host *host)
 {
-	host->served_first = atomic_load(&host->callers);
-	if (!host->served_first)
+	host->callers_to_serve = atomic_load(&host->callers);
+	if (!host->callers_to_serve)
 		return;
-	go_out(host);
-	end_turn(host);
-	while (host->served_first)
-		pthread_cond_wait(&host->served, &host->engine);
-	come_in(host);
+	pop_host(host);
+	allow_callers(host);
+	while (host->callers_to_serve)
+		pthread_cond_wait(&host->callers_served, &host->engine);
+	push_host(host);
 }
 
 static void before_sleep(void *opaque)
 {
 	struct rfm_host *host = opaque;
 
-	end_turn(host);
+	allow_callers(host);
 	pthread_mutex_unlock(&host->engine);
 }
 
 static void after_sleep(void *opaque)
 {
-	take_turn(opaque);
+	engine_lock(opaque);
 }
 
-bool rfm_host_once(struct rfm_host *host, uint64_t until)
+bool rfm_host_run_once(struct rfm_host *host, uint64_t until)
 {
 	bool worked;
 
-	rfm_host_begin(host);
+	rfm_host_engine_lock(host);
 	worked = rfm_loop_once(host->loop, until);
-	rfm_host_end(host);
+	rfm_host_engine_unlock(host);
 	return worked;
 }
 
 /* --- what a node asks for -------------------------------------------------------- */
 
-static void tell_watches(struct rfmring *ring, uint32_t offset, const void *data,
+static void call_watches(struct rfmring *ring, uint32_t offset, const void *data,
 			 unsigned int len, const struct rfm_origin *origin)
 {
 	const struct rfmring_update update = {
@@ -182,9 +182,9 @@ static void tell_watches(struct rfmring *ring, uint32_t offset, const void *data
 
 		if (offset > watch->last || offset + len - 1 < watch->first)
 			continue;
-		ring->host->calling = true;
+		ring->host->in_callback = true;
 		watch->update(watch->opaque, &update);
-		ring->host->calling = false;
+		ring->host->in_callback = false;
 	}
 }
 
@@ -201,7 +201,7 @@ static void node_store(void *opaque, uint32_t offset, const void *data, unsigned
 		return;
 	for (unsigned int piece; len; len -= piece, offset += piece, from += piece, each.seq++) {
 		piece = len < RFM_FRAME_DATA_MAX ? len : RFM_FRAME_DATA_MAX;
-		tell_watches(ring, offset, from, piece, &each);
+		call_watches(ring, offset, from, piece, &each);
 	}
 }
 
@@ -216,32 +216,32 @@ static void node_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t da
 	};
 
 	if (ring->config.interrupt) {
-		ring->host->calling = true;
+		ring->host->in_callback = true;
 		ring->config.interrupt(ring->config.opaque, &interrupt);
-		ring->host->calling = false;
+		ring->host->in_callback = false;
 		return;
 	}
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	if (ring->interrupts_count == RFMRING_INTERRUPTS) {
 		ring->interrupts_lost++;
 	} else {
 		unsigned int at = ring->interrupts_head + ring->interrupts_count++;
 
 		ring->interrupts[at % RFMRING_INTERRUPTS] = interrupt;
-		pthread_cond_broadcast(&ring->mail);
+		pthread_cond_broadcast(&ring->pending_cond);
 	}
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_mutex_unlock(&ring->pending_lock);
 }
 
-static void tell_status(struct rfmring *ring, uint32_t what)
+static void call_status(struct rfmring *ring, uint32_t what)
 {
-	bool outer = ring->host->calling;
+	bool outer_host = ring->host->in_callback;
 
 	if (!ring->config.status)
 		return;
-	ring->host->calling = true;
+	ring->host->in_callback = true;
 	ring->config.status(ring->config.opaque, what);
-	ring->host->calling = outer;
+	ring->host->in_callback = outer_host;
 }
 
 /* The two sets of bits are the same as far as they go. */
@@ -258,7 +258,7 @@ static void node_status(void *opaque, unsigned int what)
 	struct rfmring *ring = opaque;
 
 	ring->break_seen |= what & RFM_NODE_BREAK;
-	tell_status(ring, what);
+	call_status(ring, what);
 }
 
 static void node_transmit(void *opaque)
@@ -266,7 +266,7 @@ static void node_transmit(void *opaque)
 	struct rfmring *ring = opaque;
 
 	if (atomic_load_explicit(&ring->next, memory_order_relaxed))
-		rfm_poller_want(&ring->hop_poller);
+		rfm_poller_kick(&ring->hop_poller);
 	else if (ring->host->tx)
 		rfm_port_kick(ring->host->tx);
 }
@@ -276,7 +276,7 @@ static void node_room(void *opaque)
 	struct rfmring *ring = opaque;
 
 	pthread_mutex_lock(&ring->producer);
-	ring->stalled = false;
+	ring->backpressure_expired = false;
 	pthread_cond_broadcast(&ring->room);
 	pthread_mutex_unlock(&ring->producer);
 	if (ring->on_room)
@@ -288,18 +288,18 @@ static void node_fence(void *opaque, const struct rfm_fence *fence)
 	struct rfmring *ring = opaque;
 	rfm_fence_done *done;
 
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	ring->fence = *fence;
 	done = fence->ticket == ring->fence_ticket ? ring->fence_done : NULL;
 	if (done)
 		ring->fence_done = NULL;
-	pthread_cond_broadcast(&ring->mail);
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_cond_broadcast(&ring->pending_cond);
+	pthread_mutex_unlock(&ring->pending_lock);
 	if (!done)
 		return;
-	ring->host->calling = true;
+	ring->host->in_callback = true;
 	done(ring->fence_opaque, fence);
-	ring->host->calling = false;
+	ring->host->in_callback = false;
 }
 
 static void node_load(void *opaque, uint32_t offset, void *data, unsigned int len)
@@ -310,10 +310,10 @@ static void node_load(void *opaque, uint32_t offset, void *data, unsigned int le
 }
 
 const struct rfm_node_ops rfm_host_node_ops = {
-	.store = node_store,
+	.apply = node_store,
 	.interrupt = node_interrupt,
 	.status = node_status,
-	.transmit = node_transmit,
+	.kick = node_transmit,
 	.room = node_room,
 	.fence = node_fence,
 	.load = node_load,
@@ -321,18 +321,18 @@ const struct rfm_node_ops rfm_host_node_ops = {
 
 /* --- into a node and out of it ------------------------------------------------------ */
 
-static void light_comes(struct rfmring *ring, bool on, uint64_t now)
+static void set_light(struct rfmring *ring, bool on, uint64_t now)
 {
 	rfm_node_set_light(&ring->node, on, now);
 }
 
-static void downstream_comes(struct rfmring *ring, bool up, uint64_t now)
+static void set_downstream(struct rfmring *ring, bool up, uint64_t now)
 {
 	rfm_node_set_downstream(&ring->node, up, now);
-	tell_status(ring, RFMRING_DOWNSTREAM);
+	call_status(ring, RFMRING_DOWNSTREAM);
 }
 
-static void tell_seen(struct rfmring *ring, const uint8_t *unit, uint64_t now)
+static void call_frame_hook(struct rfmring *ring, const uint8_t *unit, uint64_t now)
 {
 	struct rfm_frame frame;
 	uint8_t wire[RFM_FRAME_MAX];
@@ -346,11 +346,11 @@ static void tell_seen(struct rfmring *ring, const uint8_t *unit, uint64_t now)
 	}
 }
 
-static void frame_comes(struct rfmring *ring, uint8_t *wire, unsigned int len, uint64_t now)
+static void receive_frame(struct rfmring *ring, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	/* Before the node has it: it may change the path. */
 	if (ring->seen)
-		tell_seen(ring, wire, now);
+		call_frame_hook(ring, wire, now);
 	rfm_node_receive(&ring->node, wire, len, now);
 }
 
@@ -359,26 +359,26 @@ static bool hop_poll(void *opaque, uint64_t now)
 {
 	struct rfmring *ring = opaque, *next = ring->next;
 	bool light = rfm_node_light_out(&ring->node);
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int count = 0, len;
 
 	if (!next) {
 		/* It has gone since somebody wanted this: what there is leaves by the port. */
-		rfm_poller_cool(&ring->hop_poller);
+		rfm_poller_deactivate(&ring->hop_poller);
 		node_transmit(ring);
 		return false;
 	}
 	if (light != ring->light_told) {
 		ring->light_told = light;
-		light_comes(next, light, now);
+		set_light(next, light, now);
 	}
 	while (count < HOP_BATCH && (len = rfm_node_pull(&ring->node, wire, now))) {
-		frame_comes(next, wire, len, now);
-		count += rfm_unit_frames(len);
+		receive_frame(next, wire, len, now);
+		count += rfm_packet_frames(len);
 	}
 	if (count >= HOP_BATCH)
 		return true;
-	rfm_poller_cool(&ring->hop_poller);
+	rfm_poller_deactivate(&ring->hop_poller);
 	rfm_timer_set(ring->host->loop, &ring->hop_timer, rfm_node_next_pull(&ring->node));
 	return count;
 }
@@ -388,7 +388,7 @@ static void hop_time(void *opaque, uint64_t now)
 	struct rfmring *ring = opaque;
 
 	(void)now;
-	rfm_poller_heat(&ring->hop_poller);
+	rfm_poller_activate(&ring->hop_poller);
 }
 
 static struct rfm_link_self link_self(void *opaque)
@@ -402,7 +402,7 @@ static void link_light(void *opaque, bool on, uint64_t now)
 {
 	const struct rfm_host *host = opaque;
 
-	light_comes(host->first, on, now);
+	set_light(host->first, on, now);
 }
 
 static void link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
@@ -411,7 +411,7 @@ static void link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t n
 
 	if (rfm_pcapng_is_open(&host->pcap))
 		rfm_pcapng_packet(&host->pcap, host->pcap_in, RFM_PCAPNG_IN, now, wire, len, NULL);
-	frame_comes(host->first, wire, len, now);
+	receive_frame(host->first, wire, len, now);
 }
 
 static void link_bad(void *opaque)
@@ -425,7 +425,7 @@ static void link_downstream(void *opaque, bool up, uint64_t now)
 {
 	const struct rfm_host *host = opaque;
 
-	downstream_comes(host->last, up, now);
+	set_downstream(host->last, up, now);
 }
 
 static bool link_light_out(void *opaque)
@@ -462,9 +462,9 @@ static void host_log(struct rfm_host *host, const char *sentence)
 
 	if (!config->log)
 		return;
-	host->calling = true;
+	host->in_callback = true;
 	config->log(config->opaque, sentence);
-	host->calling = false;
+	host->in_callback = false;
 }
 
 static void port_log(void *opaque, const char *sentence)
@@ -498,7 +498,7 @@ static void pcap_time(void *opaque, uint64_t now)
 	rfm_timer_set(host->loop, &host->pcap_timer, now + PCAP_FLUSH_NS);
 }
 
-static bool begin_capture(struct rfm_host *host, const char *path, char *error)
+static bool open_capture(struct rfm_host *host, const char *path, char *error)
 {
 	if (!path)
 		return true;
@@ -513,7 +513,7 @@ static bool begin_capture(struct rfm_host *host, const char *path, char *error)
 	return true;
 }
 
-/* --- life ------------------------------------------------------------------------------ */
+/* --- lifecycle ------------------------------------------------------------------------- */
 
 struct rfm_host *rfm_host_new(void)
 {
@@ -527,8 +527,8 @@ struct rfm_host *rfm_host_new(void)
 		return NULL;
 	}
 	pthread_mutex_init(&host->engine, NULL);
-	pthread_cond_init(&host->served, NULL);
-	pthread_cond_init(&host->callers_turn, NULL);
+	pthread_cond_init(&host->callers_served, NULL);
+	pthread_cond_init(&host->callers_may_lock, NULL);
 	host->pcap_timer = (struct rfm_timer){ .fire = pcap_time, .opaque = host };
 	rfm_loop_on_sleep(host->loop, before_sleep, after_sleep, host);
 	return host;
@@ -542,8 +542,8 @@ void rfm_host_free(struct rfm_host *host)
 	rfm_pcapng_end(&host->pcap);
 	rfm_loop_free(host->loop);
 	pthread_mutex_destroy(&host->engine);
-	pthread_cond_destroy(&host->served);
-	pthread_cond_destroy(&host->callers_turn);
+	pthread_cond_destroy(&host->callers_served);
+	pthread_cond_destroy(&host->callers_may_lock);
 	free(host);
 }
 
@@ -564,7 +564,7 @@ bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *con
 	port.name = "tx";
 	port.address = config->tx;
 	host->tx = rfm_port_open(host->loop, &port, &link_ops, &port_ops, host, error);
-	return host->tx && begin_capture(host, config->pcap, error);
+	return host->tx && open_capture(host, config->pcap, error);
 }
 
 static void tick_time(void *opaque, uint64_t now)
@@ -599,7 +599,7 @@ void rfm_host_attach(struct rfm_host *host, struct rfmring *ring)
 	ring->previous->light_told = false;
 	rfm_node_set_downstream(&ring->node, port_is_up(host), now);
 	rfm_node_set_downstream(&ring->previous->node, true, now);
-	rfm_poller_want(&ring->previous->hop_poller);
+	rfm_poller_kick(&ring->previous->hop_poller);
 	/* A loop that sleeps does not know of the timer yet. */
 	rfm_loop_wake(host->loop);
 }
@@ -617,7 +617,7 @@ void rfm_host_detach(struct rfmring *ring)
 	previous->next = NULL;
 	host->last = previous;
 	rfm_timer_set(host->loop, &previous->hop_timer, RFM_NEVER);
-	rfm_poller_cool(&previous->hop_poller);
+	rfm_poller_deactivate(&previous->hop_poller);
 	rfm_node_set_downstream(&previous->node, port_is_up(host), rfm_now());
 	if (host->tx)
 		rfm_port_kick(host->tx);

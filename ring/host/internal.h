@@ -8,7 +8,7 @@
  *   host->engine	the loop, the ports and the engine side of every node. The
  *			thread that moves the host has it except while it sleeps
  *   ring->producer	the producer side of the node, and waiting for room
- *   ring->inbox	interrupts that wait, and the end of a fence
+ *   ring->pending_lock	interrupts that wait, and the end of a fence
  *
  * Programs of this project that run in the loop themselves (rmnode) use
  * the calls at the end.
@@ -30,10 +30,10 @@
  * @first: the node behind the receiving port
  * @last: the node before the sending port
  * @callers: threads that want @engine
- * @engines_turn: they wait: the thread that moves the host has it, or wants it next
- * @callers_turn: said when they may have it
- * @served_first: so many of them have it before the thread that moves the host
- * @served: said when they have had it
+ * @engine_first: they wait: the thread that moves the host has it, or wants it next
+ * @callers_may_lock: signalled when they may have it
+ * @callers_to_serve: so many of them have it before the thread that moves the host
+ * @callers_served: signalled when they have had it
  */
 struct rfm_host {
 	struct rfm_loop *loop;
@@ -41,11 +41,11 @@ struct rfm_host {
 	struct rfmring *first, *last;
 
 	pthread_mutex_t engine;
-	pthread_cond_t served, callers_turn;
-	unsigned int served_first;
-	_Atomic bool engines_turn;
-	const struct rfm_host *outer;	/* whose lock the holder of @engine has as well */
-	bool calling;			/* the holder is in a callback of the user */
+	pthread_cond_t callers_served, callers_may_lock;
+	unsigned int callers_to_serve;
+	_Atomic bool engine_first;
+	const struct rfm_host *outer_host;	/* whose lock the holder of @engine has as well */
+	bool in_callback;		/* the holder is in a callback of the user */
 	_Atomic unsigned int callers;
 	pthread_t thread;
 	bool started;
@@ -93,12 +93,12 @@ struct rfmring {
 
 	pthread_mutex_t producer;
 	pthread_cond_t room;
-	bool stalled;			/* one store has waited in vain */
+	bool backpressure_expired;	/* one store has waited in vain */
 	uint64_t stalls, longest_stall;
-	uint64_t stall_since;		/* rfmring_store_now(): 0: there was room */
+	uint64_t backpressure_since;	/* rfmring_store_now(): 0: there was room */
 
-	pthread_mutex_t inbox;
-	pthread_cond_t mail;
+	pthread_mutex_t pending_lock;
+	pthread_cond_t pending_cond;
 	struct rfmring_interrupt *interrupts;
 	unsigned int interrupts_head, interrupts_count;
 	uint64_t interrupts_lost;
@@ -124,33 +124,33 @@ bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *con
 void rfm_host_attach(struct rfm_host *host, struct rfmring *ring);
 void rfm_host_detach(struct rfmring *ring);
 
-/** rfm_host_once() - one round of the loop, with the engine's lock */
-bool rfm_host_once(struct rfm_host *host, uint64_t until);
+/** rfm_host_run_once() - one round of the loop, with the engine's lock */
+bool rfm_host_run_once(struct rfm_host *host, uint64_t until);
 
 /**
- * rfm_host_enter() - take the engine's lock; not if rfm_host_inside()
+ * rfm_host_lock() - take the engine's lock; not if rfm_host_is_locked()
  *
  * In a callback of another host it does not wait: false with errno EDEADLK if
  * somebody has it.
  */
-bool rfm_host_enter(struct rfm_host *host);
-void rfm_host_leave(struct rfm_host *host);
+bool rfm_host_lock(struct rfm_host *host);
+void rfm_host_unlock(struct rfm_host *host);
 
-/** rfm_host_begin() - the same for the thread that moves the host; it is next */
-void rfm_host_begin(struct rfm_host *host);
-void rfm_host_end(struct rfm_host *host);
+/** rfm_host_engine_lock() - the same for the thread that moves the host; it is next */
+void rfm_host_engine_lock(struct rfm_host *host);
+void rfm_host_engine_unlock(struct rfm_host *host);
 
-/** rfm_host_inside() - has this thread the lock? */
-bool rfm_host_inside(const struct rfm_host *host);
+/** rfm_host_is_locked() - has this thread the lock? */
+bool rfm_host_is_locked(const struct rfm_host *host);
 
-/** rfm_host_inside_any() - has it that of any host? Then it must not wait for an engine */
-bool rfm_host_inside_any(void);
+/** rfm_host_any_locked() - has it that of any host? Then it must not wait for an engine */
+bool rfm_host_any_locked(void);
 
-/** rfm_host_calling() - is this thread in a callback? Then it must not call a node */
-bool rfm_host_calling(const struct rfm_host *host);
+/** rfm_host_in_callback() - is this thread in a callback? Then it must not call a node */
+bool rfm_host_in_callback(const struct rfm_host *host);
 
-/** rfm_host_give_way() - the thread that moves the host lets those that wait have the lock */
-void rfm_host_give_way(struct rfm_host *host);
+/** rfm_host_yield() - the thread that moves the host lets those that wait have the lock */
+void rfm_host_yield(struct rfm_host *host);
 
 /* --- producer.c ----------------------------------------------------------------- */
 
@@ -190,10 +190,10 @@ void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque);
 int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
 		      unsigned int length, uint64_t now);
 
-/** rfmring_stall_end() - when rfmring_store_now() need not wait any more; RFM_NEVER: it does not */
-uint64_t rfmring_stall_end(const struct rfmring *ring);
+/** rfmring_backpressure_end() - until when rfmring_store_now() waits; RFM_NEVER: it does not */
+uint64_t rfmring_backpressure_end(const struct rfmring *ring);
 
-/** rfmring_on_room() - who to tell that there is room again; may only heat or wake */
+/** rfmring_on_room() - who to tell that there is room again; may only activate or wake */
 void rfmring_on_room(struct rfmring *ring, void (*room)(void *opaque), void *opaque);
 
 /** rfmring_ports() - how its host's ports are; not in a callback of another ring (false) */

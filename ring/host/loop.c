@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * How no wake-up is lost: who has news (another thread, a signal handler)
- * writes @wanted and @woken and then looks at @asleep; the loop writes @asleep
+ * writes @kicked and @woken and then looks at @asleep; the loop writes @asleep
  * and then looks at @woken. All of these are sequentially consistent, so at
  * least one of the two sees what the other did.
  */
@@ -38,9 +38,9 @@ struct rfm_loop {
 	uint64_t first_timer;		/* none fires before */
 
 	struct rfm_poller *pollers;
-	struct rfm_poller *hot;		/* oldest first */
-	struct rfm_poller **hot_end;
-	struct rfm_poller *next_hot;	/* to be polled next in this round */
+	struct rfm_poller *active;	/* oldest first */
+	struct rfm_poller **active_end;
+	struct rfm_poller *next_active;	/* to be polled next in this round */
 
 	uint64_t now;
 	uint64_t spin;			/* ns */
@@ -81,7 +81,7 @@ uint64_t rfm_loop_now(const struct rfm_loop *loop)
 	return loop->now;
 }
 
-/* --- life ------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------- */
 
 static void nothing(void *opaque, uint32_t events, uint64_t now)
 {
@@ -98,7 +98,7 @@ struct rfm_loop *rfm_loop_new(void)
 		return NULL;
 	loop->timer = -1;
 	loop->first_timer = RFM_NEVER;
-	loop->hot_end = &loop->hot;
+	loop->active_end = &loop->active;
 	loop->now = rfm_now();
 	loop->event_watch.ready = loop->timer_watch.ready = nothing;
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -209,7 +209,7 @@ void rfm_loop_unwatch(struct rfm_loop *loop, struct rfm_watch *watch)
 			loop->events[i].data.ptr = NULL;
 }
 
-static void hand_out(struct rfm_loop *loop, int count)
+static void dispatch_events(struct rfm_loop *loop, int count)
 {
 	loop->pending = count;
 	for (loop->at = 0; loop->at < loop->pending;) {
@@ -227,7 +227,7 @@ static bool look_at_descriptors(struct rfm_loop *loop)
 	int count = epoll_wait(loop->epoll, loop->events, EVENTS, 0);
 
 	if (count > 0)
-		hand_out(loop, count);
+		dispatch_events(loop, count);
 	return count > 0;
 }
 
@@ -294,8 +294,8 @@ static bool run_timers(struct rfm_loop *loop)
 void rfm_poller_add(struct rfm_loop *loop, struct rfm_poller *poller)
 {
 	poller->loop = loop;
-	poller->hot = false;
-	atomic_store(&poller->wanted, false);
+	poller->active = false;
+	atomic_store(&poller->kicked, false);
 	poller->previous = NULL;
 	poller->next = loop->pollers;
 	if (poller->next)
@@ -309,7 +309,7 @@ void rfm_poller_remove(struct rfm_poller *poller)
 
 	if (!loop)
 		return;
-	rfm_poller_cool(poller);
+	rfm_poller_deactivate(poller);
 	if (poller->next)
 		poller->next->previous = poller->previous;
 	if (poller->previous)
@@ -319,85 +319,85 @@ void rfm_poller_remove(struct rfm_poller *poller)
 	poller->loop = NULL;
 }
 
-void rfm_poller_heat(struct rfm_poller *poller)
+void rfm_poller_activate(struct rfm_poller *poller)
 {
 	struct rfm_loop *loop = poller->loop;
 
-	if (poller->hot)
+	if (poller->active)
 		return;
-	poller->hot = true;
-	poller->next_hot = NULL;
-	poller->previous_hot = loop->hot_end;
-	*loop->hot_end = poller;
-	loop->hot_end = &poller->next_hot;
-	if (!loop->next_hot)
-		loop->next_hot = poller;
+	poller->active = true;
+	poller->next_active = NULL;
+	poller->previous_active = loop->active_end;
+	*loop->active_end = poller;
+	loop->active_end = &poller->next_active;
+	if (!loop->next_active)
+		loop->next_active = poller;
 }
 
-void rfm_poller_cool(struct rfm_poller *poller)
+void rfm_poller_deactivate(struct rfm_poller *poller)
 {
 	struct rfm_loop *loop = poller->loop;
 
-	if (!poller->hot)
+	if (!poller->active)
 		return;
-	poller->hot = false;
-	*poller->previous_hot = poller->next_hot;
-	if (poller->next_hot)
-		poller->next_hot->previous_hot = poller->previous_hot;
+	poller->active = false;
+	*poller->previous_active = poller->next_active;
+	if (poller->next_active)
+		poller->next_active->previous_active = poller->previous_active;
 	else
-		loop->hot_end = poller->previous_hot;
-	if (loop->next_hot == poller)
-		loop->next_hot = poller->next_hot;
+		loop->active_end = poller->previous_active;
+	if (loop->next_active == poller)
+		loop->next_active = poller->next_active;
 }
 
-void rfm_poller_want(struct rfm_poller *poller)
+void rfm_poller_kick(struct rfm_poller *poller)
 {
 	if (running == poller->loop) {
-		rfm_poller_heat(poller);
+		rfm_poller_activate(poller);
 		return;
 	}
-	if (!atomic_exchange(&poller->wanted, true))
+	if (!atomic_exchange(&poller->kicked, true))
 		rfm_loop_wake(poller->loop);
 }
 
-static bool heat_wanted(struct rfm_loop *loop)
+static bool activate_kicked(struct rfm_loop *loop)
 {
 	if (!atomic_load_explicit(&loop->woken, memory_order_relaxed) ||
 	    !atomic_exchange(&loop->woken, false))
 		return false;
 	for (struct rfm_poller *poller = loop->pollers; poller; poller = poller->next)
-		if (atomic_exchange(&poller->wanted, false))
-			rfm_poller_heat(poller);
+		if (atomic_exchange(&poller->kicked, false))
+			rfm_poller_activate(poller);
 	return true;
 }
 
-/* Those that are heated meanwhile have their turn in the same round. */
-static bool poll_hot(struct rfm_loop *loop)
+/* Those that are activated meanwhile have their turn in the same round. */
+static bool poll_active(struct rfm_loop *loop)
 {
 	bool any = false;
 
-	loop->next_hot = loop->hot;
-	while (loop->next_hot) {
-		struct rfm_poller *poller = loop->next_hot;
+	loop->next_active = loop->active;
+	while (loop->next_active) {
+		struct rfm_poller *poller = loop->next_active;
 
-		loop->next_hot = poller->next_hot;
+		loop->next_active = poller->next_active;
 		any |= poller->poll(poller->opaque, loop->now);
 	}
 	return any;
 }
 
-/* Nothing is to be found: every poller that has a wake-up goes cold. */
-static bool arm_all(struct rfm_loop *loop)
+/* Nothing is to be found: every poller that has a wake-up is not active any more. */
+static bool arm_wakeups(struct rfm_loop *loop)
 {
 	struct rfm_poller *poller, *next;
 	bool nothing_after_all = true;
 
-	for (poller = loop->hot; poller; poller = next) {
-		next = poller->next_hot;
+	for (poller = loop->active; poller; poller = next) {
+		next = poller->next_active;
 		if (poller->sleep && !poller->sleep(poller->opaque))
 			nothing_after_all = false;
 		else
-			rfm_poller_cool(poller);
+			rfm_poller_deactivate(poller);
 	}
 	return nothing_after_all;
 }
@@ -408,10 +408,10 @@ static bool arm_all(struct rfm_loop *loop)
  * Search for a while before sleeping. sched_yield() costs next to nothing
  * unless somebody waits for this CPU, who then needs it more than we do.
  */
-static bool search(struct rfm_loop *loop)
+static bool spin_for_work(struct rfm_loop *loop)
 {
 	uint64_t near = loop->now + NEAR, end = loop->now + loop->spin;
-	unsigned int vain = 0;
+	unsigned int misses = 0;
 
 	if (loop->first_timer < near || loop->first_timer < end)
 		end = loop->first_timer;
@@ -425,9 +425,9 @@ static bool search(struct rfm_loop *loop)
 			loop->penalty = SPIN_PENALTY;
 			end = loop->first_timer < near ? loop->first_timer : 0;
 		}
-		if (heat_wanted(loop) | poll_hot(loop))
+		if (activate_kicked(loop) | poll_active(loop))
 			return true;
-		if (!(++vain % SPIN_LOOK) && look_at_descriptors(loop))
+		if (!(++misses % SPIN_LOOK) && look_at_descriptors(loop))
 			return true;
 	}
 	/* A timer that is due ends the search, but needs no sleep. */
@@ -467,7 +467,7 @@ static int sleep_in_kernel(struct rfm_loop *loop, uint64_t until)
 /* Returns false if there was something after all. */
 static bool fall_asleep(struct rfm_loop *loop)
 {
-	if (!arm_all(loop))
+	if (!arm_wakeups(loop))
 		return false;
 	atomic_store(&loop->asleep, true);
 	if (!atomic_load(&loop->woken))
@@ -481,7 +481,7 @@ static bool sleep_until(struct rfm_loop *loop, uint64_t until)
 	uint64_t idle_since = loop->now;
 	int count;
 
-	if (search(loop))
+	if (spin_for_work(loop))
 		return true;
 	if (!fall_asleep(loop))
 		return true;
@@ -494,7 +494,7 @@ static bool sleep_until(struct rfm_loop *loop, uint64_t until)
 	loop->now = rfm_now();
 	adapt(loop, loop->now - idle_since, count > 0);
 	if (count > 0)
-		hand_out(loop, count);
+		dispatch_events(loop, count);
 	return count > 0;
 }
 
@@ -521,9 +521,9 @@ static bool one_round(struct rfm_loop *loop, uint64_t until)
 
 	loop->now = rfm_now();
 	atomic_store_explicit(&loop->asleep, false, memory_order_relaxed);
-	worked = heat_wanted(loop);
+	worked = activate_kicked(loop);
 	worked |= run_timers(loop);
-	worked |= poll_hot(loop);
+	worked |= poll_active(loop);
 	if (worked) {
 		if (++loop->busy % BUSY_ROUNDS == 0)
 			look_at_descriptors(loop);
@@ -538,12 +538,12 @@ static bool one_round(struct rfm_loop *loop, uint64_t until)
 
 bool rfm_loop_once(struct rfm_loop *loop, uint64_t until)
 {
-	struct rfm_loop *outer = running;
+	struct rfm_loop *outer_host = running;
 	bool worked;
 
 	running = loop;
 	worked = one_round(loop, until);
-	running = outer;
+	running = outer_host;
 	return worked;
 }
 

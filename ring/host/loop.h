@@ -4,9 +4,9 @@
  * queues. Level-triggered epoll, timers in ns, and *pollers*: work that is
  * looked for without a system call.
  *
- * A poller is hot or cold. A hot one is polled in every round. When nothing
+ * A poller is active or not. An active one is polled in every round. When nothing
  * has been found for a while, each is asked to arm its wake-up (a descriptor
- * that it watches) and goes cold, and the loop sleeps in the kernel. How long
+ * that it watches) and is not active, and the loop sleeps in the kernel. How long
  * "a while" is adapts itself: up to RFM_LOOP_SPIN_NS while the next work keeps
  * coming within that time, nothing at all otherwise, and nothing when
  * somebody else wants the CPU. An idle loop costs no CPU time.
@@ -67,7 +67,7 @@ struct rfm_timer {
 /**
  * struct rfm_poller - work that is looked for without a system call
  * @poll: do a batch of what there is; true if there was something. One that
- *	cannot have more before it is made hot again calls rfm_poller_cool()
+ *	cannot have more before it is made active again calls rfm_poller_deactivate()
  * @sleep: the loop is about to sleep: arm the wake-up. False if there is
  *	something after all. May be NULL: nothing to arm
  *
@@ -79,9 +79,9 @@ struct rfm_poller {
 	void *opaque;
 	struct rfm_loop *loop;
 	struct rfm_poller *next, *previous;		/* all */
-	struct rfm_poller *next_hot, **previous_hot;
-	bool hot;
-	_Atomic bool wanted;
+	struct rfm_poller *next_active, **previous_active;
+	bool active;
+	_Atomic bool kicked;
 };
 
 /** rfm_loop_new() - NULL with errno if there are no descriptors or no memory */
@@ -138,17 +138,17 @@ void rfm_loop_unwatch(struct rfm_loop *loop, struct rfm_watch *watch);
 /** rfm_timer_set() - at @when, instead of any time set before; RFM_NEVER: not at all */
 void rfm_timer_set(struct rfm_loop *loop, struct rfm_timer *timer, uint64_t when);
 
-/** rfm_poller_add() - cold at first */
+/** rfm_poller_add() - not active at first */
 void rfm_poller_add(struct rfm_loop *loop, struct rfm_poller *poller);
 void rfm_poller_remove(struct rfm_poller *poller);
 
-/** rfm_poller_heat() - poll it from now on */
-void rfm_poller_heat(struct rfm_poller *poller);
+/** rfm_poller_activate() - poll it from now on */
+void rfm_poller_activate(struct rfm_poller *poller);
 
-/** rfm_poller_cool() - no more, until it is heated or wanted */
-void rfm_poller_cool(struct rfm_poller *poller);
+/** rfm_poller_deactivate() - no more, until it is activated or kicked */
+void rfm_poller_deactivate(struct rfm_poller *poller);
 
-/** rfm_poller_want() - heat it, and wake the loop; any thread */
-void rfm_poller_want(struct rfm_poller *poller);
+/** rfm_poller_kick() - activate it, and wake the loop; any thread */
+void rfm_poller_kick(struct rfm_poller *poller);
 
 #endif

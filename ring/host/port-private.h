@@ -37,7 +37,7 @@ struct rfm_port {
 	uint8_t *out;		/* sending: RFM_LINK_BATCH bytes for the stream */
 	uint32_t out_fill, out_done;
 
-	char complaint[RFM_PORT_SENTENCE];
+	char last_report[RFM_PORT_SENTENCE];
 	uint64_t up_ns;		/* since when it has been up */
 	uint64_t frames, bytes, connections, refused;
 };
@@ -50,17 +50,17 @@ static inline bool rfm_port_is_up(const struct rfm_port *port)
 
 /* --- port.c ----------------------------------------------------------------------- */
 
-/** rfm_port_complain() - a sentence for people, unless it was the last that was said */
-void rfm_port_complain(struct rfm_port *port, const char *why);
+/** rfm_port_report() - a sentence for people, unless it was the last that was said */
+void rfm_port_report(struct rfm_port *port, const char *why);
 
 /**
- * rfm_port_give_up() - end the connection, if there is one, and wait for the next
+ * rfm_port_drop() - end the connection, if there is one, and wait for the next
  * @why: a sentence, or NULL if there is nothing to complain of
  */
-void rfm_port_give_up(struct rfm_port *port, const char *why);
+void rfm_port_drop(struct rfm_port *port, const char *why);
 
-/** rfm_port_came_up() - the handshake is done */
-void rfm_port_came_up(struct rfm_port *port);
+/** rfm_port_mark_up() - the handshake is done */
+void rfm_port_mark_up(struct rfm_port *port);
 
 /** rfm_port_watch_shm() - hear the neighbour wake us; false if that cannot be */
 bool rfm_port_watch_shm(struct rfm_port *port);

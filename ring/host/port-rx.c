@@ -15,7 +15,7 @@
 
 static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_t now)
 {
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 	unsigned int taken = 0;
 	const char *why;
 
@@ -23,16 +23,16 @@ static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_
 		int got = rfm_shm_take(&port->shm, slot);
 
 		if (got < 0) {
-			rfm_port_give_up(port,
-					 "the upstream neighbour has spoilt the shared memory");
+			rfm_port_drop(port,
+				      "the upstream neighbour has spoilt the shared memory");
 			return taken;
 		}
 		if (!got)
 			break;
 		taken += got;
-		why = rfm_link_rx_unit(&port->rx, slot, now);
+		why = rfm_link_rx_packet(&port->rx, slot, now);
 		if (why)
-			rfm_port_give_up(port, why);
+			rfm_port_drop(port, why);
 		if (port->fd < 0)
 			return taken;
 	}
@@ -72,7 +72,7 @@ static void take_descriptors(struct rfm_port *port, const int *fds, unsigned int
 	}
 	why = rfm_shm_attach(&port->shm, fds);
 	if (why)
-		rfm_port_complain(port, why);
+		rfm_port_report(port, why);
 	else if (rfm_port_watch_shm(port))
 		rfm_link_rx_attached(&port->rx);
 	else
@@ -118,17 +118,17 @@ static void rx_ended(struct rfm_port *port, uint64_t now)
 
 	if (port->rx.shm)
 		take_slots(port, port->shm.size, now);
-	rfm_port_give_up(port, was_up || !port->heard ? NULL :
-			 "the upstream neighbour hung up in the middle of the handshake");
+	rfm_port_drop(port, was_up || !port->heard ? NULL :
+		      "the upstream neighbour hung up in the middle of the handshake");
 }
 
 static void rx_agreed(struct rfm_port *port)
 {
 	if (port->rx.shm)
-		rfm_poller_heat(&port->poller);
+		rfm_poller_activate(&port->poller);
 	else
 		rfm_port_close_shm(port);
-	rfm_port_came_up(port);
+	rfm_port_mark_up(port);
 }
 
 void rfm_port_rx_ready(struct rfm_port *port, uint64_t now)
@@ -152,7 +152,7 @@ void rfm_port_rx_ready(struct rfm_port *port, uint64_t now)
 	    (ssize_t)port->rx.reply_length && !why)
 		why = "the upstream neighbour does not take the answer to its greeting";
 	if (why)
-		rfm_port_give_up(port, why);
+		rfm_port_drop(port, why);
 	else if (!was_up && port->rx.agreed)
 		rx_agreed(port);
 }

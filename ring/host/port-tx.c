@@ -19,13 +19,13 @@
 /* Nobody takes it: the owner sees that it goes nowhere, and counts. */
 static bool discard(struct rfm_port *port, uint64_t now)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int count = 0, len;
 
 	while (count < RFM_PORT_BATCH && (len = port->link_ops->pull(port->opaque, wire, now)))
-		count += rfm_unit_frames(len);
+		count += rfm_packet_frames(len);
 	if (count < RFM_PORT_BATCH)
-		rfm_poller_cool(&port->poller);
+		rfm_poller_deactivate(&port->poller);
 	return count;
 }
 
@@ -50,7 +50,7 @@ void rfm_port_pull_time(void *opaque, uint64_t now)
 	struct rfm_port *port = opaque;
 
 	(void)now;
-	rfm_poller_heat(&port->poller);
+	rfm_poller_activate(&port->poller);
 }
 
 /* --- shared memory -------------------------------------------------------------- */
@@ -67,20 +67,20 @@ static bool fill_slots(struct rfm_port *port, uint64_t now)
 		port->full = !slot;
 		if (!slot)
 			break;
-		len = rfm_link_tx_unit(&port->tx, slot, now);
+		len = rfm_link_tx_packet(&port->tx, slot, now);
 		dry = !len;
 		if (dry)
 			break;
-		rfm_shm_commit(&port->shm, rfm_unit_frames(len));
-		count += rfm_unit_frames(len);
+		rfm_shm_commit(&port->shm, rfm_packet_frames(len));
+		count += rfm_packet_frames(len);
 	}
 	rfm_shm_publish(&port->shm);
 	if (port->shm.broken) {
-		rfm_port_give_up(port, "the downstream neighbour has spoilt the shared memory");
+		rfm_port_drop(port, "the downstream neighbour has spoilt the shared memory");
 		return true;
 	}
 	if (dry) {
-		rfm_poller_cool(&port->poller);
+		rfm_poller_deactivate(&port->poller);
 		wait_for_line(port, count, now);
 	}
 	return count;
@@ -124,11 +124,11 @@ static bool flush_out(struct rfm_port *port)
 		}
 		if (sent < 0 && errno == EINTR)
 			continue;
-		rfm_poller_cool(&port->poller);
+		rfm_poller_deactivate(&port->poller);
 		/* Any other error is seen at the socket as well. */
 		if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN | EPOLLOUT))
-			rfm_port_give_up(port, "the socket to the downstream neighbour "
-					 "cannot be watched");
+			rfm_port_drop(port, "the socket to the downstream neighbour "
+				      "cannot be watched");
 		return false;
 	}
 	port->out_fill = port->out_done = 0;
@@ -144,7 +144,7 @@ static bool fill_stream(struct rfm_port *port, uint64_t now)
 			return any;
 		port->out_fill = rfm_link_tx_output(&port->tx, port->out, now);
 		if (!port->out_fill) {
-			rfm_poller_cool(&port->poller);
+			rfm_poller_deactivate(&port->poller);
 			wait_for_line(port, any, now);
 			return any;
 		}
@@ -180,8 +180,8 @@ bool rfm_port_tx_sleep(void *opaque)
 
 static void tx_ended(struct rfm_port *port)
 {
-	rfm_port_give_up(port, port->tx.welcome || port->tx.hello_pending ? NULL :
-			 "the downstream neighbour hung up in the middle of the handshake");
+	rfm_port_drop(port, port->tx.welcome || port->tx.hello_pending ? NULL :
+		      "the downstream neighbour hung up in the middle of the handshake");
 }
 
 static void tx_welcome(struct rfm_port *port)
@@ -189,11 +189,11 @@ static void tx_welcome(struct rfm_port *port)
 	if (!port->tx.shm) {
 		rfm_port_close_shm(port);
 	} else if (!rfm_port_watch_shm(port)) {
-		rfm_port_give_up(port, "the shared memory cannot be watched");
+		rfm_port_drop(port, "the shared memory cannot be watched");
 		return;
 	}
-	rfm_port_came_up(port);
-	rfm_poller_heat(&port->poller);
+	rfm_port_mark_up(port);
+	rfm_poller_activate(&port->poller);
 }
 
 void rfm_port_tx_readable(struct rfm_port *port, uint64_t now)
@@ -213,7 +213,7 @@ void rfm_port_tx_readable(struct rfm_port *port, uint64_t now)
 	if (port->fd < 0)
 		return;
 	if (why)
-		rfm_port_give_up(port, why);
+		rfm_port_drop(port, why);
 	else if (!was_up && port->tx.welcome)
 		tx_welcome(port);
 }

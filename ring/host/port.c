@@ -8,7 +8,7 @@
  *   connecting  a client's socket that is not connected yet
  *   open        a socket; the link end says whether the handshake is done
  *
- * Whoever finds a connection broken calls rfm_port_give_up(), which goes back
+ * Whoever finds a connection broken calls rfm_port_drop(), which goes back
  * to waiting. As this can happen inside a batch (a callback may disconnect the
  * port), @fd is looked at after each frame.
  */
@@ -49,7 +49,7 @@ static void on_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now
 {
 	struct rfm_port *port = opaque;
 
-	port->frames += rfm_unit_frames(len);
+	port->frames += rfm_packet_frames(len);
 	port->bytes += len;
 	port->link_ops->frame(port->opaque, wire, len, now);
 }
@@ -81,7 +81,7 @@ static unsigned int on_pull(void *opaque, uint8_t *wire, uint64_t now)
 	unsigned int len = port->link_ops->pull(port->opaque, wire, now);
 
 	if (len) {
-		port->frames += rfm_unit_frames(len);
+		port->frames += rfm_packet_frames(len);
 		port->bytes += len;
 	}
 	return len;
@@ -100,11 +100,11 @@ static const struct rfm_link_ops counted = {
 /* --- trouble -------------------------------------------------------------------- */
 
 /* The same trouble again and again is worth one line. */
-void rfm_port_complain(struct rfm_port *port, const char *why)
+void rfm_port_report(struct rfm_port *port, const char *why)
 {
-	if (!strcmp(port->complaint, why))
+	if (!strcmp(port->last_report, why))
 		return;
-	snprintf(port->complaint, sizeof(port->complaint), "%s", why);
+	snprintf(port->last_report, sizeof(port->last_report), "%s", why);
 	if (port->ops && port->ops->log) {
 		char sentence[RFM_PORT_SENTENCE + 64];
 
@@ -113,17 +113,17 @@ void rfm_port_complain(struct rfm_port *port, const char *why)
 	}
 }
 
-static void complain_because(struct rfm_port *port, const char *what, const char *reason)
+static void report_reason(struct rfm_port *port, const char *what, const char *reason)
 {
 	char why[RFM_ADDRESS_MAX + 128];
 
 	snprintf(why, sizeof(why), "%s %s: %s", what, port->address.text, reason);
-	rfm_port_complain(port, why);
+	rfm_port_report(port, why);
 }
 
-static void complain_errno(struct rfm_port *port, const char *what)
+static void report_errno(struct rfm_port *port, const char *what)
 {
-	complain_because(port, what, strerror(errno));
+	report_reason(port, what, strerror(errno));
 }
 
 static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
@@ -133,7 +133,7 @@ static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
 	else if (!port->address.server)
 		rfm_timer_set(port->loop, &port->timer, rfm_loop_now(port->loop) + delay);
 	else if (rfm_loop_watch(port->loop, &port->listen_watch, port->listener, EPOLLIN))
-		complain_errno(port, "cannot wait for a neighbour on");
+		report_errno(port, "cannot wait for a neighbour on");
 }
 
 void rfm_port_close_shm(struct rfm_port *port)
@@ -143,7 +143,7 @@ void rfm_port_close_shm(struct rfm_port *port)
 	port->full = false;
 }
 
-void rfm_port_give_up(struct rfm_port *port, const char *why)
+void rfm_port_drop(struct rfm_port *port, const char *why)
 {
 	uint64_t now = rfm_loop_now(port->loop);
 	bool was_up = rfm_port_is_up(port);
@@ -151,7 +151,7 @@ void rfm_port_give_up(struct rfm_port *port, const char *why)
 	if (port->fd < 0)
 		return;
 	if (was_up && now - port->up_ns >= RFM_PORT_GOOD_NS)
-		port->complaint[0] = '\0';
+		port->last_report[0] = '\0';
 	rfm_loop_unwatch(port->loop, &port->watch);
 	close(port->fd);
 	port->fd = -1;
@@ -162,14 +162,14 @@ void rfm_port_give_up(struct rfm_port *port, const char *why)
 	port->out_fill = port->out_done = 0;
 	if (why) {
 		port->refused++;
-		rfm_port_complain(port, why);
+		rfm_port_report(port, why);
 	}
 	if (port->sending) {
 		rfm_link_tx_closed(&port->tx, now);
 		/* What waits has to be counted by its owner. */
-		rfm_poller_heat(&port->poller);
+		rfm_poller_activate(&port->poller);
 	} else {
-		rfm_poller_cool(&port->poller);
+		rfm_poller_deactivate(&port->poller);
 		rfm_link_rx_closed(&port->rx, now);
 	}
 	wait_for_neighbour(port, was_up ? FIRST_RETRY_NS : RFM_PORT_RETRY_NS);
@@ -183,12 +183,12 @@ static void tick(struct rfm_port *port, uint64_t now)
 					  rfm_link_rx_tick(&port->rx, now, &next);
 
 	if (why)
-		rfm_port_give_up(port, why);
+		rfm_port_drop(port, why);
 	else if (port->fd >= 0)
 		rfm_timer_set(port->loop, &port->timer, next);
 }
 
-void rfm_port_came_up(struct rfm_port *port)
+void rfm_port_mark_up(struct rfm_port *port)
 {
 	port->up_ns = rfm_loop_now(port->loop);
 	port->connections++;
@@ -209,8 +209,8 @@ static void shm_ready(void *opaque, uint32_t events, uint64_t now)
 
 	(void)events;
 	(void)now;
-	rfm_shm_awake(&port->shm, port->sending);
-	rfm_poller_heat(&port->poller);
+	rfm_shm_clear_wakeup(&port->shm, port->sending);
+	rfm_poller_activate(&port->poller);
 }
 
 /* --- sockets ------------------------------------------------------------------------ */
@@ -220,7 +220,7 @@ static void make_shm(struct rfm_port *port)
 	if (port->stream_only || !*port->address.path)
 		return;
 	if (rfm_shm_create(&port->shm, port->slots))
-		complain_errno(port, "no shared memory for");
+		report_errno(port, "no shared memory for");
 }
 
 /* The socket is connected. */
@@ -229,7 +229,7 @@ static void opened(struct rfm_port *port, uint64_t now)
 	if (port->sending) {
 		make_shm(port);
 		rfm_link_tx_opened(&port->tx, rfm_shm_is_open(&port->shm), now);
-		rfm_poller_heat(&port->poller);
+		rfm_poller_activate(&port->poller);
 	} else {
 		port->heard = false;
 		rfm_link_rx_opened(&port->rx, now);
@@ -245,7 +245,7 @@ static void connected(struct rfm_port *port, uint64_t now)
 	port->connecting = false;
 	if (getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error ||
 	    rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
-		rfm_port_give_up(port, NULL);
+		rfm_port_drop(port, NULL);
 	else
 		opened(port, now);
 }
@@ -267,9 +267,9 @@ static void socket_ready(void *opaque, uint32_t events, uint64_t now)
 	if (port->fd < 0 || !(events & EPOLLOUT))
 		return;
 	if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
-		rfm_port_give_up(port, "the socket to the neighbour cannot be watched");
+		rfm_port_drop(port, "the socket to the neighbour cannot be watched");
 	else
-		rfm_poller_heat(&port->poller);
+		rfm_poller_activate(&port->poller);
 }
 
 static void try_to_connect(struct rfm_port *port, uint64_t now)
@@ -282,16 +282,16 @@ static void try_to_connect(struct rfm_port *port, uint64_t now)
 
 		/* A neighbour that is not there yet is no news. */
 		if (trouble)
-			complain_because(port, "cannot find the host of", trouble);
+			report_reason(port, "cannot find the host of", trouble);
 		else if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN)
-			complain_errno(port, "cannot connect to");
+			report_errno(port, "cannot connect to");
 		wait_for_neighbour(port, RFM_PORT_RETRY_NS);
 		return;
 	}
 	port->fd = fd;
 	port->connecting = under_way;
 	if (rfm_loop_watch(port->loop, &port->watch, fd, under_way ? EPOLLOUT : EPOLLIN))
-		rfm_port_give_up(port, "the socket to the neighbour cannot be watched");
+		rfm_port_drop(port, "the socket to the neighbour cannot be watched");
 	else if (!under_way)
 		opened(port, now);
 }
@@ -300,12 +300,12 @@ static void try_to_connect(struct rfm_port *port, uint64_t now)
  * Somebody is there whom we cannot take now. That stays true: whoever looked
  * again at once would do nothing else.
  */
-static void cannot_accept(struct rfm_port *port, uint64_t now)
+static void report_accept_error(struct rfm_port *port, uint64_t now)
 {
 	/* Gone again, or not looked at: nothing is wrong. */
 	if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 		return;
-	complain_errno(port, "cannot take a neighbour on");
+	report_errno(port, "cannot take a neighbour on");
 	rfm_loop_unwatch(port->loop, &port->listen_watch);
 	/* A neighbour that is there, if silent, has its timer set. */
 	if (port->fd < 0)
@@ -317,7 +317,7 @@ static void cannot_accept(struct rfm_port *port, uint64_t now)
  * or while the one that there is has been silent for so long that its host may
  * have gone without a word. Others wait in the kernel's queue.
  */
-static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
+static void accept_neighbour(void *opaque, uint32_t events, uint64_t now)
 {
 	struct rfm_port *port = opaque;
 	int fd;
@@ -329,19 +329,19 @@ static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
 	}
 	fd = rfm_address_accept(&port->address, port->listener);
 	if (fd < 0) {
-		cannot_accept(port, now);
+		report_accept_error(port, now);
 		return;
 	}
-	rfm_port_give_up(port, NULL);
+	rfm_port_drop(port, NULL);
 	rfm_loop_unwatch(port->loop, &port->listen_watch);
 	port->fd = fd;
 	if (rfm_loop_watch(port->loop, &port->watch, fd, EPOLLIN))
-		rfm_port_give_up(port, "the socket to the neighbour cannot be watched");
+		rfm_port_drop(port, "the socket to the neighbour cannot be watched");
 	else
 		opened(port, now);
 }
 
-static void time_passes(void *opaque, uint64_t now)
+static void on_timer(void *opaque, uint64_t now)
 {
 	struct rfm_port *port = opaque;
 
@@ -355,12 +355,12 @@ static void time_passes(void *opaque, uint64_t now)
 	}
 	tick(port, now);
 	if (port->fd >= 0 && port->sending)
-		rfm_poller_heat(&port->poller);
+		rfm_poller_activate(&port->poller);
 	else if (port->fd >= 0 && port->rx.silent && port->address.server)
 		wait_for_neighbour(port, 0);
 }
 
-/* --- life --------------------------------------------------------------------------- */
+/* --- lifecycle ---------------------------------------------------------------------- */
 
 const char *rfm_port_address_check(const char *address)
 {
@@ -371,10 +371,10 @@ const char *rfm_port_address_check(const char *address)
 
 static void set_callbacks(struct rfm_port *port)
 {
-	port->listen_watch = (struct rfm_watch){ .ready = somebody_connects, .opaque = port };
+	port->listen_watch = (struct rfm_watch){ .ready = accept_neighbour, .opaque = port };
 	port->watch = (struct rfm_watch){ .ready = socket_ready, .opaque = port };
 	port->wake_watch = (struct rfm_watch){ .ready = shm_ready, .opaque = port };
-	port->timer = (struct rfm_timer){ .fire = time_passes, .opaque = port };
+	port->timer = (struct rfm_timer){ .fire = on_timer, .opaque = port };
 	port->pull_timer = (struct rfm_timer){ .fire = rfm_port_pull_time, .opaque = port };
 	port->poller = (struct rfm_poller){
 		.poll = port->sending ? rfm_port_tx_poll : rfm_port_rx_poll,
@@ -472,13 +472,13 @@ void rfm_port_close(struct rfm_port *port)
 
 void rfm_port_kick(struct rfm_port *port)
 {
-	rfm_poller_want(&port->poller);
+	rfm_poller_kick(&port->poller);
 }
 
 void rfm_port_disconnect(struct rfm_port *port, bool hold)
 {
 	port->held |= hold;
-	rfm_port_give_up(port, NULL);
+	rfm_port_drop(port, NULL);
 	if (!port->held)
 		return;
 	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);

@@ -92,11 +92,11 @@ static void move_until_room(struct rfmring *ring, uint64_t until)
 {
 	pthread_mutex_unlock(&ring->producer);
 	while (!rfm_node_may_store(&ring->node) && rfm_now() < until)
-		rfm_host_once(ring->host, until);
+		rfm_host_run_once(ring->host, until);
 	pthread_mutex_lock(&ring->producer);
 }
 
-static void wait_for_room(struct rfmring *ring)
+static void backpressure_wait(struct rfmring *ring)
 {
 	uint64_t start = rfm_now();
 	uint64_t until = start + ring->config.stall_ms * 1000000ull;
@@ -105,7 +105,7 @@ static void wait_for_room(struct rfmring *ring)
 	if (!ring->host->started)
 		move_until_room(ring, until);
 	else
-		while (!rfm_node_may_store(&ring->node) && !ring->stalled &&
+		while (!rfm_node_may_store(&ring->node) && !ring->backpressure_expired &&
 		       rfm_wait_until(&ring->room, &ring->producer, until))
 			;
 	waited = rfm_now() - start;
@@ -114,17 +114,17 @@ static void wait_for_room(struct rfmring *ring)
 		ring->longest_stall = waited;
 	/* The next one need not wait in vain too; room_now() takes it back. */
 	if (!rfm_node_may_store(&ring->node))
-		ring->stalled = true;
+		ring->backpressure_expired = true;
 }
 
 /* With the producer's lock. Up to 64 bytes. */
 static int store_piece(struct rfmring *ring, uint32_t offset, const void *data, unsigned int len)
 {
 	if (!rfm_node_may_store(&ring->node)) {
-		if (rfm_host_inside_any())
+		if (rfm_host_any_locked())
 			return fail(EAGAIN);
-		if (!ring->stalled)
-			wait_for_room(ring);
+		if (!ring->backpressure_expired)
+			backpressure_wait(ring);
 	}
 	rfm_memory_store(ring->memory + offset, data, len);
 	if (rfm_node_store(&ring->node, offset, data, len, rfm_now()))
@@ -135,27 +135,27 @@ static int store_piece(struct rfmring *ring, uint32_t offset, const void *data, 
 int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
 		      unsigned int length, uint64_t now)
 {
-	if (!ring->stalled && !rfm_node_may_store(&ring->node)) {
-		if (!ring->stall_since) {
-			ring->stall_since = now;
+	if (!ring->backpressure_expired && !rfm_node_may_store(&ring->node)) {
+		if (!ring->backpressure_since) {
+			ring->backpressure_since = now;
 			ring->stalls++;
 		}
-		if (now < rfmring_stall_end(ring))
+		if (now < rfmring_backpressure_end(ring))
 			return fail(EAGAIN);
-		ring->stalled = true;
+		ring->backpressure_expired = true;
 	}
-	if (ring->stall_since) {
-		if (now - ring->stall_since > ring->longest_stall)
-			ring->longest_stall = now - ring->stall_since;
-		ring->stall_since = 0;
+	if (ring->backpressure_since) {
+		if (now - ring->backpressure_since > ring->longest_stall)
+			ring->longest_stall = now - ring->backpressure_since;
+		ring->backpressure_since = 0;
 	}
 	rfm_memory_store(ring->memory + offset, data, length);
 	return rfm_node_store(&ring->node, offset, data, length, now) ? 0 : fail(ENOBUFS);
 }
 
-uint64_t rfmring_stall_end(const struct rfmring *ring)
+uint64_t rfmring_backpressure_end(const struct rfmring *ring)
 {
-	return ring->stall_since ? ring->stall_since + ring->config.stall_ms * 1000000ull :
+	return ring->backpressure_since ? ring->backpressure_since + ring->config.stall_ms * 1000000ull :
 				   RFM_NEVER;
 }
 
@@ -199,7 +199,7 @@ int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t value)
 
 int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data, size_t length)
 {
-	bool at_once = rfm_host_inside_any();	/* all or nothing */
+	bool at_once = rfm_host_any_locked();	/* all or nothing */
 	const uint8_t *from = data;
 	int error = 0;
 
@@ -267,14 +267,14 @@ int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int
 	return sent ? 0 : fail(ENOBUFS);
 }
 
-/* Wait for mail, or for rfmring_wake(); false after @until. With the inbox's lock. */
-static bool wait_for_mail(struct rfmring *ring, uint64_t until)
+/* Wait for pending_cond, or for rfmring_wake(); false after @until. With pending_lock. */
+static bool wait_for_pending(struct rfmring *ring, uint64_t until)
 {
 	if (ring->host->started)
-		return rfm_wait_until(&ring->mail, &ring->inbox, until);
-	pthread_mutex_unlock(&ring->inbox);
-	rfm_host_once(ring->host, until);
-	pthread_mutex_lock(&ring->inbox);
+		return rfm_wait_until(&ring->pending_cond, &ring->pending_lock, until);
+	pthread_mutex_unlock(&ring->pending_lock);
+	rfm_host_run_once(ring->host, until);
+	pthread_mutex_lock(&ring->pending_lock);
 	return rfm_now() < until;
 }
 
@@ -285,18 +285,18 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 	bool in_time = true;
 	int got = 0;
 
-	if (rfm_host_inside_any())
+	if (rfm_host_any_locked())
 		return fail(EDEADLK);
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	while (!ring->interrupts_count && in_time && !atomic_exchange(&ring->woken, false))
-		in_time = wait_for_mail(ring, until);
+		in_time = wait_for_pending(ring, until);
 	if (ring->interrupts_count) {
 		*interrupt = ring->interrupts[ring->interrupts_head];
 		ring->interrupts_head = (ring->interrupts_head + 1) % RFMRING_INTERRUPTS;
 		ring->interrupts_count--;
 		got = 1;
 	}
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_mutex_unlock(&ring->pending_lock);
 	return got;
 }
 
@@ -308,7 +308,7 @@ static int begin_fence(struct rfmring *ring, uint64_t ticket)
 
 	pthread_mutex_lock(&ring->producer);
 	begun = rfm_node_fence(&ring->node, ticket, rfm_now());
-	dark = atomic_load(&ring->node.insert.blind);
+	dark = atomic_load(&ring->node.insert.offline);
 	pthread_mutex_unlock(&ring->producer);
 	return begun ? 0 : fail(dark ? ENOLINK : ENOBUFS);
 }
@@ -323,7 +323,7 @@ static void report(struct rfmring_fence *to, const struct rfm_fence *from)
 	};
 }
 
-/* With the inbox's lock, and no other fence under way. */
+/* With pending_lock, and no other fence under way. */
 static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t until)
 {
 	uint64_t ticket = ++ring->fence_ticket;
@@ -331,13 +331,13 @@ static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t un
 	int status;
 
 	ring->fence_done = NULL;
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_mutex_unlock(&ring->pending_lock);
 	status = begin_fence(ring, ticket);
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	if (status)
 		return status;
 	while (ring->fence.ticket != ticket && in_time)
-		in_time = wait_for_mail(ring, until);
+		in_time = wait_for_pending(ring, until);
 	if (ring->fence.ticket != ticket)
 		return fail(ETIMEDOUT);
 	if (result)
@@ -354,20 +354,20 @@ int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeou
 	uint64_t until = deadline(timeout_ms);
 	int status, error;
 
-	if (rfm_host_inside_any())
+	if (rfm_host_any_locked())
 		return fail(EDEADLK);
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	while (ring->fence_busy)
-		if (!wait_for_mail(ring, until)) {
-			pthread_mutex_unlock(&ring->inbox);
+		if (!wait_for_pending(ring, until)) {
+			pthread_mutex_unlock(&ring->pending_lock);
 			return fail(ETIMEDOUT);
 		}
 	ring->fence_busy = true;
 	status = fence(ring, result, until);
 	error = errno;
 	ring->fence_busy = false;
-	pthread_cond_broadcast(&ring->mail);
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_cond_broadcast(&ring->pending_cond);
+	pthread_mutex_unlock(&ring->pending_lock);
 	errno = error;
 	return status;
 }
@@ -376,10 +376,10 @@ int rfmring_fence_begin(struct rfmring *ring, rfm_fence_done *done, void *opaque
 {
 	uint64_t ticket;
 
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	ticket = ++ring->fence_ticket;
 	ring->fence_done = done;
 	ring->fence_opaque = opaque;
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_mutex_unlock(&ring->pending_lock);
 	return begin_fence(ring, ticket);
 }

@@ -38,20 +38,20 @@ static int fail(int error)
 
 /* --- what the caller wants ----------------------------------------------------------- */
 
-struct refusal {
+struct open_error {
 	char *text;
 	size_t size;
 };
 
 /* Says why; errno becomes @error. Returns false. */
 __attribute__((format(printf, 3, 4)))
-static bool refuse(const struct refusal *refusal, int error, const char *format, ...)
+static bool set_open_error(const struct open_error *open_error, int error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	if (refusal->text && refusal->size)
-		vsnprintf(refusal->text, refusal->size, format, args);
+	if (open_error->text && open_error->size)
+		vsnprintf(open_error->text, open_error->size, format, args);
 	va_end(args);
 	errno = error;
 	return false;
@@ -62,63 +62,63 @@ static bool refuse(const struct refusal *refusal, int error, const char *format,
  * is fine as long as it asks for nothing that we do not know.
  */
 static bool take_config(struct rfmring_config *config, const struct rfmring_config *given,
-			const struct refusal *refusal)
+			const struct open_error *open_error)
 {
 	const uint8_t *bytes = (const uint8_t *)given;
 
 	if (!given || given->size < sizeof(*config))
-		return refuse(refusal, EINVAL, "the size in the configuration is not set");
+		return set_open_error(open_error, EINVAL, "the size in the configuration is not set");
 	for (size_t i = sizeof(*config); i < given->size; i++)
 		if (bytes[i])
-			return refuse(refusal, EINVAL,
-				      "the configuration has settings that this library "
-				      "does not know");
+			return set_open_error(open_error, EINVAL,
+					      "the configuration has settings that this library "
+					      "does not know");
 	*config = *given;
 	config->size = sizeof(*config);
 	return true;
 }
 
-static bool check_numbers(struct rfmring_config *config, const struct refusal *refusal)
+static bool check_numbers(struct rfmring_config *config, const struct open_error *open_error)
 {
 	if (config->id >= RFMRING_NODES)
-		return refuse(refusal, EINVAL, "the node id must be 0 to 255, not %u", config->id);
+		return set_open_error(open_error, EINVAL, "the node id must be 0 to 255, not %u", config->id);
 	if (config->flags & ~ALL_FLAGS || config->reserved)
-		return refuse(refusal, EINVAL, "the configuration has a flag or a reserved field "
-			      "that this library does not know");
+		return set_open_error(open_error, EINVAL, "the configuration has a flag or a reserved field "
+				      "that this library does not know");
 	if (!config->memory_size || config->memory_size > RFMRING_MEMORY_MAX ||
 	    config->memory_size % PAGE)
-		return refuse(refusal, EINVAL, "the memory must have a multiple of 4096 bytes, "
-			      "up to 256 MiB, not %llu",
-			      (unsigned long long)config->memory_size);
+		return set_open_error(open_error, EINVAL, "the memory must have a multiple of 4096 bytes, "
+				      "up to 256 MiB, not %llu",
+				      (unsigned long long)config->memory_size);
 	if (config->window > RFM_NODE_WINDOW)
-		return refuse(refusal, EINVAL, "the window must be 1 to %u frames, not %u",
-			      RFM_NODE_WINDOW, config->window);
+		return set_open_error(open_error, EINVAL, "the window must be 1 to %u frames, not %u",
+				      RFM_NODE_WINDOW, config->window);
 	if (config->insert_slots & (config->insert_slots - 1) ||
 	    (config->insert_slots && config->insert_slots < RFM_INSERT_SLOTS_MIN) ||
 	    config->insert_slots > RFM_INSERT_SLOTS)
-		return refuse(refusal, EINVAL, "the stores that may wait must be a power of two "
-			      "from %u to %u, not %u", RFM_INSERT_SLOTS_MIN, RFM_INSERT_SLOTS,
-			      config->insert_slots);
+		return set_open_error(open_error, EINVAL, "the stores that may wait must be a power of two "
+				      "from %u to %u, not %u", RFM_INSERT_SLOTS_MIN, RFM_INSERT_SLOTS,
+				      config->insert_slots);
 	if (!config->stall_ms)
 		config->stall_ms = RFMRING_STALL_MS;
 	if (config->stall_ms > STALL_MAX_MS)
-		return refuse(refusal, EINVAL, "a store may wait 1 to %u ms, not %u",
-			      STALL_MAX_MS, config->stall_ms);
+		return set_open_error(open_error, EINVAL, "a store may wait 1 to %u ms, not %u",
+				      STALL_MAX_MS, config->stall_ms);
 	return true;
 }
 
-static bool check_place(const struct rfmring_config *config, const struct refusal *refusal)
+static bool check_place(const struct rfmring_config *config, const struct open_error *open_error)
 {
 	if (config->behind && (config->rx || config->tx || config->pcap))
-		return refuse(refusal, EINVAL,
-			      "a node behind another has no fibre or capture of its own");
+		return set_open_error(open_error, EINVAL,
+				      "a node behind another has no fibre or capture of its own");
 	if (config->behind && (config->behind->next || config->behind->host->started))
-		return refuse(refusal, EINVAL, config->behind->next ?
-			      "there is another node behind that one already" :
-			      "a node can be put behind another only before that is started");
+		return set_open_error(open_error, EINVAL, config->behind->next ?
+				      "there is another node behind that one already" :
+				      "a node can be put behind another only before that is started");
 	if (!config->behind && (!config->rx || !config->tx))
-		return refuse(refusal, EINVAL, "the %s end of the fibre has no address",
-			      config->rx ? "sending" : "receiving");
+		return set_open_error(open_error, EINVAL, "the %s end of the fibre has no address",
+				      config->rx ? "sending" : "receiving");
 	return true;
 }
 
@@ -142,7 +142,7 @@ static uint32_t clock_domain(void)
 /* --- memory --------------------------------------------------------------------------- */
 
 /* The lock on the file lasts as long as its descriptor is open: until the ring is closed. */
-static bool open_file(struct rfmring *ring, const char *path, const struct refusal *refusal)
+static bool open_file(struct rfmring *ring, const char *path, const struct open_error *open_error)
 {
 	uint64_t size = ring->memory_size;
 	struct stat st;
@@ -150,35 +150,35 @@ static bool open_file(struct rfmring *ring, const char *path, const struct refus
 
 	ring->memory_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (ring->memory_fd < 0)
-		return refuse(refusal, errno, "cannot open the memory file %.200s: %s", path,
-			      strerror(errno));
+		return set_open_error(open_error, errno, "cannot open the memory file %.200s: %s", path,
+				      strerror(errno));
 	if (flock(ring->memory_fd, LOCK_EX | LOCK_NB))
-		return refuse(refusal, EBUSY,
-			      "the memory file %.200s is the memory of another node", path);
+		return set_open_error(open_error, EBUSY,
+				      "the memory file %.200s is the memory of another node", path);
 	if (fstat(ring->memory_fd, &st) ||
 	    ((uint64_t)st.st_size != size && ftruncate(ring->memory_fd, size)))
-		return refuse(refusal, errno, "cannot give the memory file %.200s its size: %s",
-			      path, strerror(errno));
+		return set_open_error(open_error, errno, "cannot give the memory file %.200s its size: %s",
+				      path, strerror(errno));
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->memory_fd, 0);
 	if (memory == MAP_FAILED)
-		return refuse(refusal, errno, "cannot map the memory file %.200s: %s", path,
-			      strerror(errno));
+		return set_open_error(open_error, errno, "cannot map the memory file %.200s: %s", path,
+				      strerror(errno));
 	ring->memory = memory;
 	return true;
 }
 
-static bool make_memory(struct rfmring *ring, const struct refusal *refusal)
+static bool make_memory(struct rfmring *ring, const struct open_error *open_error)
 {
 	uint64_t size = ring->config.memory_size;
 	void *memory;
 
 	ring->memory_size = size;
 	if (ring->config.memory_file)
-		return open_file(ring, ring->config.memory_file, refusal);
+		return open_file(ring, ring->config.memory_file, open_error);
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
-		return refuse(refusal, errno, "no room for the memory: %s", strerror(errno));
+		return set_open_error(open_error, errno, "no room for the memory: %s", strerror(errno));
 	/* A page where it is needed, not 2 MiB. */
 	madvise(memory, size, MADV_NOHUGEPAGE);
 	ring->memory = memory;
@@ -187,7 +187,7 @@ static bool make_memory(struct rfmring *ring, const struct refusal *refusal)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-static bool make_node(struct rfmring *ring, const struct refusal *refusal)
+static bool make_node(struct rfmring *ring, const struct open_error *open_error)
 {
 	const struct rfmring_config *config = &ring->config;
 	struct rfm_node_config node = {
@@ -207,13 +207,13 @@ static bool make_node(struct rfmring *ring, const struct refusal *refusal)
 	const char *why = rfm_line_parse(&node.line, config->line ? config->line : "free");
 
 	if (why)
-		return refuse(refusal, EINVAL, "'%.100s' is no line: %s", config->line, why);
+		return set_open_error(open_error, EINVAL, "'%.100s' is no line: %s", config->line, why);
 	if (rfm_node_init(&ring->node, &node, &rfm_host_node_ops, ring, rfm_now()))
-		return refuse(refusal, errno, "no room for the node: %s", strerror(errno));
+		return set_open_error(open_error, errno, "no room for the node: %s", strerror(errno));
 	return true;
 }
 
-static bool make_locks(struct rfmring *ring, const struct refusal *refusal)
+static bool make_locks(struct rfmring *ring, const struct open_error *open_error)
 {
 	pthread_condattr_t monotonic;
 
@@ -221,11 +221,11 @@ static bool make_locks(struct rfmring *ring, const struct refusal *refusal)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&ring->producer, NULL);
 	pthread_cond_init(&ring->room, &monotonic);
-	pthread_mutex_init(&ring->inbox, NULL);
-	pthread_cond_init(&ring->mail, &monotonic);
+	pthread_mutex_init(&ring->pending_lock, NULL);
+	pthread_cond_init(&ring->pending_cond, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	ring->interrupts = calloc(RFMRING_INTERRUPTS, sizeof(*ring->interrupts));
-	return ring->interrupts || refuse(refusal, ENOMEM, "no memory");
+	return ring->interrupts || set_open_error(open_error, ENOMEM, "no memory");
 }
 
 static void free_ring(struct rfmring *ring)
@@ -239,13 +239,13 @@ static void free_ring(struct rfmring *ring)
 	free(ring->watches);
 	pthread_mutex_destroy(&ring->producer);
 	pthread_cond_destroy(&ring->room);
-	pthread_mutex_destroy(&ring->inbox);
-	pthread_cond_destroy(&ring->mail);
+	pthread_mutex_destroy(&ring->pending_lock);
+	pthread_cond_destroy(&ring->pending_cond);
 	free(ring);
 }
 
 /* Put it on fibres of its own, or behind another node. */
-static bool join(struct rfmring *ring, const struct refusal *refusal)
+static bool join(struct rfmring *ring, const struct open_error *open_error)
 {
 	char error[RFM_PORT_SENTENCE];
 	struct rfm_host *host;
@@ -257,25 +257,25 @@ static bool join(struct rfmring *ring, const struct refusal *refusal)
 	}
 	host = rfm_host_new();
 	if (!host)
-		return refuse(refusal, errno, "cannot make an event loop: %s", strerror(errno));
+		return set_open_error(open_error, errno, "cannot make an event loop: %s", strerror(errno));
 	rfm_host_attach(host, ring);
 	if (rfm_host_open_ports(host, &ring->config, error))
 		return true;
 	why = errno;
 	rfm_host_detach(ring);
 	rfm_host_free(host);
-	return refuse(refusal, why, "%s", error);
+	return set_open_error(open_error, why, "%s", error);
 }
 
 static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
-		      const struct refusal *refusal)
+		      const struct open_error *open_error)
 {
-	bool opened = make_locks(ring, refusal) &&
-		      take_config(&ring->config, given, refusal) &&
-		      check_numbers(&ring->config, refusal) &&
-		      check_place(&ring->config, refusal) &&
-		      make_memory(ring, refusal) && make_node(ring, refusal) &&
-		      join(ring, refusal);
+	bool opened = make_locks(ring, open_error) &&
+		      take_config(&ring->config, given, open_error) &&
+		      check_numbers(&ring->config, open_error) &&
+		      check_place(&ring->config, open_error) &&
+		      make_memory(ring, open_error) && make_node(ring, open_error) &&
+		      join(ring, open_error);
 
 	/* Not ours to keep. */
 	ring->config.rx = ring->config.tx = ring->config.line = NULL;
@@ -285,15 +285,15 @@ static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
 
 struct rfmring *rfmring_open(const struct rfmring_config *config, char *error, size_t error_size)
 {
-	const struct refusal refusal = { .text = error, .size = error_size };
+	const struct open_error open_error = { .text = error, .size = error_size };
 	struct rfmring *ring = calloc(1, sizeof(*ring));
 
 	if (!ring) {
-		refuse(&refusal, ENOMEM, "no memory");
+		set_open_error(&open_error, ENOMEM, "no memory");
 		return NULL;
 	}
 	ring->memory_fd = -1;
-	if (!open_ring(ring, config, &refusal)) {
+	if (!open_ring(ring, config, &open_error)) {
 		int why = errno;
 
 		free_ring(ring);
@@ -319,12 +319,12 @@ static void *move(void *opaque)
 
 	if (is_paced(host))
 		prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-	rfm_host_begin(host);
+	rfm_host_engine_lock(host);
 	while (!atomic_load(&host->stopping)) {
 		rfm_loop_once(host->loop, RFM_NEVER);
-		rfm_host_give_way(host);
+		rfm_host_yield(host);
 	}
-	rfm_host_end(host);
+	rfm_host_engine_unlock(host);
 	return NULL;
 }
 
@@ -334,7 +334,7 @@ int rfmring_start(struct rfmring *ring)
 	sigset_t all, before;
 	int error;
 
-	if (rfm_host_inside(host))
+	if (rfm_host_is_locked(host))
 		return fail(EDEADLK);
 	if (host->started)
 		return fail(EALREADY);
@@ -365,12 +365,12 @@ int rfmring_run(struct rfmring *ring, int timeout_ms)
 	uint64_t patience = timeout_ms ? timeout_ms * 1000000ull : TURN_NS;
 	uint64_t until = timeout_ms < 0 ? RFM_NEVER : rfm_now() + patience;
 
-	if (rfm_host_inside_any())
+	if (rfm_host_any_locked())
 		return fail(EDEADLK);
 	if (host->started)
 		return fail(EBUSY);
 	for (;;) {
-		bool worked = rfm_host_once(host, timeout_ms ? until : 0);
+		bool worked = rfm_host_run_once(host, timeout_ms ? until : 0);
 
 		if (atomic_exchange(&ring->woken, false) || (!timeout_ms && !worked))
 			return 0;
@@ -387,9 +387,9 @@ void rfmring_wake(struct rfmring *ring)
 	atomic_store(&ring->woken, true);
 	rfm_loop_wake(ring->host->loop);
 	if (ring->host->started) {
-		pthread_mutex_lock(&ring->inbox);
-		pthread_cond_broadcast(&ring->mail);
-		pthread_mutex_unlock(&ring->inbox);
+		pthread_mutex_lock(&ring->pending_lock);
+		pthread_cond_broadcast(&ring->pending_cond);
+		pthread_mutex_unlock(&ring->pending_lock);
 	}
 }
 
@@ -397,13 +397,13 @@ int rfmring_fd(struct rfmring *ring)
 {
 	int fd;
 
-	if (rfm_host_inside_any())
+	if (rfm_host_any_locked())
 		return fail(EDEADLK);
 	if (ring->host->started)
 		return fail(EBUSY);
-	rfm_host_enter(ring->host);
+	rfm_host_lock(ring->host);
 	fd = rfm_loop_fd(ring->host->loop);
-	rfm_host_leave(ring->host);
+	rfm_host_unlock(ring->host);
 	return fd;
 }
 
@@ -429,9 +429,9 @@ static bool is_settled(struct rfmring *ring)
 {
 	bool settled;
 
-	rfm_host_enter(ring->host);
+	rfm_host_lock(ring->host);
 	settled = has_settled(&ring->node);
-	rfm_host_leave(ring->host);
+	rfm_host_unlock(ring->host);
 	return settled;
 }
 
@@ -441,13 +441,13 @@ static void let_move(struct rfmring *ring)
 	uint64_t until = rfm_now() + LINGER_STEP_NS;
 
 	if (!ring->host->started) {
-		rfm_host_once(ring->host, until);
+		rfm_host_run_once(ring->host, until);
 		return;
 	}
-	/* The end of the fence comes by mail. */
-	pthread_mutex_lock(&ring->inbox);
-	rfm_wait_until(&ring->mail, &ring->inbox, until);
-	pthread_mutex_unlock(&ring->inbox);
+	/* The end of the fence comes by pending_cond. */
+	pthread_mutex_lock(&ring->pending_lock);
+	rfm_wait_until(&ring->pending_cond, &ring->pending_lock, until);
+	pthread_mutex_unlock(&ring->pending_lock);
 }
 
 /*
@@ -459,14 +459,14 @@ static void linger(struct rfmring *ring)
 {
 	uint64_t until = rfm_now() + ring->config.stall_ms * 1000000ull;
 
-	rfm_host_enter(ring->host);
+	rfm_host_lock(ring->host);
 	ring->config.status = NULL;
 	ring->config.interrupt = NULL;
 	ring->watch_count = 0;
 	ring->seen = NULL;
 	if (ring->previous)
 		rfm_timer_set(ring->host->loop, &ring->tick_timer, RFM_NEVER);
-	rfm_host_leave(ring->host);
+	rfm_host_unlock(ring->host);
 	if (ring->previous)
 		rfmring_fence_begin(ring, NULL, NULL);
 	while (!is_settled(ring) && rfm_now() < until)
@@ -478,7 +478,7 @@ void rfmring_close(struct rfmring *ring)
 	struct rfm_host *host;
 	bool alone;
 
-	if (!ring || rfm_host_inside_any() || ring->next)
+	if (!ring || rfm_host_any_locked() || ring->next)
 		return;
 	host = ring->host;
 	alone = !ring->previous;
@@ -486,9 +486,9 @@ void rfmring_close(struct rfmring *ring)
 	/* Others go on meanwhile, moved by whoever moves them. */
 	if (alone)
 		stop(host);
-	rfm_host_enter(host);
+	rfm_host_lock(host);
 	rfm_host_detach(ring);
-	rfm_host_leave(host);
+	rfm_host_unlock(host);
 	if (alone)
 		rfm_host_free(host);
 	free_ring(ring);

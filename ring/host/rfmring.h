@@ -81,7 +81,7 @@ enum rfmring_optics {
  * @length: 1..64
  * @data: the bytes; valid during the call
  * @source: node id of the originator
- * @seq: number of its frame, per life of the source
+ * @seq: number of its frame, per incarnation of the source
  * @time_ns: when it was stored there, on the clock of @clock_domain
  * @clock_domain: equal to rfmring_state.clock_domain: time_ns is CLOCK_MONOTONIC here
  */
@@ -137,7 +137,7 @@ struct rfmring_interrupt {
  * @shm_slots: frames in the shared memory to downstream, a power of two from 64 to
  *	65536; 0: 1024
  * @socket_buffer: bytes of the sockets' buffers; 0: the system's choice
- * @incarnation: this life of the node, greater than that of any before; 0: ns
+ * @incarnation: of this node, greater than that of any before; 0: ns
  *	of real time now
  * @opaque: for the callbacks, each of which may be NULL
  * @interrupt: an interrupt has come. Without it they wait for
@@ -217,7 +217,7 @@ struct rfmring_stats {
 /**
  * struct rfmring_state - how the node is
  * @size: set to sizeof(struct rfmring_state) before the call
- * @incarnation: of this life
+ * @incarnation: of this node
  * @clock_domain: clocks of equal domain may be subtracted
  * @epoch: changes with the membership of the ring
  * @id: node id
@@ -252,7 +252,7 @@ struct rfmring_state {
  * struct rfmring_member - another node of the ring
  * @id: node id
  * @hops: links from there to here
- * @incarnation: of its life
+ * @incarnation: of that node
  * @received: updates, interrupts and fences taken from it
  * @missed: of it, that never arrived here
  */
@@ -278,7 +278,7 @@ struct rfmring_fence {
 	bool epoch_changed;
 };
 
-/* --- life ------------------------------------------------------------------- */
+/* --- lifecycle -------------------------------------------------------------- */
 
 /**
  * rfmring_open() - become a node

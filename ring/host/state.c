@@ -25,14 +25,14 @@ static int fail(int error)
  */
 static bool enter_or_be_inside(struct rfmring *ring, bool *entered)
 {
-	*entered = !rfm_host_inside(ring->host);
-	return !*entered || rfm_host_enter(ring->host);
+	*entered = !rfm_host_is_locked(ring->host);
+	return !*entered || rfm_host_lock(ring->host);
 }
 
 static void leave(struct rfmring *ring, bool entered)
 {
 	if (entered)
-		rfm_host_leave(ring->host);
+		rfm_host_unlock(ring->host);
 }
 
 /*
@@ -41,7 +41,7 @@ static void leave(struct rfmring *ring, bool entered)
  */
 static bool enter(struct rfmring *ring, bool *entered)
 {
-	if (rfm_host_calling(ring->host)) {
+	if (rfm_host_in_callback(ring->host)) {
 		errno = EDEADLK;
 		return false;
 	}
@@ -181,9 +181,9 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	all.stalls = ring->stalls;
 	all.longest_stall_ns = ring->longest_stall;
 	pthread_mutex_unlock(&ring->producer);
-	pthread_mutex_lock(&ring->inbox);
+	pthread_mutex_lock(&ring->pending_lock);
 	all.interrupts_lost = ring->interrupts_lost;
-	pthread_mutex_unlock(&ring->inbox);
+	pthread_mutex_unlock(&ring->pending_lock);
 	memcpy(stats, &all, all.size < sizeof(all) ? all.size : sizeof(all));
 	return 0;
 }

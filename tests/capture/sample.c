@@ -140,7 +140,7 @@ static void trains(void)
 		.length = RFM_FRAME_DATA_MAX + 4, .clock_domain = 0x11223344,
 		.incarnation = 0x0102030405060708, .seq = 0x1920,
 	};
-	uint8_t wire[RFM_UNIT_MAX] = { 0 };
+	uint8_t wire[RFM_PACKET_MAX] = { 0 };
 	unsigned int len = rfm_train_encode(&train, wire);
 
 	packet(wire, len, NULL);

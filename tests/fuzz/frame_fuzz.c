@@ -83,7 +83,7 @@ static void check_train(const uint8_t *wire, const struct rfm_frame *train)
 /* One bit in the air: never taken for a good frame. */
 static void check_damage(const uint8_t *wire, int length, unsigned int bit)
 {
-	uint8_t damaged[RFM_UNIT_MAX] = { 0 };
+	uint8_t damaged[RFM_PACKET_MAX] = { 0 };
 	struct rfm_frame frame;
 
 	memcpy(damaged, wire, length);
@@ -103,12 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rfm_frame frame = { 0 };
 	int length, error;
 
-	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_UNIT_MAX)
+	if (size < 3 + RFM_FRAME_HEADER || size > 3 + RFM_PACKET_MAX)
 		return -1;
 	/* As many bytes as rfm_frame_length() asks for and no more: ASan watches. */
 	length = rfm_frame_length(data + 3);
 	CHECK(length == RFM_FRAME_FOREIGN ||
-	      (length >= RFM_FRAME_HEADER && length <= RFM_UNIT_MAX));
+	      (length >= RFM_FRAME_HEADER && length <= RFM_PACKET_MAX));
 	wire = calloc(1, length > 0 ? length : RFM_FRAME_HEADER);
 	CHECK(wire);
 	if (length > 0 && size - 3 < (size_t)length)

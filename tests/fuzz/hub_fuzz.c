@@ -50,8 +50,8 @@ static void on_seen(void *opaque, unsigned int port, enum hub_side side, const u
 	(void)opaque;
 	(void)remark;
 	CHECK(port < PORTS && rfm_frame_length(wire) == (int)len && now == world.now);
-	world.came_in += side == HUB_IN ? rfm_unit_frames(len) : 0;
-	world.went_out += side == HUB_OUT ? rfm_unit_frames(len) : 0;
+	world.came_in += side == HUB_IN ? rfm_packet_frames(len) : 0;
+	world.went_out += side == HUB_OUT ? rfm_packet_frames(len) : 0;
 }
 
 static const struct hub_ops ops = {
@@ -127,7 +127,7 @@ static void step_light(struct input *in, unsigned int port)
 
 static void step_frame(struct input *in, unsigned int port)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int len = fuzz_frame(in, &world.cards, wire);
 	struct rfm_frame frame;
 
@@ -135,7 +135,7 @@ static void step_frame(struct input *in, unsigned int port)
 		return;			/* the link lets nothing through that has no length */
 	if (rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK)
 		world.cards.sources[frame.source].current =
-			(struct rfm_life){ frame.incarnation, rfm_frame_last(&frame) };
+			(struct rfm_incarnation){ frame.incarnation, rfm_frame_last(&frame) };
 	hub_receive(&world.hub, port, wire, len, world.now);
 }
 
@@ -143,7 +143,7 @@ static void step_pull(struct input *in, unsigned int port)
 {
 	unsigned int count = fuzz_byte(in) % 32;
 	bool may_sleep = !world.awake[port] && !world.paced;
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 
 	hub_light_out(&world.hub, port);
 	while (count--) {

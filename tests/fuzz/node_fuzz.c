@@ -37,7 +37,7 @@ static struct world {
 	uint64_t last_seq;	/* of the last own frame sent in this life */
 	uint64_t missed[RFM_RING_NODES];	/* as told */
 
-	uint8_t echo[ECHOES][RFM_UNIT_MAX];
+	uint8_t echo[ECHOES][RFM_PACKET_MAX];
 	unsigned int echoes;
 } world;
 
@@ -116,10 +116,10 @@ static void on_answer(void *opaque, uint8_t from, const struct rfm_answer *answe
 }
 
 static const struct rfm_node_ops ops = {
-	.store = on_store,
+	.apply = on_store,
 	.interrupt = on_interrupt,
 	.status = on_status,
-	.transmit = on_transmit,
+	.kick = on_transmit,
 	.room = on_room,
 	.missed = on_missed,
 	.fence = on_fence,
@@ -168,11 +168,11 @@ static void check_bounds(const struct rfm_node *node)
 	CHECK(node->own_queued <= node->config.window);
 	CHECK(node->own_queued <= rfm_fifo_used(&node->transmit));
 	CHECK(node->config.window && node->config.window <= RFM_NODE_WINDOW);
-	CHECK(world.rx.fill < RFM_UNIT_MAX && world.tx.fill < RFM_LINK_MESSAGE);
+	CHECK(world.rx.fill < RFM_PACKET_MAX && world.tx.fill < RFM_LINK_MESSAGE);
 	CHECK(world.rx.reply_length <= RFM_LINK_MESSAGE);
 	/* Whatever the neighbours wrote, no more is believed than there is room for. */
-	CHECK(!world.use_shm || up.other - up.own <= up.size);
-	CHECK(!world.use_shm || down.own - down.other <= down.size);
+	CHECK(!world.use_shm || up.peer_index - up.own_index <= up.size);
+	CHECK(!world.use_shm || down.own_index - down.peer_index <= down.size);
 }
 
 /* Who was told to wait has been told to go on by the time that all is gone. */
@@ -204,7 +204,7 @@ static void check_sent(const uint8_t *wire, unsigned int len)
 	CHECK(!world.may_sleep);
 	CHECK(rfm_frame_length(wire) == (int)len);
 	CHECK(rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK);
-	CHECK(frame.count == rfm_unit_frames(len));
+	CHECK(frame.count == rfm_packet_frames(len));
 	CHECK(frame.count == 1 || !node->config.line.paced);
 	CHECK(frame.hops && frame.hops <= RFM_NODE_HOP_LIMIT);
 	if (frame.source != node->config.id || frame.incarnation != node->config.incarnation ||
@@ -249,7 +249,7 @@ static void check_line(void)
 
 static void pull_direct(unsigned int count)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 
 	while (count--) {
 		unsigned int len = rfm_node_pull(&world.node, wire, world.now);
@@ -278,16 +278,16 @@ static void pull_shm(unsigned int count)
 		unsigned int len;
 
 		if (!slot && rfm_shm_wait_room(&down, RFM_TRAIN_FRAMES))
-			rfm_shm_awake(&down, true);
+			rfm_shm_clear_wakeup(&down, true);
 		if (!slot)
 			break;
-		len = rfm_link_tx_unit(&world.tx, slot, world.now);
+		len = rfm_link_tx_packet(&world.tx, slot, world.now);
 		if (!len) {
 			world.awake = false;
 			break;
 		}
 		take_sent(slot, len);
-		rfm_shm_commit(&down, rfm_unit_frames(len));
+		rfm_shm_commit(&down, rfm_packet_frames(len));
 	}
 	rfm_shm_publish(&down);
 	if (down.broken)
@@ -315,7 +315,7 @@ static void pull(unsigned int count)
 	len = rfm_link_tx_output(&world.tx, batch, world.now);
 	CHECK(len <= RFM_LINK_BATCH);
 	take_sent(batch, len);
-	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_UNIT_MAX)
+	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_PACKET_MAX)
 		world.awake = false;
 }
 
@@ -389,18 +389,18 @@ static void renew_shm(void)
 
 static void shm_rx_put(const uint8_t *wire, unsigned int len)
 {
-	uint8_t *slot = rfm_shm_reserve(&up_peer, rfm_unit_frames(len));
+	uint8_t *slot = rfm_shm_reserve(&up_peer, rfm_packet_frames(len));
 
 	if (!slot)
 		return;
 	memcpy(slot, wire, len);
-	rfm_shm_commit(&up_peer, rfm_unit_frames(len));
+	rfm_shm_commit(&up_peer, rfm_packet_frames(len));
 	rfm_shm_publish(&up_peer);
 }
 
 static void shm_rx_take(unsigned int count)
 {
-	uint8_t *slot = malloc(RFM_UNIT_MAX);
+	uint8_t *slot = malloc(RFM_PACKET_MAX);
 
 	CHECK(slot);
 	while (count-- && world.rx.open && world.rx.shm) {
@@ -409,14 +409,14 @@ static void shm_rx_take(unsigned int count)
 
 		CHECK(!got == !pending);
 
-		if (got < 0 || (got && rfm_link_rx_unit(&world.rx, slot, world.now))) {
+		if (got < 0 || (got && rfm_link_rx_packet(&world.rx, slot, world.now))) {
 			close_rx();
 			break;
 		}
 		if (!got) {
 			rfm_shm_release(&up);
 			if (rfm_shm_wait_data(&up))
-				rfm_shm_awake(&up, false);
+				rfm_shm_clear_wakeup(&up, false);
 			break;
 		}
 	}
@@ -427,7 +427,7 @@ static void shm_rx_take(unsigned int count)
 
 static void shm_tx_take(unsigned int count)
 {
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 
 	while (count-- && rfm_shm_take(&down_peer, slot) > 0)
 		;
@@ -503,7 +503,7 @@ static void step_ask_room(struct input *in)
 
 	(void)in;
 	/* Even a yes may leave a wish behind, which is answered once more. */
-	world.room_asked = world.node.insert.room_wanted;
+	world.room_asked = world.node.insert.producer_waits;
 	world.room_told = false;
 	CHECK(room || world.room_asked);
 }
@@ -578,7 +578,7 @@ static void step_rx_message(struct input *in)
 
 static void step_rx_frame(struct input *in)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	rx_bytes(wire, len, fuzz_byte(in));
@@ -588,7 +588,7 @@ static void step_rx_frame(struct input *in)
 static void step_rx_echo(struct input *in)
 {
 	unsigned int which = fuzz_byte(in), len;
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 
 	if (!world.echoes)
 		return;
@@ -641,7 +641,7 @@ static void step_rejoin(struct input *in)
 
 static void step_shm_rx_frame(struct input *in)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	if (world.use_shm)
@@ -659,7 +659,7 @@ static void step_shm_rx_message(struct input *in)
 
 static void step_direct(struct input *in)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int len = fuzz_frame(in, &world.node, wire);
 
 	/* The link lets nothing through that has no length. */
@@ -672,7 +672,7 @@ static void step_flood(struct input *in)
 {
 	struct rfm_frame frame = { .type = RFM_FRAME_DATA, .length = 4, .hops = 1 };
 	unsigned int count = fuzz_byte(in);
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 
 	if (count == 255 && !world.flooded) {
 		world.flooded = true;		/* once: it takes its time */

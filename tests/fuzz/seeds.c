@@ -39,7 +39,7 @@ static void write_frames(void)
 			.type = type, .source = 3, .length = lengths[type], .hops = 1,
 			.incarnation = 1000, .seq = 5, .time_ns = 77, .clock_domain = 1,
 		};
-		uint8_t seed[3 + RFM_UNIT_MAX] = { 1, 17, 1 };
+		uint8_t seed[3 + RFM_PACKET_MAX] = { 1, 17, 1 };
 		unsigned int len;
 
 		if (type == RFM_FRAME_DATA)	/* just within */

@@ -88,10 +88,10 @@ static void nothing(void *opaque)
 }
 
 static const struct rfm_node_ops ops = {
-	.store = on_store,
+	.apply = on_store,
 	.interrupt = on_interrupt,
 	.status = on_status,
-	.transmit = nothing,
+	.kick = nothing,
 	.room = nothing,
 };
 

@@ -264,7 +264,7 @@ static void bytes_of_a_train(void **state)
 		ORIGIN, .type = RFM_FRAME_DATA, .address = 0x00aabbc0, .seq = 0x191e,
 		.hops = 1, .count = 2, .length = 68,
 	};
-	uint8_t wire[RFM_UNIT_MAX], one[RFM_FRAME_MAX];
+	uint8_t wire[RFM_PACKET_MAX], one[RFM_FRAME_MAX];
 	struct rfm_frame back;
 
 	(void)state;
@@ -273,7 +273,7 @@ static void bytes_of_a_train(void **state)
 	assert_memory_equal(wire, train, sizeof(train));
 	assert_int_equal(rfm_frame_length(train), sizeof(train));
 	assert_int_equal(rfm_frame_count(train), 2);
-	assert_int_equal(rfm_unit_frames(sizeof(train)), 2);
+	assert_int_equal(rfm_packet_frames(sizeof(train)), 2);
 	assert_int_equal(rfm_frame_decode_header(train, &back), RFM_FRAME_OK);
 	assert_int_equal(back.type, RFM_FRAME_DATA);
 	assert_int_equal(back.count, 2);
@@ -299,7 +299,7 @@ static void impossible_trains(void **state)
 		unsigned int at;
 		uint8_t value;
 	} wrong[] = { { 5, 0 }, { 5, 1 }, { 5, RFM_TRAIN_FRAMES + 1 }, { 5, 255 }, { 7, 0 }, { 7, 65 } };
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	struct rfm_frame frame = {
 		ORIGIN, .type = RFM_FRAME_DATA, .seq = INT64_MAX, .hops = 1, .count = 2, .length = 68,
 	};
@@ -344,7 +344,7 @@ static void every_flipped_bit_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
 		for (unsigned int bit = 0; bit < examples[i].length * 8; bit++) {
-			uint8_t wire[RFM_UNIT_MAX] = { 0 };	/* it may become a train */
+			uint8_t wire[RFM_PACKET_MAX] = { 0 };	/* it may become a train */
 			struct rfm_frame frame;
 
 			memcpy(wire, examples[i].wire, sizeof(examples[i].wire));

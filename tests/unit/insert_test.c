@@ -35,7 +35,7 @@ static bool put(struct rfm_insert *q, uint64_t number, bool beyond, bool *wake)
 static void open_queue(struct rfm_insert *q, uint32_t slots)
 {
 	assert_int_equal(rfm_insert_init(q, slots), 0);
-	atomic_store(&q->blind, false);
+	atomic_store(&q->offline, false);
 }
 
 /* --- one thread ----------------------------------------------------------- */
@@ -306,10 +306,10 @@ static void on_room(void *opaque)
 }
 
 static const struct rfm_node_ops ops = {
-	.store = nothing_stored,
+	.apply = nothing_stored,
 	.interrupt = nothing_interrupted,
 	.status = nothing_said,
-	.transmit = on_transmit,
+	.kick = on_transmit,
 	.room = on_room,
 };
 
@@ -332,7 +332,7 @@ static void *store_all(void *opaque)
 /* All that the node lets go comes home, as round a fibre of its own. */
 static void go_round(struct shared *shared)
 {
-	uint8_t wire[RFM_UNIT_MAX];
+	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int len;
 
 	while ((len = rfm_node_pull(&shared->node, wire, 0)))

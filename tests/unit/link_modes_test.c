@@ -58,11 +58,11 @@ static void greet(struct end *from, struct end *to, bool offered, bool attached)
 
 static bool carry_unit(struct end *from, struct end *to)
 {
-	uint8_t slot[RFM_UNIT_MAX];
-	unsigned int len = rfm_link_tx_unit(&from->tx, slot, 0);
+	uint8_t slot[RFM_PACKET_MAX];
+	unsigned int len = rfm_link_tx_packet(&from->tx, slot, 0);
 
 	if (len)
-		assert_null(rfm_link_rx_unit(&to->rx, slot, 0));
+		assert_null(rfm_link_rx_packet(&to->rx, slot, 0));
 	return len;
 }
 
@@ -102,12 +102,12 @@ static void the_stream_where_there_is_no_shared_memory(void **state)
 	(void)state;
 	for (int way = 0; way < 3; way++) {
 		struct end *a = end_new(1), *b = end_new(2);
-		uint8_t slot[RFM_UNIT_MAX];
+		uint8_t slot[RFM_PACKET_MAX];
 
 		greet(a, b, way & 1, way & 2);
 		greet(b, a, way & 1, way & 2);
 		assert_false(a->tx.shm || b->rx.shm || b->tx.shm || a->rx.shm);
-		assert_int_equal(rfm_link_tx_unit(&a->tx, slot, 0), 0);
+		assert_int_equal(rfm_link_tx_packet(&a->tx, slot, 0), 0);
 		ends_settle(a, b, RFM_LINK_BATCH);
 		rfm_node_store(&a->node, 0, "1234", 4, 0);
 		ends_settle(a, b, RFM_LINK_BATCH);
@@ -129,7 +129,7 @@ static void shared_memory_that_was_not_offered(void **state)
 /* A slot is trusted no more than a stream. */
 static void what_is_wrong_in_a_slot(void **state)
 {
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 	struct end *a, *b;
 
 	(void)state;
@@ -155,7 +155,7 @@ static void what_is_wrong_in_a_slot(void **state)
 			slot[10] ^= 1;
 			break;
 		}
-		error = rfm_link_rx_unit(&b->rx, slot, 0);
+		error = rfm_link_rx_packet(&b->rx, slot, 0);
 		assert_non_null(error);
 		assert_int_equal(b->stores, 0);
 		assert_int_equal(b->status, wrong == 3 ? 0 : RFM_NODE_BAD_DATA);
@@ -169,10 +169,10 @@ static void what_is_wrong_in_a_slot(void **state)
 	carry_unit(a, b);
 	data_frame(slot, 1, 7);
 	slot[RFM_FRAME_HEADER] ^= 1;
-	assert_null(rfm_link_rx_unit(&b->rx, slot, 0));
+	assert_null(rfm_link_rx_packet(&b->rx, slot, 0));
 	assert_int_equal(b->status, RFM_NODE_BAD_DATA);
 	data_frame(slot, 2, 8);
-	assert_null(rfm_link_rx_unit(&b->rx, slot, 0));
+	assert_null(rfm_link_rx_packet(&b->rx, slot, 0));
 	assert_int_equal(b->stores, 1);
 	end_free(a);
 	end_free(b);

@@ -142,7 +142,7 @@ static bool do_work(void *opaque, uint64_t now)
 
 	(void)now;
 	if (!atomic_load(&work->todo)) {
-		rfm_poller_cool(&work->poller);
+		rfm_poller_deactivate(&work->poller);
 		return false;
 	}
 	atomic_fetch_sub(&work->todo, 1);
@@ -158,7 +158,7 @@ static void *bring_work(void *opaque)
 
 	for (int i = 0; i < WORK; i++) {
 		atomic_fetch_add(&work->todo, 1);
-		rfm_poller_want(&work->poller);
+		rfm_poller_kick(&work->poller);
 		/* Now and then long enough for the loop to fall asleep. */
 		if (i % 100 == 0)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
@@ -208,7 +208,7 @@ static uint64_t cpu_time(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* However busy it was before: with nothing to do it sleeps, and a hot poller is armed once. */
+/* However busy it was before: with nothing to do it sleeps, and an active poller is armed once. */
 static void an_idle_loop_sleeps(void **state)
 {
 	struct rfm_loop *loop = rfm_loop_new();
@@ -221,7 +221,7 @@ static void an_idle_loop_sleeps(void **state)
 	rfm_poller_add(loop, &work.poller);
 	/* A host that takes the processor away may count that as ours, but not always. */
 	for (; tries < 20 && spent >= 3 * MS; tries++) {
-		rfm_poller_heat(&work.poller);
+		rfm_poller_activate(&work.poller);
 		before = cpu_time();
 		until = rfm_now() + 300 * MS;
 		while (rfm_now() < until)
@@ -230,7 +230,7 @@ static void an_idle_loop_sleeps(void **state)
 	}
 	assert_true(spent < 3 * MS);
 	assert_int_equal(work.slept, tries);
-	assert_false(work.poller.hot);
+	assert_false(work.poller.active);
 	rfm_poller_remove(&work.poller);
 	rfm_loop_free(loop);
 }
@@ -259,7 +259,7 @@ static void in_another_loop_its_descriptor_says_when(void **state)
 
 	/* Work from outside of it. */
 	work.todo = 1;
-	rfm_poller_want(&work.poller);
+	rfm_poller_kick(&work.poller);
 	assert_true(is_readable(fd, PATIENCE_MS));
 	while (rfm_loop_once(loop, 0))
 		;

@@ -240,7 +240,7 @@ static void count_store(void *opaque, uint32_t offset, const void *data, unsigne
 static void nobody_has_to_listen(void **state)
 {
 	static const struct rfm_node_ops ops = {
-		.store = count_store, .status = no_status, .transmit = nothing, .room = nothing,
+		.apply = count_store, .status = no_status, .kick = nothing, .room = nothing,
 	};
 	struct rfm_node_config config = rig_config(1, 1);
 	struct rfm_node *node = malloc(sizeof(*node));

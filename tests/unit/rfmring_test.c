@@ -213,13 +213,13 @@ static void everybody_has_a_turn(void **state)
 	/* On a busy host they are not there each time, but often enough. */
 	for (turn = 0; turn < TURNS || (word.done <= TURNS && turn < 100 * TURNS); turn++) {
 		before = word.done;
-		rfm_host_begin(host);
+		rfm_host_engine_lock(host);
 		/* It may be held up before it says that it wants its turn, but not always. */
 		late += word.done - before > 3 * ASKERS;
 		before = word.done;
-		rfm_host_give_way(host);
+		rfm_host_yield(host);
 		assert_true(word.done - before <= 2 * ASKERS);
-		rfm_host_end(host);
+		rfm_host_engine_unlock(host);
 		usleep(200);
 	}
 	atomic_store(&word.stop, true);

@@ -108,10 +108,10 @@ static void on_answer(void *opaque, uint8_t from, const struct rfm_answer *answe
 }
 
 static const struct rfm_node_ops ops = {
-	.store = on_store,
+	.apply = on_store,
 	.interrupt = on_interrupt,
 	.status = on_status,
-	.transmit = on_transmit,
+	.kick = on_transmit,
 	.room = on_room,
 	.missed = on_missed,
 	.fence = on_fence,
@@ -248,10 +248,10 @@ static uint8_t *pipe_put(struct rig_pipe *pipe)
 		pipe->head = pipe->tail = 0;
 	if (pipe->tail == pipe->size) {
 		pipe->size = pipe->size ? pipe->size * 2 : 64;
-		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_UNIT_MAX);
+		pipe->frames = realloc(pipe->frames, (size_t)pipe->size * RFM_PACKET_MAX);
 		assert_non_null(pipe->frames);
 	}
-	return pipe->frames + (size_t)RFM_UNIT_MAX * pipe->tail++;
+	return pipe->frames + (size_t)RFM_PACKET_MAX * pipe->tail++;
 }
 
 unsigned int rig_in_flight(const struct rig *rig, int from)
@@ -271,7 +271,7 @@ bool rig_pull(struct rig *rig, int i, unsigned int frames)
 
 	peer->awake = false;
 	while (frames--) {
-		uint8_t buf[RFM_UNIT_MAX];
+		uint8_t buf[RFM_PACKET_MAX];
 		unsigned int len = rfm_node_pull(&peer->node, buf, rig->now);
 
 		if (!len)
@@ -292,7 +292,7 @@ bool rig_deliver(struct rig *rig, int from)
 
 	if (pipe->head == pipe->tail)
 		return false;
-	wire = pipe->frames + (size_t)RFM_UNIT_MAX * pipe->head++;
+	wire = pipe->frames + (size_t)RFM_PACKET_MAX * pipe->head++;
 	rfm_node_receive(&rig->peers[rig_next(rig, from)].node, wire, rfm_frame_length(wire),
 			 rig->now);
 	return true;
@@ -339,7 +339,7 @@ bool rig_drop(struct rig *rig, int from, struct rfm_frame *frame)
 
 	if (pipe->head == pipe->tail)
 		return false;
-	wire = pipe->frames + (size_t)RFM_UNIT_MAX * pipe->head++;
+	wire = pipe->frames + (size_t)RFM_PACKET_MAX * pipe->head++;
 	assert_int_equal(rfm_frame_decode_header(wire, frame), RFM_FRAME_OK);
 	if (frame->count == 1)
 		memcpy(frame->data, wire + RFM_FRAME_HEADER, frame->length);
@@ -351,7 +351,7 @@ void rig_damage(struct rig *rig, int from)
 	struct rig_pipe *pipe = &rig->peers[from].out;
 
 	assert_true(pipe->head != pipe->tail);
-	pipe->frames[(size_t)RFM_UNIT_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
+	pipe->frames[(size_t)RFM_PACKET_MAX * pipe->head + RFM_FRAME_HEADER - 6] ^= 0x10;
 }
 
 void rig_inject(struct rig *rig, int from, const struct rfm_frame *frame)
@@ -368,7 +368,7 @@ void rig_store(struct rig *rig, int i, uint32_t offset, const void *data, unsign
 	if (!rfm_node_store(&peer->node, offset, data, len, rig->now))
 		peer->status |= RFM_NODE_TX_FULL;
 	if (!rig->lazy)
-		rfm_node_launch(&peer->node, rig->now);
+		rfm_node_send_queued(&peer->node, rig->now);
 }
 
 void rig_interrupt(struct rig *rig, int i, uint8_t dest, uint8_t kind, uint32_t data)
@@ -378,7 +378,7 @@ void rig_interrupt(struct rig *rig, int i, uint8_t dest, uint8_t kind, uint32_t 
 	if (!rfm_node_interrupt(&peer->node, dest, kind, data, rig->now))
 		peer->status |= RFM_NODE_TX_FULL;
 	if (!rig->lazy)
-		rfm_node_launch(&peer->node, rig->now);
+		rfm_node_send_queued(&peer->node, rig->now);
 }
 
 void rig_interrupt_set(struct rig *rig, int i, const uint8_t *set, uint8_t kind, uint32_t data)
@@ -388,7 +388,7 @@ void rig_interrupt_set(struct rig *rig, int i, const uint8_t *set, uint8_t kind,
 	if (!rfm_node_interrupt_set(&peer->node, set, kind, data, rig->now))
 		peer->status |= RFM_NODE_TX_FULL;
 	if (!rig->lazy)
-		rfm_node_launch(&peer->node, rig->now);
+		rfm_node_send_queued(&peer->node, rig->now);
 }
 
 bool rig_fence(struct rig *rig, int i, uint64_t ticket)
@@ -396,7 +396,7 @@ bool rig_fence(struct rig *rig, int i, uint64_t ticket)
 	bool begun = rfm_node_fence(&rig->peers[i].node, ticket, rig->now);
 
 	if (!rig->lazy)
-		rfm_node_launch(&rig->peers[i].node, rig->now);
+		rfm_node_send_queued(&rig->peers[i].node, rig->now);
 	return begun;
 }
 
@@ -405,7 +405,7 @@ bool rig_query(struct rig *rig, int i, uint64_t ticket, uint32_t offset, unsigne
 	bool begun = rfm_node_query(&rig->peers[i].node, ticket, offset, len, rig->now);
 
 	if (!rig->lazy)
-		rfm_node_launch(&rig->peers[i].node, rig->now);
+		rfm_node_send_queued(&rig->peers[i].node, rig->now);
 	return begun;
 }
 

@@ -38,7 +38,7 @@ struct rig_interrupt {
 
 /* A fibre: frames, one after the other, that left one node and have not arrived. */
 struct rig_pipe {
-	uint8_t *frames;	/* RFM_UNIT_MAX bytes each */
+	uint8_t *frames;	/* RFM_PACKET_MAX bytes each */
 	uint32_t size, head, tail;
 };
 

@@ -231,11 +231,11 @@ static void wake_ups_never_block(void **state)
 	assert_true(readable(rx.fds[DATA], 0));
 	assert_true(readable(tx.fds[ROOM], 0));
 	while (readable(rx.fds[DATA], 0))
-		rfm_shm_awake(&rx, false);
+		rfm_shm_clear_wakeup(&rx, false);
 	while (readable(tx.fds[ROOM], 0))
-		rfm_shm_awake(&tx, true);
-	rfm_shm_awake(&rx, false);			/* there is none */
-	rfm_shm_awake(&tx, true);
+		rfm_shm_clear_wakeup(&tx, true);
+	rfm_shm_clear_wakeup(&rx, false);		/* there is none */
+	rfm_shm_clear_wakeup(&tx, true);
 	alarm(0);
 	close_pair(&tx, &rx);
 }
@@ -251,7 +251,7 @@ static void one_wake_up_a_time(void **state)
 	flood(tx.fds[DATA]);
 	before = wake_ups(rx.fds[DATA]);
 	flood(tx.fds[DATA]);
-	rfm_shm_awake(&rx, false);
+	rfm_shm_clear_wakeup(&rx, false);
 	assert_int_equal(wake_ups(rx.fds[DATA]), before - 1);
 	close_pair(&tx, &rx);
 }
@@ -266,7 +266,7 @@ static void no_wake_up_of_the_dead(void **state)
 	assert_true(rfm_shm_wait_data(&rx));
 	rfm_shm_close(&tx);
 	assert_false(readable(rx.fds[DATA], 0));
-	rfm_shm_awake(&rx, false);
+	rfm_shm_clear_wakeup(&rx, false);
 	rfm_shm_close(&rx);
 
 	make_pair(&tx, &rx, 8);
@@ -279,7 +279,7 @@ static void impossible_tail(void **state)
 {
 	/* Taken: 5; seen: 5. Of 8 slots 3 are not given back. */
 	static const uint32_t tails[] = { 4, 0, 14, 1000, 1u << 31, UINT32_MAX };
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(tails); i++) {
@@ -308,7 +308,7 @@ static void impossible_tail(void **state)
 static void tail_over_kept_slots(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 
 	(void)state;
 	make_pair(&tx, &rx, 8);
@@ -378,7 +378,7 @@ static void garbage_everywhere(void **state)
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		struct rfm_shm tx, rx;
-		uint8_t slot[RFM_UNIT_MAX], page[2 * SLOTS_AT];
+		uint8_t slot[RFM_PACKET_MAX], page[2 * SLOTS_AT];
 
 		make_pair(&tx, &rx, 32);
 		for (int step = 0; step < 20; step++) {
@@ -403,7 +403,7 @@ static void garbage_everywhere(void **state)
 static void peer_has_gone(void **state)
 {
 	struct rfm_shm tx, rx;
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 	uint64_t in = 0;
 
 	(void)state;

@@ -33,7 +33,7 @@ static bool sleep_for(struct pace *p, bool producer)
 					"the consumer's wake-up was lost";
 		return false;
 	}
-	rfm_shm_awake(&p->shm, producer);
+	rfm_shm_clear_wakeup(&p->shm, producer);
 	return true;
 }
 
@@ -64,7 +64,7 @@ static void *producer_thread(void *opaque)
 static void *consumer_thread(void *opaque)
 {
 	struct pace *p = opaque;
-	_Alignas(8) uint8_t slot[RFM_UNIT_MAX];
+	_Alignas(8) uint8_t slot[RFM_PACKET_MAX];
 	uint64_t n = 0, found;
 
 	while (n < p->frames) {
@@ -167,7 +167,7 @@ static void stay_on(unsigned int which)
 static void *shower(void *opaque)
 {
 	struct moment *m = opaque;
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 	uint64_t seed = 1;
 
 	stay_on(0);
@@ -193,7 +193,7 @@ static void moment_consumer_sleeps(void **state)
 {
 	struct rfm_shm tx, rx;
 	struct moment m = { .tx = &tx };
-	uint8_t slot[RFM_UNIT_MAX];
+	uint8_t slot[RFM_PACKET_MAX];
 	uint64_t seed = 2;
 	cpu_set_t before;
 	pthread_t thread;
@@ -214,7 +214,7 @@ static void moment_consumer_sleeps(void **state)
 			m.caught++;
 			assert_true(readable(rx.fds[DATA], 0));
 		}
-		rfm_shm_awake(&rx, false);
+		rfm_shm_clear_wakeup(&rx, false);
 		assert_int_equal(rfm_shm_take(&rx, slot), 1);
 		rfm_shm_release(&rx);
 	}
@@ -251,7 +251,7 @@ static void moment_producer_waits(void **state)
 			m.caught++;
 			assert_true(readable(tx.fds[ROOM], 0));
 		}
-		rfm_shm_awake(&tx, true);
+		rfm_shm_clear_wakeup(&tx, true);
 		assert_true(put(&tx, n));
 		rfm_shm_publish(&tx);
 	}

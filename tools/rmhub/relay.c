@@ -70,7 +70,7 @@ static void list_drop(struct hub_port *port, struct hub_waiting_list *list, uint
 
 	while ((waiting = STAILQ_FIRST(list))) {
 		STAILQ_REMOVE_HEAD(list, entry);
-		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_unit_frames(waiting->len);
+		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_packet_frames(waiting->len);
 		free(waiting);
 	}
 	*count = 0;
@@ -81,7 +81,7 @@ static struct hub_waiting *list_add(struct hub *hub, struct hub_port *port,
 				    struct hub_waiting_list *list, uint32_t *count,
 				    const uint8_t *wire, unsigned int len, uint64_t due)
 {
-	const unsigned int frames = rfm_unit_frames(len);
+	const unsigned int frames = rfm_packet_frames(len);
 	struct hub_waiting *waiting = NULL;
 
 	if (*count + frames <= hub->config.queue)
@@ -115,7 +115,7 @@ static void enqueue_one(struct hub *hub, unsigned int to, const uint8_t *wire, u
 			uint64_t ready)
 {
 	struct hub_port *port = &hub->ports[to];
-	const unsigned int frames = rfm_unit_frames(len);
+	const unsigned int frames = rfm_packet_frames(len);
 	struct rfm_slot *slot;
 
 	if (port->cut_out || rfm_fifo_used(&port->egress) + frames > port->egress.size) {
@@ -141,7 +141,7 @@ static void enqueue(struct hub *hub, unsigned int to, const uint8_t *wire, unsig
 	uint8_t frame[RFM_FRAME_MAX];
 	struct rfm_frame train;
 
-	if (rfm_unit_frames(len) == 1 || !hub->ports[to].config.line.paced ||
+	if (rfm_packet_frames(len) == 1 || !hub->ports[to].config.line.paced ||
 	    rfm_frame_decode_header(wire, &train) != RFM_FRAME_OK) {
 		enqueue_one(hub, to, wire, len, ready);
 		return;
@@ -363,7 +363,7 @@ static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wir
 	STAILQ_CONCAT(&port->overtaken, &still);
 	while ((waiting = STAILQ_FIRST(&due))) {
 		STAILQ_REMOVE_HEAD(&due, entry);
-		port->overtaken_count -= rfm_unit_frames(waiting->len);
+		port->overtaken_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		free(waiting);
 	}
@@ -488,7 +488,7 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 		    uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
-	const unsigned int frames = rfm_unit_frames(len);
+	const unsigned int frames = rfm_packet_frames(len);
 	struct fault *fault = NULL;
 	struct rfm_frame frame;
 	enum hub_drop reason;
@@ -539,7 +539,7 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 
 	hub->ports[i].stats.in_bytes += len;
 	/* One that is damaged stays as it is: its frames would be taken for whole. */
-	if (rfm_unit_frames(len) == 1 || is_plain(hub, i) ||
+	if (rfm_packet_frames(len) == 1 || is_plain(hub, i) ||
 	    rfm_frame_decode_header(wire, &train) != RFM_FRAME_OK) {
 		receive(hub, i, wire, len, now);
 		return;
@@ -555,9 +555,9 @@ void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
 {
 	struct hub_port_stats *stats = &hub->ports[i].stats;
 
-	stats->in += rfm_unit_frames(len);
+	stats->in += rfm_packet_frames(len);
 	stats->in_bytes += len;
-	stats->dropped[HUB_DROP_DARK] += rfm_unit_frames(len);
+	stats->dropped[HUB_DROP_DARK] += rfm_packet_frames(len);
 }
 
 static bool shines(const struct hub_port *port)
@@ -616,7 +616,7 @@ static void tick_delayed(struct hub *hub, unsigned int i, uint64_t now)
 
 	while ((waiting = STAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
 		STAILQ_REMOVE_HEAD(&port->delayed, entry);
-		port->delayed_count -= rfm_unit_frames(waiting->len);
+		port->delayed_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		let_overtaken_go(hub, i, waiting->wire, now);
 		free(waiting);
@@ -648,7 +648,7 @@ static void tick_overtaken(struct hub *hub, unsigned int i, uint64_t now)
 		if (fault && waiting->overtakers == fault->spec.depth)
 			fault->in_vain++;
 		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		port->overtaken_count -= rfm_unit_frames(waiting->len);
+		port->overtaken_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		free(waiting);
 	}

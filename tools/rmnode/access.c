@@ -246,7 +246,7 @@ static void watch_update(void *opaque, const struct rfmring_update *update)
 		return;
 	}
 	if (!--watch->left)
-		rfm_poller_heat(&watch->end);
+		rfm_poller_activate(&watch->end);
 }
 
 void verb_watch(struct control_request *request, json_t *args, void *opaque)

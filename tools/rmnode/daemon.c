@@ -81,7 +81,7 @@ static void serve(struct rmnode *node)
 {
 	say_ready(node);
 	while (!node->stopping) {
-		rfm_host_once(node->ring->host, RFM_NEVER);
+		rfm_host_run_once(node->ring->host, RFM_NEVER);
 		close_guests(node);
 	}
 }

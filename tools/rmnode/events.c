@@ -328,7 +328,7 @@ void on_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
 		node->interrupts[at % INTERRUPTS_KEPT] = *interrupt;
 	}
 	if (node->waiting)
-		rfm_poller_heat(&node->trouble_poller);
+		rfm_poller_activate(&node->trouble_poller);
 	if (node->log != LOG_TEXT || node->monitors)
 		tell_event(node, "interrupt", interrupt_json(interrupt));
 }
@@ -342,7 +342,7 @@ void on_status(void *opaque, uint32_t what)
 		return;
 	node->trouble |= what;
 	if (node->trouble_poller.loop)
-		rfm_poller_want(&node->trouble_poller);
+		rfm_poller_kick(&node->trouble_poller);
 }
 
 void on_log(void *opaque, const char *sentence)
@@ -414,7 +414,7 @@ static bool tell_trouble(void *opaque, uint64_t now)
 
 	(void)now;
 	node->trouble = 0;
-	rfm_poller_cool(&node->trouble_poller);
+	rfm_poller_deactivate(&node->trouble_poller);
 	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++)
 		if (what & troubles[i].what)
 			tell_event(node, troubles[i].name, troubles[i].details ?
@@ -429,7 +429,7 @@ void events_begin(struct rmnode *node)
 	node->trouble_poller = (struct rfm_poller){ .poll = tell_trouble, .opaque = node };
 	rfm_poller_add(node->loop, &node->trouble_poller);
 	if (node->trouble)
-		rfm_poller_heat(&node->trouble_poller);
+		rfm_poller_activate(&node->trouble_poller);
 }
 
 void events_end(struct rmnode *node)

@@ -24,12 +24,12 @@ static bool job_poll(void *opaque, uint64_t now)
 	case STEP_DONE:	/* it is no more */
 		return true;
 	case STEP_FULL:
-		job->when = rfmring_stall_end(job->ring);
+		job->when = rfmring_backpressure_end(job->ring);
 		break;
 	case STEP_WAIT:
 		break;
 	}
-	rfm_poller_cool(&job->poller);
+	rfm_poller_deactivate(&job->poller);
 	rfm_timer_set(job->node->loop, &job->timer, job->when);
 	return did;
 }
@@ -39,7 +39,7 @@ static void job_time(void *opaque, uint64_t now)
 	struct job *job = opaque;
 
 	(void)now;
-	rfm_poller_heat(&job->poller);
+	rfm_poller_activate(&job->poller);
 }
 
 static void job_gone(void *context)
@@ -55,7 +55,7 @@ static void there_is_room(void *opaque)
 	struct rmnode *node = opaque;
 
 	for (struct job *job = node->jobs; job; job = job->next)
-		rfm_poller_heat(&job->poller);
+		rfm_poller_activate(&job->poller);
 }
 
 void job_begin(struct rmnode *node, struct job *job, struct control_request *request)
@@ -67,7 +67,7 @@ void job_begin(struct rmnode *node, struct job *job, struct control_request *req
 	job->next = node->jobs;
 	node->jobs = job;
 	rfm_poller_add(node->loop, &job->poller);
-	rfm_poller_heat(&job->poller);
+	rfm_poller_activate(&job->poller);
 	rfmring_on_room(job->ring, there_is_room, node);
 	control_on_gone(request, job_gone, job);
 }
@@ -96,7 +96,7 @@ void jobs_end(struct rmnode *node)
 
 void job_again(struct job *job)
 {
-	rfm_poller_heat(&job->poller);
+	rfm_poller_activate(&job->poller);
 }
 
 uint64_t job_dark_stores(const struct job *job)

@@ -84,7 +84,7 @@ static void seen(void *opaque, const struct rfm_frame *frame, uint64_t now)
 	rfm_pcapng_packet(&recording->file, recording->interface, RFM_PCAPNG_IN, now, wire,
 			  rfm_frame_encode(frame, wire), NULL);
 	if (!--recording->left)
-		rfm_poller_heat(&recording->end);
+		rfm_poller_activate(&recording->end);
 }
 
 /* Stops, and answers unless the client has gone. */

@@ -29,13 +29,13 @@
 #include "trace.h"
 
 #define FRAME           RFM_FRAME_DATA_MAX
-#define PIECE           RFM5565_DMA_PIECE
-#define PIECES_A_TURN   4       /* before the ring has its turn */
+#define CHUNK           RFM5565_DMA_CHUNK
+#define CHUNKS_PER_RUN   4      /* before the ring has its turn */
 /*
  * A piece whose bytes are swapped, with its edges apart, and a store of a CPU
  * that has seen room before the piece took it.
  */
-#define NEEDED          (PIECE / FRAME + 2 + 1)
+#define NEEDED          (CHUNK / FRAME + 2 + 1)
 #define QUEUED          512     /* to so many that wait it adds its own, */
 #define SHARE           256     /* or when so many were taken since it did */
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
@@ -64,7 +64,7 @@ typedef enum Rfm5565Step {
 static bool may_run(const Rfm5565State *s)
 {
     return s->dma.busy && !s->dma.frozen && !s->dma.hung &&
-           !rfm5565_is_silent(s);
+           !rfm5565_is_unreachable(s);
 }
 
 /* In the main loop others need the BQL meanwhile. */
@@ -78,7 +78,7 @@ static void run_soon(Rfm5565State *s)
 }
 
 /* The transfer is over, or given up. */
-static void leave(Rfm5565State *s)
+static void dma_stop_transfer(Rfm5565State *s)
 {
     Rfm5565Dma *dma = &s->dma;
 
@@ -87,7 +87,7 @@ static void leave(Rfm5565State *s)
     qatomic_store_release(&s->dma_sends, false);
 }
 
-static void end(Rfm5565State *s, bool ok)
+static void dma_complete(Rfm5565State *s, bool ok)
 {
     Rfm5565Dma *dma = &s->dma;
 
@@ -98,11 +98,11 @@ static void end(Rfm5565State *s, bool ok)
         s->intcsr &= ~RFM_INTCSR_DMA0_NO_ABORT;
     }
     s->intcsr |= RFM_INTCSR_DMA0_ACTIVE;
-    leave(s);
+    dma_stop_transfer(s);
 }
 
 /* Under both locks. The setup registers keep their values. */
-static void start(Rfm5565State *s)
+static void dma_start(Rfm5565State *s)
 {
     Rfm5565Dma *dma = &s->dma;
 
@@ -117,13 +117,13 @@ static void start(Rfm5565State *s)
     dma->piece = dma->chain ? 0 : dma->left;
     dma->next = dma->dpr & RFM_DMADPR0_FIRST_M;
     dma->empty = 0;
-    dma->stuck_since = 0;
+    dma->no_room_since = 0;
     trace_rfm5565_dma_start(s->node_id, dma->to_host, dma->chain, dma->card,
                             dma->left);
     if (!dma->left) {
-        end(s, true);
+        dma_complete(s, true);
     } else if ((uint64_t)dma->card + dma->left > s->memory_size) {
-        end(s, false);
+        dma_complete(s, false);
     } else {
         dma->busy = true;
         qatomic_store_release(&s->dma_sends, !dma->to_host);
@@ -134,7 +134,7 @@ static void start(Rfm5565State *s)
 /* --- the registers' part -------------------------------------------------- */
 
 /* Does it assert INTA#, if that is not by messages? */
-bool rfm5565_dma_asserts(const Rfm5565State *s)
+bool rfm5565_dma_irq_pending(const Rfm5565State *s)
 {
     const uint32_t all = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_DMA0_ENABLE |
                          RFM_INTCSR_DMA0_ACTIVE;
@@ -148,11 +148,11 @@ void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
     if (value & RFM_DMACSR0_CLEAR_INT) {
         s->intcsr &= ~RFM_INTCSR_DMA0_ACTIVE;
         s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
-        s->dma.told = false;    /* what ends from here on is told again */
+        s->dma.msi_sent = false; /* what ends from here on is told again */
     }
     if ((value & RFM_DMACSR0_START) && (s->dma.csr & RFM_DMACSR0_ENABLE) &&
         !s->dma.busy) {
-        start(s);
+        dma_start(s);
     }
 }
 
@@ -161,7 +161,7 @@ void rfm5565_dma_abort(Rfm5565State *s)
 {
     if (s->dma.busy) {
         trace_rfm5565_dma_abort(s->node_id, s->dma.left);
-        leave(s);
+        dma_stop_transfer(s);
     }
 }
 
@@ -173,13 +173,13 @@ void rfm5565_dma_set_hung(Rfm5565State *s, bool hung)
     if (may_run(s)) {
         qemu_bh_schedule(s->dma.bh);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* --- room on the ring ----------------------------------------------------- */
 
 /* How many stores the ring has taken, ever; modulo 2^32. */
-static uint32_t taken(const Rfm5565State *s)
+static uint32_t dequeued(const Rfm5565State *s)
 {
     return atomic_load_explicit(&s->node.insert.head, memory_order_relaxed);
 }
@@ -190,25 +190,26 @@ static bool has_room_below(const Rfm5565State *s, uint32_t limit)
     const struct rfm_insert *insert = &s->node.insert;
 
     return rfm_insert_used(insert) + NEEDED <= limit ||
-           atomic_load_explicit(&insert->blind, memory_order_relaxed);
+           atomic_load_explicit(&insert->offline, memory_order_relaxed);
 }
 
 /* What the ring itself allows: the CPUs fill it up to there. */
-static bool fits(const Rfm5565State *s)
+static bool dma_has_ring_room(const Rfm5565State *s)
 {
     return has_room_below(s, s->node.insert.size / 2);
 }
 
-static bool has_room(const Rfm5565State *s)
+static bool dma_has_room(const Rfm5565State *s)
 {
     return has_room_below(s, QUEUED) ||
-           (taken(s) - s->dma.taken_before >= SHARE && fits(s));
+           (dequeued(s) - s->dma.dequeued_before >= SHARE &&
+            dma_has_ring_room(s));
 }
 
 /* Something may have left this node. */
-void rfm5565_dma_look_for_room(Rfm5565State *s)
+void rfm5565_dma_check_room(Rfm5565State *s)
 {
-    if (has_room(s)) {
+    if (dma_has_room(s)) {
         s->dma.waiting = false;
         qemu_bh_schedule(s->dma.bh);
     }
@@ -224,18 +225,19 @@ static bool has_waited_enough(Rfm5565State *s)
     uint64_t now = rfm5565_now();
     uint64_t limit = (uint64_t)s->stall_limit_ms * SCALE_MS;
 
-    if (!dma->stuck_since || dma->taken_seen != taken(s)) {
-        dma->stuck_since = now;
-        dma->taken_seen = taken(s);
+    if (!dma->no_room_since || dma->dequeued_seen != dequeued(s)) {
+        dma->no_room_since = now;
+        dma->dequeued_seen = dequeued(s);
     }
-    if (!qatomic_read(&s->stalled) && now - dma->stuck_since < limit) {
-        timer_mod_ns(dma->timer, dma->stuck_since + limit);
+    if (!qatomic_read(&s->backpressure_expired) &&
+        now - dma->no_room_since < limit) {
+        timer_mod_ns(dma->timer, dma->no_room_since + limit);
         return false;
     }
     /* A CPU may be about to store, or ask the same. */
     WITH_QEMU_LOCK_GUARD(&s->producer) {
         if (!rfm_node_may_store(&s->node)) {
-            qatomic_set(&s->stalled, true);
+            qatomic_set(&s->backpressure_expired, true);
         }
     }
     return true;
@@ -257,7 +259,8 @@ static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
     Rfm5565Dma *dma = &s->dma;
 
     if (access->to_host ||
-        (s->attended && !rfm5565_watch_sends(s, dma->card, access->len))) {
+        (s->planes_on_store &&
+         !rfm5565_planes_sends(s, dma->card, access->len))) {
         return false;
     }
     /* It fails, even if the guest changes its mind: it need not wait before. */
@@ -265,8 +268,8 @@ static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
         access->off_bus = true;
         return false;
     }
-    if (has_room(s)) {
-        dma->stuck_since = 0;
+    if (dma_has_room(s)) {
+        dma->no_room_since = 0;
         access->counts_on_room = true;
         return false;
     }
@@ -303,12 +306,12 @@ static void store_run(Rfm5565State *s, uint32_t card, const uint8_t *data,
     if (!len) {
         return;
     }
-    rfm5565_memory_store(s, card, data, len);
+    rfm5565_memory_put(s, card, data, len);
     while (len) {
         uint32_t part = MIN(len, FRAME - card % FRAME);
 
-        sent &= s->attended
-              ? rfm5565_watch_store(s, card, data, part, now)
+        sent &= s->planes_on_store
+              ? rfm5565_planes_store(s, card, data, part, now)
               : rfm_node_store(&s->node, card, data, part, now);
         card += part;
         data += part;
@@ -346,7 +349,7 @@ static void swap_dwords(uint8_t *data, uint32_t len)
     }
 }
 
-static void store(Rfm5565State *s, uint8_t *data, uint32_t len)
+static void dma_store(Rfm5565State *s, uint8_t *data, uint32_t len)
 {
     uint32_t card = s->dma.card;
     uint32_t head = MIN(len, -card % 4), tail = (len - head) % 4;
@@ -365,7 +368,7 @@ static void store(Rfm5565State *s, uint8_t *data, uint32_t len)
 }
 
 /* Returns where in the buffer the bytes are. */
-static uint8_t *load(Rfm5565State *s, uint32_t len)
+static uint8_t *dma_load(Rfm5565State *s, uint32_t len)
 {
     Rfm5565Dma *dma = &s->dma;
     uint32_t skipped = dma->card % 4;
@@ -476,11 +479,11 @@ static void take_descriptor(Rfm5565State *s,
     dma->piece = MIN(bytes, dma->left);
     if (low % 8 || bytes % 8 || (uint64_t)low + bytes > 4 * GiB ||
         (!bytes && ++dma->empty > EMPTY_MAX)) {
-        end(s, false);
+        dma_complete(s, false);
     }
 }
 
-static void advance(Rfm5565State *s, uint32_t len)
+static void dma_advance(Rfm5565State *s, uint32_t len)
 {
     Rfm5565Dma *dma = &s->dma;
 
@@ -490,19 +493,19 @@ static void advance(Rfm5565State *s, uint32_t len)
     dma->piece -= len;
     dma->bytes += len;
     if (!dma->left) {
-        end(s, true);
+        dma_complete(s, true);
     }
 }
 
 /* Plan the next access. Returns false if there is none, for now or any more. */
-static bool plan(Rfm5565State *s, Rfm5565Access *access)
+static bool dma_plan(Rfm5565State *s, Rfm5565Access *access)
 {
     Rfm5565Dma *dma = &s->dma;
-    uint32_t len = MIN(dma->piece, PIECE - dma->card % FRAME);
+    uint32_t len = MIN(dma->piece, CHUNK - dma->card % FRAME);
 
     if (!dma->piece) {
         if (dma->next % sizeof(struct rfm_dma_descriptor)) {
-            end(s, dma->next == RFM_DMA_LAST);
+            dma_complete(s, dma->next == RFM_DMA_LAST);
             return false;
         }
         *access = (Rfm5565Access) {
@@ -517,7 +520,7 @@ static bool plan(Rfm5565State *s, Rfm5565Access *access)
         .host = dma->host,
         .len = len,
         .to_host = dma->to_host,
-        .data = dma->to_host ? load(s, len) : dma->buffer,
+        .data = dma->to_host ? dma_load(s, len) : dma->buffer,
     };
     return !must_wait(s, access);
 }
@@ -526,20 +529,20 @@ static bool plan(Rfm5565State *s, Rfm5565Access *access)
 static bool store_and_send(Rfm5565State *s, const Rfm5565Access *access)
 {
     QEMU_LOCK_GUARD(&s->producer);
-    if (access->counts_on_room && !fits(s)) {
+    if (access->counts_on_room && !dma_has_ring_room(s)) {
         return false;
     }
-    store(s, access->data, access->len);
-    s->dma.taken_before = taken(s);
+    dma_store(s, access->data, access->len);
+    s->dma.dequeued_before = dequeued(s);
     return true;
 }
 
-static void finish(Rfm5565State *s, const Rfm5565Access *access)
+static void dma_finish_access(Rfm5565State *s, const Rfm5565Access *access)
 {
     if (access->is_descriptor) {
         take_descriptor(s, (struct rfm_dma_descriptor *)access->data);
     } else if (access->to_host || store_and_send(s, access)) {
-        advance(s, access->len);
+        dma_advance(s, access->len);
     }
 }
 
@@ -552,7 +555,7 @@ static Rfm5565Bus access_in_main(Rfm5565State *s, Rfm5565Access *access)
     PCIDevice *pci = PCI_DEVICE(s);
     Rfm5565Bus result;
 
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     result = access_bus(s, access, true);
     if (result == BUS_ABORT && is_on_bus(s)) {
         pci_word_test_and_set_mask(pci->config + PCI_STATUS,
@@ -562,18 +565,18 @@ static Rfm5565Bus access_in_main(Rfm5565State *s, Rfm5565Access *access)
     return result;
 }
 
-static Rfm5565Step step(Rfm5565State *s, bool main)
+static Rfm5565Step dma_step(Rfm5565State *s, bool main)
 {
     Rfm5565Access access;
     Rfm5565Bus result;
     uint32_t run;
 
-    s->dma.waiting = false;     /* plan() says whether it must, once more */
-    if (!may_run(s) || !plan(s, &access)) {
+    s->dma.waiting = false;     /* dma_plan() says whether it must, once more */
+    if (!may_run(s) || !dma_plan(s, &access)) {
         return STEP_HALT;
     }
     if (access.off_bus) {
-        end(s, false);
+        dma_complete(s, false);
         return STEP_MORE;
     }
     run = s->dma.run;
@@ -585,9 +588,9 @@ static Rfm5565Step step(Rfm5565State *s, bool main)
         return STEP_MORE;
     }
     if (result == BUS_DONE) {
-        finish(s, &access);
+        dma_finish_access(s, &access);
     } else {
-        end(s, false);
+        dma_complete(s, false);
     }
     return STEP_MORE;
 }
@@ -595,7 +598,7 @@ static Rfm5565Step step(Rfm5565State *s, bool main)
 /* --- its turns ------------------------------------------------------------ */
 
 /* A lock that is taken again at once is never somebody else's. */
-static void give_way(const Rfm5565State *s)
+static void yield_lock(const Rfm5565State *s)
 {
     uint64_t end;
 
@@ -609,12 +612,12 @@ static void give_way(const Rfm5565State *s)
 }
 
 /* Some pieces. */
-static Rfm5565Step steps(Rfm5565State *s, bool main)
+static Rfm5565Step dma_steps(Rfm5565State *s, bool main)
 {
     Rfm5565Step next = STEP_MORE;
 
-    for (unsigned i = 0; i < PIECES_A_TURN && next == STEP_MORE; i++) {
-        next = step(s, main);
+    for (unsigned i = 0; i < CHUNKS_PER_RUN && next == STEP_MORE; i++) {
+        next = dma_step(s, main);
         if (qatomic_read(&s->lock_wanted)) {
             break;
         }
@@ -623,20 +626,20 @@ static Rfm5565Step steps(Rfm5565State *s, bool main)
 }
 
 /* In the engine's context. */
-static void turn(void *opaque)
+static void dma_bh(void *opaque)
 {
     Rfm5565State *s = opaque;
     Rfm5565Dma *dma = &s->dma;
     Rfm5565Step next = STEP_MAIN;
 
-    give_way(s);
+    yield_lock(s);
     rfm5565_lock(s);
     if (dma->in_main || !may_run(s)) {
-        rfm5565_unlock(s);
+        rfm5565_update_and_unlock(s);
         return;
     }
     if (dma->direct) {
-        next = steps(s, false);
+        next = dma_steps(s, false);
     }
     if (next == STEP_MAIN) {
         dma->in_main = true;
@@ -644,17 +647,17 @@ static void turn(void *opaque)
     } else if (next == STEP_MORE) {
         run_soon(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* In the main context. Afterwards the BQL is somebody else's for a while. */
-static void main_turn(void *opaque)
+static void dma_main_bh(void *opaque)
 {
     Rfm5565State *s = opaque;
 
     object_ref(OBJECT(s));
     rfm5565_lock(s);
-    steps(s, true);
+    dma_steps(s, true);
     s->dma.in_main = false;
     if (may_run(s) && !s->dma.waiting) {
         run_soon(s);
@@ -662,12 +665,12 @@ static void main_turn(void *opaque)
     if (s->gone) {
         qemu_mutex_unlock(&s->lock);    /* there are no interrupts any more */
     } else {
-        rfm5565_unlock(s);
+        rfm5565_update_and_unlock(s);
     }
     object_unref(OBJECT(s));
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 /* Under the BQL. While the guest stands still its memory is let alone. */
 void rfm5565_dma_set_running(Rfm5565State *s, bool running)
@@ -681,11 +684,11 @@ void rfm5565_dma_set_running(Rfm5565State *s, bool running)
     dma->direct = plain == &address_space_memory;
     dma->frozen = !running;
     if (may_run(s)) {
-        dma->stuck_since = 0;
+        dma->no_room_since = 0;
         qatomic_store_release(&s->dma_sends, !dma->to_host);
         qemu_bh_schedule(dma->bh);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* Before the registers are loaded: a state without the engine has it idle. */
@@ -699,8 +702,8 @@ void rfm5565_dma_loading(Rfm5565State *s)
     dma->mode = RFM_DMAMODE0_RESET;
     dma->dpr = RFM_DMADPR0_RESET;
     dma->transfers = dma->errors = dma->bytes = 0;
-    dma->told = dma->news = false;
-    rfm5565_unlock(s);
+    dma->msi_sent = dma->msi_pending = false;
+    rfm5565_update_and_unlock(s);
 }
 
 static int dma_post_load(void *opaque, int version_id)
@@ -755,8 +758,8 @@ const VMStateDescription vmstate_rfm5565_dma = {
         VMSTATE_UINT64(dma.transfers, Rfm5565State),
         VMSTATE_UINT64(dma.errors, Rfm5565State),
         VMSTATE_UINT64(dma.bytes, Rfm5565State),
-        VMSTATE_BOOL(dma.told, Rfm5565State),
-        VMSTATE_BOOL(dma.news, Rfm5565State),
+        VMSTATE_BOOL(dma.msi_sent, Rfm5565State),
+        VMSTATE_BOOL(dma.msi_pending, Rfm5565State),
         VMSTATE_END_OF_LIST()
     },
 };
@@ -766,9 +769,10 @@ void rfm5565_dma_init(Rfm5565State *s)
     Rfm5565Dma *dma = &s->dma;
 
     /* No guards: the first has no BQL, and the card may go in the second. */
-    dma->bh = aio_bh_new_guarded(s->ctx, turn, s, NULL);
-    dma->timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, turn, s);
-    dma->main_bh = qemu_bh_new_guarded(main_turn, s, NULL);
+    dma->bh = aio_bh_new_guarded(s->ctx, dma_bh, s, NULL);
+    dma->timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, dma_bh,
+                               s);
+    dma->main_bh = qemu_bh_new_guarded(dma_main_bh, s, NULL);
     rfm5565_dma_set_running(s, runstate_is_running());
 }
 

@@ -17,8 +17,8 @@
 #include "rfm5565.h"
 #include "trace.h"
 
-#define RECORDS_A_LOCK  64      /* written before PRODUCER moves */
-#define RECORDS_A_TURN  1024    /* before others have their turn */
+#define RECORDS_PER_LOCK  64    /* written before PRODUCER moves */
+#define RECORDS_PER_RUN  1024   /* before others have their turn */
 
 #define EVENTS  BIT(RFM_VECTOR_EVENTS)
 #define DMA     BIT(RFM_VECTOR_DMA)
@@ -57,7 +57,7 @@ static const struct {
 /* --- staging: under the lock ---------------------------------------------- */
 
 /* The main context has something to do. */
-void rfm5565_events_deliver(Rfm5565State *s)
+void rfm5565_events_schedule(Rfm5565State *s)
 {
     if (!s->ext.bh_scheduled) {
         s->ext.bh_scheduled = true;
@@ -66,13 +66,13 @@ void rfm5565_events_deliver(Rfm5565State *s)
 }
 
 /* Does an event of this type go to the ring? */
-bool rfm5565_events_take(const Rfm5565State *s, unsigned type)
+bool rfm5565_events_wants(const Rfm5565State *s, unsigned type)
 {
     return (s->ext.event_control & RFM_EXT_EVENT_ENABLE) &&
            (s->ext.event_types & BIT(type));
 }
 
-static bool has_room(const Rfm5565Ext *ext)
+static bool event_ring_has_room(const Rfm5565Ext *ext)
 {
     uint32_t used = ext->producer + ext->staged_count - ext->consumer;
 
@@ -90,12 +90,12 @@ struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
     Rfm5565Ext *ext = &s->ext;
     struct rfm_ext_record *record;
 
-    if (!rfm5565_events_take(s, type)) {
+    if (!rfm5565_events_wants(s, type)) {
         return NULL;
     }
     ext->event++;
     ext->events++;
-    if (!has_room(ext)) {
+    if (!event_ring_has_room(ext)) {
         trace_rfm5565_event_dropped(s->node_id, type, ext->event);
         ext->dropped++;
         ext->events_dropped++;
@@ -110,7 +110,7 @@ struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
     record->node = cpu_to_le16(RFM_RECORD_NODE_NONE);
     record->event = cpu_to_le64(ext->event);
     record->arrival_ns = cpu_to_le64(arrival_ns);
-    rfm5565_events_deliver(s);
+    rfm5565_events_schedule(s);
     return record;
 }
 
@@ -138,13 +138,13 @@ void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits)
 
 /* --- interrupts ----------------------------------------------------------- */
 
-bool rfm5565_ext_uses_messages(const Rfm5565State *s)
+bool rfm5565_uses_msix(const Rfm5565State *s)
 {
     return s->ext.has_msix && msix_enabled((PCIDevice *)&s->parent_obj);
 }
 
 /* Does the block assert INTA#? INTCSR apart. */
-bool rfm5565_ext_asserts(const Rfm5565State *s)
+bool rfm5565_ext_irq_pending(const Rfm5565State *s)
 {
     return s->ext.int_status & s->ext.int_enable;
 }
@@ -154,44 +154,44 @@ bool rfm5565_ext_asserts(const Rfm5565State *s)
  * there before, or was latched again since the guest has looked: else an event
  * between its read and its write would get none.
  */
-void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources)
+void rfm5565_update_base_msix(Rfm5565State *s, uint32_t sources)
 {
     Rfm5565Ext *ext = &s->ext;
 
-    if (!rfm5565_ext_uses_messages(s) || !(ext->int_enable & ERRORS)) {
+    if (!rfm5565_uses_msix(s) || !(ext->int_enable & ERRORS)) {
         sources = 0;
     }
-    if (sources & ~ext->base_told) {
-        ext->base_news = true;
-        rfm5565_events_deliver(s);
+    if (sources & ~ext->base_msi_sent) {
+        ext->base_msi_pending = true;
+        rfm5565_events_schedule(s);
     }
-    ext->base_told = sources;
+    ext->base_msi_sent = sources;
 }
 
 /*
  * The end of a transfer, likewise. INTCSR alone enables it, and the guest asks
  * for each one: nothing to moderate.
  */
-void rfm5565_ext_follow_dma(Rfm5565State *s, bool asserts)
+void rfm5565_update_dma_msix(Rfm5565State *s, bool asserts)
 {
-    asserts &= rfm5565_ext_uses_messages(s);
-    if (asserts && !s->dma.told) {
-        s->dma.news = true;
-        rfm5565_events_deliver(s);
+    asserts &= rfm5565_uses_msix(s);
+    if (asserts && !s->dma.msi_sent) {
+        s->dma.msi_pending = true;
+        rfm5565_events_schedule(s);
     }
-    s->dma.told = asserts;
+    s->dma.msi_sent = asserts;
 }
 
 /* Under the BQL, without the lock, as all that follows. */
 static void raise_causes(Rfm5565State *s, uint32_t causes)
 {
     rfm5565_lock(s);
-    if (!rfm5565_ext_uses_messages(s)) {
+    if (!rfm5565_uses_msix(s)) {
         s->ext.int_status |= causes & ~DMA;
         causes = 0;
     }
     causes &= s->ext.int_enable | DMA;
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     for (unsigned i = 0; i < RFM_VECTORS; i++) {
         if (causes & BIT(i)) {
             trace_rfm5565_message(s->node_id, i);
@@ -207,7 +207,7 @@ static bool may_announce(Rfm5565State *s)
     uint64_t now = rfm5565_now(), time = ext->moderation_time, due;
 
     if (!ext->unannounced ||
-        (rfm5565_ext_uses_messages(s) && !(ext->int_enable & EVENTS))) {
+        (rfm5565_uses_msix(s) && !(ext->int_enable & EVENTS))) {
         return false;
     }
     due = ext->raised_at[RFM_VECTOR_EVENTS] + time;
@@ -241,27 +241,27 @@ static bool may_raise(Rfm5565State *s, unsigned i)
  * The vectors that interrupt now. Causes of one that has just done so are
  * kept, but not those that are not enabled: they are not told later.
  */
-static uint32_t take_causes(Rfm5565State *s)
+static uint32_t due_causes(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
     uint32_t causes, taken = may_announce(s) ? EVENTS : 0;
 
-    if (rfm5565_ext_uses_messages(s)) {
+    if (rfm5565_uses_msix(s)) {
         ext->causes &= ext->int_enable;
-        ext->base_news &= !!(ext->int_enable & ERRORS);
+        ext->base_msi_pending &= !!(ext->int_enable & ERRORS);
     } else {
-        ext->base_news = false;
+        ext->base_msi_pending = false;
     }
-    causes = ext->causes | (ext->base_news ? ERRORS : 0);
+    causes = ext->causes | (ext->base_msi_pending ? ERRORS : 0);
     for (unsigned i = RFM_VECTOR_LINK; i < RFM_VECTORS; i++) {
         if ((causes & BIT(i)) && may_raise(s, i)) {
             taken |= BIT(i);
         }
     }
     ext->causes &= ~taken;
-    ext->base_news &= !(taken & ERRORS);
-    if (s->dma.news) {
-        s->dma.news = false;
+    ext->base_msi_pending &= !(taken & ERRORS);
+    if (s->dma.msi_pending) {
+        s->dma.msi_pending = false;
         taken |= DMA;
     }
     return taken;
@@ -320,8 +320,8 @@ static unsigned write_some(Rfm5565State *s)
     unsigned count, done = 0;
 
     rfm5565_lock(s);
-    count = MIN(ext->staged_count, RECORDS_A_LOCK);
-    rfm5565_unlock(s);
+    count = MIN(ext->staged_count, RECORDS_PER_LOCK);
+    rfm5565_update_and_unlock(s);
     while (done < count) {
         struct rfm_ext_record *record =
             &ext->staged[(ext->staged_first + done) % RFM5565_STAGED];
@@ -346,12 +346,12 @@ static unsigned write_some(Rfm5565State *s)
     if (done < count) {
         fault(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     return done;
 }
 
 /* Nothing reaches the guest while it stands still: then it is asked again. */
-static void deliver(void *opaque)
+static void events_bh(void *opaque)
 {
     Rfm5565State *s = opaque;
     Rfm5565Ext *ext = &s->ext;
@@ -360,22 +360,22 @@ static void deliver(void *opaque)
 
     rfm5565_lock(s);
     ext->bh_scheduled = false;
-    rfm5565_unlock(s);
-    if (!runstate_is_running() || rfm5565_is_silent(s)) {
+    rfm5565_update_and_unlock(s);
+    if (!runstate_is_running() || rfm5565_is_unreachable(s)) {
         return;
     }
     do {
         some = write_some(s);
         written += some;
-    } while (some == RECORDS_A_LOCK && written < RECORDS_A_TURN);
+    } while (some == RECORDS_PER_LOCK && written < RECORDS_PER_RUN);
     rfm5565_ext_fence_next(s);
 
     rfm5565_lock(s);
     if (ext->staged_count) {
-        rfm5565_events_deliver(s);
+        rfm5565_events_schedule(s);
     }
-    causes = take_causes(s);
-    rfm5565_unlock(s);
+    causes = due_causes(s);
+    rfm5565_update_and_unlock(s);
     if (causes) {
         raise_causes(s, causes);
     }
@@ -386,13 +386,13 @@ static void moderation_ends(void *opaque)
     Rfm5565State *s = opaque;
 
     rfm5565_lock(s);
-    rfm5565_events_deliver(s);
-    rfm5565_unlock(s);
+    rfm5565_events_schedule(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* --- what the guest does: under both locks -------------------------------- */
 
-static void forget_staged(Rfm5565Ext *ext)
+static void discard_staged(Rfm5565Ext *ext)
 {
     ext->staged_first = ext->staged_count = 0;
     ext->unannounced = 0;
@@ -406,7 +406,7 @@ void rfm5565_events_enable(Rfm5565State *s, bool on)
                  !(ext->event_base % RFM_EXT_RECORD_SIZE);
 
     trace_rfm5565_event_ring(s->node_id, on, ext->event_base, ext->event_size);
-    forget_staged(ext);
+    discard_staged(ext);
     if (!on) {
         ext->event_status = 0;
         return;
@@ -418,7 +418,7 @@ void rfm5565_events_enable(Rfm5565State *s, bool on)
     ext->event_status = RFM_EXT_EVENT_RUNNING;
     if (!sound) {
         fault(s);
-        rfm5565_events_deliver(s);
+        rfm5565_events_schedule(s);
     }
 }
 
@@ -434,12 +434,12 @@ void rfm5565_events_reset(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
 
-    forget_staged(ext);
+    discard_staged(ext);
     ext->event_status = 0;
     ext->ring_records = 0;
     ext->event = ext->events = ext->events_dropped = 0;
-    ext->causes = ext->base_told = 0;
-    ext->base_news = false;
+    ext->causes = ext->base_msi_sent = 0;
+    ext->base_msi_pending = false;
     memset(ext->raised_at, 0, sizeof(ext->raised_at));
     timer_del(ext->moderation);
 }
@@ -457,14 +457,14 @@ void rfm5565_events_other_clock(Rfm5565State *s)
     }
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 void rfm5565_events_init(Rfm5565State *s)
 {
     QEMU_BUILD_BUG_ON(sizeof(struct rfm_ext_record) != RFM_EXT_RECORD_SIZE);
 
     s->ext.staged = g_new(struct rfm_ext_record, RFM5565_STAGED);
-    s->ext.bh = qemu_bh_new_guarded(deliver, s,
+    s->ext.bh = qemu_bh_new_guarded(events_bh, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
     s->ext.moderation = timer_new_ns(QEMU_CLOCK_REALTIME, moderation_ends, s);
 }

@@ -62,12 +62,12 @@ static void int_status_write(Rfm5565State *s, uint64_t value)
 static void moderation_write(Rfm5565State *s, uint64_t value)
 {
     s->ext.moderation_count = MIN(s->ext.moderation_count, UINT16_MAX);
-    rfm5565_events_deliver(s);
+    rfm5565_events_schedule(s);
 }
 
 static void int_enable_write(Rfm5565State *s, uint64_t value)
 {
-    rfm5565_events_deliver(s);
+    rfm5565_events_schedule(s);
 }
 
 /* --- event ring ----------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void consumer_write(Rfm5565State *s, uint64_t value)
 
 static void range_command_write(Rfm5565State *s, uint64_t value)
 {
-    s->ext.range_result = rfm5565_watch_command(s, value);
+    s->ext.range_result = rfm5565_planes_command(s, value);
 }
 
 static uint64_t range_bits_read(Rfm5565State *s, unsigned index, unsigned part)
@@ -125,7 +125,7 @@ static void slot_setting_write(Rfm5565State *s, uint64_t value)
 
 static void writer_offset_write(Rfm5565State *s, uint64_t value)
 {
-    rfm5565_watch_look_up(s);
+    rfm5565_planes_look_up(s);
 }
 
 /* --- multicast ------------------------------------------------------------ */
@@ -163,7 +163,7 @@ static void fence_done(Rfm5565State *s, uint32_t ticket, uint32_t result)
 static void fence_start(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
-    uint64_t ticket = (uint64_t)ext->fence_era << 32 | ext->fence_ticket;
+    uint64_t ticket = (uint64_t)ext->reset_generation << 32 | ext->fence_ticket;
 
     ext->fence_waiting = false;
     ext->fence_running = rfm_node_fence(&s->node, ticket, rfm5565_now());
@@ -189,14 +189,14 @@ static void fence_begin_write(Rfm5565State *s, uint64_t value)
 void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
 {
     Rfm5565Ext *ext = &s->ext;
-    bool dark = atomic_load_explicit(&s->node.insert.blind,
+    bool dark = atomic_load_explicit(&s->node.insert.offline,
                                      memory_order_relaxed);
 
     ext->fence_running = false;
-    if (fence->ticket >> 32 == ext->fence_era) {
-        uint64_t lost = fence->lost + ext->fence_owed;
+    if (fence->ticket >> 32 == ext->reset_generation) {
+        uint64_t lost = fence->lost + ext->fence_lost_carried;
 
-        ext->fence_owed = 0;
+        ext->fence_lost_carried = 0;
         ext->fence_lost += lost;
         fence_done(s, fence->ticket,
                    (lost ? RFM_FENCE_LOST : 0) |
@@ -206,7 +206,7 @@ void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
     }
     /* Stores come from under the BQL, and so does the next fence. */
     if (ext->fence_waiting) {
-        rfm5565_events_deliver(s);
+        rfm5565_events_schedule(s);
     }
 }
 
@@ -217,19 +217,19 @@ void rfm5565_ext_fence_next(Rfm5565State *s)
     if (s->ext.fence_waiting && !s->ext.fence_running) {
         fence_start(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /*
  * Own frames that no fence has told of and that are not home: what the next
- * one has to tell of if the card's life on the ring ended now. Under the lock.
+ * one has to tell of if the card left the ring now. Under the lock.
  */
-uint64_t rfm5565_ext_fence_open(const Rfm5565State *s)
+uint64_t rfm5565_ext_fence_unreported(const Rfm5565State *s)
 {
     const struct rfm_node_stats stats = rfm_node_read_stats(&s->node);
 
-    return s->ext.fence_owed + stats.sent - stats.home - s->node.fence_lost +
-           rfm_insert_used(&s->node.insert);
+    return s->ext.fence_lost_carried + stats.sent - stats.home -
+           s->node.fence_lost + rfm_insert_used(&s->node.insert);
 }
 
 static void query_begin_write(Rfm5565State *s, uint64_t value)
@@ -447,7 +447,7 @@ static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
     Rfm5565ExtAccess access;
     uint64_t value;
 
-    if (rfm5565_is_silent(s)) {
+    if (rfm5565_is_unreachable(s)) {
         return MAKE_64BIT_MASK(0, size * 8);
     }
     if (!is_regular(addr, size) || !find_reg(s, addr, size, &access)) {
@@ -457,7 +457,7 @@ static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
     value = access.reg->read
           ? access.reg->read(s, access.index, access.part)
           : access.reg->field ? field_get(&access) : access.reg->fixed;
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     value = (value & access.mask) >> (access.part * 8);
     trace_rfm5565_ext_read(s->node_id, access.reg->name, access.index, value);
     return value;
@@ -487,7 +487,7 @@ static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
     Rfm5565State *s = opaque;
     Rfm5565ExtAccess access;
 
-    if (rfm5565_is_silent(s) || !is_regular(addr, size) ||
+    if (rfm5565_is_unreachable(s) || !is_regular(addr, size) ||
         !find_reg(s, addr, size, &access)) {
         return;
     }
@@ -498,8 +498,8 @@ static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
     if (access.reg->write) {
         access.reg->write(s, value);
     }
-    rfm5565_unlock(s);
-    rfm5565_watch_keep_writers(s);
+    rfm5565_update_and_unlock(s);
+    rfm5565_planes_keep_writers(s);
 }
 
 /* Unaligned, so that we see what the guest did, and answer it as we say. */
@@ -511,7 +511,7 @@ static const MemoryRegionOps ext_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 static void reset_registers(Rfm5565State *s)
 {
@@ -534,10 +534,10 @@ void rfm5565_ext_reset(Rfm5565State *s)
     reset_registers(s);
     rfm5565_events_reset(s);
     rfm5565_slots_reset(s);
-    rfm5565_watch_reset(s);
-    s->ext.fence_era++;
+    rfm5565_planes_reset(s);
+    s->ext.reset_generation++;
     s->ext.fence_waiting = false;
-    s->ext.fence_owed = 0;
+    s->ext.fence_lost_carried = 0;
     s->ext.query_fence = 0;
 }
 
@@ -550,9 +550,9 @@ void rfm5565_ext_set_running(Rfm5565State *s, bool running)
     rfm5565_lock(s);
     rfm5565_run_freeze(s, !running);
     if (running) {
-        rfm5565_events_deliver(s);
+        rfm5565_events_schedule(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void add_vendor_capability(PCIDevice *pci)
@@ -602,7 +602,7 @@ bool rfm5565_ext_init(Rfm5565State *s, Error **errp)
     }
     init_bar(s);
     rfm5565_events_init(s);
-    return rfm5565_watch_init(s, errp);
+    return rfm5565_planes_init(s, errp);
 }
 
 /* After the engine has ended. */
@@ -612,7 +612,7 @@ void rfm5565_ext_exit(Rfm5565State *s)
         return;
     }
     rfm5565_events_exit(s);
-    rfm5565_watch_exit(s);
+    rfm5565_planes_exit(s);
     if (s->ext.has_msix) {
         msix_uninit(PCI_DEVICE(s), &s->ext.bar, &s->ext.bar);
         s->ext.has_msix = false;

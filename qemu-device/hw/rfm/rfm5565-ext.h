@@ -156,8 +156,8 @@ typedef struct Rfm5565Ext {
     QEMUTimer *moderation;      /* main context */
     bool bh_scheduled;
     uint32_t causes;            /* vectors whose cause is to be raised */
-    bool base_news;             /* a message for what asserts INTA# */
-    uint32_t base_told;         /* LISR sources that a message has told */
+    bool base_msi_pending;      /* a message for what asserts INTA# */
+    uint32_t base_msi_sent;     /* LISR sources that a message has told */
     uint32_t unannounced;       /* records written since the last interrupt */
     uint64_t unannounced_since;
     uint64_t raised_at[RFM_VECTORS];    /* when each has interrupted last */
@@ -168,7 +168,7 @@ typedef struct Rfm5565Ext {
 
     /* Granules and slots */
     struct rfm_granules granules;
-    bool watching;              /* updates have to be looked at */
+    bool planes_on_update;      /* updates have to be looked at */
     Rfm5565Writer *writers;     /* if they are kept: one a granule */
     uint64_t filtered_rx;       /* bytes */
     uint64_t filtered_tx;       /* (BQL), read also under the lock */
@@ -182,10 +182,10 @@ typedef struct Rfm5565Ext {
     uint64_t skipped;           /* run time is that much behind the clock */
 
     /* Fences */
-    uint32_t fence_era;         /* counts resets */
+    uint32_t reset_generation;  /* counts resets */
     bool fence_running;         /* the engine has one */
     bool fence_waiting;         /* another one is to follow */
-    uint64_t fence_owed;        /* lost when the card left a ring: next one's */
+    uint64_t fence_lost_carried; /* lost on leaving a ring: next one's */
 } Rfm5565Ext;
 
 /* rfm5565-ext.c */
@@ -195,7 +195,7 @@ void rfm5565_ext_reset(Rfm5565State *s);
 void rfm5565_ext_set_running(Rfm5565State *s, bool running);
 void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence);
 void rfm5565_ext_fence_next(Rfm5565State *s);
-uint64_t rfm5565_ext_fence_open(const Rfm5565State *s);
+uint64_t rfm5565_ext_fence_unreported(const Rfm5565State *s);
 
 /* rfm5565-events.c */
 void rfm5565_events_init(Rfm5565State *s);
@@ -203,33 +203,33 @@ void rfm5565_events_exit(Rfm5565State *s);
 void rfm5565_events_reset(Rfm5565State *s);
 void rfm5565_events_enable(Rfm5565State *s, bool on);
 void rfm5565_events_consumed(Rfm5565State *s);
-bool rfm5565_events_take(const Rfm5565State *s, unsigned type);
+bool rfm5565_events_wants(const Rfm5565State *s, unsigned type);
 struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
                                      uint64_t arrival_ns);
 void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
                          uint32_t value, uint64_t seq);
 void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits);
-void rfm5565_events_deliver(Rfm5565State *s);
+void rfm5565_events_schedule(Rfm5565State *s);
 void rfm5565_events_other_clock(Rfm5565State *s);
-bool rfm5565_ext_uses_messages(const Rfm5565State *s);
-bool rfm5565_ext_asserts(const Rfm5565State *s);
-void rfm5565_ext_follow_base(Rfm5565State *s, uint32_t sources);
-void rfm5565_ext_follow_dma(Rfm5565State *s, bool asserts);
+bool rfm5565_uses_msix(const Rfm5565State *s);
+bool rfm5565_ext_irq_pending(const Rfm5565State *s);
+void rfm5565_update_base_msix(Rfm5565State *s, uint32_t sources);
+void rfm5565_update_dma_msix(Rfm5565State *s, bool asserts);
 
 /* rfm5565-watch.c */
-bool rfm5565_watch_init(Rfm5565State *s, Error **errp);
-void rfm5565_watch_exit(Rfm5565State *s);
-void rfm5565_watch_reset(Rfm5565State *s);
-void rfm5565_watch_refresh(Rfm5565State *s);
-uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command);
-void rfm5565_watch_other_clock(Rfm5565State *s);
-void rfm5565_watch_keep_writers(Rfm5565State *s);
-void rfm5565_watch_look_up(Rfm5565State *s);
-void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
+bool rfm5565_planes_init(Rfm5565State *s, Error **errp);
+void rfm5565_planes_exit(Rfm5565State *s);
+void rfm5565_planes_reset(Rfm5565State *s);
+void rfm5565_planes_refresh(Rfm5565State *s);
+uint32_t rfm5565_planes_command(Rfm5565State *s, uint32_t command);
+void rfm5565_planes_other_clock(Rfm5565State *s);
+void rfm5565_planes_keep_writers(Rfm5565State *s);
+void rfm5565_planes_look_up(Rfm5565State *s);
+void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len, const struct rfm_origin *origin);
-bool rfm5565_watch_sends(Rfm5565State *s, uint32_t offset, unsigned len);
-bool rfm5565_watch_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                         unsigned len, uint64_t now);
+bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len);
+bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                          unsigned len, uint64_t now);
 void rfm5565_event_update(Rfm5565State *s, unsigned type,
                           const Rfm5565Update *update, uint32_t value,
                           uint64_t age_ns);

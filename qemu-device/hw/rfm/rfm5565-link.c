@@ -17,7 +17,7 @@
 #include "rfm5565.h"
 #include "trace.h"
 
-#define BATCHES_A_TURN  16      /* writes to the chardev in one go */
+#define BATCHES_PER_RUN  16     /* writes to the chardev in one go */
 
 /* Frames that are held back for a paused guest */
 #define RX_ALMOST_FULL  (RFM_NODE_HELD_SLOTS / 4 * 3)
@@ -116,7 +116,7 @@ static void port_disconnect(Rfm5565Port *port)
 }
 
 /* Over TCP a frame must not wait for the acknowledgement of the one before. */
-static void port_hurry(Rfm5565Port *port, QEMUChrEvent event)
+static void port_set_nodelay(Rfm5565Port *port, QEMUChrEvent event)
 {
     SocketChardev *socket = (SocketChardev *)
         object_dynamic_cast(OBJECT(port->chr.chr), TYPE_CHARDEV_SOCKET);
@@ -129,7 +129,7 @@ static void port_hurry(Rfm5565Port *port, QEMUChrEvent event)
 /* Has it been a good link for a while? */
 static bool port_has_settled(const Rfm5565Port *port)
 {
-    return port->up_at && rfm5565_now() - port->up_at >= SETTLED_NS;
+    return port->up_since_ns && rfm5565_now() - port->up_since_ns >= SETTLED_NS;
 }
 
 /*
@@ -137,22 +137,22 @@ static bool port_has_settled(const Rfm5565Port *port)
  * even if it begins well: only one that was a good neighbour for a while has
  * a clean slate. @why is a literal, of which there are few.
  */
-static bool port_complains(Rfm5565Port *port, const char *why)
+static bool port_should_warn(Rfm5565Port *port, const char *why)
 {
     if (port_has_settled(port)) {
-        g_clear_pointer(&port->complaints, g_slist_free);
+        g_clear_pointer(&port->warned, g_slist_free);
     }
-    if (g_slist_find(port->complaints, why)) {
+    if (g_slist_find(port->warned, why)) {
         return false;
     }
-    port->complaints = g_slist_prepend(port->complaints, (void *)why);
+    port->warned = g_slist_prepend(port->warned, (void *)why);
     return true;
 }
 
 /* Close a port and say why. */
-static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
+static void port_drop(Rfm5565State *s, Rfm5565Port *port, const char *why)
 {
-    if (port_complains(port, why)) {
+    if (port_should_warn(port, why)) {
         warn_report("rfm5565: node 0x%02x (%u): %s; disconnected",
                     s->node_id, s->node_id, why);
     }
@@ -161,15 +161,16 @@ static void port_reject(Rfm5565State *s, Rfm5565Port *port, const char *why)
 }
 
 /* The same from the engine, which leaves the deed to the main context. */
-void rfm5565_link_condemn(Rfm5565State *s, Rfm5565Port *port, const char *why)
+void rfm5565_link_disconnect(Rfm5565State *s, Rfm5565Port *port,
+                             const char *why)
 {
-    if (!port->reject) {
-        port->reject = why;
-        qemu_bh_schedule(s->news_bh);
+    if (!port->disconnect_reason) {
+        port->disconnect_reason = why;
+        qemu_bh_schedule(s->main_work_bh);
     }
 }
 
-void rfm5565_link_news(Rfm5565State *s)
+void rfm5565_link_main_work(Rfm5565State *s)
 {
     Rfm5565Port *ports[] = { &s->tx, &s->rx };
 
@@ -177,12 +178,12 @@ void rfm5565_link_news(Rfm5565State *s)
         const char *why;
 
         rfm5565_lock(s);
-        why = ports[i]->reject;
-        ports[i]->reject = NULL;
-        rfm5565_unlock(s);
+        why = ports[i]->disconnect_reason;
+        ports[i]->disconnect_reason = NULL;
+        rfm5565_update_and_unlock(s);
         if (why) {
-            port_reject(s, ports[i], why);
-        } else if (s->away) {
+            port_drop(s, ports[i], why);
+        } else if (s->quiesced) {
             /* The neighbour takes one peer at a time, and another may come. */
             port_disconnect(ports[i]);
         }
@@ -192,7 +193,7 @@ void rfm5565_link_news(Rfm5565State *s)
 /* --- time: in the engine's context, under the lock ------------------------ */
 
 /* The line holds back the next frame: come again when it lets it go. */
-void rfm5565_link_pace(Rfm5565State *s)
+void rfm5565_link_arm_pace(Rfm5565State *s)
 {
     uint64_t next = rfm_node_next_pull(&s->node);
 
@@ -209,11 +210,11 @@ uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now)
 
     error = rfm_link_tx_tick(&s->link_tx, now, &tx_next);
     if (error) {
-        rfm5565_link_condemn(s, &s->tx, error);
+        rfm5565_link_disconnect(s, &s->tx, error);
     }
     error = rfm_link_rx_tick(&s->link_rx, now, &rx_next);
     if (error) {
-        rfm5565_link_condemn(s, &s->rx, error);
+        rfm5565_link_disconnect(s, &s->rx, error);
     }
     return MIN(tx_next, rx_next);
 }
@@ -249,23 +250,23 @@ static unsigned tx_output(Rfm5565State *s)
     unsigned fill = 0;
 
     rfm5565_lock(s);
-    if (s->tx.open && !s->away) {
+    if (s->tx.open && !s->quiesced) {
         fill = rfm_link_tx_output(&s->link_tx, s->tx_buf, rfm5565_now());
         if (!fill && s->streaming) {
-            rfm5565_link_pace(s);
+            rfm5565_link_arm_pace(s);
         } else if (!fill) {
             qemu_bh_schedule(s->engine_bh);     /* it was not for us */
         }
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     return fill;
 }
 
-static void stream_turn(void *opaque)
+static void stream_run(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    for (unsigned i = 0; i < BATCHES_A_TURN; i++) {
+    for (unsigned i = 0; i < BATCHES_PER_RUN; i++) {
         if (s->tx_watch || !tx_write(s)) {
             return;
         }
@@ -282,7 +283,7 @@ static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque)
     Rfm5565State *s = opaque;
 
     s->tx_watch = 0;
-    stream_turn(s);
+    stream_run(s);
     return G_SOURCE_REMOVE;
 }
 
@@ -296,7 +297,7 @@ static int port_can_receive(void *opaque)
     Rfm5565State *s = opaque;
 
     /* Receiving never waits for sending, only for the card to come back. */
-    return s->away ? 0 : RFM_LINK_BATCH;
+    return s->quiesced ? 0 : RFM_LINK_BATCH;
 }
 
 static void tx_receive(void *opaque, const uint8_t *buf, int size)
@@ -304,13 +305,13 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     Rfm5565State *s = opaque;
     const char *error;
 
-    if (s->away) {
+    if (s->quiesced) {
         return;     /* came in while we left */
     }
     rfm5565_lock(s);
     error = rfm_link_tx_received(&s->link_tx, buf, size, rfm5565_now());
     if (s->link_tx.welcome) {
-        s->tx.up_at = s->tx.up_at ?: rfm5565_now();
+        s->tx.up_since_ns = s->tx.up_since_ns ?: rfm5565_now();
         if (!s->link_tx.shm) {
             rfm5565_queue_close(s, &s->tx);
         }
@@ -319,9 +320,9 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     }
     qemu_bh_schedule(s->engine_bh);
     timer_mod_ns(s->tick, rfm5565_now());
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     if (error) {
-        port_reject(s, &s->tx, error);
+        port_drop(s, &s->tx, error);
     }
 }
 
@@ -345,7 +346,7 @@ static void rx_take_descriptors(Rfm5565State *s)
     error = rfm_shm_attach(&s->rx.shm, fds);
     if (!error) {
         rfm_link_rx_attached(&s->link_rx);
-    } else if (port_complains(&s->rx, error)) {
+    } else if (port_should_warn(&s->rx, error)) {
         warn_report("rfm5565: node 0x%02x (%u): %s; frames come by the socket",
                     s->node_id, s->node_id, error);
     }
@@ -358,7 +359,7 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
     unsigned reply_length;
     const char *error;
 
-    if (s->away) {
+    if (s->quiesced) {
         return;     /* came in while we left */
     }
     rfm5565_lock(s);
@@ -370,17 +371,17 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
         if (!s->link_rx.shm) {
             rfm5565_queue_close(s, &s->rx);
         }
-        s->rx.up_at = rfm5565_now();
+        s->rx.up_since_ns = rfm5565_now();
         trace_rfm5565_link(s->node_id, "upstream", link_kind(s->link_rx.shm));
         qemu_bh_schedule(s->engine_bh);
         timer_mod_ns(s->tick, rfm5565_now());
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     if (reply_length) {
         qemu_chr_fe_write_all(&s->rx.chr, reply, reply_length);
     }
     if (error) {
-        port_reject(s, &s->rx, error);
+        port_drop(s, &s->rx, error);
     }
 }
 
@@ -403,13 +404,13 @@ static void tx_open(Rfm5565State *s)
 }
 
 /* Its peer has gone: what it did wrong is forgotten if it was a good one. */
-static void port_forget(Rfm5565Port *port)
+static void port_reset(Rfm5565Port *port)
 {
-    port->reject = NULL;
+    port->disconnect_reason = NULL;
     if (port_has_settled(port)) {
-        g_clear_pointer(&port->complaints, g_slist_free);
+        g_clear_pointer(&port->warned, g_slist_free);
     }
-    port->up_at = 0;
+    port->up_since_ns = 0;
 }
 
 static void tx_close(Rfm5565State *s)
@@ -417,8 +418,8 @@ static void tx_close(Rfm5565State *s)
     trace_rfm5565_link(s->node_id, "downstream", "gone");
     g_clear_handle_id(&s->tx_watch, g_source_remove);
     s->tx_fill = s->tx_done = 0;
-    port_forget(&s->tx);
-    s->room_awaited = false;
+    port_reset(&s->tx);
+    s->tx_queue_full = false;
     qatomic_set(&s->streaming, false);
     rfm5565_queue_close(s, &s->tx);
     rfm_link_tx_closed(&s->link_tx, rfm5565_now());
@@ -436,7 +437,7 @@ static void rx_close(Rfm5565State *s)
 {
     trace_rfm5565_link(s->node_id, "upstream", "gone");
     rfm5565_queue_take(s, RFM_SHM_SLOTS_MAX);
-    port_forget(&s->rx);
+    port_reset(&s->rx);
     rfm5565_queue_close(s, &s->rx);
     rfm_link_rx_closed(&s->link_rx, rfm5565_now());
     qemu_bh_schedule(s->engine_bh);
@@ -444,10 +445,11 @@ static void rx_close(Rfm5565State *s)
 
 /*
  * Follow the chardev; returns whether its state has changed and the card is
- * on the ring to see it. One that is away sends its peer home, but not from
+ * on the ring to see it. One that is quiesced sends its peer home, but not from
  * within the chardev's own event.
  */
-static bool port_follow(Rfm5565State *s, Rfm5565Port *port, QEMUChrEvent event)
+static bool port_set_open(Rfm5565State *s, Rfm5565Port *port,
+                          QEMUChrEvent event)
 {
     bool open = event == CHR_EVENT_OPENED;
 
@@ -455,39 +457,39 @@ static bool port_follow(Rfm5565State *s, Rfm5565Port *port, QEMUChrEvent event)
         return false;
     }
     port->open = open;
-    if (open && s->away) {
-        qemu_bh_schedule(s->news_bh);
+    if (open && s->quiesced) {
+        qemu_bh_schedule(s->main_work_bh);
     }
-    return !s->away;
+    return !s->quiesced;
 }
 
 static void tx_event(void *opaque, QEMUChrEvent event)
 {
     Rfm5565State *s = opaque;
 
-    port_hurry(&s->tx, event);
+    port_set_nodelay(&s->tx, event);
     rfm5565_lock(s);
-    if (port_follow(s, &s->tx, event)) {
+    if (port_set_open(s, &s->tx, event)) {
         s->tx.open ? tx_open(s) : tx_close(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void rx_event(void *opaque, QEMUChrEvent event)
 {
     Rfm5565State *s = opaque;
 
-    port_hurry(&s->rx, event);
+    port_set_nodelay(&s->rx, event);
     rfm5565_lock(s);
-    if (port_follow(s, &s->rx, event)) {
+    if (port_set_open(s, &s->rx, event)) {
         s->rx.open ? rx_open(s) : rx_close(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
-/* --- life: in the main context, without the lock -------------------------- */
+/* --- lifecycle: in the main context, without the lock --------------------- */
 
-void rfm5565_link_leave(Rfm5565State *s)
+void rfm5565_link_down(Rfm5565State *s)
 {
     rfm5565_lock(s);
     if (s->tx.open) {
@@ -496,14 +498,14 @@ void rfm5565_link_leave(Rfm5565State *s)
     if (s->rx.open) {
         rx_close(s);
     }
-    s->away = true;
-    rfm5565_unlock(s);
+    s->quiesced = true;
+    rfm5565_update_and_unlock(s);
     port_disconnect(&s->tx);
     port_disconnect(&s->rx);
 }
 
 /* Under the lock. */
-void rfm5565_link_join(Rfm5565State *s)
+void rfm5565_link_up(Rfm5565State *s)
 {
     if (s->tx.open) {
         tx_open(s);
@@ -519,7 +521,7 @@ void rfm5565_link_init(Rfm5565State *s)
     rfm_link_rx_init(&s->link_rx, &link_ops, s);
     rfm_shm_init(&s->tx.shm);
     rfm_shm_init(&s->rx.shm);
-    s->stream_bh = qemu_bh_new_guarded(stream_turn, s,
+    s->stream_bh = qemu_bh_new_guarded(stream_run, s,
                                        &DEVICE(s)->mem_reentrancy_guard);
 }
 
@@ -549,12 +551,12 @@ void rfm5565_link_connect(Rfm5565State *s)
     tx_connect(s);
 }
 
-/* After rfm5565_link_leave(), and when the engine stands still. */
+/* After rfm5565_link_down(), and when the engine stands still. */
 void rfm5565_link_exit(Rfm5565State *s)
 {
     qemu_chr_fe_deinit(&s->tx.chr, false);
     qemu_chr_fe_deinit(&s->rx.chr, false);
-    g_clear_pointer(&s->tx.complaints, g_slist_free);
-    g_clear_pointer(&s->rx.complaints, g_slist_free);
+    g_clear_pointer(&s->tx.warned, g_slist_free);
+    g_clear_pointer(&s->rx.warned, g_slist_free);
     qemu_bh_delete(s->stream_bh);
 }

@@ -331,8 +331,9 @@ static char *get_tx_link(Object *obj, Error **errp)
     return link_name(s->link_tx.welcome, s->link_tx.shm);
 }
 
-static void add_counter(ObjectClass *klass, const Rfm5565Counter *counter,
-                        ObjectPropertyAccessor *get)
+static void add_counter_property(ObjectClass *klass,
+                                 const Rfm5565Counter *counter,
+                                 ObjectPropertyAccessor *get)
 {
     object_class_property_add(klass, counter->name, "uint64", get, NULL, NULL,
                               (void *)counter);
@@ -346,13 +347,13 @@ static void add_counters(ObjectClass *klass)
         break_at = { "break-at", 0, "node that lost its signal last" };
 
     for (size_t i = 0; i < ARRAY_SIZE(node_counters); i++) {
-        add_counter(klass, &node_counters[i], get_node_counter);
+        add_counter_property(klass, &node_counters[i], get_node_counter);
     }
     for (size_t i = 0; i < ARRAY_SIZE(card_counters); i++) {
-        add_counter(klass, &card_counters[i], get_card_counter);
+        add_counter_property(klass, &card_counters[i], get_card_counter);
     }
-    add_counter(klass, &epoch, get_epoch);
-    add_counter(klass, &break_at, get_break_at);
+    add_counter_property(klass, &epoch, get_epoch);
+    add_counter_property(klass, &break_at, get_break_at);
     object_class_property_add_str(klass, "rx-link", get_rx_link, NULL);
     object_class_property_add_str(klass, "tx-link", get_tx_link, NULL);
     object_class_property_set_description(klass, "rx-link",

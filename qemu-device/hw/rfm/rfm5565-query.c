@@ -14,7 +14,7 @@
 /* The upper half tells queries of before a reset from those of after it. */
 static uint64_t ticket_of(const Rfm5565Ext *ext, uint32_t query)
 {
-    return (uint64_t)ext->fence_era << 32 | query;
+    return (uint64_t)ext->reset_generation << 32 | query;
 }
 
 static void keep(Rfm5565Ext *ext, uint8_t from, const struct rfm_answer *answer)

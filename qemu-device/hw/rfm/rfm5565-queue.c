@@ -11,14 +11,14 @@
 #include "rfm5565.h"
 
 /* What is done in one go before others have their turn. */
-#define FRAMES_A_TURN   256     /* under the lock, and a train beyond */
-#define FRAMES_A_SHOW   32      /* of these, before the neighbour may begin */
+#define FRAMES_PER_RUN      256     /* under the lock, and a train beyond */
+#define FRAMES_PER_PUBLISH  32      /* of these, before the neighbour begins */
 
-/* A rush of stores */
-#define RUSH_STORES     64      /* so many, soon one after another */
-#define GATHER_NS       8000    /* then one turn each so long */
-#define LONE_NS         16000   /* a store after so long without is alone */
-#define GATHER_STORES   8       /* worth having waited for */
+/* A burst of stores */
+#define BURST_STORES        64      /* so many, soon one after another */
+#define COALESCE_NS         8000    /* then one turn each so long */
+#define INLINE_IDLE_NS      16000   /* a store after so long without is alone */
+#define COALESCE_STORES     8       /* worth having waited for */
 
 /* --- receiving and sending ------------------------------------------------ */
 
@@ -43,7 +43,7 @@ bool rfm5565_queue_take(Rfm5565State *s, unsigned limit)
     const char *error = NULL;
     unsigned taken = 0;
 
-    if (!s->link_rx.shm || s->rx.reject) {
+    if (!s->link_rx.shm || s->rx.disconnect_reason) {
         return false;
     }
     while (taken < limit && !error) {
@@ -55,12 +55,12 @@ bool rfm5565_queue_take(Rfm5565State *s, unsigned limit)
             break;
         } else {
             taken += got;
-            error = rfm_link_rx_unit(&s->link_rx, slot, now);
+            error = rfm_link_rx_packet(&s->link_rx, slot, now);
         }
     }
     rfm_shm_release(&s->rx.shm);
     if (error) {
-        rfm5565_link_condemn(s, &s->rx, error);
+        rfm5565_link_disconnect(s, &s->rx, error);
         return false;
     }
     return taken >= limit;
@@ -68,41 +68,41 @@ bool rfm5565_queue_take(Rfm5565State *s, unsigned limit)
 
 /*
  * Every wake-up costs the CPU that stores, and both pay for each cache line
- * that goes from one to the other. So in a rush of stores the engine awaits
+ * that goes from one to the other. So in a burst of stores the engine awaits
  * several before it begins, and takes no more than were there: two that run
  * side by side would hand over one store at a time. A lone store, or one of a
  * few, is never held up. In the main loop nothing is gained: there it keeps
  * the CPU from storing. The DMA engine needs this thread to store more.
  */
-static bool in_rush(const Rfm5565State *s)
+static bool in_burst(const Rfm5565State *s)
 {
-    return s->iothread && s->rush >= RUSH_STORES;
+    return s->iothread && s->burst_stores >= BURST_STORES;
 }
 
 /* What others said before does not wait for that. */
-static void gather(const Rfm5565State *s)
+static void coalesce(const Rfm5565State *s)
 {
     if (rfm_fifo_used(&s->node.transmit) || qatomic_read(&s->dma_sends)) {
         return;
     }
-    while (in_rush(s) && rfm5565_now() - s->sent_at < GATHER_NS) {
+    while (in_burst(s) && rfm5565_now() - s->last_store_ns < COALESCE_NS) {
         cpu_relax();
     }
 }
 
 /* @waiting stores are about to be sent. */
-static void note_rush(Rfm5565State *s, unsigned waiting, uint64_t now)
+static void update_burst(Rfm5565State *s, unsigned waiting, uint64_t now)
 {
     if (!waiting) {
         return;
     }
-    if (now - s->sent_at > 2 * GATHER_NS ||
-        (in_rush(s) && waiting < GATHER_STORES)) {
-        s->rush = 0;
+    if (now - s->last_store_ns > 2 * COALESCE_NS ||
+        (in_burst(s) && waiting < COALESCE_STORES)) {
+        s->burst_stores = 0;
     } else {
-        s->rush = MIN(s->rush + waiting, RUSH_STORES);
+        s->burst_stores = MIN(s->burst_stores + waiting, BURST_STORES);
     }
-    s->sent_at = now;
+    s->last_store_ns = now;
 }
 
 /* Take what the node has to send. Returns whether there may be more. */
@@ -110,11 +110,11 @@ static bool queue_fill(Rfm5565State *s)
 {
     uint64_t now = rfm5565_now();
     unsigned waiting = rfm_insert_used(&s->node.insert);
-    unsigned limit = FRAMES_A_TURN;
+    unsigned limit = FRAMES_PER_RUN;
     unsigned sent = 0, unshown = 0;
 
-    note_rush(s, waiting, now);
-    if (in_rush(s)) {
+    update_burst(s, waiting, now);
+    if (in_burst(s)) {
         limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
     }
     while (sent < limit) {
@@ -124,33 +124,33 @@ static bool queue_fill(Rfm5565State *s)
         if (!slot) {
             break;
         }
-        len = rfm_link_tx_unit(&s->link_tx, slot, now);
+        len = rfm_link_tx_packet(&s->link_tx, slot, now);
         if (!len) {
-            rfm5565_link_pace(s);
+            rfm5565_link_arm_pace(s);
             break;
         }
-        rfm_shm_commit(&s->tx.shm, rfm_unit_frames(len));
-        sent += rfm_unit_frames(len);
-        unshown += rfm_unit_frames(len);
-        if (unshown >= FRAMES_A_SHOW) {
+        rfm_shm_commit(&s->tx.shm, rfm_packet_frames(len));
+        sent += rfm_packet_frames(len);
+        unshown += rfm_packet_frames(len);
+        if (unshown >= FRAMES_PER_PUBLISH) {
             rfm_shm_publish(&s->tx.shm);
             unshown = 0;
         }
     }
     rfm_shm_publish(&s->tx.shm);
     if (sent) {
-        s->idle_since = rfm5565_now();
+        s->last_send_ns = rfm5565_now();
     }
     if (s->tx.shm.broken) {
-        rfm5565_link_condemn(s, &s->tx,
+        rfm5565_link_disconnect(s, &s->tx,
                      "the downstream neighbour has broken the shared queue");
         return false;
     }
     if (!rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES)) {
-        s->room_awaited = rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
-        return !s->room_awaited;
+        s->tx_queue_full = rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
+        return !s->tx_queue_full;
     }
-    s->room_awaited = false;
+    s->tx_queue_full = false;
     return sent >= limit;
 }
 
@@ -160,15 +160,15 @@ static bool queue_fill(Rfm5565State *s)
  * if the engine has to do it. One that follows soon after another is left to
  * it: the vCPU has more to store.
  */
-bool rfm5565_queue_send_lone(Rfm5565State *s)
+bool rfm5565_engine_send_inline(Rfm5565State *s)
 {
     bool done = false;
 
     if (qemu_mutex_trylock(&s->lock)) {
         return false;
     }
-    if (s->link_tx.shm && s->tx.attached && !s->tx.reject && !s->away &&
-        rfm5565_now() - s->idle_since > LONE_NS) {
+    if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
+        !s->quiesced && rfm5565_now() - s->last_send_ns > INLINE_IDLE_NS) {
         done = !queue_fill(s);
     }
     qemu_mutex_unlock(&s->lock);
@@ -178,7 +178,7 @@ bool rfm5565_queue_send_lone(Rfm5565State *s)
 static bool send_on(Rfm5565State *s)
 {
     if (s->link_tx.shm) {
-        return !s->tx.reject && queue_fill(s);
+        return !s->tx.disconnect_reason && queue_fill(s);
     }
     if (s->link_tx.welcome) {
         qemu_bh_schedule(s->stream_bh);
@@ -199,10 +199,10 @@ static void rx_woken(EventNotifier *e)
 
     rfm5565_lock(s);
     if (rfm_shm_is_open(&s->rx.shm)) {
-        rfm_shm_awake(&s->rx.shm, false);
-        rfm5565_ring_turn(s);
+        rfm_shm_clear_wakeup(&s->rx.shm, false);
+        rfm5565_engine_run(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static bool rx_poll(void *opaque)
@@ -214,7 +214,7 @@ static bool rx_poll(void *opaque)
     if (qemu_mutex_trylock(&s->lock)) {
         return false;
     }
-    ready = rfm_shm_is_open(&s->rx.shm) && !s->rx.reject &&
+    ready = rfm_shm_is_open(&s->rx.shm) && !s->rx.disconnect_reason &&
             rfm_shm_pending(&s->rx.shm);
     qemu_mutex_unlock(&s->lock);
     return ready;
@@ -225,8 +225,8 @@ static void rx_poll_ready(EventNotifier *e)
     Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
 
     rfm5565_lock(s);
-    rfm5565_ring_turn(s);
-    rfm5565_unlock(s);
+    rfm5565_engine_run(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void rx_poll_begin(EventNotifier *e)
@@ -235,7 +235,7 @@ static void rx_poll_begin(EventNotifier *e)
 
     rfm5565_lock(s);
     s->rx.polling = s->rx.attached;
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* From now on the neighbour has to wake us. */
@@ -245,8 +245,8 @@ static void rx_poll_end(EventNotifier *e)
 
     rfm5565_lock(s);
     s->rx.polling = false;
-    rfm5565_ring_turn(s);
-    rfm5565_unlock(s);
+    rfm5565_engine_run(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void tx_woken(EventNotifier *e)
@@ -255,10 +255,10 @@ static void tx_woken(EventNotifier *e)
 
     rfm5565_lock(s);
     if (rfm_shm_is_open(&s->tx.shm)) {
-        rfm_shm_awake(&s->tx.shm, true);
-        rfm5565_ring_turn(s);
+        rfm_shm_clear_wakeup(&s->tx.shm, true);
+        rfm5565_engine_run(s);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static bool tx_poll(void *opaque)
@@ -270,7 +270,7 @@ static bool tx_poll(void *opaque)
     if (qemu_mutex_trylock(&s->lock)) {
         return false;
     }
-    ready = s->room_awaited && rfm_shm_is_open(&s->tx.shm) &&
+    ready = s->tx_queue_full && rfm_shm_is_open(&s->tx.shm) &&
             rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES);
     qemu_mutex_unlock(&s->lock);
     return ready;
@@ -280,7 +280,7 @@ static bool tx_poll(void *opaque)
  * Listen to a queue on which a handshake has agreed. In the engine's context:
  * only there handlers can be told when polling begins and ends.
  */
-static void attach(Rfm5565State *s, Rfm5565Port *port, int fd)
+static void attach_notifier(Rfm5565State *s, Rfm5565Port *port, int fd)
 {
     bool receives = port == &s->rx;
 
@@ -307,15 +307,15 @@ bool rfm5565_queue_turn(Rfm5565State *s)
     bool more;
 
     if (s->link_rx.shm) {
-        attach(s, &s->rx, s->rx.shm.fds[1]);
+        attach_notifier(s, &s->rx, s->rx.shm.fds[1]);
     }
     if (s->link_tx.shm) {
-        attach(s, &s->tx, s->tx.shm.fds[2]);
+        attach_notifier(s, &s->tx, s->tx.shm.fds[2]);
     }
-    more = rfm5565_queue_take(s, FRAMES_A_TURN);
-    gather(s);
+    more = rfm5565_queue_take(s, FRAMES_PER_RUN);
+    coalesce(s);
     more |= send_on(s);
-    if (!more && s->link_rx.shm && !s->rx.reject && !s->rx.polling) {
+    if (!more && s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling) {
         more = !rfm_shm_wait_data(&s->rx.shm);
     }
     return more;

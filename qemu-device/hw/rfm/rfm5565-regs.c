@@ -78,12 +78,12 @@ static uint32_t base_sources(const Rfm5565State *s)
 static bool intx_wanted(const Rfm5565State *s)
 {
     if (!s->extension) {
-        return base_sources(s) || rfm5565_dma_asserts(s);
+        return base_sources(s) || rfm5565_dma_irq_pending(s);
     }
-    return !rfm5565_ext_uses_messages(s) &&
-           (base_sources(s) || rfm5565_dma_asserts(s) ||
+    return !rfm5565_uses_msix(s) &&
+           (base_sources(s) || rfm5565_dma_irq_pending(s) ||
             (!s->dead && (s->intcsr & RFM_INTCSR_PCI_ENABLE) &&
-             rfm5565_ext_asserts(s)));
+             rfm5565_ext_irq_pending(s)));
 }
 
 /* Under the BQL, without the lock. */
@@ -92,7 +92,7 @@ void rfm5565_update_intx(Rfm5565State *s)
     bool level;
 
     qemu_mutex_lock(&s->lock);
-    level = s->intx_shown = intx_wanted(s);
+    level = s->intx_level = intx_wanted(s);
     qemu_mutex_unlock(&s->lock);
     trace_rfm5565_intx(s->node_id, level);
     pci_set_irq(PCI_DEVICE(s), level);
@@ -108,16 +108,16 @@ void rfm5565_lock(Rfm5565State *s)
 }
 
 /* Whoever may have changed a register leaves like this: interrupts follow. */
-void rfm5565_unlock(Rfm5565State *s)
+void rfm5565_update_and_unlock(Rfm5565State *s)
 {
-    bool changed = intx_wanted(s) != s->intx_shown;
+    bool changed = intx_wanted(s) != s->intx_level;
 
     if (s->extension) {
-        rfm5565_ext_follow_base(s, base_sources(s));
-        rfm5565_ext_follow_dma(s, rfm5565_dma_asserts(s));
+        rfm5565_update_base_msix(s, base_sources(s));
+        rfm5565_update_dma_msix(s, rfm5565_dma_irq_pending(s));
     }
     if (s->dma.waiting) {
-        rfm5565_dma_look_for_room(s);
+        rfm5565_dma_check_room(s);
     }
     qemu_mutex_unlock(&s->lock);
     if (!changed) {
@@ -126,7 +126,7 @@ void rfm5565_unlock(Rfm5565State *s)
     if (bql_locked()) {
         rfm5565_update_intx(s);
     } else {
-        qemu_bh_schedule(s->news_bh);
+        qemu_bh_schedule(s->main_work_bh);
     }
 }
 
@@ -135,7 +135,7 @@ void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
     trace_rfm5565_latch(s->node_id, lisr_bits);
     s->lisr |= lisr_bits;
     /* A new event must be read before it can be cleared, and be told again. */
-    s->ext.base_told &= ~(lisr_bits & s->lisr_seen);
+    s->ext.base_msi_sent &= ~(lisr_bits & s->lisr_seen);
     s->lisr_seen &= ~lisr_bits;
     rfm5565_event_latched(s, lisr_bits);
 }
@@ -504,7 +504,7 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
 {
     uint64_t result = 0;
 
-    if (rfm5565_is_silent(s)) {
+    if (rfm5565_is_unreachable(s)) {
         return MAKE_64BIT_MASK(0, size * 8);
     }
     rfm5565_lock(s);
@@ -516,14 +516,14 @@ static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
             result |= shift_by(reg_read(s, &bank->regs[i], mask), shift);
         }
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     return result;
 }
 
 static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
                        uint64_t value, unsigned size)
 {
-    if (rfm5565_is_silent(s)) {
+    if (rfm5565_is_unreachable(s)) {
         return;
     }
     rfm5565_lock(s);
@@ -535,7 +535,7 @@ static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
             reg_write(s, &bank->regs[i], shift_by(value, -shift) & mask, mask);
         }
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static uint64_t runtime_read(void *opaque, hwaddr addr, unsigned size)
@@ -577,7 +577,7 @@ static const MemoryRegionOps control_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 4 },
 };
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 void rfm5565_regs_init(Rfm5565State *s)
 {
@@ -611,23 +611,23 @@ void rfm5565_regs_reset(Rfm5565State *s)
 {
     rfm5565_lock(s);
     rfm5565_dma_abort(s);
-    s->dma.told = s->dma.news = false;
+    s->dma.msi_sent = s->dma.msi_pending = false;
     bank_reset(s, &runtime_bank);
     bank_reset(s, &control_bank);
     s->own_data = false;
     s->lisr_seen = 0;
     memset(s->fifo, 0, sizeof(s->fifo));
     rfm5565_ext_reset(s);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     rfm5565_regs_loaded(s);
 }
 
 void rfm5565_regs_loaded(Rfm5565State *s)
 {
     rfm5565_map_memory(s);
-    rfm5565_watch_keep_writers(s);
+    rfm5565_planes_keep_writers(s);
     rfm5565_lock(s);
     rfm5565_ring_set_optics(s);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     rfm5565_update_intx(s);
 }

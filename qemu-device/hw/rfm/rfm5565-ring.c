@@ -34,15 +34,15 @@ static uint32_t clock_domain(void)
     return rfm_crc32c(0, boot_id, len);
 }
 
-/* Of the card's next life: later than the last, whatever the clock says. */
-static uint64_t new_incarnation(uint64_t former)
+/* The card's next incarnation: later than the last, whatever the clock says. */
+static uint64_t new_incarnation(uint64_t previous)
 {
-    return MAX((uint64_t)qemu_clock_get_ns(QEMU_CLOCK_HOST), former + 1);
+    return MAX((uint64_t)qemu_clock_get_ns(QEMU_CLOCK_HOST), previous + 1);
 }
 
 /* --- what the node asks for ----------------------------------------------- */
 
-static void node_store(void *opaque, uint32_t offset, const void *data,
+static void node_apply(void *opaque, uint32_t offset, const void *data,
                        unsigned int len, const struct rfm_origin *origin)
 {
     Rfm5565State *s = opaque;
@@ -51,14 +51,14 @@ static void node_store(void *opaque, uint32_t offset, const void *data,
     const uint8_t *from = data;
 
     trace_rfm5565_receive(s->node_id, offset, len);
-    if (!s->ext.watching) {
-        rfm5565_memory_store(s, offset, data, len);
+    if (!s->ext.planes_on_update) {
+        rfm5565_memory_put(s, offset, data, len);
         return;
     }
     while (len) {
         unsigned piece = MIN(len, RFM_FRAME_DATA_MAX);
 
-        rfm5565_watch_update(s, offset, from, piece, &each);
+        rfm5565_planes_apply(s, offset, from, piece, &each);
         offset += piece;
         from += piece;
         len -= piece;
@@ -72,7 +72,7 @@ static bool node_interrupt_event(Rfm5565State *s, uint8_t type, uint8_t from,
 {
     unsigned record = type == RFM_NIC_INT4 ? RFM_RECORD_INT4 : type;
 
-    if (!rfm5565_events_take(s, record)) {
+    if (!rfm5565_events_wants(s, record)) {
         return false;
     }
     rfm5565_event_plain(s, record, from, data, 0);
@@ -143,7 +143,7 @@ static void node_status(void *opaque, unsigned int what)
     if (what & RFM_NODE_DUPLICATE_ID) {
         rfm5565_event_plain(s, RFM_RECORD_ID_IN_USE, s->node_id, 0, 0);
         s->duplicate_id = true;
-        qemu_bh_schedule(s->news_bh);
+        qemu_bh_schedule(s->main_work_bh);
     }
 }
 
@@ -151,11 +151,11 @@ static void node_status(void *opaque, unsigned int what)
  * From a vCPU, with the lock or without, or from the engine with it. The vCPU
  * sends a lone store itself if it can: that saves waking the engine up.
  */
-static void node_transmit(void *opaque)
+static void node_kick(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    if (current_cpu && rfm5565_queue_send_lone(s)) {
+    if (current_cpu && rfm5565_engine_send_inline(s)) {
         return;
     }
     qemu_bh_schedule(qatomic_read(&s->streaming) ? s->stream_bh
@@ -166,7 +166,7 @@ static void node_room(void *opaque)
 {
     Rfm5565State *s = opaque;
 
-    qatomic_set(&s->stalled, false);
+    qatomic_set(&s->backpressure_expired, false);
     qemu_cond_broadcast(&s->room);
 }
 
@@ -197,10 +197,10 @@ static void node_answer(void *opaque, uint8_t from,
 }
 
 static const struct rfm_node_ops node_ops = {
-    .store = node_store,
+    .apply = node_apply,
     .interrupt = node_interrupt,
     .status = node_status,
-    .transmit = node_transmit,
+    .kick = node_kick,
     .room = node_room,
     .missed = node_missed,
     .fence = node_fence,
@@ -214,7 +214,7 @@ static const struct rfm_node_ops node_ops = {
  * Let the engine work, or somebody else whose turn it is, for as long as they
  * have nothing to say but @limit_ns at most. Called and left under both locks.
  */
-static void wait_for_news(Rfm5565State *s, int64_t limit_ns)
+static void wait_for_room(Rfm5565State *s, int64_t limit_ns)
 {
     bql_unlock();
     qemu_cond_timedwait(&s->room, &s->lock, DIV_ROUND_UP(limit_ns, SCALE_MS));
@@ -230,33 +230,34 @@ static void wait_for_news(Rfm5565State *s, int64_t limit_ns)
  * overtake on the ring. Returns false if the card was unplugged or fell off
  * the bus meanwhile.
  */
-static bool stall(Rfm5565State *s)
+static bool backpressure_wait(Rfm5565State *s)
 {
     const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
     const int64_t start = rfm5565_now();
     const uint64_t ticket = s->ticket_next++;
-    uint64_t stalled_us;
+    uint64_t waited_us;
     int64_t left = limit;
     bool silent, room = false;
 
     object_ref(OBJECT(s));
     qemu_mutex_lock(&s->lock);
-    while (!(silent = rfm5565_is_silent(s)) &&
+    while (!(silent = rfm5565_is_unreachable(s)) &&
            !(room = s->ticket_served >= ticket &&
                     rfm_node_may_store(&s->node)) && left > 0) {
-        wait_for_news(s, left);
+        wait_for_room(s, left);
         left = start + limit - (int64_t)rfm5565_now();
     }
     /* Two that give up at the same time may get the lock in either order. */
     s->ticket_served = MAX(s->ticket_served, ticket + 1);
     /* The node says when there is room, under the lock, so it is not missed. */
-    qatomic_set(&s->stalled, !silent && !rfm_node_may_store(&s->node));
+    qatomic_set(&s->backpressure_expired,
+                !silent && !rfm_node_may_store(&s->node));
     qemu_cond_broadcast(&s->room);
     qemu_mutex_unlock(&s->lock);
 
-    stalled_us = (rfm5565_now() - start) / SCALE_US;
-    s->longest_stall_us = MAX(s->longest_stall_us, stalled_us);
-    trace_rfm5565_stalled(s->node_id, stalled_us, room);
+    waited_us = (rfm5565_now() - start) / SCALE_US;
+    s->longest_stall_us = MAX(s->longest_stall_us, waited_us);
+    trace_rfm5565_backpressure(s->node_id, waited_us, room);
     object_unref(OBJECT(s));
     return !silent;
 }
@@ -265,17 +266,17 @@ static bool stall(Rfm5565State *s)
  * Called before a store of a CPU: wait, for a bounded time and with the big
  * lock released, until the ring has room for it.
  */
-bool rfm5565_ring_wait_for_room(Rfm5565State *s)
+bool rfm5565_backpressure_wait(Rfm5565State *s)
 {
     bool shared, room;
 
-    if (qatomic_read(&s->stalled)) {
+    if (qatomic_read(&s->backpressure_expired)) {
         return true;
     }
     shared = rfm5565_producer_lock(s);
     room = s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node);
     rfm5565_producer_unlock(s, shared);
-    return room || stall(s);
+    return room || backpressure_wait(s);
 }
 
 /* Under the lock, as is the next one. */
@@ -300,9 +301,9 @@ void rfm5565_ring_set_optics(Rfm5565State *s)
 /* --- the engine ----------------------------------------------------------- */
 
 /* In its context, under the lock. */
-void rfm5565_ring_turn(Rfm5565State *s)
+void rfm5565_engine_run(Rfm5565State *s)
 {
-    if (!s->away && rfm5565_queue_turn(s)) {
+    if (!s->quiesced && rfm5565_queue_turn(s)) {
         qemu_bh_schedule(s->engine_bh);
     }
 }
@@ -312,8 +313,8 @@ static void engine_turn(void *opaque)
     Rfm5565State *s = opaque;
 
     rfm5565_lock(s);
-    rfm5565_ring_turn(s);
-    rfm5565_unlock(s);
+    rfm5565_engine_run(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void flush_capture(Rfm5565State *s)
@@ -325,13 +326,13 @@ static void flush_capture(Rfm5565State *s)
     }
     rfm_pcapng_flush(&s->capture);
     /* On the ring the engine's next tick asks again. */
-    if (s->away && rfm_pcapng_has_more(&s->capture)) {
+    if (s->quiesced && rfm_pcapng_has_more(&s->capture)) {
         timer_mod_ns(s->tick, rfm5565_now() + FLUSH_NS);
     }
     trouble = rfm_pcapng_trouble(&s->capture);
     if (trouble) {
         s->capture_trouble = trouble;
-        qemu_bh_schedule(s->news_bh);
+        qemu_bh_schedule(s->main_work_bh);
     }
 }
 
@@ -341,7 +342,7 @@ static void engine_tick(void *opaque)
     uint64_t now, next;
 
     rfm5565_lock(s);
-    if (!s->away) {
+    if (!s->quiesced) {
         /* Not before the lock: others may have noted later times meanwhile. */
         now = rfm5565_now();
         next = MIN(rfm_node_tick(&s->node, now), rfm5565_link_tick(s, now));
@@ -350,12 +351,12 @@ static void engine_tick(void *opaque)
         timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
     }
     flush_capture(s);
-    rfm5565_ring_turn(s);
-    rfm5565_unlock(s);
+    rfm5565_engine_run(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* In the main context: what the engine cannot say or do itself. */
-static void news(void *opaque)
+static void main_work(void *opaque)
 {
     Rfm5565State *s = opaque;
     const char *trouble;
@@ -366,7 +367,7 @@ static void news(void *opaque)
     s->duplicate_id = false;
     trouble = s->capture_trouble;
     s->capture_trouble = NULL;
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 
     if (duplicate_id) {
         error_report("rfm5565: node id 0x%02x (%u) is already used on this "
@@ -376,7 +377,7 @@ static void news(void *opaque)
     if (trouble) {
         warn_report("rfm5565: pcap=%s: %s", s->pcap, trouble);
     }
-    rfm5565_link_news(s);
+    rfm5565_link_main_work(s);
 }
 
 /* --- leaving and joining -------------------------------------------------- */
@@ -393,11 +394,11 @@ static bool is_paused(void)
 
 /*
  * A card that moves to another host leaves the ring here, else the node would
- * have two lives at once; one whose state is replaced begins a new life. A VM
- * that is merely paused, perhaps because a snapshot is taken of it, stays on
- * and passes frames along; what comes for its own memory is held back.
+ * have two incarnations at once; one whose state is replaced begins a new one.
+ * A VM that is merely paused, perhaps because a snapshot is taken of it, stays
+ * on and passes frames along; what comes for its own memory is held back.
  */
-static bool state_is_leaving(RunState state)
+static bool must_quiesce(RunState state)
 {
     return state == RUN_STATE_FINISH_MIGRATE ||
            state == RUN_STATE_POSTMIGRATE || state == RUN_STATE_RESTORE_VM ||
@@ -405,46 +406,46 @@ static bool state_is_leaving(RunState state)
 }
 
 /* What a fence has not told of yet is lost now, and the node forgets it. */
-static void join(Rfm5565State *s)
+static void rejoin(Rfm5565State *s)
 {
     uint64_t told;
 
     rfm5565_lock(s);
-    s->away = false;
+    s->quiesced = false;
     told = s->node.fence_lost;
     rfm_node_rejoin(&s->node, new_incarnation(s->node.config.incarnation),
                     rfm5565_now());
-    s->ext.fence_owed += s->node.fence_lost - told;
+    s->ext.fence_lost_carried += s->node.fence_lost - told;
     rfm_node_set_paused(&s->node, is_paused());
-    rfm5565_link_join(s);
+    rfm5565_link_up(s);
     timer_mod_ns(s->tick, rfm5565_now());
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
-/* Once away, the engine touches neither memory nor registers. */
-void rfm5565_ring_set_away(Rfm5565State *s, bool away)
+/* Once quiesced, the engine touches neither memory nor registers. */
+void rfm5565_ring_set_quiesced(Rfm5565State *s, bool quiesced)
 {
-    if (away == s->away) {
+    if (quiesced == s->quiesced) {
         return;
     }
-    trace_rfm5565_away(s->node_id, away);
-    if (away) {
-        rfm5565_link_leave(s);
+    trace_rfm5565_quiesce(s->node_id, quiesced);
+    if (quiesced) {
+        rfm5565_link_down(s);
         WITH_QEMU_LOCK_GUARD(&s->lock) {
             flush_capture(s);
         }
     } else {
-        join(s);
+        rejoin(s);
     }
 }
 
 static void set_paused(Rfm5565State *s, bool paused)
 {
     rfm5565_lock(s);
-    if (!s->away) {
+    if (!s->quiesced) {
         rfm_node_set_paused(&s->node, paused);
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void vm_state_changed(void *opaque, bool running, RunState state)
@@ -454,14 +455,14 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     if (!running) {
         rfm5565_dma_set_running(s, false);
         rfm5565_ext_set_running(s, false);
-        if (state_is_leaving(state)) {
-            rfm5565_ring_set_away(s, true);
+        if (must_quiesce(state)) {
+            rfm5565_ring_set_quiesced(s, true);
         }
         set_paused(s, true);
         return;
     }
     if (!s->dead) {
-        rfm5565_ring_set_away(s, false);
+        rfm5565_ring_set_quiesced(s, false);
     }
     /* What was held back feeds the timers before their time goes on. */
     set_paused(s, false);
@@ -477,8 +478,8 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
  */
 void rfm5565_ring_saving(Rfm5565State *s)
 {
-    if (state_is_leaving(runstate_get())) {
-        rfm5565_ring_set_away(s, true);
+    if (must_quiesce(runstate_get())) {
+        rfm5565_ring_set_quiesced(s, true);
     }
     WITH_QEMU_LOCK_GUARD(&s->lock) {
         s->saved.incarnation = s->node.config.incarnation;
@@ -489,10 +490,10 @@ void rfm5565_ring_saving(Rfm5565State *s)
 }
 
 /*
- * The card, which is away, has another past now. A process that has waited
- * for a migration goes on with the life that was saved; one that was on the
- * ring itself since must not be taken for what it sent there. The epoch is one
- * that no fence of before has seen.
+ * The card, which is quiesced, has another past now. A process that has waited
+ * for a migration goes on with the incarnation that was saved; one that was on
+ * the ring itself since must not be taken for what it sent there. The epoch is
+ * one that no fence of before has seen.
  */
 void rfm5565_ring_loaded(Rfm5565State *s)
 {
@@ -504,9 +505,9 @@ void rfm5565_ring_loaded(Rfm5565State *s)
     s->node.epoch = MAX(s->node.epoch, s->saved.epoch) + 1;
     rfm5565_latch(s, (s->saved.held ? RFM_LISR_RX_FULL : 0) |
                      (s->saved.signal ? RFM_LISR_SYNC_LOSS : 0));
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     if (!runstate_check(RUN_STATE_INMIGRATE) && !s->dead) {
-        rfm5565_ring_set_away(s, false);
+        rfm5565_ring_set_quiesced(s, false);
     }
 }
 
@@ -522,12 +523,12 @@ static int migration_event(NotifierWithReturn *notifier, MigrationEvent *event,
     }
     /* A paused machine left for nothing; a running one joins by itself. */
     if (event->type == MIG_EVENT_PRECOPY_FAILED && is_paused() && !s->dead) {
-        rfm5565_ring_set_away(s, false);
+        rfm5565_ring_set_quiesced(s, false);
     }
     return 0;
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 static bool open_capture(Rfm5565State *s, Error **errp)
 {
@@ -554,7 +555,7 @@ static void end_capture(Notifier *notifier, void *unused)
 
     rfm5565_lock(s);
     rfm_pcapng_end(&s->capture);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 static void start_engine(Rfm5565State *s)
@@ -568,7 +569,7 @@ static void start_engine(Rfm5565State *s)
      * make a register access of a vCPU fail that comes at the same time.
      */
     s->engine_bh = aio_bh_new_guarded(s->ctx, engine_turn, s, NULL);
-    s->news_bh = qemu_bh_new_guarded(news, s, guard);
+    s->main_work_bh = qemu_bh_new_guarded(main_work, s, guard);
     s->tick = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_tick,
                             s);
     s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
@@ -596,9 +597,9 @@ static void stop_engine(void *opaque)
 bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
                        Error **errp)
 {
-    s->away = runstate_check(RUN_STATE_INMIGRATE);
-    /* Who waits for a migration has had no life yet. */
-    config->incarnation = s->away ? 0 : new_incarnation(0);
+    s->quiesced = runstate_check(RUN_STATE_INMIGRATE);
+    /* Who waits for a migration has had no incarnation yet. */
+    config->incarnation = s->quiesced ? 0 : new_incarnation(0);
     config->clock_domain = clock_domain();
     if (!open_capture(s, errp)) {
         return false;
@@ -631,12 +632,12 @@ void rfm5565_ring_exit(Rfm5565State *s)
     s->gone = true;
     rfm5565_dma_abort(s);
     qemu_cond_broadcast(&s->room);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     qemu_remove_exit_notifier(&s->exit_notifier);
     migration_remove_notifier(&s->migration_notifier);
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     /* The neighbours see the light go out. */
-    rfm5565_link_leave(s);
+    rfm5565_link_down(s);
     if (s->iothread) {
         aio_wait_bh_oneshot(s->ctx, stop_engine, s);
     } else {
@@ -644,7 +645,7 @@ void rfm5565_ring_exit(Rfm5565State *s)
     }
     rfm5565_dma_exit(s);
     rfm5565_link_exit(s);
-    qemu_bh_delete(s->news_bh);
+    qemu_bh_delete(s->main_work_bh);
     rfm_pcapng_end(&s->capture);
     rfm_node_destroy(&s->node);
 }

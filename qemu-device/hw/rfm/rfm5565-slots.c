@@ -25,7 +25,7 @@ static uint32_t slot_mode(const Rfm5565Slot *slot)
     return slot->control & RFM_SLOT_MODE_M;
 }
 
-static bool is_stale(const Rfm5565Slot *slot)
+static bool slot_is_stale(const Rfm5565Slot *slot)
 {
     return slot->control & RFM_SLOT_STALE;
 }
@@ -33,7 +33,7 @@ static bool is_stale(const Rfm5565Slot *slot)
 /* Wake the timer for @slot, unless it is to be woken earlier. */
 static void await(Rfm5565State *s, const Rfm5565Slot *slot)
 {
-    if (slot_mode(slot) == RFM_SLOT_TIMER && !is_stale(slot) &&
+    if (slot_mode(slot) == RFM_SLOT_TIMER && !slot_is_stale(slot) &&
         !s->ext.frozen) {
         timer_mod_anticipate_ns(s->ext.silence, slot->touched +
                                 slot->armed.silence + s->ext.skipped);
@@ -128,7 +128,7 @@ static void feed_timer(Rfm5565State *s, Rfm5565Slot *slot, unsigned index,
     const struct rfm_origin *origin = &update->origin;
     uint64_t now = rfm5565_run_time(s);
 
-    if (is_stale(slot)) {
+    if (slot_is_stale(slot)) {
         rfm5565_event_update(s, RFM_RECORD_FRESH, update, index,
                              now - slot->touched);
         slot->control &= ~RFM_SLOT_STALE;
@@ -206,7 +206,7 @@ static void silence_ends(void *opaque)
          i = find_next_bit(s->ext.armed, RFM_EXT_SLOTS, i + 1)) {
         Rfm5565Slot *slot = &s->ext.slots[i];
 
-        if (slot_mode(slot) != RFM_SLOT_TIMER || is_stale(slot)) {
+        if (slot_mode(slot) != RFM_SLOT_TIMER || slot_is_stale(slot)) {
             continue;
         }
         if (now - slot->touched >= slot->armed.silence) {
@@ -215,7 +215,7 @@ static void silence_ends(void *opaque)
             await(s, slot);
         }
     }
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* --- what the guest does: under both locks -------------------------------- */
@@ -352,10 +352,10 @@ void rfm5565_slots_arm(Rfm5565State *s, uint32_t control)
     }
     trace_rfm5565_slot(s->node_id, index, slot->control, setting.offset,
                        setting.length);
-    rfm5565_watch_refresh(s);
+    rfm5565_planes_refresh(s);
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 void rfm5565_slots_init(Rfm5565State *s)
 {

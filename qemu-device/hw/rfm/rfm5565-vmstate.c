@@ -26,21 +26,21 @@
  * may go out, or a fence come home, while the rest is being saved. So these go
  * together, as they are at one moment.
  */
-typedef struct Rfm5565Moment {
+typedef struct Rfm5565EngineState {
     uint64_t event;
     uint64_t events;
     uint64_t events_dropped;
     uint64_t dropped;
     uint64_t fence_lost;
-    uint64_t fence_owed;
+    uint64_t fence_lost_carried;
     uint32_t fence_done;
     uint32_t fence_result;
-    uint32_t base_told;
+    uint32_t base_msi_sent;
     uint32_t staged_count;
     struct rfm_ext_record staged[RFM5565_STAGED];
-} Rfm5565Moment;
+} Rfm5565EngineState;
 
-static void take_moment(Rfm5565State *s, Rfm5565Moment *m)
+static void copy_engine_state(Rfm5565State *s, Rfm5565EngineState *m)
 {
     const Rfm5565Ext *ext = &s->ext;
 
@@ -50,31 +50,31 @@ static void take_moment(Rfm5565State *s, Rfm5565Moment *m)
     m->events_dropped = ext->events_dropped;
     m->dropped = ext->dropped;
     m->fence_lost = ext->fence_lost;
-    m->fence_owed = rfm5565_ext_fence_open(s);
+    m->fence_lost_carried = rfm5565_ext_fence_unreported(s);
     m->fence_done = ext->fence_done;
     m->fence_result = ext->fence_result;
-    m->base_told = ext->base_told;
+    m->base_msi_sent = ext->base_msi_sent;
     m->staged_count = ext->staged_count;
     for (unsigned i = 0; i < m->staged_count; i++) {
         m->staged[i] = ext->staged[(ext->staged_first + i) % RFM5565_STAGED];
     }
 }
 
-static int put_moment(QEMUFile *f, void *pv, size_t size,
-                      const VMStateField *field, JSONWriter *desc)
+static int put_engine_state(QEMUFile *f, void *pv, size_t size,
+                            const VMStateField *field, JSONWriter *desc)
 {
-    g_autofree Rfm5565Moment *m = g_new(Rfm5565Moment, 1);
+    g_autofree Rfm5565EngineState *m = g_new(Rfm5565EngineState, 1);
 
-    take_moment(pv, m);
+    copy_engine_state(pv, m);
     qemu_put_be64(f, m->event);
     qemu_put_be64(f, m->events);
     qemu_put_be64(f, m->events_dropped);
     qemu_put_be64(f, m->dropped);
     qemu_put_be64(f, m->fence_lost);
-    qemu_put_be64(f, m->fence_owed);
+    qemu_put_be64(f, m->fence_lost_carried);
     qemu_put_be32(f, m->fence_done);
     qemu_put_be32(f, m->fence_result);
-    qemu_put_be32(f, m->base_told);
+    qemu_put_be32(f, m->base_msi_sent);
     qemu_put_be32(f, m->staged_count);
     qemu_put_buffer(f, (const uint8_t *)m->staged,
                     (size_t)m->staged_count * RFM_EXT_RECORD_SIZE);
@@ -92,9 +92,9 @@ static bool are_records_sound(const struct rfm_ext_record *record,
     return true;
 }
 
-/* The card is away: nobody else looks. */
-static int get_moment(QEMUFile *f, void *pv, size_t size,
-                      const VMStateField *field)
+/* The card is quiesced: nobody else looks. */
+static int get_engine_state(QEMUFile *f, void *pv, size_t size,
+                            const VMStateField *field)
 {
     Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
     uint32_t count;
@@ -104,10 +104,10 @@ static int get_moment(QEMUFile *f, void *pv, size_t size,
     ext->events_dropped = qemu_get_be64(f);
     ext->dropped = qemu_get_be64(f);
     ext->fence_lost = qemu_get_be64(f);
-    ext->fence_owed = qemu_get_be64(f);
+    ext->fence_lost_carried = qemu_get_be64(f);
     ext->fence_done = qemu_get_be32(f);
     ext->fence_result = qemu_get_be32(f);
-    ext->base_told = qemu_get_be32(f);
+    ext->base_msi_sent = qemu_get_be32(f);
     ext->staged_first = ext->staged_count = 0;
     count = qemu_get_be32(f);
     if (count > RFM5565_STAGED) {
@@ -122,10 +122,10 @@ static int get_moment(QEMUFile *f, void *pv, size_t size,
     return 0;
 }
 
-static const VMStateInfo info_moment = {
+static const VMStateInfo info_engine_state = {
     .name = "rfm5565/moment",
-    .get = get_moment,
-    .put = put_moment,
+    .get = get_engine_state,
+    .put = put_engine_state,
 };
 
 /* --- planes --------------------------------------------------------------- */
@@ -360,7 +360,7 @@ static int ext_pre_save(void *opaque)
     rfm5565_lock(s);
     rfm5565_run_freeze(s, true);
     s->ext.clock_domain = s->node.config.clock_domain;
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     return 0;
 }
 
@@ -394,8 +394,8 @@ static int ext_post_load(void *opaque, int version_id)
 
     rfm5565_lock(s);
     sound = is_ring_sound(ext) && rfm5565_slots_loaded(s);
-    /* A fence that was under way ended with the node's life there. */
-    ext->fence_era++;
+    /* A fence that was under way ended with the node's incarnation there. */
+    ext->reset_generation++;
     ext->fence_running = false;
     ext->fence_waiting = ext->fence_done != ext->fence_ticket;
     memset(ext->raised_at, 0, sizeof(ext->raised_at));
@@ -403,14 +403,14 @@ static int ext_post_load(void *opaque, int version_id)
     ext->unannounced_since = 0;
     /* The clock here is not the one by which the times were taken. */
     if (ext->clock_domain != s->node.config.clock_domain) {
-        rfm5565_watch_other_clock(s);
+        rfm5565_planes_other_clock(s);
         rfm5565_slots_other_clock(s);
         rfm5565_events_other_clock(s);
         memset(ext->counter_times, 0, sizeof(ext->counter_times));
         memset(ext->node_times, 0, sizeof(ext->node_times));
     }
-    rfm5565_watch_refresh(s);
-    rfm5565_unlock(s);
+    rfm5565_planes_refresh(s);
+    rfm5565_update_and_unlock(s);
     return sound ? 0 : -EINVAL;
 }
 
@@ -484,7 +484,7 @@ const VMStateDescription vmstate_rfm5565_ext = {
         EXT64(ring_base),
         EXT32(ring_records),
         EXT32(causes),
-        VMSTATE_BOOL(ext.base_news, Rfm5565State),
+        VMSTATE_BOOL(ext.base_msi_pending, Rfm5565State),
         EXT32(unannounced),
         EXT64(filtered_rx),
         EXT64(filtered_tx),
@@ -492,7 +492,7 @@ const VMStateDescription vmstate_rfm5565_ext = {
         VMSTATE_STRUCT_ARRAY(ext.slots, Rfm5565State, RFM_EXT_SLOTS, 1,
                              vmstate_slot, Rfm5565Slot),
         EXT64(frozen_at),
-        WHOLE("moment", info_moment),
+        WHOLE("moment", info_engine_state),
         WHOLE("planes", info_planes),
         WHOLE("writers", info_writers),
         VMSTATE_END_OF_LIST()

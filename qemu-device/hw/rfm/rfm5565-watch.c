@@ -4,7 +4,8 @@
  * who wrote them last.
  *
  * A card on which nothing of this is in use looks at one flag with each update
- * (@watching) and at one with each store (@attended), and at nothing here.
+ * (@planes_on_update) and at one with each store (@planes_on_store), and no
+ * further.
  */
 
 #include "qemu/osdep.h"
@@ -47,7 +48,7 @@ static void note_other(Rfm5565State *s, uint32_t offset, unsigned len,
  * They are kept if CONTROL says so. Under the BQL and without the lock: memory
  * may take long to get or to return, and frames of others do not wait for it.
  */
-void rfm5565_watch_keep_writers(Rfm5565State *s)
+void rfm5565_planes_keep_writers(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
     bool keep = ext->control & RFM_EXT_CONTROL_WRITERS;
@@ -64,13 +65,13 @@ void rfm5565_watch_keep_writers(Rfm5565State *s)
     WITH_QEMU_LOCK_GUARD(&s->lock) {
         ext->writers = writers;
         ext->control = writers ? RFM_EXT_CONTROL_WRITERS : 0;
-        rfm5565_watch_refresh(s);
+        rfm5565_planes_refresh(s);
     }
     g_free(before);
 }
 
 /* The registers tell of the granule at writer_offset. */
-void rfm5565_watch_look_up(Rfm5565State *s)
+void rfm5565_planes_look_up(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
     const Rfm5565Writer *writer;
@@ -94,7 +95,7 @@ void rfm5565_watch_look_up(Rfm5565State *s)
 }
 
 /* The times that are known were taken by another clock than CLOCK. */
-void rfm5565_watch_other_clock(Rfm5565State *s)
+void rfm5565_planes_other_clock(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
 
@@ -131,11 +132,11 @@ void rfm5565_event_update(Rfm5565State *s, unsigned type,
     memcpy(record->data, update->data, update->length);
 }
 
-static void store_piece(Rfm5565State *s, const Rfm5565Update *update,
-                        uint32_t offset, unsigned len)
+static void store_granules(Rfm5565State *s, const Rfm5565Update *update,
+                           uint32_t offset, unsigned len)
 {
-    rfm5565_memory_store(s, offset, update->data + (offset - update->offset),
-                         len);
+    rfm5565_memory_put(s, offset, update->data + (offset - update->offset),
+                       len);
     if (s->ext.writers) {
         note_other(s, offset, len, &update->origin);
     }
@@ -157,7 +158,7 @@ static bool store_received(Rfm5565State *s, const Rfm5565Update *update)
                                         end - offset, &on);
 
         if (on) {
-            store_piece(s, update, offset, len);
+            store_granules(s, update, offset, len);
             watched |= rfm_granules_any(granules, RFM_GRANULES_WATCH, offset,
                                         len);
         } else {
@@ -187,7 +188,7 @@ static void G_NO_INLINE store_for_slots(Rfm5565State *s,
     rfm5565_slots_after(s, update, &touched);
 }
 
-void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
+void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
                           unsigned len, const struct rfm_origin *origin)
 {
     const struct rfm_granules *granules = &s->ext.granules;
@@ -209,14 +210,14 @@ void rfm5565_watch_update(Rfm5565State *s, uint32_t offset, const void *data,
 /* --- own stores: under the BQL, without the lock -------------------------- */
 
 /* Does any byte of it leave this node? */
-bool rfm5565_watch_sends(Rfm5565State *s, uint32_t offset, unsigned len)
+bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len)
 {
     return rfm_granules_any(&s->ext.granules, RFM_GRANULES_TX, offset, len);
 }
 
 /* As rfm_node_store(), of what is to be sent. */
-bool rfm5565_watch_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
-                         unsigned len, uint64_t now)
+bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
+                          unsigned len, uint64_t now)
 {
     bool fits = true;
 
@@ -244,13 +245,13 @@ bool rfm5565_watch_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
 /* --- planes: under both locks --------------------------------------------- */
 
 /* Which way updates and stores take from now on. */
-void rfm5565_watch_refresh(Rfm5565State *s)
+void rfm5565_planes_refresh(Rfm5565State *s)
 {
     const struct rfm_granules *granules = &s->ext.granules;
 
-    s->attended = s->ext.writers ||
+    s->planes_on_store = s->ext.writers ||
                   rfm_granules_is_changed(granules, RFM_GRANULES_TX);
-    s->ext.watching = s->ext.writers ||
+    s->ext.planes_on_update = s->ext.writers ||
                       rfm_granules_is_changed(granules, RFM_GRANULES_RX) ||
                       rfm_granules_is_changed(granules, RFM_GRANULES_WATCH) ||
                       rfm_granules_is_changed(granules, RFM_GRANULES_OWNED) ||
@@ -258,7 +259,7 @@ void rfm5565_watch_refresh(Rfm5565State *s)
 }
 
 /* Returns what the register RANGE_COMMAND then reads. */
-uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command)
+uint32_t rfm5565_planes_command(Rfm5565State *s, uint32_t command)
 {
     uint32_t offset = s->ext.range_offset, length = s->ext.range_length;
     uint32_t plane = command & ~RFM_EXT_RANGE_ON;
@@ -274,13 +275,13 @@ uint32_t rfm5565_watch_command(Rfm5565State *s, uint32_t command)
                         !!(command & RFM_EXT_RANGE_ON));
     rfm_granules_set(&s->ext.granules, plane, offset / RFM_GRANULE,
                      length / RFM_GRANULE, command & RFM_EXT_RANGE_ON);
-    rfm5565_watch_refresh(s);
+    rfm5565_planes_refresh(s);
     return RFM_EXT_RANGE_DONE;
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
-bool rfm5565_watch_init(Rfm5565State *s, Error **errp)
+bool rfm5565_planes_init(Rfm5565State *s, Error **errp)
 {
     QEMU_BUILD_BUG_ON(RFM_PLANE_RX != (int)RFM_GRANULES_RX ||
                       RFM_PLANE_TX != (int)RFM_GRANULES_TX ||
@@ -295,14 +296,14 @@ bool rfm5565_watch_init(Rfm5565State *s, Error **errp)
     return true;
 }
 
-void rfm5565_watch_exit(Rfm5565State *s)
+void rfm5565_planes_exit(Rfm5565State *s)
 {
     g_clear_pointer(&s->ext.writers, g_free);
     rfm_granules_destroy(&s->ext.granules);
 }
 
-void rfm5565_watch_reset(Rfm5565State *s)
+void rfm5565_planes_reset(Rfm5565State *s)
 {
     rfm_granules_reset(&s->ext.granules);
-    rfm5565_watch_refresh(s);
+    rfm5565_planes_refresh(s);
 }

@@ -64,8 +64,8 @@ void rfm5565_map_memory(Rfm5565State *s)
 }
 
 /* Put bytes into the memory: under the BQL, or under the lock. */
-void rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
-                          unsigned len)
+void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
+                        unsigned len)
 {
     rfm_memory_store(s->ram + offset, data, len);
     if (s->direct) {
@@ -80,7 +80,7 @@ static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
     Rfm5565State *s = opaque;
     uint8_t data[8];
 
-    if (rfm5565_is_silent(s)) {
+    if (rfm5565_is_unreachable(s)) {
         return MAKE_64BIT_MASK(0, size * 8);
     }
     if (!is_swapped(s)) {
@@ -96,34 +96,34 @@ static uint64_t memory_read(void *opaque, hwaddr addr, unsigned size)
     return ldn_le_p(data, size);
 }
 
-static void latch(Rfm5565State *s, uint32_t lisr_bits)
+static void lock_and_latch(Rfm5565State *s, uint32_t lisr_bits)
 {
     rfm5565_lock(s);
     rfm5565_latch(s, lisr_bits);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /*
  * The hot path: without a lock of ours while there is room. Only then into the
  * local memory: what is visible here is on its way.
  */
-static void store(Rfm5565State *s, hwaddr addr, const uint8_t *data,
-                  unsigned size, bool may_wait)
+static void store_bytes(Rfm5565State *s, hwaddr addr, const uint8_t *data,
+                        unsigned size, bool may_wait)
 {
     bool fits, shared;
 
-    if ((!s->attended || rfm5565_watch_sends(s, addr, size)) &&
-        may_wait && !rfm5565_ring_wait_for_room(s)) {
+    if ((!s->planes_on_store || rfm5565_planes_sends(s, addr, size)) &&
+        may_wait && !rfm5565_backpressure_wait(s)) {
         return;
     }
     shared = rfm5565_producer_lock(s);
-    rfm5565_memory_store(s, addr, data, size);
-    fits = s->attended
-         ? rfm5565_watch_store(s, addr, data, size, rfm5565_now())
+    rfm5565_memory_put(s, addr, data, size);
+    fits = s->planes_on_store
+         ? rfm5565_planes_store(s, addr, data, size, rfm5565_now())
          : rfm_node_store(&s->node, addr, data, size, rfm5565_now());
     rfm5565_producer_unlock(s, shared);
     if (!fits) {
-        latch(s, RFM_LISR_TX_FULL);
+        lock_and_latch(s, RFM_LISR_TX_FULL);
     }
 }
 
@@ -136,7 +136,7 @@ static void store_swapped(Rfm5565State *s, hwaddr addr, uint64_t value,
     if ((addr | size) % 4 == 0) {
         stn_le_p(data, size, size == 4 ? bswap32(value)
                                        : ror64(bswap64(value), 32));
-        store(s, addr, data, size, may_wait);
+        store_bytes(s, addr, data, size, may_wait);
         return;
     }
     while (size) {
@@ -145,7 +145,8 @@ static void store_swapped(Rfm5565State *s, hwaddr addr, uint64_t value,
         for (unsigned i = 0; i < piece; i++) {
             data[piece - 1 - i] = value >> (8 * i);
         }
-        store(s, addr - skipped + 4 - skipped - piece, data, piece, may_wait);
+        store_bytes(s, addr - skipped + 4 - skipped - piece, data, piece,
+                    may_wait);
         addr += piece;
         value >>= 8 * piece;
         size -= piece;
@@ -168,13 +169,13 @@ static MemTxResult memory_write(void *opaque, hwaddr addr, uint64_t value,
     Rfm5565State *s = opaque;
     uint8_t data[8];
 
-    if (rfm5565_is_silent(s)) {
+    if (rfm5565_is_unreachable(s)) {
         return MEMTX_OK;
     }
     trace_rfm5565_store(s->node_id, addr, value, size);
     if ((s->lcsr1 & RFM_LCSR1_PARITY) && size < 4) {
         trace_rfm5565_store_inhibited(s->node_id, addr, size);
-        latch(s, RFM_LISR_WRITE_INHIBITED);
+        lock_and_latch(s, RFM_LISR_WRITE_INHIBITED);
         return MEMTX_OK;
     }
     if (is_swapped(s)) {
@@ -182,7 +183,7 @@ static MemTxResult memory_write(void *opaque, hwaddr addr, uint64_t value,
         return MEMTX_OK;
     }
     stn_le_p(data, size, value);
-    store(s, addr, data, size, is_of_cpu(attrs));
+    store_bytes(s, addr, data, size, is_of_cpu(attrs));
     return MEMTX_OK;
 }
 
@@ -248,17 +249,17 @@ static void set_dead(Object *obj, bool dead, Error **errp)
     if (dead) {
         rfm5565_lock(s);
         rfm5565_dma_abort(s);
-        rfm5565_unlock(s);
-        rfm5565_ring_set_away(s, true);
+        rfm5565_update_and_unlock(s);
+        rfm5565_ring_set_quiesced(s, true);
     }
     rfm5565_lock(s);
     s->dead = dead;
     qemu_cond_broadcast(&s->room);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
     rfm5565_map_memory(s);
     if (!dead) {
         rfm5565_regs_reset(s);
-        rfm5565_ring_set_away(s, false);
+        rfm5565_ring_set_quiesced(s, false);
     }
 }
 
@@ -277,7 +278,7 @@ static void set_dma_hung(Object *obj, bool hung, Error **errp)
     rfm5565_dma_set_hung(RFM5565(obj), hung);
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- lifecycle ------------------------------------------------------------ */
 
 static void release(Rfm5565State *s)
 {
@@ -349,7 +350,7 @@ static void rfm5565_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
     pci_default_write_config(pci, addr, value, len);
     rfm5565_lock(s);
     rfm5565_dma_bus_changed(s);
-    rfm5565_unlock(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* Memory, light and forwarding stay: only the registers begin again. */
@@ -371,7 +372,7 @@ static int rfm5565_pre_save(void *opaque)
 /* The engine must not see registers that are half old, half new. */
 static int rfm5565_pre_load(void *opaque)
 {
-    rfm5565_ring_set_away(opaque, true);
+    rfm5565_ring_set_quiesced(opaque, true);
     rfm5565_dma_loading(opaque);
     return 0;
 }

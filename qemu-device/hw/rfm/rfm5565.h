@@ -19,13 +19,13 @@
  * - @lock protects the node's engine side, the links, the shared-memory queues
  *   and everything the engine reports in (latches, interrupt FIFOs). It comes
  *   after the BQL and before nothing: under it no chardev, INTx, DMA or other
- *   device is touched. rfm5565_unlock() then brings INTx up to date.
+ *   device is touched. rfm5565_update_and_unlock() then brings INTx up to date.
  * - The guest's other registers change under both, and are read under either.
  * - A store is the node's producer: it runs under the BQL, which serialises
  *   vCPUs, and needs no lock while there is room in the ring. A lone one then
  *   tries the lock, but never waits for it; if it gets it, it does the engine's
- *   sending turn itself (rfm5565_queue_send_lone()). Without room a store waits
- *   with the BQL released, and what makes room never needs the BQL.
+ *   sending turn itself (rfm5565_engine_send_inline()). Without room a store
+ *   waits with the BQL released, and what makes room never needs the BQL.
  * - The DMA engine is a second producer, under the lock but without the BQL.
  *   While it sends, stores and it take turns by @producer, which comes after
  *   the lock. It begins under the BQL, so a store sees that it has.
@@ -68,18 +68,18 @@ typedef struct Rfm5565Fifo {
 typedef struct Rfm5565Port {
     CharBackend chr;        /* (BQL) */
     bool open;              /* the chardev has a peer; written under both */
-    GSList *complaints;     /* (BQL) said already, so as not to be repeated */
-    uint64_t up_at;         /* (BQL) since when it has a neighbour; 0: none */
+    GSList *warned;         /* (BQL) said already, so as not to be repeated */
+    uint64_t up_since_ns;   /* (BQL) since when it has a neighbour; 0: none */
     uint64_t refused;       /* (BQL) peers that were shown out */
-    const char *reject;     /* why the engine wants the chardev closed */
+    const char *disconnect_reason; /* why the engine wants the chardev closed */
     struct rfm_shm shm;
     EventNotifier wake;     /* of the queue; wakes this end */
     bool attached;          /* the engine's context listens to it */
     bool polling;           /* and looks at the queue by itself just now */
-    uint8_t unit[RFM_UNIT_MAX];     /* one that is taken, or pulled in vain */
+    uint8_t unit[RFM_PACKET_MAX];   /* one that is taken, or pulled in vain */
 } Rfm5565Port;
 
-#define RFM5565_DMA_PIECE 4096  /* bytes that are moved in one go */
+#define RFM5565_DMA_CHUNK 4096  /* bytes that are moved in one go */
 
 /* The DMA engine, under the lock. */
 typedef struct Rfm5565Dma {
@@ -108,11 +108,11 @@ typedef struct Rfm5565Dma {
     bool frozen;                /* the guest stands still */
     bool hung;                  /* it begins transfers, and ends none */
     bool waiting;               /* for room on the ring */
-    uint64_t stuck_since;       /* there is none; 0: there is */
-    uint32_t taken_seen;        /* by the ring, when it was stuck */
-    uint32_t taken_before;      /* when the last piece was sent */
+    uint64_t no_room_since;     /* there is none; 0: there is */
+    uint32_t dequeued_seen;     /* by the ring, when it was stuck */
+    uint32_t dequeued_before;   /* when the last piece was sent */
     bool in_main;               /* the main context works on it, and has */
-    QEMU_ALIGNED(8) uint8_t buffer[RFM5565_DMA_PIECE + 8];  /* of who does */
+    QEMU_ALIGNED(8) uint8_t buffer[RFM5565_DMA_CHUNK + 8];  /* of who does */
     AddressSpace *as;           /* the bus as the card sees it */
     bool direct;                /* no vIOMMU is in between */
     QEMUBH *bh;                 /* in @ctx */
@@ -120,8 +120,8 @@ typedef struct Rfm5565Dma {
     QEMUBH *main_bh;            /* main context */
 
     /* Interrupts by message */
-    bool told;                  /* what would assert INTA# has been told */
-    bool news;                  /* it is to be told */
+    bool msi_sent;              /* what would assert INTA# has been told */
+    bool msi_pending;           /* it is to be told */
 
     /* Counters */
     uint64_t transfers;
@@ -171,9 +171,9 @@ struct Rfm5565State {
     uint32_t lcsr1;             /* control bits */
     uint32_t bigend;
     bool direct;                /* loads are served by @ram; set under both */
-    bool attended;              /* the extension looks at stores */
+    bool planes_on_store;       /* the extension looks at stores */
     bool dma_sends;             /* the DMA engine stores too; set under both */
-    bool stalled;               /* one waited in vain: none waits until room */
+    bool backpressure_expired;  /* one waited in vain: none waits until room */
     bool streaming;             /* frames go by the chardev; read atomically */
     bool dead;                  /* all ones, as if it had been pulled */
     bool gone;                  /* unrealized, perhaps while a vCPU waited */
@@ -198,7 +198,7 @@ struct Rfm5565State {
     uint32_t nic;
     Rfm5565Fifo fifo[RFM_FIFOS];
     uint64_t fifo_dropped;      /* network interrupts that found it full */
-    bool intx_shown;            /* what the PCI bus was told; set under both */
+    bool intx_level;            /* what the PCI bus was told; set under both */
     Rfm5565Ext ext;
     Rfm5565Dma dma;
 
@@ -209,20 +209,20 @@ struct Rfm5565State {
     struct rfm_link_rx link_rx;
     Rfm5565Port rx;
     Rfm5565Port tx;
-    QEMUBH *news_bh;            /* main context: INTx, what is to be said */
+    QEMUBH *main_work_bh;       /* main context: INTx, what is to be said */
     QEMUTimer *tick;            /* in @ctx */
     QEMUTimer *pace;            /* in @ctx: the line lets the next frame go */
-    bool room_awaited;          /* the downstream queue is full */
-    uint64_t sent_at;           /* when the last store went into it */
-    uint64_t idle_since;        /* end of the last turn that sent something */
-    unsigned rush;              /* stores that went soon after one another */
+    bool tx_queue_full;         /* the downstream queue is full */
+    uint64_t last_store_ns;     /* when the last store went into it */
+    uint64_t last_send_ns;      /* end of the last turn that sent something */
+    unsigned burst_stores;      /* stores that went soon after one another */
     guint tx_watch;             /* (BQL) until the chardev takes more */
     uint8_t tx_buf[RFM_LINK_BATCH];     /* (BQL), as the next two */
     unsigned tx_fill;
     unsigned tx_done;
-    bool away;                  /* migrating or dead: not on the ring */
+    bool quiesced;              /* migrating or dead: not on the ring */
     struct {                    /* (BQL) what a saved state says of */
-        uint64_t incarnation;   /* the card's life, and */
+        uint64_t incarnation;   /* of the card, and */
         uint64_t held;          /* frames that were held back for the guest */
         uint32_t epoch;         /* changes of the membership, and */
         bool signal;            /* its receiver had light */
@@ -246,7 +246,7 @@ struct Rfm5565State {
  * Does an access reach nothing? When the card is unplugged, a vCPU may already
  * be on its way into a callback and get the big lock only after.
  */
-static inline bool rfm5565_is_silent(const Rfm5565State *s)
+static inline bool rfm5565_is_unreachable(const Rfm5565State *s)
 {
     return s->dead || s->gone;
 }
@@ -277,8 +277,8 @@ static inline void rfm5565_producer_unlock(Rfm5565State *s, bool shared)
 
 /* rfm5565.c */
 void rfm5565_map_memory(Rfm5565State *s);
-void rfm5565_memory_store(Rfm5565State *s, uint32_t offset, const void *data,
-                          unsigned len);
+void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
+                        unsigned len);
 
 /* rfm5565-props.c */
 void rfm5565_add_class_properties(ObjectClass *klass);
@@ -291,7 +291,7 @@ void rfm5565_regs_reset(Rfm5565State *s);
 bool rfm5565_regs_are_valid(Rfm5565State *s);
 void rfm5565_regs_loaded(Rfm5565State *s);
 void rfm5565_lock(Rfm5565State *s);
-void rfm5565_unlock(Rfm5565State *s);
+void rfm5565_update_and_unlock(Rfm5565State *s);
 void rfm5565_update_intx(Rfm5565State *s);
 void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits);
 void rfm5565_fifo_push(Rfm5565State *s, unsigned fifo, uint8_t sender,
@@ -302,28 +302,29 @@ extern const VMStateDescription vmstate_rfm5565_fifo;
 bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
                        Error **errp);
 void rfm5565_ring_exit(Rfm5565State *s);
-void rfm5565_ring_turn(Rfm5565State *s);
+void rfm5565_engine_run(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
-void rfm5565_ring_set_away(Rfm5565State *s, bool away);
+void rfm5565_ring_set_quiesced(Rfm5565State *s, bool quiesced);
 void rfm5565_ring_saving(Rfm5565State *s);
 void rfm5565_ring_loaded(Rfm5565State *s);
-bool rfm5565_ring_wait_for_room(Rfm5565State *s);
+bool rfm5565_backpressure_wait(Rfm5565State *s);
 void rfm5565_ring_interrupt(Rfm5565State *s);
 
 /* rfm5565-link.c */
 void rfm5565_link_init(Rfm5565State *s);
 void rfm5565_link_connect(Rfm5565State *s);
 void rfm5565_link_exit(Rfm5565State *s);
-void rfm5565_link_condemn(Rfm5565State *s, Rfm5565Port *port, const char *why);
-void rfm5565_link_pace(Rfm5565State *s);
+void rfm5565_link_disconnect(Rfm5565State *s, Rfm5565Port *port,
+                             const char *why);
+void rfm5565_link_arm_pace(Rfm5565State *s);
 uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now);
-void rfm5565_link_news(Rfm5565State *s);
-void rfm5565_link_leave(Rfm5565State *s);
-void rfm5565_link_join(Rfm5565State *s);
+void rfm5565_link_main_work(Rfm5565State *s);
+void rfm5565_link_down(Rfm5565State *s);
+void rfm5565_link_up(Rfm5565State *s);
 
 /* rfm5565-queue.c */
 bool rfm5565_queue_turn(Rfm5565State *s);
-bool rfm5565_queue_send_lone(Rfm5565State *s);
+bool rfm5565_engine_send_inline(Rfm5565State *s);
 bool rfm5565_queue_take(Rfm5565State *s, unsigned limit);
 void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port);
 
@@ -333,9 +334,9 @@ void rfm5565_dma_stop(Rfm5565State *s);
 void rfm5565_dma_exit(Rfm5565State *s);
 void rfm5565_dma_command(Rfm5565State *s, uint32_t value);
 void rfm5565_dma_abort(Rfm5565State *s);
-bool rfm5565_dma_asserts(const Rfm5565State *s);
+bool rfm5565_dma_irq_pending(const Rfm5565State *s);
 void rfm5565_dma_bus_changed(Rfm5565State *s);
-void rfm5565_dma_look_for_room(Rfm5565State *s);
+void rfm5565_dma_check_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);
 void rfm5565_dma_set_hung(Rfm5565State *s, bool hung);
 void rfm5565_dma_loading(Rfm5565State *s);
