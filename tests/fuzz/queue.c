@@ -26,7 +26,7 @@ void queue_pair(struct rfm_shm *producer, struct rfm_shm *consumer)
 void queue_renew(struct rfm_shm *shm)
 {
 	memset((uint8_t *)shm->map + QUEUE_HEADER, 0, PAGE - QUEUE_HEADER);
-	shm->own = shm->shown = shm->other = 0;
+	shm->own_index = shm->published = shm->peer_index = 0;
 	shm->broken = false;
 }
 

@@ -55,9 +55,9 @@ static uint64_t a_life(const struct rfm_node *node, const struct rfm_source *sou
 {
 	const uint64_t lives[] = {
 		FUZZ_LIFE + 1, FUZZ_LIFE + 2, FUZZ_LIFE - 1, node->config.incarnation,
-		node->former, source->current.incarnation, source->other.incarnation, 0,
+		node->previous_incarnation, source->current.incarnation, source->other.incarnation, 0,
 		source->current.incarnation + 1, source->current.incarnation - 1, UINT64_MAX,
-		source->denied,
+		source->refused_incarnation,
 	};
 
 	return lives[choice % (sizeof(lives) / sizeof(lives[0]))];
