@@ -56,14 +56,4 @@ void rfm_line_init(struct rfm_line *line, const struct rfm_line_config *config, 
  */
 uint64_t rfm_line_arrival(struct rfm_line *line, unsigned int bytes, uint64_t ready);
 
-/**
- * rfm_line_parse() - a setting in words
- * @text: "free", or "paced", or "paced,rate=GBAUD,hop=NS,fibre=M" with any of
- *	the three; rate in Gbaud with up to 6 decimals (0.001..100), hop 0..1000000,
- *	fibre 0..100000
- *
- * Returns NULL, or one sentence that says what is wrong with it.
- */
-const char *rfm_line_parse(struct rfm_line_config *config, const char *text);
-
 #endif

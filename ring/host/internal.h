@@ -23,7 +23,7 @@
 #include "ring/host/port.h"
 #include "ring/host/rfmring.h"
 #include "ring/node.h"
-#include "ring/pcapng.h"
+#include "ring/util/pcapng.h"
 
 /**
  * struct rfm_host - see above

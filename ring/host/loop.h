@@ -32,7 +32,7 @@ uint64_t rfm_now(void);
 /**
  * rfm_real_time() - CLOCK_REALTIME in ns, for people and files and new incarnations
  *
- * rfm_real_time() - rfm_now() is the epoch of a capture, see ring/pcapng.h.
+ * rfm_real_time() - rfm_now() is the epoch of a capture, see ring/util/pcapng.h.
  */
 uint64_t rfm_real_time(void);
 

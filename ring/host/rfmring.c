@@ -17,11 +17,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "ring/crc32c.h"
 #include "ring/host/internal.h"
+#include "ring/util/clock-domain.h"
+#include "ring/util/line-text.h"
 
 #define PAGE		4096u
 #define STALL_MAX_MS	10000u
@@ -122,23 +122,6 @@ static bool check_place(const struct rfmring_config *config, const struct open_e
 	return true;
 }
 
-/* Nodes of one boot of one host share their monotonic clock; so does the card. */
-static uint32_t clock_domain(void)
-{
-	char boot_id[64];
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, boot_id, sizeof(boot_id));
-	struct timespec t;
-
-	if (fd >= 0)
-		close(fd);
-	if (len > 0)
-		return rfm_crc32c(0, boot_id, len);
-	/* Unknown: a domain of our own. */
-	clock_gettime(CLOCK_REALTIME, &t);
-	return rfm_crc32c(getpid(), &t, sizeof(t));
-}
-
 /* --- memory --------------------------------------------------------------------------- */
 
 /* The lock on the file lasts as long as its descriptor is open: until the ring is closed. */
@@ -194,7 +177,7 @@ static bool make_node(struct rfmring *ring, const struct open_error *open_error)
 		.id = config->id,
 		.memory_size = config->memory_size,
 		.incarnation = config->incarnation ? config->incarnation : rfm_real_time(),
-		.clock_domain = clock_domain(),
+		.clock_domain = rfm_clock_domain(),
 		.window = config->window,
 		.insert_slots = config->insert_slots,
 		.redundant = config->flags & RFMRING_REDUNDANT,

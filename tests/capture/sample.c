@@ -11,7 +11,7 @@
 #include "ring/crc32c.h"
 #include "ring/frame.h"
 #include "ring/link.h"
-#include "ring/pcapng.h"
+#include "ring/util/pcapng.h"
 #include "ring/wire.h"
 
 #define EPOCH	1700000000000000000	/* of the file's first packet, ns since 1970 */

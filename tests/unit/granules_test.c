@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "ring/frame.h"
-#include "ring/granules.h"
+#include "ring/util/granules.h"
 
 #define MIB	(1u << 20)
 

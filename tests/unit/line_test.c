@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ring/line.h"
+#include "ring/util/line-text.h"
 
 #define FRAMES 1000000
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Capture files: what is written is read back; what is hostile is refused in one sentence. */
+/* links: tools/rmnode/pcapng_reader.c */
 #include "test.h"
 
 #include <errno.h>
@@ -12,8 +13,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "ring/pcapng.h"
+#include "ring/util/pcapng.h"
 #include "ring/wire.h"
+#include "tools/rmnode/pcapng_reader.h"
 
 /* A file in memory that takes what it is told to. */
 struct sink {
@@ -53,20 +55,20 @@ static void begin(struct rfm_pcapng *capture, size_t takes, int64_t epoch)
 	assert_int_equal(rfm_pcapng_begin(capture, sink_write, &sink, "test", epoch), 0);
 }
 
-static void read_begin(struct rfm_pcapng_reader *reader, const void *data, size_t len)
+static void read_begin(struct pcapng_reader *reader, const void *data, size_t len)
 {
 	FILE *file = tmpfile();
 
 	assert_non_null(file);
 	assert_int_equal(fwrite(data, 1, len, file), len);
 	rewind(file);
-	assert_int_equal(rfm_pcapng_read_begin(reader, file), 0);
+	assert_int_equal(pcapng_read_begin(reader, file), 0);
 }
 
-static void read_end(struct rfm_pcapng_reader *reader)
+static void read_end(struct pcapng_reader *reader)
 {
 	fclose(reader->file);
-	rfm_pcapng_read_end(reader);
+	pcapng_read_end(reader);
 }
 
 static unsigned int fill_wire(uint8_t *wire, unsigned int number)
@@ -92,8 +94,8 @@ static void write_packets(struct rfm_pcapng *capture, unsigned int packets)
 
 static void what_is_written_is_read(void **state)
 {
-	struct rfm_pcapng_reader reader;
-	struct rfm_pcapng_record record;
+	struct pcapng_reader reader;
+	struct pcapng_record record;
 	struct rfm_pcapng capture;
 	uint8_t wire[RFM_PCAPNG_PACKET];
 
@@ -109,7 +111,7 @@ static void what_is_written_is_read(void **state)
 	for (unsigned int i = 0; i < 500; i++) {
 		unsigned int len = fill_wire(wire, i);
 
-		assert_int_equal(rfm_pcapng_read_next(&reader, &record), 1);
+		assert_int_equal(pcapng_read_next(&reader, &record), 1);
 		assert_int_equal(record.interface, i & 1);
 		assert_string_equal(record.interface_name, i & 1 ? "tx" : "rx");
 		assert_int_equal(record.direction, i & 1 ? RFM_PCAPNG_OUT : RFM_PCAPNG_IN);
@@ -117,8 +119,8 @@ static void what_is_written_is_read(void **state)
 		assert_int_equal(record.len, len);
 		assert_memory_equal(record.wire, wire, len);
 	}
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), 0);
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), 0);
+	assert_int_equal(pcapng_read_next(&reader, &record), 0);
+	assert_int_equal(pcapng_read_next(&reader, &record), 0);
 	assert_string_equal(reader.error, "");
 	assert_int_equal(reader.skipped, 0);
 	read_end(&reader);
@@ -127,14 +129,14 @@ static void what_is_written_is_read(void **state)
 /* The packets of a file, and 0 or -1 as its end was. */
 static unsigned int count_packets(const void *data, size_t len, int *end, char *error)
 {
-	struct rfm_pcapng_reader reader;
-	struct rfm_pcapng_record record;
+	struct pcapng_reader reader;
+	struct pcapng_record record;
 	unsigned int packets = 0;
 
 	read_begin(&reader, data, len);
-	while ((*end = rfm_pcapng_read_next(&reader, &record)) == 1)
+	while ((*end = pcapng_read_next(&reader, &record)) == 1)
 		packets++;
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), *end);
+	assert_int_equal(pcapng_read_next(&reader, &record), *end);
 	if (error)
 		strcpy(error, reader.error);
 	read_end(&reader);
@@ -234,8 +236,8 @@ static void write_error_ends_the_capture_once(void **state)
 
 static void long_texts_are_cut(void **state)
 {
-	struct rfm_pcapng_reader reader;
-	struct rfm_pcapng_record record;
+	struct pcapng_reader reader;
+	struct pcapng_record record;
 	struct rfm_pcapng capture;
 	char text[3000];
 	uint8_t wire[RFM_PCAPNG_PACKET + 1] = { 0 };
@@ -255,11 +257,11 @@ static void long_texts_are_cut(void **state)
 	assert_int_equal(capture.lost, 2);
 
 	read_begin(&reader, sink.data, sink.len);
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), 1);
+	assert_int_equal(pcapng_read_next(&reader, &record), 1);
 	assert_int_equal(record.interface, 255);
 	assert_int_equal(strlen(record.interface_name), RFM_PCAPNG_TEXT);
 	assert_int_equal(record.len, RFM_PCAPNG_PACKET);
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), 0);
+	assert_int_equal(pcapng_read_next(&reader, &record), 0);
 	read_end(&reader);
 }
 
@@ -323,8 +325,8 @@ static void the_other_byte_order(void **state)
 		6, 48, 0, 2, 5, 5, 5, 0, 0, 0x00020004, 1, 48,
 		0x0bad, 16, 1, 16,
 	};
-	struct rfm_pcapng_reader reader;
-	struct rfm_pcapng_record record;
+	struct pcapng_reader reader;
+	struct pcapng_record record;
 	uint8_t file[sizeof(words)];
 
 	(void)state;
@@ -338,12 +340,12 @@ static void the_other_byte_order(void **state)
 	memcpy(file + 84, "\0\2\0\4", 4);
 
 	read_begin(&reader, file, sizeof(file));
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), 1);
+	assert_int_equal(pcapng_read_next(&reader, &record), 1);
 	assert_int_equal(record.time, ((2ull << 32) + 5) * 1000);
 	assert_int_equal(record.len, 5);
 	assert_memory_equal(record.wire, "hello", 5);
 	assert_int_equal(record.direction, RFM_PCAPNG_IN);
-	assert_int_equal(rfm_pcapng_read_next(&reader, &record), 0);
+	assert_int_equal(pcapng_read_next(&reader, &record), 0);
 	assert_int_equal(reader.skipped, 1);
 	read_end(&reader);
 }

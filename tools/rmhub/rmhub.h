@@ -11,7 +11,7 @@
 #include "relay.h"
 #include "ring/host/loop.h"
 #include "ring/host/port.h"
-#include "ring/pcapng.h"
+#include "ring/util/pcapng.h"
 #include "settings.h"
 #include "tools/common/control.h"
 

@@ -12,6 +12,7 @@
 #include "rmctl/parse.h"
 #include "ring/host/port.h"
 #include "ring/node.h"
+#include "ring/util/line-text.h"
 
 #define NAME_MAX_LENGTH	32
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pcapng_reader.h"
 #include "ring/wire.h"
 #include "rmnode.h"
 
@@ -35,7 +36,7 @@
 struct replay {
 	struct job job;
 	FILE *file;
-	struct rfm_pcapng_reader reader;
+	struct pcapng_reader reader;
 	struct ranges ranges;
 	struct sightings sightings;
 	uint64_t speed;
@@ -59,7 +60,7 @@ static bool is_wanted(struct replay *replay, const struct rfm_frame *frame)
 		frame->address + frame->length <= size);
 }
 
-static bool is_ours(const struct rfm_pcapng_record *record)
+static bool is_ours(const struct pcapng_record *record)
 {
 	return record->len >= RFM_FRAME_HEADER &&
 	       rfm_frame_length(record->wire) == (int)record->len;
@@ -68,10 +69,10 @@ static bool is_ours(const struct rfm_pcapng_record *record)
 /* The next frame to be replayed; false at the end or after an error. */
 static bool read_frame(struct replay *replay)
 {
-	struct rfm_pcapng_record record;
+	struct pcapng_record record;
 	int got;
 
-	while ((got = rfm_pcapng_read_next(&replay->reader, &record)) > 0) {
+	while ((got = pcapng_read_next(&replay->reader, &record)) > 0) {
 		if (!is_ours(&record) ||
 		    rfm_frame_decode(record.wire, &replay->frame) != RFM_FRAME_OK ||
 		    !is_wanted(replay, &replay->frame)) {
@@ -239,7 +240,7 @@ static void replay_release(struct job *job)
 	/* Its last frames have to come home first; that is waited for outside. */
 	if (replay->another)
 		job->node->guests[job->node->guest_count++] = job->ring;
-	rfm_pcapng_read_end(&replay->reader);
+	pcapng_read_end(&replay->reader);
 	fclose(replay->file);
 	free(replay);
 }
@@ -262,7 +263,7 @@ static bool open_file(struct replay *replay, struct control_request *request, co
 		control_fail(request, "cannot read %.300s: %s", path, strerror(errno));
 		return false;
 	}
-	if (rfm_pcapng_read_begin(&replay->reader, replay->file)) {
+	if (pcapng_read_begin(&replay->reader, replay->file)) {
 		control_fail(request, "no memory");
 		fclose(replay->file);
 		return false;

@@ -21,7 +21,7 @@
 #define HW_RFM_RFM5565_EXT_H
 
 #include "qemu/bitmap.h"
-#include "ring/granules.h"
+#include "ring/util/granules.h"
 #include "ring/node.h"
 #include "linux/rfm_regs.h"
 

@@ -11,6 +11,7 @@
 #include "qapi/visitor.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
+#include "ring/util/line-text.h"
 #include "rfm5565.h"
 
 /* --- what is set ---------------------------------------------------------- */

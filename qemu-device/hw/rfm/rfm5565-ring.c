@@ -14,25 +14,12 @@
 #include "hw/core/cpu.h"
 #include "system/runstate.h"
 #include "system/system.h"
-#include "ring/crc32c.h"
 #include "ring/memory.h"
+#include "ring/util/clock-domain.h"
 #include "rfm5565.h"
 #include "trace.h"
 
 #define FLUSH_NS    (100 * SCALE_MS)    /* of a capture whose file is busy */
-
-/* Nodes of one boot of one host share their monotonic clock. */
-static uint32_t clock_domain(void)
-{
-    g_autofree char *boot_id = NULL;
-    gsize len;
-
-    if (!g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot_id, &len,
-                             NULL)) {
-        return g_random_int();
-    }
-    return rfm_crc32c(0, boot_id, len);
-}
 
 /* The card's next incarnation: later than the last, whatever the clock says. */
 static uint64_t new_incarnation(uint64_t previous)
@@ -600,7 +587,7 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
     s->quiesced = runstate_check(RUN_STATE_INMIGRATE);
     /* Who waits for a migration has had no incarnation yet. */
     config->incarnation = s->quiesced ? 0 : new_incarnation(0);
-    config->clock_domain = clock_domain();
+    config->clock_domain = rfm_clock_domain();
     if (!open_capture(s, errp)) {
         return false;
     }

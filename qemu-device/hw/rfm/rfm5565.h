@@ -47,7 +47,7 @@
 #include "system/iothread.h"
 #include "ring/link.h"
 #include "ring/node.h"
-#include "ring/pcapng.h"
+#include "ring/util/pcapng.h"
 #include "ring/shm.h"
 #include "linux/rfm_regs.h"
 #include "rfm5565-ext.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ring/granules.h"
+#include "ring/util/granules.h"
 
 #include <errno.h>
 #include <stddef.h>

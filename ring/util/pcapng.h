@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #define RFM_PCAPNG_LINKTYPE	147	/* LINKTYPE_USER0 */
@@ -30,8 +29,6 @@ enum rfm_pcapng_direction {
 	RFM_PCAPNG_IN		= 1,	/* came from the link */
 	RFM_PCAPNG_OUT		= 2,	/* was given to it */
 };
-
-/* --- writing -------------------------------------------------------------- */
 
 /**
  * struct rfm_pcapng - a capture that is being written
@@ -151,63 +148,5 @@ static inline bool rfm_pcapng_is_open(const struct rfm_pcapng *capture)
 {
 	return capture->part.data;
 }
-
-/* --- reading -------------------------------------------------------------- */
-
-/**
- * struct rfm_pcapng_record - a packet of a file
- * @interface: number of its interface in the file, from 0
- * @direction: enum rfm_pcapng_direction
- * @time: ns since 1970
- * @wire: its bytes, valid until the next call; what they mean is unchecked
- * @len: how many, 0..RFM_PCAPNG_PACKET
- * @interface_name: its name, "" if it has none; valid until the next call
- */
-struct rfm_pcapng_record {
-	uint32_t interface;
-	uint8_t direction;
-	uint64_t time;
-	const uint8_t *wire;
-	unsigned int len;
-	const char *interface_name;
-};
-
-/**
- * struct rfm_pcapng_reader - a capture that is being read
- * @skipped: blocks that hold a packet without a time, or nothing we know
- * @error: what rfm_pcapng_read_next() found wrong
- */
-struct rfm_pcapng_reader {
-	uint64_t skipped;
-	char error[160];
-
-	FILE *file;
-	uint64_t at;
-	bool swapped, failed, in_section;
-	uint32_t interfaces;
-	struct rfm_pcapng_interface *known;
-	uint8_t *block;
-};
-
-/**
- * rfm_pcapng_read_begin() - read a capture
- * @file: of any origin; stays the caller's
- *
- * Returns 0, or -1 with errno ENOMEM.
- */
-int rfm_pcapng_read_begin(struct rfm_pcapng_reader *reader, FILE *file);
-
-/**
- * rfm_pcapng_read_next() - the next packet
- *
- * Packets in the order of the file, of our writer or of a program that cut or
- * merged its files, in either byte order. Returns 1, 0 at the end, or -1 with
- * one sentence in @reader->error: not pcapng, damaged, cut off, or of another
- * link type. After 0 or -1 there is nothing more.
- */
-int rfm_pcapng_read_next(struct rfm_pcapng_reader *reader, struct rfm_pcapng_record *record);
-
-/** rfm_pcapng_read_end() - free; harmless on a zeroed reader and after itself */
-void rfm_pcapng_read_end(struct rfm_pcapng_reader *reader);
 
 #endif
