@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ring/link.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "ring/crc32c.h"
@@ -83,6 +84,12 @@ static bool check_message(const uint8_t *wire)
 
 /* --- the sending end ------------------------------------------------------ */
 
+/* What stands before @open outlives a connection. */
+static void reset_tx(struct rfm_link_tx *link)
+{
+	memset(&link->open, 0, sizeof(*link) - offsetof(struct rfm_link_tx, open));
+}
+
 void rfm_link_tx_init(struct rfm_link_tx *link, const struct rfm_link_ops *ops, void *opaque)
 {
 	*link = (struct rfm_link_tx){ .ops = ops, .opaque = opaque };
@@ -90,7 +97,7 @@ void rfm_link_tx_init(struct rfm_link_tx *link, const struct rfm_link_ops *ops, 
 
 void rfm_link_tx_opened(struct rfm_link_tx *link, bool shm_offered, uint64_t now)
 {
-	rfm_link_tx_init(link, link->ops, link->opaque);
+	reset_tx(link);
 	link->open = true;
 	link->hello_pending = true;
 	link->shm_offered = shm_offered;
@@ -101,7 +108,7 @@ void rfm_link_tx_closed(struct rfm_link_tx *link, uint64_t now)
 {
 	bool was_up = link->welcome;
 
-	rfm_link_tx_init(link, link->ops, link->opaque);
+	reset_tx(link);
 	if (was_up)
 		link->ops->downstream(link->opaque, false, now);
 }
@@ -146,6 +153,19 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
 	return NULL;
 }
 
+static unsigned int next_frame(struct rfm_link_tx *link, uint8_t *wire, uint64_t now)
+{
+	unsigned int len = link->ops->pull(link->opaque, wire, now);
+
+	if (!len)
+		return 0;
+	link->frames += rfm_packet_frames(len);
+	link->bytes += len;
+	if (link->tap)
+		link->tap->seen(link->tap->opaque, true, wire, len, now);
+	return len;
+}
+
 /* What comes next after the handshake: our light if it is news, else a frame. */
 static unsigned int next_packet(struct rfm_link_tx *link, uint8_t *wire, uint64_t now)
 {
@@ -153,7 +173,7 @@ static unsigned int next_packet(struct rfm_link_tx *link, uint8_t *wire, uint64_
 	struct rfm_link_self self;
 
 	if (link->light_sent && light == link->light)
-		return link->ops->pull(link->opaque, wire, now);
+		return next_frame(link, wire, now);
 	link->light_sent = true;
 	link->light = light;
 	self = link->ops->self(link->opaque);
@@ -215,6 +235,13 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
 
 /* --- the receiving end ---------------------------------------------------- */
 
+/* The same; what stands in @packet may still be in use, by who has closed the link in a call. */
+static void reset_rx(struct rfm_link_rx *link)
+{
+	memset(&link->open, 0, offsetof(struct rfm_link_rx, part) -
+	       offsetof(struct rfm_link_rx, open));
+}
+
 void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque)
 {
 	*link = (struct rfm_link_rx){ .ops = ops, .opaque = opaque };
@@ -222,7 +249,7 @@ void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, 
 
 void rfm_link_rx_opened(struct rfm_link_rx *link, uint64_t now)
 {
-	rfm_link_rx_init(link, link->ops, link->opaque);
+	reset_rx(link);
 	link->open = true;
 	link->opened_at = now;
 }
@@ -240,7 +267,7 @@ void rfm_link_rx_closed(struct rfm_link_rx *link, uint64_t now)
 		if (link->lit && !link->silent)
 			link->ops->light(link->opaque, false, now);
 	}
-	rfm_link_rx_init(link, link->ops, link->opaque);
+	reset_rx(link);
 }
 
 static void set_lit(struct rfm_link_rx *link, bool lit, uint64_t now)
@@ -315,6 +342,10 @@ static const char *receive_frame(struct rfm_link_rx *link, uint8_t *wire, unsign
 {
 	if (!link->lit)
 		return "the upstream neighbour sends frames with its light off";
+	link->frames += rfm_packet_frames(len);
+	link->bytes += len;
+	if (link->tap)
+		link->tap->seen(link->tap->opaque, false, wire, len, now);
 	link->ops->frame(link->opaque, wire, len, now);
 	return NULL;
 }

@@ -61,7 +61,20 @@ struct rfm_link_ops {
 };
 
 /**
+ * struct rfm_link_tap - who is shown what passes an end
+ * @seen: a frame or train came and is about to be handed on, or was pulled and is
+ *	about to leave (@sent). May not call the link
+ */
+struct rfm_link_tap {
+	void (*seen)(void *opaque, bool sent, const uint8_t *wire, unsigned int len, uint64_t now);
+	void *opaque;
+};
+
+/**
  * struct rfm_link_tx - the sending end
+ * @ops, @opaque, @tap: may be set to others at any time; @tap is NULL at first
+ * @frames: pulled for a neighbour, over all connections; link messages are left out
+ * @bytes: of these
  * @peer: who answered, once @welcome
  * @shm: the neighbour takes frames from the shared memory that was offered
  *
@@ -72,6 +85,8 @@ struct rfm_link_ops {
 struct rfm_link_tx {
 	const struct rfm_link_ops *ops;
 	void *opaque;
+	const struct rfm_link_tap *tap;
+	uint64_t frames, bytes;
 	bool open, welcome, shm;
 	bool shm_offered;
 	bool light_sent, light;		/* what the other end knows of our light */
@@ -129,6 +144,7 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
 
 /**
  * struct rfm_link_rx - the receiving end
+ * @ops, @opaque, @tap, @frames, @bytes: as of the sending end
  * @peer: who is upstream, once @agreed
  * @shm: frames come by the shared memory, not by the stream
  * @light_received: LIGHT was told: the handshake is done
@@ -139,6 +155,8 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
 struct rfm_link_rx {
 	const struct rfm_link_ops *ops;
 	void *opaque;
+	const struct rfm_link_tap *tap;
+	uint64_t frames, bytes;
 	bool open, agreed, shm;
 	bool shm_attached;
 	bool light_received, lit, silent;

@@ -149,7 +149,7 @@ struct rfm_node_stats rfm_node_read_stats(const struct rfm_node *node)
 
 /* --- behind a link -------------------------------------------------------- */
 
-static struct rfm_link_self link_self(void *opaque)
+static struct rfm_link_self node_link_self(void *opaque)
 {
 	const struct rfm_node *node = opaque;
 
@@ -162,44 +162,44 @@ static struct rfm_link_self link_self(void *opaque)
 	};
 }
 
-static void link_light(void *opaque, bool on, uint64_t now)
+static void node_link_light(void *opaque, bool on, uint64_t now)
 {
 	rfm_node_set_light(opaque, on, now);
 }
 
-static void link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
+static void node_link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	rfm_node_receive(opaque, wire, len, now);
 }
 
-static void link_bad(void *opaque)
+static void node_link_bad(void *opaque)
 {
 	rfm_node_receive_bad(opaque);
 }
 
-static void link_downstream(void *opaque, bool up, uint64_t now)
+static void node_link_downstream(void *opaque, bool up, uint64_t now)
 {
 	rfm_node_set_downstream(opaque, up, now);
 }
 
-static bool link_light_out(void *opaque)
+static bool node_link_light_out(void *opaque)
 {
 	return rfm_node_light_out(opaque);
 }
 
-static unsigned int link_pull(void *opaque, uint8_t *wire, uint64_t now)
+static unsigned int node_link_pull(void *opaque, uint8_t *wire, uint64_t now)
 {
 	return rfm_node_pull(opaque, wire, now);
 }
 
 const struct rfm_link_ops rfm_node_link_ops = {
-	.self = link_self,
-	.light = link_light,
-	.frame = link_frame,
-	.bad = link_bad,
-	.downstream = link_downstream,
-	.light_out = link_light_out,
-	.pull = link_pull,
+	.self = node_link_self,
+	.light = node_link_light,
+	.frame = node_link_frame,
+	.bad = node_link_bad,
+	.downstream = node_link_downstream,
+	.light_out = node_link_light_out,
+	.pull = node_link_pull,
 };
 
 /* --- lifecycle ------------------------------------------------------------ */

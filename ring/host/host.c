@@ -188,11 +188,10 @@ static void call_watches(struct rfmring *ring, uint32_t offset, const void *data
 	}
 }
 
-static void node_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
+static void node_apply(void *opaque, uint32_t offset, const void *data, unsigned int len,
 		       const struct rfm_origin *origin)
 {
 	struct rfmring *ring = opaque;
-
 	struct rfm_origin each = *origin;
 	const uint8_t *from = data;
 
@@ -261,7 +260,7 @@ static void node_status(void *opaque, unsigned int what)
 	call_status(ring, what);
 }
 
-static void node_transmit(void *opaque)
+static void node_kick(void *opaque)
 {
 	struct rfmring *ring = opaque;
 
@@ -310,10 +309,10 @@ static void node_load(void *opaque, uint32_t offset, void *data, unsigned int le
 }
 
 const struct rfm_node_ops rfm_host_node_ops = {
-	.apply = node_store,
+	.apply = node_apply,
 	.interrupt = node_interrupt,
 	.status = node_status,
-	.kick = node_transmit,
+	.kick = node_kick,
 	.room = node_room,
 	.fence = node_fence,
 	.load = node_load,
@@ -321,37 +320,18 @@ const struct rfm_node_ops rfm_host_node_ops = {
 
 /* --- into a node and out of it ------------------------------------------------------ */
 
-static void set_light(struct rfmring *ring, bool on, uint64_t now)
-{
-	rfm_node_set_light(&ring->node, on, now);
-}
-
-static void set_downstream(struct rfmring *ring, bool up, uint64_t now)
-{
-	rfm_node_set_downstream(&ring->node, up, now);
-	call_status(ring, RFMRING_DOWNSTREAM);
-}
-
-static void call_frame_hook(struct rfmring *ring, const uint8_t *unit, uint64_t now)
+static void call_frame_hook(struct rfmring *ring, const uint8_t *packet, uint64_t now)
 {
 	struct rfm_frame frame;
 	uint8_t wire[RFM_FRAME_MAX];
 
-	if (rfm_frame_decode_header(unit, &frame) != RFM_FRAME_OK)
+	if (rfm_frame_decode_header(packet, &frame) != RFM_FRAME_OK)
 		return;
 	for (unsigned int i = 0, count = frame.count; i < count; i++) {
-		rfm_train_frame(unit, i, wire);
+		rfm_train_frame(packet, i, wire);
 		if (rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 			ring->seen(ring->seen_opaque, &frame, now);
 	}
-}
-
-static void receive_frame(struct rfmring *ring, uint8_t *wire, unsigned int len, uint64_t now)
-{
-	/* Before the node has it: it may change the path. */
-	if (ring->seen)
-		call_frame_hook(ring, wire, now);
-	rfm_node_receive(&ring->node, wire, len, now);
 }
 
 /* From one node to the next one in this host. */
@@ -365,15 +345,17 @@ static bool hop_poll(void *opaque, uint64_t now)
 	if (!next) {
 		/* It has gone since somebody wanted this: what there is leaves by the port. */
 		rfm_poller_deactivate(&ring->hop_poller);
-		node_transmit(ring);
+		node_kick(ring);
 		return false;
 	}
 	if (light != ring->light_told) {
 		ring->light_told = light;
-		set_light(next, light, now);
+		rfm_node_set_light(&next->node, light, now);
 	}
 	while (count < HOP_BATCH && (len = rfm_node_pull(&ring->node, wire, now))) {
-		receive_frame(next, wire, len, now);
+		if (next->seen)
+			call_frame_hook(next, wire, now);
+		rfm_node_receive(&next->node, wire, len, now);
 		count += rfm_packet_frames(len);
 	}
 	if (count >= HOP_BATCH)
@@ -391,70 +373,29 @@ static void hop_time(void *opaque, uint64_t now)
 	rfm_poller_activate(&ring->hop_poller);
 }
 
-static struct rfm_link_self link_self(void *opaque)
-{
-	const struct rfm_host *host = opaque;
-
-	return rfm_node_link_ops.self(&host->first->node);
-}
-
-static void link_light(void *opaque, bool on, uint64_t now)
-{
-	const struct rfm_host *host = opaque;
-
-	set_light(host->first, on, now);
-}
-
-static void link_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
+/* What passes a fibre is shown to the capture, and what comes to the hook of the first node. */
+static void fibre_seen(void *opaque, bool sent, const uint8_t *wire, unsigned int len,
+		       uint64_t now)
 {
 	struct rfm_host *host = opaque;
 
 	if (rfm_pcapng_is_open(&host->pcap))
-		rfm_pcapng_packet(&host->pcap, host->pcap_in, RFM_PCAPNG_IN, now, wire, len, NULL);
-	receive_frame(host->first, wire, len, now);
+		rfm_pcapng_packet(&host->pcap, sent ? host->pcap_out : host->pcap_in,
+				  sent ? RFM_PCAPNG_OUT : RFM_PCAPNG_IN, now, wire, len, NULL);
+	if (!sent && host->first->seen)
+		call_frame_hook(host->first, wire, now);
 }
 
-static void link_bad(void *opaque)
+void rfm_host_set_links(struct rfm_host *host)
 {
-	const struct rfm_host *host = opaque;
+	bool captures = rfm_pcapng_is_open(&host->pcap);
 
-	rfm_node_receive_bad(&host->first->node);
+	if (host->rx)
+		rfm_port_set_link(host->rx, &host->first->node,
+				  captures || host->first->seen ? &host->tap : NULL);
+	if (host->tx)
+		rfm_port_set_link(host->tx, &host->last->node, captures ? &host->tap : NULL);
 }
-
-static void link_downstream(void *opaque, bool up, uint64_t now)
-{
-	const struct rfm_host *host = opaque;
-
-	set_downstream(host->last, up, now);
-}
-
-static bool link_light_out(void *opaque)
-{
-	const struct rfm_host *host = opaque;
-
-	return rfm_node_light_out(&host->last->node);
-}
-
-static unsigned int link_pull(void *opaque, uint8_t *wire, uint64_t now)
-{
-	struct rfm_host *host = opaque;
-	unsigned int len = rfm_node_pull(&host->last->node, wire, now);
-
-	if (len && rfm_pcapng_is_open(&host->pcap))
-		rfm_pcapng_packet(&host->pcap, host->pcap_out, RFM_PCAPNG_OUT, now, wire, len,
-				  NULL);
-	return len;
-}
-
-static const struct rfm_link_ops link_ops = {
-	.self = link_self,
-	.light = link_light,
-	.frame = link_frame,
-	.bad = link_bad,
-	.downstream = link_downstream,
-	.light_out = link_light_out,
-	.pull = link_pull,
-};
 
 static void host_log(struct rfm_host *host, const char *sentence)
 {
@@ -479,9 +420,21 @@ static uint64_t port_next_pull(void *opaque)
 	return rfm_node_next_pull(&host->last->node);
 }
 
-static const struct rfm_port_ops port_ops = {
+static void port_state(void *opaque)
+{
+	struct rfm_host *host = opaque;
+
+	call_status(host->last, RFMRING_DOWNSTREAM);
+}
+
+static const struct rfm_port_ops rx_ops = {
+	.log = port_log,
+};
+
+static const struct rfm_port_ops tx_ops = {
 	.log = port_log,
 	.next_pull = port_next_pull,
+	.state = port_state,
 };
 
 /* --- capture ------------------------------------------------------------------------- */
@@ -529,6 +482,7 @@ struct rfm_host *rfm_host_new(void)
 	pthread_mutex_init(&host->engine, NULL);
 	pthread_cond_init(&host->callers_served, NULL);
 	pthread_cond_init(&host->callers_may_lock, NULL);
+	host->tap = (struct rfm_link_tap){ .seen = fibre_seen, .opaque = host };
 	host->pcap_timer = (struct rfm_timer){ .fire = pcap_time, .opaque = host };
 	rfm_loop_on_sleep(host->loop, before_sleep, after_sleep, host);
 	return host;
@@ -557,14 +511,17 @@ bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *con
 		.socket_buffer = config->socket_buffer,
 	};
 
-	host->rx = rfm_port_open(host->loop, &port, &link_ops, &port_ops, host, error);
+	host->rx = rfm_port_open(host->loop, &port, &rfm_node_link_ops, &rx_ops, host, error);
 	if (!host->rx)
 		return false;
 	port.sending = true;
 	port.name = "tx";
 	port.address = config->tx;
-	host->tx = rfm_port_open(host->loop, &port, &link_ops, &port_ops, host, error);
-	return host->tx && open_capture(host, config->pcap, error);
+	host->tx = rfm_port_open(host->loop, &port, &rfm_node_link_ops, &tx_ops, host, error);
+	if (!host->tx || !open_capture(host, config->pcap, error))
+		return false;
+	rfm_host_set_links(host);
+	return true;
 }
 
 static void tick_time(void *opaque, uint64_t now)
@@ -596,6 +553,7 @@ void rfm_host_attach(struct rfm_host *host, struct rfmring *ring)
 		return;
 	}
 	ring->previous->next = ring;
+	rfm_host_set_links(host);
 	ring->previous->light_told = false;
 	rfm_node_set_downstream(&ring->node, port_is_up(host), now);
 	rfm_node_set_downstream(&ring->previous->node, true, now);
@@ -616,6 +574,7 @@ void rfm_host_detach(struct rfmring *ring)
 		return;
 	previous->next = NULL;
 	host->last = previous;
+	rfm_host_set_links(host);
 	rfm_timer_set(host->loop, &previous->hop_timer, RFM_NEVER);
 	rfm_poller_deactivate(&previous->hop_poller);
 	rfm_node_set_downstream(&previous->node, port_is_up(host), rfm_now());

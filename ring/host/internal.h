@@ -53,6 +53,7 @@ struct rfm_host {
 
 	struct rfm_pcapng pcap;
 	int pcap_in, pcap_out;
+	struct rfm_link_tap tap;	/* for @pcap, and the frame hook of @first */
 	struct rfm_timer pcap_timer;
 };
 
@@ -123,6 +124,9 @@ bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *con
 /** rfm_host_attach() - put @ring, whose node is there, at the end */
 void rfm_host_attach(struct rfm_host *host, struct rfmring *ring);
 void rfm_host_detach(struct rfmring *ring);
+
+/** rfm_host_set_links() - @first, @last, the capture or the frame hook of @first is another */
+void rfm_host_set_links(struct rfm_host *host);
 
 /** rfm_host_run_once() - one round of the loop, with the engine's lock */
 bool rfm_host_run_once(struct rfm_host *host, uint64_t until);

@@ -19,7 +19,6 @@ struct rfm_port {
 	struct rfm_address address;
 	struct rfm_route *route;	/* a client's */
 
-	const struct rfm_link_ops *link_ops;
 	const struct rfm_port_ops *ops;
 	void *opaque;
 
@@ -39,7 +38,7 @@ struct rfm_port {
 
 	char last_report[RFM_PORT_SENTENCE];
 	uint64_t up_ns;		/* since when it has been up */
-	uint64_t frames, bytes, connections, refused;
+	uint64_t connections, refused;
 };
 
 /* Is the handshake done? */

@@ -22,7 +22,7 @@ static bool discard(struct rfm_port *port, uint64_t now)
 	uint8_t wire[RFM_PACKET_MAX];
 	unsigned int count = 0, len;
 
-	while (count < RFM_PORT_BATCH && (len = port->link_ops->pull(port->opaque, wire, now)))
+	while (count < RFM_PORT_BATCH && (len = port->tx.ops->pull(port->tx.opaque, wire, now)))
 		count += rfm_packet_frames(len);
 	if (count < RFM_PORT_BATCH)
 		rfm_poller_deactivate(&port->poller);

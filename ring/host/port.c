@@ -29,74 +29,6 @@
 #define FIRST_RETRY_NS	10000000u	/* after a connection was lost */
 #define SLOTS_MIN	(2u * RFM_TRAIN_FRAMES)	/* we are woken when half are free */
 
-/* --- between the link and its owner: count ------------------------------------ */
-
-static struct rfm_link_self on_self(void *opaque)
-{
-	struct rfm_port *port = opaque;
-
-	return port->link_ops->self(port->opaque);
-}
-
-static void on_light(void *opaque, bool on, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-
-	port->link_ops->light(port->opaque, on, now);
-}
-
-static void on_frame(void *opaque, uint8_t *wire, unsigned int len, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-
-	port->frames += rfm_packet_frames(len);
-	port->bytes += len;
-	port->link_ops->frame(port->opaque, wire, len, now);
-}
-
-static void on_bad(void *opaque)
-{
-	struct rfm_port *port = opaque;
-
-	port->link_ops->bad(port->opaque);
-}
-
-static void on_downstream(void *opaque, bool up, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-
-	port->link_ops->downstream(port->opaque, up, now);
-}
-
-static bool on_light_out(void *opaque)
-{
-	struct rfm_port *port = opaque;
-
-	return port->link_ops->light_out(port->opaque);
-}
-
-static unsigned int on_pull(void *opaque, uint8_t *wire, uint64_t now)
-{
-	struct rfm_port *port = opaque;
-	unsigned int len = port->link_ops->pull(port->opaque, wire, now);
-
-	if (len) {
-		port->frames += rfm_packet_frames(len);
-		port->bytes += len;
-	}
-	return len;
-}
-
-static const struct rfm_link_ops counted = {
-	.self = on_self,
-	.light = on_light,
-	.frame = on_frame,
-	.bad = on_bad,
-	.downstream = on_downstream,
-	.light_out = on_light_out,
-	.pull = on_pull,
-};
-
 /* --- trouble -------------------------------------------------------------------- */
 
 /* The same trouble again and again is worth one line. */
@@ -143,6 +75,12 @@ void rfm_port_close_shm(struct rfm_port *port)
 	port->full = false;
 }
 
+static void tell_state(const struct rfm_port *port)
+{
+	if (port->ops && port->ops->state)
+		port->ops->state(port->opaque);
+}
+
 void rfm_port_drop(struct rfm_port *port, const char *why)
 {
 	uint64_t now = rfm_loop_now(port->loop);
@@ -173,6 +111,8 @@ void rfm_port_drop(struct rfm_port *port, const char *why)
 		rfm_link_rx_closed(&port->rx, now);
 	}
 	wait_for_neighbour(port, was_up ? FIRST_RETRY_NS : RFM_PORT_RETRY_NS);
+	if (was_up)
+		tell_state(port);
 }
 
 /* Let the link end see the time; it says when it wants to see it again. */
@@ -192,6 +132,7 @@ void rfm_port_mark_up(struct rfm_port *port)
 {
 	port->up_ns = rfm_loop_now(port->loop);
 	port->connections++;
+	tell_state(port);
 	tick(port, port->up_ns);
 }
 
@@ -369,7 +310,7 @@ const char *rfm_port_address_check(const char *address)
 	return rfm_address_parse(&parsed, address);
 }
 
-static void set_callbacks(struct rfm_port *port)
+static void set_callbacks(struct rfm_port *port, const struct rfm_link_ops *link_ops)
 {
 	port->listen_watch = (struct rfm_watch){ .ready = accept_neighbour, .opaque = port };
 	port->watch = (struct rfm_watch){ .ready = socket_ready, .opaque = port };
@@ -383,9 +324,9 @@ static void set_callbacks(struct rfm_port *port)
 	};
 	rfm_poller_add(port->loop, &port->poller);
 	if (port->sending)
-		rfm_link_tx_init(&port->tx, &counted, port);
+		rfm_link_tx_init(&port->tx, link_ops, port->opaque);
 	else
-		rfm_link_rx_init(&port->rx, &counted, port);
+		rfm_link_rx_init(&port->rx, link_ops, port->opaque);
 }
 
 static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, char *error)
@@ -437,7 +378,6 @@ struct rfm_port *rfm_port_open(struct rfm_loop *loop, const struct rfm_port_conf
 	port->stream_only = config->stream_only;
 	port->slots = config->slots ? config->slots : RFM_SHM_SLOTS;
 	port->socket_buffer = config->socket_buffer;
-	port->link_ops = link_ops;
 	port->ops = ops;
 	port->opaque = opaque;
 	port->listener = port->fd = -1;
@@ -449,7 +389,7 @@ struct rfm_port *rfm_port_open(struct rfm_loop *loop, const struct rfm_port_conf
 		free(port);
 		return NULL;
 	}
-	set_callbacks(port);
+	set_callbacks(port, link_ops);
 	wait_for_neighbour(port, 0);
 	return port;
 }
@@ -468,6 +408,17 @@ void rfm_port_close(struct rfm_port *port)
 	rfm_route_free(port->route);
 	free(port->out);
 	free(port);
+}
+
+void rfm_port_set_link(struct rfm_port *port, void *opaque, const struct rfm_link_tap *tap)
+{
+	if (port->sending) {
+		port->tx.opaque = opaque;
+		port->tx.tap = tap;
+	} else {
+		port->rx.opaque = opaque;
+		port->rx.tap = tap;
+	}
 }
 
 void rfm_port_kick(struct rfm_port *port)
@@ -498,8 +449,8 @@ struct rfm_port_info rfm_port_info(const struct rfm_port *port)
 	struct rfm_port_info info = {
 		.connected = port->fd >= 0 && !port->connecting,
 		.up = rfm_port_is_up(port),
-		.frames = port->frames,
-		.bytes = port->bytes,
+		.frames = port->sending ? port->tx.frames : port->rx.frames,
+		.bytes = port->sending ? port->tx.bytes : port->rx.bytes,
 		.connections = port->connections,
 		.refused = port->refused,
 	};

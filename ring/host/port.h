@@ -19,7 +19,6 @@
 #define RFM_PORT_RETRY_NS	100000000ull	/* a client tries again that often */
 #define RFM_PORT_GOOD_NS	10000000000ull	/* a connection that has been up for so long is good */
 #define RFM_PORT_BATCH		64		/* frames moved before others have their turn */
-#define RFM_PORT_ADDRESS	256		/* bytes of an address */
 #define RFM_PORT_SENTENCE	512		/* bytes of a message, at most */
 
 struct rfm_port;
@@ -52,12 +51,15 @@ struct rfm_port_config {
  * @next_pull: sending end: when will link ops->pull() have something after it
  *	gave nothing? ns, RFM_NEVER if rfm_port_kick() will tell. NULL: never
  *	of interest (a line that is not paced)
+ * @state: the handshake is done, or a connection of which it was has ended; the
+ *	link has heard of it before. May be NULL
  *
- * Both get the opaque of the link ops.
+ * All get the opaque of rfm_port_open().
  */
 struct rfm_port_ops {
 	void (*log)(void *opaque, const char *sentence);
 	uint64_t (*next_pull)(void *opaque);
+	void (*state)(void *opaque);
 };
 
 /**
@@ -90,7 +92,7 @@ const char *rfm_port_address_check(const char *address);
  * rfm_port_open() - begin to connect or to listen
  * @config: copied
  * @ops: kept, as is @link_ops
- * @opaque: for both
+ * @opaque: for both; rfm_port_set_link() gives the link's ops another
  * @error: RFM_PORT_SENTENCE bytes: why it failed
  *
  * Nothing is called back before the loop runs. Returns NULL on failure: the
@@ -99,6 +101,13 @@ const char *rfm_port_address_check(const char *address);
 struct rfm_port *rfm_port_open(struct rfm_loop *loop, const struct rfm_port_config *config,
 			       const struct rfm_link_ops *link_ops,
 			       const struct rfm_port_ops *ops, void *opaque, char *error);
+
+/**
+ * rfm_port_set_link() - who stands behind the link from now on
+ * @opaque: for the link's ops
+ * @tap: kept; NULL: none
+ */
+void rfm_port_set_link(struct rfm_port *port, void *opaque, const struct rfm_link_tap *tap);
 
 /** rfm_port_close() - says that the link is closed, if it was open */
 void rfm_port_close(struct rfm_port *port);

@@ -112,6 +112,7 @@ void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque)
 		return;
 	ring->seen = seen;
 	ring->seen_opaque = opaque;
+	rfm_host_set_links(ring->host);
 	leave(ring, entered);
 }
 

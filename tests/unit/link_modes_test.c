@@ -40,6 +40,56 @@ static void greetings_say_who_is_there(void **state)
 	end_free(end);
 }
 
+/* --- who is shown what passes ------------------------------------------------ */
+
+struct shown {
+	unsigned int sent, came, bytes;
+};
+
+static void on_seen(void *opaque, bool sent, const uint8_t *wire, unsigned int len, uint64_t now)
+{
+	struct shown *shown = opaque;
+
+	(void)now;
+	*(sent ? &shown->sent : &shown->came) += rfm_packet_frames(len);
+	shown->bytes += len;
+	assert_int_equal(rfm_frame_length(wire), len);
+}
+
+/* Counted over all connections; link messages and what nobody takes are not. */
+static void a_tap_sees_what_passes(void **state)
+{
+	struct shown out = { 0 }, in = { 0 };
+	const struct rfm_link_tap out_tap = { .seen = on_seen, .opaque = &out };
+	const struct rfm_link_tap in_tap = { .seen = on_seen, .opaque = &in };
+	struct end *a = end_new(1), *b = end_new(2);
+
+	(void)state;
+	a->tx.tap = &out_tap;
+	b->rx.tap = &in_tap;
+	for (unsigned int times = 1; times <= 2; times++) {
+		ends_connect(a, b);
+		ends_connect(b, a);
+		ends_settle(a, b, RFM_LINK_BATCH);
+		rfm_node_store(&a->node, 0, "1234", 4, 0);
+		ends_settle(a, b, RFM_LINK_BATCH);
+		ends_disconnect(a, b);
+		ends_disconnect(b, a);
+		assert_int_equal(b->stores, times);
+		assert_true(out.sent > out.came && out.bytes);
+		assert_int_equal(out.came, 0);
+		assert_int_equal(in.sent, 0);
+		assert_int_equal(in.came, out.sent);
+		assert_int_equal(in.bytes, out.bytes);
+		assert_int_equal(a->tx.frames, out.sent);
+		assert_int_equal(a->tx.bytes, out.bytes);
+		assert_int_equal(b->rx.frames, in.came);
+		assert_int_equal(b->rx.bytes, in.bytes);
+	}
+	end_free(a);
+	end_free(b);
+}
+
 /* --- shared memory -------------------------------------------------------- */
 
 /* Two ends that agree, or not: @offered upstream, @attached downstream. */
@@ -391,6 +441,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(greetings_say_who_is_there),
+		cmocka_unit_test(a_tap_sees_what_passes),
 		cmocka_unit_test(frames_go_by_the_shared_memory),
 		cmocka_unit_test(the_stream_where_there_is_no_shared_memory),
 		cmocka_unit_test(shared_memory_that_was_not_offered),

@@ -410,6 +410,8 @@ static void a_node_behind_another_leaves_nothing_on_the_ring(void **state)
 		while (!is_up(guest) || !is_up(rings[1]))
 			rfmring_run(rings[0], 10);
 		assert_int_equal(state_of(guest).upstream, 1);
+		/* HELLO has the id of who sends. */
+		assert_int_equal(state_of(rings[1]).upstream, 200);
 		for (uint32_t i = 0; i < 100; i++)
 			rfmring_store32(guest, 0x300 + 8 * i, round * 1000 + i);
 		/* No fence: closing waits for what was stored. */
