@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ring/crc32c.h"
+#include "ring/shm.h"
 #include "ring/wire.h"
 
 #define LINK_MAGIC	0x4c52u		/* "RL" on the wire */
@@ -213,6 +214,43 @@ unsigned int rfm_link_tx_packet(struct rfm_link_tx *link, uint8_t *slot, uint64_
 	if (len)
 		link->last_sent_ns = now;
 	return len;
+}
+
+enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,
+				    unsigned int limit, unsigned int publish_every,
+				    uint64_t now, unsigned int *sent)
+{
+	enum rfm_link_fill left = RFM_LINK_MORE;
+	unsigned int shown = 0;
+
+	*sent = 0;
+	while (link->shm && *sent < limit) {
+		uint8_t *slot = rfm_shm_reserve(shm, RFM_TRAIN_FRAMES);
+		unsigned int len = slot ? rfm_link_tx_packet(link, slot, now) : 0;
+
+		if (!len) {
+			left = slot ? RFM_LINK_DRY : RFM_LINK_FULL;
+			break;
+		}
+		rfm_shm_commit(shm, rfm_packet_frames(len));
+		*sent += rfm_packet_frames(len);
+		if (*sent - shown >= publish_every) {
+			rfm_shm_publish(shm);
+			shown = *sent;
+		}
+	}
+	rfm_shm_publish(shm);
+	return shm->broken ? RFM_LINK_BROKEN : left;
+}
+
+unsigned int rfm_link_tx_discard(struct rfm_link_tx *link, unsigned int limit, uint64_t now)
+{
+	uint8_t wire[RFM_PACKET_MAX];
+	unsigned int count = 0, len;
+
+	while (count < limit && (len = link->ops->pull(link->opaque, wire, now)))
+		count += rfm_packet_frames(len);
+	return count;
 }
 
 const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *next)
@@ -440,6 +478,26 @@ const char *rfm_link_rx_packet(struct rfm_link_rx *link, uint8_t *slot, uint64_t
 		return receive_message(link, slot, now);
 	len = rfm_frame_length(slot);
 	return len < 0 ? lost_framing(link) : receive_frame(link, slot, len, now);
+}
+
+const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, unsigned int limit,
+			      uint64_t now, unsigned int *taken)
+{
+	const char *error = NULL;
+
+	*taken = 0;
+	while (link->shm && *taken < limit && !error) {
+		int got = rfm_shm_take(shm, link->packet);
+
+		if (!got)
+			break;
+		if (got < 0)
+			return "the upstream neighbour has spoilt the shared memory";
+		*taken += got;
+		error = rfm_link_rx_packet(link, link->packet, now);
+	}
+	rfm_shm_release(shm);
+	return error;
 }
 
 const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *next)

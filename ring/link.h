@@ -15,6 +15,8 @@
 
 #include "ring/frame.h"
 
+struct rfm_shm;
+
 #define RFM_LINK_MESSAGE	40	/* bytes of a message that is no frame */
 #define RFM_LINK_DEADLINE_NS	2000000000ull	/* for each step of the handshake */
 #define RFM_LINK_BATCH		16384	/* bytes handed to the pipe at once */
@@ -79,7 +81,7 @@ struct rfm_link_tap {
  * @shm: the neighbour takes frames from the shared memory that was offered
  *
  * Call order: opened(), then received() and output() as the pipe allows,
- * closed(). What output() or unit() returned is out of the FIFO and must be
+ * closed(). What output() or packet() returned is out of the FIFO and must be
  * delivered entirely or be given up by closed().
  */
 struct rfm_link_tx {
@@ -133,11 +135,40 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
  */
 unsigned int rfm_link_tx_packet(struct rfm_link_tx *link, uint8_t *slot, uint64_t now);
 
+enum rfm_link_fill {
+	RFM_LINK_DRY,		/* there is nothing more to say */
+	RFM_LINK_FULL,		/* the queue has no room for the longest train */
+	RFM_LINK_MORE,		/* @limit frames were moved, or a call has closed the link */
+	RFM_LINK_BROKEN,	/* the neighbour has spoilt the shared memory: close */
+};
+
+/**
+ * rfm_link_tx_fill() - move what there is to say into the shared memory
+ * @shm: the queue that was offered
+ * @limit: frames, and the rest of a train beyond
+ * @publish_every: so many frames are shown to the neighbour at once; the last in any case
+ * @sent: how many frames and link messages were moved
+ *
+ * Only if @link->shm.
+ */
+enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,
+				    unsigned int limit, unsigned int publish_every,
+				    uint64_t now, unsigned int *sent);
+
+/**
+ * rfm_link_tx_discard() - nobody takes what there is to send
+ * @limit: frames
+ *
+ * What stands behind the link sees it go nowhere, and counts. Returns how many
+ * frames it was; less than @limit if there is nothing more.
+ */
+unsigned int rfm_link_tx_discard(struct rfm_link_tx *link, unsigned int limit, uint64_t now);
+
 /**
  * rfm_link_tx_tick() - let time pass
  * @next: when to call again
  *
- * After it, output() or unit() may have something to say. Returns NULL, or one
+ * After it, output() or fill() may have something to say. Returns NULL, or one
  * sentence that says why the pipe must be closed.
  */
 const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *next);
@@ -167,7 +198,7 @@ struct rfm_link_rx {
 	unsigned int reply_length;
 	uint8_t reply[RFM_LINK_MESSAGE];
 	uint8_t part[RFM_PACKET_MAX];	/* a message that has come in part */
-	uint8_t packet[RFM_PACKET_MAX];	/* a frame from the stream, to be changed */
+	uint8_t packet[RFM_PACKET_MAX];	/* what is being handed on, to be changed */
 };
 
 void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque);
@@ -203,6 +234,18 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
  * must be closed.
  */
 const char *rfm_link_rx_packet(struct rfm_link_rx *link, uint8_t *slot, uint64_t now);
+
+/**
+ * rfm_link_rx_drain() - hand on what waits in the shared memory
+ * @shm: the queue that was attached
+ * @limit: frames, and the rest of a train beyond
+ * @taken: how many frames and link messages it was
+ *
+ * Only if @link->shm; stops when a call has closed the link. Returns NULL, or one
+ * sentence that says why the pipe must be closed.
+ */
+const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, unsigned int limit,
+			      uint64_t now, unsigned int *taken);
 
 /**
  * rfm_link_rx_tick() - let time pass

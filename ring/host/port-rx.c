@@ -15,29 +15,11 @@
 
 static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_t now)
 {
-	uint8_t slot[RFM_PACKET_MAX];
-	unsigned int taken = 0;
-	const char *why;
+	unsigned int taken;
+	const char *why = rfm_link_rx_drain(&port->rx, &port->shm, most, now, &taken);
 
-	while (taken < most) {
-		int got = rfm_shm_take(&port->shm, slot);
-
-		if (got < 0) {
-			rfm_port_drop(port,
-				      "the upstream neighbour has spoilt the shared memory");
-			return taken;
-		}
-		if (!got)
-			break;
-		taken += got;
-		why = rfm_link_rx_packet(&port->rx, slot, now);
-		if (why)
-			rfm_port_drop(port, why);
-		if (port->fd < 0)
-			return taken;
-	}
-	if (taken)
-		rfm_shm_release(&port->shm);
+	if (why)
+		rfm_port_drop(port, why);
 	return taken;
 }
 

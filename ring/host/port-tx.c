@@ -19,11 +19,8 @@
 /* Nobody takes it: the owner sees that it goes nowhere, and counts. */
 static bool discard(struct rfm_port *port, uint64_t now)
 {
-	uint8_t wire[RFM_PACKET_MAX];
-	unsigned int count = 0, len;
+	unsigned int count = rfm_link_tx_discard(&port->tx, RFM_PORT_BATCH, now);
 
-	while (count < RFM_PORT_BATCH && (len = port->tx.ops->pull(port->tx.opaque, wire, now)))
-		count += rfm_packet_frames(len);
 	if (count < RFM_PORT_BATCH)
 		rfm_poller_deactivate(&port->poller);
 	return count;
@@ -57,33 +54,20 @@ void rfm_port_pull_time(void *opaque, uint64_t now)
 
 static bool fill_slots(struct rfm_port *port, uint64_t now)
 {
-	unsigned int count = 0, len;
-	bool dry = false;
+	unsigned int sent;
+	enum rfm_link_fill left = rfm_link_tx_fill(&port->tx, &port->shm, RFM_PORT_BATCH,
+						   RFM_PORT_BATCH, now, &sent);
 
-	port->full = false;
-	while (count < RFM_PORT_BATCH) {
-		uint8_t *slot = rfm_shm_reserve(&port->shm, RFM_TRAIN_FRAMES);
-
-		port->full = !slot;
-		if (!slot)
-			break;
-		len = rfm_link_tx_packet(&port->tx, slot, now);
-		dry = !len;
-		if (dry)
-			break;
-		rfm_shm_commit(&port->shm, rfm_packet_frames(len));
-		count += rfm_packet_frames(len);
-	}
-	rfm_shm_publish(&port->shm);
-	if (port->shm.broken) {
+	port->full = left == RFM_LINK_FULL;
+	if (left == RFM_LINK_BROKEN) {
 		rfm_port_drop(port, "the downstream neighbour has spoilt the shared memory");
 		return true;
 	}
-	if (dry) {
+	if (left == RFM_LINK_DRY) {
 		rfm_poller_deactivate(&port->poller);
-		wait_for_line(port, count, now);
+		wait_for_line(port, sent, now);
 	}
-	return count;
+	return sent;
 }
 
 /* --- the socket ------------------------------------------------------------------ */

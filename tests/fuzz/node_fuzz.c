@@ -195,7 +195,7 @@ static void check_node(void)
 
 /* --- sending -------------------------------------------------------------- */
 
-/* What a node sends is in order, and can be read. */
+/* What a node sends is in order, and can be read; of a link its tap. */
 static void check_sent(const uint8_t *wire, unsigned int len)
 {
 	const struct rfm_node *node = &world.node;
@@ -220,8 +220,17 @@ static void check_sent(const uint8_t *wire, unsigned int len)
 	memcpy(world.echo[world.echoes++ % ECHOES], wire, len);
 }
 
+static void on_sent(void *opaque, bool sent, const uint8_t *wire, unsigned int len, uint64_t now)
+{
+	(void)opaque;
+	CHECK(sent && now == world.now);
+	check_sent(wire, len);
+}
+
+static const struct rfm_link_tap tap = { .seen = on_sent };
+
 /* Frames and link messages, one after the other. */
-static void take_sent(const uint8_t *wire, unsigned int len)
+static void check_batch(const uint8_t *wire, unsigned int len)
 {
 	for (unsigned int unit; len; wire += unit, len -= unit) {
 		if (wire[0] == 'R' && wire[1] == 'L') {
@@ -232,7 +241,6 @@ static void take_sent(const uint8_t *wire, unsigned int len)
 		CHECK(rfm_frame_length(wire) > 0);
 		unit = rfm_frame_length(wire);
 		CHECK(unit <= len);
-		check_sent(wire, unit);
 	}
 }
 
@@ -273,24 +281,17 @@ static void close_tx(void)
 
 static void pull_shm(unsigned int count)
 {
-	while (count--) {
-		uint8_t *slot = rfm_shm_reserve(&down, RFM_TRAIN_FRAMES);
-		unsigned int len;
+	unsigned int sent;
+	enum rfm_link_fill left = rfm_link_tx_fill(&world.tx, &down, count, 1 + count / 2,
+						   world.now, &sent);
 
-		if (!slot && rfm_shm_wait_room(&down, RFM_TRAIN_FRAMES))
-			rfm_shm_clear_wakeup(&down, true);
-		if (!slot)
-			break;
-		len = rfm_link_tx_packet(&world.tx, slot, world.now);
-		if (!len) {
-			world.awake = false;
-			break;
-		}
-		take_sent(slot, len);
-		rfm_shm_commit(&down, rfm_packet_frames(len));
-	}
-	rfm_shm_publish(&down);
-	if (down.broken)
+	CHECK(left != RFM_LINK_MORE || sent >= count);
+	CHECK((left == RFM_LINK_BROKEN) == down.broken);
+	if (left == RFM_LINK_FULL && rfm_shm_wait_room(&down, RFM_TRAIN_FRAMES))
+		rfm_shm_clear_wakeup(&down, true);
+	if (left == RFM_LINK_DRY)
+		world.awake = false;
+	if (left == RFM_LINK_BROKEN)
 		close_tx();
 }
 
@@ -314,7 +315,7 @@ static void pull(unsigned int count)
 	}
 	len = rfm_link_tx_output(&world.tx, batch, world.now);
 	CHECK(len <= RFM_LINK_BATCH);
-	take_sent(batch, len);
+	check_batch(batch, len);
 	if (world.tx.welcome && RFM_LINK_BATCH - len >= RFM_PACKET_MAX)
 		world.awake = false;
 }
@@ -400,29 +401,22 @@ static void shm_rx_put(const uint8_t *wire, unsigned int len)
 
 static void shm_rx_take(unsigned int count)
 {
-	uint8_t *slot = malloc(RFM_PACKET_MAX);
+	bool pending;
+	unsigned int taken;
+	const char *why;
 
-	CHECK(slot);
-	while (count-- && world.rx.open && world.rx.shm) {
-		bool pending = rfm_shm_pending(&up);
-		int got = rfm_shm_take(&up, slot);
-
-		CHECK(!got == !pending);
-
-		if (got < 0 || (got && rfm_link_rx_packet(&world.rx, slot, world.now))) {
-			close_rx();
-			break;
-		}
-		if (!got) {
-			rfm_shm_release(&up);
-			if (rfm_shm_wait_data(&up))
-				rfm_shm_clear_wakeup(&up, false);
-			break;
-		}
+	if (!count || !world.rx.open || !world.rx.shm)
+		return;
+	pending = rfm_shm_pending(&up);
+	why = rfm_link_rx_drain(&world.rx, &up, count, world.now, &taken);
+	CHECK(pending == (taken || why));
+	if (why) {
+		close_rx();
+	} else if (taken < count) {
+		CHECK(!rfm_shm_pending(&up));
+		if (rfm_shm_wait_data(&up))
+			rfm_shm_clear_wakeup(&up, false);
 	}
-	if (!up.broken)
-		rfm_shm_release(&up);
-	free(slot);
 }
 
 static void shm_tx_take(unsigned int count)
@@ -804,6 +798,7 @@ static void begin(struct input *in)
 	CHECK(!rfm_node_init(&world.node, &config, &ops, NULL, world.now));
 	rfm_link_rx_init(&world.rx, &rfm_node_link_ops, &world.node);
 	rfm_link_tx_init(&world.tx, &rfm_node_link_ops, &world.node);
+	world.tx.tap = &tap;
 	if (world.use_shm)
 		renew_shm();
 }
