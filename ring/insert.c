@@ -80,26 +80,26 @@ static void fetch_to_write(const struct rfm_record *record)
 	}
 }
 
-struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond)
+enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
+					  struct rfm_record **record)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
-	struct rfm_record *record;
 
 	add(&q->stores);
 	if (atomic_load_explicit(&q->offline, memory_order_relaxed)) {
 		add(&q->dark);
 		add(&q->dropped);
-		return NULL;
+		return RFM_INSERT_OFFLINE;
 	}
 	if (!has_room(q, beyond ? q->size : q->size / 2)) {
 		add(&q->full);
 		add(&q->dropped);
-		return NULL;
+		return RFM_INSERT_FULL;
 	}
-	record = &q->records[tail & (q->size - 1)];
+	*record = &q->records[tail & (q->size - 1)];
 	fetch_to_write(&q->records[(tail + 2) & (q->size - 1)]);
-	record->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
-	return record;
+	(*record)->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
+	return RFM_INSERT_OK;
 }
 
 bool rfm_insert_commit(struct rfm_insert *q)

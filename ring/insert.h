@@ -18,7 +18,6 @@
 
 #define RFM_INSERT_SLOTS	2048	/* stores, by default and at most */
 #define RFM_INSERT_SLOTS_MIN	16
-#define RFM_INSERT_DATA		RFM_FRAME_DATA_MAX
 
 /**
  * struct rfm_record - what waits
@@ -35,7 +34,7 @@ struct rfm_record {
 	uint64_t dropped;
 	uint32_t address;
 	uint8_t type, length, dest, kind;
-	uint8_t data[RFM_INSERT_DATA];
+	uint8_t data[RFM_FRAME_DATA_MAX];
 };
 
 /**
@@ -91,13 +90,21 @@ static inline uint32_t rfm_insert_used(const struct rfm_insert *q)
 /** rfm_insert_has_room() - for a store, without the reserve */
 bool rfm_insert_has_room(struct rfm_insert *q);
 
+enum rfm_insert_result {
+	RFM_INSERT_OK,
+	RFM_INSERT_OFFLINE,	/* nothing can leave */
+	RFM_INSERT_FULL,	/* no room */
+};
+
 /**
  * rfm_insert_reserve() - a record to be filled in
  * @beyond: may use the reserve
+ * @record: where to fill it in, but for @dropped; only if RFM_INSERT_OK
  *
- * Counts the store. Returns NULL if it is dropped: no room, or blind.
+ * Counts the store; without a record it is dropped.
  */
-struct rfm_record *rfm_insert_reserve(struct rfm_insert *q, bool beyond);
+enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
+					  struct rfm_record **record);
 
 /** rfm_insert_commit() - it is filled in; returns whether the consumer is to be woken */
 bool rfm_insert_commit(struct rfm_insert *q);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the node share: life and time, sending, receiving. Private to ring/. */
+/* What the parts of the node share: incarnation and time, sending, receiving. Private to ring/. */
 #ifndef RFM_RING_NODE_PRIVATE_H
 #define RFM_RING_NODE_PRIVATE_H
 
@@ -29,10 +29,8 @@ static inline uint64_t rfm_in_flight(const struct rfm_node *node)
 	return node->seq - node->home_seq;
 }
 
-/* node.c */
-void rfm_new_epoch(struct rfm_node *node);
-
 /* send.c */
+void rfm_new_epoch(struct rfm_node *node);
 bool rfm_can_forward(const struct rfm_node *node);
 bool rfm_can_originate(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);
@@ -44,9 +42,8 @@ void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t no
 void rfm_send_heartbeat(struct rfm_node *node, uint64_t now);
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
 void rfm_send_break(struct rfm_node *node, uint64_t now);
-struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
-				       uint64_t now, bool *room);
-void rfm_commit(struct rfm_node *node);
+/* What never waits; all but @dropped is filled in. */
+enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_record *command);
 void rfm_cancel_own(struct rfm_node *node);
 void rfm_cancel_transmit(struct rfm_node *node);
 

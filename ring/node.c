@@ -6,12 +6,6 @@
 
 /* --- optics and time ------------------------------------------------------ */
 
-void rfm_new_epoch(struct rfm_node *node)
-{
-	node->epoch++;
-	node->ops->status(node->opaque, RFM_NODE_EPOCH);
-}
-
 /* What the optics let through, before and after a change. */
 struct optics {
 	bool signal, ready, light_out;

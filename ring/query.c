@@ -40,20 +40,17 @@ bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
 		    unsigned int len, uint64_t now)
 {
 	uint32_t address = offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED);
-	struct rfm_record *record;
-	bool room;
+	struct rfm_record command = {
+		.time = now, .type = RFM_FRAME_QUERY, .length = QUERY_LENGTH,
+	};
 
 	/* One that is not asked is no loss: nothing is counted. */
 	if (!may_ask(node))
 		return false;
-	record = rfm_reserve_command(node, RFM_FRAME_QUERY, QUERY_LENGTH, now, &room);
-	if (!record)
-		return room;
-	put64(record->data + AT_TICKET, ticket);
-	put32(record->data + AT_FROM, address % RFM_RING_SPACE);
-	put32(record->data + AT_COUNT, len);
-	rfm_commit(node);
-	return true;
+	put64(command.data + AT_TICKET, ticket);
+	put32(command.data + AT_FROM, address % RFM_RING_SPACE);
+	put32(command.data + AT_COUNT, len);
+	return rfm_queue_command(node, &command) != RFM_INSERT_FULL;
 }
 
 void rfm_receive_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data)

@@ -6,6 +6,12 @@
 
 #include "ring/wire.h"
 
+void rfm_new_epoch(struct rfm_node *node)
+{
+	node->epoch++;
+	node->ops->status(node->opaque, RFM_NODE_EPOCH);
+}
+
 /* --- what may leave ------------------------------------------------------- */
 
 bool rfm_node_signal(const struct rfm_node *node)
@@ -68,46 +74,22 @@ bool rfm_node_may_store(struct rfm_node *node)
 	return rfm_insert_has_room(&node->insert);
 }
 
-void rfm_commit(struct rfm_node *node)
-{
-	if (rfm_insert_commit(&node->insert))
-		node->ops->kick(node->opaque);
-}
-
-static bool is_dark(const struct rfm_node *node)
-{
-	return atomic_load_explicit(&node->insert.offline, memory_order_relaxed);
-}
-
-/*
- * Like rfm_insert_reserve(). @room becomes false if it was dropped for want of
- * room; the light may come or go meanwhile, so only the counter can tell.
- */
-static struct rfm_record *reserve(struct rfm_node *node, bool beyond, bool *room)
-{
-	struct rfm_insert *insert = &node->insert;
-	uint64_t dark = atomic_load_explicit(&insert->dark, memory_order_relaxed);
-	struct rfm_record *record = rfm_insert_reserve(insert, beyond);
-
-	*room = record || atomic_load_explicit(&insert->dark, memory_order_relaxed) != dark;
-	return record;
-}
-
 static bool queue_store(struct rfm_node *node, uint32_t address, const void *data,
 			unsigned int len, uint64_t now)
 {
-	bool room;
-	struct rfm_record *record = reserve(node, false, &room);
+	struct rfm_record *record;
+	enum rfm_insert_result result = rfm_insert_reserve(&node->insert, false, &record);
 
-	if (!record)
-		return room;
+	if (result != RFM_INSERT_OK)
+		return result != RFM_INSERT_FULL;
 	record->time = now;
 	record->address = address;
 	record->type = RFM_FRAME_DATA;
 	record->length = len;
 	record->dest = record->kind = 0;
 	memcpy(record->data, data, len);
-	rfm_commit(node);
+	if (rfm_insert_commit(&node->insert))
+		node->ops->kick(node->opaque);
 	return true;
 }
 
@@ -126,64 +108,53 @@ bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 	return queue_store(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
 }
 
-struct rfm_record *rfm_reserve_command(struct rfm_node *node, uint8_t type, unsigned int len,
-				       uint64_t now, bool *room)
+enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_record *command)
 {
-	struct rfm_record *record = reserve(node, true, room);
+	struct rfm_record *record;
+	enum rfm_insert_result result = rfm_insert_reserve(&node->insert, true, &record);
 
-	if (record) {
-		record->time = now;
-		record->address = 0;
-		record->type = type;
-		record->length = len;
-		record->dest = record->kind = 0;
-	}
-	return record;
+	if (result != RFM_INSERT_OK)
+		return result;
+	command->dropped = record->dropped;
+	*record = *command;
+	if (rfm_insert_commit(&node->insert))
+		node->ops->kick(node->opaque);
+	return RFM_INSERT_OK;
 }
 
 bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 			uint32_t data, uint64_t now)
 {
-	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_INTERRUPT, sizeof(data),
-							now, &room);
+	struct rfm_record command = {
+		.time = now, .type = RFM_FRAME_INTERRUPT, .length = sizeof(data),
+		.dest = dest, .kind = kind & (NIC_GLOBAL | NIC_TYPE),
+	};
 
-	if (!record)
-		return room;
-	record->dest = dest;
-	record->kind = kind & (NIC_GLOBAL | NIC_TYPE);
-	put32(record->data, data);
-	rfm_commit(node);
-	return true;
+	put32(command.data, data);
+	return rfm_queue_command(node, &command) != RFM_INSERT_FULL;
 }
 
 bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t kind,
 			    uint32_t data, uint64_t now)
 {
-	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_MULTICAST,
-							sizeof(data) + RFM_NODE_SET, now, &room);
+	struct rfm_record command = {
+		.time = now, .type = RFM_FRAME_MULTICAST, .length = sizeof(data) + RFM_NODE_SET,
+		.kind = kind & NIC_TYPE,
+	};
 
-	if (!record)
-		return room;
-	record->kind = kind & NIC_TYPE;
-	put32(record->data, data);
-	memcpy(record->data + sizeof(data), set, RFM_NODE_SET);
-	rfm_commit(node);
-	return true;
+	put32(command.data, data);
+	memcpy(command.data + sizeof(data), set, RFM_NODE_SET);
+	return rfm_queue_command(node, &command) != RFM_INSERT_FULL;
 }
 
 bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 {
-	bool room;
-	struct rfm_record *record = rfm_reserve_command(node, RFM_FRAME_FENCE, sizeof(ticket), now,
-							&room);
+	struct rfm_record command = {
+		.time = now, .type = RFM_FRAME_FENCE, .length = sizeof(ticket),
+	};
 
-	if (!record)
-		return false;
-	put64(record->data, ticket);
-	rfm_commit(node);
-	return true;
+	put64(command.data, ticket);
+	return rfm_queue_command(node, &command) == RFM_INSERT_OK;
 }
 
 /* --- fences --------------------------------------------------------------- */
@@ -444,7 +415,8 @@ static void notify_room(struct rfm_node *node)
 	/* The producer says that it waits, then looks once more; we the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(&insert->producer_waits, memory_order_relaxed) ||
-	    (!is_dark(node) && rfm_insert_used(insert) >= insert->size / 4))
+	    (!atomic_load_explicit(&insert->offline, memory_order_relaxed) &&
+	     rfm_insert_used(insert) >= insert->size / 4))
 		return;
 	atomic_store(&insert->producer_waits, false);
 	node->ops->room(node->opaque);

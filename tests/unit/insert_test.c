@@ -22,10 +22,14 @@
 /* A record that says which one it is; returns whether there was room. */
 static bool put(struct rfm_insert *q, uint64_t number, bool beyond, bool *wake)
 {
-	struct rfm_record *record = rfm_insert_reserve(q, beyond);
+	struct rfm_record *record;
+	enum rfm_insert_result result = rfm_insert_reserve(q, beyond, &record);
 
-	if (!record)
+	if (result != RFM_INSERT_OK) {
+		assert_int_equal(result, atomic_load(&q->offline) ? RFM_INSERT_OFFLINE :
+				 RFM_INSERT_FULL);
 		return false;
+	}
 	record->time = number;
 	memset(record->data, (uint8_t)number, sizeof(record->data));
 	*wake = rfm_insert_commit(q);
