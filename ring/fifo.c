@@ -13,7 +13,7 @@ _Static_assert(sizeof(struct rfm_slot) + RFM_FRAME_MAX <= RFM_FIFO_CELL, "a cell
 _Static_assert(sizeof(struct rfm_slot) + RFM_PACKET_MAX <= BEHIND, "a train may begin in any");
 _Static_assert(RFM_TRAIN_FRAMES <= SMALLEST, "to double it makes room");
 
-static size_t bytes(uint32_t cells)
+static size_t cells_size(uint32_t cells)
 {
 	return (size_t)cells * RFM_FIFO_CELL;
 }
@@ -29,7 +29,7 @@ int rfm_fifo_init(struct rfm_fifo *fifo, uint32_t size, const struct rfm_line_co
 	};
 	rfm_line_init(&fifo->line, line, now);
 	/* Fresh pages straight from the kernel: what is never used costs nothing. */
-	cells = mmap(NULL, bytes(size) + BEHIND, PROT_READ | PROT_WRITE,
+	cells = mmap(NULL, cells_size(size) + BEHIND, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (cells == MAP_FAILED)
 		return -1;
@@ -40,7 +40,7 @@ int rfm_fifo_init(struct rfm_fifo *fifo, uint32_t size, const struct rfm_line_co
 void rfm_fifo_destroy(struct rfm_fifo *fifo)
 {
 	if (fifo->cells)
-		munmap(fifo->cells, bytes(fifo->size) + BEHIND);
+		munmap(fifo->cells, cells_size(fifo->size) + BEHIND);
 	fifo->cells = NULL;
 }
 
@@ -49,7 +49,7 @@ static void start_over(struct rfm_fifo *fifo)
 	fifo->head = fifo->tail = 0;
 	if (fifo->capacity <= KEEP)
 		return;
-	madvise(fifo->cells + bytes(KEEP), bytes(fifo->capacity - KEEP), MADV_DONTNEED);
+	madvise(fifo->cells + cells_size(KEEP), cells_size(fifo->capacity - KEEP), MADV_DONTNEED);
 	fifo->capacity = KEEP;
 }
 
@@ -65,9 +65,9 @@ static void grow(struct rfm_fifo *fifo)
 	const struct rfm_slot *slot;
 
 	for (uint32_t i = fifo->head; i != fifo->tail; i += slot->frames) {
-		slot = (const void *)(fifo->cells + bytes(i & (old - 1)));
+		slot = (const void *)(fifo->cells + cells_size(i & (old - 1)));
 		if (i & old)
-			memcpy(fifo->cells + bytes((i & (old - 1)) + old), slot,
+			memcpy(fifo->cells + cells_size((i & (old - 1)) + old), slot,
 			       sizeof(*slot) + slot->length);
 	}
 	fifo->capacity = old * 2;

@@ -74,7 +74,7 @@ static void put_header(const struct rfm_frame *frame, uint8_t *wire)
 }
 
 /* The data are there. */
-static unsigned int finish(uint8_t *wire, uint16_t hops, uint8_t marks)
+static unsigned int seal_frame(uint8_t *wire, uint16_t hops, uint8_t marks)
 {
 	put32(wire + AT_CHECK, origin_check(wire));
 	rfm_frame_set_path(wire, hops, marks);
@@ -85,7 +85,7 @@ unsigned int rfm_frame_encode(const struct rfm_frame *frame, uint8_t *wire)
 {
 	put_header(frame, wire);
 	memcpy(wire + AT_DATA, frame->data, RFM_FRAME_DATA_MAX);
-	return finish(wire, frame->hops, frame->marks);
+	return seal_frame(wire, frame->hops, frame->marks);
 }
 
 unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire)
@@ -94,7 +94,7 @@ unsigned int rfm_train_encode(const struct rfm_frame *frame, uint8_t *wire)
 	wire[AT_TYPE] = RFM_FRAME_TRAIN;
 	wire[AT_DEST] = frame->count;
 	wire[AT_LENGTH] = frame->length - (frame->count - 1) * RFM_FRAME_DATA_MAX;
-	return finish(wire, frame->hops, frame->marks);
+	return seal_frame(wire, frame->hops, frame->marks);
 }
 
 unsigned int rfm_train_frame(const uint8_t *packet, unsigned int index, uint8_t *wire)

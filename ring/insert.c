@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-static size_t bytes(const struct rfm_insert *q)
+static size_t records_size(const struct rfm_insert *q)
 {
 	return (size_t)q->size * sizeof(struct rfm_record);
 }
@@ -19,7 +19,7 @@ int rfm_insert_init(struct rfm_insert *q, uint32_t slots)
 		return -1;
 	}
 	/* Fresh pages straight from the kernel: what is never used costs nothing. */
-	records = mmap(NULL, bytes(q), PROT_READ | PROT_WRITE,
+	records = mmap(NULL, records_size(q), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (records == MAP_FAILED)
 		return -1;
@@ -30,11 +30,11 @@ int rfm_insert_init(struct rfm_insert *q, uint32_t slots)
 void rfm_insert_destroy(struct rfm_insert *q)
 {
 	if (q->records)
-		munmap(q->records, bytes(q));
+		munmap(q->records, records_size(q));
 	q->records = NULL;
 }
 
-static void add(_Atomic uint64_t *counter)
+static void count_one(_Atomic uint64_t *counter)
 {
 	/* One writer: no need to lock the bus. */
 	uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
@@ -42,7 +42,7 @@ static void add(_Atomic uint64_t *counter)
 	atomic_store_explicit(counter, value + 1, memory_order_release);
 }
 
-static bool has_room(struct rfm_insert *q, uint32_t limit)
+static bool queue_has_room(struct rfm_insert *q, uint32_t limit)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 
@@ -54,19 +54,19 @@ static bool has_room(struct rfm_insert *q, uint32_t limit)
 
 bool rfm_insert_has_room(struct rfm_insert *q)
 {
-	if (atomic_load_explicit(&q->offline, memory_order_relaxed) || has_room(q, q->size / 2))
+	if (atomic_load_explicit(&q->offline, memory_order_relaxed) || queue_has_room(q, q->size / 2))
 		return true;
 	atomic_store(&q->producer_waits, true);
 	/* The consumer looks at the wish after it has made room, we the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load(&q->offline) || has_room(q, q->size / 2);
+	return atomic_load(&q->offline) || queue_has_room(q, q->size / 2);
 }
 
 /*
  * The consumer has the lines of a record that comes later: ask for them now,
  * so that nobody waits for them then.
  */
-static void fetch_to_write(const struct rfm_record *record)
+static void prefetch_record(const struct rfm_record *record)
 {
 	for (size_t at = 0; at < sizeof(*record); at += 64) {
 		const char *line = (const char *)record + at;
@@ -85,19 +85,19 @@ enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 
-	add(&q->stores);
+	count_one(&q->stores);
 	if (atomic_load_explicit(&q->offline, memory_order_relaxed)) {
-		add(&q->dark);
-		add(&q->dropped);
+		count_one(&q->dark);
+		count_one(&q->dropped);
 		return RFM_INSERT_OFFLINE;
 	}
-	if (!has_room(q, beyond ? q->size : q->size / 2)) {
-		add(&q->full);
-		add(&q->dropped);
+	if (!queue_has_room(q, beyond ? q->size : q->size / 2)) {
+		count_one(&q->full);
+		count_one(&q->dropped);
 		return RFM_INSERT_FULL;
 	}
 	*record = &q->records[tail & (q->size - 1)];
-	fetch_to_write(&q->records[(tail + 2) & (q->size - 1)]);
+	prefetch_record(&q->records[(tail + 2) & (q->size - 1)]);
 	(*record)->dropped = atomic_load_explicit(&q->dropped, memory_order_relaxed);
 	return RFM_INSERT_OK;
 }

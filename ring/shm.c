@@ -116,7 +116,7 @@ static bool map_memory(struct rfm_shm *shm, uint32_t slots)
 	return true;
 }
 
-static bool make_memory(struct rfm_shm *shm, uint32_t slots)
+static bool create_memory(struct rfm_shm *shm, uint32_t slots)
 {
 	struct shm_header header = header_of(slots);
 	int fd = memfd_create("rfm-queue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -147,7 +147,7 @@ int rfm_shm_create(struct rfm_shm *shm, uint32_t slots)
 		errno = EINVAL;
 		return -1;
 	}
-	if (make_memory(shm, slots) && make_wake(shm, FD_DATA) && make_wake(shm, FD_ROOM))
+	if (create_memory(shm, slots) && make_wake(shm, FD_DATA) && make_wake(shm, FD_ROOM))
 		return 0;
 
 	int error = errno;
@@ -290,7 +290,7 @@ static uint8_t *slot_at(const struct rfm_shm *shm, uint32_t index)
 }
 
 /* Ask for a slot's lines, to own them: a plain prefetch would only share them. */
-static void fetch_to_write(const uint8_t *slot)
+static void prefetch_slot(const uint8_t *slot)
 {
 #ifdef __x86_64__
 	__asm__ volatile("prefetchw %0" : : "m" (slot[0]));
@@ -309,7 +309,7 @@ static void fetch_to_read(const uint8_t *slot)
 
 /* --- producer: @own_index is the tail, @peer_index the head -------------------------- */
 
-static bool has_room(struct rfm_shm *shm, unsigned int slots)
+static bool slots_have_room(struct rfm_shm *shm, unsigned int slots)
 {
 	if (shm->own_index - shm->peer_index + slots > shm->size)
 		read_peer_index(shm, &shm->map->head, shm->published - shm->peer_index);
@@ -318,9 +318,9 @@ static bool has_room(struct rfm_shm *shm, unsigned int slots)
 
 uint8_t *rfm_shm_reserve(struct rfm_shm *shm, unsigned int slots)
 {
-	if (!has_room(shm, slots))
+	if (!slots_have_room(shm, slots))
 		return NULL;
-	fetch_to_write(slot_at(shm, shm->own_index + WRITE_AHEAD));
+	prefetch_slot(slot_at(shm, shm->own_index + WRITE_AHEAD));
 	return slot_at(shm, shm->own_index);
 }
 
@@ -342,7 +342,7 @@ bool rfm_shm_wait_room(struct rfm_shm *shm, unsigned int slots)
 {
 	rfm_shm_publish(shm);
 	announce_sleep(&shm->map->producer_waits);
-	if (!has_room(shm, slots) && !shm->broken)
+	if (!slots_have_room(shm, slots) && !shm->broken)
 		return true;
 	atomic_store_explicit(&shm->map->producer_waits, 0, memory_order_relaxed);
 	return false;

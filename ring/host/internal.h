@@ -16,6 +16,7 @@
 #ifndef RFM_HOST_INTERNAL_H
 #define RFM_HOST_INTERNAL_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -109,6 +110,13 @@ struct rfmring {
 	rfm_fence_done *fence_done;
 	void *fence_opaque;
 };
+
+/* For what returns -1 with errno. */
+static inline int rfm_fail(int error)
+{
+	errno = error;
+	return -1;
+}
 
 /* --- host.c ------------------------------------------------------------------- */
 

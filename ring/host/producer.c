@@ -15,12 +15,6 @@
 #define TYPE_INITIALIZED 7
 #define TYPE_LAST	3
 
-static int fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 static struct timespec to_timespec(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = ns / 1000000000u, .tv_nsec = ns % 1000000000u };
@@ -76,7 +70,7 @@ LOAD(64)
 int rfmring_read(const struct rfmring *ring, uint32_t offset, void *data, size_t length)
 {
 	if (!is_inside(ring, offset, length))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	rfm_memory_load(data, ring->memory + offset, length);
 	return 0;
 }
@@ -122,14 +116,14 @@ static int store_piece(struct rfmring *ring, uint32_t offset, const void *data, 
 {
 	if (!rfm_node_may_store(&ring->node)) {
 		if (rfm_host_any_locked())
-			return fail(EAGAIN);
+			return rfm_fail(EAGAIN);
 		if (!ring->backpressure_expired)
 			backpressure_wait(ring);
 	}
 	rfm_memory_store(ring->memory + offset, data, len);
 	if (rfm_node_store(&ring->node, offset, data, len, rfm_now()))
 		return 0;
-	return fail(ENOBUFS);
+	return rfm_fail(ENOBUFS);
 }
 
 int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
@@ -141,7 +135,7 @@ int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
 			ring->stalls++;
 		}
 		if (now < rfmring_backpressure_end(ring))
-			return fail(EAGAIN);
+			return rfm_fail(EAGAIN);
 		ring->backpressure_expired = true;
 	}
 	if (ring->backpressure_since) {
@@ -150,7 +144,7 @@ int rfmring_store_now(struct rfmring *ring, uint32_t offset, const void *data,
 		ring->backpressure_since = 0;
 	}
 	rfm_memory_store(ring->memory + offset, data, length);
-	return rfm_node_store(&ring->node, offset, data, length, now) ? 0 : fail(ENOBUFS);
+	return rfm_node_store(&ring->node, offset, data, length, now) ? 0 : rfm_fail(ENOBUFS);
 }
 
 uint64_t rfmring_backpressure_end(const struct rfmring *ring)
@@ -170,7 +164,7 @@ static int store(struct rfmring *ring, uint32_t offset, const void *data, unsign
 	int status;
 
 	if (offset % len || !is_inside(ring, offset, len))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
 	status = store_piece(ring, offset, data, len);
 	pthread_mutex_unlock(&ring->producer);
@@ -204,7 +198,7 @@ int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data, size_
 	int error = 0;
 
 	if (!is_inside(ring, offset, length) || (at_once && length > RFM_FRAME_DATA_MAX))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
 	while (length && error != EAGAIN) {
 		/* Frames end where a multiple of 64 does, so that no word is cut. */
@@ -219,7 +213,7 @@ int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data, size_
 		length -= piece;
 	}
 	pthread_mutex_unlock(&ring->producer);
-	return error ? fail(error) : 0;
+	return error ? rfm_fail(error) : 0;
 }
 
 bool rfmring_may_store(struct rfmring *ring)
@@ -245,11 +239,11 @@ int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type
 	bool sent;
 
 	if (dest > RFMRING_ALL || !is_type(type))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
 	sent = rfm_node_interrupt(&ring->node, dest, kind, data, rfm_now());
 	pthread_mutex_unlock(&ring->producer);
-	return sent ? 0 : fail(ENOBUFS);
+	return sent ? 0 : rfm_fail(ENOBUFS);
 }
 
 int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int type,
@@ -260,11 +254,11 @@ int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int
 
 	_Static_assert(RFM_NODE_SET == RFMRING_NODES / 8, "the size of a set");
 	if (!is_type(type) || !memcmp(set, nobody, sizeof(nobody)))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
 	sent = rfm_node_interrupt_set(&ring->node, set, type, data, rfm_now());
 	pthread_mutex_unlock(&ring->producer);
-	return sent ? 0 : fail(ENOBUFS);
+	return sent ? 0 : rfm_fail(ENOBUFS);
 }
 
 /* Wait for pending_cond, or for rfmring_wake(); false after @until. With pending_lock. */
@@ -286,7 +280,7 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 	int got = 0;
 
 	if (rfm_host_any_locked())
-		return fail(EDEADLK);
+		return rfm_fail(EDEADLK);
 	pthread_mutex_lock(&ring->pending_lock);
 	while (!ring->interrupts_count && in_time && !atomic_exchange(&ring->woken, false))
 		in_time = wait_for_pending(ring, until);
@@ -310,7 +304,7 @@ static int begin_fence(struct rfmring *ring, uint64_t ticket)
 	begun = rfm_node_fence(&ring->node, ticket, rfm_now());
 	dark = atomic_load(&ring->node.insert.offline);
 	pthread_mutex_unlock(&ring->producer);
-	return begun ? 0 : fail(dark ? ENOLINK : ENOBUFS);
+	return begun ? 0 : rfm_fail(dark ? ENOLINK : ENOBUFS);
 }
 
 static void report(struct rfmring_fence *to, const struct rfm_fence *from)
@@ -339,14 +333,14 @@ static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t un
 	while (ring->fence.ticket != ticket && in_time)
 		in_time = wait_for_pending(ring, until);
 	if (ring->fence.ticket != ticket)
-		return fail(ETIMEDOUT);
+		return rfm_fail(ETIMEDOUT);
 	if (result)
 		report(result, &ring->fence);
 	if (ring->fence.lost)
-		return fail(EIO);
+		return rfm_fail(EIO);
 	if (ring->fence.paused)
-		return fail(EBUSY);
-	return ring->fence.epoch_changed ? fail(EAGAIN) : 0;
+		return rfm_fail(EBUSY);
+	return ring->fence.epoch_changed ? rfm_fail(EAGAIN) : 0;
 }
 
 int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms)
@@ -355,12 +349,12 @@ int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeou
 	int status, error;
 
 	if (rfm_host_any_locked())
-		return fail(EDEADLK);
+		return rfm_fail(EDEADLK);
 	pthread_mutex_lock(&ring->pending_lock);
 	while (ring->fence_busy)
 		if (!wait_for_pending(ring, until)) {
 			pthread_mutex_unlock(&ring->pending_lock);
-			return fail(ETIMEDOUT);
+			return rfm_fail(ETIMEDOUT);
 		}
 	ring->fence_busy = true;
 	status = fence(ring, result, until);

@@ -30,12 +30,6 @@
 #define LINGER_STEP_NS	1000000u
 #define TIMER_SLACK_NS	1000u	/* a paced line wants its time kept */
 
-static int fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 /* --- what the caller wants ----------------------------------------------------------- */
 
 struct open_error {
@@ -318,9 +312,9 @@ int rfmring_start(struct rfmring *ring)
 	int error;
 
 	if (rfm_host_is_locked(host))
-		return fail(EDEADLK);
+		return rfm_fail(EDEADLK);
 	if (host->started)
-		return fail(EALREADY);
+		return rfm_fail(EALREADY);
 	/* Signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -328,7 +322,7 @@ int rfmring_start(struct rfmring *ring)
 	error = pthread_create(&host->thread, NULL, move, host);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	host->started = !error;
-	return error ? fail(error) : 0;
+	return error ? rfm_fail(error) : 0;
 }
 
 static void stop(struct rfm_host *host)
@@ -349,9 +343,9 @@ int rfmring_run(struct rfmring *ring, int timeout_ms)
 	uint64_t until = timeout_ms < 0 ? RFM_NEVER : rfm_now() + patience;
 
 	if (rfm_host_any_locked())
-		return fail(EDEADLK);
+		return rfm_fail(EDEADLK);
 	if (host->started)
-		return fail(EBUSY);
+		return rfm_fail(EBUSY);
 	for (;;) {
 		bool worked = rfm_host_run_once(host, timeout_ms ? until : 0);
 
@@ -381,9 +375,9 @@ int rfmring_fd(struct rfmring *ring)
 	int fd;
 
 	if (rfm_host_any_locked())
-		return fail(EDEADLK);
+		return rfm_fail(EDEADLK);
 	if (ring->host->started)
-		return fail(EBUSY);
+		return rfm_fail(EBUSY);
 	rfm_host_lock(ring->host);
 	fd = rfm_loop_fd(ring->host->loop);
 	rfm_host_unlock(ring->host);

@@ -13,12 +13,6 @@
 #define OFFSET_STEP	(64u << 20)
 #define OFFSET_MAX	(192u << 20)
 
-static int fail(int error)
-{
-	errno = error;
-	return -1;
-}
-
 /*
  * For what may be done in a callback too. @entered: what leave() has to know.
  * False with errno EDEADLK in a callback of another ring, if this one is busy.
@@ -56,7 +50,7 @@ static int add_watch(struct rfmring *ring, const struct rfm_range_watch *watch)
 	struct rfm_range_watch *watches = realloc(ring->watches, size);
 
 	if (!watches)
-		return fail(ENOMEM);
+		return rfm_fail(ENOMEM);
 	ring->watches = watches;
 	watches[ring->watch_count] = *watch;
 	watches[ring->watch_count++].number = ++ring->last_watch;
@@ -76,7 +70,7 @@ int rfmring_watch(struct rfmring *ring, uint32_t first, uint32_t last,
 	int number;
 
 	if (first > last || last >= ring->memory_size || !update)
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	if (!enter(ring, &entered))
 		return -1;
 	number = add_watch(ring, &watch);
@@ -86,7 +80,7 @@ int rfmring_watch(struct rfmring *ring, uint32_t first, uint32_t last,
 
 int rfmring_unwatch(struct rfmring *ring, int watch)
 {
-	int status = fail(ENOENT);
+	int status = rfm_fail(ENOENT);
 	bool entered;
 
 	if (!enter(ring, &entered))
@@ -123,7 +117,7 @@ int rfmring_set_optics(struct rfmring *ring, uint32_t optics)
 	bool entered;
 
 	if (optics & ~(uint32_t)(RFMRING_TX_DISABLE | RFMRING_LOOPBACK | RFMRING_DARK_ON_DARK))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	if (!enter(ring, &entered))
 		return -1;
 	rfm_node_set_optics(&ring->node, optics & RFMRING_TX_DISABLE, optics & RFMRING_LOOPBACK,
@@ -137,7 +131,7 @@ int rfmring_set_address_offset(struct rfmring *ring, uint32_t offset)
 	bool entered;
 
 	if (offset % OFFSET_STEP || offset > OFFSET_MAX)
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	if (!enter(ring, &entered))
 		return -1;
 	rfm_node_set_address_offset(&ring->node, offset);
@@ -165,7 +159,7 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	bool entered;
 
 	if (stats->size < sizeof(stats->size))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	if (!enter_or_be_inside(ring, &entered))
 		return -1;
 	node = rfm_node_read_stats(&ring->node);
@@ -243,7 +237,7 @@ int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
 	bool entered;
 
 	if (state->size < sizeof(state->size))
-		return fail(EINVAL);
+		return rfm_fail(EINVAL);
 	if (!enter_or_be_inside(ring, &entered))
 		return -1;
 	get_state(ring, &all);

@@ -39,7 +39,7 @@ static uint32_t room(const struct rfm_pcapng *capture)
 	return capture->size - capture->part.fill;
 }
 
-static void add(struct rfm_pcapng *capture, const void *data, uint32_t len)
+static void put_bytes(struct rfm_pcapng *capture, const void *data, uint32_t len)
 {
 	memcpy(capture->part.data + capture->part.fill, data, len);
 	memset(capture->part.data + capture->part.fill + len, 0, padded(len) - len);
@@ -62,7 +62,7 @@ static void add_option(struct rfm_pcapng *capture, enum option code, const void 
 		       uint32_t len)
 {
 	add32(capture, (uint32_t)code | len << 16);
-	add(capture, data, len);
+	put_bytes(capture, data, len);
 }
 
 static void add_text(struct rfm_pcapng *capture, enum option code, const char *text)
@@ -262,7 +262,7 @@ static void wait_for_file(struct rfm_pcapng_file *file)
 }
 
 /* All signals are for the program's own threads, and none is told of a pipe without reader. */
-static int start_thread(struct rfm_pcapng_file *file)
+static int start_file_thread(struct rfm_pcapng_file *file)
 {
 	sigset_t all, before;
 	int error;
@@ -274,7 +274,7 @@ static int start_thread(struct rfm_pcapng_file *file)
 	return error;
 }
 
-static struct rfm_pcapng_file *open_file(int fd)
+static struct rfm_pcapng_file *open_capture_file(int fd)
 {
 	struct rfm_pcapng_file *file = calloc(1, sizeof(*file));
 
@@ -284,7 +284,7 @@ static struct rfm_pcapng_file *open_file(int fd)
 	pthread_mutex_init(&file->lock, NULL);
 	pthread_cond_init(&file->changed, NULL);
 	file->part.data = malloc(RFM_PCAPNG_FILE_BUFFER);
-	if (file->part.data && !start_thread(file))
+	if (file->part.data && !start_file_thread(file))
 		return file;
 	free(file->part.data);
 	free(file);
@@ -292,7 +292,7 @@ static struct rfm_pcapng_file *open_file(int fd)
 }
 
 /* Returns 0, or the errno of the last writes. */
-static int close_file(struct rfm_pcapng_file *file)
+static int close_capture_file(struct rfm_pcapng_file *file)
 {
 	int error = 0;
 
@@ -320,14 +320,14 @@ int rfm_pcapng_create(struct rfm_pcapng *capture, const char *path,
 	*capture = (struct rfm_pcapng){ .size = RFM_PCAPNG_FILE_BUFFER };
 	if (fd < 0)
 		return -1;
-	capture->file = open_file(fd);
+	capture->file = open_capture_file(fd);
 	if (!capture->file) {
 		close(fd);
 		errno = ENOMEM;
 		return -1;
 	}
 	if (begin(capture, application, epoch)) {
-		close_file(capture->file);
+		close_capture_file(capture->file);
 		capture->file = NULL;
 		errno = ENOMEM;
 		return -1;
@@ -394,7 +394,7 @@ static void add_packet(struct rfm_pcapng *capture, uint32_t interface,
 	add32(capture, capture->latest);
 	add32(capture, len);			/* captured */
 	add32(capture, len);			/* on the wire */
-	add(capture, wire, len);
+	put_bytes(capture, wire, len);
 	put32(flags, direction);
 	add_option(capture, OPT_FLAGS, flags, sizeof(flags));
 	if (count->unreported)
@@ -490,7 +490,7 @@ static void add_statistics(struct rfm_pcapng *capture, uint32_t interface)
 }
 
 /* What was collected goes out, unless a FIFO's reader does not take it now. */
-static void finish(struct rfm_pcapng *capture)
+static void hand_on_all(struct rfm_pcapng *capture)
 {
 	for (unsigned int parts = 0; parts < 2; parts++) {
 		rfm_pcapng_flush(capture);
@@ -511,12 +511,12 @@ void rfm_pcapng_end(struct rfm_pcapng *capture)
 		if (make_room(capture, STATISTICS_MOST))
 			add_statistics(capture, i);
 	}
-	finish(capture);
+	hand_on_all(capture);
 	if (capture->file) {
 		if (!capture->error && capture->file->error)
 			capture->error = capture->file->error;
 		count_lost(capture, &capture->file->part);
-		error = close_file(capture->file);
+		error = close_capture_file(capture->file);
 		if (!capture->error)
 			capture->error = error;
 		capture->file = NULL;
