@@ -156,7 +156,7 @@ int rfm_frame_decode_header(const uint8_t *wire, struct rfm_frame *frame)
 
 	if (!frame->incarnation)
 		return RFM_FRAME_DAMAGED;	/* no node has it: it stands for none */
-	/* Nobody lives long enough for such a number: all that came after it would be late. */
+	/* No source gets that far: all that came after such a number would be late. */
 	if ((frame->seq | rfm_frame_last(frame)) > RFM_FRAME_SEQ_MAX)
 		return RFM_FRAME_DAMAGED;
 	if (frame->type == RFM_FRAME_DATA &&

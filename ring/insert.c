@@ -57,14 +57,14 @@ bool rfm_insert_has_room(struct rfm_insert *q)
 	if (atomic_load_explicit(&q->offline, memory_order_relaxed) || queue_has_room(q, q->size / 2))
 		return true;
 	atomic_store(&q->producer_waits, true);
-	/* The consumer looks at the wish after it has made room, we the other way round. */
+	/* The consumer makes room, then looks at @producer_waits; here it is the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return atomic_load(&q->offline) || queue_has_room(q, q->size / 2);
 }
 
 /*
  * The consumer has the lines of a record that comes later: ask for them now,
- * so that nobody waits for them then.
+ * so that the producer need not wait for them then.
  */
 static void prefetch_record(const struct rfm_record *record)
 {
@@ -115,7 +115,7 @@ bool rfm_insert_commit(struct rfm_insert *q)
 		if (used > atomic_load_explicit(&q->peak, memory_order_relaxed))
 			atomic_store_explicit(&q->peak, used, memory_order_relaxed);
 	}
-	/* The consumer says that it sleeps, then looks once more; we the other way round. */
+	/* The consumer sets @asleep, then looks for a record; here it is the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return atomic_load_explicit(&q->asleep, memory_order_relaxed) &&
 	       atomic_exchange(&q->asleep, false);

@@ -76,7 +76,7 @@ struct rfm_insert {
 int rfm_insert_init(struct rfm_insert *q, uint32_t slots);
 void rfm_insert_destroy(struct rfm_insert *q);
 
-/** rfm_insert_used() - how many wait? Either side; of the other's doings perhaps an old view */
+/** rfm_insert_used() - how many wait? Either side; what the other did last may be missing yet */
 static inline uint32_t rfm_insert_used(const struct rfm_insert *q)
 {
 	/* The head first: it never passes the tail. */
@@ -151,7 +151,7 @@ static inline void rfm_insert_release(struct rfm_insert *q, uint32_t count)
 /**
  * rfm_insert_dropped() - drops that come before the next record, or so far if there is none
  *
- * Those it has told before are not among them.
+ * Those that it has returned before are not among them.
  */
 static inline uint64_t rfm_insert_dropped(struct rfm_insert *q)
 {

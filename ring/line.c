@@ -21,8 +21,8 @@ void rfm_line_init(struct rfm_line *line, const struct rfm_line_config *config, 
 }
 
 /*
- * The reckoning starts from the frame before, not from when somebody looked:
- * who polls late loses no line time. Whole nanoseconds move on to @origin, so
+ * Line time is counted from the end of the frame before, not from the call: a
+ * caller that is late loses none. Whole nanoseconds move on to @origin, so
  * nothing is rounded away and nothing overflows, however long the line lives.
  */
 uint64_t rfm_line_arrival(struct rfm_line *line, unsigned int bytes, uint64_t ready)

@@ -516,9 +516,9 @@ const char *rfm_link_rx_tick(struct rfm_link_rx *link, uint64_t now, uint64_t *n
 	if (now - link->ticked_at > RFM_LINK_SILENCE_NS / 2)
 		link->last_received_ns = now;
 	link->ticked_at = now;
-	/* Also while it is silent: nobody sets the clock again when it has spoken. */
+	/* Also while it is silent: what comes then sets no timer. */
 	*next = now + RFM_LINK_SILENCE_NS / 4;
-	/* Its host may have gone without a word, and somebody else may wait for its place. */
+	/* Its host may have crashed, and another neighbour may wait to connect. */
 	if (now >= link->last_received_ns + RFM_LINK_GONE_NS)
 		return "the upstream neighbour says nothing any more";
 	if (link->silent || now < link->last_received_ns + RFM_LINK_SILENCE_NS)

@@ -156,7 +156,7 @@ enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *sh
 				    uint64_t now, unsigned int *sent);
 
 /**
- * rfm_link_tx_discard() - nobody takes what there is to send
+ * rfm_link_tx_discard() - pull what there is to send, for no neighbour
  * @limit: frames
  *
  * What stands behind the link sees it go nowhere, and counts. Returns how many
@@ -178,7 +178,7 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
  * @ops, @opaque, @tap, @frames, @bytes: as of the sending end
  * @peer: who is upstream, once @agreed
  * @shm: frames come by the shared memory, not by the stream
- * @light_received: LIGHT was told: the handshake is done
+ * @light_received: a LIGHT has come: the handshake is done
  * @lit: the last LIGHT said on
  * @silent: nothing was heard for RFM_LINK_SILENCE_NS: as if the light were off
  * @reply: an answer to be written back; set by received() when not 0
@@ -203,7 +203,7 @@ struct rfm_link_rx {
 
 void rfm_link_rx_init(struct rfm_link_rx *link, const struct rfm_link_ops *ops, void *opaque);
 
-/** rfm_link_rx_opened() - somebody has connected */
+/** rfm_link_rx_opened() - an upstream neighbour has connected */
 void rfm_link_rx_opened(struct rfm_link_rx *link, uint64_t now);
 
 /**
@@ -213,7 +213,7 @@ void rfm_link_rx_opened(struct rfm_link_rx *link, uint64_t now);
  */
 void rfm_link_rx_attached(struct rfm_link_rx *link);
 
-/** rfm_link_rx_closed() - and has gone: light out; a frame in part is bad data */
+/** rfm_link_rx_closed() - it has gone: light out; a frame in part is bad data */
 void rfm_link_rx_closed(struct rfm_link_rx *link, uint64_t now);
 
 /**

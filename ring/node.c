@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The life of a node, its optics and its clock. What it sends: send.c; what comes: receive.c. */
+/* A node's setup, its optics and its timers. What it sends: send.c; what comes: receive.c. */
 #include "ring/node-private.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void optics_changed(struct rfm_node *node, struct optics before, uint64_t
 	if (!before.ready && after.ready)
 		rfm_send_heartbeat(node, now);
 	if (before.light_out != after.light_out)
-		node->ops->kick(node->opaque);		/* the neighbour must be told */
+		node->ops->kick(node->opaque);		/* the link must send LIGHT */
 }
 
 void rfm_node_set_light(struct rfm_node *node, bool light, uint64_t now)
@@ -81,7 +81,7 @@ void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset)
 	__atomic_store_n(&node->address_offset, offset, __ATOMIC_RELAXED);
 }
 
-/* Sources that nobody has heard for long are not on the ring any more. */
+/* A source that has been silent for long is not on the ring any more. */
 static void expire_sources(struct rfm_node *node, uint64_t now)
 {
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The node: one member of the ring as a state machine without threads,
- * clocks, sockets or memory of its own. Whoever owns it (the QEMU device, a
+ * clocks, sockets or memory of its own. Its owner (the QEMU device, a
  * process, a test) calls it with the time; it answers through struct
  * rfm_node_ops. docs/ordering.md has the rules it keeps.
  *
@@ -24,8 +24,8 @@
  *   come home, or was not stored by a node on its way, is counted here; what is
  *   missing is counted at each receiver.
  *
- * Two contexts may call at the same time: one *producer* (whoever stores: a
- * vCPU under its lock) and one *engine* (the links and the clock). They meet
+ * Two contexts may call at the same time: one *producer* (a thread that
+ * stores: a vCPU under its lock) and one *engine* (the links and the clock). They meet
  * only in the insertion queue, without a lock. Each function says whose it
  * is; several threads of one side must be serialised by the owner.
  */
@@ -51,7 +51,7 @@
 #define RFM_NODE_HEARTBEAT_NS	500000000ull
 /* No own frame home for that long: the ring is open, or only slow. */
 #define RFM_NODE_EXPIRY_NS	300000000ull	/* if a node has said that it lost its signal */
-#define RFM_NODE_SLOW_EXPIRY_NS	3000000000ull	/* if nobody has */
+#define RFM_NODE_SLOW_EXPIRY_NS	3000000000ull	/* if none has */
 #define RFM_NODE_SILENCE_NS	2000000000ull	/* a source unheard that long has gone */
 
 /* What ops->status() reports, a mask. */
@@ -124,15 +124,15 @@ struct rfm_answer {
 
 /**
  * struct rfm_node_ops - what a node asks of its owner
- * @store: put @len bytes at @offset of the memory (rfm_memory_store());
+ * @apply: put @len bytes at @offset of the memory (rfm_memory_store());
  *	@offset + @len is at most memory_size. @origin: of the frame it came with.
  *	More than 64 bytes are a train: frames of 64 bytes, the last one perhaps
  *	shorter, numbered from @origin on
  * @interrupt: a network interrupt for this node; @type is the low three bits
  *	of the NIC command, 0 to 3 or 7 (the others are reserved and do nothing)
  * @status: something happened, RFM_NODE_*
- * @transmit: rfm_node_pull() has something again, or rfm_node_light_out() has
- *	changed and the neighbour must be told. Comes from either context, so
+ * @kick: rfm_node_pull() has something again, or rfm_node_light_out() has
+ *	changed and the link must send LIGHT. Comes from either context, so
  *	it should only wake the sender. It comes at least once after each pull
  *	that gave nothing
  * @room: rfm_node_may_store() has said no and would now say yes; engine
@@ -177,7 +177,7 @@ struct rfm_node_ops {
  * @train: frames of a train at most, 1 (none) to RFM_TRAIN_FRAMES; 0:
  *	RFM_TRAIN_FRAMES. Neither on a paced line, where each frame has its time,
  *	nor in redundant mode, where one of two copies may fail
- * @authentic_late: store late frames too, as glass would
+ * @authentic_late: store late frames too, as the real card would
  * @authentic_ids: do not leave when another node has the same id
  * @line: the fibre to the downstream neighbour
  */
@@ -288,7 +288,7 @@ struct rfm_node {
 	void *opaque;
 	uint32_t address_offset;	/* read with every store: not beside what changes often */
 
-	/* Optics, as the owner last told. */
+	/* Optics, as the owner has set them. */
 	bool light_in;		/* upstream's light arrives */
 	bool downstream;	/* a neighbour takes our frames */
 	bool tx_disable, loopback, dark_on_dark;
@@ -304,7 +304,7 @@ struct rfm_node {
 	bool ring_open;		/* nothing comes home: the window is not enforced */
 	uint32_t own_queued;	/* own frames in the transmit FIFO */
 	uint64_t heartbeat_time, tick_time;
-	uint64_t silence_grace;	/* until then nobody counts as silent */
+	uint64_t silence_grace;	/* until then no source counts as silent */
 	uint64_t turn_ns;	/* the last own heartbeat took once round; 0: none comes home */
 	uint64_t turn_time;	/* when it came home */
 	uint64_t duplicate_notice_time;
@@ -319,7 +319,7 @@ struct rfm_node {
 	uint64_t fence_lost;		/* stats.lost at the end of the one before */
 	bool fence_paused;		/* a frame home since then was marked */
 
-	bool pulling;			/* whoever pulls need not be woken */
+	bool pulling;			/* rfm_node_pull() is running: no kick is needed */
 	bool paused;
 	struct rfm_fifo held;		/* what a paused node holds back */
 	bool held_full;			/* something found no room there */

@@ -105,8 +105,8 @@ void rfm_node_digest(const struct rfm_node *node, uint32_t offset, unsigned int 
 }
 
 /*
- * Before the digest, which costs more than the question did: who floods a ring with
- * questions makes nobody work whose answers pile up. A FIFO that keeps to the windows
+ * Before the digest, which costs more than the question did: a node whose answers
+ * pile up does no work for whoever floods the ring with questions. A FIFO that keeps to the windows
  * of all nodes is at most half full.
  */
 static bool may_answer(const struct rfm_node *node)

@@ -45,7 +45,7 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 			 frame->count : 0, frame->marks & RFM_MARK_PAUSED, now);
 	if (rfm_frame_is_update(frame))
 		node->ops->status(node->opaque, RFM_NODE_OWN_DATA);
-	/* With credit left nothing waits for it: leave the queue to whoever pulls. */
+	/* With credit left nothing waits for it: leave the queue to the next pull. */
 	if (was_closed) {
 		node->credit_time = now;
 		rfm_node_send_queued(node, now);

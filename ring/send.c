@@ -412,7 +412,7 @@ static void notify_room(struct rfm_node *node)
 {
 	struct rfm_insert *insert = &node->insert;
 
-	/* The producer says that it waits, then looks once more; we the other way round. */
+	/* The producer sets @producer_waits, then looks for room; here it is the other way round. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(&insert->producer_waits, memory_order_relaxed) ||
 	    (!atomic_load_explicit(&insert->offline, memory_order_relaxed) &&
@@ -451,7 +451,7 @@ void rfm_node_send_queued(struct rfm_node *node, uint64_t now)
 void rfm_cancel_own(struct rfm_node *node)
 {
 	atomic_store(&node->insert.offline, true);
-	/* What comes in while we are at it wakes whoever pulls, and is dropped there. */
+	/* A store that comes in meanwhile wakes the thread that pulls, and is dropped there. */
 	do {
 		drop_queued(node);
 	} while (!rfm_insert_sleep(&node->insert));
@@ -528,8 +528,8 @@ void rfm_send_break(struct rfm_node *node, uint64_t now)
 }
 
 /*
- * Nothing to send: may whoever pulls go to sleep? What waits for the line or
- * for credit has others to wake him; a store must know that it has to.
+ * Nothing to send: may the thread that pulls not go to sleep? Something else wakes
+ * it for what waits for the line or for credit; a store must know that it has to.
  */
 static bool must_stay_awake(struct rfm_node *node)
 {

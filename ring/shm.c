@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The order of things, for whoever changes something here:
+ * What every change here must keep:
  *
  * - A slot is filled before the tail says so (release), and copied out after
  *   the tail was read (acquire). A slot is copied out before the head says so

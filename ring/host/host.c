@@ -343,7 +343,7 @@ static bool hop_poll(void *opaque, uint64_t now)
 	unsigned int count = 0, len;
 
 	if (!next) {
-		/* It has gone since somebody wanted this: what there is leaves by the port. */
+		/* It was closed since the poller was kicked: what there is leaves by the port. */
 		rfm_poller_deactivate(&ring->hop_poller);
 		node_kick(ring);
 		return false;

@@ -58,7 +58,7 @@ struct rfm_host {
 	struct rfm_timer pcap_timer;
 };
 
-/* Somebody who wants to see updates of a range. */
+/* A caller who is shown the updates of a range. */
 struct rfm_range_watch {
 	int number;
 	uint32_t first, last;

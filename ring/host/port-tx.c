@@ -16,7 +16,7 @@
 
 /* --- what is there to send -------------------------------------------------------- */
 
-/* Nobody takes it: the owner sees that it goes nowhere, and counts. */
+/* There is no neighbour: the owner sees what it has go nowhere, and counts. */
 static bool discard(struct rfm_port *port, uint64_t now)
 {
 	unsigned int count = rfm_link_tx_discard(&port->tx, RFM_PORT_BATCH, now);

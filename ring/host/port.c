@@ -8,7 +8,7 @@
  *   connecting  a client's socket that is not connected yet
  *   open        a socket; the link end says whether the handshake is done
  *
- * Whoever finds a connection broken calls rfm_port_drop(), which goes back
+ * A function that finds the connection broken calls rfm_port_drop(), which goes back
  * to waiting. As this can happen inside a batch (a callback may disconnect the
  * port), @fd is looked at after each frame.
  */
@@ -238,8 +238,8 @@ static void try_to_connect(struct rfm_port *port, uint64_t now)
 }
 
 /*
- * Somebody is there whom we cannot take now. That stays true: whoever looked
- * again at once would do nothing else.
+ * A neighbour has connected that cannot be accepted now. That stays true for a
+ * while: to try again at once would keep the loop busy.
  */
 static void report_accept_error(struct rfm_port *port, uint64_t now)
 {
