@@ -3,9 +3,7 @@
  * The extension block: how it is found, and its registers. docs/extension.md is
  * the reference.
  *
- * As in rfm5565-regs.c a table says what each register is, and functions
- * exist only where an access does more. Here an access is one register, or half
- * of one of 64 bits, and nothing else.
+ * An access is one register, or half of one of 64 bits, and nothing else.
  */
 
 #include "qemu/osdep.h"
@@ -13,68 +11,52 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
 #include "rfm5565.h"
+#include "rfm5565-regbank.h"
 #include "trace.h"
-
-typedef struct Rfm5565ExtReg Rfm5565ExtReg;
-
-struct Rfm5565ExtReg {
-    const char *name;
-    uint16_t offset;
-    uint8_t width;      /* bytes: 4, or 8 */
-    uint8_t stride;     /* bytes from one to the next, if there are several */
-    uint16_t count;     /* how many; 0: one */
-    uint64_t fixed;     /* what it reads, if there is neither field nor read */
-    uint64_t writable;  /* bits that simply take what is written */
-    size_t field;       /* offset of its uint32_t or uint64_t in the state */
-    /* @part: the byte of the register at which the access begins */
-    uint64_t (*read)(Rfm5565State *s, unsigned index, unsigned part);
-    void (*write)(Rfm5565State *s, uint64_t value);
-};
 
 /* --- clock and interrupts ------------------------------------------------- */
 
 /* The upper half belongs to the lower one that was read before it. */
-static uint64_t clock_read(Rfm5565State *s, unsigned index, unsigned part)
+static uint64_t clock_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    if (!part) {
+    if (op->mask & 1) {
         s->ext.clock = rfm5565_now();
     }
     return s->ext.clock;
 }
 
-static uint64_t clock_domain_read(Rfm5565State *s, unsigned index,
-                                  unsigned part)
+static uint64_t clock_domain_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return s->node.config.clock_domain;
 }
 
-static uint64_t event_made_read(Rfm5565State *s, unsigned index, unsigned part)
+static uint64_t event_made_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return (uint32_t)(s->ext.producer + s->ext.staged_count);
 }
 
-static void int_status_write(Rfm5565State *s, uint64_t value)
+static void int_status_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    s->ext.int_status &= ~value;
+    s->ext.int_status &= ~op->value;
 }
 
 /* What waits to be announced may go now. */
-static void moderation_write(Rfm5565State *s, uint64_t value)
+static void moderation_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     s->ext.moderation_count = MIN(s->ext.moderation_count, UINT16_MAX);
     rfm5565_events_schedule(s);
 }
 
-static void int_enable_write(Rfm5565State *s, uint64_t value)
+static void int_enable_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_events_schedule(s);
 }
 
 /* --- event ring ----------------------------------------------------------- */
 
-static void event_control_write(Rfm5565State *s, uint64_t value)
+static void event_control_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    bool on = value & RFM_EXT_EVENT_ENABLE;
+    bool on = op->value & RFM_EXT_EVENT_ENABLE;
 
     if (on != !!(s->ext.event_control & RFM_EXT_EVENT_ENABLE)) {
         s->ext.event_control = on ? RFM_EXT_EVENT_ENABLE : 0;
@@ -82,58 +64,57 @@ static void event_control_write(Rfm5565State *s, uint64_t value)
     }
 }
 
-static void consumer_write(Rfm5565State *s, uint64_t value)
+static void consumer_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_events_consumed(s);
 }
 
 /* --- granules, slots, writers --------------------------------------------- */
 
-static void range_command_write(Rfm5565State *s, uint64_t value)
+static void range_command_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    s->ext.range_result = rfm5565_planes_command(s, value);
+    s->ext.range_result = rfm5565_planes_command(s, op->value);
 }
 
-static uint64_t range_bits_read(Rfm5565State *s, unsigned index, unsigned part)
+static uint64_t range_bits_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    return rfm_granules_word(&s->ext.granules, index,
+    return rfm_granules_word(&s->ext.granules, op->index,
                              s->ext.range_offset / RFM_GRANULE);
 }
 
-static void slot_index_write(Rfm5565State *s, uint64_t value)
+static void slot_index_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    if (value < RFM_EXT_SLOTS) {
-        rfm5565_slots_select(s, value);
+    if (op->value < RFM_EXT_SLOTS) {
+        rfm5565_slots_select(s, op->value);
     }
 }
 
-static uint64_t slot_control_read(Rfm5565State *s, unsigned index,
-                                  unsigned part)
+static uint64_t slot_control_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return s->ext.slots[s->ext.slot_index].control;
 }
 
-static void slot_control_write(Rfm5565State *s, uint64_t value)
+static void slot_control_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    rfm5565_slots_arm(s, value);
+    rfm5565_slots_arm(s, op->value);
 }
 
-static void slot_setting_write(Rfm5565State *s, uint64_t value)
+static void slot_setting_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     s->ext.slots[s->ext.slot_index].setting = s->ext.slot_setting;
 }
 
-static void writer_offset_write(Rfm5565State *s, uint64_t value)
+static void writer_offset_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_planes_look_up(s);
 }
 
 /* --- multicast ------------------------------------------------------------ */
 
-static void multicast_send_write(Rfm5565State *s, uint64_t value)
+static void multicast_send_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     uint8_t set[RFM_NODE_SET];
-    uint8_t type = value & RFM_NIC_TYPE_M;
+    uint8_t type = op->value & RFM_NIC_TYPE_M;
 
     for (unsigned i = 0; i < ARRAY_SIZE(s->ext.multicast_set); i++) {
         stl_le_p(set + 4 * i, s->ext.multicast_set[i]);
@@ -173,7 +154,7 @@ static void fence_start(Rfm5565State *s)
 }
 
 /* The engine takes one at a time; the next one stands for all since. */
-static void fence_begin_write(Rfm5565State *s, uint64_t value)
+static void fence_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     Rfm5565Ext *ext = &s->ext;
 
@@ -232,17 +213,17 @@ uint64_t rfm5565_ext_fence_unreported(const Rfm5565State *s)
            s->node.fence_lost + rfm_insert_used(&s->node.insert);
 }
 
-static void query_begin_write(Rfm5565State *s, uint64_t value)
+static void query_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_query_begin(s);
 }
 
-static uint64_t epoch_read(Rfm5565State *s, unsigned index, unsigned part)
+static uint64_t epoch_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return s->node.epoch;
 }
 
-static void snapshot_write(Rfm5565State *s, uint64_t value)
+static void snapshot_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     s->ext.snapshots++;
     rfm5565_snapshot(s);
@@ -274,12 +255,12 @@ static void snapshot_write(Rfm5565State *s, uint64_t value)
       .width = reg_width, .field = FIELD_OF(slot_setting.member), \
       .writable = ALL64, .write = slot_setting_write }
 
-static const Rfm5565ExtReg ext_regs[] = {
-    { .name = "ID", .offset = RFM_EXT_ID, .width = 4, .fixed = RFM_EXT_MAGIC },
+static const Rfm5565Reg ext_regs[] = {
+    { .name = "ID", .offset = RFM_EXT_ID, .width = 4, .reset = RFM_EXT_MAGIC },
     { .name = "VERSION", .offset = RFM_EXT_ID + 4, .width = 4,
-      .fixed = RFM_EXT_VERSION },
+      .reset = RFM_EXT_VERSION },
     { .name = "FEATURES", .offset = RFM_EXT_ID + 8, .width = 4,
-      .fixed = RFM_EXT_FEATURES },
+      .reset = RFM_EXT_FEATURES },
     { .name = "CONTROL", .offset = RFM_EXT_CONTROL, .width = 4,
       .field = FIELD_OF(control), .writable = RFM_EXT_CONTROL_WRITERS },
     { .name = "CLOCK", .offset = RFM_EXT_CLOCK, .width = 8,
@@ -397,109 +378,21 @@ static const Rfm5565ExtReg ext_regs[] = {
     NODE_TIME_REG(BROKE, broke),
 };
 
-/* --- access --------------------------------------------------------------- */
-
-/* A register, or a half of one, that an access reaches. */
-typedef struct Rfm5565ExtAccess {
-    const Rfm5565ExtReg *reg;
-    unsigned index;     /* of several */
-    unsigned part;      /* byte of it where the access begins */
-    uint64_t mask;      /* bits of it that the access covers */
-    void *field;
-} Rfm5565ExtAccess;
-
-static bool find_reg(Rfm5565State *s, hwaddr addr, unsigned size,
-                     Rfm5565ExtAccess *access)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(ext_regs); i++) {
-        const Rfm5565ExtReg *reg = &ext_regs[i];
-        unsigned stride = reg->stride ?: reg->width;
-        hwaddr at = addr - reg->offset;
-
-        if (addr < reg->offset || at / stride >= MAX(reg->count, 1) ||
-            at % stride >= reg->width) {
-            continue;
-        }
-        access->reg = reg;
-        access->index = at / stride;
-        access->part = at % stride;
-        access->mask = MAKE_64BIT_MASK(access->part * 8, size * 8);
-        access->field = (char *)s + reg->field + access->index * stride;
-        return access->part + size <= reg->width;
-    }
-    return false;
-}
-
-static bool is_regular(hwaddr addr, unsigned size)
-{
-    return (size == 4 || size == 8) && addr % size == 0;
-}
-
-static uint64_t field_get(const Rfm5565ExtAccess *access)
-{
-    return access->reg->width == 8 ? *(uint64_t *)access->field
-                                   : *(uint32_t *)access->field;
-}
+static const Rfm5565Bank ext_bank = {
+    .regs = ext_regs,
+    .count = ARRAY_SIZE(ext_regs),
+    .exact = true,
+    .written = rfm5565_planes_keep_writers,
+};
 
 static uint64_t ext_read(void *opaque, hwaddr addr, unsigned size)
 {
-    Rfm5565State *s = opaque;
-    Rfm5565ExtAccess access;
-    uint64_t value;
-
-    if (rfm5565_is_unreachable(s)) {
-        return MAKE_64BIT_MASK(0, size * 8);
-    }
-    if (!is_regular(addr, size) || !find_reg(s, addr, size, &access)) {
-        return 0;
-    }
-    rfm5565_lock(s);
-    value = access.reg->read
-          ? access.reg->read(s, access.index, access.part)
-          : access.reg->field ? field_get(&access) : access.reg->fixed;
-    rfm5565_update_and_unlock(s);
-    value = (value & access.mask) >> (access.part * 8);
-    trace_rfm5565_ext_read(s->node_id, access.reg->name, access.index, value);
-    return value;
-}
-
-/* The writable bits; the function, if there is one, gets what was written. */
-static void field_set(const Rfm5565ExtAccess *access, uint64_t value)
-{
-    uint64_t plain = access->reg->writable & access->mask;
-
-    if (!plain) {
-        return;
-    }
-    if (access->reg->width == 8) {
-        uint64_t *field = access->field;
-
-        *field = (*field & ~plain) | (value & plain);
-    } else {
-        uint32_t *field = access->field;
-
-        *field = (*field & ~plain) | (value & plain);
-    }
+    return rfm5565_bank_read(opaque, &ext_bank, addr, size);
 }
 
 static void ext_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
-    Rfm5565State *s = opaque;
-    Rfm5565ExtAccess access;
-
-    if (rfm5565_is_unreachable(s) || !is_regular(addr, size) ||
-        !find_reg(s, addr, size, &access)) {
-        return;
-    }
-    trace_rfm5565_ext_write(s->node_id, access.reg->name, access.index, value);
-    value <<= access.part * 8;
-    rfm5565_lock(s);
-    field_set(&access, value);
-    if (access.reg->write) {
-        access.reg->write(s, value);
-    }
-    rfm5565_update_and_unlock(s);
-    rfm5565_planes_keep_writers(s);
+    rfm5565_bank_write(opaque, &ext_bank, addr, value, size);
 }
 
 /* Unaligned, so that we see what the guest did, and answer it as we say. */
@@ -513,25 +406,14 @@ static const MemoryRegionOps ext_ops = {
 
 /* --- lifecycle ------------------------------------------------------------ */
 
-static void reset_registers(Rfm5565State *s)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(ext_regs); i++) {
-        const Rfm5565ExtReg *reg = &ext_regs[i];
-
-        for (unsigned n = 0; reg->field && n < MAX(reg->count, 1); n++) {
-            memset((char *)s + reg->field + n * reg->stride, 0, reg->width);
-        }
-    }
-    s->ext.clock = 0;
-}
-
 /* Under both locks, as a part of the reset of all registers. */
 void rfm5565_ext_reset(Rfm5565State *s)
 {
     if (!s->extension) {
         return;
     }
-    reset_registers(s);
+    rfm5565_bank_reset(s, &ext_bank);
+    s->ext.clock = 0;
     rfm5565_events_reset(s);
     rfm5565_slots_reset(s);
     rfm5565_planes_reset(s);

@@ -3,42 +3,16 @@
  * Registers of the 5565: BAR0 (with its I/O alias BAR1) and BAR2, the
  * interrupt FIFOs and INTx.
  *
- * A table says what each register is; functions exist only where an access
- * has an effect beyond the value. Drivers mix access widths freely, so an
- * access may cover part of a register or several: each register sees the
- * bytes that concern it, lowest address first. docs/card.md is the reference.
+ * Drivers mix access widths freely, so an access may cover part of a register
+ * or several. docs/card.md is the reference.
  */
 
 #include "qemu/osdep.h"
 #include "migration/vmstate.h"
 #include "hw/pci/pci.h"
 #include "rfm5565.h"
+#include "rfm5565-regbank.h"
 #include "trace.h"
-
-typedef struct Rfm5565Reg Rfm5565Reg;
-
-/*
- * Values and masks are relative to the register's own lowest bit. @mask has
- * the bits that the access covers.
- */
-struct Rfm5565Reg {
-    const char *name;
-    uint16_t offset;
-    uint8_t width;      /* bytes */
-    uint8_t index;      /* of the FIFO */
-    uint32_t reset;     /* or the fixed value, if there is no field */
-    uint32_t writable;  /* bits that simply take what is written */
-    uint32_t latched;   /* bits of the field that something else sets */
-    size_t field;       /* offset of its uint32_t in Rfm5565State, or 0 */
-    uint32_t (*read)(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask);
-    void (*write)(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                  uint32_t mask);
-};
-
-static uint32_t *reg_field(Rfm5565State *s, const Rfm5565Reg *reg)
-{
-    return (uint32_t *)((char *)s + reg->field);
-}
 
 /* --- interrupts ----------------------------------------------------------- */
 
@@ -159,16 +133,16 @@ void rfm5565_fifo_push(Rfm5565State *s, unsigned index, uint8_t sender,
     fifo->count++;
 }
 
-static uint32_t isd_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+static uint64_t isd_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    const Rfm5565Fifo *fifo = &s->fifo[reg->index];
+    const Rfm5565Fifo *fifo = &s->fifo[op->index];
 
     return fifo->count ? fifo->data[fifo->head] : fifo->last_data;
 }
 
-static uint32_t sid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+static uint64_t sid_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    Rfm5565Fifo *fifo = &s->fifo[reg->index];
+    Rfm5565Fifo *fifo = &s->fifo[op->index];
     uint32_t sender;
 
     if (!fifo->count) {
@@ -181,10 +155,9 @@ static uint32_t sid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
     return sender;
 }
 
-static void sid_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                      uint32_t mask)
+static void sid_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    s->fifo[reg->index].count = 0;
+    s->fifo[op->index].count = 0;
 }
 
 const VMStateDescription vmstate_rfm5565_fifo = {
@@ -224,8 +197,7 @@ static uint32_t lcsr1_straps(const Rfm5565State *s)
     return size_code << RFM_LCSR1_MEMSIZE_SHIFT | s->switches;
 }
 
-static uint32_t lcsr1_read(Rfm5565State *s, const Rfm5565Reg *reg,
-                           uint32_t mask)
+static uint64_t lcsr1_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     uint32_t value = s->lcsr1 | lcsr1_straps(s);
 
@@ -249,11 +221,10 @@ static uint32_t lcsr1_read(Rfm5565State *s, const Rfm5565Reg *reg,
     return value;
 }
 
-static void lcsr1_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                        uint32_t mask)
+static void lcsr1_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     /* OWN DATA: 0 clears, 1 leaves as it is; drivers read, modify, write. */
-    if ((mask & RFM_LCSR1_OWN_DATA) && !(value & RFM_LCSR1_OWN_DATA)) {
+    if (op->mask & ~op->value & RFM_LCSR1_OWN_DATA) {
         s->own_data = false;
     }
     rfm5565_ring_set_optics(s);
@@ -263,46 +234,37 @@ static void lcsr1_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
  * The vendor's driver notes that a latched bit can be cleared only after it
  * was read as 1, and relies on it; the exact rule is not published.
  */
-static uint32_t lisr_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+static uint64_t lisr_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     uint32_t value = s->lisr | lisr_levels(s) | (s->lier & RFM_LIER_AUTO_CLEAR);
 
-    s->lisr_seen |= s->lisr & RFM_LISR_LATCHED_M & mask;
-    if (value & RFM_LISR_AUTO_CLEAR & mask) {
+    s->lisr_seen |= s->lisr & RFM_LISR_LATCHED_M & op->mask;
+    if (value & RFM_LISR_AUTO_CLEAR & op->mask) {
         s->lisr &= ~RFM_LISR_GLOBAL_ENABLE;
     }
     return value;
 }
 
-static void lisr_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                       uint32_t mask)
+static void lisr_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    uint32_t clear = s->lisr_seen & ~value & mask;
+    uint32_t clear = s->lisr_seen & ~op->value & op->mask;
 
     s->lisr &= ~clear;
     s->lisr_seen &= ~clear;
 }
 
-static uint32_t nid_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
+static uint64_t nid_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return s->node_id;
 }
 
-static void nic_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                      uint32_t mask)
+static void nic_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_ring_interrupt(s);
 }
 
 #define FIELD_OF(member) offsetof(Rfm5565State, member)
-#define ISD(n) { \
-    .name = "ISD" #n, .offset = RFM_ISD(n), .width = 4, \
-    .index = (n) - 1, .read = isd_read, \
-}
-#define SID(n) { \
-    .name = "SID" #n, .offset = RFM_SID(n), .width = 1, \
-    .index = (n) - 1, .read = sid_read, .write = sid_write, \
-}
+#define FIFO_ROW .count = RFM_FIFOS, .stride = RFM_ISD(2) - RFM_ISD(1)
 
 static const Rfm5565Reg control_regs[] = {
     { .name = "BRV", .offset = RFM_BRV, .width = 1,
@@ -325,22 +287,25 @@ static const Rfm5565Reg control_regs[] = {
       .field = FIELD_OF(ntn), .writable = 0xff },
     { .name = "NIC", .offset = RFM_NIC, .width = 1,
       .field = FIELD_OF(nic), .writable = 0xff, .write = nic_write },
-    ISD(1), SID(1),
-    ISD(2), SID(2),
-    ISD(3), SID(3),
-    ISD(4), SID(4),
+    { .name = "ISD", .offset = RFM_ISD(1), .width = 4, FIFO_ROW,
+      .read = isd_read },
+    { .name = "SID", .offset = RFM_SID(1), .width = 1, FIFO_ROW,
+      .read = sid_read, .write = sid_write },
+};
+
+static const Rfm5565Bank control_bank = {
+    .regs = control_regs,
+    .count = ARRAY_SIZE(control_regs),
 };
 
 /* --- BAR0 ----------------------------------------------------------------- */
 
-static uint32_t intcsr_read(Rfm5565State *s, const Rfm5565Reg *reg,
-                            uint32_t mask)
+static uint64_t intcsr_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return s->intcsr | (local_interrupt(s) ? RFM_INTCSR_LOCAL_ACTIVE : 0);
 }
 
-static uint32_t las1rr_read(Rfm5565State *s, const Rfm5565Reg *reg,
-                            uint32_t mask)
+static uint64_t las1rr_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return -s->window_size;
 }
@@ -351,22 +316,19 @@ static uint32_t las1ba_mask(const Rfm5565State *s)
     return ((s->memory_size - 1) & ~(s->window_size - 1)) | RFM_LAS1BA_ENABLE;
 }
 
-static void las1ba_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                         uint32_t mask)
+static void las1ba_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     s->las1ba &= las1ba_mask(s);
 }
 
-static uint32_t dmacsr0_read(Rfm5565State *s, const Rfm5565Reg *reg,
-                             uint32_t mask)
+static uint64_t dmacsr0_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return s->dma.csr | (s->dma.busy ? 0 : RFM_DMACSR0_DONE);
 }
 
-static void dmacsr0_write(Rfm5565State *s, const Rfm5565Reg *reg,
-                          uint32_t value, uint32_t mask)
+static void dmacsr0_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    rfm5565_dma_command(s, value);
+    rfm5565_dma_command(s, op->value);
 }
 
 static const Rfm5565Reg runtime_regs[] = {
@@ -411,82 +373,14 @@ static const Rfm5565Reg runtime_regs[] = {
       .writable = RFM_LAS1BA_REMAP_M, .write = las1ba_write },
 };
 
+static const Rfm5565Bank runtime_bank = {
+    .regs = runtime_regs,
+    .count = ARRAY_SIZE(runtime_regs),
+    .written = rfm5565_map_memory,
+};
+
 /* --- access --------------------------------------------------------------- */
 
-typedef struct Rfm5565Bank {
-    const Rfm5565Reg *regs;
-    size_t count;
-} Rfm5565Bank;
-
-static const Rfm5565Bank runtime_bank = {
-    runtime_regs, ARRAY_SIZE(runtime_regs)
-};
-
-static const Rfm5565Bank control_bank = {
-    control_regs, ARRAY_SIZE(control_regs)
-};
-
-/*
- * Which bits of @reg do the @size bytes at @addr cover, and by how many bits
- * is the access shifted against it? Positive: the register begins later.
- */
-static uint32_t covered(const Rfm5565Reg *reg, hwaddr addr, unsigned size,
-                        int *shift)
-{
-    uint64_t access = MAKE_64BIT_MASK(0, size * 8);
-
-    *shift = ((int)reg->offset - (int)addr) * 8;
-    if (*shift >= 32 || *shift <= -32) {
-        return 0;
-    }
-    access = *shift >= 0 ? access >> *shift : access << -*shift;
-    return access & MAKE_64BIT_MASK(0, reg->width * 8);
-}
-
-static uint64_t shift_by(uint64_t value, int shift)
-{
-    return shift >= 0 ? value << shift : value >> -shift;
-}
-
-static uint32_t reg_read(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t mask)
-{
-    uint32_t value = reg->read ? reg->read(s, reg, mask)
-                   : reg->field ? *reg_field(s, reg) : reg->reset;
-
-    trace_rfm5565_reg_read(s->node_id, reg->name, value);
-    return value & mask;
-}
-
-static void reg_write(Rfm5565State *s, const Rfm5565Reg *reg, uint32_t value,
-                      uint32_t mask)
-{
-    uint32_t plain = reg->writable & mask;
-
-    trace_rfm5565_reg_write(s->node_id, reg->name, value, mask);
-    if (reg->field) {
-        uint32_t *field = reg_field(s, reg);
-
-        *field = (*field & ~plain) | (value & plain);
-    }
-    if (reg->write) {
-        reg->write(s, reg, value, mask);
-    }
-}
-
-static bool bank_is_valid(Rfm5565State *s, const Rfm5565Bank *bank)
-{
-    for (size_t i = 0; i < bank->count; i++) {
-        const Rfm5565Reg *reg = &bank->regs[i];
-        uint32_t can_be = reg->reset | reg->writable | reg->latched;
-
-        if (reg->field && (*reg_field(s, reg) & ~can_be)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Could the registers have come to these values by themselves? */
 bool rfm5565_regs_are_valid(Rfm5565State *s)
 {
     for (unsigned i = 0; i < RFM_FIFOS; i++) {
@@ -495,70 +389,31 @@ bool rfm5565_regs_are_valid(Rfm5565State *s)
             return false;
         }
     }
-    return bank_is_valid(s, &runtime_bank) && bank_is_valid(s, &control_bank) &&
+    return rfm5565_bank_is_valid(s, &runtime_bank) &&
+           rfm5565_bank_is_valid(s, &control_bank) &&
            !(s->las1ba & ~las1ba_mask(s)) && !(s->lisr_seen & ~s->lisr);
-}
-
-static uint64_t bank_read(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
-                          unsigned size)
-{
-    uint64_t result = 0;
-
-    if (rfm5565_is_unreachable(s)) {
-        return MAKE_64BIT_MASK(0, size * 8);
-    }
-    rfm5565_lock(s);
-    for (size_t i = 0; i < bank->count; i++) {
-        int shift;
-        uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
-
-        if (mask) {
-            result |= shift_by(reg_read(s, &bank->regs[i], mask), shift);
-        }
-    }
-    rfm5565_update_and_unlock(s);
-    return result;
-}
-
-static void bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
-                       uint64_t value, unsigned size)
-{
-    if (rfm5565_is_unreachable(s)) {
-        return;
-    }
-    rfm5565_lock(s);
-    for (size_t i = 0; i < bank->count; i++) {
-        int shift;
-        uint32_t mask = covered(&bank->regs[i], addr, size, &shift);
-
-        if (mask) {
-            reg_write(s, &bank->regs[i], shift_by(value, -shift) & mask, mask);
-        }
-    }
-    rfm5565_update_and_unlock(s);
 }
 
 static uint64_t runtime_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return bank_read(opaque, &runtime_bank, addr, size);
+    return rfm5565_bank_read(opaque, &runtime_bank, addr, size);
 }
 
 static void runtime_write(void *opaque, hwaddr addr, uint64_t value,
                           unsigned size)
 {
-    bank_write(opaque, &runtime_bank, addr, value, size);
-    rfm5565_map_memory(opaque);
+    rfm5565_bank_write(opaque, &runtime_bank, addr, value, size);
 }
 
 static uint64_t control_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return bank_read(opaque, &control_bank, addr, size);
+    return rfm5565_bank_read(opaque, &control_bank, addr, size);
 }
 
 static void control_write(void *opaque, hwaddr addr, uint64_t value,
                           unsigned size)
 {
-    bank_write(opaque, &control_bank, addr, value, size);
+    rfm5565_bank_write(opaque, &control_bank, addr, value, size);
 }
 
 static const MemoryRegionOps runtime_ops = {
@@ -598,22 +453,13 @@ void rfm5565_regs_init(Rfm5565State *s)
                      &s->control);
 }
 
-static void bank_reset(Rfm5565State *s, const Rfm5565Bank *bank)
-{
-    for (size_t i = 0; i < bank->count; i++) {
-        if (bank->regs[i].field) {
-            *reg_field(s, &bank->regs[i]) = bank->regs[i].reset;
-        }
-    }
-}
-
 void rfm5565_regs_reset(Rfm5565State *s)
 {
     rfm5565_lock(s);
     rfm5565_dma_abort(s);
     s->dma.msi_sent = s->dma.msi_pending = false;
-    bank_reset(s, &runtime_bank);
-    bank_reset(s, &control_bank);
+    rfm5565_bank_reset(s, &runtime_bank);
+    rfm5565_bank_reset(s, &control_bank);
     s->own_data = false;
     s->lisr_seen = 0;
     memset(s->fifo, 0, sizeof(s->fifo));

@@ -4,6 +4,7 @@
  *
  *   rfm5565.c          the PCI device: BARs, stores, life
  *   rfm5565-props.c    properties and counters
+ *   rfm5565-regbank.h  how an access finds its registers
  *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
  *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
  *   rfm5565-link.c     its fibres: the chardevs
