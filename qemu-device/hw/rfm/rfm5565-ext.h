@@ -8,7 +8,6 @@
  *   rfm5565-events.c    the event ring and the interrupts
  *   rfm5565-watch.c     granules: who receives, sends, watches, owns, wrote
  *   rfm5565-slots.c     comparators and timers
- *   rfm5565-snapshot.c  counters and the ring map
  *   rfm5565-vmstate.c   what migrates
  *
  * All of it is under the card's lock, except what is marked. An event is
@@ -260,7 +259,7 @@ void rfm5565_query_begin(Rfm5565State *s);
 void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
                             const struct rfm_answer *answer);
 
-/* rfm5565-snapshot.c */
+/* rfm5565-counters.c */
 void rfm5565_snapshot(Rfm5565State *s);
 void rfm5565_counters_loaded(Rfm5565State *s);
 void rfm5565_counters_watch(Rfm5565State *s, uint64_t now);

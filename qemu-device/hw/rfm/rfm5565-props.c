@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Properties of the 5565: what a user sets, and the counters he reads.
+ * Properties of the 5565: what a user sets, and how its links stand.
  * docs/system/devices/rfm5565.rst explains them.
  */
 
@@ -8,7 +8,6 @@
 #include "qemu/cutils.h"
 #include "qemu/lockable.h"
 #include "qapi/error.h"
-#include "qapi/visitor.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "ring/util/line-text.h"
@@ -191,126 +190,6 @@ bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
 
 /* --- what is read --------------------------------------------------------- */
 
-typedef struct Rfm5565Counter {
-    const char *name;
-    size_t offset;              /* in struct rfm_node_stats */
-    const char *text;
-} Rfm5565Counter;
-
-#define STAT(member) offsetof(struct rfm_node_stats, member)
-
-static const Rfm5565Counter node_counters[] = {
-    { "stores", STAT(stores),
-      "stores and network interrupts asked for" },
-    { "frames-sent", STAT(sent),
-      "own frames given a number" },
-    { "frames-home", STAT(home),
-      "of these, came back" },
-    { "frames-lost", STAT(lost),
-      "of these, did not come back although a later one did, or came back "
-      "from a node that never stores them" },
-    { "frames-dark", STAT(dark),
-      "own frames not sent: no signal or no neighbour" },
-    { "frames-full", STAT(full),
-      "own frames not sent: no room in time" },
-    { "frames-received", STAT(received),
-      "frames of others taken" },
-    { "frames-forwarded", STAT(forwarded),
-      "frames of others passed on" },
-    { "frames-unsendable", STAT(unsendable),
-      "frames of others not passed on: no neighbour" },
-    { "frames-overrun", STAT(overrun),
-      "frames of others not passed on: no room" },
-    { "frames-missed", STAT(missed),
-      "frames of others that never arrived" },
-    { "frames-late", STAT(late),
-      "frames out of turn: passed on, not stored" },
-    { "frames-copies", STAT(copies),
-      "second copies, in redundant mode, of what had come already" },
-    { "frames-beyond", STAT(beyond),
-      "updates past the end of the memory" },
-    { "frames-bad", STAT(bad),
-      "damaged frames dropped" },
-    { "frames-hop-limit", STAT(hop_limit),
-      "frames dropped for circling too long" },
-    { "frames-rogue", STAT(rogue),
-      "frames this rogue master removed" },
-    { "frames-mixed", STAT(mixed),
-      "frames removed: from a node of the other transfer mode" },
-    { "frames-held-lost", STAT(held_lost),
-      "frames of others dropped here: the machine was paused, or moved" },
-    { "window-peak", STAT(window_peak),
-      "most own frames that were ever on the ring" },
-    { "tx-peak", STAT(tx_peak),
-      "most frames that were ever in the transmit FIFO" },
-    { "insert-peak", STAT(insert_peak),
-      "most stores that ever waited to be sent" },
-};
-
-static void get_node_counter(Object *obj, Visitor *v, const char *name,
-                             void *opaque, Error **errp)
-{
-    Rfm5565State *s = RFM5565(obj);
-    const Rfm5565Counter *counter = opaque;
-    struct rfm_node_stats stats;
-    uint64_t value;
-
-    WITH_QEMU_LOCK_GUARD(&s->lock) {
-        stats = rfm_node_read_stats(&s->node);
-    }
-    value = *(uint64_t *)((char *)&stats + counter->offset);
-    visit_type_uint64(v, name, &value, errp);
-}
-
-static void get_epoch(Object *obj, Visitor *v, const char *name, void *opaque,
-                      Error **errp)
-{
-    uint64_t epoch = qatomic_read(&RFM5565(obj)->node.epoch);
-
-    visit_type_uint64(v, name, &epoch, errp);
-}
-
-static void get_break_at(Object *obj, Visitor *v, const char *name,
-                         void *opaque, Error **errp)
-{
-    uint64_t id = qatomic_read(&RFM5565(obj)->node.break_at);
-
-    visit_type_uint64(v, name, &id, errp);
-}
-
-/* The others: uint64_t of the card, at this offset. */
-static const Rfm5565Counter card_counters[] = {
-    { "interrupts-dropped", offsetof(Rfm5565State, fifo_dropped),
-      "network interrupts that found their FIFO full" },
-    { "longest-stall-us", offsetof(Rfm5565State, longest_stall_us),
-      "longest time a store held its CPU, microseconds" },
-    { "breaks", offsetof(Rfm5565State, breaks),
-      "times another node said that it had lost its signal" },
-    { "rx-refused", offsetof(Rfm5565State, rx.refused),
-      "upstream peers shown out for what they said, or did not say" },
-    { "tx-refused", offsetof(Rfm5565State, tx.refused),
-      "downstream peers shown out likewise" },
-    { "dma-transfers", offsetof(Rfm5565State, dma.transfers),
-      "DMA transfers that have ended" },
-    { "dma-errors", offsetof(Rfm5565State, dma.errors),
-      "of these, ended with an error" },
-    { "dma-bytes", offsetof(Rfm5565State, dma.bytes),
-      "bytes moved by DMA" },
-};
-
-static void get_card_counter(Object *obj, Visitor *v, const char *name,
-                             void *opaque, Error **errp)
-{
-    Rfm5565State *s = RFM5565(obj);
-    const Rfm5565Counter *counter = opaque;
-    uint64_t value;
-
-    WITH_QEMU_LOCK_GUARD(&s->lock) {
-        value = *(uint64_t *)((char *)s + counter->offset);
-    }
-    visit_type_uint64(v, name, &value, errp);
-}
-
 static char *link_name(bool up, bool shm)
 {
     return g_strdup(!up ? "none" : shm ? "shared-memory" : "stream");
@@ -332,37 +211,6 @@ static char *get_tx_link(Object *obj, Error **errp)
     return link_name(s->link_tx.welcome, s->link_tx.shm);
 }
 
-static void add_counter_property(ObjectClass *klass,
-                                 const Rfm5565Counter *counter,
-                                 ObjectPropertyAccessor *get)
-{
-    object_class_property_add(klass, counter->name, "uint64", get, NULL, NULL,
-                              (void *)counter);
-    object_class_property_set_description(klass, counter->name, counter->text);
-}
-
-static void add_counters(ObjectClass *klass)
-{
-    static const Rfm5565Counter
-        epoch = { "epoch", 0, "changes of the ring's membership seen" },
-        break_at = { "break-at", 0, "node that lost its signal last" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(node_counters); i++) {
-        add_counter_property(klass, &node_counters[i], get_node_counter);
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(card_counters); i++) {
-        add_counter_property(klass, &card_counters[i], get_card_counter);
-    }
-    add_counter_property(klass, &epoch, get_epoch);
-    add_counter_property(klass, &break_at, get_break_at);
-    object_class_property_add_str(klass, "rx-link", get_rx_link, NULL);
-    object_class_property_add_str(klass, "tx-link", get_tx_link, NULL);
-    object_class_property_set_description(klass, "rx-link",
-        "how frames arrive: none, stream or shared-memory");
-    object_class_property_set_description(klass, "tx-link",
-        "how frames leave: none, stream or shared-memory");
-}
-
 /* After the properties dead and dma-hung were added. */
 void rfm5565_add_class_properties(ObjectClass *klass)
 {
@@ -371,5 +219,11 @@ void rfm5565_add_class_properties(ObjectClass *klass)
         object_class_property_set_description(klass, property_help[i].name,
                                               property_help[i].text);
     }
-    add_counters(klass);
+    object_class_property_add_str(klass, "rx-link", get_rx_link, NULL);
+    object_class_property_add_str(klass, "tx-link", get_tx_link, NULL);
+    object_class_property_set_description(klass, "rx-link",
+        "how frames arrive: none, stream or shared-memory");
+    object_class_property_set_description(klass, "tx-link",
+        "how frames leave: none, stream or shared-memory");
+    rfm5565_add_counters(klass);
 }

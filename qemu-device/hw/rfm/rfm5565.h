@@ -3,7 +3,8 @@
  * The 5565 reflective-memory card, private header.
  *
  *   rfm5565.c          the PCI device: BARs, stores, life
- *   rfm5565-props.c    properties and counters
+ *   rfm5565-props.c    properties
+ *   rfm5565-counters.c what is counted; the ring map
  *   rfm5565-regbank.h  how an access finds its registers
  *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
  *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
@@ -285,6 +286,9 @@ void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
 void rfm5565_add_class_properties(ObjectClass *klass);
 bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
                               Error **errp);
+
+/* rfm5565-counters.c */
+void rfm5565_add_counters(ObjectClass *klass);
 
 /* rfm5565-regs.c */
 void rfm5565_regs_init(Rfm5565State *s);
