@@ -15,10 +15,35 @@
 
 /* --- what is set ---------------------------------------------------------- */
 
+static const QEnumLookup window_names = {
+    .array = (const char *const []) { "full", "64M", "16M", "2M" },
+    .size = 4,
+};
+static const QEnumLookup rogue_names = {
+    .array = (const char *const []) { "discard", "authentic" },
+    .size = 2,
+};
+static const QEnumLookup duplicate_ids_names = {
+    .array = (const char *const []) { "leave", "authentic" },
+    .size = 2,
+};
+
+static PropertyInfo window_info, rogue_info, duplicate_ids_info;
+
+/* One of these names: as qdev_prop_on_off_auto is one of its own. */
+static void init_enum(PropertyInfo *info, const char *type,
+                      const QEnumLookup *names)
+{
+    *info = qdev_prop_on_off_auto;
+    info->type = type;
+    info->enum_table = names;
+}
+
 static const Property rfm5565_properties[] = {
     DEFINE_PROP_UINT32("node-id", Rfm5565State, node_id, 0),
     DEFINE_PROP_SIZE("memory-size", Rfm5565State, memory_size, 64 * MiB),
-    DEFINE_PROP_STRING("window", Rfm5565State, window),
+    DEFINE_PROP_SIGNED("window", Rfm5565State, window, RFM5565_WINDOW_FULL,
+                       window_info, Rfm5565Window),
     DEFINE_PROP_CHR("rx", Rfm5565State, rx.chr),
     DEFINE_PROP_CHR("tx", Rfm5565State, tx.chr),
     DEFINE_PROP_LINK("iothread", Rfm5565State, iothread, TYPE_IOTHREAD,
@@ -33,8 +58,10 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_BOOL("redundant", Rfm5565State, redundant, false),
     DEFINE_PROP_BOOL("rogue-master-0", Rfm5565State, rogue_master[0], false),
     DEFINE_PROP_BOOL("rogue-master-1", Rfm5565State, rogue_master[1], false),
-    DEFINE_PROP_STRING("rogue", Rfm5565State, rogue),
-    DEFINE_PROP_STRING("duplicate-ids", Rfm5565State, duplicate_ids),
+    DEFINE_PROP_SIGNED("rogue", Rfm5565State, rogue, RFM5565_OURS,
+                       rogue_info, Rfm5565Conduct),
+    DEFINE_PROP_SIGNED("duplicate-ids", Rfm5565State, duplicate_ids,
+                       RFM5565_OURS, duplicate_ids_info, Rfm5565Conduct),
     DEFINE_PROP_STRING("pcap", Rfm5565State, pcap),
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
     DEFINE_PROP_BOOL("dma-without-bus-master", Rfm5565State,
@@ -75,44 +102,14 @@ static const struct {
 
 /* Switches S1-3 and S1-4, as LCSR1 shows them. */
 static const struct {
-    const char *name;
     uint64_t size;
     uint32_t switches;
 } windows[] = {
-    { "full", UINT64_MAX, 0 },
-    { "64M", 64 * MiB, RFM_LCSR1_WINDOW0 },
-    { "16M", 16 * MiB, RFM_LCSR1_WINDOW1 },
-    { "2M", 2 * MiB, RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0 },
+    [RFM5565_WINDOW_FULL] = { UINT64_MAX, 0 },
+    [RFM5565_WINDOW_64M]  = { 64 * MiB, RFM_LCSR1_WINDOW0 },
+    [RFM5565_WINDOW_16M]  = { 16 * MiB, RFM_LCSR1_WINDOW1 },
+    [RFM5565_WINDOW_2M]   = { 2 * MiB, RFM_LCSR1_WINDOW1 | RFM_LCSR1_WINDOW0 },
 };
-
-static bool parse_window(Rfm5565State *s, Error **errp)
-{
-    const char *wanted = s->window ?: "full";
-
-    for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
-        if (!g_ascii_strcasecmp(wanted, windows[i].name)) {
-            s->window_size = MIN(windows[i].size, s->memory_size);
-            s->switches = windows[i].switches;
-            return true;
-        }
-    }
-    error_setg(errp, "rfm5565: window must be full, 64M, 16M or 2M, not %s",
-               wanted);
-    return false;
-}
-
-/* A property that is either what we do by ourselves or what glass does. */
-static bool parse_authentic(const char *name, const char *value,
-                            const char *ours, bool *authentic, Error **errp)
-{
-    *authentic = value && !strcmp(value, "authentic");
-    if (value && !*authentic && strcmp(value, ours)) {
-        error_setg(errp, "rfm5565: %s must be %s or authentic, not %s", name,
-                   ours, value);
-        return false;
-    }
-    return true;
-}
 
 static bool check_card(Rfm5565State *s, Error **errp)
 {
@@ -140,7 +137,7 @@ static bool check_card(Rfm5565State *s, Error **errp)
                    "none for a card without fibres");
         return false;
     }
-    return parse_window(s, errp);
+    return true;
 }
 
 static bool check_node(Rfm5565State *s, struct rfm_node_config *config,
@@ -162,10 +159,7 @@ static bool check_node(Rfm5565State *s, struct rfm_node_config *config,
                    RFM_TRAIN_FRAMES, s->train);
         return false;
     }
-    return parse_authentic("rogue", s->rogue, "discard",
-                           &config->authentic_late, errp) &&
-           parse_authentic("duplicate-ids", s->duplicate_ids, "leave",
-                           &config->authentic_ids, errp);
+    return true;
 }
 
 bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
@@ -182,7 +176,11 @@ bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
     config->rogue_master = s->rogue_master[0] | s->rogue_master[1] << 1;
     config->unpacked = !s->packing;
     config->train = s->train;
-    s->switches |= (s->redundant ? RFM_LCSR1_REDUNDANT : 0) |
+    config->authentic_late = s->rogue == RFM5565_AUTHENTIC;
+    config->authentic_ids = s->duplicate_ids == RFM5565_AUTHENTIC;
+    s->window_size = MIN(windows[s->window].size, s->memory_size);
+    s->switches = windows[s->window].switches |
+                   (s->redundant ? RFM_LCSR1_REDUNDANT : 0) |
                    (s->rogue_master[0] ? RFM_LCSR1_ROGUE_MASTER0 : 0) |
                    (s->rogue_master[1] ? RFM_LCSR1_ROGUE_MASTER1 : 0);
     return true;
@@ -190,37 +188,49 @@ bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
 
 /* --- what is read --------------------------------------------------------- */
 
-static char *link_name(bool up, bool shm)
+enum { LINK_NONE, LINK_STREAM, LINK_SHARED_MEMORY };
+
+static const QEnumLookup link_names = {
+    .array = (const char *const []) { "none", "stream", "shared-memory" },
+    .size = 3,
+};
+
+static int link_value(bool up, bool shm)
 {
-    return g_strdup(!up ? "none" : shm ? "shared-memory" : "stream");
+    return !up ? LINK_NONE : shm ? LINK_SHARED_MEMORY : LINK_STREAM;
 }
 
-static char *get_rx_link(Object *obj, Error **errp)
+static int get_rx_link(Object *obj, Error **errp)
 {
     Rfm5565State *s = RFM5565(obj);
 
     QEMU_LOCK_GUARD(&s->lock);
-    return link_name(s->link_rx.agreed, s->link_rx.shm);
+    return link_value(s->link_rx.agreed, s->link_rx.shm);
 }
 
-static char *get_tx_link(Object *obj, Error **errp)
+static int get_tx_link(Object *obj, Error **errp)
 {
     Rfm5565State *s = RFM5565(obj);
 
     QEMU_LOCK_GUARD(&s->lock);
-    return link_name(s->link_tx.welcome, s->link_tx.shm);
+    return link_value(s->link_tx.welcome, s->link_tx.shm);
 }
 
 /* After the properties dead and dma-hung were added. */
 void rfm5565_add_class_properties(ObjectClass *klass)
 {
+    init_enum(&window_info, "Rfm5565Window", &window_names);
+    init_enum(&rogue_info, "Rfm5565Rogue", &rogue_names);
+    init_enum(&duplicate_ids_info, "Rfm5565DuplicateIds", &duplicate_ids_names);
     device_class_set_props(DEVICE_CLASS(klass), rfm5565_properties);
     for (size_t i = 0; i < ARRAY_SIZE(property_help); i++) {
         object_class_property_set_description(klass, property_help[i].name,
                                               property_help[i].text);
     }
-    object_class_property_add_str(klass, "rx-link", get_rx_link, NULL);
-    object_class_property_add_str(klass, "tx-link", get_tx_link, NULL);
+    object_class_property_add_enum(klass, "rx-link", "Rfm5565Link",
+                                   &link_names, get_rx_link, NULL);
+    object_class_property_add_enum(klass, "tx-link", "Rfm5565Link",
+                                   &link_names, get_tx_link, NULL);
     object_class_property_set_description(klass, "rx-link",
         "how frames arrive: none, stream or shared-memory");
     object_class_property_set_description(klass, "tx-link",

@@ -57,6 +57,20 @@
 #define TYPE_RFM5565 "rfm5565"
 OBJECT_DECLARE_SIMPLE_TYPE(Rfm5565State, RFM5565)
 
+/* How much of the memory BAR3 shows at a time */
+typedef enum Rfm5565Window {
+    RFM5565_WINDOW_FULL,
+    RFM5565_WINDOW_64M,
+    RFM5565_WINDOW_16M,
+    RFM5565_WINDOW_2M,
+} Rfm5565Window;
+
+/* Where the real card does what nobody wants */
+typedef enum Rfm5565Conduct {
+    RFM5565_OURS,
+    RFM5565_AUTHENTIC,
+} Rfm5565Conduct;
+
 /* A network interrupt FIFO: sender and data move together. */
 typedef struct Rfm5565Fifo {
     uint8_t sender[RFM_FIFO_DEPTH];
@@ -137,7 +151,7 @@ struct Rfm5565State {
     /* Properties */
     uint32_t node_id;
     uint64_t memory_size;
-    char *window;
+    Rfm5565Window window;
     uint32_t stall_limit_ms;
     IOThread *iothread;
     bool use_shm;
@@ -147,8 +161,8 @@ struct Rfm5565State {
     bool packing;
     bool redundant;
     bool rogue_master[2];
-    char *rogue;
-    char *duplicate_ids;
+    Rfm5565Conduct rogue;
+    Rfm5565Conduct duplicate_ids;
     char *pcap;
     bool extension;
     bool dma_without_bus_master;

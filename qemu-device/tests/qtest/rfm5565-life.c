@@ -46,6 +46,7 @@ static const Wrong wrongs[] = {
     { "window=128M",                      "window" },
     { "window=0",                         "window" },
     { "window=none",                      "window" },
+    { "window=2m",                        "window" },
     { "window=",                          "window" },
     { "rx=one",                           "tx" },
     { "tx=one",                           "rx" },
