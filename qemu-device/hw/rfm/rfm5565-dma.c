@@ -388,19 +388,6 @@ static uint8_t *dma_load(Rfm5565State *s, uint32_t len)
 #define ATTRS   MEMTXATTRS_UNSPECIFIED
 #define WIDEST  8       /* access to a region that is not RAM */
 
-/* What is written may have been code, and is dirty. */
-static void copy(Rfm5565State *s, MemoryRegion *mr, uint8_t *ram, uint8_t *data,
-                 uint32_t len, bool to_host)
-{
-    if (!to_host) {
-        memcpy(data, ram, len);
-        return;
-    }
-    memcpy(ram, data, len);
-    memory_region_ref(mr);      /* the mapping whose end this is */
-    address_space_unmap(s->dma.as, ram, len, true, len);
-}
-
 typedef enum Rfm5565Bus {
     BUS_DONE,
     BUS_ABORT,
@@ -408,17 +395,44 @@ typedef enum Rfm5565Bus {
 } Rfm5565Bus;
 
 /*
- * One region of what is accessed; @len becomes how far it reaches. QEMU tells
- * that of RAM only: of anything else it is one access, for what follows may be
- * another region, or none. The card does not answer itself: its registers would
- * be written while it works.
+ * One region of what is accessed, in the engine's context; @len becomes how far
+ * it reaches. What is not plain memory needs the BQL, and is left to the main
+ * context; so is the card's own memory.
  */
-static Rfm5565Bus access_region(Rfm5565State *s, const Rfm5565Access *access,
-                                uint32_t done, uint32_t *len, bool main)
+static Rfm5565Bus access_ram(Rfm5565State *s, const Rfm5565Access *access,
+                             uint32_t done, uint32_t *len)
+{
+    uint8_t *data = access->data + done;
+    Rfm5565Bus result = BUS_MAIN;
+    MemoryRegionCache cache;
+
+    RCU_READ_LOCK_GUARD();
+    *len = address_space_cache_init(&cache, s->dma.as, access->host + done,
+                                    access->len - done, access->to_host);
+    if (cache.ptr && memory_region_owner(cache.mrs.mr) != OBJECT(s)) {
+        if (access->to_host) {
+            address_space_write_cached(&cache, 0, data, *len);
+            address_space_cache_invalidate(&cache, 0, *len);
+        } else {
+            address_space_read_cached(&cache, 0, data, *len);
+        }
+        result = BUS_DONE;
+    }
+    address_space_cache_destroy(&cache);
+    return result;
+}
+
+/*
+ * The same in the main context. How far a region reaches, QEMU tells of RAM
+ * only: of anything else it is one access, for what follows may be another
+ * region, or none. The card does not answer itself: its registers would be
+ * written while it works.
+ */
+static Rfm5565Bus access_any(Rfm5565State *s, const Rfm5565Access *access,
+                             uint32_t done, uint32_t *len)
 {
     AddressSpace *as = s->dma.as;
     uint64_t host = access->host + done;
-    uint8_t *data = access->data + done;
     hwaddr at, reach = access->len - done;
     MemoryRegion *mr;
 
@@ -431,16 +445,8 @@ static Rfm5565Bus access_region(Rfm5565State *s, const Rfm5565Access *access,
     if (memory_region_owner(mr) == OBJECT(s)) {
         return BUS_ABORT;
     }
-    if (memory_access_is_direct(mr, access->to_host, ATTRS)) {
-        copy(s, mr, (uint8_t *)memory_region_get_ram_ptr(mr) + at, data, reach,
-             access->to_host);
-        return BUS_DONE;
-    }
-    if (!main) {
-        return BUS_MAIN;
-    }
-    return address_space_rw(as, host, ATTRS, data, reach, access->to_host) ==
-           MEMTX_OK ? BUS_DONE : BUS_ABORT;
+    return address_space_rw(as, host, ATTRS, access->data + done, reach,
+                            access->to_host) == MEMTX_OK ? BUS_DONE : BUS_ABORT;
 }
 
 /* Returns what became of it; what has gone before may be less than @access. */
@@ -450,7 +456,8 @@ static Rfm5565Bus access_bus(Rfm5565State *s, Rfm5565Access *access, bool main)
 
     while (done < access->len) {
         uint32_t len;
-        Rfm5565Bus result = access_region(s, access, done, &len, main);
+        Rfm5565Bus result = main ? access_any(s, access, done, &len)
+                                 : access_ram(s, access, done, &len);
 
         if (result != BUS_DONE) {
             if (access->is_descriptor || !done) {
