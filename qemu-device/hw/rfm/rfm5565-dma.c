@@ -101,6 +101,16 @@ static void dma_complete(Rfm5565State *s, bool ok)
     dma_stop_transfer(s);
 }
 
+/* A card that is no bus master has no cycle that could be aborted. */
+static bool is_on_bus(const Rfm5565State *s)
+{
+    const PCIDevice *pci = &s->parent_obj;
+
+    return !s->gone &&
+           (s->dma_without_bus_master ||
+            (pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER));
+}
+
 /* Under both locks. The setup registers keep their values. */
 static void dma_start(Rfm5565State *s)
 {
@@ -123,8 +133,13 @@ static void dma_start(Rfm5565State *s)
     if (!dma->left) {
         dma_complete(s, true);
     } else if ((uint64_t)dma->card + dma->left > s->memory_size) {
+        rfm5565_guest_error(s, "DMA of 0x%x bytes at 0x%x, past the memory",
+                            dma->left, dma->card);
         dma_complete(s, false);
     } else {
+        if (!is_on_bus(s)) {
+            rfm5565_guest_error(s, "DMA, but the card is no bus master");
+        }
         dma->busy = true;
         qatomic_store_release(&s->dma_sends, !dma->to_host);
         qemu_bh_schedule(dma->bh);
@@ -150,9 +165,13 @@ void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
         s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
         s->dma.msi_sent = false; /* what ends from here on is told again */
     }
-    if ((value & RFM_DMACSR0_START) && (s->dma.csr & RFM_DMACSR0_ENABLE) &&
-        !s->dma.busy) {
+    if (!(value & RFM_DMACSR0_START) || s->dma.busy) {
+        return;
+    }
+    if (s->dma.csr & RFM_DMACSR0_ENABLE) {
         dma_start(s);
+    } else {
+        rfm5565_guest_error(s, "DMA start without the enable bit");
     }
 }
 
@@ -241,16 +260,6 @@ static bool has_waited_enough(Rfm5565State *s)
         }
     }
     return true;
-}
-
-/* A card that is no bus master has no cycle that could be aborted. */
-static bool is_on_bus(const Rfm5565State *s)
-{
-    const PCIDevice *pci = &s->parent_obj;
-
-    return !s->gone &&
-           (s->dma_without_bus_master ||
-            (pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER));
 }
 
 /* Must these bytes wait? The ring, or the timer, goes on with them then. */
@@ -486,6 +495,8 @@ static void take_descriptor(Rfm5565State *s,
     dma->piece = MIN(bytes, dma->left);
     if (low % 8 || bytes % 8 || (uint64_t)low + bytes > 4 * GiB ||
         (!bytes && ++dma->empty > EMPTY_MAX)) {
+        rfm5565_guest_error(s, "DMA descriptor of 0x%x bytes at 0x%" PRIx64,
+                            bytes, dma->host);
         dma_complete(s, false);
     }
 }
@@ -511,8 +522,14 @@ static bool dma_plan(Rfm5565State *s, Rfm5565Access *access)
     uint32_t len = MIN(dma->piece, CHUNK - dma->card % FRAME);
 
     if (!dma->piece) {
+        if (dma->next == RFM_DMA_LAST) {
+            dma_complete(s, true);
+            return false;
+        }
         if (dma->next % sizeof(struct rfm_dma_descriptor)) {
-            dma_complete(s, dma->next == RFM_DMA_LAST);
+            rfm5565_guest_error(s, "no DMA descriptor can be at 0x%x",
+                                dma->next);
+            dma_complete(s, false);
             return false;
         }
         *access = (Rfm5565Access) {
@@ -565,6 +582,7 @@ static Rfm5565Bus access_in_main(Rfm5565State *s, Rfm5565Access *access)
     rfm5565_update_and_unlock(s);
     result = access_bus(s, access, true);
     if (result == BUS_ABORT && is_on_bus(s)) {
+        rfm5565_guest_error(s, "DMA was aborted at 0x%" PRIx64, access->host);
         pci_word_test_and_set_mask(pci->config + PCI_STATUS,
                                    PCI_STATUS_REC_MASTER_ABORT);
     }

@@ -344,6 +344,8 @@ static unsigned write_some(Rfm5565State *s)
     ext->staged_first = (ext->staged_first + done) % RFM5565_STAGED;
     ext->staged_count -= done;
     if (done < count) {
+        rfm5565_guest_error(s, "no event can be written to the ring at 0x%"
+                            PRIx64, ext->ring_base);
         fault(s);
     }
     rfm5565_update_and_unlock(s);
@@ -417,16 +419,25 @@ void rfm5565_events_enable(Rfm5565State *s, bool on)
     ext->ring_records = sound ? 1u << ext->event_size : 0;
     ext->event_status = RFM_EXT_EVENT_RUNNING;
     if (!sound) {
+        rfm5565_guest_error(s, "no event ring can be at 0x%" PRIx64 ", of 2^%u "
+                            "records", ext->event_base, ext->event_size);
         fault(s);
         rfm5565_events_schedule(s);
     }
 }
 
-/* What the guest has consumed needs no interrupt any more. */
+/*
+ * What the guest has consumed needs no interrupt any more. It may have seen
+ * records of which PRODUCER does not tell yet.
+ */
 void rfm5565_events_consumed(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
 
+    if ((int32_t)(ext->producer + ext->staged_count - ext->consumer) < 0) {
+        rfm5565_guest_error(s, "CONSUMER of %u, there were %u records",
+                            ext->consumer, ext->producer);
+    }
     ext->unannounced = MIN(ext->unannounced, ext->producer - ext->consumer);
 }
 

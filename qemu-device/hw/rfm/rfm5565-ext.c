@@ -43,7 +43,11 @@ static void int_status_write(Rfm5565State *s, const Rfm5565RegOp *op)
 /* What waits to be announced may go now. */
 static void moderation_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    s->ext.moderation_count = MIN(s->ext.moderation_count, UINT16_MAX);
+    if (s->ext.moderation_count > UINT16_MAX) {
+        rfm5565_guest_error(s, "MODERATION_COUNT of %u has more than 16 bits",
+                            s->ext.moderation_count);
+        s->ext.moderation_count = UINT16_MAX;
+    }
     rfm5565_events_schedule(s);
 }
 
@@ -86,6 +90,8 @@ static void slot_index_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     if (op->value < RFM_EXT_SLOTS) {
         rfm5565_slots_select(s, op->value);
+    } else {
+        rfm5565_guest_error(s, "there is no slot %" PRIu64, op->value);
     }
 }
 
@@ -379,6 +385,7 @@ static const Rfm5565Reg ext_regs[] = {
 };
 
 static const Rfm5565Bank ext_bank = {
+    .bar = RFM_BAR_EXTENSION,
     .regs = ext_regs,
     .count = ARRAY_SIZE(ext_regs),
     .exact = true,

@@ -40,8 +40,12 @@ void rfm5565_query_begin(Rfm5565State *s)
     uint32_t offset = ext->query_offset, length = ext->query_length;
     struct rfm_answer own;
 
-    if (!is_over(ext) || !length || length > RFM_EXT_QUERY_LENGTH_MAX ||
+    if (!is_over(ext)) {
+        return;
+    }
+    if (!length || length > RFM_EXT_QUERY_LENGTH_MAX ||
         offset >= s->memory_size || length > s->memory_size - offset) {
+        rfm5565_guest_error(s, "a query of 0x%x bytes at 0x%x", length, offset);
         return;
     }
     /* Nobody can have answered yet: we have the lock. */

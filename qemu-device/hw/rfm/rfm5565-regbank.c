@@ -58,6 +58,16 @@ static bool find_part(const Rfm5565Bank *bank, const Rfm5565Reg *reg,
     return true;
 }
 
+/* Drivers of the 5565 look at registers that it shares with other cards. */
+static void log_miss(const Rfm5565State *s, const Rfm5565Bank *bank,
+                     const char *what, hwaddr addr, unsigned size)
+{
+    qemu_log_mask(bank->exact ? LOG_GUEST_ERROR : LOG_UNIMP,
+                  "rfm5565: node 0x%02x: BAR%u has no register for a %s of %u "
+                  "bytes at 0x%" HWADDR_PRIx "\n", s->node_id, bank->bar, what,
+                  size, addr);
+}
+
 static uint64_t reg_read(Rfm5565State *s, const Rfm5565Reg *reg,
                          const Rfm5565RegOp *op)
 {
@@ -88,12 +98,13 @@ static void reg_write(Rfm5565State *s, const Rfm5565Reg *reg,
 uint64_t rfm5565_bank_read(Rfm5565State *s, const Rfm5565Bank *bank,
                            hwaddr addr, unsigned size)
 {
-    uint64_t left = MAKE_64BIT_MASK(0, size * 8), result = 0;
+    const uint64_t all = MAKE_64BIT_MASK(0, size * 8);
+    uint64_t left = all, result = 0;
     Rfm5565RegOp op;
     int shift;
 
     if (rfm5565_is_unreachable(s)) {
-        return left;
+        return all;
     }
     rfm5565_lock(s);
     for (size_t i = 0; i < bank->count && left; i++) {
@@ -103,13 +114,17 @@ uint64_t rfm5565_bank_read(Rfm5565State *s, const Rfm5565Bank *bank,
         }
     }
     rfm5565_update_and_unlock(s);
+    if (left == all) {
+        log_miss(s, bank, "read", addr, size);
+    }
     return result;
 }
 
 void rfm5565_bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
                         uint64_t value, unsigned size)
 {
-    uint64_t left = MAKE_64BIT_MASK(0, size * 8);
+    const uint64_t all = MAKE_64BIT_MASK(0, size * 8);
+    uint64_t left = all;
     Rfm5565RegOp op;
     int shift;
 
@@ -125,6 +140,9 @@ void rfm5565_bank_write(Rfm5565State *s, const Rfm5565Bank *bank, hwaddr addr,
         }
     }
     rfm5565_update_and_unlock(s);
+    if (left == all) {
+        log_miss(s, bank, "write", addr, size);
+    }
     if (bank->written) {
         bank->written(s);
     }

@@ -38,11 +38,12 @@ typedef struct Rfm5565Reg {
  * The field of a register of 8 bytes is a uint64_t, of all others a uint32_t.
  *
  * Where a bank is exact, an access is one register, or a half of one of 8
- * bytes, and anything else reads 0 and writes nothing. Where it is not, an
- * access may cover part of a register or several, lowest address first, but
- * not two of one row.
+ * bytes; anything else reads 0, writes nothing, and is the driver's mistake.
+ * Where it is not, an access may cover part of a register or several, lowest
+ * address first, but not two of one row.
  */
 typedef struct Rfm5565Bank {
+    unsigned bar;
     const Rfm5565Reg *regs;
     size_t count;
     bool exact;

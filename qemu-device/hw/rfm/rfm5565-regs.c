@@ -294,6 +294,7 @@ static const Rfm5565Reg control_regs[] = {
 };
 
 static const Rfm5565Bank control_bank = {
+    .bar = RFM_BAR_CONTROL,
     .regs = control_regs,
     .count = ARRAY_SIZE(control_regs),
 };
@@ -318,6 +319,10 @@ static uint32_t las1ba_mask(const Rfm5565State *s)
 
 static void las1ba_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
+    if (op->value & ~(uint64_t)las1ba_mask(s)) {
+        rfm5565_guest_error(s, "LAS1BA cannot be 0x%" PRIx64 ", a window has "
+                            "0x%" PRIx64 " bytes", op->value, s->window_size);
+    }
     s->las1ba &= las1ba_mask(s);
 }
 
@@ -374,6 +379,7 @@ static const Rfm5565Reg runtime_regs[] = {
 };
 
 static const Rfm5565Bank runtime_bank = {
+    .bar = RFM_BAR_RUNTIME,
     .regs = runtime_regs,
     .count = ARRAY_SIZE(runtime_regs),
     .written = rfm5565_map_memory,

@@ -340,6 +340,8 @@ void rfm5565_slots_arm(Rfm5565State *s, uint32_t control)
     disarm(s, index);
     slot->control = RFM_SLOT_OFF;
     if (mode != RFM_SLOT_OFF && !check_slot(s, mode, &setting)) {
+        rfm5565_guest_error(s, "slot %u cannot have mode %u as it is set",
+                            index, mode);
         slot->control |= RFM_SLOT_BAD;
     } else if (mode != RFM_SLOT_OFF) {
         slot->control = mode;

@@ -265,10 +265,13 @@ uint32_t rfm5565_planes_command(Rfm5565State *s, uint32_t command)
     uint32_t plane = command & ~RFM_EXT_RANGE_ON;
 
     if (plane >= RFM_PLANES) {
+        rfm5565_guest_error(s, "RANGE_COMMAND of 0x%x", command);
         return RFM_EXT_RANGE_BAD_COMMAND;
     }
     if (!length || offset % RFM_GRANULE || length % RFM_GRANULE ||
         (uint64_t)offset + length > s->memory_size) {
+        rfm5565_guest_error(s, "no granules are 0x%x bytes at 0x%x", length,
+                            offset);
         return RFM_EXT_RANGE_BAD_RANGE;
     }
     trace_rfm5565_range(s->node_id, plane, offset, length,

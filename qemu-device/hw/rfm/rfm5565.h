@@ -40,6 +40,7 @@
 #define HW_RFM_RFM5565_H
 
 #include "qemu/event_notifier.h"
+#include "qemu/log.h"
 #include "qemu/thread.h"
 #include "qemu/units.h"
 #include "hw/pci/pci_device.h"
@@ -266,6 +267,11 @@ static inline bool rfm5565_is_unreachable(const Rfm5565State *s)
 {
     return s->dead || s->gone;
 }
+
+/* What the guest's driver does wrong: QEMU shows it with -d guest_errors. */
+#define rfm5565_guest_error(s, format, ...) \
+    qemu_log_mask(LOG_GUEST_ERROR, "rfm5565: node 0x%02x: " format "\n", \
+                  (s)->node_id, ## __VA_ARGS__)
 
 static inline uint64_t rfm5565_now(void)
 {
