@@ -148,15 +148,6 @@ static void dma_start(Rfm5565State *s)
 
 /* --- the registers' part -------------------------------------------------- */
 
-/* Does it assert INTA#, if that is not by messages? */
-bool rfm5565_dma_irq_pending(const Rfm5565State *s)
-{
-    const uint32_t all = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_DMA0_ENABLE |
-                         RFM_INTCSR_DMA0_ACTIVE;
-
-    return !s->dead && (s->intcsr & all) == all;
-}
-
 /* ENABLE has its new value already. */
 void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
 {

@@ -1,43 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The event ring, and the interrupts of the extension block.
+ * The event ring of the extension block.
  *
  * Whoever has something to tell stages a record, under the lock and at a
- * bounded cost. A bottom half in the main context takes it from there: it alone
- * may write the guest's memory and send messages. An event that finds the ring
- * full is dropped when it is staged, so that the guest sees the same events
- * dropped whenever the bottom half runs; unless it lets RFM5565_STAGED of them
- * wait, as a paused machine does.
+ * bounded cost. The bottom half of rfm5565-irq.c takes it from there: only in
+ * the main context may the guest's memory be written. An event that finds the
+ * ring full is dropped when it is staged, so that the guest sees the same
+ * events dropped whenever the bottom half runs; unless it lets RFM5565_STAGED
+ * of them wait, as a paused machine does.
  */
 
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "hw/pci/msix.h"
-#include "system/runstate.h"
+#include "hw/pci/pci.h"
 #include "rfm5565.h"
 #include "trace.h"
 
 #define RECORDS_PER_LOCK  64    /* written before PRODUCER moves */
 #define RECORDS_PER_RUN  1024   /* before others have their turn */
 
-#define EVENTS  BIT(RFM_VECTOR_EVENTS)
-#define DMA     BIT(RFM_VECTOR_DMA)
-#define LINK    BIT(RFM_VECTOR_LINK)
-#define ERRORS  BIT(RFM_VECTOR_ERRORS)
-
 /* Which vectors a record's type raises beside EVENTS. */
 static const uint8_t record_causes[RFM_RECORD_TYPES] = {
-    [RFM_RECORD_SYNC_LOSS]      = LINK,
-    [RFM_RECORD_SIGNAL]         = LINK,
-    [RFM_RECORD_BREAK]          = LINK,
-    [RFM_RECORD_MEMBERSHIP]     = LINK,
-    [RFM_RECORD_ID_IN_USE]      = LINK,
-    [RFM_RECORD_BAD_DATA]       = ERRORS,
-    [RFM_RECORD_TX_FULL]        = ERRORS,
-    [RFM_RECORD_RX_FULL]        = ERRORS,
-    [RFM_RECORD_WRITE_INHIBITED] = ERRORS,
-    [RFM_RECORD_PARITY]         = ERRORS,
-    [RFM_RECORD_LOSS]           = ERRORS,
+    [RFM_RECORD_SYNC_LOSS]      = BIT(RFM_VECTOR_LINK),
+    [RFM_RECORD_SIGNAL]         = BIT(RFM_VECTOR_LINK),
+    [RFM_RECORD_BREAK]          = BIT(RFM_VECTOR_LINK),
+    [RFM_RECORD_MEMBERSHIP]     = BIT(RFM_VECTOR_LINK),
+    [RFM_RECORD_ID_IN_USE]      = BIT(RFM_VECTOR_LINK),
+    [RFM_RECORD_BAD_DATA]       = BIT(RFM_VECTOR_ERRORS),
+    [RFM_RECORD_TX_FULL]        = BIT(RFM_VECTOR_ERRORS),
+    [RFM_RECORD_RX_FULL]        = BIT(RFM_VECTOR_ERRORS),
+    [RFM_RECORD_WRITE_INHIBITED] = BIT(RFM_VECTOR_ERRORS),
+    [RFM_RECORD_PARITY]         = BIT(RFM_VECTOR_ERRORS),
+    [RFM_RECORD_LOSS]           = BIT(RFM_VECTOR_ERRORS),
 };
 
 static const struct {
@@ -126,6 +120,27 @@ void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
     }
 }
 
+void rfm5565_event_update(Rfm5565State *s, unsigned type,
+                          const Rfm5565Update *update, uint32_t value,
+                          uint64_t age_ns)
+{
+    const struct rfm_origin *origin = &update->origin;
+    struct rfm_ext_record *record = rfm5565_event(s, type, origin->arrival_ns);
+
+    if (!record) {
+        return;
+    }
+    record->flags = origin->same_clock ? 0 : RFM_RECORD_OTHER_CLOCK;
+    record->node = cpu_to_le16(origin->node);
+    record->offset = cpu_to_le32(update->offset);
+    record->length = cpu_to_le32(update->length);
+    record->value = cpu_to_le32(value);
+    record->seq = cpu_to_le64(origin->seq);
+    record->origin_ns = cpu_to_le64(origin->time_ns);
+    record->age_ns = cpu_to_le64(age_ns);
+    memcpy(record->data, update->data, update->length);
+}
+
 void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits)
 {
     for (size_t i = 0; i < ARRAY_SIZE(latched_records); i++) {
@@ -134,137 +149,6 @@ void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits)
                                 RFM_RECORD_NODE_NONE, 0, 0);
         }
     }
-}
-
-/* --- interrupts ----------------------------------------------------------- */
-
-bool rfm5565_uses_msix(const Rfm5565State *s)
-{
-    return s->ext.has_msix && msix_enabled((PCIDevice *)&s->parent_obj);
-}
-
-/* Does the block assert INTA#? INTCSR apart. */
-bool rfm5565_ext_irq_pending(const Rfm5565State *s)
-{
-    return s->ext.int_status & s->ext.int_enable;
-}
-
-/*
- * What would assert INTA# on a 5565 sends a message instead, if it was not
- * there before, or was latched again since the guest has looked: else an event
- * between its read and its write would get none.
- */
-void rfm5565_update_base_msix(Rfm5565State *s, uint32_t sources)
-{
-    Rfm5565Ext *ext = &s->ext;
-
-    if (!rfm5565_uses_msix(s) || !(ext->int_enable & ERRORS)) {
-        sources = 0;
-    }
-    if (sources & ~ext->base_msi_sent) {
-        ext->base_msi_pending = true;
-        rfm5565_events_schedule(s);
-    }
-    ext->base_msi_sent = sources;
-}
-
-/*
- * The end of a transfer, likewise. INTCSR alone enables it, and the guest asks
- * for each one: nothing to moderate.
- */
-void rfm5565_update_dma_msix(Rfm5565State *s, bool asserts)
-{
-    asserts &= rfm5565_uses_msix(s);
-    if (asserts && !s->dma.msi_sent) {
-        s->dma.msi_pending = true;
-        rfm5565_events_schedule(s);
-    }
-    s->dma.msi_sent = asserts;
-}
-
-/* Under the BQL, without the lock, as all that follows. */
-static void raise_causes(Rfm5565State *s, uint32_t causes)
-{
-    rfm5565_lock(s);
-    if (!rfm5565_uses_msix(s)) {
-        s->ext.int_status |= causes & ~DMA;
-        causes = 0;
-    }
-    causes &= s->ext.int_enable | DMA;
-    rfm5565_update_and_unlock(s);
-    for (unsigned i = 0; i < RFM_VECTORS; i++) {
-        if (causes & BIT(i)) {
-            trace_rfm5565_message(s->node_id, i);
-            msix_notify(PCI_DEVICE(s), i);
-        }
-    }
-}
-
-/* Is it time to announce what was written? If not yet, a timer asks again. */
-static bool may_announce(Rfm5565State *s)
-{
-    Rfm5565Ext *ext = &s->ext;
-    uint64_t now = rfm5565_now(), time = ext->moderation_time, due;
-
-    if (!ext->unannounced ||
-        (rfm5565_uses_msix(s) && !(ext->int_enable & EVENTS))) {
-        return false;
-    }
-    due = ext->raised_at[RFM_VECTOR_EVENTS] + time;
-    if (ext->unannounced < ext->moderation_count) {
-        due = MAX(due, ext->unannounced_since + time);
-    }
-    if (time && now < due) {
-        timer_mod_anticipate_ns(ext->moderation, due);
-        return false;
-    }
-    ext->unannounced = 0;
-    ext->raised_at[RFM_VECTOR_EVENTS] = now;
-    return true;
-}
-
-/* May vector @i interrupt once more? If not yet, a timer asks again. */
-static bool may_raise(Rfm5565State *s, unsigned i)
-{
-    Rfm5565Ext *ext = &s->ext;
-    uint64_t now = rfm5565_now(), time = ext->moderation_time;
-
-    if (time && now < ext->raised_at[i] + time) {
-        timer_mod_anticipate_ns(ext->moderation, ext->raised_at[i] + time);
-        return false;
-    }
-    ext->raised_at[i] = now;
-    return true;
-}
-
-/*
- * The vectors that interrupt now. Causes of one that has just done so are
- * kept, but not those that are not enabled: they are not told later.
- */
-static uint32_t due_causes(Rfm5565State *s)
-{
-    Rfm5565Ext *ext = &s->ext;
-    uint32_t causes, taken = may_announce(s) ? EVENTS : 0;
-
-    if (rfm5565_uses_msix(s)) {
-        ext->causes &= ext->int_enable;
-        ext->base_msi_pending &= !!(ext->int_enable & ERRORS);
-    } else {
-        ext->base_msi_pending = false;
-    }
-    causes = ext->causes | (ext->base_msi_pending ? ERRORS : 0);
-    for (unsigned i = RFM_VECTOR_LINK; i < RFM_VECTORS; i++) {
-        if ((causes & BIT(i)) && may_raise(s, i)) {
-            taken |= BIT(i);
-        }
-    }
-    ext->causes &= ~taken;
-    ext->base_msi_pending &= !(taken & ERRORS);
-    if (s->dma.msi_pending) {
-        s->dma.msi_pending = false;
-        taken |= DMA;
-    }
-    return taken;
 }
 
 /* --- into the guest's memory ---------------------------------------------- */
@@ -306,7 +190,7 @@ static void fault(Rfm5565State *s)
     ext->dropped += ext->staged_count;
     ext->events_dropped += ext->staged_count;
     ext->staged_count = 0;
-    ext->causes |= ERRORS;
+    ext->causes |= BIT(RFM_VECTOR_ERRORS);
 }
 
 /*
@@ -316,7 +200,7 @@ static void fault(Rfm5565State *s)
 static unsigned write_some(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
-    uint32_t causes = EVENTS;
+    uint32_t causes = 0;
     unsigned count, done = 0;
 
     rfm5565_lock(s);
@@ -338,7 +222,7 @@ static unsigned write_some(Rfm5565State *s)
             ext->unannounced_since = rfm5565_now();
         }
         ext->unannounced += done;
-        ext->causes |= causes & ~EVENTS;
+        ext->causes |= causes;
     }
     ext->producer += done;
     ext->staged_first = (ext->staged_first + done) % RFM5565_STAGED;
@@ -352,44 +236,15 @@ static unsigned write_some(Rfm5565State *s)
     return done;
 }
 
-/* Nothing reaches the guest while it stands still: then it is asked again. */
-static void events_bh(void *opaque)
+/* In the main context, without the lock. */
+void rfm5565_events_write(Rfm5565State *s)
 {
-    Rfm5565State *s = opaque;
-    Rfm5565Ext *ext = &s->ext;
     unsigned written = 0, some;
-    uint32_t causes;
 
-    rfm5565_lock(s);
-    ext->bh_scheduled = false;
-    rfm5565_update_and_unlock(s);
-    if (!runstate_is_running() || rfm5565_is_unreachable(s)) {
-        return;
-    }
     do {
         some = write_some(s);
         written += some;
     } while (some == RECORDS_PER_LOCK && written < RECORDS_PER_RUN);
-    rfm5565_ext_fence_next(s);
-
-    rfm5565_lock(s);
-    if (ext->staged_count) {
-        rfm5565_events_schedule(s);
-    }
-    causes = due_causes(s);
-    rfm5565_update_and_unlock(s);
-    if (causes) {
-        raise_causes(s, causes);
-    }
-}
-
-static void moderation_ends(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    rfm5565_lock(s);
-    rfm5565_events_schedule(s);
-    rfm5565_update_and_unlock(s);
 }
 
 /* --- what the guest does: under both locks -------------------------------- */
@@ -449,10 +304,6 @@ void rfm5565_events_reset(Rfm5565State *s)
     ext->event_status = 0;
     ext->ring_records = 0;
     ext->event = ext->events = ext->events_dropped = 0;
-    ext->causes = ext->base_msi_sent = 0;
-    ext->base_msi_pending = false;
-    memset(ext->raised_at, 0, sizeof(ext->raised_at));
-    timer_del(ext->moderation);
 }
 
 /* What waits in a loaded state was noted by a clock other than CLOCK. */
@@ -475,14 +326,9 @@ void rfm5565_events_init(Rfm5565State *s)
     QEMU_BUILD_BUG_ON(sizeof(struct rfm_ext_record) != RFM_EXT_RECORD_SIZE);
 
     s->ext.staged = g_new(struct rfm_ext_record, RFM5565_STAGED);
-    s->ext.bh = qemu_bh_new_guarded(events_bh, s,
-                                    &DEVICE(s)->mem_reentrancy_guard);
-    s->ext.moderation = timer_new_ns(QEMU_CLOCK_REALTIME, moderation_ends, s);
 }
 
 void rfm5565_events_exit(Rfm5565State *s)
 {
-    timer_free(s->ext.moderation);
-    qemu_bh_delete(s->ext.bh);
     g_clear_pointer(&s->ext.staged, g_free);
 }

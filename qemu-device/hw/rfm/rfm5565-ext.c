@@ -10,6 +10,7 @@
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
+#include "system/runstate.h"
 #include "rfm5565.h"
 #include "rfm5565-regbank.h"
 #include "trace.h"
@@ -103,6 +104,7 @@ static uint64_t slot_control_read(Rfm5565State *s, const Rfm5565RegOp *op)
 static void slot_control_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     rfm5565_slots_arm(s, op->value);
+    rfm5565_planes_refresh(s);
 }
 
 static void slot_setting_write(Rfm5565State *s, const Rfm5565RegOp *op)
@@ -193,18 +195,17 @@ void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
     }
     /* Stores come from under the BQL, and so does the next fence. */
     if (ext->fence_waiting) {
-        rfm5565_events_schedule(s);
+        qemu_bh_schedule(s->main_work_bh);
     }
 }
 
-/* Under the BQL, without the lock. */
+/* Under both locks. While the guest stands still it waits. */
 void rfm5565_ext_fence_next(Rfm5565State *s)
 {
-    rfm5565_lock(s);
-    if (s->ext.fence_waiting && !s->ext.fence_running) {
+    if (s->ext.fence_waiting && !s->ext.fence_running &&
+        runstate_is_running() && !rfm5565_is_unreachable(s)) {
         fence_start(s);
     }
-    rfm5565_update_and_unlock(s);
 }
 
 /*
@@ -421,6 +422,7 @@ void rfm5565_ext_reset(Rfm5565State *s)
     }
     rfm5565_bank_reset(s, &ext_bank);
     s->ext.clock = 0;
+    rfm5565_irq_reset(s);
     rfm5565_events_reset(s);
     rfm5565_slots_reset(s);
     rfm5565_planes_reset(s);
@@ -440,6 +442,7 @@ void rfm5565_ext_set_running(Rfm5565State *s, bool running)
     rfm5565_run_freeze(s, !running);
     if (running) {
         rfm5565_events_schedule(s);
+        qemu_bh_schedule(s->main_work_bh);
     }
     rfm5565_update_and_unlock(s);
 }
@@ -490,6 +493,7 @@ bool rfm5565_ext_init(Rfm5565State *s, Error **errp)
         return true;
     }
     init_bar(s);
+    rfm5565_irq_init(s);
     rfm5565_events_init(s);
     return rfm5565_planes_init(s, errp);
 }
@@ -500,6 +504,7 @@ void rfm5565_ext_exit(Rfm5565State *s)
     if (!s->extension) {
         return;
     }
+    rfm5565_irq_exit(s);
     rfm5565_events_exit(s);
     rfm5565_planes_exit(s);
     if (s->ext.has_msix) {

@@ -5,7 +5,7 @@
  *
  *   rfm5565-ext.c       capability, BAR4 and its registers, fences
  *   rfm5565-query.c     what stands in the memory of every node
- *   rfm5565-events.c    the event ring and the interrupts
+ *   rfm5565-events.c    the event ring
  *   rfm5565-watch.c     granules: who receives, sends, watches, owns, wrote
  *   rfm5565-slots.c     comparators and timers
  *   rfm5565-vmstate.c   what migrates
@@ -207,13 +207,13 @@ struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
                                      uint64_t arrival_ns);
 void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
                          uint32_t value, uint64_t seq);
+void rfm5565_event_update(Rfm5565State *s, unsigned type,
+                          const Rfm5565Update *update, uint32_t value,
+                          uint64_t age_ns);
 void rfm5565_event_latched(Rfm5565State *s, uint32_t lisr_bits);
 void rfm5565_events_schedule(Rfm5565State *s);
+void rfm5565_events_write(Rfm5565State *s);
 void rfm5565_events_other_clock(Rfm5565State *s);
-bool rfm5565_uses_msix(const Rfm5565State *s);
-bool rfm5565_ext_irq_pending(const Rfm5565State *s);
-void rfm5565_update_base_msix(Rfm5565State *s, uint32_t sources);
-void rfm5565_update_dma_msix(Rfm5565State *s, bool asserts);
 
 /* rfm5565-watch.c */
 bool rfm5565_planes_init(Rfm5565State *s, Error **errp);
@@ -229,9 +229,6 @@ void rfm5565_planes_apply(Rfm5565State *s, uint32_t offset, const void *data,
 bool rfm5565_planes_sends(Rfm5565State *s, uint32_t offset, unsigned len);
 bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
                           unsigned len, uint64_t now);
-void rfm5565_event_update(Rfm5565State *s, unsigned type,
-                          const Rfm5565Update *update, uint32_t value,
-                          uint64_t age_ns);
 
 /* rfm5565-slots.c */
 typedef struct Rfm5565Touched {

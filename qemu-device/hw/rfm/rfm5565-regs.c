@@ -1,137 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Registers of the 5565: BAR0 (with its I/O alias BAR1) and BAR2, the
- * interrupt FIFOs and INTx.
+ * Registers of the 5565: BAR0 (with its I/O alias BAR1) and BAR2.
  *
  * Drivers mix access widths freely, so an access may cover part of a register
  * or several. docs/card.md is the reference.
  */
 
 #include "qemu/osdep.h"
-#include "migration/vmstate.h"
 #include "hw/pci/pci.h"
 #include "rfm5565.h"
 #include "rfm5565-regbank.h"
-#include "trace.h"
-
-/* --- interrupts ----------------------------------------------------------- */
-
-static uint32_t lisr_levels(const Rfm5565State *s)
-{
-    uint32_t levels = 0;
-
-    for (unsigned i = 0; i < RFM_FIFOS; i++) {
-        if (s->fifo[i].count) {
-            levels |= RFM_LISR_INT(i + 1);
-        }
-    }
-    return levels;
-}
-
-/* What of LISR interrupts. */
-static uint32_t local_sources(const Rfm5565State *s)
-{
-    uint32_t pending = (s->lisr | lisr_levels(s)) & RFM_LISR_SOURCES_M;
-
-    return s->lisr & RFM_LISR_GLOBAL_ENABLE ? pending & s->lier : 0;
-}
-
-static bool local_interrupt(const Rfm5565State *s)
-{
-    return local_sources(s);
-}
-
-/* What of it reaches the bus. */
-static uint32_t base_sources(const Rfm5565State *s)
-{
-    const uint32_t enables = RFM_INTCSR_PCI_ENABLE | RFM_INTCSR_LOCAL_ENABLE;
-
-    return !s->dead && (s->intcsr & enables) == enables ? local_sources(s) : 0;
-}
-
-static bool intx_wanted(const Rfm5565State *s)
-{
-    if (!s->extension) {
-        return base_sources(s) || rfm5565_dma_irq_pending(s);
-    }
-    return !rfm5565_uses_msix(s) &&
-           (base_sources(s) || rfm5565_dma_irq_pending(s) ||
-            (!s->dead && (s->intcsr & RFM_INTCSR_PCI_ENABLE) &&
-             rfm5565_ext_irq_pending(s)));
-}
-
-/* Under the BQL, without the lock. */
-void rfm5565_update_intx(Rfm5565State *s)
-{
-    bool level;
-
-    qemu_mutex_lock(&s->lock);
-    level = s->intx_level = intx_wanted(s);
-    qemu_mutex_unlock(&s->lock);
-    trace_rfm5565_intx(s->node_id, level);
-    pci_set_irq(PCI_DEVICE(s), level);
-}
-
-void rfm5565_lock(Rfm5565State *s)
-{
-    if (qemu_mutex_trylock(&s->lock)) {
-        qatomic_inc(&s->lock_wanted);
-        qemu_mutex_lock(&s->lock);
-        qatomic_dec(&s->lock_wanted);
-    }
-}
-
-/* Whoever may have changed a register leaves like this: interrupts follow. */
-void rfm5565_update_and_unlock(Rfm5565State *s)
-{
-    bool changed = intx_wanted(s) != s->intx_level;
-
-    if (s->extension) {
-        rfm5565_update_base_msix(s, base_sources(s));
-        rfm5565_update_dma_msix(s, rfm5565_dma_irq_pending(s));
-    }
-    if (s->dma.waiting) {
-        rfm5565_dma_check_room(s);
-    }
-    qemu_mutex_unlock(&s->lock);
-    if (!changed) {
-        return;
-    }
-    if (bql_locked()) {
-        rfm5565_update_intx(s);
-    } else {
-        qemu_bh_schedule(s->main_work_bh);
-    }
-}
-
-void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
-{
-    trace_rfm5565_latch(s->node_id, lisr_bits);
-    s->lisr |= lisr_bits;
-    /* A new event must be read before it can be cleared, and be told again. */
-    s->ext.base_msi_sent &= ~(lisr_bits & s->lisr_seen);
-    s->lisr_seen &= ~lisr_bits;
-    rfm5565_event_latched(s, lisr_bits);
-}
 
 /* --- FIFOs ---------------------------------------------------------------- */
-
-void rfm5565_fifo_push(Rfm5565State *s, unsigned index, uint8_t sender,
-                       uint32_t data)
-{
-    Rfm5565Fifo *fifo = &s->fifo[index];
-    unsigned tail = (fifo->head + fifo->count) % RFM_FIFO_DEPTH;
-
-    if (fifo->count == RFM_FIFO_DEPTH) {
-        /* Not documented by the vendor; the new one is lost. */
-        trace_rfm5565_fifo_full(s->node_id, index + 1, sender);
-        s->fifo_dropped++;
-        return;
-    }
-    fifo->sender[tail] = sender;
-    fifo->data[tail] = data;
-    fifo->count++;
-}
 
 static uint64_t isd_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
@@ -159,20 +39,6 @@ static void sid_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     s->fifo[op->index].count = 0;
 }
-
-const VMStateDescription vmstate_rfm5565_fifo = {
-    .name = "rfm5565/fifo",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT8_ARRAY(sender, Rfm5565Fifo, RFM_FIFO_DEPTH),
-        VMSTATE_UINT32_ARRAY(data, Rfm5565Fifo, RFM_FIFO_DEPTH),
-        VMSTATE_UINT8(head, Rfm5565Fifo),
-        VMSTATE_UINT8(count, Rfm5565Fifo),
-        VMSTATE_UINT32(last_data, Rfm5565Fifo),
-        VMSTATE_END_OF_LIST()
-    },
-};
 
 /* --- BAR2 ----------------------------------------------------------------- */
 
@@ -236,7 +102,8 @@ static void lcsr1_write(Rfm5565State *s, const Rfm5565RegOp *op)
  */
 static uint64_t lisr_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    uint32_t value = s->lisr | lisr_levels(s) | (s->lier & RFM_LIER_AUTO_CLEAR);
+    uint32_t value = s->lisr | rfm5565_fifo_levels(s) |
+                     (s->lier & RFM_LIER_AUTO_CLEAR);
 
     s->lisr_seen |= s->lisr & RFM_LISR_LATCHED_M & op->mask;
     if (value & RFM_LISR_AUTO_CLEAR & op->mask) {
@@ -303,7 +170,7 @@ static const Rfm5565Bank control_bank = {
 
 static uint64_t intcsr_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    return s->intcsr | (local_interrupt(s) ? RFM_INTCSR_LOCAL_ACTIVE : 0);
+    return s->intcsr | (rfm5565_local_sources(s) ? RFM_INTCSR_LOCAL_ACTIVE : 0);
 }
 
 static uint64_t las1rr_read(Rfm5565State *s, const Rfm5565RegOp *op)
@@ -459,27 +326,12 @@ void rfm5565_regs_init(Rfm5565State *s)
                      &s->control);
 }
 
+/* Under both locks. */
 void rfm5565_regs_reset(Rfm5565State *s)
 {
-    rfm5565_lock(s);
-    rfm5565_dma_abort(s);
-    s->dma.msi_sent = s->dma.msi_pending = false;
     rfm5565_bank_reset(s, &runtime_bank);
     rfm5565_bank_reset(s, &control_bank);
     s->own_data = false;
     s->lisr_seen = 0;
     memset(s->fifo, 0, sizeof(s->fifo));
-    rfm5565_ext_reset(s);
-    rfm5565_update_and_unlock(s);
-    rfm5565_regs_loaded(s);
-}
-
-void rfm5565_regs_loaded(Rfm5565State *s)
-{
-    rfm5565_map_memory(s);
-    rfm5565_planes_keep_writers(s);
-    rfm5565_lock(s);
-    rfm5565_ring_set_optics(s);
-    rfm5565_update_and_unlock(s);
-    rfm5565_update_intx(s);
 }

@@ -354,6 +354,7 @@ static void main_work(void *opaque)
     s->duplicate_id = false;
     trouble = s->capture_trouble;
     s->capture_trouble = NULL;
+    rfm5565_ext_fence_next(s);
     rfm5565_update_and_unlock(s);
 
     if (duplicate_id) {

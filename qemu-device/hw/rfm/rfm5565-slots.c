@@ -329,7 +329,7 @@ static void disarm(Rfm5565State *s, unsigned index)
     }
 }
 
-/* A write of SLOT_CONTROL. */
+/* A write of SLOT_CONTROL. The caller refreshes the planes. */
 void rfm5565_slots_arm(Rfm5565State *s, uint32_t control)
 {
     unsigned index = s->ext.slot_index;
@@ -354,7 +354,6 @@ void rfm5565_slots_arm(Rfm5565State *s, uint32_t control)
     }
     trace_rfm5565_slot(s->node_id, index, slot->control, setting.offset,
                        setting.length);
-    rfm5565_planes_refresh(s);
 }
 
 /* --- lifecycle ------------------------------------------------------------ */

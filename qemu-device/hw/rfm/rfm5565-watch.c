@@ -111,27 +111,6 @@ void rfm5565_planes_other_clock(Rfm5565State *s)
 
 /* --- updates of others: in the engine's context --------------------------- */
 
-void rfm5565_event_update(Rfm5565State *s, unsigned type,
-                          const Rfm5565Update *update, uint32_t value,
-                          uint64_t age_ns)
-{
-    const struct rfm_origin *origin = &update->origin;
-    struct rfm_ext_record *record = rfm5565_event(s, type, origin->arrival_ns);
-
-    if (!record) {
-        return;
-    }
-    record->flags = origin->same_clock ? 0 : RFM_RECORD_OTHER_CLOCK;
-    record->node = cpu_to_le16(origin->node);
-    record->offset = cpu_to_le32(update->offset);
-    record->length = cpu_to_le32(update->length);
-    record->value = cpu_to_le32(value);
-    record->seq = cpu_to_le64(origin->seq);
-    record->origin_ns = cpu_to_le64(origin->time_ns);
-    record->age_ns = cpu_to_le64(age_ns);
-    memcpy(record->data, update->data, update->length);
-}
-
 static void store_granules(Rfm5565State *s, const Rfm5565Update *update,
                            uint32_t offset, unsigned len)
 {

@@ -219,6 +219,30 @@ static bool init_memory(Rfm5565State *s, Error **errp)
     return true;
 }
 
+/* --- registers ------------------------------------------------------------ */
+
+/* They have changed without an access: the rest of the card follows. */
+static void registers_changed(Rfm5565State *s)
+{
+    rfm5565_map_memory(s);
+    rfm5565_planes_keep_writers(s);
+    rfm5565_lock(s);
+    rfm5565_ring_set_optics(s);
+    rfm5565_update_and_unlock(s);
+    rfm5565_update_intx(s);
+}
+
+static void reset_registers(Rfm5565State *s)
+{
+    rfm5565_lock(s);
+    rfm5565_dma_abort(s);
+    s->dma.msi_sent = s->dma.msi_pending = false;
+    rfm5565_regs_reset(s);
+    rfm5565_ext_reset(s);
+    rfm5565_update_and_unlock(s);
+    registers_changed(s);
+}
+
 /* --- a card that falls off the bus ---------------------------------------- */
 
 /*
@@ -258,7 +282,7 @@ static void set_dead(Object *obj, bool dead, Error **errp)
     rfm5565_update_and_unlock(s);
     rfm5565_map_memory(s);
     if (!dead) {
-        rfm5565_regs_reset(s);
+        reset_registers(s);
         rfm5565_ring_set_quiesced(s, false);
     }
 }
@@ -356,7 +380,7 @@ static void rfm5565_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
 /* Memory, light and forwarding stay: only the registers begin again. */
 static void rfm5565_reset_hold(Object *obj, ResetType type)
 {
-    rfm5565_regs_reset(RFM5565(obj));
+    reset_registers(RFM5565(obj));
 }
 
 /*
@@ -384,7 +408,7 @@ static int rfm5565_post_load(void *opaque, int version_id)
     if (!rfm5565_regs_are_valid(s)) {
         return -EINVAL;
     }
-    rfm5565_regs_loaded(s);
+    registers_changed(s);
     rfm5565_ring_loaded(s);
     return 0;
 }

@@ -6,7 +6,8 @@
  *   rfm5565-props.c    properties
  *   rfm5565-counters.c what is counted; the ring map
  *   rfm5565-regbank.h  how an access finds its registers
- *   rfm5565-regs.c     BAR0/1 and BAR2, the interrupt FIFOs, INTx
+ *   rfm5565-regs.c     BAR0/1 and BAR2
+ *   rfm5565-irq.c      the lock; latches, FIFOs, INTx, messages
  *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
  *   rfm5565-link.c     its fibres: the chardevs
  *   rfm5565-queue.c    the memory shared with neighbours, and the engine's turn
@@ -314,13 +315,19 @@ void rfm5565_add_counters(ObjectClass *klass);
 void rfm5565_regs_init(Rfm5565State *s);
 void rfm5565_regs_reset(Rfm5565State *s);
 bool rfm5565_regs_are_valid(Rfm5565State *s);
-void rfm5565_regs_loaded(Rfm5565State *s);
+
+/* rfm5565-irq.c */
 void rfm5565_lock(Rfm5565State *s);
 void rfm5565_update_and_unlock(Rfm5565State *s);
 void rfm5565_update_intx(Rfm5565State *s);
 void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits);
 void rfm5565_fifo_push(Rfm5565State *s, unsigned fifo, uint8_t sender,
                        uint32_t data);
+uint32_t rfm5565_fifo_levels(const Rfm5565State *s);
+uint32_t rfm5565_local_sources(const Rfm5565State *s);
+void rfm5565_irq_init(Rfm5565State *s);
+void rfm5565_irq_exit(Rfm5565State *s);
+void rfm5565_irq_reset(Rfm5565State *s);
 extern const VMStateDescription vmstate_rfm5565_fifo;
 
 /* rfm5565-ring.c */
@@ -359,7 +366,6 @@ void rfm5565_dma_stop(Rfm5565State *s);
 void rfm5565_dma_exit(Rfm5565State *s);
 void rfm5565_dma_command(Rfm5565State *s, uint32_t value);
 void rfm5565_dma_abort(Rfm5565State *s);
-bool rfm5565_dma_irq_pending(const Rfm5565State *s);
 void rfm5565_dma_bus_changed(Rfm5565State *s);
 void rfm5565_dma_check_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);
