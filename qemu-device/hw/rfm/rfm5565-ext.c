@@ -148,14 +148,21 @@ static void fence_done(Rfm5565State *s, uint32_t ticket, uint32_t result)
     rfm5565_event_plain(s, RFM_RECORD_FENCE, RFM_RECORD_NODE_NONE, ticket, 0);
 }
 
+/* The upper half tells what was begun before a reset from what was after. */
+static uint64_t ticket_of(const Rfm5565Ext *ext, uint32_t number)
+{
+    return (uint64_t)ext->reset_generation << 32 | number;
+}
+
 /* A fence behind everything that was stored so far. Under both locks. */
 static void fence_start(Rfm5565State *s)
 {
     Rfm5565Ext *ext = &s->ext;
-    uint64_t ticket = (uint64_t)ext->reset_generation << 32 | ext->fence_ticket;
 
     ext->fence_waiting = false;
-    ext->fence_running = rfm_node_fence(&s->node, ticket, rfm5565_now());
+    ext->fence_running = rfm_node_fence(&s->node,
+                                        ticket_of(ext, ext->fence_ticket),
+                                        rfm5565_now());
     if (!ext->fence_running) {
         fence_done(s, ext->fence_ticket, RFM_FENCE_DARK);
     }
@@ -220,10 +227,70 @@ uint64_t rfm5565_ext_fence_unreported(const Rfm5565State *s)
            s->node.fence_lost + rfm_insert_used(&s->node.insert);
 }
 
+/* --- queries -------------------------------------------------------------- */
+
+/*
+ * What stands in the memory of every node, as a checksum. The answers are kept
+ * in registers, one set a node; a fence that the guest begins behind the query
+ * tells it that all have come.
+ */
+
+static void keep_answer(Rfm5565Ext *ext, uint8_t from,
+                        const struct rfm_answer *answer)
+{
+    ext->answered[from / 32] |= 1u << from % 32;
+    ext->answers[from] = (Rfm5565Answer) {
+        .crc = answer->crc,
+        .state = answer->bytes | (answer->paused ? RFM_ANSWER_PAUSED : 0),
+        .first = ldq_le_p(answer->first),
+    };
+}
+
+/* Has the fence come that ends the last one? */
+static bool query_is_over(const Rfm5565Ext *ext)
+{
+    return (int32_t)(ext->fence_done - ext->query_fence) >= 0;
+}
+
 static void query_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
 {
-    rfm5565_query_begin(s);
+    Rfm5565Ext *ext = &s->ext;
+    uint32_t offset = ext->query_offset, length = ext->query_length;
+    struct rfm_answer own;
+
+    if (!query_is_over(ext)) {
+        return;
+    }
+    if (!length || length > RFM_EXT_QUERY_LENGTH_MAX ||
+        offset >= s->memory_size || length > s->memory_size - offset) {
+        rfm5565_guest_error(s, "a query of 0x%x bytes at 0x%x", length, offset);
+        return;
+    }
+    /* Nobody can have answered yet: we have the lock. */
+    if (!rfm_node_query(&s->node, ticket_of(ext, ext->queries + 1), offset,
+                        length, rfm5565_now())) {
+        return;
+    }
+    trace_rfm5565_query(s->node_id, offset, length);
+    memset(ext->answered, 0, sizeof(ext->answered));
+    memset(ext->answers, 0, sizeof(ext->answers));
+    ext->queries++;
+    ext->query_fence = ext->fence_ticket + 1;
+    rfm_node_digest(&s->node, offset, length, &own);
+    keep_answer(ext, s->node_id, &own);
 }
+
+/* In the engine's context. An answer to an earlier query is nobody's. */
+void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
+                            const struct rfm_answer *answer)
+{
+    trace_rfm5565_answer(s->node_id, from, answer->crc, answer->bytes);
+    if (answer->ticket == ticket_of(&s->ext, s->ext.queries)) {
+        keep_answer(&s->ext, from, answer);
+    }
+}
+
+/* --- snapshots ------------------------------------------------------------ */
 
 static uint64_t epoch_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {

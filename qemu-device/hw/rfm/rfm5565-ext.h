@@ -3,10 +3,9 @@
  * The extension block of the 5565: what no real card has. docs/extension.md is
  * the reference of its registers.
  *
- *   rfm5565-ext.c       capability, BAR4 and its registers, fences
- *   rfm5565-query.c     what stands in the memory of every node
+ *   rfm5565-ext.c       capability, BAR4 and its registers, fences, queries
  *   rfm5565-events.c    the event ring
- *   rfm5565-watch.c     granules: who receives, sends, watches, owns, wrote
+ *   rfm5565-planes.c    granules: who receives, sends, watches, owns, wrote
  *   rfm5565-slots.c     comparators and timers
  *   rfm5565-vmstate.c   what migrates
  *
@@ -195,6 +194,8 @@ void rfm5565_ext_set_running(Rfm5565State *s, bool running);
 void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence);
 void rfm5565_ext_fence_next(Rfm5565State *s);
 uint64_t rfm5565_ext_fence_unreported(const Rfm5565State *s);
+void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
+                            const struct rfm_answer *answer);
 
 /* rfm5565-events.c */
 void rfm5565_events_init(Rfm5565State *s);
@@ -215,7 +216,7 @@ void rfm5565_events_schedule(Rfm5565State *s);
 void rfm5565_events_write(Rfm5565State *s);
 void rfm5565_events_other_clock(Rfm5565State *s);
 
-/* rfm5565-watch.c */
+/* rfm5565-planes.c */
 bool rfm5565_planes_init(Rfm5565State *s, Error **errp);
 void rfm5565_planes_exit(Rfm5565State *s);
 void rfm5565_planes_reset(Rfm5565State *s);
@@ -250,11 +251,6 @@ void rfm5565_slots_after(Rfm5565State *s, const Rfm5565Update *update,
                          const Rfm5565Touched *touched);
 uint64_t rfm5565_run_time(const Rfm5565State *s);
 void rfm5565_run_freeze(Rfm5565State *s, bool freeze);
-
-/* rfm5565-query.c */
-void rfm5565_query_begin(Rfm5565State *s);
-void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
-                            const struct rfm_answer *answer);
 
 /* rfm5565-counters.c */
 void rfm5565_snapshot(Rfm5565State *s);
