@@ -49,7 +49,7 @@ typedef struct Rfm5565Access {
     bool to_host;
     bool is_descriptor;
     bool counts_on_room;        /* there was some on the ring */
-    bool off_bus;               /* nobody asked whether there is */
+    bool off_bus;               /* it is no bus master: it fails */
     uint8_t *data;
 } Rfm5565Access;
 
@@ -154,7 +154,7 @@ void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
     if (value & RFM_DMACSR0_CLEAR_INT) {
         s->intcsr &= ~RFM_INTCSR_DMA0_ACTIVE;
         s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
-        s->dma.msi_sent = false; /* what ends from here on is told again */
+        s->dma.msi_sent = false; /* what ends from here on is announced */
     }
     if (!(value & RFM_DMACSR0_START) || s->dma.busy) {
         return;
@@ -166,7 +166,7 @@ void rfm5565_dma_command(Rfm5565State *s, uint32_t value)
     }
 }
 
-/* What was moved stays moved; nobody is told. */
+/* What was moved stays moved. The guest gets no interrupt. */
 void rfm5565_dma_abort(Rfm5565State *s)
 {
     if (s->dma.busy) {
@@ -294,8 +294,8 @@ void rfm5565_dma_bus_changed(Rfm5565State *s)
 
 /*
  * As a CPU's store, but in frames that end where a multiple of their size does.
- * Under both locks, so that whoever sees it here before it is on the ring
- * can say so only after.
+ * Under both locks: a thread that sees it here before it is on the ring can
+ * store only after it.
  */
 static void store_run(Rfm5565State *s, uint32_t card, const uint8_t *data,
                       uint32_t len)
@@ -613,7 +613,7 @@ static Rfm5565Step dma_step(Rfm5565State *s, bool main)
 
 /* --- its turns ------------------------------------------------------------ */
 
-/* A lock that is taken again at once is never somebody else's. */
+/* Else the threads that wait for the lock would not get it. */
 static void yield_lock(const Rfm5565State *s)
 {
     uint64_t end;
@@ -666,7 +666,7 @@ static void dma_bh(void *opaque)
     rfm5565_update_and_unlock(s);
 }
 
-/* In the main context. Afterwards the BQL is somebody else's for a while. */
+/* In the main context. Afterwards other threads have the BQL for a while. */
 static void dma_main_bh(void *opaque)
 {
     Rfm5565State *s = opaque;

@@ -2,12 +2,12 @@
 /*
  * The event ring of the extension block.
  *
- * Whoever has something to tell stages a record, under the lock and at a
- * bounded cost. The bottom half of rfm5565-irq.c takes it from there: only in
- * the main context may the guest's memory be written. An event that finds the
- * ring full is dropped when it is staged, so that the guest sees the same
- * events dropped whenever the bottom half runs; unless it lets RFM5565_STAGED
- * of them wait, as a paused machine does.
+ * An event is staged as a record, under the lock and at a bounded cost. The
+ * bottom half of rfm5565-irq.c takes it from there: only in the main context
+ * may the guest's memory be written. An event that finds the ring full is
+ * dropped when it is staged, so that the guest sees the same events dropped
+ * whenever the bottom half runs; unless it lets RFM5565_STAGED of them wait,
+ * as a paused machine does.
  */
 
 #include "qemu/osdep.h"
@@ -76,7 +76,7 @@ static bool event_ring_has_room(const Rfm5565Ext *ext)
 
 /*
  * A record to be filled in before the lock is left, all 0 but what is known
- * here. NULL if nobody wants it, or if it is dropped (and counted).
+ * here. NULL if the guest did not ask for it, or if it is dropped and counted.
  */
 struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
                                      uint64_t arrival_ns)

@@ -181,7 +181,7 @@ static void fence_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
     }
 }
 
-/* In the engine's context. One that was begun before a reset is nobody's. */
+/* In the engine's context. One that was begun before a reset is dropped. */
 void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
 {
     Rfm5565Ext *ext = &s->ext;
@@ -266,7 +266,7 @@ static void query_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
         rfm5565_guest_error(s, "a query of 0x%x bytes at 0x%x", length, offset);
         return;
     }
-    /* Nobody can have answered yet: we have the lock. */
+    /* No answer can have come yet: the engine needs the lock for it. */
     if (!rfm_node_query(&s->node, ticket_of(ext, ext->queries + 1), offset,
                         length, rfm5565_now())) {
         return;
@@ -280,7 +280,7 @@ static void query_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
     keep_answer(ext, s->node_id, &own);
 }
 
-/* In the engine's context. An answer to an earlier query is nobody's. */
+/* In the engine's context. An answer to an earlier query is dropped. */
 void rfm5565_query_answered(Rfm5565State *s, uint8_t from,
                             const struct rfm_answer *answer)
 {

@@ -26,7 +26,7 @@ void rfm5565_latch(Rfm5565State *s, uint32_t lisr_bits)
 {
     trace_rfm5565_latch(s->node_id, lisr_bits);
     s->lisr |= lisr_bits;
-    /* A new event must be read before it can be cleared, and be told again. */
+    /* A new event must be read before it can be cleared, and be announced. */
     s->ext.base_msi_sent &= ~(lisr_bits & s->lisr_seen);
     s->lisr_seen &= ~lisr_bits;
     rfm5565_event_latched(s, lisr_bits);
@@ -268,7 +268,7 @@ static bool may_raise(Rfm5565State *s, unsigned i)
 
 /*
  * The vectors that interrupt now. Causes of one that has just done so are
- * kept, but not those that are not enabled: they are not told later.
+ * kept, but not those that are not enabled: they are not announced later.
  */
 static uint32_t due_causes(Rfm5565State *s)
 {

@@ -58,7 +58,7 @@ void rfm5565_planes_keep_writers(Rfm5565State *s)
         return;
     }
     if (keep) {
-        /* Costs memory only where somebody writes. */
+        /* Pages of it that are never written cost nothing. */
         writers = g_try_new0(Rfm5565Writer, ext->granules.count);
     }
     /* Under both locks neither a store nor an update is looking. */

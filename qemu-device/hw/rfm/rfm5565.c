@@ -313,7 +313,7 @@ static void release(Rfm5565State *s)
     if (s->window_size < s->memory_size) {
         memory_region_del_subregion(&s->window_bar, &s->window_alias);
     }
-    /* Somebody may hold the memory for a while; its name must be free now. */
+    /* References may keep the memory for a while; its name must be free. */
     vmstate_unregister_ram(&s->memory, DEVICE(s));
     if (pci->exp.exp_cap) {
         pcie_cap_exit(pci);
@@ -416,8 +416,8 @@ static int rfm5565_post_load(void *opaque, int version_id)
 /*
  * The memory migrates as RAM. The ring does not: the card leaves it before
  * and joins under a new incarnation after; what was on its way is counted as
- * lost by whoever misses it. Older states are of cards with extension=off: the
- * block takes only its own version.
+ * lost by the nodes that miss it. Older states are of cards with
+ * extension=off: the block takes only its own version.
  */
 static const VMStateDescription vmstate_rfm5565 = {
     .name = TYPE_RFM5565,

@@ -2,7 +2,7 @@
 /*
  * The 5565 reflective-memory card, private header.
  *
- *   rfm5565.c          the PCI device: BARs, stores, life
+ *   rfm5565.c          the PCI device: BARs, stores, realize to exit
  *   rfm5565-props.c    properties
  *   rfm5565-counters.c what is counted; the ring map
  *   rfm5565-regbank.h  how an access finds its registers
@@ -67,7 +67,7 @@ typedef enum Rfm5565Window {
     RFM5565_WINDOW_2M,
 } Rfm5565Window;
 
-/* Where the real card does what nobody wants */
+/* As we have it, or as the real card has it */
 typedef enum Rfm5565Conduct {
     RFM5565_OURS,
     RFM5565_AUTHENTIC,
@@ -138,8 +138,8 @@ typedef struct Rfm5565Dma {
     QEMUBH *main_bh;            /* main context */
 
     /* Interrupts by message */
-    bool msi_sent;              /* what would assert INTA# has been told */
-    bool msi_pending;           /* it is to be told */
+    bool msi_sent;              /* what would assert INTA# was announced */
+    bool msi_pending;           /* it is to be announced */
 
     /* Counters */
     uint64_t transfers;
@@ -216,7 +216,7 @@ struct Rfm5565State {
     uint32_t nic;
     Rfm5565Fifo fifo[RFM_FIFOS];
     uint64_t fifo_dropped;      /* network interrupts that found it full */
-    bool intx_level;            /* what the PCI bus was told; set under both */
+    bool intx_level;            /* that the PCI bus has; set under both */
     Rfm5565Ext ext;
     Rfm5565Dma dma;
 
