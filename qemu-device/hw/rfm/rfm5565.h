@@ -2,13 +2,14 @@
 /*
  * The 5565 reflective-memory card, private header.
  *
- *   rfm5565.c          the PCI device: BARs, stores, realize to exit
+ *   rfm5565.c          the PCI device, realize to exit
+ *   rfm5565-memory.c   BAR3, stores, and waiting for room
  *   rfm5565-props.c    properties
  *   rfm5565-counters.c what is counted; the ring map
  *   rfm5565-regbank.h  how an access finds its registers
  *   rfm5565-regs.c     BAR0/1 and BAR2
  *   rfm5565-irq.c      the lock; latches, FIFOs, INTx, messages
- *   rfm5565-ring.c     the card as a member of the ring: node, waiting, time
+ *   rfm5565-ring.c     the card as a member of the ring: node, time
  *   rfm5565-link.c     its fibres: the chardevs
  *   rfm5565-queue.c    the memory shared with neighbours, and the engine's turn
  *   rfm5565-dma.c      the DMA engine
@@ -298,7 +299,9 @@ static inline void rfm5565_producer_unlock(Rfm5565State *s, bool shared)
     }
 }
 
-/* rfm5565.c */
+/* rfm5565-memory.c */
+bool rfm5565_memory_init(Rfm5565State *s, Error **errp);
+void rfm5565_memory_exit(Rfm5565State *s);
 void rfm5565_map_memory(Rfm5565State *s);
 void rfm5565_memory_put(Rfm5565State *s, uint32_t offset, const void *data,
                         unsigned len);
@@ -339,7 +342,6 @@ void rfm5565_ring_set_optics(Rfm5565State *s);
 void rfm5565_ring_set_quiesced(Rfm5565State *s, bool quiesced);
 void rfm5565_ring_saving(Rfm5565State *s);
 void rfm5565_ring_loaded(Rfm5565State *s);
-bool rfm5565_backpressure_wait(Rfm5565State *s);
 void rfm5565_ring_interrupt(Rfm5565State *s);
 
 /* rfm5565-link.c */
