@@ -521,7 +521,7 @@ def tables(*_):
     told = source("driver/rfm_notify.c") + source("driver/rfm_irq.c")
     same("the driver", set(re.findall(r"\bRFM_NOTICE_([A-Z_]+)", told)), names)
     rows = dict(re.findall(r'^\t\[RFM_NOTICE_([A-Z_]+)\] = "([a-z-]+)",$',
-                           source("tools/rmctl/monitor.c"), re.M))
+                           source("tools/rmctl/card/monitor.c"), re.M))
     same("rmctl", set(rows), names)
     same("rmctl's words", set(rows.values()), words)
     expect(all(rows[name] == word(name) for name in names), f"mixed up: {rows}")
@@ -556,7 +556,7 @@ def all_has_happened(_, ring):
 
 def all_causes_were_found(_, ring):
     """Each cause that show can name was found, here or in rmctl_config_test.sh"""
-    code = source("tools/rmctl/diagnose.c")
+    code = source("tools/rmctl/card/diagnose.c")
     causes = set(re.findall(r'\badd\(findings, "([a-z-]+)"\)', code))
     causes |= set(re.findall(r'^\t\{ RFM_COUNTER_[A-Z_]+, "([a-z-]+)",', code, re.M))
     others = re.findall(r"^finds ([a-z-]+) ", source("tests/guest/rmctl_config_test.sh"), re.M)

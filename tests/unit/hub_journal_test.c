@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The hub's log: whoever reads it slowly loses lines, and holds nobody up.
- * links: tools/rmhub/journal.c
+ * links: tools/common/log.c
  */
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/rmhub/journal.h"
+#include "tools/common/log.h"
 
 static uint64_t count_lines(const char *text, ssize_t length)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* rmctl's drawing of the ring.
- * links: tools/rmctl/map_draw.c
+ * links: tools/rmctl/card/map_draw.c
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/test.h"
-#include "tools/rmctl/map_draw.h"
+#include "tools/rmctl/card/map_draw.h"
 
 /* The drawing of nodes 1 to @count; the caller frees it. */
 static char *drawn(size_t count, bool dark, bool open)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/units.c tools/rmctl/rates.c tools/rmctl/negative.c tools/rmctl/parse.c */
+/* links: tools/common/units.c tools/rmctl/events/rates.c */
+/* links: tools/rmctl/cli/negative.c tools/rmctl/cli/words.c */
 /* What rmctl's verbs for the memory compute: units, progress, rates, words. */
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/rmctl/negative.h"
-#include "tools/rmctl/parse.h"
-#include "tools/rmctl/rates.h"
-#include "tools/rmctl/units.h"
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/negative.h"
+#include "tools/rmctl/cli/words.h"
+#include "tools/rmctl/events/rates.h"
 
 #define MS 1000000ull
 #define S 1000000000ull

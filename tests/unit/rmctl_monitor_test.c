@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/monitor.c tools/rmctl/state.c tools/rmctl/settings.c tools/rmctl/out.c */
-/* links: tools/rmctl/parse.c tools/rmctl/text.c tools/rmctl/until.c tools/rmctl/stop.c */
-/* links: tools/rmctl/units.c */
+/* links: tools/rmctl/card/monitor.c tools/rmctl/card/state.c tools/rmctl/card/settings.c */
+/* links: tools/rmctl/cli/out.c tools/rmctl/cli/text.c tools/rmctl/cli/until.c */
+/* links: tools/rmctl/cli/stop.c tools/rmctl/cli/words.c tools/common/units.c */
 /* rmctl monitor, when the driver does not answer to the end. */
 #include <errno.h>
 #include <getopt.h>
@@ -12,7 +12,7 @@
 #include <netlink/msg.h>
 
 #include "tests/unit/test.h"
-#include "tools/rmctl/state.h"
+#include "tools/rmctl/card/state.h"
 
 /* --- a driver that tells of one card, and then fails ---------------------------- */
 

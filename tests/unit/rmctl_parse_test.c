@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/parse.c tools/rmctl/names.c */
+/* links: tools/rmctl/cli/words.c tools/rmctl/card/event_names.c */
 /* What rmctl makes of the words on its command line. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include <linux/rfm.h>
 
-#include "../../tools/rmctl/names.h"
-#include "../../tools/rmctl/parse.h"
+#include "tools/rmctl/card/event_names.h"
+#include "tools/rmctl/cli/words.h"
 
 /* A value that no test below expects: shows that a refused word changes nothing. */
 #define UNTOUCHED 0xa5a5a5a5a5a5a5a5ull

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/progress.c tools/rmctl/stop.c tools/rmctl/units.c */
+/* links: tools/rmctl/cli/progress.c tools/rmctl/cli/stop.c tools/common/units.c */
 /* The line that tells how far rmctl is, on a terminal; and the end that the user asks for. */
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/rmctl/progress.h"
+#include "tools/rmctl/cli/progress.h"
 
 static const struct verb verb = { .name = "load" };
 static const struct command cmd = { .verb = &verb, .card = "rfm0" };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/sink.c tools/rmctl/out.c tools/rmctl/text.c tools/rmctl/stop.c */
+/* links: tools/rmctl/memory/files.c tools/rmctl/cli/out.c */
+/* links: tools/rmctl/cli/text.c tools/rmctl/cli/stop.c */
 /* rmctl save: a file is there as a whole, or as it was. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE	/* asprintf(3) */
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/rmctl/sink.h"
+#include "tools/rmctl/memory/files.h"
 
 static const struct verb verb = { .name = "save" };
 static const struct command cmd = { .verb = &verb };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/stop.c */
+/* links: tools/rmctl/cli/stop.c */
 /* How rmctl waits, and what ends that. */
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/rmctl/stop.h"
+#include "tools/rmctl/cli/stop.h"
 
 /* In this order: that a signal has asked is never forgotten. */
 

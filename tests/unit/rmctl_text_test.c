@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/text.c */
+/* links: tools/rmctl/cli/text.c */
 /* What rmctl prints is text for terminals and JSON for programs, whatever it is made of. */
 #include "tests/unit/test.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/rmctl/text.h"
+#include "tools/rmctl/cli/text.h"
 
 /* Text, what is clean of it, and what JSON has of its bytes. */
 static const struct {

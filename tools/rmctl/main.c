@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "out.h"
-#include "parse.h"
-#include "rmctl.h"
 #include "tools/librfm/rfm/regions.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/rmctl.h"
+#include "tools/rmctl/cli/words.h"
 
 #define NSEC_PER_MSEC 1000000u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The verbs for a card, its ring and its settings. */
-#include "rmctl.h"
+#include "tools/rmctl/cli/rmctl.h"
 
 static const struct option timeout_option[] = {
 	{ "timeout", required_argument, NULL, 't' },

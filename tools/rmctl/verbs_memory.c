@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The verbs for what stands in the memory. */
-#include "rmctl.h"
+#include "tools/rmctl/cli/rmctl.h"
 
 const struct verb memory_verbs[] = {
 	{ "peek", "DEV OFFSET [COUNT] [-w WIDTH] | DEV RANGE|NAME [-w WIDTH]",

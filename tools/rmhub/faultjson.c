@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fields.h"
-#include "rmctl/parse.h"
 #include "tools/common/hex.h"
+#include "tools/rmctl/cli/words.h"
 
 static const char *const type_names[RFM_FRAME_TYPES] = {
 	[RFM_FRAME_DATA] = "data",

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rmctl/parse.h"
+#include "tools/rmctl/cli/words.h"
 
 void fields_begin(struct fields *fields, json_t *object, const char *what)
 {

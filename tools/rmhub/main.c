@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fields.h"
-#include "rmctl/parse.h"
 #include "rmhub.h"
+#include "tools/rmctl/cli/words.h"
 
 #define VERSION		"0.1"
 #define STATUS_USAGE	2

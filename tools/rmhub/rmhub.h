@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "journal.h"
 #include "relay.h"
 #include "ring/host/loop.h"
 #include "ring/host/port.h"
 #include "ring/util/pcapng.h"
 #include "settings.h"
 #include "tools/common/control.h"
+#include "tools/common/log.h"
 
 #define MONITORS_MAX	16
 

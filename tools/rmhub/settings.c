@@ -9,10 +9,10 @@
 
 #include "faultjson.h"
 #include "fields.h"
-#include "rmctl/parse.h"
 #include "ring/host/port.h"
 #include "ring/node.h"
 #include "ring/util/line-text.h"
+#include "tools/rmctl/cli/words.h"
 
 #define NAME_MAX_LENGTH	32
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "client.h"
-#include "rmctl/parse.h"
 #include "tools/common/hex.h"
+#include "tools/rmctl/cli/words.h"
 
 #define CHUNK		(64u << 10)
 

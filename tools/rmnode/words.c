@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rmctl/parse.h"
 #include "rmnode.h"
+#include "tools/rmctl/cli/words.h"
 
 int complain(const char *format, ...)
 {

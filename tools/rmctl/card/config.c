@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+/* rmctl save-config and apply: the whole configuration of a card as a text file. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/rfm_netlink.h>
+
+#include "change.h"
+#include "holders.h"
+#include "tools/rmctl/cli/out.h"
+
+#define CARD "card"	/* the line that names it */
+#define LINE_MOST (1 << 20)	/* bytes; 4096 ranges take a tenth */
+#define TRIES_MOST 100	/* who changes things without end has won */
+
+/* Settings and masks, which are two requests, of the same moment. Returns an exit status. */
+static int config_get(struct command *cmd, struct netlink *nl, struct state *state,
+		      struct planes *planes)
+{
+	int status, left = TRIES_MOST;
+	uint64_t generation;
+
+	memset(planes, 0, sizeof(*planes));
+	do {
+		generation = state->generation;
+		planes_free(planes);
+		status = planes_get(cmd, nl, state->memory_size, planes);
+		if (!status)
+			status = state_get(cmd, nl, state->name, state);
+	} while (!status && state->generation != generation && --left);
+	return left ? status : failed(cmd, "it changes faster than it can be read");
+}
+
+/* --- saving ----------------------------------------------------------------------------- */
+
+/* A mask is not a policy that can be set: the masks themselves say it. */
+static bool is_saved(const struct state *state, enum setting_id id)
+{
+	return setting_known(&state->settings, id) && setting_kept(id) &&
+	       !(id == SETTING_POLICY && state->settings.value[id] == RFM_POLICY_MASK);
+}
+
+static bool plane_is_saved(const struct state *state, enum plane plane)
+{
+	return setting_known(&state->settings, SETTING_POLICY) && state->features &&
+	       (plane == PLANE_OWN || !is_saved(state, SETTING_POLICY));
+}
+
+static int save_text(const struct command *cmd, const struct state *state,
+		     const struct planes *planes)
+{
+	char word[SETTING_WORD];
+
+	printf("# Configuration of %s, a 5565 with node id %u at PCI %s; 'rmctl apply FILE' sets it.\n"
+	       CARD " = %s\n", state->name, state->node, state->pci, state->name);
+	for (unsigned int id = 0; id < SETTINGS; id++)
+		if (is_saved(state, id))
+			printf("%s = %s\n", setting_name(id),
+			       setting_word(word, id, state->settings.value[id]));
+	for (unsigned int plane = 0; plane < PLANES; plane++) {
+		char *ranges;
+
+		if (!plane_is_saved(state, plane))
+			continue;
+		ranges = planes_word(plane, planes, state->memory_size);
+		if (!ranges)
+			return failed(cmd, "out of memory");
+		printf("%s = %s\n", plane_name(plane), ranges);
+		free(ranges);
+	}
+	return out_flush(cmd);
+}
+
+static json_t *config_json(const struct state *state, const struct planes *planes)
+{
+	json_t *config = json_object();
+	char word[SETTING_WORD];
+
+	for (unsigned int id = 0; id < SETTINGS; id++)
+		if (is_saved(state, id))
+			json_object_set_new(config, setting_name(id), json_string(setting_word(
+				word, id, state->settings.value[id])));
+	for (unsigned int plane = 0; plane < PLANES; plane++) {
+		char *ranges;
+
+		if (!plane_is_saved(state, plane))
+			continue;
+		ranges = planes_word(plane, planes, state->memory_size);
+		json_object_set_new(config, plane_name(plane), json_string(ranges));
+		free(ranges);
+	}
+	return config;
+}
+
+int verb_save_config(struct command *cmd, int argc, char **argv)
+{
+	struct planes planes;
+	struct state state;
+	struct netlink nl;
+	int status;
+
+	status = state_of_only_card(cmd, argc, argv, &nl, &state);
+	if (status)
+		return status;
+	status = config_get(cmd, &nl, &state, &planes);
+	if (!status)
+		status = cmd->json ?
+			out_json(cmd, json_pack("{s:s, s:o}", "device", state.name, "config",
+						config_json(&state, &planes))) :
+			save_text(cmd, &state, &planes);
+	planes_free(&planes);
+	netlink_close(&nl);
+	return status;
+}
+
+/* --- reading a file ---------------------------------------------------------------------- */
+
+/* Without white space at its ends. */
+static char *trimmed(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return text + strspn(text, " \t");
+}
+
+/* Reads "NAME = VALUE", an empty line or a remark. Returns an exit status. */
+static int read_line(struct command *cmd, char *line, struct change *change, char **card)
+{
+	char *name, *value;
+
+	line[strcspn(line, "#")] = '\0';
+	name = trimmed(line);
+	if (!*name)
+		return STATUS_OK;
+	value = strchr(name, '=');
+	if (!value)
+		return misused(cmd, "'%s' is not of the form NAME = VALUE", name);
+	*value++ = '\0';
+	name = trimmed(name);
+	value = trimmed(value);
+	if (strcmp(name, CARD))
+		return change_read(cmd, name, strlen(name), value, change);
+	if (*card)
+		return misused(cmd, CARD " is given twice");
+	*card = strdup(value);
+	return *card ? STATUS_OK : failed(cmd, "out of memory");
+}
+
+/* Gets the next line, without its end. Returns an exit status; @more: there was one. */
+static int get_line(struct command *cmd, FILE *file, char *line, bool *more)
+{
+	size_t length = 0;
+	int byte;
+
+	cmd->line++;
+	while ((byte = getc(file)) != EOF && byte != '\n') {
+		if (!byte)
+			return misused(cmd, "there is a NUL in it");
+		if (length == LINE_MOST)
+			return misused(cmd, "it is longer than %d bytes", LINE_MOST);
+		line[length++] = (char)byte;
+	}
+	line[length] = '\0';
+	*more = length || byte != EOF;
+	return STATUS_OK;
+}
+
+/* Reads all of it, up to the first mistake, whose line is said. Returns an exit status. */
+static int read_lines(struct command *cmd, FILE *file, struct change *change, char **card)
+{
+	char *line = malloc(LINE_MOST + 1);
+	int status = line ? STATUS_OK : failed(cmd, "out of memory");
+	bool more = line;
+
+	while (!status && more) {
+		status = get_line(cmd, file, line, &more);
+		if (!status && more)
+			status = read_line(cmd, line, change, card);
+	}
+	free(line);
+	return status;
+}
+
+static int read_file(struct command *cmd, const char *path, struct change *change, char **card)
+{
+	bool is_stdin = !strcmp(path, "-");
+	const char *name = is_stdin ? "standard input" : path;
+	FILE *file;
+	int status;
+
+	if (!*path)
+		return misused(cmd, "the name of the file is empty");
+	file = is_stdin ? stdin : fopen(path, "re");
+	if (!file)
+		return failed(cmd, "cannot read %s: %s", name, strerror(errno));
+	cmd->file = name;
+	cmd->line = 0;
+	status = read_lines(cmd, file, change, card);
+	cmd->file = NULL;
+	if (!status && ferror(file))
+		status = failed(cmd, "cannot read %s: %s", name, strerror(errno));
+	if (!is_stdin)
+		fclose(file);
+	return status;
+}
+
+/* --- applying it -------------------------------------------------------------------------- */
+
+/* What a card has in place of one setting that is not as wanted. */
+struct difference {
+	const char *name;
+	char *before, *after;
+};
+
+struct differences {
+	size_t count;
+	struct difference list[SETTINGS + PLANES];
+};
+
+static void differ(struct differences *differences, const char *name, char *before, char *after)
+{
+	differences->list[differences->count++] = (struct difference){ name, before, after };
+}
+
+static void differences_free(struct differences *differences)
+{
+	for (size_t i = 0; i < differences->count; i++) {
+		free(differences->list[i].before);
+		free(differences->list[i].after);
+	}
+	differences->count = 0;
+}
+
+/* Drops the settings that the card has already. */
+static void compare_settings(const struct state *state, struct change *change,
+			     struct differences *differences)
+{
+	char before[SETTING_WORD], after[SETTING_WORD];
+
+	for (unsigned int id = 0; id < SETTINGS; id++) {
+		uint64_t is = state->settings.value[id], wanted = change->settings.value[id];
+		bool known = setting_known(&state->settings, id);
+
+		/* compare_masks() looks at this one. */
+		if (id == SETTING_POLICY || !setting_known(&change->settings, id))
+			continue;
+		if (known && is == wanted)
+			change->settings.have &= ~(1u << id);
+		else
+			differ(differences, setting_name(id),
+			       strdup(known ? setting_word(before, id, is) : "nothing"),
+			       strdup(setting_word(after, id, wanted)));
+	}
+}
+
+/* A policy is what is on in the planes that are not given besides. Returns an exit status. */
+static int policy_as_planes(struct command *cmd, const struct state *state,
+			    const struct change *change, struct planes *planes)
+{
+	bool all = change->settings.value[SETTING_POLICY] == RFM_POLICY_ALL;
+
+	memset(planes, 0, sizeof(*planes));
+	for (unsigned int plane = 0; plane < PLANES; plane++) {
+		const struct ranges *given = &change->planes.of[plane];
+		int error = 0;
+
+		planes->given |= change->planes.given & 1u << plane;
+		for (size_t i = 0; i < given->count && !error; i++)
+			error = ranges_add(&planes->of[plane], given->list[i].offset,
+					   given->list[i].length);
+		if (plane != PLANE_OWN && !(change->planes.given & 1u << plane) &&
+		    setting_known(&change->settings, SETTING_POLICY)) {
+			planes->given |= 1u << plane;
+			if (all)
+				error = ranges_add(&planes->of[plane], 0, state->memory_size);
+		}
+		if (error)
+			return failed(cmd, "out of memory");
+	}
+	return STATUS_OK;
+}
+
+/* Drops policy and masks if the card has them already, which is true of all or none of them. */
+static int compare_masks(struct command *cmd, const struct state *state, const struct planes *have,
+			 struct change *change, struct differences *differences)
+{
+	struct planes wanted;
+	int status = policy_as_planes(cmd, state, change, &wanted);
+	bool same = true;
+
+	for (unsigned int plane = 0; plane < PLANES && !status; plane++) {
+		if (!(wanted.given & 1u << plane) ||
+		    ranges_equal(&wanted.of[plane], &have->of[plane]))
+			continue;
+		same = false;
+		differ(differences, plane_name(plane),
+		       planes_word(plane, have, state->memory_size),
+		       planes_word(plane, &wanted, state->memory_size));
+	}
+	if (same) {
+		change->settings.have &= ~(1u << SETTING_POLICY);
+		change->planes.given = 0;
+	}
+	planes_free(&wanted);
+	return status;
+}
+
+static int report_json(const struct command *cmd, const struct differences *differences)
+{
+	json_t *changed = json_array();
+
+	for (size_t i = 0; i < differences->count; i++)
+		json_array_append_new(changed, json_pack(
+			"{s:s, s:s, s:s}", "name", differences->list[i].name, "before",
+			differences->list[i].before, "after", differences->list[i].after));
+	return out_json(cmd, json_pack("{s:s, s:o}", "device", cmd->card, "changed", changed));
+}
+
+static int report_text(const struct command *cmd, const struct differences *differences)
+{
+	if (!differences->count)
+		printf("%s: nothing to change\n", cmd->card);
+	for (size_t i = 0; i < differences->count; i++)
+		printf("%s: %s: %s -> %s\n", cmd->card, differences->list[i].name,
+		       differences->list[i].before, differences->list[i].after);
+	return out_flush(cmd);
+}
+
+/*
+ * Makes the card as the file says unless it is changed meanwhile, which @again says. What it has
+ * already is not sent, as that may take rights that the rest does not take. Returns an exit
+ * status.
+ */
+static int apply_once(struct command *cmd, struct netlink *nl, struct state *state,
+		      const struct change *file, struct differences *differences, bool *again)
+{
+	bool masks = file->planes.given || setting_known(&file->settings, SETTING_POLICY);
+	struct planes have = { .given = 0 };
+	struct change change = *file;
+	int status, error = 0;
+
+	change.only_now = true;
+	status = masks ? config_get(cmd, nl, state, &have) :
+			 state_get(cmd, nl, state->name, state);
+	if (!status)
+		compare_settings(state, &change, differences);
+	if (!status && masks)
+		status = compare_masks(cmd, state, &have, &change, differences);
+	if (!status && !change_is_empty(&change))
+		error = change_try(cmd, nl, state, &change);
+	*again = error == EAGAIN;
+	if (error && !*again)
+		status = failed(cmd, "%s", nl->reason);
+	planes_free(&have);
+	return status;
+}
+
+static int apply(struct command *cmd, struct netlink *nl, struct state *state,
+		 struct change *change)
+{
+	struct differences differences = { .count = 0 };
+	int status = planes_fit(cmd, &change->planes, state->memory_size);
+	int left = TRIES_MOST;
+	bool again = true;
+
+	while (!status && again) {
+		differences_free(&differences);
+		status = left-- ?
+			apply_once(cmd, nl, state, change, &differences, &again) :
+			failed(cmd, "others change it all the time; nothing was changed");
+	}
+	if (!status)
+		status = cmd->json ? report_json(cmd, &differences) :
+				     report_text(cmd, &differences);
+	differences_free(&differences);
+	return status;
+}
+
+/* apply FILE [DEV]: the file names the card unless DEV does. */
+int verb_apply(struct command *cmd, int argc, char **argv)
+{
+	struct change change = { .planes.given = 0 };
+	struct state state;
+	struct netlink nl;
+	char *card = NULL;
+	int status;
+
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 2))
+		return STATUS_MISUSED;
+	cmd->card = argc - optind > 1 ? argv[optind + 1] : NULL;
+	status = read_file(cmd, argv[optind], &change, &card);
+	if (!status && !cmd->card && !card)
+		status = misused(cmd, "%s does not say which card; say it behind the file",
+				 argv[optind]);
+	if (!status)
+		status = state_find(cmd, &nl, cmd->card ? cmd->card : card, &state);
+	if (!status) {
+		status = apply(cmd, &nl, &state, &change);
+		netlink_close(&nl);
+	}
+	change_free(&change);
+	free(card);
+	return status;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the settings, the link and the counters of a card say about updates that do not arrive.
+ * Only looks: nothing is sent, and nothing that others read is changed.
+ */
+#include "diagnose.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <linux/rfm_netlink.h>
+#include <linux/rfm_regs.h>
+
+#include "members.h"
+#include "tools/common/clock.h"
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/out.h"
+
+/* A frame is home long before that; the slowest rings here need a millisecond or two. */
+#define HOME_NS 200000000L
+
+static struct finding *add(struct findings *findings, const char *cause)
+{
+	struct finding *finding = &findings->list[findings->count];
+
+	*finding = (struct finding){ .cause = cause, .rank = findings->count };
+	if (findings->count < FINDINGS_MAX - 1)
+		findings->count++;
+	return finding;
+}
+
+static void say(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(char *text, size_t size, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, size, format, args);
+	va_end(args);
+}
+
+#define TEXT(finding, ...) say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
+#define REMEDY(finding, ...) say((finding)->remedy, sizeof((finding)->remedy), __VA_ARGS__)
+
+static bool is_on(const struct state *state, enum setting_id id)
+{
+	return setting_known(&state->settings, id) && state->settings.value[id];
+}
+
+/* Can frames leave and come, as far as this card is concerned? */
+static bool takes_part(const struct state *state)
+{
+	return state->link && is_on(state, SETTING_TRANSMIT) && !is_on(state, SETTING_LOOPBACK);
+}
+
+/* --- how it is set ------------------------------------------------------------------- */
+
+static void look_at_switches(const struct state *state, struct findings *findings)
+{
+	const char *name = state->name;
+	char offset[OUT_WORD];
+	struct finding *it;
+
+	if (!is_on(state, SETTING_TRANSMIT)) {
+		it = add(findings, "transmit-off");
+		TEXT(it, "the transmitter is off: nothing that is stored here reaches another node");
+		REMEDY(it, "rmctl set %s transmit=on", name);
+	}
+	if (is_on(state, SETTING_LOOPBACK)) {
+		it = add(findings, "loopback");
+		TEXT(it, "loopback is on: the receiver sees the own transmitter only, so nothing of "
+		     "other nodes arrives here");
+		REMEDY(it, "rmctl set %s loopback=off", name);
+	}
+	if (is_on(state, SETTING_OFFSET)) {
+		it = add(findings, "offset");
+		TEXT(it, "the offset is %s: what is stored here arrives that much higher at the "
+		     "other nodes",
+		     out_size(offset, sizeof(offset), state->settings.value[SETTING_OFFSET]));
+		REMEDY(it, "rmctl set %s offset=0", name);
+	}
+	if (is_on(state, SETTING_BYTE_SWAP)) {
+		it = add(findings, "byte-swap");
+		TEXT(it, "byte-swap is on: the bytes of each aligned 4 arrive reversed");
+		REMEDY(it, "rmctl set %s byte-swap=off", name);
+	}
+	if (is_on(state, SETTING_PARITY) && state->lisr & RFM_LISR_WRITE_INHIBITED) {
+		it = add(findings, "parity");
+		TEXT(it, "parity is on, and a store narrower than 4 bytes was inhibited");
+		REMEDY(it, "store 4 bytes at a time, or rmctl set %s parity=off", name);
+	}
+}
+
+static void look_at_policy(const struct state *state, const struct counters *counters,
+			   struct findings *findings)
+{
+	char received[OUT_WORD], sent[OUT_WORD];
+	uint64_t policy = state->settings.value[SETTING_POLICY];
+	struct finding *it;
+
+	if (!setting_known(&state->settings, SETTING_POLICY) || policy == RFM_POLICY_ALL)
+		return;
+	it = add(findings, "not-subscribed");
+	TEXT(it, "the base policy is %s: what nobody has subscribed to is neither received nor sent "
+	     "(so far %s of others and %s of this node)",
+	     policy == RFM_POLICY_NONE ? "none" : "a mask",
+	     out_size(received, sizeof(received), counters->value[RFM_COUNTER_FILTERED_RX]),
+	     out_size(sent, sizeof(sent), counters->value[RFM_COUNTER_FILTERED_TX]));
+	REMEDY(it, "rmctl subscriptions %s; then rmctl subscribe %s RANGE, or set %s policy=all",
+	       state->name, state->name, state->name);
+}
+
+/* --- how the link is ----------------------------------------------------------------- */
+
+static void look_at_link(const struct state *state, struct findings *findings)
+{
+	uint64_t ago_ns = state->sync_loss_ns ? now_ns() - state->sync_loss_ns : 0;
+	struct finding *it;
+
+	if (!state->link) {
+		it = add(findings, "no-signal");
+		it->ago_ns = ago_ns;
+		TEXT(it, "the receiver sees no light: the ring is open just before this node%s",
+		     is_on(state, SETTING_DARK_ON_DARK) ?
+			     ", and with dark-on-dark this node sends none either" : "");
+		REMEDY(it, "look at the fibre or the hub's port that leads here, and at the node "
+		       "before this one");
+	} else if (state->lcsr1 & RFM_LCSR1_SYNC_LOSS || state->sync_losses) {
+		it = add(findings, "sync-lost");
+		it->past = true;
+		it->ago_ns = ago_ns;
+		TEXT(it, "the receiver lost its signal (%" PRIu64 " time(s), as far as interrupts "
+		     "told), and has it again: what was sent meanwhile did not arrive",
+		     state->sync_losses);
+		REMEDY(it, "rmctl monitor %s tells when it happens again", state->name);
+	}
+	if (!state->features && takes_part(state) && !is_on(state, SETTING_OWN_DATA)) {
+		it = add(findings, "no-own-data");
+		TEXT(it, "no packet of this node has come home since own-data was cleared");
+		REMEDY(it, "rmctl test %s sends one", state->name);
+	}
+}
+
+/* --- what it has counted --------------------------------------------------------------- */
+
+static const struct {
+	enum rfm_counter counter;
+	const char *cause, *text, *remedy;
+} counted[] = {
+	{ RFM_COUNTER_DARK, "dark",
+	  "own frame(s) were not sent: there was no light, no neighbour, or the transmitter was off",
+	  "store again what others must have" },
+	{ RFM_COUNTER_FULL, "full", "own frame(s) found no room in time and were not sent",
+	  "store more slowly, or fence now and then" },
+	{ RFM_COUNTER_LOST, "lost", "own frame(s) were lost on the ring",
+	  "rmctl map at each node says who missed them" },
+	{ RFM_COUNTER_MISSED, "missed", "frame(s) of other nodes never arrived here",
+	  "rmctl map says whose" },
+	{ RFM_COUNTER_BAD, "bad", "damaged frame(s) were dropped here", "look at the fibre" },
+	{ RFM_COUNTER_BEYOND, "beyond", "update(s) lay past the end of this card's memory",
+	  "give all cards of a ring the same memory and offset" },
+	{ RFM_COUNTER_ROGUE, "rogue", "frame(s) were removed as rogue packets",
+	  "let only one node be rogue master 0, and one rogue master 1" },
+	{ RFM_COUNTER_MIXED, "mixed", "frame(s) came that belong to another ring",
+	  "look at where the fibres lead" },
+	{ RFM_COUNTER_HELD_LOST, "held-lost",
+	  "frame(s) were dropped because this machine stood still for too long",
+	  "store again what this node must have" },
+	{ RFM_COUNTER_OVERRUN, "overrun", "frame(s) of others found no room to be passed on",
+	  "rmctl map at each node says who missed them" },
+	{ RFM_COUNTER_LATE, "late",
+	  "frame(s) came behind newer ones of their node, and were not stored",
+	  "none is missing if they were doubled on the way; else store again what is" },
+};
+
+static void look_at_counters(const struct counters *counters, struct findings *findings)
+{
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+		uint64_t value = counters->value[counted[i].counter];
+		struct finding *it;
+
+		if (!value)
+			continue;
+		it = add(findings, counted[i].cause);
+		it->past = true;
+		it->ago_ns = counters->ago_ns[counted[i].counter];
+		TEXT(it, "%" PRIu64 " %s", value, counted[i].text);
+		REMEDY(it, "%s", counted[i].remedy);
+	}
+}
+
+/* Nothing comes home, or own frames are under way and a while later none is. Returns an errno. */
+static int look_at_frames(struct netlink *nl, const struct state *state, const struct ring *ring,
+			  const struct counters *counters, struct findings *findings)
+{
+	const struct timespec while_ns = { .tv_nsec = HOME_NS };
+	struct counters later = *counters;
+	struct finding *it;
+	int error = 0;
+
+	if (!takes_part(state) || (ring->turn_ns && !counters->value[RFM_COUNTER_WINDOW]))
+		return 0;
+	if (ring->turn_ns) {
+		nanosleep(&while_ns, NULL);
+		error = counters_get(nl, state->name, false, &later);
+		if (error || !later.value[RFM_COUNTER_WINDOW] ||
+		    later.value[RFM_COUNTER_HOME] != counters->value[RFM_COUNTER_HOME])
+			return error;
+	}
+	it = add(findings, "ring-open");
+	it->ago_ns = later.ago_ns[RFM_COUNTER_TURN_NS];
+	TEXT(it, "the ring is open behind this node: nothing of it comes home, %" PRIu64
+	     " own frame(s) are on their way", later.value[RFM_COUNTER_WINDOW]);
+	REMEDY(it, "rmctl map %s shows where; then follow it node by node, with rmctl show there",
+	       state->name);
+	return 0;
+}
+
+/* Who has told that it had lost its signal, the last of them. */
+static void look_at_breaks(const struct state *state, const struct ring *ring,
+			   const struct counters *counters, struct findings *findings)
+{
+	const struct ring_member *last = NULL;
+	char node[OUT_WORD] = "unknown";
+	struct finding *it;
+
+	if (!counters->value[RFM_COUNTER_BREAKS])
+		return;
+	for (uint32_t i = 0; i < ring->known; i++)
+		if (ring->member[i].broke && (!last || ring->member[i].broke_ns < last->broke_ns))
+			last = &ring->member[i];
+	it = add(findings, "breaks");
+	it->past = !last || !ring_is_dark(last);
+	it->ago_ns = counters->ago_ns[RFM_COUNTER_BREAKS];
+	if (last)
+		out_node(node, sizeof(node), last->node);
+	if (it->past)
+		TEXT(it, "%" PRIu64 " time(s) another node has lost its signal, the last one node "
+		     "%s: the ring was open there", counters->value[RFM_COUNTER_BREAKS], node);
+	else
+		TEXT(it, "node %s has lost its signal: the ring is open just before it", node);
+	REMEDY(it, "rmctl map %s says which nodes have; rmctl show there", state->name);
+}
+
+/* Who stands still, or has gone since the counters were reset. */
+static void look_at_members(const struct state *state, const struct ring *ring,
+			    const struct counters *counters, struct findings *findings)
+{
+	const uint64_t since_ns = counters->since_reset ? counters->clock_ns - counters->reset_ns :
+							  UINT64_MAX;
+	char absent[RING_NOTE];
+	struct finding *it;
+
+	if (*ring_absent(absent, ring, since_ns)) {
+		it = add(findings, "absent");
+		TEXT(it, "%s", absent);
+		REMEDY(it, "look at it: is it up, is its transmitter on, does it see light?");
+	} else if (takes_part(state) && ring->count == 1) {
+		it = add(findings, "alone");
+		TEXT(it, "no other node has been heard for two seconds");
+		REMEDY(it, "look at the other nodes: are they up, and is their transmitter on?");
+	}
+}
+
+static void look_at_id(const struct state *state, struct findings *findings)
+{
+	char node[OUT_WORD];
+	struct finding *it = add(findings, "id-in-use");
+
+	TEXT(it, "this node has left the ring, as its id %s is in use: it only passes frames on",
+	     out_node(node, sizeof(node), state->node));
+	REMEDY(it, "give one of the two nodes another id, and start it again");
+}
+
+/* What is so now stays as it was found; behind it what has happened, the latest first. */
+static int by_time(const void *a, const void *b)
+{
+	const struct finding *first = a, *second = b;
+
+	if (first->past != second->past)
+		return first->past ? 1 : -1;
+	if (!first->past || first->ago_ns == second->ago_ns)
+		return first->rank < second->rank ? -1 : 1;
+	/* Who has no time comes last. */
+	return first->ago_ns - 1 < second->ago_ns - 1 ? -1 : 1;
+}
+
+/**
+ * diagnose - find what keeps updates from arriving, or has done so
+ * @nl: the connection; its reason says why this failed
+ * @state: of the card, just asked for
+ * @findings: filled in: first what is so now, then what has happened, the latest first
+ *
+ * Takes half a second if nothing comes home. Returns 0 or an errno.
+ */
+int diagnose(struct netlink *nl, const struct state *state, struct findings *findings)
+{
+	struct counters counters;
+	struct ring ring = { .left = false };
+	int error = counters_get(nl, state->name, false, &counters);
+
+	findings->count = 0;
+	if (!error && counters.there)
+		error = ring_get(nl, state->name, takes_part(state), &ring);
+	if (error)
+		return error;
+	if (ring.left)
+		look_at_id(state, findings);
+	look_at_switches(state, findings);
+	look_at_policy(state, &counters, findings);
+	if (!ring.left)
+		look_at_link(state, findings);
+	if (counters.there) {
+		error = look_at_frames(nl, state, &ring, &counters, findings);
+		look_at_breaks(state, &ring, &counters, findings);
+		if (!ring.left)
+			look_at_members(state, &ring, &counters, findings);
+		look_at_counters(&counters, findings);
+	}
+	qsort(findings->list, findings->count, sizeof(*findings->list), by_time);
+	return error;
+}
+
+json_t *findings_json(const struct findings *findings)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *it = &findings->list[i];
+
+		json_array_append_new(list, json_pack(
+			"{s:s, s:b, s:o, s:s, s:s}", "cause", it->cause, "now", !it->past,
+			"ago_ns", json_known(it->ago_ns, it->ago_ns), "text", it->text,
+			"remedy", it->remedy));
+	}
+	return list;
+}
+
+static void print_finding(const struct finding *it)
+{
+	char ago[UNIT_WORD];
+
+	unit_time(ago, sizeof(ago), it->ago_ns);
+	printf("  - %s", it->text);
+	if (it->ago_ns)
+		printf(it->past ? ", the last %s ago" : ", since %s ago", ago);
+	printf("\n      %s\n", it->remedy);
+}
+
+void findings_print(const struct command *cmd, const struct findings *findings)
+{
+	const struct finding *last = NULL;
+
+	if (!findings->count || findings->list[0].past)
+		printf("nothing here keeps updates from arriving; 'rmctl test %s' asks the ring\n",
+		       cmd->card);
+	for (size_t i = 0; i < findings->count; last = &findings->list[i++]) {
+		const struct finding *it = &findings->list[i];
+
+		if (!last || last->past != it->past)
+			puts(it->past ? "what has happened:" :
+					"what keeps updates from arriving:");
+		print_finding(it);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has something of a card: subscribes, maps, watches, listens. */
+#ifndef RMCTL_HOLDERS_H
+#define RMCTL_HOLDERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "masks.h"
+#include "state.h"
+
+/**
+ * struct descriptor - one of them
+ * @ranges: what it has of the memory
+ * @planes: of each range, RFM_PLANES_*
+ *
+ * The others are the attributes of the same names.
+ */
+struct descriptor {
+	uint32_t id, kind, flags, pid, types, depth, queued, compare, compare_width;
+	uint64_t events, dropped, late, deadline_ns, silence_ns, compare_offset, compare_mask,
+		compare_value;
+	char comm[32];
+	struct ranges ranges;
+	uint32_t *planes;
+};
+
+struct descriptors {
+	size_t count;
+	struct descriptor *list;
+	int error;
+};
+
+int descriptors_get(struct command *cmd, struct netlink *nl, struct descriptors *descriptors);
+void descriptors_free(struct descriptors *descriptors);
+int planes_get(struct command *cmd, struct netlink *nl, uint64_t memory_size,
+	       struct planes *planes);
+
+#endif /* RMCTL_HOLDERS_H */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/* rmctl list: the cards of this machine. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "state.h"
+#include "tools/rmctl/cli/out.h"
+
+#define ROW "%-8s %-14s %-11s %-9s %-7s %s\n"
+
+static json_t *row_json(const struct state *state)
+{
+	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "device", state->name, "pci",
+			 state->pci, "node", (json_int_t)state->node, "memory_size",
+			 (json_int_t)state->memory_size, "signal", state->link, "sync",
+			 state_synchronous(state));
+}
+
+static void row_text(const struct state *state)
+{
+	char node[OUT_WORD], size[OUT_WORD];
+
+	printf(ROW, state->name, state->pci, out_node(node, sizeof(node), state->node),
+	       out_size(size, sizeof(size), state->memory_size), state->link ? "yes" : "no",
+	       state_synchronous(state) ? "ok" : "lost");
+}
+
+static int print_json(const struct command *cmd, const struct states *states)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < states->count; i++)
+		json_array_append_new(rows, row_json(&states->list[i]));
+	return out_json(cmd, rows);
+}
+
+static int print_text(const struct command *cmd, const struct states *states)
+{
+	if (!states->count)
+		return out_flush(cmd);
+	printf(ROW, "DEVICE", "PCI", "NODE", "SIZE", "SIGNAL", "SYNC");
+	for (size_t i = 0; i < states->count; i++)
+		row_text(&states->list[i]);
+	return out_flush(cmd);
+}
+
+int verb_list(struct command *cmd, int argc, char **argv)
+{
+	struct states states;
+	struct netlink nl;
+	int status;
+
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 0, 0))
+		return STATUS_MISUSED;
+	status = netlink_open(cmd, &nl);
+	if (status)
+		return status;
+	status = states_get(cmd, &nl, &states);
+	netlink_close(&nl);
+	if (status)
+		return status;
+	if (!states.count)
+		warn_user(cmd, "no card found; is there one (lspci -d 114a:5565)?");
+	status = cmd->json ? print_json(cmd, &states) : print_text(cmd, &states);
+	free(states.list);
+	return status;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/* rmctl map: who is on the ring. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "map_draw.h"
+#include "members.h"
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/out.h"
+
+#define HUBS_MODULO 16u
+#define ROW "%-11s %-5s %-12s %-12s %-8s %s\n"
+
+/* --- for programs ----------------------------------------------------------------------- */
+
+static int print_json(const struct command *cmd, const struct state *state,
+		      const struct ring *ring)
+{
+	json_t *members = json_array();
+
+	for (uint32_t i = 0; i < ring->count; i++) {
+		const struct ring_member *member = &ring->member[i];
+
+		json_array_append_new(members, json_pack(
+			"{s:I, s:I, s:I, s:o, s:I, s:I, s:b}", "node", (json_int_t)member->node,
+			"hops", (json_int_t)member->hops, "hubs", (json_int_t)member->hubs,
+			"transit_ns", json_known(member->transit_known, member->transit_ns),
+			"received", (json_int_t)member->received,
+			"missed", (json_int_t)member->missed, "paused", member->paused));
+	}
+	return out_json(cmd, json_pack(
+		"{s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "device", cmd->card, "count",
+		(json_int_t)ring->count, "epoch", (json_int_t)ring->epoch, "signal", state->link,
+		"turn_ns", json_known(ring->turn_ns, ring->turn_ns), "members", members,
+		"gone", ring_gone_json(ring)));
+}
+
+/* --- for people ------------------------------------------------------------------------- */
+
+/*
+ * The nodes in the order in which a frame of this one reaches them, so the farthest from here
+ * comes first. A link with nobody heard at its end leads to a hub, or to a node that says nothing.
+ * Returns how many.
+ */
+static size_t round_trip(const struct ring *ring, uint32_t own, uint32_t nodes[2 * RING_NODES])
+{
+	const struct ring_member here = { .hops = 0 };
+	size_t count = 0;
+
+	nodes[count++] = own;
+	for (uint32_t i = ring->count; i-- > 0;) {
+		const struct ring_member *member = &ring->member[i], *next = i ? member - 1 : &here;
+		uint32_t hops = member->hops - next->hops;
+
+		if (!member->hops)
+			break;
+		nodes[count++] = member->node;
+		for (hops -= (member->hubs - next->hubs) % HUBS_MODULO;
+		     hops > 1 && hops <= RING_NODES && count < 2 * RING_NODES - 1; hops--)
+			nodes[count++] = MAP_UNKNOWN;
+	}
+	return count;
+}
+
+static void print_member(const struct ring_member *member)
+{
+	char node[OUT_WORD], hops[OUT_WORD] = "-", transit[UNIT_WORD] = "-", received[OUT_WORD] = "-",
+	     missed[OUT_WORD] = "-", note[RING_NOTE];
+
+	if (!member->gone)
+		snprintf(hops, sizeof(hops), "%" PRIu32, member->hops);
+	if (!member->gone && member->transit_known)
+		unit_time(transit, sizeof(transit), member->transit_ns);
+	if (member->hops || member->gone) {
+		snprintf(received, sizeof(received), "%" PRIu64, member->received);
+		snprintf(missed, sizeof(missed), "%" PRIu64, member->missed);
+	}
+	printf(ROW, out_node(node, sizeof(node), member->node), hops, transit, received, missed,
+	       ring_note(note, member));
+}
+
+static int print_text(const struct command *cmd, const struct state *state,
+		      const struct ring *ring)
+{
+	uint32_t nodes[2 * RING_NODES];
+	bool open = state->link && !ring->turn_ns;
+	size_t count = round_trip(ring, state->node, nodes);
+	char turn[UNIT_WORD];
+
+	printf("%s: %" PRIu32 " node(s), epoch %" PRIu32 ", ", cmd->card, ring->count, ring->epoch);
+	if (state->link && ring->turn_ns)
+		printf("once round the ring: %s\n\n", unit_time(turn, sizeof(turn), ring->turn_ns));
+	else
+		puts("the ring is open\n");
+	map_draw(stdout, nodes, count, !state->link, open);
+	printf("\n* this node%s%s%s\n\n", state->link ? "" : "; -x-> it sees no light",
+	       open ? "; -x it is open behind this node" : "",
+	       count > ring->count ? "; ? a node that says nothing" : "");
+	printf(ROW, "NODE", "HOPS", "TRANSIT", "RECEIVED", "MISSED", "NOTE");
+	for (uint32_t i = 0; i < ring->known; i++)
+		print_member(&ring->member[i]);
+	return out_flush(cmd);
+}
+
+int verb_map(struct command *cmd, int argc, char **argv)
+{
+	struct state state;
+	struct ring ring;
+	struct netlink nl;
+	int status;
+
+	status = state_of_only_card(cmd, argc, argv, &nl, &state);
+	if (status)
+		return status;
+	if (ring_get(&nl, state.name, state.link, &ring))
+		status = failed(cmd, "cannot read the ring map: %s", nl.reason);
+	else
+		status = cmd->json ? print_json(cmd, &state, &ring) : print_text(cmd, &state, &ring);
+	netlink_close(&nl);
+	return status;
+}

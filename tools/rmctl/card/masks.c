@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "masks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include <linux/rfm.h>
+#include <linux/rfm_netlink.h>
+#include <linux/rfm_regs.h>
+
+#include "tools/rmctl/regions/regions.h"
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} table[PLANES] = {
+	[PLANE_RX] = { "rx", RFM_PLANES_RX },
+	[PLANE_TX] = { "tx", RFM_PLANES_TX },
+	[PLANE_OWN] = { "own", RFM_PLANES_OWNED },
+};
+
+/* --- ranges ---------------------------------------------------------------------------- */
+
+/* Returns 0 or ENOMEM. */
+int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length)
+{
+	struct range *list = realloc(ranges->list, (ranges->count + 1) * sizeof(*list));
+
+	if (!list)
+		return ENOMEM;
+	ranges->list = list;
+	list[ranges->count++] = (struct range){ .offset = offset, .length = length };
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct range *first = a, *second = b;
+
+	return first->offset < second->offset ? -1 : first->offset > second->offset;
+}
+
+/* Whole granules, in order, what touches joined: all that the card tells apart. */
+void ranges_tidy(struct ranges *ranges, uint64_t memory_size)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ranges->count; i++) {
+		struct range *range = &ranges->list[i];
+		uint64_t end = range->offset + range->length;
+
+		range->offset -= range->offset % RFM_GRANULE;
+		if (end % RFM_GRANULE)
+			end += RFM_GRANULE - end % RFM_GRANULE;
+		range->length = (end < memory_size ? end : memory_size) - range->offset;
+	}
+	if (ranges->count)
+		qsort(ranges->list, ranges->count, sizeof(*ranges->list), by_offset);
+	for (size_t i = 0; i < ranges->count; i++) {
+		struct range *range = &ranges->list[i], *last = &ranges->list[kept - !!kept];
+		uint64_t end = range->offset + range->length;
+
+		if (!kept || range->offset > last->offset + last->length)
+			ranges->list[kept++] = *range;
+		else if (end > last->offset + last->length)
+			last->length = end - last->offset;
+	}
+	ranges->count = kept;
+}
+
+bool ranges_equal(const struct ranges *a, const struct ranges *b)
+{
+	return a->count == b->count &&
+	       (!a->count || !memcmp(a->list, b->list, a->count * sizeof(*a->list)));
+}
+
+json_t *ranges_json(const struct ranges *ranges)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ranges->count; i++)
+		json_array_append_new(list, json_pack("{s:I, s:I}", "offset",
+						      (json_int_t)ranges->list[i].offset, "length",
+						      (json_int_t)ranges->list[i].length));
+	return list;
+}
+
+/* --- planes ---------------------------------------------------------------------------- */
+
+/* The plane whose name the first @length characters are; -1 if there is none. */
+int plane_find(const char *name, size_t length)
+{
+	for (int plane = 0; plane < PLANES; plane++)
+		if (strlen(table[plane].name) == length &&
+		    !strncmp(name, table[plane].name, length))
+			return plane;
+	return -1;
+}
+
+const char *plane_name(enum plane plane)
+{
+	return table[plane].name;
+}
+
+uint32_t plane_bit(enum plane plane)
+{
+	return table[plane].bit;
+}
+
+/**
+ * planes_read - read what is to be on in one plane
+ * @cmd: the command, for messages and names
+ * @plane: which
+ * @text: "all", "none", or ranges with commas between them
+ * @planes: the plane is given then
+ *
+ * "all" reaches to the end of a memory of any size. Returns an exit status; what is wrong has
+ * been said.
+ */
+int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes)
+{
+	uint64_t offset, length;
+	char *words, *rest, *word;
+	int status = STATUS_OK;
+
+	if (planes->given & 1u << plane)
+		return misused(cmd, "%s is given twice", plane_name(plane));
+	planes->given |= 1u << plane;
+	if (!strcmp(text, "none"))
+		return STATUS_OK;
+	if (!strcmp(text, "all"))
+		return ranges_add(&planes->of[plane], 0, UINT64_MAX) ?
+			failed(cmd, "out of memory") : STATUS_OK;
+	words = strdup(text);
+	if (!words)
+		return failed(cmd, "out of memory");
+	rest = words;
+	while (!status && (word = strsep(&rest, ","))) {
+		status = get_range(cmd, word, &offset, &length);
+		if (!status && ranges_add(&planes->of[plane], offset, length))
+			status = failed(cmd, "out of memory");
+	}
+	free(words);
+	return status;
+}
+
+/* What is on in a plane, as planes_read() reads it; the caller frees it. */
+char *planes_word(enum plane plane, const struct planes *planes, uint64_t memory_size)
+{
+	const struct ranges *ranges = &planes->of[plane];
+	size_t size;
+	char *text;
+	FILE *file;
+
+	if (!ranges->count)
+		return strdup("none");
+	if (!ranges->list[0].offset && ranges->list[0].length >= memory_size)
+		return strdup("all");
+	file = open_memstream(&text, &size);
+	if (!file)
+		return NULL;
+	for (size_t i = 0; i < ranges->count; i++)
+		fprintf(file, "%s0x%08" PRIx64 "-0x%08" PRIx64, i ? "," : "",
+			ranges->list[i].offset,
+			ranges->list[i].offset + ranges->list[i].length - 1);
+	return fclose(file) ? NULL : text;
+}
+
+/* Adds a change of the base masks to a request. Returns 0 or below. */
+int planes_put_change(struct nl_msg *request, const struct range *range, uint32_t bits,
+		      uint32_t action)
+{
+	struct nlattr *nest = nla_nest_start(request, RFM_A_CARD_BASE);
+
+	if (!nest || nla_put_u64(request, RFM_A_RANGE_OFFSET, range->offset) ||
+	    nla_put_u64(request, RFM_A_RANGE_LENGTH, range->length) ||
+	    nla_put_u32(request, RFM_A_RANGE_PLANES, bits) ||
+	    nla_put_u32(request, RFM_A_RANGE_ACTION, action))
+		return -1;
+	return nla_nest_end(request, nest);
+}
+
+/* Adds what makes the planes that are given as they are. Returns 0 or below. */
+int planes_put(struct nl_msg *request, const struct planes *planes, uint64_t memory_size)
+{
+	const struct range whole = { .length = memory_size };
+	int status = 0;
+
+	for (unsigned int plane = 0; plane < PLANES && !status; plane++) {
+		if (!(planes->given & 1u << plane))
+			continue;
+		status = planes_put_change(request, &whole, plane_bit(plane), RFM_ACTION_REMOVE);
+		for (size_t i = 0; i < planes->of[plane].count && !status; i++)
+			status = planes_put_change(request, &planes->of[plane].list[i],
+						   plane_bit(plane), RFM_ACTION_ADD);
+	}
+	return status;
+}
+
+/**
+ * planes_fit - do the ranges lie in the memory, and are they few enough?
+ * @cmd: the command, for the message
+ * @planes: tidy afterwards
+ * @memory_size: bytes
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
+{
+	for (unsigned int plane = 0; plane < PLANES; plane++) {
+		for (size_t i = 0; i < planes->of[plane].count; i++) {
+			struct range *range = &planes->of[plane].list[i];
+
+			if (range->length == UINT64_MAX)
+				range->length = memory_size;
+			if (range->offset >= memory_size ||
+			    range->length > memory_size - range->offset)
+				return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64 " are "
+					      "out of range: the memory ends at 0x%" PRIx64,
+					      range->length, range->offset, memory_size);
+		}
+		ranges_tidy(&planes->of[plane], memory_size);
+		if (planes->of[plane].count > RFM_SUBSCRIBE_MAX)
+			return failed(cmd, "%s would have %zu separate ranges, at most %d can be set",
+				      plane_name(plane), planes->of[plane].count,
+				      RFM_SUBSCRIBE_MAX);
+	}
+	return STATUS_OK;
+}
+
+void planes_free(struct planes *planes)
+{
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		free(planes->of[plane].list);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranges of the memory that are on in the card's base masks: received, sent, owned. */
+#ifndef RMCTL_MASKS_H
+#define RMCTL_MASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "tools/rmctl/cli/rmctl.h"
+
+struct nl_msg;
+
+enum plane { PLANE_RX, PLANE_TX, PLANE_OWN, PLANES };
+
+/**
+ * struct range - bytes of the memory
+ * @offset: first byte
+ * @length: bytes
+ */
+struct range {
+	uint64_t offset, length;
+};
+
+/**
+ * struct ranges - some of them
+ * @count: how many
+ * @list: in order and apart from each other once ranges_tidy() has seen them
+ */
+struct ranges {
+	size_t count;
+	struct range *list;
+};
+
+/**
+ * struct planes - what is on, or is to be
+ * @given: bit n: plane n is
+ * @of: by enum plane
+ */
+struct planes {
+	uint32_t given;
+	struct ranges of[PLANES];
+};
+
+int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length);
+void ranges_tidy(struct ranges *ranges, uint64_t memory_size);
+bool ranges_equal(const struct ranges *a, const struct ranges *b);
+json_t *ranges_json(const struct ranges *ranges);
+
+int plane_find(const char *name, size_t length);
+const char *plane_name(enum plane plane);
+uint32_t plane_bit(enum plane plane);
+int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes);
+int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size);
+char *planes_word(enum plane plane, const struct planes *planes, uint64_t memory_size);
+int planes_put(struct nl_msg *request, const struct planes *planes, uint64_t memory_size);
+int planes_put_change(struct nl_msg *request, const struct range *range, uint32_t bits,
+		      uint32_t action);
+void planes_free(struct planes *planes);
+
+#endif /* RMCTL_MASKS_H */

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/* Finding, opening and mapping a card. */
+#include "open.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/cli/words.h"
+
+#define CLASS_DIRECTORY "/sys/class/rfm"
+
+/* The kernel's errors in the words of this device. */
+const char *card_reason(int error)
+{
+	switch (error) {
+	case ENODEV:
+	case ENXIO:
+		return "the card is gone (unplugged, or its driver was unbound)";
+	case EOPNOTSUPP:
+		return "the card has no extension block";
+	case ENOTTY:
+		return "this is not a reflective-memory card";
+	default:
+		return strerror(error);
+	}
+}
+
+static int keep_cards(const struct dirent *entry)
+{
+	return parse_card_name(entry->d_name);
+}
+
+/**
+ * card_names_get - list the cards of this machine
+ * @list: filled in; the caller frees @list->names
+ *
+ * The driver's class in sysfs knows them all; without it, device nodes do.
+ * Returns 0 or an errno.
+ */
+int card_names_get(struct card_names *list)
+{
+	struct dirent **entries;
+	int count = scandir(CLASS_DIRECTORY, &entries, keep_cards, versionsort);
+
+	*list = (struct card_names){ 0 };
+	if (count < 0)
+		count = scandir("/dev", &entries, keep_cards, versionsort);
+	if (count < 0)
+		return errno;
+	list->count = (size_t)count;
+	list->names = calloc(list->count + 1, sizeof(*list->names));
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->names)
+			snprintf(list->names[i], CARD_NAME_SIZE, "%s", entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return list->names ? 0 : ENOMEM;
+}
+
+/* The PCI address of a card that may refuse to be opened. */
+bool card_pci_from_sysfs(const char *name, char *address, size_t size)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *base;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), CLASS_DIRECTORY "/%s/device", name);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	base = strrchr(target, '/');
+	snprintf(address, size, "%.*s", (int)size - 1, base ? base + 1 : target);
+	return true;
+}
+
+/* Asks card @name what it is. Returns 0 or an errno. */
+int card_query(const char *name, struct rfm_info *info)
+{
+	char path[PATH_MAX];
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return errno;
+	error = ioctl(fd, RFM_IOC_INFO, info) ? errno : 0;
+	close(fd);
+	return error;
+}
+
+/* Finds the card at @address. Returns 0 or an errno, ENOENT if there is none. */
+int card_by_pci(const char *address, char name[CARD_NAME_SIZE])
+{
+	char own[sizeof(((struct rfm_info *)NULL)->pci_name)];
+	struct card_names list;
+	struct rfm_info info = { 0 };
+	int error = card_names_get(&list);
+
+	if (error)
+		return error;
+	error = ENOENT;
+	for (size_t i = 0; i < list.count && error; i++) {
+		if (!card_pci_from_sysfs(list.names[i], own, sizeof(own))) {
+			if (card_query(list.names[i], &info))
+				continue;
+			memcpy(own, info.pci_name, sizeof(own));
+		}
+		if (!strncmp(own, address, sizeof(own))) {
+			memcpy(name, list.names[i], CARD_NAME_SIZE);
+			error = 0;
+		}
+	}
+	free(list.names);
+	return error;
+}
+
+/* Sets @path to the device node that the user means. Returns an exit status. */
+static int resolve(struct command *cmd, struct card *card, const char *which, char path[PATH_MAX])
+{
+	char address[PCI_ADDRESS_SIZE];
+
+	if (*which == '/') {
+		const char *base = strrchr(which, '/') + 1;
+
+		if (strlen(which) >= PATH_MAX || strlen(base) >= CARD_NAME_SIZE)
+			return misused(cmd, "the path of the card is too long");
+		strcpy(path, which);
+		strcpy(card->name, base);
+		cmd->card = card->name;
+		return STATUS_OK;
+	}
+	if (parse_pci_address(which, address)) {
+		int error = card_by_pci(address, card->name);
+
+		if (error == ENOENT)
+			return failed(cmd, "no reflective-memory card with a driver at PCI "
+				      "address %s", address);
+		if (error)
+			return failed(cmd, "cannot list the cards: %s", strerror(error));
+	} else if (parse_card_name(which)) {
+		snprintf(card->name, sizeof(card->name), "%s", which);
+	} else {
+		return misused(cmd, "'%s' names no card; say rfm0, /dev/rfm0 or a PCI address",
+			       which);
+	}
+	cmd->card = card->name;
+	snprintf(path, PATH_MAX, "/dev/%s", card->name);
+	return STATUS_OK;
+}
+
+/**
+ * card_open - open the card that the user named
+ * @cmd: gets the card's name for its messages; @card must outlive it
+ * @card: filled in; close it with card_close()
+ * @which: rfm0, /dev/rfm0 or a PCI address
+ * @writing: open for writing too
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int card_open(struct command *cmd, struct card *card, const char *which, bool writing)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int status = resolve(cmd, card, which, path);
+
+	if (status)
+		return status;
+	if (stat(path, &st))
+		return errno == ENOENT ? failed(cmd, "no such card: %s does not exist", path) :
+					 failed(cmd, "cannot open %s: %s", path, strerror(errno));
+	if (!S_ISCHR(st.st_mode))
+		return failed(cmd, "%s is not a device node", path);
+	card->fd = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
+	if (card->fd < 0)
+		return failed(cmd, "cannot open %s for %s: %s", path,
+			      writing ? "writing" : "reading", card_reason(errno));
+	card->held = NULL;
+	if (ioctl(card->fd, RFM_IOC_INFO, &card->info)) {
+		failed(cmd, "cannot ask %s what it is: %s", path, card_reason(errno));
+		close(card->fd);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+/*
+ * Keeps the window where it is: it does not move under a mapping. One page of it is enough,
+ * of a file of its own whose mappings subscribe to nothing.
+ */
+static bool hold_window(struct card *card)
+{
+	struct rfm_subscribe no_maps = { .flags = RFM_SUBSCRIBE_NO_MAPS };
+	char path[32];
+	void *page = MAP_FAILED;
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", card->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &no_maps) || errno == EOPNOTSUPP)
+		page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	error = errno;
+	close(fd);
+	errno = error;
+	if (page == MAP_FAILED)
+		return false;
+	card->held = page;
+	/* It may have moved between the first look and now, but will not any more. */
+	return !ioctl(card->fd, RFM_IOC_INFO, &card->info);
+}
+
+/**
+ * card_open_window - the same, for who reaches the memory through the card's window
+ * @cmd: as card_open()
+ * @card: as card_open()
+ * @which: as card_open()
+ * @writing: as card_open()
+ *
+ * The window stays where it is until card_close(). Returns an exit status.
+ */
+int card_open_window(struct command *cmd, struct card *card, const char *which, bool writing)
+{
+	int status = card_open(cmd, card, which, writing);
+
+	if (status || hold_window(card))
+		return status;
+	failed(cmd, "cannot keep the window where it is: %s", card_reason(errno));
+	card_close(card);
+	return STATUS_FAILED;
+}
+
+void card_close(struct card *card)
+{
+	if (card->held)
+		munmap(card->held, (size_t)sysconf(_SC_PAGESIZE));
+	close(card->fd);
+}
+
+/**
+ * card_check_memory - are these bytes in the card's memory, be they in its window or not?
+ * @cmd: the command
+ * @card: the card
+ * @offset: in the reflected memory, bytes
+ * @length: bytes
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
+		      uint64_t length)
+{
+	uint64_t size = card->info.memory_size;
+
+	if (length > size || offset > size - length)
+		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
+			      " are out of range: the memory ends at 0x%" PRIx64,
+			      length, offset, size);
+	return STATUS_OK;
+}
+
+/**
+ * card_check_range - is a range inside what can be reached?
+ * @cmd: the command, for the message
+ * @card: the card
+ * @offset: in the reflected memory, bytes
+ * @length: bytes
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
+		     uint64_t length)
+{
+	uint64_t start = card->info.window_offset, size = card->info.window_size;
+	int status = card_check_memory(cmd, card, offset, length);
+
+	if (status)
+		return status;
+	if (offset < start || length > size || offset - start > size - length)
+		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
+			      " are outside the card's window, which is 0x%" PRIx64
+			      " bytes from 0x%" PRIx64, length, offset, size, start);
+	return STATUS_OK;
+}
+
+/* Where in the card's file is @offset of the memory? The file shows the window. */
+off_t card_position(const struct card *card, uint64_t offset)
+{
+	return (off_t)(offset - card->info.window_offset);
+}
+
+static char gone_message[2 * CARD_NAME_SIZE];
+
+/* An unplugged card answers accesses to its mapping with SIGBUS. */
+static void on_sigbus(int signal)
+{
+	ssize_t written = write(STDERR_FILENO, gone_message, strlen(gone_message));
+
+	(void)signal;
+	(void)written;
+	_exit(STATUS_FAILED);
+}
+
+/**
+ * card_map - map a range of the reflected memory
+ * @cmd: the command, for messages
+ * @card: the card, open for writing if @writing
+ * @offset: where the range begins, bytes; any alignment
+ * @length: bytes, not 0
+ * @writing: for stores as well as loads
+ *
+ * The mapping lives until the program ends. If the card goes away while it is
+ * in use, the program says so and ends with status 3. Returns the address of
+ * @offset, or NULL when it has said what is wrong.
+ */
+volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,
+			uint64_t length, bool writing)
+{
+	uint64_t within = offset & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	struct sigaction action = { .sa_handler = on_sigbus };
+	char *base;
+
+	if (card_check_range(cmd, card, offset, length))
+		return NULL;
+	snprintf(gone_message, sizeof(gone_message), "rmctl: %s: %s: %s\n", cmd->card,
+		 cmd->verb->name, card_reason(ENODEV));
+	sigaction(SIGBUS, &action, NULL);
+	base = mmap(NULL, within + length, PROT_READ | (writing ? PROT_WRITE : 0), MAP_SHARED,
+		    card->fd, card_position(card, offset - within));
+	if (base == MAP_FAILED) {
+		failed(cmd, "cannot map %" PRIu64 " bytes at offset 0x%" PRIx64 ": %s", length,
+		       offset, card_reason(errno));
+		return NULL;
+	}
+	return base + within;
+}
+
+/**
+ * card_fence - wait until all that this node has stored has come home
+ * @card: the card, open for writing
+ * @fence: how long to wait; is told how it went
+ *
+ * Signals that end the program are held from here on, see stop.h. Returns 0, or
+ * an errno: EINTR only when the user has asked for the end.
+ */
+int card_fence(const struct card *card, struct rfm_fence_wait *fence)
+{
+	stop_on_signals();
+	while (ioctl(card->fd, RFM_IOC_FENCE, fence))
+		/* That it was stopped and goes on is no reason to end. */
+		if (errno != EINTR || stop_asked())
+			return errno;
+	return 0;
+}

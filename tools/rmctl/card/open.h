@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RMCTL_OPEN_H
+#define RMCTL_OPEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/rfm.h>
+
+#include "tools/rmctl/cli/rmctl.h"
+
+#define CARD_NAME_SIZE 256	/* any file name fits */
+
+/**
+ * struct card - an open card
+ * @fd: descriptor of its device node
+ * @name: "rfm0"
+ * @info: what it said when it was opened
+ * @held: the page that keeps its window where it is, NULL: nothing does
+ */
+struct card {
+	int fd;
+	char name[CARD_NAME_SIZE];
+	struct rfm_info info;
+	void *held;
+};
+
+/**
+ * struct card_names - the cards of this machine, in order of their numbers
+ * @count: how many
+ * @names: their names
+ */
+struct card_names {
+	size_t count;
+	char (*names)[CARD_NAME_SIZE];
+};
+
+int card_open(struct command *cmd, struct card *card, const char *which, bool writing);
+int card_open_window(struct command *cmd, struct card *card, const char *which, bool writing);
+void card_close(struct card *card);
+int card_by_pci(const char *address, char name[CARD_NAME_SIZE]);
+int card_query(const char *name, struct rfm_info *info);
+int card_names_get(struct card_names *list);
+bool card_pci_from_sysfs(const char *name, char *address, size_t size);
+const char *card_reason(int error);
+
+int card_fence(const struct card *card, struct rfm_fence_wait *fence);
+off_t card_position(const struct card *card, uint64_t offset);
+int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
+		      uint64_t length);
+int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
+		     uint64_t length);
+volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,
+			uint64_t length, bool writing);
+
+#endif /* RMCTL_OPEN_H */

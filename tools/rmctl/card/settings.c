@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include <linux/rfm_netlink.h>
+
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/words.h"
+
+enum kind {
+	ON_OFF,
+	OFF_ONLY,	/* a latch: it can be cleared */
+	BYTES,
+	NUMBER,
+	TIME,
+	POLICY,
+};
+
+/**
+ * struct setting - one of them
+ * @name: on the command line and in a file
+ * @key: in JSON
+ * @attribute: RFM_A_CARD_*
+ * @width: bytes of the attribute's value
+ * @kind: how it is written
+ * @min: of a number
+ * @max: of a number
+ */
+static const struct setting {
+	const char *name, *key;
+	uint16_t attribute;
+	uint8_t width;
+	enum kind kind;
+	uint64_t min, max;
+} table[SETTINGS] = {
+	[SETTING_LED] = { "led", "led", RFM_A_CARD_LED, 1, ON_OFF, 0, 0 },
+	[SETTING_TRANSMIT] = { "transmit", "transmit", RFM_A_CARD_TRANSMIT, 1, ON_OFF, 0, 0 },
+	[SETTING_LOOPBACK] = { "loopback", "loopback", RFM_A_CARD_LOOPBACK, 1, ON_OFF, 0, 0 },
+	[SETTING_DARK_ON_DARK] = { "dark-on-dark", "dark_on_dark", RFM_A_CARD_DARK_ON_DARK, 1,
+				   ON_OFF, 0, 0 },
+	[SETTING_PARITY] = { "parity", "parity", RFM_A_CARD_PARITY, 1, ON_OFF, 0, 0 },
+	[SETTING_OWN_DATA] = { "own-data", "own_data", RFM_A_CARD_OWN_DATA, 1, OFF_ONLY, 0, 0 },
+	[SETTING_BYTE_SWAP] = { "byte-swap", "byte_swap", RFM_A_CARD_BYTE_SWAP, 1, ON_OFF, 0, 0 },
+	[SETTING_WINDOW] = { "window", "window_offset", RFM_A_CARD_WINDOW_OFFSET, 8, BYTES,
+			     0, UINT64_MAX },
+	[SETTING_OFFSET] = { "offset", "address_offset", RFM_A_CARD_ADDRESS_OFFSET, 4, BYTES,
+			     0, UINT32_MAX },
+	[SETTING_POLICY] = { "policy", "base_policy", RFM_A_CARD_BASE_POLICY, 4, POLICY, 0, 0 },
+	[SETTING_DMA_READ] = { "dma-read-least", "dma_read_least_size",
+			       RFM_A_CARD_DMA_READ_LEAST, 4, BYTES, 0, UINT32_MAX },
+	[SETTING_DMA_WRITE] = { "dma-write-least", "dma_write_least_size",
+				RFM_A_CARD_DMA_WRITE_LEAST, 4, BYTES, 0, UINT32_MAX },
+	[SETTING_MODERATION_COUNT] = { "moderation-count", "moderation_count",
+				       RFM_A_CARD_MODERATION_COUNT, 4, NUMBER, 1, 32767 },
+	[SETTING_MODERATION_TIME] = { "moderation-time", "moderation_time_ns",
+				      RFM_A_CARD_MODERATION_TIME, 4, TIME, 0, 1000000000 },
+};
+
+static const char *const policies[] = {
+	[RFM_POLICY_ALL] = "all",
+	[RFM_POLICY_NONE] = "none",
+	[RFM_POLICY_MASK] = "mask",
+};
+
+#define POLICIES (sizeof(policies) / sizeof(*policies))
+
+/* The setting whose name the first @length characters are; -1 if there is none. */
+int setting_find(const char *name, size_t length)
+{
+	for (int id = 0; id < SETTINGS; id++)
+		if (strlen(table[id].name) == length && !strncmp(name, table[id].name, length))
+			return id;
+	return -1;
+}
+
+const char *setting_name(enum setting_id id)
+{
+	return table[id].name;
+}
+
+/* Does it belong to the card's configuration? A latch does not. */
+bool setting_kept(enum setting_id id)
+{
+	return table[id].kind != OFF_ONLY;
+}
+
+bool setting_known(const struct settings *settings, enum setting_id id)
+{
+	return settings->have & 1u << id;
+}
+
+static int read_on_off(struct command *cmd, const struct setting *setting, const char *text,
+		       uint64_t *value)
+{
+	*value = !strcmp(text, "on");
+	if (!*value && strcmp(text, "off"))
+		return misused(cmd, "%s is on or off, not '%s'", setting->name, text);
+	if (*value && setting->kind == OFF_ONLY)
+		return misused(cmd, "%s can be cleared only", setting->name);
+	return STATUS_OK;
+}
+
+static int read_policy(struct command *cmd, const char *text, uint64_t *value)
+{
+	for (*value = 0; *value < POLICIES; ++*value)
+		if (*value != RFM_POLICY_MASK && !strcmp(text, policies[*value]))
+			return STATUS_OK;
+	return misused(cmd, "policy is all or none, not '%s'", text);
+}
+
+static int read_time(struct command *cmd, const struct setting *setting, const char *text,
+		     uint64_t *value)
+{
+	if (parse_duration(text, value) == PARSE_OK && *value <= setting->max)
+		return STATUS_OK;
+	return misused(cmd, "%s is a time such as 50us, 1ms or 0, at most 1s, not '%s'",
+		       setting->name, text);
+}
+
+/**
+ * setting_read - read the value of a setting from the command line or a file
+ * @cmd: the command, for the message
+ * @id: which
+ * @text: its value
+ * @settings: set on success only
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int setting_read(struct command *cmd, enum setting_id id, const char *text,
+		 struct settings *settings)
+{
+	const struct setting *setting = &table[id];
+	uint64_t value;
+	int status;
+
+	if (setting_known(settings, id))
+		return misused(cmd, "%s is given twice", setting->name);
+	switch (setting->kind) {
+	case ON_OFF:
+	case OFF_ONLY:
+		status = read_on_off(cmd, setting, text, &value);
+		break;
+	case POLICY:
+		status = read_policy(cmd, text, &value);
+		break;
+	case TIME:
+		status = read_time(cmd, setting, text, &value);
+		break;
+	default:
+		status = get_number(cmd, setting->name, text, setting->max, &value);
+		if (!status && value < setting->min)
+			status = misused(cmd, "%s must be at least %" PRIu64, setting->name,
+					 setting->min);
+	}
+	if (status)
+		return status;
+	settings->have |= 1u << id;
+	settings->value[id] = value;
+	return STATUS_OK;
+}
+
+/* In whole units, so that it reads back as the same: 4K, 64M, 4097. */
+static void bytes_word(char word[SETTING_WORD], uint64_t bytes)
+{
+	if (bytes && !(bytes % (1u << 20)))
+		snprintf(word, SETTING_WORD, "%" PRIu64 "M", bytes >> 20);
+	else if (bytes && !(bytes % (1u << 10)))
+		snprintf(word, SETTING_WORD, "%" PRIu64 "K", bytes >> 10);
+	else
+		snprintf(word, SETTING_WORD, "%" PRIu64, bytes);
+}
+
+static void time_word(char word[SETTING_WORD], uint64_t time)
+{
+	static const struct {
+		uint64_t unit;
+		const char *name;
+	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
+	size_t at = 0;
+
+	if (!time) {
+		snprintf(word, SETTING_WORD, "0");
+		return;
+	}
+	while (time % units[at].unit)
+		at++;
+	snprintf(word, SETTING_WORD, "%" PRIu64 "%s", time / units[at].unit, units[at].name);
+}
+
+/* A value as setting_read() reads it. */
+const char *setting_word(char word[SETTING_WORD], enum setting_id id, uint64_t value)
+{
+	switch (table[id].kind) {
+	case ON_OFF:
+	case OFF_ONLY:
+		snprintf(word, SETTING_WORD, "%s", value ? "on" : "off");
+		break;
+	case POLICY:
+		snprintf(word, SETTING_WORD, "%s", value < POLICIES ? policies[value] : "?");
+		break;
+	case TIME:
+		time_word(word, value);
+		break;
+	case BYTES:
+		bytes_word(word, value);
+		break;
+	default:
+		snprintf(word, SETTING_WORD, "%" PRIu64, value);
+	}
+	return word;
+}
+
+/* Takes those that a message has. */
+void settings_take(struct settings *settings, struct nlattr **attributes)
+{
+	settings->have = 0;
+	for (unsigned int id = 0; id < SETTINGS; id++) {
+		struct nlattr *attribute = attributes[table[id].attribute];
+		uint64_t value = 0;
+
+		if (!attribute)
+			continue;
+		if (table[id].width == 1)
+			value = nla_get_u8(attribute);
+		else if (table[id].width == 4)
+			value = nla_get_u32(attribute);
+		else
+			value = nla_get_u64(attribute);
+		settings->have |= 1u << id;
+		settings->value[id] = value;
+	}
+}
+
+/* Adds those that have a value to a request. Returns 0 or below. */
+int settings_put(struct nl_msg *request, const struct settings *settings)
+{
+	int status = 0;
+
+	for (unsigned int id = 0; id < SETTINGS && !status; id++) {
+		uint64_t value = settings->value[id];
+
+		if (!setting_known(settings, id))
+			continue;
+		if (table[id].width == 1)
+			status = nla_put_u8(request, table[id].attribute, (uint8_t)value);
+		else if (table[id].width == 4)
+			status = nla_put_u32(request, table[id].attribute, (uint32_t)value);
+		else
+			status = nla_put_u64(request, table[id].attribute, value);
+	}
+	return status;
+}
+
+static json_t *value_json(enum setting_id id, uint64_t value)
+{
+	char word[SETTING_WORD];
+
+	switch (table[id].kind) {
+	case ON_OFF:
+	case OFF_ONLY:
+		return json_boolean(value);
+	case POLICY:
+		return json_string(setting_word(word, id, value));
+	default:
+		return json_integer((json_int_t)value);
+	}
+}
+
+/* Adds all of them to @object, null where the card has none. */
+void settings_json(json_t *object, const struct settings *settings)
+{
+	for (unsigned int id = 0; id < SETTINGS; id++)
+		json_object_set_new(object, table[id].key,
+				    setting_known(settings, id) ?
+					    value_json(id, settings->value[id]) : json_null());
+}

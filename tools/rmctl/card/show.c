@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/* rmctl show: what one card is and how it is. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <linux/rfm_netlink.h>
+#include <linux/rfm_regs.h>
+
+#include "diagnose.h"
+#include "state.h"
+#include "tools/rmctl/cli/out.h"
+
+#define LINE "  %-24s %s\n"
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
+
+/**
+ * struct flag - one bit of LCSR1
+ * @mask: the bit
+ * @inverted: the name says the opposite of the bit
+ * @key: in JSON
+ * @label: for people
+ * @yes: what a person reads when it holds
+ * @no: and when it does not
+ */
+struct flag {
+	uint32_t mask;
+	bool inverted;
+	const char *key, *label, *yes, *no;
+};
+
+static const struct flag flags[] = {
+	{ RFM_LCSR1_LED, false, "led", "status LED", "on", "off" },
+	{ RFM_LCSR1_TX_DISABLE, true, "transmit", "transmit", "enabled", "disabled" },
+	{ RFM_LCSR1_DARK_ON_DARK, false, "dark_on_dark", "dark-on-dark", "on", "off" },
+	{ RFM_LCSR1_LOOPBACK, false, "loopback", "loopback", "on", "off" },
+	{ RFM_LCSR1_PARITY, false, "parity", "parity", "on", "off" },
+	{ RFM_LCSR1_REDUNDANT, false, "redundant", "redundant mode", "on", "off" },
+	{ RFM_LCSR1_ROGUE_MASTER0, false, "rogue_master_0", "rogue master 0", "on", "off" },
+	{ RFM_LCSR1_ROGUE_MASTER1, false, "rogue_master_1", "rogue master 1", "on", "off" },
+	{ RFM_LCSR1_DELAYED_TX, false, "delayed_tx", "delayed transmission", "on", "off" },
+	{ RFM_LCSR1_TX_EMPTY, false, "tx_empty", "tx FIFO empty", "yes", "no" },
+	{ RFM_LCSR1_TX_ALMOST_FULL, false, "tx_almost_full", "tx FIFO almost full", "yes", "no" },
+	{ RFM_LCSR1_RX_FULL, false, "rx_full", "rx FIFO full", "was (latched)", "no" },
+	{ RFM_LCSR1_RX_ALMOST_FULL, false, "rx_almost_full", "rx FIFO almost full",
+	  "was (latched)", "no" },
+	{ RFM_LCSR1_SIGNAL, false, "signal", "signal detect", "yes", "no" },
+	{ RFM_LCSR1_SYNC_LOSS, false, "sync_loss", "sync loss", "yes (latched)", "no" },
+	{ RFM_LCSR1_BAD_DATA, false, "bad_data", "bad data", "yes (latched)", "no" },
+	{ RFM_LCSR1_OWN_DATA, false, "own_data", "own data", "seen", "not seen" },
+};
+
+/* The latched bits of LISR that the driver remembers. */
+static const struct {
+	uint32_t mask;
+	const char *name;
+} latched[] = {
+	{ RFM_LISR_RESET_REQ, "reset" },
+	{ RFM_LISR_SYNC_LOSS, "sync-loss" },
+	{ RFM_LISR_BAD_DATA, "bad-data" },
+	{ RFM_LISR_TX_FULL, "tx-full" },
+	{ RFM_LISR_RX_FULL, "rx-full" },
+	{ RFM_LISR_RX_ALMOST_FULL, "rx-almost-full" },
+	{ RFM_LISR_ROGUE, "rogue" },
+	{ RFM_LISR_WRITE_INHIBITED, "write-inhibited" },
+	{ RFM_LISR_PARITY, "parity" },
+};
+
+/* What the extension block offers. */
+static const struct {
+	uint64_t mask;
+	const char *name;
+} features[] = {
+	{ RFM_EXT_FEATURE_SUBSCRIBE, "subscribe" },
+	{ RFM_EXT_FEATURE_WATCH, "watch" },
+	{ RFM_EXT_FEATURE_WRITER, "writer" },
+	{ RFM_EXT_FEATURE_MULTICAST, "multicast" },
+	{ RFM_EXT_FEATURE_FENCE, "fence" },
+	{ RFM_EXT_FEATURE_SNAPSHOT, "counters" },
+	{ RFM_EXT_FEATURE_CLOCK, "clock" },
+	{ RFM_EXT_FEATURE_QUERY, "query" },
+};
+
+static bool holds(const struct flag *flag, uint32_t lcsr1)
+{
+	return !!(lcsr1 & flag->mask) != flag->inverted;
+}
+
+/* How the window switches stand; @window_size of the card says the same in bytes. */
+static const char *window_switches(uint32_t lcsr1)
+{
+	static const char *const settings[] = { "full", "64M", "16M", "2M" };
+
+	return settings[(lcsr1 & RFM_LCSR1_WINDOW1 ? 2 : 0) | (lcsr1 & RFM_LCSR1_WINDOW0 ? 1 : 0)];
+}
+
+static uint64_t setting(const struct state *state, enum setting_id id)
+{
+	return state->settings.value[id];
+}
+
+/* --- for programs ----------------------------------------------------------------------- */
+
+static json_t *lcsr1_json(const struct state *state)
+{
+	json_t *object = json_pack("{s:I, s:s, s:I}", "value", (json_int_t)state->lcsr1, "window",
+				   window_switches(state->lcsr1), "network_offset",
+				   (json_int_t)setting(state, SETTING_OFFSET));
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		json_object_set_new(object, flags[i].key,
+				    json_boolean(holds(&flags[i], state->lcsr1)));
+	return object;
+}
+
+static json_t *lisr_json(uint32_t lisr)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(latched); i++)
+		if (lisr & latched[i].mask)
+			json_array_append_new(names, json_string(latched[i].name));
+	return json_pack("{s:I, s:o}", "value", (json_int_t)lisr, "seen", names);
+}
+
+static json_t *extension_json(const struct state *state)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
+		if (state->features & features[i].mask)
+			json_array_append_new(names, json_string(features[i].name));
+	return names;
+}
+
+static int show_json(const struct command *cmd, const struct state *state,
+		     const struct findings *findings)
+{
+	json_t *object = json_pack(
+		"{s:s, s:s, s:I, s:{s:I, s:I, s:I}, s:I, s:I, s:b, s:b, s:I, s:o, s:o, s:I, s:I,"
+		" s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+		"device", state->name, "pci", state->pci, "node", (json_int_t)state->node,
+		"board", "id", (json_int_t)state->board_id, "revision",
+		(json_int_t)state->board_revision, "build", (json_int_t)state->build,
+		"memory_size", (json_int_t)state->memory_size,
+		"window_size", (json_int_t)state->window_size,
+		"signal", state->link, "sync", state_synchronous(state),
+		"features", (json_int_t)state->features, "extension", extension_json(state),
+		"clock_domain", state->has_clock ? json_integer(state->clock_domain) : json_null(),
+		"generation", (json_int_t)state->generation,
+		"files", (json_int_t)state->files, "watches", (json_int_t)state->watches,
+		"listeners", (json_int_t)state->listeners,
+		"events_dropped", (json_int_t)state->events_dropped,
+		"interrupts", (json_int_t)state->interrupts,
+		"sync_losses", (json_int_t)state->sync_losses,
+		"lcsr1", lcsr1_json(state), "lisr", lisr_json(state->lisr),
+		"findings", findings_json(findings));
+
+	settings_json(object, &state->settings);
+	return out_json(cmd, object);
+}
+
+/* --- for people ------------------------------------------------------------------------- */
+
+static void show_memory(const struct state *state)
+{
+	char text[96], size[OUT_WORD];
+
+	printf(LINE, "memory", out_size(size, sizeof(size), state->memory_size));
+	if (state->window_size == state->memory_size)
+		snprintf(text, sizeof(text), "the whole memory");
+	else
+		snprintf(text, sizeof(text), "%s from offset 0x%" PRIx64,
+			 out_size(size, sizeof(size), state->window_size),
+			 setting(state, SETTING_WINDOW));
+	printf(LINE, "window", text);
+	printf(LINE, "network offset", out_size(size, sizeof(size), setting(state, SETTING_OFFSET)));
+}
+
+static const char *policy(uint64_t value)
+{
+	switch (value) {
+	case RFM_POLICY_NONE:
+		return "none: the card receives and sends what somebody has subscribed to";
+	case RFM_POLICY_MASK:
+		return "a mask, and what somebody has subscribed to";
+	default:
+		return "all: the card receives everything, subscribed to or not";
+	}
+}
+
+/* What a base card cannot do, and why not. */
+static void show_extension(const struct state *state)
+{
+	const char *separator = "";
+
+	printf("  %-24s 0x%" PRIx64, "features", state->features);
+	if (!state->features) {
+		puts(" (a base card)");
+		printf(LINE, "subscriptions, watches",
+		       "not available: the card has no extension block");
+		printf(LINE, "base policy", "all: the card receives everything");
+		return;
+	}
+	fputs(" (", stdout);
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		if (!(state->features & features[i].mask))
+			continue;
+		printf("%s%s", separator, features[i].name);
+		separator = ", ";
+	}
+	puts(")");
+	printf(LINE, "base policy", policy(setting(state, SETTING_POLICY)));
+	printf("  %-24s 0x%08" PRIx32 "\n", "clock domain", state->clock_domain);
+	printf("  %-24s %" PRIu64 "\n", "events dropped", state->events_dropped);
+}
+
+/* Those that no bit of LCSR1 and no line above shows. */
+static void show_settings(const struct state *state)
+{
+	static const struct {
+		enum setting_id id;
+		const char *label;
+	} rows[] = {
+		{ SETTING_BYTE_SWAP, "byte swap" },
+		{ SETTING_DMA_READ, "DMA reads from" },
+		{ SETTING_DMA_WRITE, "DMA writes from" },
+		{ SETTING_MODERATION_COUNT, "events an interrupt" },
+		{ SETTING_MODERATION_TIME, "time between interrupts" },
+	};
+	char word[SETTING_WORD];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (setting_known(&state->settings, rows[i].id))
+			printf(LINE, rows[i].label,
+			       setting_word(word, rows[i].id, setting(state, rows[i].id)));
+}
+
+static void show_latched(uint32_t lisr)
+{
+	const char *separator = "";
+
+	printf("  %-24s ", "seen since bound");
+	for (size_t i = 0; i < ARRAY_SIZE(latched); i++) {
+		if (!(lisr & latched[i].mask))
+			continue;
+		printf("%s%s", separator, latched[i].name);
+		separator = ", ";
+	}
+	printf("%s (LISR 0x%08" PRIx32 ")\n", *separator ? "" : "nothing", lisr);
+}
+
+static int show_text(const struct command *cmd, const struct state *state,
+		     const struct findings *findings)
+{
+	char text[96], node[OUT_WORD];
+
+	printf("%s: 5565 at PCI %s\n", state->name, state->pci);
+	printf(LINE, "node", out_node(node, sizeof(node), state->node));
+	snprintf(text, sizeof(text), "id 0x%02x, revision 0x%02x, build 0x%04x", state->board_id,
+		 state->board_revision, state->build);
+	printf(LINE, "board", text);
+	show_memory(state);
+	show_extension(state);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		printf(LINE, flags[i].label,
+		       holds(&flags[i], state->lcsr1) ? flags[i].yes : flags[i].no);
+	snprintf(text, sizeof(text), "0x%08" PRIx32 ", window switches %s", state->lcsr1,
+		 window_switches(state->lcsr1));
+	printf(LINE, "LCSR1", text);
+	show_settings(state);
+	show_latched(state->lisr);
+	printf("  %-24s %" PRIu64 "\n", "interrupts", state->interrupts);
+	printf("  %-24s %" PRIu64 "\n", "sync losses", state->sync_losses);
+	printf("  %-24s %" PRIu32 " file(s), %" PRIu32 " watch(es), %" PRIu32 " listener(s)\n",
+	       "open", state->files, state->watches, state->listeners);
+	findings_print(cmd, findings);
+	return out_flush(cmd);
+}
+
+int verb_show(struct command *cmd, int argc, char **argv)
+{
+	struct findings findings;
+	struct state state;
+	struct netlink nl;
+	int status;
+
+	status = state_of_only_card(cmd, argc, argv, &nl, &state);
+	if (status)
+		return status;
+	if (diagnose(&nl, &state, &findings))
+		status = failed(cmd, "%s", nl.reason);
+	else
+		status = cmd->json ? show_json(cmd, &state, &findings) :
+				     show_text(cmd, &state, &findings);
+	netlink_close(&nl);
+	return status;
+}

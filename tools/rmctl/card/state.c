@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <linux/rfm_netlink.h>
+#include <linux/rfm_regs.h>
+
+#include "tools/rmctl/cli/text.h"
+#include "tools/rmctl/cli/words.h"
+
+/* A dump that something changes is begun again; who changes things without end has won. */
+#define DUMPS_MOST 100
+
+/* --- what a message says --------------------------------------------------------------- */
+
+#define FIELD(attribute, member) \
+	{ attribute, offsetof(struct state, member), sizeof(((struct state *)NULL)->member) }
+
+/* Where numbers go. */
+struct field {
+	uint16_t attribute;
+	size_t offset, size;
+};
+
+static const struct field card_fields[] = {
+	FIELD(RFM_A_CARD_ID, id),
+	FIELD(RFM_A_CARD_NODE, node),
+	FIELD(RFM_A_CARD_BOARD_ID, board_id),
+	FIELD(RFM_A_CARD_BOARD_REVISION, board_revision),
+	FIELD(RFM_A_CARD_BUILD, build),
+	FIELD(RFM_A_CARD_CLOCK_DOMAIN, clock_domain),
+	FIELD(RFM_A_CARD_LCSR1, lcsr1),
+	FIELD(RFM_A_CARD_LISR, lisr),
+	FIELD(RFM_A_CARD_PID, pid),
+	FIELD(RFM_A_CARD_FILES, files),
+	FIELD(RFM_A_CARD_WATCHES, watches),
+	FIELD(RFM_A_CARD_LISTENERS, listeners),
+	FIELD(RFM_A_CARD_SEQ, seq),
+	FIELD(RFM_A_CARD_GENERATION, generation),
+	FIELD(RFM_A_CARD_BASE_GENERATION, base_generation),
+	FIELD(RFM_A_CARD_RESET_GENERATION, reset_generation),
+	FIELD(RFM_A_CARD_MEMORY_SIZE, memory_size),
+	FIELD(RFM_A_CARD_WINDOW_SIZE, window_size),
+	FIELD(RFM_A_CARD_FEATURES, features),
+	FIELD(RFM_A_CARD_SYNC_LOSS_NS, sync_loss_ns),
+};
+
+static const struct field driver_fields[] = {
+	FIELD(RFM_A_DRIVER_INTERRUPTS, interrupts),
+	FIELD(RFM_A_DRIVER_SYNC_LOSSES, sync_losses),
+	FIELD(RFM_A_DRIVER_EVENTS_DROPPED, events_dropped),
+	FIELD(RFM_A_DRIVER_DMA_OPERATIONS, dma_operations),
+	FIELD(RFM_A_DRIVER_DMA_BYTES, dma_bytes),
+	FIELD(RFM_A_DRIVER_DMA_ERRORS, dma_errors),
+	FIELD(RFM_A_DRIVER_NOTIFICATIONS_LOST, notifications_lost),
+};
+
+static void take_fields(struct state *state, const struct field *fields, size_t count,
+			struct nlattr **attributes)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct nlattr *attribute = attributes[fields[i].attribute];
+		char *member = (char *)state + fields[i].offset;
+		uint64_t wide;
+		uint32_t narrow;
+
+		if (!attribute || (size_t)nla_len(attribute) < fields[i].size)
+			continue;
+		if (fields[i].size == sizeof(wide)) {
+			wide = nla_get_u64(attribute);
+			memcpy(member, &wide, sizeof(wide));
+		} else {
+			narrow = nla_get_u32(attribute);
+			memcpy(member, &narrow, sizeof(narrow));
+		}
+	}
+}
+
+static void take_text(char *text, size_t size, struct nlattr *attribute)
+{
+	if (attribute)
+		nla_strlcpy(text, attribute, size);
+}
+
+/* Takes what a message says of a card. Returns false if it is not of one. */
+bool state_take(struct state *state, struct nlmsghdr *message)
+{
+	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *driver[RFM_A_DRIVER_MAX + 1];
+
+	memset(state, 0, sizeof(*state));
+	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL) ||
+	    !attributes[RFM_A_CARD_NAME])
+		return false;
+	take_text(state->name, sizeof(state->name), attributes[RFM_A_CARD_NAME]);
+	take_text(state->pci, sizeof(state->pci), attributes[RFM_A_CARD_PCI]);
+	take_text(state->comm, sizeof(state->comm), attributes[RFM_A_CARD_COMM]);
+	text_clean(state->comm);
+	take_fields(state, card_fields, sizeof(card_fields) / sizeof(*card_fields), attributes);
+	if (attributes[RFM_A_CARD_LINK])
+		state->link = nla_get_u32(attributes[RFM_A_CARD_LINK]) == RFM_LINK_UP;
+	state->has_clock = attributes[RFM_A_CARD_CLOCK_DOMAIN];
+	settings_take(&state->settings, attributes);
+	if (attributes[RFM_A_CARD_DRIVER] &&
+	    !nla_parse_nested(driver, RFM_A_DRIVER_MAX, attributes[RFM_A_CARD_DRIVER], NULL))
+		take_fields(state, driver_fields, sizeof(driver_fields) / sizeof(*driver_fields),
+			    driver);
+	return true;
+}
+
+/* The receiver sees light, and has not latched that it had lost it. */
+bool state_synchronous(const struct state *state)
+{
+	return state->link && !(state->lcsr1 & RFM_LCSR1_SYNC_LOSS);
+}
+
+/* --- which card ------------------------------------------------------------------------ */
+
+/* Sets @name to the card whose device node is at @path. Returns an exit status. */
+static int find_by_path(struct command *cmd, const char *path, char name[CARD_NAME_SIZE])
+{
+	char link[64], target[PATH_MAX];
+	struct stat st;
+	ssize_t length;
+
+	cmd->card = strrchr(path, '/') + 1;
+	if (stat(path, &st))
+		return errno == ENOENT ? failed(cmd, "no such card: %s does not exist", path) :
+					 failed(cmd, "cannot look at %s: %s", path, strerror(errno));
+	if (!S_ISCHR(st.st_mode))
+		return failed(cmd, "%s is not a device node", path);
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	length = readlink(link, target, sizeof(target) - 1);
+	target[length < 0 ? 0 : length] = '\0';
+	if (!strstr(target, "/rfm/") || !parse_card_name(strrchr(target, '/') + 1))
+		return failed(cmd, "%s is not a reflective-memory card", path);
+	snprintf(name, CARD_NAME_SIZE, "%s", strrchr(target, '/') + 1);
+	return STATUS_OK;
+}
+
+/**
+ * card_find - the name of the card that the user named
+ * @cmd: the command, for messages
+ * @which: rfm0, /dev/rfm0 or a PCI address
+ * @name: set to rfm0 or to the PCI address as the kernel writes it
+ *
+ * Whether there is such a card is for the driver to say, unless @which is a path. Returns an
+ * exit status; what is wrong has been said.
+ */
+int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE])
+{
+	char address[PCI_ADDRESS_SIZE];
+
+	if (*which == '/')
+		return find_by_path(cmd, which, name);
+	if (parse_pci_address(which, address))
+		snprintf(name, CARD_NAME_SIZE, "%s", address);
+	else if (parse_card_name(which))
+		snprintf(name, CARD_NAME_SIZE, "%s", which);
+	else
+		return misused(cmd, "'%s' names no card; say rfm0, /dev/rfm0 or a PCI address",
+			       which);
+	return STATUS_OK;
+}
+
+/* --- requests about a card ------------------------------------------------------------- */
+
+/**
+ * card_request - begin a request about a card
+ * @nl: the connection
+ * @command: RFM_CMD_*
+ * @flags: NLM_F_DUMP or 0
+ * @name: as card_find() sets it; NULL: of all cards
+ *
+ * Returns the request, or NULL without memory.
+ */
+struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags, const char *name)
+{
+	struct nl_msg *request = netlink_request(nl, command, flags);
+
+	if (request && name)
+		nla_put_string(request, strchr(name, ':') ? RFM_A_CARD_PCI : RFM_A_CARD_NAME, name);
+	return request;
+}
+
+/**
+ * card_talk - send a request, with the rights of a descriptor if it takes some
+ * @card: the one that the request is about, as card_find() sets it
+ * @nl: the connection
+ * @writing: the right is that of a descriptor open for writing, otherwise for reading
+ * @build: makes the request of @what
+ * @what: see there
+ * @take: takes the answer, or NULL
+ * @context: for @take
+ *
+ * Who administers the network needs no descriptor, so it is opened only when the driver asks
+ * for one. Returns 0 or an errno, with the reason in @nl.
+ */
+int card_talk(const char *card, struct netlink *nl, bool writing,
+	      struct nl_msg *(*build)(const struct netlink *nl, const void *what),
+	      const void *what, netlink_take take, void *context)
+{
+	int error = netlink_talk(nl, build(nl, what), take, context), fd;
+	char path[PATH_MAX], name[CARD_NAME_SIZE];
+	struct nl_msg *request;
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a listed card has a name */
+	if (error != EPERM || (strchr(card, ':') && card_by_pci(card, name)))
+		return error;
+	snprintf(path, sizeof(path), "/dev/%s", strchr(card, ':') ? name : card);
+	fd = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return error;
+	request = build(nl, what);
+	if (request)
+		nla_put_s32(request, RFM_A_CARD_FD, fd);
+	error = netlink_talk(nl, request, take, context);
+	close(fd);
+	return error;
+}
+
+/* For messages, which may be printed when a verb has ended. */
+static char card_name[sizeof(((struct state *)NULL)->name)];
+
+static struct nl_msg *build_get(const struct netlink *nl, const void *name)
+{
+	return card_request(nl, RFM_CMD_CARD_GET, 0, name);
+}
+
+static void take_state(struct nlmsghdr *message, void *context)
+{
+	state_take(context, message);
+}
+
+/**
+ * state_get - ask what a card is and how it is
+ * @cmd: the command; its card is named as the driver names it from now on
+ * @nl: the connection
+ * @which: as card_find() sets it
+ * @state: filled in
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int state_get(struct command *cmd, struct netlink *nl, const char *which, struct state *state)
+{
+	if (card_talk(which, nl, false, build_get, which, take_state, state))
+		return failed(cmd, "%s", nl->reason);
+	snprintf(card_name, sizeof(card_name), "%s", state->name);
+	cmd->card = card_name;
+	return STATUS_OK;
+}
+
+/* The same for a card as the user named it; opens the connection, unless it fails. */
+int state_find(struct command *cmd, struct netlink *nl, const char *which, struct state *state)
+{
+	char name[CARD_NAME_SIZE];
+	int status = card_find(cmd, which, name);
+
+	if (!status)
+		status = netlink_open(cmd, nl);
+	if (status)
+		return status;
+	status = state_get(cmd, nl, name, state);
+	if (status)
+		netlink_close(nl);
+	return status;
+}
+
+/* For a verb without options whose only operand is the card: reads both. */
+int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
+		       struct state *state)
+{
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
+		return STATUS_MISUSED;
+	return state_find(cmd, nl, argv[optind], state);
+}
+
+static void take_another(struct nlmsghdr *message, void *context)
+{
+	struct states *states = context;
+	struct state *list = realloc(states->list, (states->count + 1) * sizeof(*list));
+
+	if (!list) {
+		states->error = ENOMEM;
+		return;
+	}
+	states->list = list;
+	states->count += state_take(&list[states->count], message);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct state *first = a, *second = b;
+
+	return first->id < second->id ? -1 : first->id > second->id;
+}
+
+/*
+ * One after the other, each with a descriptor of its own, for somebody who may not ask about all
+ * at once. Returns 0, or an errno if none of them answers.
+ */
+static int ask_each(struct netlink *nl, struct states *states)
+{
+	struct card_names list;
+	int error = card_names_get(&list);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < list.count; i++)
+		error = card_talk(list.names[i], nl, false, build_get, list.names[i], take_another,
+				  states);
+	free(list.names);
+	return states->count ? 0 : error;
+}
+
+/**
+ * states_get - ask about all cards, or all that one may open
+ * @cmd: the command, for messages
+ * @nl: the connection
+ * @states: filled in; the caller frees the list
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int states_get(struct command *cmd, struct netlink *nl, struct states *states)
+{
+	int error, left = DUMPS_MOST;
+
+	memset(states, 0, sizeof(*states));
+	do {
+		states->count = 0;
+		error = netlink_talk(nl, card_request(nl, RFM_CMD_CARD_GET, NLM_F_DUMP, NULL),
+				     take_another, states);
+	} while (error == EAGAIN && --left);
+	if (error == EPERM)
+		error = ask_each(nl, states);
+	if (error || states->error) {
+		free(states->list);
+		states->list = NULL;
+		return error ? failed(cmd, "cannot list the cards: %s", nl->reason) :
+			       failed(cmd, "out of memory");
+	}
+	if (states->count)
+		qsort(states->list, states->count, sizeof(*states->list), by_number);
+	return STATUS_OK;
+}

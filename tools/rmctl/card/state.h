@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Cards as the driver's netlink family tells of them. */
+#ifndef RMCTL_STATE_H
+#define RMCTL_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "netlink.h"
+#include "open.h"
+#include "settings.h"
+#include "tools/rmctl/cli/rmctl.h"
+
+/**
+ * struct state - what a card is and how it is
+ * @name: "rfm0"
+ * @pci: its PCI address
+ * @link: the receiver sees light
+ * @has_clock: there is a @clock_domain
+ * @after_gap: monitor only, it is not known that all has come that was told of the card
+ * @settings: how it is set
+ *
+ * The others are the attributes of the same names.
+ */
+struct state {
+	char name[32], pci[32], comm[32];
+	bool link, has_clock, after_gap;
+	uint32_t id, node, board_id, board_revision, build, clock_domain, lcsr1, lisr, pid,
+		files, watches, listeners;
+	uint64_t seq, generation, base_generation, reset_generation, memory_size, window_size, features,
+		sync_loss_ns;
+	uint64_t interrupts, sync_losses, events_dropped, dma_operations, dma_bytes, dma_errors,
+		notifications_lost;
+	struct settings settings;
+};
+
+/**
+ * struct states - of all cards
+ * @count: how many
+ * @list: in the order of their numbers
+ * @error: ENOMEM if one is missing
+ */
+struct states {
+	size_t count;
+	struct state *list;
+	int error;
+};
+
+int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE]);
+int state_get(struct command *cmd, struct netlink *nl, const char *which, struct state *state);
+int state_find(struct command *cmd, struct netlink *nl, const char *which, struct state *state);
+int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
+		       struct state *state);
+int states_get(struct command *cmd, struct netlink *nl, struct states *states);
+bool state_take(struct state *state, struct nlmsghdr *message);
+bool state_synchronous(const struct state *state);
+
+struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags,
+			    const char *name);
+int card_talk(const char *card, struct netlink *nl, bool writing,
+	      struct nl_msg *(*build)(const struct netlink *nl, const void *what),
+	      const void *what, netlink_take take, void *context);
+
+#endif /* RMCTL_STATE_H */

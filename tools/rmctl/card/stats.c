@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/* rmctl stats: what a card and its driver have counted, and what that points at. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <linux/rfm_netlink.h>
+
+#include "counters.h"
+#include "diagnose.h"
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/out.h"
+
+enum { OPTION_RESET = 256, OPTION_ABSOLUTE };
+
+const struct option stats_options[] = {
+	{ "reset", no_argument, NULL, OPTION_RESET },
+	{ "absolute", no_argument, NULL, OPTION_ABSOLUTE },
+	{ 0 },
+};
+
+/* What the driver counts. */
+static const struct {
+	const char *name;
+	size_t offset;
+} driver_counters[] = {
+	{ "interrupts", offsetof(struct state, interrupts) },
+	{ "sync_losses", offsetof(struct state, sync_losses) },
+	{ "events_dropped", offsetof(struct state, events_dropped) },
+	{ "dma_operations", offsetof(struct state, dma_operations) },
+	{ "dma_bytes", offsetof(struct state, dma_bytes) },
+	{ "dma_errors", offsetof(struct state, dma_errors) },
+	{ "notifications_lost", offsetof(struct state, notifications_lost) },
+};
+
+#define DRIVER_COUNTERS (sizeof(driver_counters) / sizeof(*driver_counters))
+
+static uint64_t driver_value(const struct state *state, size_t which)
+{
+	return *(const uint64_t *)((const char *)state + driver_counters[which].offset);
+}
+
+static json_t *counters_json(const struct counters *counters)
+{
+	json_t *values;
+
+	if (!counters->there)
+		return json_null();
+	values = json_object();
+	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
+		json_object_set_new(values, counter_name(i),
+				    json_integer((json_int_t)counters->value[i]));
+	return values;
+}
+
+static int print_json(const struct command *cmd, const struct state *state,
+		      const struct counters *counters, const struct findings *findings)
+{
+	json_t *driver = json_object();
+
+	for (size_t i = 0; i < DRIVER_COUNTERS; i++)
+		json_object_set_new(driver, driver_counters[i].name,
+				    json_integer((json_int_t)driver_value(state, i)));
+	return out_json(cmd, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "device", state->name,
+				       "clock_ns", json_known(counters->there, counters->clock_ns),
+				       "reset_ns", json_known(counters->since_reset, counters->reset_ns),
+				       "counters", counters_json(counters), "driver", driver,
+				       "findings", findings_json(findings)));
+}
+
+/* What is no count is in a unit for people, and its name without one. */
+static void print_counter(const char *name, uint64_t value)
+{
+	static const struct {
+		const char *name, *shown;
+		const char *(*word)(char *text, size_t size, uint64_t value);
+		uint64_t factor;
+	} rows[] = {
+		{ "sent_bytes", "sent_bytes", unit_size, 1 },
+		{ "received_bytes", "received_bytes", unit_size, 1 },
+		{ "forwarded_bytes", "forwarded_bytes", unit_size, 1 },
+		{ "filtered_rx", "filtered_rx", unit_size, 1 },
+		{ "filtered_tx", "filtered_tx", unit_size, 1 },
+		{ "dma_bytes", "dma_bytes", unit_size, 1 },
+		{ "stall_us", "stall", unit_time, 1000 },
+		{ "turn_ns", "turn", unit_time, 1 },
+	};
+	char text[UNIT_WORD];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (strcmp(name, rows[i].name))
+			continue;
+		printf("  %-18s %s\n", rows[i].shown,
+		       rows[i].word(text, sizeof(text), value * rows[i].factor));
+		return;
+	}
+	printf("  %-18s %" PRIu64 "\n", name, value);
+}
+
+static int print_text(const struct command *cmd, const struct state *state,
+		      const struct counters *counters, const struct findings *findings)
+{
+	printf("%s: counted by the card:\n", state->name);
+	if (!counters->there)
+		puts("  nothing: it has no extension block");
+	for (unsigned int i = 0; counters->there && i < RFM_COUNTERS; i++)
+		print_counter(counter_name(i), counters->value[i]);
+	puts("and by its driver:");
+	for (size_t i = 0; i < DRIVER_COUNTERS; i++)
+		print_counter(driver_counters[i].name, driver_value(state, i));
+	findings_print(cmd, findings);
+	return out_flush(cmd);
+}
+
+static int print(struct command *cmd, struct netlink *nl, const struct state *state, bool absolute)
+{
+	struct counters counters;
+	struct findings findings;
+
+	if (counters_get(nl, state->name, absolute, &counters) || diagnose(nl, state, &findings))
+		return failed(cmd, "%s", nl->reason);
+	return cmd->json ? print_json(cmd, state, &counters, &findings) :
+			   print_text(cmd, state, &counters, &findings);
+}
+
+static struct nl_msg *build_reset(const struct netlink *nl, const void *name)
+{
+	return card_request(nl, RFM_CMD_COUNTERS_RESET, 0, name);
+}
+
+/* Lets the counting begin here. */
+static int reset(struct command *cmd, struct netlink *nl, struct state *state)
+{
+	if (card_talk(state->name, nl, true, build_reset, state->name, NULL, NULL))
+		return failed(cmd, "%s", nl->reason);
+	return cmd->json ? state_get(cmd, nl, state->name, state) : STATUS_OK;
+}
+
+int verb_stats(struct command *cmd, int argc, char **argv)
+{
+	bool resetting = false, absolute = false;
+	struct state state;
+	struct netlink nl;
+	int status;
+
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option == OPTION_RESET)
+			resetting = true;
+		else if (option == OPTION_ABSOLUTE)
+			absolute = true;
+		else
+			return STATUS_MISUSED;
+	}
+	if (check_operands(cmd, argc, argv, 1, 1))
+		return STATUS_MISUSED;
+	if (resetting && absolute)
+		return misused(cmd, "--reset and --absolute exclude each other");
+	status = state_find(cmd, &nl, argv[optind], &state);
+	if (status)
+		return status;
+	if (resetting)
+		status = reset(cmd, &nl, &state);
+	if (!status && (!resetting || cmd->json))
+		status = print(cmd, &nl, &state, absolute);
+	netlink_close(&nl);
+	return status;
+}

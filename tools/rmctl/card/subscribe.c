@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/* rmctl subscribe and unsubscribe: the base masks, or a subscription as long as a command runs. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include <linux/rfm_netlink.h>
+
+#include "masks.h"
+#include "state.h"
+#include "tools/rmctl/cli/child.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/regions/regions.h"
+
+enum { OPTION_RX = 256, OPTION_TX, OPTION_OWN, OPTION_WHILE };
+
+const struct option subscribe_options[] = {
+	{ "rx", no_argument, NULL, OPTION_RX },
+	{ "tx", no_argument, NULL, OPTION_TX },
+	{ "own", no_argument, NULL, OPTION_OWN },
+	{ "while", required_argument, NULL, OPTION_WHILE },
+	{ 0 },
+};
+
+/* Without the last: what a person takes back from the base masks, no command holds. */
+const struct option unsubscribe_options[] = {
+	{ "rx", no_argument, NULL, OPTION_RX },
+	{ "tx", no_argument, NULL, OPTION_TX },
+	{ "own", no_argument, NULL, OPTION_OWN },
+	{ 0 },
+};
+
+/**
+ * struct wanted - what the user wants
+ * @name: of the card
+ * @planes: mask of 1 << enum plane
+ * @action: RFM_ACTION_*
+ * @ranges: of the memory
+ * @command: for sh -c, or NULL
+ */
+struct wanted {
+	const char *name;
+	uint32_t planes, action;
+	struct ranges ranges;
+	const char *command;
+};
+
+static int get_options(struct command *cmd, int argc, char **argv, struct wanted *wanted)
+{
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		switch (option) {
+		case OPTION_RX:
+		case OPTION_TX:
+		case OPTION_OWN:
+			wanted->planes |= 1u << (option - OPTION_RX + PLANE_RX);
+			break;
+		case OPTION_WHILE:
+			wanted->command = optarg;
+			if (child_check(cmd, "--while", optarg))
+				return STATUS_MISUSED;
+			break;
+		default:
+			return STATUS_MISUSED;
+		}
+	}
+	if (!wanted->planes)
+		wanted->planes = 1u << PLANE_RX;
+	if (wanted->command && cmd->json)
+		return misused(cmd, "--while and --json exclude each other: the output is that of "
+			       "the command");
+	return STATUS_OK;
+}
+
+static int get_ranges(struct command *cmd, int argc, char **argv, struct ranges *ranges)
+{
+	uint64_t offset, length;
+	int status = STATUS_OK;
+
+	for (int i = optind + 1; i < argc && !status; i++) {
+		status = get_range(cmd, argv[i], &offset, &length);
+		if (!status && ranges_add(ranges, offset, length))
+			status = failed(cmd, "out of memory");
+	}
+	return status;
+}
+
+/* --- in the base masks --------------------------------------------------------------------- */
+
+static uint32_t bits(const struct wanted *wanted)
+{
+	uint32_t mask = 0;
+
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		if (wanted->planes & 1u << plane)
+			mask |= plane_bit(plane);
+	return mask;
+}
+
+static struct nl_msg *build(const struct netlink *nl, const void *what)
+{
+	const struct wanted *wanted = what;
+	struct nl_msg *request = card_request(nl, RFM_CMD_CARD_SET, 0, wanted->name);
+
+	for (size_t i = 0; request && i < wanted->ranges.count; i++) {
+		if (planes_put_change(request, &wanted->ranges.list[i], bits(wanted),
+				      wanted->action) >= 0)
+			continue;
+		nlmsg_free(request);
+		request = NULL;
+	}
+	return request;
+}
+
+static json_t *planes_json(const struct wanted *wanted)
+{
+	json_t *names = json_array();
+
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		if (wanted->planes & 1u << plane)
+			json_array_append_new(names, json_string(plane_name(plane)));
+	return names;
+}
+
+static int report(struct command *cmd, const struct state *state, struct wanted *wanted)
+{
+	char policy[SETTING_WORD];
+
+	ranges_tidy(&wanted->ranges, state->memory_size);
+	setting_word(policy, SETTING_POLICY, state->settings.value[SETTING_POLICY]);
+	return out_json(cmd, json_pack("{s:s, s:b, s:o, s:o, s:s}", "device", state->name,
+				       "subscribed", wanted->action == RFM_ACTION_ADD, "planes",
+				       planes_json(wanted), "ranges",
+				       ranges_json(&wanted->ranges), "base_policy", policy));
+}
+
+/* With everything on already, a person should know. */
+static void note_policy(const struct command *cmd, const struct state *state,
+			const struct wanted *wanted)
+{
+	uint32_t transfers = 1u << PLANE_RX | 1u << PLANE_TX;
+
+	if (wanted->action == RFM_ACTION_ADD && wanted->planes & transfers &&
+	    state->settings.value[SETTING_POLICY] == RFM_POLICY_ALL)
+		warn_user(cmd, "the base policy is all: the card receives and sends everything, "
+			  "subscribed to or not");
+}
+
+static int change_base(struct command *cmd, struct netlink *nl, struct state *state,
+		       struct wanted *wanted)
+{
+	if (card_talk(cmd->card, nl, true, build, wanted, NULL, NULL))
+		return failed(cmd, "%s", nl->reason);
+	if (state_get(cmd, nl, state->name, state))
+		return STATUS_FAILED;
+	if (cmd->json)
+		return report(cmd, state, wanted);
+	note_policy(cmd, state, wanted);
+	return STATUS_OK;
+}
+
+/* --- as long as a command runs ----------------------------------------------------------- */
+
+/* Takes the ranges for the file @fd. Returns an exit status. */
+static int hold(struct command *cmd, int fd, const struct wanted *wanted)
+{
+	static const uint32_t flags[PLANES] = {
+		[PLANE_RX] = RFM_SUBSCRIBE_RX,
+		[PLANE_TX] = RFM_SUBSCRIBE_TX,
+		[PLANE_OWN] = RFM_SUBSCRIBE_OWN,
+	};
+	uint32_t asked = 0;
+
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		if (wanted->planes & 1u << plane)
+			asked |= flags[plane];
+	for (size_t i = 0; i < wanted->ranges.count; i++) {
+		struct rfm_subscribe subscribe = {
+			.range.offset = wanted->ranges.list[i].offset,
+			.range.length = wanted->ranges.list[i].length,
+			.flags = asked,
+		};
+
+		if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &subscribe))
+			continue;
+		if (errno == EINVAL)
+			return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
+				      " are out of range", (uint64_t)subscribe.range.length,
+				      (uint64_t)subscribe.range.offset);
+		return failed(cmd, "cannot subscribe: %s", card_reason(errno));
+	}
+	return STATUS_OK;
+}
+
+/* Runs the command. Returns its exit status as a shell has it. */
+static int run_command(const struct command *cmd, const char *command)
+{
+	pid_t child;
+	int status;
+
+	stop_hold_signals();
+	child = child_start(cmd, command, NULL, NULL);
+	if (!child)
+		return STATUS_FAILED;
+	while (!child_ended(child, &status)) {
+		stop_poll(NULL, 0, STOP_NEVER);
+		child_pass_on(child);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int while_running(struct command *cmd, const char *which, const struct state *state,
+			 const struct wanted *wanted)
+{
+	struct card card;
+	int status = card_open(cmd, &card, which, wanted->planes & ~(1u << PLANE_RX));
+
+	if (status)
+		return status;
+	status = hold(cmd, card.fd, wanted);
+	if (!status) {
+		note_policy(cmd, state, wanted);
+		status = run_command(cmd, wanted->command);
+	}
+	card_close(&card);
+	return status;
+}
+
+/* --- both -------------------------------------------------------------------------------- */
+
+static int run(struct command *cmd, int argc, char **argv, struct wanted *wanted)
+{
+	struct state state;
+	struct netlink nl;
+	int status = get_options(cmd, argc, argv, wanted);
+
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 2, argc))
+		return STATUS_MISUSED;
+	if (argc - optind - 1 > RFM_SUBSCRIBE_MAX)
+		return misused(cmd, "too many ranges, at most %d at once", RFM_SUBSCRIBE_MAX);
+	status = get_ranges(cmd, argc, argv, &wanted->ranges);
+	if (status)
+		return status;
+	status = state_find(cmd, &nl, argv[optind], &state);
+	if (status)
+		return status;
+	wanted->name = cmd->card;
+	status = wanted->command ? while_running(cmd, argv[optind], &state, wanted) :
+				   change_base(cmd, &nl, &state, wanted);
+	netlink_close(&nl);
+	return status;
+}
+
+int verb_subscribe(struct command *cmd, int argc, char **argv)
+{
+	struct wanted wanted = { .action = RFM_ACTION_ADD };
+	int status = run(cmd, argc, argv, &wanted);
+
+	free(wanted.ranges.list);
+	return status;
+}
+
+int verb_unsubscribe(struct command *cmd, int argc, char **argv)
+{
+	struct wanted wanted = { .action = RFM_ACTION_REMOVE };
+	int status = run(cmd, argc, argv, &wanted);
+
+	free(wanted.ranges.list);
+	return status;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "stream.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tools/common/clock.h"
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/cli/words.h"
+#include "tools/rmctl/regions/value.h"
+
+void stream_init(struct stream *stream, uint32_t depth)
+{
+	*stream = (struct stream){
+		.watch.flags = RFM_WATCH_NONBLOCK | RFM_WATCH_CLOEXEC,
+		.watch.depth = depth, .fd = -1,
+	};
+	until_init(&stream->until);
+}
+
+/* Watches this range, too. Returns an exit status. */
+int stream_add(struct command *cmd, struct stream *stream, const struct target *target)
+{
+	if (stream->watch.count == RFM_WATCH_RANGES_MAX)
+		return misused(cmd, "too many ranges, at most %d can be watched",
+			       RFM_WATCH_RANGES_MAX);
+	stream->ranges[stream->watch.count++] = (struct rfm_range){
+		.offset = target->offset, .length = target->length };
+	return STATUS_OK;
+}
+
+/* From now on nothing is missed, and -t runs. Returns an exit status. */
+int stream_open(struct command *cmd, struct stream *stream, const struct card *card)
+{
+	for (uint32_t i = 0; i < stream->watch.count; i++) {
+		const struct rfm_range *range = &stream->ranges[i];
+		uint64_t size = card->info.memory_size;
+
+		if (range->length > size || range->offset > size - range->length)
+			return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
+				      " are out of range: the memory ends at 0x%" PRIx64,
+				      (uint64_t)range->length, (uint64_t)range->offset, size);
+	}
+	stream->watch.ranges = (uintptr_t)stream->ranges;
+	stream->fd = ioctl(card->fd, RFM_IOC_WATCH, &stream->watch);
+	if (stream->fd < 0 && stream->optional &&
+	    (errno == ENOSPC || errno == EMFILE || errno == ENFILE))
+		return STATUS_OK;
+	if (stream->fd < 0)
+		return failed(cmd, "cannot watch: %s", errno == ENOSPC ?
+			      "the card has no room for more watches" : card_reason(errno));
+	until_begin(&stream->until);
+	return STATUS_OK;
+}
+
+/* Counts @event; what was lost before it is in @stream->lost then. */
+void stream_account(struct stream *stream, const struct rfm_event *event)
+{
+	uint64_t records = event->count ? event->count : 1;
+
+	stream->lost = event->dropped > stream->dropped ? event->dropped - stream->dropped : 0;
+	stream->dropped += stream->lost;
+	stream->total_lost += stream->lost;
+	if (event->type == RFM_EVENT_DROPPED) {
+		stream->total_lost += event->data;
+		return;
+	}
+	stream->total += records;
+	until_count(&stream->until, records);
+}
+
+/**
+ * stream_read - take what has come
+ * @cmd: the command, for messages
+ * @stream: the stream
+ * @events: room for STREAM_BATCH; no more than are still wanted are taken
+ *
+ * Returns how many; -1 when it has said that there will be no more.
+ */
+int stream_read(const struct command *cmd, struct stream *stream, struct rfm_event *events)
+{
+	size_t most = STREAM_BATCH;
+	ssize_t got;
+
+	if (stream->until.limited && stream->until.left < most)
+		most = stream->until.left;
+	got = read(stream->fd, events, most * sizeof(*events));
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got <= 0) {
+		failed(cmd, "no more events: %s", card_reason(got ? errno : ENODEV));
+		return -1;
+	}
+	return (int)((size_t)got / sizeof(*events));
+}
+
+/* The same, but waits. 0: time is up, or the user has ended it. */
+int stream_wait(const struct command *cmd, struct stream *stream, struct rfm_event *events)
+{
+	struct pollfd fd = { .fd = stream->fd, .events = POLLIN };
+	int ready, got = 0;
+
+	while (!got) {
+		if (stop_asked())
+			return 0;
+		ready = stop_poll(&fd, 1, stream->until.deadline_ns);
+		if (!ready)
+			return 0;
+		if (ready > 0)
+			got = stream_read(cmd, stream, events);
+	}
+	return got;
+}
+
+/* --- what an event says -------------------------------------------------------------- */
+
+static struct span span_of(const struct rfm_event *event)
+{
+	size_t room = sizeof(event->bytes);
+
+	return (struct span){ .offset = event->offset, .length = event->length,
+			      .known = event->length < room ? event->length : room,
+			      .bytes = event->bytes };
+}
+
+static void print_silence(const struct rfm_event *event)
+{
+	char silence[UNIT_WORD];
+
+	unit_time(silence, sizeof(silence), event->age_ns);
+	if (event_is_update(event))
+		printf("  after a silence of %s", silence);
+	else
+		printf("  0x%08" PRIx64 "  silent for %s%s", (uint64_t)event->offset, silence,
+		       event->flags & RFM_EVENT_NEVER ? ", since the watch began" : "");
+}
+
+/*
+ * A line, which is flushed by whoever has printed the last of a batch:
+ * time [type] age at arrival, node, offset and length, value.
+ */
+void event_print(const struct command *cmd, const struct rfm_event *event, bool with_type)
+{
+	struct span span = span_of(event);
+	char node[OUT_WORD], age[UNIT_WORD];
+	uint64_t old;
+
+	printf("%" PRIu64 ".%09" PRIu64, (uint64_t)(event->time_ns / NSEC_PER_SEC),
+	       (uint64_t)(event->time_ns % NSEC_PER_SEC));
+	if (with_type)
+		printf(" %s", event_name(event->type));
+	if (event_is_update(event)) {
+		printf("  %s  %s  0x%08" PRIx64 "+%" PRIu32 "  ",
+		       event_age(event, &old) ? unit_time(age, sizeof(age), old) : "-",
+		       out_node(node, sizeof(node), event->node), (uint64_t)event->offset,
+		       event->length);
+		span_print(cmd, &span);
+		if (event->count > 1)
+			printf("  (the last of %" PRIu32 ")", event->count);
+		if (event->flags & RFM_EVENT_LATE)
+			fputs("  LATE", stdout);
+	}
+	if (event->type == RFM_EVENT_STALE || event->type == RFM_EVENT_FRESH)
+		print_silence(event);
+	if (event->type == RFM_EVENT_DROPPED)
+		printf("  %" PRIu32 " event(s), perhaps of these bytes", event->data);
+	putchar('\n');
+}
+
+/* The same as an object; docs/json/watch.json. */
+json_t *event_json(const struct command *cmd, const struct stream *stream,
+		   const struct rfm_event *event)
+{
+	bool update = event_is_update(event);
+	bool silence = event->type == RFM_EVENT_STALE || event->type == RFM_EVENT_FRESH;
+	struct span span = span_of(event);
+	uint64_t age;
+	bool aged = event_age(event, &age);
+
+	return json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o, "
+			 "s:I}",
+		"device", cmd->card, "time_ns", (json_int_t)event->time_ns,
+		"type", event_name(event->type),
+		"node", json_known(update && event->node != RFM_NODE_ALL, event->node),
+		"offset", json_known(update || silence, event->offset),
+		"length", json_known(update, event->length), "frame", json_known(update, event->frame),
+		"age_ns", json_known(aged, aged ? age : 0),
+		"silent_ns", json_known(silence, event->age_ns),
+		"late", update && event->flags & RFM_EVENT_LATE,
+		"updates", json_known(update, event->count ? event->count : 1),
+		"seq", (json_int_t)event->seq,
+		"data", update ? data_json(span.bytes, span.known) : json_null(),
+		"values", update ? span_values(cmd, &span) : json_array(),
+		"lost", (json_int_t)(stream->lost +
+				     (event->type == RFM_EVENT_DROPPED ? event->data : 0)));
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/* rmctl load and save: a file into the memory of every node, and the other way round. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "source.h"
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/cli/words.h"
+#include "tools/rmctl/regions/regions.h"
+#include "transfer.h"
+
+const struct option yes_option[] = {
+	{ "yes", no_argument, NULL, 'y' },
+	{ 0 },
+};
+
+static int report(const struct command *cmd, const struct transfer *transfer, const char *file)
+{
+	if (!cmd->json)
+		return STATUS_OK;
+	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
+				       (json_int_t)transfer->offset, "length",
+				       (json_int_t)transfer->length, "file", json_clean(file)));
+}
+
+/* --- load --------------------------------------------------------------------------- */
+
+/* Reads OFFSET, whose length is that of the file and stays 0, or a range or name. */
+static int get_place_for_file(struct command *cmd, const char *word, struct target *target)
+{
+	if (word_is_name(word) || word_is_range(word))
+		return get_target(cmd, word, target);
+	*target = (struct target){ .word = word };
+	return get_number(cmd, "offset", word, UINT64_MAX, &target->offset);
+}
+
+/* @why: it has ended early. */
+static int partly(const struct command *cmd, const struct transfer *transfer, const char *why)
+{
+	char done[UNIT_WORD], all[UNIT_WORD];
+
+	return failed(cmd, "%sthe first %s of %s have been stored, up to 0x%" PRIx64
+		      "; what is behind is as it was", why,
+		      unit_size(done, sizeof(done), transfer->done),
+		      unit_size(all, sizeof(all), transfer->length),
+		      transfer->offset + transfer->done);
+}
+
+static int load_blocks(struct command *cmd, const struct source *source,
+		       struct transfer *transfer)
+{
+	unsigned char *block = transfer_block(cmd, TRANSFER_BLOCK);
+	int status = block ? STATUS_OK : STATUS_FAILED;
+	size_t length;
+
+	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
+		status = source_read(cmd, source, transfer->done, block, length);
+		if (status)
+			partly(cmd, transfer, "");
+		else
+			status = transfer_store(transfer, block, length);
+	}
+	transfer_end(transfer);
+	if (!status && transfer_stopped(transfer))
+		status = partly(cmd, transfer, "interrupted: ");
+	free(block);
+	return status;
+}
+
+static int load_card(struct command *cmd, const char *dev, const struct source *source,
+		     uint64_t offset, bool yes)
+{
+	struct transfer transfer;
+	struct card card;
+	int status = card_open_window(cmd, &card, dev, true);
+
+	if (status)
+		return status;
+	status = card_check_range(cmd, &card, offset, source->size);
+	if (!status)
+		status = ask_user(cmd, yes, offset, source->size);
+	if (!status)
+		status = transfer_begin(&transfer, cmd, &card, offset, source->size);
+	if (!status)
+		status = load_blocks(cmd, source, &transfer);
+	if (!status)
+		status = report(cmd, &transfer, source->name);
+	card_close(&card);
+	return status;
+}
+
+int verb_load(struct command *cmd, int argc, char **argv)
+{
+	struct target target;
+	struct source source;
+	bool yes = false;
+	int status;
+
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option != 'y')
+			return STATUS_MISUSED;
+		yes = true;
+	}
+	if (check_operands(cmd, argc, argv, 3, 3))
+		return STATUS_MISUSED;
+	status = get_place_for_file(cmd, argv[optind + 2], &target);
+	if (status)
+		return status;
+	status = source_open(cmd, &source, argv[optind + 1], target.length);
+	if (!status)
+		status = load_card(cmd, argv[optind], &source, target.offset, yes);
+	source_close(&source);
+	return status;
+}
+
+/* --- save --------------------------------------------------------------------------- */
+
+static int save_blocks(struct command *cmd, struct transfer *transfer, struct sink *sink)
+{
+	char *block = transfer_block(cmd, TRANSFER_BLOCK);
+	char done[UNIT_WORD], all[UNIT_WORD];
+	int status = block ? STATUS_OK : STATUS_FAILED;
+	size_t length;
+
+	while (!status && !stop_asked() && (length = transfer_next(transfer))) {
+		uint64_t before = transfer->done;
+
+		status = transfer_load(transfer, block, length);
+		if (!status)
+			status = sink_write(cmd, sink, block, transfer->done - before);
+	}
+	transfer_end(transfer);
+	unit_size(done, sizeof(done), sink->written);
+	unit_size(all, sizeof(all), transfer->length);
+	if (!status && sink->written < transfer->length)
+		status = sink->temporary ?
+			failed(cmd, "interrupted after the first %s of %s", done, all) :
+			failed(cmd, "interrupted: %s has the first %s of %s", sink->name, done, all);
+	free(block);
+	return status;
+}
+
+static int save_card(struct command *cmd, const struct card *card, const struct target *target,
+		     const char *file)
+{
+	struct transfer transfer;
+	struct sink sink;
+	int status;
+
+	status = transfer_begin(&transfer, cmd, card, target->offset, target->length);
+	if (!status)
+		status = sink_open(cmd, &sink, file);
+	if (status)
+		return status;
+	status = save_blocks(cmd, &transfer, &sink);
+	status = sink_close(cmd, &sink, status);
+	return status ? status : report(cmd, &transfer, sink.name);
+}
+
+int verb_save(struct command *cmd, int argc, char **argv)
+{
+	struct target target;
+	struct card card;
+	int status;
+
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 3, 3))
+		return STATUS_MISUSED;
+	if (cmd->json && !strcmp(argv[optind + 2], "-"))
+		return misused(cmd, "standard output cannot have both the bytes and JSON");
+	if (!*argv[optind + 2])
+		return misused(cmd, "the name of the file is empty");
+	status = get_target(cmd, argv[optind + 1], &target);
+	if (!status)
+		status = card_open_window(cmd, &card, argv[optind], false);
+	if (status)
+		return status;
+	status = save_card(cmd, &card, &target, argv[optind + 2]);
+	card_close(&card);
+	return status;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/* rmctl dump: a range of the memory for people, programs or files. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/rmctl/card/open.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/regions/regions.h"
+
+#define CHUNK 4096u
+#define ROW 16u
+
+enum { OPTION_RAW = 256 };
+
+const struct option dump_options[] = {
+	{ "raw", no_argument, NULL, OPTION_RAW },
+	{ 0 },
+};
+
+/**
+ * struct hexdump - what is remembered from row to row
+ * @last: the row before
+ * @have_last: there was one
+ * @collapsed: a "*" stands for the rows before
+ */
+struct hexdump {
+	unsigned char last[ROW];
+	bool have_last;
+	bool collapsed;
+};
+
+static void print_row(uint64_t offset, const unsigned char *data, size_t length)
+{
+	printf("%08" PRIx64 " ", offset);
+	for (size_t i = 0; i < ROW; i++) {
+		if (i % 8 == 0)
+			putchar(' ');
+		if (i < length)
+			printf("%02x ", data[i]);
+		else
+			fputs("   ", stdout);
+	}
+	fputs(" |", stdout);
+	for (size_t i = 0; i < length; i++)
+		putchar(data[i] >= 0x20 && data[i] < 0x7f ? data[i] : '.');
+	puts("|");
+}
+
+static void print_rows(struct hexdump *state, uint64_t offset, const unsigned char *data,
+		       size_t length)
+{
+	for (size_t at = 0; at < length; at += ROW) {
+		size_t row = length - at < ROW ? length - at : ROW;
+
+		if (row == ROW && state->have_last && !memcmp(state->last, data + at, ROW)) {
+			if (!state->collapsed)
+				puts("*");
+			state->collapsed = true;
+			continue;
+		}
+		print_row(offset + at, data + at, row);
+		memcpy(state->last, data + at, row);
+		state->have_last = row == ROW;
+		state->collapsed = false;
+	}
+}
+
+static int print_json(const struct command *cmd, uint64_t offset, const unsigned char *data,
+		      size_t length)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[2 * CHUNK];
+
+	for (size_t i = 0; i < length; i++) {
+		hex[2 * i] = digits[data[i] >> 4];
+		hex[2 * i + 1] = digits[data[i] & 15];
+	}
+	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:s#}", "device", cmd->card, "offset",
+				       (json_int_t)offset, "length", (json_int_t)length, "data",
+				       hex, (int)(2 * length)));
+}
+
+/* Fills @data from the card. Returns an exit status. */
+static int read_chunk(const struct command *cmd, const struct card *card, uint64_t offset,
+		      unsigned char *data, size_t length)
+{
+	for (size_t done = 0; done < length;) {
+		ssize_t got = pread(card->fd, data + done, length - done,
+				    card_position(card, offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return failed(cmd, "cannot read at offset 0x%" PRIx64 ": %s", offset + done,
+				      card_reason(errno));
+		if (!got)
+			return failed(cmd, "the memory ends at offset 0x%" PRIx64, offset + done);
+		done += (size_t)got;
+	}
+	return STATUS_OK;
+}
+
+static int dump(const struct command *cmd, const struct card *card, uint64_t offset,
+		uint64_t length, bool raw)
+{
+	struct hexdump state = { .have_last = false };
+	int status = card_check_range(cmd, card, offset, length);
+	unsigned char data[CHUNK];
+
+	while (!status && length) {
+		size_t chunk = length < CHUNK ? length : CHUNK;
+
+		status = read_chunk(cmd, card, offset, data, chunk);
+		if (status)
+			break;
+		if (raw)
+			fwrite(data, 1, chunk, stdout);
+		else if (cmd->json)
+			status = print_json(cmd, offset, data, chunk);
+		else
+			print_rows(&state, offset, data, chunk);
+		if (ferror(stdout))
+			break;
+		offset += chunk;
+		length -= chunk;
+	}
+	if (!status && !raw && !cmd->json)
+		printf("%08" PRIx64 "\n", offset);
+	return out_flush(cmd) ? STATUS_FAILED : status;
+}
+
+/* Reads RANGE, or OFFSET LENGTH. Returns an exit status. */
+static int get_operands(struct command *cmd, char **words, int count, uint64_t *offset,
+			uint64_t *length)
+{
+	int status;
+
+	if (count == 1)
+		return get_range(cmd, words[0], offset, length);
+	if (word_is_name(words[0]))
+		return misused(cmd, "a name has its own length");
+	status = get_number(cmd, "offset", words[0], UINT64_MAX, offset);
+	return status ? status : get_number(cmd, "length", words[1], UINT64_MAX, length);
+}
+
+int verb_dump(struct command *cmd, int argc, char **argv)
+{
+	uint64_t offset = 0, length = 0;
+	bool raw = false;
+	struct card card;
+	int status;
+
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option != OPTION_RAW)
+			return STATUS_MISUSED;
+		raw = true;
+	}
+	if (check_operands(cmd, argc, argv, 2, 3))
+		return STATUS_MISUSED;
+	if (raw && cmd->json)
+		return misused(cmd, "--raw and --json exclude each other");
+	if (argc - optind == 2 && word_is_name(argv[optind + 1]) && !raw)
+		return dump_name(cmd, argv[optind], argv[optind + 1]);
+	status = get_operands(cmd, argv + optind + 1, argc - optind - 1, &offset, &length);
+	if (status)
+		return status;
+	if (!length)
+		return misused(cmd, "length must be at least 1");
+	status = card_open_window(cmd, &card, argv[optind], false);
+	if (status)
+		return status;
+	status = dump(cmd, &card, offset, length, raw);
+	card_close(&card);
+	return status;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE	/* mkostemp(3), asprintf(3) */
+#endif
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/rmctl/cli/stop.h"
+
+/* What a new file may be, as open(2) has it. */
+static mode_t new_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+/*
+ * A file beside the one that it will replace, of the same owner and mode. @old: what there is,
+ * NULL: nothing. Returns a descriptor, or -1 with errno.
+ */
+static int open_beside(struct sink *sink, const struct stat *old)
+{
+	int fd;
+
+	sink->is_new = !old;
+	/* A symbolic link stays one. */
+	sink->path = old ? realpath(sink->name, NULL) : strdup(sink->name);
+	if (!sink->path || (old && faccessat(AT_FDCWD, sink->path, W_OK, AT_EACCESS)) ||
+	    asprintf(&sink->temporary, "%s.XXXXXX", sink->path) < 0) {
+		sink->temporary = NULL;
+		return -1;
+	}
+	fd = mkostemp(sink->temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	/* Who may not give a file away keeps it, and that is no reason to fail. */
+	(void)!(old && fchown(fd, old->st_uid, old->st_gid));
+	fchmod(fd, old ? old->st_mode & 0777 : new_mode());
+	return fd;
+}
+
+static void forget(struct sink *sink)
+{
+	free(sink->path);
+	free(sink->temporary);
+	sink->path = sink->temporary = NULL;
+}
+
+/**
+ * sink_open - begin to write a file
+ * @cmd: the command, for messages
+ * @sink: filled in; after success close it with sink_close()
+ * @name: its path; "-" is standard output
+ *
+ * A regular file, or one that is not there yet, is written beside its place, as NAME.XXXXXX.
+ * Returns an exit status; what is wrong has been said.
+ */
+int sink_open(const struct command *cmd, struct sink *sink, const char *name)
+{
+	bool standard = !strcmp(name, "-");
+	struct stat st;
+
+	*sink = (struct sink){ .name = standard ? "standard output" : name };
+	if (standard)
+		sink->fd = dup(STDOUT_FILENO);
+	else if (!stat(name, &st))
+		sink->fd = S_ISREG(st.st_mode) ? open_beside(sink, &st) :
+						 open(name, O_WRONLY | O_CLOEXEC);
+	else
+		sink->fd = lstat(name, &st) ? open_beside(sink, NULL) :
+					      open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (sink->fd >= 0)
+		return STATUS_OK;
+	failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+	forget(sink);
+	return STATUS_FAILED;
+}
+
+/* Ends early, with STATUS_OK, when the user has ended it. Returns an exit status. */
+int sink_write(const struct command *cmd, struct sink *sink, const char *data, size_t length)
+{
+	while (length && !stop_asked()) {
+		ssize_t put = write(sink->fd, data, length);
+
+		if (put < 0 && errno != EINTR)
+			return failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+		if (put <= 0)
+			continue;
+		sink->written += (size_t)put;
+		data += put;
+		length -= (size_t)put;
+	}
+	return STATUS_OK;
+}
+
+/**
+ * sink_close - all that will come has been written
+ * @cmd: the command, for messages
+ * @sink: the file
+ * @status: of that; unless STATUS_OK what the file was before stays, and that is said
+ *
+ * Returns @status, or what has gone wrong here.
+ */
+int sink_close(const struct command *cmd, struct sink *sink, int status)
+{
+	bool beside = sink->temporary;
+
+	/* Some file systems say only now that there was no room. */
+	if (!status && beside && fsync(sink->fd))
+		status = failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+	if (close(sink->fd) && !status)
+		status = failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+	if (!status && beside && rename(sink->temporary, sink->path))
+		status = failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+	if (status && beside) {
+		unlink(sink->temporary);
+		warn_user(cmd, sink->is_new ? "%s has not been made" : "%s is as it was",
+			  sink->name);
+	}
+	forget(sink);
+	return status;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/* rmctl fill: one value again and again, into the memory of every node. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/negative.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/words.h"
+#include "tools/rmctl/regions/regions.h"
+#include "transfer.h"
+
+#define WIDTH_DEFAULT 4u
+
+const struct option fill_options[] = {
+	{ "width", required_argument, NULL, 'w' },
+	{ "yes", no_argument, NULL, 'y' },
+	{ 0 },
+};
+
+/**
+ * struct fill - what goes where
+ * @target: where
+ * @word: the value as it was typed
+ * @width: -w, 0: not given
+ * @yes: -y
+ * @pattern: the value as it is in the memory
+ * @size: bytes of that
+ */
+struct fill {
+	struct target target;
+	const char *word;
+	unsigned int width;
+	bool yes;
+	unsigned char *pattern;
+	uint64_t size;
+};
+
+static int get_options(struct command *cmd, int argc, char **argv, struct fill *fill)
+{
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		switch (option) {
+		case 'w':
+			if (!parse_width(plain_word(optarg), &fill->width))
+				return misused(cmd, "width '%s' is not 1, 2, 4 or 8",
+					       plain_word(optarg));
+			break;
+		case 'y':
+			fill->yes = true;
+			break;
+		default:
+			return STATUS_MISUSED;
+		}
+	}
+	return STATUS_OK;
+}
+
+/* A value of the type that the name has. */
+static int typed_pattern(struct command *cmd, struct fill *fill)
+{
+	struct rfm_place element = fill->target.place;
+
+	if (element.type != RFM_REGION_CHAR) {
+		element.length /= element.count;
+		element.count = 1;
+	}
+	fill->size = element.length;
+	fill->pattern = malloc(fill->size);
+	if (!fill->pattern)
+		return failed(cmd, "out of memory");
+	if (!rfm_value_scan(&element, fill->word, fill->pattern))
+		return STATUS_OK;
+	return misused(cmd, "value '%s' %s '%s', which is of type %s", fill->word,
+		       errno == ERANGE ? "does not fit" : "is none for", fill->target.word,
+		       rfm_region_type_name(element.type));
+}
+
+/* A number of @width bytes; also for structures, which have no type of value. */
+static int wide_pattern(struct command *cmd, struct fill *fill)
+{
+	unsigned int width = fill->width ? fill->width : WIDTH_DEFAULT;
+	uint64_t value;
+	int status;
+
+	if (fill->target.offset % width || fill->target.length % width)
+		return misused(cmd, "'%s' does not begin and end at a multiple of the width %u: "
+			       "say -w", fill->target.word, width);
+	status = get_number(cmd, "value", fill->word, width_max(width), &value);
+	if (status)
+		return status;
+	fill->size = width;
+	fill->pattern = malloc(width);
+	if (!fill->pattern)
+		return failed(cmd, "out of memory");
+	memcpy(fill->pattern, &value, width);
+	return STATUS_OK;
+}
+
+static int report(const struct command *cmd, const struct fill *fill)
+{
+	if (!cmd->json)
+		return STATUS_OK;
+	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
+				       (json_int_t)fill->target.offset, "length",
+				       (json_int_t)fill->target.length, "pattern",
+				       data_json(fill->pattern, fill->size)));
+}
+
+static int stopped(const struct command *cmd, const struct transfer *transfer)
+{
+	char done[UNIT_WORD], all[UNIT_WORD];
+
+	return failed(cmd, "interrupted: the first %s of %s have been stored, up to 0x%" PRIx64
+		      "; what is behind is as it was",
+		      unit_size(done, sizeof(done), transfer->done),
+		      unit_size(all, sizeof(all), transfer->length),
+		      transfer->offset + transfer->done);
+}
+
+static int store(struct command *cmd, const struct card *card, const struct fill *fill)
+{
+	uint64_t whole = TRANSFER_BLOCK / fill->size * fill->size;
+	uint64_t length = whole ? whole : fill->size;
+	struct transfer transfer;
+	unsigned char *block;
+	int status;
+
+	if (length > fill->target.length)
+		length = fill->target.length;
+	block = transfer_block(cmd, length);
+	if (!block)
+		return STATUS_FAILED;
+	for (uint64_t at = 0; at < length; at += fill->size)
+		memcpy(block + at, fill->pattern, fill->size);
+	status = transfer_begin(&transfer, cmd, card, fill->target.offset, fill->target.length);
+	while (!status && transfer.done < transfer.length && !transfer_stopped(&transfer)) {
+		uint64_t left = transfer.length - transfer.done;
+
+		status = transfer_store(&transfer, block, left < length ? left : length);
+	}
+	transfer_end(&transfer);
+	if (!status && transfer_stopped(&transfer))
+		status = stopped(cmd, &transfer);
+	free(block);
+	return status;
+}
+
+static int fill_card(struct command *cmd, const char *dev, const struct fill *fill)
+{
+	struct card card;
+	int status = card_open_window(cmd, &card, dev, true);
+
+	if (status)
+		return status;
+	status = card_check_range(cmd, &card, fill->target.offset, fill->target.length);
+	if (!status)
+		status = ask_user(cmd, fill->yes, fill->target.offset, fill->target.length);
+	if (!status)
+		status = store(cmd, &card, fill);
+	if (!status)
+		status = report(cmd, fill);
+	card_close(&card);
+	return status;
+}
+
+int verb_fill(struct command *cmd, int argc, char **argv)
+{
+	struct fill fill = { .width = 0 };
+	int status;
+
+	hide_negatives(argc, argv);
+	status = get_options(cmd, argc, argv, &fill);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 3, 3))
+		return STATUS_MISUSED;
+	fill.word = plain_word(argv[optind + 2]);
+	status = get_target(cmd, plain_word(argv[optind + 1]), &fill.target);
+	if (!status && fill.target.named && fill.target.place.type && !fill.width)
+		status = typed_pattern(cmd, &fill);
+	else if (!status)
+		status = wide_pattern(cmd, &fill);
+	if (!status)
+		status = fill_card(cmd, argv[optind], &fill);
+	free(fill.pattern);
+	return status;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rmctl peek, poke and dump by name. A value is one load or one store, as an
+ * application would make it; a text, which is never one, as few as its place allows.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/hex.h"
+#include "tools/rmctl/card/open.h"
+#include "tools/rmctl/cli/negative.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/regions/regions.h"
+
+#define BATCH 1024u	/* values of one JSON object */
+#define ROW 8u		/* bytes in a row of a dump */
+
+/**
+ * struct shown - the values that are being shown, or poked
+ * @cmd: the command
+ * @place: all of it
+ * @name: of that
+ * @memory: where byte @place->offset is
+ * @words: what to store, NULL: show what there is
+ * @count: values so far
+ * @bytes: room for the largest value, as it is in the memory
+ * @text: room for its text, of @room bytes
+ * @room: see there
+ * @values: JSON, of the object that is not printed yet
+ * @end: dump: the byte behind what has been shown
+ * @dump: show the bytes too
+ * @storing: all words are good
+ */
+struct shown {
+	struct command *cmd;
+	const struct rfm_place *place;
+	const char *name;
+	volatile char *memory;
+	char **words;
+	uint64_t count;
+	unsigned char *bytes;
+	char *text;
+	size_t room;
+	json_t *values;
+	uint64_t end;
+	bool dump, storing;
+};
+
+/* --- the memory ------------------------------------------------------------------ */
+
+/* The widest access that begins at @offset and stays inside of @length. */
+static unsigned int widest(uint64_t offset, uint64_t length)
+{
+	unsigned int width = sizeof(long);
+
+	while (width > 1 && (offset % width || length < width))
+		width /= 2;
+	return width;
+}
+
+static void load_value(const struct shown *shown, const struct rfm_place *value)
+{
+	const volatile char *at = shown->memory + (value->offset - shown->place->offset);
+	uint64_t word;
+
+	for (uint64_t done = 0; done < value->length;) {
+		unsigned int width = widest(value->offset + done, value->length - done);
+
+		word = load_word(at + done, width);
+		memcpy(shown->bytes + done, &word, width);
+		done += width;
+	}
+}
+
+static void store_value(const struct shown *shown, const struct rfm_place *value)
+{
+	volatile char *at = shown->memory + (value->offset - shown->place->offset);
+	uint64_t word = 0;
+
+	for (uint64_t done = 0; done < value->length;) {
+		unsigned int width = widest(value->offset + done, value->length - done);
+
+		memcpy(&word, shown->bytes + done, width);
+		store_word(at + done, width, word);
+		done += width;
+	}
+}
+
+/* What is not a text must be one access, except in a dump, which is of bytes. */
+static int check_value(void *context, const char *name, const struct rfm_place *value)
+{
+	struct shown *shown = context;
+
+	shown->count++;
+	if (value->length > shown->room)
+		shown->room = value->length;
+	if (shown->dump || value->type == RFM_REGION_CHAR ||
+	    (value->offset % value->length == 0 && value->length <= sizeof(long)))
+		return 0;
+	return failed(shown->cmd, "'%s' at 0x%" PRIx64
+		      " cannot be a single access of %" PRIu64 " bytes", name,
+		      value->offset, value->length);
+}
+
+/* --- JSON ---------------------------------------------------------------------------- */
+
+/* The text itself, without the quotes and escapes of rfm_value_print(). */
+static json_t *text_json(const char *printed)
+{
+	struct rfm_place place = { .type = RFM_REGION_CHAR, .length = strlen(printed) };
+	unsigned char *bytes = malloc(place.length);
+	uint64_t length = place.length;
+	json_t *text;
+
+	if (!bytes)
+		return NULL;
+	rfm_value_scan(&place, printed, bytes);
+	while (length && !bytes[length - 1])
+		length--;
+	text = json_bytes(bytes, length);
+	free(bytes);
+	return text;
+}
+
+/**
+ * value_json - a value as JSON has it
+ * @type: of it
+ * @text: what rfm_value_print() makes of it
+ *
+ * 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON,
+ * and -0 only with a point.
+ */
+json_t *value_json(enum rfm_region_type type, const char *text)
+{
+	json_t *value = NULL;
+
+	if (type == RFM_REGION_CHAR)
+		return text_json(text);
+	if (!strcmp(text, "-0"))
+		return json_real(-0.0);
+	if (type != RFM_REGION_INT64 && type != RFM_REGION_UINT64)
+		value = json_loads(text, JSON_DECODE_ANY, NULL);
+	return value ? value : json_string(text);
+}
+
+/* As two digits a byte. */
+json_t *data_json(const unsigned char *bytes, uint64_t length)
+{
+	char *digits = hex_text(bytes, length);
+	json_t *data = digits ? json_string(digits) : NULL;
+
+	free(digits);
+	return data;
+}
+
+static void add_json(struct shown *shown, const char *name, const struct rfm_place *value)
+{
+	json_t *object = json_pack("{s:s, s:I, s:s, s:o, s:s}", "name", name, "offset",
+				   (json_int_t)value->offset, "type",
+				   rfm_region_type_name(value->type), "value",
+				   value_json(value->type, shown->text), "unit", value->unit);
+
+	if (shown->dump)
+		json_object_set_new(object, "data", data_json(shown->bytes, value->length));
+	json_array_append_new(shown->values, object);
+}
+
+static int print_json(struct shown *shown)
+{
+	json_t *values = shown->values;
+
+	shown->values = json_array();
+	return out_json(shown->cmd, json_pack(
+		"{s:s, s:s, s:I, s:I, s:o}", "device", shown->cmd->card, "name", shown->name,
+		"offset", (json_int_t)shown->place->offset, "length",
+		(json_int_t)shown->place->length, "values", values));
+}
+
+/* --- text ------------------------------------------------------------------------------ */
+
+static void print_value(const struct shown *shown, const char *name, const struct rfm_place *value)
+{
+	printf("%s: %s%s%s", name, shown->text, *value->unit ? " " : "", value->unit);
+}
+
+/* A row of a dump, without the end of the line. */
+static void print_bytes(uint64_t offset, const unsigned char *bytes, uint64_t count)
+{
+	printf("%08" PRIx64 " ", offset);
+	for (uint64_t i = 0; i < ROW; i++)
+		if (i < count)
+			printf(" %02x", bytes[i]);
+		else
+			fputs("   ", stdout);
+}
+
+/* Bytes that have no name, up to @offset. */
+static void print_gap(struct shown *shown, uint64_t offset)
+{
+	if (offset > shown->end)
+		printf("%08" PRIx64 "  %" PRIu64 " bytes have no name\n", shown->end,
+		       offset - shown->end);
+}
+
+static void dump_value(struct shown *shown, const char *name, const struct rfm_place *value)
+{
+	print_gap(shown, value->offset);
+	for (uint64_t done = 0; done < value->length; done += ROW) {
+		print_bytes(value->offset + done, shown->bytes + done,
+			    value->length - done < ROW ? value->length - done : ROW);
+		if (!done) {
+			fputs("  ", stdout);
+			print_value(shown, name, value);
+		}
+		putchar('\n');
+	}
+	if (shown->end < value->offset + value->length)
+		shown->end = value->offset + value->length;
+}
+
+/* --- value by value ------------------------------------------------------------------------ */
+
+static int show_value(void *context, const char *name, const struct rfm_place *value)
+{
+	struct shown *shown = context;
+
+	load_value(shown, value);
+	rfm_value_print(value, shown->bytes, shown->text, shown->room);
+	if (shown->cmd->json) {
+		add_json(shown, name, value);
+		return json_array_size(shown->values) < BATCH ? STATUS_OK : print_json(shown);
+	}
+	if (shown->dump) {
+		dump_value(shown, name, value);
+	} else {
+		print_value(shown, name, value);
+		putchar('\n');
+	}
+	return ferror(stdout) ? STATUS_FAILED : STATUS_OK;
+}
+
+/* First all words are read, then all are stored. */
+static int poke_value(void *context, const char *name, const struct rfm_place *value)
+{
+	struct shown *shown = context;
+	const char *word = plain_word(shown->words[shown->count++]);
+
+	if (!rfm_value_scan(value, word, shown->bytes)) {
+		if (shown->storing)
+			store_value(shown, value);
+		return STATUS_OK;
+	}
+	if (errno == ERANGE && value->type == RFM_REGION_CHAR)
+		return misused(shown->cmd, "value '%s' is longer than '%s', which has %" PRIu64
+			       " bytes", word, name, value->length);
+	if (errno == ERANGE)
+		return misused(shown->cmd, "value '%s' does not fit '%s', which is of type %s",
+			       word, name, rfm_region_type_name(value->type));
+	return misused(shown->cmd, "value '%s' is none for '%s', which is of type %s", word,
+		       name, rfm_region_type_name(value->type));
+}
+
+/* Room for every value of @place and its text; what cannot be accessed is said. */
+static int shown_begin(struct shown *shown)
+{
+	int status = rfm_regions_each(shown->name, shown->place, check_value, shown);
+
+	if (status < 0 && errno == ERANGE)
+		return failed(shown->cmd, "'%s' has values beyond its end: 'rmctl regions check' "
+			      "shows them", shown->name);
+	if (status)
+		return status < 0 ? failed(shown->cmd, "'%s': %s", shown->name, strerror(errno)) :
+				    status;
+	shown->bytes = malloc(shown->room + 1);
+	shown->room = VALUE_TEXT(shown->room);
+	shown->text = malloc(shown->room);
+	shown->values = json_array();
+	if (!shown->bytes || !shown->text || !shown->values)
+		return failed(shown->cmd, "out of memory");
+	return STATUS_OK;
+}
+
+static void shown_end(struct shown *shown)
+{
+	free(shown->bytes);
+	free(shown->text);
+	json_decref(shown->values);
+}
+
+static int show(struct command *cmd, const char *dev, const char *name, bool dump)
+{
+	struct rfm_place place;
+	struct shown shown = { .cmd = cmd, .place = &place, .name = name, .dump = dump };
+	struct card card;
+	int status = get_place(cmd, name, &place);
+
+	if (!status)
+		status = shown_begin(&shown);
+	if (!status)
+		status = card_open_window(cmd, &card, dev, false);
+	if (status)
+		goto out;
+	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length, false);
+	shown.end = place.offset;
+	status = shown.memory ? rfm_regions_each(name, &place, show_value, &shown) : STATUS_FAILED;
+	if (!status && json_array_size(shown.values))
+		status = print_json(&shown);
+	if (!status && dump && !cmd->json)
+		print_gap(&shown, place.offset + place.length);
+	card_close(&card);
+out:
+	shown_end(&shown);
+	return status;
+}
+
+/* Prints the values of @name, one a line. Returns an exit status, as those below. */
+int peek_name(struct command *cmd, const char *dev, const char *name)
+{
+	return show(cmd, dev, name, false);
+}
+
+/* The same beside their bytes. */
+int dump_name(struct command *cmd, const char *dev, const char *name)
+{
+	return show(cmd, dev, name, true);
+}
+
+/* Stores @words into @name, which must have so many values. */
+int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count)
+{
+	struct rfm_place place;
+	struct shown shown = { .cmd = cmd, .place = &place, .name = name, .words = words };
+	struct card card;
+	int status = get_place(cmd, name, &place);
+
+	if (!status)
+		status = shown_begin(&shown);
+	if (!status && shown.count != (uint64_t)count)
+		status = misused(cmd, "'%s' has %" PRIu64 " value(s), not %d", name, shown.count,
+				 count);
+	shown.count = 0;
+	if (!status)
+		status = rfm_regions_each(name, &place, poke_value, &shown);
+	if (!status)
+		status = card_open_window(cmd, &card, dev, true);
+	if (status)
+		goto out;
+	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length, true);
+	shown.count = 0;
+	shown.storing = true;
+	status = shown.memory ? rfm_regions_each(name, &place, poke_value, &shown) : STATUS_FAILED;
+	if (!status && cmd->json)
+		status = rfm_regions_each(name, &place, show_value, &shown);
+	if (!status && json_array_size(shown.values))
+		status = print_json(&shown);
+	card_close(&card);
+out:
+	shown_end(&shown);
+	return status;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "transfer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/common/units.h"
+#include "tools/rmctl/cli/stop.h"
+
+/**
+ * ask_user - may this change the memory of every node?
+ * @cmd: the command
+ * @yes: -y was given
+ * @offset: of the range
+ * @length: bytes
+ *
+ * Returns STATUS_OK if it may; otherwise why not has been said.
+ */
+int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length)
+{
+	char size[UNIT_WORD], answer[16] = "";
+
+	if (yes)
+		return STATUS_OK;
+	unit_size(size, sizeof(size), length);
+	if (!isatty(STDIN_FILENO))
+		return misused(cmd, "this changes %s at 0x%" PRIx64
+			       " on every node: say -y if that is meant", size, offset);
+	fprintf(stderr, "%s: this changes %s at 0x%" PRIx64 " on every node. Go on? [y/N] ",
+		cmd->card, size, offset);
+	if (!fgets(answer, sizeof(answer), stdin))
+		fputc('\n', stderr);
+	if (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n"))
+		return STATUS_OK;
+	return failed(cmd, "nothing was changed");
+}
+
+/* A block for pread() and pwrite(); NULL when it has been said that there is no memory. */
+void *transfer_block(const struct command *cmd, size_t length)
+{
+	void *block;
+
+	if (!posix_memalign(&block, (size_t)sysconf(_SC_PAGESIZE), length))
+		return block;
+	failed(cmd, "out of memory");
+	return NULL;
+}
+
+/* From now on SIGINT ends the transfer between two blocks. Returns an exit status. */
+int transfer_begin(struct transfer *transfer, const struct command *cmd, const struct card *card,
+		   uint64_t offset, uint64_t length)
+{
+	*transfer = (struct transfer){
+		.cmd = cmd, .card = card, .offset = offset, .length = length,
+	};
+	progress_begin(&transfer->progress, cmd, length);
+	return card_check_range(cmd, card, offset, length);
+}
+
+/* Bytes of the next block; 0 at the end. */
+size_t transfer_next(const struct transfer *transfer)
+{
+	uint64_t left = transfer->length - transfer->done;
+
+	return left < TRANSFER_BLOCK ? (size_t)left : TRANSFER_BLOCK;
+}
+
+/* Has the user ended it before its end? */
+bool transfer_stopped(const struct transfer *transfer)
+{
+	return progress_stopped(&transfer->progress, transfer->done);
+}
+
+/* The line goes; what follows has the terminal to itself. */
+void transfer_end(struct transfer *transfer)
+{
+	progress_end(&transfer->progress);
+}
+
+/* Counts what a call has done. Returns false if it is to be made again or has failed. */
+static bool count(struct transfer *transfer, ssize_t bytes)
+{
+	if (bytes > 0)
+		transfer->done += (size_t)bytes;
+	progress_show(&transfer->progress, transfer->done);
+	return bytes > 0;
+}
+
+/**
+ * transfer_load - load the next bytes of the range
+ * @transfer: the transfer
+ * @data: filled in
+ * @length: bytes
+ *
+ * Ends early, with STATUS_OK, when transfer_stopped(). Returns an exit status.
+ */
+int transfer_load(struct transfer *transfer, void *data, size_t length)
+{
+	const struct card *card = transfer->card;
+	uint64_t end = transfer->done + length;
+
+	while (transfer->done < end && !stop_asked()) {
+		uint64_t at = transfer->offset + transfer->done;
+		ssize_t got = pread(card->fd, data, end - transfer->done, card_position(card, at));
+
+		if (count(transfer, got)) {
+			data = (char *)data + got;
+		} else if (!got || errno != EINTR) {
+			transfer_end(transfer);
+			return failed(transfer->cmd, "cannot read at offset 0x%" PRIx64 ": %s", at,
+				      got ? card_reason(errno) : "the memory ends there");
+		}
+	}
+	return STATUS_OK;
+}
+
+/* The same in the other direction. */
+int transfer_store(struct transfer *transfer, const void *data, size_t length)
+{
+	const struct card *card = transfer->card;
+	uint64_t end = transfer->done + length;
+	char before[UNIT_WORD];
+
+	while (transfer->done < end && !stop_asked()) {
+		uint64_t at = transfer->offset + transfer->done;
+		ssize_t put = pwrite(card->fd, data, end - transfer->done, card_position(card, at));
+
+		if (count(transfer, put)) {
+			data = (const char *)data + put;
+		} else if (!put || errno != EINTR) {
+			transfer_end(transfer);
+			return failed(transfer->cmd, "cannot store at offset 0x%" PRIx64
+				      ": %s; what is before it, %s, has been stored", at,
+				      put ? card_reason(errno) : "the memory ends there",
+				      unit_size(before, sizeof(before), transfer->done));
+		}
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Large ranges of the memory, block by block, with a line that tells how far it is. */
+#ifndef RMCTL_TRANSFER_H
+#define RMCTL_TRANSFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/rmctl/card/open.h"
+#include "tools/rmctl/cli/progress.h"
+
+#define TRANSFER_BLOCK (1u << 20)	/* bytes: one system call */
+
+/**
+ * struct transfer - a range that is being read or stored
+ * @cmd: the command
+ * @card: the card
+ * @offset: of the range, in the memory
+ * @length: of the range
+ * @done: bytes that have been read or stored
+ * @progress: what is told of it
+ */
+struct transfer {
+	const struct command *cmd;
+	const struct card *card;
+	uint64_t offset, length, done;
+	struct progress progress;
+};
+
+int transfer_begin(struct transfer *transfer, const struct command *cmd, const struct card *card,
+		   uint64_t offset, uint64_t length);
+size_t transfer_next(const struct transfer *transfer);
+int transfer_load(struct transfer *transfer, void *data, size_t length);
+int transfer_store(struct transfer *transfer, const void *data, size_t length);
+void transfer_end(struct transfer *transfer);
+bool transfer_stopped(const struct transfer *transfer);
+
+int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length);
+void *transfer_block(const struct command *cmd, size_t length);
+
+#endif /* RMCTL_TRANSFER_H */

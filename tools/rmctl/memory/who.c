@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+/* rmctl who: who wrote there last? */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include <linux/rfm_regs.h>
+
+#include "tools/common/units.h"
+#include "tools/rmctl/card/open.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/progress.h"
+#include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/cli/words.h"
+#include "tools/rmctl/regions/regions.h"
+
+/**
+ * struct answer - what there is to say
+ * @writer: from the card
+ * @offset: of the first byte that it holds for
+ * @length: bytes
+ * @now: the card's clock, a moment before this was asked
+ * @several: it is of more than one granule, and tells of the last write
+ */
+struct answer {
+	struct rfm_writer writer;
+	uint64_t offset, length, now;
+	bool several;
+};
+
+static bool somebody(const struct answer *answer)
+{
+	return answer->writer.node != RFM_NODE_ALL;
+}
+
+/* Is the writer's clock the card's? */
+static bool age_known(const struct answer *answer)
+{
+	return somebody(answer) && !(answer->writer.flags & RFM_EVENT_AGE_UNKNOWN);
+}
+
+/* Clocks of one domain agree to within a few hundred nanoseconds. */
+static uint64_t age(const struct answer *answer)
+{
+	return answer->now > answer->writer.time_ns ? answer->now - answer->writer.time_ns : 0;
+}
+
+static int print_json(const struct command *cmd, const struct answer *answer)
+{
+	const struct rfm_writer *writer = &answer->writer;
+	bool any = somebody(answer);
+
+	return out_json(cmd, json_pack(
+		"{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "device", cmd->card, "offset",
+		(json_int_t)answer->offset, "length", (json_int_t)answer->length,
+		"node", json_known(any, writer->node), "frame", json_known(any, writer->frame),
+		"clock_ns", json_known(any, writer->time_ns),
+		"age_ns", json_known(age_known(answer), age(answer))));
+}
+
+static int print_text(const struct command *cmd, const struct answer *answer)
+{
+	const struct rfm_writer *writer = &answer->writer;
+	char node[OUT_WORD], ago[UNIT_WORD];
+
+	printf("0x%08" PRIx64, answer->offset);
+	if (answer->length > 1)
+		printf("-0x%08" PRIx64, answer->offset + answer->length - 1);
+	if (!somebody(answer)) {
+		puts(": nobody since the card was reset");
+		return out_flush(cmd);
+	}
+	printf(": node %s, %s", out_node(node, sizeof(node), writer->node),
+	       answer->several ? "the last: " : "");
+	if (writer->frame)
+		printf("frame %" PRIu64 ", ", (uint64_t)writer->frame);
+	else
+		printf("this machine, ");
+	if (age_known(answer))
+		printf("%s ago\n", unit_time(ago, sizeof(ago), age(answer)));
+	else
+		puts("age unknown (another clock)");
+	return out_flush(cmd);
+}
+
+/* Asks for the granule around @offset. Returns an exit status. */
+static int ask(const struct command *cmd, const struct card *card, uint64_t offset, uint64_t end,
+	       struct answer *answer)
+{
+	uint64_t next = (offset / RFM_GRANULE + 1) * RFM_GRANULE;
+
+	*answer = (struct answer){ .writer.offset = offset, .offset = offset, .now = answer->now,
+				   .length = (next < end ? next : end) - offset };
+	if (ioctl(card->fd, RFM_IOC_WRITER, &answer->writer))
+		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
+	return STATUS_OK;
+}
+
+static int tell(const struct command *cmd, const struct answer *answer)
+{
+	return cmd->json ? print_json(cmd, answer) : print_text(cmd, answer);
+}
+
+/* Can @answer be told together with @last, which lies before it? */
+static bool together(const struct command *cmd, const struct answer *last,
+		     const struct answer *answer)
+{
+	if (!last->length || last->writer.node != answer->writer.node)
+		return false;
+	/* For people the last of many is enough; programs get each. */
+	return !somebody(last) || (!cmd->json && !last->writer.frame == !answer->writer.frame);
+}
+
+static void join(struct answer *last, const struct answer *answer)
+{
+	struct answer newer = answer->writer.time_ns >= last->writer.time_ns ? *answer : *last;
+
+	newer.offset = last->offset;
+	newer.length = last->length + answer->length;
+	newer.several = true;
+	*last = newer;
+}
+
+/* Bytes between two looks at the time: a look takes as long as an answer. */
+#define LOOK (256 * RFM_GRANULE)
+
+/* A line for all in a row that has one writer; the last of them stays in @last. */
+static int tell_most(const struct command *cmd, const struct card *card, uint64_t begin,
+		     uint64_t *offset, uint64_t end, struct answer *last)
+{
+	struct answer answer = { .now = last->now };
+	struct progress progress;
+	int status = STATUS_OK;
+
+	progress_begin(&progress, cmd, end - begin);
+	while (!status && *offset < end && !stop_asked()) {
+		status = ask(cmd, card, *offset, end, &answer);
+		if (status)
+			break;
+		*offset += answer.length;
+		if (!(*offset % LOOK))
+			progress_show(&progress, *offset - begin);
+		if (together(cmd, last, &answer)) {
+			join(last, &answer);
+			continue;
+		}
+		if (last->length) {
+			progress_end(&progress);
+			status = tell(cmd, last);
+		}
+		*last = answer;
+	}
+	progress_end(&progress);
+	return status;
+}
+
+static int tell_all(const struct command *cmd, const struct card *card, uint64_t begin,
+		    uint64_t end)
+{
+	struct answer last = { .length = 0 };
+	struct rfm_counters counters;
+	char done[UNIT_WORD], all[UNIT_WORD];
+	uint64_t offset = begin;
+	int status;
+
+	if (ioctl(card->fd, RFM_IOC_COUNTERS, &counters))
+		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
+	last.now = counters.clock_ns;
+	status = tell_most(cmd, card, begin, &offset, end, &last);
+	if (!status && last.length)
+		status = tell(cmd, &last);
+	if (!status && offset < end)
+		status = failed(cmd, "interrupted: only the first %s of %s have been asked for",
+				unit_size(done, sizeof(done), offset - begin),
+				unit_size(all, sizeof(all), end - begin));
+	return status;
+}
+
+/* An offset means the granule around it. */
+static int get_bytes(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
+{
+	*length = 1;
+	if (word_is_name(word) || word_is_range(word))
+		return get_range(cmd, word, offset, length);
+	return get_number(cmd, "offset", word, UINT64_MAX, offset);
+}
+
+int verb_who(struct command *cmd, int argc, char **argv)
+{
+	uint64_t offset, length, size;
+	struct card card;
+	int status;
+
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 2, 2))
+		return STATUS_MISUSED;
+	status = get_bytes(cmd, argv[optind + 1], &offset, &length);
+	if (!status)
+		status = card_open(cmd, &card, argv[optind], false);
+	if (status)
+		return status;
+	size = card.info.memory_size;
+	if (length > size || offset > size - length)
+		status = failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
+				" are out of range: the memory ends at 0x%" PRIx64, length, offset,
+				size);
+	else
+		status = tell_all(cmd, &card, offset, offset + length);
+	card_close(&card);
+	return status;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rmctl peek and poke: single loads and stores. They go through the mapping,
+ * not through pread() and pwrite(), so that each value is exactly one access
+ * of the asked width, as an application would make it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/rmctl/card/open.h"
+#include "tools/rmctl/cli/negative.h"
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/words.h"
+#include "tools/rmctl/regions/regions.h"
+
+/* Values that peek loads before it prints them. */
+#define BATCH 1024u
+
+#define WIDTH_DEFAULT 4u
+
+const struct option width_option[] = {
+	{ "width", required_argument, NULL, 'w' },
+	{ 0 },
+};
+
+uint64_t load_word(const volatile void *address, unsigned int width)
+{
+	switch (width) {
+	case 1:
+		return *(const volatile uint8_t *)address;
+	case 2:
+		return *(const volatile uint16_t *)address;
+	case 4:
+		return *(const volatile uint32_t *)address;
+	default:
+		return *(const volatile uint64_t *)address;
+	}
+}
+
+void store_word(volatile void *address, unsigned int width, uint64_t value)
+{
+	switch (width) {
+	case 1:
+		*(volatile uint8_t *)address = (uint8_t)value;
+		break;
+	case 2:
+		*(volatile uint16_t *)address = (uint16_t)value;
+		break;
+	case 4:
+		*(volatile uint32_t *)address = (uint32_t)value;
+		break;
+	default:
+		*(volatile uint64_t *)address = value;
+		break;
+	}
+}
+
+/* Reads -w; 0 if there is none. Returns an exit status. */
+static int get_width(struct command *cmd, int argc, char **argv, unsigned int *width)
+{
+	*width = 0;
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option != 'w')
+			return STATUS_MISUSED;
+		if (!parse_width(plain_word(optarg), width))
+			return misused(cmd, "width '%s' is not 1, 2, 4 or 8", plain_word(optarg));
+	}
+	if (*width > sizeof(long))
+		return failed(cmd, "a single access of %u bytes needs a %u-bit rmctl", *width,
+			      8 * *width);
+	return STATUS_OK;
+}
+
+#define SWAPPED "; OFFSET comes before VALUE: are the two swapped?"
+
+/* Sizes and offsets of real memories: what is beyond is no offset in any of them. */
+#define LARGEST_MEMORY (1ull << 32)
+
+/**
+ * struct words - values that lie one behind the other
+ * @offset: of the first
+ * @count: 0: the word does not say
+ * @width: bytes of one; before, what -w said
+ */
+struct words {
+	uint64_t offset, count;
+	unsigned int width;
+};
+
+/*
+ * Reads OFFSET or RANGE. @value is the word behind it, if it will be stored there. Returns
+ * an exit status.
+ */
+static int get_words(struct command *cmd, const char *text, const char *value, struct words *words)
+{
+	bool range = word_is_range(text), swapped;
+	uint64_t length = 0;
+	int status;
+
+	status = range ? get_range(cmd, text, &words->offset, &length) :
+			 get_number(cmd, "offset", text, UINT64_MAX, &words->offset);
+	if (status)
+		return status;
+	if (!words->width)
+		words->width = WIDTH_DEFAULT;
+	swapped = value && !range &&
+		  looks_swapped(words->offset, value, words->width, LARGEST_MEMORY);
+	if (words->offset % words->width)
+		return misused(cmd, "offset 0x%" PRIx64 " is not a multiple of the width %u%s",
+			       words->offset, words->width, swapped ? SWAPPED : "");
+	if (length % words->width)
+		return misused(cmd, "the length of '%s' is not a multiple of the width %u", text,
+			       words->width);
+	words->count = length / words->width;
+	return STATUS_OK;
+}
+
+static int print_batch(const struct command *cmd, uint64_t offset, unsigned int width,
+		       const uint64_t *values, uint64_t count)
+{
+	json_t *array;
+
+	if (!cmd->json) {
+		for (uint64_t i = 0; i < count; i++)
+			printf("0x%08" PRIx64 ": 0x%0*" PRIx64 "\n", offset + i * width,
+			       (int)width * 2, values[i]);
+		return out_flush(cmd);
+	}
+	array = json_array();
+	for (uint64_t i = 0; i < count; i++)
+		json_array_append_new(array, json_hex(values[i], width));
+	return out_json(cmd, json_pack("{s:s, s:I, s:i, s:o}", "device", cmd->card, "offset",
+				       (json_int_t)offset, "width", (int)width, "values", array));
+}
+
+static int peek(struct command *cmd, const char *dev, const struct words *words)
+{
+	uint64_t offset = words->offset, count = words->count, values[BATCH];
+	const volatile char *memory;
+	struct card card;
+	int status = card_open_window(cmd, &card, dev, false);
+
+	if (status)
+		return status;
+	memory = card_map(cmd, &card, offset, count * words->width, false);
+	status = memory ? STATUS_OK : STATUS_FAILED;
+	while (!status && count) {
+		uint64_t batch = count < BATCH ? count : BATCH;
+
+		for (uint64_t i = 0; i < batch; i++)
+			values[i] = load_word(memory + i * words->width, words->width);
+		status = print_batch(cmd, offset, words->width, values, batch);
+		memory += batch * words->width;
+		offset += batch * words->width;
+		count -= batch;
+	}
+	card_close(&card);
+	return status;
+}
+
+int verb_peek(struct command *cmd, int argc, char **argv)
+{
+	struct words words;
+	int status, count;
+
+	status = get_width(cmd, argc, argv, &words.width);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 2, 3))
+		return STATUS_MISUSED;
+	count = argc - optind - 1;
+	if (word_is_name(argv[optind + 1]))
+		return words.width || count > 1 ?
+			misused(cmd, "a name has its own count and width") :
+			peek_name(cmd, argv[optind], argv[optind + 1]);
+	status = get_words(cmd, argv[optind + 1], NULL, &words);
+	if (status)
+		return status;
+	if (words.count && count > 1)
+		return misused(cmd, "a range has its own count");
+	if (!words.count)
+		words.count = 1;
+	if (count > 1)
+		status = get_number(cmd, "count", argv[optind + 2], UINT64_MAX / 8, &words.count);
+	if (!status && !words.count)
+		status = misused(cmd, "count must be at least 1");
+	return status ? status : peek(cmd, argv[optind], &words);
+}
+
+static int report_poke(const struct command *cmd, uint64_t offset, unsigned int width,
+		       const uint64_t *values, int count)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < count; i++)
+		json_array_append_new(array, json_hex(values[i], width));
+	return out_json(cmd, json_pack("{s:s, s:I, s:i, s:o}", "device", cmd->card, "offset",
+				       (json_int_t)offset, "width", (int)width, "values", array));
+}
+
+/* Every value is checked before the first is stored. */
+static int get_values(struct command *cmd, unsigned int width, char **texts, uint64_t *values,
+		      uint64_t count)
+{
+	int status = STATUS_OK;
+
+	for (uint64_t i = 0; i < count && !status; i++)
+		status = get_number(cmd, "value", plain_word(texts[i]), width_max(width),
+				    &values[i]);
+	return status;
+}
+
+static int poke(struct command *cmd, const char *dev, const struct words *words,
+		const uint64_t *values, const char *value)
+{
+	volatile char *memory;
+	struct card card;
+	int status = card_open_window(cmd, &card, dev, true);
+
+	if (status)
+		return status;
+	if (value && looks_swapped(words->offset, value, words->width, card.info.memory_size))
+		status = failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
+				PRIx64 SWAPPED, words->offset, (uint64_t)card.info.memory_size);
+	memory = status ? NULL : card_map(cmd, &card, words->offset,
+					  words->count * words->width, true);
+	if (memory)
+		for (uint64_t i = 0; i < words->count; i++)
+			store_word(memory + i * words->width, words->width, values[i]);
+	else
+		status = STATUS_FAILED;
+	if (!status && cmd->json)
+		status = report_poke(cmd, words->offset, words->width, values, (int)words->count);
+	card_close(&card);
+	return status;
+}
+
+int verb_poke(struct command *cmd, int argc, char **argv)
+{
+	const char *place, *value;
+	uint64_t count, *values;
+	struct words words;
+	int status;
+
+	hide_negatives(argc, argv);
+	status = get_width(cmd, argc, argv, &words.width);
+	if (status)
+		return status;
+	if (check_operands(cmd, argc, argv, 3, argc))
+		return STATUS_MISUSED;
+	count = (uint64_t)(argc - optind - 2);
+	place = plain_word(argv[optind + 1]);
+	if (word_is_name(place))
+		return words.width ? misused(cmd, "a name has its own width") :
+			poke_name(cmd, argv[optind], place, argv + optind + 2, (int)count);
+	value = count == 1 ? plain_word(argv[optind + 2]) : NULL;
+	if (value && word_is_name(value))
+		return misused(cmd, "value '%s' is a name; NAME comes before VALUE: are the two "
+			       "swapped?", value);
+	status = get_words(cmd, place, value, &words);
+	if (status)
+		return status;
+	if (words.count && words.count != count)
+		return misused(cmd, "'%s' has %" PRIu64 " value(s), not %" PRIu64, place,
+			       words.count, count);
+	words.count = count;
+	values = calloc(count, sizeof(*values));
+	if (!values)
+		return failed(cmd, "out of memory");
+	status = get_values(cmd, words.width, argv + optind + 2, values, count);
+	if (!status)
+		status = poke(cmd, argv[optind], &words, values, value);
+	free(values);
+	return status;
+}

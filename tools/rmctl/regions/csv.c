@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Regions as a table, for the spreadsheets in which people have them: a row for the
+ * file, for each type, region and field, RFC 4180. A field's name has the names
+ * around it before it, "pump.motor.current".
+ *
+ * The way back makes of each row the same in YAML, on the line of the row: so there
+ * is one judge of what is right, and its complaints name the lines of the table.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regions.h"
+#include "tools/rmctl/cli/out.h"
+
+enum column {
+	KIND, NAME, OFFSET, TYPE, COUNT, SIZE, ORDER, OWNER, PERIOD, UNIT, DESCRIPTION, COLUMNS
+};
+
+/* And the key in the file of regions. */
+static const struct {
+	const char *name, *key;
+} columns[COLUMNS] = {
+	[KIND] = { "kind", NULL },
+	[NAME] = { "name", NULL },
+	[OFFSET] = { "offset", "offset" },
+	[TYPE] = { "type", "type" },
+	[COUNT] = { "count", "count" },
+	[SIZE] = { "size", "size" },
+	[ORDER] = { "byte_order", "byte-order" },
+	[OWNER] = { "owner", "owner" },
+	[PERIOD] = { "period", "period" },
+	[UNIT] = { "unit", "unit" },
+	[DESCRIPTION] = { "description", "description" },
+};
+
+#define STRUCTURE "struct"	/* the type of what is defined by the rows below */
+
+/* --- there -------------------------------------------------------------------------- */
+
+static void put_cell(const char *cell)
+{
+	if (!cell[strcspn(cell, ",\"\r\n")]) {
+		fputs(cell, stdout);
+		return;
+	}
+	putchar('"');
+	for (; *cell; cell++) {
+		if (*cell == '"')
+			putchar('"');
+		putchar(*cell);
+	}
+	putchar('"');
+}
+
+static void put_row(const char *const cells[COLUMNS])
+{
+	for (int i = 0; i < COLUMNS; i++) {
+		if (i)
+			putchar(',');
+		if (cells[i])
+			put_cell(cells[i]);
+	}
+	puts("");
+}
+
+static const char *number_cell(char cell[24], uint64_t value)
+{
+	snprintf(cell, 24, "%" PRIu64, value);
+	return cell;
+}
+
+static const char *hex_cell(char cell[24], uint64_t value)
+{
+	snprintf(cell, 24, "0x%" PRIx64, value);
+	return cell;
+}
+
+static void put_list(const char *kind, const char *around, const struct rfm_region *list);
+
+static void put_region(const char *kind, const char *around, const struct rfm_region *region)
+{
+	char name[RFM_REGION_PATH_MAX], offset[24], count[24], size[24], owner[24];
+	char period[PERIOD_WORD];
+	bool field = *around, is_type = !strcmp(kind, "type") && !field;
+
+	snprintf(name, sizeof(name), "%s%s%s", around, field ? "." : "", region->name);
+	put_row((const char *[COLUMNS]){
+		[KIND] = kind, [NAME] = name,
+		[OFFSET] = is_type ? NULL : hex_cell(offset, region->offset),
+		[TYPE] = region->type ? rfm_region_type_name(region->type) :
+			 region->type_name ? region->type_name : STRUCTURE,
+		[COUNT] = region->count > 1 ? number_cell(count, region->count) : NULL,
+		[SIZE] = region->stated_size ? hex_cell(size, region->stated_size) : NULL,
+		[ORDER] = order_word(region->order),
+		[OWNER] = region->owner != RFM_REGION_NOBODY ?
+			  number_cell(owner, (uint64_t)region->owner) : NULL,
+		[PERIOD] = region->period_ns ? period_word(period, region->period_ns) : NULL,
+		[UNIT] = region->unit, [DESCRIPTION] = region->description,
+	});
+	if (!region->type && !region->type_name)
+		put_list(kind, name, region->fields);
+}
+
+static void put_list(const char *kind, const char *around, const struct rfm_region *list)
+{
+	for (; list; list = list->next)
+		put_region(kind, around, list);
+}
+
+/* Prints the table. Returns an exit status. */
+int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
+{
+	const char *heading[COLUMNS];
+	char size[24];
+
+	for (int i = 0; i < COLUMNS; i++)
+		heading[i] = columns[i].name;
+	put_row(heading);
+	put_row((const char *[COLUMNS]){
+		[KIND] = "file",
+		[SIZE] = regions->memory_size ? hex_cell(size, regions->memory_size) : NULL,
+		[ORDER] = order_word(regions->order), [DESCRIPTION] = regions->description,
+	});
+	put_list("type", "", regions->types);
+	put_list("region", "", regions->regions);
+	return out_flush(cmd);
+}
+
+/* --- and back ------------------------------------------------------------------------- */
+
+#define CELLS_MAX	64	/* in a row */
+
+/**
+ * struct table - a table that is being read
+ * @at: what is still to be read
+ * @end: of the text
+ * @line: of @at, from 1
+ * @cells: of the row
+ * @count: of them
+ * @where: the column in which each of the keys is, -1: in none
+ * @section: "types" or "regions" is open, or NULL
+ * @has_regions: a section of regions has been begun
+ * @around: full name of the region or field whose mapping is open, and all around it
+ * @fresh: it has no fields yet
+ * @out: the YAML so far
+ * @out_line: of it
+ */
+struct table {
+	const char *path, *at, *end;
+	uint32_t line;
+	char *cells[CELLS_MAX];
+	int count;
+	int where[COLUMNS];
+	const char *section;
+	char around[RFM_REGION_PATH_MAX];
+	bool fresh, has_regions;
+	FILE *out;
+	uint32_t out_line;
+	rfm_regions_report *report;
+	void *context;
+};
+
+__attribute__((format(printf, 3, 4)))
+static bool wrong(struct table *table, uint32_t line, const char *format, ...)
+{
+	char sentence[300];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	for (char *at = sentence; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	table->report(table->context, &(struct rfm_regions_complaint){
+		.path = table->path, .sentence = sentence, .line = line,
+		.fault = RFM_REGIONS_FORM });
+	return false;
+}
+
+/* Takes a cell; what is behind it is the comma or the end of the line. */
+static bool read_cell(struct table *table, FILE *cell)
+{
+	uint32_t first = table->line;
+	bool quoted = table->at < table->end && *table->at == '"';
+
+	table->at += quoted;
+	for (; table->at < table->end; table->at++) {
+		char c = *table->at;
+
+		if (!c)
+			return wrong(table, table->line, "the table has a NUL in it");
+		if (quoted && c == '"') {
+			if (table->at + 1 == table->end || table->at[1] != '"') {
+				table->at++;
+				quoted = false;
+				break;
+			}
+			table->at++;
+		} else if (!quoted && (c == ',' || c == '\n' || c == '\r')) {
+			break;
+		}
+		table->line += c == '\n';
+		fputc(c, cell);
+	}
+	if (quoted)
+		return wrong(table, first, "a cell begins with \" and has no end");
+	if (table->at < table->end && !strchr(",\r\n", *table->at))
+		return wrong(table, table->line, "there is something behind the \" of a cell");
+	return true;
+}
+
+static void drop_row(struct table *table)
+{
+	while (table->count)
+		free(table->cells[--table->count]);
+}
+
+/* No blanks around a cell: people type them behind numbers, where they are not seen. */
+static void trim(char *cell)
+{
+	size_t length = strlen(cell), blank = strspn(cell, " \t");
+
+	while (length > blank && strchr(" \t", cell[length - 1]))
+		length--;
+	memmove(cell, cell + blank, length - blank);
+	cell[length - blank] = '\0';
+}
+
+/* Reads the cells of a row. */
+static bool read_row(struct table *table)
+{
+	char *cell;
+	size_t length;
+
+	drop_row(table);
+	for (;;) {
+		FILE *text = open_memstream(&cell, &length);
+		bool good = text && read_cell(table, text);
+
+		if (!text || fclose(text))
+			return wrong(table, table->line, "there is no memory");
+		if (!good || table->count == CELLS_MAX) {
+			free(cell);
+			return good ? wrong(table, table->line, "a row has at most %d cells",
+					    CELLS_MAX) : false;
+		}
+		trim(cell);
+		table->cells[table->count++] = cell;
+		if (table->at == table->end || *table->at != ',')
+			break;
+		table->at++;
+	}
+	table->at += table->at < table->end && *table->at == '\r';
+	if (table->at < table->end && *table->at == '\n') {
+		table->at++;
+		table->line++;
+	}
+	return true;
+}
+
+/* The heading says which column is what; unknown ones would be lost silently. */
+static bool read_heading(struct table *table)
+{
+	static const char bom[] = "\xef\xbb\xbf";	/* of a spreadsheet */
+	uint32_t line = table->line;
+
+	if (table->end - table->at >= 3 && !memcmp(table->at, bom, 3))
+		table->at += 3;
+	if (!read_row(table))
+		return false;
+	if (table->count == 1 && strpbrk(table->cells[0], ";\t"))
+		return wrong(table, line, "the cells of a table are separated by commas, not by "
+			     "semicolons or tabs");
+	for (int i = 0; i < COLUMNS; i++)
+		table->where[i] = -1;
+	for (int i = 0; i < table->count; i++) {
+		int column = 0;
+
+		while (column < COLUMNS && strcmp(columns[column].name, table->cells[i]))
+			column++;
+		if (column == COLUMNS)
+			return wrong(table, line, "there is no column '%.70s'", table->cells[i]);
+		if (table->where[column] >= 0)
+			return wrong(table, line, "column '%s' is here twice", table->cells[i]);
+		table->where[column] = i;
+	}
+	if (table->where[NAME] < 0)
+		return wrong(table, line, "there is no column 'name'");
+	return true;
+}
+
+static const char *cell_of(const struct table *table, enum column column)
+{
+	int where = table->where[column];
+
+	return where >= 0 && where < table->count ? table->cells[where] : "";
+}
+
+/* A word in quotes, which YAML has as JSON has them. */
+static void put_quoted(FILE *out, const char *word)
+{
+	fputc('"', out);
+	for (; *word; word++) {
+		if (*word == '"' || *word == '\\')
+			fputc('\\', out);
+		if ((unsigned char)*word < ' ')
+			fprintf(out, "\\x%02x", (unsigned char)*word);
+		else
+			fputc(*word, out);
+	}
+	fputc('"', out);
+}
+
+/* @size: the key for the column of that name. */
+static void put_keys(struct table *table, const char *size)
+{
+	for (int i = 0; i < COLUMNS; i++) {
+		const char *cell = cell_of(table, (enum column)i);
+
+		if (!columns[i].key || !*cell || (i == TYPE && !strcmp(cell, STRUCTURE)))
+			continue;
+		fprintf(table->out, "\"%s\": ", i == SIZE ? size : columns[i].key);
+		put_quoted(table->out, cell);
+		fputs(", ", table->out);
+	}
+}
+
+/* How many bytes of @name are the names around its last? */
+static size_t length_around(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? (size_t)(dot - name) : 0;
+}
+
+/* Ends the innermost mapping that is open. */
+static void close_region(struct table *table)
+{
+	fputs(table->fresh ? "}, " : "}}, ", table->out);
+	table->fresh = false;
+	table->around[length_around(table->around)] = '\0';
+}
+
+/* Begins the mapping of @name in those around it, which must be open or just closed. */
+static bool open_region(struct table *table, uint32_t line, const char *name)
+{
+	size_t length = length_around(name);
+
+	if (!*name)
+		return wrong(table, line, "the row has no name");
+	if (strlen(name) >= sizeof(table->around))
+		return wrong(table, line, "'%.70s...' is too long for a name", name);
+	while (*table->around && (strlen(table->around) != length ||
+				  strncmp(table->around, name, length)))
+		close_region(table);
+	if (length && !*table->around)
+		return wrong(table, line, "'%.70s' does not follow the row of '%.*s'", name,
+			     length > 70 ? 70 : (int)length, name);
+	if (*table->around && table->fresh)
+		fputs("\"fields\": {", table->out);
+	put_quoted(table->out, name + length + (length > 0));
+	fputs(": {", table->out);
+	strcpy(table->around, name);
+	table->fresh = true;
+	return true;
+}
+
+static void close_section(struct table *table)
+{
+	while (*table->around)
+		close_region(table);
+	if (table->section)
+		fputs("}, ", table->out);
+	table->section = NULL;
+}
+
+static bool put_yaml_row(struct table *table, uint32_t line)
+{
+	const char *kind = cell_of(table, KIND), *section;
+
+	for (; table->out_line < line; table->out_line++)
+		fputc('\n', table->out);
+	if (!strcmp(kind, "file")) {
+		close_section(table);
+		put_keys(table, "memory");
+		return true;
+	}
+	if (*kind && strcmp(kind, "region") && strcmp(kind, "type"))
+		return wrong(table, line, "kind '%.70s' is none of file, type, region", kind);
+	section = *kind == 't' ? "types" : "regions";
+	if (!table->section || strcmp(table->section, section)) {
+		close_section(table);
+		fprintf(table->out, "\"%s\": {", section);
+		table->section = section;
+		table->has_regions |= *section == 'r';
+	}
+	if (!open_region(table, line, cell_of(table, NAME)))
+		return false;
+	put_keys(table, "size");
+	return true;
+}
+
+static bool is_blank(const struct table *table)
+{
+	for (int i = 0; i < table->count; i++)
+		if (*table->cells[i])
+			return false;
+	return true;
+}
+
+/* Spreadsheets offer other encodings, too. */
+static bool check_encoding(struct table *table)
+{
+	const char *end = table->at + text_length(table->at, (size_t)(table->end - table->at));
+	uint32_t line = table->line;
+
+	if (end == table->end)
+		return true;
+	for (const char *at = table->at; at < end; at++)
+		line += *at == '\n';
+	return wrong(table, line, "this is not UTF-8: save the table again, as UTF-8 and not as "
+		     "ISO 8859-1, Windows or UTF-16 text");
+}
+
+static bool read_table(struct table *table)
+{
+	bool good = check_encoding(table) && read_heading(table);
+
+	fputs("{\"rfm-regions\": 1, ", table->out);
+	while (good && table->at < table->end) {
+		uint32_t line = table->line;
+
+		good = read_row(table);
+		if (good && !is_blank(table))
+			good = put_yaml_row(table, line);
+	}
+	close_section(table);
+	/* A table without rows is a memory without regions. */
+	fputs(table->has_regions ? "}\n" : "\"regions\": {}}\n", table->out);
+	return good;
+}
+
+/**
+ * csv_as_yaml - a table as a file of regions, on the same lines
+ * @path: for complaints
+ * @text: @length bytes
+ * @report: told what is wrong with it as a table
+ * @context: for @report
+ *
+ * Returns the text, to be freed, or NULL after a complaint.
+ */
+char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
+		  void *context)
+{
+	struct table table = {
+		.path = path, .at = text, .end = text + length, .line = 1, .out_line = 1,
+		.report = report, .context = context,
+	};
+	char *yaml = NULL;
+	size_t size;
+	bool good = false;
+
+	table.out = open_memstream(&yaml, &size);
+	if (table.out) {
+		good = read_table(&table);
+		drop_row(&table);
+	}
+	if (!table.out || fclose(table.out))
+		good = wrong(&table, 0, "there is no memory");
+	if (good)
+		return yaml;
+	free(yaml);
+	return NULL;
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+/* rmctl regions: check and convert files of regions. */
+#include "regions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/words.h"
+
+enum { OPTION_TO = 256, OPTION_FROM, OPTION_MEMORY, OPTION_PREFIX };
+
+const struct option regions_options[] = {
+	{ "to", required_argument, NULL, OPTION_TO },
+	{ "from", required_argument, NULL, OPTION_FROM },
+	{ "memory", required_argument, NULL, OPTION_MEMORY },
+	{ "prefix", required_argument, NULL, OPTION_PREFIX },
+	{ 0 },
+};
+
+/**
+ * struct wanted - what the command line says
+ * @file: to be read
+ * @given: and it is an operand
+ * @options: word of each option, NULL: not given
+ * @memory_size: of --memory, 0: not given
+ */
+struct wanted {
+	const char *file;
+	bool given;
+	const char *options[4];
+	uint64_t memory_size;
+};
+
+#define OPTION(wanted, option) ((wanted)->options[(option) - OPTION_TO])
+
+/* --- complaints --------------------------------------------------------------------- */
+
+static const char *const faults[] = {
+	[RFM_REGIONS_FORM] = "form",
+	[RFM_REGIONS_OVERLAP] = "overlap",
+	[RFM_REGIONS_ALIGNMENT] = "alignment",
+	[RFM_REGIONS_BEYOND] = "beyond",
+	[RFM_REGIONS_OWNERS] = "owners",
+};
+
+/* As compilers do, so that editors find the place. */
+static void print_complaint(void *context, const struct rfm_regions_complaint *complaint)
+{
+	unsigned int *count = context;
+
+	++*count;
+	if (complaint->line)
+		fprintf(stderr, "%s:%" PRIu32 ": %s\n", complaint->path, complaint->line,
+			complaint->sentence);
+	else
+		fprintf(stderr, "%s: %s\n", complaint->path, complaint->sentence);
+}
+
+/* All but owners keeps a file from being a header. */
+static void print_fault(void *context, const struct rfm_regions_complaint *complaint)
+{
+	if (complaint->fault != RFM_REGIONS_OWNERS)
+		print_complaint(context, complaint);
+}
+
+static void collect(void *context, const struct rfm_regions_complaint *complaint)
+{
+	json_array_append_new(context, json_pack(
+		"{s:i, s:s, s:s}", "line", (int)complaint->line, "fault", faults[complaint->fault],
+		"text", complaint->sentence));
+}
+
+/* Loads the file; complaints are printed. Returns an exit status. */
+static int load(struct command *cmd, const struct wanted *wanted)
+{
+	unsigned int count = 0;
+
+	cmd->regions = rfm_regions_load(wanted->file, print_complaint, &count);
+	if (cmd->regions)
+		return STATUS_OK;
+	if (count)
+		return STATUS_FAILED;
+	return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+}
+
+/* --- check ----------------------------------------------------------------------------- */
+
+static int check_json(struct command *cmd, const struct wanted *wanted)
+{
+	json_t *complaints = json_array();
+	int wrong = rfm_regions_check(wanted->file, wanted->memory_size, collect, complaints);
+
+	if (wrong < 0) {
+		json_decref(complaints);
+		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+	}
+	if (out_json(cmd, json_pack("{s:o, s:b, s:o}", "file", json_clean(wanted->file), "good",
+				    !wrong, "complaints", complaints)))
+		return STATUS_FAILED;
+	return wrong ? STATUS_NO : STATUS_OK;
+}
+
+static int check(struct command *cmd, const struct wanted *wanted)
+{
+	unsigned int count = 0;
+	int wrong;
+
+	if (cmd->json)
+		return check_json(cmd, wanted);
+	wrong = rfm_regions_check(wanted->file, wanted->memory_size, print_complaint, &count);
+	if (wrong < 0)
+		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+	return wrong ? STATUS_NO : STATUS_OK;
+}
+
+/* --- export ----------------------------------------------------------------------------- */
+
+static int to_csv(struct command *cmd, const struct wanted *wanted)
+{
+	(void)wanted;
+	return regions_write_csv(cmd, cmd->regions);
+}
+
+/* For people and version control: one key a line. With -j as all verbs: one object a line. */
+static int to_json(struct command *cmd, const struct wanted *wanted)
+{
+	json_t *object = regions_json(cmd->regions);
+	int status;
+
+	(void)wanted;
+	if (cmd->json)
+		return out_json(cmd, object);
+	status = object ? json_dumpf(object, stdout, JSON_INDENT(2)) : -1;
+	json_decref(object);
+	if (status && !ferror(stdout))
+		return failed(cmd, "out of memory while writing JSON");
+	putchar('\n');
+	return out_flush(cmd);
+}
+
+/* From "/etc/rig-a.yaml" to "rig_a". */
+static void prefix_of(const char *path, char prefix[RFM_REGION_NAME_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t length;
+
+	path = slash ? slash + 1 : path;
+	length = strcspn(path, ".");
+	if (length >= RFM_REGION_NAME_MAX)
+		length = RFM_REGION_NAME_MAX - 1;
+	for (size_t i = 0; i < length; i++)
+		prefix[i] = isalnum((unsigned char)path[i]) ? path[i] : '_';
+	prefix[length] = '\0';
+	if (!isalpha((unsigned char)*prefix))
+		strcpy(prefix, "rig");
+}
+
+static bool is_prefix(const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i < length; i++)
+		if (!isalnum((unsigned char)word[i]) && word[i] != '_')
+			return false;
+	return isalpha((unsigned char)*word) && length < RFM_REGION_NAME_MAX;
+}
+
+static int to_header(struct command *cmd, const struct wanted *wanted)
+{
+	const char *asked = OPTION(wanted, OPTION_PREFIX);
+	char prefix[RFM_REGION_NAME_MAX];
+	unsigned int count = 0;
+
+	if (asked && !is_prefix(asked))
+		return misused(cmd, "prefix '%s' is no name in C", asked);
+	if (rfm_regions_check(cmd->regions->path, 0, print_fault, &count) < 0)
+		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+	if (count)
+		return failed(cmd, "no header can be made of %s", cmd->regions->path);
+	prefix_of(cmd->regions->path, prefix);
+	return regions_write_header(cmd, cmd->regions, asked ? asked : prefix);
+}
+
+/* --- import ------------------------------------------------------------------------------ */
+
+/* Returns the bytes of a file, to be freed, or NULL after it has said why not. */
+static char *read_text(struct command *cmd, const char *path, size_t *length)
+{
+	FILE *file = fopen(path, "re");
+	char *text = file ? malloc(RFM_REGIONS_FILE_MAX + 1) : NULL;
+	int error = errno;
+
+	*length = text ? fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file) : 0;
+	if (file && ferror(file))
+		error = errno;
+	else if (text && *length > RFM_REGIONS_FILE_MAX)
+		error = EFBIG;
+	else if (text)
+		error = 0;
+	if (file)
+		fclose(file);
+	if (!error)
+		return text;
+	free(text);
+	failed(cmd, "cannot read %s: %s", path, strerror(error));
+	return NULL;
+}
+
+/* Makes YAML of a file, on the same lines; NULL after a complaint. */
+static char *from_csv(const char *path, const char *text, size_t length, unsigned int *count)
+{
+	return csv_as_yaml(path, text, length, print_complaint, count);
+}
+
+static bool has_null(json_t *value)
+{
+	const char *key;
+	json_t *inside;
+
+	json_object_foreach(value, key, inside)
+		if (has_null(inside))
+			return true;
+	return json_is_null(value);
+}
+
+/*
+ * JSON writes a character beyond U+ffff as two escapes, \ud83d\ude00, where YAML wants one:
+ * it becomes the character itself. @text is good JSON, in which every \ud8xx has its other half.
+ */
+static void join_surrogates(char *text)
+{
+	unsigned int high, low, code;
+	char *to = text;
+
+	while (*text) {
+		if (*text != '\\' || sscanf(text, "\\u%4x\\u%4x", &high, &low) != 2 ||
+		    high < 0xd800 || high > 0xdbff) {
+			size_t length = *text == '\\' ? 2 : 1;
+
+			memmove(to, text, length);
+			to += length;
+			text += length;
+			continue;
+		}
+		code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+		*to++ = (char)(0xf0 | code >> 18);
+		*to++ = (char)(0x80 | (code >> 12 & 0x3f));
+		*to++ = (char)(0x80 | (code >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (code & 0x3f));
+		text += strlen("\\ud83d\\ude00");
+	}
+	*to = '\0';
+}
+
+/* JSON is YAML, but only JSON is taken; its null would become a word. */
+static char *from_json(const char *path, const char *text, size_t length, unsigned int *count)
+{
+	json_error_t error;
+	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	char *yaml;
+	bool null;
+
+	if (!object) {
+		print_complaint(count, &(struct rfm_regions_complaint){
+			.path = path, .line = (uint32_t)error.line, .sentence = error.text });
+		return NULL;
+	}
+	null = has_null(object);
+	json_decref(object);
+	if (!null) {
+		yaml = strndup(text, length);
+		if (yaml)
+			join_surrogates(yaml);
+		return yaml;
+	}
+	print_complaint(count, &(struct rfm_regions_complaint){
+		.path = path, .sentence = "null is no value: leave the key out" });
+	return NULL;
+}
+
+static const struct format {
+	const char *name;
+	int (*to)(struct command *cmd, const struct wanted *wanted);
+	char *(*from)(const char *path, const char *text, size_t length, unsigned int *count);
+} formats[] = {
+	{ "csv", to_csv, from_csv },
+	{ "json", to_json, from_json },
+	{ "header", to_header, NULL },
+};
+
+static const struct format *find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+static int export(struct command *cmd, const struct wanted *wanted)
+{
+	const char *asked = OPTION(wanted, OPTION_TO);
+	const char *name = !asked && cmd->json ? "json" : asked;
+	const struct format *format = name ? find_format(name) : NULL;
+	int status;
+
+	if (!format)
+		return misused(cmd, "say --to csv, json or header");
+	if (cmd->json && format->to != to_json)
+		return misused(cmd, "--to %s and --json exclude each other", name);
+	status = load(cmd, wanted);
+	return status ? status : format->to(cmd, wanted);
+}
+
+static int import(struct command *cmd, const struct wanted *wanted)
+{
+	const char *name = OPTION(wanted, OPTION_FROM);
+	const struct format *format = name ? find_format(name) : NULL;
+	unsigned int count = 0;
+	char *text, *yaml;
+	size_t length;
+	int error;
+
+	if (!format || !format->from)
+		return misused(cmd, "say --from csv or json");
+	if (!wanted->given)
+		return misused(cmd, "say which file to import");
+	text = read_text(cmd, wanted->file, &length);
+	if (!text)
+		return STATUS_FAILED;
+	yaml = format->from(wanted->file, text, length, &count);
+	free(text);
+	if (!yaml)
+		return STATUS_FAILED;
+	cmd->regions = rfm_regions_parse(wanted->file, yaml, strlen(yaml), print_complaint, &count);
+	error = errno;
+	free(yaml);
+	if (cmd->regions)
+		return cmd->json ? out_json(cmd, regions_json(cmd->regions)) :
+				   regions_write_yaml(cmd, cmd->regions);
+	return count ? STATUS_FAILED :
+		       failed(cmd, "cannot import %s: %s", wanted->file, strerror(error));
+}
+
+/* --- the verb ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	int (*run)(struct command *cmd, const struct wanted *wanted);
+	unsigned int options;	/* that it takes, a bit each from OPTION_TO on */
+} actions[] = {
+	{ "check", check, 1 << (OPTION_MEMORY - OPTION_TO) },
+	{ "export", export, 1 << 0 | 1 << (OPTION_PREFIX - OPTION_TO) },
+	{ "import", import, 1 << (OPTION_FROM - OPTION_TO) },
+};
+
+static int run_action(struct command *cmd, const char *name, const struct wanted *wanted)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
+		if (strcmp(actions[i].name, name))
+			continue;
+		for (int option = 0; option < 4; option++)
+			if (wanted->options[option] && !(actions[i].options & 1u << option))
+				return misused(cmd, "%s has no option --%s", name,
+					       regions_options[option].name);
+		return actions[i].run(cmd, wanted);
+	}
+	return misused(cmd, "say check, export or import, not '%s'", name);
+}
+
+int verb_regions(struct command *cmd, int argc, char **argv)
+{
+	struct wanted wanted = { .memory_size = 0 };
+	const char *memory;
+
+	cmd->card = NULL;	/* there is none in this */
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option < OPTION_TO || option > OPTION_PREFIX)
+			return STATUS_MISUSED;
+		OPTION(&wanted, option) = optarg;
+	}
+	if (check_operands(cmd, argc, argv, 1, 2))
+		return STATUS_MISUSED;
+	cmd->card = NULL;
+	wanted.given = argc - optind > 1;
+	wanted.file = wanted.given ? argv[optind + 1] : regions_path(cmd);
+	if (!*wanted.file)
+		return misused(cmd, "the name of the file is empty");
+	memory = OPTION(&wanted, OPTION_MEMORY);
+	if (memory && get_number(cmd, "memory", memory, UINT64_MAX, &wanted.memory_size))
+		return STATUS_MISUSED;
+	if (memory && !wanted.memory_size)
+		return misused(cmd, "the memory must have at least 1 byte");
+	return run_action(cmd, argv[optind], &wanted);
+}

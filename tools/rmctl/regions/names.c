@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/* Names on the command line, in place of offsets and ranges. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regions.h"
+#include "tools/rmctl/cli/words.h"
+
+/* What was told first, and how much. */
+struct told {
+	char path[256], sentence[400];
+	uint32_t line;
+	unsigned int count;
+};
+
+static void note(void *context, const struct rfm_regions_complaint *complaint)
+{
+	struct told *told = context;
+
+	if (told->count++)
+		return;
+	snprintf(told->path, sizeof(told->path), "%s", complaint->path);
+	snprintf(told->sentence, sizeof(told->sentence), "%s", complaint->sentence);
+	told->line = complaint->line;
+}
+
+/* A number begins with a digit, so that a slip of the finger is not looked up. */
+bool word_is_name(const char *word)
+{
+	return (*word >= 'a' && *word <= 'z') || (*word >= 'A' && *word <= 'Z');
+}
+
+/* The file that librfm reads, too. */
+const char *regions_path(const struct command *cmd)
+{
+	const char *path = cmd->regions_path ? cmd->regions_path : getenv("RFM_REGIONS");
+
+	return path && *path ? path : RFM_REGIONS_DEFAULT;
+}
+
+/*
+ * Loads the file when the first name is used: numbers need none. Returns an exit status;
+ * what is wrong has been said.
+ */
+int regions_need(struct command *cmd)
+{
+	struct told told = { .count = 0 };
+	int error;
+
+	if (cmd->regions)
+		return STATUS_OK;
+	cmd->regions = rfm_regions_load(regions_path(cmd), note, &told);
+	error = errno;
+	if (cmd->regions)
+		return STATUS_OK;
+	if (!told.count && error == ENOENT && !strcmp(regions_path(cmd), RFM_REGIONS_DEFAULT))
+		return misused(cmd, "no file says what a name means: use -R FILE, RFM_REGIONS or "
+			       RFM_REGIONS_DEFAULT);
+	if (!told.count)
+		return failed(cmd, "cannot read %s, which says what names mean: %s",
+			      regions_path(cmd), strerror(error));
+	if (told.count > 1)
+		return failed(cmd, "%s:%u: %s, and %u more ('rmctl regions check' shows them)",
+			      told.path, told.line, told.sentence, told.count - 1);
+	return failed(cmd, "%s:%u: %s", told.path, told.line, told.sentence);
+}
+
+/*
+ * Loads the file if there is one, for those who show names beside numbers and can do
+ * without.
+ */
+void regions_try(struct command *cmd)
+{
+	struct told told = { .count = 0 };
+
+	if (cmd->regions)
+		return;
+	cmd->regions = rfm_regions_load(regions_path(cmd), note, &told);
+	if (cmd->regions || (!told.count && errno == ENOENT &&
+			     !strcmp(regions_path(cmd), RFM_REGIONS_DEFAULT)))
+		return;
+	if (told.count)
+		warn_user(cmd, "no names will be shown: %s:%u: %s", told.path, told.line,
+			  told.sentence);
+	else
+		warn_user(cmd, "no names will be shown: cannot read %s: %s", regions_path(cmd),
+			  strerror(errno));
+}
+
+/**
+ * get_place - read a name from the command line
+ * @cmd: the command; keeps the file
+ * @name: the word
+ * @place: set on success only
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int get_place(struct command *cmd, const char *name, struct rfm_place *place)
+{
+	struct told told = { .count = 0 };
+	int status = regions_need(cmd);
+
+	if (status)
+		return status;
+	if (!rfm_regions_find(cmd->regions, name, place, note, &told))
+		return STATUS_OK;
+	if (told.line)
+		return misused(cmd, "%s (%s:%u)", told.sentence, told.path, told.line);
+	return misused(cmd, "%s in %s", told.sentence, told.path);
+}
+
+/* "0x1000-0x1fff", both included, or "0x1000+4K". */
+static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
+{
+	size_t first = strcspn(word, "+-");
+	uint64_t from, second;
+	char number[64];
+	int status;
+
+	if (!word[first] || first >= sizeof(number))
+		return misused(cmd, "'%s' is no range such as 0x1000-0x1fff, 0x1000+4K or a name",
+			       word);
+	memcpy(number, word, first);
+	number[first] = '\0';
+	status = get_number(cmd, "offset", number, UINT64_MAX, &from);
+	if (!status)
+		status = get_number(cmd, word[first] == '+' ? "length" : "end", word + first + 1,
+				    UINT64_MAX, &second);
+	if (status)
+		return status;
+	if (word[first] == '-') {
+		if (second < from || second - from == UINT64_MAX)
+			return misused(cmd, "range '%s' ends before it begins", word);
+		second -= from - 1;
+	}
+	if (!second)
+		return misused(cmd, "length must be at least 1");
+	*offset = from;
+	*length = second;
+	return STATUS_OK;
+}
+
+/**
+ * get_range - read a range from the command line
+ * @cmd: the command; keeps the file of regions
+ * @word: 0x1000-0x1fff, 0x1000+4K or a name
+ * @offset: set on success only
+ * @length: set on success only; bytes
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
+{
+	struct rfm_place place;
+	int status;
+
+	if (!word_is_name(word))
+		return get_numbers(cmd, word, offset, length);
+	status = get_place(cmd, word, &place);
+	if (status)
+		return status;
+	*offset = place.offset;
+	*length = place.length;
+	return STATUS_OK;
+}
+
+/* Is it 0x1000-0x1fff or 0x1000+4K, rather than a number? */
+bool word_is_range(const char *word)
+{
+	return *word >= '0' && *word <= '9' && word[strcspn(word, "+-")];
+}
+
+/**
+ * get_target - read a range or a name from the command line
+ * @cmd: the command; keeps the file of regions
+ * @word: 0x1000-0x1fff, 0x1000+4K or a name
+ * @target: set on success only
+ *
+ * Returns an exit status; what is wrong has been said.
+ */
+int get_target(struct command *cmd, const char *word, struct target *target)
+{
+	struct target made = { .word = word, .named = word_is_name(word) };
+	int status;
+
+	if (made.named) {
+		status = get_place(cmd, word, &made.place);
+		made.offset = made.place.offset;
+		made.length = made.place.length;
+	} else {
+		status = get_numbers(cmd, word, &made.offset, &made.length);
+	}
+	if (!status)
+		*target = made;
+	return status;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Names on the command line, and the file that says what they mean. */
+#ifndef RMCTL_REGIONS_H
+#define RMCTL_REGIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "tools/librfm/rfm/regions.h"
+#include "tools/rmctl/cli/rmctl.h"
+
+/* --- names instead of numbers ------------------------------------------------------ */
+
+const char *regions_path(const struct command *cmd);
+bool word_is_name(const char *word);
+int get_place(struct command *cmd, const char *name, struct rfm_place *place);
+int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length);
+
+/**
+ * struct target - what a word on the command line means
+ * @word: as it was typed
+ * @named: it is a name, and @place is what that means
+ * @offset: of the range, in the memory
+ * @length: bytes, not 0
+ * @place: see @named
+ */
+struct target {
+	const char *word;
+	bool named;
+	uint64_t offset, length;
+	struct rfm_place place;
+};
+
+bool word_is_range(const char *word);
+int get_target(struct command *cmd, const char *word, struct target *target);
+void regions_try(struct command *cmd);
+int regions_need(struct command *cmd);
+
+/* --- values by name ----------------------------------------------------------------- */
+
+int peek_name(struct command *cmd, const char *dev, const char *name);
+int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count);
+int dump_name(struct command *cmd, const char *dev, const char *name);
+
+json_t *value_json(enum rfm_region_type type, const char *text);
+json_t *data_json(const unsigned char *bytes, uint64_t length);
+
+/* Room for the text of a value of so many bytes: each byte of a text may need four; quotes. */
+#define VALUE_TEXT(length) ((length) * 4 + RFM_REGION_TEXT_MAX)
+
+/* One access of @width bytes, 1, 2, 4 or 8. */
+uint64_t load_word(const volatile void *address, unsigned int width);
+void store_word(volatile void *address, unsigned int width, uint64_t value);
+
+/* --- files in other forms ------------------------------------------------------------- */
+
+json_t *regions_json(const struct rfm_regions *regions);
+int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions);
+int regions_write_csv(struct command *cmd, const struct rfm_regions *regions);
+int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
+			 const char *prefix);
+char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
+		  void *context);
+
+/* Room for a time as the file has it: "18446744073709551615 ns". */
+#define PERIOD_WORD 32
+const char *period_word(char word[PERIOD_WORD], uint64_t period_ns);
+const char *order_word(enum rfm_region_order order);
+
+#endif /* RMCTL_REGIONS_H */
