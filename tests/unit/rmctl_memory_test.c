@@ -1,75 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/common/units.c tools/rmctl/events/rates.c */
-/* links: tools/rmctl/cli/negative.c tools/rmctl/cli/words.c */
-/* What rmctl's verbs for the memory compute: units, progress, rates, words. */
+/* links: tools/rmctl/events/rates.c tools/rmctl/cli/words.c tools/rmctl/cli/progress.c */
+/* links: tools/rmctl/cli/stop.c tools/common/units.c tools/common/parse.c tools/common/hex.c */
+/* What rmctl's verbs for the memory compute: progress, rates, words. */
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/units.h"
-#include "tools/rmctl/cli/negative.h"
+#include "tools/rmctl/cli/progress.h"
 #include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/events/rates.h"
 
 #define MS 1000000ull
 #define S 1000000000ull
-
-static void sizes(void **state)
-{
-	static const struct {
-		uint64_t bytes;
-		const char *text;
-	} rows[] = {
-		{ 0, "0 B" }, { 1, "1 B" }, { 1023, "1023 B" }, { 1024, "1 KiB" },
-		{ 1025, "1.0 KiB" }, { 1536, "1.5 KiB" }, { 4096, "4 KiB" },
-		{ 3000000, "2.8 MiB" }, { 64 << 20, "64 MiB" }, { 1ull << 32, "4 GiB" },
-		{ (1ull << 32) - 1, "3.9 GiB" }, { 1ull << 40, "1 TiB" },
-	};
-	char text[UNIT_WORD];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_string_equal(unit_size(text, sizeof(text), rows[i].bytes), rows[i].text);
-	assert_true(strlen(unit_size(text, sizeof(text), UINT64_MAX)) < sizeof(text) - 1);
-}
-
-static void times(void **state)
-{
-	static const struct {
-		uint64_t ns;
-		const char *text;
-	} rows[] = {
-		{ 0, "0 ns" }, { 999, "999 ns" }, { 1000, "1.000 us" }, { 12345, "12.345 us" },
-		{ 999999, "999.999 us" }, { MS, "1.000 ms" }, { 283082111, "283.082 ms" },
-		{ S, "1.000 s" }, { 60 * S - 1, "59.999 s" }, { 60 * S, "1 min" },
-		{ 5430 * S, "90 min" },
-	};
-	char text[UNIT_WORD];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_string_equal(unit_time(text, sizeof(text), rows[i].ns), rows[i].text);
-	assert_true(strlen(unit_time(text, sizeof(text), UINT64_MAX)) < sizeof(text) - 1);
-}
-
-static void rates_have_three_digits(void **state)
-{
-	static const struct {
-		uint64_t count, ns;
-		const char *text;
-	} rows[] = {
-		{ 0, S, "0" }, { 1, 0, "0.00" }, { 1, 4 * S, "0.25" }, { 1, S, "1.00" },
-		{ 10, S, "10.0" }, { 998, 10 * S, "99.8" }, { 1234, S, "1234" },
-		{ 12345, S, "12.3 k" }, { 1250000, S, "1.25 M" }, { 5, 500 * MS, "10.0" },
-	};
-	char text[UNIT_WORD];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_string_equal(unit_rate(text, sizeof(text), rows[i].count, rows[i].ns),
-				    rows[i].text);
-}
 
 static void progress_is_a_line(void **state)
 {
@@ -86,41 +29,6 @@ static void progress_is_a_line(void **state)
 				  "100 B/s  0 ns left");
 	progress_line(line, "fill", 1, UINT64_MAX, 1);
 	assert_true(strlen(line) < PROGRESS_LINE - 1);
-}
-
-static void durations_are_read(void **state)
-{
-	static const struct {
-		const char *text;
-		enum parse_result result;
-		uint64_t ns;
-	} rows[] = {
-		{ "0", PARSE_OK, 0 }, { "0.25", PARSE_OK, 250 * MS }, { "5s", PARSE_OK, 5 * S },
-		{ "20ms", PARSE_OK, 20 * MS }, { "0.5ms", PARSE_OK, 500000 },
-		{ "100us", PARSE_OK, 100000 }, { "1ns", PARSE_OK, 1 },
-		{ "1.5us", PARSE_OK, 1500 }, { "1.5ns", PARSE_MALFORMED, 7 },
-		{ "0.0001us", PARSE_MALFORMED, 7 }, { "5m", PARSE_MALFORMED, 7 },
-		{ "ms", PARSE_MALFORMED, 7 }, { "5 ms", PARSE_MALFORMED, 7 },
-		{ "5msx", PARSE_MALFORMED, 7 }, { "", PARSE_EMPTY, 7 },
-		{ "-1", PARSE_NEGATIVE, 7 }, { "-5ms", PARSE_NEGATIVE, 7 },
-		{ "1.2.3", PARSE_MALFORMED, 7 }, { "x", PARSE_MALFORMED, 7 },
-		{ "1000000001s", PARSE_TOO_LARGE, 7 },
-		{ "0000000000000000000000000000000000000000000000001", PARSE_OK, S },
-		{ "2000000000ns", PARSE_OK, 2 * S }, { "3600000000us", PARSE_OK, 3600 * S },
-		{ "1.50ns", PARSE_MALFORMED, 7 }, { "1.0ns", PARSE_OK, 1 },
-		{ "1000000000000000000ns", PARSE_OK, S * S },
-		{ "1000000000000000001ns", PARSE_TOO_LARGE, 7 },
-		{ "99999999999999999999999ns", PARSE_TOO_LARGE, 7 },
-		{ "1000000001000ms", PARSE_TOO_LARGE, 7 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t ns = 7;
-
-		if (parse_duration(rows[i].text, &ns) != rows[i].result || ns != rows[i].ns)
-			fail_msg("'%s': %llu", rows[i].text, (unsigned long long)ns);
-	}
 }
 
 static void what_looks_swapped(void **state)
@@ -238,11 +146,7 @@ static void three_periods_are_too_long(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(times),
-		cmocka_unit_test(rates_have_three_digits),
 		cmocka_unit_test(progress_is_a_line),
-		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(what_looks_swapped),
 		cmocka_unit_test(negative_words_are_hidden),
 		cmocka_unit_test(updates_are_counted),

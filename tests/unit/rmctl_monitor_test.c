@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/card/monitor.c tools/rmctl/card/state.c tools/rmctl/card/settings.c */
-/* links: tools/rmctl/cli/out.c tools/rmctl/cli/text.c tools/rmctl/cli/until.c */
-/* links: tools/rmctl/cli/stop.c tools/rmctl/cli/words.c tools/common/units.c */
-/* rmctl monitor, when the driver does not answer to the end. */
+/* links: tools/rmctl/card/monitor.c tools/rmctl/card/state.c tools/rmctl/card/settings.c
+ * links: tools/rmctl/cli/out.c tools/rmctl/cli/text.c tools/rmctl/cli/until.c tools/common/hex.c
+ * links: tools/rmctl/cli/stop.c tools/rmctl/cli/words.c tools/common/units.c tools/common/parse.c
+ *
+ * rmctl monitor, when the driver does not answer to the end.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#define NSEC_PER_SEC 1000000000ull
+#define NSEC_PER_SEC	1000000000ull
+#define NSEC_PER_MSEC	1000000ull
 
 /* CLOCK_MONOTONIC, nanoseconds. */
 static inline uint64_t now_ns(void)

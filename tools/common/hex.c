@@ -20,14 +20,14 @@ char *hex_text(const uint8_t *data, size_t length)
 	return text;
 }
 
-static int digit_value(char c)
+int hex_digit(char c)
 {
 	if (c >= 'A' && c <= 'F')
 		c += 'a' - 'A';
 	for (int value = 0; value < 16; value++)
 		if (digits[value] == c)
 			return value;
-	return -1;
+	return 16;
 }
 
 ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t most)
@@ -37,9 +37,9 @@ ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t most)
 	if (length % 2 || length / 2 > most)
 		return -1;
 	for (size_t i = 0; i < length; i += 2) {
-		int high = digit_value(text[i]), low = digit_value(text[i + 1]);
+		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
 
-		if (high < 0 || low < 0)
+		if (high > 15 || low > 15)
 			return -1;
 		bytes[i / 2] = high << 4 | low;
 	}

@@ -10,6 +10,9 @@
 /** hex_text() - @length bytes as digits, to be freed; NULL: no memory */
 char *hex_text(const uint8_t *data, size_t length);
 
+/** hex_digit() - its value; 16: it is none */
+int hex_digit(char c);
+
 /**
  * hex_bytes() - the bytes that @text says, in capital or small digits
  * @bytes: room for @most of them

@@ -7,8 +7,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tools/common/clock.h"
 
 int journal_open(struct journal *journal, const char *path, int fd)
 {
@@ -82,23 +83,15 @@ bool journal_flush(struct journal *journal)
 	return !journal->fill;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
 /* What the reader does not take in time is lost. */
 static void flush_the_end(struct journal *journal)
 {
-	int64_t end = now_ms() + JOURNAL_END_MS, left;
+	uint64_t end = now_ns() + JOURNAL_END_MS * NSEC_PER_MSEC, now;
 
-	while (!journal_flush(journal) && (left = end - now_ms()) > 0) {
+	while (!journal_flush(journal) && (now = now_ns()) < end) {
 		struct pollfd pollfd = { .fd = journal->fd, .events = POLLOUT };
 
-		poll(&pollfd, 1, (int)left);
+		poll(&pollfd, 1, (int)((end - now) / NSEC_PER_MSEC) + 1);
 	}
 	journal->lost += lines_in(journal->room, journal->fill);
 	journal->fill = 0;

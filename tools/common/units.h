@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes, times and rates for people. */
+/* Sizes, times, rates and nodes for people. */
 #ifndef RFM_TOOLS_UNITS_H
 #define RFM_TOOLS_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-#define UNIT_WORD 32	/* room for what these write */
+#define UNIT_TEXT 48	/* room for what these write */
 
-const char *unit_size(char *text, size_t size, uint64_t bytes);
-const char *unit_time(char *text, size_t size, uint64_t nanoseconds);
-const char *unit_rate(char *text, size_t size, uint64_t count, uint64_t nanoseconds);
+/** size_text() - "4 KiB", "28.8 MiB": a decimal where the number is not whole */
+const char *size_text(char text[UNIT_TEXT], uint64_t bytes);
 
-/* Room for a line of progress. */
-#define PROGRESS_LINE 240
-void progress_line(char line[PROGRESS_LINE], const char *what, uint64_t done, uint64_t total,
-		   uint64_t elapsed_ns);
+/** size_exact() - in the largest unit in which it is an integer */
+const char *size_exact(char text[UNIT_TEXT], uint64_t bytes);
 
-#endif /* RFM_TOOLS_UNITS_H */
+/** time_text() - "850 ns", "12.345 us", "1.500 s", "90 min": three decimals up to a minute */
+const char *time_text(char text[UNIT_TEXT], uint64_t nanoseconds);
+
+/** time_exact() - in the largest unit in which it is an integer, which is behind @blank */
+const char *time_exact(char text[UNIT_TEXT], uint64_t ns, const char *blank);
+
+/** rate_text() - @count in a time, per second: "0", "0.25", "99.8", "1234", "12.3 k" */
+const char *rate_text(char text[UNIT_TEXT], uint64_t count, uint64_t nanoseconds);
+
+/** node_text() - both ways, because rigs label them in either: "0x11 (17)"; "-": none */
+const char *node_text(char text[UNIT_TEXT], uint64_t node);
+
+#endif

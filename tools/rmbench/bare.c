@@ -11,6 +11,7 @@
 
 #include "ring/frame.h"
 #include "ring/shm.h"
+#include "tools/common/clock.h"
 
 #define LOOK_AT_CLOCK	16	/* rounds of a ring, batches of a queue */
 #define QUEUE_BATCH	32	/* frames shown at once */
@@ -52,13 +53,13 @@ static void handoff_member(struct bench_shared *shared, unsigned int index, void
 		}
 	}
 	for (int slice = 0; slice < BENCH_SLICES; slice++) {
-		uint64_t start = bench_now(), rounds = 0, now;
+		uint64_t start = now_ns(), rounds = 0, now;
 
 		do {
 			wake(shared, next);
 			wait_for(shared, mine);
 			rounds++;
-			now = bench_now();
+			now = now_ns();
 		} while (now - start < h->seconds * 1e9 / BENCH_SLICES);
 		shared->units[slice] = rounds * h->processes;
 		shared->ns[slice] = now - start;
@@ -120,7 +121,7 @@ static void produce(struct queue *q)
 
 static void consume(struct bench_shared *shared, struct queue *q, int slice)
 {
-	uint64_t start = bench_now(), frames = 0, now;
+	uint64_t start = now_ns(), frames = 0, now;
 	uint8_t slot[RFM_PACKET_MAX];
 	struct rfm_frame frame;
 
@@ -135,7 +136,7 @@ static void consume(struct bench_shared *shared, struct queue *q, int slice)
 			frames++;
 		}
 		rfm_shm_release(&q->ends[0]);
-		now = bench_now();
+		now = now_ns();
 	} while (now - start < q->seconds * 1e9 / BENCH_SLICES);
 	shared->units[slice] = frames;
 	shared->ns[slice] = now - start;

@@ -9,10 +9,12 @@
 #include <jansson.h>
 
 #include "rmbench.h"
+#include "tools/common/clock.h"
+#include "tools/common/parse.h"
 
 #define SECONDS_DEFAULT	20.0
-#define SECONDS_MIN	1.0
-#define SECONDS_MAX	3600.0
+#define SECONDS_MIN	1
+#define SECONDS_MAX	3600
 
 /* Limits from the project's goals. */
 #define HOP_LIMIT	3.0	/* times the bare hand-off */
@@ -289,14 +291,14 @@ static const struct verb *find_verb(int count, char **words)
 
 static double parse_seconds(const char *text)
 {
-	char *end;
-	double seconds = strtod(text, &end);
+	uint64_t ns;
 
-	if (end == text || *end || !(seconds >= SECONDS_MIN && seconds <= SECONDS_MAX)) {
+	if (parse_duration(text, &ns) || ns < SECONDS_MIN * NSEC_PER_SEC ||
+	    ns > SECONDS_MAX * NSEC_PER_SEC) {
 		fputs("rmbench: the time must be 1 to 3600 seconds\n", stderr);
 		exit(2);
 	}
-	return seconds;
+	return (double)ns / 1e9;
 }
 
 int main(int argc, char **argv)

@@ -10,6 +10,7 @@
 
 #include "ring/frame.h"
 #include "ring/host/internal.h"
+#include "tools/common/clock.h"
 
 #define MEMORY_SIZE	65536u
 #define CLOSE_LIMIT_NS	20000000000ull	/* until all are connected */
@@ -86,11 +87,11 @@ static struct rfmring_stats stats_of(struct rfmring *ring)
 static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring,
 			      unsigned int index)
 {
-	uint64_t limit = bench_now() + CLOSE_LIMIT_NS;
+	uint64_t limit = now_ns() + CLOSE_LIMIT_NS;
 	struct rfmring_state state = state_of(ring);
 
 	while (!state.signal || !state.downstream || (!index && state.ring_open)) {
-		if (bench_now() > limit)
+		if (now_ns() > limit)
 			bench_fail(shared, "the ring did not close");
 		rfmring_run(ring, 10);
 		state = state_of(ring);
@@ -103,11 +104,11 @@ static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring,
 static void lone_slice(struct bench_shared *shared, const struct run *run, struct token *token,
 		       int slice)
 {
-	uint64_t start = bench_now(), before = token->home;
+	uint64_t start = now_ns(), before = token->home;
 
 	rfmring_run(token->ring, (int)(run->seconds * 1000 / BENCH_SLICES) + 1);
 	shared->units[slice] = token->home - before;
-	shared->ns[slice] = bench_now() - start;
+	shared->ns[slice] = now_ns() - start;
 }
 
 /* As rmnode makes its load: as many as there is room for, with one look at the clock. */
@@ -115,7 +116,7 @@ static void store_burst(struct bench_shared *shared, const struct run *run, stru
 			uint64_t home)
 {
 	_Alignas(8) uint8_t data[RFM_FRAME_DATA_MAX] = { 0 };
-	uint64_t now = bench_now();
+	uint64_t now = now_ns();
 
 	for (unsigned int i = 0; i < BURST && token->stores - home < AHEAD; i++) {
 		memcpy(data, &token->stores, sizeof(token->stores));
@@ -143,12 +144,12 @@ static uint64_t full_round(struct bench_shared *shared, const struct run *run,
 static void full_slice(struct bench_shared *shared, const struct run *run, struct token *token,
 		       int slice)
 {
-	uint64_t start = bench_now(), before = stats_of(token->ring).home, now, home;
+	uint64_t start = now_ns(), before = stats_of(token->ring).home, now, home;
 	uint64_t others = atomic_load(&shared->others);
 
 	do {
 		home = full_round(shared, run, token);
-		now = bench_now();
+		now = now_ns();
 	} while (now - start < run->seconds * 1e9 / BENCH_SLICES);
 	shared->units[slice] = home - before + atomic_load(&shared->others) - others;
 	shared->ns[slice] = now - start;
@@ -170,10 +171,10 @@ static void follow(struct bench_shared *shared, const struct run *run, struct to
 /* What is still under way must come home, or the figures are worth nothing. */
 static void drain(struct bench_shared *shared, const struct run *run, struct token *token)
 {
-	uint64_t limit = bench_now() + DRAIN_LIMIT_NS;
+	uint64_t limit = now_ns() + DRAIN_LIMIT_NS;
 	struct rfmring_stats stats = stats_of(token->ring);
 
-	while (stats.home + stats.lost < stats.sent && bench_now() < limit) {
+	while (stats.home + stats.lost < stats.sent && now_ns() < limit) {
 		rfmring_run(token->ring, 1);
 		stats = stats_of(token->ring);
 	}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+
 #define BENCH_NODES	256	/* processes of one measurement, at most */
 #define BENCH_SLICES	5	/* a measurement is the median of so many */
 #define BENCH_SENTENCE	256
@@ -66,8 +67,6 @@ void bench_fail(struct bench_shared *shared, const char *format, ...);
 /** bench_ready() - in a member: set up; wait until @count are */
 void bench_ready(struct bench_shared *shared, unsigned int count);
 
-/** bench_now() - CLOCK_MONOTONIC in ns */
-uint64_t bench_now(void);
 
 /** bench_handoff() - one eventfd after the other, round @processes; ns a hop */
 double bench_handoff(unsigned int processes, double seconds, char *sentence);

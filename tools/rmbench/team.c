@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Processes that measure something together, and what they share. */
 #include "rmbench.h"
+#include "tools/common/clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define READY_LIMIT_NS	20000000000ull	/* to set up 256 processes on a busy machine */
@@ -39,14 +39,6 @@ void bench_begin(void)
 	set_signals(on_signal);
 }
 
-uint64_t bench_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 void bench_fail(struct bench_shared *shared, const char *format, ...)
 {
 	va_list args;
@@ -63,11 +55,11 @@ void bench_fail(struct bench_shared *shared, const char *format, ...)
 
 void bench_ready(struct bench_shared *shared, unsigned int count)
 {
-	uint64_t limit = bench_now() + READY_LIMIT_NS;
+	uint64_t limit = now_ns() + READY_LIMIT_NS;
 
 	atomic_fetch_add(&shared->ready, 1);
 	while (atomic_load(&shared->ready) < count) {
-		if (bench_now() > limit)
+		if (now_ns() > limit)
 			bench_fail(shared, "only %u of %u processes were ready in time",
 				   atomic_load(&shared->ready), count);
 		usleep(NAP_US);

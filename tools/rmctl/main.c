@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/parse.h"
 #include "tools/librfm/rfm/regions.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/rmctl.h"
-#include "tools/rmctl/cli/words.h"
-
-#define NSEC_PER_MSEC 1000000u
 
 static const struct verb *const tables[] = { card_verbs, memory_verbs };
 

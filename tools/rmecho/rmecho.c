@@ -23,11 +23,14 @@
 
 #include <linux/rfm.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/parse.h"
+
 #define ANSWERS		0x100
 #define AREA		0x1000		/* question and 256 answers */
 #define NAP_NS		20000
 #define ROUNDS		200
-#define PATIENCE_NS	10000000000ull
+#define PATIENCE_NS	(10 * NSEC_PER_SEC)
 
 static const char usage[] =
 	"usage: rmecho answer DEVICE OFFSET\n"
@@ -44,14 +47,6 @@ struct area {
 	volatile uint8_t *base;
 	unsigned int node;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 static void nap(void)
 {
@@ -126,7 +121,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int do_ask(const struct area *a, uint32_t value, char **nodes, int count)
+static int do_ask(const struct area *a, uint32_t value, const uint64_t *nodes, int count)
 {
 	static uint64_t times[RFM_NODES][ROUNDS];
 
@@ -135,7 +130,7 @@ static int do_ask(const struct area *a, uint32_t value, char **nodes, int count)
 
 		*question(a) = word(round, value);
 		for (int i = 0; i < count; i++) {
-			unsigned int node = strtoul(nodes[i], NULL, 0);
+			unsigned int node = nodes[i];
 
 			while (*answer_of(a, node) != word(round, value)) {
 				if (now_ns() - start > PATIENCE_NS) {
@@ -147,7 +142,7 @@ static int do_ask(const struct area *a, uint32_t value, char **nodes, int count)
 		}
 	}
 	for (int i = 0; i < count; i++) {
-		unsigned int node = strtoul(nodes[i], NULL, 0);
+		unsigned int node = nodes[i];
 
 		qsort(times[node], ROUNDS, sizeof(times[node][0]), compare);
 		printf("node %u has it and has answered: %" PRIu64 " us there and back\n",
@@ -158,11 +153,7 @@ static int do_ask(const struct area *a, uint32_t value, char **nodes, int count)
 
 static int parse(const char *text, uint64_t limit, uint64_t *value)
 {
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (!errno && end != text && !*end && *text != '-' && *value <= limit)
+	if (parse_number(text, limit, value) == PARSE_OK)
 		return 0;
 	fprintf(stderr, "rmecho: '%s' is no number from 0 to %" PRIu64 "\n", text, limit);
 	return -1;
@@ -170,9 +161,9 @@ static int parse(const char *text, uint64_t limit, uint64_t *value)
 
 int main(int argc, char **argv)
 {
-	bool ask = argc >= 6 && !strcmp(argv[1], "ask");
+	bool ask = argc >= 6 && argc <= 5 + (int)RFM_NODES && !strcmp(argv[1], "ask");
 	bool answer = argc == 4 && !strcmp(argv[1], "answer");
-	uint64_t offset, value = 0, node;
+	uint64_t offset, value = 0, nodes[RFM_NODES];
 	struct area a;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
@@ -187,9 +178,9 @@ int main(int argc, char **argv)
 	    (ask && parse(argv[4], UINT32_MAX, &value)))
 		return 2;
 	for (int i = 5; i < argc; i++)
-		if (parse(argv[i], 255, &node))
+		if (parse(argv[i], RFM_NODES - 1, &nodes[i - 5]))
 			return 2;
 	if (open_area(argv[2], offset, &a))
 		return 1;
-	return ask ? do_ask(&a, value, argv + 5, argc - 5) : do_answer(&a);
+	return ask ? do_ask(&a, value, nodes, argc - 5) : do_answer(&a);
 }

@@ -7,7 +7,7 @@
 
 #include "fields.h"
 #include "tools/common/hex.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 static const char *const type_names[RFM_FRAME_TYPES] = {
 	[RFM_FRAME_DATA] = "data",
@@ -59,11 +59,10 @@ static void take_copy(struct fields *fields, struct fault_spec *spec)
 		fields_fail(fields, "copy", "must be first or second");
 }
 
-/* "0x1000", or "0x1000-0x1fff". */
 static void take_address(struct fields *fields, struct fault_spec *spec)
 {
-	char text[64] = "", *dash;
 	uint64_t first, last;
+	char text[64] = "";
 	json_t *found;
 
 	if (!fields_any(fields, "address", &found))
@@ -72,11 +71,7 @@ static void take_address(struct fields *fields, struct fault_spec *spec)
 		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(found));
 	else if (json_is_string(found))
 		snprintf(text, sizeof(text), "%s", json_string_value(found));
-	dash = strchr(text, '-');
-	if (dash)
-		*dash++ = '\0';
-	if (parse_number(text, RFM_RING_SPACE - 1, &first) != PARSE_OK ||
-	    parse_number(dash ? dash : text, RFM_RING_SPACE - 1, &last) != PARSE_OK) {
+	if (parse_range(text, RFM_RING_SPACE - 1, &first, &last) != PARSE_OK) {
 		fields_fail(fields, "address", "must be an address below 0x%x, or a range such as "
 			    "\"0x1000-0x1fff\"", RFM_RING_SPACE);
 		return;

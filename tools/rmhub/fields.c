@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 void fields_begin(struct fields *fields, json_t *object, const char *what)
 {
@@ -159,41 +159,24 @@ bool fields_real(struct fields *fields, const char *name, double least, double m
 	return true;
 }
 
-static bool time_unit(const char *text, double *factor)
-{
-	static const struct {
-		const char *name;
-		double factor;
-	} units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(text, units[i].name))
-			continue;
-		*factor = units[i].factor;
-		return true;
-	}
-	return false;
-}
-
 bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_t *ns)
 {
-	const char *rest = "";
-	double number = 0, factor = 1e9;
+	uint64_t time = UINT64_MAX;
 	json_t *found;
-	bool good;
+	double number;
 
 	if (!fields_any(fields, name, &found))
 		return false;
-	good = json_is_number(found) ||
-	       (json_is_string(found) && real_parse(json_string_value(found), &number, &rest) &&
-		time_unit(rest, &factor));
-	if (json_is_number(found))
-		number = json_number_value(found);
-	if (!good || !(number >= 0 && number * factor <= most)) {
+	if (json_is_string(found))
+		parse_duration(json_string_value(found), &time);
+	number = json_number_value(found) * 1e9;
+	if (json_is_number(found) && number >= 0 && number <= most)
+		time = llround(number);
+	if (time > most) {
 		fields_fail(fields, name, "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
 			    most / 1e9);
 		return false;
 	}
-	*ns = llround(number * factor);
+	*ns = time;
 	return true;
 }

@@ -7,7 +7,7 @@
 
 #include "fields.h"
 #include "rmhub.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 #define VERSION		"0.1"
 #define STATUS_USAGE	2

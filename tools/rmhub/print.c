@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rmhub.h"
+#include "tools/common/units.h"
 
 static const char *text(const json_t *object, const char *name, const char *otherwise)
 {
@@ -26,14 +27,10 @@ static bool flag(const json_t *object, const char *name)
 static void print_peer(const json_t *end)
 {
 	const json_t *peer = json_object_get(end, "peer");
-	char node[24] = "-";
+	char node[UNIT_TEXT];
 
-	if (json_is_object(peer) && flag(peer, "hub"))
-		snprintf(node, sizeof(node), "hub");
-	else if (json_is_object(peer))
-		snprintf(node, sizeof(node), "0x%02" PRIx64 " (%" PRIu64 ")", number(peer, "node"),
-			 number(peer, "node"));
-	printf("  %-11s", node);
+	printf("  %-11s", !json_is_object(peer) ? "-" : flag(peer, "hub") ? "hub" :
+	       node_text(node, number(peer, "node")));
 }
 
 static void print_neighbour(const json_t *port, const char *name)

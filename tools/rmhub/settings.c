@@ -12,7 +12,7 @@
 #include "ring/host/port.h"
 #include "ring/node.h"
 #include "ring/util/line-text.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 #define NAME_MAX_LENGTH	32
 

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "client.h"
+#include "tools/common/clock.h"
+#include "tools/common/parse.h"
+
+#define TIME_MAX	(4000000 * NSEC_PER_SEC)
 
 /* --- asking ------------------------------------------------------------------------- */
 
@@ -140,15 +144,14 @@ bool is_set(json_t *object, const char *name)
 
 bool word_seconds(const char *what, const char *text, uint64_t *ms)
 {
-	char *end;
-	double seconds = strtod(text, &end);
+	uint64_t ns;
 
-	if (end == text || *end || !(seconds >= 0.001) || seconds > 4000000) {
-		complain("%s '%s' is no number of seconds from 0.001 to 4000000", what, text);
-		return false;
+	if (parse_duration(text, &ns) == PARSE_OK && ns >= NSEC_PER_MSEC && ns <= TIME_MAX) {
+		*ms = ns / NSEC_PER_MSEC;
+		return true;
 	}
-	*ms = seconds * 1000;
-	return true;
+	complain("%s '%s' is no time from 1ms to 4000000s, such as 0.5 or 20ms", what, text);
+	return false;
 }
 
 bool add_range(json_t *args, const char *text)

@@ -8,7 +8,7 @@
 
 #include "client.h"
 #include "tools/common/hex.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 #define CHUNK		(64u << 10)
 
@@ -69,9 +69,9 @@ static int read_range(struct ask *ask, uint64_t first, uint64_t last, bool raw)
 	return fflush(stdout) ? complain("cannot write the answer") : 0;
 }
 
-static bool word_width(const char *text, uint64_t *width)
+static bool word_width(const char *text, unsigned int *width)
 {
-	if (parse_number(text, 8, width) == PARSE_OK && *width && !(*width & (*width - 1)))
+	if (parse_width(text, width))
 		return true;
 	complain("the width '%s' is not 1, 2, 4 or 8", text);
 	return false;
@@ -79,7 +79,8 @@ static bool word_width(const char *text, uint64_t *width)
 
 int verb_read_c(struct ask *ask, int argc, char **argv)
 {
-	uint64_t first, last, width = 4;
+	unsigned int width = 4;
+	uint64_t first, last;
 	bool raw = false;
 
 	for (int option; (option = getopt(argc, argv, "rw:")) != -1;) {
@@ -162,8 +163,9 @@ static int write_file(struct ask *ask, uint64_t first, const char *path)
 
 int verb_write_c(struct ask *ask, int argc, char **argv)
 {
-	uint64_t first, last, value, width = 4;
+	uint64_t first, last, value;
 	const char *path = NULL;
+	unsigned int width = 4;
 	char text[17];
 
 	for (int option; (option = getopt(argc, argv, "w:f:")) != -1;) {
@@ -178,7 +180,7 @@ int verb_write_c(struct ask *ask, int argc, char **argv)
 		return STATUS_MISUSED;
 	if (path)
 		return write_file(ask, first, path);
-	if (!word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
+	if (!word_number("the value", argv[optind + 1], 0, width_max(width), &value))
 		return STATUS_MISUSED;
 	return ask_to_store(ask, json_pack("{s:I, s:s}", "first", (json_int_t)first, "data",
 					   digits_of(value, width, text)));
@@ -187,7 +189,8 @@ int verb_write_c(struct ask *ask, int argc, char **argv)
 int verb_fill_c(struct ask *ask, int argc, char **argv)
 {
 	json_t *args = json_object();
-	uint64_t value, width = 4;
+	unsigned int width = 4;
+	uint64_t value;
 	char text[17];
 
 	for (int option; (option = getopt(argc, argv, "w:")) != -1;)
@@ -196,7 +199,7 @@ int verb_fill_c(struct ask *ask, int argc, char **argv)
 	if (argc - optind != 2)
 		return misused(ask, "it needs a range and a value");
 	if (!add_range(args, argv[optind]) ||
-	    !word_number("the value", argv[optind + 1], 0, UINT64_MAX >> (64 - 8 * width), &value))
+	    !word_number("the value", argv[optind + 1], 0, width_max(width), &value))
 		return STATUS_MISUSED;
 	json_object_set_new(args, "data", json_string(digits_of(value, width, text)));
 	return ask_to_store(ask, args);

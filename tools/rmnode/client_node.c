@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "client.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 /* NODE[,NODE]... or all */
 static bool add_targets(json_t *args, char *text)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "rmnode.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 int complain(const char *format, ...)
 {
@@ -31,25 +31,8 @@ bool word_number(const char *what, const char *text, uint64_t least, uint64_t mo
 
 bool word_range(const char *text, uint64_t *first, uint64_t *last)
 {
-	size_t len = strcspn(text, "-+");
-	char word[64];
-	bool length = text[len] == '+';
-
-	if (len < sizeof(word)) {
-		memcpy(word, text, len);
-		word[len] = '\0';
-		if (parse_number(word, UINT32_MAX, first) == PARSE_OK) {
-			*last = *first;
-			if (!text[len])
-				return true;
-			if (parse_number(text + len + 1, UINT32_MAX, last) == PARSE_OK &&
-			    (!length || *last)) {
-				*last += length ? *first - 1 : 0;
-				if (*last >= *first)
-					return true;
-			}
-		}
-	}
+	if (parse_range(text, UINT32_MAX, first, last) == PARSE_OK && *last >= *first)
+		return true;
 	complain("'%s' is no range; one is FIRST-LAST or FIRST+LENGTH, such as "
 		 "0x1000-0x1fff or 0x1000+4K", text);
 	return false;

@@ -10,6 +10,7 @@
 
 #include "change.h"
 #include "holders.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 #define CARD "card"	/* the line that names it */
@@ -52,7 +53,7 @@ static bool plane_is_saved(const struct state *state, enum plane plane)
 static int save_text(const struct command *cmd, const struct state *state,
 		     const struct planes *planes)
 {
-	char word[SETTING_WORD];
+	char word[UNIT_TEXT];
 
 	printf("# Configuration of %s, a 5565 with node id %u at PCI %s; 'rmctl apply FILE' sets it.\n"
 	       CARD " = %s\n", state->name, state->node, state->pci, state->name);
@@ -77,7 +78,7 @@ static int save_text(const struct command *cmd, const struct state *state,
 static json_t *config_json(const struct state *state, const struct planes *planes)
 {
 	json_t *config = json_object();
-	char word[SETTING_WORD];
+	char word[UNIT_TEXT];
 
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (is_saved(state, id))
@@ -241,7 +242,7 @@ static void differences_free(struct differences *differences)
 static void compare_settings(const struct state *state, struct change *change,
 			     struct differences *differences)
 {
-	char before[SETTING_WORD], after[SETTING_WORD];
+	char before[UNIT_TEXT], after[UNIT_TEXT];
 
 	for (unsigned int id = 0; id < SETTINGS; id++) {
 		uint64_t is = state->settings.value[id], wanted = change->settings.value[id];

@@ -63,7 +63,7 @@ static bool takes_part(const struct state *state)
 static void look_at_switches(const struct state *state, struct findings *findings)
 {
 	const char *name = state->name;
-	char offset[OUT_WORD];
+	char offset[UNIT_TEXT];
 	struct finding *it;
 
 	if (!is_on(state, SETTING_TRANSMIT)) {
@@ -80,8 +80,7 @@ static void look_at_switches(const struct state *state, struct findings *finding
 	if (is_on(state, SETTING_OFFSET)) {
 		it = add(findings, "offset");
 		TEXT(it, "the offset is %s: what is stored here arrives that much higher at the "
-		     "other nodes",
-		     out_size(offset, sizeof(offset), state->settings.value[SETTING_OFFSET]));
+		     "other nodes", size_exact(offset, state->settings.value[SETTING_OFFSET]));
 		REMEDY(it, "rmctl set %s offset=0", name);
 	}
 	if (is_on(state, SETTING_BYTE_SWAP)) {
@@ -99,7 +98,7 @@ static void look_at_switches(const struct state *state, struct findings *finding
 static void look_at_policy(const struct state *state, const struct counters *counters,
 			   struct findings *findings)
 {
-	char received[OUT_WORD], sent[OUT_WORD];
+	char received[UNIT_TEXT], sent[UNIT_TEXT];
 	uint64_t policy = state->settings.value[SETTING_POLICY];
 	struct finding *it;
 
@@ -109,8 +108,8 @@ static void look_at_policy(const struct state *state, const struct counters *cou
 	TEXT(it, "the base policy is %s: what nobody has subscribed to is neither received nor sent "
 	     "(so far %s of others and %s of this node)",
 	     policy == RFM_POLICY_NONE ? "none" : "a mask",
-	     out_size(received, sizeof(received), counters->value[RFM_COUNTER_FILTERED_RX]),
-	     out_size(sent, sizeof(sent), counters->value[RFM_COUNTER_FILTERED_TX]));
+	     size_exact(received, counters->value[RFM_COUNTER_FILTERED_RX]),
+	     size_exact(sent, counters->value[RFM_COUNTER_FILTERED_TX]));
 	REMEDY(it, "rmctl subscriptions %s; then rmctl subscribe %s RANGE, or set %s policy=all",
 	       state->name, state->name, state->name);
 }
@@ -226,7 +225,7 @@ static void look_at_breaks(const struct state *state, const struct ring *ring,
 			   const struct counters *counters, struct findings *findings)
 {
 	const struct ring_member *last = NULL;
-	char node[OUT_WORD] = "unknown";
+	char node[UNIT_TEXT] = "unknown";
 	struct finding *it;
 
 	if (!counters->value[RFM_COUNTER_BREAKS])
@@ -238,7 +237,7 @@ static void look_at_breaks(const struct state *state, const struct ring *ring,
 	it->past = !last || !ring_is_dark(last);
 	it->ago_ns = counters->ago_ns[RFM_COUNTER_BREAKS];
 	if (last)
-		out_node(node, sizeof(node), last->node);
+		node_text(node, last->node);
 	if (it->past)
 		TEXT(it, "%" PRIu64 " time(s) another node has lost its signal, the last one node "
 		     "%s: the ring was open there", counters->value[RFM_COUNTER_BREAKS], node);
@@ -269,11 +268,11 @@ static void look_at_members(const struct state *state, const struct ring *ring,
 
 static void look_at_id(const struct state *state, struct findings *findings)
 {
-	char node[OUT_WORD];
+	char node[UNIT_TEXT];
 	struct finding *it = add(findings, "id-in-use");
 
 	TEXT(it, "this node has left the ring, as its id %s is in use: it only passes frames on",
-	     out_node(node, sizeof(node), state->node));
+	     node_text(node, state->node));
 	REMEDY(it, "give one of the two nodes another id, and start it again");
 }
 
@@ -343,9 +342,9 @@ json_t *findings_json(const struct findings *findings)
 
 static void print_finding(const struct finding *it)
 {
-	char ago[UNIT_WORD];
+	char ago[UNIT_TEXT];
 
-	unit_time(ago, sizeof(ago), it->ago_ns);
+	time_text(ago, it->ago_ns);
 	printf("  - %s", it->text);
 	if (it->ago_ns)
 		printf(it->past ? ", the last %s ago" : ", since %s ago", ago);

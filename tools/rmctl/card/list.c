@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "state.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 #define ROW "%-8s %-14s %-11s %-9s %-7s %s\n"
@@ -19,10 +20,10 @@ static json_t *row_json(const struct state *state)
 
 static void row_text(const struct state *state)
 {
-	char node[OUT_WORD], size[OUT_WORD];
+	char node[UNIT_TEXT], size[UNIT_TEXT];
 
-	printf(ROW, state->name, state->pci, out_node(node, sizeof(node), state->node),
-	       out_size(size, sizeof(size), state->memory_size), state->link ? "yes" : "no",
+	printf(ROW, state->name, state->pci, node_text(node, state->node),
+	       size_exact(size, state->memory_size), state->link ? "yes" : "no",
 	       state_synchronous(state) ? "ok" : "lost");
 }
 

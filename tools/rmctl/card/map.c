@@ -64,18 +64,18 @@ static size_t round_trip(const struct ring *ring, uint32_t own, uint32_t nodes[2
 
 static void print_member(const struct ring_member *member)
 {
-	char node[OUT_WORD], hops[OUT_WORD] = "-", transit[UNIT_WORD] = "-", received[OUT_WORD] = "-",
-	     missed[OUT_WORD] = "-", note[RING_NOTE];
+	char node[UNIT_TEXT], hops[UNIT_TEXT] = "-", transit[UNIT_TEXT] = "-", received[UNIT_TEXT] = "-",
+	     missed[UNIT_TEXT] = "-", note[RING_NOTE];
 
 	if (!member->gone)
 		snprintf(hops, sizeof(hops), "%" PRIu32, member->hops);
 	if (!member->gone && member->transit_known)
-		unit_time(transit, sizeof(transit), member->transit_ns);
+		time_text(transit, member->transit_ns);
 	if (member->hops || member->gone) {
 		snprintf(received, sizeof(received), "%" PRIu64, member->received);
 		snprintf(missed, sizeof(missed), "%" PRIu64, member->missed);
 	}
-	printf(ROW, out_node(node, sizeof(node), member->node), hops, transit, received, missed,
+	printf(ROW, node_text(node, member->node), hops, transit, received, missed,
 	       ring_note(note, member));
 }
 
@@ -85,11 +85,11 @@ static int print_text(const struct command *cmd, const struct state *state,
 	uint32_t nodes[2 * RING_NODES];
 	bool open = state->link && !ring->turn_ns;
 	size_t count = round_trip(ring, state->node, nodes);
-	char turn[UNIT_WORD];
+	char turn[UNIT_TEXT];
 
 	printf("%s: %" PRIu32 " node(s), epoch %" PRIu32 ", ", cmd->card, ring->count, ring->epoch);
 	if (state->link && ring->turn_ns)
-		printf("once round the ring: %s\n\n", unit_time(turn, sizeof(turn), ring->turn_ns));
+		printf("once round the ring: %s\n\n", time_text(turn, ring->turn_ns));
 	else
 		puts("the ring is open\n");
 	map_draw(stdout, nodes, count, !state->link, open);

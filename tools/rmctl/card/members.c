@@ -128,10 +128,10 @@ bool ring_is_dark(const struct ring_member *member)
 /* What is amiss with a node, or was: "last heard 5.102 s ago"; "-" if nothing. */
 const char *ring_note(char text[RING_NOTE], const struct ring_member *member)
 {
-	char heard[UNIT_WORD], broke[UNIT_WORD];
+	char heard[UNIT_TEXT], broke[UNIT_TEXT];
 
-	unit_time(heard, sizeof(heard), member->heard_ns);
-	unit_time(broke, sizeof(broke), member->broke_ns);
+	time_text(heard, member->heard_ns);
+	time_text(broke, member->broke_ns);
 	snprintf(text, RING_NOTE, "-");
 	if (member->gone && ring_is_dark(member))
 		snprintf(text, RING_NOTE, "last heard %s ago, when it lost its signal", heard);
@@ -154,7 +154,7 @@ const char *ring_note(char text[RING_NOTE], const struct ring_member *member)
  */
 const char *ring_absent(char text[RING_NOTE], const struct ring *ring, uint64_t since_ns)
 {
-	char note[RING_NOTE], node[OUT_WORD];
+	char note[RING_NOTE], node[UNIT_TEXT];
 	size_t used = 0, named = 0, more = 0;
 
 	text[0] = '\0';
@@ -169,8 +169,7 @@ const char *ring_absent(char text[RING_NOTE], const struct ring *ring, uint64_t 
 		}
 		used += (size_t)snprintf(text + used, RING_NOTE - used, "%snode %s %s",
 					 named++ ? ", " : "",
-					 out_node(node, sizeof(node), member->node),
-					 ring_note(note, member));
+					 node_text(node, member->node), ring_note(note, member));
 	}
 	if (more)
 		snprintf(text + used, RING_NOTE - used, ", and %zu more", more);

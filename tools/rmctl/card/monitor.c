@@ -134,10 +134,10 @@ static int print_json(const struct command *cmd, const struct line *line)
 
 static void print_event(const struct line *line)
 {
-	char text[UNIT_WORD];
+	char text[UNIT_TEXT];
 
 	if (line->node >= 0)
-		printf(" node %s", out_node(text, sizeof(text), (uint32_t)line->node));
+		printf(" node %s", node_text(text, line->node));
 	if (line->offset >= 0)
 		printf(" 0x%08" PRIx64 "+%" PRId64, (uint64_t)line->offset, line->length);
 	if (line->missing >= 0)
@@ -145,7 +145,7 @@ static void print_event(const struct line *line)
 	if (line->epoch >= 0)
 		printf(" epoch %" PRId64, line->epoch);
 	if (line->age_ns >= 0)
-		printf(" after %s", unit_time(text, sizeof(text), (uint64_t)line->age_ns));
+		printf(" after %s", time_text(text, (uint64_t)line->age_ns));
 	if (line->descriptor >= 0)
 		printf(" watch %" PRId64, line->descriptor);
 	if (line->count > 1)
@@ -154,7 +154,7 @@ static void print_event(const struct line *line)
 
 static void print_change(const struct line *line)
 {
-	char word[SETTING_WORD];
+	char word[UNIT_TEXT];
 
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (setting_known(&line->changed, id))

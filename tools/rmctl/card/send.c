@@ -6,8 +6,8 @@
 
 #include "event_names.h"
 #include "open.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/cli/words.h"
 
 /* Reads NODE. Returns an exit status. */
 static int get_node(struct command *cmd, const char *text, uint32_t *node)
@@ -53,7 +53,7 @@ int verb_send(struct command *cmd, int argc, char **argv)
 {
 	struct rfm_send send = { .data = 0 };
 	uint64_t data = 0;
-	char text[OUT_WORD];
+	char text[UNIT_TEXT];
 	struct card card;
 	int status;
 
@@ -76,7 +76,7 @@ int verb_send(struct command *cmd, int argc, char **argv)
 		return status;
 	if (send.node == card.info.node)
 		status = failed(cmd, "node %s is this card itself, and a node never interrupts "
-				"itself", out_node(text, sizeof(text), send.node));
+				"itself", node_text(text, send.node));
 	else if (ioctl(card.fd, RFM_IOC_SEND, &send))
 		status = failed(cmd, "cannot send %s: %s", event_name(send.type),
 				card_reason(errno));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "change.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 static int print_json(const struct command *cmd, const struct state *state)
@@ -17,7 +18,7 @@ static int print_json(const struct command *cmd, const struct state *state)
 
 static int print_text(const struct command *cmd, const struct state *state)
 {
-	char word[SETTING_WORD];
+	char word[UNIT_TEXT];
 
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (setting_known(&state->settings, id))

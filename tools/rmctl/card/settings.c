@@ -11,8 +11,9 @@
 
 #include <linux/rfm_netlink.h>
 
+#include "tools/common/parse.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/cli/words.h"
 
 enum kind {
 	ON_OFF,
@@ -167,52 +168,34 @@ int setting_read(struct command *cmd, enum setting_id id, const char *text,
 }
 
 /* In whole units, so that it reads back as the same: 4K, 64M, 4097. */
-static void bytes_word(char word[SETTING_WORD], uint64_t bytes)
+static void bytes_word(char word[UNIT_TEXT], uint64_t bytes)
 {
 	if (bytes && !(bytes % (1u << 20)))
-		snprintf(word, SETTING_WORD, "%" PRIu64 "M", bytes >> 20);
+		snprintf(word, UNIT_TEXT, "%" PRIu64 "M", bytes >> 20);
 	else if (bytes && !(bytes % (1u << 10)))
-		snprintf(word, SETTING_WORD, "%" PRIu64 "K", bytes >> 10);
+		snprintf(word, UNIT_TEXT, "%" PRIu64 "K", bytes >> 10);
 	else
-		snprintf(word, SETTING_WORD, "%" PRIu64, bytes);
-}
-
-static void time_word(char word[SETTING_WORD], uint64_t time)
-{
-	static const struct {
-		uint64_t unit;
-		const char *name;
-	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
-	size_t at = 0;
-
-	if (!time) {
-		snprintf(word, SETTING_WORD, "0");
-		return;
-	}
-	while (time % units[at].unit)
-		at++;
-	snprintf(word, SETTING_WORD, "%" PRIu64 "%s", time / units[at].unit, units[at].name);
+		snprintf(word, UNIT_TEXT, "%" PRIu64, bytes);
 }
 
 /* A value as setting_read() reads it. */
-const char *setting_word(char word[SETTING_WORD], enum setting_id id, uint64_t value)
+const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t value)
 {
 	switch (table[id].kind) {
 	case ON_OFF:
 	case OFF_ONLY:
-		snprintf(word, SETTING_WORD, "%s", value ? "on" : "off");
+		snprintf(word, UNIT_TEXT, "%s", value ? "on" : "off");
 		break;
 	case POLICY:
-		snprintf(word, SETTING_WORD, "%s", value < POLICIES ? policies[value] : "?");
+		snprintf(word, UNIT_TEXT, "%s", value < POLICIES ? policies[value] : "?");
 		break;
 	case TIME:
-		time_word(word, value);
-		break;
+		return value ? time_exact(word, value, "") : "0";
 	case BYTES:
 		bytes_word(word, value);
 		break;
 	default:
-		snprintf(word, SETTING_WORD, "%" PRIu64, value);
+		snprintf(word, UNIT_TEXT, "%" PRIu64, value);
 	}
 	return word;
 }
@@ -260,7 +243,7 @@ int settings_put(struct nl_msg *request, const struct settings *settings)
 
 static json_t *value_json(enum setting_id id, uint64_t value)
 {
-	char word[SETTING_WORD];
+	char word[UNIT_TEXT];
 
 	switch (table[id].kind) {
 	case ON_OFF:

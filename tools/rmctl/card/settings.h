@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/rmctl.h"
 
 struct nl_msg;
@@ -43,15 +44,13 @@ struct settings {
 	uint64_t value[SETTINGS];
 };
 
-#define SETTING_WORD 32	/* room for a value */
-
 int setting_find(const char *name, size_t length);
 const char *setting_name(enum setting_id id);
 bool setting_kept(enum setting_id id);
 bool setting_known(const struct settings *settings, enum setting_id id);
 int setting_read(struct command *cmd, enum setting_id id, const char *text,
 		 struct settings *settings);
-const char *setting_word(char word[SETTING_WORD], enum setting_id id, uint64_t value);
+const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t value);
 void settings_take(struct settings *settings, struct nlattr **attributes);
 int settings_put(struct nl_msg *request, const struct settings *settings);
 void settings_json(json_t *object, const struct settings *settings);

@@ -9,6 +9,7 @@
 
 #include "diagnose.h"
 #include "state.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 #define LINE "  %-24s %s\n"
@@ -164,17 +165,16 @@ static int show_json(const struct command *cmd, const struct state *state,
 
 static void show_memory(const struct state *state)
 {
-	char text[96], size[OUT_WORD];
+	char text[96], size[UNIT_TEXT];
 
-	printf(LINE, "memory", out_size(size, sizeof(size), state->memory_size));
+	printf(LINE, "memory", size_exact(size, state->memory_size));
 	if (state->window_size == state->memory_size)
 		snprintf(text, sizeof(text), "the whole memory");
 	else
 		snprintf(text, sizeof(text), "%s from offset 0x%" PRIx64,
-			 out_size(size, sizeof(size), state->window_size),
-			 setting(state, SETTING_WINDOW));
+			 size_exact(size, state->window_size), setting(state, SETTING_WINDOW));
 	printf(LINE, "window", text);
-	printf(LINE, "network offset", out_size(size, sizeof(size), setting(state, SETTING_OFFSET)));
+	printf(LINE, "network offset", size_exact(size, setting(state, SETTING_OFFSET)));
 }
 
 static const char *policy(uint64_t value)
@@ -228,7 +228,7 @@ static void show_settings(const struct state *state)
 		{ SETTING_MODERATION_COUNT, "events an interrupt" },
 		{ SETTING_MODERATION_TIME, "time between interrupts" },
 	};
-	char word[SETTING_WORD];
+	char word[UNIT_TEXT];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (setting_known(&state->settings, rows[i].id))
@@ -253,10 +253,10 @@ static void show_latched(uint32_t lisr)
 static int show_text(const struct command *cmd, const struct state *state,
 		     const struct findings *findings)
 {
-	char text[96], node[OUT_WORD];
+	char text[96], node[UNIT_TEXT];
 
 	printf("%s: 5565 at PCI %s\n", state->name, state->pci);
-	printf(LINE, "node", out_node(node, sizeof(node), state->node));
+	printf(LINE, "node", node_text(node, state->node));
 	snprintf(text, sizeof(text), "id 0x%02x, revision 0x%02x, build 0x%04x", state->board_id,
 		 state->board_revision, state->build);
 	printf(LINE, "board", text);

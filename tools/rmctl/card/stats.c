@@ -73,25 +73,24 @@ static void print_counter(const char *name, uint64_t value)
 {
 	static const struct {
 		const char *name, *shown;
-		const char *(*word)(char *text, size_t size, uint64_t value);
+		const char *(*word)(char text[UNIT_TEXT], uint64_t value);
 		uint64_t factor;
 	} rows[] = {
-		{ "sent_bytes", "sent_bytes", unit_size, 1 },
-		{ "received_bytes", "received_bytes", unit_size, 1 },
-		{ "forwarded_bytes", "forwarded_bytes", unit_size, 1 },
-		{ "filtered_rx", "filtered_rx", unit_size, 1 },
-		{ "filtered_tx", "filtered_tx", unit_size, 1 },
-		{ "dma_bytes", "dma_bytes", unit_size, 1 },
-		{ "stall_us", "stall", unit_time, 1000 },
-		{ "turn_ns", "turn", unit_time, 1 },
+		{ "sent_bytes", "sent_bytes", size_text, 1 },
+		{ "received_bytes", "received_bytes", size_text, 1 },
+		{ "forwarded_bytes", "forwarded_bytes", size_text, 1 },
+		{ "filtered_rx", "filtered_rx", size_text, 1 },
+		{ "filtered_tx", "filtered_tx", size_text, 1 },
+		{ "dma_bytes", "dma_bytes", size_text, 1 },
+		{ "stall_us", "stall", time_text, 1000 },
+		{ "turn_ns", "turn", time_text, 1 },
 	};
-	char text[UNIT_WORD];
+	char text[UNIT_TEXT];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(name, rows[i].name))
 			continue;
-		printf("  %-18s %s\n", rows[i].shown,
-		       rows[i].word(text, sizeof(text), value * rows[i].factor));
+		printf("  %-18s %s\n", rows[i].shown, rows[i].word(text, value * rows[i].factor));
 		return;
 	}
 	printf("  %-18s %" PRIu64 "\n", name, value);

@@ -10,6 +10,7 @@
 
 #include "masks.h"
 #include "state.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
@@ -126,7 +127,7 @@ static json_t *planes_json(const struct wanted *wanted)
 
 static int report(struct command *cmd, const struct state *state, struct wanted *wanted)
 {
-	char policy[SETTING_WORD];
+	char policy[UNIT_TEXT];
 
 	ranges_tidy(&wanted->ranges, state->memory_size);
 	setting_word(policy, SETTING_POLICY, state->settings.value[SETTING_POLICY]);

@@ -132,7 +132,7 @@ static json_t *descriptor_json(const struct descriptor *descriptor)
 static int print_json(const struct command *cmd, const struct state *state,
 		      const struct descriptors *descriptors)
 {
-	char policy[SETTING_WORD];
+	char policy[UNIT_TEXT];
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < descriptors->count; i++)
@@ -154,15 +154,15 @@ static void print_bits(uint32_t bits, const struct word *words, size_t count)
 
 static void print_queue(const struct descriptor *descriptor)
 {
-	char time[UNIT_WORD];
+	char time[UNIT_TEXT];
 
 	printf("; %" PRIu64 " event(s), %" PRIu32 " of %" PRIu32 " wait, %" PRIu64 " dropped",
 	       descriptor->events, descriptor->queued, descriptor->depth, descriptor->dropped);
 	if (descriptor->deadline_ns)
 		printf(", %" PRIu64 " later than %s", descriptor->late,
-		       unit_time(time, sizeof(time), descriptor->deadline_ns));
+		       time_text(time, descriptor->deadline_ns));
 	if (descriptor->silence_ns)
-		printf(", stale after %s", unit_time(time, sizeof(time), descriptor->silence_ns));
+		printf(", stale after %s", time_text(time, descriptor->silence_ns));
 	if (descriptor->compare && descriptor->compare < COUNT(compares))
 		printf(", when 0x%" PRIx64 " & 0x%" PRIx64 " is %s%s", descriptor->compare_offset,
 		       descriptor->compare_mask, compares[descriptor->compare],
@@ -202,7 +202,7 @@ static void print_descriptor(const struct descriptor *descriptor)
 static int print_text(const struct command *cmd, const struct state *state,
 		      const struct descriptors *descriptors)
 {
-	char policy[SETTING_WORD];
+	char policy[UNIT_TEXT];
 
 	printf("%s: the base policy is %s\n", state->name,
 	       setting_word(policy, SETTING_POLICY, state->settings.value[SETTING_POLICY]));

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/rfm.h>
-
 static void message(const struct command *cmd, const char *format, va_list args)
 {
 	fflush(stdout);
@@ -87,28 +85,6 @@ int out_json(const struct command *cmd, json_t *object)
 	free(json);
 	putchar('\n');
 	return out_flush(cmd);
-}
-
-/* Node ids print both ways, because rigs label them in either: 0x11 (17). */
-const char *out_node(char *buffer, size_t size, uint32_t node)
-{
-	if (node == RFM_NODE_ALL)
-		return "-";
-	snprintf(buffer, size, "0x%02" PRIx32 " (%" PRIu32 ")", node, node);
-	return buffer;
-}
-
-const char *out_size(char *buffer, size_t size, uint64_t bytes)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
-	size_t unit = 0;
-
-	while (bytes && !(bytes % 1024) && unit + 1 < sizeof(units) / sizeof(*units)) {
-		bytes /= 1024;
-		unit++;
-	}
-	snprintf(buffer, size, "%" PRIu64 " %s", bytes, units[unit]);
-	return buffer;
 }
 
 /* A number, or null if @condition says that it is not known or does not apply. */

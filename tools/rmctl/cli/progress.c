@@ -2,14 +2,45 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "stop.h"
 #include "tools/common/clock.h"
 #include "tools/common/units.h"
 
+#define BAR		24	/* characters */
 #define QUIET_NS	(NSEC_PER_SEC / 2)	/* what is over by then shows nothing */
 #define REDRAW_NS	(NSEC_PER_SEC / 5)
+
+/**
+ * progress_line - how far something has come
+ * @line: "load [######      ]  50 %  32 MiB of 64 MiB  35.1 MiB/s  0.911 s left"
+ * @what: is going on
+ * @done: bytes
+ * @total: bytes, not 0
+ * @elapsed_ns: since it began
+ */
+void progress_line(char line[PROGRESS_LINE], const char *what, uint64_t done, uint64_t total,
+		   uint64_t elapsed_ns)
+{
+	char bar[BAR + 1], so_far[UNIT_TEXT], all[UNIT_TEXT], rate[UNIT_TEXT], left[UNIT_TEXT];
+	double part = (double)done / (double)total;
+	double speed = elapsed_ns ? (double)done * 1e9 / (double)elapsed_ns : 0;
+
+	memset(bar, ' ', BAR);
+	bar[BAR] = '\0';
+	memset(bar, '#', (size_t)(part * BAR));
+	size_text(so_far, done);
+	size_text(all, total);
+	size_text(rate, (uint64_t)speed);
+	if (speed > 0)
+		time_text(left, (uint64_t)((double)(total - done) / speed * 1e9));
+	else
+		snprintf(left, sizeof(left), "?");
+	snprintf(line, PROGRESS_LINE, "%s [%s] %3d %%  %s of %s  %s/s  %s left", what, bar,
+		 (int)(part * 100), so_far, all, rate, left);
+}
 
 /**
  * progress_begin - something that may take long begins

@@ -22,6 +22,11 @@ struct progress {
 	bool visible;
 };
 
+/* Room for a line of progress. */
+#define PROGRESS_LINE 240
+void progress_line(char line[PROGRESS_LINE], const char *what, uint64_t done, uint64_t total,
+		   uint64_t elapsed_ns);
+
 void progress_begin(struct progress *progress, const struct command *cmd, uint64_t total);
 void progress_show(struct progress *progress, uint64_t done);
 bool progress_stopped(const struct progress *progress, uint64_t done);

@@ -1,149 +1,47 @@
 // SPDX-License-Identifier: MIT
-/*
- * From words on the command line to numbers, widths and card names. Strict:
- * what is not wholly understood is refused, because a misread number ends up
- * in the memory of every node.
- */
 #include "words.h"
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define NSEC_PER_SEC 1000000000ull
+#include "tools/common/hex.h"
+#include "tools/common/parse.h"
 
-static int digit_value(char c)
+#define HIDDEN '\001'
+
+/* "-3", "-.5", "-inf", "-nan": no verb has options that begin like that. */
+bool word_is_negative(const char *word)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 16;
+	if (*word++ != '-')
+		return false;
+	return isdigit((unsigned char)*word) ||
+	       (*word == '.' && isdigit((unsigned char)word[1])) || !strcmp(word, "inf") ||
+	       !strcmp(word, "nan");
 }
 
-static uint64_t suffix_factor(const char *suffix)
+/* The copies live until the program ends; so does @argv. */
+void hide_negatives(int argc, char **argv)
 {
-	if (!*suffix)
-		return 1;
-	if (suffix[1])
-		return 0;
-	switch (*suffix) {
-	case 'k':
-	case 'K':
-		return 1ull << 10;
-	case 'm':
-	case 'M':
-		return 1ull << 20;
-	default:
-		return 0;
-	}
-}
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		size_t size = strlen(argv[i]) + 1;
+		char *hidden;
 
-/**
- * parse_number - read an unsigned number
- * @text: decimal, or hexadecimal after 0x, with an optional suffix K (1024) or
- *	M (1048576); a leading 0 does not mean octal
- * @max: largest value accepted
- * @value: set on PARSE_OK only
- */
-enum parse_result parse_number(const char *text, uint64_t max, uint64_t *value)
-{
-	bool overflow = false;
-	uint64_t factor, sum = 0;
-	const char *digits;
-	int base = 10;
-
-	if (!*text)
-		return PARSE_EMPTY;
-	if (text[0] == '-')
-		return PARSE_NEGATIVE;
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-		base = 16;
-		text += 2;
-	}
-	for (digits = text; digit_value(*text) < base; text++)
-		overflow |= __builtin_mul_overflow(sum, base, &sum) ||
-			    __builtin_add_overflow(sum, digit_value(*text), &sum);
-	factor = suffix_factor(text);
-	if (text == digits || !factor)
-		return PARSE_MALFORMED;
-	overflow |= __builtin_mul_overflow(sum, factor, &sum);
-	if (overflow || sum > max)
-		return PARSE_TOO_LARGE;
-	*value = sum;
-	return PARSE_OK;
-}
-
-#define TIME_MAX (NSEC_PER_SEC * NSEC_PER_SEC)
-
-/*
- * Reads decimal digits, perhaps with a point among them, as a time in @unit nanoseconds.
- * Returns what is behind them in @end.
- */
-static enum parse_result parse_time(const char *text, uint64_t unit, uint64_t *nanoseconds,
-				    const char **end)
-{
-	uint64_t whole = 0, fraction = 0, step = unit;
-	bool fits = true;
-
-	if (!*text)
-		return PARSE_EMPTY;
-	if (*text == '-')
-		return PARSE_NEGATIVE;
-	if (!isdigit((unsigned char)*text))
-		return PARSE_MALFORMED;
-	for (; isdigit((unsigned char)*text); text++)
-		if (whole <= TIME_MAX)
-			whole = whole * 10 + (uint64_t)(*text - '0');
-	if (*text == '.') {
-		if (!isdigit((unsigned char)*++text))
-			return PARSE_MALFORMED;
-		for (; isdigit((unsigned char)*text); text++, step /= 10) {
-			fraction += step / 10 * (uint64_t)(*text - '0');
-			fits &= step >= 10 || *text == '0';
-		}
-	}
-	*end = text;
-	if (!fits)
-		return PARSE_MALFORMED;
-	if (whole > TIME_MAX / unit)
-		return PARSE_TOO_LARGE;
-	*nanoseconds = whole * unit + fraction;
-	return PARSE_OK;
-}
-
-/**
- * parse_duration - read a time such as "0.25", "20ms" or "100us"
- * @text: a decimal number, and one of the units s, ms, us, ns behind it, or none: seconds
- * @nanoseconds: set on PARSE_OK only; a time that is no whole number of them is
- *	PARSE_MALFORMED
- *
- * More than a thousand million seconds is PARSE_TOO_LARGE.
- */
-enum parse_result parse_duration(const char *text, uint64_t *nanoseconds)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = { { "", NSEC_PER_SEC }, { "s", NSEC_PER_SEC }, { "ms", 1000000 },
-		      { "us", 1000 }, { "ns", 1 } };
-	const char *unit = text + strspn(text, "0123456789."), *end = unit;
-	enum parse_result result;
-	uint64_t time;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(unit, units[i].name))
+		if (!word_is_negative(argv[i]))
 			continue;
-		result = parse_time(text, units[i].ns, &time, &end);
-		if (!result && end != unit)
-			return PARSE_MALFORMED;
-		if (!result)
-			*nanoseconds = time;
-		return result;
+		hidden = malloc(size + 1);
+		if (!hidden)
+			continue;	/* then it is an unknown option */
+		hidden[0] = HIDDEN;
+		memcpy(hidden + 1, argv[i], size);
+		argv[i] = hidden;
 	}
-	return *text == '-' ? PARSE_NEGATIVE : PARSE_MALFORMED;
+}
+
+const char *plain_word(const char *word)
+{
+	return *word == HIDDEN ? word + 1 : word;
 }
 
 /**
@@ -165,21 +63,6 @@ bool looks_swapped(uint64_t offset, const char *value, unsigned int width, uint6
 	return other && other % width == 0;
 }
 
-/* Width of an access in bytes: 1, 2, 4 or 8. */
-bool parse_width(const char *text, unsigned int *width)
-{
-	if (strlen(text) != 1 || !strchr("1248", *text))
-		return false;
-	*width = (unsigned int)(*text - '0');
-	return true;
-}
-
-/* Largest value that @width bytes hold. */
-uint64_t width_max(unsigned int width)
-{
-	return width >= 8 ? UINT64_MAX : (1ull << (8 * width)) - 1;
-}
-
 /* Is it rfm0, rfm1, ...? */
 bool parse_card_name(const char *text)
 {
@@ -198,10 +81,10 @@ static const char *hex_field(const char *text, int most, unsigned int *value)
 	int digits;
 
 	*value = 0;
-	for (digits = 0; digit_value(*text) < 16; digits++, text++) {
+	for (digits = 0; hex_digit(*text) < 16; digits++, text++) {
 		if (digits == most)
 			return NULL;
-		*value = *value * 16 + (unsigned int)digit_value(*text);
+		*value = *value * 16 + (unsigned int)hex_digit(*text);
 	}
 	return digits ? text : NULL;
 }

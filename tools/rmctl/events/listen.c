@@ -11,6 +11,7 @@
 #include <linux/rfm_regs.h>
 
 #include "tools/common/clock.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/card/event_names.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"
@@ -129,7 +130,7 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 
 static int print_text(const struct command *cmd, const struct rfm_event *event)
 {
-	char node[OUT_WORD], data[2 * OUT_WORD] = "-";
+	char node[UNIT_TEXT], data[2 * UNIT_TEXT] = "-";
 
 	switch (content_of(event)) {
 	case DATA:
@@ -147,7 +148,7 @@ static int print_text(const struct command *cmd, const struct rfm_event *event)
 	}
 	printf("%" PRIu64 ".%09" PRIu64 " %s %s %s\n", (uint64_t)(event->time_ns / NSEC_PER_SEC),
 	       (uint64_t)(event->time_ns % NSEC_PER_SEC), event_name(event->type),
-	       out_node(node, sizeof(node), event->node), data);
+	       node_text(node, event->node), data);
 	return out_flush(cmd);
 }
 

@@ -11,7 +11,6 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/value.h"
 
 void stream_init(struct stream *stream, uint32_t depth)
@@ -130,9 +129,9 @@ static struct span span_of(const struct rfm_event *event)
 
 static void print_silence(const struct rfm_event *event)
 {
-	char silence[UNIT_WORD];
+	char silence[UNIT_TEXT];
 
-	unit_time(silence, sizeof(silence), event->age_ns);
+	time_text(silence, event->age_ns);
 	if (event_is_update(event))
 		printf("  after a silence of %s", silence);
 	else
@@ -147,7 +146,7 @@ static void print_silence(const struct rfm_event *event)
 void event_print(const struct command *cmd, const struct rfm_event *event, bool with_type)
 {
 	struct span span = span_of(event);
-	char node[OUT_WORD], age[UNIT_WORD];
+	char node[UNIT_TEXT], age[UNIT_TEXT];
 	uint64_t old;
 
 	printf("%" PRIu64 ".%09" PRIu64, (uint64_t)(event->time_ns / NSEC_PER_SEC),
@@ -156,9 +155,8 @@ void event_print(const struct command *cmd, const struct rfm_event *event, bool 
 		printf(" %s", event_name(event->type));
 	if (event_is_update(event)) {
 		printf("  %s  %s  0x%08" PRIx64 "+%" PRIu32 "  ",
-		       event_age(event, &old) ? unit_time(age, sizeof(age), old) : "-",
-		       out_node(node, sizeof(node), event->node), (uint64_t)event->offset,
-		       event->length);
+		       event_age(event, &old) ? time_text(age, old) : "-",
+		       node_text(node, event->node), (uint64_t)event->offset, event->length);
 		span_print(cmd, &span);
 		if (event->count > 1)
 			printf("  (the last of %" PRIu32 ")", event->count);

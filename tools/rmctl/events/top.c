@@ -15,10 +15,10 @@
 #include "rates.h"
 #include "stream.h"
 #include "tools/common/clock.h"
+#include "tools/common/parse.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/value.h"
 
 #define INTERVAL_MIN	(NSEC_PER_SEC / 10)
@@ -239,23 +239,23 @@ static bool is_stale(const struct top *top, const struct row *row, uint64_t now)
 static void print_row(const struct top *top, const struct row *row, uint64_t now,
 		      uint64_t elapsed)
 {
-	char rate[UNIT_WORD], age[UNIT_WORD] = "never", mean[UNIT_WORD] = "-";
-	char most[UNIT_WORD] = "-", node[OUT_WORD] = "-";
+	char rate[UNIT_TEXT], age[UNIT_TEXT] = "never", mean[UNIT_TEXT] = "-";
+	char most[UNIT_TEXT] = "-", node[UNIT_TEXT] = "-";
 	const struct rates *rates = &row->rates;
 	struct first first = { .value = "" };
 	uint64_t time;
 
 	if (rates_age(rates, now, &time)) {
-		unit_time(age, sizeof(age), time);
-		out_node(node, sizeof(node), rates->node);
+		time_text(age, time);
+		node_text(node, rates->node);
 	}
 	if (rates_latency(rates, &time)) {
-		unit_time(mean, sizeof(mean), time);
-		unit_time(most, sizeof(most), rates->latency_max_ns);
+		time_text(mean, time);
+		time_text(most, rates->latency_max_ns);
 	}
 	value_of(top, row, &first);
 	printf(ROW "%s%s%s%s", row->target.word,
-	       unit_rate(rate, sizeof(rate), rates->updates, elapsed), age, mean, most, node,
+	       rate_text(rate, rates->updates, elapsed), age, mean, most, node,
 	       is_stale(top, row, now) ? "STALE  " : "",
 	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "");
 	if (rates->lost)

@@ -9,10 +9,10 @@
 #include "exec.h"
 #include "stream.h"
 #include "tools/common/clock.h"
+#include "tools/common/parse.h"
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/cli/words.h"
 
 enum { OPTION_EQUAL = 256, OPTION_NOT_EQUAL, OPTION_CHANGED, OPTION_DEADLINE, OPTION_SILENCE,
        OPTION_EXEC };

@@ -10,7 +10,6 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/regions.h"
 #include "transfer.h"
 
@@ -42,13 +41,11 @@ static int get_place_for_file(struct command *cmd, const char *word, struct targ
 /* @why: it has ended early. */
 static int partly(const struct command *cmd, const struct transfer *transfer, const char *why)
 {
-	char done[UNIT_WORD], all[UNIT_WORD];
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 
 	return failed(cmd, "%sthe first %s of %s have been stored, up to 0x%" PRIx64
-		      "; what is behind is as it was", why,
-		      unit_size(done, sizeof(done), transfer->done),
-		      unit_size(all, sizeof(all), transfer->length),
-		      transfer->offset + transfer->done);
+		      "; what is behind is as it was", why, size_text(done, transfer->done),
+		      size_text(all, transfer->length), transfer->offset + transfer->done);
 }
 
 static int load_blocks(struct command *cmd, const struct source *source,
@@ -123,7 +120,7 @@ int verb_load(struct command *cmd, int argc, char **argv)
 static int save_blocks(struct command *cmd, struct transfer *transfer, struct sink *sink)
 {
 	char *block = transfer_block(cmd, TRANSFER_BLOCK);
-	char done[UNIT_WORD], all[UNIT_WORD];
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 	int status = block ? STATUS_OK : STATUS_FAILED;
 	size_t length;
 
@@ -135,8 +132,8 @@ static int save_blocks(struct command *cmd, struct transfer *transfer, struct si
 			status = sink_write(cmd, sink, block, transfer->done - before);
 	}
 	transfer_end(transfer);
-	unit_size(done, sizeof(done), sink->written);
-	unit_size(all, sizeof(all), transfer->length);
+	size_text(done, sink->written);
+	size_text(all, transfer->length);
 	if (!status && sink->written < transfer->length)
 		status = sink->temporary ?
 			failed(cmd, "interrupted after the first %s of %s", done, all) :

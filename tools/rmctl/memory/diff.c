@@ -8,7 +8,6 @@
 #include "source.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/regions.h"
 #include "transfer.h"
 
@@ -183,7 +182,7 @@ static int compare_all(struct difference *diff)
 	struct command *cmd = diff->cmd;
 	unsigned char *card = transfer_block(cmd, 2 * TRANSFER_BLOCK);
 	unsigned char *file;
-	char done[UNIT_WORD], all[UNIT_WORD];
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 	struct transfer *transfer = &diff->transfer;
 	size_t length;
 	int status;
@@ -206,8 +205,7 @@ static int compare_all(struct difference *diff)
 	transfer_end(transfer);
 	if (!status && transfer_stopped(transfer))
 		status = failed(cmd, "interrupted: only the first %s of %s have been compared",
-				unit_size(done, sizeof(done), transfer->done),
-				unit_size(all, sizeof(all), transfer->length));
+				size_text(done, transfer->done), size_text(all, transfer->length));
 	free(card);
 	return status;
 }
@@ -215,7 +213,7 @@ static int compare_all(struct difference *diff)
 static int report(struct difference *diff)
 {
 	const struct command *cmd = diff->cmd;
-	char bytes[UNIT_WORD], all[UNIT_WORD];
+	char bytes[UNIT_TEXT], all[UNIT_TEXT];
 	json_t *array = diff->array;
 
 	diff->array = NULL;
@@ -228,8 +226,8 @@ static int report(struct difference *diff)
 			"differences", array));
 	json_decref(array);
 	if (diff->bytes)
-		printf("%s of %s differ\n", unit_size(bytes, sizeof(bytes), diff->bytes),
-		       unit_size(all, sizeof(all), diff->target->length));
+		printf("%s of %s differ\n", size_text(bytes, diff->bytes),
+		       size_text(all, diff->target->length));
 	return out_flush(cmd);
 }
 

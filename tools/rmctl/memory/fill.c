@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/common/parse.h"
 #include "tools/common/units.h"
-#include "tools/rmctl/cli/negative.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/regions.h"
@@ -110,13 +110,11 @@ static int report(const struct command *cmd, const struct fill *fill)
 
 static int stopped(const struct command *cmd, const struct transfer *transfer)
 {
-	char done[UNIT_WORD], all[UNIT_WORD];
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 
 	return failed(cmd, "interrupted: the first %s of %s have been stored, up to 0x%" PRIx64
-		      "; what is behind is as it was",
-		      unit_size(done, sizeof(done), transfer->done),
-		      unit_size(all, sizeof(all), transfer->length),
-		      transfer->offset + transfer->done);
+		      "; what is behind is as it was", size_text(done, transfer->done),
+		      size_text(all, transfer->length), transfer->offset + transfer->done);
 }
 
 static int store(struct command *cmd, const struct card *card, const struct fill *fill)

@@ -10,8 +10,8 @@
 
 #include "tools/common/hex.h"
 #include "tools/rmctl/card/open.h"
-#include "tools/rmctl/cli/negative.h"
 #include "tools/rmctl/cli/out.h"
+#include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/regions.h"
 
 #define BATCH 1024u	/* values of one JSON object */

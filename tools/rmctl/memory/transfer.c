@@ -22,11 +22,11 @@
  */
 int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length)
 {
-	char size[UNIT_WORD], answer[16] = "";
+	char size[UNIT_TEXT], answer[16] = "";
 
 	if (yes)
 		return STATUS_OK;
-	unit_size(size, sizeof(size), length);
+	size_text(size, length);
 	if (!isatty(STDIN_FILENO))
 		return misused(cmd, "this changes %s at 0x%" PRIx64
 			       " on every node: say -y if that is meant", size, offset);
@@ -123,7 +123,7 @@ int transfer_store(struct transfer *transfer, const void *data, size_t length)
 {
 	const struct card *card = transfer->card;
 	uint64_t end = transfer->done + length;
-	char before[UNIT_WORD];
+	char before[UNIT_TEXT];
 
 	while (transfer->done < end && !stop_asked()) {
 		uint64_t at = transfer->offset + transfer->done;
@@ -136,7 +136,7 @@ int transfer_store(struct transfer *transfer, const void *data, size_t length)
 			return failed(transfer->cmd, "cannot store at offset 0x%" PRIx64
 				      ": %s; what is before it, %s, has been stored", at,
 				      put ? card_reason(errno) : "the memory ends there",
-				      unit_size(before, sizeof(before), transfer->done));
+				      size_text(before, transfer->done));
 		}
 	}
 	return STATUS_OK;

@@ -9,6 +9,7 @@
 #include <linux/rfm_netlink.h>
 #include <linux/rfm_regs.h>
 
+#include "tools/common/units.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/card/state.h"
 #include "tools/rmctl/cli/out.h"
@@ -419,11 +420,10 @@ static int verify_block(struct verify *verify, uint64_t offset, uint32_t length)
 /* Returns an exit status. */
 static int interrupted(const struct verify *verify)
 {
-	char done[OUT_WORD], all[OUT_WORD];
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 
 	return failed(verify->cmd, "interrupted: only the first %s of %s have been compared",
-		      out_size(done, sizeof(done), verify->done),
-		      out_size(all, sizeof(all), verify->length));
+		      size_exact(done, verify->done), size_exact(all, verify->length));
 }
 
 static int verify_all(struct verify *verify)
@@ -525,9 +525,9 @@ static void print_place(const struct verify *verify, const struct node *node)
 static void print_node(const struct verify *verify, unsigned int id)
 {
 	const struct node *node = &verify->node[id];
-	char name[OUT_WORD], size[OUT_WORD];
+	char name[UNIT_TEXT], size[UNIT_TEXT];
 
-	printf("  %s: ", out_node(name, sizeof(name), id));
+	printf("  %s: ", node_text(name, id));
 	if (node->placed)
 		print_place(verify, node);
 	else if (node->silent == verify->pages)
@@ -543,21 +543,20 @@ static void print_node(const struct verify *verify, unsigned int id)
 		printf("; no answer for %" PRIu64 " pages", node->silent);
 	if (node->beyond)
 		printf("; %s of it not compared: they lie outside its memory",
-		       out_size(size, sizeof(size), node->beyond));
+		       size_exact(size, node->beyond));
 	printf("%s\n", node->behind ? "; it stands still, and may have more to store" : "");
 }
 
 static int report(const struct verify *verify)
 {
-	char size[OUT_WORD];
+	char size[UNIT_TEXT];
 	int status = STATUS_OK;
 
 	if (verify->cmd->json) {
 		status = print_json(verify);
 	} else {
 		printf("%s: %s from 0x%" PRIx64 " on, compared with this node's\n",
-		       verify->cmd->card, out_size(size, sizeof(size), verify->length),
-		       verify->offset);
+		       verify->cmd->card, size_exact(size, verify->length), verify->offset);
 		for (unsigned int id = 0; id < NODES; id++)
 			if (verify->node[id].asked)
 				print_node(verify, id);
@@ -590,7 +589,7 @@ static int fence_first(const struct verify *verify)
 /* What is not received, or not sent, differs rightly. */
 static void look_at_policy(struct verify *verify)
 {
-	static char word[SETTING_WORD];
+	static char word[UNIT_TEXT];
 	struct state state;
 	struct netlink nl;
 	uint64_t policy;

@@ -12,7 +12,6 @@
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/progress.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/regions.h"
 
 /**
@@ -62,7 +61,7 @@ static int print_json(const struct command *cmd, const struct answer *answer)
 static int print_text(const struct command *cmd, const struct answer *answer)
 {
 	const struct rfm_writer *writer = &answer->writer;
-	char node[OUT_WORD], ago[UNIT_WORD];
+	char node[UNIT_TEXT], ago[UNIT_TEXT];
 
 	printf("0x%08" PRIx64, answer->offset);
 	if (answer->length > 1)
@@ -71,14 +70,13 @@ static int print_text(const struct command *cmd, const struct answer *answer)
 		puts(": nobody since the card was reset");
 		return out_flush(cmd);
 	}
-	printf(": node %s, %s", out_node(node, sizeof(node), writer->node),
-	       answer->several ? "the last: " : "");
+	printf(": node %s, %s", node_text(node, writer->node), answer->several ? "the last: " : "");
 	if (writer->frame)
 		printf("frame %" PRIu64 ", ", (uint64_t)writer->frame);
 	else
 		printf("this machine, ");
 	if (age_known(answer))
-		printf("%s ago\n", unit_time(ago, sizeof(ago), age(answer)));
+		printf("%s ago\n", time_text(ago, age(answer)));
 	else
 		puts("age unknown (another clock)");
 	return out_flush(cmd);
@@ -160,7 +158,7 @@ static int tell_all(const struct command *cmd, const struct card *card, uint64_t
 {
 	struct answer last = { .length = 0 };
 	struct rfm_counters counters;
-	char done[UNIT_WORD], all[UNIT_WORD];
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 	uint64_t offset = begin;
 	int status;
 
@@ -172,8 +170,7 @@ static int tell_all(const struct command *cmd, const struct card *card, uint64_t
 		status = tell(cmd, &last);
 	if (!status && offset < end)
 		status = failed(cmd, "interrupted: only the first %s of %s have been asked for",
-				unit_size(done, sizeof(done), offset - begin),
-				unit_size(all, sizeof(all), end - begin));
+				size_text(done, offset - begin), size_text(all, end - begin));
 	return status;
 }
 

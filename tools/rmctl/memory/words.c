@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/common/parse.h"
 #include "tools/rmctl/card/open.h"
-#include "tools/rmctl/cli/negative.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/regions.h"

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "regions.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 enum column {
@@ -84,7 +85,7 @@ static void put_list(const char *kind, const char *around, const struct rfm_regi
 static void put_region(const char *kind, const char *around, const struct rfm_region *region)
 {
 	char name[RFM_REGION_PATH_MAX], offset[24], count[24], size[24], owner[24];
-	char period[PERIOD_WORD];
+	char period[UNIT_TEXT];
 	bool field = *around, is_type = !strcmp(kind, "type") && !field;
 
 	snprintf(name, sizeof(name), "%s%s%s", around, field ? "." : "", region->name);
@@ -98,7 +99,7 @@ static void put_region(const char *kind, const char *around, const struct rfm_re
 		[ORDER] = order_word(region->order),
 		[OWNER] = region->owner != RFM_REGION_NOBODY ?
 			  number_cell(owner, (uint64_t)region->owner) : NULL,
-		[PERIOD] = region->period_ns ? period_word(period, region->period_ns) : NULL,
+		[PERIOD] = region->period_ns ? time_exact(period, region->period_ns, " ") : NULL,
 		[UNIT] = region->unit, [DESCRIPTION] = region->description,
 	});
 	if (!region->type && !region->type_name)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/cli/words.h"
 
 enum { OPTION_TO = 256, OPTION_FROM, OPTION_MEMORY, OPTION_PREFIX };
 

@@ -9,25 +9,12 @@
 #include <yaml.h>
 
 #include "regions.h"
+#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 const char *order_word(enum rfm_region_order order)
 {
 	return order == RFM_REGION_BIG ? "big" : order == RFM_REGION_LITTLE ? "little" : "";
-}
-
-/* In the largest unit in which it is an integer. */
-const char *period_word(char word[PERIOD_WORD], uint64_t period_ns)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	size_t unit = 0;
-
-	while (unit < 3 && period_ns && !(period_ns % 1000)) {
-		period_ns /= 1000;
-		unit++;
-	}
-	snprintf(word, PERIOD_WORD, "%" PRIu64 " %s", period_ns, units[unit]);
-	return word;
 }
 
 static void set_word(json_t *object, const char *key, const char *word)
@@ -47,7 +34,7 @@ static json_t *list_json(const struct rfm_region *list, bool types);
 static json_t *region_json(const struct rfm_region *region, bool is_type)
 {
 	json_t *object = json_object();
-	char period[PERIOD_WORD];
+	char period[UNIT_TEXT];
 
 	set_number(object, "offset", !is_type, region->offset);
 	if (region->type || region->type_name)
@@ -57,7 +44,7 @@ static json_t *region_json(const struct rfm_region *region, bool is_type)
 	set_number(object, "size", region->stated_size, region->stated_size);
 	set_word(object, "byte-order", order_word(region->order));
 	set_number(object, "owner", region->owner != RFM_REGION_NOBODY, (uint64_t)region->owner);
-	set_word(object, "period", region->period_ns ? period_word(period, region->period_ns) : "");
+	set_word(object, "period", region->period_ns ? time_exact(period, region->period_ns, " ") : "");
 	set_word(object, "unit", region->unit);
 	set_word(object, "description", region->description);
 	if (!region->type && !region->type_name)

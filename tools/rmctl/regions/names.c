@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "regions.h"
-#include "tools/rmctl/cli/words.h"
+#include "tools/common/parse.h"
 
 /* What was told first, and how much. */
 struct told {
@@ -114,23 +114,21 @@ int get_place(struct command *cmd, const char *name, struct rfm_place *place)
 /* "0x1000-0x1fff", both included, or "0x1000+4K". */
 static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
 {
-	size_t first = strcspn(word, "+-");
+	char number[RANGE_FIRST], form;
 	uint64_t from, second;
-	char number[64];
+	const char *rest;
 	int status;
 
-	if (!word[first] || first >= sizeof(number))
+	form = range_form(word, number, &rest);
+	if (form != '-' && form != '+')
 		return misused(cmd, "'%s' is no range such as 0x1000-0x1fff, 0x1000+4K or a name",
 			       word);
-	memcpy(number, word, first);
-	number[first] = '\0';
 	status = get_number(cmd, "offset", number, UINT64_MAX, &from);
 	if (!status)
-		status = get_number(cmd, word[first] == '+' ? "length" : "end", word + first + 1,
-				    UINT64_MAX, &second);
+		status = get_number(cmd, form == '+' ? "length" : "end", rest, UINT64_MAX, &second);
 	if (status)
 		return status;
-	if (word[first] == '-') {
+	if (form == '-') {
 		if (second < from || second - from == UINT64_MAX)
 			return misused(cmd, "range '%s' ends before it begins", word);
 		second -= from - 1;

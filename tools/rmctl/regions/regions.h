@@ -66,9 +66,6 @@ int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
 char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
 		  void *context);
 
-/* Room for a time as the file has it: "18446744073709551615 ns". */
-#define PERIOD_WORD 32
-const char *period_word(char word[PERIOD_WORD], uint64_t period_ns);
 const char *order_word(enum rfm_region_order order);
 
 #endif /* RMCTL_REGIONS_H */
