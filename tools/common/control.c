@@ -348,7 +348,6 @@ static void client_ready(void *opaque, uint32_t events, uint64_t now)
 {
 	struct client *client = opaque;
 
-	(void)now;
 	if (events & EPOLLIN)
 		read_some(client);
 	else if (events & (EPOLLHUP | EPOLLERR))
@@ -369,8 +368,6 @@ static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
 	int fd = rfm_address_accept(&control->address, control->fd);
 	struct client *client;
 
-	(void)events;
-	(void)now;
 	if (fd < 0)
 		return;
 	client = control->count < CONTROL_CLIENTS ? calloc(1, sizeof(*client)) : NULL;

@@ -145,15 +145,11 @@ static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
 
 static int verb_status(int count, char **args)
 {
-	(void)count;
-	(void)args;
 	return ask("status", NULL, print_status);
 }
 
 static int verb_counters(int count, char **args)
 {
-	(void)count;
-	(void)args;
 	return ask("counters", NULL, print_counters);
 }
 
@@ -170,7 +166,6 @@ static int verb_bypass(int count, char **args)
 {
 	bool on = !strcmp(args[1], "on");
 
-	(void)count;
 	if (!on && strcmp(args[1], "off"))
 		return misuse("a bypass is on or off, not", args[1]);
 	return ask("bypass", json_pack("{s:s, s:b}", "port", args[0], "on", on), NULL);
@@ -184,7 +179,6 @@ static int verb_cut(int count, char **args)
 
 static int verb_restore(int count, char **args)
 {
-	(void)count;
 	return ask("restore", json_pack("{s:s}", "port", args[0]), NULL);
 }
 
@@ -249,7 +243,6 @@ static int verb_scenario(int count, char **args)
 				    json_load_file(args[0], JSON_REJECT_DUPLICATES, &where);
 	char error[FIELDS_SENTENCE];
 
-	(void)count;
 	if (!root && where.line > 0) {
 		snprintf(error, sizeof(error), "%s is no JSON: line %d: %s", args[0], where.line,
 			 where.text);
@@ -270,8 +263,6 @@ static int verb_monitor(int count, char **args)
 	enum control_answer answer = CONTROL_ERROR;
 	json_t *object = NULL;
 
-	(void)count;
-	(void)args;
 	free(path);
 	if (client && control_send(client, "monitor", NULL, error) == 0) {
 		while ((answer = control_receive(client, &object, error)) == CONTROL_EVENT) {
@@ -288,8 +279,6 @@ static int verb_monitor(int count, char **args)
 
 static int verb_stop(int count, char **args)
 {
-	(void)count;
-	(void)args;
 	return ask("stop", NULL, NULL);
 }
 

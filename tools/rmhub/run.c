@@ -258,8 +258,6 @@ static void on_signal(void *opaque, uint32_t events, uint64_t now)
 	struct rmhub *rmhub = opaque;
 	struct signalfd_siginfo info;
 
-	(void)events;
-	(void)now;
 	if (read(rmhub->signal_fd, &info, sizeof(info)) == sizeof(info))
 		rmhub_stop(rmhub);
 }

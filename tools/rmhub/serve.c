@@ -10,13 +10,11 @@
 
 static void serve_status(struct control_request *request, json_t *args, void *opaque)
 {
-	(void)args;
 	control_done(request, report_status(opaque));
 }
 
 static void serve_counters(struct control_request *request, json_t *args, void *opaque)
 {
-	(void)args;
 	control_done(request, report_counters(opaque));
 }
 
@@ -108,7 +106,6 @@ static void serve_fault_list(struct control_request *request, json_t *args, void
 {
 	struct rmhub *rmhub = opaque;
 
-	(void)args;
 	/* What is told to have fired stands in the log. */
 	journal_flush(&rmhub->fired);
 	control_done(request, report_faults(rmhub));
@@ -151,7 +148,6 @@ static void serve_scenario(struct control_request *request, json_t *args, void *
 
 static void serve_stop(struct control_request *request, json_t *args, void *opaque)
 {
-	(void)args;
 	control_done(request, NULL);
 	rmhub_stop(opaque);
 }
@@ -168,7 +164,6 @@ static void serve_monitor(struct control_request *request, json_t *args, void *o
 {
 	struct rmhub *rmhub = opaque;
 
-	(void)args;
 	for (unsigned int i = 0; i < MONITORS_MAX; i++) {
 		if (rmhub->monitors[i])
 			continue;

@@ -218,7 +218,6 @@ static bool watch_end(void *opaque, uint64_t now)
 {
 	struct watch *watch = opaque;
 
-	(void)now;
 	control_done(watch->request,
 		     json_pack("{s:I}", "missed", (json_int_t)watch->missed));
 	watch_free(watch);

@@ -218,7 +218,6 @@ int verb_checksum_c(struct ask *ask, int argc, char **argv)
 
 static void print_update(const struct ask *ask, json_t *event)
 {
-	(void)ask;
 	if (!json_object_get(event, "offset"))
 		return;		/* it says that the watch has begun */
 	printf("0x%08" PRIx64 " %s from %lld seq %" PRIu64 "\n", number_in(event, "offset"),

@@ -53,7 +53,6 @@ int verb_send_c(struct ask *ask, int argc, char **argv)
 
 static void print_interrupt(const struct ask *ask, json_t *event)
 {
-	(void)ask;
 	printf("type %" PRIu64 " from %" PRIu64 " data 0x%08" PRIx64 "\n",
 	       number_in(event, "type"), number_in(event, "from"), number_in(event, "data"));
 }
@@ -150,7 +149,6 @@ int verb_stats_c(struct ask *ask, int argc, char **argv)
 	const char *section;
 	json_t *result, *part;
 
-	(void)argv;
 	if (argc > 1)
 		return misused(ask, "it takes no argument");
 	result = ask_for(ask, "stats", NULL);
@@ -173,7 +171,6 @@ int verb_members_c(struct ask *ask, int argc, char **argv)
 	json_t *result, *member;
 	size_t i;
 
-	(void)argv;
 	if (argc > 1)
 		return misused(ask, "it takes no argument");
 	result = ask_for(ask, "members", NULL);
@@ -222,20 +219,17 @@ int verb_set_c(struct ask *ask, int argc, char **argv)
 
 int verb_pause_c(struct ask *ask, int argc, char **argv)
 {
-	(void)argv;
 	return argc > 1 ? misused(ask, "it takes no argument") :
 			  set(ask, "paused", !strcmp(ask->verb->name, "pause"));
 }
 
 int verb_stop_c(struct ask *ask, int argc, char **argv)
 {
-	(void)argv;
 	return argc > 1 ? misused(ask, "it takes no argument") : ask_simply(ask, NULL, NULL, NULL);
 }
 
 int verb_monitor_c(struct ask *ask, int argc, char **argv)
 {
-	(void)argv;
 	return argc > 1 ? misused(ask, "it takes no argument") : ask_simply(ask, NULL, NULL, NULL);
 }
 

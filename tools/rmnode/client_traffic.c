@@ -17,7 +17,6 @@ static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
 {
-	(void)number;
 	interrupted = 1;
 }
 
@@ -133,8 +132,6 @@ static bool add_ranges(json_t *args, char **words, int count)
 
 static void print_begun(const struct ask *ask, json_t *event)
 {
-	(void)ask;
-	(void)event;
 }
 
 /* From here on signals come inside of ppoll() only, so that none is overlooked before it. */
@@ -226,7 +223,6 @@ const struct option replay_options[] = {
 
 static void print_step(const struct ask *ask, json_t *event)
 {
-	(void)ask;
 	printf("%.9f %s from %" PRIu64 " at 0x%08" PRIx64 " %s\n",
 	       number_in(event, "after_ns") / 1e9,
 	       json_string_value(json_object_get(event, "type")), number_in(event, "source"),

@@ -39,8 +39,6 @@ static void signal_ready(void *opaque, uint32_t events, uint64_t now)
 {
 	struct rmnode *node = opaque;
 
-	(void)events;
-	(void)now;
 	node->stopping = true;
 }
 

@@ -147,7 +147,6 @@ static void waiting_late(void *opaque, uint64_t now)
 {
 	struct waiting *waiting = opaque;
 
-	(void)now;
 	if (waiting->for_members)
 		control_fail(waiting->request, "the ring was not there in time");
 	else
@@ -300,7 +299,6 @@ void verb_monitor(struct control_request *request, json_t *args, void *opaque)
 	struct rmnode *node = opaque;
 	struct monitor *monitor = calloc(1, sizeof(*monitor));
 
-	(void)args;
 	if (!monitor) {
 		control_fail(request, "no memory");
 		return;
@@ -412,7 +410,6 @@ static bool tell_trouble(void *opaque, uint64_t now)
 	struct rmnode *node = opaque;
 	uint32_t what = node->trouble;
 
-	(void)now;
 	node->trouble = 0;
 	rfm_poller_deactivate(&node->trouble_poller);
 	for (size_t i = 0; i < sizeof(troubles) / sizeof(*troubles); i++)

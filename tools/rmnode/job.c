@@ -38,7 +38,6 @@ static void job_time(void *opaque, uint64_t now)
 {
 	struct job *job = opaque;
 
-	(void)now;
 	rfm_poller_activate(&job->poller);
 }
 

@@ -121,7 +121,6 @@ void verb_stats(struct control_request *request, json_t *args, void *opaque)
 	struct rmnode *node = opaque;
 	struct rfm_port_info rx, tx;
 
-	(void)args;
 	rfmring_ports(node->ring, &rx, &tx);
 	control_done(request, json_pack("{s:o, s:o, s:o, s:o}", "state", state_json(node),
 					"counters", counters_json(node), "rx", port_json(&rx),
@@ -135,7 +134,6 @@ void verb_members(struct control_request *request, json_t *args, void *opaque)
 	int count = rfmring_members(node->ring, members, RFMRING_NODES);
 	json_t *list = json_array();
 
-	(void)args;
 	for (int i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:i, s:i, s:I, s:I, s:I}",
 			"id", (int)members[i].id, "hops", (int)members[i].hops,
@@ -170,7 +168,6 @@ static void fence_late(void *opaque, uint64_t now)
 {
 	struct fence *fence = opaque;
 
-	(void)now;
 	control_fail(fence->request, "the fence has not come home in time");
 	fence_free(fence);
 }
@@ -292,7 +289,6 @@ void verb_stop(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
 
-	(void)args;
 	node->stopping = true;
 	control_done(request, NULL);
 }

@@ -111,14 +111,12 @@ static void finish(struct recording *recording)
 
 static bool end_now(void *opaque, uint64_t now)
 {
-	(void)now;
 	finish(opaque);
 	return true;
 }
 
 static void end_time(void *opaque, uint64_t now)
 {
-	(void)now;
 	finish(opaque);
 }
 
@@ -143,7 +141,6 @@ static void gone(void *context)
 
 static void more(void *context, json_t *object)
 {
-	(void)object;
 	finish(context);
 }
 

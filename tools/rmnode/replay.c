@@ -249,7 +249,6 @@ static void one_more(void *context, json_t *object)
 {
 	struct replay *replay = context;
 
-	(void)object;
 	replay->allowed++;
 	job_again(&replay->job);
 }

@@ -77,7 +77,6 @@ static int on_valid(struct nl_msg *message, void *context)
 
 static int on_ack(struct nl_msg *message, void *context)
 {
-	(void)message;
 	((struct answer *)context)->ended = true;
 	return NL_STOP;
 }
@@ -102,7 +101,6 @@ static int on_finish(struct nl_msg *message, void *context)
 
 static int on_torn(struct nl_msg *message, void *context)
 {
-	(void)message;
 	((struct answer *)context)->torn = true;
 	return NL_OK;
 }
@@ -113,7 +111,6 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *cont
 	struct answer *answer = context;
 	size_t skipped = sizeof(*error);
 
-	(void)from;
 	/* The refused request stands before the attributes, unless it was left out. */
 	if (!(header->nlmsg_flags & NLM_F_CAPPED))
 		skipped += error->msg.nlmsg_len - sizeof(error->msg);
@@ -277,8 +274,6 @@ int netlink_fd(const struct netlink *nl)
 /* What nobody asked for has no number of a request. */
 static int any_sequence(struct nl_msg *message, void *context)
 {
-	(void)message;
-	(void)context;
 	return NL_OK;
 }
 

@@ -309,7 +309,6 @@ static void on_sigbus(int signal)
 {
 	ssize_t written = write(STDERR_FILENO, gone_message, strlen(gone_message));
 
-	(void)signal;
 	(void)written;
 	_exit(STATUS_FAILED);
 }

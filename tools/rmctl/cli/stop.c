@@ -20,7 +20,6 @@ static bool handled[SIGNALS];
 
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (signo == SIGCHLD)
 		return;
 	asked = 1;

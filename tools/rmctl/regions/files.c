@@ -120,7 +120,6 @@ static int check(struct command *cmd, const struct wanted *wanted)
 
 static int to_csv(struct command *cmd, const struct wanted *wanted)
 {
-	(void)wanted;
 	return regions_write_csv(cmd, cmd->regions);
 }
 
@@ -130,7 +129,6 @@ static int to_json(struct command *cmd, const struct wanted *wanted)
 	json_t *object = regions_json(cmd->regions);
 	int status;
 
-	(void)wanted;
 	if (cmd->json)
 		return out_json(cmd, object);
 	status = object ? json_dumpf(object, stdout, JSON_INDENT(2)) : -1;

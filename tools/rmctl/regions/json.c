@@ -79,7 +79,6 @@ json_t *regions_json(const struct rfm_regions *regions)
 
 static int to_stdout(void *unused, unsigned char *text, size_t length)
 {
-	(void)unused;
 	return fwrite(text, 1, length, stdout) == length;
 }
 
