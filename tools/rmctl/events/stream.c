@@ -38,12 +38,9 @@ int stream_open(struct command *cmd, struct stream *stream, const struct card *c
 {
 	for (uint32_t i = 0; i < stream->watch.count; i++) {
 		const struct rfm_range *range = &stream->ranges[i];
-		uint64_t size = card->info.memory_size;
 
-		if (range->length > size || range->offset > size - range->length)
-			return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
-				      " are out of range: the memory ends at 0x%" PRIx64,
-				      (uint64_t)range->length, (uint64_t)range->offset, size);
+		if (card_check_memory(cmd, card, range->offset, range->length))
+			return STATUS_FAILED;
 	}
 	stream->watch.ranges = (uintptr_t)stream->ranges;
 	stream->fd = ioctl(card->fd, RFM_IOC_WATCH, &stream->watch);

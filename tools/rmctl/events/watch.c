@@ -13,6 +13,7 @@
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
+#include "tools/rmctl/regions/value.h"
 
 enum { OPTION_EQUAL = 256, OPTION_NOT_EQUAL, OPTION_CHANGED, OPTION_DEADLINE, OPTION_SILENCE,
        OPTION_EXEC };
@@ -114,11 +115,7 @@ static int get_value(struct watching *watching, unsigned char bytes[8])
 			memcpy(bytes, &number, sizeof(number));
 		return status;
 	}
-	if (!rfm_value_scan(&target->place, watching->value, bytes))
-		return STATUS_OK;
-	return misused(cmd, "value '%s' %s '%s', which is of type %s", watching->value,
-		       errno == ERANGE ? "does not fit" : "is none for", target->word,
-		       rfm_region_type_name(target->place.type));
+	return value_scan(cmd, target->word, &target->place, watching->value, bytes);
 }
 
 /* What the card compares is one word. Returns an exit status. */

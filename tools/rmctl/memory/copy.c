@@ -29,25 +29,6 @@ static int report(const struct command *cmd, const struct transfer *transfer, co
 
 /* --- load --------------------------------------------------------------------------- */
 
-/* Reads OFFSET, whose length is that of the file and stays 0, or a range or name. */
-static int get_place_for_file(struct command *cmd, const char *word, struct target *target)
-{
-	if (word_is_name(word) || word_is_range(word))
-		return get_target(cmd, word, target);
-	*target = (struct target){ .word = word };
-	return get_number(cmd, "offset", word, UINT64_MAX, &target->offset);
-}
-
-/* @why: it has ended early. */
-static int partly(const struct command *cmd, const struct transfer *transfer, const char *why)
-{
-	char done[UNIT_TEXT], all[UNIT_TEXT];
-
-	return failed(cmd, "%sthe first %s of %s have been stored, up to 0x%" PRIx64
-		      "; what is behind is as it was", why, size_text(done, transfer->done),
-		      size_text(all, transfer->length), transfer->offset + transfer->done);
-}
-
 static int load_blocks(struct command *cmd, const struct source *source,
 		       struct transfer *transfer)
 {
@@ -58,13 +39,13 @@ static int load_blocks(struct command *cmd, const struct source *source,
 	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
 		status = source_read(cmd, source, transfer->done, block, length);
 		if (status)
-			partly(cmd, transfer, "");
+			transfer_partly(transfer, "");
 		else
 			status = transfer_store(transfer, block, length);
 	}
 	transfer_end(transfer);
 	if (!status && transfer_stopped(transfer))
-		status = partly(cmd, transfer, "interrupted: ");
+		status = transfer_partly(transfer, "interrupted: ");
 	free(block);
 	return status;
 }
@@ -105,7 +86,7 @@ int verb_load(struct command *cmd, int argc, char **argv)
 	}
 	if (check_operands(cmd, argc, argv, 3, 3))
 		return STATUS_MISUSED;
-	status = get_place_for_file(cmd, argv[optind + 2], &target);
+	status = get_target_or_offset(cmd, argv[optind + 2], &target);
 	if (status)
 		return status;
 	status = source_open(cmd, &source, argv[optind + 1], target.length);

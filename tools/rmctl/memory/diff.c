@@ -8,7 +8,7 @@
 #include "source.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/regions/regions.h"
+#include "tools/rmctl/regions/value.h"
 #include "transfer.h"
 
 #define SHOWN_DEFAULT 16u
@@ -31,8 +31,8 @@ const struct option diff_options[] = {
  * @bytes: that differ
  * @next: in the range: what lies before it has been shown or is equal
  * @array: JSON
- * @value: the value that is being looked up; its length is 0 if there is none
- * @name: of that
+ * @value: the value, or word, that is being looked up
+ * @name: of that, "": it is a word
  */
 struct difference {
 	struct command *cmd;
@@ -46,51 +46,31 @@ struct difference {
 	char name[RFM_REGION_PATH_MAX];
 };
 
-/* Of values that lie on the same byte, the first that is in the range as a whole. */
-static int take_value(void *context, const char *name, const struct rfm_place *value)
-{
-	struct difference *diff = context;
-	const struct target *target = diff->target;
-
-	if (value->offset < target->offset ||
-	    value->offset + value->length > target->offset + target->length)
-		return 0;
-	diff->value = *value;
-	snprintf(diff->name, sizeof(diff->name), "%s", name);
-	return 1;
-}
-
 /* What is to be shown of the byte at @at in the range: a value, or the word around it. */
 static void find_value(struct difference *diff, uint64_t at)
 {
-	uint64_t offset = diff->target->offset + at, begin = offset / WORD * WORD;
-	uint64_t end = begin + WORD;
+	uint64_t from = diff->target->offset, to = from + diff->target->length;
+	uint64_t begin = (from + at) / WORD * WORD, end = begin + WORD;
 
-	diff->value.length = 0;
 	diff->name[0] = '\0';
-	if (diff->cmd->regions &&
-	    rfm_regions_at(diff->cmd->regions, offset, 1, take_value, diff))
+	if (value_at(diff->cmd, from + at, from, to, &diff->value, diff->name))
 		return;
-	if (begin < diff->target->offset)
-		begin = diff->target->offset;
-	if (end > diff->target->offset + diff->target->length)
-		end = diff->target->offset + diff->target->length;
+	if (begin < from)
+		begin = from;
+	if (end > to)
+		end = to;
 	diff->value = (struct rfm_place){ .offset = begin, .length = end - begin, .unit = "" };
 }
 
 static char *text_of(const struct difference *diff, const unsigned char *bytes)
 {
-	uint64_t word = 0, length = diff->value.length;
-	char *text = malloc(VALUE_TEXT(length));
+	size_t size = VALUE_TEXT(diff->value.length);
+	char *text = malloc(size);
 
-	if (!text)
-		return NULL;
-	if (diff->name[0]) {
-		rfm_value_print(&diff->value, bytes, text, VALUE_TEXT(length));
-	} else {
-		memcpy(&word, bytes, length);
-		sprintf(text, "0x%0*" PRIx64, (int)length * 2, word);
-	}
+	if (text && diff->name[0])
+		rfm_value_print(&diff->value, bytes, text, size);
+	else if (text)
+		word_text(bytes, diff->value.length, text);
 	return text;
 }
 
@@ -182,7 +162,6 @@ static int compare_all(struct difference *diff)
 	struct command *cmd = diff->cmd;
 	unsigned char *card = transfer_block(cmd, 2 * TRANSFER_BLOCK);
 	unsigned char *file;
-	char done[UNIT_TEXT], all[UNIT_TEXT];
 	struct transfer *transfer = &diff->transfer;
 	size_t length;
 	int status;
@@ -204,8 +183,7 @@ static int compare_all(struct difference *diff)
 	}
 	transfer_end(transfer);
 	if (!status && transfer_stopped(transfer))
-		status = failed(cmd, "interrupted: only the first %s of %s have been compared",
-				size_text(done, transfer->done), size_text(all, transfer->length));
+		status = transfer_cut_short(cmd, transfer->done, transfer->length, "compared");
 	free(card);
 	return status;
 }

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "named.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/regions/regions.h"
+#include "tools/rmctl/regions/value.h"
 
 #define CHUNK 4096u
 #define ROW 16u
@@ -68,21 +69,6 @@ static void print_rows(struct hexdump *state, uint64_t offset, const unsigned ch
 	}
 }
 
-static int print_json(const struct command *cmd, uint64_t offset, const unsigned char *data,
-		      size_t length)
-{
-	static const char digits[] = "0123456789abcdef";
-	char hex[2 * CHUNK];
-
-	for (size_t i = 0; i < length; i++) {
-		hex[2 * i] = digits[data[i] >> 4];
-		hex[2 * i + 1] = digits[data[i] & 15];
-	}
-	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:s#}", "device", cmd->card, "offset",
-				       (json_int_t)offset, "length", (json_int_t)length, "data",
-				       hex, (int)(2 * length)));
-}
-
 /* Fills @data from the card. Returns an exit status. */
 static int read_chunk(const struct command *cmd, const struct card *card, uint64_t offset,
 		      unsigned char *data, size_t length)
@@ -119,7 +105,10 @@ static int dump(const struct command *cmd, const struct card *card, uint64_t off
 		if (raw)
 			fwrite(data, 1, chunk, stdout);
 		else if (cmd->json)
-			status = print_json(cmd, offset, data, chunk);
+			status = out_json(cmd, json_pack(
+				"{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
+				(json_int_t)offset, "length", (json_int_t)chunk, "data",
+				data_json(data, chunk)));
 		else
 			print_rows(&state, offset, data, chunk);
 		if (ferror(stdout))

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "tools/common/parse.h"
-#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/words.h"
-#include "tools/rmctl/regions/regions.h"
+#include "tools/rmctl/regions/value.h"
 #include "transfer.h"
 
 #define WIDTH_DEFAULT 4u
@@ -70,11 +69,7 @@ static int typed_pattern(struct command *cmd, struct fill *fill)
 	fill->pattern = malloc(fill->size);
 	if (!fill->pattern)
 		return failed(cmd, "out of memory");
-	if (!rfm_value_scan(&element, fill->word, fill->pattern))
-		return STATUS_OK;
-	return misused(cmd, "value '%s' %s '%s', which is of type %s", fill->word,
-		       errno == ERANGE ? "does not fit" : "is none for", fill->target.word,
-		       rfm_region_type_name(element.type));
+	return value_scan(cmd, fill->target.word, &element, fill->word, fill->pattern);
 }
 
 /* A number of @width bytes; also for structures, which have no type of value. */
@@ -108,15 +103,6 @@ static int report(const struct command *cmd, const struct fill *fill)
 				       data_json(fill->pattern, fill->size)));
 }
 
-static int stopped(const struct command *cmd, const struct transfer *transfer)
-{
-	char done[UNIT_TEXT], all[UNIT_TEXT];
-
-	return failed(cmd, "interrupted: the first %s of %s have been stored, up to 0x%" PRIx64
-		      "; what is behind is as it was", size_text(done, transfer->done),
-		      size_text(all, transfer->length), transfer->offset + transfer->done);
-}
-
 static int store(struct command *cmd, const struct card *card, const struct fill *fill)
 {
 	uint64_t whole = TRANSFER_BLOCK / fill->size * fill->size;
@@ -140,7 +126,7 @@ static int store(struct command *cmd, const struct card *card, const struct fill
 	}
 	transfer_end(&transfer);
 	if (!status && transfer_stopped(&transfer))
-		status = stopped(cmd, &transfer);
+		status = transfer_partly(&transfer, "interrupted: ");
 	free(block);
 	return status;
 }

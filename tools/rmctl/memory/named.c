@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/hex.h"
+#include "named.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/words.h"
-#include "tools/rmctl/regions/regions.h"
+#include "tools/rmctl/regions/value.h"
 
 #define BATCH 1024u	/* values of one JSON object */
 #define ROW 8u		/* bytes in a row of a dump */
@@ -106,61 +106,9 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 
 /* --- JSON ---------------------------------------------------------------------------- */
 
-/* The text itself, without the quotes and escapes of rfm_value_print(). */
-static json_t *text_json(const char *printed)
-{
-	struct rfm_place place = { .type = RFM_REGION_CHAR, .length = strlen(printed) };
-	unsigned char *bytes = malloc(place.length);
-	uint64_t length = place.length;
-	json_t *text;
-
-	if (!bytes)
-		return NULL;
-	rfm_value_scan(&place, printed, bytes);
-	while (length && !bytes[length - 1])
-		length--;
-	text = json_bytes(bytes, length);
-	free(bytes);
-	return text;
-}
-
-/**
- * value_json - a value as JSON has it
- * @type: of it
- * @text: what rfm_value_print() makes of it
- *
- * 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON,
- * and -0 only with a point.
- */
-json_t *value_json(enum rfm_region_type type, const char *text)
-{
-	json_t *value = NULL;
-
-	if (type == RFM_REGION_CHAR)
-		return text_json(text);
-	if (!strcmp(text, "-0"))
-		return json_real(-0.0);
-	if (type != RFM_REGION_INT64 && type != RFM_REGION_UINT64)
-		value = json_loads(text, JSON_DECODE_ANY, NULL);
-	return value ? value : json_string(text);
-}
-
-/* As two digits a byte. */
-json_t *data_json(const unsigned char *bytes, uint64_t length)
-{
-	char *digits = hex_text(bytes, length);
-	json_t *data = digits ? json_string(digits) : NULL;
-
-	free(digits);
-	return data;
-}
-
 static void add_json(struct shown *shown, const char *name, const struct rfm_place *value)
 {
-	json_t *object = json_pack("{s:s, s:I, s:s, s:o, s:s}", "name", name, "offset",
-				   (json_int_t)value->offset, "type",
-				   rfm_region_type_name(value->type), "value",
-				   value_json(value->type, shown->text), "unit", value->unit);
+	json_t *object = value_object(name, value, shown->text);
 
 	if (shown->dump)
 		json_object_set_new(object, "data", data_json(shown->bytes, value->length));
@@ -179,11 +127,6 @@ static int print_json(struct shown *shown)
 }
 
 /* --- text ------------------------------------------------------------------------------ */
-
-static void print_value(const struct shown *shown, const char *name, const struct rfm_place *value)
-{
-	printf("%s: %s%s%s", name, shown->text, *value->unit ? " " : "", value->unit);
-}
 
 /* A row of a dump, without the end of the line. */
 static void print_bytes(uint64_t offset, const unsigned char *bytes, uint64_t count)
@@ -212,7 +155,7 @@ static void dump_value(struct shown *shown, const char *name, const struct rfm_p
 			    value->length - done < ROW ? value->length - done : ROW);
 		if (!done) {
 			fputs("  ", stdout);
-			print_value(shown, name, value);
+			value_print(name, value, shown->text);
 		}
 		putchar('\n');
 	}
@@ -235,7 +178,7 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 	if (shown->dump) {
 		dump_value(shown, name, value);
 	} else {
-		print_value(shown, name, value);
+		value_print(name, value, shown->text);
 		putchar('\n');
 	}
 	return ferror(stdout) ? STATUS_FAILED : STATUS_OK;
@@ -246,20 +189,11 @@ static int poke_value(void *context, const char *name, const struct rfm_place *v
 {
 	struct shown *shown = context;
 	const char *word = plain_word(shown->words[shown->count++]);
+	int status = value_scan(shown->cmd, name, value, word, shown->bytes);
 
-	if (!rfm_value_scan(value, word, shown->bytes)) {
-		if (shown->storing)
-			store_value(shown, value);
-		return STATUS_OK;
-	}
-	if (errno == ERANGE && value->type == RFM_REGION_CHAR)
-		return misused(shown->cmd, "value '%s' is longer than '%s', which has %" PRIu64
-			       " bytes", word, name, value->length);
-	if (errno == ERANGE)
-		return misused(shown->cmd, "value '%s' does not fit '%s', which is of type %s",
-			       word, name, rfm_region_type_name(value->type));
-	return misused(shown->cmd, "value '%s' is none for '%s', which is of type %s", word,
-		       name, rfm_region_type_name(value->type));
+	if (!status && shown->storing)
+		store_value(shown, value);
+	return status;
 }
 
 /* Room for every value of @place and its text; what cannot be accessed is said. */

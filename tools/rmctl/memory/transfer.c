@@ -141,3 +141,22 @@ int transfer_store(struct transfer *transfer, const void *data, size_t length)
 	}
 	return STATUS_OK;
 }
+
+/* What has been stored when it ended early, which is @why. */
+int transfer_partly(const struct transfer *transfer, const char *why)
+{
+	char done[UNIT_TEXT], all[UNIT_TEXT];
+
+	return failed(transfer->cmd, "%sthe first %s of %s have been stored, up to 0x%" PRIx64
+		      "; what is behind is as it was", why, size_text(done, transfer->done),
+		      size_text(all, transfer->length), transfer->offset + transfer->done);
+}
+
+/* The user has ended what only looks; @what: has been done with the first @done bytes. */
+int transfer_cut_short(const struct command *cmd, uint64_t done, uint64_t all, const char *what)
+{
+	char first[UNIT_TEXT], of[UNIT_TEXT];
+
+	return failed(cmd, "interrupted: only the first %s of %s have been %s",
+		      size_text(first, done), size_text(of, all), what);
+}

@@ -35,6 +35,8 @@ int transfer_load(struct transfer *transfer, void *data, size_t length);
 int transfer_store(struct transfer *transfer, const void *data, size_t length);
 void transfer_end(struct transfer *transfer);
 bool transfer_stopped(const struct transfer *transfer);
+int transfer_partly(const struct transfer *transfer, const char *why);
+int transfer_cut_short(const struct command *cmd, uint64_t done, uint64_t all, const char *what);
 
 int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length);
 void *transfer_block(const struct command *cmd, size_t length);

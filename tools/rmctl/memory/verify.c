@@ -15,7 +15,8 @@
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/progress.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/regions/regions.h"
+#include "tools/rmctl/regions/value.h"
+#include "transfer.h"
 
 #define TIMEOUT_DEFAULT_MS 1000u
 #define TIMEOUT_MAX_MS 60000u
@@ -256,27 +257,18 @@ static void take_place(struct verify *verify, unsigned int id, uint64_t offset)
 	node->placed = true;
 }
 
-/* Of values that lie on the byte, the first. */
-static int take_value(void *context, const char *name, const struct rfm_place *value)
-{
-	struct node *node = context;
-
-	snprintf(node->name, sizeof(node->name), "%s", name);
-	if (value->length <= PIECE)
-		node->value = *value;
-	return 1;
-}
-
 /* What lies at the first byte that differs, by its name. Returns an exit status. */
 static int find_name(struct verify *verify, unsigned int id)
 {
 	struct node *node = &verify->node[id];
 	int status;
 
-	if (!verify->cmd->regions ||
-	    !rfm_regions_at(verify->cmd->regions, node->offset, 1, take_value, node) ||
-	    !node->value.length)
+	if (!value_at(verify->cmd, node->offset, 0, UINT64_MAX, &node->value, node->name))
 		return STATUS_OK;
+	if (node->value.length > PIECE) {
+		node->value.length = 0;
+		return STATUS_OK;
+	}
 	status = ask(verify, node->value.offset, node->value.length);
 	if (status)
 		return status;
@@ -417,15 +409,6 @@ static int verify_block(struct verify *verify, uint64_t offset, uint32_t length)
 	return status;
 }
 
-/* Returns an exit status. */
-static int interrupted(const struct verify *verify)
-{
-	char done[UNIT_TEXT], all[UNIT_TEXT];
-
-	return failed(verify->cmd, "interrupted: only the first %s of %s have been compared",
-		      size_exact(done, verify->done), size_exact(all, verify->length));
-}
-
 static int verify_all(struct verify *verify)
 {
 	int status = STATUS_OK;
@@ -442,7 +425,7 @@ static int verify_all(struct verify *verify)
 	}
 	progress_end(&verify->progress);
 	if (progress_stopped(&verify->progress, verify->done))
-		return interrupted(verify);
+		return transfer_cut_short(verify->cmd, verify->done, verify->length, "compared");
 	return status;
 }
 
@@ -510,8 +493,8 @@ static void print_place(const struct verify *verify, const struct node *node)
 	char here[VALUE_TEXT(PIECE)], there[VALUE_TEXT(PIECE)];
 	const char *unit = node->value.length ? node->value.unit : "";
 
-	snprintf(here, sizeof(here), "0x%0*" PRIx32, (int)node->word * 2, node->here);
-	snprintf(there, sizeof(there), "0x%0*" PRIx32, (int)node->word * 2, node->there);
+	word_text(&node->here, node->word, here);
+	word_text(&node->there, node->word, there);
 	if (node->value.length) {
 		rfm_value_print(&node->value, node->value_here, here, sizeof(here));
 		rfm_value_print(&node->value, node->value_there, there, sizeof(there));
@@ -574,7 +557,7 @@ static int fence_first(const struct verify *verify)
 	int error = card_fence(verify->card, &fence);
 
 	if (error == EINTR)
-		return interrupted(verify);
+		return transfer_cut_short(verify->cmd, verify->done, verify->length, "compared");
 	if (error == ETIMEDOUT)
 		return failed(verify->cmd, "the fence before it has not come home within %" PRIu32
 			      " ms", verify->timeout_ms);

@@ -13,6 +13,7 @@
 #include "tools/rmctl/cli/progress.h"
 #include "tools/rmctl/cli/stop.h"
 #include "tools/rmctl/regions/regions.h"
+#include "transfer.h"
 
 /**
  * struct answer - what there is to say
@@ -158,7 +159,6 @@ static int tell_all(const struct command *cmd, const struct card *card, uint64_t
 {
 	struct answer last = { .length = 0 };
 	struct rfm_counters counters;
-	char done[UNIT_TEXT], all[UNIT_TEXT];
 	uint64_t offset = begin;
 	int status;
 
@@ -169,40 +169,29 @@ static int tell_all(const struct command *cmd, const struct card *card, uint64_t
 	if (!status && last.length)
 		status = tell(cmd, &last);
 	if (!status && offset < end)
-		status = failed(cmd, "interrupted: only the first %s of %s have been asked for",
-				size_text(done, offset - begin), size_text(all, end - begin));
+		status = transfer_cut_short(cmd, offset - begin, end - begin, "asked for");
 	return status;
-}
-
-/* An offset means the granule around it. */
-static int get_bytes(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
-{
-	*length = 1;
-	if (word_is_name(word) || word_is_range(word))
-		return get_range(cmd, word, offset, length);
-	return get_number(cmd, "offset", word, UINT64_MAX, offset);
 }
 
 int verb_who(struct command *cmd, int argc, char **argv)
 {
-	uint64_t offset, length, size;
+	struct target target;
 	struct card card;
 	int status;
 
 	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 2, 2))
 		return STATUS_MISUSED;
-	status = get_bytes(cmd, argv[optind + 1], &offset, &length);
+	status = get_target_or_offset(cmd, argv[optind + 1], &target);
+	/* An offset means the granule around it. */
+	if (!status && !target.length)
+		target.length = 1;
 	if (!status)
 		status = card_open(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
-	size = card.info.memory_size;
-	if (length > size || offset > size - length)
-		status = failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
-				" are out of range: the memory ends at 0x%" PRIx64, length, offset,
-				size);
-	else
-		status = tell_all(cmd, &card, offset, offset + length);
+	status = card_check_memory(cmd, &card, target.offset, target.length);
+	if (!status)
+		status = tell_all(cmd, &card, target.offset, target.offset + target.length);
 	card_close(&card);
 	return status;
 }

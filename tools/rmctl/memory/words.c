@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "named.h"
 #include "tools/common/parse.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"
@@ -94,25 +95,24 @@ struct words {
  */
 static int get_words(struct command *cmd, const char *text, const char *value, struct words *words)
 {
-	bool range = word_is_range(text), swapped;
-	uint64_t length = 0;
-	int status;
+	struct target target;
+	int status = get_target_or_offset(cmd, text, &target);
+	bool swapped;
 
-	status = range ? get_range(cmd, text, &words->offset, &length) :
-			 get_number(cmd, "offset", text, UINT64_MAX, &words->offset);
 	if (status)
 		return status;
+	words->offset = target.offset;
 	if (!words->width)
 		words->width = WIDTH_DEFAULT;
-	swapped = value && !range &&
+	swapped = value && !target.length &&
 		  looks_swapped(words->offset, value, words->width, LARGEST_MEMORY);
 	if (words->offset % words->width)
 		return misused(cmd, "offset 0x%" PRIx64 " is not a multiple of the width %u%s",
 			       words->offset, words->width, swapped ? SWAPPED : "");
-	if (length % words->width)
+	if (target.length % words->width)
 		return misused(cmd, "the length of '%s' is not a multiple of the width %u", text,
 			       words->width);
-	words->count = length / words->width;
+	words->count = target.length / words->width;
 	return STATUS_OK;
 }
 

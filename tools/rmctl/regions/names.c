@@ -140,30 +140,6 @@ static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, 
 	return STATUS_OK;
 }
 
-/**
- * get_range - read a range from the command line
- * @cmd: the command; keeps the file of regions
- * @word: 0x1000-0x1fff, 0x1000+4K or a name
- * @offset: set on success only
- * @length: set on success only; bytes
- *
- * Returns an exit status; what is wrong has been said.
- */
-int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
-{
-	struct rfm_place place;
-	int status;
-
-	if (!word_is_name(word))
-		return get_numbers(cmd, word, offset, length);
-	status = get_place(cmd, word, &place);
-	if (status)
-		return status;
-	*offset = place.offset;
-	*length = place.length;
-	return STATUS_OK;
-}
-
 /* Is it 0x1000-0x1fff or 0x1000+4K, rather than a number? */
 bool word_is_range(const char *word)
 {
@@ -193,4 +169,26 @@ int get_target(struct command *cmd, const char *word, struct target *target)
 	if (!status)
 		*target = made;
 	return status;
+}
+
+/* The same, or an offset alone, whose length is 0. */
+int get_target_or_offset(struct command *cmd, const char *word, struct target *target)
+{
+	if (word_is_name(word) || word_is_range(word))
+		return get_target(cmd, word, target);
+	*target = (struct target){ .word = word };
+	return get_number(cmd, "offset", word, UINT64_MAX, &target->offset);
+}
+
+/* The same as get_target(), for those who need no more of it. */
+int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
+{
+	struct target target;
+	int status = get_target(cmd, word, &target);
+
+	if (status)
+		return status;
+	*offset = target.offset;
+	*length = target.length;
+	return STATUS_OK;
 }

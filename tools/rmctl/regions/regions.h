@@ -37,24 +37,9 @@ struct target {
 
 bool word_is_range(const char *word);
 int get_target(struct command *cmd, const char *word, struct target *target);
+int get_target_or_offset(struct command *cmd, const char *word, struct target *target);
 void regions_try(struct command *cmd);
 int regions_need(struct command *cmd);
-
-/* --- values by name ----------------------------------------------------------------- */
-
-int peek_name(struct command *cmd, const char *dev, const char *name);
-int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count);
-int dump_name(struct command *cmd, const char *dev, const char *name);
-
-json_t *value_json(enum rfm_region_type type, const char *text);
-json_t *data_json(const unsigned char *bytes, uint64_t length);
-
-/* Room for the text of a value of so many bytes: each byte of a text may need four; quotes. */
-#define VALUE_TEXT(length) ((length) * 4 + RFM_REGION_TEXT_MAX)
-
-/* One access of @width bytes, 1, 2, 4 or 8. */
-uint64_t load_word(const volatile void *address, unsigned int width);
-void store_word(volatile void *address, unsigned int width, uint64_t value);
 
 /* --- files in other forms ------------------------------------------------------------- */
 

@@ -1,11 +1,124 @@
 // SPDX-License-Identifier: MIT
 #include "value.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/common/hex.h"
+#include "tools/rmctl/cli/out.h"
+
 #define SHOWN 8u	/* values in a line */
+
+/* --- one value ------------------------------------------------------------------------ */
+
+/* The text itself, without the quotes and escapes of rfm_value_print(). */
+static json_t *text_json(const char *printed)
+{
+	struct rfm_place place = { .type = RFM_REGION_CHAR, .length = strlen(printed) };
+	unsigned char *bytes = malloc(place.length);
+	uint64_t length = place.length;
+	json_t *text;
+
+	if (!bytes)
+		return NULL;
+	rfm_value_scan(&place, printed, bytes);
+	while (length && !bytes[length - 1])
+		length--;
+	text = json_bytes(bytes, length);
+	free(bytes);
+	return text;
+}
+
+/*
+ * 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON,
+ * and -0 only with a point.
+ */
+json_t *value_json(enum rfm_region_type type, const char *text)
+{
+	json_t *value = NULL;
+
+	if (type == RFM_REGION_CHAR)
+		return text_json(text);
+	if (!strcmp(text, "-0"))
+		return json_real(-0.0);
+	if (type != RFM_REGION_INT64 && type != RFM_REGION_UINT64)
+		value = json_loads(text, JSON_DECODE_ANY, NULL);
+	return value ? value : json_string(text);
+}
+
+json_t *data_json(const unsigned char *bytes, uint64_t length)
+{
+	char *digits = hex_text(bytes, length);
+	json_t *data = digits ? json_string(digits) : NULL;
+
+	free(digits);
+	return data;
+}
+
+json_t *value_object(const char *name, const struct rfm_place *value, const char *text)
+{
+	return json_pack("{s:s, s:I, s:s, s:o, s:s}", "name", name, "offset",
+			 (json_int_t)value->offset, "type", rfm_region_type_name(value->type),
+			 "value", text ? value_json(value->type, text) : json_null(), "unit",
+			 value->unit);
+}
+
+void value_print(const char *name, const struct rfm_place *value, const char *text)
+{
+	printf("%s: %s%s%s", name, text, *value->unit ? " " : "", value->unit);
+}
+
+const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT])
+{
+	uint64_t word = 0;
+
+	memcpy(&word, bytes, length);
+	snprintf(text, WORD_TEXT, "0x%0*" PRIx64, (int)length * 2, word);
+	return text;
+}
+
+struct wanted {
+	uint64_t from, to;
+	struct rfm_place *value;
+	char *name;
+};
+
+static int take_value(void *context, const char *name, const struct rfm_place *value)
+{
+	const struct wanted *wanted = context;
+
+	if (value->offset < wanted->from || value->offset + value->length > wanted->to)
+		return 0;
+	*wanted->value = *value;
+	snprintf(wanted->name, RFM_REGION_PATH_MAX, "%s", name);
+	return 1;
+}
+
+bool value_at(const struct command *cmd, uint64_t offset, uint64_t from, uint64_t to,
+	      struct rfm_place *value, char name[RFM_REGION_PATH_MAX])
+{
+	struct wanted wanted = { .from = from, .to = to, .value = value, .name = name };
+
+	return cmd->regions && rfm_regions_at(cmd->regions, offset, 1, take_value, &wanted);
+}
+
+int value_scan(const struct command *cmd, const char *name, const struct rfm_place *value,
+	       const char *word, void *bytes)
+{
+	if (!rfm_value_scan(value, word, bytes))
+		return STATUS_OK;
+	if (errno == ERANGE && value->type == RFM_REGION_CHAR)
+		return misused(cmd, "value '%s' is longer than '%s', which has %" PRIu64 " bytes",
+			       word, name, value->length);
+	return misused(cmd, "value '%s' %s '%s', which is of type %s", word,
+		       errno == ERANGE ? "does not fit" : "is none for", name,
+		       rfm_region_type_name(value->type));
+}
+
+/* --- all values among bytes ------------------------------------------------------------ */
 
 /**
  * struct showing - the values that are being shown
@@ -26,15 +139,11 @@ struct showing {
 /* A number if it can be one, else pairs of digits. */
 const char *span_raw(const struct span *span, char *text, size_t size)
 {
-	uint64_t word = 0;
 	size_t at = 0;
 
 	if (span->known == span->length && span->length <= 8 &&
-	    !(span->length & (span->length - 1))) {
-		memcpy(&word, span->bytes, span->length);
-		snprintf(text, size, "0x%0*" PRIx64, (int)span->length * 2, word);
-		return text;
-	}
+	    !(span->length & (span->length - 1)))
+		return word_text(span->bytes, span->length, text);
 	for (uint64_t i = 0; i < span->known && at + 8 < size; i++)
 		at += (size_t)snprintf(text + at, size - at, "%s%02x", i ? " " : "",
 				       span->bytes[i]);
@@ -67,33 +176,19 @@ static void print_text(const struct showing *showing, const char *name,
 	if (showing->count)
 		fputs(", ", stdout);
 	if (whole(showing->span, value))
-		printf("%s: %s%s%s", name, value_text(showing->span, value, text),
-		       *value->unit ? " " : "", value->unit);
+		value_print(name, value, value_text(showing->span, value, text));
 	else
 		printf("%s (a part)", name);
-}
-
-static void add_json(const struct showing *showing, const char *name,
-		     const struct rfm_place *value)
-{
-	char text[VALUE_TEXT(64)];
-	json_t *content = json_null();
-
-	if (whole(showing->span, value)) {
-		value_text(showing->span, value, text);
-		content = value_json(value->type, text);
-	}
-	json_array_append_new(showing->array, json_pack(
-		"{s:s, s:I, s:s, s:o, s:s}", "name", name, "offset", (json_int_t)value->offset,
-		"type", rfm_region_type_name(value->type), "value", content, "unit", value->unit));
 }
 
 static int show_value(void *context, const char *name, const struct rfm_place *value)
 {
 	struct showing *showing = context;
+	bool known = whole(showing->span, value);
+	char text[VALUE_TEXT(64)];
 
 	if (showing->first) {
-		if (!whole(showing->span, value))
+		if (!known)
 			return 0;
 		snprintf(showing->first->name, sizeof(showing->first->name), "%s", name);
 		value_text(showing->span, value, showing->first->value);
@@ -101,10 +196,11 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 		return 1;
 	}
 	if (showing->array)
-		add_json(showing, name, value);
+		json_array_append_new(showing->array, value_object(
+			name, value, known ? value_text(showing->span, value, text) : NULL));
 	else
 		print_text(showing, name, value);
-	showing->part |= !whole(showing->span, value);
+	showing->part |= !known;
 	showing->count++;
 	return 0;
 }

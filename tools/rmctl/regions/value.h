@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of the memory as what they mean: by name and type, or as they are. */
+/* Bytes of the memory as what they mean: by name and type, or as they are; and back. */
 #ifndef RMCTL_VALUE_H
 #define RMCTL_VALUE_H
 
@@ -8,6 +8,33 @@
 #include <jansson.h>
 
 #include "regions.h"
+
+/* Room for the text of a value of so many bytes: each byte of a text may need four; quotes. */
+#define VALUE_TEXT(length) ((length) * 4 + RFM_REGION_TEXT_MAX)
+
+/** value_json() - a value of which rfm_value_print() makes @text */
+json_t *value_json(enum rfm_region_type type, const char *text);
+
+/** value_object() - name, offset, type, value and unit; @text NULL: the value is not known */
+json_t *value_object(const char *name, const struct rfm_place *value, const char *text);
+
+/** value_print() - "pump.speed: 3 rpm", without an end of line */
+void value_print(const char *name, const struct rfm_place *value, const char *text);
+
+/** data_json() - two digits a byte */
+json_t *data_json(const unsigned char *bytes, uint64_t length);
+
+/** word_text() - up to 8 bytes as one number: "0x0000002a" */
+#define WORD_TEXT 19
+const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT]);
+
+/** value_at() - of the values on the byte at @offset, the first that lies from @from to @to */
+bool value_at(const struct command *cmd, uint64_t offset, uint64_t from, uint64_t to,
+	      struct rfm_place *value, char name[RFM_REGION_PATH_MAX]);
+
+/** value_scan() - @word as the bytes of a value; an exit status, what is wrong has been said */
+int value_scan(const struct command *cmd, const char *name, const struct rfm_place *value,
+	       const char *word, void *bytes);
 
 /**
  * struct span - bytes of the memory, a copy
