@@ -291,10 +291,10 @@ check "with the sentence" says 1 "rmctl: $between: fence: it has not come home w
 status=$? && : >"$out"
 check "when its output goes nowhere only that is said" complains 3 \
 	"$between: fence: cannot write to standard output: No space left on device"
-before ioctl "/dev/$between" 2 'kill -CONT $PROGRAM' fence "$between" -t 20ms
+before ioctl "/dev/$between" 3 'kill -CONT $PROGRAM' fence "$between" -t 20ms
 check "fence waits on when it was stopped" complains 1 \
 	"$between: fence: it has not come home within 20 ms$absent"
-before ioctl "/dev/$between" 2 'kill -INT $PROGRAM' fence "$between" -t 20
+before ioctl "/dev/$between" 3 'kill -INT $PROGRAM' fence "$between" -t 20
 check "an interrupted fence says that it does not know" complains 3 \
 	"$between: fence: interrupted: it has not come home yet"
 good_silent set "$peer" transmit=on

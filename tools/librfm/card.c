@@ -72,7 +72,7 @@ struct rfm *rfm_open(const char *path, int flags)
 			return NULL;
 		path = first;
 	}
-	fd = open(path, flags | O_CLOEXEC);
+	fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return NULL;
 	/* What is no card says so here, not with the first thing asked of it. */

@@ -16,15 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <linux/rfm.h>
 
 #include "tools/common/clock.h"
 #include "tools/common/parse.h"
+#include "tools/librfm/rfm/rfm.h"
 
 #define ANSWERS		0x100
 #define AREA		0x1000		/* question and 256 answers */
@@ -65,17 +61,17 @@ static volatile uint64_t *answer_of(const struct area *a, unsigned int node)
 
 static int open_area(const char *device, uint64_t offset, struct area *a)
 {
+	struct rfm *rfm = rfm_open(device, O_RDWR);
 	struct rfm_info info;
-	int fd = open(device, O_RDWR);
 
-	if (fd < 0 || ioctl(fd, RFM_IOC_INFO, &info)) {
+	if (!rfm || rfm_info(rfm, &info)) {
 		fprintf(stderr, "rmecho: %s: %s\n", device, strerror(errno));
 		return -1;
 	}
 	a->node = info.node;
-	a->base = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-	close(fd);
-	if (a->base == MAP_FAILED) {
+	a->base = rfm_map(rfm, offset, AREA);
+	rfm_close(rfm);
+	if (!a->base) {
 		fprintf(stderr, "rmecho: %s: cannot map offset 0x%" PRIx64 ": %s\n",
 			device, offset, strerror(errno));
 		return -1;

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,14 +90,13 @@ bool card_pci_from_sysfs(const char *name, char *address, size_t size)
 int card_query(const char *name, struct rfm_info *info)
 {
 	char path[PATH_MAX];
-	int fd, error;
+	struct rfm *rfm;
+	int error;
 
 	snprintf(path, sizeof(path), "/dev/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return errno;
-	error = ioctl(fd, RFM_IOC_INFO, info) ? errno : 0;
-	close(fd);
+	rfm = rfm_open(path, O_RDONLY);
+	error = !rfm || rfm_info(rfm, info) ? errno : 0;
+	rfm_close(rfm);
 	return error;
 }
 
@@ -184,17 +182,16 @@ int card_open(struct command *cmd, struct card *card, const char *which, bool wr
 					 failed(cmd, "cannot open %s: %s", path, strerror(errno));
 	if (!S_ISCHR(st.st_mode))
 		return failed(cmd, "%s is not a device node", path);
-	card->fd = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
-	if (card->fd < 0)
+	card->rfm = rfm_open(path, writing ? O_RDWR : O_RDONLY);
+	if (!card->rfm && errno != ENOTTY)
 		return failed(cmd, "cannot open %s for %s: %s", path,
 			      writing ? "writing" : "reading", card_reason(errno));
 	card->held = NULL;
-	if (ioctl(card->fd, RFM_IOC_INFO, &card->info)) {
-		failed(cmd, "cannot ask %s what it is: %s", path, card_reason(errno));
-		close(card->fd);
-		return STATUS_FAILED;
-	}
-	return STATUS_OK;
+	if (card->rfm && !rfm_info(card->rfm, &card->info))
+		return STATUS_OK;
+	failed(cmd, "cannot ask %s what it is: %s", path, card_reason(errno));
+	rfm_close(card->rfm);
+	return STATUS_FAILED;
 }
 
 /*
@@ -203,25 +200,23 @@ int card_open(struct command *cmd, struct card *card, const char *which, bool wr
  */
 static bool hold_window(struct card *card)
 {
-	struct rfm_subscribe no_maps = { .flags = RFM_SUBSCRIBE_NO_MAPS };
-	char path[32];
 	void *page = MAP_FAILED;
-	int fd, error;
+	struct rfm *rfm;
+	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", card->fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", rfm_fd(card->rfm));
+	rfm = rfm_open(path, O_RDONLY);
+	if (!rfm)
 		return false;
-	if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &no_maps) || errno == EOPNOTSUPP)
-		page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
-	error = errno;
-	close(fd);
-	errno = error;
+	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS) >= 0 || errno == EOPNOTSUPP)
+		page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
+			    rfm_fd(rfm), 0);
+	rfm_close(rfm);
 	if (page == MAP_FAILED)
 		return false;
 	card->held = page;
 	/* It may have moved between the first look and now, but will not any more. */
-	return !ioctl(card->fd, RFM_IOC_INFO, &card->info);
+	return !rfm_info(card->rfm, &card->info);
 }
 
 /**
@@ -248,7 +243,7 @@ void card_close(struct card *card)
 {
 	if (card->held)
 		munmap(card->held, (size_t)sysconf(_SC_PAGESIZE));
-	close(card->fd);
+	rfm_close(card->rfm);
 }
 
 /**
@@ -316,35 +311,30 @@ static void on_sigbus(int signal)
 /**
  * card_map - map a range of the reflected memory
  * @cmd: the command, for messages
- * @card: the card, open for writing if @writing
+ * @card: the card; for stores as well as loads if it is open for writing
  * @offset: where the range begins, bytes; any alignment
  * @length: bytes, not 0
- * @writing: for stores as well as loads
  *
  * The mapping lives until the program ends. If the card goes away while it is
  * in use, the program says so and ends with status 3. Returns the address of
  * @offset, or NULL when it has said what is wrong.
  */
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,
-			uint64_t length, bool writing)
+			uint64_t length)
 {
-	uint64_t within = offset & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
 	struct sigaction action = { .sa_handler = on_sigbus };
-	char *base;
+	volatile void *memory;
 
 	if (card_check_range(cmd, card, offset, length))
 		return NULL;
 	snprintf(gone_message, sizeof(gone_message), "rmctl: %s: %s: %s\n", cmd->card,
 		 cmd->verb->name, card_reason(ENODEV));
 	sigaction(SIGBUS, &action, NULL);
-	base = mmap(NULL, within + length, PROT_READ | (writing ? PROT_WRITE : 0), MAP_SHARED,
-		    card->fd, card_position(card, offset - within));
-	if (base == MAP_FAILED) {
+	memory = rfm_map(card->rfm, offset, length);
+	if (!memory)
 		failed(cmd, "cannot map %" PRIu64 " bytes at offset 0x%" PRIx64 ": %s", length,
 		       offset, card_reason(errno));
-		return NULL;
-	}
-	return base + within;
+	return memory;
 }
 
 /**
@@ -357,8 +347,12 @@ volatile void *card_map(const struct command *cmd, const struct card *card, uint
  */
 int card_fence(const struct card *card, struct rfm_fence_wait *fence)
 {
+	const uint32_t timeout_ms = fence->timeout_ms;
+
 	stop_on_signals();
-	while (ioctl(card->fd, RFM_IOC_FENCE, fence))
+	fence->flags = 0;
+	/* With flags it came to an end, and they say to which. */
+	while (rfm_fence(card->rfm, timeout_ms, fence) && !fence->flags)
 		/* That it was stopped and goes on is no reason to end. */
 		if (errno != EINTR || stop_asked())
 			return errno;

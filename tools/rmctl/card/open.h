@@ -7,21 +7,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <linux/rfm.h>
-
+#include "tools/librfm/rfm/rfm.h"
 #include "tools/rmctl/cli/rmctl.h"
 
 #define CARD_NAME_SIZE 256	/* any file name fits */
 
 /**
  * struct card - an open card
- * @fd: descriptor of its device node
+ * @rfm: what librfm opened
  * @name: "rfm0"
  * @info: what it said when it was opened
  * @held: the page that keeps its window where it is, NULL: nothing does
  */
 struct card {
-	int fd;
+	struct rfm *rfm;
 	char name[CARD_NAME_SIZE];
 	struct rfm_info info;
 	void *held;
@@ -53,6 +52,6 @@ int card_check_memory(const struct command *cmd, const struct card *card, uint64
 int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
 		     uint64_t length);
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,
-			uint64_t length, bool writing);
+			uint64_t length);
 
 #endif /* RMCTL_OPEN_H */

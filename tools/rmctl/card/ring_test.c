@@ -67,7 +67,7 @@ int verb_test(struct command *cmd, int argc, char **argv)
 	status = card_open(cmd, &card, argv[optind], true);
 	if (status)
 		return status;
-	status = finish(cmd, &card, &test, ioctl(card.fd, RFM_IOC_RING_TEST, &test) ? errno : 0);
+	status = finish(cmd, &card, &test, ioctl(rfm_fd(card.rfm), RFM_IOC_RING_TEST, &test) ? errno : 0);
 	card_close(&card);
 	return status;
 }

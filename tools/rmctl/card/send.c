@@ -2,7 +2,6 @@
 /* rmctl send: a network interrupt or a reset request to other nodes. */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "event_names.h"
 #include "open.h"
@@ -77,7 +76,7 @@ int verb_send(struct command *cmd, int argc, char **argv)
 	if (send.node == card.info.node)
 		status = failed(cmd, "node %s is this card itself, and a node never interrupts "
 				"itself", node_text(text, send.node));
-	else if (ioctl(card.fd, RFM_IOC_SEND, &send))
+	else if (rfm_send(card.rfm, send.node, send.type, send.data))
 		status = failed(cmd, "cannot send %s: %s", event_name(send.type),
 				card_reason(errno));
 	else if (cmd->json)

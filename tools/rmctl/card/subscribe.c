@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <linux/rfm_netlink.h>
@@ -165,7 +164,7 @@ static int change_base(struct command *cmd, struct netlink *nl, struct state *st
 /* --- as long as a command runs ----------------------------------------------------------- */
 
 /* Takes the ranges for the file @fd. Returns an exit status. */
-static int hold(struct command *cmd, int fd, const struct wanted *wanted)
+static int hold(struct command *cmd, struct rfm *rfm, const struct wanted *wanted)
 {
 	static const uint32_t flags[PLANES] = {
 		[PLANE_RX] = RFM_SUBSCRIBE_RX,
@@ -178,18 +177,13 @@ static int hold(struct command *cmd, int fd, const struct wanted *wanted)
 		if (wanted->planes & 1u << plane)
 			asked |= flags[plane];
 	for (size_t i = 0; i < wanted->ranges.count; i++) {
-		struct rfm_subscribe subscribe = {
-			.range.offset = wanted->ranges.list[i].offset,
-			.range.length = wanted->ranges.list[i].length,
-			.flags = asked,
-		};
+		const struct range *range = &wanted->ranges.list[i];
 
-		if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &subscribe))
+		if (rfm_subscribe(rfm, range->offset, range->length, asked) >= 0)
 			continue;
 		if (errno == EINVAL)
 			return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
-				      " are out of range", (uint64_t)subscribe.range.length,
-				      (uint64_t)subscribe.range.offset);
+				      " are out of range", range->length, range->offset);
 		return failed(cmd, "cannot subscribe: %s", card_reason(errno));
 	}
 	return STATUS_OK;
@@ -220,7 +214,7 @@ static int while_running(struct command *cmd, const char *which, const struct st
 
 	if (status)
 		return status;
-	status = hold(cmd, card.fd, wanted);
+	status = hold(cmd, card.rfm, wanted);
 	if (!status) {
 		note_policy(cmd, state, wanted);
 		status = run_command(cmd, wanted->command);

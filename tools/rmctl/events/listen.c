@@ -222,7 +222,7 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 		return status;
 	if (!listening.request.types)
 		listening.request.types = all_types(&card.info);
-	listening.fd = ioctl(card.fd, RFM_IOC_LISTEN, &listening.request);
+	listening.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
 	if (listening.fd < 0) {
 		status = failed(cmd, "cannot listen: %s", card_reason(errno));
 	} else {

@@ -43,7 +43,7 @@ int stream_open(struct command *cmd, struct stream *stream, const struct card *c
 			return STATUS_FAILED;
 	}
 	stream->watch.ranges = (uintptr_t)stream->ranges;
-	stream->fd = ioctl(card->fd, RFM_IOC_WATCH, &stream->watch);
+	stream->fd = ioctl(rfm_fd(card->rfm), RFM_IOC_WATCH, &stream->watch);
 	if (stream->fd < 0 && stream->optional &&
 	    (errno == ENOSPC || errno == EMFILE || errno == ENFILE))
 		return STATUS_OK;

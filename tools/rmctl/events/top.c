@@ -218,7 +218,7 @@ static bool value_of(const struct top *top, const struct row *row, struct first 
 			     .known = target->length, .bytes = bytes };
 
 	if (!one || target->length > VALUE_MAX ||
-	    pread(top->card.fd, bytes, target->length,
+	    pread(rfm_fd(top->card.rfm), bytes, target->length,
 		  card_position(&top->card, target->offset)) != (ssize_t)target->length)
 		return false;
 	first->unit = "";
@@ -344,14 +344,14 @@ static void ask_for_own(struct top *top, struct row *row, uint64_t now)
 	struct rfm_counters counters;
 	uint64_t next;
 
-	if (ioctl(top->card.fd, RFM_IOC_COUNTERS, &counters))
+	if (rfm_counters(top->card.rfm, &counters))
 		return;
 	for (uint64_t offset = row->target.offset; offset < end && is_stale(top, row, now);
 	     offset = next) {
-		struct rfm_writer writer = { .offset = offset };
+		struct rfm_writer writer;
 
 		next = (offset / RFM_GRANULE + 1) * RFM_GRANULE;
-		if (stop_asked() || ioctl(top->card.fd, RFM_IOC_WRITER, &writer))
+		if (stop_asked() || rfm_writer(top->card.rfm, offset, &writer))
 			return;
 		if (writer.node == top->card.info.node && !(writer.flags & RFM_EVENT_AGE_UNKNOWN))
 			rates_own(&row->rates, now - (counters.clock_ns - writer.time_ns),

@@ -190,7 +190,7 @@ static int look(struct watching *watching)
 	if (card_check_range(watching->cmd, &watching->card, watch->compare_offset,
 			     watch->compare_width))
 		return STATUS_FAILED;
-	if (pread(watching->card.fd, &word, watch->compare_width,
+	if (pread(rfm_fd(watching->card.rfm), &word, watch->compare_width,
 		  card_position(&watching->card, watch->compare_offset)) !=
 	    (ssize_t)watch->compare_width)
 		return failed(watching->cmd, "cannot read at offset 0x%" PRIx64 ": %s",

@@ -74,7 +74,7 @@ static int read_chunk(const struct command *cmd, const struct card *card, uint64
 		      unsigned char *data, size_t length)
 {
 	for (size_t done = 0; done < length;) {
-		ssize_t got = pread(card->fd, data + done, length - done,
+		ssize_t got = pread(rfm_fd(card->rfm), data + done, length - done,
 				    card_position(card, offset + done));
 
 		if (got < 0 && errno == EINTR)

@@ -236,7 +236,7 @@ static int show(struct command *cmd, const char *dev, const char *name, bool dum
 		status = card_open_window(cmd, &card, dev, false);
 	if (status)
 		goto out;
-	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length, false);
+	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length);
 	shown.end = place.offset;
 	status = shown.memory ? rfm_regions_each(name, &place, show_value, &shown) : STATUS_FAILED;
 	if (!status && json_array_size(shown.values))
@@ -281,7 +281,7 @@ int poke_name(struct command *cmd, const char *dev, const char *name, char **wor
 		status = card_open_window(cmd, &card, dev, true);
 	if (status)
 		goto out;
-	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length, true);
+	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length);
 	shown.count = 0;
 	shown.storing = true;
 	status = shown.memory ? rfm_regions_each(name, &place, poke_value, &shown) : STATUS_FAILED;

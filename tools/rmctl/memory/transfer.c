@@ -105,7 +105,7 @@ int transfer_load(struct transfer *transfer, void *data, size_t length)
 
 	while (transfer->done < end && !stop_asked()) {
 		uint64_t at = transfer->offset + transfer->done;
-		ssize_t got = pread(card->fd, data, end - transfer->done, card_position(card, at));
+		ssize_t got = pread(rfm_fd(card->rfm), data, end - transfer->done, card_position(card, at));
 
 		if (count(transfer, got)) {
 			data = (char *)data + got;
@@ -127,7 +127,7 @@ int transfer_store(struct transfer *transfer, const void *data, size_t length)
 
 	while (transfer->done < end && !stop_asked()) {
 		uint64_t at = transfer->offset + transfer->done;
-		ssize_t put = pwrite(card->fd, data, end - transfer->done, card_position(card, at));
+		ssize_t put = pwrite(rfm_fd(card->rfm), data, end - transfer->done, card_position(card, at));
 
 		if (count(transfer, put)) {
 			data = (const char *)data + put;

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include <linux/rfm_netlink.h>
 #include <linux/rfm_regs.h>
@@ -137,10 +136,7 @@ static int ask(struct verify *verify, uint64_t offset, uint32_t length)
 	do {
 		if (stop_asked())
 			return ask_failed(verify, offset, EINTR);
-		*args = (struct rfm_verify){
-			.offset = offset, .length = length, .timeout_ms = verify->timeout_ms,
-		};
-		if (!ioctl(verify->card->fd, RFM_IOC_VERIFY, args)) {
+		if (!rfm_verify(verify->card->rfm, offset, length, verify->timeout_ms, args)) {
 			if (!(args->flags & RFM_FENCED_DARK))
 				return STATUS_OK;
 			progress_end(&verify->progress);
@@ -594,10 +590,9 @@ static void look_at_policy(struct verify *verify)
 static int find_members(struct verify *verify)
 {
 	struct rfm_member member[NODES] = { 0 };
-	struct rfm_ring_map map = { .members = (uintptr_t)member, .count = NODES };
 	unsigned int others = 0;
 
-	if (ioctl(verify->card->fd, RFM_IOC_RING_MAP, &map))
+	if (rfm_ring_map(verify->card->rfm, member, NODES, NULL))
 		return failed(verify->cmd, "cannot get the ring map: %s", card_reason(errno));
 	for (unsigned int id = 0; id < NODES; id++) {
 		verify->node[id].asked = member[id].present &&

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 #include <linux/rfm_regs.h>
 
@@ -89,9 +88,9 @@ static int ask(const struct command *cmd, const struct card *card, uint64_t offs
 {
 	uint64_t next = (offset / RFM_GRANULE + 1) * RFM_GRANULE;
 
-	*answer = (struct answer){ .writer.offset = offset, .offset = offset, .now = answer->now,
+	*answer = (struct answer){ .offset = offset, .now = answer->now,
 				   .length = (next < end ? next : end) - offset };
-	if (ioctl(card->fd, RFM_IOC_WRITER, &answer->writer))
+	if (rfm_writer(card->rfm, offset, &answer->writer))
 		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
 	return STATUS_OK;
 }
@@ -162,7 +161,7 @@ static int tell_all(const struct command *cmd, const struct card *card, uint64_t
 	uint64_t offset = begin;
 	int status;
 
-	if (ioctl(card->fd, RFM_IOC_COUNTERS, &counters))
+	if (rfm_counters(card->rfm, &counters))
 		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
 	last.now = counters.clock_ns;
 	status = tell_most(cmd, card, begin, &offset, end, &last);

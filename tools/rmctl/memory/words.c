@@ -143,7 +143,7 @@ static int peek(struct command *cmd, const char *dev, const struct words *words)
 
 	if (status)
 		return status;
-	memory = card_map(cmd, &card, offset, count * words->width, false);
+	memory = card_map(cmd, &card, offset, count * words->width);
 	status = memory ? STATUS_OK : STATUS_FAILED;
 	while (!status && count) {
 		uint64_t batch = count < BATCH ? count : BATCH;
@@ -223,8 +223,7 @@ static int poke(struct command *cmd, const char *dev, const struct words *words,
 	if (value && looks_swapped(words->offset, value, words->width, card.info.memory_size))
 		status = failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
 				PRIx64 SWAPPED, words->offset, (uint64_t)card.info.memory_size);
-	memory = status ? NULL : card_map(cmd, &card, words->offset,
-					  words->count * words->width, true);
+	memory = status ? NULL : card_map(cmd, &card, words->offset, words->count * words->width);
 	if (memory)
 		for (uint64_t i = 0; i < words->count; i++)
 			store_word(memory + i * words->width, words->width, values[i]);
