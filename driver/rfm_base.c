@@ -14,7 +14,7 @@
 
 #include <linux/slab.h>
 
-#include "rfm_subscribe.h"
+#include "rfm_card.h"
 
 static const u32 rfm_base_planes = RFM_HOLD(RFM_PLANE_RX) |
 				   RFM_HOLD(RFM_PLANE_TX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Life and death of struct rfm_card; the rules stand in rfm_drv.h. */
+/* Life and death of struct rfm_card; the rules stand in rfm_card.h. */
 
 #include <linux/fs.h>
 #include <linux/idr.h>
@@ -9,7 +9,8 @@
 #include <linux/pseudo_fs.h>
 #include <linux/slab.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
+#include "rfm_notify.h"
 #include "rfm_netlink.h"
 
 static DEFINE_IDA(rfm_ida);

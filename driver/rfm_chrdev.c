@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "rfm_drv.h"
+#include "rfm_api.h"
 
 static dev_t rfm_devt;
 
@@ -152,22 +152,14 @@ static int rfm_call_verify(struct rfm_file *file, void *arg)
 	return rfm_verify(file, arg);
 }
 
-/**
- * struct rfm_call - one ioctl
- * @cmd: its number; it says how large the argument is, and whether it goes in,
- *	comes out, or both
- * @inputs: bytes of an argument that goes in which may be other than 0
- * @run: does it, with a copy of the argument, or with zeros; what it returns
- *	is the result
- * @function: what of the table of rights it is
- * @feature: what the card must have, 0: nothing
- */
+/* One ioctl. */
 struct rfm_call {
-	unsigned int cmd;
-	unsigned int inputs;
+	unsigned int cmd;		/* says how large the argument is, and where it goes */
+	unsigned int inputs;		/* bytes of the argument that need not be 0 */
+	/* With a copy of the argument, or with zeros; returns the result. */
 	int (*run)(struct rfm_file *file, void *arg);
-	enum rfm_function function;
-	u32 feature;
+	enum rfm_function function;	/* in the table of rights */
+	u32 feature;			/* what the card must have, 0: nothing */
 };
 
 #define RFM_CALL(name, inputs, ...)					\

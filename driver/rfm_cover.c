@@ -11,7 +11,7 @@
 
 #include <linux/rbtree_augmented.h>
 
-#include "rfm_subscribe.h"
+#include "rfm_holds.h"
 
 #define rfm_end_of(rb)	rb_entry_safe(rb, struct rfm_end, node)
 

@@ -15,7 +15,7 @@
 #include <linux/interrupt.h>
 #include <linux/sched.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 /*
  * What an interrupt handler may do: events, and looks at those who may wait for

@@ -5,7 +5,7 @@
 
 #include <linux/refcount.h>
 
-#include "rfm_drv.h"
+#include "rfm_api.h"
 
 /* How bytes are moved: by programmed I/O, or by the engine, from or to ... */
 enum rfm_way {
@@ -14,85 +14,49 @@ enum rfm_way {
 	RFM_WAY_BOUNCE,	/* ... pages of our own */
 };
 
-/**
- * struct rfm_request - a read or write that uses the engine
- * @turn: in dma->queue, while there are @slices
- * @slices: those that are ready for the engine, in order
- * @file: the file, which @iocb keeps open
- * @iocb: the read or write
- * @async: @iocb is told of the end, else the caller waits for it
- * @pending: asynchronous: slices that have not been given back, and one more as
- *	long as others may come
- * @flying: with a caller: the slices that were submitted, in order
- * @in_flight: how many slices were submitted; asynchronous: ever
- * @store: to the card
- * @iter: what of the buffers is in no slice yet
- * @pos: where @iter begins in the window
- * @pieces: of how many pages the next slice may be
- * @brought: what comes next was brought in, and nothing was moved since
- * @refused: the way in which that could not be moved all the same
- * @done: bytes moved so far
- * @error: why the engine has moved no more
+/*
+ * A read or write that uses the engine.
  *
  * @turn, @slices, @done and @error under card->irq_lock while slices are in
  * flight.
  */
 struct rfm_request {
-	struct list_head turn;
-	struct list_head slices;
-	struct rfm_file *file;
+	struct list_head turn;		/* in dma->queue, while there are @slices */
+	struct list_head slices;	/* ready for the engine, in order */
+	struct rfm_file *file;		/* which @iocb keeps open */
 	struct kiocb *iocb;
-	bool async;
-	refcount_t pending;
-	struct list_head flying;
-	unsigned int in_flight;
-	bool store;
-	struct iov_iter iter;
-	loff_t pos;
-	unsigned int pieces;
-	bool brought;
-	enum rfm_way refused;
-	size_t done;
-	int error;
+	bool async;			/* @iocb is told of the end, else the caller waits */
+	refcount_t pending;		/* if @async: those not ended, and one if more may come */
+	struct list_head flying;	/* if not: the slices that were submitted, in order */
+	unsigned int in_flight;		/* how many slices were submitted; if @async: ever */
+	bool store;			/* to the card */
+	struct iov_iter iter;		/* what of the buffers is in no slice yet */
+	loff_t pos;			/* where @iter begins in the window */
+	unsigned int pieces;		/* of how many pages the next slice may be */
+	bool brought;			/* what comes next was brought in, nothing moved since */
+	enum rfm_way refused;		/* in this way it could not be moved all the same */
+	size_t done;			/* bytes moved so far */
+	int error;			/* why the engine has moved no more */
 };
 
-/**
- * struct rfm_slice - what the engine moves in one go
- * @node: in its request's slices
- * @flight: in its request's flying ones
- * @request: whose it is
- * @address: where it goes in the card's memory
- * @bytes: how many
- * @room: what it has taken of dma->pinned
- * @pieces: pages that there is room for
- * @count: pages that there are
- * @mapped: how many descriptors these are
- * @own: they are our own
- * @pinned: they are the user's
- * @to: where a read by pages of our own goes
- * @lost: the engine may go on with it: its pages are never given back
- * @ended: for a caller
- * @work: for others
- * @sg: a piece of each page
- * @pages: the pages
- */
+/* What the engine moves in one go. */
 struct rfm_slice {
-	struct list_head node;
-	struct list_head flight;
-	struct rfm_request *request;
-	u32 address;
-	size_t bytes;
-	size_t room;
-	unsigned int pieces;
-	unsigned int count;
-	unsigned int mapped;
-	bool own;
-	bool pinned;
-	struct iov_iter to;
-	bool lost;
-	struct completion ended;
-	struct work_struct work;
-	struct scatterlist *sg;
+	struct list_head node;		/* in its request's slices */
+	struct list_head flight;	/* in its request's flying ones */
+	struct rfm_request *request;	/* whose it is */
+	u32 address;			/* where it goes in the card's memory */
+	size_t bytes;			/* how many */
+	size_t room;			/* what it has taken of dma->pinned */
+	unsigned int pieces;		/* pages that there is room for */
+	unsigned int count;		/* pages that there are */
+	unsigned int mapped;		/* how many descriptors these are */
+	bool own;			/* they are our own */
+	bool pinned;			/* they are the user's */
+	struct iov_iter to;		/* where a read by pages of our own goes */
+	bool lost;			/* the engine may go on: its pages are never given back */
+	struct completion ended;	/* for a caller */
+	struct work_struct work;	/* for others */
+	struct scatterlist *sg;		/* a piece of each page */
 	struct page *pages[];
 };
 

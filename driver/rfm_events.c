@@ -17,7 +17,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
-#include "rfm_drv.h"
+#include "rfm_notify.h"
 
 /* ns: no more than 20000 interrupts a second. */
 #define RFM_EVENTS_INTERVAL	50000	/* unless moderation is set */
@@ -52,18 +52,12 @@ static size_t rfm_events_size(const struct rfm_events *events)
 
 /* --- records ------------------------------------------------------------ */
 
-/**
- * struct rfm_record - a record of the ring, read
- * @number: of the event, dropped ones included
- * @position: of the record: how many have been taken with it
- * @value: see its type
- * @event: what applications get of it, its type the record's
- */
+/* A record of the ring, read. */
 struct rfm_record {
-	u64 number;
-	u64 position;
-	u32 value;
-	struct rfm_event event;
+	u64 number;			/* of the event, dropped ones included */
+	u64 position;			/* of the record: how many have been taken with it */
+	u32 value;			/* see its type */
+	struct rfm_event event;		/* what applications get of it, its type the record's */
 };
 
 static void rfm_record_read(const struct rfm_ext_record *from, u64 position,

@@ -20,33 +20,22 @@
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 #define RFM_FENCE_MS_DEFAULT	1000
 
 #define RFM_FENCE_LOOK_US_FIRST	50
 #define RFM_FENCE_LOOK_US_LAST	20000
 
-/**
- * struct rfm_fence - somebody waits
- * @node: in card->fences until it is done
- * @wait: where to sleep
- * @ticket: from the card
- * @done: the card has said so; then @result counts
- * @result: RFM_FENCE_*
- * @epoch: when it began
- * @lost: FENCE_LOST when this file last saw it
- *
- * @done and @result under card->fence_lock.
- */
+/* Somebody waits. @done and @result under card->fence_lock. */
 struct rfm_fence {
-	struct list_head node;
+	struct list_head node;		/* in card->fences until it is done */
 	wait_queue_head_t wait;
-	u32 ticket;
-	bool done;
-	u32 result;
-	u32 epoch;
-	u64 lost;
+	u32 ticket;			/* from the card */
+	bool done;			/* the card has said so; then @result counts */
+	u32 result;			/* RFM_FENCE_* */
+	u32 epoch;			/* when it began */
+	u64 lost;			/* FENCE_LOST when this file last saw it */
 };
 
 /* Bits of the card, and what they are called by programs. */

@@ -4,7 +4,6 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 
-#include "rfm_drv.h"
 #include "rfm_netlink.h"
 
 /**

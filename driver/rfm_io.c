@@ -14,7 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
-#include "rfm_drv.h"
+#include "rfm_api.h"
 
 #ifndef CONFIG_64BIT
 #error "an aligned 8-byte store can be one access on 64-bit kernels only"
@@ -26,20 +26,16 @@
 /* Bytes for which the submitter of many does not mind to wait. */
 #define RFM_INLINE_MAX	16384
 
-/**
- * struct rfm_io - one pass of a transfer
- * @pos: offset in the card's memory
- * @len: bytes, at most RFM_IO_CHUNK
- * @data: where they are in @buf: aligned as @pos is
- * @buf: the bytes on their way
+/*
+ * One pass of a transfer.
  *
  * User memory is touched outside the SRCU section, so the data has to stay
  * somewhere in between.
  */
 struct rfm_io {
-	loff_t pos;
-	size_t len;
-	u8 *data;
+	loff_t pos;			/* offset in the card's memory */
+	size_t len;			/* bytes, at most RFM_IO_CHUNK */
+	u8 *data;			/* where they are in @buf: aligned as @pos is */
 	u8 buf[RFM_IO_CHUNK] __aligned(8);
 };
 

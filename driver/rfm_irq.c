@@ -33,7 +33,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
-#include "rfm_drv.h"
+#include "rfm_notify.h"
 
 /* LISR knows nothing of them. */
 #define RFM_RING_ONLY	(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & \
@@ -383,16 +383,11 @@ void rfm_irq_take_latched(struct rfm_card *card)
 	rfm_irq_take(card, RFM_NO_LIMIT);
 }
 
-/**
- * struct rfm_irq_counts - what the card has counted of what rests
- * @known: it could be asked
- * @missed: its counter of that name
- * @conflicts: likewise
- */
+/* What the card has counted of what rests. */
 struct rfm_irq_counts {
-	bool known;
-	u64 missed;
-	u64 conflicts;
+	bool known;			/* it could be asked */
+	u64 missed;			/* its counter of that name */
+	u64 conflicts;			/* likewise */
 };
 
 /* What of the types that rest is counted meanwhile. */

@@ -8,7 +8,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 /* They exist on a card with the extension block only. */
 #define RFM_EVENT_EXTENSION \

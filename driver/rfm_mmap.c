@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
-#include "rfm_drv.h"
+#include "rfm_api.h"
 
 /* A fault maps the aligned 64 KiB around it: faults are dear in a guest. */
 #define RFM_FAULT_AROUND	16ul
@@ -46,18 +46,12 @@ static vm_fault_t rfm_fault(struct vm_fault *vmf)
 	return ret;
 }
 
-/**
- * struct rfm_mapping - what one mmap() holds
- * @refs: the pieces that are left of it, in all processes
- * @card: the card; the pieces keep the file open, and it the card
- * @hold: the whole range, until the last piece is gone
- * @holder: for descriptor-get
- */
+/* What one mmap() holds. */
 struct rfm_mapping {
-	refcount_t refs;
-	struct rfm_card *card;
-	struct rfm_hold hold;
-	struct rfm_holder holder;
+	refcount_t refs;		/* the pieces that are left of it, in all processes */
+	struct rfm_card *card;		/* the pieces keep the file open, and it the card */
+	struct rfm_hold hold;		/* the whole range, until the last piece is gone */
+	struct rfm_holder holder;	/* for descriptor-get */
 };
 
 static void rfm_mapping_describe(struct rfm_holder *holder,

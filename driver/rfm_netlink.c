@@ -382,16 +382,11 @@ static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
-/**
- * struct rfm_dump - where a dump of cards is
- * @next: id of the card that comes next
- * @last: and of the last one
- * @begun: the request is a good one
- */
+/* Where a dump of cards is. */
 struct rfm_dump {
-	u32 next;
-	u32 last;
-	bool begun;
+	u32 next;			/* id of the card that comes next */
+	u32 last;			/* and of the last one */
+	bool begun;			/* the request is a good one */
 };
 
 /**

@@ -3,25 +3,17 @@
 #ifndef RFM_NETLINK_H
 #define RFM_NETLINK_H
 
-#include "rfm_drv.h"
+#include "rfm_api.h"
 #include "rfm_netlink_gen.h"
 
-/**
- * struct rfm_asker - a request, who sends it, and what it is about
- * @skb: the message
- * @attrs: its attributes
- * @max: the highest that this operation takes
- * @extack: told what is wrong
- * @card: the card, with a reference; NULL: the request names none
- * @mode: what the sender's descriptor is open for, 0: it names none
- */
+/* A request, who sends it, and what it is about. */
 struct rfm_asker {
 	const struct sk_buff *skb;
 	struct nlattr **attrs;
-	unsigned int max;
-	struct netlink_ext_ack *extack;
-	struct rfm_card *card;
-	fmode_t mode;
+	unsigned int max;		/* the highest that this operation takes */
+	struct netlink_ext_ack *extack;	/* told what is wrong */
+	struct rfm_card *card;		/* with a reference; NULL: the request names none */
+	fmode_t mode;			/* of the sender's descriptor, 0: it names none */
 };
 
 /* What a message is made of, beside its card: under card->config_lock. */

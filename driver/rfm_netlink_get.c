@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "rfm_netlink.h"
+#include "rfm_notify.h"
 
 #define RFM_SWITCH_ATTR(name) { RFM_A_CARD_##name, RFM_SWITCH_##name }
 

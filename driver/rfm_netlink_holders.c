@@ -12,20 +12,13 @@
 /* Ranges in one message: few enough for whoever reads it with a small buffer. */
 #define RFM_RANGES_A_MESSAGE	64
 
-/**
- * struct rfm_holder_dump - where a dump is
- * @card: id of the card
- * @last: id of the last card
- * @holder: its first holder that has not been told of as a whole
- * @cursor: where in that one's ranges
- * @begun: the request is a good one
- */
+/* Where a dump is. */
 struct rfm_holder_dump {
-	u32 card;
-	u32 last;
-	u32 holder;
-	u64 cursor;
-	bool begun;
+	u32 card;			/* id */
+	u32 last;			/* id of the last card */
+	u32 holder;			/* the first that has not been told of as a whole */
+	u64 cursor;			/* where in that one's ranges */
+	bool begun;			/* the request is a good one */
 };
 
 static int rfm_put_desc_u64(struct sk_buff *skb, int attr, u64 value)

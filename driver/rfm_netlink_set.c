@@ -4,7 +4,6 @@
 #include <linux/slab.h>
 
 #include "rfm_netlink.h"
-#include "rfm_subscribe.h"
 
 /*
  * Longer would hold up others who use generic netlink; the ioctl waits longer. So

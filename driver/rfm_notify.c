@@ -20,35 +20,25 @@
 #include <net/net_namespace.h>
 
 #include "rfm_netlink.h"
+#include "rfm_notify.h"
 
 #define RFM_NOTIFY_PACE		msecs_to_jiffies(10)
 
-/**
- * struct rfm_notes - what a card's monitors are to be told of
- * @card: the card
- * @work: tells
- * @next: jiffies, not before
- * @on: notes are taken
- * @known: the card's creation has been told, and not its deletion: nothing
- *	comes before that one, or after this
- * @first: index of the oldest
- * @count: how many there are
- * @lost: how many found no room behind these
- * @lost_ever: sum of those
- * @ring: them
+/*
+ * What a card's monitors are to be told of.
  *
  * @next and @known under rfm_notify_lock, from @on on under card->dispatch_lock.
  */
 struct rfm_notes {
 	struct rfm_card *card;
-	struct delayed_work work;
-	unsigned long next;
-	bool known;
-	bool on;
-	unsigned int first;
-	unsigned int count;
-	u64 lost;
-	u64 lost_ever;
+	struct delayed_work work;	/* tells */
+	unsigned long next;		/* jiffies, not before */
+	bool known;			/* told of: after its creation, before its deletion */
+	bool on;			/* notes are taken */
+	unsigned int first;		/* index of the oldest */
+	unsigned int count;		/* how many there are */
+	u64 lost;			/* how many found no room behind these */
+	u64 lost_ever;			/* sum of those */
 	struct rfm_note ring[RFM_NOTES];
 };
 
@@ -63,16 +53,11 @@ static bool rfm_notify_heard(void)
 
 /* --- messages: under rfm_notify_lock -------------------------------------- */
 
-/**
- * struct rfm_message - a notification that is being made
- * @skb: NULL: there is no memory
- * @hdr: of generic netlink
- * @error: what did not fit
- */
+/* A notification that is being made. */
 struct rfm_message {
-	struct sk_buff *skb;
-	void *hdr;
-	int error;
+	struct sk_buff *skb;		/* NULL: there is no memory */
+	void *hdr;			/* of generic netlink */
+	int error;			/* what did not fit */
 };
 
 static void rfm_message_begin(struct rfm_message *message,

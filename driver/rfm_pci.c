@@ -7,7 +7,8 @@
 #include <linux/pci.h>
 #include <linux/sizes.h>
 
-#include "rfm_drv.h"
+#include "rfm_api.h"
+#include "rfm_notify.h"
 
 /* The BARs we use and the least that each must show. */
 static const struct {
@@ -260,7 +261,7 @@ static void rfm_stop_ext(struct rfm_card *card)
 	rfm_subscribe_stop(card);
 }
 
-/* Part the files from the hardware; the order is explained in rfm_drv.h. */
+/* Part the files from the hardware; the order is explained in rfm_card.h. */
 static void rfm_stop(struct rfm_card *card)
 {
 	rfm_card_set_gone(card);

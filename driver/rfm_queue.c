@@ -23,7 +23,7 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 static u32 rfm_queue_places(const struct rfm_queue *queue)
 {

@@ -6,7 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 /* The field's usual patience is 51 polls, 10 ms apart. */
 #define RFM_RING_TEST_MS_DEFAULT	500

@@ -9,7 +9,7 @@
 #include <linux/ktime.h>
 #include <linux/moduleparam.h>
 
-#include "rfm_drv.h"
+#include "rfm_notify.h"
 
 /*
  * What a card begins with; written later, it is for all cards. From here on the

@@ -14,7 +14,7 @@
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
-#include "rfm_watch.h"
+#include "rfm_card.h"
 
 static_assert(RFM_SLOT_EQUAL == (u32)RFM_COMPARE_EQUAL);
 static_assert(RFM_SLOT_NOT_EQUAL == (u32)RFM_COMPARE_NOT_EQUAL);

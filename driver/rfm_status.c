@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 /* Nodes read in one go, so that the card's removal need not wait for all. */
 #define RFM_NODES_PASS	32

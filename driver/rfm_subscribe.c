@@ -22,7 +22,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "rfm_subscribe.h"
+#include "rfm_card.h"
 
 static const char * const rfm_base_policies[] = {
 	[RFM_BASE_ALL] = "all",
@@ -266,17 +266,11 @@ void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
 
 /* --- sets --------------------------------------------------- */
 
-/**
- * struct rfm_change - of one set: some spans that follow each other go, others
- *	come
- * @from: the first that goes
- * @gone: how many go
- * @new: what comes instead
- */
+/* A change of one set: some spans that follow each other go, others come. */
 struct rfm_change {
-	struct rfm_span *from;
-	unsigned int gone;
-	struct rfm_span *new[2];
+	struct rfm_span *from;		/* the first that goes */
+	unsigned int gone;		/* how many go */
+	struct rfm_span *new[2];	/* what comes instead */
 };
 
 /**

@@ -7,7 +7,7 @@
 #include <linux/io.h>
 #include <linux/sizes.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 /* Those that are a bit of LCSR1; of some, the bit says the opposite. */
 static const struct {

@@ -10,7 +10,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/mutex.h>
 
-#include "rfm_drv.h"
+#include "rfm_card.h"
 
 static_assert(RFM_VERIFY_MAX == RFM_EXT_QUERY_LENGTH_MAX);
 

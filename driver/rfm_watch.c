@@ -24,7 +24,7 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "rfm_watch.h"
+#include "rfm_notify.h"
 
 /* Each silence and its end is told of, whichever range's it was. */
 #define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \

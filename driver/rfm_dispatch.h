@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who is told of events: queues, listeners, watches, fences. */
+#ifndef RFM_DISPATCH_H
+#define RFM_DISPATCH_H
+
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/rbtree.h>
+#include <linux/semaphore.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "rfm_holds.h"
+
+struct eventfd_ctx;
+struct rfm_watcher;
+
+/* A mutex that an interrupt handler can try to take. */
+struct rfm_dispatch_lock {
+	struct semaphore free;		/* trying to take a mutex is for processes only */
+	struct lockdep_map dep_map;
+};
+
+/* Room for one record that a full queue must not drop. */
+struct rfm_kept {
+	struct list_head node;		/* in queue->kept while @event waits for a place */
+	struct rfm_event event;
+};
+
+/* So many records at most are out of a queue, on their way to a reader. */
+#define RFM_QUEUE_BATCH		16
+
+/* The events of one descriptor. */
+struct rfm_queue {
+	struct list_head node;		/* in card->queues */
+	struct rfm_card *card;		/* holds a reference */
+	wait_queue_head_t wait;		/* readers and pollers */
+	struct mutex read_lock;		/* one reader at a time; only readers move @tail */
+	struct eventfd_ctx *eventfd;	/* counts records as well, or NULL */
+	/* Under card->dispatch_lock: */
+	bool by_card;			/* events may come through the event ring */
+	bool ring_only;			/* some come no other way */
+	u64 since;			/* records up to that position are not for it */
+	u64 told;			/* of the card's dropped events: told, or before its time */
+	spinlock_t lock;		/* all below */
+	u64 seq;			/* events so far, dropped ones included */
+	u64 dropped;			/* those that found the queue full */
+	u32 depth;			/* records it holds */
+	u32 tail;			/* index of the oldest record */
+	u32 count;			/* records in the queue */
+	u32 reading;			/* the oldest, which a reader takes; not counted as held */
+	struct list_head kept;		/* newer records; while there are any, it is full */
+	struct rfm_kept mark;		/* room for one that tells of dropped events */
+	struct rfm_event *ring;		/* @depth + RFM_QUEUE_BATCH records */
+};
+
+/* The position of an event that did not come through the event ring. */
+#define RFM_POSITION_NONE	U64_MAX
+
+/* One descriptor made by RFM_IOC_LISTEN. */
+struct rfm_listener {
+	struct rfm_queue queue;
+	struct rfm_holder holder;	/* for descriptor-get */
+	struct list_head node;		/* in card->listeners */
+	u32 types;			/* RFM_EVENT_BIT(), 0 until it is in the list */
+	bool exclusive;			/* nobody else may listen for them */
+};
+
+#define RFM_SLOT_NONE	RFM_EXT_SLOTS
+
+/* One range of a watch. */
+struct rfm_watch_range {
+	struct rb_node node;		/* in card->watched, unless the watch compares */
+	u32 first;			/* byte */
+	u32 last;			/* byte */
+	u32 reach;			/* last byte of the ranges that it is in the tree for */
+	bool joined;			/* another, which overlaps or touches it, is for this one */
+	u32 last_below;			/* of the tree's node and those below */
+	struct rfm_watcher *watcher;
+	struct rfm_hold hold;		/* what it needs of the card */
+	unsigned int timer;		/* slot of its timer, or RFM_SLOT_NONE */
+};
+
+/* One descriptor made by RFM_IOC_WATCH. */
+struct rfm_watcher {
+	struct rfm_queue queue;
+	struct rfm_holder holder;	/* for descriptor-get, and for monitors */
+	struct rfm_watch args;		/* what was asked for */
+	bool active;			/* it is in card->watches, and its ranges in the tree */
+	u64 seen;			/* position of the last update it was told of */
+	u64 late;			/* updates that were late */
+	unsigned int comparator;	/* slot, or RFM_SLOT_NONE */
+	unsigned int count;		/* of @ranges */
+	struct rfm_kept *kept;		/* for each of its slots; NULL without slots */
+	struct rfm_watch_range ranges[];
+};
+
+/* Who has a slot of the card. */
+struct rfm_slot {
+	struct rfm_watcher *owner;	/* NULL when its records are nobody's */
+	const struct rfm_watch_range *range;	/* whose silence it tells of, NULL: it compares */
+	struct rfm_kept *kept;		/* room for its last record */
+	bool stale;			/* the owner was told last that @range fell silent */
+	u64 changes;			/* counts owners, and what they were told */
+};
+
+/* A record that tells of no update tells of a range. */
+static inline void rfm_event_set_range(struct rfm_event *event,
+				       const struct rfm_watch_range *range)
+{
+	event->offset = range->first;
+	event->length = range->last - range->first + 1;
+}
+
+/* rfm_dispatch.c: who delivers events, and when */
+#define RFM_NO_LIMIT	UINT_MAX
+void rfm_dispatch_init(struct rfm_card *card);
+void rfm_dispatch_lock(struct rfm_card *card);
+void rfm_dispatch_unlock(struct rfm_card *card);
+void rfm_dispatch_yield(unsigned int deliveries);
+void rfm_dispatch_irq(struct rfm_card *card);
+
+/* rfm_queue.c: what all event descriptors have in common */
+int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
+void rfm_queue_destroy(struct rfm_queue *queue);
+void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
+void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
+		    bool coalesce, struct rfm_kept *kept);
+void rfm_queue_describe(struct rfm_queue *queue,
+			struct rfm_description *description);
+void rfm_queues_tell(struct rfm_card *card);
+void rfm_queues_wake(struct rfm_card *card);
+ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
+		       loff_t *pos);
+__poll_t rfm_queue_poll(struct file *file, poll_table *table);
+
+/* rfm_listen.c: what happens on the ring */
+int rfm_listen(struct rfm_card *card, const struct rfm_listen *args);
+bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
+			u64 position);
+
+/* rfm_watch.c: interrupt on update */
+int rfm_watch(struct rfm_card *card, const struct rfm_watch *args);
+unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
+			     unsigned int most);
+unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
+			      u64 position);
+unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
+			    struct rfm_event *event, u64 position);
+
+/* rfm_slots.c: the card's comparators and timers */
+unsigned int rfm_slots_needed(const struct rfm_watch *args);
+int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher);
+int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher);
+void rfm_slot_release(struct rfm_card *card, unsigned int slot);
+void rfm_watch_recheck(struct rfm_card *card);
+void rfm_watch_reset(struct rfm_card *card);
+
+/* rfm_fence.c: wait until everything is everywhere */
+#define RFM_FENCE_MS_MAX	60000
+void rfm_fence_open(struct rfm_file *file);
+int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args);
+void rfm_fence_event(struct rfm_card *card, u32 ticket);
+void rfm_fences_wake(struct rfm_card *card);
+
+#endif /* RFM_DISPATCH_H */
