@@ -22,7 +22,7 @@ static const u32 rfm_base_planes = RFM_HOLD(RFM_PLANE_RX) |
 static int rfm_base_whole(const struct rfm_card *card, struct rfm_set *sets,
 			  bool add)
 {
-	const struct rfm_range whole = { 0, card->memory_size };
+	const struct rfm_range whole = { 0, card->hw.memory_size };
 	unsigned int i;
 	int ret = 0;
 
@@ -40,7 +40,7 @@ static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
 	int ret = 0;
 
 	for (i = 0; i < RFM_PLANES; i++) {
-		for (span = rfm_set_first(&card->base[i]); span && !ret;
+		for (span = rfm_set_first(&card->holds.base[i]); span && !ret;
 		     span = rfm_span_next(span)) {
 			range.offset = (u64)span->hold.first * RFM_GRANULE;
 			range.length = (u64)span->hold.end * RFM_GRANULE -
@@ -69,7 +69,7 @@ static int rfm_base_hold(struct rfm_card *card, struct rfm_set *sets)
 	unsigned int i;
 	int ret = 0;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	for (i = 0; i < RFM_PLANES; i++) {
 		for (span = rfm_set_first(&sets[i]); span && !ret;
@@ -86,7 +86,7 @@ static void rfm_base_drop(struct rfm_card *card, struct rfm_set *sets)
 	struct rfm_span *span;
 	unsigned int i;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	for (i = 0; i < RFM_PLANES; i++) {
 		for (span = rfm_set_first(&sets[i]); span;
@@ -109,7 +109,7 @@ static bool rfm_set_covers(const struct rfm_set *set, u32 first, u32 end)
  * @range: bytes of the memory
  * @planes: mask of RFM_HOLD()
  *
- * Context: card->subscribe_lock held.
+ * Context: card->lock held.
  * Return: true if the base has all of it on in all of these planes.
  */
 bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
@@ -119,22 +119,23 @@ bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
 	u32 end = DIV_ROUND_UP_ULL(range->offset + range->length, RFM_GRANULE);
 	unsigned int i;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	for (i = 0; i < RFM_PLANES; i++)
 		if (planes & RFM_HOLD(i) &&
-		    !rfm_set_covers(&card->base[i], first, end))
+		    !rfm_set_covers(&card->holds.base[i], first, end))
 			return false;
 	return true;
 }
 
 static u32 rfm_base_policy_of(struct rfm_card *card)
 {
-	const struct rfm_range whole = { 0, card->memory_size };
+	const struct rfm_range whole = { 0, card->hw.memory_size };
 
 	if (rfm_base_covers(card, &whole, rfm_base_planes))
 		return RFM_BASE_ALL;
-	if (!card->base[RFM_PLANE_RX].count && !card->base[RFM_PLANE_TX].count)
+	if (!card->holds.base[RFM_PLANE_RX].count &&
+	    !card->holds.base[RFM_PLANE_TX].count)
 		return RFM_BASE_NONE;
 	return RFM_BASE_MASK;
 }
@@ -145,7 +146,7 @@ static u32 rfm_base_policy_of(struct rfm_card *card)
  * @settings: the change
  * @sets: RFM_PLANES empty ones: what the masks are to be; they are on already
  *
- * Context: process, card->config_lock held; sleeps.
+ * Context: process, card->lock held; sleeps.
  * Return: 0, or -ENOMEM, -ENOSPC (too many ranges), -EIO, -ENODEV, and then
  * there is nothing to commit or undo.
  */
@@ -155,7 +156,6 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 	unsigned int i;
 	int ret;
 
-	mutex_lock(&card->subscribe_lock);
 	ret = rfm_base_copy(card, sets);
 	if (!ret && settings->set & RFM_SET(BASE_POLICY))
 		ret = rfm_base_whole(card, sets,
@@ -166,7 +166,6 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		ret = rfm_base_hold(card, sets);
 	if (ret)
 		rfm_base_drop(card, sets);
-	mutex_unlock(&card->subscribe_lock);
 	return ret;
 }
 
@@ -174,33 +173,33 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
  * rfm_base_commit - the second half
  * @card: the card
  * @sets: as rfm_base_prepare() has left them; empty afterwards
+ *
+ * Context: card->lock held since then.
  */
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 {
 	struct rfm_set old[RFM_PLANES];
 
-	BUILD_BUG_ON(sizeof(old) != sizeof(card->base));
+	BUILD_BUG_ON(sizeof(old) != sizeof(card->holds.base));
 
-	mutex_lock(&card->subscribe_lock);
-	memcpy(old, card->base, sizeof(old));
-	memcpy(card->base, sets, sizeof(old));
+	memcpy(old, card->holds.base, sizeof(old));
+	memcpy(card->holds.base, sets, sizeof(old));
 	memset(sets, 0, sizeof(old));
 	rfm_base_drop(card, old);
-	WRITE_ONCE(card->base_policy, rfm_base_policy_of(card));
+	WRITE_ONCE(card->holds.base_policy, rfm_base_policy_of(card));
 	rfm_holders_changed(card);
-	mutex_unlock(&card->subscribe_lock);
 }
 
 /**
  * rfm_base_undo - or not
  * @card: the card
  * @sets: as rfm_base_prepare() has left them; empty afterwards
+ *
+ * Context: card->lock held since then.
  */
 void rfm_base_undo(struct rfm_card *card, struct rfm_set *sets)
 {
-	mutex_lock(&card->subscribe_lock);
 	rfm_base_drop(card, sets);
-	mutex_unlock(&card->subscribe_lock);
 }
 
 /**
@@ -215,12 +214,12 @@ int rfm_base_start(struct rfm_card *card, u32 policy)
 	int ret = 0;
 
 	rfm_planes_write(card, policy == RFM_BASE_ALL ? rfm_base_planes : 0);
-	mutex_lock(&card->subscribe_lock);
+	mutex_lock(&card->lock);
 	if (policy == RFM_BASE_ALL)
-		ret = rfm_base_whole(card, card->base, true) ?:
-		      rfm_base_hold(card, card->base);
-	card->base_policy = policy;
-	mutex_unlock(&card->subscribe_lock);
+		ret = rfm_base_whole(card, card->holds.base, true) ?:
+		      rfm_base_hold(card, card->holds.base);
+	card->holds.base_policy = policy;
+	mutex_unlock(&card->lock);
 	return ret;
 }
 
@@ -233,7 +232,7 @@ void rfm_base_free(struct rfm_card *card)
 	unsigned int i;
 
 	for (i = 0; i < RFM_PLANES; i++)
-		rfm_set_free(&card->base[i]);
+		rfm_set_free(&card->holds.base[i]);
 }
 
 /* --- for descriptor-get ---------------------------------------------------- */
@@ -247,9 +246,9 @@ static bool rfm_base_range(struct rfm_holder *holder, u64 *cursor,
 			   struct rfm_range *range, u32 *planes)
 {
 	struct rfm_card *card = container_of(holder, struct rfm_card,
-					     base_holder);
+					     holds.base_holder);
 
-	return rfm_sets_range(card->base, cursor, range, planes);
+	return rfm_sets_range(card->holds.base, cursor, range, planes);
 }
 
 const struct rfm_holder_ops rfm_base_ops = {

@@ -16,8 +16,10 @@
 static DEFINE_IDA(rfm_ida);
 
 /* Those that netlink knows, by id. */
-static DEFINE_MUTEX(rfm_cards_lock);
 static struct rfm_card *rfm_cards[RFM_MINORS];
+
+/* Of these, and of the numbers and the order of notifications. */
+DEFINE_MUTEX(rfm_cards_lock);
 
 /*
  * Every mapping of a card must be found by one unmap_mapping_range(), also
@@ -52,18 +54,19 @@ void rfm_card_exit_fs(void)
 
 static void rfm_card_gone_work(struct work_struct *work)
 {
-	struct rfm_card *card = container_of(work, struct rfm_card, gone_work);
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.gone_work);
 
 	/* Whoever waits looks himself. */
 	rfm_dispatch_lock(card);
 	rfm_queues_wake(card);
-	if (card->lost)
+	if (card->hw.lost)
 		rfm_notify_gone(card);
-	card->lost = false;
-	rfm_dispatch_unlock(card);
+	card->hw.lost = false;
 	rfm_fences_wake(card);
+	rfm_dispatch_unlock(card);
 
-	synchronize_srcu(&card->srcu);
+	synchronize_srcu(&card->hw.srcu);
 	unmap_mapping_range(card->inode->i_mapping, 0, 0, 1);
 	rfm_dma_stop(card);
 }
@@ -75,7 +78,7 @@ static void rfm_card_release(struct device *dev)
 	rfm_base_free(card);
 	rfm_notify_free(card);
 	iput(card->inode);
-	cleanup_srcu_struct(&card->srcu);
+	cleanup_srcu_struct(&card->hw.srcu);
 	kfree(card);
 }
 
@@ -106,7 +109,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	if (!card)
 		return ERR_PTR(-ENOMEM);
 
-	ret = init_srcu_struct(&card->srcu);
+	ret = init_srcu_struct(&card->hw.srcu);
 	if (ret)
 		goto err_free;
 
@@ -122,27 +125,23 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 		goto err_inode;
 	}
 
-	card->pdev = pdev;
-	strscpy(card->pci_name, pci_name(pdev), sizeof(card->pci_name));
-	spin_lock_init(&card->reg_lock);
-	spin_lock_init(&card->irq_lock);
-	spin_lock_init(&card->ext_lock);
-	mutex_init(&card->ring_test_lock);
-	mutex_init(&card->snapshot_lock);
-	mutex_init(&card->config_lock);
+	card->hw.pdev = pdev;
+	strscpy(card->hw.pci_name, pci_name(pdev), sizeof(card->hw.pci_name));
+	spin_lock_init(&card->hw.lock);
+	spin_lock_init(&card->hw.irq.lock);
+	mutex_init(&card->lock);
+	mutex_init(&card->probe_lock);
 	mutex_init(&card->verify_lock);
-	mutex_init(&card->subscribe_lock);
-	INIT_LIST_HEAD(&card->holders);
-	card->base_holder.ops = &rfm_base_ops;
-	list_add(&card->base_holder.node, &card->holders);
-	INIT_LIST_HEAD(&card->fences);
-	mutex_init(&card->fence_lock);
+	INIT_LIST_HEAD(&card->holds.holders);
+	card->holds.base_holder.ops = &rfm_base_ops;
+	list_add(&card->holds.base_holder.node, &card->holds.holders);
+	INIT_LIST_HEAD(&card->dispatch.fences);
 	rfm_dispatch_init(card);
-	INIT_LIST_HEAD(&card->queues);
-	INIT_LIST_HEAD(&card->listeners);
-	card->watched = RB_ROOT_CACHED;
-	INIT_WORK(&card->gone_work, rfm_card_gone_work);
-	INIT_DELAYED_WORK(&card->rest_work, rfm_irq_rest_end);
+	INIT_LIST_HEAD(&card->dispatch.queues);
+	INIT_LIST_HEAD(&card->dispatch.listeners);
+	card->dispatch.watched = RB_ROOT_CACHED;
+	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
+	INIT_DELAYED_WORK(&card->dispatch.throttle.work, rfm_irq_rest_end);
 	rfm_dma_init(card);
 	rfm_settings_init(card);
 
@@ -165,7 +164,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 err_inode:
 	iput(card->inode);
 err_srcu:
-	cleanup_srcu_struct(&card->srcu);
+	cleanup_srcu_struct(&card->hw.srcu);
 err_free:
 	kfree(card);
 	return ERR_PTR(ret);
@@ -185,13 +184,13 @@ err_free:
  */
 bool rfm_card_enter(struct rfm_card *card, int *idx)
 {
-	*idx = srcu_read_lock(&card->srcu);
-	if (likely(!READ_ONCE(card->gone))) {
-		__release(&card->srcu);
+	*idx = srcu_read_lock(&card->hw.srcu);
+	if (likely(!READ_ONCE(card->hw.gone))) {
+		__release(&card->hw.srcu);
 		return true;
 	}
 
-	srcu_read_unlock(&card->srcu, *idx);
+	srcu_read_unlock(&card->hw.srcu, *idx);
 	return false;
 }
 
@@ -202,8 +201,8 @@ bool rfm_card_enter(struct rfm_card *card, int *idx)
  */
 void rfm_card_exit(struct rfm_card *card, int idx)
 {
-	__acquire(&card->srcu);
-	srcu_read_unlock(&card->srcu, idx);
+	__acquire(&card->hw.srcu);
+	srcu_read_unlock(&card->hw.srcu, idx);
 }
 
 /**
@@ -215,11 +214,11 @@ void rfm_card_exit(struct rfm_card *card, int idx)
  */
 void rfm_card_set_gone(struct rfm_card *card)
 {
-	spin_lock_irq(&card->irq_lock);
-	WRITE_ONCE(card->gone, true);
+	spin_lock_irq(&card->hw.irq.lock);
+	WRITE_ONCE(card->hw.gone, true);
 	rfm_irq_mask(card);
-	schedule_work(&card->gone_work);
-	spin_unlock_irq(&card->irq_lock);
+	schedule_work(&card->hw.gone_work);
+	spin_unlock_irq(&card->hw.irq.lock);
 }
 
 /**
@@ -231,20 +230,20 @@ void rfm_card_set_gone(struct rfm_card *card)
  */
 void rfm_card_drain(struct rfm_card *card)
 {
-	flush_work(&card->gone_work);
-	cancel_work_sync(&card->dispatch_work);
-	cancel_delayed_work_sync(&card->rest_work);
+	flush_work(&card->hw.gone_work);
+	cancel_work_sync(&card->dispatch.work);
+	cancel_delayed_work_sync(&card->dispatch.throttle.work);
 }
 
 /**
  * rfm_card_answers - is there a card at the other end?
- * @card: the card, entered or with card->irq_lock held
+ * @card: the card, entered or with irq.lock held
  *
  * Return: true if its board id can be read.
  */
 bool rfm_card_answers(struct rfm_card *card)
 {
-	return readb(card->control + RFM_BID) == RFM_BID_5565;
+	return readb(card->hw.control + RFM_BID) == RFM_BID_5565;
 }
 
 /**
@@ -253,18 +252,18 @@ bool rfm_card_answers(struct rfm_card *card)
  *
  * If it does all the same, it is masked: its line may be shared.
  *
- * Context: any, with card->irq_lock held.
+ * Context: any, with irq.lock held.
  */
 void rfm_card_lost(struct rfm_card *card)
 {
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->hw.irq.lock);
 
-	if (card->gone)
+	if (card->hw.gone)
 		return;
-	WRITE_ONCE(card->gone, true);
+	WRITE_ONCE(card->hw.gone, true);
 	rfm_irq_mask(card);
-	card->lost = true;
-	schedule_work(&card->gone_work);
+	card->hw.lost = true;
+	schedule_work(&card->hw.gone_work);
 	rfm_netlink_cards_changed();
 	dev_err(&card->dev, "the card no longer answers\n");
 }
@@ -280,9 +279,9 @@ int rfm_card_check(struct rfm_card *card)
 	if (likely(rfm_card_answers(card)))
 		return 0;
 
-	spin_lock_irq(&card->irq_lock);
+	spin_lock_irq(&card->hw.irq.lock);
 	rfm_card_lost(card);
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	return -ENODEV;
 }
 

@@ -16,15 +16,15 @@
  * The character device holds the reference for open files (and, through
  * them, mappings); a listener or a watch holds one of its own.
  *
- * card->gone parts the two. It is set once, under card->irq_lock, by
+ * hw.gone parts the two. It is set once, under irq.lock, by
  * rfm_card_set_gone(), and never cleared. Process context touches the
  * hardware only between rfm_card_enter() and rfm_card_exit(), an SRCU read
  * section that can be entered only while the card is not gone. No section
  * waits for user space or touches user memory, so none lasts longer than a
  * few hundred register accesses, or than it takes to map a slice for DMA or to
  * deliver an event to all.
- * What runs under card->irq_lock, the interrupt handlers above all, tests
- * card->gone there instead.
+ * What runs under irq.lock, the interrupt handlers above all, tests
+ * hw.gone there instead.
  *
  * rfm_remove() therefore: deletes the device node, sets gone (which masks the
  * card at once: its interrupt would now be nobody's, and the line may be shared),
@@ -41,66 +41,47 @@
  *
  * A card that was pulled out answers every read with ones (some hosts: with
  * zeros). Whoever notices calls rfm_card_lost(): the same gone flag, the same work
- * item, card->gone_work, wakes, removes and stops, and then the PCI core unbinds
+ * item, hw.gone_work, wakes, removes and stops, and then the PCI core unbinds
  * us. So is a card lost whose DMA engine does not end. One that answers again and
  * interrupts is masked by the interrupt handler.
  *
  * Locks, outer to inner
  * ---------------------
- *   queue->read_lock      mutex: one reader at a time moves a queue's tail
- *   card->ring_test_lock  mutex: one ring test at a time, and who else clears
- *                         OWN DATA
- *   card->config_lock     mutex: the settings. Each change is notified before
- *                         it is dropped, so that nobody sees half a change,
- *                         and notifications come in the order of the changes
- *   card->snapshot_lock   mutex: a snapshot of the counters, until it is read
- *   rfm_notify_lock       mutex: one notification after the other
- *   card->verify_lock     mutex: a query, until its answers are read
- *   mmap_lock             of a process: the kernel holds it when it makes,
- *                         copies and ends mappings, so none of the locks below
- *                         may be held where user memory is touched
- *   card->subscribe_lock  mutex: what is held of the memory, the sets of the
- *                         files and of the base, who there is (rfm_holders.c),
- *                         and where the window is
- *   rfm_cards_lock        mutex: the list of cards, nothing inside it
- *   card->dispatch_lock   sleeps: who is told of events, and what they are told:
- *                         the listeners, the tree of watched ranges and who has
- *                         which slot, the event ring and its registers, what
- *                         monitors are to be told of. Held while an event is
- *                         delivered to all, with a chance for others to run
- *                         every now and then. The interrupt handlers try to take
- *                         it, and do not wait
- *   card->fence_lock      mutex: the waiters for fences, and FENCE_BEGIN
- *   card->srcu            see above. A section may also be entered first and take
- *                         fence_lock inside: no mutex is held where a grace
- *                         period is waited for
- *   card->reg_lock        spinlock: the NTD, NTN, NIC sequence; LCSR1, which
- *                         is only ever changed by read-modify-write
- *   card->ext_lock        spinlock: registers of the extension block that
- *                         work together: RANGE, SLOT, WRITER, MULTICAST, QUERY,
- *                         and FENCE_BEGIN with its ticket
- *   card->dma.lock        spinlock: what requests have pinned, the window and
- *                         the order of bytes, which stay while any read or
- *                         write is under way
- *   card->irq_lock        spinlock, taken in the interrupt handlers: the DMA
- *                         engine and the slices that it has, LISR and LIER,
- *                         the interrupt FIFOs, INT_ENABLE and INT_STATUS, the
- *                         counters of interrupts. Nobody delivers under it
- *   queue->lock           spinlock, taken in the interrupt handlers: the records of
- *                         a queue
+ * What each of them guards stands beside the fields.
+ *
+ *   queue->read_lock  mutex: one reader at a time
+ *   card->probe_lock  mutex: one ring test at a time, and who else clears OWN
+ *                     DATA
+ *   card->verify_lock mutex: one verification at a time
+ *   mmap_lock         of a process: the kernel holds it when it makes, copies and
+ *                     ends mappings, so none of the locks below may be held
+ *                     where user memory is touched
+ *   card->lock        mutex: settings, holds, the snapshot of the counters. A
+ *                     change of settings is notified before it is dropped, so
+ *                     that notifications come in the order of the changes
+ *   rfm_cards_lock    mutex: the list of cards, the numbers and the order of
+ *                     notifications
+ *   dispatch.lock     sleeps: who is told of events, and the event ring. Held
+ *                     while an event is delivered to all, with a chance for
+ *                     others to run every now and then. The interrupt handlers
+ *                     try to take it, and do not wait
+ *   hw.srcu           see above; nobody holds a lock where a grace period is
+ *                     waited for
+ *   hw.lock           spinlock: registers that work together
+ *   irq.lock          spinlock, taken in the interrupt handlers: the registers of
+ *                     interrupts, and the DMA engine. Nobody delivers under it
+ *   queue->lock       spinlock, taken in the interrupt handlers: the records of a
+ *                     queue
  *
  * No two of the spinlocks are ever held together.
  */
 #ifndef RFM_CARD_H
 #define RFM_CARD_H
 
-#include <linux/bitmap.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
-#include <linux/pci.h>
-#include <linux/srcu.h>
 #include <linux/uio.h>
 
 #include <linux/rfm.h>
@@ -112,100 +93,30 @@
 #include "rfm_hw.h"
 
 struct inode;
-struct rfm_notes;
 
-/* One card. */
-struct rfm_card {
-	struct device dev;		/* its reference count is the card's */
-	struct cdev cdev;		/* /dev/rfmN */
-	struct pci_dev *pdev;		/* valid until rfm_remove() returns */
-	int id;				/* the N of rfmN */
-	struct inode *inode;		/* owner of the address space of all mappings */
-
-	struct srcu_struct srcu;	/* read sections are users of the hardware */
-	bool gone;			/* no more hardware; see above */
-	bool lost;			/* monitors are to be told so */
-	struct work_struct gone_work;	/* wakes who waits, removes the mappings, stops DMA */
-
-	/* Set by rfm_probe(): */
-	void __iomem *runtime;		/* BAR0 */
-	void __iomem *control;		/* BAR2 */
-	void __iomem *memory;		/* BAR3 */
-	phys_addr_t memory_phys;	/* bus address of BAR3, what mappings show */
-	void __iomem *ext;		/* the extension block, NULL on a card without */
-	u32 features;			/* RFM_EXT_FEATURE_*, 0 without it */
-	u32 clock_domain;		/* of the card's clock */
-	u64 memory_size;		/* bytes on the card */
-	u64 window_size;		/* bytes of them that BAR3 shows */
-	u8 node;
-	u8 board_revision;		/* BRV */
-	u16 build;			/* BRB */
-	char pci_name[sizeof_field(struct rfm_info, pci_name)];
-
-	u64 window_offset;		/* where in the memory the window begins */
-	struct rfm_dma dma;
-
-	spinlock_t reg_lock;
-	spinlock_t ext_lock;
-	struct mutex ring_test_lock;
-	struct mutex snapshot_lock;
-	struct mutex verify_lock;
-
-	struct mutex config_lock;
+/* Settings, but for those that the hardware keeps. */
+struct rfm_config {			/* under card->lock */
 	u64 generation;			/* counts changes of settings, and resets of counters */
 	u64 base_generation;		/* after the last change of the base masks */
 	u64 reset_generation;		/* and after the last reset */
 	u64 reset_ns;			/* the card's clock at the reset, 0: never */
 	u64 reset_counters[RFM_COUNTERS];	/* what they were then */
 	u64 reset_driver[RFM_A_DRIVER_MAX + 1];	/* and what the driver had counted */
-	struct rfm_notes *notes;	/* what monitors are still to be told of */
+};
 
-	struct mutex subscribe_lock;
-	struct rb_root ends[RFM_PLANES];	/* of holds, see rfm_cover.c */
-	struct rfm_set base[RFM_PLANES];	/* the base masks */
-	u32 base_policy;		/* RFM_BASE_*, what is received without a subscription */
-	unsigned int holds;		/* how many there are, those of @base not counted */
-	struct list_head holders;	/* struct rfm_holder */
-	struct rfm_holder base_holder;	/* the first of them, for @base */
-	u32 holder_ids;			/* how many others there have been */
-	unsigned int holder_count[RFM_DESCRIPTOR_KIND_LISTEN + 1];	/* by kind */
-
-	struct mutex fence_lock;
-	struct list_head fences;	/* who waits, in the order of their tickets */
-
-	struct rfm_dispatch_lock dispatch_lock;
-	struct work_struct dispatch_work;	/* delivers what an interrupt handler has left */
-	struct list_head queues;	/* every open event descriptor */
-	u32 queued;			/* the sum of their depths */
-	struct list_head listeners;	/* made by RFM_IOC_LISTEN */
-	unsigned int listening;		/* how many */
-	unsigned int users[RFM_EVENT_TYPES];	/* of them, for each type */
-	u32 exclusive;			/* the types that one has for itself, RFM_EVENT_BIT() */
-	unsigned int watches;		/* made by RFM_IOC_WATCH */
-	unsigned int ranges;		/* of them */
-	struct rb_root_cached watched;	/* struct rfm_watch_range */
-	DECLARE_BITMAP(slots, RFM_EXT_SLOTS);	/* those that are taken, */
-	struct rfm_slot slot[RFM_EXT_SLOTS];	/* and by whom */
-	unsigned int next_slot;		/* to be taken, so that reuse comes late */
-	struct rfm_events events;
-
-	spinlock_t irq_lock;
-	u32 lier;			/* what LIER shall hold, but for @pending */
-	u32 pending;			/* of LISR, taken up: there is something to deliver */
-	u32 lisr_seen;			/* latched bits of LISR seen so far */
-	u64 irqs;			/* interrupts served */
-	u64 sync_losses;		/* that told of a lost signal */
-	u64 sync_loss_ns;		/* ktime of the last of them, 0: none */
-
-	/* Under dispatch_lock again: */
-	u32 resting;			/* types not asked of the card for a while */
-	u64 rest_position;		/* of the last record that may be of one of them */
-	u32 settling;			/* types that rested, to be compared once more */
-	u32 waiting;			/* only monitors heard of: one for the first listener */
-	u64 told_missed;		/* of the card's counter, updates that LOSS told of */
-	u64 told_conflicts;		/* likewise */
-	bool dark;			/* @rest_work looks for the light */
-	struct delayed_work rest_work;	/* ends @resting */
+/* One card. */
+struct rfm_card {
+	struct device dev;		/* its reference count is the card's */
+	struct cdev cdev;		/* /dev/rfmN */
+	int id;				/* the N of rfmN */
+	struct inode *inode;		/* owner of the address space of all mappings */
+	struct rfm_hw hw;
+	struct mutex lock;		/* settings, holds, the snapshot of the counters */
+	struct rfm_config config;
+	struct rfm_holds holds;
+	struct mutex probe_lock;	/* a ring test, and who else clears OWN DATA */
+	struct mutex verify_lock;	/* a query, until its answers are read */
+	struct rfm_dispatch dispatch;
 };
 
 /* An open file, however many descriptors it has. */
@@ -213,10 +124,10 @@ struct rfm_file {
 	struct rfm_card *card;
 	fmode_t mode;			/* FMODE_READ, FMODE_WRITE */
 	struct rfm_holder holder;	/* for descriptor-get */
-	/* Under card->subscribe_lock: */
+	/* Under card->lock: */
 	struct rfm_set sets[RFM_PLANES];	/* what it has subscribed to */
 	bool no_maps;			/* its mappings hold nothing from now on */
-	/* Under card->ext_lock: */
+	/* Under hw.lock: */
 	u64 fence_lost;			/* FENCE_LOST when this file last saw it */
 };
 
@@ -238,6 +149,7 @@ void rfm_card_drain(struct rfm_card *card);
 bool rfm_card_answers(struct rfm_card *card);
 void rfm_card_lost(struct rfm_card *card);
 int rfm_card_check(struct rfm_card *card);
+extern struct mutex rfm_cards_lock;
 void rfm_cards_add(struct rfm_card *card);
 void rfm_cards_del(struct rfm_card *card);
 struct rfm_card *rfm_cards_get(unsigned int id);
@@ -315,6 +227,7 @@ struct rfm_ring {
 void rfm_status_start(struct rfm_card *card);
 void rfm_status_stop(struct rfm_card *card);
 int rfm_writer(struct rfm_card *card, struct rfm_writer *args);
+int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args);
 int rfm_counters(struct rfm_card *card, struct rfm_counters *args);
 int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring);
 int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args);

@@ -24,7 +24,7 @@ static int rfm_open(struct inode *inode, struct file *filp)
 					     cdev);
 	struct rfm_file *file;
 
-	if (READ_ONCE(card->gone))
+	if (READ_ONCE(card->hw.gone))
 		return -ENODEV;
 
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
@@ -59,17 +59,17 @@ static int rfm_info(struct rfm_file *file, void *arg)
 	struct rfm_card *card = file->card;
 	struct rfm_info *info = arg;
 
-	info->memory_size = card->memory_size;
-	info->window_size = card->window_size;
-	info->window_offset = READ_ONCE(card->window_offset);
-	info->node = card->node;
+	info->memory_size = card->hw.memory_size;
+	info->window_size = card->hw.window_size;
+	info->window_offset = READ_ONCE(card->hw.window_offset);
+	info->node = card->hw.node;
 	info->board_id = RFM_BID_5565;
-	info->board_revision = card->board_revision;
-	info->build = card->build;
-	info->features = card->features;
-	info->base_policy = READ_ONCE(card->base_policy);
-	info->clock_domain = card->clock_domain;
-	strscpy(info->pci_name, card->pci_name, sizeof(info->pci_name));
+	info->board_revision = card->hw.board_revision;
+	info->build = card->hw.build;
+	info->features = card->hw.features;
+	info->base_policy = READ_ONCE(card->holds.base_policy);
+	info->clock_domain = card->hw.clock_domain;
+	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
 
 	return rfm_irq_status(card, info);
 }
@@ -241,7 +241,7 @@ static long rfm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	call = &rfm_calls[array_index_nospec(nr, ARRAY_SIZE(rfm_calls))];
 	if (call->cmd != cmd)
 		return -ENOIOCTLCMD;
-	if (call->feature & ~file->card->features)
+	if (call->feature & ~file->card->hw.features)
 		return -EOPNOTSUPP;
 	ret = rfm_may_ioctl(call->function, file->mode);
 	if (ret)

@@ -8,7 +8,7 @@
  * CPU with everybody else. While it is at it, the card does not interrupt for
  * records of the event ring.
  *
- * Deliveries are made under card->dispatch_lock. A handler that does not get it
+ * Deliveries are made under dispatch.lock. A handler that does not get it
  * leaves everything to the work item, so no event overtakes another.
  */
 
@@ -36,16 +36,16 @@
  */
 void rfm_dispatch_lock(struct rfm_card *card)
 {
-	mutex_acquire(&card->dispatch_lock.dep_map, 0, 0, _RET_IP_);
-	down(&card->dispatch_lock.free);
+	mutex_acquire(&card->dispatch.lock.dep_map, 0, 0, _RET_IP_);
+	down(&card->dispatch.lock.free);
 }
 
 /* The same if nobody does just now, in any context. */
 static bool rfm_dispatch_trylock(struct rfm_card *card)
 {
-	if (down_trylock(&card->dispatch_lock.free))
+	if (down_trylock(&card->dispatch.lock.free))
 		return false;
-	mutex_acquire(&card->dispatch_lock.dep_map, 0, 1, _RET_IP_);
+	mutex_acquire(&card->dispatch.lock.dep_map, 0, 1, _RET_IP_);
 	return true;
 }
 
@@ -55,8 +55,8 @@ static bool rfm_dispatch_trylock(struct rfm_card *card)
  */
 void rfm_dispatch_unlock(struct rfm_card *card)
 {
-	mutex_release(&card->dispatch_lock.dep_map, _RET_IP_);
-	up(&card->dispatch_lock.free);
+	mutex_release(&card->dispatch.lock.dep_map, _RET_IP_);
+	up(&card->dispatch.lock.free);
 }
 
 /**
@@ -89,9 +89,9 @@ static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
 	bool more = true;
 	int latched, record;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
-	while (more && spent < RFM_TURN && !READ_ONCE(card->gone)) {
+	while (more && spent < RFM_TURN && !READ_ONCE(card->hw.gone)) {
 		latched = rfm_irq_take(card, rfm_dispatch_left(most, spent));
 		if (latched < 0)
 			break;
@@ -103,7 +103,7 @@ static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
 		more = latched || record;
 	}
 	rfm_events_taken(card);
-	return more && !READ_ONCE(card->gone);
+	return more && !READ_ONCE(card->hw.gone);
 }
 
 /**
@@ -127,7 +127,7 @@ void rfm_dispatch_irq(struct rfm_card *card)
 		rfm_dispatch_unlock(card);
 	}
 	if (more)
-		queue_work(system_unbound_wq, &card->dispatch_work);
+		queue_work(system_unbound_wq, &card->dispatch.work);
 	rfm_card_exit(card, idx);
 }
 
@@ -140,7 +140,7 @@ static bool rfm_dispatch_work_turn(struct rfm_card *card)
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
 		more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
-		if (!more && card->events.masked) {
+		if (!more && card->hw.events.masked) {
 			/* What came before that has not interrupted. */
 			rfm_events_mask(card, false);
 			more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
@@ -156,7 +156,7 @@ static bool rfm_dispatch_work_turn(struct rfm_card *card)
 static void rfm_dispatch_work(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(work, struct rfm_card,
-					     dispatch_work);
+					     dispatch.work);
 
 	while (rfm_dispatch_work_turn(card))
 		cond_resched();
@@ -171,7 +171,7 @@ void rfm_dispatch_init(struct rfm_card *card)
 {
 	static struct lock_class_key key;
 
-	sema_init(&card->dispatch_lock.free, 1);
-	lockdep_init_map(&card->dispatch_lock.dep_map, "dispatch_lock", &key, 0);
-	INIT_WORK(&card->dispatch_work, rfm_dispatch_work);
+	sema_init(&card->dispatch.lock.free, 1);
+	lockdep_init_map(&card->dispatch.lock.dep_map, "dispatch_lock", &key, 0);
+	INIT_WORK(&card->dispatch.work, rfm_dispatch_work);
 }

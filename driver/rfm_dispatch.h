@@ -3,6 +3,7 @@
 #ifndef RFM_DISPATCH_H
 #define RFM_DISPATCH_H
 
+#include <linux/bitmap.h>
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -13,10 +14,12 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "rfm_holds.h"
 
 struct eventfd_ctx;
+struct rfm_notes;
 struct rfm_watcher;
 
 /* A mutex that an interrupt handler can try to take. */
@@ -36,12 +39,12 @@ struct rfm_kept {
 
 /* The events of one descriptor. */
 struct rfm_queue {
-	struct list_head node;		/* in card->queues */
+	struct list_head node;		/* in card->dispatch.queues */
 	struct rfm_card *card;		/* holds a reference */
 	wait_queue_head_t wait;		/* readers and pollers */
 	struct mutex read_lock;		/* one reader at a time; only readers move @tail */
 	struct eventfd_ctx *eventfd;	/* counts records as well, or NULL */
-	/* Under card->dispatch_lock: */
+	/* Under dispatch.lock: */
 	bool by_card;			/* events may come through the event ring */
 	bool ring_only;			/* some come no other way */
 	u64 since;			/* records up to that position are not for it */
@@ -65,7 +68,7 @@ struct rfm_queue {
 struct rfm_listener {
 	struct rfm_queue queue;
 	struct rfm_holder holder;	/* for descriptor-get */
-	struct list_head node;		/* in card->listeners */
+	struct list_head node;		/* in card->dispatch.listeners */
 	u32 types;			/* RFM_EVENT_BIT(), 0 until it is in the list */
 	bool exclusive;			/* nobody else may listen for them */
 };
@@ -74,7 +77,7 @@ struct rfm_listener {
 
 /* One range of a watch. */
 struct rfm_watch_range {
-	struct rb_node node;		/* in card->watched, unless the watch compares */
+	struct rb_node node;		/* in card->dispatch.watched, unless the watch compares */
 	u32 first;			/* byte */
 	u32 last;			/* byte */
 	u32 reach;			/* last byte of the ranges that it is in the tree for */
@@ -90,7 +93,7 @@ struct rfm_watcher {
 	struct rfm_queue queue;
 	struct rfm_holder holder;	/* for descriptor-get, and for monitors */
 	struct rfm_watch args;		/* what was asked for */
-	bool active;			/* it is in card->watches, and its ranges in the tree */
+	bool active;			/* it is counted, and its ranges are in the tree */
 	u64 seen;			/* position of the last update it was told of */
 	u64 late;			/* updates that were late */
 	unsigned int comparator;	/* slot, or RFM_SLOT_NONE */
@@ -106,6 +109,39 @@ struct rfm_slot {
 	struct rfm_kept *kept;		/* room for its last record */
 	bool stale;			/* the owner was told last that @range fell silent */
 	u64 changes;			/* counts owners, and what they were told */
+};
+
+/* Types of events that are not asked of the card for a while. */
+struct rfm_throttle {
+	u32 types;			/* RFM_EVENT_BIT() */
+	u64 until;			/* position of the last record that may be of one of them */
+	u32 settling;			/* types that were throttled, to be compared once more */
+	u64 missed;			/* of the card's counter, updates that LOSS told of */
+	u64 conflicts;			/* likewise */
+	bool dark;			/* @work looks for the light */
+	struct delayed_work work;	/* ends it */
+};
+
+/* Who is told of a card's events. */
+struct rfm_dispatch {
+	struct rfm_dispatch_lock lock;	/* all below, and the event ring */
+	struct work_struct work;	/* delivers what an interrupt handler has left */
+	struct list_head queues;	/* every open event descriptor */
+	u32 queued;			/* the sum of their depths */
+	struct list_head listeners;	/* made by RFM_IOC_LISTEN */
+	unsigned int listening;		/* how many */
+	unsigned int users[RFM_EVENT_TYPES];	/* of them, for each type */
+	u32 exclusive;			/* the types that one has for itself, RFM_EVENT_BIT() */
+	u32 waiting;			/* only monitors heard of: one for the first listener */
+	unsigned int watches;		/* made by RFM_IOC_WATCH */
+	unsigned int ranges;		/* of them */
+	struct rb_root_cached watched;	/* struct rfm_watch_range */
+	DECLARE_BITMAP(slots, RFM_EXT_SLOTS);	/* those that are taken, */
+	struct rfm_slot slot[RFM_EXT_SLOTS];	/* and by whom */
+	unsigned int next_slot;		/* to be taken, so that reuse comes late */
+	struct list_head fences;	/* who waits, in the order of their tickets */
+	struct rfm_throttle throttle;
+	struct rfm_notes *notes;	/* constant: what monitors are still to be told of */
 };
 
 /* A record that tells of no update tells of a range. */

@@ -47,7 +47,7 @@ MODULE_PARM_DESC(dma_slice, "bytes that the DMA engine moves in one go, 4096 to 
 /* Tells of the ends of asynchronous requests, and gives their pages back. */
 static struct workqueue_struct *rfm_dma_wq;
 
-/* --- the engine, all under card->irq_lock ------------------------------- */
+/* --- the engine, all under irq.lock --------------------------------------- */
 
 /* The next slice of requests that take turns, or NULL. */
 static struct rfm_slice *rfm_dma_take(struct list_head *queue)
@@ -90,7 +90,7 @@ static void rfm_dma_describe(struct rfm_dma *dma, const struct rfm_slice *slice)
 
 static void rfm_dma_next(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 	struct rfm_slice *slice = rfm_dma_take(&dma->queue);
 
 	dma->active = slice;
@@ -99,14 +99,14 @@ static void rfm_dma_next(struct rfm_card *card)
 	rfm_dma_describe(dma, slice);
 	/* A card that was reset behind our back would take what follows for addresses. */
 	writel(RFM_DMAMODE0_RESET | RFM_DMAMODE0_CHAIN,
-	       card->runtime + RFM_DMAMODE0);
-	writel(slice->address, card->runtime + RFM_DMALADR0);
-	writel(slice->bytes, card->runtime + RFM_DMASIZ0);
+	       card->hw.runtime + RFM_DMAMODE0);
+	writel(slice->address, card->hw.runtime + RFM_DMALADR0);
+	writel(slice->bytes, card->hw.runtime + RFM_DMASIZ0);
 	writel(dma->chain_base |
 	       (slice->request->store ? 0 : RFM_DMADPR0_TO_HOST),
-	       card->runtime + RFM_DMADPR0);
+	       card->hw.runtime + RFM_DMADPR0);
 	writeb(RFM_DMACSR0_ENABLE | RFM_DMACSR0_START,
-	       card->runtime + RFM_DMACSR0);
+	       card->hw.runtime + RFM_DMACSR0);
 	dma->looks = RFM_DMA_LIMIT(slice->bytes);
 	schedule_delayed_work(&dma->watch, RFM_DMA_WATCH);
 }
@@ -123,7 +123,7 @@ static void rfm_slice_end(struct rfm_card *card, struct rfm_slice *slice,
 	struct rfm_request *request = slice->request;
 
 	if (!slice->lost)
-		dma_unmap_sg(&card->pdev->dev, slice->sg, slice->count,
+		dma_unmap_sg(&card->hw.pdev->dev, slice->sg, slice->count,
 			     rfm_slice_direction(slice));
 	if (!error)
 		request->done += slice->bytes;
@@ -145,8 +145,8 @@ static void rfm_slice_fail(struct rfm_card *card, struct rfm_slice *slice,
 	struct rfm_request *request = slice->request;
 
 	if (!list_empty(&request->slices)) {
-		list_move_tail(&request->turn, &card->dma.failed);
-		queue_work(rfm_dma_wq, &card->dma.end_failed);
+		list_move_tail(&request->turn, &card->hw.dma.failed);
+		queue_work(rfm_dma_wq, &card->hw.dma.end_failed);
 	}
 	rfm_slice_end(card, slice, error);
 }
@@ -154,15 +154,15 @@ static void rfm_slice_fail(struct rfm_card *card, struct rfm_slice *slice,
 static void rfm_dma_end_failed(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(work, struct rfm_card,
-					     dma.end_failed);
+					     hw.dma.end_failed);
 	struct rfm_slice *slice;
 
 	do {
-		spin_lock_irq(&card->irq_lock);
-		slice = rfm_dma_take(&card->dma.failed);
+		spin_lock_irq(&card->hw.irq.lock);
+		slice = rfm_dma_take(&card->hw.dma.failed);
 		if (slice)
 			rfm_slice_end(card, slice, -ECANCELED);
-		spin_unlock_irq(&card->irq_lock);
+		spin_unlock_irq(&card->hw.irq.lock);
 		cond_resched();
 	} while (slice);
 }
@@ -172,17 +172,17 @@ static void rfm_dma_end_failed(struct work_struct *work)
  * @card: the card
  * @intcsr: INTCSR, as it was read just now
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: irq.lock held, the card not gone.
  * Return: false if there was none.
  */
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 {
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 	struct rfm_slice *slice = dma->active;
 
 	if (!(intcsr & RFM_INTCSR_DMA0_ACTIVE))
 		return false;
-	writeb(RFM_DMACSR0_CLEAR_INT, card->runtime + RFM_DMACSR0);
+	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
 	if (!slice)
 		return true;
 
@@ -201,7 +201,7 @@ bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 /* Asks the card itself; false if it no longer answers. */
 static bool rfm_dma_look(struct rfm_card *card)
 {
-	u32 intcsr = readl(card->runtime + RFM_INTCSR);
+	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
 
 	if (intcsr == RFM_ALL_ONES) {
 		rfm_card_lost(card);
@@ -213,9 +213,9 @@ static bool rfm_dma_look(struct rfm_card *card)
 /* An engine at rest that tells of no end was not left so by us. */
 static void rfm_dma_look_for_end(struct rfm_card *card)
 {
-	u8 csr = readb(card->runtime + RFM_DMACSR0);
+	u8 csr = readb(card->hw.runtime + RFM_DMACSR0);
 
-	if (rfm_dma_look(card) || card->gone || !(csr & RFM_DMACSR0_DONE))
+	if (rfm_dma_look(card) || card->hw.gone || !(csr & RFM_DMACSR0_DONE))
 		return;
 	dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
 	rfm_card_lost(card);
@@ -232,18 +232,18 @@ irqreturn_t rfm_dma_irq(int irq, void *data)
 {
 	struct rfm_card *card = data;
 
-	spin_lock(&card->irq_lock);
-	if (!card->gone && rfm_dma_look(card))
-		card->irqs++;
-	spin_unlock(&card->irq_lock);
+	spin_lock(&card->hw.irq.lock);
+	if (!card->hw.gone && rfm_dma_look(card))
+		card->hw.irq.count++;
+	spin_unlock(&card->hw.irq.lock);
 	return IRQ_HANDLED;
 }
 
 static void rfm_dma_look_at_time(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 
-	if (card->gone || !dma->active || --dma->looks)
+	if (card->hw.gone || !dma->active || --dma->looks)
 		return;
 	dev_err(&card->dev, "the DMA engine has not moved %zu bytes in %zu s\n",
 		dma->active->bytes, RFM_DMA_LIMIT(dma->active->bytes));
@@ -254,20 +254,20 @@ static void rfm_dma_look_at_time(struct rfm_card *card)
 static void rfm_dma_watch(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(to_delayed_work(work),
-					     struct rfm_card, dma.watch);
+					     struct rfm_card, hw.dma.watch);
 
-	spin_lock_irq(&card->irq_lock);
-	if (!card->gone && card->dma.active) {
+	spin_lock_irq(&card->hw.irq.lock);
+	if (!card->hw.gone && card->hw.dma.active) {
 		/* Some hosts read zeros where there is no card. */
 		if (rfm_card_answers(card))
 			rfm_dma_look_for_end(card);
 		else
 			rfm_card_lost(card);
 		rfm_dma_look_at_time(card);
-		if (!card->gone && card->dma.active)
-			schedule_delayed_work(&card->dma.watch, RFM_DMA_WATCH);
+		if (!card->hw.gone && card->hw.dma.active)
+			schedule_delayed_work(&card->hw.dma.watch, RFM_DMA_WATCH);
 	}
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 }
 
 /**
@@ -281,7 +281,7 @@ int rfm_slice_submit(struct rfm_slice *slice)
 {
 	struct rfm_request *request = slice->request;
 	struct rfm_card *card = request->file->card;
-	struct device *dev = &card->pdev->dev;
+	struct device *dev = &card->hw.pdev->dev;
 	int idx, ret;
 
 	if (!rfm_card_enter(card, &idx))
@@ -293,16 +293,16 @@ int rfm_slice_submit(struct rfm_slice *slice)
 		return -ENOMEM;
 	}
 
-	spin_lock_irq(&card->irq_lock);
-	ret = card->gone ? -ENODEV : request->error;
+	spin_lock_irq(&card->hw.irq.lock);
+	ret = card->hw.gone ? -ENODEV : request->error;
 	if (!ret) {
 		list_add_tail(&slice->node, &request->slices);
 		if (list_empty(&request->turn))
-			list_add_tail(&request->turn, &card->dma.queue);
-		if (!card->dma.active)
+			list_add_tail(&request->turn, &card->hw.dma.queue);
+		if (!card->hw.dma.active)
 			rfm_dma_next(card);
 	}
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 
 	if (ret)
 		dma_unmap_sg(dev, slice->sg, slice->count,
@@ -321,7 +321,7 @@ static ssize_t name##_show(struct device *dev,				\
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev); \
 									\
 	return sysfs_emit(buf, "%llu\n",				\
-			  (u64)READ_ONCE(card->dma.field));		\
+			  (u64)READ_ONCE(card->hw.dma.field));		\
 }									\
 static DEVICE_ATTR_RO(name)
 
@@ -357,9 +357,9 @@ static bool rfm_dma_halt(struct rfm_card *card)
 {
 	u8 csr;
 
-	pci_clear_master(card->pdev);
+	pci_clear_master(card->hw.pdev);
 	/* A card that is not there moves nothing. */
-	return !readb_poll_timeout(card->runtime + RFM_DMACSR0, csr,
+	return !readb_poll_timeout(card->hw.runtime + RFM_DMACSR0, csr,
 				   csr & RFM_DMACSR0_DONE, 20,
 				   RFM_DMA_STOP_TIME) ||
 	       !rfm_card_answers(card);
@@ -375,7 +375,7 @@ static bool rfm_dma_halt(struct rfm_card *card)
  */
 void rfm_dma_stop(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 	struct rfm_slice *slice;
 
 	if (!dma->chain)
@@ -390,12 +390,12 @@ void rfm_dma_stop(struct rfm_card *card)
 		rfm_slice_keep(dma->active);
 	}
 	do {
-		spin_lock_irq(&card->irq_lock);
+		spin_lock_irq(&card->hw.irq.lock);
 		slice = dma->active ?: rfm_dma_take(&dma->queue);
 		dma->active = NULL;
 		if (slice)
 			rfm_slice_end(card, slice, -ENODEV);
-		spin_unlock_irq(&card->irq_lock);
+		spin_unlock_irq(&card->hw.irq.lock);
 	} while (slice);
 	wake_up_all(&dma->wait);
 }
@@ -404,21 +404,21 @@ void rfm_dma_stop(struct rfm_card *card)
  * rfm_dma_start - nothing has ended yet
  * @card: the card
  *
- * Context: card->irq_lock held, the card not gone.
+ * Context: irq.lock held, the card not gone.
  */
 void rfm_dma_start(struct rfm_card *card)
 {
-	writeb(RFM_DMACSR0_CLEAR_INT, card->runtime + RFM_DMACSR0);
+	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
 }
 
 /* As managed memory is, but not if the engine may go on with it. */
 static void rfm_chain_free(void *data)
 {
 	struct rfm_card *card = data;
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 
 	if (!dma->lost)
-		dma_free_coherent(&card->pdev->dev,
+		dma_free_coherent(&card->hw.pdev->dev,
 				  dma->pieces * sizeof(*dma->chain), dma->chain,
 				  dma->chain_base);
 	dma->chain = NULL;
@@ -426,20 +426,21 @@ static void rfm_chain_free(void *data)
 
 static int rfm_chain_alloc(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 	dma_addr_t base;
 
 	dma->most = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
 			    RFM_DMA_MAX);
 	/* A buffer that begins within a page has a piece more. */
 	dma->pieces = DIV_ROUND_UP(dma->most, PAGE_SIZE) + 1;
-	dma->chain = dma_alloc_coherent(&card->pdev->dev,
+	dma->chain = dma_alloc_coherent(&card->hw.pdev->dev,
 					dma->pieces * sizeof(*dma->chain),
 					&base, GFP_KERNEL);
 	if (!dma->chain)
 		return -ENOMEM;
 	dma->chain_base = base;
-	return devm_add_action_or_reset(&card->pdev->dev, rfm_chain_free, card);
+	return devm_add_action_or_reset(&card->hw.pdev->dev, rfm_chain_free,
+					card);
 }
 
 /**
@@ -448,9 +449,8 @@ static int rfm_chain_alloc(struct rfm_card *card)
  */
 void rfm_dma_init(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->dma;
+	struct rfm_dma *dma = &card->hw.dma;
 
-	spin_lock_init(&dma->lock);
 	init_waitqueue_head(&dma->wait);
 	INIT_LIST_HEAD(&dma->queue);
 	INIT_LIST_HEAD(&dma->failed);
@@ -466,7 +466,7 @@ void rfm_dma_init(struct rfm_card *card)
  */
 int rfm_dma_alloc(struct rfm_card *card)
 {
-	struct device *dev = &card->pdev->dev;
+	struct device *dev = &card->hw.pdev->dev;
 	int ret;
 
 	/* Descriptors lie below 4 GiB, what they tell of may lie anywhere. */
@@ -484,7 +484,7 @@ int rfm_dma_alloc(struct rfm_card *card)
 	if (!rfm_dma_halt(card))
 		return dev_err_probe(dev, -EBUSY,
 				     "the DMA engine does not stop\n");
-	pci_set_master(card->pdev);
+	pci_set_master(card->hw.pdev);
 	return 0;
 }
 

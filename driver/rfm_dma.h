@@ -17,7 +17,7 @@ enum rfm_way {
 /*
  * A read or write that uses the engine.
  *
- * @turn, @slices, @done and @error under card->irq_lock while slices are in
+ * @turn, @slices, @done and @error under irq.lock while slices are in
  * flight.
  */
 struct rfm_request {

@@ -132,7 +132,7 @@ static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 size_t rfm_dma_plan(struct rfm_request *request, size_t least,
 		    enum rfm_way *way)
 {
-	const struct rfm_dma *dma = &request->file->card->dma;
+	const struct rfm_dma *dma = &request->file->card->hw.dma;
 	struct iov_iter rest = request->iter;
 	size_t left = iov_iter_count(&rest), run;
 	size_t head = -(u64)request->pos % RFM_ENGINE_ALIGN;
@@ -278,28 +278,28 @@ static bool rfm_room_is(const struct rfm_dma *dma)
 /* The last may reach beyond the bound, so that long ones need not wait longer. */
 static bool rfm_room_take(struct rfm_slice *slice, size_t bytes)
 {
-	struct rfm_dma *dma = &slice->request->file->card->dma;
+	struct rfm_hw *hw = &slice->request->file->card->hw;
 	bool room;
 
-	spin_lock(&dma->lock);
-	room = rfm_room_is(dma);
+	spin_lock(&hw->lock);
+	room = rfm_room_is(&hw->dma);
 	if (room) {
 		slice->room = bytes;
-		dma->pinned += bytes;
+		hw->dma.pinned += bytes;
 	}
-	spin_unlock(&dma->lock);
+	spin_unlock(&hw->lock);
 	return room;
 }
 
 static void rfm_room_give(struct rfm_slice *slice)
 {
-	struct rfm_dma *dma = &slice->request->file->card->dma;
+	struct rfm_hw *hw = &slice->request->file->card->hw;
 
-	spin_lock(&dma->lock);
-	dma->pinned -= slice->room;
-	spin_unlock(&dma->lock);
+	spin_lock(&hw->lock);
+	hw->dma.pinned -= slice->room;
+	spin_unlock(&hw->lock);
 	slice->room = 0;
-	wake_up_all(&dma->wait);
+	wake_up_all(&hw->dma.wait);
 }
 
 /**
@@ -310,10 +310,11 @@ static void rfm_room_give(struct rfm_slice *slice)
  */
 int rfm_room_wait(struct rfm_card *card)
 {
-	int ret = wait_event_killable(card->dma.wait, rfm_room_is(&card->dma) ||
-				      READ_ONCE(card->gone));
+	struct rfm_hw *hw = &card->hw;
+	int ret = wait_event_killable(hw->dma.wait, rfm_room_is(&hw->dma) ||
+				      READ_ONCE(hw->gone));
 
-	return ret ?: READ_ONCE(card->gone) ? -ENODEV : 0;
+	return ret ?: READ_ONCE(hw->gone) ? -ENODEV : 0;
 }
 
 /**
@@ -406,7 +407,7 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 		rfm_slice_free(slice);
 		return ERR_PTR(ret);
 	}
-	slice->address = request->file->card->window_offset + request->pos;
+	slice->address = request->file->card->hw.window_offset + request->pos;
 	iov_iter_advance(&request->iter, slice->bytes);
 	request->pos += slice->bytes;
 	return slice;

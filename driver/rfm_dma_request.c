@@ -337,9 +337,9 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 			ret = rfm_request_launch(request, &ready, ret);
 	}
 	ret = rfm_request_launch(request, &ready, ret);
-	spin_lock_irq(&card->irq_lock);
+	spin_lock_irq(&card->hw.irq.lock);
 	request->error = request->error ?: ret;
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	return rfm_request_put(request);
 }
 

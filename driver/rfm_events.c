@@ -96,7 +96,7 @@ static unsigned int rfm_record_listeners(struct rfm_card *card,
 {
 	rfm_listeners_push(card, &record->event, record->position);
 	rfm_irq_monitor(card, &record->event);
-	return card->listening;
+	return card->dispatch.listening;
 }
 
 static unsigned int rfm_record_update(struct rfm_card *card,
@@ -173,14 +173,14 @@ static bool rfm_events_fits(struct rfm_card *card,
 	case RFM_RECORD_FRESH:
 		return most > 1;	/* Each is one watch's. */
 	default:
-		return card->listening < most;
+		return card->dispatch.listening < most;
 	}
 }
 
 static unsigned int rfm_events_deliver(struct rfm_card *card,
 				       const struct rfm_ext_record *from)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 	struct rfm_record record;
 	u32 type;
 
@@ -202,16 +202,16 @@ static unsigned int rfm_events_deliver(struct rfm_card *card,
  * @most: records and looks at who may get them; a record that may need more, or
  *	to sleep, stays there unless this is RFM_NO_LIMIT
  *
- * Context: card->dispatch_lock held, the card entered; sleeps if @most is
+ * Context: dispatch.lock held, the card entered; sleeps if @most is
  * RFM_NO_LIMIT.
  * Return: how many that were, 0: the ring is empty, -1: something has to stay.
  */
 int rfm_events_take(struct rfm_card *card, unsigned int most)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 	const struct rfm_ext_record *record;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!events->running)
 		return 0;
@@ -236,18 +236,18 @@ int rfm_events_take(struct rfm_card *card, unsigned int most)
  * rfm_events_taken - the card may write where the records were that were taken
  * @card: the card
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  */
 void rfm_events_taken(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 
 	if (!events->running || events->position == events->released)
 		return;
 	/* The records have been read before the card may reuse them. */
 	mb();
 	writel(events->position - events->first,
-	       card->ext + RFM_EXT_EVENT_CONSUMER);
+	       card->hw.ext + RFM_EXT_EVENT_CONSUMER);
 	events->released = events->position;
 }
 
@@ -255,13 +255,13 @@ void rfm_events_taken(struct rfm_card *card)
  * rfm_events_missing - how many events are known not to come?
  * @card: the card
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  * Return: those that the card has dropped since the driver was bound, as far
  * as it has noticed.
  */
 u64 rfm_events_missing(const struct rfm_card *card)
 {
-	const struct rfm_events *events = &card->events;
+	const struct rfm_events *events = &card->hw.events;
 
 	return events->lost + max(events->missed, events->dropped);
 }
@@ -273,12 +273,12 @@ u64 rfm_events_missing(const struct rfm_card *card)
  * As long as the record behind the gap has not come, those before it may still
  * say what is not so.
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  * Return: true if so.
  */
 bool rfm_events_untold(const struct rfm_card *card)
 {
-	const struct rfm_events *events = &card->events;
+	const struct rfm_events *events = &card->hw.events;
 
 	return rfm_events_missing(card) != events->told ||
 	       events->dropped > events->missed;
@@ -295,7 +295,7 @@ bool rfm_events_untold(const struct rfm_card *card)
  */
 void rfm_events_tell(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 	bool untold = false;
 	u64 dropped;
 	int idx;
@@ -303,7 +303,7 @@ void rfm_events_tell(struct rfm_card *card)
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
 		if (events->running) {
-			dropped = lo_hi_readq(card->ext +
+			dropped = lo_hi_readq(card->hw.ext +
 					      RFM_EXT_EVENT_DROPPED);
 			if (!rfm_card_check(card))
 				events->dropped = dropped;
@@ -332,7 +332,7 @@ void rfm_events_tell(struct rfm_card *card)
  * @card: the card
  * @masked: no
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  */
 void rfm_events_mask(struct rfm_card *card, bool masked)
 {
@@ -341,13 +341,13 @@ void rfm_events_mask(struct rfm_card *card, bool masked)
 
 	if (masked)
 		enable &= ~BIT(RFM_VECTOR_EVENTS);
-	spin_lock_irqsave(&card->irq_lock, flags);
-	if (!card->gone && card->events.running) {
-		card->events.masked = masked;
-		writel(enable, card->ext + RFM_EXT_INT_ENABLE);
-		readl(card->ext + RFM_EXT_INT_ENABLE);
+	spin_lock_irqsave(&card->hw.irq.lock, flags);
+	if (!card->hw.gone && card->hw.events.running) {
+		card->hw.events.masked = masked;
+		writel(enable, card->hw.ext + RFM_EXT_INT_ENABLE);
+		readl(card->hw.ext + RFM_EXT_INT_ENABLE);
 	}
-	spin_unlock_irqrestore(&card->irq_lock, flags);
+	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
 }
 
 /**
@@ -358,7 +358,7 @@ void rfm_events_mask(struct rfm_card *card, bool masked)
  */
 void rfm_events_doubt(struct rfm_card *card)
 {
-	WRITE_ONCE(card->events.doubted, true);
+	WRITE_ONCE(card->hw.events.doubted, true);
 }
 
 /**
@@ -373,11 +373,11 @@ irqreturn_t rfm_events_irq(int irq, void *data)
 	struct rfm_card *card = data;
 	bool dispatch;
 
-	spin_lock(&card->irq_lock);
-	dispatch = !card->gone && !card->events.masked;
-	if (!card->gone)
-		card->irqs++;
-	spin_unlock(&card->irq_lock);
+	spin_lock(&card->hw.irq.lock);
+	dispatch = !card->hw.gone && !card->hw.events.masked;
+	if (!card->hw.gone)
+		card->hw.irq.count++;
+	spin_unlock(&card->hw.irq.lock);
 	if (dispatch)
 		rfm_dispatch_irq(card);
 	return IRQ_HANDLED;
@@ -387,28 +387,28 @@ irqreturn_t rfm_events_irq(int irq, void *data)
  * rfm_events_take_up - look at the block's interrupts, of a card with INTx
  * @card: the card
  *
- * Context: interrupt, with card->irq_lock held, the card not gone.
+ * Context: interrupt, with irq.lock held, the card not gone.
  * Return: false if it has raised none.
  */
 bool rfm_events_take_up(struct rfm_card *card)
 {
 	u32 status;
 
-	if (!card->events.running)
+	if (!card->hw.events.running)
 		return false;
-	status = readl(card->ext + RFM_EXT_INT_STATUS);
+	status = readl(card->hw.ext + RFM_EXT_INT_STATUS);
 	if (status == RFM_ALL_ONES) {
 		rfm_card_lost(card);
 		return false;
 	}
 	status &= RFM_EVENTS_INTERRUPTS;
-	if (card->events.masked)
+	if (card->hw.events.masked)
 		status &= ~BIT(RFM_VECTOR_EVENTS);
 	if (!status)
 		return false;
 
 	/* First, so that what comes meanwhile raises it again. */
-	writel(status, card->ext + RFM_EXT_INT_STATUS);
+	writel(status, card->hw.ext + RFM_EXT_INT_STATUS);
 	if (status & BIT(RFM_VECTOR_ERRORS))
 		rfm_events_doubt(card);
 	return true;
@@ -418,32 +418,32 @@ bool rfm_events_take_up(struct rfm_card *card)
 
 static void rfm_events_enable(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 
 	memset(events->ring, 0, rfm_events_size(events));
 	events->first = events->position;
 	events->released = events->position;
 	events->number = 0;
 
-	lo_hi_writeq(events->base, card->ext + RFM_EXT_EVENT_BASE);
-	writel(events->order, card->ext + RFM_EXT_EVENT_SIZE);
+	lo_hi_writeq(events->base, card->hw.ext + RFM_EXT_EVENT_BASE);
+	writel(events->order, card->hw.ext + RFM_EXT_EVENT_SIZE);
 	writel(events->types | RFM_RECORDS_ALWAYS,
-	       card->ext + RFM_EXT_EVENT_TYPES);
-	writel(RFM_EXT_EVENT_ENABLE, card->ext + RFM_EXT_EVENT_CONTROL);
+	       card->hw.ext + RFM_EXT_EVENT_TYPES);
+	writel(RFM_EXT_EVENT_ENABLE, card->hw.ext + RFM_EXT_EVENT_CONTROL);
 	WRITE_ONCE(events->running, true);
 }
 
 /* Also what was dropped while it was in fault is counted by then. */
 static void rfm_events_disable(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 
-	writel(0, card->ext + RFM_EXT_EVENT_CONTROL);
-	events->lost += lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	events->lost += lo_hi_readq(card->hw.ext + RFM_EXT_EVENT_DROPPED);
 	events->missed = 0;
 	events->dropped = 0;
 	WRITE_ONCE(events->running, false);
-	queue_work(system_unbound_wq, &card->dispatch_work);
+	queue_work(system_unbound_wq, &card->dispatch.work);
 }
 
 /**
@@ -453,18 +453,18 @@ static void rfm_events_disable(struct rfm_card *card)
  * If so it is enabled again, once; if it stops again before it has written a
  * single record, it stays off, and network interrupts come through the FIFOs.
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  */
 void rfm_events_check(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 	u32 status;
 
 	if (!events->running)
 		return;
 	/* First, so that an interrupt that comes meanwhile makes us look again. */
 	WRITE_ONCE(events->doubted, false);
-	status = readl(card->ext + RFM_EXT_EVENT_STATUS);
+	status = readl(card->hw.ext + RFM_EXT_EVENT_STATUS);
 	if (status == RFM_ALL_ONES) {
 		rfm_card_check(card);
 		return;
@@ -487,11 +487,11 @@ void rfm_events_check(struct rfm_card *card)
 		WRITE_ONCE(events->stopped, true);
 		rfm_queues_wake(card);
 		/* The base card's interrupts come as messages all the same. */
-		spin_lock_irq(&card->irq_lock);
-		if (!card->gone)
+		spin_lock_irq(&card->hw.irq.lock);
+		if (!card->hw.gone)
 			writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
-			       card->ext + RFM_EXT_INT_ENABLE);
-		spin_unlock_irq(&card->irq_lock);
+			       card->hw.ext + RFM_EXT_INT_ENABLE);
+		spin_unlock_irq(&card->hw.irq.lock);
 	}
 	rfm_irq_route(card);
 }
@@ -503,58 +503,58 @@ void rfm_events_check(struct rfm_card *card)
  *
  * On return the card has obeyed.
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  */
 void rfm_events_select(struct rfm_card *card, u32 types)
 {
-	if (types == card->events.types)
+	if (types == card->hw.events.types)
 		return;
-	card->events.types = types;
-	writel(types | RFM_RECORDS_ALWAYS, card->ext + RFM_EXT_EVENT_TYPES);
-	readl(card->ext + RFM_EXT_EVENT_TYPES);
+	card->hw.events.types = types;
+	writel(types | RFM_RECORDS_ALWAYS, card->hw.ext + RFM_EXT_EVENT_TYPES);
+	readl(card->hw.ext + RFM_EXT_EVENT_TYPES);
 }
 
 /**
  * rfm_events_position - how many records has the card made?
  * @card: the card
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  * Return: the position of the newest; those count that we have not taken or it has
  * not written yet.
  */
 u64 rfm_events_position(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 	u32 taken = events->position - events->first;
 
 	if (!events->running)
 		return events->position;
 	return events->position +
-	       (u32)(readl(card->ext + RFM_EXT_EVENT_MADE) - taken);
+	       (u32)(readl(card->hw.ext + RFM_EXT_EVENT_MADE) - taken);
 }
 
 /**
  * rfm_events_dropped - how many events could the card not hand over?
  * @card: the card
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  * Return: their number since the driver was bound.
  */
 u64 rfm_events_dropped(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 
 	if (!events->running)
 		return events->lost;
 	return events->lost +
-	       lo_hi_readq(card->ext + RFM_EXT_EVENT_DROPPED);
+	       lo_hi_readq(card->hw.ext + RFM_EXT_EVENT_DROPPED);
 }
 
 static void *rfm_events_try(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
+	struct rfm_events *events = &card->hw.events;
 
-	return dmam_alloc_coherent(&card->pdev->dev, rfm_events_size(events),
+	return dmam_alloc_coherent(&card->hw.pdev->dev, rfm_events_size(events),
 				   &events->base, GFP_KERNEL | __GFP_NOWARN);
 }
 
@@ -569,16 +569,16 @@ static void *rfm_events_try(struct rfm_card *card)
  */
 int rfm_events_alloc(struct rfm_card *card)
 {
-	struct rfm_events *events = &card->events;
-	struct device *dev = &card->pdev->dev;
+	struct rfm_events *events = &card->hw.events;
+	struct device *dev = &card->hw.pdev->dev;
 	int ret;
 
-	if (!(card->features & RFM_EXT_FEATURE_WATCH))
+	if (!(card->hw.features & RFM_EXT_FEATURE_WATCH))
 		return 0;
 
-	writel(0, card->ext + RFM_EXT_INT_ENABLE);
-	writel(0, card->ext + RFM_EXT_EVENT_CONTROL);
-	readl(card->ext + RFM_EXT_EVENT_CONTROL);
+	writel(0, card->hw.ext + RFM_EXT_INT_ENABLE);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	readl(card->hw.ext + RFM_EXT_EVENT_CONTROL);
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
 	if (ret)
@@ -590,16 +590,16 @@ int rfm_events_alloc(struct rfm_card *card)
 			dev_warn(dev, "no memory for events: no watches\n");
 			return 0;
 		}
-	pci_set_master(card->pdev);
+	pci_set_master(card->hw.pdev);
 	return 0;
 }
 
 static void rfm_events_write_moderation(struct rfm_card *card)
 {
-	writel(card->events.moderation_count,
-	       card->ext + RFM_EXT_MODERATION_COUNT);
-	writel(card->events.moderation_time,
-	       card->ext + RFM_EXT_MODERATION_TIME);
+	writel(card->hw.events.moderation_count,
+	       card->hw.ext + RFM_EXT_MODERATION_COUNT);
+	writel(card->hw.events.moderation_time,
+	       card->hw.ext + RFM_EXT_MODERATION_TIME);
 }
 
 /**
@@ -616,8 +616,8 @@ int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
 
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		card->events.moderation_count = count;
-		card->events.moderation_time = time_ns;
+		card->hw.events.moderation_count = count;
+		card->hw.events.moderation_time = time_ns;
 		rfm_events_write_moderation(card);
 		rfm_card_exit(card, idx);
 		ret = 0;
@@ -630,18 +630,18 @@ int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
  * rfm_events_start - the card may write events from now on
  * @card: the card
  *
- * Context: card->dispatch_lock and card->irq_lock held, the card not gone.
+ * Context: dispatch.lock and irq.lock held, the card not gone.
  */
 void rfm_events_start(struct rfm_card *card)
 {
-	if (!card->events.ring)
+	if (!card->hw.events.ring)
 		return;
-	card->events.moderation_count = 1;
-	card->events.moderation_time = RFM_EVENTS_INTERVAL;
+	card->hw.events.moderation_count = 1;
+	card->hw.events.moderation_time = RFM_EVENTS_INTERVAL;
 	rfm_events_write_moderation(card);
-	writel(RFM_EVENTS_INTERRUPTS, card->ext + RFM_EXT_INT_STATUS);
+	writel(RFM_EVENTS_INTERRUPTS, card->hw.ext + RFM_EXT_INT_STATUS);
 	rfm_events_enable(card);
-	writel(RFM_EVENTS_INTERRUPTS, card->ext + RFM_EXT_INT_ENABLE);
+	writel(RFM_EVENTS_INTERRUPTS, card->hw.ext + RFM_EXT_INT_ENABLE);
 }
 
 /**
@@ -653,13 +653,13 @@ void rfm_events_start(struct rfm_card *card)
  */
 void rfm_events_stop(struct rfm_card *card)
 {
-	if (!card->events.ring)
+	if (!card->hw.events.ring)
 		return;
 	rfm_dispatch_lock(card);
-	writel(0, card->ext + RFM_EXT_EVENT_CONTROL);
-	writel(0, card->ext + RFM_EXT_EVENT_TYPES);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_TYPES);
 	/* On return nothing is on its way. */
-	readl(card->ext + RFM_EXT_EVENT_CONTROL);
+	readl(card->hw.ext + RFM_EXT_EVENT_CONTROL);
 	rfm_dispatch_unlock(card);
-	pci_clear_master(card->pdev);
+	pci_clear_master(card->hw.pdev);
 }

@@ -27,9 +27,9 @@
 #define RFM_FENCE_LOOK_US_FIRST	50
 #define RFM_FENCE_LOOK_US_LAST	20000
 
-/* Somebody waits. @done and @result under card->fence_lock. */
+/* Somebody waits. @node, @done and @result under dispatch.lock. */
 struct rfm_fence {
-	struct list_head node;		/* in card->fences until it is done */
+	struct list_head node;		/* in dispatch.fences until it is done */
 	wait_queue_head_t wait;
 	u32 ticket;			/* from the card */
 	bool done;			/* the card has said so; then @result counts */
@@ -49,15 +49,12 @@ static const struct {
 	{ RFM_FENCE_DARK, RFM_FENCED_DARK },
 };
 
-/* As rfm_fence_event(), card->fence_lock held. */
 static void rfm_fences_end(struct rfm_card *card, u32 ticket)
 {
-	u32 result = readl(card->ext + RFM_EXT_FENCE_RESULT);
+	u32 result = readl(card->hw.ext + RFM_EXT_FENCE_RESULT);
 	struct rfm_fence *fence, *next;
 
-	lockdep_assert_held(&card->fence_lock);
-
-	list_for_each_entry_safe(fence, next, &card->fences, node) {
+	list_for_each_entry_safe(fence, next, &card->dispatch.fences, node) {
 		if ((s32)(ticket - fence->ticket) < 0)
 			break;
 		list_del_init(&fence->node);
@@ -76,77 +73,79 @@ static void rfm_fences_end(struct rfm_card *card, u32 ticket)
  * The result is that of the last one, and good for those before it: what is
  * everywhere now was not there earlier.
  *
- * Context: process; sleeps.
+ * Context: process, dispatch.lock held; sleeps.
  */
 void rfm_fence_event(struct rfm_card *card, u32 ticket)
 {
-	mutex_lock(&card->fence_lock);
-	if (!list_empty(&card->fences))
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (!list_empty(&card->dispatch.fences))
 		rfm_fences_end(card, ticket);
-	mutex_unlock(&card->fence_lock);
 }
 
 /**
  * rfm_fences_wake - the card has gone: all look themselves
  * @card: the card
+ *
+ * Context: process, dispatch.lock held; sleeps.
  */
 void rfm_fences_wake(struct rfm_card *card)
 {
 	struct rfm_fence *fence;
 
-	mutex_lock(&card->fence_lock);
-	list_for_each_entry(fence, &card->fences, node) {
+	lockdep_assert_held(&card->dispatch.lock);
+
+	list_for_each_entry(fence, &card->dispatch.fences, node) {
 		wake_up(&fence->wait);
 		cond_resched();
 	}
-	mutex_unlock(&card->fence_lock);
 }
 
 /* Ask the card instead of waiting for its record. Return: 0 or -ENODEV. */
-static int rfm_fence_look(struct rfm_card *card, struct rfm_fence *fence)
+static int rfm_fence_look(struct rfm_card *card)
 {
-	int idx, ret;
+	int idx, ret = -ENODEV;
 	u32 done;
 
-	if (!rfm_card_enter(card, &idx))
-		return -ENODEV;
-	done = readl(card->ext + RFM_EXT_FENCE_DONE);
-	ret = rfm_card_check(card);
-	if (!ret)
-		rfm_fence_event(card, done);
-	rfm_card_exit(card, idx);
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		done = readl(card->hw.ext + RFM_EXT_FENCE_DONE);
+		ret = rfm_card_check(card);
+		if (!ret)
+			rfm_fence_event(card, done);
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
 	return ret;
 }
 
 static int rfm_fence_begin(struct rfm_file *file, struct rfm_fence *fence)
 {
 	struct rfm_card *card = file->card;
-	int idx;
+	int idx, ret = -ENODEV;
 
 	init_waitqueue_head(&fence->wait);
-	mutex_lock(&card->fence_lock);
-	if (!rfm_card_enter(card, &idx)) {
-		mutex_unlock(&card->fence_lock);
-		return -ENODEV;
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		spin_lock(&card->hw.lock);
+		fence->lost = file->fence_lost;
+		fence->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
+		writel(0, card->hw.ext + RFM_EXT_FENCE_BEGIN);
+		fence->ticket = readl(card->hw.ext + RFM_EXT_FENCE_BEGIN);
+		spin_unlock(&card->hw.lock);
+		list_add_tail(&fence->node, &card->dispatch.fences);
+		rfm_card_exit(card, idx);
+		ret = 0;
 	}
-	spin_lock(&card->ext_lock);
-	fence->lost = file->fence_lost;
-	fence->epoch = readl(card->ext + RFM_EXT_EPOCH);
-	writel(0, card->ext + RFM_EXT_FENCE_BEGIN);
-	fence->ticket = readl(card->ext + RFM_EXT_FENCE_BEGIN);
-	spin_unlock(&card->ext_lock);
-	rfm_card_exit(card, idx);
-
-	list_add_tail(&fence->node, &card->fences);
-	mutex_unlock(&card->fence_lock);
-	return 0;
+	rfm_dispatch_unlock(card);
+	return ret;
 }
 
 static void rfm_fence_forget(struct rfm_card *card, struct rfm_fence *fence)
 {
-	mutex_lock(&card->fence_lock);
+	rfm_dispatch_lock(card);
 	list_del(&fence->node);
-	mutex_unlock(&card->fence_lock);
+	rfm_dispatch_unlock(card);
 }
 
 static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
@@ -159,7 +158,7 @@ static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
 	for (;;) {
 		/* The time first: a late look must not make a timeout. */
 		last = ktime_after(ktime_get(), deadline);
-		ret = rfm_fence_look(card, fence);
+		ret = rfm_fence_look(card);
 		if (ret)
 			return ret;
 		if (READ_ONCE(fence->done))
@@ -169,7 +168,7 @@ static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
 
 		ret = wait_event_interruptible_hrtimeout(fence->wait,
 							 READ_ONCE(fence->done) ||
-							 READ_ONCE(card->gone),
+							 READ_ONCE(card->hw.gone),
 							 ns_to_ktime(us * NSEC_PER_USEC));
 		if (ret == -ERESTARTSYS)
 			return -EINTR;
@@ -188,15 +187,15 @@ static int rfm_fence_end(struct rfm_file *file, const struct rfm_fence *fence,
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->ext_lock);
-	args->epoch = readl(card->ext + RFM_EXT_EPOCH);
-	lost = readq(card->ext + RFM_EXT_FENCE_LOST);
-	spin_unlock(&card->ext_lock);
+	spin_lock(&card->hw.lock);
+	args->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
+	lost = readq(card->hw.ext + RFM_EXT_FENCE_LOST);
+	spin_unlock(&card->hw.lock);
 	ret = rfm_card_check(card);
 	if (!ret) {
-		spin_lock(&card->ext_lock);
+		spin_lock(&card->hw.lock);
 		file->fence_lost = max(file->fence_lost, lost);
-		spin_unlock(&card->ext_lock);
+		spin_unlock(&card->hw.lock);
 	}
 	rfm_card_exit(card, idx);
 	if (ret)
@@ -223,10 +222,10 @@ void rfm_fence_open(struct rfm_file *file)
 	struct rfm_card *card = file->card;
 	int idx;
 
-	if (!(card->features & RFM_EXT_FEATURE_FENCE) ||
+	if (!(card->hw.features & RFM_EXT_FEATURE_FENCE) ||
 	    !rfm_card_enter(card, &idx))
 		return;
-	file->fence_lost = readq(card->ext + RFM_EXT_FENCE_LOST);
+	file->fence_lost = readq(card->hw.ext + RFM_EXT_FENCE_LOST);
 	rfm_card_exit(card, idx);
 }
 

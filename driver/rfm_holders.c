@@ -21,12 +21,12 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 	holder->pid = task_tgid_nr(current);
 	get_task_comm(holder->comm, current);
 
-	mutex_lock(&card->subscribe_lock);
-	holder->id = ++card->holder_ids;
-	list_add_tail(&holder->node, &card->holders);
-	card->holder_count[ops->kind]++;
+	mutex_lock(&card->lock);
+	holder->id = ++card->holds.ids;
+	list_add_tail(&holder->node, &card->holds.holders);
+	card->holds.by_kind[ops->kind]++;
 	rfm_holders_changed(card);
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 }
 
 /**
@@ -38,22 +38,22 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
  */
 void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 {
-	mutex_lock(&card->subscribe_lock);
+	mutex_lock(&card->lock);
 	list_del(&holder->node);
-	card->holder_count[holder->ops->kind]--;
+	card->holds.by_kind[holder->ops->kind]--;
 	rfm_holders_changed(card);
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 }
 
 /**
  * rfm_holders_changed - a dump that is under way may no longer be of one piece
  * @card: the card
  *
- * Context: card->subscribe_lock held.
+ * Context: card->lock held.
  */
 void rfm_holders_changed(struct rfm_card *card)
 {
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	rfm_netlink_holders_changed();
 }

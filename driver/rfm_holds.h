@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include <linux/rfm.h>
+#include <linux/rfm_netlink.h>
 #include <linux/rfm_regs.h>
 
 struct rfm_card;
@@ -17,7 +18,7 @@ struct rfm_settings;
 
 /* Where a hold begins or ends in a plane, see rfm_cover.c. */
 struct rfm_end {
-	struct rb_node node;		/* in card->ends, in the order of @key */
+	struct rb_node node;		/* in card->holds.ends, in the order of @key */
 	u32 key;			/* granule, and which of both */
 	struct rfm_below {
 		int sum;		/* of the subtree of @node */
@@ -77,7 +78,7 @@ struct rfm_description {
 
 struct rfm_holder;
 
-/* What differs from kind to kind; called under card->subscribe_lock. */
+/* What differs from kind to kind; called under card->lock. */
 struct rfm_holder_ops {
 	u32 kind;			/* enum rfm_descriptor_kind */
 	/* Fills in what differs from 0. */
@@ -93,11 +94,23 @@ struct rfm_holder_ops {
 
 /* Somebody whom the netlink operation descriptor-get tells of. */
 struct rfm_holder {
-	struct list_head node;		/* in card->holders, in the order of @id */
+	struct list_head node;		/* in card->holds.holders, in the order of @id */
 	const struct rfm_holder_ops *ops;
 	u32 id;				/* from 1; 0 is the card's base */
 	u32 pid;			/* the process that made it */
 	char comm[TASK_COMM_LEN];	/* its name then */
+};
+
+/* What is held of a card, and who has something of it. */
+struct rfm_holds {			/* under card->lock */
+	struct rb_root ends[RFM_PLANES];	/* of holds, see rfm_cover.c */
+	struct rfm_set base[RFM_PLANES];	/* the base masks */
+	u32 base_policy;		/* RFM_BASE_*; read anywhere */
+	unsigned int count;		/* of holds, those of @base not counted */
+	struct list_head holders;	/* struct rfm_holder */
+	struct rfm_holder base_holder;	/* the first of them, for @base */
+	u32 ids;			/* how many others there have been */
+	unsigned int by_kind[RFM_DESCRIPTOR_KIND_LISTEN + 1];	/* how many there are */
 };
 
 /* A change of the base masks. */

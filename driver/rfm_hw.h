@@ -5,7 +5,9 @@
 
 #include <linux/interrupt.h>
 #include <linux/list.h>
+#include <linux/pci.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -23,17 +25,32 @@ struct rfm_slice;
 /* What a read of a card that is not there returns, and one that is, never. */
 #define RFM_ALL_ONES	0xffffffffu
 
-/* The event ring: under card->dispatch_lock, but for @masked. */
+/* Which way a transfer goes, for thresholds. */
+#define RFM_DMA_READ	0
+#define RFM_DMA_WRITE	1
+
+/* The interrupts of a 5565. */
+struct rfm_irq {
+	spinlock_t lock;		/* all below, and the registers of interrupts */
+	u32 lier;			/* what LIER shall hold, but for @pending */
+	u32 pending;			/* of LISR, taken up: there is something to deliver */
+	u32 lisr_seen;			/* latched bits of LISR seen so far */
+	u64 count;			/* interrupts served */
+	u64 sync_losses;		/* that told of a lost signal */
+	u64 sync_loss_ns;		/* ktime of the last of them, 0: none; read anywhere */
+};
+
+/* The event ring: under dispatch.lock, but for @masked. */
 struct rfm_events {
-	struct rfm_ext_record *ring;	/* the records, NULL if the card has no event ring */
-	dma_addr_t base;		/* where the card finds them */
-	unsigned int order;		/* log2 of their number */
-	bool msix;			/* the card has interrupts of its own for them */
+	struct rfm_ext_record *ring;	/* constant: the records, NULL if the card has none */
+	dma_addr_t base;		/* constant: where the card finds them */
+	unsigned int order;		/* constant: log2 of their number */
+	bool msix;			/* constant: the card has interrupts of its own for them */
 	bool running;			/* the card writes records */
-	bool masked;			/* under irq_lock: dispatch_work takes the records */
-	bool doubted;			/* an interrupt may have told that the ring has stopped */
+	bool masked;			/* under irq.lock: dispatch.work takes the records */
+	bool doubted;			/* set anywhere: an interrupt may have told of its stop */
 	bool retried;			/* enabled again after a fault, and nothing came since */
-	bool stopped;			/* it stopped again: it is off for good */
+	bool stopped;			/* it stopped again: it is off for good; read anywhere */
 	u32 types;			/* what EVENT_TYPES holds */
 	u32 moderation_count;		/* records that wait for one interrupt */
 	u32 moderation_time;		/* ns between two interrupts */
@@ -47,23 +64,17 @@ struct rfm_events {
 	u64 told;			/* rfm_events_missing() when all queues were told of it */
 };
 
-/* Which way a transfer goes, for thresholds. */
-#define RFM_DMA_READ	0
-#define RFM_DMA_WRITE	1
-
-/* The DMA engine. */
+/* The DMA engine: under irq.lock, but for what says otherwise. */
 struct rfm_dma {
-	u32 least[2];			/* bytes from which on it is used, 0: never; by RFM_DMA_* */
-	size_t most;			/* bytes in a slice */
-	unsigned int pieces;		/* the pages that these may be in */
-	struct rfm_dma_descriptor *chain;	/* of @active */
-	u32 chain_base;			/* where the card finds it */
-	bool lost;			/* the engine may go on with it */
-	spinlock_t lock;		/* the next two */
-	unsigned int requests;		/* reads and writes, also by programmed I/O */
-	size_t pinned;			/* bytes of slices */
-	wait_queue_head_t wait;		/* for less */
-	/* The rest under card->irq_lock. */
+	u32 least[2];			/* bytes from which on it is used; set under card->lock */
+	size_t most;			/* constant: bytes in a slice */
+	unsigned int pieces;		/* constant: the pages that these may be in */
+	struct rfm_dma_descriptor *chain;	/* constant, what it points to is that of @active */
+	u32 chain_base;			/* constant: where the card finds it */
+	bool lost;			/* the engine may go on with it; set and read at the end */
+	unsigned int requests;		/* hw.lock: reads and writes, also by programmed I/O */
+	size_t pinned;			/* hw.lock: bytes of slices */
+	wait_queue_head_t wait;		/* for less of these */
 	struct list_head queue;		/* requests with slices that are ready for the engine */
 	struct list_head failed;	/* requests that failed, with slices not to be moved */
 	struct work_struct end_failed;	/* ends these */
@@ -73,6 +84,39 @@ struct rfm_dma {
 	u64 operations;			/* slices moved */
 	u64 bytes;			/* in them */
 	u64 errors;			/* those that failed */
+};
+
+/* A card's hardware: what is used between rfm_card_enter() and rfm_card_exit(). */
+struct rfm_hw {
+	/* Of registers that are used together: NTD, NTN and NIC; LCSR1; those of the extension. */
+	spinlock_t lock;
+	struct srcu_struct srcu;	/* read sections are users of the hardware */
+	bool gone;			/* no more hardware; set under irq.lock, read anywhere */
+	bool lost;			/* under irq.lock: monitors are to be told so */
+	struct work_struct gone_work;	/* wakes who waits, removes the mappings, stops DMA */
+
+	/* Constant from rfm_probe() on: */
+	struct pci_dev *pdev;		/* valid until rfm_remove() returns */
+	void __iomem *runtime;		/* BAR0 */
+	void __iomem *control;		/* BAR2 */
+	void __iomem *memory;		/* BAR3 */
+	phys_addr_t memory_phys;	/* bus address of BAR3, what mappings show */
+	void __iomem *ext;		/* the extension block, NULL on a card without */
+	u32 features;			/* RFM_EXT_FEATURE_*, 0 without it */
+	u32 clock_domain;		/* of the card's clock */
+	u64 memory_size;		/* bytes on the card */
+	u64 window_size;		/* bytes of them that BAR3 shows */
+	u8 node;
+	u8 board_revision;		/* BRV */
+	u16 build;			/* BRB */
+	char pci_name[sizeof_field(struct rfm_info, pci_name)];
+
+	/* Written under card->lock and @lock, read anywhere: */
+	u64 window_offset;		/* where in the memory the window begins */
+
+	struct rfm_irq irq;
+	struct rfm_events events;
+	struct rfm_dma dma;
 };
 
 /* rfm_irq.c: LISR, LIER, the FIFOs */

@@ -61,7 +61,7 @@ static unsigned int rfm_io_width(loff_t pos, size_t left)
 
 static void rfm_io_store(struct rfm_card *card, const struct rfm_io *io)
 {
-	void __iomem *to = card->memory + io->pos;
+	void __iomem *to = card->hw.memory + io->pos;
 	unsigned int width;
 	size_t i;
 
@@ -87,7 +87,7 @@ static void rfm_io_store(struct rfm_card *card, const struct rfm_io *io)
 
 static void rfm_io_load(struct rfm_card *card, struct rfm_io *io)
 {
-	const void __iomem *from = card->memory + io->pos;
+	const void __iomem *from = card->hw.memory + io->pos;
 	unsigned int width;
 	size_t i;
 
@@ -186,9 +186,9 @@ size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 /* The window and the order of bytes change under none of them. */
 static void rfm_io_begin(struct rfm_card *card)
 {
-	spin_lock(&card->dma.lock);
-	card->dma.requests++;
-	spin_unlock(&card->dma.lock);
+	spin_lock(&card->hw.lock);
+	card->hw.dma.requests++;
+	spin_unlock(&card->hw.lock);
 }
 
 /**
@@ -198,9 +198,9 @@ static void rfm_io_begin(struct rfm_card *card)
  */
 void rfm_io_end(struct rfm_card *card)
 {
-	spin_lock(&card->dma.lock);
-	card->dma.requests--;
-	spin_unlock(&card->dma.lock);
+	spin_lock(&card->hw.lock);
+	card->hw.dma.requests--;
+	spin_unlock(&card->hw.lock);
 }
 
 /**
@@ -254,7 +254,7 @@ static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
 {
 	struct rfm_card *card = rfm_card_of(iocb->ki_filp);
 	size_t bytes = min_t(u64, iov_iter_count(iter),
-			     card->window_size - iocb->ki_pos);
+			     card->hw.window_size - iocb->ki_pos);
 	ssize_t ret;
 
 	rfm_io_begin(card);
@@ -276,7 +276,7 @@ static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
 ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	if (!iov_iter_count(to) ||
-	    iocb->ki_pos >= rfm_card_of(iocb->ki_filp)->window_size)
+	    iocb->ki_pos >= rfm_card_of(iocb->ki_filp)->hw.window_size)
 		return 0;
 	return rfm_io(iocb, to, false);
 }
@@ -293,7 +293,7 @@ ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	if (!iov_iter_count(from))
 		return 0;
-	if (iocb->ki_pos >= rfm_card_of(iocb->ki_filp)->window_size)
+	if (iocb->ki_pos >= rfm_card_of(iocb->ki_filp)->hw.window_size)
 		return -ENOSPC;
 	return rfm_io(iocb, from, true);
 }
@@ -310,5 +310,5 @@ loff_t rfm_llseek(struct file *file, loff_t offset, int whence)
 {
 	struct rfm_card *card = rfm_card_of(file);
 
-	return fixed_size_llseek(file, offset, whence, card->window_size);
+	return fixed_size_llseek(file, offset, whence, card->hw.window_size);
 }

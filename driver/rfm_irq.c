@@ -18,7 +18,7 @@
  * order stays. LISR goes on to tell of errors.
  *
  * The interrupt handler only takes up what LISR tells: it notes the bits in
- * card->pending and masks them in LIER. rfm_dispatch.c has the events themselves
+ * irq.pending and masks them in LIER. rfm_dispatch.c has the events themselves
  * fetched (rfm_irq_take()), and a bit is enabled again when there are no more
  * of it.
  *
@@ -86,10 +86,11 @@ static const struct {
 /* What has been taken up is masked until it is delivered. */
 static void rfm_irq_write_lier(struct rfm_card *card)
 {
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->hw.irq.lock);
 
-	if (!card->gone)
-		writel(card->lier & ~card->pending, card->control + RFM_LIER);
+	if (!card->hw.gone)
+		writel(card->hw.irq.lier & ~card->hw.irq.pending,
+		       card->hw.control + RFM_LIER);
 }
 
 /**
@@ -99,7 +100,7 @@ static void rfm_irq_write_lier(struct rfm_card *card)
  * A network interrupt that nobody has listened for so far is not turned to
  * the event ring here: what has waited has to be fetched first.
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_irq_route(struct rfm_card *card)
 {
@@ -108,31 +109,31 @@ void rfm_irq_route(struct rfm_card *card)
 	unsigned int type;
 	int idx;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!rfm_card_enter(card, &idx))
 		return;
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (card->users[type])
+		if (card->dispatch.users[type])
 			heard |= RFM_EVENT_BIT(type);
-	heard |= RFM_MONITORED & ~card->resting;
-	if (card->events.running) {
-		rfm_events_select(card, heard & (card->events.types |
+	heard |= RFM_MONITORED & ~card->dispatch.throttle.types;
+	if (card->hw.events.running) {
+		rfm_events_select(card, heard & (card->hw.events.types |
 						 RFM_RING_ONLY));
-		if (card->resting & RFM_COUNTED)
-			card->rest_position = rfm_events_position(card);
+		if (card->dispatch.throttle.types & RFM_COUNTED)
+			card->dispatch.throttle.until = rfm_events_position(card);
 		heard &= ~RFM_EVENT_SENDABLE;
 	}
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (heard & RFM_EVENT_BIT(type))
 			lier |= rfm_sources[type].lisr;
 
-	spin_lock_irqsave(&card->irq_lock, flags);
-	card->lier = lier;
+	spin_lock_irqsave(&card->hw.irq.lock, flags);
+	card->hw.irq.lier = lier;
 	/* What is in the FIFOs waits there for the next who listens. */
-	card->pending &= lier | RFM_LISR_LATCHED_M;
+	card->hw.irq.pending &= lier | RFM_LISR_LATCHED_M;
 	rfm_irq_write_lier(card);
-	spin_unlock_irqrestore(&card->irq_lock, flags);
+	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
 	rfm_card_exit(card, idx);
 }
 
@@ -140,7 +141,7 @@ void rfm_irq_route(struct rfm_card *card)
 static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
 {
 	writel(RFM_LISR_GLOBAL_ENABLE | (RFM_LISR_LATCHED_M & ~bits),
-	       card->control + RFM_LISR);
+	       card->hw.control + RFM_LISR);
 }
 
 static void rfm_irq_note(struct rfm_card *card, enum rfm_notice type)
@@ -154,10 +155,10 @@ static void rfm_irq_note(struct rfm_card *card, enum rfm_notice type)
 static void rfm_irq_dark(struct rfm_card *card)
 {
 	rfm_irq_note(card, RFM_NOTICE_LINK_DOWN);
-	if (card->events.running)
+	if (card->hw.events.running)
 		return;
-	card->dark = true;
-	schedule_delayed_work(&card->rest_work, RFM_REST);
+	card->dispatch.throttle.dark = true;
+	schedule_delayed_work(&card->dispatch.throttle.work, RFM_REST);
 }
 
 /**
@@ -165,28 +166,30 @@ static void rfm_irq_dark(struct rfm_card *card)
  * @card: the card
  * @event: the event, which its listeners have got already
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
 {
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
 	u32 bit = RFM_EVENT_BIT(event->type);
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!(bit & RFM_MONITORED))
 		return;
 	if (event->type == RFM_EVENT_LOSS)
-		card->told_missed += event->data;
+		throttle->missed += event->data;
 	if (event->type == RFM_EVENT_CONFLICT)
-		card->told_conflicts++;
+		throttle->conflicts++;
 	rfm_notify_event(card, event, NULL);
 	if (event->type == RFM_EVENT_SYNC_LOSS)
 		rfm_irq_dark(card);
-	if (card->users[event->type] || !(bit & (RFM_KEPT | RFM_COUNTED)))
+	if (card->dispatch.users[event->type] ||
+	    !(bit & (RFM_KEPT | RFM_COUNTED)))
 		return;
-	card->resting |= bit;
+	throttle->types |= bit;
 	rfm_irq_route(card);
-	schedule_delayed_work(&card->rest_work, RFM_REST);
+	schedule_delayed_work(&throttle->work, RFM_REST);
 }
 
 /* --- the interrupt handler ------------------------------------------------- */
@@ -194,23 +197,23 @@ void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
 /* What LISR tells is taken up; returns false if it is nothing. */
 static bool rfm_irq_take_up(struct rfm_card *card)
 {
-	u32 lisr = readl(card->control + RFM_LISR);
+	u32 lisr = readl(card->hw.control + RFM_LISR);
 
 	if (lisr == RFM_ALL_ONES) {
 		rfm_card_lost(card);
 		return false;
 	}
-	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	lisr &= card->lier & ~card->pending;
+	card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	lisr &= card->hw.irq.lier & ~card->hw.irq.pending;
 	if (!lisr)
 		return false;
 	if (lisr & RFM_LISR_LATCHED_M)
 		rfm_lisr_clear(card, lisr & RFM_LISR_LATCHED_M);
 	if (lisr & RFM_LISR_SYNC_LOSS) {
-		card->sync_losses++;
-		WRITE_ONCE(card->sync_loss_ns, ktime_get_ns());
+		card->hw.irq.sync_losses++;
+		WRITE_ONCE(card->hw.irq.sync_loss_ns, ktime_get_ns());
 	}
-	card->pending |= lisr;
+	card->hw.irq.pending |= lisr;
 	rfm_irq_write_lier(card);
 	return true;
 }
@@ -218,7 +221,7 @@ static bool rfm_irq_take_up(struct rfm_card *card)
 /* All that is on a 5565; returns false if it has raised nothing. */
 static bool rfm_irq_serve_base(struct rfm_card *card, bool *taken_up)
 {
-	u32 intcsr = readl(card->runtime + RFM_INTCSR);
+	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
 	bool served;
 
 	if (intcsr == RFM_ALL_ONES) {
@@ -237,7 +240,7 @@ static bool rfm_irq_serve_base(struct rfm_card *card, bool *taken_up)
  */
 static void rfm_irq_rearm(struct rfm_card *card)
 {
-	writel(0, card->control + RFM_LIER);
+	writel(0, card->hw.control + RFM_LIER);
 	rfm_irq_write_lier(card);
 }
 
@@ -251,16 +254,16 @@ static void rfm_irq_rearm(struct rfm_card *card)
 irqreturn_t rfm_irq(int irq, void *data)
 {
 	struct rfm_card *card = data;
-	bool msix = card->events.msix, served = false, taken_up = false;
+	bool msix = card->hw.events.msix, served = false, taken_up = false;
 
-	spin_lock(&card->irq_lock);
-	if (card->gone) {
+	spin_lock(&card->hw.irq.lock);
+	if (card->hw.gone) {
 		/* It did not answer when it was lost, and now does. */
 		served = rfm_irq_mask(card);
 		goto out;
 	}
 	served = rfm_irq_serve_base(card, &taken_up);
-	if (card->gone)
+	if (card->hw.gone)
 		goto out;
 	if (msix) {
 		rfm_irq_rearm(card);
@@ -270,14 +273,14 @@ irqreturn_t rfm_irq(int irq, void *data)
 		taken_up = true;
 	}
 	served |= taken_up;
-	if (!served || card->gone)
+	if (!served || card->hw.gone)
 		goto out;
 
-	card->irqs++;
+	card->hw.irq.count++;
 	/* The writes must arrive, and the line fall, before we return. */
-	readl(card->runtime + RFM_INTCSR);
+	readl(card->hw.runtime + RFM_INTCSR);
 out:
-	spin_unlock(&card->irq_lock);
+	spin_unlock(&card->hw.irq.lock);
 	if (taken_up)
 		rfm_dispatch_irq(card);
 	return served ? IRQ_HANDLED : IRQ_NONE;
@@ -302,27 +305,27 @@ static bool rfm_irq_fetch(struct rfm_card *card, enum rfm_event_type type,
 		.node = RFM_NODE_ALL,
 		.time_ns = ktime_get_ns(),
 	};
-	spin_lock_irqsave(&card->irq_lock, flags);
-	if (card->gone || !(card->pending & bit))
+	spin_lock_irqsave(&card->hw.irq.lock, flags);
+	if (card->hw.gone || !(card->hw.irq.pending & bit))
 		goto out;
 	if (n) {
 		/* Reading the sender pops both. */
-		event->data = readl(card->control + RFM_ISD(n));
-		event->node = readb(card->control + RFM_SID(n));
+		event->data = readl(card->hw.control + RFM_ISD(n));
+		event->node = readb(card->hw.control + RFM_SID(n));
 		/* Node 0 is a node, so only LISR tells when it is empty. */
-		lisr = readl(card->control + RFM_LISR);
+		lisr = readl(card->hw.control + RFM_LISR);
 		if (lisr == RFM_ALL_ONES) {
 			rfm_card_lost(card);
 			goto out;
 		}
 	}
 	if (!(lisr & bit)) {
-		card->pending &= ~bit;
+		card->hw.irq.pending &= ~bit;
 		rfm_irq_write_lier(card);
 	}
 	found = true;
 out:
-	spin_unlock_irqrestore(&card->irq_lock, flags);
+	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
 	return found;
 }
 
@@ -334,7 +337,7 @@ static void rfm_irq_deliver(struct rfm_card *card,
 
 	/* It is no longer in the card, so the first who listens gets it here. */
 	if (!heard && lisr & RFM_LISR_LATCHED_M & ~RFM_LIER_ALWAYS)
-		card->waiting |= RFM_EVENT_BIT(event->type);
+		card->dispatch.waiting |= RFM_EVENT_BIT(event->type);
 	rfm_irq_monitor(card, event);
 }
 
@@ -343,27 +346,27 @@ static void rfm_irq_deliver(struct rfm_card *card,
  * @card: the card
  * @most: events and looks at listeners; an event that needs more is not fetched
  *
- * Context: card->dispatch_lock held, the card entered; sleeps if @most is
+ * Context: dispatch.lock held, the card entered; sleeps if @most is
  * RFM_NO_LIMIT.
  * Return: how many that were, 0: nothing is pending, -1: an event needs more.
  */
 int rfm_irq_take(struct rfm_card *card, unsigned int most)
 {
-	u32 pending = READ_ONCE(card->pending);
+	u32 pending = READ_ONCE(card->hw.irq.pending);
 	unsigned int type, done = 0;
 	struct rfm_event event;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		if (card->listening >= most - done)
+		if (card->dispatch.listening >= most - done)
 			return -1;
 		if (!rfm_irq_fetch(card, type, &event))
 			continue;
 		rfm_irq_deliver(card, &event);
-		done += 1 + card->listening;
+		done += 1 + card->dispatch.listening;
 	}
 	return done;
 }
@@ -372,14 +375,14 @@ int rfm_irq_take(struct rfm_card *card, unsigned int most)
  * rfm_irq_take_latched - deliver what is latched before something else
  * @card: a card with an event ring
  *
- * Context: process, card->dispatch_lock held, the card entered; sleeps.
+ * Context: process, dispatch.lock held, the card entered; sleeps.
  */
 void rfm_irq_take_latched(struct rfm_card *card)
 {
-	spin_lock_irq(&card->irq_lock);
-	if (!card->gone)
+	spin_lock_irq(&card->hw.irq.lock);
+	if (!card->hw.gone)
 		rfm_irq_take_up(card);
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	rfm_irq_take(card, RFM_NO_LIMIT);
 }
 
@@ -393,7 +396,7 @@ struct rfm_irq_counts {
 /* What of the types that rest is counted meanwhile. */
 static u32 rfm_irq_counted(const struct rfm_card *card)
 {
-	return card->features & RFM_EXT_FEATURE_SNAPSHOT ? RFM_COUNTED : 0;
+	return card->hw.features & RFM_EXT_FEATURE_SNAPSHOT ? RFM_COUNTED : 0;
 }
 
 static noinline_for_stack void rfm_irq_count(struct rfm_card *card,
@@ -413,16 +416,17 @@ static noinline_for_stack void rfm_irq_count(struct rfm_card *card,
  */
 static u32 rfm_irq_comparable(struct rfm_card *card)
 {
-	u64 taken = card->events.position, made = rfm_events_position(card);
-	u32 quiet = card->resting;
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
+	u64 taken = card->hw.events.position, made = rfm_events_position(card);
+	u32 quiet = throttle->types;
 	unsigned int type;
 
 	if (taken >= made)
-		return card->resting | card->settling;
-	if (taken < card->rest_position)
+		return throttle->types | throttle->settling;
+	if (taken < throttle->until)
 		return 0;
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (card->users[type])
+		if (card->dispatch.users[type])
 			quiet &= ~RFM_EVENT_BIT(type);
 	return quiet;
 }
@@ -435,25 +439,26 @@ static u32 rfm_irq_comparable(struct rfm_card *card)
 static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
 				const struct rfm_irq_counts *counts)
 {
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
 	struct rfm_note loss = {
 		.type = RFM_NOTICE_LOSS,
 		.has = RFM_NOTE_HAS(MISSING),
-		.missing = counts->missed - card->told_missed,
+		.missing = counts->missed - throttle->missed,
 	};
 	struct rfm_note conflict = {
 		.type = RFM_NOTICE_CONFLICT,
-		.count = counts->conflicts - card->told_conflicts,
+		.count = counts->conflicts - throttle->conflicts,
 	};
 	u32 told = 0;
 
 	if (types & RFM_EVENT_BIT(RFM_EVENT_LOSS) && (s64)loss.missing > 0) {
-		card->told_missed += loss.missing;
+		throttle->missed += loss.missing;
 		rfm_notify_note(card, &loss);
 		told |= RFM_EVENT_BIT(RFM_EVENT_LOSS);
 	}
 	if (types & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) &&
 	    (s64)conflict.count > 0) {
-		card->told_conflicts += conflict.count;
+		throttle->conflicts += conflict.count;
 		rfm_notify_note(card, &conflict);
 		told |= RFM_EVENT_BIT(RFM_EVENT_CONFLICT);
 	}
@@ -468,35 +473,37 @@ static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
 static void rfm_irq_rested(struct rfm_card *card,
 			   const struct rfm_irq_counts *counts)
 {
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
 	u32 compared = rfm_irq_comparable(card), told, rested;
 
 	/* A note that found no room would count as one, whatever it counts. */
 	if (!counts->known || !rfm_notify_room(card))
 		compared = 0;
 	told = rfm_irq_tell_counted(card, compared, counts);
-	rested = card->resting & ~told & (compared | ~rfm_irq_counted(card));
-	card->settling &= ~compared;
-	card->settling |= rested & rfm_irq_counted(card);
-	card->resting &= ~rested;
+	rested = throttle->types & ~told &
+		 (compared | ~rfm_irq_counted(card));
+	throttle->settling &= ~compared;
+	throttle->settling |= rested & rfm_irq_counted(card);
+	throttle->types &= ~rested;
 }
 
 static void rfm_irq_look_for_light(struct rfm_card *card)
 {
 	u32 lcsr1;
 
-	if (!card->dark)
+	if (!card->dispatch.throttle.dark)
 		return;
-	lcsr1 = readl(card->control + RFM_LCSR1);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
 	/* Nobody sends light to a card that was pulled out. */
 	if (rfm_card_check(card) || !(lcsr1 & RFM_LCSR1_SIGNAL))
 		return;
-	card->dark = false;
+	card->dispatch.throttle.dark = false;
 	rfm_irq_note(card, RFM_NOTICE_LINK_UP);
 }
 
 /**
  * rfm_irq_rest_end - types that rested are asked of the card again
- * @work: card->rest_work
+ * @work: throttle.work
  *
  * Not those that went on meanwhile, by the card's counters: monitors are told
  * how often, and they rest for longer.
@@ -504,11 +511,13 @@ static void rfm_irq_look_for_light(struct rfm_card *card)
 void rfm_irq_rest_end(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(to_delayed_work(work),
-					     struct rfm_card, rest_work);
+					     struct rfm_card,
+					     dispatch.throttle.work);
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
 	struct rfm_irq_counts counts = {};
 	int idx;
 
-	if ((READ_ONCE(card->resting) | READ_ONCE(card->settling)) &
+	if ((READ_ONCE(throttle->types) | READ_ONCE(throttle->settling)) &
 	    rfm_irq_counted(card))
 		rfm_irq_count(card, &counts);
 
@@ -517,8 +526,8 @@ void rfm_irq_rest_end(struct work_struct *work)
 		rfm_irq_rested(card, &counts);
 		rfm_irq_look_for_light(card);
 		rfm_irq_route(card);
-		if (card->resting || card->settling || card->dark)
-			schedule_delayed_work(&card->rest_work, RFM_REST);
+		if (throttle->types || throttle->settling || throttle->dark)
+			schedule_delayed_work(&throttle->work, RFM_REST);
 		rfm_card_exit(card, idx);
 	}
 	rfm_dispatch_unlock(card);
@@ -527,18 +536,20 @@ void rfm_irq_rest_end(struct work_struct *work)
 /* Whose light is looked for from the beginning, and what is counted so far. */
 static void rfm_irq_start_monitor(struct rfm_card *card)
 {
-	if (card->features & RFM_EXT_FEATURE_SNAPSHOT) {
-		writel(0, card->ext + RFM_EXT_SNAPSHOT);
-		card->told_missed =
-			readq(card->ext + RFM_EXT_COUNTER(RFM_COUNTER_MISSED));
-		card->told_conflicts =
-			readq(card->ext +
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
+
+	if (card->hw.features & RFM_EXT_FEATURE_SNAPSHOT) {
+		writel(0, card->hw.ext + RFM_EXT_SNAPSHOT);
+		throttle->missed =
+			readq(card->hw.ext + RFM_EXT_COUNTER(RFM_COUNTER_MISSED));
+		throttle->conflicts =
+			readq(card->hw.ext +
 			      RFM_EXT_COUNTER(RFM_COUNTER_CONFLICTS));
 	}
-	card->dark = !card->events.running &&
-		     !(readl(card->control + RFM_LCSR1) & RFM_LCSR1_SIGNAL);
-	if (card->dark)
-		schedule_delayed_work(&card->rest_work, RFM_REST);
+	throttle->dark = !card->hw.events.running &&
+			 !(readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_SIGNAL);
+	if (throttle->dark)
+		schedule_delayed_work(&throttle->work, RFM_REST);
 }
 
 /**
@@ -554,22 +565,22 @@ void rfm_irq_start(struct rfm_card *card)
 	u32 intcsr;
 
 	rfm_dispatch_lock(card);
-	spin_lock_irq(&card->irq_lock);
-	writel(0, card->control + RFM_LIER);
-	readl(card->control + RFM_LISR);
+	spin_lock_irq(&card->hw.irq.lock);
+	writel(0, card->hw.control + RFM_LIER);
+	readl(card->hw.control + RFM_LISR);
 	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
 	rfm_events_start(card);
 	rfm_dma_start(card);
 	rfm_irq_start_monitor(card);
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	rfm_irq_route(card);
 
-	spin_lock_irq(&card->irq_lock);
-	if (!card->gone) {
-		intcsr = readl(card->runtime + RFM_INTCSR);
-		writel(intcsr | RFM_INTCSR_ENABLES, card->runtime + RFM_INTCSR);
+	spin_lock_irq(&card->hw.irq.lock);
+	if (!card->hw.gone) {
+		intcsr = readl(card->hw.runtime + RFM_INTCSR);
+		writel(intcsr | RFM_INTCSR_ENABLES, card->hw.runtime + RFM_INTCSR);
 	}
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	rfm_dispatch_unlock(card);
 }
 
@@ -578,26 +589,26 @@ void rfm_irq_start(struct rfm_card *card)
  * @card: a card that is gone; what it has latched and queued stays there
  *
  * Harmless when the card is no longer there. Nobody enables anything after
- * it: that, too, is done under card->irq_lock, on a card that is not gone.
+ * it: that, too, is done under irq.lock, on a card that is not gone.
  *
- * Context: card->irq_lock held.
+ * Context: irq.lock held.
  * Return: false if there is no card to silence.
  */
 bool rfm_irq_mask(struct rfm_card *card)
 {
-	u32 intcsr = readl(card->runtime + RFM_INTCSR);
+	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
 
-	lockdep_assert_held(&card->irq_lock);
+	lockdep_assert_held(&card->hw.irq.lock);
 
 	if (intcsr == RFM_ALL_ONES)
 		return false;
-	writel(intcsr & ~RFM_INTCSR_ENABLES, card->runtime + RFM_INTCSR);
-	writel(0, card->control + RFM_LIER);
-	writel(RFM_LISR_LATCHED_M, card->control + RFM_LISR);
-	if (card->events.ring)
-		writel(0, card->ext + RFM_EXT_INT_ENABLE);
+	writel(intcsr & ~RFM_INTCSR_ENABLES, card->hw.runtime + RFM_INTCSR);
+	writel(0, card->hw.control + RFM_LIER);
+	writel(RFM_LISR_LATCHED_M, card->hw.control + RFM_LISR);
+	if (card->hw.events.ring)
+		writel(0, card->hw.ext + RFM_EXT_INT_ENABLE);
 	/* The writes must arrive, and the line fall, before the handler returns. */
-	readl(card->runtime + RFM_INTCSR);
+	readl(card->hw.runtime + RFM_INTCSR);
 	return intcsr & RFM_INTCSR_ENABLES;
 }
 
@@ -618,19 +629,19 @@ int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
 		rfm_dispatch_unlock(card);
 		return -ENODEV;
 	}
-	spin_lock_irq(&card->irq_lock);
-	info->lcsr1 = readl(card->control + RFM_LCSR1);
-	lisr = readl(card->control + RFM_LISR);
+	spin_lock_irq(&card->hw.irq.lock);
+	info->lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	lisr = readl(card->hw.control + RFM_LISR);
 	if (rfm_card_answers(card))
-		card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	info->lisr = card->lisr_seen;
-	info->irqs = card->irqs;
-	info->sync_losses = card->sync_losses;
-	spin_unlock_irq(&card->irq_lock);
+		card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	info->lisr = card->hw.irq.lisr_seen;
+	info->irqs = card->hw.irq.count;
+	info->sync_losses = card->hw.irq.sync_losses;
+	spin_unlock_irq(&card->hw.irq.lock);
 
 	rfm_events_check(card);
 	info->events_dropped = rfm_events_dropped(card);
-	info->watches = card->watches;
+	info->watches = card->dispatch.watches;
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	rfm_dispatch_unlock(card);
@@ -643,15 +654,15 @@ static void rfm_irq_discard(struct rfm_card *card, u32 bits)
 	unsigned int n;
 	u32 lisr;
 
-	spin_lock_irq(&card->irq_lock);
+	spin_lock_irq(&card->hw.irq.lock);
 	for (n = 1; n <= RFM_FIFOS; n++)
 		if (bits & RFM_LISR_INT(n))
-			writeb(0, card->control + RFM_SID(n));
+			writeb(0, card->hw.control + RFM_SID(n));
 
-	lisr = readl(card->control + RFM_LISR);
-	card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	lisr = readl(card->hw.control + RFM_LISR);
+	card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
 	rfm_lisr_clear(card, lisr & bits & RFM_LISR_LATCHED_M);
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 }
 
 /* One of each, whether the card has latched another one meanwhile or not. */
@@ -685,21 +696,21 @@ static void rfm_irq_open(struct rfm_card *card, enum rfm_event_type type)
 	unsigned int most = RFM_FIFO_DEPTH;
 	struct rfm_event event;
 
-	if (!card->events.running)
+	if (!card->hw.events.running)
 		return;
-	rfm_events_select(card, card->events.types | RFM_EVENT_BIT(type));
+	rfm_events_select(card, card->hw.events.types | RFM_EVENT_BIT(type));
 
-	spin_lock_irq(&card->irq_lock);
-	lisr = readl(card->control + RFM_LISR);
+	spin_lock_irq(&card->hw.irq.lock);
+	lisr = readl(card->hw.control + RFM_LISR);
 	if (lisr == RFM_ALL_ONES) {
 		rfm_card_lost(card);
 	} else if (lisr & bit) {
-		card->lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-		card->pending |= bit;
+		card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+		card->hw.irq.pending |= bit;
 		if (!rfm_sources[type].fifo)
 			rfm_lisr_clear(card, bit);
 	}
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	while (most-- && rfm_irq_fetch(card, type, &event))
 		rfm_irq_deliver(card, &event);
 }
@@ -707,16 +718,17 @@ static void rfm_irq_open(struct rfm_card *card, enum rfm_event_type type)
 /* May it have these types? */
 static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
 {
+	const struct rfm_dispatch *dispatch = &card->dispatch;
 	unsigned int type;
 
-	if (types & RFM_RING_ONLY && card->events.stopped)
+	if (types & RFM_RING_ONLY && card->hw.events.stopped)
 		return -EIO;
-	if (card->exclusive & types)
+	if (dispatch->exclusive & types)
 		return -EBUSY;
-	if (card->listening == RFM_LISTENERS_MAX)
+	if (dispatch->listening == RFM_LISTENERS_MAX)
 		return -ENOSPC;
 	for (type = 0; exclusive && type < RFM_EVENT_TYPES; type++)
-		if (types & RFM_EVENT_BIT(type) && card->users[type])
+		if (types & RFM_EVENT_BIT(type) && dispatch->users[type])
 			return -EBUSY;
 	return 0;
 }
@@ -726,6 +738,7 @@ static int rfm_irq_admit_listener(struct rfm_card *card,
 				  struct rfm_listener *listener, u32 types,
 				  u32 flags)
 {
+	struct rfm_dispatch *dispatch = &card->dispatch;
 	bool exclusive = flags & RFM_LISTEN_EXCLUSIVE;
 	u32 unheard = 0, bits = 0, waiting;
 	unsigned int type;
@@ -740,7 +753,7 @@ static int rfm_irq_admit_listener(struct rfm_card *card,
 	 */
 	rfm_irq_take(card, RFM_NO_LIMIT);
 	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		if (types & RFM_EVENT_BIT(type) && !card->users[type]++) {
+		if (types & RFM_EVENT_BIT(type) && !dispatch->users[type]++) {
 			unheard |= RFM_EVENT_BIT(type);
 			bits |= rfm_sources[type].lisr;
 		}
@@ -748,14 +761,14 @@ static int rfm_irq_admit_listener(struct rfm_card *card,
 	listener->types = types;
 	listener->exclusive = exclusive;
 	if (exclusive)
-		card->exclusive |= types;
-	list_add_tail(&listener->node, &card->listeners);
-	card->listening++;
+		dispatch->exclusive |= types;
+	list_add_tail(&listener->node, &dispatch->listeners);
+	dispatch->listening++;
 	rfm_queue_add(&listener->queue,
 		      types & (RFM_EVENT_SENDABLE | RFM_RING_ONLY),
 		      types & RFM_RING_ONLY);
-	waiting = unheard & card->waiting;
-	card->waiting &= ~unheard;
+	waiting = unheard & dispatch->waiting;
+	dispatch->waiting &= ~unheard;
 	/* What is always enabled has not waited; it still has to be counted. */
 	if (flags & RFM_LISTEN_DISCARD)
 		rfm_irq_discard(card, bits & ~RFM_LIER_ALWAYS);
@@ -803,17 +816,18 @@ int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
  */
 void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 {
+	struct rfm_dispatch *dispatch = &card->dispatch;
 	unsigned int type;
 
 	rfm_dispatch_lock(card);
 	if (listener->types)
-		card->listening--;
+		dispatch->listening--;
 	list_del(&listener->node);
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (listener->types & RFM_EVENT_BIT(type))
-			card->users[type]--;
+			dispatch->users[type]--;
 	if (listener->exclusive)
-		card->exclusive &= ~listener->types;
+		dispatch->exclusive &= ~listener->types;
 	rfm_irq_route(card);
 	rfm_dispatch_unlock(card);
 }

@@ -81,7 +81,7 @@ static int rfm_listen_check(struct rfm_card *card, const struct rfm_listen *args
 		return -EINVAL;
 	if (args->depth > RFM_LISTEN_DEPTH_MAX)
 		return -EINVAL;
-	if (args->types & RFM_EVENT_EXTENSION && !card->events.ring)
+	if (args->types & RFM_EVENT_EXTENSION && !card->hw.events.ring)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -144,7 +144,7 @@ int rfm_listen(struct rfm_card *card, const struct rfm_listen *args)
  * @event: what happened
  * @position: of its record in the event ring, or RFM_POSITION_NONE
  *
- * Context: card->dispatch_lock held; sleeps if there are many.
+ * Context: dispatch.lock held; sleeps if there are many.
  * Return: true if anybody listens for it.
  */
 bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
@@ -154,9 +154,9 @@ bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
 	unsigned int visited = 0;
 	bool heard = false;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
-	list_for_each_entry(listener, &card->listeners, node) {
+	list_for_each_entry(listener, &card->dispatch.listeners, node) {
 		rfm_dispatch_yield(++visited);
 		if (!(listener->types & RFM_EVENT_BIT(event->type)) ||
 		    position <= listener->queue.since)

@@ -31,7 +31,7 @@ static vm_fault_t rfm_fault(struct vm_fault *vmf)
 		return VM_FAULT_SIGBUS;
 
 	ret = vmf_insert_pfn(vma, vmf->address,
-			     PHYS_PFN(card->memory_phys) + vmf->pgoff);
+			     PHYS_PFN(card->hw.memory_phys) + vmf->pgoff);
 
 	/* The rest is a convenience: what cannot be had will fault later. */
 	first = max(round_down(vmf->pgoff, RFM_FAULT_AROUND), pgoff);
@@ -40,7 +40,7 @@ static vm_fault_t rfm_fault(struct vm_fault *vmf)
 	for (i = first; i < last && ret == VM_FAULT_NOPAGE; i++)
 		ret = vmf_insert_pfn(vma,
 				     vma->vm_start + ((i - pgoff) << PAGE_SHIFT),
-				     PHYS_PFN(card->memory_phys) + i);
+				     PHYS_PFN(card->hw.memory_phys) + i);
 
 	rfm_card_exit(card, idx);
 	return ret;
@@ -150,10 +150,10 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct rfm_card *card = rfm_card_of(file);
-	unsigned long pages = card->window_size >> PAGE_SHIFT;
+	unsigned long pages = card->hw.window_size >> PAGE_SHIFT;
 	int ret;
 
-	if (READ_ONCE(card->gone))
+	if (READ_ONCE(card->hw.gone))
 		return -ENODEV;
 
 	/* VM_SHARED will not do: a file open for reading only lacks it. */

@@ -121,7 +121,7 @@ static bool rfm_asker_wants(const struct rfm_asker *asker,
 
 	return (!id || nla_get_u32(id) == card->id) &&
 	       (!name || !nla_strcmp(name, dev_name(&card->dev))) &&
-	       (!pci || !nla_strcmp(pci, card->pci_name));
+	       (!pci || !nla_strcmp(pci, card->hw.pci_name));
 }
 
 static struct nlattr *rfm_asker_selector(const struct rfm_asker *asker)
@@ -313,7 +313,7 @@ int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card)
 {
 	return nla_put_u32(skb, RFM_A_CARD_ID, card->id) ?:
 	       nla_put_string(skb, RFM_A_CARD_NAME, dev_name(&card->dev)) ?:
-	       nla_put_string(skb, RFM_A_CARD_PCI, card->pci_name);
+	       nla_put_string(skb, RFM_A_CARD_PCI, card->hw.pci_name);
 }
 
 static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
@@ -324,10 +324,10 @@ static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
 	ret = rfm_put_handle(skb, card);
 	if (ret)
 		return ret;
-	if (mutex_lock_interruptible(&card->config_lock))
+	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
 	ret = put(skb, card, data);
-	mutex_unlock(&card->config_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 

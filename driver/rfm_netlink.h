@@ -16,7 +16,7 @@ struct rfm_asker {
 	fmode_t mode;			/* of the sender's descriptor, 0: it names none */
 };
 
-/* What a message is made of, beside its card: under card->config_lock. */
+/* What a message is made of, beside its card: under card->lock. */
 typedef int (*rfm_put_fn)(struct sk_buff *skb, struct rfm_card *card,
 			  void *data);
 

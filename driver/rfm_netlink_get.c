@@ -34,19 +34,19 @@ static const struct {
 
 static int rfm_put_identity(struct sk_buff *skb, const struct rfm_card *card)
 {
-	return rfm_put_u64(skb, RFM_A_CARD_GENERATION, card->generation) ?:
+	return rfm_put_u64(skb, RFM_A_CARD_GENERATION, card->config.generation) ?:
 	       rfm_put_u64(skb, RFM_A_CARD_BASE_GENERATION,
-			   card->base_generation) ?:
+			   card->config.base_generation) ?:
 	       rfm_put_u64(skb, RFM_A_CARD_RESET_GENERATION,
-			   card->reset_generation) ?:
-	       nla_put_u32(skb, RFM_A_CARD_NODE, card->node) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_MEMORY_SIZE, card->memory_size) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_WINDOW_SIZE, card->window_size) ?:
+			   card->config.reset_generation) ?:
+	       nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_MEMORY_SIZE, card->hw.memory_size) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_WINDOW_SIZE, card->hw.window_size) ?:
 	       nla_put_u32(skb, RFM_A_CARD_BOARD_ID, RFM_BID_5565) ?:
 	       nla_put_u32(skb, RFM_A_CARD_BOARD_REVISION,
-			   card->board_revision) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BUILD, card->build) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_FEATURES, card->features);
+			   card->hw.board_revision) ?:
+	       nla_put_u32(skb, RFM_A_CARD_BUILD, card->hw.build) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_FEATURES, card->hw.features);
 }
 
 static int rfm_put_switches(struct sk_buff *skb, struct rfm_card *card,
@@ -58,7 +58,7 @@ static int rfm_put_switches(struct sk_buff *skb, struct rfm_card *card,
 
 	rfm_switches_read(card, lcsr1, bigend, &switches);
 	ret = rfm_put_u64(skb, RFM_A_CARD_WINDOW_OFFSET,
-			  READ_ONCE(card->window_offset)) ?:
+			  READ_ONCE(card->hw.window_offset)) ?:
 	      nla_put_u32(skb, RFM_A_CARD_ADDRESS_OFFSET,
 			  switches.address_offset);
 	for (i = 0; i < ARRAY_SIZE(rfm_put_switches_of) && !ret; i++)
@@ -73,7 +73,7 @@ static int rfm_put_switches(struct sk_buff *skb, struct rfm_card *card,
 static int rfm_put_state(struct sk_buff *skb, struct rfm_card *card,
 			 const struct rfm_info *info)
 {
-	u64 lost = READ_ONCE(card->sync_loss_ns);
+	u64 lost = READ_ONCE(card->hw.irq.sync_loss_ns);
 
 	return nla_put_u32(skb, RFM_A_CARD_LINK,
 			   info->lcsr1 & RFM_LCSR1_SIGNAL ? RFM_LINK_UP :
@@ -83,14 +83,12 @@ static int rfm_put_state(struct sk_buff *skb, struct rfm_card *card,
 	       (lost ? rfm_put_u64(skb, RFM_A_CARD_SYNC_LOSS_NS, lost) : 0);
 }
 
-static u32 rfm_base_ranges(struct rfm_card *card)
+static u32 rfm_base_ranges(const struct rfm_card *card)
 {
 	unsigned int i, count = 0;
 
-	mutex_lock(&card->subscribe_lock);
 	for (i = 0; i < RFM_PLANES; i++)
-		count += card->base[i].count;
-	mutex_unlock(&card->subscribe_lock);
+		count += card->holds.base[i].count;
 	return count;
 }
 
@@ -101,7 +99,7 @@ static int rfm_put_base(struct sk_buff *skb, struct rfm_card *card)
 		     (u32)RFM_BASE_MASK != (u32)RFM_POLICY_MASK);
 
 	return nla_put_u32(skb, RFM_A_CARD_BASE_POLICY,
-			   READ_ONCE(card->base_policy)) ?:
+			   READ_ONCE(card->holds.base_policy)) ?:
 	       nla_put_u32(skb, RFM_A_CARD_BASE_RANGES, rfm_base_ranges(card));
 }
 
@@ -110,30 +108,27 @@ static int rfm_put_extension(struct sk_buff *skb, struct rfm_card *card)
 {
 	int ret = 0;
 
-	if (card->features & RFM_EXT_FEATURE_CLOCK)
+	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
 		ret = nla_put_u32(skb, RFM_A_CARD_CLOCK_DOMAIN,
-				  card->clock_domain);
-	if (!ret && card->events.ring)
+				  card->hw.clock_domain);
+	if (!ret && card->hw.events.ring)
 		ret = nla_put_u32(skb, RFM_A_CARD_MODERATION_COUNT,
-				  card->events.moderation_count) ?:
+				  card->hw.events.moderation_count) ?:
 		      nla_put_u32(skb, RFM_A_CARD_MODERATION_TIME,
-				  card->events.moderation_time);
+				  card->hw.events.moderation_time);
 	return ret;
 }
 
 static int rfm_put_users(struct sk_buff *skb, struct rfm_card *card)
 {
-	u32 files, listeners, watches;
+	const unsigned int *count = card->holds.by_kind;
 
-	mutex_lock(&card->subscribe_lock);
-	files = card->holder_count[RFM_DESCRIPTOR_KIND_FILE];
-	watches = card->holder_count[RFM_DESCRIPTOR_KIND_WATCH];
-	listeners = card->holder_count[RFM_DESCRIPTOR_KIND_LISTEN];
-	mutex_unlock(&card->subscribe_lock);
-
-	return nla_put_u32(skb, RFM_A_CARD_FILES, files) ?:
-	       nla_put_u32(skb, RFM_A_CARD_WATCHES, watches) ?:
-	       nla_put_u32(skb, RFM_A_CARD_LISTENERS, listeners);
+	return nla_put_u32(skb, RFM_A_CARD_FILES,
+			   count[RFM_DESCRIPTOR_KIND_FILE]) ?:
+	       nla_put_u32(skb, RFM_A_CARD_WATCHES,
+			   count[RFM_DESCRIPTOR_KIND_WATCH]) ?:
+	       nla_put_u32(skb, RFM_A_CARD_LISTENERS,
+			   count[RFM_DESCRIPTOR_KIND_LISTEN]);
 }
 
 static int rfm_put_thresholds(struct sk_buff *skb, const struct rfm_card *card)
@@ -150,7 +145,7 @@ static int rfm_read_bigend(struct rfm_card *card, u32 *bigend)
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	*bigend = readl(card->runtime + RFM_BIGEND);
+	*bigend = readl(card->hw.runtime + RFM_BIGEND);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	return ret;
@@ -168,11 +163,11 @@ void rfm_driver_counters(struct rfm_card *card, const struct rfm_info *info,
 	value[RFM_A_DRIVER_INTERRUPTS] = info->irqs;
 	value[RFM_A_DRIVER_SYNC_LOSSES] = info->sync_losses;
 	value[RFM_A_DRIVER_EVENTS_DROPPED] = info->events_dropped;
-	spin_lock_irq(&card->irq_lock);
-	value[RFM_A_DRIVER_DMA_OPERATIONS] = card->dma.operations;
-	value[RFM_A_DRIVER_DMA_BYTES] = card->dma.bytes;
-	value[RFM_A_DRIVER_DMA_ERRORS] = card->dma.errors;
-	spin_unlock_irq(&card->irq_lock);
+	spin_lock_irq(&card->hw.irq.lock);
+	value[RFM_A_DRIVER_DMA_OPERATIONS] = card->hw.dma.operations;
+	value[RFM_A_DRIVER_DMA_BYTES] = card->hw.dma.bytes;
+	value[RFM_A_DRIVER_DMA_ERRORS] = card->hw.dma.errors;
+	spin_unlock_irq(&card->hw.irq.lock);
 	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] = rfm_notify_lost(card);
 }
 
@@ -197,7 +192,7 @@ int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
 	rfm_driver_counters(card, info, value);
 	for (i = RFM_A_DRIVER_INTERRUPTS; i <= RFM_A_DRIVER_MAX; i++)
 		if (nla_put_u64_64bit(skb, i, value[i] -
-				      (absolute ? 0 : card->reset_driver[i]),
+				      (absolute ? 0 : card->config.reset_driver[i]),
 				      RFM_A_DRIVER_PAD))
 			return -EMSGSIZE;
 	nla_nest_end(skb, nest);
@@ -209,7 +204,7 @@ int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
  * @skb: the message
  * @card: the card
  *
- * Context: process, card->config_lock held; sleeps.
+ * Context: process, card->lock held; sleeps.
  * Return: 0, -EMSGSIZE or -ENODEV.
  */
 int rfm_put_card(struct sk_buff *skb, struct rfm_card *card)
@@ -218,7 +213,7 @@ int rfm_put_card(struct sk_buff *skb, struct rfm_card *card)
 	u32 bigend;
 	int ret;
 
-	lockdep_assert_held(&card->config_lock);
+	lockdep_assert_held(&card->lock);
 
 	ret = rfm_read_bigend(card, &bigend) ?: rfm_irq_status(card, &info);
 	if (ret)
@@ -301,15 +296,15 @@ static int rfm_put_values(struct sk_buff *skb, const struct rfm_card *card,
 		return -EMSGSIZE;
 	for (i = 0; i < RFM_COUNTERS; i++) {
 		from = absolute || rfm_levels & BIT_ULL(i) ?
-		       0 : card->reset_counters[i];
+		       0 : card->config.reset_counters[i];
 		if (rfm_put_counter(skb, RFM_A_COUNTER(i),
 				    counters->value[i] - from))
 			return -EMSGSIZE;
 	}
 	if (rfm_put_counter(skb, RFM_A_COUNTERS_CLOCK_NS, counters->clock_ns))
 		return -EMSGSIZE;
-	if (card->reset_ns && rfm_put_counter(skb, RFM_A_COUNTERS_RESET_NS,
-					      card->reset_ns))
+	if (card->config.reset_ns &&
+	    rfm_put_counter(skb, RFM_A_COUNTERS_RESET_NS, card->config.reset_ns))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -341,9 +336,9 @@ static int rfm_put_counters(struct sk_buff *skb, struct rfm_card *card,
 
 	ret = rfm_irq_status(card, &info) ?:
 	      rfm_put_driver(skb, card, &info, absolute);
-	if (ret || !(card->features & RFM_EXT_FEATURE_SNAPSHOT))
+	if (ret || !(card->hw.features & RFM_EXT_FEATURE_SNAPSHOT))
 		return ret;
-	return rfm_counters(card, &counters) ?:
+	return rfm_counters_read(card, &counters) ?:
 	       rfm_put_values(skb, card, &counters, absolute) ?:
 	       rfm_put_times(skb, &counters);
 }
@@ -380,15 +375,15 @@ static int rfm_counters_base(struct rfm_card *card)
 	int ret;
 
 	ret = rfm_irq_status(card, &info);
-	if (!ret && card->features & RFM_EXT_FEATURE_SNAPSHOT)
-		ret = rfm_counters(card, &counters);
+	if (!ret && card->hw.features & RFM_EXT_FEATURE_SNAPSHOT)
+		ret = rfm_counters_read(card, &counters);
 	if (ret)
 		return ret;
-	memcpy(card->reset_counters, counters.value,
-	       sizeof(card->reset_counters));
-	rfm_driver_counters(card, &info, card->reset_driver);
-	card->reset_ns = counters.clock_ns;
-	card->reset_generation = ++card->generation;
+	memcpy(card->config.reset_counters, counters.value,
+	       sizeof(card->config.reset_counters));
+	rfm_driver_counters(card, &info, card->config.reset_driver);
+	card->config.reset_ns = counters.clock_ns;
+	card->config.reset_generation = ++card->config.generation;
 	rfm_notify_change(card);
 	return 0;
 }
@@ -402,11 +397,11 @@ int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 			   RFM_FUNCTION_COUNTERS_RESET);
 	if (ret)
 		return ret;
-	if (mutex_lock_interruptible(&asker.card->config_lock)) {
+	if (mutex_lock_interruptible(&asker.card->lock)) {
 		ret = -EINTR;
 	} else {
 		ret = rfm_counters_base(asker.card);
-		mutex_unlock(&asker.card->config_lock);
+		mutex_unlock(&asker.card->lock);
 	}
 	ret = rfm_refuse_generic(info->extack, ret);
 	rfm_asker_put(&asker);
@@ -460,7 +455,7 @@ static int rfm_put_ring(struct sk_buff *skb, struct rfm_card *card, void *data)
 	unsigned int i;
 	int ret;
 
-	ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->node) ?:
+	ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node) ?:
 	      nla_put_u32(skb, RFM_A_CARD_EPOCH, ring->epoch) ?:
 	      rfm_put_u64(skb, RFM_A_CARD_TURN_NS, ring->turn_ns) ?:
 	      rfm_put_u64(skb, RFM_A_CARD_CLOCK_NS, ring->clock_ns);
@@ -476,7 +471,7 @@ static int rfm_ring_reply(struct rfm_asker *asker, struct genl_info *info)
 	struct rfm_ring *ring;
 	int ret;
 
-	if (!(asker->card->features & RFM_EXT_FEATURE_SNAPSHOT))
+	if (!(asker->card->hw.features & RFM_EXT_FEATURE_SNAPSHOT))
 		return rfm_refuse(info->extack, NULL, -EOPNOTSUPP,
 				  "the card has no extension block, it does not know who is on the ring");
 	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);

@@ -191,10 +191,10 @@ static int rfm_dump_holders(struct sk_buff *skb, struct netlink_callback *cb,
 	struct rfm_holder *holder;
 	int ret = 0;
 
-	if (mutex_lock_interruptible(&card->subscribe_lock))
+	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
 	cb->seq = rfm_netlink_holders_state();
-	list_for_each_entry(holder, &card->holders, node) {
+	list_for_each_entry(holder, &card->holds.holders, node) {
 		if (holder->id < dump->holder)
 			continue;
 		if (holder->id > dump->holder)
@@ -206,7 +206,7 @@ static int rfm_dump_holders(struct sk_buff *skb, struct netlink_callback *cb,
 		dump->holder++;
 		dump->cursor = 0;
 	}
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 

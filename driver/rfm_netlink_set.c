@@ -142,7 +142,7 @@ static int rfm_step_take_range(const struct rfm_asker *asker,
 			       struct nlattr **attrs,
 			       struct rfm_base_step *step)
 {
-	u64 size = asker->card->memory_size;
+	u64 size = asker->card->hw.memory_size;
 
 	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
 	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);

@@ -27,7 +27,7 @@
 /*
  * What a card's monitors are to be told of.
  *
- * @next and @known under rfm_notify_lock, from @on on under card->dispatch_lock.
+ * @next and @known under rfm_cards_lock, from @on on under dispatch.lock.
  */
 struct rfm_notes {
 	struct rfm_card *card;
@@ -42,16 +42,14 @@ struct rfm_notes {
 	struct rfm_note ring[RFM_NOTES];
 };
 
-/* Inside card->config_lock, outside all that it takes to read a card. */
-static DEFINE_MUTEX(rfm_notify_lock);
-static u64 rfm_notify_seq;
+static u64 rfm_notify_seq;	/* under rfm_cards_lock */
 
 static bool rfm_notify_heard(void)
 {
 	return genl_has_listeners(&rfm_nl_family, &init_net, RFM_NLGRP_MONITOR);
 }
 
-/* --- messages: under rfm_notify_lock -------------------------------------- */
+/* --- messages: under rfm_cards_lock --------------------------------------- */
 
 /* A notification that is being made. */
 struct rfm_message {
@@ -63,7 +61,7 @@ struct rfm_message {
 static void rfm_message_begin(struct rfm_message *message,
 			      struct rfm_card *card, u8 cmd)
 {
-	lockdep_assert_held(&rfm_notify_lock);
+	lockdep_assert_held(&rfm_cards_lock);
 
 	rfm_notify_seq++;
 	message->error = -ENOMEM;
@@ -94,7 +92,7 @@ static bool rfm_message_send(struct rfm_message *message)
 
 static void rfm_notes_lose(struct rfm_notes *notes, u64 count)
 {
-	lockdep_assert_held(&notes->card->dispatch_lock);
+	lockdep_assert_held(&notes->card->dispatch.lock);
 
 	notes->lost += count;
 	notes->lost_ever += count;
@@ -105,9 +103,9 @@ static void rfm_message_lost(struct rfm_card *card)
 {
 	rfm_notify_seq--;
 	rfm_dispatch_lock(card);
-	rfm_notes_lose(card->notes, 1);
+	rfm_notes_lose(card->dispatch.notes, 1);
 	rfm_dispatch_unlock(card);
-	queue_delayed_work(system_unbound_wq, &card->notes->work,
+	queue_delayed_work(system_unbound_wq, &card->dispatch.notes->work,
 			   RFM_NOTIFY_PACE);
 }
 
@@ -238,7 +236,7 @@ static void rfm_notes_tell(struct rfm_notes *notes)
 	unsigned int turns = RFM_NOTES + 1;	/* and what was lost behind */
 	bool more;
 
-	lockdep_assert_held(&rfm_notify_lock);
+	lockdep_assert_held(&rfm_cards_lock);
 
 	while (turns-- && rfm_notes_tell_next(notes))
 		cond_resched();
@@ -256,13 +254,13 @@ static void rfm_notify_work(struct work_struct *work)
 	struct rfm_notes *notes = container_of(to_delayed_work(work),
 					       struct rfm_notes, work);
 
-	mutex_lock(&rfm_notify_lock);
+	mutex_lock(&rfm_cards_lock);
 	if (notes->known)
 		rfm_notes_tell(notes);
-	mutex_unlock(&rfm_notify_lock);
+	mutex_unlock(&rfm_cards_lock);
 }
 
-/* --- notes: under card->dispatch_lock ------------------------------------------ */
+/* --- notes: under dispatch.lock ------------------------------------- */
 
 /* The newest note, if it says the same. */
 static struct rfm_note *rfm_notes_same(struct rfm_notes *notes,
@@ -304,14 +302,14 @@ static void rfm_notes_put(struct rfm_notes *notes, struct rfm_note *note)
  * @note: its type, what it has, and that; its count, if that is not 1; time and lost
  *	are set here
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_notify_note(struct rfm_card *card, struct rfm_note *note)
 {
-	struct rfm_notes *notes = card->notes;
+	struct rfm_notes *notes = card->dispatch.notes;
 	unsigned long next;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!notes->on || !rfm_notify_heard())
 		return;
@@ -328,13 +326,13 @@ void rfm_notify_note(struct rfm_card *card, struct rfm_note *note)
  * rfm_notify_room - is there room for two more notes?
  * @card: the card
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 bool rfm_notify_room(struct rfm_card *card)
 {
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
-	return card->notes->count + 2 <= RFM_NOTES;
+	return card->dispatch.notes->count + 2 <= RFM_NOTES;
 }
 
 #define RFM_NOTE_UPDATE	(RFM_NOTE_HAS(NODE) | RFM_NOTE_HAS(OFFSET) | \
@@ -381,7 +379,7 @@ static const struct {
  * @event: the event
  * @holder: whose watch it is about, or NULL
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 		      const struct rfm_holder *holder)
@@ -418,7 +416,7 @@ void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
  * @card: the card
  * @missing: how many more
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_notify_dropped(struct rfm_card *card, u64 missing)
 {
@@ -435,7 +433,7 @@ void rfm_notify_dropped(struct rfm_card *card, u64 missing)
  * rfm_notify_gone - monitors are to be told that the card does not answer
  * @card: the card
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_notify_gone(struct rfm_card *card)
 {
@@ -459,7 +457,7 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 {
 	struct rfm_message message;
 
-	lockdep_assert_held(&card->config_lock);
+	lockdep_assert_held(&card->lock);
 
 	rfm_message_begin(&message, card, cmd);
 	if (!message.error && cmd == RFM_CMD_CARD_CHANGE_NTF)
@@ -470,7 +468,7 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 	/* Nothing is there then, and of one that is gone there is not more. */
 	if (message.error == -ENODEV)
 		message.error = nla_put_u32(message.skb, RFM_A_CARD_NODE,
-					    card->node);
+					    card->hw.node);
 	if (!rfm_message_send(&message))
 		rfm_message_lost(card);
 }
@@ -481,16 +479,16 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
  *
  * What happened to the card before is told first.
  *
- * Context: process, with card->config_lock held; sleeps.
+ * Context: process, with card->lock held; sleeps.
  */
 void rfm_notify_change(struct rfm_card *card)
 {
-	mutex_lock(&rfm_notify_lock);
-	if (card->notes->known && rfm_notify_heard()) {
-		rfm_notes_tell(card->notes);
+	mutex_lock(&rfm_cards_lock);
+	if (card->dispatch.notes->known && rfm_notify_heard()) {
+		rfm_notes_tell(card->dispatch.notes);
 		rfm_tell_card(card, RFM_CMD_CARD_CHANGE_NTF);
 	}
-	mutex_unlock(&rfm_notify_lock);
+	mutex_unlock(&rfm_cards_lock);
 }
 
 /**
@@ -499,16 +497,16 @@ void rfm_notify_change(struct rfm_card *card)
  */
 void rfm_notify_start(struct rfm_card *card)
 {
-	mutex_lock(&card->config_lock);
-	mutex_lock(&rfm_notify_lock);
+	mutex_lock(&card->lock);
+	mutex_lock(&rfm_cards_lock);
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
-	card->notes->known = true;
+	card->dispatch.notes->known = true;
 	rfm_dispatch_lock(card);
-	card->notes->on = true;
+	card->dispatch.notes->on = true;
 	rfm_dispatch_unlock(card);
-	mutex_unlock(&rfm_notify_lock);
-	mutex_unlock(&card->config_lock);
+	mutex_unlock(&rfm_cards_lock);
+	mutex_unlock(&card->lock);
 }
 
 /**
@@ -518,18 +516,18 @@ void rfm_notify_start(struct rfm_card *card)
 void rfm_notify_stop(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
-	card->notes->on = false;
+	card->dispatch.notes->on = false;
 	rfm_dispatch_unlock(card);
 
-	mutex_lock(&card->config_lock);
-	mutex_lock(&rfm_notify_lock);
-	rfm_notes_tell(card->notes);
+	mutex_lock(&card->lock);
+	mutex_lock(&rfm_cards_lock);
+	rfm_notes_tell(card->dispatch.notes);
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_DELETE_NTF);
-	card->notes->known = false;
-	mutex_unlock(&rfm_notify_lock);
-	mutex_unlock(&card->config_lock);
-	cancel_delayed_work_sync(&card->notes->work);
+	card->dispatch.notes->known = false;
+	mutex_unlock(&rfm_cards_lock);
+	mutex_unlock(&card->lock);
+	cancel_delayed_work_sync(&card->dispatch.notes->work);
 }
 
 /**
@@ -543,7 +541,7 @@ u64 rfm_notify_lost(struct rfm_card *card)
 	u64 lost;
 
 	rfm_dispatch_lock(card);
-	lost = card->notes->lost_ever;
+	lost = card->dispatch.notes->lost_ever;
 	rfm_dispatch_unlock(card);
 	return lost;
 }
@@ -563,7 +561,7 @@ int rfm_notify_init(struct rfm_card *card)
 	notes->card = card;
 	notes->next = jiffies;
 	INIT_DELAYED_WORK(&notes->work, rfm_notify_work);
-	card->notes = notes;
+	card->dispatch.notes = notes;
 	return 0;
 }
 
@@ -573,5 +571,5 @@ int rfm_notify_init(struct rfm_card *card)
  */
 void rfm_notify_free(struct rfm_card *card)
 {
-	kvfree(card->notes);
+	kvfree(card->dispatch.notes);
 }

@@ -41,17 +41,17 @@ static int rfm_check_bars(struct pci_dev *pdev)
 
 static int rfm_map_bars(struct rfm_card *card)
 {
-	struct pci_dev *pdev = card->pdev;
+	struct pci_dev *pdev = card->hw.pdev;
 	int ret;
 
 	ret = pcim_iomap_regions(pdev, RFM_BARS, KBUILD_MODNAME);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "cannot map the BARs\n");
 
-	card->runtime = pcim_iomap_table(pdev)[RFM_BAR_RUNTIME];
-	card->control = pcim_iomap_table(pdev)[RFM_BAR_CONTROL];
-	card->memory = pcim_iomap_table(pdev)[RFM_BAR_MEMORY];
-	card->memory_phys = pci_resource_start(pdev, RFM_BAR_MEMORY);
+	card->hw.runtime = pcim_iomap_table(pdev)[RFM_BAR_RUNTIME];
+	card->hw.control = pcim_iomap_table(pdev)[RFM_BAR_CONTROL];
+	card->hw.memory = pcim_iomap_table(pdev)[RFM_BAR_MEMORY];
+	card->hw.memory_phys = pci_resource_start(pdev, RFM_BAR_MEMORY);
 	return 0;
 }
 
@@ -63,13 +63,13 @@ static int rfm_reset_window(struct rfm_card *card)
 {
 	u32 base;
 
-	if (card->board_revision < RFM_BRV_SLIDING_WINDOW)
+	if (card->hw.board_revision < RFM_BRV_SLIDING_WINDOW)
 		return 0;
 
-	writel(RFM_LAS1BA_ENABLE, card->runtime + RFM_LAS1BA);
-	base = readl(card->runtime + RFM_LAS1BA) & RFM_LAS1BA_REMAP_M;
+	writel(RFM_LAS1BA_ENABLE, card->hw.runtime + RFM_LAS1BA);
+	base = readl(card->hw.runtime + RFM_LAS1BA) & RFM_LAS1BA_REMAP_M;
 	if (base)
-		return dev_err_probe(&card->pdev->dev, -EIO,
+		return dev_err_probe(&card->hw.pdev->dev, -EIO,
 				     "the window stays at %#x\n", base);
 	return 0;
 }
@@ -77,25 +77,25 @@ static int rfm_reset_window(struct rfm_card *card)
 /* Nor does a program of ours expect what that one liked better. */
 static void rfm_reset_byte_swap(struct rfm_card *card)
 {
-	u32 bigend = readl(card->runtime + RFM_BIGEND);
+	u32 bigend = readl(card->hw.runtime + RFM_BIGEND);
 
 	if (bigend & RFM_BIGEND_SWAPS)
-		writel(bigend & ~RFM_BIGEND_SWAPS, card->runtime + RFM_BIGEND);
+		writel(bigend & ~RFM_BIGEND_SWAPS, card->hw.runtime + RFM_BIGEND);
 }
 
 /* Is this a 5565, and which? */
 static int rfm_identify(struct rfm_card *card)
 {
-	struct device *dev = &card->pdev->dev;
+	struct device *dev = &card->hw.pdev->dev;
 	unsigned int code;
 	u32 lcsr1;
 	u8 id;
 
-	lcsr1 = readl(card->control + RFM_LCSR1);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
 	if (lcsr1 == RFM_ALL_ONES)
 		return dev_err_probe(dev, -ENODEV, "the card does not answer\n");
 
-	id = readb(card->control + RFM_BID);
+	id = readb(card->hw.control + RFM_BID);
 	if (id != RFM_BID_5565)
 		return dev_err_probe(dev, -ENODEV,
 				     "board id %#04x instead of %#04x\n",
@@ -106,12 +106,13 @@ static int rfm_identify(struct rfm_card *card)
 		return dev_err_probe(dev, -ENODEV,
 				     "reserved memory size code %u\n", code);
 
-	card->memory_size = (u64)SZ_64M << code;
-	card->window_size = min_t(u64, card->memory_size,
-				  pci_resource_len(card->pdev, RFM_BAR_MEMORY));
-	card->board_revision = readb(card->control + RFM_BRV);
-	card->build = readw(card->control + RFM_BRB);
-	card->node = readb(card->control + RFM_NID);
+	card->hw.memory_size = (u64)SZ_64M << code;
+	card->hw.window_size = min_t(u64, card->hw.memory_size,
+				     pci_resource_len(card->hw.pdev,
+						      RFM_BAR_MEMORY));
+	card->hw.board_revision = readb(card->hw.control + RFM_BRV);
+	card->hw.build = readw(card->hw.control + RFM_BRB);
+	card->hw.node = readb(card->hw.control + RFM_NID);
 	rfm_reset_byte_swap(card);
 	return rfm_reset_window(card);
 }
@@ -121,10 +122,10 @@ static void rfm_led_off(struct rfm_card *card)
 {
 	u32 lcsr1;
 
-	spin_lock(&card->reg_lock);
-	lcsr1 = readl(card->control + RFM_LCSR1);
-	writel(lcsr1 & ~RFM_LCSR1_LED, card->control + RFM_LCSR1);
-	spin_unlock(&card->reg_lock);
+	spin_lock(&card->hw.lock);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	writel(lcsr1 & ~RFM_LCSR1_LED, card->hw.control + RFM_LCSR1);
+	spin_unlock(&card->hw.lock);
 }
 
 /*
@@ -156,7 +157,7 @@ static int rfm_find_ext_cap(struct pci_dev *pdev)
 
 static int rfm_map_ext(struct rfm_card *card)
 {
-	struct pci_dev *pdev = card->pdev;
+	struct pci_dev *pdev = card->hw.pdev;
 	int pos = rfm_find_ext_cap(pdev), ret;
 	u32 offset, features;
 	u8 bar;
@@ -180,16 +181,16 @@ static int rfm_map_ext(struct rfm_card *card)
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret,
 				     "cannot map the extension block\n");
-	card->ext = pcim_iomap_table(pdev)[bar] + offset;
-	card->features = features & RFM_EXT_FEATURES;
+	card->hw.ext = pcim_iomap_table(pdev)[bar] + offset;
+	card->hw.features = features & RFM_EXT_FEATURES;
 	return 0;
 }
 
 /* The extension block, if there is one, as if nobody had used it yet. */
 static int rfm_start_ext(struct rfm_card *card)
 {
-	if (card->ext && readl(card->ext + RFM_EXT_ID) != RFM_EXT_MAGIC)
-		return dev_err_probe(&card->pdev->dev, -ENODEV,
+	if (card->hw.ext && readl(card->hw.ext + RFM_EXT_ID) != RFM_EXT_MAGIC)
+		return dev_err_probe(&card->hw.pdev->dev, -ENODEV,
 				     "the extension block does not answer\n");
 	rfm_status_start(card);
 	rfm_watch_reset(card);
@@ -210,7 +211,7 @@ static const struct {
 
 static int rfm_request_vectors(struct rfm_card *card)
 {
-	struct pci_dev *pdev = card->pdev;
+	struct pci_dev *pdev = card->hw.pdev;
 	unsigned int i;
 	int irq, ret;
 	char *name;
@@ -235,13 +236,13 @@ static int rfm_request_vectors(struct rfm_card *card)
 /* MSI-X where the card has it for its events, otherwise INTx. */
 static int rfm_request_irqs(struct rfm_card *card)
 {
-	struct pci_dev *pdev = card->pdev;
+	struct pci_dev *pdev = card->hw.pdev;
 	int ret;
 
-	if (card->events.ring &&
+	if (card->hw.events.ring &&
 	    pci_alloc_irq_vectors(pdev, RFM_VECTORS, RFM_VECTORS,
 				  PCI_IRQ_MSIX) == RFM_VECTORS) {
-		card->events.msix = true;
+		card->hw.events.msix = true;
 		return rfm_request_vectors(card);
 	}
 
@@ -323,8 +324,8 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	rfm_cards_add(card);
 	rfm_notify_start(card);
 	dev_info(dev, "%s: node %u, %llu MiB of memory, %llu MiB mapped\n",
-		 dev_name(&card->dev), card->node, card->memory_size >> 20,
-		 card->window_size >> 20);
+		 dev_name(&card->dev), card->hw.node, card->hw.memory_size >> 20,
+		 card->hw.window_size >> 20);
 	return 0;
 }
 
@@ -353,9 +354,9 @@ static void rfm_reset_prepare(struct pci_dev *pdev)
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
 	dev_err(&card->dev, "the card is reset: it has to be bound anew\n");
-	spin_lock_irq(&card->irq_lock);
+	spin_lock_irq(&card->hw.irq.lock);
 	rfm_card_lost(card);
-	spin_unlock_irq(&card->irq_lock);
+	spin_unlock_irq(&card->hw.irq.lock);
 	rfm_stop(card);
 }
 
@@ -368,7 +369,7 @@ static int rfm_pm_prepare(struct device *dev)
 {
 	struct rfm_card *card = dev_get_drvdata(dev);
 
-	if (READ_ONCE(card->gone))
+	if (READ_ONCE(card->hw.gone))
 		return 0;
 	dev_err(&card->dev, "a member of the ring does not sleep: unbind the card first\n");
 	return -EBUSY;

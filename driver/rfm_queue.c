@@ -33,9 +33,9 @@ static u32 rfm_queue_places(const struct rfm_queue *queue)
 /* Is nothing more to come? Return: -ENODEV, -EIO, or 0 if not so. */
 static int rfm_queue_over(const struct rfm_queue *queue)
 {
-	if (READ_ONCE(queue->card->gone))
+	if (READ_ONCE(queue->card->hw.gone))
 		return -ENODEV;
-	if (queue->ring_only && READ_ONCE(queue->card->events.stopped))
+	if (queue->ring_only && READ_ONCE(queue->card->hw.events.stopped))
 		return -EIO;
 	return 0;
 }
@@ -183,7 +183,7 @@ __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (rfm_queue_over(queue))
 		mask |= EPOLLERR;
-	if (READ_ONCE(queue->card->gone))
+	if (READ_ONCE(queue->card->hw.gone))
 		mask |= EPOLLHUP;
 	return mask;
 }
@@ -194,9 +194,9 @@ static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 	bool good;
 
 	rfm_dispatch_lock(card);
-	good = depth <= RFM_QUEUED_MAX - card->queued;
+	good = depth <= RFM_QUEUED_MAX - card->dispatch.queued;
 	if (good)
-		card->queued += depth;
+		card->dispatch.queued += depth;
 	rfm_dispatch_unlock(card);
 	return good;
 }
@@ -204,7 +204,7 @@ static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 static void rfm_queue_dismiss(struct rfm_card *card, u32 depth)
 {
 	rfm_dispatch_lock(card);
-	card->queued -= depth;
+	card->dispatch.queued -= depth;
 	rfm_dispatch_unlock(card);
 }
 
@@ -261,20 +261,20 @@ void rfm_queue_destroy(struct rfm_queue *queue)
  * @by_card: some of them come through the event ring
  * @ring_only: and some come no other way
  *
- * Context: card->dispatch_lock held, the card entered.
+ * Context: dispatch.lock held, the card entered.
  */
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 {
 	struct rfm_card *card = queue->card;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	queue->by_card = by_card;
 	queue->ring_only = ring_only;
 	/* In this order: what is dropped in between is not left untold. */
 	queue->told = rfm_events_dropped(card);
 	queue->since = rfm_events_position(card);
-	list_add_tail(&queue->node, &card->queues);
+	list_add_tail(&queue->node, &card->dispatch.queues);
 }
 
 /* The unread record that an event can be added to, or NULL. */
@@ -400,14 +400,14 @@ static void rfm_queue_tell(struct rfm_queue *queue)
  * If there is one record more than before, wakes readers and pollers and counts
  * its eventfd up. What is missing in the event ring is told first.
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    bool coalesce, struct rfm_kept *kept)
 {
 	unsigned long flags;
 
-	lockdep_assert_held(&queue->card->dispatch_lock);
+	lockdep_assert_held(&queue->card->dispatch.lock);
 
 	spin_lock_irqsave(&queue->lock, flags);
 	rfm_queue_tell(queue);
@@ -421,15 +421,15 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
  *
  * None may ever come that would be told with.
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_queues_tell(struct rfm_card *card)
 {
 	struct rfm_queue *queue;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
-	list_for_each_entry(queue, &card->queues, node) {
+	list_for_each_entry(queue, &card->dispatch.queues, node) {
 		spin_lock_irq(&queue->lock);
 		rfm_queue_tell(queue);
 		spin_unlock_irq(&queue->lock);
@@ -441,15 +441,15 @@ void rfm_queues_tell(struct rfm_card *card)
  * rfm_queues_wake - the card has gone, or its event ring: all look themselves
  * @card: the card
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  */
 void rfm_queues_wake(struct rfm_card *card)
 {
 	struct rfm_queue *queue;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
-	list_for_each_entry(queue, &card->queues, node) {
+	list_for_each_entry(queue, &card->dispatch.queues, node) {
 		wake_up_all(&queue->wait);
 		cond_resched();
 	}

@@ -31,11 +31,11 @@ static const u8 rfm_nic[] = {
  */
 static void rfm_nic_write(struct rfm_card *card, u8 nic, u8 node, u32 data)
 {
-	lockdep_assert_held(&card->reg_lock);
+	lockdep_assert_held(&card->hw.lock);
 
-	writel(data, card->control + RFM_NTD);
-	writeb(node, card->control + RFM_NTN);
-	writeb(nic, card->control + RFM_NIC);
+	writel(data, card->hw.control + RFM_NTD);
+	writeb(node, card->hw.control + RFM_NTN);
+	writeb(nic, card->hw.control + RFM_NIC);
 }
 
 /**
@@ -54,7 +54,7 @@ int rfm_send(struct rfm_card *card, const struct rfm_send *args)
 
 	if (args->type >= ARRAY_SIZE(rfm_nic))
 		return -EINVAL;
-	if (!all && (args->node > U8_MAX || args->node == card->node))
+	if (!all && (args->node > U8_MAX || args->node == card->hw.node))
 		return -EINVAL;
 
 	nic = rfm_nic[args->type];
@@ -63,9 +63,9 @@ int rfm_send(struct rfm_card *card, const struct rfm_send *args)
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->reg_lock);
+	spin_lock(&card->hw.lock);
 	rfm_nic_write(card, nic, all ? 0 : args->node, args->data);
-	spin_unlock(&card->reg_lock);
+	spin_unlock(&card->hw.lock);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	return ret;
@@ -80,7 +80,7 @@ static int rfm_send_set_check(const struct rfm_card *card,
 	for (i = 0; i < ARRAY_SIZE(args->nodes); i++)
 		any |= args->nodes[i];
 	if (!any || args->type >= ARRAY_SIZE(rfm_nic) ||
-	    args->nodes[card->node / 64] >> card->node % 64 & 1)
+	    args->nodes[card->hw.node / 64] >> card->hw.node % 64 & 1)
 		return -EINVAL;
 	return 0;
 }
@@ -104,13 +104,13 @@ int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args)
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->ext_lock);
+	spin_lock(&card->hw.lock);
 	for (i = 0; i < 2 * ARRAY_SIZE(args->nodes); i++)
 		writel(args->nodes[i / 2] >> i % 2 * 32,
-		       card->ext + RFM_EXT_MULTICAST_SET(i));
-	writel(args->data, card->ext + RFM_EXT_MULTICAST_DATA);
-	writel(rfm_nic[args->type], card->ext + RFM_EXT_MULTICAST_SEND);
-	spin_unlock(&card->ext_lock);
+		       card->hw.ext + RFM_EXT_MULTICAST_SET(i));
+	writel(args->data, card->hw.ext + RFM_EXT_MULTICAST_DATA);
+	writel(rfm_nic[args->type], card->hw.ext + RFM_EXT_MULTICAST_SEND);
+	spin_unlock(&card->hw.lock);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	return ret;
@@ -124,12 +124,12 @@ static int rfm_probe_send(struct rfm_card *card, ktime_t *sent)
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->reg_lock);
-	lcsr1 = readl(card->control + RFM_LCSR1);
-	writel(lcsr1 & ~RFM_LCSR1_OWN_DATA, card->control + RFM_LCSR1);
+	spin_lock(&card->hw.lock);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	writel(lcsr1 & ~RFM_LCSR1_OWN_DATA, card->hw.control + RFM_LCSR1);
 	*sent = ktime_get();
-	rfm_nic_write(card, RFM_NIC_PROBE, card->node, 0);
-	spin_unlock(&card->reg_lock);
+	rfm_nic_write(card, RFM_NIC_PROBE, card->hw.node, 0);
+	spin_unlock(&card->hw.lock);
 	rfm_card_exit(card, idx);
 	return 0;
 }
@@ -144,7 +144,7 @@ static int rfm_probe_look(struct rfm_card *card, bool last)
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	if (readl(card->control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA)
+	if (readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA)
 		ret = 0;
 	else
 		ret = last ? -ETIMEDOUT : -EAGAIN;
@@ -190,8 +190,8 @@ static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
 int rfm_ring_test_lock(struct rfm_card *card, bool wait)
 {
 	if (wait)
-		return mutex_lock_interruptible(&card->ring_test_lock);
-	return mutex_trylock(&card->ring_test_lock) ? 0 : -EBUSY;
+		return mutex_lock_interruptible(&card->probe_lock);
+	return mutex_trylock(&card->probe_lock) ? 0 : -EBUSY;
 }
 
 /**
@@ -222,6 +222,6 @@ int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait)
 	if (!ret)
 		ret = rfm_probe_wait(card, sent, timeout_ms,
 				     &args->round_trip_ns);
-	mutex_unlock(&card->ring_test_lock);
+	mutex_unlock(&card->probe_lock);
 	return ret;
 }

@@ -24,11 +24,11 @@ static unsigned int rfm_dma_leasts[] = {
 
 static void rfm_dma_least_renew(struct rfm_card *card, unsigned int way)
 {
-	mutex_lock(&card->config_lock);
-	WRITE_ONCE(card->dma.least[way], rfm_dma_leasts[way]);
-	card->generation++;
+	mutex_lock(&card->lock);
+	WRITE_ONCE(card->hw.dma.least[way], rfm_dma_leasts[way]);
+	card->config.generation++;
 	rfm_notify_change(card);
-	mutex_unlock(&card->config_lock);
+	mutex_unlock(&card->lock);
 }
 
 static void rfm_dma_read_renew(struct rfm_card *card)
@@ -74,7 +74,7 @@ void rfm_settings_init(struct rfm_card *card)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(rfm_dma_leasts); i++)
-		card->dma.least[i] = READ_ONCE(rfm_dma_leasts[i]);
+		card->hw.dma.least[i] = READ_ONCE(rfm_dma_leasts[i]);
 }
 
 /**
@@ -86,7 +86,7 @@ void rfm_settings_init(struct rfm_card *card)
  */
 u32 rfm_dma_least(const struct rfm_card *card, bool store)
 {
-	return READ_ONCE(card->dma.least[store ? RFM_DMA_WRITE : RFM_DMA_READ]);
+	return READ_ONCE(card->hw.dma.least[store ? RFM_DMA_WRITE : RFM_DMA_READ]);
 }
 
 /* What needs something of the card. */
@@ -96,7 +96,7 @@ static int rfm_settings_check(const struct rfm_card *card,
 {
 	if (settings->set & (RFM_SET(MODERATION_COUNT) |
 			     RFM_SET(MODERATION_TIME)) &&
-	    !card->events.ring) {
+	    !card->hw.events.ring) {
 		*which = settings->set & RFM_SET(MODERATION_COUNT) ?
 			 RFM_A_CARD_MODERATION_COUNT :
 			 RFM_A_CARD_MODERATION_TIME;
@@ -104,7 +104,7 @@ static int rfm_settings_check(const struct rfm_card *card,
 	}
 	*which = RFM_A_CARD_MODERATION_COUNT;
 	if (settings->set & RFM_SET(MODERATION_COUNT) &&
-	    settings->moderation_count > 1u << card->events.order >> 1)
+	    settings->moderation_count > 1u << card->hw.events.order >> 1)
 		return -ERANGE;
 	*which = RFM_A_CARD_MODERATION_TIME;
 	if (settings->set & RFM_SET(MODERATION_TIME) &&
@@ -112,7 +112,7 @@ static int rfm_settings_check(const struct rfm_card *card,
 		return -ERANGE;
 	*which = RFM_A_CARD_BASE_POLICY;
 	if (settings->set & RFM_SET(BASE_POLICY) &&
-	    !(card->features & RFM_EXT_FEATURE_SUBSCRIBE))
+	    !(card->hw.features & RFM_EXT_FEATURE_SUBSCRIBE))
 		return -EOPNOTSUPP;
 	return rfm_switches_check(card, &settings->switches, which);
 }
@@ -121,14 +121,14 @@ static int rfm_settings_check(const struct rfm_card *card,
 static void rfm_settings_rest(struct rfm_card *card,
 			      const struct rfm_settings *settings)
 {
-	u32 count = card->events.moderation_count;
-	u32 time = card->events.moderation_time;
+	u32 count = card->hw.events.moderation_count;
+	u32 time = card->hw.events.moderation_time;
 
 	if (settings->set & RFM_SET(DMA_READ_LEAST))
-		WRITE_ONCE(card->dma.least[RFM_DMA_READ],
+		WRITE_ONCE(card->hw.dma.least[RFM_DMA_READ],
 			   settings->dma_least[RFM_DMA_READ]);
 	if (settings->set & RFM_SET(DMA_WRITE_LEAST))
-		WRITE_ONCE(card->dma.least[RFM_DMA_WRITE],
+		WRITE_ONCE(card->hw.dma.least[RFM_DMA_WRITE],
 			   settings->dma_least[RFM_DMA_WRITE]);
 	if (settings->set & RFM_SET(MODERATION_COUNT))
 		count = settings->moderation_count;
@@ -147,9 +147,10 @@ static int rfm_settings_change(struct rfm_card *card,
 	struct rfm_set sets[RFM_PLANES] = {};
 	int ret = 0;
 
-	lockdep_assert_held(&card->config_lock);
+	lockdep_assert_held(&card->lock);
 
-	if (settings->conditional && settings->generation != card->generation) {
+	if (settings->conditional &&
+	    settings->generation != card->config.generation) {
 		*which = RFM_A_CARD_GENERATION;
 		return -EAGAIN;
 	}
@@ -168,9 +169,9 @@ static int rfm_settings_change(struct rfm_card *card,
 	if (rebase)
 		rfm_base_commit(card, sets);
 	rfm_settings_rest(card, settings);
-	card->generation++;
+	card->config.generation++;
 	if (rebase)
-		card->base_generation = card->generation;
+		card->config.base_generation = card->config.generation;
 	rfm_notify_change(card);
 	return 0;
 }
@@ -181,10 +182,10 @@ static int rfm_settings_locked(struct rfm_card *card,
 {
 	int ret;
 
-	if (mutex_lock_interruptible(&card->config_lock))
+	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
 	ret = rfm_settings_change(card, settings, which);
-	mutex_unlock(&card->config_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 
@@ -212,7 +213,7 @@ int rfm_settings_apply(struct rfm_card *card,
 		return ret;
 	*which = 0;
 	if (!settings->set && !settings->switches.mask)
-		return READ_ONCE(card->gone) ? -ENODEV : 0;
+		return READ_ONCE(card->hw.gone) ? -ENODEV : 0;
 
 	/* A ring test that is running waits for OWN DATA. */
 	if (!(settings->switches.mask & RFM_SWITCH_OWN_DATA))
@@ -223,6 +224,6 @@ int rfm_settings_apply(struct rfm_card *card,
 		return ret;
 	}
 	ret = rfm_settings_locked(card, settings, which);
-	mutex_unlock(&card->ring_test_lock);
+	mutex_unlock(&card->probe_lock);
 	return ret;
 }

@@ -39,33 +39,35 @@ unsigned int rfm_slots_needed(const struct rfm_watch *args)
  * @card: the card
  * @watcher: the watch; its timers' and its comparator are set
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  * Return: 0 or -ENOSPC.
  */
 int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 {
+	struct rfm_dispatch *dispatch = &card->dispatch;
 	unsigned int i, slot, need = rfm_slots_needed(&watcher->args);
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&dispatch->lock);
 
-	if (need > RFM_EXT_SLOTS - bitmap_weight(card->slots, RFM_EXT_SLOTS))
+	if (need > RFM_EXT_SLOTS - bitmap_weight(dispatch->slots,
+						 RFM_EXT_SLOTS))
 		return -ENOSPC;
 
 	for (i = 0; i < need; i++) {
-		slot = find_next_zero_bit(card->slots, RFM_EXT_SLOTS,
-					  card->next_slot);
+		slot = find_next_zero_bit(dispatch->slots, RFM_EXT_SLOTS,
+					  dispatch->next_slot);
 		if (slot == RFM_EXT_SLOTS)
-			slot = find_first_zero_bit(card->slots, RFM_EXT_SLOTS);
-		card->next_slot = slot + 1;
-		__set_bit(slot, card->slots);
-		card->slot[slot] = (struct rfm_slot) {
+			slot = find_first_zero_bit(dispatch->slots, RFM_EXT_SLOTS);
+		dispatch->next_slot = slot + 1;
+		__set_bit(slot, dispatch->slots);
+		dispatch->slot[slot] = (struct rfm_slot) {
 			.owner = watcher,
 			.kept = &watcher->kept[i],
-			.changes = card->slot[slot].changes + 1,
+			.changes = dispatch->slot[slot].changes + 1,
 		};
 		if (watcher->args.silence_ns && i < watcher->count) {
 			watcher->ranges[i].timer = slot;
-			card->slot[slot].range = &watcher->ranges[i];
+			dispatch->slot[slot].range = &watcher->ranges[i];
 		} else {
 			watcher->comparator = slot;
 		}
@@ -81,16 +83,16 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->ext_lock);
-	writel(slot, card->ext + RFM_EXT_SLOT_INDEX);
-	writel(offset, card->ext + RFM_EXT_SLOT_OFFSET);
-	writel(length, card->ext + RFM_EXT_SLOT_LENGTH);
-	writeq(args->compare_mask, card->ext + RFM_EXT_SLOT_MASK);
-	writeq(args->compare_value, card->ext + RFM_EXT_SLOT_VALUE);
-	writeq(args->silence_ns, card->ext + RFM_EXT_SLOT_SILENCE);
-	writel(mode, card->ext + RFM_EXT_SLOT_CONTROL);
-	control = readl(card->ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->ext_lock);
+	spin_lock(&card->hw.lock);
+	writel(slot, card->hw.ext + RFM_EXT_SLOT_INDEX);
+	writel(offset, card->hw.ext + RFM_EXT_SLOT_OFFSET);
+	writel(length, card->hw.ext + RFM_EXT_SLOT_LENGTH);
+	writeq(args->compare_mask, card->hw.ext + RFM_EXT_SLOT_MASK);
+	writeq(args->compare_value, card->hw.ext + RFM_EXT_SLOT_VALUE);
+	writeq(args->silence_ns, card->hw.ext + RFM_EXT_SLOT_SILENCE);
+	writel(mode, card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	spin_unlock(&card->hw.lock);
 
 	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) != mode) {
 		ret = rfm_card_check(card) ?: -EIO;
@@ -143,7 +145,7 @@ void rfm_slot_release(struct rfm_card *card, unsigned int slot)
 		return;
 	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
 	rfm_dispatch_lock(card);
-	__clear_bit(slot, card->slots);
+	__clear_bit(slot, card->dispatch.slots);
 	rfm_dispatch_unlock(card);
 }
 
@@ -155,10 +157,10 @@ static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
 
 	if (!rfm_card_enter(card, &idx))
 		return RFM_SLOT_OFF;
-	spin_lock(&card->ext_lock);
-	writel(index, card->ext + RFM_EXT_SLOT_INDEX);
-	control = readl(card->ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->ext_lock);
+	spin_lock(&card->hw.lock);
+	writel(index, card->hw.ext + RFM_EXT_SLOT_INDEX);
+	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	spin_unlock(&card->hw.lock);
 	if (rfm_card_check(card))
 		control = RFM_SLOT_OFF;
 	rfm_card_exit(card, idx);
@@ -168,7 +170,7 @@ static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
 /* What the card no longer has a record of, made from what it still knows. */
 static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
 {
-	const struct rfm_slot *slot = &card->slot[index];
+	const struct rfm_slot *slot = &card->dispatch.slot[index];
 	struct rfm_event event = {
 		.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
 		.node = RFM_NODE_ALL,
@@ -184,7 +186,7 @@ static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
 /* Return: false if something happened meanwhile, so that it is not known. */
 static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
 {
-	const struct rfm_slot *slot = &card->slot[index];
+	const struct rfm_slot *slot = &card->dispatch.slot[index];
 	u64 changes;
 	u32 control;
 	bool timer, same, stale;
@@ -201,7 +203,7 @@ static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
 
 	rfm_dispatch_lock(card);
 	same = slot->owner && slot->changes == changes;
-	if (same && !READ_ONCE(card->gone) && stale != slot->stale &&
+	if (same && !READ_ONCE(card->hw.gone) && stale != slot->stale &&
 	    (control & RFM_SLOT_MODE_M) == RFM_SLOT_TIMER)
 		rfm_slot_tell(card, index, stale);
 	rfm_dispatch_unlock(card);
@@ -234,10 +236,10 @@ void rfm_watch_reset(struct rfm_card *card)
 {
 	unsigned int slot;
 
-	if (!(card->features & RFM_EXT_FEATURE_WATCH))
+	if (!(card->hw.features & RFM_EXT_FEATURE_WATCH))
 		return;
 	for (slot = 0; slot < RFM_EXT_SLOTS; slot++) {
-		writel(slot, card->ext + RFM_EXT_SLOT_INDEX);
-		writel(RFM_SLOT_OFF, card->ext + RFM_EXT_SLOT_CONTROL);
+		writel(slot, card->hw.ext + RFM_EXT_SLOT_INDEX);
+		writel(RFM_SLOT_OFF, card->hw.ext + RFM_EXT_SLOT_CONTROL);
 	}
 }

@@ -17,10 +17,11 @@
  */
 void rfm_status_start(struct rfm_card *card)
 {
-	if (card->features & RFM_EXT_FEATURE_CLOCK)
-		card->clock_domain = readl(card->ext + RFM_EXT_CLOCK_DOMAIN);
-	if (card->features & RFM_EXT_FEATURE_WRITER)
-		writel(RFM_EXT_CONTROL_WRITERS, card->ext + RFM_EXT_CONTROL);
+	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
+		card->hw.clock_domain = readl(card->hw.ext +
+					      RFM_EXT_CLOCK_DOMAIN);
+	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
+		writel(RFM_EXT_CONTROL_WRITERS, card->hw.ext + RFM_EXT_CONTROL);
 }
 
 /**
@@ -29,8 +30,8 @@ void rfm_status_start(struct rfm_card *card)
  */
 void rfm_status_stop(struct rfm_card *card)
 {
-	if (card->features & RFM_EXT_FEATURE_WRITER)
-		writel(0, card->ext + RFM_EXT_CONTROL);
+	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
+		writel(0, card->hw.ext + RFM_EXT_CONTROL);
 }
 
 /**
@@ -46,17 +47,17 @@ int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
 	int idx, ret;
 	u32 node;
 
-	if (args->offset >= card->memory_size)
+	if (args->offset >= card->hw.memory_size)
 		return -EINVAL;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->ext_lock);
-	writel(args->offset, card->ext + RFM_EXT_WRITER_OFFSET);
-	node = readl(card->ext + RFM_EXT_WRITER_NODE);
-	args->frame = readq(card->ext + RFM_EXT_WRITER_SEQ);
-	args->time_ns = readq(card->ext + RFM_EXT_WRITER_TIME);
-	spin_unlock(&card->ext_lock);
+	spin_lock(&card->hw.lock);
+	writel(args->offset, card->hw.ext + RFM_EXT_WRITER_OFFSET);
+	node = readl(card->hw.ext + RFM_EXT_WRITER_NODE);
+	args->frame = readq(card->hw.ext + RFM_EXT_WRITER_SEQ);
+	args->time_ns = readq(card->hw.ext + RFM_EXT_WRITER_TIME);
+	spin_unlock(&card->hw.lock);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	if (ret)
@@ -75,19 +76,49 @@ int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
 
 static u64 rfm_counter_read(struct rfm_card *card, enum rfm_counter counter)
 {
-	return readq(card->ext + RFM_EXT_COUNTER(counter));
+	return readq(card->hw.ext + RFM_EXT_COUNTER(counter));
 }
 
-/* Takes a snapshot, which stays until the next: under card->snapshot_lock. */
+/* Takes a snapshot, which stays until the next: under card->lock. */
 static void rfm_snapshot(struct rfm_card *card)
 {
-	lockdep_assert_held(&card->snapshot_lock);
+	lockdep_assert_held(&card->lock);
 
-	writel(0, card->ext + RFM_EXT_SNAPSHOT);
+	writel(0, card->hw.ext + RFM_EXT_SNAPSHOT);
 }
 
 /**
- * rfm_counters - all counters, of one instant
+ * rfm_counters_read - all counters, of one instant
+ * @card: the card
+ * @args: filled in
+ *
+ * Context: card->lock held.
+ * Return: 0 or -ENODEV.
+ */
+int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
+{
+	unsigned int i;
+	int idx, ret;
+
+	BUILD_BUG_ON(RFM_COUNTERS > ARRAY_SIZE(args->value));
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	rfm_snapshot(card);
+	args->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
+	for (i = 0; i < RFM_COUNTERS; i++) {
+		args->value[i] = rfm_counter_read(card, i);
+		args->changed_ns[i] =
+			readq(card->hw.ext + RFM_EXT_COUNTER_TIME(i));
+	}
+	args->count = RFM_COUNTERS;
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/**
+ * rfm_counters - the same for who has not the lock
  * @card: the card
  * @args: filled in
  *
@@ -95,48 +126,31 @@ static void rfm_snapshot(struct rfm_card *card)
  */
 int rfm_counters(struct rfm_card *card, struct rfm_counters *args)
 {
-	unsigned int i;
-	int idx, ret;
+	int ret;
 
-	BUILD_BUG_ON(RFM_COUNTERS > ARRAY_SIZE(args->value));
-
-	if (mutex_lock_interruptible(&card->snapshot_lock))
+	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	if (!rfm_card_enter(card, &idx)) {
-		ret = -ENODEV;
-		goto out;
-	}
-	rfm_snapshot(card);
-	args->clock_ns = readq(card->ext + RFM_EXT_CLOCK);
-	for (i = 0; i < RFM_COUNTERS; i++) {
-		args->value[i] = rfm_counter_read(card, i);
-		args->changed_ns[i] =
-			readq(card->ext + RFM_EXT_COUNTER_TIME(i));
-	}
-	args->count = RFM_COUNTERS;
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-out:
-	mutex_unlock(&card->snapshot_lock);
+	ret = rfm_counters_read(card, args);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 
 static void rfm_member_read(struct rfm_card *card, unsigned int node,
 			    struct rfm_member *member)
 {
-	const void __iomem *regs = card->ext + RFM_EXT_NODE(node);
+	const void __iomem *regs = card->hw.ext + RFM_EXT_NODE(node);
 	u32 state = readl(regs + RFM_EXT_NODE_STATE);
 
 	member->received = readq(regs + RFM_EXT_NODE_RECEIVED);
 	member->missed = readq(regs + RFM_EXT_NODE_MISSED);
-	member->heard_ns = readq(card->ext + RFM_EXT_NODE_HEARD(node));
-	member->broke_ns = readq(card->ext + RFM_EXT_NODE_BROKE(node));
+	member->heard_ns = readq(card->hw.ext + RFM_EXT_NODE_HEARD(node));
+	member->broke_ns = readq(card->hw.ext + RFM_EXT_NODE_BROKE(node));
 	if (!(state & RFM_NODE_STATE_PRESENT))
 		return;
 	member->present = 1;
 	member->hops = state & RFM_NODE_STATE_HOPS_M;
 	member->hubs = FIELD_GET(RFM_NODE_STATE_HUBS_M, state);
-	if (readl(regs + RFM_EXT_NODE_DOMAIN) == card->clock_domain)
+	if (readl(regs + RFM_EXT_NODE_DOMAIN) == card->hw.clock_domain)
 		member->transit_ns = readq(regs + RFM_EXT_NODE_TRANSIT);
 	else
 		member->flags = RFM_EVENT_AGE_UNKNOWN;
@@ -153,7 +167,7 @@ static int rfm_ring_begin(struct rfm_card *card, struct rfm_ring *ring)
 	rfm_snapshot(card);
 	ring->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
 	ring->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
-	ring->clock_ns = readq(card->ext + RFM_EXT_CLOCK);
+	ring->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
 	rfm_card_exit(card, idx);
 	return 0;
 }
@@ -189,12 +203,12 @@ int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring)
 
 	BUILD_BUG_ON(RFM_NODES % RFM_NODES_PASS);
 
-	if (mutex_lock_interruptible(&card->snapshot_lock))
+	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
 	ret = rfm_ring_begin(card, ring);
 	for (i = 0; i < RFM_NODES && !ret; i += RFM_NODES_PASS)
 		ret = rfm_ring_pass(card, ring, i);
-	mutex_unlock(&card->snapshot_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 

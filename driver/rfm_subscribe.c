@@ -76,7 +76,7 @@ static const struct {
  */
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane)
 {
-	return card->features & rfm_planes[plane].feature;
+	return card->hw.features & rfm_planes[plane].feature;
 }
 
 /* --- the planes on the card --------------------------------------------- */
@@ -86,13 +86,14 @@ static u32 rfm_plane_write(struct rfm_card *card, unsigned int plane, u32 first,
 {
 	u32 verdict;
 
-	spin_lock(&card->ext_lock);
-	writel(first * RFM_GRANULE, card->ext + RFM_EXT_RANGE_OFFSET);
-	writel((end - first) * RFM_GRANULE, card->ext + RFM_EXT_RANGE_LENGTH);
+	spin_lock(&card->hw.lock);
+	writel(first * RFM_GRANULE, card->hw.ext + RFM_EXT_RANGE_OFFSET);
+	writel((end - first) * RFM_GRANULE,
+	       card->hw.ext + RFM_EXT_RANGE_LENGTH);
 	writel(plane | (on ? RFM_EXT_RANGE_ON : 0),
-	       card->ext + RFM_EXT_RANGE_COMMAND);
-	verdict = readl(card->ext + RFM_EXT_RANGE_COMMAND);
-	spin_unlock(&card->ext_lock);
+	       card->hw.ext + RFM_EXT_RANGE_COMMAND);
+	verdict = readl(card->hw.ext + RFM_EXT_RANGE_COMMAND);
+	spin_unlock(&card->hw.lock);
 	return verdict;
 }
 
@@ -124,23 +125,23 @@ static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
  * @card: the card, gone or not
  * @hold: the hold; may be one that is not held
  *
- * Context: card->subscribe_lock held.
+ * Context: card->lock held.
  */
 void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
 	unsigned int plane;
 	u32 first, end;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	if (!hold->held)
 		return;
 	for (plane = 0; plane < RFM_PLANES; plane++) {
 		if (!(hold->planes & RFM_HOLD(plane)))
 			continue;
-		rfm_cover_del(&card->ends[plane], hold->ends[plane]);
+		rfm_cover_del(&card->holds.ends[plane], hold->ends[plane]);
 		for (first = hold->first;
-		     (end = rfm_cover_gap(&card->ends[plane], &first,
+		     (end = rfm_cover_gap(&card->holds.ends[plane], &first,
 					  hold->end));
 		     first = end) {
 			rfm_plane_set(card, plane, first, end, false);
@@ -148,7 +149,7 @@ void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 		}
 	}
 	hold->held = false;
-	card->holds -= !hold->base;
+	card->holds.count -= !hold->base;
 }
 
 /**
@@ -156,7 +157,7 @@ void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
  * @card: the card
  * @hold: its range and planes are set
  *
- * Context: card->subscribe_lock held. There is room for one more.
+ * Context: card->lock held. There is room for one more.
  * Return: 0; -ENODEV, -EIO, and then there is nothing to drop.
  */
 int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
@@ -165,19 +166,19 @@ int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 	u32 first;
 	int ret = 0;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	hold->held = true;
-	card->holds += !hold->base;
+	card->holds.count += !hold->base;
 	for (plane = 0; plane < RFM_PLANES; plane++) {
 		if (!(hold->planes & RFM_HOLD(plane)))
 			continue;
 		first = hold->first;
 		/* It does no harm to switch on what is on. */
-		if (rfm_cover_gap(&card->ends[plane], &first, hold->end))
+		if (rfm_cover_gap(&card->holds.ends[plane], &first, hold->end))
 			ret = rfm_plane_set(card, plane, first, hold->end,
 					    true) ?: ret;
-		rfm_cover_add(&card->ends[plane], hold->ends[plane],
+		rfm_cover_add(&card->holds.ends[plane], hold->ends[plane],
 			      hold->first, hold->end);
 	}
 	if (ret)
@@ -189,7 +190,7 @@ int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 static bool rfm_holds_fit(const struct rfm_card *card, unsigned int gone,
 			  unsigned int new)
 {
-	return card->holds - gone + new <= RFM_HOLDS_MAX;
+	return card->holds.count - gone + new <= RFM_HOLDS_MAX;
 }
 
 static int rfm_hold_bytes(struct rfm_card *card, struct rfm_hold *hold,
@@ -220,9 +221,9 @@ int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 {
 	int ret;
 
-	mutex_lock(&card->subscribe_lock);
+	mutex_lock(&card->lock);
 	ret = rfm_hold_bytes(card, hold, offset, length, planes);
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 
@@ -243,10 +244,10 @@ int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
 {
 	int ret;
 
-	mutex_lock(&card->subscribe_lock);
-	ret = rfm_hold_bytes(card, hold, card->window_offset + offset, length,
+	mutex_lock(&card->lock);
+	ret = rfm_hold_bytes(card, hold, card->hw.window_offset + offset, length,
 			     planes);
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 
@@ -259,9 +260,9 @@ int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
  */
 void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
-	mutex_lock(&card->subscribe_lock);
+	mutex_lock(&card->lock);
 	rfm_hold_drop(card, hold);
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 }
 
 /* --- sets --------------------------------------------------- */
@@ -431,7 +432,7 @@ static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
 	unsigned int i, gone = 0, new = 0;
 	int ret = 0;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
 	for (i = 0; i < RFM_PLANES && !ret; i++) {
 		if (planes & RFM_HOLD(i))
@@ -584,8 +585,8 @@ static int rfm_subscribe_check(const struct rfm_file *file,
 		return -EINVAL;
 	if (args->flags == RFM_SUBSCRIBE_NO_MAPS)
 		return range->offset || range->length ? -EINVAL : 0;
-	if (!range->length || range->length > card->memory_size ||
-	    range->offset > card->memory_size - range->length)
+	if (!range->length || range->length > card->hw.memory_size ||
+	    range->offset > card->hw.memory_size - range->length)
 		return -EINVAL;
 
 	for (i = 0; i < ARRAY_SIZE(rfm_subscribe_flags); i++) {
@@ -615,8 +616,8 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	if (ret)
 		return ret;
 
-	mutex_lock(&card->subscribe_lock);
-	if (READ_ONCE(card->gone))
+	mutex_lock(&card->lock);
+	if (READ_ONCE(card->hw.gone))
 		ret = -ENODEV;
 	else
 		ret = rfm_sets_change(file, &args->range, planes, add);
@@ -627,7 +628,7 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	planes &= RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX);
 	args->result = planes && rfm_base_covers(card, &args->range, planes) ?
 		       RFM_SUBSCRIBE_NO_EFFECT : 0;
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 	return ret;
 }
 
@@ -668,7 +669,7 @@ void rfm_subscribe_close(struct rfm_file *file)
 	struct rfm_span *span, *next;
 	unsigned int i;
 
-	mutex_lock(&card->subscribe_lock);
+	mutex_lock(&card->lock);
 	for (i = 0; i < RFM_PLANES; i++) {
 		rbtree_postorder_for_each_entry_safe(span, next,
 						     &file->sets[i].spans,
@@ -677,7 +678,7 @@ void rfm_subscribe_close(struct rfm_file *file)
 			kfree(span);
 		}
 	}
-	mutex_unlock(&card->subscribe_lock);
+	mutex_unlock(&card->lock);
 }
 
 /* --- begin and end --------------------------------------------------------- */
@@ -694,7 +695,7 @@ void rfm_planes_write(struct rfm_card *card, u32 on)
 	for (plane = 0; plane < RFM_PLANES; plane++)
 		if (rfm_plane_exists(card, plane))
 			rfm_plane_write(card, plane, 0,
-					card->memory_size / RFM_GRANULE,
+					card->hw.memory_size / RFM_GRANULE,
 					on & RFM_HOLD(plane));
 }
 

@@ -25,7 +25,7 @@ static const struct {
 
 static u32 rfm_switches_of(const struct rfm_card *card)
 {
-	return card->board_revision < RFM_BRV_SLIDING_WINDOW ?
+	return card->hw.board_revision < RFM_BRV_SLIDING_WINDOW ?
 	       RFM_SWITCHES & ~RFM_SWITCH_WINDOW : RFM_SWITCHES;
 }
 
@@ -64,18 +64,18 @@ int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args)
 	int idx, ret;
 
 	/* Not half of a change. */
-	if (mutex_lock_interruptible(&card->config_lock))
+	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
 	if (!rfm_card_enter(card, &idx)) {
-		mutex_unlock(&card->config_lock);
+		mutex_unlock(&card->lock);
 		return -ENODEV;
 	}
-	args->window_offset = READ_ONCE(card->window_offset);
-	lcsr1 = readl(card->control + RFM_LCSR1);
-	bigend = readl(card->runtime + RFM_BIGEND);
+	args->window_offset = READ_ONCE(card->hw.window_offset);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	bigend = readl(card->hw.runtime + RFM_BIGEND);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
-	mutex_unlock(&card->config_lock);
+	mutex_unlock(&card->lock);
 
 	rfm_switches_read(card, lcsr1, bigend, args);
 	return ret;
@@ -108,8 +108,8 @@ int rfm_switches_check(const struct rfm_card *card,
 	if (!(rfm_switches_of(card) & RFM_SWITCH_WINDOW))
 		return -EOPNOTSUPP;
 	/* Sizes are powers of two. */
-	if (args->window_offset & (card->window_size - 1) ||
-	    args->window_offset >= card->memory_size)
+	if (args->window_offset & (card->hw.window_size - 1) ||
+	    args->window_offset >= card->hw.memory_size)
 		return -EINVAL;
 	return 0;
 }
@@ -119,17 +119,17 @@ static int rfm_window_move(struct rfm_card *card, u64 offset)
 {
 	u32 base = offset | RFM_LAS1BA_ENABLE;
 
-	if (offset == card->window_offset)
+	if (offset == card->hw.window_offset)
 		return 0;
-	if (card->holds || card->dma.requests)
+	if (card->holds.count || card->hw.dma.requests)
 		return -EBUSY;
-	writel(base, card->runtime + RFM_LAS1BA);
-	if (readl(card->runtime + RFM_LAS1BA) != base) {
-		writel(card->window_offset | RFM_LAS1BA_ENABLE,
-		       card->runtime + RFM_LAS1BA);
+	writel(base, card->hw.runtime + RFM_LAS1BA);
+	if (readl(card->hw.runtime + RFM_LAS1BA) != base) {
+		writel(card->hw.window_offset | RFM_LAS1BA_ENABLE,
+		       card->hw.runtime + RFM_LAS1BA);
 		return -EIO;
 	}
-	WRITE_ONCE(card->window_offset, offset);
+	WRITE_ONCE(card->hw.window_offset, offset);
 	return 0;
 }
 
@@ -139,14 +139,14 @@ static int rfm_window_move(struct rfm_card *card, u64 offset)
  */
 static int rfm_byte_swap(struct rfm_card *card, bool on)
 {
-	u32 old = readl(card->runtime + RFM_BIGEND);
+	u32 old = readl(card->hw.runtime + RFM_BIGEND);
 	u32 bigend = (old & ~RFM_BIGEND_SWAPS) | (on ? RFM_BIGEND_SWAPS : 0);
 
 	if (bigend == old)
 		return 0;
-	if (card->dma.requests)
+	if (card->hw.dma.requests)
 		return -EBUSY;
-	writel(bigend, card->runtime + RFM_BIGEND);
+	writel(bigend, card->hw.runtime + RFM_BIGEND);
 	return 0;
 }
 
@@ -160,9 +160,9 @@ static int rfm_change_between_transfers(struct rfm_card *card,
 {
 	int ret = 0;
 
-	lockdep_assert_held(&card->subscribe_lock);
+	lockdep_assert_held(&card->lock);
 
-	spin_lock(&card->dma.lock);
+	spin_lock(&card->hw.lock);
 	*which = RFM_A_CARD_WINDOW_OFFSET;
 	if (args->mask & RFM_SWITCH_WINDOW)
 		ret = rfm_window_move(card, args->window_offset);
@@ -170,7 +170,7 @@ static int rfm_change_between_transfers(struct rfm_card *card,
 		*which = RFM_A_CARD_BYTE_SWAP;
 		ret = rfm_byte_swap(card, args->on & RFM_SWITCH_BYTE_SWAP);
 	}
-	spin_unlock(&card->dma.lock);
+	spin_unlock(&card->hw.lock);
 	return ret;
 }
 
@@ -181,8 +181,8 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 	unsigned int i;
 	u32 lcsr1, bit;
 
-	spin_lock(&card->reg_lock);
-	lcsr1 = readl(card->control + RFM_LCSR1) | RFM_LCSR1_OWN_DATA;
+	spin_lock(&card->hw.lock);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1) | RFM_LCSR1_OWN_DATA;
 	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++) {
 		if (!(args->mask & rfm_lcsr1_switches[i].flag))
 			continue;
@@ -198,8 +198,8 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 		lcsr1 |= args->address_offset / SZ_64M <<
 			 RFM_LCSR1_OFFSET_SHIFT;
 	}
-	writel(lcsr1, card->control + RFM_LCSR1);
-	spin_unlock(&card->reg_lock);
+	writel(lcsr1, card->hw.control + RFM_LCSR1);
+	spin_unlock(&card->hw.lock);
 }
 
 /**
@@ -208,7 +208,7 @@ static void rfm_lcsr1_change(struct rfm_card *card,
  * @args: what passed rfm_switches_check()
  * @which: set to the attribute that is refused
  *
- * Context: card->config_lock held; with card->ring_test_lock if OWN DATA is
+ * Context: card->lock held; with card->probe_lock if OWN DATA is
  * to be cleared, for which a ring test that is running waits.
  * Return: 0; -EBUSY, -EIO, -ENODEV, and then nothing has changed.
  */
@@ -217,18 +217,14 @@ int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
 {
 	int idx, ret = 0;
 
-	mutex_lock(&card->subscribe_lock);
-	if (!rfm_card_enter(card, &idx)) {
-		mutex_unlock(&card->subscribe_lock);
+	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	}
 	ret = rfm_change_between_transfers(card, args, which);
 	if (!ret) {
 		rfm_lcsr1_change(card, args);
 		ret = rfm_card_check(card);
 	}
 	rfm_card_exit(card, idx);
-	mutex_unlock(&card->subscribe_lock);
 	return ret;
 }
 

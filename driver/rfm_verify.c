@@ -25,13 +25,13 @@ static int rfm_verify_ask(struct rfm_card *card, const struct rfm_verify *args)
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->ext_lock);
-	before = readl(card->ext + RFM_EXT_QUERY_BEGIN);
-	writel(args->offset, card->ext + RFM_EXT_QUERY_OFFSET);
-	writel(args->length, card->ext + RFM_EXT_QUERY_LENGTH);
-	writel(0, card->ext + RFM_EXT_QUERY_BEGIN);
-	after = readl(card->ext + RFM_EXT_QUERY_BEGIN);
-	spin_unlock(&card->ext_lock);
+	spin_lock(&card->hw.lock);
+	before = readl(card->hw.ext + RFM_EXT_QUERY_BEGIN);
+	writel(args->offset, card->hw.ext + RFM_EXT_QUERY_OFFSET);
+	writel(args->length, card->hw.ext + RFM_EXT_QUERY_LENGTH);
+	writel(0, card->hw.ext + RFM_EXT_QUERY_BEGIN);
+	after = readl(card->hw.ext + RFM_EXT_QUERY_BEGIN);
+	spin_unlock(&card->hw.lock);
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	if (!ret && after == before)
@@ -42,7 +42,7 @@ static int rfm_verify_ask(struct rfm_card *card, const struct rfm_verify *args)
 static void rfm_answer_read(struct rfm_card *card, unsigned int node,
 			    struct rfm_node_answer *answer)
 {
-	const void __iomem *regs = card->ext + RFM_EXT_ANSWER(node);
+	const void __iomem *regs = card->hw.ext + RFM_EXT_ANSWER(node);
 	u32 state = readl(regs + RFM_EXT_ANSWER_STATE);
 	__le64 first = cpu_to_le64(readq(regs + RFM_EXT_ANSWER_FIRST));
 
@@ -63,7 +63,7 @@ static int rfm_answers_pass(struct rfm_card *card, struct rfm_verify *args,
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	answered = readl(card->ext + RFM_EXT_QUERY_ANSWERED(word));
+	answered = readl(card->hw.ext + RFM_EXT_QUERY_ANSWERED(word));
 	for_each_set_bit(bit, &answered, 32)
 		rfm_answer_read(card, word * 32 + bit,
 				&args->answer[word * 32 + bit]);
@@ -107,7 +107,7 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
 	args->lost = lost + fence.lost;
 	args->flags = fence.flags | (args->lost ? RFM_FENCED_LOST : 0);
 	args->epoch = fence.epoch;
-	args->node = file->card->node;
+	args->node = file->card->hw.node;
 	return 0;
 }
 
@@ -125,8 +125,8 @@ int rfm_verify(struct rfm_file *file, struct rfm_verify *args)
 	int ret;
 
 	if (!args->length || args->length > RFM_VERIFY_MAX ||
-	    args->offset >= card->memory_size ||
-	    args->length > card->memory_size - args->offset ||
+	    args->offset >= card->hw.memory_size ||
+	    args->length > card->hw.memory_size - args->offset ||
 	    args->timeout_ms > RFM_FENCE_MS_MAX)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&card->verify_lock))

@@ -75,21 +75,22 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
  * @length: bytes
  * @most: to be counted, and one
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  * Return: how many, or @most + 1.
  */
 unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
 			     unsigned int most)
 {
+	struct rb_root_cached *watched = &card->dispatch.watched;
 	u32 last = first + length - 1;
 	struct rfm_watch_range *range;
 	unsigned int count = 0;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!length)
 		return 0;
-	for (range = rfm_watched_iter_first(&card->watched, first, last);
+	for (range = rfm_watched_iter_first(watched, first, last);
 	     range && count <= most;
 	     range = rfm_watched_iter_next(range, first, last))
 		count++;
@@ -102,21 +103,22 @@ unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
  * @event: the update
  * @position: of its record
  *
- * Context: card->dispatch_lock held; sleeps if these are many.
+ * Context: dispatch.lock held; sleeps if these are many.
  * Return: how many ranges it touched.
  */
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 			      u64 position)
 {
+	struct rb_root_cached *watched = &card->dispatch.watched;
 	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int visited = 0;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!event->length)
 		return 0;
-	for (range = rfm_watched_iter_first(&card->watched, first, last); range;
+	for (range = rfm_watched_iter_first(watched, first, last); range;
 	     range = rfm_watched_iter_next(range, first, last)) {
 		struct rfm_watcher *watcher = range->watcher;
 
@@ -137,7 +139,7 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
  * @event: what it tells
  * @position: of its record
  *
- * Context: card->dispatch_lock held.
+ * Context: dispatch.lock held.
  * Return: how many watches were told.
  */
 unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
@@ -145,11 +147,11 @@ unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
 {
 	struct rfm_slot *slot;
 
-	lockdep_assert_held(&card->dispatch_lock);
+	lockdep_assert_held(&card->dispatch.lock);
 
 	if (index >= RFM_EXT_SLOTS)
 		return 0;
-	slot = &card->slot[index];
+	slot = &card->dispatch.slot[index];
 	if (!slot->owner || position <= slot->owner->queue.since)
 		return 0;
 	/* With no update to tell of, it tells at least where there was none. */
@@ -166,28 +168,30 @@ unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
 static void rfm_watcher_insert(struct rfm_card *card,
 			       struct rfm_watcher *watcher)
 {
+	struct rb_root_cached *watched = &card->dispatch.watched;
 	unsigned int i;
 
 	if (watcher->args.flags & RFM_WATCH_COMPARE)
 		return;
 	for (i = 0; i < watcher->count; i++)
 		if (!watcher->ranges[i].joined)
-			rfm_watched_insert(&watcher->ranges[i], &card->watched);
+			rfm_watched_insert(&watcher->ranges[i], watched);
 }
 
 static void rfm_watcher_remove(struct rfm_card *card,
 			       struct rfm_watcher *watcher)
 {
+	struct rfm_dispatch *dispatch = &card->dispatch;
 	unsigned int i;
 
 	if (watcher->comparator != RFM_SLOT_NONE)
-		card->slot[watcher->comparator].owner = NULL;
+		dispatch->slot[watcher->comparator].owner = NULL;
 	for (i = 0; i < watcher->count; i++) {
 		if (watcher->ranges[i].timer != RFM_SLOT_NONE)
-			card->slot[watcher->ranges[i].timer].owner = NULL;
+			dispatch->slot[watcher->ranges[i].timer].owner = NULL;
 		if (!(watcher->args.flags & RFM_WATCH_COMPARE) &&
 		    !watcher->ranges[i].joined)
-			rfm_watched_remove(&watcher->ranges[i], &card->watched);
+			rfm_watched_remove(&watcher->ranges[i], &dispatch->watched);
 	}
 }
 
@@ -195,6 +199,7 @@ static void rfm_watcher_remove(struct rfm_card *card,
 static int rfm_watcher_enlist(struct rfm_card *card,
 			      struct rfm_watcher *watcher)
 {
+	struct rfm_dispatch *dispatch = &card->dispatch;
 	int idx, ret;
 
 	rfm_dispatch_lock(card);
@@ -202,16 +207,16 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 		rfm_dispatch_unlock(card);
 		return -ENODEV;
 	}
-	if (!card->events.running)
+	if (!card->hw.events.running)
 		ret = -EIO;
-	else if (card->watches == RFM_WATCHES_MAX ||
-		 watcher->count > RFM_WATCHED_RANGES_MAX - card->ranges)
+	else if (dispatch->watches == RFM_WATCHES_MAX ||
+		 watcher->count > RFM_WATCHED_RANGES_MAX - dispatch->ranges)
 		ret = -ENOSPC;
 	else
 		ret = rfm_slots_take(card, watcher);
 	if (!ret) {
-		card->watches++;
-		card->ranges += watcher->count;
+		dispatch->watches++;
+		dispatch->ranges += watcher->count;
 		watcher->active = true;
 		rfm_watcher_insert(card, watcher);
 		rfm_queue_add(&watcher->queue, true, true);
@@ -260,8 +265,8 @@ static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
 	}
 
 	rfm_dispatch_lock(card);
-	card->watches--;
-	card->ranges -= watcher->count;
+	card->dispatch.watches--;
+	card->dispatch.ranges -= watcher->count;
 	rfm_dispatch_unlock(card);
 }
 
@@ -338,8 +343,8 @@ static const struct file_operations rfm_watcher_fops = {
 static bool rfm_range_good(const struct rfm_card *card,
 			   const struct rfm_range *range)
 {
-	return range->length && range->length <= card->memory_size &&
-	       range->offset <= card->memory_size - range->length;
+	return range->length && range->length <= card->hw.memory_size &&
+	       range->offset <= card->hw.memory_size - range->length;
 }
 
 /* The arguments of one feature are 0 unless it is asked for. */
@@ -539,7 +544,7 @@ int rfm_watch(struct rfm_card *card, const struct rfm_watch *args)
 	struct file *file;
 	int fd, ret;
 
-	if (!card->events.ring)
+	if (!card->hw.events.ring)
 		return -EOPNOTSUPP;
 	watcher = rfm_watcher_make(card, args);
 	if (IS_ERR(watcher))
