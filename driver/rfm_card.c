@@ -217,7 +217,7 @@ void rfm_card_set_gone(struct rfm_card *card)
 	spin_lock_irq(&card->hw.irq.lock);
 	WRITE_ONCE(card->hw.gone, true);
 	rfm_irq_mask(card);
-	schedule_work(&card->hw.gone_work);
+	queue_work(rfm_wq, &card->hw.gone_work);
 	spin_unlock_irq(&card->hw.irq.lock);
 }
 
@@ -263,7 +263,7 @@ void rfm_card_lost(struct rfm_card *card)
 	WRITE_ONCE(card->hw.gone, true);
 	rfm_irq_mask(card);
 	card->hw.lost = true;
-	schedule_work(&card->hw.gone_work);
+	queue_work(rfm_wq, &card->hw.gone_work);
 	rfm_netlink_cards_changed();
 	dev_err(&card->dev, "the card no longer answers\n");
 }

@@ -127,7 +127,7 @@ void rfm_dispatch_irq(struct rfm_card *card)
 		rfm_dispatch_unlock(card);
 	}
 	if (more)
-		queue_work(system_unbound_wq, &card->dispatch.work);
+		queue_work(rfm_wq, &card->dispatch.work);
 	rfm_card_exit(card, idx);
 }
 

@@ -44,9 +44,6 @@ MODULE_PARM_DESC(dma_slice, "bytes that the DMA engine moves in one go, 4096 to 
 /* us: to stop an engine that has lost the bus */
 #define RFM_DMA_STOP_TIME	1000000
 
-/* Tells of the ends of asynchronous requests, and gives their pages back. */
-static struct workqueue_struct *rfm_dma_wq;
-
 /* --- the engine, all under irq.lock --------------------------------------- */
 
 /* The next slice of requests that take turns, or NULL. */
@@ -108,7 +105,7 @@ static void rfm_dma_next(struct rfm_card *card)
 	writeb(RFM_DMACSR0_ENABLE | RFM_DMACSR0_START,
 	       card->hw.runtime + RFM_DMACSR0);
 	dma->looks = RFM_DMA_LIMIT(slice->bytes);
-	schedule_delayed_work(&dma->watch, RFM_DMA_WATCH);
+	queue_delayed_work(rfm_wq, &dma->watch, RFM_DMA_WATCH);
 }
 
 static enum dma_data_direction rfm_slice_direction(const struct rfm_slice *slice)
@@ -265,7 +262,8 @@ static void rfm_dma_watch(struct work_struct *work)
 			rfm_card_lost(card);
 		rfm_dma_look_at_time(card);
 		if (!card->hw.gone && card->hw.dma.active)
-			schedule_delayed_work(&card->hw.dma.watch, RFM_DMA_WATCH);
+			queue_delayed_work(rfm_wq, &card->hw.dma.watch,
+					   RFM_DMA_WATCH);
 	}
 	spin_unlock_irq(&card->hw.irq.lock);
 }
@@ -486,16 +484,4 @@ int rfm_dma_alloc(struct rfm_card *card)
 				     "the DMA engine does not stop\n");
 	pci_set_master(card->hw.pdev);
 	return 0;
-}
-
-/* Completions are what somebody waits for. */
-int rfm_dma_init_wq(void)
-{
-	rfm_dma_wq = alloc_workqueue("rfm", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	return rfm_dma_wq ? 0 : -ENOMEM;
-}
-
-void rfm_dma_exit_wq(void)
-{
-	destroy_workqueue(rfm_dma_wq);
 }

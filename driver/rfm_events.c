@@ -443,7 +443,7 @@ static void rfm_events_disable(struct rfm_card *card)
 	events->missed = 0;
 	events->dropped = 0;
 	WRITE_ONCE(events->running, false);
-	queue_work(system_unbound_wq, &card->dispatch.work);
+	queue_work(rfm_wq, &card->dispatch.work);
 }
 
 /**

@@ -119,6 +119,11 @@ struct rfm_hw {
 	struct rfm_dma dma;
 };
 
+/* rfm_pci.c: on which all work is done, */
+extern struct workqueue_struct *rfm_wq;
+/* but for the ends of asynchronous requests, which somebody waits for */
+extern struct workqueue_struct *rfm_dma_wq;
+
 /* rfm_irq.c: LISR, LIER, the FIFOs */
 irqreturn_t rfm_irq(int irq, void *data);
 int rfm_irq_take(struct rfm_card *card, unsigned int most);
@@ -154,8 +159,6 @@ int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns);
 
 /* rfm_dma.c: the DMA engine */
 extern const struct attribute_group *rfm_card_groups[];
-int rfm_dma_init_wq(void);
-void rfm_dma_exit_wq(void);
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);
 void rfm_dma_start(struct rfm_card *card);

@@ -158,7 +158,7 @@ static void rfm_irq_dark(struct rfm_card *card)
 	if (card->hw.events.running)
 		return;
 	card->dispatch.throttle.dark = true;
-	schedule_delayed_work(&card->dispatch.throttle.work, RFM_REST);
+	queue_delayed_work(rfm_wq, &card->dispatch.throttle.work, RFM_REST);
 }
 
 /**
@@ -189,7 +189,7 @@ void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
 		return;
 	throttle->types |= bit;
 	rfm_irq_route(card);
-	schedule_delayed_work(&throttle->work, RFM_REST);
+	queue_delayed_work(rfm_wq, &throttle->work, RFM_REST);
 }
 
 /* --- the interrupt handler ------------------------------------------------- */
@@ -527,7 +527,7 @@ void rfm_irq_rest_end(struct work_struct *work)
 		rfm_irq_look_for_light(card);
 		rfm_irq_route(card);
 		if (throttle->types || throttle->settling || throttle->dark)
-			schedule_delayed_work(&throttle->work, RFM_REST);
+			queue_delayed_work(rfm_wq, &throttle->work, RFM_REST);
 		rfm_card_exit(card, idx);
 	}
 	rfm_dispatch_unlock(card);
@@ -549,7 +549,7 @@ static void rfm_irq_start_monitor(struct rfm_card *card)
 	throttle->dark = !card->hw.events.running &&
 			 !(readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_SIGNAL);
 	if (throttle->dark)
-		schedule_delayed_work(&throttle->work, RFM_REST);
+		queue_delayed_work(rfm_wq, &throttle->work, RFM_REST);
 }
 
 /**

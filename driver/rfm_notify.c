@@ -105,7 +105,7 @@ static void rfm_message_lost(struct rfm_card *card)
 	rfm_dispatch_lock(card);
 	rfm_notes_lose(card->dispatch.notes, 1);
 	rfm_dispatch_unlock(card);
-	queue_delayed_work(system_unbound_wq, &card->dispatch.notes->work,
+	queue_delayed_work(rfm_wq, &card->dispatch.notes->work,
 			   RFM_NOTIFY_PACE);
 }
 
@@ -245,7 +245,7 @@ static void rfm_notes_tell(struct rfm_notes *notes)
 	more = notes->count || notes->lost;
 	rfm_dispatch_unlock(notes->card);
 	if (more)
-		queue_delayed_work(system_unbound_wq, &notes->work,
+		queue_delayed_work(rfm_wq, &notes->work,
 				   RFM_NOTIFY_PACE);
 }
 
@@ -318,7 +318,7 @@ void rfm_notify_note(struct rfm_card *card, struct rfm_note *note)
 	note->time_ns = ktime_get_ns();
 	rfm_notes_put(notes, note);
 	next = READ_ONCE(notes->next);
-	queue_delayed_work(system_unbound_wq, &notes->work,
+	queue_delayed_work(rfm_wq, &notes->work,
 			   time_after(next, jiffies) ? next - jiffies : 0);
 }
 

@@ -39,20 +39,20 @@ static int rfm_check_bars(struct pci_dev *pdev)
 	return 0;
 }
 
-static int rfm_map_bars(struct rfm_card *card)
+/* Says itself what is wrong. */
+static void __iomem *rfm_map_bar(struct rfm_hw *hw, int bar)
 {
-	struct pci_dev *pdev = card->hw.pdev;
-	int ret;
+	return devm_ioremap_resource(&hw->pdev->dev, &hw->pdev->resource[bar]);
+}
 
-	ret = pcim_iomap_regions(pdev, RFM_BARS, KBUILD_MODNAME);
-	if (ret)
-		return dev_err_probe(&pdev->dev, ret, "cannot map the BARs\n");
-
-	card->hw.runtime = pcim_iomap_table(pdev)[RFM_BAR_RUNTIME];
-	card->hw.control = pcim_iomap_table(pdev)[RFM_BAR_CONTROL];
-	card->hw.memory = pcim_iomap_table(pdev)[RFM_BAR_MEMORY];
-	card->hw.memory_phys = pci_resource_start(pdev, RFM_BAR_MEMORY);
-	return 0;
+static int rfm_map_bars(struct rfm_hw *hw)
+{
+	hw->runtime = rfm_map_bar(hw, RFM_BAR_RUNTIME);
+	hw->control = rfm_map_bar(hw, RFM_BAR_CONTROL);
+	hw->memory = rfm_map_bar(hw, RFM_BAR_MEMORY);
+	hw->memory_phys = pci_resource_start(hw->pdev, RFM_BAR_MEMORY);
+	return PTR_ERR_OR_ZERO(hw->runtime) ?: PTR_ERR_OR_ZERO(hw->control) ?:
+	       PTR_ERR_OR_ZERO(hw->memory);
 }
 
 /*
@@ -158,8 +158,9 @@ static int rfm_find_ext_cap(struct pci_dev *pdev)
 static int rfm_map_ext(struct rfm_card *card)
 {
 	struct pci_dev *pdev = card->hw.pdev;
-	int pos = rfm_find_ext_cap(pdev), ret;
+	int pos = rfm_find_ext_cap(pdev);
 	u32 offset, features;
+	void __iomem *base;
 	u8 bar;
 
 	if (!pos)
@@ -177,11 +178,10 @@ static int rfm_map_ext(struct rfm_card *card)
 		return 0;
 	}
 
-	ret = pcim_iomap_regions(pdev, BIT(bar), KBUILD_MODNAME);
-	if (ret)
-		return dev_err_probe(&pdev->dev, ret,
-				     "cannot map the extension block\n");
-	card->hw.ext = pcim_iomap_table(pdev)[bar] + offset;
+	base = rfm_map_bar(&card->hw, bar);
+	if (IS_ERR(base))
+		return PTR_ERR(base);
+	card->hw.ext = base + offset;
 	card->hw.features = features & RFM_EXT_FEATURES;
 	return 0;
 }
@@ -290,7 +290,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return dev_err_probe(dev, PTR_ERR(card),
 				     "cannot take on another card\n");
 
-	ret = rfm_map_bars(card);
+	ret = rfm_map_bars(&card->hw);
 	if (ret)
 		return ret;
 
@@ -395,13 +395,24 @@ static struct pci_driver rfm_driver = {
 	.driver.pm	= pm_sleep_ptr(&rfm_pm_ops),
 };
 
+struct workqueue_struct *rfm_wq, *rfm_dma_wq;
+
+static void rfm_free_wqs(void)
+{
+	if (rfm_dma_wq)
+		destroy_workqueue(rfm_dma_wq);
+	if (rfm_wq)
+		destroy_workqueue(rfm_wq);
+}
+
 static int __init rfm_init(void)
 {
-	int ret;
+	int ret = -ENOMEM;
 
-	ret = rfm_dma_init_wq();
-	if (ret)
-		return ret;
+	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND, 0);
+	rfm_dma_wq = alloc_workqueue("rfm-dma", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!rfm_wq || !rfm_dma_wq)
+		goto err_wq;
 
 	ret = rfm_card_init_fs();
 	if (ret)
@@ -427,7 +438,7 @@ err_chrdev:
 err_fs:
 	rfm_card_exit_fs();
 err_wq:
-	rfm_dma_exit_wq();
+	rfm_free_wqs();
 	return ret;
 }
 module_init(rfm_init);
@@ -438,7 +449,7 @@ static void __exit rfm_exit(void)
 	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
-	rfm_dma_exit_wq();
+	rfm_free_wqs();
 }
 module_exit(rfm_exit);
 
