@@ -204,8 +204,8 @@ void rfm_settings_init(struct rfm_card *card);
 u32 rfm_dma_least(const struct rfm_card *card, bool store);
 
 /* rfm_switches.c: what users of a 5565 set */
-int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args);
-int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args);
+int rfm_switches_get(struct rfm_file *file, void *arg);
+int rfm_switches_set(struct rfm_file *file, void *arg);
 void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
 		       struct rfm_switches *args);
 int rfm_switches_check(const struct rfm_card *card,
@@ -226,19 +226,19 @@ struct rfm_ring {
 
 void rfm_status_start(struct rfm_card *card);
 void rfm_status_stop(struct rfm_card *card);
-int rfm_writer(struct rfm_card *card, struct rfm_writer *args);
+int rfm_writer(struct rfm_file *file, void *arg);
 int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args);
-int rfm_counters(struct rfm_card *card, struct rfm_counters *args);
+int rfm_counters(struct rfm_file *file, void *arg);
 int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring);
-int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args);
+int rfm_ring_map(struct rfm_file *file, void *arg);
 
 /* rfm_send.c: network interrupts out, ring test */
-int rfm_send(struct rfm_card *card, const struct rfm_send *args);
-int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args);
+int rfm_send(struct rfm_file *file, void *arg);
+int rfm_send_set(struct rfm_file *file, void *arg);
 int rfm_ring_test_lock(struct rfm_card *card, bool wait);
 int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait);
 
 /* rfm_verify.c: what stands in the memory of every node? */
-int rfm_verify(struct rfm_file *file, struct rfm_verify *args);
+int rfm_verify(struct rfm_file *file, void *arg);
 
 #endif /* RFM_CARD_H */

@@ -74,89 +74,16 @@ static int rfm_info(struct rfm_file *file, void *arg)
 	return rfm_irq_status(card, info);
 }
 
-static int rfm_call_send(struct rfm_file *file, void *arg)
-{
-	return rfm_send(file->card, arg);
-}
-
-static int rfm_call_listen(struct rfm_file *file, void *arg)
-{
-	const struct rfm_listen *args = arg;
-
-	if (args->flags & ~RFM_LISTEN_FLAGS)
-		return -EINVAL;
-	return rfm_listen(file->card, args);
-}
-
 static int rfm_call_ring_test(struct rfm_file *file, void *arg)
 {
 	return rfm_ring_test(file->card, arg, true);
-}
-
-static int rfm_call_subscribe(struct rfm_file *file, void *arg)
-{
-	return rfm_subscribe(file, arg);
-}
-
-static int rfm_call_unsubscribe(struct rfm_file *file, void *arg)
-{
-	return rfm_unsubscribe(file, arg);
-}
-
-static int rfm_call_watch(struct rfm_file *file, void *arg)
-{
-	const struct rfm_watch *args = arg;
-
-	if (args->flags & ~RFM_WATCH_FLAGS)
-		return -EINVAL;
-	return rfm_watch(file->card, args);
-}
-
-static int rfm_call_fence(struct rfm_file *file, void *arg)
-{
-	return rfm_fence(file, arg);
-}
-
-static int rfm_call_send_set(struct rfm_file *file, void *arg)
-{
-	return rfm_send_set(file->card, arg);
-}
-
-static int rfm_call_get_switches(struct rfm_file *file, void *arg)
-{
-	return rfm_switches_get(file->card, arg);
-}
-
-static int rfm_call_set_switches(struct rfm_file *file, void *arg)
-{
-	return rfm_switches_set(file->card, arg);
-}
-
-static int rfm_call_writer(struct rfm_file *file, void *arg)
-{
-	return rfm_writer(file->card, arg);
-}
-
-static int rfm_call_counters(struct rfm_file *file, void *arg)
-{
-	return rfm_counters(file->card, arg);
-}
-
-static int rfm_call_ring_map(struct rfm_file *file, void *arg)
-{
-	return rfm_ring_map(file->card, arg);
-}
-
-static int rfm_call_verify(struct rfm_file *file, void *arg)
-{
-	return rfm_verify(file, arg);
 }
 
 /* One ioctl. */
 struct rfm_call {
 	unsigned int cmd;		/* says how large the argument is, and where it goes */
 	unsigned int inputs;		/* bytes of the argument that need not be 0 */
-	/* With a copy of the argument, or with zeros; returns the result. */
+	/* @arg: a copy of the argument, or zeros. Returns the result. */
 	int (*run)(struct rfm_file *file, void *arg);
 	enum rfm_function function;	/* in the table of rights */
 	u32 feature;			/* what the card must have, 0: nothing */
@@ -170,33 +97,31 @@ struct rfm_call {
 
 static const struct rfm_call rfm_calls[] = {
 	RFM_CALL(INFO, 0, rfm_info, RFM_FUNCTION_INFO),
-	RFM_CALL(SEND, RFM_INPUTS(send, data), rfm_call_send,
-		 RFM_FUNCTION_SEND),
-	RFM_CALL(LISTEN, RFM_INPUTS(listen, depth), rfm_call_listen,
+	RFM_CALL(SEND, RFM_INPUTS(send, data), rfm_send, RFM_FUNCTION_SEND),
+	RFM_CALL(LISTEN, RFM_INPUTS(listen, depth), rfm_listen,
 		 RFM_FUNCTION_LISTEN),
 	RFM_CALL(RING_TEST, RFM_INPUTS(ring_test, timeout_ms),
 		 rfm_call_ring_test, RFM_FUNCTION_RING_TEST),
-	RFM_CALL(SUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_call_subscribe,
+	RFM_CALL(SUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_subscribe,
 		 RFM_FUNCTION_SUBSCRIBE, RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(UNSUBSCRIBE, RFM_INPUTS(subscribe, flags),
-		 rfm_call_unsubscribe, RFM_FUNCTION_SUBSCRIBE,
-		 RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(WATCH, RFM_INPUTS(watch, compare_value), rfm_call_watch,
+	RFM_CALL(UNSUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_unsubscribe,
+		 RFM_FUNCTION_SUBSCRIBE, RFM_EXT_FEATURE_SUBSCRIBE),
+	RFM_CALL(WATCH, RFM_INPUTS(watch, compare_value), rfm_watch,
 		 RFM_FUNCTION_WATCH, RFM_EXT_FEATURE_WATCH),
-	RFM_CALL(FENCE, RFM_INPUTS(fence_wait, timeout_ms), rfm_call_fence,
+	RFM_CALL(FENCE, RFM_INPUTS(fence_wait, timeout_ms), rfm_fence,
 		 RFM_FUNCTION_FENCE, RFM_EXT_FEATURE_FENCE),
-	RFM_CALL(SEND_SET, RFM_INPUTS(send_set, data), rfm_call_send_set,
+	RFM_CALL(SEND_SET, RFM_INPUTS(send_set, data), rfm_send_set,
 		 RFM_FUNCTION_SEND, RFM_EXT_FEATURE_MULTICAST),
-	RFM_CALL(GET_SWITCHES, 0, rfm_call_get_switches, RFM_FUNCTION_INFO),
+	RFM_CALL(GET_SWITCHES, 0, rfm_switches_get, RFM_FUNCTION_INFO),
 	RFM_CALL(SET_SWITCHES, RFM_INPUTS(switches, address_offset),
-		 rfm_call_set_switches, RFM_FUNCTION_SETTINGS),
-	RFM_CALL(WRITER, RFM_INPUTS(writer, offset), rfm_call_writer,
+		 rfm_switches_set, RFM_FUNCTION_SETTINGS),
+	RFM_CALL(WRITER, RFM_INPUTS(writer, offset), rfm_writer,
 		 RFM_FUNCTION_WRITER, RFM_EXT_FEATURE_WRITER),
-	RFM_CALL(COUNTERS, 0, rfm_call_counters, RFM_FUNCTION_COUNTERS,
+	RFM_CALL(COUNTERS, 0, rfm_counters, RFM_FUNCTION_COUNTERS,
 		 RFM_EXT_FEATURE_SNAPSHOT),
-	RFM_CALL(RING_MAP, RFM_INPUTS(ring_map, count), rfm_call_ring_map,
+	RFM_CALL(RING_MAP, RFM_INPUTS(ring_map, count), rfm_ring_map,
 		 RFM_FUNCTION_RING_MAP, RFM_EXT_FEATURE_SNAPSHOT),
-	RFM_CALL(VERIFY, RFM_INPUTS(verify, timeout_ms), rfm_call_verify,
+	RFM_CALL(VERIFY, RFM_INPUTS(verify, timeout_ms), rfm_verify,
 		 RFM_FUNCTION_VERIFY, RFM_EXT_FEATURE_QUERY),
 };
 

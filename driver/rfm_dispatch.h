@@ -175,12 +175,12 @@ ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 __poll_t rfm_queue_poll(struct file *file, poll_table *table);
 
 /* rfm_listen.c: what happens on the ring */
-int rfm_listen(struct rfm_card *card, const struct rfm_listen *args);
+int rfm_listen(struct rfm_file *owner, void *arg);
 bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
 			u64 position);
 
 /* rfm_watch.c: interrupt on update */
-int rfm_watch(struct rfm_card *card, const struct rfm_watch *args);
+int rfm_watch(struct rfm_file *owner, void *arg);
 unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
 			     unsigned int most);
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
@@ -199,7 +199,7 @@ void rfm_watch_reset(struct rfm_card *card);
 /* rfm_fence.c: wait until everything is everywhere */
 #define RFM_FENCE_MS_MAX	60000
 void rfm_fence_open(struct rfm_file *file);
-int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args);
+int rfm_fence(struct rfm_file *file, void *arg);
 void rfm_fence_event(struct rfm_card *card, u32 ticket);
 void rfm_fences_wake(struct rfm_card *card);
 

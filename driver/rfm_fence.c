@@ -229,15 +229,13 @@ void rfm_fence_open(struct rfm_file *file)
 	rfm_card_exit(card, idx);
 }
 
-/**
- * rfm_fence - wait until everything stored before the call is everywhere
- * @file: the file
- * @args: RFM_IOC_FENCE's arguments; what goes out is set on success
- *
- * Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR, -ENODEV.
+/*
+ * RFM_IOC_FENCE. Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR,
+ * -ENODEV.
  */
-int rfm_fence(struct rfm_file *file, struct rfm_fence_wait *args)
+int rfm_fence(struct rfm_file *file, void *arg)
 {
+	struct rfm_fence_wait *args = arg;
 	unsigned int timeout_ms = args->timeout_ms ?: RFM_FENCE_MS_DEFAULT;
 	struct rfm_card *card = file->card;
 	ktime_t begin = ktime_get();

@@ -144,8 +144,8 @@ int rfm_set_edit(struct rfm_set *set, const struct rfm_range *range,
 void rfm_set_free(struct rfm_set *set);
 bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
 		    struct rfm_range *range, u32 *planes);
-int rfm_subscribe(struct rfm_file *file, struct rfm_subscribe *args);
-int rfm_unsubscribe(struct rfm_file *file, struct rfm_subscribe *args);
+int rfm_subscribe(struct rfm_file *file, void *arg);
+int rfm_unsubscribe(struct rfm_file *file, void *arg);
 void rfm_subscribe_close(struct rfm_file *file);
 extern const struct rfm_holder_ops rfm_file_ops;
 

@@ -404,7 +404,9 @@ static noinline_for_stack void rfm_irq_count(struct rfm_card *card,
 {
 	struct rfm_counters counters = {};
 
-	counts->known = !rfm_counters(card, &counters);
+	mutex_lock(&card->lock);
+	counts->known = !rfm_counters_read(card, &counters);
+	mutex_unlock(&card->lock);
 	counts->missed = counters.value[RFM_COUNTER_MISSED];
 	counts->conflicts = counters.value[RFM_COUNTER_CONFLICTS];
 }

@@ -76,8 +76,8 @@ static struct rfm_listener *rfm_listener_alloc(struct rfm_card *card, u32 depth)
 
 static int rfm_listen_check(struct rfm_card *card, const struct rfm_listen *args)
 {
-	if (!args->types || args->types & ~RFM_EVENT_ALL ||
-	    args->types & RFM_EVENT_WATCHED)
+	if (args->flags & ~RFM_LISTEN_FLAGS || !args->types ||
+	    args->types & ~RFM_EVENT_ALL || args->types & RFM_EVENT_WATCHED)
 		return -EINVAL;
 	if (args->depth > RFM_LISTEN_DEPTH_MAX)
 		return -EINVAL;
@@ -86,15 +86,11 @@ static int rfm_listen_check(struct rfm_card *card, const struct rfm_listen *args
 	return 0;
 }
 
-/**
- * rfm_listen - make an event descriptor
- * @card: the card
- * @args: RFM_IOC_LISTEN's arguments, flags already checked
- *
- * Return: the descriptor, or a negative errno.
- */
-int rfm_listen(struct rfm_card *card, const struct rfm_listen *args)
+/* RFM_IOC_LISTEN. Return: the descriptor, or a negative errno. */
+int rfm_listen(struct rfm_file *owner, void *arg)
 {
+	struct rfm_card *card = owner->card;
+	const struct rfm_listen *args = arg;
 	struct rfm_listener *listener;
 	struct file *file;
 	int fd, ret;

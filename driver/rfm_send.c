@@ -38,16 +38,14 @@ static void rfm_nic_write(struct rfm_card *card, u8 nic, u8 node, u32 data)
 	writeb(nic, card->hw.control + RFM_NIC);
 }
 
-/**
- * rfm_send - send a network interrupt
- * @card: the card
- * @args: RFM_IOC_SEND's arguments
- *
- * Return: 0 when it is queued; -EINVAL for an unknown type, a bad node or our
- * own; -ENODEV.
+/*
+ * RFM_IOC_SEND. Return: 0 when it is queued; -EINVAL for an unknown type, a bad
+ * node or our own; -ENODEV.
  */
-int rfm_send(struct rfm_card *card, const struct rfm_send *args)
+int rfm_send(struct rfm_file *file, void *arg)
 {
+	struct rfm_card *card = file->card;
+	const struct rfm_send *args = arg;
 	bool all = args->node == RFM_NODE_ALL;
 	int idx, ret;
 	u8 nic;
@@ -85,16 +83,14 @@ static int rfm_send_set_check(const struct rfm_card *card,
 	return 0;
 }
 
-/**
- * rfm_send_set - send a network interrupt to several nodes
- * @card: the card
- * @args: RFM_IOC_SEND_SET's arguments
- *
- * Return: 0 when it is queued; -EINVAL for an unknown type, no node or our own;
- * -ENODEV.
+/*
+ * RFM_IOC_SEND_SET. Return: 0 when it is queued; -EINVAL for an unknown type, no
+ * node or our own; -ENODEV.
  */
-int rfm_send_set(struct rfm_card *card, const struct rfm_send_set *args)
+int rfm_send_set(struct rfm_file *file, void *arg)
 {
+	struct rfm_card *card = file->card;
+	const struct rfm_send_set *args = arg;
 	unsigned int i;
 	int idx, ret;
 

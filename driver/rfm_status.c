@@ -34,15 +34,11 @@ void rfm_status_stop(struct rfm_card *card)
 		writel(0, card->hw.ext + RFM_EXT_CONTROL);
 }
 
-/**
- * rfm_writer - who wrote a granule last?
- * @card: the card
- * @args: RFM_IOC_WRITER's arguments; what goes out is set on success
- *
- * Return: 0; -EINVAL for an offset outside the memory, -ENODEV.
- */
-int rfm_writer(struct rfm_card *card, struct rfm_writer *args)
+/* RFM_IOC_WRITER. Return: 0; -EINVAL for an offset outside the memory, -ENODEV. */
+int rfm_writer(struct rfm_file *file, void *arg)
 {
+	struct rfm_card *card = file->card;
+	struct rfm_writer *args = arg;
 	bool known;
 	int idx, ret;
 	u32 node;
@@ -117,20 +113,15 @@ int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
 	return ret;
 }
 
-/**
- * rfm_counters - the same for who has not the lock
- * @card: the card
- * @args: filled in
- *
- * Return: 0, -EINTR or -ENODEV.
- */
-int rfm_counters(struct rfm_card *card, struct rfm_counters *args)
+/* RFM_IOC_COUNTERS. Return: 0, -EINTR or -ENODEV. */
+int rfm_counters(struct rfm_file *file, void *arg)
 {
+	struct rfm_card *card = file->card;
 	int ret;
 
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	ret = rfm_counters_read(card, args);
+	ret = rfm_counters_read(card, arg);
 	mutex_unlock(&card->lock);
 	return ret;
 }
@@ -212,16 +203,13 @@ int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring)
 	return ret;
 }
 
-/**
- * rfm_ring_map - tell a program who is on the ring
- * @card: the card
- * @args: RFM_IOC_RING_MAP's arguments; what goes out is set on success
- *
- * Return: 0; -EINVAL for more members than a ring has, -EFAULT, -EINTR,
- * -ENOMEM, -ENODEV.
+/*
+ * RFM_IOC_RING_MAP. Return: 0; -EINVAL for more members than a ring has, -EFAULT,
+ * -EINTR, -ENOMEM, -ENODEV.
  */
-int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args)
+int rfm_ring_map(struct rfm_file *file, void *arg)
 {
+	struct rfm_ring_map *args = arg;
 	struct rfm_ring *ring;
 	int ret;
 
@@ -230,7 +218,7 @@ int rfm_ring_map(struct rfm_card *card, struct rfm_ring_map *args)
 	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);
 	if (!ring)
 		return -ENOMEM;
-	ret = rfm_ring_read(card, ring);
+	ret = rfm_ring_read(file->card, ring);
 	if (!ret && copy_to_user(u64_to_user_ptr(args->members), ring->member,
 				 args->count * sizeof(*ring->member)))
 		ret = -EFAULT;

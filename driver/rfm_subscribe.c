@@ -605,6 +605,7 @@ static int rfm_subscribe_check(const struct rfm_file *file,
 	return 0;
 }
 
+/* Return: 0, and the result is set; or an error, and nothing has changed. */
 static int rfm_subscribe_change(struct rfm_file *file,
 				struct rfm_subscribe *args, bool add)
 {
@@ -632,28 +633,20 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	return ret;
 }
 
-/**
- * rfm_subscribe - add a range to the sets of a file
- * @file: the file
- * @args: RFM_IOC_SUBSCRIBE's arguments; its result is set
- *
- * Return: 0, -EINVAL, -EBADF, -EOPNOTSUPP, -ENOSPC, -EUSERS, -ENOMEM, -EIO,
- * -ENODEV; and then nothing has changed.
+/*
+ * RFM_IOC_SUBSCRIBE. Return: 0, -EINVAL, -EBADF, -EOPNOTSUPP, -ENOSPC, -EUSERS,
+ * -ENOMEM, -EIO, -ENODEV.
  */
-int rfm_subscribe(struct rfm_file *file, struct rfm_subscribe *args)
+int rfm_subscribe(struct rfm_file *file, void *arg)
 {
-	return rfm_subscribe_change(file, args, true);
+	return rfm_subscribe_change(file, arg, true);
 }
 
-/**
- * rfm_unsubscribe - take a range out of the sets of a file
- * @file: the file
- * @args: RFM_IOC_UNSUBSCRIBE's arguments; its result is set
- *
- * Return: as rfm_subscribe().
- */
-int rfm_unsubscribe(struct rfm_file *file, struct rfm_subscribe *args)
+/* RFM_IOC_UNSUBSCRIBE. Return: as rfm_subscribe(). */
+int rfm_unsubscribe(struct rfm_file *file, void *arg)
 {
+	struct rfm_subscribe *args = arg;
+
 	if (args->flags & RFM_SUBSCRIBE_NO_MAPS)
 		return -EINVAL;
 	return rfm_subscribe_change(file, args, false);

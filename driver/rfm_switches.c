@@ -51,15 +51,11 @@ void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
 			       RFM_LCSR1_OFFSET_SHIFT << ilog2(SZ_64M);
 }
 
-/**
- * rfm_switches_get - how the switches are
- * @card: the card
- * @args: filled in
- *
- * Return: 0, -EINTR or -ENODEV.
- */
-int rfm_switches_get(struct rfm_card *card, struct rfm_switches *args)
+/* RFM_IOC_GET_SWITCHES. Return: 0, -EINTR or -ENODEV. */
+int rfm_switches_get(struct rfm_file *file, void *arg)
 {
+	struct rfm_card *card = file->card;
+	struct rfm_switches *args = arg;
 	u32 lcsr1, bigend;
 	int idx, ret;
 
@@ -228,18 +224,15 @@ int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
 	return ret;
 }
 
-/**
- * rfm_switches_set - change some of them
- * @card: the card
- * @args: RFM_IOC_SET_SWITCHES' arguments
- *
- * Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -EINTR, -ENODEV, and then
- * nothing has changed.
+/*
+ * RFM_IOC_SET_SWITCHES. Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -EINTR,
+ * -ENODEV, and then nothing has changed.
  */
-int rfm_switches_set(struct rfm_card *card, const struct rfm_switches *args)
+int rfm_switches_set(struct rfm_file *file, void *arg)
 {
+	const struct rfm_switches *args = arg;
 	const struct rfm_settings settings = { .switches = *args, .wait = true };
 	unsigned int which;
 
-	return rfm_settings_apply(card, &settings, &which);
+	return rfm_settings_apply(file->card, &settings, &which);
 }

@@ -111,17 +111,14 @@ static int rfm_verify_locked(struct rfm_file *file, struct rfm_verify *args)
 	return 0;
 }
 
-/**
- * rfm_verify - ask every node for a checksum of what stands in its memory
- * @file: the file
- * @args: RFM_IOC_VERIFY's arguments; what goes out is set on success
- *
- * Return: 0; -EINVAL for a range or timeout out of range, -ETIMEDOUT, -EINTR,
- * -ENOBUFS, -ENODEV.
+/*
+ * RFM_IOC_VERIFY. Return: 0; -EINVAL for a range or timeout out of range,
+ * -ETIMEDOUT, -EINTR, -ENOBUFS, -ENODEV.
  */
-int rfm_verify(struct rfm_file *file, struct rfm_verify *args)
+int rfm_verify(struct rfm_file *file, void *arg)
 {
 	struct rfm_card *card = file->card;
+	struct rfm_verify *args = arg;
 	int ret;
 
 	if (!args->length || args->length > RFM_VERIFY_MAX ||

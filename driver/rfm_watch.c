@@ -531,19 +531,17 @@ static int rfm_watcher_file(struct rfm_watcher *watcher, struct file **file)
 	return fd;
 }
 
-/**
- * rfm_watch - make a descriptor that tells of updates
- * @card: the card
- * @args: RFM_IOC_WATCH's arguments, flags already checked
- *
- * Return: the descriptor, or a negative errno.
- */
-int rfm_watch(struct rfm_card *card, const struct rfm_watch *args)
+/* RFM_IOC_WATCH. Return: the descriptor, or a negative errno. */
+int rfm_watch(struct rfm_file *owner, void *arg)
 {
+	struct rfm_card *card = owner->card;
+	const struct rfm_watch *args = arg;
 	struct rfm_watcher *watcher;
 	struct file *file;
 	int fd, ret;
 
+	if (args->flags & ~RFM_WATCH_FLAGS)
+		return -EINVAL;
 	if (!card->hw.events.ring)
 		return -EOPNOTSUPP;
 	watcher = rfm_watcher_make(card, args);
