@@ -19,47 +19,39 @@
 static const u32 rfm_base_planes = RFM_HOLD(RFM_PLANE_RX) |
 				   RFM_HOLD(RFM_PLANE_TX);
 
-static int rfm_base_whole(const struct rfm_card *card, struct rfm_set *sets,
-			  bool add)
-{
-	const struct rfm_range whole = { 0, card->hw.memory_size };
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; i < RFM_PLANES && !ret; i++)
-		if (rfm_base_planes & RFM_HOLD(i))
-			ret = rfm_set_edit(&sets[i], &whole, i, add);
-	return ret;
-}
-
-static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
-{
-	struct rfm_span *span;
-	struct rfm_range range;
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; i < RFM_PLANES; i++) {
-		for (span = rfm_set_first(&card->holds.base[i]); span && !ret;
-		     span = rfm_span_next(span)) {
-			range.offset = (u64)span->hold.first * RFM_GRANULE;
-			range.length = (u64)span->hold.end * RFM_GRANULE -
-				       range.offset;
-			ret = rfm_set_edit(&sets[i], &range, i, true);
-		}
-	}
-	return ret;
-}
-
-static int rfm_base_step(struct rfm_set *sets, const struct rfm_base_step *step)
+static int rfm_base_step(struct rfm_card *card, struct rfm_set *sets,
+			 const struct rfm_base_step *step)
 {
 	unsigned int i;
 	int ret = 0;
 
 	for (i = 0; i < RFM_PLANES && !ret; i++)
 		if (step->planes & RFM_HOLD(i))
-			ret = rfm_set_edit(&sets[i], &step->range, i,
+			ret = rfm_set_edit(card, &sets[i], &step->range, i,
 					   step->add);
+	return ret;
+}
+
+static int rfm_base_whole(struct rfm_card *card, struct rfm_set *sets, bool add)
+{
+	const struct rfm_base_step whole = {
+		.range.length = card->hw.memory_size,
+		.planes = rfm_base_planes,
+		.add = add,
+	};
+
+	return rfm_base_step(card, sets, &whole);
+}
+
+static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_base_step step = { .add = true };
+	u64 cursor = 0;
+	int ret = 0;
+
+	while (!ret && rfm_sets_range(card->holds.base, &cursor, &step.range,
+				      &step.planes))
+		ret = rfm_base_step(card, sets, &step);
 	return ret;
 }
 
@@ -79,21 +71,6 @@ static int rfm_base_hold(struct rfm_card *card, struct rfm_set *sets)
 		}
 	}
 	return ret;
-}
-
-static void rfm_base_drop(struct rfm_card *card, struct rfm_set *sets)
-{
-	struct rfm_span *span;
-	unsigned int i;
-
-	lockdep_assert_held(&card->lock);
-
-	for (i = 0; i < RFM_PLANES; i++) {
-		for (span = rfm_set_first(&sets[i]); span;
-		     span = rfm_span_next(span))
-			rfm_hold_drop(card, &span->hold);
-		rfm_set_free(&sets[i]);
-	}
 }
 
 static bool rfm_set_covers(const struct rfm_set *set, u32 first, u32 end)
@@ -161,11 +138,11 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		ret = rfm_base_whole(card, sets,
 				     settings->policy == RFM_POLICY_ALL);
 	for (i = 0; i < settings->step_count && !ret; i++)
-		ret = rfm_base_step(sets, &settings->steps[i]);
+		ret = rfm_base_step(card, sets, &settings->steps[i]);
 	if (!ret)
 		ret = rfm_base_hold(card, sets);
 	if (ret)
-		rfm_base_drop(card, sets);
+		rfm_sets_drop(card, sets);
 	return ret;
 }
 
@@ -178,14 +155,11 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
  */
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 {
-	struct rfm_set old[RFM_PLANES];
+	unsigned int i;
 
-	BUILD_BUG_ON(sizeof(old) != sizeof(card->holds.base));
-
-	memcpy(old, card->holds.base, sizeof(old));
-	memcpy(card->holds.base, sets, sizeof(old));
-	memset(sets, 0, sizeof(old));
-	rfm_base_drop(card, old);
+	for (i = 0; i < RFM_PLANES; i++)
+		swap(card->holds.base[i], sets[i]);
+	rfm_sets_drop(card, sets);
 	WRITE_ONCE(card->holds.base_policy, rfm_base_policy_of(card));
 	rfm_holders_changed(card);
 }
@@ -199,7 +173,7 @@ void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
  */
 void rfm_base_undo(struct rfm_card *card, struct rfm_set *sets)
 {
-	rfm_base_drop(card, sets);
+	rfm_sets_drop(card, sets);
 }
 
 /**

@@ -134,14 +134,13 @@ void rfm_planes_write(struct rfm_card *card, u32 on);
 int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold);
 void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold);
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
-			  u64 offset, u64 length, u32 planes);
+			  bool window, u64 offset, u64 length, u32 planes);
 void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
-int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
-		    u64 length, u32 planes);
 struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at);
-int rfm_set_edit(struct rfm_set *set, const struct rfm_range *range,
-		 unsigned int plane, bool add);
+int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
+		 const struct rfm_range *range, unsigned int plane, bool add);
 void rfm_set_free(struct rfm_set *set);
+void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets);
 bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
 		    struct rfm_range *range, u32 *planes);
 int rfm_subscribe(struct rfm_file *file, void *arg);

@@ -121,9 +121,9 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
 	if (!mapping)
 		return -ENOMEM;
-	ret = rfm_hold_window(file->card, &mapping->hold,
-			      (u64)vma->vm_pgoff << PAGE_SHIFT,
-			      vma->vm_end - vma->vm_start, planes);
+	ret = rfm_subscription_hold(file->card, &mapping->hold, true,
+				    (u64)vma->vm_pgoff << PAGE_SHIFT,
+				    vma->vm_end - vma->vm_start, planes);
 	if (ret) {
 		kfree(mapping);
 		return ret;

@@ -193,22 +193,13 @@ static bool rfm_holds_fit(const struct rfm_card *card, unsigned int gone,
 	return card->holds.count - gone + new <= RFM_HOLDS_MAX;
 }
 
-static int rfm_hold_bytes(struct rfm_card *card, struct rfm_hold *hold,
-			  u64 offset, u64 length, u32 planes)
-{
-	if (!rfm_holds_fit(card, 0, 1))
-		return -EUSERS;
-	hold->first = offset / RFM_GRANULE;
-	hold->end = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
-	hold->planes = planes;
-	return rfm_hold_take(card, hold);
-}
-
 /**
  * rfm_subscription_hold - have a range on until it is dropped
  * @card: the card
  * @hold: the holder's, zeroed before its first use; not held
- * @offset: first byte of the memory, rounded down to a granule
+ * @window: @offset is one of the window, which stays where it is, else one of the
+ *	memory
+ * @offset: first byte, rounded down to a granule
  * @length: bytes, not 0, rounded up; inside the memory
  * @planes: mask of RFM_HOLD(RFM_PLANE_*)
  *
@@ -217,36 +208,18 @@ static int rfm_hold_bytes(struct rfm_card *card, struct rfm_hold *hold,
  * are too many holds; then there is nothing to drop.
  */
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
-			  u64 offset, u64 length, u32 planes)
+			  bool window, u64 offset, u64 length, u32 planes)
 {
-	int ret;
+	int ret = -EUSERS;
 
 	mutex_lock(&card->lock);
-	ret = rfm_hold_bytes(card, hold, offset, length, planes);
-	mutex_unlock(&card->lock);
-	return ret;
-}
-
-/**
- * rfm_hold_window - the same for a range of the window
- * @card: the card
- * @hold: see there
- * @offset: first byte of the window
- * @length: see there
- * @planes: see there
- *
- * The window stays where it is as long as somebody holds something.
- *
- * Return: see there.
- */
-int rfm_hold_window(struct rfm_card *card, struct rfm_hold *hold, u64 offset,
-		    u64 length, u32 planes)
-{
-	int ret;
-
-	mutex_lock(&card->lock);
-	ret = rfm_hold_bytes(card, hold, card->hw.window_offset + offset, length,
-			     planes);
+	if (window)
+		offset += card->hw.window_offset;
+	hold->first = offset / RFM_GRANULE;
+	hold->end = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
+	hold->planes = planes;
+	if (rfm_holds_fit(card, 0, 1))
+		ret = rfm_hold_take(card, hold);
 	mutex_unlock(&card->lock);
 	return ret;
 }
@@ -456,37 +429,26 @@ static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
 
 /**
  * rfm_set_edit - add to a set that holds nothing, or remove from it
+ * @card: the card
  * @set: the set; none of its spans is held
  * @range: bytes of the memory, rounded outwards
  * @plane: the set's
  * @add: or remove
  *
+ * Context: card->lock held.
  * Return: 0, -ENOMEM, -ENOSPC, and then the set is as it was.
  */
-int rfm_set_edit(struct rfm_set *set, const struct rfm_range *range,
-		 unsigned int plane, bool add)
+int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
+		 const struct rfm_range *range, unsigned int plane, bool add)
 {
 	struct rfm_change change = {};
-	struct rfm_span *span, *next;
-	unsigned int i;
-	int ret;
+	int ret = rfm_change_plan(set, &change, range, RFM_HOLD(plane), add);
 
-	ret = rfm_change_plan(set, &change, range, RFM_HOLD(plane), add);
-	if (ret) {
-		for (i = 0; i < ARRAY_SIZE(change.new); i++)
-			kfree(change.new[i]);
-		return ret;
-	}
-	for (span = change.from; change.gone; change.gone--, span = next) {
-		next = rfm_span_next(span);
-		rb_erase(&span->node, &set->spans);
-		kfree(span);
-		set->count--;
-	}
-	for (i = 0; i < ARRAY_SIZE(change.new); i++)
-		if (change.new[i])
-			rfm_set_insert(set, change.new[i]);
-	return 0;
+	if (ret)
+		rfm_change_undo(card, &change);
+	else
+		rfm_change_commit(card, set, &change);
+	return ret;
 }
 
 /**
@@ -500,6 +462,26 @@ void rfm_set_free(struct rfm_set *set)
 	rbtree_postorder_for_each_entry_safe(span, next, &set->spans, node)
 		kfree(span);
 	*set = (struct rfm_set) { .spans = RB_ROOT };
+}
+
+/**
+ * rfm_sets_drop - drop what some sets hold, and empty them
+ * @card: the card, gone or not
+ * @sets: one for each plane
+ *
+ * Context: card->lock held.
+ */
+void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_span *span;
+	unsigned int i;
+
+	for (i = 0; i < RFM_PLANES; i++) {
+		for (span = rfm_set_first(&sets[i]); span;
+		     span = rfm_span_next(span))
+			rfm_hold_drop(card, &span->hold);
+		rfm_set_free(&sets[i]);
+	}
 }
 
 /**
@@ -658,20 +640,9 @@ int rfm_unsubscribe(struct rfm_file *file, void *arg)
  */
 void rfm_subscribe_close(struct rfm_file *file)
 {
-	struct rfm_card *card = file->card;
-	struct rfm_span *span, *next;
-	unsigned int i;
-
-	mutex_lock(&card->lock);
-	for (i = 0; i < RFM_PLANES; i++) {
-		rbtree_postorder_for_each_entry_safe(span, next,
-						     &file->sets[i].spans,
-						     node) {
-			rfm_hold_drop(card, &span->hold);
-			kfree(span);
-		}
-	}
-	mutex_unlock(&card->lock);
+	mutex_lock(&file->card->lock);
+	rfm_sets_drop(file->card, file->sets);
+	mutex_unlock(&file->card->lock);
 }
 
 /* --- begin and end --------------------------------------------------------- */

@@ -240,7 +240,8 @@ static int rfm_watcher_begin(struct rfm_card *card, struct rfm_watcher *watcher)
 	for (i = 0; i < watcher->count && !ret; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
 
-		ret = rfm_subscription_hold(card, &range->hold, range->first,
+		ret = rfm_subscription_hold(card, &range->hold, false,
+					    range->first,
 					    range->last - range->first + 1,
 					    planes);
 	}
