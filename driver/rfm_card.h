@@ -82,6 +82,7 @@
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
+#include <linux/netlink.h>
 #include <linux/uio.h>
 
 #include <linux/rfm.h>
@@ -183,8 +184,16 @@ int rfm_may_ioctl(enum rfm_function function, fmode_t mode);
 
 #define RFM_SET(attr)	BIT_ULL(RFM_A_CARD_##attr)
 
+/* Says why not; @sentence is a literal. Returns @error. */
+#define rfm_refuse(extack, attr, error, sentence) ({		\
+	NL_SET_ERR_MSG_ATTR(extack, attr, sentence);		\
+	error;							\
+})
+
 /* A change of a card's settings. */
 struct rfm_settings {
+	struct netlink_ext_ack *extack;	/* told what is wrong, or NULL */
+	struct nlattr **attrs;		/* of the request, or NULL */
 	u64 set;			/* RFM_SET() of what is to change beside @switches */
 	struct rfm_switches switches;
 	u32 policy;			/* RFM_POLICY_ALL or RFM_POLICY_NONE */
@@ -198,8 +207,13 @@ struct rfm_settings {
 	bool wait;			/* for a ring test, before OWN DATA is cleared, or -EBUSY */
 };
 
+/* The same of a setting: @attr is RFM_A_CARD_*. */
+#define rfm_refuse_setting(settings, attr, error, sentence)	\
+	rfm_refuse((settings)->extack, (settings)->attrs ?	\
+		   (settings)->attrs[attr] : NULL, error, sentence)
+
 int rfm_settings_apply(struct rfm_card *card,
-		       const struct rfm_settings *settings, unsigned int *which);
+		       const struct rfm_settings *settings);
 void rfm_settings_init(struct rfm_card *card);
 u32 rfm_dma_least(const struct rfm_card *card, bool store);
 
@@ -209,9 +223,9 @@ int rfm_switches_set(struct rfm_file *file, void *arg);
 void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
 		       struct rfm_switches *args);
 int rfm_switches_check(const struct rfm_card *card,
-		       const struct rfm_switches *args, unsigned int *which);
-int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
-		       unsigned int *which);
+		       const struct rfm_settings *settings);
+int rfm_switches_apply(struct rfm_card *card,
+		       const struct rfm_settings *settings);
 
 /* rfm_status.c: last writers, counters, ring map */
 

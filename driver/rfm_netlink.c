@@ -55,38 +55,7 @@ unsigned int rfm_netlink_holders_state(void)
 /* --- refusals ------------------------------------------------------------- */
 
 /**
- * rfm_refuse - say why not
- * @extack: told
- * @attr: the attribute that is wrong, or NULL
- * @error: negative errno
- * @sentence: what a person reads; stays where it is
- *
- * Return: @error.
- */
-int rfm_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
-	       int error, const char *sentence)
-{
-	if (!extack)
-		return error;
-	if (attr)
-		NL_SET_BAD_ATTR(extack, attr);
-	/* What NL_SET_ERR_MSG() does, which takes no sentence from a table. */
-	extack->_msg = sentence;
-	return error;
-}
-
-static const struct {
-	int error;
-	const char *sentence;
-} rfm_refusals[] = {
-	{ -ENODEV, "the card is gone" },
-	{ -ENOMEM, "no memory" },
-	{ -EINTR, "a signal came while waiting for others" },
-	{ -EMSGSIZE, "the answer does not fit into a message" },
-};
-
-/**
- * rfm_refuse_generic - the same for what may happen to any request
+ * rfm_refuse_generic - say why not, for what may happen to any request
  * @extack: told, unless somebody has said something already
  * @error: negative errno
  *
@@ -94,12 +63,20 @@ static const struct {
  */
 int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rfm_refusals); i++)
-		if (rfm_refusals[i].error == error && extack && !extack->_msg)
-			return rfm_refuse(extack, NULL, error,
-					  rfm_refusals[i].sentence);
+	if (!extack || extack->_msg)
+		return error;
+	switch (error) {
+	case -ENODEV:
+		return rfm_refuse(extack, NULL, error, "the card is gone");
+	case -ENOMEM:
+		return rfm_refuse(extack, NULL, error, "no memory");
+	case -EINTR:
+		return rfm_refuse(extack, NULL, error,
+				  "a signal came while waiting for others");
+	case -EMSGSIZE:
+		return rfm_refuse(extack, NULL, error,
+				  "the answer does not fit into a message");
+	}
 	return error;
 }
 

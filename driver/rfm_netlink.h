@@ -30,8 +30,6 @@ int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
 void rfm_asker_put(struct rfm_asker *asker);
 int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
 		   u32 *first, u32 *last);
-int rfm_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
-	       int error, const char *sentence);
 int rfm_refuse_generic(struct netlink_ext_ack *extack, int error);
 int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
 	      size_t size, rfm_put_fn put, void *data);

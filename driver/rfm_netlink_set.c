@@ -216,63 +216,11 @@ static int rfm_take_steps(const struct rfm_asker *asker,
 
 /* --- card-set -------------------------------------------------------------- */
 
-/* Why the card, or what is under way, does not allow it. */
-static const struct {
-	u16 attr;
-	int error;
-	const char *sentence;
-} rfm_set_refusals[] = {
-	{ RFM_A_CARD_GENERATION, -EAGAIN,
-	  "the card has been changed meanwhile" },
-	{ RFM_A_CARD_OWN_DATA, -EINVAL, "own-data can be cleared only" },
-	{ RFM_A_CARD_OWN_DATA, -EBUSY,
-	  "a ring test is running, which waits for own-data" },
-	{ RFM_A_CARD_BYTE_SWAP, -EBUSY,
-	  "the order of bytes is not changed under a read or a write" },
-	{ RFM_A_CARD_ADDRESS_OFFSET, -EINVAL,
-	  "the address offset is 0, 64, 128 or 192 MiB" },
-	{ RFM_A_CARD_WINDOW_OFFSET, -EINVAL,
-	  "the window begins at a multiple of its size, inside the memory" },
-	{ RFM_A_CARD_WINDOW_OFFSET, -EOPNOTSUPP,
-	  "the window of this card does not move" },
-	{ RFM_A_CARD_WINDOW_OFFSET, -EBUSY,
-	  "the window is not moved under a mapping, a subscription, a watch, a read or a write" },
-	{ RFM_A_CARD_WINDOW_OFFSET, -EIO, "the card does not move its window" },
-	{ RFM_A_CARD_BASE_POLICY, -EOPNOTSUPP,
-	  "the card has no extension block, it receives and sends everything" },
-	{ RFM_A_CARD_BASE_POLICY, -EIO, "the card refuses the range" },
-	{ RFM_A_CARD_BASE, -EIO, "the card refuses a range" },
-	{ RFM_A_CARD_BASE, -ENOSPC,
-	  "a base mask would have more than 4096 separate ranges" },
-	{ RFM_A_CARD_MODERATION_COUNT, -EOPNOTSUPP,
-	  "the card has no event ring, there is nothing to moderate" },
-	{ RFM_A_CARD_MODERATION_TIME, -EOPNOTSUPP,
-	  "the card has no event ring, there is nothing to moderate" },
-	{ RFM_A_CARD_MODERATION_COUNT, -ERANGE,
-	  "so many events do not fit into half of the event ring" },
-	{ RFM_A_CARD_MODERATION_TIME, -ERANGE,
-	  "events wait for a second at most" },
-};
-
-static int rfm_refuse_setting(const struct rfm_asker *asker, unsigned int which,
-			      int error)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rfm_set_refusals); i++)
-		if (rfm_set_refusals[i].attr == which &&
-		    rfm_set_refusals[i].error == error)
-			return rfm_refuse(asker->extack, asker->attrs[which],
-					  error, rfm_set_refusals[i].sentence);
-	return rfm_refuse_generic(asker->extack, error);
-}
-
 static int rfm_set_card(const struct rfm_asker *asker,
 			const struct nlmsghdr *nlh,
 			struct rfm_settings *settings)
 {
 	struct rfm_base_step *steps = NULL;
-	unsigned int which;
 	int ret;
 
 	settings->step_count = rfm_count_steps(nlh);
@@ -283,19 +231,18 @@ static int rfm_set_card(const struct rfm_asker *asker,
 			return rfm_refuse_generic(asker->extack, -ENOMEM);
 	}
 	settings->steps = steps;
-	ret = rfm_take_steps(asker, nlh, steps);
-	if (!ret) {
-		ret = rfm_settings_apply(asker->card, settings, &which);
-		if (ret)
-			ret = rfm_refuse_setting(asker, which, ret);
-	}
+	ret = rfm_take_steps(asker, nlh, steps) ?:
+	      rfm_settings_apply(asker->card, settings);
 	kvfree(steps);
-	return ret;
+	return rfm_refuse_generic(asker->extack, ret);
 }
 
 int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rfm_settings settings = {};
+	struct rfm_settings settings = {
+		.extack = info->extack,
+		.attrs = info->attrs,
+	};
 	struct rfm_asker asker;
 	int ret;
 

@@ -18,15 +18,9 @@
 
 #include "rfm_netlink.h"
 
-/**
- * enum rfm_right - what somebody needs
- * @RFM_RIGHT_ANY: a descriptor of the card
- * @RFM_RIGHT_READ: one that is open for reading
- * @RFM_RIGHT_WRITE: one that is open for writing
- * @RFM_RIGHT_BOTH: one that is open for both
- */
+/* What somebody needs: a descriptor of the card, open for ... */
 enum rfm_right {
-	RFM_RIGHT_ANY,
+	RFM_RIGHT_ANY,		/* whatever */
 	RFM_RIGHT_READ,
 	RFM_RIGHT_WRITE,
 	RFM_RIGHT_BOTH,
@@ -52,20 +46,11 @@ static const enum rfm_right rfm_rights[RFM_FUNCTIONS] = {
 	[RFM_FUNCTION_VERIFY]		= RFM_RIGHT_BOTH,
 };
 
-#define RFM_NEEDS(what)	"needs a descriptor of the card" what ", or CAP_NET_ADMIN"
-
-/* What a descriptor must be open for, and what is said of one that is not. */
-static const struct {
-	fmode_t mode;
-	const char *refusal;
-} rfm_right_of[] = {
-	[RFM_RIGHT_ANY]		= { 0, RFM_NEEDS("") },
-	[RFM_RIGHT_READ]	= { FMODE_READ,
-				    RFM_NEEDS(" that is open for reading") },
-	[RFM_RIGHT_WRITE]	= { FMODE_WRITE,
-				    RFM_NEEDS(" that is open for writing") },
-	[RFM_RIGHT_BOTH]	= { FMODE_READ | FMODE_WRITE,
-				    RFM_NEEDS(" that is open for both") },
+static const fmode_t rfm_right_modes[] = {
+	[RFM_RIGHT_ANY]		= 0,
+	[RFM_RIGHT_READ]	= FMODE_READ,
+	[RFM_RIGHT_WRITE]	= FMODE_WRITE,
+	[RFM_RIGHT_BOTH]	= FMODE_READ | FMODE_WRITE,
 };
 
 /**
@@ -77,8 +62,12 @@ static const struct {
  */
 int rfm_may_ioctl(enum rfm_function function, fmode_t mode)
 {
-	return rfm_right_of[rfm_rights[function]].mode & ~mode ? -EBADF : 0;
+	return rfm_right_modes[rfm_rights[function]] & ~mode ? -EBADF : 0;
 }
+
+#define RFM_NEEDS(asker, what)						\
+	rfm_refuse((asker)->extack, NULL, -EPERM,			\
+		   "needs a descriptor of the card" what ", or CAP_NET_ADMIN")
 
 /**
  * rfm_may_netlink - may this be done by the sender of a message?
@@ -93,6 +82,14 @@ int rfm_may_netlink(enum rfm_function function, const struct rfm_asker *asker)
 		return 0;
 	if (netlink_capable(asker->skb, CAP_NET_ADMIN))
 		return 0;
-	return rfm_refuse(asker->extack, NULL, -EPERM,
-			  rfm_right_of[rfm_rights[function]].refusal);
+	switch (rfm_rights[function]) {
+	case RFM_RIGHT_READ:
+		return RFM_NEEDS(asker, " that is open for reading");
+	case RFM_RIGHT_WRITE:
+		return RFM_NEEDS(asker, " that is open for writing");
+	case RFM_RIGHT_BOTH:
+		return RFM_NEEDS(asker, " that is open for both");
+	default:
+		return RFM_NEEDS(asker, "");
+	}
 }

@@ -89,32 +89,40 @@ u32 rfm_dma_least(const struct rfm_card *card, bool store)
 	return READ_ONCE(card->hw.dma.least[store ? RFM_DMA_WRITE : RFM_DMA_READ]);
 }
 
+static int rfm_moderation_check(const struct rfm_card *card,
+				const struct rfm_settings *settings)
+{
+	bool count = settings->set & RFM_SET(MODERATION_COUNT);
+	bool time = settings->set & RFM_SET(MODERATION_TIME);
+
+	if ((count || time) && !card->hw.events.ring)
+		return rfm_refuse_setting(settings, count ?
+					  RFM_A_CARD_MODERATION_COUNT :
+					  RFM_A_CARD_MODERATION_TIME, -EOPNOTSUPP,
+					  "the card has no event ring, there is nothing to moderate");
+	if (count &&
+	    settings->moderation_count > 1u << card->hw.events.order >> 1)
+		return rfm_refuse_setting(settings, RFM_A_CARD_MODERATION_COUNT, -ERANGE,
+					  "so many events do not fit into half of the event ring");
+	if (time && settings->moderation_time > NSEC_PER_SEC)
+		return rfm_refuse_setting(settings, RFM_A_CARD_MODERATION_TIME, -ERANGE,
+					  "events wait for a second at most");
+	return 0;
+}
+
 /* What needs something of the card. */
 static int rfm_settings_check(const struct rfm_card *card,
-			      const struct rfm_settings *settings,
-			      unsigned int *which)
+			      const struct rfm_settings *settings)
 {
-	if (settings->set & (RFM_SET(MODERATION_COUNT) |
-			     RFM_SET(MODERATION_TIME)) &&
-	    !card->hw.events.ring) {
-		*which = settings->set & RFM_SET(MODERATION_COUNT) ?
-			 RFM_A_CARD_MODERATION_COUNT :
-			 RFM_A_CARD_MODERATION_TIME;
-		return -EOPNOTSUPP;
-	}
-	*which = RFM_A_CARD_MODERATION_COUNT;
-	if (settings->set & RFM_SET(MODERATION_COUNT) &&
-	    settings->moderation_count > 1u << card->hw.events.order >> 1)
-		return -ERANGE;
-	*which = RFM_A_CARD_MODERATION_TIME;
-	if (settings->set & RFM_SET(MODERATION_TIME) &&
-	    settings->moderation_time > NSEC_PER_SEC)
-		return -ERANGE;
-	*which = RFM_A_CARD_BASE_POLICY;
+	int ret = rfm_moderation_check(card, settings);
+
+	if (ret)
+		return ret;
 	if (settings->set & RFM_SET(BASE_POLICY) &&
 	    !(card->hw.features & RFM_EXT_FEATURE_SUBSCRIBE))
-		return -EOPNOTSUPP;
-	return rfm_switches_check(card, &settings->switches, which);
+		return rfm_refuse_setting(settings, RFM_A_CARD_BASE_POLICY, -EOPNOTSUPP,
+					  "the card has no extension block, it receives and sends everything");
+	return rfm_switches_check(card, settings);
 }
 
 /* What cannot fail, on a card that is there. */
@@ -139,9 +147,25 @@ static void rfm_settings_rest(struct rfm_card *card,
 		rfm_events_moderate(card, count, time);
 }
 
+static int rfm_base_change(struct rfm_card *card,
+			   const struct rfm_settings *settings,
+			   struct rfm_set *sets)
+{
+	int ret = rfm_base_prepare(card, settings, sets);
+
+	if (ret == -ENOSPC)
+		return rfm_refuse_setting(settings, RFM_A_CARD_BASE, ret,
+					  "a base mask would have more than 4096 separate ranges");
+	if (ret == -EIO)
+		return rfm_refuse_setting(settings, settings->step_count ?
+					  RFM_A_CARD_BASE :
+					  RFM_A_CARD_BASE_POLICY, ret,
+					  "the card refuses a range");
+	return ret;
+}
+
 static int rfm_settings_change(struct rfm_card *card,
-			       const struct rfm_settings *settings,
-			       unsigned int *which)
+			       const struct rfm_settings *settings)
 {
 	bool rebase = settings->set & (RFM_SET(BASE_POLICY) | RFM_SET(BASE));
 	struct rfm_set sets[RFM_PLANES] = {};
@@ -150,18 +174,14 @@ static int rfm_settings_change(struct rfm_card *card,
 	lockdep_assert_held(&card->lock);
 
 	if (settings->conditional &&
-	    settings->generation != card->config.generation) {
-		*which = RFM_A_CARD_GENERATION;
-		return -EAGAIN;
-	}
-	if (rebase) {
-		*which = settings->step_count ? RFM_A_CARD_BASE :
-						RFM_A_CARD_BASE_POLICY;
-		ret = rfm_base_prepare(card, settings, sets);
-		if (ret)
-			return ret;
-	}
-	ret = rfm_switches_apply(card, &settings->switches, which);
+	    settings->generation != card->config.generation)
+		return rfm_refuse_setting(settings, RFM_A_CARD_GENERATION, -EAGAIN,
+					  "the card has been changed meanwhile");
+	if (rebase)
+		ret = rfm_base_change(card, settings, sets);
+	if (ret)
+		return ret;
+	ret = rfm_switches_apply(card, settings);
 	if (ret) {
 		rfm_base_undo(card, sets);
 		return ret;
@@ -177,14 +197,13 @@ static int rfm_settings_change(struct rfm_card *card,
 }
 
 static int rfm_settings_locked(struct rfm_card *card,
-			       const struct rfm_settings *settings,
-			       unsigned int *which)
+			       const struct rfm_settings *settings)
 {
 	int ret;
 
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	ret = rfm_settings_change(card, settings, which);
+	ret = rfm_settings_change(card, settings);
 	mutex_unlock(&card->lock);
 	return ret;
 }
@@ -193,8 +212,6 @@ static int rfm_settings_locked(struct rfm_card *card,
  * rfm_settings_apply - change settings of a card
  * @card: the card
  * @settings: what, and how; ranges are checked
- * @which: on failure set to the attribute that is refused, RFM_A_CARD_*; 0 if
- *	it is none in particular
  *
  * Monitors are told of it, with the calling process.
  *
@@ -203,27 +220,26 @@ static int rfm_settings_locked(struct rfm_card *card,
  * -ENOMEM, -ENOSPC, -ENODEV, and then nothing has changed.
  */
 int rfm_settings_apply(struct rfm_card *card,
-		       const struct rfm_settings *settings, unsigned int *which)
+		       const struct rfm_settings *settings)
 {
 	int ret;
 
-	*which = 0;
-	ret = rfm_settings_check(card, settings, which);
+	ret = rfm_settings_check(card, settings);
 	if (ret)
 		return ret;
-	*which = 0;
 	if (!settings->set && !settings->switches.mask)
 		return READ_ONCE(card->hw.gone) ? -ENODEV : 0;
 
 	/* A ring test that is running waits for OWN DATA. */
 	if (!(settings->switches.mask & RFM_SWITCH_OWN_DATA))
-		return rfm_settings_locked(card, settings, which);
+		return rfm_settings_locked(card, settings);
 	ret = rfm_ring_test_lock(card, settings->wait);
-	if (ret) {
-		*which = RFM_A_CARD_OWN_DATA;
+	if (ret == -EBUSY)
+		return rfm_refuse_setting(settings, RFM_A_CARD_OWN_DATA, ret,
+					  "a ring test is running, which waits for own-data");
+	if (ret)
 		return ret;
-	}
-	ret = rfm_settings_locked(card, settings, which);
+	ret = rfm_settings_locked(card, settings);
 	mutex_unlock(&card->probe_lock);
 	return ret;
 }

@@ -80,50 +80,56 @@ int rfm_switches_get(struct rfm_file *file, void *arg)
 /**
  * rfm_switches_check - could a change be?
  * @card: the card
- * @args: RFM_IOC_SET_SWITCHES' arguments
- * @which: set to the attribute that is wrong, RFM_A_CARD_*
+ * @settings: the change
  *
  * Return: 0, -EINVAL or -EOPNOTSUPP.
  */
 int rfm_switches_check(const struct rfm_card *card,
-		       const struct rfm_switches *args, unsigned int *which)
+		       const struct rfm_settings *settings)
 {
+	const struct rfm_switches *args = &settings->switches;
+
 	if ((args->mask | args->on) & ~RFM_SWITCHES)
 		return -EINVAL;
-	*which = RFM_A_CARD_OWN_DATA;
 	if (args->mask & args->on & RFM_SWITCH_OWN_DATA)
-		return -EINVAL;
-	*which = RFM_A_CARD_ADDRESS_OFFSET;
+		return rfm_refuse_setting(settings, RFM_A_CARD_OWN_DATA, -EINVAL,
+					  "own-data can be cleared only");
 	if (args->mask & RFM_SWITCH_OFFSET &&
 	    (args->address_offset % SZ_64M ||
 	     args->address_offset > 3 * SZ_64M))
-		return -EINVAL;
-	*which = RFM_A_CARD_WINDOW_OFFSET;
+		return rfm_refuse_setting(settings, RFM_A_CARD_ADDRESS_OFFSET, -EINVAL,
+					  "the address offset is 0, 64, 128 or 192 MiB");
 	if (!(args->mask & RFM_SWITCH_WINDOW))
 		return 0;
 	if (!(rfm_switches_of(card) & RFM_SWITCH_WINDOW))
-		return -EOPNOTSUPP;
+		return rfm_refuse_setting(settings, RFM_A_CARD_WINDOW_OFFSET, -EOPNOTSUPP,
+					  "the window of this card does not move");
 	/* Sizes are powers of two. */
 	if (args->window_offset & (card->hw.window_size - 1) ||
 	    args->window_offset >= card->hw.memory_size)
-		return -EINVAL;
+		return rfm_refuse_setting(settings, RFM_A_CARD_WINDOW_OFFSET, -EINVAL,
+					  "the window begins at a multiple of its size, inside the memory");
 	return 0;
 }
 
 /* Moves the window if it is not there. Return: 0, -EBUSY or -EIO. */
-static int rfm_window_move(struct rfm_card *card, u64 offset)
+static int rfm_window_move(struct rfm_card *card,
+			   const struct rfm_settings *settings)
 {
+	u64 offset = settings->switches.window_offset;
 	u32 base = offset | RFM_LAS1BA_ENABLE;
 
 	if (offset == card->hw.window_offset)
 		return 0;
 	if (card->holds.count || card->hw.dma.requests)
-		return -EBUSY;
+		return rfm_refuse_setting(settings, RFM_A_CARD_WINDOW_OFFSET, -EBUSY,
+					  "the window is not moved under a mapping, a subscription, a watch, a read or a write");
 	writel(base, card->hw.runtime + RFM_LAS1BA);
 	if (readl(card->hw.runtime + RFM_LAS1BA) != base) {
 		writel(card->hw.window_offset | RFM_LAS1BA_ENABLE,
 		       card->hw.runtime + RFM_LAS1BA);
-		return -EIO;
+		return rfm_refuse_setting(settings, RFM_A_CARD_WINDOW_OFFSET, -EIO,
+					  "the card does not move its window");
 	}
 	WRITE_ONCE(card->hw.window_offset, offset);
 	return 0;
@@ -133,15 +139,19 @@ static int rfm_window_move(struct rfm_card *card, u64 offset)
  * Of programmed I/O and of DMA: a write comes out the same, whichever way it
  * takes, and all of it in one order. Return: 0 or -EBUSY.
  */
-static int rfm_byte_swap(struct rfm_card *card, bool on)
+static int rfm_byte_swap(struct rfm_card *card,
+			 const struct rfm_settings *settings)
 {
 	u32 old = readl(card->hw.runtime + RFM_BIGEND);
-	u32 bigend = (old & ~RFM_BIGEND_SWAPS) | (on ? RFM_BIGEND_SWAPS : 0);
+	u32 bigend = old & ~RFM_BIGEND_SWAPS;
 
+	if (settings->switches.on & RFM_SWITCH_BYTE_SWAP)
+		bigend |= RFM_BIGEND_SWAPS;
 	if (bigend == old)
 		return 0;
 	if (card->hw.dma.requests)
-		return -EBUSY;
+		return rfm_refuse_setting(settings, RFM_A_CARD_BYTE_SWAP, -EBUSY,
+					  "the order of bytes is not changed under a read or a write");
 	writel(bigend, card->hw.runtime + RFM_BIGEND);
 	return 0;
 }
@@ -151,21 +161,18 @@ static int rfm_byte_swap(struct rfm_card *card, bool on)
  * way of the byte swap. Return: 0, -EBUSY or -EIO.
  */
 static int rfm_change_between_transfers(struct rfm_card *card,
-					const struct rfm_switches *args,
-					unsigned int *which)
+					const struct rfm_settings *settings)
 {
+	u32 mask = settings->switches.mask;
 	int ret = 0;
 
 	lockdep_assert_held(&card->lock);
 
 	spin_lock(&card->hw.lock);
-	*which = RFM_A_CARD_WINDOW_OFFSET;
-	if (args->mask & RFM_SWITCH_WINDOW)
-		ret = rfm_window_move(card, args->window_offset);
-	if (!ret && args->mask & RFM_SWITCH_BYTE_SWAP) {
-		*which = RFM_A_CARD_BYTE_SWAP;
-		ret = rfm_byte_swap(card, args->on & RFM_SWITCH_BYTE_SWAP);
-	}
+	if (mask & RFM_SWITCH_WINDOW)
+		ret = rfm_window_move(card, settings);
+	if (!ret && mask & RFM_SWITCH_BYTE_SWAP)
+		ret = rfm_byte_swap(card, settings);
 	spin_unlock(&card->hw.lock);
 	return ret;
 }
@@ -201,23 +208,22 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 /**
  * rfm_switches_apply - change switches
  * @card: the card
- * @args: what passed rfm_switches_check()
- * @which: set to the attribute that is refused
+ * @settings: what passed rfm_switches_check()
  *
- * Context: card->lock held; with card->probe_lock if OWN DATA is
- * to be cleared, for which a ring test that is running waits.
+ * Context: card->lock held; with card->probe_lock if OWN DATA is to be cleared,
+ * for which a ring test that is running waits.
  * Return: 0; -EBUSY, -EIO, -ENODEV, and then nothing has changed.
  */
-int rfm_switches_apply(struct rfm_card *card, const struct rfm_switches *args,
-		       unsigned int *which)
+int rfm_switches_apply(struct rfm_card *card,
+		       const struct rfm_settings *settings)
 {
 	int idx, ret = 0;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	ret = rfm_change_between_transfers(card, args, which);
+	ret = rfm_change_between_transfers(card, settings);
 	if (!ret) {
-		rfm_lcsr1_change(card, args);
+		rfm_lcsr1_change(card, &settings->switches);
 		ret = rfm_card_check(card);
 	}
 	rfm_card_exit(card, idx);
@@ -232,7 +238,6 @@ int rfm_switches_set(struct rfm_file *file, void *arg)
 {
 	const struct rfm_switches *args = arg;
 	const struct rfm_settings settings = { .switches = *args, .wait = true };
-	unsigned int which;
 
-	return rfm_settings_apply(file->card, &settings, &which);
+	return rfm_settings_apply(file->card, &settings);
 }
