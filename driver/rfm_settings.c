@@ -196,18 +196,6 @@ static int rfm_settings_change(struct rfm_card *card,
 	return 0;
 }
 
-static int rfm_settings_locked(struct rfm_card *card,
-			       const struct rfm_settings *settings)
-{
-	int ret;
-
-	if (mutex_lock_interruptible(&card->lock))
-		return -EINTR;
-	ret = rfm_settings_change(card, settings);
-	mutex_unlock(&card->lock);
-	return ret;
-}
-
 /**
  * rfm_settings_apply - change settings of a card
  * @card: the card
@@ -222,6 +210,7 @@ static int rfm_settings_locked(struct rfm_card *card,
 int rfm_settings_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings)
 {
+	bool own_data = settings->switches.mask & RFM_SWITCH_OWN_DATA;
 	int ret;
 
 	ret = rfm_settings_check(card, settings);
@@ -230,16 +219,19 @@ int rfm_settings_apply(struct rfm_card *card,
 	if (!settings->set && !settings->switches.mask)
 		return READ_ONCE(card->hw.gone) ? -ENODEV : 0;
 
-	/* A ring test that is running waits for OWN DATA. */
-	if (!(settings->switches.mask & RFM_SWITCH_OWN_DATA))
-		return rfm_settings_locked(card, settings);
-	ret = rfm_ring_test_lock(card, settings->wait);
+	/* A ring test that is running waits for it. */
+	ret = own_data ? rfm_ring_test_lock(card, settings->wait) : 0;
 	if (ret == -EBUSY)
 		return rfm_refuse_setting(settings, RFM_A_CARD_OWN_DATA, ret,
 					  "a ring test is running, which waits for own-data");
 	if (ret)
 		return ret;
-	ret = rfm_settings_locked(card, settings);
-	mutex_unlock(&card->probe_lock);
+	ret = mutex_lock_interruptible(&card->lock);
+	if (!ret) {
+		ret = rfm_settings_change(card, settings);
+		mutex_unlock(&card->lock);
+	}
+	if (own_data)
+		mutex_unlock(&card->probe_lock);
 	return ret;
 }
