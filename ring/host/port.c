@@ -10,7 +10,7 @@
  *
  * A function that finds the connection broken calls rfm_port_drop(), which goes back
  * to waiting. As this can happen inside a batch (a callback may disconnect the
- * port), @fd is looked at after each frame.
+ * port), the link's loops look at its @shm after each packet.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

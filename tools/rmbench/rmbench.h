@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-
 #define BENCH_NODES	256	/* processes of one measurement, at most */
 #define BENCH_SLICES	5	/* a measurement is the median of so many */
 #define BENCH_SENTENCE	256

@@ -173,6 +173,10 @@ int main(int argc, char **argv)
 	if (parse(argv[3], UINT32_MAX & ~0xfffu, &offset) ||
 	    (ask && parse(argv[4], UINT32_MAX, &value)))
 		return 2;
+	if (offset % AREA) {
+		fprintf(stderr, "rmecho: the offset '%s' is no multiple of %d\n", argv[3], AREA);
+		return 2;
+	}
 	for (int i = 5; i < argc; i++)
 		if (parse(argv[i], RFM_NODES - 1, &nodes[i - 5]))
 			return 2;
