@@ -94,6 +94,7 @@ struct rfm_hw {
 	bool gone;			/* no more hardware; set under irq.lock, read anywhere */
 	bool lost;			/* under irq.lock: monitors are to be told so */
 	struct work_struct gone_work;	/* wakes who waits, removes the mappings, stops DMA */
+	struct work_struct reprobe_work;	/* after a reset or a sleep */
 
 	/* Constant from rfm_probe() on: */
 	struct pci_dev *pdev;		/* valid until rfm_remove() returns */

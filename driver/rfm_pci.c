@@ -4,6 +4,7 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/sizes.h>
 
@@ -345,38 +346,77 @@ static void rfm_shutdown(struct pci_dev *pdev)
 }
 
 /*
- * A reset takes from the card all that its files have set, and its mappings,
- * subscriptions and watches with it. Nobody is to believe that they hold:
- * those who use it learn that it is gone, as if it had been pulled out.
+ * A reset and a sleep take from the card all that its files have set: mappings,
+ * subscriptions, watches. Nobody is to believe that they hold: who uses the card
+ * learns that it has gone, as if it had been pulled out, and the same card is
+ * probed anew when it is back.
  */
+
+/* One card at a time, so that each gets the number it had. */
+static DEFINE_MUTEX(rfm_reprobe_lock);
+
+/* A work item: who resets or resumes a device holds its lock. */
+static void rfm_reprobe_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.reprobe_work);
+	struct pci_dev *pdev = card->hw.pdev;
+
+	mutex_lock(&rfm_reprobe_lock);
+	/* Not if somebody has unbound it meanwhile. */
+	if (pci_get_drvdata(pdev) == card && device_reprobe(&pdev->dev))
+		dev_err(&pdev->dev, "the card cannot be probed anew\n");
+	mutex_unlock(&rfm_reprobe_lock);
+	put_device(&card->dev);
+	pci_dev_put(pdev);
+}
+
+static void rfm_reprobe(struct rfm_card *card)
+{
+	pci_dev_get(card->hw.pdev);
+	get_device(&card->dev);
+	INIT_WORK(&card->hw.reprobe_work, rfm_reprobe_work);
+	queue_work(rfm_wq, &card->hw.reprobe_work);
+}
+
 static void rfm_reset_prepare(struct pci_dev *pdev)
 {
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
-	dev_err(&card->dev, "the card is reset: it has to be bound anew\n");
-	spin_lock_irq(&card->hw.irq.lock);
-	rfm_card_lost(card);
-	spin_unlock_irq(&card->hw.irq.lock);
+	dev_warn(&card->dev, "the card is reset: who uses it loses it\n");
 	rfm_stop(card);
+}
+
+static void rfm_reset_done(struct pci_dev *pdev)
+{
+	rfm_reprobe(pci_get_drvdata(pdev));
 }
 
 static const struct pci_error_handlers rfm_error_handlers = {
 	.reset_prepare	= rfm_reset_prepare,
+	.reset_done	= rfm_reset_done,
 };
 
-/* Nor would it keep them asleep, and its node would be missing in the ring. */
-static int rfm_pm_prepare(struct device *dev)
+static int rfm_pm_suspend(struct device *dev)
+{
+	rfm_stop(dev_get_drvdata(dev));
+	return 0;
+}
+
+/* Also of a sleep that has come to nothing: then the card may not have gone. */
+static void rfm_pm_complete(struct device *dev)
 {
 	struct rfm_card *card = dev_get_drvdata(dev);
 
 	if (READ_ONCE(card->hw.gone))
-		return 0;
-	dev_err(&card->dev, "a member of the ring does not sleep: unbind the card first\n");
-	return -EBUSY;
+		rfm_reprobe(card);
 }
 
 static const struct dev_pm_ops rfm_pm_ops = {
-	.prepare	= pm_sleep_ptr(rfm_pm_prepare),
+	.suspend	= pm_sleep_ptr(rfm_pm_suspend),
+	.freeze		= pm_sleep_ptr(rfm_pm_suspend),
+	.poweroff	= pm_sleep_ptr(rfm_pm_suspend),
+	.complete	= pm_sleep_ptr(rfm_pm_complete),
 };
 
 static const struct pci_device_id rfm_ids[] = {

@@ -32,12 +32,16 @@ def kernel_says(lab, text):
     wait_for(f"the kernel log has '{text}'", lambda: text in lab.verb("log", 1).stdout)
 
 
-def plug_in(lab):
-    lab.qmp(1, "device_add", driver="rfm5565", id="rfm0", bus="rp0", rx="rfmrx", tx="rfmtx",
-            iothread="ring0", **{"node-id": 1})
+def comes_back(lab):
     wait_for("the card is back", lambda: any(
         c["node"] == 1 and c["signal"] for c in lab.rmctl_json(1, "list")))
     lab.test_ring(1, card(lab))
+
+
+def plug_in(lab):
+    lab.qmp(1, "device_add", driver="rfm5565", id="rfm0", bus="rp0", rx="rfmrx", tx="rfmtx",
+            iothread="ring0", **{"node-id": 1})
+    comes_back(lab)
 
 
 def users_of(lab, path):
@@ -162,28 +166,35 @@ def reads_zeros(lab, _):
 
 
 def is_reset(lab, _):
-    """A card that is reset is gone for those who use it; binding it anew mends it"""
+    """A card that is reset is gone for those who use it, and there again for who comes next"""
     device = card(lab)
     where = pci_of(lab, device)
     users = users_of(lab, f"/dev/{device}")
     lab.run(1, "sh", "-c", f"echo 1 >/sys/bus/pci/devices/{where}/reset")
     users.finish(timeout=60)
-    kernel_says(lab, "the card is reset: it has to be bound anew")
-    expect(lab.run(1, "dd", f"if=/dev/{device}", "bs=256K", "count=1", "of=/dev/null",
-                   check=False).returncode, "a transfer from a card without settings")
-    bind(lab, where, "unbind")
-    bind(lab, where)
-    lab.test_ring(1, card(lab))
+    kernel_says(lab, "the card is reset: who uses it loses it")
+    comes_back(lab)
+    expect(card(lab) == device, f"{device} is {card(lab)} now")
 
 
-def does_not_sleep(lab, _):
-    """A member of the ring does not let the machine sleep"""
-    if lab.run(1, "test", "-e", "/sys/power/state", check=False).returncode:
-        raise Skipped("this kernel cannot sleep")
-    expect(lab.run(1, "sh", "-c", "echo freeze >/sys/power/state", check=False).returncode,
-           "it slept")
-    kernel_says(lab, "a member of the ring does not sleep")
-    lab.test_ring(1, card(lab))
+# All devices of the machine are suspended and resumed, but no processor stops.
+SLEEP = """cd /sys/power
+echo 1 >/sys/module/suspend/parameters/pm_test_delay
+echo platform >pm_test; echo freeze >state; slept=$?
+echo none >pm_test; exit $slept"""
+
+
+def sleeps_and_wakes(lab, _):
+    """A machine that has slept: its cards are gone for those who used them, and there again"""
+    if lab.run(1, "test", "-e", "/sys/power/pm_test", check=False).returncode:
+        raise Skipped("this kernel cannot try to sleep")
+    before = {c["node"]: c["device"] for c in lab.rmctl_json(1, "list")}
+    users = users_of(lab, f"/dev/{card(lab)}")
+    lab.run(1, "sh", "-c", SLEEP)
+    users.finish(timeout=60)
+    comes_back(lab)
+    wait_for("all cards have their numbers again", lambda: before == {
+        c["node"]: c["device"] for c in lab.rmctl_json(1, "list")})
 
 
 def insert(lab, *parameters, check=True):
@@ -611,7 +622,7 @@ def part_gone(up, long):
         if long:
             failed += programs(lab, ("dma_end_test", "-n", ends, "-s", seed, mine))
         failed += planned(
-            [unplugs, stops_answering, dark_and_pulled_out, is_reset, does_not_sleep,
+            [unplugs, stops_answering, dark_and_pulled_out, is_reset, sleeps_and_wakes,
              unbound_while_stuck, reads_zeros, reload_module, base_card_has_no_policy,
              clean_kernels], lab, unplugged)
     with lab_of("off", [*up, "--qemu-arg", "-action shutdown=pause"]) as lab:
