@@ -268,8 +268,10 @@ def add_up(sub):
 
 def split_command(argv):
     """What stands after '--' is a command for the guest, and no business of argparse."""
-    if argv[:1] != ["exec"] or "--" not in argv:
+    if argv[:1] != ["exec"] or {"-h", "--help"}.intersection(argv[1:2]):
         return argv, []
+    if "--" not in argv:
+        raise UsageError("exec needs '--' and a command")
     at = argv.index("--")
     return argv[:at], argv[at + 1:]
 

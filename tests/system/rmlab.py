@@ -159,6 +159,8 @@ def wrong_usage(lab):
         expect("Traceback" not in done.stderr, f"{words}: {done.stderr}")
     missing = rmlab("exec", "--name", lab.name, "9", "--", "true", check=False)
     expect(missing.returncode == 2 and "9" in missing.stderr, str(missing))
+    bare = rmlab("exec", "--name", lab.name, "1", "true", check=False)
+    expect(bare.returncode == 2 and "'--'" in bare.stderr, str(bare))
     none = rmlab("status", "--name", other, check=False)
     expect(none.returncode == 1 and other in none.stderr, f"a lab has come up: {none}")
 
