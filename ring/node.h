@@ -65,6 +65,7 @@
 #define RFM_NODE_BREAK		0x80u	/* another node has lost its signal: @break_at */
 #define RFM_NODE_EPOCH		0x100u	/* the membership of the ring has changed */
 #define RFM_NODE_SIGNAL_BACK	0x200u	/* the receiver has its signal (again) */
+#define RFM_NODE_RX_ALMOST_FULL	0x800u	/* paused: three quarters of the room are used */
 
 /**
  * struct rfm_origin - which frame brought an update
@@ -507,8 +508,8 @@ void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset);
  *
  * A paused node passes frames on and marks them, but holds back what is for
  * its own memory, up to RFM_NODE_HELD_SLOTS frames; what finds no room is
- * counted (@held_lost) and reported RFM_NODE_RX_FULL. Going on applies all
- * that was held, in order.
+ * counted (@held_lost) and reported RFM_NODE_RX_FULL; before that comes
+ * RFM_NODE_RX_ALMOST_FULL. Going on applies all that was held, in order.
  */
 void rfm_node_set_paused(struct rfm_node *node, bool paused);
 

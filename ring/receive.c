@@ -7,6 +7,7 @@
 #include "ring/wire.h"
 
 #define NIC_EVALUATED	0x8f	/* types 0 to 3 and 7; the others are reserved */
+#define HELD_ALMOST_FULL	(RFM_NODE_HELD_SLOTS / 4 * 3)
 
 static bool is_second(const struct rfm_frame *frame)
 {
@@ -283,6 +284,7 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 		 uint64_t arrival, bool counted)
 {
 	unsigned int frames = rfm_packet_frames(len);
+	bool filling = rfm_fifo_used(&node->held) < HELD_ALMOST_FULL;
 	struct rfm_slot *slot;
 
 	if (!may_hold(node, frames)) {
@@ -296,6 +298,8 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 	slot->tag = counted ? TAG_COUNTED : TAG_TRANSIT;
 	slot->length = len;
 	rfm_frame_copy(slot->wire, wire, len);
+	if (filling && rfm_fifo_used(&node->held) >= HELD_ALMOST_FULL)
+		node->ops->status(node->opaque, RFM_NODE_RX_ALMOST_FULL);
 	return true;
 }
 

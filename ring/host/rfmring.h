@@ -66,6 +66,7 @@ enum rfmring_status {
 	RFMRING_EPOCH		= 0x100,	/* the membership of the ring has changed */
 	RFMRING_SIGNAL		= 0x200,	/* the receiver has a signal now */
 	RFMRING_DOWNSTREAM	= 0x400,	/* a neighbour takes this node's frames, or none any more */
+	RFMRING_RX_ALMOST_FULL	= 0x800,	/* paused: three quarters of the room for updates are used */
 };
 
 /* enum rfmring_optics - rfmring_set_optics() */

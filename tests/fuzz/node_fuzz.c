@@ -76,7 +76,7 @@ static void on_missed(void *opaque, uint8_t source, uint64_t count, uint64_t seq
 static void on_status(void *opaque, unsigned int what)
 {
 	(void)opaque;
-	CHECK(what && what <= RFM_NODE_SIGNAL_BACK && !(what & (what - 1)));
+	CHECK(what && what <= RFM_NODE_RX_ALMOST_FULL && !(what & (what - 1)));
 }
 
 static void on_transmit(void *opaque)

@@ -19,91 +19,7 @@
 
 #define BATCHES_PER_RUN  16     /* writes to the chardev in one go */
 
-/* Frames that are held back for a paused guest */
-#define RX_ALMOST_FULL  (RFM_NODE_HELD_SLOTS / 4 * 3)
-
 #define SETTLED_NS      (2 * NANOSECONDS_PER_SECOND)    /* of a link */
-
-/* --- what the links ask of the card --------------------------------------- */
-
-static void capture(Rfm5565State *s, int interface,
-                    enum rfm_pcapng_direction direction, const uint8_t *wire,
-                    unsigned int len, uint64_t now)
-{
-    if (rfm_pcapng_is_open(&s->capture)) {
-        rfm_pcapng_packet(&s->capture, interface, direction, now, wire, len,
-                          NULL);
-    }
-}
-
-static struct rfm_link_self link_self(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    return rfm_node_link_ops.self(&s->node);
-}
-
-static void link_light(void *opaque, bool on, uint64_t now)
-{
-    Rfm5565State *s = opaque;
-
-    rfm_node_link_ops.light(&s->node, on, now);
-}
-
-static void link_frame(void *opaque, uint8_t *wire, unsigned int len,
-                       uint64_t now)
-{
-    Rfm5565State *s = opaque;
-    bool filling = rfm_fifo_used(&s->node.held) < RX_ALMOST_FULL;
-
-    capture(s, s->capture_rx, RFM_PCAPNG_IN, wire, len, now);
-    rfm_node_link_ops.frame(&s->node, wire, len, now);
-    if (filling && rfm_fifo_used(&s->node.held) >= RX_ALMOST_FULL) {
-        rfm5565_latch(s, RFM_LISR_RX_ALMOST_FULL);
-    }
-}
-
-static void link_bad(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    rfm_node_link_ops.bad(&s->node);
-}
-
-static void link_downstream(void *opaque, bool up, uint64_t now)
-{
-    Rfm5565State *s = opaque;
-
-    rfm_node_link_ops.downstream(&s->node, up, now);
-}
-
-static bool link_light_out(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    return rfm_node_link_ops.light_out(&s->node);
-}
-
-static unsigned int link_pull(void *opaque, uint8_t *wire, uint64_t now)
-{
-    Rfm5565State *s = opaque;
-    unsigned int len = rfm_node_link_ops.pull(&s->node, wire, now);
-
-    if (len) {
-        capture(s, s->capture_tx, RFM_PCAPNG_OUT, wire, len, now);
-    }
-    return len;
-}
-
-static const struct rfm_link_ops link_ops = {
-    .self = link_self,
-    .light = link_light,
-    .frame = link_frame,
-    .bad = link_bad,
-    .downstream = link_downstream,
-    .light_out = link_light_out,
-    .pull = link_pull,
-};
 
 /* --- ports ---------------------------------------------------------------- */
 
@@ -435,11 +351,13 @@ static void rx_open(Rfm5565State *s)
 /* What a neighbour said before it died counts. */
 static void rx_close(Rfm5565State *s)
 {
+    uint64_t now = rfm5565_now();
+
     trace_rfm5565_link(s->node_id, "upstream", "gone");
-    rfm5565_queue_take(s, RFM_SHM_SLOTS_MAX);
+    rfm5565_queue_take(s, RFM_SHM_SLOTS_MAX, now);
     port_reset(&s->rx);
     rfm5565_queue_close(s, &s->rx);
-    rfm_link_rx_closed(&s->link_rx, rfm5565_now());
+    rfm_link_rx_closed(&s->link_rx, now);
     qemu_bh_schedule(s->engine_bh);
 }
 
@@ -517,8 +435,10 @@ void rfm5565_link_up(Rfm5565State *s)
 
 void rfm5565_link_init(Rfm5565State *s)
 {
-    rfm_link_tx_init(&s->link_tx, &link_ops, s);
-    rfm_link_rx_init(&s->link_rx, &link_ops, s);
+    rfm_link_tx_init(&s->link_tx, &rfm_node_link_ops, &s->node);
+    rfm_link_rx_init(&s->link_rx, &rfm_node_link_ops, &s->node);
+    s->link_tx.tap = s->link_rx.tap =
+        rfm_pcapng_is_open(&s->capture) ? &s->tap : NULL;
     rfm_shm_init(&s->tx.shm);
     rfm_shm_init(&s->rx.shm);
     s->stream_bh = qemu_bh_new_guarded(stream_run, s,

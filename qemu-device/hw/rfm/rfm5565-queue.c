@@ -36,29 +36,15 @@ void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port)
  * Give what has come to the node. Returns whether there may be more. In the
  * main context when the neighbour goes.
  */
-bool rfm5565_queue_take(Rfm5565State *s, unsigned limit)
+bool rfm5565_queue_take(Rfm5565State *s, unsigned limit, uint64_t now)
 {
-    uint8_t *slot = s->rx.unit;
-    uint64_t now = rfm5565_now();
-    const char *error = NULL;
-    unsigned taken = 0;
+    const char *error;
+    unsigned taken;
 
     if (!s->link_rx.shm || s->rx.disconnect_reason) {
         return false;
     }
-    while (taken < limit && !error) {
-        int got = rfm_shm_take(&s->rx.shm, slot);
-
-        if (got < 0) {
-            error = "the upstream neighbour has broken the shared queue";
-        } else if (!got) {
-            break;
-        } else {
-            taken += got;
-            error = rfm_link_rx_packet(&s->link_rx, slot, now);
-        }
-    }
-    rfm_shm_release(&s->rx.shm);
+    error = rfm_link_rx_drain(&s->link_rx, &s->rx.shm, limit, now, &taken);
     if (error) {
         rfm5565_link_disconnect(s, &s->rx, error);
         return false;
@@ -106,52 +92,37 @@ static void update_burst(Rfm5565State *s, unsigned waiting, uint64_t now)
 }
 
 /* Take what the node has to send. Returns whether there may be more. */
-static bool queue_fill(Rfm5565State *s)
+static bool queue_fill(Rfm5565State *s, uint64_t now)
 {
-    uint64_t now = rfm5565_now();
     unsigned waiting = rfm_insert_used(&s->node.insert);
     unsigned limit = FRAMES_PER_RUN;
-    unsigned sent = 0, unshown = 0;
+    unsigned sent;
+    enum rfm_link_fill left;
 
     update_burst(s, waiting, now);
     if (in_burst(s)) {
         limit = MIN(limit, waiting + rfm_fifo_used(&s->node.transmit) + 1);
     }
-    while (sent < limit) {
-        uint8_t *slot = rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES);
-        unsigned len;
-
-        if (!slot) {
-            break;
-        }
-        len = rfm_link_tx_packet(&s->link_tx, slot, now);
-        if (!len) {
-            rfm5565_link_arm_pace(s);
-            break;
-        }
-        rfm_shm_commit(&s->tx.shm, rfm_packet_frames(len));
-        sent += rfm_packet_frames(len);
-        unshown += rfm_packet_frames(len);
-        if (unshown >= FRAMES_PER_PUBLISH) {
-            rfm_shm_publish(&s->tx.shm);
-            unshown = 0;
-        }
-    }
-    rfm_shm_publish(&s->tx.shm);
+    left = rfm_link_tx_fill(&s->link_tx, &s->tx.shm, limit, FRAMES_PER_PUBLISH,
+                            now, &sent);
     if (sent) {
         s->last_send_ns = rfm5565_now();
     }
-    if (s->tx.shm.broken) {
-        rfm5565_link_disconnect(s, &s->tx,
-                     "the downstream neighbour has broken the shared queue");
+    s->tx_queue_full = left == RFM_LINK_FULL &&
+                       rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
+    switch (left) {
+    case RFM_LINK_DRY:
+        rfm5565_link_arm_pace(s);
         return false;
-    }
-    if (!rfm_shm_reserve(&s->tx.shm, RFM_TRAIN_FRAMES)) {
-        s->tx_queue_full = rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
+    case RFM_LINK_BROKEN:
+        rfm5565_link_disconnect(s, &s->tx,
+                    "the downstream neighbour has spoilt the shared memory");
+        return false;
+    case RFM_LINK_FULL:
         return !s->tx_queue_full;
+    default:
+        return true;
     }
-    s->tx_queue_full = false;
-    return sent >= limit;
 }
 
 /*
@@ -163,32 +134,32 @@ static bool queue_fill(Rfm5565State *s)
 bool rfm5565_engine_send_inline(Rfm5565State *s)
 {
     bool done = false;
+    uint64_t now;
 
     if (qemu_mutex_trylock(&s->lock)) {
         return false;
     }
+    now = rfm5565_now();
     if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
-        !s->quiesced && rfm5565_now() - s->last_send_ns > INLINE_IDLE_NS) {
-        done = !queue_fill(s);
+        !s->quiesced && now - s->last_send_ns > INLINE_IDLE_NS) {
+        done = !queue_fill(s, now);
     }
     qemu_mutex_unlock(&s->lock);
     return done;
 }
 
-static bool send_on(Rfm5565State *s)
+static bool send_on(Rfm5565State *s, uint64_t now)
 {
     if (s->link_tx.shm) {
-        return !s->tx.disconnect_reason && queue_fill(s);
+        return !s->tx.disconnect_reason && queue_fill(s, now);
     }
     if (s->link_tx.welcome) {
         qemu_bh_schedule(s->stream_bh);
         return false;
     }
     /* Nobody takes it: the node must know, and count. */
-    while (rfm_node_pull(&s->node, s->tx.unit, rfm5565_now())) {
-        ;
-    }
-    return false;
+    return rfm_link_tx_discard(&s->link_tx, FRAMES_PER_RUN, now) >=
+           FRAMES_PER_RUN;
 }
 
 /* --- who wakes the engine ------------------------------------------------- */
@@ -312,9 +283,9 @@ bool rfm5565_queue_turn(Rfm5565State *s)
     if (s->link_tx.shm) {
         attach_notifier(s, &s->tx, s->tx.shm.fds[2]);
     }
-    more = rfm5565_queue_take(s, FRAMES_PER_RUN);
+    more = rfm5565_queue_take(s, FRAMES_PER_RUN, rfm5565_now());
     coalesce(s);
-    more |= send_on(s);
+    more |= send_on(s, rfm5565_now());
     if (!more && s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling) {
         more = !rfm_shm_wait_data(&s->rx.shm);
     }

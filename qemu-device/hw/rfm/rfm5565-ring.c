@@ -100,6 +100,7 @@ static const struct {
     { RFM_NODE_BAD_DATA,  RFM_LISR_BAD_DATA },
     { RFM_NODE_TX_FULL,   RFM_LISR_TX_FULL },
     { RFM_NODE_RX_FULL,   RFM_LISR_RX_FULL },
+    { RFM_NODE_RX_ALMOST_FULL, RFM_LISR_RX_ALMOST_FULL },
     { RFM_NODE_ROGUE,     RFM_LISR_ROGUE },
 };
 
@@ -449,6 +450,18 @@ static int migration_event(NotifierWithReturn *notifier, MigrationEvent *event,
 
 /* --- lifecycle ------------------------------------------------------------ */
 
+static void capture_packet(void *opaque, bool sent, const uint8_t *wire,
+                           unsigned int len, uint64_t now)
+{
+    Rfm5565State *s = opaque;
+
+    if (rfm_pcapng_is_open(&s->capture)) {
+        rfm_pcapng_packet(&s->capture, sent ? s->capture_tx : s->capture_rx,
+                          sent ? RFM_PCAPNG_OUT : RFM_PCAPNG_IN, now, wire,
+                          len, NULL);
+    }
+}
+
 static bool open_capture(Rfm5565State *s, Error **errp)
 {
     int64_t epoch = qemu_clock_get_ns(QEMU_CLOCK_HOST) - rfm5565_now();
@@ -464,6 +477,7 @@ static bool open_capture(Rfm5565State *s, Error **errp)
                                          "from the upstream neighbour");
     s->capture_tx = rfm_pcapng_interface(&s->capture, "tx",
                                          "to the downstream neighbour");
+    s->tap = (struct rfm_link_tap) { .seen = capture_packet, .opaque = s };
     return true;
 }
 

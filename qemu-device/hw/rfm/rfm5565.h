@@ -95,7 +95,6 @@ typedef struct Rfm5565Port {
     EventNotifier wake;     /* of the queue; wakes this end */
     bool attached;          /* the engine's context listens to it */
     bool polling;           /* and looks at the queue by itself just now */
-    uint8_t unit[RFM_PACKET_MAX];   /* one that is taken, or pulled in vain */
 } Rfm5565Port;
 
 #define RFM5565_DMA_CHUNK 4096  /* bytes that are moved in one go */
@@ -251,6 +250,7 @@ struct Rfm5565State {
     uint64_t breaks;            /* break notices of other nodes */
     bool duplicate_id;          /* to be said: another node has our id */
     struct rfm_pcapng capture;
+    struct rfm_link_tap tap;    /* of both links, for @capture */
     int capture_rx;
     int capture_tx;
     const char *capture_trouble;    /* to be said */
@@ -359,7 +359,7 @@ void rfm5565_link_up(Rfm5565State *s);
 /* rfm5565-queue.c */
 bool rfm5565_queue_turn(Rfm5565State *s);
 bool rfm5565_engine_send_inline(Rfm5565State *s);
-bool rfm5565_queue_take(Rfm5565State *s, unsigned limit);
+bool rfm5565_queue_take(Rfm5565State *s, unsigned limit, uint64_t now);
 void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port);
 
 /* rfm5565-dma.c */
