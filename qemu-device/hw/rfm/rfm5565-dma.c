@@ -22,7 +22,6 @@
 #include "exec/address-spaces.h"
 #include "exec/memory.h"
 #include "hw/pci/pci.h"
-#include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "ring/memory.h"
 #include "rfm5565.h"
@@ -721,64 +720,6 @@ void rfm5565_dma_loading(Rfm5565State *s)
     dma->msi_sent = dma->msi_pending = false;
     rfm5565_update_and_unlock(s);
 }
-
-static int dma_post_load(void *opaque, int version_id)
-{
-    Rfm5565State *s = opaque;
-    const Rfm5565Dma *dma = &s->dma;
-
-    if (dma->busy &&
-        (!dma->left || dma->piece > dma->left ||
-         (!dma->chain && dma->piece != dma->left) ||
-         (uint64_t)dma->card + dma->left > s->memory_size)) {
-        return -EINVAL;
-    }
-    return 0;
-}
-
-/* A card that never moved anything is as one without the engine. */
-static bool dma_needed(void *opaque)
-{
-    const Rfm5565State *s = opaque;
-    const Rfm5565Dma *dma = &s->dma;
-
-    return dma->transfers || dma->busy || dma->padr || dma->ladr ||
-           dma->size || dma->dac || dma->csr ||
-           dma->mode != RFM_DMAMODE0_RESET || dma->dpr != RFM_DMADPR0_RESET;
-}
-
-const VMStateDescription vmstate_rfm5565_dma = {
-    .name = TYPE_RFM5565 "/dma",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = dma_needed,
-    .post_load = dma_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(dma.mode, Rfm5565State),
-        VMSTATE_UINT32(dma.padr, Rfm5565State),
-        VMSTATE_UINT32(dma.ladr, Rfm5565State),
-        VMSTATE_UINT32(dma.size, Rfm5565State),
-        VMSTATE_UINT32(dma.dpr, Rfm5565State),
-        VMSTATE_UINT32(dma.dac, Rfm5565State),
-        VMSTATE_UINT32(dma.csr, Rfm5565State),
-        VMSTATE_BOOL(dma.busy, Rfm5565State),
-        VMSTATE_BOOL(dma.chain, Rfm5565State),
-        VMSTATE_BOOL(dma.to_host, Rfm5565State),
-        VMSTATE_BOOL(dma.swap, Rfm5565State),
-        VMSTATE_UINT64(dma.host, Rfm5565State),
-        VMSTATE_UINT32(dma.card, Rfm5565State),
-        VMSTATE_UINT32(dma.left, Rfm5565State),
-        VMSTATE_UINT32(dma.piece, Rfm5565State),
-        VMSTATE_UINT32(dma.next, Rfm5565State),
-        VMSTATE_UINT32(dma.empty, Rfm5565State),
-        VMSTATE_UINT64(dma.transfers, Rfm5565State),
-        VMSTATE_UINT64(dma.errors, Rfm5565State),
-        VMSTATE_UINT64(dma.bytes, Rfm5565State),
-        VMSTATE_BOOL(dma.msi_sent, Rfm5565State),
-        VMSTATE_BOOL(dma.msi_pending, Rfm5565State),
-        VMSTATE_END_OF_LIST()
-    },
-};
 
 void rfm5565_dma_init(Rfm5565State *s)
 {

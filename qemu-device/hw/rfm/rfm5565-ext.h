@@ -7,7 +7,7 @@
  *   rfm5565-events.c    the event ring
  *   rfm5565-planes.c    granules: who receives, sends, watches, owns, wrote
  *   rfm5565-slots.c     comparators and timers
- *   rfm5565-vmstate.c   what migrates
+ *   rfm5565-vmstate.c   what migrates, also of the DMA engine
  *
  * All of it is under the card's lock, except what is marked. An event is
  * staged under the lock, by the engine mostly; a bottom half in the main
@@ -258,6 +258,7 @@ void rfm5565_counters_loaded(Rfm5565State *s);
 void rfm5565_counters_watch(Rfm5565State *s, uint64_t now);
 
 /* rfm5565-vmstate.c */
+extern const VMStateDescription vmstate_rfm5565_dma;
 extern const VMStateDescription vmstate_rfm5565_ext;
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What migrates of the extension block. Planes and last writers are large and
- * mostly empty: of them go the blocks of 4 KiB that are not as at reset.
- * Whatever comes in is checked; a wrong stream ends the migration.
+ * What migrates of the DMA engine and of the extension block; the rest is in
+ * rfm5565.c. Planes and last writers are large and mostly empty: of them go the
+ * blocks of 4 KiB that are not as at reset. Whatever comes in is checked; a
+ * wrong stream ends the migration.
  */
 
 #include "qemu/osdep.h"
@@ -18,6 +19,66 @@
 #define BLOCK_WORDS     (BLOCK / sizeof(uint32_t))
 #define BLOCK_WRITERS   (BLOCK / sizeof(Rfm5565Writer))
 #define NO_BLOCK        UINT32_MAX
+
+/* --- the DMA engine ------------------------------------------------------- */
+
+static int dma_post_load(void *opaque, int version_id)
+{
+    Rfm5565State *s = opaque;
+    const Rfm5565Dma *dma = &s->dma;
+
+    if (dma->busy &&
+        (!dma->left || dma->piece > dma->left ||
+         (!dma->chain && dma->piece != dma->left) ||
+         (uint64_t)dma->card + dma->left > s->memory_size)) {
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* A card that never moved anything is as one without the engine. */
+static bool dma_needed(void *opaque)
+{
+    const Rfm5565State *s = opaque;
+    const Rfm5565Dma *dma = &s->dma;
+
+    return dma->transfers || dma->busy || dma->padr || dma->ladr ||
+           dma->size || dma->dac || dma->csr ||
+           dma->mode != RFM_DMAMODE0_RESET || dma->dpr != RFM_DMADPR0_RESET;
+}
+
+const VMStateDescription vmstate_rfm5565_dma = {
+    .name = TYPE_RFM5565 "/dma",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = dma_needed,
+    .post_load = dma_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(dma.mode, Rfm5565State),
+        VMSTATE_UINT32(dma.padr, Rfm5565State),
+        VMSTATE_UINT32(dma.ladr, Rfm5565State),
+        VMSTATE_UINT32(dma.size, Rfm5565State),
+        VMSTATE_UINT32(dma.dpr, Rfm5565State),
+        VMSTATE_UINT32(dma.dac, Rfm5565State),
+        VMSTATE_UINT32(dma.csr, Rfm5565State),
+        VMSTATE_BOOL(dma.busy, Rfm5565State),
+        VMSTATE_BOOL(dma.chain, Rfm5565State),
+        VMSTATE_BOOL(dma.to_host, Rfm5565State),
+        VMSTATE_BOOL(dma.swap, Rfm5565State),
+        VMSTATE_UINT64(dma.host, Rfm5565State),
+        VMSTATE_UINT32(dma.card, Rfm5565State),
+        VMSTATE_UINT32(dma.left, Rfm5565State),
+        VMSTATE_UINT32(dma.piece, Rfm5565State),
+        VMSTATE_UINT32(dma.next, Rfm5565State),
+        VMSTATE_UINT32(dma.empty, Rfm5565State),
+        VMSTATE_UINT64(dma.transfers, Rfm5565State),
+        VMSTATE_UINT64(dma.errors, Rfm5565State),
+        VMSTATE_UINT64(dma.bytes, Rfm5565State),
+        VMSTATE_BOOL(dma.msi_sent, Rfm5565State),
+        VMSTATE_BOOL(dma.msi_pending, Rfm5565State),
+        VMSTATE_END_OF_LIST()
+    },
+};
 
 /* --- what the engine changes ---------------------------------------------- */
 

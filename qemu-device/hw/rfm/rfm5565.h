@@ -373,6 +373,5 @@ void rfm5565_dma_check_room(Rfm5565State *s);
 void rfm5565_dma_set_running(Rfm5565State *s, bool running);
 void rfm5565_dma_set_hung(Rfm5565State *s, bool hung);
 void rfm5565_dma_loading(Rfm5565State *s);
-extern const VMStateDescription vmstate_rfm5565_dma;
 
 #endif
