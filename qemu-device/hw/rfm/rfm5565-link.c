@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fibres of the card. Each end is a chardev; beside it may stand a queue
- * in memory that it shares with its neighbour (rfm5565-queue.c).
+ * in memory that it shares with its neighbour (rfm5565-engine.c).
  *
  * The chardev's side runs in the main context: it says HELLO and passes the
  * queue's descriptors with it, takes those of the upstream neighbour, carries
@@ -106,35 +106,6 @@ void rfm5565_link_main_work(Rfm5565State *s)
     }
 }
 
-/* --- time: in the engine's context, under the lock ------------------------ */
-
-/* The line holds back the next frame: come again when it lets it go. */
-void rfm5565_link_arm_pace(Rfm5565State *s)
-{
-    uint64_t next = rfm_node_next_pull(&s->node);
-
-    if (next != UINT64_MAX) {
-        timer_mod_ns(s->pace, MAX(next, rfm5565_now() + 1));
-    }
-}
-
-/* Returns when to call again. */
-uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now)
-{
-    uint64_t tx_next, rx_next;
-    const char *error;
-
-    error = rfm_link_tx_tick(&s->link_tx, now, &tx_next);
-    if (error) {
-        rfm5565_link_disconnect(s, &s->tx, error);
-    }
-    error = rfm_link_rx_tick(&s->link_rx, now, &rx_next);
-    if (error) {
-        rfm5565_link_disconnect(s, &s->rx, error);
-    }
-    return MIN(tx_next, rx_next);
-}
-
 /* --- the stream: in the main context, without the lock -------------------- */
 
 static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque);
@@ -169,7 +140,7 @@ static unsigned tx_output(Rfm5565State *s)
     if (s->tx.open && !s->quiesced) {
         fill = rfm_link_tx_output(&s->link_tx, s->tx_buf, rfm5565_now());
         if (!fill && s->streaming) {
-            rfm5565_link_arm_pace(s);
+            rfm5565_engine_arm_pace(s);
         } else if (!fill) {
             qemu_bh_schedule(s->engine_bh);     /* it was not for us */
         }
@@ -229,7 +200,7 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
     if (s->link_tx.welcome) {
         s->tx.up_since_ns = s->tx.up_since_ns ?: rfm5565_now();
         if (!s->link_tx.shm) {
-            rfm5565_queue_close(s, &s->tx);
+            rfm5565_engine_detach(s, &s->tx);
         }
         qatomic_set(&s->streaming, !s->link_tx.shm);
         trace_rfm5565_link(s->node_id, "downstream", link_kind(s->link_tx.shm));
@@ -285,7 +256,7 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
     memcpy(reply, s->link_rx.reply, reply_length);
     if (reply_length && !error) {
         if (!s->link_rx.shm) {
-            rfm5565_queue_close(s, &s->rx);
+            rfm5565_engine_detach(s, &s->rx);
         }
         s->rx.up_since_ns = rfm5565_now();
         trace_rfm5565_link(s->node_id, "upstream", link_kind(s->link_rx.shm));
@@ -337,7 +308,7 @@ static void tx_close(Rfm5565State *s)
     port_reset(&s->tx);
     s->tx_queue_full = false;
     qatomic_set(&s->streaming, false);
-    rfm5565_queue_close(s, &s->tx);
+    rfm5565_engine_detach(s, &s->tx);
     rfm_link_tx_closed(&s->link_tx, rfm5565_now());
 }
 
@@ -354,9 +325,9 @@ static void rx_close(Rfm5565State *s)
     uint64_t now = rfm5565_now();
 
     trace_rfm5565_link(s->node_id, "upstream", "gone");
-    rfm5565_queue_take(s, RFM_SHM_SLOTS_MAX, now);
+    rfm5565_engine_receive(s, RFM_SHM_SLOTS_MAX, now);
     port_reset(&s->rx);
-    rfm5565_queue_close(s, &s->rx);
+    rfm5565_engine_detach(s, &s->rx);
     rfm_link_rx_closed(&s->link_rx, now);
     qemu_bh_schedule(s->engine_bh);
 }

@@ -113,7 +113,7 @@ static void wait_for_room(Rfm5565State *s, int64_t limit_ns)
  * overtake on the ring. Returns false if the card was unplugged or fell off
  * the bus meanwhile.
  */
-static bool backpressure_wait(Rfm5565State *s)
+static bool wait_in_turn(Rfm5565State *s)
 {
     const int64_t limit = (int64_t)s->stall_limit_ms * SCALE_MS;
     const int64_t start = rfm5565_now();
@@ -159,7 +159,7 @@ static bool wait_if_full(Rfm5565State *s)
     shared = rfm5565_producer_lock(s);
     room = s->ticket_served == s->ticket_next && rfm_node_may_store(&s->node);
     rfm5565_producer_unlock(s, shared);
-    return room || backpressure_wait(s);
+    return room || wait_in_turn(s);
 }
 
 static void lock_and_latch(Rfm5565State *s, uint32_t lisr_bits)

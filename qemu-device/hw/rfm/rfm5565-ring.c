@@ -9,7 +9,6 @@
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
-#include "block/aio-wait.h"
 #include "exec/memory.h"
 #include "hw/core/cpu.h"
 #include "system/runstate.h"
@@ -29,7 +28,7 @@ static uint64_t new_incarnation(uint64_t previous)
 
 /* --- what the node asks for ----------------------------------------------- */
 
-static void node_apply(void *opaque, uint32_t offset, const void *data,
+static void card_apply(void *opaque, uint32_t offset, const void *data,
                        unsigned int len, const struct rfm_origin *origin)
 {
     Rfm5565State *s = opaque;
@@ -54,7 +53,7 @@ static void node_apply(void *opaque, uint32_t offset, const void *data,
 }
 
 /* Has somebody chosen to find it in the event ring, and not in its FIFO? */
-static bool node_interrupt_event(Rfm5565State *s, uint8_t type, uint8_t from,
+static bool card_interrupt_event(Rfm5565State *s, uint8_t type, uint8_t from,
                                  uint32_t data)
 {
     unsigned record = type == RFM_NIC_INT4 ? RFM_RECORD_INT4 : type;
@@ -66,13 +65,13 @@ static bool node_interrupt_event(Rfm5565State *s, uint8_t type, uint8_t from,
     return true;
 }
 
-static void node_interrupt(void *opaque, uint8_t type, uint8_t from,
+static void card_interrupt(void *opaque, uint8_t type, uint8_t from,
                            uint32_t data)
 {
     Rfm5565State *s = opaque;
 
     trace_rfm5565_interrupt_in(s->node_id, type, from, data);
-    if (node_interrupt_event(s, type, from, data)) {
+    if (card_interrupt_event(s, type, from, data)) {
         return;
     }
     switch (type) {
@@ -104,7 +103,7 @@ static const struct {
     { RFM_NODE_ROGUE,     RFM_LISR_ROGUE },
 };
 
-static void node_status(void *opaque, unsigned int what)
+static void card_status(void *opaque, unsigned int what)
 {
     Rfm5565State *s = opaque;
 
@@ -139,7 +138,7 @@ static void node_status(void *opaque, unsigned int what)
  * From a vCPU, with the lock or without, or from the engine with it. The vCPU
  * sends a lone store itself if it can: that saves waking the engine up.
  */
-static void node_kick(void *opaque)
+static void card_kick(void *opaque)
 {
     Rfm5565State *s = opaque;
 
@@ -150,7 +149,7 @@ static void node_kick(void *opaque)
                                                  : s->engine_bh);
 }
 
-static void node_room(void *opaque)
+static void card_room(void *opaque)
 {
     Rfm5565State *s = opaque;
 
@@ -158,19 +157,19 @@ static void node_room(void *opaque)
     qemu_cond_broadcast(&s->room);
 }
 
-static void node_missed(void *opaque, uint8_t source, uint64_t count,
+static void card_missed(void *opaque, uint8_t source, uint64_t count,
                         uint64_t seq)
 {
     rfm5565_event_plain(opaque, RFM_RECORD_LOSS, source,
                         MIN(count, UINT32_MAX), seq);
 }
 
-static void node_fence(void *opaque, const struct rfm_fence *fence)
+static void card_fence(void *opaque, const struct rfm_fence *fence)
 {
     rfm5565_ext_fence_ended(opaque, fence);
 }
 
-static void node_load(void *opaque, uint32_t offset, void *data,
+static void card_load(void *opaque, uint32_t offset, void *data,
                       unsigned int len)
 {
     Rfm5565State *s = opaque;
@@ -178,22 +177,22 @@ static void node_load(void *opaque, uint32_t offset, void *data,
     rfm_memory_load(data, s->ram + offset, len);
 }
 
-static void node_answer(void *opaque, uint8_t from,
+static void card_answer(void *opaque, uint8_t from,
                         const struct rfm_answer *answer)
 {
     rfm5565_query_answered(opaque, from, answer);
 }
 
-static const struct rfm_node_ops node_ops = {
-    .apply = node_apply,
-    .interrupt = node_interrupt,
-    .status = node_status,
-    .kick = node_kick,
-    .room = node_room,
-    .missed = node_missed,
-    .fence = node_fence,
-    .load = node_load,
-    .answer = node_answer,
+static const struct rfm_node_ops card_ops = {
+    .apply = card_apply,
+    .interrupt = card_interrupt,
+    .status = card_status,
+    .kick = card_kick,
+    .room = card_room,
+    .missed = card_missed,
+    .fence = card_fence,
+    .load = card_load,
+    .answer = card_answer,
 };
 
 /* --- what the guest asks for ---------------------------------------------- */
@@ -217,26 +216,41 @@ void rfm5565_ring_set_optics(Rfm5565State *s)
                         s->lcsr1 & RFM_LCSR1_DARK_ON_DARK, rfm5565_now());
 }
 
-/* --- the engine ----------------------------------------------------------- */
+/* --- the capture ---------------------------------------------------------- */
 
-/* In its context, under the lock. */
-void rfm5565_engine_run(Rfm5565State *s)
-{
-    if (!s->quiesced && rfm5565_queue_turn(s)) {
-        qemu_bh_schedule(s->engine_bh);
-    }
-}
-
-static void engine_turn(void *opaque)
+static void capture_packet(void *opaque, bool sent, const uint8_t *wire,
+                           unsigned int len, uint64_t now)
 {
     Rfm5565State *s = opaque;
 
-    rfm5565_lock(s);
-    rfm5565_engine_run(s);
-    rfm5565_update_and_unlock(s);
+    if (rfm_pcapng_is_open(&s->capture)) {
+        rfm_pcapng_packet(&s->capture, sent ? s->capture_tx : s->capture_rx,
+                          sent ? RFM_PCAPNG_OUT : RFM_PCAPNG_IN, now, wire,
+                          len, NULL);
+    }
 }
 
-static void flush_capture(Rfm5565State *s)
+static bool start_capture(Rfm5565State *s, Error **errp)
+{
+    int64_t epoch = qemu_clock_get_ns(QEMU_CLOCK_HOST) - rfm5565_now();
+
+    if (!s->pcap) {
+        return true;
+    }
+    if (rfm_pcapng_create(&s->capture, s->pcap, "QEMU rfm5565", epoch)) {
+        error_setg_errno(errp, errno, "rfm5565: pcap=%s", s->pcap);
+        return false;
+    }
+    s->capture_rx = rfm_pcapng_interface(&s->capture, "rx",
+                                         "from the upstream neighbour");
+    s->capture_tx = rfm_pcapng_interface(&s->capture, "tx",
+                                         "to the downstream neighbour");
+    s->tap = (struct rfm_link_tap) { .seen = capture_packet, .opaque = s };
+    return true;
+}
+
+/* Under the lock. */
+void rfm5565_ring_flush_capture(Rfm5565State *s)
 {
     const char *trouble;
 
@@ -255,49 +269,14 @@ static void flush_capture(Rfm5565State *s)
     }
 }
 
-static void engine_tick(void *opaque)
+/* QEMU is left without unplugging anything. */
+static void end_capture(Notifier *notifier, void *unused)
 {
-    Rfm5565State *s = opaque;
-    uint64_t now, next;
+    Rfm5565State *s = container_of(notifier, Rfm5565State, exit_notifier);
 
     rfm5565_lock(s);
-    if (!s->quiesced) {
-        /* Not before the lock: others may have noted later times meanwhile. */
-        now = rfm5565_now();
-        next = MIN(rfm_node_tick(&s->node, now), rfm5565_link_tick(s, now));
-        rfm5565_counters_watch(s, now);
-        /* A timer that is due already would be run again before anything. */
-        timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
-    }
-    flush_capture(s);
-    rfm5565_engine_run(s);
+    rfm_pcapng_end(&s->capture);
     rfm5565_update_and_unlock(s);
-}
-
-/* In the main context: what the engine cannot say or do itself. */
-static void main_work(void *opaque)
-{
-    Rfm5565State *s = opaque;
-    const char *trouble;
-    bool duplicate_id;
-
-    rfm5565_lock(s);
-    duplicate_id = s->duplicate_id;
-    s->duplicate_id = false;
-    trouble = s->capture_trouble;
-    s->capture_trouble = NULL;
-    rfm5565_ext_fence_next(s);
-    rfm5565_update_and_unlock(s);
-
-    if (duplicate_id) {
-        error_report("rfm5565: node id 0x%02x (%u) is already used on this "
-                     "ring; this card has left it and only passes frames on",
-                     s->node_id, s->node_id);
-    }
-    if (trouble) {
-        warn_report("rfm5565: pcap=%s: %s", s->pcap, trouble);
-    }
-    rfm5565_link_main_work(s);
 }
 
 /* --- leaving and joining -------------------------------------------------- */
@@ -352,7 +331,7 @@ void rfm5565_ring_set_quiesced(Rfm5565State *s, bool quiesced)
     if (quiesced) {
         rfm5565_link_down(s);
         WITH_QEMU_LOCK_GUARD(&s->lock) {
-            flush_capture(s);
+            rfm5565_ring_flush_capture(s);
         }
     } else {
         rejoin(s);
@@ -450,81 +429,30 @@ static int migration_event(NotifierWithReturn *notifier, MigrationEvent *event,
 
 /* --- lifecycle ------------------------------------------------------------ */
 
-static void capture_packet(void *opaque, bool sent, const uint8_t *wire,
-                           unsigned int len, uint64_t now)
+/* In the main context: what the engine cannot say or do itself. */
+static void main_work(void *opaque)
 {
     Rfm5565State *s = opaque;
-
-    if (rfm_pcapng_is_open(&s->capture)) {
-        rfm_pcapng_packet(&s->capture, sent ? s->capture_tx : s->capture_rx,
-                          sent ? RFM_PCAPNG_OUT : RFM_PCAPNG_IN, now, wire,
-                          len, NULL);
-    }
-}
-
-static bool open_capture(Rfm5565State *s, Error **errp)
-{
-    int64_t epoch = qemu_clock_get_ns(QEMU_CLOCK_HOST) - rfm5565_now();
-
-    if (!s->pcap) {
-        return true;
-    }
-    if (rfm_pcapng_create(&s->capture, s->pcap, "QEMU rfm5565", epoch)) {
-        error_setg_errno(errp, errno, "rfm5565: pcap=%s", s->pcap);
-        return false;
-    }
-    s->capture_rx = rfm_pcapng_interface(&s->capture, "rx",
-                                         "from the upstream neighbour");
-    s->capture_tx = rfm_pcapng_interface(&s->capture, "tx",
-                                         "to the downstream neighbour");
-    s->tap = (struct rfm_link_tap) { .seen = capture_packet, .opaque = s };
-    return true;
-}
-
-/* QEMU is left without unplugging anything. */
-static void end_capture(Notifier *notifier, void *unused)
-{
-    Rfm5565State *s = container_of(notifier, Rfm5565State, exit_notifier);
+    const char *trouble;
+    bool duplicate_id;
 
     rfm5565_lock(s);
-    rfm_pcapng_end(&s->capture);
+    duplicate_id = s->duplicate_id;
+    s->duplicate_id = false;
+    trouble = s->capture_trouble;
+    s->capture_trouble = NULL;
+    rfm5565_ext_fence_next(s);
     rfm5565_update_and_unlock(s);
-}
 
-static void start_engine(Rfm5565State *s)
-{
-    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
-
-    s->ctx = s->iothread ? iothread_get_aio_context(s->iothread)
-                         : qemu_get_aio_context();
-    /*
-     * What runs without the BQL has no guard against re-entrancy: it would
-     * make a register access of a vCPU fail that comes at the same time.
-     */
-    s->engine_bh = aio_bh_new_guarded(s->ctx, engine_turn, s, NULL);
-    s->main_work_bh = qemu_bh_new_guarded(main_work, s, guard);
-    s->tick = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_tick,
-                            s);
-    s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
-                            s);
-    rfm5565_dma_init(s);
-    if (s->extension) {
-        rfm5565_slots_init(s);
+    if (duplicate_id) {
+        error_report("rfm5565: node id 0x%02x (%u) is already used on this "
+                     "ring; this card has left it and only passes frames on",
+                     s->node_id, s->node_id);
     }
-}
-
-/* In the engine's context: nothing of the card runs there afterwards. */
-static void stop_engine(void *opaque)
-{
-    Rfm5565State *s = opaque;
-
-    qemu_bh_delete(s->engine_bh);
-    timer_free(s->tick);
-    timer_free(s->pace);
-    rfm5565_dma_stop(s);
-    if (s->extension) {
-        rfm5565_slots_exit(s);
+    if (trouble) {
+        warn_report("rfm5565: pcap=%s: %s", s->pcap, trouble);
     }
+    rfm5565_link_main_work(s);
 }
 
 bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
@@ -534,10 +462,10 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
     /* Who waits for a migration has had no incarnation yet. */
     config->incarnation = s->quiesced ? 0 : new_incarnation(0);
     config->clock_domain = rfm_clock_domain();
-    if (!open_capture(s, errp)) {
+    if (!start_capture(s, errp)) {
         return false;
     }
-    if (rfm_node_init(&s->node, config, &node_ops, s, rfm5565_now())) {
+    if (rfm_node_init(&s->node, config, &card_ops, s, rfm5565_now())) {
         error_setg_errno(errp, errno, "rfm5565: no memory for the FIFOs");
         rfm_pcapng_end(&s->capture);
         return false;
@@ -545,7 +473,9 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
     rfm_node_set_paused(&s->node, is_paused());
     s->gone = false;
     rfm5565_link_init(s);
-    start_engine(s);
+    s->main_work_bh = qemu_bh_new_guarded(main_work, s,
+                                          &DEVICE(s)->mem_reentrancy_guard);
+    rfm5565_engine_init(s);
     s->vmstate_entry = qemu_add_vm_change_state_handler(vm_state_changed, s);
     migration_add_notifier(&s->migration_notifier, migration_event);
     s->exit_notifier.notify = end_capture;
@@ -571,12 +501,7 @@ void rfm5565_ring_exit(Rfm5565State *s)
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     /* The neighbours see the light go out. */
     rfm5565_link_down(s);
-    if (s->iothread) {
-        aio_wait_bh_oneshot(s->ctx, stop_engine, s);
-    } else {
-        stop_engine(s);
-    }
-    rfm5565_dma_exit(s);
+    rfm5565_engine_exit(s);
     rfm5565_link_exit(s);
     qemu_bh_delete(s->main_work_bh);
     rfm_pcapng_end(&s->capture);

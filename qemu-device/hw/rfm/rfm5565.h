@@ -9,9 +9,9 @@
  *   rfm5565-regbank.h  how an access finds its registers
  *   rfm5565-regs.c     BAR0/1 and BAR2
  *   rfm5565-irq.c      the lock; latches, FIFOs, INTx, messages
- *   rfm5565-ring.c     the card as a member of the ring: node, time
+ *   rfm5565-ring.c     the card as a member of the ring; its capture
  *   rfm5565-link.c     its fibres: the chardevs
- *   rfm5565-queue.c    the memory shared with neighbours, and the engine's turn
+ *   rfm5565-engine.c   its engine: receive, then send; who wakes it, its clock
  *   rfm5565-dma.c      the DMA engine
  *   rfm5565-ext.h      the extension block, its parts
  *
@@ -337,7 +337,7 @@ extern const VMStateDescription vmstate_rfm5565_fifo;
 bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
                        Error **errp);
 void rfm5565_ring_exit(Rfm5565State *s);
-void rfm5565_engine_run(Rfm5565State *s);
+void rfm5565_ring_flush_capture(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
 void rfm5565_ring_set_quiesced(Rfm5565State *s, bool quiesced);
 void rfm5565_ring_saving(Rfm5565State *s);
@@ -350,17 +350,17 @@ void rfm5565_link_connect(Rfm5565State *s);
 void rfm5565_link_exit(Rfm5565State *s);
 void rfm5565_link_disconnect(Rfm5565State *s, Rfm5565Port *port,
                              const char *why);
-void rfm5565_link_arm_pace(Rfm5565State *s);
-uint64_t rfm5565_link_tick(Rfm5565State *s, uint64_t now);
 void rfm5565_link_main_work(Rfm5565State *s);
 void rfm5565_link_down(Rfm5565State *s);
 void rfm5565_link_up(Rfm5565State *s);
 
-/* rfm5565-queue.c */
-bool rfm5565_queue_turn(Rfm5565State *s);
+/* rfm5565-engine.c */
+void rfm5565_engine_init(Rfm5565State *s);
+void rfm5565_engine_exit(Rfm5565State *s);
+void rfm5565_engine_arm_pace(Rfm5565State *s);
 bool rfm5565_engine_send_inline(Rfm5565State *s);
-bool rfm5565_queue_take(Rfm5565State *s, unsigned limit, uint64_t now);
-void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port);
+bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now);
+void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port);
 
 /* rfm5565-dma.c */
 void rfm5565_dma_init(Rfm5565State *s);

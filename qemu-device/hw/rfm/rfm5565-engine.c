@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The queues in memory that the card shares with its neighbours, and the
- * engine's turn: receive, then send. All of this is under the card's lock, and
- * in the engine's context; in another one only where it says so.
+ * The engine: its turns, who wakes it, and its clock. In a turn it gives the
+ * node what has come through the memory shared with the upstream neighbour,
+ * then moves what the node sends into that shared with the downstream one. All
+ * of this is under the card's lock, and in the engine's context; in another one
+ * only where it says so.
  */
 
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qemu/processor.h"
+#include "block/aio-wait.h"
 #include "rfm5565.h"
 
 /* What is done in one go before others have their turn. */
@@ -23,7 +26,7 @@
 /* --- receiving and sending ------------------------------------------------ */
 
 /* Out of any context: a handler that is on its way finds no queue. */
-void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port)
+void rfm5565_engine_detach(Rfm5565State *s, Rfm5565Port *port)
 {
     if (port->attached) {
         aio_set_event_notifier(s->ctx, &port->wake, NULL, NULL, NULL);
@@ -36,7 +39,7 @@ void rfm5565_queue_close(Rfm5565State *s, Rfm5565Port *port)
  * Give what has come to the node. Returns whether there may be more. In the
  * main context when the neighbour goes.
  */
-bool rfm5565_queue_take(Rfm5565State *s, unsigned limit, uint64_t now)
+bool rfm5565_engine_receive(Rfm5565State *s, unsigned limit, uint64_t now)
 {
     const char *error;
     unsigned taken;
@@ -91,8 +94,18 @@ static void update_burst(Rfm5565State *s, unsigned waiting, uint64_t now)
     s->last_store_ns = now;
 }
 
+/* The line holds back the next frame: come again when it lets it go. */
+void rfm5565_engine_arm_pace(Rfm5565State *s)
+{
+    uint64_t next = rfm_node_next_pull(&s->node);
+
+    if (next != UINT64_MAX) {
+        timer_mod_ns(s->pace, MAX(next, rfm5565_now() + 1));
+    }
+}
+
 /* Take what the node has to send. Returns whether there may be more. */
-static bool queue_fill(Rfm5565State *s, uint64_t now)
+static bool send_frames(Rfm5565State *s, uint64_t now)
 {
     unsigned waiting = rfm_insert_used(&s->node.insert);
     unsigned limit = FRAMES_PER_RUN;
@@ -112,7 +125,7 @@ static bool queue_fill(Rfm5565State *s, uint64_t now)
                        rfm_shm_wait_room(&s->tx.shm, RFM_TRAIN_FRAMES);
     switch (left) {
     case RFM_LINK_DRY:
-        rfm5565_link_arm_pace(s);
+        rfm5565_engine_arm_pace(s);
         return false;
     case RFM_LINK_BROKEN:
         rfm5565_link_disconnect(s, &s->tx,
@@ -142,16 +155,16 @@ bool rfm5565_engine_send_inline(Rfm5565State *s)
     now = rfm5565_now();
     if (s->link_tx.shm && s->tx.attached && !s->tx.disconnect_reason &&
         !s->quiesced && now - s->last_send_ns > INLINE_IDLE_NS) {
-        done = !queue_fill(s, now);
+        done = !send_frames(s, now);
     }
     qemu_mutex_unlock(&s->lock);
     return done;
 }
 
-static bool send_on(Rfm5565State *s, uint64_t now)
+static bool engine_send(Rfm5565State *s, uint64_t now)
 {
     if (s->link_tx.shm) {
-        return !s->tx.disconnect_reason && queue_fill(s, now);
+        return !s->tx.disconnect_reason && send_frames(s, now);
     }
     if (s->link_tx.welcome) {
         qemu_bh_schedule(s->stream_bh);
@@ -160,6 +173,45 @@ static bool send_on(Rfm5565State *s, uint64_t now)
     /* Nobody takes it: the node must know, and count. */
     return rfm_link_tx_discard(&s->link_tx, FRAMES_PER_RUN, now) >=
            FRAMES_PER_RUN;
+}
+
+static void attach_notifier(Rfm5565State *s, Rfm5565Port *port, int fd);
+
+/*
+ * Receive, then send. If there is no more to do at once, the engine sleeps
+ * until somebody wakes it.
+ */
+static void engine_run(Rfm5565State *s)
+{
+    bool more;
+
+    if (s->quiesced) {
+        return;
+    }
+    if (s->link_rx.shm) {
+        attach_notifier(s, &s->rx, s->rx.shm.fds[1]);
+    }
+    if (s->link_tx.shm) {
+        attach_notifier(s, &s->tx, s->tx.shm.fds[2]);
+    }
+    more = rfm5565_engine_receive(s, FRAMES_PER_RUN, rfm5565_now());
+    coalesce(s);
+    more |= engine_send(s, rfm5565_now());
+    if (!more && s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling) {
+        more = !rfm_shm_wait_data(&s->rx.shm);
+    }
+    if (more) {
+        qemu_bh_schedule(s->engine_bh);
+    }
+}
+
+static void engine_turn(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    rfm5565_lock(s);
+    engine_run(s);
+    rfm5565_update_and_unlock(s);
 }
 
 /* --- who wakes the engine ------------------------------------------------- */
@@ -171,7 +223,7 @@ static void rx_woken(EventNotifier *e)
     rfm5565_lock(s);
     if (rfm_shm_is_open(&s->rx.shm)) {
         rfm_shm_clear_wakeup(&s->rx.shm, false);
-        rfm5565_engine_run(s);
+        engine_run(s);
     }
     rfm5565_update_and_unlock(s);
 }
@@ -196,7 +248,7 @@ static void rx_poll_ready(EventNotifier *e)
     Rfm5565State *s = container_of(e, Rfm5565State, rx.wake);
 
     rfm5565_lock(s);
-    rfm5565_engine_run(s);
+    engine_run(s);
     rfm5565_update_and_unlock(s);
 }
 
@@ -216,7 +268,7 @@ static void rx_poll_end(EventNotifier *e)
 
     rfm5565_lock(s);
     s->rx.polling = false;
-    rfm5565_engine_run(s);
+    engine_run(s);
     rfm5565_update_and_unlock(s);
 }
 
@@ -227,7 +279,7 @@ static void tx_woken(EventNotifier *e)
     rfm5565_lock(s);
     if (rfm_shm_is_open(&s->tx.shm)) {
         rfm_shm_clear_wakeup(&s->tx.shm, true);
-        rfm5565_engine_run(s);
+        engine_run(s);
     }
     rfm5565_update_and_unlock(s);
 }
@@ -269,25 +321,85 @@ static void attach_notifier(Rfm5565State *s, Rfm5565Port *port, int fd)
     }
 }
 
-/*
- * Receive, then send. Returns whether there is more to do at once; if not, the
- * engine sleeps until somebody wakes it.
- */
-bool rfm5565_queue_turn(Rfm5565State *s)
-{
-    bool more;
+/* --- its clock ------------------------------------------------------------ */
 
-    if (s->link_rx.shm) {
-        attach_notifier(s, &s->rx, s->rx.shm.fds[1]);
+/* Returns when to call again. */
+static uint64_t link_tick(Rfm5565State *s, uint64_t now)
+{
+    uint64_t tx_next, rx_next;
+    const char *error;
+
+    error = rfm_link_tx_tick(&s->link_tx, now, &tx_next);
+    if (error) {
+        rfm5565_link_disconnect(s, &s->tx, error);
     }
-    if (s->link_tx.shm) {
-        attach_notifier(s, &s->tx, s->tx.shm.fds[2]);
+    error = rfm_link_rx_tick(&s->link_rx, now, &rx_next);
+    if (error) {
+        rfm5565_link_disconnect(s, &s->rx, error);
     }
-    more = rfm5565_queue_take(s, FRAMES_PER_RUN, rfm5565_now());
-    coalesce(s);
-    more |= send_on(s, rfm5565_now());
-    if (!more && s->link_rx.shm && !s->rx.disconnect_reason && !s->rx.polling) {
-        more = !rfm_shm_wait_data(&s->rx.shm);
+    return MIN(tx_next, rx_next);
+}
+
+static void engine_tick(void *opaque)
+{
+    Rfm5565State *s = opaque;
+    uint64_t now, next;
+
+    rfm5565_lock(s);
+    if (!s->quiesced) {
+        /* Not before the lock: others may have noted later times meanwhile. */
+        now = rfm5565_now();
+        next = MIN(rfm_node_tick(&s->node, now), link_tick(s, now));
+        rfm5565_counters_watch(s, now);
+        /* A timer that is due already would be run again before anything. */
+        timer_mod_ns(s->tick, MAX(next, now + SCALE_MS));
     }
-    return more;
+    rfm5565_ring_flush_capture(s);
+    engine_run(s);
+    rfm5565_update_and_unlock(s);
+}
+
+/* --- lifecycle ------------------------------------------------------------ */
+
+void rfm5565_engine_init(Rfm5565State *s)
+{
+    s->ctx = s->iothread ? iothread_get_aio_context(s->iothread)
+                         : qemu_get_aio_context();
+    /*
+     * What runs without the BQL has no guard against re-entrancy: it would
+     * make a register access of a vCPU fail that comes at the same time.
+     */
+    s->engine_bh = aio_bh_new_guarded(s->ctx, engine_turn, s, NULL);
+    s->tick = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_tick,
+                            s);
+    s->pace = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS, engine_turn,
+                            s);
+    rfm5565_dma_init(s);
+    if (s->extension) {
+        rfm5565_slots_init(s);
+    }
+}
+
+/* In the engine's context: nothing of the card runs there afterwards. */
+static void stop_engine(void *opaque)
+{
+    Rfm5565State *s = opaque;
+
+    qemu_bh_delete(s->engine_bh);
+    timer_free(s->tick);
+    timer_free(s->pace);
+    rfm5565_dma_stop(s);
+    if (s->extension) {
+        rfm5565_slots_exit(s);
+    }
+}
+
+void rfm5565_engine_exit(Rfm5565State *s)
+{
+    if (s->iothread) {
+        aio_wait_bh_oneshot(s->ctx, stop_engine, s);
+    } else {
+        stop_engine(s);
+    }
+    rfm5565_dma_exit(s);
 }
