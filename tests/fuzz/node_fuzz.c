@@ -3,195 +3,16 @@
  * libFuzzer target: a whole node. Its engine, both ends of its links and both
  * shared-memory queues are driven with the steps of fuzz.h; its owner obeys
  * the contracts of ring/node.h and link.h, its neighbours obey nothing. After
- * each step the node must still be in order; see check_node().
+ * each step the node must still be in order; see check_node() in node_owner.c.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring/link.h"
-#include "ring/memory.h"
-#include "ring/node.h"
-#include "ring/shm.h"
+#include "tests/fuzz/node_owner.h"
 #include "tests/fuzz/queue.h"
 #include "tests/fuzz/speech.h"
 
 #define MS		1000000ull
-#define ECHOES		16	/* own frames remembered, to come home */
-
-/* --- the node and its owner ----------------------------------------------- */
-
-static struct world {
-	struct rfm_node node;
-	struct rfm_link_rx rx;
-	struct rfm_link_tx tx;
-	uint64_t now;
-	uint8_t *memory;
-	bool use_shm;
-
-	bool awake;		/* transmit() has come since the last pull that gave less */
-	bool may_sleep;		/* so a pull must give no frame */
-	bool room_asked, room_told;
-	uint64_t ticket;	/* of the fence that has not been answered */
-	uint64_t tickets;
-	bool flooded, attached;
-	uint64_t last_seq;	/* of the last own frame sent in this life */
-	uint64_t missed[RFM_RING_NODES];	/* as told */
-
-	uint8_t echo[ECHOES][RFM_PACKET_MAX];
-	unsigned int echoes;
-} world;
-
-/* The queues live as long as the process; only their contents begin anew. */
-static struct rfm_shm up_peer, up;	/* upstream's end, written to at will, and ours */
-static struct rfm_shm down, down_peer;	/* our end, and downstream's */
-
-static void on_store(void *opaque, uint32_t offset, const void *data, unsigned int len,
-		     const struct rfm_origin *origin)
-{
-	(void)opaque;
-	CHECK(len && len <= RFM_TRAIN_DATA);
-	CHECK(offset + (uint64_t)len <= world.node.config.memory_size);
-	/* Numbers begin with 1; what is late is not looked at. */
-	CHECK(origin->seq || world.node.config.authentic_late);
-	CHECK(origin->arrival_ns && origin->arrival_ns <= world.now);
-	CHECK(origin->same_clock == (origin->clock_domain == world.node.config.clock_domain));
-	rfm_memory_store(world.memory + offset, data, len);
-}
-
-static void on_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t data)
-{
-	(void)opaque;
-	(void)from;
-	(void)data;
-	CHECK(type <= 3 || type == 7);
-}
-
-static void on_missed(void *opaque, uint8_t source, uint64_t count, uint64_t seq)
-{
-	(void)opaque;
-	CHECK(count && (count < seq || !seq));	/* the last number there is, by a notice */
-	world.missed[source] += count;
-}
-
-static void on_status(void *opaque, unsigned int what)
-{
-	(void)opaque;
-	CHECK(what && what <= RFM_NODE_RX_ALMOST_FULL && !(what & (what - 1)));
-}
-
-static void on_transmit(void *opaque)
-{
-	(void)opaque;
-	world.awake = true;
-}
-
-static void on_room(void *opaque)
-{
-	(void)opaque;
-	CHECK(world.room_asked);
-	world.room_told = true;
-}
-
-static void on_fence(void *opaque, const struct rfm_fence *fence)
-{
-	(void)opaque;
-	CHECK(world.ticket && fence->ticket == world.ticket);
-	CHECK(fence->epoch == world.node.epoch);
-	world.ticket = 0;
-}
-
-static void on_load(void *opaque, uint32_t offset, void *data, unsigned int len)
-{
-	(void)opaque;
-	CHECK(len && len <= RFM_QUERY_MAX);
-	CHECK(offset + (uint64_t)len <= world.node.config.memory_size);
-	memcpy(data, world.memory + offset, len);
-}
-
-static void on_answer(void *opaque, uint8_t from, const struct rfm_answer *answer)
-{
-	(void)opaque;
-	(void)from;
-	(void)answer;
-}
-
-static const struct rfm_node_ops ops = {
-	.apply = on_store,
-	.interrupt = on_interrupt,
-	.status = on_status,
-	.kick = on_transmit,
-	.room = on_room,
-	.missed = on_missed,
-	.fence = on_fence,
-	.load = on_load,
-	.answer = on_answer,
-};
-
-/* --- what must be so after every step ------------------------------------- */
-
-static void check_books(const struct rfm_node *node)
-{
-	const struct rfm_node_stats *own = &node->stats;
-	struct rfm_node_stats all = rfm_node_read_stats(node);
-
-	CHECK(node->home_seq <= node->seq);
-	CHECK(own->sent == own->home + own->lost + (node->seq - node->home_seq));
-	CHECK(all.sent >= own->sent);
-	CHECK(all.stores >= all.sent + rfm_insert_used(&node->insert));
-	if (node->config.unpacked)
-		CHECK(all.stores == all.sent + rfm_insert_used(&node->insert));
-	CHECK(all.dark + all.full <= all.sent);
-	CHECK(own->sent_bytes <= own->sent * RFM_FRAME_DATA_MAX);
-	CHECK(own->received_bytes <= own->received * RFM_FRAME_DATA_MAX);
-	CHECK(own->forwarded_bytes <= own->forwarded * RFM_FRAME_DATA_MAX);
-}
-
-/* The books of each source are those of the node. */
-static void check_sources(const struct rfm_node *node)
-{
-	uint64_t received = 0, missed = 0;
-
-	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
-		received += node->sources[id].received;
-		missed += node->sources[id].missed;
-		CHECK(world.missed[id] == node->sources[id].missed);
-	}
-	CHECK(received == node->stats.received && missed == node->stats.missed);
-}
-
-static void check_bounds(const struct rfm_node *node)
-{
-	CHECK(rfm_fifo_used(&node->transmit) <= RFM_NODE_TX_SLOTS);
-	CHECK(rfm_fifo_used(&node->held) <= RFM_NODE_HELD_SLOTS);
-	CHECK(node->paused || !rfm_fifo_used(&node->held));
-	CHECK(rfm_insert_used(&node->insert) <= node->insert.size);
-	CHECK(node->own_queued <= node->config.window);
-	CHECK(node->own_queued <= rfm_fifo_used(&node->transmit));
-	CHECK(node->config.window && node->config.window <= RFM_NODE_WINDOW);
-	CHECK(world.rx.fill < RFM_PACKET_MAX && world.tx.fill < RFM_LINK_MESSAGE);
-	CHECK(world.rx.reply_length <= RFM_LINK_MESSAGE);
-	/* Whatever the neighbours wrote, no more is believed than there is room for. */
-	CHECK(!world.use_shm || up.peer_index - up.own_index <= up.size);
-	CHECK(!world.use_shm || down.own_index - down.peer_index <= down.size);
-}
-
-/* Who was told to wait has been told to go on by the time that all is gone. */
-static void check_wakes(const struct rfm_node *node)
-{
-	if (world.room_asked && !rfm_insert_used(&node->insert))
-		CHECK(world.room_told);
-	CHECK(rfm_node_tx_almost_full(node) ==
-	      (rfm_insert_used(&node->insert) * 4 >= node->insert.size / 2 * 3));
-	CHECK(rfm_node_tx_empty(node) == (!rfm_fifo_used(&node->transmit) &&
-					  !rfm_insert_used(&node->insert)));
-}
-
-static void check_node(void)
-{
-	check_books(&world.node);
-	check_bounds(&world.node);
-	check_wakes(&world.node);
-}
 
 /* --- sending -------------------------------------------------------------- */
 
@@ -795,7 +616,7 @@ static void begin(struct input *in)
 	/* As long as it is said to be: ASan watches. */
 	world.memory = malloc(config.memory_size);
 	CHECK(world.memory);
-	CHECK(!rfm_node_init(&world.node, &config, &ops, NULL, world.now));
+	CHECK(!rfm_node_init(&world.node, &config, &owner_ops, NULL, world.now));
 	rfm_link_rx_init(&world.rx, &rfm_node_link_ops, &world.node);
 	rfm_link_tx_init(&world.tx, &rfm_node_link_ops, &world.node);
 	world.tx.tap = &tap;
