@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The sending half of a node: what its owner stores becomes frames, which leave in order. */
+/*
+ * The sending half of a node: what its owner stores becomes frames, which leave in
+ * order. A frame is built in send_frame(), a train in send_train(); frame.c knows
+ * their bytes.
+ */
 #include "ring/node-private.h"
 
 #include <string.h>

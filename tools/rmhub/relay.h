@@ -9,6 +9,10 @@
  *   in of port p -> checks -> rogues out -> faults -> egress FIFO of the next
  *   live port n, with the line behind it -> hub_pull() of n
  *
+ * A port is dead without a card's light or a card that takes our frames, when it
+ * is bypassed or its fibre cut, and after too many damaged frames: may_live().
+ * settle() takes it out of the ring; what comes in there is dropped and counted.
+ *
  * A train passes as one while nothing asks for single frames: no fault is
  * armed, no frame is held back, the line behind n is not paced, and the queue
  * has room for two of the longest.
