@@ -207,15 +207,6 @@ unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t
 	return done;
 }
 
-unsigned int rfm_link_tx_packet(struct rfm_link_tx *link, uint8_t *slot, uint64_t now)
-{
-	unsigned int len = link->shm ? next_packet(link, slot, now) : 0;
-
-	if (len)
-		link->last_sent_ns = now;
-	return len;
-}
-
 enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *shm,
 				    unsigned int limit, unsigned int publish_every,
 				    uint64_t now, unsigned int *sent)
@@ -226,12 +217,13 @@ enum rfm_link_fill rfm_link_tx_fill(struct rfm_link_tx *link, struct rfm_shm *sh
 	*sent = 0;
 	while (link->shm && *sent < limit) {
 		uint8_t *slot = rfm_shm_reserve(shm, RFM_TRAIN_FRAMES);
-		unsigned int len = slot ? rfm_link_tx_packet(link, slot, now) : 0;
+		unsigned int len = slot ? next_packet(link, slot, now) : 0;
 
 		if (!len) {
 			left = slot ? RFM_LINK_DRY : RFM_LINK_FULL;
 			break;
 		}
+		link->last_sent_ns = now;
 		rfm_shm_commit(shm, rfm_packet_frames(len));
 		*sent += rfm_packet_frames(len);
 		if (*sent - shown >= publish_every) {
@@ -469,15 +461,16 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 	return NULL;
 }
 
-const char *rfm_link_rx_packet(struct rfm_link_rx *link, uint8_t *slot, uint64_t now)
+/* What has been copied out of the shared memory. */
+static const char *receive_slot(struct rfm_link_rx *link, uint64_t now)
 {
 	int len;
 
 	note_activity(link, now);
-	if (is_message(slot))
-		return receive_message(link, slot, now);
-	len = rfm_frame_length(slot);
-	return len < 0 ? lost_framing(link) : receive_frame(link, slot, len, now);
+	if (is_message(link->packet))
+		return receive_message(link, link->packet, now);
+	len = rfm_frame_length(link->packet);
+	return len < 0 ? lost_framing(link) : receive_frame(link, link->packet, len, now);
 }
 
 const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, unsigned int limit,
@@ -494,7 +487,7 @@ const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, uns
 		if (got < 0)
 			return "the upstream neighbour has spoilt the shared memory";
 		*taken += got;
-		error = rfm_link_rx_packet(link, link->packet, now);
+		error = receive_slot(link, now);
 	}
 	rfm_shm_release(shm);
 	return error;

@@ -81,8 +81,8 @@ struct rfm_link_tap {
  * @shm: the neighbour takes frames from the shared memory that was offered
  *
  * Call order: opened(), then received() and output() as the pipe allows,
- * closed(). What output() or packet() returned is out of the FIFO and must be
- * delivered entirely or be given up by closed().
+ * closed(). What output() returned is out of the FIFO and must be delivered
+ * entirely or be given up by closed().
  */
 struct rfm_link_tx {
 	const struct rfm_link_ops *ops;
@@ -126,14 +126,6 @@ const char *rfm_link_tx_received(struct rfm_link_tx *link, const uint8_t *buf,
  * link with shared memory only the handshake comes this way.
  */
 unsigned int rfm_link_tx_output(struct rfm_link_tx *link, uint8_t *buf, uint64_t now);
-
-/**
- * rfm_link_tx_packet() - what to put into the next slots of the shared memory
- * @slot: RFM_PACKET_MAX bytes
- *
- * Returns its length, 0 if there is nothing to say. Only if @link->shm.
- */
-unsigned int rfm_link_tx_packet(struct rfm_link_tx *link, uint8_t *slot, uint64_t now);
 
 enum rfm_link_fill {
 	RFM_LINK_DRY,		/* there is nothing more to say */
@@ -225,15 +217,6 @@ void rfm_link_rx_closed(struct rfm_link_rx *link, uint64_t now);
  */
 const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 				 unsigned int len, uint64_t now);
-
-/**
- * rfm_link_rx_packet() - what rfm_shm_take() has copied out
- * @slot: RFM_PACKET_MAX bytes; changed
- *
- * Only if @link->shm. Returns NULL, or one sentence that says why the pipe
- * must be closed.
- */
-const char *rfm_link_rx_packet(struct rfm_link_rx *link, uint8_t *slot, uint64_t now);
 
 /**
  * rfm_link_rx_drain() - hand on what waits in the shared memory

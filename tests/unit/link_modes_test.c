@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* links: tests/unit/ends.c */
+/* links: tests/unit/ends.c tests/unit/queue.c */
 /* What two neighbours agree on beside their names, shared memory; and silence. */
 #include "tests/unit/test.h"
 #include "tests/unit/ends.h"
+#include "tests/unit/queue.h"
 
 #include <string.h>
 
@@ -106,14 +107,35 @@ static void greet(struct end *from, struct end *to, bool offered, bool attached)
 	assert_null(rfm_link_tx_received(&from->tx, to->rx.reply, to->rx.reply_length, 0));
 }
 
+/* The queue is empty before and after, so one serves both directions. */
+static struct rfm_shm out, in;
+
+static unsigned int fill_one(struct end *from)
+{
+	unsigned int sent;
+
+	rfm_link_tx_fill(&from->tx, &out, 1, 1, 0, &sent);
+	return sent;
+}
+
 static bool carry_unit(struct end *from, struct end *to)
 {
-	uint8_t slot[RFM_PACKET_MAX];
-	unsigned int len = rfm_link_tx_packet(&from->tx, slot, 0);
+	unsigned int sent = fill_one(from), taken;
 
-	if (len)
-		assert_null(rfm_link_rx_packet(&to->rx, slot, 0));
-	return len;
+	assert_null(rfm_link_rx_drain(&to->rx, &in, RFM_SHM_SLOTS, 0, &taken));
+	assert_int_equal(taken, sent);
+	return sent;
+}
+
+/* Somebody upstream of @to writes @slot. */
+static const char *say(struct end *to, const uint8_t *slot)
+{
+	unsigned int taken;
+
+	memcpy(rfm_shm_reserve(&out, 1), slot, RFM_SHM_SLOT);
+	rfm_shm_commit(&out, 1);
+	rfm_shm_publish(&out);
+	return rfm_link_rx_drain(&to->rx, &in, 1, 0, &taken);
 }
 
 static void frames_go_by_the_shared_memory(void **state)
@@ -122,6 +144,7 @@ static void frames_go_by_the_shared_memory(void **state)
 	uint8_t buf[RFM_LINK_BATCH];
 
 	(void)state;
+	make_pair(&out, &in, RFM_SHM_SLOTS);
 	greet(a, b, true, true);
 	greet(b, a, true, true);
 	assert_true(a->tx.shm && b->rx.shm && b->tx.shm && a->rx.shm);
@@ -144,20 +167,21 @@ static void frames_go_by_the_shared_memory(void **state)
 			    "the upstream neighbour speaks beside the shared memory");
 	end_free(a);
 	end_free(b);
+	close_pair(&out, &in);
 }
 
 /* Not offered, or descriptors that did not come: the stream does as well. */
 static void the_stream_where_there_is_no_shared_memory(void **state)
 {
 	(void)state;
+	make_pair(&out, &in, RFM_SHM_SLOTS);
 	for (int way = 0; way < 3; way++) {
 		struct end *a = end_new(1), *b = end_new(2);
-		uint8_t slot[RFM_PACKET_MAX];
 
 		greet(a, b, way & 1, way & 2);
 		greet(b, a, way & 1, way & 2);
 		assert_false(a->tx.shm || b->rx.shm || b->tx.shm || a->rx.shm);
-		assert_int_equal(rfm_link_tx_packet(&a->tx, slot, 0), 0);
+		assert_int_equal(fill_one(a), 0);
 		ends_settle(a, b, RFM_LINK_BATCH);
 		rfm_node_store(&a->node, 0, "1234", 4, 0);
 		ends_settle(a, b, RFM_LINK_BATCH);
@@ -165,6 +189,7 @@ static void the_stream_where_there_is_no_shared_memory(void **state)
 		end_free(a);
 		end_free(b);
 	}
+	close_pair(&out, &in);
 }
 
 static void shared_memory_that_was_not_offered(void **state)
@@ -183,6 +208,7 @@ static void what_is_wrong_in_a_slot(void **state)
 	struct end *a, *b;
 
 	(void)state;
+	make_pair(&out, &in, RFM_SHM_SLOTS);
 	for (int wrong = 0; wrong < 4; wrong++) {
 		const char *error;
 
@@ -205,7 +231,7 @@ static void what_is_wrong_in_a_slot(void **state)
 			slot[10] ^= 1;
 			break;
 		}
-		error = rfm_link_rx_packet(&b->rx, slot, 0);
+		error = say(b, slot);
 		assert_non_null(error);
 		assert_int_equal(b->stores, 0);
 		assert_int_equal(b->status, wrong == 3 ? 0 : RFM_NODE_BAD_DATA);
@@ -219,13 +245,14 @@ static void what_is_wrong_in_a_slot(void **state)
 	carry_unit(a, b);
 	data_frame(slot, 1, 7);
 	slot[RFM_FRAME_HEADER] ^= 1;
-	assert_null(rfm_link_rx_packet(&b->rx, slot, 0));
+	assert_null(say(b, slot));
 	assert_int_equal(b->status, RFM_NODE_BAD_DATA);
 	data_frame(slot, 2, 8);
-	assert_null(rfm_link_rx_packet(&b->rx, slot, 0));
+	assert_null(say(b, slot));
 	assert_int_equal(b->stores, 1);
 	end_free(a);
 	end_free(b);
+	close_pair(&out, &in);
 }
 
 /* --- silence -------------------------------------------------------------- */
