@@ -13,7 +13,7 @@
 
 struct rfm_port {
 	struct rfm_loop *loop;
-	bool sending, stream_only, held, connecting;
+	bool sending, stream_only, connecting;
 	uint32_t slots, socket_buffer;
 	char name[32];
 	struct rfm_address address;

@@ -127,8 +127,6 @@ void rfm_port_rx_ready(struct rfm_port *port, uint64_t now)
 		return;
 	}
 	why = rfm_link_rx_received(&port->rx, buf, len, now);
-	if (port->fd < 0)
-		return;
 	if (port->rx.reply_length &&
 	    send(port->fd, port->rx.reply, port->rx.reply_length, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)port->rx.reply_length && !why)

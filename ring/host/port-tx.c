@@ -194,8 +194,6 @@ void rfm_port_tx_readable(struct rfm_port *port, uint64_t now)
 		return;
 	}
 	why = rfm_link_tx_received(&port->tx, buf, len, now);
-	if (port->fd < 0)
-		return;
 	if (why)
 		rfm_port_drop(port, why);
 	else if (!was_up && port->tx.welcome)

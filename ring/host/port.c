@@ -4,13 +4,12 @@
  *
  *   waiting     no socket: a client has its timer set for the next try, a
  *               server watches its listener (or, if it cannot accept, has its
- *               timer set to look again). @held: neither
+ *               timer set to look again)
  *   connecting  a client's socket that is not connected yet
  *   open        a socket; the link end says whether the handshake is done
  *
  * A function that finds the connection broken calls rfm_port_drop(), which goes back
- * to waiting. As this can happen inside a batch (a callback may disconnect the
- * port), the link's loops look at its @shm after each packet.
+ * to waiting. No callback does.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -60,9 +59,7 @@ static void report_errno(struct rfm_port *port, const char *what)
 
 static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
 {
-	if (port->held)
-		rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
-	else if (!port->address.server)
+	if (!port->address.server)
 		rfm_timer_set(port->loop, &port->timer, rfm_loop_now(port->loop) + delay);
 	else if (rfm_loop_watch(port->loop, &port->listen_watch, port->listener, EPOLLIN))
 		report_errno(port, "cannot wait for a neighbour on");
@@ -398,7 +395,9 @@ void rfm_port_close(struct rfm_port *port)
 {
 	if (!port)
 		return;
-	rfm_port_disconnect(port, true);
+	rfm_port_drop(port, NULL);
+	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
+	rfm_loop_unwatch(port->loop, &port->listen_watch);
 	rfm_poller_remove(&port->poller);
 	if (port->listener >= 0) {
 		/* In this order: once it is closed, the name may be another's. */
@@ -424,24 +423,6 @@ void rfm_port_set_link(struct rfm_port *port, void *opaque, const struct rfm_lin
 void rfm_port_kick(struct rfm_port *port)
 {
 	rfm_poller_kick(&port->poller);
-}
-
-void rfm_port_disconnect(struct rfm_port *port, bool hold)
-{
-	port->held |= hold;
-	rfm_port_drop(port, NULL);
-	if (!port->held)
-		return;
-	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
-	rfm_loop_unwatch(port->loop, &port->listen_watch);
-}
-
-void rfm_port_resume(struct rfm_port *port)
-{
-	if (!port->held)
-		return;
-	port->held = false;
-	wait_for_neighbour(port, 0);
 }
 
 struct rfm_port_info rfm_port_info(const struct rfm_port *port)

@@ -121,13 +121,6 @@ void rfm_port_close(struct rfm_port *port);
  */
 void rfm_port_kick(struct rfm_port *port);
 
-/**
- * rfm_port_disconnect() - end the present connection, as if the fibre were drawn
- * @hold: and make or accept no new one before rfm_port_resume()
- */
-void rfm_port_disconnect(struct rfm_port *port, bool hold);
-void rfm_port_resume(struct rfm_port *port);
-
 /** rfm_port_info() - how it is now */
 struct rfm_port_info rfm_port_info(const struct rfm_port *port);
 

@@ -422,26 +422,6 @@ static void a_silent_stranger_does_not_block_the_port(void **state)
 	close_both(loop, &tx, &rx);
 }
 
-static void disconnected_and_held_until_resumed(void **state)
-{
-	struct rfm_loop *loop = rfm_loop_new();
-	struct end tx, rx;
-
-	(void)state;
-	open_both(loop, &tx, &rx, (struct rfm_port_config){ .slots = 0 });
-	rfm_port_disconnect(rx.port, true);
-	while (tx.up)
-		rfm_loop_once(loop, RFM_NEVER);
-	run_for(loop, 150);
-	assert_false(rfm_port_info(rx.port).connected);
-	rfm_port_resume(rx.port);
-	while (!tx.up || !rx.light)
-		rfm_loop_once(loop, RFM_NEVER);
-	send_frames(loop, &tx, &rx, 10);
-	assert_int_equal(rfm_port_info(rx.port).connections, 2);
-	close_both(loop, &tx, &rx);
-}
-
 /* A neighbour that stands still and goes on, again and again, is missed each time. */
 static void each_silence_is_noticed(void **state)
 {
@@ -750,7 +730,6 @@ int main(void)
 		port_test(a_second_neighbour_waits),
 		port_test(bad_descriptors_mean_a_stream),
 		port_test(a_silent_stranger_does_not_block_the_port),
-		port_test(disconnected_and_held_until_resumed),
 		port_test(each_silence_is_noticed),
 		port_test(no_descriptor_for_a_neighbour),
 		port_test(the_name_goes_before_the_socket),
