@@ -249,7 +249,6 @@ void rfm5565_slots_before(Rfm5565State *s, const Rfm5565Update *update,
                           Rfm5565Touched *touched);
 void rfm5565_slots_after(Rfm5565State *s, const Rfm5565Update *update,
                          const Rfm5565Touched *touched);
-uint64_t rfm5565_run_time(const Rfm5565State *s);
 void rfm5565_run_freeze(Rfm5565State *s, bool freeze);
 
 /* rfm5565-counters.c */

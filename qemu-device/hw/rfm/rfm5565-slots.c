@@ -15,7 +15,7 @@
 
 /* --- run time ------------------------------------------------------------- */
 
-uint64_t rfm5565_run_time(const Rfm5565State *s)
+static uint64_t run_time(const Rfm5565State *s)
 {
     return s->ext.frozen ? s->ext.frozen_at : rfm5565_now() - s->ext.skipped;
 }
@@ -57,7 +57,7 @@ void rfm5565_run_freeze(Rfm5565State *s, bool freeze)
         return;
     }
     if (freeze) {
-        ext->frozen_at = rfm5565_run_time(s);
+        ext->frozen_at = run_time(s);
         ext->frozen = true;
         timer_del(ext->silence);
     } else {
@@ -126,7 +126,7 @@ static void feed_timer(Rfm5565State *s, Rfm5565Slot *slot, unsigned index,
                        const Rfm5565Update *update)
 {
     const struct rfm_origin *origin = &update->origin;
-    uint64_t now = rfm5565_run_time(s);
+    uint64_t now = run_time(s);
 
     if (slot_is_stale(slot)) {
         rfm5565_event_update(s, RFM_RECORD_FRESH, update, index,
@@ -200,7 +200,7 @@ static void silence_ends(void *opaque)
     uint64_t now;
 
     rfm5565_lock(s);
-    now = rfm5565_run_time(s);
+    now = run_time(s);
     for (unsigned i = find_first_bit(s->ext.armed, RFM_EXT_SLOTS);
          i < RFM_EXT_SLOTS && !s->ext.frozen && !s->dead;
          i = find_next_bit(s->ext.armed, RFM_EXT_SLOTS, i + 1)) {
@@ -346,7 +346,7 @@ void rfm5565_slots_arm(Rfm5565State *s, uint32_t control)
     } else if (mode != RFM_SLOT_OFF) {
         slot->control = mode;
         slot->armed = setting;
-        slot->touched = rfm5565_run_time(s);
+        slot->touched = run_time(s);
         slot->last_length = 0;
         slot->last_arrival_ns = 0;
         arm(s, index);
