@@ -116,8 +116,6 @@ bool control_get_bool(struct control_request *request, json_t *args, const char 
 
 /* --- client ----------------------------------------------------------------- */
 
-struct control_client;
-
 enum control_answer {
 	CONTROL_EVENT,		/* more follow */
 	CONTROL_RESULT,
@@ -125,33 +123,22 @@ enum control_answer {
 	CONTROL_MISUSED,	/* so it is; the request itself was wrong */
 };
 
-/** control_connect() - NULL after @error (CONTROL_SENTENCE bytes) says why */
-struct control_client *control_connect(const char *path, char *error);
-
-/** control_disconnect() - harmless with NULL */
-void control_disconnect(struct control_client *client);
-
-/** control_fd() - for poll() together with something else, while nothing is pending */
-int control_fd(const struct control_client *client);
-
-/** control_pending() - would control_receive() return at once with what has come already? */
-bool control_pending(const struct control_client *client);
+/** control_connect() - the socket; -1 after @error (CONTROL_SENTENCE bytes) says why */
+int control_connect(const char *path, char *error);
 
 /** control_send() - ask; @args is taken over, may be NULL; -1 after @error says why */
-int control_send(struct control_client *client, const char *verb, json_t *args, char *error);
+int control_send(int fd, const char *verb, json_t *args, char *error);
 
 /** control_send_more() - a further line for the request under way; @object is taken over */
-int control_send_more(struct control_client *client, json_t *object, char *error);
+int control_send_more(int fd, json_t *object, char *error);
 
 /**
  * control_receive() - the next line of the answer; waits
  * @object: the event or result, to be released; NULL with an error
  * @error: CONTROL_SENTENCE bytes
+ *
+ * Takes no more than that line from the socket.
  */
-enum control_answer control_receive(struct control_client *client, json_t **object, char *error);
-
-/** control_call() - connect, ask, take the result, disconnect */
-enum control_answer control_call(const char *path, const char *verb, json_t *args, json_t **result,
-				 char *error);
+enum control_answer control_receive(int fd, json_t **object, char *error);
 
 #endif

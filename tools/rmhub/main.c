@@ -120,15 +120,25 @@ static int verb_run(int argc, char **argv)
 
 /* --- words to a hub that runs --------------------------------------------- */
 
-/* Ask; print the answer as JSON or with @print. */
+/* Ask; print events, and the answer, as JSON, or the answer with @print. */
 static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
 {
-	char error[CONTROL_SENTENCE];
 	char *path = socket_path ? strdup(socket_path) : settings_control();
-	json_t *answer;
-	enum control_answer how = control_call(path, verb, args, &answer, error);
+	enum control_answer how = CONTROL_ERROR;
+	char error[CONTROL_SENTENCE];
+	int fd = control_connect(path, error);
+	json_t *answer = NULL;
 
 	free(path);
+	if (fd >= 0 && !control_send(fd, verb, args, error))
+		how = control_receive(fd, &answer, error);
+	for (; how == CONTROL_EVENT; how = control_receive(fd, &answer, error)) {
+		json_dumpf(answer, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		json_decref(answer);
+		putchar('\n');
+		if (fflush(stdout))
+			return fail("standard output cannot be written");
+	}
 	if (!answer)
 		return how == CONTROL_MISUSED ? misuse(error, NULL) : fail(error);
 	if (as_json) {
@@ -137,7 +147,6 @@ static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
 	} else if (print) {
 		print(answer);
 	}
-	json_decref(answer);
 	if (fflush(stdout) || ferror(stdout))
 		return fail("standard output cannot be written");
 	return EXIT_SUCCESS;
@@ -257,24 +266,7 @@ static int verb_scenario(int count, char **args)
 
 static int verb_monitor(int count, char **args)
 {
-	char error[CONTROL_SENTENCE];
-	char *path = socket_path ? strdup(socket_path) : settings_control();
-	struct control_client *client = control_connect(path, error);
-	enum control_answer answer = CONTROL_ERROR;
-	json_t *object = NULL;
-
-	free(path);
-	if (client && control_send(client, "monitor", NULL, error) == 0) {
-		while ((answer = control_receive(client, &object, error)) == CONTROL_EVENT) {
-			json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-			json_decref(object);
-			putchar('\n');
-			if (fflush(stdout))
-				break;
-		}
-	}
-	control_disconnect(client);
-	return answer == CONTROL_RESULT ? EXIT_SUCCESS : fail(error);
+	return ask("monitor", NULL, NULL);
 }
 
 static int verb_stop(int count, char **args)

@@ -3,30 +3,42 @@
 #ifndef RMNODE_CLIENT_H
 #define RMNODE_CLIENT_H
 
-#include <getopt.h>
-
 #include "rmnode.h"
-
-struct client_verb;
 
 /**
  * struct ask - one call of the program
- * @print: what to do with an event; NULL: print it as JSON
+ * @fd: the control socket; -1: not connected yet
  * @misused: the node has said that the request was wrong
+ * @args: of the request, from the options; taken over by whoever sends it
+ * @width: of a word, bytes
+ * @file: of -f
  */
 struct ask {
 	const struct client_verb *verb;
 	const char *socket;
-	bool json, misused;
-	struct control_client *client;
-	void (*print)(const struct ask *ask, json_t *event);
+	int fd;
+	bool json, misused, raw;
+	json_t *args;
+	unsigned int width;
+	const char *file;
 };
 
+/**
+ * struct client_verb - a row of the table
+ * @least, @most: words behind the options; @words says so
+ * @run: returns an exit status
+ * @event: prints an event for people; NULL: as JSON
+ * @print: prints the result for people, or NULL
+ * @judge: says what is wrong with the result, and returns an exit status; or NULL
+ */
 struct client_verb {
 	const char *name, *synopsis, *help;
-	const char *options;		/* of getopt */
-	const struct option *long_options;
-	int (*run)(struct ask *ask, int argc, char **argv);
+	int least, most;
+	const char *words;
+	int (*run)(struct ask *ask, int count, char **words);
+	void (*event)(json_t *event);
+	void (*print)(json_t *result);
+	int (*judge)(json_t *result);
 };
 
 /* --- client.c: asking ------------------------------------------------------------ */
@@ -43,52 +55,43 @@ bool connect_once(struct ask *ask);
 /** print_event() - and release it */
 void print_event(const struct ask *ask, json_t *event);
 
+/** send_request() - connect if need be; @args is taken over; false after an error was said */
+bool send_request(struct ask *ask, const char *verb, json_t *args);
+
 /** await() - print events; the last answer, to be released; NULL after an error was said */
 json_t *await(struct ask *ask);
 
-/** ask_for() - connect if need be, ask, await(); @args is taken over */
+/** ask_for() - both */
 json_t *ask_for(struct ask *ask, const char *verb, json_t *args);
 
-/** ask_simply() - the running verb; prints number @name with @format if that is not NULL */
-int ask_simply(struct ask *ask, json_t *args, const char *format, const char *name);
-
-/** tell_dark() - what of @result stays in the node's own memory */
-void tell_dark(const struct ask *ask, json_t *result);
+/** finish() - prints and judges the result as the verb does; released; an exit status */
+int finish(struct ask *ask, json_t *result);
 
 /** complain_of_loss() - what of @result was dropped or lost; returns an exit status */
 int complain_of_loss(json_t *result);
 
-/** ask_to_store() - as ask_simply() without a print; fails if stores were dropped */
-int ask_to_store(struct ask *ask, json_t *args);
+/** print_dark() - what of @result stays in the node's own memory */
+void print_dark(json_t *result);
 
 /* JSON and words. */
 void set_number(json_t *object, const char *name, uint64_t value);
 uint64_t number_in(json_t *object, const char *name);
-bool is_set(json_t *object, const char *name);
-bool word_seconds(const char *what, const char *text, uint64_t *ms);
+const char *text_in(json_t *object, const char *name);
 bool add_range(json_t *args, const char *text);
+bool add_to_ranges(json_t *args, const char *text);
 
 /* --- the verbs --------------------------------------------------------------------- */
 
-extern const struct option load_options[], replay_options[];
+typedef int client_run(struct ask *ask, int count, char **words);
 
-int verb_read_c(struct ask *ask, int argc, char **argv);
-int verb_write_c(struct ask *ask, int argc, char **argv);
-int verb_fill_c(struct ask *ask, int argc, char **argv);
-int verb_checksum_c(struct ask *ask, int argc, char **argv);
-int verb_watch_c(struct ask *ask, int argc, char **argv);
-int verb_send_c(struct ask *ask, int argc, char **argv);
-int verb_wait_interrupt_c(struct ask *ask, int argc, char **argv);
-int verb_wait_c(struct ask *ask, int argc, char **argv);
-int verb_fence_c(struct ask *ask, int argc, char **argv);
-int verb_stats_c(struct ask *ask, int argc, char **argv);
-int verb_members_c(struct ask *ask, int argc, char **argv);
-int verb_set_c(struct ask *ask, int argc, char **argv);
-int verb_pause_c(struct ask *ask, int argc, char **argv);
-int verb_stop_c(struct ask *ask, int argc, char **argv);
-int verb_monitor_c(struct ask *ask, int argc, char **argv);
-int verb_load_c(struct ask *ask, int argc, char **argv);
-int verb_record_c(struct ask *ask, int argc, char **argv);
-int verb_replay_c(struct ask *ask, int argc, char **argv);
+client_run run_plain, run_range, run_read, run_write, run_fill, run_send, run_wait, run_set,
+	   run_pause, run_record, run_replay;
+
+typedef void client_print(json_t *object);
+
+client_print print_update, print_checksum, print_interrupt, print_stats, print_members, print_load,
+	     print_nothing, print_record, print_step, print_replay;
+
+int judge_fence(json_t *result);
 
 #endif

@@ -42,22 +42,22 @@ static void print_word(const char *digits)
 	putchar('\n');
 }
 
-static int read_range(struct ask *ask, uint64_t first, uint64_t last, bool raw)
+static int read_range(struct ask *ask, uint64_t first, uint64_t last)
 {
-	bool word = last - first < 8 && !((last - first + 1) & (last - first)) && !raw;
+	bool word = last - first < 8 && !((last - first + 1) & (last - first)) && !ask->raw;
 
 	while (first <= last) {
 		uint64_t end = last - first < CHUNK ? last : first + CHUNK - 1;
 		json_t *result = ask_for(ask, "read", json_pack("{s:I, s:I}", "first",
 								(json_int_t)first, "last",
 								(json_int_t)end));
-		const char *digits = json_string_value(json_object_get(result, "data"));
+		const char *digits = text_in(result, "data");
 
 		if (!result)
 			return 1;
 		if (ask->json)
 			print_json(result);
-		else if (raw)
+		else if (ask->raw)
 			print_raw(digits);
 		else if (word)
 			print_word(digits);
@@ -69,40 +69,15 @@ static int read_range(struct ask *ask, uint64_t first, uint64_t last, bool raw)
 	return fflush(stdout) ? complain("cannot write the answer") : 0;
 }
 
-static bool word_width(const char *text, unsigned int *width)
+int run_read(struct ask *ask, int count, char **words)
 {
-	if (parse_width(text, width))
-		return true;
-	complain("the width '%s' is not 1, 2, 4 or 8", text);
-	return false;
-}
-
-int verb_read_c(struct ask *ask, int argc, char **argv)
-{
-	unsigned int width = 4;
 	uint64_t first, last;
-	bool raw = false;
 
-	for (int option; (option = getopt(argc, argv, "rw:")) != -1;) {
-		if (option == 'r')
-			raw = true;
-		else if (option != 'w' || !word_width(optarg, &width))
-			return STATUS_MISUSED;
-	}
-	if (argc - optind != 1)
-		return misused(ask, "it needs a range");
-	if (!word_range(argv[optind], &first, &last))
+	if (!word_range(words[0], &first, &last))
 		return STATUS_MISUSED;
-	if (!strpbrk(argv[optind], "-+"))
-		last = first + width - 1;
-	return read_range(ask, first, last, raw);
-}
-
-static char *digits_of(uint64_t value, unsigned int width, char *text)
-{
-	for (unsigned int i = 0; i < width; i++)
-		sprintf(text + i * 2, "%02x", (unsigned int)(value >> 8 * i & 0xff));
-	return text;
+	if (!strpbrk(words[0], "-+"))
+		last = first + ask->width - 1;
+	return read_range(ask, first, last);
 }
 
 static void add(json_t *sum, json_t *part)
@@ -113,134 +88,84 @@ static void add(json_t *sum, json_t *part)
 		set_number(sum, names[i], number_in(sum, names[i]) + number_in(part, names[i]));
 }
 
-static int report_file(struct ask *ask, json_t *sum)
+static int write_file(struct ask *ask, uint64_t first)
 {
+	FILE *file = strcmp(ask->file, "-") ? fopen(ask->file, "re") : stdin;
+	uint8_t data[CHUNK];
 	int status = 0;
-
-	if (ask->json)
-		status = print_json(sum);
-	else
-		printf("%" PRIu64 " bytes, %" PRIu64 " frames dropped\n",
-		       number_in(sum, "bytes"), number_in(sum, "dropped"));
-	tell_dark(ask, sum);
-	return complain_of_loss(sum) || status;
-}
-
-static int write_file(struct ask *ask, uint64_t first, const char *path)
-{
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	uint8_t *data = malloc(CHUNK);
-	json_t *sum = json_object();
 	size_t length;
-	int status = 0;
+	json_t *sum;
 
 	if (!file)
-		status = complain("cannot read %s: %s", path, strerror(errno));
-	else if (!data)
-		status = complain("out of memory");
-	while (file && data && !status && (length = fread(data, 1, CHUNK, file))) {
+		return complain("cannot read %s: %s", ask->file, strerror(errno));
+	sum = json_object();
+	while (!status && (length = fread(data, 1, sizeof(data), file))) {
 		json_int_t at = first + number_in(sum, "bytes");
 		char *text = hex_text(data, length);
 		json_t *result = ask_for(ask, "write", json_pack("{s:I, s:s*}", "first", at,
 								 "data", text));
 
+		free(text);
 		status = !result;
 		add(sum, result);
 		json_decref(result);
-		free(text);
 	}
-	free(data);
-	if (file) {
-		if (ferror(file))
-			status = complain("cannot read the data: %s", strerror(errno));
-		fclose(file);
+	if (ferror(file))
+		status = complain("cannot read the data: %s", strerror(errno));
+	fclose(file);
+	if (status) {
+		json_decref(sum);
+		return status;
 	}
-	if (!status)
-		status = report_file(ask, sum);
-	json_decref(sum);
-	return status;
+	if (!ask->json)
+		printf("%" PRIu64 " bytes, %" PRIu64 " frames dropped\n", number_in(sum, "bytes"),
+		       number_in(sum, "dropped"));
+	return finish(ask, sum);
 }
 
-int verb_write_c(struct ask *ask, int argc, char **argv)
+/* A word of the command line as bytes; false after a sentence was printed. */
+static bool add_value(struct ask *ask, const char *word)
 {
-	uint64_t first, last, value;
-	const char *path = NULL;
-	unsigned int width = 4;
 	char text[17];
-
-	for (int option; (option = getopt(argc, argv, "w:f:")) != -1;) {
-		if (option == 'f')
-			path = optarg;
-		else if (option != 'w' || !word_width(optarg, &width))
-			return STATUS_MISUSED;
-	}
-	if (argc - optind != (path ? 1 : 2))
-		return misused(ask, "it needs an address and a value");
-	if (!word_range(argv[optind], &first, &last))
-		return STATUS_MISUSED;
-	if (path)
-		return write_file(ask, first, path);
-	if (!word_number("the value", argv[optind + 1], 0, width_max(width), &value))
-		return STATUS_MISUSED;
-	return ask_to_store(ask, json_pack("{s:I, s:s}", "first", (json_int_t)first, "data",
-					   digits_of(value, width, text)));
-}
-
-int verb_fill_c(struct ask *ask, int argc, char **argv)
-{
-	json_t *args = json_object();
-	unsigned int width = 4;
 	uint64_t value;
-	char text[17];
 
-	for (int option; (option = getopt(argc, argv, "w:")) != -1;)
-		if (option != 'w' || !word_width(optarg, &width))
-			return STATUS_MISUSED;
-	if (argc - optind != 2)
-		return misused(ask, "it needs a range and a value");
-	if (!add_range(args, argv[optind]) ||
-	    !word_number("the value", argv[optind + 1], 0, width_max(width), &value))
-		return STATUS_MISUSED;
-	json_object_set_new(args, "data", json_string(digits_of(value, width, text)));
-	return ask_to_store(ask, args);
+	if (!word_number("the value", word, 0, width_max(ask->width), &value))
+		return false;
+	for (unsigned int i = 0; i < ask->width; i++)
+		sprintf(text + i * 2, "%02x", (unsigned int)(value >> 8 * i & 0xff));
+	json_object_set_new(ask->args, "data", json_string(text));
+	return true;
 }
 
-int verb_checksum_c(struct ask *ask, int argc, char **argv)
+int run_write(struct ask *ask, int count, char **words)
 {
-	json_t *args = json_object();
+	uint64_t first, last;
 
-	if (argc > 2)
-		return misused(ask, "it takes one range");
-	if (argc == 2 && !add_range(args, argv[1]))
+	if (count != (ask->file ? 1 : 2))
+		return misused(ask, ask->verb->words);
+	if (!word_range(words[0], &first, &last))
 		return STATUS_MISUSED;
-	return ask_simply(ask, args, "0x%08llx\n", "crc32c");
+	if (ask->file)
+		return write_file(ask, first);
+	set_number(ask->args, "first", first);
+	return add_value(ask, words[1]) ? run_plain(ask, count, words) : STATUS_MISUSED;
 }
 
-static void print_update(const struct ask *ask, json_t *event)
+int run_fill(struct ask *ask, int count, char **words)
+{
+	return add_value(ask, words[1]) ? run_range(ask, count, words) : STATUS_MISUSED;
+}
+
+void print_checksum(json_t *result)
+{
+	printf("0x%08" PRIx64 "\n", number_in(result, "crc32c"));
+}
+
+void print_update(json_t *event)
 {
 	if (!json_object_get(event, "offset"))
 		return;		/* it says that the watch has begun */
-	printf("0x%08" PRIx64 " %s from %lld seq %" PRIu64 "\n", number_in(event, "offset"),
-	       json_string_value(json_object_get(event, "data")),
-	       (long long)json_integer_value(json_object_get(event, "source")),
+	printf("0x%08" PRIx64 " %s from %" PRId64 " seq %" PRIu64 "\n", number_in(event, "offset"),
+	       text_in(event, "data"), (int64_t)number_in(event, "source"),
 	       number_in(event, "seq"));
 }
-
-int verb_watch_c(struct ask *ask, int argc, char **argv)
-{
-	json_t *args = json_object();
-	uint64_t count;
-
-	for (int option; (option = getopt(argc, argv, "n:")) != -1;) {
-		if (option != 'n' || !word_number("the count", optarg, 1, INT64_MAX, &count))
-			return STATUS_MISUSED;
-		set_number(args, "count", count);
-	}
-	if (argc - optind > 1)
-		return misused(ask, "it takes one range");
-	if (argc > optind && !add_range(args, argv[optind]))
-		return STATUS_MISUSED;
-	ask->print = print_update;
-	return ask_simply(ask, args, NULL, NULL);
-}
-

@@ -11,8 +11,6 @@
 
 #include "client.h"
 
-#define RANGES_MAX	64
-
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
@@ -20,84 +18,14 @@ static void on_signal(int number)
 	interrupted = 1;
 }
 
-const struct option load_options[] = {
-	{ "count",	required_argument, NULL, 'n' },
-	{ "seconds",	required_argument, NULL, 't' },
-	{ "size",	required_argument, NULL, 's' },
-	{ "stride",	required_argument, NULL, 'd' },
-	{ "rate",	required_argument, NULL, 'r' },
-	{ "own",	required_argument, NULL, 'o' },
-	{ "seed",	required_argument, NULL, 'S' },
-	{ "value",	required_argument, NULL, 'v' },
-	{ "random",	no_argument,	   NULL, 'R' },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct {
-	int option;
-	const char *what, *name;
-	uint64_t least, most;
-} load_numbers[] = {
-	{ 'n', "the count",	"count",	1, INT64_MAX },
-	{ 's', "the size",	"size",		1, 64 },
-	{ 'd', "the stride",	"stride",	1, 1 << 20 },
-	{ 'r', "the rate",	"rate",		1, 1000000000 },
-	{ 'o', "the number of parts", "parts",	1, RFMRING_NODES },
-	{ 'S', "the seed",	"seed",		1, INT64_MAX },
-	{ 'v', "the first value", "value",	0, INT64_MAX },
-};
-
-static bool load_option(json_t *args, int option)
+void print_load(json_t *result)
 {
-	uint64_t value;
+	double seconds = number_in(result, "nanoseconds") / 1e9;
 
-	if (option == 'R')
-		return !json_object_set_new(args, "random", json_true());
-	if (option == 't') {
-		if (!word_seconds("the time", optarg, &value))
-			return false;
-		set_number(args, "milliseconds", value);
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(load_numbers) / sizeof(*load_numbers); i++) {
-		if (load_numbers[i].option != option)
-			continue;
-		if (!word_number(load_numbers[i].what, optarg, load_numbers[i].least,
-				 load_numbers[i].most, &value))
-			return false;
-		set_number(args, load_numbers[i].name, value);
-		return true;
-	}
-	return false;
-}
-
-int verb_load_c(struct ask *ask, int argc, char **argv)
-{
-	json_t *args = json_object(), *result;
-	double seconds;
-
-	for (int option; (option = getopt_long(argc, argv, ask->verb->options, load_options,
-					       NULL)) != -1;)
-		if (!load_option(args, option))
-			return STATUS_MISUSED;
-	if (argc - optind > 1)
-		return misused(ask, "it takes one range");
-	if (argc > optind && !add_range(args, argv[optind]))
-		return STATUS_MISUSED;
-	result = ask_for(ask, "load", args);
-	if (!result)
-		return 1;
-	seconds = number_in(result, "nanoseconds") / 1e9;
-	if (ask->json)
-		print_json(result);
-	else
-		printf("%" PRIu64 " stores, %" PRIu64 " dropped, %" PRIu64 " bytes in %.3f s, "
-		       "%.3f MB/s\n", number_in(result, "stores"), number_in(result, "dropped"),
-		       number_in(result, "bytes"), seconds,
-		       number_in(result, "bytes") / seconds / 1e6);
-	tell_dark(ask, result);
-	json_decref(result);
-	return 0;
+	printf("%" PRIu64 " stores, %" PRIu64 " dropped, %" PRIu64 " bytes in %.3f s, %.3f MB/s\n",
+	       number_in(result, "stores"), number_in(result, "dropped"),
+	       number_in(result, "bytes"), seconds, number_in(result, "bytes") / seconds / 1e6);
+	print_dark(result);
 }
 
 /* The member may run in another folder. */
@@ -114,23 +42,7 @@ static bool add_path(json_t *args, const char *path)
 	return false;
 }
 
-static bool add_ranges(json_t *args, char **words, int count)
-{
-	json_t *ranges = json_array();
-
-	for (int i = 0; i < count; i++) {
-		uint64_t first, last;
-
-		if (!word_range(words[i], &first, &last))
-			return false;
-		json_array_append_new(ranges, json_pack("[I, I]", (json_int_t)first,
-							(json_int_t)last));
-	}
-	json_object_set_new(args, "ranges", ranges);
-	return true;
-}
-
-static void print_begun(const struct ask *ask, json_t *event)
+void print_nothing(json_t *event)
 {
 }
 
@@ -151,98 +63,50 @@ static void hold_signals(sigset_t *before)
 /* Until a signal, or until the member ends it. */
 static json_t *await_end(struct ask *ask)
 {
-	struct pollfd poll_fd = { .fd = control_fd(ask->client), .events = POLLIN };
+	struct pollfd poll_fd = { .fd = ask->fd, .events = POLLIN };
 	char error[CONTROL_SENTENCE];
 	sigset_t before;
 	json_t *object;
 
 	/* Begun when the first event is there; a signal before that ends the program. */
-	if (control_receive(ask->client, &object, error) != CONTROL_EVENT) {
+	if (control_receive(ask->fd, &object, error) != CONTROL_EVENT) {
 		if (!object)
 			complain("%s", error);
 		return object;
 	}
 	hold_signals(&before);
 	print_event(ask, object);
-	while (!interrupted && !control_pending(ask->client) &&
-	       ppoll(&poll_fd, 1, NULL, &before) < 0)
+	while (!interrupted && ppoll(&poll_fd, 1, NULL, &before) < 0)
 		;
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (interrupted && control_send_more(ask->client, json_object(), error)) {
+	if (interrupted && control_send_more(ask->fd, json_object(), error)) {
 		complain("%s", error);
 		return NULL;
 	}
 	return await(ask);
 }
 
-int verb_record_c(struct ask *ask, int argc, char **argv)
+int run_record(struct ask *ask, int count, char **words)
 {
-	json_t *args = json_object(), *result = NULL;
-	char error[CONTROL_SENTENCE];
-	uint64_t value;
-	int status;
-
-	for (int option; (option = getopt(argc, argv, "n:t:")) != -1;) {
-		if (option == 'n' && word_number("the count", optarg, 1, INT64_MAX, &value))
-			set_number(args, "count", value);
-		else if (option == 't' && word_seconds("the time", optarg, &value))
-			set_number(args, "milliseconds", value);
-		else
-			return STATUS_MISUSED;
-	}
-	if (argc - optind < 1 || argc - optind > RANGES_MAX)
-		return misused(ask, "it needs a file");
-	if (!add_path(args, argv[optind]) ||
-	    !add_ranges(args, argv + optind + 1, argc - optind - 1))
+	if (!add_path(ask->args, words[0]))
 		return STATUS_MISUSED;
-	if (!connect_once(ask))
-		return 1;
-	ask->print = print_begun;
-	if (control_send(ask->client, "record", args, error))
-		return complain("%s", error);
-	result = await_end(ask);
-	if (!result)
-		return 1;
-	if (ask->json)
-		print_json(result);
-	else
-		printf("%" PRIu64 " frames recorded, %" PRIu64 " lost\n",
-		       number_in(result, "frames"), number_in(result, "lost"));
-	status = complain_of_loss(result);
-	json_decref(result);
-	return status;
+	for (int i = 1; i < count; i++)
+		if (!add_to_ranges(ask->args, words[i]))
+			return STATUS_MISUSED;
+	return send_request(ask, "record", ask->args) ? finish(ask, await_end(ask)) : 1;
 }
 
-const struct option replay_options[] = {
-	{ "speed",	required_argument, NULL, 's' },
-	{ "as-node",	required_argument, NULL, 'a' },
-	{ "range",	required_argument, NULL, 'r' },
-	{ "step",	no_argument,	   NULL, 'p' },
-	{ NULL, 0, NULL, 0 },
-};
+void print_record(json_t *result)
+{
+	printf("%" PRIu64 " frames recorded, %" PRIu64 " lost\n", number_in(result, "frames"),
+	       number_in(result, "lost"));
+}
 
-static void print_step(const struct ask *ask, json_t *event)
+void print_step(json_t *event)
 {
 	printf("%.9f %s from %" PRIu64 " at 0x%08" PRIx64 " %s\n",
-	       number_in(event, "after_ns") / 1e9,
-	       json_string_value(json_object_get(event, "type")), number_in(event, "source"),
-	       number_in(event, "offset"), json_string_value(json_object_get(event, "data")));
-}
-
-static bool word_speed(const char *text, uint64_t *thousandths)
-{
-	char *end;
-	double speed = strtod(text, &end);
-
-	*thousandths = 0;
-	if (!strcmp(text, "max"))
-		return true;
-	if (end == text || *end || !(speed >= 0.001) || speed > 1000000) {
-		complain("the speed '%s' is neither max nor a number from 0.001 to 1000000", text);
-		return false;
-	}
-	*thousandths = speed * 1000;
-	return true;
+	       number_in(event, "after_ns") / 1e9, text_in(event, "type"),
+	       number_in(event, "source"), number_in(event, "offset"), text_in(event, "data"));
 }
 
 /* Pass one key of the user's on. False at the end of his input. */
@@ -255,7 +119,7 @@ static bool pass_key(struct ask *ask, unsigned int *steps)
 	if (key != '\n')
 		return true;
 	++*steps;
-	if (!control_send_more(ask->client, json_object(), error))
+	if (!control_send_more(ask->fd, json_object(), error))
 		return true;
 	complain("%s", error);
 	return false;
@@ -265,7 +129,7 @@ static bool pass_key(struct ask *ask, unsigned int *steps)
 static json_t *await_steps(struct ask *ask)
 {
 	struct pollfd fds[] = {
-		{ .fd = control_fd(ask->client), .events = POLLIN },
+		{ .fd = ask->fd, .events = POLLIN },
 		{ .fd = STDIN_FILENO, .events = POLLIN },
 	};
 	char error[CONTROL_SENTENCE];
@@ -273,12 +137,10 @@ static json_t *await_steps(struct ask *ask)
 	json_t *object;
 
 	while (fds[1].fd >= 0 || done < steps) {
-		bool pending = control_pending(ask->client);
-
-		if (!pending && poll(fds, 2, -1) < 0)
+		if (poll(fds, 2, -1) < 0)
 			continue;
-		if (pending || fds[0].revents) {
-			enum control_answer answer = control_receive(ask->client, &object, error);
+		if (fds[0].revents) {
+			enum control_answer answer = control_receive(ask->fd, &object, error);
 
 			if (answer == CONTROL_ERROR)
 				complain("%s", error);
@@ -293,55 +155,23 @@ static json_t *await_steps(struct ask *ask)
 	return json_object();
 }
 
-static int print_replay(struct ask *ask, json_t *result)
+void print_replay(json_t *result)
 {
-	int status;
-
-	if (!result)
-		return 1;
-	if (ask->json)
-		print_json(result);
-	else if (json_object_size(result))
+	if (json_object_size(result))
 		printf("%" PRIu64 " frames replayed in %.3f s, %" PRIu64 " of them interrupts; %"
 		       PRIu64 " skipped, %" PRIu64 " dropped\n", number_in(result, "frames"),
 		       number_in(result, "nanoseconds") / 1e9, number_in(result, "interrupts"),
 		       number_in(result, "skipped"), number_in(result, "dropped"));
-	tell_dark(ask, result);
-	status = complain_of_loss(result);
-	json_decref(result);
-	return status;
+	print_dark(result);
 }
 
-int verb_replay_c(struct ask *ask, int argc, char **argv)
+int run_replay(struct ask *ask, int count, char **words)
 {
-	json_t *args = json_object();
-	char *ranges[RANGES_MAX], error[CONTROL_SENTENCE];
-	bool stepwise = false;
-	int range_count = 0;
-	uint64_t value;
+	bool stepwise = json_object_get(ask->args, "step");
 
-	for (int option; (option = getopt_long(argc, argv, ask->verb->options, replay_options,
-					       NULL)) != -1;) {
-		if (option == 's' && word_speed(optarg, &value))
-			set_number(args, "speed", value);
-		else if (option == 'a' && word_number("the node", optarg, 0, 255, &value))
-			set_number(args, "as", value);
-		else if (option == 'r' && range_count < RANGES_MAX)
-			ranges[range_count++] = optarg;
-		else if (option == 'p')
-			stepwise = !json_object_set_new(args, "step", json_true());
-		else
-			return STATUS_MISUSED;
-	}
-	if (argc - optind != 1)
-		return misused(ask, "it needs a file");
-	if (!add_path(args, argv[optind]) || !add_ranges(args, ranges, range_count))
+	if (!add_path(ask->args, words[0]))
 		return STATUS_MISUSED;
-	if (!connect_once(ask))
+	if (!send_request(ask, "replay", ask->args))
 		return 1;
-	ask->print = print_step;
-	if (control_send(ask->client, "replay", args, error))
-		return complain("%s", error);
-	return print_replay(ask, stepwise ? await_steps(ask) : await(ask));
+	return finish(ask, stepwise ? await_steps(ask) : await(ask));
 }
-
