@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ struct buffer {
 
 struct client {
 	struct control *control;
-	struct client *next;
+	LIST_ENTRY(client) entry;
 	struct control_request request;
 	struct rfm_watch watch;
 	int fd;
@@ -48,6 +49,8 @@ struct client {
 	bool ended;		/* says no more */
 };
 
+LIST_HEAD(client_list, client);
+
 struct control {
 	struct rfm_loop *loop;
 	const struct control_verb *verbs;
@@ -55,7 +58,7 @@ struct control {
 	struct rfm_address address;
 	struct rfm_watch watch;
 	int fd;
-	struct client *clients;
+	struct client_list clients;
 	unsigned int count;
 };
 
@@ -174,12 +177,15 @@ void control_done(struct control_request *request, json_t *result)
 	finish(request, json_pack("{s:o}", "result", result ? result : json_object()));
 }
 
-static void fail(struct control_request *request, bool misused, const char *format, va_list args)
+void control_refuse(struct control_request *request, bool misused, const char *format, ...)
 {
 	char sentence[CONTROL_SENTENCE];
+	va_list args;
 	json_t *text;
 
+	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
 	/* It may quote bytes that are not UTF-8. */
 	text = json_string(sentence);
 	finish(request, json_pack("{s:o, s:o*}", "error", text ? text :
@@ -187,22 +193,13 @@ static void fail(struct control_request *request, bool misused, const char *form
 				  "misused", misused ? json_true() : NULL));
 }
 
-void control_fail(struct control_request *request, const char *format, ...)
+void *control_alloc(struct control_request *request, size_t size)
 {
-	va_list args;
+	void *memory = calloc(1, size);
 
-	va_start(args, format);
-	fail(request, false, format, args);
-	va_end(args);
-}
-
-void control_misused(struct control_request *request, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fail(request, true, format, args);
-	va_end(args);
+	if (!memory)
+		control_fail(request, "no memory");
+	return memory;
 }
 
 void control_on_gone(struct control_request *request, void (*gone)(void *context),
@@ -313,16 +310,11 @@ static void offer_room(struct client *client)
 
 static void free_client(struct client *client)
 {
-	struct control *control = client->control;
-	struct client **at = &control->clients;
-
 	if (client->request.active && client->request.gone)
 		client->request.gone(client->request.gone_context);
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	control->count--;
-	rfm_loop_unwatch(control->loop, &client->watch);
+	LIST_REMOVE(client, entry);
+	client->control->count--;
+	rfm_loop_unwatch(client->control->loop, &client->watch);
 	close(client->fd);
 	free(client->in.bytes);
 	free(client->out.bytes);
@@ -381,8 +373,7 @@ static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
 	client->control = control;
 	client->fd = fd;
 	client->watch = (struct rfm_watch){ .ready = client_ready, .opaque = client };
-	client->next = control->clients;
-	control->clients = client;
+	LIST_INSERT_HEAD(&control->clients, client, entry);
 	control->count++;
 	watch_client(client);
 	if (client->broken)
@@ -443,8 +434,9 @@ void control_close(struct control *control)
 {
 	if (!control)
 		return;
-	for (struct client *client = control->clients, *next; client; client = next) {
-		next = client->next;
+	while (!LIST_EMPTY(&control->clients)) {
+		struct client *client = LIST_FIRST(&control->clients);
+
 		flush(client);
 		free_client(client);
 	}
@@ -456,14 +448,12 @@ void control_close(struct control *control)
 
 /* --- arguments ---------------------------------------------------------------- */
 
-/* The value, or NULL; then @value_ok says whether it may be absent. */
-static json_t *get(struct control_request *request, json_t *args, const char *name, bool needed,
-		   bool *value_ok)
+/* NULL: it is absent, and if it is @needed the request has failed. */
+static json_t *get(struct control_request *request, json_t *args, const char *name, bool needed)
 {
 	json_t *value = json_object_get(args, name);
 
-	*value_ok = value || !needed;
-	if (!*value_ok)
+	if (!value && needed)
 		control_misused(request, "the argument '%s' is missing", name);
 	return value;
 }
@@ -471,12 +461,11 @@ static json_t *get(struct control_request *request, json_t *args, const char *na
 bool control_get_number(struct control_request *request, json_t *args, const char *name,
 			bool needed, uint64_t least, uint64_t most, uint64_t *value)
 {
-	bool ok;
-	json_t *given = get(request, args, name, needed, &ok);
+	json_t *given = get(request, args, name, needed);
 	json_int_t number = json_integer_value(given);
 
 	if (!given)
-		return ok;
+		return !needed;
 	/* JSON has no unsigned numbers; those from 2^63 on come as negative ones. */
 	if (!json_is_integer(given) || (number < 0 && most <= INT64_MAX) ||
 	    (uint64_t)number < least || (uint64_t)number > most) {
@@ -491,11 +480,10 @@ bool control_get_number(struct control_request *request, json_t *args, const cha
 bool control_get_string(struct control_request *request, json_t *args, const char *name,
 			bool needed, const char **value)
 {
-	bool ok;
-	json_t *given = get(request, args, name, needed, &ok);
+	json_t *given = get(request, args, name, needed);
 
 	if (!given)
-		return ok;
+		return !needed;
 	if (!json_is_string(given)) {
 		control_misused(request, "the argument '%s' must be a text", name);
 		return false;
@@ -507,11 +495,10 @@ bool control_get_string(struct control_request *request, json_t *args, const cha
 bool control_get_bool(struct control_request *request, json_t *args, const char *name,
 		      bool needed, bool *value)
 {
-	bool ok;
-	json_t *given = get(request, args, name, needed, &ok);
+	json_t *given = get(request, args, name, needed);
 
 	if (!given)
-		return ok;
+		return !needed;
 	if (!json_is_boolean(given)) {
 		control_misused(request, "the argument '%s' must be true or false", name);
 		return false;

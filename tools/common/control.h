@@ -34,13 +34,15 @@ struct control;
 struct control_request;
 
 /**
- * struct control_verb - one line of a program's table
- * @run: answer @request now, or later, or stream events; @args is an object
- *	(empty if the request had none), valid during the call
+ * control_run - answer @request now, or later, or stream events
+ * @args: an object (empty if the request had none), valid during the call
  */
+typedef void control_run(struct control_request *request, json_t *args, void *opaque);
+
+/** struct control_verb - one line of a program's table */
 struct control_verb {
 	const char *name;
-	void (*run)(struct control_request *request, json_t *args, void *opaque);
+	control_run *run;
 };
 
 /**
@@ -69,13 +71,16 @@ bool control_event(struct control_request *request, json_t *object);
 /** control_done() - the last line; @result is taken over, NULL: {}; @request is over */
 void control_done(struct control_request *request, json_t *result);
 
-/** control_fail() - the last line says why not; @request is over */
-void control_fail(struct control_request *request, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/** control_refuse() - the last line says why not; @request is over */
+void control_refuse(struct control_request *request, bool misused, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/** control_misused() - the same; it is the request that was wrong, or a word is missing */
-void control_misused(struct control_request *request, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#define control_fail(request, ...)	control_refuse(request, false, __VA_ARGS__)
+/* It is the request that was wrong, or a word is missing. */
+#define control_misused(request, ...)	control_refuse(request, true, __VA_ARGS__)
+
+/** control_alloc() - all zero; NULL after it has failed the request */
+void *control_alloc(struct control_request *request, size_t size);
 
 /**
  * control_on_gone() - who to tell when the client leaves before the last line

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "ring/frame.h"
-#include "ring/host/internal.h"
 #include "tools/common/clock.h"
+#include "tools/common/ring.h"
 
 #define MEMORY_SIZE	65536u
 #define CLOSE_LIMIT_NS	20000000000ull	/* until all are connected */
@@ -65,22 +65,6 @@ static struct rfmring *open_node(struct bench_shared *shared, const struct run *
 	if (!ring)
 		bench_fail(shared, "node %u: %.200s", index, error);
 	return ring;
-}
-
-static struct rfmring_state state_of(struct rfmring *ring)
-{
-	struct rfmring_state state = { .size = sizeof(state) };
-
-	rfmring_get_state(ring, &state);
-	return state;
-}
-
-static struct rfmring_stats stats_of(struct rfmring *ring)
-{
-	struct rfmring_stats stats = { .size = sizeof(stats) };
-
-	rfmring_get_stats(ring, &stats);
-	return stats;
 }
 
 /* Until both neighbours are there, and, of node 0, its heartbeat came home. */

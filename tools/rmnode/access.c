@@ -24,8 +24,8 @@ bool get_range(struct control_request *request, json_t *args, const struct rfmri
 void verb_read(struct control_request *request, json_t *args, void *opaque)
 {
 	const struct rmnode *node = opaque;
-	uint8_t *data;
 	uint32_t first, last;
+	uint8_t *data;
 	char *text;
 
 	if (!get_range(request, args, node->ring, &first, &last))
@@ -34,18 +34,17 @@ void verb_read(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "a request may read %u bytes at most", READ_MAX);
 		return;
 	}
-	data = malloc(last - first + 1);
-	text = NULL;
-	if (data) {
-		rfmring_read(node->ring, first, data, last - first + 1);
-		text = hex_text(data, last - first + 1);
-	}
-	free(data);
-	if (!text) {
-		control_fail(request, "no memory");
+	data = control_alloc(request, last - first + 1);
+	if (!data)
 		return;
-	}
-	control_done(request, json_pack("{s:I, s:s}", "offset", (json_int_t)first, "data", text));
+	rfmring_read(node->ring, first, data, last - first + 1);
+	text = hex_text(data, last - first + 1);
+	if (text)
+		control_done(request, json_pack("{s:I, s:s}", "offset", (json_int_t)first,
+						"data", text));
+	else
+		control_fail(request, "no memory");
+	free(data);
 	free(text);
 }
 
@@ -118,11 +117,10 @@ static void copy_release(struct job *job)
 static void begin_copy(struct rmnode *node, struct control_request *request, uint8_t *data,
 		       size_t period, uint32_t first, uint64_t length)
 {
-	struct copy *copy = calloc(1, sizeof(*copy));
+	struct copy *copy = control_alloc(request, sizeof(*copy));
 
 	if (!copy) {
 		free(data);
-		control_fail(request, "no memory");
 		return;
 	}
 	*copy = (struct copy){
@@ -258,11 +256,9 @@ void verb_watch(struct control_request *request, json_t *args, void *opaque)
 	if (!get_range(request, args, node->ring, &first, &last) ||
 	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
 		return;
-	watch = calloc(1, sizeof(*watch));
-	if (!watch) {
-		control_fail(request, "no memory");
+	watch = control_alloc(request, sizeof(*watch));
+	if (!watch)
 		return;
-	}
 	*watch = (struct watch){ .node = node, .request = request, .left = count };
 	watch->end = (struct rfm_poller){ .poll = watch_end, .opaque = watch };
 	watch->number = rfmring_watch(node->ring, first, last, watch_update, watch);

@@ -126,6 +126,7 @@ int run_member(struct member_options *options)
 
 	if (!node)
 		return complain("no memory");
+	TAILQ_INIT(&node->waiting);
 	node->id = options->config.id;
 	node->log = options->log;
 	options->config.opaque = node;

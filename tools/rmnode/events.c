@@ -15,8 +15,7 @@
 
 /** struct monitor - @missed: events that it has had no room for, since the last that it had */
 struct monitor {
-	struct rmnode *node;
-	struct monitor *next;
+	LIST_ENTRY(monitor) entry;
 	struct control_request *request;
 	uint64_t missed;
 };
@@ -28,7 +27,7 @@ struct monitor {
  */
 struct waiting {
 	struct rmnode *node;
-	struct waiting *next;
+	TAILQ_ENTRY(waiting) entry;
 	struct control_request *request;
 	struct rfm_timer timer;
 	uint64_t interrupts, members;
@@ -113,12 +112,13 @@ void tell_event(struct rmnode *node, const char *name, json_t *event)
 {
 	json_t *line = json_pack("{s:s, s:I, s:i}", "event", name, "time_ns",
 				 (json_int_t)rfm_real_time(), "node", (int)node->id);
+	struct monitor *monitor = LIST_FIRST(&node->monitors);
 
 	if (node->log == LOG_TEXT)
 		log_event(node, name, event);
 	json_object_update(line, event);
 	json_decref(event);
-	for (struct monitor *monitor = node->monitors; monitor; monitor = monitor->next)
+	for (; monitor; monitor = LIST_NEXT(monitor, entry))
 		tell_monitor(monitor, line);
 	if (node->log == LOG_JSON)
 		log_json(node, line);
@@ -127,31 +127,22 @@ void tell_event(struct rmnode *node, const char *name, json_t *event)
 
 /* --- waiting ------------------------------------------------------------------------- */
 
-static void waiting_free(struct waiting *waiting)
-{
-	struct waiting **at = &waiting->node->waiting;
-
-	while (*at != waiting)
-		at = &(*at)->next;
-	*at = waiting->next;
-	rfm_timer_set(waiting->node->loop, &waiting->timer, RFM_NEVER);
-	free(waiting);
-}
-
 static void waiting_gone(void *context)
 {
-	waiting_free(context);
+	struct waiting *waiting = context;
+
+	TAILQ_REMOVE(&waiting->node->waiting, waiting, entry);
+	rfm_timer_set(waiting->node->loop, &waiting->timer, RFM_NEVER);
+	free(waiting);
 }
 
 static void waiting_late(void *opaque, uint64_t now)
 {
 	struct waiting *waiting = opaque;
 
-	if (waiting->for_members)
-		control_fail(waiting->request, "the ring was not there in time");
-	else
-		control_fail(waiting->request, "no interrupt has come in time");
-	waiting_free(waiting);
+	control_fail(waiting->request, waiting->for_members ? "the ring was not there in time" :
+		     "no interrupt has come in time");
+	waiting_gone(waiting);
 }
 
 static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
@@ -160,36 +151,47 @@ static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
 			 "data", (json_int_t)interrupt->data);
 }
 
-static bool wants_interrupt(const struct waiting *waiting)
+/* The oldest interrupts. Returns whether it has had all that it wants. */
+static bool give_interrupts(struct rmnode *node, struct waiting *waiting)
 {
-	return !waiting->for_members;
+	while (waiting->interrupts && node->interrupts_count) {
+		const struct rfmring_interrupt *oldest = &node->interrupts[node->interrupts_head];
+
+		if (!control_event(waiting->request, interrupt_json(oldest)))
+			break;	/* take_more() goes on */
+		node->interrupts_head = (node->interrupts_head + 1) % INTERRUPTS_KEPT;
+		node->interrupts_count--;
+		waiting->interrupts--;
+	}
+	if (waiting->interrupts)
+		return false;
+	control_done(waiting->request, json_pack("{s:I, s:I}", "waiting",
+						 (json_int_t)node->interrupts_count, "lost",
+						 (json_int_t)node->interrupts_lost));
+	return true;
 }
 
-/* The oldest interrupts, to those who wait, in the order in which they asked. */
-static void serve_interrupts(struct rmnode *node)
+static bool ring_is_there(struct rmnode *node, struct waiting *waiting)
 {
-	struct waiting *waiting = node->waiting, *next;
+	struct rfmring_state state = state_of(node->ring);
+
+	if (!state.signal || !state.downstream ||
+	    (uint64_t)rfmring_members(node->ring, NULL, 0) < waiting->members)
+		return false;
+	control_done(waiting->request, NULL);
+	return true;
+}
+
+/* Those who wait, in the order in which they asked. */
+static void serve_waiting(struct rmnode *node)
+{
+	struct waiting *waiting = TAILQ_FIRST(&node->waiting), *next;
 
 	for (; waiting; waiting = next) {
-		next = waiting->next;
-		while (wants_interrupt(waiting) && waiting->interrupts &&
-		       node->interrupts_count) {
-			const struct rfmring_interrupt *oldest =
-				&node->interrupts[node->interrupts_head];
-
-			if (!control_event(waiting->request, interrupt_json(oldest)))
-				break;	/* take_more() goes on */
-			node->interrupts_head = (node->interrupts_head + 1) % INTERRUPTS_KEPT;
-			node->interrupts_count--;
-			waiting->interrupts--;
-		}
-		if (!wants_interrupt(waiting) || waiting->interrupts)
-			continue;
-		control_done(waiting->request,
-			     json_pack("{s:I, s:I}", "waiting",
-				       (json_int_t)node->interrupts_count,
-				       "lost", (json_int_t)node->interrupts_lost));
-		waiting_free(waiting);
+		next = TAILQ_NEXT(waiting, entry);
+		if (waiting->for_members ? ring_is_there(node, waiting) :
+					   give_interrupts(node, waiting))
+			waiting_gone(waiting);
 	}
 }
 
@@ -198,87 +200,46 @@ static void take_more(void *context)
 {
 	struct waiting *waiting = context;
 
-	serve_interrupts(waiting->node);
+	serve_waiting(waiting->node);
 }
 
-static bool ring_is_there(struct rmnode *node, uint64_t members)
+static void wait_for(struct control_request *request, json_t *args, struct rmnode *node,
+		     const struct waiting *wanted)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
-
-	rfmring_get_state(node->ring, &state);
-	return state.signal && state.downstream &&
-	       (uint64_t)rfmring_members(node->ring, NULL, 0) >= members;
-}
-
-static void serve_members(struct rmnode *node)
-{
-	struct waiting *waiting = node->waiting, *next;
-
-	for (; waiting; waiting = next) {
-		next = waiting->next;
-		if (!waiting->for_members || !ring_is_there(node, waiting->members))
-			continue;
-		control_done(waiting->request, NULL);
-		waiting_free(waiting);
-	}
-}
-
-static struct waiting *wait_for(struct control_request *request, json_t *args,
-				struct rmnode *node)
-{
-	struct waiting **at = &node->waiting;
-	uint64_t ms = 0;
 	struct waiting *waiting;
+	uint64_t ms = 0;
 
 	if (!control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms))
-		return NULL;
-	waiting = calloc(1, sizeof(*waiting));
-	if (!waiting) {
-		control_fail(request, "no memory");
-		return NULL;
-	}
+		return;
+	waiting = control_alloc(request, sizeof(*waiting));
+	if (!waiting)
+		return;
+	*waiting = *wanted;
 	waiting->node = node;
 	waiting->request = request;
 	waiting->timer = (struct rfm_timer){ .fire = waiting_late, .opaque = waiting };
 	if (json_object_get(args, "timeout_ms"))
 		rfm_timer_set(node->loop, &waiting->timer, rfm_now() + ms * 1000000);
 	control_on_gone(request, waiting_gone, waiting);
-	while (*at)
-		at = &(*at)->next;
-	*at = waiting;
-	return waiting;
+	control_on_room(request, take_more, waiting);
+	TAILQ_INSERT_TAIL(&node->waiting, waiting, entry);
+	serve_waiting(node);
 }
 
 void verb_wait_interrupt(struct control_request *request, json_t *args, void *opaque)
 {
-	struct rmnode *node = opaque;
-	uint64_t count = 1;
-	struct waiting *waiting;
+	struct waiting wanted = { .interrupts = 1 };
 
-	if (!control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
-		return;
-	waiting = wait_for(request, args, node);
-	if (!waiting)
-		return;
-	waiting->interrupts = count;
-	control_on_room(request, take_more, waiting);
-	serve_interrupts(node);
+	if (control_get_number(request, args, "count", false, 1, INT64_MAX, &wanted.interrupts))
+		wait_for(request, args, opaque, &wanted);
 }
 
 void verb_wait(struct control_request *request, json_t *args, void *opaque)
 {
-	struct rmnode *node = opaque;
-	uint64_t members = 0;
-	struct waiting *waiting;
+	struct waiting wanted = { .for_members = true };
 
-	if (!control_get_number(request, args, "members", false, 0, RFMRING_NODES, &members))
-		return;
-	waiting = wait_for(request, args, node);
-	if (!waiting)
-		return;
-	waiting->members = members;
-	waiting->for_members = true;
-	serve_members(node);
+	if (control_get_number(request, args, "members", false, 0, RFMRING_NODES, &wanted.members))
+		wait_for(request, args, opaque, &wanted);
 }
 
 /* --- monitors -------------------------------------------------------------------------- */
@@ -286,27 +247,20 @@ void verb_wait(struct control_request *request, json_t *args, void *opaque)
 static void monitor_gone(void *context)
 {
 	struct monitor *monitor = context;
-	struct monitor **at = &monitor->node->monitors;
 
-	while (*at != monitor)
-		at = &(*at)->next;
-	*at = monitor->next;
+	LIST_REMOVE(monitor, entry);
 	free(monitor);
 }
 
 void verb_monitor(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
-	struct monitor *monitor = calloc(1, sizeof(*monitor));
+	struct monitor *monitor = control_alloc(request, sizeof(*monitor));
 
-	if (!monitor) {
-		control_fail(request, "no memory");
+	if (!monitor)
 		return;
-	}
-	monitor->node = node;
 	monitor->request = request;
-	monitor->next = node->monitors;
-	node->monitors = monitor;
+	LIST_INSERT_HEAD(&node->monitors, monitor, entry);
 	control_on_gone(request, monitor_gone, monitor);
 	control_event(request, json_pack("{s:s, s:I, s:i}", "event", "monitor", "time_ns",
 					 (json_int_t)rfm_real_time(), "node", (int)node->id));
@@ -325,9 +279,9 @@ void on_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
 
 		node->interrupts[at % INTERRUPTS_KEPT] = *interrupt;
 	}
-	if (node->waiting)
+	if (!TAILQ_EMPTY(&node->waiting))
 		rfm_poller_activate(&node->trouble_poller);
-	if (node->log != LOG_TEXT || node->monitors)
+	if (node->log != LOG_TEXT || !LIST_EMPTY(&node->monitors))
 		tell_event(node, "interrupt", interrupt_json(interrupt));
 }
 
@@ -366,26 +320,17 @@ static json_t *members_json(struct rmnode *node)
 
 static json_t *break_json(struct rmnode *node)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
-
-	rfmring_get_state(node->ring, &state);
-	return json_pack("{s:i}", "at", state.break_at);
+	return json_pack("{s:i}", "at", state_of(node->ring).break_at);
 }
 
 static json_t *downstream_json(struct rmnode *node)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
-
-	rfmring_get_state(node->ring, &state);
-	return json_pack("{s:b}", "up", (int)state.downstream);
+	return json_pack("{s:b}", "up", (int)state_of(node->ring).downstream);
 }
 
 static json_t *bad_json(struct rmnode *node)
 {
-	struct rfmring_stats stats = { .size = sizeof(stats) };
-
-	rfmring_get_stats(node->ring, &stats);
-	return json_pack("{s:I}", "bad", (json_int_t)stats.bad);
+	return json_pack("{s:I}", "bad", (json_int_t)stats_of(node->ring).bad);
 }
 
 static const struct {
@@ -416,8 +361,7 @@ static bool tell_trouble(void *opaque, uint64_t now)
 		if (what & troubles[i].what)
 			tell_event(node, troubles[i].name, troubles[i].details ?
 				   troubles[i].details(node) : json_object());
-	serve_interrupts(node);
-	serve_members(node);
+	serve_waiting(node);
 	return true;
 }
 

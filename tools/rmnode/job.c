@@ -53,7 +53,7 @@ static void there_is_room(void *opaque)
 {
 	struct rmnode *node = opaque;
 
-	for (struct job *job = node->jobs; job; job = job->next)
+	for (struct job *job = LIST_FIRST(&node->jobs); job; job = LIST_NEXT(job, entry))
 		rfm_poller_activate(&job->poller);
 }
 
@@ -63,8 +63,7 @@ void job_begin(struct rmnode *node, struct job *job, struct control_request *req
 	job->request = request;
 	job->poller = (struct rfm_poller){ .poll = job_poll, .opaque = job };
 	job->timer = (struct rfm_timer){ .fire = job_time, .opaque = job };
-	job->next = node->jobs;
-	node->jobs = job;
+	LIST_INSERT_HEAD(&node->jobs, job, entry);
 	rfm_poller_add(node->loop, &job->poller);
 	rfm_poller_activate(&job->poller);
 	rfmring_on_room(job->ring, there_is_room, node);
@@ -73,11 +72,7 @@ void job_begin(struct rmnode *node, struct job *job, struct control_request *req
 
 void job_end(struct job *job, const char *error)
 {
-	struct job **at = &job->node->jobs;
-
-	while (*at != job)
-		at = &(*at)->next;
-	*at = job->next;
+	LIST_REMOVE(job, entry);
 	rfm_poller_remove(&job->poller);
 	rfm_timer_set(job->node->loop, &job->timer, RFM_NEVER);
 	if (job->request && error)
@@ -89,8 +84,8 @@ void job_end(struct job *job, const char *error)
 
 void jobs_end(struct rmnode *node)
 {
-	while (node->jobs)
-		job_end(node->jobs, "the node has been stopped");
+	while (!LIST_EMPTY(&node->jobs))
+		job_end(LIST_FIRST(&node->jobs), "the node has been stopped");
 }
 
 void job_again(struct job *job)

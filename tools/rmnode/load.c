@@ -152,11 +152,14 @@ void verb_load(struct control_request *request, json_t *args, void *opaque)
 		return;
 	}
 	stride = stride ? stride : size;
-	if (last - first + 1 < size || !(load = calloc(1, sizeof(*load)))) {
+	if (last - first + 1 < size) {
 		control_fail(request, "the range is too small for a store of %llu bytes",
 			     (unsigned long long)size);
 		return;
 	}
+	load = control_alloc(request, sizeof(*load));
+	if (!load)
+		return;
 	*load = (struct load){
 		.job = { .ring = node->ring, .step = load_step, .result = load_result,
 			 .release = load_release },

@@ -42,102 +42,52 @@ static const char usage[] =
 	"\n"
 	"The second form asks a running member. Verbs (rmnode -S SOCKET VERB --help for more):\n";
 
-enum option_code {
-	OPTION_ID = 256, OPTION_MEMORY, OPTION_RX, OPTION_TX, OPTION_FILE, OPTION_CONTROL,
-	OPTION_LOG, OPTION_LINE, OPTION_WINDOW, OPTION_INSERT, OPTION_STALL, OPTION_REDUNDANT,
-	OPTION_ROGUE, OPTION_UNPACKED, OPTION_LATE, OPTION_IDS, OPTION_SHM, OPTION_SLOTS,
-	OPTION_BUFFER, OPTION_PCAP,
-};
+enum kind { NUMBER, SIZE, TEXT, FLAG, LOG, ROGUE, SHM };
 
-static const struct option options[] = {
-	{ "id",			required_argument,	NULL, OPTION_ID },
-	{ "memory",		required_argument,	NULL, OPTION_MEMORY },
-	{ "rx",			required_argument,	NULL, OPTION_RX },
-	{ "tx",			required_argument,	NULL, OPTION_TX },
-	{ "memory-file",	required_argument,	NULL, OPTION_FILE },
-	{ "control",		required_argument,	NULL, OPTION_CONTROL },
-	{ "log",		required_argument,	NULL, OPTION_LOG },
-	{ "line",		required_argument,	NULL, OPTION_LINE },
-	{ "window",		required_argument,	NULL, OPTION_WINDOW },
-	{ "insert-slots",	required_argument,	NULL, OPTION_INSERT },
-	{ "stall-limit-ms",	required_argument,	NULL, OPTION_STALL },
-	{ "redundant",		no_argument,		NULL, OPTION_REDUNDANT },
-	{ "rogue-master",	required_argument,	NULL, OPTION_ROGUE },
-	{ "unpacked",		no_argument,		NULL, OPTION_UNPACKED },
-	{ "authentic-late",	no_argument,		NULL, OPTION_LATE },
-	{ "authentic-ids",	no_argument,		NULL, OPTION_IDS },
-	{ "shm",		required_argument,	NULL, OPTION_SHM },
-	{ "shm-slots",		required_argument,	NULL, OPTION_SLOTS },
-	{ "socket-buffer",	required_argument,	NULL, OPTION_BUFFER },
-	{ "pcap",		required_argument,	NULL, OPTION_PCAP },
-	{ "socket",		required_argument,	NULL, 'S' },
-	{ "json",		no_argument,		NULL, 'j' },
-	{ "help",		no_argument,		NULL, 'h' },
-	{ "version",		no_argument,		NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
-};
+#define AT(member)	offsetof(struct member_options, member)
 
-/** struct command_line - what was given, and what must be */
-struct command_line {
-	struct member_options member;
-	const char *socket;
-	bool json, has_id, has_memory;
-};
-
-/* --- options whose value is a number of the configuration ------------------------ */
-
-static const struct {
-	int option;
+/**
+ * struct row - an option of a member
+ * @at: where its value goes
+ * @flag: FLAG: what is set instead
+ * @what: of a number, for the sentence; from @least to @most
+ */
+static const struct row {
+	const char *name;
+	enum kind kind;
+	size_t at;
 	const char *what;
 	uint64_t least, most;
-	size_t at;
-} numbers[] = {
-	{ OPTION_ID,		"the node id",		0, 255,
-	  offsetof(struct rfmring_config, id) },
-	{ OPTION_WINDOW,	"the window",		1, RFM_NODE_WINDOW,
-	  offsetof(struct rfmring_config, window) },
-	{ OPTION_INSERT,	"the number of slots",	1, RFM_INSERT_SLOTS,
-	  offsetof(struct rfmring_config, insert_slots) },
-	{ OPTION_STALL,		"the stall limit",	1, 10000,
-	  offsetof(struct rfmring_config, stall_ms) },
-	{ OPTION_SLOTS,		"the number of slots",	2, RFM_SHM_SLOTS_MAX,
-	  offsetof(struct rfmring_config, shm_slots) },
-	{ OPTION_BUFFER,	"the socket buffer",	1, 1 << 30,
-	  offsetof(struct rfmring_config, socket_buffer) },
-};
-
-static const struct {
-	int option;
-	size_t at;
-} texts[] = {
-	{ OPTION_RX,		offsetof(struct rfmring_config, rx) },
-	{ OPTION_TX,		offsetof(struct rfmring_config, tx) },
-	{ OPTION_FILE,		offsetof(struct rfmring_config, memory_file) },
-	{ OPTION_LINE,		offsetof(struct rfmring_config, line) },
-	{ OPTION_PCAP,		offsetof(struct rfmring_config, pcap) },
-};
-
-static const struct {
-	int option;
 	uint32_t flag;
-} flags[] = {
-	{ OPTION_REDUNDANT,	RFMRING_REDUNDANT },
-	{ OPTION_UNPACKED,	RFMRING_UNPACKED },
-	{ OPTION_LATE,		RFMRING_AUTHENTIC_LATE },
-	{ OPTION_IDS,		RFMRING_AUTHENTIC_IDS },
+} rows[] = {
+	/* The first four must be given. */
+	{ "id", NUMBER, AT(config.id), "the node id", 0, 255, 0 },
+	{ "memory", SIZE, AT(config.memory_size), "the memory size", 4096, RFMRING_MEMORY_MAX, 0 },
+	{ "rx", TEXT, .at = AT(config.rx) },
+	{ "tx", TEXT, .at = AT(config.tx) },
+	{ "memory-file", TEXT, .at = AT(config.memory_file) },
+	{ "control", TEXT, .at = AT(control) },
+	{ "log", .kind = LOG },
+	{ "line", TEXT, .at = AT(config.line) },
+	{ "window", NUMBER, AT(config.window), "the window", 1, RFM_NODE_WINDOW, 0 },
+	{ "insert-slots", NUMBER, AT(config.insert_slots), "the number of slots", 1,
+	  RFM_INSERT_SLOTS, 0 },
+	{ "stall-limit-ms", NUMBER, AT(config.stall_ms), "the stall limit", 1, 10000, 0 },
+	{ "redundant", FLAG, .flag = RFMRING_REDUNDANT },
+	{ "rogue-master", .kind = ROGUE },
+	{ "unpacked", FLAG, .flag = RFMRING_UNPACKED },
+	{ "authentic-late", FLAG, .flag = RFMRING_AUTHENTIC_LATE },
+	{ "authentic-ids", FLAG, .flag = RFMRING_AUTHENTIC_IDS },
+	{ "shm", .kind = SHM },
+	{ "shm-slots", NUMBER, AT(config.shm_slots), "the number of slots", 2,
+	  RFM_SHM_SLOTS_MAX, 0 },
+	{ "socket-buffer", NUMBER, AT(config.socket_buffer), "the socket buffer", 1, 1 << 30, 0 },
+	{ "pcap", TEXT, .at = AT(config.pcap) },
 };
 
-static bool set_number(struct rfmring_config *config, size_t i, const char *text)
-{
-	uint64_t value;
-	uint32_t number;
-
-	if (!word_number(numbers[i].what, text, numbers[i].least, numbers[i].most, &value))
-		return false;
-	number = value;
-	memcpy((char *)config + numbers[i].at, &number, sizeof(number));
-	return true;
-}
+#define ROWS	(sizeof(rows) / sizeof(*rows))
+#define NEEDED	0xfu
+#define ROW_0	256	/* option of getopt(3) */
 
 static bool set_log(enum log_style *log, const char *text)
 {
@@ -152,72 +102,59 @@ static bool set_log(enum log_style *log, const char *text)
 	return false;
 }
 
-static bool set_special(struct command_line *line, int option, const char *text)
+static bool set_row(struct member_options *options, const struct row *row, const char *text)
 {
-	struct rfmring_config *config = &line->member.config;
+	uint32_t *flags = &options->config.flags;
+	char *at = (char *)options + row->at;
 	uint64_t number;
 	bool on;
 
-	switch (option) {
-	case OPTION_MEMORY:
-		line->has_memory = true;
-		return word_number("the memory size", text, 4096, RFMRING_MEMORY_MAX,
-				   &config->memory_size);
-	case OPTION_CONTROL:
-		line->member.control = text;
+	switch (row->kind) {
+	case NUMBER:
+	case SIZE:
+		if (!word_number(row->what, text, row->least, row->most, &number))
+			return false;
+		/* Little-endian: its low half is first. */
+		memcpy(at, &number, row->kind == SIZE ? sizeof(number) : sizeof(uint32_t));
 		return true;
-	case OPTION_LOG:
-		return set_log(&line->member.log, text);
-	case OPTION_ROGUE:
+	case TEXT:
+		memcpy(at, &text, sizeof(text));
+		return true;
+	case FLAG:
+		*flags |= row->flag;
+		return true;
+	case LOG:
+		return set_log(&options->log, text);
+	case ROGUE:
 		if (!word_number("the rogue master", text, 0, 1, &number))
 			return false;
-		config->flags |= number ? RFMRING_ROGUE_1 : RFMRING_ROGUE_0;
+		*flags |= number ? RFMRING_ROGUE_1 : RFMRING_ROGUE_0;
 		return true;
-	case OPTION_SHM:
+	case SHM:
 		if (!word_switch("--shm", text, &on))
 			return false;
-		config->flags = on ? config->flags & ~(uint32_t)RFMRING_STREAM_ONLY :
-				     config->flags | RFMRING_STREAM_ONLY;
+		*flags = on ? *flags & ~(uint32_t)RFMRING_STREAM_ONLY : *flags | RFMRING_STREAM_ONLY;
 		return true;
-	case 'S':
-		line->socket = text;
-		return true;
-	case 'j':
-		line->json = true;
-		return true;
-	default:
-		return false;	/* getopt has said why */
 	}
-}
-
-static bool set_option(struct command_line *line, int option, const char *text)
-{
-	struct rfmring_config *config = &line->member.config;
-
-	line->has_id |= option == OPTION_ID;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (numbers[i].option == option)
-			return set_number(config, i, text);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (texts[i].option == option) {
-			memcpy((char *)config + texts[i].at, &text, sizeof(text));
-			return true;
-		}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		if (flags[i].option == option) {
-			config->flags |= flags[i].flag;
-			return true;
-		}
-	return set_special(line, option, text);
+	return false;
 }
 
 int main(int argc, char **argv)
 {
-	struct command_line line = { .member.config = RFMRING_CONFIG_INIT };
-	const struct rfmring_config *config = &line.member.config;
-	int option;
+	static struct option options[ROWS + 5] = {
+		[ROWS] = { "socket", required_argument, NULL, 'S' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+	};
+	struct member_options member = { .config = RFMRING_CONFIG_INIT };
+	const char *socket = NULL;
+	unsigned int given = 0;
+	bool json = false;
 
-	while ((option = getopt_long(argc, argv, "+S:jhV", options, NULL)) != -1) {
+	for (size_t i = 0; i < ROWS; i++)
+		options[i] = (struct option){ rows[i].name, rows[i].kind != FLAG, NULL, ROW_0 + i };
+	for (int option; (option = getopt_long(argc, argv, "+S:jhV", options, NULL)) != -1;) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			print_verbs();
@@ -227,19 +164,25 @@ int main(int argc, char **argv)
 			puts(VERSION);
 			return 0;
 		}
-		if (!set_option(&line, option, optarg))
+		if (option == 'S')
+			socket = optarg;
+		else if (option == 'j')
+			json = true;
+		else if (option < ROW_0 || !set_row(&member, &rows[option - ROW_0], optarg))
 			return STATUS_MISUSED;
+		if (option >= ROW_0)
+			given |= 1u << (option - ROW_0);
 	}
-	if (line.socket && optind < argc)
-		return run_verb(line.socket, line.json, argc - optind, argv + optind);
-	if (line.socket)
+	if (socket && optind < argc)
+		return run_verb(socket, json, argc - optind, argv + optind);
+	if (socket)
 		complain("say what to do; rmnode --help lists the verbs");
 	else if (optind < argc)
 		complain("'%s' is not understood; to ask a running member, say -S SOCKET",
 			 argv[optind]);
-	else if (!line.has_id || !line.has_memory || !config->rx || !config->tx)
+	else if ((given & NEEDED) != NEEDED)
 		complain("a member needs --id, --memory, --rx and --tx; see rmnode --help");
 	else
-		return run_member(&line.member);
+		return run_member(&member);
 	return STATUS_MISUSED;
 }

@@ -65,10 +65,9 @@ static const struct {
 
 static json_t *counters_json(struct rmnode *node)
 {
-	struct rfmring_stats stats = { .size = sizeof(stats) };
+	struct rfmring_stats stats = stats_of(node->ring);
 	json_t *object = json_object();
 
-	rfmring_get_stats(node->ring, &stats);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
 		uint64_t value;
 
@@ -86,9 +85,8 @@ static json_t *node_or_none(int id)
 
 static json_t *state_json(struct rmnode *node)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
+	struct rfmring_state state = state_of(node->ring);
 
-	rfmring_get_state(node->ring, &state);
 	return json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:I,"
 			 " s:b, s:b, s:o, s:o, s:o}",
 			 "id", (int)state.id, "incarnation", (json_int_t)state.incarnation,
@@ -198,11 +196,9 @@ void verb_fence(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "another fence is under way");
 		return;
 	}
-	fence = calloc(1, sizeof(*fence));
-	if (!fence) {
-		control_fail(request, "no memory");
+	fence = control_alloc(request, sizeof(*fence));
+	if (!fence)
 		return;
-	}
 	*fence = (struct fence){ .node = node, .request = request };
 	fence->timer = (struct rfm_timer){ .fire = fence_late, .opaque = fence };
 	node->fence = fence;
@@ -220,48 +216,31 @@ void verb_fence(struct control_request *request, json_t *args, void *opaque)
 
 static bool set_optics(struct rmnode *node, uint32_t bit, bool on)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
+	uint32_t optics = state_of(node->ring).optics;
 
-	rfmring_get_state(node->ring, &state);
-	return !rfmring_set_optics(node->ring, on ? state.optics | bit : state.optics & ~bit);
+	return !rfmring_set_optics(node->ring, on ? optics | bit : optics & ~bit);
 }
 
-static bool set_loopback(struct rmnode *node, uint64_t value)
-{
-	return set_optics(node, RFMRING_LOOPBACK, value);
-}
-
-static bool set_transmit(struct rmnode *node, uint64_t value)
-{
-	return set_optics(node, RFMRING_TX_DISABLE, !value);
-}
-
-static bool set_dark_on_dark(struct rmnode *node, uint64_t value)
-{
-	return set_optics(node, RFMRING_DARK_ON_DARK, value);
-}
-
-static bool set_paused(struct rmnode *node, uint64_t value)
-{
-	return !rfmring_set_paused(node->ring, value);
-}
-
-static bool set_offset(struct rmnode *node, uint64_t value)
-{
-	return !rfmring_set_address_offset(node->ring, value);
-}
-
+/* @optic: a bit of the optics, which @transmit means the other way round. */
 static const struct {
 	const char *name;
-	bool (*set)(struct rmnode *node, uint64_t value);
 	uint64_t most;
+	uint32_t optic;
 } settings[] = {
-	{ "loopback",		set_loopback,		1 },
-	{ "transmit",		set_transmit,		1 },
-	{ "dark-on-dark",	set_dark_on_dark,	1 },
-	{ "paused",		set_paused,		1 },
-	{ "offset",		set_offset,		UINT32_MAX },
+	{ "loopback",		1, RFMRING_LOOPBACK },
+	{ "transmit",		1, RFMRING_TX_DISABLE },
+	{ "dark-on-dark",	1, RFMRING_DARK_ON_DARK },
+	{ "paused",		1, 0 },
+	{ "offset",		UINT32_MAX, 0 },
 };
+
+static bool set(struct rmnode *node, const char *name, uint32_t optic, uint64_t value)
+{
+	if (optic)
+		return set_optics(node, optic, value != (optic == RFMRING_TX_DISABLE));
+	return !strcmp(name, "paused") ? !rfmring_set_paused(node->ring, value) :
+					!rfmring_set_address_offset(node->ring, value);
+}
 
 void verb_set(struct control_request *request, json_t *args, void *opaque)
 {
@@ -276,7 +255,7 @@ void verb_set(struct control_request *request, json_t *args, void *opaque)
 			continue;
 		if (!control_get_number(request, args, "value", true, 0, settings[i].most, &value))
 			return;
-		if (settings[i].set(node, value))
+		if (set(node, name, settings[i].optic, value))
 			control_done(request, NULL);
 		else
 			control_fail(request, "the offset must be 0, 64M, 128M or 192M");

@@ -44,7 +44,7 @@ bool get_ranges(struct control_request *request, json_t *args, struct ranges *ra
 
 	ranges->count = 0;
 	if (json_array_size(list) > sizeof(ranges->range) / sizeof(*ranges->range)) {
-		control_fail(request, "there may be 64 ranges at most");
+		control_misused(request, "there may be 64 ranges at most");
 		return false;
 	}
 	json_array_foreach(list, i, item) {
@@ -189,12 +189,13 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 	    !control_get_number(request, args, "milliseconds", false, 1, UINT32_MAX, &ms) ||
 	    !get_ranges(request, args, &ranges))
 		return;
-	recording = node->recording ? NULL : calloc(1, sizeof(*recording));
-	if (!recording) {
-		control_fail(request, node->recording ? "a recording is under way already" :
-			     "no memory");
+	if (node->recording) {
+		control_fail(request, "a recording is under way already");
 		return;
 	}
+	recording = control_alloc(request, sizeof(*recording));
+	if (!recording)
+		return;
 	recording->node = node;
 	recording->request = request;
 	recording->ranges = ranges;

@@ -154,9 +154,8 @@ static void tell_step(struct replay *replay)
 /* A node that has only just come is heard when its receiver has light. */
 static enum step join(struct replay *replay, uint64_t now)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
+	struct rfmring_state state = state_of(replay->job.ring);
 
-	rfmring_get_state(replay->job.ring, &state);
 	replay->joined = state.signal && state.downstream;
 	if (replay->joined)
 		return STEP_DID;
@@ -170,21 +169,20 @@ static enum step join(struct replay *replay, uint64_t now)
 
 static uint64_t not_home(const struct replay *replay)
 {
-	struct rfmring_stats stats = { .size = sizeof(stats) };
+	struct rfmring_stats stats = stats_of(replay->job.ring);
 
-	rfmring_get_stats(replay->job.ring, &stats);
 	return stats.stores - stats.home;
 }
 
 /* What of it did not come home is known when a fence behind it does. */
 static enum step await_home(struct replay *replay, uint64_t now)
 {
-	struct rfmring_stats stats = { .size = sizeof(stats) };
+	struct rfmring_stats stats;
 
 	if (!replay->fenced)
 		replay->fenced = !rfmring_fence_begin(replay->job.ring, NULL, NULL) ||
 				 errno == ENOLINK;
-	rfmring_get_stats(replay->job.ring, &stats);
+	stats = stats_of(replay->job.ring);
 	if ((replay->fenced && stats.home + stats.lost >= stats.stores) ||
 	    now > replay->give_up) {
 		job_end(&replay->job, NULL);
@@ -307,11 +305,9 @@ void verb_replay(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "the replay before is not over yet");
 		return;
 	}
-	replay = calloc(1, sizeof(*replay));
-	if (!replay) {
-		control_fail(request, "no memory");
+	replay = control_alloc(request, sizeof(*replay));
+	if (!replay)
 		return;
-	}
 	replay->job = (struct job){ .ring = node->ring, .step = replay_step,
 				    .result = replay_result, .release = replay_release };
 	replay->ranges = ranges;

@@ -6,10 +6,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
-#include "ring/host/internal.h"
 #include "tools/common/control.h"
 #include "tools/common/hex.h"
+#include "tools/common/ring.h"
 
 #define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
 #define EVENTS_AT_ONCE	8
@@ -17,10 +18,11 @@
 enum log_style { LOG_TEXT, LOG_JSON, LOG_NONE };
 
 struct fence;
-struct job;
-struct monitor;
 struct recording;
-struct waiting;
+
+LIST_HEAD(job_list, job);
+LIST_HEAD(monitor_list, monitor);
+TAILQ_HEAD(waiting_list, waiting);
 
 /**
  * struct rmnode - the running member
@@ -43,9 +45,9 @@ struct rmnode {
 	struct rfm_poller trouble_poller;
 	struct rfm_watch signal_watch;
 
-	struct job *jobs;
-	struct monitor *monitors;
-	struct waiting *waiting;
+	struct job_list jobs;
+	struct monitor_list monitors;
+	struct waiting_list waiting;
 	struct recording *recording;
 	struct fence *fence;
 	struct rfmring *guests[RFMRING_NODES];
@@ -82,9 +84,7 @@ void on_interrupt(void *opaque, const struct rfmring_interrupt *interrupt);
 void on_status(void *opaque, uint32_t what);
 void on_log(void *opaque, const char *sentence);
 
-void verb_monitor(struct control_request *request, json_t *args, void *opaque);
-void verb_wait_interrupt(struct control_request *request, json_t *args, void *opaque);
-void verb_wait(struct control_request *request, json_t *args, void *opaque);
+control_run verb_monitor, verb_wait_interrupt, verb_wait;
 
 /* --- access.c: the memory --------------------------------------------------------- */
 
@@ -92,20 +92,11 @@ void verb_wait(struct control_request *request, json_t *args, void *opaque);
 bool get_range(struct control_request *request, json_t *args, const struct rfmring *ring,
 	       uint32_t *first, uint32_t *last);
 
-void verb_read(struct control_request *request, json_t *args, void *opaque);
-void verb_write(struct control_request *request, json_t *args, void *opaque);
-void verb_fill(struct control_request *request, json_t *args, void *opaque);
-void verb_watch(struct control_request *request, json_t *args, void *opaque);
-void verb_checksum(struct control_request *request, json_t *args, void *opaque);
+control_run verb_read, verb_write, verb_fill, verb_watch, verb_checksum;
 
 /* --- member.c: the node ------------------------------------------------------------ */
 
-void verb_send(struct control_request *request, json_t *args, void *opaque);
-void verb_stats(struct control_request *request, json_t *args, void *opaque);
-void verb_members(struct control_request *request, json_t *args, void *opaque);
-void verb_fence(struct control_request *request, json_t *args, void *opaque);
-void verb_set(struct control_request *request, json_t *args, void *opaque);
-void verb_stop(struct control_request *request, json_t *args, void *opaque);
+control_run verb_send, verb_stats, verb_members, verb_fence, verb_set, verb_stop;
 
 /* --- job.c: what goes on for a while ------------------------------------------------ */
 
@@ -128,7 +119,7 @@ enum step {
  */
 struct job {
 	struct rmnode *node;
-	struct job *next;
+	LIST_ENTRY(job) entry;
 	struct control_request *request;
 	struct rfmring *ring;
 	enum step (*step)(struct job *job, uint64_t now);
@@ -159,7 +150,7 @@ void job_again(struct job *job);
 /** jobs_end() - all of them, because the program ends */
 void jobs_end(struct rmnode *node);
 
-void verb_load(struct control_request *request, json_t *args, void *opaque);
+control_run verb_load;
 
 /* --- record.c, replay.c -------------------------------------------------------------- */
 
@@ -182,9 +173,8 @@ struct ranges {
 bool get_ranges(struct control_request *request, json_t *args, struct ranges *ranges);
 bool in_ranges(const struct ranges *ranges, uint32_t address, unsigned int length);
 
-void verb_record(struct control_request *request, json_t *args, void *opaque);
+control_run verb_record, verb_replay;
 void record_end(struct rmnode *node);
-void verb_replay(struct control_request *request, json_t *args, void *opaque);
 
 /* --- client.c ------------------------------------------------------------------------- */
 
