@@ -220,100 +220,83 @@ int faultjson_parse_list(struct fault_spec **specs, json_t *list, bool in_scenar
 
 /* --- writing -------------------------------------------------------------- */
 
-static void put(json_t *object, const char *name, uint64_t value)
+static json_t *known(bool is_known, uint64_t value)
 {
-	json_object_set_new(object, name, json_integer(value));
+	return is_known ? json_integer(value) : NULL;
 }
 
-static void report_conditions(json_t *object, const struct fault_spec *spec)
+static json_t *seconds(uint64_t ns)
 {
-	char text[2 * RFM_FRAME_DATA_MAX + 1];
+	return ns ? json_real(ns / 1e9) : NULL;
+}
 
-	if (spec->port >= 0)
-		put(object, "port", spec->port);
-	if (spec->source >= 0)
-		put(object, "source", spec->source);
+static const char *type_name(uint32_t types)
+{
 	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++)
-		if (type_names[type] && spec->types == 1u << type)
-			json_object_set_new(object, "type", json_string(type_names[type]));
-	if (spec->types == RFM_FRAME_ALL_TYPES)
-		json_object_set_new(object, "type", json_string("any"));
-	if (spec->copy != FAULT_COPY_ANY)
-		json_object_set_new(object, "copy", json_string(spec->copy == FAULT_COPY_FIRST ?
-								"first" : "second"));
-	if (spec->addressed) {
-		snprintf(text, sizeof(text), "0x%x-0x%x", spec->first, spec->last);
-		json_object_set_new(object, "address", json_string(text));
-	}
-	if (spec->interrupt >= 0)
-		put(object, "interrupt", spec->interrupt);
-	if (spec->valued_at)
-		put(object, "at", spec->value_at);
-	for (unsigned int i = 0; i < spec->value_length; i++)
-		snprintf(text + 2 * i, 3, "%02x", spec->value[i]);
-	if (spec->value_length)
-		json_object_set_new(object, "value", json_string(text));
+		if (type_names[type] && types == 1u << type)
+			return type_names[type];
+	return types == RFM_FRAME_ALL_TYPES ? "any" : NULL;
 }
 
-json_t *faultjson_report(const struct fault *fault, const char *state)
+static json_t *report_sources(const struct fault *fault)
 {
-	const struct fault_spec *spec = &fault->spec;
-	json_t *object = json_object(), *sources = json_object();
+	json_t *sources = json_object();
 
-	put(object, "fault", fault->id);
-	json_object_set_new(object, "kind", json_string(fault_kind_name(spec->kind)));
-	json_object_set_new(object, "state", json_string(state));
-	report_conditions(object, spec);
-	if (spec->probability < 1) {
-		json_object_set_new(object, "probability", json_real(spec->probability));
-		put(object, "seed", spec->seed);
-	}
-	put(object, "nth", spec->nth);
-	put(object, "count", spec->count);
-	if (spec->after)
-		json_object_set_new(object, "after", json_real(spec->after / 1e9));
-	if (spec->lasting)
-		json_object_set_new(object, "for", json_real(spec->lasting / 1e9));
-	if (spec->time)
-		json_object_set_new(object, "time", json_real(spec->time / 1e9));
-	if (spec->kind == FAULT_REORDER)
-		put(object, "depth", spec->depth);
-	if (spec->bit >= 0)
-		put(object, "bit", spec->bit);
-	put(object, "matched", fault->matched);
-	put(object, "fired", fault->fired);
-	put(object, "in_vain", fault->in_vain);
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
 		char name[8];
 
 		snprintf(name, sizeof(name), "%u", id);
 		if (fault->by_source[id])
-			put(sources, name, fault->by_source[id]);
+			json_object_set_new(sources, name, json_integer(fault->by_source[id]));
 	}
-	json_object_set_new(object, "fired_by_source", sources);
-	return object;
+	return sources;
+}
+
+json_t *faultjson_report(const struct fault *fault, const char *state)
+{
+	static const char *const copies[] = { NULL, "first", "second" };
+	const struct fault_spec *spec = &fault->spec;
+	bool by_chance = spec->probability < 1;
+	char *value = spec->value_length ? hex_text(spec->value, spec->value_length) : NULL;
+	char range[32];
+	json_t *report;
+
+	snprintf(range, sizeof(range), "0x%x-0x%x", spec->first, spec->last);
+	report = json_pack("{s:i, s:s, s:s, s:o*, s:o*, s:s*, s:s*, s:s*, s:o*, s:o*, s:s*, s:o*,"
+			   " s:o*, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:I, s:I, s:I, s:o}",
+			   "fault", (int)fault->id, "kind", fault_kind_name(spec->kind),
+			   "state", state, "port", known(spec->port >= 0, spec->port),
+			   "source", known(spec->source >= 0, spec->source),
+			   "type", type_name(spec->types), "copy", copies[spec->copy],
+			   "address", spec->addressed ? range : NULL,
+			   "interrupt", known(spec->interrupt >= 0, spec->interrupt),
+			   "at", known(spec->valued_at, spec->value_at), "value", value,
+			   "probability", by_chance ? json_real(spec->probability) : NULL,
+			   "seed", known(by_chance, spec->seed), "nth", (json_int_t)spec->nth,
+			   "count", (json_int_t)spec->count, "after", seconds(spec->after),
+			   "for", seconds(spec->lasting), "time", seconds(spec->time),
+			   "depth", known(spec->kind == FAULT_REORDER, spec->depth),
+			   "bit", known(spec->bit >= 0, spec->bit),
+			   "matched", (json_int_t)fault->matched, "fired", (json_int_t)fault->fired,
+			   "in_vain", (json_int_t)fault->in_vain,
+			   "fired_by_source", report_sources(fault));
+	free(value);
+	return report;
 }
 
 json_t *faultjson_firing(const struct hub_firing *firing, uint64_t start)
 {
 	const struct rfm_frame *frame = firing->frame;
-	json_t *object = json_object();
+	enum fault_kind kind = firing->fault->spec.kind;
 
-	json_object_set_new(object, "time", json_real((firing->now - start) / 1e9));
-	put(object, "fault", firing->fault->id);
-	json_object_set_new(object, "action",
-			    json_string(fault_kind_name(firing->fault->spec.kind)));
-	put(object, "port", firing->port);
-	put(object, "source", frame->source);
-	put(object, "incarnation", frame->incarnation);
-	put(object, "seq", frame->seq);
-	json_object_set_new(object, "type", json_string(type_names[frame->type]));
-	if (frame->type == RFM_FRAME_DATA)
-		put(object, "address", frame->address);
-	put(object, "length", frame->length);
-	if (frame->flags & RFM_FLAG_SECOND)
-		json_object_set_new(object, "second", json_true());
-	if (firing->fault->spec.kind == FAULT_CORRUPT)
-		put(object, "bit", firing->bit);
-	return object;
+	return json_pack("{s:f, s:i, s:s, s:i, s:i, s:I, s:I, s:s*, s:o*, s:i, s:o*, s:o*}",
+			 "time", (firing->now - start) / 1e9, "fault", (int)firing->fault->id,
+			 "action", fault_kind_name(kind), "port", (int)firing->port,
+			 "source", (int)frame->source,
+			 "incarnation", (json_int_t)frame->incarnation,
+			 "seq", (json_int_t)frame->seq, "type", type_names[frame->type],
+			 "address", known(frame->type == RFM_FRAME_DATA, frame->address),
+			 "length", (int)frame->length,
+			 "second", frame->flags & RFM_FLAG_SECOND ? json_true() : NULL,
+			 "bit", known(kind == FAULT_CORRUPT, firing->bit));
 }

@@ -16,12 +16,14 @@
  * struct verb - a verb and its arguments
  * @usage: its arguments
  * @least, @most: number of words behind it
- * @run: exit status; @args without the verb
+ * @run: exit status; @args without the verb; NULL: the hub is asked just that
+ * @print: what it answers then, for people
  */
 struct verb {
 	const char *name, *usage, *brief;
 	int least, most;
 	int (*run)(int count, char **args);
+	void (*print)(json_t *answer);
 };
 
 static char *socket_path;
@@ -152,16 +154,6 @@ static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
 	return EXIT_SUCCESS;
 }
 
-static int verb_status(int count, char **args)
-{
-	return ask("status", NULL, print_status);
-}
-
-static int verb_counters(int count, char **args)
-{
-	return ask("counters", NULL, print_counters);
-}
-
 /* jansson takes UTF-8 only. */
 static bool is_text(const char *word)
 {
@@ -264,33 +256,24 @@ static int verb_scenario(int count, char **args)
 	return ask("scenario", root, NULL);
 }
 
-static int verb_monitor(int count, char **args)
-{
-	return ask("monitor", NULL, NULL);
-}
-
-static int verb_stop(int count, char **args)
-{
-	return ask("stop", NULL, NULL);
-}
-
 /* --- the command line ----------------------------------------------------- */
 
 static const struct verb verbs[] = {
-	{ "status", "", "the ports, who is behind them, their neighbours", 0, 0, verb_status },
-	{ "counters", "", "what each port has passed on, dropped, suffered", 0, 0, verb_counters },
+	{ "status", "", "the ports, who is behind them, their neighbours", 0, 0,
+	  .print = print_status },
+	{ "counters", "", "what each port has passed on, dropped, suffered", 0, 0,
+	  .print = print_counters },
 	{ "bypass", "PORT on|off", "take a port out of the ring, or back into it", 2, 2,
-	  verb_bypass },
+	  .run = verb_bypass },
 	{ "cut", "PORT [in|out|both]", "cut the fibre from the card, to it, or both", 1, 2,
-	  verb_cut },
+	  .run = verb_cut },
 	{ "restore", "PORT", "mend the fibres of a port; give a bad one another chance", 1, 1,
-	  verb_restore },
+	  .run = verb_restore },
 	{ "fault", "add KIND [KEY=VALUE...] | list | clear [N|all]",
-	  "drop, corrupt, delay, duplicate, reorder or freeze frames", 1, 32, verb_fault },
-	{ "scenario", "FILE|-", "play faults, one after the other", 1, 1, verb_scenario },
-	{ "monitor", "", "print changes and faults as they happen, as JSON lines", 0, 0,
-	  verb_monitor },
-	{ "stop", "", "end the hub", 0, 0, verb_stop },
+	  "drop, corrupt, delay, duplicate, reorder or freeze frames", 1, 32, .run = verb_fault },
+	{ "scenario", "FILE|-", "play faults, one after the other", 1, 1, .run = verb_scenario },
+	{ "monitor", "", "print changes and faults as they happen, as JSON lines", .most = 0 },
+	{ "stop", "", "end the hub", .most = 0 },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
@@ -346,7 +329,7 @@ static int run_verb(const struct verb *verb, int count, char **args)
 		return misuse("too many words behind", verb->name);
 	if (kept < verb->least)
 		return misuse("too few words behind", verb->name);
-	return verb->run(kept, args);
+	return verb->run ? verb->run(kept, args) : ask(verb->name, NULL, verb->print);
 }
 
 static const struct verb *find_verb(const char *name)

@@ -253,19 +253,11 @@ static json_t *load(const char *path, char *error)
 	return root;
 }
 
-static bool read_config(struct settings *settings, const char *path, char *error)
+static bool read_file(struct settings *settings, const char *path, bool scenario, char *error)
 {
 	json_t *root = load(path, error);
-	bool good = root && take_file(settings, root, path, error);
-
-	json_decref(root);
-	return good;
-}
-
-static bool read_scenario(struct settings *settings, const char *path, char *error)
-{
-	json_t *root = load(path, error);
-	bool good = root && take_faults(settings, root, true, error);
+	bool good = root && (scenario ? take_faults(settings, root, true, error) :
+					take_file(settings, root, path, error));
 
 	json_decref(root);
 	return good;
@@ -275,29 +267,20 @@ static bool read_scenario(struct settings *settings, const char *path, char *err
 
 bool settings_option(struct settings *settings, const char *name, const char *value, char *error)
 {
-	char what[32];
-	struct fields fields;
+	bool scenario = !strcmp(name, "scenario"), good;
 	json_t *object;
-	bool good;
+	char what[32];
 
-	if (!strcmp(name, "config"))
-		return read_config(settings, value, error);
-	if (!strcmp(name, "scenario"))
-		return read_scenario(settings, value, error);
+	if (scenario || !strcmp(name, "config"))
+		return read_file(settings, value, scenario, error);
 	/* Any other is a line of the file. */
-	object = json_object();
-	json_object_set_new(object, name, value ? json_string(value) : json_true());
 	snprintf(what, sizeof(what), "option --%s", name);
-	if (value && !json_object_get(object, name)) {
-		json_decref(object);
+	object = json_pack("{s:o}", name, value ? json_string(value) : json_true());
+	if (!object) {
 		snprintf(error, FIELDS_SENTENCE, "%s is no UTF-8", what);
 		return false;
 	}
-	fields_begin(&fields, object, what);
-	take_hub(settings, &fields);
-	take_paths(settings, &fields);
-	good = take_ports(settings, &fields, error) && (fields_end(&fields) ||
-							fail(error, fields.error));
+	good = take_file(settings, object, what, error);
 	json_decref(object);
 	return good;
 }
