@@ -21,13 +21,8 @@ int child_check(const struct command *cmd, const char *option, const char *comma
 	return misused(cmd, "the command of %s is empty", option);
 }
 
-/**
- * child_start - let sh run a command
- * @cmd: the command of rmctl, for the message
- * @command: for sh -c
- * @prepare: called in the child before that, or NULL
- * @context: for @prepare
- *
+/*
+ * Lets sh run @command; before that @prepare, if it is not NULL, is called in the child.
  * Signals are held, see stop_hold_signals(). A signal must reach all that sh runs, so the
  * command gets a process group; but at a terminal, where it could not read then, and where
  * what is typed reaches all of them anyway. Returns its process, 0 when it has said why there

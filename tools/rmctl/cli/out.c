@@ -47,23 +47,7 @@ int misused(const struct command *cmd, const char *format, ...)
 	return STATUS_MISUSED;
 }
 
-/* Says something that does not end the command. */
-void warn_user(const struct command *cmd, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message(cmd, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-/**
- * out_flush - what was printed has reached standard output
- * @cmd: the command, for the message
- *
- * A full disk must not look like success. Returns an exit status.
- */
+/* What was printed has reached standard output: a full disk must not look like success. */
 int out_flush(const struct command *cmd)
 {
 	if (!fflush(stdout) && !ferror(stdout))

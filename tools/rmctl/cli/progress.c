@@ -13,14 +13,7 @@
 #define QUIET_NS	(NSEC_PER_SEC / 2)	/* what is over by then shows nothing */
 #define REDRAW_NS	(NSEC_PER_SEC / 5)
 
-/**
- * progress_line - how far something has come
- * @line: "load [######      ]  50 %  32 MiB of 64 MiB  35.1 MiB/s  0.911 s left"
- * @what: is going on
- * @done: bytes
- * @total: bytes, not 0
- * @elapsed_ns: since it began
- */
+/* "load [######      ]  50 %  32 MiB of 64 MiB  35.1 MiB/s  0.911 s left"; @total is not 0. */
 void progress_line(char line[PROGRESS_LINE], const char *what, uint64_t done, uint64_t total,
 		   uint64_t elapsed_ns)
 {
@@ -42,14 +35,9 @@ void progress_line(char line[PROGRESS_LINE], const char *what, uint64_t done, ui
 		 (int)(part * 100), so_far, all, rate, left);
 }
 
-/**
- * progress_begin - something that may take long begins
- * @progress: filled in
- * @cmd: the command
- * @total: bytes
- *
- * From now on a signal that asks for the end does not end the program: whoever works looks
- * at progress_stopped() between two steps.
+/*
+ * Something of @total bytes that may take long begins. From now on a signal that asks for the
+ * end does not end the program: whoever works looks at progress_stopped() between two steps.
  */
 void progress_begin(struct progress *progress, const struct command *cmd, uint64_t total)
 {

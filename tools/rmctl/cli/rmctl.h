@@ -24,6 +24,9 @@ enum {
 struct command;
 struct rfm_regions;
 
+/* Parses its arguments and does it; returns an exit status. */
+typedef int verb_run(struct command *cmd, int argc, char **argv);
+
 /**
  * struct verb - one row of the tables in verbs.c and verbs_memory.c
  * @name: what the user types
@@ -31,7 +34,6 @@ struct rfm_regions;
  * @help: the rest of its help, lines ending in a newline; help.c has the list of verbs
  * @shortopts: short options besides -j, -h and -R, as getopt(3) wants them
  * @longopts: long options besides --json, --help and --regions, or NULL; ends in a zero entry
- * @run: parses its arguments and does it; returns an exit status
  */
 struct verb {
 	const char *name;
@@ -39,7 +41,7 @@ struct verb {
 	const char *help;
 	const char *shortopts;
 	const struct option *longopts;
-	int (*run)(struct command *cmd, int argc, char **argv);
+	verb_run *run;
 };
 
 /**
@@ -84,51 +86,17 @@ int failed(const struct command *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int misused(const struct command *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void warn_user(const struct command *cmd, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Says something that does not end the command. */
+#define warn_user(cmd, ...) ((void)failed(cmd, __VA_ARGS__))
 
-int verb_list(struct command *cmd, int argc, char **argv);
-int verb_show(struct command *cmd, int argc, char **argv);
-int verb_peek(struct command *cmd, int argc, char **argv);
-int verb_poke(struct command *cmd, int argc, char **argv);
-int verb_dump(struct command *cmd, int argc, char **argv);
-int verb_send(struct command *cmd, int argc, char **argv);
-int verb_listen(struct command *cmd, int argc, char **argv);
-int verb_test(struct command *cmd, int argc, char **argv);
-int verb_fence(struct command *cmd, int argc, char **argv);
-int verb_verify(struct command *cmd, int argc, char **argv);
-int verb_map(struct command *cmd, int argc, char **argv);
-int verb_who(struct command *cmd, int argc, char **argv);
-int verb_fill(struct command *cmd, int argc, char **argv);
-int verb_load(struct command *cmd, int argc, char **argv);
-int verb_save(struct command *cmd, int argc, char **argv);
-int verb_diff(struct command *cmd, int argc, char **argv);
-int verb_trace(struct command *cmd, int argc, char **argv);
-int verb_watch(struct command *cmd, int argc, char **argv);
-int verb_top(struct command *cmd, int argc, char **argv);
-int verb_set(struct command *cmd, int argc, char **argv);
-int verb_stats(struct command *cmd, int argc, char **argv);
-int verb_subscribe(struct command *cmd, int argc, char **argv);
-int verb_unsubscribe(struct command *cmd, int argc, char **argv);
-int verb_subscriptions(struct command *cmd, int argc, char **argv);
-int verb_monitor(struct command *cmd, int argc, char **argv);
-int verb_save_config(struct command *cmd, int argc, char **argv);
-int verb_apply(struct command *cmd, int argc, char **argv);
-int verb_regions(struct command *cmd, int argc, char **argv);
+verb_run verb_list, verb_show, verb_peek, verb_poke, verb_dump, verb_send, verb_listen, verb_test,
+	 verb_fence, verb_verify, verb_map, verb_who, verb_fill, verb_load, verb_save, verb_diff,
+	 verb_trace, verb_watch, verb_top, verb_set, verb_stats, verb_subscribe, verb_unsubscribe,
+	 verb_subscriptions, verb_monitor, verb_save_config, verb_apply, verb_regions;
 
-extern const struct option width_option[];
-extern const struct option dump_options[];
-extern const struct option fill_options[];
-extern const struct option yes_option[];
-extern const struct option diff_options[];
-extern const struct option trace_options[];
-extern const struct option watch_options[];
-extern const struct option top_options[];
-extern const struct option listen_options[];
-extern const struct option monitor_options[];
-extern const struct option stats_options[];
-extern const struct option subscribe_options[];
-extern const struct option unsubscribe_options[];
-extern const struct option regions_options[];
+extern const struct option width_option[], dump_options[], fill_options[], yes_option[],
+	diff_options[], trace_options[], watch_options[], top_options[], listen_options[],
+	monitor_options[], stats_options[], subscribe_options[], unsubscribe_options[],
+	regions_options[];
 
 #endif /* RMCTL_H */

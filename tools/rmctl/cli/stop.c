@@ -96,13 +96,9 @@ void stop_forget(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/**
- * stop_poll - poll(2), until @deadline_ns or a signal
- * @fds: as poll(2)
- * @count: as poll(2)
- * @deadline_ns: CLOCK_MONOTONIC, or STOP_NEVER
- *
- * Returns how many are ready, 0 at the deadline, -1 after a signal.
+/*
+ * As poll(2), until @deadline_ns of CLOCK_MONOTONIC, or STOP_NEVER. Returns how many are
+ * ready, 0 at the deadline, -1 after a signal.
  */
 int stop_poll(struct pollfd *fds, nfds_t count, uint64_t deadline_ns)
 {

@@ -124,11 +124,7 @@ static void put_real(const char *number, size_t length, FILE *out)
 		fwrite(number, 1, length, out);
 }
 
-/**
- * json_put - prints JSON
- * @json: as json_dumps() makes it, which prints real numbers with 17 digits
- * @out: of it
- */
+/* Prints JSON as json_dumps() makes it, but its real numbers with fewer than 17 digits. */
 void json_put(const char *json, FILE *out)
 {
 	while (*json) {

@@ -53,14 +53,10 @@ bool until_done(const struct until *until)
 	return until->limited && !until->left;
 }
 
-/**
- * until_end - the exit status of what has come to its end
- * @cmd: the command, for the message
- * @until: the end that was wanted
- * @what: one of those that are counted
- *
- * What ends before its count is cut short, by the time or by a signal, which is said; without
- * a count there is nothing that it could fall short of.
+/*
+ * The exit status of what has come to its end. What ends before its count of @what is cut
+ * short, by the time or by a signal, which is said; without a count there is nothing that it
+ * could fall short of.
  */
 int until_end(const struct command *cmd, const struct until *until, const char *what)
 {

@@ -44,14 +44,9 @@ const char *plain_word(const char *word)
 	return *word == HIDDEN ? word + 1 : word;
 }
 
-/**
- * looks_swapped - has somebody typed the value where the offset belongs?
- * @offset: as it was read
- * @value: the word behind it
- * @width: of an access, bytes
- * @memory_size: bytes
- *
- * So it is when @offset is none and @value would be a good one.
+/*
+ * Has somebody typed the value where the offset belongs? So it is when @offset is none for an
+ * access of @width bytes, and @value, the word behind it, would be a good one.
  */
 bool looks_swapped(uint64_t offset, const char *value, unsigned int width, uint64_t memory_size)
 {
@@ -89,11 +84,7 @@ static const char *hex_field(const char *text, int most, unsigned int *value)
 	return digits ? text : NULL;
 }
 
-/**
- * parse_pci_address - read 0000:01:00.0 or, in domain 0, 01:00.0
- * @text: the address as a person writes it
- * @address: set to the address as the kernel writes it
- */
+/* Reads 0000:01:00.0 or, in domain 0, 01:00.0; @address becomes what the kernel writes. */
 bool parse_pci_address(const char *text, char address[PCI_ADDRESS_SIZE])
 {
 	unsigned int domain = 0, bus, device, function;

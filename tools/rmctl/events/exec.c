@@ -11,7 +11,6 @@
 #include "tools/rmctl/card/event_names.h"
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/regions/value.h"
 
 /* --- what the command is told ------------------------------------------------------- */
 
@@ -29,10 +28,7 @@ static void tell(const char *name, const char *format, ...)
 
 static void tell_update(const struct command *cmd, const struct rfm_event *event)
 {
-	size_t room = sizeof(event->bytes);
-	struct span span = { .offset = event->offset, .length = event->length,
-			     .known = event->length < room ? event->length : room,
-			     .bytes = event->bytes };
+	struct span span = span_of(event);
 	struct first first;
 	uint64_t age;
 

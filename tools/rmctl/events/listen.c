@@ -2,7 +2,6 @@
 /* rmctl listen: prints the events of a card as they come. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,15 +9,11 @@
 
 #include <linux/rfm_regs.h>
 
+#include "stream.h"
 #include "tools/common/clock.h"
 #include "tools/common/units.h"
-#include "tools/rmctl/card/event_names.h"
-#include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/cli/until.h"
-
-#define BATCH 64u
 
 enum { OPTION_DISCARD = 256, OPTION_DEPTH };
 
@@ -32,37 +27,27 @@ const struct option listen_options[] = {
 
 /**
  * struct listening - what the user asked for, and how far it has come
+ * @stream: where the events come from; first
  * @request: for the driver
- * @until: when to end
  * @seq: of the last event
- * @fd: where the events come from
  */
 struct listening {
+	struct stream stream;
 	struct rfm_listen request;
-	struct until until;
 	uint64_t seq;
-	int fd;
 };
 
 static int get_options(struct command *cmd, int argc, char **argv, struct listening *want)
 {
-	uint64_t number;
 	int status = STATUS_OK;
 
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
-		switch (option) {
-		case OPTION_DISCARD:
+		if (option == OPTION_DISCARD)
 			want->request.flags |= RFM_LISTEN_DISCARD;
-			break;
-		case OPTION_DEPTH:
-			status = get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &number);
-			want->request.depth = (uint32_t)number;
-			if (!status && !number)
-				status = misused(cmd, "depth must be at least 1");
-			break;
-		default:
-			status = until_option(cmd, &want->until, option);
-		}
+		else if (option == OPTION_DEPTH)
+			status = get_depth(cmd, &want->request.depth);
+		else
+			status = until_option(cmd, &want->stream.until, option);
 	}
 	return status;
 }
@@ -128,7 +113,7 @@ static int print_json(const struct command *cmd, const struct rfm_event *event, 
 		"dropped", (json_int_t)event->dropped));
 }
 
-static int print_text(const struct command *cmd, const struct rfm_event *event)
+static int print_text(const struct rfm_event *event)
 {
 	char node[UNIT_TEXT], data[2 * UNIT_TEXT] = "-";
 
@@ -149,12 +134,13 @@ static int print_text(const struct command *cmd, const struct rfm_event *event)
 	printf("%" PRIu64 ".%09" PRIu64 " %s %s %s\n", (uint64_t)(event->time_ns / NSEC_PER_SEC),
 	       (uint64_t)(event->time_ns % NSEC_PER_SEC), event_name(event->type),
 	       node_text(node, event->node), data);
-	return out_flush(cmd);
+	return STATUS_OK;
 }
 
-static int print_event(const struct command *cmd, struct listening *listening,
+static int print_event(const struct command *cmd, struct stream *stream,
 		       const struct rfm_event *event)
 {
+	struct listening *listening = (struct listening *)stream;
 	uint64_t lost = event->seq - listening->seq - 1;
 
 	listening->seq = event->seq;
@@ -165,39 +151,9 @@ static int print_event(const struct command *cmd, struct listening *listening,
 	if (event->type == RFM_EVENT_DROPPED)
 		warn_user(cmd, "the card has dropped %" PRIu32
 			  " event(s), perhaps of these types", event->data);
-	return cmd->json ? print_json(cmd, event, lost) : print_text(cmd, event);
-}
-
-static int listen_loop(const struct command *cmd, struct listening *listening)
-{
-	struct pollfd pollfd = { .fd = listening->fd, .events = POLLIN };
-	struct until *until = &listening->until;
-	struct rfm_event events[BATCH];
-	int status = STATUS_OK;
-
-	while (!status && !until_done(until)) {
-		int ready = stop_poll(&pollfd, 1, until->deadline_ns);
-		size_t most = BATCH;
-		ssize_t got;
-
-		if (!ready || stop_asked())
-			return until_end(cmd, until, "event");
-		if (until->limited && until->left < most)
-			most = until->left;
-		got = read(listening->fd, events, most * sizeof(*events));
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (got < 0)
-			return failed(cmd, "no more events: %s", card_reason(errno));
-		if (!got)
-			return failed(cmd, "no more events: %s", card_reason(ENODEV));
-		for (size_t i = 0; i < (size_t)got / sizeof(*events) && !status; i++) {
-			status = print_event(cmd, listening, &events[i]);
-			/* One that nobody has asked for is not one of those that were. */
-			until_count(until, events[i].type != RFM_EVENT_DROPPED);
-		}
-	}
-	return status;
+	/* One that nobody has asked for is not one of those that were. */
+	until_count(&stream->until, event->type != RFM_EVENT_DROPPED);
+	return cmd->json ? print_json(cmd, event, lost) : print_text(event);
 }
 
 int verb_listen(struct command *cmd, int argc, char **argv)
@@ -208,7 +164,7 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 	struct card card;
 	int status;
 
-	until_init(&listening.until);
+	stream_init(&listening.stream, 0);
 	status = get_options(cmd, argc, argv, &listening);
 	if (status)
 		return status;
@@ -222,15 +178,17 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 		return status;
 	if (!listening.request.types)
 		listening.request.types = all_types(&card.info);
-	listening.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
-	if (listening.fd < 0) {
+	listening.stream.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
+	if (listening.stream.fd < 0) {
 		status = failed(cmd, "cannot listen: %s", card_reason(errno));
 	} else {
 		stop_hold_signals();
-		until_begin(&listening.until);
+		until_begin(&listening.stream.until);
 		fprintf(stderr, "listening on %s ...\n", card.name);
-		status = listen_loop(cmd, &listening);
-		close(listening.fd);
+		status = stream_run(cmd, &listening.stream, print_event);
+		if (!status)
+			status = until_end(cmd, &listening.stream.until, "event");
+		close(listening.stream.fd);
 	}
 	card_close(&card);
 	return status;

@@ -11,7 +11,8 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/regions/value.h"
+
+#define BATCH 64u
 
 void stream_init(struct stream *stream, uint32_t depth)
 {
@@ -70,52 +71,59 @@ void stream_account(struct stream *stream, const struct rfm_event *event)
 	until_count(&stream->until, records);
 }
 
-/**
- * stream_read - take what has come
- * @cmd: the command, for messages
- * @stream: the stream
- * @events: room for STREAM_BATCH; no more than are still wanted are taken
- *
- * Returns how many; -1 when it has said that there will be no more.
- */
-int stream_read(const struct command *cmd, struct stream *stream, struct rfm_event *events)
+/* How many records may wait in the driver, as the option says. Returns an exit status. */
+int get_depth(struct command *cmd, uint32_t *depth)
 {
-	size_t most = STREAM_BATCH;
+	uint64_t number;
+	int status = get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &number);
+
+	if (!status && !number)
+		status = misused(cmd, "depth must be at least 1");
+	if (!status)
+		*depth = (uint32_t)number;
+	return status;
+}
+
+/* Hands what has come to @taker, but no more than is still wanted. Returns an exit status. */
+int stream_take(const struct command *cmd, struct stream *stream, stream_taker *taker)
+{
+	struct rfm_event events[BATCH];
+	int status = STATUS_OK;
+	size_t most = BATCH;
 	ssize_t got;
 
 	if (stream->until.limited && stream->until.left < most)
 		most = stream->until.left;
 	got = read(stream->fd, events, most * sizeof(*events));
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (got <= 0) {
-		failed(cmd, "no more events: %s", card_reason(got ? errno : ENODEV));
-		return -1;
-	}
-	return (int)((size_t)got / sizeof(*events));
+		return STATUS_OK;
+	if (got <= 0)
+		return failed(cmd, "no more events: %s", card_reason(got ? errno : ENODEV));
+	for (size_t i = 0; i < (size_t)got / sizeof(*events) && !status; i++)
+		status = taker(cmd, stream, &events[i]);
+	return status ? status : out_flush(cmd);
 }
 
-/* The same, but waits. 0: time is up, or the user has ended it. */
-int stream_wait(const struct command *cmd, struct stream *stream, struct rfm_event *events)
+/* The same until all that is wanted has come, the time is up, or the user has ended it. */
+int stream_run(const struct command *cmd, struct stream *stream, stream_taker *taker)
 {
 	struct pollfd fd = { .fd = stream->fd, .events = POLLIN };
-	int ready, got = 0;
+	int status = STATUS_OK;
 
-	while (!got) {
-		if (stop_asked())
-			return 0;
-		ready = stop_poll(&fd, 1, stream->until.deadline_ns);
-		if (!ready)
-			return 0;
+	while (!status && !until_done(&stream->until)) {
+		int ready = stop_poll(&fd, 1, stream->until.deadline_ns);
+
+		if (!ready || stop_asked())
+			break;
 		if (ready > 0)
-			got = stream_read(cmd, stream, events);
+			status = stream_take(cmd, stream, taker);
 	}
-	return got;
+	return status;
 }
 
 /* --- what an event says -------------------------------------------------------------- */
 
-static struct span span_of(const struct rfm_event *event)
+struct span span_of(const struct rfm_event *event)
 {
 	size_t room = sizeof(event->bytes);
 

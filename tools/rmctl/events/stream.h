@@ -12,12 +12,10 @@
 #include "tools/rmctl/card/event_names.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/until.h"
-#include "tools/rmctl/regions/regions.h"
-
-#define STREAM_BATCH 64u
+#include "tools/rmctl/regions/value.h"
 
 /**
- * struct stream - a watch, and what the user wants of it
+ * struct stream - a watch or listener, and what the user wants of it
  * @watch: for the driver
  * @ranges: of that
  * @optional: that there is no room for it is no failure; @fd is -1 then
@@ -40,10 +38,18 @@ struct stream {
 void stream_init(struct stream *stream, uint32_t depth);
 int stream_add(struct command *cmd, struct stream *stream, const struct target *target);
 int stream_open(struct command *cmd, struct stream *stream, const struct card *card);
-int stream_read(const struct command *cmd, struct stream *stream, struct rfm_event *events);
 void stream_account(struct stream *stream, const struct rfm_event *event);
-int stream_wait(const struct command *cmd, struct stream *stream, struct rfm_event *events);
 
+/* Takes an event of a stream; returns an exit status. */
+typedef int stream_taker(const struct command *cmd, struct stream *stream,
+			 const struct rfm_event *event);
+
+int stream_take(const struct command *cmd, struct stream *stream, stream_taker *taker);
+int stream_run(const struct command *cmd, struct stream *stream, stream_taker *taker);
+
+int get_depth(struct command *cmd, uint32_t *depth);
+
+struct span span_of(const struct rfm_event *event);
 void event_print(const struct command *cmd, const struct rfm_event *event, bool with_type);
 json_t *event_json(const struct command *cmd, const struct stream *stream,
 		   const struct rfm_event *event);

@@ -19,7 +19,6 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/regions/value.h"
 
 #define INTERVAL_MIN	(NSEC_PER_SEC / 10)
 #define INTERVAL_MAX	(3600 * NSEC_PER_SEC)
@@ -35,13 +34,13 @@ const struct option top_options[] = {
 
 /**
  * struct row - a range that is watched
+ * @stream: its watch; first
  * @target: the range; @target.word is its name
- * @fd: its watch
  * @rates: what has come
  */
 struct row {
+	struct stream stream;
 	struct target target;
-	int fd;
 	struct rates rates;
 };
 
@@ -97,7 +96,7 @@ static int add_row(struct top *top, const char *word)
 	if (!rows)
 		return failed(top->cmd, "out of memory");
 	top->rows = rows;
-	rows[top->count] = (struct row){ .fd = -1 };
+	rows[top->count] = (struct row){ .stream.fd = -1 };
 	return get_target(top->cmd, word, &rows[top->count++].target);
 }
 
@@ -126,17 +125,14 @@ static int get_rows(struct top *top, char **words, int count)
 
 static int watch_row(struct top *top, struct row *row, bool optional)
 {
-	struct stream stream;
+	struct stream *stream = &row->stream;
 	int status;
 
-	stream_init(&stream, 0);
-	stream.optional = optional;
-	stream.watch.flags |= RFM_WATCH_COALESCE;
-	status = stream_add(top->cmd, &stream, &row->target);
-	if (!status)
-		status = stream_open(top->cmd, &stream, &top->card);
-	row->fd = stream.fd;
-	return status;
+	stream_init(stream, 0);
+	stream->optional = optional;
+	stream->watch.flags |= RFM_WATCH_COALESCE;
+	status = stream_add(top->cmd, stream, &row->target);
+	return status ? status : stream_open(top->cmd, stream, &top->card);
 }
 
 /* Each has a descriptor of its own. */
@@ -170,22 +166,19 @@ static int watch_all(struct top *top)
 		return failed(top->cmd, "out of memory");
 	for (size_t i = 0; i < top->count && !status; i++) {
 		status = watch_row(top, &top->rows[i], top->all && i);
-		if (!status && top->rows[i].fd < 0)
+		if (!status && top->rows[i].stream.fd < 0)
 			leave_out(top, i);
-		top->fds[i] = (struct pollfd){ .fd = top->rows[i].fd, .events = POLLIN };
+		top->fds[i] = (struct pollfd){ .fd = top->rows[i].stream.fd,
+						.events = POLLIN };
 	}
 	return status;
 }
 
-static int take_events(struct top *top, struct row *row)
+static int add_event(const struct command *cmd, struct stream *stream,
+		     const struct rfm_event *event)
 {
-	struct rfm_event events[STREAM_BATCH];
-	struct stream stream = { .fd = row->fd };
-	int got = stream_read(top->cmd, &stream, events);
-
-	for (int i = 0; i < got; i++)
-		rates_add(&row->rates, &events[i]);
-	return got < 0 ? STATUS_FAILED : STATUS_OK;
+	rates_add(&((struct row *)stream)->rates, event);
+	return STATUS_OK;
 }
 
 /* Until the end of the round, or of all. Returns an exit status. */
@@ -198,7 +191,7 @@ static int wait_round(struct top *top)
 		ready = stop_poll(top->fds, top->count, end);
 		for (size_t i = 0; i < top->count && ready > 0 && !status; i++)
 			if (top->fds[i].revents)
-				status = take_events(top, &top->rows[i]);
+				status = stream_take(top->cmd, &top->rows[i].stream, add_event);
 	}
 	return status;
 }
@@ -395,8 +388,8 @@ static int show_rounds(struct top *top)
 static void release(struct top *top)
 {
 	for (size_t i = 0; i < top->count; i++)
-		if (top->rows[i].fd >= 0)
-			close(top->rows[i].fd);
+		if (top->rows[i].stream.fd >= 0)
+			close(top->rows[i].stream.fd);
 	free(top->rows);
 	free(top->fds);
 }

@@ -21,63 +21,38 @@ const struct option trace_options[] = {
 
 static int get_options(struct command *cmd, int argc, char **argv, struct stream *stream)
 {
-	uint64_t depth;
 	int status = STATUS_OK;
 
-	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != OPTION_DEPTH) {
-			status = until_option(cmd, &stream->until, option);
-			continue;
-		}
-		status = get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &depth);
-		if (!status && !depth)
-			status = misused(cmd, "depth must be at least 1");
-		stream->watch.depth = (uint32_t)depth;
-	}
+	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
+		status = option == OPTION_DEPTH ? get_depth(cmd, &stream->watch.depth) :
+						  until_option(cmd, &stream->until, option);
 	return status;
 }
 
 /* What is missing stands where it is missing. */
-static void print_gap(const struct stream *stream)
+static int print_event(const struct command *cmd, struct stream *stream,
+		       const struct rfm_event *event)
 {
+	stream_account(stream, event);
+	if (cmd->json)
+		return out_json(cmd, event_json(cmd, stream, event));
 	if (stream->lost)
 		printf("-- %" PRIu64 " write(s) lost here: they came faster than they were read\n",
 		       stream->lost);
-}
-
-static int print_events(const struct command *cmd, struct stream *stream,
-			const struct rfm_event *events, int count)
-{
-	int status = STATUS_OK;
-
-	for (int i = 0; i < count && !status; i++) {
-		stream_account(stream, &events[i]);
-		if (cmd->json) {
-			status = out_json(cmd, event_json(cmd, stream, &events[i]));
-			continue;
-		}
-		print_gap(stream);
-		if (events[i].type == RFM_EVENT_DROPPED)
-			printf("-- the card has dropped %" PRIu32
-			       " event(s) here, perhaps writes of these bytes\n", events[i].data);
-		else
-			event_print(cmd, &events[i], false);
-	}
-	return status ? status : out_flush(cmd);
+	if (event->type == RFM_EVENT_DROPPED)
+		printf("-- the card has dropped %" PRIu32
+		       " event(s) here, perhaps writes of these bytes\n", event->data);
+	else
+		event_print(cmd, event, false);
+	return STATUS_OK;
 }
 
 static int trace(const struct command *cmd, struct stream *stream)
 {
-	struct rfm_event events[STREAM_BATCH];
-	int status = STATUS_OK, got;
+	int status;
 
 	fprintf(stderr, "tracing %s ...\n", cmd->card);
-	while (!status && !until_done(&stream->until)) {
-		got = stream_wait(cmd, stream, events);
-		if (!got)
-			break;
-		status = got < 0 ? STATUS_FAILED : print_events(cmd, stream, events, got);
-	}
+	status = stream_run(cmd, stream, print_event);
 	if (stream->total_lost)
 		warn_user(cmd, "%" PRIu64 " write(s) printed, at most %" PRIu64 " lost",
 			  stream->total, stream->total_lost);

@@ -13,7 +13,6 @@
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/regions/value.h"
 
 enum { OPTION_EQUAL = 256, OPTION_NOT_EQUAL, OPTION_CHANGED, OPTION_DEADLINE, OPTION_SILENCE,
        OPTION_EXEC };
@@ -32,17 +31,15 @@ const struct option watch_options[] = {
 
 /**
  * struct watching - what the user wants to be woken by
- * @cmd: the command
- * @card: the card
- * @stream: the watch
+ * @stream: the watch; first
  * @target: the bytes
  * @value: of a comparison, as it was typed
  * @runner: its command is NULL without --exec
  */
 struct watching {
+	struct stream stream;
 	struct command *cmd;
 	struct card card;
-	struct stream stream;
 	struct target target;
 	const char *value;
 	struct runner runner;
@@ -146,10 +143,9 @@ static int get_comparison(struct watching *watching)
 
 /* --- events --------------------------------------------------------------------------- */
 
-static int handle(struct watching *watching, const struct rfm_event *event)
+static int handle(const struct command *cmd, struct stream *stream, const struct rfm_event *event)
 {
-	struct command *cmd = watching->cmd;
-	struct stream *stream = &watching->stream;
+	struct watching *watching = (struct watching *)stream;
 
 	stream_account(stream, event);
 	if (watching->runner.command) {
@@ -167,7 +163,7 @@ static int handle(struct watching *watching, const struct rfm_event *event)
 		printf("-- %" PRIu64 " event(s) lost here: they came faster than they were read\n",
 		       stream->lost);
 	event_print(cmd, event, true);
-	return out_flush(cmd);
+	return STATUS_OK;
 }
 
 /*
@@ -199,20 +195,8 @@ static int look(struct watching *watching)
 	    poll(&fd, 1, 0))
 		return STATUS_OK;
 	memcpy(event.bytes, &word, sizeof(word));
-	return handle(watching, &event);
-}
-
-/* What has come already, and no more: the command is not run for it any more. */
-static int take_the_rest(struct watching *watching)
-{
-	struct rfm_event events[STREAM_BATCH];
-	int status = STATUS_OK, got = 0;
-
-	if (!until_done(&watching->stream.until))
-		got = stream_read(watching->cmd, &watching->stream, events);
-	for (int i = 0; i < got && !status; i++)
-		status = handle(watching, &events[i]);
-	return status;
+	return handle(watching->cmd, &watching->stream, &event) || out_flush(watching->cmd) ?
+		STATUS_FAILED : STATUS_OK;
 }
 
 /* Waits for events, or a signal, and takes them. Returns an exit status. */
@@ -221,17 +205,10 @@ static int take_more(struct watching *watching, bool *open)
 	struct stream *stream = &watching->stream;
 	struct pollfd fd = { .fd = stream->fd, .events = POLLIN };
 	int ready = stop_poll(&fd, *open, *open ? stream->until.deadline_ns : STOP_NEVER);
-	struct rfm_event events[STREAM_BATCH];
-	int status = STATUS_OK, got;
 
 	if (!ready)
 		*open = false;
-	if (ready <= 0)
-		return STATUS_OK;
-	got = stream_read(watching->cmd, stream, events);
-	for (int i = 0; i < got && !status; i++)
-		status = handle(watching, &events[i]);
-	return got < 0 ? STATUS_FAILED : status;
+	return ready > 0 ? stream_take(watching->cmd, stream, handle) : STATUS_OK;
 }
 
 /*
@@ -273,8 +250,9 @@ static int watch(struct watching *watching)
 		return status;
 	fprintf(stderr, "watching %s ...\n", cmd->card);
 	status = watch_loop(watching);
-	if (!status && stop_asked())
-		status = take_the_rest(watching);
+	/* What has come already, and no more: the command is not run for it any more. */
+	if (!status && stop_asked() && !until_done(&watching->stream.until))
+		status = stream_take(cmd, &watching->stream, handle);
 	close(watching->stream.fd);
 	if (!status && watching->runner.events)
 		warn_user(cmd, "the command was not run for the last %" PRIu64 " event(s)",
