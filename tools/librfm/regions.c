@@ -176,21 +176,9 @@ static bool job_begin(struct job *job, const char *path)
 		errno = ENOMEM;
 		return false;
 	}
-	strcpy(copy, path);
-	regions->pub.path = copy;
+	regions->pub.path = strcpy(copy, path);
 	regions->pub.description = "";
 	return true;
-}
-
-/* Also when it is not good, as far as it is. */
-static void job_read(struct job *job, const char *text, size_t length)
-{
-	const struct item *file = yaml_read(job, text, length);
-
-	if (!file)
-		return;
-	decode(job, file);
-	layout_sizes(job);
 }
 
 /* Tells what there is to tell. Returns how much, or -1 with errno. */
@@ -209,25 +197,44 @@ static int job_end(struct job *job, rfm_regions_report *report, void *context)
 	return result;
 }
 
+/*
+ * Makes @regions of a text, as far as it is good. @memory_size: check the layout too, in so much
+ * memory; 0: as the text says. Returns how much is wrong, or -1 with errno.
+ */
+static int judge(struct rfm_regions **regions, const char *path, const char *text, size_t length,
+		 const uint64_t *memory_size, rfm_regions_report *report, void *context)
+{
+	const struct item *file;
+	struct job job;
+
+	*regions = NULL;
+	if (!job_begin(&job, path))
+		return -1;
+	*regions = &job.regions->pub;
+	file = yaml_read(&job, text, length);
+	if (file) {
+		decode(&job, file);
+		layout_sizes(&job);
+	}
+	if (memory_size)
+		layout_check(&job, *memory_size ? *memory_size : (*regions)->memory_size);
+	return job_end(&job, report, context);
+}
+
 struct rfm_regions *rfm_regions_parse(const char *path, const char *text, size_t length,
 				      rfm_regions_report *report, void *context)
 {
-	struct regions *regions;
-	struct job job;
+	struct rfm_regions *regions;
 	int wrong;
 
 	if (length > RFM_REGIONS_FILE_MAX) {
 		errno = EFBIG;
 		return NULL;
 	}
-	if (!job_begin(&job, path))
-		return NULL;
-	job_read(&job, text, length);
-	regions = job.regions;
-	wrong = job_end(&job, report, context);
+	wrong = judge(&regions, path, text, length, NULL, report, context);
 	if (!wrong)
-		return &regions->pub;
-	rfm_regions_free(&regions->pub);
+		return regions;
+	rfm_regions_free(regions);
 	errno = wrong < 0 ? ENOMEM : EINVAL;
 	return NULL;
 }
@@ -253,27 +260,18 @@ struct rfm_regions *rfm_regions_load(const char *path, rfm_regions_report *repor
 int rfm_regions_check(const char *path, uint64_t memory_size, rfm_regions_report *report,
 		      void *context)
 {
-	struct regions *regions;
-	struct job job;
+	struct rfm_regions *regions;
+	int wrong, error;
 	size_t length;
 	char *text;
-	int wrong, error;
 
 	path = default_path(path);
 	text = read_file(path, &length);
 	if (!text)
 		return -1;
-	if (!job_begin(&job, path)) {
-		free(text);
-		errno = ENOMEM;
-		return -1;
-	}
-	regions = job.regions;
-	job_read(&job, text, length);
-	layout_check(&job, memory_size ? memory_size : regions->pub.memory_size);
-	wrong = job_end(&job, report, context);
+	wrong = judge(&regions, path, text, length, &memory_size, report, context);
 	error = errno;
-	rfm_regions_free(&regions->pub);
+	rfm_regions_free(regions);
 	free(text);
 	errno = error;
 	return wrong;

@@ -2,7 +2,7 @@
 /* From the keys and words of a file to declarations. What is wrong is skipped and told. */
 #include "regions_private.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNIT_MAX	31	/* bytes */
@@ -50,22 +50,14 @@ static const char *const taken[] = {
 	"virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
 };
 
+static int by_word(const void *name, const void *word)
+{
+	return strcmp(name, *(const char *const *)word);
+}
+
 static bool is_taken(const char *name)
 {
-	size_t low = 0, high = sizeof(taken) / sizeof(*taken);
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		int order = strcmp(name, taken[middle]);
-
-		if (!order)
-			return true;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return false;
+	return bsearch(name, taken, sizeof(taken) / sizeof(*taken), sizeof(*taken), by_word);
 }
 
 static bool is_letter(char c)
@@ -218,33 +210,7 @@ static void set_order(struct job *job, const struct item *item, enum rfm_region_
 			 "byte-order is little or big, not '%.70s'", item->text);
 }
 
-/* --- the keys of a region, a field, a type ------------------------------------------ */
-
-static void set_offset(struct job *job, const struct item *item, struct region *region)
-{
-	region->placed = get_number(job, item, 0, REGIONS_SPACE - 1, &region->pub.offset);
-}
-
-static void set_size(struct job *job, const struct item *item, struct region *region)
-{
-	get_number(job, item, 1, REGIONS_SPACE, &region->pub.stated_size);
-}
-
-static void set_count(struct job *job, const struct item *item, struct region *region)
-{
-	uint64_t count = 1;
-
-	get_number(job, item, 1, RFM_REGION_COUNT_MAX, &count);
-	region->pub.count = (uint32_t)count;
-}
-
-static void set_owner(struct job *job, const struct item *item, struct region *region)
-{
-	uint64_t owner;
-
-	if (get_number(job, item, 0, OWNER_MAX, &owner))
-		region->pub.owner = (int32_t)owner;
-}
+/* --- keys ------------------------------------------------------------------------------ */
 
 static void set_type(struct job *job, const struct item *item, struct region *region)
 {
@@ -256,11 +222,6 @@ static void set_type(struct job *job, const struct item *item, struct region *re
 	name = job_get(job, &job->regions->arena, strlen(item->text) + 1);
 	if (name)
 		region->pub.type_name = strcpy(name, item->text);
-}
-
-static void set_region_order(struct job *job, const struct item *item, struct region *region)
-{
-	set_order(job, item, &region->pub.order);
 }
 
 /* "10 ms", "0.5 s": an integer or decimal fraction, and a unit. */
@@ -296,45 +257,50 @@ static void set_period(struct job *job, const struct item *item, struct region *
 		 item->text);
 }
 
-static void set_unit(struct job *job, const struct item *item, struct region *region)
-{
-	region->pub.unit = get_line(job, item, UNIT_MAX);
-}
+static const struct rfm_region *get_list(struct job *job, const struct item *mapping,
+					 unsigned int where);
 
-static void set_description(struct job *job, const struct item *item, struct region *region)
-{
-	region->pub.description = get_line(job, item, DESCRIPTION_MAX);
-}
+/* Where a key has a place. */
+enum { IN_FILE = 1, IN_REGION = 2, IN_TYPE = 4 };
 
-static const struct rfm_region *get_fields(struct job *job, const struct item *mapping);
-
-static void set_fields(struct job *job, const struct item *item, struct region *region)
-{
-	region->pub.fields = get_fields(job, item);
-	if (!region->pub.fields)
-		complain(job, item->line, RFM_REGIONS_FORM, "a structure has at least one field");
-}
-
-enum {
-	IN_TYPE = 1,		/* has a place in the definition of a type */
-	IS_MAPPING = 2,
+enum kind {
+	VERSION, OFFSET, NUMBER, NUMBER32, LINE, ORDER, TYPE, PERIOD,
+	FIELDS, TYPES, REGIONS,		/* these have a mapping */
 };
 
+/**
+ * struct key - a key and what it has
+ * @at: where it goes, in struct rfm_regions or struct rfm_region
+ * @least: of a number
+ * @most: of a number, or bytes of a line
+ */
 static const struct key {
 	const char *name;
-	unsigned int flags;
-	void (*set)(struct job *job, const struct item *item, struct region *region);
+	unsigned int where;
+	enum kind kind;
+	size_t at;
+	uint64_t least, most;
 } keys[] = {
-	{ "offset", 0, set_offset },
-	{ "type", 0, set_type },
-	{ "count", 0, set_count },
-	{ "size", IN_TYPE, set_size },
-	{ "byte-order", IN_TYPE, set_region_order },
-	{ "owner", 0, set_owner },
-	{ "period", 0, set_period },
-	{ "unit", 0, set_unit },
-	{ "description", IN_TYPE, set_description },
-	{ "fields", IN_TYPE | IS_MAPPING, set_fields },
+#define FILE_AT(member)	offsetof(struct rfm_regions, member)
+#define AT(member)	offsetof(struct rfm_region, member)
+	{ "rfm-regions", IN_FILE, VERSION, 0, 0, 0 },
+	{ "description", IN_FILE, LINE, FILE_AT(description), 0, DESCRIPTION_MAX },
+	{ "memory", IN_FILE, NUMBER, FILE_AT(memory_size), 1, REGIONS_SPACE },
+	{ "byte-order", IN_FILE, ORDER, FILE_AT(order), 0, 0 },
+	{ "types", IN_FILE, TYPES, FILE_AT(types), 0, 0 },
+	{ "regions", IN_FILE, REGIONS, FILE_AT(regions), 0, 0 },
+	{ "offset", IN_REGION, OFFSET, AT(offset), 0, REGIONS_SPACE - 1 },
+	{ "type", IN_REGION, TYPE, 0, 0, 0 },
+	{ "count", IN_REGION, NUMBER32, AT(count), 1, RFM_REGION_COUNT_MAX },
+	{ "size", IN_REGION | IN_TYPE, NUMBER, AT(stated_size), 1, REGIONS_SPACE },
+	{ "byte-order", IN_REGION | IN_TYPE, ORDER, AT(order), 0, 0 },
+	{ "owner", IN_REGION, NUMBER32, AT(owner), 0, OWNER_MAX },
+	{ "period", IN_REGION, PERIOD, 0, 0, 0 },
+	{ "unit", IN_REGION, LINE, AT(unit), 0, UNIT_MAX },
+	{ "description", IN_REGION | IN_TYPE, LINE, AT(description), 0, DESCRIPTION_MAX },
+	{ "fields", IN_REGION | IN_TYPE, FIELDS, AT(fields), 0, 0 },
+#undef FILE_AT
+#undef AT
 };
 
 static const struct item *item_of(const struct item *mapping, const char *key)
@@ -356,22 +322,69 @@ static bool has_form(struct job *job, const struct item *item, bool mapping)
 	return false;
 }
 
-static void set_key(struct job *job, const struct item *item, struct region *region,
-		    unsigned int where)
+/* @into: the struct rfm_regions, or the struct rfm_region. */
+static void set_value(struct job *job, const struct item *item, const struct key *key, void *into)
+{
+	void *at = (char *)into + key->at;
+	const struct rfm_region *list;
+	uint64_t number;
+
+	switch (key->kind) {
+	case VERSION:
+		if (strcmp(item->text, "1"))
+			complain(job, item->line, RFM_REGIONS_FORM,
+				 "version '%.70s' of the format is not known, only 1", item->text);
+		break;
+	case OFFSET:
+		region_of(into)->placed = get_number(job, item, key->least, key->most, at);
+		break;
+	case NUMBER:
+		get_number(job, item, key->least, key->most, at);
+		break;
+	case NUMBER32:
+		if (get_number(job, item, key->least, key->most, &number))
+			*(uint32_t *)at = (uint32_t)number;
+		break;
+	case LINE:
+		*(const char **)at = get_line(job, item, key->most);
+		break;
+	case ORDER:
+		set_order(job, item, at);
+		break;
+	case TYPE:
+		set_type(job, item, region_of(into));
+		break;
+	case PERIOD:
+		set_period(job, item, region_of(into));
+		break;
+	case TYPES:
+		*(const struct rfm_region **)at = get_list(job, item, IN_TYPE);
+		break;
+	case FIELDS:
+	case REGIONS:
+		list = get_list(job, item, IN_REGION);
+		if (!list && key->kind == FIELDS)
+			complain(job, item->line, RFM_REGIONS_FORM,
+				 "a structure has at least one field");
+		*(const struct rfm_region **)at = list;
+		break;
+	}
+}
+
+static void set_key(struct job *job, const struct item *item, unsigned int where, void *into)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		const struct key *key = &keys[i];
 
-		if (strcmp(key->name, item->key))
+		if (!(key->where & where) || strcmp(key->name, item->key))
 			continue;
-		if (where & ~key->flags)
-			break;
-		if (has_form(job, item, key->flags & IS_MAPPING))
-			key->set(job, item, region);
+		if (has_form(job, item, key->kind >= FIELDS))
+			set_value(job, item, key, into);
 		return;
 	}
 	complain(job, item->line, RFM_REGIONS_FORM, "%s has no key '%.70s'",
-		 where & IN_TYPE ? "the definition of a type" : "a region or field", item->key);
+		 where == IN_FILE ? "a file" : where == IN_TYPE ? "the definition of a type" :
+		 "a region or field", item->key);
 }
 
 /* Have all keys come that must, and none that make no sense together? */
@@ -411,7 +424,7 @@ static struct region *get_region(struct job *job, const struct item *mapping, un
 		return NULL;
 	for (const struct item *item = mapping->children; item; item = item->next)
 		if (!item->again)
-			set_key(job, item, region, where);
+			set_key(job, item, where, &region->pub);
 	check_keys(job, mapping, where);
 	if (*region->pub.unit && !region->pub.type)
 		complain(job, mapping->line, RFM_REGIONS_FORM,
@@ -436,70 +449,6 @@ static const struct rfm_region *get_list(struct job *job, const struct item *map
 	return first;
 }
 
-static const struct rfm_region *get_fields(struct job *job, const struct item *mapping)
-{
-	return get_list(job, mapping, 0);
-}
-
-/* --- the keys of the file ------------------------------------------------------------- */
-
-static void file_version(struct job *job, const struct item *item)
-{
-	if (strcmp(item->text, "1"))
-		complain(job, item->line, RFM_REGIONS_FORM,
-			 "version '%.70s' of the format is not known, only 1", item->text);
-}
-
-static void file_description(struct job *job, const struct item *item)
-{
-	job->regions->pub.description = get_line(job, item, DESCRIPTION_MAX);
-}
-
-static void file_memory(struct job *job, const struct item *item)
-{
-	get_number(job, item, 1, REGIONS_SPACE, &job->regions->pub.memory_size);
-}
-
-static void file_order(struct job *job, const struct item *item)
-{
-	set_order(job, item, &job->regions->pub.order);
-}
-
-static void file_types(struct job *job, const struct item *item)
-{
-	job->regions->pub.types = get_list(job, item, IN_TYPE);
-}
-
-static void file_regions(struct job *job, const struct item *item)
-{
-	job->regions->pub.regions = get_list(job, item, 0);
-}
-
-static const struct {
-	const char *name;
-	bool mapping;
-	void (*set)(struct job *job, const struct item *item);
-} file_keys[] = {
-	{ "rfm-regions", false, file_version },
-	{ "description", false, file_description },
-	{ "memory", false, file_memory },
-	{ "byte-order", false, file_order },
-	{ "types", true, file_types },
-	{ "regions", true, file_regions },
-};
-
-static void set_file_key(struct job *job, const struct item *item)
-{
-	for (size_t i = 0; i < sizeof(file_keys) / sizeof(*file_keys); i++) {
-		if (strcmp(file_keys[i].name, item->key))
-			continue;
-		if (has_form(job, item, file_keys[i].mapping))
-			file_keys[i].set(job, item);
-		return;
-	}
-	complain(job, item->line, RFM_REGIONS_FORM, "a file has no key '%.70s'", item->key);
-}
-
 void decode(struct job *job, const struct item *file)
 {
 	const struct item *version = item_of(file, "rfm-regions");
@@ -509,7 +458,7 @@ void decode(struct job *job, const struct item *file)
 			 "this is no file of regions: it has no 'rfm-regions: 1'");
 	for (const struct item *item = file->children; item; item = item->next)
 		if (!item->again)
-			set_file_key(job, item);
+			set_key(job, item, IN_FILE, &job->regions->pub);
 	if (version && !item_of(file, "regions"))
 		complain(job, file->line, RFM_REGIONS_FORM, "there is no 'regions'");
 }

@@ -100,17 +100,15 @@ static int find_element(struct search *search)
 	size_t length = end ? (size_t)(end - search->at) - 1 : 0;
 	char digits[32];
 	uint64_t index;
-	bool negative;
+	bool negative = false;
 	int error;
 
-	if (!length || length >= sizeof(digits))
-		return not_found(search, EINVAL, 0, "'%.*s' has no index such as [3]", NAME_SHOWN,
-				 search->name);
+	if (length >= sizeof(digits))
+		length = 0;
 	memcpy(digits, search->at + 1, length);
 	digits[length] = '\0';
 	error = number_scan(digits, &negative, &index);
-	if (error == -1 || negative || *digits == '+' ||
-	    (end[1] && end[1] != '.'))
+	if (!end || error == -1 || negative || *digits == '+' || (end[1] && end[1] != '.'))
 		return not_found(search, EINVAL, 0, "'%.*s' has no index such as [3]", NAME_SHOWN,
 				 search->name);
 	if (error || index >= region->count)

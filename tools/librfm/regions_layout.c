@@ -20,15 +20,6 @@ static int by_name(const void *one, const void *other)
 	return strcmp((*a)->name, (*b)->name);
 }
 
-static size_t count_list(const struct rfm_region *list)
-{
-	size_t count = 0;
-
-	for (; list; list = list->next)
-		count++;
-	return count;
-}
-
 /* The regions of a list in another order; NULL if it is empty or there is no memory. */
 static const struct rfm_region **sorted_list(struct job *job, const struct rfm_region *list,
 					     int (*order)(const void *one, const void *other),
@@ -37,7 +28,9 @@ static const struct rfm_region **sorted_list(struct job *job, const struct rfm_r
 	const struct rfm_region **sorted;
 	size_t i = 0;
 
-	*count = count_list(list);
+	*count = 0;
+	for (const struct rfm_region *region = list; region; region = region->next)
+		++*count;
 	if (!*count)
 		return NULL;
 	sorted = calloc(*count, sizeof(*sorted));
