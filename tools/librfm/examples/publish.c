@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,26 +20,15 @@
 /* A fence takes some microseconds, unless a machine of the ring is held up for a while. */
 #define FENCE_MS	20000
 
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signo)
-{
-	(void)signo;
-	stop = 1;
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t limit = argc > 2 ? strtod(argv[2], NULL) * 1e9 / WORDS_PERIOD_NS : UINT64_MAX;
-	struct sigaction action = { .sa_handler = on_signal };
 	struct timespec next;
 	struct words *words;
 	struct rfm *rfm;
 	uint64_t n = 0;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-
+	words_catch_signals();
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDWR);
 	if (!rfm)
 		err(1, "cannot open the card");
@@ -53,7 +41,7 @@ int main(int argc, char **argv)
 
 	/* A period is a time at which to wake, not a time to sleep: it does not drift. */
 	clock_gettime(CLOCK_MONOTONIC, &next);
-	while (!stop && n < limit) {
+	while (!words_stop && n < limit) {
 		n++;
 		rfm_publish_double(&words->value, sin(n * 0.01));
 		rfm_publish32(&words->mode, n / 100 % 4);

@@ -7,7 +7,6 @@
  */
 #include <err.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,27 +15,16 @@
 
 #include "words.h"
 
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signo)
-{
-	(void)signo;
-	stop = 1;
-}
-
 int main(int argc, char **argv)
 {
 	double seconds = argc > 2 ? strtod(argv[2], NULL) : 1e9;
-	struct sigaction action = { .sa_handler = on_signal };
 	const struct timespec tenth = { 0, 100000000 };
 	uint64_t count, seen, changes = 0;
 	const struct words *words;
 	struct rfm *rfm;
 	int result;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-
+	words_catch_signals();
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDONLY);
 	if (!rfm)
 		err(1, "cannot open the card");
@@ -57,7 +45,7 @@ int main(int argc, char **argv)
 		err(1, "cannot map the memory");
 
 	seen = rfm_read64(&words->count);
-	for (int i = 0; i < seconds * 10 && !stop; i++) {
+	for (int i = 0; i < seconds * 10 && !words_stop; i++) {
 		nanosleep(&tenth, NULL);
 		count = rfm_read64(&words->count);
 		if (count == seen)

@@ -12,7 +12,6 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,14 +20,6 @@
 #include <rfm/rfm.h>
 
 #include "words.h"
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signo)
-{
-	(void)signo;
-	stop = 1;
-}
 
 static struct words words;	/* as the records so far have told */
 
@@ -64,16 +55,13 @@ static void show(const struct rfm_event *event)
 int main(int argc, char **argv)
 {
 	unsigned long limit = argc > 2 ? strtoul(argv[2], NULL, 0) : -1ul, seen = 0;
-	struct sigaction action = { .sa_handler = on_signal };
 	struct rfm_event records[16];
 	struct rfm_events *events;
 	uint64_t dropped = 0, by_card = 0;
 	bool begun = false;
 	struct rfm *rfm;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-
+	words_catch_signals();
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDONLY);
 	if (!rfm)
 		err(1, "cannot open the card");
@@ -81,7 +69,7 @@ int main(int argc, char **argv)
 	if (!events)
 		err(1, "cannot watch");
 
-	while (!stop && seen < limit) {
+	while (!words_stop && seen < limit) {
 		/* A second at most: a signal just before the call must not be missed. */
 		int n = rfm_events_wait(events, records, 16, 1000);
 

@@ -3,6 +3,7 @@
 #ifndef WORDS_H
 #define WORDS_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #define WORDS_OFFSET	0x8000	/* in the memory; begins a granule of 64 bytes */
@@ -19,5 +20,22 @@ struct words {
 	uint32_t pad;
 	uint64_t count;		/* of publications */
 };
+
+/* SIGINT or SIGTERM has come. */
+static volatile sig_atomic_t words_stop;
+
+static inline void words_on_signal(int signo)
+{
+	(void)signo;
+	words_stop = 1;
+}
+
+static inline void words_catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = words_on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
 
 #endif
