@@ -68,16 +68,10 @@ static void put_row(const char *const cells[COLUMNS])
 	puts("");
 }
 
-static const char *number_cell(char cell[24], uint64_t value)
+static const char *cell(char text[24], bool hexadecimal, uint64_t value)
 {
-	snprintf(cell, 24, "%" PRIu64, value);
-	return cell;
-}
-
-static const char *hex_cell(char cell[24], uint64_t value)
-{
-	snprintf(cell, 24, "0x%" PRIx64, value);
-	return cell;
+	snprintf(text, 24, hexadecimal ? "0x%" PRIx64 : "%" PRIu64, value);
+	return text;
 }
 
 static void put_list(const char *kind, const char *around, const struct rfm_region *list);
@@ -91,14 +85,14 @@ static void put_region(const char *kind, const char *around, const struct rfm_re
 	snprintf(name, sizeof(name), "%s%s%s", around, field ? "." : "", region->name);
 	put_row((const char *[COLUMNS]){
 		[KIND] = kind, [NAME] = name,
-		[OFFSET] = is_type ? NULL : hex_cell(offset, region->offset),
+		[OFFSET] = is_type ? NULL : cell(offset, true, region->offset),
 		[TYPE] = region->type ? rfm_region_type_name(region->type) :
 			 region->type_name ? region->type_name : STRUCTURE,
-		[COUNT] = region->count > 1 ? number_cell(count, region->count) : NULL,
-		[SIZE] = region->stated_size ? hex_cell(size, region->stated_size) : NULL,
+		[COUNT] = region->count > 1 ? cell(count, false, region->count) : NULL,
+		[SIZE] = region->stated_size ? cell(size, true, region->stated_size) : NULL,
 		[ORDER] = order_word(region->order),
 		[OWNER] = region->owner != RFM_REGION_NOBODY ?
-			  number_cell(owner, (uint64_t)region->owner) : NULL,
+			  cell(owner, false, (uint64_t)region->owner) : NULL,
 		[PERIOD] = region->period_ns ? time_exact(period, region->period_ns, " ") : NULL,
 		[UNIT] = region->unit, [DESCRIPTION] = region->description,
 	});
@@ -123,7 +117,7 @@ int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
 	put_row(heading);
 	put_row((const char *[COLUMNS]){
 		[KIND] = "file",
-		[SIZE] = regions->memory_size ? hex_cell(size, regions->memory_size) : NULL,
+		[SIZE] = regions->memory_size ? cell(size, true, regions->memory_size) : NULL,
 		[ORDER] = order_word(regions->order), [DESCRIPTION] = regions->description,
 	});
 	put_list("type", "", regions->types);
@@ -305,16 +299,10 @@ static const char *cell_of(const struct table *table, enum column column)
 /* A word in quotes, which YAML has as JSON has them. */
 static void put_quoted(FILE *out, const char *word)
 {
-	fputc('"', out);
-	for (; *word; word++) {
-		if (*word == '"' || *word == '\\')
-			fputc('\\', out);
-		if ((unsigned char)*word < ' ')
-			fprintf(out, "\\x%02x", (unsigned char)*word);
-		else
-			fputc(*word, out);
-	}
-	fputc('"', out);
+	json_t *string = json_string(word);
+
+	json_dumpf(string, out, JSON_ENCODE_ANY);
+	json_decref(string);
 }
 
 /* @size: the key for the column of that name. */
@@ -446,14 +434,9 @@ static bool read_table(struct table *table)
 	return good;
 }
 
-/**
- * csv_as_yaml - a table as a file of regions, on the same lines
- * @path: for complaints
- * @text: @length bytes
- * @report: told what is wrong with it as a table
- * @context: for @report
- *
- * Returns the text, to be freed, or NULL after a complaint.
+/*
+ * A table as a file of regions, on the same lines; @path is for complaints. Returns the text,
+ * to be freed, or NULL after @report has been told what is wrong with it as a table.
  */
 char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
 		  void *context)

@@ -73,6 +73,11 @@ static void collect(void *context, const struct rfm_regions_complaint *complaint
 		"text", complaint->sentence));
 }
 
+static int cannot_read(const struct command *cmd, const char *path, int error)
+{
+	return failed(cmd, "cannot read %s: %s", path, strerror(error));
+}
+
 /* Loads the file; complaints are printed. Returns an exit status. */
 static int load(struct command *cmd, const struct wanted *wanted)
 {
@@ -81,38 +86,27 @@ static int load(struct command *cmd, const struct wanted *wanted)
 	cmd->regions = rfm_regions_load(wanted->file, print_complaint, &count);
 	if (cmd->regions)
 		return STATUS_OK;
-	if (count)
-		return STATUS_FAILED;
-	return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+	return count ? STATUS_FAILED : cannot_read(cmd, wanted->file, errno);
 }
 
 /* --- check ----------------------------------------------------------------------------- */
 
-static int check_json(struct command *cmd, const struct wanted *wanted)
+static int check(struct command *cmd, const struct wanted *wanted)
 {
-	json_t *complaints = json_array();
-	int wrong = rfm_regions_check(wanted->file, wanted->memory_size, collect, complaints);
+	json_t *complaints = cmd->json ? json_array() : NULL;
+	unsigned int count = 0;
+	int wrong = rfm_regions_check(wanted->file, wanted->memory_size,
+				      cmd->json ? collect : print_complaint,
+				      cmd->json ? (void *)complaints : &count);
 
 	if (wrong < 0) {
 		json_decref(complaints);
-		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+		return cannot_read(cmd, wanted->file, errno);
 	}
-	if (out_json(cmd, json_pack("{s:o, s:b, s:o}", "file", json_clean(wanted->file), "good",
+	if (cmd->json &&
+	    out_json(cmd, json_pack("{s:o, s:b, s:o}", "file", json_clean(wanted->file), "good",
 				    !wrong, "complaints", complaints)))
 		return STATUS_FAILED;
-	return wrong ? STATUS_NO : STATUS_OK;
-}
-
-static int check(struct command *cmd, const struct wanted *wanted)
-{
-	unsigned int count = 0;
-	int wrong;
-
-	if (cmd->json)
-		return check_json(cmd, wanted);
-	wrong = rfm_regions_check(wanted->file, wanted->memory_size, print_complaint, &count);
-	if (wrong < 0)
-		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
 	return wrong ? STATUS_NO : STATUS_OK;
 }
 
@@ -175,7 +169,7 @@ static int to_header(struct command *cmd, const struct wanted *wanted)
 	if (asked && !is_prefix(asked))
 		return misused(cmd, "prefix '%s' is no name in C", asked);
 	if (rfm_regions_check(cmd->regions->path, 0, print_fault, &count) < 0)
-		return failed(cmd, "cannot read %s: %s", wanted->file, strerror(errno));
+		return cannot_read(cmd, wanted->file, errno);
 	if (count)
 		return failed(cmd, "no header can be made of %s", cmd->regions->path);
 	prefix_of(cmd->regions->path, prefix);
@@ -203,7 +197,7 @@ static char *read_text(struct command *cmd, const char *path, size_t *length)
 	if (!error)
 		return text;
 	free(text);
-	failed(cmd, "cannot read %s: %s", path, strerror(error));
+	cannot_read(cmd, path, error);
 	return NULL;
 }
 
@@ -258,25 +252,22 @@ static char *from_json(const char *path, const char *text, size_t length, unsign
 {
 	json_error_t error;
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-	char *yaml;
-	bool null;
+	char *yaml = NULL;
 
 	if (!object) {
 		print_complaint(count, &(struct rfm_regions_complaint){
 			.path = path, .line = (uint32_t)error.line, .sentence = error.text });
 		return NULL;
 	}
-	null = has_null(object);
-	json_decref(object);
-	if (!null) {
+	if (has_null(object))
+		print_complaint(count, &(struct rfm_regions_complaint){
+			.path = path, .sentence = "null is no value: leave the key out" });
+	else
 		yaml = strndup(text, length);
-		if (yaml)
-			join_surrogates(yaml);
-		return yaml;
-	}
-	print_complaint(count, &(struct rfm_regions_complaint){
-		.path = path, .sentence = "null is no value: leave the key out" });
-	return NULL;
+	if (yaml)
+		join_surrogates(yaml);
+	json_decref(object);
+	return yaml;
 }
 
 static const struct format {

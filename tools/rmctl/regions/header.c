@@ -12,7 +12,6 @@
 #include "regions.h"
 #include "tools/rmctl/cli/out.h"
 
-
 static const char *const c_types[RFM_REGION_TYPES] = {
 	[RFM_REGION_INT8] = "int8_t",
 	[RFM_REGION_UINT8] = "uint8_t",
@@ -282,13 +281,9 @@ static void put_beginning(const struct rfm_regions *regions, const char *upper)
 	       regions->order == RFM_REGION_BIG ? "big" : "little");
 }
 
-/**
- * regions_write_header - prints a C header
- * @cmd: the command
- * @regions: without a fault in its layout
- * @prefix: what all names in it begin with, a name itself
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Prints a C header for regions without a fault in their layout; all names in it begin with
+ * @prefix. Returns an exit status.
  */
 int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
 			 const char *prefix)

@@ -82,16 +82,20 @@ static int to_stdout(void *unused, unsigned char *text, size_t length)
 	return fwrite(text, 1, length, stdout) == length;
 }
 
+static bool emit(yaml_emitter_t *emitter, int good, yaml_event_t *event)
+{
+	return good && yaml_emitter_emit(emitter, event);
+}
+
 /* Texts are in quotes, as other readers of YAML see numbers and truth in some. */
 static bool put_word(yaml_emitter_t *emitter, const char *word, bool quoted)
 {
 	yaml_event_t event;
 
-	return yaml_scalar_event_initialize(&event, NULL, NULL, (yaml_char_t *)word,
-					    (int)strlen(word), !quoted, 1,
-					    quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE :
-						     YAML_ANY_SCALAR_STYLE) &&
-	       yaml_emitter_emit(emitter, &event);
+	return emit(emitter, yaml_scalar_event_initialize(&event, NULL, NULL, (yaml_char_t *)word,
+							  (int)strlen(word), !quoted, 1, quoted ?
+							  YAML_SINGLE_QUOTED_SCALAR_STYLE :
+							  YAML_ANY_SCALAR_STYLE), &event);
 }
 
 static bool is_hexadecimal(const char *key)
@@ -104,21 +108,20 @@ static bool put_value(yaml_emitter_t *emitter, const char *key, json_t *value);
 /* A region or field that is no structure takes one line. */
 static bool put_mapping(yaml_emitter_t *emitter, json_t *object)
 {
-	bool flat = json_object_get(object, "offset") && !json_object_get(object, "fields");
+	bool flat = !json_object_size(object) ||
+		    (json_object_get(object, "offset") && !json_object_get(object, "fields"));
 	yaml_event_t event;
 	const char *key;
 	json_t *value;
 
-	if (!yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
-						 flat || !json_object_size(object) ?
-						 YAML_FLOW_MAPPING_STYLE :
-						 YAML_BLOCK_MAPPING_STYLE) ||
-	    !yaml_emitter_emit(emitter, &event))
+	if (!emit(emitter, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, flat ?
+							       YAML_FLOW_MAPPING_STYLE :
+							       YAML_BLOCK_MAPPING_STYLE), &event))
 		return false;
 	json_object_foreach(object, key, value)
 		if (!put_word(emitter, key, false) || !put_value(emitter, key, value))
 			return false;
-	return yaml_mapping_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
+	return emit(emitter, yaml_mapping_end_event_initialize(&event), &event);
 }
 
 static bool put_value(yaml_emitter_t *emitter, const char *key, json_t *value)
@@ -139,15 +142,13 @@ static bool put_document(yaml_emitter_t *emitter, json_t *object)
 {
 	yaml_event_t event;
 
-	return yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) &&
-	       yaml_emitter_emit(emitter, &event) &&
-	       yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1) &&
-	       yaml_emitter_emit(emitter, &event) &&
+	return emit(emitter, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING),
+		    &event) &&
+	       emit(emitter, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1),
+		    &event) &&
 	       put_mapping(emitter, object) &&
-	       yaml_document_end_event_initialize(&event, 1) &&
-	       yaml_emitter_emit(emitter, &event) &&
-	       yaml_stream_end_event_initialize(&event) &&
-	       yaml_emitter_emit(emitter, &event);
+	       emit(emitter, yaml_document_end_event_initialize(&event, 1), &event) &&
+	       emit(emitter, yaml_stream_end_event_initialize(&event), &event);
 }
 
 /* Prints a file of regions. Returns an exit status. */

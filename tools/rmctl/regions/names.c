@@ -40,22 +40,33 @@ const char *regions_path(const struct command *cmd)
 	return path && *path ? path : RFM_REGIONS_DEFAULT;
 }
 
+/* Loads the file, unless that is done. Returns 0, or an errno; @told is why it is not good. */
+static int load(struct command *cmd, struct told *told)
+{
+	*told = (struct told){ .count = 0 };
+	if (!cmd->regions)
+		cmd->regions = rfm_regions_load(regions_path(cmd), note, told);
+	return cmd->regions ? 0 : errno;
+}
+
+/* Nobody has named one, and there is no default one? */
+static bool no_file(const struct command *cmd, const struct told *told, int error)
+{
+	return !told->count && error == ENOENT && !strcmp(regions_path(cmd), RFM_REGIONS_DEFAULT);
+}
+
 /*
  * Loads the file when the first name is used: numbers need none. Returns an exit status;
  * what is wrong has been said.
  */
 int regions_need(struct command *cmd)
 {
-	struct told told = { .count = 0 };
-	int error;
+	struct told told;
+	int error = load(cmd, &told);
 
-	if (cmd->regions)
+	if (!error)
 		return STATUS_OK;
-	cmd->regions = rfm_regions_load(regions_path(cmd), note, &told);
-	error = errno;
-	if (cmd->regions)
-		return STATUS_OK;
-	if (!told.count && error == ENOENT && !strcmp(regions_path(cmd), RFM_REGIONS_DEFAULT))
+	if (no_file(cmd, &told, error))
 		return misused(cmd, "no file says what a name means: use -R FILE, RFM_REGIONS or "
 			       RFM_REGIONS_DEFAULT);
 	if (!told.count)
@@ -73,29 +84,22 @@ int regions_need(struct command *cmd)
  */
 void regions_try(struct command *cmd)
 {
-	struct told told = { .count = 0 };
+	struct told told;
+	int error = load(cmd, &told);
 
-	if (cmd->regions)
-		return;
-	cmd->regions = rfm_regions_load(regions_path(cmd), note, &told);
-	if (cmd->regions || (!told.count && errno == ENOENT &&
-			     !strcmp(regions_path(cmd), RFM_REGIONS_DEFAULT)))
+	if (!error || no_file(cmd, &told, error))
 		return;
 	if (told.count)
 		warn_user(cmd, "no names will be shown: %s:%u: %s", told.path, told.line,
 			  told.sentence);
 	else
 		warn_user(cmd, "no names will be shown: cannot read %s: %s", regions_path(cmd),
-			  strerror(errno));
+			  strerror(error));
 }
 
-/**
- * get_place - read a name from the command line
- * @cmd: the command; keeps the file
- * @name: the word
- * @place: set on success only
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Reads a name from the command line; @cmd keeps the file. @place is set on success only.
+ * Returns an exit status.
  */
 int get_place(struct command *cmd, const char *name, struct rfm_place *place)
 {
@@ -146,13 +150,9 @@ bool word_is_range(const char *word)
 	return *word >= '0' && *word <= '9' && word[strcspn(word, "+-")];
 }
 
-/**
- * get_target - read a range or a name from the command line
- * @cmd: the command; keeps the file of regions
- * @word: 0x1000-0x1fff, 0x1000+4K or a name
- * @target: set on success only
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Reads 0x1000-0x1fff, 0x1000+4K or a name from the command line. @target is set on success
+ * only. Returns an exit status.
  */
 int get_target(struct command *cmd, const char *word, struct target *target)
 {
