@@ -18,10 +18,10 @@ const struct option yes_option[] = {
 	{ 0 },
 };
 
-static int report(const struct command *cmd, const struct transfer *transfer, const char *file)
+static int report(const struct transfer *transfer, const char *file)
 {
-	if (!cmd->json)
-		return STATUS_OK;
+	const struct command *cmd = transfer->cmd;
+
 	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
 				       (json_int_t)transfer->offset, "length",
 				       (json_int_t)transfer->length, "file", json_clean(file)));
@@ -29,47 +29,28 @@ static int report(const struct command *cmd, const struct transfer *transfer, co
 
 /* --- load --------------------------------------------------------------------------- */
 
-static int load_blocks(struct command *cmd, const struct source *source,
-		       struct transfer *transfer)
+static int load_blocks(struct transfer *transfer, const void *context)
 {
-	unsigned char *block = transfer_block(cmd, TRANSFER_BLOCK);
+	unsigned char *block = transfer_block(transfer->cmd, TRANSFER_BLOCK);
 	int status = block ? STATUS_OK : STATUS_FAILED;
 	size_t length;
 
 	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
-		status = source_read(cmd, source, transfer->done, block, length);
+		status = source_read(transfer->cmd, context, transfer->done, block, length);
 		if (status)
 			transfer_partly(transfer, "");
 		else
 			status = transfer_store(transfer, block, length);
 	}
-	transfer_end(transfer);
-	if (!status && transfer_stopped(transfer))
-		status = transfer_partly(transfer, "interrupted: ");
 	free(block);
 	return status;
 }
 
-static int load_card(struct command *cmd, const char *dev, const struct source *source,
-		     uint64_t offset, bool yes)
+static int report_load(struct transfer *transfer, const void *context)
 {
-	struct transfer transfer;
-	struct card card;
-	int status = card_open_window(cmd, &card, dev, true);
+	const struct source *source = context;
 
-	if (status)
-		return status;
-	status = card_check_range(cmd, &card, offset, source->size);
-	if (!status)
-		status = ask_user(cmd, yes, offset, source->size);
-	if (!status)
-		status = transfer_begin(&transfer, cmd, &card, offset, source->size);
-	if (!status)
-		status = load_blocks(cmd, source, &transfer);
-	if (!status)
-		status = report(cmd, &transfer, source->name);
-	card_close(&card);
-	return status;
+	return report(transfer, source->name);
 }
 
 int verb_load(struct command *cmd, int argc, char **argv)
@@ -91,7 +72,8 @@ int verb_load(struct command *cmd, int argc, char **argv)
 		return status;
 	status = source_open(cmd, &source, argv[optind + 1], target.length);
 	if (!status)
-		status = load_card(cmd, argv[optind], &source, target.offset, yes);
+		status = change_card(cmd, argv[optind], yes, target.offset, source.size,
+				     load_blocks, report_load, &source);
 	source_close(&source);
 	return status;
 }
@@ -137,7 +119,7 @@ static int save_card(struct command *cmd, const struct card *card, const struct 
 		return status;
 	status = save_blocks(cmd, &transfer, &sink);
 	status = sink_close(cmd, &sink, status);
-	return status ? status : report(cmd, &transfer, sink.name);
+	return status || !cmd->json ? status : report(&transfer, sink.name);
 }
 
 int verb_save(struct command *cmd, int argc, char **argv)

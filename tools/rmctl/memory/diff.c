@@ -21,10 +21,7 @@ const struct option diff_options[] = {
 
 /**
  * struct difference - the memory and a file, side by side
- * @cmd: the command
  * @target: the range
- * @source: the file
- * @card: the card
  * @transfer: through all of the range
  * @most: so many are shown
  * @shown: so many have been

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* rmctl dump: a range of the memory for people, programs or files. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "named.h"
-#include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/regions/value.h"
+#include "transfer.h"
 
 #define CHUNK 4096u
 #define ROW 16u
@@ -69,37 +67,19 @@ static void print_rows(struct hexdump *state, uint64_t offset, const unsigned ch
 	}
 }
 
-/* Fills @data from the card. Returns an exit status. */
-static int read_chunk(const struct command *cmd, const struct card *card, uint64_t offset,
-		      unsigned char *data, size_t length)
-{
-	for (size_t done = 0; done < length;) {
-		ssize_t got = pread(rfm_fd(card->rfm), data + done, length - done,
-				    card_position(card, offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return failed(cmd, "cannot read at offset 0x%" PRIx64 ": %s", offset + done,
-				      card_reason(errno));
-		if (!got)
-			return failed(cmd, "the memory ends at offset 0x%" PRIx64, offset + done);
-		done += (size_t)got;
-	}
-	return STATUS_OK;
-}
-
 static int dump(const struct command *cmd, const struct card *card, uint64_t offset,
 		uint64_t length, bool raw)
 {
-	struct hexdump state = { .have_last = false };
+	struct transfer transfer = { .cmd = cmd, .card = card, .offset = offset, .length = length };
 	int status = card_check_range(cmd, card, offset, length);
+	struct hexdump state = { .have_last = false };
 	unsigned char data[CHUNK];
 
-	while (!status && length) {
-		size_t chunk = length < CHUNK ? length : CHUNK;
+	while (!status && transfer.done < length && !ferror(stdout)) {
+		uint64_t at = offset + transfer.done, left = length - transfer.done;
+		size_t chunk = left < CHUNK ? left : CHUNK;
 
-		status = read_chunk(cmd, card, offset, data, chunk);
+		status = transfer_load(&transfer, data, chunk);
 		if (status)
 			break;
 		if (raw)
@@ -107,17 +87,13 @@ static int dump(const struct command *cmd, const struct card *card, uint64_t off
 		else if (cmd->json)
 			status = out_json(cmd, json_pack(
 				"{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
-				(json_int_t)offset, "length", (json_int_t)chunk, "data",
+				(json_int_t)at, "length", (json_int_t)chunk, "data",
 				data_json(data, chunk)));
 		else
-			print_rows(&state, offset, data, chunk);
-		if (ferror(stdout))
-			break;
-		offset += chunk;
-		length -= chunk;
+			print_rows(&state, at, data, chunk);
 	}
 	if (!status && !raw && !cmd->json)
-		printf("%08" PRIx64 "\n", offset);
+		printf("%08" PRIx64 "\n", offset + transfer.done);
 	return out_flush(cmd) ? STATUS_FAILED : status;
 }
 

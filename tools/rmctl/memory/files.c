@@ -55,14 +55,15 @@ static void forget(struct sink *sink)
 	sink->path = sink->temporary = NULL;
 }
 
-/**
- * sink_open - begin to write a file
- * @cmd: the command, for messages
- * @sink: filled in; after success close it with sink_close()
- * @name: its path; "-" is standard output
- *
- * A regular file, or one that is not there yet, is written beside its place, as NAME.XXXXXX.
- * Returns an exit status; what is wrong has been said.
+static int cannot_write(const struct command *cmd, const struct sink *sink)
+{
+	return failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+}
+
+/*
+ * Begins to write @name, "-" for standard output. A regular file, or one that is not there yet,
+ * is written beside its place, as NAME.XXXXXX. After success close it with sink_close(). Returns
+ * an exit status.
  */
 int sink_open(const struct command *cmd, struct sink *sink, const char *name)
 {
@@ -80,7 +81,7 @@ int sink_open(const struct command *cmd, struct sink *sink, const char *name)
 					      open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (sink->fd >= 0)
 		return STATUS_OK;
-	failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+	cannot_write(cmd, sink);
 	forget(sink);
 	return STATUS_FAILED;
 }
@@ -92,7 +93,7 @@ int sink_write(const struct command *cmd, struct sink *sink, const char *data, s
 		ssize_t put = write(sink->fd, data, length);
 
 		if (put < 0 && errno != EINTR)
-			return failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+			return cannot_write(cmd, sink);
 		if (put <= 0)
 			continue;
 		sink->written += (size_t)put;
@@ -102,13 +103,9 @@ int sink_write(const struct command *cmd, struct sink *sink, const char *data, s
 	return STATUS_OK;
 }
 
-/**
- * sink_close - all that will come has been written
- * @cmd: the command, for messages
- * @sink: the file
- * @status: of that; unless STATUS_OK what the file was before stays, and that is said
- *
- * Returns @status, or what has gone wrong here.
+/*
+ * All that will come has been written. Unless @status of that is STATUS_OK what the file was
+ * before stays, and that is said. Returns @status, or what has gone wrong here.
  */
 int sink_close(const struct command *cmd, struct sink *sink, int status)
 {
@@ -116,11 +113,11 @@ int sink_close(const struct command *cmd, struct sink *sink, int status)
 
 	/* Some file systems say only now that there was no room. */
 	if (!status && beside && fsync(sink->fd))
-		status = failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+		status = cannot_write(cmd, sink);
 	if (close(sink->fd) && !status)
-		status = failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+		status = cannot_write(cmd, sink);
 	if (!status && beside && rename(sink->temporary, sink->path))
-		status = failed(cmd, "cannot write %s: %s", sink->name, strerror(errno));
+		status = cannot_write(cmd, sink);
 	if (status && beside) {
 		unlink(sink->temporary);
 		warn_user(cmd, sink->is_new ? "%s has not been made" : "%s is as it was",

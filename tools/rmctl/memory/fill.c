@@ -93,59 +93,38 @@ static int wide_pattern(struct command *cmd, struct fill *fill)
 	return STATUS_OK;
 }
 
-static int report(const struct command *cmd, const struct fill *fill)
+static int report(struct transfer *transfer, const void *context)
 {
-	if (!cmd->json)
-		return STATUS_OK;
+	const struct command *cmd = transfer->cmd;
+	const struct fill *fill = context;
+
 	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
-				       (json_int_t)fill->target.offset, "length",
-				       (json_int_t)fill->target.length, "pattern",
+				       (json_int_t)transfer->offset, "length",
+				       (json_int_t)transfer->length, "pattern",
 				       data_json(fill->pattern, fill->size)));
 }
 
-static int store(struct command *cmd, const struct card *card, const struct fill *fill)
+static int store(struct transfer *transfer, const void *context)
 {
+	const struct fill *fill = context;
 	uint64_t whole = TRANSFER_BLOCK / fill->size * fill->size;
 	uint64_t length = whole ? whole : fill->size;
-	struct transfer transfer;
+	int status = STATUS_OK;
 	unsigned char *block;
-	int status;
 
-	if (length > fill->target.length)
-		length = fill->target.length;
-	block = transfer_block(cmd, length);
+	if (length > transfer->length)
+		length = transfer->length;
+	block = transfer_block(transfer->cmd, length);
 	if (!block)
 		return STATUS_FAILED;
 	for (uint64_t at = 0; at < length; at += fill->size)
 		memcpy(block + at, fill->pattern, fill->size);
-	status = transfer_begin(&transfer, cmd, card, fill->target.offset, fill->target.length);
-	while (!status && transfer.done < transfer.length && !transfer_stopped(&transfer)) {
-		uint64_t left = transfer.length - transfer.done;
+	while (!status && transfer->done < transfer->length && !transfer_stopped(transfer)) {
+		uint64_t left = transfer->length - transfer->done;
 
-		status = transfer_store(&transfer, block, left < length ? left : length);
+		status = transfer_store(transfer, block, left < length ? left : length);
 	}
-	transfer_end(&transfer);
-	if (!status && transfer_stopped(&transfer))
-		status = transfer_partly(&transfer, "interrupted: ");
 	free(block);
-	return status;
-}
-
-static int fill_card(struct command *cmd, const char *dev, const struct fill *fill)
-{
-	struct card card;
-	int status = card_open_window(cmd, &card, dev, true);
-
-	if (status)
-		return status;
-	status = card_check_range(cmd, &card, fill->target.offset, fill->target.length);
-	if (!status)
-		status = ask_user(cmd, fill->yes, fill->target.offset, fill->target.length);
-	if (!status)
-		status = store(cmd, &card, fill);
-	if (!status)
-		status = report(cmd, fill);
-	card_close(&card);
 	return status;
 }
 
@@ -167,7 +146,8 @@ int verb_fill(struct command *cmd, int argc, char **argv)
 	else if (!status)
 		status = wide_pattern(cmd, &fill);
 	if (!status)
-		status = fill_card(cmd, argv[optind], &fill);
+		status = change_card(cmd, argv[optind], fill.yes, fill.target.offset,
+				     fill.target.length, store, report, &fill);
 	free(fill.pattern);
 	return status;
 }

@@ -19,7 +19,6 @@
 
 /**
  * struct shown - the values that are being shown, or poked
- * @cmd: the command
  * @place: all of it
  * @name: of that
  * @memory: where byte @place->offset is
@@ -27,7 +26,6 @@
  * @count: values so far
  * @bytes: room for the largest value, as it is in the memory
  * @text: room for its text, of @room bytes
- * @room: see there
  * @values: JSON, of the object that is not printed yet
  * @end: dump: the byte behind what has been shown
  * @dump: show the bytes too
@@ -60,21 +58,8 @@ static unsigned int widest(uint64_t offset, uint64_t length)
 	return width;
 }
 
-static void load_value(const struct shown *shown, const struct rfm_place *value)
-{
-	const volatile char *at = shown->memory + (value->offset - shown->place->offset);
-	uint64_t word;
-
-	for (uint64_t done = 0; done < value->length;) {
-		unsigned int width = widest(value->offset + done, value->length - done);
-
-		word = load_word(at + done, width);
-		memcpy(shown->bytes + done, &word, width);
-		done += width;
-	}
-}
-
-static void store_value(const struct shown *shown, const struct rfm_place *value)
+/* Loads a value, or stores it. */
+static void access_value(const struct shown *shown, const struct rfm_place *value, bool store)
 {
 	volatile char *at = shown->memory + (value->offset - shown->place->offset);
 	uint64_t word = 0;
@@ -82,8 +67,13 @@ static void store_value(const struct shown *shown, const struct rfm_place *value
 	for (uint64_t done = 0; done < value->length;) {
 		unsigned int width = widest(value->offset + done, value->length - done);
 
-		memcpy(&word, shown->bytes + done, width);
-		store_word(at + done, width, word);
+		if (store) {
+			memcpy(&word, shown->bytes + done, width);
+			store_word(at + done, width, word);
+		} else {
+			word = load_word(at + done, width);
+			memcpy(shown->bytes + done, &word, width);
+		}
 		done += width;
 	}
 }
@@ -169,7 +159,7 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 {
 	struct shown *shown = context;
 
-	load_value(shown, value);
+	access_value(shown, value, false);
 	rfm_value_print(value, shown->bytes, shown->text, shown->room);
 	if (shown->cmd->json) {
 		add_json(shown, name, value);
@@ -192,7 +182,7 @@ static int poke_value(void *context, const char *name, const struct rfm_place *v
 	int status = value_scan(shown->cmd, name, value, word, shown->bytes);
 
 	if (!status && shown->storing)
-		store_value(shown, value);
+		access_value(shown, value, true);
 	return status;
 }
 
@@ -223,74 +213,76 @@ static void shown_end(struct shown *shown)
 	json_decref(shown->values);
 }
 
-static int show(struct command *cmd, const char *dev, const char *name, bool dump)
+/* The words, if there are any, are as many as the place has values, and all are good. */
+static int check_words(struct shown *shown, uint64_t count)
+{
+	if (!shown->words)
+		return STATUS_OK;
+	if (shown->count != count)
+		return misused(shown->cmd, "'%s' has %" PRIu64 " value(s), not %" PRIu64,
+			       shown->name, shown->count, count);
+	shown->count = 0;
+	return rfm_regions_each(shown->name, shown->place, poke_value, shown);
+}
+
+static int on_card(struct shown *shown, const struct card *card)
+{
+	const struct rfm_place *place = shown->place;
+	struct command *cmd = shown->cmd;
+	int status = STATUS_OK;
+
+	shown->memory = (volatile char *)card_map(cmd, card, place->offset, place->length);
+	if (!shown->memory)
+		return STATUS_FAILED;
+	shown->count = 0;
+	shown->storing = true;
+	shown->end = place->offset;
+	if (shown->words)
+		status = rfm_regions_each(shown->name, place, poke_value, shown);
+	if (!status && (!shown->words || cmd->json))
+		status = rfm_regions_each(shown->name, place, show_value, shown);
+	if (!status && json_array_size(shown->values))
+		status = print_json(shown);
+	if (!status && shown->dump && !cmd->json)
+		print_gap(shown, place->offset + place->length);
+	return status;
+}
+
+static int by_name(struct shown *shown, const char *dev, int count)
 {
 	struct rfm_place place;
-	struct shown shown = { .cmd = cmd, .place = &place, .name = name, .dump = dump };
 	struct card card;
-	int status = get_place(cmd, name, &place);
+	int status = get_place(shown->cmd, shown->name, &place);
 
+	shown->place = &place;
 	if (!status)
-		status = shown_begin(&shown);
+		status = shown_begin(shown);
 	if (!status)
-		status = card_open_window(cmd, &card, dev, false);
-	if (status)
-		goto out;
-	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length);
-	shown.end = place.offset;
-	status = shown.memory ? rfm_regions_each(name, &place, show_value, &shown) : STATUS_FAILED;
-	if (!status && json_array_size(shown.values))
-		status = print_json(&shown);
-	if (!status && dump && !cmd->json)
-		print_gap(&shown, place.offset + place.length);
-	card_close(&card);
-out:
-	shown_end(&shown);
+		status = check_words(shown, (uint64_t)count);
+	if (!status)
+		status = card_open_window(shown->cmd, &card, dev, shown->words);
+	if (!status) {
+		status = on_card(shown, &card);
+		card_close(&card);
+	}
+	shown_end(shown);
 	return status;
 }
 
 /* Prints the values of @name, one a line. Returns an exit status, as those below. */
 int peek_name(struct command *cmd, const char *dev, const char *name)
 {
-	return show(cmd, dev, name, false);
+	return by_name(&(struct shown){ .cmd = cmd, .name = name }, dev, 0);
 }
 
 /* The same beside their bytes. */
 int dump_name(struct command *cmd, const char *dev, const char *name)
 {
-	return show(cmd, dev, name, true);
+	return by_name(&(struct shown){ .cmd = cmd, .name = name, .dump = true }, dev, 0);
 }
 
 /* Stores @words into @name, which must have so many values. */
 int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count)
 {
-	struct rfm_place place;
-	struct shown shown = { .cmd = cmd, .place = &place, .name = name, .words = words };
-	struct card card;
-	int status = get_place(cmd, name, &place);
-
-	if (!status)
-		status = shown_begin(&shown);
-	if (!status && shown.count != (uint64_t)count)
-		status = misused(cmd, "'%s' has %" PRIu64 " value(s), not %d", name, shown.count,
-				 count);
-	shown.count = 0;
-	if (!status)
-		status = rfm_regions_each(name, &place, poke_value, &shown);
-	if (!status)
-		status = card_open_window(cmd, &card, dev, true);
-	if (status)
-		goto out;
-	shown.memory = (volatile char *)card_map(cmd, &card, place.offset, place.length);
-	shown.count = 0;
-	shown.storing = true;
-	status = shown.memory ? rfm_regions_each(name, &place, poke_value, &shown) : STATUS_FAILED;
-	if (!status && cmd->json)
-		status = rfm_regions_each(name, &place, show_value, &shown);
-	if (!status && json_array_size(shown.values))
-		status = print_json(&shown);
-	card_close(&card);
-out:
-	shown_end(&shown);
-	return status;
+	return by_name(&(struct shown){ .cmd = cmd, .name = name, .words = words }, dev, count);
 }

@@ -42,14 +42,9 @@ static int check_size(const struct command *cmd, const struct source *source, ui
 		      source->size, expected);
 }
 
-/**
- * source_open - open a file for reading
- * @cmd: the command, for messages
- * @source: filled in; close it with source_close(), also after an error
- * @name: its path; "-" is standard input
- * @expected: how many bytes it must have; 0: any but 0
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Opens @name, "-" for standard input, which must have @expected bytes; 0: any number but 0.
+ * Close it with source_close(), also after an error. Returns an exit status.
  */
 int source_open(const struct command *cmd, struct source *source, const char *name,
 		uint64_t expected)

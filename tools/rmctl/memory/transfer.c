@@ -11,16 +11,8 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/stop.h"
 
-/**
- * ask_user - may this change the memory of every node?
- * @cmd: the command
- * @yes: -y was given
- * @offset: of the range
- * @length: bytes
- *
- * Returns STATUS_OK if it may; otherwise why not has been said.
- */
-int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length)
+/* May this change the memory of every node? If not, why has been said. */
+static int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length)
 {
 	char size[UNIT_TEXT], answer[16] = "";
 
@@ -90,36 +82,7 @@ static bool count(struct transfer *transfer, ssize_t bytes)
 	return bytes > 0;
 }
 
-/**
- * transfer_load - load the next bytes of the range
- * @transfer: the transfer
- * @data: filled in
- * @length: bytes
- *
- * Ends early, with STATUS_OK, when transfer_stopped(). Returns an exit status.
- */
-int transfer_load(struct transfer *transfer, void *data, size_t length)
-{
-	const struct card *card = transfer->card;
-	uint64_t end = transfer->done + length;
-
-	while (transfer->done < end && !stop_asked()) {
-		uint64_t at = transfer->offset + transfer->done;
-		ssize_t got = pread(rfm_fd(card->rfm), data, end - transfer->done, card_position(card, at));
-
-		if (count(transfer, got)) {
-			data = (char *)data + got;
-		} else if (!got || errno != EINTR) {
-			transfer_end(transfer);
-			return failed(transfer->cmd, "cannot read at offset 0x%" PRIx64 ": %s", at,
-				      got ? card_reason(errno) : "the memory ends there");
-		}
-	}
-	return STATUS_OK;
-}
-
-/* The same in the other direction. */
-int transfer_store(struct transfer *transfer, const void *data, size_t length)
+static int move(struct transfer *transfer, char *data, size_t length, bool store)
 {
 	const struct card *card = transfer->card;
 	uint64_t end = transfer->done + length;
@@ -127,19 +90,43 @@ int transfer_store(struct transfer *transfer, const void *data, size_t length)
 
 	while (transfer->done < end && !stop_asked()) {
 		uint64_t at = transfer->offset + transfer->done;
-		ssize_t put = pwrite(rfm_fd(card->rfm), data, end - transfer->done, card_position(card, at));
+		size_t left = end - transfer->done;
+		off_t position = card_position(card, at);
+		ssize_t moved = store ? pwrite(rfm_fd(card->rfm), data, left, position) :
+					pread(rfm_fd(card->rfm), data, left, position);
+		int error = errno;
+		const char *why = moved ? card_reason(error) : "the memory ends there";
 
-		if (count(transfer, put)) {
-			data = (const char *)data + put;
-		} else if (!put || errno != EINTR) {
-			transfer_end(transfer);
-			return failed(transfer->cmd, "cannot store at offset 0x%" PRIx64
-				      ": %s; what is before it, %s, has been stored", at,
-				      put ? card_reason(errno) : "the memory ends there",
-				      size_text(before, transfer->done));
+		if (count(transfer, moved)) {
+			data += moved;
+			continue;
 		}
+		if (moved && error == EINTR)
+			continue;
+		transfer_end(transfer);
+		if (!store)
+			return failed(transfer->cmd, "cannot read at offset 0x%" PRIx64 ": %s", at,
+				      why);
+		return failed(transfer->cmd, "cannot store at offset 0x%" PRIx64
+			      ": %s; what is before it, %s, has been stored", at, why,
+			      size_text(before, transfer->done));
 	}
 	return STATUS_OK;
+}
+
+/*
+ * Loads the next bytes of the range. Ends early, with STATUS_OK, when transfer_stopped().
+ * Returns an exit status.
+ */
+int transfer_load(struct transfer *transfer, void *data, size_t length)
+{
+	return move(transfer, data, length, false);
+}
+
+/* The same in the other direction. */
+int transfer_store(struct transfer *transfer, const void *data, size_t length)
+{
+	return move(transfer, (char *)(uintptr_t)data, length, true);
 }
 
 /* What has been stored when it ended early, which is @why. */
@@ -150,6 +137,36 @@ int transfer_partly(const struct transfer *transfer, const char *why)
 	return failed(transfer->cmd, "%sthe first %s of %s have been stored, up to 0x%" PRIx64
 		      "; what is behind is as it was", why, size_text(done, transfer->done),
 		      size_text(all, transfer->length), transfer->offset + transfer->done);
+}
+
+/*
+ * Lets @store change a range of the memory of every node, if that may be, and with -j @report
+ * say so. @yes: -y was given. Returns an exit status.
+ */
+int change_card(struct command *cmd, const char *dev, bool yes, uint64_t offset, uint64_t length,
+		changer *store, changer *report, const void *context)
+{
+	struct transfer transfer;
+	struct card card;
+	int status = card_open_window(cmd, &card, dev, true);
+
+	if (status)
+		return status;
+	status = card_check_range(cmd, &card, offset, length);
+	if (!status)
+		status = ask_user(cmd, yes, offset, length);
+	if (!status)
+		status = transfer_begin(&transfer, cmd, &card, offset, length);
+	if (!status) {
+		status = store(&transfer, context);
+		transfer_end(&transfer);
+		if (!status && transfer_stopped(&transfer))
+			status = transfer_partly(&transfer, "interrupted: ");
+		if (!status && cmd->json)
+			status = report(&transfer, context);
+	}
+	card_close(&card);
+	return status;
 }
 
 /* The user has ended what only looks; @what: has been done with the first @done bytes. */

@@ -14,8 +14,6 @@
 
 /**
  * struct transfer - a range that is being read or stored
- * @cmd: the command
- * @card: the card
  * @offset: of the range, in the memory
  * @length: of the range
  * @done: bytes that have been read or stored
@@ -38,7 +36,11 @@ bool transfer_stopped(const struct transfer *transfer);
 int transfer_partly(const struct transfer *transfer, const char *why);
 int transfer_cut_short(const struct command *cmd, uint64_t done, uint64_t all, const char *what);
 
-int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64_t length);
+/* Of a change of the memory of every node; returns an exit status. */
+typedef int changer(struct transfer *transfer, const void *context);
+
+int change_card(struct command *cmd, const char *dev, bool yes, uint64_t offset, uint64_t length,
+		changer *store, changer *report, const void *context);
 void *transfer_block(const struct command *cmd, size_t length);
 
 #endif /* RMCTL_TRANSFER_H */

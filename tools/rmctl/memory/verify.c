@@ -79,9 +79,7 @@ struct node {
 
 /**
  * struct verify - a verification
- * @cmd: the command
  * @which: the card, as the user named it
- * @card: the card
  * @offset: of the range
  * @length: of the range
  * @timeout_ms: for each question

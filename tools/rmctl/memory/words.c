@@ -188,17 +188,6 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 	return status ? status : peek(cmd, argv[optind], &words);
 }
 
-static int report_poke(const struct command *cmd, uint64_t offset, unsigned int width,
-		       const uint64_t *values, int count)
-{
-	json_t *array = json_array();
-
-	for (int i = 0; i < count; i++)
-		json_array_append_new(array, json_hex(values[i], width));
-	return out_json(cmd, json_pack("{s:s, s:I, s:i, s:o}", "device", cmd->card, "offset",
-				       (json_int_t)offset, "width", (int)width, "values", array));
-}
-
 /* Every value is checked before the first is stored. */
 static int get_values(struct command *cmd, unsigned int width, char **texts, uint64_t *values,
 		      uint64_t count)
@@ -230,7 +219,7 @@ static int poke(struct command *cmd, const char *dev, const struct words *words,
 	else
 		status = STATUS_FAILED;
 	if (!status && cmd->json)
-		status = report_poke(cmd, words->offset, words->width, values, (int)words->count);
+		status = print_batch(cmd, words->offset, words->width, values, words->count);
 	card_close(&card);
 	return status;
 }
