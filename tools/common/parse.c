@@ -11,18 +11,9 @@ static uint64_t suffix_factor(const char *suffix)
 {
 	if (!*suffix)
 		return 1;
-	if (suffix[1])
+	if (suffix[1] || !strchr("kKmM", *suffix))
 		return 0;
-	switch (*suffix) {
-	case 'k':
-	case 'K':
-		return 1ull << 10;
-	case 'm':
-	case 'M':
-		return 1ull << 20;
-	default:
-		return 0;
-	}
+	return strchr("kK", *suffix) ? 1ull << 10 : 1ull << 20;
 }
 
 enum parse_result parse_number(const char *text, uint64_t max, uint64_t *value)

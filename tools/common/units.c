@@ -75,25 +75,27 @@ const char *rate_text(char text[UNIT_TEXT], uint64_t count, uint64_t nanoseconds
 	return text;
 }
 
-const char *size_exact(char text[UNIT_TEXT], uint64_t bytes)
+static const char *exact(char text[UNIT_TEXT], uint64_t value, uint64_t step, const char *blank,
+			 const char *const *units, size_t count)
 {
 	size_t unit = 0;
 
-	for (; bytes && !(bytes % 1024) && unit + 1 < BINARY; unit++)
-		bytes /= 1024;
-	snprintf(text, UNIT_TEXT, "%" PRIu64 " %s", bytes, binary[unit]);
+	for (; value && !(value % step) && unit + 1 < count; unit++)
+		value /= step;
+	snprintf(text, UNIT_TEXT, "%" PRIu64 "%s%s", value, blank, units[unit]);
 	return text;
+}
+
+const char *size_exact(char text[UNIT_TEXT], uint64_t bytes)
+{
+	return exact(text, bytes, 1024, " ", binary, BINARY);
 }
 
 const char *time_exact(char text[UNIT_TEXT], uint64_t ns, const char *blank)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
-	size_t unit = 0;
 
-	for (; ns && !(ns % 1000) && unit < 3; unit++)
-		ns /= 1000;
-	snprintf(text, UNIT_TEXT, "%" PRIu64 "%s%s", ns, blank, units[unit]);
-	return text;
+	return exact(text, ns, 1000, blank, units, sizeof(units) / sizeof(*units));
 }
 
 const char *node_text(char text[UNIT_TEXT], uint64_t node)

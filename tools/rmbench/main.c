@@ -55,17 +55,14 @@ static const unsigned int sizes[] = { 2, 8, 64, 256 };
 static double share;		/* seconds of a measurement */
 static bool with_json;
 
-static void die(const char *sentence)
-{
-	fprintf(stderr, "rmbench: %s\n", sentence);
-	exit(1);
-}
+static char why[BENCH_SENTENCE];	/* a measurement has failed */
 
-static double checked(double ns, const char *sentence)
+static double checked(double ns)
 {
-	if (ns < 0)
-		die(sentence);
-	return ns;
+	if (ns >= 0)
+		return ns;
+	fprintf(stderr, "rmbench: %s\n", why);
+	exit(1);
 }
 
 /* --- the table -------------------------------------------------------------- */
@@ -150,11 +147,10 @@ static void measure_hops(unsigned int nodes, double *bare, double *hop)
 	const struct bench_ring ring = {
 		.nodes = nodes, .bytes = 4, .line = "free", .lone = true,
 	};
-	char why[BENCH_SENTENCE];
 
-	*bare = checked(bench_handoff(nodes, share, why), why);
-	*hop = checked(bench_ring(&ring, share, why), why) / nodes;
-	*bare = (*bare + checked(bench_handoff(nodes, share, why), why)) / 2;
+	*bare = checked(bench_handoff(nodes, share, why));
+	*hop = checked(bench_ring(&ring, share, why)) / nodes;
+	*bare = (*bare + checked(bench_handoff(nodes, share, why))) / 2;
 	add_row((struct row){
 		.what = "a bare eventfd hand-off", .nodes = nodes, .value = *bare / 1000,
 		.unit = "us/hop",
@@ -182,8 +178,7 @@ static void measure_all_hops(void)
 
 static double measure_queue(unsigned int bytes)
 {
-	char why[BENCH_SENTENCE];
-	double ns = checked(bench_queue(bytes, share, why), why);
+	double ns = checked(bench_queue(bytes, share, why));
 
 	add_row((struct row){
 		.what = "a bare shared-memory queue", .nodes = 2, .bytes = bytes, .value = ns,
@@ -196,8 +191,7 @@ static double measure_queue(unsigned int bytes)
 static void measure_saturated(unsigned int bytes, double queue)
 {
 	const struct bench_ring ring = { .nodes = 2, .bytes = bytes, .line = "free" };
-	char why[BENCH_SENTENCE];
-	double ns = checked(bench_ring(&ring, share, why), why);
+	double ns = checked(bench_ring(&ring, share, why));
 
 	add_row((struct row){
 		.what = "two nodes, saturated, round", .nodes = 2, .bytes = bytes, .value = ns,
@@ -216,9 +210,8 @@ static void measure_paced(unsigned int bytes, bool redundant, double published)
 		.beside_what = redundant ? "half of the card" : "the card",
 		.low = 1 - PACED_BAND, .high = 1 + PACED_BAND,
 	};
-	char why[BENCH_SENTENCE];
 
-	row.value = bytes * 1000 / checked(bench_ring(&ring, share, why), why);
+	row.value = bytes * 1000 / checked(bench_ring(&ring, share, why));
 	snprintf(row.what, sizeof(row.what), "two nodes, paced%s",
 		 redundant ? ", redundant" : "");
 	add_row(row);

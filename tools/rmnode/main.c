@@ -133,7 +133,8 @@ static bool set_row(struct member_options *options, const struct row *row, const
 	case SHM:
 		if (!word_switch("--shm", text, &on))
 			return false;
-		*flags = on ? *flags & ~(uint32_t)RFMRING_STREAM_ONLY : *flags | RFMRING_STREAM_ONLY;
+		*flags &= ~(uint32_t)RFMRING_STREAM_ONLY;
+		*flags |= on ? 0 : RFMRING_STREAM_ONLY;
 		return true;
 	}
 	return false;

@@ -53,6 +53,12 @@ static int fail(struct pcapng_reader *reader, const char *format, ...)
 	return -1;
 }
 
+static int damaged(struct pcapng_reader *reader, const char *what, uint32_t len)
+{
+	return fail(reader, "the capture is damaged: %s of %" PRIu32 " bytes at byte %" PRIu64,
+		    what, len, reader->at);
+}
+
 static int cut_off(struct pcapng_reader *reader)
 {
 	if (ferror(reader->file))
@@ -113,8 +119,7 @@ static int64_t read_block(struct pcapng_reader *reader)
 	}
 	len = load32(reader, reader->block + 4);
 	if (len < BLOCK_FRAME || len % 4 || len > BLOCK_LIMIT || len < have + 4)
-		return fail(reader, "the capture is damaged: a block of %" PRIu32
-			    " bytes at byte %" PRIu64, len, reader->at);
+		return damaged(reader, "a block", len);
 	kept = len - 4 < BLOCK_KEPT ? len - 4 : BLOCK_KEPT;
 	if (fread(reader->block + have, 1, kept - have, reader->file) != kept - have)
 		return cut_off(reader);
@@ -160,8 +165,7 @@ static uint32_t body_length(uint32_t len)
 static int take_section(struct pcapng_reader *reader, uint32_t len)
 {
 	if (len < 16)
-		return fail(reader, "the capture is damaged: a section head of %" PRIu32
-			    " bytes at byte %" PRIu64, len, reader->at);
+		return damaged(reader, "a section head", len);
 	if (load16(reader, reader->block + 12) != VERSION_MAJOR)
 		return fail(reader, "the capture is of version %u of pcapng, not %u",
 			    load16(reader, reader->block + 12), VERSION_MAJOR);
@@ -177,8 +181,7 @@ static int take_interface(struct pcapng_reader *reader, uint32_t len)
 	uint16_t size;
 
 	if (len < 8)
-		return fail(reader, "the capture is damaged: an interface of %" PRIu32
-			    " bytes at byte %" PRIu64, len, reader->at);
+		return damaged(reader, "an interface", len);
 	if (load16(reader, reader->block + 8) != RFM_PCAPNG_LINKTYPE)
 		return fail(reader, "the capture has packets of link type %u, not of a ring (%u)",
 			    load16(reader, reader->block + 8), RFM_PCAPNG_LINKTYPE);
@@ -231,8 +234,7 @@ static int take_packet(struct pcapng_reader *reader, uint32_t len,
 	uint16_t size;
 
 	if (len < 20)
-		return fail(reader, "the capture is damaged: a packet block of %" PRIu32
-			    " bytes at byte %" PRIu64, len, reader->at);
+		return damaged(reader, "a packet block", len);
 	wire_len = load32(reader, body + 12);
 	if (wire_len > RFM_PCAPNG_PACKET || padded(wire_len) > len - 20)
 		return fail(reader, "the capture is damaged: a packet of %" PRIu32

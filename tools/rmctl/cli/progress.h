@@ -10,7 +10,6 @@
 
 /**
  * struct progress - how far something is
- * @cmd: the command
  * @total: bytes
  * @begun_ns: when it began
  * @shown_ns: when the line was drawn last, 0: never

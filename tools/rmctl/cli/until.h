@@ -11,7 +11,6 @@
 /**
  * struct until - the end that the user wants
  * @limited: -n: after @left more
- * @left: see there
  * @deadline_ns: -t: then, CLOCK_MONOTONIC; STOP_NEVER without
  * @time: the time as the user wrote it, NULL without -t
  */

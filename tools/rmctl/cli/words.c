@@ -2,11 +2,11 @@
 #include "words.h"
 
 #include <ctype.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/hex.h"
 #include "tools/common/parse.h"
 
 #define HIDDEN '\001'
@@ -70,39 +70,25 @@ bool parse_card_name(const char *text)
 	return digits >= 1 && digits <= 6 && !text[digits];
 }
 
-/* Reads up to @most hexadecimal digits; NULL when there are none or more. */
-static const char *hex_field(const char *text, int most, unsigned int *value)
-{
-	int digits;
-
-	*value = 0;
-	for (digits = 0; hex_digit(*text) < 16; digits++, text++) {
-		if (digits == most)
-			return NULL;
-		*value = *value * 16 + (unsigned int)hex_digit(*text);
-	}
-	return digits ? text : NULL;
-}
-
 /* Reads 0000:01:00.0 or, in domain 0, 01:00.0; @address becomes what the kernel writes. */
 bool parse_pci_address(const char *text, char address[PCI_ADDRESS_SIZE])
 {
-	unsigned int domain = 0, bus, device, function;
-	const char *colon = strchr(text, ':');
+	unsigned int domain, bus, device, function;
+	regex_t form;
+	bool good;
 
-	if (colon && strchr(colon + 1, ':')) {
-		text = hex_field(text, 8, &domain);
-		if (!text || *text++ != ':')
-			return false;
+	if (regcomp(&form, "^([0-9a-fA-F]{1,8}:)?[0-9a-fA-F]{1,2}:[0-9a-fA-F]{1,2}\\.[0-7]$",
+		    REG_EXTENDED | REG_NOSUB))
+		return false;
+	good = !regexec(&form, text, 0, NULL, 0);
+	regfree(&form);
+	if (!good)
+		return false;
+	if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) {
+		domain = 0;
+		sscanf(text, "%x:%x.%x", &bus, &device, &function);
 	}
-	text = hex_field(text, 2, &bus);
-	if (!text || *text++ != ':')
-		return false;
-	text = hex_field(text, 2, &device);
-	if (!text || *text++ != '.')
-		return false;
-	text = hex_field(text, 1, &function);
-	if (!text || *text || device > 0x1f || function > 7)
+	if (device > 0x1f)
 		return false;
 	snprintf(address, PCI_ADDRESS_SIZE, "%04x:%02x:%02x.%x", domain, bus, device, function);
 	return true;

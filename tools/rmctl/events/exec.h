@@ -11,15 +11,12 @@
 
 /**
  * struct runner - a command, and what it is still to be run for
- * @cmd: the command of rmctl
  * @command: for sh -c
  * @child: its process, 0: it does not run
  * @event: the last event that it has not been run for
  * @events: how many there are
  * @lost: events that were lost before these
  * @running: the event and the number that it runs for
- * @running_events: see there
- * @running_lost: see there
  * @failures: how often it has ended with another status than 0
  */
 struct runner {

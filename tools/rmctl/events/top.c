@@ -46,10 +46,7 @@ struct row {
 
 /**
  * struct top - all of them
- * @cmd: the command
- * @card: the card
  * @rows: @count of them
- * @count: see there
  * @all: no range was named: these are the regions of the file
  * @left_out: regions behind these, for which there is no room
  * @fds: of them, for poll()
