@@ -20,20 +20,21 @@ void fields_begin(struct fields *fields, json_t *object, const char *what)
 	snprintf(fields->error, sizeof(fields->error), "%s is no JSON object", what);
 }
 
-void fields_fail(struct fields *fields, const char *name, const char *format, ...)
+bool fields_fail(struct fields *fields, const char *name, const char *format, ...)
 {
 	va_list args;
 	int at;
 
 	if (fields->failed)
-		return;
+		return false;
 	fields->failed = true;
 	at = snprintf(fields->error, sizeof(fields->error), "%s: %s ", fields->what, name);
 	if (at < 0 || (size_t)at >= sizeof(fields->error))
-		return;
+		return false;
 	va_start(args, format);
 	vsnprintf(fields->error + at, sizeof(fields->error) - at, format, args);
 	va_end(args);
+	return false;
 }
 
 bool fields_end(struct fields *fields)
@@ -79,10 +80,8 @@ bool fields_string(struct fields *fields, const char *name, const char **value)
 
 	if (!fields_any(fields, name, &found))
 		return false;
-	if (!json_is_string(found) || !*json_string_value(found)) {
-		fields_fail(fields, name, "must be a string");
-		return false;
-	}
+	if (!json_is_string(found) || !*json_string_value(found))
+		return fields_fail(fields, name, "must be a string");
 	*value = json_string_value(found);
 	return true;
 }
@@ -93,10 +92,8 @@ bool fields_bool(struct fields *fields, const char *name, bool *value)
 
 	if (!fields_any(fields, name, &found))
 		return false;
-	if (!json_is_boolean(found)) {
-		fields_fail(fields, name, "must be true or false");
-		return false;
-	}
+	if (!json_is_boolean(found))
+		return fields_fail(fields, name, "must be true or false");
 	*value = json_is_true(found);
 	return true;
 }
@@ -117,11 +114,9 @@ bool fields_number(struct fields *fields, const char *name, uint64_t least, uint
 		good = json_is_string(found) &&
 		       parse_number(json_string_value(found), UINT64_MAX, &number) == PARSE_OK;
 	}
-	if (!good || number < least || number > most) {
-		fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64,
-			    least, most);
-		return false;
-	}
+	if (!good || number < least || number > most)
+		return fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64,
+				   least, most);
 	*value = number;
 	return true;
 }
@@ -151,10 +146,8 @@ bool fields_real(struct fields *fields, const char *name, double least, double m
 	       (json_is_string(found) && real_parse(json_string_value(found), &number, &rest));
 	if (json_is_number(found))
 		number = json_number_value(found);
-	if (!good || *rest || !(number >= least && number <= most)) {
-		fields_fail(fields, name, "must be a number from %g to %g", least, most);
-		return false;
-	}
+	if (!good || *rest || !(number >= least && number <= most))
+		return fields_fail(fields, name, "must be a number from %g to %g", least, most);
 	*value = number;
 	return true;
 }
@@ -172,11 +165,10 @@ bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_
 	number = json_number_value(found) * 1e9;
 	if (json_is_number(found) && number >= 0 && number <= most)
 		time = llround(number);
-	if (time > most) {
-		fields_fail(fields, name, "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
-			    most / 1e9);
-		return false;
-	}
+	if (time > most)
+		return fields_fail(fields, name,
+				   "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
+				   most / 1e9);
 	*ns = time;
 	return true;
 }

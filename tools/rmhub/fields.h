@@ -31,8 +31,8 @@ void fields_begin(struct fields *fields, json_t *object, const char *what);
 /** fields_end() - was everything good, and everything asked for? */
 bool fields_end(struct fields *fields);
 
-/** fields_fail() - something is wrong with field @name; only the first sentence is kept */
-void fields_fail(struct fields *fields, const char *name, const char *format, ...)
+/** fields_fail() - field @name is wrong; only the first sentence is kept; returns false */
+bool fields_fail(struct fields *fields, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*

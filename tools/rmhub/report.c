@@ -100,7 +100,8 @@ static json_t *report_stats(json_t *object, const struct hub_port_stats *stats)
 		json_object_set_new(drops, hub_drop_name(reason),
 				    json_integer(stats->dropped[reason]));
 	for (unsigned int kind = 0; kind < FAULT_KINDS; kind++)
-		json_object_set_new(faults, fault_kind_name(kind), json_integer(stats->faults[kind]));
+		json_object_set_new(faults, fault_kind_name(kind),
+				    json_integer(stats->faults[kind]));
 	rest = json_pack("{s:{s:I, s:I}, s:{s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
 			 "in", "frames", (json_int_t)stats->in,
 			       "bytes", (json_int_t)stats->in_bytes,

@@ -122,9 +122,7 @@ static bool take_line(struct fields *fields, struct rfm_line_config *line)
 	if (!fields_string(fields, "line", &text))
 		return false;
 	complaint = rfm_line_parse(line, text);
-	if (complaint)
-		fields_fail(fields, "line", "is wrong: %s", complaint);
-	return !complaint;
+	return !complaint || fields_fail(fields, "line", "is wrong: %s", complaint);
 }
 
 static bool take_port(struct settings *settings, unsigned int i, json_t *object, char *error)
