@@ -294,8 +294,6 @@ int rfm_card_check(struct rfm_card *card)
 void rfm_cards_add(struct rfm_card *card)
 {
 	mutex_lock(&rfm_cards_lock);
-	/* Who changed a parameter meanwhile has not found it here. */
-	rfm_settings_init(card);
 	rfm_cards[card->id] = card;
 	rfm_netlink_cards_changed();
 	mutex_unlock(&rfm_cards_lock);
@@ -329,22 +327,4 @@ struct rfm_card *rfm_cards_get(unsigned int id)
 		get_device(&card->dev);
 	mutex_unlock(&rfm_cards_lock);
 	return card;
-}
-
-/**
- * rfm_cards_each - do something to all cards
- * @call: what
- */
-void rfm_cards_each(void (*call)(struct rfm_card *card))
-{
-	struct rfm_card *card;
-	unsigned int id;
-
-	for (id = 0; id < RFM_MINORS; id++) {
-		card = rfm_cards_get(id);
-		if (!card)
-			continue;
-		call(card);
-		put_device(&card->dev);
-	}
 }

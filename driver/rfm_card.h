@@ -154,7 +154,6 @@ extern struct mutex rfm_cards_lock;
 void rfm_cards_add(struct rfm_card *card);
 void rfm_cards_del(struct rfm_card *card);
 struct rfm_card *rfm_cards_get(unsigned int id);
-void rfm_cards_each(void (*call)(struct rfm_card *card));
 
 /* rfm_rights.c: who may do what; the table of rights has a line for each */
 enum rfm_function {

@@ -312,27 +312,21 @@ int rfm_slice_submit(struct rfm_slice *slice)
 /* --- /sys/class/rfm/rfmN/dma -------------------------------------------- */
 
 /* What was so at some time not long ago is good enough. */
-#define RFM_DMA_SHOW(name, field)					\
+#define RFM_DMA_SHOW(name)						\
 static ssize_t name##_show(struct device *dev,				\
 			   struct device_attribute *attr, char *buf)	\
 {									\
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev); \
 									\
 	return sysfs_emit(buf, "%llu\n",				\
-			  (u64)READ_ONCE(card->hw.dma.field));		\
+			  (u64)READ_ONCE(card->hw.dma.name));		\
 }									\
 static DEVICE_ATTR_RO(name)
 
-RFM_DMA_SHOW(operations, operations);
-RFM_DMA_SHOW(bytes, bytes);
-RFM_DMA_SHOW(errors, errors);
-RFM_DMA_SHOW(requests, requests);
-RFM_DMA_SHOW(pinned, pinned);
+RFM_DMA_SHOW(requests);
+RFM_DMA_SHOW(pinned);
 
 static struct attribute *rfm_dma_attrs[] = {
-	&dev_attr_operations.attr,
-	&dev_attr_bytes.attr,
-	&dev_attr_errors.attr,
 	&dev_attr_requests.attr,
 	&dev_attr_pinned.attr,
 	NULL

@@ -12,56 +12,17 @@
 #include "rfm_notify.h"
 
 /*
- * What a card begins with; written later, it is for all cards. From here on the
- * engine was faster on an emulated card (TCG, two CPUs), where a load costs the
- * guest what a load from memory does. Real cards are slow to be read: there the
- * engine should win earlier, but nobody has measured where.
+ * What a card begins with. From here on the engine was faster on an emulated
+ * card (TCG, two CPUs), where a load costs the guest what a load from memory
+ * does. Real cards are slow to be read: there the engine should win earlier, but
+ * nobody has measured where.
  */
-static unsigned int rfm_dma_leasts[] = {
-	[RFM_DMA_READ]	= 16384,
-	[RFM_DMA_WRITE]	= 2048,
-};
-
-static void rfm_dma_least_renew(struct rfm_card *card, unsigned int way)
-{
-	mutex_lock(&card->lock);
-	WRITE_ONCE(card->hw.dma.least[way], rfm_dma_leasts[way]);
-	card->config.generation++;
-	rfm_notify_change(card);
-	mutex_unlock(&card->lock);
-}
-
-static void rfm_dma_read_renew(struct rfm_card *card)
-{
-	rfm_dma_least_renew(card, RFM_DMA_READ);
-}
-
-static void rfm_dma_write_renew(struct rfm_card *card)
-{
-	rfm_dma_least_renew(card, RFM_DMA_WRITE);
-}
-
-static int rfm_dma_least_set(const char *text, const struct kernel_param *param)
-{
-	int ret = param_set_uint(text, param);
-
-	if (!ret)
-		rfm_cards_each(param->arg == &rfm_dma_leasts[RFM_DMA_READ] ?
-			       rfm_dma_read_renew : rfm_dma_write_renew);
-	return ret;
-}
-
-static const struct kernel_param_ops rfm_dma_least_ops = {
-	.set = rfm_dma_least_set,
-	.get = param_get_uint,
-};
-
-module_param_cb(dma_read_least, &rfm_dma_least_ops,
-		&rfm_dma_leasts[RFM_DMA_READ], 0644);
+static unsigned int rfm_dma_read_least = 16384;
+module_param_named(dma_read_least, rfm_dma_read_least, uint, 0444);
 MODULE_PARM_DESC(dma_read_least,
 		 "bytes from which on a read is made by DMA; 0: none");
-module_param_cb(dma_write_least, &rfm_dma_least_ops,
-		&rfm_dma_leasts[RFM_DMA_WRITE], 0644);
+static unsigned int rfm_dma_write_least = 2048;
+module_param_named(dma_write_least, rfm_dma_write_least, uint, 0444);
 MODULE_PARM_DESC(dma_write_least,
 		 "bytes from which on a write is made by DMA; 0: none");
 
@@ -71,10 +32,8 @@ MODULE_PARM_DESC(dma_write_least,
  */
 void rfm_settings_init(struct rfm_card *card)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rfm_dma_leasts); i++)
-		card->hw.dma.least[i] = READ_ONCE(rfm_dma_leasts[i]);
+	card->hw.dma.least[RFM_DMA_READ] = rfm_dma_read_least;
+	card->hw.dma.least[RFM_DMA_WRITE] = rfm_dma_write_least;
 }
 
 /**

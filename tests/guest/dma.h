@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of DMA share: the driver's parameters and figures, pins, patterns. */
+/* What the tests of DMA share: thresholds and figures, pins, patterns. */
 #ifndef DMA_H
 #define DMA_H
 
+#include <linux/rfm_netlink.h>
+
 #include "tap.h"
 #include "card.h"
+#include "genl.h"
 
 #define PAGE 4096ul
 #define PINNED_MAX (32ll << 20)	/* so much, and the last slice, of a card */
@@ -30,46 +33,95 @@ static long long number_in(const char *name)
 	return value;
 }
 
-/* A file below /sys/class/rfm/rfmN/dma; -1 if it cannot be read. */
+/*
+ * Asks netlink for the card, or changes an attribute of it. Returns whether that was
+ * done; @answer then has what came back.
+ */
+static bool dma_talk(uint8_t cmd, uint16_t attr, uint32_t value, struct genl *answer)
+{
+	int fd = genl_open(), error = EIO;
+	const struct nlmsghdr *head;
+	uint16_t family;
+	uint32_t group;
+	size_t at = 0;
+
+	if (fd >= 0 && genl_family(fd, RFM_FAMILY_NAME, RFM_MCGRP_MONITOR, &family, &group)) {
+		genl_begin(answer, family, NLM_F_REQUEST | (attr ? NLM_F_ACK : 0), cmd);
+		genl_put(answer, RFM_A_CARD_NAME, dma_card, strlen(dma_card) + 1);
+		if (attr)
+			genl_put_u32(answer, attr, value);
+		if (genl_send(fd, answer) && genl_recv(fd, answer, GENL_MOST, 0) > 0 &&
+		    (head = genl_message(answer, &at)))
+			error = head->nlmsg_type == NLMSG_ERROR ? *(const int *)(head + 1) : 0;
+	}
+	close(fd);
+	return !error;
+}
+
+/* One of what card-get says of the card, or of what is in its nest @nest; -1: there is none. */
+static long long dma_number(uint16_t nest, uint16_t attr)
+{
+	struct genl *answer = malloc(sizeof(*answer));
+	const struct nlattr *found = NULL;
+	const uint8_t *at, *end;
+	long long number = -1;
+
+	if (answer && dma_talk(RFM_CMD_CARD_GET, 0, 0, answer)) {
+		at = answer->bytes + GENL_ATTRS;
+		end = answer->bytes + answer->len;
+		found = genl_find(at, end, nest ? nest : attr);
+		if (found && nest)
+			found = genl_find(genl_data(found), genl_data(found) + genl_len(found),
+					  attr);
+		if (found)
+			number = genl_number(found);
+	}
+	free(answer);
+	return number;
+}
+
+/* What the driver counts of the card's transfers, or has under way; -1 if it cannot be read. */
 __attribute__((unused))
 static long long dma_figure(const char *name)
 {
 	char path[128];
 
+	if (!strcmp(name, "operations"))
+		return dma_number(RFM_A_CARD_DRIVER, RFM_A_DRIVER_DMA_OPERATIONS);
+	if (!strcmp(name, "bytes"))
+		return dma_number(RFM_A_CARD_DRIVER, RFM_A_DRIVER_DMA_BYTES);
+	if (!strcmp(name, "errors"))
+		return dma_number(RFM_A_CARD_DRIVER, RFM_A_DRIVER_DMA_ERRORS);
 	snprintf(path, sizeof(path), "/sys/class/rfm/%s/dma/%s", dma_card, name);
 	return number_in(path);
 }
 
 __attribute__((unused))
-static long long dma_parameter(const char *name)
+static long long dma_slice(void)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/module/rfm/parameters/dma_%s", name);
-	return number_in(path);
+	return number_in("/sys/module/rfm/parameters/dma_slice");
 }
 
+/* @attr: RFM_A_CARD_DMA_READ_LEAST or WRITE_LEAST. */
 __attribute__((unused))
-static bool dma_set(const char *name, long long value)
+static bool dma_set(uint16_t attr, uint32_t value)
 {
-	char path[128];
-	FILE *file;
-	bool good;
+	struct genl *answer = malloc(sizeof(*answer));
+	bool good = answer && dma_talk(RFM_CMD_CARD_SET, attr, value, answer);
 
-	snprintf(path, sizeof(path), "/sys/module/rfm/parameters/dma_%s", name);
-	file = fopen(path, "w");
-	good = file && fprintf(file, "%lld", value) > 0;
-	return file && !fclose(file) && good;
+	free(answer);
+	return good;
 }
 
 /* From how many bytes on reads and writes are made by DMA. */
 __attribute__((unused))
-static bool dma_least(long long bytes)
+static bool dma_least(uint32_t bytes)
 {
-	return dma_set("read_least", bytes) && dma_set("write_least", bytes);
+	return dma_set(RFM_A_CARD_DMA_READ_LEAST, bytes) &&
+	       dma_set(RFM_A_CARD_DMA_WRITE_LEAST, bytes);
 }
 
-static long long dma_was[2];	/* read_least, write_least, before the tests */
+static long long dma_was[2];	/* the thresholds for reads and writes, before the tests */
 
 /*
  * Opens the card, whose figures are meant from here on, and makes transfers by
@@ -86,8 +138,8 @@ static int dma_begin(const char *path, struct rfm_info *info, long long least)
 		exit(TAP_FAIL);
 	}
 	dma_card_is(path);
-	dma_was[0] = dma_parameter("read_least");
-	dma_was[1] = dma_parameter("write_least");
+	dma_was[0] = dma_number(0, RFM_A_CARD_DMA_READ_LEAST);
+	dma_was[1] = dma_number(0, RFM_A_CARD_DMA_WRITE_LEAST);
 	if (dma_was[0] < 0 || dma_was[1] < 0 || (least && !dma_least(least))) {
 		tap_note("the thresholds of DMA: %s", strerror(errno));
 		exit(TAP_FAIL);
@@ -99,8 +151,8 @@ static int dma_begin(const char *path, struct rfm_info *info, long long least)
 __attribute__((unused))
 static int dma_end(int ret)
 {
-	if (!dma_set("read_least", dma_was[0]) ||
-	    !dma_set("write_least", dma_was[1]))
+	if (!dma_set(RFM_A_CARD_DMA_READ_LEAST, dma_was[0]) ||
+	    !dma_set(RFM_A_CARD_DMA_WRITE_LEAST, dma_was[1]))
 		return TAP_FAIL;
 	return ret;
 }

@@ -199,7 +199,7 @@ static void a_full_card_says_so(void)
 {
 	enum { COUNT = 1024 };
 	static struct iocb iocbs[COUNT];
-	const long long slice = dma_parameter("slice");
+	const long long slice = dma_slice();
 	uint8_t *buf = pages(4 * MIB);
 	unsigned int i, again = 0, good = 0;
 	aio_context_t context;
@@ -258,7 +258,7 @@ static void who_may_lock_nothing(void)
 	const struct rlimit limit = { 0, 0 };
 	const size_t bytes = info.window_size < PINNED_MAX ? info.window_size : PINNED_MAX;
 	uint8_t *buf = pages(bytes), *more = pages(4 * MIB);
-	const long long slice = dma_parameter("slice");
+	const long long slice = dma_slice();
 	aio_context_t context;
 	struct io_event event;
 	struct iocb iocb;

@@ -94,7 +94,7 @@ static void *move_blocks(void *data)
 /* However many files there are, no more is pinned than the bound and a slice. */
 static void pinned_memory_is_bounded(void)
 {
-	const long long slice = dma_parameter("slice") / PAGE;
+	const long long slice = dma_slice() / PAGE;
 	const long long bound = PINNED_MAX / PAGE + slice + 1;
 	const long long most_seen = bound + FILES * A_LOOK + NOT_ADDED;
 	long long most = 0, figure = 0, now;

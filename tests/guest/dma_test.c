@@ -90,13 +90,15 @@ static void directions_differ(void)
 	uint8_t *buf = pages(65536);
 	long long before;
 
-	REQUIRE(buf && dma_set("read_least", 0) && dma_set("write_least", 64));
+	REQUIRE(buf && dma_set(RFM_A_CARD_DMA_READ_LEAST, 0) &&
+		dma_set(RFM_A_CARD_DMA_WRITE_LEAST, 64));
 	before = dma_figure("operations");
 	CHECK_EQ(pread(card, buf, 65536, 0), 65536);
 	CHECK_EQ(dma_figure("operations"), before);
 	CHECK_EQ(pwrite(card, buf, 65536, 0), 65536);
 	before = dma_figure("operations");
-	REQUIRE(dma_set("read_least", 64) && dma_set("write_least", 0));
+	REQUIRE(dma_set(RFM_A_CARD_DMA_READ_LEAST, 64) &&
+		dma_set(RFM_A_CARD_DMA_WRITE_LEAST, 0));
 	CHECK_EQ(pwrite(card, buf, 65536, 0), 65536);
 	CHECK_EQ(dma_figure("operations"), before);
 	CHECK_EQ(pread(card, buf, 65536, 0), 65536);
@@ -177,7 +179,7 @@ static void shortest_lengths(void)
 
 static void long_lengths(void)
 {
-	const size_t slice = dma_parameter("slice"), most = 3 * LIMIT + PAGE;
+	const size_t slice = dma_slice(), most = 3 * LIMIT + PAGE;
 	const size_t lengths[] = {
 		slice - 8, slice - 1, slice, slice + 1, slice + 8, slice + 64,
 		2 * slice, 3 * slice + 77, LIMIT - 8, LIMIT - 1, LIMIT,
@@ -647,7 +649,7 @@ static void *write_all(void *data)
  */
 static void nothing_follows_an_error(void)
 {
-	const size_t len = 16 * MIB, slice = dma_parameter("slice");
+	const size_t len = 16 * MIB, slice = dma_slice();
 	uint8_t *buf = pages(len);
 	unsigned int cut = 0, tries;
 

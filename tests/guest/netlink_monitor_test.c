@@ -11,7 +11,6 @@
 #define ABSENT	UINT64_MAX
 
 #define OUR_NAME	"netlink_monitor"
-#define DMA_READ_LEAST	"/sys/module/rfm/parameters/dma_read_least"
 
 struct note {
 	uint8_t cmd;
@@ -185,35 +184,6 @@ static void changes_are_told_with_their_maker(void)
 	REQUIRE(next_note(&note, PATIENCE_MS));
 	CHECK_EQ(note.cmd, RFM_CMD_CARD_CHANGE_NTF);
 	CHECK_EQ(note.generation, generation + 3);
-}
-
-static bool write_parameter(unsigned int value)
-{
-	FILE *file = fopen(DMA_READ_LEAST, "w");
-	bool good = file && fprintf(file, "%u\n", value) > 0;
-
-	return file && !fclose(file) && good;
-}
-
-static void parameters_are_told_for_every_card(void)
-{
-	struct note note;
-	uint64_t untold = 0;
-	unsigned int i;
-
-	for (i = 0; i < CARDS; i++)
-		untold |= 1ull << cards[i].id;
-	listen_anew();
-	REQUIRE(write_parameter(4096));
-	while (untold) {
-		REQUIRE(next_note(&note, PATIENCE_MS));
-		CHECK_EQ(note.cmd, RFM_CMD_CARD_CHANGE_NTF);
-		CHECK_EQ(note.pid, getpid());
-		untold &= ~(1ull << note.id);
-	}
-	for (i = 0; i < CARDS; i++)
-		CHECK_EQ(setting(i, RFM_A_CARD_DMA_READ_LEAST), 4096);
-	CHECK(write_parameter(16384));
 }
 
 /* --- what happens ---------------------------------------------------------- */
@@ -568,51 +538,44 @@ static void cards_come_and_go(void)
 }
 
 /* As soon as there is such a card, changes it; netlink may not know it yet. */
-static void change_at_once(bool by_parameter, uint32_t least)
+static void change_at_once(void)
 {
 	struct rfm_switches args = { .mask = RFM_SWITCH_LED, .on = RFM_SWITCH_LED };
-	int parameter = open(DMA_READ_LEAST, O_WRONLY), card;
-	char text[16];
+	int card;
 
-	snprintf(text, sizeof(text), "%u", least);
 	do
 		card = open(cards[PLAIN].path, O_RDWR);
 	while (card < 0 && errno == ENOENT);
-	if (by_parameter)
-		_exit(write(parameter, text, strlen(text)) < 0);
 	_exit(ioctl(card, RFM_IOC_SET_SWITCHES, &args) != 0);
 }
 
-/* Nobody is told of a card before it has come, and a card that comes misses no change. */
+/* Nobody is told of a card before it has come. */
 static void a_card_comes_before_its_changes(void)
 {
-	enum { TIMES = 8 };
-	unsigned int i, least = 16384;
+	enum { TIMES = 16 };
 	struct note note;
+	unsigned int i;
 	int status;
 	pid_t pid;
 
-	for (i = 0; i < 2 * TIMES && !tap_failed; i++) {
+	for (i = 0; i < TIMES && !tap_failed; i++) {
 		listen_anew();
 		close(cards[PLAIN].fd);
 		REQUIRE(driver_write("unbind", cards[PLAIN].info.pci_name));
 		REQUIRE(await(&note, PLAIN, RFM_CMD_CARD_DELETE_NTF, ABSENT));
-		least = i & 1 ? 4096 + i : least;
 		pid = fork();
 		REQUIRE(pid >= 0);
 		if (!pid)
-			change_at_once(i & 1, least);
+			change_at_once();
 		REQUIRE(driver_write("bind", cards[PLAIN].info.pci_name));
 		CHECK(waitpid(pid, &status, 0) == pid && !status);
 		do
 			REQUIRE(next_note(&note, PATIENCE_MS));
 		while (note.id != cards[PLAIN].id);
 		CHECK_EQ(note.cmd, RFM_CMD_CARD_CREATE_NTF);
-		CHECK_EQ(setting(PLAIN, RFM_A_CARD_DMA_READ_LEAST), least);
 		cards[PLAIN].fd = open(cards[PLAIN].path, O_RDWR);
 		CHECK(cards[PLAIN].fd >= 0);
 	}
-	CHECK(write_parameter(16384));
 }
 
 /* A part of a dump is made when it is asked for, and one more whenever one is read. */
@@ -668,7 +631,6 @@ int main(int argc, char **argv)
 {
 	static const struct tap_case cases[] = {
 		TAP_CASE(changes_are_told_with_their_maker),
-		TAP_CASE(parameters_are_told_for_every_card),
 		TAP_CASE(light_is_told),
 		TAP_CASE(others_breaks_are_told),
 		TAP_CASE(light_of_a_plain_card_is_told),

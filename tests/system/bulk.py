@@ -50,15 +50,14 @@ def speeds(lab):
     expect(all(value > 0 for value in rows.values()), f"a figure that is not above 0: {rows}")
 
 
-PARAMETERS = "/sys/module/rfm/parameters/dma_"
-LEAST = {"pwrite": "write_least", "pread": "read_least"}
+LEAST = {"pwrite": "dma-write-least", "pread": "dma-read-least"}
 
 
 def times_by(lab, least):
     """{(call, size): us} when blocks of at least so many bytes go by DMA."""
     times = {}
     for name in LEAST.values():
-        lab.run(1, "sh", "-c", f"echo {least} >{PARAMETERS}{name}")
+        lab.run(1, "rmctl", "set", "rfm0", f"{name}={least}")
     out = lab.out(1, PROGRAMS + "bulk", "/dev/rfm0", AT, "sizes", timeout=250)
     for line in out.splitlines():
         call, size, us = line.split()
@@ -68,10 +67,11 @@ def times_by(lab, least):
 
 def paths(lab):
     """What a block takes by the processor and by the DMA engine is printed, by size"""
-    before = {call: int(lab.out(1, "cat", PARAMETERS + name)) for call, name in LEAST.items()}
+    shown = lab.rmctl_json(1, "show", "rfm0")
+    before = {call: shown[name.replace("-", "_") + "_size"] for call, name in LEAST.items()}
     processor, engine = times_by(lab, 0), times_by(lab, 1)
     for call, name in LEAST.items():
-        lab.run(1, "sh", "-c", f"echo {before[call]} >{PARAMETERS}{name}")
+        lab.run(1, "rmctl", "set", "rfm0", f"{name}={before[call]}")
         sizes = sorted(size for one, size in engine if one == call)
         for size in sizes:
             figure(f"{call} of {size:7} bytes: {processor[call, size]:9.1f} us by the processor, "

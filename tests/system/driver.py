@@ -27,6 +27,9 @@ def card(lab):
     return device_of_node(lab, 1, 1)
 
 
+PARAMETERS = "/sys/module/rfm/parameters"
+
+
 def kernel_says(lab, text):
     """Another processor may still be at it when a command that made it say so has ended."""
     wait_for(f"the kernel log has '{text}'", lambda: text in lab.verb("log", 1).stdout)
@@ -210,13 +213,18 @@ def reload_with(lab, *parameters, cards=None):
 
 
 def reload_module(lab, _):
-    """The module can be unloaded and loaded again; a base policy that is none is refused"""
+    """The module can be unloaded and loaded again; what it was told then is what cards begin with"""
     unload_driver(lab)
     for policy in "some", "", "ALL", "0":
         expect(insert(lab, f"base_policy={policy}", check=False).returncode, f"took '{policy}'")
-    insert(lab)
+    insert(lab, "dma_read_least=4096", "dma_write_least=0")
     wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 1 + CARDS)
-    expect(lab.out(1, "cat", "/sys/module/rfm/parameters/base_policy").strip() == "all", "not all")
+    found = lab.rmctl_json(1, "show", card(lab))
+    expect((found["dma_read_least_size"], found["dma_write_least_size"]) == (4096, 0), str(found))
+    modes = lab.out(1, "sh", "-c", f"stat -c %a {PARAMETERS}/*").split()
+    expect(set(modes) == {"444"}, f"a parameter can be written: {modes}")
+    reload_with(lab)
+    expect(lab.out(1, "cat", f"{PARAMETERS}/base_policy").strip() == "all", "not all")
     lab.test_ring(1, card(lab))
 
 
