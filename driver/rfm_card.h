@@ -228,28 +228,19 @@ int rfm_switches_apply(struct rfm_card *card,
 
 /* rfm_status.c: last writers, counters, ring map */
 
-/* Who is on the ring. */
-struct rfm_ring {
-	u32 present;			/* how many */
-	u32 epoch;			/* counts changes of the membership */
-	u64 turn_ns;			/* time once round, 0: not known yet */
-	u64 clock_ns;			/* the card's clock at that instant */
-	struct rfm_member member[RFM_NODES];	/* by node id, those too that have gone */
-};
-
 void rfm_status_start(struct rfm_card *card);
 void rfm_status_stop(struct rfm_card *card);
 int rfm_writer(struct rfm_file *file, void *arg);
 int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args);
 int rfm_counters(struct rfm_file *file, void *arg);
-int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring);
+int rfm_counters_reset(struct rfm_card *card);
 int rfm_ring_map(struct rfm_file *file, void *arg);
 
 /* rfm_send.c: network interrupts out, ring test */
 int rfm_send(struct rfm_file *file, void *arg);
 int rfm_send_set(struct rfm_file *file, void *arg);
 int rfm_ring_test_lock(struct rfm_card *card, bool wait);
-int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait);
+int rfm_ring_test(struct rfm_file *file, void *arg);
 
 /* rfm_verify.c: what stands in the memory of every node? */
 int rfm_verify(struct rfm_file *file, void *arg);

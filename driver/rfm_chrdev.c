@@ -74,11 +74,6 @@ static int rfm_info(struct rfm_file *file, void *arg)
 	return rfm_irq_status(card, info);
 }
 
-static int rfm_call_ring_test(struct rfm_file *file, void *arg)
-{
-	return rfm_ring_test(file->card, arg, true);
-}
-
 /* One ioctl. */
 struct rfm_call {
 	unsigned int cmd;		/* says how large the argument is, and where it goes */
@@ -101,7 +96,7 @@ static const struct rfm_call rfm_calls[] = {
 	RFM_CALL(LISTEN, RFM_INPUTS(listen, depth), rfm_listen,
 		 RFM_FUNCTION_LISTEN),
 	RFM_CALL(RING_TEST, RFM_INPUTS(ring_test, timeout_ms),
-		 rfm_call_ring_test, RFM_FUNCTION_RING_TEST),
+		 rfm_ring_test, RFM_FUNCTION_RING_TEST),
 	RFM_CALL(SUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_subscribe,
 		 RFM_FUNCTION_SUBSCRIBE, RFM_EXT_FEATURE_SUBSCRIBE),
 	RFM_CALL(UNSUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_unsubscribe,

@@ -28,7 +28,7 @@ RFM_LAYOUT(fence_wait, 48, u64);
 RFM_LAYOUT(send_set, 48, u64);
 RFM_LAYOUT(switches, 40, u64);
 RFM_LAYOUT(writer, 48, u64);
-RFM_LAYOUT(counters, 1040, u64);
+RFM_LAYOUT(counters, 1560, u64);
 RFM_LAYOUT(member, 56, u64);
 RFM_LAYOUT(ring_map, 48, u64);
 RFM_LAYOUT(node_answer, 24, u32);

@@ -312,16 +312,15 @@ static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
  * rfm_reply - answer a request
  * @asker: the request
  * @info: of it
- * @size: bytes that the answer may need
  * @put: makes it
  * @data: for @put
  *
  * Return: 0 or a negative errno, and then the sender knows why.
  */
 int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
-	      size_t size, rfm_put_fn put, void *data)
+	      rfm_put_fn put, void *data)
 {
-	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	int ret = -EMSGSIZE;
 	void *hdr;
 

@@ -32,7 +32,7 @@ int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
 		   u32 *first, u32 *last);
 int rfm_refuse_generic(struct netlink_ext_ack *extack, int error);
 int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
-	      size_t size, rfm_put_fn put, void *data);
+	      rfm_put_fn put, void *data);
 int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 		   struct rfm_asker *asker, enum rfm_function function, u8 cmd,
 		   rfm_put_fn put, void *data);
@@ -45,10 +45,6 @@ int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card);
 int rfm_put_u64(struct sk_buff *skb, int attr, u64 value);
 
 /* rfm_netlink_get.c */
-int rfm_put_card(struct sk_buff *skb, struct rfm_card *card);
-int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
-		   const struct rfm_info *info, bool absolute);
-void rfm_driver_counters(struct rfm_card *card, const struct rfm_info *info,
-			 u64 *value);
+int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute);
 
 #endif /* RFM_NETLINK_H */

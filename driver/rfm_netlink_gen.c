@@ -20,19 +20,21 @@ const struct nla_policy rfm_range_nl_policy[RFM_A_RANGE_PAD + 1] = {
 };
 
 /* RFM_CMD_CARD_GET - do */
-static const struct nla_policy rfm_card_get_do_nl_policy[RFM_A_CARD_FD + 1] = {
+static const struct nla_policy rfm_card_get_do_nl_policy[RFM_A_CARD_ABSOLUTE + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
 	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
+	[RFM_A_CARD_ABSOLUTE] = { .type = NLA_FLAG, },
 };
 
 /* RFM_CMD_CARD_GET - dump */
-static const struct nla_policy rfm_card_get_dump_nl_policy[RFM_A_CARD_FD + 1] = {
+static const struct nla_policy rfm_card_get_dump_nl_policy[RFM_A_CARD_ABSOLUTE + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
 	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
+	[RFM_A_CARD_ABSOLUTE] = { .type = NLA_FLAG, },
 };
 
 /* RFM_CMD_CARD_SET - do */
@@ -59,47 +61,12 @@ static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_MODERATION_TIME
 	[RFM_A_CARD_MODERATION_TIME] = { .type = NLA_U32, },
 };
 
-/* RFM_CMD_COUNTERS_GET - do */
-static const struct nla_policy rfm_counters_get_do_nl_policy[RFM_A_CARD_ABSOLUTE + 1] = {
-	[RFM_A_CARD_ID] = { .type = NLA_U32, },
-	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
-	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
-	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
-	[RFM_A_CARD_ABSOLUTE] = { .type = NLA_FLAG, },
-};
-
-/* RFM_CMD_COUNTERS_GET - dump */
-static const struct nla_policy rfm_counters_get_dump_nl_policy[RFM_A_CARD_ABSOLUTE + 1] = {
-	[RFM_A_CARD_ID] = { .type = NLA_U32, },
-	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
-	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
-	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
-	[RFM_A_CARD_ABSOLUTE] = { .type = NLA_FLAG, },
-};
-
 /* RFM_CMD_COUNTERS_RESET - do */
 static const struct nla_policy rfm_counters_reset_nl_policy[RFM_A_CARD_FD + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
 	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
-};
-
-/* RFM_CMD_RING_GET - do */
-static const struct nla_policy rfm_ring_get_nl_policy[RFM_A_CARD_FD + 1] = {
-	[RFM_A_CARD_ID] = { .type = NLA_U32, },
-	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
-	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
-	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
-};
-
-/* RFM_CMD_RING_TEST - do */
-static const struct nla_policy rfm_ring_test_nl_policy[RFM_A_CARD_TIMEOUT_MS + 1] = {
-	[RFM_A_CARD_ID] = { .type = NLA_U32, },
-	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
-	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
-	[RFM_A_CARD_FD] = NLA_POLICY_MIN(NLA_S32, 0),
-	[RFM_A_CARD_TIMEOUT_MS] = NLA_POLICY_RANGE(NLA_U32, 1, 1000),
 };
 
 /* RFM_CMD_DESCRIPTOR_GET - dump */
@@ -116,14 +83,14 @@ static const struct genl_split_ops rfm_nl_ops[] = {
 		.cmd		= RFM_CMD_CARD_GET,
 		.doit		= rfm_nl_card_get_doit,
 		.policy		= rfm_card_get_do_nl_policy,
-		.maxattr	= RFM_A_CARD_FD,
+		.maxattr	= RFM_A_CARD_ABSOLUTE,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= RFM_CMD_CARD_GET,
 		.dumpit		= rfm_nl_card_get_dumpit,
 		.policy		= rfm_card_get_dump_nl_policy,
-		.maxattr	= RFM_A_CARD_FD,
+		.maxattr	= RFM_A_CARD_ABSOLUTE,
 		.flags		= GENL_CMD_CAP_DUMP,
 	},
 	{
@@ -134,38 +101,10 @@ static const struct genl_split_ops rfm_nl_ops[] = {
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
-		.cmd		= RFM_CMD_COUNTERS_GET,
-		.doit		= rfm_nl_counters_get_doit,
-		.policy		= rfm_counters_get_do_nl_policy,
-		.maxattr	= RFM_A_CARD_ABSOLUTE,
-		.flags		= GENL_CMD_CAP_DO,
-	},
-	{
-		.cmd		= RFM_CMD_COUNTERS_GET,
-		.dumpit		= rfm_nl_counters_get_dumpit,
-		.policy		= rfm_counters_get_dump_nl_policy,
-		.maxattr	= RFM_A_CARD_ABSOLUTE,
-		.flags		= GENL_CMD_CAP_DUMP,
-	},
-	{
 		.cmd		= RFM_CMD_COUNTERS_RESET,
 		.doit		= rfm_nl_counters_reset_doit,
 		.policy		= rfm_counters_reset_nl_policy,
 		.maxattr	= RFM_A_CARD_FD,
-		.flags		= GENL_CMD_CAP_DO,
-	},
-	{
-		.cmd		= RFM_CMD_RING_GET,
-		.doit		= rfm_nl_ring_get_doit,
-		.policy		= rfm_ring_get_nl_policy,
-		.maxattr	= RFM_A_CARD_FD,
-		.flags		= GENL_CMD_CAP_DO,
-	},
-	{
-		.cmd		= RFM_CMD_RING_TEST,
-		.doit		= rfm_nl_ring_test_doit,
-		.policy		= rfm_ring_test_nl_policy,
-		.maxattr	= RFM_A_CARD_TIMEOUT_MS,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

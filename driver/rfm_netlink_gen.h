@@ -18,12 +18,7 @@ extern const struct nla_policy rfm_range_nl_policy[RFM_A_RANGE_PAD + 1];
 int rfm_nl_card_get_doit(struct sk_buff *skb, struct genl_info *info);
 int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info);
-int rfm_nl_counters_get_doit(struct sk_buff *skb, struct genl_info *info);
-int rfm_nl_counters_get_dumpit(struct sk_buff *skb,
-			       struct netlink_callback *cb);
 int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info);
-int rfm_nl_ring_get_doit(struct sk_buff *skb, struct genl_info *info);
-int rfm_nl_ring_test_doit(struct sk_buff *skb, struct genl_info *info);
 int rfm_nl_descriptor_get_dumpit(struct sk_buff *skb,
 				 struct netlink_callback *cb);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Netlink: card-get, counters-get, ring-get; what a card is and counts. */
+/* Netlink: card-get, counters-reset; what a card is and its driver counts. */
 
 #include <linux/io.h>
-#include <linux/slab.h>
 
 #include "rfm_netlink.h"
 #include "rfm_notify.h"
@@ -151,14 +150,9 @@ static int rfm_read_bigend(struct rfm_card *card, u32 *bigend)
 	return ret;
 }
 
-/**
- * rfm_driver_counters - what the driver has counted
- * @card: the card
- * @info: as rfm_irq_status() has filled it in
- * @value: by RFM_A_DRIVER_*
- */
-void rfm_driver_counters(struct rfm_card *card, const struct rfm_info *info,
-			 u64 *value)
+/* What the driver has counted, by RFM_A_DRIVER_*. */
+static void rfm_driver_counters(struct rfm_card *card,
+				const struct rfm_info *info, u64 *value)
 {
 	value[RFM_A_DRIVER_INTERRUPTS] = info->irqs;
 	value[RFM_A_DRIVER_SYNC_LOSSES] = info->sync_losses;
@@ -171,17 +165,8 @@ void rfm_driver_counters(struct rfm_card *card, const struct rfm_info *info,
 	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] = rfm_notify_lost(card);
 }
 
-/**
- * rfm_put_driver - the nest of what the driver counts
- * @skb: the message
- * @card: the card
- * @info: as rfm_irq_status() has filled it in
- * @absolute: whatever counters-reset has done
- *
- * Return: 0 or -EMSGSIZE.
- */
-int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
-		   const struct rfm_info *info, bool absolute)
+static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
+			  const struct rfm_info *info, bool absolute)
 {
 	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_DRIVER);
 	u64 value[RFM_A_DRIVER_MAX + 1];
@@ -203,11 +188,12 @@ int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
  * rfm_put_card - all that card-get tells of a card but which it is
  * @skb: the message
  * @card: the card
+ * @absolute: as the driver counts, whatever counters-reset has done
  *
  * Context: process, card->lock held; sleeps.
  * Return: 0, -EMSGSIZE or -ENODEV.
  */
-int rfm_put_card(struct sk_buff *skb, struct rfm_card *card)
+int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute)
 {
 	struct rfm_info info = {};
 	u32 bigend;
@@ -225,13 +211,13 @@ int rfm_put_card(struct sk_buff *skb, struct rfm_card *card)
 	       rfm_put_thresholds(skb, card) ?:
 	       rfm_put_extension(skb, card) ?:
 	       rfm_put_users(skb, card) ?:
-	       rfm_put_driver(skb, card, &info, false);
+	       rfm_put_driver(skb, card, &info, absolute);
 }
 
 static int rfm_put_card_fn(struct sk_buff *skb, struct rfm_card *card,
 			   void *data)
 {
-	return rfm_put_card(skb, card);
+	return rfm_put_card(skb, card, data);
 }
 
 int rfm_nl_card_get_doit(struct sk_buff *skb, struct genl_info *info)
@@ -239,12 +225,12 @@ int rfm_nl_card_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rfm_asker asker;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD,
+	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_ABSOLUTE,
 			   RFM_FUNCTION_INFO);
 	if (ret)
 		return ret;
-	ret = rfm_reply(&asker, info, GENLMSG_DEFAULT_SIZE, rfm_put_card_fn,
-			NULL);
+	ret = rfm_reply(&asker, info, rfm_put_card_fn,
+			info->attrs[RFM_A_CARD_ABSOLUTE]);
 	rfm_asker_put(&asker);
 	return ret;
 }
@@ -253,136 +239,24 @@ int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct rfm_asker asker;
 
-	rfm_dump_asker(&asker, cb, RFM_A_CARD_FD);
-	return rfm_dump_cards(skb, cb, &asker, RFM_FUNCTION_INFO,
-			      RFM_CMD_CARD_GET, rfm_put_card_fn, NULL);
-}
-
-/* --- counters ------------------------------------------------------------- */
-
-/* They tell how something is, so there is nothing to count from. */
-static const u64 rfm_levels = BIT_ULL(RFM_COUNTER_WINDOW) |
-			      BIT_ULL(RFM_COUNTER_WINDOW_PEAK) |
-			      BIT_ULL(RFM_COUNTER_TX) |
-			      BIT_ULL(RFM_COUNTER_TX_PEAK) |
-			      BIT_ULL(RFM_COUNTER_INSERT) |
-			      BIT_ULL(RFM_COUNTER_INSERT_PEAK) |
-			      BIT_ULL(RFM_COUNTER_STALL_US) |
-			      BIT_ULL(RFM_COUNTER_EPOCH) |
-			      BIT_ULL(RFM_COUNTER_TURN_NS);
-
-/* The attributes stand in the order of the counters, behind all others. */
-#define RFM_A_COUNTER(counter)	(RFM_A_COUNTERS_STORES + (counter))
-
-static_assert(RFM_COUNTER_STORES == 0);
-static_assert(RFM_A_COUNTERS_SENT_BYTES ==
-	      RFM_A_COUNTER(RFM_COUNTER_SENT_BYTES));
-static_assert(RFM_A_COUNTERS_TURN_NS == RFM_A_COUNTER(RFM_COUNTER_TURN_NS));
-static_assert(RFM_A_COUNTERS_MAX == RFM_A_COUNTER(RFM_COUNTERS - 1));
-
-static int rfm_put_counter(struct sk_buff *skb, unsigned int attr, u64 value)
-{
-	return nla_put_u64_64bit(skb, attr, value, RFM_A_COUNTERS_PAD);
-}
-
-static int rfm_put_values(struct sk_buff *skb, const struct rfm_card *card,
-			  const struct rfm_counters *counters, bool absolute)
-{
-	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_COUNTERS);
-	unsigned int i;
-	u64 from;
-
-	if (!nest)
-		return -EMSGSIZE;
-	for (i = 0; i < RFM_COUNTERS; i++) {
-		from = absolute || rfm_levels & BIT_ULL(i) ?
-		       0 : card->config.reset_counters[i];
-		if (rfm_put_counter(skb, RFM_A_COUNTER(i),
-				    counters->value[i] - from))
-			return -EMSGSIZE;
-	}
-	if (rfm_put_counter(skb, RFM_A_COUNTERS_CLOCK_NS, counters->clock_ns))
-		return -EMSGSIZE;
-	if (card->config.reset_ns &&
-	    rfm_put_counter(skb, RFM_A_COUNTERS_RESET_NS, card->config.reset_ns))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static int rfm_put_times(struct sk_buff *skb,
-			 const struct rfm_counters *counters)
-{
-	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_COUNTER_TIMES);
-	unsigned int i;
-
-	if (!nest)
-		return -EMSGSIZE;
-	for (i = 0; i < RFM_COUNTERS; i++)
-		if (counters->changed_ns[i] &&
-		    rfm_put_counter(skb, RFM_A_COUNTER(i), counters->changed_ns[i]))
-			return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static int rfm_put_counters(struct sk_buff *skb, struct rfm_card *card,
-			    void *data)
-{
-	struct rfm_counters counters = {};
-	struct rfm_info info = {};
-	bool absolute = data;
-	int ret;
-
-	ret = rfm_irq_status(card, &info) ?:
-	      rfm_put_driver(skb, card, &info, absolute);
-	if (ret || !(card->hw.features & RFM_EXT_FEATURE_SNAPSHOT))
-		return ret;
-	return rfm_counters_read(card, &counters) ?:
-	       rfm_put_values(skb, card, &counters, absolute) ?:
-	       rfm_put_times(skb, &counters);
-}
-
-int rfm_nl_counters_get_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct rfm_asker asker;
-	int ret;
-
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_ABSOLUTE,
-			   RFM_FUNCTION_COUNTERS);
-	if (ret)
-		return ret;
-	ret = rfm_reply(&asker, info, GENLMSG_DEFAULT_SIZE, rfm_put_counters,
-			info->attrs[RFM_A_CARD_ABSOLUTE]);
-	rfm_asker_put(&asker);
-	return ret;
-}
-
-int rfm_nl_counters_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	struct rfm_asker asker;
-
 	rfm_dump_asker(&asker, cb, RFM_A_CARD_ABSOLUTE);
-	return rfm_dump_cards(skb, cb, &asker, RFM_FUNCTION_COUNTERS,
-			      RFM_CMD_COUNTERS_GET, rfm_put_counters,
+	return rfm_dump_cards(skb, cb, &asker, RFM_FUNCTION_INFO,
+			      RFM_CMD_CARD_GET, rfm_put_card_fn,
 			      asker.attrs[RFM_A_CARD_ABSOLUTE]);
 }
 
+/* Under card->lock. */
 static int rfm_counters_base(struct rfm_card *card)
 {
-	struct rfm_counters counters = {};
 	struct rfm_info info = {};
 	int ret;
 
 	ret = rfm_irq_status(card, &info);
 	if (!ret && card->hw.features & RFM_EXT_FEATURE_SNAPSHOT)
-		ret = rfm_counters_read(card, &counters);
+		ret = rfm_counters_reset(card);
 	if (ret)
 		return ret;
-	memcpy(card->config.reset_counters, counters.value,
-	       sizeof(card->config.reset_counters));
 	rfm_driver_counters(card, &info, card->config.reset_driver);
-	card->config.reset_ns = counters.clock_ns;
 	card->config.reset_generation = ++card->config.generation;
 	rfm_notify_change(card);
 	return 0;
@@ -404,101 +278,6 @@ int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 		mutex_unlock(&asker.card->lock);
 	}
 	ret = rfm_refuse_generic(info->extack, ret);
-	rfm_asker_put(&asker);
-	return ret;
-}
-
-/* --- the ring ------------------------------------------------------------- */
-
-static int rfm_put_member(struct sk_buff *skb, unsigned int node,
-			  const struct rfm_member *member)
-{
-	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_MEMBER);
-
-	if (!nest ||
-	    nla_put_u32(skb, RFM_A_MEMBER_NODE, node) ||
-	    nla_put_u32(skb, RFM_A_MEMBER_HOPS, member->hops) ||
-	    nla_put_u64_64bit(skb, RFM_A_MEMBER_RECEIVED, member->received,
-			      RFM_A_MEMBER_PAD) ||
-	    nla_put_u64_64bit(skb, RFM_A_MEMBER_MISSED, member->missed,
-			      RFM_A_MEMBER_PAD) ||
-	    nla_put_u32(skb, RFM_A_MEMBER_PRESENT, member->present) ||
-	    nla_put_u32(skb, RFM_A_MEMBER_HUBS, member->hubs) ||
-	    nla_put_u32(skb, RFM_A_MEMBER_PAUSED,
-			!!(member->flags & RFM_MEMBER_PAUSED)) ||
-	    nla_put_u64_64bit(skb, RFM_A_MEMBER_HEARD_NS, member->heard_ns,
-			      RFM_A_MEMBER_PAD) ||
-	    nla_put_u64_64bit(skb, RFM_A_MEMBER_BROKE_NS, member->broke_ns,
-			      RFM_A_MEMBER_PAD))
-		return -EMSGSIZE;
-	if (!(member->flags & RFM_EVENT_AGE_UNKNOWN) &&
-	    nla_put_u64_64bit(skb, RFM_A_MEMBER_TRANSIT_NS, member->transit_ns,
-			      RFM_A_MEMBER_PAD))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-/* Bytes that a member takes at most, padding of each number included. */
-#define RFM_MEMBER_SIZE	(nla_total_size(0) + 5 * nla_total_size(4) + \
-			 5 * nla_total_size_64bit(8))
-
-/* Is there something to tell of it? It may have gone. */
-static bool rfm_is_known(const struct rfm_member *member)
-{
-	return member->present || member->heard_ns;
-}
-
-static int rfm_put_ring(struct sk_buff *skb, struct rfm_card *card, void *data)
-{
-	const struct rfm_ring *ring = data;
-	unsigned int i;
-	int ret;
-
-	ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node) ?:
-	      nla_put_u32(skb, RFM_A_CARD_EPOCH, ring->epoch) ?:
-	      rfm_put_u64(skb, RFM_A_CARD_TURN_NS, ring->turn_ns) ?:
-	      rfm_put_u64(skb, RFM_A_CARD_CLOCK_NS, ring->clock_ns);
-	for (i = 0; i < RFM_NODES && !ret; i++)
-		if (rfm_is_known(&ring->member[i]))
-			ret = rfm_put_member(skb, i, &ring->member[i]);
-	return ret;
-}
-
-static int rfm_ring_reply(struct rfm_asker *asker, struct genl_info *info)
-{
-	unsigned int i, known = 0;
-	struct rfm_ring *ring;
-	int ret;
-
-	if (!(asker->card->hw.features & RFM_EXT_FEATURE_SNAPSHOT))
-		return rfm_refuse(info->extack, NULL, -EOPNOTSUPP,
-				  "the card has no extension block, it does not know who is on the ring");
-	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);
-	if (!ring)
-		return rfm_refuse_generic(info->extack, -ENOMEM);
-	ret = rfm_refuse_generic(info->extack,
-				 rfm_ring_read(asker->card, ring));
-	for (i = 0; i < RFM_NODES; i++)
-		known += rfm_is_known(&ring->member[i]);
-	if (!ret)
-		ret = rfm_reply(asker, info, GENLMSG_DEFAULT_SIZE +
-				known * RFM_MEMBER_SIZE, rfm_put_ring,
-				ring);
-	kvfree(ring);
-	return ret;
-}
-
-int rfm_nl_ring_get_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct rfm_asker asker;
-	int ret;
-
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD,
-			   RFM_FUNCTION_RING_MAP);
-	if (ret)
-		return ret;
-	ret = rfm_ring_reply(&asker, info);
 	rfm_asker_put(&asker);
 	return ret;
 }

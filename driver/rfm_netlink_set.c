@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Netlink: card-set and ring-test. */
+/* Netlink: card-set. */
 
 #include <linux/slab.h>
 
 #include "rfm_netlink.h"
-
-/*
- * Longer would hold up others who use generic netlink; the ioctl waits longer. So
- * it may hold up another test for as long: none is waited for here.
- */
-#define RFM_RING_TEST_DEFAULT	500
 
 /* --- what a request asks for ---------------------------------------------- */
 
@@ -252,51 +246,6 @@ int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info)
 		return ret;
 	ret = rfm_take_settings(&asker, &settings) ?:
 	      rfm_set_card(&asker, info->nlhdr, &settings);
-	rfm_asker_put(&asker);
-	return ret;
-}
-
-/* --- ring-test ------------------------------------------------------------- */
-
-static int rfm_put_ring_test(struct sk_buff *skb, struct rfm_card *card,
-			     void *data)
-{
-	const struct rfm_ring_test *test = data;
-
-	return rfm_put_u64(skb, RFM_A_CARD_ROUND_TRIP_NS, test->round_trip_ns);
-}
-
-static int rfm_test(const struct rfm_asker *asker, struct genl_info *info)
-{
-	struct nlattr *attr = info->attrs[RFM_A_CARD_TIMEOUT_MS];
-	struct rfm_ring_test test = {
-		.timeout_ms = attr ? nla_get_u32(attr) : RFM_RING_TEST_DEFAULT,
-	};
-	int ret;
-
-	ret = rfm_ring_test(asker->card, &test, false);
-	if (ret == -EBUSY)
-		return rfm_refuse(info->extack, NULL, ret,
-				  "another ring test of the card is running");
-	if (ret == -ETIMEDOUT)
-		return rfm_refuse(info->extack, NULL, ret,
-				  "the packet did not come back, the ring is open");
-	if (ret)
-		return rfm_refuse_generic(info->extack, ret);
-	return rfm_reply(asker, info, GENLMSG_DEFAULT_SIZE, rfm_put_ring_test,
-			 &test);
-}
-
-int rfm_nl_ring_test_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct rfm_asker asker;
-	int ret;
-
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_TIMEOUT_MS,
-			   RFM_FUNCTION_RING_TEST);
-	if (ret)
-		return ret;
-	ret = rfm_test(&asker, info);
 	rfm_asker_put(&asker);
 	return ret;
 }

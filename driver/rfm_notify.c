@@ -464,7 +464,7 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 		message.error = rfm_put_actor(message.skb);
 	if (!message.error)
 		message.error = cmd == RFM_CMD_CARD_DELETE_NTF ? -ENODEV :
-				rfm_put_card(message.skb, card);
+				rfm_put_card(message.skb, card, false);
 	/* Nothing is there then, and of one that is gone there is not more. */
 	if (message.error == -ENODEV)
 		message.error = nla_put_u32(message.skb, RFM_A_CARD_NODE,

@@ -190,20 +190,15 @@ int rfm_ring_test_lock(struct rfm_card *card, bool wait)
 	return mutex_trylock(&card->probe_lock) ? 0 : -EBUSY;
 }
 
-/**
- * rfm_ring_test - does a packet of ours come back?
- * @card: the card
- * @args: RFM_IOC_RING_TEST's arguments; what goes out is set on success
- * @wait: for the end of another test
- *
- * Any packet of ours that comes home meanwhile counts as well: it, too, has
- * been round the ring.
- *
- * Return: 0; -EINVAL for a timeout out of range, -ETIMEDOUT, -EINTR, -ENODEV;
- * -EBUSY if another test is running and it is not to be waited for.
+/*
+ * RFM_IOC_RING_TEST. Any packet of ours that comes home meanwhile counts as well:
+ * it, too, has been round the ring. Return: 0; -EINVAL for a timeout out of
+ * range, -ETIMEDOUT, -EINTR, -ENODEV.
  */
-int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait)
+int rfm_ring_test(struct rfm_file *file, void *arg)
 {
+	struct rfm_card *card = file->card;
+	struct rfm_ring_test *args = arg;
 	unsigned int timeout_ms = args->timeout_ms ?: RFM_RING_TEST_MS_DEFAULT;
 	ktime_t sent;
 	int ret;
@@ -211,7 +206,7 @@ int rfm_ring_test(struct rfm_card *card, struct rfm_ring_test *args, bool wait)
 	if (timeout_ms > RFM_RING_TEST_MS_MAX)
 		return -EINVAL;
 
-	ret = rfm_ring_test_lock(card, wait);
+	ret = rfm_ring_test_lock(card, true);
 	if (ret)
 		return ret;
 	ret = rfm_probe_send(card, &sent);

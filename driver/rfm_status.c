@@ -86,7 +86,7 @@ static void rfm_snapshot(struct rfm_card *card)
 /**
  * rfm_counters_read - all counters, of one instant
  * @card: the card
- * @args: filled in
+ * @args: filled in, but for what was reset
  *
  * Context: card->lock held.
  * Return: 0 or -ENODEV.
@@ -117,13 +117,51 @@ int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
 int rfm_counters(struct rfm_file *file, void *arg)
 {
 	struct rfm_card *card = file->card;
+	struct rfm_counters *args = arg;
 	int ret;
 
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	ret = rfm_counters_read(card, arg);
+	ret = rfm_counters_read(card, args);
+	args->reset_ns = card->config.reset_ns;
+	memcpy(args->reset, card->config.reset_counters,
+	       sizeof(card->config.reset_counters));
 	mutex_unlock(&card->lock);
 	return ret;
+}
+
+/* They tell how something is, so there is nothing to count from. */
+static const u64 rfm_levels = BIT_ULL(RFM_COUNTER_WINDOW) |
+			      BIT_ULL(RFM_COUNTER_WINDOW_PEAK) |
+			      BIT_ULL(RFM_COUNTER_TX) |
+			      BIT_ULL(RFM_COUNTER_TX_PEAK) |
+			      BIT_ULL(RFM_COUNTER_INSERT) |
+			      BIT_ULL(RFM_COUNTER_INSERT_PEAK) |
+			      BIT_ULL(RFM_COUNTER_STALL_US) |
+			      BIT_ULL(RFM_COUNTER_EPOCH) |
+			      BIT_ULL(RFM_COUNTER_TURN_NS);
+
+/**
+ * rfm_counters_reset - count from here
+ * @card: the card
+ *
+ * Context: card->lock held.
+ * Return: 0 or -ENODEV.
+ */
+int rfm_counters_reset(struct rfm_card *card)
+{
+	struct rfm_counters counters = {};
+	unsigned int i;
+	int ret;
+
+	ret = rfm_counters_read(card, &counters);
+	if (ret)
+		return ret;
+	for (i = 0; i < RFM_COUNTERS; i++)
+		card->config.reset_counters[i] = rfm_levels & BIT_ULL(i) ?
+						 0 : counters.value[i];
+	card->config.reset_ns = counters.clock_ns;
+	return 0;
 }
 
 static void rfm_member_read(struct rfm_card *card, unsigned int node,
@@ -149,22 +187,22 @@ static void rfm_member_read(struct rfm_card *card, unsigned int node,
 		member->flags |= RFM_MEMBER_PAUSED;
 }
 
-static int rfm_ring_begin(struct rfm_card *card, struct rfm_ring *ring)
+static int rfm_ring_begin(struct rfm_card *card, struct rfm_ring_map *args)
 {
 	int idx;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	rfm_snapshot(card);
-	ring->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
-	ring->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
-	ring->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
+	args->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
+	args->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
+	args->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
 	rfm_card_exit(card, idx);
 	return 0;
 }
 
-static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring *ring,
-			 unsigned int first)
+static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring_map *args,
+			 struct rfm_member *members, unsigned int first)
 {
 	unsigned int i;
 	int idx, ret;
@@ -172,22 +210,16 @@ static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring *ring,
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	for (i = first; i < first + RFM_NODES_PASS; i++) {
-		rfm_member_read(card, i, &ring->member[i]);
-		ring->present += ring->member[i].present;
+		rfm_member_read(card, i, &members[i]);
+		args->present += members[i].present;
 	}
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 	return ret;
 }
 
-/**
- * rfm_ring_read - who is on the ring
- * @card: the card
- * @ring: filled in; zeroed before
- *
- * Return: 0, -EINTR or -ENODEV.
- */
-int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring)
+static int rfm_ring_read(struct rfm_card *card, struct rfm_ring_map *args,
+			 struct rfm_member *members)
 {
 	unsigned int i;
 	int ret;
@@ -196,9 +228,9 @@ int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring)
 
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	ret = rfm_ring_begin(card, ring);
+	ret = rfm_ring_begin(card, args);
 	for (i = 0; i < RFM_NODES && !ret; i += RFM_NODES_PASS)
-		ret = rfm_ring_pass(card, ring, i);
+		ret = rfm_ring_pass(card, args, members, i);
 	mutex_unlock(&card->lock);
 	return ret;
 }
@@ -210,22 +242,18 @@ int rfm_ring_read(struct rfm_card *card, struct rfm_ring *ring)
 int rfm_ring_map(struct rfm_file *file, void *arg)
 {
 	struct rfm_ring_map *args = arg;
-	struct rfm_ring *ring;
+	struct rfm_member *members;
 	int ret;
 
 	if (args->count > RFM_NODES)
 		return -EINVAL;
-	ring = kvzalloc(sizeof(*ring), GFP_KERNEL);
-	if (!ring)
+	members = kvcalloc(RFM_NODES, sizeof(*members), GFP_KERNEL);
+	if (!members)
 		return -ENOMEM;
-	ret = rfm_ring_read(file->card, ring);
-	if (!ret && copy_to_user(u64_to_user_ptr(args->members), ring->member,
-				 args->count * sizeof(*ring->member)))
+	ret = rfm_ring_read(file->card, args, members);
+	if (!ret && copy_to_user(u64_to_user_ptr(args->members), members,
+				 args->count * sizeof(*members)))
 		ret = -EFAULT;
-	args->present = ring->present;
-	args->turn_ns = ring->turn_ns;
-	args->epoch = ring->epoch;
-	args->clock_ns = ring->clock_ns;
-	kvfree(ring);
+	kvfree(members);
 	return ret;
 }

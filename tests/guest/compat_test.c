@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct rfm_fence_wait) == 48, "rfm_fence_wait");
 _Static_assert(sizeof(struct rfm_send_set) == 48, "rfm_send_set");
 _Static_assert(sizeof(struct rfm_switches) == 40, "rfm_switches");
 _Static_assert(sizeof(struct rfm_writer) == 48, "rfm_writer");
-_Static_assert(sizeof(struct rfm_counters) == 1040, "rfm_counters");
+_Static_assert(sizeof(struct rfm_counters) == 1560, "rfm_counters");
 _Static_assert(sizeof(struct rfm_member) == 56, "rfm_member");
 _Static_assert(sizeof(struct rfm_ring_map) == 48, "rfm_ring_map");
 _Static_assert(sizeof(struct rfm_node_answer) == 24, "rfm_node_answer");

@@ -325,8 +325,7 @@ static bool within_rights(const struct sent *sent)
 
 	switch (sent->op->cmd) {
 	case RFM_CMD_CARD_SET:
-	case RFM_CMD_COUNTERS_RESET:
-	case RFM_CMD_RING_TEST: return writes;
+	case RFM_CMD_COUNTERS_RESET: return writes;
 	default: return reads;
 	}
 }

@@ -133,15 +133,6 @@ static void set_u8(unsigned int card, uint16_t attr, uint8_t value)
 	CHECK_TAKEN();
 }
 
-static void settle(void)
-{
-	do {
-		ask_of(RFM_CMD_RING_TEST, TALKER);
-		attr_put(TIMEOUT_MS, (uint32_t)10);
-	} while (ask() == ETIMEDOUT);
-	CHECK_EQ(outcome.error, 0);
-}
-
 /* --- changes --------------------------------------------------------------- */
 
 static void changes_are_told_with_their_maker(void)
@@ -192,7 +183,7 @@ static void light_is_told(void)
 {
 	struct note note;
 
-	settle();
+	await_light(TALKER);
 	listen_anew();
 	set_u8(TALKER, RFM_A_CARD_TRANSMIT, 0);
 	REQUIRE(await_event(&note, HEARER, RFM_NOTICE_SYNC_LOSS));
@@ -202,7 +193,7 @@ static void light_is_told(void)
 	set_u8(TALKER, RFM_A_CARD_TRANSMIT, 1);
 	REQUIRE(await_event(&note, HEARER, RFM_NOTICE_LINK_UP));
 	CHECK_EQ(setting(HEARER, RFM_A_CARD_LINK), RFM_LINK_UP);
-	settle();
+	await_light(TALKER);
 }
 
 static void others_breaks_are_told(void)
@@ -214,7 +205,7 @@ static void others_breaks_are_told(void)
 	REQUIRE(await_event(&note, TALKER, RFM_NOTICE_BREAK));
 	CHECK_EQ(note.node, cards[HEARER].info.node);
 	set_u8(TALKER, RFM_A_CARD_TRANSMIT, 1);
-	settle();
+	await_light(TALKER);
 }
 
 /* Such a card does not tell of the light's return; it is looked for. */
@@ -258,7 +249,7 @@ static void conflicts_are_told_and_counted(void)
 	for (i = 1; i < STORES; i++) {
 		memory[0x2001] = i;
 		if (i % 500 == 0)
-			settle();
+			await_light(TALKER);
 	}
 	while (count < STORES && await_event(&note, HEARER, RFM_NOTICE_CONFLICT))
 		count += note.count;
@@ -266,7 +257,7 @@ static void conflicts_are_told_and_counted(void)
 	own(HEARER, 0x8000, 64, RFM_ACTION_REMOVE);
 	/* And no more. */
 	memory[0x2001] = 0;
-	settle();
+	await_light(TALKER);
 	while (next_note(&note, 300))
 		CHECK(note.type != RFM_NOTICE_CONFLICT);
 	munmap((void *)memory, 0x10000);
@@ -474,8 +465,7 @@ static void overruns_are_counted(void)
 		 (unsigned long long)told, (unsigned long long)lost);
 	CHECK(lost > 0);
 	CHECK_EQ(told + lost, stores);
-	ask_of(RFM_CMD_COUNTERS_GET, HEARER);
-	CHECK_TAKEN();
+	card_get(HEARER);
 	CHECK(genl_number(nest_attr(answer_attr(RFM_A_CARD_DRIVER),
 				    RFM_A_DRIVER_NOTIFICATIONS_LOST)) >= lost);
 	close(one);
@@ -525,7 +515,7 @@ static void cards_come_and_go(void)
 	ask_of(RFM_CMD_CARD_GET, PLAIN);
 	CHECK_EQ(ask(), ENODEV);
 	/* Our descriptor outlives it. */
-	ask_for(RFM_CMD_RING_TEST);
+	ask_for(RFM_CMD_CARD_GET);
 	put_fd(cards[PLAIN].fd);
 	CHECK_REFUSED(ENODEV, "the card of this descriptor is gone", RFM_A_CARD_FD);
 	close(cards[PLAIN].fd);

@@ -497,6 +497,10 @@ struct rfm_writer {
  * @clock_ns: out: the card's clock at that instant
  * @value: out: RFM_COUNTER_* of rfm_regs.h
  * @changed_ns: out: when each last changed, on the card's clock, to 0.2 s; 0: never
+ * @reset_ns: out: the card's clock when counting was last begun anew, by the netlink
+ *	operation counters-reset; 0: never
+ * @reset: out: what each was then; 0 for levels, peaks, the epoch and times, which
+ *	are no counts
  *
  * Needs a descriptor open for reading (EBADF).
  */
@@ -506,6 +510,8 @@ struct rfm_counters {
 	__u64 clock_ns;
 	__u64 value[64];
 	__u64 changed_ns[64];
+	__u64 reset_ns;
+	__u64 reset[64];
 };
 
 /**

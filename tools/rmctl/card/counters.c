@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <linux/rfm_netlink.h>
-
 static const char *const names[RFM_COUNTERS] = {
 	[RFM_COUNTER_STORES] = "stores",
 	[RFM_COUNTER_SENT] = "sent",
@@ -53,60 +51,32 @@ const char *counter_name(enum rfm_counter counter)
 	return names[counter];
 }
 
-/* A base card has none, which leaves @counters as it is. */
-static void take(struct nlmsghdr *message, void *context)
-{
-	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *values[RFM_A_COUNTERS_MAX + 1];
-	struct nlattr *times[RFM_A_COUNTERS_MAX + 1] = { NULL };
-	struct counters *counters = context;
-
-	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL) ||
-	    !attributes[RFM_A_CARD_COUNTERS] ||
-	    nla_parse_nested(values, RFM_A_COUNTERS_MAX, attributes[RFM_A_CARD_COUNTERS], NULL))
-		return;
-	counters->there = true;
-	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
-		if (values[RFM_A_COUNTERS_STORES + i])
-			counters->value[i] = nla_get_u64(values[RFM_A_COUNTERS_STORES + i]);
-	if (values[RFM_A_COUNTERS_CLOCK_NS])
-		counters->clock_ns = nla_get_u64(values[RFM_A_COUNTERS_CLOCK_NS]);
-	counters->since_reset = values[RFM_A_COUNTERS_RESET_NS];
-	if (counters->since_reset)
-		counters->reset_ns = nla_get_u64(values[RFM_A_COUNTERS_RESET_NS]);
-	if (!attributes[RFM_A_CARD_COUNTER_TIMES] ||
-	    nla_parse_nested(times, RFM_A_COUNTERS_MAX, attributes[RFM_A_CARD_COUNTER_TIMES], NULL))
-		return;
-	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
-		if (times[RFM_A_COUNTERS_STORES + i])
-			counters->ago_ns[i] = counters->clock_ns -
-					      nla_get_u64(times[RFM_A_COUNTERS_STORES + i]);
-}
-
-static struct nl_msg *build(const struct netlink *nl, const void *name)
-{
-	return card_request(nl, RFM_CMD_COUNTERS_GET, 0, name);
-}
-
-static struct nl_msg *build_absolute(const struct netlink *nl, const void *name)
-{
-	struct nl_msg *request = build(nl, name);
-
-	if (request)
-		nla_put_flag(request, RFM_A_CARD_ABSOLUTE);
-	return request;
-}
-
 /**
  * counters_get - ask what a card has counted
- * @nl: the connection; its reason says why this failed
  * @name: of the card
  * @absolute: since it was made, whatever was reset
- * @counters: filled in
+ * @counters: filled in; a base card has none
  *
  * Returns 0 or an errno.
  */
-int counters_get(struct netlink *nl, const char *name, bool absolute, struct counters *counters)
+int counters_get(const char *name, bool absolute, struct counters *counters)
 {
+	struct rfm_counters answer;
+	struct rfm *rfm = card_look(name);
+	int error = !rfm || rfm_counters(rfm, &answer) ? errno : 0;
+
+	rfm_close(rfm);
 	memset(counters, 0, sizeof(*counters));
-	return card_talk(name, nl, false, absolute ? build_absolute : build, name, take, counters);
+	if (error)
+		return error == EOPNOTSUPP ? 0 : error;
+	counters->there = true;
+	counters->clock_ns = answer.clock_ns;
+	counters->since_reset = answer.reset_ns;
+	counters->reset_ns = answer.reset_ns;
+	for (unsigned int i = 0; i < RFM_COUNTERS; i++) {
+		counters->value[i] = answer.value[i] - (absolute ? 0 : answer.reset[i]);
+		if (answer.changed_ns[i])
+			counters->ago_ns[i] = answer.clock_ns - answer.changed_ns[i];
+	}
+	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include <linux/rfm_regs.h>
 
-#include "state.h"
+#include "open.h"
 
 /**
  * struct counters - all of one instant
@@ -26,6 +26,6 @@ struct counters {
 };
 
 const char *counter_name(enum rfm_counter counter);
-int counters_get(struct netlink *nl, const char *name, bool absolute, struct counters *counters);
+int counters_get(const char *name, bool absolute, struct counters *counters);
 
 #endif /* RMCTL_COUNTERS_H */

@@ -194,7 +194,7 @@ static void look_at_counters(const struct counters *counters, struct findings *f
 }
 
 /* Nothing comes home, or own frames are under way and a while later none is. Returns an errno. */
-static int look_at_frames(struct netlink *nl, const struct state *state, const struct ring *ring,
+static int look_at_frames(const struct state *state, const struct ring *ring,
 			  const struct counters *counters, struct findings *findings)
 {
 	const struct timespec while_ns = { .tv_nsec = HOME_NS };
@@ -206,7 +206,7 @@ static int look_at_frames(struct netlink *nl, const struct state *state, const s
 		return 0;
 	if (ring->turn_ns) {
 		nanosleep(&while_ns, NULL);
-		error = counters_get(nl, state->name, false, &later);
+		error = counters_get(state->name, false, &later);
 		if (error || !later.value[RFM_COUNTER_WINDOW] ||
 		    later.value[RFM_COUNTER_HOME] != counters->value[RFM_COUNTER_HOME])
 			return error;
@@ -291,21 +291,20 @@ static int by_time(const void *a, const void *b)
 
 /**
  * diagnose - find what keeps updates from arriving, or has done so
- * @nl: the connection; its reason says why this failed
  * @state: of the card, just asked for
  * @findings: filled in: first what is so now, then what has happened, the latest first
  *
  * Takes half a second if nothing comes home. Returns 0 or an errno.
  */
-int diagnose(struct netlink *nl, const struct state *state, struct findings *findings)
+int diagnose(const struct state *state, struct findings *findings)
 {
 	struct counters counters;
 	struct ring ring = { .left = false };
-	int error = counters_get(nl, state->name, false, &counters);
+	int error = counters_get(state->name, false, &counters);
 
 	findings->count = 0;
 	if (!error && counters.there)
-		error = ring_get(nl, state->name, takes_part(state), &ring);
+		error = ring_get(state->name, takes_part(state), &ring);
 	if (error)
 		return error;
 	if (ring.left)
@@ -315,7 +314,7 @@ int diagnose(struct netlink *nl, const struct state *state, struct findings *fin
 	if (!ring.left)
 		look_at_link(state, findings);
 	if (counters.there) {
-		error = look_at_frames(nl, state, &ring, &counters, findings);
+		error = look_at_frames(state, &ring, &counters, findings);
 		look_at_breaks(state, &ring, &counters, findings);
 		if (!ring.left)
 			look_at_members(state, &ring, &counters, findings);

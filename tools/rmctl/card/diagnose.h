@@ -33,7 +33,7 @@ struct findings {
 	struct finding list[FINDINGS_MAX];
 };
 
-int diagnose(struct netlink *nl, const struct state *state, struct findings *findings);
+int diagnose(const struct state *state, struct findings *findings);
 json_t *findings_json(const struct findings *findings);
 void findings_print(const struct command *cmd, const struct findings *findings);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* rmctl map: who is on the ring. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "map_draw.h"
 #include "members.h"
+#include "state.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
@@ -42,7 +44,7 @@ static int print_json(const struct command *cmd, const struct state *state,
  * comes first. A link with nobody heard at its end leads to a hub, or to a node that says nothing.
  * Returns how many.
  */
-static size_t round_trip(const struct ring *ring, uint32_t own, uint32_t nodes[2 * RING_NODES])
+static size_t round_trip(const struct ring *ring, uint32_t own, uint32_t nodes[2 * RFM_NODES])
 {
 	const struct ring_member here = { .hops = 0 };
 	size_t count = 0;
@@ -56,7 +58,7 @@ static size_t round_trip(const struct ring *ring, uint32_t own, uint32_t nodes[2
 			break;
 		nodes[count++] = member->node;
 		for (hops -= (member->hubs - next->hubs) % HUBS_MODULO;
-		     hops > 1 && hops <= RING_NODES && count < 2 * RING_NODES - 1; hops--)
+		     hops > 1 && hops <= RFM_NODES && count < 2 * RFM_NODES - 1; hops--)
 			nodes[count++] = MAP_UNKNOWN;
 	}
 	return count;
@@ -82,7 +84,7 @@ static void print_member(const struct ring_member *member)
 static int print_text(const struct command *cmd, const struct state *state,
 		      const struct ring *ring)
 {
-	uint32_t nodes[2 * RING_NODES];
+	uint32_t nodes[2 * RFM_NODES];
 	bool open = state->link && !ring->turn_ns;
 	size_t count = round_trip(ring, state->node, nodes);
 	char turn[UNIT_TEXT];
@@ -107,15 +109,15 @@ int verb_map(struct command *cmd, int argc, char **argv)
 	struct state state;
 	struct ring ring;
 	struct netlink nl;
-	int status;
+	int status, error;
 
 	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	if (ring_get(&nl, state.name, state.link, &ring))
-		status = failed(cmd, "cannot read the ring map: %s", nl.reason);
-	else
-		status = cmd->json ? print_json(cmd, &state, &ring) : print_text(cmd, &state, &ring);
 	netlink_close(&nl);
-	return status;
+	error = ring_get(state.name, state.link, &ring);
+	if (error)
+		return failed(cmd, "cannot read the ring map: %s%s", card_reason(error),
+			      error == EOPNOTSUPP ? ", it does not know who is on the ring" : "");
+	return cmd->json ? print_json(cmd, &state, &ring) : print_text(cmd, &state, &ring);
 }

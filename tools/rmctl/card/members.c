@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "members.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <linux/rfm_netlink.h>
 
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
@@ -17,63 +16,31 @@
 
 #define NAMED_MOST 3	/* more would be no sentence */
 
-static uint64_t number(struct nlattr *attribute)
-{
-	return attribute ? nla_get_u64(attribute) : 0;
-}
-
-static uint32_t word(struct nlattr *attribute)
-{
-	return attribute ? nla_get_u32(attribute) : 0;
-}
-
 /* How long ago was @then? */
 static uint64_t ago(const struct ring *ring, uint64_t then)
 {
 	return then && then < ring->clock_ns ? ring->clock_ns - then : 0;
 }
 
-static void take_member(struct ring *ring, struct nlattr *nest)
+static void take_member(struct ring *ring, uint32_t node, const struct rfm_member *from)
 {
-	struct ring_member *member = &ring->member[ring->known];
-	struct nlattr *attributes[RFM_A_MEMBER_MAX + 1];
+	struct ring_member *member = &ring->member[ring->known++];
 
-	if (ring->known == RING_NODES ||
-	    nla_parse_nested(attributes, RFM_A_MEMBER_MAX, nest, NULL) ||
-	    !attributes[RFM_A_MEMBER_NODE] || !attributes[RFM_A_MEMBER_HOPS])
-		return;
-	member->node = nla_get_u32(attributes[RFM_A_MEMBER_NODE]);
-	member->hops = nla_get_u32(attributes[RFM_A_MEMBER_HOPS]);
-	member->transit_known = member->hops && attributes[RFM_A_MEMBER_TRANSIT_NS];
-	member->transit_ns = number(attributes[RFM_A_MEMBER_TRANSIT_NS]);
-	member->received = number(attributes[RFM_A_MEMBER_RECEIVED]);
-	member->missed = number(attributes[RFM_A_MEMBER_MISSED]);
-	member->gone = !word(attributes[RFM_A_MEMBER_PRESENT]);
-	member->paused = word(attributes[RFM_A_MEMBER_PAUSED]);
-	member->hubs = word(attributes[RFM_A_MEMBER_HUBS]);
-	member->heard_ns = ago(ring, number(attributes[RFM_A_MEMBER_HEARD_NS]));
-	member->broke = number(attributes[RFM_A_MEMBER_BROKE_NS]);
-	member->broke_ns = ago(ring, number(attributes[RFM_A_MEMBER_BROKE_NS]));
-	ring->known++;
+	*member = (struct ring_member){
+		.node = node,
+		.hops = from->hops,
+		.hubs = from->hubs,
+		.gone = !from->present,
+		.paused = from->flags & RFM_MEMBER_PAUSED,
+		.broke = from->broke_ns,
+		.transit_known = from->hops && !(from->flags & RFM_EVENT_AGE_UNKNOWN),
+		.transit_ns = from->transit_ns,
+		.received = from->received,
+		.missed = from->missed,
+		.heard_ns = ago(ring, from->heard_ns),
+		.broke_ns = ago(ring, from->broke_ns),
+	};
 	ring->count += !member->gone;
-}
-
-static void take(struct nlmsghdr *message, void *context)
-{
-	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *attribute;
-	struct ring *ring = context;
-	int left;
-
-	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL))
-		return;
-	if (attributes[RFM_A_CARD_EPOCH])
-		ring->epoch = nla_get_u32(attributes[RFM_A_CARD_EPOCH]);
-	ring->turn_ns = number(attributes[RFM_A_CARD_TURN_NS]);
-	ring->clock_ns = number(attributes[RFM_A_CARD_CLOCK_NS]);
-	nla_for_each_attr(attribute, genlmsg_attrdata(genlmsg_hdr(message), 0),
-			  genlmsg_attrlen(genlmsg_hdr(message), 0), left)
-		if (nla_type(attribute) == RFM_A_CARD_MEMBER)
-			take_member(ring, attribute);
 }
 
 static int by_hops(const void *a, const void *b)
@@ -87,33 +54,36 @@ static int by_hops(const void *a, const void *b)
 	return first->node < second->node ? -1 : 1;
 }
 
-static struct nl_msg *build(const struct netlink *nl, const void *name)
-{
-	return card_request(nl, RFM_CMD_RING_GET, 0, name);
-}
-
 /**
  * ring_get - ask who is on the ring
- * @nl: the connection; its reason says why this failed
  * @name: of the card
  * @sure: if nothing comes home, wait for the next heartbeat: the ring may just have been closed
  * @ring: filled in
  *
  * Returns 0 or an errno.
  */
-int ring_get(struct netlink *nl, const char *name, bool sure, struct ring *ring)
+int ring_get(const char *name, bool sure, struct ring *ring)
 {
 	const struct timespec heartbeat = { .tv_nsec = HEARTBEAT_NS };
-	int error;
+	struct rfm_member members[RFM_NODES];
+	struct rfm_ring_map map;
+	struct rfm *rfm = card_look(name);
+	int error = !rfm || rfm_ring_map(rfm, members, RFM_NODES, &map) ? errno : 0;
 
+	rfm_close(rfm);
 	memset(ring, 0, sizeof(*ring));
-	error = card_talk(name, nl, false, build, name, take, ring);
 	if (error)
 		return error;
-	if (sure && !ring->turn_ns) {
+	if (sure && !map.turn_ns) {
 		nanosleep(&heartbeat, NULL);
-		return ring_get(nl, name, false, ring);
+		return ring_get(name, false, ring);
 	}
+	ring->epoch = map.epoch;
+	ring->turn_ns = map.turn_ns;
+	ring->clock_ns = map.clock_ns;
+	for (uint32_t i = 0; i < RFM_NODES; i++)
+		if (members[i].present || members[i].heard_ns)
+			take_member(ring, i, &members[i]);
 	qsort(ring->member, ring->known, sizeof(*ring->member), by_hops);
 	ring->left = !ring->count || ring->member[0].hops;
 	return 0;

@@ -8,9 +8,7 @@
 
 #include <jansson.h>
 
-#include "state.h"
-
-#define RING_NODES 256u
+#include "open.h"
 
 /**
  * struct ring_member - a node that has been heard
@@ -48,13 +46,13 @@ struct ring {
 	bool left;
 	uint32_t count, known, epoch;
 	uint64_t turn_ns, clock_ns;
-	struct ring_member member[RING_NODES];
+	struct ring_member member[RFM_NODES];
 };
 
 /* Room for what ring_note() and ring_absent() write. */
 #define RING_NOTE 256
 
-int ring_get(struct netlink *nl, const char *name, bool sure, struct ring *ring);
+int ring_get(const char *name, bool sure, struct ring *ring);
 bool ring_is_dark(const struct ring_member *member);
 const char *ring_note(char text[RING_NOTE], const struct ring_member *member);
 const char *ring_absent(char text[RING_NOTE], const struct ring *ring, uint64_t since_ns);

@@ -21,7 +21,7 @@
 
 /* Bytes that wait for a slow reader; a storm beyond that is an overrun, which is reported. */
 #define RECEIVE_BUFFER (1 << 20)
-/* The longest answer: the members of a full ring. */
+/* The longest answer: some ranges of a descriptor. */
 #define MESSAGE_BUFFER (1 << 16)
 /*
  * The longest request: three base masks of RFM_SUBSCRIBE_MAX ranges each, of which one takes 44

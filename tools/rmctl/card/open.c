@@ -86,16 +86,20 @@ bool card_pci_from_sysfs(const char *name, char *address, size_t size)
 	return true;
 }
 
+/* Opens card @name for reading. Returns NULL with errno if that fails. */
+struct rfm *card_look(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	return rfm_open(path, O_RDONLY);
+}
+
 /* Asks card @name what it is. Returns 0 or an errno. */
 int card_query(const char *name, struct rfm_info *info)
 {
-	char path[PATH_MAX];
-	struct rfm *rfm;
-	int error;
-
-	snprintf(path, sizeof(path), "/dev/%s", name);
-	rfm = rfm_open(path, O_RDONLY);
-	error = !rfm || rfm_info(rfm, info) ? errno : 0;
+	struct rfm *rfm = card_look(name);
+	int error = !rfm || rfm_info(rfm, info) ? errno : 0;
 	rfm_close(rfm);
 	return error;
 }

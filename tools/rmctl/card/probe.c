@@ -45,14 +45,7 @@ static int print_json(const struct command *cmd, const struct rfm_fence_wait *fe
 /* Asks who is on the ring, for who is not. Returns NULL if that is not known. */
 static const struct ring *ask(struct command *cmd, struct ring *ring)
 {
-	struct netlink nl;
-	int error;
-
-	if (netlink_open(cmd, &nl))
-		return NULL;
-	error = ring_get(&nl, cmd->card, false, ring);
-	netlink_close(&nl);
-	return error ? NULL : ring;
+	return ring_get(cmd->card, false, ring) ? NULL : ring;
 }
 
 /* Says why all is not everywhere, and who is not there. Returns an exit status. */

@@ -283,16 +283,14 @@ int verb_show(struct command *cmd, int argc, char **argv)
 	struct findings findings;
 	struct state state;
 	struct netlink nl;
-	int status;
+	int status, error;
 
 	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	if (diagnose(&nl, &state, &findings))
-		status = failed(cmd, "%s", nl.reason);
-	else
-		status = cmd->json ? show_json(cmd, &state, &findings) :
-				     show_text(cmd, &state, &findings);
 	netlink_close(&nl);
-	return status;
+	error = diagnose(&state, &findings);
+	if (error)
+		return failed(cmd, "cannot read the counters: %s", card_reason(error));
+	return cmd->json ? show_json(cmd, &state, &findings) : show_text(cmd, &state, &findings);
 }

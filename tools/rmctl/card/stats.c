@@ -111,13 +111,16 @@ static int print_text(const struct command *cmd, const struct state *state,
 	return out_flush(cmd);
 }
 
-static int print(struct command *cmd, struct netlink *nl, const struct state *state, bool absolute)
+static int print(struct command *cmd, const struct state *state, bool absolute)
 {
 	struct counters counters;
 	struct findings findings;
+	int error = counters_get(state->name, absolute, &counters);
 
-	if (counters_get(nl, state->name, absolute, &counters) || diagnose(nl, state, &findings))
-		return failed(cmd, "%s", nl->reason);
+	if (!error)
+		error = diagnose(state, &findings);
+	if (error)
+		return failed(cmd, "cannot read the counters: %s", card_reason(error));
 	return cmd->json ? print_json(cmd, state, &counters, &findings) :
 			   print_text(cmd, state, &counters, &findings);
 }
@@ -160,7 +163,7 @@ int verb_stats(struct command *cmd, int argc, char **argv)
 	if (resetting)
 		status = reset(cmd, &nl, &state);
 	if (!status && (!resetting || cmd->json))
-		status = print(cmd, &nl, &state, absolute);
+		status = print(cmd, &state, absolute);
 	netlink_close(&nl);
 	return status;
 }
