@@ -219,17 +219,17 @@ u32 rfm_dma_least(const struct rfm_card *card, bool store);
 /* rfm_switches.c: what users of a 5565 set */
 int rfm_switches_get(struct rfm_file *file, void *arg);
 int rfm_switches_set(struct rfm_file *file, void *arg);
-void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
-		       struct rfm_switches *args);
+int rfm_switches_read(struct rfm_card *card, struct rfm_switches *args);
 int rfm_switches_check(const struct rfm_card *card,
 		       const struct rfm_settings *settings);
 int rfm_switches_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings);
 
-/* rfm_status.c: last writers, counters, ring map */
+/* rfm_status.c: what the card is, last writers, counters, ring map */
 
 void rfm_status_start(struct rfm_card *card);
 void rfm_status_stop(struct rfm_card *card);
+int rfm_info(struct rfm_card *card, struct rfm_info *info);
 int rfm_writer(struct rfm_file *file, void *arg);
 int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args);
 int rfm_counters(struct rfm_file *file, void *arg);

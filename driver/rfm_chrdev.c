@@ -54,24 +54,9 @@ static int rfm_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
-static int rfm_info(struct rfm_file *file, void *arg)
+static int rfm_call_info(struct rfm_file *file, void *arg)
 {
-	struct rfm_card *card = file->card;
-	struct rfm_info *info = arg;
-
-	info->memory_size = card->hw.memory_size;
-	info->window_size = card->hw.window_size;
-	info->window_offset = READ_ONCE(card->hw.window_offset);
-	info->node = card->hw.node;
-	info->board_id = RFM_BID_5565;
-	info->board_revision = card->hw.board_revision;
-	info->build = card->hw.build;
-	info->features = card->hw.features;
-	info->base_policy = READ_ONCE(card->holds.base_policy);
-	info->clock_domain = card->hw.clock_domain;
-	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
-
-	return rfm_irq_status(card, info);
+	return rfm_info(file->card, arg);
 }
 
 /* One ioctl. */
@@ -91,7 +76,7 @@ struct rfm_call {
 #define RFM_INPUTS(type, last)	offsetofend(struct rfm_##type, last)
 
 static const struct rfm_call rfm_calls[] = {
-	RFM_CALL(INFO, 0, rfm_info, RFM_FUNCTION_INFO),
+	RFM_CALL(INFO, 0, rfm_call_info, RFM_FUNCTION_INFO),
 	RFM_CALL(SEND, RFM_INPUTS(send, data), rfm_send, RFM_FUNCTION_SEND),
 	RFM_CALL(LISTEN, RFM_INPUTS(listen, depth), rfm_listen,
 		 RFM_FUNCTION_LISTEN),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Netlink: card-get, counters-reset; what a card is and its driver counts. */
 
-#include <linux/io.h>
-
 #include "rfm_netlink.h"
 #include "rfm_notify.h"
 
@@ -31,38 +29,37 @@ static const struct {
 	{ RFM_A_CARD_ROGUE_MASTER1, RFM_LCSR1_ROGUE_MASTER1 },
 };
 
-static int rfm_put_identity(struct sk_buff *skb, const struct rfm_card *card)
+static int rfm_put_identity(struct sk_buff *skb, const struct rfm_card *card,
+			    const struct rfm_info *info)
 {
 	return rfm_put_u64(skb, RFM_A_CARD_GENERATION, card->config.generation) ?:
 	       rfm_put_u64(skb, RFM_A_CARD_BASE_GENERATION,
 			   card->config.base_generation) ?:
 	       rfm_put_u64(skb, RFM_A_CARD_RESET_GENERATION,
 			   card->config.reset_generation) ?:
-	       nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_MEMORY_SIZE, card->hw.memory_size) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_WINDOW_SIZE, card->hw.window_size) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BOARD_ID, RFM_BID_5565) ?:
+	       nla_put_u32(skb, RFM_A_CARD_NODE, info->node) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_MEMORY_SIZE, info->memory_size) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_WINDOW_SIZE, info->window_size) ?:
+	       nla_put_u32(skb, RFM_A_CARD_BOARD_ID, info->board_id) ?:
 	       nla_put_u32(skb, RFM_A_CARD_BOARD_REVISION,
-			   card->hw.board_revision) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BUILD, card->hw.build) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_FEATURES, card->hw.features);
+			   info->board_revision) ?:
+	       nla_put_u32(skb, RFM_A_CARD_BUILD, info->build) ?:
+	       rfm_put_u64(skb, RFM_A_CARD_FEATURES, info->features);
 }
 
-static int rfm_put_switches(struct sk_buff *skb, struct rfm_card *card,
-			    u32 lcsr1, u32 bigend)
+static int rfm_put_switches(struct sk_buff *skb,
+			    const struct rfm_switches *switches, u32 lcsr1)
 {
-	struct rfm_switches switches = {};
 	unsigned int i;
 	int ret;
 
-	rfm_switches_read(card, lcsr1, bigend, &switches);
 	ret = rfm_put_u64(skb, RFM_A_CARD_WINDOW_OFFSET,
-			  READ_ONCE(card->hw.window_offset)) ?:
+			  switches->window_offset) ?:
 	      nla_put_u32(skb, RFM_A_CARD_ADDRESS_OFFSET,
-			  switches.address_offset);
+			  switches->address_offset);
 	for (i = 0; i < ARRAY_SIZE(rfm_put_switches_of) && !ret; i++)
 		ret = nla_put_u8(skb, rfm_put_switches_of[i].attr,
-				 !!(switches.on & rfm_put_switches_of[i].flag));
+				 !!(switches->on & rfm_put_switches_of[i].flag));
 	for (i = 0; i < ARRAY_SIZE(rfm_put_straps_of) && !ret; i++)
 		ret = nla_put_u8(skb, rfm_put_straps_of[i].attr,
 				 !!(lcsr1 & rfm_put_straps_of[i].lcsr1));
@@ -91,25 +88,26 @@ static u32 rfm_base_ranges(const struct rfm_card *card)
 	return count;
 }
 
-static int rfm_put_base(struct sk_buff *skb, struct rfm_card *card)
+static int rfm_put_base(struct sk_buff *skb, const struct rfm_card *card,
+			const struct rfm_info *info)
 {
 	BUILD_BUG_ON((u32)RFM_BASE_ALL != (u32)RFM_POLICY_ALL ||
 		     (u32)RFM_BASE_NONE != (u32)RFM_POLICY_NONE ||
 		     (u32)RFM_BASE_MASK != (u32)RFM_POLICY_MASK);
 
-	return nla_put_u32(skb, RFM_A_CARD_BASE_POLICY,
-			   READ_ONCE(card->holds.base_policy)) ?:
+	return nla_put_u32(skb, RFM_A_CARD_BASE_POLICY, info->base_policy) ?:
 	       nla_put_u32(skb, RFM_A_CARD_BASE_RANGES, rfm_base_ranges(card));
 }
 
 /* What there is only with the extension block. */
-static int rfm_put_extension(struct sk_buff *skb, struct rfm_card *card)
+static int rfm_put_extension(struct sk_buff *skb, const struct rfm_card *card,
+			     const struct rfm_info *info)
 {
 	int ret = 0;
 
 	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
 		ret = nla_put_u32(skb, RFM_A_CARD_CLOCK_DOMAIN,
-				  card->hw.clock_domain);
+				  info->clock_domain);
 	if (!ret && card->hw.events.ring)
 		ret = nla_put_u32(skb, RFM_A_CARD_MODERATION_COUNT,
 				  card->hw.events.moderation_count) ?:
@@ -136,18 +134,6 @@ static int rfm_put_thresholds(struct sk_buff *skb, const struct rfm_card *card)
 			   rfm_dma_least(card, false)) ?:
 	       nla_put_u32(skb, RFM_A_CARD_DMA_WRITE_LEAST,
 			   rfm_dma_least(card, true));
-}
-
-static int rfm_read_bigend(struct rfm_card *card, u32 *bigend)
-{
-	int idx, ret;
-
-	if (!rfm_card_enter(card, &idx))
-		return -ENODEV;
-	*bigend = readl(card->hw.runtime + RFM_BIGEND);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	return ret;
 }
 
 /* What the driver has counted, by RFM_A_DRIVER_*. */
@@ -195,21 +181,21 @@ static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
  */
 int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute)
 {
+	struct rfm_switches switches = {};
 	struct rfm_info info = {};
-	u32 bigend;
 	int ret;
 
 	lockdep_assert_held(&card->lock);
 
-	ret = rfm_read_bigend(card, &bigend) ?: rfm_irq_status(card, &info);
+	ret = rfm_switches_read(card, &switches) ?: rfm_info(card, &info);
 	if (ret)
 		return ret;
-	return rfm_put_identity(skb, card) ?:
+	return rfm_put_identity(skb, card, &info) ?:
 	       rfm_put_state(skb, card, &info) ?:
-	       rfm_put_switches(skb, card, info.lcsr1, bigend) ?:
-	       rfm_put_base(skb, card) ?:
+	       rfm_put_switches(skb, &switches, info.lcsr1) ?:
+	       rfm_put_base(skb, card, &info) ?:
 	       rfm_put_thresholds(skb, card) ?:
-	       rfm_put_extension(skb, card) ?:
+	       rfm_put_extension(skb, card, &info) ?:
 	       rfm_put_users(skb, card) ?:
 	       rfm_put_driver(skb, card, &info, absolute);
 }
@@ -251,7 +237,7 @@ static int rfm_counters_base(struct rfm_card *card)
 	struct rfm_info info = {};
 	int ret;
 
-	ret = rfm_irq_status(card, &info);
+	ret = rfm_info(card, &info);
 	if (!ret && card->hw.features & RFM_EXT_FEATURE_SNAPSHOT)
 		ret = rfm_counters_reset(card);
 	if (ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the card knows: last writers, counters, who is on the ring. */
+/* What the card is and knows: last writers, counters, who is on the ring. */
 
 #include <linux/bitfield.h>
 #include <linux/io.h>
@@ -32,6 +32,31 @@ void rfm_status_stop(struct rfm_card *card)
 {
 	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
 		writel(0, card->hw.ext + RFM_EXT_CONTROL);
+}
+
+/**
+ * rfm_info - what the card is and how it is
+ * @card: the card
+ * @info: filled in; zeroed before
+ *
+ * Context: process; sleeps.
+ * Return: 0 or -ENODEV.
+ */
+int rfm_info(struct rfm_card *card, struct rfm_info *info)
+{
+	info->memory_size = card->hw.memory_size;
+	info->window_size = card->hw.window_size;
+	info->window_offset = READ_ONCE(card->hw.window_offset);
+	info->node = card->hw.node;
+	info->board_id = RFM_BID_5565;
+	info->board_revision = card->hw.board_revision;
+	info->build = card->hw.build;
+	info->features = card->hw.features;
+	info->base_policy = READ_ONCE(card->holds.base_policy);
+	info->clock_domain = card->hw.clock_domain;
+	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
+
+	return rfm_irq_status(card, info);
 }
 
 /* RFM_IOC_WRITER. Return: 0; -EINVAL for an offset outside the memory, -ENODEV. */

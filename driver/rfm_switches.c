@@ -30,16 +30,27 @@ static u32 rfm_switches_of(const struct rfm_card *card)
 }
 
 /**
- * rfm_switches_read - how switches are, by the registers
+ * rfm_switches_read - how switches are
  * @card: the card
- * @lcsr1: LCSR1
- * @bigend: BIGEND
- * @args: its mask, on and address_offset are set
+ * @args: filled in; zeroed before
+ *
+ * Context: card->lock held: not half of a change.
+ * Return: 0 or -ENODEV.
  */
-void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
-		       struct rfm_switches *args)
+int rfm_switches_read(struct rfm_card *card, struct rfm_switches *args)
 {
+	u32 lcsr1, bigend;
 	unsigned int i;
+	int idx, ret;
+
+	lockdep_assert_held(&card->lock);
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	bigend = readl(card->hw.runtime + RFM_BIGEND);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
 
 	args->mask = rfm_switches_of(card);
 	args->on = bigend & RFM_BIGEND_PIO ? RFM_SWITCH_BYTE_SWAP : 0;
@@ -47,33 +58,22 @@ void rfm_switches_read(const struct rfm_card *card, u32 lcsr1, u32 bigend,
 		if (!!(lcsr1 & rfm_lcsr1_switches[i].lcsr1) !=
 		    rfm_lcsr1_switches[i].inverted)
 			args->on |= rfm_lcsr1_switches[i].flag;
+	args->window_offset = READ_ONCE(card->hw.window_offset);
 	args->address_offset = (lcsr1 & RFM_LCSR1_OFFSET_M) >>
 			       RFM_LCSR1_OFFSET_SHIFT << ilog2(SZ_64M);
+	return ret;
 }
 
 /* RFM_IOC_GET_SWITCHES. Return: 0, -EINTR or -ENODEV. */
 int rfm_switches_get(struct rfm_file *file, void *arg)
 {
 	struct rfm_card *card = file->card;
-	struct rfm_switches *args = arg;
-	u32 lcsr1, bigend;
-	int idx, ret;
+	int ret;
 
-	/* Not half of a change. */
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	if (!rfm_card_enter(card, &idx)) {
-		mutex_unlock(&card->lock);
-		return -ENODEV;
-	}
-	args->window_offset = READ_ONCE(card->hw.window_offset);
-	lcsr1 = readl(card->hw.control + RFM_LCSR1);
-	bigend = readl(card->hw.runtime + RFM_BIGEND);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
+	ret = rfm_switches_read(card, arg);
 	mutex_unlock(&card->lock);
-
-	rfm_switches_read(card, lcsr1, bigend, args);
 	return ret;
 }
 
