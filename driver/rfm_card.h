@@ -87,7 +87,6 @@
 
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
 
 #include "rfm_dispatch.h"
 #include "rfm_holds.h"

@@ -10,7 +10,8 @@
 
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
+
+#include "rfm_regs.h"
 
 struct rfm_card;
 struct rfm_file;

@@ -13,7 +13,8 @@
 #include <linux/workqueue.h>
 
 #include <linux/rfm.h>
-#include <linux/rfm_regs.h>
+
+#include "rfm_regs.h"
 
 struct rfm_card;
 struct rfm_listener;

@@ -9,7 +9,8 @@
 #include <linux/sizes.h>
 
 #include <linux/rfm.h>
-#include <linux/rfm_regs.h>
+
+#include "rfm_regs.h"
 
 #define RFM_LAYOUT(type, size, word)					\
 	static_assert(sizeof(struct rfm_##type) == (size) &&		\

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include <linux/rfm.h>
-#include <linux/rfm_regs.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -24,6 +24,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include <linux/rfm_status.h>
+
 /**
  * struct rfm_info - what the card is and how it is (RFM_IOC_INFO)
  * @memory_size: bytes of reflected memory on the card
@@ -36,11 +38,11 @@
  * @pad: 0
  * @build: BRB register
  * @pad2: 0
- * @lcsr1: the LCSR1 register as it reads now (RFM_LCSR1_* in rfm_regs.h)
+ * @lcsr1: the LCSR1 register as it reads now (RFM_LCSR1_* in rfm_status.h)
  * @lisr: latched status bits seen since the driver was bound (RFM_LISR_*);
  *	the driver clears the card's latches as it serves them, this field
  *	remembers them
- * @features: RFM_EXT_FEATURE_* of rfm_regs.h, 0 on a card without the
+ * @features: RFM_EXT_FEATURE_* of rfm_status.h, 0 on a card without the
  *	extension block: the calls that need one answer EOPNOTSUPP then
  * @pci_name: PCI address of the card, "0000:01:00.0", zero-terminated
  * @irqs: interrupts served since the driver was bound
@@ -495,7 +497,7 @@ struct rfm_writer {
  * @count: out: how many of @value the card has
  * @pad: 0
  * @clock_ns: out: the card's clock at that instant
- * @value: out: RFM_COUNTER_* of rfm_regs.h
+ * @value: out: RFM_COUNTER_* of rfm_status.h
  * @changed_ns: out: when each last changed, on the card's clock, to 0.2 s; 0: never
  * @reset_ns: out: the card's clock when counting was last begun anew, by the netlink
  *	operation counters-reset; 0: never

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include <linux/rfm.h>
-#include <linux/rfm_regs.h>
 
 /* A word of 8 bytes must be one load and one store. */
 #if UINTPTR_MAX <= 0xffffffff

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <linux/rfm_regs.h>
-
 #include "open.h"
 
 /**

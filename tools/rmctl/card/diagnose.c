@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
 
 #include "members.h"
 #include "tools/common/clock.h"

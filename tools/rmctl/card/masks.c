@@ -12,7 +12,6 @@
 
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
 
 #include "tools/rmctl/regions/regions.h"
 

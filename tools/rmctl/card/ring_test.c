@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-#include <linux/rfm_regs.h>
-
 #include "open.h"
 #include "tools/rmctl/cli/out.h"
 

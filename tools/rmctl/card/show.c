@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
 
 #include "diagnose.h"
 #include "state.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
 
 #include "tools/rmctl/cli/text.h"
 #include "tools/rmctl/cli/words.h"

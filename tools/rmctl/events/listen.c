@@ -7,8 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <linux/rfm_regs.h>
-
 #include "stream.h"
 #include "tools/common/clock.h"
 #include "tools/common/units.h"

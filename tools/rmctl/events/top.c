@@ -10,8 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <linux/rfm_regs.h>
-
 #include "rates.h"
 #include "stream.h"
 #include "tools/common/clock.h"

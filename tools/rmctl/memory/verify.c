@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <linux/rfm_netlink.h>
-#include <linux/rfm_regs.h>
 
 #include "tools/common/units.h"
 #include "tools/rmctl/card/open.h"

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <linux/rfm_regs.h>
-
 #include "tools/common/units.h"
 #include "tools/rmctl/card/open.h"
 #include "tools/rmctl/cli/out.h"

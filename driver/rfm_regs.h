@@ -1,19 +1,21 @@
-/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Registers of the 5565 reflective-memory card (VMIC / GE / Abaco), PIORC
- * generation, as the driver and the device model both see them.
+ * generation, as the driver and the device model both see them. What of them
+ * programs see as well stands in <linux/rfm_status.h>.
  *
- * This is the only place where these numbers stand. Source of every value,
+ * These two are the only places where these numbers stand. Source of every value,
  * unless a line says otherwise: the vendor's hardware manual for the
  * PCI(E)-5565PIORC; the tables are named in docs/card.md. "Own choice" marks
  * what the manual leaves open.
  *
  * All registers are little-endian. Names ending in _M are masks.
  */
-#ifndef _UAPI_LINUX_RFM_REGS_H
-#define _UAPI_LINUX_RFM_REGS_H
+#ifndef RFM_REGS_H
+#define RFM_REGS_H
 
 #include <linux/types.h>
+#include <linux/rfm_status.h>
 
 /* --- PCI identity ------------------------------------------------------- */
 
@@ -114,45 +116,11 @@ struct rfm_dma_descriptor {
 
 #define RFM_BRV_SLIDING_WINDOW		0x8c	/* from this revision on LAS1xx exist */
 #define RFM_BID_5565			0x65
-#define RFM_FIFO_DEPTH			127	/* entries of each ISD/SID pair */
 #define RFM_FIFOS			4
-
-#define RFM_LCSR1_LED			0x80000000u	/* red status LED, reset 1 */
-#define RFM_LCSR1_TX_DISABLE		0x40000000u
-#define RFM_LCSR1_DARK_ON_DARK		0x20000000u
-#define RFM_LCSR1_LOOPBACK		0x10000000u
-#define RFM_LCSR1_PARITY		0x08000000u
-#define RFM_LCSR1_REDUNDANT		0x04000000u
-#define RFM_LCSR1_ROGUE_MASTER1		0x02000000u
-#define RFM_LCSR1_ROGUE_MASTER0		0x01000000u
-#define RFM_LCSR1_WINDOW1		0x00400000u	/* {1,0}: 00 full, 01 64M, 10 16M, 11 2M */
-#define RFM_LCSR1_MEMSIZE_SHIFT		20		/* 0, 1, 2: 64, 128, 256 MiB */
-#define RFM_LCSR1_MEMSIZE_M		0x00300000u
-#define RFM_LCSR1_WINDOW0		0x00080000u
-#define RFM_LCSR1_DELAYED_TX		0x00040000u
-#define RFM_LCSR1_OFFSET_SHIFT		16		/* steps of 64 MiB */
-#define RFM_LCSR1_OFFSET_M		0x00030000u
-#define RFM_LCSR1_TX_EMPTY		0x00000080u	/* live */
-#define RFM_LCSR1_TX_ALMOST_FULL	0x00000040u	/* live */
-#define RFM_LCSR1_RX_FULL		0x00000020u	/* latched, cleared by LISR[10] */
-#define RFM_LCSR1_RX_ALMOST_FULL	0x00000010u	/* latched, cleared by LISR[9] */
-#define RFM_LCSR1_SYNC_LOSS		0x00000008u	/* latched, cleared by LISR[11] */
-#define RFM_LCSR1_SIGNAL		0x00000004u	/* live: light on the receiver */
-#define RFM_LCSR1_BAD_DATA		0x00000002u	/* latched, cleared by LISR[8] */
-#define RFM_LCSR1_OWN_DATA		0x00000001u	/* own packet came back; 0 clears */
 
 #define RFM_LISR_AUTO_CLEAR		0x8000u	/* copy of LIER[15] */
 #define RFM_LISR_GLOBAL_ENABLE		0x4000u
-#define RFM_LISR_PARITY			0x2000u
-#define RFM_LISR_WRITE_INHIBITED	0x1000u
-#define RFM_LISR_SYNC_LOSS		0x0800u
-#define RFM_LISR_RX_FULL		0x0400u
-#define RFM_LISR_RX_ALMOST_FULL		0x0200u
-#define RFM_LISR_BAD_DATA		0x0100u
 #define RFM_LISR_INT4			0x0080u	/* level: FIFO 4 holds something */
-#define RFM_LISR_ROGUE			0x0040u
-#define RFM_LISR_TX_FULL		0x0020u
-#define RFM_LISR_RESET_REQ		0x0008u
 #define RFM_LISR_INT3			0x0004u
 #define RFM_LISR_INT2			0x0002u
 #define RFM_LISR_INT1			0x0001u
@@ -204,18 +172,6 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_MAGIC			0x584d4652u	/* "RFMX" */
 #define RFM_EXT_VERSION			0x00020000u
 #define RFM_EXT_BAR_SIZE		0x10000
-
-#define RFM_EXT_FEATURE_SUBSCRIBE	0x0001u	/* planes RX and TX */
-#define RFM_EXT_FEATURE_WATCH		0x0002u	/* plane WATCH, event ring, slots */
-#define RFM_EXT_FEATURE_WRITER		0x0004u	/* last writer, plane OWNED */
-#define RFM_EXT_FEATURE_MULTICAST	0x0008u
-#define RFM_EXT_FEATURE_FENCE		0x0010u
-#define RFM_EXT_FEATURE_SNAPSHOT	0x0020u	/* counters and ring map */
-#define RFM_EXT_FEATURE_CLOCK		0x0040u
-#define RFM_EXT_FEATURE_QUERY		0x0080u
-#define RFM_EXT_FEATURES		0x00ffu
-
-#define RFM_GRANULE			64	/* bytes that are subscribed or watched together */
 
 /* What the capability says, once more, and what is switched on. */
 #define RFM_EXT_ID			0x000	/* RO, RFM_EXT_MAGIC */
@@ -393,48 +349,6 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_NODE_HEARD(n)		(0x5000 + 16 * (n))	/* RO, 64: n was last heard */
 #define RFM_EXT_NODE_BROKE(n)		(0x5008 + 16 * (n))	/* RO, 64: it lost its signal */
 
-enum rfm_counter {
-	RFM_COUNTER_STORES		= 0,	/* stores and interrupts asked for */
-	RFM_COUNTER_SENT		= 1,	/* own frames numbered */
-	RFM_COUNTER_HOME		= 2,	/* of these, came home */
-	RFM_COUNTER_LOST		= 3,	/* did not, but a later one; or not stored by all */
-	RFM_COUNTER_DARK		= 4,	/* own frames not sent: no signal or no neighbour */
-	RFM_COUNTER_FULL		= 5,	/* own frames not sent: no room in time */
-	RFM_COUNTER_RECEIVED		= 6,	/* frames of others taken */
-	RFM_COUNTER_FORWARDED		= 7,
-	RFM_COUNTER_UNSENDABLE		= 8,	/* not passed on: no neighbour */
-	RFM_COUNTER_OVERRUN		= 9,	/* not passed on: no room */
-	RFM_COUNTER_MISSED		= 10,	/* frames of others that never arrived */
-	RFM_COUNTER_LATE		= 11,
-	RFM_COUNTER_COPIES		= 12,	/* second copies in redundant mode */
-	RFM_COUNTER_BEYOND		= 13,	/* updates past the end of the memory */
-	RFM_COUNTER_BAD			= 14,	/* damaged frames dropped */
-	RFM_COUNTER_HOP_LIMIT		= 15,
-	RFM_COUNTER_ROGUE		= 16,
-	RFM_COUNTER_MIXED		= 17,
-	RFM_COUNTER_HELD_LOST		= 18,	/* dropped: machine paused for too long */
-	RFM_COUNTER_SENT_BYTES		= 19,	/* data bytes of own updates sent */
-	RFM_COUNTER_RECEIVED_BYTES	= 20,	/* data bytes of updates taken */
-	RFM_COUNTER_FORWARDED_BYTES	= 21,
-	RFM_COUNTER_FILTERED_RX		= 22,	/* bytes of others not stored: not subscribed */
-	RFM_COUNTER_FILTERED_TX		= 23,	/* bytes of own stores not sent: not subscribed */
-	RFM_COUNTER_WINDOW		= 24,	/* own frames on the ring now */
-	RFM_COUNTER_WINDOW_PEAK		= 25,
-	RFM_COUNTER_TX			= 26,	/* frames in the transmit FIFO now */
-	RFM_COUNTER_TX_PEAK		= 27,
-	RFM_COUNTER_INSERT		= 28,	/* stores that wait to be sent now */
-	RFM_COUNTER_INSERT_PEAK		= 29,
-	RFM_COUNTER_STALL_US		= 30,	/* longest time a store held its CPU */
-	RFM_COUNTER_INTERRUPTS_DROPPED	= 31,	/* network interrupts that found their FIFO full */
-	RFM_COUNTER_EVENTS		= 32,	/* records since reset, with those dropped */
-	RFM_COUNTER_EVENTS_DROPPED	= 33,
-	RFM_COUNTER_CONFLICTS		= 34,	/* updates of others to owned granules */
-	RFM_COUNTER_BREAKS		= 35,	/* times another node lost its signal */
-	RFM_COUNTER_EPOCH		= 36,
-	RFM_COUNTER_TURN_NS		= 37,	/* time once round; 0: nothing comes home */
-	RFM_COUNTERS			= 38
-};
-
 enum rfm_record_type {
 	RFM_RECORD_RESET		= 0,	/* interrupts, if their type is in EVENT_TYPES; */
 	RFM_RECORD_INT1			= 1,	/* then they do not enter the 5565's FIFO */
@@ -509,4 +423,4 @@ struct rfm_ext_record {
 #define RFM_EXT_MSIX_TABLE		0x8000	/* in the same BAR */
 #define RFM_EXT_MSIX_PBA		0x9000
 
-#endif /* _UAPI_LINUX_RFM_REGS_H */
+#endif /* RFM_REGS_H */
