@@ -154,6 +154,13 @@ static long rfm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	return rfm_call(call, file, (void __user *)arg);
 }
 
+static void rfm_show_fdinfo(struct seq_file *m, struct file *filp)
+{
+	struct rfm_file *file = filp->private_data;
+
+	rfm_holder_show(m, file->card, &file->holder);
+}
+
 static const struct file_operations rfm_fops = {
 	.owner		= THIS_MODULE,
 	.open		= rfm_open,
@@ -164,6 +171,7 @@ static const struct file_operations rfm_fops = {
 	.mmap		= rfm_mmap,
 	.unlocked_ioctl	= rfm_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.show_fdinfo	= rfm_show_fdinfo,
 };
 
 /**

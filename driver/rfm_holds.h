@@ -16,6 +16,7 @@
 struct rfm_card;
 struct rfm_file;
 struct rfm_settings;
+struct seq_file;
 
 /* Where a hold begins or ends in a plane, see rfm_cover.c. */
 struct rfm_end {
@@ -165,5 +166,7 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 		    const struct rfm_holder_ops *ops);
 void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder);
 void rfm_holders_changed(struct rfm_card *card);
+void rfm_holder_show(struct seq_file *m, struct rfm_card *card,
+		     struct rfm_holder *holder);
 
 #endif /* RFM_HOLDS_H */

@@ -50,11 +50,20 @@ static int rfm_listener_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static void rfm_listener_show(struct seq_file *m, struct file *file)
+{
+	struct rfm_queue *queue = file->private_data;
+
+	rfm_holder_show(m, queue->card,
+			&container_of(queue, struct rfm_listener, queue)->holder);
+}
+
 static const struct file_operations rfm_listener_fops = {
 	.owner		= THIS_MODULE,
 	.read		= rfm_queue_read,
 	.poll		= rfm_queue_poll,
 	.release	= rfm_listener_release,
+	.show_fdinfo	= rfm_listener_show,
 };
 
 static struct rfm_listener *rfm_listener_alloc(struct rfm_card *card, u32 depth)

@@ -332,11 +332,20 @@ static const struct rfm_holder_ops rfm_watcher_ops = {
 	.range = rfm_watcher_range,
 };
 
+static void rfm_watcher_show(struct seq_file *m, struct file *file)
+{
+	struct rfm_queue *queue = file->private_data;
+
+	rfm_holder_show(m, queue->card,
+			&container_of(queue, struct rfm_watcher, queue)->holder);
+}
+
 static const struct file_operations rfm_watcher_fops = {
 	.owner		= THIS_MODULE,
 	.read		= rfm_queue_read,
 	.poll		= rfm_queue_poll,
 	.release	= rfm_watcher_release,
+	.show_fdinfo	= rfm_watcher_show,
 };
 
 /* --- the call ------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 
 #define TAP_CASE_SECONDS	240	/* thousands of ranges, on a debug kernel */
 
+#include <stdarg.h>
+
 #include "netlink_ask.h"
 
 /* --- base masks ------------------------------------------------------------ */
@@ -136,6 +138,34 @@ static void policies_leave_owners_alone(void)
 
 /* --- descriptors ----------------------------------------------------------- */
 
+/* Does /proc/self/fdinfo have that line of a descriptor? */
+static bool fdinfo_has(int fd, const char *format, ...)
+{
+	char path[64], wanted[128], line[128];
+	bool found = false;
+	va_list args;
+	FILE *file;
+
+	va_start(args, format);
+	vsnprintf(wanted, sizeof(wanted), format, args);
+	va_end(args);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "r");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = !strncmp(line, wanted, strlen(wanted)) && line[strlen(wanted)] == '\n';
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* It names a descriptor as netlink does, which tells by that number of what happens to it. */
+static void check_fdinfo(int fd, const char *kind)
+{
+	CHECK(fdinfo_has(fd, "rfm-card: %s", cards[HEARER].name));
+	CHECK(fdinfo_has(fd, "rfm-kind: %s", kind));
+	CHECK(fdinfo_has(fd, "rfm-id: %u", seen.id));
+}
+
 static void descriptors_are_told(void)
 {
 	struct rfm_range range = { 0x3004, 100 };
@@ -159,6 +189,9 @@ static void descriptors_are_told(void)
 	CHECK_EQ(seen.id, file);
 	CHECK_EQ(seen.first.offset, 0x4000);
 	CHECK_EQ(seen.planes, RFM_PLANES_OWNED);
+	check_fdinfo(fd, "file");
+	CHECK(fdinfo_has(fd, "rfm-flags: read write"));
+	CHECK(fdinfo_has(fd, "rfm-range: 0x4000 0x40 owned"));
 
 	map = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 4096);
 	watcher = ioctl(fd, RFM_IOC_WATCH, &watch);
@@ -173,10 +206,17 @@ static void descriptors_are_told(void)
 	CHECK_EQ(seen.first.length, range.length);
 	CHECK_EQ(seen.depth, 7);
 	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_COALESCE);
+	check_fdinfo(watcher, "watch");
+	CHECK(fdinfo_has(watcher, "rfm-flags: coalesce"));
+	CHECK(fdinfo_has(watcher, "rfm-depth: 7"));
+	CHECK(fdinfo_has(watcher, "rfm-range: 0x3004 0x64 rx watch"));
 	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_LISTEN));
 	CHECK_EQ(seen.types, listen.types);
 	CHECK_EQ(seen.depth, 9);
 	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_EXCLUSIVE);
+	check_fdinfo(listener, "listen");
+	CHECK(fdinfo_has(listener, "rfm-flags: exclusive"));
+	CHECK(fdinfo_has(listener, "rfm-types: %#x", listen.types));
 	CHECK_EQ(setting(HEARER, RFM_A_CARD_WATCHES), 1);
 	CHECK_EQ(answer_number(RFM_A_CARD_LISTENERS), 1);
 
