@@ -4,6 +4,7 @@
 #define RFM_DMA_H
 
 #include <linux/refcount.h>
+#include <linux/skbuff.h>
 
 #include "rfm_api.h"
 
@@ -27,6 +28,7 @@ struct rfm_request {
 	struct kiocb *iocb;
 	bool async;			/* @iocb is told of the end, else the caller waits */
 	refcount_t pending;		/* if @async: those not ended, and one if more may come */
+	struct mmpin locked;		/* if @async: what it takes of RLIMIT_MEMLOCK */
 	struct list_head flying;	/* if not: the slices that were submitted, in order */
 	unsigned int in_flight;		/* how many slices were submitted; if @async: ever */
 	bool store;			/* to the card */

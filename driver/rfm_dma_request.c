@@ -194,23 +194,28 @@ static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 
 /* --- without -------------------------------------------------------------- */
 
-/* Is all of it for the engine, from and to the buffers' own pages? */
-static bool rfm_request_is_direct(struct kiocb *iocb, struct iov_iter *iter,
-				  size_t bytes)
+/*
+ * Is all of it for the engine, from and to the buffers' own pages? Returns how
+ * many these are, or 0.
+ */
+static size_t rfm_request_pages(struct kiocb *iocb, struct iov_iter *iter,
+				size_t bytes)
 {
 	struct rfm_request request;
 	enum rfm_way way;
+	size_t pages = 0;
 
 	rfm_request_init(&request, iocb, iter, bytes);
 	for (; iov_iter_count(&request.iter); request.in_flight++) {
 		iov_iter_advance(&request.iter, 0);
 		bytes = rfm_dma_plan(&request, RFM_LEAST_ASYNC, &way);
 		if (way != RFM_WAY_PAGES || !bytes)
-			return false;
+			return 0;
 		iov_iter_advance(&request.iter, bytes);
 		request.pos += bytes;
+		pages += request.pieces;
 	}
-	return true;
+	return pages;
 }
 
 static struct rfm_request *rfm_request_alloc(struct kiocb *iocb,
@@ -238,6 +243,7 @@ static ssize_t rfm_request_put(struct rfm_request *request)
 	ret = request->done ?: request->error;
 	if (ret > 0)
 		request->iocb->ki_pos += ret;
+	mm_unaccount_pinned_pages(&request->locked);
 	kfree(request);
 	return ret;
 }
@@ -312,8 +318,19 @@ static int rfm_request_launch(struct rfm_request *request,
 	return ret;
 }
 
+/*
+ * What is pinned behind its call counts against RLIMIT_MEMLOCK, as sends by
+ * MSG_ZEROCOPY do; a registered buffer was counted when io_uring took it.
+ */
+static int rfm_request_charge(struct rfm_request *request, size_t pages)
+{
+	if (!user_backed_iter(&request->iter))
+		return 0;
+	return mm_account_pinned_pages(&request->locked, pages * PAGE_SIZE);
+}
+
 static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
-				 size_t bytes)
+				 size_t bytes, size_t pages)
 {
 	struct rfm_request *request = rfm_request_alloc(iocb, iter, bytes);
 	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
@@ -325,6 +342,7 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 	if (!request)
 		return -ENOMEM;
 	card = request->file->card;
+	ret = rfm_request_charge(request, pages);
 	while (!ret && iov_iter_count(&request->iter)) {
 		slice = rfm_request_next(request);
 		ret = PTR_ERR_OR_ZERO(slice);
@@ -350,16 +368,19 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
  * @bytes: how many of them, not 0
  *
  * Return: bytes moved; -EIOCBQUEUED if @iocb will be told; -EAGAIN if that
- * would mean to wait and it must not; another negative errno if nothing was
- * moved.
+ * would mean to wait and it must not; -ENOBUFS if it would pin more than
+ * RLIMIT_MEMLOCK allows; another negative errno if nothing was moved.
  */
 ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes)
 {
 	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
 	ssize_t ret = -EFAULT;
+	size_t pages = 0;
 
-	if (!is_sync_kiocb(iocb) && rfm_request_is_direct(iocb, iter, bytes))
-		ret = rfm_request_start(iocb, iter, bytes);
+	if (!is_sync_kiocb(iocb))
+		pages = rfm_request_pages(iocb, iter, bytes);
+	if (pages)
+		ret = rfm_request_start(iocb, iter, bytes, pages);
 	/* There are other ways to pages that cannot be had. */
 	if (ret == -EFAULT)
 		ret = wait ? rfm_request_run(iocb, iter, bytes) : -EAGAIN;

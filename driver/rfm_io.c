@@ -271,7 +271,7 @@ static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
  *
  * Return: bytes read, fewer than asked for at the end of the memory or when a
  * signal came; 0 at the end; -EIOCBQUEUED if @iocb will be told; -EAGAIN,
- * -EFAULT, -EIO, -ENODEV, -ENOMEM or -ERESTARTSYS if nothing was read.
+ * -EFAULT, -EIO, -ENOBUFS, -ENODEV, -ENOMEM or -ERESTARTSYS if nothing was read.
  */
 ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {

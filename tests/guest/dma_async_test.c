@@ -249,48 +249,129 @@ static void a_full_card_says_so(void)
 	CHECK(dma_is_idle());
 }
 
-/*
- * The card bounds what is pinned, for all users: somebody who may lock nothing has
- * all that fits under way at once.
- */
-static void who_may_lock_nothing(void)
+/* Runs @run as a user who may lock so many bytes, and has no capabilities. */
+static void as_user(void (*run)(void), rlim_t bytes)
 {
-	const struct rlimit limit = { 0, 0 };
+	const struct rlimit limit = { bytes, bytes };
+	pid_t pid = fork();
+	int status;
+
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		tap_failed = false;
+		if (CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0) &&
+		    CHECK_EQ(setresuid(65534, 65534, 65534), 0))
+			run();
+		fflush(stdout);
+		_exit(tap_failed);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+	CHECK(dma_is_idle());
+}
+
+/* The card bounds what is pinned, whatever its user may lock. */
+static void more_than_a_card_pins(void)
+{
 	const size_t bytes = info.window_size < PINNED_MAX ? info.window_size : PINNED_MAX;
 	uint8_t *buf = pages(bytes), *more = pages(4 * MIB);
 	const long long slice = dma_slice();
 	aio_context_t context;
 	struct io_event event;
 	struct iocb iocb;
-	int status, i;
-	pid_t pid;
+	int i;
 
-	REQUIRE(buf && more);
+	REQUIRE(buf && more && aio_setup(2, &context) == 0);
 	memset(map, 0x6d, bytes);
-	pid = fork();
-	REQUIRE(pid >= 0);
-	if (!pid) {
-		tap_failed = false;
-		CHECK_EQ(aio_setup(2, &context), 0);
-		CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
-		aio_fill(&iocb, IOCB_CMD_PREAD, card, buf, bytes, 0, 0);
-		CHECK_EQ(aio_submit(context, &iocb), 1);
-		CHECK(dma_figure("pinned") < PINNED_MAX + slice + 8192);
-		aio_fill(&iocb, IOCB_CMD_PREAD, card, more, 4 * MIB, 0, 1);
-		CHECK_EQ(aio_submit(context, &iocb), 1);
-		CHECK(dma_figure("pinned") < PINNED_MAX + slice + 8192);
-		for (i = 0; i < 2 && CHECK_EQ(aio_wait(context, &event), 1); i++)
-			CHECK_EQ(event.res, event.data ? 4 * MIB : bytes);
-		CHECK_EQ(first_other(buf, 0x6d, bytes), bytes);
-		CHECK_EQ(first_other(more, 0x6d, 4 * MIB), 4 * MIB);
-		_exit(tap_failed);
+	aio_fill(&iocb, IOCB_CMD_PREAD, card, buf, bytes, 0, 0);
+	CHECK_EQ(aio_submit(context, &iocb), 1);
+	CHECK(dma_figure("pinned") < PINNED_MAX + slice + 8192);
+	aio_fill(&iocb, IOCB_CMD_PREAD, card, more, 4 * MIB, 0, 1);
+	CHECK_EQ(aio_submit(context, &iocb), 1);
+	CHECK(dma_figure("pinned") < PINNED_MAX + slice + 8192);
+	for (i = 0; i < 2 && CHECK_EQ(aio_wait(context, &event), 1); i++)
+		CHECK_EQ(event.res, event.data ? 4 * MIB : bytes);
+	CHECK_EQ(first_other(buf, 0x6d, bytes), bytes);
+	CHECK_EQ(first_other(more, 0x6d, 4 * MIB), 4 * MIB);
+}
+
+static void who_may_lock_enough(void)
+{
+	as_user(more_than_a_card_pins, PINNED_MAX + 8 * MIB);
+}
+
+/* One request by io_uring; returns what has become of it. */
+static int one_request(struct uring *uring, int op, void *buf, size_t bytes)
+{
+	struct io_uring_cqe cqe = { .res = -ENODATA };
+
+	if (uring_add(uring, op, card, buf, bytes, MIB, 0))
+		uring_wait(uring, &cqe);
+	return cqe.res;
+}
+
+/* What goes on behind the call is refused, and changes nothing; calls that wait are served. */
+static void only_calls_that_wait(void)
+{
+	const size_t bytes = 8 * PAGE;
+	uint8_t *buf = pages(MIB), *seen = pages(MIB);
+	aio_context_t context;
+	struct io_event event;
+	struct uring uring;
+	struct iocb iocb;
+
+	REQUIRE(buf && seen && uring_open(&uring, 2) && aio_setup(1, &context) == 0);
+	memset(map + MIB, 0x11, MIB);
+	memset(buf, 0x22, MIB);
+	memset(seen, 0x33, MIB);
+	CHECK_EQ(one_request(&uring, IORING_OP_WRITE, buf, bytes), -ENOBUFS);
+	CHECK_EQ(one_request(&uring, IORING_OP_READ, seen, bytes), -ENOBUFS);
+	aio_fill(&iocb, IOCB_CMD_PREAD, card, seen, bytes, MIB, 0);
+	REQUIRE(aio_submit(context, &iocb) == 1 && aio_wait(context, &event) == 1);
+	CHECK_EQ(event.res, -ENOBUFS);
+	CHECK_EQ(dma_figure("pinned"), 0);
+	CHECK_EQ(first_other(map + MIB, 0x11, MIB), MIB);
+	CHECK_EQ(first_other(seen, 0x33, MIB), MIB);
+
+	/* What the call itself does pins nothing behind it. */
+	CHECK_EQ(one_request(&uring, IORING_OP_WRITE, buf + 1, bytes), bytes);
+	CHECK_EQ(one_request(&uring, IORING_OP_READ, seen, 512), 512);
+	CHECK_EQ(pwrite(card, buf, MIB, MIB), MIB);
+	CHECK_EQ(pread(card, seen, MIB, MIB), MIB);
+	CHECK_EQ(first_other(seen, 0x22, MIB), MIB);
+}
+
+static void who_may_lock_nothing(void)
+{
+	as_user(only_calls_that_wait, 0);
+}
+
+/* The limit is for what is under way, and what io_uring has registered counts once. */
+static void as_much_as_may_be_locked(void)
+{
+	uint8_t *buf = pages(MIB), *fixed = pages(MIB);
+	struct iovec whole = { fixed, MIB };
+	struct uring uring;
+	unsigned int i;
+
+	REQUIRE(buf && fixed && uring_open(&uring, 2));
+	memset(buf, 0x44, MIB);
+	memset(fixed, 0x55, MIB);
+	for (i = 0; i < 16; i++) {
+		CHECK_EQ(one_request(&uring, IORING_OP_WRITE, buf, MIB), MIB);
+		CHECK_EQ(one_request(&uring, IORING_OP_READ, buf, MIB), MIB);
 	}
-	waitpid(pid, &status, 0);
-	CHECK_EQ(status, 0);
-	munmap(buf, bytes);
-	munmap(more, 4 * MIB);
-	CHECK(dma_is_idle());
+	REQUIRE(uring_register(&uring, &whole, 1) == 0);
+	CHECK_EQ(one_request(&uring, IORING_OP_WRITE, buf, MIB), -ENOBUFS);
+	CHECK_EQ(one_request(&uring, IORING_OP_WRITE_FIXED, fixed, MIB), MIB);
+	CHECK_EQ(first_other(map + MIB, 0x55, MIB), MIB);
+	CHECK_EQ(one_request(&uring, IORING_OP_READ_FIXED, fixed, MIB), MIB);
+	CHECK_EQ(one_request(&uring, IORING_OP_WRITE, buf, 64 * PAGE), 64 * PAGE);
+}
+
+static void who_may_lock_some(void)
+{
+	as_user(as_much_as_may_be_locked, 3 * MIB / 2);
 }
 
 /* What is on its way to the card ends there. */
@@ -505,7 +586,9 @@ int main(int argc, char **argv)
 		TAP_CASE(submitting_does_not_wait),
 		TAP_CASE(links_keep_the_order),
 		TAP_CASE(a_full_card_says_so),
+		TAP_CASE(who_may_lock_enough),
 		TAP_CASE(who_may_lock_nothing),
+		TAP_CASE(who_may_lock_some),
 		TAP_CASE(other_ends_cut_nothing_short),
 		TAP_CASE(nothing_is_cancelled),
 		TAP_CASE(bad_buffers),
