@@ -61,7 +61,7 @@ static void rfm_card_gone_work(struct work_struct *work)
 	rfm_dispatch_lock(card);
 	rfm_queues_wake(card);
 	if (card->hw.lost)
-		rfm_notify_gone(card);
+		rfm_notify_what(card, RFM_TOLD_GONE);
 	card->hw.lost = false;
 	rfm_fences_wake(card);
 	rfm_dispatch_unlock(card);

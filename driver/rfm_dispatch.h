@@ -19,7 +19,6 @@
 #include "rfm_holds.h"
 
 struct eventfd_ctx;
-struct rfm_notes;
 struct rfm_watcher;
 
 /* A mutex that an interrupt handler can try to take. */
@@ -52,6 +51,8 @@ struct rfm_queue {
 	spinlock_t lock;		/* all below */
 	u64 seq;			/* events so far, dropped ones included */
 	u64 dropped;			/* those that found the queue full */
+	struct delayed_work *work;	/* constant: a monitor's, takes the records; else NULL */
+	u32 coalesced;			/* constant: RFM_EVENT_BIT() of what is told together */
 	u32 depth;			/* records it holds */
 	u32 tail;			/* index of the oldest record */
 	u32 count;			/* records in the queue */
@@ -122,6 +123,22 @@ struct rfm_throttle {
 	struct delayed_work work;	/* ends it */
 };
 
+/* What happens to a card, but is no event that a descriptor can be told of. */
+enum {
+	RFM_TOLD_LINK_DOWN = RFM_EVENT_TYPES,	/* the receiver has no signal */
+	RFM_TOLD_GONE,				/* the card does not answer */
+	RFM_TOLD_TYPES
+};
+
+/* What the netlink group "monitor" is still to be told of, see rfm_notify.c. */
+struct rfm_monitor {
+	struct rfm_queue queue;		/* in a record @late is the id of whom it is about */
+	struct delayed_work work;	/* tells */
+	/* Under rfm_cards_lock: */
+	bool known;			/* told of its creation, and not of its deletion */
+	u64 lost;			/* of those that @queue has dropped: told */
+};
+
 /* Who is told of a card's events. */
 struct rfm_dispatch {
 	struct rfm_dispatch_lock lock;	/* all below, and the event ring */
@@ -141,7 +158,7 @@ struct rfm_dispatch {
 	unsigned int next_slot;		/* to be taken, so that reuse comes late */
 	struct list_head fences;	/* who waits, in the order of their tickets */
 	struct rfm_throttle throttle;
-	struct rfm_notes *notes;	/* constant: what monitors are still to be told of */
+	struct rfm_monitor monitor;
 };
 
 /* A record that tells of no update tells of a range. */
@@ -162,10 +179,13 @@ void rfm_dispatch_irq(struct rfm_card *card);
 
 /* rfm_queue.c: what all event descriptors have in common */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
+int rfm_queue_open(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
 void rfm_queue_destroy(struct rfm_queue *queue);
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    bool coalesce, struct rfm_kept *kept);
+		    struct rfm_kept *kept);
+bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event);
+void rfm_queue_lose(struct rfm_queue *queue);
 void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description);
 void rfm_queues_tell(struct rfm_card *card);

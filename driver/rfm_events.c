@@ -295,6 +295,10 @@ bool rfm_events_untold(const struct rfm_card *card)
  */
 void rfm_events_tell(struct rfm_card *card)
 {
+	struct rfm_event missing = {
+		.type = RFM_EVENT_DROPPED,
+		.node = RFM_NODE_ALL,
+	};
 	struct rfm_events *events = &card->hw.events;
 	bool untold = false;
 	u64 dropped;
@@ -311,9 +315,11 @@ void rfm_events_tell(struct rfm_card *card)
 		untold = rfm_events_untold(card);
 		rfm_card_exit(card, idx);
 	}
-	if (rfm_events_missing(card) > events->told)
-		rfm_notify_dropped(card, rfm_events_missing(card) -
-					 events->told);
+	if (rfm_events_missing(card) > events->told) {
+		missing.data = min_t(u64, rfm_events_missing(card) -
+					  events->told, U32_MAX);
+		rfm_notify_event(card, &missing, 0);
+	}
 	events->told = rfm_events_missing(card);
 	rfm_dispatch_unlock(card);
 	if (!untold)

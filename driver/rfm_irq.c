@@ -144,17 +144,10 @@ static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
 	       card->hw.control + RFM_LISR);
 }
 
-static void rfm_irq_note(struct rfm_card *card, enum rfm_notice type)
-{
-	struct rfm_note note = { .type = type };
-
-	rfm_notify_note(card, &note);
-}
-
 /* The card tells of the light's return by its event ring, or not at all. */
 static void rfm_irq_dark(struct rfm_card *card)
 {
-	rfm_irq_note(card, RFM_NOTICE_LINK_DOWN);
+	rfm_notify_what(card, RFM_TOLD_LINK_DOWN);
 	if (card->hw.events.running)
 		return;
 	card->dispatch.throttle.dark = true;
@@ -181,7 +174,7 @@ void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
 		throttle->missed += event->data;
 	if (event->type == RFM_EVENT_CONFLICT)
 		throttle->conflicts++;
-	rfm_notify_event(card, event, NULL);
+	rfm_notify_event(card, event, 0);
 	if (event->type == RFM_EVENT_SYNC_LOSS)
 		rfm_irq_dark(card);
 	if (card->dispatch.users[event->type] ||
@@ -442,26 +435,26 @@ static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
 				const struct rfm_irq_counts *counts)
 {
 	struct rfm_throttle *throttle = &card->dispatch.throttle;
-	struct rfm_note loss = {
-		.type = RFM_NOTICE_LOSS,
-		.has = RFM_NOTE_HAS(MISSING),
-		.missing = counts->missed - throttle->missed,
-	};
-	struct rfm_note conflict = {
-		.type = RFM_NOTICE_CONFLICT,
-		.count = counts->conflicts - throttle->conflicts,
+	s64 missed = counts->missed - throttle->missed;
+	s64 conflicts = counts->conflicts - throttle->conflicts;
+	struct rfm_event event = {
+		.node = RFM_NODE_ALL,
+		.flags = RFM_EVENT_INFERRED,
 	};
 	u32 told = 0;
 
-	if (types & RFM_EVENT_BIT(RFM_EVENT_LOSS) && (s64)loss.missing > 0) {
-		throttle->missed += loss.missing;
-		rfm_notify_note(card, &loss);
+	if (types & RFM_EVENT_BIT(RFM_EVENT_LOSS) && missed > 0) {
+		event.type = RFM_EVENT_LOSS;
+		event.data = min_t(u64, missed, U32_MAX);
+		throttle->missed += event.data;
+		rfm_notify_event(card, &event, 0);
 		told |= RFM_EVENT_BIT(RFM_EVENT_LOSS);
 	}
-	if (types & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) &&
-	    (s64)conflict.count > 0) {
-		throttle->conflicts += conflict.count;
-		rfm_notify_note(card, &conflict);
+	if (types & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) && conflicts > 0) {
+		event.type = RFM_EVENT_CONFLICT;
+		event.count = min_t(u64, conflicts, U32_MAX);
+		throttle->conflicts += event.count;
+		rfm_notify_event(card, &event, 0);
 		told |= RFM_EVENT_BIT(RFM_EVENT_CONFLICT);
 	}
 	return told;
@@ -478,7 +471,7 @@ static void rfm_irq_rested(struct rfm_card *card,
 	struct rfm_throttle *throttle = &card->dispatch.throttle;
 	u32 compared = rfm_irq_comparable(card), told, rested;
 
-	/* A note that found no room would count as one, whatever it counts. */
+	/* A record that found no room would count as one, whatever it counts. */
 	if (!counts->known || !rfm_notify_room(card))
 		compared = 0;
 	told = rfm_irq_tell_counted(card, compared, counts);
@@ -500,7 +493,7 @@ static void rfm_irq_look_for_light(struct rfm_card *card)
 	if (rfm_card_check(card) || !(lcsr1 & RFM_LCSR1_SIGNAL))
 		return;
 	card->dispatch.throttle.dark = false;
-	rfm_irq_note(card, RFM_NOTICE_LINK_UP);
+	rfm_notify_what(card, RFM_EVENT_SIGNAL);
 }
 
 /**

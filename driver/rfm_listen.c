@@ -74,7 +74,7 @@ static struct rfm_listener *rfm_listener_alloc(struct rfm_card *card, u32 depth)
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
-	ret = rfm_queue_init(&listener->queue, card, depth);
+	ret = rfm_queue_open(&listener->queue, card, depth);
 	if (ret) {
 		kfree(listener);
 		return ERR_PTR(ret);
@@ -166,7 +166,7 @@ bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
 		if (!(listener->types & RFM_EVENT_BIT(event->type)) ||
 		    position <= listener->queue.since)
 			continue;
-		rfm_queue_push(&listener->queue, event, false, NULL);
+		rfm_queue_push(&listener->queue, event, NULL);
 		heard = true;
 	}
 	return heard;

@@ -2,12 +2,12 @@
 /*
  * The multicast group "monitor": who is told of what happens to the cards.
  *
- * Changes of settings are told by whoever makes them. What happens to a card is
- * noted where its events are delivered; a work item tells of the notes, at once
- * when there was quiet before, and otherwise no more often than every
- * RFM_NOTIFY_PACE. A note is added to the one before it if it says the same of the
- * same node and descriptor. When there is no room for more, they are counted, and
- * the next message about the card tells how many.
+ * Changes of settings are told by whoever makes them. What happens to a card goes
+ * into a queue (rfm_queue.c), as it does for a descriptor; a work item tells what is
+ * there, at once when there was quiet before, and otherwise no more often than every
+ * RFM_NOTIFY_PACE. An event is added to the record before it if it says the same of
+ * the same node and descriptor. When there is no room for more, they are counted,
+ * and the next message about the card tells how many.
  *
  * All notifications of the family are numbered and sent under one lock, so a
  * gap in the numbers is what a socket did not get: either it was told ENOBUFS,
@@ -24,23 +24,7 @@
 
 #define RFM_NOTIFY_PACE		msecs_to_jiffies(10)
 
-/*
- * What a card's monitors are to be told of.
- *
- * @next and @known under rfm_cards_lock, from @on on under dispatch.lock.
- */
-struct rfm_notes {
-	struct rfm_card *card;
-	struct delayed_work work;	/* tells */
-	unsigned long next;		/* jiffies, not before */
-	bool known;			/* told of: after its creation, before its deletion */
-	bool on;			/* notes are taken */
-	unsigned int first;		/* index of the oldest */
-	unsigned int count;		/* how many there are */
-	u64 lost;			/* how many found no room behind these */
-	u64 lost_ever;			/* sum of those */
-	struct rfm_note ring[RFM_NOTES];
-};
+#define RFM_NOTICES	256	/* that a card can keep until they are told */
 
 static u64 rfm_notify_seq;	/* under rfm_cards_lock */
 
@@ -90,22 +74,12 @@ static bool rfm_message_send(struct rfm_message *message)
 	return true;
 }
 
-static void rfm_notes_lose(struct rfm_notes *notes, u64 count)
-{
-	lockdep_assert_held(&notes->card->dispatch.lock);
-
-	notes->lost += count;
-	notes->lost_ever += count;
-}
-
-/* Its number is used up; an overrun message will say so. */
+/* Its number is not used; an overrun message will count it. */
 static void rfm_message_lost(struct rfm_card *card)
 {
 	rfm_notify_seq--;
-	rfm_dispatch_lock(card);
-	rfm_notes_lose(card->dispatch.notes, 1);
-	rfm_dispatch_unlock(card);
-	queue_delayed_work(rfm_wq, &card->dispatch.notes->work,
+	rfm_queue_lose(&card->dispatch.monitor.queue);
+	queue_delayed_work(rfm_wq, &card->dispatch.monitor.work,
 			   RFM_NOTIFY_PACE);
 }
 
@@ -124,225 +98,16 @@ static bool rfm_tell_overrun(struct rfm_card *card, u64 lost)
 	return false;
 }
 
-/* Where the fields of a note go. */
-static const struct {
-	u8 attr;
-	u8 size;
-	u16 offset;
-} rfm_note_fields[] = {
-#define RFM_FIELD(name, field) { RFM_A_EVENT_##name,			\
-				 sizeof_field(struct rfm_note, field),	\
-				 offsetof(struct rfm_note, field) }
-	RFM_FIELD(NODE, node),
-	RFM_FIELD(MISSING, missing),
-	RFM_FIELD(EPOCH, epoch),
-	RFM_FIELD(OFFSET, offset),
-	RFM_FIELD(LENGTH, length),
-	RFM_FIELD(FRAME, frame),
-	RFM_FIELD(AGE_NS, age_ns),
-	RFM_FIELD(DESCRIPTOR, holder),
-#undef RFM_FIELD
-};
+#define RFM_HAS(attr)	BIT(RFM_A_EVENT_##attr)
 
-static int rfm_put_note_field(struct sk_buff *skb, const struct rfm_note *note,
-			      unsigned int i)
-{
-	const void *field = (const void *)note + rfm_note_fields[i].offset;
-	u8 attr = rfm_note_fields[i].attr;
+#define RFM_HAS_UPDATE	(RFM_HAS(NODE) | RFM_HAS(OFFSET) | RFM_HAS(LENGTH) | \
+			 RFM_HAS(FRAME))
 
-	if (!(note->has & BIT(attr)))
-		return 0;
-	if (rfm_note_fields[i].size == sizeof(u64))
-		return nla_put_u64_64bit(skb, attr, *(const u64 *)field,
-					 RFM_A_EVENT_PAD);
-	return nla_put_u32(skb, attr, *(const u32 *)field);
-}
-
-static int rfm_put_note(struct sk_buff *skb, const struct rfm_note *note)
-{
-	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_EVENT);
-	unsigned int i;
-
-	if (!nest ||
-	    nla_put_u32(skb, RFM_A_EVENT_TYPE, note->type) ||
-	    nla_put_u64_64bit(skb, RFM_A_EVENT_COUNT, note->count,
-			      RFM_A_EVENT_PAD) ||
-	    nla_put_u64_64bit(skb, RFM_A_EVENT_TIME_NS, note->time_ns,
-			      RFM_A_EVENT_PAD))
-		return -EMSGSIZE;
-	for (i = 0; i < ARRAY_SIZE(rfm_note_fields); i++)
-		if (rfm_put_note_field(skb, note, i))
-			return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static void rfm_tell_note(struct rfm_card *card, const struct rfm_note *note)
-{
-	struct rfm_message message;
-
-	rfm_message_begin(&message, card, RFM_CMD_EVENT_NTF);
-	if (!message.error)
-		message.error = rfm_put_note(message.skb, note);
-	if (!rfm_message_send(&message))
-		rfm_message_lost(card);
-}
-
-/* Takes the oldest note out. @lost: how many found no room before it. */
-static bool rfm_notes_pop(struct rfm_notes *notes, struct rfm_note *note,
-			  u64 *lost)
-{
-	bool found;
-
-	rfm_dispatch_lock(notes->card);
-	found = notes->count;
-	if (found) {
-		*note = notes->ring[notes->first];
-		*lost = note->lost;
-		notes->first = (notes->first + 1) % RFM_NOTES;
-		notes->count--;
-	} else {
-		*lost = notes->lost;
-		notes->lost = 0;
-	}
-	rfm_dispatch_unlock(notes->card);
-	return found;
-}
-
-/* Returns false if there was none, or no memory to tell of it. */
-static bool rfm_notes_tell_next(struct rfm_notes *notes)
-{
-	struct rfm_card *card = notes->card;
-	struct rfm_note note;
-	bool found;
-	u64 lost;
-
-	found = rfm_notes_pop(notes, &note, &lost);
-	if (lost && !rfm_tell_overrun(card, lost)) {
-		rfm_dispatch_lock(card);
-		notes->lost += lost + found;
-		notes->lost_ever += found;
-		rfm_dispatch_unlock(card);
-		return false;
-	}
-	if (found)
-		rfm_tell_note(card, &note);
-	return found;
-}
-
-/* Everything that has been noted so far; what comes meanwhile has time. */
-static void rfm_notes_tell(struct rfm_notes *notes)
-{
-	unsigned int turns = RFM_NOTES + 1;	/* and what was lost behind */
-	bool more;
-
-	lockdep_assert_held(&rfm_cards_lock);
-
-	while (turns-- && rfm_notes_tell_next(notes))
-		cond_resched();
-	WRITE_ONCE(notes->next, jiffies + RFM_NOTIFY_PACE);
-	rfm_dispatch_lock(notes->card);
-	more = notes->count || notes->lost;
-	rfm_dispatch_unlock(notes->card);
-	if (more)
-		queue_delayed_work(rfm_wq, &notes->work,
-				   RFM_NOTIFY_PACE);
-}
-
-static void rfm_notify_work(struct work_struct *work)
-{
-	struct rfm_notes *notes = container_of(to_delayed_work(work),
-					       struct rfm_notes, work);
-
-	mutex_lock(&rfm_cards_lock);
-	if (notes->known)
-		rfm_notes_tell(notes);
-	mutex_unlock(&rfm_cards_lock);
-}
-
-/* --- notes: under dispatch.lock ------------------------------------- */
-
-/* The newest note, if it says the same. */
-static struct rfm_note *rfm_notes_same(struct rfm_notes *notes,
-				       const struct rfm_note *note)
-{
-	struct rfm_note *newest;
-
-	if (!notes->count || notes->lost)
-		return NULL;
-	newest = &notes->ring[(notes->first + notes->count - 1) % RFM_NOTES];
-	return newest->type == note->type && newest->node == note->node &&
-	       newest->holder == note->holder && newest->has == note->has ?
-	       newest : NULL;
-}
-
-static void rfm_notes_put(struct rfm_notes *notes, struct rfm_note *note)
-{
-	struct rfm_note *newest = rfm_notes_same(notes, note);
-
-	if (newest) {
-		note->count += newest->count;
-		note->missing += newest->missing;
-		note->lost = newest->lost;
-		*newest = *note;
-		return;
-	}
-	if (notes->count == RFM_NOTES) {
-		rfm_notes_lose(notes, 1);
-		return;
-	}
-	note->lost = notes->lost;
-	notes->lost = 0;
-	notes->ring[(notes->first + notes->count++) % RFM_NOTES] = *note;
-}
-
-/**
- * rfm_notify_note - monitors are to be told of something
- * @card: the card
- * @note: its type, what it has, and that; its count, if that is not 1; time and lost
- *	are set here
- *
- * Context: dispatch.lock held.
- */
-void rfm_notify_note(struct rfm_card *card, struct rfm_note *note)
-{
-	struct rfm_notes *notes = card->dispatch.notes;
-	unsigned long next;
-
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (!notes->on || !rfm_notify_heard())
-		return;
-	if (!note->count)
-		note->count = 1;
-	note->time_ns = ktime_get_ns();
-	rfm_notes_put(notes, note);
-	next = READ_ONCE(notes->next);
-	queue_delayed_work(rfm_wq, &notes->work,
-			   time_after(next, jiffies) ? next - jiffies : 0);
-}
-
-/**
- * rfm_notify_room - is there room for two more notes?
- * @card: the card
- *
- * Context: dispatch.lock held.
- */
-bool rfm_notify_room(struct rfm_card *card)
-{
-	lockdep_assert_held(&card->dispatch.lock);
-
-	return card->dispatch.notes->count + 2 <= RFM_NOTES;
-}
-
-#define RFM_NOTE_UPDATE	(RFM_NOTE_HAS(NODE) | RFM_NOTE_HAS(OFFSET) | \
-			 RFM_NOTE_HAS(LENGTH) | RFM_NOTE_HAS(FRAME))
-
-/* What becomes of events. */
+/* What is told of events: the notice, and what it may have. */
 static const struct {
 	u32 type;
 	u32 has;
-} rfm_notices[RFM_EVENT_TYPES] = {
+} rfm_notices[RFM_TOLD_TYPES] = {
 	[RFM_EVENT_SYNC_LOSS]		= { RFM_NOTICE_SYNC_LOSS },
 	[RFM_EVENT_SIGNAL]		= { RFM_NOTICE_LINK_UP },
 	[RFM_EVENT_BAD_DATA]		= { RFM_NOTICE_BAD_DATA },
@@ -351,95 +116,187 @@ static const struct {
 	[RFM_EVENT_RX_FULL]		= { RFM_NOTICE_RX_FULL },
 	[RFM_EVENT_WRITE_INHIBITED]	= { RFM_NOTICE_WRITE_INHIBITED },
 	[RFM_EVENT_PARITY]		= { RFM_NOTICE_PARITY },
-	[RFM_EVENT_LOSS]		= { RFM_NOTICE_LOSS,
-					    RFM_NOTE_HAS(NODE) |
-					    RFM_NOTE_HAS(MISSING) |
-					    RFM_NOTE_HAS(FRAME) },
-	[RFM_EVENT_BREAK]		= { RFM_NOTICE_BREAK,
-					    RFM_NOTE_HAS(NODE) },
+	[RFM_EVENT_LOSS]		= { RFM_NOTICE_LOSS, RFM_HAS(NODE) |
+					    RFM_HAS(MISSING) | RFM_HAS(FRAME) },
+	[RFM_EVENT_BREAK]		= { RFM_NOTICE_BREAK, RFM_HAS(NODE) },
 	[RFM_EVENT_MEMBERSHIP]		= { RFM_NOTICE_MEMBERSHIP,
-					    RFM_NOTE_HAS(EPOCH) },
-	[RFM_EVENT_ID_IN_USE]		= { RFM_NOTICE_ID_IN_USE,
-					    RFM_NOTE_HAS(NODE) },
-	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE, RFM_NOTE_UPDATE |
-					    RFM_NOTE_HAS(AGE_NS) },
-	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE, RFM_NOTE_UPDATE |
-					    RFM_NOTE_HAS(AGE_NS) },
-	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE, RFM_NOTE_UPDATE |
-					    RFM_NOTE_HAS(AGE_NS) },
-	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH, RFM_NOTE_UPDATE |
-					    RFM_NOTE_HAS(AGE_NS) },
-	[RFM_EVENT_CONFLICT]		= { RFM_NOTICE_CONFLICT,
-					    RFM_NOTE_UPDATE },
+					    RFM_HAS(EPOCH) },
+	[RFM_EVENT_ID_IN_USE]		= { RFM_NOTICE_ID_IN_USE, RFM_HAS(NODE) },
+	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_CONFLICT]		= { RFM_NOTICE_CONFLICT, RFM_HAS_UPDATE },
+	[RFM_EVENT_DROPPED]		= { RFM_NOTICE_DROPPED, RFM_HAS(MISSING) },
+	[RFM_TOLD_LINK_DOWN]		= { RFM_NOTICE_LINK_DOWN },
+	[RFM_TOLD_GONE]			= { RFM_NOTICE_GONE },
 };
+
+/* Which attributes are there to tell of an event? */
+static u32 rfm_event_has(const struct rfm_event *event)
+{
+	u32 has = rfm_notices[event->type].has;
+
+	if (event->node == RFM_NODE_ALL)
+		has &= ~RFM_HAS(NODE);
+	if (!event->length)
+		has &= ~(RFM_HAS(OFFSET) | RFM_HAS(LENGTH));
+	if (event->flags & (RFM_EVENT_NEVER | RFM_EVENT_INFERRED))
+		has &= ~RFM_HAS(FRAME);
+	if (event->flags & RFM_EVENT_INFERRED)
+		has &= ~RFM_HAS(AGE_NS);
+	/* Anybody may hear this; whose it is, only descriptor-get tells. */
+	if (event->late)
+		has |= RFM_HAS(DESCRIPTOR);
+	return has;
+}
+
+static int rfm_put_event(struct sk_buff *skb, const struct rfm_event *event)
+{
+	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_EVENT);
+	const u64 value[] = {
+		[RFM_A_EVENT_TYPE]	= rfm_notices[event->type].type,
+		[RFM_A_EVENT_COUNT]	= event->count,
+		[RFM_A_EVENT_TIME_NS]	= event->time_ns,
+		[RFM_A_EVENT_NODE]	= event->node,
+		[RFM_A_EVENT_MISSING]	= event->data,
+		[RFM_A_EVENT_EPOCH]	= event->data,
+		[RFM_A_EVENT_OFFSET]	= event->offset,
+		[RFM_A_EVENT_LENGTH]	= event->length,
+		[RFM_A_EVENT_FRAME]	= event->frame,
+		[RFM_A_EVENT_AGE_NS]	= event->age_ns ?: event->arrival_ns -
+							   event->origin_ns,
+		[RFM_A_EVENT_DESCRIPTOR] = event->late,
+	};
+	u32 has = rfm_event_has(event) | RFM_HAS(TYPE) | RFM_HAS(COUNT) |
+		  RFM_HAS(TIME_NS);
+	u32 narrow = RFM_HAS(TYPE) | RFM_HAS(NODE) | RFM_HAS(EPOCH) |
+		     RFM_HAS(LENGTH) | RFM_HAS(DESCRIPTOR);
+	unsigned int attr;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (attr = 0; attr < ARRAY_SIZE(value); attr++) {
+		if (!(has & BIT(attr)))
+			continue;
+		if (narrow & BIT(attr) ?
+		    nla_put_u32(skb, attr, value[attr]) :
+		    nla_put_u64_64bit(skb, attr, value[attr], RFM_A_EVENT_PAD))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static void rfm_tell_event(struct rfm_card *card, const struct rfm_event *event)
+{
+	struct rfm_message message;
+
+	rfm_message_begin(&message, card, RFM_CMD_EVENT_NTF);
+	if (!message.error)
+		message.error = rfm_put_event(message.skb, event);
+	if (!rfm_message_send(&message))
+		rfm_message_lost(card);
+}
+
+/*
+ * Everything that is in the queue so far. What comes meanwhile, or is left for want
+ * of memory, has time.
+ */
+static void rfm_monitor_tell(struct rfm_card *card)
+{
+	struct rfm_monitor *monitor = &card->dispatch.monitor;
+	unsigned int turns = RFM_NOTICES + 1;	/* and what was lost behind */
+	struct rfm_event event;
+	bool found = true;
+	u64 lost;
+
+	lockdep_assert_held(&rfm_cards_lock);
+
+	while (found && turns--) {
+		found = rfm_queue_pop(&monitor->queue, &event);
+		lost = event.dropped - monitor->lost;
+		if (!found && !lost)
+			return;
+		mod_delayed_work(rfm_wq, &monitor->work, RFM_NOTIFY_PACE);
+		if (lost && !rfm_tell_overrun(card, lost)) {
+			if (found)
+				rfm_queue_lose(&monitor->queue);
+			return;
+		}
+		monitor->lost += lost;
+		if (found)
+			rfm_tell_event(card, &event);
+		cond_resched();
+	}
+}
+
+static void rfm_notify_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(to_delayed_work(work),
+					     struct rfm_card,
+					     dispatch.monitor.work);
+
+	mutex_lock(&rfm_cards_lock);
+	if (card->dispatch.monitor.known)
+		rfm_monitor_tell(card);
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/* --- what there is to tell: under dispatch.lock ---------------------------- */
 
 /**
  * rfm_notify_event - monitors are to be told of an event
  * @card: the card
- * @event: the event
- * @holder: whose watch it is about, or NULL
+ * @event: the event; RFM_TOLD_* is a type, too
+ * @holder: id of the holder whom it is about, or 0
  *
  * Context: dispatch.lock held.
  */
 void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
-		      const struct rfm_holder *holder)
+		      u32 holder)
 {
-	struct rfm_note note = {
-		.type = rfm_notices[event->type].type,
-		.has = rfm_notices[event->type].has,
-		.node = event->node,
-		.epoch = event->data,
-		.length = event->length,
-		.offset = event->offset,
-		.missing = event->type == RFM_EVENT_LOSS ? event->data : 0,
-		.frame = event->frame,
-		.age_ns = event->age_ns ?:
-			  event->arrival_ns - event->origin_ns,
-	};
+	struct rfm_queue *queue = &card->dispatch.monitor.queue;
+	struct rfm_event record = *event;
 
-	if (event->node == RFM_NODE_ALL)
-		note.has &= ~RFM_NOTE_HAS(NODE);
-	if (event->flags & (RFM_EVENT_NEVER | RFM_EVENT_INFERRED))
-		note.has &= ~RFM_NOTE_HAS(FRAME);
-	if (event->flags & RFM_EVENT_INFERRED)
-		note.has &= ~RFM_NOTE_HAS(AGE_NS);
-	/* Anybody may hear this; whose it is, only descriptor-get tells. */
-	if (holder) {
-		note.has |= RFM_NOTE_HAS(DESCRIPTOR);
-		note.holder = holder->id;
-	}
-	rfm_notify_note(card, &note);
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (list_empty(&queue->node) || !rfm_notify_heard())
+		return;
+	record.late = holder;
+	record.time_ns = ktime_get_ns();
+	rfm_queue_push(queue, &record, NULL);
 }
 
 /**
- * rfm_notify_dropped - monitors are to be told that the card dropped events
+ * rfm_notify_what - monitors are to be told of what happened, and no more than that
  * @card: the card
- * @missing: how many more
+ * @type: what, as rfm_notify_event() takes it
  *
  * Context: dispatch.lock held.
  */
-void rfm_notify_dropped(struct rfm_card *card, u64 missing)
+void rfm_notify_what(struct rfm_card *card, u32 type)
 {
-	struct rfm_note note = {
-		.type = RFM_NOTICE_DROPPED,
-		.has = RFM_NOTE_HAS(MISSING),
-		.missing = missing,
-	};
+	const struct rfm_event event = { .type = type, .node = RFM_NODE_ALL };
 
-	rfm_notify_note(card, &note);
+	rfm_notify_event(card, &event, 0);
 }
 
 /**
- * rfm_notify_gone - monitors are to be told that the card does not answer
+ * rfm_notify_room - is there room for two more?
  * @card: the card
  *
  * Context: dispatch.lock held.
  */
-void rfm_notify_gone(struct rfm_card *card)
+bool rfm_notify_room(struct rfm_card *card)
 {
-	struct rfm_note note = { .type = RFM_NOTICE_GONE };
+	lockdep_assert_held(&card->dispatch.lock);
 
-	rfm_notify_note(card, &note);
+	return READ_ONCE(card->dispatch.monitor.queue.count) + 2 <= RFM_NOTICES;
 }
 
 /* --- cards and their settings --------------------------------------------- */
@@ -484,8 +341,8 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 void rfm_notify_change(struct rfm_card *card)
 {
 	mutex_lock(&rfm_cards_lock);
-	if (card->dispatch.notes->known && rfm_notify_heard()) {
-		rfm_notes_tell(card->dispatch.notes);
+	if (card->dispatch.monitor.known && rfm_notify_heard()) {
+		rfm_monitor_tell(card);
 		rfm_tell_card(card, RFM_CMD_CARD_CHANGE_NTF);
 	}
 	mutex_unlock(&rfm_cards_lock);
@@ -497,13 +354,18 @@ void rfm_notify_change(struct rfm_card *card)
  */
 void rfm_notify_start(struct rfm_card *card)
 {
+	int idx;
+
 	mutex_lock(&card->lock);
 	mutex_lock(&rfm_cards_lock);
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
-	card->dispatch.notes->known = true;
+	card->dispatch.monitor.known = true;
 	rfm_dispatch_lock(card);
-	card->dispatch.notes->on = true;
+	if (rfm_card_enter(card, &idx)) {
+		rfm_queue_add(&card->dispatch.monitor.queue, false, false);
+		rfm_card_exit(card, idx);
+	}
 	rfm_dispatch_unlock(card);
 	mutex_unlock(&rfm_cards_lock);
 	mutex_unlock(&card->lock);
@@ -516,18 +378,18 @@ void rfm_notify_start(struct rfm_card *card)
 void rfm_notify_stop(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
-	card->dispatch.notes->on = false;
+	list_del_init(&card->dispatch.monitor.queue.node);
 	rfm_dispatch_unlock(card);
 
 	mutex_lock(&card->lock);
 	mutex_lock(&rfm_cards_lock);
-	rfm_notes_tell(card->dispatch.notes);
+	rfm_monitor_tell(card);
 	if (rfm_notify_heard())
 		rfm_tell_card(card, RFM_CMD_CARD_DELETE_NTF);
-	card->dispatch.notes->known = false;
+	card->dispatch.monitor.known = false;
 	mutex_unlock(&rfm_cards_lock);
 	mutex_unlock(&card->lock);
-	cancel_delayed_work_sync(&card->dispatch.notes->work);
+	cancel_delayed_work_sync(&card->dispatch.monitor.work);
 }
 
 /**
@@ -538,31 +400,26 @@ void rfm_notify_stop(struct rfm_card *card)
  */
 u64 rfm_notify_lost(struct rfm_card *card)
 {
-	u64 lost;
+	struct rfm_description description;
 
-	rfm_dispatch_lock(card);
-	lost = card->dispatch.notes->lost_ever;
-	rfm_dispatch_unlock(card);
-	return lost;
+	rfm_queue_describe(&card->dispatch.monitor.queue, &description);
+	return description.dropped;
 }
 
 /**
- * rfm_notify_init - room for a card's notes
+ * rfm_notify_init - room for what a card's monitors are to be told
  * @card: one that nobody uses yet
  *
  * Return: 0 or -ENOMEM.
  */
 int rfm_notify_init(struct rfm_card *card)
 {
-	struct rfm_notes *notes = kvzalloc(sizeof(*notes), GFP_KERNEL);
+	struct rfm_monitor *monitor = &card->dispatch.monitor;
 
-	if (!notes)
-		return -ENOMEM;
-	notes->card = card;
-	notes->next = jiffies;
-	INIT_DELAYED_WORK(&notes->work, rfm_notify_work);
-	card->dispatch.notes = notes;
-	return 0;
+	INIT_DELAYED_WORK(&monitor->work, rfm_notify_work);
+	monitor->queue.work = &monitor->work;
+	monitor->queue.coalesced = ~0u;
+	return rfm_queue_init(&monitor->queue, card, RFM_NOTICES);
 }
 
 /**
@@ -571,5 +428,5 @@ int rfm_notify_init(struct rfm_card *card)
  */
 void rfm_notify_free(struct rfm_card *card)
 {
-	kvfree(card->dispatch.notes);
+	kvfree(card->dispatch.monitor.queue.ring);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue behind every event descriptor: bounded, filled by the dispatch of
- * events, emptied by read().
+ * The queue of whoever is told of events: bounded, filled by the dispatch of
+ * events, emptied by read() of an event descriptor, or by the work item that tells
+ * monitors.
  *
  * When the card has gone, read() first delivers what is queued and then
  * answers ENODEV; poll() says EPOLLHUP | EPOLLERR at once. When the event ring
@@ -211,24 +212,19 @@ static void rfm_queue_dismiss(struct rfm_card *card, u32 depth)
 /**
  * rfm_queue_init - make an empty queue
  * @queue: zeroed memory
- * @card: the card; the queue takes a reference
- * @depth: records it shall hold, 1..RFM_LISTEN_DEPTH_MAX
+ * @card: the card
+ * @depth: records it shall hold
  *
- * Return: 0, -ENOMEM, or -ENOSPC if the queues of the card would hold too many.
+ * Return: 0 or -ENOMEM.
  */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 {
-	if (!rfm_queue_admit(card, depth))
-		return -ENOSPC;
 	queue->depth = depth;
 	queue->ring = kvmalloc_array(rfm_queue_places(queue),
 				     sizeof(*queue->ring), GFP_KERNEL_ACCOUNT);
-	if (!queue->ring) {
-		rfm_queue_dismiss(card, depth);
+	if (!queue->ring)
 		return -ENOMEM;
-	}
 
-	get_device(&card->dev);
 	queue->card = card;
 	INIT_LIST_HEAD(&queue->node);
 	INIT_LIST_HEAD(&queue->kept);
@@ -240,7 +236,29 @@ int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 }
 
 /**
- * rfm_queue_destroy - the end of a queue
+ * rfm_queue_open - make the queue of a descriptor
+ * @queue: zeroed memory
+ * @card: the card; the queue takes a reference
+ * @depth: records it shall hold, 1..RFM_LISTEN_DEPTH_MAX
+ *
+ * Return: 0, -ENOMEM, or -ENOSPC if the queues of the card would hold too many.
+ */
+int rfm_queue_open(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
+{
+	int ret;
+
+	if (!rfm_queue_admit(card, depth))
+		return -ENOSPC;
+	ret = rfm_queue_init(queue, card, depth);
+	if (ret)
+		rfm_queue_dismiss(card, depth);
+	else
+		get_device(&card->dev);
+	return ret;
+}
+
+/**
+ * rfm_queue_destroy - the end of a descriptor's queue
  * @queue: one that nobody fills any more
  */
 void rfm_queue_destroy(struct rfm_queue *queue)
@@ -289,13 +307,34 @@ static struct rfm_event *rfm_queue_newest(struct rfm_queue *queue, u32 type)
 	return event->type == type && event->count < U32_MAX ? event : NULL;
 }
 
+/* Is its data a number of what is missing? */
+static bool rfm_event_counts(const struct rfm_event *event)
+{
+	return event->type == RFM_EVENT_LOSS || event->type == RFM_EVENT_DROPPED;
+}
+
+/* Monitors are told of each node and each descriptor apart. */
+static bool rfm_queue_same(const struct rfm_queue *queue,
+			   const struct rfm_event *newest,
+			   const struct rfm_event *event)
+{
+	if (!queue->work)
+		return true;
+	return newest->node == event->node && newest->late == event->late &&
+	       newest->flags == event->flags &&
+	       newest->count <= U32_MAX - event->count &&
+	       (!rfm_event_counts(event) ||
+		newest->data <= U32_MAX - event->data);
+}
+
 /* Room for an event beside the full queue, for which one before it may go. */
 static struct rfm_event *rfm_queue_keep(struct rfm_queue *queue,
-					struct rfm_kept *kept, bool coalesce,
+					struct rfm_kept *kept,
 					struct rfm_event *record)
 {
 	if (!list_empty(&kept->node)) {
-		if (coalesce && kept->event.type == record->type)
+		if (queue->coalesced & RFM_EVENT_BIT(record->type) &&
+		    kept->event.type == record->type)
 			record->count += kept->event.count;
 		else
 			queue->dropped++;
@@ -305,16 +344,17 @@ static struct rfm_event *rfm_queue_keep(struct rfm_queue *queue,
 }
 
 static void rfm_queue_put(struct rfm_queue *queue,
-			  const struct rfm_event *event, bool coalesce,
-			  struct rfm_kept *kept)
+			  const struct rfm_event *event, struct rfm_kept *kept)
 {
 	struct rfm_event record = *event, *newest = NULL, *place;
 	bool full = rfm_queue_full(queue), more;
 
 	queue->seq++;
-	record.count = 1;
-	if (coalesce)
+	record.count = event->count ?: 1;
+	if (queue->coalesced & RFM_EVENT_BIT(event->type))
 		newest = rfm_queue_newest(queue, event->type);
+	if (newest && !rfm_queue_same(queue, newest, &record))
+		newest = NULL;
 	if (!newest && full && !kept) {
 		queue->dropped++;
 		return;
@@ -323,9 +363,11 @@ static void rfm_queue_put(struct rfm_queue *queue,
 	more = !newest && (!full || list_empty(&kept->node));
 	if (newest) {
 		record.count += newest->count;
+		if (rfm_event_counts(event))
+			record.data += newest->data;
 		place = newest;
 	} else if (full) {
-		place = rfm_queue_keep(queue, kept, coalesce, &record);
+		place = rfm_queue_keep(queue, kept, &record);
 	} else {
 		place = rfm_queue_place(queue);
 	}
@@ -336,6 +378,8 @@ static void rfm_queue_put(struct rfm_queue *queue,
 		WRITE_ONCE(queue->count, queue->count + 1);
 	if (!more)
 		return;
+	if (queue->work)
+		queue_delayed_work(rfm_wq, queue->work, 0);
 	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 	if (queue->eventfd)
 		eventfd_signal(queue->eventfd);
@@ -386,14 +430,13 @@ static void rfm_queue_tell(struct rfm_queue *queue)
 	}
 	event.data = min_t(u64, missing, U32_MAX);
 	event.time_ns = ktime_get_ns();
-	rfm_queue_put(queue, &event, false, &queue->mark);
+	rfm_queue_put(queue, &event, &queue->mark);
 }
 
 /**
  * rfm_queue_push - give an event to a queue
  * @queue: the queue
- * @event: the event; its seq, dropped and count are not looked at
- * @coalesce: make it part of the newest record if that is of the same type
+ * @event: the event; its seq and dropped are not looked at, a count of 0 is 1
  * @kept: where it is kept if the queue is full, instead of what is there; NULL:
  *	it can be dropped
  *
@@ -403,7 +446,7 @@ static void rfm_queue_tell(struct rfm_queue *queue)
  * Context: dispatch.lock held.
  */
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    bool coalesce, struct rfm_kept *kept)
+		    struct rfm_kept *kept)
 {
 	unsigned long flags;
 
@@ -411,8 +454,44 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 
 	spin_lock_irqsave(&queue->lock, flags);
 	rfm_queue_tell(queue);
-	rfm_queue_put(queue, event, coalesce, kept);
+	rfm_queue_put(queue, event, kept);
 	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/**
+ * rfm_queue_pop - take the oldest record out of a queue that nobody reads
+ * @queue: the queue
+ * @event: the record; if there is none, only how many were dropped so far
+ *
+ * Return: true if there was one.
+ */
+bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event)
+{
+	bool found;
+
+	spin_lock_irq(&queue->lock);
+	found = queue->count;
+	if (found) {
+		*event = queue->ring[queue->tail];
+		queue->tail = (queue->tail + 1) % rfm_queue_places(queue);
+		WRITE_ONCE(queue->count, queue->count - 1);
+		rfm_queue_take_kept(queue);
+	} else {
+		event->dropped = queue->dropped;
+	}
+	spin_unlock_irq(&queue->lock);
+	return found;
+}
+
+/**
+ * rfm_queue_lose - a record that was taken out has got lost
+ * @queue: the queue
+ */
+void rfm_queue_lose(struct rfm_queue *queue)
+{
+	spin_lock_irq(&queue->lock);
+	queue->dropped++;
+	spin_unlock_irq(&queue->lock);
 }
 
 /**

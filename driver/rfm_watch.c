@@ -53,19 +53,17 @@ static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 static void rfm_watcher_push(struct rfm_watcher *watcher,
 			     struct rfm_event *event, struct rfm_kept *kept)
 {
-	bool coalesce = watcher->args.flags & RFM_WATCH_COALESCE &&
-			RFM_EVENT_BIT(event->type) & RFM_WATCH_COALESCED;
-
 	event->flags &= ~RFM_EVENT_LATE;
 	if (rfm_watcher_late(watcher, event)) {
 		event->flags |= RFM_EVENT_LATE;
 		watcher->late++;
 	}
 	event->late = watcher->late;
-	rfm_queue_push(&watcher->queue, event, coalesce, kept);
+	rfm_queue_push(&watcher->queue, event, kept);
 	if (event->flags & RFM_EVENT_LATE || event->type == RFM_EVENT_STALE ||
 	    event->type == RFM_EVENT_FRESH)
-		rfm_notify_event(watcher->queue.card, event, &watcher->holder);
+		rfm_notify_event(watcher->queue.card, event,
+				 watcher->holder.id);
 }
 
 /**
@@ -459,7 +457,7 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 	if (!watcher)
 		return ERR_PTR(-ENOMEM);
 	ret = rfm_watcher_alloc_kept(watcher, args) ?:
-	      rfm_queue_init(&watcher->queue, card, args->depth ?:
+	      rfm_queue_open(&watcher->queue, card, args->depth ?:
 			     RFM_LISTEN_DEPTH_DEFAULT);
 	if (ret) {
 		kvfree(watcher->kept);
@@ -468,6 +466,8 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 	}
 
 	watcher->args = *args;
+	if (args->flags & RFM_WATCH_COALESCE)
+		watcher->queue.coalesced = RFM_WATCH_COALESCED;
 	watcher->comparator = RFM_SLOT_NONE;
 	watcher->count = args->count;
 	for (i = 0; i < args->count; i++) {
