@@ -36,13 +36,25 @@ struct rfm_kept {
 /* So many records at most are out of a queue, on their way to a reader. */
 #define RFM_QUEUE_BATCH		16
 
-/* The events of one descriptor. */
+struct rfm_queue;
+
+/* What differs between the kinds of descriptor that events are read from. */
+struct rfm_queue_ops {
+	const char *name;		/* of its file */
+	struct rfm_holder_ops holder;	/* for descriptor-get */
+	int (*begin)(struct rfm_queue *queue);	/* from now on events are for it */
+	void (*end)(struct rfm_queue *queue);	/* and no longer; begin() may have failed */
+};
+
+/* The events of one descriptor, or of all monitors. */
 struct rfm_queue {
+	const struct rfm_queue_ops *ops;	/* constant; NULL: monitors' */
+	struct rfm_holder holder;	/* for descriptor-get, and for monitors */
 	struct list_head node;		/* in card->dispatch.queues */
-	struct rfm_card *card;		/* holds a reference */
+	struct rfm_card *card;		/* constant; a descriptor's holds a reference */
 	wait_queue_head_t wait;		/* readers and pollers */
 	struct mutex read_lock;		/* one reader at a time; only readers move @tail */
-	struct eventfd_ctx *eventfd;	/* counts records as well, or NULL */
+	struct eventfd_ctx *eventfd;	/* constant: counts records as well, or NULL */
 	/* Under dispatch.lock: */
 	bool by_card;			/* events may come through the event ring */
 	bool ring_only;			/* some come no other way */
@@ -67,11 +79,10 @@ struct rfm_queue {
 
 /* One descriptor made by RFM_IOC_LISTEN. */
 struct rfm_listener {
-	struct rfm_queue queue;
-	struct rfm_holder holder;	/* for descriptor-get */
+	struct rfm_queue queue;		/* first */
 	struct list_head node;		/* in card->dispatch.listeners */
-	u32 types;			/* RFM_EVENT_BIT(), 0 until it is in the list */
-	bool exclusive;			/* nobody else may listen for them */
+	u32 types;			/* constant: RFM_EVENT_BIT() */
+	u32 flags;			/* constant: RFM_LISTEN_* */
 };
 
 #define RFM_SLOT_NONE	RFM_EXT_SLOTS
@@ -91,15 +102,14 @@ struct rfm_watch_range {
 
 /* One descriptor made by RFM_IOC_WATCH. */
 struct rfm_watcher {
-	struct rfm_queue queue;
-	struct rfm_holder holder;	/* for descriptor-get, and for monitors */
+	struct rfm_queue queue;		/* first */
 	struct rfm_watch args;		/* what was asked for */
 	bool active;			/* it is counted, and its ranges are in the tree */
 	u64 seen;			/* position of the last update it was told of */
 	u64 late;			/* updates that were late */
 	unsigned int comparator;	/* slot, or RFM_SLOT_NONE */
 	unsigned int count;		/* of @ranges */
-	struct rfm_kept *kept;		/* for each of its slots; NULL without slots */
+	struct rfm_kept *kept;		/* for each of its slots, behind @ranges */
 	struct rfm_watch_range ranges[];
 };
 
@@ -179,8 +189,10 @@ void rfm_dispatch_irq(struct rfm_card *card);
 
 /* rfm_queue.c: what all event descriptors have in common */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
-int rfm_queue_open(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
-void rfm_queue_destroy(struct rfm_queue *queue);
+void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
+		      size_t size, u32 depth);
+void rfm_queue_free(struct rfm_queue *queue);
+int rfm_queue_install(struct rfm_queue *queue, u32 flags);
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    struct rfm_kept *kept);
@@ -190,9 +202,6 @@ void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description);
 void rfm_queues_tell(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
-ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
-		       loff_t *pos);
-__poll_t rfm_queue_poll(struct file *file, poll_table *table);
 
 /* rfm_listen.c: what happens on the ring */
 int rfm_listen(struct rfm_file *owner, void *arg);

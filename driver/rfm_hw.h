@@ -136,8 +136,7 @@ void rfm_irq_start(struct rfm_card *card);
 bool rfm_irq_mask(struct rfm_card *card);
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
 void rfm_irq_route(struct rfm_card *card);
-int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
-			 u32 types, u32 flags);
+int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener);
 void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener);
 
 /* rfm_events.c: the event ring */

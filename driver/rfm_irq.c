@@ -730,11 +730,11 @@ static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
 
 /* As rfm_irq_add_listener(), the card entered. */
 static int rfm_irq_admit_listener(struct rfm_card *card,
-				  struct rfm_listener *listener, u32 types,
-				  u32 flags)
+				  struct rfm_listener *listener)
 {
 	struct rfm_dispatch *dispatch = &card->dispatch;
-	bool exclusive = flags & RFM_LISTEN_EXCLUSIVE;
+	bool exclusive = listener->flags & RFM_LISTEN_EXCLUSIVE;
+	u32 types = listener->types;
 	u32 unheard = 0, bits = 0, waiting;
 	unsigned int type;
 	int ret;
@@ -753,8 +753,6 @@ static int rfm_irq_admit_listener(struct rfm_card *card,
 			bits |= rfm_sources[type].lisr;
 		}
 	}
-	listener->types = types;
-	listener->exclusive = exclusive;
 	if (exclusive)
 		dispatch->exclusive |= types;
 	list_add_tail(&listener->node, &dispatch->listeners);
@@ -765,7 +763,7 @@ static int rfm_irq_admit_listener(struct rfm_card *card,
 	waiting = unheard & dispatch->waiting;
 	dispatch->waiting &= ~unheard;
 	/* What is always enabled has not waited; it still has to be counted. */
-	if (flags & RFM_LISTEN_DISCARD)
+	if (listener->flags & RFM_LISTEN_DISCARD)
 		rfm_irq_discard(card, bits & ~RFM_LIER_ALWAYS);
 	else if (waiting)
 		rfm_irq_push_waiting(card, waiting);
@@ -781,23 +779,20 @@ static int rfm_irq_admit_listener(struct rfm_card *card,
 /**
  * rfm_irq_add_listener - from now on a listener gets its events
  * @card: the card
- * @listener: the listener
- * @types: what it listens for, mask of RFM_EVENT_BIT()
- * @flags: RFM_LISTEN_DISCARD: throw away what waited in the card of the types
- *	that nobody listened for so far; otherwise it gets that first.
- *	RFM_LISTEN_EXCLUSIVE: nobody else may listen for them
+ * @listener: the listener; with RFM_LISTEN_DISCARD, what waited in the card of the
+ *	types that nobody listened for so far is thrown away; otherwise it gets that
+ *	first
  *
  * Return: 0, -EBUSY, -ENODEV, -ENOSPC, or -EIO if the event ring, which only some of
  * them come through, has stopped.
  */
-int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener,
-			 u32 types, u32 flags)
+int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener)
 {
 	int idx, ret = -ENODEV;
 
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		ret = rfm_irq_admit_listener(card, listener, types, flags);
+		ret = rfm_irq_admit_listener(card, listener);
 		rfm_card_exit(card, idx);
 	}
 	rfm_dispatch_unlock(card);
@@ -814,14 +809,15 @@ void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
 	struct rfm_dispatch *dispatch = &card->dispatch;
 	unsigned int type;
 
+	if (list_empty(&listener->node))
+		return;
 	rfm_dispatch_lock(card);
-	if (listener->types)
-		dispatch->listening--;
+	dispatch->listening--;
 	list_del(&listener->node);
 	for (type = 0; type < RFM_EVENT_TYPES; type++)
 		if (listener->types & RFM_EVENT_BIT(type))
 			dispatch->users[type]--;
-	if (listener->exclusive)
+	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
 		dispatch->exclusive &= ~listener->types;
 	rfm_irq_route(card);
 	rfm_dispatch_unlock(card);

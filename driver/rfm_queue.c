@@ -14,10 +14,13 @@
  * beside the queue, for the last of its kind, until a place becomes free.
  */
 
+#include <linux/anon_inodes.h>
 #include <linux/eventfd.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -123,19 +126,12 @@ static ssize_t rfm_queue_copy(struct rfm_queue *queue, char __user *buf,
 	return done * size;
 }
 
-/**
- * rfm_queue_read - read() of an event descriptor
- * @file: its private_data is the queue
- * @buf: where the records go
- * @len: room there, bytes
- * @pos: unused
- *
- * Return: bytes of whole records; -EINVAL if not one fits, -EAGAIN, -EFAULT,
- * -ERESTARTSYS, or, once the queue is empty, -ENODEV if the card has gone and
- * -EIO if the event ring, which it depends on, has stopped.
+/*
+ * read(): -EINVAL if not one record fits; once the queue is empty, -ENODEV if the
+ * card has gone, and -EIO if the event ring, which it depends on, has stopped.
  */
-ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
-		       loff_t *pos)
+static ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
+			      loff_t *pos)
 {
 	struct rfm_queue *queue = file->private_data;
 	size_t room = len / sizeof(struct rfm_event);
@@ -166,15 +162,7 @@ ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 	}
 }
 
-/**
- * rfm_queue_poll - poll() of an event descriptor
- * @file: its private_data is the queue
- * @table: of poll()
- *
- * Return: EPOLLIN while there is a record, EPOLLHUP | EPOLLERR without a card,
- * EPOLLERR without the event ring it depends on.
- */
-__poll_t rfm_queue_poll(struct file *file, poll_table *table)
+static __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 {
 	struct rfm_queue *queue = file->private_data;
 	__poll_t mask = 0;
@@ -189,7 +177,35 @@ __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 	return mask;
 }
 
-/* All queues of a card together are bounded. */
+/**
+ * rfm_queue_init - make an empty queue
+ * @queue: zeroed memory
+ * @card: the card
+ * @depth: records it shall hold
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
+{
+	queue->card = card;
+	queue->depth = depth;
+	INIT_LIST_HEAD(&queue->node);
+	queue->ring = kvmalloc_array(rfm_queue_places(queue),
+				     sizeof(*queue->ring), GFP_KERNEL_ACCOUNT);
+	if (!queue->ring)
+		return -ENOMEM;
+
+	INIT_LIST_HEAD(&queue->kept);
+	INIT_LIST_HEAD(&queue->mark.node);
+	init_waitqueue_head(&queue->wait);
+	mutex_init(&queue->read_lock);
+	spin_lock_init(&queue->lock);
+	return 0;
+}
+
+/* --- descriptors ----------------------------------------------------------- */
+
+/* All queues of a card's descriptors together are bounded. */
 static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 {
 	bool good;
@@ -202,76 +218,122 @@ static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 	return good;
 }
 
-static void rfm_queue_dismiss(struct rfm_card *card, u32 depth)
-{
-	rfm_dispatch_lock(card);
-	card->dispatch.queued -= depth;
-	rfm_dispatch_unlock(card);
-}
-
 /**
- * rfm_queue_init - make an empty queue
- * @queue: zeroed memory
- * @card: the card
- * @depth: records it shall hold
+ * rfm_queue_alloc - make what a descriptor of events stands for
+ * @card: the card; a reference is taken
+ * @ops: of its kind
+ * @size: bytes of the structure, which begins with a struct rfm_queue
+ * @depth: records the queue shall hold, at most RFM_LISTEN_DEPTH_MAX; 0: as many as
+ *	usual
  *
- * Return: 0 or -ENOMEM.
+ * Return: it, otherwise zeroed; or ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) if the queues
+ * of the card would hold too many.
  */
-int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
+void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
+		      size_t size, u32 depth)
 {
-	queue->depth = depth;
-	queue->ring = kvmalloc_array(rfm_queue_places(queue),
-				     sizeof(*queue->ring), GFP_KERNEL_ACCOUNT);
-	if (!queue->ring)
-		return -ENOMEM;
+	struct rfm_queue *queue = kvzalloc(size, GFP_KERNEL_ACCOUNT);
 
-	queue->card = card;
-	INIT_LIST_HEAD(&queue->node);
-	INIT_LIST_HEAD(&queue->kept);
-	INIT_LIST_HEAD(&queue->mark.node);
-	init_waitqueue_head(&queue->wait);
-	mutex_init(&queue->read_lock);
-	spin_lock_init(&queue->lock);
-	return 0;
+	depth = depth ?: RFM_LISTEN_DEPTH_DEFAULT;
+	if (!queue)
+		return ERR_PTR(-ENOMEM);
+	if (!rfm_queue_admit(card, depth)) {
+		kvfree(queue);
+		return ERR_PTR(-ENOSPC);
+	}
+	get_device(&card->dev);
+	queue->ops = ops;
+	if (rfm_queue_init(queue, card, depth)) {
+		rfm_queue_free(queue);
+		return ERR_PTR(-ENOMEM);
+	}
+	return queue;
 }
 
 /**
- * rfm_queue_open - make the queue of a descriptor
- * @queue: zeroed memory
- * @card: the card; the queue takes a reference
- * @depth: records it shall hold, 1..RFM_LISTEN_DEPTH_MAX
- *
- * Return: 0, -ENOMEM, or -ENOSPC if the queues of the card would hold too many.
- */
-int rfm_queue_open(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
-{
-	int ret;
-
-	if (!rfm_queue_admit(card, depth))
-		return -ENOSPC;
-	ret = rfm_queue_init(queue, card, depth);
-	if (ret)
-		rfm_queue_dismiss(card, depth);
-	else
-		get_device(&card->dev);
-	return ret;
-}
-
-/**
- * rfm_queue_destroy - the end of a descriptor's queue
+ * rfm_queue_free - the end of what rfm_queue_alloc() has made
  * @queue: one that nobody fills any more
  */
-void rfm_queue_destroy(struct rfm_queue *queue)
+void rfm_queue_free(struct rfm_queue *queue)
 {
 	struct rfm_card *card = queue->card;
 
 	rfm_dispatch_lock(card);
 	list_del(&queue->node);
+	card->dispatch.queued -= queue->depth;
 	rfm_dispatch_unlock(card);
-	rfm_queue_dismiss(card, queue->depth);
+	if (queue->eventfd)
+		eventfd_ctx_put(queue->eventfd);
 	kvfree(queue->ring);
+	kvfree(queue);
 	put_device(&card->dev);
 }
+
+static int rfm_queue_release(struct inode *inode, struct file *file)
+{
+	struct rfm_queue *queue = file->private_data;
+
+	rfm_holder_del(queue->card, &queue->holder);
+	queue->ops->end(queue);
+	rfm_queue_free(queue);
+	return 0;
+}
+
+static void rfm_queue_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct rfm_queue *queue = file->private_data;
+
+	rfm_holder_show(m, queue->card, &queue->holder);
+}
+
+static const struct file_operations rfm_queue_fops = {
+	.owner		= THIS_MODULE,
+	.read		= rfm_queue_read,
+	.poll		= rfm_queue_poll,
+	.release	= rfm_queue_release,
+	.show_fdinfo	= rfm_queue_show_fdinfo,
+};
+
+/**
+ * rfm_queue_install - give the calling process the descriptor
+ * @queue: what it stands for; freed with it, or here if there is none
+ * @flags: RFM_LISTEN_NONBLOCK, RFM_LISTEN_CLOEXEC
+ *
+ * Return: the descriptor, or a negative errno.
+ */
+int rfm_queue_install(struct rfm_queue *queue, u32 flags)
+{
+	struct file *file;
+	int fd, ret;
+
+	fd = get_unused_fd_flags(flags & RFM_LISTEN_CLOEXEC ? O_CLOEXEC : 0);
+	if (fd < 0) {
+		rfm_queue_free(queue);
+		return fd;
+	}
+	file = anon_inode_getfile(queue->ops->name, &rfm_queue_fops, queue,
+				  O_RDONLY | (flags & RFM_LISTEN_NONBLOCK ?
+					      O_NONBLOCK : 0));
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		rfm_queue_free(queue);
+		return PTR_ERR(file);
+	}
+
+	/* Before it begins: its first event may be one to be told of. */
+	rfm_holder_add(queue->card, &queue->holder, &queue->ops->holder);
+	/* Last, for it may take events out of the card that must not get lost. */
+	ret = queue->ops->begin(queue);
+	if (ret) {
+		put_unused_fd(fd);
+		fput(file);
+		return ret;
+	}
+	fd_install(fd, file);
+	return fd;
+}
+
+/* --- what goes in ---------------------------------------------------------- */
 
 /**
  * rfm_queue_add - events from now on are for this queue

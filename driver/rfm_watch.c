@@ -11,13 +11,8 @@
  * Comparisons and silence are slots of the card (rfm_slots.c).
  */
 
-#include <linux/anon_inodes.h>
 #include <linux/eventfd.h>
-#include <linux/file.h>
-#include <linux/fs.h>
 #include <linux/interval_tree_generic.h>
-#include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -29,6 +24,9 @@
 /* Each silence and its end is told of, whichever range's it was. */
 #define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
 				 RFM_EVENT_BIT(RFM_EVENT_MATCH))
+
+static_assert(RFM_WATCH_NONBLOCK == RFM_LISTEN_NONBLOCK);
+static_assert(RFM_WATCH_CLOEXEC == RFM_LISTEN_CLOEXEC);
 
 #define RFM_RANGE_FIRST(range)	((range)->first)
 #define RFM_RANGE_LAST(range)	((range)->reach)
@@ -63,7 +61,7 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 	if (event->flags & RFM_EVENT_LATE || event->type == RFM_EVENT_STALE ||
 	    event->type == RFM_EVENT_FRESH)
 		rfm_notify_event(watcher->queue.card, event,
-				 watcher->holder.id);
+				 watcher->queue.holder.id);
 }
 
 /**
@@ -225,8 +223,11 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 }
 
 /* Nothing is asked of the card before somebody is there to hear of it. */
-static int rfm_watcher_begin(struct rfm_card *card, struct rfm_watcher *watcher)
+static int rfm_watcher_begin(struct rfm_queue *queue)
 {
+	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
+						   queue);
+	struct rfm_card *card = queue->card;
 	u32 planes = RFM_HOLD(RFM_PLANE_RX);
 	unsigned int i;
 	int ret;
@@ -247,8 +248,11 @@ static int rfm_watcher_begin(struct rfm_card *card, struct rfm_watcher *watcher)
 }
 
 /* Undoes what was done of it, and is content with nothing. */
-static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
+static void rfm_watcher_end(struct rfm_queue *queue)
 {
+	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
+						   queue);
+	struct rfm_card *card = queue->card;
 	unsigned int i;
 
 	if (!watcher->active)
@@ -269,35 +273,11 @@ static void rfm_watcher_end(struct rfm_card *card, struct rfm_watcher *watcher)
 	rfm_dispatch_unlock(card);
 }
 
-static void rfm_watcher_free(struct rfm_watcher *watcher)
-{
-	struct eventfd_ctx *eventfd = watcher->queue.eventfd;
-
-	rfm_queue_destroy(&watcher->queue);
-	if (eventfd)
-		eventfd_ctx_put(eventfd);
-	kvfree(watcher->kept);
-	kvfree(watcher);
-}
-
-static int rfm_watcher_release(struct inode *inode, struct file *file)
-{
-	struct rfm_queue *queue = file->private_data;
-	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
-						   queue);
-
-	if (watcher->holder.id)
-		rfm_holder_del(queue->card, &watcher->holder);
-	rfm_watcher_end(queue->card, watcher);
-	rfm_watcher_free(watcher);
-	return 0;
-}
-
 static void rfm_watcher_describe(struct rfm_holder *holder,
 				 struct rfm_description *description)
 {
 	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
-						   holder);
+						   queue.holder);
 
 	rfm_queue_describe(&watcher->queue, description);
 	description->late = READ_ONCE(watcher->late);
@@ -312,7 +292,7 @@ static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
 			      struct rfm_range *range, u32 *planes)
 {
 	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
-						   holder);
+						   queue.holder);
 	const struct rfm_watch_range *at;
 
 	if (*cursor >= watcher->count)
@@ -324,26 +304,15 @@ static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
 	return true;
 }
 
-static const struct rfm_holder_ops rfm_watcher_ops = {
-	.kind = RFM_DESCRIPTOR_KIND_WATCH,
-	.describe = rfm_watcher_describe,
-	.range = rfm_watcher_range,
-};
-
-static void rfm_watcher_show(struct seq_file *m, struct file *file)
-{
-	struct rfm_queue *queue = file->private_data;
-
-	rfm_holder_show(m, queue->card,
-			&container_of(queue, struct rfm_watcher, queue)->holder);
-}
-
-static const struct file_operations rfm_watcher_fops = {
-	.owner		= THIS_MODULE,
-	.read		= rfm_queue_read,
-	.poll		= rfm_queue_poll,
-	.release	= rfm_watcher_release,
-	.show_fdinfo	= rfm_watcher_show,
+static const struct rfm_queue_ops rfm_watcher_ops = {
+	.name = "[rfm-watch]",
+	.holder = {
+		.kind = RFM_DESCRIPTOR_KIND_WATCH,
+		.describe = rfm_watcher_describe,
+		.range = rfm_watcher_range,
+	},
+	.begin = rfm_watcher_begin,
+	.end = rfm_watcher_end,
 };
 
 /* --- the call ------------------------------------------------------------- */
@@ -428,43 +397,22 @@ static void rfm_ranges_join(struct rfm_watcher *watcher)
 	}
 }
 
-static int rfm_watcher_alloc_kept(struct rfm_watcher *watcher,
-				  const struct rfm_watch *args)
-{
-	unsigned int i, count = rfm_slots_needed(args);
-
-	if (!count)
-		return 0;
-	watcher->kept = kvcalloc(count, sizeof(*watcher->kept),
-				 GFP_KERNEL_ACCOUNT);
-	if (!watcher->kept)
-		return -ENOMEM;
-	for (i = 0; i < count; i++)
-		INIT_LIST_HEAD(&watcher->kept[i].node);
-	return 0;
-}
-
 static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 					     const struct rfm_watch *args,
 					     const struct rfm_range *ranges)
 {
+	unsigned int i, slots = rfm_slots_needed(args);
 	struct rfm_watcher *watcher;
-	unsigned int i;
-	int ret;
 
-	watcher = kvzalloc(struct_size(watcher, ranges, args->count),
-			   GFP_KERNEL_ACCOUNT);
-	if (!watcher)
-		return ERR_PTR(-ENOMEM);
-	ret = rfm_watcher_alloc_kept(watcher, args) ?:
-	      rfm_queue_open(&watcher->queue, card, args->depth ?:
-			     RFM_LISTEN_DEPTH_DEFAULT);
-	if (ret) {
-		kvfree(watcher->kept);
-		kvfree(watcher);
-		return ERR_PTR(ret);
-	}
+	watcher = rfm_queue_alloc(card, &rfm_watcher_ops,
+				  struct_size(watcher, ranges, args->count) +
+				  slots * sizeof(*watcher->kept), args->depth);
+	if (IS_ERR(watcher))
+		return watcher;
 
+	watcher->kept = (struct rfm_kept *)&watcher->ranges[args->count];
+	for (i = 0; i < slots; i++)
+		INIT_LIST_HEAD(&watcher->kept[i].node);
 	watcher->args = *args;
 	if (args->flags & RFM_WATCH_COALESCE)
 		watcher->queue.coalesced = RFM_WATCH_COALESCED;
@@ -521,34 +469,13 @@ static int rfm_watcher_eventfd(struct rfm_watcher *watcher)
 	return 0;
 }
 
-/* The descriptor of a watcher; until it is installed nobody can use it. */
-static int rfm_watcher_file(struct rfm_watcher *watcher, struct file **file)
-{
-	u32 flags = watcher->args.flags;
-	int fd;
-
-	fd = get_unused_fd_flags(flags & RFM_WATCH_CLOEXEC ? O_CLOEXEC : 0);
-	if (fd < 0)
-		return fd;
-	*file = anon_inode_getfile("[rfm-watch]", &rfm_watcher_fops,
-				   &watcher->queue,
-				   O_RDONLY | (flags & RFM_WATCH_NONBLOCK ?
-					       O_NONBLOCK : 0));
-	if (IS_ERR(*file)) {
-		put_unused_fd(fd);
-		return PTR_ERR(*file);
-	}
-	return fd;
-}
-
 /* RFM_IOC_WATCH. Return: the descriptor, or a negative errno. */
 int rfm_watch(struct rfm_file *owner, void *arg)
 {
 	struct rfm_card *card = owner->card;
 	const struct rfm_watch *args = arg;
 	struct rfm_watcher *watcher;
-	struct file *file;
-	int fd, ret;
+	int ret;
 
 	if (args->flags & ~RFM_WATCH_FLAGS)
 		return -EINVAL;
@@ -558,26 +485,9 @@ int rfm_watch(struct rfm_file *owner, void *arg)
 	if (IS_ERR(watcher))
 		return PTR_ERR(watcher);
 	ret = rfm_watcher_eventfd(watcher);
-	if (ret)
-		goto err_free;
-	fd = rfm_watcher_file(watcher, &file);
-	if (fd < 0) {
-		ret = fd;
-		goto err_free;
-	}
-
-	/* Before it begins: its first event may be one to be told of. */
-	rfm_holder_add(card, &watcher->holder, &rfm_watcher_ops);
-	ret = rfm_watcher_begin(card, watcher);
 	if (ret) {
-		put_unused_fd(fd);
-		fput(file);
+		rfm_queue_free(&watcher->queue);
 		return ret;
 	}
-	fd_install(fd, file);
-	return fd;
-
-err_free:
-	rfm_watcher_free(watcher);
-	return ret;
+	return rfm_queue_install(&watcher->queue, args->flags);
 }
