@@ -135,13 +135,8 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	INIT_LIST_HEAD(&card->holds.holders);
 	card->holds.base_holder.ops = &rfm_base_ops;
 	list_add(&card->holds.base_holder.node, &card->holds.holders);
-	INIT_LIST_HEAD(&card->dispatch.fences);
 	rfm_dispatch_init(card);
-	INIT_LIST_HEAD(&card->dispatch.queues);
-	INIT_LIST_HEAD(&card->dispatch.listeners);
-	card->dispatch.watched = RB_ROOT_CACHED;
 	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
-	INIT_DELAYED_WORK(&card->dispatch.throttle.work, rfm_irq_rest_end);
 	rfm_dma_init(card);
 	rfm_settings_init(card);
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who delivers what the card tells, and when.
+ * The way of an event: who delivers what the card tells, when, and to whom.
+ *
+ *   rfm_irq(), rfm_events_irq()	the interrupt handlers
+ *   rfm_dispatch_irq()			at once, or by the work item:
+ *   rfm_irq_take(), rfm_events_take()	fetch from LISR and FIFOs, or the event ring
+ *   rfm_dispatch()			finds out whom it is for: listeners by its type,
+ *					watches by its range or slot, fences, monitors
+ *   rfm_queue_push()			queues a record, and wakes who waits for it
  *
  * The interrupt handlers take up what there is, and deliver it at once if that is
  * little: few events that few wait for, so that these wake up soon. All else, be it
@@ -25,6 +32,10 @@
 
 /* The same of the work item, before others may have the lock, or the CPU. */
 #define RFM_TURN	32
+
+/* What LISR keeps while nobody listens, but for what is always asked for. */
+#define RFM_EVENT_LATCHED	(RFM_EVENT_KEPT | RFM_EVENT_BIT(RFM_EVENT_RESET) | \
+				 RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL))
 
 /* --- the lock -------------------------------------------------------------- */
 
@@ -72,7 +83,112 @@ void rfm_dispatch_yield(unsigned int deliveries)
 		cond_resched();
 }
 
-/* --- deliveries ------------------------------------------------------------ */
+/* --- to whom ---------------------------------------------------------------- */
+
+static unsigned int rfm_dispatch_to_listeners(struct rfm_card *card,
+					      const struct rfm_record *record)
+{
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	u32 bit = RFM_EVENT_BIT(record->event.type);
+	unsigned int visited = 0;
+	struct rfm_queue *queue;
+	bool heard = false;
+
+	list_for_each_entry(queue, &dispatch->queues, node) {
+		if (!queue->types)
+			break;
+		rfm_dispatch_yield(++visited);
+		if (!(queue->types & bit) || record->position <= queue->since)
+			continue;
+		rfm_queue_push(queue, &record->event, NULL);
+		heard = true;
+	}
+	/* It is no longer in the card, so the first who listens gets it from us. */
+	if (!heard && record->position == RFM_POSITION_NONE)
+		dispatch->waiting |= bit & RFM_EVENT_LATCHED;
+	rfm_throttle_event(card, &record->event);
+	return visited;
+}
+
+/**
+ * rfm_dispatch - give an event to everybody whom it is for
+ * @card: the card
+ * @record: the event; where watches differ, it is changed
+ *
+ * Context: dispatch.lock held, the card entered; sleeps if these are many.
+ * Return: how many were looked at.
+ */
+unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record)
+{
+	lockdep_assert_held(&card->dispatch.lock);
+
+	switch (record->event.type) {
+	case RFM_EVENT_RESET ... RFM_EVENT_PARITY:
+	case RFM_EVENT_CONFLICT ... RFM_EVENT_ID_IN_USE:
+		return rfm_dispatch_to_listeners(card, record);
+	case RFM_EVENT_UPDATE:
+		return rfm_watch_update(card, record);
+	case RFM_EVENT_MATCH:
+	case RFM_EVENT_STALE:
+	case RFM_EVENT_FRESH:
+		return rfm_watch_slot(card, record);
+	case RFM_RECORD_FENCE:
+		rfm_fence_event(card, record->value);
+	}
+	return 0;
+}
+
+/**
+ * rfm_dispatch_fits - may an event be delivered now?
+ * @card: the card
+ * @record: the event
+ * @most: looks at who may get it; RFM_NO_LIMIT: and it may sleep
+ *
+ * Context: dispatch.lock held.
+ */
+bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
+		       unsigned int most)
+{
+	if (most == RFM_NO_LIMIT)
+		return true;
+	switch (record->event.type) {
+	case RFM_EVENT_SIGNAL:
+	case RFM_RECORD_FENCE:
+		return false;		/* These sleep. */
+	case RFM_EVENT_UPDATE:
+		return rfm_watch_reach(card, &record->event, most) < most;
+	case RFM_EVENT_MATCH:
+	case RFM_EVENT_STALE:
+	case RFM_EVENT_FRESH:
+		return most > 1;	/* Each is one watch's. */
+	default:
+		return card->dispatch.listening < most;
+	}
+}
+
+/**
+ * rfm_dispatch_route - let the card tell of what somebody listens for
+ * @card: the card, gone or not
+ *
+ * Context: dispatch.lock held.
+ */
+void rfm_dispatch_route(struct rfm_card *card)
+{
+	struct rfm_throttle *throttle = &card->dispatch.throttle;
+	int idx;
+
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (!rfm_card_enter(card, &idx))
+		return;
+	rfm_irq_route(card, card->dispatch.heard |
+			    (RFM_EVENT_MONITORED & ~throttle->types));
+	if (throttle->types & RFM_EVENT_COUNTED)
+		throttle->until = rfm_events_position(card);
+	rfm_card_exit(card, idx);
+}
+
+/* --- when ------------------------------------------------------------------- */
 
 static unsigned int rfm_dispatch_left(unsigned int most, unsigned int spent)
 {
@@ -164,7 +280,7 @@ static void rfm_dispatch_work(struct work_struct *work)
 }
 
 /**
- * rfm_dispatch_init - a lock and a work item
+ * rfm_dispatch_init - nobody is told of anything yet
  * @card: one that nobody uses yet
  */
 void rfm_dispatch_init(struct rfm_card *card)
@@ -174,4 +290,8 @@ void rfm_dispatch_init(struct rfm_card *card)
 	sema_init(&card->dispatch.lock.free, 1);
 	lockdep_init_map(&card->dispatch.lock.dep_map, "dispatch_lock", &key, 0);
 	INIT_WORK(&card->dispatch.work, rfm_dispatch_work);
+	INIT_LIST_HEAD(&card->dispatch.queues);
+	INIT_LIST_HEAD(&card->dispatch.fences);
+	card->dispatch.watched = RB_ROOT_CACHED;
+	rfm_throttle_init(card);
 }

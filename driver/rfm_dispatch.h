@@ -55,6 +55,7 @@ struct rfm_queue {
 	wait_queue_head_t wait;		/* readers and pollers */
 	struct mutex read_lock;		/* one reader at a time; only readers move @tail */
 	struct eventfd_ctx *eventfd;	/* constant: counts records as well, or NULL */
+	u32 types;			/* constant: what a listener hears, RFM_EVENT_BIT() */
 	/* Under dispatch.lock: */
 	bool by_card;			/* events may come through the event ring */
 	bool ring_only;			/* some come no other way */
@@ -77,11 +78,35 @@ struct rfm_queue {
 /* The position of an event that did not come through the event ring. */
 #define RFM_POSITION_NONE	U64_MAX
 
+/* What the card tells, by LISR or by a record of its event ring. */
+struct rfm_record {
+	u64 position;			/* how many records have been taken with it */
+	u32 value;			/* MATCH, STALE, FRESH: slot; RFM_RECORD_FENCE: ticket */
+	struct rfm_event event;		/* what applications get of it, its type the record's */
+};
+
+/* They exist on a card with the extension block only: LISR knows nothing of them. */
+#define RFM_EVENT_EXTENSION	(RFM_EVENT_ALL & ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
+
+/* Errors that LISR keeps until they are asked for, of those that monitors are told of. */
+#define RFM_EVENT_KEPT		(RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | \
+				 RFM_EVENT_BIT(RFM_EVENT_TX_FULL) | \
+				 RFM_EVENT_BIT(RFM_EVENT_RX_FULL) | \
+				 RFM_EVENT_BIT(RFM_EVENT_ROGUE) | \
+				 RFM_EVENT_BIT(RFM_EVENT_WRITE_INHIBITED) | \
+				 RFM_EVENT_BIT(RFM_EVENT_PARITY))
+
+/* And those that it counts. */
+#define RFM_EVENT_COUNTED	(RFM_EVENT_BIT(RFM_EVENT_LOSS) | \
+				 RFM_EVENT_BIT(RFM_EVENT_CONFLICT))
+#define RFM_COUNTED_TYPES	2
+
+#define RFM_EVENT_MONITORED	(RFM_EVENT_KEPT | RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS) | \
+				 (RFM_EVENT_EXTENSION & ~RFM_EVENT_WATCHED))
+
 /* One descriptor made by RFM_IOC_LISTEN. */
 struct rfm_listener {
 	struct rfm_queue queue;		/* first */
-	struct list_head node;		/* in card->dispatch.listeners */
-	u32 types;			/* constant: RFM_EVENT_BIT() */
 	u32 flags;			/* constant: RFM_LISTEN_* */
 };
 
@@ -127,8 +152,7 @@ struct rfm_throttle {
 	u32 types;			/* RFM_EVENT_BIT() */
 	u64 until;			/* position of the last record that may be of one of them */
 	u32 settling;			/* types that were throttled, to be compared once more */
-	u64 missed;			/* of the card's counter, updates that LOSS told of */
-	u64 conflicts;			/* likewise */
+	u64 counted[RFM_COUNTED_TYPES];	/* of the card's counters: told */
 	bool dark;			/* @work looks for the light */
 	struct delayed_work work;	/* ends it */
 };
@@ -153,11 +177,11 @@ struct rfm_monitor {
 struct rfm_dispatch {
 	struct rfm_dispatch_lock lock;	/* all below, and the event ring */
 	struct work_struct work;	/* delivers what an interrupt handler has left */
-	struct list_head queues;	/* every open event descriptor */
-	u32 queued;			/* the sum of their depths */
-	struct list_head listeners;	/* made by RFM_IOC_LISTEN */
-	unsigned int listening;		/* how many */
+	struct list_head queues;	/* whoever is told of events, listeners first */
+	u32 queued;			/* the sum of the descriptors' depths */
+	unsigned int listening;		/* how many listeners */
 	unsigned int users[RFM_EVENT_TYPES];	/* of them, for each type */
+	u32 heard;			/* types that have any, RFM_EVENT_BIT() */
 	u32 exclusive;			/* the types that one has for itself, RFM_EVENT_BIT() */
 	u32 waiting;			/* only monitors heard of: one for the first listener */
 	unsigned int watches;		/* made by RFM_IOC_WATCH */
@@ -186,6 +210,10 @@ void rfm_dispatch_lock(struct rfm_card *card);
 void rfm_dispatch_unlock(struct rfm_card *card);
 void rfm_dispatch_yield(unsigned int deliveries);
 void rfm_dispatch_irq(struct rfm_card *card);
+bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
+		       unsigned int most);
+unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
+void rfm_dispatch_route(struct rfm_card *card);
 
 /* rfm_queue.c: what all event descriptors have in common */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
@@ -205,17 +233,18 @@ void rfm_queues_wake(struct rfm_card *card);
 
 /* rfm_listen.c: what happens on the ring */
 int rfm_listen(struct rfm_file *owner, void *arg);
-bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
-			u64 position);
+
+/* rfm_throttle.c: what nobody but monitors hears of */
+void rfm_throttle_init(struct rfm_card *card);
+void rfm_throttle_start(struct rfm_card *card);
+void rfm_throttle_event(struct rfm_card *card, const struct rfm_event *event);
 
 /* rfm_watch.c: interrupt on update */
 int rfm_watch(struct rfm_file *owner, void *arg);
-unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
-			     unsigned int most);
-unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
-			      u64 position);
-unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
-			    struct rfm_event *event, u64 position);
+unsigned int rfm_watch_reach(struct rfm_card *card,
+			     const struct rfm_event *event, unsigned int most);
+unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record);
+unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record);
 
 /* rfm_slots.c: the card's comparators and timers */
 unsigned int rfm_slots_needed(const struct rfm_watch *args);

@@ -52,14 +52,7 @@ static size_t rfm_events_size(const struct rfm_events *events)
 
 /* --- records ------------------------------------------------------------ */
 
-/* A record of the ring, read. */
-struct rfm_record {
-	u64 number;			/* of the event, dropped ones included */
-	u64 position;			/* of the record: how many have been taken with it */
-	u32 value;			/* see its type */
-	struct rfm_event event;		/* what applications get of it, its type the record's */
-};
-
+/* What a record of the ring tells; those taken so far are @position. */
 static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
 			    struct rfm_record *record)
 {
@@ -68,8 +61,7 @@ static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
 	bool data = type < RFM_RECORD_TYPES && BIT(type) & RFM_RECORDS_DATA;
 
 	*record = (struct rfm_record) {
-		.number = le64_to_cpu(from->event),
-		.position = position,
+		.position = position + 1,
 		.value = value,
 		.event = {
 			.type = type,
@@ -91,55 +83,6 @@ static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
 	memcpy(record->event.bytes, from->data, sizeof(from->data));
 }
 
-static unsigned int rfm_record_listeners(struct rfm_card *card,
-					 struct rfm_record *record)
-{
-	rfm_listeners_push(card, &record->event, record->position);
-	rfm_irq_monitor(card, &record->event);
-	return card->dispatch.listening;
-}
-
-static unsigned int rfm_record_update(struct rfm_card *card,
-				      struct rfm_record *record)
-{
-	return rfm_watch_update(card, &record->event, record->position);
-}
-
-static unsigned int rfm_record_slot(struct rfm_card *card,
-				    struct rfm_record *record)
-{
-	return rfm_watch_slot(card, record->value, &record->event,
-			      record->position);
-}
-
-static unsigned int rfm_record_fence(struct rfm_card *card,
-				     struct rfm_record *record)
-{
-	rfm_fence_event(card, record->value);
-	return 0;
-}
-
-/* Who gets a record; each tells how many were looked at. */
-static unsigned int (*const rfm_records[RFM_RECORD_TYPES])
-	(struct rfm_card *card, struct rfm_record *record) = {
-	[RFM_RECORD_RESET]	= rfm_record_listeners,
-	[RFM_RECORD_INT1]	= rfm_record_listeners,
-	[RFM_RECORD_INT2]	= rfm_record_listeners,
-	[RFM_RECORD_INT3]	= rfm_record_listeners,
-	[RFM_RECORD_INT4]	= rfm_record_listeners,
-	[RFM_RECORD_UPDATE]	= rfm_record_update,
-	[RFM_RECORD_MATCH]	= rfm_record_slot,
-	[RFM_RECORD_STALE]	= rfm_record_slot,
-	[RFM_RECORD_FRESH]	= rfm_record_slot,
-	[RFM_RECORD_CONFLICT]	= rfm_record_listeners,
-	[RFM_RECORD_SIGNAL]	= rfm_record_listeners,
-	[RFM_RECORD_BREAK]	= rfm_record_listeners,
-	[RFM_RECORD_MEMBERSHIP]	= rfm_record_listeners,
-	[RFM_RECORD_LOSS]	= rfm_record_listeners,
-	[RFM_RECORD_ID_IN_USE]	= rfm_record_listeners,
-	[RFM_RECORD_FENCE]	= rfm_record_fence,
-};
-
 /* The next record, or NULL if the card has not written it yet. */
 static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 {
@@ -152,48 +95,6 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 	/* The card writes the index last. */
 	dma_rmb();
 	return record;
-}
-
-/* May the next record be delivered? See rfm_events_take(). */
-static bool rfm_events_fits(struct rfm_card *card,
-			    const struct rfm_ext_record *next,
-			    unsigned int most)
-{
-	if (most == RFM_NO_LIMIT)
-		return true;
-	switch (READ_ONCE(next->type)) {
-	case RFM_RECORD_SIGNAL:
-	case RFM_RECORD_FENCE:
-		return false;		/* These sleep. */
-	case RFM_RECORD_UPDATE:
-		return rfm_watch_reach(card, le32_to_cpu(next->offset),
-				       le32_to_cpu(next->length), most) < most;
-	case RFM_RECORD_MATCH:
-	case RFM_RECORD_STALE:
-	case RFM_RECORD_FRESH:
-		return most > 1;	/* Each is one watch's. */
-	default:
-		return card->dispatch.listening < most;
-	}
-}
-
-static unsigned int rfm_events_deliver(struct rfm_card *card,
-				       const struct rfm_ext_record *from)
-{
-	struct rfm_events *events = &card->hw.events;
-	struct rfm_record record;
-	u32 type;
-
-	rfm_record_read(from, ++events->position, &record);
-	/* Whoever this is delivered to is first told of what is missing. */
-	events->missed += record.number - events->number - 1;
-	events->number = record.number;
-	events->retried = false;
-
-	type = record.event.type;
-	if (type >= RFM_RECORD_TYPES || !rfm_records[type])
-		return 0;
-	return rfm_records[type](card, &record);
 }
 
 /**
@@ -209,14 +110,16 @@ static unsigned int rfm_events_deliver(struct rfm_card *card,
 int rfm_events_take(struct rfm_card *card, unsigned int most)
 {
 	struct rfm_events *events = &card->hw.events;
-	const struct rfm_ext_record *record;
+	const struct rfm_ext_record *next;
+	struct rfm_record record;
+	u64 number;
 
 	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!events->running)
 		return 0;
-	record = rfm_events_next(events);
-	if (!record) {
+	next = rfm_events_next(events);
+	if (!next) {
 		if (!READ_ONCE(events->doubted))
 			return 0;
 		if (most != RFM_NO_LIMIT)
@@ -224,12 +127,20 @@ int rfm_events_take(struct rfm_card *card, unsigned int most)
 		rfm_events_check(card);
 		return READ_ONCE(events->doubted);
 	}
-	if (!rfm_events_fits(card, record, most))
+	rfm_record_read(next, events->position, &record);
+	if (!rfm_dispatch_fits(card, &record, most))
 		return -1;
 	/* The loss of the signal has been latched before its return was recorded. */
-	if (READ_ONCE(record->type) == RFM_RECORD_SIGNAL)
+	if (record.event.type == RFM_EVENT_SIGNAL)
 		rfm_irq_take_latched(card);
-	return 1 + rfm_events_deliver(card, record);
+
+	events->position = record.position;
+	/* Whoever this is delivered to is first told of what is missing. */
+	number = le64_to_cpu(next->event);
+	events->missed += number - events->number - 1;
+	events->number = number;
+	events->retried = false;
+	return 1 + rfm_dispatch(card, &record);
 }
 
 /**
@@ -499,7 +410,7 @@ void rfm_events_check(struct rfm_card *card)
 			       card->hw.ext + RFM_EXT_INT_ENABLE);
 		spin_unlock_irq(&card->hw.irq.lock);
 	}
-	rfm_irq_route(card);
+	rfm_dispatch_route(card);
 }
 
 /**

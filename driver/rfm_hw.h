@@ -17,7 +17,6 @@
 #include "rfm_regs.h"
 
 struct rfm_card;
-struct rfm_listener;
 struct rfm_slice;
 
 /* The byte swaps of programmed I/O and of DMA are one switch. */
@@ -130,14 +129,12 @@ extern struct workqueue_struct *rfm_dma_wq;
 irqreturn_t rfm_irq(int irq, void *data);
 int rfm_irq_take(struct rfm_card *card, unsigned int most);
 void rfm_irq_take_latched(struct rfm_card *card);
-void rfm_irq_rest_end(struct work_struct *work);
-void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event);
 void rfm_irq_start(struct rfm_card *card);
 bool rfm_irq_mask(struct rfm_card *card);
 int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
-void rfm_irq_route(struct rfm_card *card);
-int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener);
-void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener);
+void rfm_irq_route(struct rfm_card *card, u32 types);
+void rfm_irq_discard(struct rfm_card *card, u32 types);
+void rfm_irq_open(struct rfm_card *card, u32 types);
 
 /* rfm_events.c: the event ring */
 int rfm_events_alloc(struct rfm_card *card);

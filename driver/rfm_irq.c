@@ -2,14 +2,11 @@
 /*
  * The interrupt side of the card: LISR, LIER and the four FIFOs.
  *
- * A type of event is enabled in LIER only while somebody listens for it.
- * What happens in between waits in the card for the first listener: up to
- * RFM_FIFO_DEPTH network interrupts of each type, one of everything else.
- * The exception is sync loss, which is always enabled, so that it is counted,
- * and what monitors are told of (rfm_notify.c), who may come at any time. So
- * that this does not cost more than it is worth, a type that nobody listens for
- * rests for a while after each event: LISR keeps it, or the card counts it. The
- * first listener gets one that only monitors were told of, as if it had waited
+ * A type of event is enabled in LIER only while somebody listens for it, be it
+ * monitors (rfm_throttle.c). What happens in between waits in the card for the first
+ * listener: up to RFM_FIFO_DEPTH network interrupts of each type, one of everything
+ * else. The exception is sync loss, which is always enabled, so that it is counted.
+ * The first listener gets one that only monitors were told of, as if it had waited
  * in the card.
  *
  * A card with an event ring hands us network interrupts through that while
@@ -33,28 +30,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
-#include "rfm_notify.h"
-
-/* LISR knows nothing of them. */
-#define RFM_RING_ONLY	(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & \
-			 ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
-
-/* Errors that LISR keeps, of those that monitors are told of. */
-#define RFM_KEPT	(RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | \
-			 RFM_EVENT_BIT(RFM_EVENT_TX_FULL) | \
-			 RFM_EVENT_BIT(RFM_EVENT_RX_FULL) | \
-			 RFM_EVENT_BIT(RFM_EVENT_ROGUE) | \
-			 RFM_EVENT_BIT(RFM_EVENT_WRITE_INHIBITED) | \
-			 RFM_EVENT_BIT(RFM_EVENT_PARITY))
-
-/* Those that can come as fast as updates do, and that the card counts. */
-#define RFM_COUNTED	(RFM_EVENT_BIT(RFM_EVENT_LOSS) | \
-			 RFM_EVENT_BIT(RFM_EVENT_CONFLICT))
-
-#define RFM_MONITORED	(RFM_KEPT | RFM_RING_ONLY | \
-			 RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS))
-
-#define RFM_REST	msecs_to_jiffies(100)
+#include "rfm_card.h"
 
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
@@ -93,48 +69,42 @@ static void rfm_irq_write_lier(struct rfm_card *card)
 		       card->hw.control + RFM_LIER);
 }
 
+static u32 rfm_lisr_of(u32 types)
+{
+	unsigned int type;
+	u32 lisr = 0;
+
+	for (type = 0; type < RFM_EVENT_TYPES; type++)
+		if (types & RFM_EVENT_BIT(type))
+			lisr |= rfm_sources[type].lisr;
+	return lisr;
+}
+
 /**
- * rfm_irq_route - let the card tell of what somebody listens for
+ * rfm_irq_route - which types of events are asked of the card?
  * @card: the card
+ * @types: mask of RFM_EVENT_BIT()
  *
  * A network interrupt that nobody has listened for so far is not turned to
  * the event ring here: what has waited has to be fetched first.
  *
- * Context: dispatch.lock held.
+ * Context: dispatch.lock held, the card entered.
  */
-void rfm_irq_route(struct rfm_card *card)
+void rfm_irq_route(struct rfm_card *card, u32 types)
 {
-	u32 heard = 0, lier = RFM_LIER_ALWAYS;
 	unsigned long flags;
-	unsigned int type;
-	int idx;
 
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (!rfm_card_enter(card, &idx))
-		return;
-	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (card->dispatch.users[type])
-			heard |= RFM_EVENT_BIT(type);
-	heard |= RFM_MONITORED & ~card->dispatch.throttle.types;
 	if (card->hw.events.running) {
-		rfm_events_select(card, heard & (card->hw.events.types |
-						 RFM_RING_ONLY));
-		if (card->dispatch.throttle.types & RFM_COUNTED)
-			card->dispatch.throttle.until = rfm_events_position(card);
-		heard &= ~RFM_EVENT_SENDABLE;
+		rfm_events_select(card, types & (card->hw.events.types |
+						 RFM_EVENT_EXTENSION));
+		types &= ~RFM_EVENT_SENDABLE;
 	}
-	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (heard & RFM_EVENT_BIT(type))
-			lier |= rfm_sources[type].lisr;
-
 	spin_lock_irqsave(&card->hw.irq.lock, flags);
-	card->hw.irq.lier = lier;
+	card->hw.irq.lier = rfm_lisr_of(types) | RFM_LIER_ALWAYS;
 	/* What is in the FIFOs waits there for the next who listens. */
-	card->hw.irq.pending &= lier | RFM_LISR_LATCHED_M;
+	card->hw.irq.pending &= card->hw.irq.lier | RFM_LISR_LATCHED_M;
 	rfm_irq_write_lier(card);
 	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
-	rfm_card_exit(card, idx);
 }
 
 /* Clear latched bits that have been read as 1; leave the others alone. */
@@ -142,47 +112,6 @@ static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
 {
 	writel(RFM_LISR_GLOBAL_ENABLE | (RFM_LISR_LATCHED_M & ~bits),
 	       card->hw.control + RFM_LISR);
-}
-
-/* The card tells of the light's return by its event ring, or not at all. */
-static void rfm_irq_dark(struct rfm_card *card)
-{
-	rfm_notify_what(card, RFM_TOLD_LINK_DOWN);
-	if (card->hw.events.running)
-		return;
-	card->dispatch.throttle.dark = true;
-	queue_delayed_work(rfm_wq, &card->dispatch.throttle.work, RFM_REST);
-}
-
-/**
- * rfm_irq_monitor - an event may be one that monitors are told of
- * @card: the card
- * @event: the event, which its listeners have got already
- *
- * Context: dispatch.lock held.
- */
-void rfm_irq_monitor(struct rfm_card *card, const struct rfm_event *event)
-{
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
-	u32 bit = RFM_EVENT_BIT(event->type);
-
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (!(bit & RFM_MONITORED))
-		return;
-	if (event->type == RFM_EVENT_LOSS)
-		throttle->missed += event->data;
-	if (event->type == RFM_EVENT_CONFLICT)
-		throttle->conflicts++;
-	rfm_notify_event(card, event, 0);
-	if (event->type == RFM_EVENT_SYNC_LOSS)
-		rfm_irq_dark(card);
-	if (card->dispatch.users[event->type] ||
-	    !(bit & (RFM_KEPT | RFM_COUNTED)))
-		return;
-	throttle->types |= bit;
-	rfm_irq_route(card);
-	queue_delayed_work(rfm_wq, &throttle->work, RFM_REST);
 }
 
 /* --- the interrupt handler ------------------------------------------------- */
@@ -285,19 +214,15 @@ out:
  * Fetches one event of a type that is pending; returns false if there is none.
  * The type is enabled again behind the last.
  */
-static bool rfm_irq_fetch(struct rfm_card *card, enum rfm_event_type type,
-			  struct rfm_event *event)
+static bool rfm_irq_fetch(struct rfm_card *card, struct rfm_event *event)
 {
-	u32 bit = rfm_sources[type].lisr, lisr = 0;
-	unsigned int n = rfm_sources[type].fifo;
+	u32 bit = rfm_sources[event->type].lisr, lisr = 0;
+	unsigned int n = rfm_sources[event->type].fifo;
 	unsigned long flags;
 	bool found = false;
 
-	*event = (struct rfm_event) {
-		.type = type,
-		.node = RFM_NODE_ALL,
-		.time_ns = ktime_get_ns(),
-	};
+	event->node = RFM_NODE_ALL;
+	event->time_ns = ktime_get_ns();
 	spin_lock_irqsave(&card->hw.irq.lock, flags);
 	if (card->hw.gone || !(card->hw.irq.pending & bit))
 		goto out;
@@ -322,16 +247,23 @@ out:
 	return found;
 }
 
-static void rfm_irq_deliver(struct rfm_card *card,
-			    const struct rfm_event *event)
+/*
+ * Delivers one event of a type that is pending. Returns how many that were, and looks
+ * at listeners; 0: there is none, -1: it needs more than @most.
+ */
+static int rfm_irq_take_one(struct rfm_card *card, unsigned int type,
+			    unsigned int most)
 {
-	bool heard = rfm_listeners_push(card, event, RFM_POSITION_NONE);
-	u32 lisr = rfm_sources[event->type].lisr;
+	struct rfm_record record = {
+		.position = RFM_POSITION_NONE,
+		.event.type = type,
+	};
 
-	/* It is no longer in the card, so the first who listens gets it here. */
-	if (!heard && lisr & RFM_LISR_LATCHED_M & ~RFM_LIER_ALWAYS)
-		card->dispatch.waiting |= RFM_EVENT_BIT(event->type);
-	rfm_irq_monitor(card, event);
+	if (!rfm_dispatch_fits(card, &record, most))
+		return -1;
+	if (!rfm_irq_fetch(card, &record.event))
+		return 0;
+	return 1 + rfm_dispatch(card, &record);
 }
 
 /**
@@ -346,20 +278,19 @@ static void rfm_irq_deliver(struct rfm_card *card,
 int rfm_irq_take(struct rfm_card *card, unsigned int most)
 {
 	u32 pending = READ_ONCE(card->hw.irq.pending);
-	unsigned int type, done = 0;
-	struct rfm_event event;
+	unsigned int type;
+	int one, done = 0;
 
 	lockdep_assert_held(&card->dispatch.lock);
 
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		if (card->dispatch.listening >= most - done)
+		one = rfm_irq_take_one(card, type, most == RFM_NO_LIMIT ?
+						   most : most - done);
+		if (one < 0)
 			return -1;
-		if (!rfm_irq_fetch(card, type, &event))
-			continue;
-		rfm_irq_deliver(card, &event);
-		done += 1 + card->dispatch.listening;
+		done += one;
 	}
 	return done;
 }
@@ -377,174 +308,6 @@ void rfm_irq_take_latched(struct rfm_card *card)
 		rfm_irq_take_up(card);
 	spin_unlock_irq(&card->hw.irq.lock);
 	rfm_irq_take(card, RFM_NO_LIMIT);
-}
-
-/* What the card has counted of what rests. */
-struct rfm_irq_counts {
-	bool known;			/* it could be asked */
-	u64 missed;			/* its counter of that name */
-	u64 conflicts;			/* likewise */
-};
-
-/* What of the types that rest is counted meanwhile. */
-static u32 rfm_irq_counted(const struct rfm_card *card)
-{
-	return card->hw.features & RFM_EXT_FEATURE_SNAPSHOT ? RFM_COUNTED : 0;
-}
-
-static noinline_for_stack void rfm_irq_count(struct rfm_card *card,
-					     struct rfm_irq_counts *counts)
-{
-	struct rfm_counters counters = {};
-
-	mutex_lock(&card->lock);
-	counts->known = !rfm_counters_read(card, &counters);
-	mutex_unlock(&card->lock);
-	counts->missed = counters.value[RFM_COUNTER_MISSED];
-	counts->conflicts = counters.value[RFM_COUNTER_CONFLICTS];
-}
-
-/*
- * Which types can be compared with what the card has counted just now: those of
- * whose records none is still to be taken. None is made of what rests, unless
- * somebody listens.
- */
-static u32 rfm_irq_comparable(struct rfm_card *card)
-{
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
-	u64 taken = card->hw.events.position, made = rfm_events_position(card);
-	u32 quiet = throttle->types;
-	unsigned int type;
-
-	if (taken >= made)
-		return throttle->types | throttle->settling;
-	if (taken < throttle->until)
-		return 0;
-	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (card->dispatch.users[type])
-			quiet &= ~RFM_EVENT_BIT(type);
-	return quiet;
-}
-
-/*
- * Tells of what the card has counted and nobody was told of. Records that were
- * taken since are ahead of the counters. Returns the types that there was
- * something of.
- */
-static u32 rfm_irq_tell_counted(struct rfm_card *card, u32 types,
-				const struct rfm_irq_counts *counts)
-{
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
-	s64 missed = counts->missed - throttle->missed;
-	s64 conflicts = counts->conflicts - throttle->conflicts;
-	struct rfm_event event = {
-		.node = RFM_NODE_ALL,
-		.flags = RFM_EVENT_INFERRED,
-	};
-	u32 told = 0;
-
-	if (types & RFM_EVENT_BIT(RFM_EVENT_LOSS) && missed > 0) {
-		event.type = RFM_EVENT_LOSS;
-		event.data = min_t(u64, missed, U32_MAX);
-		throttle->missed += event.data;
-		rfm_notify_event(card, &event, 0);
-		told |= RFM_EVENT_BIT(RFM_EVENT_LOSS);
-	}
-	if (types & RFM_EVENT_BIT(RFM_EVENT_CONFLICT) && conflicts > 0) {
-		event.type = RFM_EVENT_CONFLICT;
-		event.count = min_t(u64, conflicts, U32_MAX);
-		throttle->conflicts += event.count;
-		rfm_notify_event(card, &event, 0);
-		told |= RFM_EVENT_BIT(RFM_EVENT_CONFLICT);
-	}
-	return told;
-}
-
-/*
- * The card goes on making records of what rested, but for what of it the card
- * counts and has not been quiet. What it has counted between @counts and the
- * first record is looked for once more, the next time.
- */
-static void rfm_irq_rested(struct rfm_card *card,
-			   const struct rfm_irq_counts *counts)
-{
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
-	u32 compared = rfm_irq_comparable(card), told, rested;
-
-	/* A record that found no room would count as one, whatever it counts. */
-	if (!counts->known || !rfm_notify_room(card))
-		compared = 0;
-	told = rfm_irq_tell_counted(card, compared, counts);
-	rested = throttle->types & ~told &
-		 (compared | ~rfm_irq_counted(card));
-	throttle->settling &= ~compared;
-	throttle->settling |= rested & rfm_irq_counted(card);
-	throttle->types &= ~rested;
-}
-
-static void rfm_irq_look_for_light(struct rfm_card *card)
-{
-	u32 lcsr1;
-
-	if (!card->dispatch.throttle.dark)
-		return;
-	lcsr1 = readl(card->hw.control + RFM_LCSR1);
-	/* Nobody sends light to a card that was pulled out. */
-	if (rfm_card_check(card) || !(lcsr1 & RFM_LCSR1_SIGNAL))
-		return;
-	card->dispatch.throttle.dark = false;
-	rfm_notify_what(card, RFM_EVENT_SIGNAL);
-}
-
-/**
- * rfm_irq_rest_end - types that rested are asked of the card again
- * @work: throttle.work
- *
- * Not those that went on meanwhile, by the card's counters: monitors are told
- * how often, and they rest for longer.
- */
-void rfm_irq_rest_end(struct work_struct *work)
-{
-	struct rfm_card *card = container_of(to_delayed_work(work),
-					     struct rfm_card,
-					     dispatch.throttle.work);
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
-	struct rfm_irq_counts counts = {};
-	int idx;
-
-	if ((READ_ONCE(throttle->types) | READ_ONCE(throttle->settling)) &
-	    rfm_irq_counted(card))
-		rfm_irq_count(card, &counts);
-
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		rfm_irq_rested(card, &counts);
-		rfm_irq_look_for_light(card);
-		rfm_irq_route(card);
-		if (throttle->types || throttle->settling || throttle->dark)
-			queue_delayed_work(rfm_wq, &throttle->work, RFM_REST);
-		rfm_card_exit(card, idx);
-	}
-	rfm_dispatch_unlock(card);
-}
-
-/* Whose light is looked for from the beginning, and what is counted so far. */
-static void rfm_irq_start_monitor(struct rfm_card *card)
-{
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
-
-	if (card->hw.features & RFM_EXT_FEATURE_SNAPSHOT) {
-		writel(0, card->hw.ext + RFM_EXT_SNAPSHOT);
-		throttle->missed =
-			readq(card->hw.ext + RFM_EXT_COUNTER(RFM_COUNTER_MISSED));
-		throttle->conflicts =
-			readq(card->hw.ext +
-			      RFM_EXT_COUNTER(RFM_COUNTER_CONFLICTS));
-	}
-	throttle->dark = !card->hw.events.running &&
-			 !(readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_SIGNAL);
-	if (throttle->dark)
-		queue_delayed_work(rfm_wq, &throttle->work, RFM_REST);
 }
 
 /**
@@ -566,9 +329,9 @@ void rfm_irq_start(struct rfm_card *card)
 	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
 	rfm_events_start(card);
 	rfm_dma_start(card);
-	rfm_irq_start_monitor(card);
 	spin_unlock_irq(&card->hw.irq.lock);
-	rfm_irq_route(card);
+	rfm_throttle_start(card);
+	rfm_dispatch_route(card);
 
 	spin_lock_irq(&card->hw.irq.lock);
 	if (!card->hw.gone) {
@@ -643,11 +406,18 @@ int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
 	return ret;
 }
 
-/* Throw away what waited in the card for the first listener. */
-static void rfm_irq_discard(struct rfm_card *card, u32 bits)
+/**
+ * rfm_irq_discard - throw away what waited in the card for the first listener
+ * @card: the card
+ * @types: mask of RFM_EVENT_BIT(); what is always enabled has not waited, it still
+ *	has to be counted
+ *
+ * Context: the card entered.
+ */
+void rfm_irq_discard(struct rfm_card *card, u32 types)
 {
+	u32 lisr, bits = rfm_lisr_of(types) & ~RFM_LIER_ALWAYS;
 	unsigned int n;
-	u32 lisr;
 
 	spin_lock_irq(&card->hw.irq.lock);
 	for (n = 1; n <= RFM_FIFOS; n++)
@@ -660,165 +430,41 @@ static void rfm_irq_discard(struct rfm_card *card, u32 bits)
 	spin_unlock_irq(&card->hw.irq.lock);
 }
 
-/* One of each, whether the card has latched another one meanwhile or not. */
-static void rfm_irq_push_waiting(struct rfm_card *card, u32 waiting)
-{
-	unsigned int type;
-	u32 bits = 0;
-
-	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		struct rfm_event event = {
-			.type = type,
-			.node = RFM_NODE_ALL,
-			.time_ns = ktime_get_ns(),
-		};
-
-		if (!(waiting & RFM_EVENT_BIT(type)))
-			continue;
-		bits |= rfm_sources[type].lisr;
-		rfm_listeners_push(card, &event, RFM_POSITION_NONE);
-	}
-	rfm_irq_discard(card, bits);
-}
-
-/*
- * The first listener for a network interrupt of a card with an event ring:
- * what has waited comes first, and what comes later through the ring.
- */
-static void rfm_irq_open(struct rfm_card *card, enum rfm_event_type type)
-{
-	u32 lisr, bit = rfm_sources[type].lisr;
-	unsigned int most = RFM_FIFO_DEPTH;
-	struct rfm_event event;
-
-	if (!card->hw.events.running)
-		return;
-	rfm_events_select(card, card->hw.events.types | RFM_EVENT_BIT(type));
-
-	spin_lock_irq(&card->hw.irq.lock);
-	lisr = readl(card->hw.control + RFM_LISR);
-	if (lisr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
-	} else if (lisr & bit) {
-		card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-		card->hw.irq.pending |= bit;
-		if (!rfm_sources[type].fifo)
-			rfm_lisr_clear(card, bit);
-	}
-	spin_unlock_irq(&card->hw.irq.lock);
-	while (most-- && rfm_irq_fetch(card, type, &event))
-		rfm_irq_deliver(card, &event);
-}
-
-/* May it have these types? */
-static int rfm_irq_admit(struct rfm_card *card, u32 types, bool exclusive)
-{
-	const struct rfm_dispatch *dispatch = &card->dispatch;
-	unsigned int type;
-
-	if (types & RFM_RING_ONLY && card->hw.events.stopped)
-		return -EIO;
-	if (dispatch->exclusive & types)
-		return -EBUSY;
-	if (dispatch->listening == RFM_LISTENERS_MAX)
-		return -ENOSPC;
-	for (type = 0; exclusive && type < RFM_EVENT_TYPES; type++)
-		if (types & RFM_EVENT_BIT(type) && dispatch->users[type])
-			return -EBUSY;
-	return 0;
-}
-
-/* As rfm_irq_add_listener(), the card entered. */
-static int rfm_irq_admit_listener(struct rfm_card *card,
-				  struct rfm_listener *listener)
-{
-	struct rfm_dispatch *dispatch = &card->dispatch;
-	bool exclusive = listener->flags & RFM_LISTEN_EXCLUSIVE;
-	u32 types = listener->types;
-	u32 unheard = 0, bits = 0, waiting;
-	unsigned int type;
-	int ret;
-
-	ret = rfm_irq_admit(card, types, exclusive);
-	if (ret)
-		return ret;
-	/*
-	 * Errors that have been taken up are older than the listener. So is what
-	 * is in a FIFO, but emptying it would take too long: the listener gets it.
-	 */
-	rfm_irq_take(card, RFM_NO_LIMIT);
-	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		if (types & RFM_EVENT_BIT(type) && !dispatch->users[type]++) {
-			unheard |= RFM_EVENT_BIT(type);
-			bits |= rfm_sources[type].lisr;
-		}
-	}
-	if (exclusive)
-		dispatch->exclusive |= types;
-	list_add_tail(&listener->node, &dispatch->listeners);
-	dispatch->listening++;
-	rfm_queue_add(&listener->queue,
-		      types & (RFM_EVENT_SENDABLE | RFM_RING_ONLY),
-		      types & RFM_RING_ONLY);
-	waiting = unheard & dispatch->waiting;
-	dispatch->waiting &= ~unheard;
-	/* What is always enabled has not waited; it still has to be counted. */
-	if (listener->flags & RFM_LISTEN_DISCARD)
-		rfm_irq_discard(card, bits & ~RFM_LIER_ALWAYS);
-	else if (waiting)
-		rfm_irq_push_waiting(card, waiting);
-	/* A level that is up interrupts as soon as it is enabled. */
-	rfm_irq_route(card);
-
-	for (type = RFM_EVENT_RESET; type <= RFM_EVENT_INT4; type++)
-		if (unheard & RFM_EVENT_BIT(type))
-			rfm_irq_open(card, type);
-	return 0;
-}
-
 /**
- * rfm_irq_add_listener - from now on a listener gets its events
+ * rfm_irq_open - the first listener for network interrupts is there
  * @card: the card
- * @listener: the listener; with RFM_LISTEN_DISCARD, what waited in the card of the
- *	types that nobody listened for so far is thrown away; otherwise it gets that
- *	first
+ * @types: mask of RFM_EVENT_BIT() within RFM_EVENT_SENDABLE
  *
- * Return: 0, -EBUSY, -ENODEV, -ENOSPC, or -EIO if the event ring, which only some of
- * them come through, has stopped.
+ * With an event ring, what has waited comes first, and what comes later through the
+ * ring.
+ *
+ * Context: process, dispatch.lock held, the card entered; sleeps.
  */
-int rfm_irq_add_listener(struct rfm_card *card, struct rfm_listener *listener)
+void rfm_irq_open(struct rfm_card *card, u32 types)
 {
-	int idx, ret = -ENODEV;
+	unsigned int type, most;
+	u32 lisr, bit;
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		ret = rfm_irq_admit_listener(card, listener);
-		rfm_card_exit(card, idx);
+	for (type = 0; type < RFM_EVENT_TYPES; type++) {
+		if (!(types & RFM_EVENT_BIT(type)) || !card->hw.events.running)
+			continue;
+		rfm_events_select(card,
+				  card->hw.events.types | RFM_EVENT_BIT(type));
+
+		bit = rfm_sources[type].lisr;
+		spin_lock_irq(&card->hw.irq.lock);
+		lisr = readl(card->hw.control + RFM_LISR);
+		if (lisr == RFM_ALL_ONES) {
+			rfm_card_lost(card);
+		} else if (lisr & bit) {
+			card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+			card->hw.irq.pending |= bit;
+			if (!rfm_sources[type].fifo)
+				rfm_lisr_clear(card, bit);
+		}
+		spin_unlock_irq(&card->hw.irq.lock);
+		for (most = RFM_FIFO_DEPTH; most; most--)
+			if (!rfm_irq_take_one(card, type, RFM_NO_LIMIT))
+				break;
 	}
-	rfm_dispatch_unlock(card);
-	return ret;
-}
-
-/**
- * rfm_irq_del_listener - a listener gets no more events
- * @card: the card, gone or not
- * @listener: the listener; may be one that was never added
- */
-void rfm_irq_del_listener(struct rfm_card *card, struct rfm_listener *listener)
-{
-	struct rfm_dispatch *dispatch = &card->dispatch;
-	unsigned int type;
-
-	if (list_empty(&listener->node))
-		return;
-	rfm_dispatch_lock(card);
-	dispatch->listening--;
-	list_del(&listener->node);
-	for (type = 0; type < RFM_EVENT_TYPES; type++)
-		if (listener->types & RFM_EVENT_BIT(type))
-			dispatch->users[type]--;
-	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
-		dispatch->exclusive &= ~listener->types;
-	rfm_irq_route(card);
-	rfm_dispatch_unlock(card);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RFM_IOC_LISTEN: descriptors that tell what happens on the ring. */
 
-#include <linux/sched.h>
+#include <linux/ktime.h>
 
 #include "rfm_card.h"
-
-/* They exist on a card with the extension block only. */
-#define RFM_EVENT_EXTENSION \
-	(RFM_EVENT_ALL & ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
 
 static void rfm_listener_describe(struct rfm_holder *holder,
 				  struct rfm_description *description)
@@ -16,22 +12,127 @@ static void rfm_listener_describe(struct rfm_holder *holder,
 						     queue.holder);
 
 	rfm_queue_describe(&listener->queue, description);
-	description->types = listener->types;
+	description->types = listener->queue.types;
 	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
 		description->flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
 }
 
+/* There is one user more, or less, of these types. */
+static void rfm_listener_count(struct rfm_card *card, u32 types, int by)
+{
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	unsigned int type;
+
+	dispatch->listening += by;
+	dispatch->heard |= types;
+	for (type = 0; type < RFM_EVENT_TYPES; type++) {
+		if (!(types & RFM_EVENT_BIT(type)))
+			continue;
+		dispatch->users[type] += by;
+		if (!dispatch->users[type])
+			dispatch->heard &= ~RFM_EVENT_BIT(type);
+	}
+}
+
+/* One of each that only monitors have heard of, as if it had waited in the card. */
+static void rfm_listener_push_waiting(struct rfm_listener *listener, u32 waiting)
+{
+	struct rfm_event event = { .node = RFM_NODE_ALL };
+
+	for (event.type = 0; event.type < RFM_EVENT_TYPES; event.type++) {
+		if (!(waiting & RFM_EVENT_BIT(event.type)))
+			continue;
+		event.time_ns = ktime_get_ns();
+		rfm_queue_push(&listener->queue, &event, NULL);
+	}
+}
+
+/* May it have these types? */
+static int rfm_listener_check(struct rfm_card *card,
+			      const struct rfm_listener *listener)
+{
+	const struct rfm_dispatch *dispatch = &card->dispatch;
+	u32 types = listener->queue.types;
+
+	if (types & RFM_EVENT_EXTENSION && card->hw.events.stopped)
+		return -EIO;
+	if (types & dispatch->exclusive)
+		return -EBUSY;
+	if (dispatch->listening == RFM_LISTENERS_MAX)
+		return -ENOSPC;
+	if (listener->flags & RFM_LISTEN_EXCLUSIVE && types & dispatch->heard)
+		return -EBUSY;
+	return 0;
+}
+
+static int rfm_listener_enlist(struct rfm_card *card,
+			       struct rfm_listener *listener)
+{
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	u32 types = listener->queue.types, unheard, waiting;
+	int ret;
+
+	ret = rfm_listener_check(card, listener);
+	if (ret)
+		return ret;
+	/*
+	 * Errors that have been taken up are older than the listener. So is what
+	 * is in a FIFO, but emptying it would take too long: the listener gets it.
+	 */
+	rfm_irq_take(card, RFM_NO_LIMIT);
+	unheard = types & ~dispatch->heard;
+	waiting = dispatch->waiting & unheard;
+	dispatch->waiting &= ~unheard;
+	rfm_listener_count(card, types, 1);
+	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
+		dispatch->exclusive |= types;
+	rfm_queue_add(&listener->queue,
+		      types & (RFM_EVENT_SENDABLE | RFM_EVENT_EXTENSION),
+		      types & RFM_EVENT_EXTENSION);
+	if (listener->flags & RFM_LISTEN_DISCARD) {
+		rfm_irq_discard(card, unheard);
+	} else if (waiting) {
+		rfm_listener_push_waiting(listener, waiting);
+		/* Whether the card has latched another one meanwhile or not. */
+		rfm_irq_discard(card, waiting);
+	}
+	/* A level that is up interrupts as soon as it is enabled. */
+	rfm_dispatch_route(card);
+	rfm_irq_open(card, unheard & RFM_EVENT_SENDABLE);
+	return 0;
+}
+
 static int rfm_listener_begin(struct rfm_queue *queue)
 {
-	return rfm_irq_add_listener(queue->card,
-				    container_of(queue, struct rfm_listener,
-						 queue));
+	struct rfm_card *card = queue->card;
+	int idx, ret = -ENODEV;
+
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		ret = rfm_listener_enlist(card, container_of(queue,
+							     struct rfm_listener,
+							     queue));
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
+	return ret;
 }
 
 static void rfm_listener_end(struct rfm_queue *queue)
 {
-	rfm_irq_del_listener(queue->card,
-			     container_of(queue, struct rfm_listener, queue));
+	struct rfm_listener *listener = container_of(queue, struct rfm_listener,
+						     queue);
+	struct rfm_card *card = queue->card;
+
+	if (list_empty(&queue->node))
+		return;
+	rfm_dispatch_lock(card);
+	list_del_init(&queue->node);
+	rfm_listener_count(card, queue->types, -1);
+	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
+		card->dispatch.exclusive &= ~queue->types;
+	rfm_dispatch_route(card);
+	rfm_dispatch_unlock(card);
 }
 
 static const struct rfm_queue_ops rfm_listener_ops = {
@@ -71,37 +172,7 @@ int rfm_listen(struct rfm_file *owner, void *arg)
 				   args->depth);
 	if (IS_ERR(listener))
 		return PTR_ERR(listener);
-	INIT_LIST_HEAD(&listener->node);
-	listener->types = args->types;
+	listener->queue.types = args->types;
 	listener->flags = args->flags;
 	return rfm_queue_install(&listener->queue, args->flags);
-}
-
-/**
- * rfm_listeners_push - give an event to all who listen for it
- * @card: the card
- * @event: what happened
- * @position: of its record in the event ring, or RFM_POSITION_NONE
- *
- * Context: dispatch.lock held; sleeps if there are many.
- * Return: true if anybody listens for it.
- */
-bool rfm_listeners_push(struct rfm_card *card, const struct rfm_event *event,
-			u64 position)
-{
-	struct rfm_listener *listener;
-	unsigned int visited = 0;
-	bool heard = false;
-
-	lockdep_assert_held(&card->dispatch.lock);
-
-	list_for_each_entry(listener, &card->dispatch.listeners, node) {
-		rfm_dispatch_yield(++visited);
-		if (!(listener->types & RFM_EVENT_BIT(event->type)) ||
-		    position <= listener->queue.since)
-			continue;
-		rfm_queue_push(&listener->queue, event, NULL);
-		heard = true;
-	}
-	return heard;
 }

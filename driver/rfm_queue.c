@@ -354,7 +354,10 @@ void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 	/* In this order: what is dropped in between is not left untold. */
 	queue->told = rfm_events_dropped(card);
 	queue->since = rfm_events_position(card);
-	list_add_tail(&queue->node, &card->dispatch.queues);
+	if (queue->types)
+		list_add(&queue->node, &card->dispatch.queues);
+	else
+		list_add_tail(&queue->node, &card->dispatch.queues);
 }
 
 /* The unread record that an event can be added to, or NULL. */

@@ -171,16 +171,20 @@ static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
 static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
 {
 	const struct rfm_slot *slot = &card->dispatch.slot[index];
-	struct rfm_event event = {
-		.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
-		.node = RFM_NODE_ALL,
-		.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_INFERRED,
-		.time_ns = ktime_get_ns(),
-		.age_ns = slot->owner->args.silence_ns,
+	struct rfm_record record = {
+		.position = RFM_POSITION_NONE,
+		.value = index,
+		.event = {
+			.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
+			.node = RFM_NODE_ALL,
+			.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_INFERRED,
+			.time_ns = ktime_get_ns(),
+			.age_ns = slot->owner->args.silence_ns,
+		},
 	};
 
-	rfm_event_set_range(&event, slot->range);
-	rfm_watch_slot(card, index, &event, RFM_POSITION_NONE);
+	rfm_event_set_range(&record.event, slot->range);
+	rfm_dispatch(card, &record);
 }
 
 /* Return: false if something happened meanwhile, so that it is not known. */

@@ -67,24 +67,21 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 /**
  * rfm_watch_reach - how many ranges does an update touch?
  * @card: the card
- * @first: its first byte
- * @length: bytes
+ * @event: the update
  * @most: to be counted, and one
  *
  * Context: dispatch.lock held.
  * Return: how many, or @most + 1.
  */
-unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
-			     unsigned int most)
+unsigned int rfm_watch_reach(struct rfm_card *card,
+			     const struct rfm_event *event, unsigned int most)
 {
 	struct rb_root_cached *watched = &card->dispatch.watched;
-	u32 last = first + length - 1;
+	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int count = 0;
 
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (!length)
+	if (!event->length)
 		return 0;
 	for (range = rfm_watched_iter_first(watched, first, last);
 	     range && count <= most;
@@ -96,21 +93,18 @@ unsigned int rfm_watch_reach(struct rfm_card *card, u32 first, u32 length,
 /**
  * rfm_watch_update - an update has touched watched granules
  * @card: the card
- * @event: the update
- * @position: of its record
+ * @record: the update
  *
  * Context: dispatch.lock held; sleeps if these are many.
  * Return: how many ranges it touched.
  */
-unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
-			      u64 position)
+unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 {
+	struct rfm_event *event = &record->event;
 	struct rb_root_cached *watched = &card->dispatch.watched;
 	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int visited = 0;
-
-	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!event->length)
 		return 0;
@@ -119,10 +113,10 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 		struct rfm_watcher *watcher = range->watcher;
 
 		rfm_dispatch_yield(++visited);
-		if (position <= watcher->queue.since ||
-		    watcher->seen == position)
+		if (record->position <= watcher->queue.since ||
+		    watcher->seen == record->position)
 			continue;
-		watcher->seen = position;
+		watcher->seen = record->position;
 		rfm_watcher_push(watcher, event, NULL);
 	}
 	return visited;
@@ -131,24 +125,20 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_event *event,
 /**
  * rfm_watch_slot - a slot has made a record
  * @card: the card
- * @index: which, as the card says
- * @event: what it tells
- * @position: of its record
+ * @record: what it tells, and which slot it is, as the card says
  *
  * Context: dispatch.lock held.
  * Return: how many watches were told.
  */
-unsigned int rfm_watch_slot(struct rfm_card *card, unsigned int index,
-			    struct rfm_event *event, u64 position)
+unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record)
 {
+	struct rfm_event *event = &record->event;
 	struct rfm_slot *slot;
 
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (index >= RFM_EXT_SLOTS)
+	if (record->value >= RFM_EXT_SLOTS)
 		return 0;
-	slot = &card->dispatch.slot[index];
-	if (!slot->owner || position <= slot->owner->queue.since)
+	slot = &card->dispatch.slot[record->value];
+	if (!slot->owner || record->position <= slot->owner->queue.since)
 		return 0;
 	/* With no update to tell of, it tells at least where there was none. */
 	if (event->flags & RFM_EVENT_NEVER && slot->range)
