@@ -24,13 +24,7 @@
 
 #include "rfm_card.h"
 
-/*
- * What an interrupt handler may do: events, and looks at those who may wait for
- * them.
- */
-#define RFM_AT_ONCE	4
-
-/* The same of the work item, before others may have the lock, or the CPU. */
+/* So much does the work item before others may have the lock, or the CPU. */
 #define RFM_TURN	32
 
 /* What LISR keeps while nobody listens, but for what is always asked for. */
@@ -149,7 +143,7 @@ unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record)
 bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
 		       unsigned int most)
 {
-	if (most == RFM_NO_LIMIT)
+	if (rfm_may_sleep(most))
 		return true;
 	switch (record->event.type) {
 	case RFM_EVENT_SIGNAL:
@@ -167,21 +161,31 @@ bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
 }
 
 /**
- * rfm_dispatch_route - let the card tell of what somebody listens for
+ * rfm_dispatch_route - what is listened for, or rests, may have changed
  * @card: the card, gone or not
+ *
+ * It is asked of the card from now on, and nothing else.
  *
  * Context: dispatch.lock held.
  */
 void rfm_dispatch_route(struct rfm_card *card)
 {
-	struct rfm_throttle *throttle = &card->dispatch.throttle;
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	struct rfm_throttle *throttle = &dispatch->throttle;
+	struct rfm_queue *queue;
 	int idx;
 
-	lockdep_assert_held(&card->dispatch.lock);
+	lockdep_assert_held(&dispatch->lock);
 
+	dispatch->heard = 0;
+	list_for_each_entry(queue, &dispatch->queues, node) {
+		if (!queue->types)
+			break;
+		dispatch->heard |= queue->types;
+	}
 	if (!rfm_card_enter(card, &idx))
 		return;
-	rfm_irq_route(card, card->dispatch.heard |
+	rfm_irq_route(card, dispatch->heard |
 			    (RFM_EVENT_MONITORED & ~throttle->types));
 	if (throttle->types & RFM_EVENT_COUNTED)
 		throttle->until = rfm_events_position(card);
@@ -189,11 +193,6 @@ void rfm_dispatch_route(struct rfm_card *card)
 }
 
 /* --- when ------------------------------------------------------------------- */
-
-static unsigned int rfm_dispatch_left(unsigned int most, unsigned int spent)
-{
-	return most == RFM_NO_LIMIT ? most : most - spent;
-}
 
 /*
  * One turn of no more than @most. An event that needs more, or has to sleep, is left
@@ -208,11 +207,11 @@ static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
 	lockdep_assert_held(&card->dispatch.lock);
 
 	while (more && spent < RFM_TURN && !READ_ONCE(card->hw.gone)) {
-		latched = rfm_irq_take(card, rfm_dispatch_left(most, spent));
+		latched = rfm_irq_take(card, most - spent);
 		if (latched < 0)
 			break;
 		spent += latched;
-		record = rfm_events_take(card, rfm_dispatch_left(most, spent));
+		record = rfm_events_take(card, most - spent);
 		if (record < 0)
 			break;
 		spent += record;

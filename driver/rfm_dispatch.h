@@ -180,8 +180,7 @@ struct rfm_dispatch {
 	struct list_head queues;	/* whoever is told of events, listeners first */
 	u32 queued;			/* the sum of the descriptors' depths */
 	unsigned int listening;		/* how many listeners */
-	unsigned int users[RFM_EVENT_TYPES];	/* of them, for each type */
-	u32 heard;			/* types that have any, RFM_EVENT_BIT() */
+	u32 heard;			/* what they listen for, RFM_EVENT_BIT() */
 	u32 exclusive;			/* the types that one has for itself, RFM_EVENT_BIT() */
 	u32 waiting;			/* only monitors heard of: one for the first listener */
 	unsigned int watches;		/* made by RFM_IOC_WATCH */
@@ -204,7 +203,17 @@ static inline void rfm_event_set_range(struct rfm_event *event,
 }
 
 /* rfm_dispatch.c: who delivers events, and when */
+
+/* An interrupt handler may do so much: events, and looks at those who may wait for them. */
+#define RFM_AT_ONCE	4
 #define RFM_NO_LIMIT	UINT_MAX
+
+/* Is what is left of a budget the work item's? */
+static inline bool rfm_may_sleep(unsigned int most)
+{
+	return most > RFM_AT_ONCE;
+}
+
 void rfm_dispatch_init(struct rfm_card *card);
 void rfm_dispatch_lock(struct rfm_card *card);
 void rfm_dispatch_unlock(struct rfm_card *card);

@@ -122,7 +122,7 @@ int rfm_events_take(struct rfm_card *card, unsigned int most)
 	if (!next) {
 		if (!READ_ONCE(events->doubted))
 			return 0;
-		if (most != RFM_NO_LIMIT)
+		if (!rfm_may_sleep(most))
 			return -1;
 		rfm_events_check(card);
 		return READ_ONCE(events->doubted);
@@ -268,17 +268,6 @@ void rfm_events_mask(struct rfm_card *card, bool masked)
 }
 
 /**
- * rfm_events_doubt - an interrupt may have told that the ring has stopped
- * @card: the card
- *
- * Context: interrupt.
- */
-void rfm_events_doubt(struct rfm_card *card)
-{
-	WRITE_ONCE(card->hw.events.doubted, true);
-}
-
-/**
  * rfm_events_irq - interrupt handler of the vectors that tell of records
  * @irq: MSI-X vector
  * @data: the card
@@ -327,7 +316,7 @@ bool rfm_events_take_up(struct rfm_card *card)
 	/* First, so that what comes meanwhile raises it again. */
 	writel(status, card->hw.ext + RFM_EXT_INT_STATUS);
 	if (status & BIT(RFM_VECTOR_ERRORS))
-		rfm_events_doubt(card);
+		WRITE_ONCE(card->hw.events.doubted, true);
 	return true;
 }
 
@@ -390,7 +379,7 @@ void rfm_events_check(struct rfm_card *card)
 		return;
 	/* What it wrote before it stopped comes first. */
 	if (rfm_events_next(events)) {
-		rfm_events_doubt(card);
+		WRITE_ONCE(card->hw.events.doubted, true);
 		return;
 	}
 

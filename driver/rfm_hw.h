@@ -142,7 +142,6 @@ void rfm_events_start(struct rfm_card *card);
 void rfm_events_stop(struct rfm_card *card);
 irqreturn_t rfm_events_irq(int irq, void *data);
 bool rfm_events_take_up(struct rfm_card *card);
-void rfm_events_doubt(struct rfm_card *card);
 void rfm_events_mask(struct rfm_card *card, bool masked);
 int rfm_events_take(struct rfm_card *card, unsigned int most);
 void rfm_events_taken(struct rfm_card *card);

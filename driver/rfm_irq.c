@@ -189,7 +189,7 @@ irqreturn_t rfm_irq(int irq, void *data)
 		goto out;
 	if (msix) {
 		rfm_irq_rearm(card);
-		rfm_events_doubt(card);
+		WRITE_ONCE(card->hw.events.doubted, true);
 		taken_up = true;
 	} else if (rfm_events_take_up(card)) {
 		taken_up = true;
@@ -286,8 +286,7 @@ int rfm_irq_take(struct rfm_card *card, unsigned int most)
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		one = rfm_irq_take_one(card, type, most == RFM_NO_LIMIT ?
-						   most : most - done);
+		one = rfm_irq_take_one(card, type, most - done);
 		if (one < 0)
 			return -1;
 		done += one;

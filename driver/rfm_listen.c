@@ -17,23 +17,6 @@ static void rfm_listener_describe(struct rfm_holder *holder,
 		description->flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
 }
 
-/* There is one user more, or less, of these types. */
-static void rfm_listener_count(struct rfm_card *card, u32 types, int by)
-{
-	struct rfm_dispatch *dispatch = &card->dispatch;
-	unsigned int type;
-
-	dispatch->listening += by;
-	dispatch->heard |= types;
-	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		if (!(types & RFM_EVENT_BIT(type)))
-			continue;
-		dispatch->users[type] += by;
-		if (!dispatch->users[type])
-			dispatch->heard &= ~RFM_EVENT_BIT(type);
-	}
-}
-
 /* One of each that only monitors have heard of, as if it had waited in the card. */
 static void rfm_listener_push_waiting(struct rfm_listener *listener, u32 waiting)
 {
@@ -83,7 +66,7 @@ static int rfm_listener_enlist(struct rfm_card *card,
 	unheard = types & ~dispatch->heard;
 	waiting = dispatch->waiting & unheard;
 	dispatch->waiting &= ~unheard;
-	rfm_listener_count(card, types, 1);
+	dispatch->listening++;
 	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
 		dispatch->exclusive |= types;
 	rfm_queue_add(&listener->queue,
@@ -128,7 +111,7 @@ static void rfm_listener_end(struct rfm_queue *queue)
 		return;
 	rfm_dispatch_lock(card);
 	list_del_init(&queue->node);
-	rfm_listener_count(card, queue->types, -1);
+	card->dispatch.listening--;
 	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
 		card->dispatch.exclusive &= ~queue->types;
 	rfm_dispatch_route(card);

@@ -35,69 +35,6 @@ static bool rfm_notify_heard(void)
 
 /* --- messages: under rfm_cards_lock --------------------------------------- */
 
-/* A notification that is being made. */
-struct rfm_message {
-	struct sk_buff *skb;		/* NULL: there is no memory */
-	void *hdr;			/* of generic netlink */
-	int error;			/* what did not fit */
-};
-
-static void rfm_message_begin(struct rfm_message *message,
-			      struct rfm_card *card, u8 cmd)
-{
-	lockdep_assert_held(&rfm_cards_lock);
-
-	rfm_notify_seq++;
-	message->error = -ENOMEM;
-	message->skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!message->skb)
-		return;
-	message->error = -EMSGSIZE;
-	message->hdr = genlmsg_put(message->skb, 0, 0, &rfm_nl_family, 0, cmd);
-	if (message->hdr)
-		message->error = rfm_put_handle(message->skb, card) ?:
-				 rfm_put_u64(message->skb, RFM_A_CARD_SEQ,
-					     rfm_notify_seq);
-}
-
-/* Returns false if it is lost, but for its number. */
-static bool rfm_message_send(struct rfm_message *message)
-{
-	if (message->error) {
-		nlmsg_free(message->skb);
-		return false;
-	}
-	genlmsg_end(message->skb, message->hdr);
-	/* A socket without room has been told so. */
-	genlmsg_multicast(&rfm_nl_family, message->skb, 0, RFM_NLGRP_MONITOR,
-			  GFP_KERNEL);
-	return true;
-}
-
-/* Its number is not used; an overrun message will count it. */
-static void rfm_message_lost(struct rfm_card *card)
-{
-	rfm_notify_seq--;
-	rfm_queue_lose(&card->dispatch.monitor.queue);
-	queue_delayed_work(rfm_wq, &card->dispatch.monitor.work,
-			   RFM_NOTIFY_PACE);
-}
-
-static bool rfm_tell_overrun(struct rfm_card *card, u64 lost)
-{
-	struct rfm_message message;
-
-	/* Those that were lost had numbers, too. */
-	rfm_notify_seq += lost;
-	rfm_message_begin(&message, card, RFM_CMD_OVERRUN_NTF);
-	if (!message.error)
-		message.error = rfm_put_u64(message.skb, RFM_A_CARD_LOST, lost);
-	if (rfm_message_send(&message))
-		return true;
-	rfm_notify_seq -= lost + 1;
-	return false;
-}
-
 #define RFM_HAS(attr)	BIT(RFM_A_EVENT_##attr)
 
 #define RFM_HAS_UPDATE	(RFM_HAS(NODE) | RFM_HAS(OFFSET) | RFM_HAS(LENGTH) | \
@@ -192,15 +129,67 @@ static int rfm_put_event(struct sk_buff *skb, const struct rfm_event *event)
 	return 0;
 }
 
-static void rfm_tell_event(struct rfm_card *card, const struct rfm_event *event)
+static int rfm_put_actor(struct sk_buff *skb)
 {
-	struct rfm_message message;
+	char comm[TASK_COMM_LEN];
 
-	rfm_message_begin(&message, card, RFM_CMD_EVENT_NTF);
-	if (!message.error)
-		message.error = rfm_put_event(message.skb, event);
-	if (!rfm_message_send(&message))
-		rfm_message_lost(card);
+	get_task_comm(comm, current);
+	return nla_put_u32(skb, RFM_A_CARD_PID, task_tgid_nr(current)) ?:
+	       nla_put_string(skb, RFM_A_CARD_COMM, comm);
+}
+
+/* What differs from notification to notification. */
+static int rfm_put_body(struct sk_buff *skb, struct rfm_card *card, u8 cmd,
+			const struct rfm_event *event, u64 lost)
+{
+	int ret = -ENODEV;
+
+	switch (cmd) {
+	case RFM_CMD_EVENT_NTF:
+		return rfm_put_event(skb, event);
+	case RFM_CMD_OVERRUN_NTF:
+		return rfm_put_u64(skb, RFM_A_CARD_LOST, lost);
+	case RFM_CMD_CARD_CREATE_NTF:
+		ret = rfm_put_card(skb, card, false);
+		break;
+	case RFM_CMD_CARD_CHANGE_NTF:
+		ret = rfm_put_actor(skb) ?: rfm_put_card(skb, card, false);
+		break;
+	}
+	/* Nothing is there then, and of one that is gone there is not more. */
+	if (ret == -ENODEV)
+		ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node);
+	return ret;
+}
+
+/*
+ * @event: of RFM_CMD_EVENT_NTF; @lost: of RFM_CMD_OVERRUN_NTF, those that were lost
+ * had numbers, too. Returns false if there was no memory; then no number is used.
+ */
+static bool rfm_tell(struct rfm_card *card, u8 cmd,
+		     const struct rfm_event *event, u64 lost)
+{
+	u64 seq = rfm_notify_seq + lost + 1;
+	struct sk_buff *skb;
+	void *hdr;
+
+	lockdep_assert_held(&rfm_cards_lock);
+
+	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!skb)
+		return false;
+	hdr = genlmsg_put(skb, 0, 0, &rfm_nl_family, 0, cmd);
+	if (!hdr || rfm_put_handle(skb, card) ||
+	    rfm_put_u64(skb, RFM_A_CARD_SEQ, seq) ||
+	    rfm_put_body(skb, card, cmd, event, lost)) {
+		nlmsg_free(skb);
+		return false;
+	}
+	genlmsg_end(skb, hdr);
+	/* A socket without room has been told so. */
+	genlmsg_multicast(&rfm_nl_family, skb, 0, RFM_NLGRP_MONITOR, GFP_KERNEL);
+	rfm_notify_seq = seq;
+	return true;
 }
 
 /*
@@ -223,14 +212,14 @@ static void rfm_monitor_tell(struct rfm_card *card)
 		if (!found && !lost)
 			return;
 		mod_delayed_work(rfm_wq, &monitor->work, RFM_NOTIFY_PACE);
-		if (lost && !rfm_tell_overrun(card, lost)) {
+		if (lost && !rfm_tell(card, RFM_CMD_OVERRUN_NTF, NULL, lost)) {
 			if (found)
 				rfm_queue_lose(&monitor->queue);
 			return;
 		}
 		monitor->lost += lost;
-		if (found)
-			rfm_tell_event(card, &event);
+		if (found && !rfm_tell(card, RFM_CMD_EVENT_NTF, &event, 0))
+			rfm_queue_lose(&monitor->queue);
 		cond_resched();
 	}
 }
@@ -301,33 +290,17 @@ bool rfm_notify_room(struct rfm_card *card)
 
 /* --- cards and their settings --------------------------------------------- */
 
-static int rfm_put_actor(struct sk_buff *skb)
-{
-	char comm[TASK_COMM_LEN];
-
-	get_task_comm(comm, current);
-	return nla_put_u32(skb, RFM_A_CARD_PID, task_tgid_nr(current)) ?:
-	       nla_put_string(skb, RFM_A_CARD_COMM, comm);
-}
-
 static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 {
-	struct rfm_message message;
+	struct rfm_monitor *monitor = &card->dispatch.monitor;
 
 	lockdep_assert_held(&card->lock);
 
-	rfm_message_begin(&message, card, cmd);
-	if (!message.error && cmd == RFM_CMD_CARD_CHANGE_NTF)
-		message.error = rfm_put_actor(message.skb);
-	if (!message.error)
-		message.error = cmd == RFM_CMD_CARD_DELETE_NTF ? -ENODEV :
-				rfm_put_card(message.skb, card, false);
-	/* Nothing is there then, and of one that is gone there is not more. */
-	if (message.error == -ENODEV)
-		message.error = nla_put_u32(message.skb, RFM_A_CARD_NODE,
-					    card->hw.node);
-	if (!rfm_message_send(&message))
-		rfm_message_lost(card);
+	if (!rfm_notify_heard() || rfm_tell(card, cmd, NULL, 0))
+		return;
+	/* An overrun message will count it. */
+	rfm_queue_lose(&monitor->queue);
+	queue_delayed_work(rfm_wq, &monitor->work, RFM_NOTIFY_PACE);
 }
 
 /**
@@ -358,8 +331,7 @@ void rfm_notify_start(struct rfm_card *card)
 
 	mutex_lock(&card->lock);
 	mutex_lock(&rfm_cards_lock);
-	if (rfm_notify_heard())
-		rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
+	rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
 	card->dispatch.monitor.known = true;
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
@@ -384,8 +356,7 @@ void rfm_notify_stop(struct rfm_card *card)
 	mutex_lock(&card->lock);
 	mutex_lock(&rfm_cards_lock);
 	rfm_monitor_tell(card);
-	if (rfm_notify_heard())
-		rfm_tell_card(card, RFM_CMD_CARD_DELETE_NTF);
+	rfm_tell_card(card, RFM_CMD_CARD_DELETE_NTF);
 	card->dispatch.monitor.known = false;
 	mutex_unlock(&rfm_cards_lock);
 	mutex_unlock(&card->lock);
