@@ -43,7 +43,7 @@ struct rfm_queue_ops {
 	const char *name;		/* of its file */
 	struct rfm_holder_ops holder;	/* for descriptor-get */
 	int (*begin)(struct rfm_queue *queue);	/* from now on events are for it */
-	void (*end)(struct rfm_queue *queue);	/* and no longer; begin() may have failed */
+	void (*end)(struct rfm_queue *queue);	/* and no longer, if rfm_queue_add() was called */
 };
 
 /* The events of one descriptor, or of all monitors. */
@@ -129,7 +129,6 @@ struct rfm_watch_range {
 struct rfm_watcher {
 	struct rfm_queue queue;		/* first */
 	struct rfm_watch args;		/* what was asked for */
-	bool active;			/* it is counted, and its ranges are in the tree */
 	u64 seen;			/* position of the last update it was told of */
 	u64 late;			/* updates that were late */
 	unsigned int comparator;	/* slot, or RFM_SLOT_NONE */

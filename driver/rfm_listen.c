@@ -107,8 +107,6 @@ static void rfm_listener_end(struct rfm_queue *queue)
 						     queue);
 	struct rfm_card *card = queue->card;
 
-	if (list_empty(&queue->node))
-		return;
 	rfm_dispatch_lock(card);
 	list_del_init(&queue->node);
 	card->dispatch.listening--;

@@ -259,7 +259,6 @@ void rfm_queue_free(struct rfm_queue *queue)
 	struct rfm_card *card = queue->card;
 
 	rfm_dispatch_lock(card);
-	list_del(&queue->node);
 	card->dispatch.queued -= queue->depth;
 	rfm_dispatch_unlock(card);
 	if (queue->eventfd)
@@ -274,7 +273,8 @@ static int rfm_queue_release(struct inode *inode, struct file *file)
 	struct rfm_queue *queue = file->private_data;
 
 	rfm_holder_del(queue->card, &queue->holder);
-	queue->ops->end(queue);
+	if (!list_empty(&queue->node))
+		queue->ops->end(queue);
 	rfm_queue_free(queue);
 	return 0;
 }

@@ -203,7 +203,6 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 	if (!ret) {
 		dispatch->watches++;
 		dispatch->ranges += watcher->count;
-		watcher->active = true;
 		rfm_watcher_insert(card, watcher);
 		rfm_queue_add(&watcher->queue, true, true);
 	}
@@ -237,7 +236,7 @@ static int rfm_watcher_begin(struct rfm_queue *queue)
 	return ret ?: rfm_slots_arm(card, watcher);
 }
 
-/* Undoes what was done of it, and is content with nothing. */
+/* Undoes what was done of it. */
 static void rfm_watcher_end(struct rfm_queue *queue)
 {
 	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
@@ -245,10 +244,11 @@ static void rfm_watcher_end(struct rfm_queue *queue)
 	struct rfm_card *card = queue->card;
 	unsigned int i;
 
-	if (!watcher->active)
-		return;
 	rfm_dispatch_lock(card);
+	list_del_init(&queue->node);
 	rfm_watcher_remove(card, watcher);
+	card->dispatch.watches--;
+	card->dispatch.ranges -= watcher->count;
 	rfm_dispatch_unlock(card);
 
 	rfm_slot_release(card, watcher->comparator);
@@ -256,11 +256,6 @@ static void rfm_watcher_end(struct rfm_queue *queue)
 		rfm_slot_release(card, watcher->ranges[i].timer);
 		rfm_subscription_drop(card, &watcher->ranges[i].hold);
 	}
-
-	rfm_dispatch_lock(card);
-	card->dispatch.watches--;
-	card->dispatch.ranges -= watcher->count;
-	rfm_dispatch_unlock(card);
 }
 
 static void rfm_watcher_describe(struct rfm_holder *holder,
