@@ -309,7 +309,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	ret = rfm_start_ext(card) ?: rfm_request_irqs(card);
 	if (ret) {
-		rfm_stop_ext(card);
+		rfm_stop(card);
 		return ret;
 	}
 	rfm_irq_start(card);
