@@ -51,9 +51,9 @@ class Member:
     def json(self, *words):
         return json.loads(self.call("-j", *words).splitlines()[-1])
 
-    def start(self, *words):
+    def start(self, *words, **options):
         return subprocess.Popen([RMNODE, "-S", self.control, *map(str, words)], text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
 
     def counter(self, name):
         return self.json("stats")["counters"][name]
@@ -419,6 +419,11 @@ def test_record_and_replay():
         expect(a.call("read", "0x3000") == "0x00000000", "it replayed more than was recorded")
         result = again("--range", "0x2000+16", "--speed", "max")
         expect(result["frames"] == 4 and result["skipped"] == 38, f"{result}")
+        for words in (["record", f"{file}.2", *["0+4"] * 65],
+                      ["replay", "--step", *["--range=0+4"] * 65, file]):
+            many = b.start(*words, stderr=subprocess.PIPE)
+            said = many.stderr.read()
+            expect(many.wait(PATIENCE_S) == 2 and "64 ranges" in said, f"{words[:2]}: {said}")
 
         a.call("fill", "0x2000+4K", 0)
         a.call("fence")

@@ -64,12 +64,15 @@ static void hold_signals(sigset_t *before)
 static json_t *await_end(struct ask *ask)
 {
 	struct pollfd poll_fd = { .fd = ask->fd, .events = POLLIN };
+	enum control_answer answer;
 	char error[CONTROL_SENTENCE];
 	sigset_t before;
 	json_t *object;
 
 	/* Begun when the first event is there; a signal before that ends the program. */
-	if (control_receive(ask->fd, &object, error) != CONTROL_EVENT) {
+	answer = control_receive(ask->fd, &object, error);
+	ask->misused = answer == CONTROL_MISUSED;
+	if (answer != CONTROL_EVENT) {
 		if (!object)
 			complain("%s", error);
 		return object;
@@ -142,7 +145,8 @@ static json_t *await_steps(struct ask *ask)
 		if (fds[0].revents) {
 			enum control_answer answer = control_receive(ask->fd, &object, error);
 
-			if (answer == CONTROL_ERROR)
+			ask->misused = answer == CONTROL_MISUSED;
+			if (!object)
 				complain("%s", error);
 			if (answer != CONTROL_EVENT)
 				return object;
