@@ -268,10 +268,12 @@ def add_up(sub):
 
 def split_command(argv):
     """What stands after '--' is a command for the guest, and no business of argparse."""
-    if argv[:1] != ["exec"] or {"-h", "--help"}.intersection(argv[1:2]):
+    if argv[:1] != ["exec"]:
         return argv, []
     if "--" not in argv:
-        raise UsageError("exec needs '--' and a command")
+        if {"-h", "--help"}.isdisjoint(argv):
+            raise UsageError("exec needs '--' and a command")
+        return argv, []
     at = argv.index("--")
     return argv[:at], argv[at + 1:]
 

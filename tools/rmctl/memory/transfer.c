@@ -95,7 +95,7 @@ static int move(struct transfer *transfer, char *data, size_t length, bool store
 		ssize_t moved = store ? pwrite(rfm_fd(card->rfm), data, left, position) :
 					pread(rfm_fd(card->rfm), data, left, position);
 		int error = errno;
-		const char *why = moved ? card_reason(error) : "the memory ends there";
+		const char *why;
 
 		if (count(transfer, moved)) {
 			data += moved;
@@ -103,6 +103,7 @@ static int move(struct transfer *transfer, char *data, size_t length, bool store
 		}
 		if (moved && error == EINTR)
 			continue;
+		why = moved ? card_reason(error) : "the memory ends there";
 		transfer_end(transfer);
 		if (!store)
 			return failed(transfer->cmd, "cannot read at offset 0x%" PRIx64 ": %s", at,
