@@ -346,6 +346,7 @@ int rfm_queue_install(struct rfm_queue *queue, u32 flags)
 void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 {
 	struct rfm_card *card = queue->card;
+	struct list_head *at = &card->dispatch.queues;
 
 	lockdep_assert_held(&card->dispatch.lock);
 
@@ -354,10 +355,12 @@ void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 	/* In this order: what is dropped in between is not left untold. */
 	queue->told = rfm_events_dropped(card);
 	queue->since = rfm_events_position(card);
+	/* Listeners are first, and told in the order in which they came. */
 	if (queue->types)
-		list_add(&queue->node, &card->dispatch.queues);
-	else
-		list_add_tail(&queue->node, &card->dispatch.queues);
+		list_for_each(at, &card->dispatch.queues)
+			if (!list_entry(at, struct rfm_queue, node)->types)
+				break;
+	list_add_tail(&queue->node, at);
 }
 
 /* The unread record that an event can be added to, or NULL. */
