@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <linux/idr.h>
 #include <linux/io.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
@@ -14,6 +15,9 @@
 #include "rfm_netlink.h"
 
 static DEFINE_IDA(rfm_ida);
+
+/* Where the card is, or was, that had a number last: it gets it again. Under rfm_cards_lock. */
+static char rfm_places[RFM_MINORS][sizeof_field(struct rfm_hw, pci_name)];
 
 /* Those that netlink knows, by id. */
 static struct rfm_card *rfm_cards[RFM_MINORS];
@@ -91,6 +95,22 @@ static void rfm_card_put(void *data)
 	put_device(&card->dev);
 }
 
+static int rfm_card_number(const char *place)
+{
+	int id, ret = -ENOSPC;
+
+	mutex_lock(&rfm_cards_lock);
+	for (id = 0; id < RFM_MINORS && ret < 0; id++)
+		if (!strcmp(rfm_places[id], place))
+			ret = ida_alloc_range(&rfm_ida, id, id, GFP_KERNEL);
+	if (ret < 0)
+		ret = ida_alloc_max(&rfm_ida, RFM_MINORS - 1, GFP_KERNEL);
+	if (ret >= 0)
+		strscpy(rfm_places[ret], place, sizeof(rfm_places[ret]));
+	mutex_unlock(&rfm_cards_lock);
+	return ret;
+}
+
 /**
  * rfm_card_alloc - make the card structure of a PCI device
  * @pdev: the device being probed
@@ -119,12 +139,15 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 		goto err_srcu;
 	}
 
-	card->id = ida_alloc_max(&rfm_ida, RFM_MINORS - 1, GFP_KERNEL);
+	card->id = rfm_card_number(pci_name(pdev));
 	if (card->id < 0) {
 		ret = card->id;
 		goto err_inode;
 	}
 
+	/* Whoever knows a generation of an earlier life of the card changes nothing. */
+	card->config.generation = ktime_get_ns();
+	card->config.base_generation = card->config.generation;
 	card->hw.pdev = pdev;
 	strscpy(card->hw.pci_name, pci_name(pdev), sizeof(card->hw.pci_name));
 	spin_lock_init(&card->hw.lock);

@@ -59,8 +59,8 @@
  *   card->lock        mutex: settings, holds, the snapshot of the counters. A
  *                     change of settings is notified before it is dropped, so
  *                     that notifications come in the order of the changes
- *   rfm_cards_lock    mutex: the list of cards, the numbers and the order of
- *                     notifications
+ *   rfm_cards_lock    mutex: the list of cards and their numbers, the numbers and
+ *                     the order of notifications
  *   dispatch.lock     sleeps: who is told of events, and the event ring. Held
  *                     while an event is delivered to all, with a chance for
  *                     others to run every now and then. The interrupt handlers

@@ -136,7 +136,7 @@ void rfm_holder_show(struct seq_file *m, struct rfm_card *card,
 			   description.events, description.dropped);
 	if (description.watch)
 		rfm_show_watch(m, &description);
-	while (holder->ops->range &&
+	while (holder->ops->range && !seq_has_overflowed(m) &&
 	       holder->ops->range(holder, &cursor, &range, &planes)) {
 		seq_printf(m, "rfm-range: %#llx %#llx", range.offset,
 			   range.length);

@@ -4,7 +4,6 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/sizes.h>
 
@@ -272,6 +271,42 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_stop_ext(card);
 }
 
+/*
+ * A reset and a sleep take from the card all that its files have set: mappings,
+ * subscriptions, watches. Nobody is to believe that they hold: who uses the card
+ * learns that it has gone, as if it had been pulled out, and the same card is
+ * probed anew when it is back.
+ */
+
+/* A work item: who resets or resumes a device holds its lock. */
+static void rfm_reprobe_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.reprobe_work);
+	struct pci_dev *pdev = card->hw.pdev;
+	int ret = 0;
+
+	/* Not if somebody has unbound it meanwhile. */
+	if (pci_get_drvdata(pdev) == card)
+		ret = device_reprobe(&pdev->dev);
+	/* rfm_probe() says itself what is wrong; while others resume, it has to wait. */
+	if (ret && ret != -EPROBE_DEFER)
+		dev_err(&pdev->dev, "the card cannot be probed anew: %d\n", ret);
+	put_device(&card->dev);
+	pci_dev_put(pdev);
+}
+
+static void rfm_reprobe(struct rfm_card *card)
+{
+	struct pci_dev *pdev = pci_dev_get(card->hw.pdev);
+
+	get_device(&card->dev);
+	if (queue_work(rfm_wq, &card->hw.reprobe_work))
+		return;
+	put_device(&card->dev);
+	pci_dev_put(pdev);
+}
+
 static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct device *dev = &pdev->dev;
@@ -290,6 +325,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (IS_ERR(card))
 		return dev_err_probe(dev, PTR_ERR(card),
 				     "cannot take on another card\n");
+	INIT_WORK(&card->hw.reprobe_work, rfm_reprobe_work);
 
 	ret = rfm_map_bars(&card->hw);
 	if (ret)
@@ -343,40 +379,6 @@ static void rfm_remove(struct pci_dev *pdev)
 static void rfm_shutdown(struct pci_dev *pdev)
 {
 	rfm_stop(pci_get_drvdata(pdev));
-}
-
-/*
- * A reset and a sleep take from the card all that its files have set: mappings,
- * subscriptions, watches. Nobody is to believe that they hold: who uses the card
- * learns that it has gone, as if it had been pulled out, and the same card is
- * probed anew when it is back.
- */
-
-/* One card at a time, so that each gets the number it had. */
-static DEFINE_MUTEX(rfm_reprobe_lock);
-
-/* A work item: who resets or resumes a device holds its lock. */
-static void rfm_reprobe_work(struct work_struct *work)
-{
-	struct rfm_card *card = container_of(work, struct rfm_card,
-					     hw.reprobe_work);
-	struct pci_dev *pdev = card->hw.pdev;
-
-	mutex_lock(&rfm_reprobe_lock);
-	/* Not if somebody has unbound it meanwhile. */
-	if (pci_get_drvdata(pdev) == card && device_reprobe(&pdev->dev))
-		dev_err(&pdev->dev, "the card cannot be probed anew\n");
-	mutex_unlock(&rfm_reprobe_lock);
-	put_device(&card->dev);
-	pci_dev_put(pdev);
-}
-
-static void rfm_reprobe(struct rfm_card *card)
-{
-	pci_dev_get(card->hw.pdev);
-	get_device(&card->dev);
-	INIT_WORK(&card->hw.reprobe_work, rfm_reprobe_work);
-	queue_work(rfm_wq, &card->hw.reprobe_work);
 }
 
 static void rfm_reset_prepare(struct pci_dev *pdev)
@@ -486,6 +488,8 @@ module_init(rfm_init);
 static void __exit rfm_exit(void)
 {
 	pci_unregister_driver(&rfm_driver);
+	/* What was to be probed anew keeps its card until it has run. */
+	flush_workqueue(rfm_wq);
 	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
