@@ -505,7 +505,7 @@ static bool driver_write(const char *file, const char *text)
 static void cards_come_and_go(void)
 {
 	struct note note;
-	uint64_t led;
+	uint64_t led, generation = setting(PLAIN, RFM_A_CARD_GENERATION);
 
 	listen_anew();
 	REQUIRE(driver_write("unbind", cards[PLAIN].info.pci_name));
@@ -522,7 +522,8 @@ static void cards_come_and_go(void)
 	REQUIRE(driver_write("bind", cards[PLAIN].info.pci_name));
 	REQUIRE(await(&note, PLAIN, RFM_CMD_CARD_CREATE_NTF, ABSENT));
 	CHECK_EQ(note.led, 0);
-	CHECK_EQ(note.generation, 0);
+	/* One that was read before does not fit the card that comes. */
+	CHECK(note.generation > generation);
 	cards[PLAIN].fd = open(cards[PLAIN].path, O_RDWR);
 	CHECK(cards[PLAIN].fd >= 0);
 }
