@@ -178,6 +178,26 @@ def is_reset(lab, _):
     kernel_says(lab, "the card is reset: who uses it loses it")
     comes_back(lab)
     expect(card(lab) == device, f"{device} is {card(lab)} now")
+    bind(lab, where, "unbind")
+    bind(lab, where)
+    comes_back(lab)
+
+
+def cards_by_number(lab):
+    return {c["device"]: pci_of(lab, c["device"]) for c in lab.rmctl_json(1, "list")}
+
+
+def keeps_its_number(lab, _):
+    """A card that is bound again while a lower number is free has its own number again"""
+    before = cards_by_number(lab)
+    first, second = sorted(before, key=lambda device: int(device.removeprefix("rfm")))[:2]
+    for device in first, second:
+        bind(lab, before[device], "unbind")
+    for device in second, first:
+        bind(lab, before[device])
+        now = cards_by_number(lab)
+        expect(now.get(device) == before[device], f"{before[device]} was {device}: {now}")
+    expect(now == before, f"{before} are {now} now")
 
 
 # All devices of the machine are suspended and resumed, but no processor stops.
@@ -630,9 +650,9 @@ def part_gone(up, long):
         if long:
             failed += programs(lab, ("dma_end_test", "-n", ends, "-s", seed, mine))
         failed += planned(
-            [unplugs, stops_answering, dark_and_pulled_out, is_reset, sleeps_and_wakes,
-             unbound_while_stuck, reads_zeros, reload_module, base_card_has_no_policy,
-             clean_kernels], lab, unplugged)
+            [unplugs, stops_answering, dark_and_pulled_out, is_reset, keeps_its_number,
+             sleeps_and_wakes, unbound_while_stuck, reads_zeros, reload_module,
+             base_card_has_no_policy, clean_kernels], lab, unplugged)
     with lab_of("off", [*up, "--qemu-arg", "-action shutdown=pause"]) as lab:
         return failed + planned([switched_off], lab)
 
