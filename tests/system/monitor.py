@@ -518,7 +518,7 @@ def tables(*_):
     """Driver, rmctl, its schema and the pages have each notice of the family, by its name"""
     names = notices()
     words = {word(name) for name in names}
-    same("the driver", set(re.findall(r"\bRFM_NOTICE_([A-Z_]+)", source("driver/rfm_notify.c"))), names)
+    same("the driver", set(re.findall(r"\bRFM_NOTICE_([A-Z_]+)", source("driver/api/notify.c"))), names)
     rows = dict(re.findall(r'^\t\[RFM_NOTICE_([A-Z_]+)\] = "([a-z-]+)",$',
                            source("tools/rmctl/card/monitor.c"), re.M))
     same("rmctl", set(rows), names)
@@ -538,12 +538,12 @@ def mapped(*_):
     """The driver's tables make of each event the notice of the same name"""
     others = {"SIGNAL": "LINK_UP", "UPDATE": "LATE", "MATCH": "LATE"}
     rows = dict(re.findall(r"\[RFM_(?:EVENT|TOLD)_([A-Z_]+)\]\s*= \{ RFM_NOTICE_([A-Z_]+)",
-                           source("driver/rfm_notify.c")))
+                           source("driver/api/notify.c")))
     for event, notice in rows.items():
         expect(notice == others.get(event, event), f"{event} is told as {notice}")
     same("rfm_notices[]", set(rows.values()), notices())
     latched = dict(re.findall(r"\[RFM_EVENT_([A-Z_]+)\]\s*= \{ RFM_LISR_([A-Z_]+) \}",
-                              source("driver/rfm_irq.c")))
+                              source("driver/hw/irq.c")))
     expect(latched["PARITY"] == "PARITY", f"LISR: {latched}")
 
 

@@ -21,7 +21,7 @@
 #include "qemu/bitmap.h"
 #include "ring/util/granules.h"
 #include "ring/node.h"
-#include "driver/rfm_regs.h"
+#include "driver/hw/regs.h"
 
 #define RFM5565_STAGED 4096     /* records that may wait for the main context */
 

@@ -54,7 +54,7 @@
 #include "ring/node.h"
 #include "ring/util/pcapng.h"
 #include "ring/shm.h"
-#include "driver/rfm_regs.h"
+#include "driver/hw/regs.h"
 #include "rfm5565-ext.h"
 
 #define TYPE_RFM5565 "rfm5565"

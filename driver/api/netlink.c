@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The generic netlink family "rfm": which card, by whom, and what a reply is
+ * made of. uapi/netlink/rfm.yaml says what there is; from it come the policies
+ * and the table of operations (api/netlink_gen.c). docs/man/rfm-netlink.7 tells
+ * users of it.
+ *
+ * Cards are machine-wide, as /dev is, so the family exists in the initial
+ * network namespace only.
+ *
+ * Operations run in parallel; what they need is locked card by card.
+ */
+
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/init.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+#include "api/netlink.h"
+
+/* Counted up, so that a dump can tell that it is not of one piece. */
+static atomic_t rfm_cards_state = ATOMIC_INIT(1);
+static atomic_t rfm_holders_state = ATOMIC_INIT(1);
+
+/**
+ * rfm_netlink_cards_changed - cards have come or gone
+ *
+ * Context: any.
+ */
+void rfm_netlink_cards_changed(void)
+{
+	atomic_inc(&rfm_cards_state);
+	atomic_inc(&rfm_holders_state);
+}
+
+/**
+ * rfm_netlink_holders_changed - what descriptor-get tells of has changed
+ */
+void rfm_netlink_holders_changed(void)
+{
+	atomic_inc(&rfm_holders_state);
+}
+
+/**
+ * rfm_netlink_holders_state - compare with an earlier one
+ *
+ * Return: another number after each change.
+ */
+unsigned int rfm_netlink_holders_state(void)
+{
+	return atomic_read(&rfm_holders_state);
+}
+
+/* --- refusals ------------------------------------------------------------- */
+
+/**
+ * rfm_refuse_generic - say why not, for what may happen to any request
+ * @extack: told, unless somebody has said something already
+ * @error: negative errno
+ *
+ * Return: @error.
+ */
+int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
+{
+	if (!extack || extack->_msg)
+		return error;
+	switch (error) {
+	case -ENODEV:
+		return rfm_refuse(extack, NULL, error, "the card is gone");
+	case -ENOMEM:
+		return rfm_refuse(extack, NULL, error, "no memory");
+	case -EINTR:
+		return rfm_refuse(extack, NULL, error,
+				  "a signal came while waiting for others");
+	case -EMSGSIZE:
+		return rfm_refuse(extack, NULL, error,
+				  "the answer does not fit into a message");
+	}
+	return error;
+}
+
+/* --- which card, and by whom ---------------------------------------------- */
+
+static struct nlattr *rfm_asker_attr(const struct rfm_asker *asker,
+				     unsigned int attr)
+{
+	return attr <= asker->max ? asker->attrs[attr] : NULL;
+}
+
+/* Does all by which a request selects a card fit this one? */
+static bool rfm_asker_wants(const struct rfm_asker *asker,
+			    const struct rfm_card *card)
+{
+	const struct nlattr *id = rfm_asker_attr(asker, RFM_A_CARD_ID);
+	const struct nlattr *name = rfm_asker_attr(asker, RFM_A_CARD_NAME);
+	const struct nlattr *pci = rfm_asker_attr(asker, RFM_A_CARD_PCI);
+
+	return (!id || nla_get_u32(id) == card->id) &&
+	       (!name || !nla_strcmp(name, dev_name(&card->dev))) &&
+	       (!pci || !nla_strcmp(pci, card->hw.pci_name));
+}
+
+static struct nlattr *rfm_asker_selector(const struct rfm_asker *asker)
+{
+	return rfm_asker_attr(asker, RFM_A_CARD_ID) ?:
+	       rfm_asker_attr(asker, RFM_A_CARD_NAME) ?:
+	       rfm_asker_attr(asker, RFM_A_CARD_PCI);
+}
+
+static int rfm_asker_find(struct rfm_asker *asker)
+{
+	unsigned int id;
+
+	for (id = 0; id < RFM_MINORS; id++) {
+		struct rfm_card *card = rfm_cards_get(id);
+
+		if (card && rfm_asker_wants(asker, card)) {
+			asker->card = card;
+			return 0;
+		}
+		if (card)
+			put_device(&card->dev);
+	}
+	return rfm_refuse(asker->extack, rfm_asker_selector(asker), -ENODEV,
+			  "there is no such card");
+}
+
+/* The sender's descriptor, which tells of the sender's rights and of a card. */
+static int rfm_asker_take_file(struct rfm_asker *asker, const struct file *filp,
+			       const struct nlattr *attr)
+{
+	const struct rfm_file *file = rfm_file_of(filp);
+
+	if (!file)
+		return rfm_refuse(asker->extack, attr, -EINVAL,
+				  "this is not a descriptor of a card");
+	asker->mode = file->mode;
+	if (!asker->card)
+		asker->card = rfm_cards_get(file->card->id);
+	if (!asker->card)
+		return rfm_refuse(asker->extack, attr, -ENODEV,
+				  "the card of this descriptor is gone");
+	if (asker->card != file->card)
+		return rfm_refuse(asker->extack, attr, -EINVAL,
+				  "this descriptor is of another card");
+	return 0;
+}
+
+static int rfm_asker_take_fd(struct rfm_asker *asker)
+{
+	const struct nlattr *attr = rfm_asker_attr(asker, RFM_A_CARD_FD);
+	struct file *filp;
+	int ret;
+
+	if (!attr)
+		return 0;
+	filp = fget(nla_get_s32(attr));
+	if (!filp)
+		return rfm_refuse(asker->extack, attr, -EBADF,
+				  "this is not an open descriptor");
+	ret = rfm_asker_take_file(asker, filp, attr);
+	fput(filp);
+	return ret;
+}
+
+/*
+ * Which card is a request about, which has to name one if it @must, and may its
+ * sender do that? In the context of the sender.
+ * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
+ */
+static int rfm_asker_get(struct rfm_asker *asker, bool must,
+			 enum rfm_function function)
+{
+	int ret = 0;
+
+	if (rfm_asker_selector(asker))
+		ret = rfm_asker_find(asker);
+	if (!ret)
+		ret = rfm_asker_take_fd(asker);
+	if (!ret && must && !asker->card) {
+		NL_SET_ERR_ATTR_MISS(asker->extack, NULL, RFM_A_CARD_ID);
+		ret = rfm_refuse(asker->extack, NULL, -EINVAL,
+				 "the request names no card");
+	}
+	if (!ret)
+		ret = rfm_may_netlink(function, asker);
+	if (ret)
+		rfm_asker_put(asker);
+	return ret;
+}
+
+/**
+ * rfm_asker_of - find out which card the doit of an operation is about
+ * @asker: filled in
+ * @skb: the message
+ * @info: of the request
+ * @max: the highest attribute of this operation
+ * @function: what its sender must have the right to do
+ *
+ * Context: that of the sender.
+ * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
+ */
+int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
+		 struct genl_info *info, unsigned int max,
+		 enum rfm_function function)
+{
+	*asker = (struct rfm_asker) {
+		.skb = skb,
+		.attrs = info->attrs,
+		.max = max,
+		.extack = info->extack,
+	};
+	return rfm_asker_get(asker, true, function);
+}
+
+/**
+ * rfm_dump_asker - the sender of a dump request
+ * @asker: filled in, but for its card
+ * @cb: of the dump
+ * @max: the highest attribute of this operation
+ */
+void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
+		    unsigned int max)
+{
+	*asker = (struct rfm_asker) {
+		.skb = cb->skb,
+		.attrs = rfm_dump_attrs(cb),
+		.max = max,
+		.extack = cb->extack,
+	};
+}
+
+/**
+ * rfm_dump_begin - find out which cards a dump is about
+ * @asker: of the dump
+ * @function: what its sender must have the right to do
+ * @first: set to the id of the first
+ * @last: and of the last: the same if the request names a card, as it does by a
+ *	descriptor, which gives a right to its own card only
+ *
+ * Context: that of the sender.
+ * Return: as rfm_asker_of().
+ */
+int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
+		   u32 *first, u32 *last)
+{
+	int ret = rfm_asker_get(asker, false, function);
+
+	*first = asker->card ? asker->card->id : 0;
+	*last = asker->card ? asker->card->id : RFM_MINORS - 1;
+	rfm_asker_put(asker);
+	return ret;
+}
+
+/**
+ * rfm_asker_put - done with a request
+ * @asker: the request
+ */
+void rfm_asker_put(struct rfm_asker *asker)
+{
+	if (asker->card)
+		put_device(&asker->card->dev);
+	asker->card = NULL;
+}
+
+/* --- replies and dumps ---------------------------------------------------- */
+
+/**
+ * rfm_put_u64 - put a number at the top level of a message
+ * @skb: the message
+ * @attr: RFM_A_CARD_*
+ * @value: the number
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int rfm_put_u64(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, RFM_A_CARD_PAD);
+}
+
+/**
+ * rfm_put_handle - say which card
+ * @skb: the message
+ * @card: the card
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card)
+{
+	return nla_put_u32(skb, RFM_A_CARD_ID, card->id) ?:
+	       nla_put_string(skb, RFM_A_CARD_NAME, dev_name(&card->dev)) ?:
+	       nla_put_string(skb, RFM_A_CARD_PCI, card->hw.pci_name);
+}
+
+static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
+			  rfm_put_fn put, void *data)
+{
+	int ret;
+
+	ret = rfm_put_handle(skb, card);
+	if (ret)
+		return ret;
+	if (mutex_lock_interruptible(&card->lock))
+		return -EINTR;
+	ret = put(skb, card, data);
+	mutex_unlock(&card->lock);
+	return ret;
+}
+
+/**
+ * rfm_reply - answer a request
+ * @asker: the request
+ * @info: of it
+ * @put: makes it
+ * @data: for @put
+ *
+ * Return: 0 or a negative errno, and then the sender knows why.
+ */
+int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
+	      rfm_put_fn put, void *data)
+{
+	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	int ret = -EMSGSIZE;
+	void *hdr;
+
+	if (!skb)
+		return rfm_refuse_generic(asker->extack, -ENOMEM);
+	hdr = genlmsg_put_reply(skb, info, &rfm_nl_family, 0,
+				info->genlhdr->cmd);
+	if (hdr)
+		ret = rfm_put_locked(skb, asker->card, put, data);
+	if (ret) {
+		nlmsg_free(skb);
+		return rfm_refuse_generic(asker->extack, ret);
+	}
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
+}
+
+static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
+			 struct rfm_card *card, u8 cmd, rfm_put_fn put,
+			 void *data)
+{
+	void *hdr;
+	int ret;
+
+	hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			  &rfm_nl_family, NLM_F_MULTI, cmd);
+	if (!hdr)
+		return -EMSGSIZE;
+	genl_dump_check_consistent(cb, hdr);
+	ret = rfm_put_locked(skb, card, put, data);
+	if (ret)
+		genlmsg_cancel(skb, hdr);
+	else
+		genlmsg_end(skb, hdr);
+	return ret;
+}
+
+/* Where a dump of cards is. */
+struct rfm_dump {
+	u32 next;			/* id of the card that comes next */
+	u32 last;			/* and of the last one */
+	bool begun;			/* the request is a good one */
+};
+
+/**
+ * rfm_dump_cards - a message for each card that is asked for
+ * @skb: where they go
+ * @cb: of the dump
+ * @asker: the request
+ * @function: what its sender must have the right to do
+ * @cmd: the operation
+ * @put: makes a message
+ * @data: for @put
+ *
+ * A card that goes meanwhile is left out; the dump says that it was
+ * interrupted.
+ *
+ * Return: what a dumpit returns.
+ */
+int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
+		   struct rfm_asker *asker, enum rfm_function function, u8 cmd,
+		   rfm_put_fn put, void *data)
+{
+	struct rfm_dump *dump = (void *)cb->ctx;
+	int ret = 0;
+
+	if (!dump->begun) {
+		ret = rfm_dump_begin(asker, function, &dump->next, &dump->last);
+		dump->begun = true;
+	}
+	cb->seq = atomic_read(&rfm_cards_state);
+	for (; dump->next <= dump->last && !ret; dump->next++) {
+		struct rfm_card *card = rfm_cards_get(dump->next);
+
+		if (!card)
+			continue;
+		ret = rfm_dump_card(skb, cb, card, cmd, put, data);
+		put_device(&card->dev);
+		if (ret == -ENODEV) {
+			/* Perhaps only since cb->seq was read. */
+			cb->seq = atomic_read(&rfm_cards_state);
+			ret = 0;
+		}
+		if (ret)
+			break;
+	}
+	if (ret == -EMSGSIZE && skb->len)
+		return skb->len;
+	return ret ? rfm_refuse_generic(cb->extack, ret) : skb->len;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+/* A socket that joins shows no descriptor, so it takes CAP_NET_ADMIN. */
+static const struct genl_multicast_group rfm_groups[] = {
+	[RFM_NLGRP_MONITOR] = { RFM_MCGRP_MONITOR, GENL_MCAST_CAP_NET_ADMIN },
+};
+
+/**
+ * rfm_netlink_init - make the family
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init rfm_netlink_init(void)
+{
+	rfm_nl_family.netnsok = false;
+	rfm_nl_family.mcgrps = rfm_groups;
+	rfm_family_ops(&rfm_nl_family);
+	return genl_register_family(&rfm_nl_family);
+}
+
+/**
+ * rfm_netlink_exit - its end
+ *
+ * No card is left, so that nobody has anything to tell.
+ */
+void rfm_netlink_exit(void)
+{
+	genl_unregister_family(&rfm_nl_family);
+}

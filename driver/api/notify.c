@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The multicast group "monitor": who is told of what happens to the cards.
+ *
+ * Changes of settings are told by whoever makes them. What happens to a card goes
+ * into a queue (core/queue.c), as it does for a descriptor; a work item tells what is
+ * there, at once when there was quiet before, and otherwise no more often than every
+ * RFM_NOTIFY_PACE. An event is added to the record before it if it says the same of
+ * the same node and descriptor. When there is no room for more, they are counted,
+ * and the next message about the card tells how many.
+ *
+ * All notifications of the family are numbered and sent under one lock, so a
+ * gap in the numbers is what a socket did not get: either it was told ENOBUFS,
+ * or the gap is as long as an overrun message in front of its end says.
+ */
+
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+
+#include "api/netlink.h"
+#include "core/notify.h"
+
+#define RFM_NOTIFY_PACE		msecs_to_jiffies(10)
+
+#define RFM_NOTICES	256	/* that a card can keep until they are told */
+
+static u64 rfm_notify_seq;	/* under rfm_cards_lock */
+
+static bool rfm_notify_heard(void)
+{
+	return genl_has_listeners(&rfm_nl_family, &init_net, RFM_NLGRP_MONITOR);
+}
+
+/* --- messages: under rfm_cards_lock --------------------------------------- */
+
+#define RFM_HAS(attr)	BIT(RFM_A_EVENT_##attr)
+
+#define RFM_HAS_UPDATE	(RFM_HAS(NODE) | RFM_HAS(OFFSET) | RFM_HAS(LENGTH) | \
+			 RFM_HAS(FRAME))
+
+/* What is told of events: the notice, and what it may have. */
+static const struct {
+	u32 type;
+	u32 has;
+} rfm_notices[RFM_TOLD_TYPES] = {
+	[RFM_EVENT_SYNC_LOSS]		= { RFM_NOTICE_SYNC_LOSS },
+	[RFM_EVENT_SIGNAL]		= { RFM_NOTICE_LINK_UP },
+	[RFM_EVENT_BAD_DATA]		= { RFM_NOTICE_BAD_DATA },
+	[RFM_EVENT_ROGUE]		= { RFM_NOTICE_ROGUE },
+	[RFM_EVENT_TX_FULL]		= { RFM_NOTICE_TX_FULL },
+	[RFM_EVENT_RX_FULL]		= { RFM_NOTICE_RX_FULL },
+	[RFM_EVENT_WRITE_INHIBITED]	= { RFM_NOTICE_WRITE_INHIBITED },
+	[RFM_EVENT_PARITY]		= { RFM_NOTICE_PARITY },
+	[RFM_EVENT_LOSS]		= { RFM_NOTICE_LOSS, RFM_HAS(NODE) |
+					    RFM_HAS(MISSING) | RFM_HAS(FRAME) },
+	[RFM_EVENT_BREAK]		= { RFM_NOTICE_BREAK, RFM_HAS(NODE) },
+	[RFM_EVENT_MEMBERSHIP]		= { RFM_NOTICE_MEMBERSHIP,
+					    RFM_HAS(EPOCH) },
+	[RFM_EVENT_ID_IN_USE]		= { RFM_NOTICE_ID_IN_USE, RFM_HAS(NODE) },
+	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH,
+					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_CONFLICT]		= { RFM_NOTICE_CONFLICT, RFM_HAS_UPDATE },
+	[RFM_EVENT_DROPPED]		= { RFM_NOTICE_DROPPED, RFM_HAS(MISSING) },
+	[RFM_TOLD_LINK_DOWN]		= { RFM_NOTICE_LINK_DOWN },
+	[RFM_TOLD_GONE]			= { RFM_NOTICE_GONE },
+};
+
+/* Which attributes are there to tell of an event? */
+static u32 rfm_event_has(const struct rfm_event *event)
+{
+	u32 has = rfm_notices[event->type].has;
+
+	if (event->node == RFM_NODE_ALL)
+		has &= ~RFM_HAS(NODE);
+	if (!event->length)
+		has &= ~(RFM_HAS(OFFSET) | RFM_HAS(LENGTH));
+	if (event->flags & (RFM_EVENT_NEVER | RFM_EVENT_INFERRED))
+		has &= ~RFM_HAS(FRAME);
+	if (event->flags & RFM_EVENT_INFERRED)
+		has &= ~RFM_HAS(AGE_NS);
+	/* Anybody may hear this; whose it is, only descriptor-get tells. */
+	if (event->late)
+		has |= RFM_HAS(DESCRIPTOR);
+	return has;
+}
+
+static int rfm_put_event(struct sk_buff *skb, const struct rfm_event *event)
+{
+	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_EVENT);
+	const u64 value[] = {
+		[RFM_A_EVENT_TYPE]	= rfm_notices[event->type].type,
+		[RFM_A_EVENT_COUNT]	= event->count,
+		[RFM_A_EVENT_TIME_NS]	= event->time_ns,
+		[RFM_A_EVENT_NODE]	= event->node,
+		[RFM_A_EVENT_MISSING]	= event->data,
+		[RFM_A_EVENT_EPOCH]	= event->data,
+		[RFM_A_EVENT_OFFSET]	= event->offset,
+		[RFM_A_EVENT_LENGTH]	= event->length,
+		[RFM_A_EVENT_FRAME]	= event->frame,
+		[RFM_A_EVENT_AGE_NS]	= event->age_ns ?: event->arrival_ns -
+							   event->origin_ns,
+		[RFM_A_EVENT_DESCRIPTOR] = event->late,
+	};
+	u32 has = rfm_event_has(event) | RFM_HAS(TYPE) | RFM_HAS(COUNT) |
+		  RFM_HAS(TIME_NS);
+	u32 narrow = RFM_HAS(TYPE) | RFM_HAS(NODE) | RFM_HAS(EPOCH) |
+		     RFM_HAS(LENGTH) | RFM_HAS(DESCRIPTOR);
+	unsigned int attr;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (attr = 0; attr < ARRAY_SIZE(value); attr++) {
+		if (!(has & BIT(attr)))
+			continue;
+		if (narrow & BIT(attr) ?
+		    nla_put_u32(skb, attr, value[attr]) :
+		    nla_put_u64_64bit(skb, attr, value[attr], RFM_A_EVENT_PAD))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int rfm_put_actor(struct sk_buff *skb)
+{
+	char comm[TASK_COMM_LEN];
+
+	get_task_comm(comm, current);
+	return nla_put_u32(skb, RFM_A_CARD_PID, task_tgid_nr(current)) ?:
+	       nla_put_string(skb, RFM_A_CARD_COMM, comm);
+}
+
+/* What differs from notification to notification. */
+static int rfm_put_body(struct sk_buff *skb, struct rfm_card *card, u8 cmd,
+			const struct rfm_event *event, u64 lost)
+{
+	int ret = -ENODEV;
+
+	switch (cmd) {
+	case RFM_CMD_EVENT_NTF:
+		return rfm_put_event(skb, event);
+	case RFM_CMD_OVERRUN_NTF:
+		return rfm_put_u64(skb, RFM_A_CARD_LOST, lost);
+	case RFM_CMD_CARD_CREATE_NTF:
+		ret = rfm_put_card(skb, card, false);
+		break;
+	case RFM_CMD_CARD_CHANGE_NTF:
+		ret = rfm_put_actor(skb) ?: rfm_put_card(skb, card, false);
+		break;
+	}
+	/* Nothing is there then, and of one that is gone there is not more. */
+	if (ret == -ENODEV)
+		ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node);
+	return ret;
+}
+
+/*
+ * @event: of RFM_CMD_EVENT_NTF; @lost: of RFM_CMD_OVERRUN_NTF, those that were lost
+ * had numbers, too. Returns false if there was no memory; then no number is used.
+ */
+static bool rfm_tell(struct rfm_card *card, u8 cmd,
+		     const struct rfm_event *event, u64 lost)
+{
+	u64 seq = rfm_notify_seq + lost + 1;
+	struct sk_buff *skb;
+	void *hdr;
+
+	lockdep_assert_held(&rfm_cards_lock);
+
+	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!skb)
+		return false;
+	hdr = genlmsg_put(skb, 0, 0, &rfm_nl_family, 0, cmd);
+	if (!hdr || rfm_put_handle(skb, card) ||
+	    rfm_put_u64(skb, RFM_A_CARD_SEQ, seq) ||
+	    rfm_put_body(skb, card, cmd, event, lost)) {
+		nlmsg_free(skb);
+		return false;
+	}
+	genlmsg_end(skb, hdr);
+	/* A socket without room has been told so. */
+	genlmsg_multicast(&rfm_nl_family, skb, 0, RFM_NLGRP_MONITOR, GFP_KERNEL);
+	rfm_notify_seq = seq;
+	return true;
+}
+
+/*
+ * Everything that is in the queue so far. What comes meanwhile, or is left for want
+ * of memory, has time.
+ */
+static void rfm_monitor_tell(struct rfm_card *card)
+{
+	struct rfm_monitor *monitor = &card->dispatch.monitor;
+	unsigned int turns = RFM_NOTICES + 1;	/* and what was lost behind */
+	struct rfm_event event;
+	bool found = true;
+	u64 lost;
+
+	lockdep_assert_held(&rfm_cards_lock);
+
+	while (found && turns--) {
+		found = rfm_queue_pop(&monitor->queue, &event);
+		lost = event.dropped - monitor->lost;
+		if (!found && !lost)
+			return;
+		mod_delayed_work(rfm_wq, &monitor->work, RFM_NOTIFY_PACE);
+		if (lost && !rfm_tell(card, RFM_CMD_OVERRUN_NTF, NULL, lost)) {
+			if (found)
+				rfm_queue_lose(&monitor->queue);
+			return;
+		}
+		monitor->lost += lost;
+		if (found && !rfm_tell(card, RFM_CMD_EVENT_NTF, &event, 0))
+			rfm_queue_lose(&monitor->queue);
+		cond_resched();
+	}
+}
+
+static void rfm_notify_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(to_delayed_work(work),
+					     struct rfm_card,
+					     dispatch.monitor.work);
+
+	mutex_lock(&rfm_cards_lock);
+	if (card->dispatch.monitor.known)
+		rfm_monitor_tell(card);
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/* --- what there is to tell: under dispatch.lock ---------------------------- */
+
+/**
+ * rfm_notify_event - monitors are to be told of an event
+ * @card: the card
+ * @event: the event; RFM_TOLD_* is a type, too
+ * @holder: id of the holder whom it is about, or 0
+ *
+ * Context: dispatch.lock held.
+ */
+void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
+		      u32 holder)
+{
+	struct rfm_queue *queue = &card->dispatch.monitor.queue;
+	struct rfm_event record = *event;
+
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (list_empty(&queue->node) || !rfm_notify_heard())
+		return;
+	record.late = holder;
+	record.time_ns = ktime_get_ns();
+	rfm_queue_push(queue, &record, NULL);
+}
+
+/**
+ * rfm_notify_what - monitors are to be told of what happened, and no more than that
+ * @card: the card
+ * @type: what, as rfm_notify_event() takes it
+ *
+ * Context: dispatch.lock held.
+ */
+void rfm_notify_what(struct rfm_card *card, u32 type)
+{
+	const struct rfm_event event = { .type = type, .node = RFM_NODE_ALL };
+
+	rfm_notify_event(card, &event, 0);
+}
+
+/**
+ * rfm_notify_room - is there room for two more?
+ * @card: the card
+ *
+ * Context: dispatch.lock held.
+ */
+bool rfm_notify_room(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->dispatch.lock);
+
+	return READ_ONCE(card->dispatch.monitor.queue.count) + 2 <= RFM_NOTICES;
+}
+
+/* --- cards and their settings --------------------------------------------- */
+
+static void rfm_tell_card(struct rfm_card *card, u8 cmd)
+{
+	struct rfm_monitor *monitor = &card->dispatch.monitor;
+
+	lockdep_assert_held(&card->lock);
+
+	if (!rfm_notify_heard() || rfm_tell(card, cmd, NULL, 0))
+		return;
+	/* An overrun message will count it. */
+	rfm_queue_lose(&monitor->queue);
+	queue_delayed_work(rfm_wq, &monitor->work, RFM_NOTIFY_PACE);
+}
+
+/**
+ * rfm_notify_change - tell monitors that the calling process changed settings
+ * @card: the card
+ *
+ * What happened to the card before is told first.
+ *
+ * Context: process, with card->lock held; sleeps.
+ */
+void rfm_notify_change(struct rfm_card *card)
+{
+	mutex_lock(&rfm_cards_lock);
+	if (card->dispatch.monitor.known && rfm_notify_heard()) {
+		rfm_monitor_tell(card);
+		rfm_tell_card(card, RFM_CMD_CARD_CHANGE_NTF);
+	}
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/**
+ * rfm_notify_start - tell monitors of a new card, and then what happens to it
+ * @card: a card that netlink knows already
+ */
+void rfm_notify_start(struct rfm_card *card)
+{
+	int idx;
+
+	mutex_lock(&card->lock);
+	mutex_lock(&rfm_cards_lock);
+	rfm_tell_card(card, RFM_CMD_CARD_CREATE_NTF);
+	card->dispatch.monitor.known = true;
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		rfm_queue_add(&card->dispatch.monitor.queue, false, false);
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
+	mutex_unlock(&rfm_cards_lock);
+	mutex_unlock(&card->lock);
+}
+
+/**
+ * rfm_notify_stop - tell monitors that a card is no longer there
+ * @card: one that netlink no longer knows, with no user of its hardware left
+ */
+void rfm_notify_stop(struct rfm_card *card)
+{
+	rfm_dispatch_lock(card);
+	list_del_init(&card->dispatch.monitor.queue.node);
+	rfm_dispatch_unlock(card);
+
+	mutex_lock(&card->lock);
+	mutex_lock(&rfm_cards_lock);
+	rfm_monitor_tell(card);
+	rfm_tell_card(card, RFM_CMD_CARD_DELETE_NTF);
+	card->dispatch.monitor.known = false;
+	mutex_unlock(&rfm_cards_lock);
+	mutex_unlock(&card->lock);
+	cancel_delayed_work_sync(&card->dispatch.monitor.work);
+}
+
+/**
+ * rfm_notify_lost - how many notifications of a card were lost in the driver?
+ * @card: the card
+ *
+ * Return: since the driver was bound.
+ */
+u64 rfm_notify_lost(struct rfm_card *card)
+{
+	struct rfm_description description;
+
+	rfm_queue_describe(&card->dispatch.monitor.queue, &description);
+	return description.dropped;
+}
+
+/**
+ * rfm_notify_init - room for what a card's monitors are to be told
+ * @card: one that nobody uses yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rfm_notify_init(struct rfm_card *card)
+{
+	struct rfm_monitor *monitor = &card->dispatch.monitor;
+
+	INIT_DELAYED_WORK(&monitor->work, rfm_notify_work);
+	monitor->queue.work = &monitor->work;
+	monitor->queue.coalesced = ~0u;
+	return rfm_queue_init(&monitor->queue, card, RFM_NOTICES);
+}
+
+/**
+ * rfm_notify_free - the end of that
+ * @card: one that nobody uses any more
+ */
+void rfm_notify_free(struct rfm_card *card)
+{
+	kvfree(card->dispatch.monitor.queue.ring);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who may do what: one rule, and one table for the ioctls and for netlink.
+ * Whoever has a descriptor of a card may ask what it is; one that is open for
+ * reading lets him look at everything, and one that is open for writing change
+ * everything, at other nodes as well; for netlink, CAP_NET_ADMIN is as good as
+ * any. So the device node says who may do what, and no other door says more.
+ * docs/man/rfm.4 shows the table under RIGHTS; scripts/lint compares the two.
+ *
+ * Nothing here reaches the memory of this machine. What would, the DMA registers
+ * of BAR0 and a map of them, would need CAP_SYS_RAWIO, and the driver does not
+ * offer it to anybody.
+ */
+
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <net/netlink.h>
+
+#include "api/netlink.h"
+
+/* What somebody needs: a descriptor of the card, open for ... */
+enum rfm_right {
+	RFM_RIGHT_ANY,		/* whatever */
+	RFM_RIGHT_READ,
+	RFM_RIGHT_WRITE,
+	RFM_RIGHT_BOTH,
+};
+
+static const enum rfm_right rfm_rights[RFM_FUNCTIONS] = {
+	[RFM_FUNCTION_INFO]		= RFM_RIGHT_ANY,
+	[RFM_FUNCTION_SUBSCRIBE]	= RFM_RIGHT_ANY,
+	[RFM_FUNCTION_COUNTERS]		= RFM_RIGHT_READ,
+	[RFM_FUNCTION_RING_MAP]		= RFM_RIGHT_READ,
+	[RFM_FUNCTION_WRITER]		= RFM_RIGHT_READ,
+	[RFM_FUNCTION_LISTEN]		= RFM_RIGHT_READ,
+	[RFM_FUNCTION_WATCH]		= RFM_RIGHT_READ,
+	[RFM_FUNCTION_SUBSCRIBE_RX]	= RFM_RIGHT_READ,
+	[RFM_FUNCTION_DESCRIPTORS]	= RFM_RIGHT_READ,
+	[RFM_FUNCTION_SUBSCRIBE_TX]	= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_SUBSCRIBE_OWN]	= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_SEND]		= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_FENCE]		= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_RING_TEST]	= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_SETTINGS]		= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_COUNTERS_RESET]	= RFM_RIGHT_WRITE,
+	[RFM_FUNCTION_VERIFY]		= RFM_RIGHT_BOTH,
+};
+
+static const fmode_t rfm_right_modes[] = {
+	[RFM_RIGHT_ANY]		= 0,
+	[RFM_RIGHT_READ]	= FMODE_READ,
+	[RFM_RIGHT_WRITE]	= FMODE_WRITE,
+	[RFM_RIGHT_BOTH]	= FMODE_READ | FMODE_WRITE,
+};
+
+/**
+ * rfm_may_ioctl - may this be done with a descriptor?
+ * @function: what
+ * @mode: what it is open for
+ *
+ * Return: 0, or -EBADF if it is not open for that.
+ */
+int rfm_may_ioctl(enum rfm_function function, fmode_t mode)
+{
+	return rfm_right_modes[rfm_rights[function]] & ~mode ? -EBADF : 0;
+}
+
+#define RFM_NEEDS(asker, what)						\
+	rfm_refuse((asker)->extack, NULL, -EPERM,			\
+		   "needs a descriptor of the card" what ", or CAP_NET_ADMIN")
+
+/**
+ * rfm_may_netlink - may this be done by the sender of a message?
+ * @function: what
+ * @asker: the request; told why not
+ *
+ * Return: 0 or -EPERM.
+ */
+int rfm_may_netlink(enum rfm_function function, const struct rfm_asker *asker)
+{
+	if (asker->mode && !rfm_may_ioctl(function, asker->mode))
+		return 0;
+	if (netlink_capable(asker->skb, CAP_NET_ADMIN))
+		return 0;
+	switch (rfm_rights[function]) {
+	case RFM_RIGHT_READ:
+		return RFM_NEEDS(asker, " that is open for reading");
+	case RFM_RIGHT_WRITE:
+		return RFM_NEEDS(asker, " that is open for writing");
+	case RFM_RIGHT_BOTH:
+		return RFM_NEEDS(asker, " that is open for both");
+	default:
+		return RFM_NEEDS(asker, "");
+	}
+}

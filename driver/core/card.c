@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Life and death of struct rfm_card; the rules stand in core/card.h. */
+
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/io.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/mount.h>
+#include <linux/pseudo_fs.h>
+#include <linux/slab.h>
+
+#include "core/card.h"
+#include "core/notify.h"
+#include "api/netlink.h"
+
+static DEFINE_IDA(rfm_ida);
+
+/* Where the card is, or was, that had a number last: it gets it again. Under rfm_cards_lock. */
+static char rfm_places[RFM_MINORS][sizeof_field(struct rfm_hw, pci_name)];
+
+/* Those that netlink knows, by id. */
+static struct rfm_card *rfm_cards[RFM_MINORS];
+
+/* Of these, and of the numbers and the order of notifications. */
+DEFINE_MUTEX(rfm_cards_lock);
+
+/*
+ * Every mapping of a card must be found by one unmap_mapping_range(), also
+ * those made through a second device node, so each card has an inode of its
+ * own whose address space all opens share. The inodes live on a file system
+ * that nobody can mount.
+ */
+static struct vfsmount *rfm_mnt;
+
+static int rfm_init_fs_context(struct fs_context *fc)
+{
+	return init_pseudo(fc, 0x5565) ? 0 : -ENOMEM;
+}
+
+/* No .owner: our own mount must not pin the module. */
+static struct file_system_type rfm_fs_type = {
+	.name = "rfm",
+	.init_fs_context = rfm_init_fs_context,
+	.kill_sb = kill_anon_super,
+};
+
+int rfm_card_init_fs(void)
+{
+	rfm_mnt = kern_mount(&rfm_fs_type);
+	return PTR_ERR_OR_ZERO(rfm_mnt);
+}
+
+void rfm_card_exit_fs(void)
+{
+	kern_unmount(rfm_mnt);
+}
+
+static void rfm_card_gone_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.gone_work);
+
+	/* Whoever waits looks himself. */
+	rfm_dispatch_lock(card);
+	rfm_queues_wake(card);
+	if (card->hw.lost)
+		rfm_notify_what(card, RFM_TOLD_GONE);
+	card->hw.lost = false;
+	rfm_fences_wake(card);
+	rfm_dispatch_unlock(card);
+
+	synchronize_srcu(&card->hw.srcu);
+	unmap_mapping_range(card->inode->i_mapping, 0, 0, 1);
+	rfm_dma_stop(card);
+}
+
+static void rfm_card_release(struct device *dev)
+{
+	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
+
+	rfm_base_free(card);
+	rfm_notify_free(card);
+	iput(card->inode);
+	cleanup_srcu_struct(&card->hw.srcu);
+	kfree(card);
+}
+
+/* The hardware's reference; its number is free for the next card. */
+static void rfm_card_put(void *data)
+{
+	struct rfm_card *card = data;
+
+	ida_free(&rfm_ida, card->id);
+	put_device(&card->dev);
+}
+
+static int rfm_card_number(const char *place)
+{
+	int id, ret = -ENOSPC;
+
+	mutex_lock(&rfm_cards_lock);
+	for (id = 0; id < RFM_MINORS && ret < 0; id++)
+		if (!strcmp(rfm_places[id], place))
+			ret = ida_alloc_range(&rfm_ida, id, id, GFP_KERNEL);
+	if (ret < 0)
+		ret = ida_alloc_max(&rfm_ida, RFM_MINORS - 1, GFP_KERNEL);
+	if (ret >= 0)
+		strscpy(rfm_places[ret], place, sizeof(rfm_places[ret]));
+	mutex_unlock(&rfm_cards_lock);
+	return ret;
+}
+
+/**
+ * rfm_card_alloc - make the card structure of a PCI device
+ * @pdev: the device being probed
+ *
+ * The reference it returns belongs to devres: it is dropped after everything
+ * that was requested later (the interrupt above all) has been freed.
+ *
+ * Return: the card, or an ERR_PTR.
+ */
+struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
+{
+	struct rfm_card *card;
+	int ret;
+
+	card = kzalloc(sizeof(*card), GFP_KERNEL);
+	if (!card)
+		return ERR_PTR(-ENOMEM);
+
+	ret = init_srcu_struct(&card->hw.srcu);
+	if (ret)
+		goto err_free;
+
+	card->inode = alloc_anon_inode(rfm_mnt->mnt_sb);
+	if (IS_ERR(card->inode)) {
+		ret = PTR_ERR(card->inode);
+		goto err_srcu;
+	}
+
+	card->id = rfm_card_number(pci_name(pdev));
+	if (card->id < 0) {
+		ret = card->id;
+		goto err_inode;
+	}
+
+	/* Whoever knows a generation of an earlier life of the card changes nothing. */
+	card->config.generation = ktime_get_ns();
+	card->config.base_generation = card->config.generation;
+	card->hw.pdev = pdev;
+	strscpy(card->hw.pci_name, pci_name(pdev), sizeof(card->hw.pci_name));
+	spin_lock_init(&card->hw.lock);
+	spin_lock_init(&card->hw.irq.lock);
+	mutex_init(&card->lock);
+	mutex_init(&card->probe_lock);
+	mutex_init(&card->verify_lock);
+	INIT_LIST_HEAD(&card->holds.holders);
+	card->holds.base_holder.ops = &rfm_base_ops;
+	list_add(&card->holds.base_holder.node, &card->holds.holders);
+	rfm_dispatch_init(card);
+	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
+	rfm_dma_init(card);
+	rfm_settings_init(card);
+
+	device_initialize(&card->dev);
+	card->dev.class = &rfm_class;
+	card->dev.parent = &pdev->dev;
+	card->dev.release = rfm_card_release;
+
+	/* From here on release() cleans up, the name included. */
+	ret = dev_set_name(&card->dev, "rfm%d", card->id) ?:
+	      rfm_notify_init(card);
+	if (ret) {
+		rfm_card_put(card);
+		return ERR_PTR(ret);
+	}
+
+	ret = devm_add_action_or_reset(&pdev->dev, rfm_card_put, card);
+	return ret ? ERR_PTR(ret) : card;
+
+err_inode:
+	iput(card->inode);
+err_srcu:
+	cleanup_srcu_struct(&card->hw.srcu);
+err_free:
+	kfree(card);
+	return ERR_PTR(ret);
+}
+
+/*
+ * sparse cannot follow a section that may or may not have been entered, so
+ * __release() and __acquire() keep these two out of its count.
+ */
+
+/**
+ * rfm_card_enter - begin to use the hardware
+ * @card: the card
+ * @idx: filled for rfm_card_exit()
+ *
+ * Return: false if the card has gone; then there is nothing to exit.
+ */
+bool rfm_card_enter(struct rfm_card *card, int *idx)
+{
+	*idx = srcu_read_lock(&card->hw.srcu);
+	if (likely(!READ_ONCE(card->hw.gone))) {
+		__release(&card->hw.srcu);
+		return true;
+	}
+
+	srcu_read_unlock(&card->hw.srcu, *idx);
+	return false;
+}
+
+/**
+ * rfm_card_exit - end what rfm_card_enter() began
+ * @card: the card
+ * @idx: from rfm_card_enter()
+ */
+void rfm_card_exit(struct rfm_card *card, int idx)
+{
+	__acquire(&card->hw.srcu);
+	srcu_read_unlock(&card->hw.srcu, idx);
+}
+
+/**
+ * rfm_card_set_gone - no new user of the hardware from here on
+ * @card: the card
+ *
+ * Masks the card. Those who wait for it and those who are inside a section are
+ * waited for by rfm_card_drain().
+ */
+void rfm_card_set_gone(struct rfm_card *card)
+{
+	spin_lock_irq(&card->hw.irq.lock);
+	WRITE_ONCE(card->hw.gone, true);
+	rfm_irq_mask(card);
+	queue_work(rfm_wq, &card->hw.gone_work);
+	spin_unlock_irq(&card->hw.irq.lock);
+}
+
+/**
+ * rfm_card_drain - wait until nobody uses the hardware any more
+ * @card: a card that is gone
+ *
+ * On return everybody who waited for it has been woken, no process has a page of
+ * it mapped, its DMA engine has stopped, and no work item is queued.
+ */
+void rfm_card_drain(struct rfm_card *card)
+{
+	flush_work(&card->hw.gone_work);
+	cancel_work_sync(&card->dispatch.work);
+	cancel_delayed_work_sync(&card->dispatch.throttle.work);
+}
+
+/**
+ * rfm_card_answers - is there a card at the other end?
+ * @card: the card, entered or with irq.lock held
+ *
+ * Return: true if its board id can be read.
+ */
+bool rfm_card_answers(struct rfm_card *card)
+{
+	return readb(card->hw.control + RFM_BID) == RFM_BID_5565;
+}
+
+/**
+ * rfm_card_lost - the card does not answer any more
+ * @card: the card
+ *
+ * If it does all the same, it is masked: its line may be shared.
+ *
+ * Context: any, with irq.lock held.
+ */
+void rfm_card_lost(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->hw.irq.lock);
+
+	if (card->hw.gone)
+		return;
+	WRITE_ONCE(card->hw.gone, true);
+	rfm_irq_mask(card);
+	card->hw.lost = true;
+	queue_work(rfm_wq, &card->hw.gone_work);
+	rfm_netlink_cards_changed();
+	dev_err(&card->dev, "the card no longer answers\n");
+}
+
+/**
+ * rfm_card_check - make sure that what was just done, a card has heard
+ * @card: the card, entered
+ *
+ * Return: 0, or -ENODEV, and from then on the card is gone.
+ */
+int rfm_card_check(struct rfm_card *card)
+{
+	if (likely(rfm_card_answers(card)))
+		return 0;
+
+	spin_lock_irq(&card->hw.irq.lock);
+	rfm_card_lost(card);
+	spin_unlock_irq(&card->hw.irq.lock);
+	return -ENODEV;
+}
+
+/* --- the list of cards ---------------------------------------------------- */
+
+/**
+ * rfm_cards_add - netlink knows a card from now on
+ * @card: one that is ready for use
+ */
+void rfm_cards_add(struct rfm_card *card)
+{
+	mutex_lock(&rfm_cards_lock);
+	rfm_cards[card->id] = card;
+	rfm_netlink_cards_changed();
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/**
+ * rfm_cards_del - and no longer
+ * @card: the card
+ */
+void rfm_cards_del(struct rfm_card *card)
+{
+	mutex_lock(&rfm_cards_lock);
+	rfm_cards[card->id] = NULL;
+	rfm_netlink_cards_changed();
+	mutex_unlock(&rfm_cards_lock);
+}
+
+/**
+ * rfm_cards_get - find a card
+ * @id: the N of rfmN, below RFM_MINORS
+ *
+ * Return: the card with a reference for the caller, or NULL.
+ */
+struct rfm_card *rfm_cards_get(unsigned int id)
+{
+	struct rfm_card *card;
+
+	mutex_lock(&rfm_cards_lock);
+	card = rfm_cards[id];
+	if (card)
+		get_device(&card->dev);
+	mutex_unlock(&rfm_cards_lock);
+	return card;
+}

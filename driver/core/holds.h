@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is held of a card's memory, and who has something of the card. */
+#ifndef RFM_HOLDS_H
+#define RFM_HOLDS_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+
+#include <linux/rfm.h>
+#include <linux/rfm_netlink.h>
+
+#include "hw/regs.h"
+
+struct rfm_card;
+struct rfm_file;
+struct rfm_settings;
+struct seq_file;
+
+/* Where a hold begins or ends in a plane, see core/cover.c. */
+struct rfm_end {
+	struct rb_node node;		/* in card->holds.ends, in the order of @key */
+	u32 key;			/* granule, and which of both */
+	struct rfm_below {
+		int sum;		/* of the subtree of @node */
+		int least;		/* of the sums along it */
+	} below;
+};
+
+/* Somebody needs a range of some planes on. */
+struct rfm_hold {
+	u32 first;			/* granule */
+	u32 end;			/* the granule behind the last */
+	u32 planes;			/* RFM_HOLD(); 0: only keeps the window where it is */
+	bool held;			/* between rfm_subscription_hold() and _drop() */
+	bool base;			/* the window may move under it */
+	struct rfm_end ends[RFM_PLANES][2];
+};
+
+#define RFM_HOLD(plane)	(1u << (plane))
+
+/* Ranges of one plane. */
+struct rfm_set {
+	struct rb_root spans;		/* struct rfm_span, in order; they do not touch */
+	unsigned int count;		/* how many */
+};
+
+struct rfm_span {
+	struct rb_node node;
+	struct rfm_hold hold;		/* the range and its plane */
+};
+
+static inline struct rfm_span *rfm_span_at(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct rfm_span, node);
+}
+
+static inline struct rfm_span *rfm_span_next(struct rfm_span *span)
+{
+	return rfm_span_at(rb_next(&span->node));
+}
+
+static inline struct rfm_span *rfm_set_first(const struct rfm_set *set)
+{
+	return rfm_span_at(rb_first(&set->spans));
+}
+
+/* What there is to say of a holder beside its ranges. */
+struct rfm_description {
+	u32 flags;			/* RFM_DESCRIPTOR_FLAG_* */
+	u32 types;			/* what it listens for */
+	u32 depth;			/* records its queue holds, 0: it has none */
+	u32 queued;			/* records there now */
+	u64 events;			/* so far, dropped ones included */
+	u64 dropped;			/* of them */
+	u64 late;			/* updates that were late */
+	const struct rfm_watch *watch;	/* what a watch was asked for, else NULL */
+};
+
+struct rfm_holder;
+
+/* What differs from kind to kind; called under card->lock. */
+struct rfm_holder_ops {
+	u32 kind;			/* enum rfm_descriptor_kind */
+	/* Fills in what differs from 0. */
+	void (*describe)(struct rfm_holder *holder,
+			 struct rfm_description *description);
+	/*
+	 * The range at @cursor, which begins as 0 and is moved on; false: there is
+	 * none. NULL: this kind has none.
+	 */
+	bool (*range)(struct rfm_holder *holder, u64 *cursor,
+		      struct rfm_range *range, u32 *planes);
+};
+
+/* Somebody whom the netlink operation descriptor-get tells of. */
+struct rfm_holder {
+	struct list_head node;		/* in card->holds.holders, in the order of @id */
+	const struct rfm_holder_ops *ops;
+	u32 id;				/* from 1; 0 is the card's base */
+	u32 pid;			/* the process that made it */
+	char comm[TASK_COMM_LEN];	/* its name then */
+};
+
+/* What is held of a card, and who has something of it. */
+struct rfm_holds {			/* under card->lock */
+	struct rb_root ends[RFM_PLANES];	/* of holds, see core/cover.c */
+	struct rfm_set base[RFM_PLANES];	/* the base masks */
+	u32 base_policy;		/* RFM_BASE_*; read anywhere */
+	unsigned int count;		/* of holds, those of @base not counted */
+	struct list_head holders;	/* struct rfm_holder */
+	struct rfm_holder base_holder;	/* the first of them, for @base */
+	u32 ids;			/* how many others there have been */
+	unsigned int by_kind[RFM_DESCRIPTOR_KIND_LISTEN + 1];	/* how many there are */
+};
+
+/* A change of the base masks. */
+struct rfm_base_step {
+	struct rfm_range range;		/* bytes of the memory, checked */
+	u32 planes;			/* RFM_HOLD() */
+	bool add;			/* or remove */
+};
+
+/* core/cover.c: the tree of ends */
+void rfm_cover_add(struct rb_root *root, struct rfm_end ends[2], u32 first,
+		   u32 end);
+void rfm_cover_del(struct rb_root *root, struct rfm_end ends[2]);
+u32 rfm_cover_gap(const struct rb_root *root, u32 *first, u32 end);
+
+/* core/subscribe.c: which granules of each plane are on, and for whom */
+int rfm_subscribe_start(struct rfm_card *card);
+void rfm_subscribe_stop(struct rfm_card *card);
+bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane);
+void rfm_planes_write(struct rfm_card *card, u32 on);
+int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold);
+void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold);
+int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
+			  bool window, u64 offset, u64 length, u32 planes);
+void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
+struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at);
+int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
+		 const struct rfm_range *range, unsigned int plane, bool add);
+void rfm_set_free(struct rfm_set *set);
+void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets);
+bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
+		    struct rfm_range *range, u32 *planes);
+int rfm_subscribe(struct rfm_file *file, void *arg);
+int rfm_unsubscribe(struct rfm_file *file, void *arg);
+void rfm_subscribe_close(struct rfm_file *file);
+extern const struct rfm_holder_ops rfm_file_ops;
+
+/* core/base.c: the base masks */
+int rfm_base_start(struct rfm_card *card, u32 policy);
+int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
+		     struct rfm_set *sets);
+void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets);
+void rfm_base_undo(struct rfm_card *card, struct rfm_set *sets);
+void rfm_base_free(struct rfm_card *card);
+bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
+		     u32 planes);
+extern const struct rfm_holder_ops rfm_base_ops;
+
+/* core/holders.c: who has something of a card */
+void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
+		    const struct rfm_holder_ops *ops);
+void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder);
+void rfm_holders_changed(struct rfm_card *card);
+void rfm_holder_show(struct seq_file *m, struct rfm_card *card,
+		     struct rfm_holder *holder);
+
+#endif /* RFM_HOLDS_H */

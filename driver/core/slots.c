@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The slots of the card: comparisons and silence, for watches (core/watch.c).
+ *
+ * A slot has one owner, whom its records go to; those from before the owner's
+ * time are nobody's. Slots are taken in turn, as the card may not have written
+ * yet what a slot told of for its last owner: only if nearly all are in use can
+ * a new one get that.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "core/card.h"
+
+static_assert(RFM_SLOT_EQUAL == (u32)RFM_COMPARE_EQUAL);
+static_assert(RFM_SLOT_NOT_EQUAL == (u32)RFM_COMPARE_NOT_EQUAL);
+static_assert(RFM_SLOT_CHANGED == (u32)RFM_COMPARE_CHANGED);
+static_assert(RFM_SLOT_SILENCE_MIN == RFM_WATCH_SILENCE_MIN);
+static_assert(RFM_SLOT_SILENCE_MAX == RFM_WATCH_SILENCE_MAX);
+
+/**
+ * rfm_slots_needed - how many slots does a watch take?
+ * @args: what it was asked for
+ *
+ * Return: one for each range that may fall silent, and one to compare.
+ */
+unsigned int rfm_slots_needed(const struct rfm_watch *args)
+{
+	return (args->silence_ns ? args->count : 0) +
+	       !!(args->flags & RFM_WATCH_COMPARE);
+}
+
+/**
+ * rfm_slots_take - give a watch its slots, or none at all
+ * @card: the card
+ * @watcher: the watch; its timers' and its comparator are set
+ *
+ * Context: dispatch.lock held.
+ * Return: 0 or -ENOSPC.
+ */
+int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
+{
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	unsigned int i, slot, need = rfm_slots_needed(&watcher->args);
+
+	lockdep_assert_held(&dispatch->lock);
+
+	if (need > RFM_EXT_SLOTS - bitmap_weight(dispatch->slots,
+						 RFM_EXT_SLOTS))
+		return -ENOSPC;
+
+	for (i = 0; i < need; i++) {
+		slot = find_next_zero_bit(dispatch->slots, RFM_EXT_SLOTS,
+					  dispatch->next_slot);
+		if (slot == RFM_EXT_SLOTS)
+			slot = find_first_zero_bit(dispatch->slots, RFM_EXT_SLOTS);
+		dispatch->next_slot = slot + 1;
+		__set_bit(slot, dispatch->slots);
+		dispatch->slot[slot] = (struct rfm_slot) {
+			.owner = watcher,
+			.kept = &watcher->kept[i],
+			.changes = dispatch->slot[slot].changes + 1,
+		};
+		if (watcher->args.silence_ns && i < watcher->count) {
+			watcher->ranges[i].timer = slot;
+			dispatch->slot[slot].range = &watcher->ranges[i];
+		} else {
+			watcher->comparator = slot;
+		}
+	}
+	return 0;
+}
+
+static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
+			  u32 length, const struct rfm_watch *args, u32 mode)
+{
+	u32 control;
+	int idx, ret = 0;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->hw.lock);
+	writel(slot, card->hw.ext + RFM_EXT_SLOT_INDEX);
+	writel(offset, card->hw.ext + RFM_EXT_SLOT_OFFSET);
+	writel(length, card->hw.ext + RFM_EXT_SLOT_LENGTH);
+	writeq(args->compare_mask, card->hw.ext + RFM_EXT_SLOT_MASK);
+	writeq(args->compare_value, card->hw.ext + RFM_EXT_SLOT_VALUE);
+	writeq(args->silence_ns, card->hw.ext + RFM_EXT_SLOT_SILENCE);
+	writel(mode, card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	spin_unlock(&card->hw.lock);
+
+	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) != mode) {
+		ret = rfm_card_check(card) ?: -EIO;
+		dev_err_ratelimited(&card->dev,
+				    "slot %u, mode %u: the card says %#x\n",
+				    slot, mode, control);
+	}
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/**
+ * rfm_slots_arm - let the card compare, and look for silence
+ * @card: the card
+ * @watcher: a watch that has its slots
+ *
+ * Return: 0; -EIO if the card refuses, -ENODEV.
+ */
+int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
+{
+	const struct rfm_watch *args = &watcher->args;
+	struct rfm_watch_range *range = watcher->ranges;
+	unsigned int i;
+	int ret = 0;
+
+	if (watcher->comparator != RFM_SLOT_NONE)
+		ret = rfm_slot_write(card, watcher->comparator,
+				     args->compare_offset, args->compare_width,
+				     args, args->compare);
+	for (i = 0; i < watcher->count && !ret; i++, range++)
+		if (range->timer != RFM_SLOT_NONE)
+			ret = rfm_slot_write(card, range->timer, range->first,
+					     range->last - range->first + 1,
+					     args, RFM_SLOT_TIMER);
+	return ret;
+}
+
+/**
+ * rfm_slot_release - take a slot back
+ * @card: the card, gone or not
+ * @slot: which, of no owner any more; or RFM_SLOT_NONE
+ *
+ * The slot is off, and its records nobody's, before another can have it.
+ */
+void rfm_slot_release(struct rfm_card *card, unsigned int slot)
+{
+	static const struct rfm_watch none;
+
+	if (slot == RFM_SLOT_NONE)
+		return;
+	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
+	rfm_dispatch_lock(card);
+	__clear_bit(slot, card->dispatch.slots);
+	rfm_dispatch_unlock(card);
+}
+
+/* Return: SLOT_CONTROL, RFM_SLOT_OFF if there is no card to ask. */
+static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
+{
+	u32 control;
+	int idx;
+
+	if (!rfm_card_enter(card, &idx))
+		return RFM_SLOT_OFF;
+	spin_lock(&card->hw.lock);
+	writel(index, card->hw.ext + RFM_EXT_SLOT_INDEX);
+	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	spin_unlock(&card->hw.lock);
+	if (rfm_card_check(card))
+		control = RFM_SLOT_OFF;
+	rfm_card_exit(card, idx);
+	return control;
+}
+
+/* What the card no longer has a record of, made from what it still knows. */
+static void rfm_slot_tell(struct rfm_card *card, unsigned int index, bool stale)
+{
+	const struct rfm_slot *slot = &card->dispatch.slot[index];
+	struct rfm_record record = {
+		.position = RFM_POSITION_NONE,
+		.value = index,
+		.event = {
+			.type = stale ? RFM_EVENT_STALE : RFM_EVENT_FRESH,
+			.node = RFM_NODE_ALL,
+			.flags = RFM_EVENT_AGE_UNKNOWN | RFM_EVENT_INFERRED,
+			.time_ns = ktime_get_ns(),
+			.age_ns = slot->owner->args.silence_ns,
+		},
+	};
+
+	rfm_event_set_range(&record.event, slot->range);
+	rfm_dispatch(card, &record);
+}
+
+/* Return: false if something happened meanwhile, so that it is not known. */
+static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
+{
+	const struct rfm_slot *slot = &card->dispatch.slot[index];
+	u64 changes;
+	u32 control;
+	bool timer, same, stale;
+
+	rfm_dispatch_lock(card);
+	timer = slot->owner && slot->range;
+	changes = slot->changes;
+	rfm_dispatch_unlock(card);
+	if (!timer)
+		return true;
+
+	control = rfm_slot_control(card, index);
+	stale = control & RFM_SLOT_STALE;
+
+	rfm_dispatch_lock(card);
+	same = slot->owner && slot->changes == changes;
+	if (same && !READ_ONCE(card->hw.gone) && stale != slot->stale &&
+	    (control & RFM_SLOT_MODE_M) == RFM_SLOT_TIMER)
+		rfm_slot_tell(card, index, stale);
+	rfm_dispatch_unlock(card);
+	return same;
+}
+
+/**
+ * rfm_watch_recheck - the card has dropped records: who is silent?
+ * @card: the card, gone or not
+ *
+ * Owners of timers are told what they may not have been told. If the record of
+ * it was not dropped but is still on its way, they hear it twice.
+ *
+ * Context: process; sleeps.
+ */
+void rfm_watch_recheck(struct rfm_card *card)
+{
+	unsigned int index;
+
+	for (index = 0; index < RFM_EXT_SLOTS; index++)
+		while (!rfm_slot_recheck(card, index))
+			cond_resched();
+}
+
+/**
+ * rfm_watch_reset - all slots off, whatever was left armed
+ * @card: a card that nobody uses yet, or nobody any more
+ */
+void rfm_watch_reset(struct rfm_card *card)
+{
+	unsigned int slot;
+
+	if (!(card->hw.features & RFM_EXT_FEATURE_WATCH))
+		return;
+	for (slot = 0; slot < RFM_EXT_SLOTS; slot++) {
+		writel(slot, card->hw.ext + RFM_EXT_SLOT_INDEX);
+		writel(RFM_SLOT_OFF, card->hw.ext + RFM_EXT_SLOT_CONTROL);
+	}
+}

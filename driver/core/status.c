@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the card is and knows: last writers, counters, who is on the ring. */
+
+#include <linux/bitfield.h>
+#include <linux/io.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "core/card.h"
+
+/* Nodes read in one go, so that the card's removal need not wait for all. */
+#define RFM_NODES_PASS	32
+
+/**
+ * rfm_status_start - let the card remember who writes
+ * @card: a card that nobody can open yet
+ */
+void rfm_status_start(struct rfm_card *card)
+{
+	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
+		card->hw.clock_domain = readl(card->hw.ext +
+					      RFM_EXT_CLOCK_DOMAIN);
+	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
+		writel(RFM_EXT_CONTROL_WRITERS, card->hw.ext + RFM_EXT_CONTROL);
+}
+
+/**
+ * rfm_status_stop - as it is at reset
+ * @card: a card that is gone, with no user of its hardware left
+ */
+void rfm_status_stop(struct rfm_card *card)
+{
+	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
+		writel(0, card->hw.ext + RFM_EXT_CONTROL);
+}
+
+/**
+ * rfm_info - what the card is and how it is
+ * @card: the card
+ * @info: filled in; zeroed before
+ *
+ * Context: process; sleeps.
+ * Return: 0 or -ENODEV.
+ */
+int rfm_info(struct rfm_card *card, struct rfm_info *info)
+{
+	info->memory_size = card->hw.memory_size;
+	info->window_size = card->hw.window_size;
+	info->window_offset = READ_ONCE(card->hw.window_offset);
+	info->node = card->hw.node;
+	info->board_id = RFM_BID_5565;
+	info->board_revision = card->hw.board_revision;
+	info->build = card->hw.build;
+	info->features = card->hw.features;
+	info->base_policy = READ_ONCE(card->holds.base_policy);
+	info->clock_domain = card->hw.clock_domain;
+	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
+
+	return rfm_irq_status(card, info);
+}
+
+/* RFM_IOC_WRITER. Return: 0; -EINVAL for an offset outside the memory, -ENODEV. */
+int rfm_writer(struct rfm_file *file, void *arg)
+{
+	struct rfm_card *card = file->card;
+	struct rfm_writer *args = arg;
+	bool known;
+	int idx, ret;
+	u32 node;
+
+	if (args->offset >= card->hw.memory_size)
+		return -EINVAL;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->hw.lock);
+	writel(args->offset, card->hw.ext + RFM_EXT_WRITER_OFFSET);
+	node = readl(card->hw.ext + RFM_EXT_WRITER_NODE);
+	args->frame = readq(card->hw.ext + RFM_EXT_WRITER_SEQ);
+	args->time_ns = readq(card->hw.ext + RFM_EXT_WRITER_TIME);
+	spin_unlock(&card->hw.lock);
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	if (ret)
+		return ret;
+
+	known = node & RFM_WRITER_KNOWN;
+	args->node = known ? node & RFM_WRITER_NODE_M : RFM_NODE_ALL;
+	args->flags = known && node & RFM_WRITER_OTHER_CLOCK ?
+		      RFM_EVENT_AGE_UNKNOWN : 0;
+	if (!known) {
+		args->frame = 0;
+		args->time_ns = 0;
+	}
+	return 0;
+}
+
+static u64 rfm_counter_read(struct rfm_card *card, enum rfm_counter counter)
+{
+	return readq(card->hw.ext + RFM_EXT_COUNTER(counter));
+}
+
+/* Takes a snapshot, which stays until the next: under card->lock. */
+static void rfm_snapshot(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->lock);
+
+	writel(0, card->hw.ext + RFM_EXT_SNAPSHOT);
+}
+
+/**
+ * rfm_counters_read - all counters, of one instant
+ * @card: the card
+ * @args: filled in, but for what was reset
+ *
+ * Context: card->lock held.
+ * Return: 0 or -ENODEV.
+ */
+int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
+{
+	unsigned int i;
+	int idx, ret;
+
+	BUILD_BUG_ON(RFM_COUNTERS > ARRAY_SIZE(args->value));
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	rfm_snapshot(card);
+	args->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
+	for (i = 0; i < RFM_COUNTERS; i++) {
+		args->value[i] = rfm_counter_read(card, i);
+		args->changed_ns[i] =
+			readq(card->hw.ext + RFM_EXT_COUNTER_TIME(i));
+	}
+	args->count = RFM_COUNTERS;
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* RFM_IOC_COUNTERS. Return: 0, -EINTR or -ENODEV. */
+int rfm_counters(struct rfm_file *file, void *arg)
+{
+	struct rfm_card *card = file->card;
+	struct rfm_counters *args = arg;
+	int ret;
+
+	if (mutex_lock_interruptible(&card->lock))
+		return -EINTR;
+	ret = rfm_counters_read(card, args);
+	args->reset_ns = card->config.reset_ns;
+	memcpy(args->reset, card->config.reset_counters,
+	       sizeof(card->config.reset_counters));
+	mutex_unlock(&card->lock);
+	return ret;
+}
+
+/* They tell how something is, so there is nothing to count from. */
+static const u64 rfm_levels = BIT_ULL(RFM_COUNTER_WINDOW) |
+			      BIT_ULL(RFM_COUNTER_WINDOW_PEAK) |
+			      BIT_ULL(RFM_COUNTER_TX) |
+			      BIT_ULL(RFM_COUNTER_TX_PEAK) |
+			      BIT_ULL(RFM_COUNTER_INSERT) |
+			      BIT_ULL(RFM_COUNTER_INSERT_PEAK) |
+			      BIT_ULL(RFM_COUNTER_STALL_US) |
+			      BIT_ULL(RFM_COUNTER_EPOCH) |
+			      BIT_ULL(RFM_COUNTER_TURN_NS);
+
+/**
+ * rfm_counters_reset - count from here
+ * @card: the card
+ *
+ * Context: card->lock held.
+ * Return: 0 or -ENODEV.
+ */
+int rfm_counters_reset(struct rfm_card *card)
+{
+	struct rfm_counters counters = {};
+	unsigned int i;
+	int ret;
+
+	ret = rfm_counters_read(card, &counters);
+	if (ret)
+		return ret;
+	for (i = 0; i < RFM_COUNTERS; i++)
+		card->config.reset_counters[i] = rfm_levels & BIT_ULL(i) ?
+						 0 : counters.value[i];
+	card->config.reset_ns = counters.clock_ns;
+	return 0;
+}
+
+static void rfm_member_read(struct rfm_card *card, unsigned int node,
+			    struct rfm_member *member)
+{
+	const void __iomem *regs = card->hw.ext + RFM_EXT_NODE(node);
+	u32 state = readl(regs + RFM_EXT_NODE_STATE);
+
+	member->received = readq(regs + RFM_EXT_NODE_RECEIVED);
+	member->missed = readq(regs + RFM_EXT_NODE_MISSED);
+	member->heard_ns = readq(card->hw.ext + RFM_EXT_NODE_HEARD(node));
+	member->broke_ns = readq(card->hw.ext + RFM_EXT_NODE_BROKE(node));
+	if (!(state & RFM_NODE_STATE_PRESENT))
+		return;
+	member->present = 1;
+	member->hops = state & RFM_NODE_STATE_HOPS_M;
+	member->hubs = FIELD_GET(RFM_NODE_STATE_HUBS_M, state);
+	if (readl(regs + RFM_EXT_NODE_DOMAIN) == card->hw.clock_domain)
+		member->transit_ns = readq(regs + RFM_EXT_NODE_TRANSIT);
+	else
+		member->flags = RFM_EVENT_AGE_UNKNOWN;
+	if (state & RFM_NODE_STATE_PAUSED)
+		member->flags |= RFM_MEMBER_PAUSED;
+}
+
+static int rfm_ring_begin(struct rfm_card *card, struct rfm_ring_map *args)
+{
+	int idx;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	rfm_snapshot(card);
+	args->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
+	args->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
+	args->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
+	rfm_card_exit(card, idx);
+	return 0;
+}
+
+static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring_map *args,
+			 struct rfm_member *members, unsigned int first)
+{
+	unsigned int i;
+	int idx, ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	for (i = first; i < first + RFM_NODES_PASS; i++) {
+		rfm_member_read(card, i, &members[i]);
+		args->present += members[i].present;
+	}
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+static int rfm_ring_read(struct rfm_card *card, struct rfm_ring_map *args,
+			 struct rfm_member *members)
+{
+	unsigned int i;
+	int ret;
+
+	BUILD_BUG_ON(RFM_NODES % RFM_NODES_PASS);
+
+	if (mutex_lock_interruptible(&card->lock))
+		return -EINTR;
+	ret = rfm_ring_begin(card, args);
+	for (i = 0; i < RFM_NODES && !ret; i += RFM_NODES_PASS)
+		ret = rfm_ring_pass(card, args, members, i);
+	mutex_unlock(&card->lock);
+	return ret;
+}
+
+/*
+ * RFM_IOC_RING_MAP. Return: 0; -EINVAL for more members than a ring has, -EFAULT,
+ * -EINTR, -ENOMEM, -ENODEV.
+ */
+int rfm_ring_map(struct rfm_file *file, void *arg)
+{
+	struct rfm_ring_map *args = arg;
+	struct rfm_member *members;
+	int ret;
+
+	if (args->count > RFM_NODES)
+		return -EINVAL;
+	members = kvcalloc(RFM_NODES, sizeof(*members), GFP_KERNEL);
+	if (!members)
+		return -ENOMEM;
+	ret = rfm_ring_read(file->card, args, members);
+	if (!ret && copy_to_user(u64_to_user_ptr(args->members), members,
+				 args->count * sizeof(*members)))
+		ret = -EFAULT;
+	kvfree(members);
+	return ret;
+}

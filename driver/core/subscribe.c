@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Subscriptions: which granules of each plane are on, and for whom.
+ *
+ * Whoever needs a range on takes a hold of it: a file for what it has
+ * subscribed to, a mapping, a watch, and the base masks (core/base.c). A granule is on
+ * while somebody holds it. core/cover.c knows what is held; taking and dropping a
+ * hold needs no memory, and one that is dropped switches off exactly what nobody
+ * else holds.
+ *
+ * Each file has a set for each of its planes: spans that do not touch, each
+ * with a hold. A set is changed by new spans that are held before the old ones
+ * are dropped: nothing that stays on is ever off in between.
+ *
+ * All this goes on, without the card, on one that has gone or has no
+ * extension block: the window may not move under holds.
+ */
+
+#include <linux/fs.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "core/card.h"
+
+static const char * const rfm_base_policies[] = {
+	[RFM_BASE_ALL] = "all",
+	[RFM_BASE_NONE] = "none",
+};
+
+static unsigned int rfm_base_policy = RFM_BASE_ALL;
+
+static int rfm_base_policy_set(const char *text,
+			       const struct kernel_param *param)
+{
+	int policy = sysfs_match_string(rfm_base_policies, text);
+
+	if (policy < 0)
+		return policy;
+	rfm_base_policy = policy;
+	return 0;
+}
+
+static int rfm_base_policy_get(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%s\n", rfm_base_policies[rfm_base_policy]);
+}
+
+static const struct kernel_param_ops rfm_base_policy_ops = {
+	.set = rfm_base_policy_set,
+	.get = rfm_base_policy_get,
+};
+
+module_param_cb(base_policy, &rfm_base_policy_ops, NULL, 0444);
+MODULE_PARM_DESC(base_policy,
+		 "Received and sent without a subscription: all (default), as by any 5565, or none");
+
+/* What each plane needs of the card, and how it is at reset. */
+static const struct {
+	u32 feature;
+	bool on;
+} rfm_planes[RFM_PLANES] = {
+	[RFM_PLANE_RX]		= { RFM_EXT_FEATURE_SUBSCRIBE, true },
+	[RFM_PLANE_TX]		= { RFM_EXT_FEATURE_SUBSCRIBE, true },
+	[RFM_PLANE_WATCH]	= { RFM_EXT_FEATURE_WATCH, false },
+	[RFM_PLANE_OWNED]	= { RFM_EXT_FEATURE_WRITER, false },
+};
+
+/**
+ * rfm_plane_exists - has a card got this plane?
+ * @card: the card
+ * @plane: RFM_PLANE_*
+ *
+ * Return: false if what is switched there has no effect.
+ */
+bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane)
+{
+	return card->hw.features & rfm_planes[plane].feature;
+}
+
+/* --- the planes on the card --------------------------------------------- */
+
+static u32 rfm_plane_write(struct rfm_card *card, unsigned int plane, u32 first,
+			   u32 end, bool on)
+{
+	u32 verdict;
+
+	spin_lock(&card->hw.lock);
+	writel(first * RFM_GRANULE, card->hw.ext + RFM_EXT_RANGE_OFFSET);
+	writel((end - first) * RFM_GRANULE,
+	       card->hw.ext + RFM_EXT_RANGE_LENGTH);
+	writel(plane | (on ? RFM_EXT_RANGE_ON : 0),
+	       card->hw.ext + RFM_EXT_RANGE_COMMAND);
+	verdict = readl(card->hw.ext + RFM_EXT_RANGE_COMMAND);
+	spin_unlock(&card->hw.lock);
+	return verdict;
+}
+
+static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
+			 u32 end, bool on)
+{
+	u32 verdict;
+	int idx, ret = 0;
+
+	if (!rfm_plane_exists(card, plane))
+		return 0;
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	verdict = rfm_plane_write(card, plane, first, end, on);
+	if (verdict != RFM_EXT_RANGE_DONE) {
+		ret = rfm_card_check(card) ?: -EIO;
+		dev_err_ratelimited(&card->dev,
+				    "plane %u, granules %u to %u: the card says %#x\n",
+				    plane, first, end, verdict);
+	}
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* --- holds --------------------------------------------------------------- */
+
+/**
+ * rfm_hold_drop - end a hold
+ * @card: the card, gone or not
+ * @hold: the hold; may be one that is not held
+ *
+ * Context: card->lock held.
+ */
+void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
+{
+	unsigned int plane;
+	u32 first, end;
+
+	lockdep_assert_held(&card->lock);
+
+	if (!hold->held)
+		return;
+	for (plane = 0; plane < RFM_PLANES; plane++) {
+		if (!(hold->planes & RFM_HOLD(plane)))
+			continue;
+		rfm_cover_del(&card->holds.ends[plane], hold->ends[plane]);
+		for (first = hold->first;
+		     (end = rfm_cover_gap(&card->holds.ends[plane], &first,
+					  hold->end));
+		     first = end) {
+			rfm_plane_set(card, plane, first, end, false);
+			cond_resched();
+		}
+	}
+	hold->held = false;
+	card->holds.count -= !hold->base;
+}
+
+/**
+ * rfm_hold_take - begin a hold
+ * @card: the card
+ * @hold: its range and planes are set
+ *
+ * Context: card->lock held. There is room for one more.
+ * Return: 0; -ENODEV, -EIO, and then there is nothing to drop.
+ */
+int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
+{
+	unsigned int plane;
+	u32 first;
+	int ret = 0;
+
+	lockdep_assert_held(&card->lock);
+
+	hold->held = true;
+	card->holds.count += !hold->base;
+	for (plane = 0; plane < RFM_PLANES; plane++) {
+		if (!(hold->planes & RFM_HOLD(plane)))
+			continue;
+		first = hold->first;
+		/* It does no harm to switch on what is on. */
+		if (rfm_cover_gap(&card->holds.ends[plane], &first, hold->end))
+			ret = rfm_plane_set(card, plane, first, hold->end,
+					    true) ?: ret;
+		rfm_cover_add(&card->holds.ends[plane], hold->ends[plane],
+			      hold->first, hold->end);
+	}
+	if (ret)
+		rfm_hold_drop(card, hold);
+	return ret;
+}
+
+/* Is there room for so many, once others of them have gone? */
+static bool rfm_holds_fit(const struct rfm_card *card, unsigned int gone,
+			  unsigned int new)
+{
+	return card->holds.count - gone + new <= RFM_HOLDS_MAX;
+}
+
+/**
+ * rfm_subscription_hold - have a range on until it is dropped
+ * @card: the card
+ * @hold: the holder's, zeroed before its first use; not held
+ * @window: @offset is one of the window, which stays where it is, else one of the
+ *	memory
+ * @offset: first byte, rounded down to a granule
+ * @length: bytes, not 0, rounded up; inside the memory
+ * @planes: mask of RFM_HOLD(RFM_PLANE_*)
+ *
+ * Context: process; sleeps.
+ * Return: 0, -ENODEV if the card has gone, -EIO if it refuses, -EUSERS if there
+ * are too many holds; then there is nothing to drop.
+ */
+int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
+			  bool window, u64 offset, u64 length, u32 planes)
+{
+	int ret = -EUSERS;
+
+	mutex_lock(&card->lock);
+	if (window)
+		offset += card->hw.window_offset;
+	hold->first = offset / RFM_GRANULE;
+	hold->end = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
+	hold->planes = planes;
+	if (rfm_holds_fit(card, 0, 1))
+		ret = rfm_hold_take(card, hold);
+	mutex_unlock(&card->lock);
+	return ret;
+}
+
+/**
+ * rfm_subscription_drop - end a hold
+ * @card: the card, gone or not
+ * @hold: the hold; may be one that is not held
+ *
+ * Context: process; sleeps.
+ */
+void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
+{
+	mutex_lock(&card->lock);
+	rfm_hold_drop(card, hold);
+	mutex_unlock(&card->lock);
+}
+
+/* --- sets --------------------------------------------------- */
+
+/* A change of one set: some spans that follow each other go, others come. */
+struct rfm_change {
+	struct rfm_span *from;		/* the first that goes */
+	unsigned int gone;		/* how many go */
+	struct rfm_span *new[2];	/* what comes instead */
+};
+
+/**
+ * rfm_set_find - find a span
+ * @set: where
+ * @at: granule
+ *
+ * Return: the first that ends there or later, or NULL.
+ */
+struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
+{
+	struct rb_node *node = set->spans.rb_node;
+	struct rfm_span *found = NULL;
+
+	while (node) {
+		struct rfm_span *span = rfm_span_at(node);
+
+		if (span->hold.end >= at) {
+			found = span;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return found;
+}
+
+static void rfm_set_insert(struct rfm_set *set, struct rfm_span *span)
+{
+	struct rb_node **link = &set->spans.rb_node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		if (span->hold.first < rfm_span_at(parent)->hold.first)
+			link = &parent->rb_left;
+		else
+			link = &parent->rb_right;
+	}
+	rb_link_node(&span->node, parent, link);
+	rb_insert_color(&span->node, &set->spans);
+	set->count++;
+}
+
+static bool rfm_change_new(struct rfm_change *change, unsigned int i, u32 first,
+			   u32 end, u32 planes)
+{
+	struct rfm_span *span = kzalloc(sizeof(*span), GFP_KERNEL_ACCOUNT);
+
+	if (!span)
+		return false;
+	span->hold.first = first;
+	span->hold.end = end;
+	span->hold.planes = planes;
+	change->new[i] = span;
+	return true;
+}
+
+/* Everything that touches [first, end) becomes one span with it. */
+static bool rfm_plan_add(const struct rfm_set *set, struct rfm_change *change,
+			 u32 first, u32 end, u32 planes)
+{
+	struct rfm_span *span = rfm_set_find(set, first);
+
+	change->from = span;
+	if (span && span->hold.first <= first && span->hold.end >= end)
+		return true;
+	for (; span && span->hold.first <= end; span = rfm_span_next(span)) {
+		first = min(first, span->hold.first);
+		end = max(end, span->hold.end);
+		change->gone++;
+	}
+	return rfm_change_new(change, 0, first, end, planes);
+}
+
+/* What overlaps [first, end) goes, but for what of it is outside. */
+static bool rfm_plan_remove(const struct rfm_set *set,
+			    struct rfm_change *change, u32 first, u32 end,
+			    u32 planes)
+{
+	struct rfm_span *span = rfm_set_find(set, first + 1);
+	bool good = true;
+
+	change->from = span;
+	for (; span && span->hold.first < end; span = rfm_span_next(span)) {
+		if (span->hold.first < first)
+			good &= rfm_change_new(change, 0, span->hold.first,
+					       first, planes);
+		if (span->hold.end > end)
+			good &= rfm_change_new(change, 1, end,
+					       span->hold.end, planes);
+		change->gone++;
+	}
+	return good;
+}
+
+static int rfm_change_plan(const struct rfm_set *set, struct rfm_change *change,
+			   const struct rfm_range *range, u32 planes, bool add)
+{
+	u32 first = range->offset / RFM_GRANULE;
+	u32 end = DIV_ROUND_UP_ULL(range->offset + range->length, RFM_GRANULE);
+	unsigned int count;
+	bool good;
+
+	good = add ? rfm_plan_add(set, change, first, end, planes) :
+		     rfm_plan_remove(set, change, first, end, planes);
+	if (!good)
+		return -ENOMEM;
+	count = set->count - change->gone + !!change->new[0] + !!change->new[1];
+	return count > RFM_SUBSCRIBE_MAX ? -ENOSPC : 0;
+}
+
+static int rfm_change_hold(struct rfm_card *card, struct rfm_change *change)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(change->new) && !ret; i++)
+		if (change->new[i])
+			ret = rfm_hold_take(card, &change->new[i]->hold);
+	return ret;
+}
+
+static void rfm_change_undo(struct rfm_card *card, struct rfm_change *change)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(change->new); i++) {
+		if (change->new[i])
+			rfm_hold_drop(card, &change->new[i]->hold);
+		kfree(change->new[i]);
+	}
+}
+
+static void rfm_change_commit(struct rfm_card *card, struct rfm_set *set,
+			      struct rfm_change *change)
+{
+	struct rfm_span *span = change->from, *next;
+	unsigned int i;
+
+	for (i = 0; i < change->gone; i++, span = next) {
+		next = rfm_span_next(span);
+		rfm_hold_drop(card, &span->hold);
+		rb_erase(&span->node, &set->spans);
+		kfree(span);
+		set->count--;
+	}
+	for (i = 0; i < ARRAY_SIZE(change->new); i++)
+		if (change->new[i])
+			rfm_set_insert(set, change->new[i]);
+}
+
+/* Changes the sets of all @planes, or none. */
+static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
+			   u32 planes, bool add)
+{
+	struct rfm_change changes[RFM_PLANES] = {};
+	struct rfm_card *card = file->card;
+	unsigned int i, gone = 0, new = 0;
+	int ret = 0;
+
+	lockdep_assert_held(&card->lock);
+
+	for (i = 0; i < RFM_PLANES && !ret; i++) {
+		if (planes & RFM_HOLD(i))
+			ret = rfm_change_plan(&file->sets[i], &changes[i],
+					      range, RFM_HOLD(i), add);
+		gone += changes[i].gone;
+		new += !!changes[i].new[0] + !!changes[i].new[1];
+	}
+	if (!ret && !rfm_holds_fit(card, gone, new))
+		ret = -EUSERS;
+	for (i = 0; i < RFM_PLANES && !ret; i++)
+		ret = rfm_change_hold(card, &changes[i]);
+	for (i = 0; i < RFM_PLANES; i++) {
+		if (ret)
+			rfm_change_undo(card, &changes[i]);
+		else
+			rfm_change_commit(card, &file->sets[i], &changes[i]);
+	}
+	return ret;
+}
+
+/**
+ * rfm_set_edit - add to a set that holds nothing, or remove from it
+ * @card: the card
+ * @set: the set; none of its spans is held
+ * @range: bytes of the memory, rounded outwards
+ * @plane: the set's
+ * @add: or remove
+ *
+ * Context: card->lock held.
+ * Return: 0, -ENOMEM, -ENOSPC, and then the set is as it was.
+ */
+int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
+		 const struct rfm_range *range, unsigned int plane, bool add)
+{
+	struct rfm_change change = {};
+	int ret = rfm_change_plan(set, &change, range, RFM_HOLD(plane), add);
+
+	if (ret)
+		rfm_change_undo(card, &change);
+	else
+		rfm_change_commit(card, set, &change);
+	return ret;
+}
+
+/**
+ * rfm_set_free - empty a set
+ * @set: one that holds nothing, or whose card nobody uses any more
+ */
+void rfm_set_free(struct rfm_set *set)
+{
+	struct rfm_span *span, *next;
+
+	rbtree_postorder_for_each_entry_safe(span, next, &set->spans, node)
+		kfree(span);
+	*set = (struct rfm_set) { .spans = RB_ROOT };
+}
+
+/**
+ * rfm_sets_drop - drop what some sets hold, and empty them
+ * @card: the card, gone or not
+ * @sets: one for each plane
+ *
+ * Context: card->lock held.
+ */
+void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_span *span;
+	unsigned int i;
+
+	for (i = 0; i < RFM_PLANES; i++) {
+		for (span = rfm_set_first(&sets[i]); span;
+		     span = rfm_span_next(span))
+			rfm_hold_drop(card, &span->hold);
+		rfm_set_free(&sets[i]);
+	}
+}
+
+/**
+ * rfm_sets_range - go through the ranges of some sets
+ * @sets: one for each plane
+ * @cursor: where; moved on. It stays good when the sets change meanwhile
+ * @range: filled in
+ * @planes: likewise, mask of RFM_HOLD()
+ *
+ * Return: false if there is no more.
+ */
+bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
+		    struct rfm_range *range, u32 *planes)
+{
+	u32 plane = *cursor >> 32, at = *cursor;
+	struct rfm_span *span;
+
+	for (; plane < RFM_PLANES; plane++, at = 0) {
+		span = rfm_set_find(&sets[plane], at + 1);
+		if (!span)
+			continue;
+		range->offset = (u64)span->hold.first * RFM_GRANULE;
+		range->length = (u64)span->hold.end * RFM_GRANULE -
+				range->offset;
+		*planes = RFM_HOLD(plane);
+		*cursor = (u64)plane << 32 | span->hold.end;
+		return true;
+	}
+	*cursor = (u64)RFM_PLANES << 32;
+	return false;
+}
+
+static void rfm_file_describe(struct rfm_holder *holder,
+			      struct rfm_description *description)
+{
+	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
+
+	if (file->mode & FMODE_READ)
+		description->flags |= RFM_DESCRIPTOR_FLAG_READ;
+	if (file->mode & FMODE_WRITE)
+		description->flags |= RFM_DESCRIPTOR_FLAG_WRITE;
+	if (file->no_maps)
+		description->flags |= RFM_DESCRIPTOR_FLAG_NO_MAPS;
+}
+
+static bool rfm_file_range(struct rfm_holder *holder, u64 *cursor,
+			   struct rfm_range *range, u32 *planes)
+{
+	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
+
+	return rfm_sets_range(file->sets, cursor, range, planes);
+}
+
+const struct rfm_holder_ops rfm_file_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_FILE,
+	.describe = rfm_file_describe,
+	.range = rfm_file_range,
+};
+
+/* --- the calls ------------------------------------------------------------ */
+
+/* What each flag stands for. */
+static const struct {
+	u32 flag;
+	unsigned int plane;
+	enum rfm_function function;
+} rfm_subscribe_flags[] = {
+	{ RFM_SUBSCRIBE_RX, RFM_PLANE_RX, RFM_FUNCTION_SUBSCRIBE_RX },
+	{ RFM_SUBSCRIBE_TX, RFM_PLANE_TX, RFM_FUNCTION_SUBSCRIBE_TX },
+	{ RFM_SUBSCRIBE_OWN, RFM_PLANE_OWNED, RFM_FUNCTION_SUBSCRIBE_OWN },
+};
+
+/* Sets @planes. Return: 0 or what is wrong. */
+static int rfm_subscribe_check(const struct rfm_file *file,
+			       const struct rfm_subscribe *args, u32 *planes)
+{
+	const struct rfm_card *card = file->card;
+	const struct rfm_range *range = &args->range;
+	unsigned int i;
+	int ret;
+
+	if (!args->flags || args->flags & ~RFM_SUBSCRIBE_FLAGS)
+		return -EINVAL;
+	if (args->flags == RFM_SUBSCRIBE_NO_MAPS)
+		return range->offset || range->length ? -EINVAL : 0;
+	if (!range->length || range->length > card->hw.memory_size ||
+	    range->offset > card->hw.memory_size - range->length)
+		return -EINVAL;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_subscribe_flags); i++) {
+		unsigned int plane = rfm_subscribe_flags[i].plane;
+
+		if (!(args->flags & rfm_subscribe_flags[i].flag))
+			continue;
+		if (!rfm_plane_exists(card, plane))
+			return -EOPNOTSUPP;
+		ret = rfm_may_ioctl(rfm_subscribe_flags[i].function,
+				    file->mode);
+		if (ret)
+			return ret;
+		*planes |= RFM_HOLD(plane);
+	}
+	return 0;
+}
+
+/* Return: 0, and the result is set; or an error, and nothing has changed. */
+static int rfm_subscribe_change(struct rfm_file *file,
+				struct rfm_subscribe *args, bool add)
+{
+	struct rfm_card *card = file->card;
+	u32 planes = 0;
+	int ret;
+
+	ret = rfm_subscribe_check(file, args, &planes);
+	if (ret)
+		return ret;
+
+	mutex_lock(&card->lock);
+	if (READ_ONCE(card->hw.gone))
+		ret = -ENODEV;
+	else
+		ret = rfm_sets_change(file, &args->range, planes, add);
+	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
+		WRITE_ONCE(file->no_maps, true);
+	if (!ret)
+		rfm_holders_changed(card);
+	planes &= RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX);
+	args->result = planes && rfm_base_covers(card, &args->range, planes) ?
+		       RFM_SUBSCRIBE_NO_EFFECT : 0;
+	mutex_unlock(&card->lock);
+	return ret;
+}
+
+/*
+ * RFM_IOC_SUBSCRIBE. Return: 0, -EINVAL, -EBADF, -EOPNOTSUPP, -ENOSPC, -EUSERS,
+ * -ENOMEM, -EIO, -ENODEV.
+ */
+int rfm_subscribe(struct rfm_file *file, void *arg)
+{
+	return rfm_subscribe_change(file, arg, true);
+}
+
+/* RFM_IOC_UNSUBSCRIBE. Return: as rfm_subscribe(). */
+int rfm_unsubscribe(struct rfm_file *file, void *arg)
+{
+	struct rfm_subscribe *args = arg;
+
+	if (args->flags & RFM_SUBSCRIBE_NO_MAPS)
+		return -EINVAL;
+	return rfm_subscribe_change(file, args, false);
+}
+
+/**
+ * rfm_subscribe_close - take back everything that a file has subscribed to
+ * @file: the file, at its end
+ */
+void rfm_subscribe_close(struct rfm_file *file)
+{
+	mutex_lock(&file->card->lock);
+	rfm_sets_drop(file->card, file->sets);
+	mutex_unlock(&file->card->lock);
+}
+
+/* --- begin and end --------------------------------------------------------- */
+
+/**
+ * rfm_planes_write - all granules of every plane on or off
+ * @card: a card that nobody uses yet, or no longer
+ * @on: which are on: mask of RFM_HOLD()
+ */
+void rfm_planes_write(struct rfm_card *card, u32 on)
+{
+	unsigned int plane;
+
+	for (plane = 0; plane < RFM_PLANES; plane++)
+		if (rfm_plane_exists(card, plane))
+			rfm_plane_write(card, plane, 0,
+					card->hw.memory_size / RFM_GRANULE,
+					on & RFM_HOLD(plane));
+}
+
+/**
+ * rfm_subscribe_start - put the base policy into force
+ * @card: a card that nobody can open yet, its features known
+ *
+ * Whatever somebody before us left in the planes is gone then. A card without
+ * the extension block receives everything.
+ *
+ * Return: 0, -ENOMEM, or what the card says.
+ */
+int rfm_subscribe_start(struct rfm_card *card)
+{
+	u32 policy = rfm_base_policy;
+
+	if (!rfm_plane_exists(card, RFM_PLANE_RX) && policy != RFM_BASE_ALL) {
+		dev_warn(&card->dev,
+			 "no extension block: base_policy=none has no effect\n");
+		policy = RFM_BASE_ALL;
+	}
+	return rfm_base_start(card, policy);
+}
+
+/**
+ * rfm_subscribe_stop - leave every plane as it is at reset
+ * @card: a card that is gone, with no user of its hardware left
+ *
+ * Harmless when the card is no longer there.
+ */
+void rfm_subscribe_stop(struct rfm_card *card)
+{
+	unsigned int plane;
+	u32 on = 0;
+
+	for (plane = 0; plane < RFM_PLANES; plane++)
+		if (rfm_planes[plane].on)
+			on |= RFM_HOLD(plane);
+	rfm_planes_write(card, on);
+}

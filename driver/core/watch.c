@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RFM_IOC_WATCH: sleep until bytes change.
+ *
+ * The card watches granules of 64 bytes; what a watch is told of is decided
+ * here, to the byte: the ranges of all watches are in one interval tree, which
+ * is asked for those that an update touches. The granules
+ * are held (core/subscribe.c) as long as the watch is open, so the card watches
+ * the union of all watches, and receives it even if nobody has subscribed.
+ *
+ * Comparisons and silence are slots of the card (core/slots.c).
+ */
+
+#include <linux/eventfd.h>
+#include <linux/interval_tree_generic.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/uaccess.h>
+
+#include "core/compat.h"
+#include "core/notify.h"
+
+/* Each silence and its end is told of, whichever range's it was. */
+#define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
+				 RFM_EVENT_BIT(RFM_EVENT_MATCH))
+
+static_assert(RFM_WATCH_NONBLOCK == RFM_LISTEN_NONBLOCK);
+static_assert(RFM_WATCH_CLOEXEC == RFM_LISTEN_CLOEXEC);
+
+#define RFM_RANGE_FIRST(range)	((range)->first)
+#define RFM_RANGE_LAST(range)	((range)->reach)
+
+INTERVAL_TREE_DEFINE(struct rfm_watch_range, node, u32, last_below,
+		     RFM_RANGE_FIRST, RFM_RANGE_LAST, static, rfm_watched);
+
+/* --- what the card tells -------------------------------------------------- */
+
+static bool rfm_watcher_late(const struct rfm_watcher *watcher,
+			     const struct rfm_event *event)
+{
+	if (event->type != RFM_EVENT_UPDATE && event->type != RFM_EVENT_MATCH)
+		return false;
+	return watcher->args.deadline_ns &&
+	       !(event->flags & RFM_EVENT_AGE_UNKNOWN) &&
+	       event->arrival_ns > event->origin_ns &&
+	       event->arrival_ns - event->origin_ns > watcher->args.deadline_ns;
+}
+
+/* Uses two of the event's fields for what differs from watch to watch. */
+static void rfm_watcher_push(struct rfm_watcher *watcher,
+			     struct rfm_event *event, struct rfm_kept *kept)
+{
+	event->flags &= ~RFM_EVENT_LATE;
+	if (rfm_watcher_late(watcher, event)) {
+		event->flags |= RFM_EVENT_LATE;
+		watcher->late++;
+	}
+	event->late = watcher->late;
+	rfm_queue_push(&watcher->queue, event, kept);
+	if (event->flags & RFM_EVENT_LATE || event->type == RFM_EVENT_STALE ||
+	    event->type == RFM_EVENT_FRESH)
+		rfm_notify_event(watcher->queue.card, event,
+				 watcher->queue.holder.id);
+}
+
+/**
+ * rfm_watch_reach - how many ranges does an update touch?
+ * @card: the card
+ * @event: the update
+ * @most: to be counted, and one
+ *
+ * Context: dispatch.lock held.
+ * Return: how many, or @most + 1.
+ */
+unsigned int rfm_watch_reach(struct rfm_card *card,
+			     const struct rfm_event *event, unsigned int most)
+{
+	struct rb_root_cached *watched = &card->dispatch.watched;
+	u32 first = event->offset, last = first + event->length - 1;
+	struct rfm_watch_range *range;
+	unsigned int count = 0;
+
+	if (!event->length)
+		return 0;
+	for (range = rfm_watched_iter_first(watched, first, last);
+	     range && count <= most;
+	     range = rfm_watched_iter_next(range, first, last))
+		count++;
+	return count;
+}
+
+/**
+ * rfm_watch_update - an update has touched watched granules
+ * @card: the card
+ * @record: the update
+ *
+ * Context: dispatch.lock held; sleeps if these are many.
+ * Return: how many ranges it touched.
+ */
+unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
+{
+	struct rfm_event *event = &record->event;
+	struct rb_root_cached *watched = &card->dispatch.watched;
+	u32 first = event->offset, last = first + event->length - 1;
+	struct rfm_watch_range *range;
+	unsigned int visited = 0;
+
+	if (!event->length)
+		return 0;
+	for (range = rfm_watched_iter_first(watched, first, last); range;
+	     range = rfm_watched_iter_next(range, first, last)) {
+		struct rfm_watcher *watcher = range->watcher;
+
+		rfm_dispatch_yield(++visited);
+		if (record->position <= watcher->queue.since ||
+		    watcher->seen == record->position)
+			continue;
+		watcher->seen = record->position;
+		rfm_watcher_push(watcher, event, NULL);
+	}
+	return visited;
+}
+
+/**
+ * rfm_watch_slot - a slot has made a record
+ * @card: the card
+ * @record: what it tells, and which slot it is, as the card says
+ *
+ * Context: dispatch.lock held.
+ * Return: how many watches were told.
+ */
+unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record)
+{
+	struct rfm_event *event = &record->event;
+	struct rfm_slot *slot;
+
+	if (record->value >= RFM_EXT_SLOTS)
+		return 0;
+	slot = &card->dispatch.slot[record->value];
+	if (!slot->owner || record->position <= slot->owner->queue.since)
+		return 0;
+	/* With no update to tell of, it tells at least where there was none. */
+	if (event->flags & RFM_EVENT_NEVER && slot->range)
+		rfm_event_set_range(event, slot->range);
+	slot->stale = event->type == RFM_EVENT_STALE;
+	slot->changes++;
+	rfm_watcher_push(slot->owner, event, slot->kept);
+	return 1;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static void rfm_watcher_insert(struct rfm_card *card,
+			       struct rfm_watcher *watcher)
+{
+	struct rb_root_cached *watched = &card->dispatch.watched;
+	unsigned int i;
+
+	if (watcher->args.flags & RFM_WATCH_COMPARE)
+		return;
+	for (i = 0; i < watcher->count; i++)
+		if (!watcher->ranges[i].joined)
+			rfm_watched_insert(&watcher->ranges[i], watched);
+}
+
+static void rfm_watcher_remove(struct rfm_card *card,
+			       struct rfm_watcher *watcher)
+{
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	unsigned int i;
+
+	if (watcher->comparator != RFM_SLOT_NONE)
+		dispatch->slot[watcher->comparator].owner = NULL;
+	for (i = 0; i < watcher->count; i++) {
+		if (watcher->ranges[i].timer != RFM_SLOT_NONE)
+			dispatch->slot[watcher->ranges[i].timer].owner = NULL;
+		if (!(watcher->args.flags & RFM_WATCH_COMPARE) &&
+		    !watcher->ranges[i].joined)
+			rfm_watched_remove(&watcher->ranges[i], &dispatch->watched);
+	}
+}
+
+/* From now on what the card tells of its bytes is for it. */
+static int rfm_watcher_enlist(struct rfm_card *card,
+			      struct rfm_watcher *watcher)
+{
+	struct rfm_dispatch *dispatch = &card->dispatch;
+	int idx, ret;
+
+	rfm_dispatch_lock(card);
+	if (!rfm_card_enter(card, &idx)) {
+		rfm_dispatch_unlock(card);
+		return -ENODEV;
+	}
+	if (!card->hw.events.running)
+		ret = -EIO;
+	else if (dispatch->watches == RFM_WATCHES_MAX ||
+		 watcher->count > RFM_WATCHED_RANGES_MAX - dispatch->ranges)
+		ret = -ENOSPC;
+	else
+		ret = rfm_slots_take(card, watcher);
+	if (!ret) {
+		dispatch->watches++;
+		dispatch->ranges += watcher->count;
+		rfm_watcher_insert(card, watcher);
+		rfm_queue_add(&watcher->queue, true, true);
+	}
+	rfm_card_exit(card, idx);
+	rfm_dispatch_unlock(card);
+	return ret;
+}
+
+/* Nothing is asked of the card before somebody is there to hear of it. */
+static int rfm_watcher_begin(struct rfm_queue *queue)
+{
+	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
+						   queue);
+	struct rfm_card *card = queue->card;
+	u32 planes = RFM_HOLD(RFM_PLANE_RX);
+	unsigned int i;
+	int ret;
+
+	if (!(watcher->args.flags & RFM_WATCH_COMPARE))
+		planes |= RFM_HOLD(RFM_PLANE_WATCH);
+
+	ret = rfm_watcher_enlist(card, watcher);
+	for (i = 0; i < watcher->count && !ret; i++) {
+		struct rfm_watch_range *range = &watcher->ranges[i];
+
+		ret = rfm_subscription_hold(card, &range->hold, false,
+					    range->first,
+					    range->last - range->first + 1,
+					    planes);
+	}
+	return ret ?: rfm_slots_arm(card, watcher);
+}
+
+/* Undoes what was done of it. */
+static void rfm_watcher_end(struct rfm_queue *queue)
+{
+	struct rfm_watcher *watcher = container_of(queue, struct rfm_watcher,
+						   queue);
+	struct rfm_card *card = queue->card;
+	unsigned int i;
+
+	rfm_dispatch_lock(card);
+	list_del_init(&queue->node);
+	rfm_watcher_remove(card, watcher);
+	card->dispatch.watches--;
+	card->dispatch.ranges -= watcher->count;
+	rfm_dispatch_unlock(card);
+
+	rfm_slot_release(card, watcher->comparator);
+	for (i = 0; i < watcher->count; i++) {
+		rfm_slot_release(card, watcher->ranges[i].timer);
+		rfm_subscription_drop(card, &watcher->ranges[i].hold);
+	}
+}
+
+static void rfm_watcher_describe(struct rfm_holder *holder,
+				 struct rfm_description *description)
+{
+	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
+						   queue.holder);
+
+	rfm_queue_describe(&watcher->queue, description);
+	description->late = READ_ONCE(watcher->late);
+	description->watch = &watcher->args;
+	if (watcher->args.flags & RFM_WATCH_COALESCE)
+		description->flags |= RFM_DESCRIPTOR_FLAG_COALESCE;
+	if (watcher->args.flags & RFM_WATCH_COMPARE)
+		description->flags |= RFM_DESCRIPTOR_FLAG_COMPARE;
+}
+
+static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
+			      struct rfm_range *range, u32 *planes)
+{
+	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
+						   queue.holder);
+	const struct rfm_watch_range *at;
+
+	if (*cursor >= watcher->count)
+		return false;
+	at = &watcher->ranges[(*cursor)++];
+	range->offset = at->first;
+	range->length = (u64)at->last - at->first + 1;
+	*planes = at->hold.planes;
+	return true;
+}
+
+static const struct rfm_queue_ops rfm_watcher_ops = {
+	.name = "[rfm-watch]",
+	.holder = {
+		.kind = RFM_DESCRIPTOR_KIND_WATCH,
+		.describe = rfm_watcher_describe,
+		.range = rfm_watcher_range,
+	},
+	.begin = rfm_watcher_begin,
+	.end = rfm_watcher_end,
+};
+
+/* --- the call ------------------------------------------------------------- */
+
+static bool rfm_range_good(const struct rfm_card *card,
+			   const struct rfm_range *range)
+{
+	return range->length && range->length <= card->hw.memory_size &&
+	       range->offset <= card->hw.memory_size - range->length;
+}
+
+/* The arguments of one feature are 0 unless it is asked for. */
+static bool rfm_watch_args_good(const struct rfm_watch *args)
+{
+	if (!args->count || args->count > RFM_WATCH_RANGES_MAX ||
+	    args->depth > RFM_LISTEN_DEPTH_MAX)
+		return false;
+	if (args->eventfd && !(args->flags & RFM_WATCH_EVENTFD))
+		return false;
+	return !args->silence_ns ||
+	       (args->silence_ns >= RFM_WATCH_SILENCE_MIN &&
+		args->silence_ns <= RFM_WATCH_SILENCE_MAX);
+}
+
+static bool rfm_watch_inside(const struct rfm_watch *args,
+			     const struct rfm_range *ranges)
+{
+	u64 offset = args->compare_offset;
+	unsigned int i;
+
+	for (i = 0; i < args->count; i++)
+		if (offset >= ranges[i].offset &&
+		    args->compare_width <= ranges[i].length &&
+		    offset - ranges[i].offset <=
+		    ranges[i].length - args->compare_width)
+			return true;
+	return false;
+}
+
+static bool rfm_watch_compare_good(const struct rfm_watch *args,
+				   const struct rfm_range *ranges)
+{
+	u64 all;
+
+	if (!(args->flags & RFM_WATCH_COMPARE))
+		return !(args->compare || args->compare_width ||
+			 args->compare_offset || args->compare_mask ||
+			 args->compare_value);
+	if (args->compare < RFM_COMPARE_EQUAL ||
+	    args->compare > RFM_COMPARE_CHANGED)
+		return false;
+	if (!is_power_of_2(args->compare_width) || args->compare_width > 8 ||
+	    args->compare_offset % args->compare_width)
+		return false;
+	all = U64_MAX >> (64 - 8 * args->compare_width);
+	return args->compare_mask && !(args->compare_mask & ~all) &&
+	       !(args->compare_value & ~args->compare_mask) &&
+	       rfm_watch_inside(args, ranges);
+}
+
+static int rfm_range_order(const void *a, const void *b)
+{
+	const struct rfm_watch_range *one = a, *other = b;
+
+	return one->first < other->first ? -1 : one->first > other->first;
+}
+
+/* An update visits ranges that overlap or touch once, not each of them. */
+static void rfm_ranges_join(struct rfm_watcher *watcher)
+{
+	struct rfm_watch_range *ranges = watcher->ranges, *leader = ranges;
+	unsigned int i;
+
+	sort(ranges, watcher->count, sizeof(*ranges), rfm_range_order, NULL);
+	for (i = 0; i < watcher->count; i++) {
+		ranges[i].joined = i && ranges[i].first <= leader->reach + 1;
+		if (!ranges[i].joined) {
+			leader = &ranges[i];
+			leader->reach = leader->last;
+		}
+		leader->reach = max(leader->reach, ranges[i].last);
+	}
+}
+
+static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
+					     const struct rfm_watch *args,
+					     const struct rfm_range *ranges)
+{
+	unsigned int i, slots = rfm_slots_needed(args);
+	struct rfm_watcher *watcher;
+
+	watcher = rfm_queue_alloc(card, &rfm_watcher_ops,
+				  struct_size(watcher, ranges, args->count) +
+				  slots * sizeof(*watcher->kept), args->depth);
+	if (IS_ERR(watcher))
+		return watcher;
+
+	watcher->kept = (struct rfm_kept *)&watcher->ranges[args->count];
+	for (i = 0; i < slots; i++)
+		INIT_LIST_HEAD(&watcher->kept[i].node);
+	watcher->args = *args;
+	if (args->flags & RFM_WATCH_COALESCE)
+		watcher->queue.coalesced = RFM_WATCH_COALESCED;
+	watcher->comparator = RFM_SLOT_NONE;
+	watcher->count = args->count;
+	for (i = 0; i < args->count; i++) {
+		struct rfm_watch_range *range = &watcher->ranges[i];
+
+		range->first = ranges[i].offset;
+		range->last = ranges[i].offset + ranges[i].length - 1;
+		range->watcher = watcher;
+		range->timer = RFM_SLOT_NONE;
+	}
+	rfm_ranges_join(watcher);
+	return watcher;
+}
+
+/* Arguments that are good become a watcher, which nobody tells anything yet. */
+static struct rfm_watcher *rfm_watcher_make(struct rfm_card *card,
+					    const struct rfm_watch *args)
+{
+	struct rfm_watcher *watcher = ERR_PTR(-EINVAL);
+	struct rfm_range *ranges;
+	unsigned int i;
+
+	if (!rfm_watch_args_good(args))
+		return watcher;
+	ranges = memdup_user(u64_to_user_ptr(args->ranges),
+			     args->count * sizeof(*ranges));
+	if (IS_ERR(ranges))
+		return ERR_CAST(ranges);
+
+	for (i = 0; i < args->count; i++)
+		if (!rfm_range_good(card, &ranges[i]))
+			goto out;
+	if (!rfm_watch_compare_good(args, ranges))
+		goto out;
+	watcher = rfm_watcher_alloc(card, args, ranges);
+out:
+	kfree(ranges);
+	return watcher;
+}
+
+static int rfm_watcher_eventfd(struct rfm_watcher *watcher)
+{
+	struct eventfd_ctx *eventfd;
+
+	if (!(watcher->args.flags & RFM_WATCH_EVENTFD))
+		return 0;
+	eventfd = eventfd_ctx_fdget(watcher->args.eventfd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+	watcher->queue.eventfd = eventfd;
+	return 0;
+}
+
+/* RFM_IOC_WATCH. Return: the descriptor, or a negative errno. */
+int rfm_watch(struct rfm_file *owner, void *arg)
+{
+	struct rfm_card *card = owner->card;
+	const struct rfm_watch *args = arg;
+	struct rfm_watcher *watcher;
+	int ret;
+
+	if (args->flags & ~RFM_WATCH_FLAGS)
+		return -EINVAL;
+	if (!card->hw.events.ring)
+		return -EOPNOTSUPP;
+	watcher = rfm_watcher_make(card, args);
+	if (IS_ERR(watcher))
+		return PTR_ERR(watcher);
+	ret = rfm_watcher_eventfd(watcher);
+	if (ret) {
+		rfm_queue_free(&watcher->queue);
+		return ret;
+	}
+	return rfm_queue_install(&watcher->queue, args->flags);
+}

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The event ring: records that the card writes to our memory, and who gets
+ * them.
+ *
+ * The card interrupts at once for a lone record and then not again for
+ * RFM_EVENTS_INTERVAL. Who takes the records, and when, is in core/dispatch.c. What
+ * does not fit into the ring meanwhile the card drops and counts.
+ *
+ * Network interrupts come through the ring while somebody listens for them,
+ * otherwise they wait in the card's FIFOs; see hw/irq.c. Errors are always
+ * served from LISR, where they stay however full the ring is.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
+
+#include "core/notify.h"
+
+/* ns: no more than 20000 interrupts a second. */
+#define RFM_EVENTS_INTERVAL	50000	/* unless moderation is set */
+
+/* log2 of the ring's records: what we ask for, and what we are content with. */
+#define RFM_EVENTS_ORDER	13
+#define RFM_EVENTS_ORDER_MIN	8
+
+#define RFM_EVENTS_INTERRUPTS	(BIT(RFM_VECTOR_EVENTS) | \
+				 BIT(RFM_VECTOR_LINK) | BIT(RFM_VECTOR_ERRORS))
+
+/* Nothing makes these that was not asked for, so they are always selected. */
+#define RFM_RECORDS_ALWAYS	(RFM_EVENT_WATCHED | BIT(RFM_RECORD_FENCE))
+
+/* In these records the value is what applications get as data. */
+#define RFM_RECORDS_DATA	(RFM_EVENT_BIT(RFM_EVENT_INT1) | \
+				 RFM_EVENT_BIT(RFM_EVENT_INT2) | \
+				 RFM_EVENT_BIT(RFM_EVENT_INT3) | \
+				 RFM_EVENT_BIT(RFM_EVENT_INT4) | \
+				 RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP) | \
+				 RFM_EVENT_BIT(RFM_EVENT_LOSS))
+
+/* So records and events have the same types, but the last of each. */
+static_assert((u32)RFM_RECORD_ID_IN_USE == (u32)RFM_EVENT_ID_IN_USE);
+static_assert((u32)RFM_EVENT_ID_IN_USE + 1 == (u32)RFM_EVENT_DROPPED);
+static_assert(sizeof(struct rfm_ext_record) == RFM_EXT_RECORD_SIZE);
+
+static size_t rfm_events_size(const struct rfm_events *events)
+{
+	return RFM_EXT_RECORD_SIZE << events->order;
+}
+
+/* --- records ------------------------------------------------------------ */
+
+/* What a record of the ring tells; those taken so far are @position. */
+static void rfm_record_read(const struct rfm_ext_record *from, u64 position,
+			    struct rfm_record *record)
+{
+	u8 type = READ_ONCE(from->type), flags = READ_ONCE(from->flags);
+	u32 value = le32_to_cpu(READ_ONCE(from->value));
+	bool data = type < RFM_RECORD_TYPES && BIT(type) & RFM_RECORDS_DATA;
+
+	*record = (struct rfm_record) {
+		.position = position + 1,
+		.value = value,
+		.event = {
+			.type = type,
+			.node = le16_to_cpu(from->node),
+			.data = data ? value : 0,
+			.flags = (flags & RFM_RECORD_OTHER_CLOCK ?
+				  RFM_EVENT_AGE_UNKNOWN : 0) |
+				 (flags & RFM_RECORD_NEVER ?
+				  RFM_EVENT_NEVER : 0),
+			.time_ns = ktime_get_ns(),
+			.offset = le32_to_cpu(from->offset),
+			.length = le32_to_cpu(from->length),
+			.frame = le64_to_cpu(from->seq),
+			.origin_ns = le64_to_cpu(from->origin_ns),
+			.arrival_ns = le64_to_cpu(from->arrival_ns),
+			.age_ns = le64_to_cpu(from->age_ns),
+		},
+	};
+	memcpy(record->event.bytes, from->data, sizeof(from->data));
+}
+
+/* The next record, or NULL if the card has not written it yet. */
+static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
+{
+	u64 taken = events->position - events->first;
+	const struct rfm_ext_record *record;
+
+	record = &events->ring[taken & ((1ull << events->order) - 1)];
+	if (le32_to_cpu(READ_ONCE(record->index)) != (u32)(taken + 1))
+		return NULL;
+	/* The card writes the index last. */
+	dma_rmb();
+	return record;
+}
+
+/**
+ * rfm_events_take - deliver the next record of the ring
+ * @card: the card
+ * @most: records and looks at who may get them; a record that may need more, or
+ *	to sleep, stays there unless this is RFM_NO_LIMIT
+ *
+ * Context: dispatch.lock held, the card entered; sleeps if @most is
+ * RFM_NO_LIMIT.
+ * Return: how many that were, 0: the ring is empty, -1: something has to stay.
+ */
+int rfm_events_take(struct rfm_card *card, unsigned int most)
+{
+	struct rfm_events *events = &card->hw.events;
+	const struct rfm_ext_record *next;
+	struct rfm_record record;
+	u64 number;
+
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (!events->running)
+		return 0;
+	next = rfm_events_next(events);
+	if (!next) {
+		if (!READ_ONCE(events->doubted))
+			return 0;
+		if (!rfm_may_sleep(most))
+			return -1;
+		rfm_events_check(card);
+		return READ_ONCE(events->doubted);
+	}
+	rfm_record_read(next, events->position, &record);
+	if (!rfm_dispatch_fits(card, &record, most))
+		return -1;
+	/* The loss of the signal has been latched before its return was recorded. */
+	if (record.event.type == RFM_EVENT_SIGNAL)
+		rfm_irq_take_latched(card);
+
+	events->position = record.position;
+	/* Whoever this is delivered to is first told of what is missing. */
+	number = le64_to_cpu(next->event);
+	events->missed += number - events->number - 1;
+	events->number = number;
+	events->retried = false;
+	return 1 + rfm_dispatch(card, &record);
+}
+
+/**
+ * rfm_events_taken - the card may write where the records were that were taken
+ * @card: the card
+ *
+ * Context: dispatch.lock held, the card entered.
+ */
+void rfm_events_taken(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+
+	if (!events->running || events->position == events->released)
+		return;
+	/* The records have been read before the card may reuse them. */
+	mb();
+	writel(events->position - events->first,
+	       card->hw.ext + RFM_EXT_EVENT_CONSUMER);
+	events->released = events->position;
+}
+
+/**
+ * rfm_events_missing - how many events are known not to come?
+ * @card: the card
+ *
+ * Context: dispatch.lock held.
+ * Return: those that the card has dropped since the driver was bound, as far
+ * as it has noticed.
+ */
+u64 rfm_events_missing(const struct rfm_card *card)
+{
+	const struct rfm_events *events = &card->hw.events;
+
+	return events->lost + max(events->missed, events->dropped);
+}
+
+/**
+ * rfm_events_untold - are events missing that not everybody has been told of?
+ * @card: the card
+ *
+ * As long as the record behind the gap has not come, those before it may still
+ * say what is not so.
+ *
+ * Context: dispatch.lock held.
+ * Return: true if so.
+ */
+bool rfm_events_untold(const struct rfm_card *card)
+{
+	const struct rfm_events *events = &card->hw.events;
+
+	return rfm_events_missing(card) != events->told ||
+	       events->dropped > events->missed;
+}
+
+/**
+ * rfm_events_tell - tell all of what is missing
+ * @card: the card, gone or not
+ *
+ * The ring was empty: if events are missing, nobody may be left to tell of it
+ * but us.
+ *
+ * Context: process; sleeps.
+ */
+void rfm_events_tell(struct rfm_card *card)
+{
+	struct rfm_event missing = {
+		.type = RFM_EVENT_DROPPED,
+		.node = RFM_NODE_ALL,
+	};
+	struct rfm_events *events = &card->hw.events;
+	bool untold = false;
+	u64 dropped;
+	int idx;
+
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		if (events->running) {
+			dropped = lo_hi_readq(card->hw.ext +
+					      RFM_EXT_EVENT_DROPPED);
+			if (!rfm_card_check(card))
+				events->dropped = dropped;
+		}
+		untold = rfm_events_untold(card);
+		rfm_card_exit(card, idx);
+	}
+	if (rfm_events_missing(card) > events->told) {
+		missing.data = min_t(u64, rfm_events_missing(card) -
+					  events->told, U32_MAX);
+		rfm_notify_event(card, &missing, 0);
+	}
+	events->told = rfm_events_missing(card);
+	rfm_dispatch_unlock(card);
+	if (!untold)
+		return;
+
+	rfm_watch_recheck(card);
+	rfm_dispatch_lock(card);
+	rfm_queues_tell(card);
+	rfm_dispatch_unlock(card);
+}
+
+/* --- interrupts ---------------------------------------------------------- */
+
+/**
+ * rfm_events_mask - shall the card interrupt for events?
+ * @card: the card
+ * @masked: no
+ *
+ * Context: dispatch.lock held, the card entered.
+ */
+void rfm_events_mask(struct rfm_card *card, bool masked)
+{
+	u32 enable = RFM_EVENTS_INTERRUPTS;
+	unsigned long flags;
+
+	if (masked)
+		enable &= ~BIT(RFM_VECTOR_EVENTS);
+	spin_lock_irqsave(&card->hw.irq.lock, flags);
+	if (!card->hw.gone && card->hw.events.running) {
+		card->hw.events.masked = masked;
+		writel(enable, card->hw.ext + RFM_EXT_INT_ENABLE);
+		readl(card->hw.ext + RFM_EXT_INT_ENABLE);
+	}
+	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
+}
+
+/**
+ * rfm_events_irq - interrupt handler of the vectors that tell of records
+ * @irq: MSI-X vector
+ * @data: the card
+ *
+ * Return: IRQ_HANDLED.
+ */
+irqreturn_t rfm_events_irq(int irq, void *data)
+{
+	struct rfm_card *card = data;
+	bool dispatch;
+
+	spin_lock(&card->hw.irq.lock);
+	dispatch = !card->hw.gone && !card->hw.events.masked;
+	if (!card->hw.gone)
+		card->hw.irq.count++;
+	spin_unlock(&card->hw.irq.lock);
+	if (dispatch)
+		rfm_dispatch_irq(card);
+	return IRQ_HANDLED;
+}
+
+/**
+ * rfm_events_take_up - look at the block's interrupts, of a card with INTx
+ * @card: the card
+ *
+ * Context: interrupt, with irq.lock held, the card not gone.
+ * Return: false if it has raised none.
+ */
+bool rfm_events_take_up(struct rfm_card *card)
+{
+	u32 status;
+
+	if (!card->hw.events.running)
+		return false;
+	status = readl(card->hw.ext + RFM_EXT_INT_STATUS);
+	if (status == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+		return false;
+	}
+	status &= RFM_EVENTS_INTERRUPTS;
+	if (card->hw.events.masked)
+		status &= ~BIT(RFM_VECTOR_EVENTS);
+	if (!status)
+		return false;
+
+	/* First, so that what comes meanwhile raises it again. */
+	writel(status, card->hw.ext + RFM_EXT_INT_STATUS);
+	if (status & BIT(RFM_VECTOR_ERRORS))
+		WRITE_ONCE(card->hw.events.doubted, true);
+	return true;
+}
+
+/* --- life ---------------------------------------------------------------- */
+
+static void rfm_events_enable(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+
+	memset(events->ring, 0, rfm_events_size(events));
+	events->first = events->position;
+	events->released = events->position;
+	events->number = 0;
+
+	lo_hi_writeq(events->base, card->hw.ext + RFM_EXT_EVENT_BASE);
+	writel(events->order, card->hw.ext + RFM_EXT_EVENT_SIZE);
+	writel(events->types | RFM_RECORDS_ALWAYS,
+	       card->hw.ext + RFM_EXT_EVENT_TYPES);
+	writel(RFM_EXT_EVENT_ENABLE, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	WRITE_ONCE(events->running, true);
+}
+
+/* Also what was dropped while it was in fault is counted by then. */
+static void rfm_events_disable(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+
+	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	events->lost += lo_hi_readq(card->hw.ext + RFM_EXT_EVENT_DROPPED);
+	events->missed = 0;
+	events->dropped = 0;
+	WRITE_ONCE(events->running, false);
+	queue_work(rfm_wq, &card->dispatch.work);
+}
+
+/**
+ * rfm_events_check - has the event ring stopped?
+ * @card: the card
+ *
+ * If so it is enabled again, once; if it stops again before it has written a
+ * single record, it stays off, and network interrupts come through the FIFOs.
+ *
+ * Context: dispatch.lock held, the card entered.
+ */
+void rfm_events_check(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+	u32 status;
+
+	if (!events->running)
+		return;
+	/* First, so that an interrupt that comes meanwhile makes us look again. */
+	WRITE_ONCE(events->doubted, false);
+	status = readl(card->hw.ext + RFM_EXT_EVENT_STATUS);
+	if (status == RFM_ALL_ONES) {
+		rfm_card_check(card);
+		return;
+	}
+	if (!(status & RFM_EXT_EVENT_FAULT))
+		return;
+	/* What it wrote before it stopped comes first. */
+	if (rfm_events_next(events)) {
+		WRITE_ONCE(card->hw.events.doubted, true);
+		return;
+	}
+
+	rfm_events_disable(card);
+	dev_err_ratelimited(&card->dev, "the card cannot write its events%s\n",
+			    events->retried ? ": it is no longer asked to" : "");
+	if (!events->retried) {
+		rfm_events_enable(card);
+		events->retried = true;
+	} else {
+		WRITE_ONCE(events->stopped, true);
+		rfm_queues_wake(card);
+		/* The base card's interrupts come as messages all the same. */
+		spin_lock_irq(&card->hw.irq.lock);
+		if (!card->hw.gone)
+			writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
+			       card->hw.ext + RFM_EXT_INT_ENABLE);
+		spin_unlock_irq(&card->hw.irq.lock);
+	}
+	rfm_dispatch_route(card);
+}
+
+/**
+ * rfm_events_select - which types shall come through the event ring?
+ * @card: the card, its ring running
+ * @types: mask of RFM_EVENT_BIT(), beside those that always do
+ *
+ * On return the card has obeyed.
+ *
+ * Context: dispatch.lock held, the card entered.
+ */
+void rfm_events_select(struct rfm_card *card, u32 types)
+{
+	if (types == card->hw.events.types)
+		return;
+	card->hw.events.types = types;
+	writel(types | RFM_RECORDS_ALWAYS, card->hw.ext + RFM_EXT_EVENT_TYPES);
+	readl(card->hw.ext + RFM_EXT_EVENT_TYPES);
+}
+
+/**
+ * rfm_events_position - how many records has the card made?
+ * @card: the card
+ *
+ * Context: dispatch.lock held, the card entered.
+ * Return: the position of the newest; those count that we have not taken or it has
+ * not written yet.
+ */
+u64 rfm_events_position(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+	u32 taken = events->position - events->first;
+
+	if (!events->running)
+		return events->position;
+	return events->position +
+	       (u32)(readl(card->hw.ext + RFM_EXT_EVENT_MADE) - taken);
+}
+
+/**
+ * rfm_events_dropped - how many events could the card not hand over?
+ * @card: the card
+ *
+ * Context: dispatch.lock held, the card entered.
+ * Return: their number since the driver was bound.
+ */
+u64 rfm_events_dropped(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+
+	if (!events->running)
+		return events->lost;
+	return events->lost +
+	       lo_hi_readq(card->hw.ext + RFM_EXT_EVENT_DROPPED);
+}
+
+static void *rfm_events_try(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+
+	return dmam_alloc_coherent(&card->hw.pdev->dev, rfm_events_size(events),
+				   &events->base, GFP_KERNEL | __GFP_NOWARN);
+}
+
+/**
+ * rfm_events_alloc - memory for the event ring
+ * @card: a card with the extension block, not started yet
+ *
+ * Without the memory the driver works as on a card without the ring. Nothing
+ * of an earlier driver's ring is left running when we may be written to.
+ *
+ * Return: 0, or a negative errno when the card cannot be used.
+ */
+int rfm_events_alloc(struct rfm_card *card)
+{
+	struct rfm_events *events = &card->hw.events;
+	struct device *dev = &card->hw.pdev->dev;
+	int ret;
+
+	if (!(card->hw.features & RFM_EXT_FEATURE_WATCH))
+		return 0;
+
+	writel(0, card->hw.ext + RFM_EXT_INT_ENABLE);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	readl(card->hw.ext + RFM_EXT_EVENT_CONTROL);
+
+	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot address memory\n");
+
+	events->order = RFM_EVENTS_ORDER;
+	while (!(events->ring = rfm_events_try(card)))
+		if (--events->order < RFM_EVENTS_ORDER_MIN) {
+			dev_warn(dev, "no memory for events: no watches\n");
+			return 0;
+		}
+	pci_set_master(card->hw.pdev);
+	return 0;
+}
+
+static void rfm_events_write_moderation(struct rfm_card *card)
+{
+	writel(card->hw.events.moderation_count,
+	       card->hw.ext + RFM_EXT_MODERATION_COUNT);
+	writel(card->hw.events.moderation_time,
+	       card->hw.ext + RFM_EXT_MODERATION_TIME);
+}
+
+/**
+ * rfm_events_moderate - change how often events interrupt
+ * @card: a card with an event ring
+ * @count: so many that wait together interrupt, 1..65535
+ * @time_ns: no two interrupts within that; 0: each event interrupts
+ *
+ * Return: 0 or -ENODEV.
+ */
+int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
+{
+	int idx, ret = -ENODEV;
+
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		card->hw.events.moderation_count = count;
+		card->hw.events.moderation_time = time_ns;
+		rfm_events_write_moderation(card);
+		rfm_card_exit(card, idx);
+		ret = 0;
+	}
+	rfm_dispatch_unlock(card);
+	return ret;
+}
+
+/**
+ * rfm_events_start - the card may write events from now on
+ * @card: the card
+ *
+ * Context: dispatch.lock and irq.lock held, the card not gone.
+ */
+void rfm_events_start(struct rfm_card *card)
+{
+	if (!card->hw.events.ring)
+		return;
+	card->hw.events.moderation_count = 1;
+	card->hw.events.moderation_time = RFM_EVENTS_INTERVAL;
+	rfm_events_write_moderation(card);
+	writel(RFM_EVENTS_INTERRUPTS, card->hw.ext + RFM_EXT_INT_STATUS);
+	rfm_events_enable(card);
+	writel(RFM_EVENTS_INTERRUPTS, card->hw.ext + RFM_EXT_INT_ENABLE);
+}
+
+/**
+ * rfm_events_stop - the card writes no more events
+ * @card: a card that is gone, and so masked
+ *
+ * Harmless when the card is no longer there; should it come back to life, it
+ * is no longer master of the bus.
+ */
+void rfm_events_stop(struct rfm_card *card)
+{
+	if (!card->hw.events.ring)
+		return;
+	rfm_dispatch_lock(card);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	writel(0, card->hw.ext + RFM_EXT_EVENT_TYPES);
+	/* On return nothing is on its way. */
+	readl(card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	rfm_dispatch_unlock(card);
+	pci_clear_master(card->hw.pdev);
+}

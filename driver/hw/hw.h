@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The card's hardware: interrupts, event ring, DMA engine. */
+#ifndef RFM_HW_H
+#define RFM_HW_H
+
+#include <linux/interrupt.h>
+#include <linux/list.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <linux/rfm.h>
+
+#include "hw/regs.h"
+
+struct rfm_card;
+struct rfm_slice;
+
+/* The byte swaps of programmed I/O and of DMA are one switch. */
+#define RFM_BIGEND_SWAPS	(RFM_BIGEND_PIO | RFM_BIGEND_DMA0)
+
+/* What a read of a card that is not there returns, and one that is, never. */
+#define RFM_ALL_ONES	0xffffffffu
+
+/* Which way a transfer goes, for thresholds. */
+#define RFM_DMA_READ	0
+#define RFM_DMA_WRITE	1
+
+/* The interrupts of a 5565. */
+struct rfm_irq {
+	spinlock_t lock;		/* all below, and the registers of interrupts */
+	u32 lier;			/* what LIER shall hold, but for @pending */
+	u32 pending;			/* of LISR, taken up: there is something to deliver */
+	u32 lisr_seen;			/* latched bits of LISR seen so far */
+	u64 count;			/* interrupts served */
+	u64 sync_losses;		/* that told of a lost signal */
+	u64 sync_loss_ns;		/* ktime of the last of them, 0: none; read anywhere */
+};
+
+/* The event ring: under dispatch.lock, but for @masked. */
+struct rfm_events {
+	struct rfm_ext_record *ring;	/* constant: the records, NULL if the card has none */
+	dma_addr_t base;		/* constant: where the card finds them */
+	unsigned int order;		/* constant: log2 of their number */
+	bool msix;			/* constant: the card has interrupts of its own for them */
+	bool running;			/* the card writes records */
+	bool masked;			/* under irq.lock: dispatch.work takes the records */
+	bool doubted;			/* set anywhere: an interrupt may have told of its stop */
+	bool retried;			/* enabled again after a fault, and nothing came since */
+	bool stopped;			/* it stopped again: it is off for good; read anywhere */
+	u32 types;			/* what EVENT_TYPES holds */
+	u32 moderation_count;		/* records that wait for one interrupt */
+	u32 moderation_time;		/* ns between two interrupts */
+	u64 position;			/* records taken so far */
+	u64 released;			/* and how many of them the card knows of */
+	u64 first;			/* @position when the ring was enabled */
+	u64 number;			/* the last event that a record told of, since then */
+	u64 missed;			/* how many were missing between two records, since then */
+	u64 dropped;			/* how many the card said to be, when it was asked last */
+	u64 lost;			/* events that the card dropped before it was enabled */
+	u64 told;			/* rfm_events_missing() when all queues were told of it */
+};
+
+/* The DMA engine: under irq.lock, but for what says otherwise. */
+struct rfm_dma {
+	u32 least[2];			/* bytes from which on it is used; set under card->lock */
+	size_t most;			/* constant: bytes in a slice */
+	unsigned int pieces;		/* constant: the pages that these may be in */
+	struct rfm_dma_descriptor *chain;	/* constant, what it points to is that of @active */
+	u32 chain_base;			/* constant: where the card finds it */
+	bool lost;			/* the engine may go on with it; set and read at the end */
+	unsigned int requests;		/* hw.lock: reads and writes, also by programmed I/O */
+	size_t pinned;			/* hw.lock: bytes of slices */
+	wait_queue_head_t wait;		/* for less of these */
+	struct list_head queue;		/* requests with slices that are ready for the engine */
+	struct list_head failed;	/* requests that failed, with slices not to be moved */
+	struct work_struct end_failed;	/* ends these */
+	struct rfm_slice *active;	/* the slice that it moves, or NULL */
+	unsigned int looks;		/* left for @watch before the card is lost */
+	struct delayed_work watch;	/* looks after @active when no interrupt comes */
+	u64 operations;			/* slices moved */
+	u64 bytes;			/* in them */
+	u64 errors;			/* those that failed */
+};
+
+/* A card's hardware: what is used between rfm_card_enter() and rfm_card_exit(). */
+struct rfm_hw {
+	/* Of registers that are used together: NTD, NTN and NIC; LCSR1; those of the extension. */
+	spinlock_t lock;
+	struct srcu_struct srcu;	/* read sections are users of the hardware */
+	bool gone;			/* no more hardware; set under irq.lock, read anywhere */
+	bool lost;			/* under irq.lock: monitors are to be told so */
+	struct work_struct gone_work;	/* wakes who waits, removes the mappings, stops DMA */
+	struct work_struct reprobe_work;	/* after a reset or a sleep */
+
+	/* Constant from rfm_probe() on: */
+	struct pci_dev *pdev;		/* valid until rfm_remove() returns */
+	void __iomem *runtime;		/* BAR0 */
+	void __iomem *control;		/* BAR2 */
+	void __iomem *memory;		/* BAR3 */
+	phys_addr_t memory_phys;	/* bus address of BAR3, what mappings show */
+	void __iomem *ext;		/* the extension block, NULL on a card without */
+	u32 features;			/* RFM_EXT_FEATURE_*, 0 without it */
+	u32 clock_domain;		/* of the card's clock */
+	u64 memory_size;		/* bytes on the card */
+	u64 window_size;		/* bytes of them that BAR3 shows */
+	u8 node;
+	u8 board_revision;		/* BRV */
+	u16 build;			/* BRB */
+	char pci_name[sizeof_field(struct rfm_info, pci_name)];
+
+	/* Written under card->lock and @lock, read anywhere: */
+	u64 window_offset;		/* where in the memory the window begins */
+
+	struct rfm_irq irq;
+	struct rfm_events events;
+	struct rfm_dma dma;
+};
+
+/* main.c: on which all work is done, */
+extern struct workqueue_struct *rfm_wq;
+/* but for the ends of asynchronous requests, which somebody waits for */
+extern struct workqueue_struct *rfm_dma_wq;
+
+/* hw/irq.c: LISR, LIER, the FIFOs */
+irqreturn_t rfm_irq(int irq, void *data);
+int rfm_irq_take(struct rfm_card *card, unsigned int most);
+void rfm_irq_take_latched(struct rfm_card *card);
+void rfm_irq_start(struct rfm_card *card);
+bool rfm_irq_mask(struct rfm_card *card);
+int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
+void rfm_irq_route(struct rfm_card *card, u32 types);
+void rfm_irq_discard(struct rfm_card *card, u32 types);
+void rfm_irq_open(struct rfm_card *card, u32 types);
+
+/* hw/events.c: the event ring */
+int rfm_events_alloc(struct rfm_card *card);
+void rfm_events_start(struct rfm_card *card);
+void rfm_events_stop(struct rfm_card *card);
+irqreturn_t rfm_events_irq(int irq, void *data);
+bool rfm_events_take_up(struct rfm_card *card);
+void rfm_events_mask(struct rfm_card *card, bool masked);
+int rfm_events_take(struct rfm_card *card, unsigned int most);
+void rfm_events_taken(struct rfm_card *card);
+bool rfm_events_untold(const struct rfm_card *card);
+void rfm_events_tell(struct rfm_card *card);
+void rfm_events_check(struct rfm_card *card);
+void rfm_events_select(struct rfm_card *card, u32 types);
+u64 rfm_events_position(struct rfm_card *card);
+u64 rfm_events_dropped(struct rfm_card *card);
+u64 rfm_events_missing(const struct rfm_card *card);
+int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns);
+
+/* io/dma.c: the DMA engine */
+extern const struct attribute_group *rfm_card_groups[];
+void rfm_dma_init(struct rfm_card *card);
+int rfm_dma_alloc(struct rfm_card *card);
+void rfm_dma_start(struct rfm_card *card);
+void rfm_dma_stop(struct rfm_card *card);
+bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
+irqreturn_t rfm_dma_irq(int irq, void *data);
+
+#endif /* RFM_HW_H */

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The interrupt side of the card: LISR, LIER and the four FIFOs.
+ *
+ * A type of event is enabled in LIER only while somebody listens for it, be it
+ * monitors (core/throttle.c). What happens in between waits in the card for the first
+ * listener: up to RFM_FIFO_DEPTH network interrupts of each type, one of everything
+ * else. The exception is sync loss, which is always enabled, so that it is counted.
+ * The first listener gets one that only monitors were told of, as if it had waited
+ * in the card.
+ *
+ * A card with an event ring hands us network interrupts through that while
+ * somebody listens for them. The first listener gets what has waited before
+ * the card is asked to do so; then only the ring tells of them, so that their
+ * order stays. LISR goes on to tell of errors.
+ *
+ * The interrupt handler only takes up what LISR tells: it notes the bits in
+ * irq.pending and masks them in LIER. core/dispatch.c has the events themselves
+ * fetched (rfm_irq_take()), and a bit is enabled again when there are no more
+ * of it.
+ *
+ * LISR has two kinds of bits. Those of the network interrupts say "FIFO not
+ * empty" and fall when it is drained. The others are latched; writing 0
+ * clears them (once they have been read as 1), writing 1 leaves them, so a
+ * write names what was served with zeros and keeps what has come since.
+ */
+
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
+
+#include "core/card.h"
+
+/* Always enabled in LIER. */
+#define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
+
+#define RFM_INTCSR_ENABLES	(RFM_INTCSR_PCI_ENABLE | \
+				 RFM_INTCSR_LOCAL_ENABLE | \
+				 RFM_INTCSR_DMA0_ENABLE)
+
+/* Where the events come from: the bit in LISR, and the FIFO if there is one. */
+static const struct {
+	u16 lisr;
+	u8 fifo;
+} rfm_sources[RFM_EVENT_TYPES] = {
+	[RFM_EVENT_RESET]		= { RFM_LISR_RESET_REQ },
+	[RFM_EVENT_INT1]		= { RFM_LISR_INT1, 1 },
+	[RFM_EVENT_INT2]		= { RFM_LISR_INT2, 2 },
+	[RFM_EVENT_INT3]		= { RFM_LISR_INT3, 3 },
+	[RFM_EVENT_INT4]		= { RFM_LISR_INT4, 4 },
+	[RFM_EVENT_SYNC_LOSS]		= { RFM_LISR_SYNC_LOSS },
+	[RFM_EVENT_BAD_DATA]		= { RFM_LISR_BAD_DATA },
+	[RFM_EVENT_TX_FULL]		= { RFM_LISR_TX_FULL },
+	[RFM_EVENT_RX_FULL]		= { RFM_LISR_RX_FULL },
+	[RFM_EVENT_RX_ALMOST_FULL]	= { RFM_LISR_RX_ALMOST_FULL },
+	[RFM_EVENT_ROGUE]		= { RFM_LISR_ROGUE },
+	[RFM_EVENT_WRITE_INHIBITED]	= { RFM_LISR_WRITE_INHIBITED },
+	[RFM_EVENT_PARITY]		= { RFM_LISR_PARITY },
+};
+
+/* What has been taken up is masked until it is delivered. */
+static void rfm_irq_write_lier(struct rfm_card *card)
+{
+	lockdep_assert_held(&card->hw.irq.lock);
+
+	if (!card->hw.gone)
+		writel(card->hw.irq.lier & ~card->hw.irq.pending,
+		       card->hw.control + RFM_LIER);
+}
+
+static u32 rfm_lisr_of(u32 types)
+{
+	unsigned int type;
+	u32 lisr = 0;
+
+	for (type = 0; type < RFM_EVENT_TYPES; type++)
+		if (types & RFM_EVENT_BIT(type))
+			lisr |= rfm_sources[type].lisr;
+	return lisr;
+}
+
+/**
+ * rfm_irq_route - which types of events are asked of the card?
+ * @card: the card
+ * @types: mask of RFM_EVENT_BIT()
+ *
+ * A network interrupt that nobody has listened for so far is not turned to
+ * the event ring here: what has waited has to be fetched first.
+ *
+ * Context: dispatch.lock held, the card entered.
+ */
+void rfm_irq_route(struct rfm_card *card, u32 types)
+{
+	unsigned long flags;
+
+	if (card->hw.events.running) {
+		rfm_events_select(card, types & (card->hw.events.types |
+						 RFM_EVENT_EXTENSION));
+		types &= ~RFM_EVENT_SENDABLE;
+	}
+	spin_lock_irqsave(&card->hw.irq.lock, flags);
+	card->hw.irq.lier = rfm_lisr_of(types) | RFM_LIER_ALWAYS;
+	/* What is in the FIFOs waits there for the next who listens. */
+	card->hw.irq.pending &= card->hw.irq.lier | RFM_LISR_LATCHED_M;
+	rfm_irq_write_lier(card);
+	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
+}
+
+/* Clear latched bits that have been read as 1; leave the others alone. */
+static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
+{
+	writel(RFM_LISR_GLOBAL_ENABLE | (RFM_LISR_LATCHED_M & ~bits),
+	       card->hw.control + RFM_LISR);
+}
+
+/* --- the interrupt handler ------------------------------------------------- */
+
+/* What LISR tells is taken up; returns false if it is nothing. */
+static bool rfm_irq_take_up(struct rfm_card *card)
+{
+	u32 lisr = readl(card->hw.control + RFM_LISR);
+
+	if (lisr == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+		return false;
+	}
+	card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	lisr &= card->hw.irq.lier & ~card->hw.irq.pending;
+	if (!lisr)
+		return false;
+	if (lisr & RFM_LISR_LATCHED_M)
+		rfm_lisr_clear(card, lisr & RFM_LISR_LATCHED_M);
+	if (lisr & RFM_LISR_SYNC_LOSS) {
+		card->hw.irq.sync_losses++;
+		WRITE_ONCE(card->hw.irq.sync_loss_ns, ktime_get_ns());
+	}
+	card->hw.irq.pending |= lisr;
+	rfm_irq_write_lier(card);
+	return true;
+}
+
+/* All that is on a 5565; returns false if it has raised nothing. */
+static bool rfm_irq_serve_base(struct rfm_card *card, bool *taken_up)
+{
+	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
+	bool served;
+
+	if (intcsr == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+		return false;
+	}
+	served = rfm_dma_serve(card, intcsr);
+	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
+		*taken_up = rfm_irq_take_up(card);
+	return served || *taken_up;
+}
+
+/*
+ * A message tells only that the level has risen: let it rise once more if
+ * something has come in while we took up the last.
+ */
+static void rfm_irq_rearm(struct rfm_card *card)
+{
+	writel(0, card->hw.control + RFM_LIER);
+	rfm_irq_write_lier(card);
+}
+
+/**
+ * rfm_irq - interrupt handler
+ * @irq: interrupt line, perhaps shared with others, or the vector for errors
+ * @data: the card
+ *
+ * Return: IRQ_NONE if it was not ours.
+ */
+irqreturn_t rfm_irq(int irq, void *data)
+{
+	struct rfm_card *card = data;
+	bool msix = card->hw.events.msix, served = false, taken_up = false;
+
+	spin_lock(&card->hw.irq.lock);
+	if (card->hw.gone) {
+		/* It did not answer when it was lost, and now does. */
+		served = rfm_irq_mask(card);
+		goto out;
+	}
+	served = rfm_irq_serve_base(card, &taken_up);
+	if (card->hw.gone)
+		goto out;
+	if (msix) {
+		rfm_irq_rearm(card);
+		WRITE_ONCE(card->hw.events.doubted, true);
+		taken_up = true;
+	} else if (rfm_events_take_up(card)) {
+		taken_up = true;
+	}
+	served |= taken_up;
+	if (!served || card->hw.gone)
+		goto out;
+
+	card->hw.irq.count++;
+	/* The writes must arrive, and the line fall, before we return. */
+	readl(card->hw.runtime + RFM_INTCSR);
+out:
+	spin_unlock(&card->hw.irq.lock);
+	if (taken_up)
+		rfm_dispatch_irq(card);
+	return served ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/* --- what it has taken up -------------------------------------------------- */
+
+/*
+ * Fetches one event of a type that is pending; returns false if there is none.
+ * The type is enabled again behind the last.
+ */
+static bool rfm_irq_fetch(struct rfm_card *card, struct rfm_event *event)
+{
+	u32 bit = rfm_sources[event->type].lisr, lisr = 0;
+	unsigned int n = rfm_sources[event->type].fifo;
+	unsigned long flags;
+	bool found = false;
+
+	event->node = RFM_NODE_ALL;
+	event->time_ns = ktime_get_ns();
+	spin_lock_irqsave(&card->hw.irq.lock, flags);
+	if (card->hw.gone || !(card->hw.irq.pending & bit))
+		goto out;
+	if (n) {
+		/* Reading the sender pops both. */
+		event->data = readl(card->hw.control + RFM_ISD(n));
+		event->node = readb(card->hw.control + RFM_SID(n));
+		/* Node 0 is a node, so only LISR tells when it is empty. */
+		lisr = readl(card->hw.control + RFM_LISR);
+		if (lisr == RFM_ALL_ONES) {
+			rfm_card_lost(card);
+			goto out;
+		}
+	}
+	if (!(lisr & bit)) {
+		card->hw.irq.pending &= ~bit;
+		rfm_irq_write_lier(card);
+	}
+	found = true;
+out:
+	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
+	return found;
+}
+
+/*
+ * Delivers one event of a type that is pending. Returns how many that were, and looks
+ * at listeners; 0: there is none, -1: it needs more than @most.
+ */
+static int rfm_irq_take_one(struct rfm_card *card, unsigned int type,
+			    unsigned int most)
+{
+	struct rfm_record record = {
+		.position = RFM_POSITION_NONE,
+		.event.type = type,
+	};
+
+	if (!rfm_dispatch_fits(card, &record, most))
+		return -1;
+	if (!rfm_irq_fetch(card, &record.event))
+		return 0;
+	return 1 + rfm_dispatch(card, &record);
+}
+
+/**
+ * rfm_irq_take - deliver one event of each type that is pending
+ * @card: the card
+ * @most: events and looks at listeners; an event that needs more is not fetched
+ *
+ * Context: dispatch.lock held, the card entered; sleeps if @most is
+ * RFM_NO_LIMIT.
+ * Return: how many that were, 0: nothing is pending, -1: an event needs more.
+ */
+int rfm_irq_take(struct rfm_card *card, unsigned int most)
+{
+	u32 pending = READ_ONCE(card->hw.irq.pending);
+	unsigned int type;
+	int one, done = 0;
+
+	lockdep_assert_held(&card->dispatch.lock);
+
+	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
+		if (!(pending & rfm_sources[type].lisr))
+			continue;
+		one = rfm_irq_take_one(card, type, most - done);
+		if (one < 0)
+			return -1;
+		done += one;
+	}
+	return done;
+}
+
+/**
+ * rfm_irq_take_latched - deliver what is latched before something else
+ * @card: a card with an event ring
+ *
+ * Context: process, dispatch.lock held, the card entered; sleeps.
+ */
+void rfm_irq_take_latched(struct rfm_card *card)
+{
+	spin_lock_irq(&card->hw.irq.lock);
+	if (!card->hw.gone)
+		rfm_irq_take_up(card);
+	spin_unlock_irq(&card->hw.irq.lock);
+	rfm_irq_take(card, RFM_NO_LIMIT);
+}
+
+/**
+ * rfm_irq_start - let the card interrupt
+ * @card: the card, its handler already in place
+ *
+ * Latched errors from before belong to nobody and are cleared; network
+ * interrupts and a reset request wait for their first listener, whether the
+ * driver was there when they came or not.
+ */
+void rfm_irq_start(struct rfm_card *card)
+{
+	u32 intcsr;
+
+	rfm_dispatch_lock(card);
+	spin_lock_irq(&card->hw.irq.lock);
+	writel(0, card->hw.control + RFM_LIER);
+	readl(card->hw.control + RFM_LISR);
+	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
+	rfm_events_start(card);
+	rfm_dma_start(card);
+	spin_unlock_irq(&card->hw.irq.lock);
+	rfm_throttle_start(card);
+	rfm_dispatch_route(card);
+
+	spin_lock_irq(&card->hw.irq.lock);
+	if (!card->hw.gone) {
+		intcsr = readl(card->hw.runtime + RFM_INTCSR);
+		writel(intcsr | RFM_INTCSR_ENABLES, card->hw.runtime + RFM_INTCSR);
+	}
+	spin_unlock_irq(&card->hw.irq.lock);
+	rfm_dispatch_unlock(card);
+}
+
+/**
+ * rfm_irq_mask - silence the card
+ * @card: a card that is gone; what it has latched and queued stays there
+ *
+ * Harmless when the card is no longer there. Nobody enables anything after
+ * it: that, too, is done under irq.lock, on a card that is not gone.
+ *
+ * Context: irq.lock held.
+ * Return: false if there is no card to silence.
+ */
+bool rfm_irq_mask(struct rfm_card *card)
+{
+	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
+
+	lockdep_assert_held(&card->hw.irq.lock);
+
+	if (intcsr == RFM_ALL_ONES)
+		return false;
+	writel(intcsr & ~RFM_INTCSR_ENABLES, card->hw.runtime + RFM_INTCSR);
+	writel(0, card->hw.control + RFM_LIER);
+	writel(RFM_LISR_LATCHED_M, card->hw.control + RFM_LISR);
+	if (card->hw.events.ring)
+		writel(0, card->hw.ext + RFM_EXT_INT_ENABLE);
+	/* The writes must arrive, and the line fall, before the handler returns. */
+	readl(card->hw.runtime + RFM_INTCSR);
+	return intcsr & RFM_INTCSR_ENABLES;
+}
+
+/**
+ * rfm_irq_status - fill in what INFO tells about registers and interrupts
+ * @card: the card
+ * @info: its lcsr1, lisr, irqs, sync_losses, events_dropped and watches are set
+ *
+ * Return: 0 or -ENODEV.
+ */
+int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
+{
+	u32 lisr;
+	int idx, ret;
+
+	rfm_dispatch_lock(card);
+	if (!rfm_card_enter(card, &idx)) {
+		rfm_dispatch_unlock(card);
+		return -ENODEV;
+	}
+	spin_lock_irq(&card->hw.irq.lock);
+	info->lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	lisr = readl(card->hw.control + RFM_LISR);
+	if (rfm_card_answers(card))
+		card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	info->lisr = card->hw.irq.lisr_seen;
+	info->irqs = card->hw.irq.count;
+	info->sync_losses = card->hw.irq.sync_losses;
+	spin_unlock_irq(&card->hw.irq.lock);
+
+	rfm_events_check(card);
+	info->events_dropped = rfm_events_dropped(card);
+	info->watches = card->dispatch.watches;
+	ret = rfm_card_check(card);
+	rfm_card_exit(card, idx);
+	rfm_dispatch_unlock(card);
+	return ret;
+}
+
+/**
+ * rfm_irq_discard - throw away what waited in the card for the first listener
+ * @card: the card
+ * @types: mask of RFM_EVENT_BIT(); what is always enabled has not waited, it still
+ *	has to be counted
+ *
+ * Context: the card entered.
+ */
+void rfm_irq_discard(struct rfm_card *card, u32 types)
+{
+	u32 lisr, bits = rfm_lisr_of(types) & ~RFM_LIER_ALWAYS;
+	unsigned int n;
+
+	spin_lock_irq(&card->hw.irq.lock);
+	for (n = 1; n <= RFM_FIFOS; n++)
+		if (bits & RFM_LISR_INT(n))
+			writeb(0, card->hw.control + RFM_SID(n));
+
+	lisr = readl(card->hw.control + RFM_LISR);
+	card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	rfm_lisr_clear(card, lisr & bits & RFM_LISR_LATCHED_M);
+	spin_unlock_irq(&card->hw.irq.lock);
+}
+
+/**
+ * rfm_irq_open - the first listener for network interrupts is there
+ * @card: the card
+ * @types: mask of RFM_EVENT_BIT() within RFM_EVENT_SENDABLE
+ *
+ * With an event ring, what has waited comes first, and what comes later through the
+ * ring.
+ *
+ * Context: process, dispatch.lock held, the card entered; sleeps.
+ */
+void rfm_irq_open(struct rfm_card *card, u32 types)
+{
+	unsigned int type, most;
+	u32 lisr, bit;
+
+	for (type = 0; type < RFM_EVENT_TYPES; type++) {
+		if (!(types & RFM_EVENT_BIT(type)) || !card->hw.events.running)
+			continue;
+		rfm_events_select(card,
+				  card->hw.events.types | RFM_EVENT_BIT(type));
+
+		bit = rfm_sources[type].lisr;
+		spin_lock_irq(&card->hw.irq.lock);
+		lisr = readl(card->hw.control + RFM_LISR);
+		if (lisr == RFM_ALL_ONES) {
+			rfm_card_lost(card);
+		} else if (lisr & bit) {
+			card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+			card->hw.irq.pending |= bit;
+			if (!rfm_sources[type].fifo)
+				rfm_lisr_clear(card, bit);
+		}
+		spin_unlock_irq(&card->hw.irq.lock);
+		for (most = RFM_FIFO_DEPTH; most; most--)
+			if (!rfm_irq_take_one(card, type, RFM_NO_LIMIT))
+				break;
+	}
+}

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The card's DMA engine, and what it is fed with: slices.
+ *
+ * A slice is a part of one request (io/dma_request.c) that the engine moves
+ * in one go: some pages, pinned and mapped. It is complete when it comes here,
+ * so the engine waits for nobody. Requests that have slices here take turns, a
+ * slice each; the slices of one are moved in their order. The interrupt handler
+ * gives a slice that was moved back to its request, and starts the next.
+ *
+ * An engine that has not moved a slice after a time that is more than enough,
+ * RFM_DMA_LIMIT(), never will: the card is lost. The time is counted in looks,
+ * a second apart, so that none passes while the machine stands still.
+ *
+ * There is no way to abort a transfer. rfm_dma_stop() takes the bus from the
+ * card, which ends it, and waits until the engine says so: before that, no
+ * page is given back.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/iopoll.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+
+#include "io/dma.h"
+
+/* Read when the driver is bound to a card. */
+static unsigned int dma_slice = 256 * 1024;
+module_param(dma_slice, uint, 0444);
+MODULE_PARM_DESC(dma_slice, "bytes that the DMA engine moves in one go, 4096 to 8388600");
+
+/* How often to look after an engine whose interrupt does not come. */
+#define RFM_DMA_WATCH	HZ
+
+/*
+ * Looks to move so many bytes: a ring that takes nothing holds a card up for ten
+ * seconds at most, and the slowest fibres take some 100 kB a second, which all
+ * nodes share; 8 KiB of it are anybody's.
+ */
+#define RFM_DMA_LIMIT(bytes)	(15 + (bytes) / 8192)
+
+/* us: to stop an engine that has lost the bus */
+#define RFM_DMA_STOP_TIME	1000000
+
+/* --- the engine, all under irq.lock --------------------------------------- */
+
+/* The next slice of requests that take turns, or NULL. */
+static struct rfm_slice *rfm_dma_take(struct list_head *queue)
+{
+	struct rfm_request *request;
+	struct rfm_slice *slice;
+
+	request = list_first_entry_or_null(queue, struct rfm_request, turn);
+	if (!request)
+		return NULL;
+	slice = list_first_entry(&request->slices, struct rfm_slice, node);
+	list_del(&slice->node);
+	if (list_empty(&request->slices))
+		list_del_init(&request->turn);
+	else
+		list_move_tail(&request->turn, queue);
+	return slice;
+}
+
+/* There is one chain of descriptors, for there is one slice that is moved. */
+static void rfm_dma_describe(struct rfm_dma *dma, const struct rfm_slice *slice)
+{
+	struct rfm_dma_descriptor *descriptor = dma->chain;
+	struct scatterlist *sg;
+	unsigned int i;
+
+	for_each_sg(slice->sg, sg, slice->mapped, i) {
+		u32 next = dma->chain_base + (i + 1) * sizeof(*descriptor);
+
+		descriptor->address_low =
+			cpu_to_le32(lower_32_bits(sg_dma_address(sg)));
+		descriptor->address_high =
+			cpu_to_le32(upper_32_bits(sg_dma_address(sg)));
+		descriptor->bytes = cpu_to_le32(sg_dma_len(sg));
+		descriptor->next = cpu_to_le32(i + 1 < slice->mapped ?
+					       next : RFM_DMA_LAST);
+		descriptor++;
+	}
+}
+
+static void rfm_dma_next(struct rfm_card *card)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+	struct rfm_slice *slice = rfm_dma_take(&dma->queue);
+
+	dma->active = slice;
+	if (!slice)
+		return;
+	rfm_dma_describe(dma, slice);
+	/* A card that was reset behind our back would take what follows for addresses. */
+	writel(RFM_DMAMODE0_RESET | RFM_DMAMODE0_CHAIN,
+	       card->hw.runtime + RFM_DMAMODE0);
+	writel(slice->address, card->hw.runtime + RFM_DMALADR0);
+	writel(slice->bytes, card->hw.runtime + RFM_DMASIZ0);
+	writel(dma->chain_base |
+	       (slice->request->store ? 0 : RFM_DMADPR0_TO_HOST),
+	       card->hw.runtime + RFM_DMADPR0);
+	writeb(RFM_DMACSR0_ENABLE | RFM_DMACSR0_START,
+	       card->hw.runtime + RFM_DMACSR0);
+	dma->looks = RFM_DMA_LIMIT(slice->bytes);
+	queue_delayed_work(rfm_wq, &dma->watch, RFM_DMA_WATCH);
+}
+
+static enum dma_data_direction rfm_slice_direction(const struct rfm_slice *slice)
+{
+	return slice->request->store ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
+/* Nobody here knows of the slice any more, nor, if it was the last, of the request. */
+static void rfm_slice_end(struct rfm_card *card, struct rfm_slice *slice,
+			  int error)
+{
+	struct rfm_request *request = slice->request;
+
+	if (!slice->lost)
+		dma_unmap_sg(&card->hw.pdev->dev, slice->sg, slice->count,
+			     rfm_slice_direction(slice));
+	if (!error)
+		request->done += slice->bytes;
+	else if (!request->error)
+		request->error = error;
+	if (request->async)
+		queue_work(rfm_dma_wq, &slice->work);
+	else
+		complete(&slice->ended);
+}
+
+/*
+ * What comes behind a slice that failed is not moved. It may be much, and takes
+ * long to unmap, so that is not done here.
+ */
+static void rfm_slice_fail(struct rfm_card *card, struct rfm_slice *slice,
+			   int error)
+{
+	struct rfm_request *request = slice->request;
+
+	if (!list_empty(&request->slices)) {
+		list_move_tail(&request->turn, &card->hw.dma.failed);
+		queue_work(rfm_dma_wq, &card->hw.dma.end_failed);
+	}
+	rfm_slice_end(card, slice, error);
+}
+
+static void rfm_dma_end_failed(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.dma.end_failed);
+	struct rfm_slice *slice;
+
+	do {
+		spin_lock_irq(&card->hw.irq.lock);
+		slice = rfm_dma_take(&card->hw.dma.failed);
+		if (slice)
+			rfm_slice_end(card, slice, -ECANCELED);
+		spin_unlock_irq(&card->hw.irq.lock);
+		cond_resched();
+	} while (slice);
+}
+
+/**
+ * rfm_dma_serve - serve the engine's interrupt
+ * @card: the card
+ * @intcsr: INTCSR, as it was read just now
+ *
+ * Context: irq.lock held, the card not gone.
+ * Return: false if there was none.
+ */
+bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+	struct rfm_slice *slice = dma->active;
+
+	if (!(intcsr & RFM_INTCSR_DMA0_ACTIVE))
+		return false;
+	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
+	if (!slice)
+		return true;
+
+	dma->operations++;
+	if (intcsr & RFM_INTCSR_DMA0_NO_ABORT) {
+		dma->bytes += slice->bytes;
+		rfm_slice_end(card, slice, 0);
+	} else {
+		dma->errors++;
+		rfm_slice_fail(card, slice, -EIO);
+	}
+	rfm_dma_next(card);
+	return true;
+}
+
+/* Asks the card itself; false if it no longer answers. */
+static bool rfm_dma_look(struct rfm_card *card)
+{
+	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
+
+	if (intcsr == RFM_ALL_ONES) {
+		rfm_card_lost(card);
+		return false;
+	}
+	return rfm_dma_serve(card, intcsr);
+}
+
+/* An engine at rest that tells of no end was not left so by us. */
+static void rfm_dma_look_for_end(struct rfm_card *card)
+{
+	u8 csr = readb(card->hw.runtime + RFM_DMACSR0);
+
+	if (rfm_dma_look(card) || card->hw.gone || !(csr & RFM_DMACSR0_DONE))
+		return;
+	dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
+	rfm_card_lost(card);
+}
+
+/**
+ * rfm_dma_irq - interrupt handler of the engine's own vector
+ * @irq: the vector
+ * @data: the card
+ *
+ * Return: IRQ_HANDLED
+ */
+irqreturn_t rfm_dma_irq(int irq, void *data)
+{
+	struct rfm_card *card = data;
+
+	spin_lock(&card->hw.irq.lock);
+	if (!card->hw.gone && rfm_dma_look(card))
+		card->hw.irq.count++;
+	spin_unlock(&card->hw.irq.lock);
+	return IRQ_HANDLED;
+}
+
+static void rfm_dma_look_at_time(struct rfm_card *card)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+
+	if (card->hw.gone || !dma->active || --dma->looks)
+		return;
+	dev_err(&card->dev, "the DMA engine has not moved %zu bytes in %zu s\n",
+		dma->active->bytes, RFM_DMA_LIMIT(dma->active->bytes));
+	rfm_card_lost(card);
+}
+
+/* A card that was pulled out interrupts no more. */
+static void rfm_dma_watch(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(to_delayed_work(work),
+					     struct rfm_card, hw.dma.watch);
+
+	spin_lock_irq(&card->hw.irq.lock);
+	if (!card->hw.gone && card->hw.dma.active) {
+		/* Some hosts read zeros where there is no card. */
+		if (rfm_card_answers(card))
+			rfm_dma_look_for_end(card);
+		else
+			rfm_card_lost(card);
+		rfm_dma_look_at_time(card);
+		if (!card->hw.gone && card->hw.dma.active)
+			queue_delayed_work(rfm_wq, &card->hw.dma.watch,
+					   RFM_DMA_WATCH);
+	}
+	spin_unlock_irq(&card->hw.irq.lock);
+}
+
+/**
+ * rfm_slice_submit - hand a slice to the engine
+ * @slice: one with pages; its @address is set
+ *
+ * Return: 0; -ENODEV, -ENOMEM if it cannot be mapped, or why a slice of its
+ * request before it was not moved. Then it still is the caller's.
+ */
+int rfm_slice_submit(struct rfm_slice *slice)
+{
+	struct rfm_request *request = slice->request;
+	struct rfm_card *card = request->file->card;
+	struct device *dev = &card->hw.pdev->dev;
+	int idx, ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return -ENODEV;
+	slice->mapped = dma_map_sg(dev, slice->sg, slice->count,
+				   rfm_slice_direction(slice));
+	if (!slice->mapped) {
+		rfm_card_exit(card, idx);
+		return -ENOMEM;
+	}
+
+	spin_lock_irq(&card->hw.irq.lock);
+	ret = card->hw.gone ? -ENODEV : request->error;
+	if (!ret) {
+		list_add_tail(&slice->node, &request->slices);
+		if (list_empty(&request->turn))
+			list_add_tail(&request->turn, &card->hw.dma.queue);
+		if (!card->hw.dma.active)
+			rfm_dma_next(card);
+	}
+	spin_unlock_irq(&card->hw.irq.lock);
+
+	if (ret)
+		dma_unmap_sg(dev, slice->sg, slice->count,
+			     rfm_slice_direction(slice));
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* --- /sys/class/rfm/rfmN/dma -------------------------------------------- */
+
+/* What was so at some time not long ago is good enough. */
+#define RFM_DMA_SHOW(name)						\
+static ssize_t name##_show(struct device *dev,				\
+			   struct device_attribute *attr, char *buf)	\
+{									\
+	struct rfm_card *card = container_of(dev, struct rfm_card, dev); \
+									\
+	return sysfs_emit(buf, "%llu\n",				\
+			  (u64)READ_ONCE(card->hw.dma.name));		\
+}									\
+static DEVICE_ATTR_RO(name)
+
+RFM_DMA_SHOW(requests);
+RFM_DMA_SHOW(pinned);
+
+static struct attribute *rfm_dma_attrs[] = {
+	&dev_attr_requests.attr,
+	&dev_attr_pinned.attr,
+	NULL
+};
+
+static const struct attribute_group rfm_dma_group = {
+	.name = "dma",
+	.attrs = rfm_dma_attrs,
+};
+
+const struct attribute_group *rfm_card_groups[] = {
+	&rfm_dma_group,
+	NULL
+};
+
+/* --- begin and end ------------------------------------------------------ */
+
+/* Returns false if it does not stop. All ones are the answer of no card. */
+static bool rfm_dma_halt(struct rfm_card *card)
+{
+	u8 csr;
+
+	pci_clear_master(card->hw.pdev);
+	/* A card that is not there moves nothing. */
+	return !readb_poll_timeout(card->hw.runtime + RFM_DMACSR0, csr,
+				   csr & RFM_DMACSR0_DONE, 20,
+				   RFM_DMA_STOP_TIME) ||
+	       !rfm_card_answers(card);
+}
+
+/**
+ * rfm_dma_stop - end all transfers
+ * @card: a card that is gone and whose sections have ended
+ *
+ * On return the card touches no memory any more, and what its requests had
+ * pinned for it is theirs again; except where the engine does not stop, which
+ * says so in the kernel log, and keeps what it has. May be called twice.
+ */
+void rfm_dma_stop(struct rfm_card *card)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+	struct rfm_slice *slice;
+
+	if (!dma->chain)
+		return;
+	cancel_delayed_work_sync(&dma->watch);
+	flush_work(&dma->end_failed);
+	if (!rfm_dma_halt(card) && dma->active) {
+		dev_err(&card->dev,
+			"the DMA engine does not stop: its descriptors and %u pages stay out of use\n",
+			dma->active->count);
+		dma->lost = true;
+		rfm_slice_keep(dma->active);
+	}
+	do {
+		spin_lock_irq(&card->hw.irq.lock);
+		slice = dma->active ?: rfm_dma_take(&dma->queue);
+		dma->active = NULL;
+		if (slice)
+			rfm_slice_end(card, slice, -ENODEV);
+		spin_unlock_irq(&card->hw.irq.lock);
+	} while (slice);
+	wake_up_all(&dma->wait);
+}
+
+/**
+ * rfm_dma_start - nothing has ended yet
+ * @card: the card
+ *
+ * Context: irq.lock held, the card not gone.
+ */
+void rfm_dma_start(struct rfm_card *card)
+{
+	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
+}
+
+/* As managed memory is, but not if the engine may go on with it. */
+static void rfm_chain_free(void *data)
+{
+	struct rfm_card *card = data;
+	struct rfm_dma *dma = &card->hw.dma;
+
+	if (!dma->lost)
+		dma_free_coherent(&card->hw.pdev->dev,
+				  dma->pieces * sizeof(*dma->chain), dma->chain,
+				  dma->chain_base);
+	dma->chain = NULL;
+}
+
+static int rfm_chain_alloc(struct rfm_card *card)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+	dma_addr_t base;
+
+	dma->most = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
+			    RFM_DMA_MAX);
+	/* A buffer that begins within a page has a piece more. */
+	dma->pieces = DIV_ROUND_UP(dma->most, PAGE_SIZE) + 1;
+	dma->chain = dma_alloc_coherent(&card->hw.pdev->dev,
+					dma->pieces * sizeof(*dma->chain),
+					&base, GFP_KERNEL);
+	if (!dma->chain)
+		return -ENOMEM;
+	dma->chain_base = base;
+	return devm_add_action_or_reset(&card->hw.pdev->dev, rfm_chain_free,
+					card);
+}
+
+/**
+ * rfm_dma_init - make the engine's part of a card that is being made
+ * @card: the card
+ */
+void rfm_dma_init(struct rfm_card *card)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+
+	init_waitqueue_head(&dma->wait);
+	INIT_LIST_HEAD(&dma->queue);
+	INIT_LIST_HEAD(&dma->failed);
+	INIT_WORK(&dma->end_failed, rfm_dma_end_failed);
+	INIT_DELAYED_WORK(&dma->watch, rfm_dma_watch);
+}
+
+/**
+ * rfm_dma_alloc - memory for the engine
+ * @card: a card that is not started yet, and not master of the bus
+ *
+ * Return: 0, or a negative errno when the card cannot be used.
+ */
+int rfm_dma_alloc(struct rfm_card *card)
+{
+	struct device *dev = &card->hw.pdev->dev;
+	int ret;
+
+	/* Descriptors lie below 4 GiB, what they tell of may lie anywhere. */
+	ret = dma_set_mask(dev, DMA_BIT_MASK(64)) ?:
+	      dma_set_coherent_mask(dev, DMA_BIT_MASK(32));
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot address memory\n");
+	dma_set_max_seg_size(dev, RFM_DMA_MAX);
+
+	ret = rfm_chain_alloc(card);
+	if (ret)
+		return dev_err_probe(dev, ret, "no memory for DMA\n");
+
+	/* Somebody before us may have left it running, to where we do not know. */
+	if (!rfm_dma_halt(card))
+		return dev_err_probe(dev, -EBUSY,
+				     "the DMA engine does not stop\n");
+	pci_set_master(card->hw.pdev);
+	return 0;
+}

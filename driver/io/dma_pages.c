@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The buffers of a request: what of them the engine can take, and slices of it.
+ *
+ * The engine wants host addresses and lengths that are multiples of 8. So that
+ * it is of no importance how the card treats odd addresses of its own, these are
+ * multiples of 8 as well. Where buffer and offset agree in their lowest three
+ * bits, the engine gets the buffer's own pages; elsewhere, and where those
+ * cannot be had, it gets others, and the data is copied. Up to 7 bytes at the
+ * beginning and at the end of a request go by programmed I/O.
+ *
+ * User memory may be such that whoever touches it waits for ever: pages that a
+ * process supplies itself, by userfaultfd(2) or a file system of its own. Only
+ * the process that makes the request ever waits for it, in its call, and it must
+ * not have a slice meanwhile. So a slice gets what is there; what is not there
+ * is brought in before, by rfm_dma_bring_in(), and may have gone again.
+ *
+ * What slices pin, or hold in its place, is bounded for each card, by
+ * RFM_PINNED_MAX. Every slice that there is ends by itself, so who waits for
+ * room, without a slice, gets it.
+ *
+ * One wait is left: a page of a file that the card has written to is marked
+ * dirty under the page's lock when it is given back, if it was written back
+ * meanwhile. File systems hold that lock for moments; one in user space can hold
+ * it for longer, while it lets go of the page, and its slice waits with it.
+ */
+
+#include <linux/bvec.h>
+#include <linux/cache.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "core/compat.h"
+#include "io/dma.h"
+
+#define RFM_ENGINE_ALIGN	8u
+#define RFM_LINE		L1_CACHE_BYTES
+
+/* Pages that are looked for in one go when they are brought in. */
+#define RFM_PAGES_A_LOOK	16
+
+/* A card gives out slices until they have so many bytes. */
+#define RFM_PINNED_MAX		(32u << 20)
+
+/**
+ * rfm_dma_can - can pages be had from this iterator?
+ * @iter: a request's buffers
+ *
+ * Return: true if it is of memory of the user, or of pages that the kernel
+ * keeps until the request has ended (buffers registered with io_uring).
+ */
+bool rfm_dma_can(const struct iov_iter *iter)
+{
+	return user_backed_iter(iter) || iov_iter_is_bvec(iter);
+}
+
+/* Where its next byte is, as far as alignment goes. */
+static unsigned long rfm_iter_address(const struct iov_iter *iter)
+{
+	if (iov_iter_is_bvec(iter))
+		return iter->bvec->bv_offset + iter->iov_offset;
+	return (unsigned long)iter_iov_addr(iter);
+}
+
+static bool rfm_iter_begins_line(const struct iov_iter *iter)
+{
+	return !(rfm_iter_address(iter) % RFM_LINE);
+}
+
+/*
+ * With so many bytes that the engine can take begins the segment. What is left
+ * of it for another slice begins with a page.
+ */
+static size_t rfm_segment_run(const struct iov_iter *iter, size_t most,
+			      unsigned int *pieces)
+{
+	size_t in_page = offset_in_page(rfm_iter_address(iter));
+	size_t segment = iov_iter_single_seg_count(iter), run, cut;
+
+	if (in_page % RFM_ENGINE_ALIGN)
+		return 0;
+	run = min3(segment, most,
+		   *pieces * PAGE_SIZE - min(in_page, *pieces * PAGE_SIZE));
+	if (run < segment) {
+		cut = offset_in_page(in_page + run);
+		run -= min(run, cut);
+	}
+	run = round_down(run, RFM_ENGINE_ALIGN);
+	*pieces -= DIV_ROUND_UP(in_page + run, PAGE_SIZE);
+	return run;
+}
+
+/*
+ * The same over all segments that follow one another. Two into which the card
+ * writes are not to have part in one cache line.
+ */
+static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
+			   bool store, unsigned int *pieces)
+{
+	unsigned int left = dma->pieces;
+	size_t run = 0, some, segment;
+
+	while (iov_iter_count(&rest) && left) {
+		if (run && !store && !rfm_iter_begins_line(&rest))
+			break;
+		segment = iov_iter_single_seg_count(&rest);
+		some = rfm_segment_run(&rest, dma->most - run, &left);
+		run += some;
+		if (some < segment ||
+		    (!store && (rfm_iter_address(&rest) + some) % RFM_LINE))
+			break;
+		iov_iter_advance(&rest, some);
+	}
+	*pieces = dma->pieces - left;
+	return run;
+}
+
+/**
+ * rfm_dma_plan - how to go on with a request
+ * @request: what is left of it, which begins in a segment that is not empty; its
+ *	pieces are set
+ * @least: how many bytes are worth a slice, 0: none are
+ * @way: set
+ *
+ * Return: how many bytes to move in that way; 0: none before its slices have
+ * ended.
+ */
+size_t rfm_dma_plan(struct rfm_request *request, size_t least,
+		    enum rfm_way *way)
+{
+	const struct rfm_dma *dma = &request->file->card->hw.dma;
+	struct iov_iter rest = request->iter;
+	size_t left = iov_iter_count(&rest), run;
+	size_t head = -(u64)request->pos % RFM_ENGINE_ALIGN;
+
+	*way = RFM_WAY_COPY;
+	if (!least || !rfm_dma_can(&rest) ||
+	    left - min(left, head) < max_t(size_t, least, RFM_ENGINE_ALIGN))
+		return left;
+
+	iov_iter_advance(&rest, head);
+	run = rfm_iter_run(dma, rest, request->store, &request->pieces);
+	*way = RFM_WAY_PAGES;
+	/* The most that fits may end with the page before. */
+	if (run < min(least, dma->most - PAGE_SIZE + RFM_ENGINE_ALIGN)) {
+		*way = RFM_WAY_BOUNCE;
+		run = round_down(min(left - head, dma->most), RFM_ENGINE_ALIGN);
+	}
+	if (head) {
+		*way = RFM_WAY_COPY;
+		return head;
+	}
+	/* A slice before this may be about to end in the same cache line. */
+	if (*way == RFM_WAY_PAGES && !request->store && request->in_flight &&
+	    !rfm_iter_begins_line(&rest))
+		return 0;
+	return run;
+}
+
+/* One piece each of a page, behind those that the slice has already. */
+static void rfm_slice_add(struct rfm_slice *slice, struct page *page,
+			  size_t in_page, size_t bytes)
+{
+	sg_set_page(&slice->sg[slice->count], page, bytes, in_page);
+	slice->pages[slice->count++] = page;
+	slice->bytes += bytes;
+}
+
+static unsigned int rfm_pin_flags(bool store)
+{
+	return store ? 0 : FOLL_WRITE;
+}
+
+/* Those that are there; the first that is not ends it. */
+static void rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
+			  size_t bytes)
+{
+	size_t in_page = offset_in_page(from), some;
+	int pages, i;
+
+	pages = rfm_pin_present(from - in_page,
+				DIV_ROUND_UP(in_page + bytes, PAGE_SIZE),
+				rfm_pin_flags(slice->request->store),
+				slice->pages + slice->count);
+	for (i = 0; i < pages; i++) {
+		some = min(bytes, PAGE_SIZE - in_page);
+		rfm_slice_add(slice, slice->pages[slice->count], in_page, some);
+		bytes -= some;
+		in_page = 0;
+	}
+	slice->pinned = true;
+}
+
+static void rfm_slice_take(struct rfm_slice *slice, const struct iov_iter *iter,
+			   size_t bytes)
+{
+	unsigned long first = page_to_pfn(iter->bvec->bv_page);
+	size_t at = rfm_iter_address(iter), some;
+
+	while (bytes) {
+		some = min(bytes, PAGE_SIZE - offset_in_page(at));
+		rfm_slice_add(slice, pfn_to_page(first + PHYS_PFN(at)),
+			      offset_in_page(at), some);
+		at += some;
+		bytes -= some;
+	}
+}
+
+static void rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
+{
+	struct iov_iter rest = slice->request->iter;
+	size_t some, before;
+
+	while (slice->bytes < bytes) {
+		before = slice->bytes;
+		some = min(bytes - before, iov_iter_single_seg_count(&rest));
+		if (iov_iter_is_bvec(&rest))
+			rfm_slice_take(slice, &rest, some);
+		else
+			rfm_slice_pin(slice, rfm_iter_address(&rest), some);
+		if (slice->bytes - before < some)
+			break;
+		iov_iter_advance(&rest, some);
+	}
+}
+
+/* As much as can be copied without waiting for user memory. */
+static size_t rfm_copy_present(struct page *page, size_t bytes,
+			       struct iov_iter *iter)
+{
+	size_t some;
+
+	pagefault_disable();
+	some = copy_from_iter(page_address(page), bytes, iter);
+	pagefault_enable();
+	return some;
+}
+
+/*
+ * What goes to the card is copied to our pages here, what comes from it is
+ * copied from them by rfm_slice_deliver().
+ */
+static void rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
+{
+	bool store = slice->request->store;
+	size_t some, want;
+	struct page *page;
+
+	slice->own = true;
+	slice->to = slice->request->iter;
+	for (; bytes; bytes -= want) {
+		page = alloc_page(GFP_KERNEL_ACCOUNT);
+		if (!page)
+			break;
+		want = min(bytes, PAGE_SIZE);
+		some = store ? rfm_copy_present(page, want, &slice->to) : want;
+		some = round_down(some, RFM_ENGINE_ALIGN);
+		if (some)
+			rfm_slice_add(slice, page, 0, some);
+		else
+			__free_page(page);
+		if (some < want)
+			break;
+	}
+}
+
+/* --- room ----------------------------------------------------------------- */
+
+static bool rfm_room_is(const struct rfm_dma *dma)
+{
+	return READ_ONCE(dma->pinned) < RFM_PINNED_MAX;
+}
+
+/* The last may reach beyond the bound, so that long ones need not wait longer. */
+static bool rfm_room_take(struct rfm_slice *slice, size_t bytes)
+{
+	struct rfm_hw *hw = &slice->request->file->card->hw;
+	bool room;
+
+	spin_lock(&hw->lock);
+	room = rfm_room_is(&hw->dma);
+	if (room) {
+		slice->room = bytes;
+		hw->dma.pinned += bytes;
+	}
+	spin_unlock(&hw->lock);
+	return room;
+}
+
+static void rfm_room_give(struct rfm_slice *slice)
+{
+	struct rfm_hw *hw = &slice->request->file->card->hw;
+
+	spin_lock(&hw->lock);
+	hw->dma.pinned -= slice->room;
+	spin_unlock(&hw->lock);
+	slice->room = 0;
+	wake_up_all(&hw->dma.wait);
+}
+
+/**
+ * rfm_room_wait - wait until rfm_slice_new() may find room
+ * @card: the card; the caller has no slice
+ *
+ * Return: 0, -ENODEV, or -ERESTARTSYS if the process is being killed.
+ */
+int rfm_room_wait(struct rfm_card *card)
+{
+	struct rfm_hw *hw = &card->hw;
+	int ret = wait_event_killable(hw->dma.wait, rfm_room_is(&hw->dma) ||
+				      READ_ONCE(hw->gone));
+
+	return ret ?: READ_ONCE(hw->gone) ? -ENODEV : 0;
+}
+
+/**
+ * rfm_slice_deliver - the caller takes back a slice that the engine has moved
+ * @slice: one with pages of our own; its room is given back first
+ *
+ * Context: may wait for user memory, for ever.
+ * Return: 0 or -EFAULT, and then the request has fewer bytes done.
+ */
+int rfm_slice_deliver(struct rfm_slice *slice)
+{
+	size_t left = slice->bytes, some, want;
+	unsigned int i;
+
+	rfm_room_give(slice);
+	for (i = 0; i < slice->count; i++) {
+		want = min(left, PAGE_SIZE);
+		some = copy_to_iter(page_address(slice->pages[i]), want,
+				    &slice->to);
+		left -= some;
+		if (some < want)
+			break;
+	}
+	slice->request->done -= left;
+	return left ? -EFAULT : 0;
+}
+
+/* --- slices --------------------------------------------------------------- */
+
+static struct rfm_slice *rfm_slice_alloc(struct rfm_request *request,
+					 unsigned int pieces)
+{
+	struct rfm_slice *slice;
+	size_t size = struct_size(slice, pages, pieces);
+
+	slice = kvmalloc(size + pieces * sizeof(*slice->sg), GFP_KERNEL_ACCOUNT);
+	if (!slice)
+		return NULL;
+	memset(slice, 0, sizeof(*slice));
+	slice->request = request;
+	slice->pieces = pieces;
+	slice->sg = (void *)slice + size;
+	init_completion(&slice->ended);
+	INIT_WORK(&slice->work, rfm_request_work);
+	sg_init_table(slice->sg, pieces);
+	return slice;
+}
+
+/* Return: 0, -EAGAIN or -EFAULT. */
+static int rfm_slice_fill(struct rfm_slice *slice, size_t bytes,
+			  enum rfm_way way)
+{
+	if (!rfm_room_take(slice, slice->pieces * PAGE_SIZE))
+		return -EAGAIN;
+	if (way == RFM_WAY_BOUNCE)
+		rfm_slice_fill_own(slice, bytes);
+	else
+		rfm_slice_fill_pages(slice, bytes);
+	if (!slice->count)
+		return -EFAULT;
+	sg_mark_end(&slice->sg[slice->count - 1]);
+	return 0;
+}
+
+/**
+ * rfm_slice_new - make a slice of what comes next in a request
+ * @request: the request
+ * @bytes: what rfm_dma_plan() has returned
+ * @way: RFM_WAY_PAGES: pages of the request's buffers, pinned if they are the
+ *	user's; RFM_WAY_BOUNCE: pages that take their place
+ *
+ * Waits for no user memory, and for no room. The request goes on behind the
+ * slice, which may have fewer bytes.
+ *
+ * Return: the slice, or an ERR_PTR: -EFAULT if not even one page is there,
+ * -EAGAIN if there is no room, -ENOMEM if there is no memory.
+ */
+struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
+				enum rfm_way way)
+{
+	unsigned int pieces = way == RFM_WAY_PAGES ?
+			      request->pieces : DIV_ROUND_UP(bytes, PAGE_SIZE);
+	struct rfm_slice *slice = rfm_slice_alloc(request, pieces);
+	int ret;
+
+	if (!slice)
+		return ERR_PTR(-ENOMEM);
+	ret = rfm_slice_fill(slice, bytes, way);
+	if (ret) {
+		rfm_slice_free(slice);
+		return ERR_PTR(ret);
+	}
+	slice->address = request->file->card->hw.window_offset + request->pos;
+	iov_iter_advance(&request->iter, slice->bytes);
+	request->pos += slice->bytes;
+	return slice;
+}
+
+/*
+ * So many bytes of one segment. What is there is seen to be there, some pages
+ * at a time; what is not is waited for, if at all, page by page, with none
+ * pinned.
+ */
+static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
+				   unsigned int flags, bool wait)
+{
+	size_t in_page = offset_in_page(from), left = in_page + bytes;
+	struct page *pages[RFM_PAGES_A_LOOK];
+	int want, there;
+
+	for (from -= in_page; left; cond_resched()) {
+		want = min_t(size_t, DIV_ROUND_UP(left, PAGE_SIZE),
+			     ARRAY_SIZE(pages));
+		there = rfm_pin_present(from, want, flags, pages);
+		if (!there && wait)
+			there = pin_user_pages_fast(from, 1, flags, pages);
+		if (there <= 0)
+			break;
+		unpin_user_pages(pages, there);
+		from += there * PAGE_SIZE;
+		left -= min(left, there * PAGE_SIZE);
+	}
+	return bytes - min(left, bytes);
+}
+
+static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
+				 bool wait)
+{
+	size_t done = 0, some, want;
+
+	iov_iter_advance(&rest, 0);
+	while (done < bytes) {
+		want = min(bytes - done, iov_iter_single_seg_count(&rest));
+		some = rfm_segment_bring_in(rfm_iter_address(&rest), want,
+					    rfm_pin_flags(store), wait);
+		done += some;
+		if (some < want)
+			break;
+		iov_iter_advance(&rest, want);
+	}
+	return done;
+}
+
+/**
+ * rfm_dma_bring_in - see that a request's buffers are there
+ * @request: what is left of it; the caller has no slice
+ * @bytes: how many of them
+ * @way: what for: rfm_slice_new() may then find them
+ *
+ * This may take for ever, or until the process is killed if that is the caller.
+ *
+ * Return: how many there were, perhaps none.
+ */
+size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
+			enum rfm_way way)
+{
+	const struct iov_iter *iter = &request->iter;
+
+	if (!user_backed_iter(iter))
+		return 0;
+	if (way == RFM_WAY_PAGES)
+		return rfm_pages_bring_in(*iter, bytes, request->store, true);
+	return bytes - (request->store ?
+			fault_in_iov_iter_readable(iter, bytes) :
+			fault_in_iov_iter_writeable(iter, bytes));
+}
+
+/**
+ * rfm_dma_is_there - could a read or write be copied without waiting for memory?
+ * @iter: its buffers, for which rfm_dma_can()
+ * @bytes: how many of them, few
+ *
+ * Waits for nothing.
+ *
+ * Return: true if all of it is in memory, so that pages can be had of it. They
+ * may be gone the moment after, if somebody takes them away.
+ */
+bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
+{
+	return !user_backed_iter(iter) ||
+	       rfm_pages_bring_in(*iter, bytes, iov_iter_rw(iter) == WRITE,
+				  false) == bytes;
+}
+
+/**
+ * rfm_slice_keep - the engine may go on for ever with a slice
+ * @slice: its pages are never given back, also not by somebody else who keeps
+ *	them for the request
+ */
+void rfm_slice_keep(struct rfm_slice *slice)
+{
+	unsigned int i;
+
+	slice->lost = true;
+	for (i = 0; i < slice->count && !slice->own && !slice->pinned; i++)
+		get_page(slice->pages[i]);
+}
+
+/* After a read it may wait for the lock of a page of a file, see above. */
+static void rfm_slice_put_pages(struct rfm_slice *slice)
+{
+	unsigned int i;
+
+	if (slice->pinned)
+		unpin_user_pages_dirty_lock(slice->pages, slice->count,
+					    !slice->request->store);
+	for (i = 0; i < slice->count && slice->own; i++)
+		__free_page(slice->pages[i]);
+}
+
+/**
+ * rfm_slice_free - the end of a slice
+ * @slice: one that the engine does not know of
+ */
+void rfm_slice_free(struct rfm_slice *slice)
+{
+	if (!slice->lost)
+		rfm_slice_put_pages(slice);
+	rfm_room_give(slice);
+	kvfree(slice);
+}

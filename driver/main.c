@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Module and PCI side: find a card, check it, start it, let it go. */
+
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/sizes.h>
+
+#include "api/api.h"
+#include "core/notify.h"
+
+/* The BARs we use and the least that each must show. */
+static const struct {
+	int bar;
+	resource_size_t size;
+} rfm_bars[] = {
+	{ RFM_BAR_RUNTIME, SZ_256 },
+	{ RFM_BAR_CONTROL, RFM_BAR_CONTROL_SIZE },
+	{ RFM_BAR_MEMORY, SZ_2M },
+};
+
+#define RFM_BARS	(BIT(RFM_BAR_RUNTIME) | BIT(RFM_BAR_CONTROL) | \
+			 BIT(RFM_BAR_MEMORY))
+
+static int rfm_check_bars(struct pci_dev *pdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_bars); i++) {
+		int bar = rfm_bars[i].bar;
+
+		if (!(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
+		    pci_resource_len(pdev, bar) < rfm_bars[i].size)
+			return dev_err_probe(&pdev->dev, -ENODEV,
+					     "BAR%d is %pR: not that of a 5565\n",
+					     bar, &pdev->resource[bar]);
+	}
+	return 0;
+}
+
+/* Says itself what is wrong. */
+static void __iomem *rfm_map_bar(struct rfm_hw *hw, int bar)
+{
+	return devm_ioremap_resource(&hw->pdev->dev, &hw->pdev->resource[bar]);
+}
+
+static int rfm_map_bars(struct rfm_hw *hw)
+{
+	hw->runtime = rfm_map_bar(hw, RFM_BAR_RUNTIME);
+	hw->control = rfm_map_bar(hw, RFM_BAR_CONTROL);
+	hw->memory = rfm_map_bar(hw, RFM_BAR_MEMORY);
+	hw->memory_phys = pci_resource_start(hw->pdev, RFM_BAR_MEMORY);
+	return PTR_ERR_OR_ZERO(hw->runtime) ?: PTR_ERR_OR_ZERO(hw->control) ?:
+	       PTR_ERR_OR_ZERO(hw->memory);
+}
+
+/*
+ * File offsets are offsets in the card's memory, so a window narrower than
+ * that has to start at 0, wherever somebody before us left it.
+ */
+static int rfm_reset_window(struct rfm_card *card)
+{
+	u32 base;
+
+	if (card->hw.board_revision < RFM_BRV_SLIDING_WINDOW)
+		return 0;
+
+	writel(RFM_LAS1BA_ENABLE, card->hw.runtime + RFM_LAS1BA);
+	base = readl(card->hw.runtime + RFM_LAS1BA) & RFM_LAS1BA_REMAP_M;
+	if (base)
+		return dev_err_probe(&card->hw.pdev->dev, -EIO,
+				     "the window stays at %#x\n", base);
+	return 0;
+}
+
+/* Nor does a program of ours expect what that one liked better. */
+static void rfm_reset_byte_swap(struct rfm_card *card)
+{
+	u32 bigend = readl(card->hw.runtime + RFM_BIGEND);
+
+	if (bigend & RFM_BIGEND_SWAPS)
+		writel(bigend & ~RFM_BIGEND_SWAPS, card->hw.runtime + RFM_BIGEND);
+}
+
+/* Is this a 5565, and which? */
+static int rfm_identify(struct rfm_card *card)
+{
+	struct device *dev = &card->hw.pdev->dev;
+	unsigned int code;
+	u32 lcsr1;
+	u8 id;
+
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	if (lcsr1 == RFM_ALL_ONES)
+		return dev_err_probe(dev, -ENODEV, "the card does not answer\n");
+
+	id = readb(card->hw.control + RFM_BID);
+	if (id != RFM_BID_5565)
+		return dev_err_probe(dev, -ENODEV,
+				     "board id %#04x instead of %#04x\n",
+				     id, RFM_BID_5565);
+
+	code = (lcsr1 & RFM_LCSR1_MEMSIZE_M) >> RFM_LCSR1_MEMSIZE_SHIFT;
+	if (code > 2)
+		return dev_err_probe(dev, -ENODEV,
+				     "reserved memory size code %u\n", code);
+
+	card->hw.memory_size = (u64)SZ_64M << code;
+	card->hw.window_size = min_t(u64, card->hw.memory_size,
+				     pci_resource_len(card->hw.pdev,
+						      RFM_BAR_MEMORY));
+	card->hw.board_revision = readb(card->hw.control + RFM_BRV);
+	card->hw.build = readw(card->hw.control + RFM_BRB);
+	card->hw.node = readb(card->hw.control + RFM_NID);
+	rfm_reset_byte_swap(card);
+	return rfm_reset_window(card);
+}
+
+/* The red LED means "no driver": it is lit from power-up on. */
+static void rfm_led_off(struct rfm_card *card)
+{
+	u32 lcsr1;
+
+	spin_lock(&card->hw.lock);
+	lcsr1 = readl(card->hw.control + RFM_LCSR1);
+	writel(lcsr1 & ~RFM_LCSR1_LED, card->hw.control + RFM_LCSR1);
+	spin_unlock(&card->hw.lock);
+}
+
+/*
+ * Find the extension block. Only its capability tells of it: on a real card
+ * something else may show in that BAR. A block of another major version is
+ * left alone.
+ */
+static int rfm_find_ext_cap(struct pci_dev *pdev)
+{
+	int pos = pci_find_capability(pdev, PCI_CAP_ID_VNDR);
+	u32 magic, version;
+	u8 length;
+
+	for (; pos; pos = pci_find_next_capability(pdev, pos,
+						   PCI_CAP_ID_VNDR)) {
+		pci_read_config_byte(pdev, pos + PCI_CAP_FLAGS, &length);
+		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_MAGIC, &magic);
+		if (length < RFM_EXT_CAP_LENGTH || magic != RFM_EXT_MAGIC)
+			continue;
+		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_VERSION,
+				      &version);
+		if (version >> 16 == RFM_EXT_VERSION >> 16)
+			return pos;
+		dev_warn(&pdev->dev,
+			 "extension block of version %#x not used\n", version);
+	}
+	return 0;
+}
+
+static int rfm_map_ext(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->hw.pdev;
+	int pos = rfm_find_ext_cap(pdev);
+	u32 offset, features;
+	void __iomem *base;
+	u8 bar;
+
+	if (!pos)
+		return 0;
+	pci_read_config_byte(pdev, pos + RFM_EXT_CAP_BAR, &bar);
+	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_OFFSET, &offset);
+	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_FEATURES, &features);
+	if (bar >= PCI_STD_NUM_BARS || RFM_BARS & BIT(bar) ||
+	    !(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
+	    pci_resource_len(pdev, bar) < RFM_EXT_BAR_SIZE ||
+	    pci_resource_len(pdev, bar) - RFM_EXT_BAR_SIZE < offset) {
+		dev_warn(&pdev->dev,
+			 "the extension block is said to be at %#x in BAR%u: not used\n",
+			 offset, bar);
+		return 0;
+	}
+
+	base = rfm_map_bar(&card->hw, bar);
+	if (IS_ERR(base))
+		return PTR_ERR(base);
+	card->hw.ext = base + offset;
+	card->hw.features = features & RFM_EXT_FEATURES;
+	return 0;
+}
+
+/* The extension block, if there is one, as if nobody had used it yet. */
+static int rfm_start_ext(struct rfm_card *card)
+{
+	if (card->hw.ext && readl(card->hw.ext + RFM_EXT_ID) != RFM_EXT_MAGIC)
+		return dev_err_probe(&card->hw.pdev->dev, -ENODEV,
+				     "the extension block does not answer\n");
+	rfm_status_start(card);
+	rfm_watch_reset(card);
+	return rfm_subscribe_start(card) ?: rfm_events_alloc(card);
+}
+
+/* Who serves which vector. */
+static const struct {
+	unsigned int vector;
+	const char *name;
+	irq_handler_t handler;
+} rfm_vectors[] = {
+	{ RFM_VECTOR_EVENTS, "events", rfm_events_irq },
+	{ RFM_VECTOR_DMA, "dma", rfm_dma_irq },
+	{ RFM_VECTOR_LINK, "link", rfm_events_irq },
+	{ RFM_VECTOR_ERRORS, "errors", rfm_irq },
+};
+
+static int rfm_request_vectors(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->hw.pdev;
+	unsigned int i;
+	int irq, ret;
+	char *name;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_vectors); i++) {
+		name = devm_kasprintf(&pdev->dev, GFP_KERNEL, "%s-%s",
+				      dev_name(&card->dev),
+				      rfm_vectors[i].name);
+		if (!name)
+			return -ENOMEM;
+		irq = pci_irq_vector(pdev, rfm_vectors[i].vector);
+		ret = devm_request_irq(&pdev->dev, irq, rfm_vectors[i].handler,
+				       0, name, card);
+		if (ret)
+			return dev_err_probe(&pdev->dev, ret,
+					     "cannot get vector %u\n",
+					     rfm_vectors[i].vector);
+	}
+	return 0;
+}
+
+/* MSI-X where the card has it for its events, otherwise INTx. */
+static int rfm_request_irqs(struct rfm_card *card)
+{
+	struct pci_dev *pdev = card->hw.pdev;
+	int ret;
+
+	if (card->hw.events.ring &&
+	    pci_alloc_irq_vectors(pdev, RFM_VECTORS, RFM_VECTORS,
+				  PCI_IRQ_MSIX) == RFM_VECTORS) {
+		card->hw.events.msix = true;
+		return rfm_request_vectors(card);
+	}
+
+	ret = devm_request_irq(&pdev->dev, pdev->irq, rfm_irq, IRQF_SHARED,
+			       dev_name(&card->dev), card);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret,
+				     "cannot get interrupt %u\n", pdev->irq);
+	return 0;
+}
+
+/* The extension block as it is at reset. */
+static void rfm_stop_ext(struct rfm_card *card)
+{
+	rfm_watch_reset(card);
+	rfm_status_stop(card);
+	rfm_subscribe_stop(card);
+}
+
+/* Part the files from the hardware; the order is explained in core/card.h. */
+static void rfm_stop(struct rfm_card *card)
+{
+	rfm_card_set_gone(card);
+	rfm_events_stop(card);
+	rfm_card_drain(card);
+	rfm_stop_ext(card);
+}
+
+/*
+ * A reset and a sleep take from the card all that its files have set: mappings,
+ * subscriptions, watches. Nobody is to believe that they hold: who uses the card
+ * learns that it has gone, as if it had been pulled out, and the same card is
+ * probed anew when it is back.
+ */
+
+/* A work item: who resets or resumes a device holds its lock. */
+static void rfm_reprobe_work(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.reprobe_work);
+	struct pci_dev *pdev = card->hw.pdev;
+	int ret = 0;
+
+	/* Not if somebody has unbound it meanwhile. */
+	if (pci_get_drvdata(pdev) == card)
+		ret = device_reprobe(&pdev->dev);
+	/* rfm_probe() says itself what is wrong; while others resume, it has to wait. */
+	if (ret && ret != -EPROBE_DEFER)
+		dev_err(&pdev->dev, "the card cannot be probed anew: %d\n", ret);
+	put_device(&card->dev);
+	pci_dev_put(pdev);
+}
+
+static void rfm_reprobe(struct rfm_card *card)
+{
+	struct pci_dev *pdev = pci_dev_get(card->hw.pdev);
+
+	get_device(&card->dev);
+	if (queue_work(rfm_wq, &card->hw.reprobe_work))
+		return;
+	put_device(&card->dev);
+	pci_dev_put(pdev);
+}
+
+static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct device *dev = &pdev->dev;
+	struct rfm_card *card;
+	int ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot enable the device\n");
+
+	ret = rfm_check_bars(pdev);
+	if (ret)
+		return ret;
+
+	card = rfm_card_alloc(pdev);
+	if (IS_ERR(card))
+		return dev_err_probe(dev, PTR_ERR(card),
+				     "cannot take on another card\n");
+	INIT_WORK(&card->hw.reprobe_work, rfm_reprobe_work);
+
+	ret = rfm_map_bars(&card->hw);
+	if (ret)
+		return ret;
+
+	ret = rfm_map_ext(card);
+	if (ret)
+		return ret;
+
+	ret = rfm_identify(card);
+	if (ret)
+		return ret;
+
+	ret = rfm_dma_alloc(card);
+	if (ret)
+		return ret;
+
+	ret = rfm_start_ext(card) ?: rfm_request_irqs(card);
+	if (ret) {
+		rfm_stop(card);
+		return ret;
+	}
+	rfm_irq_start(card);
+	rfm_led_off(card);
+
+	ret = rfm_chrdev_add(card);
+	if (ret) {
+		rfm_stop(card);
+		return dev_err_probe(dev, ret, "cannot add the device node\n");
+	}
+
+	pci_set_drvdata(pdev, card);
+	rfm_cards_add(card);
+	rfm_notify_start(card);
+	dev_info(dev, "%s: node %u, %llu MiB of memory, %llu MiB mapped\n",
+		 dev_name(&card->dev), card->hw.node, card->hw.memory_size >> 20,
+		 card->hw.window_size >> 20);
+	return 0;
+}
+
+static void rfm_remove(struct pci_dev *pdev)
+{
+	struct rfm_card *card = pci_get_drvdata(pdev);
+
+	rfm_chrdev_del(card);
+	rfm_cards_del(card);
+	rfm_stop(card);
+	rfm_notify_stop(card);
+}
+
+static void rfm_shutdown(struct pci_dev *pdev)
+{
+	rfm_stop(pci_get_drvdata(pdev));
+}
+
+static void rfm_reset_prepare(struct pci_dev *pdev)
+{
+	struct rfm_card *card = pci_get_drvdata(pdev);
+
+	dev_warn(&card->dev, "the card is reset: who uses it loses it\n");
+	rfm_stop(card);
+}
+
+static void rfm_reset_done(struct pci_dev *pdev)
+{
+	rfm_reprobe(pci_get_drvdata(pdev));
+}
+
+static const struct pci_error_handlers rfm_error_handlers = {
+	.reset_prepare	= rfm_reset_prepare,
+	.reset_done	= rfm_reset_done,
+};
+
+static int rfm_pm_suspend(struct device *dev)
+{
+	rfm_stop(dev_get_drvdata(dev));
+	return 0;
+}
+
+/* Also of a sleep that has come to nothing: then the card may not have gone. */
+static void rfm_pm_complete(struct device *dev)
+{
+	struct rfm_card *card = dev_get_drvdata(dev);
+
+	if (READ_ONCE(card->hw.gone))
+		rfm_reprobe(card);
+}
+
+static const struct dev_pm_ops rfm_pm_ops = {
+	.suspend	= pm_sleep_ptr(rfm_pm_suspend),
+	.freeze		= pm_sleep_ptr(rfm_pm_suspend),
+	.poweroff	= pm_sleep_ptr(rfm_pm_suspend),
+	.complete	= pm_sleep_ptr(rfm_pm_complete),
+};
+
+static const struct pci_device_id rfm_ids[] = {
+	{ PCI_DEVICE(RFM_PCI_VENDOR_ID, RFM_PCI_DEVICE_ID) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, rfm_ids);
+
+static struct pci_driver rfm_driver = {
+	.name		= KBUILD_MODNAME,
+	.id_table	= rfm_ids,
+	.probe		= rfm_probe,
+	.remove		= rfm_remove,
+	.shutdown	= rfm_shutdown,
+	.err_handler	= &rfm_error_handlers,
+	.driver.pm	= pm_sleep_ptr(&rfm_pm_ops),
+};
+
+struct workqueue_struct *rfm_wq, *rfm_dma_wq;
+
+static void rfm_free_wqs(void)
+{
+	if (rfm_dma_wq)
+		destroy_workqueue(rfm_dma_wq);
+	if (rfm_wq)
+		destroy_workqueue(rfm_wq);
+}
+
+static int __init rfm_init(void)
+{
+	int ret = -ENOMEM;
+
+	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND, 0);
+	rfm_dma_wq = alloc_workqueue("rfm-dma", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!rfm_wq || !rfm_dma_wq)
+		goto err_wq;
+
+	ret = rfm_card_init_fs();
+	if (ret)
+		goto err_wq;
+
+	ret = rfm_chrdev_init();
+	if (ret)
+		goto err_fs;
+
+	ret = rfm_netlink_init();
+	if (ret)
+		goto err_chrdev;
+
+	ret = pci_register_driver(&rfm_driver);
+	if (ret)
+		goto err_netlink;
+	return 0;
+
+err_netlink:
+	rfm_netlink_exit();
+err_chrdev:
+	rfm_chrdev_exit();
+err_fs:
+	rfm_card_exit_fs();
+err_wq:
+	rfm_free_wqs();
+	return ret;
+}
+module_init(rfm_init);
+
+static void __exit rfm_exit(void)
+{
+	pci_unregister_driver(&rfm_driver);
+	/* What was to be probed anew keeps its card until it has run. */
+	flush_workqueue(rfm_wq);
+	rfm_netlink_exit();
+	rfm_chrdev_exit();
+	rfm_card_exit_fs();
+	rfm_free_wqs();
+}
+module_exit(rfm_exit);
+
+MODULE_DESCRIPTION("5565 reflective-memory card");
+MODULE_AUTHOR("The rfm project");
+MODULE_LICENSE("GPL");
