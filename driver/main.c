@@ -1,190 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module and PCI side: find a card, check it, start it, let it go. */
+/* Module and PCI side: a card is taken on, started, let go. */
 
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
-#include <linux/sizes.h>
 
 #include "api/api.h"
 #include "core/notify.h"
-
-/* The BARs we use and the least that each must show. */
-static const struct {
-	int bar;
-	resource_size_t size;
-} rfm_bars[] = {
-	{ RFM_BAR_RUNTIME, SZ_256 },
-	{ RFM_BAR_CONTROL, RFM_BAR_CONTROL_SIZE },
-	{ RFM_BAR_MEMORY, SZ_2M },
-};
-
-#define RFM_BARS	(BIT(RFM_BAR_RUNTIME) | BIT(RFM_BAR_CONTROL) | \
-			 BIT(RFM_BAR_MEMORY))
-
-static int rfm_check_bars(struct pci_dev *pdev)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rfm_bars); i++) {
-		int bar = rfm_bars[i].bar;
-
-		if (!(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
-		    pci_resource_len(pdev, bar) < rfm_bars[i].size)
-			return dev_err_probe(&pdev->dev, -ENODEV,
-					     "BAR%d is %pR: not that of a 5565\n",
-					     bar, &pdev->resource[bar]);
-	}
-	return 0;
-}
-
-/* Says itself what is wrong. */
-static void __iomem *rfm_map_bar(struct rfm_hw *hw, int bar)
-{
-	return devm_ioremap_resource(&hw->pdev->dev, &hw->pdev->resource[bar]);
-}
-
-static int rfm_map_bars(struct rfm_hw *hw)
-{
-	hw->runtime = rfm_map_bar(hw, RFM_BAR_RUNTIME);
-	hw->control = rfm_map_bar(hw, RFM_BAR_CONTROL);
-	hw->memory = rfm_map_bar(hw, RFM_BAR_MEMORY);
-	hw->memory_phys = pci_resource_start(hw->pdev, RFM_BAR_MEMORY);
-	return PTR_ERR_OR_ZERO(hw->runtime) ?: PTR_ERR_OR_ZERO(hw->control) ?:
-	       PTR_ERR_OR_ZERO(hw->memory);
-}
-
-/*
- * File offsets are offsets in the card's memory, so a window narrower than
- * that has to start at 0, wherever somebody before us left it.
- */
-static int rfm_reset_window(struct rfm_card *card)
-{
-	u32 base;
-
-	if (card->hw.board_revision < RFM_BRV_SLIDING_WINDOW)
-		return 0;
-
-	writel(RFM_LAS1BA_ENABLE, card->hw.runtime + RFM_LAS1BA);
-	base = readl(card->hw.runtime + RFM_LAS1BA) & RFM_LAS1BA_REMAP_M;
-	if (base)
-		return dev_err_probe(&card->hw.pdev->dev, -EIO,
-				     "the window stays at %#x\n", base);
-	return 0;
-}
-
-/* Nor does a program of ours expect what that one liked better. */
-static void rfm_reset_byte_swap(struct rfm_card *card)
-{
-	u32 bigend = readl(card->hw.runtime + RFM_BIGEND);
-
-	if (bigend & RFM_BIGEND_SWAPS)
-		writel(bigend & ~RFM_BIGEND_SWAPS, card->hw.runtime + RFM_BIGEND);
-}
-
-/* Is this a 5565, and which? */
-static int rfm_identify(struct rfm_card *card)
-{
-	struct device *dev = &card->hw.pdev->dev;
-	unsigned int code;
-	u32 lcsr1;
-	u8 id;
-
-	lcsr1 = readl(card->hw.control + RFM_LCSR1);
-	if (lcsr1 == RFM_ALL_ONES)
-		return dev_err_probe(dev, -ENODEV, "the card does not answer\n");
-
-	id = readb(card->hw.control + RFM_BID);
-	if (id != RFM_BID_5565)
-		return dev_err_probe(dev, -ENODEV,
-				     "board id %#04x instead of %#04x\n",
-				     id, RFM_BID_5565);
-
-	code = (lcsr1 & RFM_LCSR1_MEMSIZE_M) >> RFM_LCSR1_MEMSIZE_SHIFT;
-	if (code > 2)
-		return dev_err_probe(dev, -ENODEV,
-				     "reserved memory size code %u\n", code);
-
-	card->hw.memory_size = (u64)SZ_64M << code;
-	card->hw.window_size = min_t(u64, card->hw.memory_size,
-				     pci_resource_len(card->hw.pdev,
-						      RFM_BAR_MEMORY));
-	card->hw.board_revision = readb(card->hw.control + RFM_BRV);
-	card->hw.build = readw(card->hw.control + RFM_BRB);
-	card->hw.node = readb(card->hw.control + RFM_NID);
-	rfm_reset_byte_swap(card);
-	return rfm_reset_window(card);
-}
-
-/* The red LED means "no driver": it is lit from power-up on. */
-static void rfm_led_off(struct rfm_card *card)
-{
-	u32 lcsr1;
-
-	spin_lock(&card->hw.lock);
-	lcsr1 = readl(card->hw.control + RFM_LCSR1);
-	writel(lcsr1 & ~RFM_LCSR1_LED, card->hw.control + RFM_LCSR1);
-	spin_unlock(&card->hw.lock);
-}
-
-/*
- * Find the extension block. Only its capability tells of it: on a real card
- * something else may show in that BAR. A block of another major version is
- * left alone.
- */
-static int rfm_find_ext_cap(struct pci_dev *pdev)
-{
-	int pos = pci_find_capability(pdev, PCI_CAP_ID_VNDR);
-	u32 magic, version;
-	u8 length;
-
-	for (; pos; pos = pci_find_next_capability(pdev, pos,
-						   PCI_CAP_ID_VNDR)) {
-		pci_read_config_byte(pdev, pos + PCI_CAP_FLAGS, &length);
-		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_MAGIC, &magic);
-		if (length < RFM_EXT_CAP_LENGTH || magic != RFM_EXT_MAGIC)
-			continue;
-		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_VERSION,
-				      &version);
-		if (version >> 16 == RFM_EXT_VERSION >> 16)
-			return pos;
-		dev_warn(&pdev->dev,
-			 "extension block of version %#x not used\n", version);
-	}
-	return 0;
-}
-
-static int rfm_map_ext(struct rfm_card *card)
-{
-	struct pci_dev *pdev = card->hw.pdev;
-	int pos = rfm_find_ext_cap(pdev);
-	u32 offset, features;
-	void __iomem *base;
-	u8 bar;
-
-	if (!pos)
-		return 0;
-	pci_read_config_byte(pdev, pos + RFM_EXT_CAP_BAR, &bar);
-	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_OFFSET, &offset);
-	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_FEATURES, &features);
-	if (bar >= PCI_STD_NUM_BARS || RFM_BARS & BIT(bar) ||
-	    !(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
-	    pci_resource_len(pdev, bar) < RFM_EXT_BAR_SIZE ||
-	    pci_resource_len(pdev, bar) - RFM_EXT_BAR_SIZE < offset) {
-		dev_warn(&pdev->dev,
-			 "the extension block is said to be at %#x in BAR%u: not used\n",
-			 offset, bar);
-		return 0;
-	}
-
-	base = rfm_map_bar(&card->hw, bar);
-	if (IS_ERR(base))
-		return PTR_ERR(base);
-	card->hw.ext = base + offset;
-	card->hw.features = features & RFM_EXT_FEATURES;
-	return 0;
-}
 
 /* The extension block, if there is one, as if nobody had used it yet. */
 static int rfm_start_ext(struct rfm_card *card)
@@ -194,7 +17,7 @@ static int rfm_start_ext(struct rfm_card *card)
 				     "the extension block does not answer\n");
 	rfm_status_start(card);
 	rfm_watch_reset(card);
-	return rfm_subscribe_start(card) ?: rfm_events_alloc(card);
+	return rfm_subscribe_start(card) ?: rfm_events_alloc(&card->hw);
 }
 
 /* Who serves which vector. */
@@ -224,7 +47,7 @@ static int rfm_request_vectors(struct rfm_card *card)
 			return -ENOMEM;
 		irq = pci_irq_vector(pdev, rfm_vectors[i].vector);
 		ret = devm_request_irq(&pdev->dev, irq, rfm_vectors[i].handler,
-				       0, name, card);
+				       0, name, &card->hw);
 		if (ret)
 			return dev_err_probe(&pdev->dev, ret,
 					     "cannot get vector %u\n",
@@ -247,7 +70,7 @@ static int rfm_request_irqs(struct rfm_card *card)
 	}
 
 	ret = devm_request_irq(&pdev->dev, pdev->irq, rfm_irq, IRQF_SHARED,
-			       dev_name(&card->dev), card);
+			       dev_name(&card->dev), &card->hw);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret,
 				     "cannot get interrupt %u\n", pdev->irq);
@@ -266,7 +89,9 @@ static void rfm_stop_ext(struct rfm_card *card)
 static void rfm_stop(struct rfm_card *card)
 {
 	rfm_card_set_gone(card);
-	rfm_events_stop(card);
+	rfm_dispatch_lock(card);
+	rfm_events_stop(&card->hw);
+	rfm_dispatch_unlock(card);
 	rfm_card_drain(card);
 	rfm_stop_ext(card);
 }
@@ -327,19 +152,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 				     "cannot take on another card\n");
 	INIT_WORK(&card->hw.reprobe_work, rfm_reprobe_work);
 
-	ret = rfm_map_bars(&card->hw);
-	if (ret)
-		return ret;
-
-	ret = rfm_map_ext(card);
-	if (ret)
-		return ret;
-
-	ret = rfm_identify(card);
-	if (ret)
-		return ret;
-
-	ret = rfm_dma_alloc(card);
+	ret = rfm_hw_find(&card->hw) ?: rfm_dma_alloc(card);
 	if (ret)
 		return ret;
 
@@ -348,8 +161,8 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		rfm_stop(card);
 		return ret;
 	}
-	rfm_irq_start(card);
-	rfm_led_off(card);
+	rfm_dispatch_start(card);
+	rfm_led_off(&card->hw);
 
 	ret = rfm_chrdev_add(card);
 	if (ret) {

@@ -9,6 +9,8 @@
 #include <linux/uaccess.h>
 
 #include "api/api.h"
+#include "core/notify.h"
+#include "io/io.h"
 
 static dev_t rfm_devt;
 

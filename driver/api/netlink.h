@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "api/netlink_gen.h"
+#include "core/notify.h"
 
 /* A request, who sends it, and what it is about. */
 struct rfm_asker {
@@ -38,8 +39,6 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 		   rfm_put_fn put, void *data);
 void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
 		    unsigned int max);
-void rfm_netlink_cards_changed(void);
-void rfm_netlink_holders_changed(void);
 unsigned int rfm_netlink_holders_state(void);
 int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card);
 int rfm_put_u64(struct sk_buff *skb, int attr, u64 value);

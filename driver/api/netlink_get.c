@@ -2,7 +2,6 @@
 /* Netlink: card-get, counters-reset; what a card is and its driver counts. */
 
 #include "api/netlink.h"
-#include "core/notify.h"
 
 #define RFM_SWITCH_ATTR(name) { RFM_A_CARD_##name, RFM_SWITCH_##name }
 

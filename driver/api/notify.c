@@ -20,7 +20,6 @@
 #include <net/net_namespace.h>
 
 #include "api/netlink.h"
-#include "core/notify.h"
 
 #define RFM_NOTIFY_PACE		msecs_to_jiffies(10)
 

@@ -10,9 +10,7 @@
 #include <linux/pseudo_fs.h>
 #include <linux/slab.h>
 
-#include "core/card.h"
 #include "core/notify.h"
-#include "api/netlink.h"
 
 static DEFINE_IDA(rfm_ida);
 
@@ -148,6 +146,8 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	/* Whoever knows a generation of an earlier life of the card changes nothing. */
 	card->config.generation = ktime_get_ns();
 	card->config.base_generation = card->config.generation;
+	card->hw.card = card;
+	card->hw.dev = &card->dev;
 	card->hw.pdev = pdev;
 	strscpy(card->hw.pci_name, pci_name(pdev), sizeof(card->hw.pci_name));
 	spin_lock_init(&card->hw.lock);
@@ -234,7 +234,7 @@ void rfm_card_set_gone(struct rfm_card *card)
 {
 	spin_lock_irq(&card->hw.irq.lock);
 	WRITE_ONCE(card->hw.gone, true);
-	rfm_irq_mask(card);
+	rfm_irq_mask(&card->hw);
 	queue_work(rfm_wq, &card->hw.gone_work);
 	spin_unlock_irq(&card->hw.irq.lock);
 }
@@ -279,7 +279,7 @@ void rfm_card_lost(struct rfm_card *card)
 	if (card->hw.gone)
 		return;
 	WRITE_ONCE(card->hw.gone, true);
-	rfm_irq_mask(card);
+	rfm_irq_mask(&card->hw);
 	card->hw.lost = true;
 	queue_work(rfm_wq, &card->hw.gone_work);
 	rfm_netlink_cards_changed();

@@ -146,9 +146,6 @@ bool rfm_card_enter(struct rfm_card *card, int *idx);
 void rfm_card_exit(struct rfm_card *card, int idx);
 void rfm_card_set_gone(struct rfm_card *card);
 void rfm_card_drain(struct rfm_card *card);
-bool rfm_card_answers(struct rfm_card *card);
-void rfm_card_lost(struct rfm_card *card);
-int rfm_card_check(struct rfm_card *card);
 extern struct mutex rfm_cards_lock;
 void rfm_cards_add(struct rfm_card *card);
 void rfm_cards_del(struct rfm_card *card);
@@ -175,8 +172,6 @@ enum rfm_function {
 	RFM_FUNCTION_COUNTERS_RESET,
 	RFM_FUNCTIONS
 };
-
-int rfm_may_ioctl(enum rfm_function function, fmode_t mode);
 
 /* core/settings.c: what RFM_IOC_SET_SWITCHES and card-set change */
 

@@ -20,9 +20,11 @@
  */
 
 #include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/sched.h>
 
-#include "core/card.h"
+#include "core/notify.h"
 
 /* So much does the work item before others may have the lock, or the CPU. */
 #define RFM_TURN	32
@@ -185,10 +187,10 @@ void rfm_dispatch_route(struct rfm_card *card)
 	}
 	if (!rfm_card_enter(card, &idx))
 		return;
-	rfm_irq_route(card, dispatch->heard |
+	rfm_irq_route(&card->hw, dispatch->heard |
 			    (RFM_EVENT_MONITORED & ~throttle->types));
 	if (throttle->types & RFM_EVENT_COUNTED)
-		throttle->until = rfm_events_position(card);
+		throttle->until = rfm_events_position(&card->hw);
 	rfm_card_exit(card, idx);
 }
 
@@ -207,18 +209,24 @@ static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
 	lockdep_assert_held(&card->dispatch.lock);
 
 	while (more && spent < RFM_TURN && !READ_ONCE(card->hw.gone)) {
-		latched = rfm_irq_take(card, most - spent);
+		latched = rfm_irq_take(&card->hw, most - spent);
 		if (latched < 0)
 			break;
 		spent += latched;
-		record = rfm_events_take(card, most - spent);
+		record = rfm_events_take(&card->hw, most - spent);
 		if (record < 0)
 			break;
 		spent += record;
 		more = latched || record;
 	}
-	rfm_events_taken(card);
+	rfm_events_taken(&card->hw);
 	return more && !READ_ONCE(card->hw.gone);
+}
+
+/* What an interrupt handler leaves, or an event ring that has stopped. */
+void rfm_dispatch_later(struct rfm_card *card)
+{
+	queue_work(rfm_wq, &card->dispatch.work);
 }
 
 /**
@@ -237,12 +245,12 @@ void rfm_dispatch_irq(struct rfm_card *card)
 	if (rfm_dispatch_trylock(card)) {
 		more = rfm_dispatch_turn(card, RFM_AT_ONCE);
 		if (more)
-			rfm_events_mask(card, true);
-		more |= rfm_events_untold(card);
+			rfm_events_mask(&card->hw, true);
+		more |= rfm_events_untold(&card->hw);
 		rfm_dispatch_unlock(card);
 	}
 	if (more)
-		queue_work(rfm_wq, &card->dispatch.work);
+		rfm_dispatch_later(card);
 	rfm_card_exit(card, idx);
 }
 
@@ -257,15 +265,57 @@ static bool rfm_dispatch_work_turn(struct rfm_card *card)
 		more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
 		if (!more && card->hw.events.masked) {
 			/* What came before that has not interrupted. */
-			rfm_events_mask(card, false);
+			rfm_events_mask(&card->hw, false);
 			more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
 			if (more)
-				rfm_events_mask(card, true);
+				rfm_events_mask(&card->hw, true);
 		}
 		rfm_card_exit(card, idx);
 	}
 	rfm_dispatch_unlock(card);
 	return more;
+}
+
+/*
+ * Tells all of what is missing, of a card that may have gone. The ring was empty:
+ * nobody may be left to tell of it but us.
+ */
+static void rfm_dispatch_tell(struct rfm_card *card)
+{
+	struct rfm_event missing = {
+		.type = RFM_EVENT_DROPPED,
+		.node = RFM_NODE_ALL,
+	};
+	struct rfm_events *events = &card->hw.events;
+	bool untold = false;
+	u64 dropped;
+	int idx;
+
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		if (events->running) {
+			dropped = lo_hi_readq(card->hw.ext +
+					      RFM_EXT_EVENT_DROPPED);
+			if (!rfm_card_check(card))
+				events->dropped = dropped;
+		}
+		untold = rfm_events_untold(&card->hw);
+		rfm_card_exit(card, idx);
+	}
+	if (rfm_events_missing(&card->hw) > events->told) {
+		missing.data = min_t(u64, rfm_events_missing(&card->hw) -
+					  events->told, U32_MAX);
+		rfm_notify_event(card, &missing, 0);
+	}
+	events->told = rfm_events_missing(&card->hw);
+	rfm_dispatch_unlock(card);
+	if (!untold)
+		return;
+
+	rfm_watch_recheck(card);
+	rfm_dispatch_lock(card);
+	rfm_queues_tell(card);
+	rfm_dispatch_unlock(card);
 }
 
 static void rfm_dispatch_work(struct work_struct *work)
@@ -275,7 +325,7 @@ static void rfm_dispatch_work(struct work_struct *work)
 
 	while (rfm_dispatch_work_turn(card))
 		cond_resched();
-	rfm_events_tell(card);
+	rfm_dispatch_tell(card);
 }
 
 /**
@@ -293,4 +343,18 @@ void rfm_dispatch_init(struct rfm_card *card)
 	INIT_LIST_HEAD(&card->dispatch.fences);
 	card->dispatch.watched = RB_ROOT_CACHED;
 	rfm_throttle_init(card);
+}
+
+/**
+ * rfm_dispatch_start - events are delivered from now on
+ * @card: a card that nobody uses yet, its handlers in place
+ */
+void rfm_dispatch_start(struct rfm_card *card)
+{
+	rfm_dispatch_lock(card);
+	rfm_irq_prepare(&card->hw);
+	rfm_throttle_start(card);
+	rfm_dispatch_route(card);
+	rfm_irq_enable(&card->hw);
+	rfm_dispatch_unlock(card);
 }

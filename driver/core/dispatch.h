@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 
 #include "core/holds.h"
+#include "hw/hw.h"
 
 struct eventfd_ctx;
 struct rfm_watcher;
@@ -74,19 +75,6 @@ struct rfm_queue {
 	struct rfm_kept mark;		/* room for one that tells of dropped events */
 	struct rfm_event *ring;		/* @depth + RFM_QUEUE_BATCH records */
 };
-
-/* The position of an event that did not come through the event ring. */
-#define RFM_POSITION_NONE	U64_MAX
-
-/* What the card tells, by LISR or by a record of its event ring. */
-struct rfm_record {
-	u64 position;			/* how many records have been taken with it */
-	u32 value;			/* MATCH, STALE, FRESH: slot; RFM_RECORD_FENCE: ticket */
-	struct rfm_event event;		/* what applications get of it, its type the record's */
-};
-
-/* They exist on a card with the extension block only: LISR knows nothing of them. */
-#define RFM_EVENT_EXTENSION	(RFM_EVENT_ALL & ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
 
 /* Errors that LISR keeps until they are asked for, of those that monitors are told of. */
 #define RFM_EVENT_KEPT		(RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | \
@@ -203,25 +191,11 @@ static inline void rfm_event_set_range(struct rfm_event *event,
 
 /* core/dispatch.c: who delivers events, and when */
 
-/* An interrupt handler may do so much: events, and looks at those who may wait for them. */
-#define RFM_AT_ONCE	4
-#define RFM_NO_LIMIT	UINT_MAX
-
-/* Is what is left of a budget the work item's? */
-static inline bool rfm_may_sleep(unsigned int most)
-{
-	return most > RFM_AT_ONCE;
-}
-
 void rfm_dispatch_init(struct rfm_card *card);
 void rfm_dispatch_lock(struct rfm_card *card);
 void rfm_dispatch_unlock(struct rfm_card *card);
 void rfm_dispatch_yield(unsigned int deliveries);
-void rfm_dispatch_irq(struct rfm_card *card);
-bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
-		       unsigned int most);
-unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
-void rfm_dispatch_route(struct rfm_card *card);
+void rfm_dispatch_start(struct rfm_card *card);
 
 /* core/queue.c: what all event descriptors have in common */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
@@ -237,7 +211,6 @@ void rfm_queue_lose(struct rfm_queue *queue);
 void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description);
 void rfm_queues_tell(struct rfm_card *card);
-void rfm_queues_wake(struct rfm_card *card);
 
 /* core/listen.c: what happens on the ring */
 int rfm_listen(struct rfm_file *owner, void *arg);

@@ -5,7 +5,7 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 
-#include "api/netlink.h"
+#include "core/notify.h"
 
 /**
  * rfm_holder_add - descriptor-get tells of somebody from now on

@@ -62,7 +62,7 @@ static int rfm_listener_enlist(struct rfm_card *card,
 	 * Errors that have been taken up are older than the listener. So is what
 	 * is in a FIFO, but emptying it would take too long: the listener gets it.
 	 */
-	rfm_irq_take(card, RFM_NO_LIMIT);
+	rfm_irq_take(&card->hw, RFM_NO_LIMIT);
 	unheard = types & ~dispatch->heard;
 	waiting = dispatch->waiting & unheard;
 	dispatch->waiting &= ~unheard;
@@ -73,15 +73,15 @@ static int rfm_listener_enlist(struct rfm_card *card,
 		      types & (RFM_EVENT_SENDABLE | RFM_EVENT_EXTENSION),
 		      types & RFM_EVENT_EXTENSION);
 	if (listener->flags & RFM_LISTEN_DISCARD) {
-		rfm_irq_discard(card, unheard);
+		rfm_irq_discard(&card->hw, unheard);
 	} else if (waiting) {
 		rfm_listener_push_waiting(listener, waiting);
 		/* Whether the card has latched another one meanwhile or not. */
-		rfm_irq_discard(card, waiting);
+		rfm_irq_discard(&card->hw, waiting);
 	}
 	/* A level that is up interrupts as soon as it is enabled. */
 	rfm_dispatch_route(card);
-	rfm_irq_open(card, unheard & RFM_EVENT_SENDABLE);
+	rfm_irq_open(&card->hw, unheard & RFM_EVENT_SENDABLE);
 	return 0;
 }
 

@@ -353,8 +353,8 @@ void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
 	queue->by_card = by_card;
 	queue->ring_only = ring_only;
 	/* In this order: what is dropped in between is not left untold. */
-	queue->told = rfm_events_dropped(card);
-	queue->since = rfm_events_position(card);
+	queue->told = rfm_events_dropped(&card->hw);
+	queue->since = rfm_events_position(&card->hw);
 	/* Listeners are first, and told in the order in which they came. */
 	if (queue->types)
 		list_for_each(at, &card->dispatch.queues)
@@ -480,7 +480,7 @@ void rfm_queue_describe(struct rfm_queue *queue,
 /* What is missing in the event ring may have been this queue's. */
 static void rfm_queue_tell(struct rfm_queue *queue)
 {
-	u64 missing = rfm_events_missing(queue->card);
+	u64 missing = rfm_events_missing(&queue->card->hw);
 	struct rfm_event *telling, event = {
 		.type = RFM_EVENT_DROPPED,
 		.node = RFM_NODE_ALL,

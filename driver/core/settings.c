@@ -84,26 +84,39 @@ static int rfm_settings_check(const struct rfm_card *card,
 	return rfm_switches_check(card, settings);
 }
 
+static void rfm_moderate(struct rfm_card *card,
+			 const struct rfm_settings *settings)
+{
+	u32 count, time;
+	int idx;
+
+	rfm_dispatch_lock(card);
+	count = card->hw.events.moderation_count;
+	time = card->hw.events.moderation_time;
+	if (settings->set & RFM_SET(MODERATION_COUNT))
+		count = settings->moderation_count;
+	if (settings->set & RFM_SET(MODERATION_TIME))
+		time = settings->moderation_time;
+	if (rfm_card_enter(card, &idx)) {
+		rfm_events_moderate(&card->hw, count, time);
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
+}
+
 /* What cannot fail, on a card that is there. */
 static void rfm_settings_rest(struct rfm_card *card,
 			      const struct rfm_settings *settings)
 {
-	u32 count = card->hw.events.moderation_count;
-	u32 time = card->hw.events.moderation_time;
-
 	if (settings->set & RFM_SET(DMA_READ_LEAST))
 		WRITE_ONCE(card->hw.dma.least[RFM_DMA_READ],
 			   settings->dma_least[RFM_DMA_READ]);
 	if (settings->set & RFM_SET(DMA_WRITE_LEAST))
 		WRITE_ONCE(card->hw.dma.least[RFM_DMA_WRITE],
 			   settings->dma_least[RFM_DMA_WRITE]);
-	if (settings->set & RFM_SET(MODERATION_COUNT))
-		count = settings->moderation_count;
-	if (settings->set & RFM_SET(MODERATION_TIME))
-		time = settings->moderation_time;
 	if (settings->set & (RFM_SET(MODERATION_COUNT) |
 			     RFM_SET(MODERATION_TIME)))
-		rfm_events_moderate(card, count, time);
+		rfm_moderate(card, settings);
 }
 
 static int rfm_base_change(struct rfm_card *card,

@@ -44,6 +44,8 @@ void rfm_status_stop(struct rfm_card *card)
  */
 int rfm_info(struct rfm_card *card, struct rfm_info *info)
 {
+	int idx, ret = -ENODEV;
+
 	info->memory_size = card->hw.memory_size;
 	info->window_size = card->hw.window_size;
 	info->window_offset = READ_ONCE(card->hw.window_offset);
@@ -56,7 +58,17 @@ int rfm_info(struct rfm_card *card, struct rfm_info *info)
 	info->clock_domain = card->hw.clock_domain;
 	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
 
-	return rfm_irq_status(card, info);
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, &idx)) {
+		rfm_irq_status(&card->hw, info);
+		rfm_events_check(&card->hw);
+		info->events_dropped = rfm_events_dropped(&card->hw);
+		info->watches = card->dispatch.watches;
+		ret = rfm_card_check(card);
+		rfm_card_exit(card, idx);
+	}
+	rfm_dispatch_unlock(card);
+	return ret;
 }
 
 /* RFM_IOC_WRITER. Return: 0; -EINVAL for an offset outside the memory, -ENODEV. */

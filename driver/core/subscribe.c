@@ -22,7 +22,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "core/card.h"
+#include "core/notify.h"
 
 static const char * const rfm_base_policies[] = {
 	[RFM_BASE_ALL] = "all",

@@ -93,7 +93,7 @@ static u32 rfm_throttle_comparable(struct rfm_card *card)
 	const struct rfm_throttle *throttle = &card->dispatch.throttle;
 	u64 taken = card->hw.events.position;
 
-	if (taken >= rfm_events_position(card))
+	if (taken >= rfm_events_position(&card->hw))
 		return throttle->types | throttle->settling;
 	return taken < throttle->until ? 0 :
 	       throttle->types & ~card->dispatch.heard;

@@ -17,7 +17,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
-#include "core/notify.h"
+#include "hw/hw.h"
 
 /* ns: no more than 20000 interrupts a second. */
 #define RFM_EVENTS_INTERVAL	50000	/* unless moderation is set */
@@ -99,7 +99,7 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 
 /**
  * rfm_events_take - deliver the next record of the ring
- * @card: the card
+ * @hw: the card
  * @most: records and looks at who may get them; a record that may need more, or
  *	to sleep, stays there unless this is RFM_NO_LIMIT
  *
@@ -107,14 +107,12 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
  * RFM_NO_LIMIT.
  * Return: how many that were, 0: the ring is empty, -1: something has to stay.
  */
-int rfm_events_take(struct rfm_card *card, unsigned int most)
+int rfm_events_take(struct rfm_hw *hw, unsigned int most)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 	const struct rfm_ext_record *next;
 	struct rfm_record record;
 	u64 number;
-
-	lockdep_assert_held(&card->dispatch.lock);
 
 	if (!events->running)
 		return 0;
@@ -124,15 +122,15 @@ int rfm_events_take(struct rfm_card *card, unsigned int most)
 			return 0;
 		if (!rfm_may_sleep(most))
 			return -1;
-		rfm_events_check(card);
+		rfm_events_check(hw);
 		return READ_ONCE(events->doubted);
 	}
 	rfm_record_read(next, events->position, &record);
-	if (!rfm_dispatch_fits(card, &record, most))
+	if (!rfm_dispatch_fits(hw->card, &record, most))
 		return -1;
 	/* The loss of the signal has been latched before its return was recorded. */
 	if (record.event.type == RFM_EVENT_SIGNAL)
-		rfm_irq_take_latched(card);
+		rfm_irq_take_latched(hw);
 
 	events->position = record.position;
 	/* Whoever this is delivered to is first told of what is missing. */
@@ -140,46 +138,46 @@ int rfm_events_take(struct rfm_card *card, unsigned int most)
 	events->missed += number - events->number - 1;
 	events->number = number;
 	events->retried = false;
-	return 1 + rfm_dispatch(card, &record);
+	return 1 + rfm_dispatch(hw->card, &record);
 }
 
 /**
  * rfm_events_taken - the card may write where the records were that were taken
- * @card: the card
+ * @hw: the card
  *
  * Context: dispatch.lock held, the card entered.
  */
-void rfm_events_taken(struct rfm_card *card)
+void rfm_events_taken(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 
 	if (!events->running || events->position == events->released)
 		return;
 	/* The records have been read before the card may reuse them. */
 	mb();
 	writel(events->position - events->first,
-	       card->hw.ext + RFM_EXT_EVENT_CONSUMER);
+	       hw->ext + RFM_EXT_EVENT_CONSUMER);
 	events->released = events->position;
 }
 
 /**
  * rfm_events_missing - how many events are known not to come?
- * @card: the card
+ * @hw: the card
  *
  * Context: dispatch.lock held.
  * Return: those that the card has dropped since the driver was bound, as far
  * as it has noticed.
  */
-u64 rfm_events_missing(const struct rfm_card *card)
+u64 rfm_events_missing(const struct rfm_hw *hw)
 {
-	const struct rfm_events *events = &card->hw.events;
+	const struct rfm_events *events = &hw->events;
 
 	return events->lost + max(events->missed, events->dropped);
 }
 
 /**
  * rfm_events_untold - are events missing that not everybody has been told of?
- * @card: the card
+ * @hw: the card
  *
  * As long as the record behind the gap has not come, those before it may still
  * say what is not so.
@@ -187,84 +185,37 @@ u64 rfm_events_missing(const struct rfm_card *card)
  * Context: dispatch.lock held.
  * Return: true if so.
  */
-bool rfm_events_untold(const struct rfm_card *card)
+bool rfm_events_untold(const struct rfm_hw *hw)
 {
-	const struct rfm_events *events = &card->hw.events;
+	const struct rfm_events *events = &hw->events;
 
-	return rfm_events_missing(card) != events->told ||
+	return rfm_events_missing(hw) != events->told ||
 	       events->dropped > events->missed;
-}
-
-/**
- * rfm_events_tell - tell all of what is missing
- * @card: the card, gone or not
- *
- * The ring was empty: if events are missing, nobody may be left to tell of it
- * but us.
- *
- * Context: process; sleeps.
- */
-void rfm_events_tell(struct rfm_card *card)
-{
-	struct rfm_event missing = {
-		.type = RFM_EVENT_DROPPED,
-		.node = RFM_NODE_ALL,
-	};
-	struct rfm_events *events = &card->hw.events;
-	bool untold = false;
-	u64 dropped;
-	int idx;
-
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		if (events->running) {
-			dropped = lo_hi_readq(card->hw.ext +
-					      RFM_EXT_EVENT_DROPPED);
-			if (!rfm_card_check(card))
-				events->dropped = dropped;
-		}
-		untold = rfm_events_untold(card);
-		rfm_card_exit(card, idx);
-	}
-	if (rfm_events_missing(card) > events->told) {
-		missing.data = min_t(u64, rfm_events_missing(card) -
-					  events->told, U32_MAX);
-		rfm_notify_event(card, &missing, 0);
-	}
-	events->told = rfm_events_missing(card);
-	rfm_dispatch_unlock(card);
-	if (!untold)
-		return;
-
-	rfm_watch_recheck(card);
-	rfm_dispatch_lock(card);
-	rfm_queues_tell(card);
-	rfm_dispatch_unlock(card);
 }
 
 /* --- interrupts ---------------------------------------------------------- */
 
 /**
  * rfm_events_mask - shall the card interrupt for events?
- * @card: the card
+ * @hw: the card
  * @masked: no
  *
  * Context: dispatch.lock held, the card entered.
  */
-void rfm_events_mask(struct rfm_card *card, bool masked)
+void rfm_events_mask(struct rfm_hw *hw, bool masked)
 {
 	u32 enable = RFM_EVENTS_INTERRUPTS;
 	unsigned long flags;
 
 	if (masked)
 		enable &= ~BIT(RFM_VECTOR_EVENTS);
-	spin_lock_irqsave(&card->hw.irq.lock, flags);
-	if (!card->hw.gone && card->hw.events.running) {
-		card->hw.events.masked = masked;
-		writel(enable, card->hw.ext + RFM_EXT_INT_ENABLE);
-		readl(card->hw.ext + RFM_EXT_INT_ENABLE);
+	spin_lock_irqsave(&hw->irq.lock, flags);
+	if (!hw->gone && hw->events.running) {
+		hw->events.masked = masked;
+		writel(enable, hw->ext + RFM_EXT_INT_ENABLE);
+		readl(hw->ext + RFM_EXT_INT_ENABLE);
 	}
-	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
+	spin_unlock_irqrestore(&hw->irq.lock, flags);
 }
 
 /**
@@ -276,296 +227,278 @@ void rfm_events_mask(struct rfm_card *card, bool masked)
  */
 irqreturn_t rfm_events_irq(int irq, void *data)
 {
-	struct rfm_card *card = data;
+	struct rfm_hw *hw = data;
 	bool dispatch;
 
-	spin_lock(&card->hw.irq.lock);
-	dispatch = !card->hw.gone && !card->hw.events.masked;
-	if (!card->hw.gone)
-		card->hw.irq.count++;
-	spin_unlock(&card->hw.irq.lock);
+	spin_lock(&hw->irq.lock);
+	dispatch = !hw->gone && !hw->events.masked;
+	if (!hw->gone)
+		hw->irq.count++;
+	spin_unlock(&hw->irq.lock);
 	if (dispatch)
-		rfm_dispatch_irq(card);
+		rfm_dispatch_irq(hw->card);
 	return IRQ_HANDLED;
 }
 
 /**
  * rfm_events_take_up - look at the block's interrupts, of a card with INTx
- * @card: the card
+ * @hw: the card
  *
  * Context: interrupt, with irq.lock held, the card not gone.
  * Return: false if it has raised none.
  */
-bool rfm_events_take_up(struct rfm_card *card)
+bool rfm_events_take_up(struct rfm_hw *hw)
 {
 	u32 status;
 
-	if (!card->hw.events.running)
+	if (!hw->events.running)
 		return false;
-	status = readl(card->hw.ext + RFM_EXT_INT_STATUS);
+	status = readl(hw->ext + RFM_EXT_INT_STATUS);
 	if (status == RFM_ALL_ONES) {
-		rfm_card_lost(card);
+		rfm_card_lost(hw->card);
 		return false;
 	}
 	status &= RFM_EVENTS_INTERRUPTS;
-	if (card->hw.events.masked)
+	if (hw->events.masked)
 		status &= ~BIT(RFM_VECTOR_EVENTS);
 	if (!status)
 		return false;
 
 	/* First, so that what comes meanwhile raises it again. */
-	writel(status, card->hw.ext + RFM_EXT_INT_STATUS);
+	writel(status, hw->ext + RFM_EXT_INT_STATUS);
 	if (status & BIT(RFM_VECTOR_ERRORS))
-		WRITE_ONCE(card->hw.events.doubted, true);
+		WRITE_ONCE(hw->events.doubted, true);
 	return true;
 }
 
 /* --- life ---------------------------------------------------------------- */
 
-static void rfm_events_enable(struct rfm_card *card)
+static void rfm_events_enable(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 
 	memset(events->ring, 0, rfm_events_size(events));
 	events->first = events->position;
 	events->released = events->position;
 	events->number = 0;
 
-	lo_hi_writeq(events->base, card->hw.ext + RFM_EXT_EVENT_BASE);
-	writel(events->order, card->hw.ext + RFM_EXT_EVENT_SIZE);
+	lo_hi_writeq(events->base, hw->ext + RFM_EXT_EVENT_BASE);
+	writel(events->order, hw->ext + RFM_EXT_EVENT_SIZE);
 	writel(events->types | RFM_RECORDS_ALWAYS,
-	       card->hw.ext + RFM_EXT_EVENT_TYPES);
-	writel(RFM_EXT_EVENT_ENABLE, card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	       hw->ext + RFM_EXT_EVENT_TYPES);
+	writel(RFM_EXT_EVENT_ENABLE, hw->ext + RFM_EXT_EVENT_CONTROL);
 	WRITE_ONCE(events->running, true);
 }
 
 /* Also what was dropped while it was in fault is counted by then. */
-static void rfm_events_disable(struct rfm_card *card)
+static void rfm_events_disable(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 
-	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
-	events->lost += lo_hi_readq(card->hw.ext + RFM_EXT_EVENT_DROPPED);
+	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
+	events->lost += lo_hi_readq(hw->ext + RFM_EXT_EVENT_DROPPED);
 	events->missed = 0;
 	events->dropped = 0;
 	WRITE_ONCE(events->running, false);
-	queue_work(rfm_wq, &card->dispatch.work);
+	rfm_dispatch_later(hw->card);
 }
 
 /**
  * rfm_events_check - has the event ring stopped?
- * @card: the card
+ * @hw: the card
  *
  * If so it is enabled again, once; if it stops again before it has written a
  * single record, it stays off, and network interrupts come through the FIFOs.
  *
  * Context: dispatch.lock held, the card entered.
  */
-void rfm_events_check(struct rfm_card *card)
+void rfm_events_check(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 	u32 status;
 
 	if (!events->running)
 		return;
 	/* First, so that an interrupt that comes meanwhile makes us look again. */
 	WRITE_ONCE(events->doubted, false);
-	status = readl(card->hw.ext + RFM_EXT_EVENT_STATUS);
+	status = readl(hw->ext + RFM_EXT_EVENT_STATUS);
 	if (status == RFM_ALL_ONES) {
-		rfm_card_check(card);
+		rfm_card_check(hw->card);
 		return;
 	}
 	if (!(status & RFM_EXT_EVENT_FAULT))
 		return;
 	/* What it wrote before it stopped comes first. */
 	if (rfm_events_next(events)) {
-		WRITE_ONCE(card->hw.events.doubted, true);
+		WRITE_ONCE(hw->events.doubted, true);
 		return;
 	}
 
-	rfm_events_disable(card);
-	dev_err_ratelimited(&card->dev, "the card cannot write its events%s\n",
+	rfm_events_disable(hw);
+	dev_err_ratelimited(hw->dev, "the card cannot write its events%s\n",
 			    events->retried ? ": it is no longer asked to" : "");
 	if (!events->retried) {
-		rfm_events_enable(card);
+		rfm_events_enable(hw);
 		events->retried = true;
 	} else {
 		WRITE_ONCE(events->stopped, true);
-		rfm_queues_wake(card);
+		rfm_queues_wake(hw->card);
 		/* The base card's interrupts come as messages all the same. */
-		spin_lock_irq(&card->hw.irq.lock);
-		if (!card->hw.gone)
+		spin_lock_irq(&hw->irq.lock);
+		if (!hw->gone)
 			writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
-			       card->hw.ext + RFM_EXT_INT_ENABLE);
-		spin_unlock_irq(&card->hw.irq.lock);
+			       hw->ext + RFM_EXT_INT_ENABLE);
+		spin_unlock_irq(&hw->irq.lock);
 	}
-	rfm_dispatch_route(card);
+	rfm_dispatch_route(hw->card);
 }
 
 /**
  * rfm_events_select - which types shall come through the event ring?
- * @card: the card, its ring running
+ * @hw: the card, its ring running
  * @types: mask of RFM_EVENT_BIT(), beside those that always do
  *
  * On return the card has obeyed.
  *
  * Context: dispatch.lock held, the card entered.
  */
-void rfm_events_select(struct rfm_card *card, u32 types)
+void rfm_events_select(struct rfm_hw *hw, u32 types)
 {
-	if (types == card->hw.events.types)
+	if (types == hw->events.types)
 		return;
-	card->hw.events.types = types;
-	writel(types | RFM_RECORDS_ALWAYS, card->hw.ext + RFM_EXT_EVENT_TYPES);
-	readl(card->hw.ext + RFM_EXT_EVENT_TYPES);
+	hw->events.types = types;
+	writel(types | RFM_RECORDS_ALWAYS, hw->ext + RFM_EXT_EVENT_TYPES);
+	readl(hw->ext + RFM_EXT_EVENT_TYPES);
 }
 
 /**
  * rfm_events_position - how many records has the card made?
- * @card: the card
+ * @hw: the card
  *
  * Context: dispatch.lock held, the card entered.
  * Return: the position of the newest; those count that we have not taken or it has
  * not written yet.
  */
-u64 rfm_events_position(struct rfm_card *card)
+u64 rfm_events_position(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 	u32 taken = events->position - events->first;
 
 	if (!events->running)
 		return events->position;
 	return events->position +
-	       (u32)(readl(card->hw.ext + RFM_EXT_EVENT_MADE) - taken);
+	       (u32)(readl(hw->ext + RFM_EXT_EVENT_MADE) - taken);
 }
 
 /**
  * rfm_events_dropped - how many events could the card not hand over?
- * @card: the card
+ * @hw: the card
  *
  * Context: dispatch.lock held, the card entered.
  * Return: their number since the driver was bound.
  */
-u64 rfm_events_dropped(struct rfm_card *card)
+u64 rfm_events_dropped(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 
 	if (!events->running)
 		return events->lost;
 	return events->lost +
-	       lo_hi_readq(card->hw.ext + RFM_EXT_EVENT_DROPPED);
+	       lo_hi_readq(hw->ext + RFM_EXT_EVENT_DROPPED);
 }
 
-static void *rfm_events_try(struct rfm_card *card)
+static void *rfm_events_try(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
+	struct rfm_events *events = &hw->events;
 
-	return dmam_alloc_coherent(&card->hw.pdev->dev, rfm_events_size(events),
+	return dmam_alloc_coherent(&hw->pdev->dev, rfm_events_size(events),
 				   &events->base, GFP_KERNEL | __GFP_NOWARN);
 }
 
 /**
  * rfm_events_alloc - memory for the event ring
- * @card: a card with the extension block, not started yet
+ * @hw: a card with the extension block, not started yet
  *
  * Without the memory the driver works as on a card without the ring. Nothing
  * of an earlier driver's ring is left running when we may be written to.
  *
  * Return: 0, or a negative errno when the card cannot be used.
  */
-int rfm_events_alloc(struct rfm_card *card)
+int rfm_events_alloc(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &card->hw.events;
-	struct device *dev = &card->hw.pdev->dev;
+	struct rfm_events *events = &hw->events;
+	struct device *dev = &hw->pdev->dev;
 	int ret;
 
-	if (!(card->hw.features & RFM_EXT_FEATURE_WATCH))
+	if (!(hw->features & RFM_EXT_FEATURE_WATCH))
 		return 0;
 
-	writel(0, card->hw.ext + RFM_EXT_INT_ENABLE);
-	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
-	readl(card->hw.ext + RFM_EXT_EVENT_CONTROL);
+	writel(0, hw->ext + RFM_EXT_INT_ENABLE);
+	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
+	readl(hw->ext + RFM_EXT_EVENT_CONTROL);
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
 	if (ret)
 		return dev_err_probe(dev, ret, "cannot address memory\n");
 
 	events->order = RFM_EVENTS_ORDER;
-	while (!(events->ring = rfm_events_try(card)))
+	while (!(events->ring = rfm_events_try(hw)))
 		if (--events->order < RFM_EVENTS_ORDER_MIN) {
 			dev_warn(dev, "no memory for events: no watches\n");
 			return 0;
 		}
-	pci_set_master(card->hw.pdev);
+	pci_set_master(hw->pdev);
 	return 0;
-}
-
-static void rfm_events_write_moderation(struct rfm_card *card)
-{
-	writel(card->hw.events.moderation_count,
-	       card->hw.ext + RFM_EXT_MODERATION_COUNT);
-	writel(card->hw.events.moderation_time,
-	       card->hw.ext + RFM_EXT_MODERATION_TIME);
 }
 
 /**
  * rfm_events_moderate - change how often events interrupt
- * @card: a card with an event ring
+ * @hw: a card with an event ring
  * @count: so many that wait together interrupt, 1..65535
  * @time_ns: no two interrupts within that; 0: each event interrupts
  *
- * Return: 0 or -ENODEV.
+ * Context: dispatch.lock held, the card entered.
  */
-int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns)
+void rfm_events_moderate(struct rfm_hw *hw, u32 count, u32 time_ns)
 {
-	int idx, ret = -ENODEV;
-
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		card->hw.events.moderation_count = count;
-		card->hw.events.moderation_time = time_ns;
-		rfm_events_write_moderation(card);
-		rfm_card_exit(card, idx);
-		ret = 0;
-	}
-	rfm_dispatch_unlock(card);
-	return ret;
+	hw->events.moderation_count = count;
+	hw->events.moderation_time = time_ns;
+	writel(count, hw->ext + RFM_EXT_MODERATION_COUNT);
+	writel(time_ns, hw->ext + RFM_EXT_MODERATION_TIME);
 }
 
 /**
  * rfm_events_start - the card may write events from now on
- * @card: the card
+ * @hw: the card
  *
  * Context: dispatch.lock and irq.lock held, the card not gone.
  */
-void rfm_events_start(struct rfm_card *card)
+void rfm_events_start(struct rfm_hw *hw)
 {
-	if (!card->hw.events.ring)
+	if (!hw->events.ring)
 		return;
-	card->hw.events.moderation_count = 1;
-	card->hw.events.moderation_time = RFM_EVENTS_INTERVAL;
-	rfm_events_write_moderation(card);
-	writel(RFM_EVENTS_INTERRUPTS, card->hw.ext + RFM_EXT_INT_STATUS);
-	rfm_events_enable(card);
-	writel(RFM_EVENTS_INTERRUPTS, card->hw.ext + RFM_EXT_INT_ENABLE);
+	rfm_events_moderate(hw, 1, RFM_EVENTS_INTERVAL);
+	writel(RFM_EVENTS_INTERRUPTS, hw->ext + RFM_EXT_INT_STATUS);
+	rfm_events_enable(hw);
+	writel(RFM_EVENTS_INTERRUPTS, hw->ext + RFM_EXT_INT_ENABLE);
 }
 
 /**
  * rfm_events_stop - the card writes no more events
- * @card: a card that is gone, and so masked
+ * @hw: a card that is gone, and so masked
  *
  * Harmless when the card is no longer there; should it come back to life, it
  * is no longer master of the bus.
+ *
+ * Context: dispatch.lock held.
  */
-void rfm_events_stop(struct rfm_card *card)
+void rfm_events_stop(struct rfm_hw *hw)
 {
-	if (!card->hw.events.ring)
+	if (!hw->events.ring)
 		return;
-	rfm_dispatch_lock(card);
-	writel(0, card->hw.ext + RFM_EXT_EVENT_CONTROL);
-	writel(0, card->hw.ext + RFM_EXT_EVENT_TYPES);
+	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
+	writel(0, hw->ext + RFM_EXT_EVENT_TYPES);
 	/* On return nothing is on its way. */
-	readl(card->hw.ext + RFM_EXT_EVENT_CONTROL);
-	rfm_dispatch_unlock(card);
-	pci_clear_master(card->hw.pdev);
+	readl(hw->ext + RFM_EXT_EVENT_CONTROL);
+	pci_clear_master(hw->pdev);
 }

@@ -97,6 +97,8 @@ struct rfm_hw {
 	struct work_struct reprobe_work;	/* after a reset or a sleep */
 
 	/* Constant from rfm_probe() on: */
+	struct rfm_card *card;		/* whose it is, for the rooms above */
+	struct device *dev;		/* of the card, for messages */
 	struct pci_dev *pdev;		/* valid until rfm_remove() returns */
 	void __iomem *runtime;		/* BAR0 */
 	void __iomem *control;		/* BAR2 */
@@ -125,36 +127,76 @@ extern struct workqueue_struct *rfm_wq;
 /* but for the ends of asynchronous requests, which somebody waits for */
 extern struct workqueue_struct *rfm_dma_wq;
 
+/* The position of an event that did not come through the event ring. */
+#define RFM_POSITION_NONE	U64_MAX
+
+/* What the card tells, by LISR or by a record of its event ring. */
+struct rfm_record {
+	u64 position;			/* how many records have been taken with it */
+	u32 value;			/* MATCH, STALE, FRESH: slot; RFM_RECORD_FENCE: ticket */
+	struct rfm_event event;		/* what applications get of it, its type the record's */
+};
+
+/* They exist on a card with the extension block only: LISR knows nothing of them. */
+#define RFM_EVENT_EXTENSION	(RFM_EVENT_ALL & ~(RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1))
+
+/* An interrupt handler may do so much: events, and looks at those who may wait for them. */
+#define RFM_AT_ONCE	4
+#define RFM_NO_LIMIT	UINT_MAX
+
+/* Is what is left of a budget the work item's? */
+static inline bool rfm_may_sleep(unsigned int most)
+{
+	return most > RFM_AT_ONCE;
+}
+
+/* hw/pci.c: what the PCI device shows */
+int rfm_check_bars(struct pci_dev *pdev);
+int rfm_hw_find(struct rfm_hw *hw);
+void rfm_led_off(struct rfm_hw *hw);
+
 /* hw/irq.c: LISR, LIER, the FIFOs */
 irqreturn_t rfm_irq(int irq, void *data);
-int rfm_irq_take(struct rfm_card *card, unsigned int most);
-void rfm_irq_take_latched(struct rfm_card *card);
-void rfm_irq_start(struct rfm_card *card);
-bool rfm_irq_mask(struct rfm_card *card);
-int rfm_irq_status(struct rfm_card *card, struct rfm_info *info);
-void rfm_irq_route(struct rfm_card *card, u32 types);
-void rfm_irq_discard(struct rfm_card *card, u32 types);
-void rfm_irq_open(struct rfm_card *card, u32 types);
+int rfm_irq_take(struct rfm_hw *hw, unsigned int most);
+void rfm_irq_take_latched(struct rfm_hw *hw);
+void rfm_irq_prepare(struct rfm_hw *hw);
+void rfm_irq_enable(struct rfm_hw *hw);
+bool rfm_irq_mask(struct rfm_hw *hw);
+void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info);
+void rfm_irq_route(struct rfm_hw *hw, u32 types);
+void rfm_irq_discard(struct rfm_hw *hw, u32 types);
+void rfm_irq_open(struct rfm_hw *hw, u32 types);
 
 /* hw/events.c: the event ring */
-int rfm_events_alloc(struct rfm_card *card);
-void rfm_events_start(struct rfm_card *card);
-void rfm_events_stop(struct rfm_card *card);
+int rfm_events_alloc(struct rfm_hw *hw);
+void rfm_events_start(struct rfm_hw *hw);
+void rfm_events_stop(struct rfm_hw *hw);
 irqreturn_t rfm_events_irq(int irq, void *data);
-bool rfm_events_take_up(struct rfm_card *card);
-void rfm_events_mask(struct rfm_card *card, bool masked);
-int rfm_events_take(struct rfm_card *card, unsigned int most);
-void rfm_events_taken(struct rfm_card *card);
-bool rfm_events_untold(const struct rfm_card *card);
-void rfm_events_tell(struct rfm_card *card);
-void rfm_events_check(struct rfm_card *card);
-void rfm_events_select(struct rfm_card *card, u32 types);
-u64 rfm_events_position(struct rfm_card *card);
-u64 rfm_events_dropped(struct rfm_card *card);
-u64 rfm_events_missing(const struct rfm_card *card);
-int rfm_events_moderate(struct rfm_card *card, u32 count, u32 time_ns);
+bool rfm_events_take_up(struct rfm_hw *hw);
+void rfm_events_mask(struct rfm_hw *hw, bool masked);
+int rfm_events_take(struct rfm_hw *hw, unsigned int most);
+void rfm_events_taken(struct rfm_hw *hw);
+bool rfm_events_untold(const struct rfm_hw *hw);
+void rfm_events_check(struct rfm_hw *hw);
+void rfm_events_select(struct rfm_hw *hw, u32 types);
+u64 rfm_events_position(struct rfm_hw *hw);
+u64 rfm_events_dropped(struct rfm_hw *hw);
+u64 rfm_events_missing(const struct rfm_hw *hw);
+void rfm_events_moderate(struct rfm_hw *hw, u32 count, u32 time_ns);
 
-/* io/dma.c: the DMA engine */
+/* What the hardware needs of the rooms above, which get their card back. */
+void rfm_card_lost(struct rfm_card *card);
+bool rfm_card_answers(struct rfm_card *card);
+int rfm_card_check(struct rfm_card *card);
+void rfm_dispatch_irq(struct rfm_card *card);
+void rfm_dispatch_later(struct rfm_card *card);
+bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
+		       unsigned int most);
+unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
+void rfm_dispatch_route(struct rfm_card *card);
+void rfm_queues_wake(struct rfm_card *card);
+
+/* io/dma.c: the DMA engine, one of these */
 extern const struct attribute_group *rfm_card_groups[];
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);

@@ -30,7 +30,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
-#include "core/card.h"
+#include "hw/hw.h"
 
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
@@ -60,13 +60,12 @@ static const struct {
 };
 
 /* What has been taken up is masked until it is delivered. */
-static void rfm_irq_write_lier(struct rfm_card *card)
+static void rfm_irq_write_lier(struct rfm_hw *hw)
 {
-	lockdep_assert_held(&card->hw.irq.lock);
+	lockdep_assert_held(&hw->irq.lock);
 
-	if (!card->hw.gone)
-		writel(card->hw.irq.lier & ~card->hw.irq.pending,
-		       card->hw.control + RFM_LIER);
+	if (!hw->gone)
+		writel(hw->irq.lier & ~hw->irq.pending, hw->control + RFM_LIER);
 }
 
 static u32 rfm_lisr_of(u32 types)
@@ -82,7 +81,7 @@ static u32 rfm_lisr_of(u32 types)
 
 /**
  * rfm_irq_route - which types of events are asked of the card?
- * @card: the card
+ * @hw: the card
  * @types: mask of RFM_EVENT_BIT()
  *
  * A network interrupt that nobody has listened for so far is not turned to
@@ -90,69 +89,69 @@ static u32 rfm_lisr_of(u32 types)
  *
  * Context: dispatch.lock held, the card entered.
  */
-void rfm_irq_route(struct rfm_card *card, u32 types)
+void rfm_irq_route(struct rfm_hw *hw, u32 types)
 {
 	unsigned long flags;
 
-	if (card->hw.events.running) {
-		rfm_events_select(card, types & (card->hw.events.types |
+	if (hw->events.running) {
+		rfm_events_select(hw, types & (hw->events.types |
 						 RFM_EVENT_EXTENSION));
 		types &= ~RFM_EVENT_SENDABLE;
 	}
-	spin_lock_irqsave(&card->hw.irq.lock, flags);
-	card->hw.irq.lier = rfm_lisr_of(types) | RFM_LIER_ALWAYS;
+	spin_lock_irqsave(&hw->irq.lock, flags);
+	hw->irq.lier = rfm_lisr_of(types) | RFM_LIER_ALWAYS;
 	/* What is in the FIFOs waits there for the next who listens. */
-	card->hw.irq.pending &= card->hw.irq.lier | RFM_LISR_LATCHED_M;
-	rfm_irq_write_lier(card);
-	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
+	hw->irq.pending &= hw->irq.lier | RFM_LISR_LATCHED_M;
+	rfm_irq_write_lier(hw);
+	spin_unlock_irqrestore(&hw->irq.lock, flags);
 }
 
 /* Clear latched bits that have been read as 1; leave the others alone. */
-static void rfm_lisr_clear(struct rfm_card *card, u32 bits)
+static void rfm_lisr_clear(struct rfm_hw *hw, u32 bits)
 {
 	writel(RFM_LISR_GLOBAL_ENABLE | (RFM_LISR_LATCHED_M & ~bits),
-	       card->hw.control + RFM_LISR);
+	       hw->control + RFM_LISR);
 }
 
 /* --- the interrupt handler ------------------------------------------------- */
 
 /* What LISR tells is taken up; returns false if it is nothing. */
-static bool rfm_irq_take_up(struct rfm_card *card)
+static bool rfm_irq_take_up(struct rfm_hw *hw)
 {
-	u32 lisr = readl(card->hw.control + RFM_LISR);
+	u32 lisr = readl(hw->control + RFM_LISR);
 
 	if (lisr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
+		rfm_card_lost(hw->card);
 		return false;
 	}
-	card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	lisr &= card->hw.irq.lier & ~card->hw.irq.pending;
+	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	lisr &= hw->irq.lier & ~hw->irq.pending;
 	if (!lisr)
 		return false;
 	if (lisr & RFM_LISR_LATCHED_M)
-		rfm_lisr_clear(card, lisr & RFM_LISR_LATCHED_M);
+		rfm_lisr_clear(hw, lisr & RFM_LISR_LATCHED_M);
 	if (lisr & RFM_LISR_SYNC_LOSS) {
-		card->hw.irq.sync_losses++;
-		WRITE_ONCE(card->hw.irq.sync_loss_ns, ktime_get_ns());
+		hw->irq.sync_losses++;
+		WRITE_ONCE(hw->irq.sync_loss_ns, ktime_get_ns());
 	}
-	card->hw.irq.pending |= lisr;
-	rfm_irq_write_lier(card);
+	hw->irq.pending |= lisr;
+	rfm_irq_write_lier(hw);
 	return true;
 }
 
 /* All that is on a 5565; returns false if it has raised nothing. */
-static bool rfm_irq_serve_base(struct rfm_card *card, bool *taken_up)
+static bool rfm_irq_serve_base(struct rfm_hw *hw, bool *taken_up)
 {
-	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
+	u32 intcsr = readl(hw->runtime + RFM_INTCSR);
 	bool served;
 
 	if (intcsr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
+		rfm_card_lost(hw->card);
 		return false;
 	}
-	served = rfm_dma_serve(card, intcsr);
+	served = rfm_dma_serve(hw->card, intcsr);
 	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
-		*taken_up = rfm_irq_take_up(card);
+		*taken_up = rfm_irq_take_up(hw);
 	return served || *taken_up;
 }
 
@@ -160,10 +159,10 @@ static bool rfm_irq_serve_base(struct rfm_card *card, bool *taken_up)
  * A message tells only that the level has risen: let it rise once more if
  * something has come in while we took up the last.
  */
-static void rfm_irq_rearm(struct rfm_card *card)
+static void rfm_irq_rearm(struct rfm_hw *hw)
 {
-	writel(0, card->hw.control + RFM_LIER);
-	rfm_irq_write_lier(card);
+	writel(0, hw->control + RFM_LIER);
+	rfm_irq_write_lier(hw);
 }
 
 /**
@@ -175,36 +174,36 @@ static void rfm_irq_rearm(struct rfm_card *card)
  */
 irqreturn_t rfm_irq(int irq, void *data)
 {
-	struct rfm_card *card = data;
-	bool msix = card->hw.events.msix, served = false, taken_up = false;
+	struct rfm_hw *hw = data;
+	bool msix = hw->events.msix, served = false, taken_up = false;
 
-	spin_lock(&card->hw.irq.lock);
-	if (card->hw.gone) {
+	spin_lock(&hw->irq.lock);
+	if (hw->gone) {
 		/* It did not answer when it was lost, and now does. */
-		served = rfm_irq_mask(card);
+		served = rfm_irq_mask(hw);
 		goto out;
 	}
-	served = rfm_irq_serve_base(card, &taken_up);
-	if (card->hw.gone)
+	served = rfm_irq_serve_base(hw, &taken_up);
+	if (hw->gone)
 		goto out;
 	if (msix) {
-		rfm_irq_rearm(card);
-		WRITE_ONCE(card->hw.events.doubted, true);
+		rfm_irq_rearm(hw);
+		WRITE_ONCE(hw->events.doubted, true);
 		taken_up = true;
-	} else if (rfm_events_take_up(card)) {
+	} else if (rfm_events_take_up(hw)) {
 		taken_up = true;
 	}
 	served |= taken_up;
-	if (!served || card->hw.gone)
+	if (!served || hw->gone)
 		goto out;
 
-	card->hw.irq.count++;
+	hw->irq.count++;
 	/* The writes must arrive, and the line fall, before we return. */
-	readl(card->hw.runtime + RFM_INTCSR);
+	readl(hw->runtime + RFM_INTCSR);
 out:
-	spin_unlock(&card->hw.irq.lock);
+	spin_unlock(&hw->irq.lock);
 	if (taken_up)
-		rfm_dispatch_irq(card);
+		rfm_dispatch_irq(hw->card);
 	return served ? IRQ_HANDLED : IRQ_NONE;
 }
 
@@ -214,7 +213,7 @@ out:
  * Fetches one event of a type that is pending; returns false if there is none.
  * The type is enabled again behind the last.
  */
-static bool rfm_irq_fetch(struct rfm_card *card, struct rfm_event *event)
+static bool rfm_irq_fetch(struct rfm_hw *hw, struct rfm_event *event)
 {
 	u32 bit = rfm_sources[event->type].lisr, lisr = 0;
 	unsigned int n = rfm_sources[event->type].fifo;
@@ -223,27 +222,27 @@ static bool rfm_irq_fetch(struct rfm_card *card, struct rfm_event *event)
 
 	event->node = RFM_NODE_ALL;
 	event->time_ns = ktime_get_ns();
-	spin_lock_irqsave(&card->hw.irq.lock, flags);
-	if (card->hw.gone || !(card->hw.irq.pending & bit))
+	spin_lock_irqsave(&hw->irq.lock, flags);
+	if (hw->gone || !(hw->irq.pending & bit))
 		goto out;
 	if (n) {
 		/* Reading the sender pops both. */
-		event->data = readl(card->hw.control + RFM_ISD(n));
-		event->node = readb(card->hw.control + RFM_SID(n));
+		event->data = readl(hw->control + RFM_ISD(n));
+		event->node = readb(hw->control + RFM_SID(n));
 		/* Node 0 is a node, so only LISR tells when it is empty. */
-		lisr = readl(card->hw.control + RFM_LISR);
+		lisr = readl(hw->control + RFM_LISR);
 		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(card);
+			rfm_card_lost(hw->card);
 			goto out;
 		}
 	}
 	if (!(lisr & bit)) {
-		card->hw.irq.pending &= ~bit;
-		rfm_irq_write_lier(card);
+		hw->irq.pending &= ~bit;
+		rfm_irq_write_lier(hw);
 	}
 	found = true;
 out:
-	spin_unlock_irqrestore(&card->hw.irq.lock, flags);
+	spin_unlock_irqrestore(&hw->irq.lock, flags);
 	return found;
 }
 
@@ -251,7 +250,7 @@ out:
  * Delivers one event of a type that is pending. Returns how many that were, and looks
  * at listeners; 0: there is none, -1: it needs more than @most.
  */
-static int rfm_irq_take_one(struct rfm_card *card, unsigned int type,
+static int rfm_irq_take_one(struct rfm_hw *hw, unsigned int type,
 			    unsigned int most)
 {
 	struct rfm_record record = {
@@ -259,34 +258,32 @@ static int rfm_irq_take_one(struct rfm_card *card, unsigned int type,
 		.event.type = type,
 	};
 
-	if (!rfm_dispatch_fits(card, &record, most))
+	if (!rfm_dispatch_fits(hw->card, &record, most))
 		return -1;
-	if (!rfm_irq_fetch(card, &record.event))
+	if (!rfm_irq_fetch(hw, &record.event))
 		return 0;
-	return 1 + rfm_dispatch(card, &record);
+	return 1 + rfm_dispatch(hw->card, &record);
 }
 
 /**
  * rfm_irq_take - deliver one event of each type that is pending
- * @card: the card
+ * @hw: the card
  * @most: events and looks at listeners; an event that needs more is not fetched
  *
  * Context: dispatch.lock held, the card entered; sleeps if @most is
  * RFM_NO_LIMIT.
  * Return: how many that were, 0: nothing is pending, -1: an event needs more.
  */
-int rfm_irq_take(struct rfm_card *card, unsigned int most)
+int rfm_irq_take(struct rfm_hw *hw, unsigned int most)
 {
-	u32 pending = READ_ONCE(card->hw.irq.pending);
+	u32 pending = READ_ONCE(hw->irq.pending);
 	unsigned int type;
 	int one, done = 0;
-
-	lockdep_assert_held(&card->dispatch.lock);
 
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		one = rfm_irq_take_one(card, type, most - done);
+		one = rfm_irq_take_one(hw, type, most - done);
 		if (one < 0)
 			return -1;
 		done += one;
@@ -296,54 +293,77 @@ int rfm_irq_take(struct rfm_card *card, unsigned int most)
 
 /**
  * rfm_irq_take_latched - deliver what is latched before something else
- * @card: a card with an event ring
+ * @hw: a card with an event ring
  *
  * Context: process, dispatch.lock held, the card entered; sleeps.
  */
-void rfm_irq_take_latched(struct rfm_card *card)
+void rfm_irq_take_latched(struct rfm_hw *hw)
 {
-	spin_lock_irq(&card->hw.irq.lock);
-	if (!card->hw.gone)
-		rfm_irq_take_up(card);
-	spin_unlock_irq(&card->hw.irq.lock);
-	rfm_irq_take(card, RFM_NO_LIMIT);
+	spin_lock_irq(&hw->irq.lock);
+	if (!hw->gone)
+		rfm_irq_take_up(hw);
+	spin_unlock_irq(&hw->irq.lock);
+	rfm_irq_take(hw, RFM_NO_LIMIT);
 }
 
 /**
- * rfm_irq_start - let the card interrupt
- * @card: the card, its handler already in place
+ * rfm_irq_prepare - what was latched before belongs to nobody
+ * @hw: a card whose handler is in place; nobody is told of its events yet
  *
- * Latched errors from before belong to nobody and are cleared; network
- * interrupts and a reset request wait for their first listener, whether the
- * driver was there when they came or not.
+ * Errors are cleared; network interrupts and a reset request wait for their first
+ * listener, whether the driver was there when they came or not. From now on the
+ * card may write to the event ring.
  */
-void rfm_irq_start(struct rfm_card *card)
+void rfm_irq_prepare(struct rfm_hw *hw)
+{
+	spin_lock_irq(&hw->irq.lock);
+	writel(0, hw->control + RFM_LIER);
+	readl(hw->control + RFM_LISR);
+	rfm_lisr_clear(hw, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
+	rfm_events_start(hw);
+	rfm_dma_start(hw->card);
+	spin_unlock_irq(&hw->irq.lock);
+}
+
+/**
+ * rfm_irq_enable - let the card interrupt
+ * @hw: one that is prepared
+ */
+void rfm_irq_enable(struct rfm_hw *hw)
 {
 	u32 intcsr;
 
-	rfm_dispatch_lock(card);
-	spin_lock_irq(&card->hw.irq.lock);
-	writel(0, card->hw.control + RFM_LIER);
-	readl(card->hw.control + RFM_LISR);
-	rfm_lisr_clear(card, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
-	rfm_events_start(card);
-	rfm_dma_start(card);
-	spin_unlock_irq(&card->hw.irq.lock);
-	rfm_throttle_start(card);
-	rfm_dispatch_route(card);
-
-	spin_lock_irq(&card->hw.irq.lock);
-	if (!card->hw.gone) {
-		intcsr = readl(card->hw.runtime + RFM_INTCSR);
-		writel(intcsr | RFM_INTCSR_ENABLES, card->hw.runtime + RFM_INTCSR);
+	spin_lock_irq(&hw->irq.lock);
+	if (!hw->gone) {
+		intcsr = readl(hw->runtime + RFM_INTCSR);
+		writel(intcsr | RFM_INTCSR_ENABLES, hw->runtime + RFM_INTCSR);
 	}
-	spin_unlock_irq(&card->hw.irq.lock);
-	rfm_dispatch_unlock(card);
+	spin_unlock_irq(&hw->irq.lock);
+}
+
+/**
+ * rfm_irq_status - what INFO tells about registers and interrupts
+ * @hw: the card, entered
+ * @info: its lcsr1, lisr, irqs and sync_losses are set
+ */
+void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info)
+{
+	u32 lisr;
+
+	spin_lock_irq(&hw->irq.lock);
+	info->lcsr1 = readl(hw->control + RFM_LCSR1);
+	lisr = readl(hw->control + RFM_LISR);
+	if (rfm_card_answers(hw->card))
+		hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	info->lisr = hw->irq.lisr_seen;
+	info->irqs = hw->irq.count;
+	info->sync_losses = hw->irq.sync_losses;
+	spin_unlock_irq(&hw->irq.lock);
 }
 
 /**
  * rfm_irq_mask - silence the card
- * @card: a card that is gone; what it has latched and queued stays there
+ * @hw: a card that is gone; what it has latched and queued stays there
  *
  * Harmless when the card is no longer there. Nobody enables anything after
  * it: that, too, is done under irq.lock, on a card that is not gone.
@@ -351,87 +371,51 @@ void rfm_irq_start(struct rfm_card *card)
  * Context: irq.lock held.
  * Return: false if there is no card to silence.
  */
-bool rfm_irq_mask(struct rfm_card *card)
+bool rfm_irq_mask(struct rfm_hw *hw)
 {
-	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
+	u32 intcsr = readl(hw->runtime + RFM_INTCSR);
 
-	lockdep_assert_held(&card->hw.irq.lock);
+	lockdep_assert_held(&hw->irq.lock);
 
 	if (intcsr == RFM_ALL_ONES)
 		return false;
-	writel(intcsr & ~RFM_INTCSR_ENABLES, card->hw.runtime + RFM_INTCSR);
-	writel(0, card->hw.control + RFM_LIER);
-	writel(RFM_LISR_LATCHED_M, card->hw.control + RFM_LISR);
-	if (card->hw.events.ring)
-		writel(0, card->hw.ext + RFM_EXT_INT_ENABLE);
+	writel(intcsr & ~RFM_INTCSR_ENABLES, hw->runtime + RFM_INTCSR);
+	writel(0, hw->control + RFM_LIER);
+	writel(RFM_LISR_LATCHED_M, hw->control + RFM_LISR);
+	if (hw->events.ring)
+		writel(0, hw->ext + RFM_EXT_INT_ENABLE);
 	/* The writes must arrive, and the line fall, before the handler returns. */
-	readl(card->hw.runtime + RFM_INTCSR);
+	readl(hw->runtime + RFM_INTCSR);
 	return intcsr & RFM_INTCSR_ENABLES;
 }
 
 /**
- * rfm_irq_status - fill in what INFO tells about registers and interrupts
- * @card: the card
- * @info: its lcsr1, lisr, irqs, sync_losses, events_dropped and watches are set
- *
- * Return: 0 or -ENODEV.
- */
-int rfm_irq_status(struct rfm_card *card, struct rfm_info *info)
-{
-	u32 lisr;
-	int idx, ret;
-
-	rfm_dispatch_lock(card);
-	if (!rfm_card_enter(card, &idx)) {
-		rfm_dispatch_unlock(card);
-		return -ENODEV;
-	}
-	spin_lock_irq(&card->hw.irq.lock);
-	info->lcsr1 = readl(card->hw.control + RFM_LCSR1);
-	lisr = readl(card->hw.control + RFM_LISR);
-	if (rfm_card_answers(card))
-		card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	info->lisr = card->hw.irq.lisr_seen;
-	info->irqs = card->hw.irq.count;
-	info->sync_losses = card->hw.irq.sync_losses;
-	spin_unlock_irq(&card->hw.irq.lock);
-
-	rfm_events_check(card);
-	info->events_dropped = rfm_events_dropped(card);
-	info->watches = card->dispatch.watches;
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	rfm_dispatch_unlock(card);
-	return ret;
-}
-
-/**
  * rfm_irq_discard - throw away what waited in the card for the first listener
- * @card: the card
+ * @hw: the card
  * @types: mask of RFM_EVENT_BIT(); what is always enabled has not waited, it still
  *	has to be counted
  *
  * Context: the card entered.
  */
-void rfm_irq_discard(struct rfm_card *card, u32 types)
+void rfm_irq_discard(struct rfm_hw *hw, u32 types)
 {
 	u32 lisr, bits = rfm_lisr_of(types) & ~RFM_LIER_ALWAYS;
 	unsigned int n;
 
-	spin_lock_irq(&card->hw.irq.lock);
+	spin_lock_irq(&hw->irq.lock);
 	for (n = 1; n <= RFM_FIFOS; n++)
 		if (bits & RFM_LISR_INT(n))
-			writeb(0, card->hw.control + RFM_SID(n));
+			writeb(0, hw->control + RFM_SID(n));
 
-	lisr = readl(card->hw.control + RFM_LISR);
-	card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-	rfm_lisr_clear(card, lisr & bits & RFM_LISR_LATCHED_M);
-	spin_unlock_irq(&card->hw.irq.lock);
+	lisr = readl(hw->control + RFM_LISR);
+	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	rfm_lisr_clear(hw, lisr & bits & RFM_LISR_LATCHED_M);
+	spin_unlock_irq(&hw->irq.lock);
 }
 
 /**
  * rfm_irq_open - the first listener for network interrupts is there
- * @card: the card
+ * @hw: the card
  * @types: mask of RFM_EVENT_BIT() within RFM_EVENT_SENDABLE
  *
  * With an event ring, what has waited comes first, and what comes later through the
@@ -439,31 +423,30 @@ void rfm_irq_discard(struct rfm_card *card, u32 types)
  *
  * Context: process, dispatch.lock held, the card entered; sleeps.
  */
-void rfm_irq_open(struct rfm_card *card, u32 types)
+void rfm_irq_open(struct rfm_hw *hw, u32 types)
 {
 	unsigned int type, most;
 	u32 lisr, bit;
 
 	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		if (!(types & RFM_EVENT_BIT(type)) || !card->hw.events.running)
+		if (!(types & RFM_EVENT_BIT(type)) || !hw->events.running)
 			continue;
-		rfm_events_select(card,
-				  card->hw.events.types | RFM_EVENT_BIT(type));
+		rfm_events_select(hw, hw->events.types | RFM_EVENT_BIT(type));
 
 		bit = rfm_sources[type].lisr;
-		spin_lock_irq(&card->hw.irq.lock);
-		lisr = readl(card->hw.control + RFM_LISR);
+		spin_lock_irq(&hw->irq.lock);
+		lisr = readl(hw->control + RFM_LISR);
 		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(card);
+			rfm_card_lost(hw->card);
 		} else if (lisr & bit) {
-			card->hw.irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-			card->hw.irq.pending |= bit;
+			hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+			hw->irq.pending |= bit;
 			if (!rfm_sources[type].fifo)
-				rfm_lisr_clear(card, bit);
+				rfm_lisr_clear(hw, bit);
 		}
-		spin_unlock_irq(&card->hw.irq.lock);
+		spin_unlock_irq(&hw->irq.lock);
 		for (most = RFM_FIFO_DEPTH; most; most--)
-			if (!rfm_irq_take_one(card, type, RFM_NO_LIMIT))
+			if (!rfm_irq_take_one(hw, type, RFM_NO_LIMIT))
 				break;
 	}
 }

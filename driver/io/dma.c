@@ -227,7 +227,7 @@ static void rfm_dma_look_for_end(struct rfm_card *card)
  */
 irqreturn_t rfm_dma_irq(int irq, void *data)
 {
-	struct rfm_card *card = data;
+	struct rfm_card *card = ((struct rfm_hw *)data)->card;
 
 	spin_lock(&card->hw.irq.lock);
 	if (!card->hw.gone && rfm_dma_look(card))

@@ -6,7 +6,7 @@
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
 
-#include "api/api.h"
+#include "io/io.h"
 
 /* How bytes are moved: by programmed I/O, or by the engine, from or to ... */
 enum rfm_way {

@@ -14,7 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
-#include "api/api.h"
+#include "io/io.h"
 
 #ifndef CONFIG_64BIT
 #error "an aligned 8-byte store can be one access on 64-bit kernels only"

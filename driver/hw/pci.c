@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the PCI device shows: BARs, the extension block, which card it is. */
+
+#include <linux/io.h>
+#include <linux/pci.h>
+#include <linux/sizes.h>
+
+#include "hw/hw.h"
+
+/* The BARs we use and the least that each must show. */
+static const struct {
+	int bar;
+	resource_size_t size;
+} rfm_bars[] = {
+	{ RFM_BAR_RUNTIME, SZ_256 },
+	{ RFM_BAR_CONTROL, RFM_BAR_CONTROL_SIZE },
+	{ RFM_BAR_MEMORY, SZ_2M },
+};
+
+#define RFM_BARS	(BIT(RFM_BAR_RUNTIME) | BIT(RFM_BAR_CONTROL) | \
+			 BIT(RFM_BAR_MEMORY))
+
+/**
+ * rfm_check_bars - can this be a 5565?
+ * @pdev: the device being probed, enabled
+ *
+ * Return: 0 or -ENODEV.
+ */
+int rfm_check_bars(struct pci_dev *pdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rfm_bars); i++) {
+		int bar = rfm_bars[i].bar;
+
+		if (!(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
+		    pci_resource_len(pdev, bar) < rfm_bars[i].size)
+			return dev_err_probe(&pdev->dev, -ENODEV,
+					     "BAR%d is %pR: not that of a 5565\n",
+					     bar, &pdev->resource[bar]);
+	}
+	return 0;
+}
+
+/* Says itself what is wrong. */
+static void __iomem *rfm_map_bar(struct rfm_hw *hw, int bar)
+{
+	return devm_ioremap_resource(&hw->pdev->dev, &hw->pdev->resource[bar]);
+}
+
+static int rfm_map_bars(struct rfm_hw *hw)
+{
+	hw->runtime = rfm_map_bar(hw, RFM_BAR_RUNTIME);
+	hw->control = rfm_map_bar(hw, RFM_BAR_CONTROL);
+	hw->memory = rfm_map_bar(hw, RFM_BAR_MEMORY);
+	hw->memory_phys = pci_resource_start(hw->pdev, RFM_BAR_MEMORY);
+	return PTR_ERR_OR_ZERO(hw->runtime) ?: PTR_ERR_OR_ZERO(hw->control) ?:
+	       PTR_ERR_OR_ZERO(hw->memory);
+}
+
+/*
+ * File offsets are offsets in the card's memory, so a window narrower than
+ * that has to start at 0, wherever somebody before us left it.
+ */
+static int rfm_reset_window(struct rfm_hw *hw)
+{
+	u32 base;
+
+	if (hw->board_revision < RFM_BRV_SLIDING_WINDOW)
+		return 0;
+
+	writel(RFM_LAS1BA_ENABLE, hw->runtime + RFM_LAS1BA);
+	base = readl(hw->runtime + RFM_LAS1BA) & RFM_LAS1BA_REMAP_M;
+	if (base)
+		return dev_err_probe(&hw->pdev->dev, -EIO,
+				     "the window stays at %#x\n", base);
+	return 0;
+}
+
+/* Nor does a program of ours expect what that one liked better. */
+static void rfm_reset_byte_swap(struct rfm_hw *hw)
+{
+	u32 bigend = readl(hw->runtime + RFM_BIGEND);
+
+	if (bigend & RFM_BIGEND_SWAPS)
+		writel(bigend & ~RFM_BIGEND_SWAPS, hw->runtime + RFM_BIGEND);
+}
+
+/* Is this a 5565, and which? */
+static int rfm_identify(struct rfm_hw *hw)
+{
+	struct device *dev = &hw->pdev->dev;
+	unsigned int code;
+	u32 lcsr1;
+	u8 id;
+
+	lcsr1 = readl(hw->control + RFM_LCSR1);
+	if (lcsr1 == RFM_ALL_ONES)
+		return dev_err_probe(dev, -ENODEV, "the card does not answer\n");
+
+	id = readb(hw->control + RFM_BID);
+	if (id != RFM_BID_5565)
+		return dev_err_probe(dev, -ENODEV,
+				     "board id %#04x instead of %#04x\n",
+				     id, RFM_BID_5565);
+
+	code = (lcsr1 & RFM_LCSR1_MEMSIZE_M) >> RFM_LCSR1_MEMSIZE_SHIFT;
+	if (code > 2)
+		return dev_err_probe(dev, -ENODEV,
+				     "reserved memory size code %u\n", code);
+
+	hw->memory_size = (u64)SZ_64M << code;
+	hw->window_size = min_t(u64, hw->memory_size,
+				pci_resource_len(hw->pdev, RFM_BAR_MEMORY));
+	hw->board_revision = readb(hw->control + RFM_BRV);
+	hw->build = readw(hw->control + RFM_BRB);
+	hw->node = readb(hw->control + RFM_NID);
+	rfm_reset_byte_swap(hw);
+	return rfm_reset_window(hw);
+}
+
+/**
+ * rfm_led_off - the red LED means "no driver": it is lit from power-up on
+ * @hw: a card that is ready for use
+ */
+void rfm_led_off(struct rfm_hw *hw)
+{
+	u32 lcsr1;
+
+	spin_lock(&hw->lock);
+	lcsr1 = readl(hw->control + RFM_LCSR1);
+	writel(lcsr1 & ~RFM_LCSR1_LED, hw->control + RFM_LCSR1);
+	spin_unlock(&hw->lock);
+}
+
+/*
+ * Find the extension block. Only its capability tells of it: on a real card
+ * something else may show in that BAR. A block of another major version is
+ * left alone.
+ */
+static int rfm_find_ext_cap(struct pci_dev *pdev)
+{
+	int pos = pci_find_capability(pdev, PCI_CAP_ID_VNDR);
+	u32 magic, version;
+	u8 length;
+
+	for (; pos; pos = pci_find_next_capability(pdev, pos,
+						   PCI_CAP_ID_VNDR)) {
+		pci_read_config_byte(pdev, pos + PCI_CAP_FLAGS, &length);
+		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_MAGIC, &magic);
+		if (length < RFM_EXT_CAP_LENGTH || magic != RFM_EXT_MAGIC)
+			continue;
+		pci_read_config_dword(pdev, pos + RFM_EXT_CAP_VERSION,
+				      &version);
+		if (version >> 16 == RFM_EXT_VERSION >> 16)
+			return pos;
+		dev_warn(&pdev->dev,
+			 "extension block of version %#x not used\n", version);
+	}
+	return 0;
+}
+
+static int rfm_map_ext(struct rfm_hw *hw)
+{
+	struct pci_dev *pdev = hw->pdev;
+	int pos = rfm_find_ext_cap(pdev);
+	u32 offset, features;
+	void __iomem *base;
+	u8 bar;
+
+	if (!pos)
+		return 0;
+	pci_read_config_byte(pdev, pos + RFM_EXT_CAP_BAR, &bar);
+	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_OFFSET, &offset);
+	pci_read_config_dword(pdev, pos + RFM_EXT_CAP_FEATURES, &features);
+	if (bar >= PCI_STD_NUM_BARS || RFM_BARS & BIT(bar) ||
+	    !(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
+	    pci_resource_len(pdev, bar) < RFM_EXT_BAR_SIZE ||
+	    pci_resource_len(pdev, bar) - RFM_EXT_BAR_SIZE < offset) {
+		dev_warn(&pdev->dev,
+			 "the extension block is said to be at %#x in BAR%u: not used\n",
+			 offset, bar);
+		return 0;
+	}
+
+	base = rfm_map_bar(hw, bar);
+	if (IS_ERR(base))
+		return PTR_ERR(base);
+	hw->ext = base + offset;
+	hw->features = features & RFM_EXT_FEATURES;
+	return 0;
+}
+
+/**
+ * rfm_hw_find - map what there is of the card, and look what it is
+ * @hw: of a device whose BARs were checked
+ *
+ * Byte swaps and window are as programs of ours expect them.
+ *
+ * Return: 0 or a negative errno, and what is wrong has been said.
+ */
+int rfm_hw_find(struct rfm_hw *hw)
+{
+	return rfm_map_bars(hw) ?: rfm_map_ext(hw) ?: rfm_identify(hw);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads and writes of the memory: what the device node calls, and the two share. */
+#ifndef RFM_IO_H
+#define RFM_IO_H
+
+#include "core/card.h"
+
+/* io/io.c: read and write, programmed I/O */
+
+/* Bytes before a look at who else wants something. */
+#define RFM_IO_TURN	8192
+
+size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
+		   size_t bytes, bool store, int *error);
+void rfm_io_end(struct rfm_card *card);
+bool rfm_io_interrupted(struct kiocb *iocb);
+ssize_t rfm_read_iter(struct kiocb *iocb, struct iov_iter *to);
+ssize_t rfm_write_iter(struct kiocb *iocb, struct iov_iter *from);
+loff_t rfm_llseek(struct file *file, loff_t offset, int whence);
+
+/* io/dma_pages.c, io/dma_request.c: reads and writes that use the DMA engine */
+bool rfm_dma_can(const struct iov_iter *iter);
+bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes);
+ssize_t rfm_request(struct kiocb *iocb, struct iov_iter *iter, size_t bytes);
+
+#endif /* RFM_IO_H */
