@@ -176,23 +176,13 @@ static const struct file_operations rfm_fops = {
 	.show_fdinfo	= rfm_show_fdinfo,
 };
 
-/**
- * rfm_file_of - is this a descriptor of a card?
- * @filp: an open file
- *
- * Return: what is ours of it, or NULL.
- */
+/* NULL: no descriptor of a card. */
 struct rfm_file *rfm_file_of(const struct file *filp)
 {
 	return filp->f_op == &rfm_fops ? filp->private_data : NULL;
 }
 
-/**
- * rfm_chrdev_add - make /dev/rfmN appear
- * @card: a card that is ready for use
- *
- * Return: 0 or a negative errno.
- */
+/* From now on programs can open /dev/rfmN. */
 int rfm_chrdev_add(struct rfm_card *card)
 {
 	card->dev.devt = MKDEV(MAJOR(rfm_devt), card->id);
@@ -201,10 +191,7 @@ int rfm_chrdev_add(struct rfm_card *card)
 	return cdev_device_add(&card->cdev, &card->dev);
 }
 
-/**
- * rfm_chrdev_del - make /dev/rfmN disappear
- * @card: the card; files that are open stay open
- */
+/* Files that are open stay open. */
 void rfm_chrdev_del(struct rfm_card *card)
 {
 	cdev_device_del(&card->cdev, &card->dev);

@@ -135,17 +135,10 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-/**
- * rfm_mmap - map the card's memory into a process
- * @file: the open file
- * @vma: the mapping; its offset is the offset in the window
- *
+/*
  * Until its last page is unmapped, in this process or in one forked from it,
- * the mapping holds a subscription, and the window stays where it is.
- *
- * Return: 0; -EINVAL for a private mapping or one that goes past the window,
- * -EACCES for an executable one, -EUSERS if there are too many holds, -EIO,
- * -ENOMEM, -ENODEV if the card has gone.
+ * the mapping holds a subscription, and the window stays where it is. The
+ * errors stand in rfm.4.
  */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 {

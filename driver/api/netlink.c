@@ -42,11 +42,7 @@ void rfm_netlink_holders_changed(void)
 	atomic_inc(&rfm_holders_state);
 }
 
-/**
- * rfm_netlink_holders_state - compare with an earlier one
- *
- * Return: another number after each change.
- */
+/* Another number after each change. */
 unsigned int rfm_netlink_holders_state(void)
 {
 	return atomic_read(&rfm_holders_state);
@@ -54,13 +50,7 @@ unsigned int rfm_netlink_holders_state(void)
 
 /* --- refusals ------------------------------------------------------------- */
 
-/**
- * rfm_refuse_generic - say why not, for what may happen to any request
- * @extack: told, unless somebody has said something already
- * @error: negative errno
- *
- * Return: @error.
- */
+/* Says why not, unless somebody has said something already. Returns @error. */
 int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
 {
 	if (!extack || extack->_msg)
@@ -190,16 +180,10 @@ static int rfm_asker_get(struct rfm_asker *asker, bool must,
 	return ret;
 }
 
-/**
- * rfm_asker_of - find out which card the doit of an operation is about
- * @asker: filled in
- * @skb: the message
- * @info: of the request
- * @max: the highest attribute of this operation
- * @function: what its sender must have the right to do
- *
- * Context: that of the sender.
- * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
+/*
+ * Which card is the doit of an operation about, and may its sender do it? @max
+ * is the highest attribute that the operation takes. After an error there is
+ * nothing to put.
  */
 int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
 		 struct genl_info *info, unsigned int max,
@@ -214,12 +198,7 @@ int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
 	return rfm_asker_get(asker, true, function);
 }
 
-/**
- * rfm_dump_asker - the sender of a dump request
- * @asker: filled in, but for its card
- * @cb: of the dump
- * @max: the highest attribute of this operation
- */
+/* The sender of a dump, but for its card; @max as above. */
 void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
 		    unsigned int max)
 {
@@ -231,16 +210,10 @@ void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
 	};
 }
 
-/**
- * rfm_dump_begin - find out which cards a dump is about
- * @asker: of the dump
- * @function: what its sender must have the right to do
- * @first: set to the id of the first
- * @last: and of the last: the same if the request names a card, as it does by a
- *	descriptor, which gives a right to its own card only
- *
- * Context: that of the sender.
- * Return: as rfm_asker_of().
+/*
+ * The ids of the first and the last card that a dump is about: one, if the
+ * request names a card, as it does by a descriptor, which gives a right to its
+ * own card only.
  */
 int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
 		   u32 *first, u32 *last)
@@ -253,10 +226,6 @@ int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
 	return ret;
 }
 
-/**
- * rfm_asker_put - done with a request
- * @asker: the request
- */
 void rfm_asker_put(struct rfm_asker *asker)
 {
 	if (asker->card)
@@ -266,26 +235,11 @@ void rfm_asker_put(struct rfm_asker *asker)
 
 /* --- replies and dumps ---------------------------------------------------- */
 
-/**
- * rfm_put_u64 - put a number at the top level of a message
- * @skb: the message
- * @attr: RFM_A_CARD_*
- * @value: the number
- *
- * Return: 0 or -EMSGSIZE.
- */
 int rfm_put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, RFM_A_CARD_PAD);
 }
 
-/**
- * rfm_put_handle - say which card
- * @skb: the message
- * @card: the card
- *
- * Return: 0 or -EMSGSIZE.
- */
 int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card)
 {
 	return nla_put_u32(skb, RFM_A_CARD_ID, card->id) ?:
@@ -308,15 +262,7 @@ static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
 	return ret;
 }
 
-/**
- * rfm_reply - answer a request
- * @asker: the request
- * @info: of it
- * @put: makes it
- * @data: for @put
- *
- * Return: 0 or a negative errno, and then the sender knows why.
- */
+/* Answers a request with what @put makes; the sender is told of an error. */
 int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
 	      rfm_put_fn put, void *data)
 {
@@ -365,20 +311,9 @@ struct rfm_dump {
 	bool begun;			/* the request is a good one */
 };
 
-/**
- * rfm_dump_cards - a message for each card that is asked for
- * @skb: where they go
- * @cb: of the dump
- * @asker: the request
- * @function: what its sender must have the right to do
- * @cmd: the operation
- * @put: makes a message
- * @data: for @put
- *
- * A card that goes meanwhile is left out; the dump says that it was
- * interrupted.
- *
- * Return: what a dumpit returns.
+/*
+ * A message of @put for each card that is asked for. A card that goes meanwhile
+ * is left out; the dump says that it was interrupted.
  */
 int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 		   struct rfm_asker *asker, enum rfm_function function, u8 cmd,
@@ -419,11 +354,6 @@ static const struct genl_multicast_group rfm_groups[] = {
 	[RFM_NLGRP_MONITOR] = { RFM_MCGRP_MONITOR, GENL_MCAST_CAP_NET_ADMIN },
 };
 
-/**
- * rfm_netlink_init - make the family
- *
- * Return: 0 or a negative errno.
- */
 int __init rfm_netlink_init(void)
 {
 	rfm_nl_family.netnsok = false;
@@ -432,11 +362,7 @@ int __init rfm_netlink_init(void)
 	return genl_register_family(&rfm_nl_family);
 }
 
-/**
- * rfm_netlink_exit - its end
- *
- * No card is left, so that nobody has anything to tell.
- */
+/* No card is left, so nobody has anything to tell. */
 void rfm_netlink_exit(void)
 {
 	genl_unregister_family(&rfm_nl_family);

@@ -169,14 +169,9 @@ static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
 	return 0;
 }
 
-/**
- * rfm_put_card - all that card-get tells of a card but which it is
- * @skb: the message
- * @card: the card
- * @absolute: as the driver counts, whatever counters-reset has done
- *
- * Context: process, card->lock held; sleeps.
- * Return: 0, -EMSGSIZE or -ENODEV.
+/*
+ * All that card-get tells of a card but which it is; @absolute: as the driver
+ * counts, whatever counters-reset has done. Sleeps.
  */
 int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute)
 {

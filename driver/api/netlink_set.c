@@ -136,15 +136,12 @@ static int rfm_step_take_range(const struct rfm_asker *asker,
 			       struct nlattr **attrs,
 			       struct rfm_base_step *step)
 {
-	u64 size = asker->card->hw.memory_size;
-
 	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
 	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);
 	if (!step->range.length)
 		return rfm_refuse(asker->extack, attrs[RFM_A_RANGE_LENGTH],
 				  -EINVAL, "the range is empty");
-	if (step->range.length > size ||
-	    step->range.offset > size - step->range.length)
+	if (!rfm_range_inside(asker->card, &step->range))
 		return rfm_refuse(asker->extack, attrs[RFM_A_RANGE_OFFSET],
 				  -EINVAL,
 				  "the range reaches past the end of the memory");

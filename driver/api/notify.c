@@ -320,10 +320,7 @@ void rfm_notify_change(struct rfm_card *card)
 	mutex_unlock(&rfm_cards_lock);
 }
 
-/**
- * rfm_notify_start - tell monitors of a new card, and then what happens to it
- * @card: a card that netlink knows already
- */
+/* Tells monitors of a card that netlink knows, and then what happens to it. */
 void rfm_notify_start(struct rfm_card *card)
 {
 	int idx;
@@ -342,10 +339,7 @@ void rfm_notify_start(struct rfm_card *card)
 	mutex_unlock(&card->lock);
 }
 
-/**
- * rfm_notify_stop - tell monitors that a card is no longer there
- * @card: one that netlink no longer knows, with no user of its hardware left
- */
+/* Of a card that netlink no longer knows, with no user of its hardware left. */
 void rfm_notify_stop(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
@@ -362,12 +356,7 @@ void rfm_notify_stop(struct rfm_card *card)
 	cancel_delayed_work_sync(&card->dispatch.monitor.work);
 }
 
-/**
- * rfm_notify_lost - how many notifications of a card were lost in the driver?
- * @card: the card
- *
- * Return: since the driver was bound.
- */
+/* How many notifications of a card were lost since the driver was bound. */
 u64 rfm_notify_lost(struct rfm_card *card)
 {
 	struct rfm_description description;

@@ -69,13 +69,7 @@ int rfm_may_ioctl(enum rfm_function function, fmode_t mode)
 	rfm_refuse((asker)->extack, NULL, -EPERM,			\
 		   "needs a descriptor of the card" what ", or CAP_NET_ADMIN")
 
-/**
- * rfm_may_netlink - may this be done by the sender of a message?
- * @function: what
- * @asker: the request; told why not
- *
- * Return: 0 or -EPERM.
- */
+/* May this be done by the sender of a message? Who may not is told why. */
 int rfm_may_netlink(enum rfm_function function, const struct rfm_asker *asker)
 {
 	if (asker->mode && !rfm_may_ioctl(function, asker->mode))

@@ -80,15 +80,7 @@ static bool rfm_set_covers(const struct rfm_set *set, u32 first, u32 end)
 	return span && span->hold.first <= first && span->hold.end >= end;
 }
 
-/**
- * rfm_base_covers - is a range on anyway?
- * @card: the card
- * @range: bytes of the memory
- * @planes: mask of RFM_HOLD()
- *
- * Context: card->lock held.
- * Return: true if the base has all of it on in all of these planes.
- */
+/* Has the base all of a range on in all of these planes anyway? */
 bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
 		     u32 planes)
 {
@@ -117,15 +109,10 @@ static u32 rfm_base_policy_of(struct rfm_card *card)
 	return RFM_BASE_MASK;
 }
 
-/**
- * rfm_base_prepare - the first half of a change of the base masks
- * @card: the card
- * @settings: the change
- * @sets: RFM_PLANES empty ones: what the masks are to be; they are on already
- *
- * Context: process, card->lock held; sleeps.
- * Return: 0, or -ENOMEM, -ENOSPC (too many ranges), -EIO, -ENODEV, and then
- * there is nothing to commit or undo.
+/*
+ * The first half of a change of the base masks, under card->lock up to the
+ * second: @sets become what the masks are to be, and are on already. The second
+ * is rfm_base_commit(), or rfm_sets_drop() for no change; after an error, none.
  */
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets)
@@ -146,13 +133,7 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 	return ret;
 }
 
-/**
- * rfm_base_commit - the second half
- * @card: the card
- * @sets: as rfm_base_prepare() has left them; empty afterwards
- *
- * Context: card->lock held since then.
- */
+/* Leaves @sets empty. */
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 {
 	unsigned int i;
@@ -164,25 +145,7 @@ void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 	rfm_holders_changed(card);
 }
 
-/**
- * rfm_base_undo - or not
- * @card: the card
- * @sets: as rfm_base_prepare() has left them; empty afterwards
- *
- * Context: card->lock held since then.
- */
-void rfm_base_undo(struct rfm_card *card, struct rfm_set *sets)
-{
-	rfm_sets_drop(card, sets);
-}
-
-/**
- * rfm_base_start - put a base policy into force
- * @card: a card that nobody can open yet
- * @policy: RFM_BASE_ALL or RFM_BASE_NONE
- *
- * Return: 0, -ENOMEM, -EIO or -ENODEV.
- */
+/* Of a card that nobody can open yet. */
 int rfm_base_start(struct rfm_card *card, u32 policy)
 {
 	int ret = 0;
@@ -197,10 +160,7 @@ int rfm_base_start(struct rfm_card *card, u32 policy)
 	return ret;
 }
 
-/**
- * rfm_base_free - the end
- * @card: a card that nobody uses any more
- */
+/* Of a card that nobody uses any more. */
 void rfm_base_free(struct rfm_card *card)
 {
 	unsigned int i;

@@ -109,14 +109,9 @@ static int rfm_card_number(const char *place)
 	return ret;
 }
 
-/**
- * rfm_card_alloc - make the card structure of a PCI device
- * @pdev: the device being probed
- *
+/*
  * The reference it returns belongs to devres: it is dropped after everything
  * that was requested later (the interrupt above all) has been freed.
- *
- * Return: the card, or an ERR_PTR.
  */
 struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 {
@@ -223,12 +218,9 @@ void rfm_card_exit(struct rfm_card *card, int idx)
 	srcu_read_unlock(&card->hw.srcu, idx);
 }
 
-/**
- * rfm_card_set_gone - no new user of the hardware from here on
- * @card: the card
- *
- * Masks the card. Those who wait for it and those who are inside a section are
- * waited for by rfm_card_drain().
+/*
+ * Masks the card, which has no new user from here on. Those who wait for it and
+ * those inside a section are waited for by rfm_card_drain().
  */
 void rfm_card_set_gone(struct rfm_card *card)
 {
@@ -305,10 +297,7 @@ int rfm_card_check(struct rfm_card *card)
 
 /* --- the list of cards ---------------------------------------------------- */
 
-/**
- * rfm_cards_add - netlink knows a card from now on
- * @card: one that is ready for use
- */
+/* Netlink knows a card from now on. */
 void rfm_cards_add(struct rfm_card *card)
 {
 	mutex_lock(&rfm_cards_lock);
@@ -317,10 +306,7 @@ void rfm_cards_add(struct rfm_card *card)
 	mutex_unlock(&rfm_cards_lock);
 }
 
-/**
- * rfm_cards_del - and no longer
- * @card: the card
- */
+/* And no longer. */
 void rfm_cards_del(struct rfm_card *card)
 {
 	mutex_lock(&rfm_cards_lock);

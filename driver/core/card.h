@@ -136,6 +136,14 @@ static inline struct rfm_card *rfm_card_of(const struct file *file)
 	return ((const struct rfm_file *)file->private_data)->card;
 }
 
+/* Is it a range of the card's memory, and not empty? */
+static inline bool rfm_range_inside(const struct rfm_card *card,
+				    const struct rfm_range *range)
+{
+	return range->length && range->length <= card->hw.memory_size &&
+	       range->offset <= card->hw.memory_size - range->length;
+}
+
 #define RFM_MINORS	256
 
 /* core/card.c: life and death */

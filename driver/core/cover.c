@@ -80,13 +80,7 @@ static void rfm_end_insert(struct rb_root *root, struct rfm_end *end, u32 key)
 	rb_insert_augmented(&end->node, root, &rfm_ends);
 }
 
-/**
- * rfm_cover_add - a hold covers its range in a plane
- * @root: of the plane
- * @ends: the hold's, for this plane
- * @first: granule
- * @end: the granule behind the last
- */
+/* A hold covers the granules from @first up to @end in a plane. */
 void rfm_cover_add(struct rb_root *root, struct rfm_end ends[2], u32 first,
 		   u32 end)
 {
@@ -94,11 +88,7 @@ void rfm_cover_add(struct rb_root *root, struct rfm_end ends[2], u32 first,
 	rfm_end_insert(root, &ends[1], rfm_end_key(end, true));
 }
 
-/**
- * rfm_cover_del - and no longer
- * @root: of the plane
- * @ends: as added
- */
+/* And no longer. */
 void rfm_cover_del(struct rb_root *root, struct rfm_end ends[2])
 {
 	rb_erase_augmented(&ends[0].node, root, &rfm_ends);
@@ -167,13 +157,9 @@ static struct rfm_end *rfm_gap_from(struct rfm_end *end, int sum)
 	return NULL;
 }
 
-/**
- * rfm_cover_gap - find what nothing covers
- * @root: of the plane
- * @first: where to begin; set to the first granule of the next gap
- * @end: where to stop
- *
- * Return: the granule behind the gap, 0 if there is none.
+/*
+ * Finds what nothing covers: @first becomes the first granule of the next gap.
+ * Returns the granule behind the gap, 0 if there is none before @end.
  */
 u32 rfm_cover_gap(const struct rb_root *root, u32 *first, u32 end)
 {

@@ -66,11 +66,9 @@ void rfm_dispatch_unlock(struct rfm_card *card)
 	up(&card->dispatch.lock.free);
 }
 
-/**
- * rfm_dispatch_yield - others may run between deliveries of one event
- * @deliveries: how many there were
- *
- * Not after so few as an interrupt handler makes.
+/*
+ * Others may run between deliveries of one event, if these are more than an
+ * interrupt handler makes.
  */
 void rfm_dispatch_yield(unsigned int deliveries)
 {
@@ -328,10 +326,6 @@ static void rfm_dispatch_work(struct work_struct *work)
 	rfm_dispatch_tell(card);
 }
 
-/**
- * rfm_dispatch_init - nobody is told of anything yet
- * @card: one that nobody uses yet
- */
 void rfm_dispatch_init(struct rfm_card *card)
 {
 	static struct lock_class_key key;
@@ -345,10 +339,7 @@ void rfm_dispatch_init(struct rfm_card *card)
 	rfm_throttle_init(card);
 }
 
-/**
- * rfm_dispatch_start - events are delivered from now on
- * @card: a card that nobody uses yet, its handlers in place
- */
+/* Of a card that nobody uses yet, with its handlers in place. */
 void rfm_dispatch_start(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);

@@ -65,15 +65,10 @@ static void rfm_fences_end(struct rfm_card *card, u32 ticket)
 	}
 }
 
-/**
- * rfm_fence_event - a fence has come home
- * @card: the card, entered
- * @ticket: which; those before it have as well
- *
- * The result is that of the last one, and good for those before it: what is
- * everywhere now was not there earlier.
- *
- * Context: process, dispatch.lock held; sleeps.
+/*
+ * A fence has come home, and those before it. The result is that of the last
+ * one, and good for those before it: what is everywhere now was not there
+ * earlier. Under dispatch.lock; sleeps.
  */
 void rfm_fence_event(struct rfm_card *card, u32 ticket)
 {
@@ -83,12 +78,7 @@ void rfm_fence_event(struct rfm_card *card, u32 ticket)
 		rfm_fences_end(card, ticket);
 }
 
-/**
- * rfm_fences_wake - the card has gone: all look themselves
- * @card: the card
- *
- * Context: process, dispatch.lock held; sleeps.
- */
+/* The card has gone: all look themselves. Under dispatch.lock; sleeps. */
 void rfm_fences_wake(struct rfm_card *card)
 {
 	struct rfm_fence *fence;

@@ -155,7 +155,6 @@ int rfm_base_start(struct rfm_card *card, u32 policy);
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets);
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets);
-void rfm_base_undo(struct rfm_card *card, struct rfm_set *sets);
 void rfm_base_free(struct rfm_card *card);
 bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
 		     u32 planes);

@@ -218,16 +218,10 @@ static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 	return good;
 }
 
-/**
- * rfm_queue_alloc - make what a descriptor of events stands for
- * @card: the card; a reference is taken
- * @ops: of its kind
- * @size: bytes of the structure, which begins with a struct rfm_queue
- * @depth: records the queue shall hold, at most RFM_LISTEN_DEPTH_MAX; 0: as many as
- *	usual
- *
- * Return: it, otherwise zeroed; or ERR_PTR(-ENOMEM), or ERR_PTR(-ENOSPC) if the queues
- * of the card would hold too many.
+/*
+ * Makes what a descriptor of events stands for: @size bytes, zeroed, that begin
+ * with a struct rfm_queue, and hold a reference to the card. ERR_PTR(-ENOSPC)
+ * if the queues of the card would hold too many records.
  */
 void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
 		      size_t size, u32 depth)
@@ -250,10 +244,7 @@ void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
 	return queue;
 }
 
-/**
- * rfm_queue_free - the end of what rfm_queue_alloc() has made
- * @queue: one that nobody fills any more
- */
+/* Nobody fills it any more. */
 void rfm_queue_free(struct rfm_queue *queue)
 {
 	struct rfm_card *card = queue->card;
@@ -294,13 +285,7 @@ static const struct file_operations rfm_queue_fops = {
 	.show_fdinfo	= rfm_queue_show_fdinfo,
 };
 
-/**
- * rfm_queue_install - give the calling process the descriptor
- * @queue: what it stands for; freed with it, or here if there is none
- * @flags: RFM_LISTEN_NONBLOCK, RFM_LISTEN_CLOEXEC
- *
- * Return: the descriptor, or a negative errno.
- */
+/* Gives the calling process the descriptor, or else frees the queue. */
 int rfm_queue_install(struct rfm_queue *queue, u32 flags)
 {
 	struct file *file;
@@ -562,13 +547,9 @@ void rfm_queue_lose(struct rfm_queue *queue)
 	spin_unlock_irq(&queue->lock);
 }
 
-/**
- * rfm_queues_tell - events are missing in the event ring: tell all queues
- * @card: the card
- *
- * None may ever come that would be told with.
- *
- * Context: dispatch.lock held.
+/*
+ * Events are missing in the event ring: tells all queues, as none may ever come
+ * that would be told with.
  */
 void rfm_queues_tell(struct rfm_card *card)
 {

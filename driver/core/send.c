@@ -176,12 +176,9 @@ static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
 	}
 }
 
-/**
- * rfm_ring_test_lock - OWN DATA is for the caller alone until it is unlocked
- * @card: the card
- * @wait: for the end of a ring test that is running, up to RFM_RING_TEST_MS_MAX
- *
- * Return: 0, -EINTR; -EBUSY if there is one and it is not to be waited for.
+/*
+ * OWN DATA is for the caller alone until probe_lock is unlocked. If a ring test
+ * is running: waits for its end if @wait, else -EBUSY.
  */
 int rfm_ring_test_lock(struct rfm_card *card, bool wait)
 {

@@ -26,10 +26,7 @@ module_param_named(dma_write_least, rfm_dma_write_least, uint, 0444);
 MODULE_PARM_DESC(dma_write_least,
 		 "bytes from which on a write is made by DMA; 0: none");
 
-/**
- * rfm_settings_init - what a card begins with
- * @card: one that netlink does not know yet
- */
+/* Of a card that netlink does not know yet. */
 void rfm_settings_init(struct rfm_card *card)
 {
 	card->hw.dma.least[RFM_DMA_READ] = rfm_dma_read_least;
@@ -155,7 +152,7 @@ static int rfm_settings_change(struct rfm_card *card,
 		return ret;
 	ret = rfm_switches_apply(card, settings);
 	if (ret) {
-		rfm_base_undo(card, sets);
+		rfm_sets_drop(card, sets);
 		return ret;
 	}
 	if (rebase)

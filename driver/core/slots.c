@@ -22,26 +22,14 @@ static_assert(RFM_SLOT_CHANGED == (u32)RFM_COMPARE_CHANGED);
 static_assert(RFM_SLOT_SILENCE_MIN == RFM_WATCH_SILENCE_MIN);
 static_assert(RFM_SLOT_SILENCE_MAX == RFM_WATCH_SILENCE_MAX);
 
-/**
- * rfm_slots_needed - how many slots does a watch take?
- * @args: what it was asked for
- *
- * Return: one for each range that may fall silent, and one to compare.
- */
+/* One for each range that may fall silent, and one to compare. */
 unsigned int rfm_slots_needed(const struct rfm_watch *args)
 {
 	return (args->silence_ns ? args->count : 0) +
 	       !!(args->flags & RFM_WATCH_COMPARE);
 }
 
-/**
- * rfm_slots_take - give a watch its slots, or none at all
- * @card: the card
- * @watcher: the watch; its timers' and its comparator are set
- *
- * Context: dispatch.lock held.
- * Return: 0 or -ENOSPC.
- */
+/* Gives a watch all its slots, or none at all (-ENOSPC). */
 int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 {
 	struct rfm_dispatch *dispatch = &card->dispatch;
@@ -104,13 +92,7 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 	return ret;
 }
 
-/**
- * rfm_slots_arm - let the card compare, and look for silence
- * @card: the card
- * @watcher: a watch that has its slots
- *
- * Return: 0; -EIO if the card refuses, -ENODEV.
- */
+/* Lets the card compare, and look for silence; -EIO if it refuses. */
 int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
 {
 	const struct rfm_watch *args = &watcher->args;
@@ -130,12 +112,9 @@ int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
 	return ret;
 }
 
-/**
- * rfm_slot_release - take a slot back
- * @card: the card, gone or not
- * @slot: which, of no owner any more; or RFM_SLOT_NONE
- *
- * The slot is off, and its records nobody's, before another can have it.
+/*
+ * The slot is off, and its records nobody's, before another can have it. The
+ * card may have gone.
  */
 void rfm_slot_release(struct rfm_card *card, unsigned int slot)
 {
@@ -214,14 +193,10 @@ static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
 	return same;
 }
 
-/**
- * rfm_watch_recheck - the card has dropped records: who is silent?
- * @card: the card, gone or not
- *
- * Owners of timers are told what they may not have been told. If the record of
- * it was not dropped but is still on its way, they hear it twice.
- *
- * Context: process; sleeps.
+/*
+ * The card, which may have gone, has dropped records: owners of timers are told
+ * what they may not have been told. If the record of it was not dropped but is
+ * still on its way, they hear it twice.
  */
 void rfm_watch_recheck(struct rfm_card *card)
 {
@@ -232,10 +207,7 @@ void rfm_watch_recheck(struct rfm_card *card)
 			cond_resched();
 }
 
-/**
- * rfm_watch_reset - all slots off, whatever was left armed
- * @card: a card that nobody uses yet, or nobody any more
- */
+/* All slots off, whatever was left armed, of a card that nobody uses. */
 void rfm_watch_reset(struct rfm_card *card)
 {
 	unsigned int slot;

@@ -11,10 +11,7 @@
 /* Nodes read in one go, so that the card's removal need not wait for all. */
 #define RFM_NODES_PASS	32
 
-/**
- * rfm_status_start - let the card remember who writes
- * @card: a card that nobody can open yet
- */
+/* Lets the card remember who writes. */
 void rfm_status_start(struct rfm_card *card)
 {
 	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
@@ -24,10 +21,7 @@ void rfm_status_start(struct rfm_card *card)
 		writel(RFM_EXT_CONTROL_WRITERS, card->hw.ext + RFM_EXT_CONTROL);
 }
 
-/**
- * rfm_status_stop - as it is at reset
- * @card: a card that is gone, with no user of its hardware left
- */
+/* As it is at reset. */
 void rfm_status_stop(struct rfm_card *card)
 {
 	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
@@ -120,14 +114,7 @@ static void rfm_snapshot(struct rfm_card *card)
 	writel(0, card->hw.ext + RFM_EXT_SNAPSHOT);
 }
 
-/**
- * rfm_counters_read - all counters, of one instant
- * @card: the card
- * @args: filled in, but for what was reset
- *
- * Context: card->lock held.
- * Return: 0 or -ENODEV.
- */
+/* All counters, of one instant, but for what was reset. Under card->lock. */
 int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
 {
 	unsigned int i;

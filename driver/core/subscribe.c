@@ -120,13 +120,7 @@ static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
 
 /* --- holds --------------------------------------------------------------- */
 
-/**
- * rfm_hold_drop - end a hold
- * @card: the card, gone or not
- * @hold: the hold; may be one that is not held
- *
- * Context: card->lock held.
- */
+/* Also of a card that has gone, or of a hold that is not held. */
 void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
 	unsigned int plane;
@@ -152,13 +146,9 @@ void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 	card->holds.count -= !hold->base;
 }
 
-/**
- * rfm_hold_take - begin a hold
- * @card: the card
- * @hold: its range and planes are set
- *
- * Context: card->lock held. There is room for one more.
- * Return: 0; -ENODEV, -EIO, and then there is nothing to drop.
+/*
+ * Begins a hold whose range and planes are set; there is room for one more.
+ * After an error there is nothing to drop.
  */
 int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 {
@@ -247,13 +237,7 @@ struct rfm_change {
 	struct rfm_span *new[2];	/* what comes instead */
 };
 
-/**
- * rfm_set_find - find a span
- * @set: where
- * @at: granule
- *
- * Return: the first that ends there or later, or NULL.
- */
+/* The first span that ends at a granule or later, or NULL. */
 struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
 {
 	struct rb_node *node = set->spans.rb_node;
@@ -272,19 +256,15 @@ struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
 	return found;
 }
 
+static bool rfm_span_before(struct rb_node *node, const struct rb_node *other)
+{
+	return rb_entry(node, struct rfm_span, node)->hold.first <
+	       rb_entry(other, struct rfm_span, node)->hold.first;
+}
+
 static void rfm_set_insert(struct rfm_set *set, struct rfm_span *span)
 {
-	struct rb_node **link = &set->spans.rb_node, *parent = NULL;
-
-	while (*link) {
-		parent = *link;
-		if (span->hold.first < rfm_span_at(parent)->hold.first)
-			link = &parent->rb_left;
-		else
-			link = &parent->rb_right;
-	}
-	rb_link_node(&span->node, parent, link);
-	rb_insert_color(&span->node, &set->spans);
+	rb_add(&span->node, &set->spans, rfm_span_before);
 	set->count++;
 }
 
@@ -427,16 +407,9 @@ static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
 	return ret;
 }
 
-/**
- * rfm_set_edit - add to a set that holds nothing, or remove from it
- * @card: the card
- * @set: the set; none of its spans is held
- * @range: bytes of the memory, rounded outwards
- * @plane: the set's
- * @add: or remove
- *
- * Context: card->lock held.
- * Return: 0, -ENOMEM, -ENOSPC, and then the set is as it was.
+/*
+ * Adds a range, rounded outwards, to a set that holds nothing, or removes it.
+ * After an error the set is as it was. Under card->lock.
  */
 int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
 		 const struct rfm_range *range, unsigned int plane, bool add)
@@ -451,10 +424,7 @@ int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
 	return ret;
 }
 
-/**
- * rfm_set_free - empty a set
- * @set: one that holds nothing, or whose card nobody uses any more
- */
+/* It holds nothing, or nobody uses the card any more. */
 void rfm_set_free(struct rfm_set *set)
 {
 	struct rfm_span *span, *next;
@@ -464,13 +434,7 @@ void rfm_set_free(struct rfm_set *set)
 	*set = (struct rfm_set) { .spans = RB_ROOT };
 }
 
-/**
- * rfm_sets_drop - drop what some sets hold, and empty them
- * @card: the card, gone or not
- * @sets: one for each plane
- *
- * Context: card->lock held.
- */
+/* Drops what the sets hold, under card->lock. The card may have gone. */
 void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets)
 {
 	struct rfm_span *span;
@@ -484,14 +448,9 @@ void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets)
 	}
 }
 
-/**
- * rfm_sets_range - go through the ranges of some sets
- * @sets: one for each plane
- * @cursor: where; moved on. It stays good when the sets change meanwhile
- * @range: filled in
- * @planes: likewise, mask of RFM_HOLD()
- *
- * Return: false if there is no more.
+/*
+ * Goes through the ranges of the sets of all planes: false if there is no more.
+ * @cursor stays good when the sets change meanwhile.
  */
 bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
 		    struct rfm_range *range, u32 *planes)
@@ -567,8 +526,7 @@ static int rfm_subscribe_check(const struct rfm_file *file,
 		return -EINVAL;
 	if (args->flags == RFM_SUBSCRIBE_NO_MAPS)
 		return range->offset || range->length ? -EINVAL : 0;
-	if (!range->length || range->length > card->hw.memory_size ||
-	    range->offset > card->hw.memory_size - range->length)
+	if (!rfm_range_inside(card, range))
 		return -EINVAL;
 
 	for (i = 0; i < ARRAY_SIZE(rfm_subscribe_flags); i++) {
@@ -647,11 +605,7 @@ void rfm_subscribe_close(struct rfm_file *file)
 
 /* --- begin and end --------------------------------------------------------- */
 
-/**
- * rfm_planes_write - all granules of every plane on or off
- * @card: a card that nobody uses yet, or no longer
- * @on: which are on: mask of RFM_HOLD()
- */
+/* All granules of every plane on or off, while nobody uses the card. */
 void rfm_planes_write(struct rfm_card *card, u32 on)
 {
 	unsigned int plane;
@@ -663,14 +617,9 @@ void rfm_planes_write(struct rfm_card *card, u32 on)
 					on & RFM_HOLD(plane));
 }
 
-/**
- * rfm_subscribe_start - put the base policy into force
- * @card: a card that nobody can open yet, its features known
- *
- * Whatever somebody before us left in the planes is gone then. A card without
- * the extension block receives everything.
- *
- * Return: 0, -ENOMEM, or what the card says.
+/*
+ * Puts the base policy into force; whatever somebody before us left in the
+ * planes is gone then. A card without the extension block receives everything.
  */
 int rfm_subscribe_start(struct rfm_card *card)
 {
@@ -684,12 +633,7 @@ int rfm_subscribe_start(struct rfm_card *card)
 	return rfm_base_start(card, policy);
 }
 
-/**
- * rfm_subscribe_stop - leave every plane as it is at reset
- * @card: a card that is gone, with no user of its hardware left
- *
- * Harmless when the card is no longer there.
- */
+/* Leaves every plane as it is at reset; the card may be no longer there. */
 void rfm_subscribe_stop(struct rfm_card *card)
 {
 	unsigned int plane;

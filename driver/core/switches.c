@@ -77,13 +77,7 @@ int rfm_switches_get(struct rfm_file *file, void *arg)
 	return ret;
 }
 
-/**
- * rfm_switches_check - could a change be?
- * @card: the card
- * @settings: the change
- *
- * Return: 0, -EINVAL or -EOPNOTSUPP.
- */
+/* Could a change be? */
 int rfm_switches_check(const struct rfm_card *card,
 		       const struct rfm_settings *settings)
 {
@@ -205,14 +199,10 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 	spin_unlock(&card->hw.lock);
 }
 
-/**
- * rfm_switches_apply - change switches
- * @card: the card
- * @settings: what passed rfm_switches_check()
- *
- * Context: card->lock held; with card->probe_lock if OWN DATA is to be cleared,
- * for which a ring test that is running waits.
- * Return: 0; -EBUSY, -EIO, -ENODEV, and then nothing has changed.
+/*
+ * Changes what passed rfm_switches_check(); after an error nothing has changed.
+ * Under card->lock, and with card->probe_lock if OWN DATA is to be cleared, for
+ * which a ring test waits.
  */
 int rfm_switches_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings)

@@ -53,12 +53,9 @@ static void rfm_throttle_dark(struct rfm_card *card)
 	rfm_throttle_rest(card);
 }
 
-/**
- * rfm_throttle_event - an event may be one that monitors are told of
- * @card: the card
- * @event: the event, which its listeners have got already
- *
- * Context: dispatch.lock held, the card entered.
+/*
+ * An event, which its listeners have got already, may be one that monitors are
+ * told of. Under dispatch.lock, the card entered.
  */
 void rfm_throttle_event(struct rfm_card *card, const struct rfm_event *event)
 {
@@ -197,20 +194,14 @@ static void rfm_throttle_work(struct work_struct *work)
 	mutex_unlock(&card->lock);
 }
 
-/**
- * rfm_throttle_init - nothing rests
- * @card: one that nobody uses yet
- */
 void rfm_throttle_init(struct rfm_card *card)
 {
 	INIT_DELAYED_WORK(&card->dispatch.throttle.work, rfm_throttle_work);
 }
 
-/**
- * rfm_throttle_start - what is counted so far, nobody is told
- * @card: a card that nobody uses yet, its event ring running if it has one
- *
- * Its light, if it is missing, is looked for from the beginning.
+/*
+ * What is counted so far, nobody is told. The light, if it is missing, is
+ * looked for from the beginning. The event ring is running, if there is one.
  */
 void rfm_throttle_start(struct rfm_card *card)
 {

@@ -64,14 +64,9 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 				 watcher->queue.holder.id);
 }
 
-/**
- * rfm_watch_reach - how many ranges does an update touch?
- * @card: the card
- * @event: the update
- * @most: to be counted, and one
- *
- * Context: dispatch.lock held.
- * Return: how many, or @most + 1.
+/*
+ * How many ranges does an update touch? Counts no further than @most + 1. Under
+ * dispatch.lock.
  */
 unsigned int rfm_watch_reach(struct rfm_card *card,
 			     const struct rfm_event *event, unsigned int most)
@@ -90,13 +85,9 @@ unsigned int rfm_watch_reach(struct rfm_card *card,
 	return count;
 }
 
-/**
- * rfm_watch_update - an update has touched watched granules
- * @card: the card
- * @record: the update
- *
- * Context: dispatch.lock held; sleeps if these are many.
- * Return: how many ranges it touched.
+/*
+ * An update has touched watched granules. Returns how many ranges, and sleeps
+ * if these are many. Under dispatch.lock.
  */
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 {
@@ -122,13 +113,9 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 	return visited;
 }
 
-/**
- * rfm_watch_slot - a slot has made a record
- * @card: the card
- * @record: what it tells, and which slot it is, as the card says
- *
- * Context: dispatch.lock held.
- * Return: how many watches were told.
+/*
+ * A slot has made a record. Returns how many watches were told. Under
+ * dispatch.lock.
  */
 unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record)
 {
@@ -302,13 +289,6 @@ static const struct rfm_queue_ops rfm_watcher_ops = {
 
 /* --- the call ------------------------------------------------------------- */
 
-static bool rfm_range_good(const struct rfm_card *card,
-			   const struct rfm_range *range)
-{
-	return range->length && range->length <= card->hw.memory_size &&
-	       range->offset <= card->hw.memory_size - range->length;
-}
-
 /* The arguments of one feature are 0 unless it is asked for. */
 static bool rfm_watch_args_good(const struct rfm_watch *args)
 {
@@ -431,7 +411,7 @@ static struct rfm_watcher *rfm_watcher_make(struct rfm_card *card,
 		return ERR_CAST(ranges);
 
 	for (i = 0; i < args->count; i++)
-		if (!rfm_range_good(card, &ranges[i]))
+		if (!rfm_range_inside(card, &ranges[i]))
 			goto out;
 	if (!rfm_watch_compare_good(args, ranges))
 		goto out;

@@ -240,12 +240,9 @@ irqreturn_t rfm_events_irq(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-/**
- * rfm_events_take_up - look at the block's interrupts, of a card with INTx
- * @hw: the card
- *
- * Context: interrupt, with irq.lock held, the card not gone.
- * Return: false if it has raised none.
+/*
+ * Looks at the block's interrupts, of a card with INTx; false if there is none.
+ * Under irq.lock, the card not gone.
  */
 bool rfm_events_take_up(struct rfm_hw *hw)
 {
@@ -353,14 +350,9 @@ void rfm_events_check(struct rfm_hw *hw)
 	rfm_dispatch_route(hw->card);
 }
 
-/**
- * rfm_events_select - which types shall come through the event ring?
- * @hw: the card, its ring running
- * @types: mask of RFM_EVENT_BIT(), beside those that always do
- *
- * On return the card has obeyed.
- *
- * Context: dispatch.lock held, the card entered.
+/*
+ * Which types come through the event ring, beside those that always do? On
+ * return the card has obeyed. Under dispatch.lock.
  */
 void rfm_events_select(struct rfm_hw *hw, u32 types)
 {
@@ -415,14 +407,9 @@ static void *rfm_events_try(struct rfm_hw *hw)
 				   &events->base, GFP_KERNEL | __GFP_NOWARN);
 }
 
-/**
- * rfm_events_alloc - memory for the event ring
- * @hw: a card with the extension block, not started yet
- *
- * Without the memory the driver works as on a card without the ring. Nothing
- * of an earlier driver's ring is left running when we may be written to.
- *
- * Return: 0, or a negative errno when the card cannot be used.
+/*
+ * Without the memory the driver works as on a card without the ring. Nothing of
+ * an earlier driver's ring is left running when we may be written to.
  */
 int rfm_events_alloc(struct rfm_hw *hw)
 {
@@ -467,11 +454,9 @@ void rfm_events_moderate(struct rfm_hw *hw, u32 count, u32 time_ns)
 	writel(time_ns, hw->ext + RFM_EXT_MODERATION_TIME);
 }
 
-/**
- * rfm_events_start - the card may write events from now on
- * @hw: the card
- *
- * Context: dispatch.lock and irq.lock held, the card not gone.
+/*
+ * From now on the card may write events. Under dispatch.lock and irq.lock, the
+ * card not gone.
  */
 void rfm_events_start(struct rfm_hw *hw)
 {
@@ -483,14 +468,9 @@ void rfm_events_start(struct rfm_hw *hw)
 	writel(RFM_EVENTS_INTERRUPTS, hw->ext + RFM_EXT_INT_ENABLE);
 }
 
-/**
- * rfm_events_stop - the card writes no more events
- * @hw: a card that is gone, and so masked
- *
- * Harmless when the card is no longer there; should it come back to life, it
- * is no longer master of the bus.
- *
- * Context: dispatch.lock held.
+/*
+ * The card is gone, and so masked. Harmless when it is no longer there; should
+ * it come back to life, it is no longer master of the bus. Under dispatch.lock.
  */
 void rfm_events_stop(struct rfm_hw *hw)
 {

@@ -291,11 +291,8 @@ int rfm_irq_take(struct rfm_hw *hw, unsigned int most)
 	return done;
 }
 
-/**
- * rfm_irq_take_latched - deliver what is latched before something else
- * @hw: a card with an event ring
- *
- * Context: process, dispatch.lock held, the card entered; sleeps.
+/*
+ * Delivers what is latched before something else. Under dispatch.lock; sleeps.
  */
 void rfm_irq_take_latched(struct rfm_hw *hw)
 {

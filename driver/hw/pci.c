@@ -20,12 +20,7 @@ static const struct {
 #define RFM_BARS	(BIT(RFM_BAR_RUNTIME) | BIT(RFM_BAR_CONTROL) | \
 			 BIT(RFM_BAR_MEMORY))
 
-/**
- * rfm_check_bars - can this be a 5565?
- * @pdev: the device being probed, enabled
- *
- * Return: 0 or -ENODEV.
- */
+/* Can this be a 5565? */
 int rfm_check_bars(struct pci_dev *pdev)
 {
 	unsigned int i;
@@ -119,10 +114,7 @@ static int rfm_identify(struct rfm_hw *hw)
 	return rfm_reset_window(hw);
 }
 
-/**
- * rfm_led_off - the red LED means "no driver": it is lit from power-up on
- * @hw: a card that is ready for use
- */
+/* The red LED means "no driver": it is lit from power-up on. */
 void rfm_led_off(struct rfm_hw *hw)
 {
 	u32 lcsr1;
@@ -191,13 +183,9 @@ static int rfm_map_ext(struct rfm_hw *hw)
 	return 0;
 }
 
-/**
- * rfm_hw_find - map what there is of the card, and look what it is
- * @hw: of a device whose BARs were checked
- *
- * Byte swaps and window are as programs of ours expect them.
- *
- * Return: 0 or a negative errno, and what is wrong has been said.
+/*
+ * Maps what there is of the card and looks what it is. Byte swaps and window
+ * are as programs of ours expect them. What is wrong has been said.
  */
 int rfm_hw_find(struct rfm_hw *hw)
 {

@@ -154,20 +154,11 @@ static size_t rfm_io_pass(struct rfm_card *card, struct rfm_io *io,
 	return done;
 }
 
-/**
- * rfm_io_move - move bytes by programmed I/O
- * @card: the card
- * @iter: the buffers; advanced by what was moved
- * @pos: offset in the window
- * @bytes: how many, inside the window; no more than RFM_IO_TURN, for it takes
- *	no notice of signals
- * @store: to the card
- * @error: set to 0, -EFAULT or -ENODEV
- *
- * Like stores to a mapping, writes are posted: those made while the card is
- * being pulled out are lost without an error.
- *
- * Return: bytes moved; if that is not all, @error says why.
+/*
+ * Moves bytes inside the window, no more than RFM_IO_TURN, for it takes no
+ * notice of signals. Writes are posted like stores to a mapping: those made
+ * while the card is being pulled out are lost without an error. Returns how
+ * many were moved; if not all, @error is set.
  */
 size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 		   size_t bytes, bool store, int *error)
@@ -191,11 +182,7 @@ static void rfm_io_begin(struct rfm_card *card)
 	spin_unlock(&card->hw.lock);
 }
 
-/**
- * rfm_io_end - a read or write has ended
- * @card: the card; its window and its order of bytes may change again, if this
- *	was the last
- */
+/* If it was the last, the window and the order of bytes may change again. */
 void rfm_io_end(struct rfm_card *card)
 {
 	spin_lock(&card->hw.lock);
@@ -203,12 +190,7 @@ void rfm_io_end(struct rfm_card *card)
 	spin_unlock(&card->hw.lock);
 }
 
-/**
- * rfm_io_interrupted - does a signal end a transfer?
- * @iocb: the read or write, by its caller or a worker of io_uring
- *
- * Return: true if there is one.
- */
+/* Does a signal end a transfer of its caller, or of a worker of io_uring? */
 bool rfm_io_interrupted(struct kiocb *iocb)
 {
 	return is_sync_kiocb(iocb) ? task_sigpending(current) :
