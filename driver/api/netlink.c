@@ -23,20 +23,14 @@
 static atomic_t rfm_cards_state = ATOMIC_INIT(1);
 static atomic_t rfm_holders_state = ATOMIC_INIT(1);
 
-/**
- * rfm_netlink_cards_changed - cards have come or gone
- *
- * Context: any.
- */
+/* Cards have come or gone. Any context. */
 void rfm_netlink_cards_changed(void)
 {
 	atomic_inc(&rfm_cards_state);
 	atomic_inc(&rfm_holders_state);
 }
 
-/**
- * rfm_netlink_holders_changed - what descriptor-get tells of has changed
- */
+/* What descriptor-get tells of has changed. */
 void rfm_netlink_holders_changed(void)
 {
 	atomic_inc(&rfm_holders_state);

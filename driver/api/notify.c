@@ -274,12 +274,7 @@ void rfm_notify_what(struct rfm_card *card, u32 type)
 	rfm_notify_event(card, &event, 0);
 }
 
-/**
- * rfm_notify_room - is there room for two more?
- * @card: the card
- *
- * Context: dispatch.lock held.
- */
+/* Is there room for two more? Under dispatch.lock. */
 bool rfm_notify_room(struct rfm_card *card)
 {
 	lockdep_assert_held(&card->dispatch.lock);
@@ -302,13 +297,9 @@ static void rfm_tell_card(struct rfm_card *card, u8 cmd)
 	queue_delayed_work(rfm_wq, &monitor->work, RFM_NOTIFY_PACE);
 }
 
-/**
- * rfm_notify_change - tell monitors that the calling process changed settings
- * @card: the card
- *
- * What happened to the card before is told first.
- *
- * Context: process, with card->lock held; sleeps.
+/*
+ * Tells monitors that the calling process changed settings, after what happened
+ * to the card before. Under card->lock; sleeps.
  */
 void rfm_notify_change(struct rfm_card *card)
 {
@@ -365,12 +356,7 @@ u64 rfm_notify_lost(struct rfm_card *card)
 	return description.dropped;
 }
 
-/**
- * rfm_notify_init - room for what a card's monitors are to be told
- * @card: one that nobody uses yet
- *
- * Return: 0 or -ENOMEM.
- */
+/* Room for what the monitors of a card are to be told. */
 int rfm_notify_init(struct rfm_card *card)
 {
 	struct rfm_monitor *monitor = &card->dispatch.monitor;
@@ -381,10 +367,7 @@ int rfm_notify_init(struct rfm_card *card)
 	return rfm_queue_init(&monitor->queue, card, RFM_NOTICES);
 }
 
-/**
- * rfm_notify_free - the end of that
- * @card: one that nobody uses any more
- */
+/* The end of that, of a card that nobody uses any more. */
 void rfm_notify_free(struct rfm_card *card)
 {
 	kvfree(card->dispatch.monitor.queue.ring);

@@ -207,11 +207,7 @@ bool rfm_card_enter(struct rfm_card *card, int *idx)
 	return false;
 }
 
-/**
- * rfm_card_exit - end what rfm_card_enter() began
- * @card: the card
- * @idx: from rfm_card_enter()
- */
+/* Ends what rfm_card_enter() began. */
 void rfm_card_exit(struct rfm_card *card, int idx)
 {
 	__acquire(&card->hw.srcu);
@@ -231,12 +227,10 @@ void rfm_card_set_gone(struct rfm_card *card)
 	spin_unlock_irq(&card->hw.irq.lock);
 }
 
-/**
- * rfm_card_drain - wait until nobody uses the hardware any more
- * @card: a card that is gone
- *
- * On return everybody who waited for it has been woken, no process has a page of
- * it mapped, its DMA engine has stopped, and no work item is queued.
+/*
+ * On return everybody who waited for a card that is gone has been woken, no
+ * process has a page of it mapped, its DMA engine has stopped, and no work item
+ * is queued.
  */
 void rfm_card_drain(struct rfm_card *card)
 {
@@ -245,24 +239,15 @@ void rfm_card_drain(struct rfm_card *card)
 	cancel_delayed_work_sync(&card->dispatch.throttle.work);
 }
 
-/**
- * rfm_card_answers - is there a card at the other end?
- * @card: the card, entered or with irq.lock held
- *
- * Return: true if its board id can be read.
- */
+/* Can the board id be read? The card is entered, or irq.lock held. */
 bool rfm_card_answers(struct rfm_card *card)
 {
 	return readb(card->hw.control + RFM_BID) == RFM_BID_5565;
 }
 
-/**
- * rfm_card_lost - the card does not answer any more
- * @card: the card
- *
- * If it does all the same, it is masked: its line may be shared.
- *
- * Context: any, with irq.lock held.
+/*
+ * The card does not answer any more. If it does all the same, it is masked: its
+ * line may be shared. Any context.
  */
 void rfm_card_lost(struct rfm_card *card)
 {
@@ -278,11 +263,9 @@ void rfm_card_lost(struct rfm_card *card)
 	dev_err(&card->dev, "the card no longer answers\n");
 }
 
-/**
- * rfm_card_check - make sure that what was just done, a card has heard
- * @card: the card, entered
- *
- * Return: 0, or -ENODEV, and from then on the card is gone.
+/*
+ * Has the card, which is entered, heard what was just done? If not: -ENODEV, and
+ * from then on it is gone.
  */
 int rfm_card_check(struct rfm_card *card)
 {
@@ -315,11 +298,9 @@ void rfm_cards_del(struct rfm_card *card)
 	mutex_unlock(&rfm_cards_lock);
 }
 
-/**
- * rfm_cards_get - find a card
- * @id: the N of rfmN, below RFM_MINORS
- *
- * Return: the card with a reference for the caller, or NULL.
+/*
+ * A card by the N of rfmN, below RFM_MINORS, with a reference for the caller,
+ * or NULL.
  */
 struct rfm_card *rfm_cards_get(unsigned int id)
 {

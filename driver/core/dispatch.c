@@ -35,12 +35,7 @@
 
 /* --- the lock -------------------------------------------------------------- */
 
-/**
- * rfm_dispatch_lock - wait until nobody else delivers
- * @card: the card
- *
- * Context: process; sleeps.
- */
+/* Waits until nobody else delivers; sleeps. */
 void rfm_dispatch_lock(struct rfm_card *card)
 {
 	mutex_acquire(&card->dispatch.lock.dep_map, 0, 0, _RET_IP_);
@@ -56,10 +51,6 @@ static bool rfm_dispatch_trylock(struct rfm_card *card)
 	return true;
 }
 
-/**
- * rfm_dispatch_unlock - others may deliver
- * @card: the card
- */
 void rfm_dispatch_unlock(struct rfm_card *card)
 {
 	mutex_release(&card->dispatch.lock.dep_map, _RET_IP_);
@@ -160,13 +151,9 @@ bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
 	}
 }
 
-/**
- * rfm_dispatch_route - what is listened for, or rests, may have changed
- * @card: the card, gone or not
- *
- * It is asked of the card from now on, and nothing else.
- *
- * Context: dispatch.lock held.
+/*
+ * What is listened for, or rests, may have changed: it is asked of the card
+ * from now on, and nothing else. The card may have gone.
  */
 void rfm_dispatch_route(struct rfm_card *card)
 {
@@ -227,12 +214,7 @@ void rfm_dispatch_later(struct rfm_card *card)
 	queue_work(rfm_wq, &card->dispatch.work);
 }
 
-/**
- * rfm_dispatch_irq - deliver, at once or later, what the card has interrupted for
- * @card: the card
- *
- * Context: interrupt.
- */
+/* Delivers, at once or later, what the card has interrupted for. */
 void rfm_dispatch_irq(struct rfm_card *card)
 {
 	bool more = true;

@@ -203,10 +203,7 @@ static int rfm_fence_end(struct rfm_file *file, const struct rfm_fence *fence,
 	return 0;
 }
 
-/**
- * rfm_fence_open - what was lost before this file is none of its affairs
- * @file: a file that is being opened
- */
+/* What was lost before this file is none of its affairs. */
 void rfm_fence_open(struct rfm_file *file)
 {
 	struct rfm_card *card = file->card;

@@ -536,10 +536,7 @@ bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event)
 	return found;
 }
 
-/**
- * rfm_queue_lose - a record that was taken out has got lost
- * @queue: the queue
- */
+/* A record that was taken out has got lost. */
 void rfm_queue_lose(struct rfm_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
@@ -565,11 +562,9 @@ void rfm_queues_tell(struct rfm_card *card)
 	}
 }
 
-/**
- * rfm_queues_wake - the card has gone, or its event ring: all look themselves
- * @card: the card
- *
- * Context: dispatch.lock held.
+/*
+ * The card has gone, or its event ring: all look themselves. Under
+ * dispatch.lock.
  */
 void rfm_queues_wake(struct rfm_card *card)
 {

@@ -165,13 +165,7 @@ static const u64 rfm_levels = BIT_ULL(RFM_COUNTER_WINDOW) |
 			      BIT_ULL(RFM_COUNTER_EPOCH) |
 			      BIT_ULL(RFM_COUNTER_TURN_NS);
 
-/**
- * rfm_counters_reset - count from here
- * @card: the card
- *
- * Context: card->lock held.
- * Return: 0 or -ENODEV.
- */
+/* Counts from here. Under card->lock. */
 int rfm_counters_reset(struct rfm_card *card)
 {
 	struct rfm_counters counters = {};

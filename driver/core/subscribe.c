@@ -214,13 +214,7 @@ int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 	return ret;
 }
 
-/**
- * rfm_subscription_drop - end a hold
- * @card: the card, gone or not
- * @hold: the hold; may be one that is not held
- *
- * Context: process; sleeps.
- */
+/* Ends a hold, also one that is not held, or of a card that has gone. */
 void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
 	mutex_lock(&card->lock);
@@ -592,10 +586,7 @@ int rfm_unsubscribe(struct rfm_file *file, void *arg)
 	return rfm_subscribe_change(file, args, false);
 }
 
-/**
- * rfm_subscribe_close - take back everything that a file has subscribed to
- * @file: the file, at its end
- */
+/* Takes back everything that a file has subscribed to, at its end. */
 void rfm_subscribe_close(struct rfm_file *file)
 {
 	mutex_lock(&file->card->lock);

@@ -141,11 +141,9 @@ int rfm_events_take(struct rfm_hw *hw, unsigned int most)
 	return 1 + rfm_dispatch(hw->card, &record);
 }
 
-/**
- * rfm_events_taken - the card may write where the records were that were taken
- * @hw: the card
- *
- * Context: dispatch.lock held, the card entered.
+/*
+ * The card may write where the records were that were taken. Under
+ * dispatch.lock, the card entered.
  */
 void rfm_events_taken(struct rfm_hw *hw)
 {
@@ -160,13 +158,9 @@ void rfm_events_taken(struct rfm_hw *hw)
 	events->released = events->position;
 }
 
-/**
- * rfm_events_missing - how many events are known not to come?
- * @hw: the card
- *
- * Context: dispatch.lock held.
- * Return: those that the card has dropped since the driver was bound, as far
- * as it has noticed.
+/*
+ * How many events are known not to come: those that the card has dropped since
+ * the driver was bound, as far as it has noticed. Under dispatch.lock.
  */
 u64 rfm_events_missing(const struct rfm_hw *hw)
 {
@@ -175,15 +169,10 @@ u64 rfm_events_missing(const struct rfm_hw *hw)
 	return events->lost + max(events->missed, events->dropped);
 }
 
-/**
- * rfm_events_untold - are events missing that not everybody has been told of?
- * @hw: the card
- *
- * As long as the record behind the gap has not come, those before it may still
- * say what is not so.
- *
- * Context: dispatch.lock held.
- * Return: true if so.
+/*
+ * Are events missing that not everybody has been told of? As long as the record
+ * behind the gap has not come, those before it may still say what is not so.
+ * Under dispatch.lock.
  */
 bool rfm_events_untold(const struct rfm_hw *hw)
 {
@@ -218,13 +207,7 @@ void rfm_events_mask(struct rfm_hw *hw, bool masked)
 	spin_unlock_irqrestore(&hw->irq.lock, flags);
 }
 
-/**
- * rfm_events_irq - interrupt handler of the vectors that tell of records
- * @irq: MSI-X vector
- * @data: the card
- *
- * Return: IRQ_HANDLED.
- */
+/* Interrupt handler of the vectors that tell of records. */
 irqreturn_t rfm_events_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
@@ -300,14 +283,10 @@ static void rfm_events_disable(struct rfm_hw *hw)
 	rfm_dispatch_later(hw->card);
 }
 
-/**
- * rfm_events_check - has the event ring stopped?
- * @hw: the card
- *
- * If so it is enabled again, once; if it stops again before it has written a
- * single record, it stays off, and network interrupts come through the FIFOs.
- *
- * Context: dispatch.lock held, the card entered.
+/*
+ * Has the event ring stopped? If so it is enabled again, once; if it stops
+ * again before it has written a single record, it stays off, and network
+ * interrupts come through the FIFOs. Under dispatch.lock, the card entered.
  */
 void rfm_events_check(struct rfm_hw *hw)
 {
@@ -363,13 +342,10 @@ void rfm_events_select(struct rfm_hw *hw, u32 types)
 	readl(hw->ext + RFM_EXT_EVENT_TYPES);
 }
 
-/**
- * rfm_events_position - how many records has the card made?
- * @hw: the card
- *
- * Context: dispatch.lock held, the card entered.
- * Return: the position of the newest; those count that we have not taken or it has
- * not written yet.
+/*
+ * The position of the newest record that the card has made, be it that we have
+ * not taken it or the card not written it yet. Under dispatch.lock, the card
+ * entered.
  */
 u64 rfm_events_position(struct rfm_hw *hw)
 {
@@ -382,12 +358,9 @@ u64 rfm_events_position(struct rfm_hw *hw)
 	       (u32)(readl(hw->ext + RFM_EXT_EVENT_MADE) - taken);
 }
 
-/**
- * rfm_events_dropped - how many events could the card not hand over?
- * @hw: the card
- *
- * Context: dispatch.lock held, the card entered.
- * Return: their number since the driver was bound.
+/*
+ * How many events the card could not hand over since the driver was bound.
+ * Under dispatch.lock, the card entered.
  */
 u64 rfm_events_dropped(struct rfm_hw *hw)
 {

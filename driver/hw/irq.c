@@ -165,12 +165,9 @@ static void rfm_irq_rearm(struct rfm_hw *hw)
 	rfm_irq_write_lier(hw);
 }
 
-/**
- * rfm_irq - interrupt handler
- * @irq: interrupt line, perhaps shared with others, or the vector for errors
- * @data: the card
- *
- * Return: IRQ_NONE if it was not ours.
+/*
+ * Interrupt handler of a line, perhaps shared with others, or of the vector for
+ * errors.
  */
 irqreturn_t rfm_irq(int irq, void *data)
 {
@@ -291,9 +288,7 @@ int rfm_irq_take(struct rfm_hw *hw, unsigned int most)
 	return done;
 }
 
-/*
- * Delivers what is latched before something else. Under dispatch.lock; sleeps.
- */
+/* Delivers what is latched before others. Under dispatch.lock; sleeps. */
 void rfm_irq_take_latched(struct rfm_hw *hw)
 {
 	spin_lock_irq(&hw->irq.lock);
@@ -322,10 +317,7 @@ void rfm_irq_prepare(struct rfm_hw *hw)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_irq_enable - let the card interrupt
- * @hw: one that is prepared
- */
+/* Lets the card interrupt once it is prepared. */
 void rfm_irq_enable(struct rfm_hw *hw)
 {
 	u32 intcsr;
@@ -358,15 +350,10 @@ void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_irq_mask - silence the card
- * @hw: a card that is gone; what it has latched and queued stays there
- *
- * Harmless when the card is no longer there. Nobody enables anything after
- * it: that, too, is done under irq.lock, on a card that is not gone.
- *
- * Context: irq.lock held.
- * Return: false if there is no card to silence.
+/*
+ * Silences a card that is gone; what it has latched and queued stays there.
+ * Harmless when it is no longer there: then false. Nobody enables anything
+ * after it: that, too, is done under irq.lock, on a card that is not gone.
  */
 bool rfm_irq_mask(struct rfm_hw *hw)
 {
