@@ -7,14 +7,12 @@
  * The way back makes of each row the same in YAML, on the line of the row: so there
  * is one judge of what is right, and its complaints name the lines of the table.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "regions.h"
-#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 enum column {
@@ -57,71 +55,55 @@ static void put_cell(const char *cell)
 	putchar('"');
 }
 
-static void put_row(const char *const cells[COLUMNS])
+/* @size: the key for the column of that name. */
+static void put_row(const char *kind, const char *name, const char *size, const json_t *object)
 {
 	for (int i = 0; i < COLUMNS; i++) {
+		const char *key = i == SIZE ? size : columns[i].key;
+		const json_t *value = key ? json_object_get(object, key) : NULL;
+		char number[24];
+
 		if (i)
 			putchar(',');
-		if (cells[i])
-			put_cell(cells[i]);
+		if (i == KIND || i == NAME)
+			put_cell(i == KIND ? kind : name);
+		else if (i == TYPE && json_object_get(object, "fields"))
+			put_cell(STRUCTURE);
+		else if (json_is_string(value))
+			put_cell(json_string_value(value));
+		else if (value)
+			put_cell(number_word(number, key, value));
 	}
-	puts("");
+	putchar('\n');
 }
 
-static const char *cell(char text[24], bool hexadecimal, uint64_t value)
+static void put_list(const char *kind, const char *around, json_t *list)
 {
-	snprintf(text, 24, hexadecimal ? "0x%" PRIx64 : "%" PRIu64, value);
-	return text;
-}
+	char name[RFM_REGION_PATH_MAX];
+	const char *last;
+	json_t *region;
 
-static void put_list(const char *kind, const char *around, const struct rfm_region *list);
-
-static void put_region(const char *kind, const char *around, const struct rfm_region *region)
-{
-	char name[RFM_REGION_PATH_MAX], offset[24], count[24], size[24], owner[24];
-	char period[UNIT_TEXT];
-	bool field = *around, is_type = !strcmp(kind, "type") && !field;
-
-	snprintf(name, sizeof(name), "%s%s%s", around, field ? "." : "", region->name);
-	put_row((const char *[COLUMNS]){
-		[KIND] = kind, [NAME] = name,
-		[OFFSET] = is_type ? NULL : cell(offset, true, region->offset),
-		[TYPE] = region->type ? rfm_region_type_name(region->type) :
-			 region->type_name ? region->type_name : STRUCTURE,
-		[COUNT] = region->count > 1 ? cell(count, false, region->count) : NULL,
-		[SIZE] = region->stated_size ? cell(size, true, region->stated_size) : NULL,
-		[ORDER] = order_word(region->order),
-		[OWNER] = region->owner != RFM_REGION_NOBODY ?
-			  cell(owner, false, (uint64_t)region->owner) : NULL,
-		[PERIOD] = region->period_ns ? time_exact(period, region->period_ns, " ") : NULL,
-		[UNIT] = region->unit, [DESCRIPTION] = region->description,
-	});
-	if (!region->type && !region->type_name)
-		put_list(kind, name, region->fields);
-}
-
-static void put_list(const char *kind, const char *around, const struct rfm_region *list)
-{
-	for (; list; list = list->next)
-		put_region(kind, around, list);
+	json_object_foreach(list, last, region) {
+		snprintf(name, sizeof(name), "%s%s%s", around, *around ? "." : "", last);
+		put_row(kind, name, "size", region);
+		put_list(kind, name, json_object_get(region, "fields"));
+	}
 }
 
 /* Prints the table. Returns an exit status. */
 int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
 {
-	const char *heading[COLUMNS];
-	char size[24];
+	json_t *object = regions_json(regions);
 
+	if (!object)
+		return failed(cmd, "out of memory");
 	for (int i = 0; i < COLUMNS; i++)
-		heading[i] = columns[i].name;
-	put_row(heading);
-	put_row((const char *[COLUMNS]){
-		[KIND] = "file",
-		[SIZE] = regions->memory_size ? cell(size, true, regions->memory_size) : NULL,
-		[ORDER] = order_word(regions->order), [DESCRIPTION] = regions->description,
-	});
-	put_list("type", "", regions->types);
-	put_list("region", "", regions->regions);
+		printf("%s%s", i ? "," : "", columns[i].name);
+	putchar('\n');
+	put_row("file", "", "memory", object);
+	put_list("type", "", json_object_get(object, "types"));
+	put_list("region", "", json_object_get(object, "regions"));
+	json_decref(object);
 	return out_flush(cmd);
 }
 
@@ -134,7 +116,7 @@ int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
  * @at: what is still to be read
  * @end: of the text
  * @line: of @at, from 1
- * @cells: of the row
+ * @cells: of the row, in the text itself
  * @count: of them
  * @where: the column in which each of the keys is, -1: in none
  * @section: "types" or "regions" is open, or NULL
@@ -145,7 +127,8 @@ int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
  * @out_line: of it
  */
 struct table {
-	const char *path, *at, *end;
+	const char *path;
+	char *at, *end;
 	uint32_t line;
 	char *cells[CELLS_MAX];
 	int count;
@@ -168,20 +151,32 @@ static bool wrong(struct table *table, uint32_t line, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	for (char *at = sentence; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+	text_clean(sentence);
 	table->report(table->context, &(struct rfm_regions_complaint){
 		.path = table->path, .sentence = sentence, .line = line,
 		.fault = RFM_REGIONS_FORM });
 	return false;
 }
 
-/* Takes a cell; what is behind it is the comma or the end of the line. */
-static bool read_cell(struct table *table, FILE *cell)
+/* No blanks around a cell: people type them behind numbers, where they are not seen. */
+static char *trim(char *cell)
+{
+	size_t length;
+
+	cell += strspn(cell, " \t");
+	length = strlen(cell);
+	while (length && strchr(" \t", cell[length - 1]))
+		length--;
+	cell[length] = '\0';
+	return cell;
+}
+
+/* Takes a cell, and the character behind it: @behind, 0 at the end of the text. */
+static bool read_cell(struct table *table, char *behind)
 {
 	uint32_t first = table->line;
 	bool quoted = table->at < table->end && *table->at == '"';
+	char *cell = table->at, *to = cell;
 
 	table->at += quoted;
 	for (; table->at < table->end; table->at++) {
@@ -200,61 +195,31 @@ static bool read_cell(struct table *table, FILE *cell)
 			break;
 		}
 		table->line += c == '\n';
-		fputc(c, cell);
+		*to++ = c;
 	}
 	if (quoted)
 		return wrong(table, first, "a cell begins with \" and has no end");
-	if (table->at < table->end && !strchr(",\r\n", *table->at))
+	*behind = table->at < table->end ? *table->at : '\0';
+	if (table->at < table->end && !memchr(",\r\n", *table->at++, 3))
 		return wrong(table, table->line, "there is something behind the \" of a cell");
+	if (table->count == CELLS_MAX)
+		return wrong(table, table->line, "a row has at most %d cells", CELLS_MAX);
+	*to = '\0';
+	table->cells[table->count++] = trim(cell);
 	return true;
-}
-
-static void drop_row(struct table *table)
-{
-	while (table->count)
-		free(table->cells[--table->count]);
-}
-
-/* No blanks around a cell: people type them behind numbers, where they are not seen. */
-static void trim(char *cell)
-{
-	size_t length = strlen(cell), blank = strspn(cell, " \t");
-
-	while (length > blank && strchr(" \t", cell[length - 1]))
-		length--;
-	memmove(cell, cell + blank, length - blank);
-	cell[length - blank] = '\0';
 }
 
 /* Reads the cells of a row. */
 static bool read_row(struct table *table)
 {
-	char *cell;
-	size_t length;
+	char behind = ',';
 
-	drop_row(table);
-	for (;;) {
-		FILE *text = open_memstream(&cell, &length);
-		bool good = text && read_cell(table, text);
-
-		if (!text || fclose(text))
-			return wrong(table, table->line, "there is no memory");
-		if (!good || table->count == CELLS_MAX) {
-			free(cell);
-			return good ? wrong(table, table->line, "a row has at most %d cells",
-					    CELLS_MAX) : false;
-		}
-		trim(cell);
-		table->cells[table->count++] = cell;
-		if (table->at == table->end || *table->at != ',')
-			break;
-		table->at++;
-	}
-	table->at += table->at < table->end && *table->at == '\r';
-	if (table->at < table->end && *table->at == '\n') {
-		table->at++;
-		table->line++;
-	}
+	for (table->count = 0; behind == ',';)
+		if (!read_cell(table, &behind))
+			return false;
+	if (behind == '\r' && table->at < table->end && *table->at == '\n')
+		behind = *table->at++;
+	table->line += behind == '\n';
 	return true;
 }
 
@@ -435,10 +400,10 @@ static bool read_table(struct table *table)
 }
 
 /*
- * A table as a file of regions, on the same lines; @path is for complaints. Returns the text,
- * to be freed, or NULL after @report has been told what is wrong with it as a table.
+ * A table as a file of regions, on the same lines; @path is for complaints. @text, behind which
+ * there is a NUL, is taken apart. Returns what is made of it, to be freed, or NULL after @report has been told what is wrong with it as a table.
  */
-char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
+char *csv_as_yaml(const char *path, char *text, size_t length, rfm_regions_report *report,
 		  void *context)
 {
 	struct table table = {
@@ -450,10 +415,8 @@ char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions
 	bool good = false;
 
 	table.out = open_memstream(&yaml, &size);
-	if (table.out) {
+	if (table.out)
 		good = read_table(&table);
-		drop_row(&table);
-	}
 	if (!table.out || fclose(table.out))
 		good = wrong(&table, 0, "there is no memory");
 	if (good)

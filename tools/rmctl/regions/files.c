@@ -178,7 +178,7 @@ static int to_header(struct command *cmd, const struct wanted *wanted)
 
 /* --- import ------------------------------------------------------------------------------ */
 
-/* Returns the bytes of a file, to be freed, or NULL after it has said why not. */
+/* Returns the bytes of a file and a NUL, to be freed, or NULL after it has said why not. */
 static char *read_text(struct command *cmd, const char *path, size_t *length)
 {
 	FILE *file = fopen(path, "re");
@@ -194,15 +194,17 @@ static char *read_text(struct command *cmd, const char *path, size_t *length)
 		error = 0;
 	if (file)
 		fclose(file);
-	if (!error)
+	if (!error) {
+		text[*length] = '\0';
 		return text;
+	}
 	free(text);
 	cannot_read(cmd, path, error);
 	return NULL;
 }
 
-/* Makes YAML of a file, on the same lines; NULL after a complaint. */
-static char *from_csv(const char *path, const char *text, size_t length, unsigned int *count)
+/* Each makes YAML of a file, on the same lines; NULL after a complaint. */
+static char *from_csv(const char *path, char *text, size_t length, unsigned int *count)
 {
 	return csv_as_yaml(path, text, length, print_complaint, count);
 }
@@ -248,7 +250,7 @@ static void join_surrogates(char *text)
 }
 
 /* JSON is YAML, but only JSON is taken; its null would become a word. */
-static char *from_json(const char *path, const char *text, size_t length, unsigned int *count)
+static char *from_json(const char *path, char *text, size_t length, unsigned int *count)
 {
 	json_error_t error;
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
@@ -273,7 +275,7 @@ static char *from_json(const char *path, const char *text, size_t length, unsign
 static const struct format {
 	const char *name;
 	int (*to)(struct command *cmd, const struct wanted *wanted);
-	char *(*from)(const char *path, const char *text, size_t length, unsigned int *count);
+	char *(*from)(const char *path, char *text, size_t length, unsigned int *count);
 } formats[] = {
 	{ "csv", to_csv, from_csv },
 	{ "json", to_json, from_json },

@@ -12,7 +12,7 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
-const char *order_word(enum rfm_region_order order)
+static const char *order_word(enum rfm_region_order order)
 {
 	return order == RFM_REGION_BIG ? "big" : order == RFM_REGION_LITTLE ? "little" : "";
 }
@@ -75,6 +75,17 @@ json_t *regions_json(const struct rfm_regions *regions)
 	return object;
 }
 
+/* Numbers as people write them: what says where or how large is hexadecimal. */
+const char *number_word(char text[24], const char *key, const json_t *value)
+{
+	bool hexadecimal = !strcmp(key, "offset") || !strcmp(key, "size") ||
+			   !strcmp(key, "memory");
+
+	snprintf(text, 24, hexadecimal ? "0x%" PRIx64 : "%" PRIu64,
+		 (uint64_t)json_integer_value(value));
+	return text;
+}
+
 /* --- YAML ------------------------------------------------------------------------- */
 
 static int to_stdout(void *unused, unsigned char *text, size_t length)
@@ -96,11 +107,6 @@ static bool put_word(yaml_emitter_t *emitter, const char *word, bool quoted)
 							  (int)strlen(word), !quoted, 1, quoted ?
 							  YAML_SINGLE_QUOTED_SCALAR_STYLE :
 							  YAML_ANY_SCALAR_STYLE), &event);
-}
-
-static bool is_hexadecimal(const char *key)
-{
-	return !strcmp(key, "offset") || !strcmp(key, "size") || !strcmp(key, "memory");
 }
 
 static bool put_value(yaml_emitter_t *emitter, const char *key, json_t *value);
@@ -126,16 +132,14 @@ static bool put_mapping(yaml_emitter_t *emitter, json_t *object)
 
 static bool put_value(yaml_emitter_t *emitter, const char *key, json_t *value)
 {
-	char number[32];
+	char number[24];
 
 	if (json_is_object(value))
 		return put_mapping(emitter, value);
 	if (json_is_string(value))
 		return put_word(emitter, json_string_value(value),
 				!strcmp(key, "unit") || !strcmp(key, "description"));
-	snprintf(number, sizeof(number), is_hexadecimal(key) ? "0x%" PRIx64 : "%" PRIu64,
-		 (uint64_t)json_integer_value(value));
-	return put_word(emitter, number, false);
+	return put_word(emitter, number_word(number, key, value), false);
 }
 
 static bool put_document(yaml_emitter_t *emitter, json_t *object)

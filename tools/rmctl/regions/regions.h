@@ -48,9 +48,9 @@ int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions);
 int regions_write_csv(struct command *cmd, const struct rfm_regions *regions);
 int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
 			 const char *prefix);
-char *csv_as_yaml(const char *path, const char *text, size_t length, rfm_regions_report *report,
+char *csv_as_yaml(const char *path, char *text, size_t length, rfm_regions_report *report,
 		  void *context);
 
-const char *order_word(enum rfm_region_order order);
+const char *number_word(char text[24], const char *key, const json_t *value);
 
 #endif /* RMCTL_REGIONS_H */
