@@ -53,7 +53,7 @@ class Member:
 
     def start(self, *words, **options):
         return subprocess.Popen([RMNODE, "-S", self.control, *map(str, words)], text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+                                **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options})
 
     def counter(self, name):
         return self.json("stats")["counters"][name]
@@ -419,9 +419,13 @@ def test_record_and_replay():
         expect(a.call("read", "0x3000") == "0x00000000", "it replayed more than was recorded")
         result = again("--range", "0x2000+16", "--speed", "max")
         expect(result["frames"] == 4 and result["skipped"] == 38, f"{result}")
-        for words in (["record", f"{file}.2", *["0+4"] * 65],
-                      ["replay", "--step", *["--range=0+4"] * 65, file]):
-            many = b.start(*words, stderr=subprocess.PIPE)
+        for stdin, words in ((subprocess.PIPE, ["record", f"{file}.2", *["0+4"] * 65]),
+                             (subprocess.PIPE, ["replay", "--step", *["--range=0+4"] * 65, file]),
+                             (subprocess.DEVNULL, ["replay", "--step", *["--range=0+4"] * 65, file])):
+            b.process.send_signal(signal.SIGSTOP)   # the answer comes after the end of the input
+            many = b.start(*words, stdin=stdin, stderr=subprocess.PIPE)
+            time.sleep(0.1)
+            b.process.send_signal(signal.SIGCONT)
             said = many.stderr.read()
             expect(many.wait(PATIENCE_S) == 2 and "64 ranges" in said, f"{words[:2]}: {said}")
 
@@ -481,12 +485,20 @@ def test_stopped_neighbour():
                f"{b.counter('missed')}")
 
 
+HELD_ALMOST_FULL = 3072             # frames, of the 4096 that a paused member keeps
+
+
 def test_settings():
     """Loopback, transmitter, pause and address offset do what the card's do"""
     with Ring(2) as ring:
         a, b = ring.members
         b.call("pause")
         a.call("write", "0x10", 1)
+        with Client(b, "monitor") as monitor:
+            monitor.line()
+            a.call("load", "--count", HELD_ALMOST_FULL, "--size", 64, "0x1000+64")
+            event = monitor.line()["event"]["event"]
+            expect(event == "rx-almost-full", f"a paused node that is almost full tells {event}")
         fence = a.call("fence", check=False)
         expect((fence.returncode, fence.stdout, fence.stderr) ==
                (1, "", "rmnode: a node stands still, and has yet to store them\n"),

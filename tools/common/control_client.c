@@ -79,7 +79,7 @@ static json_t *read_line(int fd)
 		if (fill == size) {
 			char *bigger = NULL;
 
-			size = size ? size * 2 : 16384;
+			size = size ? size * 2 : 256;
 			if (size <= ANSWER_MAX)
 				bigger = realloc(text, size);
 			if (!bigger)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -138,6 +139,7 @@ static json_t *await_steps(struct ask *ask)
 	char error[CONTROL_SENTENCE];
 	unsigned int steps = 0, done = 0;
 	json_t *object;
+	char more;
 
 	while (fds[1].fd >= 0 || done < steps) {
 		if (poll(fds, 2, -1) < 0)
@@ -156,7 +158,9 @@ static json_t *await_steps(struct ask *ask)
 			fds[1].fd = -1;
 		}
 	}
-	return json_object();
+	/* A refusal may still be on its way; a replay under way is ended without a word. */
+	shutdown(ask->fd, SHUT_WR);
+	return recv(ask->fd, &more, 1, MSG_PEEK) > 0 ? await(ask) : json_object();
 }
 
 void print_replay(json_t *result)

@@ -345,6 +345,7 @@ static const struct {
 	{ RFMRING_BAD_DATA,	"bad-data",	bad_json },
 	{ RFMRING_TX_FULL,	"tx-full",	NULL },
 	{ RFMRING_RX_FULL,	"rx-full",	NULL },
+	{ RFMRING_RX_ALMOST_FULL, "rx-almost-full", NULL },
 	{ RFMRING_ROGUE,	"rogue",	NULL },
 	{ RFMRING_DUPLICATE_ID,	"duplicate-id",	NULL },
 	{ RFMRING_EPOCH,	"membership",	members_json },
