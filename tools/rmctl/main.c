@@ -25,6 +25,47 @@ static const struct option common_options[] = {
 	{ 0 },
 };
 
+/* All that verbs have: each of them those that its row names. */
+static const struct option verb_options[] = {
+	{ "absolute", no_argument, NULL, OPTION_ABSOLUTE },
+	{ "changed", no_argument, NULL, OPTION_CHANGED },
+	{ "count", required_argument, NULL, 'n' },
+	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
+	{ "depth", required_argument, NULL, OPTION_DEPTH },
+	{ "discard", no_argument, NULL, OPTION_DISCARD },
+	{ "equal", required_argument, NULL, OPTION_EQUAL },
+	{ "exec", required_argument, NULL, OPTION_EXEC },
+	{ "from", required_argument, NULL, OPTION_FROM },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "memory", required_argument, NULL, OPTION_MEMORY },
+	{ "not-equal", required_argument, NULL, OPTION_NOT_EQUAL },
+	{ "own", no_argument, NULL, OPTION_OWN },
+	{ "prefix", required_argument, NULL, OPTION_PREFIX },
+	{ "raw", no_argument, NULL, OPTION_RAW },
+	{ "reset", no_argument, NULL, OPTION_RESET },
+	{ "rx", no_argument, NULL, OPTION_RX },
+	{ "silence", required_argument, NULL, OPTION_SILENCE },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "to", required_argument, NULL, OPTION_TO },
+	{ "tx", no_argument, NULL, OPTION_TX },
+	{ "while", required_argument, NULL, OPTION_WHILE },
+	{ "width", required_argument, NULL, 'w' },
+	{ "yes", no_argument, NULL, 'y' },
+};
+
+#define VERB_OPTIONS (sizeof(verb_options) / sizeof(*verb_options))
+
+/* Is it one of the words of the verb's row? */
+static bool has_option(const struct verb *verb, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = verb->options; (at = strstr(at, name)); at += length)
+		if ((at == verb->options || at[-1] == ' ') && strchr(" ", at[length]))
+			return true;
+	return false;
+}
+
 /* Of several letters in one word it is the one; @at: optind before the word was looked at. */
 static int unknown_option(struct command *cmd, char **argv, int at)
 {
@@ -47,14 +88,22 @@ static int unknown_option(struct command *cmd, char **argv, int at)
  */
 int next_option(struct command *cmd, int argc, char **argv)
 {
-	struct option longopts[VERB_OPTIONS_MAX + COMMON] = { { 0 } };
-	char shortopts[VERB_OPTIONS_MAX * 2 + 6];
+	struct option longopts[VERB_OPTIONS + COMMON + 1] = { { 0 } };
+	char shortopts[2 * VERB_OPTIONS + 6] = ":jhR:";
+	size_t count = COMMON, length = strlen(shortopts);
 	int option, at;
 
 	memcpy(longopts, common_options, COMMON * sizeof(*longopts));
-	for (size_t i = 0; cmd->verb->longopts && cmd->verb->longopts[i].name; i++)
-		longopts[i + COMMON] = cmd->verb->longopts[i];
-	snprintf(shortopts, sizeof(shortopts), ":jhR:%s", cmd->verb->shortopts);
+	for (size_t i = 0; i < VERB_OPTIONS; i++) {
+		if (!has_option(cmd->verb, verb_options[i].name))
+			continue;
+		longopts[count++] = verb_options[i];
+		if (verb_options[i].val >= OPTION_RESET)
+			continue;
+		shortopts[length++] = (char)verb_options[i].val;
+		if (verb_options[i].has_arg)
+			shortopts[length++] = ':';
+	}
 	opterr = 0;
 	for (;;) {
 		at = optind;

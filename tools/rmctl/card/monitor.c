@@ -16,12 +16,6 @@
 #include "tools/rmctl/cli/stop.h"
 #include "tools/rmctl/cli/until.h"
 
-const struct option monitor_options[] = {
-	{ "count", required_argument, NULL, 'n' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ 0 },
-};
-
 /**
  * struct monitor - what the user asked for, and how far it has come
  * @cmd: the command

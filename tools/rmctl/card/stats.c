@@ -11,14 +11,6 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
-enum { OPTION_RESET = 256, OPTION_ABSOLUTE };
-
-const struct option stats_options[] = {
-	{ "reset", no_argument, NULL, OPTION_RESET },
-	{ "absolute", no_argument, NULL, OPTION_ABSOLUTE },
-	{ 0 },
-};
-
 /* What the driver counts. */
 static const struct {
 	const char *name;

@@ -15,24 +15,6 @@
 #include "tools/rmctl/cli/stop.h"
 #include "tools/rmctl/regions/regions.h"
 
-enum { OPTION_RX = 256, OPTION_TX, OPTION_OWN, OPTION_WHILE };
-
-const struct option subscribe_options[] = {
-	{ "rx", no_argument, NULL, OPTION_RX },
-	{ "tx", no_argument, NULL, OPTION_TX },
-	{ "own", no_argument, NULL, OPTION_OWN },
-	{ "while", required_argument, NULL, OPTION_WHILE },
-	{ 0 },
-};
-
-/* Without the last: what a person takes back from the base masks, no command holds. */
-const struct option unsubscribe_options[] = {
-	{ "rx", no_argument, NULL, OPTION_RX },
-	{ "tx", no_argument, NULL, OPTION_TX },
-	{ "own", no_argument, NULL, OPTION_OWN },
-	{ 0 },
-};
-
 /**
  * struct wanted - what the user wants
  * @name: of the card

@@ -32,15 +32,13 @@ typedef int verb_run(struct command *cmd, int argc, char **argv);
  * @name: what the user types
  * @synopsis: its arguments, for the usage line
  * @help: the rest of its help, lines ending in a newline; help.c has the list of verbs
- * @shortopts: short options besides -j, -h and -R, as getopt(3) wants them
- * @longopts: long options besides --json, --help and --regions, or NULL; ends in a zero entry
+ * @options: long names of its options besides --json, --help and --regions, which main.c knows
  */
 struct verb {
 	const char *name;
 	const char *synopsis;
 	const char *help;
-	const char *shortopts;
-	const struct option *longopts;
+	const char *options;
 	verb_run *run;
 };
 
@@ -71,8 +69,13 @@ extern const struct verb memory_verbs[];
 void print_help(void);
 void print_verb_help(const struct verb *verb);
 
-/* Longest verb-specific option table, terminator included. */
-#define VERB_OPTIONS_MAX 12
+/* What next_option() returns for an option that has no letter. */
+enum {
+	OPTION_RESET = 256, OPTION_ABSOLUTE, OPTION_RX, OPTION_TX, OPTION_OWN, OPTION_WHILE,
+	OPTION_DISCARD, OPTION_DEPTH, OPTION_RAW, OPTION_EQUAL, OPTION_NOT_EQUAL, OPTION_CHANGED,
+	OPTION_DEADLINE, OPTION_SILENCE, OPTION_EXEC, OPTION_TO, OPTION_FROM, OPTION_MEMORY,
+	OPTION_PREFIX,
+};
 
 int next_option(struct command *cmd, int argc, char **argv);
 int check_operands(struct command *cmd, int argc, char **argv, int least, int most);
@@ -93,10 +96,5 @@ verb_run verb_list, verb_show, verb_peek, verb_poke, verb_dump, verb_send, verb_
 	 verb_fence, verb_verify, verb_map, verb_who, verb_fill, verb_load, verb_save, verb_diff,
 	 verb_trace, verb_watch, verb_top, verb_set, verb_stats, verb_subscribe, verb_unsubscribe,
 	 verb_subscriptions, verb_monitor, verb_save_config, verb_apply, verb_regions;
-
-extern const struct option width_option[], dump_options[], fill_options[], yes_option[],
-	diff_options[], trace_options[], watch_options[], top_options[], listen_options[],
-	monitor_options[], stats_options[], subscribe_options[], unsubscribe_options[],
-	regions_options[];
 
 #endif /* RMCTL_H */

@@ -13,16 +13,6 @@
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
 
-enum { OPTION_DISCARD = 256, OPTION_DEPTH };
-
-const struct option listen_options[] = {
-	{ "count", required_argument, NULL, 'n' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "discard", no_argument, NULL, OPTION_DISCARD },
-	{ "depth", required_argument, NULL, OPTION_DEPTH },
-	{ 0 },
-};
-
 /**
  * struct listening - what the user asked for, and how far it has come
  * @stream: where the events come from; first

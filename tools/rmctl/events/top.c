@@ -24,12 +24,6 @@
 #define ROW		"%-20s %8s %10s %10s %10s %10s  "
 #define VALUE_MAX	64u	/* bytes: what is larger has no value of its own here */
 
-const struct option top_options[] = {
-	{ "count", required_argument, NULL, 'n' },
-	{ "interval", required_argument, NULL, 'i' },
-	{ 0 },
-};
-
 /**
  * struct row - a range that is watched
  * @stream: its watch; first

@@ -10,15 +10,6 @@
 
 #define DEPTH 4096u	/* writes that wait in the driver while this prints */
 
-enum { OPTION_DEPTH = 256 };
-
-const struct option trace_options[] = {
-	{ "count", required_argument, NULL, 'n' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "depth", required_argument, NULL, OPTION_DEPTH },
-	{ 0 },
-};
-
 static int get_options(struct command *cmd, int argc, char **argv, struct stream *stream)
 {
 	int status = STATUS_OK;

@@ -14,21 +14,6 @@
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
 
-enum { OPTION_EQUAL = 256, OPTION_NOT_EQUAL, OPTION_CHANGED, OPTION_DEADLINE, OPTION_SILENCE,
-       OPTION_EXEC };
-
-const struct option watch_options[] = {
-	{ "count", required_argument, NULL, 'n' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "equal", required_argument, NULL, OPTION_EQUAL },
-	{ "not-equal", required_argument, NULL, OPTION_NOT_EQUAL },
-	{ "changed", no_argument, NULL, OPTION_CHANGED },
-	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
-	{ "silence", required_argument, NULL, OPTION_SILENCE },
-	{ "exec", required_argument, NULL, OPTION_EXEC },
-	{ 0 },
-};
-
 /**
  * struct watching - what the user wants to be woken by
  * @stream: the watch; first

@@ -13,11 +13,6 @@
 #include "tools/rmctl/regions/regions.h"
 #include "transfer.h"
 
-const struct option yes_option[] = {
-	{ "yes", no_argument, NULL, 'y' },
-	{ 0 },
-};
-
 static int report(const struct transfer *transfer, const char *file)
 {
 	const struct command *cmd = transfer->cmd;

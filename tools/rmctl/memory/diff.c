@@ -14,11 +14,6 @@
 #define SHOWN_DEFAULT 16u
 #define WORD 4u		/* bytes that are shown together where no name is known */
 
-const struct option diff_options[] = {
-	{ "count", required_argument, NULL, 'n' },
-	{ 0 },
-};
-
 /**
  * struct difference - the memory and a file, side by side
  * @target: the range

@@ -12,13 +12,6 @@
 #define CHUNK 4096u
 #define ROW 16u
 
-enum { OPTION_RAW = 256 };
-
-const struct option dump_options[] = {
-	{ "raw", no_argument, NULL, OPTION_RAW },
-	{ 0 },
-};
-
 /**
  * struct hexdump - what is remembered from row to row
  * @last: the row before

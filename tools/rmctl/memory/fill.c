@@ -13,12 +13,6 @@
 
 #define WIDTH_DEFAULT 4u
 
-const struct option fill_options[] = {
-	{ "width", required_argument, NULL, 'w' },
-	{ "yes", no_argument, NULL, 'y' },
-	{ 0 },
-};
-
 /**
  * struct fill - what goes where
  * @target: where

@@ -20,11 +20,6 @@
 
 #define WIDTH_DEFAULT 4u
 
-const struct option width_option[] = {
-	{ "width", required_argument, NULL, 'w' },
-	{ 0 },
-};
-
 uint64_t load_word(const volatile void *address, unsigned int width)
 {
 	switch (width) {

@@ -10,16 +10,6 @@
 
 #include "tools/rmctl/cli/out.h"
 
-enum { OPTION_TO = 256, OPTION_FROM, OPTION_MEMORY, OPTION_PREFIX };
-
-const struct option regions_options[] = {
-	{ "to", required_argument, NULL, OPTION_TO },
-	{ "from", required_argument, NULL, OPTION_FROM },
-	{ "memory", required_argument, NULL, OPTION_MEMORY },
-	{ "prefix", required_argument, NULL, OPTION_PREFIX },
-	{ 0 },
-};
-
 /**
  * struct wanted - what the command line says
  * @file: to be read
@@ -347,6 +337,9 @@ static const struct {
 	{ "import", import, 1 << (OPTION_FROM - OPTION_TO) },
 };
 
+/* From OPTION_TO on. */
+static const char *const option_names[] = { "to", "from", "memory", "prefix" };
+
 static int run_action(struct command *cmd, const char *name, const struct wanted *wanted)
 {
 	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
@@ -355,7 +348,7 @@ static int run_action(struct command *cmd, const char *name, const struct wanted
 		for (int option = 0; option < 4; option++)
 			if (wanted->options[option] && !(actions[i].options & 1u << option))
 				return misused(cmd, "%s has no option --%s", name,
-					       regions_options[option].name);
+					       option_names[option]);
 		return actions[i].run(cmd, wanted);
 	}
 	return misused(cmd, "say check, export or import, not '%s'", name);
