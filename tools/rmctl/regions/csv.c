@@ -401,7 +401,8 @@ static bool read_table(struct table *table)
 
 /*
  * A table as a file of regions, on the same lines; @path is for complaints. @text, behind which
- * there is a NUL, is taken apart. Returns what is made of it, to be freed, or NULL after @report has been told what is wrong with it as a table.
+ * there is a NUL, is taken apart. Returns what is made of it, to be freed, or NULL after @report
+ * has been told what is wrong with it as a table.
  */
 char *csv_as_yaml(const char *path, char *text, size_t length, rfm_regions_report *report,
 		  void *context)
