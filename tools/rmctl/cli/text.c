@@ -4,39 +4,29 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* How many bytes has the character of UTF-8 that begins here? 0: it is none. */
 static size_t character_length(const unsigned char *at, size_t left)
 {
-	/* Of each length the first byte's range, and that of the second byte's where it is not
-	 * all: no surrogates, nothing that has a shorter form, nothing beyond U+10ffff.
-	 */
-	static const struct {
-		unsigned char first, last, second, second_last;
-		size_t length;
-	} rows[] = {
-		{ 0x00, 0x7f, 0x00, 0x00, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-	size_t row = 0, rest = 2;
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 :
+			*at < 0xf5 ? 4 : 0;
+	uint32_t code = *at & 0x7f >> length;
 
-	while (row < sizeof(rows) / sizeof(*rows) &&
-	       (*at < rows[row].first || *at > rows[row].last))
-		row++;
-	if (row == sizeof(rows) / sizeof(*rows) || rows[row].length > left)
+	if (length > left)
 		return 0;
-	if (rows[row].length == 1)
-		return 1;
-	if (at[1] < rows[row].second || at[1] > rows[row].second_last)
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (at[i] & 0x3f);
+	}
+	/* No surrogates, nothing that has a shorter form, nothing beyond U+10ffff. */
+	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return 0;
-	while (rest < rows[row].length && (at[rest] & 0xc0) == 0x80)
-		rest++;
-	return rest == rows[row].length ? rest : 0;
+	return length;
 }
 
 /* How many bytes of a text are UTF-8, before the first that is not? */
