@@ -500,8 +500,8 @@ def source(path):
 
 
 def notices():
-    """What the family can tell of: its names, as in RFM_NOTICE_LINK_UP."""
-    names = set(re.findall(r"^\tRFM_NOTICE_([A-Z_]+)", source("uapi/linux/rfm_netlink.h"), re.M))
+    """What the family can tell of: its names, as in RFM_NOTICE_LINK_UP, by their numbers."""
+    names = re.findall(r"^\tRFM_NOTICE_([A-Z_]+)", source("uapi/linux/rfm_netlink.h"), re.M)
     expect(len(names) > 10, f"no names in the header: {names}")
     return names
 
@@ -511,19 +511,18 @@ def word(name):
 
 
 def same(what, found, wanted):
-    expect(found == wanted, f"{what}: missing {sorted(wanted - found)}, unknown {sorted(found - wanted)}")
+    missing, unknown = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+    expect(found == wanted, f"{what}: missing {missing}, unknown {unknown}, or in another order")
 
 
 def tables(*_):
     """Driver, rmctl, its schema and the pages have each notice of the family, by its name"""
     names = notices()
-    words = {word(name) for name in names}
+    rows = re.search(r"rfm_notice_names\[\d+\] = \{\s*NULL,(.*?)\};",
+                     source("tools/rmctl/card/netlink_gen.c"), re.S)[1]
+    same("rmctl", re.findall(r'"([a-z-]+)"', rows), [word(name) for name in names])
+    names, words = set(names), {word(name) for name in names}
     same("the driver", set(re.findall(r"\bRFM_NOTICE_([A-Z_]+)", source("driver/api/notify.c"))), names)
-    rows = dict(re.findall(r'^\t\[RFM_NOTICE_([A-Z_]+)\] = "([a-z-]+)",$',
-                           source("tools/rmctl/card/monitor.c"), re.M))
-    same("rmctl", set(rows), names)
-    same("rmctl's words", set(rows.values()), words)
-    expect(all(rows[name] == word(name) for name in names), f"mixed up: {rows}")
     events = json.loads((FOLDER / "monitor.json").read_text())["properties"]["event"]["enum"]
     same("monitor.json", set(events), words | OTHERS | {"unknown"})
     page = source("docs/man/rmctl.1").split("\n.SS monitor")[1].split("\n.SS ")[0]
@@ -541,7 +540,7 @@ def mapped(*_):
                            source("driver/api/notify.c")))
     for event, notice in rows.items():
         expect(notice == others.get(event, event), f"{event} is told as {notice}")
-    same("rfm_notices[]", set(rows.values()), notices())
+    same("rfm_notices[]", set(rows.values()), set(notices()))
     latched = dict(re.findall(r"\[RFM_EVENT_([A-Z_]+)\]\s*= \{ RFM_LISR_([A-Z_]+) \}",
                               source("driver/hw/irq.c")))
     expect(latched["PARITY"] == "PARITY", f"LISR: {latched}")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* links: tools/rmctl/card/monitor.c tools/rmctl/card/state.c tools/rmctl/card/settings.c
+ * links: tools/rmctl/card/netlink_gen.c
  * links: tools/rmctl/cli/out.c tools/rmctl/cli/text.c tools/rmctl/cli/until.c tools/common/hex.c
  * links: tools/rmctl/cli/stop.c tools/rmctl/cli/words.c tools/common/units.c tools/common/parse.c
  *

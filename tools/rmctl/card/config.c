@@ -2,6 +2,7 @@
 /* rmctl save-config and apply: the whole configuration of a card as a text file. */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static int save_text(const struct command *cmd, const struct state *state,
 {
 	char word[UNIT_TEXT];
 
-	printf("# Configuration of %s, a 5565 with node id %u at PCI %s; 'rmctl apply FILE' sets it.\n"
+	printf("# Configuration of %s, a 5565 with node id %" PRIu64 " at PCI %s; 'rmctl apply FILE' sets it.\n"
 	       CARD " = %s\n", state->name, state->node, state->pci, state->name);
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (is_saved(state, id))

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "members.h"
 #include "tools/common/clock.h"
 #include "tools/common/units.h"
@@ -128,13 +126,13 @@ static void look_at_link(const struct state *state, struct findings *findings)
 			     ", and with dark-on-dark this node sends none either" : "");
 		REMEDY(it, "look at the fibre or the hub's port that leads here, and at the node "
 		       "before this one");
-	} else if (state->lcsr1 & RFM_LCSR1_SYNC_LOSS || state->sync_losses) {
+	} else if (state->lcsr1 & RFM_LCSR1_SYNC_LOSS || state->driver.sync_losses) {
 		it = add(findings, "sync-lost");
 		it->past = true;
 		it->ago_ns = ago_ns;
 		TEXT(it, "the receiver lost its signal (%" PRIu64 " time(s), as far as interrupts "
 		     "told), and has it again: what was sent meanwhile did not arrive",
-		     state->sync_losses);
+		     state->driver.sync_losses);
 		REMEDY(it, "rmctl monitor %s tells when it happens again", state->name);
 	}
 	if (!state->features && takes_part(state) && !is_on(state, SETTING_OWN_DATA)) {

@@ -6,53 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "tools/rmctl/cli/text.h"
 
 /* A dump that something changes is begun again. */
 #define DUMPS_MOST 100
-
-#define FIELD(attribute, member) \
-	{ attribute, offsetof(struct descriptor, member), sizeof(((struct descriptor *)NULL)->member) }
-
-static const struct {
-	uint16_t attribute;
-	size_t offset, size;
-} fields[] = {
-	FIELD(RFM_A_DESCRIPTOR_ID, id),
-	FIELD(RFM_A_DESCRIPTOR_KIND, kind),
-	FIELD(RFM_A_DESCRIPTOR_FLAGS, flags),
-	FIELD(RFM_A_DESCRIPTOR_PID, pid),
-	FIELD(RFM_A_DESCRIPTOR_TYPES, types),
-	FIELD(RFM_A_DESCRIPTOR_DEPTH, depth),
-	FIELD(RFM_A_DESCRIPTOR_QUEUED, queued),
-	FIELD(RFM_A_DESCRIPTOR_EVENTS, events),
-	FIELD(RFM_A_DESCRIPTOR_DROPPED, dropped),
-	FIELD(RFM_A_DESCRIPTOR_LATE, late),
-	FIELD(RFM_A_DESCRIPTOR_DEADLINE_NS, deadline_ns),
-	FIELD(RFM_A_DESCRIPTOR_SILENCE_NS, silence_ns),
-	FIELD(RFM_A_DESCRIPTOR_COMPARE, compare),
-	FIELD(RFM_A_DESCRIPTOR_COMPARE_WIDTH, compare_width),
-	FIELD(RFM_A_DESCRIPTOR_COMPARE_OFFSET, compare_offset),
-	FIELD(RFM_A_DESCRIPTOR_COMPARE_MASK, compare_mask),
-	FIELD(RFM_A_DESCRIPTOR_COMPARE_VALUE, compare_value),
-};
-
-static void take_numbers(struct descriptor *descriptor, struct nlattr **attributes)
-{
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		struct nlattr *attribute = attributes[fields[i].attribute];
-		char *member = (char *)descriptor + fields[i].offset;
-
-		if (attribute && (size_t)nla_len(attribute) >= fields[i].size)
-			memcpy(member, nla_data(attribute), fields[i].size);
-	}
-	if (attributes[RFM_A_DESCRIPTOR_COMM])
-		nla_strlcpy(descriptor->comm, attributes[RFM_A_DESCRIPTOR_COMM],
-			    sizeof(descriptor->comm));
-	text_clean(descriptor->comm);
-}
 
 /* Returns 0 or ENOMEM. */
 static int take_range(struct descriptor *descriptor, struct nlattr *nest)
@@ -118,7 +75,11 @@ static void take(struct nlmsghdr *message, void *context)
 		descriptors->error = ENOMEM;
 		return;
 	}
-	take_numbers(descriptor, values);
+	numbers_take(descriptor->number, values, RFM_A_DESCRIPTOR_MAX);
+	if (values[RFM_A_DESCRIPTOR_COMM])
+		nla_strlcpy(descriptor->comm, values[RFM_A_DESCRIPTOR_COMM],
+			    sizeof(descriptor->comm));
+	text_clean(descriptor->comm);
 	descriptors->error = take_ranges(descriptor, nest);
 }
 

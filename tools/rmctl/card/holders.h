@@ -11,18 +11,19 @@
 
 /**
  * struct descriptor - one of them
+ * @comm: the process that made it
  * @ranges: what it has of the memory
  * @planes: of each range, RFM_PLANES_*
- *
- * The others are the attributes of the same names.
+ * @number: its attributes
  */
 struct descriptor {
-	uint32_t id, kind, flags, pid, types, depth, queued, compare, compare_width;
-	uint64_t events, dropped, late, deadline_ns, silence_ns, compare_offset, compare_mask,
-		compare_value;
 	char comm[32];
 	struct ranges ranges;
 	uint32_t *planes;
+	union {
+		uint64_t number[RFM_A_DESCRIPTOR_MAX + 1];
+		struct { RFM_DESCRIPTOR_NUMBERS; };
+	};
 };
 
 struct descriptors {

@@ -14,7 +14,7 @@ static json_t *row_json(const struct state *state)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "device", state->name, "pci",
 			 state->pci, "node", (json_int_t)state->node, "memory_size",
-			 (json_int_t)state->memory_size, "signal", state->link, "sync",
+			 (json_int_t)state->memory_size, "signal", !!state->link, "sync",
 			 state_synchronous(state));
 }
 

@@ -32,7 +32,7 @@ static int print_json(const struct command *cmd, const struct state *state,
 	}
 	return out_json(cmd, json_pack(
 		"{s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "device", cmd->card, "count",
-		(json_int_t)ring->count, "epoch", (json_int_t)ring->epoch, "signal", state->link,
+		(json_int_t)ring->count, "epoch", (json_int_t)ring->epoch, "signal", !!state->link,
 		"turn_ns", json_known(ring->turn_ns, ring->turn_ns), "members", members,
 		"gone", ring_gone_json(ring)));
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "state.h"
 #include "tools/common/clock.h"
 #include "tools/common/units.h"
@@ -34,54 +32,33 @@ struct monitor {
 	int status;
 };
 
-/* What is printed of one notification; negative: not known. */
+/* What is printed of one notification; bit n of @have: attribute n of the event is known. */
 struct line {
 	const char *device, *event;
-	uint64_t time_ns, seq;
-	int64_t node, count, missing, epoch, offset, length, frame, age_ns, descriptor, pid, lost;
+	uint64_t seq, have, pid, lost;
+	union {
+		uint64_t number[RFM_A_EVENT_MAX + 1];
+		struct { RFM_EVENT_NUMBERS; };
+	};
 	char comm[32];
 	struct settings changed;
 	bool is_change, masks, reset, after_gap;
 };
 
-static const char *const notices[] = {
-	[RFM_NOTICE_LINK_DOWN] = "link-down",
-	[RFM_NOTICE_LINK_UP] = "link-up",
-	[RFM_NOTICE_SYNC_LOSS] = "sync-loss",
-	[RFM_NOTICE_BAD_DATA] = "bad-data",
-	[RFM_NOTICE_ROGUE] = "rogue",
-	[RFM_NOTICE_TX_FULL] = "tx-full",
-	[RFM_NOTICE_RX_FULL] = "rx-full",
-	[RFM_NOTICE_WRITE_INHIBITED] = "write-inhibited",
-	[RFM_NOTICE_PARITY] = "parity",
-	[RFM_NOTICE_LOSS] = "loss",
-	[RFM_NOTICE_BREAK] = "break",
-	[RFM_NOTICE_MEMBERSHIP] = "membership",
-	[RFM_NOTICE_ID_IN_USE] = "id-in-use",
-	[RFM_NOTICE_DROPPED] = "dropped",
-	[RFM_NOTICE_LATE] = "late",
-	[RFM_NOTICE_STALE] = "stale",
-	[RFM_NOTICE_FRESH] = "fresh",
-	[RFM_NOTICE_CONFLICT] = "conflict",
-	[RFM_NOTICE_GONE] = "gone",
-};
-
-#define NOTICES (sizeof(notices) / sizeof(*notices))
+#define NOTICES (sizeof(rfm_notice_names) / sizeof(*rfm_notice_names))
 
 static void unknown(struct line *line, const char *device, const char *event, uint64_t seq)
 {
 	*line = (struct line){
-		.device = device, .event = event, .time_ns = now_ns(), .seq = seq,
-		.node = -1, .count = -1, .missing = -1, .epoch = -1, .offset = -1, .length = -1,
-		.frame = -1, .age_ns = -1, .descriptor = -1, .pid = -1, .lost = -1,
+		.device = device, .event = event, .seq = seq, .time_ns = now_ns(),
 	};
 }
 
 /* --- printing ----------------------------------------------------------------------------- */
 
-static json_t *known(int64_t value)
+static bool known(const struct line *line, unsigned int attribute)
 {
-	return json_known(value >= 0, (uint64_t)value);
+	return line->have >> attribute & 1;
 }
 
 static json_t *changed_json(const struct line *line)
@@ -109,41 +86,47 @@ static json_t *flag_json(const struct line *line, bool flag)
 
 static int print_json(const struct command *cmd, const struct line *line)
 {
-	return out_json(cmd, json_pack(
-		"{s:s?, s:I, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-		" s:o, s:o, s:o, s:o}",
-		"device", line->device, "time_ns", (json_int_t)line->time_ns, "event", line->event,
-		"seq", (json_int_t)line->seq, "node", known(line->node), "count", known(line->count),
-		"missing", known(line->missing), "epoch", known(line->epoch),
-		"offset", known(line->offset), "length", known(line->length),
-		"frame", known(line->frame), "age_ns", known(line->age_ns),
-		"descriptor", known(line->descriptor), "pid", known(line->pid),
+	static const uint8_t shown[] = {
+		RFM_A_EVENT_NODE, RFM_A_EVENT_COUNT, RFM_A_EVENT_MISSING, RFM_A_EVENT_EPOCH,
+		RFM_A_EVENT_OFFSET, RFM_A_EVENT_LENGTH, RFM_A_EVENT_FRAME, RFM_A_EVENT_AGE_NS,
+		RFM_A_EVENT_DESCRIPTOR,
+	};
+	json_t *object = json_pack("{s:s?, s:I, s:s, s:I}", "device", line->device, "time_ns",
+				   (json_int_t)line->time_ns, "event", line->event, "seq",
+				   (json_int_t)line->seq);
+
+	for (size_t i = 0; i < sizeof(shown); i++)
+		json_object_set_new(object, rfm_event_keys[shown[i]],
+				    json_known(known(line, shown[i]), line->number[shown[i]]));
+	json_object_update_new(object, json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", json_known(line->pid, line->pid),
 		"comm", *line->comm ? json_string(line->comm) : json_null(),
 		"changed", changed_json(line),
 		"masks_changed", flag_json(line, line->masks),
 		"counters_reset", flag_json(line, line->reset),
 		"since_overrun", flag_json(line, line->after_gap),
-		"lost", known(line->lost)));
+		"lost", json_known(line->lost, line->lost)));
+	return out_json(cmd, object);
 }
 
 static void print_event(const struct line *line)
 {
 	char text[UNIT_TEXT];
 
-	if (line->node >= 0)
+	if (known(line, RFM_A_EVENT_NODE))
 		printf(" node %s", node_text(text, line->node));
-	if (line->offset >= 0)
-		printf(" 0x%08" PRIx64 "+%" PRId64, (uint64_t)line->offset, line->length);
-	if (line->missing >= 0)
-		printf(" %" PRId64 " missing", line->missing);
-	if (line->epoch >= 0)
-		printf(" epoch %" PRId64, line->epoch);
-	if (line->age_ns >= 0)
-		printf(" after %s", time_text(text, (uint64_t)line->age_ns));
-	if (line->descriptor >= 0)
-		printf(" watch %" PRId64, line->descriptor);
+	if (known(line, RFM_A_EVENT_OFFSET))
+		printf(" 0x%08" PRIx64 "+%" PRIu64, line->offset, line->length);
+	if (known(line, RFM_A_EVENT_MISSING))
+		printf(" %" PRIu64 " missing", line->missing);
+	if (known(line, RFM_A_EVENT_EPOCH))
+		printf(" epoch %" PRIu64, line->epoch);
+	if (known(line, RFM_A_EVENT_AGE_NS))
+		printf(" after %s", time_text(text, line->age_ns));
+	if (known(line, RFM_A_EVENT_DESCRIPTOR))
+		printf(" watch %" PRIu64, line->descriptor);
 	if (line->count > 1)
-		printf(" (%" PRId64 " times)", line->count);
+		printf(" (%" PRIu64 " times)", line->count);
 }
 
 static void print_change(const struct line *line)
@@ -166,16 +149,16 @@ static int print_text(const struct command *cmd, const struct line *line)
 {
 	printf("%" PRIu64 ".%09" PRIu64 " %s %s", (uint64_t)(line->time_ns / NSEC_PER_SEC),
 	       (uint64_t)(line->time_ns % NSEC_PER_SEC), line->device ? line->device : "-",
-	       line->lost >= 0 ? "OVERRUN" : line->event);
-	if (line->lost >= 0)
-		printf(": %" PRId64 " notification(s) before number %" PRIu64 " were lost",
+	       line->lost ? "OVERRUN" : line->event);
+	if (line->lost)
+		printf(": %" PRIu64 " notification(s) before number %" PRIu64 " were lost",
 		       line->lost, line->seq);
 	if (line->is_change)
 		print_change(line);
 	else
 		print_event(line);
-	if (line->pid >= 0)
-		printf(" by %s (pid %" PRId64 ")", *line->comm ? line->comm : "?", line->pid);
+	if (line->pid)
+		printf(" by %s (pid %" PRIu64 ")", *line->comm ? line->comm : "?", line->pid);
 	putchar('\n');
 	return out_flush(cmd);
 }
@@ -202,43 +185,25 @@ static void print_lost(struct monitor *monitor, const char *device, uint64_t seq
 		state->after_gap |= !device || !strcmp(state->name, device);
 	}
 	unknown(&line, device, "overrun", seq);
-	line.lost = (int64_t)lost;
+	line.lost = lost;
 	print(monitor, &line);
 }
 
 /* --- taking notifications ------------------------------------------------------------------ */
-
-static int64_t number(struct nlattr *attribute)
-{
-	if (!attribute)
-		return -1;
-	return nla_len(attribute) >= (int)sizeof(uint64_t) ? (int64_t)nla_get_u64(attribute) :
-							     (int64_t)nla_get_u32(attribute);
-}
 
 static void take_event(struct monitor *monitor, const char *device, uint64_t seq,
 		       struct nlattr *nest)
 {
 	struct nlattr *values[RFM_A_EVENT_MAX + 1];
 	struct line line;
-	uint32_t type;
 
 	if (!nest || nla_parse_nested(values, RFM_A_EVENT_MAX, nest, NULL) ||
 	    !values[RFM_A_EVENT_TYPE])
 		return;
-	type = nla_get_u32(values[RFM_A_EVENT_TYPE]);
-	unknown(&line, device, type < NOTICES && notices[type] ? notices[type] : "unknown", seq);
-	if (values[RFM_A_EVENT_TIME_NS])
-		line.time_ns = nla_get_u64(values[RFM_A_EVENT_TIME_NS]);
-	line.node = number(values[RFM_A_EVENT_NODE]);
-	line.count = number(values[RFM_A_EVENT_COUNT]);
-	line.missing = number(values[RFM_A_EVENT_MISSING]);
-	line.epoch = number(values[RFM_A_EVENT_EPOCH]);
-	line.offset = number(values[RFM_A_EVENT_OFFSET]);
-	line.length = number(values[RFM_A_EVENT_LENGTH]);
-	line.frame = number(values[RFM_A_EVENT_FRAME]);
-	line.age_ns = number(values[RFM_A_EVENT_AGE_NS]);
-	line.descriptor = number(values[RFM_A_EVENT_DESCRIPTOR]);
+	unknown(&line, device, "unknown", seq);
+	line.have = numbers_take(line.number, values, RFM_A_EVENT_MAX);
+	if (line.type < NOTICES && rfm_notice_names[line.type])
+		line.event = rfm_notice_names[line.type];
 	print(monitor, &line);
 }
 
@@ -292,10 +257,9 @@ static void take_card(struct monitor *monitor, struct nlmsghdr *message, const c
 		find_changes(&line, before, &state);
 	if (before)
 		*before = state;
-	if (state.pid) {
-		line.pid = state.pid;
+	line.pid = state.pid;
+	if (state.pid)
 		memcpy(line.comm, state.comm, sizeof(line.comm));
-	}
 	print(monitor, &line);
 }
 

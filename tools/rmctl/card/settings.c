@@ -11,6 +11,7 @@
 
 #include <linux/rfm_netlink.h>
 
+#include "netlink_gen.h"
 #include "tools/common/parse.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
@@ -64,13 +65,7 @@ static const struct setting {
 				      RFM_A_CARD_MODERATION_TIME, 4, TIME, 0, 1000000000 },
 };
 
-static const char *const policies[] = {
-	[RFM_POLICY_ALL] = "all",
-	[RFM_POLICY_NONE] = "none",
-	[RFM_POLICY_MASK] = "mask",
-};
-
-#define POLICIES (sizeof(policies) / sizeof(*policies))
+#define POLICIES (sizeof(rfm_policy_names) / sizeof(*rfm_policy_names))
 
 /* The setting whose name the first @length characters are; -1 if there is none. */
 int setting_find(const char *name, size_t length)
@@ -111,7 +106,7 @@ static int read_on_off(struct command *cmd, const struct setting *setting, const
 static int read_policy(struct command *cmd, const char *text, uint64_t *value)
 {
 	for (*value = 0; *value < POLICIES; ++*value)
-		if (*value != RFM_POLICY_MASK && !strcmp(text, policies[*value]))
+		if (*value != RFM_POLICY_MASK && !strcmp(text, rfm_policy_names[*value]))
 			return STATUS_OK;
 	return misused(cmd, "policy is all or none, not '%s'", text);
 }
@@ -187,7 +182,7 @@ const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t valu
 		snprintf(word, UNIT_TEXT, "%s", value ? "on" : "off");
 		break;
 	case POLICY:
-		snprintf(word, UNIT_TEXT, "%s", value < POLICIES ? policies[value] : "?");
+		snprintf(word, UNIT_TEXT, "%s", value < POLICIES ? rfm_policy_names[value] : "?");
 		break;
 	case TIME:
 		return value ? time_exact(word, value, "") : "0";
@@ -200,24 +195,13 @@ const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t valu
 	return word;
 }
 
-/* Takes those that a message has. */
-void settings_take(struct settings *settings, struct nlattr **attributes)
+/* Takes those that a message has, see numbers_take(). */
+void settings_take(struct settings *settings, uint64_t have, const uint64_t *number)
 {
 	settings->have = 0;
 	for (unsigned int id = 0; id < SETTINGS; id++) {
-		struct nlattr *attribute = attributes[table[id].attribute];
-		uint64_t value = 0;
-
-		if (!attribute)
-			continue;
-		if (table[id].width == 1)
-			value = nla_get_u8(attribute);
-		else if (table[id].width == 4)
-			value = nla_get_u32(attribute);
-		else
-			value = nla_get_u64(attribute);
-		settings->have |= 1u << id;
-		settings->value[id] = value;
+		settings->have |= (uint32_t)(have >> table[id].attribute & 1) << id;
+		settings->value[id] = number[table[id].attribute];
 	}
 }
 

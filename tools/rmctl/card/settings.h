@@ -13,7 +13,6 @@
 #include "tools/rmctl/cli/rmctl.h"
 
 struct nl_msg;
-struct nlattr;
 
 /* In the order in which they are shown. */
 enum setting_id {
@@ -51,7 +50,7 @@ bool setting_known(const struct settings *settings, enum setting_id id);
 int setting_read(struct command *cmd, enum setting_id id, const char *text,
 		 struct settings *settings);
 const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t value);
-void settings_take(struct settings *settings, struct nlattr **attributes);
+void settings_take(struct settings *settings, uint64_t have, const uint64_t *number);
 int settings_put(struct nl_msg *request, const struct settings *settings);
 void settings_json(json_t *object, const struct settings *settings);
 

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "diagnose.h"
 #include "state.h"
 #include "tools/common/units.h"
@@ -136,6 +134,7 @@ static json_t *extension_json(const struct state *state)
 static int show_json(const struct command *cmd, const struct state *state,
 		     const struct findings *findings)
 {
+	bool has_clock = state->have >> RFM_A_CARD_CLOCK_DOMAIN & 1;
 	json_t *object = json_pack(
 		"{s:s, s:s, s:I, s:{s:I, s:I, s:I}, s:I, s:I, s:b, s:b, s:I, s:o, s:o, s:I, s:I,"
 		" s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
@@ -144,15 +143,15 @@ static int show_json(const struct command *cmd, const struct state *state,
 		(json_int_t)state->board_revision, "build", (json_int_t)state->build,
 		"memory_size", (json_int_t)state->memory_size,
 		"window_size", (json_int_t)state->window_size,
-		"signal", state->link, "sync", state_synchronous(state),
+		"signal", !!state->link, "sync", state_synchronous(state),
 		"features", (json_int_t)state->features, "extension", extension_json(state),
-		"clock_domain", state->has_clock ? json_integer(state->clock_domain) : json_null(),
+		"clock_domain", json_known(has_clock, state->clock_domain),
 		"generation", (json_int_t)state->generation,
 		"files", (json_int_t)state->files, "watches", (json_int_t)state->watches,
 		"listeners", (json_int_t)state->listeners,
-		"events_dropped", (json_int_t)state->events_dropped,
-		"interrupts", (json_int_t)state->interrupts,
-		"sync_losses", (json_int_t)state->sync_losses,
+		"events_dropped", (json_int_t)state->driver.events_dropped,
+		"interrupts", (json_int_t)state->driver.interrupts,
+		"sync_losses", (json_int_t)state->driver.sync_losses,
 		"lcsr1", lcsr1_json(state), "lisr", lisr_json(state->lisr),
 		"findings", findings_json(findings));
 
@@ -210,8 +209,8 @@ static void show_extension(const struct state *state)
 	}
 	puts(")");
 	printf(LINE, "base policy", policy(setting(state, SETTING_POLICY)));
-	printf("  %-24s 0x%08" PRIx32 "\n", "clock domain", state->clock_domain);
-	printf("  %-24s %" PRIu64 "\n", "events dropped", state->events_dropped);
+	printf("  %-24s 0x%08" PRIx64 "\n", "clock domain", state->clock_domain);
+	printf("  %-24s %" PRIu64 "\n", "events dropped", state->driver.events_dropped);
 }
 
 /* Those that no bit of LCSR1 and no line above shows. */
@@ -256,22 +255,22 @@ static int show_text(const struct command *cmd, const struct state *state,
 
 	printf("%s: 5565 at PCI %s\n", state->name, state->pci);
 	printf(LINE, "node", node_text(node, state->node));
-	snprintf(text, sizeof(text), "id 0x%02x, revision 0x%02x, build 0x%04x", state->board_id,
-		 state->board_revision, state->build);
+	snprintf(text, sizeof(text), "id 0x%02" PRIx64 ", revision 0x%02" PRIx64 ", build 0x%04" PRIx64,
+		 state->board_id, state->board_revision, state->build);
 	printf(LINE, "board", text);
 	show_memory(state);
 	show_extension(state);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		printf(LINE, flags[i].label,
 		       holds(&flags[i], state->lcsr1) ? flags[i].yes : flags[i].no);
-	snprintf(text, sizeof(text), "0x%08" PRIx32 ", window switches %s", state->lcsr1,
+	snprintf(text, sizeof(text), "0x%08" PRIx64 ", window switches %s", state->lcsr1,
 		 window_switches(state->lcsr1));
 	printf(LINE, "LCSR1", text);
 	show_settings(state);
 	show_latched(state->lisr);
-	printf("  %-24s %" PRIu64 "\n", "interrupts", state->interrupts);
-	printf("  %-24s %" PRIu64 "\n", "sync losses", state->sync_losses);
-	printf("  %-24s %" PRIu32 " file(s), %" PRIu32 " watch(es), %" PRIu32 " listener(s)\n",
+	printf("  %-24s %" PRIu64 "\n", "interrupts", state->driver.interrupts);
+	printf("  %-24s %" PRIu64 "\n", "sync losses", state->driver.sync_losses);
+	printf("  %-24s %" PRIu64 " file(s), %" PRIu64 " watch(es), %" PRIu64 " listener(s)\n",
 	       "open", state->files, state->watches, state->listeners);
 	findings_print(cmd, findings);
 	return out_flush(cmd);

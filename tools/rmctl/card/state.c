@@ -11,8 +11,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "tools/rmctl/cli/text.h"
 #include "tools/rmctl/cli/words.h"
 
@@ -21,67 +19,32 @@
 
 /* --- what a message says --------------------------------------------------------------- */
 
-#define FIELD(attribute, member) \
-	{ attribute, offsetof(struct state, member), sizeof(((struct state *)NULL)->member) }
-
-/* Where numbers go. */
-struct field {
-	uint16_t attribute;
-	size_t offset, size;
-};
-
-static const struct field card_fields[] = {
-	FIELD(RFM_A_CARD_ID, id),
-	FIELD(RFM_A_CARD_NODE, node),
-	FIELD(RFM_A_CARD_BOARD_ID, board_id),
-	FIELD(RFM_A_CARD_BOARD_REVISION, board_revision),
-	FIELD(RFM_A_CARD_BUILD, build),
-	FIELD(RFM_A_CARD_CLOCK_DOMAIN, clock_domain),
-	FIELD(RFM_A_CARD_LCSR1, lcsr1),
-	FIELD(RFM_A_CARD_LISR, lisr),
-	FIELD(RFM_A_CARD_PID, pid),
-	FIELD(RFM_A_CARD_FILES, files),
-	FIELD(RFM_A_CARD_WATCHES, watches),
-	FIELD(RFM_A_CARD_LISTENERS, listeners),
-	FIELD(RFM_A_CARD_SEQ, seq),
-	FIELD(RFM_A_CARD_GENERATION, generation),
-	FIELD(RFM_A_CARD_BASE_GENERATION, base_generation),
-	FIELD(RFM_A_CARD_RESET_GENERATION, reset_generation),
-	FIELD(RFM_A_CARD_MEMORY_SIZE, memory_size),
-	FIELD(RFM_A_CARD_WINDOW_SIZE, window_size),
-	FIELD(RFM_A_CARD_FEATURES, features),
-	FIELD(RFM_A_CARD_SYNC_LOSS_NS, sync_loss_ns),
-};
-
-static const struct field driver_fields[] = {
-	FIELD(RFM_A_DRIVER_INTERRUPTS, interrupts),
-	FIELD(RFM_A_DRIVER_SYNC_LOSSES, sync_losses),
-	FIELD(RFM_A_DRIVER_EVENTS_DROPPED, events_dropped),
-	FIELD(RFM_A_DRIVER_DMA_OPERATIONS, dma_operations),
-	FIELD(RFM_A_DRIVER_DMA_BYTES, dma_bytes),
-	FIELD(RFM_A_DRIVER_DMA_ERRORS, dma_errors),
-	FIELD(RFM_A_DRIVER_NOTIFICATIONS_LOST, notifications_lost),
-};
-
-static void take_fields(struct state *state, const struct field *fields, size_t count,
-			struct nlattr **attributes)
+/**
+ * numbers_take - take the numbers of a message, or of a nest in it
+ * @numbers: a place for each attribute, see netlink_gen.h; those without one stay as they are
+ * @attributes: parsed
+ * @most: the last of them
+ *
+ * Returns which there are: bit n, attribute n.
+ */
+uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int most)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct nlattr *attribute = attributes[fields[i].attribute];
-		char *member = (char *)state + fields[i].offset;
-		uint64_t wide;
-		uint32_t narrow;
+	uint64_t have = 0;
 
-		if (!attribute || (size_t)nla_len(attribute) < fields[i].size)
+	for (int i = 1; i <= most; i++) {
+		int length = attributes[i] ? nla_len(attributes[i]) : 0;
+
+		if (length == sizeof(uint8_t))
+			numbers[i] = nla_get_u8(attributes[i]);
+		else if (length == sizeof(uint32_t))
+			numbers[i] = nla_get_u32(attributes[i]);
+		else if (length == sizeof(uint64_t))
+			numbers[i] = nla_get_u64(attributes[i]);
+		else
 			continue;
-		if (fields[i].size == sizeof(wide)) {
-			wide = nla_get_u64(attribute);
-			memcpy(member, &wide, sizeof(wide));
-		} else {
-			narrow = nla_get_u32(attribute);
-			memcpy(member, &narrow, sizeof(narrow));
-		}
+		have |= UINT64_C(1) << i;
 	}
+	return have;
 }
 
 static void take_text(char *text, size_t size, struct nlattr *attribute)
@@ -103,15 +66,11 @@ bool state_take(struct state *state, struct nlmsghdr *message)
 	take_text(state->pci, sizeof(state->pci), attributes[RFM_A_CARD_PCI]);
 	take_text(state->comm, sizeof(state->comm), attributes[RFM_A_CARD_COMM]);
 	text_clean(state->comm);
-	take_fields(state, card_fields, sizeof(card_fields) / sizeof(*card_fields), attributes);
-	if (attributes[RFM_A_CARD_LINK])
-		state->link = nla_get_u32(attributes[RFM_A_CARD_LINK]) == RFM_LINK_UP;
-	state->has_clock = attributes[RFM_A_CARD_CLOCK_DOMAIN];
-	settings_take(&state->settings, attributes);
+	state->have = numbers_take(state->number, attributes, RFM_A_CARD_MAX);
+	settings_take(&state->settings, state->have, state->number);
 	if (attributes[RFM_A_CARD_DRIVER] &&
 	    !nla_parse_nested(driver, RFM_A_DRIVER_MAX, attributes[RFM_A_CARD_DRIVER], NULL))
-		take_fields(state, driver_fields, sizeof(driver_fields) / sizeof(*driver_fields),
-			    driver);
+		numbers_take(state->driver.number, driver, RFM_A_DRIVER_MAX);
 	return true;
 }
 

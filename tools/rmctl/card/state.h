@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/rfm_netlink.h>
+
 #include "netlink.h"
+#include "netlink_gen.h"
 #include "open.h"
 #include "settings.h"
 #include "tools/rmctl/cli/rmctl.h"
@@ -16,22 +19,24 @@
  * struct state - what a card is and how it is
  * @name: "rfm0"
  * @pci: its PCI address
- * @link: the receiver sees light
- * @has_clock: there is a @clock_domain
  * @after_gap: monitor only, it is not known that all has come that was told of the card
+ * @have: bit n: it has attribute n
+ * @number: its attributes
+ * @driver: those of what the driver counts
  * @settings: how it is set
- *
- * The others are the attributes of the same names.
  */
 struct state {
 	char name[32], pci[32], comm[32];
-	bool link, has_clock, after_gap;
-	uint32_t id, node, board_id, board_revision, build, clock_domain, lcsr1, lisr, pid,
-		files, watches, listeners;
-	uint64_t seq, generation, base_generation, reset_generation, memory_size, window_size, features,
-		sync_loss_ns;
-	uint64_t interrupts, sync_losses, events_dropped, dma_operations, dma_bytes, dma_errors,
-		notifications_lost;
+	bool after_gap;
+	uint64_t have;
+	union {
+		uint64_t number[RFM_A_CARD_MAX + 1];
+		struct { RFM_CARD_NUMBERS; };
+	};
+	union {
+		uint64_t number[RFM_A_DRIVER_MAX + 1];
+		struct { RFM_DRIVER_NUMBERS; };
+	} driver;
 	struct settings settings;
 };
 
@@ -53,6 +58,7 @@ int state_find(struct command *cmd, struct netlink *nl, const char *which, struc
 int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
 		       struct state *state);
 int states_get(struct command *cmd, struct netlink *nl, struct states *states);
+uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int most);
 bool state_take(struct state *state, struct nlmsghdr *message);
 bool state_synchronous(const struct state *state);
 

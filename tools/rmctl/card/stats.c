@@ -4,33 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "counters.h"
 #include "diagnose.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
-
-/* What the driver counts. */
-static const struct {
-	const char *name;
-	size_t offset;
-} driver_counters[] = {
-	{ "interrupts", offsetof(struct state, interrupts) },
-	{ "sync_losses", offsetof(struct state, sync_losses) },
-	{ "events_dropped", offsetof(struct state, events_dropped) },
-	{ "dma_operations", offsetof(struct state, dma_operations) },
-	{ "dma_bytes", offsetof(struct state, dma_bytes) },
-	{ "dma_errors", offsetof(struct state, dma_errors) },
-	{ "notifications_lost", offsetof(struct state, notifications_lost) },
-};
-
-#define DRIVER_COUNTERS (sizeof(driver_counters) / sizeof(*driver_counters))
-
-static uint64_t driver_value(const struct state *state, size_t which)
-{
-	return *(const uint64_t *)((const char *)state + driver_counters[which].offset);
-}
 
 static json_t *counters_json(const struct counters *counters)
 {
@@ -50,9 +27,10 @@ static int print_json(const struct command *cmd, const struct state *state,
 {
 	json_t *driver = json_object();
 
-	for (size_t i = 0; i < DRIVER_COUNTERS; i++)
-		json_object_set_new(driver, driver_counters[i].name,
-				    json_integer((json_int_t)driver_value(state, i)));
+	for (size_t i = 0; i <= RFM_A_DRIVER_MAX; i++)
+		if (rfm_driver_keys[i])
+			json_object_set_new(driver, rfm_driver_keys[i],
+					    json_integer((json_int_t)state->driver.number[i]));
 	return out_json(cmd, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "device", state->name,
 				       "clock_ns", json_known(counters->there, counters->clock_ns),
 				       "reset_ns", json_known(counters->since_reset, counters->reset_ns),
@@ -97,8 +75,9 @@ static int print_text(const struct command *cmd, const struct state *state,
 	for (unsigned int i = 0; counters->there && i < RFM_COUNTERS; i++)
 		print_counter(counter_name(i), counters->value[i]);
 	puts("and by its driver:");
-	for (size_t i = 0; i < DRIVER_COUNTERS; i++)
-		print_counter(driver_counters[i].name, driver_value(state, i));
+	for (size_t i = 0; i <= RFM_A_DRIVER_MAX; i++)
+		if (rfm_driver_keys[i])
+			print_counter(rfm_driver_keys[i], state->driver.number[i]);
 	findings_print(cmd, findings);
 	return out_flush(cmd);
 }

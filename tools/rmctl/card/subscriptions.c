@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <linux/rfm_netlink.h>
-
 #include "event_names.h"
 #include "holders.h"
 #include "tools/common/units.h"
@@ -12,35 +10,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static const char *const kinds[] = {
-	[RFM_DESCRIPTOR_KIND_BASE] = "base",
-	[RFM_DESCRIPTOR_KIND_FILE] = "file",
-	[RFM_DESCRIPTOR_KIND_MAP] = "map",
-	[RFM_DESCRIPTOR_KIND_WATCH] = "watch",
-	[RFM_DESCRIPTOR_KIND_LISTEN] = "listen",
-};
-
 /* Names of bits. */
-struct word {
-	uint32_t bit;
-	const char *name;
-};
-
-static const struct word flags[] = {
-	{ RFM_DESCRIPTOR_FLAG_READ, "read" },
-	{ RFM_DESCRIPTOR_FLAG_WRITE, "write" },
-	{ RFM_DESCRIPTOR_FLAG_NO_MAPS, "no-maps" },
-	{ RFM_DESCRIPTOR_FLAG_EXCLUSIVE, "exclusive" },
-	{ RFM_DESCRIPTOR_FLAG_COALESCE, "coalesce" },
-	{ RFM_DESCRIPTOR_FLAG_COMPARE, "compare" },
-};
-
-static const struct word planes[] = {
-	{ RFM_PLANES_RX, "rx" },
-	{ RFM_PLANES_TX, "tx" },
-	{ RFM_PLANES_WATCH, "watch" },
-	{ RFM_PLANES_OWNED, "own" },
-};
+static const char *const planes[] = { "rx", "tx", "watch", "own" };
 
 static const char *const compares[] = {
 	[RFM_COMPARE_EQUAL] = "equal",
@@ -50,8 +21,9 @@ static const char *const compares[] = {
 
 static const char *kind(const struct descriptor *descriptor)
 {
-	return descriptor->kind < COUNT(kinds) && kinds[descriptor->kind] ?
-		kinds[descriptor->kind] : "unknown";
+	return descriptor->kind < COUNT(rfm_descriptor_kind_names) &&
+	       rfm_descriptor_kind_names[descriptor->kind] ?
+		       rfm_descriptor_kind_names[descriptor->kind] : "unknown";
 }
 
 static bool has_queue(const struct descriptor *descriptor)
@@ -62,17 +34,17 @@ static bool has_queue(const struct descriptor *descriptor)
 
 /* --- for programs ------------------------------------------------------------------------ */
 
-static json_t *bits_json(uint32_t bits, const struct word *words, size_t count)
+static json_t *bits_json(uint64_t bits, const char *const *words, size_t count)
 {
 	json_t *names = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		if (bits & words[i].bit)
-			json_array_append_new(names, json_string(words[i].name));
+		if (bits >> i & 1)
+			json_array_append_new(names, json_string(words[i]));
 	return names;
 }
 
-static json_t *types_json(uint32_t types)
+static json_t *types_json(uint64_t types)
 {
 	json_t *names = json_array();
 
@@ -99,7 +71,7 @@ static json_t *held_json(const struct descriptor *descriptor)
 
 static json_t *compare_json(const struct descriptor *descriptor)
 {
-	unsigned int width = descriptor->compare_width;
+	unsigned int width = (unsigned int)descriptor->compare_width;
 
 	if (!descriptor->compare || descriptor->compare >= COUNT(compares))
 		return json_null();
@@ -119,7 +91,8 @@ static json_t *descriptor_json(const struct descriptor *descriptor)
 		"id", (json_int_t)descriptor->id, "kind", kind(descriptor),
 		"pid", json_known(!base, descriptor->pid),
 		"comm", base ? json_null() : json_string(descriptor->comm),
-		"flags", bits_json(descriptor->flags, flags, COUNT(flags)),
+		"flags", bits_json(descriptor->flags, rfm_descriptor_flag_names,
+			  COUNT(rfm_descriptor_flag_names)),
 		"ranges", held_json(descriptor), "types", types_json(descriptor->types),
 		"depth", json_known(queue, descriptor->depth), "queued", json_known(queue, descriptor->queued),
 		"events", json_known(queue, descriptor->events),
@@ -145,18 +118,18 @@ static int print_json(const struct command *cmd, const struct state *state,
 
 /* --- for people -------------------------------------------------------------------------- */
 
-static void print_bits(uint32_t bits, const struct word *words, size_t count)
+static void print_bits(uint64_t bits, const char *const *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (bits & words[i].bit)
-			printf(" %s", words[i].name);
+		if (bits >> i & 1)
+			printf(" %s", words[i]);
 }
 
 static void print_queue(const struct descriptor *descriptor)
 {
 	char time[UNIT_TEXT];
 
-	printf("; %" PRIu64 " event(s), %" PRIu32 " of %" PRIu32 " wait, %" PRIu64 " dropped",
+	printf("; %" PRIu64 " event(s), %" PRIu64 " of %" PRIu64 " wait, %" PRIu64 " dropped",
 	       descriptor->events, descriptor->queued, descriptor->depth, descriptor->dropped);
 	if (descriptor->deadline_ns)
 		printf(", %" PRIu64 " later than %s", descriptor->late,
@@ -176,9 +149,10 @@ static void print_descriptor(const struct descriptor *descriptor)
 	if (descriptor->kind == RFM_DESCRIPTOR_KIND_BASE)
 		printf("base masks");
 	else
-		printf("%s %" PRIu32 ", made by %s (pid %" PRIu32 ")", kind(descriptor),
+		printf("%s %" PRIu64 ", made by %s (pid %" PRIu64 ")", kind(descriptor),
 		       descriptor->id, descriptor->comm, descriptor->pid);
-	print_bits(descriptor->flags, flags, COUNT(flags));
+	print_bits(descriptor->flags, rfm_descriptor_flag_names,
+			  COUNT(rfm_descriptor_flag_names));
 	if (has_queue(descriptor))
 		print_queue(descriptor);
 	putchar('\n');

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints uapi/netlink/rfm.yaml as what rmctl decodes messages by.
+
+usage: netlink_tables.py header|source SPECIFICATION
+
+For sets of attributes, the members of a structure that has a number for each of them, in the
+order of the attributes, so that it can be filled in as an array; and what JSON calls them. For
+enumerations the names of their values, or of their bits.
+"""
+
+import sys
+import textwrap
+
+import yaml
+
+# What rmctl needs.
+NUMBERS = "card", "driver", "descriptor", "event"
+KEYS = "driver", "event"
+NAMES = "policy", "descriptor-kind", "descriptor-flag", "notice"
+
+HEAD = """\
+/* SPDX-License-Identifier: MIT */
+/* Do not edit: scripts/netlink-generate makes this from uapi/netlink/rfm.yaml. */
+"""
+
+
+def c_name(*words):
+    return "_".join(words).replace("-", "_")
+
+
+def is_number(attribute):
+    return attribute["type"] in ("u8", "u32", "u64")
+
+
+def lines(words, end=""):
+    """The words with commas between them on lines that fit, each but the last with an end."""
+    return (end + "\n").join(textwrap.wrap(", ".join(words), 88, break_on_hyphens=False))
+
+
+def arrays(spec):
+    """Yields the name of each array of names and what is in it."""
+    for attributes in spec["attribute-sets"]:
+        if attributes["name"] in KEYS:
+            yield c_name("rfm", attributes["name"], "keys"), [None] + [
+                c_name(a["name"]) if is_number(a) else None for a in attributes["attributes"]]
+    for enum in spec["definitions"]:
+        if enum["name"] in NAMES:
+            yield c_name("rfm", enum["name"], "names"), [None] * enum.get("value-start", 0) + [
+                e["name"] if isinstance(e, dict) else e for e in enum["entries"]]
+
+
+def print_header(spec):
+    print(HEAD + "#ifndef RMCTL_NETLINK_GEN_H\n#define RMCTL_NETLINK_GEN_H\n\n#include <stdint.h>\n\n"
+          "/* By attribute; what is no number has a place without a name. */")
+    for attributes in spec["attribute-sets"]:
+        if attributes["name"] not in NUMBERS:
+            continue
+        members = [":64"] + [c_name(a["name"]) if is_number(a) else ":64"
+                             for a in attributes["attributes"]]
+        print(f"#define {c_name('rfm', attributes['name'], 'numbers').upper()} uint64_t \\\n\t"
+              + lines(members, " \\").replace("\n", "\n\t") + "\n")
+    print("/* The same, as JSON calls them; and names by value, of flags by bit. */")
+    for name, words in arrays(spec):
+        print(f"extern const char *const {name}[{len(words)}];")
+    print("\n#endif /* RMCTL_NETLINK_GEN_H */")
+
+
+def print_source(spec):
+    print(HEAD + '#include "netlink_gen.h"\n\n#include <stddef.h>')
+    for name, words in arrays(spec):
+        text = lines([f'"{word}"' if word else "NULL" for word in words]).replace("\n", "\n\t")
+        print(f"\nconst char *const {name}[{len(words)}] = {{\n\t{text},\n}};")
+
+
+def main():
+    with open(sys.argv[2], encoding="utf-8") as file:
+        spec = yaml.safe_load(file)
+    {"header": print_header, "source": print_source}[sys.argv[1]](spec)
+
+
+if __name__ == "__main__":
+    main()
