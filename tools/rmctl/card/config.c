@@ -51,50 +51,45 @@ static bool plane_is_saved(const struct state *state, enum plane plane)
 	       (plane == PLANE_OWN || !is_saved(state, SETTING_POLICY));
 }
 
-static int save_text(const struct command *cmd, const struct state *state,
-		     const struct planes *planes)
-{
-	char word[UNIT_TEXT];
-
-	printf("# Configuration of %s, a 5565 with node id %" PRIu64 " at PCI %s; 'rmctl apply FILE' sets it.\n"
-	       CARD " = %s\n", state->name, state->node, state->pci, state->name);
-	for (unsigned int id = 0; id < SETTINGS; id++)
-		if (is_saved(state, id))
-			printf("%s = %s\n", setting_name(id),
-			       setting_word(word, id, state->settings.value[id]));
-	for (unsigned int plane = 0; plane < PLANES; plane++) {
-		char *ranges;
-
-		if (!plane_is_saved(state, plane))
-			continue;
-		ranges = planes_word(plane, planes, state->memory_size);
-		if (!ranges)
-			return failed(cmd, "out of memory");
-		printf("%s = %s\n", plane_name(plane), ranges);
-		free(ranges);
-	}
-	return out_flush(cmd);
-}
-
+/* Names and values, as the file has them; NULL without memory. */
 static json_t *config_json(const struct state *state, const struct planes *planes)
 {
 	json_t *config = json_object();
-	char word[UNIT_TEXT];
+	char word[UNIT_TEXT], *ranges;
+	int error = 0;
 
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (is_saved(state, id))
-			json_object_set_new(config, setting_name(id), json_string(setting_word(
-				word, id, state->settings.value[id])));
+			error |= json_object_set_new(config, setting_name(id), json_string(
+				setting_word(word, id, state->settings.value[id])));
 	for (unsigned int plane = 0; plane < PLANES; plane++) {
-		char *ranges;
-
 		if (!plane_is_saved(state, plane))
 			continue;
 		ranges = planes_word(plane, planes, state->memory_size);
-		json_object_set_new(config, plane_name(plane), json_string(ranges));
+		error |= json_object_set_new(config, plane_name(plane), json_string(ranges));
 		free(ranges);
 	}
-	return config;
+	if (!error)
+		return config;
+	json_decref(config);
+	return NULL;
+}
+
+static int save(const struct command *cmd, const struct state *state, const struct planes *planes)
+{
+	json_t *config = config_json(state, planes), *value;
+	const char *name;
+
+	if (!config)
+		return failed(cmd, "out of memory");
+	if (cmd->json)
+		return out_json(cmd, json_pack("{s:s, s:o}", "device", state->name, "config", config));
+	printf("# Configuration of %s, a 5565 with node id %" PRIu64 " at PCI %s; 'rmctl apply FILE' sets "
+	       "it.\n" CARD " = %s\n", state->name, state->node, state->pci, state->name);
+	json_object_foreach(config, name, value)
+		printf("%s = %s\n", name, json_string_value(value));
+	json_decref(config);
+	return out_flush(cmd);
 }
 
 int verb_save_config(struct command *cmd, int argc, char **argv)
@@ -109,10 +104,7 @@ int verb_save_config(struct command *cmd, int argc, char **argv)
 		return status;
 	status = config_get(cmd, &nl, &state, &planes);
 	if (!status)
-		status = cmd->json ?
-			out_json(cmd, json_pack("{s:s, s:o}", "device", state.name, "config",
-						config_json(&state, &planes))) :
-			save_text(cmd, &state, &planes);
+		status = save(cmd, &state, &planes);
 	planes_free(&planes);
 	netlink_close(&nl);
 	return status;
@@ -214,34 +206,16 @@ static int read_file(struct command *cmd, const char *path, struct change *chang
 
 /* --- applying it -------------------------------------------------------------------------- */
 
-/* What a card has in place of one setting that is not as wanted. */
-struct difference {
-	const char *name;
-	char *before, *after;
-};
-
-struct differences {
-	size_t count;
-	struct difference list[SETTINGS + PLANES];
-};
-
-static void differ(struct differences *differences, const char *name, char *before, char *after)
+/* Tells of a setting that is not as wanted. */
+static void differ(json_t *changed, const char *name, const char *before, const char *after)
 {
-	differences->list[differences->count++] = (struct difference){ name, before, after };
-}
-
-static void differences_free(struct differences *differences)
-{
-	for (size_t i = 0; i < differences->count; i++) {
-		free(differences->list[i].before);
-		free(differences->list[i].after);
-	}
-	differences->count = 0;
+	json_array_append_new(changed, json_pack("{s:s, s:s, s:s}", "name", name, "before", before,
+						 "after", after));
 }
 
 /* Drops the settings that the card has already. */
 static void compare_settings(const struct state *state, struct change *change,
-			     struct differences *differences)
+			     json_t *changed)
 {
 	char before[UNIT_TEXT], after[UNIT_TEXT];
 
@@ -255,9 +229,9 @@ static void compare_settings(const struct state *state, struct change *change,
 		if (known && is == wanted)
 			change->settings.have &= ~(1u << id);
 		else
-			differ(differences, setting_name(id),
-			       strdup(known ? setting_word(before, id, is) : "nothing"),
-			       strdup(setting_word(after, id, wanted)));
+			differ(changed, setting_name(id),
+			       known ? setting_word(before, id, is) : "nothing",
+			       setting_word(after, id, wanted));
 	}
 }
 
@@ -290,8 +264,9 @@ static int policy_as_planes(struct command *cmd, const struct state *state,
 
 /* Drops policy and masks if the card has them already, which is true of all or none of them. */
 static int compare_masks(struct command *cmd, const struct state *state, const struct planes *have,
-			 struct change *change, struct differences *differences)
+			 struct change *change, json_t *changed)
 {
+	char *before, *after;
 	struct planes wanted;
 	int status = policy_as_planes(cmd, state, change, &wanted);
 	bool same = true;
@@ -301,9 +276,11 @@ static int compare_masks(struct command *cmd, const struct state *state, const s
 		    ranges_equal(&wanted.of[plane], &have->of[plane]))
 			continue;
 		same = false;
-		differ(differences, plane_name(plane),
-		       planes_word(plane, have, state->memory_size),
-		       planes_word(plane, &wanted, state->memory_size));
+		before = planes_word(plane, have, state->memory_size);
+		after = planes_word(plane, &wanted, state->memory_size);
+		differ(changed, plane_name(plane), before, after);
+		free(before);
+		free(after);
 	}
 	if (same) {
 		change->settings.have &= ~(1u << SETTING_POLICY);
@@ -313,24 +290,21 @@ static int compare_masks(struct command *cmd, const struct state *state, const s
 	return status;
 }
 
-static int report_json(const struct command *cmd, const struct differences *differences)
+/* Releases @changed. */
+static int report(const struct command *cmd, json_t *changed)
 {
-	json_t *changed = json_array();
+	const char *name, *before, *after;
+	size_t i;
+	json_t *it;
 
-	for (size_t i = 0; i < differences->count; i++)
-		json_array_append_new(changed, json_pack(
-			"{s:s, s:s, s:s}", "name", differences->list[i].name, "before",
-			differences->list[i].before, "after", differences->list[i].after));
-	return out_json(cmd, json_pack("{s:s, s:o}", "device", cmd->card, "changed", changed));
-}
-
-static int report_text(const struct command *cmd, const struct differences *differences)
-{
-	if (!differences->count)
+	if (cmd->json)
+		return out_json(cmd, json_pack("{s:s, s:o}", "device", cmd->card, "changed", changed));
+	if (!json_array_size(changed))
 		printf("%s: nothing to change\n", cmd->card);
-	for (size_t i = 0; i < differences->count; i++)
-		printf("%s: %s: %s -> %s\n", cmd->card, differences->list[i].name,
-		       differences->list[i].before, differences->list[i].after);
+	json_array_foreach(changed, i, it)
+		if (!json_unpack(it, "{s:s, s:s, s:s}", "name", &name, "before", &before, "after", &after))
+			printf("%s: %s: %s -> %s\n", cmd->card, name, before, after);
+	json_decref(changed);
 	return out_flush(cmd);
 }
 
@@ -340,7 +314,7 @@ static int report_text(const struct command *cmd, const struct differences *diff
  * status.
  */
 static int apply_once(struct command *cmd, struct netlink *nl, struct state *state,
-		      const struct change *file, struct differences *differences, bool *again)
+		      const struct change *file, json_t *changed, bool *again)
 {
 	bool masks = file->planes.given || setting_known(&file->settings, SETTING_POLICY);
 	struct planes have = { .given = 0 };
@@ -351,9 +325,9 @@ static int apply_once(struct command *cmd, struct netlink *nl, struct state *sta
 	status = masks ? config_get(cmd, nl, state, &have) :
 			 state_get(cmd, nl, state->name, state);
 	if (!status)
-		compare_settings(state, &change, differences);
+		compare_settings(state, &change, changed);
 	if (!status && masks)
-		status = compare_masks(cmd, state, &have, &change, differences);
+		status = compare_masks(cmd, state, &have, &change, changed);
 	if (!status && !change_is_empty(&change))
 		error = change_try(cmd, nl, state, &change);
 	*again = error == EAGAIN;
@@ -366,21 +340,20 @@ static int apply_once(struct command *cmd, struct netlink *nl, struct state *sta
 static int apply(struct command *cmd, struct netlink *nl, struct state *state,
 		 struct change *change)
 {
-	struct differences differences = { .count = 0 };
+	json_t *changed = json_array();
 	int status = planes_fit(cmd, &change->planes, state->memory_size);
 	int left = TRIES_MOST;
 	bool again = true;
 
 	while (!status && again) {
-		differences_free(&differences);
+		json_array_clear(changed);
 		status = left-- ?
-			apply_once(cmd, nl, state, change, &differences, &again) :
+			apply_once(cmd, nl, state, change, changed, &again) :
 			failed(cmd, "others change it all the time; nothing was changed");
 	}
 	if (!status)
-		status = cmd->json ? report_json(cmd, &differences) :
-				     report_text(cmd, &differences);
-	differences_free(&differences);
+		return report(cmd, changed);
+	json_decref(changed);
 	return status;
 }
 
