@@ -419,8 +419,8 @@ def interrupts_are_intx(lab):
     expect(near["interrupts"], "the programs made no interrupts")
 
 
-def hang(lab, hung):
-    lab.qmp(1, "qom-set", path="/machine/peripheral/slow", property="dma-hung", value=hung)
+def hang(lab, hung, card="slow"):
+    lab.qmp(1, "qom-set", path=f"/machine/peripheral/{card}", property="dma-hung", value=hung)
 
 
 def engine_hangs(lab):
@@ -457,6 +457,16 @@ def engine_stands_still(lab):
     lab.run(1, "sleep", "2")
     hang(lab, False)
     reader.finish(timeout=60)
+
+
+def card_is_full(lab):
+    """Who submits to a card that has all it may pin, and must not wait, is told to come again"""
+    hang(lab, True, "rfm0")
+    program = lab.start(1, PROGRAMS + "dma_full_test", f"/dev/{card(lab)}")
+    while (line := program.line()) != "# full":
+        print(f"# {line}")
+    hang(lab, False, "rfm0")
+    program.finish(timeout=60)
 
 
 # What the engine moves in one go, at most; on a slow fibre that takes it some seconds.
@@ -625,7 +635,7 @@ def part_dma(up, _):
             lab, ("dma_test", mine), ("dma_test", near, far), ("dma_pin_test", mine),
             *(("dma_async_test", device) for device in (mine, base, narrow)),
             ("dma_end_test", "-n", SHORT[2], mine), ("dma_stuck_test", mine),
-            ("dma_load_test", near, far)) + planned([clean_kernels], lab)
+            ("dma_load_test", near, far)) + planned([card_is_full, clean_kernels], lab)
 
 
 def part_slices(up, _):
