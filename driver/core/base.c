@@ -112,7 +112,8 @@ static u32 rfm_base_policy_of(struct rfm_card *card)
 /*
  * The first half of a change of the base masks, under card->lock up to the
  * second: @sets become what the masks are to be, and are on already. The second
- * is rfm_base_commit(), or rfm_sets_drop() for no change; after an error, none.
+ * is rfm_base_commit(), or rfm_sets_drop() for no change; after an error, none:
+ * -ENOSPC for too many ranges, -ENOMEM, -EIO, -ENODEV. Sleeps.
  */
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets)
@@ -145,7 +146,10 @@ void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 	rfm_holders_changed(card);
 }
 
-/* Of a card that nobody can open yet. */
+/*
+ * Puts RFM_BASE_ALL or RFM_BASE_NONE into force, on a card that nobody can open
+ * yet.
+ */
 int rfm_base_start(struct rfm_card *card, u32 policy)
 {
 	int ret = 0;

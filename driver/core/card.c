@@ -247,7 +247,7 @@ bool rfm_card_answers(struct rfm_card *card)
 
 /*
  * The card does not answer any more. If it does all the same, it is masked: its
- * line may be shared. Any context.
+ * line may be shared. Any context, irq.lock held.
  */
 void rfm_card_lost(struct rfm_card *card)
 {

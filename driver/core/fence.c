@@ -68,7 +68,7 @@ static void rfm_fences_end(struct rfm_card *card, u32 ticket)
 /*
  * A fence has come home, and those before it. The result is that of the last
  * one, and good for those before it: what is everywhere now was not there
- * earlier. Under dispatch.lock; sleeps.
+ * earlier. Under dispatch.lock, the card entered; sleeps.
  */
 void rfm_fence_event(struct rfm_card *card, u32 ticket)
 {

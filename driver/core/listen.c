@@ -55,6 +55,8 @@ static int rfm_listener_enlist(struct rfm_card *card,
 	u32 types = listener->queue.types, unheard, waiting;
 	int ret;
 
+	lockdep_assert_held(&dispatch->lock);
+
 	ret = rfm_listener_check(card, listener);
 	if (ret)
 		return ret;

@@ -220,8 +220,9 @@ static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
 
 /*
  * Makes what a descriptor of events stands for: @size bytes, zeroed, that begin
- * with a struct rfm_queue, and hold a reference to the card. ERR_PTR(-ENOSPC)
- * if the queues of the card would hold too many records.
+ * with a struct rfm_queue, and hold a reference to the card. Its queue takes
+ * @depth records, at most RFM_LISTEN_DEPTH_MAX, 0 for the usual number.
+ * ERR_PTR(-ENOSPC) if the queues of the card would hold too many, or -ENOMEM.
  */
 void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
 		      size_t size, u32 depth)
@@ -285,7 +286,10 @@ static const struct file_operations rfm_queue_fops = {
 	.show_fdinfo	= rfm_queue_show_fdinfo,
 };
 
-/* Gives the calling process the descriptor, or else frees the queue. */
+/*
+ * Gives the calling process the descriptor, or else frees the queue. @flags:
+ * RFM_LISTEN_*. Returns the descriptor or a negative errno.
+ */
 int rfm_queue_install(struct rfm_queue *queue, u32 flags)
 {
 	struct file *file;

@@ -92,7 +92,10 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 	return ret;
 }
 
-/* Lets the card compare, and look for silence; -EIO if it refuses. */
+/*
+ * Lets the card compare, and look for silence. -EIO if it refuses, -ENODEV if
+ * it has gone. Sleeps.
+ */
 int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
 {
 	const struct rfm_watch *args = &watcher->args;
@@ -114,7 +117,7 @@ int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
 
 /*
  * The slot is off, and its records nobody's, before another can have it. The
- * card may have gone.
+ * card may have gone. Not under dispatch.lock.
  */
 void rfm_slot_release(struct rfm_card *card, unsigned int slot)
 {
@@ -196,7 +199,7 @@ static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
 /*
  * The card, which may have gone, has dropped records: owners of timers are told
  * what they may not have been told. If the record of it was not dropped but is
- * still on its way, they hear it twice.
+ * still on its way, they hear it twice. Not under dispatch.lock; sleeps.
  */
 void rfm_watch_recheck(struct rfm_card *card)
 {

@@ -11,7 +11,7 @@
 /* Nodes read in one go, so that the card's removal need not wait for all. */
 #define RFM_NODES_PASS	32
 
-/* Lets the card remember who writes. */
+/* Lets the card remember who writes. Nobody can open it yet. */
 void rfm_status_start(struct rfm_card *card)
 {
 	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
@@ -21,7 +21,7 @@ void rfm_status_start(struct rfm_card *card)
 		writel(RFM_EXT_CONTROL_WRITERS, card->hw.ext + RFM_EXT_CONTROL);
 }
 
-/* As it is at reset. */
+/* As it is at reset. The card has no user left. */
 void rfm_status_stop(struct rfm_card *card)
 {
 	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
@@ -165,21 +165,23 @@ static const u64 rfm_levels = BIT_ULL(RFM_COUNTER_WINDOW) |
 			      BIT_ULL(RFM_COUNTER_EPOCH) |
 			      BIT_ULL(RFM_COUNTER_TURN_NS);
 
-/* Counts from here. Under card->lock. */
+/* Counts from here. Under card->lock; sleeps. */
 int rfm_counters_reset(struct rfm_card *card)
 {
-	struct rfm_counters counters = {};
+	struct rfm_counters *counters = kzalloc(sizeof(*counters), GFP_KERNEL);
 	unsigned int i;
 	int ret;
 
-	ret = rfm_counters_read(card, &counters);
-	if (ret)
-		return ret;
-	for (i = 0; i < RFM_COUNTERS; i++)
+	if (!counters)
+		return -ENOMEM;
+	ret = rfm_counters_read(card, counters);
+	for (i = 0; i < RFM_COUNTERS && !ret; i++)
 		card->config.reset_counters[i] = rfm_levels & BIT_ULL(i) ?
-						 0 : counters.value[i];
-	card->config.reset_ns = counters.clock_ns;
-	return 0;
+						 0 : counters->value[i];
+	if (!ret)
+		card->config.reset_ns = counters->clock_ns;
+	kfree(counters);
+	return ret;
 }
 
 static void rfm_member_read(struct rfm_card *card, unsigned int node,

@@ -611,6 +611,7 @@ void rfm_planes_write(struct rfm_card *card, u32 on)
 /*
  * Puts the base policy into force; whatever somebody before us left in the
  * planes is gone then. A card without the extension block receives everything.
+ * Nobody can open it yet.
  */
 int rfm_subscribe_start(struct rfm_card *card)
 {
@@ -624,7 +625,10 @@ int rfm_subscribe_start(struct rfm_card *card)
 	return rfm_base_start(card, policy);
 }
 
-/* Leaves every plane as it is at reset; the card may be no longer there. */
+/*
+ * Leaves every plane as it is at reset; the card has no user left, and may be no
+ * longer there.
+ */
 void rfm_subscribe_stop(struct rfm_card *card)
 {
 	unsigned int plane;

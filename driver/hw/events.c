@@ -382,7 +382,8 @@ static void *rfm_events_try(struct rfm_hw *hw)
 
 /*
  * Without the memory the driver works as on a card without the ring. Nothing of
- * an earlier driver's ring is left running when we may be written to.
+ * an earlier driver's ring is left running when we may be written to. After an
+ * error the card cannot be used.
  */
 int rfm_events_alloc(struct rfm_hw *hw)
 {

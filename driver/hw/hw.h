@@ -195,14 +195,14 @@ bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
 unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
 void rfm_dispatch_route(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
+void rfm_dma_start(struct rfm_card *card);
+bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
 
 /* io/dma.c: the DMA engine, one of these */
 extern const struct attribute_group *rfm_card_groups[];
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);
-void rfm_dma_start(struct rfm_card *card);
 void rfm_dma_stop(struct rfm_card *card);
-bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
 irqreturn_t rfm_dma_irq(int irq, void *data);
 
 #endif /* RFM_HW_H */

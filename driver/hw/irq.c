@@ -288,7 +288,10 @@ int rfm_irq_take(struct rfm_hw *hw, unsigned int most)
 	return done;
 }
 
-/* Delivers what is latched before others. Under dispatch.lock; sleeps. */
+/*
+ * Delivers what is latched before others. Under dispatch.lock, the card entered;
+ * sleeps.
+ */
 void rfm_irq_take_latched(struct rfm_hw *hw)
 {
 	spin_lock_irq(&hw->irq.lock);
@@ -305,6 +308,8 @@ void rfm_irq_take_latched(struct rfm_hw *hw)
  * Errors are cleared; network interrupts and a reset request wait for their first
  * listener, whether the driver was there when they came or not. From now on the
  * card may write to the event ring.
+ *
+ * Context: dispatch.lock held from here until rfm_irq_enable() has returned.
  */
 void rfm_irq_prepare(struct rfm_hw *hw)
 {
@@ -317,7 +322,7 @@ void rfm_irq_prepare(struct rfm_hw *hw)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/* Lets the card interrupt once it is prepared. */
+/* Lets the card interrupt once it is prepared. Under dispatch.lock. */
 void rfm_irq_enable(struct rfm_hw *hw)
 {
 	u32 intcsr;
@@ -353,7 +358,7 @@ void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info)
 /*
  * Silences a card that is gone; what it has latched and queued stays there.
  * Harmless when it is no longer there: then false. Nobody enables anything
- * after it: that, too, is done under irq.lock, on a card that is not gone.
+ * after it, as that is done under irq.lock as well, on a card that is not gone.
  */
 bool rfm_irq_mask(struct rfm_hw *hw)
 {

@@ -221,18 +221,18 @@ static void rfm_dma_look_for_end(struct rfm_card *card)
 /**
  * rfm_dma_irq - interrupt handler of the engine's own vector
  * @irq: the vector
- * @data: the card
+ * @data: its struct rfm_hw
  *
  * Return: IRQ_HANDLED
  */
 irqreturn_t rfm_dma_irq(int irq, void *data)
 {
-	struct rfm_card *card = ((struct rfm_hw *)data)->card;
+	struct rfm_hw *hw = data;
 
-	spin_lock(&card->hw.irq.lock);
-	if (!card->hw.gone && rfm_dma_look(card))
-		card->hw.irq.count++;
-	spin_unlock(&card->hw.irq.lock);
+	spin_lock(&hw->irq.lock);
+	if (!hw->gone && rfm_dma_look(hw->card))
+		hw->irq.count++;
+	spin_unlock(&hw->irq.lock);
 	return IRQ_HANDLED;
 }
 

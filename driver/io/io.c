@@ -158,7 +158,7 @@ static size_t rfm_io_pass(struct rfm_card *card, struct rfm_io *io,
  * Moves bytes inside the window, no more than RFM_IO_TURN, for it takes no
  * notice of signals. Writes are posted like stores to a mapping: those made
  * while the card is being pulled out are lost without an error. Returns how
- * many were moved; if not all, @error is set.
+ * many were moved; @error is always set, to 0 if it was all of them.
  */
 size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 		   size_t bytes, bool store, int *error)

@@ -363,7 +363,7 @@ LONGEST_US = 300        # 100, and what one record costs where nothing has been 
 # The time of the first machine is a count of instructions, 1000 of them a microsecond, those of the
 # kernel's checkers included: how busy the host is does not matter.
 COUNTED = ["--accel", "tcg", "--qemu-arg", "1:-icount shift=0", "--append", "tsc_early_khz=1000000"]
-AT_ONCE = 3             # an event and its listeners are at most RFM_AT_ONCE of driver/core/dispatch.c
+AT_ONCE = 3             # an event and its listeners are at most RFM_AT_ONCE of driver/hw/hw.h
 
 
 def interrupts_stay_on(lab, runs):
