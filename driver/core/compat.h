@@ -40,7 +40,8 @@ static inline void __user *iter_iov_addr(const struct iov_iter *iter)
 
 /*
  * Pin pages that are there. Waits for nothing, not even for the lock of the
- * address space; returns how many.
+ * address space; returns how many, or -EBUSY if they cannot be looked for
+ * without that lock.
  */
 #ifdef FOLL_FAST_ONLY
 #define rfm_pin_present		pin_user_pages_fast_only
@@ -51,7 +52,7 @@ static inline int rfm_pin_present(unsigned long from, int count,
 	long pinned;
 
 	if (!mmap_read_trylock(current->mm))
-		return 0;
+		return -EBUSY;
 	pinned = pin_user_pages(from, count, flags | FOLL_NOFAULT, pages);
 	mmap_read_unlock(current->mm);
 	return pinned < 0 ? 0 : pinned;

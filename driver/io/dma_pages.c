@@ -175,9 +175,9 @@ static unsigned int rfm_pin_flags(bool store)
 	return store ? 0 : FOLL_WRITE;
 }
 
-/* Those that are there; the first that is not ends it. */
-static void rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
-			  size_t bytes)
+/* Those that are there; the first that is not ends it. Returns 0 or -EBUSY. */
+static int rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
+			 size_t bytes)
 {
 	size_t in_page = offset_in_page(from), some;
 	int pages, i;
@@ -193,6 +193,7 @@ static void rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
 		in_page = 0;
 	}
 	slice->pinned = true;
+	return min(pages, 0);
 }
 
 static void rfm_slice_take(struct rfm_slice *slice, const struct iov_iter *iter,
@@ -210,10 +211,11 @@ static void rfm_slice_take(struct rfm_slice *slice, const struct iov_iter *iter,
 	}
 }
 
-static void rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
+static int rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
 {
 	struct iov_iter rest = slice->request->iter;
 	size_t some, before;
+	int ret = 0;
 
 	while (slice->bytes < bytes) {
 		before = slice->bytes;
@@ -221,11 +223,13 @@ static void rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
 		if (iov_iter_is_bvec(&rest))
 			rfm_slice_take(slice, &rest, some);
 		else
-			rfm_slice_pin(slice, rfm_iter_address(&rest), some);
+			ret = rfm_slice_pin(slice, rfm_iter_address(&rest),
+					    some);
 		if (slice->bytes - before < some)
 			break;
 		iov_iter_advance(&rest, some);
 	}
+	return slice->count ? 0 : ret ?: -EFAULT;
 }
 
 /* As much as can be copied without waiting for user memory. */
@@ -244,7 +248,7 @@ static size_t rfm_copy_present(struct page *page, size_t bytes,
  * What goes to the card is copied to our pages here, what comes from it is
  * copied from them by rfm_slice_deliver().
  */
-static void rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
+static int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 {
 	bool store = slice->request->store;
 	size_t some, want;
@@ -266,6 +270,7 @@ static void rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 		if (some < want)
 			break;
 	}
+	return slice->count ? 0 : -EFAULT;
 }
 
 /* --- room ----------------------------------------------------------------- */
@@ -363,20 +368,19 @@ static struct rfm_slice *rfm_slice_alloc(struct rfm_request *request,
 	return slice;
 }
 
-/* Return: 0, -EAGAIN or -EFAULT. */
+/* Return: 0, -EAGAIN, -EBUSY or -EFAULT. */
 static int rfm_slice_fill(struct rfm_slice *slice, size_t bytes,
 			  enum rfm_way way)
 {
+	int ret;
+
 	if (!rfm_room_take(slice, slice->pieces * PAGE_SIZE))
 		return -EAGAIN;
-	if (way == RFM_WAY_BOUNCE)
-		rfm_slice_fill_own(slice, bytes);
-	else
-		rfm_slice_fill_pages(slice, bytes);
-	if (!slice->count)
-		return -EFAULT;
-	sg_mark_end(&slice->sg[slice->count - 1]);
-	return 0;
+	ret = way == RFM_WAY_BOUNCE ? rfm_slice_fill_own(slice, bytes) :
+				      rfm_slice_fill_pages(slice, bytes);
+	if (!ret)
+		sg_mark_end(&slice->sg[slice->count - 1]);
+	return ret;
 }
 
 /**
@@ -390,7 +394,8 @@ static int rfm_slice_fill(struct rfm_slice *slice, size_t bytes,
  * slice, which may have fewer bytes.
  *
  * Return: the slice, or an ERR_PTR: -EFAULT if not even one page is there,
- * -EAGAIN if there is no room, -ENOMEM if there is no memory.
+ * -EBUSY if the lock of the mappings is held, -EAGAIN if there is no room,
+ * -ENOMEM if there is no memory.
  */
 struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 				enum rfm_way way)

@@ -17,6 +17,7 @@
  * comes after -EAGAIN.
  */
 
+#include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -50,10 +51,16 @@ static void rfm_request_init(struct rfm_request *request, struct kiocb *iocb,
 /*
  * The slice was not to be had in that way. Perhaps it is when the buffers were
  * brought in; if not, there is another way, in a mapping of a card for example.
+ * Where others held the lock of the mappings, it is waited for.
  */
 static void rfm_request_bring_in(struct rfm_request *request, size_t bytes,
-				 enum rfm_way way)
+				 enum rfm_way way, int error)
 {
+	if (error == -EBUSY) {
+		if (!mmap_read_lock_killable(current->mm))
+			mmap_read_unlock(current->mm);
+		return;
+	}
 	if (way == RFM_WAY_PAGES)
 		bytes = min_t(size_t, iov_iter_count(&request->iter),
 			      RFM_BRING_IN);
@@ -136,10 +143,10 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 	rfm_request_settle(request, 0);
 	if (PTR_ERR(slice) == -EAGAIN)
 		return rfm_room_wait(request->file->card);
-	if (PTR_ERR(slice) == -EFAULT)
-		rfm_request_bring_in(request, bytes, way);
-	else
+	if (PTR_ERR(slice) == -ENOMEM)
 		request->refused = RFM_WAY_BOUNCE;
+	else
+		rfm_request_bring_in(request, bytes, way, PTR_ERR(slice));
 	return 0;
 }
 
@@ -292,7 +299,8 @@ static struct rfm_slice *rfm_request_next(struct rfm_request *request)
 		else if (request->refused == way)
 			ret = -EFAULT;
 		else
-			rfm_request_bring_in(request, bytes, way);
+			rfm_request_bring_in(request, bytes, way,
+					     PTR_ERR(slice));
 		if (!ret && fatal_signal_pending(current))
 			ret = -EINTR;
 	} while (!ret);
