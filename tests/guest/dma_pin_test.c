@@ -96,6 +96,7 @@ static void pinned_memory_is_bounded(void)
 {
 	const long long slice = dma_slice() / PAGE;
 	const long long bound = PINNED_MAX / PAGE + slice + 1;
+	const long long moved = 2ll * FILES * ROUNDS * BLOCK / PAGE;
 	const long long most_seen = bound + FILES * A_LOOK + NOT_ADDED;
 	long long most = 0, figure = 0, now;
 	unsigned int bad[FILES] = { 0 }, i, looks = 0;
@@ -126,6 +127,7 @@ static void pinned_memory_is_bounded(void)
 	CHECK(figure > 0 && figure <= bound);
 	CHECK(dma_is_idle());
 	REQUIRE(pins_read(&pins));
+	CHECK(pins.acquired - before.acquired >= moved);
 	CHECK_EQ(pins.acquired - before.acquired,
 		 pins.released - before.released);
 }

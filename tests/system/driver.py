@@ -178,6 +178,7 @@ def is_reset(lab, _):
     kernel_says(lab, "the card is reset: who uses it loses it")
     comes_back(lab)
     expect(card(lab) == device, f"{device} is {card(lab)} now")
+    # Its driver goes and comes as that of any other.
     bind(lab, where, "unbind")
     bind(lab, where)
     comes_back(lab)
@@ -466,12 +467,15 @@ def engine_stands_still(lab):
 
 def card_is_full(lab):
     """Who submits to a card that has all it may pin, and must not wait, is told to come again"""
-    hang(lab, True, "rfm0")
-    program = lab.start(1, PROGRAMS + "dma_full_test", f"/dev/{card(lab)}")
-    while (line := program.line()) != "# full":
-        print(f"# {line}")
-    hang(lab, False, "rfm0")
-    program.finish(timeout=60)
+    for node, name in (1, "rfm0"), (BASE, "base"), (NARROW, "narrow"):
+        hang(lab, True, name)
+        try:
+            program = lab.start(1, PROGRAMS + "dma_full_test", *devices(lab, node))
+            while (line := program.line()) != "# full":
+                print(f"# {line}")
+        finally:
+            hang(lab, False, name)
+        print(f"# {program.finish(timeout=60)}")
 
 
 # What the engine moves in one go, at most; on a slow fibre that takes it some seconds.
@@ -562,7 +566,7 @@ def more_cards(folder):
                         (BASE, f"path={folder}/base", f"path={folder}/base",
                          ",extension=off,id=base"),
                         (NARROW, f"path={folder}/narrow", f"path={folder}/narrow",
-                         ",memory-size=128M,window=16M")])
+                         ",memory-size=128M,window=16M,id=narrow")])
 
 
 def slow_card(folder):
