@@ -374,6 +374,7 @@ static void test_unplug(void)
     fibre_hold(box, false);
     lab_replug(lab, 0, 7);
     ring_wait_closed(lab->card, 2);
+    ring_wait_current(&lab->card[0], &lab->card[1]);
     bus_master(&lab->card[0], true);
     expect_forgotten(&lab->card[0]);
     dma_run(&lab->card[0], &(Transfer){ TO_CARD, BUFFER, AT, LEN });

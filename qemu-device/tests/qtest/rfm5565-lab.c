@@ -372,6 +372,20 @@ void lab_replug(Lab *lab, unsigned i, unsigned node)
     card_init(&lab->card[i], lab->vm, FIRST_SLOT + i);
 }
 
+/*
+ * Until @to takes what @from sends. A card that was put in again after the
+ * host's clock had been set back is of an earlier incarnation, which takes two
+ * heartbeats to become the current one. Writes to 32 MiB.
+ */
+void ring_wait_current(Card *from, Card *to)
+{
+    static uint32_t number;
+
+    number++;
+    wait_until((mem_writel(from, 32 * MIB, number),
+                mem_readl(to, 32 * MIB) == number));
+}
+
 /* --- migration ------------------------------------------------------------ */
 
 static bool migration_is(Vm *vm, const char *wanted)

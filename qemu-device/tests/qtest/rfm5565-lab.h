@@ -209,6 +209,7 @@ void lab_stop(Lab *lab);
  * clear OWN DATA.
  */
 void ring_wait_closed(Card *cards, unsigned n);
+void ring_wait_current(Card *from, Card *to);
 
 /* --- hot plug ------------------------------------------------------------- */
 

@@ -404,6 +404,7 @@ static void test_unplug(void)
 
         lab_replug(lab, out, 7 + 2 * out);
         ring_wait_closed(lab->card, 2);
+        ring_wait_current(gone, left);
         /* A new card has an empty memory; only new stores reach it. */
         g_assert_cmphex(mem_readl(gone, 2 * MIB), ==, 0);
         mem_writel(left, 0x100, round);
@@ -458,6 +459,7 @@ static void test_unplug_jammed(void)
     ctl_wait(&lab->card[1], LCSR1, SIGNAL, 0);
     lab_replug(lab, 0, 7);
     ring_wait_closed(lab->card, 2);
+    ring_wait_current(&lab->card[0], &lab->card[1]);
     fence(&lab->card[0], &lab->card[1]);
     lab_stop(lab);
     fibre_free(box);
