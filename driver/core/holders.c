@@ -59,88 +59,19 @@ void rfm_holders_changed(struct rfm_card *card)
 	rfm_netlink_holders_changed();
 }
 
-/* --- /proc/PID/fdinfo ------------------------------------------------------ */
-
-static const char *const rfm_kind_names[] = {
-	[RFM_DESCRIPTOR_KIND_FILE] = "file",
-	[RFM_DESCRIPTOR_KIND_WATCH] = "watch",
-	[RFM_DESCRIPTOR_KIND_LISTEN] = "listen",
-};
-
-/* By the bits of RFM_DESCRIPTOR_FLAG_*. */
-static const char *const rfm_flag_names[] = {
-	"read", "write", "no-maps", "exclusive", "coalesce", "compare",
-};
-
-static const char *const rfm_plane_names[RFM_PLANES] = {
-	[RFM_PLANE_RX] = "rx",
-	[RFM_PLANE_TX] = "tx",
-	[RFM_PLANE_WATCH] = "watch",
-	[RFM_PLANE_OWNED] = "owned",
-};
-
-/* The end of a line: a name for each bit. */
-static void rfm_show_names(struct seq_file *m, u32 bits,
-			   const char *const *names, unsigned int count)
-{
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		if (bits & BIT(i))
-			seq_printf(m, " %s", names[i]);
-	seq_putc(m, '\n');
-}
-
-static void rfm_show_watch(struct seq_file *m,
-			   const struct rfm_description *description)
-{
-	const struct rfm_watch *watch = description->watch;
-
-	seq_printf(m, "rfm-late: %llu\nrfm-deadline-ns: %llu\nrfm-silence-ns: %llu\n",
-		   description->late, watch->deadline_ns, watch->silence_ns);
-	if (watch->flags & RFM_WATCH_COMPARE)
-		seq_printf(m, "rfm-compare: %u %u %#llx %#llx %#llx\n",
-			   watch->compare, watch->compare_width,
-			   watch->compare_offset, watch->compare_mask,
-			   watch->compare_value);
-}
-
 /**
- * rfm_holder_show - what /proc/PID/fdinfo tells of a descriptor
+ * rfm_holder_show - name a descriptor in /proc/PID/fdinfo as descriptor-get does
  * @m: where it goes
  * @card: the card, gone or not
  * @holder: the descriptor's
  *
- * Context: process; sleeps.
+ * What it has of the card only descriptor-get tells: that has mappings, base
+ * masks and descriptors in no process's table as well, and asks for the rights
+ * of a reader of the card, not of one of the process.
  */
 void rfm_holder_show(struct seq_file *m, struct rfm_card *card,
 		     struct rfm_holder *holder)
 {
-	struct rfm_description description = {};
-	struct rfm_range range;
-	u64 cursor = 0;
-	u32 planes;
-
-	mutex_lock(&card->lock);
-	holder->ops->describe(holder, &description);
-	seq_printf(m, "rfm-card: %s\nrfm-kind: %s\nrfm-id: %u\nrfm-flags:",
-		   dev_name(&card->dev), rfm_kind_names[holder->ops->kind],
+	seq_printf(m, "rfm-card: %s\nrfm-id: %u\n", dev_name(&card->dev),
 		   holder->id);
-	rfm_show_names(m, description.flags, rfm_flag_names,
-		       ARRAY_SIZE(rfm_flag_names));
-	if (description.types)
-		seq_printf(m, "rfm-types: %#x\n", description.types);
-	if (description.depth)
-		seq_printf(m, "rfm-depth: %u\nrfm-queued: %u\nrfm-events: %llu\nrfm-dropped: %llu\n",
-			   description.depth, description.queued,
-			   description.events, description.dropped);
-	if (description.watch)
-		rfm_show_watch(m, &description);
-	while (holder->ops->range && !seq_has_overflowed(m) &&
-	       holder->ops->range(holder, &cursor, &range, &planes)) {
-		seq_printf(m, "rfm-range: %#llx %#llx", range.offset,
-			   range.length);
-		rfm_show_names(m, planes, rfm_plane_names, RFM_PLANES);
-	}
-	mutex_unlock(&card->lock);
 }

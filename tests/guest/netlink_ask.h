@@ -240,7 +240,7 @@ static struct {
 	uint64_t next;		/* ranges come in order */
 	char comm[16];
 	struct rfm_range first;
-	uint32_t types, depth, flags;
+	uint64_t number[RFM_A_DESCRIPTOR_MAX + 1];	/* by attribute, 0: it has none */
 } seen;
 
 /* Collects what is told of the descriptor seen.id, or of the newest of seen.kind. */
@@ -251,6 +251,7 @@ static void see_descriptor(const struct nlmsghdr *head)
 	const uint8_t *at = genl_data(nest), *end = at + genl_len(nest);
 	uint32_t id = genl_number(nest_attr(nest, RFM_A_DESCRIPTOR_ID));
 	uint32_t kind = genl_number(nest_attr(nest, RFM_A_DESCRIPTOR_KIND));
+	uint16_t type;
 
 	if (kind != seen.kind || id < seen.id)
 		return;
@@ -259,9 +260,12 @@ static void see_descriptor(const struct nlmsghdr *head)
 	seen.id = id;
 	seen.messages++;
 	seen.pid = genl_number(nest_attr(nest, RFM_A_DESCRIPTOR_PID));
-	seen.types = genl_number(nest_attr(nest, RFM_A_DESCRIPTOR_TYPES));
-	seen.depth = genl_number(nest_attr(nest, RFM_A_DESCRIPTOR_DEPTH));
-	seen.flags = genl_number(nest_attr(nest, RFM_A_DESCRIPTOR_FLAGS));
+	for (type = 0; type <= RFM_A_DESCRIPTOR_MAX; type++) {
+		bool number = type != RFM_A_DESCRIPTOR_COMM && type != RFM_A_DESCRIPTOR_RANGE;
+
+		attr = number ? nest_attr(nest, type) : NULL;
+		seen.number[type] = attr ? genl_number(attr) : 0;
+	}
 	if ((attr = nest_attr(nest, RFM_A_DESCRIPTOR_COMM)))
 		snprintf(seen.comm, sizeof(seen.comm), "%s", (const char *)genl_data(attr));
 	while ((attr = genl_next(&at, end))) {

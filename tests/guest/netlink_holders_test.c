@@ -7,8 +7,6 @@
 
 #define TAP_CASE_SECONDS	240	/* thousands of ranges, on a debug kernel */
 
-#include <stdarg.h>
-
 #include "netlink_ask.h"
 
 /* --- base masks ------------------------------------------------------------ */
@@ -138,32 +136,26 @@ static void policies_leave_owners_alone(void)
 
 /* --- descriptors ----------------------------------------------------------- */
 
-/* Does /proc/self/fdinfo have that line of a descriptor? */
-static bool fdinfo_has(int fd, const char *format, ...)
+/* All that /proc/self/fdinfo says of it is by which name and number netlink tells of it. */
+static bool fdinfo_names_it(int fd)
 {
-	char path[64], wanted[128], line[128];
-	bool found = false;
-	va_list args;
+	char path[64], wanted[64], told[64], line[128];
+	unsigned int lines = 0;
 	FILE *file;
 
-	va_start(args, format);
-	vsnprintf(wanted, sizeof(wanted), format, args);
-	va_end(args);
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(wanted, sizeof(wanted), "rfm-card: %s\nrfm-id: %u\n", cards[HEARER].name, seen.id);
+	told[0] = '\0';
 	file = fopen(path, "r");
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = !strncmp(line, wanted, strlen(wanted)) && line[strlen(wanted)] == '\n';
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "rfm-", 4))
+			continue;
+		strncat(told, line, sizeof(told) - strlen(told) - 1);
+		lines++;
+	}
 	if (file)
 		fclose(file);
-	return found;
-}
-
-/* It names a descriptor as netlink does, which tells by that number of what happens to it. */
-static void check_fdinfo(int fd, const char *kind)
-{
-	CHECK(fdinfo_has(fd, "rfm-card: %s", cards[HEARER].name));
-	CHECK(fdinfo_has(fd, "rfm-kind: %s", kind));
-	CHECK(fdinfo_has(fd, "rfm-id: %u", seen.id));
+	return lines == 2 && !strcmp(told, wanted);
 }
 
 static void descriptors_are_told(void)
@@ -182,16 +174,14 @@ static void descriptors_are_told(void)
 	file = seen.id;
 	CHECK_EQ(seen.ranges, 0);
 	CHECK_EQ(seen.pid, getpid());
-	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_READ | RFM_DESCRIPTOR_FLAG_WRITE);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_FLAGS], RFM_DESCRIPTOR_FLAG_READ | RFM_DESCRIPTOR_FLAG_WRITE);
 	CHECK(!strcmp(seen.comm, "netlink_holders"));
 	CHECK_EQ(ioctl(fd, RFM_IOC_SUBSCRIBE, &owned), 0);
 	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_FILE));
 	CHECK_EQ(seen.id, file);
 	CHECK_EQ(seen.first.offset, 0x4000);
 	CHECK_EQ(seen.planes, RFM_PLANES_OWNED);
-	check_fdinfo(fd, "file");
-	CHECK(fdinfo_has(fd, "rfm-flags: read write"));
-	CHECK(fdinfo_has(fd, "rfm-range: 0x4000 0x40 owned"));
+	CHECK(fdinfo_names_it(fd));
 
 	map = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 4096);
 	watcher = ioctl(fd, RFM_IOC_WATCH, &watch);
@@ -204,19 +194,14 @@ static void descriptors_are_told(void)
 	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_WATCH));
 	CHECK_EQ(seen.first.offset, range.offset);
 	CHECK_EQ(seen.first.length, range.length);
-	CHECK_EQ(seen.depth, 7);
-	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_COALESCE);
-	check_fdinfo(watcher, "watch");
-	CHECK(fdinfo_has(watcher, "rfm-flags: coalesce"));
-	CHECK(fdinfo_has(watcher, "rfm-depth: 7"));
-	CHECK(fdinfo_has(watcher, "rfm-range: 0x3004 0x64 rx watch"));
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_DEPTH], 7);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_FLAGS], RFM_DESCRIPTOR_FLAG_COALESCE);
+	CHECK(fdinfo_names_it(watcher));
 	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_LISTEN));
-	CHECK_EQ(seen.types, listen.types);
-	CHECK_EQ(seen.depth, 9);
-	CHECK_EQ(seen.flags, RFM_DESCRIPTOR_FLAG_EXCLUSIVE);
-	check_fdinfo(listener, "listen");
-	CHECK(fdinfo_has(listener, "rfm-flags: exclusive"));
-	CHECK(fdinfo_has(listener, "rfm-types: %#x", listen.types));
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_TYPES], listen.types);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_DEPTH], 9);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_FLAGS], RFM_DESCRIPTOR_FLAG_EXCLUSIVE);
+	CHECK(fdinfo_names_it(listener));
 	CHECK_EQ(setting(HEARER, RFM_A_CARD_WATCHES), 1);
 	CHECK_EQ(answer_number(RFM_A_CARD_LISTENERS), 1);
 
@@ -228,6 +213,65 @@ static void descriptors_are_told(void)
 	CHECK(!see(HEARER, RFM_DESCRIPTOR_KIND_WATCH));
 	CHECK(!see(HEARER, RFM_DESCRIPTOR_KIND_LISTEN));
 	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_FILE) && seen.id != file);
+}
+
+/* What is told of the watch, when it has heard so many updates. */
+static bool see_watch(uint64_t events)
+{
+	unsigned int left = 1000;
+
+	while (see(HEARER, RFM_DESCRIPTOR_KIND_WATCH) &&
+	       seen.number[RFM_A_DESCRIPTOR_EVENTS] < events && left--)
+		usleep(10000);
+	return seen.number[RFM_A_DESCRIPTOR_EVENTS] == events;
+}
+
+static void watches_are_told(void)
+{
+	struct rfm_range range = { 0x3000, 4 };
+	struct rfm_watch late = { .ranges = (uintptr_t)&range, .count = 1, .depth = 2,
+				  .deadline_ns = 1 };
+	struct rfm_watch match = { .ranges = (uintptr_t)&range, .count = 1,
+				   .flags = RFM_WATCH_COMPARE, .silence_ns = 3600000000000ull,
+				   .compare = RFM_COMPARE_NOT_EQUAL, .compare_width = 2,
+				   .compare_offset = 0x3002, .compare_mask = 0xff0,
+				   .compare_value = 0x120 };
+	volatile uint64_t *to = card_map(cards[HEARER].fd, 0x4000);
+	volatile uint64_t *from = card_map(cards[TALKER].fd, 0x4000);
+	unsigned int i;
+	int fd;
+
+	REQUIRE(to && from);
+	fd = ioctl(cards[HEARER].fd, RFM_IOC_WATCH, &late);
+	REQUIRE(fd >= 0 && see_watch(0));
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_DEADLINE_NS], 1);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_SILENCE_NS], 0);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_COMPARE], 0);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_QUEUED], 0);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_DROPPED], 0);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_LATE], 0);
+	for (i = 1; i <= 3; i++)
+		CHECK(arrives(&from[0x600], &to[0x600], i));
+	CHECK(see_watch(3));
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_QUEUED], 2);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_DROPPED], 1);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_LATE], 3);
+	CHECK(fdinfo_names_it(fd));
+	close(fd);
+
+	fd = ioctl(cards[HEARER].fd, RFM_IOC_WATCH, &match);
+	REQUIRE(fd >= 0 && see_watch(0));
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_FLAGS], RFM_DESCRIPTOR_FLAG_COMPARE);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_DEADLINE_NS], 0);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_SILENCE_NS], match.silence_ns);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_COMPARE], RFM_COMPARE_NOT_EQUAL);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_COMPARE_WIDTH], 2);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_COMPARE_OFFSET], 0x3002);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_COMPARE_MASK], 0xff0);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_COMPARE_VALUE], 0x120);
+	close(fd);
+	munmap((void *)from, 0x4000);
+	munmap((void *)to, 0x4000);
 }
 
 /* A dump that is left while others come and go says so, and loses nobody. */
@@ -277,6 +321,7 @@ int main(int argc, char **argv)
 		TAP_CASE(base_masks_have_a_limit),
 		TAP_CASE(policies_leave_owners_alone),
 		TAP_CASE(descriptors_are_told),
+		TAP_CASE(watches_are_told),
 		TAP_CASE(changes_interrupt_a_dump),
 	};
 
