@@ -174,7 +174,8 @@ static void descriptors_are_told(void)
 	file = seen.id;
 	CHECK_EQ(seen.ranges, 0);
 	CHECK_EQ(seen.pid, getpid());
-	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_FLAGS], RFM_DESCRIPTOR_FLAG_READ | RFM_DESCRIPTOR_FLAG_WRITE);
+	CHECK_EQ(seen.number[RFM_A_DESCRIPTOR_FLAGS],
+		 RFM_DESCRIPTOR_FLAG_READ | RFM_DESCRIPTOR_FLAG_WRITE);
 	CHECK(!strcmp(seen.comm, "netlink_holders"));
 	CHECK_EQ(ioctl(fd, RFM_IOC_SUBSCRIBE, &owned), 0);
 	CHECK(see(HEARER, RFM_DESCRIPTOR_KIND_FILE));
