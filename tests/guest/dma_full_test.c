@@ -11,7 +11,6 @@
 
 #define TAP_CASE_SECONDS 600
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include "async.h"
@@ -51,6 +50,18 @@ static bool begin_two(struct uring *uring, const void *buf)
 	       uring_enter(uring, 0) == 0;
 }
 
+/* So many pages more than @before; they come by workers of io_uring. */
+static bool await_pins(const struct pins *before, long long pages)
+{
+	struct pins pins;
+
+	do {
+		if (!pins_read(&pins))
+			return false;
+	} while (pins.acquired - before->acquired < pages);
+	return true;
+}
+
 /* Submitting waits for nothing, the last is told that there is no room, and all others end. */
 static void a_full_card_says_so(void)
 {
@@ -69,9 +80,8 @@ static void a_full_card_says_so(void)
 	/* One request is one slice. */
 	REQUIRE(dma_slice() >= BYTES);
 	REQUIRE(pins_read(&before) && begin_two(&uring, buf));
-	/* A worker of io_uring may be on its way with them. */
-	while (dma_figure("requests") < 2)
-		sched_yield();
+	REQUIRE(await_pins(&before, 2 * BYTES / PAGE));
+	CHECK_EQ(dma_figure("requests"), 2);
 	good = fill(context, buf);
 	pinned = dma_figure("pinned");
 	REQUIRE(pins_read(&pins));
