@@ -6,7 +6,8 @@ usage: netlink_tables.py header|source SPECIFICATION
 
 For sets of attributes, the members of a structure that has a number for each of them, in the
 order of the attributes, so that it can be filled in as an array; and what JSON calls them. For
-enumerations the names of their values, or of their bits.
+enumerations the names of their values, or of their bits. The compiler holds all of it to the
+header of the interface.
 """
 
 import sys
@@ -50,6 +51,55 @@ def arrays(spec):
                 e["name"] if isinstance(e, dict) else e for e in enum["entries"]]
 
 
+def refuse_unhandled(spec):
+    """A number is a place in its list here, and nothing else."""
+    for attributes in spec["attribute-sets"]:
+        entries = attributes.get("attributes", [])
+        if "subset-of" in attributes:
+            sys.exit(f"{sys.argv[2]}: '{attributes['name']}' is a subset-of, which "
+                     "scripts/netlink_tables.py does not handle")
+        refuse_values(attributes["name"], entries)
+    for enum in spec["definitions"]:
+        refuse_values(enum["name"], enum.get("entries", []))
+
+
+def refuse_values(name, entries):
+    for entry in entries:
+        if isinstance(entry, dict) and "value" in entry:
+            sys.exit(f"{sys.argv[2]}: '{entry['name']}' of '{name}' has a value of its own, which "
+                     "scripts/netlink_tables.py does not handle")
+
+
+def print_promises(spec):
+    """What the tables rely on."""
+    print("\n#define PLACE(numbers, member, attribute) \\\n\t_Static_assert(offsetof("
+          'struct numbers, member) == (attribute) * sizeof(uint64_t), "")')
+    for attributes in spec["attribute-sets"]:
+        name = attributes["name"]
+        if name not in NUMBERS + KEYS:
+            continue
+        most = c_name("RFM_A", name, "MAX").upper()
+        print(f'\n_Static_assert({most} == {len(attributes["attributes"])}, "");')
+        if name not in NUMBERS:
+            continue
+        struct = c_name("rfm", name, "numbers")
+        # Which of them are known is told in 64 bits.
+        print(f'_Static_assert({most} < 64, "");\n'
+              f"struct {struct} {{\n\t{struct.upper()};\n}};\n"
+              f"_Static_assert(sizeof(struct {struct}) ==\n\t       ({most} + 1) * sizeof(uint64_t), "
+              '"");')
+        for word in [c_name(a["name"]) for a in attributes["attributes"] if is_number(a)]:
+            print(f"PLACE({struct}, {word}, {c_name('RFM_A', name, word).upper()});")
+    print()
+    for enum in spec["definitions"]:
+        if enum["name"] in NAMES:
+            last = enum["entries"][-1]
+            last = last["name"] if isinstance(last, dict) else last
+            place = enum.get("value-start", 0) + len(enum["entries"]) - 1
+            place = f"1 << {place}" if enum["type"] == "flags" else place
+            print(f'_Static_assert({c_name("RFM", enum["name"], last).upper()} == {place}, "");')
+
+
 def print_header(spec):
     print(HEAD + "#ifndef RMCTL_NETLINK_GEN_H\n#define RMCTL_NETLINK_GEN_H\n\n#include <stdint.h>\n\n"
           "/* By attribute; what is no number has a place without a name. */")
@@ -67,15 +117,18 @@ def print_header(spec):
 
 
 def print_source(spec):
-    print(HEAD + '#include "netlink_gen.h"\n\n#include <stddef.h>')
+    print(HEAD + '#include "netlink_gen.h"\n\n#include <stddef.h>\n\n'
+          "#include <linux/rfm_netlink.h>")
     for name, words in arrays(spec):
         text = lines([f'"{word}"' if word else "NULL" for word in words]).replace("\n", "\n\t")
         print(f"\nconst char *const {name}[{len(words)}] = {{\n\t{text},\n}};")
+    print_promises(spec)
 
 
 def main():
     with open(sys.argv[2], encoding="utf-8") as file:
         spec = yaml.safe_load(file)
+    refuse_unhandled(spec)
     {"header": print_header, "source": print_source}[sys.argv[1]](spec)
 
 
