@@ -69,10 +69,7 @@ static json_t *config_json(const struct state *state, const struct planes *plane
 		error |= json_object_set_new(config, plane_name(plane), json_string(ranges));
 		free(ranges);
 	}
-	if (!error)
-		return config;
-	json_decref(config);
-	return NULL;
+	return json_whole(config, error);
 }
 
 static int save(const struct command *cmd, const struct state *state, const struct planes *planes)
@@ -206,20 +203,23 @@ static int read_file(struct command *cmd, const char *path, struct change *chang
 
 /* --- applying it -------------------------------------------------------------------------- */
 
-/* Tells of a setting that is not as wanted. */
-static void differ(json_t *changed, const char *name, const char *before, const char *after)
+/* Tells of a setting that is not as wanted. Returns an exit status. */
+static int differ(struct command *cmd, json_t *changed, const char *name, const char *before,
+		  const char *after)
 {
-	json_array_append_new(changed, json_pack("{s:s, s:s, s:s}", "name", name, "before", before,
-						 "after", after));
+	return json_array_append_new(changed, json_pack("{s:s, s:s, s:s}", "name", name, "before",
+							before, "after", after)) ?
+	       failed(cmd, "out of memory") : STATUS_OK;
 }
 
-/* Drops the settings that the card has already. */
-static void compare_settings(const struct state *state, struct change *change,
-			     json_t *changed)
+/* Drops the settings that the card has already. Returns an exit status. */
+static int compare_settings(struct command *cmd, const struct state *state, struct change *change,
+			    json_t *changed)
 {
+	int status = STATUS_OK;
 	char before[UNIT_TEXT], after[UNIT_TEXT];
 
-	for (unsigned int id = 0; id < SETTINGS; id++) {
+	for (unsigned int id = 0; id < SETTINGS && !status; id++) {
 		uint64_t is = state->settings.value[id], wanted = change->settings.value[id];
 		bool known = setting_known(&state->settings, id);
 
@@ -229,10 +229,11 @@ static void compare_settings(const struct state *state, struct change *change,
 		if (known && is == wanted)
 			change->settings.have &= ~(1u << id);
 		else
-			differ(changed, setting_name(id),
-			       known ? setting_word(before, id, is) : "nothing",
-			       setting_word(after, id, wanted));
+			status = differ(cmd, changed, setting_name(id),
+					known ? setting_word(before, id, is) : "nothing",
+					setting_word(after, id, wanted));
 	}
+	return status;
 }
 
 /* A policy is what is on in the planes that are not given besides. Returns an exit status. */
@@ -278,7 +279,7 @@ static int compare_masks(struct command *cmd, const struct state *state, const s
 		same = false;
 		before = planes_word(plane, have, state->memory_size);
 		after = planes_word(plane, &wanted, state->memory_size);
-		differ(changed, plane_name(plane), before, after);
+		status = differ(cmd, changed, plane_name(plane), before, after);
 		free(before);
 		free(after);
 	}
@@ -325,7 +326,7 @@ static int apply_once(struct command *cmd, struct netlink *nl, struct state *sta
 	status = masks ? config_get(cmd, nl, state, &have) :
 			 state_get(cmd, nl, state->name, state);
 	if (!status)
-		compare_settings(state, &change, changed);
+		status = compare_settings(cmd, state, &change, changed);
 	if (!status && masks)
 		status = compare_masks(cmd, state, &have, &change, changed);
 	if (!status && !change_is_empty(&change))
@@ -341,7 +342,8 @@ static int apply(struct command *cmd, struct netlink *nl, struct state *state,
 		 struct change *change)
 {
 	json_t *changed = json_array();
-	int status = planes_fit(cmd, &change->planes, state->memory_size);
+	int status = changed ? planes_fit(cmd, &change->planes, state->memory_size) :
+			       failed(cmd, "out of memory");
 	int left = TRIES_MOST;
 	bool again = true;
 

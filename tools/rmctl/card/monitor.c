@@ -65,17 +65,18 @@ static json_t *changed_json(const struct line *line)
 {
 	json_t *all, *changed, *value;
 	const char *key;
+	int error;
 
 	if (!line->is_change)
 		return json_null();
 	all = json_object();
 	changed = json_object();
-	settings_json(all, &line->changed);
+	error = settings_json(all, &line->changed);
 	json_object_foreach(all, key, value)
 		if (!json_is_null(value))
-			json_object_set(changed, key, value);
+			error |= json_object_set(changed, key, value);
 	json_decref(all);
-	return changed;
+	return json_whole(changed, error);
 }
 
 /* What only a change has. */
@@ -94,11 +95,13 @@ static int print_json(const struct command *cmd, const struct line *line)
 	json_t *object = json_pack("{s:s?, s:I, s:s, s:I}", "device", line->device, "time_ns",
 				   (json_int_t)line->time_ns, "event", line->event, "seq",
 				   (json_int_t)line->seq);
+	int error = 0;
 
 	for (size_t i = 0; i < sizeof(shown); i++)
-		json_object_set_new(object, rfm_event_keys[shown[i]],
-				    json_known(known(line, shown[i]), line->number[shown[i]]));
-	json_object_update_new(object, json_pack(
+		error |= json_object_set_new(object, rfm_event_keys[shown[i]],
+					     json_known(known(line, shown[i]),
+							line->number[shown[i]]));
+	error |= json_object_update_new(object, json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", json_known(line->pid, line->pid),
 		"comm", *line->comm ? json_string(line->comm) : json_null(),
 		"changed", changed_json(line),
@@ -106,7 +109,7 @@ static int print_json(const struct command *cmd, const struct line *line)
 		"counters_reset", flag_json(line, line->reset),
 		"since_overrun", flag_json(line, line->after_gap),
 		"lost", json_known(line->lost, line->lost)));
-	return out_json(cmd, object);
+	return out_json(cmd, json_whole(object, error));
 }
 
 static void print_event(const struct line *line)

@@ -12,8 +12,7 @@ static int print_json(const struct command *cmd, const struct state *state)
 	json_t *object = json_pack("{s:s, s:I}", "device", state->name, "generation",
 				   (json_int_t)state->generation);
 
-	settings_json(object, &state->settings);
-	return out_json(cmd, object);
+	return out_json(cmd, json_whole(object, settings_json(object, &state->settings)));
 }
 
 static int print_text(const struct command *cmd, const struct state *state)

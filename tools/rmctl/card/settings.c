@@ -240,11 +240,15 @@ static json_t *value_json(enum setting_id id, uint64_t value)
 	}
 }
 
-/* Adds all of them to @object, null where the card has none. */
-void settings_json(json_t *object, const struct settings *settings)
+/* Adds all of them to @object, null where the card has none. Returns 0 or below. */
+int settings_json(json_t *object, const struct settings *settings)
 {
+	int error = 0;
+
 	for (unsigned int id = 0; id < SETTINGS; id++)
-		json_object_set_new(object, table[id].key,
-				    setting_known(settings, id) ?
-					    value_json(id, settings->value[id]) : json_null());
+		error |= json_object_set_new(object, table[id].key,
+					     setting_known(settings, id) ?
+						     value_json(id, settings->value[id]) :
+						     json_null());
+	return error;
 }

@@ -155,8 +155,7 @@ static int show_json(const struct command *cmd, const struct state *state,
 		"lcsr1", lcsr1_json(state), "lisr", lisr_json(state->lisr),
 		"findings", findings_json(findings));
 
-	settings_json(object, &state->settings);
-	return out_json(cmd, object);
+	return out_json(cmd, json_whole(object, settings_json(object, &state->settings)));
 }
 
 /* --- for people ------------------------------------------------------------------------- */

@@ -71,6 +71,15 @@ int out_json(const struct command *cmd, json_t *object)
 	return out_flush(cmd);
 }
 
+/* @object; NULL, and it is released, if @error says that it is not all there. */
+json_t *json_whole(json_t *object, int error)
+{
+	if (!error)
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
 /* A number, or null if @condition says that it is not known or does not apply. */
 json_t *json_known(bool condition, uint64_t value)
 {

@@ -11,6 +11,7 @@
 
 int out_json(const struct command *cmd, json_t *object);
 int out_flush(const struct command *cmd);
+json_t *json_whole(json_t *object, int error);
 json_t *json_known(bool condition, uint64_t value);
 json_t *json_hex(uint64_t value, unsigned int width);
 
