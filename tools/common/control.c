@@ -432,11 +432,12 @@ struct control *control_listen(struct rfm_loop *loop, const char *path,
 
 void control_close(struct control *control)
 {
+	struct client *client, *next;
+
 	if (!control)
 		return;
-	while (!LIST_EMPTY(&control->clients)) {
-		struct client *client = LIST_FIRST(&control->clients);
-
+	for (client = LIST_FIRST(&control->clients); client; client = next) {
+		next = LIST_NEXT(client, entry);
 		flush(client);
 		free_client(client);
 	}

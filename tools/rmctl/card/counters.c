@@ -63,7 +63,7 @@ int counters_get(const char *name, bool absolute, struct counters *counters)
 {
 	struct rfm_counters answer;
 	struct rfm *rfm = card_look(name);
-	int error = !rfm || rfm_counters(rfm, &answer) ? errno : 0;
+	int error = !rfm || rfm_counters(rfm, &answer) ? errno ?: EIO : 0;
 
 	rfm_close(rfm);
 	memset(counters, 0, sizeof(*counters));

@@ -68,7 +68,7 @@ int ring_get(const char *name, bool sure, struct ring *ring)
 	struct rfm_member members[RFM_NODES];
 	struct rfm_ring_map map;
 	struct rfm *rfm = card_look(name);
-	int error = !rfm || rfm_ring_map(rfm, members, RFM_NODES, &map) ? errno : 0;
+	int error = !rfm || rfm_ring_map(rfm, members, RFM_NODES, &map) ? errno ?: EIO : 0;
 
 	rfm_close(rfm);
 	memset(ring, 0, sizeof(*ring));

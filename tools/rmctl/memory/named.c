@@ -21,7 +21,7 @@
  * struct shown - the values that are being shown, or poked
  * @place: all of it
  * @name: of that
- * @memory: where byte @place->offset is
+ * @memory: where byte @place.offset is
  * @words: what to store, NULL: show what there is
  * @count: values so far
  * @bytes: room for the largest value, as it is in the memory
@@ -33,7 +33,7 @@
  */
 struct shown {
 	struct command *cmd;
-	const struct rfm_place *place;
+	struct rfm_place place;
 	const char *name;
 	volatile char *memory;
 	char **words;
@@ -61,7 +61,7 @@ static unsigned int widest(uint64_t offset, uint64_t length)
 /* Loads a value, or stores it. */
 static void access_value(const struct shown *shown, const struct rfm_place *value, bool store)
 {
-	volatile char *at = shown->memory + (value->offset - shown->place->offset);
+	volatile char *at = shown->memory + (value->offset - shown->place.offset);
 	uint64_t word = 0;
 
 	for (uint64_t done = 0; done < value->length;) {
@@ -112,8 +112,8 @@ static int print_json(struct shown *shown)
 	shown->values = json_array();
 	return out_json(shown->cmd, json_pack(
 		"{s:s, s:s, s:I, s:I, s:o}", "device", shown->cmd->card, "name", shown->name,
-		"offset", (json_int_t)shown->place->offset, "length",
-		(json_int_t)shown->place->length, "values", values));
+		"offset", (json_int_t)shown->place.offset, "length",
+		(json_int_t)shown->place.length, "values", values));
 }
 
 /* --- text ------------------------------------------------------------------------------ */
@@ -189,7 +189,7 @@ static int poke_value(void *context, const char *name, const struct rfm_place *v
 /* Room for every value of @place and its text; what cannot be accessed is said. */
 static int shown_begin(struct shown *shown)
 {
-	int status = rfm_regions_each(shown->name, shown->place, check_value, shown);
+	int status = rfm_regions_each(shown->name, &shown->place, check_value, shown);
 
 	if (status < 0 && errno == ERANGE)
 		return failed(shown->cmd, "'%s' has values beyond its end: 'rmctl regions check' "
@@ -222,12 +222,12 @@ static int check_words(struct shown *shown, uint64_t count)
 		return misused(shown->cmd, "'%s' has %" PRIu64 " value(s), not %" PRIu64,
 			       shown->name, shown->count, count);
 	shown->count = 0;
-	return rfm_regions_each(shown->name, shown->place, poke_value, shown);
+	return rfm_regions_each(shown->name, &shown->place, poke_value, shown);
 }
 
 static int on_card(struct shown *shown, const struct card *card)
 {
-	const struct rfm_place *place = shown->place;
+	const struct rfm_place *place = &shown->place;
 	struct command *cmd = shown->cmd;
 	int status = STATUS_OK;
 
@@ -250,11 +250,9 @@ static int on_card(struct shown *shown, const struct card *card)
 
 static int by_name(struct shown *shown, const char *dev, int count)
 {
-	struct rfm_place place;
 	struct card card;
-	int status = get_place(shown->cmd, shown->name, &place);
+	int status = get_place(shown->cmd, shown->name, &shown->place);
 
-	shown->place = &place;
 	if (!status)
 		status = shown_begin(shown);
 	if (!status)

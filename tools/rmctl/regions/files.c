@@ -184,7 +184,7 @@ static char *read_text(struct command *cmd, const char *path, size_t *length)
 		error = 0;
 	if (file)
 		fclose(file);
-	if (!error) {
+	if (text && !error) {
 		text[*length] = '\0';
 		return text;
 	}
