@@ -127,7 +127,7 @@ int transfer_load(struct transfer *transfer, void *data, size_t length)
 /* The same in the other direction. */
 int transfer_store(struct transfer *transfer, const void *data, size_t length)
 {
-	return move(transfer, (char *)(uintptr_t)data, length, true);
+	return move(transfer, (void *)data, length, true);
 }
 
 /* What has been stored when it ended early, which is @why. */

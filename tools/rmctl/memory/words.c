@@ -223,7 +223,7 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 {
 	const char *place, *value;
 	uint64_t count, *values;
-	struct words words;
+	struct words words = { 0 };
 	int status;
 
 	hide_negatives(argc, argv);
