@@ -153,6 +153,9 @@ static void pair_open(int argc, char **argv)
 		exit(TAP_FAIL);
 	}
 	pair.value = now_ns() << 8;
+	/* A file's first fence may tell of what was lost when nobody fenced. */
+	ioctl(pair.near, RFM_IOC_FENCE, &(struct rfm_fence_wait){ .timeout_ms = 30000 });
+	ioctl(pair.far, RFM_IOC_FENCE, &(struct rfm_fence_wait){ .timeout_ms = 30000 });
 }
 
 /* The same, with near subscribed to everything too. */
