@@ -62,7 +62,10 @@ static bool await_pins(const struct pins *before, long long pages)
 	return true;
 }
 
-/* Submitting waits for nothing, the last is told that there is no room, and all others end. */
+/*
+ * Who must not wait is told that there is no room; who may, waits for it. All that
+ * was not refused ends.
+ */
 static void a_full_card_says_so(void)
 {
 	const long long bound = PINNED_MAX + dma_slice() + 2 * PAGE;
@@ -92,13 +95,20 @@ static void a_full_card_says_so(void)
 	CHECK_EQ(dma_figure("requests"), 2 + good);
 	CHECK(pinned >= PINNED_MAX && pinned <= bound);
 	CHECK_EQ(pages, (2 + good) * (long long)(BYTES / PAGE));
+	/* A worker of io_uring may wait for room, and does. */
+	REQUIRE(uring_add(&uring, IORING_OP_WRITE, card, buf, BYTES, 0, 2) &&
+		uring_enter(&uring, 0) == 0);
+	while (dma_figure("requests") != 3 + good)
+		sleep_ms(1);
+	CHECK_EQ(dma_figure("pinned"), pinned);
+	CHECK(!uring_next(&uring, &cqe));
 	tap_note("full");
 
 	for (i = 0; i < good; i++) {
 		REQUIRE(aio_wait(context, &event) == 1);
 		CHECK_EQ(event.res, BYTES);
 	}
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		REQUIRE(uring_wait(&uring, &cqe));
 		CHECK_EQ(cqe.res, BYTES);
 	}

@@ -178,7 +178,7 @@ def is_reset(lab, _):
     kernel_says(lab, "the card is reset: who uses it loses it")
     comes_back(lab)
     expect(card(lab) == device, f"{device} is {card(lab)} now")
-    # Its driver goes and comes as that of any other.
+    # It can be unbound and bound like any other card.
     bind(lab, where, "unbind")
     bind(lab, where)
     comes_back(lab)

@@ -24,7 +24,7 @@ PERCENT = 0.01
 MEMBERS = 6
 SHORT_DEATHS = 10
 LONG_DEATHS = 100
-GO_ON_S = 2.0   # a hub that waited for the silence of a dead member would take so long
+GO_ON_S = 1.0   # a hub that waited for the silence of a dead member would take twice as long
 WORDS = 8                       # of each member: two frames in a row write the same ones
 
 

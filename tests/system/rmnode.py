@@ -195,6 +195,11 @@ def test_watch_and_monitor():
     """watch shows updates with their source; monitor shows loss and return of a neighbour"""
     with Ring(2) as ring:
         a, b = ring.members
+
+        def connections():
+            stats = a.json("stats")
+            return [stats[side]["connections"] for side in ("rx", "tx")]
+
         watch = b.start("-j", "watch", "-n", 2, "0x200-0x2ff")
         watch.stdout.readline()             # it has begun
         monitor = a.start("monitor")
@@ -205,6 +210,8 @@ def test_watch_and_monitor():
         updates = [json.loads(line) for line in watch.communicate(timeout=PATIENCE_S)[0].splitlines()]
         expect([(u["offset"], u["data"], u["source"]) for u in updates[:2]]
                == [(0x200, "44332211", 1), (0x2fc, "02000000", 1)], f"{updates}")
+        before = connections()
+        expect(min(before) > 0, f"{before} connections")
         b.process.kill()
         b.process.wait()
         names = set()
@@ -214,6 +221,8 @@ def test_watch_and_monitor():
         while "signal" not in names:
             names.add(json.loads(monitor.stdout.readline())["event"])
         a.call("wait", "-n", 1, "-t", PATIENCE_S)
+        wait_for("another one each",
+                 lambda: all(now > then for now, then in zip(connections(), before)))
         monitor.terminate()
         monitor.wait()
 

@@ -514,6 +514,7 @@ static void what_a_paused_node_cannot_hold_is_counted(void **state)
 	}
 	rig_settle(rig);
 	assert_int_equal(rig_status(rig, 1), RFM_NODE_RX_ALMOST_FULL);
+	assert_int_equal(still->almost_count, 1);	/* once a filling */
 	for (int i = 0; i < 7; i++)
 		rig_store32(rig, 0, 0, 0x5555);
 	rig_interrupt(rig, 0, 2, 1, 1);
@@ -526,6 +527,7 @@ static void what_a_paused_node_cannot_hold_is_counted(void **state)
 	rig_store32(rig, 0, 4, 1);
 	rig_settle(rig);
 	assert_int_equal(rig_load32(rig, 1, 4), 1);
+	assert_int_equal(still->almost_count, 1);
 	stats = rig_stats(rig, 1);
 	assert_int_equal(stats.held_lost, 8);
 	assert_int_equal(stats.missed, 0);

@@ -64,6 +64,7 @@ static void on_status(void *opaque, unsigned int what)
 	peer->status |= what & ~(RFM_NODE_EPOCH | RFM_NODE_SIGNAL_BACK);
 	peer->signal_count += what == RFM_NODE_SIGNAL_BACK;
 	peer->bad_count += what == RFM_NODE_BAD_DATA;
+	peer->almost_count += what == RFM_NODE_RX_ALMOST_FULL;
 	peer->epoch_count += what == RFM_NODE_EPOCH;
 }
 

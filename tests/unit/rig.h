@@ -52,7 +52,7 @@ struct rig_peer {
 	struct rig_missed missed;	/* the last */
 	uint64_t missed_count;
 	unsigned int status;	/* RFM_NODE_* since the test last looked, without the next */
-	uint64_t bad_count, epoch_count, signal_count;
+	uint64_t bad_count, almost_count, epoch_count, signal_count;
 	uint64_t transmit_count, room_count;
 	bool awake;		/* the owner has reason to pull */
 	struct rfm_fence fence;	/* the last that ended */

@@ -288,6 +288,6 @@ int verb_show(struct command *cmd, int argc, char **argv)
 	netlink_close(&nl);
 	error = diagnose(&state, &findings);
 	if (error)
-		return failed(cmd, "cannot read the counters: %s", card_reason(error));
+		return failed(cmd, "cannot find out how the ring is: %s", card_reason(error));
 	return cmd->json ? show_json(cmd, &state, &findings) : show_text(cmd, &state, &findings);
 }

@@ -88,10 +88,11 @@ static int print(struct command *cmd, const struct state *state, bool absolute)
 	struct findings findings;
 	int error = counters_get(state->name, absolute, &counters);
 
-	if (!error)
-		error = diagnose(state, &findings);
 	if (error)
 		return failed(cmd, "cannot read the counters: %s", card_reason(error));
+	error = diagnose(state, &findings);
+	if (error)
+		return failed(cmd, "cannot find out how the ring is: %s", card_reason(error));
 	return cmd->json ? print_json(cmd, state, &counters, &findings) :
 			   print_text(cmd, state, &counters, &findings);
 }
