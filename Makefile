@@ -32,8 +32,8 @@ test: build ## every feature once, in ten minutes; SUITES="NAME ..." for some
 check: build ## every test but the long ones; resumes where it was stopped
 	@scripts/test-all --tier check --resume
 
-check-long: build ## the long tests; resumes where it was stopped
-	@scripts/test-all --tier long --resume
+check-long: build ## the long tests; resumes where it was stopped; SUITES="NAME ..." for some
+	@scripts/test-all --resume $(or $(SUITES),--tier long)
 
 check-debug: build ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
 	@scripts/test-all --resume check-debug

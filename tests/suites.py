@@ -105,7 +105,7 @@ SUITES = [
           "the netlink family: damaged messages, and settings that change all the time",
           whole="netlink:50k"),
     Suite("netlink:50k", "check", 60, 20, ["tests/check-debug", "--if-built", "netlink"],
-          "the same, with fifty thousand messages"),
+          "the same, with fifty thousand messages, and with damaged calls"),
     system("spine", "test", 60, 20, "three machines share a memory"),
     system("cards", "test", 30, 10, "odd rings: other sizes, TCP, same ids, garbage"),
     system("subscribe", "test", 40, 20,
@@ -154,9 +154,9 @@ SUITES = [
           ["tests/check-debug", "driver", "--long", "gone", "load"],
           "200 unbinds, 200 unplugs, 200 of each kind of buffer that goes, on that kernel",
           alone=True),
-    *(Suite(f"netlink:{part}", "long", 800, 60, ["tests/check-debug", "netlink", "--long"],
-            "100,000 messages to the netlink family on the debug kernel, and its settings in a storm",
-            alone=True)
+    *(Suite(f"netlink:{part}", "long", 1200, 60, ["tests/check-debug", "netlink", "--long"],
+            "100,000 messages to the netlink family on the debug kernel, six minutes of calls, "
+            "both damaged, and its settings in a storm", alone=True)
       for part in range(1, 11)),
     long("spine:million", 60, "a million rounds of three-node causality"),
     Suite("in-tree", "long", 1000, 30, ["tests/in-tree"],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The netlink family under fire: damaged messages, and settings that change all the time."""
+"""The driver under fire: damaged messages and calls, and settings that change all the time."""
 
 import argparse
 import random
@@ -15,10 +15,10 @@ from labkit import Lab
 NEAR, FAR, BASE = 30, 31, 32
 CARDS = 4
 
-# Messages that are fuzzed, seconds of each storm.
-SHORT = (50000, 3)
-LONG = (100000, 30)     # ten of these are a million
-DEBUG = (2000, 3)
+# Messages that are fuzzed, seconds of calls that are, seconds of each storm.
+SHORT = (50000, 10, 3)
+LONG = (100000, 360, 30)    # ten of these are a million, and an hour
+DEBUG = (2000, 0, 3)
 
 TWO_CPUS = ["--qemu-arg", "-smp", "--qemu-arg", "2"]
 
@@ -41,12 +41,14 @@ def main():
     parser.add_argument("--debug", action="store_true",
                         help="a short run for kernels that check what they do, and are slow")
     parser.add_argument("--messages", type=int, help="so many of them are fuzzed")
+    parser.add_argument("--calls", type=int, help="for so many seconds calls are fuzzed")
     parser.add_argument("--seed", type=int, help="of the fuzz, as a run before has printed it")
     parser.add_argument("--kernel", help="of the guest")
     parser.add_argument("--memory", help="of the guest, such as 1G")
     args = parser.parse_args()
-    messages, seconds = LONG if args.long else DEBUG if args.debug else SHORT
+    messages, calls, seconds = LONG if args.long else DEBUG if args.debug else SHORT
     messages = args.messages or messages
+    calls = calls if args.calls is None else args.calls
     seed = random.randrange(1, 2**32) if args.seed is None else args.seed
     up = ["--kernel", args.kernel] if args.kernel else []
     up += ["--qemu-arg", f"-m {args.memory}"] if args.memory else []
@@ -63,6 +65,9 @@ def main():
                               for node in (NEAR, FAR, BASE, 1))
         failed = program("netlink_fuzz_test", "-s", str(seed), "-n", str(messages),
                          near, far, *others)
+        if calls:
+            failed += program("calls_fuzz_test", "-s", str(seed), "-t", str(calls),
+                              near, far, *others)
         failed += program("netlink_storm_test", "-s", str(seed), "-t", str(seconds), near, far)
         failed += run(tests, lab)
     return bool(failed)

@@ -120,6 +120,12 @@ class Bench:
     def poke(self, offset, value, card=None):
         self.lab.run(1, "rmctl", "poke", card or self.near, hex(offset), hex(value))
 
+    def word(self, offset):
+        """What the host has there."""
+        with self.memory.open("rb") as memory:
+            memory.seek(offset)
+            return int.from_bytes(memory.read(4), "little")
+
     def behind_the_ring(self, offset, value):
         """A byte of the host's memory becomes another there alone."""
         with self.memory.open("r+b") as memory:
@@ -344,7 +350,7 @@ def own_policy(bench):
     """What this node has not subscribed to differs, and it warns of that"""
     bench.lab.run(1, "rmctl", "set", bench.near, "policy=none")
     try:
-        bench.poke(0x107000, 0xf00d, card=bench.far)
+        bench.poke(0x107000, ~bench.word(0x107000) & 0xffffffff, card=bench.far)
         code, out, err = bench.run(AREA)
         expect(code == 1 and out.count("first differs at 0x00107000") == 2 and
                err == f"rmctl: {bench.near}: verify: this node's base policy is none: what nobody "

@@ -373,9 +373,10 @@ void lab_replug(Lab *lab, unsigned i, unsigned node)
 }
 
 /*
- * Until @to takes what @from sends. A card that was put in again after the
- * host's clock had been set back is of an earlier incarnation, which takes two
- * heartbeats to become the current one. Writes to 32 MiB.
+ * Until @to takes what @from sends. A card that was put in again, or a node
+ * that was started again, after the host's clock had been set back is of an
+ * earlier incarnation, which takes two heartbeats to become the current one.
+ * Writes to 32 MiB.
  */
 void ring_wait_current(Card *from, Card *to)
 {

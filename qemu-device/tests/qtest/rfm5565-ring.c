@@ -587,6 +587,8 @@ static void test_death_of_a_node(void)
 
     vm_ring_boot(&ring, 2);
     ring_wait_closed(ring.card, 3);
+    ring_wait_current(three, one);
+    ring_wait_current(three, two);
     /* It joins with an empty memory, and gets what is stored from now on. */
     mem_writel(one, 0, 0x1111);
     mem_writel(two, 4, 0x2222);
