@@ -12,8 +12,6 @@
  */
 
 #include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +24,7 @@ static unsigned int patience;
 #define TAP_CASE_SECONDS	patience
 
 #include "async.h"
-#include "card.h"
+#include "dice.h"
 #include "kernel_log.h"
 #include "tap.h"
 
@@ -57,33 +55,9 @@ static atomic_uint *complaints;		/* of this process and of those that it kills *
 static bool has_threads = true;
 
 /* Of each thread. */
-static __thread uint64_t dice;
 static __thread uint8_t *argument_end;	/* of an argument; the page behind it is none */
 static __thread sigjmp_buf fault_back;
 static __thread volatile bool fault_expected;
-
-static uint64_t any(void)
-{
-	return random_next(&dice);
-}
-
-static unsigned int below(unsigned int limit)
-{
-	return any() % limit;
-}
-
-/* Round numbers and their neighbours, small ones, any. */
-static uint64_t odd_number(void)
-{
-	switch (below(6)) {
-	case 0: return 1ull << below(64);
-	case 1: return (1ull << below(64)) - 1;
-	case 2: return -(uint64_t)below(300);
-	case 3: return below(300);
-	case 4: return below(PAGE) * 64ull;
-	default: return any() >> below(64);
-	}
-}
 
 static struct rfm_range near_range(void)
 {
@@ -174,7 +148,8 @@ static void make_writer(void *at)
 static void make_ring_map(void *at)
 {
 	*(struct rfm_ring_map *)at = (struct rfm_ring_map){
-		.members = (uintptr_t)places + below((PLACES - 1) * PLACE_SIZE), .count = below(RFM_NODES + 1) };
+		.members = (uintptr_t)places + below((PLACES - 1) * PLACE_SIZE),
+		.count = below(RFM_NODES + 1) };
 }
 
 static void make_verify(void *at)
@@ -218,18 +193,10 @@ static struct call {
 	CALL(VERIFY, rfm_verify, make_verify, ETIMEDOUT, EINTR, ENOBUFS),
 };
 
-__attribute__((format(printf, 1, 2)))
-static void complain(const char *format, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	tap_note("%s", text);
-	++*complaints;
-}
+#define complain(...) do {	\
+	tap_note(__VA_ARGS__);	\
+	++*complaints;		\
+} while (0)
 
 static bool known_error(const int *errors, unsigned int count, int error)
 {
@@ -239,11 +206,12 @@ static bool known_error(const int *errors, unsigned int count, int error)
 	return false;
 }
 
-/* A word of it becomes another, or a bit; but nobody is made to wait for long. */
+/* A word of it becomes another, or a bit. A time stays short, or is 0: half a second, or one. */
 static void damage(uint8_t *at, const struct call *call)
 {
-	uint64_t word = odd_number(), pointer = ((struct rfm_ring_map *)at)->members;
+	struct rfm_ring_map *map = (struct rfm_ring_map *)at;
 	size_t size = below(2) ? 4 : 8;
+	uint64_t word = odd_number();
 
 	if (below(4))
 		memcpy(at + below(call->size / size) * size, &word, size);
@@ -254,8 +222,9 @@ static void damage(uint8_t *at, const struct call *call)
 	if (call->make == make_verify)
 		((struct rfm_verify *)at)->timeout_ms %= WAIT_MS;
 	/* The kernel writes behind this pointer: it may not become one to a stack of ours. */
-	if (call->make == make_ring_map && pointer != ((struct rfm_ring_map *)at)->members)
-		((struct rfm_ring_map *)at)->members |= 1ull << 63;
+	if (call->make == make_ring_map &&
+	    map->members - (uintptr_t)places >= (PLACES - 1) * PLACE_SIZE)
+		map->members |= 1ull << 63;
 	if (call->make == make_listen)
 		((struct rfm_listen *)at)->flags |= RFM_LISTEN_NONBLOCK;
 	if (call->make == make_watch)
@@ -374,7 +343,8 @@ static void touch(volatile uint8_t *at)
 
 /*
  * A mapping that is refused leaves a hole in its place; nobody may get that
- * from the kernel for something else before it is filled.
+ * from the kernel for something else before it is filled. A process that is
+ * born while this is held waits until it is killed.
  */
 static pthread_mutex_t no_holes = PTHREAD_MUTEX_INITIALIZER;
 
@@ -606,15 +576,16 @@ static void cards_work_as_before(void)
 
 	for (i = 0; i < plan.cards; i++) {
 		struct rfm_switches switches = plan.before[i];
+		int ret;
 
 		card[i] = open(plan.path[i], O_RDWR | O_CLOEXEC);
 		REQUIRE(card[i] >= 0);
 		switches.on &= ~RFM_SWITCH_OWN_DATA;
 		/* Requests that nobody waited for may still be moved. */
-		while (ioctl(card[i], RFM_IOC_SET_SWITCHES, &switches) && errno == EBUSY &&
-		       now_ns() < plan.end + PATIENCE_NS)
+		while ((ret = ioctl(card[i], RFM_IOC_SET_SWITCHES, &switches)) &&
+		       errno == EBUSY && now_ns() < plan.end + PATIENCE_NS)
 			sleep_ms(10);
-		CHECK_EQ(ioctl(card[i], RFM_IOC_SET_SWITCHES, &switches), 0);
+		CHECK_EQ(ret, 0);
 	}
 	for (i = 0; i < plan.cards; i++) {
 		CHECK_EQ(ring_is_closed(card[i]), plan.closed[i]);

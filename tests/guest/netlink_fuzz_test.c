@@ -208,7 +208,7 @@ static void answers_are_right(void)
 			memory.early = kernel_memory();
 		}
 		world.number = number;
-		mutate.random = (plan.seed + 1) * 0x9e3779b97f4a7c15ull + number;
+		dice = (plan.seed + 1) * 0x9e3779b97f4a7c15ull + number;
 		any();
 		one();
 	}
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < CARDS && optind + i < (unsigned int)argc; i++)
 		snprintf(paths[i], sizeof(paths[i]), "%s", argv[optind + i]);
 	memset(holders, -1, sizeof(holders));
-	mutate.random = plan.seed + 1;
+	dice = plan.seed + 1;
 	if (!world_open(paths, i))
 		return TAP_FAIL;
 	tap_note("seed %llu: netlink_fuzz_test -s %llu -n %u does the same again",

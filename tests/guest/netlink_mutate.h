@@ -6,6 +6,7 @@
 #ifndef NETLINK_MUTATE_H
 #define NETLINK_MUTATE_H
 
+#include "dice.h"
 #include "netlink_table.h"
 
 #define PLACES		256	/* attributes of a message that can be damaged */
@@ -18,7 +19,6 @@ struct selector {
 };
 
 struct mutate {
-	uint64_t random;
 	uint16_t family;
 	const struct selector *cards;
 	unsigned int card_count;
@@ -29,33 +29,10 @@ struct mutate {
 
 static struct mutate mutate;
 
-static uint64_t any(void)
-{
-	return random_next(&mutate.random);
-}
-
-static unsigned int below(unsigned int limit)
-{
-	return any() % limit;
-}
-
 /* True @times out of @of. */
 static bool chance(unsigned int times, unsigned int of)
 {
 	return below(of) < times;
-}
-
-/* Where programs go wrong: round numbers, their neighbours, small ones, any. */
-static uint64_t odd_number(void)
-{
-	switch (below(6)) {
-	case 0: return 1ull << below(64);
-	case 1: return (1ull << below(64)) - 1;
-	case 2: return (uint64_t)below(4) << 26;
-	case 3: return below(300);
-	case 4: return below(4096) * 64ull;
-	default: return any() >> below(64);
-	}
 }
 
 /* One that the specification allows. */
