@@ -299,18 +299,18 @@ static void assign_seq(struct rfm_node *node, unsigned int count, uint64_t now)
  */
 static unsigned int count_train(struct rfm_node *node, const struct rfm_record *first)
 {
-	uint32_t most = credit(node), address = first->address;
+	uint32_t max = credit(node), address = first->address;
 	const struct rfm_record *record = first;
 	unsigned int count = 0;
 
-	if (most > node->config.train)
-		most = node->config.train;
-	if (most < 2 || node->loopback || first->type != RFM_FRAME_DATA)
+	if (max > node->config.train)
+		max = node->config.train;
+	if (max < 2 || node->loopback || first->type != RFM_FRAME_DATA)
 		return 1;
 	while (record && record->type == RFM_FRAME_DATA && record->address == address &&
 	       record->dropped == node->insert.dropped_seen) {
 		count++;
-		if (record->length < RFM_FRAME_DATA_MAX || count == most)
+		if (record->length < RFM_FRAME_DATA_MAX || count == max)
 			break;
 		address += RFM_FRAME_DATA_MAX;
 		record = rfm_insert_peek_behind(&node->insert, count);

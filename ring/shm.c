@@ -263,13 +263,13 @@ static void announce_sleep(_Atomic uint32_t *asleep)
 
 /*
  * Look at the other side's index again. It can only have gone on, by at most
- * @most; anything else is not true, and the queue is not touched any more.
+ * @max; anything else is not true, and the queue is not touched any more.
  */
-static void read_peer_index(struct rfm_shm *shm, const _Atomic uint32_t *index, uint32_t most)
+static void read_peer_index(struct rfm_shm *shm, const _Atomic uint32_t *index, uint32_t max)
 {
 	uint32_t now = atomic_load_explicit(index, memory_order_acquire);
 
-	if (now - shm->peer_index > most)
+	if (now - shm->peer_index > max)
 		shm->broken = true;
 	else
 		shm->peer_index = now;

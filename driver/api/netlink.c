@@ -66,74 +66,74 @@ int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
 
 /* --- which card, and by whom ---------------------------------------------- */
 
-static struct nlattr *rfm_asker_attr(const struct rfm_asker *asker,
-				     unsigned int attr)
+static struct nlattr *rfm_nl_ctx_attr(const struct rfm_nl_ctx *ctx,
+				      unsigned int attr)
 {
-	return attr <= asker->max ? asker->attrs[attr] : NULL;
+	return attr <= ctx->max ? ctx->attrs[attr] : NULL;
 }
 
 /* Does all by which a request selects a card fit this one? */
-static bool rfm_asker_wants(const struct rfm_asker *asker,
-			    const struct rfm_card *card)
+static bool rfm_nl_ctx_wants(const struct rfm_nl_ctx *ctx,
+			     const struct rfm_card *card)
 {
-	const struct nlattr *id = rfm_asker_attr(asker, RFM_A_CARD_ID);
-	const struct nlattr *name = rfm_asker_attr(asker, RFM_A_CARD_NAME);
-	const struct nlattr *pci = rfm_asker_attr(asker, RFM_A_CARD_PCI);
+	const struct nlattr *id = rfm_nl_ctx_attr(ctx, RFM_A_CARD_ID);
+	const struct nlattr *name = rfm_nl_ctx_attr(ctx, RFM_A_CARD_NAME);
+	const struct nlattr *pci = rfm_nl_ctx_attr(ctx, RFM_A_CARD_PCI);
 
 	return (!id || nla_get_u32(id) == card->id) &&
 	       (!name || !nla_strcmp(name, dev_name(&card->dev))) &&
 	       (!pci || !nla_strcmp(pci, card->hw.pci_name));
 }
 
-static struct nlattr *rfm_asker_selector(const struct rfm_asker *asker)
+static struct nlattr *rfm_nl_ctx_selector(const struct rfm_nl_ctx *ctx)
 {
-	return rfm_asker_attr(asker, RFM_A_CARD_ID) ?:
-	       rfm_asker_attr(asker, RFM_A_CARD_NAME) ?:
-	       rfm_asker_attr(asker, RFM_A_CARD_PCI);
+	return rfm_nl_ctx_attr(ctx, RFM_A_CARD_ID) ?:
+	       rfm_nl_ctx_attr(ctx, RFM_A_CARD_NAME) ?:
+	       rfm_nl_ctx_attr(ctx, RFM_A_CARD_PCI);
 }
 
-static int rfm_asker_find(struct rfm_asker *asker)
+static int rfm_nl_ctx_find(struct rfm_nl_ctx *ctx)
 {
 	unsigned int id;
 
 	for (id = 0; id < RFM_MINORS; id++) {
 		struct rfm_card *card = rfm_cards_get(id);
 
-		if (card && rfm_asker_wants(asker, card)) {
-			asker->card = card;
+		if (card && rfm_nl_ctx_wants(ctx, card)) {
+			ctx->card = card;
 			return 0;
 		}
 		if (card)
 			put_device(&card->dev);
 	}
-	return rfm_refuse(asker->extack, rfm_asker_selector(asker), -ENODEV,
+	return rfm_refuse(ctx->extack, rfm_nl_ctx_selector(ctx), -ENODEV,
 			  "there is no such card");
 }
 
 /* The sender's descriptor, which tells of the sender's rights and of a card. */
-static int rfm_asker_take_file(struct rfm_asker *asker, const struct file *filp,
-			       const struct nlattr *attr)
+static int rfm_nl_ctx_take_file(struct rfm_nl_ctx *ctx, const struct file *filp,
+				const struct nlattr *attr)
 {
 	const struct rfm_file *file = rfm_file_of(filp);
 
 	if (!file)
-		return rfm_refuse(asker->extack, attr, -EINVAL,
+		return rfm_refuse(ctx->extack, attr, -EINVAL,
 				  "this is not a descriptor of a card");
-	asker->mode = file->mode;
-	if (!asker->card)
-		asker->card = rfm_cards_get(file->card->id);
-	if (!asker->card)
-		return rfm_refuse(asker->extack, attr, -ENODEV,
+	ctx->mode = file->mode;
+	if (!ctx->card)
+		ctx->card = rfm_cards_get(file->card->id);
+	if (!ctx->card)
+		return rfm_refuse(ctx->extack, attr, -ENODEV,
 				  "the card of this descriptor is gone");
-	if (asker->card != file->card)
-		return rfm_refuse(asker->extack, attr, -EINVAL,
+	if (ctx->card != file->card)
+		return rfm_refuse(ctx->extack, attr, -EINVAL,
 				  "this descriptor is of another card");
 	return 0;
 }
 
-static int rfm_asker_take_fd(struct rfm_asker *asker)
+static int rfm_nl_ctx_take_fd(struct rfm_nl_ctx *ctx)
 {
-	const struct nlattr *attr = rfm_asker_attr(asker, RFM_A_CARD_FD);
+	const struct nlattr *attr = rfm_nl_ctx_attr(ctx, RFM_A_CARD_FD);
 	struct file *filp;
 	int ret;
 
@@ -141,9 +141,9 @@ static int rfm_asker_take_fd(struct rfm_asker *asker)
 		return 0;
 	filp = fget(nla_get_s32(attr));
 	if (!filp)
-		return rfm_refuse(asker->extack, attr, -EBADF,
+		return rfm_refuse(ctx->extack, attr, -EBADF,
 				  "this is not an open descriptor");
-	ret = rfm_asker_take_file(asker, filp, attr);
+	ret = rfm_nl_ctx_take_file(ctx, filp, attr);
 	fput(filp);
 	return ret;
 }
@@ -153,24 +153,24 @@ static int rfm_asker_take_fd(struct rfm_asker *asker)
  * sender do that? In the context of the sender.
  * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
  */
-static int rfm_asker_get(struct rfm_asker *asker, bool must,
-			 enum rfm_function function)
+static int rfm_nl_ctx_get(struct rfm_nl_ctx *ctx, bool must,
+			  enum rfm_function function)
 {
 	int ret = 0;
 
-	if (rfm_asker_selector(asker))
-		ret = rfm_asker_find(asker);
+	if (rfm_nl_ctx_selector(ctx))
+		ret = rfm_nl_ctx_find(ctx);
 	if (!ret)
-		ret = rfm_asker_take_fd(asker);
-	if (!ret && must && !asker->card) {
-		NL_SET_ERR_ATTR_MISS(asker->extack, NULL, RFM_A_CARD_ID);
-		ret = rfm_refuse(asker->extack, NULL, -EINVAL,
+		ret = rfm_nl_ctx_take_fd(ctx);
+	if (!ret && must && !ctx->card) {
+		NL_SET_ERR_ATTR_MISS(ctx->extack, NULL, RFM_A_CARD_ID);
+		ret = rfm_refuse(ctx->extack, NULL, -EINVAL,
 				 "the request names no card");
 	}
 	if (!ret)
-		ret = rfm_may_netlink(function, asker);
+		ret = rfm_may_netlink(function, ctx);
 	if (ret)
-		rfm_asker_put(asker);
+		rfm_nl_ctx_put(ctx);
 	return ret;
 }
 
@@ -179,24 +179,24 @@ static int rfm_asker_get(struct rfm_asker *asker, bool must,
  * is the highest attribute that the operation takes. After an error there is
  * nothing to put.
  */
-int rfm_asker_of(struct rfm_asker *asker, struct sk_buff *skb,
-		 struct genl_info *info, unsigned int max,
+int rfm_nl_ctx_init(struct rfm_nl_ctx *ctx, struct sk_buff *skb,
+		    struct genl_info *info, unsigned int max,
 		 enum rfm_function function)
 {
-	*asker = (struct rfm_asker) {
+	*ctx = (struct rfm_nl_ctx) {
 		.skb = skb,
 		.attrs = info->attrs,
 		.max = max,
 		.extack = info->extack,
 	};
-	return rfm_asker_get(asker, true, function);
+	return rfm_nl_ctx_get(ctx, true, function);
 }
 
 /* The sender of a dump, but for its card; @max as above. */
-void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
-		    unsigned int max)
+void rfm_dump_ctx(struct rfm_nl_ctx *ctx, struct netlink_callback *cb,
+		  unsigned int max)
 {
-	*asker = (struct rfm_asker) {
+	*ctx = (struct rfm_nl_ctx) {
 		.skb = cb->skb,
 		.attrs = rfm_dump_attrs(cb),
 		.max = max,
@@ -209,22 +209,22 @@ void rfm_dump_asker(struct rfm_asker *asker, struct netlink_callback *cb,
  * request names a card, as it does by a descriptor, which gives a right to its
  * own card only.
  */
-int rfm_dump_begin(struct rfm_asker *asker, enum rfm_function function,
+int rfm_dump_begin(struct rfm_nl_ctx *ctx, enum rfm_function function,
 		   u32 *first, u32 *last)
 {
-	int ret = rfm_asker_get(asker, false, function);
+	int ret = rfm_nl_ctx_get(ctx, false, function);
 
-	*first = asker->card ? asker->card->id : 0;
-	*last = asker->card ? asker->card->id : RFM_MINORS - 1;
-	rfm_asker_put(asker);
+	*first = ctx->card ? ctx->card->id : 0;
+	*last = ctx->card ? ctx->card->id : RFM_MINORS - 1;
+	rfm_nl_ctx_put(ctx);
 	return ret;
 }
 
-void rfm_asker_put(struct rfm_asker *asker)
+void rfm_nl_ctx_put(struct rfm_nl_ctx *ctx)
 {
-	if (asker->card)
-		put_device(&asker->card->dev);
-	asker->card = NULL;
+	if (ctx->card)
+		put_device(&ctx->card->dev);
+	ctx->card = NULL;
 }
 
 /* --- replies and dumps ---------------------------------------------------- */
@@ -257,7 +257,7 @@ static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
 }
 
 /* Answers a request with what @put makes; the sender is told of an error. */
-int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
+int rfm_reply(const struct rfm_nl_ctx *ctx, struct genl_info *info,
 	      rfm_put_fn put, void *data)
 {
 	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
@@ -265,14 +265,14 @@ int rfm_reply(const struct rfm_asker *asker, struct genl_info *info,
 	void *hdr;
 
 	if (!skb)
-		return rfm_refuse_generic(asker->extack, -ENOMEM);
+		return rfm_refuse_generic(ctx->extack, -ENOMEM);
 	hdr = genlmsg_put_reply(skb, info, &rfm_nl_family, 0,
 				info->genlhdr->cmd);
 	if (hdr)
-		ret = rfm_put_locked(skb, asker->card, put, data);
+		ret = rfm_put_locked(skb, ctx->card, put, data);
 	if (ret) {
 		nlmsg_free(skb);
-		return rfm_refuse_generic(asker->extack, ret);
+		return rfm_refuse_generic(ctx->extack, ret);
 	}
 	genlmsg_end(skb, hdr);
 	return genlmsg_reply(skb, info);
@@ -310,14 +310,14 @@ struct rfm_dump {
  * is left out; the dump says that it was interrupted.
  */
 int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
-		   struct rfm_asker *asker, enum rfm_function function, u8 cmd,
+		   struct rfm_nl_ctx *ctx, enum rfm_function function, u8 cmd,
 		   rfm_put_fn put, void *data)
 {
 	struct rfm_dump *dump = (void *)cb->ctx;
 	int ret = 0;
 
 	if (!dump->begun) {
-		ret = rfm_dump_begin(asker, function, &dump->next, &dump->last);
+		ret = rfm_dump_begin(ctx, function, &dump->next, &dump->last);
 		dump->begun = true;
 	}
 	cb->seq = atomic_read(&rfm_cards_state);

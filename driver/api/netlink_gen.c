@@ -55,8 +55,8 @@ static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_MODERATION_TIME
 	[RFM_A_CARD_ADDRESS_OFFSET] = { .type = NLA_U32, },
 	[RFM_A_CARD_BASE_POLICY] = NLA_POLICY_MAX(NLA_U32, 2),
 	[RFM_A_CARD_BASE] = NLA_POLICY_NESTED(rfm_range_nl_policy),
-	[RFM_A_CARD_DMA_READ_LEAST] = { .type = NLA_U32, },
-	[RFM_A_CARD_DMA_WRITE_LEAST] = { .type = NLA_U32, },
+	[RFM_A_CARD_DMA_READ_THRESHOLD] = { .type = NLA_U32, },
+	[RFM_A_CARD_DMA_WRITE_THRESHOLD] = { .type = NLA_U32, },
 	[RFM_A_CARD_MODERATION_COUNT] = NLA_POLICY_RANGE(NLA_U32, 1, 32767),
 	[RFM_A_CARD_MODERATION_TIME] = { .type = NLA_U32, },
 };

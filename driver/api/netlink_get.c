@@ -3,19 +3,19 @@
 
 #include "api/netlink.h"
 
-#define RFM_SWITCH_ATTR(name) { RFM_A_CARD_##name, RFM_SWITCH_##name }
+#define RFM_CONFIG_ATTR(name) { RFM_A_CARD_##name, RFM_CONFIG_##name }
 
 static const struct {
 	u16 attr;
 	u16 flag;
-} rfm_put_switches_of[] = {
-	RFM_SWITCH_ATTR(LED),
-	RFM_SWITCH_ATTR(TRANSMIT),
-	RFM_SWITCH_ATTR(LOOPBACK),
-	RFM_SWITCH_ATTR(DARK_ON_DARK),
-	RFM_SWITCH_ATTR(PARITY),
-	RFM_SWITCH_ATTR(OWN_DATA),
-	RFM_SWITCH_ATTR(BYTE_SWAP),
+} rfm_put_config_of[] = {
+	RFM_CONFIG_ATTR(LED),
+	RFM_CONFIG_ATTR(TRANSMIT),
+	RFM_CONFIG_ATTR(LOOPBACK),
+	RFM_CONFIG_ATTR(DARK_ON_DARK),
+	RFM_CONFIG_ATTR(PARITY),
+	RFM_CONFIG_ATTR(OWN_DATA),
+	RFM_CONFIG_ATTR(BYTE_SWAP),
 };
 
 /* Switches on the card itself, which LCSR1 shows. */
@@ -46,19 +46,19 @@ static int rfm_put_identity(struct sk_buff *skb, const struct rfm_card *card,
 	       rfm_put_u64(skb, RFM_A_CARD_FEATURES, info->features);
 }
 
-static int rfm_put_switches(struct sk_buff *skb,
-			    const struct rfm_switches *switches, u32 lcsr1)
+static int rfm_put_config(struct sk_buff *skb,
+			  const struct rfm_config *config, u32 lcsr1)
 {
 	unsigned int i;
 	int ret;
 
 	ret = rfm_put_u64(skb, RFM_A_CARD_WINDOW_OFFSET,
-			  switches->window_offset) ?:
+			  config->window_offset) ?:
 	      nla_put_u32(skb, RFM_A_CARD_ADDRESS_OFFSET,
-			  switches->address_offset);
-	for (i = 0; i < ARRAY_SIZE(rfm_put_switches_of) && !ret; i++)
-		ret = nla_put_u8(skb, rfm_put_switches_of[i].attr,
-				 !!(switches->on & rfm_put_switches_of[i].flag));
+			  config->address_offset);
+	for (i = 0; i < ARRAY_SIZE(rfm_put_config_of) && !ret; i++)
+		ret = nla_put_u8(skb, rfm_put_config_of[i].attr,
+				 !!(config->on & rfm_put_config_of[i].flag));
 	for (i = 0; i < ARRAY_SIZE(rfm_put_straps_of) && !ret; i++)
 		ret = nla_put_u8(skb, rfm_put_straps_of[i].attr,
 				 !!(lcsr1 & rfm_put_straps_of[i].lcsr1));
@@ -129,10 +129,10 @@ static int rfm_put_users(struct sk_buff *skb, struct rfm_card *card)
 
 static int rfm_put_thresholds(struct sk_buff *skb, const struct rfm_card *card)
 {
-	return nla_put_u32(skb, RFM_A_CARD_DMA_READ_LEAST,
-			   rfm_dma_least(card, false)) ?:
-	       nla_put_u32(skb, RFM_A_CARD_DMA_WRITE_LEAST,
-			   rfm_dma_least(card, true));
+	return nla_put_u32(skb, RFM_A_CARD_DMA_READ_THRESHOLD,
+			   rfm_dma_threshold(card, false)) ?:
+	       nla_put_u32(skb, RFM_A_CARD_DMA_WRITE_THRESHOLD,
+			   rfm_dma_threshold(card, true));
 }
 
 /* What the driver has counted, by RFM_A_DRIVER_*. */
@@ -175,18 +175,18 @@ static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
  */
 int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute)
 {
-	struct rfm_switches switches = {};
+	struct rfm_config config = {};
 	struct rfm_info info = {};
 	int ret;
 
 	lockdep_assert_held(&card->lock);
 
-	ret = rfm_switches_read(card, &switches) ?: rfm_info(card, &info);
+	ret = rfm_config_read(card, &config) ?: rfm_info(card, &info);
 	if (ret)
 		return ret;
 	return rfm_put_identity(skb, card, &info) ?:
 	       rfm_put_state(skb, card, &info) ?:
-	       rfm_put_switches(skb, &switches, info.lcsr1) ?:
+	       rfm_put_config(skb, &config, info.lcsr1) ?:
 	       rfm_put_base(skb, card, &info) ?:
 	       rfm_put_thresholds(skb, card) ?:
 	       rfm_put_extension(skb, card, &info) ?:
@@ -202,27 +202,27 @@ static int rfm_put_card_fn(struct sk_buff *skb, struct rfm_card *card,
 
 int rfm_nl_card_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rfm_asker asker;
+	struct rfm_nl_ctx ctx;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_ABSOLUTE,
-			   RFM_FUNCTION_INFO);
+	ret = rfm_nl_ctx_init(&ctx, skb, info, RFM_A_CARD_ABSOLUTE,
+			      RFM_FUNCTION_INFO);
 	if (ret)
 		return ret;
-	ret = rfm_reply(&asker, info, rfm_put_card_fn,
+	ret = rfm_reply(&ctx, info, rfm_put_card_fn,
 			info->attrs[RFM_A_CARD_ABSOLUTE]);
-	rfm_asker_put(&asker);
+	rfm_nl_ctx_put(&ctx);
 	return ret;
 }
 
 int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct rfm_asker asker;
+	struct rfm_nl_ctx ctx;
 
-	rfm_dump_asker(&asker, cb, RFM_A_CARD_ABSOLUTE);
-	return rfm_dump_cards(skb, cb, &asker, RFM_FUNCTION_INFO,
+	rfm_dump_ctx(&ctx, cb, RFM_A_CARD_ABSOLUTE);
+	return rfm_dump_cards(skb, cb, &ctx, RFM_FUNCTION_INFO,
 			      RFM_CMD_CARD_GET, rfm_put_card_fn,
-			      asker.attrs[RFM_A_CARD_ABSOLUTE]);
+			      ctx.attrs[RFM_A_CARD_ABSOLUTE]);
 }
 
 /* Under card->lock. */
@@ -244,20 +244,20 @@ static int rfm_counters_base(struct rfm_card *card)
 
 int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rfm_asker asker;
+	struct rfm_nl_ctx ctx;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_FD,
-			   RFM_FUNCTION_COUNTERS_RESET);
+	ret = rfm_nl_ctx_init(&ctx, skb, info, RFM_A_CARD_FD,
+			      RFM_FUNCTION_COUNTERS_RESET);
 	if (ret)
 		return ret;
-	if (mutex_lock_interruptible(&asker.card->lock)) {
+	if (mutex_lock_interruptible(&ctx.card->lock)) {
 		ret = -EINTR;
 	} else {
-		ret = rfm_counters_base(asker.card);
-		mutex_unlock(&asker.card->lock);
+		ret = rfm_counters_base(ctx.card);
+		mutex_unlock(&ctx.card->lock);
 	}
 	ret = rfm_refuse_generic(info->extack, ret);
-	rfm_asker_put(&asker);
+	rfm_nl_ctx_put(&ctx);
 	return ret;
 }

@@ -214,15 +214,15 @@ int rfm_nl_descriptor_get_dumpit(struct sk_buff *skb,
 				 struct netlink_callback *cb)
 {
 	struct rfm_holder_dump *dump = (void *)cb->ctx;
-	struct rfm_asker asker;
+	struct rfm_nl_ctx ctx;
 	struct rfm_card *card;
 	int ret = 0;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 
 	if (!dump->begun) {
-		rfm_dump_asker(&asker, cb, RFM_A_CARD_FD);
-		ret = rfm_dump_begin(&asker, RFM_FUNCTION_DESCRIPTORS,
+		rfm_dump_ctx(&ctx, cb, RFM_A_CARD_FD);
+		ret = rfm_dump_begin(&ctx, RFM_FUNCTION_DESCRIPTORS,
 				     &dump->card, &dump->last);
 		dump->begun = true;
 	}

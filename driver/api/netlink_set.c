@@ -9,39 +9,39 @@
 
 #define RFM_SETTABLE(name, ...)	{ RFM_A_CARD_##name, __VA_ARGS__ }
 
-/* What can be set, and the switch that it is. */
+/* What can be set, and its RFM_CONFIG_*, if it has one. */
 static const struct {
 	u16 attr;
 	u16 flag;
 } rfm_settables[] = {
-	RFM_SETTABLE(LED, RFM_SWITCH_LED),
-	RFM_SETTABLE(TRANSMIT, RFM_SWITCH_TRANSMIT),
-	RFM_SETTABLE(LOOPBACK, RFM_SWITCH_LOOPBACK),
-	RFM_SETTABLE(DARK_ON_DARK, RFM_SWITCH_DARK_ON_DARK),
-	RFM_SETTABLE(PARITY, RFM_SWITCH_PARITY),
-	RFM_SETTABLE(OWN_DATA, RFM_SWITCH_OWN_DATA),
-	RFM_SETTABLE(BYTE_SWAP, RFM_SWITCH_BYTE_SWAP),
-	RFM_SETTABLE(WINDOW_OFFSET, RFM_SWITCH_WINDOW),
-	RFM_SETTABLE(ADDRESS_OFFSET, RFM_SWITCH_OFFSET),
+	RFM_SETTABLE(LED, RFM_CONFIG_LED),
+	RFM_SETTABLE(TRANSMIT, RFM_CONFIG_TRANSMIT),
+	RFM_SETTABLE(LOOPBACK, RFM_CONFIG_LOOPBACK),
+	RFM_SETTABLE(DARK_ON_DARK, RFM_CONFIG_DARK_ON_DARK),
+	RFM_SETTABLE(PARITY, RFM_CONFIG_PARITY),
+	RFM_SETTABLE(OWN_DATA, RFM_CONFIG_OWN_DATA),
+	RFM_SETTABLE(BYTE_SWAP, RFM_CONFIG_BYTE_SWAP),
+	RFM_SETTABLE(WINDOW_OFFSET, RFM_CONFIG_WINDOW),
+	RFM_SETTABLE(ADDRESS_OFFSET, RFM_CONFIG_OFFSET),
 	RFM_SETTABLE(BASE_POLICY),
 	RFM_SETTABLE(BASE),
-	RFM_SETTABLE(DMA_READ_LEAST),
-	RFM_SETTABLE(DMA_WRITE_LEAST),
+	RFM_SETTABLE(DMA_READ_THRESHOLD),
+	RFM_SETTABLE(DMA_WRITE_THRESHOLD),
 	RFM_SETTABLE(MODERATION_COUNT),
 	RFM_SETTABLE(MODERATION_TIME),
 };
 
-/* Switches that are values have their own field; the rest is on or off. */
-static void rfm_take_switch(struct rfm_switches *switches, u32 flag,
+/* Two are values and have their own field; the rest is on or off. */
+static void rfm_take_config(struct rfm_config *config, u32 flag,
 			    const struct nlattr *attr)
 {
-	switches->mask |= flag;
-	if (flag == RFM_SWITCH_WINDOW)
-		switches->window_offset = nla_get_u64(attr);
-	else if (flag == RFM_SWITCH_OFFSET)
-		switches->address_offset = nla_get_u32(attr);
+	config->mask |= flag;
+	if (flag == RFM_CONFIG_WINDOW)
+		config->window_offset = nla_get_u64(attr);
+	else if (flag == RFM_CONFIG_OFFSET)
+		config->address_offset = nla_get_u32(attr);
 	else if (nla_get_u8(attr))
-		switches->on |= flag;
+		config->on |= flag;
 }
 
 static u32 rfm_take_u32(struct nlattr **attrs, unsigned int attr)
@@ -53,10 +53,10 @@ static void rfm_take_numbers(struct rfm_settings *settings,
 			     struct nlattr **attrs)
 {
 	settings->policy = rfm_take_u32(attrs, RFM_A_CARD_BASE_POLICY);
-	settings->dma_least[RFM_DMA_READ] =
-		rfm_take_u32(attrs, RFM_A_CARD_DMA_READ_LEAST);
-	settings->dma_least[RFM_DMA_WRITE] =
-		rfm_take_u32(attrs, RFM_A_CARD_DMA_WRITE_LEAST);
+	settings->dma_threshold[RFM_DMA_READ] =
+		rfm_take_u32(attrs, RFM_A_CARD_DMA_READ_THRESHOLD);
+	settings->dma_threshold[RFM_DMA_WRITE] =
+		rfm_take_u32(attrs, RFM_A_CARD_DMA_WRITE_THRESHOLD);
 	settings->moderation_count =
 		rfm_take_u32(attrs, RFM_A_CARD_MODERATION_COUNT);
 	settings->moderation_time =
@@ -64,10 +64,10 @@ static void rfm_take_numbers(struct rfm_settings *settings,
 }
 
 /* All that is asked for, but for the changes of base masks. */
-static int rfm_take_settings(const struct rfm_asker *asker,
+static int rfm_take_settings(const struct rfm_nl_ctx *ctx,
 			     struct rfm_settings *settings)
 {
-	struct nlattr **attrs = asker->attrs;
+	struct nlattr **attrs = ctx->attrs;
 	unsigned int i;
 	bool any = false;
 
@@ -78,17 +78,17 @@ static int rfm_take_settings(const struct rfm_asker *asker,
 			continue;
 		any = true;
 		if (rfm_settables[i].flag)
-			rfm_take_switch(&settings->switches,
+			rfm_take_config(&settings->config,
 					rfm_settables[i].flag, attr);
 		else
 			settings->set |= BIT_ULL(rfm_settables[i].attr);
 	}
 	if (!any)
-		return rfm_refuse(asker->extack, NULL, -EINVAL,
+		return rfm_refuse(ctx->extack, NULL, -EINVAL,
 				  "the request sets nothing");
 	if (settings->set & RFM_SET(BASE_POLICY) &&
 	    nla_get_u32(attrs[RFM_A_CARD_BASE_POLICY]) == RFM_POLICY_MASK)
-		return rfm_refuse(asker->extack, attrs[RFM_A_CARD_BASE_POLICY],
+		return rfm_refuse(ctx->extack, attrs[RFM_A_CARD_BASE_POLICY],
 				  -EINVAL,
 				  "this policy is made by changes of the base masks, it cannot be set");
 	rfm_take_numbers(settings, attrs);
@@ -110,7 +110,7 @@ static const struct {
 	{ RFM_PLANES_OWNED, RFM_PLANE_OWNED },
 };
 
-static int rfm_step_take_planes(const struct rfm_asker *asker,
+static int rfm_step_take_planes(const struct rfm_nl_ctx *ctx,
 				const struct nlattr *attr,
 				struct rfm_base_step *step)
 {
@@ -120,29 +120,29 @@ static int rfm_step_take_planes(const struct rfm_asker *asker,
 	for (i = 0; i < ARRAY_SIZE(rfm_step_planes); i++) {
 		if (!(bits & rfm_step_planes[i].bit))
 			continue;
-		if (!rfm_plane_exists(asker->card, rfm_step_planes[i].plane))
-			return rfm_refuse(asker->extack, attr, -EOPNOTSUPP,
+		if (!rfm_plane_exists(ctx->card, rfm_step_planes[i].plane))
+			return rfm_refuse(ctx->extack, attr, -EOPNOTSUPP,
 					  "the card has no extension block, it receives and sends everything");
 		bits &= ~rfm_step_planes[i].bit;
 		step->planes |= RFM_HOLD(rfm_step_planes[i].plane);
 	}
 	if (bits || !step->planes)
-		return rfm_refuse(asker->extack, attr, -EINVAL,
+		return rfm_refuse(ctx->extack, attr, -EINVAL,
 				  "the base has masks for rx, tx and owned only");
 	return 0;
 }
 
-static int rfm_step_take_range(const struct rfm_asker *asker,
+static int rfm_step_take_range(const struct rfm_nl_ctx *ctx,
 			       struct nlattr **attrs,
 			       struct rfm_base_step *step)
 {
 	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
 	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);
 	if (!step->range.length)
-		return rfm_refuse(asker->extack, attrs[RFM_A_RANGE_LENGTH],
+		return rfm_refuse(ctx->extack, attrs[RFM_A_RANGE_LENGTH],
 				  -EINVAL, "the range is empty");
-	if (!rfm_range_inside(asker->card, &step->range))
-		return rfm_refuse(asker->extack, attrs[RFM_A_RANGE_OFFSET],
+	if (!rfm_range_inside(ctx->card, &step->range))
+		return rfm_refuse(ctx->extack, attrs[RFM_A_RANGE_OFFSET],
 				  -EINVAL,
 				  "the range reaches past the end of the memory");
 	return 0;
@@ -153,7 +153,7 @@ static const u8 rfm_step_needs[] = {
 	RFM_A_RANGE_ACTION,
 };
 
-static int rfm_step_take(const struct rfm_asker *asker,
+static int rfm_step_take(const struct rfm_nl_ctx *ctx,
 			 const struct nlattr *nest, struct rfm_base_step *step)
 {
 	struct nlattr *attrs[RFM_A_RANGE_MAX + 1];
@@ -161,19 +161,19 @@ static int rfm_step_take(const struct rfm_asker *asker,
 	int ret;
 
 	ret = nla_parse_nested(attrs, RFM_A_RANGE_PAD, nest,
-			       rfm_range_nl_policy, asker->extack);
+			       rfm_range_nl_policy, ctx->extack);
 	if (ret)
 		return ret;
 	for (i = 0; i < ARRAY_SIZE(rfm_step_needs); i++) {
 		if (attrs[rfm_step_needs[i]])
 			continue;
-		NL_SET_ERR_ATTR_MISS(asker->extack, nest, rfm_step_needs[i]);
-		return rfm_refuse(asker->extack, nest, -EINVAL,
+		NL_SET_ERR_ATTR_MISS(ctx->extack, nest, rfm_step_needs[i]);
+		return rfm_refuse(ctx->extack, nest, -EINVAL,
 				  "a change of the base masks takes offset, length, planes and action");
 	}
 	step->add = nla_get_u32(attrs[RFM_A_RANGE_ACTION]) == RFM_ACTION_ADD;
-	return rfm_step_take_range(asker, attrs, step) ?:
-	       rfm_step_take_planes(asker, attrs[RFM_A_RANGE_PLANES], step);
+	return rfm_step_take_range(ctx, attrs, step) ?:
+	       rfm_step_take_planes(ctx, attrs[RFM_A_RANGE_PLANES], step);
 }
 
 /* As many as fit into a message. */
@@ -188,7 +188,7 @@ static unsigned int rfm_count_steps(const struct nlmsghdr *nlh)
 	return count;
 }
 
-static int rfm_take_steps(const struct rfm_asker *asker,
+static int rfm_take_steps(const struct rfm_nl_ctx *ctx,
 			  const struct nlmsghdr *nlh,
 			  struct rfm_base_step *steps)
 {
@@ -198,7 +198,7 @@ static int rfm_take_steps(const struct rfm_asker *asker,
 	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, left) {
 		if (nla_type(attr) != RFM_A_CARD_BASE)
 			continue;
-		ret = rfm_step_take(asker, attr, steps++);
+		ret = rfm_step_take(ctx, attr, steps++);
 		if (ret)
 			return ret;
 	}
@@ -207,7 +207,7 @@ static int rfm_take_steps(const struct rfm_asker *asker,
 
 /* --- card-set -------------------------------------------------------------- */
 
-static int rfm_set_card(const struct rfm_asker *asker,
+static int rfm_set_card(const struct rfm_nl_ctx *ctx,
 			const struct nlmsghdr *nlh,
 			struct rfm_settings *settings)
 {
@@ -219,13 +219,13 @@ static int rfm_set_card(const struct rfm_asker *asker,
 		steps = kvcalloc(settings->step_count, sizeof(*steps),
 				 GFP_KERNEL);
 		if (!steps)
-			return rfm_refuse_generic(asker->extack, -ENOMEM);
+			return rfm_refuse_generic(ctx->extack, -ENOMEM);
 	}
 	settings->steps = steps;
-	ret = rfm_take_steps(asker, nlh, steps) ?:
-	      rfm_settings_apply(asker->card, settings);
+	ret = rfm_take_steps(ctx, nlh, steps) ?:
+	      rfm_settings_apply(ctx->card, settings);
 	kvfree(steps);
-	return rfm_refuse_generic(asker->extack, ret);
+	return rfm_refuse_generic(ctx->extack, ret);
 }
 
 int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -234,15 +234,15 @@ int rfm_nl_card_set_doit(struct sk_buff *skb, struct genl_info *info)
 		.extack = info->extack,
 		.attrs = info->attrs,
 	};
-	struct rfm_asker asker;
+	struct rfm_nl_ctx ctx;
 	int ret;
 
-	ret = rfm_asker_of(&asker, skb, info, RFM_A_CARD_MODERATION_TIME,
-			   RFM_FUNCTION_SETTINGS);
+	ret = rfm_nl_ctx_init(&ctx, skb, info, RFM_A_CARD_MODERATION_TIME,
+			      RFM_FUNCTION_SETTINGS);
 	if (ret)
 		return ret;
-	ret = rfm_take_settings(&asker, &settings) ?:
-	      rfm_set_card(&asker, info->nlhdr, &settings);
-	rfm_asker_put(&asker);
+	ret = rfm_take_settings(&ctx, &settings) ?:
+	      rfm_set_card(&ctx, info->nlhdr, &settings);
+	rfm_nl_ctx_put(&ctx);
 	return ret;
 }

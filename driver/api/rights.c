@@ -65,25 +65,25 @@ int rfm_may_ioctl(enum rfm_function function, fmode_t mode)
 	return rfm_right_modes[rfm_rights[function]] & ~mode ? -EBADF : 0;
 }
 
-#define RFM_NEEDS(asker, what)						\
-	rfm_refuse((asker)->extack, NULL, -EPERM,			\
+#define RFM_NEEDS(ctx, what)						\
+	rfm_refuse((ctx)->extack, NULL, -EPERM,			\
 		   "needs a descriptor of the card" what ", or CAP_NET_ADMIN")
 
 /* May this be done by the sender of a message? Who may not is told why. */
-int rfm_may_netlink(enum rfm_function function, const struct rfm_asker *asker)
+int rfm_may_netlink(enum rfm_function function, const struct rfm_nl_ctx *ctx)
 {
-	if (asker->mode && !rfm_may_ioctl(function, asker->mode))
+	if (ctx->mode && !rfm_may_ioctl(function, ctx->mode))
 		return 0;
-	if (netlink_capable(asker->skb, CAP_NET_ADMIN))
+	if (netlink_capable(ctx->skb, CAP_NET_ADMIN))
 		return 0;
 	switch (rfm_rights[function]) {
 	case RFM_RIGHT_READ:
-		return RFM_NEEDS(asker, " that is open for reading");
+		return RFM_NEEDS(ctx, " that is open for reading");
 	case RFM_RIGHT_WRITE:
-		return RFM_NEEDS(asker, " that is open for writing");
+		return RFM_NEEDS(ctx, " that is open for writing");
 	case RFM_RIGHT_BOTH:
-		return RFM_NEEDS(asker, " that is open for both");
+		return RFM_NEEDS(ctx, " that is open for both");
 	default:
-		return RFM_NEEDS(asker, "");
+		return RFM_NEEDS(ctx, "");
 	}
 }

@@ -95,7 +95,7 @@
 struct inode;
 
 /* Settings, but for those that the hardware keeps. */
-struct rfm_config {			/* under card->lock */
+struct rfm_card_config {		/* under card->lock */
 	u64 generation;			/* counts changes of settings, and resets of counters */
 	u64 base_generation;		/* after the last change of the base masks */
 	u64 reset_generation;		/* and after the last reset */
@@ -112,7 +112,7 @@ struct rfm_card {
 	struct inode *inode;		/* owner of the address space of all mappings */
 	struct rfm_hw hw;
 	struct mutex lock;		/* settings, holds, the snapshot of the counters */
-	struct rfm_config config;
+	struct rfm_card_config config;
 	struct rfm_holds holds;
 	struct mutex probe_lock;	/* a ring test, and who else clears OWN DATA */
 	struct mutex verify_lock;	/* a query, until its answers are read */
@@ -181,7 +181,7 @@ enum rfm_function {
 	RFM_FUNCTIONS
 };
 
-/* core/settings.c: what RFM_IOC_SET_SWITCHES and card-set change */
+/* core/settings.c: what RFM_IOC_SET_CONFIG and card-set change */
 
 #define RFM_SET(attr)	BIT_ULL(RFM_A_CARD_##attr)
 
@@ -195,12 +195,12 @@ enum rfm_function {
 struct rfm_settings {
 	struct netlink_ext_ack *extack;	/* told what is wrong, or NULL */
 	struct nlattr **attrs;		/* of the request, or NULL */
-	u64 set;			/* RFM_SET() of what is to change beside @switches */
-	struct rfm_switches switches;
+	u64 set;			/* RFM_SET() of what is to change beside @config */
+	struct rfm_config config;
 	u32 policy;			/* RFM_POLICY_ALL or RFM_POLICY_NONE */
 	const struct rfm_base_step *steps;	/* in order, after @policy */
 	unsigned int step_count;
-	u32 dma_least[2];		/* bytes, see RFM_DMA_READ */
+	u32 dma_threshold[2];		/* bytes, see RFM_DMA_READ */
 	u32 moderation_count;		/* events */
 	u32 moderation_time;		/* ns */
 	u64 generation;			/* of the card that is to be changed */
@@ -216,16 +216,16 @@ struct rfm_settings {
 int rfm_settings_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings);
 void rfm_settings_init(struct rfm_card *card);
-u32 rfm_dma_least(const struct rfm_card *card, bool store);
+u32 rfm_dma_threshold(const struct rfm_card *card, bool store);
 
-/* core/switches.c: what users of a 5565 set */
-int rfm_switches_get(struct rfm_file *file, void *arg);
-int rfm_switches_set(struct rfm_file *file, void *arg);
-int rfm_switches_read(struct rfm_card *card, struct rfm_switches *args);
-int rfm_switches_check(const struct rfm_card *card,
-		       const struct rfm_settings *settings);
-int rfm_switches_apply(struct rfm_card *card,
-		       const struct rfm_settings *settings);
+/* core/config.c: what users of a 5565 set */
+int rfm_config_get(struct rfm_file *file, void *arg);
+int rfm_config_set(struct rfm_file *file, void *arg);
+int rfm_config_read(struct rfm_card *card, struct rfm_config *args);
+int rfm_config_check(const struct rfm_card *card,
+		     const struct rfm_settings *settings);
+int rfm_config_apply(struct rfm_card *card,
+		     const struct rfm_settings *settings);
 
 /* core/status.c: what the card is, last writers, counters, ring map */
 

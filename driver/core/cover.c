@@ -39,7 +39,7 @@ static int rfm_sum_below(const struct rb_node *rb)
 /* Is one of the sums in a subtree 0, if those before it come to @sum? */
 static bool rfm_gap_below(const struct rb_node *rb, int sum)
 {
-	return rb && !(sum + rb_entry(rb, struct rfm_end, node)->below.least);
+	return rb && !(sum + rb_entry(rb, struct rfm_end, node)->below.min_sum);
 }
 
 static bool rfm_end_compute(struct rfm_end *end, bool exit)
@@ -47,15 +47,15 @@ static bool rfm_end_compute(struct rfm_end *end, bool exit)
 	const struct rfm_end *left = rfm_end_of(end->node.rb_left);
 	const struct rfm_end *right = rfm_end_of(end->node.rb_right);
 	int sum = rfm_sum_below(end->node.rb_left) + rfm_end_step(end);
-	struct rfm_below below = { .least = sum };
+	struct rfm_below below = { .min_sum = sum };
 
 	if (left)
-		below.least = min(below.least, left->below.least);
+		below.min_sum = min(below.min_sum, left->below.min_sum);
 	if (right)
-		below.least = min(below.least, sum + right->below.least);
+		below.min_sum = min(below.min_sum, sum + right->below.min_sum);
 	below.sum = sum + rfm_sum_below(end->node.rb_right);
 	if (exit && below.sum == end->below.sum &&
-	    below.least == end->below.least)
+	    below.min_sum == end->below.min_sum)
 		return true;
 	end->below = below;
 	return false;

@@ -127,27 +127,27 @@ unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record)
  * rfm_dispatch_fits - may an event be delivered now?
  * @card: the card
  * @record: the event
- * @most: looks at who may get it; RFM_NO_LIMIT: and it may sleep
+ * @budget: looks at who may get it; RFM_NO_LIMIT: and it may sleep
  *
  * Context: dispatch.lock held.
  */
 bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
-		       unsigned int most)
+		       unsigned int budget)
 {
-	if (rfm_may_sleep(most))
+	if (rfm_may_sleep(budget))
 		return true;
 	switch (record->event.type) {
 	case RFM_EVENT_SIGNAL:
 	case RFM_RECORD_FENCE:
 		return false;		/* These sleep. */
 	case RFM_EVENT_UPDATE:
-		return rfm_watch_reach(card, &record->event, most) < most;
+		return rfm_watch_reach(card, &record->event, budget) < budget;
 	case RFM_EVENT_MATCH:
 	case RFM_EVENT_STALE:
 	case RFM_EVENT_FRESH:
-		return most > 1;	/* Each is one watch's. */
+		return budget > 1;	/* Each is one watch's. */
 	default:
-		return card->dispatch.listening < most;
+		return card->dispatch.listening < budget;
 	}
 }
 
@@ -182,10 +182,10 @@ void rfm_dispatch_route(struct rfm_card *card)
 /* --- when ------------------------------------------------------------------- */
 
 /*
- * One turn of no more than @most. An event that needs more, or has to sleep, is left
+ * One turn of no more than @budget. An event that needs more, or has to sleep, is left
  * where it is, and all behind it. Returns true if there is more to do.
  */
-static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
+static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int budget)
 {
 	unsigned int spent = 0;
 	bool more = true;
@@ -194,11 +194,11 @@ static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int most)
 	lockdep_assert_held(&card->dispatch.lock);
 
 	while (more && spent < RFM_TURN && !READ_ONCE(card->hw.gone)) {
-		latched = rfm_irq_take(&card->hw, most - spent);
+		latched = rfm_irq_take(&card->hw, budget - spent);
 		if (latched < 0)
 			break;
 		spent += latched;
-		record = rfm_events_take(&card->hw, most - spent);
+		record = rfm_events_take(&card->hw, budget - spent);
 		if (record < 0)
 			break;
 		spent += record;

@@ -223,7 +223,7 @@ void rfm_throttle_event(struct rfm_card *card, const struct rfm_event *event);
 /* core/watch.c: interrupt on update */
 int rfm_watch(struct rfm_file *owner, void *arg);
 unsigned int rfm_watch_reach(struct rfm_card *card,
-			     const struct rfm_event *event, unsigned int most);
+			     const struct rfm_event *event, unsigned int budget);
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record);
 unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record);
 

@@ -24,7 +24,7 @@ struct rfm_end {
 	u32 key;			/* granule, and which of both */
 	struct rfm_below {
 		int sum;		/* of the subtree of @node */
-		int least;		/* of the sums along it */
+		int min_sum;		/* of the sums along it */
 	} below;
 };
 

@@ -17,32 +17,32 @@
  * does. Real cards are slow to be read: there the engine should win earlier, but
  * nobody has measured where.
  */
-static unsigned int rfm_dma_read_least = 16384;
-module_param_named(dma_read_least, rfm_dma_read_least, uint, 0444);
-MODULE_PARM_DESC(dma_read_least,
+static unsigned int rfm_dma_read_threshold = 16384;
+module_param_named(dma_read_threshold, rfm_dma_read_threshold, uint, 0444);
+MODULE_PARM_DESC(dma_read_threshold,
 		 "bytes from which on a read is made by DMA; 0: none");
-static unsigned int rfm_dma_write_least = 2048;
-module_param_named(dma_write_least, rfm_dma_write_least, uint, 0444);
-MODULE_PARM_DESC(dma_write_least,
+static unsigned int rfm_dma_write_threshold = 2048;
+module_param_named(dma_write_threshold, rfm_dma_write_threshold, uint, 0444);
+MODULE_PARM_DESC(dma_write_threshold,
 		 "bytes from which on a write is made by DMA; 0: none");
 
 /* Of a card that netlink does not know yet. */
 void rfm_settings_init(struct rfm_card *card)
 {
-	card->hw.dma.least[RFM_DMA_READ] = rfm_dma_read_least;
-	card->hw.dma.least[RFM_DMA_WRITE] = rfm_dma_write_least;
+	card->hw.dma.threshold[RFM_DMA_READ] = rfm_dma_read_threshold;
+	card->hw.dma.threshold[RFM_DMA_WRITE] = rfm_dma_write_threshold;
 }
 
 /**
- * rfm_dma_least - from which length on is a transfer made by DMA?
+ * rfm_dma_threshold - from which length on is a transfer made by DMA?
  * @card: the card
  * @store: a write, else a read
  *
  * Return: bytes, 0: none is.
  */
-u32 rfm_dma_least(const struct rfm_card *card, bool store)
+u32 rfm_dma_threshold(const struct rfm_card *card, bool store)
 {
-	return READ_ONCE(card->hw.dma.least[store ? RFM_DMA_WRITE : RFM_DMA_READ]);
+	return READ_ONCE(card->hw.dma.threshold[store ? RFM_DMA_WRITE : RFM_DMA_READ]);
 }
 
 static int rfm_moderation_check(const struct rfm_card *card,
@@ -78,7 +78,7 @@ static int rfm_settings_check(const struct rfm_card *card,
 	    !(card->hw.features & RFM_EXT_FEATURE_SUBSCRIBE))
 		return rfm_refuse_setting(settings, RFM_A_CARD_BASE_POLICY, -EOPNOTSUPP,
 					  "the card has no extension block, it receives and sends everything");
-	return rfm_switches_check(card, settings);
+	return rfm_config_check(card, settings);
 }
 
 static void rfm_moderate(struct rfm_card *card,
@@ -105,12 +105,12 @@ static void rfm_moderate(struct rfm_card *card,
 static void rfm_settings_rest(struct rfm_card *card,
 			      const struct rfm_settings *settings)
 {
-	if (settings->set & RFM_SET(DMA_READ_LEAST))
-		WRITE_ONCE(card->hw.dma.least[RFM_DMA_READ],
-			   settings->dma_least[RFM_DMA_READ]);
-	if (settings->set & RFM_SET(DMA_WRITE_LEAST))
-		WRITE_ONCE(card->hw.dma.least[RFM_DMA_WRITE],
-			   settings->dma_least[RFM_DMA_WRITE]);
+	if (settings->set & RFM_SET(DMA_READ_THRESHOLD))
+		WRITE_ONCE(card->hw.dma.threshold[RFM_DMA_READ],
+			   settings->dma_threshold[RFM_DMA_READ]);
+	if (settings->set & RFM_SET(DMA_WRITE_THRESHOLD))
+		WRITE_ONCE(card->hw.dma.threshold[RFM_DMA_WRITE],
+			   settings->dma_threshold[RFM_DMA_WRITE]);
 	if (settings->set & (RFM_SET(MODERATION_COUNT) |
 			     RFM_SET(MODERATION_TIME)))
 		rfm_moderate(card, settings);
@@ -150,7 +150,7 @@ static int rfm_settings_change(struct rfm_card *card,
 		ret = rfm_base_change(card, settings, sets);
 	if (ret)
 		return ret;
-	ret = rfm_switches_apply(card, settings);
+	ret = rfm_config_apply(card, settings);
 	if (ret) {
 		rfm_sets_drop(card, sets);
 		return ret;
@@ -179,13 +179,13 @@ static int rfm_settings_change(struct rfm_card *card,
 int rfm_settings_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings)
 {
-	bool own_data = settings->switches.mask & RFM_SWITCH_OWN_DATA;
+	bool own_data = settings->config.mask & RFM_CONFIG_OWN_DATA;
 	int ret;
 
 	ret = rfm_settings_check(card, settings);
 	if (ret)
 		return ret;
-	if (!settings->set && !settings->switches.mask)
+	if (!settings->set && !settings->config.mask)
 		return READ_ONCE(card->hw.gone) ? -ENODEV : 0;
 
 	/* A ring test that is running waits for it. */

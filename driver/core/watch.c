@@ -65,11 +65,11 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 }
 
 /*
- * How many ranges does an update touch? Counts no further than @most + 1. Under
+ * How many ranges does an update touch? Counts no further than @budget + 1. Under
  * dispatch.lock.
  */
 unsigned int rfm_watch_reach(struct rfm_card *card,
-			     const struct rfm_event *event, unsigned int most)
+			     const struct rfm_event *event, unsigned int budget)
 {
 	struct rb_root_cached *watched = &card->dispatch.watched;
 	u32 first = event->offset, last = first + event->length - 1;
@@ -79,7 +79,7 @@ unsigned int rfm_watch_reach(struct rfm_card *card,
 	if (!event->length)
 		return 0;
 	for (range = rfm_watched_iter_first(watched, first, last);
-	     range && count <= most;
+	     range && count <= budget;
 	     range = rfm_watched_iter_next(range, first, last))
 		count++;
 	return count;

@@ -100,14 +100,14 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 /**
  * rfm_events_take - deliver the next record of the ring
  * @hw: the card
- * @most: records and looks at who may get them; a record that may need more, or
+ * @budget: records and looks at who may get them; a record that may need more, or
  *	to sleep, stays there unless this is RFM_NO_LIMIT
  *
- * Context: dispatch.lock held, the card entered; sleeps if @most is
+ * Context: dispatch.lock held, the card entered; sleeps if @budget is
  * RFM_NO_LIMIT.
  * Return: how many that were, 0: the ring is empty, -1: something has to stay.
  */
-int rfm_events_take(struct rfm_hw *hw, unsigned int most)
+int rfm_events_take(struct rfm_hw *hw, unsigned int budget)
 {
 	struct rfm_events *events = &hw->events;
 	const struct rfm_ext_record *next;
@@ -120,13 +120,13 @@ int rfm_events_take(struct rfm_hw *hw, unsigned int most)
 	if (!next) {
 		if (!READ_ONCE(events->doubted))
 			return 0;
-		if (!rfm_may_sleep(most))
+		if (!rfm_may_sleep(budget))
 			return -1;
 		rfm_events_check(hw);
 		return READ_ONCE(events->doubted);
 	}
 	rfm_record_read(next, events->position, &record);
-	if (!rfm_dispatch_fits(hw->card, &record, most))
+	if (!rfm_dispatch_fits(hw->card, &record, budget))
 		return -1;
 	/* The loss of the signal has been latched before its return was recorded. */
 	if (record.event.type == RFM_EVENT_SIGNAL)

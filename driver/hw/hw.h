@@ -66,8 +66,8 @@ struct rfm_events {
 
 /* The DMA engine: under irq.lock, but for what says otherwise. */
 struct rfm_dma {
-	u32 least[2];			/* bytes from which on it is used; set under card->lock */
-	size_t most;			/* constant: bytes in a slice */
+	u32 threshold[2];		/* bytes from which on it is used; set under card->lock */
+	size_t slice_max;			/* constant: bytes in a slice */
 	unsigned int pieces;		/* constant: the pages that these may be in */
 	struct rfm_dma_descriptor *chain;	/* constant, what it points to is that of @active */
 	u32 chain_base;			/* constant: where the card finds it */
@@ -145,9 +145,9 @@ struct rfm_record {
 #define RFM_NO_LIMIT	UINT_MAX
 
 /* Is what is left of a budget the work item's? */
-static inline bool rfm_may_sleep(unsigned int most)
+static inline bool rfm_may_sleep(unsigned int budget)
 {
-	return most > RFM_AT_ONCE;
+	return budget > RFM_AT_ONCE;
 }
 
 /* hw/pci.c: what the PCI device shows */
@@ -157,7 +157,7 @@ void rfm_led_off(struct rfm_hw *hw);
 
 /* hw/irq.c: LISR, LIER, the FIFOs */
 irqreturn_t rfm_irq(int irq, void *data);
-int rfm_irq_take(struct rfm_hw *hw, unsigned int most);
+int rfm_irq_take(struct rfm_hw *hw, unsigned int budget);
 void rfm_irq_take_latched(struct rfm_hw *hw);
 void rfm_irq_prepare(struct rfm_hw *hw);
 void rfm_irq_enable(struct rfm_hw *hw);
@@ -174,7 +174,7 @@ void rfm_events_stop(struct rfm_hw *hw);
 irqreturn_t rfm_events_irq(int irq, void *data);
 bool rfm_events_take_up(struct rfm_hw *hw);
 void rfm_events_mask(struct rfm_hw *hw, bool masked);
-int rfm_events_take(struct rfm_hw *hw, unsigned int most);
+int rfm_events_take(struct rfm_hw *hw, unsigned int budget);
 void rfm_events_taken(struct rfm_hw *hw);
 bool rfm_events_untold(const struct rfm_hw *hw);
 void rfm_events_check(struct rfm_hw *hw);
@@ -191,7 +191,7 @@ int rfm_card_check(struct rfm_card *card);
 void rfm_dispatch_irq(struct rfm_card *card);
 void rfm_dispatch_later(struct rfm_card *card);
 bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
-		       unsigned int most);
+		       unsigned int budget);
 unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
 void rfm_dispatch_route(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);

@@ -245,17 +245,17 @@ out:
 
 /*
  * Delivers one event of a type that is pending. Returns how many that were, and looks
- * at listeners; 0: there is none, -1: it needs more than @most.
+ * at listeners; 0: there is none, -1: it needs more than @budget.
  */
 static int rfm_irq_take_one(struct rfm_hw *hw, unsigned int type,
-			    unsigned int most)
+			    unsigned int budget)
 {
 	struct rfm_record record = {
 		.position = RFM_POSITION_NONE,
 		.event.type = type,
 	};
 
-	if (!rfm_dispatch_fits(hw->card, &record, most))
+	if (!rfm_dispatch_fits(hw->card, &record, budget))
 		return -1;
 	if (!rfm_irq_fetch(hw, &record.event))
 		return 0;
@@ -265,13 +265,13 @@ static int rfm_irq_take_one(struct rfm_hw *hw, unsigned int type,
 /**
  * rfm_irq_take - deliver one event of each type that is pending
  * @hw: the card
- * @most: events and looks at listeners; an event that needs more is not fetched
+ * @budget: events and looks at listeners; an event that needs more is not fetched
  *
- * Context: dispatch.lock held, the card entered; sleeps if @most is
+ * Context: dispatch.lock held, the card entered; sleeps if @budget is
  * RFM_NO_LIMIT.
  * Return: how many that were, 0: nothing is pending, -1: an event needs more.
  */
-int rfm_irq_take(struct rfm_hw *hw, unsigned int most)
+int rfm_irq_take(struct rfm_hw *hw, unsigned int budget)
 {
 	u32 pending = READ_ONCE(hw->irq.pending);
 	unsigned int type;
@@ -280,7 +280,7 @@ int rfm_irq_take(struct rfm_hw *hw, unsigned int most)
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		one = rfm_irq_take_one(hw, type, most - done);
+		one = rfm_irq_take_one(hw, type, budget - done);
 		if (one < 0)
 			return -1;
 		done += one;
@@ -414,7 +414,7 @@ void rfm_irq_discard(struct rfm_hw *hw, u32 types)
  */
 void rfm_irq_open(struct rfm_hw *hw, u32 types)
 {
-	unsigned int type, most;
+	unsigned int type, left;
 	u32 lisr, bit;
 
 	for (type = 0; type < RFM_EVENT_TYPES; type++) {
@@ -434,7 +434,7 @@ void rfm_irq_open(struct rfm_hw *hw, u32 types)
 				rfm_lisr_clear(hw, bit);
 		}
 		spin_unlock_irq(&hw->irq.lock);
-		for (most = RFM_FIFO_DEPTH; most; most--)
+		for (left = RFM_FIFO_DEPTH; left; left--)
 			if (!rfm_irq_take_one(hw, type, RFM_NO_LIMIT))
 				break;
 	}

@@ -27,7 +27,7 @@ RFM_LAYOUT(subscribe, 40, u64);
 RFM_LAYOUT(watch, 104, u64);
 RFM_LAYOUT(fence_wait, 48, u64);
 RFM_LAYOUT(send_set, 48, u64);
-RFM_LAYOUT(switches, 40, u64);
+RFM_LAYOUT(config, 40, u64);
 RFM_LAYOUT(writer, 48, u64);
 RFM_LAYOUT(counters, 1560, u64);
 RFM_LAYOUT(member, 56, u64);

@@ -421,10 +421,10 @@ static int rfm_chain_alloc(struct rfm_card *card)
 	struct rfm_dma *dma = &card->hw.dma;
 	dma_addr_t base;
 
-	dma->most = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
-			    RFM_DMA_MAX);
+	dma->slice_max = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
+				 RFM_DMA_MAX);
 	/* A buffer that begins within a page has a piece more. */
-	dma->pieces = DIV_ROUND_UP(dma->most, PAGE_SIZE) + 1;
+	dma->pieces = DIV_ROUND_UP(dma->slice_max, PAGE_SIZE) + 1;
 	dma->chain = dma_alloc_coherent(&card->hw.pdev->dev,
 					dma->pieces * sizeof(*dma->chain),
 					&base, GFP_KERNEL);

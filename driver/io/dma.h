@@ -35,7 +35,7 @@ struct rfm_request {
 	struct iov_iter iter;		/* what of the buffers is in no slice yet */
 	loff_t pos;			/* where @iter begins in the window */
 	unsigned int pieces;		/* of how many pages the next slice may be */
-	bool brought;			/* what comes next was brought in, nothing moved since */
+	bool faulted_in;		/* what comes next was, and nothing moved since */
 	enum rfm_way refused;		/* in this way it could not be moved all the same */
 	size_t done;			/* bytes moved so far */
 	int error;			/* why the engine has moved no more */
@@ -66,9 +66,9 @@ struct rfm_slice {
 int rfm_slice_submit(struct rfm_slice *slice);
 
 /* io/dma_pages.c: buffers, and slices of them */
-size_t rfm_dma_plan(struct rfm_request *request, size_t least,
+size_t rfm_dma_plan(struct rfm_request *request, size_t threshold,
 		    enum rfm_way *way);
-size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
+size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			enum rfm_way way);
 struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 				enum rfm_way way);

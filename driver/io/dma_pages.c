@@ -13,7 +13,7 @@
  * process supplies itself, by userfaultfd(2) or a file system of its own. Only
  * the process that makes the request ever waits for it, in its call, and it must
  * not have a slice meanwhile. So a slice gets what is there; what is not there
- * is brought in before, by rfm_dma_bring_in(), and may have gone again.
+ * is faulted in before, by rfm_dma_fault_in(), and may have gone again.
  *
  * What slices pin, or hold in its place, is bounded for each card, by
  * RFM_PINNED_MAX. Every slice that there is ends by itself, so who waits for
@@ -40,7 +40,7 @@
 #define RFM_ENGINE_ALIGN	8u
 #define RFM_LINE		L1_CACHE_BYTES
 
-/* Pages that are looked for in one go when they are brought in. */
+/* Pages that are looked for in one go when they are faulted in. */
 #define RFM_PAGES_A_LOOK	16
 
 /* A card gives out slices until they have so many bytes. */
@@ -75,7 +75,7 @@ static bool rfm_iter_begins_line(const struct iov_iter *iter)
  * With so many bytes that the engine can take begins the segment. What is left
  * of it for another slice begins with a page.
  */
-static size_t rfm_segment_run(const struct iov_iter *iter, size_t most,
+static size_t rfm_segment_run(const struct iov_iter *iter, size_t max_bytes,
 			      unsigned int *pieces)
 {
 	size_t in_page = offset_in_page(rfm_iter_address(iter));
@@ -83,7 +83,7 @@ static size_t rfm_segment_run(const struct iov_iter *iter, size_t most,
 
 	if (in_page % RFM_ENGINE_ALIGN)
 		return 0;
-	run = min3(segment, most,
+	run = min3(segment, max_bytes,
 		   *pieces * PAGE_SIZE - min(in_page, *pieces * PAGE_SIZE));
 	if (run < segment) {
 		cut = offset_in_page(in_page + run);
@@ -108,7 +108,7 @@ static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 		if (run && !store && !rfm_iter_begins_line(&rest))
 			break;
 		segment = iov_iter_single_seg_count(&rest);
-		some = rfm_segment_run(&rest, dma->most - run, &left);
+		some = rfm_segment_run(&rest, dma->slice_max - run, &left);
 		run += some;
 		if (some < segment ||
 		    (!store && (rfm_iter_address(&rest) + some) % RFM_LINE))
@@ -123,13 +123,13 @@ static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
  * rfm_dma_plan - how to go on with a request
  * @request: what is left of it, which begins in a segment that is not empty; its
  *	pieces are set
- * @least: how many bytes are worth a slice, 0: none are
+ * @threshold: how many bytes are worth a slice, 0: none are
  * @way: set
  *
  * Return: how many bytes to move in that way; 0: none before its slices have
  * ended.
  */
-size_t rfm_dma_plan(struct rfm_request *request, size_t least,
+size_t rfm_dma_plan(struct rfm_request *request, size_t threshold,
 		    enum rfm_way *way)
 {
 	const struct rfm_dma *dma = &request->file->card->hw.dma;
@@ -138,17 +138,17 @@ size_t rfm_dma_plan(struct rfm_request *request, size_t least,
 	size_t head = -(u64)request->pos % RFM_ENGINE_ALIGN;
 
 	*way = RFM_WAY_COPY;
-	if (!least || !rfm_dma_can(&rest) ||
-	    left - min(left, head) < max_t(size_t, least, RFM_ENGINE_ALIGN))
+	if (!threshold || !rfm_dma_can(&rest) ||
+	    left - min(left, head) < max_t(size_t, threshold, RFM_ENGINE_ALIGN))
 		return left;
 
 	iov_iter_advance(&rest, head);
 	run = rfm_iter_run(dma, rest, request->store, &request->pieces);
 	*way = RFM_WAY_PAGES;
 	/* The most that fits may end with the page before. */
-	if (run < min(least, dma->most - PAGE_SIZE + RFM_ENGINE_ALIGN)) {
+	if (run < min(threshold, dma->slice_max - PAGE_SIZE + RFM_ENGINE_ALIGN)) {
 		*way = RFM_WAY_BOUNCE;
-		run = round_down(min(left - head, dma->most), RFM_ENGINE_ALIGN);
+		run = round_down(min(left - head, dma->slice_max), RFM_ENGINE_ALIGN);
 	}
 	if (head) {
 		*way = RFM_WAY_COPY;
@@ -423,7 +423,7 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
  * at a time; what is not is waited for, if at all, page by page, with none
  * pinned.
  */
-static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
+static size_t rfm_segment_fault_in(unsigned long from, size_t bytes,
 				   unsigned int flags, bool wait)
 {
 	size_t in_page = offset_in_page(from), left = in_page + bytes;
@@ -445,7 +445,7 @@ static size_t rfm_segment_bring_in(unsigned long from, size_t bytes,
 	return bytes - min(left, bytes);
 }
 
-static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
+static size_t rfm_pages_fault_in(struct iov_iter rest, size_t bytes, bool store,
 				 bool wait)
 {
 	size_t done = 0, some, want;
@@ -453,7 +453,7 @@ static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
 	iov_iter_advance(&rest, 0);
 	while (done < bytes) {
 		want = min(bytes - done, iov_iter_single_seg_count(&rest));
-		some = rfm_segment_bring_in(rfm_iter_address(&rest), want,
+		some = rfm_segment_fault_in(rfm_iter_address(&rest), want,
 					    rfm_pin_flags(store), wait);
 		done += some;
 		if (some < want)
@@ -464,7 +464,7 @@ static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
 }
 
 /**
- * rfm_dma_bring_in - see that a request's buffers are there
+ * rfm_dma_fault_in - see that a request's buffers are there
  * @request: what is left of it; the caller has no slice
  * @bytes: how many of them
  * @way: what for: rfm_slice_new() may then find them
@@ -473,7 +473,7 @@ static size_t rfm_pages_bring_in(struct iov_iter rest, size_t bytes, bool store,
  *
  * Return: how many there were, perhaps none.
  */
-size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
+size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			enum rfm_way way)
 {
 	const struct iov_iter *iter = &request->iter;
@@ -481,7 +481,7 @@ size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
 	if (!user_backed_iter(iter))
 		return 0;
 	if (way == RFM_WAY_PAGES)
-		return rfm_pages_bring_in(*iter, bytes, request->store, true);
+		return rfm_pages_fault_in(*iter, bytes, request->store, true);
 	return bytes - (request->store ?
 			fault_in_iov_iter_readable(iter, bytes) :
 			fault_in_iov_iter_writeable(iter, bytes));
@@ -500,7 +500,7 @@ size_t rfm_dma_bring_in(const struct rfm_request *request, size_t bytes,
 bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
 {
 	return !user_backed_iter(iter) ||
-	       rfm_pages_bring_in(*iter, bytes, iov_iter_rw(iter) == WRITE,
+	       rfm_pages_fault_in(*iter, bytes, iov_iter_rw(iter) == WRITE,
 				  false) == bytes;
 }
 

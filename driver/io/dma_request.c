@@ -27,8 +27,8 @@
 /* Slices of a caller who waits. */
 #define RFM_REQUEST_SLICES	2
 
-/* Bytes brought in at a time. */
-#define RFM_BRING_IN		(2u << 20)
+/* Bytes faulted in at a time. */
+#define RFM_FAULT_IN		(2u << 20)
 
 /* Any is worth a slice, where the rest of the request has some. */
 #define RFM_LEAST_ASYNC		8
@@ -50,10 +50,10 @@ static void rfm_request_init(struct rfm_request *request, struct kiocb *iocb,
 
 /*
  * The slice was not to be had in that way. Perhaps it is when the buffers were
- * brought in; if not, there is another way, in a mapping of a card for example.
+ * faulted in; if not, there is another way, in a mapping of a card for example.
  * Where others held the lock of the mappings, it is waited for.
  */
-static void rfm_request_bring_in(struct rfm_request *request, size_t bytes,
+static void rfm_request_fault_in(struct rfm_request *request, size_t bytes,
 				 enum rfm_way way, int error)
 {
 	if (error == -EBUSY) {
@@ -63,10 +63,10 @@ static void rfm_request_bring_in(struct rfm_request *request, size_t bytes,
 	}
 	if (way == RFM_WAY_PAGES)
 		bytes = min_t(size_t, iov_iter_count(&request->iter),
-			      RFM_BRING_IN);
-	request->brought = !request->brought &&
-			   rfm_dma_bring_in(request, bytes, way);
-	if (!request->brought)
+			      RFM_FAULT_IN);
+	request->faulted_in = !request->faulted_in &&
+			   rfm_dma_fault_in(request, bytes, way);
+	if (!request->faulted_in)
 		request->refused = way;
 }
 
@@ -114,7 +114,7 @@ static int rfm_request_submit(struct rfm_request *request,
 	if (!ret) {
 		list_add_tail(&slice->flight, &request->flying);
 		request->in_flight++;
-		request->brought = false;
+		request->faulted_in = false;
 		/* Its data is copied before anything else is done. */
 		return slice->own && !request->store ?
 			rfm_request_settle(request, 0) : 0;
@@ -146,7 +146,7 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 	if (PTR_ERR(slice) == -ENOMEM)
 		request->refused = RFM_WAY_BOUNCE;
 	else
-		rfm_request_bring_in(request, bytes, way, PTR_ERR(slice));
+		rfm_request_fault_in(request, bytes, way, PTR_ERR(slice));
 	return 0;
 }
 
@@ -158,8 +158,8 @@ static int rfm_request_step(struct rfm_request *request)
 
 	/* Past segments without a byte in them. */
 	iov_iter_advance(&request->iter, 0);
-	bytes = rfm_dma_plan(request, rfm_dma_least(request->file->card,
-						    request->store), &way);
+	bytes = rfm_dma_plan(request, rfm_dma_threshold(request->file->card,
+							request->store), &way);
 	if (way == RFM_WAY_PAGES && request->refused == RFM_WAY_PAGES)
 		way = RFM_WAY_BOUNCE;
 	if (way == RFM_WAY_COPY || request->refused == RFM_WAY_BOUNCE)
@@ -168,13 +168,13 @@ static int rfm_request_step(struct rfm_request *request)
 }
 
 /*
- * To a signal. But if bringing buffers in took so long that one comes each
+ * To a signal. But if faulting buffers in took so long that one comes each
  * time, what is in is moved first: else nothing ever would be.
  */
 static bool rfm_request_yields(const struct rfm_request *request)
 {
 	return rfm_io_interrupted(request->iocb) &&
-	       (!request->brought || fatal_signal_pending(current));
+	       (!request->faulted_in || fatal_signal_pending(current));
 }
 
 /* Returns bytes moved, or a negative errno if none were. */
@@ -299,12 +299,12 @@ static struct rfm_slice *rfm_request_next(struct rfm_request *request)
 		else if (request->refused == way)
 			ret = -EFAULT;
 		else
-			rfm_request_bring_in(request, bytes, way,
+			rfm_request_fault_in(request, bytes, way,
 					     PTR_ERR(slice));
 		if (!ret && fatal_signal_pending(current))
 			ret = -EINTR;
 	} while (!ret);
-	request->brought = false;
+	request->faulted_in = false;
 	return ret ? ERR_PTR(ret) : slice;
 }
 

@@ -218,8 +218,8 @@ static ssize_t rfm_io_copy(struct kiocb *iocb, struct iov_iter *iter,
 static ssize_t rfm_io_some(struct kiocb *iocb, struct iov_iter *iter,
 			   size_t bytes, bool store)
 {
-	u32 least = rfm_dma_least(rfm_card_of(iocb->ki_filp), store);
-	bool engine = least && bytes >= least && rfm_dma_can(iter);
+	u32 threshold = rfm_dma_threshold(rfm_card_of(iocb->ki_filp), store);
+	bool engine = threshold && bytes >= threshold && rfm_dma_can(iter);
 	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
 
 	/* Who must not wait for others, but for itself, does it itself. */

@@ -23,7 +23,7 @@
 #define EVENTS		64	/* of descriptors, taken at once */
 #define BUSY_ROUNDS	16	/* rounds with work between two looks at descriptors */
 #define SPIN_LOOK	8	/* searches in vain between two looks at descriptors */
-#define SPIN_LEAST	2000u	/* ns; a shorter search is none */
+#define SPIN_MIN	2000u	/* ns; a shorter search is none */
 #define YIELD_LONG	3000u	/* ns; a yield that took longer let somebody run */
 #define SPIN_PENALTY	512	/* sleeps without a search after that */
 #define NEAR		20000u	/* ns; for a timer that is so near no sleep is worth while */
@@ -442,11 +442,11 @@ static void adapt(struct rfm_loop *loop, uint64_t slept, bool found)
 		return;
 	}
 	if (found && slept < RFM_LOOP_SPIN_NS) {
-		loop->spin = loop->spin ? loop->spin * 2 : SPIN_LEAST;
+		loop->spin = loop->spin ? loop->spin * 2 : SPIN_MIN;
 		if (loop->spin > RFM_LOOP_SPIN_NS)
 			loop->spin = RFM_LOOP_SPIN_NS;
 	} else {
-		loop->spin = loop->spin > SPIN_LEAST ? loop->spin / 2 : 0;
+		loop->spin = loop->spin > SPIN_MIN ? loop->spin / 2 : 0;
 	}
 }
 

@@ -13,10 +13,10 @@
 
 /* --- shared memory -------------------------------------------------------------- */
 
-static unsigned int take_slots(struct rfm_port *port, unsigned int most, uint64_t now)
+static unsigned int take_slots(struct rfm_port *port, unsigned int max, uint64_t now)
 {
 	unsigned int taken;
-	const char *why = rfm_link_rx_drain(&port->rx, &port->shm, most, now, &taken);
+	const char *why = rfm_link_rx_drain(&port->rx, &port->shm, max, now, &taken);
 
 	if (why)
 		rfm_port_drop(port, why);

@@ -27,10 +27,10 @@ struct rfm_pcapng_file {
 };
 
 /* Bytes that a block takes at most, with all its options. */
-#define TEXT_MOST	(4 + RFM_PCAPNG_TEXT + 1)
-#define PACKET_MOST	(BLOCK_FRAME + 20 + RFM_PCAPNG_PACKET + 8 + 12 + TEXT_MOST + 4)
-#define INTERFACE_MOST	(BLOCK_FRAME + 8 + 2 * TEXT_MOST + 8 + 4)
-#define STATISTICS_MOST	(BLOCK_FRAME + 12 + 12 + 12 + 4)
+#define TEXT_MAX	(4 + RFM_PCAPNG_TEXT + 1)
+#define PACKET_MAX	(BLOCK_FRAME + 20 + RFM_PCAPNG_PACKET + 8 + 12 + TEXT_MAX + 4)
+#define INTERFACE_MAX	(BLOCK_FRAME + 8 + 2 * TEXT_MAX + 8 + 4)
+#define STATISTICS_MAX	(BLOCK_FRAME + 12 + 12 + 12 + 4)
 
 /* --- writing -------------------------------------------------------------- */
 
@@ -367,7 +367,7 @@ int rfm_pcapng_interface(struct rfm_pcapng *capture, const char *name, const cha
 	uint8_t resolution = NANOSECONDS;
 	uint32_t start;
 
-	if (capture->interfaces == RFM_PCAPNG_INTERFACES || !make_room(capture, INTERFACE_MOST)) {
+	if (capture->interfaces == RFM_PCAPNG_INTERFACES || !make_room(capture, INTERFACE_MAX)) {
 		errno = capture->error ? capture->error : ENOSPC;
 		return -1;
 	}
@@ -417,7 +417,7 @@ static void one_packet(struct rfm_pcapng *capture, int interface,
 	}
 	count = &capture->counts[interface];
 	count->seen++;
-	if (!make_room(capture, PACKET_MOST)) {
+	if (!make_room(capture, PACKET_MAX)) {
 		count->lost++;
 		count->unreported++;
 		capture->lost++;
@@ -508,7 +508,7 @@ void rfm_pcapng_end(struct rfm_pcapng *capture)
 	if (capture->file)
 		wait_for_file(capture->file);
 	for (uint32_t i = 0; i < capture->interfaces; i++) {
-		if (make_room(capture, STATISTICS_MOST))
+		if (make_room(capture, STATISTICS_MAX))
 			add_statistics(capture, i);
 	}
 	hand_on_all(capture);

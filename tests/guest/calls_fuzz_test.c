@@ -44,7 +44,7 @@ static struct {
 	unsigned int seconds;
 	uint64_t end;			/* now_ns() */
 	const char *path[CARDS];
-	struct rfm_switches before[CARDS];
+	struct rfm_config before[CARDS];
 	bool closed[CARDS];		/* the ring, before */
 	unsigned int cards;
 } plan = { .seed = 1, .seconds = 4 };
@@ -133,10 +133,10 @@ static void make_send_set(void *at)
 		.nodes = { 1ull << below(64) }, .type = below(5), .data = any() };
 }
 
-static void make_switches(void *at)
+static void make_config(void *at)
 {
-	*(struct rfm_switches *)at = (struct rfm_switches){
-		.mask = 1u << below(9), .on = any() & RFM_SWITCHES & ~RFM_SWITCH_OWN_DATA,
+	*(struct rfm_config *)at = (struct rfm_config){
+		.mask = 1u << below(9), .on = any() & RFM_CONFIG_ALL & ~RFM_CONFIG_OWN_DATA,
 		.window_offset = below(4) * (8ull << 20), .address_offset = below(4) << 26 };
 }
 
@@ -185,8 +185,8 @@ static struct call {
 	CALL(WATCH, rfm_watch, make_watch, ENOSPC, EUSERS, EIO, EMFILE),
 	CALL(FENCE, rfm_fence_wait, make_fence, ETIMEDOUT, EINTR),
 	CALL(SEND_SET, rfm_send_set, make_send_set),
-	CALL(GET_SWITCHES, rfm_switches, NULL),
-	CALL(SET_SWITCHES, rfm_switches, make_switches, EBUSY, EIO, EINTR),
+	CALL(GET_CONFIG, rfm_config, NULL),
+	CALL(SET_CONFIG, rfm_config, make_config, EBUSY, EIO, EINTR),
 	CALL(WRITER, rfm_writer, make_writer),
 	CALL(COUNTERS, rfm_counters, NULL),
 	CALL(RING_MAP, rfm_ring_map, make_ring_map),
@@ -229,8 +229,8 @@ static void damage(uint8_t *at, const struct call *call)
 		((struct rfm_listen *)at)->flags |= RFM_LISTEN_NONBLOCK;
 	if (call->make == make_watch)
 		((struct rfm_watch *)at)->flags |= RFM_WATCH_NONBLOCK;
-	if (call->make == make_switches && below(2))
-		((struct rfm_switches *)at)->mask &= RFM_SWITCHES;
+	if (call->make == make_config && below(2))
+		((struct rfm_config *)at)->mask &= RFM_CONFIG_ALL;
 }
 
 /* A new descriptor takes the place of another. */
@@ -575,14 +575,14 @@ static void cards_work_as_before(void)
 	unsigned int i;
 
 	for (i = 0; i < plan.cards; i++) {
-		struct rfm_switches switches = plan.before[i];
+		struct rfm_config config = plan.before[i];
 		int ret;
 
 		card[i] = open(plan.path[i], O_RDWR | O_CLOEXEC);
 		REQUIRE(card[i] >= 0);
-		switches.on &= ~RFM_SWITCH_OWN_DATA;
+		config.on &= ~RFM_CONFIG_OWN_DATA;
 		/* Requests that nobody waited for may still be moved. */
-		while ((ret = ioctl(card[i], RFM_IOC_SET_SWITCHES, &switches)) &&
+		while ((ret = ioctl(card[i], RFM_IOC_SET_CONFIG, &config)) &&
 		       errno == EBUSY && now_ns() < plan.end + PATIENCE_NS)
 			sleep_ms(10);
 		CHECK_EQ(ret, 0);
@@ -626,7 +626,7 @@ int main(int argc, char **argv)
 		int card = open(argv[optind], O_RDWR | O_CLOEXEC);
 
 		plan.path[i] = argv[optind];
-		if (card < 0 || ioctl(card, RFM_IOC_GET_SWITCHES, &plan.before[i])) {
+		if (card < 0 || ioctl(card, RFM_IOC_GET_CONFIG, &plan.before[i])) {
 			fprintf(stderr, "%s: %s\n", argv[optind], strerror(errno));
 			return TAP_FAIL;
 		}

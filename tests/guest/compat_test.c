@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct rfm_subscribe) == 40, "rfm_subscribe");
 _Static_assert(sizeof(struct rfm_watch) == 104, "rfm_watch");
 _Static_assert(sizeof(struct rfm_fence_wait) == 48, "rfm_fence_wait");
 _Static_assert(sizeof(struct rfm_send_set) == 48, "rfm_send_set");
-_Static_assert(sizeof(struct rfm_switches) == 40, "rfm_switches");
+_Static_assert(sizeof(struct rfm_config) == 40, "rfm_config");
 _Static_assert(sizeof(struct rfm_writer) == 48, "rfm_writer");
 _Static_assert(sizeof(struct rfm_counters) == 1560, "rfm_counters");
 _Static_assert(sizeof(struct rfm_member) == 56, "rfm_member");
@@ -86,7 +86,7 @@ static int ask(int fd, unsigned long cmd, void *arg)
 static void base_calls(void)
 {
 	struct rfm_send send = { RFM_NODE_ALL, RFM_EVENT_TYPES, 0, 0 };
-	struct rfm_switches switches = { 0 };
+	struct rfm_config config = { 0 };
 	struct rfm_listen listen = { RFM_EVENT_BIT(RFM_EVENT_INT1),
 				     RFM_LISTEN_NONBLOCK, 0, 0 };
 	struct rfm_event event;
@@ -97,9 +97,9 @@ static void base_calls(void)
 	CHECK(info.pci_name[0] && info.reserved[3] == 0);
 	CHECK(ask(card, RFM_IOC_INFO, (void *)8) == -EFAULT);
 	CHECK(ask(card, RFM_IOC_SEND, &send) == -EINVAL);
-	CHECK(ask(card, RFM_IOC_GET_SWITCHES, &switches) == 0);
-	CHECK(switches.on & RFM_SWITCH_TRANSMIT);
-	CHECK(ask(card, _IO(RFM_IOC_MAGIC, 0x7f), &switches) == -ENOTTY);
+	CHECK(ask(card, RFM_IOC_GET_CONFIG, &config) == 0);
+	CHECK(config.on & RFM_CONFIG_TRANSMIT);
+	CHECK(ask(card, _IO(RFM_IOC_MAGIC, 0x7f), &config) == -ENOTTY);
 	fd = ask(card, RFM_IOC_LISTEN, &listen);
 	CHECK(fd >= 0);
 	CHECK(call(NR_READ, fd, (long)&event, sizeof(event) - 1) == -EINVAL);

@@ -50,7 +50,7 @@ static bool dma_talk(uint8_t cmd, uint16_t attr, uint32_t value, struct genl *an
 		genl_put(answer, RFM_A_CARD_NAME, dma_card, strlen(dma_card) + 1);
 		if (attr)
 			genl_put_u32(answer, attr, value);
-		if (genl_send(fd, answer) && genl_recv(fd, answer, GENL_MOST, 0) > 0 &&
+		if (genl_send(fd, answer) && genl_recv(fd, answer, GENL_MAX, 0) > 0 &&
 		    (head = genl_message(answer, &at)))
 			error = head->nlmsg_type == NLMSG_ERROR ? *(const int *)(head + 1) : 0;
 	}
@@ -102,7 +102,7 @@ static long long dma_slice(void)
 	return number_in("/sys/module/rfm/parameters/dma_slice");
 }
 
-/* @attr: RFM_A_CARD_DMA_READ_LEAST or WRITE_LEAST. */
+/* @attr: RFM_A_CARD_DMA_READ_THRESHOLD or WRITE_THRESHOLD. */
 __attribute__((unused))
 static bool dma_set(uint16_t attr, uint32_t value)
 {
@@ -115,21 +115,21 @@ static bool dma_set(uint16_t attr, uint32_t value)
 
 /* From how many bytes on reads and writes are made by DMA. */
 __attribute__((unused))
-static bool dma_least(uint32_t bytes)
+static bool dma_threshold(uint32_t bytes)
 {
-	return dma_set(RFM_A_CARD_DMA_READ_LEAST, bytes) &&
-	       dma_set(RFM_A_CARD_DMA_WRITE_LEAST, bytes);
+	return dma_set(RFM_A_CARD_DMA_READ_THRESHOLD, bytes) &&
+	       dma_set(RFM_A_CARD_DMA_WRITE_THRESHOLD, bytes);
 }
 
 static long long dma_was[2];	/* the thresholds for reads and writes, before the tests */
 
 /*
  * Opens the card, whose figures are meant from here on, and makes transfers by
- * DMA from @least bytes on, unless that is 0. Returns the file; ends the
+ * DMA from @threshold bytes on, unless that is 0. Returns the file; ends the
  * program if it cannot.
  */
 __attribute__((unused))
-static int dma_begin(const char *path, struct rfm_info *info, long long least)
+static int dma_begin(const char *path, struct rfm_info *info, long long threshold)
 {
 	int fd = open(path, O_RDWR);
 
@@ -138,9 +138,9 @@ static int dma_begin(const char *path, struct rfm_info *info, long long least)
 		exit(TAP_FAIL);
 	}
 	dma_card_is(path);
-	dma_was[0] = dma_number(0, RFM_A_CARD_DMA_READ_LEAST);
-	dma_was[1] = dma_number(0, RFM_A_CARD_DMA_WRITE_LEAST);
-	if (dma_was[0] < 0 || dma_was[1] < 0 || (least && !dma_least(least))) {
+	dma_was[0] = dma_number(0, RFM_A_CARD_DMA_READ_THRESHOLD);
+	dma_was[1] = dma_number(0, RFM_A_CARD_DMA_WRITE_THRESHOLD);
+	if (dma_was[0] < 0 || dma_was[1] < 0 || (threshold && !dma_threshold(threshold))) {
 		tap_note("the thresholds of DMA: %s", strerror(errno));
 		exit(TAP_FAIL);
 	}
@@ -151,8 +151,8 @@ static int dma_begin(const char *path, struct rfm_info *info, long long least)
 __attribute__((unused))
 static int dma_end(int ret)
 {
-	if (!dma_set(RFM_A_CARD_DMA_READ_LEAST, dma_was[0]) ||
-	    !dma_set(RFM_A_CARD_DMA_WRITE_LEAST, dma_was[1]))
+	if (!dma_set(RFM_A_CARD_DMA_READ_THRESHOLD, dma_was[0]) ||
+	    !dma_set(RFM_A_CARD_DMA_WRITE_THRESHOLD, dma_was[1]))
 		return TAP_FAIL;
 	return ret;
 }

@@ -149,8 +149,8 @@ static void links_keep_the_order(void)
 {
 	enum { ROUNDS = 12, STEPS = 20 };
 	static const size_t lengths[] = { 256 * 1024, 8, 65536, 4095, 4096, 24 };
-	const size_t most = 256 * 1024;
-	uint8_t *buf = pages(STEPS * most), *seen = pages(STEPS * most);
+	const size_t max = 256 * 1024;
+	uint8_t *buf = pages(STEPS * max), *seen = pages(STEPS * max);
 	struct io_uring_cqe cqe;
 	struct uring uring;
 	unsigned int round, i;
@@ -161,13 +161,13 @@ static void links_keep_the_order(void)
 			const size_t len = lengths[(i + round) %
 						   ARRAY_SIZE(lengths)];
 
-			pattern_fill(buf + i * most, len, round * STEPS + i);
-			memset(seen + i * most, 0, len);
+			pattern_fill(buf + i * max, len, round * STEPS + i);
+			memset(seen + i * max, 0, len);
 			REQUIRE(uring_add(&uring, IORING_OP_WRITE, card,
-					  buf + i * most, len, 4 * MIB, 2 * i));
+					  buf + i * max, len, 4 * MIB, 2 * i));
 			uring_link(&uring);
 			REQUIRE(uring_add(&uring, IORING_OP_READ, card,
-					  seen + i * most, len, 4 * MIB,
+					  seen + i * max, len, 4 * MIB,
 					  2 * i + 1));
 			if (i < STEPS - 1)
 				uring_link(&uring);
@@ -183,13 +183,13 @@ static void links_keep_the_order(void)
 			const size_t len = lengths[(i + round) %
 						   ARRAY_SIZE(lengths)];
 
-			CHECK_EQ(first_difference(buf + i * most,
-						  seen + i * most, len), len);
+			CHECK_EQ(first_difference(buf + i * max,
+						  seen + i * max, len), len);
 		}
 	}
 	uring_close(&uring);
-	munmap(buf, STEPS * most);
-	munmap(seen, STEPS * most);
+	munmap(buf, STEPS * max);
+	munmap(seen, STEPS * max);
 }
 
 /* Who must not wait gets through or is told to come again; dma_full_test sees to the latter. */
@@ -444,7 +444,7 @@ static void bad_buffers(void)
 /* The window stays where it is while something is on its way. */
 static void the_window_waits(void)
 {
-	struct rfm_switches args = { .mask = RFM_SWITCH_WINDOW };
+	struct rfm_config args = { .mask = RFM_CONFIG_WINDOW };
 	uint8_t *buf = pages(MIB), *seen = pages(MIB);
 	unsigned int i, busy = 0, tries, moved = 0;
 	struct io_uring_cqe cqe;
@@ -465,7 +465,7 @@ static void the_window_waits(void)
 					  MIB, MIB, i));
 		REQUIRE(uring_enter(&uring, 0) == 0);
 		args.window_offset ^= info.window_size;
-		if (ioctl(card, RFM_IOC_SET_SWITCHES, &args))
+		if (ioctl(card, RFM_IOC_SET_CONFIG, &args))
 			busy += CHECK_EQ(errno, EBUSY);
 		for (i = 0; i < 12; i++) {
 			REQUIRE(uring_wait(&uring, &cqe));
@@ -473,18 +473,18 @@ static void the_window_waits(void)
 		}
 		CHECK(dma_is_idle());
 		/* By the engine there, and by programmed I/O back. */
-		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &args), 0);
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_CONFIG, &args), 0);
 		pattern_fill(buf, MIB, tries + 100);
 		CHECK_EQ(pwrite(card, buf, MIB, MIB), MIB);
-		dma_least(0);
+		dma_threshold(0);
 		CHECK_EQ(pread(card, seen, MIB, MIB), MIB);
-		dma_least(4096);
+		dma_threshold(4096);
 		CHECK_EQ(first_difference(buf, seen, MIB), MIB);
 		moved += args.window_offset > 0;
 	}
 	CHECK(busy && moved);
 	args.window_offset = 0;
-	CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &args), 0);
+	CHECK_EQ(ioctl(card, RFM_IOC_SET_CONFIG, &args), 0);
 	map = card_map(card, info.window_size);
 	REQUIRE(map);
 	uring_close(&uring);
@@ -495,9 +495,9 @@ static void the_window_waits(void)
 /* Nor is the order of bytes another in the middle; all or nothing of a change. */
 static void the_order_of_bytes_waits(void)
 {
-	const __u32 both = RFM_SWITCH_BYTE_SWAP | RFM_SWITCH_LED;
-	struct rfm_switches swap = { .mask = both, .on = both };
-	struct rfm_switches as_it_was = { .mask = both }, seen;
+	const __u32 both = RFM_CONFIG_BYTE_SWAP | RFM_CONFIG_LED;
+	struct rfm_config swap = { .mask = both, .on = both };
+	struct rfm_config as_it_was = { .mask = both }, seen;
 	uint8_t *buf = pages(MIB);
 	unsigned int i, busy = 0, tries;
 	struct io_uring_cqe cqe;
@@ -510,13 +510,13 @@ static void the_order_of_bytes_waits(void)
 			REQUIRE(uring_add(&uring, IORING_OP_WRITE, card, buf,
 					  MIB, i % 4 * MIB, i));
 		REQUIRE(uring_enter(&uring, 0) == 0);
-		if (ioctl(card, RFM_IOC_SET_SWITCHES, &swap))
+		if (ioctl(card, RFM_IOC_SET_CONFIG, &swap))
 			busy += CHECK_EQ(errno, EBUSY);
 		memset(&seen, 0, sizeof(seen));
-		CHECK_EQ(ioctl(card, RFM_IOC_GET_SWITCHES, &seen), 0);
+		CHECK_EQ(ioctl(card, RFM_IOC_GET_CONFIG, &seen), 0);
 		CHECK_EQ(seen.on & both, busy ? 0 : both);
 		/* To what it is, it can be set at any time. */
-		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &as_it_was), 0);
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_CONFIG, &as_it_was), 0);
 		for (i = 0; i < 12; i++) {
 			REQUIRE(uring_wait(&uring, &cqe));
 			CHECK_EQ(cqe.res, MIB);
@@ -525,8 +525,8 @@ static void the_order_of_bytes_waits(void)
 			CHECK_EQ(first_difference(map + i * MIB, buf, MIB),
 				 MIB);
 		CHECK(dma_is_idle());
-		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &swap), 0);
-		CHECK_EQ(ioctl(card, RFM_IOC_SET_SWITCHES, &as_it_was), 0);
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_CONFIG, &swap), 0);
+		CHECK_EQ(ioctl(card, RFM_IOC_SET_CONFIG, &as_it_was), 0);
 	}
 	CHECK(busy);
 	uring_close(&uring);
@@ -552,10 +552,10 @@ static void other_ends_cut_nothing_short(void)
 		CHECK_EQ(pwrite(fd, buf, 2 * MIB, 0), 2 * MIB);
 		CHECK_EQ(pread(fd, buf, 4000, 0), 4000);
 		CHECK_EQ(pwrite(fd, buf, 4000, 0), 4000);
-		dma_least(0);
+		dma_threshold(0);
 		CHECK_EQ(pread(fd, buf, 2 * MIB, 0), 2 * MIB);
 		CHECK_EQ(pwrite(fd, buf, 100000, 0), 100000);
-		dma_least(4096);
+		dma_threshold(4096);
 		for (i = 0; i < COUNT; i++) {
 			REQUIRE(uring_wait(&uring, &cqe));
 			CHECK_EQ(cqe.res, 65536);

@@ -98,7 +98,7 @@ static void pinned_memory_is_bounded(void)
 	const long long bound = PINNED_MAX / PAGE + slice + 1;
 	const long long moved = 2ll * FILES * ROUNDS * BLOCK / PAGE;
 	const long long most_seen = bound + FILES * A_LOOK + NOT_ADDED;
-	long long most = 0, figure = 0, now;
+	long long max = 0, figure = 0, now;
 	unsigned int bad[FILES] = { 0 }, i, looks = 0;
 	pthread_t threads[FILES];
 	struct pins before, pins;
@@ -111,7 +111,7 @@ static void pinned_memory_is_bounded(void)
 	while (left && pins_read(&pins)) {
 		now = pins.acquired - before.acquired -
 		      (pins.released - before.released);
-		most = now > most ? now : most;
+		max = now > max ? now : max;
 		now = dma_figure("pinned") / PAGE;
 		figure = now > figure ? now : figure;
 		looks++;
@@ -121,9 +121,9 @@ static void pinned_memory_is_bounded(void)
 		CHECK_EQ(bad[i], 0);
 	}
 	tap_note("%lld pages of %lld at most, %lld by the driver's figure, in %u looks",
-		 most, bound, figure, looks);
+		 max, bound, figure, looks);
 	/* How near they come depends on who is quicker; dma_full_test reaches it. */
-	CHECK(most <= most_seen);
+	CHECK(max <= most_seen);
 	CHECK(figure > 0 && figure <= bound);
 	CHECK(dma_is_idle());
 	REQUIRE(pins_read(&pins));

@@ -52,7 +52,7 @@ static bool card_set(off_t at, uint8_t byte, size_t len)
 static void which_way(void)
 {
 	static const struct {
-		long long least;
+		long long threshold;
 		size_t len;
 		bool engine;
 	} ways[] = {
@@ -71,13 +71,13 @@ static void which_way(void)
 			long long before = dma_figure("operations"), after;
 			ssize_t len = ways[i].len;
 
-			REQUIRE(dma_least(ways[i].least));
+			REQUIRE(dma_threshold(ways[i].threshold));
 			CHECK_EQ(direction ? pwrite(card, buf, len, 4096) :
 					     pread(card, buf, len, 4096), len);
 			after = dma_figure("operations");
 			if (!CHECK_EQ(after > before, ways[i].engine))
-				tap_note("least %lld, %zd bytes, direction %u",
-					 ways[i].least, len, direction);
+				tap_note("threshold %lld, %zd bytes, direction %u",
+					 ways[i].threshold, len, direction);
 		}
 	}
 	CHECK_EQ(dma_figure("errors"), errors);
@@ -90,15 +90,15 @@ static void directions_differ(void)
 	uint8_t *buf = pages(65536);
 	long long before;
 
-	REQUIRE(buf && dma_set(RFM_A_CARD_DMA_READ_LEAST, 0) &&
-		dma_set(RFM_A_CARD_DMA_WRITE_LEAST, 64));
+	REQUIRE(buf && dma_set(RFM_A_CARD_DMA_READ_THRESHOLD, 0) &&
+		dma_set(RFM_A_CARD_DMA_WRITE_THRESHOLD, 64));
 	before = dma_figure("operations");
 	CHECK_EQ(pread(card, buf, 65536, 0), 65536);
 	CHECK_EQ(dma_figure("operations"), before);
 	CHECK_EQ(pwrite(card, buf, 65536, 0), 65536);
 	before = dma_figure("operations");
-	REQUIRE(dma_set(RFM_A_CARD_DMA_READ_LEAST, 64) &&
-		dma_set(RFM_A_CARD_DMA_WRITE_LEAST, 0));
+	REQUIRE(dma_set(RFM_A_CARD_DMA_READ_THRESHOLD, 64) &&
+		dma_set(RFM_A_CARD_DMA_WRITE_THRESHOLD, 0));
 	CHECK_EQ(pwrite(card, buf, 65536, 0), 65536);
 	CHECK_EQ(dma_figure("operations"), before);
 	CHECK_EQ(pread(card, buf, 65536, 0), 65536);
@@ -141,7 +141,7 @@ static void short_lengths_at_all_alignments(void)
 	uint8_t *buf = pages(5 * PAGE), *seen = pages(5 * PAGE);
 	size_t skew, offset, i;
 
-	REQUIRE(buf && seen && dma_least(64));
+	REQUIRE(buf && seen && dma_threshold(64));
 	for (skew = 0; skew < 9 && !tap_failed; skew++)
 		for (offset = 0; offset < 9; offset++)
 			for (i = 0; i < ARRAY_SIZE(lengths); i++)
@@ -162,7 +162,7 @@ static void shortest_lengths(void)
 	size_t skew, offset, len;
 	long long before;
 
-	REQUIRE(buf && seen && dma_least(1));
+	REQUIRE(buf && seen && dma_threshold(1));
 	for (skew = 0; skew < 9 && !tap_failed; skew++)
 		for (offset = 0; offset < 9; offset++)
 			for (len = 1; len <= 16; len++)
@@ -179,23 +179,23 @@ static void shortest_lengths(void)
 
 static void long_lengths(void)
 {
-	const size_t slice = dma_slice(), most = 3 * LIMIT + PAGE;
+	const size_t slice = dma_slice(), max = 3 * LIMIT + PAGE;
 	const size_t lengths[] = {
 		slice - 8, slice - 1, slice, slice + 1, slice + 8, slice + 64,
 		2 * slice, 3 * slice + 77, LIMIT - 8, LIMIT - 1, LIMIT,
 		LIMIT + 1, LIMIT + 8, LIMIT + 4096, 2 * LIMIT + 8,
 	};
-	uint8_t *buf = pages(most), *seen = pages(most);
+	uint8_t *buf = pages(max), *seen = pages(max);
 	size_t i;
 
-	REQUIRE(buf && seen && dma_least(4096));
+	REQUIRE(buf && seen && dma_threshold(4096));
 	for (i = 0; i < ARRAY_SIZE(lengths) && !tap_failed; i++)
 		there_and_back(buf, seen, 16 + (i & 7), lengths[i],
 			       MIB + (i & 7), i);
 	for (i = 0; i < ARRAY_SIZE(lengths) && !tap_failed; i++)
 		there_and_back(buf, seen, 2048, lengths[i], 2 * MIB, i + 100);
-	munmap(buf, most);
-	munmap(seen, most);
+	munmap(buf, max);
+	munmap(seen, max);
 }
 
 /* Where buffer and offset do not agree, only slowness may tell. */
@@ -205,7 +205,7 @@ static void long_and_crooked(void)
 	long long before;
 	size_t skew;
 
-	REQUIRE(buf && seen && dma_least(4096));
+	REQUIRE(buf && seen && dma_threshold(4096));
 	for (skew = 1; skew < 8 && !tap_failed; skew += 2) {
 		before = dma_figure("bytes");
 		there_and_back(buf, seen, skew, MIB + 5, MIB, skew);
@@ -228,7 +228,7 @@ static void many_vectors(void)
 	unsigned int round, i;
 	uint64_t seed = 11;
 
-	REQUIRE(buf && seen && flat && dma_least(64));
+	REQUIRE(buf && seen && flat && dma_threshold(64));
 	for (round = 0; round < 3 && !tap_failed; round++) {
 		for (i = 0, at = 0, sum = 0; i < PARTS; i++) {
 			len = random_next(&seed) % 3072;
@@ -262,7 +262,7 @@ static void the_end(void)
 	const off_t size = info.window_size;
 	uint8_t *buf = pages(MIB);
 
-	REQUIRE(buf && dma_least(4096));
+	REQUIRE(buf && dma_threshold(4096));
 	memset(buf, 0x3c, MIB);
 	CHECK_EQ(pwrite(card, buf, MIB, size - 65536), 65536);
 	CHECK_ERRNO(pwrite(card, buf, MIB, size), ENOSPC);
@@ -287,7 +287,7 @@ static void two_gigabytes(void)
 	ssize_t size = info.window_size;
 	int fd = open(path, O_RDWR);
 
-	REQUIRE(huge != MAP_FAILED && fd >= 0 && dma_least(4096));
+	REQUIRE(huge != MAP_FAILED && fd >= 0 && dma_threshold(4096));
 	CHECK_EQ(pread(card, huge, asked, 0), size);
 	CHECK_EQ(first_difference(huge, map, size), size);
 	CHECK_EQ(pwrite(card, huge, asked, 0), size);
@@ -308,7 +308,7 @@ static void bad_buffers(void)
 	void *volatile nowhere = NULL;	/* the compiler knows read(2) */
 	size_t skew;
 
-	REQUIRE(buf && dma_least(4096));
+	REQUIRE(buf && dma_threshold(4096));
 	CHECK(card_set(MIB, 0x11, all));
 	memset(buf, 0x77, all);
 	REQUIRE(mprotect(buf + good, all - good, PROT_NONE) == 0);
@@ -367,7 +367,7 @@ static void kinds_of_memory(void)
 	uint8_t *pattern = pages(len);
 	unsigned int i;
 
-	REQUIRE(memory >= 0 && ftruncate(memory, len) == 0 && dma_least(4096));
+	REQUIRE(memory >= 0 && ftruncate(memory, len) == 0 && dma_threshold(4096));
 	kinds[2].at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED,
 			   memory, 0);
 	kinds[3].at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE,
@@ -409,7 +409,7 @@ static void no_wait(void)
 	struct iovec out = { buf, MIB }, in = { seen, MIB };
 	long long before;
 
-	REQUIRE(buf && seen && dma_least(4096));
+	REQUIRE(buf && seen && dma_threshold(4096));
 	pattern_fill(buf, MIB, 5);
 	before = dma_figure("operations");
 	CHECK_EQ(pwritev2(card, &out, 1, MIB, RWF_NOWAIT), MIB);
@@ -435,7 +435,7 @@ static void signals_cut_short(void)
 	int status;
 	pid_t pid;
 
-	REQUIRE(buf && dma_least(4096));
+	REQUIRE(buf && dma_threshold(4096));
 	CHECK(card_set(0, 0x5a, len));
 	sigaction(SIGUSR1, &action, NULL);
 	pid = fork();
@@ -481,12 +481,12 @@ static void signals_cut_short(void)
 
 static int byte_swap(bool on)
 {
-	struct rfm_switches args = {
-		.mask = RFM_SWITCH_BYTE_SWAP,
-		.on = on ? RFM_SWITCH_BYTE_SWAP : 0,
+	struct rfm_config args = {
+		.mask = RFM_CONFIG_BYTE_SWAP,
+		.on = on ? RFM_CONFIG_BYTE_SWAP : 0,
 	};
 
-	return ioctl(card, RFM_IOC_SET_SWITCHES, &args);
+	return ioctl(card, RFM_IOC_SET_CONFIG, &args);
 }
 
 /* Both ways reverse the bytes of each aligned 4, or neither does. */
@@ -496,17 +496,17 @@ static void byte_swap_is_the_same_for_both(void)
 	uint8_t *buf = pages(2 * len), *seen = pages(2 * len);
 	size_t skew, i, wrong;
 
-	REQUIRE(buf && seen && dma_least(64));
+	REQUIRE(buf && seen && dma_threshold(64));
 	for (skew = 0; skew < 8; skew += 3) {
 		pattern_fill(buf + skew, len, 3 + skew);
 		REQUIRE(byte_swap(true) == 0);
 		CHECK_EQ(pwrite(card, buf + skew, len, MIB + skew), len);
 		CHECK_EQ(pread(card, seen + skew, len, MIB + skew), len);
 		CHECK_EQ(first_difference(buf + skew, seen + skew, len), len);
-		dma_least(0);
+		dma_threshold(0);
 		CHECK_EQ(pread(card, seen + skew, len, MIB + skew), len);
 		CHECK_EQ(first_difference(buf + skew, seen + skew, len), len);
-		dma_least(64);
+		dma_threshold(64);
 		REQUIRE(byte_swap(false) == 0);
 		CHECK_EQ(pread(card, seen, len, MIB), len);
 		/* Whole dwords only: those at the ends are not all ours. */
@@ -531,7 +531,7 @@ static void writes_come_before_later_stores(void)
 
 	fd = open(far_path, O_RDWR);
 	other = fd < 0 ? NULL : card_map(fd, info.window_size);
-	REQUIRE(buf && other && dma_least(4096));
+	REQUIRE(buf && other && dma_threshold(4096));
 	there = (volatile uint64_t *)(other + flag);
 	for (round = 1; round <= 20 && !tap_failed; round++) {
 		uint64_t deadline = now_ns() + 20000000000ull;
@@ -555,7 +555,7 @@ static void files_take_turns(void)
 	uint8_t *buf = pages(info.window_size), *small = pages(65536);
 	unsigned int overtook = 0, tries;
 
-	REQUIRE(buf && small && dma_least(4096));
+	REQUIRE(buf && small && dma_threshold(4096));
 	for (tries = 0; tries < 100 && overtook < 3; tries++) {
 		long long bytes;
 		int status = -1;
@@ -609,7 +609,7 @@ static void an_engine_without_the_bus(void)
 	uint8_t *buf = pages(MIB), *seen = pages(MIB);
 	long long errors = dma_figure("errors");
 
-	REQUIRE(buf && seen && dma_least(4096));
+	REQUIRE(buf && seen && dma_threshold(4096));
 	pattern_fill(buf, MIB, 9);
 	CHECK_EQ(pwrite(card, buf, MIB, MIB), MIB);
 	memset(seen, 0xa5, MIB);
@@ -653,7 +653,7 @@ static void nothing_follows_an_error(void)
 	uint8_t *buf = pages(len);
 	unsigned int cut = 0, tries;
 
-	REQUIRE(buf && dma_least(4096));
+	REQUIRE(buf && dma_threshold(4096));
 	if (slice > MIB) {
 		munmap(buf, len);
 		tap_skip("the slices are too long for this");

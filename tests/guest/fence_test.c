@@ -145,9 +145,9 @@ static void many_wait_at_once(void)
 
 static int set_switch(int fd, uint32_t which, bool on)
 {
-	struct rfm_switches args = { .mask = which, .on = on ? which : 0 };
+	struct rfm_config args = { .mask = which, .on = on ? which : 0 };
 
-	return ioctl(fd, RFM_IOC_SET_SWITCHES, &args);
+	return ioctl(fd, RFM_IOC_SET_CONFIG, &args);
 }
 
 /* Until a packet goes round again; what is sent too early is lost. */
@@ -165,12 +165,12 @@ static void a_dark_node_says_so(void)
 {
 	struct rfm_fence_wait args = { .timeout_ms = 10000 };
 
-	REQUIRE(!set_switch(pair.near, RFM_SWITCH_TRANSMIT, false));
+	REQUIRE(!set_switch(pair.near, RFM_CONFIG_TRANSMIT, false));
 	CHECK(word_put(pair.near, PLACE, ++pair.value));
 	CHECK_EQ(ioctl(pair.near, RFM_IOC_FENCE, &args), 0);
 	CHECK(args.flags & RFM_FENCED_DARK);
 	CHECK(word_get(pair.far, PLACE) != pair.value);
-	REQUIRE(!set_switch(pair.near, RFM_SWITCH_TRANSMIT, true));
+	REQUIRE(!set_switch(pair.near, RFM_CONFIG_TRANSMIT, true));
 	ring_heals(pair.near);
 	args = (struct rfm_fence_wait){ .timeout_ms = 10000 };
 	CHECK(word_put(pair.near, PLACE, pair.value));

@@ -17,13 +17,13 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 
-#define GENL_MOST	(128 * 1024)	/* bytes of what is sent and received */
+#define GENL_MAX	(128 * 1024)	/* bytes of what is sent and received */
 #define GENL_ATTRS	(NLMSG_HDRLEN + GENL_HDRLEN)	/* where attributes begin */
 
 /* A message, or whatever else its bytes are. */
 struct genl {
 	size_t len;
-	uint8_t bytes[GENL_MOST] __attribute__((aligned(8)));
+	uint8_t bytes[GENL_MAX] __attribute__((aligned(8)));
 };
 
 static inline struct nlmsghdr *genl_head(struct genl *genl)
@@ -53,7 +53,7 @@ static inline bool genl_put(struct genl *genl, uint16_t type, const void *data,
 	struct nlattr attr = { .nla_len = NLA_HDRLEN + len, .nla_type = type };
 	size_t whole = NLA_ALIGN(NLA_HDRLEN + len);
 
-	if (genl->len + whole > GENL_MOST || len > UINT16_MAX - NLA_HDRLEN)
+	if (genl->len + whole > GENL_MAX || len > UINT16_MAX - NLA_HDRLEN)
 		return false;
 	memset(genl->bytes + genl->len, 0, whole);
 	memcpy(genl->bytes + genl->len, &attr, sizeof(attr));
@@ -228,7 +228,7 @@ static inline bool genl_family(int fd, const char *name, const char *group,
 
 	genl_begin(&genl, GENL_ID_CTRL, NLM_F_REQUEST, CTRL_CMD_GETFAMILY);
 	genl_put(&genl, CTRL_ATTR_FAMILY_NAME, name, strlen(name) + 1);
-	if (!genl_send(fd, &genl) || genl_recv(fd, &genl, GENL_MOST, 0) < 0)
+	if (!genl_send(fd, &genl) || genl_recv(fd, &genl, GENL_MAX, 0) < 0)
 		return false;
 	head = genl_message(&genl, &from);
 	if (!head || head->nlmsg_type != GENL_ID_CTRL)

@@ -52,15 +52,15 @@ static void long_transfers(void)
 		{ 0, 1 << 20 }, { 1, (1 << 20) + 1 }, { 511, 513 },
 		{ 4093, 70001 }, { 7, 4096 },
 	};
-	size_t most = (1 << 20) + 2, i, j;
-	uint8_t *data = malloc(most), *seen = malloc(most);
+	size_t max = (1 << 20) + 2, i, j;
+	uint8_t *data = malloc(max), *seen = malloc(max);
 	uint64_t seed = 99;
 
 	REQUIRE(data && seen);
 	for (i = 0; i < ARRAY_SIZE(spans); i++) {
 		for (j = 0; j < spans[i].len; j++)
 			data[j] = random_next(&seed) >> 32;
-		memset(seen, 0, most);
+		memset(seen, 0, max);
 		CHECK_EQ(pwrite(card, data, spans[i].len, spans[i].offset),
 			 spans[i].len);
 		CHECK_EQ(pread(card, seen, spans[i].len, spans[i].offset),

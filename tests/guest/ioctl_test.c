@@ -294,7 +294,7 @@ static void what_comes_out_goes_in_as_0(void)
 		GOOD(SEND, send, data, .node = RFM_NODE_ALL, .type = RFM_EVENT_INT1),
 		GOOD(LISTEN, listen, depth, .types = RFM_EVENT_BIT(RFM_EVENT_INT1)),
 		GOOD(RING_TEST, ring_test, timeout_ms, .timeout_ms = 10000),
-		GOOD(SET_SWITCHES, switches, address_offset, .mask = 0),
+		GOOD(SET_CONFIG, config, address_offset, .mask = 0),
 		GOOD(SUBSCRIBE, subscribe, flags, .range = { 0, 64 },
 		     .flags = RFM_SUBSCRIBE_RX),
 		GOOD(UNSUBSCRIBE, subscribe, flags, .range = { 0, 64 },

@@ -112,7 +112,7 @@ static void mapping(void)
 /* Offsets are those of the memory, wherever the window is. */
 static void mapping_through_a_window(void)
 {
-	struct rfm_switches move = { .mask = RFM_SWITCH_WINDOW };
+	struct rfm_config move = { .mask = RFM_CONFIG_WINDOW };
 	volatile uint64_t *at;
 	struct rfm_info info;
 	struct rfm *narrow;
@@ -123,7 +123,7 @@ static void mapping_through_a_window(void)
 	narrow = rfm_open(narrow_path, O_RDWR);
 	REQUIRE(narrow && !rfm_info(narrow, &info) && info.window_size < info.memory_size);
 	move.window_offset = info.window_size;
-	CHECK_EQ(ioctl(rfm_fd(narrow), RFM_IOC_SET_SWITCHES, &move), 0);
+	CHECK_EQ(ioctl(rfm_fd(narrow), RFM_IOC_SET_CONFIG, &move), 0);
 	at = rfm_map(narrow, info.window_size + PLACE, 8);
 	REQUIRE(at);
 	rfm_publish64(at, 0x1234);
@@ -133,7 +133,7 @@ static void mapping_through_a_window(void)
 	CHECK_NULL(rfm_map(narrow, PLACE, 8), EINVAL);
 	CHECK_NULL(rfm_map(narrow, 2 * info.window_size, 8), EINVAL);
 	move.window_offset = 0;
-	CHECK_EQ(ioctl(rfm_fd(narrow), RFM_IOC_SET_SWITCHES, &move), 0);
+	CHECK_EQ(ioctl(rfm_fd(narrow), RFM_IOC_SET_CONFIG, &move), 0);
 	rfm_close(narrow);
 }
 

@@ -112,12 +112,12 @@ static void types_that_no_listener_hears(void)
 
 static int transmit(int fd, bool on)
 {
-	struct rfm_switches args = {
-		.mask = RFM_SWITCH_TRANSMIT,
-		.on = on ? RFM_SWITCH_TRANSMIT : 0,
+	struct rfm_config args = {
+		.mask = RFM_CONFIG_TRANSMIT,
+		.on = on ? RFM_CONFIG_TRANSMIT : 0,
 	};
 
-	return ioctl(fd, RFM_IOC_SET_SWITCHES, &args);
+	return ioctl(fd, RFM_IOC_SET_CONFIG, &args);
 }
 
 /* The talker goes dark and comes back: who is told what, in which order. */

@@ -133,7 +133,7 @@ static int ask_by(int fd, void (*each)(const struct nlmsghdr *head))
 	if (!genl_send(fd, &request))
 		return outcome.error = errno;
 	for (;;) {
-		if (genl_recv(fd, &end, GENL_MOST, 0) < 0)
+		if (genl_recv(fd, &end, GENL_MAX, 0) < 0)
 			return outcome.error = errno;
 		for (at = 0; (head = genl_message(&end, &at));) {
 			if (head->nlmsg_type == NLMSG_ERROR || head->nlmsg_type == NLMSG_DONE) {

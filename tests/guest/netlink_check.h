@@ -122,14 +122,14 @@ static void talker_open(struct talker *talker)
 	struct sockaddr_nl address = {};
 	socklen_t len = sizeof(address);
 	unsigned int number = talker - world.talkers;
-	int most = 8 << 20, on = 1;
+	int max = 8 << 20, on = 1;
 
 	memset(talker, 0, sizeof(*talker));
 	talker->root = number & 2;
 	talker->fd = socket_of(talker->root);
 	/* Half of them are told of their own message by its head alone. */
 	if (talker->fd < 0 ||
-	    setsockopt(talker->fd, SOL_SOCKET, SO_RCVBUFFORCE, &most, sizeof(most)) ||
+	    setsockopt(talker->fd, SOL_SOCKET, SO_RCVBUFFORCE, &max, sizeof(max)) ||
 	    (number & 1 &&
 	     setsockopt(talker->fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on))) ||
 	    getsockname(talker->fd, (void *)&address, &len))
@@ -247,14 +247,14 @@ static bool take_answer(struct talker *talker)
 {
 	static struct genl answer;
 	const struct nlmsghdr *head;
-	ssize_t len = genl_recv(talker->fd, &answer, GENL_MOST, MSG_DONTWAIT | MSG_TRUNC);
+	ssize_t len = genl_recv(talker->fd, &answer, GENL_MAX, MSG_DONTWAIT | MSG_TRUNC);
 	size_t at = 0;
 
 	if (len < 0 && errno == EAGAIN) {
 		talker->dumping = false;
 		return false;
 	}
-	if (len < 0 || len > GENL_MOST) {
+	if (len < 0 || len > GENL_MAX) {
 		complain("recv: %zd, %s", len, strerror(errno));
 		return false;
 	}
@@ -540,7 +540,7 @@ static bool get_state(unsigned int number, struct card_state *state)
 	memset(state, 0, sizeof(*state));
 	genl_begin(&genl, world.family, NLM_F_REQUEST, RFM_CMD_CARD_GET);
 	genl_put_u32(&genl, RFM_A_CARD_ID, world.selectors[number].id);
-	if (!genl_send(world.control, &genl) || genl_recv(world.control, &genl, GENL_MOST, 0) < 0)
+	if (!genl_send(world.control, &genl) || genl_recv(world.control, &genl, GENL_MAX, 0) < 0)
 		return false;
 	head = genl_message(&genl, &from);
 	if (!head || head->nlmsg_type != world.family)
@@ -683,7 +683,7 @@ static void hear_monitor(void)
 	const struct nlmsghdr *head;
 	size_t at = 0;
 
-	while (genl_recv(world.monitor, &genl, GENL_MOST, MSG_DONTWAIT) > 0)
+	while (genl_recv(world.monitor, &genl, GENL_MAX, MSG_DONTWAIT) > 0)
 		for (at = 0; (head = genl_message(&genl, &at));)
 			hear(head);
 	if (errno != EAGAIN)
@@ -716,11 +716,11 @@ static bool card_open(unsigned int number, const char *path)
 
 static bool monitor_open(void)
 {
-	int most = 32 << 20;
+	int max = 32 << 20;
 
 	world.monitor = genl_open();
 	return world.monitor >= 0 &&
-	       !setsockopt(world.monitor, SOL_SOCKET, SO_RCVBUFFORCE, &most, sizeof(most)) &&
+	       !setsockopt(world.monitor, SOL_SOCKET, SO_RCVBUFFORCE, &max, sizeof(max)) &&
 	       !setsockopt(world.monitor, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &world.group,
 			   sizeof(world.group));
 }

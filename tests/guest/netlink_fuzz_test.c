@@ -97,7 +97,7 @@ static void make_datagram(void)
 		make_message(&message, chance(1, 4) ? spec_op(RFM_CMD_CARD_SET, SPEC_DO) :
 					       &spec_ops[below(world.requests)]);
 		damage(&message);
-		if (NLMSG_ALIGN(datagram.len) + message.len > GENL_MOST / 2)
+		if (NLMSG_ALIGN(datagram.len) + message.len > GENL_MAX / 2)
 			return;
 		memset(datagram.bytes + datagram.len, 0, NLMSG_ALIGN(datagram.len) - datagram.len);
 		datagram.len = NLMSG_ALIGN(datagram.len);
@@ -109,11 +109,11 @@ static void make_datagram(void)
 /* A dump may be left for later, or for ever; true if it is. */
 static bool read_answers(struct talker *talker)
 {
-	unsigned int most = may_leave(talker) && chance(1, 4) ? below(3) : UINT_MAX;
+	unsigned int max = may_leave(talker) && chance(1, 4) ? below(3) : UINT_MAX;
 
-	while (most && take_answer(talker))
-		most--;
-	return !most;
+	while (max && take_answer(talker))
+		max--;
+	return !max;
 }
 
 /* Without rights, its sender may be nobody. */

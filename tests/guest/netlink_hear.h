@@ -81,7 +81,7 @@ static unsigned int changer_of(pid_t pid)
 /* A change by one of the four: whose, and the how-manyth of his. */
 static void hear_changer(const struct nlmsghdr *head)
 {
-	uint32_t value = field(head, RFM_A_CARD_DMA_READ_LEAST), n = value >> 2;
+	uint32_t value = field(head, RFM_A_CARD_DMA_READ_THRESHOLD), n = value >> 2;
 	unsigned int who = changer_of(field(head, RFM_A_CARD_PID));
 
 	if (who == CHANGERS) {
@@ -175,7 +175,7 @@ static bool listen_once(int ms)
 
 	if (poll(&pollfd, 1, ms) < 1)
 		return false;
-	if (genl_recv(hearing.fd, &genl, GENL_MOST, MSG_DONTWAIT) < 0) {
+	if (genl_recv(hearing.fd, &genl, GENL_MAX, MSG_DONTWAIT) < 0) {
 		if (errno == ENOBUFS)
 			hearing.excuses = 2;
 		else if (errno != EAGAIN)

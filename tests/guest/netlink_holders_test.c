@@ -296,9 +296,9 @@ static void changes_interrupt_a_dump(void)
 	ask_of(RFM_CMD_DESCRIPTOR_GET, HEARER);
 	genl_head(&request)->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	REQUIRE(genl_send(asking, &request));
-	REQUIRE(genl_recv(asking, &datagram, GENL_MOST, 0) > 0);
+	REQUIRE(genl_recv(asking, &datagram, GENL_MAX, 0) > 0);
 	other = open(cards[HEARER].path, O_RDONLY);
-	for (; !done && datagram.len; genl_recv(asking, &datagram, GENL_MOST, 0)) {
+	for (; !done && datagram.len; genl_recv(asking, &datagram, GENL_MAX, 0)) {
 		for (at = 0; !done && (head = genl_message(&datagram, &at));) {
 			interrupted |= head->nlmsg_flags & NLM_F_DUMP_INTR;
 			done = head->nlmsg_type == NLMSG_DONE;

@@ -90,7 +90,7 @@ static bool next_note(struct note *note, int ms)
 
 	if (poll(&pollfd, 1, ms) != 1)
 		return false;
-	if (!CHECK(genl_recv(monitor, &datagram, GENL_MOST, 0) > 0))
+	if (!CHECK(genl_recv(monitor, &datagram, GENL_MAX, 0) > 0))
 		return false;
 	head = genl_message(&datagram, &at);
 	if (!CHECK(head && head->nlmsg_type == family))
@@ -137,7 +137,7 @@ static void set_u8(unsigned int card, uint16_t attr, uint8_t value)
 
 static void changes_are_told_with_their_maker(void)
 {
-	struct rfm_switches args = { .mask = RFM_SWITCH_LED, .on = RFM_SWITCH_LED };
+	struct rfm_config args = { .mask = RFM_CONFIG_LED, .on = RFM_CONFIG_LED };
 	uint64_t generation = setting(HEARER, RFM_A_CARD_GENERATION);
 	struct note note;
 	pid_t pid;
@@ -155,7 +155,7 @@ static void changes_are_told_with_their_maker(void)
 	if (!pid) {
 		prctl(PR_SET_NAME, "somebody");
 		args.on = 0;
-		_exit(ioctl(cards[HEARER].fd, RFM_IOC_SET_SWITCHES, &args) != 0);
+		_exit(ioctl(cards[HEARER].fd, RFM_IOC_SET_CONFIG, &args) != 0);
 	}
 	REQUIRE(await(&note, HEARER, RFM_CMD_CARD_CHANGE_NTF, ABSENT));
 	CHECK_EQ(note.pid, pid);
@@ -166,7 +166,7 @@ static void changes_are_told_with_their_maker(void)
 
 	/* What changes nothing, or is refused, is not told. */
 	args.mask = 0;
-	CHECK_EQ(ioctl(cards[HEARER].fd, RFM_IOC_SET_SWITCHES, &args), 0);
+	CHECK_EQ(ioctl(cards[HEARER].fd, RFM_IOC_SET_CONFIG, &args), 0);
 	ask_of(RFM_CMD_CARD_SET, HEARER);
 	attr_put(OWN_DATA, (uint8_t)1);
 	CHECK_EQ(ask(), EINVAL);
@@ -484,7 +484,7 @@ static void a_full_socket_is_told(void)
 	setsockopt(monitor, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	for (i = 0; i < 100; i++)
 		set_u8(HEARER, RFM_A_CARD_LED, i & 1);
-	CHECK(genl_recv(monitor, &datagram, GENL_MOST, MSG_DONTWAIT) < 0 && errno == ENOBUFS);
+	CHECK(genl_recv(monitor, &datagram, GENL_MAX, MSG_DONTWAIT) < 0 && errno == ENOBUFS);
 }
 
 /* --- coming and going ------------------------------------------------------ */
@@ -531,13 +531,13 @@ static void cards_come_and_go(void)
 /* As soon as there is such a card, changes it; netlink may not know it yet. */
 static void change_at_once(void)
 {
-	struct rfm_switches args = { .mask = RFM_SWITCH_LED, .on = RFM_SWITCH_LED };
+	struct rfm_config args = { .mask = RFM_CONFIG_LED, .on = RFM_CONFIG_LED };
 	int card;
 
 	do
 		card = open(cards[PLAIN].path, O_RDWR);
 	while (card < 0 && errno == ENOENT);
-	_exit(ioctl(card, RFM_IOC_SET_SWITCHES, &args) != 0);
+	_exit(ioctl(card, RFM_IOC_SET_CONFIG, &args) != 0);
 }
 
 /* Nobody is told of a card before it has come. */
@@ -585,7 +585,7 @@ static bool dump_was_interrupted(void)
 	const struct nlmsghdr *head;
 	size_t at;
 
-	for (; !done && genl_recv(asking, &datagram, GENL_MOST, 0) > 0; first = false) {
+	for (; !done && genl_recv(asking, &datagram, GENL_MAX, 0) > 0; first = false) {
 		for (at = 0; (head = genl_message(&datagram, &at));) {
 			CHECK(!first || !(head->nlmsg_flags & NLM_F_DUMP_INTR));
 			interrupted |= head->nlmsg_flags & NLM_F_DUMP_INTR;

@@ -203,7 +203,7 @@ static bool resize(struct genl *genl, const struct place *place, size_t at, long
 {
 	unsigned int i;
 
-	if (by < 0 ? genl->len - at < (size_t)-by : genl->len + by > GENL_MOST)
+	if (by < 0 ? genl->len - at < (size_t)-by : genl->len + by > GENL_MAX)
 		return false;
 	memmove(genl->bytes + at + (by > 0 ? by : 0), genl->bytes + at - (by < 0 ? by : 0),
 		genl->len - at + (by < 0 ? by : 0));
@@ -309,7 +309,7 @@ static void again(struct genl *genl)
 	len = NLA_ALIGN(attr_at(genl, place->at)->nla_len);
 	if (place->at + len > genl->len)
 		return;
-	while (times-- && genl->len < GENL_MOST / 2 && resize(genl, place, place->at, len))
+	while (times-- && genl->len < GENL_MAX / 2 && resize(genl, place, place->at, len))
 		memcpy(genl->bytes + place->at, genl->bytes + place->at + len, len);
 }
 
@@ -355,7 +355,7 @@ static void tail(struct genl *genl)
 {
 	size_t len = chance(7, 8) ? 1 + below(16) : 1 + below(40000);
 
-	if (genl->len + len > GENL_MOST / 2)
+	if (genl->len + len > GENL_MAX / 2)
 		return;
 	memset(genl->bytes + genl->len, chance(1, 2) ? 0 : any(), len);
 	genl->len += len;
@@ -367,7 +367,7 @@ static void huge(struct genl *genl)
 {
 	static uint8_t bytes[60000];
 
-	if (genl_head(genl)->nlmsg_len == genl->len && genl->len < GENL_MOST / 2)
+	if (genl_head(genl)->nlmsg_len == genl->len && genl->len < GENL_MAX / 2)
 		genl_put(genl, below(RFM_A_CARD_MAX + 2), bytes, below(sizeof(bytes)));
 }
 

@@ -82,7 +82,7 @@ static bool ask_for_policies(void)
 	genl_put(&genl, CTRL_ATTR_FAMILY_ID, &world.family, sizeof(world.family));
 	if (!genl_send(world.control, &genl))
 		return false;
-	while (genl_recv(world.control, &genl, GENL_MOST, 0) > 0)
+	while (genl_recv(world.control, &genl, GENL_MAX, 0) > 0)
 		for (at = 0; (head = genl_message(&genl, &at));) {
 			if (head->nlmsg_type == NLMSG_DONE)
 				return true;

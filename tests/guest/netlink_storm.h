@@ -66,7 +66,7 @@ static int acknowledged(int fd, struct genl *genl)
 	size_t at = 0;
 	int error;
 
-	if (!genl_send(fd, genl) || genl_recv(fd, genl, GENL_MOST, 0) < 0)
+	if (!genl_send(fd, genl) || genl_recv(fd, genl, GENL_MAX, 0) < 0)
 		return errno;
 	head = genl_message(genl, &at);
 	if (!head || head->nlmsg_type != NLMSG_ERROR)
@@ -85,8 +85,8 @@ static uint64_t field(const struct nlmsghdr *head, uint16_t number)
 /* What of a card does not fit together; NULL if everything does. */
 static const char *torn(const struct nlmsghdr *head)
 {
-	if (field(head, RFM_A_CARD_DMA_READ_LEAST) != field(head, RFM_A_CARD_DMA_WRITE_LEAST))
-		return "dma-read-least and dma-write-least";
+	if (field(head, RFM_A_CARD_DMA_READ_THRESHOLD) != field(head, RFM_A_CARD_DMA_WRITE_THRESHOLD))
+		return "dma-read-threshold and dma-write-threshold";
 	if (field(head, RFM_A_CARD_LED) != field(head, RFM_A_CARD_DARK_ON_DARK))
 		return "led and dark-on-dark";
 	if (field(head, RFM_A_CARD_MODERATION_TIME) !=
@@ -130,7 +130,7 @@ static const struct nlmsghdr *ask(int fd, struct genl *genl)
 	size_t at = 0;
 
 	begin(genl, RFM_CMD_CARD_GET, 0);
-	if (!genl_send(fd, genl) || genl_recv(fd, genl, GENL_MOST, 0) < 0)
+	if (!genl_send(fd, genl) || genl_recv(fd, genl, GENL_MAX, 0) < 0)
 		return NULL;
 	head = genl_message(genl, &at);
 	return head && head->nlmsg_type == storm.family ? head : NULL;
@@ -140,8 +140,8 @@ static const struct nlmsghdr *ask(int fd, struct genl *genl)
 
 static void put_shared(struct genl *genl, unsigned int who, uint32_t n)
 {
-	genl_put_u32(genl, RFM_A_CARD_DMA_READ_LEAST, n << 2 | who);
-	genl_put_u32(genl, RFM_A_CARD_DMA_WRITE_LEAST, n << 2 | who);
+	genl_put_u32(genl, RFM_A_CARD_DMA_READ_THRESHOLD, n << 2 | who);
+	genl_put_u32(genl, RFM_A_CARD_DMA_WRITE_THRESHOLD, n << 2 | who);
 }
 
 static void put_lights(struct genl *genl, uint32_t n)
@@ -192,13 +192,13 @@ static bool by_ioctl(unsigned int who, uint32_t n)
 
 static int change_by_ioctl(uint32_t n)
 {
-	struct rfm_switches args = {
-		.mask = RFM_SWITCH_PARITY | RFM_SWITCH_OFFSET,
-		.on = n & 1 ? RFM_SWITCH_PARITY : 0,
+	struct rfm_config args = {
+		.mask = RFM_CONFIG_PARITY | RFM_CONFIG_OFFSET,
+		.on = n & 1 ? RFM_CONFIG_PARITY : 0,
 		.address_offset = (n & 1) << 26,
 	};
 
-	return ioctl(pair.near, RFM_IOC_SET_SWITCHES, &args) ? errno : 0;
+	return ioctl(pair.near, RFM_IOC_SET_CONFIG, &args) ? errno : 0;
 }
 
 static int change(int fd, struct genl *genl, unsigned int who, uint32_t n)

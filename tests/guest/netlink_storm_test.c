@@ -313,9 +313,9 @@ static void be_fifth(int fd, bool lazy)
 
 	while (hearing.wrong < 5 &&
 	       (now_ns() < end || (!enough(lazy) && now_ns() < patience))) {
-		unsigned int most = random_next(&random) % (lazy ? 20 : 200);
+		unsigned int max = random_next(&random) % (lazy ? 20 : 200);
 
-		while (most-- && listen_once(10))
+		while (max-- && listen_once(10))
 			;
 		if (lazy)
 			sched_yield();
@@ -527,7 +527,7 @@ static bool heard_of(uint8_t cmd, const char *pci)
 	const struct nlattr *attr;
 	size_t at;
 
-	while (genl_recv(hearing.fd, &genl, GENL_MOST, 0) > 0)
+	while (genl_recv(hearing.fd, &genl, GENL_MAX, 0) > 0)
 		for (at = 0; (head = genl_message(&genl, &at));) {
 			attr = genl_find((const uint8_t *)head + GENL_ATTRS,
 					 (const uint8_t *)head + head->nlmsg_len, RFM_A_CARD_PCI);
@@ -582,8 +582,8 @@ static void put_back(void)
 	genl_put_u32(&genl, RFM_A_CARD_BASE_POLICY, RFM_POLICY_ALL);
 	genl_put_u32(&genl, RFM_A_CARD_MODERATION_COUNT, 1);
 	genl_put_u32(&genl, RFM_A_CARD_MODERATION_TIME, 0);
-	genl_put_u32(&genl, RFM_A_CARD_DMA_READ_LEAST, 16384);
-	genl_put_u32(&genl, RFM_A_CARD_DMA_WRITE_LEAST, 2048);
+	genl_put_u32(&genl, RFM_A_CARD_DMA_READ_THRESHOLD, 16384);
+	genl_put_u32(&genl, RFM_A_CARD_DMA_WRITE_THRESHOLD, 2048);
 	CHECK_EQ(acknowledged(storm.control, &genl), 0);
 }
 

@@ -107,12 +107,12 @@ static inline bool spec_number_fits(const struct spec_attr *attr, uint64_t value
 
 static inline bool spec_string_fits(const struct spec_attr *attr, const struct nlattr *at)
 {
-	size_t len = genl_len(at), most = attr->max ? attr->max : len;
+	size_t len = genl_len(at), max = attr->max ? attr->max : len;
 	const uint8_t *text = genl_data(at);
 
-	if (!len || !memchr(text, '\0', most + 1 < len ? most + 1 : len))
+	if (!len || !memchr(text, '\0', max + 1 < len ? max + 1 : len))
 		return false;
-	return len - !text[len - 1] <= most;
+	return len - !text[len - 1] <= max;
 }
 
 /* Which attributes may be somewhere. @list NULL: all of @set. @pads: those too. */

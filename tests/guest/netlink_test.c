@@ -13,14 +13,14 @@
 
 static void cards_are_as_ioctls_say(void)
 {
-	struct rfm_switches switches = {};
+	struct rfm_config config = {};
 	unsigned int i;
 
 	for (i = 0; i < CARDS; i++) {
 		struct rfm_info *info = &cards[i].info;
 
 		REQUIRE(!card_info(cards[i].fd, info));
-		REQUIRE(!ioctl(cards[i].fd, RFM_IOC_GET_SWITCHES, &switches));
+		REQUIRE(!ioctl(cards[i].fd, RFM_IOC_GET_CONFIG, &config));
 		card_get(i);
 		CHECK(is_text(answer_attr(RFM_A_CARD_NAME), cards[i].name));
 		CHECK(is_text(answer_attr(RFM_A_CARD_PCI), info->pci_name));
@@ -33,9 +33,9 @@ static void cards_are_as_ioctls_say(void)
 		CHECK_EQ(answer_number(RFM_A_CARD_FEATURES), info->features);
 		CHECK_EQ(answer_number(RFM_A_CARD_LINK), !!(info->lcsr1 & RFM_LCSR1_SIGNAL));
 		CHECK_EQ(answer_number(RFM_A_CARD_BASE_POLICY), info->base_policy);
-		CHECK_EQ(answer_number(RFM_A_CARD_LED), !!(switches.on & RFM_SWITCH_LED));
+		CHECK_EQ(answer_number(RFM_A_CARD_LED), !!(config.on & RFM_CONFIG_LED));
 		CHECK_EQ(answer_number(RFM_A_CARD_TRANSMIT),
-			 !!(switches.on & RFM_SWITCH_TRANSMIT));
+			 !!(config.on & RFM_CONFIG_TRANSMIT));
 		CHECK_EQ(answer_number(RFM_A_CARD_LCSR1) & RFM_LCSR1_LED ? 1 : 0,
 			 answer_number(RFM_A_CARD_LED));
 		CHECK_EQ(!answer_attr(RFM_A_CARD_MODERATION_COUNT), !info->features);
@@ -168,24 +168,24 @@ static void set_u8(unsigned int card, uint16_t attr, uint8_t value)
 	CHECK_TAKEN();
 }
 
-static void switches_are_set(void)
+static void config_is_set(void)
 {
 	static const struct {
 		uint16_t attr;
 		uint32_t flag;
 	} rows[] = {
-		{ RFM_A_CARD_LED, RFM_SWITCH_LED },
-		{ RFM_A_CARD_TRANSMIT, RFM_SWITCH_TRANSMIT },
-		{ RFM_A_CARD_LOOPBACK, RFM_SWITCH_LOOPBACK },
-		{ RFM_A_CARD_DARK_ON_DARK, RFM_SWITCH_DARK_ON_DARK },
-		{ RFM_A_CARD_PARITY, RFM_SWITCH_PARITY },
-		{ RFM_A_CARD_BYTE_SWAP, RFM_SWITCH_BYTE_SWAP },
+		{ RFM_A_CARD_LED, RFM_CONFIG_LED },
+		{ RFM_A_CARD_TRANSMIT, RFM_CONFIG_TRANSMIT },
+		{ RFM_A_CARD_LOOPBACK, RFM_CONFIG_LOOPBACK },
+		{ RFM_A_CARD_DARK_ON_DARK, RFM_CONFIG_DARK_ON_DARK },
+		{ RFM_A_CARD_PARITY, RFM_CONFIG_PARITY },
+		{ RFM_A_CARD_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP },
 	};
-	struct rfm_switches before = {}, now = {};
+	struct rfm_config before = {}, now = {};
 	uint64_t generation;
 	unsigned int i;
 
-	REQUIRE(!ioctl(cards[PLAIN].fd, RFM_IOC_GET_SWITCHES, &before));
+	REQUIRE(!ioctl(cards[PLAIN].fd, RFM_IOC_GET_CONFIG, &before));
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		bool on = before.on & rows[i].flag;
 
@@ -194,9 +194,9 @@ static void switches_are_set(void)
 		CHECK_EQ(setting(PLAIN, rows[i].attr), !on);
 		CHECK_EQ(answer_number(RFM_A_CARD_GENERATION), generation + 1);
 		memset(&now, 0, sizeof(now));
-		REQUIRE(!ioctl(cards[PLAIN].fd, RFM_IOC_GET_SWITCHES, &now));
-		CHECK_EQ(now.on & ~RFM_SWITCH_OWN_DATA,
-			 (before.on ^ rows[i].flag) & ~RFM_SWITCH_OWN_DATA);
+		REQUIRE(!ioctl(cards[PLAIN].fd, RFM_IOC_GET_CONFIG, &now));
+		CHECK_EQ(now.on & ~RFM_CONFIG_OWN_DATA,
+			 (before.on ^ rows[i].flag) & ~RFM_CONFIG_OWN_DATA);
 		set_u8(PLAIN, rows[i].attr, on);
 	}
 	ask_of(RFM_CMD_CARD_SET, PLAIN);
@@ -292,15 +292,15 @@ static void refused_sets_change_nothing(void)
 static void windows_move(void)
 {
 	uint64_t size = cards[NARROW].info.window_size;
-	struct rfm_switches switches = {};
+	struct rfm_config config = {};
 
 	ask_of(RFM_CMD_CARD_SET, NARROW);
 	attr_put(WINDOW_OFFSET, 3 * size);
 	put_step(0x2000, 64, RFM_PLANES_OWNED, RFM_ACTION_ADD);
 	CHECK_TAKEN();
 	CHECK_EQ(setting(NARROW, RFM_A_CARD_WINDOW_OFFSET), 3 * size);
-	REQUIRE(!ioctl(cards[NARROW].fd, RFM_IOC_GET_SWITCHES, &switches));
-	CHECK_EQ(switches.window_offset, 3 * size);
+	REQUIRE(!ioctl(cards[NARROW].fd, RFM_IOC_GET_CONFIG, &config));
+	CHECK_EQ(config.window_offset, 3 * size);
 	ask_of(RFM_CMD_CARD_SET, NARROW);
 	attr_put(WINDOW_OFFSET, (uint64_t)0);
 	put_step(0x2000, 64, RFM_PLANES_OWNED, RFM_ACTION_REMOVE);
@@ -361,22 +361,22 @@ static void bad_steps_are_refused(void)
 static void numbers_are_set(void)
 {
 	ask_of(RFM_CMD_CARD_SET, HEARER);
-	attr_put(DMA_READ_LEAST, (uint32_t)12345);
-	attr_put(DMA_WRITE_LEAST, (uint32_t)0);
+	attr_put(DMA_READ_THRESHOLD, (uint32_t)12345);
+	attr_put(DMA_WRITE_THRESHOLD, (uint32_t)0);
 	attr_put(MODERATION_COUNT, (uint32_t)8);
 	attr_put(MODERATION_TIME, (uint32_t)100000);
 	CHECK_TAKEN();
-	CHECK_EQ(setting(HEARER, RFM_A_CARD_DMA_READ_LEAST), 12345);
-	CHECK_EQ(answer_number(RFM_A_CARD_DMA_WRITE_LEAST), 0);
+	CHECK_EQ(setting(HEARER, RFM_A_CARD_DMA_READ_THRESHOLD), 12345);
+	CHECK_EQ(answer_number(RFM_A_CARD_DMA_WRITE_THRESHOLD), 0);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_COUNT), 8);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_TIME), 100000);
 	/* Another card has its own. */
-	CHECK_EQ(setting(TALKER, RFM_A_CARD_DMA_READ_LEAST), 16384);
+	CHECK_EQ(setting(TALKER, RFM_A_CARD_DMA_READ_THRESHOLD), 16384);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_COUNT), 1);
 	CHECK_EQ(answer_number(RFM_A_CARD_MODERATION_TIME), 50000);
 	ask_of(RFM_CMD_CARD_SET, HEARER);
-	attr_put(DMA_READ_LEAST, (uint32_t)16384);
-	attr_put(DMA_WRITE_LEAST, (uint32_t)2048);
+	attr_put(DMA_READ_THRESHOLD, (uint32_t)16384);
+	attr_put(DMA_WRITE_THRESHOLD, (uint32_t)2048);
 	attr_put(MODERATION_COUNT, (uint32_t)1);
 	attr_put(MODERATION_TIME, (uint32_t)50000);
 	CHECK_TAKEN();
@@ -479,7 +479,7 @@ static void nobody_sets_everything(void)
 		uint16_t attr;
 		uint32_t value;
 	} rows[] = {
-		{ RFM_A_CARD_DMA_READ_LEAST, 16384 }, { RFM_A_CARD_DMA_WRITE_LEAST, 2048 },
+		{ RFM_A_CARD_DMA_READ_THRESHOLD, 16384 }, { RFM_A_CARD_DMA_WRITE_THRESHOLD, 2048 },
 		{ RFM_A_CARD_MODERATION_COUNT, 1 }, { RFM_A_CARD_MODERATION_TIME, 50000 },
 	};
 	unsigned int i;
@@ -519,15 +519,15 @@ static void rights_are_those_of_the_descriptor(void)
 /* The file rights bind root too, who could have opened it otherwise. */
 static void ioctls_have_the_same_rights(void)
 {
-	struct rfm_switches switches = { .mask = RFM_SWITCH_LED };
+	struct rfm_config config = { .mask = RFM_CONFIG_LED };
 	int reader = open(cards[HEARER].path, O_RDONLY);
 	int writer = open(cards[HEARER].path, O_WRONLY);
 	struct rfm_listen listen = { .types = RFM_EVENT_BIT(RFM_EVENT_INT1) };
 
 	REQUIRE(reader >= 0 && writer >= 0);
-	CHECK_ERRNO(ioctl(reader, RFM_IOC_SET_SWITCHES, &switches), EBADF);
+	CHECK_ERRNO(ioctl(reader, RFM_IOC_SET_CONFIG, &config), EBADF);
 	CHECK_ERRNO(ioctl(writer, RFM_IOC_LISTEN, &listen), EBADF);
-	CHECK_EQ(ioctl(writer, RFM_IOC_SET_SWITCHES, &switches), 0);
+	CHECK_EQ(ioctl(writer, RFM_IOC_SET_CONFIG, &config), 0);
 	close(reader);
 	close(writer);
 }
@@ -722,7 +722,7 @@ int main(int argc, char **argv)
 		TAP_CASE(wrong_cards_are_refused),
 		TAP_CASE(dumps_have_all_cards),
 		TAP_CASE(messages_are_checked_strictly),
-		TAP_CASE(switches_are_set),
+		TAP_CASE(config_is_set),
 		TAP_CASE(refused_sets_change_nothing),
 		TAP_CASE(windows_move),
 		TAP_CASE(bad_steps_are_refused),

@@ -34,7 +34,7 @@ run set "$dev"
 check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 14 ]
 check "each with its value" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
 	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' \
-	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-least +16K$' '^dma-write-least +2K$' \
+	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-threshold +16K$' '^dma-write-threshold +2K$' \
 	'^moderation-count +[0-9]+$' '^moderation-time +50us$'
 run -j set "$dev"
 check "set -j has them too" has_lines "$out" '"led":false,"transmit":true,.*"base_policy":"all"'
@@ -48,11 +48,11 @@ run -j set "$dev" dark-on-dark=off led=off
 check "set -j tells how they are afterwards" has_lines "$out" '"led":false,.*"dark_on_dark":false'
 good_silent set "$dev" own-data=off
 good_silent set "$dev" window=0
-good_silent set "$dev" dma-read-least=0 dma-write-least=1M moderation-count=3 moderation-time=1ms
+good_silent set "$dev" dma-read-threshold=0 dma-write-threshold=1M moderation-count=3 moderation-time=1ms
 run set "$dev"
-check "thresholds and moderation are as set" has_lines "$out" '^dma-read-least +0$' \
-	'^dma-write-least +1M$' '^moderation-count +3$' '^moderation-time +1ms$'
-good_silent set "$dev" dma-read-least=16K dma-write-least=2048 moderation-count=1 moderation-time=50us
+check "thresholds and moderation are as set" has_lines "$out" '^dma-read-threshold +0$' \
+	'^dma-write-threshold +1M$' '^moderation-count +3$' '^moderation-time +1ms$'
+good_silent set "$dev" dma-read-threshold=16K dma-write-threshold=2048 moderation-count=1 moderation-time=50us
 
 run -j set "$dev"
 before=$(cat "$out")
@@ -75,7 +75,7 @@ no_names='no file says what a name means: use -R FILE, RFM_REGIONS or /etc/rfm/r
 wrong_word window=x "window 'x' is not a number"
 wrong_word window=-1 "window '-1' is negative"
 wrong_word offset=4G "offset '4G' is not a number"
-wrong_word dma-read-least=x "dma-read-least 'x' is not a number"
+wrong_word dma-read-threshold=x "dma-read-threshold 'x' is not a number"
 wrong_word moderation-count=0 'moderation-count must be at least 1'
 wrong_word moderation-count=32768 "moderation-count '32768' is too large, at most 0x7fff fits"
 wrong_word rx=x "$no_names"
@@ -167,9 +167,9 @@ user_may 604 set "$dev"
 user_may_not "$dev: set: $write" 604 set "$dev" led=on
 user_may 606 set "$dev" led=on
 user_may 606 set "$dev" led=off
-user_may_not "$dev: set: $write" 604 set "$dev" dma-read-least=4K
-user_may 606 set "$dev" dma-read-least=4K
-user_may 606 set "$dev" dma-read-least=16K
+user_may_not "$dev: set: $write" 604 set "$dev" dma-read-threshold=4K
+user_may 606 set "$dev" dma-read-threshold=4K
+user_may 606 set "$dev" dma-read-threshold=16K
 user_may_not "$dev: stats: $write" 604 stats "$dev" --reset
 user_may_not "$dev: subscribe: $write" 604 subscribe "$dev" 0x1000+64
 user_may_not "$dev: poke: cannot open /dev/$dev for writing: Permission denied" 604 poke "$dev" 0 1
@@ -788,7 +788,7 @@ done
 "$rmctl" apply "$dir/plain" >/dev/null
 # And when something comes before each of them, for ever.
 always() { # always ARG...: rmctl ARG..., which has no end to wait for
-	"$programs/before_request" 0 "$rmctl set $dev dma-read-least=16384 >/dev/null" \
+	"$programs/before_request" 0 "$rmctl set $dev dma-read-threshold=16384 >/dev/null" \
 		"$rmctl" "$@" >"$out" 2>"$err"
 	status=$?
 }
@@ -810,8 +810,8 @@ cp "$out" "$dir/before"
 sed 's/^led = off/led = on/; s/^transmit = on/transmit = off/; s/^loopback = off/loopback = on/
 	s/^dark-on-dark = off/dark-on-dark = on/; s/^parity = off/parity = on/
 	s/^byte-swap = off/byte-swap = on/; s/^window = 0/window = 16M/; s/^offset = 0/offset = 64M/
-	s/^policy = all/policy = none/; s/^dma-read-least = .*/dma-read-least = 4097/
-	s/^dma-write-least = .*/dma-write-least = 0/; s/^moderation-count = .*/moderation-count = 7/
+	s/^policy = all/policy = none/; s/^dma-read-threshold = .*/dma-read-threshold = 4097/
+	s/^dma-write-threshold = .*/dma-write-threshold = 0/; s/^moderation-count = .*/moderation-count = 7/
 	s/^moderation-time = .*/moderation-time = 1500ns/; s/^own = none/own = all/' \
 	"$dir/before" >"$dir/other"
 check "every setting of a file can be another" \

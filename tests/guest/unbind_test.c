@@ -93,7 +93,7 @@ static const char *all_calls_say_gone(void)
 	struct rfm_ring_test test = { 10, 0, 0 };
 	struct rfm_send send = { RFM_NODE_ALL, RFM_EVENT_INT1, 0, 0 };
 	struct rfm_listen listen = { EVENTS, 0, 0, 0 };
-	struct rfm_switches switches = { .mask = RFM_SWITCH_LED };
+	struct rfm_config config = { .mask = RFM_CONFIG_LED };
 	struct rfm_info now;
 	uint64_t word = 0;
 	unsigned int i;
@@ -106,13 +106,13 @@ static const char *all_calls_say_gone(void)
 		return "LISTEN after the end";
 	if (ioctl(card, RFM_IOC_RING_TEST, &test) != -1 || errno != ENODEV)
 		return "RING_TEST after the end";
-	if (ioctl(card, RFM_IOC_GET_SWITCHES, &switches) != -1 ||
+	if (ioctl(card, RFM_IOC_GET_CONFIG, &config) != -1 ||
 	    errno != ENODEV)
-		return "GET_SWITCHES after the end";
-	switches = (struct rfm_switches){ .mask = RFM_SWITCH_LED };
-	if (ioctl(card, RFM_IOC_SET_SWITCHES, &switches) != -1 ||
+		return "GET_CONFIG after the end";
+	config = (struct rfm_config){ .mask = RFM_CONFIG_LED };
+	if (ioctl(card, RFM_IOC_SET_CONFIG, &config) != -1 ||
 	    errno != ENODEV)
-		return "SET_SWITCHES after the end";
+		return "SET_CONFIG after the end";
 	for (i = 0; i < EXTENSION_CALLS && info.features; i++)
 		if (extension_call(i) != -1 || errno != ENODEV)
 			return "a call of the extension after the end";

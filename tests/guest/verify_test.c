@@ -134,20 +134,20 @@ static void answers_are_behind_the_stores(void)
 /* What far does not take is another there. */
 static void differences_show(void)
 {
-	struct rfm_switches off = { .mask = RFM_SWITCH_TRANSMIT };
-	struct rfm_switches on = { RFM_SWITCH_TRANSMIT, RFM_SWITCH_TRANSMIT,
+	struct rfm_config off = { .mask = RFM_CONFIG_TRANSMIT };
+	struct rfm_config on = { RFM_CONFIG_TRANSMIT, RFM_CONFIG_TRANSMIT,
 				   0, 0, 0, { 0, 0 } };
 	struct rfm_ring_test test = { .timeout_ms = 200 };
 	uint64_t before = word_get(pair.far, PLACE);
 
-	CHECK_EQ(ioctl(pair.near, RFM_IOC_SET_SWITCHES, &off), 0);
+	CHECK_EQ(ioctl(pair.near, RFM_IOC_SET_CONFIG, &off), 0);
 	CHECK(word_put(pair.near, PLACE, ++pair.value));
 	/* Nobody hears the question either, and the fence says why. */
 	CHECK_EQ(verify(pair.near, PLACE, 8), 0);
 	CHECK(args.flags & RFM_FENCED_DARK);
 	CHECK_EQ(args.answer[pair.far_info.node].flags, 0);
 	CHECK_EQ(args.answer[pair.info.node].flags, RFM_ANSWER_GIVEN);
-	CHECK_EQ(ioctl(pair.near, RFM_IOC_SET_SWITCHES, &on), 0);
+	CHECK_EQ(ioctl(pair.near, RFM_IOC_SET_CONFIG, &on), 0);
 	while (ioctl(pair.near, RFM_IOC_RING_TEST, &test) && errno == ETIMEDOUT)
 		;
 	CHECK_EQ(verify(pair.near, PLACE, 8), 0);

@@ -190,16 +190,16 @@ static json_t *lives(void)
 	char name[12];
 
 	for (unsigned int node = 0; node < RFMRING_NODES; node++) {
-		uint64_t most = 0;
+		uint64_t max = 0;
 
 		for (unsigned int word = node * WORDS_MAX; word < (node + 1) * WORDS_MAX;
 		     word++)
-			if (rfmring_load64(ring, word * 8) > most)
-				most = rfmring_load64(ring, word * 8);
-		if (!most)
+			if (rfmring_load64(ring, word * 8) > max)
+				max = rfmring_load64(ring, word * 8);
+		if (!max)
 			continue;
 		snprintf(name, sizeof(name), "%u", node);
-		json_object_set_new(object, name, json_integer(most >> LIFE_SHIFT));
+		json_object_set_new(object, name, json_integer(max >> LIFE_SHIFT));
 	}
 	return object;
 }

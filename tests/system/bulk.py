@@ -50,7 +50,7 @@ def speeds(lab):
     expect(all(value > 0 for value in rows.values()), f"a figure that is not above 0: {rows}")
 
 
-LEAST = {"pwrite": "dma-write-least", "pread": "dma-read-least"}
+LEAST = {"pwrite": "dma-write-threshold", "pread": "dma-read-threshold"}
 
 
 def times_by(lab, least):

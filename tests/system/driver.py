@@ -238,10 +238,10 @@ def reload_module(lab, _):
     unload_driver(lab)
     for policy in "some", "", "ALL", "0":
         expect(insert(lab, f"base_policy={policy}", check=False).returncode, f"took '{policy}'")
-    insert(lab, "dma_read_least=4096", "dma_write_least=0")
+    insert(lab, "dma_read_threshold=4096", "dma_write_threshold=0")
     wait_for("all cards are back", lambda: len(lab.rmctl_json(1, "list")) == 1 + CARDS)
     found = lab.rmctl_json(1, "show", card(lab))
-    expect((found["dma_read_least_size"], found["dma_write_least_size"]) == (4096, 0), str(found))
+    expect((found["dma_read_threshold_size"], found["dma_write_threshold_size"]) == (4096, 0), str(found))
     modes = lab.out(1, "sh", "-c", f"stat -c %a {PARAMETERS}/*").split()
     expect(set(modes) == {"444"}, f"a parameter can be written: {modes}")
     reload_with(lab)
@@ -611,7 +611,7 @@ def part_calls(up, _):
             *on_each(("ioctl_test", "compat_test"), base),
             *on_each(("subscribe_test", "subscribe_maps_test", "fence_test", "status_test",
                       "verify_test"), near, far),
-            ("librfm_test", near, far, narrow), ("switches_test", near, far, narrow)) + planned([clean_kernels], lab)
+            ("librfm_test", near, far, narrow), ("config_test", near, far, narrow)) + planned([clean_kernels], lab)
 
 
 def part_events(up, _):
@@ -635,7 +635,7 @@ def part_none(up, _):
             lab, *on_each(("watch_test", "watch_slot_test", "subscribe_test",
                            "subscribe_maps_test", "fence_test", "status_test", "verify_test",
                            "librfm_test"), near, far),
-            ("switches_test", near, far, narrow), ("mmap_test", mine)) + \
+            ("config_test", near, far, narrow), ("mmap_test", mine)) + \
             planned([clean_kernels], lab)
 
 

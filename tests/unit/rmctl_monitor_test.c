@@ -70,13 +70,13 @@ int next_option(struct command *cmd, int argc, char **argv)
 	return -1;
 }
 
-int check_operands(struct command *cmd, int argc, char **argv, int least, int most)
+int check_operands(struct command *cmd, int argc, char **argv, int min, int max)
 {
 	(void)cmd;
 	(void)argc;
 	(void)argv;
-	(void)least;
-	(void)most;
+	(void)min;
+	(void)max;
 	return STATUS_OK;
 }
 

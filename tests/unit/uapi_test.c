@@ -24,8 +24,8 @@ static void sizes_fit(void **state)
 		CALL(INFO, info), CALL(SEND, send), CALL(LISTEN, listen),
 		CALL(RING_TEST, ring_test), CALL(SUBSCRIBE, subscribe),
 		CALL(UNSUBSCRIBE, subscribe), CALL(WATCH, watch), CALL(FENCE, fence_wait),
-		CALL(SEND_SET, send_set), CALL(GET_SWITCHES, switches),
-		CALL(SET_SWITCHES, switches), CALL(WRITER, writer), CALL(COUNTERS, counters),
+		CALL(SEND_SET, send_set), CALL(GET_CONFIG, config),
+		CALL(SET_CONFIG, config), CALL(WRITER, writer), CALL(COUNTERS, counters),
 		CALL(RING_MAP, ring_map), CALL(VERIFY, verify),
 	};
 

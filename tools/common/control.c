@@ -69,11 +69,11 @@ static struct client *client_of(struct control_request *request)
 
 /* --- bytes -------------------------------------------------------------------- */
 
-static bool append(struct buffer *buffer, const void *bytes, size_t len, size_t most)
+static bool append(struct buffer *buffer, const void *bytes, size_t len, size_t max)
 {
 	size_t need = buffer->fill + len;
 
-	if (need > most)
+	if (need > max)
 		return false;
 	if (need > buffer->size) {
 		size_t size = buffer->size * 2 > need ? buffer->size * 2 : need;
@@ -460,7 +460,7 @@ static json_t *get(struct control_request *request, json_t *args, const char *na
 }
 
 bool control_get_number(struct control_request *request, json_t *args, const char *name,
-			bool needed, uint64_t least, uint64_t most, uint64_t *value)
+			bool needed, uint64_t min, uint64_t max, uint64_t *value)
 {
 	json_t *given = get(request, args, name, needed);
 	json_int_t number = json_integer_value(given);
@@ -468,10 +468,10 @@ bool control_get_number(struct control_request *request, json_t *args, const cha
 	if (!given)
 		return !needed;
 	/* JSON has no unsigned numbers; those from 2^63 on come as negative ones. */
-	if (!json_is_integer(given) || (number < 0 && most <= INT64_MAX) ||
-	    (uint64_t)number < least || (uint64_t)number > most) {
+	if (!json_is_integer(given) || (number < 0 && max <= INT64_MAX) ||
+	    (uint64_t)number < min || (uint64_t)number > max) {
 		control_misused(request, "the argument '%s' must be a number from %llu to %llu", name,
-			     (unsigned long long)least, (unsigned long long)most);
+			     (unsigned long long)min, (unsigned long long)max);
 		return false;
 	}
 	*value = number;

@@ -107,9 +107,9 @@ void control_on_room(struct control_request *request, void (*room)(void *context
 
 /* Arguments. Each returns false after it has failed the request with a sentence. */
 
-/** control_get_number() - from @least to @most; if absent and not @needed @value stays as it is */
+/** control_get_number() - from @min to @max; if absent and not @needed @value stays as it is */
 bool control_get_number(struct control_request *request, json_t *args, const char *name,
-			bool needed, uint64_t least, uint64_t most, uint64_t *value);
+			bool needed, uint64_t min, uint64_t max, uint64_t *value);
 
 /** control_get_string() - valid as long as @args */
 bool control_get_string(struct control_request *request, json_t *args, const char *name,

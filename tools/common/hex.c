@@ -30,11 +30,11 @@ int hex_digit(char c)
 	return 16;
 }
 
-ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t most)
+ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t max)
 {
 	size_t length = strlen(text);
 
-	if (length % 2 || length / 2 > most)
+	if (length % 2 || length / 2 > max)
 		return -1;
 	for (size_t i = 0; i < length; i += 2) {
 		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);

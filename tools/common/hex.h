@@ -15,10 +15,10 @@ int hex_digit(char c);
 
 /**
  * hex_bytes() - the bytes that @text says, in capital or small digits
- * @bytes: room for @most of them
+ * @bytes: room for @max of them
  *
  * Returns how many; -1 if it has anything but pairs of digits, or more.
  */
-ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t most);
+ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t max);
 
 #endif

@@ -133,7 +133,7 @@ int number_scan(const char *text, bool *negative, uint64_t *magnitude)
 }
 
 /* A number of the file, which may end in K or M; false after a complaint. */
-static bool get_number(struct job *job, const struct item *item, uint64_t least, uint64_t most,
+static bool get_number(struct job *job, const struct item *item, uint64_t min, uint64_t max,
 		       uint64_t *value)
 {
 	size_t length = strlen(item->text);
@@ -156,10 +156,10 @@ static bool get_number(struct job *job, const struct item *item, uint64_t least,
 		return false;
 	}
 	if (error || (negative && number) || __builtin_mul_overflow(number, factor, &number) ||
-	    number < least || number > most) {
+	    number < min || number > max) {
 		complain(job, item->line, RFM_REGIONS_FORM,
 			 "%s %.70s is out of range: 0x%llx to 0x%llx", item->key, item->text,
-			 (unsigned long long)least, (unsigned long long)most);
+			 (unsigned long long)min, (unsigned long long)max);
 		return false;
 	}
 	*value = number;
@@ -173,7 +173,7 @@ static bool is_c1(const char *at)
 }
 
 /* Copies a text as one line: its white space becomes single blanks, none at its ends. */
-static const char *get_line(struct job *job, const struct item *item, size_t most)
+static const char *get_line(struct job *job, const struct item *item, size_t max)
 {
 	char *line = job_get(job, &job->regions->arena, strlen(item->text) + 1);
 	size_t length = 0;
@@ -193,9 +193,9 @@ static const char *get_line(struct job *job, const struct item *item, size_t mos
 	}
 	length -= length && line[length - 1] == ' ';
 	line[length] = '\0';
-	if (length <= most)
+	if (length <= max)
 		return line;
-	complain(job, item->line, RFM_REGIONS_FORM, "%s is longer than %zu bytes", item->key, most);
+	complain(job, item->line, RFM_REGIONS_FORM, "%s is longer than %zu bytes", item->key, max);
 	return "";
 }
 
@@ -271,15 +271,15 @@ enum kind {
 /**
  * struct key - a key and what it has
  * @at: where it goes, in struct rfm_regions or struct rfm_region
- * @least: of a number
- * @most: of a number, or bytes of a line
+ * @min: of a number
+ * @max: of a number, or bytes of a line
  */
 static const struct key {
 	const char *name;
 	unsigned int where;
 	enum kind kind;
 	size_t at;
-	uint64_t least, most;
+	uint64_t min, max;
 } keys[] = {
 #define FILE_AT(member)	offsetof(struct rfm_regions, member)
 #define AT(member)	offsetof(struct rfm_region, member)
@@ -336,17 +336,17 @@ static void set_value(struct job *job, const struct item *item, const struct key
 				 "version '%.70s' of the format is not known, only 1", item->text);
 		break;
 	case OFFSET:
-		region_of(into)->placed = get_number(job, item, key->least, key->most, at);
+		region_of(into)->placed = get_number(job, item, key->min, key->max, at);
 		break;
 	case NUMBER:
-		get_number(job, item, key->least, key->most, at);
+		get_number(job, item, key->min, key->max, at);
 		break;
 	case NUMBER32:
-		if (get_number(job, item, key->least, key->most, &number))
+		if (get_number(job, item, key->min, key->max, &number))
 			*(uint32_t *)at = (uint32_t)number;
 		break;
 	case LINE:
-		*(const char **)at = get_line(job, item, key->most);
+		*(const char **)at = get_line(job, item, key->max);
 		break;
 	case ORDER:
 		set_order(job, item, at);

@@ -231,17 +231,17 @@ static int print_integer(enum rfm_region_type type, uint64_t bits, char *text, s
 static int scan_integer(enum rfm_region_type type, const char *text, uint64_t *bits)
 {
 	unsigned int width = 8 * types[type].size;
-	uint64_t magnitude, most = UINT64_MAX >> (64 - width);
+	uint64_t magnitude, max = UINT64_MAX >> (64 - width);
 	bool negative;
 	int error = number_scan(text, &negative, &magnitude);
 
 	if (error == -1)
 		return EINVAL;
 	if (types[type].is_signed)
-		most = (most >> 1) + negative;
+		max = (max >> 1) + negative;
 	else if (negative && magnitude)
 		return ERANGE;
-	if (error || magnitude > most)
+	if (error || magnitude > max)
 		return ERANGE;
 	*bits = negative ? -magnitude : magnitude;
 	return 0;

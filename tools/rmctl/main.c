@@ -134,16 +134,16 @@ int next_option(struct command *cmd, int argc, char **argv)
  * Checks how many operands there are; optind is the first, and names the card
  * in the messages to come. Returns an exit status.
  */
-int check_operands(struct command *cmd, int argc, char **argv, int least, int most)
+int check_operands(struct command *cmd, int argc, char **argv, int min, int max)
 {
 	int count = argc - optind;
 
-	if (count < least)
+	if (count < min)
 		return misused(cmd, "too few arguments, it needs: %s", cmd->verb->synopsis);
-	if (count > most)
+	if (count > max)
 		return misused(cmd, "too many arguments, it takes: %s",
 			       *cmd->verb->synopsis ? cmd->verb->synopsis : "none");
-	if (least)
+	if (min)
 		cmd->card = argv[optind];
 	return STATUS_OK;
 }

@@ -98,7 +98,7 @@ bool fields_bool(struct fields *fields, const char *name, bool *value)
 	return true;
 }
 
-bool fields_number(struct fields *fields, const char *name, uint64_t least, uint64_t most,
+bool fields_number(struct fields *fields, const char *name, uint64_t min, uint64_t max,
 		   uint64_t *value)
 {
 	uint64_t number = 0;
@@ -114,9 +114,9 @@ bool fields_number(struct fields *fields, const char *name, uint64_t least, uint
 		good = json_is_string(found) &&
 		       parse_number(json_string_value(found), UINT64_MAX, &number) == PARSE_OK;
 	}
-	if (!good || number < least || number > most)
+	if (!good || number < min || number > max)
 		return fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64,
-				   least, most);
+				   min, max);
 	*value = number;
 	return true;
 }
@@ -132,7 +132,7 @@ static bool real_parse(const char *text, double *value, const char **rest)
 	return isfinite(*value);
 }
 
-bool fields_real(struct fields *fields, const char *name, double least, double most,
+bool fields_real(struct fields *fields, const char *name, double min, double max,
 		 double *value)
 {
 	const char *rest = "";
@@ -146,13 +146,13 @@ bool fields_real(struct fields *fields, const char *name, double least, double m
 	       (json_is_string(found) && real_parse(json_string_value(found), &number, &rest));
 	if (json_is_number(found))
 		number = json_number_value(found);
-	if (!good || *rest || !(number >= least && number <= most))
-		return fields_fail(fields, name, "must be a number from %g to %g", least, most);
+	if (!good || *rest || !(number >= min && number <= max))
+		return fields_fail(fields, name, "must be a number from %g to %g", min, max);
 	*value = number;
 	return true;
 }
 
-bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_t *ns)
+bool fields_time(struct fields *fields, const char *name, uint64_t max, uint64_t *ns)
 {
 	uint64_t time = UINT64_MAX;
 	json_t *found;
@@ -163,12 +163,12 @@ bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_
 	if (json_is_string(found))
 		parse_duration(json_string_value(found), &time);
 	number = json_number_value(found) * 1e9;
-	if (json_is_number(found) && number >= 0 && number <= most)
+	if (json_is_number(found) && number >= 0 && number <= max)
 		time = llround(number);
-	if (time > most)
+	if (time > max)
 		return fields_fail(fields, name,
 				   "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
-				   most / 1e9);
+				   max / 1e9);
 	*ns = time;
 	return true;
 }

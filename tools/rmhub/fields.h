@@ -42,12 +42,12 @@ bool fields_fail(struct fields *fields, const char *name, const char *format, ..
 bool fields_any(struct fields *fields, const char *name, json_t **value);
 bool fields_string(struct fields *fields, const char *name, const char **value);
 bool fields_bool(struct fields *fields, const char *name, bool *value);
-bool fields_number(struct fields *fields, const char *name, uint64_t least, uint64_t most,
+bool fields_number(struct fields *fields, const char *name, uint64_t min, uint64_t max,
 		   uint64_t *value);
-bool fields_real(struct fields *fields, const char *name, double least, double most,
+bool fields_real(struct fields *fields, const char *name, double min, double max,
 		 double *value);
 
 /** fields_time() - seconds, or a string with a unit: "5ms", "100us", "250ns", "1.5s" */
-bool fields_time(struct fields *fields, const char *name, uint64_t most, uint64_t *ns);
+bool fields_time(struct fields *fields, const char *name, uint64_t max, uint64_t *ns);
 
 #endif

@@ -15,13 +15,13 @@
 /**
  * struct verb - a verb and its arguments
  * @usage: its arguments
- * @least, @most: number of words behind it
+ * @min, @max: number of words behind it
  * @run: exit status; @args without the verb; NULL: the hub is asked just that
  * @print: what it answers then, for people
  */
 struct verb {
 	const char *name, *usage, *brief;
-	int least, most;
+	int min, max;
 	int (*run)(int count, char **args);
 	void (*print)(json_t *answer);
 };
@@ -272,8 +272,8 @@ static const struct verb verbs[] = {
 	{ "fault", "add KIND [KEY=VALUE...] | list | clear [N|all]",
 	  "drop, corrupt, delay, duplicate, reorder or freeze frames", 1, 32, .run = verb_fault },
 	{ "scenario", "FILE|-", "play faults, one after the other", 1, 1, .run = verb_scenario },
-	{ "monitor", "", "print changes and faults as they happen, as JSON lines", .most = 0 },
-	{ "stop", "", "end the hub", .most = 0 },
+	{ "monitor", "", "print changes and faults as they happen, as JSON lines", .max = 0 },
+	{ "stop", "", "end the hub", .max = 0 },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
@@ -325,9 +325,9 @@ static int run_verb(const struct verb *verb, int count, char **args)
 			args[kept++] = args[i];
 		}
 	}
-	if (kept > verb->most)
+	if (kept > verb->max)
 		return misuse("too many words behind", verb->name);
-	if (kept < verb->least)
+	if (kept < verb->min)
 		return misuse("too few words behind", verb->name);
 	return verb->run ? verb->run(kept, args) : ask(verb->name, NULL, verb->print);
 }

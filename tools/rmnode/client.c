@@ -204,7 +204,7 @@ enum kind { NUMBER, TIME, SPEED, FLAG, RANGE, WIDTH, RAW, PATH };
  * struct choice - an option of a verb
  * @name: its long name, or NULL
  * @arg: the argument of the request that it becomes
- * @what: NUMBER: for the sentence; from @least to @most
+ * @what: NUMBER: for the sentence; from @min to @max
  */
 static const struct choice {
 	const char *verb;
@@ -212,7 +212,7 @@ static const struct choice {
 	const char *name;
 	enum kind kind;
 	const char *arg, *what;
-	uint64_t least, most;
+	uint64_t min, max;
 } choices[] = {
 	{ "read", 'r', .kind = RAW },
 	{ "read", 'w', .kind = WIDTH },
@@ -250,7 +250,7 @@ static bool take_choice(struct ask *ask, const struct choice *choice)
 
 	switch (choice->kind) {
 	case NUMBER:
-		if (!word_number(choice->what, optarg, choice->least, choice->most, &value))
+		if (!word_number(choice->what, optarg, choice->min, choice->max, &value))
 			return false;
 		break;
 	case TIME:
@@ -413,7 +413,7 @@ static int run(struct ask *ask, int argc, char **argv)
 	if (!take_options(ask, argc, argv))
 		return STATUS_MISUSED;
 	count = argc - optind;
-	return count < verb->least || count > verb->most ? misused(ask, verb->words) :
+	return count < verb->min || count > verb->max ? misused(ask, verb->words) :
 							   verb->run(ask, count, argv + optind);
 }
 

@@ -25,7 +25,7 @@ struct ask {
 
 /**
  * struct client_verb - a row of the table
- * @least, @most: words behind the options; @words says so
+ * @min, @max: words behind the options; @words says so
  * @run: returns an exit status
  * @event: prints an event for people; NULL: as JSON
  * @print: prints the result for people, or NULL
@@ -33,7 +33,7 @@ struct ask {
  */
 struct client_verb {
 	const char *name, *synopsis, *help;
-	int least, most;
+	int min, max;
 	const char *words;
 	int (*run)(struct ask *ask, int count, char **words);
 	void (*event)(json_t *event);

@@ -50,14 +50,14 @@ enum kind { NUMBER, SIZE, TEXT, FLAG, LOG, ROGUE, SHM };
  * struct row - an option of a member
  * @at: where its value goes
  * @flag: FLAG: what is set instead
- * @what: of a number, for the sentence; from @least to @most
+ * @what: of a number, for the sentence; from @min to @max
  */
 static const struct row {
 	const char *name;
 	enum kind kind;
 	size_t at;
 	const char *what;
-	uint64_t least, most;
+	uint64_t min, max;
 	uint32_t flag;
 } rows[] = {
 	/* The first four must be given. */
@@ -112,7 +112,7 @@ static bool set_row(struct member_options *options, const struct row *row, const
 	switch (row->kind) {
 	case NUMBER:
 	case SIZE:
-		if (!word_number(row->what, text, row->least, row->most, &number))
+		if (!word_number(row->what, text, row->min, row->max, &number))
 			return false;
 		/* Little-endian: its low half is first. */
 		memcpy(at, &number, row->kind == SIZE ? sizeof(number) : sizeof(uint32_t));

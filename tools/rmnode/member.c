@@ -224,7 +224,7 @@ static bool set_optics(struct rmnode *node, uint32_t bit, bool on)
 /* @optic: a bit of the optics, which @transmit means the other way round. */
 static const struct {
 	const char *name;
-	uint64_t most;
+	uint64_t max;
 	uint32_t optic;
 } settings[] = {
 	{ "loopback",		1, RFMRING_LOOPBACK },
@@ -253,7 +253,7 @@ void verb_set(struct control_request *request, json_t *args, void *opaque)
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
 		if (strcmp(settings[i].name, name))
 			continue;
-		if (!control_get_number(request, args, "value", true, 0, settings[i].most, &value))
+		if (!control_get_number(request, args, "value", true, 0, settings[i].max, &value))
 			return;
 		if (set(node, name, settings[i].optic, value))
 			control_done(request, NULL);

@@ -185,7 +185,7 @@ void print_verbs(void);
 /* --- words.c --------------------------------------------------------------------------- */
 
 /** word_number() - false after a sentence was printed */
-bool word_number(const char *what, const char *text, uint64_t least, uint64_t most,
+bool word_number(const char *what, const char *text, uint64_t min, uint64_t max,
 		 uint64_t *value);
 
 /** word_range() - FIRST-LAST, FIRST+LENGTH, or one address */

@@ -19,13 +19,13 @@ int complain(const char *format, ...)
 	return 1;
 }
 
-bool word_number(const char *what, const char *text, uint64_t least, uint64_t most,
+bool word_number(const char *what, const char *text, uint64_t min, uint64_t max,
 		 uint64_t *value)
 {
-	if (parse_number(text, most, value) == PARSE_OK && *value >= least)
+	if (parse_number(text, max, value) == PARSE_OK && *value >= min)
 		return true;
 	complain("%s '%s' is no number from %llu to %llu", what, text,
-		 (unsigned long long)least, (unsigned long long)most);
+		 (unsigned long long)min, (unsigned long long)max);
 	return false;
 }
 

@@ -432,21 +432,21 @@ struct rfm_send_set {
 	__u64 reserved;
 };
 
-#define RFM_SWITCH_LED		0x001u	/* the red status LED */
-#define RFM_SWITCH_TRANSMIT	0x002u	/* the transmitter sends light */
-#define RFM_SWITCH_LOOPBACK	0x004u
-#define RFM_SWITCH_DARK_ON_DARK	0x008u
-#define RFM_SWITCH_PARITY	0x010u	/* then stores narrower than 4 bytes are inhibited */
-#define RFM_SWITCH_OWN_DATA	0x020u	/* get: a packet came home; set: can be cleared only */
-#define RFM_SWITCH_BYTE_SWAP	0x040u	/* bytes of each aligned 4 reversed, loads and stores */
-#define RFM_SWITCH_WINDOW	0x080u	/* @window_offset */
-#define RFM_SWITCH_OFFSET	0x100u	/* @address_offset */
-#define RFM_SWITCHES		0x1ffu
+#define RFM_CONFIG_LED		0x001u	/* the red status LED */
+#define RFM_CONFIG_TRANSMIT	0x002u	/* the transmitter sends light */
+#define RFM_CONFIG_LOOPBACK	0x004u
+#define RFM_CONFIG_DARK_ON_DARK	0x008u
+#define RFM_CONFIG_PARITY	0x010u	/* then stores narrower than 4 bytes are inhibited */
+#define RFM_CONFIG_OWN_DATA	0x020u	/* get: a packet came home; set: can be cleared only */
+#define RFM_CONFIG_BYTE_SWAP	0x040u	/* bytes of each aligned 4 reversed, loads and stores */
+#define RFM_CONFIG_WINDOW	0x080u	/* @window_offset */
+#define RFM_CONFIG_OFFSET	0x100u	/* @address_offset */
+#define RFM_CONFIG_ALL		0x1ffu
 
 /**
- * struct rfm_switches - what users of a 5565 set (RFM_IOC_GET_SWITCHES, RFM_IOC_SET_SWITCHES)
- * @mask: set: what is to be changed, RFM_SWITCH_*; get: out: what this card has
- * @on: the switches that are on
+ * struct rfm_config - what users of a 5565 set (RFM_IOC_GET_CONFIG, RFM_IOC_SET_CONFIG)
+ * @mask: set: what is to be changed, RFM_CONFIG_*; get: out: what this card has
+ * @on: RFM_CONFIG_* that are on
  * @window_offset: bytes, where in the memory the window begins, a multiple of
  *	its size below the memory size. File offsets are then offsets in the
  *	window
@@ -463,7 +463,7 @@ struct rfm_send_set {
  * OWN_DATA, a ring test. Set needs a descriptor open for writing (EBADF). Each
  * change is told to monitors, with the process: docs/man/rfm-netlink.7.
  */
-struct rfm_switches {
+struct rfm_config {
 	__u32 mask;
 	__u32 on;
 	__u64 window_offset;
@@ -643,8 +643,8 @@ struct rfm_verify {
 #define RFM_IOC_WATCH		_IOW(RFM_IOC_MAGIC, 0x06, struct rfm_watch)
 #define RFM_IOC_FENCE		_IOWR(RFM_IOC_MAGIC, 0x07, struct rfm_fence_wait)
 #define RFM_IOC_SEND_SET	_IOW(RFM_IOC_MAGIC, 0x08, struct rfm_send_set)
-#define RFM_IOC_GET_SWITCHES	_IOR(RFM_IOC_MAGIC, 0x09, struct rfm_switches)
-#define RFM_IOC_SET_SWITCHES	_IOW(RFM_IOC_MAGIC, 0x0a, struct rfm_switches)
+#define RFM_IOC_GET_CONFIG	_IOR(RFM_IOC_MAGIC, 0x09, struct rfm_config)
+#define RFM_IOC_SET_CONFIG	_IOW(RFM_IOC_MAGIC, 0x0a, struct rfm_config)
 #define RFM_IOC_WRITER		_IOWR(RFM_IOC_MAGIC, 0x0b, struct rfm_writer)
 #define RFM_IOC_COUNTERS	_IOR(RFM_IOC_MAGIC, 0x0c, struct rfm_counters)
 #define RFM_IOC_RING_MAP	_IOWR(RFM_IOC_MAGIC, 0x0d, struct rfm_ring_map)

@@ -287,7 +287,7 @@ static void test_bad_descriptors(void)
 static void test_paced_line(void)
 {
     /* 0.001 Gbaud: 157 us a frame and 10 us a byte, so 237 us for 8 bytes */
-    const gint64 least = 400 * 237;
+    const gint64 min = 400 * 237;
     gint64 best = G_MAXINT64;
     Lab *lab = lab_ring("node-id=7,packing=off,line=paced,,rate=0.001",
                         "node-id=9");
@@ -295,7 +295,7 @@ static void test_paced_line(void)
     unsigned i, turn;
 
     /* Never too fast; too slow only if the host has something else to do. */
-    for (turn = 0; turn < 50 && best >= 3 * least; turn++) {
+    for (turn = 0; turn < 50 && best >= 3 * min; turn++) {
         gint64 start = g_get_monotonic_time();
 
         for (i = 0; i < 400; i++) {
@@ -303,13 +303,13 @@ static void test_paced_line(void)
         }
         fence(a, b);
         best = MIN(best, g_get_monotonic_time() - start);
-        g_assert_cmpint(best, >=, least);
+        g_assert_cmpint(best, >=, min);
         for (i = 0; i < 400; i++) {
             g_assert_cmphex(qpci_io_readq(b->pci, b->bar[3], 8 * i), ==,
                             i + turn);
         }
     }
-    g_assert_cmpint(best, <, 3 * least);
+    g_assert_cmpint(best, <, 3 * min);
     lab_stop(lab);
 }
 

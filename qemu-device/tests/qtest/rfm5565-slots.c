@@ -209,19 +209,19 @@ static void test_bad(void)
 /* Of all slots, while the others are armed; the least is not of the host. */
 static gint64 least_time_to_arm(Card *card, const SlotSetting *timer)
 {
-    gint64 start, least = G_MAXINT64;
+    gint64 start, min = G_MAXINT64;
 
     for (unsigned i = 0; i < 512; i++) {
         start = g_get_monotonic_time();
         g_assert_cmphex(slot_arm(card, i % 256, TIMER, timer), ==, TIMER);
         if (i >= 256) {
-            least = MIN(least, g_get_monotonic_time() - start);
+            min = MIN(min, g_get_monotonic_time() - start);
         }
     }
     for (unsigned i = 0; i < 256; i++) {
         slot_arm(card, i, 0, timer);
     }
-    return least;
+    return min;
 }
 
 /* The whole memory, by every slot: each one costs no more than a narrow one. */

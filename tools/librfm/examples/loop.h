@@ -83,13 +83,13 @@ static inline void loop_on_signal(int signo)
 	loop_stop = 1;
 }
 
-static inline double loop_number(const char *text, double least, double most)
+static inline double loop_number(const char *text, double min, double max)
 {
 	char *end;
 	double value = strtod(text, &end);
 
-	if (end == text || *end || !(value >= least && value <= most))
-		errx(2, "'%s' is not a number from %g to %g", text, least, most);
+	if (end == text || *end || !(value >= min && value <= max))
+		errx(2, "'%s' is not a number from %g to %g", text, min, max);
 	return value;
 }
 

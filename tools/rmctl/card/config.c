@@ -15,14 +15,14 @@
 #include "tools/rmctl/cli/out.h"
 
 #define CARD "card"	/* the line that names it */
-#define LINE_MOST (1 << 20)	/* bytes; 4096 ranges take a tenth */
-#define TRIES_MOST 100	/* who changes things without end has won */
+#define LINE_MAX (1 << 20)	/* bytes; 4096 ranges take a tenth */
+#define TRIES_MAX 100	/* who changes things without end has won */
 
 /* Settings and masks, which are two requests, of the same moment. Returns an exit status. */
 static int config_get(struct command *cmd, struct netlink *nl, struct state *state,
 		      struct planes *planes)
 {
-	int status, left = TRIES_MOST;
+	int status, left = TRIES_MAX;
 	uint64_t generation;
 
 	memset(planes, 0, sizeof(*planes));
@@ -153,8 +153,8 @@ static int get_line(struct command *cmd, FILE *file, char *line, bool *more)
 	while ((byte = getc(file)) != EOF && byte != '\n') {
 		if (!byte)
 			return misused(cmd, "there is a NUL in it");
-		if (length == LINE_MOST)
-			return misused(cmd, "it is longer than %d bytes", LINE_MOST);
+		if (length == LINE_MAX)
+			return misused(cmd, "it is longer than %d bytes", LINE_MAX);
 		line[length++] = (char)byte;
 	}
 	line[length] = '\0';
@@ -165,7 +165,7 @@ static int get_line(struct command *cmd, FILE *file, char *line, bool *more)
 /* Reads all of it, up to the first mistake, whose line is said. Returns an exit status. */
 static int read_lines(struct command *cmd, FILE *file, struct change *change, char **card)
 {
-	char *line = malloc(LINE_MOST + 1);
+	char *line = malloc(LINE_MAX + 1);
 	int status = line ? STATUS_OK : failed(cmd, "out of memory");
 	bool more = line;
 
@@ -344,7 +344,7 @@ static int apply(struct command *cmd, struct netlink *nl, struct state *state,
 	json_t *changed = json_array();
 	int status = changed ? planes_fit(cmd, &change->planes, state->memory_size) :
 			       failed(cmd, "out of memory");
-	int left = TRIES_MOST;
+	int left = TRIES_MAX;
 	bool again = true;
 
 	while (!status && again) {

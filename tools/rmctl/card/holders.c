@@ -9,7 +9,7 @@
 #include "tools/rmctl/cli/text.h"
 
 /* A dump that something changes is begun again. */
-#define DUMPS_MOST 100
+#define DUMPS_MAX 100
 
 /* Returns 0 or ENOMEM. */
 static int take_range(struct descriptor *descriptor, struct nlattr *nest)
@@ -117,7 +117,7 @@ static void drop_own(struct descriptors *descriptors)
  */
 int descriptors_get(struct command *cmd, struct netlink *nl, struct descriptors *descriptors)
 {
-	int error, left = DUMPS_MOST;
+	int error, left = DUMPS_MAX;
 
 	memset(descriptors, 0, sizeof(*descriptors));
 	do {

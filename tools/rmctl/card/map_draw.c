@@ -17,7 +17,7 @@
 #define CELL 6u		/* "[*255]" */
 #define LINK 3u		/* "-->" */
 #define MARGIN 5u	/* the line that goes back, and the turns inside it */
-#define ROW_MOST 8u
+#define ROW_MAX 8u
 #define ROW_SHORT 4u	/* so many fit into one row and look well there */
 
 /**
@@ -124,8 +124,8 @@ void map_draw(FILE *file, const uint32_t *nodes, size_t count, bool dark, bool o
 	struct drawing drawing = { .nodes = nodes, .count = count, .dark = dark, .open = open };
 
 	drawing.per_row = count <= ROW_SHORT ? count : (count + 1) / 2;
-	if (drawing.per_row > ROW_MOST)
-		drawing.per_row = ROW_MOST;
+	if (drawing.per_row > ROW_MAX)
+		drawing.per_row = ROW_MAX;
 	drawing.rows = (count + drawing.per_row - 1) / drawing.per_row;
 	drawing.rows += drawing.rows % 2;
 	for (size_t row = 0; row < drawing.rows; row++) {

@@ -14,7 +14,7 @@
 /* A node sends one every half second, and soon it is home. */
 #define HEARTBEAT_NS 600000000L
 
-#define NAMED_MOST 3	/* more would be no sentence */
+#define NAMED_MAX 3	/* more would be no sentence */
 
 /* How long ago was @then? */
 static uint64_t ago(const struct ring *ring, uint64_t then)
@@ -133,7 +133,7 @@ const char *ring_absent(char text[RING_NOTE], const struct ring *ring, uint64_t 
 
 		if (member->gone ? member->heard_ns > since_ns : !member->paused)
 			continue;
-		if (named == NAMED_MOST) {
+		if (named == NAMED_MAX) {
 			more++;
 			continue;
 		}

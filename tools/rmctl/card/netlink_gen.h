@@ -11,7 +11,7 @@
 	:64, node, memory_size, window_size, board_id, board_revision, build, features, \
 	clock_domain, link, lcsr1, lisr, led, transmit, loopback, dark_on_dark, parity, \
 	own_data, byte_swap, redundant, rogue_master0, rogue_master1, window_offset, \
-	address_offset, base_policy, base_ranges, :64, dma_read_least, dma_write_least, \
+	address_offset, base_policy, base_ranges, :64, dma_read_threshold, dma_write_threshold, \
 	moderation_count, moderation_time, files, watches, listeners, :64, :64, :64, :64, lost, \
 	sync_loss_ns
 

@@ -15,7 +15,7 @@
 #include "tools/rmctl/cli/words.h"
 
 /* A dump that something changes is begun again; who changes things without end has won. */
-#define DUMPS_MOST 100
+#define DUMPS_MAX 100
 
 /* --- what a message says --------------------------------------------------------------- */
 
@@ -23,15 +23,15 @@
  * numbers_take - take the numbers of a message, or of a nest in it
  * @numbers: a place for each attribute, see netlink_gen.h; those without one stay as they are
  * @attributes: parsed
- * @most: the last of them
+ * @max: the last of them
  *
  * Returns which there are: bit n, attribute n.
  */
-uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int most)
+uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int max)
 {
 	uint64_t have = 0;
 
-	for (int i = 1; i <= most; i++) {
+	for (int i = 1; i <= max; i++) {
 		int length = attributes[i] ? nla_len(attributes[i]) : 0;
 
 		if (length == sizeof(uint8_t))
@@ -289,7 +289,7 @@ static int ask_each(struct netlink *nl, struct states *states)
  */
 int states_get(struct command *cmd, struct netlink *nl, struct states *states)
 {
-	int error, left = DUMPS_MOST;
+	int error, left = DUMPS_MAX;
 
 	memset(states, 0, sizeof(*states));
 	do {

@@ -58,7 +58,7 @@ int state_find(struct command *cmd, struct netlink *nl, const char *which, struc
 int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
 		       struct state *state);
 int states_get(struct command *cmd, struct netlink *nl, struct states *states);
-uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int most);
+uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int max);
 bool state_take(struct state *state, struct nlmsghdr *message);
 bool state_synchronous(const struct state *state);
 

@@ -78,7 +78,7 @@ enum {
 };
 
 int next_option(struct command *cmd, int argc, char **argv);
-int check_operands(struct command *cmd, int argc, char **argv, int least, int most);
+int check_operands(struct command *cmd, int argc, char **argv, int min, int max);
 int get_number(struct command *cmd, const char *what, const char *text, uint64_t max,
 	       uint64_t *value);
 int get_duration(struct command *cmd, const char *what, const char *text, uint64_t *nanoseconds);

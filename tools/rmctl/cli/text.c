@@ -11,7 +11,7 @@
 /* How many bytes has the character of UTF-8 that begins here? 0: it is none. */
 static size_t character_length(const unsigned char *at, size_t left)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t min[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 :
 			*at < 0xf5 ? 4 : 0;
 	uint32_t code = *at & 0x7f >> length;
@@ -24,7 +24,7 @@ static size_t character_length(const unsigned char *at, size_t left)
 		code = code << 6 | (at[i] & 0x3f);
 	}
 	/* No surrogates, nothing that has a shorter form, nothing beyond U+10ffff. */
-	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+	if (code < min[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return 0;
 	return length;
 }

@@ -89,12 +89,12 @@ int stream_take(const struct command *cmd, struct stream *stream, stream_taker *
 {
 	struct rfm_event events[BATCH];
 	int status = STATUS_OK;
-	size_t most = BATCH;
+	size_t max = BATCH;
 	ssize_t got;
 
-	if (stream->until.limited && stream->until.left < most)
-		most = stream->until.left;
-	got = read(stream->fd, events, most * sizeof(*events));
+	if (stream->until.limited && stream->until.left < max)
+		max = stream->until.left;
+	got = read(stream->fd, events, max * sizeof(*events));
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return STATUS_OK;
 	if (got <= 0)

@@ -222,7 +222,7 @@ static void print_row(const struct top *top, const struct row *row, uint64_t now
 		      uint64_t elapsed)
 {
 	char rate[UNIT_TEXT], age[UNIT_TEXT] = "never", mean[UNIT_TEXT] = "-";
-	char most[UNIT_TEXT] = "-", node[UNIT_TEXT] = "-";
+	char max[UNIT_TEXT] = "-", node[UNIT_TEXT] = "-";
 	const struct rates *rates = &row->rates;
 	struct first first = { .value = "" };
 	uint64_t time;
@@ -233,11 +233,11 @@ static void print_row(const struct top *top, const struct row *row, uint64_t now
 	}
 	if (rates_latency(rates, &time)) {
 		time_text(mean, time);
-		time_text(most, rates->latency_max_ns);
+		time_text(max, rates->latency_max_ns);
 	}
 	value_of(top, row, &first);
 	printf(ROW "%s%s%s%s", row->target.word,
-	       rate_text(rate, rates->updates, elapsed), age, mean, most, node,
+	       rate_text(rate, rates->updates, elapsed), age, mean, max, node,
 	       is_stale(top, row, now) ? "STALE  " : "",
 	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "");
 	if (rates->lost)

@@ -32,14 +32,14 @@ struct watching {
 
 /* --- the command line ---------------------------------------------------------------- */
 
-static int get_time(struct command *cmd, const char *what, uint64_t least, uint64_t most,
+static int get_time(struct command *cmd, const char *what, uint64_t min, uint64_t max,
 		    __u64 *nanoseconds)
 {
 	uint64_t time;
 
 	if (get_duration(cmd, what, optarg, &time))
 		return STATUS_MISUSED;
-	if (time < least || time > most)
+	if (time < min || time > max)
 		return misused(cmd, "%s '%s' is out of range", what, optarg);
 	*nanoseconds = time;
 	return STATUS_OK;

@@ -18,7 +18,7 @@
  * struct difference - the memory and a file, side by side
  * @target: the range
  * @transfer: through all of the range
- * @most: so many are shown
+ * @max: so many are shown
  * @shown: so many have been
  * @bytes: that differ
  * @next: in the range: what lies before it has been shown or is equal
@@ -32,7 +32,7 @@ struct difference {
 	const struct source *source;
 	const struct card *card;
 	struct transfer transfer;
-	uint64_t most, shown, bytes, next;
+	uint64_t max, shown, bytes, next;
 	json_t *array;
 	struct rfm_place value;
 	char name[RFM_REGION_PATH_MAX];
@@ -143,7 +143,7 @@ static int compare(struct difference *diff, uint64_t begin, const unsigned char 
 		if (card[i] == file[i])
 			continue;
 		diff->bytes++;
-		if (begin + i >= diff->next && diff->shown < diff->most)
+		if (begin + i >= diff->next && diff->shown < diff->max)
 			status = tell(diff, begin + i);
 	}
 	return status;
@@ -202,11 +202,11 @@ static int report(struct difference *diff)
 }
 
 static int diff_card(struct command *cmd, const struct card *card, const struct target *target,
-		     const char *file, uint64_t most)
+		     const char *file, uint64_t max)
 {
 	struct source source;
 	struct difference diff = {
-		.cmd = cmd, .target = target, .source = &source, .card = card, .most = most,
+		.cmd = cmd, .target = target, .source = &source, .card = card, .max = max,
 		.array = json_array(),
 	};
 	int status = card_check_range(cmd, card, target->offset, target->length);
@@ -225,7 +225,7 @@ static int diff_card(struct command *cmd, const struct card *card, const struct 
 
 int verb_diff(struct command *cmd, int argc, char **argv)
 {
-	uint64_t most = SHOWN_DEFAULT;
+	uint64_t max = SHOWN_DEFAULT;
 	struct target target;
 	struct card card;
 	int status;
@@ -233,7 +233,7 @@ int verb_diff(struct command *cmd, int argc, char **argv)
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
 		if (option != 'n')
 			return STATUS_MISUSED;
-		status = get_number(cmd, "count", optarg, UINT64_MAX, &most);
+		status = get_number(cmd, "count", optarg, UINT64_MAX, &max);
 		if (status)
 			return status;
 	}
@@ -245,7 +245,7 @@ int verb_diff(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	regions_try(cmd);
-	status = diff_card(cmd, &card, &target, argv[optind + 2], most);
+	status = diff_card(cmd, &card, &target, argv[optind + 2], max);
 	card_close(&card);
 	return status;
 }

@@ -25,7 +25,7 @@
 #define PAGE 4096u
 #define ATTEMPTS 4		/* questions for the same: it may be written meanwhile */
 #define SEARCHES 256u		/* parts that are looked at for a difference, of one node */
-#define SEARCHES_LEAST 64u	/* enough to find one that is there */
+#define SEARCHES_MIN 64u	/* enough to find one that is there */
 
 /**
  * enum verdict - what the answers of a node to one question, asked again, come to
@@ -310,8 +310,8 @@ static int look_into(struct verify *verify, unsigned int id, uint64_t offset, ui
 	int status;
 
 	if (!node->placed) {
-		if (differs_for_good && node->searches < SEARCHES_LEAST)
-			node->searches = SEARCHES_LEAST;
+		if (differs_for_good && node->searches < SEARCHES_MIN)
+			node->searches = SEARCHES_MIN;
 		status = find_place(verify, id, offset, length);
 		if (!status && node->placed)
 			status = find_name(verify, id);

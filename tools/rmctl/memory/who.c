@@ -122,7 +122,7 @@ static void join(struct answer *last, const struct answer *answer)
 #define LOOK (256 * RFM_GRANULE)
 
 /* A line for all in a row that has one writer; the last of them stays in @last. */
-static int tell_most(const struct command *cmd, const struct card *card, uint64_t begin,
+static int tell_max(const struct command *cmd, const struct card *card, uint64_t begin,
 		     uint64_t *offset, uint64_t end, struct answer *last)
 {
 	struct answer answer = { .now = last->now };
@@ -162,7 +162,7 @@ static int tell_all(const struct command *cmd, const struct card *card, uint64_t
 	if (rfm_counters(card->rfm, &counters))
 		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
 	last.now = counters.clock_ns;
-	status = tell_most(cmd, card, begin, &offset, end, &last);
+	status = tell_max(cmd, card, begin, &offset, end, &last);
 	if (!status && last.length)
 		status = tell(cmd, &last);
 	if (!status && offset < end)

@@ -14,30 +14,30 @@ static const struct {
 	u32 flag;
 	u32 lcsr1;
 	bool inverted;
-} rfm_lcsr1_switches[] = {
-	{ RFM_SWITCH_LED, RFM_LCSR1_LED },
-	{ RFM_SWITCH_TRANSMIT, RFM_LCSR1_TX_DISABLE, true },
-	{ RFM_SWITCH_LOOPBACK, RFM_LCSR1_LOOPBACK },
-	{ RFM_SWITCH_DARK_ON_DARK, RFM_LCSR1_DARK_ON_DARK },
-	{ RFM_SWITCH_PARITY, RFM_LCSR1_PARITY },
-	{ RFM_SWITCH_OWN_DATA, RFM_LCSR1_OWN_DATA },
+} rfm_config_lcsr1[] = {
+	{ RFM_CONFIG_LED, RFM_LCSR1_LED },
+	{ RFM_CONFIG_TRANSMIT, RFM_LCSR1_TX_DISABLE, true },
+	{ RFM_CONFIG_LOOPBACK, RFM_LCSR1_LOOPBACK },
+	{ RFM_CONFIG_DARK_ON_DARK, RFM_LCSR1_DARK_ON_DARK },
+	{ RFM_CONFIG_PARITY, RFM_LCSR1_PARITY },
+	{ RFM_CONFIG_OWN_DATA, RFM_LCSR1_OWN_DATA },
 };
 
-static u32 rfm_switches_of(const struct rfm_card *card)
+static u32 rfm_config_of(const struct rfm_card *card)
 {
 	return card->hw.board_revision < RFM_BRV_SLIDING_WINDOW ?
-	       RFM_SWITCHES & ~RFM_SWITCH_WINDOW : RFM_SWITCHES;
+	       RFM_CONFIG_ALL & ~RFM_CONFIG_WINDOW : RFM_CONFIG_ALL;
 }
 
 /**
- * rfm_switches_read - how switches are
+ * rfm_config_read - how they are set
  * @card: the card
  * @args: filled in; zeroed before
  *
  * Context: card->lock held: not half of a change.
  * Return: 0 or -ENODEV.
  */
-int rfm_switches_read(struct rfm_card *card, struct rfm_switches *args)
+int rfm_config_read(struct rfm_card *card, struct rfm_config *args)
 {
 	u32 lcsr1, bigend;
 	unsigned int i;
@@ -52,50 +52,50 @@ int rfm_switches_read(struct rfm_card *card, struct rfm_switches *args)
 	ret = rfm_card_check(card);
 	rfm_card_exit(card, idx);
 
-	args->mask = rfm_switches_of(card);
-	args->on = bigend & RFM_BIGEND_PIO ? RFM_SWITCH_BYTE_SWAP : 0;
-	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++)
-		if (!!(lcsr1 & rfm_lcsr1_switches[i].lcsr1) !=
-		    rfm_lcsr1_switches[i].inverted)
-			args->on |= rfm_lcsr1_switches[i].flag;
+	args->mask = rfm_config_of(card);
+	args->on = bigend & RFM_BIGEND_PIO ? RFM_CONFIG_BYTE_SWAP : 0;
+	for (i = 0; i < ARRAY_SIZE(rfm_config_lcsr1); i++)
+		if (!!(lcsr1 & rfm_config_lcsr1[i].lcsr1) !=
+		    rfm_config_lcsr1[i].inverted)
+			args->on |= rfm_config_lcsr1[i].flag;
 	args->window_offset = READ_ONCE(card->hw.window_offset);
 	args->address_offset = (lcsr1 & RFM_LCSR1_OFFSET_M) >>
 			       RFM_LCSR1_OFFSET_SHIFT << ilog2(SZ_64M);
 	return ret;
 }
 
-/* RFM_IOC_GET_SWITCHES. Return: 0, -EINTR or -ENODEV. */
-int rfm_switches_get(struct rfm_file *file, void *arg)
+/* RFM_IOC_GET_CONFIG. Return: 0, -EINTR or -ENODEV. */
+int rfm_config_get(struct rfm_file *file, void *arg)
 {
 	struct rfm_card *card = file->card;
 	int ret;
 
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	ret = rfm_switches_read(card, arg);
+	ret = rfm_config_read(card, arg);
 	mutex_unlock(&card->lock);
 	return ret;
 }
 
 /* Could a change be? */
-int rfm_switches_check(const struct rfm_card *card,
-		       const struct rfm_settings *settings)
+int rfm_config_check(const struct rfm_card *card,
+		     const struct rfm_settings *settings)
 {
-	const struct rfm_switches *args = &settings->switches;
+	const struct rfm_config *args = &settings->config;
 
-	if ((args->mask | args->on) & ~RFM_SWITCHES)
+	if ((args->mask | args->on) & ~RFM_CONFIG_ALL)
 		return -EINVAL;
-	if (args->mask & args->on & RFM_SWITCH_OWN_DATA)
+	if (args->mask & args->on & RFM_CONFIG_OWN_DATA)
 		return rfm_refuse_setting(settings, RFM_A_CARD_OWN_DATA, -EINVAL,
 					  "own-data can be cleared only");
-	if (args->mask & RFM_SWITCH_OFFSET &&
+	if (args->mask & RFM_CONFIG_OFFSET &&
 	    (args->address_offset % SZ_64M ||
 	     args->address_offset > 3 * SZ_64M))
 		return rfm_refuse_setting(settings, RFM_A_CARD_ADDRESS_OFFSET, -EINVAL,
 					  "the address offset is 0, 64, 128 or 192 MiB");
-	if (!(args->mask & RFM_SWITCH_WINDOW))
+	if (!(args->mask & RFM_CONFIG_WINDOW))
 		return 0;
-	if (!(rfm_switches_of(card) & RFM_SWITCH_WINDOW))
+	if (!(rfm_config_of(card) & RFM_CONFIG_WINDOW))
 		return rfm_refuse_setting(settings, RFM_A_CARD_WINDOW_OFFSET, -EOPNOTSUPP,
 					  "the window of this card does not move");
 	/* Sizes are powers of two. */
@@ -110,7 +110,7 @@ int rfm_switches_check(const struct rfm_card *card,
 static int rfm_window_move(struct rfm_card *card,
 			   const struct rfm_settings *settings)
 {
-	u64 offset = settings->switches.window_offset;
+	u64 offset = settings->config.window_offset;
 	u32 base = offset | RFM_LAS1BA_ENABLE;
 
 	if (offset == card->hw.window_offset)
@@ -139,7 +139,7 @@ static int rfm_byte_swap(struct rfm_card *card,
 	u32 old = readl(card->hw.runtime + RFM_BIGEND);
 	u32 bigend = old & ~RFM_BIGEND_SWAPS;
 
-	if (settings->switches.on & RFM_SWITCH_BYTE_SWAP)
+	if (settings->config.on & RFM_CONFIG_BYTE_SWAP)
 		bigend |= RFM_BIGEND_SWAPS;
 	if (bigend == old)
 		return 0;
@@ -157,15 +157,15 @@ static int rfm_byte_swap(struct rfm_card *card,
 static int rfm_change_between_transfers(struct rfm_card *card,
 					const struct rfm_settings *settings)
 {
-	u32 mask = settings->switches.mask;
+	u32 mask = settings->config.mask;
 	int ret = 0;
 
 	lockdep_assert_held(&card->lock);
 
 	spin_lock(&card->hw.lock);
-	if (mask & RFM_SWITCH_WINDOW)
+	if (mask & RFM_CONFIG_WINDOW)
 		ret = rfm_window_move(card, settings);
-	if (!ret && mask & RFM_SWITCH_BYTE_SWAP)
+	if (!ret && mask & RFM_CONFIG_BYTE_SWAP)
 		ret = rfm_byte_swap(card, settings);
 	spin_unlock(&card->hw.lock);
 	return ret;
@@ -173,24 +173,24 @@ static int rfm_change_between_transfers(struct rfm_card *card,
 
 /* Writing OWN DATA as 1 leaves it alone: it may have come meanwhile. */
 static void rfm_lcsr1_change(struct rfm_card *card,
-			     const struct rfm_switches *args)
+			     const struct rfm_config *args)
 {
 	unsigned int i;
 	u32 lcsr1, bit;
 
 	spin_lock(&card->hw.lock);
 	lcsr1 = readl(card->hw.control + RFM_LCSR1) | RFM_LCSR1_OWN_DATA;
-	for (i = 0; i < ARRAY_SIZE(rfm_lcsr1_switches); i++) {
-		if (!(args->mask & rfm_lcsr1_switches[i].flag))
+	for (i = 0; i < ARRAY_SIZE(rfm_config_lcsr1); i++) {
+		if (!(args->mask & rfm_config_lcsr1[i].flag))
 			continue;
-		bit = rfm_lcsr1_switches[i].lcsr1;
-		if (!(args->on & rfm_lcsr1_switches[i].flag) ==
-		    rfm_lcsr1_switches[i].inverted)
+		bit = rfm_config_lcsr1[i].lcsr1;
+		if (!(args->on & rfm_config_lcsr1[i].flag) ==
+		    rfm_config_lcsr1[i].inverted)
 			lcsr1 |= bit;
 		else
 			lcsr1 &= ~bit;
 	}
-	if (args->mask & RFM_SWITCH_OFFSET) {
+	if (args->mask & RFM_CONFIG_OFFSET) {
 		lcsr1 &= ~RFM_LCSR1_OFFSET_M;
 		lcsr1 |= args->address_offset / SZ_64M <<
 			 RFM_LCSR1_OFFSET_SHIFT;
@@ -200,12 +200,12 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 }
 
 /*
- * Changes what passed rfm_switches_check(); after an error nothing has changed.
+ * Changes what passed rfm_config_check(); after an error nothing has changed.
  * Under card->lock, and with card->probe_lock if OWN DATA is to be cleared, for
  * which a ring test waits.
  */
-int rfm_switches_apply(struct rfm_card *card,
-		       const struct rfm_settings *settings)
+int rfm_config_apply(struct rfm_card *card,
+		     const struct rfm_settings *settings)
 {
 	int idx, ret = 0;
 
@@ -213,7 +213,7 @@ int rfm_switches_apply(struct rfm_card *card,
 		return -ENODEV;
 	ret = rfm_change_between_transfers(card, settings);
 	if (!ret) {
-		rfm_lcsr1_change(card, &settings->switches);
+		rfm_lcsr1_change(card, &settings->config);
 		ret = rfm_card_check(card);
 	}
 	rfm_card_exit(card, idx);
@@ -221,13 +221,13 @@ int rfm_switches_apply(struct rfm_card *card,
 }
 
 /*
- * RFM_IOC_SET_SWITCHES. Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -EINTR,
+ * RFM_IOC_SET_CONFIG. Return: 0; -EINVAL, -EOPNOTSUPP, -EBUSY, -EIO, -EINTR,
  * -ENODEV, and then nothing has changed.
  */
-int rfm_switches_set(struct rfm_file *file, void *arg)
+int rfm_config_set(struct rfm_file *file, void *arg)
 {
-	const struct rfm_switches *args = arg;
-	const struct rfm_settings settings = { .switches = *args, .wait = true };
+	const struct rfm_config *args = arg;
+	const struct rfm_settings settings = { .config = *args, .wait = true };
 
 	return rfm_settings_apply(file->card, &settings);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * GET_SWITCHES and SET_SWITCHES: every switch does what it says.
+ * GET_CONFIG and SET_CONFIG: every switch does what it says.
  *
- *	switches_test NEAR FAR [NARROW]
+ *	config_test NEAR FAR [NARROW]
  *
  * NEAR and FAR are a ring of their own, see pair.h; the window of NARROW is
  * smaller than its memory, and nobody else uses it.
@@ -17,30 +17,30 @@
 #define PAGE 4096ul
 
 static const char *narrow_path;
-static struct rfm_switches home;	/* of near, at the beginning */
+static struct rfm_config home;	/* of near, at the beginning */
 
-static struct rfm_switches get(int fd)
+static struct rfm_config get(int fd)
 {
-	struct rfm_switches state;
+	struct rfm_config state;
 
 	memset(&state, 0xa5, sizeof(state));
-	CHECK_EQ(ioctl(fd, RFM_IOC_GET_SWITCHES, &state), 0);
+	CHECK_EQ(ioctl(fd, RFM_IOC_GET_CONFIG, &state), 0);
 	return state;
 }
 
 static int set(int fd, uint32_t mask, uint32_t on)
 {
-	struct rfm_switches state = { .mask = mask, .on = on };
+	struct rfm_config state = { .mask = mask, .on = on };
 
-	return ioctl(fd, RFM_IOC_SET_SWITCHES, &state);
+	return ioctl(fd, RFM_IOC_SET_CONFIG, &state);
 }
 
 static int set_window(int fd, uint64_t offset)
 {
-	struct rfm_switches state = { .mask = RFM_SWITCH_WINDOW,
+	struct rfm_config state = { .mask = RFM_CONFIG_WINDOW,
 				      .window_offset = offset };
 
-	return ioctl(fd, RFM_IOC_SET_SWITCHES, &state);
+	return ioctl(fd, RFM_IOC_SET_CONFIG, &state);
 }
 
 static uint32_t lcsr1(int fd)
@@ -53,61 +53,61 @@ static uint32_t lcsr1(int fd)
 
 static void get_says_all(void)
 {
-	struct rfm_switches state = get(pair.near);
+	struct rfm_config state = get(pair.near);
 
-	CHECK_EQ(state.mask, RFM_SWITCHES);
-	CHECK_EQ(state.on & ~(uint32_t)RFM_SWITCH_OWN_DATA,
-		 RFM_SWITCH_TRANSMIT);
+	CHECK_EQ(state.mask, RFM_CONFIG_ALL);
+	CHECK_EQ(state.on & ~(uint32_t)RFM_CONFIG_OWN_DATA,
+		 RFM_CONFIG_TRANSMIT);
 	CHECK_EQ(state.window_offset, 0);
 	CHECK_EQ(state.address_offset, 0);
 	CHECK_EQ(state.pad, 0);
 	CHECK_EQ(state.reserved[0] | state.reserved[1], 0);
-	check_bad_pointers(pair.near, RFM_IOC_GET_SWITCHES, "GET_SWITCHES");
+	check_bad_pointers(pair.near, RFM_IOC_GET_CONFIG, "GET_CONFIG");
 }
 
 static void refusals(void)
 {
 	const uint64_t window = pair.info.window_size;
-	const uint32_t led = RFM_SWITCH_LED;
+	const uint32_t led = RFM_CONFIG_LED;
 	const struct {
-		struct rfm_switches args;
+		struct rfm_config args;
 		const char *why;
 	} bad[] = {
 		{ { .mask = led | 0x200, .on = led }, "unknown switch" },
 		{ { .mask = led | 0x80000000, .on = led }, "unknown switch" },
 		{ { .mask = led, .on = led | 0x200 }, "unknown state" },
-		{ { .mask = led | RFM_SWITCH_OWN_DATA,
-		    .on = led | RFM_SWITCH_OWN_DATA }, "OWN DATA on" },
-		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
+		{ { .mask = led | RFM_CONFIG_OWN_DATA,
+		    .on = led | RFM_CONFIG_OWN_DATA }, "OWN DATA on" },
+		{ { .mask = led | RFM_CONFIG_OFFSET, .on = led,
 		    .address_offset = 1 }, "offset 1" },
-		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
+		{ { .mask = led | RFM_CONFIG_OFFSET, .on = led,
 		    .address_offset = 1u << 25 }, "offset 32 MiB" },
-		{ { .mask = led | RFM_SWITCH_OFFSET, .on = led,
+		{ { .mask = led | RFM_CONFIG_OFFSET, .on = led,
 		    .address_offset = 1u << 28 }, "offset 256 MiB" },
-		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		{ { .mask = led | RFM_CONFIG_WINDOW, .on = led,
 		    .window_offset = window }, "window behind the end" },
-		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		{ { .mask = led | RFM_CONFIG_WINDOW, .on = led,
 		    .window_offset = window / 2 }, "half a window" },
-		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		{ { .mask = led | RFM_CONFIG_WINDOW, .on = led,
 		    .window_offset = 1 }, "window at 1" },
-		{ { .mask = led | RFM_SWITCH_WINDOW, .on = led,
+		{ { .mask = led | RFM_CONFIG_WINDOW, .on = led,
 		    .window_offset = 1ull << 32 }, "window at 4 GiB" },
 	};
-	struct rfm_switches args;
+	struct rfm_config args;
 	int reader = open(pair.path, O_RDONLY);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		args = bad[i].args;
-		if (!CHECK_REFUSED(pair.near, RFM_IOC_SET_SWITCHES, args,
+		if (!CHECK_REFUSED(pair.near, RFM_IOC_SET_CONFIG, args,
 				   EINVAL))
 			tap_note("%s", bad[i].why);
 	}
-	check_bad_pointers(pair.near, RFM_IOC_SET_SWITCHES, "SET_SWITCHES");
+	check_bad_pointers(pair.near, RFM_IOC_SET_CONFIG, "SET_CONFIG");
 	REQUIRE(reader >= 0);
-	args = (struct rfm_switches){ .mask = led, .on = led };
-	CHECK_REFUSED(reader, RFM_IOC_SET_SWITCHES, args, EBADF);
-	CHECK_EQ(ioctl(reader, RFM_IOC_GET_SWITCHES, &args), 0);
+	args = (struct rfm_config){ .mask = led, .on = led };
+	CHECK_REFUSED(reader, RFM_IOC_SET_CONFIG, args, EBADF);
+	CHECK_EQ(ioctl(reader, RFM_IOC_GET_CONFIG, &args), 0);
 	close(reader);
 	/* All or nothing: the LED, asked for each time, is still off. */
 	CHECK_EQ(lcsr1(pair.near) & RFM_LCSR1_LED, 0);
@@ -120,28 +120,28 @@ static void bits_of_lcsr1(void)
 		uint32_t flag, bit;
 		bool inverted;
 	} bits[] = {
-		{ RFM_SWITCH_LED, 0x80000000, false },
-		{ RFM_SWITCH_TRANSMIT, 0x40000000, true },
-		{ RFM_SWITCH_DARK_ON_DARK, 0x20000000, false },
-		{ RFM_SWITCH_LOOPBACK, 0x10000000, false },
-		{ RFM_SWITCH_PARITY, 0x08000000, false },
+		{ RFM_CONFIG_LED, 0x80000000, false },
+		{ RFM_CONFIG_TRANSMIT, 0x40000000, true },
+		{ RFM_CONFIG_DARK_ON_DARK, 0x20000000, false },
+		{ RFM_CONFIG_LOOPBACK, 0x10000000, false },
+		{ RFM_CONFIG_PARITY, 0x08000000, false },
 	};
 	const uint32_t steady = 0xfff00000;	/* the others come and go */
 	uint32_t before = lcsr1(pair.near) & steady;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bits); i++) {
-		bool usual = bits[i].flag == RFM_SWITCH_TRANSMIT;
+		bool usual = bits[i].flag == RFM_CONFIG_TRANSMIT;
 
 		CHECK_EQ(set(pair.near, bits[i].flag,
-			     usual ? RFM_SWITCHES & ~bits[i].flag :
+			     usual ? RFM_CONFIG_ALL & ~bits[i].flag :
 				     bits[i].flag), 0);
 		CHECK_EQ(lcsr1(pair.near) & steady, before ^ bits[i].bit);
-		CHECK_EQ(get(pair.near).on & ~(uint32_t)RFM_SWITCH_OWN_DATA,
-			 RFM_SWITCH_TRANSMIT ^ bits[i].flag);
+		CHECK_EQ(get(pair.near).on & ~(uint32_t)RFM_CONFIG_OWN_DATA,
+			 RFM_CONFIG_TRANSMIT ^ bits[i].flag);
 		CHECK_EQ(set(pair.near, bits[i].flag,
 			     usual ? bits[i].flag :
-				     RFM_SWITCHES & ~bits[i].flag), 0);
+				     RFM_CONFIG_ALL & ~bits[i].flag), 0);
 		CHECK_EQ(lcsr1(pair.near) & steady, before);
 		CHECK_EQ(set(pair.near, 0, bits[i].flag), 0);
 		CHECK_EQ(lcsr1(pair.near) & steady, before);
@@ -153,13 +153,13 @@ static void own_data_can_be_cleared(void)
 	struct rfm_ring_test test = { .timeout_ms = 10000 };
 
 	REQUIRE(!ioctl(pair.near, RFM_IOC_RING_TEST, &test));
-	CHECK(get(pair.near).on & RFM_SWITCH_OWN_DATA);
+	CHECK(get(pair.near).on & RFM_CONFIG_OWN_DATA);
 	/* Changing others leaves it. */
-	CHECK_EQ(set(pair.near, RFM_SWITCH_LED, RFM_SWITCH_LED), 0);
-	CHECK_EQ(set(pair.near, RFM_SWITCH_LED, 0), 0);
-	CHECK(get(pair.near).on & RFM_SWITCH_OWN_DATA);
-	CHECK_EQ(set(pair.near, RFM_SWITCH_OWN_DATA, 0), 0);
-	CHECK_EQ(get(pair.near).on & RFM_SWITCH_OWN_DATA, 0);
+	CHECK_EQ(set(pair.near, RFM_CONFIG_LED, RFM_CONFIG_LED), 0);
+	CHECK_EQ(set(pair.near, RFM_CONFIG_LED, 0), 0);
+	CHECK(get(pair.near).on & RFM_CONFIG_OWN_DATA);
+	CHECK_EQ(set(pair.near, RFM_CONFIG_OWN_DATA, 0), 0);
+	CHECK_EQ(get(pair.near).on & RFM_CONFIG_OWN_DATA, 0);
 }
 
 /*
@@ -187,11 +187,11 @@ static void transmit_off_is_dark(void)
 {
 	struct rfm_ring_test test = { .timeout_ms = 100 };
 
-	REQUIRE(!set(pair.near, RFM_SWITCH_TRANSMIT, 0));
+	REQUIRE(!set(pair.near, RFM_CONFIG_TRANSMIT, 0));
 	while (lcsr1(pair.far) & RFM_LCSR1_SIGNAL)
 		;
 	CHECK_ERRNO(ioctl(pair.near, RFM_IOC_RING_TEST, &test), ETIMEDOUT);
-	REQUIRE(!set(pair.near, RFM_SWITCH_TRANSMIT, RFM_SWITCH_TRANSMIT));
+	REQUIRE(!set(pair.near, RFM_CONFIG_TRANSMIT, RFM_CONFIG_TRANSMIT));
 	ring_heals();
 	CHECK(lcsr1(pair.far) & RFM_LCSR1_SIGNAL);
 }
@@ -204,11 +204,11 @@ static void loopback_is_a_ring_of_one(void)
 	CHECK(fence(pair.near));
 	CHECK(word_put(pair.far, PLACE, 1));
 	CHECK(fence(pair.far));
-	REQUIRE(!set(pair.near, RFM_SWITCH_LOOPBACK, RFM_SWITCH_LOOPBACK));
+	REQUIRE(!set(pair.near, RFM_CONFIG_LOOPBACK, RFM_CONFIG_LOOPBACK));
 	CHECK_EQ(ioctl(pair.near, RFM_IOC_RING_TEST, &test), 0);
 	CHECK(word_put(pair.near, PLACE, ++pair.value));
 	CHECK(word_get(pair.far, PLACE) == 1);
-	REQUIRE(!set(pair.near, RFM_SWITCH_LOOPBACK, 0));
+	REQUIRE(!set(pair.near, RFM_CONFIG_LOOPBACK, 0));
 	ring_heals();
 }
 
@@ -217,10 +217,10 @@ static void parity_inhibits_narrow_stores(void)
 	const uint8_t byte = 0x5a;
 
 	CHECK(word_put(pair.near, PLACE, 0x1122334455667788));
-	REQUIRE(!set(pair.near, RFM_SWITCH_PARITY, RFM_SWITCH_PARITY));
+	REQUIRE(!set(pair.near, RFM_CONFIG_PARITY, RFM_CONFIG_PARITY));
 	CHECK_EQ(pwrite(pair.near, &byte, 1, PLACE), 1);
 	CHECK_EQ(word_get(pair.near, PLACE), 0x1122334455667788);
-	REQUIRE(!set(pair.near, RFM_SWITCH_PARITY, 0));
+	REQUIRE(!set(pair.near, RFM_CONFIG_PARITY, 0));
 	CHECK_EQ(pwrite(pair.near, &byte, 1, PLACE), 1);
 	CHECK_EQ(word_get(pair.near, PLACE), 0x112233445566775a);
 }
@@ -228,13 +228,13 @@ static void parity_inhibits_narrow_stores(void)
 static void byte_swap_reverses_fours(void)
 {
 	CHECK(word_put(pair.near, PLACE, 0x0123456789abcdef));
-	REQUIRE(!set(pair.near, RFM_SWITCH_BYTE_SWAP, RFM_SWITCH_BYTE_SWAP));
-	CHECK(get(pair.near).on & RFM_SWITCH_BYTE_SWAP);
+	REQUIRE(!set(pair.near, RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP));
+	CHECK(get(pair.near).on & RFM_CONFIG_BYTE_SWAP);
 	CHECK_EQ(word_get(pair.near, PLACE), 0x67452301efcdab89);
 	CHECK(word_put(pair.near, PLACE + 8, 0x0011223344556677));
 	CHECK_EQ(word_get(pair.near, PLACE + 8), 0x0011223344556677);
-	REQUIRE(!set(pair.near, RFM_SWITCH_BYTE_SWAP, 0));
-	CHECK_EQ(get(pair.near).on & RFM_SWITCH_BYTE_SWAP, 0);
+	REQUIRE(!set(pair.near, RFM_CONFIG_BYTE_SWAP, 0));
+	CHECK_EQ(get(pair.near).on & RFM_CONFIG_BYTE_SWAP, 0);
 	CHECK_EQ(word_get(pair.near, PLACE), 0x0123456789abcdef);
 	CHECK_EQ(word_get(pair.near, PLACE + 8), 0x3322110077665544);
 }
@@ -297,7 +297,7 @@ static void byte_swap_reaches_old_mappings(void)
 	check_widths(near, 0);
 	before = cost_of_a_load((volatile uint32_t *)near);
 
-	REQUIRE(!set(pair.near, RFM_SWITCH_BYTE_SWAP, RFM_SWITCH_BYTE_SWAP));
+	REQUIRE(!set(pair.near, RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP));
 	check_widths(near, 3);
 	swapped = cost_of_a_load((volatile uint32_t *)near);
 	/* Stores of each width, as they arrive elsewhere. */
@@ -308,7 +308,7 @@ static void byte_swap_reaches_old_mappings(void)
 	*(volatile uint8_t *)(near + 79) = 0x0f;
 	check_widths(near + 64, 0);
 
-	REQUIRE(!set(pair.near, RFM_SWITCH_BYTE_SWAP, 0));
+	REQUIRE(!set(pair.near, RFM_CONFIG_BYTE_SWAP, 0));
 	check_widths(near, 0);
 	check_widths(near + 64, 3);
 	after = cost_of_a_load((volatile uint32_t *)near);
@@ -329,12 +329,12 @@ static void byte_swap_reaches_old_mappings(void)
 /* LCSR1[17:16]; own updates then go elsewhere, here beyond far's memory. */
 static void offset_moves_own_updates(void)
 {
-	struct rfm_switches args = { .mask = RFM_SWITCH_OFFSET };
+	struct rfm_config args = { .mask = RFM_CONFIG_OFFSET };
 	uint32_t step;
 
 	for (step = 1; step < 4; step++) {
 		args.address_offset = step << 26;
-		REQUIRE(!ioctl(pair.near, RFM_IOC_SET_SWITCHES, &args));
+		REQUIRE(!ioctl(pair.near, RFM_IOC_SET_CONFIG, &args));
 		CHECK_EQ(lcsr1(pair.near) >> 16 & 3, step);
 		CHECK_EQ(get(pair.near).address_offset, step << 26);
 	}
@@ -348,7 +348,7 @@ static void offset_moves_own_updates(void)
 		CHECK_EQ(word_get(pair.far, PLACE), 1);
 	}
 	args.address_offset = 0;
-	REQUIRE(!ioctl(pair.near, RFM_IOC_SET_SWITCHES, &args));
+	REQUIRE(!ioctl(pair.near, RFM_IOC_SET_CONFIG, &args));
 	CHECK_EQ(lcsr1(pair.near) >> 16 & 3, 0);
 	CHECK(word_put(pair.near, PLACE, pair.value));
 	CHECK(fence(pair.near));
@@ -394,15 +394,15 @@ static void window_shows_another_part(void)
 	close(fd);
 }
 
-/* Refused, and the other switches of the same call are left alone. */
+/* Refused, and the other changes of the same call are left alone. */
 static void check_busy(int fd, const struct rfm_info *info)
 {
-	struct rfm_switches args = {
-		.mask = RFM_SWITCH_WINDOW | RFM_SWITCH_LED,
-		.on = RFM_SWITCH_LED, .window_offset = info->window_size,
+	struct rfm_config args = {
+		.mask = RFM_CONFIG_WINDOW | RFM_CONFIG_LED,
+		.on = RFM_CONFIG_LED, .window_offset = info->window_size,
 	};
 
-	CHECK_REFUSED(fd, RFM_IOC_SET_SWITCHES, args, EBUSY);
+	CHECK_REFUSED(fd, RFM_IOC_SET_CONFIG, args, EBUSY);
 	CHECK_EQ(get(fd).window_offset, 0);
 	CHECK_EQ(lcsr1(fd) & RFM_LCSR1_LED, 0);
 	/* Where it is anyway, it can be set to. */
@@ -524,14 +524,14 @@ static void stays_under(int fd, const struct rfm_info *info, uint8_t *memory,
 	REQUIRE(!pthread_create(&thread, NULL, transfer_run, &transfer));
 	CHECK(faults_next() == memory + PAGE);
 	check_busy(fd, info);
-	CHECK_ERRNO(set(fd, RFM_SWITCH_BYTE_SWAP, RFM_SWITCH_BYTE_SWAP), EBUSY);
-	CHECK_EQ(get(fd).on & RFM_SWITCH_BYTE_SWAP, 0);
+	CHECK_ERRNO(set(fd, RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP), EBUSY);
+	CHECK_EQ(get(fd).on & RFM_CONFIG_BYTE_SWAP, 0);
 	faults_give(memory + PAGE);
 	pthread_join(thread, NULL);
 
 	CHECK_EQ(transfer.done, SHORT);
 	CHECK(store || !memcmp(transfer.buf, here, SHORT));
-	CHECK_EQ(set(fd, RFM_SWITCH_BYTE_SWAP, 0), 0);
+	CHECK_EQ(set(fd, RFM_CONFIG_BYTE_SWAP, 0), 0);
 	check_block(fd, info->window_size, there);
 	check_block(fd, 0, store ? transfer.buf : here);
 }
@@ -558,10 +558,10 @@ static void a_transfer_sees_one_window(void)
 /* At the end everything is as it was. */
 static void all_is_as_before(void)
 {
-	struct rfm_switches state = get(pair.near);
+	struct rfm_config state = get(pair.near);
 
-	state.on &= ~(uint32_t)RFM_SWITCH_OWN_DATA;
-	home.on &= ~(uint32_t)RFM_SWITCH_OWN_DATA;
+	state.on &= ~(uint32_t)RFM_CONFIG_OWN_DATA;
+	home.on &= ~(uint32_t)RFM_CONFIG_OWN_DATA;
 	CHECK(!memcmp(&state, &home, sizeof(state)));
 }
 
