@@ -30,7 +30,7 @@ const struct verb card_verbs[] = {
 	  "  offset            added to the address of own updates: 0, 64M, 128M or 192M\n"
 	  "  policy            what is received and sent unsubscribed: all or none\n"
 	  "  rx tx own         what is received, sent, owned besides: all, none, RANGE,...\n"
-	  "  dma-read-threshold dma-write-threshold   bytes from which on DMA is used; 0: never\n"
+	  "  dma-read-threshold dma-write-threshold   DMA from so many bytes on; 0: never\n"
 	  "  moderation-count  events that wait together for one interrupt\n"
 	  "  moderation-time   least time between two interrupts of events: 50us, 0\n"
 	  "Takes a card that one may open for writing, or CAP_NET_ADMIN.\n",
