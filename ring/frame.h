@@ -38,8 +38,8 @@ enum rfm_frame_type {
 	RFM_FRAME_FENCE		= 6,	/* come home when all before is home */
 	RFM_FRAME_MULTICAST	= 7,	/* a network interrupt to a set of nodes */
 	RFM_FRAME_TRAIN		= 8,	/* on the wire only: DATA frames under one header */
-	RFM_FRAME_QUERY		= 9,	/* what stands in your memory there? */
-	RFM_FRAME_ANSWER	= 10,	/* that */
+	RFM_FRAME_QUERY		= 9,	/* what stands in your memory at this range? */
+	RFM_FRAME_ANSWER	= 10,	/* what stands there: the answer to a query */
 };
 
 #define RFM_FRAME_TYPES		11	/* above the last; 0 is none, and a train's are DATA */

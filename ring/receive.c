@@ -270,7 +270,10 @@ static void apply_update(struct rfm_node *node, const struct rfm_frame *frame, c
 		apply_interrupt(node, frame, data);
 }
 
-/* May they wait here for the guest? What comes later must not be seen without what may not. */
+/*
+ * May updates wait here for the guest? Once one found no room, none may until the guest goes on:
+ * an update must not be seen without those before it.
+ */
 static bool may_hold(const struct rfm_node *node, unsigned int frames)
 {
 	return !node->held_full && rfm_fifo_used(&node->held) + frames <= RFM_NODE_HELD_SLOTS;
@@ -340,7 +343,10 @@ static void process_frame(struct rfm_node *node, const struct rfm_frame *frame,
 	if (frame->type == RFM_FRAME_ANSWER && frame->dest == node->config.id &&
 	    frame->incarnation == source->current.incarnation)
 		rfm_receive_answer(node, frame, wire + RFM_FRAME_HEADER);
-	/* Glass knows no numbers: there the rogue overwrites what came since. */
+	/*
+	 * What is old is not stored again, except where the ring is to be as late as a real
+	 * one: glass knows no sequence numbers, and a rogue packet overwrites newer data there.
+	 */
 	if (!newer && !(update && node->config.authentic_late && !is_second(frame)))
 		return;
 	if (update && node->paused && !hold(node, wire, len, now, newer))

@@ -243,7 +243,7 @@ void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bo
 		end_fence(node, came && seq == fence);
 }
 
-/* Put the store that waits behind @record into the same frame, if it is adjacent. */
+/* Put the stores that wait next into the same frame, as long as they are adjacent to it. */
 static void pack_adjacent(struct rfm_node *node, struct rfm_frame *frame)
 {
 	const struct rfm_record *next;

@@ -35,8 +35,13 @@
  * that has seen room before the piece took it.
  */
 #define NEEDED          (CHUNK / FRAME + 2 + 1)
-#define QUEUED          512     /* to so many that wait it adds its own, */
-#define SHARE           256     /* or when so many were taken since it did */
+/*
+ * A piece is sent while fewer than QUEUED stores wait, or once the ring has
+ * taken SHARE of them since the last piece: CPUs that store all the time must
+ * not keep the engine out.
+ */
+#define QUEUED          512
+#define SHARE           256
 #define EMPTY_MAX       4096    /* descriptors without bytes, a transfer */
 #define GAP_NS          20000   /* in which the main loop lets go of the BQL */
 #define PATIENCE_NS     50000   /* to wait for others to take the lock */

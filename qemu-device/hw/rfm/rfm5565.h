@@ -21,9 +21,10 @@
  * where memory cannot be shared, and the neighbour's death.
  *
  * - @lock protects the node's engine side, the links, the shared-memory queues
- *   and everything the engine reports in (latches, interrupt FIFOs). It comes
- *   after the BQL and before nothing: under it no chardev, INTx, DMA or other
- *   device is touched. rfm5565_update_and_unlock() then brings INTx up to date.
+ *   and everything the engine reports in (latches, interrupt FIFOs). It is
+ *   taken after the BQL, and only @producer after it: under it no chardev,
+ *   INTx, DMA or other device is touched. rfm5565_update_and_unlock() then
+ *   brings INTx up to date.
  * - The guest's other registers change under both, and are read under either.
  * - A store is the node's producer: it runs under the BQL, which serialises
  *   vCPUs, and needs no lock while there is room in the ring. A lone one then
@@ -69,10 +70,10 @@ typedef enum Rfm5565Window {
 } Rfm5565Window;
 
 /* As we have it, or as the real card has it */
-typedef enum Rfm5565Conduct {
+typedef enum Rfm5565Behaviour {
     RFM5565_OURS,
     RFM5565_AUTHENTIC,
-} Rfm5565Conduct;
+} Rfm5565Behaviour;
 
 /* A network interrupt FIFO: sender and data move together. */
 typedef struct Rfm5565Fifo {
@@ -108,7 +109,7 @@ typedef struct Rfm5565Dma {
     uint32_t size;
     uint32_t dpr;
     uint32_t dac;
-    uint32_t csr;               /* of it, ENABLE */
+    uint32_t csr;               /* its ENABLE bit only */
 
     /* The transfer under way, from the registers as they were at its start */
     bool busy;
@@ -117,9 +118,9 @@ typedef struct Rfm5565Dma {
     bool swap;
     uint64_t host;              /* of the next byte */
     uint32_t card;
-    uint32_t left;              /* bytes, */
-    uint32_t piece;             /* of these, before the next descriptor */
-    uint32_t next;              /* where that is, or RFM_DMA_LAST */
+    uint32_t left;              /* bytes of the transfer */
+    uint32_t piece;             /* bytes of this descriptor */
+    uint32_t next;              /* where the next one is, or RFM_DMA_LAST */
     uint32_t empty;             /* descriptors so far that had no bytes */
 
     uint32_t run;               /* counts starts and ends */
@@ -129,8 +130,9 @@ typedef struct Rfm5565Dma {
     uint64_t no_room_since;     /* there is none; 0: there is */
     uint32_t dequeued_seen;     /* by the ring, when it was stuck */
     uint32_t dequeued_before;   /* when the last piece was sent */
-    bool in_main;               /* the main context works on it, and has */
-    QEMU_ALIGNED(8) uint8_t buffer[RFM5565_DMA_CHUNK + 8];  /* of who does */
+    bool in_main;               /* the main context has the transfer now */
+    /* Used by the context that has the transfer */
+    QEMU_ALIGNED(8) uint8_t buffer[RFM5565_DMA_CHUNK + 8];
     AddressSpace *as;           /* the bus as the card sees it */
     bool direct;                /* no vIOMMU is in between */
     QEMUBH *bh;                 /* in @ctx */
@@ -163,8 +165,8 @@ struct Rfm5565State {
     bool packing;
     bool redundant;
     bool rogue_master[2];
-    Rfm5565Conduct rogue;
-    Rfm5565Conduct duplicate_ids;
+    Rfm5565Behaviour rogue;
+    Rfm5565Behaviour duplicate_ids;
     char *pcap;
     bool extension;
     bool dma_without_bus_master;
