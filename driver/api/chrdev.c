@@ -128,6 +128,9 @@ static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
 		goto out;
 	}
 	ret = call->run(file, arg);
+	/* Who was only stopped or frozen, and has handled no signal, asks again. */
+	if (ret == -EINTR)
+		ret = -ERESTARTNOHAND;
 	if (ret >= 0 && _IOC_DIR(call->cmd) & _IOC_READ &&
 	    copy_to_user(user, arg, size))
 		ret = -EFAULT;

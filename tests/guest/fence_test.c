@@ -226,6 +226,40 @@ static void signals_and_others(void)
 	close(ready[1]);
 }
 
+/* Who is stopped in a fence and goes on, as a machine that sleeps does to all, waits on. */
+static void stopped_and_continued(void)
+{
+	struct rfm_fence_wait args;
+	unsigned int stops = 0, i;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGALRM, SIG_DFL);
+		for (i = 0; i < 2000; i++) {
+			args = (struct rfm_fence_wait){ .timeout_ms = 10000 };
+			if (ioctl(pair.near, RFM_IOC_FENCE, &args)) {
+				tap_note("fence %u: %s", i, strerror(errno));
+				_exit(1);
+			}
+		}
+		_exit(0);
+	}
+	for (;; stops++) {
+		kill(pid, SIGSTOP);
+		if (!CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid) ||
+		    !WIFSTOPPED(status))
+			break;
+		kill(pid, SIGCONT);
+		CHECK_EQ(waitpid(pid, &status, WCONTINUED), pid);
+		if (!WIFCONTINUED(status))
+			break;
+	}
+	CHECK_EQ(status, 0);
+	CHECK(stops > 10);
+	tap_note("stopped %u times", stops);
+}
+
 /* --- with -w -------------------------------------------------------------- */
 
 #define MS 1000000ull
@@ -322,6 +356,7 @@ int main(int argc, char **argv)
 		TAP_CASE(everything_is_there),
 		TAP_CASE(many_wait_at_once),
 		TAP_CASE(signals_and_others),
+		TAP_CASE(stopped_and_continued),
 		TAP_CASE(a_dark_node_says_so),
 	};
 

@@ -402,8 +402,8 @@ struct rfm_watch {
  * @wait_ns: out: how long it took
  * @reserved: 0
  *
- * ETIMEDOUT: it has not come home; EINTR: a signal. Needs a descriptor open
- * for writing (EBADF). EOPNOTSUPP: no extension block.
+ * ETIMEDOUT: it has not come home; EINTR: a signal was handled. Needs a
+ * descriptor open for writing (EBADF). EOPNOTSUPP: no extension block.
  */
 struct rfm_fence_wait {
 	__u32 timeout_ms;
@@ -459,7 +459,7 @@ struct rfm_send_set {
  * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
  * is not moved under a mapping, a subscription, a watch, a read or a write, nor
  * BYTE_SWAP changed under a read or a write. EIO: the card does not move its
- * window. EINTR: a signal came while another change was made, or, to clear
+ * window. EINTR: a signal was handled while another change was made, or, to clear
  * OWN_DATA, a ring test. Set needs a descriptor open for writing (EBADF). Each
  * change is told to monitors, with the process: docs/man/rfm-netlink.7.
  */
@@ -615,9 +615,10 @@ struct rfm_node_answer {
  * store meanwhile the answers differ.
  *
  * EINVAL: a range outside the memory, or too long. ETIMEDOUT: it has not come
- * round in time; EINTR: a signal. ENOBUFS: nothing was asked, as the card's queue
- * is full of what waits for the ring. Needs a descriptor open for reading and
- * writing (EBADF). EOPNOTSUPP: no extension block, or one without queries.
+ * round in time; EINTR: a signal was handled. ENOBUFS: nothing was asked, as the
+ * card's queue is full of what waits for the ring. Needs a descriptor open for
+ * reading and writing (EBADF). EOPNOTSUPP: no extension block, or one without
+ * queries.
  */
 struct rfm_verify {
 	__u64 offset;
