@@ -325,9 +325,8 @@ void rfm_dispatch_init(struct rfm_card *card)
 void rfm_dispatch_start(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
-	rfm_irq_prepare(&card->hw);
+	rfm_irq_start(&card->hw);
 	rfm_throttle_start(card);
 	rfm_dispatch_route(card);
-	rfm_irq_enable(&card->hw);
 	rfm_dispatch_unlock(card);
 }

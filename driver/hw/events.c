@@ -233,12 +233,8 @@ bool rfm_events_take_up(struct rfm_hw *hw)
 
 	if (!hw->events.running)
 		return false;
-	status = readl(hw->ext + RFM_EXT_INT_STATUS);
-	if (status == RFM_ALL_ONES) {
-		rfm_card_lost(hw->card);
-		return false;
-	}
-	status &= RFM_EVENTS_INTERRUPTS;
+	status = rfm_hw_read(hw, hw->ext + RFM_EXT_INT_STATUS) &
+		 RFM_EVENTS_INTERRUPTS;
 	if (hw->events.masked)
 		status &= ~BIT(RFM_VECTOR_EVENTS);
 	if (!status)
@@ -372,44 +368,31 @@ u64 rfm_events_dropped(struct rfm_hw *hw)
 	       lo_hi_readq(hw->ext + RFM_EXT_EVENT_DROPPED);
 }
 
-static void *rfm_events_try(struct rfm_hw *hw)
-{
-	struct rfm_events *events = &hw->events;
-
-	return dmam_alloc_coherent(&hw->pdev->dev, rfm_events_size(events),
-				   &events->base, GFP_KERNEL | __GFP_NOWARN);
-}
-
 /*
- * Without the memory the driver works as on a card without the ring. Nothing of
- * an earlier driver's ring is left running when we may be written to. After an
- * error the card cannot be used.
+ * Without the memory the driver works as on a card without the ring. An earlier
+ * driver's ring is off on return. Below 4 GiB, as all that is the card's own.
  */
-int rfm_events_alloc(struct rfm_hw *hw)
+void rfm_events_alloc(struct rfm_hw *hw)
 {
 	struct rfm_events *events = &hw->events;
 	struct device *dev = &hw->pdev->dev;
-	int ret;
 
 	if (!(hw->features & RFM_EXT_FEATURE_WATCH))
-		return 0;
+		return;
 
 	writel(0, hw->ext + RFM_EXT_INT_ENABLE);
 	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
 	readl(hw->ext + RFM_EXT_EVENT_CONTROL);
 
-	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
-	if (ret)
-		return dev_err_probe(dev, ret, "cannot address memory\n");
-
-	events->order = RFM_EVENTS_ORDER;
-	while (!(events->ring = rfm_events_try(hw)))
-		if (--events->order < RFM_EVENTS_ORDER_MIN) {
-			dev_warn(dev, "no memory for events: no watches\n");
-			return 0;
-		}
-	pci_set_master(hw->pdev);
-	return 0;
+	for (events->order = RFM_EVENTS_ORDER;
+	     events->order >= RFM_EVENTS_ORDER_MIN; events->order--) {
+		events->ring = dmam_alloc_coherent(dev, rfm_events_size(events),
+						   &events->base,
+						   GFP_KERNEL | __GFP_NOWARN);
+		if (events->ring)
+			return;
+	}
+	dev_warn(dev, "no memory for events: no watches\n");
 }
 
 /**

@@ -118,12 +118,8 @@ static void rfm_lisr_clear(struct rfm_hw *hw, u32 bits)
 /* What LISR tells is taken up; returns false if it is nothing. */
 static bool rfm_irq_take_up(struct rfm_hw *hw)
 {
-	u32 lisr = readl(hw->control + RFM_LISR);
+	u32 lisr = rfm_hw_read(hw, hw->control + RFM_LISR);
 
-	if (lisr == RFM_ALL_ONES) {
-		rfm_card_lost(hw->card);
-		return false;
-	}
 	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
 	lisr &= hw->irq.lier & ~hw->irq.pending;
 	if (!lisr)
@@ -139,32 +135,6 @@ static bool rfm_irq_take_up(struct rfm_hw *hw)
 	return true;
 }
 
-/* All that is on a 5565; returns false if it has raised nothing. */
-static bool rfm_irq_serve_base(struct rfm_hw *hw, bool *taken_up)
-{
-	u32 intcsr = readl(hw->runtime + RFM_INTCSR);
-	bool served;
-
-	if (intcsr == RFM_ALL_ONES) {
-		rfm_card_lost(hw->card);
-		return false;
-	}
-	served = rfm_dma_serve(hw->card, intcsr);
-	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
-		*taken_up = rfm_irq_take_up(hw);
-	return served || *taken_up;
-}
-
-/*
- * A message tells only that the level has risen: let it rise once more if
- * something has come in while we took up the last.
- */
-static void rfm_irq_rearm(struct rfm_hw *hw)
-{
-	writel(0, hw->control + RFM_LIER);
-	rfm_irq_write_lier(hw);
-}
-
 /*
  * Interrupt handler of a line, perhaps shared with others, or of the vector for
  * errors.
@@ -172,7 +142,8 @@ static void rfm_irq_rearm(struct rfm_hw *hw)
 irqreturn_t rfm_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
-	bool msix = hw->events.msix, served = false, taken_up = false;
+	bool served, taken_up = false;
+	u32 intcsr;
 
 	spin_lock(&hw->irq.lock);
 	if (hw->gone) {
@@ -180,14 +151,20 @@ irqreturn_t rfm_irq(int irq, void *data)
 		served = rfm_irq_mask(hw);
 		goto out;
 	}
-	served = rfm_irq_serve_base(hw, &taken_up);
-	if (hw->gone)
-		goto out;
-	if (msix) {
-		rfm_irq_rearm(hw);
+	intcsr = rfm_hw_read(hw, hw->runtime + RFM_INTCSR);
+	served = rfm_dma_serve(hw->card, intcsr);
+	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
+		taken_up = rfm_irq_take_up(hw);
+	if (hw->events.msix && !hw->gone) {
+		/*
+		 * A message tells only that the level has risen: let it rise
+		 * once more if something has come in while we took up the last.
+		 */
+		writel(0, hw->control + RFM_LIER);
+		rfm_irq_write_lier(hw);
 		WRITE_ONCE(hw->events.doubted, true);
 		taken_up = true;
-	} else if (rfm_events_take_up(hw)) {
+	} else if (!hw->gone && rfm_events_take_up(hw)) {
 		taken_up = true;
 	}
 	served |= taken_up;
@@ -227,11 +204,9 @@ static bool rfm_irq_fetch(struct rfm_hw *hw, struct rfm_event *event)
 		event->data = readl(hw->control + RFM_ISD(n));
 		event->node = readb(hw->control + RFM_SID(n));
 		/* Node 0 is a node, so only LISR tells when it is empty. */
-		lisr = readl(hw->control + RFM_LISR);
-		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(hw->card);
+		lisr = rfm_hw_read(hw, hw->control + RFM_LISR);
+		if (hw->gone)
 			goto out;
-		}
 	}
 	if (!(lisr & bit)) {
 		hw->irq.pending &= ~bit;
@@ -241,25 +216,6 @@ static bool rfm_irq_fetch(struct rfm_hw *hw, struct rfm_event *event)
 out:
 	spin_unlock_irqrestore(&hw->irq.lock, flags);
 	return found;
-}
-
-/*
- * Delivers one event of a type that is pending. Returns how many that were, and looks
- * at listeners; 0: there is none, -1: it needs more than @budget.
- */
-static int rfm_irq_take_one(struct rfm_hw *hw, unsigned int type,
-			    unsigned int budget)
-{
-	struct rfm_record record = {
-		.position = RFM_POSITION_NONE,
-		.event.type = type,
-	};
-
-	if (!rfm_dispatch_fits(hw->card, &record, budget))
-		return -1;
-	if (!rfm_irq_fetch(hw, &record.event))
-		return 0;
-	return 1 + rfm_dispatch(hw->card, &record);
 }
 
 /**
@@ -275,15 +231,20 @@ int rfm_irq_take(struct rfm_hw *hw, unsigned int budget)
 {
 	u32 pending = READ_ONCE(hw->irq.pending);
 	unsigned int type;
-	int one, done = 0;
+	int done = 0;
 
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
+		struct rfm_record record = {
+			.position = RFM_POSITION_NONE,
+			.event.type = type,
+		};
+
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		one = rfm_irq_take_one(hw, type, budget - done);
-		if (one < 0)
+		if (!rfm_dispatch_fits(hw->card, &record, budget - done))
 			return -1;
-		done += one;
+		if (rfm_irq_fetch(hw, &record.event))
+			done += 1 + rfm_dispatch(hw->card, &record);
 	}
 	return done;
 }
@@ -302,35 +263,27 @@ void rfm_irq_take_latched(struct rfm_hw *hw)
 }
 
 /**
- * rfm_irq_prepare - what was latched before belongs to nobody
+ * rfm_irq_start - let the card interrupt
  * @hw: a card whose handler is in place; nobody is told of its events yet
  *
- * Errors are cleared; network interrupts and a reset request wait for their first
- * listener, whether the driver was there when they came or not. From now on the
- * card may write to the event ring.
+ * What was latched before belongs to nobody: errors are cleared; network interrupts
+ * and a reset request wait for their first listener, whether the driver was there
+ * when they came or not. From now on the card may write to the event ring.
  *
- * Context: dispatch.lock held from here until rfm_irq_enable() has returned.
+ * Context: dispatch.lock held.
  */
-void rfm_irq_prepare(struct rfm_hw *hw)
+void rfm_irq_start(struct rfm_hw *hw)
 {
-	spin_lock_irq(&hw->irq.lock);
-	writel(0, hw->control + RFM_LIER);
-	readl(hw->control + RFM_LISR);
-	rfm_lisr_clear(hw, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
-	rfm_events_start(hw);
-	rfm_dma_start(hw->card);
-	spin_unlock_irq(&hw->irq.lock);
-}
-
-/* Lets the card interrupt once it is prepared. Under dispatch.lock. */
-void rfm_irq_enable(struct rfm_hw *hw)
-{
-	u32 intcsr;
-
 	spin_lock_irq(&hw->irq.lock);
 	if (!hw->gone) {
-		intcsr = readl(hw->runtime + RFM_INTCSR);
-		writel(intcsr | RFM_INTCSR_ENABLES, hw->runtime + RFM_INTCSR);
+		writel(0, hw->control + RFM_LIER);
+		readl(hw->control + RFM_LISR);
+		rfm_lisr_clear(hw, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
+		rfm_events_start(hw);
+		/* Nothing that the engine has moved was ours. */
+		writeb(RFM_DMACSR0_CLEAR_INT, hw->runtime + RFM_DMACSR0);
+		writel(readl(hw->runtime + RFM_INTCSR) | RFM_INTCSR_ENABLES,
+		       hw->runtime + RFM_INTCSR);
 	}
 	spin_unlock_irq(&hw->irq.lock);
 }
@@ -414,28 +367,19 @@ void rfm_irq_discard(struct rfm_hw *hw, u32 types)
  */
 void rfm_irq_open(struct rfm_hw *hw, u32 types)
 {
-	unsigned int type, left;
-	u32 lisr, bit;
+	unsigned int left = RFM_FIFO_DEPTH;
+	u32 lisr;
 
-	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		if (!(types & RFM_EVENT_BIT(type)) || !hw->events.running)
-			continue;
-		rfm_events_select(hw, hw->events.types | RFM_EVENT_BIT(type));
+	if (!types || !hw->events.running)
+		return;
+	rfm_events_select(hw, hw->events.types | types);
 
-		bit = rfm_sources[type].lisr;
-		spin_lock_irq(&hw->irq.lock);
-		lisr = readl(hw->control + RFM_LISR);
-		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(hw->card);
-		} else if (lisr & bit) {
-			hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-			hw->irq.pending |= bit;
-			if (!rfm_sources[type].fifo)
-				rfm_lisr_clear(hw, bit);
-		}
-		spin_unlock_irq(&hw->irq.lock);
-		for (left = RFM_FIFO_DEPTH; left; left--)
-			if (!rfm_irq_take_one(hw, type, RFM_NO_LIMIT))
-				break;
-	}
+	spin_lock_irq(&hw->irq.lock);
+	lisr = rfm_hw_read(hw, hw->control + RFM_LISR) & rfm_lisr_of(types);
+	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	hw->irq.pending |= lisr;
+	rfm_lisr_clear(hw, lisr & RFM_LISR_LATCHED_M);
+	spin_unlock_irq(&hw->irq.lock);
+	while (left-- && rfm_irq_take(hw, RFM_NO_LIMIT))
+		;
 }

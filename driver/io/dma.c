@@ -148,20 +148,28 @@ static void rfm_slice_fail(struct rfm_card *card, struct rfm_slice *slice,
 	rfm_slice_end(card, slice, error);
 }
 
-static void rfm_dma_end_failed(struct work_struct *work)
+/* None of the queue is moved; others may have the lock between two. */
+static void rfm_dma_end_all(struct rfm_card *card, struct list_head *queue,
+			    int error)
 {
-	struct rfm_card *card = container_of(work, struct rfm_card,
-					     hw.dma.end_failed);
 	struct rfm_slice *slice;
 
 	do {
 		spin_lock_irq(&card->hw.irq.lock);
-		slice = rfm_dma_take(&card->hw.dma.failed);
+		slice = rfm_dma_take(queue);
 		if (slice)
-			rfm_slice_end(card, slice, -ECANCELED);
+			rfm_slice_end(card, slice, error);
 		spin_unlock_irq(&card->hw.irq.lock);
 		cond_resched();
 	} while (slice);
+}
+
+static void rfm_dma_end_failed(struct work_struct *work)
+{
+	struct rfm_card *card = container_of(work, struct rfm_card,
+					     hw.dma.end_failed);
+
+	rfm_dma_end_all(card, &card->hw.dma.failed, -ECANCELED);
 }
 
 /**
@@ -195,77 +203,59 @@ bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 	return true;
 }
 
-/* Asks the card itself; false if it no longer answers. */
-static bool rfm_dma_look(struct rfm_card *card)
-{
-	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
-
-	if (intcsr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
-		return false;
-	}
-	return rfm_dma_serve(card, intcsr);
-}
-
-/* An engine at rest that tells of no end was not left so by us. */
-static void rfm_dma_look_for_end(struct rfm_card *card)
-{
-	u8 csr = readb(card->hw.runtime + RFM_DMACSR0);
-
-	if (rfm_dma_look(card) || card->hw.gone || !(csr & RFM_DMACSR0_DONE))
-		return;
-	dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
-	rfm_card_lost(card);
-}
-
-/**
- * rfm_dma_irq - interrupt handler of the engine's own vector
- * @irq: the vector
- * @data: its struct rfm_hw
- *
- * Return: IRQ_HANDLED
- */
+/* Interrupt handler of the engine's own vector. */
 irqreturn_t rfm_dma_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
 
 	spin_lock(&hw->irq.lock);
-	if (!hw->gone && rfm_dma_look(hw->card))
+	if (!hw->gone &&
+	    rfm_dma_serve(hw->card, rfm_hw_read(hw, hw->runtime + RFM_INTCSR)))
 		hw->irq.count++;
 	spin_unlock(&hw->irq.lock);
 	return IRQ_HANDLED;
 }
 
-static void rfm_dma_look_at_time(struct rfm_card *card)
+/* Has the engine, without an interrupt, come to an end, or to none at all? */
+static void rfm_dma_look(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->hw.dma;
+	struct rfm_hw *hw = &card->hw;
+	size_t bytes = hw->dma.active->bytes;
+	u8 csr;
 
-	if (card->hw.gone || !dma->active || --dma->looks)
+	/* Some hosts read zeros where there is no card. */
+	if (!rfm_card_answers(card)) {
+		rfm_card_lost(card);
 		return;
-	dev_err(&card->dev, "the DMA engine has not moved %zu bytes in %zu s\n",
-		dma->active->bytes, RFM_DMA_LIMIT(dma->active->bytes));
+	}
+	csr = readb(hw->runtime + RFM_DMACSR0);
+	if (rfm_dma_serve(card, rfm_hw_read(hw, hw->runtime + RFM_INTCSR)) ||
+	    hw->gone)
+		return;
+	/* An engine at rest that tells of no end was not left so by us. */
+	if (csr & RFM_DMACSR0_DONE)
+		dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
+	else if (!--hw->dma.looks)
+		dev_err(&card->dev,
+			"the DMA engine has not moved %zu bytes in %zu s\n",
+			bytes, RFM_DMA_LIMIT(bytes));
+	else
+		return;
 	rfm_card_lost(card);
 }
 
 /* A card that was pulled out interrupts no more. */
 static void rfm_dma_watch(struct work_struct *work)
 {
-	struct rfm_card *card = container_of(to_delayed_work(work),
-					     struct rfm_card, hw.dma.watch);
+	struct rfm_hw *hw = container_of(to_delayed_work(work), struct rfm_hw,
+					 dma.watch);
 
-	spin_lock_irq(&card->hw.irq.lock);
-	if (!card->hw.gone && card->hw.dma.active) {
-		/* Some hosts read zeros where there is no card. */
-		if (rfm_card_answers(card))
-			rfm_dma_look_for_end(card);
-		else
-			rfm_card_lost(card);
-		rfm_dma_look_at_time(card);
-		if (!card->hw.gone && card->hw.dma.active)
-			queue_delayed_work(rfm_wq, &card->hw.dma.watch,
-					   RFM_DMA_WATCH);
-	}
-	spin_unlock_irq(&card->hw.irq.lock);
+	spin_lock_irq(&hw->irq.lock);
+	if (!hw->gone && hw->dma.active)
+		rfm_dma_look(hw->card);
+	if (!hw->gone && hw->dma.active)
+		queue_delayed_work(rfm_wq, &hw->dma.watch, RFM_DMA_WATCH);
+	spin_unlock_irq(&hw->irq.lock);
 }
 
 /**
@@ -280,16 +270,14 @@ int rfm_slice_submit(struct rfm_slice *slice)
 	struct rfm_request *request = slice->request;
 	struct rfm_card *card = request->file->card;
 	struct device *dev = &card->hw.pdev->dev;
-	int idx, ret;
+	int idx, ret = -ENOMEM;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	slice->mapped = dma_map_sg(dev, slice->sg, slice->count,
 				   rfm_slice_direction(slice));
-	if (!slice->mapped) {
-		rfm_card_exit(card, idx);
-		return -ENOMEM;
-	}
+	if (!slice->mapped)
+		goto out;
 
 	spin_lock_irq(&card->hw.irq.lock);
 	ret = card->hw.gone ? -ENODEV : request->error;
@@ -305,6 +293,7 @@ int rfm_slice_submit(struct rfm_slice *slice)
 	if (ret)
 		dma_unmap_sg(dev, slice->sg, slice->count,
 			     rfm_slice_direction(slice));
+out:
 	rfm_card_exit(card, idx);
 	return ret;
 }
@@ -368,7 +357,6 @@ static bool rfm_dma_halt(struct rfm_card *card)
 void rfm_dma_stop(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
-	struct rfm_slice *slice;
 
 	if (!dma->chain)
 		return;
@@ -381,26 +369,13 @@ void rfm_dma_stop(struct rfm_card *card)
 		dma->lost = true;
 		rfm_slice_keep(dma->active);
 	}
-	do {
-		spin_lock_irq(&card->hw.irq.lock);
-		slice = dma->active ?: rfm_dma_take(&dma->queue);
-		dma->active = NULL;
-		if (slice)
-			rfm_slice_end(card, slice, -ENODEV);
-		spin_unlock_irq(&card->hw.irq.lock);
-	} while (slice);
+	spin_lock_irq(&card->hw.irq.lock);
+	if (dma->active)
+		rfm_slice_end(card, dma->active, -ENODEV);
+	dma->active = NULL;
+	spin_unlock_irq(&card->hw.irq.lock);
+	rfm_dma_end_all(card, &dma->queue, -ENODEV);
 	wake_up_all(&dma->wait);
-}
-
-/**
- * rfm_dma_start - nothing has ended yet
- * @card: the card
- *
- * Context: irq.lock held, the card not gone.
- */
-void rfm_dma_start(struct rfm_card *card)
-{
-	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
 }
 
 /* As managed memory is, but not if the engine may go on with it. */
@@ -476,6 +451,5 @@ int rfm_dma_alloc(struct rfm_card *card)
 	if (!rfm_dma_halt(card))
 		return dev_err_probe(dev, -EBUSY,
 				     "the DMA engine does not stop\n");
-	pci_set_master(card->hw.pdev);
 	return 0;
 }
