@@ -65,10 +65,8 @@ static int rfm_request_irqs(struct rfm_card *card)
 
 	if (card->hw.events.ring &&
 	    pci_alloc_irq_vectors(pdev, RFM_VECTORS, RFM_VECTORS,
-				  PCI_IRQ_MSIX) == RFM_VECTORS) {
-		card->hw.events.msix = true;
+				  PCI_IRQ_MSIX) == RFM_VECTORS)
 		return rfm_request_vectors(card);
-	}
 
 	ret = devm_request_irq(&pdev->dev, pdev->irq, rfm_irq, IRQF_SHARED,
 			       dev_name(&card->dev), &card->hw);
@@ -158,7 +156,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		rfm_stop(card);
 		return ret;
 	}
-	/* Nothing of an earlier driver's is left running that could write to us. */
+	/* Nothing of an earlier driver's is left that could write to us. */
 	pci_set_master(pdev);
 	rfm_dispatch_start(card);
 	rfm_led_off(&card->hw);

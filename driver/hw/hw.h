@@ -46,7 +46,6 @@ struct rfm_events {
 	struct rfm_ext_record *ring;	/* constant: the records, NULL if the card has none */
 	dma_addr_t base;		/* constant: where the card finds them */
 	unsigned int order;		/* constant: log2 of their number */
-	bool msix;			/* constant: the card has interrupts of its own for them */
 	bool running;			/* the card writes records */
 	bool masked;			/* under irq.lock: dispatch.work takes the records */
 	bool doubted;			/* set anywhere: an interrupt may have told of its stop */
@@ -59,8 +58,8 @@ struct rfm_events {
 	u64 released;			/* and how many of them the card knows of */
 	u64 first;			/* @position when the ring was enabled */
 	u64 number;			/* the last event that a record told of, since then */
-	u64 missed;			/* how many were missing between two records, since then */
-	u64 dropped;			/* how many the card said to be, when it was asked last */
+	u64 missed;			/* @lost, and how many were missing between two records */
+	u64 dropped;			/* rfm_events_dropped(), when the card was asked last */
 	u64 lost;			/* events that the card dropped before it was enabled */
 	u64 told;			/* rfm_events_missing() when all queues were told of it */
 };
@@ -72,7 +71,6 @@ struct rfm_dma {
 	unsigned int pieces;		/* constant: the pages that these may be in */
 	struct rfm_dma_descriptor *chain;	/* constant, what it points to is that of @active */
 	u32 chain_base;			/* constant: where the card finds it */
-	bool lost;			/* the engine may go on with it; set and read at the end */
 	unsigned int requests;		/* hw.lock: reads and writes, also by programmed I/O */
 	size_t pinned;			/* hw.lock: bytes of slices */
 	wait_queue_head_t wait;		/* for less of these */

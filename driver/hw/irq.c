@@ -25,9 +25,6 @@
  * write names what was served with zeros and keeps what has come since.
  */
 
-#include <linux/interrupt.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
 #include "hw/hw.h"
@@ -79,15 +76,11 @@ static u32 rfm_lisr_of(u32 types)
 	return lisr;
 }
 
-/**
- * rfm_irq_route - which types of events are asked of the card?
- * @hw: the card
- * @types: mask of RFM_EVENT_BIT()
- *
- * A network interrupt that nobody has listened for so far is not turned to
- * the event ring here: what has waited has to be fetched first.
- *
- * Context: dispatch.lock held, the card entered.
+/*
+ * Which types of events are asked of the card, RFM_EVENT_BIT()? A network
+ * interrupt that nobody has listened for so far is not turned to the event ring
+ * here: what has waited has to be fetched first. Under dispatch.lock, the card
+ * entered.
  */
 void rfm_irq_route(struct rfm_hw *hw, u32 types)
 {
@@ -155,7 +148,7 @@ irqreturn_t rfm_irq(int irq, void *data)
 	served = rfm_dma_serve(hw->card, intcsr);
 	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
 		taken_up = rfm_irq_take_up(hw);
-	if (hw->events.msix && !hw->gone) {
+	if (hw->pdev->msix_enabled && !hw->gone) {
 		/*
 		 * A message tells only that the level has risen: let it rise
 		 * once more if something has come in while we took up the last.
@@ -218,14 +211,11 @@ out:
 	return found;
 }
 
-/**
- * rfm_irq_take - deliver one event of each type that is pending
- * @hw: the card
- * @budget: events and looks at listeners; an event that needs more is not fetched
- *
- * Context: dispatch.lock held, the card entered; sleeps if @budget is
- * RFM_NO_LIMIT.
- * Return: how many that were, 0: nothing is pending, -1: an event needs more.
+/*
+ * Delivers one event of each type that is pending. @budget is for events and
+ * looks at listeners; an event that needs more is not fetched. Under
+ * dispatch.lock, the card entered; sleeps if @budget is RFM_NO_LIMIT. Returns
+ * how many that were, 0: nothing is pending, -1: an event needs more.
  */
 int rfm_irq_take(struct rfm_hw *hw, unsigned int budget)
 {
@@ -262,15 +252,11 @@ void rfm_irq_take_latched(struct rfm_hw *hw)
 	rfm_irq_take(hw, RFM_NO_LIMIT);
 }
 
-/**
- * rfm_irq_start - let the card interrupt
- * @hw: a card whose handler is in place; nobody is told of its events yet
- *
- * What was latched before belongs to nobody: errors are cleared; network interrupts
- * and a reset request wait for their first listener, whether the driver was there
- * when they came or not. From now on the card may write to the event ring.
- *
- * Context: dispatch.lock held.
+/*
+ * Lets a card interrupt whose handlers are in place, and write to the event
+ * ring. What was latched before belongs to nobody: errors are cleared; network
+ * interrupts and a reset request wait for their first listener, whether the
+ * driver was there when they came or not. Under dispatch.lock.
  */
 void rfm_irq_start(struct rfm_hw *hw)
 {
@@ -288,11 +274,7 @@ void rfm_irq_start(struct rfm_hw *hw)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_irq_status - what INFO tells about registers and interrupts
- * @hw: the card, entered
- * @info: its lcsr1, lisr, irqs and sync_losses are set
- */
+/* What INFO tells about registers and interrupts. The card is entered. */
 void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info)
 {
 	u32 lisr;
@@ -331,13 +313,10 @@ bool rfm_irq_mask(struct rfm_hw *hw)
 	return intcsr & RFM_INTCSR_ENABLES;
 }
 
-/**
- * rfm_irq_discard - throw away what waited in the card for the first listener
- * @hw: the card
- * @types: mask of RFM_EVENT_BIT(); what is always enabled has not waited, it still
- *	has to be counted
- *
- * Context: the card entered.
+/*
+ * Throws away what waited in the card for the first listener, RFM_EVENT_BIT().
+ * What is always enabled has not waited, it still has to be counted. The card
+ * is entered.
  */
 void rfm_irq_discard(struct rfm_hw *hw, u32 types)
 {
@@ -355,15 +334,10 @@ void rfm_irq_discard(struct rfm_hw *hw, u32 types)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_irq_open - the first listener for network interrupts is there
- * @hw: the card
- * @types: mask of RFM_EVENT_BIT() within RFM_EVENT_SENDABLE
- *
- * With an event ring, what has waited comes first, and what comes later through the
- * ring.
- *
- * Context: process, dispatch.lock held, the card entered; sleeps.
+/*
+ * The first listener for some network interrupts, RFM_EVENT_BIT(), is there.
+ * With an event ring, what has waited comes first, and what comes later through
+ * the ring. Under dispatch.lock, the card entered; sleeps.
  */
 void rfm_irq_open(struct rfm_hw *hw, u32 types)
 {

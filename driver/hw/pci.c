@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the PCI device shows: BARs, the extension block, which card it is. */
 
-#include <linux/io.h>
-#include <linux/pci.h>
 #include <linux/sizes.h>
 
 #include "hw/hw.h"
@@ -53,15 +51,6 @@ static int rfm_reset_window(struct rfm_hw *hw)
 	return 0;
 }
 
-/* Nor does a program of ours expect what that one liked better. */
-static void rfm_reset_byte_swap(struct rfm_hw *hw)
-{
-	u32 bigend = readl(hw->runtime + RFM_BIGEND);
-
-	if (bigend & RFM_BIGEND_SWAPS)
-		writel(bigend & ~RFM_BIGEND_SWAPS, hw->runtime + RFM_BIGEND);
-}
-
 /* Is this a 5565, and which? */
 static int rfm_identify(struct rfm_hw *hw)
 {
@@ -91,7 +80,9 @@ static int rfm_identify(struct rfm_hw *hw)
 	hw->board_revision = readb(hw->control + RFM_BRV);
 	hw->build = readw(hw->control + RFM_BRB);
 	hw->node = readb(hw->control + RFM_NID);
-	rfm_reset_byte_swap(hw);
+	/* Nor does a program of ours expect bytes to be swapped. */
+	writel(readl(hw->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS,
+	       hw->runtime + RFM_BIGEND);
 	return rfm_reset_window(hw);
 }
 

@@ -18,8 +18,6 @@
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/interrupt.h>
-#include <linux/io.h>
 #include <linux/iopoll.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -172,13 +170,9 @@ static void rfm_dma_end_failed(struct work_struct *work)
 	rfm_dma_end_all(card, &card->hw.dma.failed, -ECANCELED);
 }
 
-/**
- * rfm_dma_serve - serve the engine's interrupt
- * @card: the card
- * @intcsr: INTCSR, as it was read just now
- *
- * Context: irq.lock held, the card not gone.
- * Return: false if there was none.
+/*
+ * Serves the engine's interrupt, with INTCSR as it was read just now; false if
+ * there was none. The card is not gone, but if @intcsr is 0.
  */
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 {
@@ -258,12 +252,10 @@ static void rfm_dma_watch(struct work_struct *work)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_slice_submit - hand a slice to the engine
- * @slice: one with pages; its @address is set
- *
- * Return: 0; -ENODEV, -ENOMEM if it cannot be mapped, or why a slice of its
- * request before it was not moved. Then it still is the caller's.
+/*
+ * Hands a slice to the engine. Returns 0; -ENODEV, -ENOMEM if it cannot be
+ * mapped, or why a slice of its request before it was not moved. Then it still
+ * is the caller's.
  */
 int rfm_slice_submit(struct rfm_slice *slice)
 {
@@ -346,27 +338,34 @@ static bool rfm_dma_halt(struct rfm_card *card)
 	       !rfm_card_answers(card);
 }
 
-/**
- * rfm_dma_stop - end all transfers
- * @card: a card that is gone and whose sections have ended
- *
- * On return the card touches no memory any more, and what its requests had
- * pinned for it is theirs again; except where the engine does not stop, which
- * says so in the kernel log, and keeps what it has. May be called twice.
+/* As managed memory is, but not if the engine may go on with it. */
+static void rfm_chain_free(void *data)
+{
+	struct rfm_hw *hw = data;
+
+	dma_free_coherent(&hw->pdev->dev,
+			  hw->dma.pieces * sizeof(*hw->dma.chain),
+			  hw->dma.chain, hw->dma.chain_base);
+}
+
+/*
+ * Ends all transfers of a card that is gone and whose sections have ended. On
+ * return the card touches no memory any more, and what its requests had pinned
+ * for it is theirs again; except where the engine does not stop, which says so
+ * in the kernel log, and keeps what it has. May be called twice.
  */
 void rfm_dma_stop(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
 
-	if (!dma->chain)
-		return;
 	cancel_delayed_work_sync(&dma->watch);
 	flush_work(&dma->end_failed);
 	if (!rfm_dma_halt(card) && dma->active) {
 		dev_err(&card->dev,
 			"the DMA engine does not stop: its descriptors and %u pages stay out of use\n",
 			dma->active->count);
-		dma->lost = true;
+		devm_remove_action(&card->hw.pdev->dev, rfm_chain_free,
+				   &card->hw);
 		rfm_slice_keep(dma->active);
 	}
 	spin_lock_irq(&card->hw.irq.lock);
@@ -378,42 +377,7 @@ void rfm_dma_stop(struct rfm_card *card)
 	wake_up_all(&dma->wait);
 }
 
-/* As managed memory is, but not if the engine may go on with it. */
-static void rfm_chain_free(void *data)
-{
-	struct rfm_card *card = data;
-	struct rfm_dma *dma = &card->hw.dma;
-
-	if (!dma->lost)
-		dma_free_coherent(&card->hw.pdev->dev,
-				  dma->pieces * sizeof(*dma->chain), dma->chain,
-				  dma->chain_base);
-	dma->chain = NULL;
-}
-
-static int rfm_chain_alloc(struct rfm_card *card)
-{
-	struct rfm_dma *dma = &card->hw.dma;
-	dma_addr_t base;
-
-	dma->slice_max = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
-				 RFM_DMA_MAX);
-	/* A buffer that begins within a page has a piece more. */
-	dma->pieces = DIV_ROUND_UP(dma->slice_max, PAGE_SIZE) + 1;
-	dma->chain = dma_alloc_coherent(&card->hw.pdev->dev,
-					dma->pieces * sizeof(*dma->chain),
-					&base, GFP_KERNEL);
-	if (!dma->chain)
-		return -ENOMEM;
-	dma->chain_base = base;
-	return devm_add_action_or_reset(&card->hw.pdev->dev, rfm_chain_free,
-					card);
-}
-
-/**
- * rfm_dma_init - make the engine's part of a card that is being made
- * @card: the card
- */
+/* The engine's part of a card that is being made. */
 void rfm_dma_init(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
@@ -425,15 +389,15 @@ void rfm_dma_init(struct rfm_card *card)
 	INIT_DELAYED_WORK(&dma->watch, rfm_dma_watch);
 }
 
-/**
- * rfm_dma_alloc - memory for the engine
- * @card: a card that is not started yet, and not master of the bus
- *
- * Return: 0, or a negative errno when the card cannot be used.
+/*
+ * Memory for the engine of a card that is not started yet, and not master of
+ * the bus. What is wrong has been said.
  */
 int rfm_dma_alloc(struct rfm_card *card)
 {
 	struct device *dev = &card->hw.pdev->dev;
+	struct rfm_dma *dma = &card->hw.dma;
+	dma_addr_t base;
 	int ret;
 
 	/* Descriptors lie below 4 GiB, what they tell of may lie anywhere. */
@@ -443,7 +407,15 @@ int rfm_dma_alloc(struct rfm_card *card)
 		return dev_err_probe(dev, ret, "cannot address memory\n");
 	dma_set_max_seg_size(dev, RFM_DMA_MAX);
 
-	ret = rfm_chain_alloc(card);
+	dma->slice_max = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
+				 RFM_DMA_MAX);
+	/* A buffer that begins within a page has a piece more. */
+	dma->pieces = DIV_ROUND_UP(dma->slice_max, PAGE_SIZE) + 1;
+	dma->chain = dma_alloc_coherent(dev, dma->pieces * sizeof(*dma->chain),
+					&base, GFP_KERNEL);
+	dma->chain_base = base;
+	ret = dma->chain ? devm_add_action_or_reset(dev, rfm_chain_free,
+						    &card->hw) : -ENOMEM;
 	if (ret)
 		return dev_err_probe(dev, ret, "no memory for DMA\n");
 

@@ -43,12 +43,10 @@
 /* A card gives out slices until they have so many bytes. */
 #define RFM_PINNED_MAX		(32u << 20)
 
-/**
- * rfm_dma_can - can pages be had from this iterator?
- * @iter: a request's buffers
- *
- * Return: true if it is of memory of the user, or of pages that the kernel
- * keeps until the request has ended (buffers registered with io_uring).
+/*
+ * Can pages be had from a request's buffers? They are memory of the user, or
+ * pages that the kernel keeps until it has ended (buffers registered with
+ * io_uring).
  */
 bool rfm_dma_can(const struct iov_iter *iter)
 {
@@ -116,14 +114,10 @@ static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 	return run;
 }
 
-/**
- * rfm_dma_plan - how to go on with a request
- * @request: what is left of it, which begins in a segment that is not empty; its
- *	pieces are set
- * @way: set
- *
- * Return: how many bytes to move in that way; 0: none before its slices have
- * ended.
+/*
+ * How to go on with a request, which begins in a segment that is not empty; its
+ * pieces are set. Returns how many bytes to move in the way @way; 0: none
+ * before its slices have ended.
  */
 size_t rfm_dma_plan(struct rfm_request *request, enum rfm_way *way)
 {
@@ -193,7 +187,8 @@ static int rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
 
 	slice->pinned = user_backed_iter(&rest);
 	do {
-		left = min(bytes - slice->bytes, iov_iter_single_seg_count(&rest));
+		left = min(bytes - slice->bytes,
+			   iov_iter_single_seg_count(&rest));
 		pages = rfm_iter_pages(&rest, left, slice->request->store,
 				       slice->pages + slice->count);
 		in_page = offset_in_page(rfm_iter_address(&rest));
@@ -278,11 +273,9 @@ static void rfm_room_give(struct rfm_slice *slice)
 	wake_up_all(&hw->dma.wait);
 }
 
-/**
- * rfm_room_wait - wait until rfm_slice_new() may find room
- * @card: the card; the caller has no slice
- *
- * Return: 0, -ENODEV, or -ERESTARTSYS if the process is being killed.
+/*
+ * Waits, without a slice, until rfm_slice_new() may find room. Returns 0,
+ * -ENODEV, or -ERESTARTSYS if the process is being killed.
  */
 int rfm_room_wait(struct rfm_card *card)
 {
@@ -293,12 +286,10 @@ int rfm_room_wait(struct rfm_card *card)
 	return ret ?: READ_ONCE(hw->gone) ? -ENODEV : 0;
 }
 
-/**
- * rfm_slice_deliver - the caller takes back a slice that the engine has moved
- * @slice: one with pages of our own; its room is given back first
- *
- * Context: may wait for user memory, for ever.
- * Return: 0 or -EFAULT, and then the request has fewer bytes done.
+/*
+ * Copies what the engine has moved to pages of our own. May wait for user
+ * memory, for ever, so the slice's room is given back first. Returns 0 or
+ * -EFAULT, and then the request has fewer bytes done.
  */
 int rfm_slice_deliver(struct rfm_slice *slice)
 {
@@ -320,17 +311,12 @@ int rfm_slice_deliver(struct rfm_slice *slice)
 
 /* --- slices --------------------------------------------------------------- */
 
-/**
- * rfm_slice_new - make a slice of what comes next in a request
- * @request: the request
- * @bytes: what rfm_dma_plan() has returned
- * @way: RFM_WAY_PAGES: pages of the request's buffers, pinned if they are the
- *	user's; RFM_WAY_BOUNCE: pages that take their place
+/*
+ * Makes a slice of what comes next in a request, as rfm_dma_plan() has returned
+ * it, or in the other way of the engine. Waits for no user memory, and for no
+ * room. The request goes on behind the slice, which may have fewer bytes.
  *
- * Waits for no user memory, and for no room. The request goes on behind the
- * slice, which may have fewer bytes.
- *
- * Return: the slice, or an ERR_PTR: -EFAULT if not even one page is there,
+ * Returns the slice, or an ERR_PTR: -EFAULT if not even one page is there,
  * -EBUSY if the lock of the mappings is held, -EAGAIN if there is no room,
  * -ENOMEM if there is no memory.
  */
@@ -353,8 +339,8 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 	INIT_WORK(&slice->work, rfm_request_work);
 	sg_init_table(slice->sg, pieces);
 	if (rfm_room_take(slice, pieces * PAGE_SIZE))
-		ret = way == RFM_WAY_BOUNCE ? rfm_slice_fill_own(slice, bytes) :
-					      rfm_slice_fill_pages(slice, bytes);
+		ret = way == RFM_WAY_PAGES ? rfm_slice_fill_pages(slice, bytes) :
+					     rfm_slice_fill_own(slice, bytes);
 	if (ret) {
 		rfm_slice_free(slice);
 		return ERR_PTR(ret);
@@ -367,8 +353,8 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 }
 
 /*
- * How many of so many bytes are there, page by page with no other pinned? What is
- * not there is waited for, if at all.
+ * How many of so many bytes are there, page by page with no other pinned? What
+ * is not there is waited for, if at all.
  */
 static size_t rfm_pages_fault_in(struct iov_iter rest, size_t bytes, bool store,
 				 bool wait)
@@ -394,15 +380,11 @@ static size_t rfm_pages_fault_in(struct iov_iter rest, size_t bytes, bool store,
 	return bytes - left;
 }
 
-/**
- * rfm_dma_fault_in - see that a request's buffers are there
- * @request: what is left of it; the caller has no slice
- * @bytes: how many of them
- * @way: what for: rfm_slice_new() may then find them
- *
- * This may take for ever, or until the process is killed if that is the caller.
- *
- * Return: how many there were, perhaps none.
+/*
+ * Sees that so many bytes of a request's buffers are there, so that
+ * rfm_slice_new() may find them. The caller has no slice: this may take for
+ * ever, or until the process is killed if that is the caller. Returns how many
+ * there were.
  */
 size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			enum rfm_way way)
@@ -418,15 +400,10 @@ size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			fault_in_iov_iter_writeable(iter, bytes));
 }
 
-/**
- * rfm_dma_is_there - could a read or write be copied without waiting for memory?
- * @iter: its buffers, for which rfm_dma_can()
- * @bytes: how many of them, few
- *
- * Waits for nothing.
- *
- * Return: true if all of it is in memory, so that pages can be had of it. They
- * may be gone the moment after, if somebody takes them away.
+/*
+ * Could a read or write of few bytes be copied without waiting for memory?
+ * Waits for nothing. The pages may be gone the moment after, if somebody takes
+ * them away.
  */
 bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
 {
@@ -435,10 +412,9 @@ bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
 				  false) == bytes;
 }
 
-/**
- * rfm_slice_keep - the engine may go on for ever with a slice
- * @slice: its pages are never given back, also not by somebody else who keeps
- *	them for the request
+/*
+ * The engine may go on for ever with a slice: its pages are never given back,
+ * also not by somebody else who keeps them for the request.
  */
 void rfm_slice_keep(struct rfm_slice *slice)
 {
@@ -449,26 +425,19 @@ void rfm_slice_keep(struct rfm_slice *slice)
 		get_page(slice->pages[i]);
 }
 
-/* After a read it may wait for the lock of a page of a file, see above. */
-static void rfm_slice_put_pages(struct rfm_slice *slice)
-{
-	unsigned int i;
-
-	if (slice->pinned)
-		unpin_user_pages_dirty_lock(slice->pages, slice->count,
-					    !slice->request->store);
-	for (i = 0; i < slice->count && slice->own; i++)
-		__free_page(slice->pages[i]);
-}
-
-/**
- * rfm_slice_free - the end of a slice
- * @slice: one that the engine does not know of
+/*
+ * The end of a slice that the engine does not know of. After a read it may wait
+ * for the lock of a page of a file, see above.
  */
 void rfm_slice_free(struct rfm_slice *slice)
 {
-	if (!slice->lost)
-		rfm_slice_put_pages(slice);
+	unsigned int i;
+
+	if (slice->pinned && !slice->lost)
+		unpin_user_pages_dirty_lock(slice->pages, slice->count,
+					    !slice->request->store);
+	for (i = 0; i < slice->count && slice->own && !slice->lost; i++)
+		__free_page(slice->pages[i]);
 	rfm_room_give(slice);
 	kvfree(slice);
 }

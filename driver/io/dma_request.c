@@ -84,7 +84,7 @@ static int rfm_request_copy(struct rfm_request *request, size_t bytes)
 	return ret;
 }
 
-/* Asynchronous slices are handed over; from the first that is refused on, freed. */
+/* Asynchronous slices are handed over; from the first refused on, freed. */
 static int rfm_request_launch(struct rfm_request *request, int ret)
 {
 	struct rfm_slice *slice, *next;
@@ -154,7 +154,7 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 		request->refused = RFM_WAY_BOUNCE;
 		return 0;
 	}
-	/* Perhaps it is to be had once it was faulted in; else there is another way. */
+	/* It may be there once it was faulted in; if not, there is another way. */
 	if (way == RFM_WAY_PAGES)
 		bytes = min_t(size_t, iov_iter_count(&request->iter),
 			      RFM_FAULT_IN);
@@ -209,7 +209,7 @@ static int rfm_request_steps(struct rfm_request *request)
 	return ret;
 }
 
-/* With a caller who waits. Returns bytes moved, or a negative errno if none were. */
+/* With a caller who waits. Returns bytes moved, or why none were. */
 static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 			       size_t bytes)
 {
@@ -300,8 +300,9 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 	request->async = true;
 	refcount_set(&request->pending, 1);
 	/*
-	 * What is pinned behind its call counts against RLIMIT_MEMLOCK, as sends
-	 * by MSG_ZEROCOPY do; a registered buffer was counted when io_uring took it.
+	 * What is pinned behind its call counts against RLIMIT_MEMLOCK, as
+	 * sends by MSG_ZEROCOPY do; a registered buffer was counted when
+	 * io_uring took it.
 	 */
 	if (user_backed_iter(iter))
 		ret = mm_account_pinned_pages(&request->locked,

@@ -10,7 +10,6 @@
  */
 
 #include <linux/fs.h>
-#include <linux/io.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
@@ -107,7 +106,7 @@ size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 	size_t done = 0, want, some;
 
 	do {
-		/* To a multiple of RFM_IO_CHUNK, so that the next is aligned. */
+		/* To a multiple of RFM_IO_CHUNK: the next is aligned. */
 		want = min_t(size_t, bytes - done, -pos & (RFM_IO_CHUNK - 1) ?:
 						   RFM_IO_CHUNK);
 		some = store ? copy_from_iter(data, want, iter) : want;
