@@ -130,22 +130,6 @@ static void rfm_slice_end(struct rfm_card *card, struct rfm_slice *slice,
 		complete(&slice->ended);
 }
 
-/*
- * What comes behind a slice that failed is not moved. It may be much, and takes
- * long to unmap, so that is not done here.
- */
-static void rfm_slice_fail(struct rfm_card *card, struct rfm_slice *slice,
-			   int error)
-{
-	struct rfm_request *request = slice->request;
-
-	if (!list_empty(&request->slices)) {
-		list_move_tail(&request->turn, &card->hw.dma.failed);
-		queue_work(rfm_dma_wq, &card->hw.dma.end_failed);
-	}
-	rfm_slice_end(card, slice, error);
-}
-
 /* None of the queue is moved; others may have the lock between two. */
 static void rfm_dma_end_all(struct rfm_card *card, struct list_head *queue,
 			    int error)
@@ -191,7 +175,15 @@ bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 		rfm_slice_end(card, slice, 0);
 	} else {
 		dma->errors++;
-		rfm_slice_fail(card, slice, -EIO);
+		/*
+		 * What comes behind it is not moved. It may be much, and takes
+		 * long to unmap, so that is not done here.
+		 */
+		if (!list_empty(&slice->request->slices)) {
+			list_move_tail(&slice->request->turn, &dma->failed);
+			queue_work(rfm_dma_wq, &dma->end_failed);
+		}
+		rfm_slice_end(card, slice, -EIO);
 	}
 	rfm_dma_next(card);
 	return true;

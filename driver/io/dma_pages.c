@@ -61,52 +61,31 @@ static unsigned long rfm_iter_address(const struct iov_iter *iter)
 	return (unsigned long)iter_iov_addr(iter);
 }
 
-static bool rfm_iter_begins_line(const struct iov_iter *iter)
-{
-	return !(rfm_iter_address(iter) % RFM_LINE);
-}
-
 /*
- * With so many bytes that the engine can take begins the segment. What is left
- * of it for another slice begins with a page.
- */
-static size_t rfm_segment_run(const struct iov_iter *iter, size_t max_bytes,
-			      unsigned int *pieces)
-{
-	size_t in_page = offset_in_page(rfm_iter_address(iter));
-	size_t segment = iov_iter_single_seg_count(iter), run, cut;
-
-	if (in_page % RFM_ENGINE_ALIGN)
-		return 0;
-	run = min3(segment, max_bytes,
-		   *pieces * PAGE_SIZE - min(in_page, *pieces * PAGE_SIZE));
-	if (run < segment) {
-		cut = offset_in_page(in_page + run);
-		run -= min(run, cut);
-	}
-	run = round_down(run, RFM_ENGINE_ALIGN);
-	*pieces -= DIV_ROUND_UP(in_page + run, PAGE_SIZE);
-	return run;
-}
-
-/*
- * The same over all segments that follow one another. Two into which the card
- * writes are not to have part in one cache line.
+ * With so many bytes that the engine can take begins a request. Two segments
+ * into which the card writes are not to have part in one cache line.
  */
 static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 			   bool store, unsigned int *pieces)
 {
+	size_t run = 0, some, segment, in_page;
 	unsigned int left = dma->pieces;
-	size_t run = 0, some, segment;
 
 	while (iov_iter_count(&rest) && left) {
-		if (run && !store && !rfm_iter_begins_line(&rest))
+		in_page = offset_in_page(rfm_iter_address(&rest));
+		if (in_page % RFM_ENGINE_ALIGN ||
+		    (run && !store && in_page % RFM_LINE))
 			break;
 		segment = iov_iter_single_seg_count(&rest);
-		some = rfm_segment_run(&rest, dma->slice_max - run, &left);
+		some = min3(segment, dma->slice_max - run,
+			    left * PAGE_SIZE - in_page);
+		/* What is left of it for another slice begins with a page. */
+		if (some < segment)
+			some -= min(some, offset_in_page(in_page + some));
+		some = round_down(some, RFM_ENGINE_ALIGN);
+		left -= DIV_ROUND_UP(in_page + some, PAGE_SIZE);
 		run += some;
-		if (some < segment ||
-		    (!store && (rfm_iter_address(&rest) + some) % RFM_LINE))
+		if (some < segment || (!store && (in_page + some) % RFM_LINE))
 			break;
 		iov_iter_advance(&rest, some);
 	}
@@ -142,7 +121,7 @@ size_t rfm_dma_plan(struct rfm_request *request, enum rfm_way *way)
 	*way = RFM_WAY_PAGES;
 	/* A slice before this may be about to end in the same cache line. */
 	return !request->store && request->in_flight &&
-	       !rfm_iter_begins_line(iter) ? 0 : run;
+	       rfm_iter_address(iter) % RFM_LINE ? 0 : run;
 }
 
 /* One piece each of a page, behind those that the slice has already. */
@@ -339,8 +318,9 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 	INIT_WORK(&slice->work, rfm_request_work);
 	sg_init_table(slice->sg, pieces);
 	if (rfm_room_take(slice, pieces * PAGE_SIZE))
-		ret = way == RFM_WAY_PAGES ? rfm_slice_fill_pages(slice, bytes) :
-					     rfm_slice_fill_own(slice, bytes);
+		ret = way == RFM_WAY_PAGES ?
+		      rfm_slice_fill_pages(slice, bytes) :
+		      rfm_slice_fill_own(slice, bytes);
 	if (ret) {
 		rfm_slice_free(slice);
 		return ERR_PTR(ret);

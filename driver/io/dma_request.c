@@ -154,7 +154,7 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 		request->refused = RFM_WAY_BOUNCE;
 		return 0;
 	}
-	/* It may be there once it was faulted in; if not, there is another way. */
+	/* It may be there once faulted in; if not, there is another way. */
 	if (way == RFM_WAY_PAGES)
 		bytes = min_t(size_t, iov_iter_count(&request->iter),
 			      RFM_FAULT_IN);
@@ -186,24 +186,20 @@ static int rfm_request_step(struct rfm_request *request)
 		       rfm_request_settle(request, 0);
 }
 
-/*
- * To a signal. But if faulting buffers in took so long that one comes each
- * time, what is in is moved first: else nothing ever would be.
- */
-static bool rfm_request_yields(const struct rfm_request *request)
-{
-	return rfm_io_interrupted(request->iocb) &&
-	       (!request->faulted_in || fatal_signal_pending(current));
-}
-
 static int rfm_request_steps(struct rfm_request *request)
 {
 	int ret = 0;
 
 	while (!ret && !READ_ONCE(request->error) &&
 	       iov_iter_count(&request->iter)) {
-		ret = rfm_request_yields(request) ? -ERESTARTSYS :
-						    rfm_request_step(request);
+		/*
+		 * If faulting buffers in took so long that a signal comes each
+		 * time, what is in is moved first: else nothing ever would be.
+		 */
+		if (rfm_io_interrupted(request->iocb) &&
+		    (!request->faulted_in || fatal_signal_pending(current)))
+			return -ERESTARTSYS;
+		ret = rfm_request_step(request);
 		cond_resched();
 	}
 	return ret;
