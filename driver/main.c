@@ -17,7 +17,8 @@ static int rfm_start_ext(struct rfm_card *card)
 				     "the extension block does not answer\n");
 	rfm_status_start(card);
 	rfm_watch_reset(card);
-	return rfm_subscribe_start(card) ?: rfm_events_alloc(&card->hw);
+	rfm_events_alloc(&card->hw);
+	return rfm_subscribe_start(card);
 }
 
 /* Who serves which vector. */
@@ -64,10 +65,8 @@ static int rfm_request_irqs(struct rfm_card *card)
 
 	if (card->hw.events.ring &&
 	    pci_alloc_irq_vectors(pdev, RFM_VECTORS, RFM_VECTORS,
-				  PCI_IRQ_MSIX) == RFM_VECTORS) {
-		card->hw.events.msix = true;
+				  PCI_IRQ_MSIX) == RFM_VECTORS)
 		return rfm_request_vectors(card);
-	}
 
 	ret = devm_request_irq(&pdev->dev, pdev->irq, rfm_irq, IRQF_SHARED,
 			       dev_name(&card->dev), &card->hw);
@@ -142,10 +141,6 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return dev_err_probe(dev, ret, "cannot enable the device\n");
 
-	ret = rfm_check_bars(pdev);
-	if (ret)
-		return ret;
-
 	card = rfm_card_alloc(pdev);
 	if (IS_ERR(card))
 		return dev_err_probe(dev, PTR_ERR(card),
@@ -161,6 +156,8 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		rfm_stop(card);
 		return ret;
 	}
+	/* Nothing of an earlier driver's is left that could write to us. */
+	pci_set_master(pdev);
 	rfm_dispatch_start(card);
 	rfm_led_off(&card->hw);
 

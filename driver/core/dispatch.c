@@ -20,8 +20,6 @@
  */
 
 #include <linux/interrupt.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/sched.h>
 
 #include "core/notify.h"
@@ -273,12 +271,9 @@ static void rfm_dispatch_tell(struct rfm_card *card)
 
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		if (events->running) {
-			dropped = lo_hi_readq(card->hw.ext +
-					      RFM_EXT_EVENT_DROPPED);
-			if (!rfm_card_check(card))
-				events->dropped = dropped;
-		}
+		dropped = rfm_events_dropped(&card->hw);
+		if (!rfm_card_check(card))
+			events->dropped = dropped;
 		untold = rfm_events_untold(&card->hw);
 		rfm_card_exit(card, idx);
 	}
@@ -325,9 +320,8 @@ void rfm_dispatch_init(struct rfm_card *card)
 void rfm_dispatch_start(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
-	rfm_irq_prepare(&card->hw);
+	rfm_irq_start(&card->hw);
 	rfm_throttle_start(card);
 	rfm_dispatch_route(card);
-	rfm_irq_enable(&card->hw);
 	rfm_dispatch_unlock(card);
 }
