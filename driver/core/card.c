@@ -77,7 +77,9 @@ static void rfm_card_release(struct device *dev)
 {
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
 
-	rfm_base_free(card);
+	mutex_lock(&card->lock);
+	rfm_sets_drop(card, card->holds.base);
+	mutex_unlock(&card->lock);
 	rfm_notify_free(card);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->hw.srcu);
@@ -152,6 +154,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	mutex_init(&card->verify_lock);
 	INIT_LIST_HEAD(&card->holds.holders);
 	card->holds.base_holder.ops = &rfm_base_ops;
+	card->holds.base_holder.sets = card->holds.base;
 	list_add(&card->holds.base_holder.node, &card->holds.holders);
 	rfm_dispatch_init(card);
 	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
@@ -185,7 +188,7 @@ err_free:
 
 /*
  * sparse cannot follow a section that may or may not have been entered, so
- * __release() and __acquire() keep these two out of its count.
+ * __release() and __acquire() keep these out of its count.
  */
 
 /**
@@ -212,6 +215,33 @@ void rfm_card_exit(struct rfm_card *card, int idx)
 {
 	__acquire(&card->hw.srcu);
 	srcu_read_unlock(&card->hw.srcu, idx);
+}
+
+/* The same; returns -ENODEV if the card has not heard what was done, else 0. */
+int rfm_card_leave(struct rfm_card *card, int idx)
+{
+	int ret = rfm_card_check(card);
+
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* rfm_card_enter() with hw.lock, for registers that work together. */
+bool rfm_regs_enter(struct rfm_card *card, int *idx)
+{
+	if (!rfm_card_enter(card, idx))
+		return false;
+	spin_lock(&card->hw.lock);
+	__release(&card->hw.lock);
+	return true;
+}
+
+/* And rfm_card_leave(). */
+int rfm_regs_leave(struct rfm_card *card, int idx)
+{
+	__acquire(&card->hw.lock);
+	spin_unlock(&card->hw.lock);
+	return rfm_card_leave(card, idx);
 }
 
 /*
@@ -280,20 +310,11 @@ int rfm_card_check(struct rfm_card *card)
 
 /* --- the list of cards ---------------------------------------------------- */
 
-/* Netlink knows a card from now on. */
-void rfm_cards_add(struct rfm_card *card)
+/* Netlink knows a card from now on, or no longer. */
+void rfm_cards_set(struct rfm_card *card, bool known)
 {
 	mutex_lock(&rfm_cards_lock);
-	rfm_cards[card->id] = card;
-	rfm_netlink_cards_changed();
-	mutex_unlock(&rfm_cards_lock);
-}
-
-/* And no longer. */
-void rfm_cards_del(struct rfm_card *card)
-{
-	mutex_lock(&rfm_cards_lock);
-	rfm_cards[card->id] = NULL;
+	rfm_cards[card->id] = known ? card : NULL;
 	rfm_netlink_cards_changed();
 	mutex_unlock(&rfm_cards_lock);
 }

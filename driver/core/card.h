@@ -152,11 +152,13 @@ void rfm_card_exit_fs(void);
 struct rfm_card *rfm_card_alloc(struct pci_dev *pdev);
 bool rfm_card_enter(struct rfm_card *card, int *idx);
 void rfm_card_exit(struct rfm_card *card, int idx);
+int rfm_card_leave(struct rfm_card *card, int idx);
+bool rfm_regs_enter(struct rfm_card *card, int *idx);
+int rfm_regs_leave(struct rfm_card *card, int idx);
 void rfm_card_set_gone(struct rfm_card *card);
 void rfm_card_drain(struct rfm_card *card);
 extern struct mutex rfm_cards_lock;
-void rfm_cards_add(struct rfm_card *card);
-void rfm_cards_del(struct rfm_card *card);
+void rfm_cards_set(struct rfm_card *card, bool known);
 struct rfm_card *rfm_cards_get(unsigned int id);
 
 /* api/rights.c: who may do what; the table of rights has a line for each */

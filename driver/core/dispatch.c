@@ -57,6 +57,22 @@ void rfm_dispatch_unlock(struct rfm_card *card)
 	up(&card->dispatch.lock.free);
 }
 
+/* rfm_dispatch_lock() and rfm_card_enter(), or neither. */
+bool rfm_dispatch_enter(struct rfm_card *card, int *idx)
+{
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, idx))
+		return true;
+	rfm_dispatch_unlock(card);
+	return false;
+}
+
+void rfm_dispatch_exit(struct rfm_card *card, int idx)
+{
+	rfm_card_exit(card, idx);
+	rfm_dispatch_unlock(card);
+}
+
 /*
  * Others may run between deliveries of one event, if these are more than an
  * interrupt handler makes.
@@ -237,22 +253,20 @@ void rfm_dispatch_irq(struct rfm_card *card)
 /* Returns true while there is more to do. */
 static bool rfm_dispatch_work_turn(struct rfm_card *card)
 {
-	bool more = false;
+	bool more;
 	int idx;
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
+	if (!rfm_dispatch_enter(card, &idx))
+		return false;
+	more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
+	if (!more && card->hw.events.masked) {
+		/* What came before that has not interrupted. */
+		rfm_events_mask(&card->hw, false);
 		more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
-		if (!more && card->hw.events.masked) {
-			/* What came before that has not interrupted. */
-			rfm_events_mask(&card->hw, false);
-			more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
-			if (more)
-				rfm_events_mask(&card->hw, true);
-		}
-		rfm_card_exit(card, idx);
+		if (more)
+			rfm_events_mask(&card->hw, true);
 	}
-	rfm_dispatch_unlock(card);
+	rfm_dispatch_exit(card, idx);
 	return more;
 }
 
@@ -273,12 +287,9 @@ static void rfm_dispatch_tell(struct rfm_card *card)
 
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		if (events->running) {
-			dropped = lo_hi_readq(card->hw.ext +
-					      RFM_EXT_EVENT_DROPPED);
-			if (!rfm_card_check(card))
-				events->dropped = dropped;
-		}
+		dropped = rfm_events_dropped(&card->hw) - events->lost;
+		if (!rfm_card_check(card))
+			events->dropped = dropped;
 		untold = rfm_events_untold(&card->hw);
 		rfm_card_exit(card, idx);
 	}

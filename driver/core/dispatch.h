@@ -194,6 +194,8 @@ static inline void rfm_event_set_range(struct rfm_event *event,
 void rfm_dispatch_init(struct rfm_card *card);
 void rfm_dispatch_lock(struct rfm_card *card);
 void rfm_dispatch_unlock(struct rfm_card *card);
+bool rfm_dispatch_enter(struct rfm_card *card, int *idx);
+void rfm_dispatch_exit(struct rfm_card *card, int idx);
 void rfm_dispatch_yield(unsigned int deliveries);
 void rfm_dispatch_start(struct rfm_card *card);
 

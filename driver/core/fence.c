@@ -94,41 +94,36 @@ void rfm_fences_wake(struct rfm_card *card)
 /* Ask the card instead of waiting for its record. Return: 0 or -ENODEV. */
 static int rfm_fence_look(struct rfm_card *card)
 {
-	int idx, ret = -ENODEV;
+	int idx, ret;
 	u32 done;
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		done = readl(card->hw.ext + RFM_EXT_FENCE_DONE);
-		ret = rfm_card_check(card);
-		if (!ret)
-			rfm_fence_event(card, done);
-		rfm_card_exit(card, idx);
-	}
-	rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(card, &idx))
+		return -ENODEV;
+	done = readl(card->hw.ext + RFM_EXT_FENCE_DONE);
+	ret = rfm_card_check(card);
+	if (!ret)
+		rfm_fence_event(card, done);
+	rfm_dispatch_exit(card, idx);
 	return ret;
 }
 
 static int rfm_fence_begin(struct rfm_file *file, struct rfm_fence *fence)
 {
 	struct rfm_card *card = file->card;
-	int idx, ret = -ENODEV;
+	int idx;
 
 	init_waitqueue_head(&fence->wait);
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		spin_lock(&card->hw.lock);
-		fence->lost = file->fence_lost;
-		fence->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
-		writel(0, card->hw.ext + RFM_EXT_FENCE_BEGIN);
-		fence->ticket = readl(card->hw.ext + RFM_EXT_FENCE_BEGIN);
-		spin_unlock(&card->hw.lock);
-		list_add_tail(&fence->node, &card->dispatch.fences);
-		rfm_card_exit(card, idx);
-		ret = 0;
-	}
-	rfm_dispatch_unlock(card);
-	return ret;
+	if (!rfm_dispatch_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->hw.lock);
+	fence->lost = file->fence_lost;
+	fence->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
+	writel(0, card->hw.ext + RFM_EXT_FENCE_BEGIN);
+	fence->ticket = readl(card->hw.ext + RFM_EXT_FENCE_BEGIN);
+	spin_unlock(&card->hw.lock);
+	list_add_tail(&fence->node, &card->dispatch.fences);
+	rfm_dispatch_exit(card, idx);
+	return 0;
 }
 
 static void rfm_fence_forget(struct rfm_card *card, struct rfm_fence *fence)
@@ -175,21 +170,16 @@ static int rfm_fence_end(struct rfm_file *file, const struct rfm_fence *fence,
 	unsigned int i;
 	u64 lost;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	args->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
 	lost = readq(card->hw.ext + RFM_EXT_FENCE_LOST);
-	spin_unlock(&card->hw.lock);
-	ret = rfm_card_check(card);
-	if (!ret) {
-		spin_lock(&card->hw.lock);
-		file->fence_lost = max(file->fence_lost, lost);
-		spin_unlock(&card->hw.lock);
-	}
-	rfm_card_exit(card, idx);
+	ret = rfm_regs_leave(card, idx);
 	if (ret)
 		return ret;
+	spin_lock(&card->hw.lock);
+	file->fence_lost = max(file->fence_lost, lost);
+	spin_unlock(&card->hw.lock);
 
 	args->flags = 0;
 	for (i = 0; i < ARRAY_SIZE(rfm_fence_flags); i++)

@@ -26,7 +26,7 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 	holder->id = ++card->holds.ids;
 	list_add_tail(&holder->node, &card->holds.holders);
 	card->holds.by_kind[ops->kind]++;
-	rfm_holders_changed(card);
+	rfm_netlink_holders_changed();
 	mutex_unlock(&card->lock);
 }
 
@@ -42,21 +42,8 @@ void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 	mutex_lock(&card->lock);
 	list_del(&holder->node);
 	card->holds.by_kind[holder->ops->kind]--;
-	rfm_holders_changed(card);
-	mutex_unlock(&card->lock);
-}
-
-/**
- * rfm_holders_changed - a dump that is under way may no longer be of one piece
- * @card: the card
- *
- * Context: card->lock held.
- */
-void rfm_holders_changed(struct rfm_card *card)
-{
-	lockdep_assert_held(&card->lock);
-
 	rfm_netlink_holders_changed();
+	mutex_unlock(&card->lock);
 }
 
 /**

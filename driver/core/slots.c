@@ -67,11 +67,10 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 			  u32 length, const struct rfm_watch *args, u32 mode)
 {
 	u32 control;
-	int idx, ret = 0;
+	int idx, ret;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	writel(slot, card->hw.ext + RFM_EXT_SLOT_INDEX);
 	writel(offset, card->hw.ext + RFM_EXT_SLOT_OFFSET);
 	writel(length, card->hw.ext + RFM_EXT_SLOT_LENGTH);
@@ -80,16 +79,12 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 	writeq(args->silence_ns, card->hw.ext + RFM_EXT_SLOT_SILENCE);
 	writel(mode, card->hw.ext + RFM_EXT_SLOT_CONTROL);
 	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->hw.lock);
-
-	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) != mode) {
-		ret = rfm_card_check(card) ?: -EIO;
-		dev_err_ratelimited(&card->dev,
-				    "slot %u, mode %u: the card says %#x\n",
-				    slot, mode, control);
-	}
-	rfm_card_exit(card, idx);
-	return ret;
+	ret = rfm_regs_leave(card, idx);
+	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) == mode)
+		return 0;
+	dev_err_ratelimited(&card->dev, "slot %u, mode %u: the card says %#x\n",
+			    slot, mode, control);
+	return ret ?: -EIO;
 }
 
 /*
@@ -137,16 +132,11 @@ static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
 	u32 control;
 	int idx;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return RFM_SLOT_OFF;
-	spin_lock(&card->hw.lock);
 	writel(index, card->hw.ext + RFM_EXT_SLOT_INDEX);
 	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->hw.lock);
-	if (rfm_card_check(card))
-		control = RFM_SLOT_OFF;
-	rfm_card_exit(card, idx);
-	return control;
+	return rfm_regs_leave(card, idx) ? RFM_SLOT_OFF : control;
 }
 
 /* What the card no longer has a record of, made from what it still knows. */

@@ -181,16 +181,14 @@ static void rfm_throttle_work(struct work_struct *work)
 	int idx;
 
 	mutex_lock(&card->lock);
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
+	if (rfm_dispatch_enter(card, &idx)) {
 		rfm_throttle_rested(card);
 		rfm_throttle_look_for_light(card);
 		rfm_dispatch_route(card);
 		if (throttle->types || throttle->settling || throttle->dark)
 			rfm_throttle_rest(card);
-		rfm_card_exit(card, idx);
+		rfm_dispatch_exit(card, idx);
 	}
-	rfm_dispatch_unlock(card);
 	mutex_unlock(&card->lock);
 }
 
