@@ -96,12 +96,12 @@ static unsigned int rfm_dispatch_to_listeners(struct rfm_card *card,
 	bool heard = false;
 
 	list_for_each_entry(queue, &dispatch->queues, node) {
-		if (!queue->types)
+		if (!rfm_queue_listens(queue))
 			break;
 		rfm_dispatch_yield(++visited);
 		if (!(queue->types & bit) || record->position <= queue->since)
 			continue;
-		rfm_queue_push(queue, &record->event, NULL);
+		rfm_queue_push(queue, &record->event, 0);
 		heard = true;
 	}
 	/* It is no longer in the card, so the first who listens gets it from us. */
@@ -182,7 +182,7 @@ void rfm_dispatch_route(struct rfm_card *card)
 
 	dispatch->heard = 0;
 	list_for_each_entry(queue, &dispatch->queues, node) {
-		if (!queue->types)
+		if (!rfm_queue_listens(queue))
 			break;
 		dispatch->heard |= queue->types;
 	}

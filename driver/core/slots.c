@@ -50,15 +50,10 @@ int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 		__set_bit(slot, dispatch->slots);
 		dispatch->slot[slot] = (struct rfm_slot) {
 			.owner = watcher,
-			.kept = &watcher->kept[i],
 			.changes = dispatch->slot[slot].changes + 1,
 		};
-		if (watcher->args.silence_ns && i < watcher->count) {
-			watcher->ranges[i].timer = slot;
+		if (watcher->args.silence_ns && i < watcher->count)
 			dispatch->slot[slot].range = &watcher->ranges[i];
-		} else {
-			watcher->comparator = slot;
-		}
 	}
 	return 0;
 }
@@ -87,6 +82,13 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 	return ret ?: -EIO;
 }
 
+/* Only a watch itself changes whether a slot is its own. */
+static bool rfm_slot_is_of(struct rfm_card *card, unsigned int slot,
+			   const struct rfm_watcher *watcher)
+{
+	return READ_ONCE(card->dispatch.slot[slot].owner) == watcher;
+}
+
 /*
  * Lets the card compare, and look for silence. -EIO if it refuses, -ENODEV if
  * it has gone. Sleeps.
@@ -94,36 +96,44 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
 {
 	const struct rfm_watch *args = &watcher->args;
-	struct rfm_watch_range *range = watcher->ranges;
-	unsigned int i;
+	const struct rfm_watch_range *range;
+	unsigned int slot;
 	int ret = 0;
 
-	if (watcher->comparator != RFM_SLOT_NONE)
-		ret = rfm_slot_write(card, watcher->comparator,
-				     args->compare_offset, args->compare_width,
-				     args, args->compare);
-	for (i = 0; i < watcher->count && !ret; i++, range++)
-		if (range->timer != RFM_SLOT_NONE)
-			ret = rfm_slot_write(card, range->timer, range->first,
+	for (slot = 0; slot < RFM_EXT_SLOTS && !ret; slot++) {
+		if (!rfm_slot_is_of(card, slot, watcher))
+			continue;
+		range = card->dispatch.slot[slot].range;
+		if (range)
+			ret = rfm_slot_write(card, slot, range->first,
 					     range->last - range->first + 1,
 					     args, RFM_SLOT_TIMER);
+		else
+			ret = rfm_slot_write(card, slot, args->compare_offset,
+					     args->compare_width, args,
+					     args->compare);
+	}
 	return ret;
 }
 
 /*
- * The slot is off, and its records nobody's, before another can have it. The
+ * The slots are off, and their records nobody's, before another can have them. The
  * card may have gone. Not under dispatch.lock.
  */
-void rfm_slot_release(struct rfm_card *card, unsigned int slot)
+void rfm_slots_release(struct rfm_card *card, const struct rfm_watcher *watcher)
 {
 	static const struct rfm_watch none;
+	unsigned int slot;
 
-	if (slot == RFM_SLOT_NONE)
-		return;
-	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
-	rfm_dispatch_lock(card);
-	__clear_bit(slot, card->dispatch.slots);
-	rfm_dispatch_unlock(card);
+	for (slot = 0; slot < RFM_EXT_SLOTS; slot++) {
+		if (!rfm_slot_is_of(card, slot, watcher))
+			continue;
+		rfm_dispatch_lock(card);
+		WRITE_ONCE(card->dispatch.slot[slot].owner, NULL);
+		rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
+		__clear_bit(slot, card->dispatch.slots);
+		rfm_dispatch_unlock(card);
+	}
 }
 
 /* Return: SLOT_CONTROL, RFM_SLOT_OFF if there is no card to ask. */

@@ -34,6 +34,21 @@ static_assert(RFM_WATCH_CLOEXEC == RFM_LISTEN_CLOEXEC);
 INTERVAL_TREE_DEFINE(struct rfm_watch_range, node, u32, last_below,
 		     RFM_RANGE_FIRST, RFM_RANGE_LAST, static, rfm_watched);
 
+/* The listed ranges that an update touches, of a card's dispatch. */
+#define rfm_for_each_watched(range, dispatch, event)			\
+	for (range = !(event)->length ? NULL :				\
+		     rfm_watched_iter_first(&(dispatch)->watched,	\
+					    (event)->offset,		\
+					    rfm_event_last(event));	\
+	     range;							\
+	     range = rfm_watched_iter_next(range, (event)->offset,	\
+					   rfm_event_last(event)))
+
+static u32 rfm_event_last(const struct rfm_event *event)
+{
+	return event->offset + event->length - 1;
+}
+
 /* --- what the card tells -------------------------------------------------- */
 
 static bool rfm_watcher_late(const struct rfm_watcher *watcher,
@@ -49,7 +64,7 @@ static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 
 /* Uses two of the event's fields for what differs from watch to watch. */
 static void rfm_watcher_push(struct rfm_watcher *watcher,
-			     struct rfm_event *event, struct rfm_kept *kept)
+			     struct rfm_event *event, u16 key)
 {
 	event->flags &= ~RFM_EVENT_LATE;
 	if (rfm_watcher_late(watcher, event)) {
@@ -57,7 +72,7 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 		watcher->late++;
 	}
 	event->late = watcher->late;
-	rfm_queue_push(&watcher->queue, event, kept);
+	rfm_queue_push(&watcher->queue, event, key);
 	if (event->flags & RFM_EVENT_LATE || event->type == RFM_EVENT_STALE ||
 	    event->type == RFM_EVENT_FRESH)
 		rfm_notify_event(watcher->queue.card, event,
@@ -71,17 +86,12 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 unsigned int rfm_watch_reach(struct rfm_card *card,
 			     const struct rfm_event *event, unsigned int budget)
 {
-	struct rb_root_cached *watched = &card->dispatch.watched;
-	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int count = 0;
 
-	if (!event->length)
-		return 0;
-	for (range = rfm_watched_iter_first(watched, first, last);
-	     range && count <= budget;
-	     range = rfm_watched_iter_next(range, first, last))
-		count++;
+	rfm_for_each_watched(range, &card->dispatch, event)
+		if (count++ == budget)
+			break;
 	return count;
 }
 
@@ -92,15 +102,10 @@ unsigned int rfm_watch_reach(struct rfm_card *card,
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 {
 	struct rfm_event *event = &record->event;
-	struct rb_root_cached *watched = &card->dispatch.watched;
-	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int visited = 0;
 
-	if (!event->length)
-		return 0;
-	for (range = rfm_watched_iter_first(watched, first, last); range;
-	     range = rfm_watched_iter_next(range, first, last)) {
+	rfm_for_each_watched(range, &card->dispatch, event) {
 		struct rfm_watcher *watcher = range->watcher;
 
 		rfm_dispatch_yield(++visited);
@@ -108,7 +113,7 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 		    watcher->seen == record->position)
 			continue;
 		watcher->seen = record->position;
-		rfm_watcher_push(watcher, event, NULL);
+		rfm_watcher_push(watcher, event, 0);
 	}
 	return visited;
 }
@@ -132,54 +137,22 @@ unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record)
 		rfm_event_set_range(event, slot->range);
 	slot->stale = event->type == RFM_EVENT_STALE;
 	slot->changes++;
-	rfm_watcher_push(slot->owner, event, slot->kept);
+	rfm_watcher_push(slot->owner, event, RFM_KEY_SLOT(record->value));
 	return 1;
 }
 
 /* --- life ----------------------------------------------------------------- */
-
-static void rfm_watcher_insert(struct rfm_card *card,
-			       struct rfm_watcher *watcher)
-{
-	struct rb_root_cached *watched = &card->dispatch.watched;
-	unsigned int i;
-
-	if (watcher->args.flags & RFM_WATCH_COMPARE)
-		return;
-	for (i = 0; i < watcher->count; i++)
-		if (!watcher->ranges[i].joined)
-			rfm_watched_insert(&watcher->ranges[i], watched);
-}
-
-static void rfm_watcher_remove(struct rfm_card *card,
-			       struct rfm_watcher *watcher)
-{
-	struct rfm_dispatch *dispatch = &card->dispatch;
-	unsigned int i;
-
-	if (watcher->comparator != RFM_SLOT_NONE)
-		dispatch->slot[watcher->comparator].owner = NULL;
-	for (i = 0; i < watcher->count; i++) {
-		if (watcher->ranges[i].timer != RFM_SLOT_NONE)
-			dispatch->slot[watcher->ranges[i].timer].owner = NULL;
-		if (!(watcher->args.flags & RFM_WATCH_COMPARE) &&
-		    !watcher->ranges[i].joined)
-			rfm_watched_remove(&watcher->ranges[i], &dispatch->watched);
-	}
-}
 
 /* From now on what the card tells of its bytes is for it. */
 static int rfm_watcher_enlist(struct rfm_card *card,
 			      struct rfm_watcher *watcher)
 {
 	struct rfm_dispatch *dispatch = &card->dispatch;
+	unsigned int i;
 	int idx, ret;
 
-	rfm_dispatch_lock(card);
-	if (!rfm_card_enter(card, &idx)) {
-		rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(card, &idx))
 		return -ENODEV;
-	}
 	if (!card->hw.events.running)
 		ret = -EIO;
 	else if (dispatch->watches == RFM_WATCHES_MAX ||
@@ -190,11 +163,13 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 	if (!ret) {
 		dispatch->watches++;
 		dispatch->ranges += watcher->count;
-		rfm_watcher_insert(card, watcher);
-		rfm_queue_add(&watcher->queue, true, true);
+		for (i = 0; i < watcher->count; i++)
+			if (watcher->ranges[i].listed)
+				rfm_watched_insert(&watcher->ranges[i],
+						   &dispatch->watched);
+		rfm_queue_add(&watcher->queue);
 	}
-	rfm_card_exit(card, idx);
-	rfm_dispatch_unlock(card);
+	rfm_dispatch_exit(card, idx);
 	return ret;
 }
 
@@ -233,16 +208,17 @@ static void rfm_watcher_end(struct rfm_queue *queue)
 
 	rfm_dispatch_lock(card);
 	list_del_init(&queue->node);
-	rfm_watcher_remove(card, watcher);
+	for (i = 0; i < watcher->count; i++)
+		if (watcher->ranges[i].listed)
+			rfm_watched_remove(&watcher->ranges[i],
+					   &card->dispatch.watched);
 	card->dispatch.watches--;
 	card->dispatch.ranges -= watcher->count;
 	rfm_dispatch_unlock(card);
 
-	rfm_slot_release(card, watcher->comparator);
-	for (i = 0; i < watcher->count; i++) {
-		rfm_slot_release(card, watcher->ranges[i].timer);
+	rfm_slots_release(card, watcher);
+	for (i = 0; i < watcher->count; i++)
 		rfm_subscription_drop(card, &watcher->ranges[i].hold);
-	}
 }
 
 static void rfm_watcher_describe(struct rfm_holder *holder,
@@ -353,10 +329,10 @@ static void rfm_ranges_join(struct rfm_watcher *watcher)
 
 	sort(ranges, watcher->count, sizeof(*ranges), rfm_range_order, NULL);
 	for (i = 0; i < watcher->count; i++) {
-		ranges[i].joined = i && ranges[i].first <= leader->reach + 1;
-		if (!ranges[i].joined) {
+		if (!i || ranges[i].first > leader->reach + 1) {
 			leader = &ranges[i];
-			leader->reach = leader->last;
+			leader->listed = !(watcher->args.flags &
+					   RFM_WATCH_COMPARE);
 		}
 		leader->reach = max(leader->reach, ranges[i].last);
 	}
@@ -366,22 +342,19 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 					     const struct rfm_watch *args,
 					     const struct rfm_range *ranges)
 {
-	unsigned int i, slots = rfm_slots_needed(args);
 	struct rfm_watcher *watcher;
+	unsigned int i;
 
 	watcher = rfm_queue_alloc(card, &rfm_watcher_ops,
-				  struct_size(watcher, ranges, args->count) +
-				  slots * sizeof(*watcher->kept), args->depth);
+				  struct_size(watcher, ranges, args->count),
+				  args->depth, rfm_slots_needed(args));
 	if (IS_ERR(watcher))
 		return watcher;
 
-	watcher->kept = (struct rfm_kept *)&watcher->ranges[args->count];
-	for (i = 0; i < slots; i++)
-		INIT_LIST_HEAD(&watcher->kept[i].node);
 	watcher->args = *args;
+	watcher->queue.types = RFM_EVENT_WATCHED;
 	if (args->flags & RFM_WATCH_COALESCE)
 		watcher->queue.coalesced = RFM_WATCH_COALESCED;
-	watcher->comparator = RFM_SLOT_NONE;
 	watcher->count = args->count;
 	for (i = 0; i < args->count; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
@@ -389,7 +362,6 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 		range->first = ranges[i].offset;
 		range->last = ranges[i].offset + ranges[i].length - 1;
 		range->watcher = watcher;
-		range->timer = RFM_SLOT_NONE;
 	}
 	rfm_ranges_join(watcher);
 	return watcher;
@@ -421,26 +393,13 @@ out:
 	return watcher;
 }
 
-static int rfm_watcher_eventfd(struct rfm_watcher *watcher)
-{
-	struct eventfd_ctx *eventfd;
-
-	if (!(watcher->args.flags & RFM_WATCH_EVENTFD))
-		return 0;
-	eventfd = eventfd_ctx_fdget(watcher->args.eventfd);
-	if (IS_ERR(eventfd))
-		return PTR_ERR(eventfd);
-	watcher->queue.eventfd = eventfd;
-	return 0;
-}
-
 /* RFM_IOC_WATCH. Return: the descriptor, or a negative errno. */
 int rfm_watch(struct rfm_file *owner, void *arg)
 {
 	struct rfm_card *card = owner->card;
 	const struct rfm_watch *args = arg;
+	struct eventfd_ctx *eventfd;
 	struct rfm_watcher *watcher;
-	int ret;
 
 	if (args->flags & ~RFM_WATCH_FLAGS)
 		return -EINVAL;
@@ -449,10 +408,13 @@ int rfm_watch(struct rfm_file *owner, void *arg)
 	watcher = rfm_watcher_make(card, args);
 	if (IS_ERR(watcher))
 		return PTR_ERR(watcher);
-	ret = rfm_watcher_eventfd(watcher);
-	if (ret) {
-		rfm_queue_free(&watcher->queue);
-		return ret;
+	if (args->flags & RFM_WATCH_EVENTFD) {
+		eventfd = eventfd_ctx_fdget(args->eventfd);
+		if (IS_ERR(eventfd)) {
+			rfm_queue_free(&watcher->queue);
+			return PTR_ERR(eventfd);
+		}
+		watcher->queue.eventfd = eventfd;
 	}
 	return rfm_queue_install(&watcher->queue, args->flags);
 }
