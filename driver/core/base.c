@@ -52,8 +52,9 @@ static int rfm_base_hold(struct rfm_card *card, struct rfm_set *sets)
 /*
  * The first half of a change of the base masks, under card->lock up to the
  * second: @sets become what the masks are to be, and are on already. The second
- * is rfm_base_commit(), or rfm_sets_drop() for no change; after an error, none:
- * -ENOSPC for too many ranges, -ENOMEM, -EIO, -ENODEV. Sleeps.
+ * is rfm_base_commit(), if there is to be a change, and rfm_sets_drop() in any
+ * case, also after an error: -ENOSPC for too many ranges, -ENOMEM, -EIO, -ENODEV.
+ * Sleeps.
  */
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets)
@@ -71,14 +72,10 @@ int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		ret = rfm_base_step(card, sets, &whole);
 	for (i = 0; i < settings->step_count && !ret; i++)
 		ret = rfm_base_step(card, sets, &settings->steps[i]);
-	if (!ret)
-		ret = rfm_base_hold(card, sets);
-	if (ret)
-		rfm_sets_drop(card, sets);
-	return ret;
+	return ret ?: rfm_base_hold(card, sets);
 }
 
-/* Leaves @sets empty. */
+/* @sets become what the masks were. */
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 {
 	const struct rfm_range whole = { 0, card->hw.memory_size };
@@ -88,7 +85,6 @@ void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 
 	for (i = 0; i < RFM_PLANES; i++)
 		swap(base[i], sets[i]);
-	rfm_sets_drop(card, sets);
 	if (rfm_sets_cover(base, &whole, RFM_HOLD_BASE))
 		policy = RFM_BASE_ALL;
 	else if (!base[RFM_PLANE_RX].count && !base[RFM_PLANE_TX].count)

@@ -219,15 +219,9 @@ int rfm_settings_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings);
 void rfm_settings_init(struct rfm_card *card);
 u32 rfm_dma_threshold(const struct rfm_card *card, bool store);
-
-/* core/config.c: what users of a 5565 set */
 int rfm_config_get(struct rfm_file *file, void *arg);
 int rfm_config_set(struct rfm_file *file, void *arg);
 int rfm_config_read(struct rfm_card *card, struct rfm_config *args);
-int rfm_config_check(const struct rfm_card *card,
-		     const struct rfm_settings *settings);
-int rfm_config_apply(struct rfm_card *card,
-		     const struct rfm_settings *settings);
 
 /* core/status.c: what the card is, last writers, counters, ring map */
 

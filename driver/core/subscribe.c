@@ -595,6 +595,7 @@ int rfm_subscribe_start(struct rfm_card *card)
 	ret = rfm_base_prepare(card, &settings, sets);
 	if (!ret)
 		rfm_base_commit(card, sets);
+	rfm_sets_drop(card, sets);
 	mutex_unlock(&card->lock);
 	return ret;
 }
