@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Life and death of struct rfm_card; the rules stand in core/card.h. */
 
-#include <linux/fs.h>
 #include <linux/idr.h>
-#include <linux/io.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
@@ -123,21 +120,10 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card = kzalloc(sizeof(*card), GFP_KERNEL);
 	if (!card)
 		return ERR_PTR(-ENOMEM);
-
 	ret = init_srcu_struct(&card->hw.srcu);
-	if (ret)
-		goto err_free;
-
-	card->inode = alloc_anon_inode(rfm_mnt->mnt_sb);
-	if (IS_ERR(card->inode)) {
-		ret = PTR_ERR(card->inode);
-		goto err_srcu;
-	}
-
-	card->id = rfm_card_number(pci_name(pdev));
-	if (card->id < 0) {
-		ret = card->id;
-		goto err_inode;
+	if (ret) {
+		kfree(card);
+		return ERR_PTR(ret);
 	}
 
 	/* Whoever knows a generation of an earlier life of the card changes nothing. */
@@ -166,23 +152,29 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card->dev.parent = &pdev->dev;
 	card->dev.release = rfm_card_release;
 
-	/* From here on release() cleans up, the name included. */
+	/* From here on release() cleans up. */
+	card->inode = alloc_anon_inode(rfm_mnt->mnt_sb);
+	if (IS_ERR(card->inode)) {
+		ret = PTR_ERR(card->inode);
+		card->inode = NULL;
+		goto err_put;
+	}
+	card->id = rfm_card_number(pci_name(pdev));
+	if (card->id < 0) {
+		ret = card->id;
+		goto err_put;
+	}
 	ret = dev_set_name(&card->dev, "rfm%d", card->id) ?:
 	      rfm_notify_init(card);
 	if (ret) {
 		rfm_card_put(card);
 		return ERR_PTR(ret);
 	}
-
 	ret = devm_add_action_or_reset(&pdev->dev, rfm_card_put, card);
 	return ret ? ERR_PTR(ret) : card;
 
-err_inode:
-	iput(card->inode);
-err_srcu:
-	cleanup_srcu_struct(&card->hw.srcu);
-err_free:
-	kfree(card);
+err_put:
+	put_device(&card->dev);
 	return ERR_PTR(ret);
 }
 

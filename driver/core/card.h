@@ -79,11 +79,10 @@
 #define RFM_CARD_H
 
 #include <linux/cdev.h>
-#include <linux/device.h>
 #include <linux/fs.h>
-#include <linux/mutex.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
 #include <linux/netlink.h>
-#include <linux/uio.h>
 
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
@@ -91,8 +90,6 @@
 #include "core/dispatch.h"
 #include "core/holds.h"
 #include "hw/hw.h"
-
-struct inode;
 
 /* Settings, but for those that the hardware keeps. */
 struct rfm_card_config {		/* under card->lock */

@@ -19,11 +19,6 @@
  * leaves everything to the work item, so no event overtakes another.
  */
 
-#include <linux/interrupt.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-#include <linux/sched.h>
-
 #include "core/notify.h"
 
 /* So much does the work item before others may have the lock, or the CPU. */
@@ -276,29 +271,28 @@ static bool rfm_dispatch_work_turn(struct rfm_card *card)
  */
 static void rfm_dispatch_tell(struct rfm_card *card)
 {
-	struct rfm_event missing = {
+	struct rfm_event event = {
 		.type = RFM_EVENT_DROPPED,
 		.node = RFM_NODE_ALL,
 	};
 	struct rfm_events *events = &card->hw.events;
+	u64 dropped, missing;
 	bool untold = false;
-	u64 dropped;
 	int idx;
 
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
 		dropped = rfm_events_dropped(&card->hw) - events->lost;
-		if (!rfm_card_check(card))
+		if (!rfm_card_leave(card, idx))
 			events->dropped = dropped;
 		untold = rfm_events_untold(&card->hw);
-		rfm_card_exit(card, idx);
 	}
-	if (rfm_events_missing(&card->hw) > events->told) {
-		missing.data = min_t(u64, rfm_events_missing(&card->hw) -
-					  events->told, U32_MAX);
-		rfm_notify_event(card, &missing, 0);
+	missing = rfm_events_missing(&card->hw);
+	if (missing > events->told) {
+		event.data = min_t(u64, missing - events->told, U32_MAX);
+		rfm_notify_event(card, &event, 0);
 	}
-	events->told = rfm_events_missing(&card->hw);
+	events->told = missing;
 	rfm_dispatch_unlock(card);
 	if (!untold)
 		return;

@@ -4,17 +4,11 @@
 #define RFM_DISPATCH_H
 
 #include <linux/bitmap.h>
-#include <linux/fs.h>
-#include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/rbtree.h>
 #include <linux/semaphore.h>
-#include <linux/spinlock.h>
-#include <linux/types.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 
 #include "core/holds.h"
 #include "hw/hw.h"

@@ -14,11 +14,7 @@
  * file remembers how much was lost when it last looked.
  */
 
-#include <linux/io.h>
-#include <linux/ktime.h>
-#include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/wait.h>
 
 #include "core/card.h"
 
@@ -49,11 +45,21 @@ static const struct {
 	{ RFM_FENCE_DARK, RFM_FENCED_DARK },
 };
 
-static void rfm_fences_end(struct rfm_card *card, u32 ticket)
+/*
+ * A fence has come home, and those before it. The result is that of the last
+ * one, and good for those before it: what is everywhere now was not there
+ * earlier. Under dispatch.lock, the card entered; sleeps.
+ */
+void rfm_fence_event(struct rfm_card *card, u32 ticket)
 {
-	u32 result = readl(card->hw.ext + RFM_EXT_FENCE_RESULT);
 	struct rfm_fence *fence, *next;
+	u32 result;
 
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (list_empty(&card->dispatch.fences))
+		return;
+	result = readl(card->hw.ext + RFM_EXT_FENCE_RESULT);
 	list_for_each_entry_safe(fence, next, &card->dispatch.fences, node) {
 		if ((s32)(ticket - fence->ticket) < 0)
 			break;
@@ -63,19 +69,6 @@ static void rfm_fences_end(struct rfm_card *card, u32 ticket)
 		wake_up(&fence->wait);
 		cond_resched();
 	}
-}
-
-/*
- * A fence has come home, and those before it. The result is that of the last
- * one, and good for those before it: what is everywhere now was not there
- * earlier. Under dispatch.lock, the card entered; sleeps.
- */
-void rfm_fence_event(struct rfm_card *card, u32 ticket)
-{
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (!list_empty(&card->dispatch.fences))
-		rfm_fences_end(card, ticket);
 }
 
 /* The card has gone: all look themselves. Under dispatch.lock; sleeps. */
@@ -124,13 +117,6 @@ static int rfm_fence_begin(struct rfm_file *file, struct rfm_fence *fence)
 	list_add_tail(&fence->node, &card->dispatch.fences);
 	rfm_dispatch_exit(card, idx);
 	return 0;
-}
-
-static void rfm_fence_forget(struct rfm_card *card, struct rfm_fence *fence)
-{
-	rfm_dispatch_lock(card);
-	list_del(&fence->node);
-	rfm_dispatch_unlock(card);
 }
 
 static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
@@ -226,7 +212,9 @@ int rfm_fence(struct rfm_file *file, void *arg)
 	if (ret)
 		return ret;
 	ret = rfm_fence_wait(card, &fence, ktime_add_ms(begin, timeout_ms));
-	rfm_fence_forget(card, &fence);
+	rfm_dispatch_lock(card);
+	list_del(&fence.node);
+	rfm_dispatch_unlock(card);
 	if (ret)
 		return ret;
 	args->wait_ns = ktime_to_ns(ktime_sub(ktime_get(), begin));

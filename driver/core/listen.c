@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RFM_IOC_LISTEN: descriptors that tell what happens on the ring. */
 
-#include <linux/ktime.h>
-
 #include "core/card.h"
 
 static void rfm_listener_describe(struct rfm_holder *holder,

@@ -16,14 +16,8 @@
  */
 
 #include <linux/anon_inodes.h>
-#include <linux/eventfd.h>
 #include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/ktime.h>
-#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/poll.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -164,14 +158,7 @@ static __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 	return mask;
 }
 
-/**
- * rfm_queue_init - make an empty queue
- * @queue: zeroed memory
- * @card: the card
- * @depth: records it shall hold
- *
- * Return: 0 or -ENOMEM.
- */
+/* Makes an empty queue of @depth records in zeroed memory. Return: 0 or -ENOMEM. */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 {
 	queue->card = card;
@@ -302,12 +289,7 @@ int rfm_queue_install(struct rfm_queue *queue, u32 flags)
 
 /* --- what goes in ---------------------------------------------------------- */
 
-/**
- * rfm_queue_add - events from now on are for this queue
- * @queue: the queue
- *
- * Context: dispatch.lock held, the card entered.
- */
+/* Events from now on are for it. Under dispatch.lock, the card entered. */
 void rfm_queue_add(struct rfm_queue *queue)
 {
 	struct rfm_card *card = queue->card;
@@ -429,11 +411,7 @@ static void rfm_queue_put(struct rfm_queue *queue,
 		eventfd_signal(queue->eventfd);
 }
 
-/**
- * rfm_queue_describe - how a queue is
- * @queue: the queue
- * @description: its queue's part is filled in
- */
+/* Fills in a queue's part of the description. */
 void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description)
 {
@@ -500,12 +478,9 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/**
- * rfm_queue_pop - take the oldest record out of a queue that nobody reads
- * @queue: the queue
- * @event: the record; if there is none, only how many were dropped so far
- *
- * Return: true if there was one.
+/*
+ * Takes the oldest record out of a queue that nobody reads. If there is none
+ * returns false, and @event tells only how many were dropped so far.
  */
 bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event)
 {

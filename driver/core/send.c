@@ -2,8 +2,6 @@
 /* What this node says by itself: network interrupts, and the ring test. */
 
 #include <linux/delay.h>
-#include <linux/io.h>
-#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 
 #include "core/card.h"
@@ -106,25 +104,17 @@ static int rfm_probe_send(struct rfm_card *card, ktime_t *sent)
 	return rfm_regs_leave(card, idx);
 }
 
-/*
- * Has it come back? 0: yes, -EAGAIN: not yet, -ETIMEDOUT: not yet, and @last
- * was the last look.
- */
-static int rfm_probe_look(struct rfm_card *card, bool last)
+/* Has it come back? Return: 0, -EAGAIN if not yet, -ENODEV. */
+static int rfm_probe_look(struct rfm_card *card)
 {
 	int idx, ret;
+	bool home;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	if (readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA)
-		ret = 0;
-	else
-		ret = last ? -ETIMEDOUT : -EAGAIN;
-	/* Either verdict may be the silence of a card that is not there. */
-	if (ret != -EAGAIN && rfm_card_check(card))
-		ret = -ENODEV;
-	rfm_card_exit(card, idx);
-	return ret;
+	home = readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA;
+	ret = rfm_card_leave(card, idx);
+	return ret ?: home ? 0 : -EAGAIN;
 }
 
 static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
@@ -138,12 +128,14 @@ static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
 	for (;;) {
 		/* The time first: a late look must not make a timeout. */
 		last = ktime_after(ktime_get(), deadline);
-		ret = rfm_probe_look(card, last);
+		ret = rfm_probe_look(card);
 		if (!ret)
 			*round_trip_ns = ktime_to_ns(ktime_sub(ktime_get(),
 							       sent));
 		if (ret != -EAGAIN)
 			return ret;
+		if (last)
+			return -ETIMEDOUT;
 		if (signal_pending(current))
 			return -EINTR;
 

@@ -7,8 +7,6 @@
  * window. The rest cannot.
  */
 
-#include <linux/io.h>
-#include <linux/ktime.h>
 #include <linux/moduleparam.h>
 #include <linux/sizes.h>
 

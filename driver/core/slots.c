@@ -8,12 +8,6 @@
  * a new one get that.
  */
 
-#include <linux/bitmap.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-#include <linux/ktime.h>
-#include <linux/sched.h>
-
 #include "core/card.h"
 
 static_assert(RFM_SLOT_EQUAL == (u32)RFM_COMPARE_EQUAL);

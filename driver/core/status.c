@@ -2,7 +2,6 @@
 /* What the card is and knows: last writers, counters, who is on the ring. */
 
 #include <linux/bitfield.h>
-#include <linux/io.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -68,7 +67,6 @@ int rfm_writer(struct rfm_file *file, void *arg)
 {
 	struct rfm_card *card = file->card;
 	struct rfm_writer *args = arg;
-	bool known;
 	int idx, ret;
 	u32 node;
 
@@ -85,14 +83,16 @@ int rfm_writer(struct rfm_file *file, void *arg)
 	if (ret)
 		return ret;
 
-	known = node & RFM_WRITER_KNOWN;
-	args->node = known ? node & RFM_WRITER_NODE_M : RFM_NODE_ALL;
-	args->flags = known && node & RFM_WRITER_OTHER_CLOCK ?
-		      RFM_EVENT_AGE_UNKNOWN : 0;
-	if (!known) {
-		args->frame = 0;
-		args->time_ns = 0;
+	if (!(node & RFM_WRITER_KNOWN)) {
+		*args = (struct rfm_writer) {
+			.offset = args->offset,
+			.node = RFM_NODE_ALL,
+		};
+		return 0;
 	}
+	args->node = node & RFM_WRITER_NODE_M;
+	if (node & RFM_WRITER_OTHER_CLOCK)
+		args->flags = RFM_EVENT_AGE_UNKNOWN;
 	return 0;
 }
 

@@ -16,10 +16,7 @@
  * extension block: the window may not move under holds.
  */
 
-#include <linux/fs.h>
-#include <linux/io.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "core/notify.h"
@@ -64,13 +61,7 @@ static const u32 rfm_plane_features[RFM_PLANES] = {
 	[RFM_PLANE_OWNED]	= RFM_EXT_FEATURE_WRITER,
 };
 
-/**
- * rfm_plane_exists - has a card got this plane?
- * @card: the card
- * @plane: RFM_PLANE_*
- *
- * Return: false if what is switched there has no effect.
- */
+/* Has a card got this plane? If not, what is switched there has no effect. */
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane)
 {
 	return card->hw.features & rfm_plane_features[plane];

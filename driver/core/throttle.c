@@ -9,9 +9,6 @@
  * number.
  */
 
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-
 #include "core/notify.h"
 
 #define RFM_REST	msecs_to_jiffies(100)

@@ -6,10 +6,6 @@
  * behind all of them, so nobody waits for a node that will not answer.
  */
 
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-#include <linux/mutex.h>
-
 #include "core/card.h"
 
 static_assert(RFM_VERIFY_MAX == RFM_EXT_QUERY_LENGTH_MAX);

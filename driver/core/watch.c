@@ -11,9 +11,7 @@
  * Comparisons and silence are slots of the card (core/slots.c).
  */
 
-#include <linux/eventfd.h>
 #include <linux/interval_tree_generic.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
@@ -21,8 +19,8 @@
 #include "core/compat.h"
 #include "core/notify.h"
 
-/* Each silence and its end is told of, whichever range's it was. */
-#define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
+/* What may be late or coalesced; each silence and its end is told of. */
+#define RFM_WATCH_UPDATES	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
 				 RFM_EVENT_BIT(RFM_EVENT_MATCH))
 
 static_assert(RFM_WATCH_NONBLOCK == RFM_LISTEN_NONBLOCK);
@@ -54,9 +52,8 @@ static u32 rfm_event_last(const struct rfm_event *event)
 static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 			     const struct rfm_event *event)
 {
-	if (event->type != RFM_EVENT_UPDATE && event->type != RFM_EVENT_MATCH)
-		return false;
-	return watcher->args.deadline_ns &&
+	return RFM_EVENT_BIT(event->type) & RFM_WATCH_UPDATES &&
+	       watcher->args.deadline_ns &&
 	       !(event->flags & RFM_EVENT_AGE_UNKNOWN) &&
 	       event->arrival_ns > event->origin_ns &&
 	       event->arrival_ns - event->origin_ns > watcher->args.deadline_ns;
@@ -354,7 +351,7 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 	watcher->args = *args;
 	watcher->queue.types = RFM_EVENT_WATCHED;
 	if (args->flags & RFM_WATCH_COALESCE)
-		watcher->queue.coalesced = RFM_WATCH_COALESCED;
+		watcher->queue.coalesced = RFM_WATCH_UPDATES;
 	watcher->count = args->count;
 	for (i = 0; i < args->count; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
