@@ -107,7 +107,6 @@ struct rfm_watcher {
 	struct rfm_watch args;		/* what was asked for */
 	u64 seen;			/* position of the last update it was told of */
 	u64 late;			/* updates that were late */
-	unsigned int count;		/* of @ranges */
 	struct rfm_watch_range ranges[];
 };
 

@@ -385,13 +385,17 @@ static void rfm_queue_put(struct rfm_queue *queue,
 	record.count = event->count ?: 1;
 	if (queue->coalesced & RFM_EVENT_BIT(event->type))
 		place = rfm_queue_newest(queue, event->type);
-	if (place && rfm_queue_same(queue, place, &record)) {
+	if (place && !rfm_queue_same(queue, place, &record))
+		place = NULL;
+	if (!place && full && !key) {
+		queue->dropped++;
+		return;
+	}
+
+	if (place) {
 		record.count += place->count;
 		if (rfm_event_counts(event))
 			record.data += place->data;
-	} else if (full && !key) {
-		queue->dropped++;
-		return;
 	} else {
 		more = !full || !rfm_queue_keep(queue, key, &record);
 		at = rfm_queue_index(queue, queue->count);

@@ -46,7 +46,7 @@ int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 			.owner = watcher,
 			.changes = dispatch->slot[slot].changes + 1,
 		};
-		if (watcher->args.silence_ns && i < watcher->count)
+		if (watcher->args.silence_ns && i < watcher->args.count)
 			dispatch->slot[slot].range = &watcher->ranges[i];
 	}
 	return 0;

@@ -153,14 +153,14 @@ static int rfm_watcher_enlist(struct rfm_card *card,
 	if (!card->hw.events.running)
 		ret = -EIO;
 	else if (dispatch->watches == RFM_WATCHES_MAX ||
-		 watcher->count > RFM_WATCHED_RANGES_MAX - dispatch->ranges)
+		 watcher->args.count > RFM_WATCHED_RANGES_MAX - dispatch->ranges)
 		ret = -ENOSPC;
 	else
 		ret = rfm_slots_take(card, watcher);
 	if (!ret) {
 		dispatch->watches++;
-		dispatch->ranges += watcher->count;
-		for (i = 0; i < watcher->count; i++)
+		dispatch->ranges += watcher->args.count;
+		for (i = 0; i < watcher->args.count; i++)
 			if (watcher->ranges[i].listed)
 				rfm_watched_insert(&watcher->ranges[i],
 						   &dispatch->watched);
@@ -184,7 +184,7 @@ static int rfm_watcher_begin(struct rfm_queue *queue)
 		planes |= RFM_HOLD(RFM_PLANE_WATCH);
 
 	ret = rfm_watcher_enlist(card, watcher);
-	for (i = 0; i < watcher->count && !ret; i++) {
+	for (i = 0; i < watcher->args.count && !ret; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
 
 		ret = rfm_subscription_hold(card, &range->hold, false,
@@ -205,16 +205,16 @@ static void rfm_watcher_end(struct rfm_queue *queue)
 
 	rfm_dispatch_lock(card);
 	list_del_init(&queue->node);
-	for (i = 0; i < watcher->count; i++)
+	for (i = 0; i < watcher->args.count; i++)
 		if (watcher->ranges[i].listed)
 			rfm_watched_remove(&watcher->ranges[i],
 					   &card->dispatch.watched);
 	card->dispatch.watches--;
-	card->dispatch.ranges -= watcher->count;
+	card->dispatch.ranges -= watcher->args.count;
 	rfm_dispatch_unlock(card);
 
 	rfm_slots_release(card, watcher);
-	for (i = 0; i < watcher->count; i++)
+	for (i = 0; i < watcher->args.count; i++)
 		rfm_subscription_drop(card, &watcher->ranges[i].hold);
 }
 
@@ -240,7 +240,7 @@ static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
 						   queue.holder);
 	const struct rfm_watch_range *at;
 
-	if (*cursor >= watcher->count)
+	if (*cursor >= watcher->args.count)
 		return false;
 	at = &watcher->ranges[(*cursor)++];
 	range->offset = at->first;
@@ -275,23 +275,7 @@ static bool rfm_watch_args_good(const struct rfm_watch *args)
 		args->silence_ns <= RFM_WATCH_SILENCE_MAX);
 }
 
-static bool rfm_watch_inside(const struct rfm_watch *args,
-			     const struct rfm_range *ranges)
-{
-	u64 offset = args->compare_offset;
-	unsigned int i;
-
-	for (i = 0; i < args->count; i++)
-		if (offset >= ranges[i].offset &&
-		    args->compare_width <= ranges[i].length &&
-		    offset - ranges[i].offset <=
-		    ranges[i].length - args->compare_width)
-			return true;
-	return false;
-}
-
-static bool rfm_watch_compare_good(const struct rfm_watch *args,
-				   const struct rfm_range *ranges)
+static bool rfm_watch_compare_good(const struct rfm_watch *args)
 {
 	u64 all;
 
@@ -307,8 +291,27 @@ static bool rfm_watch_compare_good(const struct rfm_watch *args,
 		return false;
 	all = U64_MAX >> (64 - 8 * args->compare_width);
 	return args->compare_mask && !(args->compare_mask & ~all) &&
-	       !(args->compare_value & ~args->compare_mask) &&
-	       rfm_watch_inside(args, ranges);
+	       !(args->compare_value & ~args->compare_mask);
+}
+
+/* What is compared is inside a range. */
+static bool rfm_watch_ranges_good(const struct rfm_card *card,
+				  const struct rfm_watch *args,
+				  const struct rfm_range *ranges)
+{
+	bool inside = !(args->flags & RFM_WATCH_COMPARE);
+	unsigned int i;
+
+	for (i = 0; i < args->count; i++) {
+		u64 at = args->compare_offset - ranges[i].offset;
+
+		if (!rfm_range_inside(card, &ranges[i]))
+			return false;
+		if (at < ranges[i].length &&
+		    args->compare_width <= ranges[i].length - at)
+			inside = true;
+	}
+	return inside;
 }
 
 static int rfm_range_order(const void *a, const void *b)
@@ -324,8 +327,8 @@ static void rfm_ranges_join(struct rfm_watcher *watcher)
 	struct rfm_watch_range *ranges = watcher->ranges, *leader = ranges;
 	unsigned int i;
 
-	sort(ranges, watcher->count, sizeof(*ranges), rfm_range_order, NULL);
-	for (i = 0; i < watcher->count; i++) {
+	sort(ranges, watcher->args.count, sizeof(*ranges), rfm_range_order, NULL);
+	for (i = 0; i < watcher->args.count; i++) {
 		if (!i || ranges[i].first > leader->reach + 1) {
 			leader = &ranges[i];
 			leader->listed = !(watcher->args.flags &
@@ -335,6 +338,7 @@ static void rfm_ranges_join(struct rfm_watcher *watcher)
 	}
 }
 
+/* Nobody tells it anything yet. */
 static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 					     const struct rfm_watch *args,
 					     const struct rfm_range *ranges)
@@ -352,7 +356,6 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 	watcher->queue.types = RFM_EVENT_WATCHED;
 	if (args->flags & RFM_WATCH_COALESCE)
 		watcher->queue.coalesced = RFM_WATCH_UPDATES;
-	watcher->count = args->count;
 	for (i = 0; i < args->count; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
 
@@ -364,32 +367,6 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 	return watcher;
 }
 
-/* Arguments that are good become a watcher, which nobody tells anything yet. */
-static struct rfm_watcher *rfm_watcher_make(struct rfm_card *card,
-					    const struct rfm_watch *args)
-{
-	struct rfm_watcher *watcher = ERR_PTR(-EINVAL);
-	struct rfm_range *ranges;
-	unsigned int i;
-
-	if (!rfm_watch_args_good(args))
-		return watcher;
-	ranges = memdup_user(u64_to_user_ptr(args->ranges),
-			     args->count * sizeof(*ranges));
-	if (IS_ERR(ranges))
-		return ERR_CAST(ranges);
-
-	for (i = 0; i < args->count; i++)
-		if (!rfm_range_inside(card, &ranges[i]))
-			goto out;
-	if (!rfm_watch_compare_good(args, ranges))
-		goto out;
-	watcher = rfm_watcher_alloc(card, args, ranges);
-out:
-	kfree(ranges);
-	return watcher;
-}
-
 /* RFM_IOC_WATCH. Return: the descriptor, or a negative errno. */
 int rfm_watch(struct rfm_file *owner, void *arg)
 {
@@ -397,12 +374,22 @@ int rfm_watch(struct rfm_file *owner, void *arg)
 	const struct rfm_watch *args = arg;
 	struct eventfd_ctx *eventfd;
 	struct rfm_watcher *watcher;
+	struct rfm_range *ranges;
 
 	if (args->flags & ~RFM_WATCH_FLAGS)
 		return -EINVAL;
 	if (!card->hw.events.ring)
 		return -EOPNOTSUPP;
-	watcher = rfm_watcher_make(card, args);
+	if (!rfm_watch_args_good(args))
+		return -EINVAL;
+	ranges = memdup_user(u64_to_user_ptr(args->ranges),
+			     args->count * sizeof(*ranges));
+	if (IS_ERR(ranges))
+		return PTR_ERR(ranges);
+	watcher = rfm_watch_ranges_good(card, args, ranges) &&
+		  rfm_watch_compare_good(args) ?
+		  rfm_watcher_alloc(card, args, ranges) : ERR_PTR(-EINVAL);
+	kfree(ranges);
 	if (IS_ERR(watcher))
 		return PTR_ERR(watcher);
 	if (args->flags & RFM_WATCH_EVENTFD) {
