@@ -34,16 +34,13 @@ struct rfm_fence {
 	u64 lost;			/* FENCE_LOST when this file last saw it */
 };
 
-/* Bits of the card, and what they are called by programs. */
-static const struct {
-	u32 result;
-	u32 flag;
-} rfm_fence_flags[] = {
-	{ RFM_FENCE_LOST, RFM_FENCED_LOST },
-	{ RFM_FENCE_PAUSED, RFM_FENCED_PAUSED },
-	{ RFM_FENCE_EPOCH_CHANGED, RFM_FENCED_EPOCH },
-	{ RFM_FENCE_DARK, RFM_FENCED_DARK },
-};
+static_assert(RFM_FENCE_LOST == RFM_FENCED_LOST);
+static_assert(RFM_FENCE_PAUSED == RFM_FENCED_PAUSED);
+static_assert(RFM_FENCE_EPOCH_CHANGED == RFM_FENCED_EPOCH);
+static_assert(RFM_FENCE_DARK == RFM_FENCED_DARK);
+
+#define RFM_FENCED_ALL	(RFM_FENCED_LOST | RFM_FENCED_PAUSED | \
+			 RFM_FENCED_EPOCH | RFM_FENCED_DARK)
 
 /*
  * A fence has come home, and those before it. The result is that of the last
@@ -153,7 +150,6 @@ static int rfm_fence_end(struct rfm_file *file, const struct rfm_fence *fence,
 {
 	struct rfm_card *card = file->card;
 	int idx, ret;
-	unsigned int i;
 	u64 lost;
 
 	if (!rfm_regs_enter(card, &idx))
@@ -167,10 +163,7 @@ static int rfm_fence_end(struct rfm_file *file, const struct rfm_fence *fence,
 	file->fence_lost = max(file->fence_lost, lost);
 	spin_unlock(&card->hw.lock);
 
-	args->flags = 0;
-	for (i = 0; i < ARRAY_SIZE(rfm_fence_flags); i++)
-		if (fence->result & rfm_fence_flags[i].result)
-			args->flags |= rfm_fence_flags[i].flag;
+	args->flags = fence->result & RFM_FENCED_ALL;
 	args->lost = lost - fence->lost;
 	if (args->lost)
 		args->flags |= RFM_FENCED_LOST;

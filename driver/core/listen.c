@@ -115,29 +115,19 @@ static const struct rfm_queue_ops rfm_listener_ops = {
 	.end = rfm_listener_end,
 };
 
-static int rfm_listen_check(struct rfm_card *card, const struct rfm_listen *args)
-{
-	if (args->flags & ~RFM_LISTEN_FLAGS || !args->types ||
-	    args->types & ~RFM_EVENT_ALL || args->types & RFM_EVENT_WATCHED)
-		return -EINVAL;
-	if (args->depth > RFM_LISTEN_DEPTH_MAX)
-		return -EINVAL;
-	if (args->types & RFM_EVENT_EXTENSION && !card->hw.events.ring)
-		return -EOPNOTSUPP;
-	return 0;
-}
-
 /* RFM_IOC_LISTEN. Return: the descriptor, or a negative errno. */
 int rfm_listen(struct rfm_file *owner, void *arg)
 {
 	struct rfm_card *card = owner->card;
 	const struct rfm_listen *args = arg;
 	struct rfm_queue *queue;
-	int ret;
 
-	ret = rfm_listen_check(card, args);
-	if (ret)
-		return ret;
+	if (args->flags & ~RFM_LISTEN_FLAGS || !args->types ||
+	    args->types & ~RFM_EVENT_ALL || args->types & RFM_EVENT_WATCHED ||
+	    args->depth > RFM_LISTEN_DEPTH_MAX)
+		return -EINVAL;
+	if (args->types & RFM_EVENT_EXTENSION && !card->hw.events.ring)
+		return -EOPNOTSUPP;
 	queue = rfm_queue_alloc(card, &rfm_listener_ops, sizeof(*queue),
 				args->depth, 0);
 	if (IS_ERR(queue))

@@ -40,11 +40,6 @@ static int rfm_queue_over(const struct rfm_queue *queue)
 	return 0;
 }
 
-static bool rfm_queue_ready(const struct rfm_queue *queue)
-{
-	return READ_ONCE(queue->count) || rfm_queue_over(queue);
-}
-
 /* The index of a record, counted from the oldest; there is always one for the next. */
 static u32 rfm_queue_index(const struct rfm_queue *queue, u32 i)
 {
@@ -138,7 +133,8 @@ static ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		if (wait_event_interruptible(queue->wait,
-					     rfm_queue_ready(queue)))
+					     READ_ONCE(queue->count) ||
+					     rfm_queue_over(queue)))
 			return -ERESTARTSYS;
 	}
 }

@@ -48,19 +48,21 @@ u32 rfm_dma_threshold(const struct rfm_card *card, bool store)
 
 /* --- what a 5565 has ------------------------------------------------------ */
 
-/* Those that are a bit of LCSR1; of some, the bit says the opposite. */
+/* Those that are a bit of LCSR1. */
 static const struct {
 	u32 flag;
 	u32 lcsr1;
-	bool inverted;
 } rfm_config_lcsr1[] = {
 	{ RFM_CONFIG_LED, RFM_LCSR1_LED },
-	{ RFM_CONFIG_TRANSMIT, RFM_LCSR1_TX_DISABLE, true },
+	{ RFM_CONFIG_TRANSMIT, RFM_LCSR1_TX_DISABLE },
 	{ RFM_CONFIG_LOOPBACK, RFM_LCSR1_LOOPBACK },
 	{ RFM_CONFIG_DARK_ON_DARK, RFM_LCSR1_DARK_ON_DARK },
 	{ RFM_CONFIG_PARITY, RFM_LCSR1_PARITY },
 	{ RFM_CONFIG_OWN_DATA, RFM_LCSR1_OWN_DATA },
 };
+
+/* Of these, the bits that say the opposite. */
+#define RFM_LCSR1_INVERTED	RFM_LCSR1_TX_DISABLE
 
 static u32 rfm_config_of(const struct rfm_card *card)
 {
@@ -93,8 +95,7 @@ int rfm_config_read(struct rfm_card *card, struct rfm_config *args)
 	args->mask = rfm_config_of(card);
 	args->on = bigend & RFM_BIGEND_PIO ? RFM_CONFIG_BYTE_SWAP : 0;
 	for (i = 0; i < ARRAY_SIZE(rfm_config_lcsr1); i++)
-		if (!!(lcsr1 & rfm_config_lcsr1[i].lcsr1) !=
-		    rfm_config_lcsr1[i].inverted)
+		if ((lcsr1 ^ RFM_LCSR1_INVERTED) & rfm_config_lcsr1[i].lcsr1)
 			args->on |= rfm_config_lcsr1[i].flag;
 	args->window_offset = READ_ONCE(card->hw.window_offset);
 	args->address_offset = (lcsr1 & RFM_LCSR1_OFFSET_M) >>
@@ -195,12 +196,12 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 	u32 lcsr1 = readl(card->hw.control + RFM_LCSR1) | RFM_LCSR1_OWN_DATA;
 	unsigned int i;
 
+	lcsr1 ^= RFM_LCSR1_INVERTED;
 	for (i = 0; i < ARRAY_SIZE(rfm_config_lcsr1); i++) {
 		if (!(args->mask & rfm_config_lcsr1[i].flag))
 			continue;
 		lcsr1 &= ~rfm_config_lcsr1[i].lcsr1;
-		if (!(args->on & rfm_config_lcsr1[i].flag) ==
-		    rfm_config_lcsr1[i].inverted)
+		if (args->on & rfm_config_lcsr1[i].flag)
 			lcsr1 |= rfm_config_lcsr1[i].lcsr1;
 	}
 	if (args->mask & RFM_CONFIG_OFFSET) {
@@ -208,7 +209,7 @@ static void rfm_lcsr1_change(struct rfm_card *card,
 		lcsr1 |= args->address_offset / SZ_64M <<
 			 RFM_LCSR1_OFFSET_SHIFT;
 	}
-	writel(lcsr1, card->hw.control + RFM_LCSR1);
+	writel(lcsr1 ^ RFM_LCSR1_INVERTED, card->hw.control + RFM_LCSR1);
 }
 
 /*
