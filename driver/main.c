@@ -168,7 +168,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	}
 
 	pci_set_drvdata(pdev, card);
-	rfm_cards_add(card);
+	rfm_cards_set(card, true);
 	rfm_notify_start(card);
 	dev_info(dev, "%s: node %u, %llu MiB of memory, %llu MiB mapped\n",
 		 dev_name(&card->dev), card->hw.node, card->hw.memory_size >> 20,
@@ -181,7 +181,7 @@ static void rfm_remove(struct pci_dev *pdev)
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
 	rfm_chrdev_del(card);
-	rfm_cards_del(card);
+	rfm_cards_set(card, false);
 	rfm_stop(card);
 	rfm_notify_stop(card);
 }

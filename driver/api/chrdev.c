@@ -34,6 +34,7 @@ static int rfm_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	file->card = card;
 	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
+	file->holder.sets = file->sets;
 	rfm_fence_open(file);
 	rfm_holder_add(card, &file->holder, &rfm_file_ops);
 

@@ -81,7 +81,8 @@ static int rfm_put_description(struct sk_buff *skb, struct rfm_holder *holder)
 {
 	struct rfm_description description = {};
 
-	holder->ops->describe(holder, &description);
+	if (holder->ops->describe)
+		holder->ops->describe(holder, &description);
 	return nla_put_u32(skb, RFM_A_DESCRIPTOR_ID, holder->id) ?:
 	       nla_put_u32(skb, RFM_A_DESCRIPTOR_KIND, holder->ops->kind) ?:
 	       nla_put_u32(skb, RFM_A_DESCRIPTOR_FLAGS, description.flags) ?:

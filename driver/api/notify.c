@@ -257,7 +257,7 @@ void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 		return;
 	record.late = holder;
 	record.time_ns = ktime_get_ns();
-	rfm_queue_push(queue, &record, NULL);
+	rfm_queue_push(queue, &record, 0);
 }
 
 /**
@@ -322,7 +322,7 @@ void rfm_notify_start(struct rfm_card *card)
 	card->dispatch.monitor.known = true;
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		rfm_queue_add(&card->dispatch.monitor.queue, false, false);
+		rfm_queue_add(&card->dispatch.monitor.queue);
 		rfm_card_exit(card, idx);
 	}
 	rfm_dispatch_unlock(card);
