@@ -77,14 +77,6 @@ static int rfm_request_irqs(struct rfm_card *card)
 	return 0;
 }
 
-/* The extension block as it is at reset. */
-static void rfm_stop_ext(struct rfm_card *card)
-{
-	rfm_watch_reset(card);
-	rfm_status_stop(card);
-	rfm_subscribe_stop(card);
-}
-
 /* Part the files from the hardware; the order is explained in core/card.h. */
 static void rfm_stop(struct rfm_card *card)
 {
@@ -93,7 +85,10 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_events_stop(&card->hw);
 	rfm_dispatch_unlock(card);
 	rfm_card_drain(card);
-	rfm_stop_ext(card);
+	/* The extension block as it is at reset. */
+	rfm_watch_reset(card);
+	rfm_status_stop(card);
+	rfm_subscribe_stop(card);
 }
 
 /*

@@ -175,11 +175,6 @@ void rfm_base_free(struct rfm_card *card)
 
 /* --- for descriptor-get ---------------------------------------------------- */
 
-static void rfm_base_describe(struct rfm_holder *holder,
-			      struct rfm_description *description)
-{
-}
-
 static bool rfm_base_range(struct rfm_holder *holder, u64 *cursor,
 			   struct rfm_range *range, u32 *planes)
 {
@@ -191,6 +186,5 @@ static bool rfm_base_range(struct rfm_holder *holder, u64 *cursor,
 
 const struct rfm_holder_ops rfm_base_ops = {
 	.kind = RFM_DESCRIPTOR_KIND_BASE,
-	.describe = rfm_base_describe,
 	.range = rfm_base_range,
 };

@@ -83,7 +83,7 @@ struct rfm_holder;
 /* What differs from kind to kind; called under card->lock. */
 struct rfm_holder_ops {
 	u32 kind;			/* enum rfm_descriptor_kind */
-	/* Fills in what differs from 0. */
+	/* Fills in what differs from 0; NULL: nothing does. */
 	void (*describe)(struct rfm_holder *holder,
 			 struct rfm_description *description);
 	/*
