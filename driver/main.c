@@ -116,10 +116,11 @@ static void rfm_reprobe_work(struct work_struct *work)
 	pci_dev_put(pdev);
 }
 
-static void rfm_reprobe(struct rfm_card *card)
+static void rfm_reprobe(struct pci_dev *pdev)
 {
-	struct pci_dev *pdev = pci_dev_get(card->hw.pdev);
+	struct rfm_card *card = pci_get_drvdata(pdev);
 
+	pci_dev_get(pdev);
 	get_device(&card->dev);
 	if (queue_work(rfm_wq, &card->hw.reprobe_work))
 		return;
@@ -178,7 +179,8 @@ static void rfm_remove(struct pci_dev *pdev)
 {
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
-	rfm_chrdev_del(card);
+	/* Files that are open stay open. */
+	cdev_device_del(&card->cdev, &card->dev);
 	rfm_cards_del(card);
 	rfm_stop(card);
 	rfm_notify_stop(card);
@@ -197,14 +199,9 @@ static void rfm_reset_prepare(struct pci_dev *pdev)
 	rfm_stop(card);
 }
 
-static void rfm_reset_done(struct pci_dev *pdev)
-{
-	rfm_reprobe(pci_get_drvdata(pdev));
-}
-
 static const struct pci_error_handlers rfm_error_handlers = {
 	.reset_prepare	= rfm_reset_prepare,
-	.reset_done	= rfm_reset_done,
+	.reset_done	= rfm_reprobe,
 };
 
 static int rfm_pm_suspend(struct device *dev)
@@ -219,7 +216,7 @@ static void rfm_pm_complete(struct device *dev)
 	struct rfm_card *card = dev_get_drvdata(dev);
 
 	if (READ_ONCE(card->hw.gone))
-		rfm_reprobe(card);
+		rfm_reprobe(card->hw.pdev);
 }
 
 static const struct dev_pm_ops rfm_pm_ops = {

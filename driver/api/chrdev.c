@@ -189,12 +189,6 @@ int rfm_chrdev_add(struct rfm_card *card)
 	return cdev_device_add(&card->cdev, &card->dev);
 }
 
-/* Files that are open stay open. */
-void rfm_chrdev_del(struct rfm_card *card)
-{
-	cdev_device_del(&card->cdev, &card->dev);
-}
-
 int rfm_chrdev_init(void)
 {
 	int ret;

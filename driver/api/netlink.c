@@ -108,31 +108,12 @@ static int rfm_nl_ctx_find(struct rfm_nl_ctx *ctx)
 }
 
 /* The sender's descriptor, which tells of the sender's rights and of a card. */
-static int rfm_nl_ctx_take_file(struct rfm_nl_ctx *ctx, const struct file *filp,
-				const struct nlattr *attr)
-{
-	const struct rfm_file *file = rfm_file_of(filp);
-
-	if (!file)
-		return rfm_refuse(ctx->extack, attr, -EINVAL,
-				  "this is not a descriptor of a card");
-	ctx->mode = file->mode;
-	if (!ctx->card)
-		ctx->card = rfm_cards_get(file->card->id);
-	if (!ctx->card)
-		return rfm_refuse(ctx->extack, attr, -ENODEV,
-				  "the card of this descriptor is gone");
-	if (ctx->card != file->card)
-		return rfm_refuse(ctx->extack, attr, -EINVAL,
-				  "this descriptor is of another card");
-	return 0;
-}
-
 static int rfm_nl_ctx_take_fd(struct rfm_nl_ctx *ctx)
 {
 	const struct nlattr *attr = ctx->attrs[RFM_A_CARD_FD];
+	const struct rfm_file *file;
 	struct file *filp;
-	int ret;
+	int ret = 0;
 
 	if (!attr)
 		return 0;
@@ -140,7 +121,20 @@ static int rfm_nl_ctx_take_fd(struct rfm_nl_ctx *ctx)
 	if (!filp)
 		return rfm_refuse(ctx->extack, attr, -EBADF,
 				  "this is not an open descriptor");
-	ret = rfm_nl_ctx_take_file(ctx, filp, attr);
+	file = rfm_file_of(filp);
+	if (file && !ctx->card)
+		ctx->card = rfm_cards_get(file->card->id);
+	if (!file)
+		ret = rfm_refuse(ctx->extack, attr, -EINVAL,
+				 "this is not a descriptor of a card");
+	else if (!ctx->card)
+		ret = rfm_refuse(ctx->extack, attr, -ENODEV,
+				 "the card of this descriptor is gone");
+	else if (ctx->card != file->card)
+		ret = rfm_refuse(ctx->extack, attr, -EINVAL,
+				 "this descriptor is of another card");
+	else
+		ctx->mode = file->mode;
 	fput(filp);
 	return ret;
 }

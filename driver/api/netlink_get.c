@@ -182,31 +182,21 @@ int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* --- counters-reset -------------------------------------------------------- */
 
-/* Under card->lock. */
-static int rfm_counters_base(struct rfm_card *card)
+static int rfm_counters_base(struct rfm_card *card, struct genl_info *genl)
 {
 	struct rfm_info info = {};
-	int ret;
-
-	ret = rfm_info(card, &info);
-	if (!ret && card->hw.features & RFM_EXT_FEATURE_SNAPSHOT)
-		ret = rfm_counters_reset(card);
-	if (ret)
-		return ret;
-	rfm_driver_counters(card, &info, card->config.reset_driver);
-	card->config.reset_generation = ++card->config.generation;
-	rfm_notify_change(card);
-	return 0;
-}
-
-static int rfm_card_reset_counters(struct rfm_card *card,
-				   struct genl_info *info)
-{
 	int ret = mutex_lock_interruptible(&card->lock);
 
 	if (ret)
 		return ret;
-	ret = rfm_counters_base(card);
+	ret = rfm_info(card, &info);
+	if (!ret && card->hw.features & RFM_EXT_FEATURE_SNAPSHOT)
+		ret = rfm_counters_reset(card);
+	if (!ret) {
+		rfm_driver_counters(card, &info, card->config.reset_driver);
+		card->config.reset_generation = ++card->config.generation;
+		rfm_notify_change(card);
+	}
 	mutex_unlock(&card->lock);
 	return ret;
 }
@@ -214,5 +204,5 @@ static int rfm_card_reset_counters(struct rfm_card *card,
 int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	return rfm_nl_do(skb, info, RFM_FUNCTION_COUNTERS_RESET,
-			 rfm_card_reset_counters);
+			 rfm_counters_base);
 }

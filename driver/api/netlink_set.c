@@ -79,41 +79,35 @@ static int rfm_take_settings(const struct genl_info *info,
 static const u32 rfm_base_planes = RFM_PLANES_RX | RFM_PLANES_TX |
 				   RFM_PLANES_OWNED;
 
-static int rfm_step_take_planes(struct rfm_card *card, struct genl_info *info,
-				const struct nlattr *attr,
-				struct rfm_base_step *step)
+/* @attrs: all four that a change has. */
+static int rfm_step_fill(struct rfm_card *card, struct netlink_ext_ack *extack,
+			 struct nlattr **attrs, struct rfm_base_step *step)
 {
 	unsigned int plane;
 
-	step->planes = nla_get_u32(attr);
+	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
+	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);
+	step->planes = nla_get_u32(attrs[RFM_A_RANGE_PLANES]);
+	step->add = nla_get_u32(attrs[RFM_A_RANGE_ACTION]) == RFM_ACTION_ADD;
+	if (!step->range.length)
+		return rfm_refuse(extack, attrs[RFM_A_RANGE_LENGTH], -EINVAL,
+				  "the range is empty");
+	if (!rfm_range_inside(card, &step->range))
+		return rfm_refuse(extack, attrs[RFM_A_RANGE_OFFSET], -EINVAL,
+				  "the range reaches past the end of the memory");
 	for (plane = 0; plane < RFM_PLANES; plane++)
 		if (step->planes & rfm_base_planes & RFM_HOLD(plane) &&
 		    !rfm_plane_exists(card, plane))
-			return rfm_refuse(info->extack, attr, -EOPNOTSUPP,
+			return rfm_refuse(extack, attrs[RFM_A_RANGE_PLANES],
+					  -EOPNOTSUPP,
 					  "the card has no extension block, it receives and sends everything");
 	if (step->planes & ~rfm_base_planes || !step->planes)
-		return rfm_refuse(info->extack, attr, -EINVAL,
+		return rfm_refuse(extack, attrs[RFM_A_RANGE_PLANES], -EINVAL,
 				  "the base has masks for rx, tx and owned only");
 	return 0;
 }
 
-static int rfm_step_take_range(struct rfm_card *card, struct genl_info *info,
-			       struct nlattr **attrs,
-			       struct rfm_base_step *step)
-{
-	step->range.offset = nla_get_u64(attrs[RFM_A_RANGE_OFFSET]);
-	step->range.length = nla_get_u64(attrs[RFM_A_RANGE_LENGTH]);
-	if (!step->range.length)
-		return rfm_refuse(info->extack, attrs[RFM_A_RANGE_LENGTH],
-				  -EINVAL, "the range is empty");
-	if (!rfm_range_inside(card, &step->range))
-		return rfm_refuse(info->extack, attrs[RFM_A_RANGE_OFFSET],
-				  -EINVAL,
-				  "the range reaches past the end of the memory");
-	return 0;
-}
-
-static int rfm_step_take(struct rfm_card *card, struct genl_info *info,
+static int rfm_step_take(struct rfm_card *card, struct netlink_ext_ack *extack,
 			 const struct nlattr *nest, struct rfm_base_step *step)
 {
 	struct nlattr *attrs[RFM_A_RANGE_MAX + 1];
@@ -121,19 +115,17 @@ static int rfm_step_take(struct rfm_card *card, struct genl_info *info,
 	int ret;
 
 	ret = nla_parse_nested(attrs, RFM_A_RANGE_MAX, nest,
-			       rfm_range_nl_policy, info->extack);
+			       rfm_range_nl_policy, extack);
 	if (ret)
 		return ret;
 	for (i = RFM_A_RANGE_OFFSET; i <= RFM_A_RANGE_ACTION; i++) {
 		if (attrs[i])
 			continue;
-		NL_SET_ERR_ATTR_MISS(info->extack, nest, i);
-		return rfm_refuse(info->extack, nest, -EINVAL,
+		NL_SET_ERR_ATTR_MISS(extack, nest, i);
+		return rfm_refuse(extack, nest, -EINVAL,
 				  "a change of the base masks takes offset, length, planes and action");
 	}
-	step->add = nla_get_u32(attrs[RFM_A_RANGE_ACTION]) == RFM_ACTION_ADD;
-	return rfm_step_take_range(card, info, attrs, step) ?:
-	       rfm_step_take_planes(card, info, attrs[RFM_A_RANGE_PLANES], step);
+	return rfm_step_fill(card, extack, attrs, step);
 }
 
 /* As many as fit into a message. */
@@ -157,7 +149,7 @@ static int rfm_take_steps(struct rfm_card *card, struct genl_info *info,
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, left) {
 		if (nla_type(attr) != RFM_A_CARD_BASE)
 			continue;
-		ret = rfm_step_take(card, info, attr, steps++);
+		ret = rfm_step_take(card, info->extack, attr, steps++);
 		if (ret)
 			return ret;
 	}

@@ -38,6 +38,7 @@ static bool rfm_notify_heard(void)
 
 #define RFM_HAS_UPDATE	(RFM_HAS(NODE) | RFM_HAS(OFFSET) | RFM_HAS(LENGTH) | \
 			 RFM_HAS(FRAME))
+#define RFM_HAS_AGED	(RFM_HAS_UPDATE | RFM_HAS(AGE_NS))
 
 /* What is told of events: the notice, and what it may have. */
 static const struct {
@@ -58,14 +59,10 @@ static const struct {
 	[RFM_EVENT_MEMBERSHIP]		= { RFM_NOTICE_MEMBERSHIP,
 					    RFM_HAS(EPOCH) },
 	[RFM_EVENT_ID_IN_USE]		= { RFM_NOTICE_ID_IN_USE, RFM_HAS(NODE) },
-	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
-	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
-	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
-	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE, RFM_HAS_AGED },
+	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE, RFM_HAS_AGED },
+	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE, RFM_HAS_AGED },
+	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH, RFM_HAS_AGED },
 	[RFM_EVENT_CONFLICT]		= { RFM_NOTICE_CONFLICT, RFM_HAS_UPDATE },
 	[RFM_EVENT_DROPPED]		= { RFM_NOTICE_DROPPED, RFM_HAS(MISSING) },
 	[RFM_TOLD_LINK_DOWN]		= { RFM_NOTICE_LINK_DOWN },
@@ -327,10 +324,4 @@ int rfm_notify_init(struct rfm_card *card)
 	monitor->queue.work = &monitor->work;
 	monitor->queue.coalesced = ~0u;
 	return rfm_queue_init(&monitor->queue, card, RFM_NOTICES);
-}
-
-/* The end of that, of a card that nobody uses any more. */
-void rfm_notify_free(struct rfm_card *card)
-{
-	kvfree(card->dispatch.monitor.queue.ring);
 }

@@ -78,7 +78,7 @@ static void rfm_card_release(struct device *dev)
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
 
 	rfm_base_free(card);
-	rfm_notify_free(card);
+	kvfree(card->dispatch.monitor.queue.ring);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->hw.srcu);
 	kfree(card);

@@ -21,7 +21,6 @@ void rfm_notify_what(struct rfm_card *card, u32 type);
 bool rfm_notify_room(struct rfm_card *card);
 void rfm_notify_change(struct rfm_card *card);
 int rfm_notify_init(struct rfm_card *card);
-void rfm_notify_free(struct rfm_card *card);
 void rfm_notify_start(struct rfm_card *card);
 void rfm_notify_stop(struct rfm_card *card);
 
