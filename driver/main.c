@@ -244,26 +244,21 @@ static struct pci_driver rfm_driver = {
 
 struct workqueue_struct *rfm_wq, *rfm_dma_wq;
 
-static void rfm_free_wqs(void)
-{
-	if (rfm_dma_wq)
-		destroy_workqueue(rfm_dma_wq);
-	if (rfm_wq)
-		destroy_workqueue(rfm_wq);
-}
-
 static int __init rfm_init(void)
 {
 	int ret = -ENOMEM;
 
 	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND, 0);
+	if (!rfm_wq)
+		return ret;
+
 	rfm_dma_wq = alloc_workqueue("rfm-dma", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (!rfm_wq || !rfm_dma_wq)
+	if (!rfm_dma_wq)
 		goto err_wq;
 
 	ret = rfm_card_init_fs();
 	if (ret)
-		goto err_wq;
+		goto err_dma_wq;
 
 	ret = rfm_chrdev_init();
 	if (ret)
@@ -284,8 +279,10 @@ err_chrdev:
 	rfm_chrdev_exit();
 err_fs:
 	rfm_card_exit_fs();
+err_dma_wq:
+	destroy_workqueue(rfm_dma_wq);
 err_wq:
-	rfm_free_wqs();
+	destroy_workqueue(rfm_wq);
 	return ret;
 }
 module_init(rfm_init);
@@ -298,7 +295,8 @@ static void __exit rfm_exit(void)
 	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
-	rfm_free_wqs();
+	destroy_workqueue(rfm_dma_wq);
+	destroy_workqueue(rfm_wq);
 }
 module_exit(rfm_exit);
 

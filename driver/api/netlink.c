@@ -33,8 +33,11 @@ void rfm_netlink_cards_changed(void)
 	atomic_inc(&rfm_holders_state);
 }
 
-void rfm_netlink_holders_changed(void)
+/* Under card->lock. */
+void rfm_holders_changed(struct rfm_card *card)
 {
+	lockdep_assert_held(&card->lock);
+
 	atomic_inc(&rfm_holders_state);
 }
 

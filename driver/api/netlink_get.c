@@ -3,15 +3,6 @@
 
 #include "api/netlink.h"
 
-static u32 rfm_base_ranges(const struct rfm_card *card)
-{
-	unsigned int i, count = 0;
-
-	for (i = 0; i < RFM_PLANES; i++)
-		count += card->holds.base[i].count;
-	return count;
-}
-
 static_assert((u32)RFM_BASE_ALL == (u32)RFM_POLICY_ALL);
 static_assert((u32)RFM_BASE_NONE == (u32)RFM_POLICY_NONE);
 static_assert((u32)RFM_BASE_MASK == (u32)RFM_POLICY_MASK);
@@ -24,6 +15,7 @@ static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 	const struct rfm_events *events = &card->hw.events;
 	const unsigned int *users = card->holds.by_kind;
 	const u32 *threshold = card->hw.dma.threshold;
+	const struct rfm_set *base = card->holds.base;
 	u64 lost = READ_ONCE(card->hw.irq.sync_loss_ns);
 	u32 lcsr1 = info->lcsr1, on = config->on;
 	const struct rfm_number numbers[] = {
@@ -56,7 +48,8 @@ static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 		RFM_U8(CARD_ROGUE_MASTER0, lcsr1 & RFM_LCSR1_ROGUE_MASTER0),
 		RFM_U8(CARD_ROGUE_MASTER1, lcsr1 & RFM_LCSR1_ROGUE_MASTER1),
 		RFM_U32(CARD_BASE_POLICY, info->base_policy),
-		RFM_U32(CARD_BASE_RANGES, rfm_base_ranges(card)),
+		RFM_U32(CARD_BASE_RANGES, base[RFM_PLANE_RX].count +
+			base[RFM_PLANE_TX].count + base[RFM_PLANE_OWNED].count),
 		RFM_U32(CARD_DMA_READ_THRESHOLD, threshold[RFM_DMA_READ]),
 		RFM_U32(CARD_DMA_WRITE_THRESHOLD, threshold[RFM_DMA_WRITE]),
 		/* These are there only with the extension block. */

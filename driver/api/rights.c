@@ -19,7 +19,7 @@
 #include "api/netlink.h"
 
 /* What somebody needs: a descriptor of the card, open for ... */
-#define RFM_RIGHT_ANY		((__force fmode_t)0)	/* whatever */
+#define RFM_RIGHT_ANY		0	/* whatever */
 #define RFM_RIGHT_READ		FMODE_READ
 #define RFM_RIGHT_WRITE		FMODE_WRITE
 #define RFM_RIGHT_BOTH		(FMODE_READ | FMODE_WRITE)

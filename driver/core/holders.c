@@ -5,7 +5,7 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 
-#include "core/notify.h"
+#include "core/card.h"
 
 /**
  * rfm_holder_add - descriptor-get tells of somebody from now on
@@ -44,19 +44,6 @@ void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 	card->holds.by_kind[holder->ops->kind]--;
 	rfm_holders_changed(card);
 	mutex_unlock(&card->lock);
-}
-
-/**
- * rfm_holders_changed - a dump that is under way may no longer be of one piece
- * @card: the card
- *
- * Context: card->lock held.
- */
-void rfm_holders_changed(struct rfm_card *card)
-{
-	lockdep_assert_held(&card->lock);
-
-	rfm_netlink_holders_changed();
 }
 
 /**

@@ -12,7 +12,6 @@ int rfm_may_ioctl(enum rfm_function function, fmode_t mode);
 
 /* api/netlink.c: dumps that are under way are no longer of one piece */
 void rfm_netlink_cards_changed(void);
-void rfm_netlink_holders_changed(void);
 
 /* api/notify.c: what monitors are told of */
 void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
