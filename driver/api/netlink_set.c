@@ -128,32 +128,26 @@ static int rfm_step_take(struct rfm_card *card, struct netlink_ext_ack *extack,
 	return rfm_step_fill(card, extack, attrs, step);
 }
 
-/* As many as fit into a message. */
-static unsigned int rfm_count_steps(const struct nlmsghdr *nlh)
-{
-	const struct nlattr *attr;
-	unsigned int count = 0;
-	int left;
-
-	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, left)
-		count += nla_type(attr) == RFM_A_CARD_BASE;
-	return count;
-}
-
+/*
+ * Takes the changes, as many as fit into a message; @steps: NULL, they are only
+ * counted. Returns how many there are, or an error.
+ */
 static int rfm_take_steps(struct rfm_card *card, struct genl_info *info,
 			  struct rfm_base_step *steps)
 {
 	const struct nlattr *attr;
-	int left, ret;
+	int left, ret, count = 0;
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, left) {
 		if (nla_type(attr) != RFM_A_CARD_BASE)
 			continue;
-		ret = rfm_step_take(card, info->extack, attr, steps++);
+		ret = steps ? rfm_step_take(card, info->extack, attr,
+					    &steps[count]) : 0;
 		if (ret)
 			return ret;
+		count++;
 	}
-	return 0;
+	return count;
 }
 
 /* --- card-set -------------------------------------------------------------- */
@@ -163,7 +157,7 @@ static int rfm_card_set(struct rfm_card *card, struct genl_info *info)
 	struct rfm_settings settings = {
 		.extack = info->extack,
 		.attrs = info->attrs,
-		.step_count = rfm_count_steps(info->nlhdr),
+		.step_count = rfm_take_steps(card, info, NULL),
 	};
 	struct rfm_base_step *steps;
 	int ret;
@@ -175,8 +169,9 @@ static int rfm_card_set(struct rfm_card *card, struct genl_info *info)
 	if (!steps)
 		return -ENOMEM;
 	settings.steps = steps;
-	ret = rfm_take_steps(card, info, steps) ?:
-	      rfm_settings_apply(card, &settings);
+	ret = rfm_take_steps(card, info, steps);
+	if (ret >= 0)
+		ret = rfm_settings_apply(card, &settings);
 	kvfree(steps);
 	return ret;
 }
