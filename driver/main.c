@@ -76,14 +76,6 @@ static int rfm_request_irqs(struct rfm_card *card)
 	return 0;
 }
 
-/* The extension block as it is at reset. */
-static void rfm_stop_ext(struct rfm_card *card)
-{
-	rfm_watch_reset(card);
-	rfm_status_stop(card);
-	rfm_subscribe_stop(card);
-}
-
 /* Part the files from the hardware; the order is explained in core/card.h. */
 static void rfm_stop(struct rfm_card *card)
 {
@@ -92,7 +84,10 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_events_stop(&card->hw);
 	rfm_dispatch_unlock(card);
 	rfm_card_drain(card);
-	rfm_stop_ext(card);
+	/* The extension block as it is at reset. */
+	rfm_watch_reset(card);
+	rfm_status_stop(card);
+	rfm_subscribe_stop(card);
 }
 
 /*
@@ -120,10 +115,11 @@ static void rfm_reprobe_work(struct work_struct *work)
 	pci_dev_put(pdev);
 }
 
-static void rfm_reprobe(struct rfm_card *card)
+static void rfm_reprobe(struct pci_dev *pdev)
 {
-	struct pci_dev *pdev = pci_dev_get(card->hw.pdev);
+	struct rfm_card *card = pci_get_drvdata(pdev);
 
+	pci_dev_get(pdev);
 	get_device(&card->dev);
 	if (queue_work(rfm_wq, &card->hw.reprobe_work))
 		return;
@@ -180,7 +176,8 @@ static void rfm_remove(struct pci_dev *pdev)
 {
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
-	rfm_chrdev_del(card);
+	/* Files that are open stay open. */
+	cdev_device_del(&card->cdev, &card->dev);
 	rfm_cards_set(card, false);
 	rfm_stop(card);
 	rfm_notify_stop(card);
@@ -199,14 +196,9 @@ static void rfm_reset_prepare(struct pci_dev *pdev)
 	rfm_stop(card);
 }
 
-static void rfm_reset_done(struct pci_dev *pdev)
-{
-	rfm_reprobe(pci_get_drvdata(pdev));
-}
-
 static const struct pci_error_handlers rfm_error_handlers = {
 	.reset_prepare	= rfm_reset_prepare,
-	.reset_done	= rfm_reset_done,
+	.reset_done	= rfm_reprobe,
 };
 
 static int rfm_pm_suspend(struct device *dev)
@@ -221,7 +213,7 @@ static void rfm_pm_complete(struct device *dev)
 	struct rfm_card *card = dev_get_drvdata(dev);
 
 	if (READ_ONCE(card->hw.gone))
-		rfm_reprobe(card);
+		rfm_reprobe(card->hw.pdev);
 }
 
 static const struct dev_pm_ops rfm_pm_ops = {
@@ -249,26 +241,21 @@ static struct pci_driver rfm_driver = {
 
 struct workqueue_struct *rfm_wq, *rfm_dma_wq;
 
-static void rfm_free_wqs(void)
-{
-	if (rfm_dma_wq)
-		destroy_workqueue(rfm_dma_wq);
-	if (rfm_wq)
-		destroy_workqueue(rfm_wq);
-}
-
 static int __init rfm_init(void)
 {
 	int ret = -ENOMEM;
 
 	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND, 0);
+	if (!rfm_wq)
+		return ret;
+
 	rfm_dma_wq = alloc_workqueue("rfm-dma", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (!rfm_wq || !rfm_dma_wq)
+	if (!rfm_dma_wq)
 		goto err_wq;
 
 	ret = rfm_card_init_fs();
 	if (ret)
-		goto err_wq;
+		goto err_dma_wq;
 
 	ret = rfm_chrdev_init();
 	if (ret)
@@ -289,8 +276,10 @@ err_chrdev:
 	rfm_chrdev_exit();
 err_fs:
 	rfm_card_exit_fs();
+err_dma_wq:
+	destroy_workqueue(rfm_dma_wq);
 err_wq:
-	rfm_free_wqs();
+	destroy_workqueue(rfm_wq);
 	return ret;
 }
 module_init(rfm_init);
@@ -303,7 +292,8 @@ static void __exit rfm_exit(void)
 	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
-	rfm_free_wqs();
+	destroy_workqueue(rfm_dma_wq);
+	destroy_workqueue(rfm_wq);
 }
 module_exit(rfm_exit);
 

@@ -118,15 +118,13 @@ static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
 	arg = kvzalloc(size, GFP_KERNEL);
 	if (!arg)
 		return -ENOMEM;
-	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
-	    copy_from_user(arg, user, size)) {
+	if (_IOC_DIR(call->cmd) & _IOC_WRITE) {
 		ret = -EFAULT;
-		goto out;
-	}
-	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
-	    memchr_inv(arg + call->inputs, 0, size - call->inputs)) {
+		if (copy_from_user(arg, user, size))
+			goto out;
 		ret = -EINVAL;
-		goto out;
+		if (memchr_inv(arg + call->inputs, 0, size - call->inputs))
+			goto out;
 	}
 	ret = call->run(file, arg);
 	if (ret >= 0 && _IOC_DIR(call->cmd) & _IOC_READ &&
@@ -190,12 +188,6 @@ int rfm_chrdev_add(struct rfm_card *card)
 	cdev_init(&card->cdev, &rfm_fops);
 	card->cdev.owner = THIS_MODULE;
 	return cdev_device_add(&card->cdev, &card->dev);
-}
-
-/* Files that are open stay open. */
-void rfm_chrdev_del(struct rfm_card *card)
-{
-	cdev_device_del(&card->cdev, &card->dev);
 }
 
 int rfm_chrdev_init(void)

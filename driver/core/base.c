@@ -90,7 +90,7 @@ void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
 	else if (!base[RFM_PLANE_RX].count && !base[RFM_PLANE_TX].count)
 		policy = RFM_BASE_NONE;
 	WRITE_ONCE(card->holds.base_policy, policy);
-	rfm_netlink_holders_changed();
+	rfm_holders_changed(card);
 }
 
 const struct rfm_holder_ops rfm_base_ops = {

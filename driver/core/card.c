@@ -77,7 +77,7 @@ static void rfm_card_release(struct device *dev)
 	mutex_lock(&card->lock);
 	rfm_sets_drop(card, card->holds.base);
 	mutex_unlock(&card->lock);
-	rfm_notify_free(card);
+	kvfree(card->dispatch.monitor.queue.ring);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->hw.srcu);
 	kfree(card);

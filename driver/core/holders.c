@@ -4,7 +4,7 @@
 #include <linux/pid.h>
 #include <linux/seq_file.h>
 
-#include "core/notify.h"
+#include "core/card.h"
 
 /*
  * descriptor-get tells of somebody from now on, and of the calling process as the
@@ -21,7 +21,7 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 	holder->id = ++card->holds.ids;
 	list_add_tail(&holder->node, &card->holds.holders);
 	card->holds.by_kind[ops->kind]++;
-	rfm_netlink_holders_changed();
+	rfm_holders_changed(card);
 	mutex_unlock(&card->lock);
 }
 
@@ -31,7 +31,7 @@ void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 	mutex_lock(&card->lock);
 	list_del(&holder->node);
 	card->holds.by_kind[holder->ops->kind]--;
-	rfm_netlink_holders_changed();
+	rfm_holders_changed(card);
 	mutex_unlock(&card->lock);
 }
 

@@ -152,4 +152,7 @@ void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder);
 void rfm_holder_show(struct seq_file *m, struct rfm_card *card,
 		     struct rfm_holder *holder);
 
+/* api/netlink.c: a dump that is under way may no longer be of one piece */
+void rfm_holders_changed(struct rfm_card *card);
+
 #endif /* RFM_HOLDS_H */

@@ -510,7 +510,7 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
 		WRITE_ONCE(file->no_maps, true);
 	if (!ret)
-		rfm_netlink_holders_changed();
+		rfm_holders_changed(card);
 	planes &= RFM_HOLD_BASE;
 	args->result = planes && rfm_sets_cover(card->holds.base, &args->range,
 						planes) ?
