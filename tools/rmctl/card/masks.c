@@ -15,14 +15,7 @@
 
 #include "tools/rmctl/regions/regions.h"
 
-static const struct {
-	const char *name;
-	uint32_t bit;
-} table[PLANES] = {
-	[PLANE_RX] = { "rx", RFM_PLANES_RX },
-	[PLANE_TX] = { "tx", RFM_PLANES_TX },
-	[PLANE_OWN] = { "own", RFM_PLANES_OWNED },
-};
+const char *const plane_names[PLANES] = { "rx", "tx", "own" };
 
 /* --- ranges ---------------------------------------------------------------------------- */
 
@@ -96,20 +89,17 @@ json_t *ranges_json(const struct ranges *ranges)
 int plane_find(const char *name, size_t length)
 {
 	for (int plane = 0; plane < PLANES; plane++)
-		if (strlen(table[plane].name) == length &&
-		    !strncmp(name, table[plane].name, length))
+		if (strlen(plane_names[plane]) == length &&
+		    !strncmp(name, plane_names[plane], length))
 			return plane;
 	return -1;
 }
 
-const char *plane_name(enum plane plane)
-{
-	return table[plane].name;
-}
-
 uint32_t plane_bit(enum plane plane)
 {
-	return table[plane].bit;
+	static const uint32_t bits[PLANES] = { RFM_PLANES_RX, RFM_PLANES_TX, RFM_PLANES_OWNED };
+
+	return bits[plane];
 }
 
 /**
@@ -129,7 +119,7 @@ int planes_read(struct command *cmd, enum plane plane, const char *text, struct 
 	int status = STATUS_OK;
 
 	if (planes->given & 1u << plane)
-		return misused(cmd, "%s is given twice", plane_name(plane));
+		return misused(cmd, "%s is given twice", plane_names[plane]);
 	planes->given |= 1u << plane;
 	if (!strcmp(text, "none"))
 		return STATUS_OK;
@@ -150,9 +140,8 @@ int planes_read(struct command *cmd, enum plane plane, const char *text, struct 
 }
 
 /* What is on in a plane, as planes_read() reads it; the caller frees it. */
-char *planes_word(enum plane plane, const struct planes *planes, uint64_t memory_size)
+char *ranges_word(const struct ranges *ranges, uint64_t memory_size)
 {
-	const struct ranges *ranges = &planes->of[plane];
 	size_t size;
 	char *text;
 	FILE *file;
@@ -227,7 +216,7 @@ int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
 		ranges_tidy(&planes->of[plane], memory_size);
 		if (planes->of[plane].count > RFM_SUBSCRIBE_MAX)
 			return failed(cmd, "%s would have %zu separate ranges, at most %d can be set",
-				      plane_name(plane), planes->of[plane].count,
+				      plane_names[plane], planes->of[plane].count,
 				      RFM_SUBSCRIBE_MAX);
 	}
 	return STATUS_OK;

@@ -308,7 +308,7 @@ static void take(struct nlmsghdr *message, void *context)
 
 static int monitor_loop(struct monitor *monitor, struct netlink *nl)
 {
-	struct pollfd pollfd = { .fd = netlink_fd(nl), .events = POLLIN };
+	struct pollfd pollfd = { .fd = nl_socket_get_fd(nl->socket), .events = POLLIN };
 
 	while (!monitor->status && !until_done(&monitor->until)) {
 		int error, ready = stop_poll(&pollfd, 1, monitor->until.deadline_ns);
@@ -326,7 +326,7 @@ static int monitor_loop(struct monitor *monitor, struct netlink *nl)
 }
 
 /* Nothing is missed between how the cards are now and what comes next. */
-static int run(struct monitor *monitor, struct netlink *asking, const char *which)
+static int run(struct monitor *monitor, const char *which)
 {
 	struct command *cmd = monitor->cmd;
 	struct netlink hearing;
@@ -337,9 +337,9 @@ static int run(struct monitor *monitor, struct netlink *asking, const char *whic
 		return status;
 	status = netlink_join(cmd, &hearing, RFM_MCGRP_MONITOR);
 	if (!status)
-		status = states_get(cmd, asking, &monitor->states);
+		status = states_get(cmd, &monitor->states);
 	if (!status && which)
-		status = state_get(cmd, asking, which, &state);
+		status = state_get(cmd, which, &state);
 	if (!status) {
 		monitor->only = which ? state.name : NULL;
 		stop_hold_signals();
@@ -356,26 +356,17 @@ int verb_monitor(struct command *cmd, int argc, char **argv)
 {
 	struct monitor monitor = { .cmd = cmd };
 	char name[CARD_NAME_SIZE];
-	struct netlink asking;
 	int status = STATUS_OK;
-	bool one;
 
-	until_init(&monitor.until);
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
 		status = until_option(cmd, &monitor.until, option);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 0, 1))
 		return STATUS_MISUSED;
-	one = argc > optind;
-	if (one)
-		cmd->card = argv[optind];
-	if (one && (status = card_find(cmd, argv[optind], name)))
-		return status;
-	status = netlink_open(cmd, &asking);
-	if (status)
-		return status;
-	status = run(&monitor, &asking, one ? name : NULL);
-	netlink_close(&asking);
-	return status;
+	if (argc == optind)
+		return run(&monitor, NULL);
+	cmd->card = argv[optind];
+	status = card_find(cmd, argv[optind], name);
+	return status ? status : run(&monitor, name);
 }

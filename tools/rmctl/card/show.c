@@ -279,13 +279,10 @@ int verb_show(struct command *cmd, int argc, char **argv)
 {
 	struct findings findings;
 	struct state state;
-	struct netlink nl;
-	int status, error;
+	int status = state_of_only_card(cmd, argc, argv, &state), error;
 
-	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	netlink_close(&nl);
 	error = diagnose(&state, &findings);
 	if (error)
 		return failed(cmd, "cannot find out how the ring is: %s", card_reason(error));

@@ -97,24 +97,10 @@ static int print(struct command *cmd, const struct state *state, bool absolute)
 			   print_text(cmd, state, &counters, &findings);
 }
 
-static struct nl_msg *build_reset(const struct netlink *nl, const void *name)
-{
-	return card_request(nl, RFM_CMD_COUNTERS_RESET, 0, name);
-}
-
-/* Lets the counting begin here. */
-static int reset(struct command *cmd, struct netlink *nl, struct state *state)
-{
-	if (card_talk(state->name, nl, true, build_reset, state->name, NULL, NULL))
-		return failed(cmd, "%s", nl->reason);
-	return cmd->json ? state_get(cmd, nl, state->name, state) : STATUS_OK;
-}
-
 int verb_stats(struct command *cmd, int argc, char **argv)
 {
 	bool resetting = false, absolute = false;
 	struct state state;
-	struct netlink nl;
 	int status;
 
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
@@ -129,13 +115,14 @@ int verb_stats(struct command *cmd, int argc, char **argv)
 		return STATUS_MISUSED;
 	if (resetting && absolute)
 		return misused(cmd, "--reset and --absolute exclude each other");
-	status = state_find(cmd, &nl, argv[optind], &state);
-	if (status)
-		return status;
-	if (resetting)
-		status = reset(cmd, &nl, &state);
-	if (!status && (!resetting || cmd->json))
-		status = print(cmd, &state, absolute);
-	netlink_close(&nl);
-	return status;
+	status = state_find(cmd, argv[optind], &state);
+	if (!status && resetting) {
+		if (card_talk(state.name, true, card_request(RFM_CMD_COUNTERS_RESET, 0, state.name),
+			      NULL, NULL))
+			return card_refused(cmd);
+		if (!cmd->json)
+			return STATUS_OK;
+		status = state_get(cmd, state.name, &state);
+	}
+	return status ? status : print(cmd, &state, absolute);
 }

@@ -20,7 +20,6 @@ void stream_init(struct stream *stream, uint32_t depth)
 		.watch.flags = RFM_WATCH_NONBLOCK | RFM_WATCH_CLOEXEC,
 		.watch.depth = depth, .fd = -1,
 	};
-	until_init(&stream->until);
 }
 
 /* Watches this range, too. Returns an exit status. */

@@ -388,7 +388,6 @@ int verb_top(struct command *cmd, int argc, char **argv)
 	struct top top = { .cmd = cmd, .interval_ns = NSEC_PER_SEC };
 	int status;
 
-	until_init(&top.until);
 	status = get_options(&top, argc, argv);
 	if (status)
 		return status;
