@@ -38,7 +38,7 @@ struct line {
 	uint64_t seq, have, pid, lost;
 	union {
 		uint64_t number[RFM_A_EVENT_MAX + 1];
-		struct { RFM_EVENT_NUMBERS; };
+		RFM_EVENT_NUMBERS;
 	};
 	char comm[32];
 	struct settings changed;
@@ -50,7 +50,8 @@ struct line {
 static void unknown(struct line *line, const char *device, const char *event, uint64_t seq)
 {
 	*line = (struct line){
-		.device = device, .event = event, .seq = seq, .time_ns = now_ns(),
+		.device = device, .event = event, .seq = seq,
+		.number[RFM_A_EVENT_TIME_NS] = now_ns(),
 	};
 }
 

@@ -104,14 +104,10 @@ static int find_by_path(struct command *cmd, const char *path, char name[CARD_NA
 	return STATUS_OK;
 }
 
-/**
- * card_find - the name of the card that the user named
- * @cmd: the command, for messages
- * @which: rfm0, /dev/rfm0 or a PCI address
- * @name: set to rfm0 or to the PCI address as the kernel writes it
- *
- * Whether there is such a card is for the driver to say, unless @which is a path. Returns an
- * exit status; what is wrong has been said.
+/*
+ * The name of the card that the user named, rfm0, /dev/rfm0 or a PCI address: @name is set to rfm0,
+ * or to the PCI address as the kernel writes it. Whether there is such a card is for the driver to
+ * say, unless @which is a path. Returns an exit status; what is wrong has been said.
  */
 int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE])
 {
@@ -204,13 +200,10 @@ static void take_state(struct nlmsghdr *message, void *context)
 	state_take(context, message);
 }
 
-/**
- * state_get - ask what a card is and how it is; there is a connection
- * @cmd: the command; its card is named as the driver names it from now on
- * @which: as card_find() sets it
- * @state: filled in
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Asks what a card is and how it is; there is a connection. @which is as card_find() sets it; the
+ * command's card is named as the driver names it from now on. Returns an exit status; what is
+ * wrong has been said.
  */
 int state_get(struct command *cmd, const char *which, struct state *state)
 {
@@ -276,12 +269,9 @@ static int ask_each(struct states *states)
 	return states->count ? 0 : error;
 }
 
-/**
- * states_get - ask about all cards, or all that one may open; makes the connection
- * @cmd: the command, for messages
- * @states: filled in; the caller frees the list
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Asks about all cards, or all that one may open; makes the connection. The caller frees the
+ * list. Returns an exit status; what is wrong has been said.
  */
 int states_get(struct command *cmd, struct states *states)
 {

@@ -31,11 +31,11 @@ struct state {
 	uint64_t have;
 	union {
 		uint64_t number[RFM_A_CARD_MAX + 1];
-		struct { RFM_CARD_NUMBERS; };
+		RFM_CARD_NUMBERS;
 	};
 	union {
 		uint64_t number[RFM_A_DRIVER_MAX + 1];
-		struct { RFM_DRIVER_NUMBERS; };
+		RFM_DRIVER_NUMBERS;
 	} driver;
 	struct settings settings;
 };

@@ -26,7 +26,7 @@ struct descriptor {
 	struct ranges ranges;
 	union {
 		uint64_t number[RFM_A_DESCRIPTOR_MAX + 1];
-		struct { RFM_DESCRIPTOR_NUMBERS; };
+		RFM_DESCRIPTOR_NUMBERS;
 	};
 };
 
@@ -74,7 +74,7 @@ static void take(struct nlmsghdr *message, void *context)
 {
 	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *values[RFM_A_DESCRIPTOR_MAX + 1];
 	struct descriptors *descriptors = context;
-	struct descriptor told = { .id = 0 }, *descriptor;
+	struct descriptor told = { .comm = "" }, *descriptor;
 	struct nlattr *nest, *range;
 	int left;
 
