@@ -70,7 +70,7 @@ static int set_json(const struct command *cmd, const struct state *state)
 	json_t *object = json_pack("{s:s, s:I}", "device", state->name, "generation",
 				   (json_int_t)state->generation);
 
-	return out_json(cmd, json_whole(object, settings_json(object, &state->settings)));
+	return out_json(cmd, json_whole(object, settings_json(object, &state->settings, true)));
 }
 
 static int set_text(const struct command *cmd, const struct state *state)

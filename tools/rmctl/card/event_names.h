@@ -3,7 +3,6 @@
 #define RMCTL_EVENT_NAMES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <linux/rfm.h>

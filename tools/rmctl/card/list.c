@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* rmctl list: the cards of this machine. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

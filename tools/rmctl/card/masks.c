@@ -102,15 +102,9 @@ uint32_t plane_bit(enum plane plane)
 	return bits[plane];
 }
 
-/**
- * planes_read - read what is to be on in one plane
- * @cmd: the command, for messages and names
- * @plane: which
- * @text: "all", "none", or ranges with commas between them
- * @planes: the plane is given then
- *
- * "all" reaches to the end of a memory of any size. Returns an exit status; what is wrong has
- * been said.
+/*
+ * Reads what is to be on in one plane, which is given then: "all", "none", or ranges with commas
+ * between them. "all" reaches to the end of a memory of any size. Returns an exit status.
  */
 int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes)
 {
@@ -191,13 +185,9 @@ int planes_put(struct nl_msg *request, const struct planes *planes, uint64_t mem
 	return status;
 }
 
-/**
- * planes_fit - do the ranges lie in the memory, and are they few enough?
- * @cmd: the command, for the message
- * @planes: tidy afterwards
- * @memory_size: bytes
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Do the ranges lie in the memory of so many bytes, and are they few enough? They are tidy
+ * afterwards. Returns an exit status.
  */
 int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
 {

@@ -25,11 +25,7 @@ struct range {
 	uint64_t offset, length, planes;
 };
 
-/**
- * struct ranges - some of them
- * @count: how many
- * @list: in order and apart from each other once ranges_tidy() has seen them
- */
+/* Some of them, in order and apart from each other once ranges_tidy() has seen them. */
 struct ranges {
 	size_t count;
 	struct range *list;

@@ -64,20 +64,12 @@ static bool known(const struct line *line, unsigned int attribute)
 
 static json_t *changed_json(const struct line *line)
 {
-	json_t *all, *changed, *value;
-	const char *key;
-	int error;
+	json_t *changed;
 
 	if (!line->is_change)
 		return json_null();
-	all = json_object();
 	changed = json_object();
-	error = settings_json(all, &line->changed);
-	json_object_foreach(all, key, value)
-		if (!json_is_null(value))
-			error |= json_object_set(changed, key, value);
-	json_decref(all);
-	return json_whole(changed, error);
+	return json_whole(changed, settings_json(changed, &line->changed, false));
 }
 
 /* What only a change has. */
@@ -248,16 +240,18 @@ static void find_changes(struct line *line, const struct state *before, const st
 	}
 }
 
-static void take_card(struct monitor *monitor, struct nlmsghdr *message, const char *event)
+static void take_card(struct monitor *monitor, struct nlmsghdr *message)
 {
+	uint8_t command = genlmsg_hdr(message)->cmd;
 	struct state state, *before;
 	struct line line;
 
 	if (!state_take(&state, message))
 		return;
-	unknown(&line, state.name, event, state.seq);
+	unknown(&line, state.name, command == RFM_CMD_CARD_CREATE_NTF ? "created" :
+		command == RFM_CMD_CARD_DELETE_NTF ? "deleted" : "changed", state.seq);
 	before = remembered(&monitor->states, &state);
-	if (before && genlmsg_hdr(message)->cmd == RFM_CMD_CARD_CHANGE_NTF)
+	if (before && command == RFM_CMD_CARD_CHANGE_NTF)
 		find_changes(&line, before, &state);
 	if (before)
 		*before = state;
@@ -288,13 +282,9 @@ static void take(struct nlmsghdr *message, void *context)
 	monitor->seq = seq;
 	switch (genlmsg_hdr(message)->cmd) {
 	case RFM_CMD_CARD_CREATE_NTF:
-		take_card(monitor, message, "created");
-		break;
 	case RFM_CMD_CARD_CHANGE_NTF:
-		take_card(monitor, message, "changed");
-		break;
 	case RFM_CMD_CARD_DELETE_NTF:
-		take_card(monitor, message, "deleted");
+		take_card(monitor, message);
 		break;
 	case RFM_CMD_EVENT_NTF:
 		take_event(monitor, device, seq, attributes[RFM_A_CARD_EVENT]);

@@ -207,14 +207,9 @@ int netlink_receive(struct netlink *nl, netlink_take take, void *context)
 	nl->take = take;
 	nl->context = context;
 	code = nl_recvmsgs_default(nl->socket);
-	switch (-code) {
-	case 0:
-		return 0;
-	case NLE_AGAIN:
+	if (code == -NLE_AGAIN)
 		return EAGAIN;
-	case NLE_NOMEM:
+	if (code == -NLE_NOMEM)
 		return ENOBUFS;
-	default:
-		return broken(nl, code);
-	}
+	return code ? broken(nl, code) : 0;
 }

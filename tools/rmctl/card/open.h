@@ -26,11 +26,7 @@ struct card {
 	void *held;
 };
 
-/**
- * struct card_names - the cards of this machine, in order of their numbers
- * @count: how many
- * @names: their names
- */
+/* The cards of this machine, in order of their numbers. */
 struct card_names {
 	size_t count;
 	char (*names)[CARD_NAME_SIZE];

@@ -12,22 +12,12 @@
 #define LINE "  %-24s %s\n"
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
-/**
- * struct flag - one bit of LCSR1
- * @mask: the bit
- * @inverted: the name says the opposite of the bit
- * @key: in JSON
- * @label: for people
- * @yes: what a person reads when it holds
- * @no: and when it does not
- */
-struct flag {
+/* The bits of LCSR1, what JSON and people call them, and what people read when they hold or not. */
+static const struct flag {
 	uint32_t mask;
-	bool inverted;
+	bool inverted;		/* the name says the opposite of the bit */
 	const char *key, *label, *yes, *no;
-};
-
-static const struct flag flags[] = {
+} flags[] = {
 	{ RFM_LCSR1_LED, false, "led", "status LED", "on", "off" },
 	{ RFM_LCSR1_TX_DISABLE, true, "transmit", "transmit", "enabled", "disabled" },
 	{ RFM_LCSR1_DARK_ON_DARK, false, "dark_on_dark", "dark-on-dark", "on", "off" },
@@ -141,7 +131,7 @@ static int show_json(const struct command *cmd, const struct state *state,
 		"seen", bits_json(latched(state->lisr), event_names, RFM_EVENT_TYPES),
 		"findings", findings_json(findings));
 
-	return out_json(cmd, json_whole(object, settings_json(object, &state->settings)));
+	return out_json(cmd, json_whole(object, settings_json(object, &state->settings, true)));
 }
 
 /* --- for people ------------------------------------------------------------------------- */

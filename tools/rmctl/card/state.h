@@ -40,12 +40,7 @@ struct state {
 	struct settings settings;
 };
 
-/**
- * struct states - of all cards
- * @count: how many
- * @list: in the order of their numbers
- * @error: ENOMEM if one is missing
- */
+/* Of all cards, in the order of their numbers; @error is ENOMEM if one is missing. */
 struct states {
 	size_t count;
 	struct state *list;

@@ -141,13 +141,9 @@ static int add_base(struct planes *planes, const struct range *range)
 	return error;
 }
 
-/**
- * planes_get - ask what is on in a card's base masks
- * @cmd: the command, whose card has been asked for its state
- * @memory_size: bytes
- * @planes: filled in; free it with planes_free(), also after a failure
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Asks what is on in the base masks of the command's card, which has been asked for its state; free
+ * @planes also after a failure. Returns an exit status; what is wrong has been said.
  */
 int planes_get(struct command *cmd, uint64_t memory_size, struct planes *planes)
 {
