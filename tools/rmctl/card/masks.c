@@ -31,6 +31,17 @@ int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length)
 	return 0;
 }
 
+/* Adds the RANGE that a word is. Returns an exit status; what is wrong has been said. */
+int ranges_read(struct command *cmd, const char *word, struct ranges *ranges)
+{
+	uint64_t offset, length;
+	int status = get_range(cmd, word, &offset, &length);
+
+	if (!status && ranges_add(ranges, offset, length))
+		status = failed(cmd, "out of memory");
+	return status;
+}
+
 static int by_offset(const void *a, const void *b)
 {
 	const struct range *first = a, *second = b;
@@ -108,7 +119,6 @@ uint32_t plane_bit(enum plane plane)
  */
 int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes)
 {
-	uint64_t offset, length;
 	char *words, *rest, *word;
 	int status = STATUS_OK;
 
@@ -124,11 +134,8 @@ int planes_read(struct command *cmd, enum plane plane, const char *text, struct 
 	if (!words)
 		return failed(cmd, "out of memory");
 	rest = words;
-	while (!status && (word = strsep(&rest, ","))) {
-		status = get_range(cmd, word, &offset, &length);
-		if (!status && ranges_add(&planes->of[plane], offset, length))
-			status = failed(cmd, "out of memory");
-	}
+	while (!status && (word = strsep(&rest, ",")))
+		status = ranges_read(cmd, word, &planes->of[plane]);
 	free(words);
 	return status;
 }

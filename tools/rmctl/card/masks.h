@@ -42,6 +42,7 @@ struct planes {
 };
 
 int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length);
+int ranges_read(struct command *cmd, const char *word, struct ranges *ranges);
 void ranges_tidy(struct ranges *ranges, uint64_t memory_size);
 bool ranges_equal(const struct ranges *a, const struct ranges *b);
 json_t *ranges_json(const struct ranges *ranges);

@@ -13,7 +13,6 @@
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/regions/regions.h"
 
 _Static_assert(1 << PLANE_RX == RFM_SUBSCRIBE_RX && 1 << PLANE_TX == RFM_SUBSCRIBE_TX &&
 	       1 << PLANE_OWN == RFM_SUBSCRIBE_OWN, "");
@@ -55,19 +54,6 @@ static int get_options(struct command *cmd, int argc, char **argv, struct wanted
 		return misused(cmd, "--while and --json exclude each other: the output is that of "
 			       "the command");
 	return STATUS_OK;
-}
-
-static int get_ranges(struct command *cmd, int argc, char **argv, struct ranges *ranges)
-{
-	uint64_t offset, length;
-	int status = STATUS_OK;
-
-	for (int i = optind + 1; i < argc && !status; i++) {
-		status = get_range(cmd, argv[i], &offset, &length);
-		if (!status && ranges_add(ranges, offset, length))
-			status = failed(cmd, "out of memory");
-	}
-	return status;
 }
 
 /* --- in the base masks --------------------------------------------------------------------- */
@@ -186,7 +172,8 @@ static int run(struct command *cmd, int argc, char **argv, uint32_t action)
 		return STATUS_MISUSED;
 	if (argc - optind - 1 > RFM_SUBSCRIBE_MAX)
 		return misused(cmd, "too many ranges, at most %d at once", RFM_SUBSCRIBE_MAX);
-	status = get_ranges(cmd, argc, argv, &wanted.ranges);
+	for (int i = optind + 1; i < argc && !status; i++)
+		status = ranges_read(cmd, argv[i], &wanted.ranges);
 	if (!status)
 		status = state_find(cmd, argv[optind], &state);
 	if (!status)
