@@ -567,14 +567,11 @@ static void look_at_policy(struct verify *verify)
 {
 	static char word[UNIT_TEXT];
 	struct state state;
-	struct netlink nl;
 	uint64_t policy;
 
 	/* Why it is not known has been said; it is no reason not to compare. */
-	if (state_find(verify->cmd, &nl, verify->which, &state))
-		return;
-	netlink_close(&nl);
-	if (!setting_known(&state.settings, SETTING_POLICY))
+	if (state_find(verify->cmd, verify->which, &state) ||
+	    !setting_known(&state.settings, SETTING_POLICY))
 		return;
 	policy = state.settings.value[SETTING_POLICY];
 	verify->policy = setting_word(word, SETTING_POLICY, policy);
