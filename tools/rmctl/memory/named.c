@@ -51,7 +51,7 @@ struct shown {
 /* The widest access that begins at @offset and stays inside of @length. */
 static unsigned int widest(uint64_t offset, uint64_t length)
 {
-	unsigned int width = sizeof(long);
+	unsigned int width = sizeof(uint64_t);
 
 	while (width > 1 && (offset % width || length < width))
 		width /= 2;
@@ -87,7 +87,7 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 	if (value->length > shown->room)
 		shown->room = value->length;
 	if (shown->dump || value->type == RFM_REGION_CHAR ||
-	    (value->offset % value->length == 0 && value->length <= sizeof(long)))
+	    (value->offset % value->length == 0 && value->length <= sizeof(uint64_t)))
 		return 0;
 	return failed(shown->cmd, "'%s' at 0x%" PRIx64
 		      " cannot be a single access of %" PRIu64 " bytes", name,
@@ -95,15 +95,6 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 }
 
 /* --- JSON ---------------------------------------------------------------------------- */
-
-static void add_json(struct shown *shown, const char *name, const struct rfm_place *value)
-{
-	json_t *object = value_object(name, value, shown->text);
-
-	if (shown->dump)
-		json_object_set_new(object, "data", data_json(shown->bytes, value->length));
-	json_array_append_new(shown->values, object);
-}
 
 static int print_json(struct shown *shown)
 {
@@ -118,15 +109,16 @@ static int print_json(struct shown *shown)
 
 /* --- text ------------------------------------------------------------------------------ */
 
-/* A row of a dump, without the end of the line. */
-static void print_bytes(uint64_t offset, const unsigned char *bytes, uint64_t count)
+void print_row(uint64_t offset, const unsigned char *bytes, uint64_t count, unsigned int room)
 {
 	printf("%08" PRIx64 " ", offset);
-	for (uint64_t i = 0; i < ROW; i++)
+	for (unsigned int i = 0; i < room; i++) {
+		fputs(i == 8 ? "  " : " ", stdout);
 		if (i < count)
-			printf(" %02x", bytes[i]);
+			printf("%02x", bytes[i]);
 		else
-			fputs("   ", stdout);
+			fputs("  ", stdout);
+	}
 }
 
 /* Bytes that have no name, up to @offset. */
@@ -141,8 +133,7 @@ static void dump_value(struct shown *shown, const char *name, const struct rfm_p
 {
 	print_gap(shown, value->offset);
 	for (uint64_t done = 0; done < value->length; done += ROW) {
-		print_bytes(value->offset + done, shown->bytes + done,
-			    value->length - done < ROW ? value->length - done : ROW);
+		print_row(value->offset + done, shown->bytes + done, value->length - done, ROW);
 		if (!done) {
 			fputs("  ", stdout);
 			value_print(name, value, shown->text);
@@ -162,7 +153,12 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 	access_value(shown, value, false);
 	rfm_value_print(value, shown->bytes, shown->text, shown->room);
 	if (shown->cmd->json) {
-		add_json(shown, name, value);
+		json_t *object = value_object(name, value, shown->text);
+
+		if (shown->dump)
+			json_object_set_new(object, "data",
+					    data_json(shown->bytes, value->length));
+		json_array_append_new(shown->values, object);
 		return json_array_size(shown->values) < BATCH ? STATUS_OK : print_json(shown);
 	}
 	if (shown->dump) {
@@ -204,13 +200,6 @@ static int shown_begin(struct shown *shown)
 	if (!shown->bytes || !shown->text || !shown->values)
 		return failed(shown->cmd, "out of memory");
 	return STATUS_OK;
-}
-
-static void shown_end(struct shown *shown)
-{
-	free(shown->bytes);
-	free(shown->text);
-	json_decref(shown->values);
 }
 
 /* The words, if there are any, are as many as the place has values, and all are good. */
@@ -263,23 +252,19 @@ static int by_name(struct shown *shown, const char *dev, int count)
 		status = on_card(shown, &card);
 		card_close(&card);
 	}
-	shown_end(shown);
+	free(shown->bytes);
+	free(shown->text);
+	json_decref(shown->values);
 	return status;
 }
 
-/* Prints the values of @name, one a line. Returns an exit status, as those below. */
-int peek_name(struct command *cmd, const char *dev, const char *name)
+/* Prints the values of @name, one a line; @dump: beside their bytes. Returns an exit status. */
+int show_name(struct command *cmd, const char *dev, const char *name, bool dump)
 {
-	return by_name(&(struct shown){ .cmd = cmd, .name = name }, dev, 0);
+	return by_name(&(struct shown){ .cmd = cmd, .name = name, .dump = dump }, dev, 0);
 }
 
-/* The same beside their bytes. */
-int dump_name(struct command *cmd, const char *dev, const char *name)
-{
-	return by_name(&(struct shown){ .cmd = cmd, .name = name, .dump = true }, dev, 0);
-}
-
-/* Stores @words into @name, which must have so many values. */
+/* Stores @words into @name, which must have so many values. Returns an exit status. */
 int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count)
 {
 	return by_name(&(struct shown){ .cmd = cmd, .name = name, .words = words }, dev, count);

@@ -80,6 +80,14 @@ const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT])
 	return text;
 }
 
+const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size)
+{
+	if (!place->type)
+		return word_text(bytes, place->length, text);
+	rfm_value_print(place, bytes, text, size);
+	return text;
+}
+
 struct wanted {
 	uint64_t from, to;
 	struct rfm_place *value;
@@ -162,8 +170,7 @@ static bool whole(const struct span *span, const struct rfm_place *value)
 static const char *value_text(const struct span *span, const struct rfm_place *value,
 			      char text[VALUE_TEXT(64)])
 {
-	rfm_value_print(value, span->bytes + (value->offset - span->offset), text, VALUE_TEXT(64));
-	return text;
+	return place_text(value, span->bytes + (value->offset - span->offset), text, VALUE_TEXT(64));
 }
 
 static void print_text(const struct showing *showing, const char *name,

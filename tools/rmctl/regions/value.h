@@ -28,6 +28,9 @@ json_t *data_json(const unsigned char *bytes, uint64_t length);
 #define WORD_TEXT 19
 const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT]);
 
+/** place_text() - rfm_value_print() of a value, word_text() of what has no type; returns @text */
+const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size);
+
 /** value_at() - of the values on the byte at @offset, the first that lies from @from to @to */
 bool value_at(const struct command *cmd, uint64_t offset, uint64_t from, uint64_t to,
 	      struct rfm_place *value, char name[RFM_REGION_PATH_MAX]);
