@@ -4,12 +4,9 @@
 #include "regions_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COMPLAINTS_MAX	1000	/* told; of what is wrong behind these only that there is more */
 
@@ -130,39 +127,21 @@ static const char *default_path(const char *path)
 /* Returns the text, to be freed, or NULL with errno. */
 static char *read_file(const char *path, size_t *length)
 {
-	size_t size = 0, fill = 0;
-	int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char *text = NULL, *bigger;
-	ssize_t got = 1;
+	FILE *file = fopen(path, "re");
+	char *text = file ? malloc(RFM_REGIONS_FILE_MAX + 1) : NULL;
+	int error = errno;
 
-	if (fd < 0)
-		return NULL;
-	while (!error && got) {
-		if (fill == size) {
-			size = size ? 2 * size : 65536;
-			bigger = realloc(text, size);
-			if (!bigger) {
-				error = ENOMEM;
-				break;
-			}
-			text = bigger;
-		}
-		got = read(fd, text + fill, size - fill);
-		if (got < 0)
-			error = errno == EINTR ? 0 : errno;
-		else
-			fill += (size_t)got;
-		if (fill > RFM_REGIONS_FILE_MAX)
-			error = EFBIG;
+	if (text) {
+		*length = fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file);
+		error = ferror(file) ? errno : *length > RFM_REGIONS_FILE_MAX ? EFBIG : 0;
 	}
-	close(fd);
-	if (error) {
-		free(text);
-		errno = error;
-		return NULL;
-	}
-	*length = fill;
-	return text;
+	if (file)
+		fclose(file);
+	if (text && !error)
+		return text;
+	free(text);
+	errno = error;
+	return NULL;
 }
 
 static bool job_begin(struct job *job, const char *path)
@@ -221,6 +200,38 @@ static int judge(struct rfm_regions **regions, const char *path, const char *tex
 	return job_end(&job, report, context);
 }
 
+/* The same of a file. */
+static int judge_file(struct rfm_regions **regions, const char *path, const uint64_t *memory_size,
+		      rfm_regions_report *report, void *context)
+{
+	int wrong, error;
+	size_t length;
+	char *text;
+
+	*regions = NULL;
+	path = default_path(path);
+	text = read_file(path, &length);
+	if (!text)
+		return -1;
+	wrong = judge(regions, path, text, length, memory_size, report, context);
+	error = errno;
+	free(text);
+	errno = error;
+	return wrong;
+}
+
+/* @regions, unless something is @wrong with them. */
+static struct rfm_regions *only_good(struct rfm_regions *regions, int wrong)
+{
+	int error = wrong < 0 ? errno : EINVAL;
+
+	if (!wrong)
+		return regions;
+	rfm_regions_free(regions);
+	errno = error;
+	return NULL;
+}
+
 struct rfm_regions *rfm_regions_parse(const char *path, const char *text, size_t length,
 				      rfm_regions_report *report, void *context)
 {
@@ -232,47 +243,25 @@ struct rfm_regions *rfm_regions_parse(const char *path, const char *text, size_t
 		return NULL;
 	}
 	wrong = judge(&regions, path, text, length, NULL, report, context);
-	if (!wrong)
-		return regions;
-	rfm_regions_free(regions);
-	errno = wrong < 0 ? ENOMEM : EINVAL;
-	return NULL;
+	return only_good(regions, wrong);
 }
 
 struct rfm_regions *rfm_regions_load(const char *path, rfm_regions_report *report, void *context)
 {
 	struct rfm_regions *regions;
-	size_t length;
-	char *text;
-	int error;
+	int wrong = judge_file(&regions, path, NULL, report, context);
 
-	path = default_path(path);
-	text = read_file(path, &length);
-	if (!text)
-		return NULL;
-	regions = rfm_regions_parse(path, text, length, report, context);
-	error = errno;
-	free(text);
-	errno = error;
-	return regions;
+	return only_good(regions, wrong);
 }
 
 int rfm_regions_check(const char *path, uint64_t memory_size, rfm_regions_report *report,
 		      void *context)
 {
 	struct rfm_regions *regions;
-	int wrong, error;
-	size_t length;
-	char *text;
+	int wrong = judge_file(&regions, path, &memory_size, report, context);
+	int error = errno;
 
-	path = default_path(path);
-	text = read_file(path, &length);
-	if (!text)
-		return -1;
-	wrong = judge(&regions, path, text, length, &memory_size, report, context);
-	error = errno;
 	rfm_regions_free(regions);
-	free(text);
 	errno = error;
 	return wrong;
 }
