@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NUMBER_MAX	400	/* longer ones are refused */
+
 static const struct {
 	const char *name;
 	unsigned int size;
@@ -171,7 +173,7 @@ static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits
 		memcpy(bits, &real, sizeof(*bits));
 	}
 	uselocale(before);
-	if (end == text || *end)
+	if (end == text || *end || end - text >= NUMBER_MAX)
 		return EINVAL;
 	return isinf(real) ? ERANGE : 0;
 }
