@@ -4,7 +4,6 @@
 #include "private.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -35,8 +34,7 @@ static int first_card(char *path, size_t size)
 	for (int i = 0; i < count; i++)
 		free(cards[i]);
 	free(cards);
-	errno = ENOENT;
-	return count ? 0 : -1;
+	return count ? 0 : fail_with(ENOENT);
 }
 
 static void close_quietly(int fd)
@@ -135,10 +133,8 @@ int rfm_unmap(void *address, size_t length)
 {
 	size_t lead = into_page((uintptr_t)address);
 
-	if (!length || length > SIZE_MAX - lead) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!length || length > SIZE_MAX - lead)
+		return fail_with(EINVAL);
 	return munmap((char *)address - lead, length + lead);
 }
 

@@ -3,6 +3,7 @@
 #ifndef RFM_PRIVATE_H
 #define RFM_PRIVATE_H
 
+#include "fail.h"
 #include "rfm/rfm.h"
 
 /**

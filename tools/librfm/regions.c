@@ -3,7 +3,6 @@
 #define _GNU_SOURCE 1		/* secure_getenv() */
 #include "regions_private.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +16,28 @@ struct chunk {
 	max_align_t memory[];
 };
 
-/* All zero; NULL if there is none. */
-void *arena_get(struct arena *arena, size_t size)
+/* All zero; NULL, which is noted, if there is none. */
+void *job_get(struct job *job, struct arena *arena, size_t size)
 {
 	struct chunk *chunk = calloc(1, sizeof(*chunk) + size);
 
-	if (!chunk)
+	if (!chunk) {
+		job->no_memory = true;
 		return NULL;
+	}
 	chunk->next = arena->chunks;
 	arena->chunks = chunk;
 	return chunk->memory;
 }
 
-void arena_free(struct arena *arena)
+char *job_copy(struct job *job, struct arena *arena, const char *text)
+{
+	char *copy = job_get(job, arena, strlen(text) + 1);
+
+	return copy ? strcpy(copy, text) : NULL;
+}
+
+static void arena_free(struct arena *arena)
 {
 	while (arena->chunks) {
 		struct chunk *chunk = arena->chunks;
@@ -37,15 +45,6 @@ void arena_free(struct arena *arena)
 		arena->chunks = chunk->next;
 		free(chunk);
 	}
-}
-
-/* Notes it when there is none. */
-void *job_get(struct job *job, struct arena *arena, size_t size)
-{
-	void *memory = arena_get(arena, size);
-
-	job->no_memory |= !memory;
-	return memory;
 }
 
 /* --- complaints ------------------------------------------------------------------- */
@@ -87,10 +86,9 @@ void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, cons
 		job->complaints = more;
 		job->room = job->room * 2 + 16;
 	}
-	copy = job_get(job, &job->scratch, strlen(sentence) + 1);
+	copy = job_copy(job, &job->scratch, sentence);
 	if (!copy)
 		return;
-	strcpy(copy, sentence);
 	job->complaints[job->count++] = (struct rfm_regions_complaint){
 		.path = job->regions->pub.path, .sentence = copy, .line = line, .fault = fault,
 	};
@@ -144,22 +142,6 @@ static char *read_file(const char *path, size_t *length)
 	return NULL;
 }
 
-static bool job_begin(struct job *job, const char *path)
-{
-	struct regions *regions = calloc(1, sizeof(*regions));
-	char *copy = regions ? arena_get(&regions->arena, strlen(path) + 1) : NULL;
-
-	*job = (struct job){ .regions = regions };
-	if (!copy) {
-		free(regions);
-		errno = ENOMEM;
-		return false;
-	}
-	regions->pub.path = strcpy(copy, path);
-	regions->pub.description = "";
-	return true;
-}
-
 /* Tells what there is to tell. Returns how much, or -1 with errno. */
 static int job_end(struct job *job, rfm_regions_report *report, void *context)
 {
@@ -183,14 +165,17 @@ static int job_end(struct job *job, rfm_regions_report *report, void *context)
 static int judge(struct rfm_regions **regions, const char *path, const char *text, size_t length,
 		 const uint64_t *memory_size, rfm_regions_report *report, void *context)
 {
+	struct regions *made = calloc(1, sizeof(*made));
+	struct job job = { .regions = made };
 	const struct item *file;
-	struct job job;
 
 	*regions = NULL;
-	if (!job_begin(&job, path))
-		return -1;
-	*regions = &job.regions->pub;
-	file = yaml_read(&job, text, length);
+	if (!made)
+		return fail_with(ENOMEM);
+	*regions = &made->pub;
+	made->pub.path = job_copy(&job, &made->arena, path);
+	made->pub.description = "";
+	file = job.no_memory ? NULL : yaml_read(&job, text, length);
 	if (file) {
 		decode(&job, file);
 		layout_sizes(&job);

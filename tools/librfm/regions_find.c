@@ -2,7 +2,6 @@
 /* From names to places. Nothing here allocates. */
 #include "regions_private.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +38,16 @@ static int not_found(const struct search *search, int error, uint32_t line, cons
 			.path = search->regions->path, .sentence = sentence, .line = line,
 			.fault = RFM_REGIONS_FORM });
 	}
-	errno = error;
-	return -1;
+	return fail_with(error);
+}
+
+/* What lies around all regions. */
+static struct rfm_place whole_memory(const struct rfm_regions *regions)
+{
+	return (struct rfm_place){
+		.owner = RFM_REGION_NOBODY,
+		.order = regions->order ? regions->order : RFM_REGION_LITTLE,
+	};
 }
 
 /* Of the place around it, a region has what it does not say itself. */
@@ -98,17 +105,11 @@ static int find_element(struct search *search)
 	const struct rfm_region *region = search->place.region;
 	const char *end = strchr(search->at, ']');
 	size_t length = end ? (size_t)(end - search->at) - 1 : 0;
-	char digits[32];
-	uint64_t index;
 	bool negative = false;
-	int error;
+	uint64_t index;
+	int error = number_scan(search->at + 1, length, &negative, &index);
 
-	if (length >= sizeof(digits))
-		length = 0;
-	memcpy(digits, search->at + 1, length);
-	digits[length] = '\0';
-	error = number_scan(digits, &negative, &index);
-	if (!end || error == -1 || negative || *digits == '+' || (end[1] && end[1] != '.'))
+	if (error == -1 || negative || search->at[1] == '+' || (end[1] && end[1] != '.'))
 		return not_found(search, EINVAL, 0, "'%.*s' has no index such as [3]", NAME_SHOWN,
 				 search->name);
 	if (error || index >= region->count)
@@ -145,11 +146,7 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
 {
 	struct search search = {
 		.regions = regions, .name = name, .at = name, .report = report,
-		.context = context,
-		.place = {
-			.owner = RFM_REGION_NOBODY,
-			.order = regions->order ? regions->order : RFM_REGION_LITTLE,
-		},
+		.context = context, .place = whole_memory(regions),
 	};
 	int error = find_in(&search, regions->regions);
 
@@ -198,10 +195,8 @@ static int walk_into(struct walk *walk, const struct rfm_place *place, const cha
 	va_start(args, format);
 	more = vsnprintf(walk->name + length, room, format, args);
 	va_end(args);
-	if (more < 0 || (size_t)more >= room) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
+	if (more < 0 || (size_t)more >= room)
+		return fail_with(ENAMETOOLONG);
 	walk->length += (size_t)more;
 	result = walk_place(walk, place);
 	walk->length = length;
@@ -212,12 +207,8 @@ static int walk_into(struct walk *walk, const struct rfm_place *place, const cha
 static int walk_value(struct walk *walk, const struct rfm_place *place)
 {
 	/* A stated size may be smaller than what is in it. */
-	if (place->offset + place->length > walk->end) {
-		if (walk->lenient)
-			return 0;
-		errno = ERANGE;
-		return -1;
-	}
+	if (place->offset + place->length > walk->end)
+		return walk->lenient ? 0 : fail_with(ERANGE);
 	return walk->each(walk->context, walk->name, place);
 }
 
@@ -267,10 +258,8 @@ int rfm_regions_each(const char *name, const struct rfm_place *place,
 		.end = place->offset + place->length, .to = UINT64_MAX,
 	};
 
-	if (walk.length >= RFM_REGION_PATH_MAX) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
+	if (walk.length >= RFM_REGION_PATH_MAX)
+		return fail_with(ENAMETOOLONG);
 	memcpy(walk.name, name, walk.length);
 	return walk_place(&walk, place);
 }
@@ -287,10 +276,7 @@ int rfm_regions_at(const struct rfm_regions *regions, uint64_t offset, uint64_t 
 
 	for (const struct rfm_region *region = regions->regions; region && !result;
 	     region = region->next) {
-		struct rfm_place place = {
-			.owner = RFM_REGION_NOBODY,
-			.order = regions->order ? regions->order : RFM_REGION_LITTLE,
-		};
+		struct rfm_place place = whole_memory(regions);
 
 		enter(&place, region);
 		if (!touches(&walk, &place))

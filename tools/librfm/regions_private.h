@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fail.h"
 #include "rfm/regions.h"
 
 #define REGIONS_SPACE	(1ull << 32)	/* no offset and no size is larger */
@@ -88,11 +89,11 @@ struct job {
 	bool no_memory;
 };
 
-void *arena_get(struct arena *arena, size_t size);
-void arena_free(struct arena *arena);
 void *job_get(struct job *job, struct arena *arena, size_t size);
+char *job_copy(struct job *job, struct arena *arena, const char *text);
 void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, const char *format,
 	      ...) __attribute__((format(printf, 4, 5)));
+#define malformed(job, line, ...)	complain(job, line, RFM_REGIONS_FORM, __VA_ARGS__)
 void sentence_print(char *sentence, size_t size, const char *format, va_list args);
 
 /* Room for a sentence; what it quotes is cut. */
@@ -106,7 +107,7 @@ void layout_check(struct job *job, uint64_t memory_size);
 bool name_is_good(const char *name, size_t length);
 bool type_from_name(const char *name, enum rfm_region_type *type);
 unsigned int type_size(enum rfm_region_type type);
-int number_scan(const char *text, bool *negative, uint64_t *magnitude);
+int number_scan(const char *text, size_t length, bool *negative, uint64_t *magnitude);
 
 static inline struct region *region_of(const struct rfm_region *pub)
 {

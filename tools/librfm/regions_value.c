@@ -6,7 +6,6 @@
  */
 #include "regions_private.h"
 
-#include <errno.h>
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -194,7 +193,7 @@ static int scan_integer(enum rfm_region_type type, const char *text, uint64_t *b
 	unsigned int width = 8 * types[type].size;
 	uint64_t magnitude, max = UINT64_MAX >> (64 - width);
 	bool negative;
-	int error = number_scan(text, &negative, &magnitude);
+	int error = number_scan(text, strlen(text), &negative, &magnitude);
 
 	if (error == -1)
 		return EINVAL;
@@ -332,10 +331,8 @@ static const struct {
 
 int rfm_value_print(const struct rfm_place *place, const void *bytes, char *text, size_t size)
 {
-	if (!is_value(place)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!is_value(place))
+		return fail_with(EINVAL);
 	if (place->type == RFM_REGION_CHAR)
 		return print_text(place, bytes, text, size);
 	return kinds[place->type].print(place->type, bits_of(place, bytes), text, size);
@@ -346,10 +343,8 @@ int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes)
 	uint64_t bits = 0;
 	int error;
 
-	if (!is_value(place)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!is_value(place))
+		return fail_with(EINVAL);
 	if (place->type == RFM_REGION_CHAR) {
 		error = scan_text(place, text, bytes);
 	} else {
@@ -359,6 +354,5 @@ int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes)
 	}
 	if (!error)
 		return 0;
-	errno = error;
-	return -1;
+	return fail_with(error);
 }
