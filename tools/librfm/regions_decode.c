@@ -141,8 +141,11 @@ static bool get_number(struct job *job, const struct item *item, uint64_t min, u
 	char last = length ? item->text[length - 1] : 0;
 	uint64_t factor = last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1, number = 0;
 	bool negative = false;
-	int error = number_scan(item->text, length - (factor > 1), &negative, &number);
+	int error;
 
+	length -= factor > 1;
+	error = length < DIGITS_MAX ? number_scan(item->text, length, &negative, &number) :
+		strspn(item->text, "0123456789") == length ? -2 : -1;
 	if (error == -1) {
 		malformed(job, item->line, "%s '%.70s' is not a number", item->key, item->text);
 		return false;

@@ -107,6 +107,7 @@ void layout_check(struct job *job, uint64_t memory_size);
 bool name_is_good(const char *name, size_t length);
 bool type_from_name(const char *name, enum rfm_region_type *type);
 unsigned int type_size(enum rfm_region_type type);
+#define DIGITS_MAX	32	/* of a number that is no value: more are refused */
 int number_scan(const char *text, size_t length, bool *negative, uint64_t *magnitude);
 
 static inline struct region *region_of(const struct rfm_region *pub)
