@@ -74,12 +74,6 @@ static bool is_met(const struct row *row)
 	return (!row->low || ratio >= row->low) && (!row->high || ratio <= row->high);
 }
 
-static void print_head(void)
-{
-	printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes", "bytes",
-	       "measured", "", "beside", "", "ratio", "target");
-}
-
 static void print_row(const struct row *row)
 {
 	char target[64] = "", bytes[12] = "";
@@ -113,26 +107,19 @@ static json_t *limit(double value)
 	return value ? json_real(value) : json_null();
 }
 
-static json_t *to_json(const struct row *row)
-{
-	bool compared = row->beside != 0;
-
-	return json_pack("{ss si si sf ss so ss? so so so so}",
-			 "what", row->what, "nodes", (int)row->nodes, "bytes", (int)row->bytes,
-			 "value", row->value, "unit", row->unit,
-			 "beside", limit(row->beside),
-			 "beside_what", compared ? row->beside_what : NULL,
-			 "ratio", limit(compared ? row->value / row->beside : 0),
-			 "ratio_min", limit(row->low), "ratio_max", limit(row->high),
-			 "met", row->high ? json_boolean(is_met(row)) : json_null());
-}
-
 static void print_json(double seconds)
 {
 	json_t *list = json_array(), *all;
 
-	for (unsigned int i = 0; i < row_count; i++)
-		json_array_append_new(list, to_json(&rows[i]));
+	for (const struct row *row = rows; row < rows + row_count; row++)
+		json_array_append_new(list, json_pack(
+			"{ss si si sf ss so ss? so so so so}", "what", row->what,
+			"nodes", (int)row->nodes, "bytes", (int)row->bytes, "value", row->value,
+			"unit", row->unit, "beside", limit(row->beside),
+			"beside_what", row->beside ? row->beside_what : NULL,
+			"ratio", limit(row->beside ? row->value / row->beside : 0),
+			"ratio_min", limit(row->low), "ratio_max", limit(row->high),
+			"met", row->high ? json_boolean(is_met(row)) : json_null()));
 	all = json_pack("{sf so}", "seconds", seconds, "rows", list);
 	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	putchar('\n');
@@ -330,7 +317,8 @@ int main(int argc, char **argv)
 	share = seconds / verb->shares;
 	bench_begin();
 	if (!with_json)
-		print_head();
+		printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes",
+		       "bytes", "measured", "", "beside", "", "ratio", "target");
 	verb->measure();
 	if (with_json)
 		print_json(seconds);
