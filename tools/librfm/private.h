@@ -6,14 +6,10 @@
 #include "fail.h"
 #include "rfm/rfm.h"
 
-/**
- * struct rfm - an open card
- * @fd: its descriptor
- * @writable: it was opened for writing
- */
+/* An open card. */
 struct rfm {
-	int fd;
-	int writable;
+	int fd;		/* its descriptor */
+	int writable;	/* it was opened for writing */
 };
 
 #endif

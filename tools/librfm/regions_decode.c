@@ -255,18 +255,14 @@ enum kind {
 	FIELDS, TYPES, REGIONS,		/* these have a mapping */
 };
 
-/**
- * struct key - a key and what it has
- * @at: where it goes, in struct rfm_regions or struct rfm_region
- * @min: of a number
- * @max: of a number, or bytes of a line
- */
+/* A key and what it has. */
 static const struct key {
 	const char *name;
 	unsigned int where;
 	enum kind kind;
-	size_t at;
-	uint64_t min, max;
+	size_t at;	/* where it goes, in struct rfm_regions or struct rfm_region */
+	uint64_t min;	/* of a number */
+	uint64_t max;	/* of a number, or bytes of a line */
 } keys[] = {
 #define FILE_AT(member)	offsetof(struct rfm_regions, member)
 #define AT(member)	offsetof(struct rfm_region, member)

@@ -8,18 +8,12 @@
 /* Quoted in a sentence. */
 #define NAME_SHOWN	100
 
-/**
- * struct search - a name that is being looked up
- * @regions: where
- * @name: all of it
- * @at: what is still to be looked up
- * @place: what the part before @at means
- */
+/* A name that is being looked up. */
 struct search {
-	const struct rfm_regions *regions;
-	const char *name;
-	const char *at;
-	struct rfm_place place;
+	const struct rfm_regions *regions;	/* where */
+	const char *name;			/* all of it */
+	const char *at;				/* what is still to be looked up */
+	struct rfm_place place;			/* what the part before @at means */
 	rfm_regions_report *report;
 	void *context;
 };
@@ -160,22 +154,17 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
 
 /* --- all values in a place ------------------------------------------------------------ */
 
-/**
- * struct walk - a walk through the values of a place
- * @name: of where it is
- * @length: of that
- * @end: the byte behind the place, in the memory
- * @from: what ends at this byte of the memory or before it is passed over,
- * @to: and what begins at this one or behind it
- * @lenient: pass over what lies beyond the place, too
- */
+/* A walk through the values of a place. */
 struct walk {
+	/* Of where it is. */
 	int (*each)(void *context, const char *name, const struct rfm_place *value);
 	void *context;
 	char name[RFM_REGION_PATH_MAX];
-	size_t length;
-	uint64_t end, from, to;
-	bool lenient;
+	size_t length;	/* of that */
+	uint64_t end;	/* the byte behind the place, in the memory */
+	uint64_t from;	/* what ends at this byte of the memory or before it is passed over, */
+	uint64_t to;	/* and what begins at this one or behind it */
+	bool lenient;	/* pass over what lies beyond the place, too */
 };
 
 static int walk_place(struct walk *walk, const struct rfm_place *place);

@@ -45,9 +45,7 @@ static const struct rfm_region **sorted_list(struct job *job, const struct rfm_r
 	return sorted;
 }
 
-/**
- * struct types - the definitions of the file, to be found by name
- */
+/* The definitions of the file, to be found by name. */
 struct types {
 	const struct rfm_region **sorted;
 	size_t count;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -22,25 +21,18 @@
 #define PACED_BAND	0.03	/* of the card's published rate */
 #define QUEUE_NS	44.0	/* a bare queue with a CRC, 64 bytes, on the first machine */
 
-/**
- * struct row - one line of the table
- * @what: was measured
- * @nodes: processes
- * @bytes: of a store; 0: of no meaning
- * @value: the figure, in @unit
- * @beside: what it is compared with, 0: nothing
- * @beside_what: where that comes from
- * @low: the ratio of the two should be at least that; 0: no limit
- * @high: at most that; 0: no limit
- */
+/* One line of the table. */
 struct row {
-	char what[48];
-	unsigned int nodes, bytes;
-	double value;
+	char what[48];			/* was measured */
+	unsigned int nodes;		/* processes */
+	unsigned int bytes;		/* of a store; 0: of no meaning */
+	double value;			/* the figure, in @unit */
 	const char *unit;
-	double beside;
-	const char *beside_what;
-	double low, high;
+	double beside;			/* what it is compared with, 0: nothing */
+	const char *beside_what;	/* where that comes from */
+	/* The ratio of the two should be at least that; 0: no limit. */
+	double low;
+	double high;			/* at most that; 0: no limit */
 };
 
 static struct row rows[40];
@@ -232,14 +224,11 @@ static void measure_everything(void)
 
 /* --- the command ------------------------------------------------------------ */
 
-/**
- * struct verb - what can be asked for
- * @shares: the measurements that share the time
- */
+/* What can be asked for. */
 struct verb {
 	const char *name;
 	void (*measure)(void);
-	unsigned int shares;
+	unsigned int shares;	/* the measurements that share the time */
 };
 
 static const struct verb verbs[] = {

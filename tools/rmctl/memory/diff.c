@@ -14,29 +14,23 @@
 #define SHOWN_DEFAULT 16u
 #define WORD 4u		/* bytes that are shown together where no name is known */
 
-/**
- * struct difference - the memory and a file, side by side
- * @target: the range
- * @transfer: through all of the range
- * @block: the bytes of the file that belong to a block of the memory
- * @max: so many are shown
- * @shown: so many have been
- * @bytes: that differ
- * @next: in the range: what lies before it has been shown or is equal
- * @array: JSON
- * @value: the value that is being looked up, or the word, which has no type
- * @name: of the value
- */
+/* The memory and a file, side by side. */
 struct difference {
 	struct command *cmd;
-	const struct target *target;
+	const struct target *target;	/* the range */
 	const struct source *source;
-	struct transfer transfer;
+	struct transfer transfer;	/* through all of the range */
+	/* The bytes of the file that belong to a block of the memory. */
 	unsigned char *block;
-	uint64_t max, shown, bytes, next;
-	json_t *array;
+	uint64_t max;			/* so many are shown */
+	uint64_t shown;			/* so many have been */
+	uint64_t bytes;			/* that differ */
+	/* In the range: what lies before it has been shown or is equal. */
+	uint64_t next;
+	json_t *array;			/* JSON */
+	/* The value that is being looked up, or the word, which has no type. */
 	struct rfm_place value;
-	char name[RFM_REGION_PATH_MAX];
+	char name[RFM_REGION_PATH_MAX];	/* of the value */
 };
 
 /* What is to be shown of the byte at @at in the range: a value, or the word around it. */

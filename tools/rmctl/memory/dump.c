@@ -12,16 +12,11 @@
 #define CHUNK 4096u
 #define ROW 16u
 
-/**
- * struct hexdump - what is remembered from row to row
- * @last: the row before
- * @have_last: there was one
- * @collapsed: a "*" stands for the rows before
- */
+/* What is remembered from row to row. */
 struct hexdump {
-	unsigned char last[ROW];
-	bool have_last;
-	bool collapsed;
+	unsigned char last[ROW];	/* the row before */
+	bool have_last;			/* there was one */
+	bool collapsed;			/* a "*" stands for the rows before */
 };
 
 static void print_rows(struct hexdump *state, uint64_t offset, const unsigned char *data,

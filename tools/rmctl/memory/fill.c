@@ -9,22 +9,14 @@
 #include "tools/rmctl/regions/value.h"
 #include "transfer.h"
 
-/**
- * struct fill - what goes where
- * @target: where
- * @word: the value as it was typed
- * @width: -w, 0: not given
- * @yes: -y
- * @pattern: the value as it is in the memory
- * @size: bytes of that
- */
+/* What goes where. */
 struct fill {
-	struct target target;
-	const char *word;
-	unsigned int width;
-	bool yes;
-	unsigned char *pattern;
-	uint64_t size;
+	struct target target;	/* where */
+	const char *word;	/* the value as it was typed */
+	unsigned int width;	/* -w, 0: not given */
+	bool yes;		/* -y */
+	unsigned char *pattern;	/* the value as it is in the memory */
+	uint64_t size;		/* bytes of that */
 };
 
 static int get_options(struct command *cmd, int argc, char **argv, struct fill *fill)

@@ -17,33 +17,21 @@
 #define BATCH 1024u	/* values of one JSON object */
 #define ROW 8u		/* bytes in a row of a dump */
 
-/**
- * struct shown - the values that are being shown, or poked
- * @place: all of it
- * @name: of that
- * @memory: where byte @place.offset is
- * @words: what to store, NULL: show what there is
- * @count: values so far
- * @bytes: room for the largest value, as it is in the memory
- * @text: room for its text, of @room bytes
- * @values: JSON, of the object that is not printed yet
- * @end: dump: the byte behind what has been shown
- * @dump: show the bytes too
- * @storing: all words are good
- */
+/* The values that are being shown, or poked. */
 struct shown {
 	struct command *cmd;
-	struct rfm_place place;
-	const char *name;
-	volatile char *memory;
-	char **words;
-	uint64_t count;
-	unsigned char *bytes;
-	char *text;
+	struct rfm_place place;	/* all of it */
+	const char *name;	/* of that */
+	volatile char *memory;	/* where byte @place.offset is */
+	char **words;		/* what to store, NULL: show what there is */
+	uint64_t count;		/* values so far */
+	unsigned char *bytes;	/* room for the largest value, as it is in the memory */
+	char *text;		/* room for its text, of @room bytes */
 	size_t room;
-	json_t *values;
-	uint64_t end;
-	bool dump, storing;
+	json_t *values;		/* JSON, of the object that is not printed yet */
+	uint64_t end;		/* dump: the byte behind what has been shown */
+	bool dump;		/* show the bytes too */
+	bool storing;		/* all words are good */
 };
 
 /* --- the memory ------------------------------------------------------------------ */

@@ -14,19 +14,15 @@
 
 #define TRANSFER_BLOCK (1u << 20)	/* bytes: one system call */
 
-/**
- * struct transfer - a range that is being read or stored
- * @offset: of the range, in the memory
- * @length: of the range
- * @done: bytes that have been read or stored
- * @block: bytes of a step
- * @progress: what is told of it
- */
+/* A range that is being read or stored. */
 struct transfer {
 	const struct command *cmd;
 	const struct card *card;
-	uint64_t offset, length, done, block;
-	struct progress progress;
+	uint64_t offset;		/* of the range, in the memory */
+	uint64_t length;		/* of the range */
+	uint64_t done;			/* bytes that have been read or stored */
+	uint64_t block;			/* bytes of a step */
+	struct progress progress;	/* what is told of it */
 };
 
 /* What becomes of a block that was loaded, or makes one that is to be stored: an exit status. */

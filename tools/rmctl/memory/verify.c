@@ -38,75 +38,54 @@
  */
 enum verdict { UNKNOWN, SILENT, BEYOND, EQUAL, DIFFERS, CHANGES };
 
-/**
- * struct node - what was found out about a node
- * @asked: it is on the ring, or was
- * @behind: it stands still
- * @silent: pages for which it did not answer
- * @differing: pages in which it differs
- * @changing: pages that could not be compared, as they change all the time
- * @changing_at: the first of them
- * @compared: pages that could be compared
- * @beyond: bytes of pages that it has not, or not as a whole: they are not compared
- * @verdict: about what is asked for just now
- * @crc: of its last answer
- * @searches: parts of pages that may still be looked at; it may all change
- * @placed: where it differs first is known: the others count
- * @offset: of the first byte that differs
- * @here: the word around it in this node's memory
- * @there: and in its
- * @word: bytes of both
- * @name: of the value there, "": it has none
- * @value: that value, of at most eight bytes, or the word, which has no type
- * @value_here: its bytes
- * @value_there: and in the node's memory
- */
+/* What was found out about a node. */
 struct node {
-	bool asked, behind;
-	uint64_t silent, differing, changing, changing_at, compared, beyond;
-	enum verdict verdict;
-	uint32_t crc;
+	bool asked;			/* it is on the ring, or was */
+	bool behind;			/* it stands still */
+	uint64_t silent;		/* pages for which it did not answer */
+	uint64_t differing;		/* pages in which it differs */
+	/* Pages that could not be compared, as they change all the time. */
+	uint64_t changing;
+	uint64_t changing_at;		/* the first of them */
+	uint64_t compared;		/* pages that could be compared */
+	/* Bytes of pages that it has not, or not as a whole: they are not compared. */
+	uint64_t beyond;
+	enum verdict verdict;		/* about what is asked for just now */
+	uint32_t crc;			/* of its last answer */
+	/* Parts of pages that may still be looked at; it may all change. */
 	unsigned int searches;
-	bool placed;
-	uint64_t offset;
-	uint32_t here, there;
-	unsigned int word;
-	char name[RFM_REGION_PATH_MAX];
+	bool placed;			/* where it differs first is known: the others count */
+	uint64_t offset;		/* of the first byte that differs */
+	uint32_t here;			/* the word around it in this node's memory */
+	uint32_t there;			/* and in its */
+	unsigned int word;		/* bytes of both */
+	char name[RFM_REGION_PATH_MAX];	/* of the value there, "": it has none */
+	/* That value, of at most eight bytes, or the word, which has no type. */
 	struct rfm_place value;
-	uint8_t value_here[PIECE], value_there[PIECE];
+	uint8_t value_here[PIECE];	/* its bytes */
+	uint8_t value_there[PIECE];	/* and in the node's memory */
 };
 
-/**
- * struct verify - a verification
- * @which: the card, as the user named it
- * @offset: of the range
- * @length: of the range
- * @timeout_ms: for each question
- * @policy: this node's base policy, NULL: not known
- * @pages: that were asked for
- * @done: bytes that were compared
- * @progress: what is told of it
- * @answers: to the last question
- * @crc: this node's own, to the one before
- * @node: what is known of each
- */
+/* A verification. */
 struct verify {
 	struct command *cmd;
-	const char *which;
+	const char *which;		/* the card, as the user named it */
 	const struct card *card;
-	uint64_t offset, length;
-	uint32_t timeout_ms;
-	const char *policy;
-	uint64_t pages, done;
-	struct progress progress;
-	struct rfm_verify answers;
-	uint32_t crc;
-	struct node node[NODES];
+	uint64_t offset;		/* of the range */
+	uint64_t length;		/* of the range */
+	uint32_t timeout_ms;		/* for each question */
+	const char *policy;		/* this node's base policy, NULL: not known */
+	uint64_t pages;			/* that were asked for */
+	uint64_t done;			/* bytes that were compared */
+	struct progress progress;	/* what is told of it */
+	struct rfm_verify answers;	/* to the last question */
+	uint32_t crc;			/* this node's own, to the one before */
+	struct node node[NODES];	/* what is known of each */
 };
 
 /* --- asking -------------------------------------------------------------------- */
 
-/* Asks all nodes. Returns an exit status; what is wrong has been said, but for an end by the user. */
+/* Returns an exit status; what is wrong has been said, but for an end by the user. */
 static int ask(struct verify *verify, uint64_t offset, uint32_t length)
 {
 	struct rfm_verify *args = &verify->answers;

@@ -12,17 +12,13 @@
 #include "tools/rmctl/regions/regions.h"
 #include "transfer.h"
 
-/**
- * struct answer - what there is to say
- * @writer: from the card
- * @offset: of the first byte that it holds for
- * @length: bytes
- * @now: the card's clock, a moment before this was asked
- * @several: it is of more than one granule, and tells of the last write
- */
+/* What there is to say. */
 struct answer {
-	struct rfm_writer writer;
-	uint64_t offset, length, now;
+	struct rfm_writer writer;	/* from the card */
+	uint64_t offset;		/* of the first byte that it holds for */
+	uint64_t length;		/* bytes */
+	uint64_t now;			/* the card's clock, a moment before this was asked */
+	/* It is of more than one granule, and tells of the last write. */
 	bool several;
 };
 

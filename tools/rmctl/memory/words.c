@@ -74,15 +74,11 @@ static int get_options(struct command *cmd, int argc, char **argv, unsigned int 
 /* Sizes and offsets of real memories: what is beyond is no offset in any of them. */
 #define LARGEST_MEMORY (1ull << 32)
 
-/**
- * struct words - values that lie one behind the other
- * @offset: of the first
- * @count: 0: the word does not say
- * @width: bytes of one; before, what -w said
- */
+/* Values that lie one behind the other. */
 struct words {
-	uint64_t offset, count;
-	unsigned int width;
+	uint64_t offset;	/* of the first */
+	uint64_t count;		/* 0: the word does not say */
+	unsigned int width;	/* bytes of one; before, what -w said */
 };
 
 /*

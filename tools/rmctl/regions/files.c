@@ -10,18 +10,12 @@
 
 #include "tools/rmctl/cli/out.h"
 
-/**
- * struct wanted - what the command line says
- * @file: to be read
- * @given: and it is an operand
- * @options: word of each option, NULL: not given
- * @memory_size: of --memory, 0: not given
- */
+/* What the command line says. */
 struct wanted {
-	const char *file;
-	bool given;
-	const char *options[4];
-	uint64_t memory_size;
+	const char *file;	/* to be read */
+	bool given;		/* and it is an operand */
+	const char *options[4];	/* word of each option, NULL: not given */
+	uint64_t memory_size;	/* of --memory, 0: not given */
 };
 
 #define OPTION(wanted, option) ((wanted)->options[(option) - OPTION_TO])

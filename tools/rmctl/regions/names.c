@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Names on the command line, in place of offsets and ranges. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
