@@ -369,10 +369,10 @@ static bool start_hub(struct rmhub *rmhub)
 		return complain("no memory for the ports");
 	for (unsigned int i = 0; i < settings->count; i++)
 		rmhub->ports[i].state = hub_port_why(&rmhub->hub.ports[i]);
-	for (unsigned int i = 0; i < settings->fault_count; i++)
-		if (!faults_add(&rmhub->hub.faults, &settings->faults[i], rfm_now()))
+	for (unsigned int i = 0; i < settings->faults.count; i++)
+		if (!faults_add(&rmhub->hub.faults, &settings->faults.specs[i], rfm_now()))
 			return complain("no memory for the faults");
-	if (faults_play(&rmhub->hub.faults, settings->scenario, settings->scenario_count,
+	if (faults_play(&rmhub->hub.faults, settings->scenario.specs, settings->scenario.count,
 			rfm_now()) < 0)
 		return complain("no memory for the scenario");
 	return true;

@@ -88,8 +88,7 @@ static void serve_fault_add(struct control_request *request, json_t *args, void 
 	struct fault_spec spec;
 	struct fault *fault;
 
-	if (!faultjson_parse(&spec, args, false, "fault", settings_port_of, rmhub->settings,
-			     error)) {
+	if (!faultjson_parse(&spec, args, false, "fault", rmhub->settings, error)) {
 		control_misused(request, "%s", error);
 		return;
 	}
@@ -130,8 +129,7 @@ static void serve_scenario(struct control_request *request, json_t *args, void *
 	struct rmhub *rmhub = opaque;
 	char error[FIELDS_SENTENCE];
 	struct fault_spec *specs;
-	int count = faultjson_parse_list(&specs, args, true, settings_port_of, rmhub->settings,
-					 error);
+	int count = faultjson_parse_list(&specs, args, true, rmhub->settings, error);
 
 	if (count < 0) {
 		control_misused(request, "%s", error);
