@@ -300,7 +300,7 @@ void hub_restore(struct hub *hub, unsigned int i, uint64_t now)
 
 /* --- frames --------------------------------------------------------------- */
 
-static void note_damage(struct hub *hub, unsigned int i, uint64_t now)
+void hub_receive_bad(struct hub *hub, unsigned int i, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
 
@@ -318,11 +318,6 @@ static void note_damage(struct hub *hub, unsigned int i, uint64_t now)
 	port->bad_count = 0;
 	port->stats.bad++;
 	settle(hub, i, now);
-}
-
-void hub_receive_bad(struct hub *hub, unsigned int i, uint64_t now)
-{
-	note_damage(hub, i, now);
 }
 
 static void send_on(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned int len,
@@ -500,13 +495,13 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 		port->stats.dropped[reason] += frames;
 		saw(hub, i, wire, len, drops[reason].remark, now);
 		if (reason == HUB_DROP_DAMAGED)
-			note_damage(hub, i, now);
+			hub_receive_bad(hub, i, now);
 		return;
 	}
 	if (hub->config.bad_limit || faults_armed(&hub->faults)) {
 		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
 		if (!whole)
-			note_damage(hub, i, now);
+			hub_receive_bad(hub, i, now);
 	}
 	if (whole && faults_armed(&hub->faults) &&
 	    rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
@@ -544,11 +539,8 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 		receive(hub, i, wire, len, now);
 		return;
 	}
-	for (unsigned int k = 0; k < train.count; k++) {
-		unsigned int length = rfm_train_frame(wire, k, frame);
-
-		receive(hub, i, frame, length, now);
-	}
+	for (unsigned int k = 0; k < train.count; k++)
+		receive(hub, i, frame, rfm_train_frame(wire, k, frame), now);
 }
 
 void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
@@ -560,7 +552,7 @@ void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
 	stats->dropped[HUB_DROP_DARK] += rfm_packet_frames(len);
 }
 
-static bool shines(const struct hub_port *port)
+bool hub_port_shines(const struct hub_port *port)
 {
 	return !port->bypassed && !port->bad && !port->cut_out;
 }
@@ -569,7 +561,7 @@ bool hub_light_out(struct hub *hub, unsigned int i)
 {
 	struct hub_port *port = &hub->ports[i];
 
-	if (!shines(port))
+	if (!hub_port_shines(port))
 		return false;
 	if (!port->blink)
 		return true;
@@ -583,7 +575,7 @@ unsigned int hub_pull(struct hub *hub, unsigned int i, uint8_t *wire, uint64_t n
 	struct hub_port *port = &hub->ports[i];
 	const struct rfm_slot *slot;
 
-	if (!port->live || !shines(port) || port->blink || now < port->frozen_until)
+	if (!port->live || !hub_port_shines(port) || port->blink || now < port->frozen_until)
 		return 0;
 	slot = rfm_fifo_take(&port->egress, now);
 	if (!slot)
@@ -601,7 +593,7 @@ uint64_t hub_next_pull(struct hub *hub, unsigned int i)
 	struct hub_port *port = &hub->ports[i];
 	uint64_t next;
 
-	if (!port->live || !shines(port) || port->blink)
+	if (!port->live || !hub_port_shines(port) || port->blink)
 		return UINT64_MAX;
 	next = rfm_fifo_next(&port->egress);
 	return next > port->frozen_until ? next : port->frozen_until;

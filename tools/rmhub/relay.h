@@ -233,7 +233,7 @@ void hub_receive(struct hub *hub, unsigned int port, uint8_t *wire, unsigned int
 /** hub_refuse() - a frame or train from the card that is not wanted any more; counted as DARK */
 void hub_refuse(struct hub *hub, unsigned int port, unsigned int len);
 
-/** hub_receive_bad() - the card sent something that is no frame */
+/** hub_receive_bad() - the card sent something that is no frame, or is damaged */
 void hub_receive_bad(struct hub *hub, unsigned int port, uint64_t now);
 
 /**
@@ -258,6 +258,9 @@ uint64_t hub_waits(const struct hub *hub);
 
 /** hub_drop_name() - "in-flight", "rogue", ... */
 const char *hub_drop_name(enum hub_drop reason);
+
+/** hub_port_shines() - may its laser towards the card shine? */
+bool hub_port_shines(const struct hub_port *port);
 
 /** hub_port_why() - why a port is not live, in words; "live" if it is */
 const char *hub_port_why(const struct hub_port *port);

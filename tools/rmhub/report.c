@@ -41,7 +41,6 @@ static json_t *report_port(struct rmhub *rmhub, unsigned int i)
 	const struct settings_port *settings = &rmhub->settings->ports[i];
 	const struct rmhub_port *ends = &rmhub->ports[i];
 	const struct hub_port *port = &rmhub->hub.ports[i];
-	bool shines = !port->bypassed && !port->bad && !port->cut_out;
 
 	return json_pack("{s:i, s:s?, s:s, s:b, s:b, s:b, s:s?, s:o*, s:o*, s:I, s:s, s:o, s:o}",
 			 "port", (int)i, "name", settings->name, "state", hub_port_why(port),
@@ -53,7 +52,7 @@ static json_t *report_port(struct rmhub *rmhub, unsigned int i)
 				    port->delayed_count + port->overtaken_count,
 			 "line", port->config.line.paced ? "paced" : "free",
 			 "in", report_end(ends->in, settings->in, port->light),
-			 "out", report_end(ends->out, settings->out, shines));
+			 "out", report_end(ends->out, settings->out, hub_port_shines(port)));
 }
 
 static json_t *report_capture(const struct rmhub *rmhub)
@@ -91,10 +90,9 @@ json_t *report_status(struct rmhub *rmhub)
 			 "monitor_events_lost", (json_int_t)rmhub->monitor_lost, "ports", ports);
 }
 
-/* What is added to @object, which is given back. */
-static json_t *report_stats(json_t *object, const struct hub_port_stats *stats)
+static void report_stats(json_t *object, const struct hub_port_stats *stats)
 {
-	json_t *drops = json_object(), *faults = json_object(), *rest;
+	json_t *drops = json_object(), *faults = json_object();
 
 	for (unsigned int reason = 0; reason < HUB_DROPS; reason++)
 		json_object_set_new(drops, hub_drop_name(reason),
@@ -102,19 +100,15 @@ static json_t *report_stats(json_t *object, const struct hub_port_stats *stats)
 	for (unsigned int kind = 0; kind < FAULT_KINDS; kind++)
 		json_object_set_new(faults, fault_kind_name(kind),
 				    json_integer(stats->faults[kind]));
-	rest = json_pack("{s:{s:I, s:I}, s:{s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
-			 "in", "frames", (json_int_t)stats->in,
-			       "bytes", (json_int_t)stats->in_bytes,
-			 "out", "frames", (json_int_t)stats->out,
-				"bytes", (json_int_t)stats->out_bytes,
-			 "dropped", drops, "faults", faults,
-			 "duplicates", (json_int_t)stats->duplicates,
-			 "damaged", (json_int_t)stats->damaged, "bad", (json_int_t)stats->bad,
-			 "joined", (json_int_t)stats->joined,
-			 "sync_losses", (json_int_t)stats->sync_losses);
-	json_object_update(object, rest);
-	json_decref(rest);
-	return object;
+	json_object_update_new(object, json_pack(
+		"{s:{s:I, s:I}, s:{s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
+		"in", "frames", (json_int_t)stats->in, "bytes", (json_int_t)stats->in_bytes,
+		"out", "frames", (json_int_t)stats->out, "bytes", (json_int_t)stats->out_bytes,
+		"dropped", drops, "faults", faults,
+		"duplicates", (json_int_t)stats->duplicates,
+		"damaged", (json_int_t)stats->damaged, "bad", (json_int_t)stats->bad,
+		"joined", (json_int_t)stats->joined,
+		"sync_losses", (json_int_t)stats->sync_losses));
 }
 
 static void add(struct hub_port_stats *sum, const struct hub_port_stats *stats)

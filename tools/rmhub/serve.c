@@ -146,8 +146,10 @@ static void serve_scenario(struct control_request *request, json_t *args, void *
 
 static void serve_stop(struct control_request *request, json_t *args, void *opaque)
 {
+	struct rmhub *rmhub = opaque;
+
 	control_done(request, NULL);
-	rmhub_stop(opaque);
+	rfm_loop_stop(rmhub->loop);
 }
 
 /* A monitor's place among the others, which is what its end is told with. */
