@@ -86,8 +86,8 @@ static void serve(struct rmnode *node)
 
 static void end(struct rmnode *node)
 {
-	jobs_end(node);
 	record_end(node);
+	jobs_end(node);
 	control_close(node->control);
 	close_guests(node);
 	if (node->loop) {
@@ -126,7 +126,7 @@ int run_member(struct member_options *options)
 
 	if (!node)
 		return complain("no memory");
-	TAILQ_INIT(&node->waiting);
+	TAILQ_INIT(&node->jobs);
 	node->id = options->config.id;
 	node->log = options->log;
 	options->config.opaque = node;
