@@ -345,8 +345,3 @@ void events_begin(struct rmnode *node)
 	if (node->trouble)
 		rfm_poller_activate(&node->trouble_poller);
 }
-
-void events_end(struct rmnode *node)
-{
-	rfm_poller_remove(&node->trouble_poller);
-}

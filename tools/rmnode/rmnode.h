@@ -4,6 +4,7 @@
 #define RMNODE_H
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -36,11 +37,10 @@ struct rmnode {
 	unsigned int id;
 	enum log_style log;
 	uint64_t log_missed;
-	bool stopping;
+	volatile sig_atomic_t stopping;
 
 	uint32_t trouble;
 	struct rfm_poller trouble_poller;
-	struct rfm_watch signal_watch;
 
 	struct job_list jobs;
 	unsigned int monitors;
@@ -71,7 +71,6 @@ int run_member(struct member_options *options);
 /* --- events.c ------------------------------------------------------------------- */
 
 void events_begin(struct rmnode *node);
-void events_end(struct rmnode *node);
 
 /** tell_event() - to the log and to all monitors; @event is taken over */
 void tell_event(struct rmnode *node, const char *name, json_t *event);
