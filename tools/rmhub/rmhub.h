@@ -71,15 +71,6 @@ void rmhub_rearm(struct rmhub *rmhub);
 /** rmhub_tell_monitors() - @object stays the caller's */
 void rmhub_tell_monitors(struct rmhub *rmhub, json_t *object);
 
-/** report_status() - `rmhub status -j` */
-json_t *report_status(struct rmhub *rmhub);
-
-/** report_counters() - `rmhub counters -j` */
-json_t *report_counters(struct rmhub *rmhub);
-
-/** report_faults() - `rmhub fault list -j` */
-json_t *report_faults(struct rmhub *rmhub);
-
 /** report_event() - a change of a port, as `rmhub monitor` prints it */
 json_t *report_event(struct rmhub *rmhub, unsigned int port);
 

@@ -117,22 +117,6 @@ static const struct job_kind copy_job = {
 	copy_step, .result = copy_result, .release = copy_release
 };
 
-static void begin_copy(struct rmnode *node, struct control_request *request, uint8_t *data,
-		       size_t period, uint32_t first, uint64_t length)
-{
-	struct copy *copy = job_new(node, request, sizeof(*copy), &copy_job);
-
-	if (!copy) {
-		free(data);
-		return;
-	}
-	copy->data = data;
-	copy->period = period;
-	copy->first = copy->at = first;
-	copy->left = length;
-	job_begin(&copy->job);
-}
-
 static uint8_t *get_data(struct control_request *request, json_t *args, size_t *length)
 {
 	ssize_t got = -1;
@@ -153,10 +137,13 @@ static uint8_t *get_data(struct control_request *request, json_t *args, size_t *
 	return NULL;
 }
 
-void verb_write(struct control_request *request, json_t *args, void *opaque)
+/* Store the data once, or over and over again all over the range. */
+static void begin_copy(struct control_request *request, json_t *args, struct rmnode *node,
+		       bool fill)
 {
-	struct rmnode *node = opaque;
+	struct copy *copy = NULL;
 	uint32_t first, last;
+	uint64_t room;
 	size_t length;
 	uint8_t *data;
 
@@ -165,27 +152,31 @@ void verb_write(struct control_request *request, json_t *args, void *opaque)
 	data = get_data(request, args, &length);
 	if (!data)
 		return;
-	if (length > (uint64_t)last - first + 1) {
-		free(data);
+	room = (uint64_t)last - first + 1;
+	if (!fill && length > room)
 		control_fail(request, "%zu bytes from 0x%x on do not fit in the memory", length,
 			     first);
+	else
+		copy = job_new(node, request, sizeof(*copy), &copy_job);
+	if (!copy) {
+		free(data);
 		return;
 	}
-	begin_copy(node, request, data, length, first, length);
+	copy->data = data;
+	copy->period = length;
+	copy->first = copy->at = first;
+	copy->left = fill ? room : length;
+	job_begin(&copy->job);
+}
+
+void verb_write(struct control_request *request, json_t *args, void *opaque)
+{
+	begin_copy(request, args, opaque, false);
 }
 
 void verb_fill(struct control_request *request, json_t *args, void *opaque)
 {
-	struct rmnode *node = opaque;
-	uint32_t first, last;
-	size_t period;
-	uint8_t *data;
-
-	if (!get_range(request, args, node->ring, &first, &last))
-		return;
-	data = get_data(request, args, &period);
-	if (data)
-		begin_copy(node, request, data, period, first, (uint64_t)last - first + 1);
+	begin_copy(request, args, opaque, true);
 }
 
 /* --- watch ------------------------------------------------------------------------- */

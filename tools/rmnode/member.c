@@ -206,13 +206,6 @@ void verb_fence(struct control_request *request, json_t *args, void *opaque)
 
 /* --- settings ---------------------------------------------------------------------------- */
 
-static bool set_optics(struct rmnode *node, uint32_t bit, bool on)
-{
-	uint32_t optics = state_of(node->ring).optics;
-
-	return !rfmring_set_optics(node->ring, on ? optics | bit : optics & ~bit);
-}
-
 /* @optic: a bit of the optics, which @transmit means the other way round. */
 static const struct {
 	const char *name;
@@ -228,8 +221,12 @@ static const struct {
 
 static bool set(struct rmnode *node, const char *name, uint32_t optic, uint64_t value)
 {
+	uint32_t optics = state_of(node->ring).optics & ~optic;
+
+	if (optic && value != (optic == RFMRING_TX_DISABLE))
+		optics |= optic;
 	if (optic)
-		return set_optics(node, optic, value != (optic == RFMRING_TX_DISABLE));
+		return !rfmring_set_optics(node->ring, optics);
 	return !strcmp(name, "paused") ? !rfmring_set_paused(node->ring, value) :
 					!rfmring_set_address_offset(node->ring, value);
 }
