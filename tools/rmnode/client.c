@@ -76,6 +76,7 @@ json_t *ask_for(struct ask *ask, const char *verb, json_t *args)
 
 int finish(struct ask *ask, json_t *result)
 {
+	uint64_t dark = number_in(result, "dark");
 	int status = 0;
 
 	if (!result)
@@ -84,18 +85,12 @@ int finish(struct ask *ask, json_t *result)
 		status = print_json(result);
 	else if (ask->verb->print)
 		ask->verb->print(result);
+	if (dark && !ask->json)
+		printf("the node was dark: no other node has %" PRIu64 " of the stores\n", dark);
 	if (ask->verb->judge)
 		status = ask->verb->judge(result) || status;
 	json_decref(result);
 	return status;
-}
-
-void print_dark(json_t *result)
-{
-	uint64_t dark = number_in(result, "dark");
-
-	if (dark)
-		printf("the node was dark: no other node has %" PRIu64 " of the stores\n", dark);
 }
 
 int complain_of_loss(json_t *result)
@@ -271,11 +266,11 @@ static const struct client_verb verbs[] = {
 	{ "write", "[-w WIDTH] ADDRESS VALUE | -f FILE ADDRESS",
 	  "Store a word of WIDTH bytes (4), or what is in a file (- standard input).\n",
 	  1, 2, "it needs an address and a value", .run = run_write,
-	  .print = print_dark, .judge = complain_of_loss,
+	  .judge = complain_of_loss,
 	  .choices = { { 'w', .kind = WIDTH }, { 'f', .kind = PATH } } },
 	{ "fill", "[-w WIDTH] RANGE VALUE", "Store the same word all over a range.\n",
 	  2, 2, "it needs a range and a value", .run = run_fill,
-	  .print = print_dark, .judge = complain_of_loss, .choices = { { 'w', .kind = WIDTH } } },
+	  .judge = complain_of_loss, .choices = { { 'w', .kind = WIDTH } } },
 	{ "checksum", "[RANGE]", "Print the CRC-32C of the memory.\n", ONE_RANGE, .run = run_range,
 	  .print = print_checksum },
 	{ "watch", "[-n COUNT] [RANGE]", "Print updates by other nodes as they come.\n",

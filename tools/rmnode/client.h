@@ -86,9 +86,6 @@ int finish(struct ask *ask, json_t *result);
 /** complain_of_loss() - what of @result was dropped or lost; returns an exit status */
 int complain_of_loss(json_t *result);
 
-/** print_dark() - what of @result stays in the node's own memory */
-void print_dark(json_t *result);
-
 /* JSON and words. */
 void set_number(json_t *object, const char *name, uint64_t value);
 uint64_t number_in(json_t *object, const char *name);

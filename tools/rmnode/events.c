@@ -83,15 +83,6 @@ static void log_text(struct rmnode *node, const char *name, const char *details)
 		missed);
 }
 
-static void log_event(struct rmnode *node, const char *name, json_t *event)
-{
-	char *text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
-
-	if (text)
-		log_text(node, name, text);
-	free(text);
-}
-
 /* The line, and how many before it the monitor has missed. */
 static void tell_monitor(struct monitor *monitor, json_t *line)
 {
@@ -110,10 +101,13 @@ void tell_event(struct rmnode *node, const char *name, json_t *event)
 	json_t *line = json_pack("{s:s, s:I, s:i}", "event", name, "time_ns",
 				 (json_int_t)rfm_real_time(), "node", (int)node->id);
 
-	if (node->log == LOG_TEXT)
-		log_event(node, name, event);
-	json_object_update(line, event);
-	json_decref(event);
+	if (node->log == LOG_TEXT) {
+		char *text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+		log_text(node, name, text ? text : "");
+		free(text);
+	}
+	json_object_update_new(line, event);
 	for (struct job *job = TAILQ_FIRST(&node->jobs); job; job = TAILQ_NEXT(job, entry))
 		if (job->kind == &monitor_job)
 			tell_monitor((struct monitor *)job, line);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The traffic generator: so many stores of one size, as fast as they go or at a rate. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "rmnode.h"
 
 #define SLICE_NS	1000000u	/* at a rate: stores of a millisecond go together */

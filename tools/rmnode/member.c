@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Verbs on the node itself: send, stats, members, fence, set, stop. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rmnode.h"

@@ -14,7 +14,6 @@
 #include "tools/common/ring.h"
 
 #define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
-#define EVENTS_AT_ONCE	8
 
 enum log_style { LOG_TEXT, LOG_JSON, LOG_NONE };
 
