@@ -17,7 +17,8 @@ static int rfm_start_ext(struct rfm_card *card)
 				     "the extension block does not answer\n");
 	rfm_status_start(card);
 	rfm_watch_reset(card);
-	return rfm_subscribe_start(card) ?: rfm_events_alloc(&card->hw);
+	rfm_events_alloc(&card->hw);
+	return rfm_subscribe_start(card);
 }
 
 /* Who serves which vector. */
@@ -64,10 +65,8 @@ static int rfm_request_irqs(struct rfm_card *card)
 
 	if (card->hw.events.ring &&
 	    pci_alloc_irq_vectors(pdev, RFM_VECTORS, RFM_VECTORS,
-				  PCI_IRQ_MSIX) == RFM_VECTORS) {
-		card->hw.events.msix = true;
+				  PCI_IRQ_MSIX) == RFM_VECTORS)
 		return rfm_request_vectors(card);
-	}
 
 	ret = devm_request_irq(&pdev->dev, pdev->irq, rfm_irq, IRQF_SHARED,
 			       dev_name(&card->dev), &card->hw);
@@ -75,14 +74,6 @@ static int rfm_request_irqs(struct rfm_card *card)
 		return dev_err_probe(&pdev->dev, ret,
 				     "cannot get interrupt %u\n", pdev->irq);
 	return 0;
-}
-
-/* The extension block as it is at reset. */
-static void rfm_stop_ext(struct rfm_card *card)
-{
-	rfm_watch_reset(card);
-	rfm_status_stop(card);
-	rfm_subscribe_stop(card);
 }
 
 /* Part the files from the hardware; the order is explained in core/card.h. */
@@ -93,7 +84,10 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_events_stop(&card->hw);
 	rfm_dispatch_unlock(card);
 	rfm_card_drain(card);
-	rfm_stop_ext(card);
+	/* The extension block as it is at reset. */
+	rfm_watch_reset(card);
+	rfm_status_stop(card);
+	rfm_subscribe_stop(card);
 }
 
 /*
@@ -121,10 +115,11 @@ static void rfm_reprobe_work(struct work_struct *work)
 	pci_dev_put(pdev);
 }
 
-static void rfm_reprobe(struct rfm_card *card)
+static void rfm_reprobe(struct pci_dev *pdev)
 {
-	struct pci_dev *pdev = pci_dev_get(card->hw.pdev);
+	struct rfm_card *card = pci_get_drvdata(pdev);
 
+	pci_dev_get(pdev);
 	get_device(&card->dev);
 	if (queue_work(rfm_wq, &card->hw.reprobe_work))
 		return;
@@ -142,10 +137,6 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return dev_err_probe(dev, ret, "cannot enable the device\n");
 
-	ret = rfm_check_bars(pdev);
-	if (ret)
-		return ret;
-
 	card = rfm_card_alloc(pdev);
 	if (IS_ERR(card))
 		return dev_err_probe(dev, PTR_ERR(card),
@@ -161,6 +152,8 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		rfm_stop(card);
 		return ret;
 	}
+	/* Nothing of an earlier driver's is left that could write to us. */
+	pci_set_master(pdev);
 	rfm_dispatch_start(card);
 	rfm_led_off(&card->hw);
 
@@ -171,7 +164,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	}
 
 	pci_set_drvdata(pdev, card);
-	rfm_cards_add(card);
+	rfm_cards_set(card, true);
 	rfm_notify_start(card);
 	dev_info(dev, "%s: node %u, %llu MiB of memory, %llu MiB mapped\n",
 		 dev_name(&card->dev), card->hw.node, card->hw.memory_size >> 20,
@@ -183,8 +176,9 @@ static void rfm_remove(struct pci_dev *pdev)
 {
 	struct rfm_card *card = pci_get_drvdata(pdev);
 
-	rfm_chrdev_del(card);
-	rfm_cards_del(card);
+	/* Files that are open stay open. */
+	cdev_device_del(&card->cdev, &card->dev);
+	rfm_cards_set(card, false);
 	rfm_stop(card);
 	rfm_notify_stop(card);
 }
@@ -202,14 +196,9 @@ static void rfm_reset_prepare(struct pci_dev *pdev)
 	rfm_stop(card);
 }
 
-static void rfm_reset_done(struct pci_dev *pdev)
-{
-	rfm_reprobe(pci_get_drvdata(pdev));
-}
-
 static const struct pci_error_handlers rfm_error_handlers = {
 	.reset_prepare	= rfm_reset_prepare,
-	.reset_done	= rfm_reset_done,
+	.reset_done	= rfm_reprobe,
 };
 
 static int rfm_pm_suspend(struct device *dev)
@@ -224,7 +213,7 @@ static void rfm_pm_complete(struct device *dev)
 	struct rfm_card *card = dev_get_drvdata(dev);
 
 	if (READ_ONCE(card->hw.gone))
-		rfm_reprobe(card);
+		rfm_reprobe(card->hw.pdev);
 }
 
 static const struct dev_pm_ops rfm_pm_ops = {
@@ -252,26 +241,21 @@ static struct pci_driver rfm_driver = {
 
 struct workqueue_struct *rfm_wq, *rfm_dma_wq;
 
-static void rfm_free_wqs(void)
-{
-	if (rfm_dma_wq)
-		destroy_workqueue(rfm_dma_wq);
-	if (rfm_wq)
-		destroy_workqueue(rfm_wq);
-}
-
 static int __init rfm_init(void)
 {
 	int ret = -ENOMEM;
 
 	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND, 0);
+	if (!rfm_wq)
+		return ret;
+
 	rfm_dma_wq = alloc_workqueue("rfm-dma", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (!rfm_wq || !rfm_dma_wq)
+	if (!rfm_dma_wq)
 		goto err_wq;
 
 	ret = rfm_card_init_fs();
 	if (ret)
-		goto err_wq;
+		goto err_dma_wq;
 
 	ret = rfm_chrdev_init();
 	if (ret)
@@ -292,8 +276,10 @@ err_chrdev:
 	rfm_chrdev_exit();
 err_fs:
 	rfm_card_exit_fs();
+err_dma_wq:
+	destroy_workqueue(rfm_dma_wq);
 err_wq:
-	rfm_free_wqs();
+	destroy_workqueue(rfm_wq);
 	return ret;
 }
 module_init(rfm_init);
@@ -306,7 +292,8 @@ static void __exit rfm_exit(void)
 	rfm_netlink_exit();
 	rfm_chrdev_exit();
 	rfm_card_exit_fs();
-	rfm_free_wqs();
+	destroy_workqueue(rfm_dma_wq);
+	destroy_workqueue(rfm_wq);
 }
 module_exit(rfm_exit);
 

@@ -4,10 +4,9 @@
 
 usage: netlink_tables.py header|source SPECIFICATION
 
-For sets of attributes, the members of a structure that has a number for each of them, in the
-order of the attributes, so that it can be filled in as an array; and what JSON calls them. For
-enumerations the names of their values, or of their bits. The compiler holds all of it to the
-header of the interface.
+For sets of attributes, the members of a union that has a number for each of them, which can be
+filled in as an array by attribute; and what JSON calls them. For enumerations the names of their
+values, or of their bits. The compiler holds all of it to the header of the interface.
 """
 
 import sys
@@ -34,9 +33,9 @@ def is_number(attribute):
     return attribute["type"] in ("u8", "u32", "u64")
 
 
-def lines(words, end=""):
-    """The words with commas between them on lines that fit, each but the last with an end."""
-    return (end + "\n").join(textwrap.wrap(", ".join(words), 88, break_on_hyphens=False))
+def lines(words, end="", between=", "):
+    """The words, and what is between them, on lines that fit, each but the last with an end."""
+    return (end + "\n").join(textwrap.wrap(between.join(words), 88, break_on_hyphens=False))
 
 
 def arrays(spec):
@@ -72,25 +71,15 @@ def refuse_values(name, entries):
 
 def print_promises(spec):
     """What the tables rely on."""
-    print("\n#define PLACE(numbers, member, attribute) \\\n\t_Static_assert(offsetof("
-          'struct numbers, member) == (attribute) * sizeof(uint64_t), "")')
+    print()
     for attributes in spec["attribute-sets"]:
         name = attributes["name"]
-        if name not in NUMBERS + KEYS:
-            continue
         most = c_name("RFM_A", name, "MAX").upper()
-        print(f'\n_Static_assert({most} == {len(attributes["attributes"])}, "");')
-        if name not in NUMBERS:
-            continue
-        struct = c_name("rfm", name, "numbers")
-        # Which of them are known is told in 64 bits.
-        print(f'_Static_assert({most} < 64, "");\n'
-              f"struct {struct} {{\n\t{struct.upper()};\n}};\n"
-              f"_Static_assert(sizeof(struct {struct}) ==\n\t       ({most} + 1) * sizeof(uint64_t), "
-              '"");')
-        for word in [c_name(a["name"]) for a in attributes["attributes"] if is_number(a)]:
-            print(f"PLACE({struct}, {word}, {c_name('RFM_A', name, word).upper()});")
-    print()
+        if name in NUMBERS:
+            # Which of them are known is told in 64 bits.
+            print(f'_Static_assert({most} < 64, "");')
+        if name in KEYS:
+            print(f'_Static_assert({most} == {len(attributes["attributes"])}, "");')
     for enum in spec["definitions"]:
         if enum["name"] in NAMES:
             last = enum["entries"][-1]
@@ -102,14 +91,18 @@ def print_promises(spec):
 
 def print_header(spec):
     print(HEAD + "#ifndef RMCTL_NETLINK_GEN_H\n#define RMCTL_NETLINK_GEN_H\n\n#include <stdint.h>\n\n"
-          "/* By attribute; what is no number has a place without a name. */")
+          "#include <linux/rfm_netlink.h>\n\n"
+          "/* A member that lies over the number of its attribute, in a union with an array of them. */\n"
+          "#define AT(attribute, member) \\\n"
+          "\tstruct { uint64_t before_##member[RFM_A_##attribute], member; }\n")
     for attributes in spec["attribute-sets"]:
         if attributes["name"] not in NUMBERS:
             continue
-        members = [":64"] + [c_name(a["name"]) if is_number(a) else ":64"
-                             for a in attributes["attributes"]]
-        print(f"#define {c_name('rfm', attributes['name'], 'numbers').upper()} uint64_t \\\n\t"
-              + lines(members, " \\").replace("\n", "\n\t") + "\n")
+        # A blank is no place to wrap inside of one.
+        members = [f"AT({c_name(attributes['name'], a['name']).upper()},\0{c_name(a['name'])})"
+                   for a in attributes["attributes"] if is_number(a)]
+        print(f"#define {c_name('rfm', attributes['name'], 'numbers').upper()} \\\n\t"
+              + lines(members, " \\", "; ").replace("\n", "\n\t").replace("\0", " ") + "\n")
     print("/* The same, as JSON calls them; and names by value, of flags by bit. */")
     for name, words in arrays(spec):
         print(f"extern const char *const {name}[{len(words)}];")
@@ -117,8 +110,7 @@ def print_header(spec):
 
 
 def print_source(spec):
-    print(HEAD + '#include "netlink_gen.h"\n\n#include <stddef.h>\n\n'
-          "#include <linux/rfm_netlink.h>")
+    print(HEAD + '#include "netlink_gen.h"\n\n#include <stddef.h>')
     for name, words in arrays(spec):
         text = lines([f'"{word}"' if word else "NULL" for word in words]).replace("\n", "\n\t")
         print(f"\nconst char *const {name}[{len(words)}] = {{\n\t{text},\n}};")

@@ -12,7 +12,6 @@ struct rfm_file *rfm_file_of(const struct file *filp);
 int rfm_chrdev_init(void);
 void rfm_chrdev_exit(void);
 int rfm_chrdev_add(struct rfm_card *card);
-void rfm_chrdev_del(struct rfm_card *card);
 
 /* api/mmap.c */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma);

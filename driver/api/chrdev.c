@@ -34,6 +34,7 @@ static int rfm_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	file->card = card;
 	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
+	file->holder.sets = file->sets;
 	rfm_fence_open(file);
 	rfm_holder_add(card, &file->holder, &rfm_file_ops);
 
@@ -117,15 +118,13 @@ static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
 	arg = kvzalloc(size, GFP_KERNEL);
 	if (!arg)
 		return -ENOMEM;
-	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
-	    copy_from_user(arg, user, size)) {
+	if (_IOC_DIR(call->cmd) & _IOC_WRITE) {
 		ret = -EFAULT;
-		goto out;
-	}
-	if (_IOC_DIR(call->cmd) & _IOC_WRITE &&
-	    memchr_inv(arg + call->inputs, 0, size - call->inputs)) {
+		if (copy_from_user(arg, user, size))
+			goto out;
 		ret = -EINVAL;
-		goto out;
+		if (memchr_inv(arg + call->inputs, 0, size - call->inputs))
+			goto out;
 	}
 	ret = call->run(file, arg);
 	/* Who was only stopped or frozen, and has handled no signal, asks again. */
@@ -192,12 +191,6 @@ int rfm_chrdev_add(struct rfm_card *card)
 	cdev_init(&card->cdev, &rfm_fops);
 	card->cdev.owner = THIS_MODULE;
 	return cdev_device_add(&card->cdev, &card->dev);
-}
-
-/* Files that are open stay open. */
-void rfm_chrdev_del(struct rfm_card *card)
-{
-	cdev_device_del(&card->cdev, &card->dev);
 }
 
 int rfm_chrdev_init(void)

@@ -6,6 +6,8 @@
 #include <linux/version.h>
 #include <net/genetlink.h>
 
+#include <linux/rfm_netlink.h>
+
 /*
  * Before 6.2 the do and the dump of an operation are one entry of a table,
  * whose fields have the same names, and not two.
@@ -15,14 +17,12 @@
 #define split_ops	ops
 #define n_split_ops	n_ops
 
-#define RFM_OPS_MAX	16
-
 static inline void rfm_family_ops(struct genl_family *family)
 {
-	static struct genl_ops joined[RFM_OPS_MAX];
+	static struct genl_ops joined[RFM_CMD_MAX];
 	unsigned int i, count = 0;
 
-	for (i = 0; i < family->n_ops && count < RFM_OPS_MAX; i++) {
+	for (i = 0; i < family->n_ops; i++) {
 		const struct genl_ops *op = &family->ops[i];
 
 		if (count && joined[count - 1].cmd == op->cmd)
@@ -32,7 +32,6 @@ static inline void rfm_family_ops(struct genl_family *family)
 		joined[count - 1].flags &= ~(GENL_CMD_CAP_DO |
 					     GENL_CMD_CAP_DUMP);
 	}
-	WARN_ON(i < family->n_ops);
 	family->ops = joined;
 	family->n_ops = count;
 }

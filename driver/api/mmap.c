@@ -54,11 +54,6 @@ struct rfm_mapping {
 	struct rfm_holder holder;	/* for descriptor-get */
 };
 
-static void rfm_mapping_describe(struct rfm_holder *holder,
-				 struct rfm_description *description)
-{
-}
-
 static bool rfm_mapping_range(struct rfm_holder *holder, u64 *cursor,
 			      struct rfm_range *range, u32 *planes)
 {
@@ -73,7 +68,6 @@ static bool rfm_mapping_range(struct rfm_holder *holder, u64 *cursor,
 
 static const struct rfm_holder_ops rfm_mapping_ops = {
 	.kind = RFM_DESCRIPTOR_KIND_MAP,
-	.describe = rfm_mapping_describe,
 	.range = rfm_mapping_range,
 };
 

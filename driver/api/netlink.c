@@ -19,33 +19,32 @@
 
 #include "api/netlink.h"
 
-/* Counted up, so that a dump can tell that it is not of one piece. */
-static atomic_t rfm_cards_state = ATOMIC_INIT(1);
-static atomic_t rfm_holders_state = ATOMIC_INIT(1);
+/*
+ * Counted up, so that a dump can tell that it is not of one piece: when cards come
+ * or go, and when what descriptor-get tells of changes.
+ */
+atomic_t rfm_cards_state = ATOMIC_INIT(1);
+atomic_t rfm_holders_state = ATOMIC_INIT(1);
 
-/* Cards have come or gone. Any context. */
+/* Any context. */
 void rfm_netlink_cards_changed(void)
 {
 	atomic_inc(&rfm_cards_state);
 	atomic_inc(&rfm_holders_state);
 }
 
-/* What descriptor-get tells of has changed. */
-void rfm_netlink_holders_changed(void)
+/* Under card->lock. */
+void rfm_holders_changed(struct rfm_card *card)
 {
-	atomic_inc(&rfm_holders_state);
-}
+	lockdep_assert_held(&card->lock);
 
-/* Another number after each change. */
-unsigned int rfm_netlink_holders_state(void)
-{
-	return atomic_read(&rfm_holders_state);
+	atomic_inc(&rfm_holders_state);
 }
 
 /* --- refusals ------------------------------------------------------------- */
 
 /* Says why not, unless somebody has said something already. Returns @error. */
-int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
+static int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
 {
 	if (!extack || extack->_msg)
 		return error;
@@ -66,36 +65,37 @@ int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
 
 /* --- which card, and by whom ---------------------------------------------- */
 
-static struct nlattr *rfm_nl_ctx_attr(const struct rfm_nl_ctx *ctx,
-				      unsigned int attr)
-{
-	return attr <= ctx->max ? ctx->attrs[attr] : NULL;
-}
+/* A request, who sends it, and what it is about. */
+struct rfm_nl_ctx {
+	const struct sk_buff *skb;
+	struct nlattr **attrs;		/* every operation takes those that select a card */
+	struct netlink_ext_ack *extack;	/* told what is wrong */
+	struct rfm_card *card;		/* with a reference; NULL: the request names none */
+	fmode_t mode;			/* of the sender's descriptor, 0: it names none */
+};
 
 /* Does all by which a request selects a card fit this one? */
 static bool rfm_nl_ctx_wants(const struct rfm_nl_ctx *ctx,
 			     const struct rfm_card *card)
 {
-	const struct nlattr *id = rfm_nl_ctx_attr(ctx, RFM_A_CARD_ID);
-	const struct nlattr *name = rfm_nl_ctx_attr(ctx, RFM_A_CARD_NAME);
-	const struct nlattr *pci = rfm_nl_ctx_attr(ctx, RFM_A_CARD_PCI);
+	const struct nlattr *id = ctx->attrs[RFM_A_CARD_ID];
+	const struct nlattr *name = ctx->attrs[RFM_A_CARD_NAME];
+	const struct nlattr *pci = ctx->attrs[RFM_A_CARD_PCI];
 
 	return (!id || nla_get_u32(id) == card->id) &&
 	       (!name || !nla_strcmp(name, dev_name(&card->dev))) &&
 	       (!pci || !nla_strcmp(pci, card->hw.pci_name));
 }
 
-static struct nlattr *rfm_nl_ctx_selector(const struct rfm_nl_ctx *ctx)
-{
-	return rfm_nl_ctx_attr(ctx, RFM_A_CARD_ID) ?:
-	       rfm_nl_ctx_attr(ctx, RFM_A_CARD_NAME) ?:
-	       rfm_nl_ctx_attr(ctx, RFM_A_CARD_PCI);
-}
-
 static int rfm_nl_ctx_find(struct rfm_nl_ctx *ctx)
 {
+	const struct nlattr *selector = ctx->attrs[RFM_A_CARD_ID] ?:
+					ctx->attrs[RFM_A_CARD_NAME] ?:
+					ctx->attrs[RFM_A_CARD_PCI];
 	unsigned int id;
 
+	if (!selector)
+		return 0;
 	for (id = 0; id < RFM_MINORS; id++) {
 		struct rfm_card *card = rfm_cards_get(id);
 
@@ -106,36 +106,17 @@ static int rfm_nl_ctx_find(struct rfm_nl_ctx *ctx)
 		if (card)
 			put_device(&card->dev);
 	}
-	return rfm_refuse(ctx->extack, rfm_nl_ctx_selector(ctx), -ENODEV,
+	return rfm_refuse(ctx->extack, selector, -ENODEV,
 			  "there is no such card");
 }
 
 /* The sender's descriptor, which tells of the sender's rights and of a card. */
-static int rfm_nl_ctx_take_file(struct rfm_nl_ctx *ctx, const struct file *filp,
-				const struct nlattr *attr)
-{
-	const struct rfm_file *file = rfm_file_of(filp);
-
-	if (!file)
-		return rfm_refuse(ctx->extack, attr, -EINVAL,
-				  "this is not a descriptor of a card");
-	ctx->mode = file->mode;
-	if (!ctx->card)
-		ctx->card = rfm_cards_get(file->card->id);
-	if (!ctx->card)
-		return rfm_refuse(ctx->extack, attr, -ENODEV,
-				  "the card of this descriptor is gone");
-	if (ctx->card != file->card)
-		return rfm_refuse(ctx->extack, attr, -EINVAL,
-				  "this descriptor is of another card");
-	return 0;
-}
-
 static int rfm_nl_ctx_take_fd(struct rfm_nl_ctx *ctx)
 {
-	const struct nlattr *attr = rfm_nl_ctx_attr(ctx, RFM_A_CARD_FD);
+	const struct nlattr *attr = ctx->attrs[RFM_A_CARD_FD];
+	const struct rfm_file *file;
 	struct file *filp;
-	int ret;
+	int ret = 0;
 
 	if (!attr)
 		return 0;
@@ -143,154 +124,132 @@ static int rfm_nl_ctx_take_fd(struct rfm_nl_ctx *ctx)
 	if (!filp)
 		return rfm_refuse(ctx->extack, attr, -EBADF,
 				  "this is not an open descriptor");
-	ret = rfm_nl_ctx_take_file(ctx, filp, attr);
+	file = rfm_file_of(filp);
+	if (file && !ctx->card)
+		ctx->card = rfm_cards_get(file->card->id);
+	if (!file)
+		ret = rfm_refuse(ctx->extack, attr, -EINVAL,
+				 "this is not a descriptor of a card");
+	else if (!ctx->card)
+		ret = rfm_refuse(ctx->extack, attr, -ENODEV,
+				 "the card of this descriptor is gone");
+	else if (ctx->card != file->card)
+		ret = rfm_refuse(ctx->extack, attr, -EINVAL,
+				 "this descriptor is of another card");
+	else
+		ctx->mode = file->mode;
 	fput(filp);
 	return ret;
 }
 
 /*
  * Which card is a request about, which has to name one if it @must, and may its
- * sender do that? In the context of the sender.
- * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM, and then there is nothing to put.
+ * sender do that? In the context of the sender. Whatever is returned, there may be
+ * a card to put.
+ * Return: 0; -EINVAL, -ENODEV, -EBADF, -EPERM.
  */
 static int rfm_nl_ctx_get(struct rfm_nl_ctx *ctx, bool must,
 			  enum rfm_function function)
 {
-	int ret = 0;
+	int ret = rfm_nl_ctx_find(ctx) ?: rfm_nl_ctx_take_fd(ctx);
 
-	if (rfm_nl_ctx_selector(ctx))
-		ret = rfm_nl_ctx_find(ctx);
-	if (!ret)
-		ret = rfm_nl_ctx_take_fd(ctx);
-	if (!ret && must && !ctx->card) {
-		NL_SET_ERR_ATTR_MISS(ctx->extack, NULL, RFM_A_CARD_ID);
-		ret = rfm_refuse(ctx->extack, NULL, -EINVAL,
-				 "the request names no card");
-	}
-	if (!ret)
-		ret = rfm_may_netlink(function, ctx);
 	if (ret)
-		rfm_nl_ctx_put(ctx);
-	return ret;
+		return ret;
+	if (must && !ctx->card) {
+		NL_SET_ERR_ATTR_MISS(ctx->extack, NULL, RFM_A_CARD_ID);
+		return rfm_refuse(ctx->extack, NULL, -EINVAL,
+				  "the request names no card");
+	}
+	return rfm_may_netlink(function, ctx->mode, ctx->skb, ctx->extack);
 }
 
-/*
- * Which card is the doit of an operation about, and may its sender do it? @max
- * is the highest attribute that the operation takes. After an error there is
- * nothing to put.
- */
-int rfm_nl_ctx_init(struct rfm_nl_ctx *ctx, struct sk_buff *skb,
-		    struct genl_info *info, unsigned int max,
-		 enum rfm_function function)
-{
-	*ctx = (struct rfm_nl_ctx) {
-		.skb = skb,
-		.attrs = info->attrs,
-		.max = max,
-		.extack = info->extack,
-	};
-	return rfm_nl_ctx_get(ctx, true, function);
-}
-
-/* The sender of a dump, but for its card; @max as above. */
-void rfm_dump_ctx(struct rfm_nl_ctx *ctx, struct netlink_callback *cb,
-		  unsigned int max)
-{
-	*ctx = (struct rfm_nl_ctx) {
-		.skb = cb->skb,
-		.attrs = rfm_dump_attrs(cb),
-		.max = max,
-		.extack = cb->extack,
-	};
-}
-
-/*
- * The ids of the first and the last card that a dump is about: one, if the
- * request names a card, as it does by a descriptor, which gives a right to its
- * own card only.
- */
-int rfm_dump_begin(struct rfm_nl_ctx *ctx, enum rfm_function function,
-		   u32 *first, u32 *last)
-{
-	int ret = rfm_nl_ctx_get(ctx, false, function);
-
-	*first = ctx->card ? ctx->card->id : 0;
-	*last = ctx->card ? ctx->card->id : RFM_MINORS - 1;
-	rfm_nl_ctx_put(ctx);
-	return ret;
-}
-
-void rfm_nl_ctx_put(struct rfm_nl_ctx *ctx)
+static void rfm_nl_ctx_put(struct rfm_nl_ctx *ctx)
 {
 	if (ctx->card)
 		put_device(&ctx->card->dev);
-	ctx->card = NULL;
 }
 
-/* --- replies and dumps ---------------------------------------------------- */
-
-int rfm_put_u64(struct sk_buff *skb, int attr, u64 value)
+/* The doit of an operation: @run, if the sender may do it to the card. */
+int rfm_nl_do(struct sk_buff *skb, struct genl_info *info,
+	      enum rfm_function function,
+	      int (*run)(struct rfm_card *card, struct genl_info *info))
 {
-	return nla_put_u64_64bit(skb, attr, value, RFM_A_CARD_PAD);
-}
-
-int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card)
-{
-	return nla_put_u32(skb, RFM_A_CARD_ID, card->id) ?:
-	       nla_put_string(skb, RFM_A_CARD_NAME, dev_name(&card->dev)) ?:
-	       nla_put_string(skb, RFM_A_CARD_PCI, card->hw.pci_name);
-}
-
-static int rfm_put_locked(struct sk_buff *skb, struct rfm_card *card,
-			  rfm_put_fn put, void *data)
-{
+	struct rfm_nl_ctx ctx = {
+		.skb = skb,
+		.attrs = info->attrs,
+		.extack = info->extack,
+	};
 	int ret;
 
-	ret = rfm_put_handle(skb, card);
-	if (ret)
-		return ret;
-	if (mutex_lock_interruptible(&card->lock))
-		return -EINTR;
-	ret = put(skb, card, data);
-	mutex_unlock(&card->lock);
+	ret = rfm_nl_ctx_get(&ctx, true, function) ?: run(ctx.card, info);
+	rfm_nl_ctx_put(&ctx);
+	return rfm_refuse_generic(info->extack, ret);
+}
+
+/* --- messages and dumps ---------------------------------------------------- */
+
+/* @pad: the attribute of their set that is for padding. */
+int rfm_put_numbers(struct sk_buff *skb, int pad,
+		    const struct rfm_number *numbers, unsigned int count)
+{
+	const struct rfm_number *number;
+	int ret = 0;
+
+	for (number = numbers; number < numbers + count && !ret; number++) {
+		if (number->absent)
+			continue;
+		if (number->width == 1)
+			ret = nla_put_u8(skb, number->attr, !!number->value);
+		else if (number->width == 4)
+			ret = nla_put_u32(skb, number->attr, number->value);
+		else
+			ret = nla_put_u64_64bit(skb, number->attr,
+						number->value, pad);
+	}
 	return ret;
 }
 
-/* Answers a request with what @put makes; the sender is told of an error. */
-int rfm_reply(const struct rfm_nl_ctx *ctx, struct genl_info *info,
-	      rfm_put_fn put, void *data)
+/* The same as an attribute of its own: all of them, or an error. */
+int rfm_put_nest(struct sk_buff *skb, int nest_attr, int pad,
+		 const struct rfm_number *numbers, unsigned int count)
 {
-	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	int ret = -EMSGSIZE;
-	void *hdr;
+	struct nlattr *nest = nla_nest_start(skb, nest_attr);
 
-	if (!skb)
-		return rfm_refuse_generic(ctx->extack, -ENOMEM);
-	hdr = genlmsg_put_reply(skb, info, &rfm_nl_family, 0,
-				info->genlhdr->cmd);
-	if (hdr)
-		ret = rfm_put_locked(skb, ctx->card, put, data);
-	if (ret) {
-		nlmsg_free(skb);
-		return rfm_refuse_generic(ctx->extack, ret);
+	if (!nest || rfm_put_numbers(skb, pad, numbers, count)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
 	}
-	genlmsg_end(skb, hdr);
-	return genlmsg_reply(skb, info);
+	nla_nest_end(skb, nest);
+	return 0;
 }
 
-static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
-			 struct rfm_card *card, u8 cmd, rfm_put_fn put,
-			 void *data)
+/* Begins a message with the card that it is about; NULL: it does not fit. */
+void *rfm_put_head(struct sk_buff *skb, u32 portid, u32 seq, int flags, u8 cmd,
+		   const struct rfm_card *card)
+{
+	void *hdr = genlmsg_put(skb, portid, seq, &rfm_nl_family, flags, cmd);
+
+	if (hdr && !nla_put_u32(skb, RFM_A_CARD_ID, card->id) &&
+	    !nla_put_string(skb, RFM_A_CARD_NAME, dev_name(&card->dev)) &&
+	    !nla_put_string(skb, RFM_A_CARD_PCI, card->hw.pci_name))
+		return hdr;
+	genlmsg_cancel(skb, hdr);
+	return NULL;
+}
+
+/* A message of a dump: all of it, or an error. */
+int rfm_dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+		     struct rfm_card *card, rfm_put_fn put, void *data)
 {
 	void *hdr;
 	int ret;
 
-	hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			  &rfm_nl_family, NLM_F_MULTI, cmd);
+	hdr = rfm_put_head(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   NLM_F_MULTI, cmd, card);
 	if (!hdr)
 		return -EMSGSIZE;
 	genl_dump_check_consistent(cb, hdr);
-	ret = rfm_put_locked(skb, card, put, data);
+	ret = put(skb, card, data);
 	if (ret)
 		genlmsg_cancel(skb, hdr);
 	else
@@ -298,43 +257,61 @@ static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
-/* Where a dump of cards is. */
-struct rfm_dump {
-	u32 next;			/* id of the card that comes next */
-	u32 last;			/* and of the last one */
-	bool begun;			/* the request is a good one */
-};
-
 /*
- * A message of @put for each card that is asked for. A card that goes meanwhile
- * is left out; the dump says that it was interrupted.
+ * A dump is about one card, if the request names one, as it does by a descriptor,
+ * which gives a right to its own card only; else about all.
  */
-int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
-		   struct rfm_nl_ctx *ctx, enum rfm_function function, u8 cmd,
-		   rfm_put_fn put, void *data)
+static int rfm_dump_begin(struct netlink_callback *cb,
+			  enum rfm_function function)
 {
 	struct rfm_dump *dump = (void *)cb->ctx;
+	struct rfm_nl_ctx ctx = {
+		.skb = cb->skb,
+		.attrs = rfm_dump_attrs(cb),
+		.extack = cb->extack,
+	};
+	int ret = rfm_nl_ctx_get(&ctx, false, function);
+
+	dump->begun = true;
+	dump->card = ctx.card ? ctx.card->id : 0;
+	dump->last = ctx.card ? ctx.card->id : RFM_MINORS - 1;
+	rfm_nl_ctx_put(&ctx);
+	return ret;
+}
+
+/*
+ * What @dump_card tells of each card that is asked for. A card that has gone is
+ * left out; the dump says that it was interrupted.
+ */
+int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
+		   enum rfm_function function, rfm_dump_fn dump_card)
+{
+	struct rfm_dump *dump = (void *)cb->ctx;
+	struct rfm_card *card;
 	int ret = 0;
 
-	if (!dump->begun) {
-		ret = rfm_dump_begin(ctx, function, &dump->next, &dump->last);
-		dump->begun = true;
-	}
-	cb->seq = atomic_read(&rfm_cards_state);
-	for (; dump->next <= dump->last && !ret; dump->next++) {
-		struct rfm_card *card = rfm_cards_get(dump->next);
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 
-		if (!card)
-			continue;
-		ret = rfm_dump_card(skb, cb, card, cmd, put, data);
-		put_device(&card->dev);
-		if (ret == -ENODEV) {
-			/* Perhaps only since cb->seq was read. */
-			cb->seq = atomic_read(&rfm_cards_state);
-			ret = 0;
+	if (!dump->begun)
+		ret = rfm_dump_begin(cb, function);
+	while (dump->card <= dump->last && !ret) {
+		card = rfm_cards_get(dump->card);
+		if (card) {
+			ret = mutex_lock_interruptible(&card->lock);
+			if (!ret) {
+				ret = dump_card(skb, cb, card);
+				mutex_unlock(&card->lock);
+			}
+			put_device(&card->dev);
+		} else if (dump->holder || dump->cursor) {
+			/* It has gone in the middle: not all of it was told. */
+			cb->seq = atomic_read(&rfm_holders_state);
 		}
 		if (ret)
 			break;
+		dump->card++;
+		dump->holder = 0;
+		dump->cursor = 0;
 	}
 	if (ret == -EMSGSIZE && skb->len)
 		return skb->len;

@@ -7,43 +7,57 @@
 #include "api/netlink_gen.h"
 #include "core/notify.h"
 
-/* A request, who sends it, and what it is about. */
-struct rfm_nl_ctx {
-	const struct sk_buff *skb;
-	struct nlattr **attrs;
-	unsigned int max;		/* the highest that this operation takes */
-	struct netlink_ext_ack *extack;	/* told what is wrong */
-	struct rfm_card *card;		/* with a reference; NULL: the request names none */
-	fmode_t mode;			/* of the sender's descriptor, 0: it names none */
+/* A number in a message. */
+struct rfm_number {
+	u16 attr;
+	u16 width;			/* bytes; 1: it is on or off */
+	u64 value;
+	bool absent;			/* there is none to tell */
 };
 
-/* What a message is made of, beside its card: under card->lock. */
+/* Of attribute RFM_A_@attr: its value, and perhaps whether it is absent. */
+#define RFM_U8(attr, ...)	{ RFM_A_##attr, 1, __VA_ARGS__ }
+#define RFM_U32(attr, ...)	{ RFM_A_##attr, 4, __VA_ARGS__ }
+#define RFM_U64(attr, ...)	{ RFM_A_##attr, 8, __VA_ARGS__ }
+
+/* Where a dump is. */
+struct rfm_dump {
+	u32 card;			/* id */
+	u32 last;			/* id of the last card */
+	u32 holder;			/* the first that has not been told of as a whole */
+	bool begun;			/* the request is a good one */
+	u64 cursor;			/* where in the ranges of @holder */
+};
+
+/* The part of a dump that is of one card: under card->lock. */
+typedef int (*rfm_dump_fn)(struct sk_buff *skb, struct netlink_callback *cb,
+			   struct rfm_card *card);
+
+/* What a message of a dump is made of, beside its card. */
 typedef int (*rfm_put_fn)(struct sk_buff *skb, struct rfm_card *card,
 			  void *data);
 
 /* api/rights.c */
-int rfm_may_netlink(enum rfm_function function, const struct rfm_nl_ctx *ctx);
+int rfm_may_netlink(enum rfm_function function, fmode_t mode,
+		    const struct sk_buff *skb, struct netlink_ext_ack *extack);
 
 /* api/netlink.c */
-int rfm_nl_ctx_init(struct rfm_nl_ctx *ctx, struct sk_buff *skb,
-		    struct genl_info *info, unsigned int max,
-		 enum rfm_function function);
-void rfm_nl_ctx_put(struct rfm_nl_ctx *ctx);
-int rfm_dump_begin(struct rfm_nl_ctx *ctx, enum rfm_function function,
-		   u32 *first, u32 *last);
-int rfm_refuse_generic(struct netlink_ext_ack *extack, int error);
-int rfm_reply(const struct rfm_nl_ctx *ctx, struct genl_info *info,
-	      rfm_put_fn put, void *data);
+extern atomic_t rfm_cards_state, rfm_holders_state;
+int rfm_nl_do(struct sk_buff *skb, struct genl_info *info,
+	      enum rfm_function function,
+	      int (*run)(struct rfm_card *card, struct genl_info *info));
+int rfm_put_numbers(struct sk_buff *skb, int pad,
+		    const struct rfm_number *numbers, unsigned int count);
+int rfm_put_nest(struct sk_buff *skb, int nest_attr, int pad,
+		 const struct rfm_number *numbers, unsigned int count);
+void *rfm_put_head(struct sk_buff *skb, u32 portid, u32 seq, int flags, u8 cmd,
+		   const struct rfm_card *card);
+int rfm_dump_message(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+		     struct rfm_card *card, rfm_put_fn put, void *data);
 int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
-		   struct rfm_nl_ctx *ctx, enum rfm_function function, u8 cmd,
-		   rfm_put_fn put, void *data);
-void rfm_dump_ctx(struct rfm_nl_ctx *ctx, struct netlink_callback *cb,
-		  unsigned int max);
-unsigned int rfm_netlink_holders_state(void);
-int rfm_put_handle(struct sk_buff *skb, const struct rfm_card *card);
-int rfm_put_u64(struct sk_buff *skb, int attr, u64 value);
+		   enum rfm_function function, rfm_dump_fn dump_card);
 
 /* api/netlink_get.c */
-int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute);
+int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, void *absolute);
 
 #endif /* RFM_NETLINK_H */

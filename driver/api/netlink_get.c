@@ -3,142 +3,76 @@
 
 #include "api/netlink.h"
 
-#define RFM_CONFIG_ATTR(name) { RFM_A_CARD_##name, RFM_CONFIG_##name }
+static_assert((u32)RFM_BASE_ALL == (u32)RFM_POLICY_ALL);
+static_assert((u32)RFM_BASE_NONE == (u32)RFM_POLICY_NONE);
+static_assert((u32)RFM_BASE_MASK == (u32)RFM_POLICY_MASK);
 
-static const struct {
-	u16 attr;
-	u16 flag;
-} rfm_put_config_of[] = {
-	RFM_CONFIG_ATTR(LED),
-	RFM_CONFIG_ATTR(TRANSMIT),
-	RFM_CONFIG_ATTR(LOOPBACK),
-	RFM_CONFIG_ATTR(DARK_ON_DARK),
-	RFM_CONFIG_ATTR(PARITY),
-	RFM_CONFIG_ATTR(OWN_DATA),
-	RFM_CONFIG_ATTR(BYTE_SWAP),
-};
-
-/* Switches on the card itself, which LCSR1 shows. */
-static const struct {
-	u16 attr;
-	u32 lcsr1;
-} rfm_put_straps_of[] = {
-	{ RFM_A_CARD_REDUNDANT, RFM_LCSR1_REDUNDANT },
-	{ RFM_A_CARD_ROGUE_MASTER0, RFM_LCSR1_ROGUE_MASTER0 },
-	{ RFM_A_CARD_ROGUE_MASTER1, RFM_LCSR1_ROGUE_MASTER1 },
-};
-
-static int rfm_put_identity(struct sk_buff *skb, const struct rfm_card *card,
-			    const struct rfm_info *info)
-{
-	return rfm_put_u64(skb, RFM_A_CARD_GENERATION, card->config.generation) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_BASE_GENERATION,
-			   card->config.base_generation) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_RESET_GENERATION,
-			   card->config.reset_generation) ?:
-	       nla_put_u32(skb, RFM_A_CARD_NODE, info->node) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_MEMORY_SIZE, info->memory_size) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_WINDOW_SIZE, info->window_size) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BOARD_ID, info->board_id) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BOARD_REVISION,
-			   info->board_revision) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BUILD, info->build) ?:
-	       rfm_put_u64(skb, RFM_A_CARD_FEATURES, info->features);
-}
-
-static int rfm_put_config(struct sk_buff *skb,
-			  const struct rfm_config *config, u32 lcsr1)
-{
-	unsigned int i;
-	int ret;
-
-	ret = rfm_put_u64(skb, RFM_A_CARD_WINDOW_OFFSET,
-			  config->window_offset) ?:
-	      nla_put_u32(skb, RFM_A_CARD_ADDRESS_OFFSET,
-			  config->address_offset);
-	for (i = 0; i < ARRAY_SIZE(rfm_put_config_of) && !ret; i++)
-		ret = nla_put_u8(skb, rfm_put_config_of[i].attr,
-				 !!(config->on & rfm_put_config_of[i].flag));
-	for (i = 0; i < ARRAY_SIZE(rfm_put_straps_of) && !ret; i++)
-		ret = nla_put_u8(skb, rfm_put_straps_of[i].attr,
-				 !!(lcsr1 & rfm_put_straps_of[i].lcsr1));
-	return ret;
-}
-
-static int rfm_put_state(struct sk_buff *skb, struct rfm_card *card,
+static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
+			 const struct rfm_config *config,
 			 const struct rfm_info *info)
 {
+	bool no_clock = !(card->hw.features & RFM_EXT_FEATURE_CLOCK);
+	const struct rfm_events *events = &card->hw.events;
+	const unsigned int *users = card->holds.by_kind;
+	const u32 *threshold = card->hw.dma.threshold;
+	const struct rfm_set *base = card->holds.base;
 	u64 lost = READ_ONCE(card->hw.irq.sync_loss_ns);
+	u32 lcsr1 = info->lcsr1, on = config->on;
+	const struct rfm_number numbers[] = {
+		RFM_U64(CARD_GENERATION, card->config.generation),
+		RFM_U64(CARD_BASE_GENERATION, card->config.base_generation),
+		RFM_U64(CARD_RESET_GENERATION, card->config.reset_generation),
+		RFM_U32(CARD_NODE, info->node),
+		RFM_U64(CARD_MEMORY_SIZE, info->memory_size),
+		RFM_U64(CARD_WINDOW_SIZE, info->window_size),
+		RFM_U32(CARD_BOARD_ID, info->board_id),
+		RFM_U32(CARD_BOARD_REVISION, info->board_revision),
+		RFM_U32(CARD_BUILD, info->build),
+		RFM_U64(CARD_FEATURES, info->features),
+		RFM_U32(CARD_LINK, lcsr1 & RFM_LCSR1_SIGNAL ? RFM_LINK_UP :
+							      RFM_LINK_DOWN),
+		RFM_U32(CARD_LCSR1, lcsr1),
+		RFM_U32(CARD_LISR, info->lisr),
+		RFM_U64(CARD_SYNC_LOSS_NS, lost, !lost),
+		RFM_U64(CARD_WINDOW_OFFSET, config->window_offset),
+		RFM_U32(CARD_ADDRESS_OFFSET, config->address_offset),
+		RFM_U8(CARD_LED, on & RFM_CONFIG_LED),
+		RFM_U8(CARD_TRANSMIT, on & RFM_CONFIG_TRANSMIT),
+		RFM_U8(CARD_LOOPBACK, on & RFM_CONFIG_LOOPBACK),
+		RFM_U8(CARD_DARK_ON_DARK, on & RFM_CONFIG_DARK_ON_DARK),
+		RFM_U8(CARD_PARITY, on & RFM_CONFIG_PARITY),
+		RFM_U8(CARD_OWN_DATA, on & RFM_CONFIG_OWN_DATA),
+		RFM_U8(CARD_BYTE_SWAP, on & RFM_CONFIG_BYTE_SWAP),
+		/* Switches on the card itself. */
+		RFM_U8(CARD_REDUNDANT, lcsr1 & RFM_LCSR1_REDUNDANT),
+		RFM_U8(CARD_ROGUE_MASTER0, lcsr1 & RFM_LCSR1_ROGUE_MASTER0),
+		RFM_U8(CARD_ROGUE_MASTER1, lcsr1 & RFM_LCSR1_ROGUE_MASTER1),
+		RFM_U32(CARD_BASE_POLICY, info->base_policy),
+		RFM_U32(CARD_BASE_RANGES, base[RFM_PLANE_RX].count +
+			base[RFM_PLANE_TX].count + base[RFM_PLANE_OWNED].count),
+		RFM_U32(CARD_DMA_READ_THRESHOLD, threshold[RFM_DMA_READ]),
+		RFM_U32(CARD_DMA_WRITE_THRESHOLD, threshold[RFM_DMA_WRITE]),
+		/* These are there only with the extension block. */
+		RFM_U32(CARD_CLOCK_DOMAIN, info->clock_domain, no_clock),
+		RFM_U32(CARD_MODERATION_COUNT, events->moderation_count,
+			!events->ring),
+		RFM_U32(CARD_MODERATION_TIME, events->moderation_time,
+			!events->ring),
+		RFM_U32(CARD_FILES, users[RFM_DESCRIPTOR_KIND_FILE]),
+		RFM_U32(CARD_WATCHES, users[RFM_DESCRIPTOR_KIND_WATCH]),
+		RFM_U32(CARD_LISTENERS, users[RFM_DESCRIPTOR_KIND_LISTEN]),
+	};
 
-	return nla_put_u32(skb, RFM_A_CARD_LINK,
-			   info->lcsr1 & RFM_LCSR1_SIGNAL ? RFM_LINK_UP :
-							    RFM_LINK_DOWN) ?:
-	       nla_put_u32(skb, RFM_A_CARD_LCSR1, info->lcsr1) ?:
-	       nla_put_u32(skb, RFM_A_CARD_LISR, info->lisr) ?:
-	       (lost ? rfm_put_u64(skb, RFM_A_CARD_SYNC_LOSS_NS, lost) : 0);
-}
-
-static u32 rfm_base_ranges(const struct rfm_card *card)
-{
-	unsigned int i, count = 0;
-
-	for (i = 0; i < RFM_PLANES; i++)
-		count += card->holds.base[i].count;
-	return count;
-}
-
-static int rfm_put_base(struct sk_buff *skb, const struct rfm_card *card,
-			const struct rfm_info *info)
-{
-	BUILD_BUG_ON((u32)RFM_BASE_ALL != (u32)RFM_POLICY_ALL ||
-		     (u32)RFM_BASE_NONE != (u32)RFM_POLICY_NONE ||
-		     (u32)RFM_BASE_MASK != (u32)RFM_POLICY_MASK);
-
-	return nla_put_u32(skb, RFM_A_CARD_BASE_POLICY, info->base_policy) ?:
-	       nla_put_u32(skb, RFM_A_CARD_BASE_RANGES, rfm_base_ranges(card));
-}
-
-/* What there is only with the extension block. */
-static int rfm_put_extension(struct sk_buff *skb, const struct rfm_card *card,
-			     const struct rfm_info *info)
-{
-	int ret = 0;
-
-	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
-		ret = nla_put_u32(skb, RFM_A_CARD_CLOCK_DOMAIN,
-				  info->clock_domain);
-	if (!ret && card->hw.events.ring)
-		ret = nla_put_u32(skb, RFM_A_CARD_MODERATION_COUNT,
-				  card->hw.events.moderation_count) ?:
-		      nla_put_u32(skb, RFM_A_CARD_MODERATION_TIME,
-				  card->hw.events.moderation_time);
-	return ret;
-}
-
-static int rfm_put_users(struct sk_buff *skb, struct rfm_card *card)
-{
-	const unsigned int *count = card->holds.by_kind;
-
-	return nla_put_u32(skb, RFM_A_CARD_FILES,
-			   count[RFM_DESCRIPTOR_KIND_FILE]) ?:
-	       nla_put_u32(skb, RFM_A_CARD_WATCHES,
-			   count[RFM_DESCRIPTOR_KIND_WATCH]) ?:
-	       nla_put_u32(skb, RFM_A_CARD_LISTENERS,
-			   count[RFM_DESCRIPTOR_KIND_LISTEN]);
-}
-
-static int rfm_put_thresholds(struct sk_buff *skb, const struct rfm_card *card)
-{
-	return nla_put_u32(skb, RFM_A_CARD_DMA_READ_THRESHOLD,
-			   rfm_dma_threshold(card, false)) ?:
-	       nla_put_u32(skb, RFM_A_CARD_DMA_WRITE_THRESHOLD,
-			   rfm_dma_threshold(card, true));
+	return rfm_put_numbers(skb, RFM_A_CARD_PAD, numbers,
+			       ARRAY_SIZE(numbers));
 }
 
 /* What the driver has counted, by RFM_A_DRIVER_*. */
 static void rfm_driver_counters(struct rfm_card *card,
 				const struct rfm_info *info, u64 *value)
 {
+	struct rfm_description monitor;
+
 	value[RFM_A_DRIVER_INTERRUPTS] = info->irqs;
 	value[RFM_A_DRIVER_SYNC_LOSSES] = info->sync_losses;
 	value[RFM_A_DRIVER_EVENTS_DROPPED] = info->events_dropped;
@@ -147,33 +81,33 @@ static void rfm_driver_counters(struct rfm_card *card,
 	value[RFM_A_DRIVER_DMA_BYTES] = card->hw.dma.bytes;
 	value[RFM_A_DRIVER_DMA_ERRORS] = card->hw.dma.errors;
 	spin_unlock_irq(&card->hw.irq.lock);
-	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] = rfm_notify_lost(card);
+	rfm_queue_describe(&card->dispatch.monitor.queue, &monitor);
+	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] = monitor.dropped;
 }
 
 static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
 			  const struct rfm_info *info, bool absolute)
 {
-	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_DRIVER);
+	const u64 *reset = card->config.reset_driver;
+	struct rfm_number numbers[RFM_A_DRIVER_MAX + 1];
 	u64 value[RFM_A_DRIVER_MAX + 1];
 	unsigned int i;
 
-	if (!nest)
-		return -EMSGSIZE;
 	rfm_driver_counters(card, info, value);
 	for (i = RFM_A_DRIVER_INTERRUPTS; i <= RFM_A_DRIVER_MAX; i++)
-		if (nla_put_u64_64bit(skb, i, value[i] -
-				      (absolute ? 0 : card->config.reset_driver[i]),
-				      RFM_A_DRIVER_PAD))
-			return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
+		numbers[i] = (struct rfm_number) {
+			i, 8, value[i] - (absolute ? 0 : reset[i])
+		};
+	return rfm_put_nest(skb, RFM_A_CARD_DRIVER, RFM_A_DRIVER_PAD,
+			    numbers + RFM_A_DRIVER_INTERRUPTS,
+			    ARRAY_SIZE(numbers) - RFM_A_DRIVER_INTERRUPTS);
 }
 
 /*
- * All that card-get tells of a card but which it is; @absolute: as the driver
- * counts, whatever counters-reset has done. Sleeps.
+ * All that card-get tells of a card but which it is; @absolute, if it is not NULL:
+ * as the driver counts, whatever counters-reset has done. Sleeps.
  */
-int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute)
+int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, void *absolute)
 {
 	struct rfm_config config = {};
 	struct rfm_info info = {};
@@ -184,80 +118,84 @@ int rfm_put_card(struct sk_buff *skb, struct rfm_card *card, bool absolute)
 	ret = rfm_config_read(card, &config) ?: rfm_info(card, &info);
 	if (ret)
 		return ret;
-	return rfm_put_identity(skb, card, &info) ?:
-	       rfm_put_state(skb, card, &info) ?:
-	       rfm_put_config(skb, &config, info.lcsr1) ?:
-	       rfm_put_base(skb, card, &info) ?:
-	       rfm_put_thresholds(skb, card) ?:
-	       rfm_put_extension(skb, card, &info) ?:
-	       rfm_put_users(skb, card) ?:
+	return rfm_put_state(skb, card, &config, &info) ?:
 	       rfm_put_driver(skb, card, &info, absolute);
 }
 
-static int rfm_put_card_fn(struct sk_buff *skb, struct rfm_card *card,
-			   void *data)
+/* --- card-get -------------------------------------------------------------- */
+
+static int rfm_card_get(struct rfm_card *card, struct genl_info *info)
 {
-	return rfm_put_card(skb, card, data);
+	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	int ret = -EMSGSIZE;
+	void *hdr;
+
+	if (!skb)
+		return -ENOMEM;
+	hdr = rfm_put_head(skb, info->snd_portid, info->snd_seq, 0,
+			   RFM_CMD_CARD_GET, card);
+	if (hdr)
+		ret = mutex_lock_interruptible(&card->lock);
+	if (!ret) {
+		ret = rfm_put_card(skb, card, info->attrs[RFM_A_CARD_ABSOLUTE]);
+		mutex_unlock(&card->lock);
+	}
+	if (ret) {
+		nlmsg_free(skb);
+		return ret;
+	}
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
 }
 
 int rfm_nl_card_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rfm_nl_ctx ctx;
+	return rfm_nl_do(skb, info, RFM_FUNCTION_INFO, rfm_card_get);
+}
+
+static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
+			 struct rfm_card *card)
+{
 	int ret;
 
-	ret = rfm_nl_ctx_init(&ctx, skb, info, RFM_A_CARD_ABSOLUTE,
-			      RFM_FUNCTION_INFO);
-	if (ret)
+	ret = rfm_dump_message(skb, cb, RFM_CMD_CARD_GET, card, rfm_put_card,
+			       rfm_dump_attrs(cb)[RFM_A_CARD_ABSOLUTE]);
+	if (ret != -ENODEV)
 		return ret;
-	ret = rfm_reply(&ctx, info, rfm_put_card_fn,
-			info->attrs[RFM_A_CARD_ABSOLUTE]);
-	rfm_nl_ctx_put(&ctx);
-	return ret;
+	/* Perhaps only since cb->seq was read. */
+	cb->seq = atomic_read(&rfm_cards_state);
+	return 0;
 }
 
 int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct rfm_nl_ctx ctx;
-
-	rfm_dump_ctx(&ctx, cb, RFM_A_CARD_ABSOLUTE);
-	return rfm_dump_cards(skb, cb, &ctx, RFM_FUNCTION_INFO,
-			      RFM_CMD_CARD_GET, rfm_put_card_fn,
-			      ctx.attrs[RFM_A_CARD_ABSOLUTE]);
+	cb->seq = atomic_read(&rfm_cards_state);
+	return rfm_dump_cards(skb, cb, RFM_FUNCTION_INFO, rfm_dump_card);
 }
 
-/* Under card->lock. */
-static int rfm_counters_base(struct rfm_card *card)
+/* --- counters-reset -------------------------------------------------------- */
+
+static int rfm_counters_base(struct rfm_card *card, struct genl_info *genl)
 {
 	struct rfm_info info = {};
-	int ret;
+	int ret = mutex_lock_interruptible(&card->lock);
 
+	if (ret)
+		return ret;
 	ret = rfm_info(card, &info);
 	if (!ret && card->hw.features & RFM_EXT_FEATURE_SNAPSHOT)
 		ret = rfm_counters_reset(card);
-	if (ret)
-		return ret;
-	rfm_driver_counters(card, &info, card->config.reset_driver);
-	card->config.reset_generation = ++card->config.generation;
-	rfm_notify_change(card);
-	return 0;
+	if (!ret) {
+		rfm_driver_counters(card, &info, card->config.reset_driver);
+		card->config.reset_generation = ++card->config.generation;
+		rfm_notify_change(card);
+	}
+	mutex_unlock(&card->lock);
+	return ret;
 }
 
 int rfm_nl_counters_reset_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rfm_nl_ctx ctx;
-	int ret;
-
-	ret = rfm_nl_ctx_init(&ctx, skb, info, RFM_A_CARD_FD,
-			      RFM_FUNCTION_COUNTERS_RESET);
-	if (ret)
-		return ret;
-	if (mutex_lock_interruptible(&ctx.card->lock)) {
-		ret = -EINTR;
-	} else {
-		ret = rfm_counters_base(ctx.card);
-		mutex_unlock(&ctx.card->lock);
-	}
-	ret = rfm_refuse_generic(info->extack, ret);
-	rfm_nl_ctx_put(&ctx);
-	return ret;
+	return rfm_nl_do(skb, info, RFM_FUNCTION_COUNTERS_RESET,
+			 rfm_counters_base);
 }

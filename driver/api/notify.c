@@ -38,6 +38,7 @@ static bool rfm_notify_heard(void)
 
 #define RFM_HAS_UPDATE	(RFM_HAS(NODE) | RFM_HAS(OFFSET) | RFM_HAS(LENGTH) | \
 			 RFM_HAS(FRAME))
+#define RFM_HAS_AGED	(RFM_HAS_UPDATE | RFM_HAS(AGE_NS))
 
 /* What is told of events: the notice, and what it may have. */
 static const struct {
@@ -58,103 +59,73 @@ static const struct {
 	[RFM_EVENT_MEMBERSHIP]		= { RFM_NOTICE_MEMBERSHIP,
 					    RFM_HAS(EPOCH) },
 	[RFM_EVENT_ID_IN_USE]		= { RFM_NOTICE_ID_IN_USE, RFM_HAS(NODE) },
-	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
-	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
-	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
-	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH,
-					    RFM_HAS_UPDATE | RFM_HAS(AGE_NS) },
+	[RFM_EVENT_UPDATE]		= { RFM_NOTICE_LATE, RFM_HAS_AGED },
+	[RFM_EVENT_MATCH]		= { RFM_NOTICE_LATE, RFM_HAS_AGED },
+	[RFM_EVENT_STALE]		= { RFM_NOTICE_STALE, RFM_HAS_AGED },
+	[RFM_EVENT_FRESH]		= { RFM_NOTICE_FRESH, RFM_HAS_AGED },
 	[RFM_EVENT_CONFLICT]		= { RFM_NOTICE_CONFLICT, RFM_HAS_UPDATE },
 	[RFM_EVENT_DROPPED]		= { RFM_NOTICE_DROPPED, RFM_HAS(MISSING) },
 	[RFM_TOLD_LINK_DOWN]		= { RFM_NOTICE_LINK_DOWN },
 	[RFM_TOLD_GONE]			= { RFM_NOTICE_GONE },
 };
 
-/* Which attributes are there to tell of an event? */
-static u32 rfm_event_has(const struct rfm_event *event)
+/* Which attributes are not there to tell of an event? */
+static u32 rfm_event_lacks(const struct rfm_event *event)
 {
-	u32 has = rfm_notices[event->type].has;
+	u32 lacks = ~rfm_notices[event->type].has;
 
 	if (event->node == RFM_NODE_ALL)
-		has &= ~RFM_HAS(NODE);
+		lacks |= RFM_HAS(NODE);
 	if (!event->length)
-		has &= ~(RFM_HAS(OFFSET) | RFM_HAS(LENGTH));
+		lacks |= RFM_HAS(OFFSET) | RFM_HAS(LENGTH);
 	if (event->flags & (RFM_EVENT_NEVER | RFM_EVENT_INFERRED))
-		has &= ~RFM_HAS(FRAME);
+		lacks |= RFM_HAS(FRAME);
 	if (event->flags & RFM_EVENT_INFERRED)
-		has &= ~RFM_HAS(AGE_NS);
-	/* Anybody may hear this; whose it is, only descriptor-get tells. */
-	if (event->late)
-		has |= RFM_HAS(DESCRIPTOR);
-	return has;
+		lacks |= RFM_HAS(AGE_NS);
+	return lacks;
 }
 
 static int rfm_put_event(struct sk_buff *skb, const struct rfm_event *event)
 {
-	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_EVENT);
-	const u64 value[] = {
-		[RFM_A_EVENT_TYPE]	= rfm_notices[event->type].type,
-		[RFM_A_EVENT_COUNT]	= event->count,
-		[RFM_A_EVENT_TIME_NS]	= event->time_ns,
-		[RFM_A_EVENT_NODE]	= event->node,
-		[RFM_A_EVENT_MISSING]	= event->data,
-		[RFM_A_EVENT_EPOCH]	= event->data,
-		[RFM_A_EVENT_OFFSET]	= event->offset,
-		[RFM_A_EVENT_LENGTH]	= event->length,
-		[RFM_A_EVENT_FRAME]	= event->frame,
-		[RFM_A_EVENT_AGE_NS]	= event->age_ns ?: event->arrival_ns -
-							   event->origin_ns,
-		[RFM_A_EVENT_DESCRIPTOR] = event->late,
+	u64 age = event->age_ns ?: event->arrival_ns - event->origin_ns;
+	u32 lacks = rfm_event_lacks(event);
+	const struct rfm_number numbers[] = {
+		RFM_U32(EVENT_TYPE, rfm_notices[event->type].type),
+		RFM_U64(EVENT_COUNT, event->count),
+		RFM_U64(EVENT_TIME_NS, event->time_ns),
+		RFM_U32(EVENT_NODE, event->node, lacks & RFM_HAS(NODE)),
+		RFM_U64(EVENT_MISSING, event->data, lacks & RFM_HAS(MISSING)),
+		RFM_U32(EVENT_EPOCH, event->data, lacks & RFM_HAS(EPOCH)),
+		RFM_U64(EVENT_OFFSET, event->offset, lacks & RFM_HAS(OFFSET)),
+		RFM_U32(EVENT_LENGTH, event->length, lacks & RFM_HAS(LENGTH)),
+		RFM_U64(EVENT_FRAME, event->frame, lacks & RFM_HAS(FRAME)),
+		RFM_U64(EVENT_AGE_NS, age, lacks & RFM_HAS(AGE_NS)),
+		/* Whose it is, only descriptor-get tells. */
+		RFM_U32(EVENT_DESCRIPTOR, event->late, !event->late),
 	};
-	u32 has = rfm_event_has(event) | RFM_HAS(TYPE) | RFM_HAS(COUNT) |
-		  RFM_HAS(TIME_NS);
-	u32 narrow = RFM_HAS(TYPE) | RFM_HAS(NODE) | RFM_HAS(EPOCH) |
-		     RFM_HAS(LENGTH) | RFM_HAS(DESCRIPTOR);
-	unsigned int attr;
 
-	if (!nest)
-		return -EMSGSIZE;
-	for (attr = 0; attr < ARRAY_SIZE(value); attr++) {
-		if (!(has & BIT(attr)))
-			continue;
-		if (narrow & BIT(attr) ?
-		    nla_put_u32(skb, attr, value[attr]) :
-		    nla_put_u64_64bit(skb, attr, value[attr], RFM_A_EVENT_PAD))
-			return -EMSGSIZE;
-	}
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static int rfm_put_actor(struct sk_buff *skb)
-{
-	char comm[TASK_COMM_LEN];
-
-	get_task_comm(comm, current);
-	return nla_put_u32(skb, RFM_A_CARD_PID, task_tgid_nr(current)) ?:
-	       nla_put_string(skb, RFM_A_CARD_COMM, comm);
+	return rfm_put_nest(skb, RFM_A_CARD_EVENT, RFM_A_EVENT_PAD, numbers,
+			    ARRAY_SIZE(numbers));
 }
 
 /* What differs from notification to notification. */
 static int rfm_put_body(struct sk_buff *skb, struct rfm_card *card, u8 cmd,
-			const struct rfm_event *event, u64 lost)
+			const struct rfm_event *event)
 {
+	char comm[TASK_COMM_LEN];
 	int ret = -ENODEV;
 
-	switch (cmd) {
-	case RFM_CMD_EVENT_NTF:
+	if (cmd == RFM_CMD_OVERRUN_NTF)
+		return 0;
+	if (cmd == RFM_CMD_EVENT_NTF)
 		return rfm_put_event(skb, event);
-	case RFM_CMD_OVERRUN_NTF:
-		return rfm_put_u64(skb, RFM_A_CARD_LOST, lost);
-	case RFM_CMD_CARD_CREATE_NTF:
-		ret = rfm_put_card(skb, card, false);
-		break;
-	case RFM_CMD_CARD_CHANGE_NTF:
-		ret = rfm_put_actor(skb) ?: rfm_put_card(skb, card, false);
-		break;
-	}
+	get_task_comm(comm, current);
+	if (cmd == RFM_CMD_CARD_CHANGE_NTF &&
+	    (nla_put_u32(skb, RFM_A_CARD_PID, task_tgid_nr(current)) ||
+	     nla_put_string(skb, RFM_A_CARD_COMM, comm)))
+		return -EMSGSIZE;
+	if (cmd != RFM_CMD_CARD_DELETE_NTF)
+		ret = rfm_put_card(skb, card, NULL);
 	/* Nothing is there then, and of one that is gone there is not more. */
 	if (ret == -ENODEV)
 		ret = nla_put_u32(skb, RFM_A_CARD_NODE, card->hw.node);
@@ -168,7 +139,10 @@ static int rfm_put_body(struct sk_buff *skb, struct rfm_card *card, u8 cmd,
 static bool rfm_tell(struct rfm_card *card, u8 cmd,
 		     const struct rfm_event *event, u64 lost)
 {
-	u64 seq = rfm_notify_seq + lost + 1;
+	const struct rfm_number numbers[] = {
+		RFM_U64(CARD_SEQ, rfm_notify_seq + lost + 1),
+		RFM_U64(CARD_LOST, lost, !lost),
+	};
 	struct sk_buff *skb;
 	void *hdr;
 
@@ -177,17 +151,17 @@ static bool rfm_tell(struct rfm_card *card, u8 cmd,
 	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
 		return false;
-	hdr = genlmsg_put(skb, 0, 0, &rfm_nl_family, 0, cmd);
-	if (!hdr || rfm_put_handle(skb, card) ||
-	    rfm_put_u64(skb, RFM_A_CARD_SEQ, seq) ||
-	    rfm_put_body(skb, card, cmd, event, lost)) {
+	hdr = rfm_put_head(skb, 0, 0, 0, cmd, card);
+	if (!hdr || rfm_put_numbers(skb, RFM_A_CARD_PAD, numbers,
+				    ARRAY_SIZE(numbers)) ||
+	    rfm_put_body(skb, card, cmd, event)) {
 		nlmsg_free(skb);
 		return false;
 	}
 	genlmsg_end(skb, hdr);
 	/* A socket without room has been told so. */
 	genlmsg_multicast(&rfm_nl_family, skb, 0, RFM_NLGRP_MONITOR, GFP_KERNEL);
-	rfm_notify_seq = seq;
+	rfm_notify_seq += lost + 1;
 	return true;
 }
 
@@ -257,16 +231,10 @@ void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 		return;
 	record.late = holder;
 	record.time_ns = ktime_get_ns();
-	rfm_queue_push(queue, &record, NULL);
+	rfm_queue_push(queue, &record, 0);
 }
 
-/**
- * rfm_notify_what - monitors are to be told of what happened, and no more than that
- * @card: the card
- * @type: what, as rfm_notify_event() takes it
- *
- * Context: dispatch.lock held.
- */
+/* The same of what happened, @type as there, and no more. dispatch.lock held. */
 void rfm_notify_what(struct rfm_card *card, u32 type)
 {
 	const struct rfm_event event = { .type = type, .node = RFM_NODE_ALL };
@@ -322,7 +290,7 @@ void rfm_notify_start(struct rfm_card *card)
 	card->dispatch.monitor.known = true;
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		rfm_queue_add(&card->dispatch.monitor.queue, false, false);
+		rfm_queue_add(&card->dispatch.monitor.queue);
 		rfm_card_exit(card, idx);
 	}
 	rfm_dispatch_unlock(card);
@@ -347,15 +315,6 @@ void rfm_notify_stop(struct rfm_card *card)
 	cancel_delayed_work_sync(&card->dispatch.monitor.work);
 }
 
-/* How many notifications of a card were lost since the driver was bound. */
-u64 rfm_notify_lost(struct rfm_card *card)
-{
-	struct rfm_description description;
-
-	rfm_queue_describe(&card->dispatch.monitor.queue, &description);
-	return description.dropped;
-}
-
 /* Room for what the monitors of a card are to be told. */
 int rfm_notify_init(struct rfm_card *card)
 {
@@ -365,10 +324,4 @@ int rfm_notify_init(struct rfm_card *card)
 	monitor->queue.work = &monitor->work;
 	monitor->queue.coalesced = ~0u;
 	return rfm_queue_init(&monitor->queue, card, RFM_NOTICES);
-}
-
-/* The end of that, of a card that nobody uses any more. */
-void rfm_notify_free(struct rfm_card *card)
-{
-	kvfree(card->dispatch.monitor.queue.ring);
 }

@@ -19,14 +19,12 @@
 #include "api/netlink.h"
 
 /* What somebody needs: a descriptor of the card, open for ... */
-enum rfm_right {
-	RFM_RIGHT_ANY,		/* whatever */
-	RFM_RIGHT_READ,
-	RFM_RIGHT_WRITE,
-	RFM_RIGHT_BOTH,
-};
+#define RFM_RIGHT_ANY		0	/* whatever */
+#define RFM_RIGHT_READ		FMODE_READ
+#define RFM_RIGHT_WRITE		FMODE_WRITE
+#define RFM_RIGHT_BOTH		(FMODE_READ | FMODE_WRITE)
 
-static const enum rfm_right rfm_rights[RFM_FUNCTIONS] = {
+static const fmode_t rfm_rights[RFM_FUNCTIONS] = {
 	[RFM_FUNCTION_INFO]		= RFM_RIGHT_ANY,
 	[RFM_FUNCTION_SUBSCRIBE]	= RFM_RIGHT_ANY,
 	[RFM_FUNCTION_COUNTERS]		= RFM_RIGHT_READ,
@@ -46,13 +44,6 @@ static const enum rfm_right rfm_rights[RFM_FUNCTIONS] = {
 	[RFM_FUNCTION_VERIFY]		= RFM_RIGHT_BOTH,
 };
 
-static const fmode_t rfm_right_modes[] = {
-	[RFM_RIGHT_ANY]		= 0,
-	[RFM_RIGHT_READ]	= FMODE_READ,
-	[RFM_RIGHT_WRITE]	= FMODE_WRITE,
-	[RFM_RIGHT_BOTH]	= FMODE_READ | FMODE_WRITE,
-};
-
 /**
  * rfm_may_ioctl - may this be done with a descriptor?
  * @function: what
@@ -62,28 +53,32 @@ static const fmode_t rfm_right_modes[] = {
  */
 int rfm_may_ioctl(enum rfm_function function, fmode_t mode)
 {
-	return rfm_right_modes[rfm_rights[function]] & ~mode ? -EBADF : 0;
+	return rfm_rights[function] & ~mode ? -EBADF : 0;
 }
 
-#define RFM_NEEDS(ctx, what)						\
-	rfm_refuse((ctx)->extack, NULL, -EPERM,			\
+#define RFM_NEEDS(extack, what)						\
+	rfm_refuse(extack, NULL, -EPERM,				\
 		   "needs a descriptor of the card" what ", or CAP_NET_ADMIN")
 
-/* May this be done by the sender of a message? Who may not is told why. */
-int rfm_may_netlink(enum rfm_function function, const struct rfm_nl_ctx *ctx)
+/*
+ * May this be done by the sender of a message, who shows a descriptor that is open
+ * for @mode, or 0? Who may not is told why.
+ */
+int rfm_may_netlink(enum rfm_function function, fmode_t mode,
+		    const struct sk_buff *skb, struct netlink_ext_ack *extack)
 {
-	if (ctx->mode && !rfm_may_ioctl(function, ctx->mode))
+	if (mode && !rfm_may_ioctl(function, mode))
 		return 0;
-	if (netlink_capable(ctx->skb, CAP_NET_ADMIN))
+	if (netlink_capable(skb, CAP_NET_ADMIN))
 		return 0;
 	switch (rfm_rights[function]) {
 	case RFM_RIGHT_READ:
-		return RFM_NEEDS(ctx, " that is open for reading");
+		return RFM_NEEDS(extack, " that is open for reading");
 	case RFM_RIGHT_WRITE:
-		return RFM_NEEDS(ctx, " that is open for writing");
+		return RFM_NEEDS(extack, " that is open for writing");
 	case RFM_RIGHT_BOTH:
-		return RFM_NEEDS(ctx, " that is open for both");
+		return RFM_NEEDS(extack, " that is open for both");
 	default:
-		return RFM_NEEDS(ctx, "");
+		return RFM_NEEDS(extack, "");
 	}
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Life and death of struct rfm_card; the rules stand in core/card.h. */
 
-#include <linux/fs.h>
 #include <linux/idr.h>
-#include <linux/io.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
@@ -77,8 +74,10 @@ static void rfm_card_release(struct device *dev)
 {
 	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
 
-	rfm_base_free(card);
-	rfm_notify_free(card);
+	mutex_lock(&card->lock);
+	rfm_sets_drop(card, card->holds.base);
+	mutex_unlock(&card->lock);
+	kvfree(card->dispatch.monitor.queue.ring);
 	iput(card->inode);
 	cleanup_srcu_struct(&card->hw.srcu);
 	kfree(card);
@@ -121,21 +120,10 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card = kzalloc(sizeof(*card), GFP_KERNEL);
 	if (!card)
 		return ERR_PTR(-ENOMEM);
-
 	ret = init_srcu_struct(&card->hw.srcu);
-	if (ret)
-		goto err_free;
-
-	card->inode = alloc_anon_inode(rfm_mnt->mnt_sb);
-	if (IS_ERR(card->inode)) {
-		ret = PTR_ERR(card->inode);
-		goto err_srcu;
-	}
-
-	card->id = rfm_card_number(pci_name(pdev));
-	if (card->id < 0) {
-		ret = card->id;
-		goto err_inode;
+	if (ret) {
+		kfree(card);
+		return ERR_PTR(ret);
 	}
 
 	/* Whoever knows a generation of an earlier life of the card changes nothing. */
@@ -152,6 +140,7 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	mutex_init(&card->verify_lock);
 	INIT_LIST_HEAD(&card->holds.holders);
 	card->holds.base_holder.ops = &rfm_base_ops;
+	card->holds.base_holder.sets = card->holds.base;
 	list_add(&card->holds.base_holder.node, &card->holds.holders);
 	rfm_dispatch_init(card);
 	INIT_WORK(&card->hw.gone_work, rfm_card_gone_work);
@@ -163,29 +152,35 @@ struct rfm_card *rfm_card_alloc(struct pci_dev *pdev)
 	card->dev.parent = &pdev->dev;
 	card->dev.release = rfm_card_release;
 
-	/* From here on release() cleans up, the name included. */
+	/* From here on release() cleans up. */
+	card->inode = alloc_anon_inode(rfm_mnt->mnt_sb);
+	if (IS_ERR(card->inode)) {
+		ret = PTR_ERR(card->inode);
+		card->inode = NULL;
+		goto err_put;
+	}
+	card->id = rfm_card_number(pci_name(pdev));
+	if (card->id < 0) {
+		ret = card->id;
+		goto err_put;
+	}
 	ret = dev_set_name(&card->dev, "rfm%d", card->id) ?:
 	      rfm_notify_init(card);
 	if (ret) {
 		rfm_card_put(card);
 		return ERR_PTR(ret);
 	}
-
 	ret = devm_add_action_or_reset(&pdev->dev, rfm_card_put, card);
 	return ret ? ERR_PTR(ret) : card;
 
-err_inode:
-	iput(card->inode);
-err_srcu:
-	cleanup_srcu_struct(&card->hw.srcu);
-err_free:
-	kfree(card);
+err_put:
+	put_device(&card->dev);
 	return ERR_PTR(ret);
 }
 
 /*
  * sparse cannot follow a section that may or may not have been entered, so
- * __release() and __acquire() keep these two out of its count.
+ * __release() and __acquire() keep these out of its count.
  */
 
 /**
@@ -212,6 +207,33 @@ void rfm_card_exit(struct rfm_card *card, int idx)
 {
 	__acquire(&card->hw.srcu);
 	srcu_read_unlock(&card->hw.srcu, idx);
+}
+
+/* The same; returns -ENODEV if the card has not heard what was done, else 0. */
+int rfm_card_leave(struct rfm_card *card, int idx)
+{
+	int ret = rfm_card_check(card);
+
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+/* rfm_card_enter() with hw.lock, for registers that work together. */
+bool rfm_regs_enter(struct rfm_card *card, int *idx)
+{
+	if (!rfm_card_enter(card, idx))
+		return false;
+	spin_lock(&card->hw.lock);
+	__release(&card->hw.lock);
+	return true;
+}
+
+/* And rfm_card_leave(). */
+int rfm_regs_leave(struct rfm_card *card, int idx)
+{
+	__acquire(&card->hw.lock);
+	spin_unlock(&card->hw.lock);
+	return rfm_card_leave(card, idx);
 }
 
 /*
@@ -280,20 +302,11 @@ int rfm_card_check(struct rfm_card *card)
 
 /* --- the list of cards ---------------------------------------------------- */
 
-/* Netlink knows a card from now on. */
-void rfm_cards_add(struct rfm_card *card)
+/* Netlink knows a card from now on, or no longer. */
+void rfm_cards_set(struct rfm_card *card, bool known)
 {
 	mutex_lock(&rfm_cards_lock);
-	rfm_cards[card->id] = card;
-	rfm_netlink_cards_changed();
-	mutex_unlock(&rfm_cards_lock);
-}
-
-/* And no longer. */
-void rfm_cards_del(struct rfm_card *card)
-{
-	mutex_lock(&rfm_cards_lock);
-	rfm_cards[card->id] = NULL;
+	rfm_cards[card->id] = known ? card : NULL;
 	rfm_netlink_cards_changed();
 	mutex_unlock(&rfm_cards_lock);
 }

@@ -79,11 +79,10 @@
 #define RFM_CARD_H
 
 #include <linux/cdev.h>
-#include <linux/device.h>
 #include <linux/fs.h>
-#include <linux/mutex.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
 #include <linux/netlink.h>
-#include <linux/uio.h>
 
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
@@ -91,8 +90,6 @@
 #include "core/dispatch.h"
 #include "core/holds.h"
 #include "hw/hw.h"
-
-struct inode;
 
 /* Settings, but for those that the hardware keeps. */
 struct rfm_card_config {		/* under card->lock */
@@ -152,11 +149,13 @@ void rfm_card_exit_fs(void);
 struct rfm_card *rfm_card_alloc(struct pci_dev *pdev);
 bool rfm_card_enter(struct rfm_card *card, int *idx);
 void rfm_card_exit(struct rfm_card *card, int idx);
+int rfm_card_leave(struct rfm_card *card, int idx);
+bool rfm_regs_enter(struct rfm_card *card, int *idx);
+int rfm_regs_leave(struct rfm_card *card, int idx);
 void rfm_card_set_gone(struct rfm_card *card);
 void rfm_card_drain(struct rfm_card *card);
 extern struct mutex rfm_cards_lock;
-void rfm_cards_add(struct rfm_card *card);
-void rfm_cards_del(struct rfm_card *card);
+void rfm_cards_set(struct rfm_card *card, bool known);
 struct rfm_card *rfm_cards_get(unsigned int id);
 
 /* api/rights.c: who may do what; the table of rights has a line for each */
@@ -217,15 +216,9 @@ int rfm_settings_apply(struct rfm_card *card,
 		       const struct rfm_settings *settings);
 void rfm_settings_init(struct rfm_card *card);
 u32 rfm_dma_threshold(const struct rfm_card *card, bool store);
-
-/* core/config.c: what users of a 5565 set */
 int rfm_config_get(struct rfm_file *file, void *arg);
 int rfm_config_set(struct rfm_file *file, void *arg);
 int rfm_config_read(struct rfm_card *card, struct rfm_config *args);
-int rfm_config_check(const struct rfm_card *card,
-		     const struct rfm_settings *settings);
-int rfm_config_apply(struct rfm_card *card,
-		     const struct rfm_settings *settings);
 
 /* core/status.c: what the card is, last writers, counters, ring map */
 

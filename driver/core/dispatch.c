@@ -20,8 +20,6 @@
  */
 
 #include <linux/interrupt.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/sched.h>
 
 #include "core/notify.h"
@@ -57,6 +55,22 @@ void rfm_dispatch_unlock(struct rfm_card *card)
 	up(&card->dispatch.lock.free);
 }
 
+/* rfm_dispatch_lock() and rfm_card_enter(), or neither. */
+bool rfm_dispatch_enter(struct rfm_card *card, int *idx)
+{
+	rfm_dispatch_lock(card);
+	if (rfm_card_enter(card, idx))
+		return true;
+	rfm_dispatch_unlock(card);
+	return false;
+}
+
+void rfm_dispatch_exit(struct rfm_card *card, int idx)
+{
+	rfm_card_exit(card, idx);
+	rfm_dispatch_unlock(card);
+}
+
 /*
  * Others may run between deliveries of one event, if these are more than an
  * interrupt handler makes.
@@ -80,12 +94,12 @@ static unsigned int rfm_dispatch_to_listeners(struct rfm_card *card,
 	bool heard = false;
 
 	list_for_each_entry(queue, &dispatch->queues, node) {
-		if (!queue->types)
+		if (!rfm_queue_listens(queue))
 			break;
 		rfm_dispatch_yield(++visited);
 		if (!(queue->types & bit) || record->position <= queue->since)
 			continue;
-		rfm_queue_push(queue, &record->event, NULL);
+		rfm_queue_push(queue, &record->event, 0);
 		heard = true;
 	}
 	/* It is no longer in the card, so the first who listens gets it from us. */
@@ -166,7 +180,7 @@ void rfm_dispatch_route(struct rfm_card *card)
 
 	dispatch->heard = 0;
 	list_for_each_entry(queue, &dispatch->queues, node) {
-		if (!queue->types)
+		if (!rfm_queue_listens(queue))
 			break;
 		dispatch->heard |= queue->types;
 	}
@@ -237,22 +251,20 @@ void rfm_dispatch_irq(struct rfm_card *card)
 /* Returns true while there is more to do. */
 static bool rfm_dispatch_work_turn(struct rfm_card *card)
 {
-	bool more = false;
+	bool more;
 	int idx;
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
+	if (!rfm_dispatch_enter(card, &idx))
+		return false;
+	more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
+	if (!more && card->hw.events.masked) {
+		/* What came before that has not interrupted. */
+		rfm_events_mask(&card->hw, false);
 		more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
-		if (!more && card->hw.events.masked) {
-			/* What came before that has not interrupted. */
-			rfm_events_mask(&card->hw, false);
-			more = rfm_dispatch_turn(card, RFM_NO_LIMIT);
-			if (more)
-				rfm_events_mask(&card->hw, true);
-		}
-		rfm_card_exit(card, idx);
+		if (more)
+			rfm_events_mask(&card->hw, true);
 	}
-	rfm_dispatch_unlock(card);
+	rfm_dispatch_exit(card, idx);
 	return more;
 }
 
@@ -262,32 +274,28 @@ static bool rfm_dispatch_work_turn(struct rfm_card *card)
  */
 static void rfm_dispatch_tell(struct rfm_card *card)
 {
-	struct rfm_event missing = {
+	struct rfm_event event = {
 		.type = RFM_EVENT_DROPPED,
 		.node = RFM_NODE_ALL,
 	};
 	struct rfm_events *events = &card->hw.events;
+	u64 dropped, missing;
 	bool untold = false;
-	u64 dropped;
 	int idx;
 
 	rfm_dispatch_lock(card);
 	if (rfm_card_enter(card, &idx)) {
-		if (events->running) {
-			dropped = lo_hi_readq(card->hw.ext +
-					      RFM_EXT_EVENT_DROPPED);
-			if (!rfm_card_check(card))
-				events->dropped = dropped;
-		}
+		dropped = rfm_events_dropped(&card->hw);
+		if (!rfm_card_leave(card, idx))
+			events->dropped = dropped;
 		untold = rfm_events_untold(&card->hw);
-		rfm_card_exit(card, idx);
 	}
-	if (rfm_events_missing(&card->hw) > events->told) {
-		missing.data = min_t(u64, rfm_events_missing(&card->hw) -
-					  events->told, U32_MAX);
-		rfm_notify_event(card, &missing, 0);
+	missing = rfm_events_missing(&card->hw);
+	if (missing > events->told) {
+		event.data = min_t(u64, missing - events->told, U32_MAX);
+		rfm_notify_event(card, &event, 0);
 	}
-	events->told = rfm_events_missing(&card->hw);
+	events->told = missing;
 	rfm_dispatch_unlock(card);
 	if (!untold)
 		return;
@@ -325,9 +333,8 @@ void rfm_dispatch_init(struct rfm_card *card)
 void rfm_dispatch_start(struct rfm_card *card)
 {
 	rfm_dispatch_lock(card);
-	rfm_irq_prepare(&card->hw);
+	rfm_irq_start(&card->hw);
 	rfm_throttle_start(card);
 	rfm_dispatch_route(card);
-	rfm_irq_enable(&card->hw);
 	rfm_dispatch_unlock(card);
 }

@@ -4,17 +4,11 @@
 #define RFM_DISPATCH_H
 
 #include <linux/bitmap.h>
-#include <linux/fs.h>
-#include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/rbtree.h>
 #include <linux/semaphore.h>
-#include <linux/spinlock.h>
-#include <linux/types.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 
 #include "core/holds.h"
 #include "hw/hw.h"
@@ -26,12 +20,6 @@ struct rfm_watcher;
 struct rfm_dispatch_lock {
 	struct semaphore free;		/* trying to take a mutex is for processes only */
 	struct lockdep_map dep_map;
-};
-
-/* Room for one record that a full queue must not drop. */
-struct rfm_kept {
-	struct list_head node;		/* in queue->kept while @event waits for a place */
-	struct rfm_event event;
 };
 
 /* So many records at most are out of a queue, on their way to a reader. */
@@ -56,10 +44,9 @@ struct rfm_queue {
 	wait_queue_head_t wait;		/* readers and pollers */
 	struct mutex read_lock;		/* one reader at a time; only readers move @tail */
 	struct eventfd_ctx *eventfd;	/* constant: counts records as well, or NULL */
-	u32 types;			/* constant: what a listener hears, RFM_EVENT_BIT() */
+	u32 types;			/* constant: what it hears, RFM_EVENT_BIT(); monitors': 0 */
+	u32 flags;			/* constant: a listener's, RFM_LISTEN_* */
 	/* Under dispatch.lock: */
-	bool by_card;			/* events may come through the event ring */
-	bool ring_only;			/* some come no other way */
 	u64 since;			/* records up to that position are not for it */
 	u64 told;			/* of the card's dropped events: told, or before its time */
 	spinlock_t lock;		/* all below */
@@ -68,13 +55,23 @@ struct rfm_queue {
 	struct delayed_work *work;	/* constant: a monitor's, takes the records; else NULL */
 	u32 coalesced;			/* constant: RFM_EVENT_BIT() of what is told together */
 	u32 depth;			/* records it holds */
+	u32 spare;			/* constant: keys of records that it must not drop */
 	u32 tail;			/* index of the oldest record */
-	u32 count;			/* records in the queue */
+	u32 count;			/* records in the queue, those beside it included */
 	u32 reading;			/* the oldest, which a reader takes; not counted as held */
-	struct list_head kept;		/* newer records; while there are any, it is full */
-	struct rfm_kept mark;		/* room for one that tells of dropped events */
-	struct rfm_event *ring;		/* @depth + RFM_QUEUE_BATCH records */
+	struct rfm_event *ring;		/* @depth + RFM_QUEUE_BATCH + @spare records */
+	u16 *keys;			/* of these, behind them */
 };
+
+/* Of records that a full queue must not drop it keeps the last of each key, from 1. */
+#define RFM_KEY_SLOT(slot)	((slot) + 1)
+#define RFM_KEY_DROPPED		(RFM_EXT_SLOTS + 1)
+
+/* Listeners are told by type; a watch hears only what is watched, monitors all. */
+static inline bool rfm_queue_listens(const struct rfm_queue *queue)
+{
+	return queue->types & ~RFM_EVENT_WATCHED;
+}
 
 /* Errors that LISR keeps until they are asked for, of those that monitors are told of. */
 #define RFM_EVENT_KEPT		(RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | \
@@ -92,25 +89,16 @@ struct rfm_queue {
 #define RFM_EVENT_MONITORED	(RFM_EVENT_KEPT | RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS) | \
 				 (RFM_EVENT_EXTENSION & ~RFM_EVENT_WATCHED))
 
-/* One descriptor made by RFM_IOC_LISTEN. */
-struct rfm_listener {
-	struct rfm_queue queue;		/* first */
-	u32 flags;			/* constant: RFM_LISTEN_* */
-};
-
-#define RFM_SLOT_NONE	RFM_EXT_SLOTS
-
 /* One range of a watch. */
 struct rfm_watch_range {
-	struct rb_node node;		/* in card->dispatch.watched, unless the watch compares */
+	struct rb_node node;		/* in card->dispatch.watched, if @listed */
 	u32 first;			/* byte */
 	u32 last;			/* byte */
 	u32 reach;			/* last byte of the ranges that it is in the tree for */
-	bool joined;			/* another, which overlaps or touches it, is for this one */
+	bool listed;			/* no other is for it, and the watch does not compare */
 	u32 last_below;			/* of the tree's node and those below */
 	struct rfm_watcher *watcher;
 	struct rfm_hold hold;		/* what it needs of the card */
-	unsigned int timer;		/* slot of its timer, or RFM_SLOT_NONE */
 };
 
 /* One descriptor made by RFM_IOC_WATCH. */
@@ -119,9 +107,6 @@ struct rfm_watcher {
 	struct rfm_watch args;		/* what was asked for */
 	u64 seen;			/* position of the last update it was told of */
 	u64 late;			/* updates that were late */
-	unsigned int comparator;	/* slot, or RFM_SLOT_NONE */
-	unsigned int count;		/* of @ranges */
-	struct rfm_kept *kept;		/* for each of its slots, behind @ranges */
 	struct rfm_watch_range ranges[];
 };
 
@@ -129,7 +114,6 @@ struct rfm_watcher {
 struct rfm_slot {
 	struct rfm_watcher *owner;	/* NULL when its records are nobody's */
 	const struct rfm_watch_range *range;	/* whose silence it tells of, NULL: it compares */
-	struct rfm_kept *kept;		/* room for its last record */
 	bool stale;			/* the owner was told last that @range fell silent */
 	u64 changes;			/* counts owners, and what they were told */
 };
@@ -194,18 +178,20 @@ static inline void rfm_event_set_range(struct rfm_event *event,
 void rfm_dispatch_init(struct rfm_card *card);
 void rfm_dispatch_lock(struct rfm_card *card);
 void rfm_dispatch_unlock(struct rfm_card *card);
+bool rfm_dispatch_enter(struct rfm_card *card, int *idx);
+void rfm_dispatch_exit(struct rfm_card *card, int idx);
 void rfm_dispatch_yield(unsigned int deliveries);
 void rfm_dispatch_start(struct rfm_card *card);
 
 /* core/queue.c: what all event descriptors have in common */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
 void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
-		      size_t size, u32 depth);
+		      size_t size, u32 depth, u32 slots);
 void rfm_queue_free(struct rfm_queue *queue);
 int rfm_queue_install(struct rfm_queue *queue, u32 flags);
-void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only);
+void rfm_queue_add(struct rfm_queue *queue);
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    struct rfm_kept *kept);
+		    u16 key);
 bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event);
 void rfm_queue_lose(struct rfm_queue *queue);
 void rfm_queue_describe(struct rfm_queue *queue,
@@ -231,7 +217,7 @@ unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record);
 unsigned int rfm_slots_needed(const struct rfm_watch *args);
 int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher);
 int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher);
-void rfm_slot_release(struct rfm_card *card, unsigned int slot);
+void rfm_slots_release(struct rfm_card *card, const struct rfm_watcher *watcher);
 void rfm_watch_recheck(struct rfm_card *card);
 void rfm_watch_reset(struct rfm_card *card);
 

@@ -14,11 +14,7 @@
  * file remembers how much was lost when it last looked.
  */
 
-#include <linux/io.h>
-#include <linux/ktime.h>
-#include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/wait.h>
 
 #include "core/card.h"
 
@@ -38,22 +34,29 @@ struct rfm_fence {
 	u64 lost;			/* FENCE_LOST when this file last saw it */
 };
 
-/* Bits of the card, and what they are called by programs. */
-static const struct {
-	u32 result;
-	u32 flag;
-} rfm_fence_flags[] = {
-	{ RFM_FENCE_LOST, RFM_FENCED_LOST },
-	{ RFM_FENCE_PAUSED, RFM_FENCED_PAUSED },
-	{ RFM_FENCE_EPOCH_CHANGED, RFM_FENCED_EPOCH },
-	{ RFM_FENCE_DARK, RFM_FENCED_DARK },
-};
+static_assert(RFM_FENCE_LOST == RFM_FENCED_LOST);
+static_assert(RFM_FENCE_PAUSED == RFM_FENCED_PAUSED);
+static_assert(RFM_FENCE_EPOCH_CHANGED == RFM_FENCED_EPOCH);
+static_assert(RFM_FENCE_DARK == RFM_FENCED_DARK);
 
-static void rfm_fences_end(struct rfm_card *card, u32 ticket)
+#define RFM_FENCED_ALL	(RFM_FENCED_LOST | RFM_FENCED_PAUSED | \
+			 RFM_FENCED_EPOCH | RFM_FENCED_DARK)
+
+/*
+ * A fence has come home, and those before it. The result is that of the last
+ * one, and good for those before it: what is everywhere now was not there
+ * earlier. Under dispatch.lock, the card entered; sleeps.
+ */
+void rfm_fence_event(struct rfm_card *card, u32 ticket)
 {
-	u32 result = readl(card->hw.ext + RFM_EXT_FENCE_RESULT);
 	struct rfm_fence *fence, *next;
+	u32 result;
 
+	lockdep_assert_held(&card->dispatch.lock);
+
+	if (list_empty(&card->dispatch.fences))
+		return;
+	result = readl(card->hw.ext + RFM_EXT_FENCE_RESULT);
 	list_for_each_entry_safe(fence, next, &card->dispatch.fences, node) {
 		if ((s32)(ticket - fence->ticket) < 0)
 			break;
@@ -63,19 +66,6 @@ static void rfm_fences_end(struct rfm_card *card, u32 ticket)
 		wake_up(&fence->wait);
 		cond_resched();
 	}
-}
-
-/*
- * A fence has come home, and those before it. The result is that of the last
- * one, and good for those before it: what is everywhere now was not there
- * earlier. Under dispatch.lock, the card entered; sleeps.
- */
-void rfm_fence_event(struct rfm_card *card, u32 ticket)
-{
-	lockdep_assert_held(&card->dispatch.lock);
-
-	if (!list_empty(&card->dispatch.fences))
-		rfm_fences_end(card, ticket);
 }
 
 /* The card has gone: all look themselves. Under dispatch.lock; sleeps. */
@@ -94,48 +84,36 @@ void rfm_fences_wake(struct rfm_card *card)
 /* Ask the card instead of waiting for its record. Return: 0 or -ENODEV. */
 static int rfm_fence_look(struct rfm_card *card)
 {
-	int idx, ret = -ENODEV;
+	int idx, ret;
 	u32 done;
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		done = readl(card->hw.ext + RFM_EXT_FENCE_DONE);
-		ret = rfm_card_check(card);
-		if (!ret)
-			rfm_fence_event(card, done);
-		rfm_card_exit(card, idx);
-	}
-	rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(card, &idx))
+		return -ENODEV;
+	done = readl(card->hw.ext + RFM_EXT_FENCE_DONE);
+	ret = rfm_card_check(card);
+	if (!ret)
+		rfm_fence_event(card, done);
+	rfm_dispatch_exit(card, idx);
 	return ret;
 }
 
 static int rfm_fence_begin(struct rfm_file *file, struct rfm_fence *fence)
 {
 	struct rfm_card *card = file->card;
-	int idx, ret = -ENODEV;
+	int idx;
 
 	init_waitqueue_head(&fence->wait);
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		spin_lock(&card->hw.lock);
-		fence->lost = file->fence_lost;
-		fence->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
-		writel(0, card->hw.ext + RFM_EXT_FENCE_BEGIN);
-		fence->ticket = readl(card->hw.ext + RFM_EXT_FENCE_BEGIN);
-		spin_unlock(&card->hw.lock);
-		list_add_tail(&fence->node, &card->dispatch.fences);
-		rfm_card_exit(card, idx);
-		ret = 0;
-	}
-	rfm_dispatch_unlock(card);
-	return ret;
-}
-
-static void rfm_fence_forget(struct rfm_card *card, struct rfm_fence *fence)
-{
-	rfm_dispatch_lock(card);
-	list_del(&fence->node);
-	rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(card, &idx))
+		return -ENODEV;
+	spin_lock(&card->hw.lock);
+	fence->lost = file->fence_lost;
+	fence->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
+	writel(0, card->hw.ext + RFM_EXT_FENCE_BEGIN);
+	fence->ticket = readl(card->hw.ext + RFM_EXT_FENCE_BEGIN);
+	spin_unlock(&card->hw.lock);
+	list_add_tail(&fence->node, &card->dispatch.fences);
+	rfm_dispatch_exit(card, idx);
+	return 0;
 }
 
 static int rfm_fence_wait(struct rfm_card *card, struct rfm_fence *fence,
@@ -172,29 +150,20 @@ static int rfm_fence_end(struct rfm_file *file, const struct rfm_fence *fence,
 {
 	struct rfm_card *card = file->card;
 	int idx, ret;
-	unsigned int i;
 	u64 lost;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	args->epoch = readl(card->hw.ext + RFM_EXT_EPOCH);
 	lost = readq(card->hw.ext + RFM_EXT_FENCE_LOST);
-	spin_unlock(&card->hw.lock);
-	ret = rfm_card_check(card);
-	if (!ret) {
-		spin_lock(&card->hw.lock);
-		file->fence_lost = max(file->fence_lost, lost);
-		spin_unlock(&card->hw.lock);
-	}
-	rfm_card_exit(card, idx);
+	ret = rfm_regs_leave(card, idx);
 	if (ret)
 		return ret;
+	spin_lock(&card->hw.lock);
+	file->fence_lost = max(file->fence_lost, lost);
+	spin_unlock(&card->hw.lock);
 
-	args->flags = 0;
-	for (i = 0; i < ARRAY_SIZE(rfm_fence_flags); i++)
-		if (fence->result & rfm_fence_flags[i].result)
-			args->flags |= rfm_fence_flags[i].flag;
+	args->flags = fence->result & RFM_FENCED_ALL;
 	args->lost = lost - fence->lost;
 	if (args->lost)
 		args->flags |= RFM_FENCED_LOST;
@@ -236,7 +205,9 @@ int rfm_fence(struct rfm_file *file, void *arg)
 	if (ret)
 		return ret;
 	ret = rfm_fence_wait(card, &fence, ktime_add_ms(begin, timeout_ms));
-	rfm_fence_forget(card, &fence);
+	rfm_dispatch_lock(card);
+	list_del(&fence.node);
+	rfm_dispatch_unlock(card);
 	if (ret)
 		return ret;
 	args->wait_ns = ktime_to_ns(ktime_sub(ktime_get(), begin));

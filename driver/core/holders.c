@@ -2,18 +2,13 @@
 /* Who has something of a card: open files, mappings, watches, listeners. */
 
 #include <linux/pid.h>
-#include <linux/sched.h>
 #include <linux/seq_file.h>
 
-#include "core/notify.h"
+#include "core/card.h"
 
-/**
- * rfm_holder_add - descriptor-get tells of somebody from now on
- * @card: the card
- * @holder: its place in what it belongs to
- * @ops: of its kind
- *
- * Context: process, the one that it is made for; sleeps.
+/*
+ * descriptor-get tells of somebody from now on, and of the calling process as the
+ * one that it is made for. Sleeps.
  */
 void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 		    const struct rfm_holder_ops *ops)
@@ -30,13 +25,7 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 	mutex_unlock(&card->lock);
 }
 
-/**
- * rfm_holder_del - and no longer
- * @card: the card, gone or not
- * @holder: one that was added
- *
- * Context: process; sleeps.
- */
+/* And no longer; the card may have gone. Sleeps. */
 void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 {
 	mutex_lock(&card->lock);
@@ -46,26 +35,9 @@ void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 	mutex_unlock(&card->lock);
 }
 
-/**
- * rfm_holders_changed - a dump that is under way may no longer be of one piece
- * @card: the card
- *
- * Context: card->lock held.
- */
-void rfm_holders_changed(struct rfm_card *card)
-{
-	lockdep_assert_held(&card->lock);
-
-	rfm_netlink_holders_changed();
-}
-
-/**
- * rfm_holder_show - name a descriptor in /proc/PID/fdinfo as descriptor-get does
- * @m: where it goes
- * @card: the card, gone or not
- * @holder: the descriptor's
- *
- * What it has of the card only descriptor-get tells: that has mappings, base
+/*
+ * Names a descriptor in /proc/PID/fdinfo as descriptor-get does; the card may have
+ * gone. What it has of the card only descriptor-get tells: that has mappings, base
  * masks and descriptors in no process's table as well, and asks for the rights
  * of a reader of the card, not of one of the process.
  */

@@ -40,6 +40,9 @@ struct rfm_hold {
 
 #define RFM_HOLD(plane)	(1u << (plane))
 
+/* What the base policy all has on in the whole memory, as it is at reset. */
+#define RFM_HOLD_BASE	(RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX))
+
 /* Ranges of one plane. */
 struct rfm_set {
 	struct rb_root spans;		/* struct rfm_span, in order; they do not touch */
@@ -50,21 +53,6 @@ struct rfm_span {
 	struct rb_node node;
 	struct rfm_hold hold;		/* the range and its plane */
 };
-
-static inline struct rfm_span *rfm_span_at(struct rb_node *node)
-{
-	return rb_entry_safe(node, struct rfm_span, node);
-}
-
-static inline struct rfm_span *rfm_span_next(struct rfm_span *span)
-{
-	return rfm_span_at(rb_next(&span->node));
-}
-
-static inline struct rfm_span *rfm_set_first(const struct rfm_set *set)
-{
-	return rfm_span_at(rb_first(&set->spans));
-}
 
 /* What there is to say of a holder beside its ranges. */
 struct rfm_description {
@@ -83,7 +71,7 @@ struct rfm_holder;
 /* What differs from kind to kind; called under card->lock. */
 struct rfm_holder_ops {
 	u32 kind;			/* enum rfm_descriptor_kind */
-	/* Fills in what differs from 0. */
+	/* Fills in what differs from 0. NULL: nothing does. */
 	void (*describe)(struct rfm_holder *holder,
 			 struct rfm_description *description);
 	/*
@@ -98,6 +86,7 @@ struct rfm_holder_ops {
 struct rfm_holder {
 	struct list_head node;		/* in card->holds.holders, in the order of @id */
 	const struct rfm_holder_ops *ops;
+	const struct rfm_set *sets;	/* its ranges, for rfm_sets_range() */
 	u32 id;				/* from 1; 0 is the card's base */
 	u32 pid;			/* the process that made it */
 	char comm[TASK_COMM_LEN];	/* its name then */
@@ -132,18 +121,18 @@ u32 rfm_cover_gap(const struct rb_root *root, u32 *first, u32 end);
 int rfm_subscribe_start(struct rfm_card *card);
 void rfm_subscribe_stop(struct rfm_card *card);
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane);
-void rfm_planes_write(struct rfm_card *card, u32 on);
 int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold);
 void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold);
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 			  bool window, u64 offset, u64 length, u32 planes);
 void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
-struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at);
-int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
-		 const struct rfm_range *range, unsigned int plane, bool add);
-void rfm_set_free(struct rfm_set *set);
+int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
+		    const struct rfm_range *range, u32 planes, bool add,
+		    bool hold);
+bool rfm_sets_cover(const struct rfm_set *sets, const struct rfm_range *range,
+		    u32 planes);
 void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets);
-bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
+bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
 		    struct rfm_range *range, u32 *planes);
 int rfm_subscribe(struct rfm_file *file, void *arg);
 int rfm_unsubscribe(struct rfm_file *file, void *arg);
@@ -151,21 +140,19 @@ void rfm_subscribe_close(struct rfm_file *file);
 extern const struct rfm_holder_ops rfm_file_ops;
 
 /* core/base.c: the base masks */
-int rfm_base_start(struct rfm_card *card, u32 policy);
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets);
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets);
-void rfm_base_free(struct rfm_card *card);
-bool rfm_base_covers(struct rfm_card *card, const struct rfm_range *range,
-		     u32 planes);
 extern const struct rfm_holder_ops rfm_base_ops;
 
 /* core/holders.c: who has something of a card */
 void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 		    const struct rfm_holder_ops *ops);
 void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder);
-void rfm_holders_changed(struct rfm_card *card);
 void rfm_holder_show(struct seq_file *m, struct rfm_card *card,
 		     struct rfm_holder *holder);
+
+/* api/netlink.c: a dump that is under way may no longer be of one piece */
+void rfm_holders_changed(struct rfm_card *card);
 
 #endif /* RFM_HOLDS_H */

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RFM_IOC_LISTEN: descriptors that tell what happens on the ring. */
 
-#include <linux/ktime.h>
-
 #include "core/card.h"
 
 static void rfm_listener_describe(struct rfm_holder *holder,
 				  struct rfm_description *description)
 {
-	struct rfm_listener *listener = container_of(holder, struct rfm_listener,
-						     queue.holder);
+	struct rfm_queue *queue = container_of(holder, struct rfm_queue, holder);
 
-	rfm_queue_describe(&listener->queue, description);
-	description->types = listener->queue.types;
-	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
+	rfm_queue_describe(queue, description);
+	description->types = queue->types;
+	if (queue->flags & RFM_LISTEN_EXCLUSIVE)
 		description->flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
 }
 
 /* One of each that only monitors have heard of, as if it had waited in the card. */
-static void rfm_listener_push_waiting(struct rfm_listener *listener, u32 waiting)
+static void rfm_listener_push_waiting(struct rfm_queue *queue, u32 waiting)
 {
 	struct rfm_event event = { .node = RFM_NODE_ALL };
 
@@ -26,38 +23,37 @@ static void rfm_listener_push_waiting(struct rfm_listener *listener, u32 waiting
 		if (!(waiting & RFM_EVENT_BIT(event.type)))
 			continue;
 		event.time_ns = ktime_get_ns();
-		rfm_queue_push(&listener->queue, &event, NULL);
+		rfm_queue_push(queue, &event, 0);
 	}
 }
 
 /* May it have these types? */
 static int rfm_listener_check(struct rfm_card *card,
-			      const struct rfm_listener *listener)
+			      const struct rfm_queue *queue)
 {
 	const struct rfm_dispatch *dispatch = &card->dispatch;
-	u32 types = listener->queue.types;
 
-	if (types & RFM_EVENT_EXTENSION && card->hw.events.stopped)
+	if (queue->types & RFM_EVENT_EXTENSION && card->hw.events.stopped)
 		return -EIO;
-	if (types & dispatch->exclusive)
+	if (queue->types & dispatch->exclusive)
 		return -EBUSY;
 	if (dispatch->listening == RFM_LISTENERS_MAX)
 		return -ENOSPC;
-	if (listener->flags & RFM_LISTEN_EXCLUSIVE && types & dispatch->heard)
+	if (queue->flags & RFM_LISTEN_EXCLUSIVE &&
+	    queue->types & dispatch->heard)
 		return -EBUSY;
 	return 0;
 }
 
-static int rfm_listener_enlist(struct rfm_card *card,
-			       struct rfm_listener *listener)
+static int rfm_listener_enlist(struct rfm_card *card, struct rfm_queue *queue)
 {
 	struct rfm_dispatch *dispatch = &card->dispatch;
-	u32 types = listener->queue.types, unheard, waiting;
+	u32 unheard, waiting;
 	int ret;
 
 	lockdep_assert_held(&dispatch->lock);
 
-	ret = rfm_listener_check(card, listener);
+	ret = rfm_listener_check(card, queue);
 	if (ret)
 		return ret;
 	/*
@@ -65,19 +61,17 @@ static int rfm_listener_enlist(struct rfm_card *card,
 	 * is in a FIFO, but emptying it would take too long: the listener gets it.
 	 */
 	rfm_irq_take(&card->hw, RFM_NO_LIMIT);
-	unheard = types & ~dispatch->heard;
+	unheard = queue->types & ~dispatch->heard;
 	waiting = dispatch->waiting & unheard;
 	dispatch->waiting &= ~unheard;
 	dispatch->listening++;
-	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
-		dispatch->exclusive |= types;
-	rfm_queue_add(&listener->queue,
-		      types & (RFM_EVENT_SENDABLE | RFM_EVENT_EXTENSION),
-		      types & RFM_EVENT_EXTENSION);
-	if (listener->flags & RFM_LISTEN_DISCARD) {
+	if (queue->flags & RFM_LISTEN_EXCLUSIVE)
+		dispatch->exclusive |= queue->types;
+	rfm_queue_add(queue);
+	if (queue->flags & RFM_LISTEN_DISCARD) {
 		rfm_irq_discard(&card->hw, unheard);
 	} else if (waiting) {
-		rfm_listener_push_waiting(listener, waiting);
+		rfm_listener_push_waiting(queue, waiting);
 		/* Whether the card has latched another one meanwhile or not. */
 		rfm_irq_discard(&card->hw, waiting);
 	}
@@ -89,30 +83,23 @@ static int rfm_listener_enlist(struct rfm_card *card,
 
 static int rfm_listener_begin(struct rfm_queue *queue)
 {
-	struct rfm_card *card = queue->card;
-	int idx, ret = -ENODEV;
+	int idx, ret;
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		ret = rfm_listener_enlist(card, container_of(queue,
-							     struct rfm_listener,
-							     queue));
-		rfm_card_exit(card, idx);
-	}
-	rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(queue->card, &idx))
+		return -ENODEV;
+	ret = rfm_listener_enlist(queue->card, queue);
+	rfm_dispatch_exit(queue->card, idx);
 	return ret;
 }
 
 static void rfm_listener_end(struct rfm_queue *queue)
 {
-	struct rfm_listener *listener = container_of(queue, struct rfm_listener,
-						     queue);
 	struct rfm_card *card = queue->card;
 
 	rfm_dispatch_lock(card);
 	list_del_init(&queue->node);
 	card->dispatch.listening--;
-	if (listener->flags & RFM_LISTEN_EXCLUSIVE)
+	if (queue->flags & RFM_LISTEN_EXCLUSIVE)
 		card->dispatch.exclusive &= ~queue->types;
 	rfm_dispatch_route(card);
 	rfm_dispatch_unlock(card);
@@ -128,34 +115,24 @@ static const struct rfm_queue_ops rfm_listener_ops = {
 	.end = rfm_listener_end,
 };
 
-static int rfm_listen_check(struct rfm_card *card, const struct rfm_listen *args)
-{
-	if (args->flags & ~RFM_LISTEN_FLAGS || !args->types ||
-	    args->types & ~RFM_EVENT_ALL || args->types & RFM_EVENT_WATCHED)
-		return -EINVAL;
-	if (args->depth > RFM_LISTEN_DEPTH_MAX)
-		return -EINVAL;
-	if (args->types & RFM_EVENT_EXTENSION && !card->hw.events.ring)
-		return -EOPNOTSUPP;
-	return 0;
-}
-
 /* RFM_IOC_LISTEN. Return: the descriptor, or a negative errno. */
 int rfm_listen(struct rfm_file *owner, void *arg)
 {
 	struct rfm_card *card = owner->card;
 	const struct rfm_listen *args = arg;
-	struct rfm_listener *listener;
-	int ret;
+	struct rfm_queue *queue;
 
-	ret = rfm_listen_check(card, args);
-	if (ret)
-		return ret;
-	listener = rfm_queue_alloc(card, &rfm_listener_ops, sizeof(*listener),
-				   args->depth);
-	if (IS_ERR(listener))
-		return PTR_ERR(listener);
-	listener->queue.types = args->types;
-	listener->flags = args->flags;
-	return rfm_queue_install(&listener->queue, args->flags);
+	if (args->flags & ~RFM_LISTEN_FLAGS || !args->types ||
+	    args->types & ~RFM_EVENT_ALL || args->types & RFM_EVENT_WATCHED ||
+	    args->depth > RFM_LISTEN_DEPTH_MAX)
+		return -EINVAL;
+	if (args->types & RFM_EVENT_EXTENSION && !card->hw.events.ring)
+		return -EOPNOTSUPP;
+	queue = rfm_queue_alloc(card, &rfm_listener_ops, sizeof(*queue),
+				args->depth, 0);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
+	queue->types = args->types;
+	queue->flags = args->flags;
+	return rfm_queue_install(queue, args->flags);
 }

@@ -12,7 +12,6 @@ int rfm_may_ioctl(enum rfm_function function, fmode_t mode);
 
 /* api/netlink.c: dumps that are under way are no longer of one piece */
 void rfm_netlink_cards_changed(void);
-void rfm_netlink_holders_changed(void);
 
 /* api/notify.c: what monitors are told of */
 void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
@@ -20,9 +19,7 @@ void rfm_notify_event(struct rfm_card *card, const struct rfm_event *event,
 void rfm_notify_what(struct rfm_card *card, u32 type);
 bool rfm_notify_room(struct rfm_card *card);
 void rfm_notify_change(struct rfm_card *card);
-u64 rfm_notify_lost(struct rfm_card *card);
 int rfm_notify_init(struct rfm_card *card);
-void rfm_notify_free(struct rfm_card *card);
 void rfm_notify_start(struct rfm_card *card);
 void rfm_notify_stop(struct rfm_card *card);
 

@@ -10,19 +10,14 @@
  * EIO and EPOLLERR.
  *
  * A full queue drops and counts what comes. Some records cannot be dropped, as
- * nothing may ever come after them that tells of it: for these there is room
- * beside the queue, for the last of its kind, until a place becomes free.
+ * nothing may ever come after them that tells of it: for these there are places
+ * behind it, for the last of each key. They are in the queue as soon as a place
+ * becomes free.
  */
 
 #include <linux/anon_inodes.h>
-#include <linux/eventfd.h>
 #include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/ktime.h>
-#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/poll.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -31,7 +26,7 @@
 
 static u32 rfm_queue_places(const struct rfm_queue *queue)
 {
-	return queue->depth + RFM_QUEUE_BATCH;
+	return queue->depth + RFM_QUEUE_BATCH + queue->spare;
 }
 
 /* Is nothing more to come? Return: -ENODEV, -EIO, or 0 if not so. */
@@ -39,39 +34,21 @@ static int rfm_queue_over(const struct rfm_queue *queue)
 {
 	if (READ_ONCE(queue->card->hw.gone))
 		return -ENODEV;
-	if (queue->ring_only && READ_ONCE(queue->card->hw.events.stopped))
+	if (queue->types & RFM_EVENT_EXTENSION &&
+	    READ_ONCE(queue->card->hw.events.stopped))
 		return -EIO;
 	return 0;
 }
 
-static bool rfm_queue_ready(const struct rfm_queue *queue)
+/* The index of a record, counted from the oldest; there is always one for the next. */
+static u32 rfm_queue_index(const struct rfm_queue *queue, u32 i)
 {
-	return READ_ONCE(queue->count) || rfm_queue_over(queue);
-}
-
-/* Where the next record goes; there is always such a place. */
-static struct rfm_event *rfm_queue_place(struct rfm_queue *queue)
-{
-	return &queue->ring[(queue->tail + queue->count) %
-			    rfm_queue_places(queue)];
+	return (queue->tail + i) % rfm_queue_places(queue);
 }
 
 static bool rfm_queue_full(const struct rfm_queue *queue)
 {
 	return queue->count - queue->reading >= queue->depth;
-}
-
-/* Places have become free: nothing that comes now may overtake these. */
-static void rfm_queue_take_kept(struct rfm_queue *queue)
-{
-	struct rfm_kept *kept;
-
-	while (!list_empty(&queue->kept) && !rfm_queue_full(queue)) {
-		kept = list_first_entry(&queue->kept, struct rfm_kept, node);
-		list_del_init(&kept->node);
-		*rfm_queue_place(queue) = kept->event;
-		WRITE_ONCE(queue->count, queue->count + 1);
-	}
 }
 
 /*
@@ -90,7 +67,6 @@ static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 	spin_lock_irq(&queue->lock);
 	count = min_t(size_t, min_t(u32, queue->count, RFM_QUEUE_BATCH), room);
 	queue->reading = count;
-	rfm_queue_take_kept(queue);
 	spin_unlock_irq(&queue->lock);
 
 	first = min(count, places - queue->tail);
@@ -101,7 +77,7 @@ static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 	spin_lock_irq(&queue->lock);
 	queue->reading = 0;
 	if (!fault) {
-		queue->tail = (queue->tail + count) % places;
+		queue->tail = rfm_queue_index(queue, count);
 		WRITE_ONCE(queue->count, queue->count - count);
 	}
 	spin_unlock_irq(&queue->lock);
@@ -157,7 +133,8 @@ static ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		if (wait_event_interruptible(queue->wait,
-					     rfm_queue_ready(queue)))
+					     READ_ONCE(queue->count) ||
+					     rfm_queue_over(queue)))
 			return -ERESTARTSYS;
 	}
 }
@@ -177,26 +154,19 @@ static __poll_t rfm_queue_poll(struct file *file, poll_table *table)
 	return mask;
 }
 
-/**
- * rfm_queue_init - make an empty queue
- * @queue: zeroed memory
- * @card: the card
- * @depth: records it shall hold
- *
- * Return: 0 or -ENOMEM.
- */
+/* Makes an empty queue of @depth records in zeroed memory. Return: 0 or -ENOMEM. */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 {
 	queue->card = card;
 	queue->depth = depth;
 	INIT_LIST_HEAD(&queue->node);
 	queue->ring = kvmalloc_array(rfm_queue_places(queue),
-				     sizeof(*queue->ring), GFP_KERNEL_ACCOUNT);
+				     sizeof(*queue->ring) + sizeof(*queue->keys),
+				     GFP_KERNEL_ACCOUNT);
 	if (!queue->ring)
 		return -ENOMEM;
 
-	INIT_LIST_HEAD(&queue->kept);
-	INIT_LIST_HEAD(&queue->mark.node);
+	queue->keys = (u16 *)(queue->ring + rfm_queue_places(queue));
 	init_waitqueue_head(&queue->wait);
 	mutex_init(&queue->read_lock);
 	spin_lock_init(&queue->lock);
@@ -205,39 +175,34 @@ int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
 
 /* --- descriptors ----------------------------------------------------------- */
 
-/* All queues of a card's descriptors together are bounded. */
-static bool rfm_queue_admit(struct rfm_card *card, u32 depth)
-{
-	bool good;
-
-	rfm_dispatch_lock(card);
-	good = depth <= RFM_QUEUED_MAX - card->dispatch.queued;
-	if (good)
-		card->dispatch.queued += depth;
-	rfm_dispatch_unlock(card);
-	return good;
-}
-
 /*
  * Makes what a descriptor of events stands for: @size bytes, zeroed, that begin
  * with a struct rfm_queue, and hold a reference to the card. Its queue takes
- * @depth records, at most RFM_LISTEN_DEPTH_MAX, 0 for the usual number.
- * ERR_PTR(-ENOSPC) if the queues of the card would hold too many, or -ENOMEM.
+ * @depth records, at most RFM_LISTEN_DEPTH_MAX, 0 for the usual number, and the
+ * last of each of @slots. ERR_PTR(-ENOSPC) if the queues of the card's descriptors,
+ * which are bounded together, would hold too many, or -ENOMEM.
  */
 void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
-		      size_t size, u32 depth)
+		      size_t size, u32 depth, u32 slots)
 {
 	struct rfm_queue *queue = kvzalloc(size, GFP_KERNEL_ACCOUNT);
+	bool admitted;
 
 	depth = depth ?: RFM_LISTEN_DEPTH_DEFAULT;
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
-	if (!rfm_queue_admit(card, depth)) {
+	rfm_dispatch_lock(card);
+	admitted = depth <= RFM_QUEUED_MAX - card->dispatch.queued;
+	if (admitted)
+		card->dispatch.queued += depth;
+	rfm_dispatch_unlock(card);
+	if (!admitted) {
 		kvfree(queue);
 		return ERR_PTR(-ENOSPC);
 	}
 	get_device(&card->dev);
 	queue->ops = ops;
+	queue->spare = slots + 1;	/* RFM_KEY_DROPPED */
 	if (rfm_queue_init(queue, card, depth)) {
 		rfm_queue_free(queue);
 		return ERR_PTR(-ENOMEM);
@@ -295,59 +260,47 @@ int rfm_queue_install(struct rfm_queue *queue, u32 flags)
 	struct file *file;
 	int fd, ret;
 
-	fd = get_unused_fd_flags(flags & RFM_LISTEN_CLOEXEC ? O_CLOEXEC : 0);
-	if (fd < 0) {
-		rfm_queue_free(queue);
-		return fd;
-	}
 	file = anon_inode_getfile(queue->ops->name, &rfm_queue_fops, queue,
 				  O_RDONLY | (flags & RFM_LISTEN_NONBLOCK ?
 					      O_NONBLOCK : 0));
 	if (IS_ERR(file)) {
-		put_unused_fd(fd);
 		rfm_queue_free(queue);
 		return PTR_ERR(file);
 	}
 
 	/* Before it begins: its first event may be one to be told of. */
 	rfm_holder_add(queue->card, &queue->holder, &queue->ops->holder);
+	fd = get_unused_fd_flags(flags & RFM_LISTEN_CLOEXEC ? O_CLOEXEC : 0);
 	/* Last, for it may take events out of the card that must not get lost. */
-	ret = queue->ops->begin(queue);
-	if (ret) {
-		put_unused_fd(fd);
-		fput(file);
-		return ret;
+	ret = fd < 0 ? fd : queue->ops->begin(queue);
+	if (!ret) {
+		fd_install(fd, file);
+		return fd;
 	}
-	fd_install(fd, file);
-	return fd;
+	if (fd >= 0)
+		put_unused_fd(fd);
+	fput(file);
+	return ret;
 }
 
 /* --- what goes in ---------------------------------------------------------- */
 
-/**
- * rfm_queue_add - events from now on are for this queue
- * @queue: the queue
- * @by_card: some of them come through the event ring
- * @ring_only: and some come no other way
- *
- * Context: dispatch.lock held, the card entered.
- */
-void rfm_queue_add(struct rfm_queue *queue, bool by_card, bool ring_only)
+/* Events from now on are for it. Under dispatch.lock, the card entered. */
+void rfm_queue_add(struct rfm_queue *queue)
 {
 	struct rfm_card *card = queue->card;
 	struct list_head *at = &card->dispatch.queues;
 
 	lockdep_assert_held(&card->dispatch.lock);
 
-	queue->by_card = by_card;
-	queue->ring_only = ring_only;
 	/* In this order: what is dropped in between is not left untold. */
 	queue->told = rfm_events_dropped(&card->hw);
 	queue->since = rfm_events_position(&card->hw);
 	/* Listeners are first, and told in the order in which they came. */
-	if (queue->types)
+	if (rfm_queue_listens(queue))
 		list_for_each(at, &card->dispatch.queues)
-			if (!list_entry(at, struct rfm_queue, node)->types)
+			if (!rfm_queue_listens(list_entry(at, struct rfm_queue,
+							  node)))
 				break;
 	list_add_tail(&queue->node, at);
 }
@@ -357,10 +310,9 @@ static struct rfm_event *rfm_queue_newest(struct rfm_queue *queue, u32 type)
 {
 	struct rfm_event *event;
 
-	if (queue->count == queue->reading || !list_empty(&queue->kept))
+	if (queue->count == queue->reading)
 		return NULL;
-	event = &queue->ring[(queue->tail + queue->count - 1) %
-			     rfm_queue_places(queue)];
+	event = &queue->ring[rfm_queue_index(queue, queue->count - 1)];
 	return event->type == type && event->count < U32_MAX ? event : NULL;
 }
 
@@ -384,55 +336,72 @@ static bool rfm_queue_same(const struct rfm_queue *queue,
 		newest->data <= U32_MAX - event->data);
 }
 
-/* Room for an event beside the full queue, for which one before it may go. */
-static struct rfm_event *rfm_queue_keep(struct rfm_queue *queue,
-					struct rfm_kept *kept,
-					struct rfm_event *record)
+/* Which record of a key is behind the full queue? Its number, or @count: none. */
+static u32 rfm_queue_behind(const struct rfm_queue *queue, u16 key)
 {
-	if (!list_empty(&kept->node)) {
-		if (queue->coalesced & RFM_EVENT_BIT(record->type) &&
-		    kept->event.type == record->type)
-			record->count += kept->event.count;
-		else
-			queue->dropped++;
+	u32 i = queue->reading + queue->depth;
+
+	while (i < queue->count && queue->keys[rfm_queue_index(queue, i)] != key)
+		i++;
+	return min(i, queue->count);
+}
+
+/* The one behind the full queue that @record comes instead of goes, if there is one. */
+static bool rfm_queue_keep(struct rfm_queue *queue, u16 key,
+			   struct rfm_event *record)
+{
+	u32 i = rfm_queue_behind(queue, key), at = rfm_queue_index(queue, i);
+
+	if (i == queue->count)
+		return false;
+	if (queue->coalesced & RFM_EVENT_BIT(record->type) &&
+	    queue->ring[at].type == record->type)
+		record->count += queue->ring[at].count;
+	else
+		queue->dropped++;
+	while (++i < queue->count) {
+		u32 next = rfm_queue_index(queue, i);
+
+		queue->ring[at] = queue->ring[next];
+		queue->keys[at] = queue->keys[next];
+		at = next;
 	}
-	list_move_tail(&kept->node, &queue->kept);
-	return &kept->event;
+	WRITE_ONCE(queue->count, queue->count - 1);
+	return true;
 }
 
 static void rfm_queue_put(struct rfm_queue *queue,
-			  const struct rfm_event *event, struct rfm_kept *kept)
+			  const struct rfm_event *event, u16 key)
 {
-	struct rfm_event record = *event, *newest = NULL, *place;
-	bool full = rfm_queue_full(queue), more;
+	bool full = rfm_queue_full(queue), more = false;
+	struct rfm_event record = *event, *place = NULL;
+	u32 at;
 
 	queue->seq++;
 	record.count = event->count ?: 1;
 	if (queue->coalesced & RFM_EVENT_BIT(event->type))
-		newest = rfm_queue_newest(queue, event->type);
-	if (newest && !rfm_queue_same(queue, newest, &record))
-		newest = NULL;
-	if (!newest && full && !kept) {
+		place = rfm_queue_newest(queue, event->type);
+	if (place && !rfm_queue_same(queue, place, &record))
+		place = NULL;
+	if (!place && full && !key) {
 		queue->dropped++;
 		return;
 	}
 
-	more = !newest && (!full || list_empty(&kept->node));
-	if (newest) {
-		record.count += newest->count;
+	if (place) {
+		record.count += place->count;
 		if (rfm_event_counts(event))
-			record.data += newest->data;
-		place = newest;
-	} else if (full) {
-		place = rfm_queue_keep(queue, kept, &record);
+			record.data += place->data;
 	} else {
-		place = rfm_queue_place(queue);
+		more = !full || !rfm_queue_keep(queue, key, &record);
+		at = rfm_queue_index(queue, queue->count);
+		queue->keys[at] = key;
+		place = &queue->ring[at];
+		WRITE_ONCE(queue->count, queue->count + 1);
 	}
 	record.seq = queue->seq;
 	record.dropped = queue->dropped;
 	*place = record;
-	if (!newest && !full)
-		WRITE_ONCE(queue->count, queue->count + 1);
 	if (!more)
 		return;
 	if (queue->work)
@@ -442,25 +411,13 @@ static void rfm_queue_put(struct rfm_queue *queue,
 		eventfd_signal(queue->eventfd);
 }
 
-/* The unread record of dropped events that more can be added to, or NULL. */
-static struct rfm_event *rfm_queue_telling(struct rfm_queue *queue)
-{
-	if (!list_empty(&queue->mark.node))
-		return &queue->mark.event;
-	return rfm_queue_newest(queue, RFM_EVENT_DROPPED);
-}
-
-/**
- * rfm_queue_describe - how a queue is
- * @queue: the queue
- * @description: its queue's part is filled in
- */
+/* Fills in a queue's part of the description. */
 void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description)
 {
 	spin_lock_irq(&queue->lock);
 	description->depth = queue->depth;
-	description->queued = queue->count;
+	description->queued = min(queue->count, queue->reading + queue->depth);
 	description->events = queue->seq;
 	description->dropped = queue->dropped;
 	spin_unlock_irq(&queue->lock);
@@ -474,28 +431,34 @@ static void rfm_queue_tell(struct rfm_queue *queue)
 		.type = RFM_EVENT_DROPPED,
 		.node = RFM_NODE_ALL,
 	};
+	u32 behind;
 
-	if (!queue->by_card || missing <= queue->told)
+	if (!(queue->types & (RFM_EVENT_SENDABLE | RFM_EVENT_EXTENSION)) ||
+	    missing <= queue->told)
 		return;
 	missing -= queue->told;
 	queue->told += missing;
 
-	telling = rfm_queue_telling(queue);
+	/* The unread record that more can be added to. */
+	behind = rfm_queue_behind(queue, RFM_KEY_DROPPED);
+	telling = behind < queue->count ?
+		  &queue->ring[rfm_queue_index(queue, behind)] :
+		  rfm_queue_newest(queue, RFM_EVENT_DROPPED);
 	if (telling) {
 		telling->data = min_t(u64, telling->data + missing, U32_MAX);
 		return;
 	}
 	event.data = min_t(u64, missing, U32_MAX);
 	event.time_ns = ktime_get_ns();
-	rfm_queue_put(queue, &event, &queue->mark);
+	rfm_queue_put(queue, &event, RFM_KEY_DROPPED);
 }
 
 /**
  * rfm_queue_push - give an event to a queue
  * @queue: the queue
  * @event: the event; its seq and dropped are not looked at, a count of 0 is 1
- * @kept: where it is kept if the queue is full, instead of what is there; NULL:
- *	it can be dropped
+ * @key: if the queue is full, it is kept behind it instead of the last of this
+ *	key; 0: it can be dropped
  *
  * If there is one record more than before, wakes readers and pollers and counts
  * its eventfd up. What is missing in the event ring is told first.
@@ -503,7 +466,7 @@ static void rfm_queue_tell(struct rfm_queue *queue)
  * Context: dispatch.lock held.
  */
 void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
-		    struct rfm_kept *kept)
+		    u16 key)
 {
 	unsigned long flags;
 
@@ -511,16 +474,13 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 
 	spin_lock_irqsave(&queue->lock, flags);
 	rfm_queue_tell(queue);
-	rfm_queue_put(queue, event, kept);
+	rfm_queue_put(queue, event, key);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/**
- * rfm_queue_pop - take the oldest record out of a queue that nobody reads
- * @queue: the queue
- * @event: the record; if there is none, only how many were dropped so far
- *
- * Return: true if there was one.
+/*
+ * Takes the oldest record out of a queue that nobody reads. If there is none
+ * returns false, and @event tells only how many were dropped so far.
  */
 bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event)
 {
@@ -530,9 +490,8 @@ bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event)
 	found = queue->count;
 	if (found) {
 		*event = queue->ring[queue->tail];
-		queue->tail = (queue->tail + 1) % rfm_queue_places(queue);
+		queue->tail = rfm_queue_index(queue, 1);
 		WRITE_ONCE(queue->count, queue->count - 1);
-		rfm_queue_take_kept(queue);
 	} else {
 		event->dropped = queue->dropped;
 	}

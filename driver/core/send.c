@@ -2,8 +2,6 @@
 /* What this node says by itself: network interrupts, and the ring test. */
 
 #include <linux/delay.h>
-#include <linux/io.h>
-#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 
 #include "core/card.h"
@@ -47,7 +45,7 @@ int rfm_send(struct rfm_file *file, void *arg)
 	struct rfm_card *card = file->card;
 	const struct rfm_send *args = arg;
 	bool all = args->node == RFM_NODE_ALL;
-	int idx, ret;
+	int idx;
 	u8 nic;
 
 	if (args->type >= ARRAY_SIZE(rfm_nic))
@@ -59,28 +57,10 @@ int rfm_send(struct rfm_file *file, void *arg)
 	if (all)
 		nic |= RFM_NIC_GLOBAL;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	rfm_nic_write(card, nic, all ? 0 : args->node, args->data);
-	spin_unlock(&card->hw.lock);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	return ret;
-}
-
-static int rfm_send_set_check(const struct rfm_card *card,
-			      const struct rfm_send_set *args)
-{
-	u64 any = 0;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(args->nodes); i++)
-		any |= args->nodes[i];
-	if (!any || args->type >= ARRAY_SIZE(rfm_nic) ||
-	    args->nodes[card->hw.node / 64] >> card->hw.node % 64 & 1)
-		return -EINVAL;
-	return 0;
+	return rfm_regs_leave(card, idx);
 }
 
 /*
@@ -92,24 +72,21 @@ int rfm_send_set(struct rfm_file *file, void *arg)
 	struct rfm_card *card = file->card;
 	const struct rfm_send_set *args = arg;
 	unsigned int i;
-	int idx, ret;
+	int idx;
 
-	ret = rfm_send_set_check(card, args);
-	if (ret)
-		return ret;
+	if (!memchr_inv(args->nodes, 0, sizeof(args->nodes)) ||
+	    args->type >= ARRAY_SIZE(rfm_nic) ||
+	    args->nodes[card->hw.node / 64] >> card->hw.node % 64 & 1)
+		return -EINVAL;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	for (i = 0; i < 2 * ARRAY_SIZE(args->nodes); i++)
 		writel(args->nodes[i / 2] >> i % 2 * 32,
 		       card->hw.ext + RFM_EXT_MULTICAST_SET(i));
 	writel(args->data, card->hw.ext + RFM_EXT_MULTICAST_DATA);
 	writel(rfm_nic[args->type], card->hw.ext + RFM_EXT_MULTICAST_SEND);
-	spin_unlock(&card->hw.lock);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	return ret;
+	return rfm_regs_leave(card, idx);
 }
 
 /* Clears OWN DATA and sends a packet that sets it again on return. */
@@ -118,37 +95,26 @@ static int rfm_probe_send(struct rfm_card *card, ktime_t *sent)
 	u32 lcsr1;
 	int idx;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	lcsr1 = readl(card->hw.control + RFM_LCSR1);
 	writel(lcsr1 & ~RFM_LCSR1_OWN_DATA, card->hw.control + RFM_LCSR1);
 	*sent = ktime_get();
 	rfm_nic_write(card, RFM_NIC_PROBE, card->hw.node, 0);
-	spin_unlock(&card->hw.lock);
-	rfm_card_exit(card, idx);
-	return 0;
+	return rfm_regs_leave(card, idx);
 }
 
-/*
- * Has it come back? 0: yes, -EAGAIN: not yet, -ETIMEDOUT: not yet, and @last
- * was the last look.
- */
-static int rfm_probe_look(struct rfm_card *card, bool last)
+/* Has it come back? Return: 0, -EAGAIN if not yet, -ENODEV. */
+static int rfm_probe_look(struct rfm_card *card)
 {
 	int idx, ret;
+	bool home;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
-	if (readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA)
-		ret = 0;
-	else
-		ret = last ? -ETIMEDOUT : -EAGAIN;
-	/* Either verdict may be the silence of a card that is not there. */
-	if (ret != -EAGAIN && rfm_card_check(card))
-		ret = -ENODEV;
-	rfm_card_exit(card, idx);
-	return ret;
+	home = readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA;
+	ret = rfm_card_leave(card, idx);
+	return ret ?: home ? 0 : -EAGAIN;
 }
 
 static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
@@ -162,12 +128,14 @@ static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
 	for (;;) {
 		/* The time first: a late look must not make a timeout. */
 		last = ktime_after(ktime_get(), deadline);
-		ret = rfm_probe_look(card, last);
+		ret = rfm_probe_look(card);
 		if (!ret)
 			*round_trip_ns = ktime_to_ns(ktime_sub(ktime_get(),
 							       sent));
 		if (ret != -EAGAIN)
 			return ret;
+		if (last)
+			return -ETIMEDOUT;
 		if (signal_pending(current))
 			return -EINTR;
 

@@ -8,12 +8,6 @@
  * a new one get that.
  */
 
-#include <linux/bitmap.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-#include <linux/ktime.h>
-#include <linux/sched.h>
-
 #include "core/card.h"
 
 static_assert(RFM_SLOT_EQUAL == (u32)RFM_COMPARE_EQUAL);
@@ -50,15 +44,10 @@ int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher)
 		__set_bit(slot, dispatch->slots);
 		dispatch->slot[slot] = (struct rfm_slot) {
 			.owner = watcher,
-			.kept = &watcher->kept[i],
 			.changes = dispatch->slot[slot].changes + 1,
 		};
-		if (watcher->args.silence_ns && i < watcher->count) {
-			watcher->ranges[i].timer = slot;
+		if (watcher->args.silence_ns && i < watcher->args.count)
 			dispatch->slot[slot].range = &watcher->ranges[i];
-		} else {
-			watcher->comparator = slot;
-		}
 	}
 	return 0;
 }
@@ -67,11 +56,10 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 			  u32 length, const struct rfm_watch *args, u32 mode)
 {
 	u32 control;
-	int idx, ret = 0;
+	int idx, ret;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	writel(slot, card->hw.ext + RFM_EXT_SLOT_INDEX);
 	writel(offset, card->hw.ext + RFM_EXT_SLOT_OFFSET);
 	writel(length, card->hw.ext + RFM_EXT_SLOT_LENGTH);
@@ -80,16 +68,19 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 	writeq(args->silence_ns, card->hw.ext + RFM_EXT_SLOT_SILENCE);
 	writel(mode, card->hw.ext + RFM_EXT_SLOT_CONTROL);
 	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->hw.lock);
+	ret = rfm_regs_leave(card, idx);
+	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) == mode)
+		return 0;
+	dev_err_ratelimited(&card->dev, "slot %u, mode %u: the card says %#x\n",
+			    slot, mode, control);
+	return ret ?: -EIO;
+}
 
-	if ((control & (RFM_SLOT_MODE_M | RFM_SLOT_BAD)) != mode) {
-		ret = rfm_card_check(card) ?: -EIO;
-		dev_err_ratelimited(&card->dev,
-				    "slot %u, mode %u: the card says %#x\n",
-				    slot, mode, control);
-	}
-	rfm_card_exit(card, idx);
-	return ret;
+/* Only a watch itself changes whether a slot is its own. */
+static bool rfm_slot_is_of(struct rfm_card *card, unsigned int slot,
+			   const struct rfm_watcher *watcher)
+{
+	return READ_ONCE(card->dispatch.slot[slot].owner) == watcher;
 }
 
 /*
@@ -99,36 +90,44 @@ static int rfm_slot_write(struct rfm_card *card, unsigned int slot, u32 offset,
 int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher)
 {
 	const struct rfm_watch *args = &watcher->args;
-	struct rfm_watch_range *range = watcher->ranges;
-	unsigned int i;
+	const struct rfm_watch_range *range;
+	unsigned int slot;
 	int ret = 0;
 
-	if (watcher->comparator != RFM_SLOT_NONE)
-		ret = rfm_slot_write(card, watcher->comparator,
-				     args->compare_offset, args->compare_width,
-				     args, args->compare);
-	for (i = 0; i < watcher->count && !ret; i++, range++)
-		if (range->timer != RFM_SLOT_NONE)
-			ret = rfm_slot_write(card, range->timer, range->first,
+	for (slot = 0; slot < RFM_EXT_SLOTS && !ret; slot++) {
+		if (!rfm_slot_is_of(card, slot, watcher))
+			continue;
+		range = card->dispatch.slot[slot].range;
+		if (range)
+			ret = rfm_slot_write(card, slot, range->first,
 					     range->last - range->first + 1,
 					     args, RFM_SLOT_TIMER);
+		else
+			ret = rfm_slot_write(card, slot, args->compare_offset,
+					     args->compare_width, args,
+					     args->compare);
+	}
 	return ret;
 }
 
 /*
- * The slot is off, and its records nobody's, before another can have it. The
+ * The slots are off, and their records nobody's, before another can have them. The
  * card may have gone. Not under dispatch.lock.
  */
-void rfm_slot_release(struct rfm_card *card, unsigned int slot)
+void rfm_slots_release(struct rfm_card *card, const struct rfm_watcher *watcher)
 {
 	static const struct rfm_watch none;
+	unsigned int slot;
 
-	if (slot == RFM_SLOT_NONE)
-		return;
-	rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
-	rfm_dispatch_lock(card);
-	__clear_bit(slot, card->dispatch.slots);
-	rfm_dispatch_unlock(card);
+	for (slot = 0; slot < RFM_EXT_SLOTS; slot++) {
+		if (!rfm_slot_is_of(card, slot, watcher))
+			continue;
+		rfm_dispatch_lock(card);
+		WRITE_ONCE(card->dispatch.slot[slot].owner, NULL);
+		rfm_slot_write(card, slot, 0, 0, &none, RFM_SLOT_OFF);
+		__clear_bit(slot, card->dispatch.slots);
+		rfm_dispatch_unlock(card);
+	}
 }
 
 /* Return: SLOT_CONTROL, RFM_SLOT_OFF if there is no card to ask. */
@@ -137,16 +136,11 @@ static u32 rfm_slot_control(struct rfm_card *card, unsigned int index)
 	u32 control;
 	int idx;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return RFM_SLOT_OFF;
-	spin_lock(&card->hw.lock);
 	writel(index, card->hw.ext + RFM_EXT_SLOT_INDEX);
 	control = readl(card->hw.ext + RFM_EXT_SLOT_CONTROL);
-	spin_unlock(&card->hw.lock);
-	if (rfm_card_check(card))
-		control = RFM_SLOT_OFF;
-	rfm_card_exit(card, idx);
-	return control;
+	return rfm_regs_leave(card, idx) ? RFM_SLOT_OFF : control;
 }
 
 /* What the card no longer has a record of, made from what it still knows. */

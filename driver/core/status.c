@@ -2,7 +2,6 @@
 /* What the card is and knows: last writers, counters, who is on the ring. */
 
 #include <linux/bitfield.h>
-#include <linux/io.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -38,7 +37,7 @@ void rfm_status_stop(struct rfm_card *card)
  */
 int rfm_info(struct rfm_card *card, struct rfm_info *info)
 {
-	int idx, ret = -ENODEV;
+	int idx, ret;
 
 	info->memory_size = card->hw.memory_size;
 	info->window_size = card->hw.window_size;
@@ -52,16 +51,14 @@ int rfm_info(struct rfm_card *card, struct rfm_info *info)
 	info->clock_domain = card->hw.clock_domain;
 	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
 
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
-		rfm_irq_status(&card->hw, info);
-		rfm_events_check(&card->hw);
-		info->events_dropped = rfm_events_dropped(&card->hw);
-		info->watches = card->dispatch.watches;
-		ret = rfm_card_check(card);
-		rfm_card_exit(card, idx);
-	}
-	rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(card, &idx))
+		return -ENODEV;
+	rfm_irq_status(&card->hw, info);
+	rfm_events_check(&card->hw);
+	info->events_dropped = rfm_events_dropped(&card->hw);
+	info->watches = card->dispatch.watches;
+	ret = rfm_card_check(card);
+	rfm_dispatch_exit(card, idx);
 	return ret;
 }
 
@@ -70,34 +67,32 @@ int rfm_writer(struct rfm_file *file, void *arg)
 {
 	struct rfm_card *card = file->card;
 	struct rfm_writer *args = arg;
-	bool known;
 	int idx, ret;
 	u32 node;
 
 	if (args->offset >= card->hw.memory_size)
 		return -EINVAL;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	writel(args->offset, card->hw.ext + RFM_EXT_WRITER_OFFSET);
 	node = readl(card->hw.ext + RFM_EXT_WRITER_NODE);
 	args->frame = readq(card->hw.ext + RFM_EXT_WRITER_SEQ);
 	args->time_ns = readq(card->hw.ext + RFM_EXT_WRITER_TIME);
-	spin_unlock(&card->hw.lock);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
+	ret = rfm_regs_leave(card, idx);
 	if (ret)
 		return ret;
 
-	known = node & RFM_WRITER_KNOWN;
-	args->node = known ? node & RFM_WRITER_NODE_M : RFM_NODE_ALL;
-	args->flags = known && node & RFM_WRITER_OTHER_CLOCK ?
-		      RFM_EVENT_AGE_UNKNOWN : 0;
-	if (!known) {
-		args->frame = 0;
-		args->time_ns = 0;
+	if (!(node & RFM_WRITER_KNOWN)) {
+		*args = (struct rfm_writer) {
+			.offset = args->offset,
+			.node = RFM_NODE_ALL,
+		};
+		return 0;
 	}
+	args->node = node & RFM_WRITER_NODE_M;
+	if (node & RFM_WRITER_OTHER_CLOCK)
+		args->flags = RFM_EVENT_AGE_UNKNOWN;
 	return 0;
 }
 
@@ -118,7 +113,7 @@ static void rfm_snapshot(struct rfm_card *card)
 int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
 {
 	unsigned int i;
-	int idx, ret;
+	int idx;
 
 	BUILD_BUG_ON(RFM_COUNTERS > ARRAY_SIZE(args->value));
 
@@ -132,9 +127,7 @@ int rfm_counters_read(struct rfm_card *card, struct rfm_counters *args)
 			readq(card->hw.ext + RFM_EXT_COUNTER_TIME(i));
 	}
 	args->count = RFM_COUNTERS;
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	return ret;
+	return rfm_card_leave(card, idx);
 }
 
 /* RFM_IOC_COUNTERS. Return: 0, -EINTR or -ENODEV. */
@@ -207,48 +200,41 @@ static void rfm_member_read(struct rfm_card *card, unsigned int node,
 		member->flags |= RFM_MEMBER_PAUSED;
 }
 
-static int rfm_ring_begin(struct rfm_card *card, struct rfm_ring_map *args)
+static void rfm_ring_begin(struct rfm_card *card, struct rfm_ring_map *args)
 {
-	int idx;
-
-	if (!rfm_card_enter(card, &idx))
-		return -ENODEV;
 	rfm_snapshot(card);
 	args->epoch = rfm_counter_read(card, RFM_COUNTER_EPOCH);
 	args->turn_ns = rfm_counter_read(card, RFM_COUNTER_TURN_NS);
 	args->clock_ns = readq(card->hw.ext + RFM_EXT_CLOCK);
-	rfm_card_exit(card, idx);
-	return 0;
 }
 
 static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring_map *args,
 			 struct rfm_member *members, unsigned int first)
 {
 	unsigned int i;
-	int idx, ret;
+	int idx;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
+	if (!first)
+		rfm_ring_begin(card, args);
 	for (i = first; i < first + RFM_NODES_PASS; i++) {
 		rfm_member_read(card, i, &members[i]);
 		args->present += members[i].present;
 	}
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	return ret;
+	return rfm_card_leave(card, idx);
 }
 
 static int rfm_ring_read(struct rfm_card *card, struct rfm_ring_map *args,
 			 struct rfm_member *members)
 {
 	unsigned int i;
-	int ret;
+	int ret = 0;
 
 	BUILD_BUG_ON(RFM_NODES % RFM_NODES_PASS);
 
 	if (mutex_lock_interruptible(&card->lock))
 		return -EINTR;
-	ret = rfm_ring_begin(card, args);
 	for (i = 0; i < RFM_NODES && !ret; i += RFM_NODES_PASS)
 		ret = rfm_ring_pass(card, args, members, i);
 	mutex_unlock(&card->lock);

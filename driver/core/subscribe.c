@@ -16,20 +16,17 @@
  * extension block: the window may not move under holds.
  */
 
-#include <linux/fs.h>
-#include <linux/io.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "core/notify.h"
 
 static const char * const rfm_base_policies[] = {
-	[RFM_BASE_ALL] = "all",
-	[RFM_BASE_NONE] = "none",
+	[RFM_POLICY_ALL] = "all",
+	[RFM_POLICY_NONE] = "none",
 };
 
-static unsigned int rfm_base_policy = RFM_BASE_ALL;
+static const char *rfm_base_policy = "all";
 
 static int rfm_base_policy_set(const char *text,
 			       const struct kernel_param *param)
@@ -38,45 +35,36 @@ static int rfm_base_policy_set(const char *text,
 
 	if (policy < 0)
 		return policy;
-	rfm_base_policy = policy;
+	rfm_base_policy = rfm_base_policies[policy];
 	return 0;
-}
-
-static int rfm_base_policy_get(char *text, const struct kernel_param *param)
-{
-	return sysfs_emit(text, "%s\n", rfm_base_policies[rfm_base_policy]);
 }
 
 static const struct kernel_param_ops rfm_base_policy_ops = {
 	.set = rfm_base_policy_set,
-	.get = rfm_base_policy_get,
+	.get = param_get_charp,
 };
 
-module_param_cb(base_policy, &rfm_base_policy_ops, NULL, 0444);
+module_param_cb(base_policy, &rfm_base_policy_ops, &rfm_base_policy, 0444);
 MODULE_PARM_DESC(base_policy,
 		 "Received and sent without a subscription: all (default), as by any 5565, or none");
 
-/* What each plane needs of the card, and how it is at reset. */
-static const struct {
-	u32 feature;
-	bool on;
-} rfm_planes[RFM_PLANES] = {
-	[RFM_PLANE_RX]		= { RFM_EXT_FEATURE_SUBSCRIBE, true },
-	[RFM_PLANE_TX]		= { RFM_EXT_FEATURE_SUBSCRIBE, true },
-	[RFM_PLANE_WATCH]	= { RFM_EXT_FEATURE_WATCH, false },
-	[RFM_PLANE_OWNED]	= { RFM_EXT_FEATURE_WRITER, false },
+/* The granule behind the last of a range. */
+static u32 rfm_range_end(const struct rfm_range *range)
+{
+	return DIV_ROUND_UP_ULL(range->offset + range->length, RFM_GRANULE);
+}
+
+static const u32 rfm_plane_features[RFM_PLANES] = {
+	[RFM_PLANE_RX]		= RFM_EXT_FEATURE_SUBSCRIBE,
+	[RFM_PLANE_TX]		= RFM_EXT_FEATURE_SUBSCRIBE,
+	[RFM_PLANE_WATCH]	= RFM_EXT_FEATURE_WATCH,
+	[RFM_PLANE_OWNED]	= RFM_EXT_FEATURE_WRITER,
 };
 
-/**
- * rfm_plane_exists - has a card got this plane?
- * @card: the card
- * @plane: RFM_PLANE_*
- *
- * Return: false if what is switched there has no effect.
- */
+/* Has a card got this plane? If not, what is switched there has no effect. */
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane)
 {
-	return card->hw.features & rfm_planes[plane].feature;
+	return card->hw.features & rfm_plane_features[plane];
 }
 
 /* --- the planes on the card --------------------------------------------- */
@@ -224,6 +212,16 @@ void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold)
 
 /* --- sets --------------------------------------------------- */
 
+static struct rfm_span *rfm_span_at(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct rfm_span, node);
+}
+
+static struct rfm_span *rfm_span_next(struct rfm_span *span)
+{
+	return rfm_span_at(rb_next(&span->node));
+}
+
 /* A change of one set: some spans that follow each other go, others come. */
 struct rfm_change {
 	struct rfm_span *from;		/* the first that goes */
@@ -232,7 +230,7 @@ struct rfm_change {
 };
 
 /* The first span that ends at a granule or later, or NULL. */
-struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
+static struct rfm_span *rfm_set_find(const struct rfm_set *set, u32 at)
 {
 	struct rb_node *node = set->spans.rb_node;
 	struct rfm_span *found = NULL;
@@ -256,126 +254,97 @@ static bool rfm_span_before(struct rb_node *node, const struct rb_node *other)
 	       rb_entry(other, struct rfm_span, node)->hold.first;
 }
 
-static void rfm_set_insert(struct rfm_set *set, struct rfm_span *span)
+/* What comes may be nothing. */
+static bool rfm_change_new(struct rfm_span **new, u32 first, u32 end,
+			   unsigned int plane)
 {
-	rb_add(&span->node, &set->spans, rfm_span_before);
-	set->count++;
-}
-
-static bool rfm_change_new(struct rfm_change *change, unsigned int i, u32 first,
-			   u32 end, u32 planes)
-{
-	struct rfm_span *span = kzalloc(sizeof(*span), GFP_KERNEL_ACCOUNT);
-
-	if (!span)
+	if (first == end)
+		return true;
+	*new = kzalloc(sizeof(**new), GFP_KERNEL_ACCOUNT);
+	if (!*new)
 		return false;
-	span->hold.first = first;
-	span->hold.end = end;
-	span->hold.planes = planes;
-	change->new[i] = span;
+	(*new)->hold.first = first;
+	(*new)->hold.end = end;
+	(*new)->hold.planes = RFM_HOLD(plane);
 	return true;
 }
 
-/* Everything that touches [first, end) becomes one span with it. */
-static bool rfm_plan_add(const struct rfm_set *set, struct rfm_change *change,
-			 u32 first, u32 end, u32 planes)
-{
-	struct rfm_span *span = rfm_set_find(set, first);
-
-	change->from = span;
-	if (span && span->hold.first <= first && span->hold.end >= end)
-		return true;
-	for (; span && span->hold.first <= end; span = rfm_span_next(span)) {
-		first = min(first, span->hold.first);
-		end = max(end, span->hold.end);
-		change->gone++;
-	}
-	return rfm_change_new(change, 0, first, end, planes);
-}
-
-/* What overlaps [first, end) goes, but for what of it is outside. */
-static bool rfm_plan_remove(const struct rfm_set *set,
-			    struct rfm_change *change, u32 first, u32 end,
-			    u32 planes)
-{
-	struct rfm_span *span = rfm_set_find(set, first + 1);
-	bool good = true;
-
-	change->from = span;
-	for (; span && span->hold.first < end; span = rfm_span_next(span)) {
-		if (span->hold.first < first)
-			good &= rfm_change_new(change, 0, span->hold.first,
-					       first, planes);
-		if (span->hold.end > end)
-			good &= rfm_change_new(change, 1, end,
-					       span->hold.end, planes);
-		change->gone++;
-	}
-	return good;
-}
-
+/*
+ * All that touches a range that is added becomes one span with it; what overlaps
+ * one that is removed goes, but for what of it is outside.
+ */
 static int rfm_change_plan(const struct rfm_set *set, struct rfm_change *change,
-			   const struct rfm_range *range, u32 planes, bool add)
+			   const struct rfm_range *range, unsigned int plane,
+			   bool add)
 {
-	u32 first = range->offset / RFM_GRANULE;
-	u32 end = DIV_ROUND_UP_ULL(range->offset + range->length, RFM_GRANULE);
+	u32 first = range->offset / RFM_GRANULE, low = first;
+	u32 end = rfm_range_end(range), high = end;
+	struct rfm_span *span = rfm_set_find(set, first + !add);
 	unsigned int count;
 	bool good;
 
-	good = add ? rfm_plan_add(set, change, first, end, planes) :
-		     rfm_plan_remove(set, change, first, end, planes);
+	if (add && span && span->hold.first <= first && span->hold.end >= end)
+		return 0;
+	change->from = span;
+	for (; span && span->hold.first < end + add;
+	     span = rfm_span_next(span)) {
+		low = min(low, span->hold.first);
+		high = max(high, span->hold.end);
+		change->gone++;
+	}
+	if (add)
+		good = rfm_change_new(&change->new[0], low, high, plane);
+	else
+		good = rfm_change_new(&change->new[0], low, first, plane) &&
+		       rfm_change_new(&change->new[1], end, high, plane);
 	if (!good)
 		return -ENOMEM;
 	count = set->count - change->gone + !!change->new[0] + !!change->new[1];
 	return count > RFM_SUBSCRIBE_MAX ? -ENOSPC : 0;
 }
 
-static int rfm_change_hold(struct rfm_card *card, struct rfm_change *change)
+static void rfm_span_drop(struct rfm_card *card, struct rfm_span *span)
 {
-	unsigned int i;
-	int ret = 0;
-
-	for (i = 0; i < ARRAY_SIZE(change->new) && !ret; i++)
-		if (change->new[i])
-			ret = rfm_hold_take(card, &change->new[i]->hold);
-	return ret;
+	if (span)
+		rfm_hold_drop(card, &span->hold);
+	kfree(span);
 }
 
-static void rfm_change_undo(struct rfm_card *card, struct rfm_change *change)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(change->new); i++) {
-		if (change->new[i])
-			rfm_hold_drop(card, &change->new[i]->hold);
-		kfree(change->new[i]);
-	}
-}
-
-static void rfm_change_commit(struct rfm_card *card, struct rfm_set *set,
-			      struct rfm_change *change)
+/* The old spans of a change go, or after an error the new ones. */
+static void rfm_change_end(struct rfm_card *card, struct rfm_set *set,
+			   struct rfm_change *change, bool good)
 {
 	struct rfm_span *span = change->from, *next;
 	unsigned int i;
 
-	for (i = 0; i < change->gone; i++, span = next) {
+	for (i = 0; good && i < change->gone; i++, span = next) {
 		next = rfm_span_next(span);
-		rfm_hold_drop(card, &span->hold);
 		rb_erase(&span->node, &set->spans);
-		kfree(span);
+		rfm_span_drop(card, span);
 		set->count--;
 	}
-	for (i = 0; i < ARRAY_SIZE(change->new); i++)
-		if (change->new[i])
-			rfm_set_insert(set, change->new[i]);
+	for (i = 0; i < ARRAY_SIZE(change->new); i++) {
+		if (!good) {
+			rfm_span_drop(card, change->new[i]);
+		} else if (change->new[i]) {
+			rb_add(&change->new[i]->node, &set->spans,
+			       rfm_span_before);
+			set->count++;
+		}
+	}
 }
 
-/* Changes the sets of all @planes, or none. */
-static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
-			   u32 planes, bool add)
+/*
+ * Adds a range, rounded outwards, to the sets of all @planes, or removes it from
+ * them; or after an error changes none. @hold: the sets hold what they have.
+ * Under card->lock; sleeps. Return: 0, -ENOSPC for too many ranges, -EUSERS for
+ * too many holds, -ENOMEM, -EIO, -ENODEV.
+ */
+int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
+		    const struct rfm_range *range, u32 planes, bool add,
+		    bool hold)
 {
 	struct rfm_change changes[RFM_PLANES] = {};
-	struct rfm_card *card = file->card;
 	unsigned int i, gone = 0, new = 0;
 	int ret = 0;
 
@@ -383,83 +352,72 @@ static int rfm_sets_change(struct rfm_file *file, const struct rfm_range *range,
 
 	for (i = 0; i < RFM_PLANES && !ret; i++) {
 		if (planes & RFM_HOLD(i))
-			ret = rfm_change_plan(&file->sets[i], &changes[i],
-					      range, RFM_HOLD(i), add);
+			ret = rfm_change_plan(&sets[i], &changes[i], range, i,
+					      add);
 		gone += changes[i].gone;
 		new += !!changes[i].new[0] + !!changes[i].new[1];
 	}
-	if (!ret && !rfm_holds_fit(card, gone, new))
+	if (!ret && hold && !rfm_holds_fit(card, gone, new))
 		ret = -EUSERS;
-	for (i = 0; i < RFM_PLANES && !ret; i++)
-		ret = rfm_change_hold(card, &changes[i]);
+	for (i = 0; i < 2 * RFM_PLANES && !ret && hold; i++)
+		if (changes[i / 2].new[i % 2])
+			ret = rfm_hold_take(card,
+					    &changes[i / 2].new[i % 2]->hold);
+	for (i = 0; i < RFM_PLANES; i++)
+		rfm_change_end(card, &sets[i], &changes[i], !ret);
+	return ret;
+}
+
+/* Have the sets of all these planes all of a range? */
+bool rfm_sets_cover(const struct rfm_set *sets, const struct rfm_range *range,
+		    u32 planes)
+{
+	u32 first = range->offset / RFM_GRANULE, end = rfm_range_end(range);
+	const struct rfm_span *span;
+	unsigned int i;
+
 	for (i = 0; i < RFM_PLANES; i++) {
-		if (ret)
-			rfm_change_undo(card, &changes[i]);
-		else
-			rfm_change_commit(card, &file->sets[i], &changes[i]);
+		if (!(planes & RFM_HOLD(i)))
+			continue;
+		span = rfm_set_find(&sets[i], first + 1);
+		if (!span || span->hold.first > first || span->hold.end < end)
+			return false;
 	}
-	return ret;
-}
-
-/*
- * Adds a range, rounded outwards, to a set that holds nothing, or removes it.
- * After an error the set is as it was. Under card->lock.
- */
-int rfm_set_edit(struct rfm_card *card, struct rfm_set *set,
-		 const struct rfm_range *range, unsigned int plane, bool add)
-{
-	struct rfm_change change = {};
-	int ret = rfm_change_plan(set, &change, range, RFM_HOLD(plane), add);
-
-	if (ret)
-		rfm_change_undo(card, &change);
-	else
-		rfm_change_commit(card, set, &change);
-	return ret;
-}
-
-/* It holds nothing, or nobody uses the card any more. */
-void rfm_set_free(struct rfm_set *set)
-{
-	struct rfm_span *span, *next;
-
-	rbtree_postorder_for_each_entry_safe(span, next, &set->spans, node)
-		kfree(span);
-	*set = (struct rfm_set) { .spans = RB_ROOT };
+	return true;
 }
 
 /* Drops what the sets hold, under card->lock. The card may have gone. */
 void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets)
 {
-	struct rfm_span *span;
+	struct rfm_span *span, *next;
 	unsigned int i;
 
 	for (i = 0; i < RFM_PLANES; i++) {
-		for (span = rfm_set_first(&sets[i]); span;
-		     span = rfm_span_next(span))
-			rfm_hold_drop(card, &span->hold);
-		rfm_set_free(&sets[i]);
+		rbtree_postorder_for_each_entry_safe(span, next, &sets[i].spans,
+						     node)
+			rfm_span_drop(card, span);
+		sets[i] = (struct rfm_set) {};
 	}
 }
 
 /*
- * Goes through the ranges of the sets of all planes: false if there is no more.
- * @cursor stays good when the sets change meanwhile.
+ * Goes through the ranges of a holder's sets of all planes: false if there is no
+ * more. @cursor stays good when the sets change meanwhile.
  */
-bool rfm_sets_range(const struct rfm_set *sets, u64 *cursor,
+bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
 		    struct rfm_range *range, u32 *planes)
 {
 	u32 plane = *cursor >> 32, at = *cursor;
 	struct rfm_span *span;
 
 	for (; plane < RFM_PLANES; plane++, at = 0) {
-		span = rfm_set_find(&sets[plane], at + 1);
+		span = rfm_set_find(&holder->sets[plane], at + 1);
 		if (!span)
 			continue;
 		range->offset = (u64)span->hold.first * RFM_GRANULE;
 		range->length = (u64)span->hold.end * RFM_GRANULE -
 				range->offset;
-		*planes = RFM_HOLD(plane);
+		*planes = span->hold.planes;
 		*cursor = (u64)plane << 32 | span->hold.end;
 		return true;
 	}
@@ -480,18 +438,10 @@ static void rfm_file_describe(struct rfm_holder *holder,
 		description->flags |= RFM_DESCRIPTOR_FLAG_NO_MAPS;
 }
 
-static bool rfm_file_range(struct rfm_holder *holder, u64 *cursor,
-			   struct rfm_range *range, u32 *planes)
-{
-	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
-
-	return rfm_sets_range(file->sets, cursor, range, planes);
-}
-
 const struct rfm_holder_ops rfm_file_ops = {
 	.kind = RFM_DESCRIPTOR_KIND_FILE,
 	.describe = rfm_file_describe,
-	.range = rfm_file_range,
+	.range = rfm_sets_range,
 };
 
 /* --- the calls ------------------------------------------------------------ */
@@ -555,13 +505,15 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	if (READ_ONCE(card->hw.gone))
 		ret = -ENODEV;
 	else
-		ret = rfm_sets_change(file, &args->range, planes, add);
+		ret = rfm_sets_change(card, file->sets, &args->range, planes,
+				      add, true);
 	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
 		WRITE_ONCE(file->no_maps, true);
 	if (!ret)
 		rfm_holders_changed(card);
-	planes &= RFM_HOLD(RFM_PLANE_RX) | RFM_HOLD(RFM_PLANE_TX);
-	args->result = planes && rfm_base_covers(card, &args->range, planes) ?
+	planes &= RFM_HOLD_BASE;
+	args->result = planes && rfm_sets_cover(card->holds.base, &args->range,
+						planes) ?
 		       RFM_SUBSCRIBE_NO_EFFECT : 0;
 	mutex_unlock(&card->lock);
 	return ret;
@@ -597,7 +549,7 @@ void rfm_subscribe_close(struct rfm_file *file)
 /* --- begin and end --------------------------------------------------------- */
 
 /* All granules of every plane on or off, while nobody uses the card. */
-void rfm_planes_write(struct rfm_card *card, u32 on)
+static void rfm_planes_write(struct rfm_card *card, u32 on)
 {
 	unsigned int plane;
 
@@ -615,14 +567,28 @@ void rfm_planes_write(struct rfm_card *card, u32 on)
  */
 int rfm_subscribe_start(struct rfm_card *card)
 {
-	u32 policy = rfm_base_policy;
+	struct rfm_settings settings = {
+		.set = RFM_SET(BASE_POLICY),
+		.policy = sysfs_match_string(rfm_base_policies, rfm_base_policy),
+	};
+	struct rfm_set sets[RFM_PLANES] = {};
+	int ret;
 
-	if (!rfm_plane_exists(card, RFM_PLANE_RX) && policy != RFM_BASE_ALL) {
+	if (!rfm_plane_exists(card, RFM_PLANE_RX) &&
+	    settings.policy != RFM_POLICY_ALL) {
 		dev_warn(&card->dev,
 			 "no extension block: base_policy=none has no effect\n");
-		policy = RFM_BASE_ALL;
+		settings.policy = RFM_POLICY_ALL;
 	}
-	return rfm_base_start(card, policy);
+	rfm_planes_write(card, settings.policy == RFM_POLICY_ALL ?
+			       RFM_HOLD_BASE : 0);
+	mutex_lock(&card->lock);
+	ret = rfm_base_prepare(card, &settings, sets);
+	if (!ret)
+		rfm_base_commit(card, sets);
+	rfm_sets_drop(card, sets);
+	mutex_unlock(&card->lock);
+	return ret;
 }
 
 /*
@@ -631,11 +597,5 @@ int rfm_subscribe_start(struct rfm_card *card)
  */
 void rfm_subscribe_stop(struct rfm_card *card)
 {
-	unsigned int plane;
-	u32 on = 0;
-
-	for (plane = 0; plane < RFM_PLANES; plane++)
-		if (rfm_planes[plane].on)
-			on |= RFM_HOLD(plane);
-	rfm_planes_write(card, on);
+	rfm_planes_write(card, RFM_HOLD_BASE);
 }

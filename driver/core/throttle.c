@@ -9,9 +9,6 @@
  * number.
  */
 
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-
 #include "core/notify.h"
 
 #define RFM_REST	msecs_to_jiffies(100)
@@ -181,16 +178,14 @@ static void rfm_throttle_work(struct work_struct *work)
 	int idx;
 
 	mutex_lock(&card->lock);
-	rfm_dispatch_lock(card);
-	if (rfm_card_enter(card, &idx)) {
+	if (rfm_dispatch_enter(card, &idx)) {
 		rfm_throttle_rested(card);
 		rfm_throttle_look_for_light(card);
 		rfm_dispatch_route(card);
 		if (throttle->types || throttle->settling || throttle->dark)
 			rfm_throttle_rest(card);
-		rfm_card_exit(card, idx);
+		rfm_dispatch_exit(card, idx);
 	}
-	rfm_dispatch_unlock(card);
 	mutex_unlock(&card->lock);
 }
 

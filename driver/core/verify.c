@@ -6,10 +6,6 @@
  * behind all of them, so nobody waits for a node that will not answer.
  */
 
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
-#include <linux/mutex.h>
-
 #include "core/card.h"
 
 static_assert(RFM_VERIFY_MAX == RFM_EXT_QUERY_LENGTH_MAX);
@@ -23,20 +19,15 @@ static int rfm_verify_ask(struct rfm_card *card, const struct rfm_verify *args)
 	u32 before, after;
 	int idx, ret;
 
-	if (!rfm_card_enter(card, &idx))
+	if (!rfm_regs_enter(card, &idx))
 		return -ENODEV;
-	spin_lock(&card->hw.lock);
 	before = readl(card->hw.ext + RFM_EXT_QUERY_BEGIN);
 	writel(args->offset, card->hw.ext + RFM_EXT_QUERY_OFFSET);
 	writel(args->length, card->hw.ext + RFM_EXT_QUERY_LENGTH);
 	writel(0, card->hw.ext + RFM_EXT_QUERY_BEGIN);
 	after = readl(card->hw.ext + RFM_EXT_QUERY_BEGIN);
-	spin_unlock(&card->hw.lock);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	if (!ret && after == before)
-		ret = -ENOBUFS;
-	return ret;
+	ret = rfm_regs_leave(card, idx);
+	return ret ?: after == before ? -ENOBUFS : 0;
 }
 
 static void rfm_answer_read(struct rfm_card *card, unsigned int node,
@@ -59,7 +50,7 @@ static int rfm_answers_pass(struct rfm_card *card, struct rfm_verify *args,
 {
 	unsigned int bit;
 	unsigned long answered;
-	int idx, ret;
+	int idx;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
@@ -67,9 +58,7 @@ static int rfm_answers_pass(struct rfm_card *card, struct rfm_verify *args,
 	for_each_set_bit(bit, &answered, 32)
 		rfm_answer_read(card, word * 32 + bit,
 				&args->answer[word * 32 + bit]);
-	ret = rfm_card_check(card);
-	rfm_card_exit(card, idx);
-	return ret;
+	return rfm_card_leave(card, idx);
 }
 
 static int rfm_verify_answers(struct rfm_card *card, struct rfm_verify *args)

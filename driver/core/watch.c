@@ -11,9 +11,7 @@
  * Comparisons and silence are slots of the card (core/slots.c).
  */
 
-#include <linux/eventfd.h>
 #include <linux/interval_tree_generic.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
@@ -21,8 +19,8 @@
 #include "core/compat.h"
 #include "core/notify.h"
 
-/* Each silence and its end is told of, whichever range's it was. */
-#define RFM_WATCH_COALESCED	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
+/* What may be late or coalesced; each silence and its end is told of. */
+#define RFM_WATCH_UPDATES	(RFM_EVENT_BIT(RFM_EVENT_UPDATE) | \
 				 RFM_EVENT_BIT(RFM_EVENT_MATCH))
 
 static_assert(RFM_WATCH_NONBLOCK == RFM_LISTEN_NONBLOCK);
@@ -34,14 +32,28 @@ static_assert(RFM_WATCH_CLOEXEC == RFM_LISTEN_CLOEXEC);
 INTERVAL_TREE_DEFINE(struct rfm_watch_range, node, u32, last_below,
 		     RFM_RANGE_FIRST, RFM_RANGE_LAST, static, rfm_watched);
 
+/* The listed ranges that an update touches, of a card's dispatch. */
+#define rfm_for_each_watched(range, dispatch, event)			\
+	for (range = !(event)->length ? NULL :				\
+		     rfm_watched_iter_first(&(dispatch)->watched,	\
+					    (event)->offset,		\
+					    rfm_event_last(event));	\
+	     range;							\
+	     range = rfm_watched_iter_next(range, (event)->offset,	\
+					   rfm_event_last(event)))
+
+static u32 rfm_event_last(const struct rfm_event *event)
+{
+	return event->offset + event->length - 1;
+}
+
 /* --- what the card tells -------------------------------------------------- */
 
 static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 			     const struct rfm_event *event)
 {
-	if (event->type != RFM_EVENT_UPDATE && event->type != RFM_EVENT_MATCH)
-		return false;
-	return watcher->args.deadline_ns &&
+	return RFM_EVENT_BIT(event->type) & RFM_WATCH_UPDATES &&
+	       watcher->args.deadline_ns &&
 	       !(event->flags & RFM_EVENT_AGE_UNKNOWN) &&
 	       event->arrival_ns > event->origin_ns &&
 	       event->arrival_ns - event->origin_ns > watcher->args.deadline_ns;
@@ -49,7 +61,7 @@ static bool rfm_watcher_late(const struct rfm_watcher *watcher,
 
 /* Uses two of the event's fields for what differs from watch to watch. */
 static void rfm_watcher_push(struct rfm_watcher *watcher,
-			     struct rfm_event *event, struct rfm_kept *kept)
+			     struct rfm_event *event, u16 key)
 {
 	event->flags &= ~RFM_EVENT_LATE;
 	if (rfm_watcher_late(watcher, event)) {
@@ -57,7 +69,7 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 		watcher->late++;
 	}
 	event->late = watcher->late;
-	rfm_queue_push(&watcher->queue, event, kept);
+	rfm_queue_push(&watcher->queue, event, key);
 	if (event->flags & RFM_EVENT_LATE || event->type == RFM_EVENT_STALE ||
 	    event->type == RFM_EVENT_FRESH)
 		rfm_notify_event(watcher->queue.card, event,
@@ -71,17 +83,12 @@ static void rfm_watcher_push(struct rfm_watcher *watcher,
 unsigned int rfm_watch_reach(struct rfm_card *card,
 			     const struct rfm_event *event, unsigned int budget)
 {
-	struct rb_root_cached *watched = &card->dispatch.watched;
-	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int count = 0;
 
-	if (!event->length)
-		return 0;
-	for (range = rfm_watched_iter_first(watched, first, last);
-	     range && count <= budget;
-	     range = rfm_watched_iter_next(range, first, last))
-		count++;
+	rfm_for_each_watched(range, &card->dispatch, event)
+		if (count++ == budget)
+			break;
 	return count;
 }
 
@@ -92,15 +99,10 @@ unsigned int rfm_watch_reach(struct rfm_card *card,
 unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 {
 	struct rfm_event *event = &record->event;
-	struct rb_root_cached *watched = &card->dispatch.watched;
-	u32 first = event->offset, last = first + event->length - 1;
 	struct rfm_watch_range *range;
 	unsigned int visited = 0;
 
-	if (!event->length)
-		return 0;
-	for (range = rfm_watched_iter_first(watched, first, last); range;
-	     range = rfm_watched_iter_next(range, first, last)) {
+	rfm_for_each_watched(range, &card->dispatch, event) {
 		struct rfm_watcher *watcher = range->watcher;
 
 		rfm_dispatch_yield(++visited);
@@ -108,7 +110,7 @@ unsigned int rfm_watch_update(struct rfm_card *card, struct rfm_record *record)
 		    watcher->seen == record->position)
 			continue;
 		watcher->seen = record->position;
-		rfm_watcher_push(watcher, event, NULL);
+		rfm_watcher_push(watcher, event, 0);
 	}
 	return visited;
 }
@@ -132,69 +134,39 @@ unsigned int rfm_watch_slot(struct rfm_card *card, struct rfm_record *record)
 		rfm_event_set_range(event, slot->range);
 	slot->stale = event->type == RFM_EVENT_STALE;
 	slot->changes++;
-	rfm_watcher_push(slot->owner, event, slot->kept);
+	rfm_watcher_push(slot->owner, event, RFM_KEY_SLOT(record->value));
 	return 1;
 }
 
 /* --- life ----------------------------------------------------------------- */
-
-static void rfm_watcher_insert(struct rfm_card *card,
-			       struct rfm_watcher *watcher)
-{
-	struct rb_root_cached *watched = &card->dispatch.watched;
-	unsigned int i;
-
-	if (watcher->args.flags & RFM_WATCH_COMPARE)
-		return;
-	for (i = 0; i < watcher->count; i++)
-		if (!watcher->ranges[i].joined)
-			rfm_watched_insert(&watcher->ranges[i], watched);
-}
-
-static void rfm_watcher_remove(struct rfm_card *card,
-			       struct rfm_watcher *watcher)
-{
-	struct rfm_dispatch *dispatch = &card->dispatch;
-	unsigned int i;
-
-	if (watcher->comparator != RFM_SLOT_NONE)
-		dispatch->slot[watcher->comparator].owner = NULL;
-	for (i = 0; i < watcher->count; i++) {
-		if (watcher->ranges[i].timer != RFM_SLOT_NONE)
-			dispatch->slot[watcher->ranges[i].timer].owner = NULL;
-		if (!(watcher->args.flags & RFM_WATCH_COMPARE) &&
-		    !watcher->ranges[i].joined)
-			rfm_watched_remove(&watcher->ranges[i], &dispatch->watched);
-	}
-}
 
 /* From now on what the card tells of its bytes is for it. */
 static int rfm_watcher_enlist(struct rfm_card *card,
 			      struct rfm_watcher *watcher)
 {
 	struct rfm_dispatch *dispatch = &card->dispatch;
+	unsigned int i;
 	int idx, ret;
 
-	rfm_dispatch_lock(card);
-	if (!rfm_card_enter(card, &idx)) {
-		rfm_dispatch_unlock(card);
+	if (!rfm_dispatch_enter(card, &idx))
 		return -ENODEV;
-	}
 	if (!card->hw.events.running)
 		ret = -EIO;
 	else if (dispatch->watches == RFM_WATCHES_MAX ||
-		 watcher->count > RFM_WATCHED_RANGES_MAX - dispatch->ranges)
+		 watcher->args.count > RFM_WATCHED_RANGES_MAX - dispatch->ranges)
 		ret = -ENOSPC;
 	else
 		ret = rfm_slots_take(card, watcher);
 	if (!ret) {
 		dispatch->watches++;
-		dispatch->ranges += watcher->count;
-		rfm_watcher_insert(card, watcher);
-		rfm_queue_add(&watcher->queue, true, true);
+		dispatch->ranges += watcher->args.count;
+		for (i = 0; i < watcher->args.count; i++)
+			if (watcher->ranges[i].listed)
+				rfm_watched_insert(&watcher->ranges[i],
+						   &dispatch->watched);
+		rfm_queue_add(&watcher->queue);
 	}
-	rfm_card_exit(card, idx);
-	rfm_dispatch_unlock(card);
+	rfm_dispatch_exit(card, idx);
 	return ret;
 }
 
@@ -212,7 +184,7 @@ static int rfm_watcher_begin(struct rfm_queue *queue)
 		planes |= RFM_HOLD(RFM_PLANE_WATCH);
 
 	ret = rfm_watcher_enlist(card, watcher);
-	for (i = 0; i < watcher->count && !ret; i++) {
+	for (i = 0; i < watcher->args.count && !ret; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
 
 		ret = rfm_subscription_hold(card, &range->hold, false,
@@ -233,16 +205,17 @@ static void rfm_watcher_end(struct rfm_queue *queue)
 
 	rfm_dispatch_lock(card);
 	list_del_init(&queue->node);
-	rfm_watcher_remove(card, watcher);
+	for (i = 0; i < watcher->args.count; i++)
+		if (watcher->ranges[i].listed)
+			rfm_watched_remove(&watcher->ranges[i],
+					   &card->dispatch.watched);
 	card->dispatch.watches--;
-	card->dispatch.ranges -= watcher->count;
+	card->dispatch.ranges -= watcher->args.count;
 	rfm_dispatch_unlock(card);
 
-	rfm_slot_release(card, watcher->comparator);
-	for (i = 0; i < watcher->count; i++) {
-		rfm_slot_release(card, watcher->ranges[i].timer);
+	rfm_slots_release(card, watcher);
+	for (i = 0; i < watcher->args.count; i++)
 		rfm_subscription_drop(card, &watcher->ranges[i].hold);
-	}
 }
 
 static void rfm_watcher_describe(struct rfm_holder *holder,
@@ -267,7 +240,7 @@ static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
 						   queue.holder);
 	const struct rfm_watch_range *at;
 
-	if (*cursor >= watcher->count)
+	if (*cursor >= watcher->args.count)
 		return false;
 	at = &watcher->ranges[(*cursor)++];
 	range->offset = at->first;
@@ -302,23 +275,7 @@ static bool rfm_watch_args_good(const struct rfm_watch *args)
 		args->silence_ns <= RFM_WATCH_SILENCE_MAX);
 }
 
-static bool rfm_watch_inside(const struct rfm_watch *args,
-			     const struct rfm_range *ranges)
-{
-	u64 offset = args->compare_offset;
-	unsigned int i;
-
-	for (i = 0; i < args->count; i++)
-		if (offset >= ranges[i].offset &&
-		    args->compare_width <= ranges[i].length &&
-		    offset - ranges[i].offset <=
-		    ranges[i].length - args->compare_width)
-			return true;
-	return false;
-}
-
-static bool rfm_watch_compare_good(const struct rfm_watch *args,
-				   const struct rfm_range *ranges)
+static bool rfm_watch_compare_good(const struct rfm_watch *args)
 {
 	u64 all;
 
@@ -334,8 +291,27 @@ static bool rfm_watch_compare_good(const struct rfm_watch *args,
 		return false;
 	all = U64_MAX >> (64 - 8 * args->compare_width);
 	return args->compare_mask && !(args->compare_mask & ~all) &&
-	       !(args->compare_value & ~args->compare_mask) &&
-	       rfm_watch_inside(args, ranges);
+	       !(args->compare_value & ~args->compare_mask);
+}
+
+/* What is compared is inside a range. */
+static bool rfm_watch_ranges_good(const struct rfm_card *card,
+				  const struct rfm_watch *args,
+				  const struct rfm_range *ranges)
+{
+	bool inside = !(args->flags & RFM_WATCH_COMPARE);
+	unsigned int i;
+
+	for (i = 0; i < args->count; i++) {
+		u64 at = args->compare_offset - ranges[i].offset;
+
+		if (!rfm_range_inside(card, &ranges[i]))
+			return false;
+		if (at < ranges[i].length &&
+		    args->compare_width <= ranges[i].length - at)
+			inside = true;
+	}
+	return inside;
 }
 
 static int rfm_range_order(const void *a, const void *b)
@@ -351,87 +327,44 @@ static void rfm_ranges_join(struct rfm_watcher *watcher)
 	struct rfm_watch_range *ranges = watcher->ranges, *leader = ranges;
 	unsigned int i;
 
-	sort(ranges, watcher->count, sizeof(*ranges), rfm_range_order, NULL);
-	for (i = 0; i < watcher->count; i++) {
-		ranges[i].joined = i && ranges[i].first <= leader->reach + 1;
-		if (!ranges[i].joined) {
+	sort(ranges, watcher->args.count, sizeof(*ranges), rfm_range_order, NULL);
+	for (i = 0; i < watcher->args.count; i++) {
+		if (!i || ranges[i].first > leader->reach + 1) {
 			leader = &ranges[i];
-			leader->reach = leader->last;
+			leader->listed = !(watcher->args.flags &
+					   RFM_WATCH_COMPARE);
 		}
 		leader->reach = max(leader->reach, ranges[i].last);
 	}
 }
 
+/* Nobody tells it anything yet. */
 static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 					     const struct rfm_watch *args,
 					     const struct rfm_range *ranges)
 {
-	unsigned int i, slots = rfm_slots_needed(args);
 	struct rfm_watcher *watcher;
+	unsigned int i;
 
 	watcher = rfm_queue_alloc(card, &rfm_watcher_ops,
-				  struct_size(watcher, ranges, args->count) +
-				  slots * sizeof(*watcher->kept), args->depth);
+				  struct_size(watcher, ranges, args->count),
+				  args->depth, rfm_slots_needed(args));
 	if (IS_ERR(watcher))
 		return watcher;
 
-	watcher->kept = (struct rfm_kept *)&watcher->ranges[args->count];
-	for (i = 0; i < slots; i++)
-		INIT_LIST_HEAD(&watcher->kept[i].node);
 	watcher->args = *args;
+	watcher->queue.types = RFM_EVENT_WATCHED;
 	if (args->flags & RFM_WATCH_COALESCE)
-		watcher->queue.coalesced = RFM_WATCH_COALESCED;
-	watcher->comparator = RFM_SLOT_NONE;
-	watcher->count = args->count;
+		watcher->queue.coalesced = RFM_WATCH_UPDATES;
 	for (i = 0; i < args->count; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
 
 		range->first = ranges[i].offset;
 		range->last = ranges[i].offset + ranges[i].length - 1;
 		range->watcher = watcher;
-		range->timer = RFM_SLOT_NONE;
 	}
 	rfm_ranges_join(watcher);
 	return watcher;
-}
-
-/* Arguments that are good become a watcher, which nobody tells anything yet. */
-static struct rfm_watcher *rfm_watcher_make(struct rfm_card *card,
-					    const struct rfm_watch *args)
-{
-	struct rfm_watcher *watcher = ERR_PTR(-EINVAL);
-	struct rfm_range *ranges;
-	unsigned int i;
-
-	if (!rfm_watch_args_good(args))
-		return watcher;
-	ranges = memdup_user(u64_to_user_ptr(args->ranges),
-			     args->count * sizeof(*ranges));
-	if (IS_ERR(ranges))
-		return ERR_CAST(ranges);
-
-	for (i = 0; i < args->count; i++)
-		if (!rfm_range_inside(card, &ranges[i]))
-			goto out;
-	if (!rfm_watch_compare_good(args, ranges))
-		goto out;
-	watcher = rfm_watcher_alloc(card, args, ranges);
-out:
-	kfree(ranges);
-	return watcher;
-}
-
-static int rfm_watcher_eventfd(struct rfm_watcher *watcher)
-{
-	struct eventfd_ctx *eventfd;
-
-	if (!(watcher->args.flags & RFM_WATCH_EVENTFD))
-		return 0;
-	eventfd = eventfd_ctx_fdget(watcher->args.eventfd);
-	if (IS_ERR(eventfd))
-		return PTR_ERR(eventfd);
-	watcher->queue.eventfd = eventfd;
-	return 0;
 }
 
 /* RFM_IOC_WATCH. Return: the descriptor, or a negative errno. */
@@ -439,20 +372,33 @@ int rfm_watch(struct rfm_file *owner, void *arg)
 {
 	struct rfm_card *card = owner->card;
 	const struct rfm_watch *args = arg;
+	struct eventfd_ctx *eventfd;
 	struct rfm_watcher *watcher;
-	int ret;
+	struct rfm_range *ranges;
 
 	if (args->flags & ~RFM_WATCH_FLAGS)
 		return -EINVAL;
 	if (!card->hw.events.ring)
 		return -EOPNOTSUPP;
-	watcher = rfm_watcher_make(card, args);
+	if (!rfm_watch_args_good(args))
+		return -EINVAL;
+	ranges = memdup_user(u64_to_user_ptr(args->ranges),
+			     args->count * sizeof(*ranges));
+	if (IS_ERR(ranges))
+		return PTR_ERR(ranges);
+	watcher = rfm_watch_ranges_good(card, args, ranges) &&
+		  rfm_watch_compare_good(args) ?
+		  rfm_watcher_alloc(card, args, ranges) : ERR_PTR(-EINVAL);
+	kfree(ranges);
 	if (IS_ERR(watcher))
 		return PTR_ERR(watcher);
-	ret = rfm_watcher_eventfd(watcher);
-	if (ret) {
-		rfm_queue_free(&watcher->queue);
-		return ret;
+	if (args->flags & RFM_WATCH_EVENTFD) {
+		eventfd = eventfd_ctx_fdget(args->eventfd);
+		if (IS_ERR(eventfd)) {
+			rfm_queue_free(&watcher->queue);
+			return PTR_ERR(eventfd);
+		}
+		watcher->queue.eventfd = eventfd;
 	}
 	return rfm_queue_install(&watcher->queue, args->flags);
 }

@@ -13,7 +13,6 @@
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
@@ -97,15 +96,12 @@ static const struct rfm_ext_record *rfm_events_next(struct rfm_events *events)
 	return record;
 }
 
-/**
- * rfm_events_take - deliver the next record of the ring
- * @hw: the card
- * @budget: records and looks at who may get them; a record that may need more, or
- *	to sleep, stays there unless this is RFM_NO_LIMIT
- *
- * Context: dispatch.lock held, the card entered; sleeps if @budget is
- * RFM_NO_LIMIT.
- * Return: how many that were, 0: the ring is empty, -1: something has to stay.
+/*
+ * Delivers the next record of the ring. @budget is for records and looks at who
+ * may get them; a record that may need more, or to sleep, stays there unless it
+ * is RFM_NO_LIMIT, and then this may sleep. Under dispatch.lock, the card
+ * entered. Returns how many that were, 0: the ring is empty, -1: something has
+ * to stay.
  */
 int rfm_events_take(struct rfm_hw *hw, unsigned int budget)
 {
@@ -164,9 +160,7 @@ void rfm_events_taken(struct rfm_hw *hw)
  */
 u64 rfm_events_missing(const struct rfm_hw *hw)
 {
-	const struct rfm_events *events = &hw->events;
-
-	return events->lost + max(events->missed, events->dropped);
+	return max(hw->events.missed, hw->events.dropped);
 }
 
 /*
@@ -176,21 +170,13 @@ u64 rfm_events_missing(const struct rfm_hw *hw)
  */
 bool rfm_events_untold(const struct rfm_hw *hw)
 {
-	const struct rfm_events *events = &hw->events;
-
-	return rfm_events_missing(hw) != events->told ||
-	       events->dropped > events->missed;
+	return rfm_events_missing(hw) != hw->events.told ||
+	       hw->events.dropped > hw->events.missed;
 }
 
 /* --- interrupts ---------------------------------------------------------- */
 
-/**
- * rfm_events_mask - shall the card interrupt for events?
- * @hw: the card
- * @masked: no
- *
- * Context: dispatch.lock held, the card entered.
- */
+/* May the card not interrupt for records? Under dispatch.lock, it entered. */
 void rfm_events_mask(struct rfm_hw *hw, bool masked)
 {
 	u32 enable = RFM_EVENTS_INTERRUPTS;
@@ -233,12 +219,8 @@ bool rfm_events_take_up(struct rfm_hw *hw)
 
 	if (!hw->events.running)
 		return false;
-	status = readl(hw->ext + RFM_EXT_INT_STATUS);
-	if (status == RFM_ALL_ONES) {
-		rfm_card_lost(hw->card);
-		return false;
-	}
-	status &= RFM_EVENTS_INTERRUPTS;
+	status = rfm_hw_read(hw, hw->ext + RFM_EXT_INT_STATUS) &
+		 RFM_EVENTS_INTERRUPTS;
 	if (hw->events.masked)
 		status &= ~BIT(RFM_VECTOR_EVENTS);
 	if (!status)
@@ -270,19 +252,6 @@ static void rfm_events_enable(struct rfm_hw *hw)
 	WRITE_ONCE(events->running, true);
 }
 
-/* Also what was dropped while it was in fault is counted by then. */
-static void rfm_events_disable(struct rfm_hw *hw)
-{
-	struct rfm_events *events = &hw->events;
-
-	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
-	events->lost += lo_hi_readq(hw->ext + RFM_EXT_EVENT_DROPPED);
-	events->missed = 0;
-	events->dropped = 0;
-	WRITE_ONCE(events->running, false);
-	rfm_dispatch_later(hw->card);
-}
-
 /*
  * Has the event ring stopped? If so it is enabled again, once; if it stops
  * again before it has written a single record, it stays off, and network
@@ -291,26 +260,27 @@ static void rfm_events_disable(struct rfm_hw *hw)
 void rfm_events_check(struct rfm_hw *hw)
 {
 	struct rfm_events *events = &hw->events;
-	u32 status;
 
 	if (!events->running)
 		return;
 	/* First, so that an interrupt that comes meanwhile makes us look again. */
 	WRITE_ONCE(events->doubted, false);
-	status = readl(hw->ext + RFM_EXT_EVENT_STATUS);
-	if (status == RFM_ALL_ONES) {
-		rfm_card_check(hw->card);
-		return;
-	}
-	if (!(status & RFM_EXT_EVENT_FAULT))
+	if (!(readl(hw->ext + RFM_EXT_EVENT_STATUS) & RFM_EXT_EVENT_FAULT) ||
+	    rfm_card_check(hw->card))
 		return;
 	/* What it wrote before it stopped comes first. */
 	if (rfm_events_next(events)) {
-		WRITE_ONCE(hw->events.doubted, true);
+		WRITE_ONCE(events->doubted, true);
 		return;
 	}
 
-	rfm_events_disable(hw);
+	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
+	/* Also what was dropped while it was in fault is counted by now. */
+	events->lost = rfm_events_dropped(hw);
+	events->missed = events->lost;
+	events->dropped = events->lost;
+	WRITE_ONCE(events->running, false);
+	rfm_dispatch_later(hw->card);
 	dev_err_ratelimited(hw->dev, "the card cannot write its events%s\n",
 			    events->retried ? ": it is no longer asked to" : "");
 	if (!events->retried) {
@@ -322,7 +292,8 @@ void rfm_events_check(struct rfm_hw *hw)
 		/* The base card's interrupts come as messages all the same. */
 		spin_lock_irq(&hw->irq.lock);
 		if (!hw->gone)
-			writel(events->msix ? BIT(RFM_VECTOR_ERRORS) : 0,
+			writel(hw->pdev->msix_enabled ?
+			       BIT(RFM_VECTOR_ERRORS) : 0,
 			       hw->ext + RFM_EXT_INT_ENABLE);
 		spin_unlock_irq(&hw->irq.lock);
 	}
@@ -364,52 +335,37 @@ u64 rfm_events_position(struct rfm_hw *hw)
  */
 u64 rfm_events_dropped(struct rfm_hw *hw)
 {
-	struct rfm_events *events = &hw->events;
+	u64 lost = hw->events.lost;
 
-	if (!events->running)
-		return events->lost;
-	return events->lost +
-	       lo_hi_readq(hw->ext + RFM_EXT_EVENT_DROPPED);
-}
-
-static void *rfm_events_try(struct rfm_hw *hw)
-{
-	struct rfm_events *events = &hw->events;
-
-	return dmam_alloc_coherent(&hw->pdev->dev, rfm_events_size(events),
-				   &events->base, GFP_KERNEL | __GFP_NOWARN);
+	return hw->events.running ?
+	       lost + lo_hi_readq(hw->ext + RFM_EXT_EVENT_DROPPED) : lost;
 }
 
 /*
- * Without the memory the driver works as on a card without the ring. Nothing of
- * an earlier driver's ring is left running when we may be written to. After an
- * error the card cannot be used.
+ * Without the memory the driver works as on a card without the ring. An earlier
+ * driver's ring is off on return. Below 4 GiB, as all that is the card's own.
  */
-int rfm_events_alloc(struct rfm_hw *hw)
+void rfm_events_alloc(struct rfm_hw *hw)
 {
 	struct rfm_events *events = &hw->events;
 	struct device *dev = &hw->pdev->dev;
-	int ret;
 
 	if (!(hw->features & RFM_EXT_FEATURE_WATCH))
-		return 0;
+		return;
 
 	writel(0, hw->ext + RFM_EXT_INT_ENABLE);
 	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
 	readl(hw->ext + RFM_EXT_EVENT_CONTROL);
 
-	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
-	if (ret)
-		return dev_err_probe(dev, ret, "cannot address memory\n");
-
-	events->order = RFM_EVENTS_ORDER;
-	while (!(events->ring = rfm_events_try(hw)))
-		if (--events->order < RFM_EVENTS_ORDER_MIN) {
-			dev_warn(dev, "no memory for events: no watches\n");
-			return 0;
-		}
-	pci_set_master(hw->pdev);
-	return 0;
+	for (events->order = RFM_EVENTS_ORDER;
+	     events->order >= RFM_EVENTS_ORDER_MIN; events->order--) {
+		events->ring = dmam_alloc_coherent(dev, rfm_events_size(events),
+						   &events->base,
+						   GFP_KERNEL | __GFP_NOWARN);
+		if (events->ring)
+			return;
+	}
+	dev_warn(dev, "no memory for events: no watches\n");
 }
 
 /**

@@ -4,6 +4,7 @@
 #define RFM_HW_H
 
 #include <linux/interrupt.h>
+#include <linux/io.h>
 #include <linux/list.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
@@ -45,7 +46,6 @@ struct rfm_events {
 	struct rfm_ext_record *ring;	/* constant: the records, NULL if the card has none */
 	dma_addr_t base;		/* constant: where the card finds them */
 	unsigned int order;		/* constant: log2 of their number */
-	bool msix;			/* constant: the card has interrupts of its own for them */
 	bool running;			/* the card writes records */
 	bool masked;			/* under irq.lock: dispatch.work takes the records */
 	bool doubted;			/* set anywhere: an interrupt may have told of its stop */
@@ -58,8 +58,8 @@ struct rfm_events {
 	u64 released;			/* and how many of them the card knows of */
 	u64 first;			/* @position when the ring was enabled */
 	u64 number;			/* the last event that a record told of, since then */
-	u64 missed;			/* how many were missing between two records, since then */
-	u64 dropped;			/* how many the card said to be, when it was asked last */
+	u64 missed;			/* @lost, and how many were missing between two records */
+	u64 dropped;			/* rfm_events_dropped(), when the card was asked last */
 	u64 lost;			/* events that the card dropped before it was enabled */
 	u64 told;			/* rfm_events_missing() when all queues were told of it */
 };
@@ -71,7 +71,6 @@ struct rfm_dma {
 	unsigned int pieces;		/* constant: the pages that these may be in */
 	struct rfm_dma_descriptor *chain;	/* constant, what it points to is that of @active */
 	u32 chain_base;			/* constant: where the card finds it */
-	bool lost;			/* the engine may go on with it; set and read at the end */
 	unsigned int requests;		/* hw.lock: reads and writes, also by programmed I/O */
 	size_t pinned;			/* hw.lock: bytes of slices */
 	wait_queue_head_t wait;		/* for less of these */
@@ -151,7 +150,6 @@ static inline bool rfm_may_sleep(unsigned int budget)
 }
 
 /* hw/pci.c: what the PCI device shows */
-int rfm_check_bars(struct pci_dev *pdev);
 int rfm_hw_find(struct rfm_hw *hw);
 void rfm_led_off(struct rfm_hw *hw);
 
@@ -159,8 +157,7 @@ void rfm_led_off(struct rfm_hw *hw);
 irqreturn_t rfm_irq(int irq, void *data);
 int rfm_irq_take(struct rfm_hw *hw, unsigned int budget);
 void rfm_irq_take_latched(struct rfm_hw *hw);
-void rfm_irq_prepare(struct rfm_hw *hw);
-void rfm_irq_enable(struct rfm_hw *hw);
+void rfm_irq_start(struct rfm_hw *hw);
 bool rfm_irq_mask(struct rfm_hw *hw);
 void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info);
 void rfm_irq_route(struct rfm_hw *hw, u32 types);
@@ -168,7 +165,7 @@ void rfm_irq_discard(struct rfm_hw *hw, u32 types);
 void rfm_irq_open(struct rfm_hw *hw, u32 types);
 
 /* hw/events.c: the event ring */
-int rfm_events_alloc(struct rfm_hw *hw);
+void rfm_events_alloc(struct rfm_hw *hw);
 void rfm_events_start(struct rfm_hw *hw);
 void rfm_events_stop(struct rfm_hw *hw);
 irqreturn_t rfm_events_irq(int irq, void *data);
@@ -195,8 +192,18 @@ bool rfm_dispatch_fits(struct rfm_card *card, const struct rfm_record *record,
 unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
 void rfm_dispatch_route(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
-void rfm_dma_start(struct rfm_card *card);
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
+
+/* A register that is never all ones; 0: the card is lost. Under irq.lock. */
+static inline u32 rfm_hw_read(struct rfm_hw *hw, const void __iomem *reg)
+{
+	u32 value = readl(reg);
+
+	if (value != RFM_ALL_ONES)
+		return value;
+	rfm_card_lost(hw->card);
+	return 0;
+}
 
 /* io/dma.c: the DMA engine, one of these */
 extern const struct attribute_group *rfm_card_groups[];

@@ -25,9 +25,6 @@
  * write names what was served with zeros and keeps what has come since.
  */
 
-#include <linux/interrupt.h>
-#include <linux/io.h>
-#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
 
 #include "hw/hw.h"
@@ -79,15 +76,11 @@ static u32 rfm_lisr_of(u32 types)
 	return lisr;
 }
 
-/**
- * rfm_irq_route - which types of events are asked of the card?
- * @hw: the card
- * @types: mask of RFM_EVENT_BIT()
- *
- * A network interrupt that nobody has listened for so far is not turned to
- * the event ring here: what has waited has to be fetched first.
- *
- * Context: dispatch.lock held, the card entered.
+/*
+ * Which types of events are asked of the card, RFM_EVENT_BIT()? A network
+ * interrupt that nobody has listened for so far is not turned to the event ring
+ * here: what has waited has to be fetched first. Under dispatch.lock, the card
+ * entered.
  */
 void rfm_irq_route(struct rfm_hw *hw, u32 types)
 {
@@ -118,12 +111,8 @@ static void rfm_lisr_clear(struct rfm_hw *hw, u32 bits)
 /* What LISR tells is taken up; returns false if it is nothing. */
 static bool rfm_irq_take_up(struct rfm_hw *hw)
 {
-	u32 lisr = readl(hw->control + RFM_LISR);
+	u32 lisr = rfm_hw_read(hw, hw->control + RFM_LISR);
 
-	if (lisr == RFM_ALL_ONES) {
-		rfm_card_lost(hw->card);
-		return false;
-	}
 	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
 	lisr &= hw->irq.lier & ~hw->irq.pending;
 	if (!lisr)
@@ -139,32 +128,6 @@ static bool rfm_irq_take_up(struct rfm_hw *hw)
 	return true;
 }
 
-/* All that is on a 5565; returns false if it has raised nothing. */
-static bool rfm_irq_serve_base(struct rfm_hw *hw, bool *taken_up)
-{
-	u32 intcsr = readl(hw->runtime + RFM_INTCSR);
-	bool served;
-
-	if (intcsr == RFM_ALL_ONES) {
-		rfm_card_lost(hw->card);
-		return false;
-	}
-	served = rfm_dma_serve(hw->card, intcsr);
-	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
-		*taken_up = rfm_irq_take_up(hw);
-	return served || *taken_up;
-}
-
-/*
- * A message tells only that the level has risen: let it rise once more if
- * something has come in while we took up the last.
- */
-static void rfm_irq_rearm(struct rfm_hw *hw)
-{
-	writel(0, hw->control + RFM_LIER);
-	rfm_irq_write_lier(hw);
-}
-
 /*
  * Interrupt handler of a line, perhaps shared with others, or of the vector for
  * errors.
@@ -172,7 +135,8 @@ static void rfm_irq_rearm(struct rfm_hw *hw)
 irqreturn_t rfm_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
-	bool msix = hw->events.msix, served = false, taken_up = false;
+	bool served, taken_up = false;
+	u32 intcsr;
 
 	spin_lock(&hw->irq.lock);
 	if (hw->gone) {
@@ -180,14 +144,20 @@ irqreturn_t rfm_irq(int irq, void *data)
 		served = rfm_irq_mask(hw);
 		goto out;
 	}
-	served = rfm_irq_serve_base(hw, &taken_up);
-	if (hw->gone)
-		goto out;
-	if (msix) {
-		rfm_irq_rearm(hw);
+	intcsr = rfm_hw_read(hw, hw->runtime + RFM_INTCSR);
+	served = rfm_dma_serve(hw->card, intcsr);
+	if (intcsr & RFM_INTCSR_LOCAL_ACTIVE)
+		taken_up = rfm_irq_take_up(hw);
+	if (hw->pdev->msix_enabled && !hw->gone) {
+		/*
+		 * A message tells only that the level has risen: let it rise
+		 * once more if something has come in while we took up the last.
+		 */
+		writel(0, hw->control + RFM_LIER);
+		rfm_irq_write_lier(hw);
 		WRITE_ONCE(hw->events.doubted, true);
 		taken_up = true;
-	} else if (rfm_events_take_up(hw)) {
+	} else if (!hw->gone && rfm_events_take_up(hw)) {
 		taken_up = true;
 	}
 	served |= taken_up;
@@ -227,11 +197,9 @@ static bool rfm_irq_fetch(struct rfm_hw *hw, struct rfm_event *event)
 		event->data = readl(hw->control + RFM_ISD(n));
 		event->node = readb(hw->control + RFM_SID(n));
 		/* Node 0 is a node, so only LISR tells when it is empty. */
-		lisr = readl(hw->control + RFM_LISR);
-		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(hw->card);
+		lisr = rfm_hw_read(hw, hw->control + RFM_LISR);
+		if (hw->gone)
 			goto out;
-		}
 	}
 	if (!(lisr & bit)) {
 		hw->irq.pending &= ~bit;
@@ -244,46 +212,29 @@ out:
 }
 
 /*
- * Delivers one event of a type that is pending. Returns how many that were, and looks
- * at listeners; 0: there is none, -1: it needs more than @budget.
- */
-static int rfm_irq_take_one(struct rfm_hw *hw, unsigned int type,
-			    unsigned int budget)
-{
-	struct rfm_record record = {
-		.position = RFM_POSITION_NONE,
-		.event.type = type,
-	};
-
-	if (!rfm_dispatch_fits(hw->card, &record, budget))
-		return -1;
-	if (!rfm_irq_fetch(hw, &record.event))
-		return 0;
-	return 1 + rfm_dispatch(hw->card, &record);
-}
-
-/**
- * rfm_irq_take - deliver one event of each type that is pending
- * @hw: the card
- * @budget: events and looks at listeners; an event that needs more is not fetched
- *
- * Context: dispatch.lock held, the card entered; sleeps if @budget is
- * RFM_NO_LIMIT.
- * Return: how many that were, 0: nothing is pending, -1: an event needs more.
+ * Delivers one event of each type that is pending. @budget is for events and
+ * looks at listeners; an event that needs more is not fetched. Under
+ * dispatch.lock, the card entered; sleeps if @budget is RFM_NO_LIMIT. Returns
+ * how many that were, 0: nothing is pending, -1: an event needs more.
  */
 int rfm_irq_take(struct rfm_hw *hw, unsigned int budget)
 {
 	u32 pending = READ_ONCE(hw->irq.pending);
 	unsigned int type;
-	int one, done = 0;
+	int done = 0;
 
 	for (type = 0; pending && type < RFM_EVENT_TYPES; type++) {
+		struct rfm_record record = {
+			.position = RFM_POSITION_NONE,
+			.event.type = type,
+		};
+
 		if (!(pending & rfm_sources[type].lisr))
 			continue;
-		one = rfm_irq_take_one(hw, type, budget - done);
-		if (one < 0)
+		if (!rfm_dispatch_fits(hw->card, &record, budget - done))
 			return -1;
-		done += one;
+		if (rfm_irq_fetch(hw, &record.event))
+			done += 1 + rfm_dispatch(hw->card, &record);
 	}
 	return done;
 }
@@ -301,45 +252,29 @@ void rfm_irq_take_latched(struct rfm_hw *hw)
 	rfm_irq_take(hw, RFM_NO_LIMIT);
 }
 
-/**
- * rfm_irq_prepare - what was latched before belongs to nobody
- * @hw: a card whose handler is in place; nobody is told of its events yet
- *
- * Errors are cleared; network interrupts and a reset request wait for their first
- * listener, whether the driver was there when they came or not. From now on the
- * card may write to the event ring.
- *
- * Context: dispatch.lock held from here until rfm_irq_enable() has returned.
+/*
+ * Lets a card interrupt whose handlers are in place, and write to the event
+ * ring. What was latched before belongs to nobody: errors are cleared; network
+ * interrupts and a reset request wait for their first listener, whether the
+ * driver was there when they came or not. Under dispatch.lock.
  */
-void rfm_irq_prepare(struct rfm_hw *hw)
+void rfm_irq_start(struct rfm_hw *hw)
 {
-	spin_lock_irq(&hw->irq.lock);
-	writel(0, hw->control + RFM_LIER);
-	readl(hw->control + RFM_LISR);
-	rfm_lisr_clear(hw, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
-	rfm_events_start(hw);
-	rfm_dma_start(hw->card);
-	spin_unlock_irq(&hw->irq.lock);
-}
-
-/* Lets the card interrupt once it is prepared. Under dispatch.lock. */
-void rfm_irq_enable(struct rfm_hw *hw)
-{
-	u32 intcsr;
-
 	spin_lock_irq(&hw->irq.lock);
 	if (!hw->gone) {
-		intcsr = readl(hw->runtime + RFM_INTCSR);
-		writel(intcsr | RFM_INTCSR_ENABLES, hw->runtime + RFM_INTCSR);
+		writel(0, hw->control + RFM_LIER);
+		readl(hw->control + RFM_LISR);
+		rfm_lisr_clear(hw, RFM_LISR_LATCHED_M & ~RFM_LISR_RESET_REQ);
+		rfm_events_start(hw);
+		/* Nothing that the engine has moved was ours. */
+		writeb(RFM_DMACSR0_CLEAR_INT, hw->runtime + RFM_DMACSR0);
+		writel(readl(hw->runtime + RFM_INTCSR) | RFM_INTCSR_ENABLES,
+		       hw->runtime + RFM_INTCSR);
 	}
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_irq_status - what INFO tells about registers and interrupts
- * @hw: the card, entered
- * @info: its lcsr1, lisr, irqs and sync_losses are set
- */
+/* What INFO tells about registers and interrupts. The card is entered. */
 void rfm_irq_status(struct rfm_hw *hw, struct rfm_info *info)
 {
 	u32 lisr;
@@ -378,13 +313,10 @@ bool rfm_irq_mask(struct rfm_hw *hw)
 	return intcsr & RFM_INTCSR_ENABLES;
 }
 
-/**
- * rfm_irq_discard - throw away what waited in the card for the first listener
- * @hw: the card
- * @types: mask of RFM_EVENT_BIT(); what is always enabled has not waited, it still
- *	has to be counted
- *
- * Context: the card entered.
+/*
+ * Throws away what waited in the card for the first listener, RFM_EVENT_BIT().
+ * What is always enabled has not waited, it still has to be counted. The card
+ * is entered.
  */
 void rfm_irq_discard(struct rfm_hw *hw, u32 types)
 {
@@ -402,40 +334,26 @@ void rfm_irq_discard(struct rfm_hw *hw, u32 types)
 	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_irq_open - the first listener for network interrupts is there
- * @hw: the card
- * @types: mask of RFM_EVENT_BIT() within RFM_EVENT_SENDABLE
- *
- * With an event ring, what has waited comes first, and what comes later through the
- * ring.
- *
- * Context: process, dispatch.lock held, the card entered; sleeps.
+/*
+ * The first listener for some network interrupts, RFM_EVENT_BIT(), is there.
+ * With an event ring, what has waited comes first, and what comes later through
+ * the ring. Under dispatch.lock, the card entered; sleeps.
  */
 void rfm_irq_open(struct rfm_hw *hw, u32 types)
 {
-	unsigned int type, left;
-	u32 lisr, bit;
+	unsigned int left = RFM_FIFO_DEPTH;
+	u32 lisr;
 
-	for (type = 0; type < RFM_EVENT_TYPES; type++) {
-		if (!(types & RFM_EVENT_BIT(type)) || !hw->events.running)
-			continue;
-		rfm_events_select(hw, hw->events.types | RFM_EVENT_BIT(type));
+	if (!types || !hw->events.running)
+		return;
+	rfm_events_select(hw, hw->events.types | types);
 
-		bit = rfm_sources[type].lisr;
-		spin_lock_irq(&hw->irq.lock);
-		lisr = readl(hw->control + RFM_LISR);
-		if (lisr == RFM_ALL_ONES) {
-			rfm_card_lost(hw->card);
-		} else if (lisr & bit) {
-			hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
-			hw->irq.pending |= bit;
-			if (!rfm_sources[type].fifo)
-				rfm_lisr_clear(hw, bit);
-		}
-		spin_unlock_irq(&hw->irq.lock);
-		for (left = RFM_FIFO_DEPTH; left; left--)
-			if (!rfm_irq_take_one(hw, type, RFM_NO_LIMIT))
-				break;
-	}
+	spin_lock_irq(&hw->irq.lock);
+	lisr = rfm_hw_read(hw, hw->control + RFM_LISR) & rfm_lisr_of(types);
+	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
+	hw->irq.pending |= lisr;
+	rfm_lisr_clear(hw, lisr & RFM_LISR_LATCHED_M);
+	spin_unlock_irq(&hw->irq.lock);
+	while (left-- && rfm_irq_take(hw, RFM_NO_LIMIT))
+		;
 }

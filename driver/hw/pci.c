@@ -1,53 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the PCI device shows: BARs, the extension block, which card it is. */
 
-#include <linux/io.h>
-#include <linux/pci.h>
 #include <linux/sizes.h>
 
 #include "hw/hw.h"
 
-/* The BARs we use and the least that each must show. */
-static const struct {
-	int bar;
-	resource_size_t size;
-} rfm_bars[] = {
-	{ RFM_BAR_RUNTIME, SZ_256 },
-	{ RFM_BAR_CONTROL, RFM_BAR_CONTROL_SIZE },
-	{ RFM_BAR_MEMORY, SZ_2M },
-};
-
 #define RFM_BARS	(BIT(RFM_BAR_RUNTIME) | BIT(RFM_BAR_CONTROL) | \
 			 BIT(RFM_BAR_MEMORY))
 
-/* Can this be a 5565? */
-int rfm_check_bars(struct pci_dev *pdev)
+/* At least so many bytes of it. What is wrong has been said. */
+static void __iomem *rfm_map_bar(struct rfm_hw *hw, int bar,
+				 resource_size_t least)
 {
-	unsigned int i;
+	struct pci_dev *pdev = hw->pdev;
 
-	for (i = 0; i < ARRAY_SIZE(rfm_bars); i++) {
-		int bar = rfm_bars[i].bar;
-
-		if (!(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
-		    pci_resource_len(pdev, bar) < rfm_bars[i].size)
-			return dev_err_probe(&pdev->dev, -ENODEV,
-					     "BAR%d is %pR: not that of a 5565\n",
-					     bar, &pdev->resource[bar]);
-	}
-	return 0;
-}
-
-/* Says itself what is wrong. */
-static void __iomem *rfm_map_bar(struct rfm_hw *hw, int bar)
-{
-	return devm_ioremap_resource(&hw->pdev->dev, &hw->pdev->resource[bar]);
+	if (pci_resource_flags(pdev, bar) & IORESOURCE_MEM &&
+	    pci_resource_len(pdev, bar) >= least)
+		return devm_ioremap_resource(&pdev->dev, &pdev->resource[bar]);
+	return IOMEM_ERR_PTR(dev_err_probe(&pdev->dev, -ENODEV,
+					   "BAR%d is %pR: not that of a 5565\n",
+					   bar, &pdev->resource[bar]));
 }
 
 static int rfm_map_bars(struct rfm_hw *hw)
 {
-	hw->runtime = rfm_map_bar(hw, RFM_BAR_RUNTIME);
-	hw->control = rfm_map_bar(hw, RFM_BAR_CONTROL);
-	hw->memory = rfm_map_bar(hw, RFM_BAR_MEMORY);
+	hw->runtime = rfm_map_bar(hw, RFM_BAR_RUNTIME, SZ_256);
+	hw->control = rfm_map_bar(hw, RFM_BAR_CONTROL, RFM_BAR_CONTROL_SIZE);
+	hw->memory = rfm_map_bar(hw, RFM_BAR_MEMORY, SZ_2M);
 	hw->memory_phys = pci_resource_start(hw->pdev, RFM_BAR_MEMORY);
 	return PTR_ERR_OR_ZERO(hw->runtime) ?: PTR_ERR_OR_ZERO(hw->control) ?:
 	       PTR_ERR_OR_ZERO(hw->memory);
@@ -70,15 +49,6 @@ static int rfm_reset_window(struct rfm_hw *hw)
 		return dev_err_probe(&hw->pdev->dev, -EIO,
 				     "the window stays at %#x\n", base);
 	return 0;
-}
-
-/* Nor does a program of ours expect what that one liked better. */
-static void rfm_reset_byte_swap(struct rfm_hw *hw)
-{
-	u32 bigend = readl(hw->runtime + RFM_BIGEND);
-
-	if (bigend & RFM_BIGEND_SWAPS)
-		writel(bigend & ~RFM_BIGEND_SWAPS, hw->runtime + RFM_BIGEND);
 }
 
 /* Is this a 5565, and which? */
@@ -110,7 +80,9 @@ static int rfm_identify(struct rfm_hw *hw)
 	hw->board_revision = readb(hw->control + RFM_BRV);
 	hw->build = readw(hw->control + RFM_BRB);
 	hw->node = readb(hw->control + RFM_NID);
-	rfm_reset_byte_swap(hw);
+	/* Nor does a program of ours expect bytes to be swapped. */
+	writel(readl(hw->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS,
+	       hw->runtime + RFM_BIGEND);
 	return rfm_reset_window(hw);
 }
 
@@ -175,7 +147,7 @@ static int rfm_map_ext(struct rfm_hw *hw)
 		return 0;
 	}
 
-	base = rfm_map_bar(hw, bar);
+	base = rfm_map_bar(hw, bar, RFM_EXT_BAR_SIZE);
 	if (IS_ERR(base))
 		return PTR_ERR(base);
 	hw->ext = base + offset;

@@ -18,8 +18,6 @@
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/interrupt.h>
-#include <linux/io.h>
 #include <linux/iopoll.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -132,45 +130,33 @@ static void rfm_slice_end(struct rfm_card *card, struct rfm_slice *slice,
 		complete(&slice->ended);
 }
 
-/*
- * What comes behind a slice that failed is not moved. It may be much, and takes
- * long to unmap, so that is not done here.
- */
-static void rfm_slice_fail(struct rfm_card *card, struct rfm_slice *slice,
-			   int error)
+/* None of the queue is moved; others may have the lock between two. */
+static void rfm_dma_end_all(struct rfm_card *card, struct list_head *queue,
+			    int error)
 {
-	struct rfm_request *request = slice->request;
+	struct rfm_slice *slice;
 
-	if (!list_empty(&request->slices)) {
-		list_move_tail(&request->turn, &card->hw.dma.failed);
-		queue_work(rfm_dma_wq, &card->hw.dma.end_failed);
-	}
-	rfm_slice_end(card, slice, error);
+	do {
+		spin_lock_irq(&card->hw.irq.lock);
+		slice = rfm_dma_take(queue);
+		if (slice)
+			rfm_slice_end(card, slice, error);
+		spin_unlock_irq(&card->hw.irq.lock);
+		cond_resched();
+	} while (slice);
 }
 
 static void rfm_dma_end_failed(struct work_struct *work)
 {
 	struct rfm_card *card = container_of(work, struct rfm_card,
 					     hw.dma.end_failed);
-	struct rfm_slice *slice;
 
-	do {
-		spin_lock_irq(&card->hw.irq.lock);
-		slice = rfm_dma_take(&card->hw.dma.failed);
-		if (slice)
-			rfm_slice_end(card, slice, -ECANCELED);
-		spin_unlock_irq(&card->hw.irq.lock);
-		cond_resched();
-	} while (slice);
+	rfm_dma_end_all(card, &card->hw.dma.failed, -ECANCELED);
 }
 
-/**
- * rfm_dma_serve - serve the engine's interrupt
- * @card: the card
- * @intcsr: INTCSR, as it was read just now
- *
- * Context: irq.lock held, the card not gone.
- * Return: false if there was none.
+/*
+ * Serves the engine's interrupt, with INTCSR as it was read just now; false if
+ * there was none. The card is not gone, but if @intcsr is 0.
  */
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 {
@@ -189,107 +175,93 @@ bool rfm_dma_serve(struct rfm_card *card, u32 intcsr)
 		rfm_slice_end(card, slice, 0);
 	} else {
 		dma->errors++;
-		rfm_slice_fail(card, slice, -EIO);
+		/*
+		 * What comes behind it is not moved. It may be much, and takes
+		 * long to unmap, so that is not done here.
+		 */
+		if (!list_empty(&slice->request->slices)) {
+			list_move_tail(&slice->request->turn, &dma->failed);
+			queue_work(rfm_dma_wq, &dma->end_failed);
+		}
+		rfm_slice_end(card, slice, -EIO);
 	}
 	rfm_dma_next(card);
 	return true;
 }
 
-/* Asks the card itself; false if it no longer answers. */
-static bool rfm_dma_look(struct rfm_card *card)
-{
-	u32 intcsr = readl(card->hw.runtime + RFM_INTCSR);
-
-	if (intcsr == RFM_ALL_ONES) {
-		rfm_card_lost(card);
-		return false;
-	}
-	return rfm_dma_serve(card, intcsr);
-}
-
-/* An engine at rest that tells of no end was not left so by us. */
-static void rfm_dma_look_for_end(struct rfm_card *card)
-{
-	u8 csr = readb(card->hw.runtime + RFM_DMACSR0);
-
-	if (rfm_dma_look(card) || card->hw.gone || !(csr & RFM_DMACSR0_DONE))
-		return;
-	dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
-	rfm_card_lost(card);
-}
-
-/**
- * rfm_dma_irq - interrupt handler of the engine's own vector
- * @irq: the vector
- * @data: its struct rfm_hw
- *
- * Return: IRQ_HANDLED
- */
+/* Interrupt handler of the engine's own vector. */
 irqreturn_t rfm_dma_irq(int irq, void *data)
 {
 	struct rfm_hw *hw = data;
 
 	spin_lock(&hw->irq.lock);
-	if (!hw->gone && rfm_dma_look(hw->card))
+	if (!hw->gone &&
+	    rfm_dma_serve(hw->card, rfm_hw_read(hw, hw->runtime + RFM_INTCSR)))
 		hw->irq.count++;
 	spin_unlock(&hw->irq.lock);
 	return IRQ_HANDLED;
 }
 
-static void rfm_dma_look_at_time(struct rfm_card *card)
+/* Has the engine, without an interrupt, come to an end, or to none at all? */
+static void rfm_dma_look(struct rfm_card *card)
 {
-	struct rfm_dma *dma = &card->hw.dma;
+	struct rfm_hw *hw = &card->hw;
+	size_t bytes = hw->dma.active->bytes;
+	u8 csr;
 
-	if (card->hw.gone || !dma->active || --dma->looks)
+	/* Some hosts read zeros where there is no card. */
+	if (!rfm_card_answers(card)) {
+		rfm_card_lost(card);
 		return;
-	dev_err(&card->dev, "the DMA engine has not moved %zu bytes in %zu s\n",
-		dma->active->bytes, RFM_DMA_LIMIT(dma->active->bytes));
+	}
+	csr = readb(hw->runtime + RFM_DMACSR0);
+	if (rfm_dma_serve(card, rfm_hw_read(hw, hw->runtime + RFM_INTCSR)) ||
+	    hw->gone)
+		return;
+	/* An engine at rest that tells of no end was not left so by us. */
+	if (csr & RFM_DMACSR0_DONE)
+		dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
+	else if (!--hw->dma.looks)
+		dev_err(&card->dev,
+			"the DMA engine has not moved %zu bytes in %zu s\n",
+			bytes, RFM_DMA_LIMIT(bytes));
+	else
+		return;
 	rfm_card_lost(card);
 }
 
 /* A card that was pulled out interrupts no more. */
 static void rfm_dma_watch(struct work_struct *work)
 {
-	struct rfm_card *card = container_of(to_delayed_work(work),
-					     struct rfm_card, hw.dma.watch);
+	struct rfm_hw *hw = container_of(to_delayed_work(work), struct rfm_hw,
+					 dma.watch);
 
-	spin_lock_irq(&card->hw.irq.lock);
-	if (!card->hw.gone && card->hw.dma.active) {
-		/* Some hosts read zeros where there is no card. */
-		if (rfm_card_answers(card))
-			rfm_dma_look_for_end(card);
-		else
-			rfm_card_lost(card);
-		rfm_dma_look_at_time(card);
-		if (!card->hw.gone && card->hw.dma.active)
-			queue_delayed_work(rfm_wq, &card->hw.dma.watch,
-					   RFM_DMA_WATCH);
-	}
-	spin_unlock_irq(&card->hw.irq.lock);
+	spin_lock_irq(&hw->irq.lock);
+	if (!hw->gone && hw->dma.active)
+		rfm_dma_look(hw->card);
+	if (!hw->gone && hw->dma.active)
+		queue_delayed_work(rfm_wq, &hw->dma.watch, RFM_DMA_WATCH);
+	spin_unlock_irq(&hw->irq.lock);
 }
 
-/**
- * rfm_slice_submit - hand a slice to the engine
- * @slice: one with pages; its @address is set
- *
- * Return: 0; -ENODEV, -ENOMEM if it cannot be mapped, or why a slice of its
- * request before it was not moved. Then it still is the caller's.
+/*
+ * Hands a slice to the engine. Returns 0; -ENODEV, -ENOMEM if it cannot be
+ * mapped, or why a slice of its request before it was not moved. Then it still
+ * is the caller's.
  */
 int rfm_slice_submit(struct rfm_slice *slice)
 {
 	struct rfm_request *request = slice->request;
 	struct rfm_card *card = request->file->card;
 	struct device *dev = &card->hw.pdev->dev;
-	int idx, ret;
+	int idx, ret = -ENOMEM;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	slice->mapped = dma_map_sg(dev, slice->sg, slice->count,
 				   rfm_slice_direction(slice));
-	if (!slice->mapped) {
-		rfm_card_exit(card, idx);
-		return -ENOMEM;
-	}
+	if (!slice->mapped)
+		goto out;
 
 	spin_lock_irq(&card->hw.irq.lock);
 	ret = card->hw.gone ? -ENODEV : request->error;
@@ -305,6 +277,7 @@ int rfm_slice_submit(struct rfm_slice *slice)
 	if (ret)
 		dma_unmap_sg(dev, slice->sg, slice->count,
 			     rfm_slice_direction(slice));
+out:
 	rfm_card_exit(card, idx);
 	return ret;
 }
@@ -357,88 +330,46 @@ static bool rfm_dma_halt(struct rfm_card *card)
 	       !rfm_card_answers(card);
 }
 
-/**
- * rfm_dma_stop - end all transfers
- * @card: a card that is gone and whose sections have ended
- *
- * On return the card touches no memory any more, and what its requests had
- * pinned for it is theirs again; except where the engine does not stop, which
- * says so in the kernel log, and keeps what it has. May be called twice.
+/* As managed memory is, but not if the engine may go on with it. */
+static void rfm_chain_free(void *data)
+{
+	struct rfm_hw *hw = data;
+
+	dma_free_coherent(&hw->pdev->dev,
+			  hw->dma.pieces * sizeof(*hw->dma.chain),
+			  hw->dma.chain, hw->dma.chain_base);
+}
+
+/*
+ * Ends all transfers of a card that is gone and whose sections have ended. On
+ * return the card touches no memory any more, and what its requests had pinned
+ * for it is theirs again; except where the engine does not stop, which says so
+ * in the kernel log, and keeps what it has. May be called twice.
  */
 void rfm_dma_stop(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
-	struct rfm_slice *slice;
 
-	if (!dma->chain)
-		return;
 	cancel_delayed_work_sync(&dma->watch);
 	flush_work(&dma->end_failed);
 	if (!rfm_dma_halt(card) && dma->active) {
 		dev_err(&card->dev,
 			"the DMA engine does not stop: its descriptors and %u pages stay out of use\n",
 			dma->active->count);
-		dma->lost = true;
+		devm_remove_action(&card->hw.pdev->dev, rfm_chain_free,
+				   &card->hw);
 		rfm_slice_keep(dma->active);
 	}
-	do {
-		spin_lock_irq(&card->hw.irq.lock);
-		slice = dma->active ?: rfm_dma_take(&dma->queue);
-		dma->active = NULL;
-		if (slice)
-			rfm_slice_end(card, slice, -ENODEV);
-		spin_unlock_irq(&card->hw.irq.lock);
-	} while (slice);
+	spin_lock_irq(&card->hw.irq.lock);
+	if (dma->active)
+		rfm_slice_end(card, dma->active, -ENODEV);
+	dma->active = NULL;
+	spin_unlock_irq(&card->hw.irq.lock);
+	rfm_dma_end_all(card, &dma->queue, -ENODEV);
 	wake_up_all(&dma->wait);
 }
 
-/**
- * rfm_dma_start - nothing has ended yet
- * @card: the card
- *
- * Context: irq.lock held, the card not gone.
- */
-void rfm_dma_start(struct rfm_card *card)
-{
-	writeb(RFM_DMACSR0_CLEAR_INT, card->hw.runtime + RFM_DMACSR0);
-}
-
-/* As managed memory is, but not if the engine may go on with it. */
-static void rfm_chain_free(void *data)
-{
-	struct rfm_card *card = data;
-	struct rfm_dma *dma = &card->hw.dma;
-
-	if (!dma->lost)
-		dma_free_coherent(&card->hw.pdev->dev,
-				  dma->pieces * sizeof(*dma->chain), dma->chain,
-				  dma->chain_base);
-	dma->chain = NULL;
-}
-
-static int rfm_chain_alloc(struct rfm_card *card)
-{
-	struct rfm_dma *dma = &card->hw.dma;
-	dma_addr_t base;
-
-	dma->slice_max = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
-				 RFM_DMA_MAX);
-	/* A buffer that begins within a page has a piece more. */
-	dma->pieces = DIV_ROUND_UP(dma->slice_max, PAGE_SIZE) + 1;
-	dma->chain = dma_alloc_coherent(&card->hw.pdev->dev,
-					dma->pieces * sizeof(*dma->chain),
-					&base, GFP_KERNEL);
-	if (!dma->chain)
-		return -ENOMEM;
-	dma->chain_base = base;
-	return devm_add_action_or_reset(&card->hw.pdev->dev, rfm_chain_free,
-					card);
-}
-
-/**
- * rfm_dma_init - make the engine's part of a card that is being made
- * @card: the card
- */
+/* The engine's part of a card that is being made. */
 void rfm_dma_init(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
@@ -450,15 +381,15 @@ void rfm_dma_init(struct rfm_card *card)
 	INIT_DELAYED_WORK(&dma->watch, rfm_dma_watch);
 }
 
-/**
- * rfm_dma_alloc - memory for the engine
- * @card: a card that is not started yet, and not master of the bus
- *
- * Return: 0, or a negative errno when the card cannot be used.
+/*
+ * Memory for the engine of a card that is not started yet, and not master of
+ * the bus. What is wrong has been said.
  */
 int rfm_dma_alloc(struct rfm_card *card)
 {
 	struct device *dev = &card->hw.pdev->dev;
+	struct rfm_dma *dma = &card->hw.dma;
+	dma_addr_t base;
 	int ret;
 
 	/* Descriptors lie below 4 GiB, what they tell of may lie anywhere. */
@@ -468,7 +399,15 @@ int rfm_dma_alloc(struct rfm_card *card)
 		return dev_err_probe(dev, ret, "cannot address memory\n");
 	dma_set_max_seg_size(dev, RFM_DMA_MAX);
 
-	ret = rfm_chain_alloc(card);
+	dma->slice_max = clamp_t(size_t, round_down(dma_slice, 8), PAGE_SIZE,
+				 RFM_DMA_MAX);
+	/* A buffer that begins within a page has a piece more. */
+	dma->pieces = DIV_ROUND_UP(dma->slice_max, PAGE_SIZE) + 1;
+	dma->chain = dma_alloc_coherent(dev, dma->pieces * sizeof(*dma->chain),
+					&base, GFP_KERNEL);
+	dma->chain_base = base;
+	ret = dma->chain ? devm_add_action_or_reset(dev, rfm_chain_free,
+						    &card->hw) : -ENOMEM;
 	if (ret)
 		return dev_err_probe(dev, ret, "no memory for DMA\n");
 
@@ -476,6 +415,5 @@ int rfm_dma_alloc(struct rfm_card *card)
 	if (!rfm_dma_halt(card))
 		return dev_err_probe(dev, -EBUSY,
 				     "the DMA engine does not stop\n");
-	pci_set_master(card->hw.pdev);
 	return 0;
 }

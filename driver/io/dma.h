@@ -29,9 +29,10 @@ struct rfm_request {
 	bool async;			/* @iocb is told of the end, else the caller waits */
 	refcount_t pending;		/* if @async: those not ended, and one if more may come */
 	struct mmpin locked;		/* if @async: what it takes of RLIMIT_MEMLOCK */
-	struct list_head flying;	/* if not: the slices that were submitted, in order */
-	unsigned int in_flight;		/* how many slices were submitted; if @async: ever */
+	struct list_head flying;	/* slices in order: if @async those not submitted yet, */
+	unsigned int in_flight;		/* else those submitted, so many */
 	bool store;			/* to the card */
+	size_t threshold;		/* how many bytes are worth a slice, 0: none are */
 	struct iov_iter iter;		/* what of the buffers is in no slice yet */
 	loff_t pos;			/* where @iter begins in the window */
 	unsigned int pieces;		/* of how many pages the next slice may be */
@@ -44,12 +45,11 @@ struct rfm_request {
 /* What the engine moves in one go. */
 struct rfm_slice {
 	struct list_head node;		/* in its request's slices */
-	struct list_head flight;	/* in its request's flying ones */
+	struct list_head flight;	/* in its request's flying */
 	struct rfm_request *request;	/* whose it is */
 	u32 address;			/* where it goes in the card's memory */
 	size_t bytes;			/* how many */
 	size_t room;			/* what it has taken of dma->pinned */
-	unsigned int pieces;		/* pages that there is room for */
 	unsigned int count;		/* pages that there are */
 	unsigned int mapped;		/* how many descriptors these are */
 	bool own;			/* they are our own */
@@ -66,8 +66,7 @@ struct rfm_slice {
 int rfm_slice_submit(struct rfm_slice *slice);
 
 /* io/dma_pages.c: buffers, and slices of them */
-size_t rfm_dma_plan(struct rfm_request *request, size_t threshold,
-		    enum rfm_way *way);
+size_t rfm_dma_plan(struct rfm_request *request, enum rfm_way *way);
 size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			enum rfm_way way);
 struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,

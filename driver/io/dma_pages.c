@@ -40,18 +40,13 @@
 #define RFM_ENGINE_ALIGN	8u
 #define RFM_LINE		L1_CACHE_BYTES
 
-/* Pages that are looked for in one go when they are faulted in. */
-#define RFM_PAGES_A_LOOK	16
-
 /* A card gives out slices until they have so many bytes. */
 #define RFM_PINNED_MAX		(32u << 20)
 
-/**
- * rfm_dma_can - can pages be had from this iterator?
- * @iter: a request's buffers
- *
- * Return: true if it is of memory of the user, or of pages that the kernel
- * keeps until the request has ended (buffers registered with io_uring).
+/*
+ * Can pages be had from a request's buffers? They are memory of the user, or
+ * pages that the kernel keeps until it has ended (buffers registered with
+ * io_uring).
  */
 bool rfm_dma_can(const struct iov_iter *iter)
 {
@@ -66,52 +61,31 @@ static unsigned long rfm_iter_address(const struct iov_iter *iter)
 	return (unsigned long)iter_iov_addr(iter);
 }
 
-static bool rfm_iter_begins_line(const struct iov_iter *iter)
-{
-	return !(rfm_iter_address(iter) % RFM_LINE);
-}
-
 /*
- * With so many bytes that the engine can take begins the segment. What is left
- * of it for another slice begins with a page.
- */
-static size_t rfm_segment_run(const struct iov_iter *iter, size_t max_bytes,
-			      unsigned int *pieces)
-{
-	size_t in_page = offset_in_page(rfm_iter_address(iter));
-	size_t segment = iov_iter_single_seg_count(iter), run, cut;
-
-	if (in_page % RFM_ENGINE_ALIGN)
-		return 0;
-	run = min3(segment, max_bytes,
-		   *pieces * PAGE_SIZE - min(in_page, *pieces * PAGE_SIZE));
-	if (run < segment) {
-		cut = offset_in_page(in_page + run);
-		run -= min(run, cut);
-	}
-	run = round_down(run, RFM_ENGINE_ALIGN);
-	*pieces -= DIV_ROUND_UP(in_page + run, PAGE_SIZE);
-	return run;
-}
-
-/*
- * The same over all segments that follow one another. Two into which the card
- * writes are not to have part in one cache line.
+ * With so many bytes that the engine can take begins a request. Two segments
+ * into which the card writes are not to have part in one cache line.
  */
 static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 			   bool store, unsigned int *pieces)
 {
+	size_t run = 0, some, segment, in_page;
 	unsigned int left = dma->pieces;
-	size_t run = 0, some, segment;
 
 	while (iov_iter_count(&rest) && left) {
-		if (run && !store && !rfm_iter_begins_line(&rest))
+		in_page = offset_in_page(rfm_iter_address(&rest));
+		if (in_page % RFM_ENGINE_ALIGN ||
+		    (run && !store && in_page % RFM_LINE))
 			break;
 		segment = iov_iter_single_seg_count(&rest);
-		some = rfm_segment_run(&rest, dma->slice_max - run, &left);
+		some = min3(segment, dma->slice_max - run,
+			    left * PAGE_SIZE - in_page);
+		/* What is left of it for another slice begins with a page. */
+		if (some < segment)
+			some -= min(some, offset_in_page(in_page + some));
+		some = round_down(some, RFM_ENGINE_ALIGN);
+		left -= DIV_ROUND_UP(in_page + some, PAGE_SIZE);
 		run += some;
-		if (some < segment ||
-		    (!store && (rfm_iter_address(&rest) + some) % RFM_LINE))
+		if (some < segment || (!store && (in_page + some) % RFM_LINE))
 			break;
 		iov_iter_advance(&rest, some);
 	}
@@ -119,46 +93,35 @@ static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 	return run;
 }
 
-/**
- * rfm_dma_plan - how to go on with a request
- * @request: what is left of it, which begins in a segment that is not empty; its
- *	pieces are set
- * @threshold: how many bytes are worth a slice, 0: none are
- * @way: set
- *
- * Return: how many bytes to move in that way; 0: none before its slices have
- * ended.
+/*
+ * How to go on with a request, which begins in a segment that is not empty; its
+ * pieces are set. Returns how many bytes to move in the way @way; 0: none
+ * before its slices have ended.
  */
-size_t rfm_dma_plan(struct rfm_request *request, size_t threshold,
-		    enum rfm_way *way)
+size_t rfm_dma_plan(struct rfm_request *request, enum rfm_way *way)
 {
 	const struct rfm_dma *dma = &request->file->card->hw.dma;
-	struct iov_iter rest = request->iter;
-	size_t left = iov_iter_count(&rest), run;
+	const struct iov_iter *iter = &request->iter;
+	size_t left = iov_iter_count(iter), least = request->threshold, run;
 	size_t head = -(u64)request->pos % RFM_ENGINE_ALIGN;
 
 	*way = RFM_WAY_COPY;
-	if (!threshold || !rfm_dma_can(&rest) ||
-	    left - min(left, head) < max_t(size_t, threshold, RFM_ENGINE_ALIGN))
+	if (!least || !rfm_dma_can(iter) ||
+	    left - min(left, head) < max_t(size_t, least, RFM_ENGINE_ALIGN))
 		return left;
-
-	iov_iter_advance(&rest, head);
-	run = rfm_iter_run(dma, rest, request->store, &request->pieces);
-	*way = RFM_WAY_PAGES;
-	/* The most that fits may end with the page before. */
-	if (run < min(threshold, dma->slice_max - PAGE_SIZE + RFM_ENGINE_ALIGN)) {
-		*way = RFM_WAY_BOUNCE;
-		run = round_down(min(left - head, dma->slice_max), RFM_ENGINE_ALIGN);
-	}
-	if (head) {
-		*way = RFM_WAY_COPY;
+	if (head)
 		return head;
+
+	run = rfm_iter_run(dma, *iter, request->store, &request->pieces);
+	/* The most that fits may end with the page before. */
+	if (run < min(least, dma->slice_max - PAGE_SIZE + RFM_ENGINE_ALIGN)) {
+		*way = RFM_WAY_BOUNCE;
+		return round_down(min(left, dma->slice_max), RFM_ENGINE_ALIGN);
 	}
+	*way = RFM_WAY_PAGES;
 	/* A slice before this may be about to end in the same cache line. */
-	if (*way == RFM_WAY_PAGES && !request->store && request->in_flight &&
-	    !rfm_iter_begins_line(&rest))
-		return 0;
-	return run;
+	return !request->store && request->in_flight &&
+	       rfm_iter_address(iter) % RFM_LINE ? 0 : run;
 }
 
 /* One piece each of a page, behind those that the slice has already. */
@@ -175,82 +138,58 @@ static unsigned int rfm_pin_flags(bool store)
 	return store ? 0 : FOLL_WRITE;
 }
 
-/* Those that are there; the first that is not ends it. Returns 0 or -EBUSY. */
-static int rfm_slice_pin(struct rfm_slice *slice, unsigned long from,
-			 size_t bytes)
+/*
+ * Pages that the next bytes of a segment are in, as far as they are there:
+ * returns how many, or -EBUSY.
+ */
+static int rfm_iter_pages(const struct iov_iter *iter, size_t bytes,
+			  bool store, struct page **pages)
 {
-	size_t in_page = offset_in_page(from), some;
-	int pages, i;
+	unsigned long at = rfm_iter_address(iter);
+	int count = DIV_ROUND_UP(offset_in_page(at) + bytes, PAGE_SIZE), i;
+	unsigned long pfn;
 
-	pages = rfm_pin_present(from - in_page,
-				DIV_ROUND_UP(in_page + bytes, PAGE_SIZE),
-				rfm_pin_flags(slice->request->store),
-				slice->pages + slice->count);
-	for (i = 0; i < pages; i++) {
-		some = min(bytes, PAGE_SIZE - in_page);
-		rfm_slice_add(slice, slice->pages[slice->count], in_page, some);
-		bytes -= some;
-		in_page = 0;
-	}
-	slice->pinned = true;
-	return min(pages, 0);
-}
-
-static void rfm_slice_take(struct rfm_slice *slice, const struct iov_iter *iter,
-			   size_t bytes)
-{
-	unsigned long first = page_to_pfn(iter->bvec->bv_page);
-	size_t at = rfm_iter_address(iter), some;
-
-	while (bytes) {
-		some = min(bytes, PAGE_SIZE - offset_in_page(at));
-		rfm_slice_add(slice, pfn_to_page(first + PHYS_PFN(at)),
-			      offset_in_page(at), some);
-		at += some;
-		bytes -= some;
-	}
+	if (!iov_iter_is_bvec(iter))
+		return rfm_pin_present(at & PAGE_MASK, count,
+				       rfm_pin_flags(store), pages);
+	pfn = page_to_pfn(iter->bvec->bv_page) + PHYS_PFN(at);
+	for (i = 0; i < count; i++)
+		pages[i] = pfn_to_page(pfn + i);
+	return count;
 }
 
 static int rfm_slice_fill_pages(struct rfm_slice *slice, size_t bytes)
 {
 	struct iov_iter rest = slice->request->iter;
-	size_t some, before;
-	int ret = 0;
+	size_t in_page, left, some;
+	int pages;
 
-	while (slice->bytes < bytes) {
-		before = slice->bytes;
-		some = min(bytes - before, iov_iter_single_seg_count(&rest));
-		if (iov_iter_is_bvec(&rest))
-			rfm_slice_take(slice, &rest, some);
-		else
-			ret = rfm_slice_pin(slice, rfm_iter_address(&rest),
-					    some);
-		if (slice->bytes - before < some)
-			break;
-		iov_iter_advance(&rest, some);
-	}
-	return slice->count ? 0 : ret ?: -EFAULT;
-}
-
-/* As much as can be copied without waiting for user memory. */
-static size_t rfm_copy_present(struct page *page, size_t bytes,
-			       struct iov_iter *iter)
-{
-	size_t some;
-
-	pagefault_disable();
-	some = copy_from_iter(page_address(page), bytes, iter);
-	pagefault_enable();
-	return some;
+	slice->pinned = user_backed_iter(&rest);
+	do {
+		left = min(bytes - slice->bytes,
+			   iov_iter_single_seg_count(&rest));
+		pages = rfm_iter_pages(&rest, left, slice->request->store,
+				       slice->pages + slice->count);
+		in_page = offset_in_page(rfm_iter_address(&rest));
+		for (; pages > 0; pages--) {
+			some = min(left, PAGE_SIZE - in_page);
+			rfm_slice_add(slice, slice->pages[slice->count],
+				      in_page, some);
+			iov_iter_advance(&rest, some);
+			left -= some;
+			in_page = 0;
+		}
+	} while (!left && slice->bytes < bytes);
+	return slice->count ? 0 : pages ?: -EFAULT;
 }
 
 /*
- * What goes to the card is copied to our pages here, what comes from it is
- * copied from them by rfm_slice_deliver().
+ * What goes to the card is copied to our pages here, as much as can be without
+ * waiting for user memory; what comes from it is copied from them by
+ * rfm_slice_deliver().
  */
 static int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 {
-	bool store = slice->request->store;
 	size_t some, want;
 	struct page *page;
 
@@ -260,8 +199,14 @@ static int rfm_slice_fill_own(struct rfm_slice *slice, size_t bytes)
 		page = alloc_page(GFP_KERNEL_ACCOUNT);
 		if (!page)
 			break;
-		want = min(bytes, PAGE_SIZE);
-		some = store ? rfm_copy_present(page, want, &slice->to) : want;
+		some = min(bytes, PAGE_SIZE);
+		want = some;
+		if (slice->request->store) {
+			pagefault_disable();
+			some = copy_from_iter(page_address(page), want,
+					      &slice->to);
+			pagefault_enable();
+		}
 		some = round_down(some, RFM_ENGINE_ALIGN);
 		if (some)
 			rfm_slice_add(slice, page, 0, some);
@@ -307,11 +252,9 @@ static void rfm_room_give(struct rfm_slice *slice)
 	wake_up_all(&hw->dma.wait);
 }
 
-/**
- * rfm_room_wait - wait until rfm_slice_new() may find room
- * @card: the card; the caller has no slice
- *
- * Return: 0, -ENODEV, or -ERESTARTSYS if the process is being killed.
+/*
+ * Waits, without a slice, until rfm_slice_new() may find room. Returns 0,
+ * -ENODEV, or -ERESTARTSYS if the process is being killed.
  */
 int rfm_room_wait(struct rfm_card *card)
 {
@@ -322,12 +265,10 @@ int rfm_room_wait(struct rfm_card *card)
 	return ret ?: READ_ONCE(hw->gone) ? -ENODEV : 0;
 }
 
-/**
- * rfm_slice_deliver - the caller takes back a slice that the engine has moved
- * @slice: one with pages of our own; its room is given back first
- *
- * Context: may wait for user memory, for ever.
- * Return: 0 or -EFAULT, and then the request has fewer bytes done.
+/*
+ * Copies what the engine has moved to pages of our own. May wait for user
+ * memory, for ever, so the slice's room is given back first. Returns 0 or
+ * -EFAULT, and then the request has fewer bytes done.
  */
 int rfm_slice_deliver(struct rfm_slice *slice)
 {
@@ -349,51 +290,12 @@ int rfm_slice_deliver(struct rfm_slice *slice)
 
 /* --- slices --------------------------------------------------------------- */
 
-static struct rfm_slice *rfm_slice_alloc(struct rfm_request *request,
-					 unsigned int pieces)
-{
-	struct rfm_slice *slice;
-	size_t size = struct_size(slice, pages, pieces);
-
-	slice = kvmalloc(size + pieces * sizeof(*slice->sg), GFP_KERNEL_ACCOUNT);
-	if (!slice)
-		return NULL;
-	memset(slice, 0, sizeof(*slice));
-	slice->request = request;
-	slice->pieces = pieces;
-	slice->sg = (void *)slice + size;
-	init_completion(&slice->ended);
-	INIT_WORK(&slice->work, rfm_request_work);
-	sg_init_table(slice->sg, pieces);
-	return slice;
-}
-
-/* Return: 0, -EAGAIN, -EBUSY or -EFAULT. */
-static int rfm_slice_fill(struct rfm_slice *slice, size_t bytes,
-			  enum rfm_way way)
-{
-	int ret;
-
-	if (!rfm_room_take(slice, slice->pieces * PAGE_SIZE))
-		return -EAGAIN;
-	ret = way == RFM_WAY_BOUNCE ? rfm_slice_fill_own(slice, bytes) :
-				      rfm_slice_fill_pages(slice, bytes);
-	if (!ret)
-		sg_mark_end(&slice->sg[slice->count - 1]);
-	return ret;
-}
-
-/**
- * rfm_slice_new - make a slice of what comes next in a request
- * @request: the request
- * @bytes: what rfm_dma_plan() has returned
- * @way: RFM_WAY_PAGES: pages of the request's buffers, pinned if they are the
- *	user's; RFM_WAY_BOUNCE: pages that take their place
+/*
+ * Makes a slice of what comes next in a request, as rfm_dma_plan() has returned
+ * it, or in the other way of the engine. Waits for no user memory, and for no
+ * room. The request goes on behind the slice, which may have fewer bytes.
  *
- * Waits for no user memory, and for no room. The request goes on behind the
- * slice, which may have fewer bytes.
- *
- * Return: the slice, or an ERR_PTR: -EFAULT if not even one page is there,
+ * Returns the slice, or an ERR_PTR: -EFAULT if not even one page is there,
  * -EBUSY if the lock of the mappings is held, -EAGAIN if there is no room,
  * -ENOMEM if there is no memory.
  */
@@ -402,16 +304,28 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 {
 	unsigned int pieces = way == RFM_WAY_PAGES ?
 			      request->pieces : DIV_ROUND_UP(bytes, PAGE_SIZE);
-	struct rfm_slice *slice = rfm_slice_alloc(request, pieces);
-	int ret;
+	struct rfm_slice *slice;
+	size_t size = struct_size(slice, pages, pieces);
+	int ret = -EAGAIN;
 
+	slice = kvmalloc(size + pieces * sizeof(*slice->sg), GFP_KERNEL_ACCOUNT);
 	if (!slice)
 		return ERR_PTR(-ENOMEM);
-	ret = rfm_slice_fill(slice, bytes, way);
+	memset(slice, 0, sizeof(*slice));
+	slice->request = request;
+	slice->sg = (void *)slice + size;
+	init_completion(&slice->ended);
+	INIT_WORK(&slice->work, rfm_request_work);
+	sg_init_table(slice->sg, pieces);
+	if (rfm_room_take(slice, pieces * PAGE_SIZE))
+		ret = way == RFM_WAY_PAGES ?
+		      rfm_slice_fill_pages(slice, bytes) :
+		      rfm_slice_fill_own(slice, bytes);
 	if (ret) {
 		rfm_slice_free(slice);
 		return ERR_PTR(ret);
 	}
+	sg_mark_end(&slice->sg[slice->count - 1]);
 	slice->address = request->file->card->hw.window_offset + request->pos;
 	iov_iter_advance(&request->iter, slice->bytes);
 	request->pos += slice->bytes;
@@ -419,59 +333,38 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 }
 
 /*
- * So many bytes of one segment. What is there is seen to be there, some pages
- * at a time; what is not is waited for, if at all, page by page, with none
- * pinned.
+ * How many of so many bytes are there, page by page with no other pinned? What
+ * is not there is waited for, if at all.
  */
-static size_t rfm_segment_fault_in(unsigned long from, size_t bytes,
-				   unsigned int flags, bool wait)
-{
-	size_t in_page = offset_in_page(from), left = in_page + bytes;
-	struct page *pages[RFM_PAGES_A_LOOK];
-	int want, there;
-
-	for (from -= in_page; left; cond_resched()) {
-		want = min_t(size_t, DIV_ROUND_UP(left, PAGE_SIZE),
-			     ARRAY_SIZE(pages));
-		there = rfm_pin_present(from, want, flags, pages);
-		if (!there && wait)
-			there = pin_user_pages_fast(from, 1, flags, pages);
-		if (there <= 0)
-			break;
-		unpin_user_pages(pages, there);
-		from += there * PAGE_SIZE;
-		left -= min(left, there * PAGE_SIZE);
-	}
-	return bytes - min(left, bytes);
-}
-
 static size_t rfm_pages_fault_in(struct iov_iter rest, size_t bytes, bool store,
 				 bool wait)
 {
-	size_t done = 0, some, want;
+	unsigned int flags = rfm_pin_flags(store);
+	size_t left = bytes, some;
+	struct page *page;
+	unsigned long at;
 
 	iov_iter_advance(&rest, 0);
-	while (done < bytes) {
-		want = min(bytes - done, iov_iter_single_seg_count(&rest));
-		some = rfm_segment_fault_in(rfm_iter_address(&rest), want,
-					    rfm_pin_flags(store), wait);
-		done += some;
-		if (some < want)
+	for (; left; left -= some) {
+		at = rfm_iter_address(&rest);
+		some = min3(left, iov_iter_single_seg_count(&rest),
+			    PAGE_SIZE - offset_in_page(at));
+		at &= PAGE_MASK;
+		if ((wait ? pin_user_pages_fast(at, 1, flags, &page) :
+			    rfm_pin_present(at, 1, flags, &page)) != 1)
 			break;
-		iov_iter_advance(&rest, want);
+		unpin_user_page(page);
+		iov_iter_advance(&rest, some);
+		cond_resched();
 	}
-	return done;
+	return bytes - left;
 }
 
-/**
- * rfm_dma_fault_in - see that a request's buffers are there
- * @request: what is left of it; the caller has no slice
- * @bytes: how many of them
- * @way: what for: rfm_slice_new() may then find them
- *
- * This may take for ever, or until the process is killed if that is the caller.
- *
- * Return: how many there were, perhaps none.
+/*
+ * Sees that so many bytes of a request's buffers are there, so that
+ * rfm_slice_new() may find them. The caller has no slice: this may take for
+ * ever, or until the process is killed if that is the caller. Returns how many
+ * there were.
  */
 size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			enum rfm_way way)
@@ -487,15 +380,10 @@ size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			fault_in_iov_iter_writeable(iter, bytes));
 }
 
-/**
- * rfm_dma_is_there - could a read or write be copied without waiting for memory?
- * @iter: its buffers, for which rfm_dma_can()
- * @bytes: how many of them, few
- *
- * Waits for nothing.
- *
- * Return: true if all of it is in memory, so that pages can be had of it. They
- * may be gone the moment after, if somebody takes them away.
+/*
+ * Could a read or write of few bytes be copied without waiting for memory?
+ * Waits for nothing. The pages may be gone the moment after, if somebody takes
+ * them away.
  */
 bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
 {
@@ -504,10 +392,9 @@ bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
 				  false) == bytes;
 }
 
-/**
- * rfm_slice_keep - the engine may go on for ever with a slice
- * @slice: its pages are never given back, also not by somebody else who keeps
- *	them for the request
+/*
+ * The engine may go on for ever with a slice: its pages are never given back,
+ * also not by somebody else who keeps them for the request.
  */
 void rfm_slice_keep(struct rfm_slice *slice)
 {
@@ -518,26 +405,19 @@ void rfm_slice_keep(struct rfm_slice *slice)
 		get_page(slice->pages[i]);
 }
 
-/* After a read it may wait for the lock of a page of a file, see above. */
-static void rfm_slice_put_pages(struct rfm_slice *slice)
-{
-	unsigned int i;
-
-	if (slice->pinned)
-		unpin_user_pages_dirty_lock(slice->pages, slice->count,
-					    !slice->request->store);
-	for (i = 0; i < slice->count && slice->own; i++)
-		__free_page(slice->pages[i]);
-}
-
-/**
- * rfm_slice_free - the end of a slice
- * @slice: one that the engine does not know of
+/*
+ * The end of a slice that the engine does not know of. After a read it may wait
+ * for the lock of a page of a file, see above.
  */
 void rfm_slice_free(struct rfm_slice *slice)
 {
-	if (!slice->lost)
-		rfm_slice_put_pages(slice);
+	unsigned int i;
+
+	if (slice->pinned && !slice->lost)
+		unpin_user_pages_dirty_lock(slice->pages, slice->count,
+					    !slice->request->store);
+	for (i = 0; i < slice->count && slice->own && !slice->lost; i++)
+		__free_page(slice->pages[i]);
 	rfm_room_give(slice);
 	kvfree(slice);
 }

@@ -44,35 +44,13 @@ static void rfm_request_init(struct rfm_request *request, struct kiocb *iocb,
 	request->iocb = iocb;
 	request->pos = iocb->ki_pos;
 	request->store = iov_iter_rw(iter) == WRITE;
+	request->threshold = rfm_dma_threshold(request->file->card,
+					       request->store);
 	request->iter = *iter;
 	iov_iter_truncate(&request->iter, bytes);
 }
 
-/*
- * The slice was not to be had in that way. Perhaps it is when the buffers were
- * faulted in; if not, there is another way, in a mapping of a card for example.
- * Where others held the lock of the mappings, it is waited for.
- */
-static void rfm_request_fault_in(struct rfm_request *request, size_t bytes,
-				 enum rfm_way way, int error)
-{
-	if (error == -EBUSY) {
-		if (!mmap_read_lock_killable(current->mm))
-			mmap_read_unlock(current->mm);
-		return;
-	}
-	if (way == RFM_WAY_PAGES)
-		bytes = min_t(size_t, iov_iter_count(&request->iter),
-			      RFM_FAULT_IN);
-	request->faulted_in = !request->faulted_in &&
-			   rfm_dma_fault_in(request, bytes, way);
-	if (!request->faulted_in)
-		request->refused = way;
-}
-
-/* --- with a caller who waits ---------------------------------------------- */
-
-/* Take the first slices back, until so many are left. */
+/* A caller who waits takes its first slices back, until so many are left. */
 static int rfm_request_settle(struct rfm_request *request, unsigned int left)
 {
 	struct rfm_slice *slice;
@@ -106,19 +84,43 @@ static int rfm_request_copy(struct rfm_request *request, size_t bytes)
 	return ret;
 }
 
+/* Asynchronous slices are handed over; from the first refused on, freed. */
+static int rfm_request_launch(struct rfm_request *request, int ret)
+{
+	struct rfm_slice *slice, *next;
+
+	list_for_each_entry_safe(slice, next, &request->flying, flight) {
+		list_del(&slice->flight);
+		refcount_inc(&request->pending);
+		ret = ret ?: rfm_slice_submit(slice);
+		if (ret) {
+			refcount_dec(&request->pending);
+			rfm_slice_free(slice);
+		}
+	}
+	return ret;
+}
+
 static int rfm_request_submit(struct rfm_request *request,
 			      struct rfm_slice *slice)
 {
-	int ret = rfm_slice_submit(slice);
+	int ret;
 
+	request->faulted_in = false;
+	list_add_tail(&slice->flight, &request->flying);
+	/* Who must not wait has all of it ready before any is moved. */
+	if (request->async)
+		return request->iocb->ki_flags & IOCB_NOWAIT ?
+		       0 : rfm_request_launch(request, 0);
+
+	ret = rfm_slice_submit(slice);
 	if (!ret) {
-		list_add_tail(&slice->flight, &request->flying);
 		request->in_flight++;
-		request->faulted_in = false;
 		/* Its data is copied before anything else is done. */
 		return slice->own && !request->store ?
 			rfm_request_settle(request, 0) : 0;
 	}
+	list_del(&slice->flight);
 	iov_iter_revert(&request->iter, slice->bytes);
 	request->pos -= slice->bytes;
 	rfm_slice_free(slice);
@@ -133,20 +135,33 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 {
 	struct rfm_slice *slice;
 
-	if (!bytes)
-		return rfm_request_settle(request, 0);
 	rfm_request_settle(request, RFM_REQUEST_SLICES - 1);
 	slice = rfm_slice_new(request, bytes, way);
 	if (!IS_ERR(slice))
 		return rfm_request_submit(request, slice);
+	if (request->iocb->ki_flags & IOCB_NOWAIT)
+		return -EAGAIN;
 
 	rfm_request_settle(request, 0);
-	if (PTR_ERR(slice) == -EAGAIN)
+	switch (PTR_ERR(slice)) {
+	case -EAGAIN:
 		return rfm_room_wait(request->file->card);
-	if (PTR_ERR(slice) == -ENOMEM)
+	case -EBUSY:
+		if (!mmap_read_lock_killable(current->mm))
+			mmap_read_unlock(current->mm);
+		return 0;
+	case -ENOMEM:
 		request->refused = RFM_WAY_BOUNCE;
-	else
-		rfm_request_fault_in(request, bytes, way, PTR_ERR(slice));
+		return 0;
+	}
+	/* It may be there once faulted in; if not, there is another way. */
+	if (way == RFM_WAY_PAGES)
+		bytes = min_t(size_t, iov_iter_count(&request->iter),
+			      RFM_FAULT_IN);
+	request->faulted_in = !request->faulted_in &&
+			      rfm_dma_fault_in(request, bytes, way);
+	if (!request->faulted_in)
+		request->refused = way;
 	return 0;
 }
 
@@ -158,40 +173,48 @@ static int rfm_request_step(struct rfm_request *request)
 
 	/* Past segments without a byte in them. */
 	iov_iter_advance(&request->iter, 0);
-	bytes = rfm_dma_plan(request, rfm_dma_threshold(request->file->card,
-							request->store), &way);
+	bytes = rfm_dma_plan(request, &way);
 	if (way == RFM_WAY_PAGES && request->refused == RFM_WAY_PAGES)
 		way = RFM_WAY_BOUNCE;
+	/* What comes from the card is copied by a caller who waits. */
+	if (request->async && way == RFM_WAY_BOUNCE && !request->store)
+		return -EFAULT;
 	if (way == RFM_WAY_COPY || request->refused == RFM_WAY_BOUNCE)
-		return rfm_request_copy(request, bytes);
-	return rfm_request_engine(request, bytes, way);
+		return request->async ? -EFAULT :
+					rfm_request_copy(request, bytes);
+	return bytes ? rfm_request_engine(request, bytes, way) :
+		       rfm_request_settle(request, 0);
 }
 
-/*
- * To a signal. But if faulting buffers in took so long that one comes each
- * time, what is in is moved first: else nothing ever would be.
- */
-static bool rfm_request_yields(const struct rfm_request *request)
+static int rfm_request_steps(struct rfm_request *request)
 {
-	return rfm_io_interrupted(request->iocb) &&
-	       (!request->faulted_in || fatal_signal_pending(current));
+	int ret = 0;
+
+	while (!ret && !READ_ONCE(request->error) &&
+	       iov_iter_count(&request->iter)) {
+		/*
+		 * If faulting buffers in took so long that a signal comes each
+		 * time, what is in is moved first: else nothing ever would be.
+		 */
+		if (rfm_io_interrupted(request->iocb) &&
+		    (!request->faulted_in || fatal_signal_pending(current)))
+			return -ERESTARTSYS;
+		ret = rfm_request_step(request);
+		cond_resched();
+	}
+	return ret;
 }
 
-/* Returns bytes moved, or a negative errno if none were. */
+/* With a caller who waits. Returns bytes moved, or why none were. */
 static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 			       size_t bytes)
 {
 	struct rfm_request request;
 	ssize_t done;
-	int ret = 0;
+	int ret;
 
 	rfm_request_init(&request, iocb, iter, bytes);
-	while (!ret && !READ_ONCE(request.error) &&
-	       iov_iter_count(&request.iter)) {
-		ret = rfm_request_yields(&request) ? -ERESTARTSYS :
-						     rfm_request_step(&request);
-		cond_resched();
-	}
+	ret = rfm_request_steps(&request);
 	ret = rfm_request_settle(&request, 0) ?: ret;
 	done = request.done;
 	iov_iter_advance(iter, done);
@@ -199,7 +222,7 @@ static ssize_t rfm_request_run(struct kiocb *iocb, struct iov_iter *iter,
 	return done ?: request.error ?: ret;
 }
 
-/* --- without -------------------------------------------------------------- */
+/* --- asynchronous --------------------------------------------------------- */
 
 /*
  * Is all of it for the engine, from and to the buffers' own pages? Returns how
@@ -213,9 +236,10 @@ static size_t rfm_request_pages(struct kiocb *iocb, struct iov_iter *iter,
 	size_t pages = 0;
 
 	rfm_request_init(&request, iocb, iter, bytes);
+	request.threshold = RFM_LEAST_ASYNC;
 	for (; iov_iter_count(&request.iter); request.in_flight++) {
 		iov_iter_advance(&request.iter, 0);
-		bytes = rfm_dma_plan(&request, RFM_LEAST_ASYNC, &way);
+		bytes = rfm_dma_plan(&request, &way);
 		if (way != RFM_WAY_PAGES || !bytes)
 			return 0;
 		iov_iter_advance(&request.iter, bytes);
@@ -223,21 +247,6 @@ static size_t rfm_request_pages(struct kiocb *iocb, struct iov_iter *iter,
 		pages += request.pieces;
 	}
 	return pages;
-}
-
-static struct rfm_request *rfm_request_alloc(struct kiocb *iocb,
-					     struct iov_iter *iter,
-					     size_t bytes)
-{
-	struct rfm_request *request;
-
-	request = kmalloc(sizeof(*request), GFP_KERNEL_ACCOUNT);
-	if (!request)
-		return NULL;
-	rfm_request_init(request, iocb, iter, bytes);
-	request->async = true;
-	refcount_set(&request->pending, 1);
-	return request;
 }
 
 /* One slice less, or no more to come. Returns -EIOCBQUEUED if there are others. */
@@ -255,10 +264,7 @@ static ssize_t rfm_request_put(struct rfm_request *request)
 	return ret;
 }
 
-/**
- * rfm_request_work - a slice of an asynchronous request has ended
- * @work: that of the slice
- */
+/* A slice of an asynchronous request has ended. */
 void rfm_request_work(struct work_struct *work)
 {
 	struct rfm_slice *slice = container_of(work, struct rfm_slice, work);
@@ -275,97 +281,33 @@ void rfm_request_work(struct work_struct *work)
 	iocb->ki_complete(iocb, ret);
 }
 
-/* The next slice, ready, for which the caller waits if it may. */
-static struct rfm_slice *rfm_request_next(struct rfm_request *request)
-{
-	struct rfm_slice *slice;
-	enum rfm_way way;
-	size_t bytes;
-	int ret = 0;
-
-	do {
-		iov_iter_advance(&request->iter, 0);
-		bytes = rfm_dma_plan(request, RFM_LEAST_ASYNC, &way);
-		/* Data for the card may be copied, as that of the zero page. */
-		if (request->store && request->refused != RFM_WAY_COPY)
-			way = RFM_WAY_BOUNCE;
-		slice = rfm_slice_new(request, bytes, way);
-		if (!IS_ERR(slice) || PTR_ERR(slice) == -ENOMEM)
-			break;
-		if (request->iocb->ki_flags & IOCB_NOWAIT)
-			return ERR_PTR(-EAGAIN);
-		if (PTR_ERR(slice) == -EAGAIN)
-			ret = rfm_room_wait(request->file->card);
-		else if (request->refused == way)
-			ret = -EFAULT;
-		else
-			rfm_request_fault_in(request, bytes, way,
-					     PTR_ERR(slice));
-		if (!ret && fatal_signal_pending(current))
-			ret = -EINTR;
-	} while (!ret);
-	request->faulted_in = false;
-	return ret ? ERR_PTR(ret) : slice;
-}
-
-/* Hand over slices, until one is refused, and free the others. */
-static int rfm_request_launch(struct rfm_request *request,
-			      struct list_head *ready, int ret)
-{
-	struct rfm_slice *slice, *next;
-
-	list_for_each_entry_safe(slice, next, ready, flight) {
-		list_del(&slice->flight);
-		refcount_inc(&request->pending);
-		ret = ret ?: rfm_slice_submit(slice);
-		if (ret) {
-			refcount_dec(&request->pending);
-			rfm_slice_free(slice);
-		}
-	}
-	return ret;
-}
-
-/*
- * What is pinned behind its call counts against RLIMIT_MEMLOCK, as sends by
- * MSG_ZEROCOPY do; a registered buffer was counted when io_uring took it.
- */
-static int rfm_request_charge(struct rfm_request *request, size_t pages)
-{
-	if (!user_backed_iter(&request->iter))
-		return 0;
-	return mm_account_pinned_pages(&request->locked, pages * PAGE_SIZE);
-}
-
 static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 				 size_t bytes, size_t pages)
 {
-	struct rfm_request *request = rfm_request_alloc(iocb, iter, bytes);
-	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
-	struct rfm_card *card;
-	struct rfm_slice *slice;
-	LIST_HEAD(ready);
+	struct rfm_request *request = kmalloc(sizeof(*request),
+					      GFP_KERNEL_ACCOUNT);
+	struct rfm_hw *hw;
 	int ret = 0;
 
 	if (!request)
 		return -ENOMEM;
-	card = request->file->card;
-	ret = rfm_request_charge(request, pages);
-	while (!ret && iov_iter_count(&request->iter)) {
-		slice = rfm_request_next(request);
-		ret = PTR_ERR_OR_ZERO(slice);
-		if (!ret) {
-			list_add_tail(&slice->flight, &ready);
-			request->in_flight++;
-		}
-		/* Who must not wait has all of it ready before any is moved. */
-		if (wait)
-			ret = rfm_request_launch(request, &ready, ret);
-	}
-	ret = rfm_request_launch(request, &ready, ret);
-	spin_lock_irq(&card->hw.irq.lock);
+	rfm_request_init(request, iocb, iter, bytes);
+	request->threshold = RFM_LEAST_ASYNC;
+	request->async = true;
+	refcount_set(&request->pending, 1);
+	/*
+	 * What is pinned behind its call counts against RLIMIT_MEMLOCK, as
+	 * sends by MSG_ZEROCOPY do; a registered buffer was counted when
+	 * io_uring took it.
+	 */
+	if (user_backed_iter(iter))
+		ret = mm_account_pinned_pages(&request->locked,
+					      pages * PAGE_SIZE);
+	ret = rfm_request_launch(request, ret ?: rfm_request_steps(request));
+	hw = &request->file->card->hw;
+	spin_lock_irq(&hw->irq.lock);
 	request->error = request->error ?: ret;
-	spin_unlock_irq(&card->hw.irq.lock);
+	spin_unlock_irq(&hw->irq.lock);
 	return rfm_request_put(request);
 }
 

@@ -10,7 +10,6 @@
  */
 
 #include <linux/fs.h>
-#include <linux/io.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
@@ -26,92 +25,48 @@
 /* Bytes for which the submitter of many does not mind to wait. */
 #define RFM_INLINE_MAX	16384
 
-/*
- * One pass of a transfer.
- *
- * User memory is touched outside the SRCU section, so the data has to stay
- * somewhere in between.
- */
-struct rfm_io {
-	loff_t pos;			/* offset in the card's memory */
-	size_t len;			/* bytes, at most RFM_IO_CHUNK */
-	u8 *data;			/* where they are in @buf: aligned as @pos is */
-	u8 buf[RFM_IO_CHUNK] __aligned(8);
-};
+/* One access of so many bits at @at, from or to @data. */
+#define RFM_IO_ACCESS(bits, letter)					\
+do {									\
+	if (store)							\
+		write##letter(le##bits##_to_cpup(data), at);		\
+	else								\
+		*(__le##bits *)data = cpu_to_le##bits(read##letter(at)); \
+} while (0)
 
-/* Passes end on multiples of RFM_IO_CHUNK, so that the next is aligned. */
-static void rfm_io_next(struct rfm_io *io, loff_t pos, size_t left)
+/* @data is aligned as @pos is. */
+static __always_inline void rfm_io_pass(struct rfm_card *card, loff_t pos,
+					void *data, size_t left, bool store)
 {
-	size_t in_chunk = pos & (RFM_IO_CHUNK - 1);
-
-	io->pos = pos;
-	io->len = min_t(size_t, left, RFM_IO_CHUNK - in_chunk);
-	io->data = io->buf + (pos & 7);
-}
-
-/* The widest aligned access at @pos that does not go past @left bytes. */
-static unsigned int rfm_io_width(loff_t pos, size_t left)
-{
-	unsigned int width = 8;
-
-	while (width > left || pos & (width - 1))
-		width >>= 1;
-	return width;
-}
-
-static void rfm_io_store(struct rfm_card *card, const struct rfm_io *io)
-{
-	void __iomem *to = card->hw.memory + io->pos;
+	void __iomem *at = card->hw.memory + pos;
 	unsigned int width;
-	size_t i;
 
-	for (i = 0; i < io->len; i += width) {
-		const void *from = io->data + i;
-
-		width = rfm_io_width(io->pos + i, io->len - i);
+	for (; left; left -= width, pos += width, at += width, data += width) {
+		/* The widest aligned access that does not go past the end. */
+		width = 8;
+		while (width > left || pos & (width - 1))
+			width >>= 1;
 		switch (width) {
 		case 8:
-			writeq(le64_to_cpup(from), to + i);
+			RFM_IO_ACCESS(64, q);
 			break;
 		case 4:
-			writel(le32_to_cpup(from), to + i);
+			RFM_IO_ACCESS(32, l);
 			break;
 		case 2:
-			writew(le16_to_cpup(from), to + i);
+			RFM_IO_ACCESS(16, w);
 			break;
 		default:
-			writeb(*(const u8 *)from, to + i);
+			if (store)
+				writeb(*(u8 *)data, at);
+			else
+				*(u8 *)data = readb(at);
 		}
 	}
 }
 
-static void rfm_io_load(struct rfm_card *card, struct rfm_io *io)
-{
-	const void __iomem *from = card->hw.memory + io->pos;
-	unsigned int width;
-	size_t i;
-
-	for (i = 0; i < io->len; i += width) {
-		void *to = io->data + i;
-
-		width = rfm_io_width(io->pos + i, io->len - i);
-		switch (width) {
-		case 8:
-			*(__le64 *)to = cpu_to_le64(readq(from + i));
-			break;
-		case 4:
-			*(__le32 *)to = cpu_to_le32(readl(from + i));
-			break;
-		case 2:
-			*(__le16 *)to = cpu_to_le16(readw(from + i));
-			break;
-		default:
-			*(u8 *)to = readb(from + i);
-		}
-	}
-}
-
-static int rfm_io_run(struct rfm_card *card, struct rfm_io *io, bool store)
+static int rfm_io_run(struct rfm_card *card, loff_t pos, u8 *data, size_t len,
+		      bool store)
 {
 	int idx, ret = 0;
 
@@ -119,15 +74,15 @@ static int rfm_io_run(struct rfm_card *card, struct rfm_io *io, bool store)
 		return -ENODEV;
 
 	if (store) {
-		rfm_io_store(card, io);
+		rfm_io_pass(card, pos, data, len, true);
 	} else {
-		rfm_io_load(card, io);
+		rfm_io_pass(card, pos, data, len, false);
 		/*
 		 * Ones are legal data and also what a card that is not there
 		 * returns. One that vanished during the pass is gone at its
 		 * end, so the last byte tells whether to ask.
 		 */
-		if (io->data[io->len - 1] == 0xff)
+		if (data[len - 1] == 0xff)
 			ret = rfm_card_check(card);
 	}
 
@@ -135,51 +90,40 @@ static int rfm_io_run(struct rfm_card *card, struct rfm_io *io, bool store)
 	return ret;
 }
 
-/* One pass. Returns how many bytes; fewer than @io->len: see @error. */
-static size_t rfm_io_pass(struct rfm_card *card, struct rfm_io *io,
-			  struct iov_iter *iter, bool store, int *error)
-{
-	size_t want = io->len, done;
-
-	if (store) {
-		io->len = copy_from_iter(io->data, want, iter);
-		*error = io->len ? rfm_io_run(card, io, true) : 0;
-		done = *error ? 0 : io->len;
-	} else {
-		*error = rfm_io_run(card, io, false);
-		done = *error ? 0 : copy_to_iter(io->data, want, iter);
-	}
-	if (!*error && done < want)
-		*error = -EFAULT;
-	return done;
-}
-
 /*
  * Moves bytes inside the window, no more than RFM_IO_TURN, for it takes no
  * notice of signals. Writes are posted like stores to a mapping: those made
  * while the card is being pulled out are lost without an error. Returns how
  * many were moved; @error is always set, to 0 if it was all of them.
+ *
+ * User memory is touched outside the SRCU section, so the data has to stay
+ * somewhere in between.
  */
 size_t rfm_io_move(struct rfm_card *card, struct iov_iter *iter, loff_t pos,
 		   size_t bytes, bool store, int *error)
 {
-	struct rfm_io io;
-	size_t done = 0;
+	u8 buf[RFM_IO_CHUNK] __aligned(8), *data = buf + (pos & 7);
+	size_t done = 0, want, some;
 
 	do {
-		rfm_io_next(&io, pos + done, bytes - done);
-		done += rfm_io_pass(card, &io, iter, store, error);
+		/* To a multiple of RFM_IO_CHUNK: the next is aligned. */
+		want = min_t(size_t, bytes - done, -pos & (RFM_IO_CHUNK - 1) ?:
+						   RFM_IO_CHUNK);
+		some = store ? copy_from_iter(data, want, iter) : want;
+		*error = some ? rfm_io_run(card, pos, data, some, store) :
+				-EFAULT;
+		if (*error)
+			break;
+		if (!store)
+			some = copy_to_iter(data, want, iter);
+		if (some < want)
+			*error = -EFAULT;
+		done += some;
+		pos += some;
+		data = buf;
 		cond_resched();
 	} while (!*error && done < bytes);
 	return done;
-}
-
-/* The window and the order of bytes change under none of them. */
-static void rfm_io_begin(struct rfm_card *card)
-{
-	spin_lock(&card->hw.lock);
-	card->hw.dma.requests++;
-	spin_unlock(&card->hw.lock);
 }
 
 /* If it was the last, the window and the order of bytes may change again. */
@@ -239,7 +183,10 @@ static ssize_t rfm_io(struct kiocb *iocb, struct iov_iter *iter, bool store)
 			     card->hw.window_size - iocb->ki_pos);
 	ssize_t ret;
 
-	rfm_io_begin(card);
+	/* The window and the order of bytes change under none of them. */
+	spin_lock(&card->hw.lock);
+	card->hw.dma.requests++;
+	spin_unlock(&card->hw.lock);
 	ret = rfm_io_some(iocb, iter, bytes, store);
 	if (ret != -EIOCBQUEUED)
 		rfm_io_end(card);

@@ -23,21 +23,13 @@ int netlink_talk(struct netlink *nl, struct nl_msg *request, netlink_take take, 
 {
 	struct nl_msg *answer = nlmsg_alloc();
 
-	nlmsg_free(request);
+	(void)request;
 	genlmsg_put(answer, 0, 0, 0, 0, 0, RFM_CMD_CARD_GET, 1);
 	nla_put_string(answer, RFM_A_CARD_NAME, "rfm0");
 	take(nlmsg_hdr(answer), context);
 	nlmsg_free(answer);
 	snprintf(nl->reason, sizeof(nl->reason), "it has gone away");
 	return EIO;
-}
-
-struct nl_msg *netlink_request(const struct netlink *nl, uint8_t command, int flags)
-{
-	(void)nl;
-	(void)command;
-	(void)flags;
-	return nlmsg_alloc();
 }
 
 int netlink_open(struct command *cmd, struct netlink *nl)
@@ -78,12 +70,6 @@ int check_operands(struct command *cmd, int argc, char **argv, int min, int max)
 	(void)min;
 	(void)max;
 	return STATUS_OK;
-}
-
-int netlink_fd(const struct netlink *nl)
-{
-	(void)nl;
-	abort();
 }
 
 int netlink_receive(struct netlink *nl, netlink_take take, void *context)

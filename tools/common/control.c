@@ -224,25 +224,19 @@ void control_on_room(struct control_request *request, void (*room)(void *context
 
 /* --- requests ----------------------------------------------------------------- */
 
-static const struct control_verb *find_verb(const struct control *control, const char *name)
-{
-	for (const struct control_verb *verb = control->verbs; verb->name; verb++)
-		if (name && !strcmp(verb->name, name))
-			return verb;
-	return NULL;
-}
-
 static void run_request(struct client *client, json_t *line)
 {
 	const char *name = json_string_value(json_object_get(line, "verb"));
-	const struct control_verb *verb = find_verb(client->control, name);
+	const struct control_verb *verb = client->control->verbs;
 	json_t *args = json_object_get(line, "args");
 	json_t *none = args ? NULL : json_object();
 
+	while (name && verb->name && strcmp(verb->name, name))
+		verb++;
 	client->request = (struct control_request){ .active = true };
 	if (!name)
 		control_misused(&client->request, "the request has no verb");
-	else if (!verb)
+	else if (!verb->name)
 		control_misused(&client->request, "there is no verb '%.100s'", name);
 	else if (args && !json_is_object(args))
 		control_misused(&client->request, "the arguments are not an object");
@@ -449,25 +443,32 @@ void control_close(struct control *control)
 
 /* --- arguments ---------------------------------------------------------------- */
 
-/* NULL: it is absent, and if it is @needed the request has failed. */
-static json_t *get(struct control_request *request, json_t *args, const char *name, bool needed)
+/* @given: NULL if it is absent. Returns false if it is @needed then, or is of none of @types. */
+static bool get(struct control_request *request, json_t *args, const char *name, bool needed,
+		unsigned int types, const char *what, json_t **given)
 {
-	json_t *value = json_object_get(args, name);
-
-	if (!value && needed)
+	*given = json_object_get(args, name);
+	if (*given ? types & 1u << json_typeof(*given) : !needed)
+		return true;
+	if (*given)
+		control_misused(request, "the argument '%s' must be %s", name, what);
+	else
 		control_misused(request, "the argument '%s' is missing", name);
-	return value;
+	return false;
 }
 
 bool control_get_number(struct control_request *request, json_t *args, const char *name,
 			bool needed, uint64_t min, uint64_t max, uint64_t *value)
 {
-	json_t *given = get(request, args, name, needed);
-	json_int_t number = json_integer_value(given);
+	json_int_t number;
+	json_t *given;
 
+	if (!get(request, args, name, needed, ~0u, "", &given))
+		return false;
 	if (!given)
-		return !needed;
+		return true;
 	/* JSON has no unsigned numbers; those from 2^63 on come as negative ones. */
+	number = json_integer_value(given);
 	if (!json_is_integer(given) || (number < 0 && max <= INT64_MAX) ||
 	    (uint64_t)number < min || (uint64_t)number > max) {
 		control_misused(request, "the argument '%s' must be a number from %llu to %llu", name,
@@ -481,29 +482,22 @@ bool control_get_number(struct control_request *request, json_t *args, const cha
 bool control_get_string(struct control_request *request, json_t *args, const char *name,
 			bool needed, const char **value)
 {
-	json_t *given = get(request, args, name, needed);
+	json_t *given;
+	bool good = get(request, args, name, needed, 1u << JSON_STRING, "a text", &given);
 
-	if (!given)
-		return !needed;
-	if (!json_is_string(given)) {
-		control_misused(request, "the argument '%s' must be a text", name);
-		return false;
-	}
-	*value = json_string_value(given);
-	return true;
+	if (good && given)
+		*value = json_string_value(given);
+	return good;
 }
 
 bool control_get_bool(struct control_request *request, json_t *args, const char *name,
 		      bool needed, bool *value)
 {
-	json_t *given = get(request, args, name, needed);
+	json_t *given;
+	bool good = get(request, args, name, needed, 1u << JSON_TRUE | 1u << JSON_FALSE,
+			"true or false", &given);
 
-	if (!given)
-		return !needed;
-	if (!json_is_boolean(given)) {
-		control_misused(request, "the argument '%s' must be true or false", name);
-		return false;
-	}
-	*value = json_is_true(given);
-	return true;
+	if (good && given)
+		*value = json_is_true(given);
+	return good;
 }

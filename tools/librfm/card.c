@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Opening, mapping, subscribing, and asking the card. */
+#define _GNU_SOURCE 1		/* versionsort() */
 #include "private.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,39 +12,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The number in "rfm12", or -1 if that is not what @name is. */
-static long card_number(const char *name)
+/* Is it rfm0, rfm1, ...? */
+static int is_card(const struct dirent *entry)
 {
-	char *end;
-	long number;
+	const char *digits = entry->d_name + 3;
 
-	if (strncmp(name, "rfm", 3) || !isdigit((unsigned char)name[3]))
-		return -1;
-	number = strtol(name + 3, &end, 10);
-	return *end || number > INT_MAX ? -1 : number;
+	return !strncmp(entry->d_name, "rfm", 3) && *digits &&
+	       !digits[strspn(digits, "0123456789")];
 }
 
 /* Finds the card with the lowest number, -1 with errno if there is none. */
 static int first_card(char *path, size_t size)
 {
-	long lowest = -1, number;
-	struct dirent *entry;
-	DIR *folder = opendir("/dev");
+	struct dirent **cards;
+	int count = scandir("/dev", &cards, is_card, versionsort);
 
-	if (!folder)
+	if (count < 0)
 		return -1;
-	while ((entry = readdir(folder))) {
-		number = card_number(entry->d_name);
-		if (number >= 0 && (lowest < 0 || number < lowest))
-			lowest = number;
-	}
-	closedir(folder);
-	if (lowest < 0) {
-		errno = ENOENT;
-		return -1;
-	}
-	snprintf(path, size, "/dev/rfm%ld", lowest);
-	return 0;
+	if (count)
+		snprintf(path, size, "/dev/%s", cards[0]->d_name);
+	for (int i = 0; i < count; i++)
+		free(cards[i]);
+	free(cards);
+	return count ? 0 : fail_with(ENOENT);
 }
 
 static void close_quietly(int fd)
@@ -60,7 +49,7 @@ struct rfm *rfm_open(const char *path, int flags)
 {
 	struct rfm_info info;
 	struct rfm *rfm;
-	char first[32];
+	char first[sizeof("/dev/") + NAME_MAX];
 	int fd;
 
 	if (flags != O_RDONLY && flags != O_RDWR) {
@@ -144,10 +133,8 @@ int rfm_unmap(void *address, size_t length)
 {
 	size_t lead = into_page((uintptr_t)address);
 
-	if (!length || length > SIZE_MAX - lead) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!length || length > SIZE_MAX - lead)
+		return fail_with(EINVAL);
 	return munmap((char *)address - lead, length + lead);
 }
 

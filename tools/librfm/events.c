@@ -2,7 +2,6 @@
 /* Watches and listeners: streams of struct rfm_event. */
 #include "private.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -80,10 +79,8 @@ int rfm_events_wait(struct rfm_events *events, struct rfm_event *records, size_t
 	ssize_t got;
 	int ready;
 
-	if (!count) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!count)
+		return fail_with(EINVAL);
 	/* Who waits for ever sleeps in read(): the shortest way from event to program. */
 	ready = timeout_ms < 0 ? 1 : readable(events, timeout_ms);
 	while (ready > 0) {
@@ -117,14 +114,10 @@ void rfm_events_close(struct rfm_events *events)
 
 int64_t rfm_age_ns(const struct rfm_event *event)
 {
-	if (event->type >= RFM_EVENT_TYPES || !(FROM_UPDATE & RFM_EVENT_BIT(event->type))) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (event->flags & RFM_EVENT_AGE_UNKNOWN) {
-		errno = EXDEV;
-		return -1;
-	}
+	if (event->type >= RFM_EVENT_TYPES || !(FROM_UPDATE & RFM_EVENT_BIT(event->type)))
+		return fail_with(EINVAL);
+	if (event->flags & RFM_EVENT_AGE_UNKNOWN)
+		return fail_with(EXDEV);
 	/* Two processors' views of one clock may differ by a little. */
 	if (event->arrival_ns < event->origin_ns)
 		return 0;

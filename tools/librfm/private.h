@@ -3,16 +3,13 @@
 #ifndef RFM_PRIVATE_H
 #define RFM_PRIVATE_H
 
+#include "fail.h"
 #include "rfm/rfm.h"
 
-/**
- * struct rfm - an open card
- * @fd: its descriptor
- * @writable: it was opened for writing
- */
+/* An open card. */
 struct rfm {
-	int fd;
-	int writable;
+	int fd;		/* its descriptor */
+	int writable;	/* it was opened for writing */
 };
 
 #endif

@@ -18,10 +18,9 @@
  * last word lost, the numbers differ until the next write. Is one in the middle
  * lost, they are equal: then the check differs (but for one case in 2^32).
  */
-#include "rfm/rfm.h"
+#include "private.h"
 
 #include <endian.h>
-#include <errno.h>
 
 #define CHECK_PRIME	0x9e3779b97f4a7c15ull
 
@@ -68,10 +67,8 @@ int rfm_record_write(volatile void *record, const void *data, size_t size)
 	uint64_t sequence, sum;
 	size_t done, piece;
 
-	if (!fits(record, size)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!fits(record, size))
+		return fail_with(EINVAL);
 	sequence = get(words) + 1;
 	if (!sequence)
 		sequence = 1;
@@ -115,17 +112,13 @@ int rfm_record_read(const volatile void *record, void *data, size_t size, uint64
 	uint64_t first, last, sum;
 	int try;
 
-	if (!fits(record, size)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!fits(record, size))
+		return fail_with(EINVAL);
 	for (try = 0; try < RFM_RECORD_TRIES; try++) {
 		last = le64toh(__atomic_load_n(&words[end], __ATOMIC_ACQUIRE));
 		first = get(words);
-		if (!first && !last) {
-			errno = ENODATA;
-			return -1;
-		}
+		if (!first && !last)
+			return fail_with(ENODATA);
 		if (first && last >> 32 == (first & 0xffffffff)) {
 			sum = copy_out(words + 1, data, size, first);
 			__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the data before this: */
@@ -139,6 +132,5 @@ int rfm_record_read(const volatile void *record, void *data, size_t size, uint64
 		}
 		pause_a_little();
 	}
-	errno = EAGAIN;
-	return -1;
+	return fail_with(EAGAIN);
 }

@@ -3,13 +3,9 @@
 #define _GNU_SOURCE 1		/* secure_getenv() */
 #include "regions_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COMPLAINTS_MAX	1000	/* told; of what is wrong behind these only that there is more */
 
@@ -20,19 +16,28 @@ struct chunk {
 	max_align_t memory[];
 };
 
-/* All zero; NULL if there is none. */
-void *arena_get(struct arena *arena, size_t size)
+/* All zero; NULL, which is noted, if there is none. */
+void *job_get(struct job *job, struct arena *arena, size_t size)
 {
 	struct chunk *chunk = calloc(1, sizeof(*chunk) + size);
 
-	if (!chunk)
+	if (!chunk) {
+		job->no_memory = true;
 		return NULL;
+	}
 	chunk->next = arena->chunks;
 	arena->chunks = chunk;
 	return chunk->memory;
 }
 
-void arena_free(struct arena *arena)
+char *job_copy(struct job *job, struct arena *arena, const char *text)
+{
+	char *copy = job_get(job, arena, strlen(text) + 1);
+
+	return copy ? strcpy(copy, text) : NULL;
+}
+
+static void arena_free(struct arena *arena)
 {
 	while (arena->chunks) {
 		struct chunk *chunk = arena->chunks;
@@ -40,15 +45,6 @@ void arena_free(struct arena *arena)
 		arena->chunks = chunk->next;
 		free(chunk);
 	}
-}
-
-/* Notes it when there is none. */
-void *job_get(struct job *job, struct arena *arena, size_t size)
-{
-	void *memory = arena_get(arena, size);
-
-	job->no_memory |= !memory;
-	return memory;
 }
 
 /* --- complaints ------------------------------------------------------------------- */
@@ -90,10 +86,9 @@ void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, cons
 		job->complaints = more;
 		job->room = job->room * 2 + 16;
 	}
-	copy = job_get(job, &job->scratch, strlen(sentence) + 1);
+	copy = job_copy(job, &job->scratch, sentence);
 	if (!copy)
 		return;
-	strcpy(copy, sentence);
 	job->complaints[job->count++] = (struct rfm_regions_complaint){
 		.path = job->regions->pub.path, .sentence = copy, .line = line, .fault = fault,
 	};
@@ -130,55 +125,21 @@ static const char *default_path(const char *path)
 /* Returns the text, to be freed, or NULL with errno. */
 static char *read_file(const char *path, size_t *length)
 {
-	size_t size = 0, fill = 0;
-	int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char *text = NULL, *bigger;
-	ssize_t got = 1;
+	FILE *file = fopen(path, "re");
+	char *text = file ? malloc(RFM_REGIONS_FILE_MAX + 1) : NULL;
+	int error = errno;
 
-	if (fd < 0)
-		return NULL;
-	while (!error && got) {
-		if (fill == size) {
-			size = size ? 2 * size : 65536;
-			bigger = realloc(text, size);
-			if (!bigger) {
-				error = ENOMEM;
-				break;
-			}
-			text = bigger;
-		}
-		got = read(fd, text + fill, size - fill);
-		if (got < 0)
-			error = errno == EINTR ? 0 : errno;
-		else
-			fill += (size_t)got;
-		if (fill > RFM_REGIONS_FILE_MAX)
-			error = EFBIG;
+	if (text) {
+		*length = fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file);
+		error = ferror(file) ? errno : *length > RFM_REGIONS_FILE_MAX ? EFBIG : 0;
 	}
-	close(fd);
-	if (error) {
-		free(text);
-		errno = error;
-		return NULL;
-	}
-	*length = fill;
-	return text;
-}
-
-static bool job_begin(struct job *job, const char *path)
-{
-	struct regions *regions = calloc(1, sizeof(*regions));
-	char *copy = regions ? arena_get(&regions->arena, strlen(path) + 1) : NULL;
-
-	*job = (struct job){ .regions = regions };
-	if (!copy) {
-		free(regions);
-		errno = ENOMEM;
-		return false;
-	}
-	regions->pub.path = strcpy(copy, path);
-	regions->pub.description = "";
-	return true;
+	if (file)
+		fclose(file);
+	if (text && !error)
+		return text;
+	free(text);
+	errno = error;
+	return NULL;
 }
 
 /* Tells what there is to tell. Returns how much, or -1 with errno. */
@@ -204,14 +165,17 @@ static int job_end(struct job *job, rfm_regions_report *report, void *context)
 static int judge(struct rfm_regions **regions, const char *path, const char *text, size_t length,
 		 const uint64_t *memory_size, rfm_regions_report *report, void *context)
 {
+	struct regions *made = calloc(1, sizeof(*made));
+	struct job job = { .regions = made };
 	const struct item *file;
-	struct job job;
 
 	*regions = NULL;
-	if (!job_begin(&job, path))
-		return -1;
-	*regions = &job.regions->pub;
-	file = yaml_read(&job, text, length);
+	if (!made)
+		return fail_with(ENOMEM);
+	*regions = &made->pub;
+	made->pub.path = job_copy(&job, &made->arena, path);
+	made->pub.description = "";
+	file = job.no_memory ? NULL : yaml_read(&job, text, length);
 	if (file) {
 		decode(&job, file);
 		layout_sizes(&job);
@@ -219,6 +183,38 @@ static int judge(struct rfm_regions **regions, const char *path, const char *tex
 	if (memory_size)
 		layout_check(&job, *memory_size ? *memory_size : (*regions)->memory_size);
 	return job_end(&job, report, context);
+}
+
+/* The same of a file. */
+static int judge_file(struct rfm_regions **regions, const char *path, const uint64_t *memory_size,
+		      rfm_regions_report *report, void *context)
+{
+	int wrong, error;
+	size_t length;
+	char *text;
+
+	*regions = NULL;
+	path = default_path(path);
+	text = read_file(path, &length);
+	if (!text)
+		return -1;
+	wrong = judge(regions, path, text, length, memory_size, report, context);
+	error = errno;
+	free(text);
+	errno = error;
+	return wrong;
+}
+
+/* @regions, unless something is @wrong with them. */
+static struct rfm_regions *only_good(struct rfm_regions *regions, int wrong)
+{
+	int error = wrong < 0 ? errno : EINVAL;
+
+	if (!wrong)
+		return regions;
+	rfm_regions_free(regions);
+	errno = error;
+	return NULL;
 }
 
 struct rfm_regions *rfm_regions_parse(const char *path, const char *text, size_t length,
@@ -232,47 +228,25 @@ struct rfm_regions *rfm_regions_parse(const char *path, const char *text, size_t
 		return NULL;
 	}
 	wrong = judge(&regions, path, text, length, NULL, report, context);
-	if (!wrong)
-		return regions;
-	rfm_regions_free(regions);
-	errno = wrong < 0 ? ENOMEM : EINVAL;
-	return NULL;
+	return only_good(regions, wrong);
 }
 
 struct rfm_regions *rfm_regions_load(const char *path, rfm_regions_report *report, void *context)
 {
 	struct rfm_regions *regions;
-	size_t length;
-	char *text;
-	int error;
+	int wrong = judge_file(&regions, path, NULL, report, context);
 
-	path = default_path(path);
-	text = read_file(path, &length);
-	if (!text)
-		return NULL;
-	regions = rfm_regions_parse(path, text, length, report, context);
-	error = errno;
-	free(text);
-	errno = error;
-	return regions;
+	return only_good(regions, wrong);
 }
 
 int rfm_regions_check(const char *path, uint64_t memory_size, rfm_regions_report *report,
 		      void *context)
 {
 	struct rfm_regions *regions;
-	int wrong, error;
-	size_t length;
-	char *text;
+	int wrong = judge_file(&regions, path, &memory_size, report, context);
+	int error = errno;
 
-	path = default_path(path);
-	text = read_file(path, &length);
-	if (!text)
-		return -1;
-	wrong = judge(&regions, path, text, length, &memory_size, report, context);
-	error = errno;
 	rfm_regions_free(regions);
-	free(text);
 	errno = error;
 	return wrong;
 }

@@ -86,37 +86,38 @@ static void check_name(struct job *job, const struct item *item)
 	enum rfm_region_type type;
 
 	if (!name_is_good(item->key, strlen(item->key)))
-		complain(job, item->line, RFM_REGIONS_FORM,
-			 "'%.70s' is no name: a letter, then letters, digits and _, at most %d",
-			 item->key, RFM_REGION_NAME_MAX - 1);
+		malformed(job, item->line,
+			  "'%.70s' is no name: a letter, then letters, digits and _, at most %d",
+			  item->key, RFM_REGION_NAME_MAX - 1);
 	else if (is_taken(item->key) || type_from_name(item->key, &type))
-		complain(job, item->line, RFM_REGIONS_FORM,
-			 "'%s' is a word of C, of C++ or of this file and cannot be a name",
-			 item->key);
+		malformed(job, item->line,
+			  "'%s' is a word of C, of C++ or of this file and cannot be a name",
+			  item->key);
 }
 
 /* --- words ------------------------------------------------------------------------ */
 
 /**
  * number_scan() - an integer in decimal, or in hexadecimal after 0x
- * @text: all of it; may begin with a sign
+ * @text: @length bytes of it, none of which is a NUL; may begin with a sign
  *
  * Returns 0, -1: it is no number, -2: more than 64 bits; unchanged then.
  */
-int number_scan(const char *text, bool *negative, uint64_t *magnitude)
+int number_scan(const char *text, size_t length, bool *negative, uint64_t *magnitude)
 {
 	bool minus = *text == '-', overflow = false;
+	const char *end = text + length;
 	unsigned int base = 10;
 	uint64_t sum = 0;
 
 	text += minus || *text == '+';
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+	if (end - text >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
 		base = 16;
 		text += 2;
 	}
-	if (!*text)
+	if (text >= end)
 		return -1;
-	for (; *text; text++) {
+	for (; text < end; text++) {
 		unsigned int digit = is_digit(*text) ? (unsigned int)(*text - '0') :
 				     is_letter(*text) ? (unsigned int)(*text | 0x20) - 'a' + 10 : 99;
 
@@ -137,29 +138,22 @@ static bool get_number(struct job *job, const struct item *item, uint64_t min, u
 		       uint64_t *value)
 {
 	size_t length = strlen(item->text);
-	char last = length ? item->text[length - 1] : 0, digits[32];
+	char last = length ? item->text[length - 1] : 0;
 	uint64_t factor = last == 'K' ? 1 << 10 : last == 'M' ? 1 << 20 : 1, number = 0;
 	bool negative = false;
-	int error = -1;
+	int error;
 
 	length -= factor > 1;
-	if (length < sizeof(digits)) {
-		memcpy(digits, item->text, length);
-		digits[length] = '\0';
-		error = number_scan(digits, &negative, &number);
-	} else if (strspn(item->text, "0123456789") == length) {
-		error = -2;
-	}
+	error = length < DIGITS_MAX ? number_scan(item->text, length, &negative, &number) :
+		strspn(item->text, "0123456789") == length ? -2 : -1;
 	if (error == -1) {
-		complain(job, item->line, RFM_REGIONS_FORM, "%s '%.70s' is not a number", item->key,
-			 item->text);
+		malformed(job, item->line, "%s '%.70s' is not a number", item->key, item->text);
 		return false;
 	}
 	if (error || (negative && number) || __builtin_mul_overflow(number, factor, &number) ||
 	    number < min || number > max) {
-		complain(job, item->line, RFM_REGIONS_FORM,
-			 "%s %.70s is out of range: 0x%llx to 0x%llx", item->key, item->text,
-			 (unsigned long long)min, (unsigned long long)max);
+		malformed(job, item->line, "%s %.70s is out of range: 0x%llx to 0x%llx", item->key,
+			  item->text, (unsigned long long)min, (unsigned long long)max);
 		return false;
 	}
 	*value = number;
@@ -184,8 +178,7 @@ static const char *get_line(struct job *job, const struct item *item, size_t max
 		if ((unsigned char)*at > ' ' && *at != 0x7f && !is_c1(at)) {
 			line[length++] = *at;
 		} else if (!strchr(" \t\r\n", *at)) {
-			complain(job, item->line, RFM_REGIONS_FORM, "%s has a control character",
-				 item->key);
+			malformed(job, item->line, "%s has a control character", item->key);
 			return "";
 		} else if (length && line[length - 1] != ' ') {
 			line[length++] = ' ';
@@ -195,7 +188,7 @@ static const char *get_line(struct job *job, const struct item *item, size_t max
 	line[length] = '\0';
 	if (length <= max)
 		return line;
-	complain(job, item->line, RFM_REGIONS_FORM, "%s is longer than %zu bytes", item->key, max);
+	malformed(job, item->line, "%s is longer than %zu bytes", item->key, max);
 	return "";
 }
 
@@ -206,22 +199,16 @@ static void set_order(struct job *job, const struct item *item, enum rfm_region_
 	else if (!strcmp(item->text, "big"))
 		*order = RFM_REGION_BIG;
 	else
-		complain(job, item->line, RFM_REGIONS_FORM,
-			 "byte-order is little or big, not '%.70s'", item->text);
+		malformed(job, item->line, "byte-order is little or big, not '%.70s'", item->text);
 }
 
 /* --- keys ------------------------------------------------------------------------------ */
 
 static void set_type(struct job *job, const struct item *item, struct region *region)
 {
-	char *name;
-
-	if (type_from_name(item->text, &region->pub.type))
-		return;
-	/* Its definition may stand further down: layout_sizes() looks it up. */
-	name = job_get(job, &job->regions->arena, strlen(item->text) + 1);
-	if (name)
-		region->pub.type_name = strcpy(name, item->text);
+	/* The definition of another may stand further down: layout_sizes() looks it up. */
+	if (!type_from_name(item->text, &region->pub.type))
+		region->pub.type_name = job_copy(job, &job->regions->arena, item->text);
 }
 
 /* "10 ms", "0.5 s": an integer or decimal fraction, and a unit. */
@@ -252,9 +239,9 @@ static void set_period(struct job *job, const struct item *item, struct region *
 		region->pub.period_ns = ns;
 		return;
 	}
-	complain(job, item->line, RFM_REGIONS_FORM,
-		 "period '%.70s' is not a time such as '10 ms': ns, us, ms or s, 1 ns to 1000000 s",
-		 item->text);
+	malformed(job, item->line,
+		  "period '%.70s' is not a time such as '10 ms': ns, us, ms or s, 1 ns to 1000000 s",
+		  item->text);
 }
 
 static const struct rfm_region *get_list(struct job *job, const struct item *mapping,
@@ -268,18 +255,14 @@ enum kind {
 	FIELDS, TYPES, REGIONS,		/* these have a mapping */
 };
 
-/**
- * struct key - a key and what it has
- * @at: where it goes, in struct rfm_regions or struct rfm_region
- * @min: of a number
- * @max: of a number, or bytes of a line
- */
+/* A key and what it has. */
 static const struct key {
 	const char *name;
 	unsigned int where;
 	enum kind kind;
-	size_t at;
-	uint64_t min, max;
+	size_t at;	/* where it goes, in struct rfm_regions or struct rfm_region */
+	uint64_t min;	/* of a number */
+	uint64_t max;	/* of a number, or bytes of a line */
 } keys[] = {
 #define FILE_AT(member)	offsetof(struct rfm_regions, member)
 #define AT(member)	offsetof(struct rfm_region, member)
@@ -316,9 +299,8 @@ static bool has_form(struct job *job, const struct item *item, bool mapping)
 {
 	if (mapping == !item->text)
 		return true;
-	complain(job, item->line, RFM_REGIONS_FORM, mapping ?
-		 "'%.70s' needs 'key: value' below it, not a word" :
-		 "'%.70s' needs a word, not 'key: value'", item->key);
+	malformed(job, item->line, mapping ? "'%.70s' needs 'key: value' below it, not a word" :
+		  "'%.70s' needs a word, not 'key: value'", item->key);
 	return false;
 }
 
@@ -332,8 +314,8 @@ static void set_value(struct job *job, const struct item *item, const struct key
 	switch (key->kind) {
 	case VERSION:
 		if (strcmp(item->text, "1"))
-			complain(job, item->line, RFM_REGIONS_FORM,
-				 "version '%.70s' of the format is not known, only 1", item->text);
+			malformed(job, item->line,
+				  "version '%.70s' of the format is not known, only 1", item->text);
 		break;
 	case OFFSET:
 		region_of(into)->placed = get_number(job, item, key->min, key->max, at);
@@ -357,15 +339,12 @@ static void set_value(struct job *job, const struct item *item, const struct key
 	case PERIOD:
 		set_period(job, item, region_of(into));
 		break;
-	case TYPES:
-		*(const struct rfm_region **)at = get_list(job, item, IN_TYPE);
-		break;
 	case FIELDS:
+	case TYPES:
 	case REGIONS:
-		list = get_list(job, item, IN_REGION);
+		list = get_list(job, item, key->kind == TYPES ? IN_TYPE : IN_REGION);
 		if (!list && key->kind == FIELDS)
-			complain(job, item->line, RFM_REGIONS_FORM,
-				 "a structure has at least one field");
+			malformed(job, item->line, "a structure has at least one field");
 		*(const struct rfm_region **)at = list;
 		break;
 	}
@@ -382,9 +361,8 @@ static void set_key(struct job *job, const struct item *item, unsigned int where
 			set_value(job, item, key, into);
 		return;
 	}
-	complain(job, item->line, RFM_REGIONS_FORM, "%s has no key '%.70s'",
-		 where == IN_FILE ? "a file" : where == IN_TYPE ? "the definition of a type" :
-		 "a region or field", item->key);
+	malformed(job, item->line, "%s has no key '%.70s'", where == IN_FILE ? "a file" :
+		  where == IN_TYPE ? "the definition of a type" : "a region or field", item->key);
 }
 
 /* Have all keys come that must, and none that make no sense together? */
@@ -393,30 +371,27 @@ static void check_keys(struct job *job, const struct item *mapping, unsigned int
 	bool type = item_of(mapping, "type"), fields = item_of(mapping, "fields");
 
 	if (!(where & IN_TYPE) && !item_of(mapping, "offset"))
-		complain(job, mapping->line, RFM_REGIONS_FORM, "'%.70s' has no offset",
-			 mapping->key);
+		malformed(job, mapping->line, "'%.70s' has no offset", mapping->key);
 	if (type && fields)
-		complain(job, mapping->line, RFM_REGIONS_FORM,
-			 "'%.70s' has both a type and fields", mapping->key);
+		malformed(job, mapping->line, "'%.70s' has both a type and fields", mapping->key);
 	if (!type && !fields)
-		complain(job, mapping->line, RFM_REGIONS_FORM, where & IN_TYPE ?
-			 "'%.70s' has no fields" : "'%.70s' has neither a type nor fields",
-			 mapping->key);
+		malformed(job, mapping->line, where & IN_TYPE ? "'%.70s' has no fields" :
+			  "'%.70s' has neither a type nor fields", mapping->key);
 	if (item_of(mapping, "size") && !fields)
-		complain(job, mapping->line, RFM_REGIONS_FORM,
-			 "'%.70s' has a size, which only a structure with fields has",
-			 mapping->key);
+		malformed(job, mapping->line,
+			  "'%.70s' has a size, which only a structure with fields has",
+			  mapping->key);
 }
 
 static struct region *get_region(struct job *job, const struct item *mapping, unsigned int where)
 {
 	struct region *region = job_get(job, &job->regions->arena, sizeof(*region));
-	char *name = job_get(job, &job->regions->arena, strlen(mapping->key) + 1);
+	char *name = job_copy(job, &job->regions->arena, mapping->key);
 
 	if (!region || !name)
 		return NULL;
 	region->pub = (struct rfm_region){
-		.name = strcpy(name, mapping->key), .unit = "", .description = "", .count = 1,
+		.name = name, .unit = "", .description = "", .count = 1,
 		.line = mapping->line, .owner = RFM_REGION_NOBODY,
 	};
 	check_name(job, mapping);
@@ -427,8 +402,7 @@ static struct region *get_region(struct job *job, const struct item *mapping, un
 			set_key(job, item, where, &region->pub);
 	check_keys(job, mapping, where);
 	if (*region->pub.unit && !region->pub.type)
-		complain(job, mapping->line, RFM_REGIONS_FORM,
-			 "'%s' has a unit, which only a value has", name);
+		malformed(job, mapping->line, "'%s' has a unit, which only a value has", name);
 	return region;
 }
 
@@ -454,11 +428,11 @@ void decode(struct job *job, const struct item *file)
 	const struct item *version = item_of(file, "rfm-regions");
 
 	if (!version)
-		complain(job, file->line, RFM_REGIONS_FORM,
-			 "this is no file of regions: it has no 'rfm-regions: 1'");
+		malformed(job, file->line,
+			  "this is no file of regions: it has no 'rfm-regions: 1'");
 	for (const struct item *item = file->children; item; item = item->next)
 		if (!item->again)
 			set_key(job, item, IN_FILE, &job->regions->pub);
 	if (version && !item_of(file, "regions"))
-		complain(job, file->line, RFM_REGIONS_FORM, "there is no 'regions'");
+		malformed(job, file->line, "there is no 'regions'");
 }

@@ -2,25 +2,18 @@
 /* From names to places. Nothing here allocates. */
 #include "regions_private.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Quoted in a sentence. */
 #define NAME_SHOWN	100
 
-/**
- * struct search - a name that is being looked up
- * @regions: where
- * @name: all of it
- * @at: what is still to be looked up
- * @place: what the part before @at means
- */
+/* A name that is being looked up. */
 struct search {
-	const struct rfm_regions *regions;
-	const char *name;
-	const char *at;
-	struct rfm_place place;
+	const struct rfm_regions *regions;	/* where */
+	const char *name;			/* all of it */
+	const char *at;				/* what is still to be looked up */
+	struct rfm_place place;			/* what the part before @at means */
 	rfm_regions_report *report;
 	void *context;
 };
@@ -39,8 +32,16 @@ static int not_found(const struct search *search, int error, uint32_t line, cons
 			.path = search->regions->path, .sentence = sentence, .line = line,
 			.fault = RFM_REGIONS_FORM });
 	}
-	errno = error;
-	return -1;
+	return fail_with(error);
+}
+
+/* What lies around all regions. */
+static struct rfm_place whole_memory(const struct rfm_regions *regions)
+{
+	return (struct rfm_place){
+		.owner = RFM_REGION_NOBODY,
+		.order = regions->order ? regions->order : RFM_REGION_LITTLE,
+	};
 }
 
 /* Of the place around it, a region has what it does not say itself. */
@@ -98,17 +99,12 @@ static int find_element(struct search *search)
 	const struct rfm_region *region = search->place.region;
 	const char *end = strchr(search->at, ']');
 	size_t length = end ? (size_t)(end - search->at) - 1 : 0;
-	char digits[32];
-	uint64_t index;
 	bool negative = false;
-	int error;
+	uint64_t index;
+	int error = number_scan(search->at + 1, length, &negative, &index);
 
-	if (length >= sizeof(digits))
-		length = 0;
-	memcpy(digits, search->at + 1, length);
-	digits[length] = '\0';
-	error = number_scan(digits, &negative, &index);
-	if (!end || error == -1 || negative || *digits == '+' || (end[1] && end[1] != '.'))
+	if (error == -1 || length >= DIGITS_MAX || negative || search->at[1] == '+' ||
+	    (end[1] && end[1] != '.'))
 		return not_found(search, EINVAL, 0, "'%.*s' has no index such as [3]", NAME_SHOWN,
 				 search->name);
 	if (error || index >= region->count)
@@ -145,11 +141,7 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
 {
 	struct search search = {
 		.regions = regions, .name = name, .at = name, .report = report,
-		.context = context,
-		.place = {
-			.owner = RFM_REGION_NOBODY,
-			.order = regions->order ? regions->order : RFM_REGION_LITTLE,
-		},
+		.context = context, .place = whole_memory(regions),
 	};
 	int error = find_in(&search, regions->regions);
 
@@ -162,22 +154,17 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
 
 /* --- all values in a place ------------------------------------------------------------ */
 
-/**
- * struct walk - a walk through the values of a place
- * @name: of where it is
- * @length: of that
- * @end: the byte behind the place, in the memory
- * @from: what ends at this byte of the memory or before it is passed over,
- * @to: and what begins at this one or behind it
- * @lenient: pass over what lies beyond the place, too
- */
+/* A walk through the values of a place. */
 struct walk {
+	/* Of where it is. */
 	int (*each)(void *context, const char *name, const struct rfm_place *value);
 	void *context;
 	char name[RFM_REGION_PATH_MAX];
-	size_t length;
-	uint64_t end, from, to;
-	bool lenient;
+	size_t length;	/* of that */
+	uint64_t end;	/* the byte behind the place, in the memory */
+	uint64_t from;	/* what ends at this byte of the memory or before it is passed over, */
+	uint64_t to;	/* and what begins at this one or behind it */
+	bool lenient;	/* pass over what lies beyond the place, too */
 };
 
 static int walk_place(struct walk *walk, const struct rfm_place *place);
@@ -198,10 +185,8 @@ static int walk_into(struct walk *walk, const struct rfm_place *place, const cha
 	va_start(args, format);
 	more = vsnprintf(walk->name + length, room, format, args);
 	va_end(args);
-	if (more < 0 || (size_t)more >= room) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
+	if (more < 0 || (size_t)more >= room)
+		return fail_with(ENAMETOOLONG);
 	walk->length += (size_t)more;
 	result = walk_place(walk, place);
 	walk->length = length;
@@ -212,12 +197,8 @@ static int walk_into(struct walk *walk, const struct rfm_place *place, const cha
 static int walk_value(struct walk *walk, const struct rfm_place *place)
 {
 	/* A stated size may be smaller than what is in it. */
-	if (place->offset + place->length > walk->end) {
-		if (walk->lenient)
-			return 0;
-		errno = ERANGE;
-		return -1;
-	}
+	if (place->offset + place->length > walk->end)
+		return walk->lenient ? 0 : fail_with(ERANGE);
 	return walk->each(walk->context, walk->name, place);
 }
 
@@ -267,10 +248,8 @@ int rfm_regions_each(const char *name, const struct rfm_place *place,
 		.end = place->offset + place->length, .to = UINT64_MAX,
 	};
 
-	if (walk.length >= RFM_REGION_PATH_MAX) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
+	if (walk.length >= RFM_REGION_PATH_MAX)
+		return fail_with(ENAMETOOLONG);
 	memcpy(walk.name, name, walk.length);
 	return walk_place(&walk, place);
 }
@@ -287,10 +266,7 @@ int rfm_regions_at(const struct rfm_regions *regions, uint64_t offset, uint64_t 
 
 	for (const struct rfm_region *region = regions->regions; region && !result;
 	     region = region->next) {
-		struct rfm_place place = {
-			.owner = RFM_REGION_NOBODY,
-			.order = regions->order ? regions->order : RFM_REGION_LITTLE,
-		};
+		struct rfm_place place = whole_memory(regions);
 
 		enter(&place, region);
 		if (!touches(&walk, &place))

@@ -45,9 +45,7 @@ static const struct rfm_region **sorted_list(struct job *job, const struct rfm_r
 	return sorted;
 }
 
-/**
- * struct types - the definitions of the file, to be found by name
- */
+/* The definitions of the file, to be found by name. */
 struct types {
 	const struct rfm_region **sorted;
 	size_t count;
@@ -73,15 +71,14 @@ static void size_named(struct job *job, const struct types *types, struct region
 	struct region *type = find_type(types, region->pub.type_name);
 
 	if (!type) {
-		complain(job, region->pub.line, RFM_REGIONS_FORM,
-			 "there is no type '%.70s', of which '%.70s' is said to be",
-			 region->pub.type_name, region->pub.name);
+		malformed(job, region->pub.line,
+			  "there is no type '%.70s', of which '%.70s' is said to be",
+			  region->pub.type_name, region->pub.name);
 		return;
 	}
 	if (type->state == REGION_BUSY) {
-		complain(job, region->pub.line, RFM_REGIONS_FORM,
-			 "'%.70s' lies in itself: it is of type '%.70s'", region->pub.name,
-			 type->pub.name);
+		malformed(job, region->pub.line, "'%.70s' lies in itself: it is of type '%.70s'",
+			  region->pub.name, type->pub.name);
 		return;
 	}
 	if (type->state == REGION_NEW)
@@ -109,10 +106,10 @@ static void size_region(struct job *job, const struct types *types, struct regio
 		size_structure(job, types, region, depth + 1);
 	}
 	if (pub->size && pub->count > (REGIONS_SPACE - pub->offset) / pub->size) {
-		complain(job, pub->line, RFM_REGIONS_FORM,
-			 "'%.70s' ends beyond 4 GiB: %u times %llu bytes from 0x%llx", pub->name,
-			 pub->count, (unsigned long long)pub->size,
-			 (unsigned long long)pub->offset);
+		malformed(job, pub->line,
+			  "'%.70s' ends beyond 4 GiB: %u times %llu bytes from 0x%llx", pub->name,
+			  pub->count, (unsigned long long)pub->size,
+			  (unsigned long long)pub->offset);
 		pub->count = 1;
 		region->placed = false;
 	}
@@ -121,9 +118,9 @@ static void size_region(struct job *job, const struct types *types, struct regio
 /* Nobody who walks through structures has to expect more levels than there may be. */
 static void cut(struct job *job, struct region *region)
 {
-	complain(job, region->pub.line, RFM_REGIONS_FORM,
-		 "structures lie in each other more than %d deep at '%.70s'", RFM_REGION_LEVELS,
-		 region->pub.name);
+	malformed(job, region->pub.line,
+		  "structures lie in each other more than %d deep at '%.70s'", RFM_REGION_LEVELS,
+		  region->pub.name);
 	region->pub.fields = NULL;
 	region->levels = 1;
 	region->owners = false;

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fail.h"
 #include "rfm/regions.h"
 
 #define REGIONS_SPACE	(1ull << 32)	/* no offset and no size is larger */
@@ -27,72 +28,50 @@ struct arena {
 	struct chunk *chunks;
 };
 
-/**
- * struct item - a key of the file and what it has
- * @next: the next in the same mapping
- * @children: of a mapping
- * @key: its name
- * @text: its word; NULL: it has a mapping
- * @line: from 1
- * @again: the key was in this mapping before, which has been complained about
- */
+/* A key of the file and what it has. */
 struct item {
-	struct item *next, *children;
-	const char *key, *text;
-	uint32_t line;
+	struct item *next;	/* the next in the same mapping */
+	struct item *children;	/* of a mapping */
+	const char *key;	/* its name */
+	const char *text;	/* its word; NULL: it has a mapping */
+	uint32_t line;		/* from 1 */
+	/* The key was in this mapping before, which has been complained about. */
 	bool again;
 };
 
-/**
- * struct region - a declaration and what is needed while it is made
- * @pub: what users see; first
- * @levels: structures in it, itself included
- * @order: byte order of its values, as far as said here or by its type
- * @placed: it has a good offset
- * @owners: something in it names an owner
- * @told: its owner has been complained about
- * @state: of the computation of its size
- */
+/* A declaration and what is needed while it is made. */
 struct region {
-	struct rfm_region pub;
-	unsigned int levels;
+	struct rfm_region pub;		/* what users see; first */
+	unsigned int levels;		/* structures in it, itself included */
+	/* Byte order of its values, as far as said here or by its type. */
 	enum rfm_region_order order;
-	bool placed, owners, told;
-	enum { REGION_NEW, REGION_BUSY, REGION_DONE } state;
+	bool placed;			/* it has a good offset */
+	bool owners;			/* something in it names an owner */
+	bool told;			/* its owner has been complained about */
+	enum { REGION_NEW, REGION_BUSY, REGION_DONE } state;	/* of the computation of its size */
 };
 
-/**
- * struct regions - what rfm_regions_load() returns
- * @pub: what users see; first
- * @arena: all memory that @pub points to
- */
+/* What rfm_regions_load() returns. */
 struct regions {
-	struct rfm_regions pub;
-	struct arena arena;
+	struct rfm_regions pub;	/* what users see; first */
+	struct arena arena;	/* all memory that @pub points to */
 };
 
-/**
- * struct job - a file that is being read
- * @regions: what has been made of it
- * @scratch: memory that is needed until all is read
- * @complaints: in the order in which they were found
- * @count: of them
- * @room: for so many
- * @no_memory: something is missing for want of memory
- */
+/* A file that is being read. */
 struct job {
-	struct regions *regions;
-	struct arena scratch;
-	struct rfm_regions_complaint *complaints;
-	size_t count, room;
-	bool no_memory;
+	struct regions *regions;	/* what has been made of it */
+	struct arena scratch;		/* memory that is needed until all is read */
+	struct rfm_regions_complaint *complaints;	/* in the order in which they were found */
+	size_t count;			/* of them */
+	size_t room;			/* for so many */
+	bool no_memory;			/* something is missing for want of memory */
 };
 
-void *arena_get(struct arena *arena, size_t size);
-void arena_free(struct arena *arena);
 void *job_get(struct job *job, struct arena *arena, size_t size);
+char *job_copy(struct job *job, struct arena *arena, const char *text);
 void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, const char *format,
 	      ...) __attribute__((format(printf, 4, 5)));
+#define malformed(job, line, ...)	complain(job, line, RFM_REGIONS_FORM, __VA_ARGS__)
 void sentence_print(char *sentence, size_t size, const char *format, va_list args);
 
 /* Room for a sentence; what it quotes is cut. */
@@ -106,7 +85,8 @@ void layout_check(struct job *job, uint64_t memory_size);
 bool name_is_good(const char *name, size_t length);
 bool type_from_name(const char *name, enum rfm_region_type *type);
 unsigned int type_size(enum rfm_region_type type);
-int number_scan(const char *text, bool *negative, uint64_t *magnitude);
+#define DIGITS_MAX	32	/* of a number that is no value: more are refused */
+int number_scan(const char *text, size_t length, bool *negative, uint64_t *magnitude);
 
 static inline struct region *region_of(const struct rfm_region *pub)
 {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
  * Values and their text. The C library's conversions follow the locale of the
- * program in what they put between digits, and nothing else: here it is always a
- * point. None of this allocates.
+ * thread in what they put between digits: here it is always a point. None of this
+ * allocates.
  */
 #include "regions_private.h"
 
-#include <errno.h>
 #include <float.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define NUMBER_MAX	400	/* longer ones are refused */
 
 static const struct {
 	const char *name;
@@ -98,24 +100,16 @@ static double real_of(enum rfm_region_type type, uint64_t bits)
 	return real;
 }
 
-/* Is @text, in the locale's own writing, exactly @real? */
 static bool reads_back(enum rfm_region_type type, const char *text, double real)
 {
 	return type == RFM_REGION_FLOAT ? strtof(text, NULL) == (float)real :
 					  strtod(text, NULL) == real;
 }
 
-/* Puts a point where the locale has something else between the digits. */
-static void put_point(char *text)
+/* This thread has the locale of C from now on, for which no memory is needed; returns its own. */
+static locale_t enter_c_locale(void)
 {
-	size_t at = strspn(text, "-0123456789"), end = at;
-
-	while (text[end] && !strchr("-+e0123456789", text[end]))
-		end++;
-	if (end == at)
-		return;
-	text[at] = '.';
-	memmove(text + at + 1, text + end, strlen(text + end) + 1);
+	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
 }
 
 /* With as few digits as read back as the same number. */
@@ -124,58 +118,20 @@ static int print_real(enum rfm_region_type type, uint64_t bits, char *text, size
 	int digits = type == RFM_REGION_FLOAT ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
 	double real = real_of(type, bits);
 	char number[RFM_REGION_TEXT_MAX];
+	locale_t before;
 
 	if (isnan(real))
 		return snprintf(text, size, "nan");
 	if (isinf(real))
 		return snprintf(text, size, real < 0 ? "-inf" : "inf");
+	before = enter_c_locale();
 	for (int i = 1; i <= digits; i++) {
 		snprintf(number, sizeof(number), "%.*g", i, real);
 		if (reads_back(type, number, real))
 			break;
 	}
-	put_point(number);
+	uselocale(before);
 	return snprintf(text, size, "%s", number);
-}
-
-/* Is it a decimal number with a point, as "-12.5e-3"? */
-static bool is_decimal(const char *text)
-{
-	static const char digits[] = "0123456789";
-	size_t whole, fraction = 0;
-
-	text += *text == '-' || *text == '+';
-	whole = strspn(text, digits);
-	text += whole;
-	if (*text == '.') {
-		fraction = strspn(text + 1, digits);
-		text += 1 + fraction;
-	}
-	if (!whole && !fraction)
-		return false;
-	if (*text == 'e' || *text == 'E') {
-		text++;
-		text += *text == '-' || *text == '+';
-		if (!strspn(text, digits))
-			return false;
-		text += strspn(text, digits);
-	}
-	return !*text;
-}
-
-/* As the locale writes it, for strtod(); false if it is too long. */
-static bool localize(const char *text, char *number, size_t size)
-{
-	const char *point = strchr(text, '.');
-	char half[16];
-	int length;
-
-	snprintf(half, sizeof(half), "%.1f", 0.5);
-	half[strlen(half) - 1] = '\0';		/* the 5; what is left behind the 0 is the point */
-	length = point ? snprintf(number, size, "%.*s%s%s", (int)(point - text), text, half + 1,
-				  point + 1) :
-			 snprintf(number, size, "%s", text);
-	return length >= 0 && (size_t)length < size;
 }
 
 static int scan_special(enum rfm_region_type type, const char *text, uint64_t *bits)
@@ -197,23 +153,27 @@ static int scan_special(enum rfm_region_type type, const char *text, uint64_t *b
 /* Too small is rounded, as any other number; too large is refused. Returns an errno. */
 static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits)
 {
-	char number[400];
-	uint32_t half;
-	float single;
+	locale_t before;
 	double real;
+	float single;
+	uint32_t half;
+	char *end;
 
-	if (!is_decimal(text))
+	/* A decimal number such as "-12.5e-3": strtod() would take others, too. */
+	if (text[strspn(text, "-+.0123456789eE")])
 		return scan_special(type, text, bits);
-	if (!localize(text, number, sizeof(number)))
-		return EINVAL;
+	before = enter_c_locale();
 	if (type == RFM_REGION_FLOAT) {
-		single = strtof(number, NULL);
+		real = single = strtof(text, &end);
 		memcpy(&half, &single, sizeof(half));
 		*bits = half;
-		return isinf(single) ? ERANGE : 0;
+	} else {
+		real = strtod(text, &end);
+		memcpy(bits, &real, sizeof(*bits));
 	}
-	real = strtod(number, NULL);
-	memcpy(bits, &real, sizeof(*bits));
+	uselocale(before);
+	if (end == text || *end || end - text >= NUMBER_MAX)
+		return EINVAL;
 	return isinf(real) ? ERANGE : 0;
 }
 
@@ -233,7 +193,7 @@ static int scan_integer(enum rfm_region_type type, const char *text, uint64_t *b
 	unsigned int width = 8 * types[type].size;
 	uint64_t magnitude, max = UINT64_MAX >> (64 - width);
 	bool negative;
-	int error = number_scan(text, &negative, &magnitude);
+	int error = number_scan(text, strlen(text), &negative, &magnitude);
 
 	if (error == -1)
 		return EINVAL;
@@ -269,8 +229,6 @@ static int scan_bool(enum rfm_region_type type, const char *text, uint64_t *bits
 
 /* --- text -------------------------------------------------------------------------------- */
 
-static const char hex[] = "0123456789abcdef";
-
 /* In quotes, without the zeros at its end; what is not ASCII as \xNN. */
 static int print_text(const struct rfm_place *place, const unsigned char *bytes, char *text,
 		      size_t size)
@@ -278,34 +236,25 @@ static int print_text(const struct rfm_place *place, const unsigned char *bytes,
 	uint64_t length = place->length;
 	size_t at = 0;
 
-#define PUT(c) do { if (at + 1 < size) text[at] = (char)(c); at++; } while (0)
+#define PUT(...) (at += (size_t)snprintf(at < size ? text + at : NULL, at < size ? size - at : 0, \
+					 __VA_ARGS__))
 	while (length && !bytes[length - 1])
 		length--;
-	PUT('"');
-	for (uint64_t i = 0; i < length; i++) {
-		if (bytes[i] < ' ' || bytes[i] >= 0x7f) {
-			PUT('\\');
-			PUT('x');
-			PUT(hex[bytes[i] >> 4]);
-			PUT(hex[bytes[i] & 15]);
-			continue;
-		}
-		if (bytes[i] == '"' || bytes[i] == '\\')
-			PUT('\\');
-		PUT(bytes[i]);
-	}
-	PUT('"');
+	PUT("\"");
+	for (uint64_t i = 0; i < length; i++)
+		PUT(bytes[i] < ' ' || bytes[i] >= 0x7f ? "\\x%02x" :
+		    bytes[i] == '"' || bytes[i] == '\\' ? "\\%c" : "%c", bytes[i]);
+	PUT("\"");
 #undef PUT
-	if (size)
-		text[at < size ? at : size - 1] = '\0';
 	return (int)at;
 }
 
 static int hex_digit(char c)
 {
-	const char *digit = c ? strchr(hex, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+	static const char digits[] = "0123456789abcdef";
+	const char *digit = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
 
-	return digit ? (int)(digit - hex) : -1;
+	return digit ? (int)(digit - digits) : -1;
 }
 
 /* The next byte of a text in quotes. Returns what is behind it, NULL: it is malformed. */
@@ -382,10 +331,8 @@ static const struct {
 
 int rfm_value_print(const struct rfm_place *place, const void *bytes, char *text, size_t size)
 {
-	if (!is_value(place)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!is_value(place))
+		return fail_with(EINVAL);
 	if (place->type == RFM_REGION_CHAR)
 		return print_text(place, bytes, text, size);
 	return kinds[place->type].print(place->type, bits_of(place, bytes), text, size);
@@ -396,10 +343,8 @@ int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes)
 	uint64_t bits = 0;
 	int error;
 
-	if (!is_value(place)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!is_value(place))
+		return fail_with(EINVAL);
 	if (place->type == RFM_REGION_CHAR) {
 		error = scan_text(place, text, bytes);
 	} else {
@@ -409,6 +354,5 @@ int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes)
 	}
 	if (!error)
 		return 0;
-	errno = error;
-	return -1;
+	return fail_with(error);
 }

@@ -27,7 +27,7 @@ static uint32_t line_here(const struct reader *reader)
 }
 
 #define refuse(reader, line, ...) do { \
-	complain((reader)->job, line, RFM_REGIONS_FORM, __VA_ARGS__); \
+	malformed((reader)->job, line, __VA_ARGS__); \
 	(reader)->over = true; \
 } while (0)
 
@@ -84,26 +84,15 @@ static char *take_word(struct reader *reader)
 static bool is_foreign(struct reader *reader)
 {
 	const yaml_event_t *event = &reader->event;
-	const char *what = NULL;
+	bool word = event->type == YAML_SCALAR_EVENT;
+	bool mapping = event->type == YAML_MAPPING_START_EVENT;
+	const char *what = event->type == YAML_ALIAS_EVENT ? "an alias (*)" :
+			   event->type == YAML_SEQUENCE_START_EVENT ? "a list" : NULL;
 
-	switch (event->type) {
-	case YAML_ALIAS_EVENT:
-		what = "an alias (*)";
-		break;
-	case YAML_SEQUENCE_START_EVENT:
-		what = "a list";
-		break;
-	case YAML_SCALAR_EVENT:
-		what = event->data.scalar.anchor ? "an anchor (&)" :
-		       event->data.scalar.tag ? "a tag (!)" : NULL;
-		break;
-	case YAML_MAPPING_START_EVENT:
-		what = event->data.mapping_start.anchor ? "an anchor (&)" :
-		       event->data.mapping_start.tag ? "a tag (!)" : NULL;
-		break;
-	default:
-		break;
-	}
+	if ((word && event->data.scalar.anchor) || (mapping && event->data.mapping_start.anchor))
+		what = "an anchor (&)";
+	else if ((word && event->data.scalar.tag) || (mapping && event->data.mapping_start.tag))
+		what = "a tag (!)";
 	if (what)
 		refuse(reader, line_here(reader), "there is no place for %s here", what);
 	return what;
@@ -136,8 +125,8 @@ static void find_twice(struct reader *reader, struct item *mapping, size_t count
 			continue;
 		}
 		sorted[i]->again = true;
-		complain(reader->job, sorted[i]->line, RFM_REGIONS_FORM,
-			 "'%.70s' is here a second time, after line %u", first->key, first->line);
+		malformed(reader->job, sorted[i]->line,
+			  "'%.70s' is here a second time, after line %u", first->key, first->line);
 	}
 	free(sorted);
 }

@@ -2,7 +2,6 @@
 /* Network interrupts, fences, and what every node has. */
 #include "private.h"
 
-#include <errno.h>
 #include <sys/ioctl.h>
 
 int rfm_send(struct rfm *rfm, uint32_t node, uint32_t type, uint32_t data)
@@ -47,12 +46,9 @@ int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *resul
 		return -1;
 	if (result)
 		*result = fence;
-	for (size_t i = 0; i < sizeof(fence_errors) / sizeof(*fence_errors); i++) {
-		if (fence.flags & fence_errors[i].flag) {
-			errno = fence_errors[i].error;
-			return -1;
-		}
-	}
+	for (size_t i = 0; i < sizeof(fence_errors) / sizeof(*fence_errors); i++)
+		if (fence.flags & fence_errors[i].flag)
+			return fail_with(fence_errors[i].error);
 	return 0;
 }
 

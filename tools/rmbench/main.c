@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -22,25 +21,18 @@
 #define PACED_BAND	0.03	/* of the card's published rate */
 #define QUEUE_NS	44.0	/* a bare queue with a CRC, 64 bytes, on the first machine */
 
-/**
- * struct row - one line of the table
- * @what: was measured
- * @nodes: processes
- * @bytes: of a store; 0: of no meaning
- * @value: the figure, in @unit
- * @beside: what it is compared with, 0: nothing
- * @beside_what: where that comes from
- * @low: the ratio of the two should be at least that; 0: no limit
- * @high: at most that; 0: no limit
- */
+/* One line of the table. */
 struct row {
-	char what[48];
-	unsigned int nodes, bytes;
-	double value;
+	char what[48];			/* was measured */
+	unsigned int nodes;		/* processes */
+	unsigned int bytes;		/* of a store; 0: of no meaning */
+	double value;			/* the figure, in @unit */
 	const char *unit;
-	double beside;
-	const char *beside_what;
-	double low, high;
+	double beside;			/* what it is compared with, 0: nothing */
+	const char *beside_what;	/* where that comes from */
+	/* The ratio of the two should be at least that; 0: no limit. */
+	double low;
+	double high;			/* at most that; 0: no limit */
 };
 
 static struct row rows[40];
@@ -72,12 +64,6 @@ static bool is_met(const struct row *row)
 	double ratio = row->value / row->beside;
 
 	return (!row->low || ratio >= row->low) && (!row->high || ratio <= row->high);
-}
-
-static void print_head(void)
-{
-	printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes", "bytes",
-	       "measured", "", "beside", "", "ratio", "target");
 }
 
 static void print_row(const struct row *row)
@@ -113,26 +99,19 @@ static json_t *limit(double value)
 	return value ? json_real(value) : json_null();
 }
 
-static json_t *to_json(const struct row *row)
-{
-	bool compared = row->beside != 0;
-
-	return json_pack("{ss si si sf ss so ss? so so so so}",
-			 "what", row->what, "nodes", (int)row->nodes, "bytes", (int)row->bytes,
-			 "value", row->value, "unit", row->unit,
-			 "beside", limit(row->beside),
-			 "beside_what", compared ? row->beside_what : NULL,
-			 "ratio", limit(compared ? row->value / row->beside : 0),
-			 "ratio_min", limit(row->low), "ratio_max", limit(row->high),
-			 "met", row->high ? json_boolean(is_met(row)) : json_null());
-}
-
 static void print_json(double seconds)
 {
 	json_t *list = json_array(), *all;
 
-	for (unsigned int i = 0; i < row_count; i++)
-		json_array_append_new(list, to_json(&rows[i]));
+	for (const struct row *row = rows; row < rows + row_count; row++)
+		json_array_append_new(list, json_pack(
+			"{ss si si sf ss so ss? so so so so}", "what", row->what,
+			"nodes", (int)row->nodes, "bytes", (int)row->bytes, "value", row->value,
+			"unit", row->unit, "beside", limit(row->beside),
+			"beside_what", row->beside ? row->beside_what : NULL,
+			"ratio", limit(row->beside ? row->value / row->beside : 0),
+			"ratio_min", limit(row->low), "ratio_max", limit(row->high),
+			"met", row->high ? json_boolean(is_met(row)) : json_null()));
 	all = json_pack("{sf so}", "seconds", seconds, "rows", list);
 	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	putchar('\n');
@@ -245,14 +224,11 @@ static void measure_everything(void)
 
 /* --- the command ------------------------------------------------------------ */
 
-/**
- * struct verb - what can be asked for
- * @shares: the measurements that share the time
- */
+/* What can be asked for. */
 struct verb {
 	const char *name;
 	void (*measure)(void);
-	unsigned int shares;
+	unsigned int shares;	/* the measurements that share the time */
 };
 
 static const struct verb verbs[] = {
@@ -330,7 +306,8 @@ int main(int argc, char **argv)
 	share = seconds / verb->shares;
 	bench_begin();
 	if (!with_json)
-		print_head();
+		printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes",
+		       "bytes", "measured", "", "beside", "", "ratio", "target");
 	verb->measure();
 	if (with_json)
 		print_json(seconds);

@@ -9,29 +9,21 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define BENCH_NODES	256	/* processes of one measurement, at most */
 #define BENCH_SLICES	5	/* a measurement is the median of so many */
 #define BENCH_SENTENCE	256
 
-/**
- * struct bench_shared - what the processes of one measurement share
- * @ready: processes that are set up
- * @drained: processes that have nothing under way any more
- * @others: units that others than number 0 have counted so far
- * @stop: end soon
- * @failed: one of them could not go on; @sentence says why
- * @units: what was counted in each slice
- * @ns: how long each slice took
- */
+/* What the processes of one measurement share. */
 struct bench_shared {
-	_Atomic unsigned int ready, drained;
-	_Atomic uint64_t others;
-	_Atomic bool stop, failed;
+	_Atomic unsigned int ready;	/* processes that are set up */
+	_Atomic unsigned int drained;	/* processes that have nothing under way any more */
+	_Atomic uint64_t others;	/* units that others than number 0 have counted so far */
+	_Atomic bool stop;		/* end soon */
+	_Atomic bool failed;		/* one of them could not go on; @sentence says why */
 	char sentence[BENCH_SENTENCE];
-	uint64_t units[BENCH_SLICES];
-	uint64_t ns[BENCH_SLICES];
+	uint64_t units[BENCH_SLICES];	/* what was counted in each slice */
+	uint64_t ns[BENCH_SLICES];	/* how long each slice took */
 };
 
 /**
@@ -73,19 +65,17 @@ double bench_handoff(unsigned int processes, double seconds, char *sentence);
 /** bench_queue() - frames of @bytes from one process to another, shared memory; ns a frame */
 double bench_queue(unsigned int bytes, double seconds, char *sentence);
 
-/**
- * struct bench_ring - a ring of nodes, each a process, over shared memory
- * @nodes: how many
- * @bytes: of a store
- * @line: "free" or "paced"
- * @redundant: transfer mode
- * @lone: node 0 makes one store after the other, each when the one before is
- *	home; else all nodes make as many as the ring takes
- */
+/* A ring of nodes, each a process, over shared memory. */
 struct bench_ring {
-	unsigned int nodes, bytes;
-	const char *line;
-	bool redundant, lone;
+	unsigned int nodes;	/* how many */
+	unsigned int bytes;	/* of a store */
+	const char *line;	/* "free" or "paced" */
+	bool redundant;		/* transfer mode */
+	/*
+	 * Node 0 makes one store after the other, each when the one before is home; else all nodes
+	 * make as many as the ring takes.
+	 */
+	bool lone;
 };
 
 /**

@@ -10,10 +10,6 @@
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/rmctl.h"
 
-static const struct verb *const tables[] = { card_verbs, memory_verbs };
-
-#define TABLES (sizeof(tables) / sizeof(*tables))
-
 /* The first COMMON may stand behind the verb too. */
 #define COMMON 3
 
@@ -76,15 +72,10 @@ static int unknown_option(struct command *cmd, char **argv, int at)
 	return misused(cmd, "unknown option '%s'", argv[optind > at ? optind - 1 : at]);
 }
 
-/**
- * next_option - next option of the running verb
- * @cmd: the command; -j and -R are noted in it
- * @argc: of the verb, its name first
- * @argv: see there
- *
- * Options may stand anywhere. Returns the option as getopt_long() does, -1
- * after the last, or '?' when it has said what is wrong. Ends the program
- * after --help.
+/*
+ * The next option of the running verb, whose name is the first of @argv; they may stand anywhere,
+ * and -j and -R are noted in @cmd. Returns the option as getopt_long() does, -1 after the last, or
+ * '?' when it has said what is wrong. Ends the program after --help.
  */
 int next_option(struct command *cmd, int argc, char **argv)
 {
@@ -113,7 +104,9 @@ int next_option(struct command *cmd, int argc, char **argv)
 			cmd->json = true;
 			break;
 		case 'h':
-			print_verb_help(cmd->verb);
+			printf("usage: rmctl [-j] %s%s%s\n\n%s", cmd->verb->name,
+			       *cmd->verb->synopsis ? " " : "", cmd->verb->synopsis,
+			       cmd->verb->help);
 			exit(out_flush(cmd));
 		case 'R':
 			cmd->regions_path = optarg;
@@ -148,14 +141,8 @@ int check_operands(struct command *cmd, int argc, char **argv, int min, int max)
 	return STATUS_OK;
 }
 
-/**
- * get_number - read a number from the command line
- * @cmd: the command, for the message
- * @what: what the number is, for the message
- * @text: the word
- * @max: largest value accepted
- * @value: set on success only
- *
+/*
+ * Reads a number of at most @max; @what it is, for the message. @value is set on success only.
  * Returns an exit status; what is wrong has been said.
  */
 int get_number(struct command *cmd, const char *what, const char *text, uint64_t max,
@@ -206,11 +193,11 @@ int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
 
 static const struct verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < TABLES; i++)
-		for (const struct verb *verb = tables[i]; verb->name; verb++)
-			if (!strcmp(name, verb->name))
-				return verb;
-	return NULL;
+	const struct verb *verb = verbs;
+
+	while (verb->name && strcmp(name, verb->name))
+		verb++;
+	return verb->name ? verb : NULL;
 }
 
 /* Reads the options before the verb; optind is the verb then. Returns an exit status. */
@@ -227,7 +214,7 @@ static int global_options(struct command *cmd, int argc, char **argv)
 			cmd->json = true;
 			break;
 		case 'h':
-			print_help();
+			fputs(verbs_help, stdout);
 			exit(out_flush(cmd));
 		case 'V':
 			puts("rmctl " RMCTL_VERSION);

@@ -22,8 +22,6 @@
 #include "tools/common/parse.h"
 #include "tools/librfm/rfm/rfm.h"
 
-#define ANSWERS		0x100
-#define AREA		0x1000		/* question and 256 answers */
 #define NAP_NS		20000
 #define ROUNDS		200
 #define PATIENCE_NS	(10 * NSEC_PER_SEC)
@@ -39,63 +37,44 @@ static const char usage[] =
 	"DEVICE is /dev/rfmN; OFFSET a multiple of 4096. Exit status 0, 1 = no answer or\n"
 	"no change within 10 s, or no card; 2 = wrong usage.\n";
 
+/* In the memory, from OFFSET on. */
 struct area {
-	volatile uint8_t *base;
-	unsigned int node;
+	uint64_t question, unused[31], answers[RFM_NODES];
+	uint8_t rest[0x1000 - 8 * (32 + RFM_NODES)];
 };
 
-static void nap(void)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
-}
-
-static volatile uint64_t *question(const struct area *a)
-{
-	return (volatile uint64_t *)a->base;
-}
-
-static volatile uint64_t *answer_of(const struct area *a, unsigned int node)
-{
-	return (volatile uint64_t *)(a->base + ANSWERS + 8 * node);
-}
-
-static int open_area(const char *device, uint64_t offset, struct area *a)
+/* NULL: why has been said. */
+static volatile struct area *open_area(const char *device, uint64_t offset, uint32_t *node)
 {
 	struct rfm *rfm = rfm_open(device, O_RDWR);
+	volatile struct area *area;
 	struct rfm_info info;
 
 	if (!rfm || rfm_info(rfm, &info)) {
 		fprintf(stderr, "rmecho: %s: %s\n", device, strerror(errno));
-		return -1;
+		return NULL;
 	}
-	a->node = info.node;
-	a->base = rfm_map(rfm, offset, AREA);
+	*node = info.node;
+	area = rfm_map(rfm, offset, sizeof(*area));
 	rfm_close(rfm);
-	if (!a->base) {
+	if (!area)
 		fprintf(stderr, "rmecho: %s: cannot map offset 0x%" PRIx64 ": %s\n",
 			device, offset, strerror(errno));
-		return -1;
-	}
-	return 0;
+	return area;
 }
 
-static uint64_t word(uint32_t round, uint32_t value)
+static int do_answer(volatile struct area *area, uint32_t node)
 {
-	return (uint64_t)round << 32 | value;
-}
-
-static int do_answer(const struct area *a)
-{
-	uint64_t seen = *question(a), start = now_ns();
+	uint64_t seen = area->question, start = now_ns();
 	bool asked = false;
 
-	printf("node %u waits\n", a->node);
+	printf("node %u waits\n", node);
 	fflush(stdout);
 	do {
-		uint64_t now = *question(a);
+		uint64_t now = area->question;
 
 		if (now != seen) {
-			*answer_of(a, a->node) = seen = now;
+			area->answers[node] = seen = now;
 			start = now_ns();
 			asked = true;
 			continue;
@@ -104,9 +83,9 @@ static int do_answer(const struct area *a)
 			fprintf(stderr, "rmecho: nothing came within 10 s\n");
 			return 1;
 		}
-		nap();
+		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 	} while (!asked || seen >> 32 != ROUNDS);
-	printf("node %u sees 0x%08" PRIx32 "\n", a->node, (uint32_t)seen);
+	printf("node %u sees 0x%08" PRIx32 "\n", node, (uint32_t)seen);
 	return 0;
 }
 
@@ -117,18 +96,18 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int do_ask(const struct area *a, uint32_t value, const uint64_t *nodes, int count)
+static int do_ask(volatile struct area *area, uint32_t value, const uint64_t *nodes, int count)
 {
 	static uint64_t times[RFM_NODES][ROUNDS];
 
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
-		uint64_t start = now_ns();
+		uint64_t start = now_ns(), word = (uint64_t)round << 32 | value;
 
-		*question(a) = word(round, value);
+		area->question = word;
 		for (int i = 0; i < count; i++) {
 			unsigned int node = nodes[i];
 
-			while (*answer_of(a, node) != word(round, value)) {
+			while (area->answers[node] != word) {
 				if (now_ns() - start > PATIENCE_NS) {
 					fprintf(stderr, "rmecho: node %u does not answer\n", node);
 					return 1;
@@ -160,7 +139,8 @@ int main(int argc, char **argv)
 	bool ask = argc >= 6 && argc <= 5 + (int)RFM_NODES && !strcmp(argv[1], "ask");
 	bool answer = argc == 4 && !strcmp(argv[1], "answer");
 	uint64_t offset, value = 0, nodes[RFM_NODES];
-	struct area a;
+	volatile struct area *area;
+	uint32_t node;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		fputs(usage, stdout);
@@ -173,14 +153,16 @@ int main(int argc, char **argv)
 	if (parse(argv[3], UINT32_MAX & ~0xfffu, &offset) ||
 	    (ask && parse(argv[4], UINT32_MAX, &value)))
 		return 2;
-	if (offset % AREA) {
-		fprintf(stderr, "rmecho: the offset '%s' is no multiple of %d\n", argv[3], AREA);
+	if (offset % sizeof(*area)) {
+		fprintf(stderr, "rmecho: the offset '%s' is no multiple of %zu\n", argv[3],
+			sizeof(*area));
 		return 2;
 	}
 	for (int i = 5; i < argc; i++)
 		if (parse(argv[i], RFM_NODES - 1, &nodes[i - 5]))
 			return 2;
-	if (open_area(argv[2], offset, &a))
+	area = open_area(argv[2], offset, &node);
+	if (!area)
 		return 1;
-	return ask ? do_ask(&a, value, nodes, argc - 5) : do_answer(&a);
+	return ask ? do_ask(area, value, nodes, argc - 5) : do_answer(area, node);
 }

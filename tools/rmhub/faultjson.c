@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "faultjson.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,158 +24,140 @@ static const char *const type_names[RFM_FRAME_TYPES] = {
 
 /* --- reading -------------------------------------------------------------- */
 
-static uint32_t type_mask(const char *name)
+static bool take_kind(struct fields *fields, const struct field *field, json_t *value)
 {
-	if (!strcmp(name, "any"))
-		return RFM_FRAME_ALL_TYPES;
+	struct fault_spec *spec = fields->to;
+	int kind = fault_kind_parse(json_string_value(value));
+
+	spec->kind = kind;
+	return kind >= 0 || fields_fail(fields, field->name, "must be drop, corrupt, delay, "
+					"duplicate, reorder or freeze");
+}
+
+static bool take_port(struct fields *fields, const struct field *field, json_t *value)
+{
+	struct fault_spec *spec = fields->to;
+	const char *name = json_string_value(value);
+	char number[24];
+
+	if (json_is_integer(value)) {
+		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+		name = number;
+	}
+	spec->port = name ? settings_port_of(fields->settings, name) : -1;
+	return spec->port >= 0 ||
+	       fields_fail(fields, field->name, "must be the number or name of a port");
+}
+
+static bool take_type(struct fields *fields, const struct field *field, json_t *value)
+{
+	struct fault_spec *spec = fields->to;
+	const char *name = json_string_value(value);
+
+	spec->types = !strcmp(name, "any") ? RFM_FRAME_ALL_TYPES : 0;
 	for (unsigned int type = 1; type < RFM_FRAME_TYPES; type++)
 		if (type_names[type] && !strcmp(name, type_names[type]))
-			return 1u << type;
-	return 0;
+			spec->types = 1u << type;
+	return spec->types ||
+	       fields_fail(fields, field->name, "must be data, interrupt, multicast, heartbeat, "
+			   "duplicate, break, fence, query, answer or any");
 }
 
-static void take_type(struct fields *fields, struct fault_spec *spec)
+static bool take_copy(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *name;
+	struct fault_spec *spec = fields->to;
+	const char *name = json_string_value(value);
 
-	if (!fields_string(fields, "type", &name))
-		return;
-	spec->types = type_mask(name);
-	if (!spec->types)
-		fields_fail(fields, "type", "must be data, interrupt, multicast, heartbeat, "
-			    "duplicate, break, fence, query, answer or any");
+	spec->copy = !strcmp(name, "first") ? FAULT_COPY_FIRST :
+		     !strcmp(name, "second") ? FAULT_COPY_SECOND : FAULT_COPY_ANY;
+	return spec->copy != FAULT_COPY_ANY ||
+	       fields_fail(fields, field->name, "must be first or second");
 }
 
-static void take_copy(struct fields *fields, struct fault_spec *spec)
+static bool take_address(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *name;
-
-	if (!fields_string(fields, "copy", &name))
-		return;
-	if (!strcmp(name, "first"))
-		spec->copy = FAULT_COPY_FIRST;
-	else if (!strcmp(name, "second"))
-		spec->copy = FAULT_COPY_SECOND;
-	else
-		fields_fail(fields, "copy", "must be first or second");
-}
-
-static void take_address(struct fields *fields, struct fault_spec *spec)
-{
+	struct fault_spec *spec = fields->to;
 	uint64_t first, last;
 	char text[64] = "";
-	json_t *found;
 
-	if (!fields_any(fields, "address", &found))
-		return;
-	if (json_is_integer(found))
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(found));
-	else if (json_is_string(found))
-		snprintf(text, sizeof(text), "%s", json_string_value(found));
-	if (parse_range(text, RFM_RING_SPACE - 1, &first, &last) != PARSE_OK) {
-		fields_fail(fields, "address", "must be an address below 0x%x, or a range such as "
-			    "\"0x1000-0x1fff\"", RFM_RING_SPACE);
-		return;
-	}
+	if (json_is_integer(value))
+		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
+	else if (json_is_string(value))
+		snprintf(text, sizeof(text), "%s", json_string_value(value));
+	if (parse_range(text, RFM_RING_SPACE - 1, &first, &last) != PARSE_OK)
+		return fields_fail(fields, field->name, "must be an address below 0x%x, or a range "
+				   "such as \"0x1000-0x1fff\"", RFM_RING_SPACE);
 	spec->addressed = true;
 	spec->first = first;
 	spec->last = last;
+	return true;
 }
 
-static void take_value(struct fields *fields, struct fault_spec *spec)
+static bool take_value(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *text;
-	ssize_t length;
+	struct fault_spec *spec = fields->to;
+	ssize_t length = hex_bytes(json_string_value(value), spec->value, RFM_FRAME_DATA_MAX);
 
-	if (!fields_string(fields, "value", &text))
-		return;
-	length = hex_bytes(text, spec->value, RFM_FRAME_DATA_MAX);
-	if (length > 0)
-		spec->value_length = length;
-	else
-		fields_fail(fields, "value", "must be 1 to 64 bytes as pairs of hexadecimal "
-			    "digits, such as \"deadbeef\"");
+	spec->value_length = length;
+	return length > 0 || fields_fail(fields, field->name, "must be 1 to 64 bytes as pairs of "
+					 "hexadecimal digits, such as \"deadbeef\"");
 }
 
-static void take_port(struct fields *fields, struct fault_spec *spec,
-		      int (*port_of)(void *opaque, const char *name), void *opaque)
+static bool take_at(struct fields *fields, const struct field *field, json_t *value)
 {
-	char number[24];
-	const char *name = number;
-	json_t *found;
+	struct fault_spec *spec = fields->to;
 
-	if (!fields_any(fields, "port", &found))
-		return;
-	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(found));
-	if (json_is_string(found))
-		name = json_string_value(found);
-	spec->port = json_is_string(found) || json_is_integer(found) ? port_of(opaque, name) : -1;
-	if (spec->port < 0)
-		fields_fail(fields, "port", "must be the number or name of a port");
+	spec->valued_at = true;
+	return true;
 }
 
-static void take_kind(struct fields *fields, struct fault_spec *spec)
+/* What happens by chance goes on, unless it says otherwise. */
+static bool take_probability(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *name;
-	int kind;
+	struct fault_spec *spec = fields->to;
+	const char *text = json_string_value(value);
+	char *end = "";
+	bool good = text ? isdigit((unsigned char)*text) : json_is_number(value);
 
-	fault_spec_init(spec, FAULT_DROP);
-	if (!fields_string(fields, "kind", &name)) {
-		fields_fail(fields, "kind", "is missing");
-		return;
-	}
-	kind = fault_kind_parse(name);
-	if (kind < 0)
-		fields_fail(fields, "kind", "must be drop, corrupt, delay, duplicate, reorder or "
-			    "freeze");
-	else
-		fault_spec_init(spec, kind);
+	spec->probability = text ? strtod(text, &end) : json_number_value(value);
+	spec->count = 0;
+	return (good && !*end && spec->probability >= 0 && spec->probability <= 1) ||
+	       fields_fail(fields, field->name, "must be a number from 0 to 1");
 }
 
-static void take_numbers(struct fields *fields, struct fault_spec *spec)
-{
-	uint64_t number;
+#define AT(member)	FIELD_AT(struct fault_spec, member)
 
-	if (fields_real(fields, "probability", 0, 1, &spec->probability))
-		spec->count = 0;
-	fields_number(fields, "seed", 0, INT64_MAX, &spec->seed);
-	if (fields_number(fields, "source", 0, RFM_RING_NODES - 1, &number))
-		spec->source = number;
-	if (fields_number(fields, "interrupt", 0, 7, &number))
-		spec->interrupt = number;
-	if (fields_number(fields, "at", 0, RFM_RING_SPACE - 1, &number)) {
-		spec->valued_at = true;
-		spec->value_at = number;
-	}
-	fields_number(fields, "nth", 1, INT64_MAX, &spec->nth);
-	fields_number(fields, "count", 0, INT64_MAX, &spec->count);
-	fields_time(fields, "after", FAULT_TIME_MAX, &spec->after);
-	fields_time(fields, "for", FAULT_TIME_MAX, &spec->lasting);
-	fields_time(fields, "time", FAULT_TIME_MAX, &spec->time);
-	if (fields_number(fields, "depth", 1, FAULT_DEPTH_MAX, &number))
-		spec->depth = number;
-	if (fields_number(fields, "bit", 0, RFM_FRAME_DATA_MAX * 8 - 1, &number))
-		spec->bit = number;
-}
+static const struct field rows[] = {
+	{ "kind", FIELD_TEXT, .take = take_kind, .needed = true },
+	{ "port", FIELD_ANY, .take = take_port },
+	{ "type", FIELD_TEXT, .take = take_type },
+	{ "copy", FIELD_TEXT, .take = take_copy },
+	{ "address", FIELD_ANY, .take = take_address },
+	{ "value", FIELD_TEXT, .take = take_value },
+	{ "probability", FIELD_ANY, .take = take_probability },
+	{ "seed", FIELD_NUMBER, AT(seed), 0, INT64_MAX },
+	{ "source", FIELD_NUMBER, AT(source), 0, RFM_RING_NODES - 1 },
+	{ "interrupt", FIELD_NUMBER, AT(interrupt), 0, 7 },
+	{ "at", FIELD_NUMBER, AT(value_at), 0, RFM_RING_SPACE - 1, take_at },
+	{ "nth", FIELD_NUMBER, AT(nth), 1, INT64_MAX },
+	{ "count", FIELD_NUMBER, AT(count), 0, INT64_MAX },
+	{ "after", FIELD_TIME, AT(after), 0, FAULT_TIME_MAX },
+	{ "for", FIELD_TIME, AT(lasting), 0, FAULT_TIME_MAX },
+	{ "time", FIELD_TIME, AT(time), 0, FAULT_TIME_MAX },
+	{ "depth", FIELD_NUMBER, AT(depth), 1, FAULT_DEPTH_MAX },
+	{ "bit", FIELD_NUMBER, AT(bit), 0, RFM_FRAME_DATA_MAX * 8 - 1 },
+	{ NULL },
+};
 
 bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, const char *what,
-		     int (*port_of)(void *opaque, const char *name), void *opaque, char *error)
+		     struct settings *settings, char *error)
 {
-	struct fields fields;
+	struct fields fields = { what, spec, settings, error };
 	const char *sentence;
 
-	fields_begin(&fields, object, what);
-	take_kind(&fields, spec);
-	take_port(&fields, spec, port_of, opaque);
-	take_type(&fields, spec);
-	take_copy(&fields, spec);
-	take_address(&fields, spec);
-	take_value(&fields, spec);
-	take_numbers(&fields, spec);
-	if (!fields_end(&fields)) {
-		snprintf(error, FIELDS_SENTENCE, "%s", fields.error);
+	fault_spec_init(spec, FAULT_DROP);
+	if (!fields_take(&fields, rows, object))
 		return false;
-	}
 	sentence = fault_spec_check(spec, in_scenario);
 	if (sentence)
 		snprintf(error, FIELDS_SENTENCE, "%s: %s", what, sentence);
@@ -182,8 +165,7 @@ bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, 
 }
 
 int faultjson_parse_list(struct fault_spec **specs, json_t *list, bool in_scenario,
-			 int (*port_of)(void *opaque, const char *name), void *opaque,
-			 char *error)
+			 struct settings *settings, char *error)
 {
 	size_t count;
 
@@ -209,7 +191,7 @@ int faultjson_parse_list(struct fault_spec **specs, json_t *list, bool in_scenar
 
 		snprintf(what, sizeof(what), "fault %zu", i + 1);
 		if (!faultjson_parse(&(*specs)[i], json_array_get(list, i), in_scenario, what,
-				     port_of, opaque, error)) {
+				     settings, error)) {
 			free(*specs);
 			*specs = NULL;
 			return -1;

@@ -6,16 +6,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "relay.h"
+#include "settings.h"
 
 /**
  * faultjson_parse() - one fault
  * @what: what to call it in a sentence
- * @port_of: the number of the port of that name or number, or -1
  * @error: FIELDS_SENTENCE bytes
  */
 bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, const char *what,
-		     int (*port_of)(void *opaque, const char *name), void *opaque, char *error);
+		     struct settings *settings, char *error);
 
 /**
  * faultjson_parse_list() - an array of faults, or an object with the array "faults"
@@ -23,8 +22,7 @@ bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, 
  * Returns how many, in @specs, to be freed; -1 after @error says why.
  */
 int faultjson_parse_list(struct fault_spec **specs, json_t *list, bool in_scenario,
-			 int (*port_of)(void *opaque, const char *name), void *opaque,
-			 char *error);
+			 struct settings *settings, char *error);
 
 /** faultjson_report() - a fault that is set, and what it has done */
 json_t *faultjson_report(const struct fault *fault, const char *state);

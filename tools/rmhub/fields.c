@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fields.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,164 +10,112 @@
 
 #include "tools/common/parse.h"
 
-void fields_begin(struct fields *fields, json_t *object, const char *what)
-{
-	*fields = (struct fields){ .object = object, .what = what };
-	if (json_is_object(object))
-		return;
-	fields->failed = true;
-	snprintf(fields->error, sizeof(fields->error), "%s is no JSON object", what);
-}
-
 bool fields_fail(struct fields *fields, const char *name, const char *format, ...)
 {
+	int at = snprintf(fields->error, FIELDS_SENTENCE, "%s: %s ", fields->what, name);
 	va_list args;
-	int at;
 
-	if (fields->failed)
-		return false;
-	fields->failed = true;
-	at = snprintf(fields->error, sizeof(fields->error), "%s: %s ", fields->what, name);
-	if (at < 0 || (size_t)at >= sizeof(fields->error))
+	if (at >= FIELDS_SENTENCE)
 		return false;
 	va_start(args, format);
-	vsnprintf(fields->error + at, sizeof(fields->error) - at, format, args);
+	vsnprintf(fields->error + at, FIELDS_SENTENCE - at, format, args);
 	va_end(args);
 	return false;
 }
 
-bool fields_end(struct fields *fields)
+bool fields_number(struct fields *fields, const char *name, json_t *value, uint64_t min,
+		   uint64_t max, uint64_t *number)
 {
+	const char *text = json_string_value(value);
+	bool good = json_is_integer(value) && json_integer_value(value) >= 0;
+
+	*number = json_integer_value(value);
+	if (text)
+		good = parse_number(text, UINT64_MAX, number) == PARSE_OK;
+	return (good && *number >= min && *number <= max) ||
+	       fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64, min, max);
+}
+
+static bool take_time(struct fields *fields, const char *name, json_t *value, uint64_t max,
+		      uint64_t *ns)
+{
+	const char *text = json_string_value(value);
+	double number = json_number_value(value) * 1e9;
+
+	*ns = UINT64_MAX;
+	if (text)
+		parse_duration(text, ns);
+	else if (json_is_number(value) && number >= 0 && number <= max)
+		*ns = llround(number);
+	return *ns <= max ||
+	       fields_fail(fields, name, "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
+			   max / 1e9);
+}
+
+static bool take(struct fields *fields, const struct field *field, json_t *value)
+{
+	char *at = (char *)fields->to + field->at;
+	const char *text = json_string_value(value);
+	uint64_t number;
+
+	switch (field->kind) {
+	case FIELD_TEXT:
+		if (!text || !*text)
+			return fields_fail(fields, field->name, "must be a string");
+		if (field->take && !field->take(fields, field, value))
+			return false;
+		if (!field->size)
+			return true;
+		free(*(char **)at);
+		*(char **)at = strdup(text);
+		if (!*(char **)at)
+			abort();
+		return true;
+	case FIELD_FLAG:
+		*(bool *)at = json_is_true(value);
+		return json_is_boolean(value) ||
+		       fields_fail(fields, field->name, "must be true or false");
+	case FIELD_NUMBER:
+		if (!fields_number(fields, field->name, value, field->min, field->max, &number))
+			return false;
+		break;
+	case FIELD_TIME:
+		if (!take_time(fields, field->name, value, field->max, &number))
+			return false;
+		break;
+	case FIELD_ANY:
+		return field->take(fields, field, value);
+	}
+	/* Little-endian: the bytes of a shorter number are first. */
+	memcpy(at, &number, field->size);
+	return !field->take || field->take(fields, field, value);
+}
+
+bool fields_take(struct fields *fields, const struct field *rows, json_t *object)
+{
+	const struct field *field;
 	const char *name;
 	json_t *value;
 
-	if (fields->failed)
+	if (!json_is_object(object)) {
+		snprintf(fields->error, FIELDS_SENTENCE, "%s is no JSON object", fields->what);
 		return false;
-	json_object_foreach(fields->object, name, value) {
-		unsigned int i = 0;
-
-		while (i < fields->known_count && strcmp(name, fields->known[i]))
-			i++;
-		if (i < fields->known_count)
+	}
+	for (field = rows; field->name; field++) {
+		value = json_object_get(object, field->name);
+		if (value && !take(fields, field, value))
+			return false;
+		if (!value && field->needed)
+			return fields_fail(fields, field->name, "is missing");
+	}
+	json_object_foreach(object, name, value) {
+		for (field = rows; field->name && strcmp(field->name, name);)
+			field++;
+		if (field->name)
 			continue;
-		fields->failed = true;
-		snprintf(fields->error, sizeof(fields->error), "%s has nothing called '%.60s'",
+		snprintf(fields->error, FIELDS_SENTENCE, "%s has nothing called '%.60s'",
 			 fields->what, name);
 		return false;
 	}
-	return true;
-}
-
-bool fields_any(struct fields *fields, const char *name, json_t **value)
-{
-	json_t *found;
-
-	if (fields->known_count < FIELDS_MAX)
-		fields->known[fields->known_count++] = name;
-	if (fields->failed)
-		return false;
-	found = json_object_get(fields->object, name);
-	if (!found)
-		return false;
-	*value = found;
-	return true;
-}
-
-bool fields_string(struct fields *fields, const char *name, const char **value)
-{
-	json_t *found;
-
-	if (!fields_any(fields, name, &found))
-		return false;
-	if (!json_is_string(found) || !*json_string_value(found))
-		return fields_fail(fields, name, "must be a string");
-	*value = json_string_value(found);
-	return true;
-}
-
-bool fields_bool(struct fields *fields, const char *name, bool *value)
-{
-	json_t *found;
-
-	if (!fields_any(fields, name, &found))
-		return false;
-	if (!json_is_boolean(found))
-		return fields_fail(fields, name, "must be true or false");
-	*value = json_is_true(found);
-	return true;
-}
-
-bool fields_number(struct fields *fields, const char *name, uint64_t min, uint64_t max,
-		   uint64_t *value)
-{
-	uint64_t number = 0;
-	json_t *found;
-	bool good;
-
-	if (!fields_any(fields, name, &found))
-		return false;
-	if (json_is_integer(found)) {
-		good = json_integer_value(found) >= 0;
-		number = json_integer_value(found);
-	} else {
-		good = json_is_string(found) &&
-		       parse_number(json_string_value(found), UINT64_MAX, &number) == PARSE_OK;
-	}
-	if (!good || number < min || number > max)
-		return fields_fail(fields, name, "must be a number from %" PRIu64 " to %" PRIu64,
-				   min, max);
-	*value = number;
-	return true;
-}
-
-static bool real_parse(const char *text, double *value, const char **rest)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return false;
-	*value = strtod(text, &end);
-	*rest = end;
-	return isfinite(*value);
-}
-
-bool fields_real(struct fields *fields, const char *name, double min, double max,
-		 double *value)
-{
-	const char *rest = "";
-	double number = 0;
-	json_t *found;
-	bool good;
-
-	if (!fields_any(fields, name, &found))
-		return false;
-	good = json_is_number(found) ||
-	       (json_is_string(found) && real_parse(json_string_value(found), &number, &rest));
-	if (json_is_number(found))
-		number = json_number_value(found);
-	if (!good || *rest || !(number >= min && number <= max))
-		return fields_fail(fields, name, "must be a number from %g to %g", min, max);
-	*value = number;
-	return true;
-}
-
-bool fields_time(struct fields *fields, const char *name, uint64_t max, uint64_t *ns)
-{
-	uint64_t time = UINT64_MAX;
-	json_t *found;
-	double number;
-
-	if (!fields_any(fields, name, &found))
-		return false;
-	if (json_is_string(found))
-		parse_duration(json_string_value(found), &time);
-	number = json_number_value(found) * 1e9;
-	if (json_is_number(found) && number >= 0 && number <= max)
-		time = llround(number);
-	if (time > max)
-		return fields_fail(fields, name,
-				   "must be a time up to %g s, such as 2, \"5ms\" or \"100us\"",
-				   max / 1e9);
-	*ns = time;
 	return true;
 }

@@ -44,17 +44,18 @@ static int misuse(const char *sentence, const char *word)
 
 /* --- the hub itself ------------------------------------------------------- */
 
+/* Those with a letter that take_options() does not name are long only. */
 static const struct option run_options[] = {
 	{ "ports", required_argument, NULL, 'n' },
 	{ "dir", required_argument, NULL, 'd' },
 	{ "config", required_argument, NULL, 'c' },
 	{ "line", required_argument, NULL, 'l' },
 	{ "glitchless", no_argument, NULL, 'g' },
-	{ "bad-limit", required_argument, NULL, 0 },
-	{ "queue", required_argument, NULL, 0 },
-	{ "stream-only", no_argument, NULL, 0 },
+	{ "bad-limit", required_argument, NULL, 'b' },
+	{ "queue", required_argument, NULL, 'q' },
+	{ "stream-only", no_argument, NULL, 'o' },
 	{ "pcap", required_argument, NULL, 'w' },
-	{ "log", required_argument, NULL, 0 },
+	{ "log", required_argument, NULL, 'L' },
 	{ "scenario", required_argument, NULL, 's' },
 	{ "socket", required_argument, NULL, 'S' },
 	{ "help", no_argument, NULL, 'h' },
@@ -63,26 +64,15 @@ static const struct option run_options[] = {
 
 static void print_help(void);
 
-static const struct option *option_of(int found, int index)
-{
-	const struct option *option = run_options;
-
-	if (!found)
-		return &run_options[index];
-	while (option->name && option->val != found)
-		option++;
-	return option;
-}
-
 static int take_options(struct settings *settings, int argc, char **argv)
 {
 	char error[FIELDS_SENTENCE];
-	int found, index = 0;
+	int found;
 
 	opterr = 0;
 	optind = 1;
-	while ((found = getopt_long(argc, argv, ":n:d:c:l:gw:s:S:h", run_options, &index)) != -1) {
-		const struct option *option;
+	while ((found = getopt_long(argc, argv, ":n:d:c:l:gw:s:S:h", run_options, NULL)) != -1) {
+		const struct option *option = run_options;
 
 		if (found == 'h') {
 			print_help();
@@ -92,7 +82,8 @@ static int take_options(struct settings *settings, int argc, char **argv)
 			return misuse("a value is missing behind", argv[optind - 1]);
 		if (found == '?')
 			return misuse("there is no option", argv[optind - 1]);
-		option = option_of(found, index);
+		while (option->val != found)
+			option++;
 		if (!settings_option(settings, option->name, optarg, error))
 			return misuse(error, NULL);
 	}
@@ -195,8 +186,7 @@ static int fault_add(int count, char **args)
 
 	if (!count)
 		return misuse("a kind is missing behind 'fault add'", NULL);
-	object = json_object();
-	json_object_set_new(object, "kind", json_string(args[0]));
+	object = json_pack("{s:s}", "kind", args[0]);
 	for (int i = 1; i < count; i++) {
 		char *value = strchr(args[i], '=');
 
@@ -332,14 +322,6 @@ static int run_verb(const struct verb *verb, int count, char **args)
 	return verb->run ? verb->run(kept, args) : ask(verb->name, NULL, verb->print);
 }
 
-static const struct verb *find_verb(const char *name)
-{
-	for (size_t i = 0; i < VERBS; i++)
-		if (!strcmp(name, verbs[i].name))
-			return &verbs[i];
-	return NULL;
-}
-
 /* Options before the verb: -S, -j, -h, -V. Returns the index of what comes then. */
 static int take_common(int argc, char **argv)
 {
@@ -368,7 +350,6 @@ static int take_common(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	int at = take_common(argc, argv);
-	const struct verb *verb;
 
 	if (at == argc)
 		return misuse("there is nothing to do", NULL);
@@ -376,8 +357,8 @@ int main(int argc, char **argv)
 		return verb_run(argc - at + 1, argv + at - 1);
 	if (!strcmp(argv[at], "run"))
 		return verb_run(argc - at, argv + at);
-	verb = find_verb(argv[at]);
-	if (!verb)
-		return misuse("there is no verb", argv[at]);
-	return run_verb(verb, argc - at - 1, argv + at + 1);
+	for (size_t i = 0; i < VERBS; i++)
+		if (!strcmp(argv[at], verbs[i].name))
+			return run_verb(&verbs[i], argc - at - 1, argv + at + 1);
+	return misuse("there is no verb", argv[at]);
 }

@@ -68,8 +68,8 @@ static void list_drop(struct hub_port *port, struct hub_waiting_list *list, uint
 {
 	struct hub_waiting *waiting;
 
-	while ((waiting = STAILQ_FIRST(list))) {
-		STAILQ_REMOVE_HEAD(list, entry);
+	while ((waiting = TAILQ_FIRST(list))) {
+		TAILQ_REMOVE(list, waiting, entry);
 		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_packet_frames(waiting->len);
 		free(waiting);
 	}
@@ -93,7 +93,7 @@ static struct hub_waiting *list_add(struct hub *hub, struct hub_port *port,
 	waiting->due = due;
 	waiting->len = len;
 	memcpy(waiting->wire, wire, len);
-	STAILQ_INSERT_TAIL(list, waiting, entry);
+	TAILQ_INSERT_TAIL(list, waiting, entry);
 	*count += frames;
 	wake_by(hub, due);
 	return waiting;
@@ -300,7 +300,7 @@ void hub_restore(struct hub *hub, unsigned int i, uint64_t now)
 
 /* --- frames --------------------------------------------------------------- */
 
-static void note_damage(struct hub *hub, unsigned int i, uint64_t now)
+void hub_receive_bad(struct hub *hub, unsigned int i, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
 
@@ -318,11 +318,6 @@ static void note_damage(struct hub *hub, unsigned int i, uint64_t now)
 	port->bad_count = 0;
 	port->stats.bad++;
 	settle(hub, i, now);
-}
-
-void hub_receive_bad(struct hub *hub, unsigned int i, uint64_t now)
-{
-	note_damage(hub, i, now);
 }
 
 static void send_on(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned int len,
@@ -343,29 +338,26 @@ static bool overtakes(const uint8_t *wire, const uint8_t *other)
 						       peek_type(wire) == RFM_FRAME_BREAK)));
 }
 
-/* A frame has gone: who has been overtaken often enough goes now. */
-static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wire, uint64_t now)
+static void let_overtaken_go(struct hub *hub, unsigned int i, struct hub_waiting *waiting,
+			     uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
-	struct hub_waiting_list due = STAILQ_HEAD_INITIALIZER(due);
-	struct hub_waiting_list still = STAILQ_HEAD_INITIALIZER(still);
-	struct hub_waiting *waiting;
 
-	while ((waiting = STAILQ_FIRST(&port->overtaken))) {
-		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		if (overtakes(wire, waiting->wire))
-			waiting->overtakers--;
-		if (waiting->overtakers)
-			STAILQ_INSERT_TAIL(&still, waiting, entry);
-		else
-			STAILQ_INSERT_TAIL(&due, waiting, entry);
-	}
-	STAILQ_CONCAT(&port->overtaken, &still);
-	while ((waiting = STAILQ_FIRST(&due))) {
-		STAILQ_REMOVE_HEAD(&due, entry);
-		port->overtaken_count -= rfm_packet_frames(waiting->len);
-		send_on(hub, i, waiting->wire, waiting->len, now);
-		free(waiting);
+	TAILQ_REMOVE(&port->overtaken, waiting, entry);
+	port->overtaken_count -= rfm_packet_frames(waiting->len);
+	send_on(hub, i, waiting->wire, waiting->len, now);
+	free(waiting);
+}
+
+/* A frame has gone: who has been overtaken often enough goes now. */
+static void overtake(struct hub *hub, unsigned int i, const uint8_t *wire, uint64_t now)
+{
+	struct hub_waiting *waiting, *next;
+
+	for (waiting = TAILQ_FIRST(&hub->ports[i].overtaken); waiting; waiting = next) {
+		next = TAILQ_NEXT(waiting, entry);
+		if (overtakes(wire, waiting->wire) && !--waiting->overtakers)
+			let_overtaken_go(hub, i, waiting, now);
 	}
 }
 
@@ -382,7 +374,7 @@ static void pass(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned 
 	}
 	send_on(hub, i, wire, len, now);
 	if (port->overtaken_count)
-		let_overtaken_go(hub, i, wire, now);
+		overtake(hub, i, wire, now);
 }
 
 static void hold_to_be_overtaken(struct hub *hub, unsigned int i, struct fault *fault,
@@ -500,13 +492,13 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 		port->stats.dropped[reason] += frames;
 		saw(hub, i, wire, len, drops[reason].remark, now);
 		if (reason == HUB_DROP_DAMAGED)
-			note_damage(hub, i, now);
+			hub_receive_bad(hub, i, now);
 		return;
 	}
 	if (hub->config.bad_limit || faults_armed(&hub->faults)) {
 		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
 		if (!whole)
-			note_damage(hub, i, now);
+			hub_receive_bad(hub, i, now);
 	}
 	if (whole && faults_armed(&hub->faults) &&
 	    rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
@@ -544,11 +536,8 @@ void hub_receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int le
 		receive(hub, i, wire, len, now);
 		return;
 	}
-	for (unsigned int k = 0; k < train.count; k++) {
-		unsigned int length = rfm_train_frame(wire, k, frame);
-
-		receive(hub, i, frame, length, now);
-	}
+	for (unsigned int k = 0; k < train.count; k++)
+		receive(hub, i, frame, rfm_train_frame(wire, k, frame), now);
 }
 
 void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
@@ -560,7 +549,7 @@ void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
 	stats->dropped[HUB_DROP_DARK] += rfm_packet_frames(len);
 }
 
-static bool shines(const struct hub_port *port)
+bool hub_port_shines(const struct hub_port *port)
 {
 	return !port->bypassed && !port->bad && !port->cut_out;
 }
@@ -569,7 +558,7 @@ bool hub_light_out(struct hub *hub, unsigned int i)
 {
 	struct hub_port *port = &hub->ports[i];
 
-	if (!shines(port))
+	if (!hub_port_shines(port))
 		return false;
 	if (!port->blink)
 		return true;
@@ -583,7 +572,7 @@ unsigned int hub_pull(struct hub *hub, unsigned int i, uint8_t *wire, uint64_t n
 	struct hub_port *port = &hub->ports[i];
 	const struct rfm_slot *slot;
 
-	if (!port->live || !shines(port) || port->blink || now < port->frozen_until)
+	if (!port->live || !hub_port_shines(port) || port->blink || now < port->frozen_until)
 		return 0;
 	slot = rfm_fifo_take(&port->egress, now);
 	if (!slot)
@@ -601,7 +590,7 @@ uint64_t hub_next_pull(struct hub *hub, unsigned int i)
 	struct hub_port *port = &hub->ports[i];
 	uint64_t next;
 
-	if (!port->live || !shines(port) || port->blink)
+	if (!port->live || !hub_port_shines(port) || port->blink)
 		return UINT64_MAX;
 	next = rfm_fifo_next(&port->egress);
 	return next > port->frozen_until ? next : port->frozen_until;
@@ -614,11 +603,11 @@ static void tick_delayed(struct hub *hub, unsigned int i, uint64_t now)
 	struct hub_port *port = &hub->ports[i];
 	struct hub_waiting *waiting;
 
-	while ((waiting = STAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
-		STAILQ_REMOVE_HEAD(&port->delayed, entry);
+	while ((waiting = TAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
+		TAILQ_REMOVE(&port->delayed, waiting, entry);
 		port->delayed_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
-		let_overtaken_go(hub, i, waiting->wire, now);
+		overtake(hub, i, waiting->wire, now);
 		free(waiting);
 	}
 	if (waiting)
@@ -642,15 +631,12 @@ static void tick_overtaken(struct hub *hub, unsigned int i, uint64_t now)
 	struct hub_port *port = &hub->ports[i];
 	struct hub_waiting *waiting;
 
-	while ((waiting = STAILQ_FIRST(&port->overtaken)) && waiting->due <= now) {
+	while ((waiting = TAILQ_FIRST(&port->overtaken)) && waiting->due <= now) {
 		struct fault *fault = faults_find(&hub->faults, waiting->fault);
 
 		if (fault && waiting->overtakers == fault->spec.depth)
 			fault->in_vain++;
-		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		port->overtaken_count -= rfm_packet_frames(waiting->len);
-		send_on(hub, i, waiting->wire, waiting->len, now);
-		free(waiting);
+		let_overtaken_go(hub, i, waiting, now);
 	}
 	if (waiting)
 		wake_by(hub, waiting->due);
@@ -696,8 +682,8 @@ int hub_init(struct hub *hub, const struct hub_config *config,
 		port->bypassed = port->config.bypassed;
 		port->bad_since = now;
 		port->next = port->previous = hub->count;
-		STAILQ_INIT(&port->delayed);
-		STAILQ_INIT(&port->overtaken);
+		TAILQ_INIT(&port->delayed);
+		TAILQ_INIT(&port->overtaken);
 		if (rfm_fifo_init(&port->egress, config->queue, &port->config.line, now) < 0) {
 			hub_destroy(hub);
 			return -1;

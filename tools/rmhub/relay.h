@@ -133,7 +133,7 @@ struct hub_port_stats {
 
 /** struct hub_waiting - a frame that a fault holds back, or a damaged train */
 struct hub_waiting {
-	STAILQ_ENTRY(hub_waiting) entry;
+	TAILQ_ENTRY(hub_waiting) entry;
 	uint64_t due;		/* leaves then at the latest */
 	unsigned int fault;	/* its number */
 	unsigned int overtakers;	/* REORDER: this many have yet to pass it */
@@ -141,7 +141,7 @@ struct hub_waiting {
 	uint8_t wire[];
 };
 
-STAILQ_HEAD(hub_waiting_list, hub_waiting);
+TAILQ_HEAD(hub_waiting_list, hub_waiting);
 
 /**
  * struct hub_port - a port
@@ -233,7 +233,7 @@ void hub_receive(struct hub *hub, unsigned int port, uint8_t *wire, unsigned int
 /** hub_refuse() - a frame or train from the card that is not wanted any more; counted as DARK */
 void hub_refuse(struct hub *hub, unsigned int port, unsigned int len);
 
-/** hub_receive_bad() - the card sent something that is no frame */
+/** hub_receive_bad() - the card sent something that is no frame, or is damaged */
 void hub_receive_bad(struct hub *hub, unsigned int port, uint64_t now);
 
 /**
@@ -258,6 +258,9 @@ uint64_t hub_waits(const struct hub *hub);
 
 /** hub_drop_name() - "in-flight", "rogue", ... */
 const char *hub_drop_name(enum hub_drop reason);
+
+/** hub_port_shines() - may its laser towards the card shine? */
+bool hub_port_shines(const struct hub_port *port);
 
 /** hub_port_why() - why a port is not live, in words; "live" if it is */
 const char *hub_port_why(const struct hub_port *port);

@@ -39,12 +39,13 @@ struct rmhub_port {
  * @fired: what faults did, JSON lines
  * @monitors: requests that are told what happens
  * @tick_at: for which time @timer is set
- * @stopping: since when it is coming to an end, 0: it is not
+ * @stopping: it is coming to an end: what is inside goes out first
  */
 struct rmhub {
 	struct settings *settings;
 	struct rfm_loop *loop;
 	struct hub hub;
+	struct hub_ops ops;
 	struct rmhub_port *ports;
 	struct rfm_link_self self;
 	struct control *control;
@@ -53,17 +54,12 @@ struct rmhub {
 	struct journal said, fired;
 	struct rfm_pcapng capture;
 	struct rfm_timer timer, chores;
-	struct rfm_watch signals;
-	int signal_fd;
-	uint64_t tick_at;
-	uint64_t start, stopping;
+	uint64_t tick_at, start;
+	bool stopping;
 };
 
 /** rmhub_run() - be a hub until told to stop; the exit status */
 int rmhub_run(struct settings *settings);
-
-/** rmhub_stop() - come to an end: what is inside goes out first */
-void rmhub_stop(struct rmhub *rmhub);
 
 /** rmhub_say() - a sentence for people */
 void rmhub_say(struct rmhub *rmhub, const char *format, ...)
@@ -74,15 +70,6 @@ void rmhub_rearm(struct rmhub *rmhub);
 
 /** rmhub_tell_monitors() - @object stays the caller's */
 void rmhub_tell_monitors(struct rmhub *rmhub, json_t *object);
-
-/** report_status() - `rmhub status -j` */
-json_t *report_status(struct rmhub *rmhub);
-
-/** report_counters() - `rmhub counters -j` */
-json_t *report_counters(struct rmhub *rmhub);
-
-/** report_faults() - `rmhub fault list -j` */
-json_t *report_faults(struct rmhub *rmhub);
 
 /** report_event() - a change of a port, as `rmhub monitor` prints it */
 json_t *report_event(struct rmhub *rmhub, unsigned int port);

@@ -12,9 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,32 +62,24 @@ static void on_transmit(void *opaque, unsigned int port)
 		rfm_port_kick(rmhub->ports[port].out);
 }
 
-static const char *label(const struct rmhub *rmhub, unsigned int port)
-{
-	const char *name = rmhub->settings->ports[port].name;
-
-	return name ? name : "";
-}
-
 static void on_changed(void *opaque, unsigned int number)
 {
 	struct rmhub *rmhub = opaque;
 	struct rmhub_port *port = &rmhub->ports[number];
 	const struct hub_port *hub_port = &rmhub->hub.ports[number];
 	const char *state = hub_port_why(hub_port);
-	const char *name = label(rmhub, number);
+	const char *name = rmhub->settings->ports[number].name;
+	char peer[16] = "";
 	json_t *event;
 
 	if (state == port->state)
 		return;
 	port->state = state;
 	if (hub_port->live && hub_port->peer.hub)
-		rmhub_say(rmhub, "port %u%s%s: live, a hub", number, *name ? " " : "", name);
+		strcpy(peer, ", a hub");
 	else if (hub_port->live)
-		rmhub_say(rmhub, "port %u%s%s: live, node %u", number, *name ? " " : "", name,
-			  hub_port->peer.id);
-	else
-		rmhub_say(rmhub, "port %u%s%s: %s", number, *name ? " " : "", name, state);
+		snprintf(peer, sizeof(peer), ", node %u", hub_port->peer.id);
+	rmhub_say(rmhub, "port %u%s%s: %s%s", number, name ? " " : "", name ? name : "", state, peer);
 	event = report_event(rmhub, number);
 	rmhub_tell_monitors(rmhub, event);
 	json_decref(event);
@@ -99,14 +89,11 @@ static void on_fired(void *opaque, const struct hub_firing *firing)
 {
 	struct rmhub *rmhub = opaque;
 	json_t *object = faultjson_firing(firing, rmhub->start);
-	char line[JOURNAL_LINE];
-	size_t length = json_dumpb(object, line, sizeof(line) - 1,
-				   JSON_COMPACT | JSON_REAL_PRECISION(9));
+	char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
 
-	if (length < sizeof(line)) {
-		line[length] = '\0';
+	if (line)
 		journal_line(&rmhub->fired, line);
-	}
+	free(line);
 	rmhub_tell_monitors(rmhub, object);
 	json_decref(object);
 	if (rmhub->fired.fill > JOURNAL_ROOM / 2)
@@ -121,19 +108,6 @@ static void on_seen(void *opaque, unsigned int port, enum hub_side side, const u
 	rfm_pcapng_packet(&rmhub->capture, rmhub->ports[port].interface,
 			  side == HUB_IN ? RFM_PCAPNG_IN : RFM_PCAPNG_OUT, now, wire, len, remark);
 }
-
-static const struct hub_ops hub_ops = {
-	.transmit = on_transmit,
-	.changed = on_changed,
-	.fired = on_fired,
-};
-
-static const struct hub_ops capturing_hub_ops = {
-	.transmit = on_transmit,
-	.changed = on_changed,
-	.fired = on_fired,
-	.seen = on_seen,
-};
 
 /* --- what the links ask --------------------------------------------------- */
 
@@ -253,22 +227,6 @@ static void on_chores(void *opaque, uint64_t now)
 	rfm_timer_set(rmhub->loop, &rmhub->chores, now + CHORES_NS);
 }
 
-static void on_signal(void *opaque, uint32_t events, uint64_t now)
-{
-	struct rmhub *rmhub = opaque;
-	struct signalfd_siginfo info;
-
-	if (read(rmhub->signal_fd, &info, sizeof(info)) == sizeof(info))
-		rmhub_stop(rmhub);
-}
-
-void rmhub_stop(struct rmhub *rmhub)
-{
-	if (!rmhub->stopping)
-		rmhub->stopping = rfm_now();
-	rfm_loop_stop(rmhub->loop);
-}
-
 /* Let out what is inside, for as long as somebody takes it. */
 static void drain(struct rmhub *rmhub)
 {
@@ -283,6 +241,13 @@ static void drain(struct rmhub *rmhub)
 }
 
 /* --- life ----------------------------------------------------------------- */
+
+static struct rfm_loop *stopped_by_signals;
+
+static void on_signal(int number)
+{
+	rfm_loop_stop(stopped_by_signals);
+}
 
 static bool complain(const char *sentence)
 {
@@ -326,10 +291,8 @@ static void close_ports(struct rmhub *rmhub)
 
 		/* Closing tells the hub, which must not wake what is being closed. */
 		rmhub->ports[i].in = rmhub->ports[i].out = NULL;
-		if (in)
-			rfm_port_close(in);
-		if (out)
-			rfm_port_close(out);
+		rfm_port_close(in);
+		rfm_port_close(out);
 	}
 }
 
@@ -364,34 +327,23 @@ static bool start_hub(struct rmhub *rmhub)
 		rmhub->ports[i].rmhub = rmhub;
 		rmhub->ports[i].number = i;
 	}
-	if (hub_init(&rmhub->hub, &settings->hub, configs, settings->count,
-		     settings->capture ? &capturing_hub_ops : &hub_ops, rmhub, rfm_now()) < 0)
+	rmhub->ops = (struct hub_ops){
+		.transmit = on_transmit,
+		.changed = on_changed,
+		.fired = on_fired,
+		.seen = settings->capture ? on_seen : NULL,
+	};
+	if (hub_init(&rmhub->hub, &settings->hub, configs, settings->count, &rmhub->ops, rmhub,
+		     rfm_now()) < 0)
 		return complain("no memory for the ports");
 	for (unsigned int i = 0; i < settings->count; i++)
 		rmhub->ports[i].state = hub_port_why(&rmhub->hub.ports[i]);
-	for (unsigned int i = 0; i < settings->fault_count; i++)
-		if (!faults_add(&rmhub->hub.faults, &settings->faults[i], rfm_now()))
+	for (unsigned int i = 0; i < settings->faults.count; i++)
+		if (!faults_add(&rmhub->hub.faults, &settings->faults.specs[i], rfm_now()))
 			return complain("no memory for the faults");
-	if (faults_play(&rmhub->hub.faults, settings->scenario, settings->scenario_count,
+	if (faults_play(&rmhub->hub.faults, settings->scenario.specs, settings->scenario.count,
 			rfm_now()) < 0)
 		return complain("no memory for the scenario");
-	return true;
-}
-
-static bool watch_signals(struct rmhub *rmhub)
-{
-	sigset_t set;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	rmhub->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	rmhub->signals = (struct rfm_watch){ .ready = on_signal, .opaque = rmhub };
-	if (rmhub->signal_fd < 0 ||
-	    rfm_loop_watch(rmhub->loop, &rmhub->signals, rmhub->signal_fd, EPOLLIN) < 0)
-		return complain_of("signals");
 	return true;
 }
 
@@ -425,7 +377,11 @@ static bool start(struct rmhub *rmhub)
 	rmhub->control = control_listen(rmhub->loop, settings->control, serve_verbs, rmhub, error);
 	if (!rmhub->control)
 		return complain(error);
-	if (!watch_signals(rmhub) || !start_capture(rmhub) || !start_hub(rmhub))
+	stopped_by_signals = rmhub->loop;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTERM, on_signal);
+	signal(SIGINT, on_signal);
+	if (!start_capture(rmhub) || !start_hub(rmhub))
 		return false;
 	for (unsigned int i = 0; i < settings->count; i++)
 		if (!open_port(rmhub, i))
@@ -441,20 +397,17 @@ static void finish(struct rmhub *rmhub)
 {
 	uint64_t lost;
 
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
 	if (rmhub->ports)
 		close_ports(rmhub);
-	if (rmhub->control)
-		control_close(rmhub->control);
+	control_close(rmhub->control);
 	if (rmhub->loop) {
 		rfm_timer_set(rmhub->loop, &rmhub->timer, RFM_NEVER);
 		rfm_timer_set(rmhub->loop, &rmhub->chores, RFM_NEVER);
-		rfm_loop_unwatch(rmhub->loop, &rmhub->signals);
 		rfm_loop_free(rmhub->loop);
 	}
-	if (rmhub->signal_fd >= 0)
-		close(rmhub->signal_fd);
-	if (rmhub->hub.ports)
-		hub_destroy(&rmhub->hub);
+	hub_destroy(&rmhub->hub);
 	rfm_pcapng_end(&rmhub->capture);
 	if (rfm_pcapng_trouble(&rmhub->capture))
 		complain("the end of the capture could not be written");
@@ -472,7 +425,6 @@ int rmhub_run(struct settings *settings)
 	struct rmhub rmhub = {
 		.settings = settings,
 		.self = { .hub = true, .incarnation = rfm_real_time() },
-		.signal_fd = -1,
 		.tick_at = RFM_NEVER,
 		.start = rfm_now(),
 	};
@@ -484,6 +436,7 @@ int rmhub_run(struct settings *settings)
 		rmhub_say(&rmhub, "%u ports, control socket %s", settings->count,
 			  settings->control);
 		rfm_loop_run(rmhub.loop);
+		rmhub.stopping = true;
 		drain(&rmhub);
 	}
 	finish(&rmhub);

@@ -16,20 +16,6 @@
 
 #define NAME_MAX_LENGTH	32
 
-static bool fail(char *error, const char *sentence)
-{
-	snprintf(error, FIELDS_SENTENCE, "%s", sentence);
-	return false;
-}
-
-static void set(char **to, const char *value)
-{
-	free(*to);
-	*to = strdup(value);
-	if (!*to)
-		abort();
-}
-
 char *settings_control(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -65,13 +51,12 @@ void settings_free(struct settings *settings)
 	free(settings->control);
 	free(settings->log);
 	free(settings->capture);
-	free(settings->faults);
-	free(settings->scenario);
+	free(settings->faults.specs);
+	free(settings->scenario.specs);
 }
 
-int settings_port_of(void *opaque, const char *name)
+int settings_port_of(const struct settings *settings, const char *name)
 {
-	struct settings *settings = opaque;
 	uint64_t number;
 
 	if (isdigit((unsigned char)*name))
@@ -85,158 +70,111 @@ int settings_port_of(void *opaque, const char *name)
 
 /* --- a port of the file --------------------------------------------------- */
 
-static void take_name(struct fields *fields, struct settings *settings, unsigned int i)
+static bool take_name(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *name;
-	size_t length;
+	const char *name = json_string_value(value);
+	size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			       "0123456789._-");
 
-	if (!fields_string(fields, "name", &name))
-		return;
-	length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
 	if (name[length] || length > NAME_MAX_LENGTH || isdigit((unsigned char)*name))
-		fields_fail(fields, "name", "must be up to %d letters, digits, '.', '_' and '-', "
-			    "and not begin with a digit", NAME_MAX_LENGTH);
-	else if (settings_port_of(settings, name) >= 0)
-		fields_fail(fields, "name", "is that of another port");
-	else
-		set(&settings->ports[i].name, name);
+		return fields_fail(fields, field->name, "must be up to %d letters, digits, '.', "
+				   "'_' and '-', and not begin with a digit", NAME_MAX_LENGTH);
+	return settings_port_of(fields->settings, name) < 0 ||
+	       fields_fail(fields, field->name, "is that of another port");
 }
 
-static void take_address(struct fields *fields, const char *name, char **to)
+static bool take_address(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *address, *complaint;
+	const char *complaint = rfm_port_address_check(json_string_value(value));
 
-	if (!fields_string(fields, name, &address))
-		return;
-	complaint = rfm_port_address_check(address);
-	if (complaint)
-		fields_fail(fields, name, "is no address: %s", complaint);
-	else
-		set(to, address);
+	return !complaint || fields_fail(fields, field->name, "is no address: %s", complaint);
 }
 
-static bool take_line(struct fields *fields, struct rfm_line_config *line)
+static bool take_line(struct fields *fields, const struct field *field, json_t *value)
 {
-	const char *text, *complaint;
+	void *line = (char *)fields->to + field->at;
+	const char *complaint = rfm_line_parse(line, json_string_value(value));
 
-	if (!fields_string(fields, "line", &text))
-		return false;
-	complaint = rfm_line_parse(line, text);
-	return !complaint || fields_fail(fields, "line", "is wrong: %s", complaint);
+	return !complaint || fields_fail(fields, field->name, "is wrong: %s", complaint);
 }
 
-static bool take_port(struct settings *settings, unsigned int i, json_t *object, char *error)
-{
-	struct settings_port *port = &settings->ports[i];
-	struct fields fields;
-	char what[24];
+#define PORT_AT(member)	FIELD_AT(struct settings_port, member)
 
-	snprintf(what, sizeof(what), "port %u", i);
-	fields_begin(&fields, object, what);
-	take_name(&fields, settings, i);
-	take_address(&fields, "in", &port->in);
-	take_address(&fields, "out", &port->out);
-	port->has_line = take_line(&fields, &port->line);
-	fields_bool(&fields, "bypassed", &port->bypassed);
-	return fields_end(&fields) || fail(error, fields.error);
-}
-
-static bool take_ports(struct settings *settings, struct fields *fields, char *error)
-{
-	uint64_t number;
-	json_t *ports;
-
-	if (!fields_any(fields, "ports", &ports))
-		return !fields->failed || fail(error, fields->error);
-	if (!json_is_array(ports)) {
-		if (fields_number(fields, "ports", 1, HUB_PORTS_MAX, &number))
-			settings->count = number;
-		return !fields->failed || fail(error, fields->error);
-	}
-	if (!json_array_size(ports) || json_array_size(ports) > HUB_PORTS_MAX) {
-		fields_fail(fields, "ports", "must have 1 to %d elements", HUB_PORTS_MAX);
-		return fail(error, fields->error);
-	}
-	settings->count = json_array_size(ports);
-	for (unsigned int i = 0; i < settings->count; i++)
-		if (!take_port(settings, i, json_array_get(ports, i), error))
-			return false;
-	return true;
-}
+static const struct field port_rows[] = {
+	{ "name", FIELD_TEXT, PORT_AT(name), .take = take_name },
+	{ "in", FIELD_TEXT, PORT_AT(in), .take = take_address },
+	{ "out", FIELD_TEXT, PORT_AT(out), .take = take_address },
+	{ "line", FIELD_TEXT, .at = offsetof(struct settings_port, line), .take = take_line },
+	{ "bypassed", FIELD_FLAG, PORT_AT(bypassed) },
+	{ NULL },
+};
 
 /* --- the file ------------------------------------------------------------- */
 
-static bool is_power_of_two(uint64_t number)
+static bool take_ports(struct fields *fields, const struct field *field, json_t *ports)
 {
-	return number && !(number & (number - 1));
-}
+	struct settings *settings = fields->settings;
+	uint64_t number = json_array_size(ports);
 
-static void take_hub(struct settings *settings, struct fields *fields)
-{
-	uint64_t number;
-
-	fields_bool(fields, "glitchless", &settings->hub.glitchless);
-	fields_bool(fields, "stream-only", &settings->stream_only);
-	if (fields_number(fields, "bad-limit", 0, UINT32_MAX, &number))
-		settings->hub.bad_limit = number;
-	if (fields_number(fields, "queue", 1, HUB_QUEUE_MAX, &number)) {
-		settings->hub.queue = number;
-		if (!is_power_of_two(number))
-			fields_fail(fields, "queue", "must be a power of two");
-	}
-	take_line(fields, &settings->line);
-}
-
-static void take_paths(struct settings *settings, struct fields *fields)
-{
-	const char *text;
-
-	if (fields_string(fields, "dir", &text))
-		set(&settings->dir, text);
-	if (fields_string(fields, "socket", &text))
-		set(&settings->control, text);
-	if (fields_string(fields, "log", &text))
-		set(&settings->log, text);
-	if (fields_string(fields, "pcap", &text))
-		set(&settings->capture, text);
-}
-
-static bool take_faults(struct settings *settings, json_t *list, bool scenario, char *error)
-{
-	struct fault_spec *specs;
-	int count = faultjson_parse_list(&specs, list, scenario, settings_port_of, settings, error);
-
-	if (count < 0)
+	if (!json_is_array(ports) &&
+	    !fields_number(fields, field->name, ports, 1, HUB_PORTS_MAX, &number))
 		return false;
-	if (scenario) {
-		free(settings->scenario);
-		settings->scenario = specs;
-		settings->scenario_count = count;
-	} else {
-		free(settings->faults);
-		settings->faults = specs;
-		settings->fault_count = count;
+	if (!number || number > HUB_PORTS_MAX)
+		return fields_fail(fields, field->name, "must have 1 to %d elements", HUB_PORTS_MAX);
+	settings->count = number;
+	for (unsigned int i = 0; i < json_array_size(ports); i++) {
+		json_t *object = json_array_get(ports, i);
+		struct settings_port *port = &settings->ports[i];
+		char what[24];
+		struct fields of_port = { what, port, settings, fields->error };
+
+		snprintf(what, sizeof(what), "port %u", i);
+		port->has_line = json_object_get(object, "line");
+		if (!fields_take(&of_port, port_rows, object))
+			return false;
 	}
 	return true;
 }
 
-static bool take_file(struct settings *settings, json_t *root, const char *path, char *error)
+static bool take_queue(struct fields *fields, const struct field *field, json_t *value)
 {
-	json_t *faults = NULL, *scenario = NULL;
-	struct fields fields;
+	uint32_t queue = fields->settings->hub.queue;
 
-	fields_begin(&fields, root, path);
-	take_hub(settings, &fields);
-	take_paths(settings, &fields);
-	if (!take_ports(settings, &fields, error))
-		return false;
-	fields_any(&fields, "faults", &faults);
-	fields_any(&fields, "scenario", &scenario);
-	if (!fields_end(&fields))
-		return fail(error, fields.error);
-	return (!faults || take_faults(settings, faults, false, error)) &&
-	       (!scenario || take_faults(settings, scenario, true, error));
+	return !(queue & (queue - 1)) ||
+	       fields_fail(fields, field->name, "must be a power of two");
 }
+
+static bool take_faults(struct fields *fields, const struct field *field, json_t *value)
+{
+	struct settings_faults *list = (void *)((char *)fields->to + field->at);
+	struct fault_spec *specs;
+	int count = faultjson_parse_list(&specs, value, !strcmp(field->name, "scenario"),
+					 fields->settings, fields->error);
+
+	if (count < 0)
+		return false;
+	free(list->specs);
+	*list = (struct settings_faults){ specs, count };
+	return true;
+}
+
+#define AT(member)	FIELD_AT(struct settings, member)
+
+static const struct field rows[] = {
+	{ "glitchless", FIELD_FLAG, AT(hub.glitchless) },
+	{ "stream-only", FIELD_FLAG, AT(stream_only) },
+	{ "bad-limit", FIELD_NUMBER, AT(hub.bad_limit), 0, UINT32_MAX },
+	{ "queue", FIELD_NUMBER, AT(hub.queue), 1, HUB_QUEUE_MAX, take_queue },
+	{ "line", FIELD_TEXT, .at = offsetof(struct settings, line), .take = take_line },
+	{ "dir", FIELD_TEXT, AT(dir) },
+	{ "socket", FIELD_TEXT, AT(control) },
+	{ "log", FIELD_TEXT, AT(log) },
+	{ "pcap", FIELD_TEXT, AT(capture) },
+	{ "ports", FIELD_ANY, .take = take_ports },
+	{ "faults", FIELD_ANY, AT(faults), .take = take_faults },
+	{ "scenario", FIELD_ANY, AT(scenario), .take = take_faults },
+	{ NULL },
+};
 
 static json_t *load(const char *path, char *error)
 {
@@ -251,34 +189,27 @@ static json_t *load(const char *path, char *error)
 	return root;
 }
 
-static bool read_file(struct settings *settings, const char *path, bool scenario, char *error)
-{
-	json_t *root = load(path, error);
-	bool good = root && (scenario ? take_faults(settings, root, true, error) :
-					take_file(settings, root, path, error));
-
-	json_decref(root);
-	return good;
-}
-
-/* --- the command line ----------------------------------------------------- */
-
 bool settings_option(struct settings *settings, const char *name, const char *value, char *error)
 {
-	bool scenario = !strcmp(name, "scenario"), good;
-	json_t *object;
+	bool is_config = !strcmp(name, "config");
+	struct fields fields = { value, settings, settings, error };
 	char what[32];
+	json_t *object;
+	bool good;
 
-	if (scenario || !strcmp(name, "config"))
-		return read_file(settings, value, scenario, error);
-	/* Any other is a line of the file. */
 	snprintf(what, sizeof(what), "option --%s", name);
-	object = json_pack("{s:o}", name, value ? json_string(value) : json_true());
-	if (!object) {
-		snprintf(error, FIELDS_SENTENCE, "%s is no UTF-8", what);
-		return false;
+	if (is_config || !strcmp(name, "scenario")) {
+		object = load(value, error);
+	} else {
+		fields.what = what;
+		object = value ? json_string(value) : json_true();
+		if (!object)
+			snprintf(error, FIELDS_SENTENCE, "%s is no UTF-8", what);
 	}
-	good = take_file(settings, object, what, error);
+	/* But for the file itself an option is a line of it. */
+	if (object && !is_config)
+		object = json_pack("{s:o}", name, object);
+	good = object && fields_take(&fields, rows, object);
 	json_decref(object);
 	return good;
 }

@@ -35,8 +35,10 @@ struct settings {
 	struct hub_config hub;
 	bool stream_only;
 	char *dir, *control, *log, *capture;
-	struct fault_spec *faults, *scenario;
-	unsigned int fault_count, scenario_count;
+	struct settings_faults {
+		struct fault_spec *specs;
+		unsigned int count;
+	} faults, scenario;
 };
 
 void settings_init(struct settings *settings);
@@ -56,7 +58,7 @@ bool settings_option(struct settings *settings, const char *name, const char *va
 /** settings_finish() - fill in what follows from the rest, and see whether it fits together */
 bool settings_finish(struct settings *settings, char *error);
 
-/** settings_port_of() - number of the port with that number or name, -1; @opaque is the settings */
-int settings_port_of(void *opaque, const char *name);
+/** settings_port_of() - number of the port with that number or name, -1 */
+int settings_port_of(const struct settings *settings, const char *name);
 
 #endif

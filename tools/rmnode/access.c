@@ -111,29 +111,11 @@ static json_t *copy_result(struct job *job)
 static void copy_release(struct job *job)
 {
 	free(((struct copy *)job)->data);
-	free(job);
 }
 
-static void begin_copy(struct rmnode *node, struct control_request *request, uint8_t *data,
-		       size_t period, uint32_t first, uint64_t length)
-{
-	struct copy *copy = control_alloc(request, sizeof(*copy));
-
-	if (!copy) {
-		free(data);
-		return;
-	}
-	*copy = (struct copy){
-		.job = { .ring = node->ring, .step = copy_step, .result = copy_result,
-			 .release = copy_release },
-		.data = data,
-		.period = period,
-		.first = first,
-		.at = first,
-		.left = length,
-	};
-	job_begin(node, &copy->job, request);
-}
+static const struct job_kind copy_job = {
+	copy_step, .result = copy_result, .release = copy_release
+};
 
 static uint8_t *get_data(struct control_request *request, json_t *args, size_t *length)
 {
@@ -155,10 +137,13 @@ static uint8_t *get_data(struct control_request *request, json_t *args, size_t *
 	return NULL;
 }
 
-void verb_write(struct control_request *request, json_t *args, void *opaque)
+/* Store the data once, or over and over again all over the range. */
+static void begin_copy(struct control_request *request, json_t *args, struct rmnode *node,
+		       bool fill)
 {
-	struct rmnode *node = opaque;
+	struct copy *copy = NULL;
 	uint32_t first, last;
+	uint64_t room;
 	size_t length;
 	uint8_t *data;
 
@@ -167,60 +152,52 @@ void verb_write(struct control_request *request, json_t *args, void *opaque)
 	data = get_data(request, args, &length);
 	if (!data)
 		return;
-	if (length > (uint64_t)last - first + 1) {
-		free(data);
+	room = (uint64_t)last - first + 1;
+	if (!fill && length > room)
 		control_fail(request, "%zu bytes from 0x%x on do not fit in the memory", length,
 			     first);
+	else
+		copy = job_new(node, request, sizeof(*copy), &copy_job);
+	if (!copy) {
+		free(data);
 		return;
 	}
-	begin_copy(node, request, data, length, first, length);
+	copy->data = data;
+	copy->period = length;
+	copy->first = copy->at = first;
+	copy->left = fill ? room : length;
+	job_begin(&copy->job);
+}
+
+void verb_write(struct control_request *request, json_t *args, void *opaque)
+{
+	begin_copy(request, args, opaque, false);
 }
 
 void verb_fill(struct control_request *request, json_t *args, void *opaque)
 {
-	struct rmnode *node = opaque;
-	uint32_t first, last;
-	size_t period;
-	uint8_t *data;
-
-	if (!get_range(request, args, node->ring, &first, &last))
-		return;
-	data = get_data(request, args, &period);
-	if (data)
-		begin_copy(node, request, data, period, first, (uint64_t)last - first + 1);
+	begin_copy(request, args, opaque, true);
 }
 
 /* --- watch ------------------------------------------------------------------------- */
 
 struct watch {
-	struct rmnode *node;
-	struct control_request *request;
+	struct job job;
 	int number;
 	uint64_t left, missed;
-	struct rfm_poller end;		/* not from inside of an update */
 };
 
-static void watch_free(struct watch *watch)
+static json_t *watch_result(struct job *job)
 {
-	rfmring_unwatch(watch->node->ring, watch->number);
-	rfm_poller_remove(&watch->end);
-	free(watch);
+	return json_pack("{s:I}", "missed", (json_int_t)((struct watch *)job)->missed);
 }
 
-static void watch_gone(void *context)
+static void watch_release(struct job *job)
 {
-	watch_free(context);
+	rfmring_unwatch(job->ring, ((struct watch *)job)->number);
 }
 
-static bool watch_end(void *opaque, uint64_t now)
-{
-	struct watch *watch = opaque;
-
-	control_done(watch->request,
-		     json_pack("{s:I}", "missed", (json_int_t)watch->missed));
-	watch_free(watch);
-	return true;
-}
+static const struct job_kind watch_job = { .result = watch_result, .release = watch_release };
 
 static void watch_update(void *opaque, const struct rfmring_update *update)
 {
@@ -238,12 +215,12 @@ static void watch_update(void *opaque, const struct rfmring_update *update)
 			  "time_ns", (json_int_t)update->time_ns,
 			  "missed", (json_int_t)watch->missed);
 	free(text);
-	if (!control_event(watch->request, event)) {
+	if (!control_event(watch->job.request, event)) {
 		watch->missed++;
 		return;
 	}
 	if (!--watch->left)
-		rfm_poller_activate(&watch->end);
+		job_over(&watch->job);	/* not from inside of an update */
 }
 
 void verb_watch(struct control_request *request, json_t *args, void *opaque)
@@ -256,19 +233,17 @@ void verb_watch(struct control_request *request, json_t *args, void *opaque)
 	if (!get_range(request, args, node->ring, &first, &last) ||
 	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
 		return;
-	watch = control_alloc(request, sizeof(*watch));
+	watch = job_new(node, request, sizeof(*watch), &watch_job);
 	if (!watch)
 		return;
-	*watch = (struct watch){ .node = node, .request = request, .left = count };
-	watch->end = (struct rfm_poller){ .poll = watch_end, .opaque = watch };
+	watch->left = count;
 	watch->number = rfmring_watch(node->ring, first, last, watch_update, watch);
 	if (watch->number < 0) {
 		free(watch);
 		control_fail(request, "no memory");
 		return;
 	}
-	rfm_poller_add(node->loop, &watch->end);
-	control_on_gone(request, watch_gone, watch);
+	job_begin(&watch->job);
 	control_event(request, json_pack("{s:I, s:I}", "first", (json_int_t)first,
 					 "last", (json_int_t)last));
 }

@@ -31,17 +31,6 @@ int print_json(json_t *object)
 	return 0;
 }
 
-bool connect_once(struct ask *ask)
-{
-	char error[CONTROL_SENTENCE];
-
-	if (ask->fd < 0)
-		ask->fd = control_connect(ask->socket, error);
-	if (ask->fd < 0)
-		complain("%s", error);
-	return ask->fd >= 0;
-}
-
 void print_event(const struct ask *ask, json_t *event)
 {
 	if (ask->json || !ask->verb->event)
@@ -56,11 +45,11 @@ bool send_request(struct ask *ask, const char *verb, json_t *args)
 {
 	char error[CONTROL_SENTENCE];
 
-	if (!connect_once(ask)) {
+	if (ask->fd < 0)
+		ask->fd = control_connect(ask->socket, error);
+	if (ask->fd < 0)
 		json_decref(args);
-		return false;
-	}
-	if (!control_send(ask->fd, verb, args, error))
+	else if (!control_send(ask->fd, verb, args, error))
 		return true;
 	complain("%s", error);
 	return false;
@@ -87,6 +76,7 @@ json_t *ask_for(struct ask *ask, const char *verb, json_t *args)
 
 int finish(struct ask *ask, json_t *result)
 {
+	uint64_t dark = number_in(result, "dark");
 	int status = 0;
 
 	if (!result)
@@ -95,18 +85,12 @@ int finish(struct ask *ask, json_t *result)
 		status = print_json(result);
 	else if (ask->verb->print)
 		ask->verb->print(result);
+	if (dark && !ask->json)
+		printf("the node was dark: no other node has %" PRIu64 " of the stores\n", dark);
 	if (ask->verb->judge)
 		status = ask->verb->judge(result) || status;
 	json_decref(result);
 	return status;
-}
-
-void print_dark(json_t *result)
-{
-	uint64_t dark = number_in(result, "dark");
-
-	if (dark)
-		printf("the node was dark: no other node has %" PRIu64 " of the stores\n", dark);
 }
 
 int complain_of_loss(json_t *result)
@@ -164,14 +148,6 @@ static bool word_speed(const char *text, uint64_t *speed)
 	return true;
 }
 
-static bool word_width(const char *text, unsigned int *width)
-{
-	if (parse_width(text, width))
-		return true;
-	complain("the width '%s' is not 1, 2, 4 or 8", text);
-	return false;
-}
-
 bool add_range(json_t *args, const char *text)
 {
 	uint64_t first, last;
@@ -198,52 +174,6 @@ bool add_to_ranges(json_t *args, const char *text)
 
 /* --- options -------------------------------------------------------------------------- */
 
-enum kind { NUMBER, TIME, SPEED, FLAG, RANGE, WIDTH, RAW, PATH };
-
-/**
- * struct choice - an option of a verb
- * @name: its long name, or NULL
- * @arg: the argument of the request that it becomes
- * @what: NUMBER: for the sentence; from @min to @max
- */
-static const struct choice {
-	const char *verb;
-	int letter;
-	const char *name;
-	enum kind kind;
-	const char *arg, *what;
-	uint64_t min, max;
-} choices[] = {
-	{ "read", 'r', .kind = RAW },
-	{ "read", 'w', .kind = WIDTH },
-	{ "write", 'w', .kind = WIDTH },
-	{ "write", 'f', .kind = PATH },
-	{ "fill", 'w', .kind = WIDTH },
-	{ "watch", 'n', NULL, NUMBER, "count", "the count", 1, INT64_MAX },
-	{ "wait-interrupt", 'n', NULL, NUMBER, "count", "the count", 0, INT64_MAX },
-	{ "wait-interrupt", 't', .kind = TIME, .arg = "timeout_ms" },
-	{ "fence", 't', .kind = TIME, .arg = "timeout_ms" },
-	{ "wait", 'n', NULL, NUMBER, "members", "the count", 0, INT64_MAX },
-	{ "wait", 't', .kind = TIME, .arg = "timeout_ms" },
-	{ "load", 'n', "count", NUMBER, "count", "the count", 1, INT64_MAX },
-	{ "load", 't', "seconds", .kind = TIME, .arg = "milliseconds" },
-	{ "load", 's', "size", NUMBER, "size", "the size", 1, 64 },
-	{ "load", 'd', "stride", NUMBER, "stride", "the stride", 1, 1 << 20 },
-	{ "load", 'r', "rate", NUMBER, "rate", "the rate", 1, 1000000000 },
-	{ "load", 'o', "own", NUMBER, "parts", "the number of parts", 1, RFMRING_NODES },
-	{ "load", 'S', "seed", NUMBER, "seed", "the seed", 1, INT64_MAX },
-	{ "load", 'v', "value", NUMBER, "value", "the first value", 0, INT64_MAX },
-	{ "load", 'R', "random", .kind = FLAG, .arg = "random" },
-	{ "record", 'n', NULL, NUMBER, "count", "the count", 1, INT64_MAX },
-	{ "record", 't', .kind = TIME, .arg = "milliseconds" },
-	{ "replay", 's', "speed", .kind = SPEED, .arg = "speed" },
-	{ "replay", 'a', "as-node", NUMBER, "as", "the node", 0, 255 },
-	{ "replay", 'r', "range", .kind = RANGE },
-	{ "replay", 'p', "step", .kind = FLAG, .arg = "step" },
-};
-
-#define CHOICES	(sizeof(choices) / sizeof(*choices))
-
 static bool take_choice(struct ask *ask, const struct choice *choice)
 {
 	uint64_t value;
@@ -266,7 +196,10 @@ static bool take_choice(struct ask *ask, const struct choice *choice)
 	case RANGE:
 		return add_to_ranges(ask->args, optarg);
 	case WIDTH:
-		return word_width(optarg, &ask->width);
+		if (parse_width(optarg, &ask->width))
+			return true;
+		complain("the width '%s' is not 1, 2, 4 or 8", optarg);
+		return false;
 	case RAW:
 		ask->raw = true;
 		return true;
@@ -278,37 +211,28 @@ static bool take_choice(struct ask *ask, const struct choice *choice)
 	return true;
 }
 
-static bool is_of(const struct choice *choice, const struct ask *ask)
-{
-	return !strcmp(choice->verb, ask->verb->name);
-}
-
 /* Of a verb without options all words are arguments. False after a sentence was printed. */
 static bool take_options(struct ask *ask, int argc, char **argv)
 {
-	struct option names[CHOICES + 1] = { 0 }, *name = names;
-	char letters[2 * CHOICES + 1], *letter = letters;
+	const struct choice *choices = ask->verb->choices, *choice;
+	struct option names[CHOICES_MAX + 1] = { 0 }, *name = names;
+	char letters[2 * CHOICES_MAX + 1], *letter = letters;
 
-	for (size_t i = 0; i < CHOICES; i++) {
-		bool bare = choices[i].kind == FLAG || choices[i].kind == RAW;
-
-		if (!is_of(&choices[i], ask))
-			continue;
-		letter += sprintf(letter, "%c%s", choices[i].letter, bare ? "" : ":");
-		if (choices[i].name)
-			*name++ = (struct option){ choices[i].name, !bare, NULL,
-						   choices[i].letter };
-	}
 	optind = 1;
-	if (letter == letters)
+	if (!choices->letter)
 		return true;
+	for (choice = choices; choice->letter; choice++) {
+		bool bare = choice->kind == FLAG || choice->kind == RAW;
+
+		letter += sprintf(letter, "%c%s", choice->letter, bare ? "" : ":");
+		if (choice->name)
+			*name++ = (struct option){ choice->name, !bare, NULL, choice->letter };
+	}
 	optind = 0;
 	for (int found; (found = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
-		size_t i = 0;
-
-		while (i < CHOICES && (choices[i].letter != found || !is_of(&choices[i], ask)))
-			i++;
-		if (i == CHOICES || !take_choice(ask, &choices[i]))
+		for (choice = choices; choice->letter && choice->letter != found;)
+			choice++;
+		if (!choice->letter || !take_choice(ask, choice))
 			return false;
 	}
 	return true;
@@ -331,35 +255,40 @@ int run_range(struct ask *ask, int count, char **words)
 #define NO_WORDS	0, 0, "it takes no argument"
 #define ONE_RANGE	0, 1, "it takes one range"
 
+#define COUNT(arg, min)	{ 'n', NULL, NUMBER, arg, "the count", min, INT64_MAX }
+#define TIMEOUT		{ 't', .kind = TIME, .arg = "timeout_ms" }
+
 static const struct client_verb verbs[] = {
 	{ "read", "[-r] [-w WIDTH] RANGE",
 	  "Print bytes of the memory. One address: a word of WIDTH bytes (4).\n"
 	  "  -r  the bytes themselves instead of digits\n", 1, 1, "it needs a range",
-	  .run = run_read },
+	  .run = run_read, .choices = { { 'r', .kind = RAW }, { 'w', .kind = WIDTH } } },
 	{ "write", "[-w WIDTH] ADDRESS VALUE | -f FILE ADDRESS",
 	  "Store a word of WIDTH bytes (4), or what is in a file (- standard input).\n",
 	  1, 2, "it needs an address and a value", .run = run_write,
-	  .print = print_dark, .judge = complain_of_loss },
+	  .judge = complain_of_loss,
+	  .choices = { { 'w', .kind = WIDTH }, { 'f', .kind = PATH } } },
 	{ "fill", "[-w WIDTH] RANGE VALUE", "Store the same word all over a range.\n",
 	  2, 2, "it needs a range and a value", .run = run_fill,
-	  .print = print_dark, .judge = complain_of_loss },
+	  .judge = complain_of_loss, .choices = { { 'w', .kind = WIDTH } } },
 	{ "checksum", "[RANGE]", "Print the CRC-32C of the memory.\n", ONE_RANGE, .run = run_range,
 	  .print = print_checksum },
 	{ "watch", "[-n COUNT] [RANGE]", "Print updates by other nodes as they come.\n",
-	  ONE_RANGE, .run = run_range, .event = print_update },
+	  ONE_RANGE, .run = run_range, .event = print_update, .choices = { COUNT("count", 1) } },
 	{ "send", "NODE[,NODE]...|all TYPE [DATA]",
 	  "Send a network interrupt; types 0 to 3, and 7.\n"
 	  "To several nodes it is one frame.\n", 2, 3, "it needs a node and a type",
 	  .run = run_send },
 	{ "wait-interrupt", "[-n COUNT] [-t SECONDS]",
 	  "Print the oldest interrupts that have come, and wait for them.\n",
-	  NO_WORDS, .run = run_plain, .event = print_interrupt },
+	  NO_WORDS, .run = run_plain, .event = print_interrupt,
+	  .choices = { COUNT("count", 0), TIMEOUT } },
 	{ "fence", "[-t SECONDS]",
 	  "Wait until all stores so far are in every node's memory. Fails if they are not.\n",
-	  NO_WORDS, .run = run_plain, .judge = judge_fence },
+	  NO_WORDS, .run = run_plain, .judge = judge_fence, .choices = { TIMEOUT } },
 	{ "wait", "[-n MEMBERS] [-t SECONDS]",
 	  "Wait until the node is on the ring, with at least so many other members.\n",
-	  NO_WORDS, .run = run_wait },
+	  NO_WORDS, .run = run_wait, .choices = { COUNT("members", 0), TIMEOUT } },
 	{ "stats", "", "Print state and counters.\n", NO_WORDS, .run = run_plain,
 	  .print = print_stats },
 	{ "members", "", "Print who else is on the ring.\n", NO_WORDS, .run = run_plain,
@@ -383,11 +312,22 @@ static const struct client_verb verbs[] = {
 	  "  --random      at random places\n"
 	  "  --seed N      for these (1)\n"
 	  "  --value N     what to store first; it counts up (1)\n", ONE_RANGE, .run = run_range,
-	  .print = print_load },
+	  .print = print_load, .choices = {
+		{ 'n', "count", NUMBER, "count", "the count", 1, INT64_MAX },
+		{ 't', "seconds", TIME, .arg = "milliseconds" },
+		{ 's', "size", NUMBER, "size", "the size", 1, 64 },
+		{ 'd', "stride", NUMBER, "stride", "the stride", 1, 1 << 20 },
+		{ 'r', "rate", NUMBER, "rate", "the rate", 1, 1000000000 },
+		{ 'o', "own", NUMBER, "parts", "the number of parts", 1, RFMRING_NODES },
+		{ 'S', "seed", NUMBER, "seed", "the seed", 1, INT64_MAX },
+		{ 'v', "value", NUMBER, "value", "the first value", 0, INT64_MAX },
+		{ 'R', "random", FLAG, .arg = "random" },
+	  } },
 	{ "record", "[-n FRAMES] [-t SECONDS] FILE [RANGE]...",
 	  "Write updates of the ranges (all), and interrupts, to a pcapng file, until the\n"
 	  "count, the time, or SIGINT.\n", 1, INT_MAX, "it needs a file", .run = run_record,
-	  .event = print_nothing, .print = print_record, .judge = complain_of_loss },
+	  .event = print_nothing, .print = print_record, .judge = complain_of_loss,
+	  .choices = { COUNT("count", 1), { 't', .kind = TIME, .arg = "milliseconds" } } },
 	{ "replay", "[OPTION]... FILE",
 	  "Store again what was recorded, in the same order with the same spacing.\n"
 	  "  --speed N|max   so much faster\n"
@@ -395,7 +335,12 @@ static const struct client_verb verbs[] = {
 	  "  --as-node ID    as another node, which joins the ring for it\n"
 	  "  --range RANGE   only updates there; may be given several times\n",
 	  1, 1, "it needs a file", .run = run_replay, .event = print_step, .print = print_replay,
-	  .judge = complain_of_loss },
+	  .judge = complain_of_loss, .choices = {
+		{ 's', "speed", SPEED, .arg = "speed" },
+		{ 'a', "as-node", NUMBER, "as", "the node", 0, 255 },
+		{ 'r', "range", .kind = RANGE },
+		{ 'p', "step", FLAG, .arg = "step" },
+	  } },
 	{ "stop", "", "End the member.\n", NO_WORDS, .run = run_plain },
 };
 
@@ -405,22 +350,10 @@ void print_verbs(void)
 		printf("  %s %s\n", verbs[i].name, verbs[i].synopsis);
 }
 
-static int run(struct ask *ask, int argc, char **argv)
-{
-	const struct client_verb *verb = ask->verb;
-	int count;
-
-	if (!take_options(ask, argc, argv))
-		return STATUS_MISUSED;
-	count = argc - optind;
-	return count < verb->min || count > verb->max ? misused(ask, verb->words) :
-							   verb->run(ask, count, argv + optind);
-}
-
 int run_verb(const char *socket, bool json, int argc, char **argv)
 {
 	struct ask ask = { .socket = socket, .json = json, .fd = -1, .width = 4 };
-	int status;
+	int status = STATUS_MISUSED, count;
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(verbs[i].name, argv[0]))
@@ -441,7 +374,12 @@ int run_verb(const char *socket, bool json, int argc, char **argv)
 		argc--;
 	}
 	ask.args = json_object();
-	status = run(&ask, argc, argv);
+	if (take_options(&ask, argc, argv)) {
+		count = argc - optind;
+		status = count < ask.verb->min || count > ask.verb->max ?
+			 misused(&ask, ask.verb->words) :
+			 ask.verb->run(&ask, count, argv + optind);
+	}
 	if (ask.fd >= 0)
 		close(ask.fd);
 	return ask.misused ? STATUS_MISUSED : status;

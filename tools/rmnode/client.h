@@ -23,6 +23,24 @@ struct ask {
 	const char *file;
 };
 
+enum kind { NUMBER, TIME, SPEED, FLAG, RANGE, WIDTH, RAW, PATH };
+
+/**
+ * struct choice - an option of a verb
+ * @name: its long name, or NULL
+ * @arg: the argument of the request that it becomes
+ * @what: NUMBER: for the sentence; from @min to @max
+ */
+struct choice {
+	int letter;
+	const char *name;
+	enum kind kind;
+	const char *arg, *what;
+	uint64_t min, max;
+};
+
+#define CHOICES_MAX	9
+
 /**
  * struct client_verb - a row of the table
  * @min, @max: words behind the options; @words says so
@@ -39,6 +57,7 @@ struct client_verb {
 	void (*event)(json_t *event);
 	void (*print)(json_t *result);
 	int (*judge)(json_t *result);
+	struct choice choices[CHOICES_MAX + 1];
 };
 
 /* --- client.c: asking ------------------------------------------------------------ */
@@ -48,9 +67,6 @@ int misused(const struct ask *ask, const char *why);
 
 /** print_json() - one line; returns an exit status */
 int print_json(json_t *object);
-
-/** connect_once() - false after an error was said */
-bool connect_once(struct ask *ask);
 
 /** print_event() - and release it */
 void print_event(const struct ask *ask, json_t *event);
@@ -69,9 +85,6 @@ int finish(struct ask *ask, json_t *result);
 
 /** complain_of_loss() - what of @result was dropped or lost; returns an exit status */
 int complain_of_loss(json_t *result);
-
-/** print_dark() - what of @result stays in the node's own memory */
-void print_dark(json_t *result);
 
 /* JSON and words. */
 void set_number(json_t *object, const char *name, uint64_t value);

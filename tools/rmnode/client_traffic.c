@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,7 +25,6 @@ void print_load(json_t *result)
 	printf("%" PRIu64 " stores, %" PRIu64 " dropped, %" PRIu64 " bytes in %.3f s, %.3f MB/s\n",
 	       number_in(result, "stores"), number_in(result, "dropped"),
 	       number_in(result, "bytes"), seconds, number_in(result, "bytes") / seconds / 1e6);
-	print_dark(result);
 }
 
 /* The member may run in another folder. */
@@ -170,7 +168,6 @@ void print_replay(json_t *result)
 		       PRIu64 " skipped, %" PRIu64 " dropped\n", number_in(result, "frames"),
 		       number_in(result, "nanoseconds") / 1e9, number_in(result, "interrupts"),
 		       number_in(result, "skipped"), number_in(result, "dropped"));
-	print_dark(result);
 }
 
 int run_replay(struct ask *ask, int count, char **words)

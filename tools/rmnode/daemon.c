@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "rmnode.h"
 
@@ -35,27 +32,12 @@ static const struct control_verb verbs[] = {
 	{ NULL,			NULL },
 };
 
-static void signal_ready(void *opaque, uint32_t events, uint64_t now)
+static struct rmnode *stopped_by_signals;
+
+static void on_signal(int number)
 {
-	struct rmnode *node = opaque;
-
-	node->stopping = true;
-}
-
-/* SIGTERM and SIGINT end the loop between two rounds. */
-static bool watch_signals(struct rmnode *node)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	node->signal_watch = (struct rfm_watch){ .ready = signal_ready, .opaque = node };
-	return fd >= 0 && !rfm_loop_watch(node->loop, &node->signal_watch, fd, EPOLLIN);
+	stopped_by_signals->stopping = true;
+	rfm_loop_wake(stopped_by_signals->loop);
 }
 
 static void say_ready(struct rmnode *node)
@@ -86,14 +68,13 @@ static void serve(struct rmnode *node)
 
 static void end(struct rmnode *node)
 {
-	jobs_end(node);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
 	record_end(node);
+	jobs_end(node);
 	control_close(node->control);
 	close_guests(node);
-	if (node->loop) {
-		events_end(node);
-		rfm_loop_unwatch(node->loop, &node->signal_watch);
-	}
+	rfm_poller_remove(&node->trouble_poller);
 	rfmring_close(node->ring);
 	free(node);
 }
@@ -111,8 +92,10 @@ static int begin(struct rmnode *node, struct member_options *options)
 	}
 	node->loop = rfmring_loop(node->ring);
 	events_begin(node);
-	if (!watch_signals(node))
-		return complain("cannot watch signals: %s", strerror(errno));
+	stopped_by_signals = node;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTERM, on_signal);
+	signal(SIGINT, on_signal);
 	if (!options->control)
 		return 0;
 	node->control = control_listen(node->loop, options->control, verbs, node, error);
@@ -126,7 +109,7 @@ int run_member(struct member_options *options)
 
 	if (!node)
 		return complain("no memory");
-	TAILQ_INIT(&node->waiting);
+	TAILQ_INIT(&node->jobs);
 	node->id = options->config.id;
 	node->log = options->log;
 	options->config.opaque = node;

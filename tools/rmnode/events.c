@@ -15,39 +15,36 @@
 
 /** struct monitor - @missed: events that it has had no room for, since the last that it had */
 struct monitor {
-	LIST_ENTRY(monitor) entry;
-	struct control_request *request;
+	struct job job;
 	uint64_t missed;
 };
 
+static void monitor_release(struct job *job)
+{
+	job->node->monitors--;
+}
+
+static const struct job_kind monitor_job = { .release = monitor_release };
+
 /**
  * struct waiting - a request that waits for something
- * @interrupts: how many interrupts it still wants
- * @members: for how many other nodes it waits; with @interrupts 0
+ * @wanted: so many interrupts still, or other members
  */
 struct waiting {
-	struct rmnode *node;
-	TAILQ_ENTRY(waiting) entry;
-	struct control_request *request;
-	struct rfm_timer timer;
-	uint64_t interrupts, members;
-	bool for_members;
+	struct job job;
+	uint64_t wanted;
 };
 
 /* --- the log ------------------------------------------------------------------------ */
 
-/* A reader that does not keep up must not hold up the ring. */
-static bool is_writable(int fd)
-{
-	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
-
-	return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLOUT;
-}
-
-/* May a line be written to the log? If not it is counted, for the next one to tell. */
+/*
+ * May a line be written to the log? A reader that does not keep up must not hold up the
+ * ring: the line is counted then, for the next one to tell.
+ */
 static bool has_room(struct rmnode *node, int fd)
 {
-	bool room = is_writable(fd);
+	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+	bool room = poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLOUT;
 
 	node->log_missed += !room;
 	return room;
@@ -86,15 +83,6 @@ static void log_text(struct rmnode *node, const char *name, const char *details)
 		missed);
 }
 
-static void log_event(struct rmnode *node, const char *name, json_t *event)
-{
-	char *text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
-
-	if (text)
-		log_text(node, name, text);
-	free(text);
-}
-
 /* The line, and how many before it the monitor has missed. */
 static void tell_monitor(struct monitor *monitor, json_t *line)
 {
@@ -102,7 +90,7 @@ static void tell_monitor(struct monitor *monitor, json_t *line)
 
 	if (monitor->missed)
 		json_object_set_new(copy, "missed", json_integer(monitor->missed));
-	if (control_event(monitor->request, copy))
+	if (control_event(monitor->job.request, copy))
 		monitor->missed = 0;
 	else
 		monitor->missed++;
@@ -112,14 +100,17 @@ void tell_event(struct rmnode *node, const char *name, json_t *event)
 {
 	json_t *line = json_pack("{s:s, s:I, s:i}", "event", name, "time_ns",
 				 (json_int_t)rfm_real_time(), "node", (int)node->id);
-	struct monitor *monitor = LIST_FIRST(&node->monitors);
 
-	if (node->log == LOG_TEXT)
-		log_event(node, name, event);
-	json_object_update(line, event);
-	json_decref(event);
-	for (; monitor; monitor = LIST_NEXT(monitor, entry))
-		tell_monitor(monitor, line);
+	if (node->log == LOG_TEXT) {
+		char *text = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+		log_text(node, name, text ? text : "");
+		free(text);
+	}
+	json_object_update_new(line, event);
+	for (struct job *job = TAILQ_FIRST(&node->jobs); job; job = TAILQ_NEXT(job, entry))
+		if (job->kind == &monitor_job)
+			tell_monitor((struct monitor *)job, line);
 	if (node->log == LOG_JSON)
 		log_json(node, line);
 	json_decref(line);
@@ -127,23 +118,17 @@ void tell_event(struct rmnode *node, const char *name, json_t *event)
 
 /* --- waiting ------------------------------------------------------------------------- */
 
-static void waiting_gone(void *context)
+static json_t *interrupts_result(struct job *job)
 {
-	struct waiting *waiting = context;
-
-	TAILQ_REMOVE(&waiting->node->waiting, waiting, entry);
-	rfm_timer_set(waiting->node->loop, &waiting->timer, RFM_NEVER);
-	free(waiting);
+	return json_pack("{s:I, s:I}", "waiting", (json_int_t)job->node->interrupts_count,
+			 "lost", (json_int_t)job->node->interrupts_lost);
 }
 
-static void waiting_late(void *opaque, uint64_t now)
-{
-	struct waiting *waiting = opaque;
+static const struct job_kind interrupts_job = {
+	.late = "no interrupt has come in time", .result = interrupts_result
+};
 
-	control_fail(waiting->request, waiting->for_members ? "the ring was not there in time" :
-		     "no interrupt has come in time");
-	waiting_gone(waiting);
-}
+static const struct job_kind members_job = { .late = "the ring was not there in time" };
 
 static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
 {
@@ -154,114 +139,95 @@ static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
 /* The oldest interrupts. Returns whether it has had all that it wants. */
 static bool give_interrupts(struct rmnode *node, struct waiting *waiting)
 {
-	while (waiting->interrupts && node->interrupts_count) {
+	while (waiting->wanted && node->interrupts_count) {
 		const struct rfmring_interrupt *oldest = &node->interrupts[node->interrupts_head];
 
-		if (!control_event(waiting->request, interrupt_json(oldest)))
+		if (!control_event(waiting->job.request, interrupt_json(oldest)))
 			break;	/* take_more() goes on */
 		node->interrupts_head = (node->interrupts_head + 1) % INTERRUPTS_KEPT;
 		node->interrupts_count--;
-		waiting->interrupts--;
+		waiting->wanted--;
 	}
-	if (waiting->interrupts)
-		return false;
-	control_done(waiting->request, json_pack("{s:I, s:I}", "waiting",
-						 (json_int_t)node->interrupts_count, "lost",
-						 (json_int_t)node->interrupts_lost));
-	return true;
+	return !waiting->wanted;
 }
 
 static bool ring_is_there(struct rmnode *node, struct waiting *waiting)
 {
 	struct rfmring_state state = state_of(node->ring);
 
-	if (!state.signal || !state.downstream ||
-	    (uint64_t)rfmring_members(node->ring, NULL, 0) < waiting->members)
-		return false;
-	control_done(waiting->request, NULL);
-	return true;
+	return state.signal && state.downstream &&
+	       (uint64_t)rfmring_members(node->ring, NULL, 0) >= waiting->wanted;
 }
 
 /* Those who wait, in the order in which they asked. */
 static void serve_waiting(struct rmnode *node)
 {
-	struct waiting *waiting = TAILQ_FIRST(&node->waiting), *next;
+	struct job *job, *next;
 
-	for (; waiting; waiting = next) {
-		next = TAILQ_NEXT(waiting, entry);
-		if (waiting->for_members ? ring_is_there(node, waiting) :
-					   give_interrupts(node, waiting))
-			waiting_gone(waiting);
+	for (job = TAILQ_FIRST(&node->jobs); job; job = next) {
+		struct waiting *waiting = (struct waiting *)job;
+
+		next = TAILQ_NEXT(job, entry);
+		if ((job->kind == &members_job && ring_is_there(node, waiting)) ||
+		    (job->kind == &interrupts_job && give_interrupts(node, waiting)))
+			job_end(job, NULL);
 	}
 }
 
 /* Who waits has read what had come so far. */
 static void take_more(void *context)
 {
-	struct waiting *waiting = context;
+	struct job *job = context;
 
-	serve_waiting(waiting->node);
+	serve_waiting(job->node);
 }
 
-static void wait_for(struct control_request *request, json_t *args, struct rmnode *node,
-		     const struct waiting *wanted)
+static void wait_for(struct rmnode *node, struct control_request *request, json_t *args,
+		     uint64_t wanted, const struct job_kind *kind)
 {
 	struct waiting *waiting;
-	uint64_t ms = 0;
+	uint64_t ms = UINT64_MAX;
 
 	if (!control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms))
 		return;
-	waiting = control_alloc(request, sizeof(*waiting));
+	waiting = job_new(node, request, sizeof(*waiting), kind);
 	if (!waiting)
 		return;
-	*waiting = *wanted;
-	waiting->node = node;
-	waiting->request = request;
-	waiting->timer = (struct rfm_timer){ .fire = waiting_late, .opaque = waiting };
-	if (json_object_get(args, "timeout_ms"))
-		rfm_timer_set(node->loop, &waiting->timer, rfm_now() + ms * 1000000);
-	control_on_gone(request, waiting_gone, waiting);
+	waiting->wanted = wanted;
+	if (ms != UINT64_MAX)
+		waiting->job.when = rfm_now() + ms * 1000000;
+	job_begin(&waiting->job);
 	control_on_room(request, take_more, waiting);
-	TAILQ_INSERT_TAIL(&node->waiting, waiting, entry);
 	serve_waiting(node);
 }
 
 void verb_wait_interrupt(struct control_request *request, json_t *args, void *opaque)
 {
-	struct waiting wanted = { .interrupts = 1 };
+	uint64_t count = 1;
 
-	if (control_get_number(request, args, "count", false, 1, INT64_MAX, &wanted.interrupts))
-		wait_for(request, args, opaque, &wanted);
+	if (control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
+		wait_for(opaque, request, args, count, &interrupts_job);
 }
 
 void verb_wait(struct control_request *request, json_t *args, void *opaque)
 {
-	struct waiting wanted = { .for_members = true };
+	uint64_t members = 0;
 
-	if (control_get_number(request, args, "members", false, 0, RFMRING_NODES, &wanted.members))
-		wait_for(request, args, opaque, &wanted);
+	if (control_get_number(request, args, "members", false, 0, RFMRING_NODES, &members))
+		wait_for(opaque, request, args, members, &members_job);
 }
 
 /* --- monitors -------------------------------------------------------------------------- */
 
-static void monitor_gone(void *context)
-{
-	struct monitor *monitor = context;
-
-	LIST_REMOVE(monitor, entry);
-	free(monitor);
-}
-
 void verb_monitor(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
-	struct monitor *monitor = control_alloc(request, sizeof(*monitor));
+	struct monitor *monitor = job_new(node, request, sizeof(*monitor), &monitor_job);
 
 	if (!monitor)
 		return;
-	monitor->request = request;
-	LIST_INSERT_HEAD(&node->monitors, monitor, entry);
-	control_on_gone(request, monitor_gone, monitor);
+	node->monitors++;
+	job_begin(&monitor->job);
 	control_event(request, json_pack("{s:s, s:I, s:i}", "event", "monitor", "time_ns",
 					 (json_int_t)rfm_real_time(), "node", (int)node->id));
 }
@@ -279,9 +245,9 @@ void on_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
 
 		node->interrupts[at % INTERRUPTS_KEPT] = *interrupt;
 	}
-	if (!TAILQ_EMPTY(&node->waiting))
+	if (!TAILQ_EMPTY(&node->jobs))
 		rfm_poller_activate(&node->trouble_poller);
-	if (node->log != LOG_TEXT || !LIST_EMPTY(&node->monitors))
+	if (node->log != LOG_TEXT || node->monitors)
 		tell_event(node, "interrupt", interrupt_json(interrupt));
 }
 
@@ -372,9 +338,4 @@ void events_begin(struct rmnode *node)
 	rfm_poller_add(node->loop, &node->trouble_poller);
 	if (node->trouble)
 		rfm_poller_activate(&node->trouble_poller);
-}
-
-void events_end(struct rmnode *node)
-{
-	rfm_poller_remove(&node->trouble_poller);
 }

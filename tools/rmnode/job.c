@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs: stores that go on for a while, in the loop between everything else. A
- * job never waits; when there is no room for a store, it is told when there
- * is, or drops the store at the end of the stall limit.
+ * Jobs: what goes on for a while, in the loop between everything else. A job never
+ * waits; when there is no room for a store, it is told when there is, or drops the
+ * store at the end of the stall limit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,14 +11,25 @@
 
 #define STEPS_A_TURN	64
 
+static enum step wait_step(struct job *job, uint64_t now)
+{
+	if (!job->over && now < job->when)
+		return STEP_WAIT;
+	job_end(job, job->over ? NULL : job->kind->late);
+	return STEP_DONE;
+}
+
 static bool job_poll(void *opaque, uint64_t now)
 {
 	struct job *job = opaque;
 	unsigned int did = 0;
 	enum step step = STEP_DID;
 
-	while (did < STEPS_A_TURN && (step = job->step(job, now)) == STEP_DID)
-		did++;
+	if (!job->kind->step)
+		step = wait_step(job, now);
+	else
+		while (did < STEPS_A_TURN && (step = job->kind->step(job, now)) == STEP_DID)
+			did++;
 	switch (step) {
 	case STEP_DID:
 	case STEP_DONE:	/* it is no more */
@@ -53,44 +64,66 @@ static void there_is_room(void *opaque)
 {
 	struct rmnode *node = opaque;
 
-	for (struct job *job = LIST_FIRST(&node->jobs); job; job = LIST_NEXT(job, entry))
-		rfm_poller_activate(&job->poller);
+	for (struct job *job = TAILQ_FIRST(&node->jobs); job; job = TAILQ_NEXT(job, entry))
+		if (job->kind->step)
+			rfm_poller_activate(&job->poller);
 }
 
-void job_begin(struct rmnode *node, struct job *job, struct control_request *request)
+void *job_new(struct rmnode *node, struct control_request *request, size_t size,
+	      const struct job_kind *kind)
 {
+	struct job *job = control_alloc(request, size);
+
+	if (!job)
+		return NULL;
+	job->kind = kind;
 	job->node = node;
 	job->request = request;
+	job->ring = node->ring;
+	job->when = RFM_NEVER;
 	job->poller = (struct rfm_poller){ .poll = job_poll, .opaque = job };
 	job->timer = (struct rfm_timer){ .fire = job_time, .opaque = job };
-	LIST_INSERT_HEAD(&node->jobs, job, entry);
-	rfm_poller_add(node->loop, &job->poller);
+	return job;
+}
+
+void job_begin(struct job *job)
+{
+	TAILQ_INSERT_TAIL(&job->node->jobs, job, entry);
+	rfm_poller_add(job->node->loop, &job->poller);
 	rfm_poller_activate(&job->poller);
-	rfmring_on_room(job->ring, there_is_room, node);
-	control_on_gone(request, job_gone, job);
+	rfmring_on_room(job->ring, there_is_room, job->node);
+	control_on_gone(job->request, job_gone, job);
 }
 
 void job_end(struct job *job, const char *error)
 {
-	LIST_REMOVE(job, entry);
+	TAILQ_REMOVE(&job->node->jobs, job, entry);
 	rfm_poller_remove(&job->poller);
 	rfm_timer_set(job->node->loop, &job->timer, RFM_NEVER);
 	if (job->request && error)
 		control_fail(job->request, "%s", error);
 	else if (job->request)
-		control_done(job->request, job->result(job));
-	job->release(job);
+		control_done(job->request, job->kind->result ? job->kind->result(job) : NULL);
+	if (job->kind->release)
+		job->kind->release(job);
+	free(job);
+}
+
+void job_over(struct job *job)
+{
+	job->over = true;
+	rfm_poller_activate(&job->poller);
 }
 
 void jobs_end(struct rmnode *node)
 {
-	while (!LIST_EMPTY(&node->jobs))
-		job_end(LIST_FIRST(&node->jobs), "the node has been stopped");
-}
+	struct job *job, *next;
 
-void job_again(struct job *job)
-{
-	rfm_poller_activate(&job->poller);
+	for (job = TAILQ_FIRST(&node->jobs); job; job = next) {
+		next = TAILQ_NEXT(job, entry);
+		if (job->kind->step)
+			job_end(job, "the node has been stopped");
+	}
 }
 
 uint64_t job_dark_stores(const struct job *job)

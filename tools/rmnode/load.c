@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The traffic generator: so many stores of one size, as fast as they go or at a rate. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "rmnode.h"
 
 #define SLICE_NS	1000000u	/* at a rate: stores of a millisecond go together */
@@ -102,10 +99,7 @@ static json_t *load_result(struct job *job)
 			 "nanoseconds", (json_int_t)(rfm_now() - load->begin));
 }
 
-static void load_release(struct job *job)
-{
-	free(job);
-}
+static const struct job_kind load_job = { load_step, .result = load_result };
 
 /* Each node its own part of the range: a word has one writer only. */
 static bool own_part(struct control_request *request, unsigned int id, uint64_t parts,
@@ -157,23 +151,19 @@ void verb_load(struct control_request *request, json_t *args, void *opaque)
 			     (unsigned long long)size);
 		return;
 	}
-	load = control_alloc(request, sizeof(*load));
+	load = job_new(node, request, sizeof(*load), &load_job);
 	if (!load)
 		return;
-	*load = (struct load){
-		.job = { .ring = node->ring, .step = load_step, .result = load_result,
-			 .release = load_release },
-		.count = count,
-		.begin = rfm_now(),
-		.first = first,
-		.places = (last - first + 1 - size) / stride + 1,
-		.size = size,
-		.stride = stride,
-		.rate = rate,
-		.random = random,
-		.seed = seed,
-		.value = value,
-	};
+	load->count = count;
+	load->begin = rfm_now();
+	load->first = first;
+	load->places = (last - first + 1 - size) / stride + 1;
+	load->size = size;
+	load->stride = stride;
+	load->rate = rate;
+	load->random = random;
+	load->seed = seed;
+	load->value = value;
 	load->end = ms ? load->begin + ms * 1000000ull : RFM_NEVER;
-	job_begin(node, &load->job, request);
+	job_begin(&load->job);
 }

@@ -2,7 +2,6 @@
 /* rmnode: the command line of a member; client.c has that of the verbs. */
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ring/shm.h"

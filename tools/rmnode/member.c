@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Verbs on the node itself: send, stats, members, fence, set, stop. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rmnode.h"
@@ -145,43 +144,40 @@ void verb_members(struct control_request *request, json_t *args, void *opaque)
 
 /* One under way; the ring knows of one at a time. */
 struct fence {
-	struct rmnode *node;
-	struct control_request *request;
-	struct rfm_timer timer;
+	struct job job;
+	struct rfm_fence result;
 };
 
-static void fence_free(struct fence *fence)
+static json_t *fence_result(struct job *job)
 {
-	rfm_timer_set(fence->node->loop, &fence->timer, RFM_NEVER);
-	fence->node->fence = NULL;
-	free(fence);
+	const struct rfm_fence *result = &((struct fence *)job)->result;
+
+	return json_pack("{s:b, s:I, s:i, s:b, s:b}", "complete",
+			 !result->lost && !result->paused && !result->epoch_changed,
+			 "lost", (json_int_t)result->lost, "epoch", (int)result->epoch,
+			 "paused", (int)result->paused,
+			 "epoch_changed", (int)result->epoch_changed);
 }
 
-static void fence_gone(void *context)
+static void fence_release(struct job *job)
 {
-	fence_free(context);
+	job->node->fence = NULL;
 }
 
-static void fence_late(void *opaque, uint64_t now)
-{
-	struct fence *fence = opaque;
-
-	control_fail(fence->request, "the fence has not come home in time");
-	fence_free(fence);
-}
+static const struct job_kind fence_job = {
+	.late = "the fence has not come home in time",
+	.result = fence_result,
+	.release = fence_release,
+};
 
 static void fence_came(void *opaque, const struct rfm_fence *result)
 {
-	struct rmnode *node = opaque;
-	struct fence *fence = node->fence;
+	struct fence *fence = ((struct rmnode *)opaque)->fence;
 
 	if (!fence)
 		return;
-	control_done(fence->request, json_pack("{s:b, s:I, s:i, s:b, s:b}", "complete",
-		!result->lost && !result->paused && !result->epoch_changed,
-		"lost", (json_int_t)result->lost, "epoch", (int)result->epoch,
-		"paused", (int)result->paused, "epoch_changed", (int)result->epoch_changed));
-	fence_free(fence);
+	fence->result = *result;
+	job_over(&fence->job);
 }
 
 void verb_fence(struct control_request *request, json_t *args, void *opaque)
@@ -196,30 +192,18 @@ void verb_fence(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "another fence is under way");
 		return;
 	}
-	fence = control_alloc(request, sizeof(*fence));
+	fence = job_new(node, request, sizeof(*fence), &fence_job);
 	if (!fence)
 		return;
-	*fence = (struct fence){ .node = node, .request = request };
-	fence->timer = (struct rfm_timer){ .fire = fence_late, .opaque = fence };
+	fence->job.when = rfm_now() + ms * 1000000;
 	node->fence = fence;
-	if (rfmring_fence_begin(node->ring, fence_came, node)) {
-		control_fail(request, errno == ENOLINK ?
-			     "the node is dark: nothing can leave it" : "there is no room for it");
-		fence_free(fence);
-		return;
-	}
-	control_on_gone(request, fence_gone, fence);
-	rfm_timer_set(node->loop, &fence->timer, rfm_now() + ms * 1000000);
+	job_begin(&fence->job);
+	if (rfmring_fence_begin(node->ring, fence_came, node))
+		job_end(&fence->job, errno == ENOLINK ? "the node is dark: nothing can leave it" :
+			"there is no room for it");
 }
 
 /* --- settings ---------------------------------------------------------------------------- */
-
-static bool set_optics(struct rmnode *node, uint32_t bit, bool on)
-{
-	uint32_t optics = state_of(node->ring).optics;
-
-	return !rfmring_set_optics(node->ring, on ? optics | bit : optics & ~bit);
-}
 
 /* @optic: a bit of the optics, which @transmit means the other way round. */
 static const struct {
@@ -236,8 +220,12 @@ static const struct {
 
 static bool set(struct rmnode *node, const char *name, uint32_t optic, uint64_t value)
 {
+	uint32_t optics = state_of(node->ring).optics & ~optic;
+
+	if (optic && value != (optic == RFMRING_TX_DISABLE))
+		optics |= optic;
 	if (optic)
-		return set_optics(node, optic, value != (optic == RFMRING_TX_DISABLE));
+		return !rfmring_set_optics(node->ring, optics);
 	return !strcmp(name, "paused") ? !rfmring_set_paused(node->ring, value) :
 					!rfmring_set_address_offset(node->ring, value);
 }

@@ -25,11 +25,12 @@ int pcapng_read_begin(struct pcapng_reader *reader, FILE *file)
 {
 	*reader = (struct pcapng_reader){ .file = file };
 	reader->block = malloc(BLOCK_KEPT);
-	if (!reader->block) {
-		errno = ENOMEM;
-		return -1;
-	}
-	return 0;
+	reader->known = calloc(RFM_PCAPNG_INTERFACES, sizeof(*reader->known));
+	if (reader->block && reader->known)
+		return 0;
+	pcapng_read_end(reader);
+	errno = ENOMEM;
+	return -1;
 }
 
 void pcapng_read_end(struct pcapng_reader *reader)
@@ -188,10 +189,6 @@ static int take_interface(struct pcapng_reader *reader, uint32_t len)
 	if (reader->interfaces == RFM_PCAPNG_INTERFACES)
 		return fail(reader, "the capture has more than %u interfaces",
 			    RFM_PCAPNG_INTERFACES);
-	if (!reader->known)
-		reader->known = calloc(RFM_PCAPNG_INTERFACES, sizeof(*reader->known));
-	if (!reader->known)
-		return fail(reader, "no memory to read the capture");
 
 	known = &reader->known[reader->interfaces++];
 	*known = (struct pcapng_interface){ .resolution = 6 };
@@ -268,11 +265,11 @@ static int take_block(struct pcapng_reader *reader, uint32_t len,
 	case BLOCK_PACKET:
 		return take_packet(reader, len, record);
 	case BLOCK_STATISTICS:
-		return 0;
+		break;
 	default:
 		reader->skipped++;
-		return 0;
 	}
+	return 0;
 }
 
 int pcapng_read_next(struct pcapng_reader *reader, struct pcapng_record *record)

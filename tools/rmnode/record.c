@@ -11,17 +11,15 @@
 /**
  * struct recording - one at a time
  * @left: frames until the end
+ * @end: the time of it
  */
 struct recording {
-	struct rmnode *node;
-	struct control_request *request;
+	struct job job;
 	struct rfm_pcapng file;
 	int interface;
 	struct ranges ranges;
 	struct sightings sightings;
-	uint64_t left;
-	struct rfm_timer flush_timer, end_timer;
-	struct rfm_poller end;		/* not from inside of a frame */
+	uint64_t left, end;
 };
 
 bool first_sight(struct sightings *sightings, const struct rfm_frame *frame)
@@ -84,60 +82,47 @@ static void seen(void *opaque, const struct rfm_frame *frame, uint64_t now)
 	rfm_pcapng_packet(&recording->file, recording->interface, RFM_PCAPNG_IN, now, wire,
 			  rfm_frame_encode(frame, wire), NULL);
 	if (!--recording->left)
-		rfm_poller_activate(&recording->end);
+		rfm_poller_activate(&recording->job.poller);
 }
 
-/* Stops, and answers unless the client has gone. */
 static void finish(struct recording *recording)
 {
-	struct rmnode *node = recording->node;
-	const char *trouble;
-
-	rfmring_on_frame(node->ring, NULL, NULL);
-	rfm_poller_remove(&recording->end);
-	rfm_timer_set(node->loop, &recording->flush_timer, RFM_NEVER);
-	rfm_timer_set(node->loop, &recording->end_timer, RFM_NEVER);
 	rfm_pcapng_end(&recording->file);
-	trouble = rfm_pcapng_trouble(&recording->file);
-	if (recording->request && trouble)
-		control_fail(recording->request, "%s", trouble);
-	else if (recording->request)
-		control_done(recording->request, json_pack("{s:I, s:I}",
-			"frames", (json_int_t)recording->file.packets,
-			"lost", (json_int_t)recording->file.lost));
-	node->recording = NULL;
-	free(recording);
+	job_end(&recording->job, rfm_pcapng_trouble(&recording->file));
 }
 
-static bool end_now(void *opaque, uint64_t now)
+/* It ends here, not inside of a frame. */
+static enum step record_step(struct job *job, uint64_t now)
 {
-	finish(opaque);
-	return true;
-}
-
-static void end_time(void *opaque, uint64_t now)
-{
-	finish(opaque);
-}
-
-static void flush_time(void *opaque, uint64_t now)
-{
-	struct recording *recording = opaque;
+	struct recording *recording = (struct recording *)job;
 
 	rfm_pcapng_flush(&recording->file);
-	if (recording->file.error)
+	if (!recording->left || now >= recording->end || recording->file.error) {
 		finish(recording);
-	else
-		rfm_timer_set(recording->node->loop, &recording->flush_timer, now + FLUSH_NS);
+		return STEP_DONE;
+	}
+	job->when = now + FLUSH_NS < recording->end ? now + FLUSH_NS : recording->end;
+	return STEP_WAIT;
 }
 
-static void gone(void *context)
+static json_t *record_result(struct job *job)
 {
-	struct recording *recording = context;
+	const struct rfm_pcapng *file = &((struct recording *)job)->file;
 
-	recording->request = NULL;
-	finish(recording);
+	return json_pack("{s:I, s:I}", "frames", (json_int_t)file->packets,
+			 "lost", (json_int_t)file->lost);
 }
+
+static void record_release(struct job *job)
+{
+	rfmring_on_frame(job->ring, NULL, NULL);
+	rfm_pcapng_end(&((struct recording *)job)->file);
+	job->node->recording = NULL;
+}
+
+static const struct job_kind record_job = {
+	record_step, .result = record_result, .release = record_release
+};
 
 static void more(void *context, json_t *object)
 {
@@ -158,24 +143,6 @@ static bool open_file(struct recording *recording, const char *path)
 	return true;
 }
 
-static void begin(struct recording *recording, uint64_t ms)
-{
-	struct rmnode *node = recording->node;
-
-	recording->flush_timer = (struct rfm_timer){ .fire = flush_time, .opaque = recording };
-	recording->end_timer = (struct rfm_timer){ .fire = end_time, .opaque = recording };
-	recording->end = (struct rfm_poller){ .poll = end_now, .opaque = recording };
-	node->recording = recording;
-	rfm_poller_add(node->loop, &recording->end);
-	rfm_timer_set(node->loop, &recording->flush_timer, rfm_now() + FLUSH_NS);
-	if (ms)
-		rfm_timer_set(node->loop, &recording->end_timer, rfm_now() + ms * 1000000);
-	rfmring_on_frame(node->ring, seen, recording);
-	control_on_gone(recording->request, gone, recording);
-	control_on_more(recording->request, more, recording);
-	control_event(recording->request, json_pack("{s:s}", "event", "recording"));
-}
-
 void verb_record(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
@@ -193,17 +160,20 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "a recording is under way already");
 		return;
 	}
-	recording = control_alloc(request, sizeof(*recording));
+	recording = job_new(node, request, sizeof(*recording), &record_job);
 	if (!recording)
 		return;
-	recording->node = node;
-	recording->request = request;
 	recording->ranges = ranges;
 	recording->left = count;
+	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
 	if (!open_file(recording, path)) {
 		control_fail(request, "cannot write %.300s: %s", path, strerror(errno));
 		free(recording);
 		return;
 	}
-	begin(recording, ms);
+	node->recording = recording;
+	job_begin(&recording->job);
+	rfmring_on_frame(node->ring, seen, recording);
+	control_on_more(request, more, recording);
+	control_event(request, json_pack("{s:s}", "event", "recording"));
 }

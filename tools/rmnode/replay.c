@@ -240,15 +240,18 @@ static void replay_release(struct job *job)
 		job->node->guests[job->node->guest_count++] = job->ring;
 	pcapng_read_end(&replay->reader);
 	fclose(replay->file);
-	free(replay);
 }
+
+static const struct job_kind replay_job = {
+	replay_step, .result = replay_result, .release = replay_release
+};
 
 static void one_more(void *context, json_t *object)
 {
 	struct replay *replay = context;
 
 	replay->allowed++;
-	job_again(&replay->job);
+	rfm_poller_activate(&replay->job.poller);
 }
 
 /* --- beginning -------------------------------------------------------------------------- */
@@ -305,11 +308,9 @@ void verb_replay(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "the replay before is not over yet");
 		return;
 	}
-	replay = control_alloc(request, sizeof(*replay));
+	replay = job_new(node, request, sizeof(*replay), &replay_job);
 	if (!replay)
 		return;
-	replay->job = (struct job){ .ring = node->ring, .step = replay_step,
-				    .result = replay_result, .release = replay_release };
 	replay->ranges = ranges;
 	replay->speed = speed;
 	replay->stepwise = stepwise;
@@ -321,10 +322,10 @@ void verb_replay(struct control_request *request, json_t *args, void *opaque)
 	}
 	if (id != node->id && !open_other(replay, request, node, id)) {
 		replay->another = false;
-		replay->job.node = node;
 		replay_release(&replay->job);
+		free(replay);
 		return;
 	}
-	job_begin(node, &replay->job, request);
+	job_begin(&replay->job);
 	control_on_more(request, one_more, replay);
 }

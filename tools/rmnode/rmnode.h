@@ -4,6 +4,7 @@
 #define RMNODE_H
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -13,23 +14,19 @@
 #include "tools/common/ring.h"
 
 #define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
-#define EVENTS_AT_ONCE	8
 
 enum log_style { LOG_TEXT, LOG_JSON, LOG_NONE };
 
 struct fence;
 struct recording;
 
-LIST_HEAD(job_list, job);
-LIST_HEAD(monitor_list, monitor);
-TAILQ_HEAD(waiting_list, waiting);
+TAILQ_HEAD(job_list, job);
 
 /**
  * struct rmnode - the running member
  * @trouble: RFMRING_* that have happened since they were told
- * @jobs: what goes on: load, fill, write, replay
- * @monitors: who wants every event
- * @waiting: who waits for an interrupt or for members
+ * @jobs: what goes on, in the order in which it was asked for
+ * @monitors: how many of these want every event
  * @guests: rings of replays that are over, to be closed outside the loop's round
  */
 struct rmnode {
@@ -39,15 +36,13 @@ struct rmnode {
 	unsigned int id;
 	enum log_style log;
 	uint64_t log_missed;
-	bool stopping;
+	volatile sig_atomic_t stopping;
 
 	uint32_t trouble;
 	struct rfm_poller trouble_poller;
-	struct rfm_watch signal_watch;
 
 	struct job_list jobs;
-	struct monitor_list monitors;
-	struct waiting_list waiting;
+	unsigned int monitors;
 	struct recording *recording;
 	struct fence *fence;
 	struct rfmring *guests[RFMRING_NODES];
@@ -75,7 +70,6 @@ int run_member(struct member_options *options);
 /* --- events.c ------------------------------------------------------------------- */
 
 void events_begin(struct rmnode *node);
-void events_end(struct rmnode *node);
 
 /** tell_event() - to the log and to all monitors; @event is taken over */
 void tell_event(struct rmnode *node, const char *name, json_t *event);
@@ -102,39 +96,55 @@ control_run verb_send, verb_stats, verb_members, verb_fence, verb_set, verb_stop
 
 enum step {
 	STEP_DID,	/* something; go on */
-	STEP_WAIT,	/* nothing before @when */
+	STEP_WAIT,	/* nothing before job.when */
 	STEP_FULL,	/* there is no room for a store */
 	STEP_DONE,	/* job_end() was called */
 };
 
 /**
- * struct job - stores that a client has asked for, as the ring takes them
- * @ring: where they go
- * @step: one store
- * @result: what to answer; called once at the end
- * @release: free what belongs to it, and itself
+ * struct job_kind - what a client can ask for that goes on
+ * @step: one store, or whatever it does; NULL: it waits, until job_over() or its time
+ * @late: then; what to say when its time has come
+ * @result: what to answer at the end; NULL: nothing
+ * @release: free what belongs to it; may be NULL
+ */
+struct job_kind {
+	enum step (*step)(struct job *job, uint64_t now);
+	const char *late;
+	json_t *(*result)(struct job *job);
+	void (*release)(struct job *job);
+};
+
+/**
+ * struct job - the beginning of each
+ * @ring: where its stores go: the node's, unless it is another's
+ * @when: STEP_WAIT: until then; without @step its time
+ * @over: without @step: it has come
  * @stores: made
  * @dropped: of these, on the ring, for want of room
  * @dark: of these, made while the node was dark: they stay in its own memory
  */
 struct job {
+	const struct job_kind *kind;
 	struct rmnode *node;
-	LIST_ENTRY(job) entry;
+	TAILQ_ENTRY(job) entry;
 	struct control_request *request;
 	struct rfmring *ring;
-	enum step (*step)(struct job *job, uint64_t now);
-	json_t *(*result)(struct job *job);
-	void (*release)(struct job *job);
 	struct rfm_poller poller;
 	struct rfm_timer timer;
 	uint64_t when;
+	bool over;
 	uint64_t stores, dropped, dark;
 };
 
-/** job_begin() - @job is the beginning of something that was allocated, with its fields set */
-void job_begin(struct rmnode *node, struct job *job, struct control_request *request);
+/** job_new() - of @size bytes, zero behind the job; NULL after it has failed the request */
+void *job_new(struct rmnode *node, struct control_request *request, size_t size,
+	      const struct job_kind *kind);
 
-/** job_end() - answer and release; @error: a sentence, or NULL when all was done */
+/** job_begin() - take its steps from now on; before this it may just be freed */
+void job_begin(struct job *job);
+
+/** job_end() - answer, release and free; @error: a sentence, or NULL when all was done */
 void job_end(struct job *job, const char *error);
 
 /** job_store() - a store of @job; STEP_DID or STEP_FULL */
@@ -144,10 +154,10 @@ enum step job_store(struct job *job, uint32_t offset, const void *data, unsigned
 /** job_dark_stores() - how many stores and interrupts have found the node dark so far */
 uint64_t job_dark_stores(const struct job *job);
 
-/** job_again() - it may go on before its time */
-void job_again(struct job *job);
+/** job_over() - what @job waits for has come; it ends in a step of its own */
+void job_over(struct job *job);
 
-/** jobs_end() - all of them, because the program ends */
+/** jobs_end() - all but those that wait, because the program ends */
 void jobs_end(struct rmnode *node);
 
 control_run verb_load;

@@ -101,9 +101,7 @@ int main(int argc, char **argv)
 	controller.control.setpoint = controller.options.setpoint;
 	controller.control.period = LOOP_PERIOD_NS / 1e9;
 	controller.layout = layout_find();
-	rfm = rfm_open(controller.options.card, O_RDWR);
-	if (!rfm)
-		err(1, "cannot open the card");
+	rfm = loop_open(&controller.options, O_RDWR);
 	open_controller(&controller, rfm);
 
 	start = loop_now();

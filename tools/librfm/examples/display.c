@@ -28,7 +28,7 @@ static const char *const modes[] = {
 
 struct display {
 	struct loop_options options;
-	struct loop_place place;
+	struct rfm_place place;
 	const void *state_at;
 	struct rfm_events *watch;
 	struct loop_state state;	/* the last that could be read */
@@ -103,7 +103,7 @@ static void go_stale(struct display *display, uint64_t silent_for)
 
 static void open_display(struct display *display, struct rfm *rfm)
 {
-	const struct loop_place *place = &display->place;
+	const struct rfm_place *place = &display->place;
 	struct loop_state before;
 
 	/* A mapping would subscribe to its whole pages; the state is 64 bytes. */
@@ -131,9 +131,7 @@ int main(int argc, char **argv)
 
 	loop_begin(argc, argv, &display.options);
 	display.place = layout_find().state;
-	rfm = rfm_open(display.options.card, O_RDONLY);
-	if (!rfm)
-		err(1, "cannot open the card");
+	rfm = loop_open(&display.options, O_RDONLY);
 	open_display(&display, rfm);
 
 	start = loop_now();

@@ -12,13 +12,9 @@
 
 #include <rfm/regions.h>
 
-/* A range of the memory. */
-struct loop_place {
-	uint64_t offset, length;
-};
-
+/* Of each only the range is valid: the file has gone. */
 struct loop_layout {
-	struct loop_place state, output;
+	struct rfm_place state, output;
 };
 
 /* The fields as the structures here have them; the data of a record begins at byte 8. */
@@ -65,8 +61,8 @@ static inline struct rfm_regions *layout_load(void)
 	return regions;
 }
 
-static inline struct loop_place layout_record(const struct rfm_regions *regions, const char *name,
-					      size_t size)
+static inline struct rfm_place layout_record(const struct rfm_regions *regions, const char *name,
+					     size_t size)
 {
 	struct rfm_place place;
 
@@ -75,7 +71,7 @@ static inline struct loop_place layout_record(const struct rfm_regions *regions,
 	if (place.length != RFM_RECORD_SIZE(size) || place.offset % 8)
 		errx(1, "%s:%u: %s is no record of %zu bytes", regions->path, place.region->line,
 		     name, size);
-	return (struct loop_place){ .offset = place.offset, .length = place.length };
+	return place;
 }
 
 /* Before the loop begins: this reads a file and allocates. */

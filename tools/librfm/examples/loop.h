@@ -142,6 +142,15 @@ static inline void loop_begin(int argc, char **argv, struct loop_options *option
 	sigaction(SIGTERM, &action, NULL);
 }
 
+static inline struct rfm *loop_open(const struct loop_options *options, int flags)
+{
+	struct rfm *rfm = rfm_open(options->card, flags);
+
+	if (!rfm)
+		err(1, "cannot open the card");
+	return rfm;
+}
+
 /* CLOCK_MONOTONIC, the clock of rfm_event.time_ns. */
 static inline uint64_t loop_now(void)
 {

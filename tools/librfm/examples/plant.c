@@ -111,7 +111,7 @@ static void hear_controller(struct plant *plant)
 /* A listener hears of all that is owned on this machine, also by other programs. */
 static bool in_state(const struct plant *plant, const struct rfm_event *event)
 {
-	const struct loop_place *place = &plant->layout.state;
+	const struct rfm_place *place = &plant->layout.state;
 
 	return event->offset < place->offset + place->length &&
 	       event->offset + event->length > place->offset;
@@ -283,9 +283,7 @@ int main(int argc, char **argv)
 
 	loop_begin(argc, argv, &plant.options);
 	plant.layout = layout_find();
-	plant.rfm = rfm_open(plant.options.card, O_RDWR);
-	if (!plant.rfm)
-		err(1, "cannot open the card");
+	plant.rfm = loop_open(&plant.options, O_RDWR);
 	open_plant(&plant);
 
 	start = next = loop_now();

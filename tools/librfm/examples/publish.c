@@ -6,7 +6,6 @@
  * was stored; 3 some of it was lost or cannot be known to be there; 1 an error.
  */
 #include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

@@ -31,9 +31,7 @@ int main(int argc, char **argv)
 	bool everywhere;
 
 	loop_begin(argc, argv, &options);
-	rfm = rfm_open(options.card, O_RDWR);
-	if (!rfm)
-		err(1, "cannot open the card");
+	rfm = loop_open(&options, O_RDWR);
 	log = rfm_map(rfm, LOG_OF_LAST_YEAR, sizeof(*log));	/* the bug */
 	if (!log)
 		err(1, "cannot map the memory");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* rmctl save-config and apply: the whole configuration of a card as a text file. */
+/*
+ * How a card is set: rmctl set sees and changes it, save-config and apply have the whole
+ * configuration as a text file.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -7,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/rfm_netlink.h>
-
-#include "change.h"
-#include "holders.h"
+#include "masks.h"
+#include "settings.h"
+#include "state.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
@@ -18,9 +20,117 @@
 #define LINE_MAX (1 << 20)	/* bytes; 4096 ranges take a tenth */
 #define TRIES_MAX 100	/* who changes things without end has won */
 
+/* What is to become different: the settings that have a value, and the planes that are given. */
+struct change {
+	struct settings settings;
+	struct planes planes;
+};
+
+static bool change_is_empty(const struct change *change)
+{
+	return !change->settings.have && !change->planes.given;
+}
+
+/* Reads a setting, or what is to be on in a base mask. Returns an exit status. */
+static int change_read(struct command *cmd, const char *name, size_t length, const char *value,
+		       struct change *change)
+{
+	int id = setting_find(name, length);
+
+	if (id >= 0)
+		return setting_read(cmd, (enum setting_id)id, value, &change->settings);
+	id = plane_find(name, length);
+	if (id >= 0)
+		return planes_read(cmd, (enum plane)id, value, &change->planes);
+	return misused(cmd, "there is no setting '%.*s'", (int)length, name);
+}
+
+/*
+ * Changes a card, all or nothing; planes_fit() has seen the ranges. @only_now: nothing is
+ * changed if something else has been since @state was read. Returns 0 or an errno, EAGAIN: it has.
+ */
+static int change_make(const struct state *state, const struct change *change, bool only_now)
+{
+	struct nl_msg *request = card_request(RFM_CMD_CARD_SET, 0, state->name);
+
+	if (request &&
+	    ((only_now && nla_put_u64(request, RFM_A_CARD_GENERATION, state->generation)) ||
+	     settings_put(request, &change->settings) ||
+	     planes_put(request, &change->planes, state->memory_size) < 0)) {
+		nlmsg_free(request);
+		request = NULL;
+	}
+	return card_talk(state->name, true, request, NULL, NULL);
+}
+
+/* --- set --------------------------------------------------------------------------------- */
+
+static int set_json(const struct command *cmd, const struct state *state)
+{
+	json_t *object = json_pack("{s:s, s:I}", "device", state->name, "generation",
+				   (json_int_t)state->generation);
+
+	return out_json(cmd, json_whole(object, settings_json(object, &state->settings, true)));
+}
+
+static int set_text(const struct command *cmd, const struct state *state)
+{
+	char word[UNIT_TEXT];
+
+	for (unsigned int id = 0; id < SETTINGS; id++)
+		if (setting_known(&state->settings, id))
+			printf("%-16s %s\n", setting_name(id),
+			       setting_word(word, id, state->settings.value[id]));
+	return out_flush(cmd);
+}
+
+/* Reads NAME=VALUE. Returns an exit status. */
+static int read_word(struct command *cmd, const char *word, struct change *change)
+{
+	const char *equals = strchr(word, '=');
+
+	if (!equals)
+		return misused(cmd, "'%s' is not of the form NAME=VALUE", word);
+	return change_read(cmd, word, (size_t)(equals - word), equals + 1, change);
+}
+
+static int set(struct command *cmd, const char *which, struct change *change)
+{
+	bool looking = change_is_empty(change);
+	struct state state;
+	int status = state_find(cmd, which, &state);
+
+	if (!status && !looking) {
+		status = planes_fit(cmd, &change->planes, state.memory_size);
+		if (!status && change_make(&state, change, false))
+			status = card_refused(cmd);
+		if (!status && cmd->json)
+			status = state_get(cmd, state.name, &state);
+	}
+	if (status || (!looking && !cmd->json))
+		return status;
+	return cmd->json ? set_json(cmd, &state) : set_text(cmd, &state);
+}
+
+int verb_set(struct command *cmd, int argc, char **argv)
+{
+	struct change change = { .planes.given = 0 };
+	int status = STATUS_OK;
+
+	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, argc))
+		return STATUS_MISUSED;
+	for (int i = optind + 1; i < argc && !status; i++)
+		status = read_word(cmd, argv[i], &change);
+	if (!status)
+		status = set(cmd, argv[optind], &change);
+	planes_free(&change.planes);
+	return status;
+}
+
+/* --- saving ----------------------------------------------------------------------------- */
+
 /* Settings and masks, which are two requests, of the same moment. Returns an exit status. */
-static int config_get(struct command *cmd, struct netlink *nl, struct state *state,
-		      struct planes *planes)
+static int config_get(struct command *cmd, struct state *state, struct planes *planes)
 {
 	int status, left = TRIES_MAX;
 	uint64_t generation;
@@ -29,14 +139,12 @@ static int config_get(struct command *cmd, struct netlink *nl, struct state *sta
 	do {
 		generation = state->generation;
 		planes_free(planes);
-		status = planes_get(cmd, nl, state->memory_size, planes);
+		status = planes_get(cmd, state->memory_size, planes);
 		if (!status)
-			status = state_get(cmd, nl, state->name, state);
+			status = state_get(cmd, state->name, state);
 	} while (!status && state->generation != generation && --left);
 	return left ? status : failed(cmd, "it changes faster than it can be read");
 }
-
-/* --- saving ----------------------------------------------------------------------------- */
 
 /* A mask is not a policy that can be set: the masks themselves say it. */
 static bool is_saved(const struct state *state, enum setting_id id)
@@ -65,8 +173,8 @@ static json_t *config_json(const struct state *state, const struct planes *plane
 	for (unsigned int plane = 0; plane < PLANES; plane++) {
 		if (!plane_is_saved(state, plane))
 			continue;
-		ranges = planes_word(plane, planes, state->memory_size);
-		error |= json_object_set_new(config, plane_name(plane), json_string(ranges));
+		ranges = ranges_word(&planes->of[plane], state->memory_size);
+		error |= json_object_set_new(config, plane_names[plane], json_string(ranges));
 		free(ranges);
 	}
 	return json_whole(config, error);
@@ -93,17 +201,14 @@ int verb_save_config(struct command *cmd, int argc, char **argv)
 {
 	struct planes planes;
 	struct state state;
-	struct netlink nl;
-	int status;
+	int status = state_of_only_card(cmd, argc, argv, &state);
 
-	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	status = config_get(cmd, &nl, &state, &planes);
+	status = config_get(cmd, &state, &planes);
 	if (!status)
 		status = save(cmd, &state, &planes);
 	planes_free(&planes);
-	netlink_close(&nl);
 	return status;
 }
 
@@ -236,50 +341,31 @@ static int compare_settings(struct command *cmd, const struct state *state, stru
 	return status;
 }
 
-/* A policy is what is on in the planes that are not given besides. Returns an exit status. */
-static int policy_as_planes(struct command *cmd, const struct state *state,
-			    const struct change *change, struct planes *planes)
-{
-	bool all = change->settings.value[SETTING_POLICY] == RFM_POLICY_ALL;
-
-	memset(planes, 0, sizeof(*planes));
-	for (unsigned int plane = 0; plane < PLANES; plane++) {
-		const struct ranges *given = &change->planes.of[plane];
-		int error = 0;
-
-		planes->given |= change->planes.given & 1u << plane;
-		for (size_t i = 0; i < given->count && !error; i++)
-			error = ranges_add(&planes->of[plane], given->list[i].offset,
-					   given->list[i].length);
-		if (plane != PLANE_OWN && !(change->planes.given & 1u << plane) &&
-		    setting_known(&change->settings, SETTING_POLICY)) {
-			planes->given |= 1u << plane;
-			if (all)
-				error = ranges_add(&planes->of[plane], 0, state->memory_size);
-		}
-		if (error)
-			return failed(cmd, "out of memory");
-	}
-	return STATUS_OK;
-}
-
 /* Drops policy and masks if the card has them already, which is true of all or none of them. */
 static int compare_masks(struct command *cmd, const struct state *state, const struct planes *have,
 			 struct change *change, json_t *changed)
 {
-	char *before, *after;
-	struct planes wanted;
-	int status = policy_as_planes(cmd, state, change, &wanted);
-	bool same = true;
+	bool policy = setting_known(&change->settings, SETTING_POLICY), same = true;
+	struct range whole = { .length = state->memory_size };
+	int status = STATUS_OK;
 
 	for (unsigned int plane = 0; plane < PLANES && !status; plane++) {
-		if (!(wanted.given & 1u << plane) ||
-		    ranges_equal(&wanted.of[plane], &have->of[plane]))
+		struct ranges wanted = change->planes.of[plane];
+		char *before, *after;
+
+		/* A policy is what is on in the planes that are not given besides. */
+		if (!(change->planes.given & 1u << plane)) {
+			if (plane == PLANE_OWN || !policy)
+				continue;
+			wanted.list = &whole;
+			wanted.count = change->settings.value[SETTING_POLICY] == RFM_POLICY_ALL;
+		}
+		if (ranges_equal(&wanted, &have->of[plane]))
 			continue;
 		same = false;
-		before = planes_word(plane, have, state->memory_size);
-		after = planes_word(plane, &wanted, state->memory_size);
-		status = differ(cmd, changed, plane_name(plane), before, after);
+		before = ranges_word(&have->of[plane], state->memory_size);
+		after = ranges_word(&wanted, state->memory_size);
+		status = differ(cmd, changed, plane_names[plane], before, after);
 		free(before);
 		free(after);
 	}
@@ -287,7 +373,6 @@ static int compare_masks(struct command *cmd, const struct state *state, const s
 		change->settings.have &= ~(1u << SETTING_POLICY);
 		change->planes.given = 0;
 	}
-	planes_free(&wanted);
 	return status;
 }
 
@@ -314,32 +399,29 @@ static int report(const struct command *cmd, json_t *changed)
  * already is not sent, as that may take rights that the rest does not take. Returns an exit
  * status.
  */
-static int apply_once(struct command *cmd, struct netlink *nl, struct state *state,
-		      const struct change *file, json_t *changed, bool *again)
+static int apply_once(struct command *cmd, struct state *state, const struct change *file,
+		      json_t *changed, bool *again)
 {
 	bool masks = file->planes.given || setting_known(&file->settings, SETTING_POLICY);
 	struct planes have = { .given = 0 };
 	struct change change = *file;
 	int status, error = 0;
 
-	change.only_now = true;
-	status = masks ? config_get(cmd, nl, state, &have) :
-			 state_get(cmd, nl, state->name, state);
+	status = masks ? config_get(cmd, state, &have) : state_get(cmd, state->name, state);
 	if (!status)
 		status = compare_settings(cmd, state, &change, changed);
 	if (!status && masks)
 		status = compare_masks(cmd, state, &have, &change, changed);
 	if (!status && !change_is_empty(&change))
-		error = change_try(cmd, nl, state, &change);
+		error = change_make(state, &change, true);
 	*again = error == EAGAIN;
 	if (error && !*again)
-		status = failed(cmd, "%s", nl->reason);
+		status = card_refused(cmd);
 	planes_free(&have);
 	return status;
 }
 
-static int apply(struct command *cmd, struct netlink *nl, struct state *state,
-		 struct change *change)
+static int apply(struct command *cmd, struct state *state, struct change *change)
 {
 	json_t *changed = json_array();
 	int status = changed ? planes_fit(cmd, &change->planes, state->memory_size) :
@@ -350,7 +432,7 @@ static int apply(struct command *cmd, struct netlink *nl, struct state *state,
 	while (!status && again) {
 		json_array_clear(changed);
 		status = left-- ?
-			apply_once(cmd, nl, state, change, changed, &again) :
+			apply_once(cmd, state, change, changed, &again) :
 			failed(cmd, "others change it all the time; nothing was changed");
 	}
 	if (!status)
@@ -364,7 +446,6 @@ int verb_apply(struct command *cmd, int argc, char **argv)
 {
 	struct change change = { .planes.given = 0 };
 	struct state state;
-	struct netlink nl;
 	char *card = NULL;
 	int status;
 
@@ -376,12 +457,10 @@ int verb_apply(struct command *cmd, int argc, char **argv)
 		status = misused(cmd, "%s does not say which card; say it behind the file",
 				 argv[optind]);
 	if (!status)
-		status = state_find(cmd, &nl, cmd->card ? cmd->card : card, &state);
-	if (!status) {
-		status = apply(cmd, &nl, &state, &change);
-		netlink_close(&nl);
-	}
-	change_free(&change);
+		status = state_find(cmd, cmd->card ? cmd->card : card, &state);
+	if (!status)
+		status = apply(cmd, &state, &change);
+	planes_free(&change.planes);
 	free(card);
 	return status;
 }

@@ -5,10 +5,12 @@
  */
 #include "diagnose.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "members.h"
@@ -29,20 +31,43 @@ static struct finding *add(struct findings *findings, const char *cause)
 	return finding;
 }
 
-static void say(char *text, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void say(char *text, size_t size, const char *format, ...)
+/* Says what was found and what to do about it, where each %s is the card. */
+__attribute__((format(printf, 4, 5)))
+static void say(struct finding *it, const struct state *state, const char *remedy,
+		const char *text, ...)
 {
 	va_list args;
 
-	va_start(args, format);
-	vsnprintf(text, size, format, args);
+	va_start(args, text);
+	vsnprintf(it->text, sizeof(it->text), text, args);
 	va_end(args);
+	snprintf(it->remedy, sizeof(it->remedy), remedy, state->name, state->name, state->name);
 }
 
-#define TEXT(finding, ...) say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
-#define REMEDY(finding, ...) say((finding)->remedy, sizeof((finding)->remedy), __VA_ARGS__)
+/*
+ * What a card has counted, since the counters were reset or, @absolute, since it was made; all 0
+ * for a base card, which does not count. Returns 0 or an errno.
+ */
+int counters_get(const char *name, bool absolute, struct rfm_counters *counters)
+{
+	struct rfm *rfm = card_look(name);
+	int error = !rfm || rfm_counters(rfm, counters) ? errno ?: EIO : 0;
+
+	rfm_close(rfm);
+	if (error)
+		memset(counters, 0, sizeof(*counters));
+	for (unsigned int i = 0; i < RFM_COUNTERS && !absolute; i++)
+		counters->value[i] -= counters->reset[i];
+	return error == EOPNOTSUPP ? 0 : error;
+}
+
+/* How long ago did it last change? 0: not known. */
+static uint64_t ago(const struct rfm_counters *counters, enum rfm_counter counter)
+{
+	uint64_t changed_ns = counters->changed_ns[counter];
+
+	return changed_ns ? counters->clock_ns - changed_ns : 0;
+}
 
 static bool is_on(const struct state *state, enum setting_id id)
 {
@@ -59,56 +84,42 @@ static bool takes_part(const struct state *state)
 
 static void look_at_switches(const struct state *state, struct findings *findings)
 {
-	const char *name = state->name;
 	char offset[UNIT_TEXT];
-	struct finding *it;
 
-	if (!is_on(state, SETTING_TRANSMIT)) {
-		it = add(findings, "transmit-off");
-		TEXT(it, "the transmitter is off: nothing that is stored here reaches another node");
-		REMEDY(it, "rmctl set %s transmit=on", name);
-	}
-	if (is_on(state, SETTING_LOOPBACK)) {
-		it = add(findings, "loopback");
-		TEXT(it, "loopback is on: the receiver sees the own transmitter only, so nothing of "
-		     "other nodes arrives here");
-		REMEDY(it, "rmctl set %s loopback=off", name);
-	}
-	if (is_on(state, SETTING_OFFSET)) {
-		it = add(findings, "offset");
-		TEXT(it, "the offset is %s: what is stored here arrives that much higher at the "
-		     "other nodes", size_exact(offset, state->settings.value[SETTING_OFFSET]));
-		REMEDY(it, "rmctl set %s offset=0", name);
-	}
-	if (is_on(state, SETTING_BYTE_SWAP)) {
-		it = add(findings, "byte-swap");
-		TEXT(it, "byte-swap is on: the bytes of each aligned 4 arrive reversed");
-		REMEDY(it, "rmctl set %s byte-swap=off", name);
-	}
-	if (is_on(state, SETTING_PARITY) && state->lisr & RFM_LISR_WRITE_INHIBITED) {
-		it = add(findings, "parity");
-		TEXT(it, "parity is on, and a store narrower than 4 bytes was inhibited");
-		REMEDY(it, "store 4 bytes at a time, or rmctl set %s parity=off", name);
-	}
+	if (!is_on(state, SETTING_TRANSMIT))
+		say(add(findings, "transmit-off"), state, "rmctl set %s transmit=on",
+		    "the transmitter is off: nothing that is stored here reaches another node");
+	if (is_on(state, SETTING_LOOPBACK))
+		say(add(findings, "loopback"), state, "rmctl set %s loopback=off",
+		    "loopback is on: the receiver sees the own transmitter only, so nothing of "
+		    "other nodes arrives here");
+	if (is_on(state, SETTING_OFFSET))
+		say(add(findings, "offset"), state, "rmctl set %s offset=0",
+		    "the offset is %s: what is stored here arrives that much higher at the "
+		    "other nodes", size_exact(offset, state->settings.value[SETTING_OFFSET]));
+	if (is_on(state, SETTING_BYTE_SWAP))
+		say(add(findings, "byte-swap"), state, "rmctl set %s byte-swap=off",
+		    "byte-swap is on: the bytes of each aligned 4 arrive reversed");
+	if (is_on(state, SETTING_PARITY) && state->lisr & RFM_LISR_WRITE_INHIBITED)
+		say(add(findings, "parity"), state,
+		    "store 4 bytes at a time, or rmctl set %s parity=off",
+		    "parity is on, and a store narrower than 4 bytes was inhibited");
 }
 
-static void look_at_policy(const struct state *state, const struct counters *counters,
+static void look_at_policy(const struct state *state, const struct rfm_counters *counters,
 			   struct findings *findings)
 {
 	char received[UNIT_TEXT], sent[UNIT_TEXT];
 	uint64_t policy = state->settings.value[SETTING_POLICY];
-	struct finding *it;
 
-	if (!setting_known(&state->settings, SETTING_POLICY) || policy == RFM_POLICY_ALL)
-		return;
-	it = add(findings, "not-subscribed");
-	TEXT(it, "the base policy is %s: what nobody has subscribed to is neither received nor sent "
-	     "(so far %s of others and %s of this node)",
-	     policy == RFM_POLICY_NONE ? "none" : "a mask",
-	     size_exact(received, counters->value[RFM_COUNTER_FILTERED_RX]),
-	     size_exact(sent, counters->value[RFM_COUNTER_FILTERED_TX]));
-	REMEDY(it, "rmctl subscriptions %s; then rmctl subscribe %s RANGE, or set %s policy=all",
-	       state->name, state->name, state->name);
+	if (setting_known(&state->settings, SETTING_POLICY) && policy != RFM_POLICY_ALL)
+		say(add(findings, "not-subscribed"), state,
+		    "rmctl subscriptions %s; then rmctl subscribe %s RANGE, or set %s policy=all",
+		    "the base policy is %s: what nobody has subscribed to is neither received nor "
+		    "sent (so far %s of others and %s of this node)",
+		    policy == RFM_POLICY_NONE ? "none" : "a mask",
+		    size_exact(received, counters->value[RFM_COUNTER_FILTERED_RX]),
+		    size_exact(sent, counters->value[RFM_COUNTER_FILTERED_TX]));
 }
 
 /* --- how the link is ----------------------------------------------------------------- */
@@ -121,25 +132,21 @@ static void look_at_link(const struct state *state, struct findings *findings)
 	if (!state->link) {
 		it = add(findings, "no-signal");
 		it->ago_ns = ago_ns;
-		TEXT(it, "the receiver sees no light: the ring is open just before this node%s",
-		     is_on(state, SETTING_DARK_ON_DARK) ?
-			     ", and with dark-on-dark this node sends none either" : "");
-		REMEDY(it, "look at the fibre or the hub's port that leads here, and at the node "
-		       "before this one");
+		say(it, state, "look at the fibre or the hub's port that leads here, and at the node "
+		    "before this one", "the receiver sees no light: the ring is open just before "
+		    "this node%s", is_on(state, SETTING_DARK_ON_DARK) ?
+		    ", and with dark-on-dark this node sends none either" : "");
 	} else if (state->lcsr1 & RFM_LCSR1_SYNC_LOSS || state->driver.sync_losses) {
 		it = add(findings, "sync-lost");
 		it->past = true;
 		it->ago_ns = ago_ns;
-		TEXT(it, "the receiver lost its signal (%" PRIu64 " time(s), as far as interrupts "
-		     "told), and has it again: what was sent meanwhile did not arrive",
-		     state->driver.sync_losses);
-		REMEDY(it, "rmctl monitor %s tells when it happens again", state->name);
+		say(it, state, "rmctl monitor %s tells when it happens again", "the receiver lost its "
+		    "signal (%" PRIu64 " time(s), as far as interrupts told), and has it again: what "
+		    "was sent meanwhile did not arrive", state->driver.sync_losses);
 	}
-	if (!state->features && takes_part(state) && !is_on(state, SETTING_OWN_DATA)) {
-		it = add(findings, "no-own-data");
-		TEXT(it, "no packet of this node has come home since own-data was cleared");
-		REMEDY(it, "rmctl test %s sends one", state->name);
-	}
+	if (!state->features && takes_part(state) && !is_on(state, SETTING_OWN_DATA))
+		say(add(findings, "no-own-data"), state, "rmctl test %s sends one",
+		    "no packet of this node has come home since own-data was cleared");
 }
 
 /* --- what it has counted --------------------------------------------------------------- */
@@ -174,7 +181,8 @@ static const struct {
 	  "none is missing if they were doubled on the way; else store again what is" },
 };
 
-static void look_at_counters(const struct counters *counters, struct findings *findings)
+static void look_at_counters(const struct state *state, const struct rfm_counters *counters,
+			     struct findings *findings)
 {
 	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
 		uint64_t value = counters->value[counted[i].counter];
@@ -184,18 +192,17 @@ static void look_at_counters(const struct counters *counters, struct findings *f
 			continue;
 		it = add(findings, counted[i].cause);
 		it->past = true;
-		it->ago_ns = counters->ago_ns[counted[i].counter];
-		TEXT(it, "%" PRIu64 " %s", value, counted[i].text);
-		REMEDY(it, "%s", counted[i].remedy);
+		it->ago_ns = ago(counters, counted[i].counter);
+		say(it, state, counted[i].remedy, "%" PRIu64 " %s", value, counted[i].text);
 	}
 }
 
 /* Nothing comes home, or own frames are under way and a while later none is. Returns an errno. */
 static int look_at_frames(const struct state *state, const struct ring *ring,
-			  const struct counters *counters, struct findings *findings)
+			  const struct rfm_counters *counters, struct findings *findings)
 {
 	const struct timespec while_ns = { .tv_nsec = HOME_NS };
-	struct counters later = *counters;
+	struct rfm_counters later = *counters;
 	struct finding *it;
 	int error = 0;
 
@@ -209,18 +216,18 @@ static int look_at_frames(const struct state *state, const struct ring *ring,
 			return error;
 	}
 	it = add(findings, "ring-open");
-	it->ago_ns = later.ago_ns[RFM_COUNTER_TURN_NS];
-	TEXT(it, "the ring is open behind this node: nothing of it comes home, %" PRIu64
-	     " own frame(s) are on their way", later.value[RFM_COUNTER_WINDOW]);
-	REMEDY(it, "rmctl map %s shows where; then follow it node by node, with rmctl show there",
-	       state->name);
+	it->ago_ns = ago(&later, RFM_COUNTER_TURN_NS);
+	say(it, state, "rmctl map %s shows where; then follow it node by node, with rmctl show there",
+	    "the ring is open behind this node: nothing of it comes home, %" PRIu64
+	    " own frame(s) are on their way", (uint64_t)later.value[RFM_COUNTER_WINDOW]);
 	return 0;
 }
 
 /* Who has told that it had lost its signal, the last of them. */
 static void look_at_breaks(const struct state *state, const struct ring *ring,
-			   const struct counters *counters, struct findings *findings)
+			   const struct rfm_counters *counters, struct findings *findings)
 {
+	const char *remedy = "rmctl map %s says which nodes have; rmctl show there";
 	const struct ring_member *last = NULL;
 	char node[UNIT_TEXT] = "unknown";
 	struct finding *it;
@@ -232,45 +239,33 @@ static void look_at_breaks(const struct state *state, const struct ring *ring,
 			last = &ring->member[i];
 	it = add(findings, "breaks");
 	it->past = !last || !ring_is_dark(last);
-	it->ago_ns = counters->ago_ns[RFM_COUNTER_BREAKS];
+	it->ago_ns = ago(counters, RFM_COUNTER_BREAKS);
 	if (last)
 		node_text(node, last->node);
 	if (it->past)
-		TEXT(it, "%" PRIu64 " time(s) another node has lost its signal, the last one node "
-		     "%s: the ring was open there", counters->value[RFM_COUNTER_BREAKS], node);
+		say(it, state, remedy, "%" PRIu64 " time(s) another node has lost its signal, the last "
+		    "one node %s: the ring was open there",
+		    (uint64_t)counters->value[RFM_COUNTER_BREAKS], node);
 	else
-		TEXT(it, "node %s has lost its signal: the ring is open just before it", node);
-	REMEDY(it, "rmctl map %s says which nodes have; rmctl show there", state->name);
+		say(it, state, remedy, "node %s has lost its signal: the ring is open just before it",
+		    node);
 }
 
 /* Who stands still, or has gone since the counters were reset. */
 static void look_at_members(const struct state *state, const struct ring *ring,
-			    const struct counters *counters, struct findings *findings)
+			    const struct rfm_counters *counters, struct findings *findings)
 {
-	const uint64_t since_ns = counters->since_reset ? counters->clock_ns - counters->reset_ns :
-							  UINT64_MAX;
+	const uint64_t since_ns = counters->reset_ns ? counters->clock_ns - counters->reset_ns :
+						       UINT64_MAX;
 	char absent[RING_NOTE];
-	struct finding *it;
 
-	if (*ring_absent(absent, ring, since_ns)) {
-		it = add(findings, "absent");
-		TEXT(it, "%s", absent);
-		REMEDY(it, "look at it: is it up, is its transmitter on, does it see light?");
-	} else if (takes_part(state) && ring->count == 1) {
-		it = add(findings, "alone");
-		TEXT(it, "no other node has been heard for two seconds");
-		REMEDY(it, "look at the other nodes: are they up, and is their transmitter on?");
-	}
-}
-
-static void look_at_id(const struct state *state, struct findings *findings)
-{
-	char node[UNIT_TEXT];
-	struct finding *it = add(findings, "id-in-use");
-
-	TEXT(it, "this node has left the ring, as its id %s is in use: it only passes frames on",
-	     node_text(node, state->node));
-	REMEDY(it, "give one of the two nodes another id, and start it again");
+	if (*ring_absent(absent, ring, since_ns))
+		say(add(findings, "absent"), state,
+		    "look at it: is it up, is its transmitter on, does it see light?", "%s", absent);
+	else if (takes_part(state) && ring->count == 1)
+		say(add(findings, "alone"), state,
+		    "look at the other nodes: are they up, and is their transmitter on?",
+		    "no other node has been heard for two seconds");
 }
 
 /* What is so now stays as it was found; behind it what has happened, the latest first. */
@@ -295,27 +290,31 @@ static int by_time(const void *a, const void *b)
  */
 int diagnose(const struct state *state, struct findings *findings)
 {
-	struct counters counters;
+	struct rfm_counters counters;
 	struct ring ring = { .left = false };
 	int error = counters_get(state->name, false, &counters);
+	char node[UNIT_TEXT];
 
 	findings->count = 0;
-	if (!error && counters.there)
+	if (!error && counters.clock_ns)
 		error = ring_get(state->name, takes_part(state), &ring);
 	if (error)
 		return error;
 	if (ring.left)
-		look_at_id(state, findings);
+		say(add(findings, "id-in-use"), state,
+		    "give one of the two nodes another id, and start it again",
+		    "this node has left the ring, as its id %s is in use: it only passes frames on",
+		    node_text(node, state->node));
 	look_at_switches(state, findings);
 	look_at_policy(state, &counters, findings);
 	if (!ring.left)
 		look_at_link(state, findings);
-	if (counters.there) {
+	if (counters.clock_ns) {
 		error = look_at_frames(state, &ring, &counters, findings);
 		look_at_breaks(state, &ring, &counters, findings);
 		if (!ring.left)
 			look_at_members(state, &ring, &counters, findings);
-		look_at_counters(&counters, findings);
+		look_at_counters(state, &counters, findings);
 	}
 	qsort(findings->list, findings->count, sizeof(*findings->list), by_time);
 	return error;
@@ -336,20 +335,10 @@ json_t *findings_json(const struct findings *findings)
 	return list;
 }
 
-static void print_finding(const struct finding *it)
-{
-	char ago[UNIT_TEXT];
-
-	time_text(ago, it->ago_ns);
-	printf("  - %s", it->text);
-	if (it->ago_ns)
-		printf(it->past ? ", the last %s ago" : ", since %s ago", ago);
-	printf("\n      %s\n", it->remedy);
-}
-
 void findings_print(const struct command *cmd, const struct findings *findings)
 {
 	const struct finding *last = NULL;
+	char ago_text[UNIT_TEXT];
 
 	if (!findings->count || findings->list[0].past)
 		printf("nothing here keeps updates from arriving; 'rmctl test %s' asks the ring\n",
@@ -360,6 +349,10 @@ void findings_print(const struct command *cmd, const struct findings *findings)
 		if (!last || last->past != it->past)
 			puts(it->past ? "what has happened:" :
 					"what keeps updates from arriving:");
-		print_finding(it);
+		printf("  - %s", it->text);
+		if (it->ago_ns)
+			printf(it->past ? ", the last %s ago" : ", since %s ago",
+			       time_text(ago_text, it->ago_ns));
+		printf("\n      %s\n", it->remedy);
 	}
 }

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include "counters.h"
 #include "state.h"
 
 #define FINDINGS_MAX 32
@@ -33,6 +32,7 @@ struct findings {
 	struct finding list[FINDINGS_MAX];
 };
 
+int counters_get(const char *name, bool absolute, struct rfm_counters *counters);
 int diagnose(const struct state *state, struct findings *findings);
 json_t *findings_json(const struct findings *findings);
 void findings_print(const struct command *cmd, const struct findings *findings);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const char *const names[RFM_EVENT_TYPES] = {
+const char *const event_names[RFM_EVENT_TYPES] = {
 	[RFM_EVENT_RESET] = "reset",
 	[RFM_EVENT_INT1] = "int1",
 	[RFM_EVENT_INT2] = "int2",
@@ -34,14 +34,14 @@ static const char *const names[RFM_EVENT_TYPES] = {
 /* A kernel newer than this program may send types it does not know. */
 const char *event_name(uint32_t type)
 {
-	return type < RFM_EVENT_TYPES ? names[type] : "unknown";
+	return type < RFM_EVENT_TYPES ? event_names[type] : "unknown";
 }
 
 /* Returns the event type, or -1. */
 int event_from_name(const char *name)
 {
 	for (int type = 0; type < RFM_EVENT_TYPES; type++)
-		if (!strcmp(name, names[type]))
+		if (!strcmp(name, event_names[type]))
 			return type;
 	return -1;
 }

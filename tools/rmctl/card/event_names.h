@@ -3,10 +3,11 @@
 #define RMCTL_EVENT_NAMES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <linux/rfm.h>
+
+extern const char *const event_names[RFM_EVENT_TYPES];
 
 const char *event_name(uint32_t type);
 int event_from_name(const char *name);

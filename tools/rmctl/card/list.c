@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* rmctl list: the cards of this machine. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,16 +48,11 @@ static int print_text(const struct command *cmd, const struct states *states)
 int verb_list(struct command *cmd, int argc, char **argv)
 {
 	struct states states;
-	struct netlink nl;
 	int status;
 
 	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 0, 0))
 		return STATUS_MISUSED;
-	status = netlink_open(cmd, &nl);
-	if (status)
-		return status;
-	status = states_get(cmd, &nl, &states);
-	netlink_close(&nl);
+	status = states_get(cmd, &states);
 	if (status)
 		return status;
 	if (!states.count)

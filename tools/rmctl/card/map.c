@@ -108,13 +108,10 @@ int verb_map(struct command *cmd, int argc, char **argv)
 {
 	struct state state;
 	struct ring ring;
-	struct netlink nl;
-	int status, error;
+	int status = state_of_only_card(cmd, argc, argv, &state), error;
 
-	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	netlink_close(&nl);
 	error = ring_get(state.name, state.link, &ring);
 	if (error)
 		return failed(cmd, "cannot read the ring map: %s%s", card_reason(error),

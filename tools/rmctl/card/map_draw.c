@@ -12,7 +12,6 @@
 #include "map_draw.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #define CELL 6u		/* "[*255]" */
 #define LINK 3u		/* "-->" */

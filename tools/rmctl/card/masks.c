@@ -15,14 +15,7 @@
 
 #include "tools/rmctl/regions/regions.h"
 
-static const struct {
-	const char *name;
-	uint32_t bit;
-} table[PLANES] = {
-	[PLANE_RX] = { "rx", RFM_PLANES_RX },
-	[PLANE_TX] = { "tx", RFM_PLANES_TX },
-	[PLANE_OWN] = { "own", RFM_PLANES_OWNED },
-};
+const char *const plane_names[PLANES] = { "rx", "tx", "own" };
 
 /* --- ranges ---------------------------------------------------------------------------- */
 
@@ -36,6 +29,17 @@ int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length)
 	ranges->list = list;
 	list[ranges->count++] = (struct range){ .offset = offset, .length = length };
 	return 0;
+}
+
+/* Adds the RANGE that a word is. Returns an exit status; what is wrong has been said. */
+int ranges_read(struct command *cmd, const char *word, struct ranges *ranges)
+{
+	uint64_t offset, length;
+	int status = get_range(cmd, word, &offset, &length);
+
+	if (!status && ranges_add(ranges, offset, length))
+		status = failed(cmd, "out of memory");
+	return status;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -96,40 +100,30 @@ json_t *ranges_json(const struct ranges *ranges)
 int plane_find(const char *name, size_t length)
 {
 	for (int plane = 0; plane < PLANES; plane++)
-		if (strlen(table[plane].name) == length &&
-		    !strncmp(name, table[plane].name, length))
+		if (strlen(plane_names[plane]) == length &&
+		    !strncmp(name, plane_names[plane], length))
 			return plane;
 	return -1;
 }
 
-const char *plane_name(enum plane plane)
-{
-	return table[plane].name;
-}
-
 uint32_t plane_bit(enum plane plane)
 {
-	return table[plane].bit;
+	static const uint32_t bits[PLANES] = { RFM_PLANES_RX, RFM_PLANES_TX, RFM_PLANES_OWNED };
+
+	return bits[plane];
 }
 
-/**
- * planes_read - read what is to be on in one plane
- * @cmd: the command, for messages and names
- * @plane: which
- * @text: "all", "none", or ranges with commas between them
- * @planes: the plane is given then
- *
- * "all" reaches to the end of a memory of any size. Returns an exit status; what is wrong has
- * been said.
+/*
+ * Reads what is to be on in one plane, which is given then: "all", "none", or ranges with commas
+ * between them. "all" reaches to the end of a memory of any size. Returns an exit status.
  */
 int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes)
 {
-	uint64_t offset, length;
 	char *words, *rest, *word;
 	int status = STATUS_OK;
 
 	if (planes->given & 1u << plane)
-		return misused(cmd, "%s is given twice", plane_name(plane));
+		return misused(cmd, "%s is given twice", plane_names[plane]);
 	planes->given |= 1u << plane;
 	if (!strcmp(text, "none"))
 		return STATUS_OK;
@@ -140,19 +134,15 @@ int planes_read(struct command *cmd, enum plane plane, const char *text, struct 
 	if (!words)
 		return failed(cmd, "out of memory");
 	rest = words;
-	while (!status && (word = strsep(&rest, ","))) {
-		status = get_range(cmd, word, &offset, &length);
-		if (!status && ranges_add(&planes->of[plane], offset, length))
-			status = failed(cmd, "out of memory");
-	}
+	while (!status && (word = strsep(&rest, ",")))
+		status = ranges_read(cmd, word, &planes->of[plane]);
 	free(words);
 	return status;
 }
 
 /* What is on in a plane, as planes_read() reads it; the caller frees it. */
-char *planes_word(enum plane plane, const struct planes *planes, uint64_t memory_size)
+char *ranges_word(const struct ranges *ranges, uint64_t memory_size)
 {
-	const struct ranges *ranges = &planes->of[plane];
 	size_t size;
 	char *text;
 	FILE *file;
@@ -202,13 +192,9 @@ int planes_put(struct nl_msg *request, const struct planes *planes, uint64_t mem
 	return status;
 }
 
-/**
- * planes_fit - do the ranges lie in the memory, and are they few enough?
- * @cmd: the command, for the message
- * @planes: tidy afterwards
- * @memory_size: bytes
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Do the ranges lie in the memory of so many bytes, and are they few enough? They are tidy
+ * afterwards. Returns an exit status.
  */
 int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
 {
@@ -227,7 +213,7 @@ int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
 		ranges_tidy(&planes->of[plane], memory_size);
 		if (planes->of[plane].count > RFM_SUBSCRIBE_MAX)
 			return failed(cmd, "%s would have %zu separate ranges, at most %d can be set",
-				      plane_name(plane), planes->of[plane].count,
+				      plane_names[plane], planes->of[plane].count,
 				      RFM_SUBSCRIBE_MAX);
 	}
 	return STATUS_OK;

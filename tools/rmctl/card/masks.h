@@ -15,20 +15,17 @@ struct nl_msg;
 
 enum plane { PLANE_RX, PLANE_TX, PLANE_OWN, PLANES };
 
-/**
- * struct range - bytes of the memory
- * @offset: first byte
- * @length: bytes
- */
-struct range {
-	uint64_t offset, length;
-};
+extern const char *const plane_names[PLANES];
 
 /**
- * struct ranges - some of them
- * @count: how many
- * @list: in order and apart from each other once ranges_tidy() has seen them
+ * struct range - bytes of the memory
+ * @planes: for who looks at more than one, RFM_PLANES_*; else 0
  */
+struct range {
+	uint64_t offset, length, planes;
+};
+
+/* Some of them, in order and apart from each other once ranges_tidy() has seen them. */
 struct ranges {
 	size_t count;
 	struct range *list;
@@ -45,16 +42,17 @@ struct planes {
 };
 
 int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length);
+int ranges_read(struct command *cmd, const char *word, struct ranges *ranges);
 void ranges_tidy(struct ranges *ranges, uint64_t memory_size);
 bool ranges_equal(const struct ranges *a, const struct ranges *b);
 json_t *ranges_json(const struct ranges *ranges);
+char *ranges_word(const struct ranges *ranges, uint64_t memory_size);
 
 int plane_find(const char *name, size_t length);
-const char *plane_name(enum plane plane);
 uint32_t plane_bit(enum plane plane);
+int planes_get(struct command *cmd, uint64_t memory_size, struct planes *planes);
 int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes);
 int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size);
-char *planes_word(enum plane plane, const struct planes *planes, uint64_t memory_size);
 int planes_put(struct nl_msg *request, const struct planes *planes, uint64_t memory_size);
 int planes_put_change(struct nl_msg *request, const struct range *range, uint32_t bits,
 		      uint32_t action);

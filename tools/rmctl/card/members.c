@@ -2,7 +2,6 @@
 #include "members.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,13 +53,9 @@ static int by_hops(const void *a, const void *b)
 	return first->node < second->node ? -1 : 1;
 }
 
-/**
- * ring_get - ask who is on the ring
- * @name: of the card
- * @sure: if nothing comes home, wait for the next heartbeat: the ring may just have been closed
- * @ring: filled in
- *
- * Returns 0 or an errno.
+/*
+ * Asks a card who is on the ring. @sure: if nothing comes home, waits for the next heartbeat, as
+ * the ring may just have been closed. Returns 0 or an errno.
  */
 int ring_get(const char *name, bool sure, struct ring *ring)
 {
@@ -114,13 +109,9 @@ const char *ring_note(char text[RING_NOTE], const struct ring_member *member)
 	return text;
 }
 
-/**
- * ring_absent - name the nodes that stand still or have gone
- * @text: "node 0x02 (2) stands still, node 0x03 (3) last heard 5.102 s ago"; empty if there is none
- * @ring: who is known
- * @since_ns: leave out who was last heard longer ago
- *
- * Returns @text.
+/*
+ * Names the nodes that stand still or have gone, but not who was last heard longer than @since_ns
+ * ago: "node 0x02 (2) stands still, node 0x03 (3) last heard 5.102 s ago"; "" if there is none.
  */
 const char *ring_absent(char text[RING_NOTE], const struct ring *ring, uint64_t since_ns)
 {

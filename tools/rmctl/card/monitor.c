@@ -38,7 +38,7 @@ struct line {
 	uint64_t seq, have, pid, lost;
 	union {
 		uint64_t number[RFM_A_EVENT_MAX + 1];
-		struct { RFM_EVENT_NUMBERS; };
+		RFM_EVENT_NUMBERS;
 	};
 	char comm[32];
 	struct settings changed;
@@ -50,7 +50,8 @@ struct line {
 static void unknown(struct line *line, const char *device, const char *event, uint64_t seq)
 {
 	*line = (struct line){
-		.device = device, .event = event, .seq = seq, .time_ns = now_ns(),
+		.device = device, .event = event, .seq = seq,
+		.number[RFM_A_EVENT_TIME_NS] = now_ns(),
 	};
 }
 
@@ -63,20 +64,12 @@ static bool known(const struct line *line, unsigned int attribute)
 
 static json_t *changed_json(const struct line *line)
 {
-	json_t *all, *changed, *value;
-	const char *key;
-	int error;
+	json_t *changed;
 
 	if (!line->is_change)
 		return json_null();
-	all = json_object();
 	changed = json_object();
-	error = settings_json(all, &line->changed);
-	json_object_foreach(all, key, value)
-		if (!json_is_null(value))
-			error |= json_object_set(changed, key, value);
-	json_decref(all);
-	return json_whole(changed, error);
+	return json_whole(changed, settings_json(changed, &line->changed, false));
 }
 
 /* What only a change has. */
@@ -247,16 +240,18 @@ static void find_changes(struct line *line, const struct state *before, const st
 	}
 }
 
-static void take_card(struct monitor *monitor, struct nlmsghdr *message, const char *event)
+static void take_card(struct monitor *monitor, struct nlmsghdr *message)
 {
+	uint8_t command = genlmsg_hdr(message)->cmd;
 	struct state state, *before;
 	struct line line;
 
 	if (!state_take(&state, message))
 		return;
-	unknown(&line, state.name, event, state.seq);
+	unknown(&line, state.name, command == RFM_CMD_CARD_CREATE_NTF ? "created" :
+		command == RFM_CMD_CARD_DELETE_NTF ? "deleted" : "changed", state.seq);
 	before = remembered(&monitor->states, &state);
-	if (before && genlmsg_hdr(message)->cmd == RFM_CMD_CARD_CHANGE_NTF)
+	if (before && command == RFM_CMD_CARD_CHANGE_NTF)
 		find_changes(&line, before, &state);
 	if (before)
 		*before = state;
@@ -287,13 +282,9 @@ static void take(struct nlmsghdr *message, void *context)
 	monitor->seq = seq;
 	switch (genlmsg_hdr(message)->cmd) {
 	case RFM_CMD_CARD_CREATE_NTF:
-		take_card(monitor, message, "created");
-		break;
 	case RFM_CMD_CARD_CHANGE_NTF:
-		take_card(monitor, message, "changed");
-		break;
 	case RFM_CMD_CARD_DELETE_NTF:
-		take_card(monitor, message, "deleted");
+		take_card(monitor, message);
 		break;
 	case RFM_CMD_EVENT_NTF:
 		take_event(monitor, device, seq, attributes[RFM_A_CARD_EVENT]);
@@ -308,7 +299,7 @@ static void take(struct nlmsghdr *message, void *context)
 
 static int monitor_loop(struct monitor *monitor, struct netlink *nl)
 {
-	struct pollfd pollfd = { .fd = netlink_fd(nl), .events = POLLIN };
+	struct pollfd pollfd = { .fd = nl_socket_get_fd(nl->socket), .events = POLLIN };
 
 	while (!monitor->status && !until_done(&monitor->until)) {
 		int error, ready = stop_poll(&pollfd, 1, monitor->until.deadline_ns);
@@ -326,7 +317,7 @@ static int monitor_loop(struct monitor *monitor, struct netlink *nl)
 }
 
 /* Nothing is missed between how the cards are now and what comes next. */
-static int run(struct monitor *monitor, struct netlink *asking, const char *which)
+static int run(struct monitor *monitor, const char *which)
 {
 	struct command *cmd = monitor->cmd;
 	struct netlink hearing;
@@ -337,9 +328,9 @@ static int run(struct monitor *monitor, struct netlink *asking, const char *whic
 		return status;
 	status = netlink_join(cmd, &hearing, RFM_MCGRP_MONITOR);
 	if (!status)
-		status = states_get(cmd, asking, &monitor->states);
+		status = states_get(cmd, &monitor->states);
 	if (!status && which)
-		status = state_get(cmd, asking, which, &state);
+		status = state_get(cmd, which, &state);
 	if (!status) {
 		monitor->only = which ? state.name : NULL;
 		stop_hold_signals();
@@ -356,26 +347,17 @@ int verb_monitor(struct command *cmd, int argc, char **argv)
 {
 	struct monitor monitor = { .cmd = cmd };
 	char name[CARD_NAME_SIZE];
-	struct netlink asking;
 	int status = STATUS_OK;
-	bool one;
 
-	until_init(&monitor.until);
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
 		status = until_option(cmd, &monitor.until, option);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 0, 1))
 		return STATUS_MISUSED;
-	one = argc > optind;
-	if (one)
-		cmd->card = argv[optind];
-	if (one && (status = card_find(cmd, argv[optind], name)))
-		return status;
-	status = netlink_open(cmd, &asking);
-	if (status)
-		return status;
-	status = run(&monitor, &asking, one ? name : NULL);
-	netlink_close(&asking);
-	return status;
+	if (argc == optind)
+		return run(&monitor, NULL);
+	cmd->card = argv[optind];
+	status = card_find(cmd, argv[optind], name);
+	return status ? status : run(&monitor, name);
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "state.h"
 #include "tools/rmctl/cli/stop.h"
 #include "tools/rmctl/cli/words.h"
 
@@ -41,12 +42,9 @@ static int keep_cards(const struct dirent *entry)
 	return parse_card_name(entry->d_name);
 }
 
-/**
- * card_names_get - list the cards of this machine
- * @list: filled in; the caller frees @list->names
- *
- * The driver's class in sysfs knows them all; without it, device nodes do.
- * Returns 0 or an errno.
+/*
+ * Lists the cards of this machine; the caller frees the names. The driver's class in sysfs knows
+ * them all; without it, device nodes do. Returns 0 or an errno.
  */
 int card_names_get(struct card_names *list)
 {
@@ -58,32 +56,14 @@ int card_names_get(struct card_names *list)
 		count = scandir("/dev", &entries, keep_cards, versionsort);
 	if (count < 0)
 		return errno;
-	list->count = (size_t)count;
-	list->names = calloc(list->count + 1, sizeof(*list->names));
-	for (size_t i = 0; i < list->count; i++) {
+	list->names = calloc((size_t)count + 1, sizeof(*list->names));
+	for (int i = 0; i < count; i++) {
 		if (list->names)
-			snprintf(list->names[i], CARD_NAME_SIZE, "%s", entries[i]->d_name);
+			snprintf(list->names[list->count++], CARD_NAME_SIZE, "%s", entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
 	return list->names ? 0 : ENOMEM;
-}
-
-/* The PCI address of a card that may refuse to be opened. */
-bool card_pci_from_sysfs(const char *name, char *address, size_t size)
-{
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *base;
-	ssize_t length;
-
-	snprintf(path, sizeof(path), CLASS_DIRECTORY "/%s/device", name);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
-		return false;
-	target[length] = '\0';
-	base = strrchr(target, '/');
-	snprintf(address, size, "%.*s", (int)size - 1, base ? base + 1 : target);
-	return true;
 }
 
 /* Opens card @name for reading. Returns NULL with errno if that fails. */
@@ -95,36 +75,41 @@ struct rfm *card_look(const char *name)
 	return rfm_open(path, O_RDONLY);
 }
 
-/* Asks card @name what it is. Returns 0 or an errno. */
-int card_query(const char *name, struct rfm_info *info)
+/* Has card @name this PCI address? sysfs tells of one that may refuse to be opened. */
+static bool is_at(const char *name, const char *address)
 {
-	struct rfm *rfm = card_look(name);
-	int error = !rfm || rfm_info(rfm, info) ? errno : 0;
+	char path[PATH_MAX], target[PATH_MAX];
+	struct rfm_info info;
+	struct rfm *rfm;
+	ssize_t length;
+	bool same;
+
+	snprintf(path, sizeof(path), CLASS_DIRECTORY "/%s/device", name);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length >= 0) {
+		target[length] = '\0';
+		return !strcmp(strrchr(target, '/') ? strrchr(target, '/') + 1 : target, address);
+	}
+	rfm = card_look(name);
+	same = rfm && !rfm_info(rfm, &info) &&
+	       !strncmp(info.pci_name, address, sizeof(info.pci_name));
 	rfm_close(rfm);
-	return error;
+	return same;
 }
 
 /* Finds the card at @address. Returns 0 or an errno, ENOENT if there is none. */
 int card_by_pci(const char *address, char name[CARD_NAME_SIZE])
 {
-	char own[sizeof(((struct rfm_info *)NULL)->pci_name)];
 	struct card_names list;
-	struct rfm_info info = { 0 };
 	int error = card_names_get(&list);
 
-	if (error)
-		return error;
-	error = ENOENT;
+	if (!error)
+		error = ENOENT;
 	for (size_t i = 0; i < list.count && error; i++) {
-		if (!card_pci_from_sysfs(list.names[i], own, sizeof(own))) {
-			if (card_query(list.names[i], &info))
-				continue;
-			memcpy(own, info.pci_name, sizeof(own));
-		}
-		if (!strncmp(own, address, sizeof(own))) {
-			memcpy(name, list.names[i], CARD_NAME_SIZE);
-			error = 0;
-		}
+		if (!is_at(list.names[i], address))
+			continue;
+		memcpy(name, list.names[i], CARD_NAME_SIZE);
+		error = 0;
 	}
 	free(list.names);
 	return error;
@@ -133,7 +118,8 @@ int card_by_pci(const char *address, char name[CARD_NAME_SIZE])
 /* Sets @path to the device node that the user means. Returns an exit status. */
 static int resolve(struct command *cmd, struct card *card, const char *which, char path[PATH_MAX])
 {
-	char address[PCI_ADDRESS_SIZE];
+	char found[CARD_NAME_SIZE];
+	int status, error = 0;
 
 	if (*which == '/') {
 		const char *base = strrchr(which, '/') + 1;
@@ -145,33 +131,25 @@ static int resolve(struct command *cmd, struct card *card, const char *which, ch
 		cmd->card = card->name;
 		return STATUS_OK;
 	}
-	if (parse_pci_address(which, address)) {
-		int error = card_by_pci(address, card->name);
-
-		if (error == ENOENT)
-			return failed(cmd, "no reflective-memory card with a driver at PCI "
-				      "address %s", address);
-		if (error)
-			return failed(cmd, "cannot list the cards: %s", strerror(error));
-	} else if (parse_card_name(which)) {
-		snprintf(card->name, sizeof(card->name), "%s", which);
-	} else {
-		return misused(cmd, "'%s' names no card; say rfm0, /dev/rfm0 or a PCI address",
-			       which);
-	}
+	status = card_find(cmd, which, found);
+	if (status)
+		return status;
+	if (strchr(found, ':'))
+		error = card_by_pci(found, card->name);
+	else
+		strcpy(card->name, found);
+	if (error == ENOENT)
+		return failed(cmd, "no reflective-memory card with a driver at PCI address %s", found);
+	if (error)
+		return failed(cmd, "cannot list the cards: %s", strerror(error));
 	cmd->card = card->name;
 	snprintf(path, PATH_MAX, "/dev/%s", card->name);
 	return STATUS_OK;
 }
 
-/**
- * card_open - open the card that the user named
- * @cmd: gets the card's name for its messages; @card must outlive it
- * @card: filled in; close it with card_close()
- * @which: rfm0, /dev/rfm0 or a PCI address
- * @writing: open for writing too
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Opens the card that the user named: rfm0, /dev/rfm0 or a PCI address. @cmd gets its name for
+ * messages, so @card must outlive it. Returns an exit status; what is wrong has been said.
  */
 int card_open(struct command *cmd, struct card *card, const char *which, bool writing)
 {
@@ -223,14 +201,9 @@ static bool hold_window(struct card *card)
 	return !rfm_info(card->rfm, &card->info);
 }
 
-/**
- * card_open_window - the same, for who reaches the memory through the card's window
- * @cmd: as card_open()
- * @card: as card_open()
- * @which: as card_open()
- * @writing: as card_open()
- *
- * The window stays where it is until card_close(). Returns an exit status.
+/*
+ * The same, for who reaches the memory through the card's window, which stays where it is until
+ * card_close().
  */
 int card_open_window(struct command *cmd, struct card *card, const char *which, bool writing)
 {
@@ -250,14 +223,9 @@ void card_close(struct card *card)
 	rfm_close(card->rfm);
 }
 
-/**
- * card_check_memory - are these bytes in the card's memory, be they in its window or not?
- * @cmd: the command
- * @card: the card
- * @offset: in the reflected memory, bytes
- * @length: bytes
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Are these bytes in the card's memory, be they in its window or not? Returns an exit status; what
+ * is wrong has been said.
  */
 int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
 		      uint64_t length)
@@ -271,15 +239,7 @@ int card_check_memory(const struct command *cmd, const struct card *card, uint64
 	return STATUS_OK;
 }
 
-/**
- * card_check_range - is a range inside what can be reached?
- * @cmd: the command, for the message
- * @card: the card
- * @offset: in the reflected memory, bytes
- * @length: bytes
- *
- * Returns an exit status; what is wrong has been said.
- */
+/* The same for the window. */
 int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
 		     uint64_t length)
 {
@@ -312,16 +272,11 @@ static void on_sigbus(int signal)
 	_exit(STATUS_FAILED);
 }
 
-/**
- * card_map - map a range of the reflected memory
- * @cmd: the command, for messages
- * @card: the card; for stores as well as loads if it is open for writing
- * @offset: where the range begins, bytes; any alignment
- * @length: bytes, not 0
- *
- * The mapping lives until the program ends. If the card goes away while it is
- * in use, the program says so and ends with status 3. Returns the address of
- * @offset, or NULL when it has said what is wrong.
+/*
+ * Maps @length bytes, not 0, from any @offset of the memory on, for stores as well as loads if the
+ * card is open for writing. The mapping lives until the program ends. If the card goes away while
+ * it is in use, the program says so and ends with status 3. Returns the address of @offset, or
+ * NULL when it has said what is wrong.
  */
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,
 			uint64_t length)
@@ -341,13 +296,10 @@ volatile void *card_map(const struct command *cmd, const struct card *card, uint
 	return memory;
 }
 
-/**
- * card_fence - wait until all that this node has stored has come home
- * @card: the card, open for writing
- * @fence: how long to wait; is told how it went
- *
- * Signals that end the program are held from here on, see stop.h. Returns 0, or
- * an errno: EINTR only when the user has asked for the end.
+/*
+ * Waits until all that this node has stored has come home, for as long as @fence says, which is
+ * told how it went; the card is open for writing. Signals that end the program are held from here
+ * on, see stop.h. Returns 0, or an errno: EINTR only when the user has asked for the end.
  */
 int card_fence(const struct card *card, struct rfm_fence_wait *fence)
 {

@@ -26,11 +26,7 @@ struct card {
 	void *held;
 };
 
-/**
- * struct card_names - the cards of this machine, in order of their numbers
- * @count: how many
- * @names: their names
- */
+/* The cards of this machine, in order of their numbers. */
 struct card_names {
 	size_t count;
 	char (*names)[CARD_NAME_SIZE];
@@ -41,9 +37,7 @@ int card_open_window(struct command *cmd, struct card *card, const char *which, 
 void card_close(struct card *card);
 int card_by_pci(const char *address, char name[CARD_NAME_SIZE]);
 struct rfm *card_look(const char *name);
-int card_query(const char *name, struct rfm_info *info);
 int card_names_get(struct card_names *list);
-bool card_pci_from_sysfs(const char *name, char *address, size_t size);
 const char *card_reason(int error);
 
 int card_fence(const struct card *card, struct rfm_fence_wait *fence);

@@ -1,15 +1,88 @@
 // SPDX-License-Identifier: MIT
-/* rmctl fence: has everything stored so far arrived at every node? */
+/*
+ * rmctl test: does a packet come back round the ring? rmctl fence: has everything stored so far
+ * arrived at every node?
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 
 #include "members.h"
 #include "open.h"
 #include "tools/rmctl/cli/out.h"
 
-#define TIMEOUT_DEFAULT_MS 1000u
-#define TIMEOUT_MAX_MS 60000u
+/* Thousandths of a microsecond are shown, however long it took. */
+#define US "%" PRIu64 ".%03" PRIu64 " us"
+#define IN_US(ns) (uint64_t)((ns) / 1000), (uint64_t)((ns) % 1000)
+
+/* Reads the command line, DEV [-t TIME], and opens the card. Returns an exit status. */
+static int begin(struct command *cmd, int argc, char **argv, uint32_t max_ms, uint32_t *timeout_ms,
+		 struct card *card)
+{
+	if (get_timeout(cmd, argc, argv, max_ms, timeout_ms) ||
+	    check_operands(cmd, argc, argv, 1, 1))
+		return STATUS_MISUSED;
+	return card_open(cmd, card, argv[optind], true);
+}
+
+/* --- test -------------------------------------------------------------------------------- */
+
+/* @status: STATUS_OK: the ring is closed, STATUS_NO: open, STATUS_UNKNOWN: not tested. */
+static int report_test(const struct command *cmd, const struct rfm_ring_test *test, int status)
+{
+	json_t *closed = status == STATUS_UNKNOWN ? json_null() : json_boolean(!status);
+
+	if (cmd->json)
+		return out_json(cmd, json_pack("{s:s, s:o, s:o}", "device", cmd->card, "closed",
+					       closed, "round_trip_ns",
+					       json_known(!status, test->round_trip_ns)));
+	json_decref(closed);
+	if (!status)
+		printf("%s: the ring is closed, round trip " US "\n", cmd->card,
+		       IN_US(test->round_trip_ns));
+	return out_flush(cmd);
+}
+
+/* Says what came of it. Returns an exit status. */
+static int finish_test(const struct command *cmd, const struct card *card,
+		       const struct rfm_ring_test *test, int error)
+{
+	int status = STATUS_OK;
+
+	if (error && error != ETIMEDOUT)
+		return failed(cmd, "cannot test the ring: %s", card_reason(error));
+	if (error)
+		status = STATUS_NO;
+	else if (card->info.lcsr1 & RFM_LCSR1_LOOPBACK)
+		status = STATUS_UNKNOWN;
+	if (report_test(cmd, test, status))
+		return STATUS_FAILED;
+	if (status == STATUS_NO)
+		failed(cmd, "the ring is open: nothing came back within %" PRIu32 " ms",
+		       test->timeout_ms);
+	if (status == STATUS_UNKNOWN)
+		failed(cmd, "loopback is on: the packet came from this card's own transmitter, and "
+		       "tells nothing of the ring");
+	return status;
+}
+
+int verb_test(struct command *cmd, int argc, char **argv)
+{
+	struct rfm_ring_test test = { .timeout_ms = 500 };
+	struct card card;
+	int status = begin(cmd, argc, argv, 10000, &test.timeout_ms, &card), error;
+
+	if (status)
+		return status;
+	error = ioctl(rfm_fd(card.rfm), RFM_IOC_RING_TEST, &test) ? errno : 0;
+	status = finish_test(cmd, &card, &test, error);
+	card_close(&card);
+	return status;
+}
+
+/* --- fence ------------------------------------------------------------------------------- */
+
 #define FLAGS (sizeof(flags) / sizeof(*flags))
 
 static const struct {
@@ -40,12 +113,6 @@ static int print_json(const struct command *cmd, const struct rfm_fence_wait *fe
 				       "wait_ns", json_known(!error, fence->wait_ns),
 				       "paused", ring ? ring_paused_json(ring) : json_null(),
 				       "gone", ring ? ring_gone_json(ring) : json_null()));
-}
-
-/* Asks who is on the ring, for who is not. Returns NULL if that is not known. */
-static const struct ring *ask(struct command *cmd, struct ring *ring)
-{
-	return ring_get(cmd->card, false, ring) ? NULL : ring;
 }
 
 /* Says why all is not everywhere, and who is not there. Returns an exit status. */
@@ -81,32 +148,26 @@ static int report(struct command *cmd, const struct rfm_fence_wait *fence, int e
 	struct ring answer;
 	int status;
 
-	if (!complete)
-		ring = ask(cmd, &answer);
+	/* Who is not there is said if it is known. */
+	if (!complete && !ring_get(cmd->card, false, &answer))
+		ring = &answer;
 	if (cmd->json) {
 		status = print_json(cmd, fence, error, ring);
 		if (status)
 			return status;
 	} else if (complete) {
-		printf("%s: everything is at every node, after %" PRIu64 ".%03" PRIu64 " us\n",
-		       cmd->card, (uint64_t)(fence->wait_ns / 1000),
-		       (uint64_t)(fence->wait_ns % 1000));
+		printf("%s: everything is at every node, after " US "\n", cmd->card,
+		       IN_US(fence->wait_ns));
 	}
 	return complete ? STATUS_OK : complain(cmd, fence, error, ring);
 }
 
 int verb_fence(struct command *cmd, int argc, char **argv)
 {
-	struct rfm_fence_wait fence = { .timeout_ms = TIMEOUT_DEFAULT_MS };
+	struct rfm_fence_wait fence = { .timeout_ms = 1000 };
 	struct card card;
-	int status, error;
+	int status = begin(cmd, argc, argv, 60000, &fence.timeout_ms, &card), error;
 
-	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &fence.timeout_ms);
-	if (status)
-		return status;
-	if (check_operands(cmd, argc, argv, 1, 1))
-		return STATUS_MISUSED;
-	status = card_open(cmd, &card, argv[optind], true);
 	if (status)
 		return status;
 	error = card_fence(&card, &fence);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "settings.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 
 #include "netlink_gen.h"
 #include "tools/common/parse.h"
-#include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 enum kind {
@@ -42,19 +40,19 @@ static const struct setting {
 	enum kind kind;
 	uint64_t min, max;
 } table[SETTINGS] = {
-	[SETTING_LED] = { "led", "led", RFM_A_CARD_LED, 1, ON_OFF, 0, 0 },
-	[SETTING_TRANSMIT] = { "transmit", "transmit", RFM_A_CARD_TRANSMIT, 1, ON_OFF, 0, 0 },
-	[SETTING_LOOPBACK] = { "loopback", "loopback", RFM_A_CARD_LOOPBACK, 1, ON_OFF, 0, 0 },
+	[SETTING_LED] = { "led", "led", RFM_A_CARD_LED, 1, ON_OFF },
+	[SETTING_TRANSMIT] = { "transmit", "transmit", RFM_A_CARD_TRANSMIT, 1, ON_OFF },
+	[SETTING_LOOPBACK] = { "loopback", "loopback", RFM_A_CARD_LOOPBACK, 1, ON_OFF },
 	[SETTING_DARK_ON_DARK] = { "dark-on-dark", "dark_on_dark", RFM_A_CARD_DARK_ON_DARK, 1,
-				   ON_OFF, 0, 0 },
-	[SETTING_PARITY] = { "parity", "parity", RFM_A_CARD_PARITY, 1, ON_OFF, 0, 0 },
-	[SETTING_OWN_DATA] = { "own-data", "own_data", RFM_A_CARD_OWN_DATA, 1, OFF_ONLY, 0, 0 },
-	[SETTING_BYTE_SWAP] = { "byte-swap", "byte_swap", RFM_A_CARD_BYTE_SWAP, 1, ON_OFF, 0, 0 },
+				   ON_OFF },
+	[SETTING_PARITY] = { "parity", "parity", RFM_A_CARD_PARITY, 1, ON_OFF },
+	[SETTING_OWN_DATA] = { "own-data", "own_data", RFM_A_CARD_OWN_DATA, 1, OFF_ONLY },
+	[SETTING_BYTE_SWAP] = { "byte-swap", "byte_swap", RFM_A_CARD_BYTE_SWAP, 1, ON_OFF },
 	[SETTING_WINDOW] = { "window", "window_offset", RFM_A_CARD_WINDOW_OFFSET, 8, BYTES,
 			     0, UINT64_MAX },
 	[SETTING_OFFSET] = { "offset", "address_offset", RFM_A_CARD_ADDRESS_OFFSET, 4, BYTES,
 			     0, UINT32_MAX },
-	[SETTING_POLICY] = { "policy", "base_policy", RFM_A_CARD_BASE_POLICY, 4, POLICY, 0, 0 },
+	[SETTING_POLICY] = { "policy", "base_policy", RFM_A_CARD_BASE_POLICY, 4, POLICY },
 	[SETTING_DMA_READ] = { "dma-read-threshold", "dma_read_threshold_size",
 			       RFM_A_CARD_DMA_READ_THRESHOLD, 4, BYTES, 0, UINT32_MAX },
 	[SETTING_DMA_WRITE] = { "dma-write-threshold", "dma_write_threshold_size",
@@ -92,71 +90,43 @@ bool setting_known(const struct settings *settings, enum setting_id id)
 	return settings->have & 1u << id;
 }
 
-static int read_on_off(struct command *cmd, const struct setting *setting, const char *text,
-		       uint64_t *value)
-{
-	*value = !strcmp(text, "on");
-	if (!*value && strcmp(text, "off"))
-		return misused(cmd, "%s is on or off, not '%s'", setting->name, text);
-	if (*value && setting->kind == OFF_ONLY)
-		return misused(cmd, "%s can be cleared only", setting->name);
-	return STATUS_OK;
-}
-
-static int read_policy(struct command *cmd, const char *text, uint64_t *value)
-{
-	for (*value = 0; *value < POLICIES; ++*value)
-		if (*value != RFM_POLICY_MASK && !strcmp(text, rfm_policy_names[*value]))
-			return STATUS_OK;
-	return misused(cmd, "policy is all or none, not '%s'", text);
-}
-
-static int read_time(struct command *cmd, const struct setting *setting, const char *text,
-		     uint64_t *value)
-{
-	if (parse_duration(text, value) == PARSE_OK && *value <= setting->max)
-		return STATUS_OK;
-	return misused(cmd, "%s is a time such as 50us, 1ms or 0, at most 1s, not '%s'",
-		       setting->name, text);
-}
-
-/**
- * setting_read - read the value of a setting from the command line or a file
- * @cmd: the command, for the message
- * @id: which
- * @text: its value
- * @settings: set on success only
- *
- * Returns an exit status; what is wrong has been said.
- */
+/* Reads the value of a setting, which is set on success only. Returns an exit status. */
 int setting_read(struct command *cmd, enum setting_id id, const char *text,
 		 struct settings *settings)
 {
 	const struct setting *setting = &table[id];
 	uint64_t value;
-	int status;
 
 	if (setting_known(settings, id))
 		return misused(cmd, "%s is given twice", setting->name);
 	switch (setting->kind) {
 	case ON_OFF:
 	case OFF_ONLY:
-		status = read_on_off(cmd, setting, text, &value);
+		value = !strcmp(text, "on");
+		if (!value && strcmp(text, "off"))
+			return misused(cmd, "%s is on or off, not '%s'", setting->name, text);
+		if (value && setting->kind == OFF_ONLY)
+			return misused(cmd, "%s can be cleared only", setting->name);
 		break;
 	case POLICY:
-		status = read_policy(cmd, text, &value);
+		value = 0;
+		while (value < RFM_POLICY_MASK && strcmp(text, rfm_policy_names[value]))
+			value++;
+		if (value == RFM_POLICY_MASK)
+			return misused(cmd, "policy is all or none, not '%s'", text);
 		break;
 	case TIME:
-		status = read_time(cmd, setting, text, &value);
+		if (parse_duration(text, &value) != PARSE_OK || value > setting->max)
+			return misused(cmd, "%s is a time such as 50us, 1ms or 0, at most 1s, not '%s'",
+				       setting->name, text);
 		break;
 	default:
-		status = get_number(cmd, setting->name, text, setting->max, &value);
-		if (!status && value < setting->min)
-			status = misused(cmd, "%s must be at least %" PRIu64, setting->name,
-					 setting->min);
+		if (get_number(cmd, setting->name, text, setting->max, &value))
+			return STATUS_MISUSED;
+		if (value < setting->min)
+			return misused(cmd, "%s must be at least %" PRIu64, setting->name,
+				       setting->min);
 	}
-	if (status)
-		return status;
 	settings->have |= 1u << id;
 	settings->value[id] = value;
 	return STATUS_OK;
@@ -240,15 +210,16 @@ static json_t *value_json(enum setting_id id, uint64_t value)
 	}
 }
 
-/* Adds all of them to @object, null where the card has none. Returns 0 or below. */
-int settings_json(json_t *object, const struct settings *settings)
+/* Adds all of them to @object, or those that are known: @unknown as null. Returns 0 or below. */
+int settings_json(json_t *object, const struct settings *settings, bool unknown)
 {
 	int error = 0;
 
 	for (unsigned int id = 0; id < SETTINGS; id++)
-		error |= json_object_set_new(object, table[id].key,
-					     setting_known(settings, id) ?
-						     value_json(id, settings->value[id]) :
-						     json_null());
+		if (setting_known(settings, id))
+			error |= json_object_set_new(object, table[id].key,
+						     value_json(id, settings->value[id]));
+		else if (unknown)
+			error |= json_object_set_new(object, table[id].key, json_null());
 	return error;
 }

@@ -2,9 +2,9 @@
 /* rmctl show: what one card is and how it is. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "diagnose.h"
+#include "event_names.h"
 #include "state.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
@@ -12,22 +12,12 @@
 #define LINE "  %-24s %s\n"
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
-/**
- * struct flag - one bit of LCSR1
- * @mask: the bit
- * @inverted: the name says the opposite of the bit
- * @key: in JSON
- * @label: for people
- * @yes: what a person reads when it holds
- * @no: and when it does not
- */
-struct flag {
+/* The bits of LCSR1, what JSON and people call them, and what people read when they hold or not. */
+static const struct flag {
 	uint32_t mask;
-	bool inverted;
+	bool inverted;		/* the name says the opposite of the bit */
 	const char *key, *label, *yes, *no;
-};
-
-static const struct flag flags[] = {
+} flags[] = {
 	{ RFM_LCSR1_LED, false, "led", "status LED", "on", "off" },
 	{ RFM_LCSR1_TX_DISABLE, true, "transmit", "transmit", "enabled", "disabled" },
 	{ RFM_LCSR1_DARK_ON_DARK, false, "dark_on_dark", "dark-on-dark", "on", "off" },
@@ -48,35 +38,39 @@ static const struct flag flags[] = {
 	{ RFM_LCSR1_OWN_DATA, false, "own_data", "own data", "seen", "not seen" },
 };
 
-/* The latched bits of LISR that the driver remembers. */
-static const struct {
-	uint32_t mask;
-	const char *name;
-} latched[] = {
-	{ RFM_LISR_RESET_REQ, "reset" },
-	{ RFM_LISR_SYNC_LOSS, "sync-loss" },
-	{ RFM_LISR_BAD_DATA, "bad-data" },
-	{ RFM_LISR_TX_FULL, "tx-full" },
-	{ RFM_LISR_RX_FULL, "rx-full" },
-	{ RFM_LISR_RX_ALMOST_FULL, "rx-almost-full" },
-	{ RFM_LISR_ROGUE, "rogue" },
-	{ RFM_LISR_WRITE_INHIBITED, "write-inhibited" },
-	{ RFM_LISR_PARITY, "parity" },
+/* The latched bits of LISR that the driver remembers, by the event that they tell of. */
+static const uint32_t latches[RFM_EVENT_TYPES] = {
+	[RFM_EVENT_RESET] = RFM_LISR_RESET_REQ,
+	[RFM_EVENT_SYNC_LOSS] = RFM_LISR_SYNC_LOSS,
+	[RFM_EVENT_BAD_DATA] = RFM_LISR_BAD_DATA,
+	[RFM_EVENT_TX_FULL] = RFM_LISR_TX_FULL,
+	[RFM_EVENT_RX_FULL] = RFM_LISR_RX_FULL,
+	[RFM_EVENT_RX_ALMOST_FULL] = RFM_LISR_RX_ALMOST_FULL,
+	[RFM_EVENT_ROGUE] = RFM_LISR_ROGUE,
+	[RFM_EVENT_WRITE_INHIBITED] = RFM_LISR_WRITE_INHIBITED,
+	[RFM_EVENT_PARITY] = RFM_LISR_PARITY,
 };
 
+static uint32_t latched(uint64_t lisr)
+{
+	uint32_t types = 0;
+
+	for (unsigned int type = 0; type < RFM_EVENT_TYPES; type++)
+		if (lisr & latches[type])
+			types |= RFM_EVENT_BIT(type);
+	return types;
+}
+
 /* What the extension block offers. */
-static const struct {
-	uint64_t mask;
-	const char *name;
-} features[] = {
-	{ RFM_EXT_FEATURE_SUBSCRIBE, "subscribe" },
-	{ RFM_EXT_FEATURE_WATCH, "watch" },
-	{ RFM_EXT_FEATURE_WRITER, "writer" },
-	{ RFM_EXT_FEATURE_MULTICAST, "multicast" },
-	{ RFM_EXT_FEATURE_FENCE, "fence" },
-	{ RFM_EXT_FEATURE_SNAPSHOT, "counters" },
-	{ RFM_EXT_FEATURE_CLOCK, "clock" },
-	{ RFM_EXT_FEATURE_QUERY, "query" },
+static const char *const features[] = {
+	[__builtin_ctz(RFM_EXT_FEATURE_SUBSCRIBE)] = "subscribe",
+	[__builtin_ctz(RFM_EXT_FEATURE_WATCH)] = "watch",
+	[__builtin_ctz(RFM_EXT_FEATURE_WRITER)] = "writer",
+	[__builtin_ctz(RFM_EXT_FEATURE_MULTICAST)] = "multicast",
+	[__builtin_ctz(RFM_EXT_FEATURE_FENCE)] = "fence",
+	[__builtin_ctz(RFM_EXT_FEATURE_SNAPSHOT)] = "counters",
+	[__builtin_ctz(RFM_EXT_FEATURE_CLOCK)] = "clock",
+	[__builtin_ctz(RFM_EXT_FEATURE_QUERY)] = "query",
 };
 
 static bool holds(const struct flag *flag, uint32_t lcsr1)
@@ -111,40 +105,21 @@ static json_t *lcsr1_json(const struct state *state)
 	return object;
 }
 
-static json_t *lisr_json(uint32_t lisr)
-{
-	json_t *names = json_array();
-
-	for (size_t i = 0; i < ARRAY_SIZE(latched); i++)
-		if (lisr & latched[i].mask)
-			json_array_append_new(names, json_string(latched[i].name));
-	return json_pack("{s:I, s:o}", "value", (json_int_t)lisr, "seen", names);
-}
-
-static json_t *extension_json(const struct state *state)
-{
-	json_t *names = json_array();
-
-	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-		if (state->features & features[i].mask)
-			json_array_append_new(names, json_string(features[i].name));
-	return names;
-}
-
 static int show_json(const struct command *cmd, const struct state *state,
 		     const struct findings *findings)
 {
 	bool has_clock = state->have >> RFM_A_CARD_CLOCK_DOMAIN & 1;
 	json_t *object = json_pack(
 		"{s:s, s:s, s:I, s:{s:I, s:I, s:I}, s:I, s:I, s:b, s:b, s:I, s:o, s:o, s:I, s:I,"
-		" s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+		" s:I, s:I, s:I, s:I, s:I, s:o, s:{s:I, s:o}, s:o}",
 		"device", state->name, "pci", state->pci, "node", (json_int_t)state->node,
 		"board", "id", (json_int_t)state->board_id, "revision",
 		(json_int_t)state->board_revision, "build", (json_int_t)state->build,
 		"memory_size", (json_int_t)state->memory_size,
 		"window_size", (json_int_t)state->window_size,
 		"signal", !!state->link, "sync", state_synchronous(state),
-		"features", (json_int_t)state->features, "extension", extension_json(state),
+		"features", (json_int_t)state->features, "extension",
+		bits_json(state->features, features, ARRAY_SIZE(features)),
 		"clock_domain", json_known(has_clock, state->clock_domain),
 		"generation", (json_int_t)state->generation,
 		"files", (json_int_t)state->files, "watches", (json_int_t)state->watches,
@@ -152,10 +127,11 @@ static int show_json(const struct command *cmd, const struct state *state,
 		"events_dropped", (json_int_t)state->driver.events_dropped,
 		"interrupts", (json_int_t)state->driver.interrupts,
 		"sync_losses", (json_int_t)state->driver.sync_losses,
-		"lcsr1", lcsr1_json(state), "lisr", lisr_json(state->lisr),
+		"lcsr1", lcsr1_json(state), "lisr", "value", (json_int_t)state->lisr,
+		"seen", bits_json(latched(state->lisr), event_names, RFM_EVENT_TYPES),
 		"findings", findings_json(findings));
 
-	return out_json(cmd, json_whole(object, settings_json(object, &state->settings)));
+	return out_json(cmd, json_whole(object, settings_json(object, &state->settings, true)));
 }
 
 /* --- for people ------------------------------------------------------------------------- */
@@ -189,8 +165,6 @@ static const char *policy(uint64_t value)
 /* What a base card cannot do, and why not. */
 static void show_extension(const struct state *state)
 {
-	const char *separator = "";
-
 	printf("  %-24s 0x%" PRIx64, "features", state->features);
 	if (!state->features) {
 		puts(" (a base card)");
@@ -200,12 +174,7 @@ static void show_extension(const struct state *state)
 		return;
 	}
 	fputs(" (", stdout);
-	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
-		if (!(state->features & features[i].mask))
-			continue;
-		printf("%s%s", separator, features[i].name);
-		separator = ", ";
-	}
+	bits_print(state->features, features, ARRAY_SIZE(features), "", ", ");
 	puts(")");
 	printf(LINE, "base policy", policy(setting(state, SETTING_POLICY)));
 	printf("  %-24s 0x%08" PRIx64 "\n", "clock domain", state->clock_domain);
@@ -233,20 +202,6 @@ static void show_settings(const struct state *state)
 			       setting_word(word, rows[i].id, setting(state, rows[i].id)));
 }
 
-static void show_latched(uint32_t lisr)
-{
-	const char *separator = "";
-
-	printf("  %-24s ", "seen since bound");
-	for (size_t i = 0; i < ARRAY_SIZE(latched); i++) {
-		if (!(lisr & latched[i].mask))
-			continue;
-		printf("%s%s", separator, latched[i].name);
-		separator = ", ";
-	}
-	printf("%s (LISR 0x%08" PRIx32 ")\n", *separator ? "" : "nothing", lisr);
-}
-
 static int show_text(const struct command *cmd, const struct state *state,
 		     const struct findings *findings)
 {
@@ -266,7 +221,9 @@ static int show_text(const struct command *cmd, const struct state *state,
 		 window_switches(state->lcsr1));
 	printf(LINE, "LCSR1", text);
 	show_settings(state);
-	show_latched(state->lisr);
+	printf("  %-24s ", "seen since bound");
+	bits_print(latched(state->lisr), event_names, RFM_EVENT_TYPES, "", ", ");
+	printf("%s (LISR 0x%08" PRIx64 ")\n", latched(state->lisr) ? "" : "nothing", state->lisr);
 	printf("  %-24s %" PRIu64 "\n", "interrupts", state->driver.interrupts);
 	printf("  %-24s %" PRIu64 "\n", "sync losses", state->driver.sync_losses);
 	printf("  %-24s %" PRIu64 " file(s), %" PRIu64 " watch(es), %" PRIu64 " listener(s)\n",
@@ -279,13 +236,10 @@ int verb_show(struct command *cmd, int argc, char **argv)
 {
 	struct findings findings;
 	struct state state;
-	struct netlink nl;
-	int status, error;
+	int status = state_of_only_card(cmd, argc, argv, &state), error;
 
-	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	netlink_close(&nl);
 	error = diagnose(&state, &findings);
 	if (error)
 		return failed(cmd, "cannot find out how the ring is: %s", card_reason(error));

@@ -104,14 +104,10 @@ static int find_by_path(struct command *cmd, const char *path, char name[CARD_NA
 	return STATUS_OK;
 }
 
-/**
- * card_find - the name of the card that the user named
- * @cmd: the command, for messages
- * @which: rfm0, /dev/rfm0 or a PCI address
- * @name: set to rfm0 or to the PCI address as the kernel writes it
- *
- * Whether there is such a card is for the driver to say, unless @which is a path. Returns an
- * exit status; what is wrong has been said.
+/*
+ * The name of the card that the user named, rfm0, /dev/rfm0 or a PCI address: @name is set to rfm0,
+ * or to the PCI address as the kernel writes it. Whether there is such a card is for the driver to
+ * say, unless @which is a path. Returns an exit status; what is wrong has been said.
  */
 int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE])
 {
@@ -131,19 +127,29 @@ int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE])
 
 /* --- requests about a card ------------------------------------------------------------- */
 
+/* The connection over which cards are asked, until the program ends. */
+static struct netlink asking;
+
+static int connect_once(struct command *cmd)
+{
+	return asking.socket ? STATUS_OK : netlink_open(cmd, &asking);
+}
+
 /**
- * card_request - begin a request about a card
- * @nl: the connection
+ * card_request - begin a request about a card; there is a connection
  * @command: RFM_CMD_*
  * @flags: NLM_F_DUMP or 0
  * @name: as card_find() sets it; NULL: of all cards
  *
- * Returns the request, or NULL without memory.
+ * Returns a message to which attributes can be added, or NULL without memory.
  */
-struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags, const char *name)
+struct nl_msg *card_request(uint8_t command, int flags, const char *name)
 {
-	struct nl_msg *request = netlink_request(nl, command, flags);
+	struct nl_msg *request = nlmsg_alloc_size(NETLINK_REQUEST);
 
+	if (request)
+		genlmsg_put(request, NL_AUTO_PORT, NL_AUTO_SEQ, asking.family, 0, flags, command,
+			    RFM_FAMILY_VERSION);
 	if (request && name)
 		nla_put_string(request, strchr(name, ':') ? RFM_A_CARD_PCI : RFM_A_CARD_NAME, name);
 	return request;
@@ -151,94 +157,80 @@ struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags
 
 /**
  * card_talk - send a request, with the rights of a descriptor if it takes some
- * @card: the one that the request is about, as card_find() sets it
- * @nl: the connection
+ * @card: the one that the request is about, as card_find() sets it; NULL: all
  * @writing: the right is that of a descriptor open for writing, otherwise for reading
- * @build: makes the request of @what
- * @what: see there
+ * @request: of card_request(), which is released; NULL: there was no memory for it
  * @take: takes the answer, or NULL
  * @context: for @take
  *
  * Who administers the network needs no descriptor, so it is opened only when the driver asks
- * for one. Returns 0 or an errno, with the reason in @nl.
+ * for one. Returns 0 or an errno of netlink_talk(); card_refused() says why.
  */
-int card_talk(const char *card, struct netlink *nl, bool writing,
-	      struct nl_msg *(*build)(const struct netlink *nl, const void *what),
-	      const void *what, netlink_take take, void *context)
+int card_talk(const char *card, bool writing, struct nl_msg *request, netlink_take take,
+	      void *context)
 {
-	int error = netlink_talk(nl, build(nl, what), take, context), fd;
+	int error = netlink_talk(&asking, request, take, context), fd = -1;
 	char path[PATH_MAX], name[CARD_NAME_SIZE];
-	struct nl_msg *request;
 
-	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a listed card has a name */
-	if (error != EPERM || (strchr(card, ':') && card_by_pci(card, name)))
-		return error;
-	snprintf(path, sizeof(path), "/dev/%s", strchr(card, ':') ? name : card);
-	fd = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return error;
-	request = build(nl, what);
-	if (request)
+	if (error == EPERM && card && (!strchr(card, ':') || !card_by_pci(card, name))) {
+		snprintf(path, sizeof(path), "/dev/%s", strchr(card, ':') ? name : card);
+		fd = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY);
+	}
+	if (fd >= 0) {
 		nla_put_s32(request, RFM_A_CARD_FD, fd);
-	error = netlink_talk(nl, request, take, context);
-	close(fd);
+		nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;
+		error = netlink_talk(&asking, request, take, context);
+		close(fd);
+	}
+	nlmsg_free(request);
 	return error;
+}
+
+/* Says why the last request failed. Returns an exit status. */
+int card_refused(const struct command *cmd)
+{
+	return failed(cmd, "%s", asking.reason);
 }
 
 /* For messages, which may be printed when a verb has ended. */
 static char card_name[sizeof(((struct state *)NULL)->name)];
-
-static struct nl_msg *build_get(const struct netlink *nl, const void *name)
-{
-	return card_request(nl, RFM_CMD_CARD_GET, 0, name);
-}
 
 static void take_state(struct nlmsghdr *message, void *context)
 {
 	state_take(context, message);
 }
 
-/**
- * state_get - ask what a card is and how it is
- * @cmd: the command; its card is named as the driver names it from now on
- * @nl: the connection
- * @which: as card_find() sets it
- * @state: filled in
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Asks what a card is and how it is; there is a connection. @which is as card_find() sets it; the
+ * command's card is named as the driver names it from now on. Returns an exit status; what is
+ * wrong has been said.
  */
-int state_get(struct command *cmd, struct netlink *nl, const char *which, struct state *state)
+int state_get(struct command *cmd, const char *which, struct state *state)
 {
-	if (card_talk(which, nl, false, build_get, which, take_state, state))
-		return failed(cmd, "%s", nl->reason);
+	if (card_talk(which, false, card_request(RFM_CMD_CARD_GET, 0, which), take_state, state))
+		return card_refused(cmd);
 	snprintf(card_name, sizeof(card_name), "%s", state->name);
 	cmd->card = card_name;
 	return STATUS_OK;
 }
 
-/* The same for a card as the user named it; opens the connection, unless it fails. */
-int state_find(struct command *cmd, struct netlink *nl, const char *which, struct state *state)
+/* The same for a card as the user named it; makes the connection. */
+int state_find(struct command *cmd, const char *which, struct state *state)
 {
 	char name[CARD_NAME_SIZE];
 	int status = card_find(cmd, which, name);
 
 	if (!status)
-		status = netlink_open(cmd, nl);
-	if (status)
-		return status;
-	status = state_get(cmd, nl, name, state);
-	if (status)
-		netlink_close(nl);
-	return status;
+		status = connect_once(cmd);
+	return status ? status : state_get(cmd, name, state);
 }
 
 /* For a verb without options whose only operand is the card: reads both. */
-int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
-		       struct state *state)
+int state_of_only_card(struct command *cmd, int argc, char **argv, struct state *state)
 {
 	if (next_option(cmd, argc, argv) != -1 || check_operands(cmd, argc, argv, 1, 1))
 		return STATUS_MISUSED;
-	return state_find(cmd, nl, argv[optind], state);
+	return state_find(cmd, argv[optind], state);
 }
 
 static void take_another(struct nlmsghdr *message, void *context)
@@ -265,44 +257,40 @@ static int by_number(const void *a, const void *b)
  * One after the other, each with a descriptor of its own, for somebody who may not ask about all
  * at once. Returns 0, or an errno if none of them answers.
  */
-static int ask_each(struct netlink *nl, struct states *states)
+static int ask_each(struct states *states)
 {
 	struct card_names list;
 	int error = card_names_get(&list);
 
-	if (error)
-		return error;
 	for (size_t i = 0; i < list.count; i++)
-		error = card_talk(list.names[i], nl, false, build_get, list.names[i], take_another,
-				  states);
+		error = card_talk(list.names[i], false,
+				  card_request(RFM_CMD_CARD_GET, 0, list.names[i]), take_another, states);
 	free(list.names);
 	return states->count ? 0 : error;
 }
 
-/**
- * states_get - ask about all cards, or all that one may open
- * @cmd: the command, for messages
- * @nl: the connection
- * @states: filled in; the caller frees the list
- *
- * Returns an exit status; what is wrong has been said.
+/*
+ * Asks about all cards, or all that one may open; makes the connection. The caller frees the
+ * list. Returns an exit status; what is wrong has been said.
  */
-int states_get(struct command *cmd, struct netlink *nl, struct states *states)
+int states_get(struct command *cmd, struct states *states)
 {
 	int error, left = DUMPS_MAX;
 
 	memset(states, 0, sizeof(*states));
+	if (connect_once(cmd))
+		return STATUS_FAILED;
 	do {
 		states->count = 0;
-		error = netlink_talk(nl, card_request(nl, RFM_CMD_CARD_GET, NLM_F_DUMP, NULL),
-				     take_another, states);
+		error = card_talk(NULL, false, card_request(RFM_CMD_CARD_GET, NLM_F_DUMP, NULL),
+				  take_another, states);
 	} while (error == EAGAIN && --left);
 	if (error == EPERM)
-		error = ask_each(nl, states);
+		error = ask_each(states);
 	if (error || states->error) {
 		free(states->list);
 		states->list = NULL;
-		return error ? failed(cmd, "cannot list the cards: %s", nl->reason) :
+		return error ? failed(cmd, "cannot list the cards: %s", asking.reason) :
 			       failed(cmd, "out of memory");
 	}
 	if (states->count)

@@ -31,21 +31,16 @@ struct state {
 	uint64_t have;
 	union {
 		uint64_t number[RFM_A_CARD_MAX + 1];
-		struct { RFM_CARD_NUMBERS; };
+		RFM_CARD_NUMBERS;
 	};
 	union {
 		uint64_t number[RFM_A_DRIVER_MAX + 1];
-		struct { RFM_DRIVER_NUMBERS; };
+		RFM_DRIVER_NUMBERS;
 	} driver;
 	struct settings settings;
 };
 
-/**
- * struct states - of all cards
- * @count: how many
- * @list: in the order of their numbers
- * @error: ENOMEM if one is missing
- */
+/* Of all cards, in the order of their numbers; @error is ENOMEM if one is missing. */
 struct states {
 	size_t count;
 	struct state *list;
@@ -53,19 +48,17 @@ struct states {
 };
 
 int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE]);
-int state_get(struct command *cmd, struct netlink *nl, const char *which, struct state *state);
-int state_find(struct command *cmd, struct netlink *nl, const char *which, struct state *state);
-int state_of_only_card(struct command *cmd, int argc, char **argv, struct netlink *nl,
-		       struct state *state);
-int states_get(struct command *cmd, struct netlink *nl, struct states *states);
+int state_get(struct command *cmd, const char *which, struct state *state);
+int state_find(struct command *cmd, const char *which, struct state *state);
+int state_of_only_card(struct command *cmd, int argc, char **argv, struct state *state);
+int states_get(struct command *cmd, struct states *states);
 uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int max);
 bool state_take(struct state *state, struct nlmsghdr *message);
 bool state_synchronous(const struct state *state);
 
-struct nl_msg *card_request(const struct netlink *nl, uint8_t command, int flags,
-			    const char *name);
-int card_talk(const char *card, struct netlink *nl, bool writing,
-	      struct nl_msg *(*build)(const struct netlink *nl, const void *what),
-	      const void *what, netlink_take take, void *context);
+struct nl_msg *card_request(uint8_t command, int flags, const char *name);
+int card_talk(const char *card, bool writing, struct nl_msg *request, netlink_take take,
+	      void *context);
+int card_refused(const struct command *cmd);
 
 #endif /* RMCTL_STATE_H */

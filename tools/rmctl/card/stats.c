@@ -4,37 +4,67 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "counters.h"
 #include "diagnose.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
-static json_t *counters_json(const struct counters *counters)
-{
-	json_t *values;
-
-	if (!counters->there)
-		return json_null();
-	values = json_object();
-	for (unsigned int i = 0; i < RFM_COUNTERS; i++)
-		json_object_set_new(values, counter_name(i),
-				    json_integer((json_int_t)counters->value[i]));
-	return values;
-}
+/* As in JSON and on the terminal. */
+static const char *const names[RFM_COUNTERS] = {
+	[RFM_COUNTER_STORES] = "stores",
+	[RFM_COUNTER_SENT] = "sent",
+	[RFM_COUNTER_HOME] = "home",
+	[RFM_COUNTER_LOST] = "lost",
+	[RFM_COUNTER_DARK] = "dark",
+	[RFM_COUNTER_FULL] = "full",
+	[RFM_COUNTER_RECEIVED] = "received",
+	[RFM_COUNTER_FORWARDED] = "forwarded",
+	[RFM_COUNTER_UNSENDABLE] = "unsendable",
+	[RFM_COUNTER_OVERRUN] = "overrun",
+	[RFM_COUNTER_MISSED] = "missed",
+	[RFM_COUNTER_LATE] = "late",
+	[RFM_COUNTER_COPIES] = "copies",
+	[RFM_COUNTER_BEYOND] = "beyond",
+	[RFM_COUNTER_BAD] = "bad",
+	[RFM_COUNTER_HOP_LIMIT] = "hop_limit",
+	[RFM_COUNTER_ROGUE] = "rogue",
+	[RFM_COUNTER_MIXED] = "mixed",
+	[RFM_COUNTER_HELD_LOST] = "held_lost",
+	[RFM_COUNTER_SENT_BYTES] = "sent_bytes",
+	[RFM_COUNTER_RECEIVED_BYTES] = "received_bytes",
+	[RFM_COUNTER_FORWARDED_BYTES] = "forwarded_bytes",
+	[RFM_COUNTER_FILTERED_RX] = "filtered_rx",
+	[RFM_COUNTER_FILTERED_TX] = "filtered_tx",
+	[RFM_COUNTER_WINDOW] = "window",
+	[RFM_COUNTER_WINDOW_PEAK] = "window_peak",
+	[RFM_COUNTER_TX] = "tx",
+	[RFM_COUNTER_TX_PEAK] = "tx_peak",
+	[RFM_COUNTER_INSERT] = "insert",
+	[RFM_COUNTER_INSERT_PEAK] = "insert_peak",
+	[RFM_COUNTER_STALL_US] = "stall_us",
+	[RFM_COUNTER_INTERRUPTS_DROPPED] = "interrupts_dropped",
+	[RFM_COUNTER_EVENTS] = "events",
+	[RFM_COUNTER_EVENTS_DROPPED] = "events_dropped",
+	[RFM_COUNTER_CONFLICTS] = "conflicts",
+	[RFM_COUNTER_BREAKS] = "breaks",
+	[RFM_COUNTER_EPOCH] = "epoch",
+	[RFM_COUNTER_TURN_NS] = "turn_ns",
+};
 
 static int print_json(const struct command *cmd, const struct state *state,
-		      const struct counters *counters, const struct findings *findings)
+		      const struct rfm_counters *counters, const struct findings *findings)
 {
-	json_t *driver = json_object();
+	json_t *driver = json_object(), *card = counters->clock_ns ? json_object() : json_null();
 
+	for (unsigned int i = 0; i < RFM_COUNTERS && counters->clock_ns; i++)
+		json_object_set_new(card, names[i], json_integer((json_int_t)counters->value[i]));
 	for (size_t i = 0; i <= RFM_A_DRIVER_MAX; i++)
 		if (rfm_driver_keys[i])
 			json_object_set_new(driver, rfm_driver_keys[i],
 					    json_integer((json_int_t)state->driver.number[i]));
 	return out_json(cmd, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "device", state->name,
-				       "clock_ns", json_known(counters->there, counters->clock_ns),
-				       "reset_ns", json_known(counters->since_reset, counters->reset_ns),
-				       "counters", counters_json(counters), "driver", driver,
+				       "clock_ns", json_known(counters->clock_ns, counters->clock_ns),
+				       "reset_ns", json_known(counters->reset_ns, counters->reset_ns),
+				       "counters", card, "driver", driver,
 				       "findings", findings_json(findings)));
 }
 
@@ -67,13 +97,13 @@ static void print_counter(const char *name, uint64_t value)
 }
 
 static int print_text(const struct command *cmd, const struct state *state,
-		      const struct counters *counters, const struct findings *findings)
+		      const struct rfm_counters *counters, const struct findings *findings)
 {
 	printf("%s: counted by the card:\n", state->name);
-	if (!counters->there)
+	if (!counters->clock_ns)
 		puts("  nothing: it has no extension block");
-	for (unsigned int i = 0; counters->there && i < RFM_COUNTERS; i++)
-		print_counter(counter_name(i), counters->value[i]);
+	for (unsigned int i = 0; counters->clock_ns && i < RFM_COUNTERS; i++)
+		print_counter(names[i], counters->value[i]);
 	puts("and by its driver:");
 	for (size_t i = 0; i <= RFM_A_DRIVER_MAX; i++)
 		if (rfm_driver_keys[i])
@@ -84,7 +114,7 @@ static int print_text(const struct command *cmd, const struct state *state,
 
 static int print(struct command *cmd, const struct state *state, bool absolute)
 {
-	struct counters counters;
+	struct rfm_counters counters;
 	struct findings findings;
 	int error = counters_get(state->name, absolute, &counters);
 
@@ -97,24 +127,10 @@ static int print(struct command *cmd, const struct state *state, bool absolute)
 			   print_text(cmd, state, &counters, &findings);
 }
 
-static struct nl_msg *build_reset(const struct netlink *nl, const void *name)
-{
-	return card_request(nl, RFM_CMD_COUNTERS_RESET, 0, name);
-}
-
-/* Lets the counting begin here. */
-static int reset(struct command *cmd, struct netlink *nl, struct state *state)
-{
-	if (card_talk(state->name, nl, true, build_reset, state->name, NULL, NULL))
-		return failed(cmd, "%s", nl->reason);
-	return cmd->json ? state_get(cmd, nl, state->name, state) : STATUS_OK;
-}
-
 int verb_stats(struct command *cmd, int argc, char **argv)
 {
 	bool resetting = false, absolute = false;
 	struct state state;
-	struct netlink nl;
 	int status;
 
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
@@ -129,13 +145,14 @@ int verb_stats(struct command *cmd, int argc, char **argv)
 		return STATUS_MISUSED;
 	if (resetting && absolute)
 		return misused(cmd, "--reset and --absolute exclude each other");
-	status = state_find(cmd, &nl, argv[optind], &state);
-	if (status)
-		return status;
-	if (resetting)
-		status = reset(cmd, &nl, &state);
-	if (!status && (!resetting || cmd->json))
-		status = print(cmd, &state, absolute);
-	netlink_close(&nl);
-	return status;
+	status = state_find(cmd, argv[optind], &state);
+	if (!status && resetting) {
+		if (card_talk(state.name, true, card_request(RFM_CMD_COUNTERS_RESET, 0, state.name),
+			      NULL, NULL))
+			return card_refused(cmd);
+		if (!cmd->json)
+			return STATUS_OK;
+		status = state_get(cmd, state.name, &state);
+	}
+	return status ? status : print(cmd, &state, absolute);
 }

@@ -13,18 +13,18 @@
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
-#include "tools/rmctl/regions/regions.h"
+
+_Static_assert(1 << PLANE_RX == RFM_SUBSCRIBE_RX && 1 << PLANE_TX == RFM_SUBSCRIBE_TX &&
+	       1 << PLANE_OWN == RFM_SUBSCRIBE_OWN, "");
 
 /**
  * struct wanted - what the user wants
- * @name: of the card
- * @planes: mask of 1 << enum plane
+ * @planes: RFM_SUBSCRIBE_*, which is a mask of 1 << enum plane
  * @action: RFM_ACTION_*
  * @ranges: of the memory
  * @command: for sh -c, or NULL
  */
 struct wanted {
-	const char *name;
 	uint32_t planes, action;
 	struct ranges ranges;
 	const char *command;
@@ -37,7 +37,7 @@ static int get_options(struct command *cmd, int argc, char **argv, struct wanted
 		case OPTION_RX:
 		case OPTION_TX:
 		case OPTION_OWN:
-			wanted->planes |= 1u << (option - OPTION_RX + PLANE_RX);
+			wanted->planes |= RFM_SUBSCRIBE_RX << (option - OPTION_RX);
 			break;
 		case OPTION_WHILE:
 			wanted->command = optarg;
@@ -49,62 +49,14 @@ static int get_options(struct command *cmd, int argc, char **argv, struct wanted
 		}
 	}
 	if (!wanted->planes)
-		wanted->planes = 1u << PLANE_RX;
+		wanted->planes = RFM_SUBSCRIBE_RX;
 	if (wanted->command && cmd->json)
 		return misused(cmd, "--while and --json exclude each other: the output is that of "
 			       "the command");
 	return STATUS_OK;
 }
 
-static int get_ranges(struct command *cmd, int argc, char **argv, struct ranges *ranges)
-{
-	uint64_t offset, length;
-	int status = STATUS_OK;
-
-	for (int i = optind + 1; i < argc && !status; i++) {
-		status = get_range(cmd, argv[i], &offset, &length);
-		if (!status && ranges_add(ranges, offset, length))
-			status = failed(cmd, "out of memory");
-	}
-	return status;
-}
-
 /* --- in the base masks --------------------------------------------------------------------- */
-
-static uint32_t bits(const struct wanted *wanted)
-{
-	uint32_t mask = 0;
-
-	for (unsigned int plane = 0; plane < PLANES; plane++)
-		if (wanted->planes & 1u << plane)
-			mask |= plane_bit(plane);
-	return mask;
-}
-
-static struct nl_msg *build(const struct netlink *nl, const void *what)
-{
-	const struct wanted *wanted = what;
-	struct nl_msg *request = card_request(nl, RFM_CMD_CARD_SET, 0, wanted->name);
-
-	for (size_t i = 0; request && i < wanted->ranges.count; i++) {
-		if (planes_put_change(request, &wanted->ranges.list[i], bits(wanted),
-				      wanted->action) >= 0)
-			continue;
-		nlmsg_free(request);
-		request = NULL;
-	}
-	return request;
-}
-
-static json_t *planes_json(const struct wanted *wanted)
-{
-	json_t *names = json_array();
-
-	for (unsigned int plane = 0; plane < PLANES; plane++)
-		if (wanted->planes & 1u << plane)
-			json_array_append_new(names, json_string(plane_name(plane)));
-	return names;
-}
 
 static int report(struct command *cmd, const struct state *state, struct wanted *wanted)
 {
@@ -114,7 +66,7 @@ static int report(struct command *cmd, const struct state *state, struct wanted 
 	setting_word(policy, SETTING_POLICY, state->settings.value[SETTING_POLICY]);
 	return out_json(cmd, json_pack("{s:s, s:b, s:o, s:o, s:s}", "device", state->name,
 				       "subscribed", wanted->action == RFM_ACTION_ADD, "planes",
-				       planes_json(wanted), "ranges",
+				       bits_json(wanted->planes, plane_names, PLANES), "ranges",
 				       ranges_json(&wanted->ranges), "base_policy", policy));
 }
 
@@ -122,20 +74,31 @@ static int report(struct command *cmd, const struct state *state, struct wanted 
 static void note_policy(const struct command *cmd, const struct state *state,
 			const struct wanted *wanted)
 {
-	uint32_t transfers = 1u << PLANE_RX | 1u << PLANE_TX;
-
-	if (wanted->action == RFM_ACTION_ADD && wanted->planes & transfers &&
+	if (wanted->action == RFM_ACTION_ADD &&
+	    wanted->planes & (RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX) &&
 	    state->settings.value[SETTING_POLICY] == RFM_POLICY_ALL)
 		warn_user(cmd, "the base policy is all: the card receives and sends everything, "
 			  "subscribed to or not");
 }
 
-static int change_base(struct command *cmd, struct netlink *nl, struct state *state,
-		       struct wanted *wanted)
+static int change_base(struct command *cmd, struct state *state, struct wanted *wanted)
 {
-	if (card_talk(cmd->card, nl, true, build, wanted, NULL, NULL))
-		return failed(cmd, "%s", nl->reason);
-	if (state_get(cmd, nl, state->name, state))
+	struct nl_msg *request = card_request(RFM_CMD_CARD_SET, 0, state->name);
+	uint32_t bits = 0;
+	int error = 0;
+
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		if (wanted->planes & 1u << plane)
+			bits |= plane_bit(plane);
+	for (size_t i = 0; request && i < wanted->ranges.count && error >= 0; i++)
+		error = planes_put_change(request, &wanted->ranges.list[i], bits, wanted->action);
+	if (error < 0) {
+		nlmsg_free(request);
+		request = NULL;
+	}
+	if (card_talk(state->name, true, request, NULL, NULL))
+		return card_refused(cmd);
+	if (state_get(cmd, state->name, state))
 		return STATUS_FAILED;
 	if (cmd->json)
 		return report(cmd, state, wanted);
@@ -145,23 +108,13 @@ static int change_base(struct command *cmd, struct netlink *nl, struct state *st
 
 /* --- as long as a command runs ----------------------------------------------------------- */
 
-/* Takes the ranges for the file @fd. Returns an exit status. */
+/* Takes the ranges for the file. Returns an exit status. */
 static int hold(struct command *cmd, struct rfm *rfm, const struct wanted *wanted)
 {
-	static const uint32_t flags[PLANES] = {
-		[PLANE_RX] = RFM_SUBSCRIBE_RX,
-		[PLANE_TX] = RFM_SUBSCRIBE_TX,
-		[PLANE_OWN] = RFM_SUBSCRIBE_OWN,
-	};
-	uint32_t asked = 0;
-
-	for (unsigned int plane = 0; plane < PLANES; plane++)
-		if (wanted->planes & 1u << plane)
-			asked |= flags[plane];
 	for (size_t i = 0; i < wanted->ranges.count; i++) {
 		const struct range *range = &wanted->ranges.list[i];
 
-		if (rfm_subscribe(rfm, range->offset, range->length, asked) >= 0)
+		if (rfm_subscribe(rfm, range->offset, range->length, wanted->planes) >= 0)
 			continue;
 		if (errno == EINVAL)
 			return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
@@ -192,7 +145,7 @@ static int while_running(struct command *cmd, const char *which, const struct st
 			 const struct wanted *wanted)
 {
 	struct card card;
-	int status = card_open(cmd, &card, which, wanted->planes & ~(1u << PLANE_RX));
+	int status = card_open(cmd, &card, which, wanted->planes & ~RFM_SUBSCRIBE_RX);
 
 	if (status)
 		return status;
@@ -207,11 +160,11 @@ static int while_running(struct command *cmd, const char *which, const struct st
 
 /* --- both -------------------------------------------------------------------------------- */
 
-static int run(struct command *cmd, int argc, char **argv, struct wanted *wanted)
+static int run(struct command *cmd, int argc, char **argv, uint32_t action)
 {
+	struct wanted wanted = { .action = action };
 	struct state state;
-	struct netlink nl;
-	int status = get_options(cmd, argc, argv, wanted);
+	int status = get_options(cmd, argc, argv, &wanted);
 
 	if (status)
 		return status;
@@ -219,33 +172,23 @@ static int run(struct command *cmd, int argc, char **argv, struct wanted *wanted
 		return STATUS_MISUSED;
 	if (argc - optind - 1 > RFM_SUBSCRIBE_MAX)
 		return misused(cmd, "too many ranges, at most %d at once", RFM_SUBSCRIBE_MAX);
-	status = get_ranges(cmd, argc, argv, &wanted->ranges);
-	if (status)
-		return status;
-	status = state_find(cmd, &nl, argv[optind], &state);
-	if (status)
-		return status;
-	wanted->name = cmd->card;
-	status = wanted->command ? while_running(cmd, argv[optind], &state, wanted) :
-				   change_base(cmd, &nl, &state, wanted);
-	netlink_close(&nl);
+	for (int i = optind + 1; i < argc && !status; i++)
+		status = ranges_read(cmd, argv[i], &wanted.ranges);
+	if (!status)
+		status = state_find(cmd, argv[optind], &state);
+	if (!status)
+		status = wanted.command ? while_running(cmd, argv[optind], &state, &wanted) :
+					  change_base(cmd, &state, &wanted);
+	free(wanted.ranges.list);
 	return status;
 }
 
 int verb_subscribe(struct command *cmd, int argc, char **argv)
 {
-	struct wanted wanted = { .action = RFM_ACTION_ADD };
-	int status = run(cmd, argc, argv, &wanted);
-
-	free(wanted.ranges.list);
-	return status;
+	return run(cmd, argc, argv, RFM_ACTION_ADD);
 }
 
 int verb_unsubscribe(struct command *cmd, int argc, char **argv)
 {
-	struct wanted wanted = { .action = RFM_ACTION_REMOVE };
-	int status = run(cmd, argc, argv, &wanted);
-
-	free(wanted.ranges.list);
-	return status;
+	return run(cmd, argc, argv, RFM_ACTION_REMOVE);
 }

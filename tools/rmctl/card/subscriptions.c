@@ -1,14 +1,171 @@
 // SPDX-License-Identifier: MIT
-/* rmctl subscriptions: who subscribes to, maps, watches and listens to what. */
+/* Who has something of a card: subscribes, maps, watches, listens. rmctl subscriptions says it. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "event_names.h"
-#include "holders.h"
+#include "masks.h"
+#include "state.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/**
+ * struct descriptor - one of them
+ * @comm: the process that made it
+ * @ranges: what it has of the memory, each with its RFM_PLANES_*
+ * @number: its attributes
+ */
+struct descriptor {
+	char comm[32];
+	struct ranges ranges;
+	union {
+		uint64_t number[RFM_A_DESCRIPTOR_MAX + 1];
+		RFM_DESCRIPTOR_NUMBERS;
+	};
+};
+
+struct descriptors {
+	size_t count;
+	struct descriptor *list;
+	int error;
+};
+
+/* A dump that something changes is begun again. */
+#define DUMPS_MAX 100
+
+/* Returns 0 or ENOMEM. */
+static int take_range(struct ranges *ranges, struct nlattr *nest)
+{
+	struct nlattr *attributes[RFM_A_RANGE_MAX + 1];
+
+	if (nla_parse_nested(attributes, RFM_A_RANGE_MAX, nest, NULL) ||
+	    !attributes[RFM_A_RANGE_OFFSET] || !attributes[RFM_A_RANGE_LENGTH] ||
+	    !attributes[RFM_A_RANGE_PLANES])
+		return 0;
+	if (ranges_add(ranges, nla_get_u64(attributes[RFM_A_RANGE_OFFSET]),
+		       nla_get_u64(attributes[RFM_A_RANGE_LENGTH])))
+		return ENOMEM;
+	ranges->list[ranges->count - 1].planes = nla_get_u32(attributes[RFM_A_RANGE_PLANES]);
+	return 0;
+}
+
+/* The last one of the list if it goes on there, or a new one; NULL without memory. */
+static struct descriptor *continued(struct descriptors *descriptors, uint64_t id)
+{
+	struct descriptor *list = descriptors->list;
+
+	if (descriptors->count && list[descriptors->count - 1].id == id)
+		return &list[descriptors->count - 1];
+	list = realloc(list, (descriptors->count + 1) * sizeof(*list));
+	if (!list)
+		return NULL;
+	descriptors->list = list;
+	memset(&list[descriptors->count], 0, sizeof(*list));
+	return &list[descriptors->count++];
+}
+
+static void take(struct nlmsghdr *message, void *context)
+{
+	struct nlattr *attributes[RFM_A_CARD_MAX + 1], *values[RFM_A_DESCRIPTOR_MAX + 1];
+	struct descriptors *descriptors = context;
+	struct descriptor told = { .comm = "" }, *descriptor;
+	struct nlattr *nest, *range;
+	int left;
+
+	if (descriptors->error || genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL))
+		return;
+	nest = attributes[RFM_A_CARD_DESCRIPTOR];
+	if (!nest || nla_parse_nested(values, RFM_A_DESCRIPTOR_MAX, nest, NULL) ||
+	    !values[RFM_A_DESCRIPTOR_ID])
+		return;
+	numbers_take(told.number, values, RFM_A_DESCRIPTOR_MAX);
+	/* The one that was opened to ask is of no interest. */
+	if (told.kind == RFM_DESCRIPTOR_KIND_FILE && told.pid == (uint32_t)getpid())
+		return;
+	descriptor = continued(descriptors, told.id);
+	if (!descriptor) {
+		descriptors->error = ENOMEM;
+		return;
+	}
+	numbers_take(descriptor->number, values, RFM_A_DESCRIPTOR_MAX);
+	if (values[RFM_A_DESCRIPTOR_COMM])
+		nla_strlcpy(descriptor->comm, values[RFM_A_DESCRIPTOR_COMM],
+			    sizeof(descriptor->comm));
+	text_clean(descriptor->comm);
+	nla_for_each_nested(range, nest, left)
+		if (nla_type(range) == RFM_A_DESCRIPTOR_RANGE && !descriptors->error)
+			descriptors->error = take_range(&descriptor->ranges, range);
+}
+
+static void descriptors_free(struct descriptors *descriptors)
+{
+	for (size_t i = 0; i < descriptors->count; i++)
+		free(descriptors->list[i].ranges.list);
+	free(descriptors->list);
+	memset(descriptors, 0, sizeof(*descriptors));
+}
+
+/*
+ * Asks who has something of the command's card, which has been asked for its state; free
+ * @descriptors also after a failure. Returns an exit status; what is wrong has been said.
+ */
+static int descriptors_get(struct command *cmd, struct descriptors *descriptors)
+{
+	int error, left = DUMPS_MAX;
+
+	memset(descriptors, 0, sizeof(*descriptors));
+	do {
+		descriptors_free(descriptors);
+		error = card_talk(cmd->card, false,
+				  card_request(RFM_CMD_DESCRIPTOR_GET, NLM_F_DUMP, cmd->card), take,
+				  descriptors);
+	} while (error == EAGAIN && --left);
+	if (error)
+		return card_refused(cmd);
+	return descriptors->error ? failed(cmd, "out of memory") : STATUS_OK;
+}
+
+static int add_base(struct planes *planes, const struct range *range)
+{
+	int error = 0;
+
+	for (unsigned int plane = 0; plane < PLANES && !error; plane++)
+		if (range->planes & plane_bit(plane))
+			error = ranges_add(&planes->of[plane], range->offset, range->length);
+	return error;
+}
+
+/*
+ * Asks what is on in the base masks of the command's card, which has been asked for its state; free
+ * @planes also after a failure. Returns an exit status; what is wrong has been said.
+ */
+int planes_get(struct command *cmd, uint64_t memory_size, struct planes *planes)
+{
+	struct descriptors descriptors;
+	int status = descriptors_get(cmd, &descriptors);
+
+	*planes = (struct planes){ .given = (1u << PLANES) - 1 };
+	for (size_t i = 0; i < descriptors.count && !status; i++) {
+		const struct descriptor *it = &descriptors.list[i];
+
+		for (size_t at = 0; at < it->ranges.count && !status; at++)
+			if (it->kind == RFM_DESCRIPTOR_KIND_BASE &&
+			    add_base(planes, &it->ranges.list[at]))
+				status = failed(cmd, "out of memory");
+	}
+	for (unsigned int plane = 0; plane < PLANES; plane++)
+		ranges_tidy(&planes->of[plane], memory_size);
+	descriptors_free(&descriptors);
+	return status;
+}
+
+/* --- how they are shown ------------------------------------------------------------------ */
 
 /* Names of bits. */
 static const char *const planes[] = { "rx", "tx", "watch", "own" };
@@ -34,26 +191,6 @@ static bool has_queue(const struct descriptor *descriptor)
 
 /* --- for programs ------------------------------------------------------------------------ */
 
-static json_t *bits_json(uint64_t bits, const char *const *words, size_t count)
-{
-	json_t *names = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		if (bits >> i & 1)
-			json_array_append_new(names, json_string(words[i]));
-	return names;
-}
-
-static json_t *types_json(uint64_t types)
-{
-	json_t *names = json_array();
-
-	for (uint32_t type = 0; type < RFM_EVENT_TYPES; type++)
-		if (types & RFM_EVENT_BIT(type))
-			json_array_append_new(names, json_string(event_name(type)));
-	return names;
-}
-
 static json_t *held_json(const struct descriptor *descriptor)
 {
 	json_t *list = json_array();
@@ -64,7 +201,7 @@ static json_t *held_json(const struct descriptor *descriptor)
 		json_array_append_new(list, json_pack(
 			"{s:I, s:I, s:o}", "offset", (json_int_t)range->offset, "length",
 			(json_int_t)range->length, "planes",
-			bits_json(descriptor->planes[i], planes, COUNT(planes))));
+			bits_json(range->planes, planes, COUNT(planes))));
 	}
 	return list;
 }
@@ -93,7 +230,8 @@ static json_t *descriptor_json(const struct descriptor *descriptor)
 		"comm", base ? json_null() : json_string(descriptor->comm),
 		"flags", bits_json(descriptor->flags, rfm_descriptor_flag_names,
 			  COUNT(rfm_descriptor_flag_names)),
-		"ranges", held_json(descriptor), "types", types_json(descriptor->types),
+		"ranges", held_json(descriptor),
+		"types", bits_json(descriptor->types, event_names, RFM_EVENT_TYPES),
 		"depth", json_known(queue, descriptor->depth), "queued", json_known(queue, descriptor->queued),
 		"events", json_known(queue, descriptor->events),
 		"dropped", json_known(queue, descriptor->dropped), "late", json_known(watch, descriptor->late),
@@ -117,13 +255,6 @@ static int print_json(const struct command *cmd, const struct state *state,
 }
 
 /* --- for people -------------------------------------------------------------------------- */
-
-static void print_bits(uint64_t bits, const char *const *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (bits >> i & 1)
-			printf(" %s", words[i]);
-}
 
 static void print_queue(const struct descriptor *descriptor)
 {
@@ -151,8 +282,8 @@ static void print_descriptor(const struct descriptor *descriptor)
 	else
 		printf("%s %" PRIu64 ", made by %s (pid %" PRIu64 ")", kind(descriptor),
 		       descriptor->id, descriptor->comm, descriptor->pid);
-	print_bits(descriptor->flags, rfm_descriptor_flag_names,
-			  COUNT(rfm_descriptor_flag_names));
+	bits_print(descriptor->flags, rfm_descriptor_flag_names, COUNT(rfm_descriptor_flag_names),
+		   " ", " ");
 	if (has_queue(descriptor))
 		print_queue(descriptor);
 	putchar('\n');
@@ -161,16 +292,12 @@ static void print_descriptor(const struct descriptor *descriptor)
 
 		printf("  0x%08" PRIx64 "-0x%08" PRIx64, range->offset,
 		       range->offset + range->length - 1);
-		print_bits(descriptor->planes[i], planes, COUNT(planes));
+		bits_print(range->planes, planes, COUNT(planes), " ", " ");
 		putchar('\n');
 	}
-	if (descriptor->types) {
-		fputs(" ", stdout);
-		for (uint32_t type = 0; type < RFM_EVENT_TYPES; type++)
-			if (descriptor->types & RFM_EVENT_BIT(type))
-				printf(" %s", event_name(type));
+	bits_print(descriptor->types, event_names, RFM_EVENT_TYPES, "  ", " ");
+	if (descriptor->types)
 		putchar('\n');
-	}
 }
 
 static int print_text(const struct command *cmd, const struct state *state,
@@ -189,17 +316,14 @@ int verb_subscriptions(struct command *cmd, int argc, char **argv)
 {
 	struct descriptors descriptors;
 	struct state state;
-	struct netlink nl;
-	int status;
+	int status = state_of_only_card(cmd, argc, argv, &state);
 
-	status = state_of_only_card(cmd, argc, argv, &nl, &state);
 	if (status)
 		return status;
-	status = descriptors_get(cmd, &nl, &descriptors);
+	status = descriptors_get(cmd, &descriptors);
 	if (!status)
 		status = cmd->json ? print_json(cmd, &state, &descriptors) :
 				     print_text(cmd, &state, &descriptors);
 	descriptors_free(&descriptors);
-	netlink_close(&nl);
 	return status;
 }

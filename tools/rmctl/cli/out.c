@@ -94,3 +94,26 @@ json_t *json_hex(uint64_t value, unsigned int width)
 {
 	return json_sprintf("0x%0*" PRIx64, (int)width * 2, value);
 }
+
+/* The names of the bits that are set: names[n] is that of bit n. */
+json_t *bits_json(uint64_t bits, const char *const *names, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		if (bits >> i & 1)
+			json_array_append_new(list, json_string(names[i]));
+	return list;
+}
+
+/* The same for people, @first before the first of them. */
+void bits_print(uint64_t bits, const char *const *names, size_t count, const char *first,
+		const char *between)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		printf("%s%s", first, names[i]);
+		first = between;
+	}
+}

@@ -14,5 +14,8 @@ int out_flush(const struct command *cmd);
 json_t *json_whole(json_t *object, int error);
 json_t *json_known(bool condition, uint64_t value);
 json_t *json_hex(uint64_t value, unsigned int width);
+json_t *bits_json(uint64_t bits, const char *const *names, size_t count);
+void bits_print(uint64_t bits, const char *const *names, size_t count, const char *first,
+		const char *between);
 
 #endif /* RMCTL_OUT_H */

@@ -28,10 +28,10 @@ struct rfm_regions;
 typedef int verb_run(struct command *cmd, int argc, char **argv);
 
 /**
- * struct verb - one row of the tables in verbs.c and verbs_memory.c
+ * struct verb - one row of the table in verbs.c
  * @name: what the user types
  * @synopsis: its arguments, for the usage line
- * @help: the rest of its help, lines ending in a newline; help.c has the list of verbs
+ * @help: the rest of its help, lines ending in a newline
  * @options: long names of its options besides --json, --help and --regions, which main.c knows
  */
 struct verb {
@@ -62,12 +62,9 @@ struct command {
 	unsigned int line;
 };
 
-/* Each ends in a zero entry. */
-extern const struct verb card_verbs[];
-extern const struct verb memory_verbs[];
-
-void print_help(void);
-void print_verb_help(const struct verb *verb);
+/* Ends in a zero entry. */
+extern const struct verb verbs[];
+extern const char verbs_help[];
 
 /* What next_option() returns for an option that has no letter. */
 enum {

@@ -8,11 +8,6 @@
 #include "stop.h"
 #include "tools/common/clock.h"
 
-void until_init(struct until *until)
-{
-	*until = (struct until){ .deadline_ns = STOP_NEVER };
-}
-
 /* Takes -n and -t; other options are unknown. Returns an exit status. */
 int until_option(struct command *cmd, struct until *until, int option)
 {
@@ -36,8 +31,7 @@ int until_option(struct command *cmd, struct until *until, int option)
 /* From now on -t runs. */
 void until_begin(struct until *until)
 {
-	if (until->time)
-		until->deadline_ns += now_ns();
+	until->deadline_ns = until->time ? until->deadline_ns + now_ns() : STOP_NEVER;
 }
 
 /* So many have come. */

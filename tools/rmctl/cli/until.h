@@ -9,9 +9,9 @@
 #include "rmctl.h"
 
 /**
- * struct until - the end that the user wants
+ * struct until - the end that the user wants; all zero: no end
  * @limited: -n: after @left more
- * @deadline_ns: -t: then, CLOCK_MONOTONIC; STOP_NEVER without
+ * @deadline_ns: -t: then, CLOCK_MONOTONIC, after until_begin(); STOP_NEVER without
  * @time: the time as the user wrote it, NULL without -t
  */
 struct until {
@@ -21,7 +21,6 @@ struct until {
 	const char *time;
 };
 
-void until_init(struct until *until);
 int until_option(struct command *cmd, struct until *until, int option);
 void until_begin(struct until *until);
 void until_count(struct until *until, uint64_t count);

@@ -25,21 +25,6 @@ struct listening {
 	uint64_t seq;
 };
 
-static int get_options(struct command *cmd, int argc, char **argv, struct listening *want)
-{
-	int status = STATUS_OK;
-
-	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option == OPTION_DISCARD)
-			want->request.flags |= RFM_LISTEN_DISCARD;
-		else if (option == OPTION_DEPTH)
-			status = get_depth(cmd, &want->request.depth);
-		else
-			status = until_option(cmd, &want->stream.until, option);
-	}
-	return status;
-}
-
 /* Without a type, or with "all", @types stays 0. */
 static int get_types(struct command *cmd, int argc, char **argv, uint32_t *types)
 {
@@ -150,10 +135,15 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 		.request.flags = RFM_LISTEN_NONBLOCK | RFM_LISTEN_CLOEXEC,
 	};
 	struct card card;
-	int status;
+	int status = STATUS_OK;
 
 	stream_init(&listening.stream, 0);
-	status = get_options(cmd, argc, argv, &listening);
+	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;) {
+		if (option == OPTION_DISCARD)
+			listening.request.flags |= RFM_LISTEN_DISCARD;
+		else
+			status = stream_option(cmd, &listening.stream, option);
+	}
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 1, argc))
@@ -166,6 +156,7 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 		return status;
 	if (!listening.request.types)
 		listening.request.types = all_types(&card.info);
+	listening.request.depth = listening.stream.watch.depth;
 	listening.stream.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
 	if (listening.stream.fd < 0) {
 		status = failed(cmd, "cannot listen: %s", card_reason(errno));

@@ -20,7 +20,6 @@ void stream_init(struct stream *stream, uint32_t depth)
 		.watch.flags = RFM_WATCH_NONBLOCK | RFM_WATCH_CLOEXEC,
 		.watch.depth = depth, .fd = -1,
 	};
-	until_init(&stream->until);
 }
 
 /* Watches this range, too. Returns an exit status. */
@@ -71,17 +70,19 @@ void stream_account(struct stream *stream, const struct rfm_event *event)
 	until_count(&stream->until, records);
 }
 
-/* How many records may wait in the driver, as the option says. Returns an exit status. */
-int get_depth(struct command *cmd, uint32_t *depth)
+/* Takes -n, -t and --depth: how many records may wait in the driver. Returns an exit status. */
+int stream_option(struct command *cmd, struct stream *stream, int option)
 {
-	uint64_t number;
-	int status = get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &number);
+	uint64_t depth;
 
-	if (!status && !number)
-		status = misused(cmd, "depth must be at least 1");
-	if (!status)
-		*depth = (uint32_t)number;
-	return status;
+	if (option != OPTION_DEPTH)
+		return until_option(cmd, &stream->until, option);
+	if (get_number(cmd, "depth", optarg, RFM_LISTEN_DEPTH_MAX, &depth))
+		return STATUS_MISUSED;
+	if (!depth)
+		return misused(cmd, "depth must be at least 1");
+	stream->watch.depth = (uint32_t)depth;
+	return STATUS_OK;
 }
 
 /* Hands what has come to @taker, but no more than is still wanted. Returns an exit status. */

@@ -4,7 +4,6 @@
 #define RMCTL_STREAM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -47,7 +46,7 @@ typedef int stream_taker(const struct command *cmd, struct stream *stream,
 int stream_take(const struct command *cmd, struct stream *stream, stream_taker *taker);
 int stream_run(const struct command *cmd, struct stream *stream, stream_taker *taker);
 
-int get_depth(struct command *cmd, uint32_t *depth);
+int stream_option(struct command *cmd, struct stream *stream, int option);
 
 struct span span_of(const struct rfm_event *event);
 void event_print(const struct command *cmd, const struct rfm_event *event, bool with_type);

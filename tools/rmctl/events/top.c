@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* rmctl top: which ranges are written, how often, by whom, and how old it is when it comes. */
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -388,7 +386,6 @@ int verb_top(struct command *cmd, int argc, char **argv)
 	struct top top = { .cmd = cmd, .interval_ns = NSEC_PER_SEC };
 	int status;
 
-	until_init(&top.until);
 	status = get_options(&top, argc, argv);
 	if (status)
 		return status;

@@ -10,16 +10,6 @@
 
 #define DEPTH 4096u	/* writes that wait in the driver while this prints */
 
-static int get_options(struct command *cmd, int argc, char **argv, struct stream *stream)
-{
-	int status = STATUS_OK;
-
-	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
-		status = option == OPTION_DEPTH ? get_depth(cmd, &stream->watch.depth) :
-						  until_option(cmd, &stream->until, option);
-	return status;
-}
-
 /* What is missing stands where it is missing. */
 static int print_event(const struct command *cmd, struct stream *stream,
 		       const struct rfm_event *event)
@@ -55,10 +45,11 @@ int verb_trace(struct command *cmd, int argc, char **argv)
 	struct stream stream;
 	struct target target;
 	struct card card;
-	int status;
+	int status = STATUS_OK;
 
 	stream_init(&stream, DEPTH);
-	status = get_options(cmd, argc, argv, &stream);
+	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
+		status = stream_option(cmd, &stream, option);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 2, argc))

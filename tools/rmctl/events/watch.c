@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: MIT
-/* rmctl watch: wake me when these bytes change. */
+/* rmctl watch: wake me when these bytes change, or run a command, never twice at once. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "exec.h"
 #include "stream.h"
 #include "tools/common/clock.h"
 #include "tools/common/parse.h"
 #include "tools/rmctl/cli/child.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
+
+/* Events for which the command is run once: the last of them, how many, and how many were lost. */
+struct batch {
+	struct rfm_event event;
+	uint64_t events, lost;
+};
+
+/**
+ * struct runner - a command, and what it is still to be run for
+ * @command: for sh -c
+ * @child: its process, 0: it does not run
+ * @waiting: for what it has not been run
+ * @running: for what it runs
+ * @failures: how often it has ended with another status than 0
+ */
+struct runner {
+	const struct command *cmd;
+	const char *command;
+	pid_t child;
+	struct batch waiting, running;
+	uint64_t failures;
+};
 
 /**
  * struct watching - what the user wants to be woken by
@@ -124,6 +148,140 @@ static int get_comparison(struct watching *watching)
 	status = get_value(watching, bytes);
 	memcpy(&watch->compare_value, bytes, sizeof(bytes));
 	return status;
+}
+
+/* --- what the command is told ------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3)))
+static void tell(const char *name, const char *format, ...)
+{
+	char text[VALUE_TEXT(64)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	setenv(name, text, 1);
+}
+
+static void tell_update(const struct command *cmd, const struct rfm_event *event)
+{
+	struct span span = span_of(event);
+	struct first first;
+	uint64_t age;
+
+	span_first(cmd, &span, &first);
+	setenv("RMCTL_NAME", first.name, 1);
+	setenv("RMCTL_VALUE", first.value, 1);
+	setenv("RMCTL_UNIT", first.unit, 1);
+	if (event->node != RFM_NODE_ALL)
+		tell("RMCTL_NODE", "%" PRIu32, event->node);
+	tell("RMCTL_LENGTH", "%" PRIu32, event->length);
+	tell("RMCTL_FRAME", "%" PRIu64, (uint64_t)event->frame);
+	if (event_age(event, &age))
+		tell("RMCTL_AGE_NS", "%" PRIu64, age);
+}
+
+/* All of them are always there, empty where they do not apply. */
+static void tell_all(const struct runner *runner)
+{
+	static const char *const names[] = {
+		"RMCTL_NAME", "RMCTL_VALUE", "RMCTL_UNIT", "RMCTL_NODE", "RMCTL_OFFSET",
+		"RMCTL_LENGTH", "RMCTL_FRAME", "RMCTL_AGE_NS", "RMCTL_SILENT_NS",
+	};
+	const struct rfm_event *event = &runner->waiting.event;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		setenv(names[i], "", 1);
+	setenv("RMCTL_DEVICE", runner->cmd->card, 1);
+	setenv("RMCTL_TYPE", event_name(event->type), 1);
+	tell("RMCTL_TIME_NS", "%" PRIu64, (uint64_t)event->time_ns);
+	tell("RMCTL_LATE", "%d", !!(event->flags & RFM_EVENT_LATE));
+	tell("RMCTL_EVENTS", "%" PRIu64, runner->waiting.events);
+	tell("RMCTL_LOST", "%" PRIu64, runner->waiting.lost);
+	if (event->type != RFM_EVENT_DROPPED)
+		tell("RMCTL_OFFSET", "0x%" PRIx64, (uint64_t)event->offset);
+	if (event->type == RFM_EVENT_STALE || event->type == RFM_EVENT_FRESH)
+		tell("RMCTL_SILENT_NS", "%" PRIu64, (uint64_t)event->age_ns);
+	if (event_is_update(event))
+		tell_update(runner->cmd, event);
+}
+
+/* In the process that the command will be. */
+static void prepare(const void *context)
+{
+	const struct runner *runner = context;
+
+	/* JSON has standard output to itself. */
+	if (runner->cmd->json)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	tell_all(runner);
+}
+
+/* --- when it runs ------------------------------------------------------------------------- */
+
+/* Remembers an event, until the command is run for it and all others that wait. */
+static void runner_take(struct runner *runner, const struct stream *stream,
+			const struct rfm_event *event)
+{
+	runner->waiting.event = *event;
+	runner->waiting.events++;
+	runner->waiting.lost += stream->lost;
+	if (event->type == RFM_EVENT_DROPPED)
+		runner->waiting.lost += event->data;
+}
+
+/* Runs the command if it does not run and there is something to run it for. */
+static int runner_start(struct runner *runner)
+{
+	const struct batch *batch = &runner->waiting;
+	const struct command *cmd = runner->cmd;
+
+	if (runner->child || !batch->events)
+		return STATUS_OK;
+	if (batch->events > 1)
+		warn_user(cmd, "%" PRIu64 " events came while the command was running: it runs "
+			  "once for all of them, and is told of the last", batch->events);
+	if (batch->lost)
+		warn_user(cmd, "at most %" PRIu64 " event(s) were lost", batch->lost);
+	runner->child = child_start(cmd, runner->command, prepare, runner);
+	if (!runner->child)
+		return STATUS_FAILED;
+	runner->running = *batch;
+	runner->waiting = (struct batch){ .events = 0 };
+	return STATUS_OK;
+}
+
+static int report(struct runner *runner, const struct stream *stream, int status)
+{
+	json_t *object = event_json(runner->cmd, stream, &runner->running.event);
+	json_t *run = json_pack("{s:o, s:o, s:I}",
+		"status", WIFEXITED(status) ? json_integer(WEXITSTATUS(status)) : json_null(),
+		"signal", WIFSIGNALED(status) ? json_integer(WTERMSIG(status)) : json_null(),
+		"events", (json_int_t)runner->running.events);
+
+	if (object) {
+		json_object_set_new(object, "lost", json_integer((json_int_t)runner->running.lost));
+		json_object_set_new(object, "run", run);
+	}
+	return out_json(runner->cmd, object);
+}
+
+/* Has the command ended? Returns an exit status. */
+static int runner_reap(struct runner *runner, const struct stream *stream)
+{
+	const struct command *cmd = runner->cmd;
+	int status;
+
+	if (!runner->child || !child_ended(runner->child, &status))
+		return STATUS_OK;
+	runner->child = 0;
+	runner->failures += status != 0;
+	if (WIFSIGNALED(status))
+		warn_user(cmd, "the command was ended by signal %d", WTERMSIG(status));
+	else if (status)
+		warn_user(cmd, "the command has ended with status %d", WEXITSTATUS(status));
+	return cmd->json ? report(runner, stream, status) : STATUS_OK;
 }
 
 /* --- events --------------------------------------------------------------------------- */
@@ -239,9 +397,9 @@ static int watch(struct watching *watching)
 	if (!status && stop_asked() && !until_done(&watching->stream.until))
 		status = stream_take(cmd, &watching->stream, handle);
 	close(watching->stream.fd);
-	if (!status && watching->runner.events)
+	if (!status && watching->runner.waiting.events)
 		warn_user(cmd, "the command was not run for the last %" PRIu64 " event(s)",
-			  watching->runner.events);
+			  watching->runner.waiting.events);
 	if (!status)
 		status = until_end(cmd, &watching->stream.until, "event");
 	return status ? status : watching->runner.failures ? STATUS_FAILED : STATUS_OK;

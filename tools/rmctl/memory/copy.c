@@ -1,51 +1,23 @@
 // SPDX-License-Identifier: MIT
 /* rmctl load and save: a file into the memory of every node, and the other way round. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
 #include "source.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
-#include "tools/rmctl/cli/stop.h"
 #include "tools/rmctl/regions/regions.h"
 #include "transfer.h"
 
-static int report(const struct transfer *transfer, const char *file)
-{
-	const struct command *cmd = transfer->cmd;
-
-	return out_json(cmd, json_pack("{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
-				       (json_int_t)transfer->offset, "length",
-				       (json_int_t)transfer->length, "file", json_clean(file)));
-}
-
 /* --- load --------------------------------------------------------------------------- */
 
-static int load_blocks(struct transfer *transfer, const void *context)
+static int read_block(struct transfer *transfer, void *block, size_t length, void *source)
 {
-	unsigned char *block = transfer_block(transfer->cmd, TRANSFER_BLOCK);
-	int status = block ? STATUS_OK : STATUS_FAILED;
-	size_t length;
+	int status = source_read(transfer->cmd, source, transfer->done, block, length);
 
-	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
-		status = source_read(transfer->cmd, context, transfer->done, block, length);
-		if (status)
-			transfer_partly(transfer, "");
-		else
-			status = transfer_store(transfer, block, length);
-	}
-	free(block);
+	if (status)
+		transfer_partly(transfer, "");
 	return status;
-}
-
-static int report_load(struct transfer *transfer, const void *context)
-{
-	const struct source *source = context;
-
-	return report(transfer, source->name);
 }
 
 int verb_load(struct command *cmd, int argc, char **argv)
@@ -67,42 +39,24 @@ int verb_load(struct command *cmd, int argc, char **argv)
 		return status;
 	status = source_open(cmd, &source, argv[optind + 1], target.length);
 	if (!status)
-		status = change_card(cmd, argv[optind], yes, target.offset, source.size,
-				     load_blocks, report_load, &source);
+		status = change_card(cmd, argv[optind], yes, &(struct transfer){
+			.offset = target.offset, .length = source.size, .block = TRANSFER_BLOCK,
+		}, read_block, &source, "file", json_clean(source.name));
 	source_close(&source);
 	return status;
 }
 
 /* --- save --------------------------------------------------------------------------- */
 
-static int save_blocks(struct command *cmd, struct transfer *transfer, struct sink *sink)
+static int write_block(struct transfer *transfer, void *block, size_t length, void *sink)
 {
-	char *block = transfer_block(cmd, TRANSFER_BLOCK);
-	char done[UNIT_TEXT], all[UNIT_TEXT];
-	int status = block ? STATUS_OK : STATUS_FAILED;
-	size_t length;
-
-	while (!status && !stop_asked() && (length = transfer_next(transfer))) {
-		uint64_t before = transfer->done;
-
-		status = transfer_load(transfer, block, length);
-		if (!status)
-			status = sink_write(cmd, sink, block, transfer->done - before);
-	}
-	transfer_end(transfer);
-	size_text(done, sink->written);
-	size_text(all, transfer->length);
-	if (!status && sink->written < transfer->length)
-		status = sink->temporary ?
-			failed(cmd, "interrupted after the first %s of %s", done, all) :
-			failed(cmd, "interrupted: %s has the first %s of %s", sink->name, done, all);
-	free(block);
-	return status;
+	return sink_write(transfer->cmd, sink, block, length);
 }
 
 static int save_card(struct command *cmd, const struct card *card, const struct target *target,
 		     const char *file)
 {
+	char done[UNIT_TEXT], all[UNIT_TEXT];
 	struct transfer transfer;
 	struct sink sink;
 	int status;
@@ -112,9 +66,16 @@ static int save_card(struct command *cmd, const struct card *card, const struct 
 		status = sink_open(cmd, &sink, file);
 	if (status)
 		return status;
-	status = save_blocks(cmd, &transfer, &sink);
+	status = transfer_run(&transfer, false, write_block, &sink);
+	size_text(done, sink.written);
+	size_text(all, transfer.length);
+	if (!status && sink.written < transfer.length)
+		status = sink.temporary ?
+			failed(cmd, "interrupted after the first %s of %s", done, all) :
+			failed(cmd, "interrupted: %s has the first %s of %s", sink.name, done, all);
 	status = sink_close(cmd, &sink, status);
-	return status || !cmd->json ? status : report(&transfer, sink.name);
+	return status || !cmd->json ? status :
+				      transfer_report(&transfer, "file", json_clean(sink.name));
 }
 
 int verb_save(struct command *cmd, int argc, char **argv)

@@ -14,28 +14,23 @@
 #define SHOWN_DEFAULT 16u
 #define WORD 4u		/* bytes that are shown together where no name is known */
 
-/**
- * struct difference - the memory and a file, side by side
- * @target: the range
- * @transfer: through all of the range
- * @max: so many are shown
- * @shown: so many have been
- * @bytes: that differ
- * @next: in the range: what lies before it has been shown or is equal
- * @array: JSON
- * @value: the value, or word, that is being looked up
- * @name: of that, "": it is a word
- */
+/* The memory and a file, side by side. */
 struct difference {
 	struct command *cmd;
-	const struct target *target;
+	const struct target *target;	/* the range */
 	const struct source *source;
-	const struct card *card;
-	struct transfer transfer;
-	uint64_t max, shown, bytes, next;
-	json_t *array;
+	struct transfer transfer;	/* through all of the range */
+	/* The bytes of the file that belong to a block of the memory. */
+	unsigned char *block;
+	uint64_t max;			/* so many are shown */
+	uint64_t shown;			/* so many have been */
+	uint64_t bytes;			/* that differ */
+	/* In the range: what lies before it has been shown or is equal. */
+	uint64_t next;
+	json_t *array;			/* JSON */
+	/* The value that is being looked up, or the word, which has no type. */
 	struct rfm_place value;
-	char name[RFM_REGION_PATH_MAX];
+	char name[RFM_REGION_PATH_MAX];	/* of the value */
 };
 
 /* What is to be shown of the byte at @at in the range: a value, or the word around it. */
@@ -54,91 +49,68 @@ static void find_value(struct difference *diff, uint64_t at)
 	diff->value = (struct rfm_place){ .offset = begin, .length = end - begin, .unit = "" };
 }
 
-static char *text_of(const struct difference *diff, const unsigned char *bytes)
-{
-	size_t size = VALUE_TEXT(diff->value.length);
-	char *text = malloc(size);
-
-	if (text && diff->name[0])
-		rfm_value_print(&diff->value, bytes, text, size);
-	else if (text)
-		word_text(bytes, diff->value.length, text);
-	return text;
-}
-
-static void add_json(const struct difference *diff, char *card, char *file)
+static void show(struct difference *diff, const char *card, const char *file)
 {
 	const struct rfm_place *value = &diff->value;
-	bool named = diff->name[0];
+	bool named = value->type;
+	const char *unit = value->unit, *blank = *unit ? " " : "";
 
-	json_array_append_new(diff->array, json_pack(
-		"{s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "offset", (json_int_t)value->offset,
-		"length", (json_int_t)value->length,
-		"name", named ? json_string(diff->name) : json_null(),
-		"type", named ? json_string(rfm_region_type_name(value->type)) : json_null(),
-		"unit", named ? json_string(value->unit) : json_null(),
-		"card", named ? value_json(value->type, card) : json_string(card),
-		"file", named ? value_json(value->type, file) : json_string(file)));
-}
-
-static void show(struct difference *diff, char *card, char *file)
-{
-	const char *unit = diff->value.unit;
-
-	transfer_end(&diff->transfer);
+	progress_end(&diff->transfer.progress);
 	if (diff->cmd->json)
-		add_json(diff, card, file);
+		json_array_append_new(diff->array, json_pack(
+			"{s:I, s:I, s:s?, s:s?, s:s?, s:o, s:o}", "offset",
+			(json_int_t)value->offset, "length", (json_int_t)value->length, "name",
+			named ? diff->name : NULL, "type",
+			named ? rfm_region_type_name(value->type) : NULL, "unit",
+			named ? unit : NULL, "card", value_json(value->type, card), "file",
+			value_json(value->type, file)));
 	else
-		printf("0x%08" PRIx64 ": %s%scard %s%s%s, file %s%s%s\n",
-		       (uint64_t)diff->value.offset, diff->name, diff->name[0] ? ": " : "", card,
-		       *unit ? " " : "", unit, file, *unit ? " " : "", unit);
+		printf("0x%08" PRIx64 ": %s%scard %s%s%s, file %s%s%s\n", (uint64_t)value->offset,
+		       diff->name, named ? ": " : "", card, blank, unit, file, blank, unit);
 }
 
 /* The byte at @at in the range differs: shows what it is part of. Returns an exit status. */
 static int tell(struct difference *diff, uint64_t at)
 {
+	uint64_t from = diff->target->offset;
+	const struct rfm_place *value = &diff->value;
 	unsigned char *card, *file;
-	char *card_text = NULL, *file_text = NULL;
 	struct transfer again;
+	size_t length, room;
+	char *texts;
 	int status;
 
 	find_value(diff, at);
-	card = malloc(2 * diff->value.length);
+	length = value->length;
+	room = VALUE_TEXT(length);
+	card = malloc(2 * (length + room));
 	if (!card)
 		return failed(diff->cmd, "out of memory");
-	file = card + diff->value.length;
-	status = transfer_begin(&again, diff->cmd, diff->card, diff->value.offset,
-				diff->value.length);
+	file = card + length;
+	texts = (char *)file + length;
+	status = transfer_begin(&again, diff->cmd, diff->transfer.card, value->offset, length);
 	if (!status)
-		status = transfer_load(&again, card, diff->value.length);
+		status = transfer_move(&again, (char *)card, length, false);
 	if (!status)
-		status = source_read(diff->cmd, diff->source,
-				     diff->value.offset - diff->target->offset, file,
-				     diff->value.length);
-	if (!status && !transfer_stopped(&again) && memcmp(card, file, diff->value.length)) {
-		card_text = text_of(diff, card);
-		file_text = text_of(diff, file);
-		if (card_text && file_text)
-			show(diff, card_text, file_text);
-		else
-			status = failed(diff->cmd, "out of memory");
-	}
+		status = source_read(diff->cmd, diff->source, value->offset - from, file, length);
+	if (!status && again.done == length && memcmp(card, file, length))
+		show(diff, place_text(value, card, texts, room),
+		     place_text(value, file, texts + room, room));
 	diff->shown++;
-	diff->next = diff->value.offset + diff->value.length - diff->target->offset;
-	free(card_text);
-	free(file_text);
+	diff->next = value->offset + length - from;
 	free(card);
 	return status;
 }
 
-/* One block of both, the first byte of which is at @begin in the range. */
-static int compare(struct difference *diff, uint64_t begin, const unsigned char *card,
-		   const unsigned char *file, uint64_t length)
+static int compare(struct transfer *transfer, void *block, size_t length, void *context)
 {
-	int status = STATUS_OK;
+	struct difference *diff = context;
+	const unsigned char *card = block, *file = diff->block;
+	uint64_t begin = transfer->done - length;
+	int status = source_read(diff->cmd, diff->source, begin, diff->block, length);
 
-	if (!memcmp(card, file, length))
-		return STATUS_OK;
+	if (status || !memcmp(card, file, length))
+		return status;
 	for (uint64_t i = 0; i < length && !status; i++) {
 		if (card[i] == file[i])
 			continue;
@@ -149,34 +121,21 @@ static int compare(struct difference *diff, uint64_t begin, const unsigned char 
 	return status;
 }
 
-static int compare_all(struct difference *diff)
+static int compare_all(struct difference *diff, const struct card *card)
 {
-	struct command *cmd = diff->cmd;
-	unsigned char *card = transfer_block(cmd, 2 * TRANSFER_BLOCK);
-	unsigned char *file;
 	struct transfer *transfer = &diff->transfer;
-	size_t length;
-	int status;
+	int status = transfer_begin(transfer, diff->cmd, card, diff->target->offset,
+				    diff->target->length);
 
-	if (!card)
-		return STATUS_FAILED;
-	file = card + TRANSFER_BLOCK;
-	status = transfer_begin(transfer, cmd, diff->card, diff->target->offset,
-				diff->target->length);
-	while (!status && !transfer_stopped(transfer) && (length = transfer_next(transfer))) {
-		uint64_t begin = transfer->done;
-
-		status = transfer_load(transfer, card, length);
-		length = transfer->done - begin;
-		if (!status)
-			status = source_read(cmd, diff->source, begin, file, length);
-		if (!status)
-			status = compare(diff, begin, card, file, length);
-	}
-	transfer_end(transfer);
-	if (!status && transfer_stopped(transfer))
-		status = transfer_cut_short(cmd, transfer->done, transfer->length, "compared");
-	free(card);
+	diff->block = malloc(TRANSFER_BLOCK);
+	if (!status && !diff->block)
+		status = failed(diff->cmd, "out of memory");
+	if (!status)
+		status = transfer_run(transfer, false, compare, diff);
+	if (!status && transfer->done < transfer->length)
+		status = transfer_cut_short(diff->cmd, transfer->done, transfer->length,
+					    "compared");
+	free(diff->block);
 	return status;
 }
 
@@ -206,15 +165,14 @@ static int diff_card(struct command *cmd, const struct card *card, const struct 
 {
 	struct source source;
 	struct difference diff = {
-		.cmd = cmd, .target = target, .source = &source, .card = card, .max = max,
-		.array = json_array(),
+		.cmd = cmd, .target = target, .source = &source, .max = max, .array = json_array(),
 	};
 	int status = card_check_range(cmd, card, target->offset, target->length);
 
 	if (!status) {
 		status = source_open(cmd, &source, file, target->length);
 		if (!status)
-			status = compare_all(&diff);
+			status = compare_all(&diff, card);
 		if (!status)
 			status = report(&diff);
 		source_close(&source);

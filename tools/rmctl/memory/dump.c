@@ -12,34 +12,12 @@
 #define CHUNK 4096u
 #define ROW 16u
 
-/**
- * struct hexdump - what is remembered from row to row
- * @last: the row before
- * @have_last: there was one
- * @collapsed: a "*" stands for the rows before
- */
+/* What is remembered from row to row. */
 struct hexdump {
-	unsigned char last[ROW];
-	bool have_last;
-	bool collapsed;
+	unsigned char last[ROW];	/* the row before */
+	bool have_last;			/* there was one */
+	bool collapsed;			/* a "*" stands for the rows before */
 };
-
-static void print_row(uint64_t offset, const unsigned char *data, size_t length)
-{
-	printf("%08" PRIx64 " ", offset);
-	for (size_t i = 0; i < ROW; i++) {
-		if (i % 8 == 0)
-			putchar(' ');
-		if (i < length)
-			printf("%02x ", data[i]);
-		else
-			fputs("   ", stdout);
-	}
-	fputs(" |", stdout);
-	for (size_t i = 0; i < length; i++)
-		putchar(data[i] >= 0x20 && data[i] < 0x7f ? data[i] : '.');
-	puts("|");
-}
 
 static void print_rows(struct hexdump *state, uint64_t offset, const unsigned char *data,
 		       size_t length)
@@ -53,38 +31,44 @@ static void print_rows(struct hexdump *state, uint64_t offset, const unsigned ch
 			state->collapsed = true;
 			continue;
 		}
-		print_row(offset + at, data + at, row);
+		print_row(offset + at, data + at, row, ROW);
+		fputs("  |", stdout);
+		for (size_t i = at; i < at + row; i++)
+			putchar(data[i] >= 0x20 && data[i] < 0x7f ? data[i] : '.');
+		puts("|");
 		memcpy(state->last, data + at, row);
 		state->have_last = row == ROW;
 		state->collapsed = false;
 	}
 }
 
+static int print_block(struct transfer *transfer, void *block, size_t length, void *state)
+{
+	const struct command *cmd = transfer->cmd;
+	uint64_t offset = transfer->offset + transfer->done - length;
+
+	if (cmd->json)
+		return out_json(cmd, json_pack(
+			"{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset", (json_int_t)offset,
+			"length", (json_int_t)length, "data", data_json(block, length)));
+	if (state)
+		print_rows(state, offset, block, length);
+	else
+		fwrite(block, 1, length, stdout);
+	return ferror(stdout) ? STATUS_FAILED : STATUS_OK;
+}
+
 static int dump(const struct command *cmd, const struct card *card, uint64_t offset,
 		uint64_t length, bool raw)
 {
-	struct transfer transfer = { .cmd = cmd, .card = card, .offset = offset, .length = length };
+	struct transfer transfer = {
+		.cmd = cmd, .card = card, .offset = offset, .length = length, .block = CHUNK,
+	};
 	int status = card_check_range(cmd, card, offset, length);
 	struct hexdump state = { .have_last = false };
-	unsigned char data[CHUNK];
 
-	while (!status && transfer.done < length && !ferror(stdout)) {
-		uint64_t at = offset + transfer.done, left = length - transfer.done;
-		size_t chunk = left < CHUNK ? left : CHUNK;
-
-		status = transfer_load(&transfer, data, chunk);
-		if (status)
-			break;
-		if (raw)
-			fwrite(data, 1, chunk, stdout);
-		else if (cmd->json)
-			status = out_json(cmd, json_pack(
-				"{s:s, s:I, s:I, s:o}", "device", cmd->card, "offset",
-				(json_int_t)at, "length", (json_int_t)chunk, "data",
-				data_json(data, chunk)));
-		else
-			print_rows(&state, at, data, chunk);
-	}
+	if (!status)
+		status = transfer_run(&transfer, false, print_block, raw ? NULL : &state);
 	if (!status && !raw && !cmd->json)
 		printf("%08" PRIx64 "\n", offset + transfer.done);
 	return out_flush(cmd) ? STATUS_FAILED : status;
@@ -121,7 +105,7 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 	if (raw && cmd->json)
 		return misused(cmd, "--raw and --json exclude each other");
 	if (argc - optind == 2 && word_is_name(argv[optind + 1]) && !raw)
-		return dump_name(cmd, argv[optind], argv[optind + 1]);
+		return show_name(cmd, argv[optind], argv[optind + 1], true);
 	status = get_operands(cmd, argv + optind + 1, argc - optind - 1, &offset, &length);
 	if (status)
 		return status;

@@ -8,22 +8,18 @@
 
 #include "tools/rmctl/cli/rmctl.h"
 
-/**
- * struct sink - a file that is being written
- * @fd: of it, or of @temporary
- * @name: for messages
- * @path: that @temporary will have; freed by sink_close()
- * @temporary: what is written first, NULL: the file itself, which is no regular one; freed by
- *	sink_close()
- * @is_new: there was no such file
- * @written: bytes
- */
+/* A file that is being written. */
 struct sink {
-	int fd;
-	const char *name;
-	char *path, *temporary;
-	bool is_new;
-	uint64_t written;
+	int fd;			/* of it, or of @temporary */
+	const char *name;	/* for messages */
+	char *path;		/* that @temporary will have; freed by sink_close() */
+	/*
+	 * What is written first, NULL: the file itself, which is no regular one; freed by
+	 * sink_close().
+	 */
+	char *temporary;
+	bool is_new;		/* there was no such file */
+	uint64_t written;	/* bytes */
 };
 
 int sink_open(const struct command *cmd, struct sink *sink, const char *name);

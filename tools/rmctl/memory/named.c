@@ -17,33 +17,21 @@
 #define BATCH 1024u	/* values of one JSON object */
 #define ROW 8u		/* bytes in a row of a dump */
 
-/**
- * struct shown - the values that are being shown, or poked
- * @place: all of it
- * @name: of that
- * @memory: where byte @place.offset is
- * @words: what to store, NULL: show what there is
- * @count: values so far
- * @bytes: room for the largest value, as it is in the memory
- * @text: room for its text, of @room bytes
- * @values: JSON, of the object that is not printed yet
- * @end: dump: the byte behind what has been shown
- * @dump: show the bytes too
- * @storing: all words are good
- */
+/* The values that are being shown, or poked. */
 struct shown {
 	struct command *cmd;
-	struct rfm_place place;
-	const char *name;
-	volatile char *memory;
-	char **words;
-	uint64_t count;
-	unsigned char *bytes;
-	char *text;
+	struct rfm_place place;	/* all of it */
+	const char *name;	/* of that */
+	volatile char *memory;	/* where byte @place.offset is */
+	char **words;		/* what to store, NULL: show what there is */
+	uint64_t count;		/* values so far */
+	unsigned char *bytes;	/* room for the largest value, as it is in the memory */
+	char *text;		/* room for its text, of @room bytes */
 	size_t room;
-	json_t *values;
-	uint64_t end;
-	bool dump, storing;
+	json_t *values;		/* JSON, of the object that is not printed yet */
+	uint64_t end;		/* dump: the byte behind what has been shown */
+	bool dump;		/* show the bytes too */
+	bool storing;		/* all words are good */
 };
 
 /* --- the memory ------------------------------------------------------------------ */
@@ -51,7 +39,7 @@ struct shown {
 /* The widest access that begins at @offset and stays inside of @length. */
 static unsigned int widest(uint64_t offset, uint64_t length)
 {
-	unsigned int width = sizeof(long);
+	unsigned int width = sizeof(uint64_t);
 
 	while (width > 1 && (offset % width || length < width))
 		width /= 2;
@@ -87,7 +75,7 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 	if (value->length > shown->room)
 		shown->room = value->length;
 	if (shown->dump || value->type == RFM_REGION_CHAR ||
-	    (value->offset % value->length == 0 && value->length <= sizeof(long)))
+	    (value->offset % value->length == 0 && value->length <= sizeof(uint64_t)))
 		return 0;
 	return failed(shown->cmd, "'%s' at 0x%" PRIx64
 		      " cannot be a single access of %" PRIu64 " bytes", name,
@@ -95,15 +83,6 @@ static int check_value(void *context, const char *name, const struct rfm_place *
 }
 
 /* --- JSON ---------------------------------------------------------------------------- */
-
-static void add_json(struct shown *shown, const char *name, const struct rfm_place *value)
-{
-	json_t *object = value_object(name, value, shown->text);
-
-	if (shown->dump)
-		json_object_set_new(object, "data", data_json(shown->bytes, value->length));
-	json_array_append_new(shown->values, object);
-}
 
 static int print_json(struct shown *shown)
 {
@@ -118,15 +97,16 @@ static int print_json(struct shown *shown)
 
 /* --- text ------------------------------------------------------------------------------ */
 
-/* A row of a dump, without the end of the line. */
-static void print_bytes(uint64_t offset, const unsigned char *bytes, uint64_t count)
+void print_row(uint64_t offset, const unsigned char *bytes, uint64_t count, unsigned int room)
 {
 	printf("%08" PRIx64 " ", offset);
-	for (uint64_t i = 0; i < ROW; i++)
+	for (unsigned int i = 0; i < room; i++) {
+		fputs(i == 8 ? "  " : " ", stdout);
 		if (i < count)
-			printf(" %02x", bytes[i]);
+			printf("%02x", bytes[i]);
 		else
-			fputs("   ", stdout);
+			fputs("  ", stdout);
+	}
 }
 
 /* Bytes that have no name, up to @offset. */
@@ -141,8 +121,7 @@ static void dump_value(struct shown *shown, const char *name, const struct rfm_p
 {
 	print_gap(shown, value->offset);
 	for (uint64_t done = 0; done < value->length; done += ROW) {
-		print_bytes(value->offset + done, shown->bytes + done,
-			    value->length - done < ROW ? value->length - done : ROW);
+		print_row(value->offset + done, shown->bytes + done, value->length - done, ROW);
 		if (!done) {
 			fputs("  ", stdout);
 			value_print(name, value, shown->text);
@@ -162,7 +141,12 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 	access_value(shown, value, false);
 	rfm_value_print(value, shown->bytes, shown->text, shown->room);
 	if (shown->cmd->json) {
-		add_json(shown, name, value);
+		json_t *object = value_object(name, value, shown->text);
+
+		if (shown->dump)
+			json_object_set_new(object, "data",
+					    data_json(shown->bytes, value->length));
+		json_array_append_new(shown->values, object);
 		return json_array_size(shown->values) < BATCH ? STATUS_OK : print_json(shown);
 	}
 	if (shown->dump) {
@@ -204,13 +188,6 @@ static int shown_begin(struct shown *shown)
 	if (!shown->bytes || !shown->text || !shown->values)
 		return failed(shown->cmd, "out of memory");
 	return STATUS_OK;
-}
-
-static void shown_end(struct shown *shown)
-{
-	free(shown->bytes);
-	free(shown->text);
-	json_decref(shown->values);
 }
 
 /* The words, if there are any, are as many as the place has values, and all are good. */
@@ -263,23 +240,19 @@ static int by_name(struct shown *shown, const char *dev, int count)
 		status = on_card(shown, &card);
 		card_close(&card);
 	}
-	shown_end(shown);
+	free(shown->bytes);
+	free(shown->text);
+	json_decref(shown->values);
 	return status;
 }
 
-/* Prints the values of @name, one a line. Returns an exit status, as those below. */
-int peek_name(struct command *cmd, const char *dev, const char *name)
+/* Prints the values of @name, one a line; @dump: beside their bytes. Returns an exit status. */
+int show_name(struct command *cmd, const char *dev, const char *name, bool dump)
 {
-	return by_name(&(struct shown){ .cmd = cmd, .name = name }, dev, 0);
+	return by_name(&(struct shown){ .cmd = cmd, .name = name, .dump = dump }, dev, 0);
 }
 
-/* The same beside their bytes. */
-int dump_name(struct command *cmd, const char *dev, const char *name)
-{
-	return by_name(&(struct shown){ .cmd = cmd, .name = name, .dump = true }, dev, 0);
-}
-
-/* Stores @words into @name, which must have so many values. */
+/* Stores @words into @name, which must have so many values. Returns an exit status. */
 int poke_name(struct command *cmd, const char *dev, const char *name, char **words, int count)
 {
 	return by_name(&(struct shown){ .cmd = cmd, .name = name, .words = words }, dev, count);

@@ -8,18 +8,12 @@
 
 #include "tools/rmctl/cli/rmctl.h"
 
-/**
- * struct source - an open file
- * @name: for messages
- * @fd: of a file that can be read anywhere, else -1
- * @data: all of it, of one that cannot
- * @size: bytes
- */
+/* An open file. */
 struct source {
-	const char *name;
-	int fd;
-	unsigned char *data;
-	uint64_t size;
+	const char *name;	/* for messages */
+	int fd;			/* of a file that can be read anywhere, else -1 */
+	unsigned char *data;	/* all of it, of one that cannot */
+	uint64_t size;		/* bytes */
 };
 
 int source_open(const struct command *cmd, struct source *source, const char *name,

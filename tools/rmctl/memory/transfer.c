@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tools/common/units.h"
+#include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
 
 /* May this change the memory of every node? If not, why has been said. */
@@ -31,58 +32,23 @@ static int ask_user(const struct command *cmd, bool yes, uint64_t offset, uint64
 	return failed(cmd, "nothing was changed");
 }
 
-/* A block for pread() and pwrite(); NULL when it has been said that there is no memory. */
-void *transfer_block(const struct command *cmd, size_t length)
-{
-	void *block;
-
-	if (!posix_memalign(&block, (size_t)sysconf(_SC_PAGESIZE), length))
-		return block;
-	failed(cmd, "out of memory");
-	return NULL;
-}
-
 /* From now on SIGINT ends the transfer between two blocks. Returns an exit status. */
 int transfer_begin(struct transfer *transfer, const struct command *cmd, const struct card *card,
 		   uint64_t offset, uint64_t length)
 {
 	*transfer = (struct transfer){
 		.cmd = cmd, .card = card, .offset = offset, .length = length,
+		.block = TRANSFER_BLOCK,
 	};
 	progress_begin(&transfer->progress, cmd, length);
 	return card_check_range(cmd, card, offset, length);
 }
 
-/* Bytes of the next block; 0 at the end. */
-size_t transfer_next(const struct transfer *transfer)
-{
-	uint64_t left = transfer->length - transfer->done;
-
-	return left < TRANSFER_BLOCK ? (size_t)left : TRANSFER_BLOCK;
-}
-
-/* Has the user ended it before its end? */
-bool transfer_stopped(const struct transfer *transfer)
-{
-	return progress_stopped(&transfer->progress, transfer->done);
-}
-
-/* The line goes; what follows has the terminal to itself. */
-void transfer_end(struct transfer *transfer)
-{
-	progress_end(&transfer->progress);
-}
-
-/* Counts what a call has done. Returns false if it is to be made again or has failed. */
-static bool count(struct transfer *transfer, ssize_t bytes)
-{
-	if (bytes > 0)
-		transfer->done += (size_t)bytes;
-	progress_show(&transfer->progress, transfer->done);
-	return bytes > 0;
-}
-
-static int move(struct transfer *transfer, char *data, size_t length, bool store)
+/*
+ * Loads the next bytes of the range, or stores them. Ends early, with STATUS_OK, when the user
+ * has ended it. Returns an exit status.
+ */
+int transfer_move(struct transfer *transfer, char *data, size_t length, bool store)
 {
 	const struct card *card = transfer->card;
 	uint64_t end = transfer->done + length;
@@ -97,14 +63,15 @@ static int move(struct transfer *transfer, char *data, size_t length, bool store
 		int error = errno;
 		const char *why;
 
-		if (count(transfer, moved)) {
+		if (moved > 0) {
 			data += moved;
-			continue;
+			transfer->done += (size_t)moved;
 		}
-		if (moved && error == EINTR)
+		progress_show(&transfer->progress, transfer->done);
+		if (moved > 0 || (moved && error == EINTR))
 			continue;
 		why = moved ? card_reason(error) : "the memory ends there";
-		transfer_end(transfer);
+		progress_end(&transfer->progress);
 		if (!store)
 			return failed(transfer->cmd, "cannot read at offset 0x%" PRIx64 ": %s", at,
 				      why);
@@ -116,18 +83,30 @@ static int move(struct transfer *transfer, char *data, size_t length, bool store
 }
 
 /*
- * Loads the next bytes of the range. Ends early, with STATUS_OK, when transfer_stopped().
- * Returns an exit status.
+ * All of it, block by block: each is loaded before its @step, or stored after it. Ends early,
+ * with STATUS_OK, when the user has ended it. Returns an exit status.
  */
-int transfer_load(struct transfer *transfer, void *data, size_t length)
+int transfer_run(struct transfer *transfer, bool store, transfer_step *step, void *context)
 {
-	return move(transfer, data, length, false);
-}
+	int status = STATUS_OK;
+	void *block;
 
-/* The same in the other direction. */
-int transfer_store(struct transfer *transfer, const void *data, size_t length)
-{
-	return move(transfer, (void *)data, length, true);
+	if (posix_memalign(&block, (size_t)sysconf(_SC_PAGESIZE), transfer->block))
+		return failed(transfer->cmd, "out of memory");
+	while (!status && transfer->done < transfer->length && !stop_asked()) {
+		uint64_t before = transfer->done, left = transfer->length - before;
+		size_t length = left < transfer->block ? left : transfer->block;
+
+		if (store)
+			status = step(transfer, block, length, context);
+		if (!status)
+			status = transfer_move(transfer, block, length, store);
+		if (!status && !store)
+			status = step(transfer, block, transfer->done - before, context);
+	}
+	free(block);
+	progress_end(&transfer->progress);
+	return status;
 }
 
 /* What has been stored when it ended early, which is @why. */
@@ -140,36 +119,6 @@ int transfer_partly(const struct transfer *transfer, const char *why)
 		      size_text(all, transfer->length), transfer->offset + transfer->done);
 }
 
-/*
- * Lets @store change a range of the memory of every node, if that may be, and with -j @report
- * say so. @yes: -y was given. Returns an exit status.
- */
-int change_card(struct command *cmd, const char *dev, bool yes, uint64_t offset, uint64_t length,
-		changer *store, changer *report, const void *context)
-{
-	struct transfer transfer;
-	struct card card;
-	int status = card_open_window(cmd, &card, dev, true);
-
-	if (status)
-		return status;
-	status = card_check_range(cmd, &card, offset, length);
-	if (!status)
-		status = ask_user(cmd, yes, offset, length);
-	if (!status)
-		status = transfer_begin(&transfer, cmd, &card, offset, length);
-	if (!status) {
-		status = store(&transfer, context);
-		transfer_end(&transfer);
-		if (!status && transfer_stopped(&transfer))
-			status = transfer_partly(&transfer, "interrupted: ");
-		if (!status && cmd->json)
-			status = report(&transfer, context);
-	}
-	card_close(&card);
-	return status;
-}
-
 /* The user has ended what only looks; @what: has been done with the first @done bytes. */
 int transfer_cut_short(const struct command *cmd, uint64_t done, uint64_t all, const char *what)
 {
@@ -177,4 +126,46 @@ int transfer_cut_short(const struct command *cmd, uint64_t done, uint64_t all, c
 
 	return failed(cmd, "interrupted: only the first %s of %s have been %s",
 		      size_text(first, done), size_text(of, all), what);
+}
+
+/* What was done, and with @what, which is taken over, as JSON. Returns an exit status. */
+int transfer_report(const struct transfer *transfer, const char *key, json_t *what)
+{
+	return out_json(transfer->cmd, json_pack(
+		"{s:s, s:I, s:I, s:o}", "device", transfer->cmd->card, "offset",
+		(json_int_t)transfer->offset, "length", (json_int_t)transfer->length, key, what));
+}
+
+/*
+ * Stores what @step makes into a range of the memory of every node, if that may be; @change says
+ * where, and in which blocks. @yes: -y was given. @key and @what: as transfer_report(). Returns
+ * an exit status.
+ */
+int change_card(struct command *cmd, const char *dev, bool yes, const struct transfer *change,
+		transfer_step *step, void *context, const char *key, json_t *what)
+{
+	struct transfer transfer;
+	struct card card;
+	int status = card_open_window(cmd, &card, dev, true);
+
+	if (status) {
+		json_decref(what);
+		return status;
+	}
+	status = card_check_range(cmd, &card, change->offset, change->length);
+	if (!status)
+		status = ask_user(cmd, yes, change->offset, change->length);
+	if (!status)
+		status = transfer_begin(&transfer, cmd, &card, change->offset, change->length);
+	if (!status) {
+		transfer.block = change->block;
+		status = transfer_run(&transfer, true, step, context);
+		if (!status && transfer.done < transfer.length)
+			status = transfer_partly(&transfer, "interrupted: ");
+	}
+	if (!status && cmd->json)
+		status = transfer_report(&transfer, key, json_incref(what));
+	json_decref(what);
+	card_close(&card);
+	return status;
 }

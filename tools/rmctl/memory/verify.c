@@ -38,81 +38,71 @@
  */
 enum verdict { UNKNOWN, SILENT, BEYOND, EQUAL, DIFFERS, CHANGES };
 
-/**
- * struct node - what was found out about a node
- * @asked: it is on the ring, or was
- * @behind: it stands still
- * @silent: pages for which it did not answer
- * @differing: pages in which it differs
- * @changing: pages that could not be compared, as they change all the time
- * @changing_at: the first of them
- * @compared: pages that could be compared
- * @beyond: bytes of pages that it has not, or not as a whole: they are not compared
- * @verdict: about what is asked for just now
- * @crc: of its last answer
- * @searches: parts of pages that may still be looked at; it may all change
- * @placed: where it differs first is known: the others count
- * @offset: of the first byte that differs
- * @here: the word around it in this node's memory
- * @there: and in its
- * @word: bytes of both
- * @value: the value there that has a name, of at most eight bytes, or of no length
- * @name: of that
- * @value_here: its bytes
- * @value_there: and in the node's memory
- */
+/* What was found out about a node. */
 struct node {
-	bool asked, behind;
-	uint64_t silent, differing, changing, changing_at, compared, beyond;
-	enum verdict verdict;
-	uint32_t crc;
+	bool asked;			/* it is on the ring, or was */
+	bool behind;			/* it stands still */
+	uint64_t silent;		/* pages for which it did not answer */
+	uint64_t differing;		/* pages in which it differs */
+	/* Pages that could not be compared, as they change all the time. */
+	uint64_t changing;
+	uint64_t changing_at;		/* the first of them */
+	uint64_t compared;		/* pages that could be compared */
+	/* Bytes of pages that it has not, or not as a whole: they are not compared. */
+	uint64_t beyond;
+	enum verdict verdict;		/* about what is asked for just now */
+	uint32_t crc;			/* of its last answer */
+	/* Parts of pages that may still be looked at; it may all change. */
 	unsigned int searches;
-	bool placed;
-	uint64_t offset;
-	uint32_t here, there;
-	unsigned int word;
+	bool placed;			/* where it differs first is known: the others count */
+	uint64_t offset;		/* of the first byte that differs */
+	uint32_t here;			/* the word around it in this node's memory */
+	uint32_t there;			/* and in its */
+	unsigned int word;		/* bytes of both */
+	char name[RFM_REGION_PATH_MAX];	/* of the value there, "": it has none */
+	/* That value, of at most eight bytes, or the word, which has no type. */
 	struct rfm_place value;
-	char name[RFM_REGION_PATH_MAX];
-	uint8_t value_here[PIECE], value_there[PIECE];
+	uint8_t value_here[PIECE];	/* its bytes */
+	uint8_t value_there[PIECE];	/* and in the node's memory */
 };
 
-/**
- * struct verify - a verification
- * @which: the card, as the user named it
- * @offset: of the range
- * @length: of the range
- * @timeout_ms: for each question
- * @policy: this node's base policy, NULL: not known
- * @pages: that were asked for
- * @done: bytes that were compared
- * @progress: what is told of it
- * @answers: to the last question
- * @crc: this node's own, to the one before
- * @node: what is known of each
- */
+/* A verification. */
 struct verify {
 	struct command *cmd;
-	const char *which;
+	const char *which;		/* the card, as the user named it */
 	const struct card *card;
-	uint64_t offset, length;
-	uint32_t timeout_ms;
-	const char *policy;
-	uint64_t pages, done;
-	struct progress progress;
-	struct rfm_verify answers;
-	uint32_t crc;
-	struct node node[NODES];
+	uint64_t offset;		/* of the range */
+	uint64_t length;		/* of the range */
+	uint32_t timeout_ms;		/* for each question */
+	const char *policy;		/* this node's base policy, NULL: not known */
+	uint64_t pages;			/* that were asked for */
+	uint64_t done;			/* bytes that were compared */
+	struct progress progress;	/* what is told of it */
+	struct rfm_verify answers;	/* to the last question */
+	uint32_t crc;			/* this node's own, to the one before */
+	struct node node[NODES];	/* what is known of each */
 };
 
 /* --- asking -------------------------------------------------------------------- */
 
-/* Says why the question for @offset was not answered. Returns an exit status. */
-static int ask_failed(struct verify *verify, uint64_t offset, int error)
+/* Returns an exit status; what is wrong has been said, but for an end by the user. */
+static int ask(struct verify *verify, uint64_t offset, uint32_t length)
 {
+	struct rfm_verify *args = &verify->answers;
+	int error = EINTR;
+
+	while (error == EINTR && !stop_asked())
+		error = rfm_verify(verify->card->rfm, offset, length, verify->timeout_ms, args) ?
+			errno : 0;
+	if (!error && !(args->flags & RFM_FENCED_DARK))
+		return STATUS_OK;
 	progress_end(&verify->progress);
 	switch (error) {
+	case 0:
+		return failed(verify->cmd, "nothing leaves this node any more, from 0x%" PRIx64
+			      " on: no signal, or its transmitter is off", offset);
 	case EINTR:
-		return STATUS_FAILED;	/* interrupted() says so */
+		return STATUS_FAILED;
 	case ETIMEDOUT:
 		return failed(verify->cmd, "the ring has not brought the question for 0x%" PRIx64
 			      " back within %" PRIu32 " ms", offset, verify->timeout_ms);
@@ -123,25 +113,6 @@ static int ask_failed(struct verify *verify, uint64_t offset, int error)
 		return failed(verify->cmd, "cannot ask the nodes for 0x%" PRIx64 ": %s", offset,
 			      card_reason(error));
 	}
-}
-
-/* Returns an exit status. */
-static int ask(struct verify *verify, uint64_t offset, uint32_t length)
-{
-	struct rfm_verify *args = &verify->answers;
-
-	do {
-		if (stop_asked())
-			return ask_failed(verify, offset, EINTR);
-		if (!rfm_verify(verify->card->rfm, offset, length, verify->timeout_ms, args)) {
-			if (!(args->flags & RFM_FENCED_DARK))
-				return STATUS_OK;
-			progress_end(&verify->progress);
-			return failed(verify->cmd, "nothing leaves this node any more, from 0x%"
-				      PRIx64 " on: no signal, or its transmitter is off", offset);
-		}
-	} while (errno == EINTR);
-	return ask_failed(verify, offset, errno);
 }
 
 static const struct rfm_node_answer *own_answer(const struct verify *verify)
@@ -209,11 +180,11 @@ static bool judge(struct verify *verify, unsigned int id)
 static int compare(struct verify *verify, unsigned int only, uint64_t offset, uint32_t length,
 		   int attempts)
 {
+	unsigned int first = only == ALL ? 0 : only, end = only == ALL ? NODES : only + 1;
 	bool open = true;
 
-	for (unsigned int id = 0; id < NODES; id++)
-		if (only == ALL || only == id)
-			verify->node[id].verdict = UNKNOWN;
+	for (unsigned int id = first; id < end; id++)
+		verify->node[id].verdict = UNKNOWN;
 	for (int i = 0; i < attempts && open; i++) {
 		int status = ask(verify, offset, length);
 
@@ -222,9 +193,8 @@ static int compare(struct verify *verify, unsigned int only, uint64_t offset, ui
 		if (only == ALL)
 			note_who_is_there(verify);
 		open = false;
-		for (unsigned int id = 0; id < NODES; id++)
-			if (verify->node[id].asked && (only == ALL || only == id))
-				open |= judge(verify, id);
+		for (unsigned int id = first; id < end; id++)
+			open |= verify->node[id].asked && judge(verify, id);
 		verify->crc = own_answer(verify)->crc;
 	}
 	return STATUS_OK;
@@ -247,6 +217,9 @@ static void take_place(struct verify *verify, unsigned int id, uint64_t offset)
 	node->word = own->length - word < WORD ? own->length - word : WORD;
 	memcpy(&node->here, here + word, node->word);
 	memcpy(&node->there, there + word, node->word);
+	node->value = (struct rfm_place){ .length = node->word, .unit = "" };
+	memcpy(node->value_here, here + word, node->word);
+	memcpy(node->value_there, there + word, node->word);
 	node->placed = true;
 }
 
@@ -254,22 +227,22 @@ static void take_place(struct verify *verify, unsigned int id, uint64_t offset)
 static int find_name(struct verify *verify, unsigned int id)
 {
 	struct node *node = &verify->node[id];
+	const uint8_t *here, *there;
+	struct rfm_place value;
 	int status;
 
-	if (!value_at(verify->cmd, node->offset, 0, UINT64_MAX, &node->value, node->name))
+	if (!value_at(verify->cmd, node->offset, 0, UINT64_MAX, &value, node->name) ||
+	    value.length > PIECE)
 		return STATUS_OK;
-	if (node->value.length > PIECE) {
-		node->value.length = 0;
-		return STATUS_OK;
-	}
-	status = ask(verify, node->value.offset, node->value.length);
-	if (status)
-		return status;
-	memcpy(node->value_here, own_answer(verify)->first, node->value.length);
-	memcpy(node->value_there, verify->answers.answer[id].first, node->value.length);
+	status = ask(verify, value.offset, value.length);
+	here = own_answer(verify)->first;
+	there = verify->answers.answer[id].first;
 	/* It may have come back in step meanwhile: then the words say what it was. */
-	if (!memcmp(node->value_here, node->value_there, node->value.length))
-		node->value.length = 0;
+	if (status || !memcmp(here, there, value.length))
+		return status;
+	node->value = value;
+	memcpy(node->value_here, here, value.length);
+	memcpy(node->value_there, there, value.length);
 	return STATUS_OK;
 }
 
@@ -466,36 +439,17 @@ static json_t *node_json(const struct verify *verify, unsigned int id)
 		placed ? json_hex(node->there, node->word) : json_null());
 }
 
-static int print_json(const struct verify *verify)
-{
-	json_t *nodes = json_array();
-
-	for (unsigned int id = 0; id < NODES; id++)
-		if (verify->node[id].asked)
-			json_array_append_new(nodes, node_json(verify, id));
-	return out_json(verify->cmd, json_pack(
-		"{s:s, s:I, s:I, s:i, s:s?, s:I, s:o, s:o}", "device", verify->cmd->card, "offset",
-		(json_int_t)verify->offset, "length", (json_int_t)verify->length, "node",
-		(int)verify->answers.node, "base_policy", verify->policy, "pages",
-		(json_int_t)verify->pages, "equal", json_verdict(verdict_of_all(verify)), "nodes", nodes));
-}
-
 /* Where it differs first: by name and in its type, as far as it has one, else the words. */
 static void print_place(const struct verify *verify, const struct node *node)
 {
 	char here[VALUE_TEXT(PIECE)], there[VALUE_TEXT(PIECE)];
-	const char *unit = node->value.length ? node->value.unit : "";
+	const char *unit = node->value.unit, *blank = *unit ? " " : "";
 
-	word_text(&node->here, node->word, here);
-	word_text(&node->there, node->word, there);
-	if (node->value.length) {
-		rfm_value_print(&node->value, node->value_here, here, sizeof(here));
-		rfm_value_print(&node->value, node->value_there, there, sizeof(there));
-	}
+	place_text(&node->value, node->value_here, here, sizeof(here));
+	place_text(&node->value, node->value_there, there, sizeof(there));
 	printf("first differs at 0x%08" PRIx64 "%s%s: %s%s%s here, %s%s%s there; %" PRIu64 " of %"
 	       PRIu64 " pages", node->offset, *node->name ? " " : "", node->name, here,
-	       *unit ? " " : "", unit, there, *unit ? " " : "", unit, node->differing,
-	       verify->pages);
+	       blank, unit, there, blank, unit, node->differing, verify->pages);
 }
 
 static void print_node(const struct verify *verify, unsigned int id)
@@ -525,20 +479,29 @@ static void print_node(const struct verify *verify, unsigned int id)
 
 static int report(const struct verify *verify)
 {
+	const struct command *cmd = verify->cmd;
+	json_t *nodes = json_array();
+	int verdict = verdict_of_all(verify), status;
 	char size[UNIT_TEXT];
-	int status = STATUS_OK;
 
-	if (verify->cmd->json) {
-		status = print_json(verify);
-	} else {
-		printf("%s: %s from 0x%" PRIx64 " on, compared with this node's\n",
-		       verify->cmd->card, size_exact(size, verify->length), verify->offset);
-		for (unsigned int id = 0; id < NODES; id++)
-			if (verify->node[id].asked)
-				print_node(verify, id);
-		status = out_flush(verify->cmd);
-	}
-	return status ? status : verdict_of_all(verify);
+	if (!cmd->json)
+		printf("%s: %s from 0x%" PRIx64 " on, compared with this node's\n", cmd->card,
+		       size_exact(size, verify->length), verify->offset);
+	for (unsigned int id = 0; id < NODES; id++)
+		if (verify->node[id].asked && cmd->json)
+			json_array_append_new(nodes, node_json(verify, id));
+		else if (verify->node[id].asked)
+			print_node(verify, id);
+	if (cmd->json)
+		status = out_json(cmd, json_pack(
+			"{s:s, s:I, s:I, s:i, s:s?, s:I, s:o, s:O}", "device", cmd->card, "offset",
+			(json_int_t)verify->offset, "length", (json_int_t)verify->length, "node",
+			(int)verify->answers.node, "base_policy", verify->policy, "pages",
+			(json_int_t)verify->pages, "equal", json_verdict(verdict), "nodes", nodes));
+	else
+		status = out_flush(cmd);
+	json_decref(nodes);
+	return status ? status : verdict;
 }
 
 /* --- the verb ------------------------------------------------------------------------ */
@@ -567,14 +530,11 @@ static void look_at_policy(struct verify *verify)
 {
 	static char word[UNIT_TEXT];
 	struct state state;
-	struct netlink nl;
 	uint64_t policy;
 
 	/* Why it is not known has been said; it is no reason not to compare. */
-	if (state_find(verify->cmd, &nl, verify->which, &state))
-		return;
-	netlink_close(&nl);
-	if (!setting_known(&state.settings, SETTING_POLICY))
+	if (state_find(verify->cmd, verify->which, &state) ||
+	    !setting_known(&state.settings, SETTING_POLICY))
 		return;
 	policy = state.settings.value[SETTING_POLICY];
 	verify->policy = setting_word(word, SETTING_POLICY, policy);

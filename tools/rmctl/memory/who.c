@@ -12,17 +12,13 @@
 #include "tools/rmctl/regions/regions.h"
 #include "transfer.h"
 
-/**
- * struct answer - what there is to say
- * @writer: from the card
- * @offset: of the first byte that it holds for
- * @length: bytes
- * @now: the card's clock, a moment before this was asked
- * @several: it is of more than one granule, and tells of the last write
- */
+/* What there is to say. */
 struct answer {
-	struct rfm_writer writer;
-	uint64_t offset, length, now;
+	struct rfm_writer writer;	/* from the card */
+	uint64_t offset;		/* of the first byte that it holds for */
+	uint64_t length;		/* bytes */
+	uint64_t now;			/* the card's clock, a moment before this was asked */
+	/* It is of more than one granule, and tells of the last write. */
 	bool several;
 };
 
@@ -121,48 +117,38 @@ static void join(struct answer *last, const struct answer *answer)
 /* Bytes between two looks at the time: a look takes as long as an answer. */
 #define LOOK (256 * RFM_GRANULE)
 
-/* A line for all in a row that has one writer; the last of them stays in @last. */
-static int tell_max(const struct command *cmd, const struct card *card, uint64_t begin,
-		     uint64_t *offset, uint64_t end, struct answer *last)
-{
-	struct answer answer = { .now = last->now };
-	struct progress progress;
-	int status = STATUS_OK;
-
-	progress_begin(&progress, cmd, end - begin);
-	while (!status && *offset < end && !stop_asked()) {
-		status = ask(cmd, card, *offset, end, &answer);
-		if (status)
-			break;
-		*offset += answer.length;
-		if (!(*offset % LOOK))
-			progress_show(&progress, *offset - begin);
-		if (together(cmd, last, &answer)) {
-			join(last, &answer);
-			continue;
-		}
-		if (last->length) {
-			progress_end(&progress);
-			status = tell(cmd, last);
-		}
-		*last = answer;
-	}
-	progress_end(&progress);
-	return status;
-}
-
+/* A line for all in a row that has one writer. Returns an exit status. */
 static int tell_all(const struct command *cmd, const struct card *card, uint64_t begin,
 		    uint64_t end)
 {
-	struct answer last = { .length = 0 };
+	struct answer last = { .length = 0 }, answer;
 	struct rfm_counters counters;
+	struct progress progress;
 	uint64_t offset = begin;
-	int status;
+	int status = STATUS_OK;
 
 	if (rfm_counters(card->rfm, &counters))
 		return failed(cmd, "cannot ask who wrote there: %s", card_reason(errno));
-	last.now = counters.clock_ns;
-	status = tell_max(cmd, card, begin, &offset, end, &last);
+	answer.now = counters.clock_ns;
+	progress_begin(&progress, cmd, end - begin);
+	while (!status && offset < end && !stop_asked()) {
+		status = ask(cmd, card, offset, end, &answer);
+		if (status)
+			break;
+		offset += answer.length;
+		if (!(offset % LOOK))
+			progress_show(&progress, offset - begin);
+		if (together(cmd, &last, &answer)) {
+			join(&last, &answer);
+			continue;
+		}
+		if (last.length) {
+			progress_end(&progress);
+			status = tell(cmd, &last);
+		}
+		last = answer;
+	}
+	progress_end(&progress);
 	if (!status && last.length)
 		status = tell(cmd, &last);
 	if (!status && offset < end)

@@ -18,8 +18,6 @@
 /* Values that peek loads before it prints them. */
 #define BATCH 1024u
 
-#define WIDTH_DEFAULT 4u
-
 uint64_t load_word(const volatile void *address, unsigned int width)
 {
 	switch (width) {
@@ -52,19 +50,22 @@ void store_word(volatile void *address, unsigned int width, uint64_t value)
 	}
 }
 
+/* Reads the word of -w. Returns an exit status. */
+int get_width(struct command *cmd, unsigned int *width)
+{
+	const char *word = plain_word(optarg);
+
+	return parse_width(word, width) ? STATUS_OK :
+	       misused(cmd, "width '%s' is not 1, 2, 4 or 8", word);
+}
+
 /* Reads -w; 0 if there is none. Returns an exit status. */
-static int get_width(struct command *cmd, int argc, char **argv, unsigned int *width)
+static int get_options(struct command *cmd, int argc, char **argv, unsigned int *width)
 {
 	*width = 0;
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != 'w')
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;)
+		if (option != 'w' || get_width(cmd, width))
 			return STATUS_MISUSED;
-		if (!parse_width(plain_word(optarg), width))
-			return misused(cmd, "width '%s' is not 1, 2, 4 or 8", plain_word(optarg));
-	}
-	if (*width > sizeof(long))
-		return failed(cmd, "a single access of %u bytes needs a %u-bit rmctl", *width,
-			      8 * *width);
 	return STATUS_OK;
 }
 
@@ -73,15 +74,11 @@ static int get_width(struct command *cmd, int argc, char **argv, unsigned int *w
 /* Sizes and offsets of real memories: what is beyond is no offset in any of them. */
 #define LARGEST_MEMORY (1ull << 32)
 
-/**
- * struct words - values that lie one behind the other
- * @offset: of the first
- * @count: 0: the word does not say
- * @width: bytes of one; before, what -w said
- */
+/* Values that lie one behind the other. */
 struct words {
-	uint64_t offset, count;
-	unsigned int width;
+	uint64_t offset;	/* of the first */
+	uint64_t count;		/* 0: the word does not say */
+	unsigned int width;	/* bytes of one; before, what -w said */
 };
 
 /*
@@ -159,7 +156,7 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 	struct words words;
 	int status, count;
 
-	status = get_width(cmd, argc, argv, &words.width);
+	status = get_options(cmd, argc, argv, &words.width);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 2, 3))
@@ -168,7 +165,7 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 	if (word_is_name(argv[optind + 1]))
 		return words.width || count > 1 ?
 			misused(cmd, "a name has its own count and width") :
-			peek_name(cmd, argv[optind], argv[optind + 1]);
+			show_name(cmd, argv[optind], argv[optind + 1], false);
 	status = get_words(cmd, argv[optind + 1], NULL, &words);
 	if (status)
 		return status;
@@ -181,18 +178,6 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 	if (!status && !words.count)
 		status = misused(cmd, "count must be at least 1");
 	return status ? status : peek(cmd, argv[optind], &words);
-}
-
-/* Every value is checked before the first is stored. */
-static int get_values(struct command *cmd, unsigned int width, char **texts, uint64_t *values,
-		      uint64_t count)
-{
-	int status = STATUS_OK;
-
-	for (uint64_t i = 0; i < count && !status; i++)
-		status = get_number(cmd, "value", plain_word(texts[i]), width_max(width),
-				    &values[i]);
-	return status;
 }
 
 static int poke(struct command *cmd, const char *dev, const struct words *words,
@@ -227,7 +212,7 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 	int status;
 
 	hide_negatives(argc, argv);
-	status = get_width(cmd, argc, argv, &words.width);
+	status = get_options(cmd, argc, argv, &words.width);
 	if (status)
 		return status;
 	if (check_operands(cmd, argc, argv, 3, argc))
@@ -251,7 +236,10 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 	values = calloc(count, sizeof(*values));
 	if (!values)
 		return failed(cmd, "out of memory");
-	status = get_values(cmd, words.width, argv + optind + 2, values, count);
+	/* Every value is checked before the first is stored. */
+	for (uint64_t i = 0; i < count && !status; i++)
+		status = get_number(cmd, "value", plain_word(argv[optind + 2 + i]),
+				    width_max(words.width), &values[i]);
 	if (!status)
 		status = poke(cmd, argv[optind], &words, values, value);
 	free(values);

@@ -7,7 +7,6 @@
  * The way back makes of each row the same in YAML, on the line of the row: so there
  * is one judge of what is right, and its complaints name the lines of the table.
  */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,33 +110,23 @@ int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
 
 #define CELLS_MAX	64	/* in a row */
 
-/**
- * struct table - a table that is being read
- * @at: what is still to be read
- * @end: of the text
- * @line: of @at, from 1
- * @cells: of the row, in the text itself
- * @count: of them
- * @where: the column in which each of the keys is, -1: in none
- * @section: "types" or "regions" is open, or NULL
- * @has_regions: a section of regions has been begun
- * @around: full name of the region or field whose mapping is open, and all around it
- * @fresh: it has no fields yet
- * @out: the YAML so far
- * @out_line: of it
- */
+/* A table that is being read. */
 struct table {
 	const char *path;
-	char *at, *end;
-	uint32_t line;
-	char *cells[CELLS_MAX];
-	int count;
+	char *at;				/* what is still to be read */
+	char *end;				/* of the text */
+	uint32_t line;				/* of @at, from 1 */
+	char *cells[CELLS_MAX];			/* of the row, in the text itself */
+	int count;				/* of them */
+	/* The column in which each of the keys is, -1: in none. */
 	int where[COLUMNS];
-	const char *section;
+	const char *section;			/* "types" or "regions" is open, or NULL */
+	/* Full name of the region or field whose mapping is open, and all around it. */
 	char around[RFM_REGION_PATH_MAX];
-	bool fresh, has_regions;
-	FILE *out;
-	uint32_t out_line;
+	bool fresh;				/* it has no fields yet */
+	bool has_regions;			/* a section of regions has been begun */
+	FILE *out;				/* the YAML so far */
+	uint32_t out_line;			/* of it */
 	rfm_regions_report *report;
 	void *context;
 };

@@ -10,18 +10,12 @@
 
 #include "tools/rmctl/cli/out.h"
 
-/**
- * struct wanted - what the command line says
- * @file: to be read
- * @given: and it is an operand
- * @options: word of each option, NULL: not given
- * @memory_size: of --memory, 0: not given
- */
+/* What the command line says. */
 struct wanted {
-	const char *file;
-	bool given;
-	const char *options[4];
-	uint64_t memory_size;
+	const char *file;	/* to be read */
+	bool given;		/* and it is an operand */
+	const char *options[4];	/* word of each option, NULL: not given */
+	uint64_t memory_size;	/* of --memory, 0: not given */
 };
 
 #define OPTION(wanted, option) ((wanted)->options[(option) - OPTION_TO])
@@ -172,31 +166,20 @@ static int to_header(struct command *cmd, const struct wanted *wanted)
 static char *read_text(struct command *cmd, const char *path, size_t *length)
 {
 	FILE *file = fopen(path, "re");
-	char *text = file ? malloc(RFM_REGIONS_FILE_MAX + 1) : NULL;
+	char *text = file ? calloc(1, RFM_REGIONS_FILE_MAX + 1) : NULL;
 	int error = errno;
 
-	*length = text ? fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file) : 0;
-	if (file && ferror(file))
-		error = errno;
-	else if (text && *length > RFM_REGIONS_FILE_MAX)
-		error = EFBIG;
-	else if (text)
-		error = 0;
+	if (text) {
+		*length = fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file);
+		error = ferror(file) ? errno : *length > RFM_REGIONS_FILE_MAX ? EFBIG : 0;
+	}
 	if (file)
 		fclose(file);
-	if (text && !error) {
-		text[*length] = '\0';
+	if (text && !error)
 		return text;
-	}
 	free(text);
 	cannot_read(cmd, path, error);
 	return NULL;
-}
-
-/* Each makes YAML of a file, on the same lines; NULL after a complaint. */
-static char *from_csv(const char *path, char *text, size_t length, unsigned int *count)
-{
-	return csv_as_yaml(path, text, length, print_complaint, count);
 }
 
 static bool has_null(json_t *value)
@@ -240,19 +223,20 @@ static void join_surrogates(char *text)
 }
 
 /* JSON is YAML, but only JSON is taken; its null would become a word. */
-static char *from_json(const char *path, char *text, size_t length, unsigned int *count)
+static char *from_json(const char *path, char *text, size_t length, rfm_regions_report *report,
+		       void *context)
 {
 	json_error_t error;
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 	char *yaml = NULL;
 
 	if (!object) {
-		print_complaint(count, &(struct rfm_regions_complaint){
+		report(context, &(struct rfm_regions_complaint){
 			.path = path, .line = (uint32_t)error.line, .sentence = error.text });
 		return NULL;
 	}
 	if (has_null(object))
-		print_complaint(count, &(struct rfm_regions_complaint){
+		report(context, &(struct rfm_regions_complaint){
 			.path = path, .sentence = "null is no value: leave the key out" });
 	else
 		yaml = strndup(text, length);
@@ -262,12 +246,14 @@ static char *from_json(const char *path, char *text, size_t length, unsigned int
 	return yaml;
 }
 
+/* @from makes YAML of a file, on the same lines; NULL after a complaint. */
 static const struct format {
 	const char *name;
 	int (*to)(struct command *cmd, const struct wanted *wanted);
-	char *(*from)(const char *path, char *text, size_t length, unsigned int *count);
+	char *(*from)(const char *path, char *text, size_t length, rfm_regions_report *report,
+		      void *context);
 } formats[] = {
-	{ "csv", to_csv, from_csv },
+	{ "csv", to_csv, csv_as_yaml },
 	{ "json", to_json, from_json },
 	{ "header", to_header, NULL },
 };
@@ -311,7 +297,7 @@ static int import(struct command *cmd, const struct wanted *wanted)
 	text = read_text(cmd, wanted->file, &length);
 	if (!text)
 		return STATUS_FAILED;
-	yaml = format->from(wanted->file, text, length, &count);
+	yaml = format->from(wanted->file, text, length, print_complaint, &count);
 	free(text);
 	if (!yaml)
 		return STATUS_FAILED;
@@ -327,31 +313,31 @@ static int import(struct command *cmd, const struct wanted *wanted)
 
 /* --- the verb ------------------------------------------------------------------------------ */
 
+#define ACTIONS 3
+
 static const struct {
 	const char *name;
 	int (*run)(struct command *cmd, const struct wanted *wanted);
-	unsigned int options;	/* that it takes, a bit each from OPTION_TO on */
-} actions[] = {
-	{ "check", check, 1 << (OPTION_MEMORY - OPTION_TO) },
-	{ "export", export, 1 << 0 | 1 << (OPTION_PREFIX - OPTION_TO) },
-	{ "import", import, 1 << (OPTION_FROM - OPTION_TO) },
-};
+} actions[ACTIONS] = { { "check", check }, { "export", export }, { "import", import } };
 
-/* From OPTION_TO on. */
-static const char *const option_names[] = { "to", "from", "memory", "prefix" };
+/* From OPTION_TO on, and who has them. */
+static const struct {
+	const char *name;
+	int (*of)(struct command *cmd, const struct wanted *wanted);
+} options[] = { { "to", export }, { "from", import }, { "memory", check }, { "prefix", export } };
 
 static int run_action(struct command *cmd, const char *name, const struct wanted *wanted)
 {
-	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
-		if (strcmp(actions[i].name, name))
-			continue;
-		for (int option = 0; option < 4; option++)
-			if (wanted->options[option] && !(actions[i].options & 1u << option))
-				return misused(cmd, "%s has no option --%s", name,
-					       option_names[option]);
-		return actions[i].run(cmd, wanted);
-	}
-	return misused(cmd, "say check, export or import, not '%s'", name);
+	int action = 0;
+
+	while (action < ACTIONS && strcmp(actions[action].name, name))
+		action++;
+	if (action == ACTIONS)
+		return misused(cmd, "say check, export or import, not '%s'", name);
+	for (int i = 0; i < 4; i++)
+		if (wanted->options[i] && options[i].of != actions[action].run)
+			return misused(cmd, "%s has no option --%s", name, options[i].name);
+	return actions[action].run(cmd, wanted);
 }
 
 int verb_regions(struct command *cmd, int argc, char **argv)

@@ -12,21 +12,6 @@
 #include "regions.h"
 #include "tools/rmctl/cli/out.h"
 
-static const char *const c_types[RFM_REGION_TYPES] = {
-	[RFM_REGION_INT8] = "int8_t",
-	[RFM_REGION_UINT8] = "uint8_t",
-	[RFM_REGION_INT16] = "int16_t",
-	[RFM_REGION_UINT16] = "uint16_t",
-	[RFM_REGION_INT32] = "int32_t",
-	[RFM_REGION_UINT32] = "uint32_t",
-	[RFM_REGION_INT64] = "int64_t",
-	[RFM_REGION_UINT64] = "uint64_t",
-	[RFM_REGION_FLOAT] = "float",
-	[RFM_REGION_DOUBLE] = "double",
-	[RFM_REGION_BOOL] = "bool",
-	[RFM_REGION_CHAR] = "char",
-};
-
 static void indent(unsigned int depth)
 {
 	for (unsigned int i = 0; i < depth; i++)
@@ -89,7 +74,8 @@ static bool put_type(const char *prefix, const struct rfm_region *region,
 		     unsigned int depth)
 {
 	if (region->type) {
-		fputs(c_types[region->type], stdout);
+		printf("%s%s", rfm_region_type_name(region->type),
+		       region->type <= RFM_REGION_UINT64 ? "_t" : "");
 		return true;
 	}
 	if (region->type_name) {
@@ -189,59 +175,46 @@ static bool put_definition(const char *prefix, const char *kind,
 
 /* --- types, each behind those that it needs ------------------------------------------------- */
 
-struct needed {
-	const struct rfm_region **types;	/* of the file */
-	bool *done;
-	size_t count;
-};
-
-static bool put_types_of(const char *prefix, struct needed *needed,
+/* @done: names of those that have been printed. False: no memory, as below. */
+static bool put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
 			 const struct rfm_region *region);
 
-static bool put_type_named(const char *prefix, struct needed *needed, const char *name)
+static bool put_type_named(const char *prefix, const struct rfm_region *types, json_t *done,
+			   const char *name)
 {
-	for (size_t i = 0; i < needed->count; i++) {
-		if (needed->done[i] || strcmp(needed->types[i]->name, name))
-			continue;
-		needed->done[i] = true;
-		return put_types_of(prefix, needed, needed->types[i]) &&
-		       put_definition(prefix, "type", needed->types[i]);
-	}
-	return true;
+	const struct rfm_region *type = types;
+
+	if (json_object_get(done, name))
+		return true;
+	while (strcmp(type->name, name))
+		type = type->next;
+	return !json_object_set_new(done, name, json_true()) &&
+	       put_types_of(prefix, types, done, type) && put_definition(prefix, "type", type);
 }
 
-static bool put_types_of(const char *prefix, struct needed *needed,
+static bool put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
 			 const struct rfm_region *region)
 {
-	bool done = true;
+	bool good = true;
 
-	for (const struct rfm_region *field = region->fields; field && done; field = field->next) {
+	for (const struct rfm_region *field = region->fields; field && good; field = field->next) {
 		if (field->type_name)
-			done = put_type_named(prefix, needed, field->type_name);
+			good = put_type_named(prefix, types, done, field->type_name);
 		else if (!field->type)
-			done = put_types_of(prefix, needed, field);
+			good = put_types_of(prefix, types, done, field);
 	}
-	return done;
+	return good;
 }
 
-static bool put_types(const char *prefix, const struct rfm_regions *regions)
+static bool put_types(const char *prefix, const struct rfm_region *types)
 {
-	struct needed needed = { .count = 0 };
-	bool done;
-	size_t i = 0;
+	json_t *done = json_object();
+	bool good = done;
 
-	for (const struct rfm_region *type = regions->types; type; type = type->next)
-		needed.count++;
-	needed.types = calloc(needed.count + 1, sizeof(*needed.types));
-	needed.done = calloc(needed.count + 1, sizeof(*needed.done));
-	done = needed.types && needed.done;
-	for (const struct rfm_region *type = regions->types; type && done; type = type->next)
-		needed.types[i++] = type;
-	for (const struct rfm_region *type = regions->types; type && done; type = type->next)
-		done = put_type_named(prefix, &needed, type->name);
-	free(needed.types);
-	free(needed.done);
-	return done;
+	for (const struct rfm_region *type = types; type && good; type = type->next)
+		good = put_type_named(prefix, types, done, type->name);
+	json_decref(done);
+	return good;
 }
 
 /* --- the header ------------------------------------------------------------------------------ */
@@ -294,7 +267,7 @@ int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
 	for (size_t i = 0; prefix[i] && i + 1 < sizeof(upper); i++)
 		upper[i] = (char)toupper((unsigned char)prefix[i]);
 	put_beginning(regions, upper);
-	done = put_types(prefix, regions);
+	done = put_types(prefix, regions->types);
 	for (const struct rfm_region *region = regions->regions; region && done;
 	     region = region->next) {
 		put_numbers(upper, region);

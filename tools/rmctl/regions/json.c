@@ -12,44 +12,39 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
+/* NULL: it is not said. */
 static const char *order_word(enum rfm_region_order order)
 {
-	return order == RFM_REGION_BIG ? "big" : order == RFM_REGION_LITTLE ? "little" : "";
+	return order == RFM_REGION_BIG ? "big" : order == RFM_REGION_LITTLE ? "little" : NULL;
 }
 
-static void set_word(json_t *object, const char *key, const char *word)
+static const char *word(const char *text)
 {
-	if (*word)
-		json_object_set_new(object, key, json_string(word));
+	return *text ? text : NULL;
 }
 
-static void set_number(json_t *object, const char *key, bool said, uint64_t value)
+static json_t *number(bool said, uint64_t value)
 {
-	if (said)
-		json_object_set_new(object, key, json_integer((json_int_t)value));
+	return said ? json_integer((json_int_t)value) : NULL;
 }
 
 static json_t *list_json(const struct rfm_region *list, bool types);
 
 static json_t *region_json(const struct rfm_region *region, bool is_type)
 {
-	json_t *object = json_object();
+	const char *type = region->type ? rfm_region_type_name(region->type) : region->type_name;
 	char period[UNIT_TEXT];
 
-	set_number(object, "offset", !is_type, region->offset);
-	if (region->type || region->type_name)
-		set_word(object, "type", region->type ? rfm_region_type_name(region->type) :
-							region->type_name);
-	set_number(object, "count", region->count > 1, region->count);
-	set_number(object, "size", region->stated_size, region->stated_size);
-	set_word(object, "byte-order", order_word(region->order));
-	set_number(object, "owner", region->owner != RFM_REGION_NOBODY, (uint64_t)region->owner);
-	set_word(object, "period", region->period_ns ? time_exact(period, region->period_ns, " ") : "");
-	set_word(object, "unit", region->unit);
-	set_word(object, "description", region->description);
-	if (!region->type && !region->type_name)
-		json_object_set_new(object, "fields", list_json(region->fields, false));
-	return object;
+	return json_pack(
+		"{s:o*, s:s*, s:o*, s:o*, s:s*, s:o*, s:s*, s:s*, s:s*, s:o*}",
+		"offset", number(!is_type, region->offset), "type", type,
+		"count", number(region->count > 1, region->count),
+		"size", number(region->stated_size, region->stated_size),
+		"byte-order", order_word(region->order),
+		"owner", number(region->owner != RFM_REGION_NOBODY, (uint64_t)region->owner),
+		"period", region->period_ns ? time_exact(period, region->period_ns, " ") : NULL,
+		"unit", word(region->unit), "description", word(region->description),
+		"fields", type ? NULL : list_json(region->fields, false));
 }
 
 static json_t *list_json(const struct rfm_region *list, bool types)
@@ -64,15 +59,12 @@ static json_t *list_json(const struct rfm_region *list, bool types)
 /* NULL: no memory. */
 json_t *regions_json(const struct rfm_regions *regions)
 {
-	json_t *object = json_pack("{s:i}", "rfm-regions", 1);
-
-	set_word(object, "description", regions->description);
-	set_number(object, "memory", regions->memory_size, regions->memory_size);
-	set_word(object, "byte-order", order_word(regions->order));
-	if (regions->types)
-		json_object_set_new(object, "types", list_json(regions->types, true));
-	json_object_set_new(object, "regions", list_json(regions->regions, false));
-	return object;
+	return json_pack("{s:i, s:s*, s:o*, s:s*, s:o*, s:o}", "rfm-regions", 1,
+			 "description", word(regions->description),
+			 "memory", number(regions->memory_size, regions->memory_size),
+			 "byte-order", order_word(regions->order),
+			 "types", regions->types ? list_json(regions->types, true) : NULL,
+			 "regions", list_json(regions->regions, false));
 }
 
 /* Numbers as people write them: what says where or how large is hexadecimal. */
@@ -93,81 +85,57 @@ static int to_stdout(void *unused, unsigned char *text, size_t length)
 	return fwrite(text, 1, length, stdout) == length;
 }
 
-static bool emit(yaml_emitter_t *emitter, int good, yaml_event_t *event)
+/* Texts are in quotes, as other readers of YAML see numbers and truth in some. 0: no memory. */
+static int add_word(yaml_document_t *document, const char *word, bool quoted)
 {
-	return good && yaml_emitter_emit(emitter, event);
+	return yaml_document_add_scalar(document, NULL, (const yaml_char_t *)word, -1, quoted ?
+					YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
 }
-
-/* Texts are in quotes, as other readers of YAML see numbers and truth in some. */
-static bool put_word(yaml_emitter_t *emitter, const char *word, bool quoted)
-{
-	yaml_event_t event;
-
-	return emit(emitter, yaml_scalar_event_initialize(&event, NULL, NULL, (yaml_char_t *)word,
-							  (int)strlen(word), !quoted, 1, quoted ?
-							  YAML_SINGLE_QUOTED_SCALAR_STYLE :
-							  YAML_ANY_SCALAR_STYLE), &event);
-}
-
-static bool put_value(yaml_emitter_t *emitter, const char *key, json_t *value);
 
 /* A region or field that is no structure takes one line. */
-static bool put_mapping(yaml_emitter_t *emitter, json_t *object)
+static int add_value(yaml_document_t *document, const char *key, json_t *value)
 {
-	bool flat = !json_object_size(object) ||
-		    (json_object_get(object, "offset") && !json_object_get(object, "fields"));
-	yaml_event_t event;
-	const char *key;
-	json_t *value;
+	bool flat = !json_object_size(value) ||
+		    (json_object_get(value, "offset") && !json_object_get(value, "fields"));
+	bool quoted = !strcmp(key, "unit") || !strcmp(key, "description");
+	char text[24];
+	json_t *inside;
+	int mapping;
 
-	if (!emit(emitter, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, flat ?
-							       YAML_FLOW_MAPPING_STYLE :
-							       YAML_BLOCK_MAPPING_STYLE), &event))
-		return false;
-	json_object_foreach(object, key, value)
-		if (!put_word(emitter, key, false) || !put_value(emitter, key, value))
-			return false;
-	return emit(emitter, yaml_mapping_end_event_initialize(&event), &event);
-}
+	if (!json_is_object(value))
+		return add_word(document, json_is_string(value) ? json_string_value(value) :
+				number_word(text, key, value), quoted);
+	mapping = yaml_document_add_mapping(document, NULL, flat ? YAML_FLOW_MAPPING_STYLE :
+								   YAML_BLOCK_MAPPING_STYLE);
+	json_object_foreach(value, key, inside) {
+		int name = add_word(document, key, false), node = add_value(document, key, inside);
 
-static bool put_value(yaml_emitter_t *emitter, const char *key, json_t *value)
-{
-	char number[24];
-
-	if (json_is_object(value))
-		return put_mapping(emitter, value);
-	if (json_is_string(value))
-		return put_word(emitter, json_string_value(value),
-				!strcmp(key, "unit") || !strcmp(key, "description"));
-	return put_word(emitter, number_word(number, key, value), false);
-}
-
-static bool put_document(yaml_emitter_t *emitter, json_t *object)
-{
-	yaml_event_t event;
-
-	return emit(emitter, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING),
-		    &event) &&
-	       emit(emitter, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1),
-		    &event) &&
-	       put_mapping(emitter, object) &&
-	       emit(emitter, yaml_document_end_event_initialize(&event, 1), &event) &&
-	       emit(emitter, yaml_stream_end_event_initialize(&event), &event);
+		if (!mapping || !name || !node ||
+		    !yaml_document_append_mapping_pair(document, mapping, name, node))
+			return 0;
+	}
+	return mapping;
 }
 
 /* Prints a file of regions. Returns an exit status. */
 int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions)
 {
 	json_t *object = regions_json(regions);
+	yaml_document_t document;
 	yaml_emitter_t emitter;
 	bool done = false;
 
-	if (object && yaml_emitter_initialize(&emitter)) {
-		yaml_emitter_set_output(&emitter, to_stdout, NULL);
-		yaml_emitter_set_unicode(&emitter, 1);
-		yaml_emitter_set_width(&emitter, -1);
-		done = put_document(&emitter, object);
-		yaml_emitter_delete(&emitter);
+	if (object && yaml_document_initialize(&document, NULL, NULL, NULL, 1, 1)) {
+		if (yaml_emitter_initialize(&emitter)) {
+			yaml_emitter_set_output(&emitter, to_stdout, NULL);
+			yaml_emitter_set_unicode(&emitter, 1);
+			yaml_emitter_set_width(&emitter, -1);
+			done = add_value(&document, "", object) &&
+			       yaml_emitter_dump(&emitter, &document) &&
+			       yaml_emitter_close(&emitter);
+			yaml_emitter_delete(&emitter);
+		}
+		yaml_document_delete(&document);
 	}
 	json_decref(object);
 	if (!done && !ferror(stdout))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Names on the command line, in place of offsets and ranges. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 /* What was told first, and how much. */
 struct told {
-	char path[256], sentence[400];
+	char sentence[400];
 	uint32_t line;
 	unsigned int count;
 };
@@ -21,7 +20,6 @@ static void note(void *context, const struct rfm_regions_complaint *complaint)
 
 	if (told->count++)
 		return;
-	snprintf(told->path, sizeof(told->path), "%s", complaint->path);
 	snprintf(told->sentence, sizeof(told->sentence), "%s", complaint->sentence);
 	told->line = complaint->line;
 }
@@ -74,8 +72,8 @@ int regions_need(struct command *cmd)
 			      regions_path(cmd), strerror(error));
 	if (told.count > 1)
 		return failed(cmd, "%s:%u: %s, and %u more ('rmctl regions check' shows them)",
-			      told.path, told.line, told.sentence, told.count - 1);
-	return failed(cmd, "%s:%u: %s", told.path, told.line, told.sentence);
+			      regions_path(cmd), told.line, told.sentence, told.count - 1);
+	return failed(cmd, "%s:%u: %s", regions_path(cmd), told.line, told.sentence);
 }
 
 /*
@@ -90,7 +88,7 @@ void regions_try(struct command *cmd)
 	if (!error || no_file(cmd, &told, error))
 		return;
 	if (told.count)
-		warn_user(cmd, "no names will be shown: %s:%u: %s", told.path, told.line,
+		warn_user(cmd, "no names will be shown: %s:%u: %s", regions_path(cmd), told.line,
 			  told.sentence);
 	else
 		warn_user(cmd, "no names will be shown: cannot read %s: %s", regions_path(cmd),
@@ -111,15 +109,15 @@ int get_place(struct command *cmd, const char *name, struct rfm_place *place)
 	if (!rfm_regions_find(cmd->regions, name, place, note, &told))
 		return STATUS_OK;
 	if (told.line)
-		return misused(cmd, "%s (%s:%u)", told.sentence, told.path, told.line);
-	return misused(cmd, "%s in %s", told.sentence, told.path);
+		return misused(cmd, "%s (%s:%u)", told.sentence, cmd->regions->path, told.line);
+	return misused(cmd, "%s in %s", told.sentence, cmd->regions->path);
 }
 
 /* "0x1000-0x1fff", both included, or "0x1000+4K". */
 static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
 {
 	char number[RANGE_FIRST], form;
-	uint64_t from, second;
+	uint64_t second;
 	const char *rest;
 	int status;
 
@@ -127,21 +125,15 @@ static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, 
 	if (form != '-' && form != '+')
 		return misused(cmd, "'%s' is no range such as 0x1000-0x1fff, 0x1000+4K or a name",
 			       word);
-	status = get_number(cmd, "offset", number, UINT64_MAX, &from);
+	status = get_number(cmd, "offset", number, UINT64_MAX, offset);
 	if (!status)
 		status = get_number(cmd, form == '+' ? "length" : "end", rest, UINT64_MAX, &second);
 	if (status)
 		return status;
-	if (form == '-') {
-		if (second < from || second - from == UINT64_MAX)
-			return misused(cmd, "range '%s' ends before it begins", word);
-		second -= from - 1;
-	}
-	if (!second)
-		return misused(cmd, "length must be at least 1");
-	*offset = from;
-	*length = second;
-	return STATUS_OK;
+	if (form == '-' && (second < *offset || second - *offset == UINT64_MAX))
+		return misused(cmd, "range '%s' ends before it begins", word);
+	*length = form == '-' ? second - *offset + 1 : second;
+	return *length ? STATUS_OK : misused(cmd, "length must be at least 1");
 }
 
 /* Is it 0x1000-0x1fff or 0x1000+4K, rather than a number? */
@@ -183,12 +175,10 @@ int get_target_or_offset(struct command *cmd, const char *word, struct target *t
 /* The same as get_target(), for those who need no more of it. */
 int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
 {
-	struct target target;
+	struct target target = { .length = 0 };
 	int status = get_target(cmd, word, &target);
 
-	if (status)
-		return status;
 	*offset = target.offset;
 	*length = target.length;
-	return STATUS_OK;
+	return status;
 }

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <jansson.h>
 
@@ -20,19 +19,13 @@ bool word_is_name(const char *word);
 int get_place(struct command *cmd, const char *name, struct rfm_place *place);
 int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length);
 
-/**
- * struct target - what a word on the command line means
- * @word: as it was typed
- * @named: it is a name, and @place is what that means
- * @offset: of the range, in the memory
- * @length: bytes, not 0
- * @place: see @named
- */
+/* What a word on the command line means. */
 struct target {
-	const char *word;
-	bool named;
-	uint64_t offset, length;
-	struct rfm_place place;
+	const char *word;	/* as it was typed */
+	bool named;		/* it is a name, and @place is what that means */
+	uint64_t offset;	/* of the range, in the memory */
+	uint64_t length;	/* bytes, not 0 */
+	struct rfm_place place;	/* see @named */
 };
 
 bool word_is_range(const char *word);

@@ -80,6 +80,14 @@ const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT])
 	return text;
 }
 
+const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size)
+{
+	if (!place->type)
+		return word_text(bytes, place->length, text);
+	rfm_value_print(place, bytes, text, size);
+	return text;
+}
+
 struct wanted {
 	uint64_t from, to;
 	struct rfm_place *value;
@@ -120,20 +128,13 @@ int value_scan(const struct command *cmd, const char *name, const struct rfm_pla
 
 /* --- all values among bytes ------------------------------------------------------------ */
 
-/**
- * struct showing - the values that are being shown
- * @span: the bytes
- * @count: values so far
- * @part: of one of them only a part is known
- * @array: JSON; NULL: text
- * @first: only the first whole one; NULL: all
- */
+/* The values that are being shown. */
 struct showing {
-	const struct span *span;
-	unsigned int count;
-	bool part;
-	json_t *array;
-	struct first *first;
+	const struct span *span;	/* the bytes */
+	unsigned int count;		/* values so far */
+	bool part;			/* of one of them only a part is known */
+	json_t *array;			/* JSON; NULL: text */
+	struct first *first;		/* only the first whole one; NULL: all */
 };
 
 /* A number if it can be one, else pairs of digits. */
@@ -162,8 +163,8 @@ static bool whole(const struct span *span, const struct rfm_place *value)
 static const char *value_text(const struct span *span, const struct rfm_place *value,
 			      char text[VALUE_TEXT(64)])
 {
-	rfm_value_print(value, span->bytes + (value->offset - span->offset), text, VALUE_TEXT(64));
-	return text;
+	return place_text(value, span->bytes + (value->offset - span->offset), text,
+			  VALUE_TEXT(64));
 }
 
 static void print_text(const struct showing *showing, const char *name,

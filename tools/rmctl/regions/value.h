@@ -28,6 +28,9 @@ json_t *data_json(const unsigned char *bytes, uint64_t length);
 #define WORD_TEXT 19
 const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT]);
 
+/** place_text() - rfm_value_print() of a value, word_text() of what has no type; returns @text */
+const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size);
+
 /** value_at() - of the values on the byte at @offset, the first that lies from @from to @to */
 bool value_at(const struct command *cmd, uint64_t offset, uint64_t from, uint64_t to,
 	      struct rfm_place *value, char name[RFM_REGION_PATH_MAX]);
@@ -36,28 +39,19 @@ bool value_at(const struct command *cmd, uint64_t offset, uint64_t from, uint64_
 int value_scan(const struct command *cmd, const char *name, const struct rfm_place *value,
 	       const char *word, void *bytes);
 
-/**
- * struct span - bytes of the memory, a copy
- * @offset: where they are
- * @length: how many there are
- * @known: how many of them are in @bytes
- * @bytes: the first of them
- */
+/* Bytes of the memory, a copy. */
 struct span {
-	uint64_t offset, length, known;
-	const unsigned char *bytes;
+	uint64_t offset;		/* where they are */
+	uint64_t length;		/* how many there are */
+	uint64_t known;			/* how many of them are in @bytes */
+	const unsigned char *bytes;	/* the first of them */
 };
 
-/**
- * struct first - the first value that begins and ends among the bytes
- * @name: "" if none has a name
- * @value: in its type, or the bytes
- * @unit: "" if there is none
- */
+/* The first value that begins and ends among the bytes. */
 struct first {
-	char name[RFM_REGION_PATH_MAX];
-	char value[VALUE_TEXT(64)];
-	const char *unit;
+	char name[RFM_REGION_PATH_MAX];	/* "" if none has a name */
+	char value[VALUE_TEXT(64)];	/* in its type, or the bytes */
+	const char *unit;		/* "" if there is none */
 };
 
 const char *span_raw(const struct span *span, char *text, size_t size);
