@@ -160,47 +160,34 @@ static bool whole(const struct span *span, const struct rfm_place *value)
 	       value->offset + value->length <= span->offset + span->known;
 }
 
-static const char *value_text(const struct span *span, const struct rfm_place *value,
-			      char text[VALUE_TEXT(64)])
-{
-	return place_text(value, span->bytes + (value->offset - span->offset), text,
-			  VALUE_TEXT(64));
-}
-
-static void print_text(const struct showing *showing, const char *name,
-		       const struct rfm_place *value)
-{
-	char text[VALUE_TEXT(64)];
-
-	if (showing->count >= SHOWN)
-		return;
-	if (showing->count)
-		fputs(", ", stdout);
-	if (whole(showing->span, value))
-		value_print(name, value, value_text(showing->span, value, text));
-	else
-		printf("%s (a part)", name);
-}
-
 static int show_value(void *context, const char *name, const struct rfm_place *value)
 {
 	struct showing *showing = context;
-	bool known = whole(showing->span, value);
+	const struct span *span = showing->span;
+	bool known = whole(span, value);
 	char text[VALUE_TEXT(64)];
 
+	if (known)
+		place_text(value, span->bytes + (value->offset - span->offset), text, sizeof(text));
 	if (showing->first) {
 		if (!known)
 			return 0;
 		snprintf(showing->first->name, sizeof(showing->first->name), "%s", name);
-		value_text(showing->span, value, showing->first->value);
+		strcpy(showing->first->value, text);
 		showing->first->unit = value->unit;
 		return 1;
 	}
-	if (showing->array)
-		json_array_append_new(showing->array, value_object(
-			name, value, known ? value_text(showing->span, value, text) : NULL));
-	else
-		print_text(showing, name, value);
+	if (showing->array) {
+		json_array_append_new(showing->array,
+				      value_object(name, value, known ? text : NULL));
+	} else if (showing->count < SHOWN) {
+		if (showing->count)
+			fputs(", ", stdout);
+		if (known)
+			value_print(name, value, text);
+		else
+			printf("%s (a part)", name);
+	}
 	showing->part |= !known;
 	showing->count++;
 	return 0;
