@@ -114,16 +114,26 @@ static const char *default_path(const char *path)
 static char *read_file(const char *path, size_t *length)
 {
 	FILE *file = fopen(path, "re");
-	char *text = file ? malloc(RFM_REGIONS_FILE_MAX + 1) : NULL;
-	int error = errno;
+	char *text = NULL, *bigger;
+	size_t size = 32768;
+	int error = 0;
 
-	if (text) {
-		*length = fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file);
+	if (!file)
+		return NULL;
+	*length = 0;
+	do {
+		size *= 2;
+		bigger = realloc(text, size);
+		if (!bigger) {
+			error = ENOMEM;
+			break;
+		}
+		text = bigger;
+		*length += fread(text + *length, 1, size - *length, file);
 		error = ferror(file) ? errno : *length > RFM_REGIONS_FILE_MAX ? EFBIG : 0;
-	}
-	if (file)
-		fclose(file);
-	if (text && !error)
+	} while (*length == size && !error);
+	fclose(file);
+	if (!error)
 		return text;
 	free(text);
 	errno = error;

@@ -71,20 +71,16 @@ void value_print(const char *name, const struct rfm_place *value, const char *te
 	printf("%s: %s%s%s", name, text, *value->unit ? " " : "", value->unit);
 }
 
-const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT])
+const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size)
 {
 	uint64_t word = 0;
 
-	memcpy(&word, bytes, length);
-	snprintf(text, WORD_TEXT, "0x%0*" PRIx64, (int)length * 2, word);
-	return text;
-}
-
-const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size)
-{
-	if (!place->type)
-		return word_text(bytes, place->length, text);
-	rfm_value_print(place, bytes, text, size);
+	if (place->type) {
+		rfm_value_print(place, bytes, text, size);
+		return text;
+	}
+	memcpy(&word, bytes, place->length);
+	snprintf(text, size, "0x%0*" PRIx64, (int)place->length * 2, word);
 	return text;
 }
 
@@ -144,7 +140,8 @@ const char *span_raw(const struct span *span, char *text, size_t size)
 
 	if (span->known == span->length && span->length <= 8 &&
 	    !(span->length & (span->length - 1)))
-		return word_text(span->bytes, span->length, text);
+		return place_text(&(struct rfm_place){ .length = span->length }, span->bytes, text,
+				  size);
 	for (uint64_t i = 0; i < span->known && at + 8 < size; i++)
 		at += (size_t)snprintf(text + at, size - at, "%s%02x", i ? " " : "",
 				       span->bytes[i]);
