@@ -164,7 +164,8 @@ static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits
 		return scan_special(type, text, bits);
 	before = enter_c_locale();
 	if (type == RFM_REGION_FLOAT) {
-		real = single = strtof(text, &end);
+		single = strtof(text, &end);
+		real = single;
 		memcpy(&half, &single, sizeof(half));
 		*bits = half;
 	} else {
