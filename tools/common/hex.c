@@ -22,12 +22,9 @@ char *hex_text(const uint8_t *data, size_t length)
 
 int hex_digit(char c)
 {
-	if (c >= 'A' && c <= 'F')
-		c += 'a' - 'A';
-	for (int value = 0; value < 16; value++)
-		if (digits[value] == c)
-			return value;
-	return 16;
+	const char *digit = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+
+	return digit ? (int)(digit - digits) : 16;
 }
 
 ssize_t hex_bytes(const char *text, uint8_t *bytes, size_t max)

@@ -101,18 +101,6 @@ static int by_line(const void *one, const void *other)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static void tell(struct job *job, rfm_regions_report *report, void *context)
-{
-	/* glibc's qsort() keeps the order of equals as long as there is memory. */
-	if (job->count)
-		qsort(job->complaints, job->count, sizeof(*job->complaints), by_line);
-	for (size_t i = 0; i < job->count && report; i++) {
-		if (job->complaints[i].line == UINT32_MAX)
-			job->complaints[i].line = 0;
-		report(context, &job->complaints[i]);
-	}
-}
-
 /* --- reading ------------------------------------------------------------------------ */
 
 static const char *default_path(const char *path)
@@ -126,16 +114,26 @@ static const char *default_path(const char *path)
 static char *read_file(const char *path, size_t *length)
 {
 	FILE *file = fopen(path, "re");
-	char *text = file ? malloc(RFM_REGIONS_FILE_MAX + 1) : NULL;
-	int error = errno;
+	char *text = NULL, *bigger;
+	size_t size = 32768;
+	int error = 0;
 
-	if (text) {
-		*length = fread(text, 1, RFM_REGIONS_FILE_MAX + 1, file);
+	if (!file)
+		return NULL;
+	*length = 0;
+	do {
+		size *= 2;
+		bigger = realloc(text, size);
+		if (!bigger) {
+			error = ENOMEM;
+			break;
+		}
+		text = bigger;
+		*length += fread(text + *length, 1, size - *length, file);
 		error = ferror(file) ? errno : *length > RFM_REGIONS_FILE_MAX ? EFBIG : 0;
-	}
-	if (file)
-		fclose(file);
-	if (text && !error)
+	} while (*length == size && !error);
+	fclose(file);
+	if (!error)
 		return text;
 	free(text);
 	errno = error;
@@ -145,17 +143,19 @@ static char *read_file(const char *path, size_t *length)
 /* Tells what there is to tell. Returns how much, or -1 with errno. */
 static int job_end(struct job *job, rfm_regions_report *report, void *context)
 {
-	int result = (int)job->count;
+	int count = (int)job->count;
 
-	if (job->no_memory)
-		result = -1;
-	else
-		tell(job, report, context);
+	/* glibc's qsort() keeps the order of equals as long as there is memory. */
+	if (count && !job->no_memory)
+		qsort(job->complaints, job->count, sizeof(*job->complaints), by_line);
+	for (int i = 0; i < count && report && !job->no_memory; i++) {
+		if (job->complaints[i].line == UINT32_MAX)
+			job->complaints[i].line = 0;
+		report(context, &job->complaints[i]);
+	}
 	free(job->complaints);
 	arena_free(&job->scratch);
-	if (result < 0)
-		errno = ENOMEM;
-	return result;
+	return job->no_memory ? fail_with(ENOMEM) : count;
 }
 
 /*

@@ -164,7 +164,8 @@ static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits
 		return scan_special(type, text, bits);
 	before = enter_c_locale();
 	if (type == RFM_REGION_FLOAT) {
-		real = single = strtof(text, &end);
+		single = strtof(text, &end);
+		real = single;
 		memcpy(&half, &single, sizeof(half));
 		*bits = half;
 	} else {
@@ -249,19 +250,9 @@ static int print_text(const struct rfm_place *place, const unsigned char *bytes,
 	return (int)at;
 }
 
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *digit = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
-
-	return digit ? (int)(digit - digits) : -1;
-}
-
 /* The next byte of a text in quotes. Returns what is behind it, NULL: it is malformed. */
 static const char *quoted_byte(const char *text, unsigned char *byte)
 {
-	int high, low;
-
 	*byte = (unsigned char)*text++;
 	if (*byte == '"' || !*byte)
 		return NULL;
@@ -271,11 +262,9 @@ static const char *quoted_byte(const char *text, unsigned char *byte)
 		*byte = (unsigned char)*text;
 		return text + 1;
 	}
-	high = *text == 'x' ? hex_digit(text[1]) : -1;
-	low = high < 0 ? -1 : hex_digit(text[2]);
-	if (low < 0)
+	if (*text != 'x' || strspn(text + 1, "0123456789abcdefABCDEF") < 2)
 		return NULL;
-	*byte = (unsigned char)(16 * high + low);
+	*byte = (unsigned char)strtoul((char[]){ text[1], text[2], '\0' }, NULL, 16);
 	return text + 3;
 }
 

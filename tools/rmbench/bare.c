@@ -26,17 +26,15 @@ struct handoff {
 
 static void wait_for(struct bench_shared *shared, int fd)
 {
-	uint64_t count;
+	eventfd_t count;
 
-	if (read(fd, &count, sizeof(count)) != sizeof(count))
+	if (eventfd_read(fd, &count))
 		bench_fail(shared, "cannot read an eventfd: %s", strerror(errno));
 }
 
 static void wake(struct bench_shared *shared, int fd)
 {
-	uint64_t one = 1;
-
-	if (write(fd, &one, sizeof(one)) != sizeof(one))
+	if (eventfd_write(fd, 1))
 		bench_fail(shared, "cannot write an eventfd: %s", strerror(errno));
 }
 

@@ -304,7 +304,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	share = seconds / verb->shares;
-	bench_begin();
 	if (!with_json)
 		printf("%-34s %5s %5s %10s %-7s %10s %-17s %6s  %s\n", "measurement", "nodes",
 		       "bytes", "measured", "", "beside", "", "ratio", "target");

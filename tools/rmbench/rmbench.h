@@ -26,30 +26,25 @@ struct bench_shared {
 	uint64_t ns[BENCH_SLICES];	/* how long each slice took */
 };
 
-/**
- * struct bench_team - processes that measure something together
- * @member: the work of number @index; number 0 writes the slices and returns,
- *	which ends the measurement, the others may go on for ever
- * @opaque: for it
- * @count: of processes
- */
+/* Processes that measure something together. */
 struct bench_team {
+	/*
+	 * The work of number @index. Number 0 writes the slices and returns, which ends the
+	 * measurement; the others may go on for ever.
+	 */
 	void (*member)(struct bench_shared *shared, unsigned int index, void *opaque);
-	void *opaque;
-	unsigned int count;
+	void *opaque;		/* for it */
+	unsigned int count;	/* of processes */
 };
 
 /**
  * bench_run() - let a team work
  * @sentence: BENCH_SENTENCE bytes: why it failed
  *
- * Returns ns a unit, the median of the slices; negative on failure. No
- * process is left.
+ * Returns ns a unit, the median of the slices; negative on failure, also after
+ * a signal, which is caught from now on. No process is left.
  */
 double bench_run(const struct bench_team *team, char *sentence);
-
-/** bench_begin() - once, before anything: a signal ends the measurement, and what it made */
-void bench_begin(void);
 
 /** bench_fail() - in a member: give up the whole measurement */
 __attribute__((noreturn, format(printf, 2, 3)))
@@ -57,7 +52,6 @@ void bench_fail(struct bench_shared *shared, const char *format, ...);
 
 /** bench_ready() - in a member: set up; wait until @count are */
 void bench_ready(struct bench_shared *shared, unsigned int count);
-
 
 /** bench_handoff() - one eventfd after the other, round @processes; ns a hop */
 double bench_handoff(unsigned int processes, double seconds, char *sentence);

@@ -33,11 +33,6 @@ static void set_signals(void (*handler)(int))
 	sigaction(SIGTERM, &action, NULL);
 }
 
-void bench_begin(void)
-{
-	set_signals(on_signal);
-}
-
 void bench_fail(struct bench_shared *shared, const char *format, ...)
 {
 	va_list args;
@@ -149,6 +144,7 @@ double bench_run(const struct bench_team *team, char *sentence)
 	struct bench_shared *shared;
 	double result = -1;
 
+	set_signals(on_signal);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
 	if (shared == MAP_FAILED) {

@@ -52,19 +52,20 @@ static void writer_is_silent(const struct rfm_event *event)
 		printf("writer: writes again after %.1f s\n", event->age_ns / 1e9);
 }
 
+/* What is listened for, by its type. */
+static const char *const ring_events[RFM_EVENT_TYPES] = {
+	[RFM_EVENT_SYNC_LOSS] = "this node has lost its signal",
+	[RFM_EVENT_SIGNAL] = "this node has its signal again",
+	[RFM_EVENT_BREAK] = "another node has lost its signal",
+	[RFM_EVENT_MEMBERSHIP] = "nodes have come or gone",
+	[RFM_EVENT_LOSS] = "updates were lost",
+	[RFM_EVENT_ID_IN_USE] = "another node has this one's id: it has left",
+};
+
 static void ring_says(const struct rfm_event *event)
 {
-	static const char *const what[RFM_EVENT_TYPES] = {
-		[RFM_EVENT_SYNC_LOSS] = "this node has lost its signal",
-		[RFM_EVENT_SIGNAL] = "this node has its signal again",
-		[RFM_EVENT_BREAK] = "another node has lost its signal",
-		[RFM_EVENT_MEMBERSHIP] = "nodes have come or gone",
-		[RFM_EVENT_LOSS] = "updates were lost",
-		[RFM_EVENT_ID_IN_USE] = "another node has this one's id: it has left",
-	};
-
-	if (event->type < RFM_EVENT_TYPES && what[event->type])
-		printf("ring: %s\n", what[event->type]);
+	if (event->type < RFM_EVENT_TYPES && ring_events[event->type])
+		printf("ring: %s\n", ring_events[event->type]);
 }
 
 /* What there is to wait for: streams of events, and what to do with one. */
@@ -112,6 +113,10 @@ static void notice_silence(struct rfm_watch *watch)
 
 static void open_sources(struct rfm *rfm)
 {
+	uint32_t types = 0;
+
+	for (uint32_t type = 0; type < RFM_EVENT_TYPES; type++)
+		types |= ring_events[type] ? RFM_EVENT_BIT(type) : 0;
 	sources[0].events = watch(rfm, offsetof(struct words, value), sizeof(double), coalesce);
 	sources[0].handle = value_changed;
 	sources[1].events = watch(rfm, offsetof(struct words, mode), sizeof(uint32_t),
@@ -120,12 +125,7 @@ static void open_sources(struct rfm *rfm)
 	sources[2].events = watch(rfm, offsetof(struct words, count), sizeof(uint64_t),
 				  notice_silence);
 	sources[2].handle = writer_is_silent;
-	sources[3].events = rfm_listen(rfm, RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS) |
-				       RFM_EVENT_BIT(RFM_EVENT_SIGNAL) |
-				       RFM_EVENT_BIT(RFM_EVENT_BREAK) |
-				       RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP) |
-				       RFM_EVENT_BIT(RFM_EVENT_LOSS) |
-				       RFM_EVENT_BIT(RFM_EVENT_ID_IN_USE), 0);
+	sources[3].events = rfm_listen(rfm, types, 0);
 	sources[3].handle = ring_says;
 	if (!sources[3].events)
 		err(1, "cannot listen");

@@ -34,8 +34,6 @@ static const struct loop_field {
 	{ "loop.output.answers", offsetof(struct loop_output, answers), RFM_REGION_UINT64, true },
 };
 
-#define LOOP_FIELDS	(sizeof(loop_fields) / sizeof(*loop_fields))
-
 static inline void layout_complain(void *context, const struct rfm_regions_complaint *complaint)
 {
 	(void)context;
@@ -84,8 +82,8 @@ static inline struct loop_layout layout_find(void)
 	};
 	struct rfm_place place;
 
-	for (const struct loop_field *field = loop_fields; field < loop_fields + LOOP_FIELDS;
-	     field++) {
+	for (size_t i = 0; i < sizeof(loop_fields) / sizeof(*loop_fields); i++) {
+		const struct loop_field *field = &loop_fields[i];
 		uint64_t record = field->of_output ? layout.output.offset : layout.state.offset;
 
 		if (rfm_regions_find(regions, field->name, &place, layout_complain, NULL))

@@ -27,8 +27,6 @@
 #define OUTLET		0.01		/* outflow at 1 m, m^3/s; grows with the root of the level */
 #define TOP		2.0		/* what is more runs over, m */
 
-#define NODES		256
-
 /* In one period; what is left of a storm is taken in the next. */
 #define BATCH		16
 #define BATCHES_MAX	(RFM_LISTEN_DEPTH_DEFAULT / BATCH)
@@ -48,7 +46,7 @@ struct plant {
 	uint64_t limit_ns, longest_ns;	/* from the last output to the safe state */
 	uint64_t patience_ns;		/* until it goes there on its own */
 	uint64_t missed_periods, unreadable;
-	uint64_t by_node[NODES + 1];	/* conflicts; the last: of an unknown node */
+	uint64_t by_node[RFM_NODES + 1];	/* conflicts; the last: of an unknown node */
 	uint64_t conflict_count, conflict_dropped, conflict_told, told_ns;
 	struct rfm_event conflict;	/* the last */
 };
@@ -79,7 +77,7 @@ static void say_conflict(struct plant *plant, uint64_t now)
 
 	say(plant, "conflict", "node", (uint64_t)node, "offset", (uint64_t)plant->conflict.offset,
 	    "length", (uint64_t)plant->conflict.length,
-	    "count", plant->by_node[node < NODES ? node : NODES],
+	    "count", plant->by_node[node < RFM_NODES ? node : RFM_NODES],
 	    "total", plant->conflict_count, "dropped", plant->conflict_dropped, NULL);
 	plant->conflict_told = plant->conflict_count;
 	plant->told_ns = now;
@@ -120,7 +118,7 @@ static bool in_state(const struct plant *plant, const struct rfm_event *event)
 /* Returns whether its writer is a new one. */
 static bool count_conflict(struct plant *plant, const struct rfm_event *event)
 {
-	uint64_t *count = &plant->by_node[event->node < NODES ? event->node : NODES];
+	uint64_t *count = &plant->by_node[event->node < RFM_NODES ? event->node : RFM_NODES];
 
 	*count += event->count;
 	plant->conflict_count += event->count;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "files.h"
-#include "source.h"
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/regions/regions.h"

@@ -17,7 +17,7 @@ void print_row(uint64_t offset, const unsigned char *bytes, uint64_t count, unsi
 int get_width(struct command *cmd, unsigned int *width);
 
 /* One access of @width bytes, 1, 2, 4 or 8. */
-uint64_t load_word(const volatile void *address, unsigned int width);
-void store_word(volatile void *address, unsigned int width, uint64_t value);
+uint64_t load_word(const volatile void *at, unsigned int width);
+void store_word(volatile void *at, unsigned int width, uint64_t value);
 
 #endif /* RMCTL_NAMED_H */

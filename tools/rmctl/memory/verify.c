@@ -27,16 +27,15 @@
 #define SEARCHES 256u		/* parts that are looked at for a difference, of one node */
 #define SEARCHES_MIN 64u	/* enough to find one that is there */
 
-/**
- * enum verdict - what the answers of a node to one question, asked again, come to
- * @UNKNOWN: it was not asked yet
- * @SILENT: it has not answered
- * @BEYOND: its memory does not have all of it
- * @EQUAL: it had the same once
- * @DIFFERS: it has something else, and keeps it
- * @CHANGES: something else each time, as this node has
- */
-enum verdict { UNKNOWN, SILENT, BEYOND, EQUAL, DIFFERS, CHANGES };
+/* What the answers of a node to one question, asked again, come to. */
+enum verdict {
+	UNKNOWN,	/* it was not asked yet */
+	SILENT,		/* it has not answered */
+	BEYOND,		/* its memory does not have all of it */
+	EQUAL,		/* it had the same once */
+	DIFFERS,	/* it has something else, and keeps it */
+	CHANGES,	/* something else each time, as this node has */
+};
 
 /* What was found out about a node. */
 struct node {

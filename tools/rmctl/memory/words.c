@@ -18,36 +18,23 @@
 /* Values that peek loads before it prints them. */
 #define BATCH 1024u
 
-uint64_t load_word(const volatile void *address, unsigned int width)
+uint64_t load_word(const volatile void *at, unsigned int width)
 {
-	switch (width) {
-	case 1:
-		return *(const volatile uint8_t *)address;
-	case 2:
-		return *(const volatile uint16_t *)address;
-	case 4:
-		return *(const volatile uint32_t *)address;
-	default:
-		return *(const volatile uint64_t *)address;
-	}
+	return width == 1 ? *(const volatile uint8_t *)at :
+	       width == 2 ? *(const volatile uint16_t *)at :
+	       width == 4 ? *(const volatile uint32_t *)at : *(const volatile uint64_t *)at;
 }
 
-void store_word(volatile void *address, unsigned int width, uint64_t value)
+void store_word(volatile void *at, unsigned int width, uint64_t value)
 {
-	switch (width) {
-	case 1:
-		*(volatile uint8_t *)address = (uint8_t)value;
-		break;
-	case 2:
-		*(volatile uint16_t *)address = (uint16_t)value;
-		break;
-	case 4:
-		*(volatile uint32_t *)address = (uint32_t)value;
-		break;
-	default:
-		*(volatile uint64_t *)address = value;
-		break;
-	}
+	if (width == 1)
+		*(volatile uint8_t *)at = (uint8_t)value;
+	else if (width == 2)
+		*(volatile uint16_t *)at = (uint16_t)value;
+	else if (width == 4)
+		*(volatile uint32_t *)at = (uint32_t)value;
+	else
+		*(volatile uint64_t *)at = value;
 }
 
 /* Reads the word of -w. Returns an exit status. */

@@ -348,14 +348,6 @@ static bool put_yaml_row(struct table *table, uint32_t line)
 	return true;
 }
 
-static bool is_blank(const struct table *table)
-{
-	for (int i = 0; i < table->count; i++)
-		if (*table->cells[i])
-			return false;
-	return true;
-}
-
 /* Spreadsheets offer other encodings, too. */
 static bool check_encoding(struct table *table)
 {
@@ -378,8 +370,12 @@ static bool read_table(struct table *table)
 	while (good && table->at < table->end) {
 		uint32_t line = table->line;
 
+		bool blank = true;
+
 		good = read_row(table);
-		if (good && !is_blank(table))
+		for (int i = 0; i < table->count && good; i++)
+			blank &= !*table->cells[i];
+		if (good && !blank)
 			good = put_yaml_row(table, line);
 	}
 	close_section(table);

@@ -62,17 +62,6 @@ static int cannot_read(const struct command *cmd, const char *path, int error)
 	return failed(cmd, "cannot read %s: %s", path, strerror(error));
 }
 
-/* Loads the file; complaints are printed. Returns an exit status. */
-static int load(struct command *cmd, const struct wanted *wanted)
-{
-	unsigned int count = 0;
-
-	cmd->regions = rfm_regions_load(wanted->file, print_complaint, &count);
-	if (cmd->regions)
-		return STATUS_OK;
-	return count ? STATUS_FAILED : cannot_read(cmd, wanted->file, errno);
-}
-
 /* --- check ----------------------------------------------------------------------------- */
 
 static int check(struct command *cmd, const struct wanted *wanted)
@@ -271,14 +260,16 @@ static int export(struct command *cmd, const struct wanted *wanted)
 	const char *asked = OPTION(wanted, OPTION_TO);
 	const char *name = !asked && cmd->json ? "json" : asked;
 	const struct format *format = name ? find_format(name) : NULL;
-	int status;
+	unsigned int count = 0;
 
 	if (!format)
 		return misused(cmd, "say --to csv, json or header");
 	if (cmd->json && format->to != to_json)
 		return misused(cmd, "--to %s and --json exclude each other", name);
-	status = load(cmd, wanted);
-	return status ? status : format->to(cmd, wanted);
+	cmd->regions = rfm_regions_load(wanted->file, print_complaint, &count);
+	if (cmd->regions)
+		return format->to(cmd, wanted);
+	return count ? STATUS_FAILED : cannot_read(cmd, wanted->file, errno);
 }
 
 static int import(struct command *cmd, const struct wanted *wanted)

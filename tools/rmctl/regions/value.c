@@ -71,20 +71,16 @@ void value_print(const char *name, const struct rfm_place *value, const char *te
 	printf("%s: %s%s%s", name, text, *value->unit ? " " : "", value->unit);
 }
 
-const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT])
+const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size)
 {
 	uint64_t word = 0;
 
-	memcpy(&word, bytes, length);
-	snprintf(text, WORD_TEXT, "0x%0*" PRIx64, (int)length * 2, word);
-	return text;
-}
-
-const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size)
-{
-	if (!place->type)
-		return word_text(bytes, place->length, text);
-	rfm_value_print(place, bytes, text, size);
+	if (place->type) {
+		rfm_value_print(place, bytes, text, size);
+		return text;
+	}
+	memcpy(&word, bytes, place->length);
+	snprintf(text, size, "0x%0*" PRIx64, (int)place->length * 2, word);
 	return text;
 }
 
@@ -144,7 +140,8 @@ const char *span_raw(const struct span *span, char *text, size_t size)
 
 	if (span->known == span->length && span->length <= 8 &&
 	    !(span->length & (span->length - 1)))
-		return word_text(span->bytes, span->length, text);
+		return place_text(&(struct rfm_place){ .length = span->length }, span->bytes, text,
+				  size);
 	for (uint64_t i = 0; i < span->known && at + 8 < size; i++)
 		at += (size_t)snprintf(text + at, size - at, "%s%02x", i ? " " : "",
 				       span->bytes[i]);
@@ -160,47 +157,34 @@ static bool whole(const struct span *span, const struct rfm_place *value)
 	       value->offset + value->length <= span->offset + span->known;
 }
 
-static const char *value_text(const struct span *span, const struct rfm_place *value,
-			      char text[VALUE_TEXT(64)])
-{
-	return place_text(value, span->bytes + (value->offset - span->offset), text,
-			  VALUE_TEXT(64));
-}
-
-static void print_text(const struct showing *showing, const char *name,
-		       const struct rfm_place *value)
-{
-	char text[VALUE_TEXT(64)];
-
-	if (showing->count >= SHOWN)
-		return;
-	if (showing->count)
-		fputs(", ", stdout);
-	if (whole(showing->span, value))
-		value_print(name, value, value_text(showing->span, value, text));
-	else
-		printf("%s (a part)", name);
-}
-
 static int show_value(void *context, const char *name, const struct rfm_place *value)
 {
 	struct showing *showing = context;
-	bool known = whole(showing->span, value);
+	const struct span *span = showing->span;
+	bool known = whole(span, value);
 	char text[VALUE_TEXT(64)];
 
+	if (known)
+		place_text(value, span->bytes + (value->offset - span->offset), text, sizeof(text));
 	if (showing->first) {
 		if (!known)
 			return 0;
 		snprintf(showing->first->name, sizeof(showing->first->name), "%s", name);
-		value_text(showing->span, value, showing->first->value);
+		strcpy(showing->first->value, text);
 		showing->first->unit = value->unit;
 		return 1;
 	}
-	if (showing->array)
-		json_array_append_new(showing->array, value_object(
-			name, value, known ? value_text(showing->span, value, text) : NULL));
-	else
-		print_text(showing, name, value);
+	if (showing->array) {
+		json_array_append_new(showing->array,
+				      value_object(name, value, known ? text : NULL));
+	} else if (showing->count < SHOWN) {
+		if (showing->count)
+			fputs(", ", stdout);
+		if (known)
+			value_print(name, value, text);
+		else
+			printf("%s (a part)", name);
+	}
 	showing->part |= !known;
 	showing->count++;
 	return 0;

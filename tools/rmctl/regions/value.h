@@ -24,11 +24,7 @@ void value_print(const char *name, const struct rfm_place *value, const char *te
 /** data_json() - two digits a byte */
 json_t *data_json(const unsigned char *bytes, uint64_t length);
 
-/** word_text() - up to 8 bytes as one number: "0x0000002a" */
-#define WORD_TEXT 19
-const char *word_text(const void *bytes, uint64_t length, char text[WORD_TEXT]);
-
-/** place_text() - rfm_value_print() of a value, word_text() of what has no type; returns @text */
+/** place_text() - a value by its type; what has none as one number: "0x0000002a"; returns @text */
 const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size);
 
 /** value_at() - of the values on the byte at @offset, the first that lies from @from to @to */
