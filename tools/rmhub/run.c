@@ -23,7 +23,8 @@
 #define DRAIN_STEP_NS	1000000ull
 #define LAST_ROUNDS	5		/* of DRAIN_STEP_NS, for what the sockets hold */
 
-void rmhub_say(struct rmhub *rmhub, const char *format, ...)
+__attribute__((format(printf, 2, 3)))
+static void say(struct rmhub *rmhub, const char *format, ...)
 {
 	char line[JOURNAL_LINE];
 	va_list args;
@@ -44,7 +45,7 @@ void rmhub_rearm(struct rmhub *rmhub)
 	rfm_timer_set(rmhub->loop, &rmhub->timer, rmhub->tick_at);
 }
 
-void rmhub_tell_monitors(struct rmhub *rmhub, json_t *object)
+static void tell_monitors(struct rmhub *rmhub, json_t *object)
 {
 	for (unsigned int i = 0; i < MONITORS_MAX; i++)
 		if (rmhub->monitors[i] &&
@@ -79,9 +80,9 @@ static void on_changed(void *opaque, unsigned int number)
 		strcpy(peer, ", a hub");
 	else if (hub_port->live)
 		snprintf(peer, sizeof(peer), ", node %u", hub_port->peer.id);
-	rmhub_say(rmhub, "port %u%s%s: %s%s", number, name ? " " : "", name ? name : "", state, peer);
+	say(rmhub, "port %u%s%s: %s%s", number, name ? " " : "", name ? name : "", state, peer);
 	event = report_event(rmhub, number);
-	rmhub_tell_monitors(rmhub, event);
+	tell_monitors(rmhub, event);
 	json_decref(event);
 }
 
@@ -94,7 +95,7 @@ static void on_fired(void *opaque, const struct hub_firing *firing)
 	if (line)
 		journal_line(&rmhub->fired, line);
 	free(line);
-	rmhub_tell_monitors(rmhub, object);
+	tell_monitors(rmhub, object);
 	json_decref(object);
 	if (rmhub->fired.fill > JOURNAL_ROOM / 2)
 		journal_flush(&rmhub->fired);
@@ -185,7 +186,7 @@ static void on_log(void *opaque, const char *sentence)
 {
 	struct rmhub_port *port = opaque;
 
-	rmhub_say(port->rmhub, "port %u: %s", port->number, sentence);
+	say(port->rmhub, "port %u: %s", port->number, sentence);
 }
 
 static uint64_t on_next_pull(void *opaque)
@@ -222,7 +223,7 @@ static void on_chores(void *opaque, uint64_t now)
 		rfm_pcapng_flush(&rmhub->capture);
 		trouble = rfm_pcapng_trouble(&rmhub->capture);
 		if (trouble)
-			rmhub_say(rmhub, "%s: %s", rmhub->settings->capture, trouble);
+			say(rmhub, "%s: %s", rmhub->settings->capture, trouble);
 	}
 	rfm_timer_set(rmhub->loop, &rmhub->chores, now + CHORES_NS);
 }
@@ -322,8 +323,7 @@ static bool start_hub(struct rmhub *rmhub)
 	struct hub_port_config configs[HUB_PORTS_MAX] = { 0 };
 
 	for (unsigned int i = 0; i < settings->count; i++) {
-		configs[i].line = settings->ports[i].line;
-		configs[i].bypassed = settings->ports[i].bypassed;
+		configs[i] = settings->ports[i].config;
 		rmhub->ports[i].rmhub = rmhub;
 		rmhub->ports[i].number = i;
 	}
@@ -414,9 +414,9 @@ static void finish(struct rmhub *rmhub)
 	free(rmhub->ports);
 	lost = journal_close(&rmhub->fired);
 	if (lost && rmhub->said.room)
-		rmhub_say(rmhub, "%" PRIu64 " lines of the log of faults were lost", lost);
+		say(rmhub, "%" PRIu64 " lines of the log of faults were lost", lost);
 	if (rmhub->said.lost)
-		rmhub_say(rmhub, "%" PRIu64 " lines of this were lost", rmhub->said.lost);
+		say(rmhub, "%" PRIu64 " lines of this were lost", rmhub->said.lost);
 	journal_close(&rmhub->said);
 }
 
@@ -433,7 +433,7 @@ int rmhub_run(struct settings *settings)
 	allow_descriptors();
 	started = start(&rmhub);
 	if (started) {
-		rmhub_say(&rmhub, "%u ports, control socket %s", settings->count,
+		say(&rmhub, "%u ports, control socket %s", settings->count,
 			  settings->control);
 		rfm_loop_run(rmhub.loop);
 		rmhub.stopping = true;
