@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "faultjson.h"
+#include "tools/common/signals.h"
 
 #define CHORES_NS	100000000ull	/* logs and capture are written that often */
 #define DRAIN_NS	250000000ull	/* what is inside has that long to go out */
@@ -228,6 +228,11 @@ static void on_chores(void *opaque, uint64_t now)
 	rfm_timer_set(rmhub->loop, &rmhub->chores, now + CHORES_NS);
 }
 
+static void on_signal(void *opaque, uint32_t events, uint64_t now)
+{
+	rfm_loop_stop(opaque);
+}
+
 /* Let out what is inside, for as long as somebody takes it. */
 static void drain(struct rmhub *rmhub)
 {
@@ -242,13 +247,6 @@ static void drain(struct rmhub *rmhub)
 }
 
 /* --- life ----------------------------------------------------------------- */
-
-static struct rfm_loop *stopped_by_signals;
-
-static void on_signal(int number)
-{
-	rfm_loop_stop(stopped_by_signals);
-}
 
 static bool complain(const char *sentence)
 {
@@ -377,10 +375,9 @@ static bool start(struct rmhub *rmhub)
 	rmhub->control = control_listen(rmhub->loop, settings->control, serve_verbs, rmhub, error);
 	if (!rmhub->control)
 		return complain(error);
-	stopped_by_signals = rmhub->loop;
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, on_signal);
-	signal(SIGINT, on_signal);
+	rmhub->signals = (struct rfm_watch){ .ready = on_signal, .opaque = rmhub->loop };
+	if (watch_signals(rmhub->loop, &rmhub->signals) < 0)
+		return complain_of("signals");
 	if (!start_capture(rmhub) || !start_hub(rmhub))
 		return false;
 	for (unsigned int i = 0; i < settings->count; i++)
@@ -397,8 +394,6 @@ static void finish(struct rmhub *rmhub)
 {
 	uint64_t lost;
 
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
 	if (rmhub->ports)
 		close_ports(rmhub);
 	control_close(rmhub->control);
@@ -436,6 +431,7 @@ int rmhub_run(struct settings *settings)
 		say(&rmhub, "%u ports, control socket %s", settings->count,
 			  settings->control);
 		rfm_loop_run(rmhub.loop);
+		rfm_loop_unwatch(rmhub.loop, &rmhub.signals);
 		rmhub.stopping = true;
 		drain(&rmhub);
 	}
