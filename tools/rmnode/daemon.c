@@ -56,15 +56,6 @@ static void close_guests(struct rmnode *node)
 		rfmring_close(node->guests[--node->guest_count]);
 }
 
-static void serve(struct rmnode *node)
-{
-	say_ready(node);
-	while (!node->stopping) {
-		rfm_host_run_once(node->ring->host, RFM_NEVER);
-		close_guests(node);
-	}
-}
-
 static void end(struct rmnode *node)
 {
 	record_end(node);
@@ -118,7 +109,11 @@ int run_member(struct member_options *options)
 		prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	status = begin(node, options);
 	if (!status)
-		serve(node);
+		say_ready(node);
+	while (!status && !node->stopping) {
+		rfm_host_run_once(node->ring->host, RFM_NEVER);
+		close_guests(node);
+	}
 	end(node);
 	return status;
 }
