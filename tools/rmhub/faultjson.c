@@ -152,10 +152,11 @@ static const struct field rows[] = {
 bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, const char *what,
 		     struct settings *settings, char *error)
 {
-	struct fields fields = { what, spec, settings, error };
+	struct fields fields = { .what = what, .settings = settings, .error = error };
 	const char *sentence;
 
 	fault_spec_init(spec, FAULT_DROP);
+	fields.to = spec;
 	if (!fields_take(&fields, rows, object))
 		return false;
 	sentence = fault_spec_check(spec, in_scenario);

@@ -68,8 +68,8 @@ static void list_drop(struct hub_port *port, struct hub_waiting_list *list, uint
 {
 	struct hub_waiting *waiting;
 
-	while ((waiting = TAILQ_FIRST(list))) {
-		TAILQ_REMOVE(list, waiting, entry);
+	while ((waiting = STAILQ_FIRST(list))) {
+		STAILQ_REMOVE_HEAD(list, entry);
 		port->stats.dropped[HUB_DROP_IN_FLIGHT] += rfm_packet_frames(waiting->len);
 		free(waiting);
 	}
@@ -93,7 +93,7 @@ static struct hub_waiting *list_add(struct hub *hub, struct hub_port *port,
 	waiting->due = due;
 	waiting->len = len;
 	memcpy(waiting->wire, wire, len);
-	TAILQ_INSERT_TAIL(list, waiting, entry);
+	STAILQ_INSERT_TAIL(list, waiting, entry);
 	*count += frames;
 	wake_by(hub, due);
 	return waiting;
@@ -338,26 +338,29 @@ static bool overtakes(const uint8_t *wire, const uint8_t *other)
 						       peek_type(wire) == RFM_FRAME_BREAK)));
 }
 
-static void let_overtaken_go(struct hub *hub, unsigned int i, struct hub_waiting *waiting,
-			     uint64_t now)
+/* A frame has gone: who has been overtaken often enough goes now. */
+static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wire, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
+	struct hub_waiting_list due = STAILQ_HEAD_INITIALIZER(due);
+	struct hub_waiting_list still = STAILQ_HEAD_INITIALIZER(still);
+	struct hub_waiting *waiting;
 
-	TAILQ_REMOVE(&port->overtaken, waiting, entry);
-	port->overtaken_count -= rfm_packet_frames(waiting->len);
-	send_on(hub, i, waiting->wire, waiting->len, now);
-	free(waiting);
-}
-
-/* A frame has gone: who has been overtaken often enough goes now. */
-static void overtake(struct hub *hub, unsigned int i, const uint8_t *wire, uint64_t now)
-{
-	struct hub_waiting *waiting, *next;
-
-	for (waiting = TAILQ_FIRST(&hub->ports[i].overtaken); waiting; waiting = next) {
-		next = TAILQ_NEXT(waiting, entry);
-		if (overtakes(wire, waiting->wire) && !--waiting->overtakers)
-			let_overtaken_go(hub, i, waiting, now);
+	while ((waiting = STAILQ_FIRST(&port->overtaken))) {
+		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
+		if (overtakes(wire, waiting->wire))
+			waiting->overtakers--;
+		if (waiting->overtakers)
+			STAILQ_INSERT_TAIL(&still, waiting, entry);
+		else
+			STAILQ_INSERT_TAIL(&due, waiting, entry);
+	}
+	STAILQ_CONCAT(&port->overtaken, &still);
+	while ((waiting = STAILQ_FIRST(&due))) {
+		STAILQ_REMOVE_HEAD(&due, entry);
+		port->overtaken_count -= rfm_packet_frames(waiting->len);
+		send_on(hub, i, waiting->wire, waiting->len, now);
+		free(waiting);
 	}
 }
 
@@ -374,7 +377,7 @@ static void pass(struct hub *hub, unsigned int i, const uint8_t *wire, unsigned 
 	}
 	send_on(hub, i, wire, len, now);
 	if (port->overtaken_count)
-		overtake(hub, i, wire, now);
+		let_overtaken_go(hub, i, wire, now);
 }
 
 static void hold_to_be_overtaken(struct hub *hub, unsigned int i, struct fault *fault,
@@ -603,11 +606,11 @@ static void tick_delayed(struct hub *hub, unsigned int i, uint64_t now)
 	struct hub_port *port = &hub->ports[i];
 	struct hub_waiting *waiting;
 
-	while ((waiting = TAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
-		TAILQ_REMOVE(&port->delayed, waiting, entry);
+	while ((waiting = STAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
+		STAILQ_REMOVE_HEAD(&port->delayed, entry);
 		port->delayed_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
-		overtake(hub, i, waiting->wire, now);
+		let_overtaken_go(hub, i, waiting->wire, now);
 		free(waiting);
 	}
 	if (waiting)
@@ -631,12 +634,15 @@ static void tick_overtaken(struct hub *hub, unsigned int i, uint64_t now)
 	struct hub_port *port = &hub->ports[i];
 	struct hub_waiting *waiting;
 
-	while ((waiting = TAILQ_FIRST(&port->overtaken)) && waiting->due <= now) {
+	while ((waiting = STAILQ_FIRST(&port->overtaken)) && waiting->due <= now) {
 		struct fault *fault = faults_find(&hub->faults, waiting->fault);
 
 		if (fault && waiting->overtakers == fault->spec.depth)
 			fault->in_vain++;
-		let_overtaken_go(hub, i, waiting, now);
+		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
+		port->overtaken_count -= rfm_packet_frames(waiting->len);
+		send_on(hub, i, waiting->wire, waiting->len, now);
+		free(waiting);
 	}
 	if (waiting)
 		wake_by(hub, waiting->due);
@@ -682,8 +688,8 @@ int hub_init(struct hub *hub, const struct hub_config *config,
 		port->bypassed = port->config.bypassed;
 		port->bad_since = now;
 		port->next = port->previous = hub->count;
-		TAILQ_INIT(&port->delayed);
-		TAILQ_INIT(&port->overtaken);
+		STAILQ_INIT(&port->delayed);
+		STAILQ_INIT(&port->overtaken);
 		if (rfm_fifo_init(&port->egress, config->queue, &port->config.line, now) < 0) {
 			hub_destroy(hub);
 			return -1;

@@ -133,7 +133,7 @@ struct hub_port_stats {
 
 /** struct hub_waiting - a frame that a fault holds back, or a damaged train */
 struct hub_waiting {
-	TAILQ_ENTRY(hub_waiting) entry;
+	STAILQ_ENTRY(hub_waiting) entry;
 	uint64_t due;		/* leaves then at the latest */
 	unsigned int fault;	/* its number */
 	unsigned int overtakers;	/* REORDER: this many have yet to pass it */
@@ -141,7 +141,7 @@ struct hub_waiting {
 	uint8_t wire[];
 };
 
-TAILQ_HEAD(hub_waiting_list, hub_waiting);
+STAILQ_HEAD(hub_waiting_list, hub_waiting);
 
 /**
  * struct hub_port - a port

@@ -54,6 +54,7 @@ struct rmhub {
 	struct journal said, fired;
 	struct rfm_pcapng capture;
 	struct rfm_timer timer, chores;
+	struct rfm_watch signals;
 	uint64_t tick_at, start;
 	bool stopping;
 };
@@ -61,15 +62,8 @@ struct rmhub {
 /** rmhub_run() - be a hub until told to stop; the exit status */
 int rmhub_run(struct settings *settings);
 
-/** rmhub_say() - a sentence for people */
-void rmhub_say(struct rmhub *rmhub, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /** rmhub_rearm() - after a call of the hub: has it become necessary to tick it earlier? */
 void rmhub_rearm(struct rmhub *rmhub);
-
-/** rmhub_tell_monitors() - @object stays the caller's */
-void rmhub_tell_monitors(struct rmhub *rmhub, json_t *object);
 
 /** report_event() - a change of a port, as `rmhub monitor` prints it */
 json_t *report_event(struct rmhub *rmhub, unsigned int port);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +16,15 @@
 #include <unistd.h>
 
 #include "faultjson.h"
+#include "tools/common/signals.h"
 
 #define CHORES_NS	100000000ull	/* logs and capture are written that often */
 #define DRAIN_NS	250000000ull	/* what is inside has that long to go out */
 #define DRAIN_STEP_NS	1000000ull
 #define LAST_ROUNDS	5		/* of DRAIN_STEP_NS, for what the sockets hold */
 
-void rmhub_say(struct rmhub *rmhub, const char *format, ...)
+__attribute__((format(printf, 2, 3)))
+static void say(struct rmhub *rmhub, const char *format, ...)
 {
 	char line[JOURNAL_LINE];
 	va_list args;
@@ -44,7 +45,7 @@ void rmhub_rearm(struct rmhub *rmhub)
 	rfm_timer_set(rmhub->loop, &rmhub->timer, rmhub->tick_at);
 }
 
-void rmhub_tell_monitors(struct rmhub *rmhub, json_t *object)
+static void tell_monitors(struct rmhub *rmhub, json_t *object)
 {
 	for (unsigned int i = 0; i < MONITORS_MAX; i++)
 		if (rmhub->monitors[i] &&
@@ -79,9 +80,9 @@ static void on_changed(void *opaque, unsigned int number)
 		strcpy(peer, ", a hub");
 	else if (hub_port->live)
 		snprintf(peer, sizeof(peer), ", node %u", hub_port->peer.id);
-	rmhub_say(rmhub, "port %u%s%s: %s%s", number, name ? " " : "", name ? name : "", state, peer);
+	say(rmhub, "port %u%s%s: %s%s", number, name ? " " : "", name ? name : "", state, peer);
 	event = report_event(rmhub, number);
-	rmhub_tell_monitors(rmhub, event);
+	tell_monitors(rmhub, event);
 	json_decref(event);
 }
 
@@ -94,7 +95,7 @@ static void on_fired(void *opaque, const struct hub_firing *firing)
 	if (line)
 		journal_line(&rmhub->fired, line);
 	free(line);
-	rmhub_tell_monitors(rmhub, object);
+	tell_monitors(rmhub, object);
 	json_decref(object);
 	if (rmhub->fired.fill > JOURNAL_ROOM / 2)
 		journal_flush(&rmhub->fired);
@@ -185,7 +186,7 @@ static void on_log(void *opaque, const char *sentence)
 {
 	struct rmhub_port *port = opaque;
 
-	rmhub_say(port->rmhub, "port %u: %s", port->number, sentence);
+	say(port->rmhub, "port %u: %s", port->number, sentence);
 }
 
 static uint64_t on_next_pull(void *opaque)
@@ -222,9 +223,14 @@ static void on_chores(void *opaque, uint64_t now)
 		rfm_pcapng_flush(&rmhub->capture);
 		trouble = rfm_pcapng_trouble(&rmhub->capture);
 		if (trouble)
-			rmhub_say(rmhub, "%s: %s", rmhub->settings->capture, trouble);
+			say(rmhub, "%s: %s", rmhub->settings->capture, trouble);
 	}
 	rfm_timer_set(rmhub->loop, &rmhub->chores, now + CHORES_NS);
+}
+
+static void on_signal(void *opaque, uint32_t events, uint64_t now)
+{
+	rfm_loop_stop(opaque);
 }
 
 /* Let out what is inside, for as long as somebody takes it. */
@@ -241,13 +247,6 @@ static void drain(struct rmhub *rmhub)
 }
 
 /* --- life ----------------------------------------------------------------- */
-
-static struct rfm_loop *stopped_by_signals;
-
-static void on_signal(int number)
-{
-	rfm_loop_stop(stopped_by_signals);
-}
 
 static bool complain(const char *sentence)
 {
@@ -322,8 +321,7 @@ static bool start_hub(struct rmhub *rmhub)
 	struct hub_port_config configs[HUB_PORTS_MAX] = { 0 };
 
 	for (unsigned int i = 0; i < settings->count; i++) {
-		configs[i].line = settings->ports[i].line;
-		configs[i].bypassed = settings->ports[i].bypassed;
+		configs[i] = settings->ports[i].config;
 		rmhub->ports[i].rmhub = rmhub;
 		rmhub->ports[i].number = i;
 	}
@@ -377,10 +375,9 @@ static bool start(struct rmhub *rmhub)
 	rmhub->control = control_listen(rmhub->loop, settings->control, serve_verbs, rmhub, error);
 	if (!rmhub->control)
 		return complain(error);
-	stopped_by_signals = rmhub->loop;
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, on_signal);
-	signal(SIGINT, on_signal);
+	rmhub->signals = (struct rfm_watch){ .ready = on_signal, .opaque = rmhub->loop };
+	if (watch_signals(rmhub->loop, &rmhub->signals) < 0)
+		return complain_of("signals");
 	if (!start_capture(rmhub) || !start_hub(rmhub))
 		return false;
 	for (unsigned int i = 0; i < settings->count; i++)
@@ -397,8 +394,6 @@ static void finish(struct rmhub *rmhub)
 {
 	uint64_t lost;
 
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
 	if (rmhub->ports)
 		close_ports(rmhub);
 	control_close(rmhub->control);
@@ -414,9 +409,9 @@ static void finish(struct rmhub *rmhub)
 	free(rmhub->ports);
 	lost = journal_close(&rmhub->fired);
 	if (lost && rmhub->said.room)
-		rmhub_say(rmhub, "%" PRIu64 " lines of the log of faults were lost", lost);
+		say(rmhub, "%" PRIu64 " lines of the log of faults were lost", lost);
 	if (rmhub->said.lost)
-		rmhub_say(rmhub, "%" PRIu64 " lines of this were lost", rmhub->said.lost);
+		say(rmhub, "%" PRIu64 " lines of this were lost", rmhub->said.lost);
 	journal_close(&rmhub->said);
 }
 
@@ -433,9 +428,10 @@ int rmhub_run(struct settings *settings)
 	allow_descriptors();
 	started = start(&rmhub);
 	if (started) {
-		rmhub_say(&rmhub, "%u ports, control socket %s", settings->count,
+		say(&rmhub, "%u ports, control socket %s", settings->count,
 			  settings->control);
 		rfm_loop_run(rmhub.loop);
+		rfm_loop_unwatch(rmhub.loop, &rmhub.signals);
 		rmhub.stopping = true;
 		drain(&rmhub);
 	}

@@ -104,8 +104,8 @@ static const struct field port_rows[] = {
 	{ "name", FIELD_TEXT, PORT_AT(name), .take = take_name },
 	{ "in", FIELD_TEXT, PORT_AT(in), .take = take_address },
 	{ "out", FIELD_TEXT, PORT_AT(out), .take = take_address },
-	{ "line", FIELD_TEXT, .at = offsetof(struct settings_port, line), .take = take_line },
-	{ "bypassed", FIELD_FLAG, PORT_AT(bypassed) },
+	{ "line", FIELD_TEXT, .at = offsetof(struct settings_port, config.line), .take = take_line },
+	{ "bypassed", FIELD_FLAG, PORT_AT(config.bypassed) },
 	{ NULL },
 };
 
@@ -248,7 +248,7 @@ bool settings_finish(struct settings *settings, char *error)
 		    !default_address(settings, i, "out", &port->out, error))
 			return false;
 		if (!port->has_line)
-			port->line = settings->line;
+			port->config.line = settings->line;
 	}
 	return true;
 }

@@ -17,8 +17,8 @@
  */
 struct settings_port {
 	char *name, *in, *out;
-	bool bypassed, has_line;
-	struct rfm_line_config line;
+	bool has_line;
+	struct hub_port_config config;
 };
 
 /**

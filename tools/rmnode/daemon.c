@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* The running member: opened, moved, closed. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
 #include "rmnode.h"
+#include "tools/common/signals.h"
 
 #define TIMER_SLACK_NS	1000u
 
@@ -32,12 +32,11 @@ static const struct control_verb verbs[] = {
 	{ NULL,			NULL },
 };
 
-static struct rmnode *stopped_by_signals;
-
-static void on_signal(int number)
+static void on_signal(void *opaque, uint32_t events, uint64_t now)
 {
-	stopped_by_signals->stopping = true;
-	rfm_loop_wake(stopped_by_signals->loop);
+	struct rmnode *node = opaque;
+
+	node->stopping = true;
 }
 
 static void say_ready(struct rmnode *node)
@@ -57,24 +56,15 @@ static void close_guests(struct rmnode *node)
 		rfmring_close(node->guests[--node->guest_count]);
 }
 
-static void serve(struct rmnode *node)
-{
-	say_ready(node);
-	while (!node->stopping) {
-		rfm_host_run_once(node->ring->host, RFM_NEVER);
-		close_guests(node);
-	}
-}
-
 static void end(struct rmnode *node)
 {
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
 	record_end(node);
 	jobs_end(node);
 	control_close(node->control);
 	close_guests(node);
 	rfm_poller_remove(&node->trouble_poller);
+	if (node->loop)
+		rfm_loop_unwatch(node->loop, &node->signals);
 	rfmring_close(node->ring);
 	free(node);
 }
@@ -92,10 +82,9 @@ static int begin(struct rmnode *node, struct member_options *options)
 	}
 	node->loop = rfmring_loop(node->ring);
 	events_begin(node);
-	stopped_by_signals = node;
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, on_signal);
-	signal(SIGINT, on_signal);
+	node->signals = (struct rfm_watch){ .ready = on_signal, .opaque = node };
+	if (watch_signals(node->loop, &node->signals))
+		return complain("cannot watch signals: %s", strerror(errno));
 	if (!options->control)
 		return 0;
 	node->control = control_listen(node->loop, options->control, verbs, node, error);
@@ -120,7 +109,11 @@ int run_member(struct member_options *options)
 		prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	status = begin(node, options);
 	if (!status)
-		serve(node);
+		say_ready(node);
+	while (!status && !node->stopping) {
+		rfm_host_run_once(node->ring->host, RFM_NEVER);
+		close_guests(node);
+	}
 	end(node);
 	return status;
 }

@@ -22,24 +22,16 @@ static enum step wait_step(struct job *job, uint64_t now)
 static bool job_poll(void *opaque, uint64_t now)
 {
 	struct job *job = opaque;
+	enum step (*next)(struct job *job, uint64_t now) = job->kind->step ?: wait_step;
 	unsigned int did = 0;
 	enum step step = STEP_DID;
 
-	if (!job->kind->step)
-		step = wait_step(job, now);
-	else
-		while (did < STEPS_A_TURN && (step = job->kind->step(job, now)) == STEP_DID)
-			did++;
-	switch (step) {
-	case STEP_DID:
-	case STEP_DONE:	/* it is no more */
+	while (did < STEPS_A_TURN && (step = next(job, now)) == STEP_DID)
+		did++;
+	if (step == STEP_DID || step == STEP_DONE)	/* done: it is no more */
 		return true;
-	case STEP_FULL:
+	if (step == STEP_FULL)
 		job->when = rfmring_backpressure_end(job->ring);
-		break;
-	case STEP_WAIT:
-		break;
-	}
 	rfm_poller_deactivate(&job->poller);
 	rfm_timer_set(job->node->loop, &job->timer, job->when);
 	return did;

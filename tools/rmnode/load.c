@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The traffic generator: so many stores of one size, as fast as they go or at a rate. */
+#include <stdlib.h>
+
 #include "rmnode.h"
 
 #define SLICE_NS	1000000u	/* at a rate: stores of a millisecond go together */
@@ -17,8 +19,7 @@ struct load {
 	struct job job;
 	uint64_t count, end, begin;
 	uint32_t first, places, place;
-	uint32_t size, stride;
-	uint64_t rate;
+	uint64_t size, stride, rate;
 	bool random;
 	uint64_t seed, value;
 };
@@ -120,50 +121,53 @@ static bool own_part(struct control_request *request, unsigned int id, uint64_t 
 	return true;
 }
 
+/* False after it has failed the request. */
+static bool take_args(struct load *load, struct control_request *request, json_t *args)
+{
+	const struct rmnode *node = load->job.node;
+	uint64_t ms = 0, parts = 0;
+	uint32_t last;
+
+	if (!get_range(request, args, node->ring, &load->first, &last) ||
+	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &load->count) ||
+	    !control_get_number(request, args, "milliseconds", false, 1, UINT32_MAX, &ms) ||
+	    !control_get_number(request, args, "size", false, 1, 64, &load->size) ||
+	    !control_get_number(request, args, "stride", false, load->size, 1 << 20,
+				&load->stride) ||
+	    !control_get_number(request, args, "rate", false, 1, 1000000000, &load->rate) ||
+	    !control_get_number(request, args, "parts", false, 1, RFMRING_NODES, &parts) ||
+	    !control_get_number(request, args, "seed", false, 1, INT64_MAX, &load->seed) ||
+	    !control_get_number(request, args, "value", false, 0, INT64_MAX, &load->value) ||
+	    !control_get_bool(request, args, "random", false, &load->random) ||
+	    (parts && !own_part(request, node->id, parts, &load->first, &last)))
+		return false;
+	if (load->count == UINT64_MAX && !ms) {
+		control_fail(request, "say how many stores, or for how long");
+		return false;
+	}
+	if (last - load->first + 1 < load->size) {
+		control_fail(request, "the range is too small for a store of %llu bytes",
+			     (unsigned long long)load->size);
+		return false;
+	}
+	load->stride = load->stride ? load->stride : load->size;
+	load->places = (last - load->first + 1 - load->size) / load->stride + 1;
+	load->begin = rfm_now();
+	load->end = ms ? load->begin + ms * 1000000ull : RFM_NEVER;
+	return true;
+}
+
 void verb_load(struct control_request *request, json_t *args, void *opaque)
 {
-	struct rmnode *node = opaque;
-	uint64_t count = UINT64_MAX, ms = 0, size = 4, stride = 0, rate = 0, parts = 0, seed = 1;
-	uint64_t value = 1;
-	uint32_t first, last;
-	bool random = false;
-	struct load *load;
+	struct load *load = job_new(opaque, request, sizeof(*load), &load_job);
 
-	if (!get_range(request, args, node->ring, &first, &last) ||
-	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count) ||
-	    !control_get_number(request, args, "milliseconds", false, 1, UINT32_MAX, &ms) ||
-	    !control_get_number(request, args, "size", false, 1, 64, &size) ||
-	    !control_get_number(request, args, "stride", false, size, 1 << 20, &stride) ||
-	    !control_get_number(request, args, "rate", false, 1, 1000000000, &rate) ||
-	    !control_get_number(request, args, "parts", false, 1, RFMRING_NODES, &parts) ||
-	    !control_get_number(request, args, "seed", false, 1, INT64_MAX, &seed) ||
-	    !control_get_number(request, args, "value", false, 0, INT64_MAX, &value) ||
-	    !control_get_bool(request, args, "random", false, &random) ||
-	    (parts && !own_part(request, node->id, parts, &first, &last)))
-		return;
-	if (count == UINT64_MAX && !ms) {
-		control_fail(request, "say how many stores, or for how long");
-		return;
-	}
-	stride = stride ? stride : size;
-	if (last - first + 1 < size) {
-		control_fail(request, "the range is too small for a store of %llu bytes",
-			     (unsigned long long)size);
-		return;
-	}
-	load = job_new(node, request, sizeof(*load), &load_job);
 	if (!load)
 		return;
-	load->count = count;
-	load->begin = rfm_now();
-	load->first = first;
-	load->places = (last - first + 1 - size) / stride + 1;
-	load->size = size;
-	load->stride = stride;
-	load->rate = rate;
-	load->random = random;
-	load->seed = seed;
-	load->value = value;
-	load->end = ms ? load->begin + ms * 1000000ull : RFM_NEVER;
-	job_begin(&load->job);
+	load->count = UINT64_MAX;
+	load->size = 4;
+	load->seed = load->value = 1;
+	if (take_args(load, request, args))
+		job_begin(&load->job);
+	else
+		free(load);
 }

@@ -146,34 +146,34 @@ static bool open_file(struct recording *recording, const char *path)
 void verb_record(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
-	struct recording *recording;
-	uint64_t count = UINT64_MAX, ms = 0;
-	struct ranges ranges;
+	struct recording *recording = job_new(node, request, sizeof(*recording), &record_job);
+	uint64_t ms = 0;
 	const char *path;
 
-	if (!control_get_string(request, args, "file", true, &path) ||
-	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count) ||
-	    !control_get_number(request, args, "milliseconds", false, 1, UINT32_MAX, &ms) ||
-	    !get_ranges(request, args, &ranges))
-		return;
-	if (node->recording) {
-		control_fail(request, "a recording is under way already");
-		return;
-	}
-	recording = job_new(node, request, sizeof(*recording), &record_job);
 	if (!recording)
 		return;
-	recording->ranges = ranges;
-	recording->left = count;
-	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
+	recording->left = UINT64_MAX;
+	if (!control_get_string(request, args, "file", true, &path) ||
+	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &recording->left) ||
+	    !control_get_number(request, args, "milliseconds", false, 1, UINT32_MAX, &ms) ||
+	    !get_ranges(request, args, &recording->ranges))
+		goto free_recording;
+	if (node->recording) {
+		control_fail(request, "a recording is under way already");
+		goto free_recording;
+	}
 	if (!open_file(recording, path)) {
 		control_fail(request, "cannot write %.300s: %s", path, strerror(errno));
-		free(recording);
-		return;
+		goto free_recording;
 	}
+	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
 	node->recording = recording;
 	job_begin(&recording->job);
 	rfmring_on_frame(node->ring, seen, recording);
 	control_on_more(request, more, recording);
 	control_event(request, json_pack("{s:s}", "event", "recording"));
+	return;
+
+free_recording:
+	free(recording);
 }

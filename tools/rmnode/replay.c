@@ -292,40 +292,36 @@ static bool open_other(struct replay *replay, struct control_request *request,
 void verb_replay(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
-	uint64_t speed = 1000, id = node->id;
-	bool stepwise = false;
-	struct ranges ranges;
-	struct replay *replay;
+	struct replay *replay = job_new(node, request, sizeof(*replay), &replay_job);
+	uint64_t id = node->id;
 	const char *path;
 
-	if (!control_get_string(request, args, "file", true, &path) ||
-	    !control_get_number(request, args, "speed", false, 0, 1000000000, &speed) ||
-	    !control_get_number(request, args, "as", false, 0, RFMRING_NODES - 1, &id) ||
-	    !control_get_bool(request, args, "step", false, &stepwise) ||
-	    !get_ranges(request, args, &ranges))
-		return;
-	if (node->guest_count) {
-		control_fail(request, "the replay before is not over yet");
-		return;
-	}
-	replay = job_new(node, request, sizeof(*replay), &replay_job);
 	if (!replay)
 		return;
-	replay->ranges = ranges;
-	replay->speed = speed;
-	replay->stepwise = stepwise;
+	replay->speed = 1000;
 	replay->first = true;
 	replay->begin = rfm_now();
-	if (!open_file(replay, request, path)) {
-		free(replay);
-		return;
+	if (!control_get_string(request, args, "file", true, &path) ||
+	    !control_get_number(request, args, "speed", false, 0, 1000000000, &replay->speed) ||
+	    !control_get_number(request, args, "as", false, 0, RFMRING_NODES - 1, &id) ||
+	    !control_get_bool(request, args, "step", false, &replay->stepwise) ||
+	    !get_ranges(request, args, &replay->ranges))
+		goto free_replay;
+	if (node->guest_count) {
+		control_fail(request, "the replay before is not over yet");
+		goto free_replay;
 	}
-	if (id != node->id && !open_other(replay, request, node, id)) {
-		replay->another = false;
-		replay_release(&replay->job);
-		free(replay);
-		return;
-	}
+	if (!open_file(replay, request, path))
+		goto free_replay;
+	if (id != node->id && !open_other(replay, request, node, id))
+		goto close_file;
 	job_begin(&replay->job);
 	control_on_more(request, one_more, replay);
+	return;
+
+close_file:
+	pcapng_read_end(&replay->reader);
+	fclose(replay->file);
+free_replay:
+	free(replay);
 }

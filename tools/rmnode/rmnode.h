@@ -4,7 +4,6 @@
 #define RMNODE_H
 
 #include <jansson.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -36,10 +35,11 @@ struct rmnode {
 	unsigned int id;
 	enum log_style log;
 	uint64_t log_missed;
-	volatile sig_atomic_t stopping;
+	bool stopping;
 
 	uint32_t trouble;
 	struct rfm_poller trouble_poller;
+	struct rfm_watch signals;
 
 	struct job_list jobs;
 	unsigned int monitors;
