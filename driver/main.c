@@ -147,13 +147,16 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 
-	ret = rfm_start_ext(card) ?: rfm_request_irqs(card);
+	ret = rfm_start_ext(card);
+	if (!ret) {
+		/* Nothing of an earlier driver's is left that could write to us. */
+		pci_set_master(pdev);
+		ret = rfm_request_irqs(card);
+	}
 	if (ret) {
 		rfm_stop(card);
 		return ret;
 	}
-	/* Nothing of an earlier driver's is left that could write to us. */
-	pci_set_master(pdev);
 	rfm_dispatch_start(card);
 	rfm_led_off(&card->hw);
 

@@ -208,7 +208,8 @@ static bool rfm_dispatch_turn(struct rfm_card *card, unsigned int budget)
 	lockdep_assert_held(&card->dispatch.lock);
 
 	while (more && spent < RFM_TURN && !READ_ONCE(card->hw.gone)) {
-		latched = rfm_irq_take(&card->hw, budget - spent);
+		latched = rfm_irq_take(&card->hw, RFM_EVENT_ALL,
+				       budget - spent);
 		if (latched < 0)
 			break;
 		spent += latched;

@@ -110,7 +110,7 @@ struct rfm_watcher {
 	struct rfm_watch_range ranges[];
 };
 
-/* Who has a slot of the card. */
+/* Who has a slot of the card. A watch may look without the lock whether one is its own. */
 struct rfm_slot {
 	struct rfm_watcher *owner;	/* NULL when its records are nobody's */
 	const struct rfm_watch_range *range;	/* whose silence it tells of, NULL: it compares */

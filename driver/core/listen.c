@@ -60,7 +60,7 @@ static int rfm_listener_enlist(struct rfm_card *card, struct rfm_queue *queue)
 	 * Errors that have been taken up are older than the listener. So is what
 	 * is in a FIFO, but emptying it would take too long: the listener gets it.
 	 */
-	rfm_irq_take(&card->hw, RFM_NO_LIMIT);
+	rfm_irq_take(&card->hw, RFM_EVENT_ALL, RFM_NO_LIMIT);
 	unheard = queue->types & ~dispatch->heard;
 	waiting = dispatch->waiting & unheard;
 	dispatch->waiting &= ~unheard;

@@ -537,6 +537,9 @@ void rfm_queues_wake(struct rfm_card *card)
 
 	list_for_each_entry(queue, &card->dispatch.queues, node) {
 		wake_up_all(&queue->wait);
+		/* Who sleeps on it hears of no other end. */
+		if (queue->eventfd)
+			eventfd_signal(queue->eventfd);
 		cond_resched();
 	}
 }

@@ -95,17 +95,23 @@ static int rfm_probe_send(struct rfm_card *card, ktime_t *sent)
 	u32 lcsr1;
 	int idx;
 
-	if (!rfm_regs_enter(card, &idx))
+	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
+	spin_lock(&card->hw.lock);
 	lcsr1 = readl(card->hw.control + RFM_LCSR1);
 	writel(lcsr1 & ~RFM_LCSR1_OWN_DATA, card->hw.control + RFM_LCSR1);
 	*sent = ktime_get();
 	rfm_nic_write(card, RFM_NIC_PROBE, card->hw.node, 0);
-	return rfm_regs_leave(card, idx);
+	spin_unlock(&card->hw.lock);
+	rfm_card_exit(card, idx);
+	return 0;
 }
 
-/* Has it come back? Return: 0, -EAGAIN if not yet, -ENODEV. */
-static int rfm_probe_look(struct rfm_card *card)
+/*
+ * Has it come back, and when was that seen? Either verdict may be the silence of
+ * a card that is not there. Return: 0, -EAGAIN if not yet, -ENODEV.
+ */
+static int rfm_probe_look(struct rfm_card *card, ktime_t *seen)
 {
 	int idx, ret;
 	bool home;
@@ -113,6 +119,7 @@ static int rfm_probe_look(struct rfm_card *card)
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	home = readl(card->hw.control + RFM_LCSR1) & RFM_LCSR1_OWN_DATA;
+	*seen = ktime_get();
 	ret = rfm_card_leave(card, idx);
 	return ret ?: home ? 0 : -EAGAIN;
 }
@@ -122,16 +129,16 @@ static int rfm_probe_wait(struct rfm_card *card, ktime_t sent,
 {
 	ktime_t deadline = ktime_add_ms(sent, timeout_ms);
 	unsigned int us = RFM_RING_TEST_POLL_US_FIRST;
+	ktime_t seen;
 	bool last;
 	int ret;
 
 	for (;;) {
 		/* The time first: a late look must not make a timeout. */
 		last = ktime_after(ktime_get(), deadline);
-		ret = rfm_probe_look(card);
+		ret = rfm_probe_look(card, &seen);
 		if (!ret)
-			*round_trip_ns = ktime_to_ns(ktime_sub(ktime_get(),
-							       sent));
+			*round_trip_ns = ktime_to_ns(ktime_sub(seen, sent));
 		if (ret != -EAGAIN)
 			return ret;
 		if (last)

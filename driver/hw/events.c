@@ -176,7 +176,7 @@ bool rfm_events_untold(const struct rfm_hw *hw)
 
 /* --- interrupts ---------------------------------------------------------- */
 
-/* May the card not interrupt for records? Under dispatch.lock, it entered. */
+/* @masked: the card does not interrupt for records. Under dispatch.lock, it entered. */
 void rfm_events_mask(struct rfm_hw *hw, bool masked)
 {
 	u32 enable = RFM_EVENTS_INTERRUPTS;

@@ -155,7 +155,7 @@ void rfm_led_off(struct rfm_hw *hw);
 
 /* hw/irq.c: LISR, LIER, the FIFOs */
 irqreturn_t rfm_irq(int irq, void *data);
-int rfm_irq_take(struct rfm_hw *hw, unsigned int budget);
+int rfm_irq_take(struct rfm_hw *hw, u32 types, unsigned int budget);
 void rfm_irq_take_latched(struct rfm_hw *hw);
 void rfm_irq_start(struct rfm_hw *hw);
 bool rfm_irq_mask(struct rfm_hw *hw);
@@ -194,7 +194,7 @@ void rfm_dispatch_route(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
 
-/* A register that is never all ones; 0: the card is lost. Under irq.lock. */
+/* A register that is never all ones; a lost card reads as 0. Under irq.lock. */
 static inline u32 rfm_hw_read(struct rfm_hw *hw, const void __iomem *reg)
 {
 	u32 value = readl(reg);

@@ -212,12 +212,13 @@ out:
 }
 
 /*
- * Delivers one event of each type that is pending. @budget is for events and
- * looks at listeners; an event that needs more is not fetched. Under
- * dispatch.lock, the card entered; sleeps if @budget is RFM_NO_LIMIT. Returns
- * how many that were, 0: nothing is pending, -1: an event needs more.
+ * Delivers one event of each of @types, RFM_EVENT_BIT(), that is pending. @budget
+ * is for events and looks at listeners; an event that needs more is not fetched.
+ * Under dispatch.lock, the card entered; sleeps if @budget is RFM_NO_LIMIT.
+ * Returns what was used of @budget, 0: nothing is pending, -1: an event needs
+ * more.
  */
-int rfm_irq_take(struct rfm_hw *hw, unsigned int budget)
+int rfm_irq_take(struct rfm_hw *hw, u32 types, unsigned int budget)
 {
 	u32 pending = READ_ONCE(hw->irq.pending);
 	unsigned int type;
@@ -229,7 +230,8 @@ int rfm_irq_take(struct rfm_hw *hw, unsigned int budget)
 			.event.type = type,
 		};
 
-		if (!(pending & rfm_sources[type].lisr))
+		if (!(types & RFM_EVENT_BIT(type) &&
+		      pending & rfm_sources[type].lisr))
 			continue;
 		if (!rfm_dispatch_fits(hw->card, &record, budget - done))
 			return -1;
@@ -249,7 +251,7 @@ void rfm_irq_take_latched(struct rfm_hw *hw)
 	if (!hw->gone)
 		rfm_irq_take_up(hw);
 	spin_unlock_irq(&hw->irq.lock);
-	rfm_irq_take(hw, RFM_NO_LIMIT);
+	rfm_irq_take(hw, RFM_EVENT_ALL, RFM_NO_LIMIT);
 }
 
 /*
@@ -352,8 +354,9 @@ void rfm_irq_open(struct rfm_hw *hw, u32 types)
 	lisr = rfm_hw_read(hw, hw->control + RFM_LISR) & rfm_lisr_of(types);
 	hw->irq.lisr_seen |= lisr & RFM_LISR_LATCHED_M;
 	hw->irq.pending |= lisr;
-	rfm_lisr_clear(hw, lisr & RFM_LISR_LATCHED_M);
+	if (!hw->gone)
+		rfm_lisr_clear(hw, lisr & RFM_LISR_LATCHED_M);
 	spin_unlock_irq(&hw->irq.lock);
-	while (left-- && rfm_irq_take(hw, RFM_NO_LIMIT))
+	while (left-- && rfm_irq_take(hw, types, RFM_NO_LIMIT))
 		;
 }

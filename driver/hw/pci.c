@@ -80,7 +80,7 @@ static int rfm_identify(struct rfm_hw *hw)
 	hw->board_revision = readb(hw->control + RFM_BRV);
 	hw->build = readw(hw->control + RFM_BRB);
 	hw->node = readb(hw->control + RFM_NID);
-	/* Nor does a program of ours expect bytes to be swapped. */
+	/* Our programs do not expect bytes to be swapped. */
 	writel(readl(hw->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS,
 	       hw->runtime + RFM_BIGEND);
 	return rfm_reset_window(hw);

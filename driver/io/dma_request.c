@@ -106,15 +106,17 @@ static int rfm_request_submit(struct rfm_request *request,
 {
 	int ret;
 
-	request->faulted_in = false;
 	list_add_tail(&slice->flight, &request->flying);
-	/* Who must not wait has all of it ready before any is moved. */
-	if (request->async)
+	if (request->async) {
+		request->faulted_in = false;
+		/* Who must not wait has all of it ready before any is moved. */
 		return request->iocb->ki_flags & IOCB_NOWAIT ?
 		       0 : rfm_request_launch(request, 0);
+	}
 
 	ret = rfm_slice_submit(slice);
 	if (!ret) {
+		request->faulted_in = false;
 		request->in_flight++;
 		/* Its data is copied before anything else is done. */
 		return slice->own && !request->store ?
@@ -139,6 +141,8 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 	slice = rfm_slice_new(request, bytes, way);
 	if (!IS_ERR(slice))
 		return rfm_request_submit(request, slice);
+	if (request->async && PTR_ERR(slice) == -ENOMEM)
+		return -ENOMEM;
 	if (request->iocb->ki_flags & IOCB_NOWAIT)
 		return -EAGAIN;
 
@@ -146,7 +150,7 @@ static int rfm_request_engine(struct rfm_request *request, size_t bytes,
 	switch (PTR_ERR(slice)) {
 	case -EAGAIN:
 		return rfm_room_wait(request->file->card);
-	case -EBUSY:
+	case -EBUSY:	/* Others hold the lock of the mappings. */
 		if (!mmap_read_lock_killable(current->mm))
 			mmap_read_unlock(current->mm);
 		return 0;
@@ -304,6 +308,8 @@ static ssize_t rfm_request_start(struct kiocb *iocb, struct iov_iter *iter,
 		ret = mm_account_pinned_pages(&request->locked,
 					      pages * PAGE_SIZE);
 	ret = rfm_request_launch(request, ret ?: rfm_request_steps(request));
+	if (ret == -ERESTARTSYS)
+		ret = -EINTR;
 	hw = &request->file->card->hw;
 	spin_lock_irq(&hw->irq.lock);
 	request->error = request->error ?: ret;

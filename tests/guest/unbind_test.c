@@ -20,6 +20,7 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -376,6 +377,30 @@ static const char *watcher(void)
 	return errno == ENODEV ? NULL : "read of a watch ended otherwise";
 }
 
+/* Sleeps on the eventfd of a watch, of a value that nobody ever stores as a whole. */
+static const char *eventfd_sleeper(void)
+{
+	struct rfm_range range = { 0, 8 };
+	struct rfm_watch watch = { .ranges = (uintptr_t)&range, .count = 1,
+				   .flags = RFM_WATCH_EVENTFD | RFM_WATCH_COMPARE,
+				   .compare = RFM_COMPARE_EQUAL, .compare_width = 8,
+				   .compare_mask = ~0ull, .compare_value = 0x7e57 };
+	struct rfm_event event;
+	eventfd_t value;
+	int fd;
+
+	if (!info.features)
+		return waiter();
+	watch.eventfd = eventfd(0, 0);
+	fd = ioctl(card, RFM_IOC_WATCH, &watch);
+	if (fd < 0)
+		return errno == ENODEV ? NULL : "WATCH failed otherwise";
+	while (!eventfd_read(watch.eventfd, &value))
+		if (read(fd, &event, sizeof(event)) < 0)
+			return errno == ENODEV ? NULL : "read of a watch ended otherwise";
+	return "read of an eventfd failed";
+}
+
 static const char *caller(void)
 {
 	for (;;) {
@@ -453,6 +478,7 @@ static const struct {
 	{ "poller", poller },
 	{ "waiter", waiter },
 	{ "watcher", watcher },
+	{ "sleeper on an eventfd", eventfd_sleeper },
 	{ "caller", caller },
 	{ "extender", extender },
 	{ "extender 2", extender },
