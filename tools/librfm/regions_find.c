@@ -103,7 +103,7 @@ static int find_element(struct search *search)
 	uint64_t index;
 	int error = number_scan(search->at + 1, length, &negative, &index);
 
-	if (error == -1 || length >= DIGITS_MAX || negative || search->at[1] == '+' ||
+	if (!end || error == -1 || length >= DIGITS_MAX || negative || search->at[1] == '+' ||
 	    (end[1] && end[1] != '.'))
 		return not_found(search, EINVAL, 0, "'%.*s' has no index such as [3]", NAME_SHOWN,
 				 search->name);

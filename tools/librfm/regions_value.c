@@ -153,10 +153,9 @@ static int scan_special(enum rfm_region_type type, const char *text, uint64_t *b
 /* Too small is rounded, as any other number; too large is refused. Returns an errno. */
 static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits)
 {
+	union { float real; uint32_t bits; } single;
 	locale_t before;
 	double real;
-	float single;
-	uint32_t half;
 	char *end;
 
 	/* A decimal number such as "-12.5e-3": strtod() would take others, too. */
@@ -164,10 +163,9 @@ static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits
 		return scan_special(type, text, bits);
 	before = enter_c_locale();
 	if (type == RFM_REGION_FLOAT) {
-		single = strtof(text, &end);
-		real = single;
-		memcpy(&half, &single, sizeof(half));
-		*bits = half;
+		single.real = strtof(text, &end);
+		*bits = single.bits;
+		real = single.real;
 	} else {
 		real = strtod(text, &end);
 		memcpy(bits, &real, sizeof(*bits));
