@@ -90,9 +90,9 @@ def print_promises(spec):
 
 
 def print_header(spec):
-    print(HEAD + "#ifndef RMCTL_NETLINK_GEN_H\n#define RMCTL_NETLINK_GEN_H\n\n#include <stdint.h>\n\n"
-          "#include <linux/rfm_netlink.h>\n\n"
-          "/* A member that lies over the number of its attribute, in a union with an array of them. */\n"
+    print(HEAD + "#ifndef RMCTL_NETLINK_GEN_H\n#define RMCTL_NETLINK_GEN_H\n\n"
+          "#include <stdint.h>\n\n#include <linux/rfm_netlink.h>\n\n"
+          "/* In a union with an array by attribute: a member that lies over its number there. */\n"
           "#define AT(attribute, member) \\\n"
           "\tstruct { uint64_t before_##member[RFM_A_##attribute], member; }\n")
     for attributes in spec["attribute-sets"]:

@@ -132,17 +132,19 @@ static void look_at_link(const struct state *state, struct findings *findings)
 	if (!state->link) {
 		it = add(findings, "no-signal");
 		it->ago_ns = ago_ns;
-		say(it, state, "look at the fibre or the hub's port that leads here, and at the node "
-		    "before this one", "the receiver sees no light: the ring is open just before "
-		    "this node%s", is_on(state, SETTING_DARK_ON_DARK) ?
+		say(it, state,
+		    "look at the fibre or the hub's port that leads here, and at the node before "
+		    "this one",
+		    "the receiver sees no light: the ring is open just before this node%s",
+		    is_on(state, SETTING_DARK_ON_DARK) ?
 		    ", and with dark-on-dark this node sends none either" : "");
 	} else if (state->lcsr1 & RFM_LCSR1_SYNC_LOSS || state->driver.sync_losses) {
 		it = add(findings, "sync-lost");
 		it->past = true;
 		it->ago_ns = ago_ns;
-		say(it, state, "rmctl monitor %s tells when it happens again", "the receiver lost its "
-		    "signal (%" PRIu64 " time(s), as far as interrupts told), and has it again: what "
-		    "was sent meanwhile did not arrive", state->driver.sync_losses);
+		say(it, state, "rmctl monitor %s tells when it happens again",
+		    "the receiver lost its signal (%" PRIu64 " time(s), as far as interrupts told), "
+		    "and has it again: what was sent meanwhile did not arrive", state->driver.sync_losses);
 	}
 	if (!state->features && takes_part(state) && !is_on(state, SETTING_OWN_DATA))
 		say(add(findings, "no-own-data"), state, "rmctl test %s sends one",
@@ -217,7 +219,8 @@ static int look_at_frames(const struct state *state, const struct ring *ring,
 	}
 	it = add(findings, "ring-open");
 	it->ago_ns = ago(&later, RFM_COUNTER_TURN_NS);
-	say(it, state, "rmctl map %s shows where; then follow it node by node, with rmctl show there",
+	say(it, state,
+	    "rmctl map %s shows where; then follow it node by node, with rmctl show there",
 	    "the ring is open behind this node: nothing of it comes home, %" PRIu64
 	    " own frame(s) are on their way", (uint64_t)later.value[RFM_COUNTER_WINDOW]);
 	return 0;
@@ -243,12 +246,12 @@ static void look_at_breaks(const struct state *state, const struct ring *ring,
 	if (last)
 		node_text(node, last->node);
 	if (it->past)
-		say(it, state, remedy, "%" PRIu64 " time(s) another node has lost its signal, the last "
-		    "one node %s: the ring was open there",
+		say(it, state, remedy, "%" PRIu64 " time(s) another node has lost its signal, the "
+		    "last one node %s: the ring was open there",
 		    (uint64_t)counters->value[RFM_COUNTER_BREAKS], node);
 	else
-		say(it, state, remedy, "node %s has lost its signal: the ring is open just before it",
-		    node);
+		say(it, state, remedy,
+		    "node %s has lost its signal: the ring is open just before it", node);
 }
 
 /* Who stands still, or has gone since the counters were reset. */
@@ -261,7 +264,8 @@ static void look_at_members(const struct state *state, const struct ring *ring,
 
 	if (*ring_absent(absent, ring, since_ns))
 		say(add(findings, "absent"), state,
-		    "look at it: is it up, is its transmitter on, does it see light?", "%s", absent);
+		    "look at it: is it up, is its transmitter on, does it see light?", "%s",
+		    absent);
 	else if (takes_part(state) && ring->count == 1)
 		say(add(findings, "alone"), state,
 		    "look at the other nodes: are they up, and is their transmitter on?",

@@ -7,7 +7,7 @@
 
 #include <linux/rfm_netlink.h>
 
-/* A member that lies over the number of its attribute, in a union with an array of them. */
+/* In a union with an array by attribute: a member that lies over its number there. */
 #define AT(attribute, member) \
 	struct { uint64_t before_##member[RFM_A_##attribute], member; }
 

@@ -59,7 +59,8 @@ int card_names_get(struct card_names *list)
 	list->names = calloc((size_t)count + 1, sizeof(*list->names));
 	for (int i = 0; i < count; i++) {
 		if (list->names)
-			snprintf(list->names[list->count++], CARD_NAME_SIZE, "%s", entries[i]->d_name);
+			snprintf(list->names[list->count++], CARD_NAME_SIZE, "%s",
+				 entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -139,7 +140,8 @@ static int resolve(struct command *cmd, struct card *card, const char *which, ch
 	else
 		strcpy(card->name, found);
 	if (error == ENOENT)
-		return failed(cmd, "no reflective-memory card with a driver at PCI address %s", found);
+		return failed(cmd, "no reflective-memory card with a driver at PCI address %s",
+			      found);
 	if (error)
 		return failed(cmd, "cannot list the cards: %s", strerror(error));
 	cmd->card = card->name;

@@ -117,8 +117,8 @@ int setting_read(struct command *cmd, enum setting_id id, const char *text,
 		break;
 	case TIME:
 		if (parse_duration(text, &value) != PARSE_OK || value > setting->max)
-			return misused(cmd, "%s is a time such as 50us, 1ms or 0, at most 1s, not '%s'",
-				       setting->name, text);
+			return misused(cmd, "%s is a time such as 50us, 1ms or 0, at most 1s, not "
+				       "'%s'", setting->name, text);
 		break;
 	default:
 		if (get_number(cmd, setting->name, text, setting->max, &value))

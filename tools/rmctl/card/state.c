@@ -264,7 +264,8 @@ static int ask_each(struct states *states)
 
 	for (size_t i = 0; i < list.count; i++)
 		error = card_talk(list.names[i], false,
-				  card_request(RFM_CMD_CARD_GET, 0, list.names[i]), take_another, states);
+				  card_request(RFM_CMD_CARD_GET, 0, list.names[i]), take_another,
+				  states);
 	free(list.names);
 	return states->count ? 0 : error;
 }

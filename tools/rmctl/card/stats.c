@@ -62,10 +62,9 @@ static int print_json(const struct command *cmd, const struct state *state,
 			json_object_set_new(driver, rfm_driver_keys[i],
 					    json_integer((json_int_t)state->driver.number[i]));
 	return out_json(cmd, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "device", state->name,
-				       "clock_ns", json_known(counters->clock_ns, counters->clock_ns),
-				       "reset_ns", json_known(counters->reset_ns, counters->reset_ns),
-				       "counters", card, "driver", driver,
-				       "findings", findings_json(findings)));
+		"clock_ns", json_known(counters->clock_ns, counters->clock_ns),
+		"reset_ns", json_known(counters->reset_ns, counters->reset_ns),
+		"counters", card, "driver", driver, "findings", findings_json(findings)));
 }
 
 /* What is no count is in a unit for people, and its name without one. */
