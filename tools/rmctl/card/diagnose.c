@@ -135,7 +135,8 @@ static void look_at_link(const struct state *state, struct findings *findings)
 		say(it, state,
 		    "look at the fibre or the hub's port that leads here, and at the node before "
 		    "this one",
-		    "the receiver sees no light: the ring is open just before this node%s", is_on(state, SETTING_DARK_ON_DARK) ?
+		    "the receiver sees no light: the ring is open just before this node%s",
+		    is_on(state, SETTING_DARK_ON_DARK) ?
 		    ", and with dark-on-dark this node sends none either" : "");
 	} else if (state->lcsr1 & RFM_LCSR1_SYNC_LOSS || state->driver.sync_losses) {
 		it = add(findings, "sync-lost");
