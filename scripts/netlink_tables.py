@@ -93,13 +93,13 @@ def print_header(spec):
     print(HEAD + "#ifndef RMCTL_NETLINK_GEN_H\n#define RMCTL_NETLINK_GEN_H\n\n"
           "#include <stdint.h>\n\n#include <linux/rfm_netlink.h>\n\n"
           "/* In a union with an array by attribute: a member that lies over its number there. */\n"
-          "#define AT(attribute, member) \\\n"
+          "#define NUMBER_AT(attribute, member) \\\n"
           "\tstruct { uint64_t before_##member[RFM_A_##attribute], member; }\n")
     for attributes in spec["attribute-sets"]:
         if attributes["name"] not in NUMBERS:
             continue
         # A blank is no place to wrap inside of one.
-        members = [f"AT({c_name(attributes['name'], a['name']).upper()},\0{c_name(a['name'])})"
+        members = [f"NUMBER_AT({c_name(attributes['name'], a['name']).upper()},\0{c_name(a['name'])})"
                    for a in attributes["attributes"] if is_number(a)]
         print(f"#define {c_name('rfm', attributes['name'], 'numbers').upper()} \\\n\t"
               + lines(members, " \\", "; ").replace("\n", "\n\t").replace("\0", " ") + "\n")

@@ -3,9 +3,11 @@
 #define _GNU_SOURCE 1		/* secure_getenv() */
 #include "regions_private.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COMPLAINTS_MAX	1000	/* told; of what is wrong behind these only that there is more */
 
@@ -113,26 +115,30 @@ static const char *default_path(const char *path)
 /* Returns the text, to be freed, or NULL with errno. */
 static char *read_file(const char *path, size_t *length)
 {
-	FILE *file = fopen(path, "re");
+	int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	char *text = NULL, *bigger;
-	size_t size = 32768;
-	int error = 0;
+	size_t size = 0;
+	ssize_t got = 1;
 
-	if (!file)
+	if (fd < 0)
 		return NULL;
-	*length = 0;
-	do {
-		size *= 2;
-		bigger = realloc(text, size);
-		if (!bigger) {
-			error = ENOMEM;
-			break;
+	for (*length = 0; got && !error; *length += got > 0 ? (size_t)got : 0) {
+		if (*length == size) {
+			size = size ? 2 * size : 65536;
+			bigger = size > 2 * (size_t)RFM_REGIONS_FILE_MAX ? NULL :
+									   realloc(text, size);
+			if (!bigger) {
+				error = size > 2 * (size_t)RFM_REGIONS_FILE_MAX ? EFBIG : ENOMEM;
+				break;
+			}
+			text = bigger;
 		}
-		text = bigger;
-		*length += fread(text + *length, 1, size - *length, file);
-		error = ferror(file) ? errno : *length > RFM_REGIONS_FILE_MAX ? EFBIG : 0;
-	} while (*length == size && !error);
-	fclose(file);
+		got = read(fd, text + *length, size - *length);
+		error = got < 0 && errno != EINTR ? errno : 0;
+	}
+	close(fd);
+	if (!error && *length > RFM_REGIONS_FILE_MAX)
+		error = EFBIG;
 	if (!error)
 		return text;
 	free(text);

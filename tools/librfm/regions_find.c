@@ -156,10 +156,9 @@ int rfm_regions_find(const struct rfm_regions *regions, const char *name, struct
 
 /* A walk through the values of a place. */
 struct walk {
-	/* Of where it is. */
 	int (*each)(void *context, const char *name, const struct rfm_place *value);
 	void *context;
-	char name[RFM_REGION_PATH_MAX];
+	char name[RFM_REGION_PATH_MAX];	/* of where it is */
 	size_t length;	/* of that */
 	uint64_t end;	/* the byte behind the place, in the memory */
 	uint64_t from;	/* what ends at this byte of the memory or before it is passed over, */

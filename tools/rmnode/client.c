@@ -179,31 +179,31 @@ static bool take_choice(struct ask *ask, const struct choice *choice)
 	uint64_t value;
 
 	switch (choice->kind) {
-	case NUMBER:
+	case CHOICE_NUMBER:
 		if (!word_number(choice->what, optarg, choice->min, choice->max, &value))
 			return false;
 		break;
-	case TIME:
+	case CHOICE_TIME:
 		if (!word_time(optarg, &value))
 			return false;
 		break;
-	case SPEED:
+	case CHOICE_SPEED:
 		if (!word_speed(optarg, &value))
 			return false;
 		break;
-	case FLAG:
+	case CHOICE_FLAG:
 		return !json_object_set_new(ask->args, choice->arg, json_true());
-	case RANGE:
+	case CHOICE_RANGE:
 		return add_to_ranges(ask->args, optarg);
-	case WIDTH:
+	case CHOICE_WIDTH:
 		if (parse_width(optarg, &ask->width))
 			return true;
 		complain("the width '%s' is not 1, 2, 4 or 8", optarg);
 		return false;
-	case RAW:
+	case CHOICE_RAW:
 		ask->raw = true;
 		return true;
-	case PATH:
+	case CHOICE_PATH:
 		ask->file = optarg;
 		return true;
 	}
@@ -222,7 +222,7 @@ static bool take_options(struct ask *ask, int argc, char **argv)
 	if (!choices->letter)
 		return true;
 	for (choice = choices; choice->letter; choice++) {
-		bool bare = choice->kind == FLAG || choice->kind == RAW;
+		bool bare = choice->kind == CHOICE_FLAG || choice->kind == CHOICE_RAW;
 
 		letter += sprintf(letter, "%c%s", choice->letter, bare ? "" : ":");
 		if (choice->name)
@@ -255,22 +255,22 @@ int run_range(struct ask *ask, int count, char **words)
 #define NO_WORDS	0, 0, "it takes no argument"
 #define ONE_RANGE	0, 1, "it takes one range"
 
-#define COUNT(arg, min)	{ 'n', NULL, NUMBER, arg, "the count", min, INT64_MAX }
-#define TIMEOUT		{ 't', .kind = TIME, .arg = "timeout_ms" }
+#define COUNT(arg, min)	{ 'n', NULL, CHOICE_NUMBER, arg, "the count", min, INT64_MAX }
+#define TIMEOUT		{ 't', .kind = CHOICE_TIME, .arg = "timeout_ms" }
 
 static const struct client_verb verbs[] = {
 	{ "read", "[-r] [-w WIDTH] RANGE",
 	  "Print bytes of the memory. One address: a word of WIDTH bytes (4).\n"
 	  "  -r  the bytes themselves instead of digits\n", 1, 1, "it needs a range",
-	  .run = run_read, .choices = { { 'r', .kind = RAW }, { 'w', .kind = WIDTH } } },
+	  .run = run_read, .choices = { { 'r', .kind = CHOICE_RAW }, { 'w', .kind = CHOICE_WIDTH } } },
 	{ "write", "[-w WIDTH] ADDRESS VALUE | -f FILE ADDRESS",
 	  "Store a word of WIDTH bytes (4), or what is in a file (- standard input).\n",
 	  1, 2, "it needs an address and a value", .run = run_write,
 	  .judge = complain_of_loss,
-	  .choices = { { 'w', .kind = WIDTH }, { 'f', .kind = PATH } } },
+	  .choices = { { 'w', .kind = CHOICE_WIDTH }, { 'f', .kind = CHOICE_PATH } } },
 	{ "fill", "[-w WIDTH] RANGE VALUE", "Store the same word all over a range.\n",
 	  2, 2, "it needs a range and a value", .run = run_fill,
-	  .judge = complain_of_loss, .choices = { { 'w', .kind = WIDTH } } },
+	  .judge = complain_of_loss, .choices = { { 'w', .kind = CHOICE_WIDTH } } },
 	{ "checksum", "[RANGE]", "Print the CRC-32C of the memory.\n", ONE_RANGE, .run = run_range,
 	  .print = print_checksum },
 	{ "watch", "[-n COUNT] [RANGE]", "Print updates by other nodes as they come.\n",
@@ -313,21 +313,21 @@ static const struct client_verb verbs[] = {
 	  "  --seed N      for these (1)\n"
 	  "  --value N     what to store first; it counts up (1)\n", ONE_RANGE, .run = run_range,
 	  .print = print_load, .choices = {
-		{ 'n', "count", NUMBER, "count", "the count", 1, INT64_MAX },
-		{ 't', "seconds", TIME, .arg = "milliseconds" },
-		{ 's', "size", NUMBER, "size", "the size", 1, 64 },
-		{ 'd', "stride", NUMBER, "stride", "the stride", 1, 1 << 20 },
-		{ 'r', "rate", NUMBER, "rate", "the rate", 1, 1000000000 },
-		{ 'o', "own", NUMBER, "parts", "the number of parts", 1, RFMRING_NODES },
-		{ 'S', "seed", NUMBER, "seed", "the seed", 1, INT64_MAX },
-		{ 'v', "value", NUMBER, "value", "the first value", 0, INT64_MAX },
-		{ 'R', "random", FLAG, .arg = "random" },
+		{ 'n', "count", CHOICE_NUMBER, "count", "the count", 1, INT64_MAX },
+		{ 't', "seconds", CHOICE_TIME, .arg = "milliseconds" },
+		{ 's', "size", CHOICE_NUMBER, "size", "the size", 1, 64 },
+		{ 'd', "stride", CHOICE_NUMBER, "stride", "the stride", 1, 1 << 20 },
+		{ 'r', "rate", CHOICE_NUMBER, "rate", "the rate", 1, 1000000000 },
+		{ 'o', "own", CHOICE_NUMBER, "parts", "the number of parts", 1, RFMRING_NODES },
+		{ 'S', "seed", CHOICE_NUMBER, "seed", "the seed", 1, INT64_MAX },
+		{ 'v', "value", CHOICE_NUMBER, "value", "the first value", 0, INT64_MAX },
+		{ 'R', "random", CHOICE_FLAG, .arg = "random" },
 	  } },
 	{ "record", "[-n FRAMES] [-t SECONDS] FILE [RANGE]...",
 	  "Write updates of the ranges (all), and interrupts, to a pcapng file, until the\n"
 	  "count, the time, or SIGINT.\n", 1, INT_MAX, "it needs a file", .run = run_record,
 	  .event = print_nothing, .print = print_record, .judge = complain_of_loss,
-	  .choices = { COUNT("count", 1), { 't', .kind = TIME, .arg = "milliseconds" } } },
+	  .choices = { COUNT("count", 1), { 't', .kind = CHOICE_TIME, .arg = "milliseconds" } } },
 	{ "replay", "[OPTION]... FILE",
 	  "Store again what was recorded, in the same order with the same spacing.\n"
 	  "  --speed N|max   so much faster\n"
@@ -336,10 +336,10 @@ static const struct client_verb verbs[] = {
 	  "  --range RANGE   only updates there; may be given several times\n",
 	  1, 1, "it needs a file", .run = run_replay, .event = print_step, .print = print_replay,
 	  .judge = complain_of_loss, .choices = {
-		{ 's', "speed", SPEED, .arg = "speed" },
-		{ 'a', "as-node", NUMBER, "as", "the node", 0, 255 },
-		{ 'r', "range", .kind = RANGE },
-		{ 'p', "step", FLAG, .arg = "step" },
+		{ 's', "speed", CHOICE_SPEED, .arg = "speed" },
+		{ 'a', "as-node", CHOICE_NUMBER, "as", "the node", 0, 255 },
+		{ 'r', "range", .kind = CHOICE_RANGE },
+		{ 'p', "step", CHOICE_FLAG, .arg = "step" },
 	  } },
 	{ "stop", "", "End the member.\n", NO_WORDS, .run = run_plain },
 };

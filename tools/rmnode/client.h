@@ -23,18 +23,21 @@ struct ask {
 	const char *file;
 };
 
-enum kind { NUMBER, TIME, SPEED, FLAG, RANGE, WIDTH, RAW, PATH };
+enum choice_kind {
+	CHOICE_NUMBER, CHOICE_TIME, CHOICE_SPEED, CHOICE_FLAG, CHOICE_RANGE, CHOICE_WIDTH, CHOICE_RAW,
+	CHOICE_PATH
+};
 
 /**
  * struct choice - an option of a verb
  * @name: its long name, or NULL
  * @arg: the argument of the request that it becomes
- * @what: NUMBER: for the sentence; from @min to @max
+ * @what: CHOICE_NUMBER: for the sentence; from @min to @max
  */
 struct choice {
 	int letter;
 	const char *name;
-	enum kind kind;
+	enum choice_kind kind;
 	const char *arg, *what;
 	uint64_t min, max;
 };

@@ -96,12 +96,14 @@ static enum step record_step(struct job *job, uint64_t now)
 {
 	struct recording *recording = (struct recording *)job;
 
-	rfm_pcapng_flush(&recording->file);
+	if (now >= job->when)
+		rfm_pcapng_flush(&recording->file);
 	if (!recording->left || now >= recording->end || recording->file.error) {
 		finish(recording);
 		return STEP_DONE;
 	}
-	job->when = now + FLUSH_NS < recording->end ? now + FLUSH_NS : recording->end;
+	if (now >= job->when)
+		job->when = now + FLUSH_NS < recording->end ? now + FLUSH_NS : recording->end;
 	return STEP_WAIT;
 }
 
@@ -168,6 +170,7 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 	}
 	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
 	node->recording = recording;
+	recording->job.when = 0;	/* to be flushed from now on */
 	job_begin(&recording->job);
 	rfmring_on_frame(node->ring, seen, recording);
 	control_on_more(request, more, recording);

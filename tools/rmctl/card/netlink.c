@@ -126,6 +126,7 @@ int netlink_open(struct command *cmd, struct netlink *nl)
 	       "; is module rfm loaded?");
 out:
 	nl_socket_free(socket);
+	nl->socket = NULL;
 	return STATUS_FAILED;
 }
 

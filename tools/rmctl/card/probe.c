@@ -14,6 +14,12 @@
 
 /* Thousandths of a microsecond are shown, however long it took. */
 #define US "%" PRIu64 ".%03" PRIu64 " us"
+/* Of -t, in ms. */
+#define TEST_DEFAULT_MS		500u
+#define TEST_MAX_MS		10000u
+#define FENCE_DEFAULT_MS	1000u
+#define FENCE_MAX_MS		60000u
+
 #define IN_US(ns) (uint64_t)((ns) / 1000), (uint64_t)((ns) % 1000)
 
 /* Reads the command line, DEV [-t TIME], and opens the card. Returns an exit status. */
@@ -69,9 +75,9 @@ static int finish_test(const struct command *cmd, const struct card *card,
 
 int verb_test(struct command *cmd, int argc, char **argv)
 {
-	struct rfm_ring_test test = { .timeout_ms = 500 };
+	struct rfm_ring_test test = { .timeout_ms = TEST_DEFAULT_MS };
 	struct card card;
-	int status = begin(cmd, argc, argv, 10000, &test.timeout_ms, &card), error;
+	int status = begin(cmd, argc, argv, TEST_MAX_MS, &test.timeout_ms, &card), error;
 
 	if (status)
 		return status;
@@ -164,9 +170,9 @@ static int report(struct command *cmd, const struct rfm_fence_wait *fence, int e
 
 int verb_fence(struct command *cmd, int argc, char **argv)
 {
-	struct rfm_fence_wait fence = { .timeout_ms = 1000 };
+	struct rfm_fence_wait fence = { .timeout_ms = FENCE_DEFAULT_MS };
 	struct card card;
-	int status = begin(cmd, argc, argv, 60000, &fence.timeout_ms, &card), error;
+	int status = begin(cmd, argc, argv, FENCE_MAX_MS, &fence.timeout_ms, &card), error;
 
 	if (status)
 		return status;

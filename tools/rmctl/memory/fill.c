@@ -90,7 +90,8 @@ int verb_fill(struct command *cmd, int argc, char **argv)
 		status = change_card(cmd, argv[optind], fill.yes, &(struct transfer){
 			.offset = fill.target.offset, .length = fill.target.length,
 			.block = whole ? whole : fill.size,
-		}, make_block, &fill, "pattern", data_json(fill.pattern, fill.size));
+		}, make_block, &fill, "pattern",
+		   cmd->json ? data_json(fill.pattern, fill.size) : NULL);
 	}
 	free(fill.pattern);
 	return status;

@@ -24,7 +24,10 @@ void value_print(const char *name, const struct rfm_place *value, const char *te
 /** data_json() - two digits a byte */
 json_t *data_json(const unsigned char *bytes, uint64_t length);
 
-/** place_text() - a value by its type; what has none as one number: "0x0000002a"; returns @text */
+/**
+ * place_text() - a value by its type; what has none, up to 8 bytes, as one number:
+ * "0x0000002a". Returns @text.
+ */
 const char *place_text(const struct rfm_place *place, const void *bytes, char *text, size_t size);
 
 /** value_at() - of the values on the byte at @offset, the first that lies from @from to @to */
