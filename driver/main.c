@@ -16,7 +16,7 @@ static int rfm_start_ext(struct rfm_card *card)
 		return dev_err_probe(&card->hw.pdev->dev, -ENODEV,
 				     "the extension block does not answer\n");
 	rfm_status_start(card);
-	rfm_watch_reset(card);
+	rfm_slots_reset(card);
 	rfm_events_alloc(&card->hw);
 	return rfm_subscribe_start(card);
 }
@@ -85,7 +85,7 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_dispatch_unlock(card);
 	rfm_card_drain(card);
 	/* The extension block as it is at reset. */
-	rfm_watch_reset(card);
+	rfm_slots_reset(card);
 	rfm_status_stop(card);
 	rfm_subscribe_stop(card);
 }

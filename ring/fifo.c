@@ -9,8 +9,9 @@
 #define KEEP		4096u	/* cells whose pages an empty FIFO keeps */
 #define BEHIND		4096u	/* bytes behind the last cell, for a train that begins there */
 
-_Static_assert(sizeof(struct rfm_slot) + RFM_FRAME_MAX <= RFM_FIFO_CELL, "a cell holds a frame");
-_Static_assert(sizeof(struct rfm_slot) + RFM_PACKET_MAX <= BEHIND, "a train may begin in any");
+_Static_assert(sizeof(struct rfm_fifo_slot) + RFM_FRAME_MAX <= RFM_FIFO_CELL,
+	       "a cell holds a frame");
+_Static_assert(sizeof(struct rfm_fifo_slot) + RFM_PACKET_MAX <= BEHIND, "a train may begin in any");
 _Static_assert(RFM_TRAIN_FRAMES <= SMALLEST, "to double it makes room");
 
 static size_t cells_size(uint32_t cells)
@@ -62,7 +63,7 @@ static void start_over(struct rfm_fifo *fifo)
 static void grow(struct rfm_fifo *fifo)
 {
 	uint32_t old = fifo->capacity;
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 
 	for (uint32_t i = fifo->head; i != fifo->tail; i += slot->frames) {
 		slot = (const void *)(fifo->cells + cells_size(i & (old - 1)));
@@ -83,7 +84,7 @@ void rfm_fifo_make_room(struct rfm_fifo *fifo)
 
 uint64_t rfm_fifo_arrival(struct rfm_fifo *fifo)
 {
-	const struct rfm_slot *slot = rfm_fifo_at(fifo, fifo->head);
+	const struct rfm_fifo_slot *slot = rfm_fifo_at(fifo, fifo->head);
 
 	if (!fifo->reckoned) {
 		fifo->arrival = rfm_line_arrival(&fifo->line, slot->length - RFM_FRAME_HEADER,

@@ -21,14 +21,14 @@
 #define RFM_FIFO_CELL	128	/* bytes */
 
 /**
- * struct rfm_slot - a frame or train that waits
+ * struct rfm_fifo_slot - a frame or train that waits
  * @ready: when it may leave, ns (a frame in transit: arrival + hop time)
  * @tag: the owner's
  * @frames: how many it is
  * @length: bytes of @wire
  * @wire: RFM_FRAME_MAX bytes, RFM_PACKET_MAX of a train
  */
-struct rfm_slot {
+struct rfm_fifo_slot {
 	uint64_t ready;
 	uint8_t tag;
 	uint8_t frames;
@@ -66,9 +66,9 @@ static inline uint32_t rfm_fifo_used(const struct rfm_fifo *fifo)
 	return fifo->tail - fifo->head;
 }
 
-static inline struct rfm_slot *rfm_fifo_at(const struct rfm_fifo *fifo, uint32_t index)
+static inline struct rfm_fifo_slot *rfm_fifo_at(const struct rfm_fifo *fifo, uint32_t index)
 {
-	return (struct rfm_slot *)(void *)(fifo->cells + (size_t)(index & (fifo->capacity - 1)) *
+	return (struct rfm_fifo_slot *)(void *)(fifo->cells + (size_t)(index & (fifo->capacity - 1)) *
 							  RFM_FIFO_CELL);
 }
 
@@ -83,10 +83,10 @@ uint64_t rfm_fifo_arrival(struct rfm_fifo *fifo);
  * There must be room for them. Pages that only a burst has used are given back when
  * the FIFO runs empty.
  */
-static inline struct rfm_slot *rfm_fifo_put(struct rfm_fifo *fifo, unsigned int frames)
+static inline struct rfm_fifo_slot *rfm_fifo_put(struct rfm_fifo *fifo, unsigned int frames)
 {
 	uint32_t used = rfm_fifo_used(fifo);
-	struct rfm_slot *slot;
+	struct rfm_fifo_slot *slot;
 
 	if (!used || used + frames > fifo->capacity)
 		rfm_fifo_make_room(fifo);
@@ -103,9 +103,9 @@ static inline struct rfm_slot *rfm_fifo_put(struct rfm_fifo *fifo, unsigned int 
  *
  * Valid until the next call of anything here.
  */
-static inline const struct rfm_slot *rfm_fifo_drop(struct rfm_fifo *fifo)
+static inline const struct rfm_fifo_slot *rfm_fifo_drop(struct rfm_fifo *fifo)
 {
-	const struct rfm_slot *slot = rfm_fifo_at(fifo, fifo->head);
+	const struct rfm_fifo_slot *slot = rfm_fifo_at(fifo, fifo->head);
 
 	if (!rfm_fifo_used(fifo))
 		return NULL;
@@ -120,7 +120,7 @@ static inline const struct rfm_slot *rfm_fifo_drop(struct rfm_fifo *fifo)
  * Valid until the next call of anything here. NULL if there is none yet;
  * rfm_fifo_next() says when.
  */
-static inline const struct rfm_slot *rfm_fifo_take(struct rfm_fifo *fifo, uint64_t now)
+static inline const struct rfm_fifo_slot *rfm_fifo_take(struct rfm_fifo *fifo, uint64_t now)
 {
 	if (fifo->line.config.paced && rfm_fifo_used(fifo) && rfm_fifo_arrival(fifo) > now)
 		return NULL;

@@ -6,7 +6,7 @@
 
 static size_t records_size(const struct rfm_insert *q)
 {
-	return (size_t)q->size * sizeof(struct rfm_record);
+	return (size_t)q->size * sizeof(struct rfm_insert_record);
 }
 
 int rfm_insert_init(struct rfm_insert *q, uint32_t slots)
@@ -66,7 +66,7 @@ bool rfm_insert_has_room(struct rfm_insert *q)
  * The consumer has the lines of a record that comes later: ask for them now,
  * so that the producer need not wait for them then.
  */
-static void prefetch_record(const struct rfm_record *record)
+static void prefetch_record(const struct rfm_insert_record *record)
 {
 	for (size_t at = 0; at < sizeof(*record); at += 64) {
 		const char *line = (const char *)record + at;
@@ -81,7 +81,7 @@ static void prefetch_record(const struct rfm_record *record)
 }
 
 enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
-					  struct rfm_record **record)
+					  struct rfm_insert_record **record)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 

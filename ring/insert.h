@@ -20,7 +20,7 @@
 #define RFM_INSERT_SLOTS_MIN	16
 
 /**
- * struct rfm_record - what waits
+ * struct rfm_insert_record - what waits
  * @time: when it was made, ns
  * @dropped: total of drops before it, see struct rfm_insert
  * @address: DATA: network address
@@ -29,7 +29,7 @@
  * @dest: INTERRUPT
  * @kind: INTERRUPT, MULTICAST
  */
-struct rfm_record {
+struct rfm_insert_record {
 	uint64_t time;
 	uint64_t dropped;
 	uint32_t address;
@@ -45,7 +45,7 @@ struct rfm_record {
  * The rest is grouped by who writes it.
  */
 struct rfm_insert {
-	struct rfm_record *records;
+	struct rfm_insert_record *records;
 	uint32_t size;
 
 	/* producer */
@@ -104,7 +104,7 @@ enum rfm_insert_result {
  * Counts the store; without a record it is dropped.
  */
 enum rfm_insert_result rfm_insert_reserve(struct rfm_insert *q, bool beyond,
-					  struct rfm_record **record);
+					  struct rfm_insert_record **record);
 
 /** rfm_insert_commit() - it is filled in; returns whether the consumer is to be woken */
 bool rfm_insert_commit(struct rfm_insert *q);
@@ -112,8 +112,8 @@ bool rfm_insert_commit(struct rfm_insert *q);
 /* --- consumer --- */
 
 /** rfm_insert_peek_behind() - the record that comes @count after the next one, or NULL */
-static inline const struct rfm_record *rfm_insert_peek_behind(struct rfm_insert *q,
-							      uint32_t count)
+static inline const struct rfm_insert_record *rfm_insert_peek_behind(struct rfm_insert *q,
+								     uint32_t count)
 {
 	uint32_t at = atomic_load_explicit(&q->head, memory_order_relaxed) + count;
 
@@ -127,13 +127,14 @@ static inline const struct rfm_record *rfm_insert_peek_behind(struct rfm_insert 
 }
 
 /** rfm_insert_peek() - the next record, NULL if there is none */
-static inline const struct rfm_record *rfm_insert_peek(struct rfm_insert *q)
+static inline const struct rfm_insert_record *rfm_insert_peek(struct rfm_insert *q)
 {
 	return rfm_insert_peek_behind(q, 0);
 }
 
 /** rfm_insert_seen() - the same, of one that has been peeked at before: it is there */
-static inline const struct rfm_record *rfm_insert_seen(const struct rfm_insert *q, uint32_t count)
+static inline const struct rfm_insert_record *rfm_insert_seen(const struct rfm_insert *q,
+								uint32_t count)
 {
 	uint32_t at = atomic_load_explicit(&q->head, memory_order_relaxed) + count;
 
@@ -155,7 +156,7 @@ static inline void rfm_insert_release(struct rfm_insert *q, uint32_t count)
  */
 static inline uint64_t rfm_insert_dropped(struct rfm_insert *q)
 {
-	const struct rfm_record *next = rfm_insert_peek(q);
+	const struct rfm_insert_record *next = rfm_insert_peek(q);
 	uint64_t so_far, dropped;
 
 	if (!next) {

@@ -36,14 +36,14 @@ bool rfm_can_originate(const struct rfm_node *node);
 bool rfm_has_credit(const struct rfm_node *node);
 void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bool paused,
 		      uint64_t now);
-struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
+struct rfm_fifo_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
 				  uint64_t ready);
 void rfm_send_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now);
 void rfm_send_heartbeat(struct rfm_node *node, uint64_t now);
 void rfm_send_duplicate(struct rfm_node *node, uint64_t incarnation, uint64_t now);
 void rfm_send_break(struct rfm_node *node, uint64_t now);
 /* What never waits; all but @dropped is filled in. */
-enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_record *command);
+enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_insert_record *command);
 void rfm_cancel_own(struct rfm_node *node);
 void rfm_cancel_transmit(struct rfm_node *node);
 

@@ -87,7 +87,7 @@ struct rfm_origin {
 };
 
 /**
- * struct rfm_fence - how a fence ended
+ * struct rfm_fence_result - how a fence ended
  * @ticket: what rfm_node_fence() gave
  * @lost: own frames that did not reach every node, since the fence before. On
  *	a dark node those whose fate is open are among them, and are told again
@@ -97,7 +97,7 @@ struct rfm_origin {
  * @epoch: membership epoch now
  * @epoch_changed: it was another when the fence was begun
  */
-struct rfm_fence {
+struct rfm_fence_result {
 	uint64_t ticket;
 	uint64_t lost;
 	bool paused;
@@ -155,7 +155,7 @@ struct rfm_node_ops {
 	void (*kick)(void *opaque);
 	void (*room)(void *opaque);
 	void (*missed)(void *opaque, uint8_t source, uint64_t count, uint64_t seq);
-	void (*fence)(void *opaque, const struct rfm_fence *fence);
+	void (*fence)(void *opaque, const struct rfm_fence_result *fence);
 	void (*load)(void *opaque, uint32_t offset, void *data, unsigned int len);
 	void (*answer)(void *opaque, uint8_t from, const struct rfm_answer *answer);
 };

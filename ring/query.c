@@ -40,7 +40,7 @@ bool rfm_node_query(struct rfm_node *node, uint64_t ticket, uint32_t offset,
 		    unsigned int len, uint64_t now)
 {
 	uint32_t address = offset + __atomic_load_n(&node->address_offset, __ATOMIC_RELAXED);
-	struct rfm_record command = {
+	struct rfm_insert_record command = {
 		.time = now, .type = RFM_FRAME_QUERY, .length = QUERY_LENGTH,
 	};
 

@@ -288,7 +288,7 @@ static bool hold(struct rfm_node *node, const uint8_t *wire, unsigned int len,
 {
 	unsigned int frames = rfm_packet_frames(len);
 	bool filling = rfm_fifo_used(&node->held) < HELD_ALMOST_FULL;
-	struct rfm_slot *slot;
+	struct rfm_fifo_slot *slot;
 
 	if (!may_hold(node, frames)) {
 		node->held_full = true;
@@ -368,7 +368,7 @@ static void forward_one_by_one(struct rfm_node *node, const uint8_t *train, unsi
 			       uint64_t ready)
 {
 	for (unsigned int i = 0; i < count; i++) {
-		struct rfm_slot *slot = rfm_transmit_put(node, TAG_TRANSIT, 1, ready);
+		struct rfm_fifo_slot *slot = rfm_transmit_put(node, TAG_TRANSIT, 1, ready);
 
 		slot->length = rfm_train_frame(train, i, slot->wire);
 	}
@@ -379,7 +379,7 @@ static void forward(struct rfm_node *node, uint8_t *wire, unsigned int len,
 {
 	uint8_t marks = frame->marks | node->config.rogue_master;
 	uint64_t ready = now + node->config.line.hop_ns;
-	struct rfm_slot *slot;
+	struct rfm_fifo_slot *slot;
 
 	if (!rfm_can_forward(node)) {
 		node->stats.unsendable += frame->count;
@@ -469,7 +469,7 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 
 void rfm_cancel_held(struct rfm_node *node)
 {
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 	struct rfm_frame frame;
 
 	node->held_full = false;
@@ -488,7 +488,7 @@ void rfm_cancel_held(struct rfm_node *node)
 
 void rfm_node_set_paused(struct rfm_node *node, bool paused)
 {
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 	struct rfm_frame frame;
 
 	node->paused = paused;

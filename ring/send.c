@@ -81,7 +81,7 @@ bool rfm_node_may_store(struct rfm_node *node)
 static bool queue_store(struct rfm_node *node, uint32_t address, const void *data,
 			unsigned int len, uint64_t now)
 {
-	struct rfm_record *record;
+	struct rfm_insert_record *record;
 	enum rfm_insert_result result = rfm_insert_reserve(&node->insert, false, &record);
 
 	if (result != RFM_INSERT_OK)
@@ -112,9 +112,9 @@ bool rfm_node_store(struct rfm_node *node, uint32_t offset, const void *data,
 	return queue_store(node, 0, (const uint8_t *)data + to_end, len - to_end, now) && fits;
 }
 
-enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_record *command)
+enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_insert_record *command)
 {
-	struct rfm_record *record;
+	struct rfm_insert_record *record;
 	enum rfm_insert_result result = rfm_insert_reserve(&node->insert, true, &record);
 
 	if (result != RFM_INSERT_OK)
@@ -129,7 +129,7 @@ enum rfm_insert_result rfm_queue_command(struct rfm_node *node, struct rfm_recor
 bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 			uint32_t data, uint64_t now)
 {
-	struct rfm_record command = {
+	struct rfm_insert_record command = {
 		.time = now, .type = RFM_FRAME_INTERRUPT, .length = sizeof(data),
 		.dest = dest, .kind = kind & (NIC_GLOBAL | NIC_TYPE),
 	};
@@ -141,7 +141,7 @@ bool rfm_node_interrupt(struct rfm_node *node, uint8_t dest, uint8_t kind,
 bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t kind,
 			    uint32_t data, uint64_t now)
 {
-	struct rfm_record command = {
+	struct rfm_insert_record command = {
 		.time = now, .type = RFM_FRAME_MULTICAST, .length = sizeof(data) + RFM_NODE_SET,
 		.kind = kind & NIC_TYPE,
 	};
@@ -153,7 +153,7 @@ bool rfm_node_interrupt_set(struct rfm_node *node, const uint8_t *set, uint8_t k
 
 bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 {
-	struct rfm_record command = {
+	struct rfm_insert_record command = {
 		.time = now, .type = RFM_FRAME_FENCE, .length = sizeof(ticket),
 	};
 
@@ -165,7 +165,7 @@ bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 
 static void report_fence(struct rfm_node *node, uint64_t ticket, uint64_t lost, bool paused)
 {
-	const struct rfm_fence fence = {
+	const struct rfm_fence_result fence = {
 		.ticket = ticket,
 		.lost = lost,
 		.paused = paused,
@@ -199,10 +199,10 @@ static void fail_fence(struct rfm_node *node, uint64_t ticket)
 
 /* --- sending -------------------------------------------------------------- */
 
-struct rfm_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
+struct rfm_fifo_slot *rfm_transmit_put(struct rfm_node *node, uint8_t tag, unsigned int frames,
 				  uint64_t ready)
 {
-	struct rfm_slot *slot;
+	struct rfm_fifo_slot *slot;
 
 	if (!rfm_fifo_used(&node->transmit) && !node->pulling)
 		node->ops->kick(node->opaque);
@@ -246,7 +246,7 @@ void rfm_retire_up_to(struct rfm_node *node, uint64_t seq, unsigned int came, bo
 /* Put the stores that wait next into the same frame, as long as they are adjacent to it. */
 static void pack_adjacent(struct rfm_node *node, struct rfm_frame *frame)
 {
-	const struct rfm_record *next;
+	const struct rfm_insert_record *next;
 
 	if (node->config.unpacked || frame->type != RFM_FRAME_DATA)
 		return;
@@ -274,7 +274,7 @@ static void fill_origin(const struct rfm_node *node, struct rfm_frame *frame, ui
 
 static void queue_own(struct rfm_node *node, struct rfm_frame *frame, uint64_t ready)
 {
-	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, 1, ready);
+	struct rfm_fifo_slot *slot = rfm_transmit_put(node, TAG_OWN, 1, ready);
 
 	slot->length = rfm_frame_encode(frame, slot->wire);
 	node->own_queued++;
@@ -297,10 +297,10 @@ static void assign_seq(struct rfm_node *node, unsigned int count, uint64_t now)
  * How many records from @first on, which is the next one, make a train: whole
  * frames one behind the other, perhaps with a shorter last one. 1: none.
  */
-static unsigned int count_train(struct rfm_node *node, const struct rfm_record *first)
+static unsigned int count_train(struct rfm_node *node, const struct rfm_insert_record *first)
 {
 	uint32_t max = credit(node), address = first->address;
-	const struct rfm_record *record = first;
+	const struct rfm_insert_record *record = first;
 	unsigned int count = 0;
 
 	if (max > node->config.train)
@@ -321,8 +321,8 @@ static unsigned int count_train(struct rfm_node *node, const struct rfm_record *
 /* The next @count records become a train. */
 static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
 {
-	const struct rfm_record *record = rfm_insert_seen(&node->insert, 0);
-	struct rfm_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
+	const struct rfm_insert_record *record = rfm_insert_seen(&node->insert, 0);
+	struct rfm_fifo_slot *slot = rfm_transmit_put(node, TAG_OWN, count,
 						 record->time > node->credit_time ? record->time :
 						 node->credit_time);
 	struct rfm_frame frame;
@@ -349,7 +349,7 @@ static void send_train(struct rfm_node *node, unsigned int count, uint64_t now)
 /* The first record that waits becomes a frame and gets its number. */
 static void send_frame(struct rfm_node *node, uint64_t now)
 {
-	const struct rfm_record *record = rfm_insert_seen(&node->insert, 0);
+	const struct rfm_insert_record *record = rfm_insert_seen(&node->insert, 0);
 	uint64_t time = record->time;
 	/* Not the time of this call: on a paced line it may be long after both. */
 	uint64_t ready = time > node->credit_time ? time : node->credit_time;
@@ -398,7 +398,7 @@ static unsigned int send_next(struct rfm_node *node, uint64_t now)
 /* What waits cannot leave. It takes its numbers, so that everybody sees the gap. */
 static void drop_queued(struct rfm_node *node)
 {
-	const struct rfm_record *record;
+	const struct rfm_insert_record *record;
 
 	while (advance_seq(node, rfm_insert_dropped(&node->insert)),
 	       (record = rfm_insert_peek(&node->insert))) {
@@ -470,7 +470,7 @@ void rfm_cancel_own(struct rfm_node *node)
 /* Nothing can leave at all. */
 void rfm_cancel_transmit(struct rfm_node *node)
 {
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 
 	while ((slot = rfm_fifo_drop(&node->transmit))) {
 		node->stats.dark += slot->tag == TAG_OWN ? slot->frames : 0;
@@ -482,7 +482,7 @@ void rfm_cancel_transmit(struct rfm_node *node)
 
 static void queue_notice(struct rfm_node *node, struct rfm_frame *frame, uint64_t now)
 {
-	struct rfm_slot *slot;
+	struct rfm_fifo_slot *slot;
 
 	if (rfm_fifo_used(&node->transmit) >= RFM_NODE_TX_SLOTS)
 		return;
@@ -546,7 +546,7 @@ static bool must_stay_awake(struct rfm_node *node)
 
 unsigned int rfm_node_pull(struct rfm_node *node, uint8_t *wire, uint64_t now)
 {
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 
 	do {
 		node->pulling = true;

@@ -56,7 +56,7 @@ static void rfm_card_gone_work(struct work_struct *work)
 	struct rfm_card *card = container_of(work, struct rfm_card,
 					     hw.gone_work);
 
-	/* Whoever waits looks himself. */
+	/* Each one who waits looks at hw.gone. */
 	rfm_dispatch_lock(card);
 	rfm_queues_wake(card);
 	if (card->hw.lost)

@@ -17,7 +17,7 @@
  * them, mappings); a listener or a watch holds one of its own.
  *
  * hw.gone parts the two. It is set once, under irq.lock, by
- * rfm_card_set_gone(), and never cleared. Process context touches the
+ * rfm_card_set_gone() or rfm_card_lost(), and never cleared. Process context touches the
  * hardware only between rfm_card_enter() and rfm_card_exit(), an SRCU read
  * section that can be entered only while the card is not gone. No section
  * waits for user space or touches user memory, so none lasts longer than a

@@ -44,10 +44,10 @@ static inline void __user *iter_iov_addr(const struct iov_iter *iter)
  * without that lock.
  */
 #ifdef FOLL_FAST_ONLY
-#define rfm_pin_present		pin_user_pages_fast_only
+#define rfm_pin_resident		pin_user_pages_fast_only
 #else
-static inline int rfm_pin_present(unsigned long from, int count,
-				  unsigned int flags, struct page **pages)
+static inline int rfm_pin_resident(unsigned long from, int count,
+				   unsigned int flags, struct page **pages)
 {
 	long pinned;
 

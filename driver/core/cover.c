@@ -88,7 +88,7 @@ void rfm_cover_add(struct rb_root *root, struct rfm_end ends[2], u32 first,
 	rfm_end_insert(root, &ends[1], rfm_end_key(end, true));
 }
 
-/* And no longer. */
+/* Undoes rfm_cover_add(). */
 void rfm_cover_del(struct rb_root *root, struct rfm_end ends[2])
 {
 	rb_erase_augmented(&ends[0].node, root, &rfm_ends);

@@ -273,7 +273,7 @@ static bool rfm_dispatch_work_turn(struct rfm_card *card)
  * Tells all of what is missing, of a card that may have gone. The ring was empty:
  * nobody may be left to tell of it but us.
  */
-static void rfm_dispatch_tell(struct rfm_card *card)
+static void rfm_dispatch_report_dropped(struct rfm_card *card)
 {
 	struct rfm_event event = {
 		.type = RFM_EVENT_DROPPED,
@@ -301,9 +301,9 @@ static void rfm_dispatch_tell(struct rfm_card *card)
 	if (!untold)
 		return;
 
-	rfm_watch_recheck(card);
+	rfm_slots_recheck(card);
 	rfm_dispatch_lock(card);
-	rfm_queues_tell(card);
+	rfm_queues_report_dropped(card);
 	rfm_dispatch_unlock(card);
 }
 
@@ -314,7 +314,7 @@ static void rfm_dispatch_work(struct work_struct *work)
 
 	while (rfm_dispatch_work_turn(card))
 		cond_resched();
-	rfm_dispatch_tell(card);
+	rfm_dispatch_report_dropped(card);
 }
 
 void rfm_dispatch_init(struct rfm_card *card)

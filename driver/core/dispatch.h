@@ -196,7 +196,7 @@ bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event);
 void rfm_queue_lose(struct rfm_queue *queue);
 void rfm_queue_describe(struct rfm_queue *queue,
 			struct rfm_description *description);
-void rfm_queues_tell(struct rfm_card *card);
+void rfm_queues_report_dropped(struct rfm_card *card);
 
 /* core/listen.c: what happens on the ring */
 int rfm_listen(struct rfm_file *owner, void *arg);
@@ -218,8 +218,8 @@ unsigned int rfm_slots_needed(const struct rfm_watch *args);
 int rfm_slots_take(struct rfm_card *card, struct rfm_watcher *watcher);
 int rfm_slots_arm(struct rfm_card *card, struct rfm_watcher *watcher);
 void rfm_slots_release(struct rfm_card *card, const struct rfm_watcher *watcher);
-void rfm_watch_recheck(struct rfm_card *card);
-void rfm_watch_reset(struct rfm_card *card);
+void rfm_slots_recheck(struct rfm_card *card);
+void rfm_slots_reset(struct rfm_card *card);
 
 /* core/fence.c: wait until everything is everywhere */
 #define RFM_FENCE_MS_MAX	60000

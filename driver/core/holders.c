@@ -25,7 +25,7 @@ void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
 	mutex_unlock(&card->lock);
 }
 
-/* And no longer; the card may have gone. Sleeps. */
+/* Undoes rfm_holder_add(); the card may have gone. Sleeps. */
 void rfm_holder_del(struct rfm_card *card, struct rfm_holder *holder)
 {
 	mutex_lock(&card->lock);

@@ -424,7 +424,7 @@ void rfm_queue_describe(struct rfm_queue *queue,
 }
 
 /* What is missing in the event ring may have been this queue's. */
-static void rfm_queue_tell(struct rfm_queue *queue)
+static void rfm_queue_report_dropped(struct rfm_queue *queue)
 {
 	u64 missing = rfm_events_missing(&queue->card->hw);
 	struct rfm_event *telling, event = {
@@ -473,7 +473,7 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 	lockdep_assert_held(&queue->card->dispatch.lock);
 
 	spin_lock_irqsave(&queue->lock, flags);
-	rfm_queue_tell(queue);
+	rfm_queue_report_dropped(queue);
 	rfm_queue_put(queue, event, key);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
@@ -511,7 +511,7 @@ void rfm_queue_lose(struct rfm_queue *queue)
  * Events are missing in the event ring: tells all queues, as none may ever come
  * that would be told with.
  */
-void rfm_queues_tell(struct rfm_card *card)
+void rfm_queues_report_dropped(struct rfm_card *card)
 {
 	struct rfm_queue *queue;
 
@@ -519,7 +519,7 @@ void rfm_queues_tell(struct rfm_card *card)
 
 	list_for_each_entry(queue, &card->dispatch.queues, node) {
 		spin_lock_irq(&queue->lock);
-		rfm_queue_tell(queue);
+		rfm_queue_report_dropped(queue);
 		spin_unlock_irq(&queue->lock);
 		cond_resched();
 	}

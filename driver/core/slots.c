@@ -195,7 +195,7 @@ static bool rfm_slot_recheck(struct rfm_card *card, unsigned int index)
  * what they may not have been told. If the record of it was not dropped but is
  * still on its way, they hear it twice. Not under dispatch.lock; sleeps.
  */
-void rfm_watch_recheck(struct rfm_card *card)
+void rfm_slots_recheck(struct rfm_card *card)
 {
 	unsigned int index;
 
@@ -205,7 +205,7 @@ void rfm_watch_recheck(struct rfm_card *card)
 }
 
 /* All slots off, whatever was left armed, of a card that nobody uses. */
-void rfm_watch_reset(struct rfm_card *card)
+void rfm_slots_reset(struct rfm_card *card)
 {
 	unsigned int slot;
 

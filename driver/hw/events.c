@@ -28,7 +28,7 @@
 #define RFM_EVENTS_INTERRUPTS	(BIT(RFM_VECTOR_EVENTS) | \
 				 BIT(RFM_VECTOR_LINK) | BIT(RFM_VECTOR_ERRORS))
 
-/* Nothing makes these that was not asked for, so they are always selected. */
+/* The card makes these only for watches and fences, so they are always selected. */
 #define RFM_RECORDS_ALWAYS	(RFM_EVENT_WATCHED | BIT(RFM_RECORD_FENCE))
 
 /* In these records the value is what applications get as data. */

@@ -78,8 +78,8 @@ struct rfm_dma {
 	struct list_head failed;	/* requests that failed, with slices not to be moved */
 	struct work_struct end_failed;	/* ends these */
 	struct rfm_slice *active;	/* the slice that it moves, or NULL */
-	unsigned int looks;		/* left for @watch before the card is lost */
-	struct delayed_work watch;	/* looks after @active when no interrupt comes */
+	unsigned int ticks_left;	/* of @watchdog, before the card is lost */
+	struct delayed_work watchdog;	/* looks after @active when no interrupt comes */
 	u64 operations;			/* slices moved */
 	u64 bytes;			/* in them */
 	u64 errors;			/* those that failed */
@@ -96,7 +96,7 @@ struct rfm_hw {
 	struct work_struct reprobe_work;	/* after a reset or a sleep */
 
 	/* Constant from rfm_probe() on: */
-	struct rfm_card *card;		/* whose it is, for the rooms above */
+	struct rfm_card *card;		/* whose it is, for the layers above */
 	struct device *dev;		/* of the card, for messages */
 	struct pci_dev *pdev;		/* valid until rfm_remove() returns */
 	void __iomem *runtime;		/* BAR0 */
@@ -181,7 +181,7 @@ u64 rfm_events_dropped(struct rfm_hw *hw);
 u64 rfm_events_missing(const struct rfm_hw *hw);
 void rfm_events_moderate(struct rfm_hw *hw, u32 count, u32 time_ns);
 
-/* What the hardware needs of the rooms above, which get their card back. */
+/* What the hardware needs of the layers above, which get their card back. */
 void rfm_card_lost(struct rfm_card *card);
 bool rfm_card_answers(struct rfm_card *card);
 int rfm_card_check(struct rfm_card *card);
@@ -205,7 +205,7 @@ static inline u32 rfm_hw_read(struct rfm_hw *hw, const void __iomem *reg)
 	return 0;
 }
 
-/* io/dma.c: the DMA engine, one of these */
+/* io/dma.c: the DMA engine, which is part of struct rfm_hw */
 extern const struct attribute_group *rfm_card_groups[];
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);

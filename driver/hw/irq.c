@@ -14,10 +14,10 @@
  * the card is asked to do so; then only the ring tells of them, so that their
  * order stays. LISR goes on to tell of errors.
  *
- * The interrupt handler only takes up what LISR tells: it notes the bits in
- * irq.pending and masks them in LIER. core/dispatch.c has the events themselves
- * fetched (rfm_irq_take()), and a bit is enabled again when there are no more
- * of it.
+ * The interrupt handler serves the DMA engine, notes what LISR tells in
+ * irq.pending and masks that in LIER. Then core/dispatch.c has the events
+ * themselves fetched (rfm_irq_take()), a few at once and the rest in a work item;
+ * a bit is enabled again when there are no more of it.
  *
  * LISR has two kinds of bits. Those of the network interrupts say "FIFO not
  * empty" and fall when it is drained. The others are latched; writing 0

@@ -30,7 +30,7 @@ module_param(dma_slice, uint, 0444);
 MODULE_PARM_DESC(dma_slice, "bytes that the DMA engine moves in one go, 4096 to 8388600");
 
 /* How often to look after an engine whose interrupt does not come. */
-#define RFM_DMA_WATCH	HZ
+#define RFM_DMA_WATCHDOG	HZ
 
 /*
  * Looks to move so many bytes: a ring that takes nothing holds a card up for ten
@@ -102,8 +102,8 @@ static void rfm_dma_next(struct rfm_card *card)
 	       card->hw.runtime + RFM_DMADPR0);
 	writeb(RFM_DMACSR0_ENABLE | RFM_DMACSR0_START,
 	       card->hw.runtime + RFM_DMACSR0);
-	dma->looks = RFM_DMA_LIMIT(slice->bytes);
-	queue_delayed_work(rfm_wq, &dma->watch, RFM_DMA_WATCH);
+	dma->ticks_left = RFM_DMA_LIMIT(slice->bytes);
+	queue_delayed_work(rfm_wq, &dma->watchdog, RFM_DMA_WATCHDOG);
 }
 
 static enum dma_data_direction rfm_slice_direction(const struct rfm_slice *slice)
@@ -117,7 +117,7 @@ static void rfm_slice_end(struct rfm_card *card, struct rfm_slice *slice,
 {
 	struct rfm_request *request = slice->request;
 
-	if (!slice->lost)
+	if (!slice->leaked)
 		dma_unmap_sg(&card->hw.pdev->dev, slice->sg, slice->count,
 			     rfm_slice_direction(slice));
 	if (!error)
@@ -221,7 +221,7 @@ static void rfm_dma_look(struct rfm_card *card)
 	/* An engine at rest that tells of no end was not left so by us. */
 	if (csr & RFM_DMACSR0_DONE)
 		dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
-	else if (!--hw->dma.looks)
+	else if (!--hw->dma.ticks_left)
 		dev_err(&card->dev,
 			"the DMA engine has not moved %zu bytes in %zu s\n",
 			bytes, RFM_DMA_LIMIT(bytes));
@@ -231,16 +231,16 @@ static void rfm_dma_look(struct rfm_card *card)
 }
 
 /* A card that was pulled out interrupts no more. */
-static void rfm_dma_watch(struct work_struct *work)
+static void rfm_dma_watchdog(struct work_struct *work)
 {
 	struct rfm_hw *hw = container_of(to_delayed_work(work), struct rfm_hw,
-					 dma.watch);
+					 dma.watchdog);
 
 	spin_lock_irq(&hw->irq.lock);
 	if (!hw->gone && hw->dma.active)
 		rfm_dma_look(hw->card);
 	if (!hw->gone && hw->dma.active)
-		queue_delayed_work(rfm_wq, &hw->dma.watch, RFM_DMA_WATCH);
+		queue_delayed_work(rfm_wq, &hw->dma.watchdog, RFM_DMA_WATCHDOG);
 	spin_unlock_irq(&hw->irq.lock);
 }
 
@@ -350,7 +350,7 @@ void rfm_dma_stop(struct rfm_card *card)
 {
 	struct rfm_dma *dma = &card->hw.dma;
 
-	cancel_delayed_work_sync(&dma->watch);
+	cancel_delayed_work_sync(&dma->watchdog);
 	flush_work(&dma->end_failed);
 	if (!rfm_dma_halt(card) && dma->active) {
 		dev_err(&card->dev,
@@ -358,7 +358,7 @@ void rfm_dma_stop(struct rfm_card *card)
 			dma->active->count);
 		devm_remove_action(&card->hw.pdev->dev, rfm_chain_free,
 				   &card->hw);
-		rfm_slice_keep(dma->active);
+		rfm_slice_leak(dma->active);
 	}
 	spin_lock_irq(&card->hw.irq.lock);
 	if (dma->active)
@@ -378,7 +378,7 @@ void rfm_dma_init(struct rfm_card *card)
 	INIT_LIST_HEAD(&dma->queue);
 	INIT_LIST_HEAD(&dma->failed);
 	INIT_WORK(&dma->end_failed, rfm_dma_end_failed);
-	INIT_DELAYED_WORK(&dma->watch, rfm_dma_watch);
+	INIT_DELAYED_WORK(&dma->watchdog, rfm_dma_watchdog);
 }
 
 /*

@@ -55,7 +55,7 @@ struct rfm_slice {
 	bool own;			/* they are our own */
 	bool pinned;			/* they are the user's */
 	struct iov_iter to;		/* where a read by pages of our own goes */
-	bool lost;			/* the engine may go on: its pages are never given back */
+	bool leaked;			/* the engine may go on: its pages are never given back */
 	struct completion ended;	/* for a caller */
 	struct work_struct work;	/* for others */
 	struct scatterlist *sg;		/* a piece of each page */
@@ -71,7 +71,7 @@ size_t rfm_dma_fault_in(const struct rfm_request *request, size_t bytes,
 			enum rfm_way way);
 struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 				enum rfm_way way);
-void rfm_slice_keep(struct rfm_slice *slice);
+void rfm_slice_leak(struct rfm_slice *slice);
 int rfm_slice_deliver(struct rfm_slice *slice);
 void rfm_slice_free(struct rfm_slice *slice);
 int rfm_room_wait(struct rfm_card *card);

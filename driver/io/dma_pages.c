@@ -62,8 +62,9 @@ static unsigned long rfm_iter_address(const struct iov_iter *iter)
 }
 
 /*
- * With so many bytes that the engine can take begins a request. Two segments
- * into which the card writes are not to have part in one cache line.
+ * How many bytes at the beginning of a request the engine can take, and @pieces, the
+ * pages they are in. Two segments into which the card writes must not have part in
+ * one cache line.
  */
 static size_t rfm_iter_run(const struct rfm_dma *dma, struct iov_iter rest,
 			   bool store, unsigned int *pieces)
@@ -150,7 +151,7 @@ static int rfm_iter_pages(const struct iov_iter *iter, size_t bytes,
 	unsigned long pfn;
 
 	if (!iov_iter_is_bvec(iter))
-		return rfm_pin_present(at & PAGE_MASK, count,
+		return rfm_pin_resident(at & PAGE_MASK, count,
 				       rfm_pin_flags(store), pages);
 	pfn = page_to_pfn(iter->bvec->bv_page) + PHYS_PFN(at);
 	for (i = 0; i < count; i++)
@@ -351,7 +352,7 @@ static size_t rfm_pages_fault_in(struct iov_iter rest, size_t bytes, bool store,
 			    PAGE_SIZE - offset_in_page(at));
 		at &= PAGE_MASK;
 		if ((wait ? pin_user_pages_fast(at, 1, flags, &page) :
-			    rfm_pin_present(at, 1, flags, &page)) != 1)
+			    rfm_pin_resident(at, 1, flags, &page)) != 1)
 			break;
 		unpin_user_page(page);
 		iov_iter_advance(&rest, some);
@@ -396,11 +397,11 @@ bool rfm_dma_is_there(const struct iov_iter *iter, size_t bytes)
  * The engine may go on for ever with a slice: its pages are never given back,
  * also not by somebody else who keeps them for the request.
  */
-void rfm_slice_keep(struct rfm_slice *slice)
+void rfm_slice_leak(struct rfm_slice *slice)
 {
 	unsigned int i;
 
-	slice->lost = true;
+	slice->leaked = true;
 	for (i = 0; i < slice->count && !slice->own && !slice->pinned; i++)
 		get_page(slice->pages[i]);
 }
@@ -413,10 +414,10 @@ void rfm_slice_free(struct rfm_slice *slice)
 {
 	unsigned int i;
 
-	if (slice->pinned && !slice->lost)
+	if (slice->pinned && !slice->leaked)
 		unpin_user_pages_dirty_lock(slice->pages, slice->count,
 					    !slice->request->store);
-	for (i = 0; i < slice->count && slice->own && !slice->lost; i++)
+	for (i = 0; i < slice->count && slice->own && !slice->leaked; i++)
 		__free_page(slice->pages[i]);
 	rfm_room_give(slice);
 	kvfree(slice);

@@ -166,7 +166,7 @@ static ssize_t rfm_io_some(struct kiocb *iocb, struct iov_iter *iter,
 	bool engine = threshold && bytes >= threshold && rfm_dma_can(iter);
 	bool wait = !(iocb->ki_flags & IOCB_NOWAIT);
 
-	/* Who must not wait for others, but for itself, does it itself. */
+	/* A call with RWF_NOWAIT must not wait for others' transfers, so it copies by itself. */
 	if (engine && (wait || !is_sync_kiocb(iocb)))
 		return rfm_request(iocb, iter, bytes);
 	/* Many are submitted by one call: it does not wait for one of them. */

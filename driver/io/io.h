@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads and writes of the memory: what the device node calls, and the two share. */
+/* read() and write() of the memory, and what programmed I/O and the DMA engine share. */
 #ifndef RFM_IO_H
 #define RFM_IO_H
 

@@ -283,7 +283,7 @@ static void node_room(void *opaque)
 		ring->on_room(ring->on_room_opaque);
 }
 
-static void node_fence(void *opaque, const struct rfm_fence *fence)
+static void node_fence(void *opaque, const struct rfm_fence_result *fence)
 {
 	struct rfmring *ring = opaque;
 	rfm_fence_done *done;

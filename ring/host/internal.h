@@ -66,7 +66,7 @@ struct rfm_range_watch {
 	void *opaque;
 };
 
-typedef void rfm_fence_done(void *opaque, const struct rfm_fence *fence);
+typedef void rfm_fence_done(void *opaque, const struct rfm_fence_result *fence);
 typedef void rfm_frame_seen(void *opaque, const struct rfm_frame *frame, uint64_t now);
 
 struct rfmring {
@@ -105,7 +105,7 @@ struct rfmring {
 	unsigned int interrupts_head, interrupts_count;
 	uint64_t interrupts_lost;
 	uint64_t fence_ticket;		/* last that was begun */
-	struct rfm_fence fence;		/* last that has ended */
+	struct rfm_fence_result fence;		/* last that has ended */
 	bool fence_busy;
 	rfm_fence_done *fence_done;
 	void *fence_opaque;

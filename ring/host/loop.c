@@ -30,7 +30,7 @@
 
 struct rfm_loop {
 	int epoll, event, timer;
-	struct rfm_watch event_watch, timer_watch;
+	struct rfm_loop_fd event_watch, timer_watch;
 	struct epoll_event events[EVENTS];
 	int pending, at;		/* events that are being handed out */
 
@@ -183,7 +183,7 @@ void rfm_loop_stop(struct rfm_loop *loop)
 
 /* --- descriptors ------------------------------------------------------------- */
 
-int rfm_loop_watch(struct rfm_loop *loop, struct rfm_watch *watch, int fd, uint32_t events)
+int rfm_loop_watch(struct rfm_loop *loop, struct rfm_loop_fd *watch, int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = watch };
 
@@ -197,7 +197,7 @@ int rfm_loop_watch(struct rfm_loop *loop, struct rfm_watch *watch, int fd, uint3
 	return 0;
 }
 
-void rfm_loop_unwatch(struct rfm_loop *loop, struct rfm_watch *watch)
+void rfm_loop_unwatch(struct rfm_loop *loop, struct rfm_loop_fd *watch)
 {
 	if (!watch->on)
 		return;
@@ -214,7 +214,7 @@ static void dispatch_events(struct rfm_loop *loop, int count)
 	loop->pending = count;
 	for (loop->at = 0; loop->at < loop->pending;) {
 		struct epoll_event *event = &loop->events[loop->at++];
-		struct rfm_watch *watch = event->data.ptr;
+		struct rfm_loop_fd *watch = event->data.ptr;
 
 		if (watch)
 			watch->ready(watch->opaque, event->events, loop->now);

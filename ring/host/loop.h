@@ -37,12 +37,12 @@ uint64_t rfm_now(void);
 uint64_t rfm_real_time(void);
 
 /**
- * struct rfm_watch - a descriptor that is watched; memory of the owner
+ * struct rfm_loop_fd - a descriptor that is watched; memory of the owner
  * @ready: @events of epoll have happened; may change or unwatch any watch
  *
  * Set @ready and @opaque, the rest is the loop's.
  */
-struct rfm_watch {
+struct rfm_loop_fd {
 	void (*ready)(void *opaque, uint32_t events, uint64_t now);
 	void *opaque;
 	int fd;
@@ -130,10 +130,10 @@ void rfm_loop_again(struct rfm_loop *loop);
 uint64_t rfm_loop_now(const struct rfm_loop *loop);
 
 /** rfm_loop_watch() - for @events (EPOLLIN...), or for others than so far; -1 with errno */
-int rfm_loop_watch(struct rfm_loop *loop, struct rfm_watch *watch, int fd, uint32_t events);
+int rfm_loop_watch(struct rfm_loop *loop, struct rfm_loop_fd *watch, int fd, uint32_t events);
 
 /** rfm_loop_unwatch() - before the descriptor is closed; harmless if it is not watched */
-void rfm_loop_unwatch(struct rfm_loop *loop, struct rfm_watch *watch);
+void rfm_loop_unwatch(struct rfm_loop *loop, struct rfm_loop_fd *watch);
 
 /** rfm_timer_set() - at @when, instead of any time set before; RFM_NEVER: not at all */
 void rfm_timer_set(struct rfm_loop *loop, struct rfm_timer *timer, uint64_t when);

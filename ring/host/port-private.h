@@ -23,7 +23,7 @@ struct rfm_port {
 	void *opaque;
 
 	int listener, fd;
-	struct rfm_watch listen_watch, watch, wake_watch;
+	struct rfm_loop_fd listen_watch, watch, wake_watch;
 	struct rfm_timer timer, pull_timer;
 	struct rfm_poller poller;
 	union {

@@ -309,9 +309,9 @@ const char *rfm_port_address_check(const char *address)
 
 static void set_callbacks(struct rfm_port *port, const struct rfm_link_ops *link_ops)
 {
-	port->listen_watch = (struct rfm_watch){ .ready = accept_neighbour, .opaque = port };
-	port->watch = (struct rfm_watch){ .ready = socket_ready, .opaque = port };
-	port->wake_watch = (struct rfm_watch){ .ready = shm_ready, .opaque = port };
+	port->listen_watch = (struct rfm_loop_fd){ .ready = accept_neighbour, .opaque = port };
+	port->watch = (struct rfm_loop_fd){ .ready = socket_ready, .opaque = port };
+	port->wake_watch = (struct rfm_loop_fd){ .ready = shm_ready, .opaque = port };
 	port->timer = (struct rfm_timer){ .fire = on_timer, .opaque = port };
 	port->pull_timer = (struct rfm_timer){ .fire = rfm_port_pull_time, .opaque = port };
 	port->poller = (struct rfm_poller){

@@ -307,7 +307,7 @@ static int begin_fence(struct rfmring *ring, uint64_t ticket)
 	return begun ? 0 : rfm_fail(dark ? ENOLINK : ENOBUFS);
 }
 
-static void report(struct rfmring_fence *to, const struct rfm_fence *from)
+static void report(struct rfmring_fence *to, const struct rfm_fence_result *from)
 {
 	*to = (struct rfmring_fence){
 		.lost = from->lost,

@@ -56,7 +56,7 @@ static void on_room(void *opaque)
 	world.room_told = true;
 }
 
-static void on_fence(void *opaque, const struct rfm_fence *fence)
+static void on_fence(void *opaque, const struct rfm_fence_result *fence)
 {
 	(void)opaque;
 	CHECK(world.ticket && fence->ticket == world.ticket);

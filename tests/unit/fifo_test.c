@@ -12,7 +12,7 @@ static const struct rfm_line_config free_line;
 
 static void put(struct rfm_fifo *fifo, uint32_t number)
 {
-	struct rfm_slot *slot = rfm_fifo_put(fifo, 1);
+	struct rfm_fifo_slot *slot = rfm_fifo_put(fifo, 1);
 
 	slot->ready = 0;
 	slot->tag = (uint8_t)number;
@@ -23,7 +23,7 @@ static void put(struct rfm_fifo *fifo, uint32_t number)
 
 static void assert_takes(struct rfm_fifo *fifo, uint32_t number)
 {
-	const struct rfm_slot *slot = rfm_fifo_take(fifo, 0);
+	const struct rfm_fifo_slot *slot = rfm_fifo_take(fifo, 0);
 	uint32_t got;
 
 	assert_non_null(slot);
@@ -66,7 +66,7 @@ static unsigned int train_bytes(uint32_t number, unsigned int frames)
 
 static void put_train(struct rfm_fifo *fifo, uint32_t number, unsigned int frames)
 {
-	struct rfm_slot *slot = rfm_fifo_put(fifo, frames);
+	struct rfm_fifo_slot *slot = rfm_fifo_put(fifo, frames);
 
 	slot->ready = 0;
 	slot->tag = (uint8_t)number;
@@ -77,7 +77,7 @@ static void put_train(struct rfm_fifo *fifo, uint32_t number, unsigned int frame
 
 static void assert_takes_train(struct rfm_fifo *fifo, uint32_t number, unsigned int frames)
 {
-	const struct rfm_slot *slot = rfm_fifo_take(fifo, 0);
+	const struct rfm_fifo_slot *slot = rfm_fifo_take(fifo, 0);
 
 	assert_non_null(slot);
 	assert_int_equal(slot->frames, frames);
@@ -216,7 +216,7 @@ static void memory_of_a_burst_is_given_back(void **state)
 
 static void put_data(struct rfm_fifo *fifo, unsigned int bytes, uint64_t ready)
 {
-	struct rfm_slot *slot = rfm_fifo_put(fifo, 1);
+	struct rfm_fifo_slot *slot = rfm_fifo_put(fifo, 1);
 
 	slot->ready = ready;
 	slot->length = RFM_FRAME_HEADER + bytes;

@@ -172,7 +172,7 @@ static void test_bypass_by_hand(void **state)
 	assert_false(hub_light_out(&bench->hub, 1));
 	assert_false(hub_light_out(&bench->hub, 1));
 	send_updates(bench, 1, 2);
-	assert_int_equal(dropped(bench, 1, HUB_DROP_DARK), 2);
+	assert_int_equal(dropped(bench, 1, HUB_DROP_DEAD_PORT), 2);
 	assert_true(shows_sync_loss(bench, 2));
 	send_updates(bench, 0, 1);
 	assert_int_equal(pull_all(bench, 2), 1);
@@ -203,7 +203,7 @@ static void test_cut(void **state)
 	hub_cut(&bench->hub, 1, HUB_IN, bench->now);
 	assert_string_equal(hub_port_why(&bench->hub.ports[1]), "cut");
 	send_updates(bench, 1, 1);
-	assert_int_equal(dropped(bench, 1, HUB_DROP_DARK), 1);
+	assert_int_equal(dropped(bench, 1, HUB_DROP_DEAD_PORT), 1);
 	shows_sync_loss(bench, 2);
 	send_updates(bench, 0, 1);
 	assert_int_equal(pull_all(bench, 2), 1);
@@ -424,7 +424,7 @@ static void test_bad_port(void **state)
 	send_damaged(bench, 0, 1);
 	assert_string_equal(hub_port_why(&bench->hub.ports[0]), "bad");
 	assert_false(hub_light_out(&bench->hub, 0));
-	assert_int_equal(dropped(bench, 0, HUB_DROP_DARK), 1);
+	assert_int_equal(dropped(bench, 0, HUB_DROP_DEAD_PORT), 1);
 	assert_int_equal(bench->hub.ports[0].stats.bad, 1);
 	assert_true(shows_sync_loss(bench, 1));
 	send_updates(bench, 2, 1);

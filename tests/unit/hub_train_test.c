@@ -201,9 +201,9 @@ static void what_is_dropped_is_counted_in_frames(void **state)
 	assert_int_equal(hub.ports[1].stats.dropped[HUB_DROP_CUT], 10 * FRAMES);
 	hub_bypass(&hub, 0, true, MS);
 	send_train(&hub, 1);
-	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_DARK], FRAMES);
+	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_DEAD_PORT], FRAMES);
 	hub_refuse(&hub, 0, make_train(wire, 1));
-	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_DARK], 2 * FRAMES);
+	assert_int_equal(hub.ports[0].stats.dropped[HUB_DROP_DEAD_PORT], 2 * FRAMES);
 	assert_false(pull_unit(&hub, &frame, MS));
 	end(&hub);
 }

@@ -22,7 +22,7 @@
 /* A record that says which one it is; returns whether there was room. */
 static bool put(struct rfm_insert *q, uint64_t number, bool beyond, bool *wake)
 {
-	struct rfm_record *record;
+	struct rfm_insert_record *record;
 	enum rfm_insert_result result = rfm_insert_reserve(q, beyond, &record);
 
 	if (result != RFM_INSERT_OK) {
@@ -220,7 +220,7 @@ struct taken {
 
 static void take_all(struct rfm_insert *q, struct taken *taken)
 {
-	const struct rfm_record *record;
+	const struct rfm_insert_record *record;
 
 	while ((record = rfm_insert_peek(q))) {
 		uint64_t before = rfm_insert_dropped(q);

@@ -89,7 +89,7 @@ static void timers_fire_in_time_and_can_be_moved(void **state)
 
 struct pair {
 	struct rfm_loop *loop;
-	struct rfm_watch watch, *other;
+	struct rfm_loop_fd watch, *other;
 	int calls;
 };
 
@@ -115,8 +115,8 @@ static void who_is_unwatched_is_not_called_any_more(void **state)
 		assert_int_equal(pipe(pipes[i]), 0);
 		assert_int_equal(write(pipes[i][1], "x", 1), 1);
 	}
-	a.watch = (struct rfm_watch){ .ready = end_the_other, .opaque = &a };
-	b.watch = (struct rfm_watch){ .ready = end_the_other, .opaque = &b };
+	a.watch = (struct rfm_loop_fd){ .ready = end_the_other, .opaque = &a };
+	b.watch = (struct rfm_loop_fd){ .ready = end_the_other, .opaque = &b };
 	a.other = &b.watch;
 	b.other = &a.watch;
 	rfm_loop_watch(loop, &a.watch, pipes[0][0], EPOLLIN);

@@ -103,7 +103,7 @@ static void look(struct chaos *c, int at)
 static void judge(struct chaos *c, int from)
 {
 	struct speaker *speaker = &c->speakers[from];
-	const struct rfm_fence *fence = &c->rig->peers[from].fence;
+	const struct rfm_fence_result *fence = &c->rig->peers[from].fence;
 	bool clean = !fence->lost && !fence->paused && !fence->epoch_changed;
 
 	assert_true(speaker->ticket != 0);

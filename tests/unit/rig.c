@@ -83,7 +83,7 @@ static void on_room(void *opaque)
 	peer->room_count++;
 }
 
-static void on_fence(void *opaque, const struct rfm_fence *fence)
+static void on_fence(void *opaque, const struct rfm_fence_result *fence)
 {
 	struct rig_peer *peer = opaque;
 

@@ -55,7 +55,7 @@ struct rig_peer {
 	uint64_t bad_count, almost_count, epoch_count, signal_count;
 	uint64_t transmit_count, room_count;
 	bool awake;		/* the owner has reason to pull */
-	struct rfm_fence fence;	/* the last that ended */
+	struct rfm_fence_result fence;	/* the last that ended */
 	uint64_t fence_count;
 	struct rfm_answer answers[RFM_RING_NODES];	/* the last of each node */
 	unsigned int answered[RFM_RING_NODES];		/* how many there were */

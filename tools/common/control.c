@@ -42,7 +42,7 @@ struct client {
 	struct control *control;
 	LIST_ENTRY(client) entry;
 	struct control_request request;
-	struct rfm_watch watch;
+	struct rfm_loop_fd watch;
 	int fd;
 	struct buffer in, out;
 	bool broken;		/* cannot be written to */
@@ -56,7 +56,7 @@ struct control {
 	const struct control_verb *verbs;
 	void *opaque;
 	struct rfm_address address;
-	struct rfm_watch watch;
+	struct rfm_loop_fd watch;
 	int fd;
 	struct client_list clients;
 	unsigned int count;
@@ -366,7 +366,7 @@ static void somebody_connects(void *opaque, uint32_t events, uint64_t now)
 	}
 	client->control = control;
 	client->fd = fd;
-	client->watch = (struct rfm_watch){ .ready = client_ready, .opaque = client };
+	client->watch = (struct rfm_loop_fd){ .ready = client_ready, .opaque = client };
 	LIST_INSERT_HEAD(&control->clients, client, entry);
 	control->count++;
 	watch_client(client);
@@ -410,7 +410,7 @@ struct control *control_listen(struct rfm_loop *loop, const char *path,
 	control->loop = loop;
 	control->verbs = verbs;
 	control->opaque = opaque;
-	control->watch = (struct rfm_watch){ .ready = somebody_connects, .opaque = control };
+	control->watch = (struct rfm_loop_fd){ .ready = somebody_connects, .opaque = control };
 	if (!open_socket(control, path, error)) {
 		free(control);
 		return NULL;

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 
-int watch_signals(struct rfm_loop *loop, struct rfm_watch *watch)
+int watch_signals(struct rfm_loop *loop, struct rfm_loop_fd *watch)
 {
 	sigset_t set;
 	int fd;

@@ -11,6 +11,6 @@
  *
  * Returns 0, or -1 with errno.
  */
-int watch_signals(struct rfm_loop *loop, struct rfm_watch *watch);
+int watch_signals(struct rfm_loop *loop, struct rfm_loop_fd *watch);
 
 #endif

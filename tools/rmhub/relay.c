@@ -13,7 +13,7 @@
 static const struct {
 	const char *name, *remark;
 } drops[HUB_DROPS] = {
-	[HUB_DROP_DARK] = { "dark", "dropped: the port is bypassed" },
+	[HUB_DROP_DEAD_PORT] = { "dark", "dropped: the port is bypassed" },
 	[HUB_DROP_IN_FLIGHT] = { "in-flight", "dropped: the ring has changed" },
 	[HUB_DROP_CUT] = { "cut", "dropped: the fibre is cut" },
 	[HUB_DROP_ROGUE] = { "rogue", "dropped: its node has gone" },
@@ -116,7 +116,7 @@ static void enqueue_one(struct hub *hub, unsigned int to, const uint8_t *wire, u
 {
 	struct hub_port *port = &hub->ports[to];
 	const unsigned int frames = rfm_packet_frames(len);
-	struct rfm_slot *slot;
+	struct rfm_fifo_slot *slot;
 
 	if (port->cut_out || rfm_fifo_used(&port->egress) + frames > port->egress.size) {
 		port->stats.dropped[port->cut_out ? HUB_DROP_CUT : HUB_DROP_OVERFLOW] += frames;
@@ -152,7 +152,7 @@ static void enqueue(struct hub *hub, unsigned int to, const uint8_t *wire, unsig
 
 static void drain(struct hub_port *port, enum hub_drop reason)
 {
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 
 	while ((slot = rfm_fifo_drop(&port->egress)))
 		port->stats.dropped[reason] += slot->frames;
@@ -166,7 +166,7 @@ static bool is_node(const struct hub_port *port)
 static void leave(struct hub *hub, unsigned int i)
 {
 	struct hub_port *port = &hub->ports[i];
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 
 	if (is_node(port))
 		rogues_left(&hub->rogues, port->peer.id, &port->life);
@@ -468,7 +468,7 @@ static enum hub_drop verdict(struct hub *hub, unsigned int i, const uint8_t *wir
 	struct hub_port *port = &hub->ports[i];
 
 	if (!port->live)
-		return HUB_DROP_DARK;
+		return HUB_DROP_DEAD_PORT;
 	if (!peek_path_good(wire))
 		return HUB_DROP_DAMAGED;
 	if (peek_hops(wire) >= RFM_NODE_HOP_LIMIT)
@@ -513,8 +513,8 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 		count_hop(wire);
 		pass(hub, i, wire, len, now);
 	} else {	/* it was the one damaged frame too many */
-		port->stats.dropped[HUB_DROP_DARK] += frames;
-		saw(hub, i, wire, len, drops[HUB_DROP_DARK].remark, now);
+		port->stats.dropped[HUB_DROP_DEAD_PORT] += frames;
+		saw(hub, i, wire, len, drops[HUB_DROP_DEAD_PORT].remark, now);
 	}
 }
 
@@ -549,7 +549,7 @@ void hub_refuse(struct hub *hub, unsigned int i, unsigned int len)
 
 	stats->in += rfm_packet_frames(len);
 	stats->in_bytes += len;
-	stats->dropped[HUB_DROP_DARK] += rfm_packet_frames(len);
+	stats->dropped[HUB_DROP_DEAD_PORT] += rfm_packet_frames(len);
 }
 
 bool hub_port_shines(const struct hub_port *port)
@@ -573,7 +573,7 @@ bool hub_light_out(struct hub *hub, unsigned int i)
 unsigned int hub_pull(struct hub *hub, unsigned int i, uint8_t *wire, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
-	const struct rfm_slot *slot;
+	const struct rfm_fifo_slot *slot;
 
 	if (!port->live || !hub_port_shines(port) || port->blink || now < port->frozen_until)
 		return 0;

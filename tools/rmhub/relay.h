@@ -10,7 +10,8 @@
  *   live port n, with the line behind it -> hub_pull() of n
  *
  * A port is dead without a card's light or a card that takes our frames, when it
- * is bypassed or its fibre cut, and after too many damaged frames: may_live().
+ * is bypassed or the fibre from its card cut, and after too many damaged frames:
+ * may_live().
  * settle() takes it out of the ring; what comes in there is dropped and counted.
  *
  * A train passes as one while nothing asks for single frames: no fault is
@@ -40,7 +41,7 @@
 #define HUB_OVERTAKE_NS	1000000000ull	/* how long a frame waits to be overtaken */
 
 enum hub_drop {
-	HUB_DROP_DARK,		/* came in at a bypassed port */
+	HUB_DROP_DEAD_PORT,	/* came in at a dead port */
 	HUB_DROP_IN_FLIGHT,	/* on its way when the ring changed */
 	HUB_DROP_CUT,		/* went out into a cut fibre */
 	HUB_DROP_ROGUE,		/* of a node that has gone */

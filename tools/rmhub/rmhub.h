@@ -54,7 +54,7 @@ struct rmhub {
 	struct journal said, fired;
 	struct rfm_pcapng capture;
 	struct rfm_timer timer, chores;
-	struct rfm_watch signals;
+	struct rfm_loop_fd signals;
 	uint64_t tick_at, start;
 	bool stopping;
 };

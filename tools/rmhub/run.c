@@ -375,7 +375,7 @@ static bool start(struct rmhub *rmhub)
 	rmhub->control = control_listen(rmhub->loop, settings->control, serve_verbs, rmhub, error);
 	if (!rmhub->control)
 		return complain(error);
-	rmhub->signals = (struct rfm_watch){ .ready = on_signal, .opaque = rmhub->loop };
+	rmhub->signals = (struct rfm_loop_fd){ .ready = on_signal, .opaque = rmhub->loop };
 	if (watch_signals(rmhub->loop, &rmhub->signals) < 0)
 		return complain_of("signals");
 	if (!start_capture(rmhub) || !start_hub(rmhub))

@@ -82,7 +82,7 @@ static int begin(struct rmnode *node, struct member_options *options)
 	}
 	node->loop = rfmring_loop(node->ring);
 	events_begin(node);
-	node->signals = (struct rfm_watch){ .ready = on_signal, .opaque = node };
+	node->signals = (struct rfm_loop_fd){ .ready = on_signal, .opaque = node };
 	if (watch_signals(node->loop, &node->signals))
 		return complain("cannot watch signals: %s", strerror(errno));
 	if (!options->control)

@@ -145,12 +145,12 @@ void verb_members(struct control_request *request, json_t *args, void *opaque)
 /* One under way; the ring knows of one at a time. */
 struct fence {
 	struct job job;
-	struct rfm_fence result;
+	struct rfm_fence_result result;
 };
 
 static json_t *fence_result(struct job *job)
 {
-	const struct rfm_fence *result = &((struct fence *)job)->result;
+	const struct rfm_fence_result *result = &((struct fence *)job)->result;
 
 	return json_pack("{s:b, s:I, s:i, s:b, s:b}", "complete",
 			 !result->lost && !result->paused && !result->epoch_changed,
@@ -170,7 +170,7 @@ static const struct job_kind fence_job = {
 	.release = fence_release,
 };
 
-static void fence_came(void *opaque, const struct rfm_fence *result)
+static void fence_came(void *opaque, const struct rfm_fence_result *result)
 {
 	struct fence *fence = ((struct rmnode *)opaque)->fence;
 

@@ -39,7 +39,7 @@ struct rmnode {
 
 	uint32_t trouble;
 	struct rfm_poller trouble_poller;
-	struct rfm_watch signals;
+	struct rfm_loop_fd signals;
 
 	struct job_list jobs;
 	unsigned int monitors;

@@ -182,7 +182,8 @@ static void fence_begin_write(Rfm5565State *s, const Rfm5565RegOp *op)
 }
 
 /* In the engine's context. One that was begun before a reset is dropped. */
-void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence)
+void rfm5565_ext_fence_ended(Rfm5565State *s,
+                             const struct rfm_fence_result *fence)
 {
     Rfm5565Ext *ext = &s->ext;
     bool dark = atomic_load_explicit(&s->node.insert.offline,

@@ -191,7 +191,8 @@ bool rfm5565_ext_init(Rfm5565State *s, Error **errp);
 void rfm5565_ext_exit(Rfm5565State *s);
 void rfm5565_ext_reset(Rfm5565State *s);
 void rfm5565_ext_set_running(Rfm5565State *s, bool running);
-void rfm5565_ext_fence_ended(Rfm5565State *s, const struct rfm_fence *fence);
+void rfm5565_ext_fence_ended(Rfm5565State *s,
+                             const struct rfm_fence_result *fence);
 void rfm5565_ext_fence_next(Rfm5565State *s);
 uint64_t rfm5565_ext_fence_unreported(const Rfm5565State *s);
 void rfm5565_query_answered(Rfm5565State *s, uint8_t from,

@@ -164,7 +164,7 @@ static void card_missed(void *opaque, uint8_t source, uint64_t count,
                         MIN(count, UINT32_MAX), seq);
 }
 
-static void card_fence(void *opaque, const struct rfm_fence *fence)
+static void card_fence(void *opaque, const struct rfm_fence_result *fence)
 {
     rfm5565_ext_fence_ended(opaque, fence);
 }

@@ -74,7 +74,8 @@ bool rates_age(const struct rates *rates, uint64_t now_ns, uint64_t *age_ns)
 
 /*
  * Has an update been missing for some periods? @now_ns: CLOCK_MONOTONIC; @since_ns: likewise, when
- * the range was begun to be watched; @period_ns: between two updates, as the file of regions says, 0: not said, never stale.
+ * the range was begun to be watched; @period_ns: between two updates, as the file of regions says;
+ * 0: not said, never stale.
  */
 bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns,
 		 uint64_t period_ns)

@@ -27,7 +27,6 @@ uint64_t load_word(const volatile void *at, unsigned int width)
 
 void store_word(volatile void *at, unsigned int width, uint64_t value)
 {
-	_Static_assert(sizeof(long) == 8, "a word of 8 bytes is one access");
 	if (width == 1)
 		*(volatile uint8_t *)at = (uint8_t)value;
 	else if (width == 2)
