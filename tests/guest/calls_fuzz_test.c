@@ -49,12 +49,15 @@ static struct {
 	unsigned int cards;
 } plan = { .seed = 1, .seconds = 4 };
 
-static _Atomic int files[FILES], queues[QUEUES];
+/* Those of files are always a card's: a number that became a queue's could be waited for. */
+static int files[FILES];
+static _Atomic int queues[QUEUES];
 static uint8_t *places;
 static atomic_uint *complaints;		/* of this process and of those that it kills */
 static bool has_threads = true;
 
 /* Of each thread. */
+static __thread unsigned int thread_number;
 static __thread uint8_t *argument_end;	/* of an argument; the page behind it is none */
 static __thread sigjmp_buf fault_back;
 static __thread volatile bool fault_expected;
@@ -159,11 +162,8 @@ static void make_verify(void *at)
 		.timeout_ms = 1 + below(WAIT_MS) };
 }
 
-/*
- * What a call of its documentation may fail with, beside what any may. ENOTTY:
- * another thread has closed the descriptor, and its number is that of a queue.
- */
-#define ANY_ERROR	EFAULT, EINVAL, EBADF, EOPNOTSUPP, ENOTTY
+/* What a call of its documentation may fail with, beside what any may. */
+#define ANY_ERROR	EFAULT, EINVAL, EBADF, EOPNOTSUPP
 #define CALL(call, argument, how, ...) {						\
 		.name = #call, .request = RFM_IOC_##call, .size = sizeof(struct argument),	\
 		.make = how, .errors = { ANY_ERROR, ##__VA_ARGS__ } }
@@ -233,7 +233,7 @@ static void damage(uint8_t *at, const struct call *call)
 		((struct rfm_config *)at)->mask &= RFM_CONFIG_ALL;
 }
 
-/* A new descriptor takes the place of another. */
+/* A new descriptor takes the place of another queue. */
 static void keep(_Atomic int *place, int fd)
 {
 	int old = atomic_exchange(place, fd);
@@ -278,8 +278,7 @@ static void no_call(void)
 	for (i = 0; i < ARRAY_SIZE(calls); i++)
 		if (calls[i].request == request)
 			return;
-	if (ioctl(files[below(FILES)], request, argument_end - 8) != -1 ||
-	    (errno != ENOTTY && errno != EBADF))
+	if (ioctl(files[below(FILES)], request, argument_end - 8) != -1 || errno != ENOTTY)
 		complain("ioctl %#lx: %s", request, strerror(errno));
 }
 
@@ -290,9 +289,9 @@ static void any_open(void)
 	static const int modes[] = { O_RDWR, O_RDWR, O_RDONLY, O_WRONLY };
 	int fd = open(plan.path[below(plan.cards)], modes[below(4)] | O_CLOEXEC);
 
-	if (fd < 0)
+	if (fd < 0 || dup3(fd, files[below(FILES)], O_CLOEXEC) < 0)
 		complain("open: %s", strerror(errno));
-	keep(&files[below(FILES)], fd);
+	close(fd);
 }
 
 static void any_queue(void)
@@ -405,6 +404,23 @@ static struct iovec any_buffer(void)
 	return (struct iovec){ places + below(PLACES - 1) * PLACE_SIZE + from, length };
 }
 
+/*
+ * Two reads under way never write the same bytes: as with O_DIRECT on a disk
+ * that is the program's mistake, and a kernel that checks DMA complains. Each
+ * thread reads into places of its own; a request is one of READS at a time.
+ */
+#define READS		8
+#define READ_SIZE	(PLACES * PLACE_SIZE / THREADS / READS)
+
+static struct iovec read_buffer(unsigned int request)
+{
+	uint8_t *at = places + (thread_number * READS + request) * READ_SIZE;
+	struct iovec buffer = any_buffer();
+	size_t from = (uintptr_t)buffer.iov_base % (READ_SIZE / 2);
+
+	return (struct iovec){ at + from, buffer.iov_len % (READ_SIZE / 2) };
+}
+
 static off_t any_place(void)
 {
 	return below(16) ? below(1 << 21) & (below(2) ? ~7 : ~0) : odd_number();
@@ -413,16 +429,17 @@ static off_t any_place(void)
 static void any_transfer(void)
 {
 	static const int errors[] = { EFAULT, EINVAL, EBADF, EAGAIN, EINTR, ENOSPC, EOPNOTSUPP,
-				      ENOBUFS, ESPIPE };
-	struct iovec buffers[] = { any_buffer(), any_buffer(), any_buffer() };
+				      ENOBUFS };
+	struct iovec from[] = { any_buffer(), any_buffer(), any_buffer() };
+	struct iovec to[] = { read_buffer(0), read_buffer(1), read_buffer(2) };
 	int fd = files[below(FILES)], flags = below(4) ? 0 : RWF_NOWAIT;
 	unsigned int count = 1 + below(3);
 	ssize_t ret;
 
 	if (below(2))
-		ret = preadv2(fd, buffers, count, any_place(), flags);
+		ret = preadv2(fd, to, count, any_place(), flags);
 	else
-		ret = pwritev2(fd, buffers, count, any_place(), flags);
+		ret = pwritev2(fd, from, count, any_place(), flags);
 	if (ret < 0 && !known_error(errors, ARRAY_SIZE(errors), errno))
 		complain("a transfer: %s", strerror(errno));
 	if (!below(16))
@@ -434,8 +451,8 @@ static void any_requests(void)
 {
 	struct io_uring_cqe completion;
 	struct uring uring;
-	unsigned int count = 1 + below(8), i;
-	bool open;
+	unsigned int count = 1 + below(READS), i;
+	bool open, reads = false;
 
 	pthread_mutex_lock(&no_holes);
 	open = uring_open(&uring, 8);
@@ -443,17 +460,23 @@ static void any_requests(void)
 	if (!open)
 		return;
 	for (i = 0; i < count; i++) {
-		struct iovec buffer = any_buffer();
+		bool read = below(2);
+		struct iovec buffer = read ? read_buffer(i) : any_buffer();
 
-		uring_add(&uring, below(2) ? IORING_OP_READ : IORING_OP_WRITE,
+		reads |= read;
+		uring_add(&uring, read ? IORING_OP_READ : IORING_OP_WRITE,
 			  files[below(FILES)], buffer.iov_base, buffer.iov_len, any_place(), i);
 		if (!below(4))
 			uring_link(&uring);
 	}
-	/* Who goes without waiting leaves requests behind that are still moved. */
-	if (uring_enter(&uring, 0) == 0 && below(4))
-		for (i = 0; i < count && uring_wait(&uring, &completion); i++)
-			;
+	if (uring_enter(&uring, 0) == 0) {
+		/* Some die while their memory is read into; some leave writes behind. */
+		if (reads && !has_threads && !below(4))
+			raise(SIGKILL);
+		if (reads || below(4))
+			for (i = 0; i < count && uring_wait(&uring, &completion); i++)
+				;
+	}
 	uring_close(&uring);
 }
 
@@ -493,7 +516,6 @@ static void short_life(void)
 
 static void *at_work(void *argument)
 {
-	unsigned int number = (uintptr_t)argument;
 	uint8_t *pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -501,10 +523,11 @@ static void *at_work(void *argument)
 		complain("mmap: %s", strerror(errno));
 		return NULL;
 	}
+	thread_number = (uintptr_t)argument;
 	argument_end = pages + 3 * PAGE;
-	dice = (plan.seed * THREADS + number + 1) * 0x9e3779b97f4a7c15ull;
+	dice = (plan.seed * THREADS + thread_number + 1) * 0x9e3779b97f4a7c15ull;
 	while (now_ns() < plan.end && *complaints < COMPLAINTS) {
-		if (number)
+		if (thread_number)
 			one_step();
 		else
 			short_life();
@@ -545,7 +568,7 @@ static void errors_are_those_documented(void)
 		pthread_join(thread[i], NULL);
 	CHECK_EQ(*complaints, 0);
 	for (i = 0; i < FILES; i++)
-		keep(&files[i], -1);
+		close(files[i]);
 	for (i = 0; i < QUEUES; i++)
 		keep(&queues[i], -1);
 	munmap(places, PLACES * PLACE_SIZE);
