@@ -135,7 +135,7 @@ static int rfm_card_get(struct rfm_card *card, struct genl_info *info)
 	hdr = rfm_put_head(skb, info->snd_portid, info->snd_seq, 0,
 			   RFM_CMD_CARD_GET, card);
 	if (hdr)
-		ret = mutex_lock_interruptible(&card->lock);
+		ret = mutex_lock_killable(&card->lock);
 	if (!ret) {
 		ret = rfm_put_card(skb, card, info->attrs[RFM_A_CARD_ABSOLUTE]);
 		mutex_unlock(&card->lock);
@@ -178,7 +178,7 @@ int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 static int rfm_counters_base(struct rfm_card *card, struct genl_info *genl)
 {
 	struct rfm_info info = {};
-	int ret = mutex_lock_interruptible(&card->lock);
+	int ret = mutex_lock_killable(&card->lock);
 
 	if (ret)
 		return ret;

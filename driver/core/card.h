@@ -204,7 +204,7 @@ struct rfm_settings {
 	u32 moderation_time;		/* ns */
 	u64 generation;			/* of the card that is to be changed */
 	bool conditional;		/* change nothing if it has another one by now */
-	bool wait;			/* for a ring test, before OWN DATA is cleared, or -EBUSY */
+	bool ioctl;			/* can be begun anew: a signal ends waiting */
 };
 
 /* The same of a setting: @attr is RFM_A_CARD_*. */
