@@ -71,8 +71,6 @@ static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 static void rfm_driver_counters(struct rfm_card *card,
 				const struct rfm_info *info, u64 *value)
 {
-	struct rfm_description monitor;
-
 	value[RFM_A_DRIVER_INTERRUPTS] = info->irqs;
 	value[RFM_A_DRIVER_SYNC_LOSSES] = info->sync_losses;
 	value[RFM_A_DRIVER_EVENTS_DROPPED] = info->events_dropped;
@@ -81,8 +79,8 @@ static void rfm_driver_counters(struct rfm_card *card,
 	value[RFM_A_DRIVER_DMA_BYTES] = card->hw.dma.bytes;
 	value[RFM_A_DRIVER_DMA_ERRORS] = card->hw.dma.errors;
 	spin_unlock_irq(&card->hw.irq.lock);
-	rfm_queue_describe(&card->dispatch.monitor.queue, &monitor);
-	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] = monitor.dropped;
+	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] =
+		rfm_queue_state(&card->dispatch.monitor.queue).dropped;
 }
 
 static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,

@@ -123,7 +123,6 @@ struct rfm_file {
 	struct rfm_holder holder;	/* for descriptor-get */
 	/* Under card->lock: */
 	struct rfm_set sets[RFM_PLANES];	/* what it has subscribed to */
-	bool no_maps;			/* its mappings hold nothing from now on */
 	/* Under hw.lock: */
 	u64 fence_lost;			/* FENCE_LOST when this file last saw it */
 };

@@ -425,22 +425,8 @@ bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
 	return false;
 }
 
-static void rfm_file_describe(struct rfm_holder *holder,
-			      struct rfm_description *description)
-{
-	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
-
-	if (file->mode & FMODE_READ)
-		description->flags |= RFM_DESCRIPTOR_FLAG_READ;
-	if (file->mode & FMODE_WRITE)
-		description->flags |= RFM_DESCRIPTOR_FLAG_WRITE;
-	if (file->no_maps)
-		description->flags |= RFM_DESCRIPTOR_FLAG_NO_MAPS;
-}
-
 const struct rfm_holder_ops rfm_file_ops = {
 	.kind = RFM_DESCRIPTOR_KIND_FILE,
-	.describe = rfm_file_describe,
 	.range = rfm_sets_range,
 };
 
@@ -507,8 +493,10 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	else
 		ret = rfm_sets_change(card, file->sets, &args->range, planes,
 				      add, true);
+	/* Its mappings hold nothing from now on. */
 	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
-		WRITE_ONCE(file->no_maps, true);
+		WRITE_ONCE(file->holder.flags, file->holder.flags |
+					       RFM_DESCRIPTOR_FLAG_NO_MAPS);
 	if (!ret)
 		rfm_holders_changed(card);
 	planes &= RFM_HOLD_BASE;
