@@ -76,7 +76,7 @@ struct rfm_holder {
 	const struct rfm_set *sets;	/* its ranges, for rfm_sets_range() */
 	struct rfm_queue *queue;	/* constant: its queue, or NULL */
 	const struct rfm_watcher *watcher;	/* constant: the watch that it is, or NULL */
-	u32 flags;			/* RFM_DESCRIPTOR_FLAG_*, set under card->lock */
+	u32 flags;			/* RFM_DESCRIPTOR_FLAG_*; changed under card->lock */
 	u32 id;				/* from 1; 0 is the card's base */
 	u32 pid;			/* the process that made it */
 	char comm[TASK_COMM_LEN];	/* its name then */
@@ -111,29 +111,17 @@ u32 rfm_cover_gap(const struct rb_root *root, u32 *first, u32 end);
 int rfm_subscribe_start(struct rfm_card *card);
 void rfm_subscribe_stop(struct rfm_card *card);
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane);
-int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold);
-void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold);
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 			  bool window, u64 offset, u64 length, u32 planes);
 void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
-int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
-		    const struct rfm_range *range, u32 planes, bool add,
-		    bool hold);
-bool rfm_sets_cover(const struct rfm_set *sets, const struct rfm_range *range,
-		    u32 planes);
 void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets);
-bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
-		    struct rfm_range *range, u32 *planes);
 int rfm_subscribe(struct rfm_file *file, void *arg);
 int rfm_unsubscribe(struct rfm_file *file, void *arg);
 void rfm_subscribe_close(struct rfm_file *file);
-extern const struct rfm_holder_ops rfm_file_ops;
-
-/* core/base.c: the base masks */
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets);
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets);
-extern const struct rfm_holder_ops rfm_base_ops;
+extern const struct rfm_holder_ops rfm_file_ops, rfm_base_ops;
 
 /* core/holders.c: who has something of a card */
 void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,
