@@ -35,6 +35,10 @@ static int rfm_open(struct inode *inode, struct file *filp)
 	file->card = card;
 	file->mode = filp->f_mode & (FMODE_READ | FMODE_WRITE);
 	file->holder.sets = file->sets;
+	if (file->mode & FMODE_READ)
+		file->holder.flags |= RFM_DESCRIPTOR_FLAG_READ;
+	if (file->mode & FMODE_WRITE)
+		file->holder.flags |= RFM_DESCRIPTOR_FLAG_WRITE;
 	rfm_fence_open(file);
 	rfm_holder_add(card, &file->holder, &rfm_file_ops);
 

@@ -106,7 +106,7 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 	u32 planes = 0;
 	int ret;
 
-	if (!READ_ONCE(file->no_maps)) {
+	if (!(READ_ONCE(file->holder.flags) & RFM_DESCRIPTOR_FLAG_NO_MAPS)) {
 		planes = RFM_HOLD(RFM_PLANE_RX);
 		if (file->mode & FMODE_WRITE)
 			planes |= RFM_HOLD(RFM_PLANE_TX);

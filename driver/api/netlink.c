@@ -8,7 +8,9 @@
  * Cards are machine-wide, as /dev is, so the family exists in the initial
  * network namespace only.
  *
- * Operations run in parallel; what they need is locked card by card.
+ * Operations run in parallel; what they need is locked card by card. Only a deadly
+ * signal ends waiting for that: of others it could not be told whether a handler
+ * has run, or the sender was stopped or frozen and has to ask again.
  */
 
 #include <linux/file.h>
@@ -53,9 +55,6 @@ static int rfm_refuse_generic(struct netlink_ext_ack *extack, int error)
 		return rfm_refuse(extack, NULL, error, "the card is gone");
 	case -ENOMEM:
 		return rfm_refuse(extack, NULL, error, "no memory");
-	case -EINTR:
-		return rfm_refuse(extack, NULL, error,
-				  "a signal came while waiting for others");
 	case -EMSGSIZE:
 		return rfm_refuse(extack, NULL, error,
 				  "the answer does not fit into a message");
@@ -297,7 +296,7 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 	while (dump->card <= dump->last && !ret) {
 		card = rfm_cards_get(dump->card);
 		if (card) {
-			ret = mutex_lock_interruptible(&card->lock);
+			ret = mutex_lock_killable(&card->lock);
 			if (!ret) {
 				ret = dump_card(skb, cb, card);
 				mutex_unlock(&card->lock);

@@ -71,8 +71,6 @@ static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 static void rfm_driver_counters(struct rfm_card *card,
 				const struct rfm_info *info, u64 *value)
 {
-	struct rfm_description monitor;
-
 	value[RFM_A_DRIVER_INTERRUPTS] = info->irqs;
 	value[RFM_A_DRIVER_SYNC_LOSSES] = info->sync_losses;
 	value[RFM_A_DRIVER_EVENTS_DROPPED] = info->events_dropped;
@@ -81,8 +79,8 @@ static void rfm_driver_counters(struct rfm_card *card,
 	value[RFM_A_DRIVER_DMA_BYTES] = card->hw.dma.bytes;
 	value[RFM_A_DRIVER_DMA_ERRORS] = card->hw.dma.errors;
 	spin_unlock_irq(&card->hw.irq.lock);
-	rfm_queue_describe(&card->dispatch.monitor.queue, &monitor);
-	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] = monitor.dropped;
+	value[RFM_A_DRIVER_NOTIFICATIONS_LOST] =
+		rfm_queue_state(&card->dispatch.monitor.queue).dropped;
 }
 
 static int rfm_put_driver(struct sk_buff *skb, struct rfm_card *card,
@@ -135,7 +133,7 @@ static int rfm_card_get(struct rfm_card *card, struct genl_info *info)
 	hdr = rfm_put_head(skb, info->snd_portid, info->snd_seq, 0,
 			   RFM_CMD_CARD_GET, card);
 	if (hdr)
-		ret = mutex_lock_interruptible(&card->lock);
+		ret = mutex_lock_killable(&card->lock);
 	if (!ret) {
 		ret = rfm_put_card(skb, card, info->attrs[RFM_A_CARD_ABSOLUTE]);
 		mutex_unlock(&card->lock);
@@ -178,7 +176,7 @@ int rfm_nl_card_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 static int rfm_counters_base(struct rfm_card *card, struct genl_info *genl)
 {
 	struct rfm_info info = {};
-	int ret = mutex_lock_interruptible(&card->lock);
+	int ret = mutex_lock_killable(&card->lock);
 
 	if (ret)
 		return ret;

@@ -20,24 +20,25 @@ struct rfm_holder_message {
 };
 
 /* All but the ranges. */
-static int rfm_put_about(struct sk_buff *skb, const struct rfm_holder *holder,
-			 const struct rfm_description *about)
+static int rfm_put_about(struct sk_buff *skb, const struct rfm_holder *holder)
 {
-	static const struct rfm_watch none;
-	const struct rfm_watch *args = about->watch ?: &none;
+	static const struct rfm_watcher none;
+	const struct rfm_watcher *watcher = holder->watcher ?: &none;
+	const struct rfm_watch *args = &watcher->args;
+	const struct rfm_queue_state queue = rfm_queue_state(holder->queue);
 	bool plain = !(args->flags & RFM_WATCH_COMPARE);
-	bool no_watch = !about->watch, no_queue = !about->depth;
+	bool no_watch = !holder->watcher, no_queue = !holder->queue;
 	const struct rfm_number numbers[] = {
 		RFM_U32(DESCRIPTOR_ID, holder->id),
 		RFM_U32(DESCRIPTOR_KIND, holder->ops->kind),
-		RFM_U32(DESCRIPTOR_FLAGS, about->flags),
+		RFM_U32(DESCRIPTOR_FLAGS, holder->flags),
 		RFM_U32(DESCRIPTOR_PID, holder->pid, !holder->id),
-		RFM_U32(DESCRIPTOR_TYPES, about->types, !about->types),
-		RFM_U32(DESCRIPTOR_DEPTH, about->depth, no_queue),
-		RFM_U32(DESCRIPTOR_QUEUED, about->queued, no_queue),
-		RFM_U64(DESCRIPTOR_EVENTS, about->events, no_queue),
-		RFM_U64(DESCRIPTOR_DROPPED, about->dropped, no_queue),
-		RFM_U64(DESCRIPTOR_LATE, about->late, no_watch),
+		RFM_U32(DESCRIPTOR_TYPES, queue.types, no_queue || !no_watch),
+		RFM_U32(DESCRIPTOR_DEPTH, queue.depth, no_queue),
+		RFM_U32(DESCRIPTOR_QUEUED, queue.queued, no_queue),
+		RFM_U64(DESCRIPTOR_EVENTS, queue.events, no_queue),
+		RFM_U64(DESCRIPTOR_DROPPED, queue.dropped, no_queue),
+		RFM_U64(DESCRIPTOR_LATE, READ_ONCE(watcher->late), no_watch),
 		RFM_U64(DESCRIPTOR_DEADLINE_NS, args->deadline_ns, no_watch),
 		RFM_U64(DESCRIPTOR_SILENCE_NS, args->silence_ns, no_watch),
 		RFM_U32(DESCRIPTOR_COMPARE, args->compare, plain),
@@ -101,14 +102,11 @@ static int rfm_put_holder(struct sk_buff *skb, struct rfm_card *card,
 {
 	struct nlattr *nest = nla_nest_start(skb, RFM_A_CARD_DESCRIPTOR);
 	struct rfm_holder_message *message = data;
-	struct rfm_description about = {};
 	int ret;
 
 	if (!nest)
 		return -EMSGSIZE;
-	if (message->holder->ops->describe)
-		message->holder->ops->describe(message->holder, &about);
-	ret = rfm_put_about(skb, message->holder, &about) ?:
+	ret = rfm_put_about(skb, message->holder) ?:
 	      rfm_put_ranges(skb, message);
 	if (!ret)
 		nla_nest_end(skb, nest);

@@ -123,7 +123,6 @@ struct rfm_file {
 	struct rfm_holder holder;	/* for descriptor-get */
 	/* Under card->lock: */
 	struct rfm_set sets[RFM_PLANES];	/* what it has subscribed to */
-	bool no_maps;			/* its mappings hold nothing from now on */
 	/* Under hw.lock: */
 	u64 fence_lost;			/* FENCE_LOST when this file last saw it */
 };
@@ -204,7 +203,7 @@ struct rfm_settings {
 	u32 moderation_time;		/* ns */
 	u64 generation;			/* of the card that is to be changed */
 	bool conditional;		/* change nothing if it has another one by now */
-	bool wait;			/* for a ring test, before OWN DATA is cleared, or -EBUSY */
+	bool ioctl;			/* can be begun anew: a signal ends waiting */
 };
 
 /* The same of a setting: @attr is RFM_A_CARD_*. */

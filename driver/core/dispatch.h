@@ -63,6 +63,15 @@ struct rfm_queue {
 	u16 *keys;			/* of these, behind them */
 };
 
+/* What there is to tell of a queue. */
+struct rfm_queue_state {
+	u32 types;			/* what it hears */
+	u32 depth;			/* records it holds */
+	u32 queued;			/* records there now */
+	u64 events;			/* so far, dropped ones included */
+	u64 dropped;			/* of them */
+};
+
 /* Of records that a full queue must not drop it keeps the last of each key, from 1. */
 #define RFM_KEY_SLOT(slot)	((slot) + 1)
 #define RFM_KEY_DROPPED		(RFM_EXT_SLOTS + 1)
@@ -194,8 +203,7 @@ void rfm_queue_push(struct rfm_queue *queue, const struct rfm_event *event,
 		    u16 key);
 bool rfm_queue_pop(struct rfm_queue *queue, struct rfm_event *event);
 void rfm_queue_lose(struct rfm_queue *queue);
-void rfm_queue_describe(struct rfm_queue *queue,
-			struct rfm_description *description);
+struct rfm_queue_state rfm_queue_state(struct rfm_queue *queue);
 void rfm_queues_report_dropped(struct rfm_card *card);
 
 /* core/listen.c: what happens on the ring */

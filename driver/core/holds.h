@@ -15,7 +15,9 @@
 
 struct rfm_card;
 struct rfm_file;
+struct rfm_queue;
 struct rfm_settings;
+struct rfm_watcher;
 struct seq_file;
 
 /* Where a hold begins or ends in a plane, see core/cover.c. */
@@ -54,26 +56,11 @@ struct rfm_span {
 	struct rfm_hold hold;		/* the range and its plane */
 };
 
-/* What there is to say of a holder beside its ranges. */
-struct rfm_description {
-	u32 flags;			/* RFM_DESCRIPTOR_FLAG_* */
-	u32 types;			/* what it listens for */
-	u32 depth;			/* records its queue holds, 0: it has none */
-	u32 queued;			/* records there now */
-	u64 events;			/* so far, dropped ones included */
-	u64 dropped;			/* of them */
-	u64 late;			/* updates that were late */
-	const struct rfm_watch *watch;	/* what a watch was asked for, else NULL */
-};
-
 struct rfm_holder;
 
 /* What differs from kind to kind; called under card->lock. */
 struct rfm_holder_ops {
 	u32 kind;			/* enum rfm_descriptor_kind */
-	/* Fills in what differs from 0. NULL: nothing does. */
-	void (*describe)(struct rfm_holder *holder,
-			 struct rfm_description *description);
 	/*
 	 * The range at @cursor, which begins as 0 and is moved on; false: there is
 	 * none. NULL: this kind has none.
@@ -87,6 +74,9 @@ struct rfm_holder {
 	struct list_head node;		/* in card->holds.holders, in the order of @id */
 	const struct rfm_holder_ops *ops;
 	const struct rfm_set *sets;	/* its ranges, for rfm_sets_range() */
+	struct rfm_queue *queue;	/* constant: its queue, or NULL */
+	const struct rfm_watcher *watcher;	/* constant: the watch that it is, or NULL */
+	u32 flags;			/* RFM_DESCRIPTOR_FLAG_*; changed under card->lock */
 	u32 id;				/* from 1; 0 is the card's base */
 	u32 pid;			/* the process that made it */
 	char comm[TASK_COMM_LEN];	/* its name then */
@@ -121,29 +111,17 @@ u32 rfm_cover_gap(const struct rb_root *root, u32 *first, u32 end);
 int rfm_subscribe_start(struct rfm_card *card);
 void rfm_subscribe_stop(struct rfm_card *card);
 bool rfm_plane_exists(const struct rfm_card *card, unsigned int plane);
-int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold);
-void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold);
 int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 			  bool window, u64 offset, u64 length, u32 planes);
 void rfm_subscription_drop(struct rfm_card *card, struct rfm_hold *hold);
-int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
-		    const struct rfm_range *range, u32 planes, bool add,
-		    bool hold);
-bool rfm_sets_cover(const struct rfm_set *sets, const struct rfm_range *range,
-		    u32 planes);
 void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets);
-bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
-		    struct rfm_range *range, u32 *planes);
 int rfm_subscribe(struct rfm_file *file, void *arg);
 int rfm_unsubscribe(struct rfm_file *file, void *arg);
 void rfm_subscribe_close(struct rfm_file *file);
-extern const struct rfm_holder_ops rfm_file_ops;
-
-/* core/base.c: the base masks */
 int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
 		     struct rfm_set *sets);
 void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets);
-extern const struct rfm_holder_ops rfm_base_ops;
+extern const struct rfm_holder_ops rfm_file_ops, rfm_base_ops;
 
 /* core/holders.c: who has something of a card */
 void rfm_holder_add(struct rfm_card *card, struct rfm_holder *holder,

@@ -3,17 +3,6 @@
 
 #include "core/card.h"
 
-static void rfm_listener_describe(struct rfm_holder *holder,
-				  struct rfm_description *description)
-{
-	struct rfm_queue *queue = container_of(holder, struct rfm_queue, holder);
-
-	rfm_queue_describe(queue, description);
-	description->types = queue->types;
-	if (queue->flags & RFM_LISTEN_EXCLUSIVE)
-		description->flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
-}
-
 /* One of each that only monitors have heard of, as if it had waited in the card. */
 static void rfm_listener_push_waiting(struct rfm_queue *queue, u32 waiting)
 {
@@ -107,10 +96,7 @@ static void rfm_listener_end(struct rfm_queue *queue)
 
 static const struct rfm_queue_ops rfm_listener_ops = {
 	.name = "[rfm-listen]",
-	.holder = {
-		.kind = RFM_DESCRIPTOR_KIND_LISTEN,
-		.describe = rfm_listener_describe,
-	},
+	.holder.kind = RFM_DESCRIPTOR_KIND_LISTEN,
 	.begin = rfm_listener_begin,
 	.end = rfm_listener_end,
 };
@@ -134,5 +120,7 @@ int rfm_listen(struct rfm_file *owner, void *arg)
 		return PTR_ERR(queue);
 	queue->types = args->types;
 	queue->flags = args->flags;
+	if (args->flags & RFM_LISTEN_EXCLUSIVE)
+		queue->holder.flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
 	return rfm_queue_install(queue, args->flags);
 }

@@ -202,6 +202,7 @@ void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
 	}
 	get_device(&card->dev);
 	queue->ops = ops;
+	queue->holder.queue = queue;
 	queue->spare = slots + 1;	/* RFM_KEY_DROPPED */
 	if (rfm_queue_init(queue, card, depth)) {
 		rfm_queue_free(queue);
@@ -411,16 +412,21 @@ static void rfm_queue_put(struct rfm_queue *queue,
 		eventfd_signal(queue->eventfd);
 }
 
-/* Fills in a queue's part of the description. */
-void rfm_queue_describe(struct rfm_queue *queue,
-			struct rfm_description *description)
+/* All 0 if there is no queue. */
+struct rfm_queue_state rfm_queue_state(struct rfm_queue *queue)
 {
+	struct rfm_queue_state state = {};
+
+	if (!queue)
+		return state;
 	spin_lock_irq(&queue->lock);
-	description->depth = queue->depth;
-	description->queued = min(queue->count, queue->reading + queue->depth);
-	description->events = queue->seq;
-	description->dropped = queue->dropped;
+	state.types = queue->types;
+	state.depth = queue->depth;
+	state.queued = min(queue->count, queue->reading + queue->depth);
+	state.events = queue->seq;
+	state.dropped = queue->dropped;
 	spin_unlock_irq(&queue->lock);
+	return state;
 }
 
 /* What is missing in the event ring may have been this queue's. */

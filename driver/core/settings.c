@@ -379,14 +379,15 @@ int rfm_settings_apply(struct rfm_card *card,
 	if (!settings->set && !settings->config.mask)
 		return READ_ONCE(card->hw.gone) ? -ENODEV : 0;
 
-	/* A ring test that is running waits for it. */
-	ret = own_data ? rfm_ring_test_lock(card, settings->wait) : 0;
+	/* A ring test that is running waits for it, and only an ioctl for the test. */
+	ret = own_data ? rfm_ring_test_lock(card, settings->ioctl) : 0;
 	if (ret == -EBUSY)
 		return rfm_refuse_setting(settings, RFM_A_CARD_OWN_DATA, ret,
 					  "a ring test is running, which waits for own-data");
 	if (ret)
 		return ret;
-	ret = mutex_lock_interruptible(&card->lock);
+	ret = settings->ioctl ? mutex_lock_interruptible(&card->lock) :
+				mutex_lock_killable(&card->lock);
 	if (!ret) {
 		ret = rfm_settings_change(card, settings);
 		mutex_unlock(&card->lock);
@@ -403,7 +404,7 @@ int rfm_settings_apply(struct rfm_card *card,
 int rfm_config_set(struct rfm_file *file, void *arg)
 {
 	const struct rfm_config *args = arg;
-	const struct rfm_settings settings = { .config = *args, .wait = true };
+	const struct rfm_settings settings = { .config = *args, .ioctl = true };
 
 	return rfm_settings_apply(file->card, &settings);
 }

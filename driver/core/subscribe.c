@@ -3,14 +3,17 @@
  * Subscriptions: which granules of each plane are on, and for whom.
  *
  * Whoever needs a range on takes a hold of it: a file for what it has
- * subscribed to, a mapping, a watch, and the base masks (core/base.c). A granule is on
- * while somebody holds it. core/cover.c knows what is held; taking and dropping a
+ * subscribed to, a mapping, a watch, and the base masks. A granule is on while
+ * somebody holds it. core/cover.c knows what is held; taking and dropping a
  * hold needs no memory, and one that is dropped switches off exactly what nobody
  * else holds.
  *
  * Each file has a set for each of its planes: spans that do not touch, each
  * with a hold. A set is changed by new spans that are held before the old ones
- * are dropped: nothing that stays on is ever off in between.
+ * are dropped: nothing that stays on is ever off in between. The base masks, what
+ * is on for nobody in particular, are such sets too, one for each plane, whose holds
+ * do not keep the window where it is. The base policy all is RX and TX of the whole
+ * memory, none is neither; card-set may have it in between, and may own ranges.
  *
  * All this goes on, without the card, on one that has gone or has no
  * extension block: the window may not move under holds.
@@ -109,7 +112,7 @@ static int rfm_plane_set(struct rfm_card *card, unsigned int plane, u32 first,
 /* --- holds --------------------------------------------------------------- */
 
 /* Also of a card that has gone, or of a hold that is not held. */
-void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
+static void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
 {
 	unsigned int plane;
 	u32 first, end;
@@ -138,7 +141,7 @@ void rfm_hold_drop(struct rfm_card *card, struct rfm_hold *hold)
  * Begins a hold whose range and planes are set; there is room for one more.
  * After an error there is nothing to drop.
  */
-int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
+static int rfm_hold_take(struct rfm_card *card, struct rfm_hold *hold)
 {
 	unsigned int plane;
 	u32 first;
@@ -340,9 +343,9 @@ static void rfm_change_end(struct rfm_card *card, struct rfm_set *set,
  * Under card->lock; sleeps. Return: 0, -ENOSPC for too many ranges, -EUSERS for
  * too many holds, -ENOMEM, -EIO, -ENODEV.
  */
-int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
-		    const struct rfm_range *range, u32 planes, bool add,
-		    bool hold)
+static int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
+			   const struct rfm_range *range, u32 planes, bool add,
+			   bool hold)
 {
 	struct rfm_change changes[RFM_PLANES] = {};
 	unsigned int i, gone = 0, new = 0;
@@ -369,8 +372,8 @@ int rfm_sets_change(struct rfm_card *card, struct rfm_set *sets,
 }
 
 /* Have the sets of all these planes all of a range? */
-bool rfm_sets_cover(const struct rfm_set *sets, const struct rfm_range *range,
-		    u32 planes)
+static bool rfm_sets_cover(const struct rfm_set *sets, const struct rfm_range *range,
+			   u32 planes)
 {
 	u32 first = range->offset / RFM_GRANULE, end = rfm_range_end(range);
 	const struct rfm_span *span;
@@ -404,8 +407,8 @@ void rfm_sets_drop(struct rfm_card *card, struct rfm_set *sets)
  * Goes through the ranges of a holder's sets of all planes: false if there is no
  * more. @cursor stays good when the sets change meanwhile.
  */
-bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
-		    struct rfm_range *range, u32 *planes)
+static bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
+			   struct rfm_range *range, u32 *planes)
 {
 	u32 plane = *cursor >> 32, at = *cursor;
 	struct rfm_span *span;
@@ -425,24 +428,102 @@ bool rfm_sets_range(struct rfm_holder *holder, u64 *cursor,
 	return false;
 }
 
-static void rfm_file_describe(struct rfm_holder *holder,
-			      struct rfm_description *description)
-{
-	struct rfm_file *file = container_of(holder, struct rfm_file, holder);
-
-	if (file->mode & FMODE_READ)
-		description->flags |= RFM_DESCRIPTOR_FLAG_READ;
-	if (file->mode & FMODE_WRITE)
-		description->flags |= RFM_DESCRIPTOR_FLAG_WRITE;
-	if (file->no_maps)
-		description->flags |= RFM_DESCRIPTOR_FLAG_NO_MAPS;
-}
-
 const struct rfm_holder_ops rfm_file_ops = {
 	.kind = RFM_DESCRIPTOR_KIND_FILE,
-	.describe = rfm_file_describe,
 	.range = rfm_sets_range,
 };
+
+const struct rfm_holder_ops rfm_base_ops = {
+	.kind = RFM_DESCRIPTOR_KIND_BASE,
+	.range = rfm_sets_range,
+};
+
+/* --- base masks ------------------------------------------------------------ */
+
+/*
+ * A change makes new sets, takes what they hold, and then drops the old ones:
+ * nothing that stays on is ever off, and when the card refuses, the new ones go
+ * and nothing has changed.
+ */
+
+static int rfm_base_step(struct rfm_card *card, struct rfm_set *sets,
+			 const struct rfm_base_step *step)
+{
+	return rfm_sets_change(card, sets, &step->range, step->planes,
+			       step->add, false);
+}
+
+static int rfm_base_copy(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_base_step step = { .add = true };
+	u64 cursor = 0;
+	int ret = 0;
+
+	while (!ret && rfm_sets_range(&card->holds.base_holder, &cursor,
+				      &step.range, &step.planes))
+		ret = rfm_base_step(card, sets, &step);
+	return ret;
+}
+
+static int rfm_base_hold(struct rfm_card *card, struct rfm_set *sets)
+{
+	struct rfm_span *span, *next;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RFM_PLANES; i++) {
+		rbtree_postorder_for_each_entry_safe(span, next, &sets[i].spans,
+						     node) {
+			span->hold.base = true;
+			ret = ret ?: rfm_hold_take(card, &span->hold);
+		}
+	}
+	return ret;
+}
+
+/*
+ * The first half of a change of the base masks, under card->lock up to the
+ * second: @sets become what the masks are to be, and are on already. The second
+ * is rfm_base_commit(), if there is to be a change, and rfm_sets_drop() in any
+ * case, also after an error: -ENOSPC for too many ranges, -ENOMEM, -EIO, -ENODEV.
+ * Sleeps.
+ */
+int rfm_base_prepare(struct rfm_card *card, const struct rfm_settings *settings,
+		     struct rfm_set *sets)
+{
+	const struct rfm_base_step whole = {
+		.range.length = card->hw.memory_size,
+		.planes = RFM_HOLD_BASE,
+		.add = settings->policy == RFM_POLICY_ALL,
+	};
+	unsigned int i;
+	int ret;
+
+	ret = rfm_base_copy(card, sets);
+	if (!ret && settings->set & RFM_SET(BASE_POLICY))
+		ret = rfm_base_step(card, sets, &whole);
+	for (i = 0; i < settings->step_count && !ret; i++)
+		ret = rfm_base_step(card, sets, &settings->steps[i]);
+	return ret ?: rfm_base_hold(card, sets);
+}
+
+/* @sets become what the masks were. */
+void rfm_base_commit(struct rfm_card *card, struct rfm_set *sets)
+{
+	const struct rfm_range whole = { 0, card->hw.memory_size };
+	struct rfm_set *base = card->holds.base;
+	u32 policy = RFM_BASE_MASK;
+	unsigned int i;
+
+	for (i = 0; i < RFM_PLANES; i++)
+		swap(base[i], sets[i]);
+	if (rfm_sets_cover(base, &whole, RFM_HOLD_BASE))
+		policy = RFM_BASE_ALL;
+	else if (!base[RFM_PLANE_RX].count && !base[RFM_PLANE_TX].count)
+		policy = RFM_BASE_NONE;
+	WRITE_ONCE(card->holds.base_policy, policy);
+	rfm_holders_changed(card);
+}
 
 /* --- the calls ------------------------------------------------------------ */
 
@@ -507,8 +588,10 @@ static int rfm_subscribe_change(struct rfm_file *file,
 	else
 		ret = rfm_sets_change(card, file->sets, &args->range, planes,
 				      add, true);
+	/* Its mappings hold nothing from now on. */
 	if (!ret && args->flags & RFM_SUBSCRIBE_NO_MAPS)
-		WRITE_ONCE(file->no_maps, true);
+		WRITE_ONCE(file->holder.flags, file->holder.flags |
+					       RFM_DESCRIPTOR_FLAG_NO_MAPS);
 	if (!ret)
 		rfm_holders_changed(card);
 	planes &= RFM_HOLD_BASE;

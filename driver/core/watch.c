@@ -218,26 +218,10 @@ static void rfm_watcher_end(struct rfm_queue *queue)
 		rfm_subscription_drop(card, &watcher->ranges[i].hold);
 }
 
-static void rfm_watcher_describe(struct rfm_holder *holder,
-				 struct rfm_description *description)
-{
-	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
-						   queue.holder);
-
-	rfm_queue_describe(&watcher->queue, description);
-	description->late = READ_ONCE(watcher->late);
-	description->watch = &watcher->args;
-	if (watcher->args.flags & RFM_WATCH_COALESCE)
-		description->flags |= RFM_DESCRIPTOR_FLAG_COALESCE;
-	if (watcher->args.flags & RFM_WATCH_COMPARE)
-		description->flags |= RFM_DESCRIPTOR_FLAG_COMPARE;
-}
-
 static bool rfm_watcher_range(struct rfm_holder *holder, u64 *cursor,
 			      struct rfm_range *range, u32 *planes)
 {
-	struct rfm_watcher *watcher = container_of(holder, struct rfm_watcher,
-						   queue.holder);
+	const struct rfm_watcher *watcher = holder->watcher;
 	const struct rfm_watch_range *at;
 
 	if (*cursor >= watcher->args.count)
@@ -253,7 +237,6 @@ static const struct rfm_queue_ops rfm_watcher_ops = {
 	.name = "[rfm-watch]",
 	.holder = {
 		.kind = RFM_DESCRIPTOR_KIND_WATCH,
-		.describe = rfm_watcher_describe,
 		.range = rfm_watcher_range,
 	},
 	.begin = rfm_watcher_begin,
@@ -354,8 +337,13 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 
 	watcher->args = *args;
 	watcher->queue.types = RFM_EVENT_WATCHED;
-	if (args->flags & RFM_WATCH_COALESCE)
+	watcher->queue.holder.watcher = watcher;
+	if (args->flags & RFM_WATCH_COMPARE)
+		watcher->queue.holder.flags |= RFM_DESCRIPTOR_FLAG_COMPARE;
+	if (args->flags & RFM_WATCH_COALESCE) {
+		watcher->queue.holder.flags |= RFM_DESCRIPTOR_FLAG_COALESCE;
 		watcher->queue.coalesced = RFM_WATCH_UPDATES;
+	}
 	for (i = 0; i < args->count; i++) {
 		struct rfm_watch_range *range = &watcher->ranges[i];
 
