@@ -92,9 +92,5 @@ int verb_save(struct command *cmd, int argc, char **argv)
 	status = get_target(cmd, argv[optind + 1], &target);
 	if (!status)
 		status = card_open_window(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	status = save_card(cmd, &card, &target, argv[optind + 2]);
-	card_close(&card);
-	return status;
+	return status ? status : save_card(cmd, &card, &target, argv[optind + 2]);
 }

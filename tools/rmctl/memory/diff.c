@@ -203,7 +203,5 @@ int verb_diff(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	regions_try(cmd);
-	status = diff_card(cmd, &card, &target, argv[optind + 2], max);
-	card_close(&card);
-	return status;
+	return diff_card(cmd, &card, &target, argv[optind + 2], max);
 }

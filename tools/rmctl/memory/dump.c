@@ -112,9 +112,5 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 	if (!length)
 		return misused(cmd, "length must be at least 1");
 	status = card_open_window(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	status = dump(cmd, &card, offset, length, raw);
-	card_close(&card);
-	return status;
+	return status ? status : dump(cmd, &card, offset, length, raw);
 }
