@@ -55,17 +55,33 @@ bool send_request(struct ask *ask, const char *verb, json_t *args)
 	return false;
 }
 
-json_t *await(struct ask *ask)
+enum control_answer receive(struct ask *ask, json_t **object)
 {
 	char error[CONTROL_SENTENCE];
-	enum control_answer answer;
+	enum control_answer answer = control_receive(ask->fd, object, error);
+
+	ask->misused = answer == CONTROL_MISUSED;
+	if (!*object)
+		complain("%s", error);
+	return answer;
+}
+
+bool send_more(struct ask *ask)
+{
+	char error[CONTROL_SENTENCE];
+
+	if (!control_send_more(ask->fd, json_object(), error))
+		return true;
+	complain("%s", error);
+	return false;
+}
+
+json_t *await(struct ask *ask)
+{
 	json_t *object;
 
-	while ((answer = control_receive(ask->fd, &object, error)) == CONTROL_EVENT)
+	while (receive(ask, &object) == CONTROL_EVENT)
 		print_event(ask, object);
-	ask->misused = answer == CONTROL_MISUSED;
-	if (answer != CONTROL_RESULT)
-		complain("%s", error);
 	return object;
 }
 
@@ -93,7 +109,8 @@ int finish(struct ask *ask, json_t *result)
 	return status;
 }
 
-int complain_of_loss(json_t *result)
+/* What of @result was dropped or lost; returns an exit status. */
+static int complain_of_loss(json_t *result)
 {
 	uint64_t dropped = number_in(result, "dropped"), lost = number_in(result, "lost");
 
@@ -148,7 +165,7 @@ static bool word_speed(const char *text, uint64_t *speed)
 	return true;
 }
 
-bool add_range(json_t *args, const char *text)
+static bool add_range(json_t *args, const char *text)
 {
 	uint64_t first, last;
 

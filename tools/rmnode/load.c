@@ -40,11 +40,6 @@ static uint32_t next_place(struct load *load)
 	return load->place + 1 < load->places ? load->place + 1 : 0;
 }
 
-static bool has_ended(const struct load *load, uint64_t now)
-{
-	return load->job.stores >= load->count || now >= load->end;
-}
-
 /* At a rate: is it too early for the next one? */
 static bool is_early(struct load *load, uint64_t now)
 {
@@ -68,7 +63,7 @@ static enum step load_step(struct job *job, uint64_t now)
 	uint64_t data[8];
 	enum step step;
 
-	if (has_ended(load, now)) {
+	if (job->stores >= load->count || now >= load->end) {
 		job_end(job, NULL);
 		return STEP_DONE;
 	}

@@ -137,14 +137,6 @@ void record_end(struct rmnode *node)
 		finish(node->recording);
 }
 
-static bool open_file(struct recording *recording, const char *path)
-{
-	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now()))
-		return false;
-	recording->interface = rfm_pcapng_interface(&recording->file, "rx", "what came by");
-	return true;
-}
-
 void verb_record(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
@@ -164,10 +156,11 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "a recording is under way already");
 		goto free_recording;
 	}
-	if (!open_file(recording, path)) {
+	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now())) {
 		control_fail(request, "cannot write %.300s: %s", path, strerror(errno));
 		goto free_recording;
 	}
+	recording->interface = rfm_pcapng_interface(&recording->file, "rx", "what came by");
 	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
 	node->recording = recording;
 	recording->job.when = 0;	/* to be flushed from now on */
