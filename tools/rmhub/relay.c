@@ -208,17 +208,15 @@ static void disturb(struct hub *hub, unsigned int i, uint64_t now)
 	hub->ops->transmit(hub->opaque, i);
 }
 
-static bool may_live(const struct hub_port *port)
-{
-	return port->light && port->up && !port->bypassed && !port->bad && !port->cut_in;
-}
-
 static void set_ring(struct hub *hub)
 {
 	hub->live_count = 0;
 	for (unsigned int i = 0; i < hub->count; i++) {
-		hub->ports[i].live = may_live(&hub->ports[i]);
-		hub->live_count += hub->ports[i].live;
+		struct hub_port *port = &hub->ports[i];
+
+		port->live = port->light && port->up && !port->bypassed && !port->bad &&
+			     !port->cut_in;
+		hub->live_count += port->live;
 	}
 }
 
@@ -342,7 +340,6 @@ static bool overtakes(const uint8_t *wire, const uint8_t *other)
 static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wire, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
-	struct hub_waiting_list due = STAILQ_HEAD_INITIALIZER(due);
 	struct hub_waiting_list still = STAILQ_HEAD_INITIALIZER(still);
 	struct hub_waiting *waiting;
 
@@ -350,18 +347,15 @@ static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wir
 		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
 		if (overtakes(wire, waiting->wire))
 			waiting->overtakers--;
-		if (waiting->overtakers)
+		if (waiting->overtakers) {
 			STAILQ_INSERT_TAIL(&still, waiting, entry);
-		else
-			STAILQ_INSERT_TAIL(&due, waiting, entry);
-	}
-	STAILQ_CONCAT(&port->overtaken, &still);
-	while ((waiting = STAILQ_FIRST(&due))) {
-		STAILQ_REMOVE_HEAD(&due, entry);
+			continue;
+		}
 		port->overtaken_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		free(waiting);
 	}
+	STAILQ_CONCAT(&port->overtaken, &still);
 }
 
 /* Pass a frame on, behind those that are delayed. */
@@ -484,13 +478,20 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 {
 	struct hub_port *port = &hub->ports[i];
 	const unsigned int frames = rfm_packet_frames(len);
+	enum hub_drop reason = verdict(hub, i, wire);
 	struct fault *fault = NULL;
 	struct rfm_frame frame;
-	enum hub_drop reason;
 	bool whole = false;
 
 	port->stats.in += frames;
-	reason = verdict(hub, i, wire);
+	if (reason == HUB_DROPS && (hub->config.bad_limit || faults_armed(&hub->faults))) {
+		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
+		if (!whole)
+			hub_receive_bad(hub, i, now);
+		/* It may have been the one damaged frame too many. */
+		if (!port->live)
+			reason = HUB_DROP_DEAD_PORT;
+	}
 	if (reason != HUB_DROPS) {
 		port->stats.dropped[reason] += frames;
 		saw(hub, i, wire, len, drops[reason].remark, now);
@@ -498,24 +499,16 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 			hub_receive_bad(hub, i, now);
 		return;
 	}
-	if (hub->config.bad_limit || faults_armed(&hub->faults)) {
-		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
-		if (!whole)
-			hub_receive_bad(hub, i, now);
-	}
 	if (whole && faults_armed(&hub->faults) &&
 	    rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 		fault = faults_meet(&hub->faults, i, &frame, now);
 	if (fault) {
 		strike(hub, i, fault, &frame, wire, len, now);
-	} else if (port->live) {
-		saw(hub, i, wire, len, NULL, now);
-		count_hop(wire);
-		pass(hub, i, wire, len, now);
-	} else {	/* it was the one damaged frame too many */
-		port->stats.dropped[HUB_DROP_DEAD_PORT] += frames;
-		saw(hub, i, wire, len, drops[HUB_DROP_DEAD_PORT].remark, now);
+		return;
 	}
+	saw(hub, i, wire, len, NULL, now);
+	count_hop(wire);
+	pass(hub, i, wire, len, now);
 }
 
 /* May a train pass as one? */
