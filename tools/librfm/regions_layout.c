@@ -20,7 +20,7 @@ static int by_name(const void *one, const void *other)
 	return strcmp((*a)->name, (*b)->name);
 }
 
-/* The regions of a list in another order; NULL if it is empty or there is no memory. */
+/* The regions of a list in another order, none if there is no memory. */
 static const struct rfm_region **sorted_list(struct job *job, const struct rfm_region *list,
 					     int (*order)(const void *one, const void *other),
 					     size_t *count)
@@ -31,17 +31,12 @@ static const struct rfm_region **sorted_list(struct job *job, const struct rfm_r
 	*count = 0;
 	for (const struct rfm_region *region = list; region; region = region->next)
 		++*count;
-	if (!*count)
-		return NULL;
-	sorted = calloc(*count, sizeof(*sorted));
-	if (!sorted) {
-		job->no_memory = true;
-		*count = 0;
-		return NULL;
-	}
-	for (; list; list = list->next)
+	sorted = job_get(job, &job->scratch, *count * sizeof(*sorted));
+	for (; list && sorted; list = list->next)
 		sorted[i++] = list;
-	qsort(sorted, *count, sizeof(*sorted), order);
+	*count = i;
+	if (i)
+		qsort(sorted, i, sizeof(*sorted), order);
 	return sorted;
 }
 
@@ -168,7 +163,6 @@ void layout_sizes(struct job *job)
 			size_structure(job, &types, region_of(type), 1);
 	for (const struct rfm_region *region = file->regions; region; region = region->next)
 		size_region(job, &types, region_of(region), 0);
-	free(types.sorted);
 }
 
 /* --- overlaps, alignment, ends --------------------------------------------------------- */
@@ -219,7 +213,6 @@ static void check_overlaps(struct job *job, const struct rfm_region *list)
 		if (!furthest || last_byte(sorted[i]) > last_byte(furthest))
 			furthest = sorted[i];
 	}
-	free(sorted);
 }
 
 static void check_alignment(struct job *job, const struct rfm_region *list)
