@@ -40,13 +40,6 @@ static int get_types(struct command *cmd, int argc, char **argv, uint32_t *types
 	return STATUS_OK;
 }
 
-/* Everything that one can listen for on this card. */
-static uint32_t all_types(const struct rfm_info *info)
-{
-	return info->features & RFM_EXT_FEATURE_WATCH ? RFM_EVENT_ALL & ~RFM_EVENT_WATCHED :
-							RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1;
-}
-
 /* What comes with an event. */
 enum content { NOTHING, DATA, NUMBER, UPDATE };
 
@@ -152,7 +145,8 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	if (!listening.request.types)
-		listening.request.types = all_types(&card.info);
+		listening.request.types = card.info.features & RFM_EXT_FEATURE_WATCH ?
+			RFM_EVENT_ALL & ~RFM_EVENT_WATCHED : RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1;
 	listening.request.depth = listening.stream.watch.depth;
 	listening.stream.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
 	if (listening.stream.fd < 0)
