@@ -51,8 +51,7 @@ bool send_request(struct ask *ask, const char *verb, json_t *args)
 		json_decref(args);
 	else if (!control_send(ask->fd, verb, args, error))
 		return true;
-	complain("%s", error);
-	return false;
+	return refuse("%s", error);
 }
 
 enum control_answer receive(struct ask *ask, json_t **object)
@@ -72,8 +71,7 @@ bool send_more(struct ask *ask)
 
 	if (!control_send_more(ask->fd, json_object(), error))
 		return true;
-	complain("%s", error);
-	return false;
+	return refuse("%s", error);
 }
 
 json_t *await(struct ask *ask)
@@ -144,8 +142,7 @@ static bool word_time(const char *text, uint64_t *ms)
 		*ms = ns / NSEC_PER_MSEC;
 		return true;
 	}
-	complain("the time '%s' is no time from 1ms to 4000000s, such as 0.5 or 20ms", text);
-	return false;
+	return refuse("the time '%s' is no time from 1ms to 4000000s, such as 0.5 or 20ms", text);
 }
 
 /* In thousandths; 0: max. */
@@ -157,10 +154,9 @@ static bool word_speed(const char *text, uint64_t *speed)
 	*speed = 0;
 	if (!strcmp(text, "max"))
 		return true;
-	if (end == text || *end || !(number >= 0.001) || number > 1000000) {
-		complain("the speed '%s' is neither max nor a number from 0.001 to 1000000", text);
-		return false;
-	}
+	if (end == text || *end || !(number >= 0.001) || number > 1000000)
+		return refuse("the speed '%s' is neither max nor a number from 0.001 to 1000000",
+			      text);
 	*speed = number * 1000;
 	return true;
 }
@@ -215,8 +211,7 @@ static bool take_choice(struct ask *ask, const struct choice *choice)
 	case CHOICE_WIDTH:
 		if (parse_width(optarg, &ask->width))
 			return true;
-		complain("the width '%s' is not 1, 2, 4 or 8", optarg);
-		return false;
+		return refuse("the width '%s' is not 1, 2, 4 or 8", optarg);
 	case CHOICE_RAW:
 		ask->raw = true;
 		return true;

@@ -37,8 +37,7 @@ static bool add_path(json_t *args, const char *path)
 	free(folder);
 	if (!json_object_set_new(args, "file", json_string(whole)))
 		return true;
-	complain("the file name is not UTF-8");
-	return false;
+	return refuse("the file name is not UTF-8");
 }
 
 void print_nothing(json_t *event)

@@ -41,19 +41,15 @@ bool get_ranges(struct control_request *request, json_t *args, struct ranges *ra
 	size_t i;
 
 	ranges->count = 0;
-	if (json_array_size(list) > sizeof(ranges->range) / sizeof(*ranges->range)) {
-		control_misused(request, "there may be 64 ranges at most");
-		return false;
-	}
+	if (json_array_size(list) > sizeof(ranges->range) / sizeof(*ranges->range))
+		return control_misused(request, "there may be 64 ranges at most");
 	json_array_foreach(list, i, item) {
 		json_int_t first = json_integer_value(json_array_get(item, 0));
 		json_int_t last = json_integer_value(json_array_get(item, 1));
 
 		if (json_array_size(item) != 2 || first < 0 || last < first ||
-		    last >= RFMRING_MEMORY_MAX) {
-			control_fail(request, "a range must lie in the 256 MiB of the ring");
-			return false;
-		}
+		    last >= RFMRING_MEMORY_MAX)
+			return control_fail(request, "a range must lie in the 256 MiB of the ring");
 		ranges->range[ranges->count].first = first;
 		ranges->range[ranges->count++].last = last;
 	}

@@ -253,10 +253,8 @@ static void one_more(void *context, json_t *object)
 static bool open_file(struct replay *replay, struct control_request *request, const char *path)
 {
 	replay->file = fopen(path, "re");
-	if (!replay->file) {
-		control_fail(request, "cannot read %.300s: %s", path, strerror(errno));
-		return false;
-	}
+	if (!replay->file)
+		return control_fail(request, "cannot read %.300s: %s", path, strerror(errno));
 	if (pcapng_read_begin(&replay->reader, replay->file)) {
 		control_fail(request, "no memory");
 		fclose(replay->file);
