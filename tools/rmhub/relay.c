@@ -594,16 +594,23 @@ uint64_t hub_next_pull(struct hub *hub, unsigned int i)
 
 /* --- time ----------------------------------------------------------------- */
 
-static void tick_delayed(struct hub *hub, unsigned int i, uint64_t now)
+/* Frames leave @list of port @i, whose time has come. */
+static void tick_list(struct hub *hub, unsigned int i, struct hub_waiting_list *list,
+		      uint32_t *count, uint64_t now)
 {
-	struct hub_port *port = &hub->ports[i];
 	struct hub_waiting *waiting;
 
-	while ((waiting = STAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
-		STAILQ_REMOVE_HEAD(&port->delayed, entry);
-		port->delayed_count -= rfm_packet_frames(waiting->len);
+	while ((waiting = STAILQ_FIRST(list)) && waiting->due <= now) {
+		struct fault *fault = waiting->overtakers ?
+			faults_find(&hub->faults, waiting->fault) : NULL;
+
+		if (fault && waiting->overtakers == fault->spec.depth)
+			fault->in_vain++;
+		STAILQ_REMOVE_HEAD(list, entry);
+		*count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
-		let_overtaken_go(hub, i, waiting->wire, now);
+		if (list == &hub->ports[i].delayed)
+			let_overtaken_go(hub, i, waiting->wire, now);
 		free(waiting);
 	}
 	if (waiting)
@@ -622,32 +629,15 @@ static void tick_frozen(struct hub *hub, unsigned int i, uint64_t now)
 	}
 }
 
-static void tick_overtaken(struct hub *hub, unsigned int i, uint64_t now)
-{
-	struct hub_port *port = &hub->ports[i];
-	struct hub_waiting *waiting;
-
-	while ((waiting = STAILQ_FIRST(&port->overtaken)) && waiting->due <= now) {
-		struct fault *fault = faults_find(&hub->faults, waiting->fault);
-
-		if (fault && waiting->overtakers == fault->spec.depth)
-			fault->in_vain++;
-		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		port->overtaken_count -= rfm_packet_frames(waiting->len);
-		send_on(hub, i, waiting->wire, waiting->len, now);
-		free(waiting);
-	}
-	if (waiting)
-		wake_by(hub, waiting->due);
-}
-
 uint64_t hub_tick(struct hub *hub, uint64_t now)
 {
 	hub->wake = faults_tick(&hub->faults, now);
 	for (unsigned int i = 0; i < hub->count; i++) {
-		tick_delayed(hub, i, now);
+		struct hub_port *port = &hub->ports[i];
+
+		tick_list(hub, i, &port->delayed, &port->delayed_count, now);
 		tick_frozen(hub, i, now);
-		tick_overtaken(hub, i, now);
+		tick_list(hub, i, &port->overtaken, &port->overtaken_count, now);
 	}
 	return hub->wake;
 }
