@@ -214,14 +214,11 @@ int card_open_window(struct command *cmd, struct card *card, const char *which, 
 }
 
 /*
- * Are these bytes in the card's memory, be they in its window or not? Returns an exit status; what
- * is wrong has been said.
+ * Are these bytes in a card's memory of @size bytes, be they in its window or not? Returns an exit
+ * status; what is wrong has been said.
  */
-int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
-		      uint64_t length)
+int card_check_memory(const struct command *cmd, uint64_t size, uint64_t offset, uint64_t length)
 {
-	uint64_t size = card->info.memory_size;
-
 	if (length > size || offset > size - length)
 		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
 			      " are out of range: the memory ends at 0x%" PRIx64,
@@ -234,7 +231,7 @@ int card_check_range(const struct command *cmd, const struct card *card, uint64_
 		     uint64_t length)
 {
 	uint64_t start = card->info.window_offset, size = card->info.window_size;
-	int status = card_check_memory(cmd, card, offset, length);
+	int status = card_check_memory(cmd, card->info.memory_size, offset, length);
 
 	if (status)
 		return status;

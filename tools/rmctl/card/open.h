@@ -39,8 +39,7 @@ const char *card_reason(int error);
 
 int card_fence(const struct card *card, struct rfm_fence_wait *fence);
 off_t card_position(const struct card *card, uint64_t offset);
-int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
-		      uint64_t length);
+int card_check_memory(const struct command *cmd, uint64_t size, uint64_t offset, uint64_t length);
 int card_check_range(const struct command *cmd, const struct card *card, uint64_t offset,
 		     uint64_t length);
 volatile void *card_map(const struct command *cmd, const struct card *card, uint64_t offset,

@@ -568,7 +568,8 @@ static int verify_card(struct verify *verify)
 
 	if (!verify->length)
 		verify->length = card->info.memory_size;
-	status = card_check_memory(verify->cmd, card, verify->offset, verify->length);
+	status = card_check_memory(verify->cmd, card->info.memory_size, verify->offset,
+				   verify->length);
 	if (!status && !(card->info.features & RFM_EXT_FEATURE_QUERY))
 		status = failed(verify->cmd, "%s", card->info.features ?
 				"the card cannot ask other nodes (feature query)" :

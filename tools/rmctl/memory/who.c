@@ -171,7 +171,8 @@ int verb_who(struct command *cmd, int argc, char **argv)
 	if (!status)
 		status = card_open(cmd, &card, argv[optind], false);
 	if (!status)
-		status = card_check_memory(cmd, &card, target.offset, target.length);
+		status = card_check_memory(cmd, card.info.memory_size, target.offset,
+					   target.length);
 	if (!status)
 		status = tell_all(cmd, &card, target.offset, target.offset + target.length);
 	return status;
