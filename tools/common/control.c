@@ -177,7 +177,7 @@ void control_done(struct control_request *request, json_t *result)
 	finish(request, json_pack("{s:o}", "result", result ? result : json_object()));
 }
 
-void control_refuse(struct control_request *request, bool misused, const char *format, ...)
+bool control_refuse(struct control_request *request, bool misused, const char *format, ...)
 {
 	char sentence[CONTROL_SENTENCE];
 	va_list args;
@@ -191,6 +191,7 @@ void control_refuse(struct control_request *request, bool misused, const char *f
 	finish(request, json_pack("{s:o, s:o*}", "error", text ? text :
 				  json_string("a word of the request is not UTF-8"),
 				  "misused", misused ? json_true() : NULL));
+	return false;
 }
 
 void *control_alloc(struct control_request *request, size_t size)
@@ -451,10 +452,8 @@ static bool get(struct control_request *request, json_t *args, const char *name,
 	if (*given ? types & 1u << json_typeof(*given) : !needed)
 		return true;
 	if (*given)
-		control_misused(request, "the argument '%s' must be %s", name, what);
-	else
-		control_misused(request, "the argument '%s' is missing", name);
-	return false;
+		return control_misused(request, "the argument '%s' must be %s", name, what);
+	return control_misused(request, "the argument '%s' is missing", name);
 }
 
 bool control_get_number(struct control_request *request, json_t *args, const char *name,
@@ -470,11 +469,10 @@ bool control_get_number(struct control_request *request, json_t *args, const cha
 	/* JSON has no unsigned numbers; those from 2^63 on come as negative ones. */
 	number = json_integer_value(given);
 	if (!json_is_integer(given) || (number < 0 && max <= INT64_MAX) ||
-	    (uint64_t)number < min || (uint64_t)number > max) {
-		control_misused(request, "the argument '%s' must be a number from %llu to %llu", name,
-			     (unsigned long long)min, (unsigned long long)max);
-		return false;
-	}
+	    (uint64_t)number < min || (uint64_t)number > max)
+		return control_misused(request, "the argument '%s' must be a number from %llu to "
+				       "%llu", name, (unsigned long long)min,
+				       (unsigned long long)max);
 	*value = number;
 	return true;
 }

@@ -71,8 +71,8 @@ bool control_event(struct control_request *request, json_t *object);
 /** control_done() - the last line; @result is taken over, NULL: {}; @request is over */
 void control_done(struct control_request *request, json_t *result);
 
-/** control_refuse() - the last line says why not; @request is over */
-void control_refuse(struct control_request *request, bool misused, const char *format, ...)
+/** control_refuse() - the last line says why not; @request is over; returns false */
+bool control_refuse(struct control_request *request, bool misused, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #define control_fail(request, ...)	control_refuse(request, false, __VA_ARGS__)

@@ -125,20 +125,20 @@ static char *read_file(const char *path, size_t *length)
 	for (*length = 0; got && !error; *length += got > 0 ? (size_t)got : 0) {
 		if (*length == size) {
 			size = size ? 2 * size : 65536;
-			bigger = size > 2 * (size_t)RFM_REGIONS_FILE_MAX ? NULL :
-									   realloc(text, size);
+			bigger = realloc(text, size);
 			if (!bigger) {
-				error = size > 2 * (size_t)RFM_REGIONS_FILE_MAX ? EFBIG : ENOMEM;
+				error = ENOMEM;
 				break;
 			}
 			text = bigger;
 		}
 		got = read(fd, text + *length, size - *length);
-		error = got < 0 && errno != EINTR ? errno : 0;
+		if (got < 0 && errno != EINTR)
+			error = errno;
+		else if (*length > RFM_REGIONS_FILE_MAX)
+			error = EFBIG;
 	}
 	close(fd);
-	if (!error && *length > RFM_REGIONS_FILE_MAX)
-		error = EFBIG;
 	if (!error)
 		return text;
 	free(text);

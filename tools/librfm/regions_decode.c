@@ -204,13 +204,6 @@ static void set_order(struct job *job, const struct item *item, enum rfm_region_
 
 /* --- keys ------------------------------------------------------------------------------ */
 
-static void set_type(struct job *job, const struct item *item, struct region *region)
-{
-	/* The definition of another may stand further down: layout_sizes() looks it up. */
-	if (!type_from_name(item->text, &region->pub.type))
-		region->pub.type_name = job_copy(job, &job->regions->arena, item->text);
-}
-
 /* "10 ms", "0.5 s": an integer or decimal fraction, and a unit. */
 static void set_period(struct job *job, const struct item *item, struct region *region)
 {
@@ -309,6 +302,7 @@ static void set_value(struct job *job, const struct item *item, const struct key
 {
 	void *at = (char *)into + key->at;
 	const struct rfm_region *list;
+	struct rfm_region *region;
 	uint64_t number;
 
 	switch (key->kind) {
@@ -334,7 +328,10 @@ static void set_value(struct job *job, const struct item *item, const struct key
 		set_order(job, item, at);
 		break;
 	case TYPE:
-		set_type(job, item, region_of(into));
+		region = into;
+		/* The definition of another may stand further down: layout_sizes() looks it up. */
+		if (!type_from_name(item->text, &region->type))
+			region->type_name = job_copy(job, &job->regions->arena, item->text);
 		break;
 	case PERIOD:
 		set_period(job, item, region_of(into));

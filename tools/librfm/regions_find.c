@@ -193,14 +193,6 @@ static int walk_into(struct walk *walk, const struct rfm_place *place, const cha
 	return result;
 }
 
-static int walk_value(struct walk *walk, const struct rfm_place *place)
-{
-	/* A stated size may be smaller than what is in it. */
-	if (place->offset + place->length > walk->end)
-		return walk->lenient ? 0 : fail_with(ERANGE);
-	return walk->each(walk->context, walk->name, place);
-}
-
 static int walk_elements(struct walk *walk, const struct rfm_place *place)
 {
 	struct rfm_place inside;
@@ -224,8 +216,12 @@ static int walk_place(struct walk *walk, const struct rfm_place *place)
 	struct rfm_place inside;
 	int result = 0;
 
-	if (place->type == RFM_REGION_CHAR || (place->type && place->count == 1))
-		return walk_value(walk, place);
+	if (place->type == RFM_REGION_CHAR || (place->type && place->count == 1)) {
+		/* A stated size may be smaller than what is in it. */
+		if (place->offset + place->length > walk->end)
+			return walk->lenient ? 0 : fail_with(ERANGE);
+		return walk->each(walk->context, walk->name, place);
+	}
 	if (place->count > 1)
 		return walk_elements(walk, place);
 	for (const struct rfm_region *field = place->region->fields; field && !result;

@@ -20,7 +20,7 @@ static int by_name(const void *one, const void *other)
 	return strcmp((*a)->name, (*b)->name);
 }
 
-/* The regions of a list in another order; NULL if it is empty or there is no memory. */
+/* The regions of a list in another order, none if there is no memory. */
 static const struct rfm_region **sorted_list(struct job *job, const struct rfm_region *list,
 					     int (*order)(const void *one, const void *other),
 					     size_t *count)
@@ -31,44 +31,31 @@ static const struct rfm_region **sorted_list(struct job *job, const struct rfm_r
 	*count = 0;
 	for (const struct rfm_region *region = list; region; region = region->next)
 		++*count;
-	if (!*count)
-		return NULL;
-	sorted = calloc(*count, sizeof(*sorted));
-	if (!sorted) {
-		job->no_memory = true;
-		*count = 0;
-		return NULL;
-	}
-	for (; list; list = list->next)
+	sorted = job_get(job, &job->scratch, *count * sizeof(*sorted));
+	for (; list && sorted; list = list->next)
 		sorted[i++] = list;
-	qsort(sorted, *count, sizeof(*sorted), order);
+	*count = i;
+	if (i)
+		qsort(sorted, i, sizeof(*sorted), order);
 	return sorted;
 }
 
-/* The definitions of the file, to be found by name. */
-struct types {
-	const struct rfm_region **sorted;
-	size_t count;
-};
-
-static struct region *find_type(const struct types *types, const char *name)
+static struct region *find_type(const struct job *job, const char *name)
 {
 	const struct rfm_region key = { .name = name }, *pointer = &key, **found = NULL;
 
-	if (types->count)
-		found = bsearch(&pointer, types->sorted, types->count, sizeof(*types->sorted),
+	if (job->type_count)
+		found = bsearch(&pointer, job->types, job->type_count, sizeof(*job->types),
 				by_name);
 	return found ? region_of(*found) : NULL;
 }
 
-static void size_structure(struct job *job, const struct types *types, struct region *region,
-			   unsigned int depth);
+static void size_structure(struct job *job, struct region *region, unsigned int depth);
 
 /* What the structure of a type definition is, is what a region of that type is. */
-static void size_named(struct job *job, const struct types *types, struct region *region,
-		       unsigned int depth)
+static void size_named(struct job *job, struct region *region, unsigned int depth)
 {
-	struct region *type = find_type(types, region->pub.type_name);
+	struct region *type = find_type(job, region->pub.type_name);
 
 	if (!type) {
 		malformed(job, region->pub.line,
@@ -82,7 +69,7 @@ static void size_named(struct job *job, const struct types *types, struct region
 		return;
 	}
 	if (type->state == REGION_NEW)
-		size_structure(job, types, type, depth + 1);
+		size_structure(job, type, depth + 1);
 	region->pub.fields = type->pub.fields;
 	region->pub.size = type->pub.size;
 	region->pub.align = type->pub.align;
@@ -92,8 +79,7 @@ static void size_named(struct job *job, const struct types *types, struct region
 		region->order = type->pub.order;
 }
 
-static void size_region(struct job *job, const struct types *types, struct region *region,
-			unsigned int depth)
+static void size_region(struct job *job, struct region *region, unsigned int depth)
 {
 	struct rfm_region *pub = &region->pub;
 
@@ -101,9 +87,9 @@ static void size_region(struct job *job, const struct types *types, struct regio
 	if (pub->type) {
 		pub->size = pub->align = type_size(pub->type);
 	} else if (pub->type_name) {
-		size_named(job, types, region, depth);
+		size_named(job, region, depth);
 	} else {
-		size_structure(job, types, region, depth + 1);
+		size_structure(job, region, depth + 1);
 	}
 	if (pub->size && pub->count > (REGIONS_SPACE - pub->offset) / pub->size) {
 		malformed(job, pub->line,
@@ -126,8 +112,7 @@ static void cut(struct job *job, struct region *region)
 	region->owners = false;
 }
 
-static void size_structure(struct job *job, const struct types *types, struct region *region,
-			   unsigned int depth)
+static void size_structure(struct job *job, struct region *region, unsigned int depth)
 {
 	struct rfm_region *pub = &region->pub;
 	uint64_t end = 0;
@@ -140,7 +125,7 @@ static void size_structure(struct job *job, const struct types *types, struct re
 	for (const struct rfm_region *at = pub->fields; at; at = at->next) {
 		struct region *field = region_of(at);
 
-		size_region(job, types, field, depth);
+		size_region(job, field, depth);
 		if (region->levels <= field->levels)
 			region->levels = field->levels + 1;
 		region->owners |= field->owners || at->owner != RFM_REGION_NOBODY;
@@ -160,15 +145,13 @@ static void size_structure(struct job *job, const struct types *types, struct re
 void layout_sizes(struct job *job)
 {
 	const struct rfm_regions *file = &job->regions->pub;
-	struct types types;
 
-	types.sorted = sorted_list(job, file->types, by_name, &types.count);
+	job->types = sorted_list(job, file->types, by_name, &job->type_count);
 	for (const struct rfm_region *type = file->types; type; type = type->next)
 		if (region_of(type)->state == REGION_NEW)
-			size_structure(job, &types, region_of(type), 1);
+			size_structure(job, region_of(type), 1);
 	for (const struct rfm_region *region = file->regions; region; region = region->next)
-		size_region(job, &types, region_of(region), 0);
-	free(types.sorted);
+		size_region(job, region_of(region), 0);
 }
 
 /* --- overlaps, alignment, ends --------------------------------------------------------- */
@@ -219,7 +202,6 @@ static void check_overlaps(struct job *job, const struct rfm_region *list)
 		if (!furthest || last_byte(sorted[i]) > last_byte(furthest))
 			furthest = sorted[i];
 	}
-	free(sorted);
 }
 
 static void check_alignment(struct job *job, const struct rfm_region *list)

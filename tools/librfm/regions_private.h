@@ -61,6 +61,9 @@ struct regions {
 struct job {
 	struct regions *regions;	/* what has been made of it */
 	struct arena scratch;		/* memory that is needed until all is read */
+	/* The definitions of the file, @type_count of them, by name; layout_sizes() has them. */
+	const struct rfm_region **types;
+	size_t type_count;
 	struct rfm_regions_complaint *complaints;	/* in the order in which they were found */
 	size_t count;			/* of them */
 	size_t room;			/* for so many */

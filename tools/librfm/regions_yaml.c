@@ -108,14 +108,12 @@ static int by_key(const void *one, const void *other)
 
 static void find_twice(struct reader *reader, struct item *mapping, size_t count)
 {
-	struct item **sorted = calloc(count + 1, sizeof(*sorted));
+	struct item **sorted = job_get(reader->job, &reader->job->scratch, count * sizeof(*sorted));
 	const struct item *first;
 	size_t i = 0;
 
-	if (!sorted) {
-		reader->job->no_memory = true;
+	if (!sorted)
 		return;
-	}
 	for (struct item *item = mapping->children; item; item = item->next)
 		sorted[i++] = item;
 	qsort(sorted, count, sizeof(*sorted), by_key);
@@ -128,7 +126,6 @@ static void find_twice(struct reader *reader, struct item *mapping, size_t count
 		malformed(reader->job, sorted[i]->line,
 			  "'%.70s' is here a second time, after line %u", first->key, first->line);
 	}
-	free(sorted);
 }
 
 /* What follows the beginning of a mapping, to its end. */

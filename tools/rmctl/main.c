@@ -62,14 +62,29 @@ static bool has_option(const struct verb *verb, const char *name)
 	return false;
 }
 
-/* Of several letters in one word it is the one; @at: optind before the word was looked at. */
-static int unknown_option(struct command *cmd, char **argv, int at)
+/*
+ * Says why getopt_long() has returned @option. Of several letters in one word it is the one; @at:
+ * optind before the word was looked at.
+ */
+static int bad_option(struct command *cmd, char **argv, int option, int at)
 {
+	if (option == ':')
+		return misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
 	if (optopt >= '0' && optopt <= '9')
 		return misused(cmd, "unknown option '-%c', and numbers cannot be negative", optopt);
 	if (optopt > 0 && optopt < 128)
 		return misused(cmd, "unknown option '-%c'", optopt);
 	return misused(cmd, "unknown option '%s'", argv[optind > at ? optind - 1 : at]);
+}
+
+/* Takes -j and -R, which may stand before the verb and behind it. */
+static bool take_common(struct command *cmd, int option)
+{
+	if (option == 'j')
+		cmd->json = true;
+	else if (option == 'R')
+		cmd->regions_path = optarg;
+	return option == 'j' || option == 'R';
 }
 
 /*
@@ -96,31 +111,19 @@ int next_option(struct command *cmd, int argc, char **argv)
 			shortopts[length++] = ':';
 	}
 	opterr = 0;
-	for (;;) {
+	do {
 		at = optind;
 		option = getopt_long(argc, argv, shortopts, longopts, NULL);
-		switch (option) {
-		case 'j':
-			cmd->json = true;
-			break;
-		case 'h':
-			printf("usage: rmctl [-j] %s%s%s\n\n%s", cmd->verb->name,
-			       *cmd->verb->synopsis ? " " : "", cmd->verb->synopsis,
-			       cmd->verb->help);
-			exit(out_flush(cmd));
-		case 'R':
-			cmd->regions_path = optarg;
-			break;
-		case ':':
-			misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
-			return '?';
-		case '?':
-			unknown_option(cmd, argv, at);
-			return '?';
-		default:
-			return option;
-		}
+	} while (take_common(cmd, option));
+	if (option == 'h') {
+		printf("usage: rmctl [-j] %s%s%s\n\n%s", cmd->verb->name,
+		       *cmd->verb->synopsis ? " " : "", cmd->verb->synopsis, cmd->verb->help);
+		exit(out_flush(cmd));
 	}
+	if (option != ':' && option != '?')
+		return option;
+	bad_option(cmd, argv, option, at);
+	return '?';
 }
 
 /*
@@ -203,30 +206,24 @@ static const struct verb *find_verb(const char *name)
 /* Reads the options before the verb; optind is the verb then. Returns an exit status. */
 static int global_options(struct command *cmd, int argc, char **argv)
 {
-	opterr = 0;
-	for (;;) {
-		int at = optind, option = getopt_long(argc, argv, "+:jhR:V", common_options, NULL);
+	int option, at;
 
-		switch (option) {
-		case -1:
-			return optind < argc ? STATUS_OK : misused(cmd, "say what to do");
-		case 'j':
-			cmd->json = true;
-			break;
-		case 'h':
-			fputs(verbs_help, stdout);
-			exit(out_flush(cmd));
-		case 'V':
-			puts("rmctl " RMCTL_VERSION);
-			exit(out_flush(cmd));
-		case 'R':
-			cmd->regions_path = optarg;
-			break;
-		case ':':
-			return misused(cmd, "option '%s' needs an argument", argv[optind - 1]);
-		default:
-			return unknown_option(cmd, argv, at);
-		}
+	opterr = 0;
+	do {
+		at = optind;
+		option = getopt_long(argc, argv, "+:jhR:V", common_options, NULL);
+	} while (take_common(cmd, option));
+	switch (option) {
+	case -1:
+		return optind < argc ? STATUS_OK : misused(cmd, "say what to do");
+	case 'h':
+		fputs(verbs_help, stdout);
+		exit(out_flush(cmd));
+	case 'V':
+		puts("rmctl " RMCTL_VERSION);
+		exit(out_flush(cmd));
+	default:
+		return bad_option(cmd, argv, option, at);
 	}
 }
 

@@ -208,17 +208,15 @@ static void disturb(struct hub *hub, unsigned int i, uint64_t now)
 	hub->ops->transmit(hub->opaque, i);
 }
 
-static bool may_live(const struct hub_port *port)
-{
-	return port->light && port->up && !port->bypassed && !port->bad && !port->cut_in;
-}
-
 static void set_ring(struct hub *hub)
 {
 	hub->live_count = 0;
 	for (unsigned int i = 0; i < hub->count; i++) {
-		hub->ports[i].live = may_live(&hub->ports[i]);
-		hub->live_count += hub->ports[i].live;
+		struct hub_port *port = &hub->ports[i];
+
+		port->live = port->light && port->up && !port->bypassed && !port->bad &&
+			     !port->cut_in;
+		hub->live_count += port->live;
 	}
 }
 
@@ -342,7 +340,6 @@ static bool overtakes(const uint8_t *wire, const uint8_t *other)
 static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wire, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
-	struct hub_waiting_list due = STAILQ_HEAD_INITIALIZER(due);
 	struct hub_waiting_list still = STAILQ_HEAD_INITIALIZER(still);
 	struct hub_waiting *waiting;
 
@@ -350,18 +347,15 @@ static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wir
 		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
 		if (overtakes(wire, waiting->wire))
 			waiting->overtakers--;
-		if (waiting->overtakers)
+		if (waiting->overtakers) {
 			STAILQ_INSERT_TAIL(&still, waiting, entry);
-		else
-			STAILQ_INSERT_TAIL(&due, waiting, entry);
-	}
-	STAILQ_CONCAT(&port->overtaken, &still);
-	while ((waiting = STAILQ_FIRST(&due))) {
-		STAILQ_REMOVE_HEAD(&due, entry);
+			continue;
+		}
 		port->overtaken_count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
 		free(waiting);
 	}
+	STAILQ_CONCAT(&port->overtaken, &still);
 }
 
 /* Pass a frame on, behind those that are delayed. */
@@ -484,13 +478,20 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 {
 	struct hub_port *port = &hub->ports[i];
 	const unsigned int frames = rfm_packet_frames(len);
+	enum hub_drop reason = verdict(hub, i, wire);
 	struct fault *fault = NULL;
 	struct rfm_frame frame;
-	enum hub_drop reason;
 	bool whole = false;
 
 	port->stats.in += frames;
-	reason = verdict(hub, i, wire);
+	if (reason == HUB_DROPS && (hub->config.bad_limit || faults_armed(&hub->faults))) {
+		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
+		if (!whole)
+			hub_receive_bad(hub, i, now);
+		/* It may have been the one damaged frame too many. */
+		if (!port->live)
+			reason = HUB_DROP_DEAD_PORT;
+	}
 	if (reason != HUB_DROPS) {
 		port->stats.dropped[reason] += frames;
 		saw(hub, i, wire, len, drops[reason].remark, now);
@@ -498,24 +499,16 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 			hub_receive_bad(hub, i, now);
 		return;
 	}
-	if (hub->config.bad_limit || faults_armed(&hub->faults)) {
-		whole = rfm_frame_decode_header(wire, &frame) == RFM_FRAME_OK;
-		if (!whole)
-			hub_receive_bad(hub, i, now);
-	}
 	if (whole && faults_armed(&hub->faults) &&
 	    rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 		fault = faults_meet(&hub->faults, i, &frame, now);
 	if (fault) {
 		strike(hub, i, fault, &frame, wire, len, now);
-	} else if (port->live) {
-		saw(hub, i, wire, len, NULL, now);
-		count_hop(wire);
-		pass(hub, i, wire, len, now);
-	} else {	/* it was the one damaged frame too many */
-		port->stats.dropped[HUB_DROP_DEAD_PORT] += frames;
-		saw(hub, i, wire, len, drops[HUB_DROP_DEAD_PORT].remark, now);
+		return;
 	}
+	saw(hub, i, wire, len, NULL, now);
+	count_hop(wire);
+	pass(hub, i, wire, len, now);
 }
 
 /* May a train pass as one? */
@@ -601,16 +594,23 @@ uint64_t hub_next_pull(struct hub *hub, unsigned int i)
 
 /* --- time ----------------------------------------------------------------- */
 
-static void tick_delayed(struct hub *hub, unsigned int i, uint64_t now)
+/* Frames leave @list of port @i, whose time has come. */
+static void tick_list(struct hub *hub, unsigned int i, struct hub_waiting_list *list,
+		      uint32_t *count, uint64_t now)
 {
-	struct hub_port *port = &hub->ports[i];
 	struct hub_waiting *waiting;
 
-	while ((waiting = STAILQ_FIRST(&port->delayed)) && waiting->due <= now) {
-		STAILQ_REMOVE_HEAD(&port->delayed, entry);
-		port->delayed_count -= rfm_packet_frames(waiting->len);
+	while ((waiting = STAILQ_FIRST(list)) && waiting->due <= now) {
+		struct fault *fault = waiting->overtakers ?
+			faults_find(&hub->faults, waiting->fault) : NULL;
+
+		if (fault && waiting->overtakers == fault->spec.depth)
+			fault->in_vain++;
+		STAILQ_REMOVE_HEAD(list, entry);
+		*count -= rfm_packet_frames(waiting->len);
 		send_on(hub, i, waiting->wire, waiting->len, now);
-		let_overtaken_go(hub, i, waiting->wire, now);
+		if (list == &hub->ports[i].delayed)
+			let_overtaken_go(hub, i, waiting->wire, now);
 		free(waiting);
 	}
 	if (waiting)
@@ -629,32 +629,15 @@ static void tick_frozen(struct hub *hub, unsigned int i, uint64_t now)
 	}
 }
 
-static void tick_overtaken(struct hub *hub, unsigned int i, uint64_t now)
-{
-	struct hub_port *port = &hub->ports[i];
-	struct hub_waiting *waiting;
-
-	while ((waiting = STAILQ_FIRST(&port->overtaken)) && waiting->due <= now) {
-		struct fault *fault = faults_find(&hub->faults, waiting->fault);
-
-		if (fault && waiting->overtakers == fault->spec.depth)
-			fault->in_vain++;
-		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		port->overtaken_count -= rfm_packet_frames(waiting->len);
-		send_on(hub, i, waiting->wire, waiting->len, now);
-		free(waiting);
-	}
-	if (waiting)
-		wake_by(hub, waiting->due);
-}
-
 uint64_t hub_tick(struct hub *hub, uint64_t now)
 {
 	hub->wake = faults_tick(&hub->faults, now);
 	for (unsigned int i = 0; i < hub->count; i++) {
-		tick_delayed(hub, i, now);
+		struct hub_port *port = &hub->ports[i];
+
+		tick_list(hub, i, &port->delayed, &port->delayed_count, now);
 		tick_frozen(hub, i, now);
-		tick_overtaken(hub, i, now);
+		tick_list(hub, i, &port->overtaken, &port->overtaken_count, now);
 	}
 	return hub->wake;
 }

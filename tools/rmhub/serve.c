@@ -170,11 +170,9 @@ static bool get_port(struct control_request *request, json_t *args, struct rmhub
 	if (!control_get_string(request, args, "port", true, &name))
 		return false;
 	number = settings_port_of(rmhub->settings, name);
-	if (number < 0) {
-		control_misused(request, "there is no port '%.40s'; ports are 0 to %u", name,
-			     rmhub->settings->count - 1);
-		return false;
-	}
+	if (number < 0)
+		return control_misused(request, "there is no port '%.40s'; ports are 0 to %u", name,
+				       rmhub->settings->count - 1);
 	*port = number;
 	return true;
 }

@@ -51,21 +51,35 @@ bool send_request(struct ask *ask, const char *verb, json_t *args)
 		json_decref(args);
 	else if (!control_send(ask->fd, verb, args, error))
 		return true;
-	complain("%s", error);
-	return false;
+	return refuse("%s", error);
+}
+
+enum control_answer receive(struct ask *ask, json_t **object)
+{
+	char error[CONTROL_SENTENCE];
+	enum control_answer answer = control_receive(ask->fd, object, error);
+
+	ask->misused = answer == CONTROL_MISUSED;
+	if (!*object)
+		complain("%s", error);
+	return answer;
+}
+
+bool send_more(struct ask *ask)
+{
+	char error[CONTROL_SENTENCE];
+
+	if (!control_send_more(ask->fd, json_object(), error))
+		return true;
+	return refuse("%s", error);
 }
 
 json_t *await(struct ask *ask)
 {
-	char error[CONTROL_SENTENCE];
-	enum control_answer answer;
 	json_t *object;
 
-	while ((answer = control_receive(ask->fd, &object, error)) == CONTROL_EVENT)
+	while (receive(ask, &object) == CONTROL_EVENT)
 		print_event(ask, object);
-	ask->misused = answer == CONTROL_MISUSED;
-	if (answer != CONTROL_RESULT)
-		complain("%s", error);
 	return object;
 }
 
@@ -93,7 +107,8 @@ int finish(struct ask *ask, json_t *result)
 	return status;
 }
 
-int complain_of_loss(json_t *result)
+/* What of @result was dropped or lost; returns an exit status. */
+static int complain_of_loss(json_t *result)
 {
 	uint64_t dropped = number_in(result, "dropped"), lost = number_in(result, "lost");
 
@@ -127,8 +142,7 @@ static bool word_time(const char *text, uint64_t *ms)
 		*ms = ns / NSEC_PER_MSEC;
 		return true;
 	}
-	complain("the time '%s' is no time from 1ms to 4000000s, such as 0.5 or 20ms", text);
-	return false;
+	return refuse("the time '%s' is no time from 1ms to 4000000s, such as 0.5 or 20ms", text);
 }
 
 /* In thousandths; 0: max. */
@@ -140,15 +154,14 @@ static bool word_speed(const char *text, uint64_t *speed)
 	*speed = 0;
 	if (!strcmp(text, "max"))
 		return true;
-	if (end == text || *end || !(number >= 0.001) || number > 1000000) {
-		complain("the speed '%s' is neither max nor a number from 0.001 to 1000000", text);
-		return false;
-	}
+	if (end == text || *end || !(number >= 0.001) || number > 1000000)
+		return refuse("the speed '%s' is neither max nor a number from 0.001 to 1000000",
+			      text);
 	*speed = number * 1000;
 	return true;
 }
 
-bool add_range(json_t *args, const char *text)
+static bool add_range(json_t *args, const char *text)
 {
 	uint64_t first, last;
 
@@ -198,8 +211,7 @@ static bool take_choice(struct ask *ask, const struct choice *choice)
 	case CHOICE_WIDTH:
 		if (parse_width(optarg, &ask->width))
 			return true;
-		complain("the width '%s' is not 1, 2, 4 or 8", optarg);
-		return false;
+		return refuse("the width '%s' is not 1, 2, 4 or 8", optarg);
 	case CHOICE_RAW:
 		ask->raw = true;
 		return true;

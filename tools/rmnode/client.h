@@ -77,6 +77,12 @@ void print_event(const struct ask *ask, json_t *event);
 /** send_request() - connect if need be; @args is taken over; false after an error was said */
 bool send_request(struct ask *ask, const char *verb, json_t *args);
 
+/** receive() - the next line of the answer; an error was said, and leaves @object NULL */
+enum control_answer receive(struct ask *ask, json_t **object);
+
+/** send_more() - an empty object for the request under way; false after an error was said */
+bool send_more(struct ask *ask);
+
 /** await() - print events; the last answer, to be released; NULL after an error was said */
 json_t *await(struct ask *ask);
 
@@ -86,14 +92,10 @@ json_t *ask_for(struct ask *ask, const char *verb, json_t *args);
 /** finish() - prints and judges the result as the verb does; released; an exit status */
 int finish(struct ask *ask, json_t *result);
 
-/** complain_of_loss() - what of @result was dropped or lost; returns an exit status */
-int complain_of_loss(json_t *result);
-
 /* JSON and words. */
 void set_number(json_t *object, const char *name, uint64_t value);
 uint64_t number_in(json_t *object, const char *name);
 const char *text_in(json_t *object, const char *name);
-bool add_range(json_t *args, const char *text);
 bool add_to_ranges(json_t *args, const char *text);
 
 /* --- the verbs --------------------------------------------------------------------- */

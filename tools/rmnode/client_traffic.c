@@ -37,8 +37,7 @@ static bool add_path(json_t *args, const char *path)
 	free(folder);
 	if (!json_object_set_new(args, "file", json_string(whole)))
 		return true;
-	complain("the file name is not UTF-8");
-	return false;
+	return refuse("the file name is not UTF-8");
 }
 
 void print_nothing(json_t *event)
@@ -63,29 +62,18 @@ static void hold_signals(sigset_t *before)
 static json_t *await_end(struct ask *ask)
 {
 	struct pollfd poll_fd = { .fd = ask->fd, .events = POLLIN };
-	enum control_answer answer;
-	char error[CONTROL_SENTENCE];
 	sigset_t before;
 	json_t *object;
 
 	/* Begun when the first event is there; a signal before that ends the program. */
-	answer = control_receive(ask->fd, &object, error);
-	ask->misused = answer == CONTROL_MISUSED;
-	if (answer != CONTROL_EVENT) {
-		if (!object)
-			complain("%s", error);
+	if (receive(ask, &object) != CONTROL_EVENT)
 		return object;
-	}
 	hold_signals(&before);
 	print_event(ask, object);
 	while (!interrupted && ppoll(&poll_fd, 1, NULL, &before) < 0)
 		;
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (interrupted && control_send_more(ask->fd, json_object(), error)) {
-		complain("%s", error);
-		return NULL;
-	}
-	return await(ask);
+	return interrupted && !send_more(ask) ? NULL : await(ask);
 }
 
 int run_record(struct ask *ask, int count, char **words)
@@ -114,17 +102,14 @@ void print_step(json_t *event)
 /* Pass one key of the user's on. False at the end of his input. */
 static bool pass_key(struct ask *ask, unsigned int *steps)
 {
-	char error[CONTROL_SENTENCE], key;
+	char key;
 
 	if (read(STDIN_FILENO, &key, 1) != 1)
 		return false;
 	if (key != '\n')
 		return true;
 	++*steps;
-	if (!control_send_more(ask->fd, json_object(), error))
-		return true;
-	complain("%s", error);
-	return false;
+	return send_more(ask);
 }
 
 /* A line of the user's is a step; the end of his input, when all are done, is the end. */
@@ -134,7 +119,6 @@ static json_t *await_steps(struct ask *ask)
 		{ .fd = ask->fd, .events = POLLIN },
 		{ .fd = STDIN_FILENO, .events = POLLIN },
 	};
-	char error[CONTROL_SENTENCE];
 	unsigned int steps = 0, done = 0;
 	json_t *object;
 	char more;
@@ -143,12 +127,7 @@ static json_t *await_steps(struct ask *ask)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[0].revents) {
-			enum control_answer answer = control_receive(ask->fd, &object, error);
-
-			ask->misused = answer == CONTROL_MISUSED;
-			if (!object)
-				complain("%s", error);
-			if (answer != CONTROL_EVENT)
+			if (receive(ask, &object) != CONTROL_EVENT)
 				return object;
 			print_event(ask, object);
 			done++;

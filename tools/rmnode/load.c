@@ -40,11 +40,6 @@ static uint32_t next_place(struct load *load)
 	return load->place + 1 < load->places ? load->place + 1 : 0;
 }
 
-static bool has_ended(const struct load *load, uint64_t now)
-{
-	return load->job.stores >= load->count || now >= load->end;
-}
-
 /* At a rate: is it too early for the next one? */
 static bool is_early(struct load *load, uint64_t now)
 {
@@ -68,7 +63,7 @@ static enum step load_step(struct job *job, uint64_t now)
 	uint64_t data[8];
 	enum step step;
 
-	if (has_ended(load, now)) {
+	if (job->stores >= load->count || now >= load->end) {
 		job_end(job, NULL);
 		return STEP_DONE;
 	}
@@ -109,13 +104,11 @@ static bool own_part(struct control_request *request, unsigned int id, uint64_t 
 	uint64_t part = ((uint64_t)*last - *first + 1) / parts;
 
 	part -= part % 64;
-	if (id >= parts || !part) {
-		control_fail(request, id >= parts ?
-			     "node %u has no part of its own among %llu" :
-			     "the range is too small for node %u and all of %llu parts of 64 bytes",
-			     id, (unsigned long long)parts);
-		return false;
-	}
+	if (id >= parts || !part)
+		return control_fail(request, id >= parts ?
+				    "node %u has no part of its own among %llu" :
+				    "the range is too small for node %u and all of %llu parts of "
+				    "64 bytes", id, (unsigned long long)parts);
 	*first += id * part;
 	*last = *first + part - 1;
 	return true;
@@ -141,15 +134,11 @@ static bool take_args(struct load *load, struct control_request *request, json_t
 	    !control_get_bool(request, args, "random", false, &load->random) ||
 	    (parts && !own_part(request, node->id, parts, &load->first, &last)))
 		return false;
-	if (load->count == UINT64_MAX && !ms) {
-		control_fail(request, "say how many stores, or for how long");
-		return false;
-	}
-	if (last - load->first + 1 < load->size) {
-		control_fail(request, "the range is too small for a store of %llu bytes",
-			     (unsigned long long)load->size);
-		return false;
-	}
+	if (load->count == UINT64_MAX && !ms)
+		return control_fail(request, "say how many stores, or for how long");
+	if (last - load->first + 1 < load->size)
+		return control_fail(request, "the range is too small for a store of %llu bytes",
+				    (unsigned long long)load->size);
 	load->stride = load->stride ? load->stride : load->size;
 	load->places = (last - load->first + 1 - load->size) / load->stride + 1;
 	load->begin = rfm_now();

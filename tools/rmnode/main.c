@@ -97,8 +97,7 @@ static bool set_log(enum log_style *log, const char *text)
 			*log = i;
 			return true;
 		}
-	complain("the log can be text, json or none, not '%s'", text);
-	return false;
+	return refuse("the log can be text, json or none, not '%s'", text);
 }
 
 static bool set_row(struct member_options *options, const struct row *row, const char *text)

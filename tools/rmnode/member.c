@@ -21,8 +21,7 @@ static bool get_set(struct control_request *request, json_t *args, uint8_t *set,
 	}
 	if (!nodes || (json_array_size(nodes) && i == json_array_size(nodes)))
 		return true;
-	control_fail(request, "'nodes' must be a list of node ids from 0 to 255");
-	return false;
+	return control_fail(request, "'nodes' must be a list of node ids from 0 to 255");
 }
 
 void verb_send(struct control_request *request, json_t *args, void *opaque)

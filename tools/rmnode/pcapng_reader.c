@@ -88,10 +88,7 @@ static int learn_byte_order(struct pcapng_reader *reader)
 {
 	if (fread(reader->block + 8, 1, 4, reader->file) != 4)
 		return cut_off(reader);
-	reader->swapped = false;
-	if (load32(reader, reader->block + 8) == BYTE_ORDER_MAGIC)
-		return 0;
-	reader->swapped = true;
+	reader->swapped = get32(reader->block + 8) != BYTE_ORDER_MAGIC;
 	if (load32(reader, reader->block + 8) == BYTE_ORDER_MAGIC)
 		return 0;
 	return fail(reader, "not a pcapng capture: no byte order at byte %" PRIu64, reader->at);
@@ -155,12 +152,6 @@ static const uint8_t *find_option(const struct pcapng_reader *reader, enum optio
 		len -= 4 + padded(*size);
 	}
 	return NULL;
-}
-
-/* Of a block's body, what read_block() has kept. */
-static uint32_t body_length(uint32_t len)
-{
-	return (len < BLOCK_KEPT ? len : BLOCK_KEPT) - BLOCK_FRAME;
 }
 
 static int take_section(struct pcapng_reader *reader, uint32_t len)
@@ -283,8 +274,10 @@ int pcapng_read_next(struct pcapng_reader *reader, struct pcapng_record *record)
 			reader->failed = true;
 			return 0;
 		}
+		/* Of the block's body, what was kept. */
 		if (len > 0)
-			found = take_block(reader, body_length(len), record);
+			found = take_block(reader, (len < BLOCK_KEPT ? len : BLOCK_KEPT) -
+					   BLOCK_FRAME, record);
 		reader->at += len;
 	}
 	return reader->error[0] ? -1 : found;

@@ -41,19 +41,15 @@ bool get_ranges(struct control_request *request, json_t *args, struct ranges *ra
 	size_t i;
 
 	ranges->count = 0;
-	if (json_array_size(list) > sizeof(ranges->range) / sizeof(*ranges->range)) {
-		control_misused(request, "there may be 64 ranges at most");
-		return false;
-	}
+	if (json_array_size(list) > sizeof(ranges->range) / sizeof(*ranges->range))
+		return control_misused(request, "there may be 64 ranges at most");
 	json_array_foreach(list, i, item) {
 		json_int_t first = json_integer_value(json_array_get(item, 0));
 		json_int_t last = json_integer_value(json_array_get(item, 1));
 
 		if (json_array_size(item) != 2 || first < 0 || last < first ||
-		    last >= RFMRING_MEMORY_MAX) {
-			control_fail(request, "a range must lie in the 256 MiB of the ring");
-			return false;
-		}
+		    last >= RFMRING_MEMORY_MAX)
+			return control_fail(request, "a range must lie in the 256 MiB of the ring");
 		ranges->range[ranges->count].first = first;
 		ranges->range[ranges->count++].last = last;
 	}
@@ -137,14 +133,6 @@ void record_end(struct rmnode *node)
 		finish(node->recording);
 }
 
-static bool open_file(struct recording *recording, const char *path)
-{
-	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now()))
-		return false;
-	recording->interface = rfm_pcapng_interface(&recording->file, "rx", "what came by");
-	return true;
-}
-
 void verb_record(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
@@ -164,10 +152,11 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 		control_fail(request, "a recording is under way already");
 		goto free_recording;
 	}
-	if (!open_file(recording, path)) {
+	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now())) {
 		control_fail(request, "cannot write %.300s: %s", path, strerror(errno));
 		goto free_recording;
 	}
+	recording->interface = rfm_pcapng_interface(&recording->file, "rx", "what came by");
 	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
 	node->recording = recording;
 	recording->job.when = 0;	/* to be flushed from now on */

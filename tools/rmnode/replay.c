@@ -167,13 +167,6 @@ static enum step join(struct replay *replay, uint64_t now)
 	return STEP_WAIT;
 }
 
-static uint64_t not_home(const struct replay *replay)
-{
-	struct rfmring_stats stats = stats_of(replay->job.ring);
-
-	return stats.stores - stats.home;
-}
-
 /* What of it did not come home is known when a fence behind it does. */
 static enum step await_home(struct replay *replay, uint64_t now)
 {
@@ -218,6 +211,7 @@ static enum step replay_step(struct job *job, uint64_t now)
 static json_t *replay_result(struct job *job)
 {
 	const struct replay *replay = (const struct replay *)job;
+	struct rfmring_stats stats = stats_of(job->ring);
 	json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}",
 				   "frames", (json_int_t)replay->frames,
 				   "interrupts", (json_int_t)replay->interrupts,
@@ -227,7 +221,7 @@ static json_t *replay_result(struct job *job)
 				   "nanoseconds", (json_int_t)(rfm_now() - replay->begin));
 
 	if (replay->another)
-		json_object_set_new(result, "lost", json_integer(not_home(replay)));
+		json_object_set_new(result, "lost", json_integer(stats.stores - stats.home));
 	return result;
 }
 
@@ -259,10 +253,8 @@ static void one_more(void *context, json_t *object)
 static bool open_file(struct replay *replay, struct control_request *request, const char *path)
 {
 	replay->file = fopen(path, "re");
-	if (!replay->file) {
-		control_fail(request, "cannot read %.300s: %s", path, strerror(errno));
-		return false;
-	}
+	if (!replay->file)
+		return control_fail(request, "cannot read %.300s: %s", path, strerror(errno));
 	if (pcapng_read_begin(&replay->reader, replay->file)) {
 		control_fail(request, "no memory");
 		fclose(replay->file);

@@ -207,4 +207,7 @@ bool word_switch(const char *what, const char *text, bool *value);
 /** complain() - "rmnode: SENTENCE" on standard error; returns 1 */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** refuse() - the same of a word; returns false */
+#define refuse(...)	(!complain(__VA_ARGS__))
+
 #endif

@@ -9,39 +9,35 @@
 
 #define ROW "%-8s %-14s %-11s %-9s %-7s %s\n"
 
-static json_t *row_json(const struct state *state)
-{
-	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "device", state->name, "pci",
-			 state->pci, "node", (json_int_t)state->node, "memory_size",
-			 (json_int_t)state->memory_size, "signal", !!state->link, "sync",
-			 state_synchronous(state));
-}
-
-static void row_text(const struct state *state)
-{
-	char node[UNIT_TEXT], size[UNIT_TEXT];
-
-	printf(ROW, state->name, state->pci, node_text(node, state->node),
-	       size_exact(size, state->memory_size), state->link ? "yes" : "no",
-	       state_synchronous(state) ? "ok" : "lost");
-}
-
 static int print_json(const struct command *cmd, const struct states *states)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < states->count; i++)
-		json_array_append_new(rows, row_json(&states->list[i]));
+	for (size_t i = 0; i < states->count; i++) {
+		const struct state *state = &states->list[i];
+
+		json_array_append_new(rows, json_pack(
+			"{s:s, s:s, s:I, s:I, s:b, s:b}", "device", state->name,
+			"pci", state->pci, "node", (json_int_t)state->node,
+			"memory_size", (json_int_t)state->memory_size,
+			"signal", !!state->link, "sync", state_synchronous(state)));
+	}
 	return out_json(cmd, rows);
 }
 
 static int print_text(const struct command *cmd, const struct states *states)
 {
-	if (!states->count)
-		return out_flush(cmd);
-	printf(ROW, "DEVICE", "PCI", "NODE", "SIZE", "SIGNAL", "SYNC");
-	for (size_t i = 0; i < states->count; i++)
-		row_text(&states->list[i]);
+	char node[UNIT_TEXT], size[UNIT_TEXT];
+
+	if (states->count)
+		printf(ROW, "DEVICE", "PCI", "NODE", "SIZE", "SIGNAL", "SYNC");
+	for (size_t i = 0; i < states->count; i++) {
+		const struct state *state = &states->list[i];
+
+		printf(ROW, state->name, state->pci, node_text(node, state->node),
+		       size_exact(size, state->memory_size), state->link ? "yes" : "no",
+		       state_synchronous(state) ? "ok" : "lost");
+	}
 	return out_flush(cmd);
 }
 

@@ -13,6 +13,7 @@
 #include <linux/rfm.h>
 #include <linux/rfm_netlink.h>
 
+#include "open.h"
 #include "tools/rmctl/regions/regions.h"
 
 const char *const plane_names[PLANES] = { "rx", "tx", "own" };
@@ -204,11 +205,8 @@ int planes_fit(struct command *cmd, struct planes *planes, uint64_t memory_size)
 
 			if (range->length == UINT64_MAX)
 				range->length = memory_size;
-			if (range->offset >= memory_size ||
-			    range->length > memory_size - range->offset)
-				return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64 " are "
-					      "out of range: the memory ends at 0x%" PRIx64,
-					      range->length, range->offset, memory_size);
+			if (card_check_memory(cmd, memory_size, range->offset, range->length))
+				return STATUS_FAILED;
 		}
 		ranges_tidy(&planes->of[plane], memory_size);
 		if (planes->of[plane].count > RFM_SUBSCRIBE_MAX)

@@ -351,10 +351,10 @@ int verb_monitor(struct command *cmd, int argc, char **argv)
 
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
 		status = until_option(cmd, &monitor.until, option);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 0, 1);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 0, 1))
-		return STATUS_MISUSED;
 	if (argc == optind)
 		return run(&monitor, NULL);
 	cmd->card = argv[optind];

@@ -150,8 +150,9 @@ static int resolve(struct command *cmd, struct card *card, const char *which, ch
 }
 
 /*
- * Opens the card that the user named: rfm0, /dev/rfm0 or a PCI address. @cmd gets its name for
- * messages, so @card must outlive it. Returns an exit status; what is wrong has been said.
+ * Opens the card that the user named, rfm0, /dev/rfm0 or a PCI address, until the program ends.
+ * @cmd gets its name for messages, so @card must outlive it. Returns an exit status; what is wrong
+ * has been said.
  */
 int card_open(struct command *cmd, struct card *card, const char *which, bool writing)
 {
@@ -170,7 +171,6 @@ int card_open(struct command *cmd, struct card *card, const char *which, bool wr
 	if (!card->rfm && errno != ENOTTY)
 		return failed(cmd, "cannot open %s for %s: %s", path,
 			      writing ? "writing" : "reading", card_reason(errno));
-	card->held = NULL;
 	if (card->rfm && !rfm_info(card->rfm, &card->info))
 		return STATUS_OK;
 	failed(cmd, "cannot ask %s what it is: %s", path, card_reason(errno));
@@ -196,16 +196,13 @@ static bool hold_window(struct card *card)
 		page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
 			    rfm_fd(rfm), 0);
 	rfm_close(rfm);
-	if (page == MAP_FAILED)
-		return false;
-	card->held = page;
 	/* It may have moved between the first look and now, but will not any more. */
-	return !rfm_info(card->rfm, &card->info);
+	return page != MAP_FAILED && !rfm_info(card->rfm, &card->info);
 }
 
 /*
  * The same, for who reaches the memory through the card's window, which stays where it is until
- * card_close().
+ * the program ends.
  */
 int card_open_window(struct command *cmd, struct card *card, const char *which, bool writing)
 {
@@ -213,27 +210,15 @@ int card_open_window(struct command *cmd, struct card *card, const char *which, 
 
 	if (status || hold_window(card))
 		return status;
-	failed(cmd, "cannot keep the window where it is: %s", card_reason(errno));
-	card_close(card);
-	return STATUS_FAILED;
-}
-
-void card_close(struct card *card)
-{
-	if (card->held)
-		munmap(card->held, (size_t)sysconf(_SC_PAGESIZE));
-	rfm_close(card->rfm);
+	return failed(cmd, "cannot keep the window where it is: %s", card_reason(errno));
 }
 
 /*
- * Are these bytes in the card's memory, be they in its window or not? Returns an exit status; what
- * is wrong has been said.
+ * Are these bytes in a card's memory of @size bytes, be they in its window or not? Returns an exit
+ * status; what is wrong has been said.
  */
-int card_check_memory(const struct command *cmd, const struct card *card, uint64_t offset,
-		      uint64_t length)
+int card_check_memory(const struct command *cmd, uint64_t size, uint64_t offset, uint64_t length)
 {
-	uint64_t size = card->info.memory_size;
-
 	if (length > size || offset > size - length)
 		return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
 			      " are out of range: the memory ends at 0x%" PRIx64,
@@ -246,7 +231,7 @@ int card_check_range(const struct command *cmd, const struct card *card, uint64_
 		     uint64_t length)
 {
 	uint64_t start = card->info.window_offset, size = card->info.window_size;
-	int status = card_check_memory(cmd, card, offset, length);
+	int status = card_check_memory(cmd, card->info.memory_size, offset, length);
 
 	if (status)
 		return status;
@@ -305,14 +290,8 @@ volatile void *card_map(const struct command *cmd, const struct card *card, uint
  */
 int card_fence(const struct card *card, struct rfm_fence_wait *fence)
 {
-	const uint32_t timeout_ms = fence->timeout_ms;
-
 	stop_on_signals();
 	fence->flags = 0;
 	/* With flags it came to an end, and they say to which. */
-	while (rfm_fence(card->rfm, timeout_ms, fence) && !fence->flags)
-		/* That it was stopped and goes on is no reason to end. */
-		if (errno != EINTR || stop_asked())
-			return errno;
-	return 0;
+	return rfm_fence(card->rfm, fence->timeout_ms, fence) && !fence->flags ? errno : 0;
 }

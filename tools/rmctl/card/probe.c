@@ -77,14 +77,12 @@ int verb_test(struct command *cmd, int argc, char **argv)
 {
 	struct rfm_ring_test test = { .timeout_ms = TEST_DEFAULT_MS };
 	struct card card;
-	int status = begin(cmd, argc, argv, TEST_MAX_MS, &test.timeout_ms, &card), error;
+	int status = begin(cmd, argc, argv, TEST_MAX_MS, &test.timeout_ms, &card);
 
 	if (status)
 		return status;
-	error = ioctl(rfm_fd(card.rfm), RFM_IOC_RING_TEST, &test) ? errno : 0;
-	status = finish_test(cmd, &card, &test, error);
-	card_close(&card);
-	return status;
+	return finish_test(cmd, &card, &test,
+			   ioctl(rfm_fd(card.rfm), RFM_IOC_RING_TEST, &test) ? errno : 0);
 }
 
 /* --- fence ------------------------------------------------------------------------------- */
@@ -178,11 +176,7 @@ int verb_fence(struct command *cmd, int argc, char **argv)
 		return status;
 	error = card_fence(&card, &fence);
 	if (!error || error == ETIMEDOUT)
-		status = report(cmd, &fence, error);
-	else if (error == EINTR)
-		status = failed(cmd, "interrupted: it has not come home yet");
-	else
-		status = failed(cmd, "cannot fence: %s", card_reason(error));
-	card_close(&card);
-	return status;
+		return report(cmd, &fence, error);
+	return error == EINTR ? failed(cmd, "interrupted: it has not come home yet") :
+				failed(cmd, "cannot fence: %s", card_reason(error));
 }

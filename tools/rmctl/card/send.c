@@ -74,13 +74,9 @@ int verb_send(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	if (send.node == card.info.node)
-		status = failed(cmd, "node %s is this card itself, and a node never interrupts "
-				"itself", node_text(text, send.node));
-	else if (rfm_send(card.rfm, send.node, send.type, send.data))
-		status = failed(cmd, "cannot send %s: %s", event_name(send.type),
-				card_reason(errno));
-	else if (cmd->json)
-		status = report(cmd, &send);
-	card_close(&card);
-	return status;
+		return failed(cmd, "node %s is this card itself, and a node never interrupts "
+			      "itself", node_text(text, send.node));
+	if (rfm_send(card.rfm, send.node, send.type, send.data))
+		return failed(cmd, "cannot send %s: %s", event_name(send.type), card_reason(errno));
+	return cmd->json ? report(cmd, &send) : STATUS_OK;
 }

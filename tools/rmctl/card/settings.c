@@ -181,16 +181,10 @@ int settings_put(struct nl_msg *request, const struct settings *settings)
 	int status = 0;
 
 	for (unsigned int id = 0; id < SETTINGS && !status; id++) {
-		uint64_t value = settings->value[id];
-
-		if (!setting_known(settings, id))
-			continue;
-		if (table[id].width == 1)
-			status = nla_put_u8(request, table[id].attribute, (uint8_t)value);
-		else if (table[id].width == 4)
-			status = nla_put_u32(request, table[id].attribute, (uint32_t)value);
-		else
-			status = nla_put_u64(request, table[id].attribute, value);
+		/* Little-endian: the bytes of a narrower one are first. */
+		if (setting_known(settings, id))
+			status = nla_put(request, table[id].attribute, table[id].width,
+					 &settings->value[id]);
 	}
 	return status;
 }

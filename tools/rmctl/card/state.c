@@ -34,14 +34,12 @@ uint64_t numbers_take(uint64_t *numbers, struct nlattr **attributes, int max)
 	for (int i = 1; i <= max; i++) {
 		int length = attributes[i] ? nla_len(attributes[i]) : 0;
 
-		if (length == sizeof(uint8_t))
-			numbers[i] = nla_get_u8(attributes[i]);
-		else if (length == sizeof(uint32_t))
-			numbers[i] = nla_get_u32(attributes[i]);
-		else if (length == sizeof(uint64_t))
-			numbers[i] = nla_get_u64(attributes[i]);
-		else
+		if (length != sizeof(uint8_t) && length != sizeof(uint32_t) &&
+		    length != sizeof(uint64_t))
 			continue;
+		/* Little-endian: the bytes of a narrower one are first. */
+		numbers[i] = 0;
+		memcpy(&numbers[i], nla_data(attributes[i]), (size_t)length);
 		have |= UINT64_C(1) << i;
 	}
 	return have;

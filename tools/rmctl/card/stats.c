@@ -133,11 +133,9 @@ int verb_stats(struct command *cmd, int argc, char **argv)
 	int status;
 
 	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option == OPTION_RESET)
-			resetting = true;
-		else if (option == OPTION_ABSOLUTE)
-			absolute = true;
-		else
+		resetting |= option == OPTION_RESET;
+		absolute |= option == OPTION_ABSOLUTE;
+		if (option != OPTION_RESET && option != OPTION_ABSOLUTE)
 			return STATUS_MISUSED;
 	}
 	if (check_operands(cmd, argc, argv, 1, 1))

@@ -147,15 +147,12 @@ static int while_running(struct command *cmd, const char *which, const struct st
 	struct card card;
 	int status = card_open(cmd, &card, which, wanted->planes & ~RFM_SUBSCRIBE_RX);
 
+	if (!status)
+		status = hold(cmd, card.rfm, wanted);
 	if (status)
 		return status;
-	status = hold(cmd, card.rfm, wanted);
-	if (!status) {
-		note_policy(cmd, state, wanted);
-		status = run_command(cmd, wanted->command);
-	}
-	card_close(&card);
-	return status;
+	note_policy(cmd, state, wanted);
+	return run_command(cmd, wanted->command);
 }
 
 /* --- both -------------------------------------------------------------------------------- */
@@ -166,10 +163,10 @@ static int run(struct command *cmd, int argc, char **argv, uint32_t action)
 	struct state state;
 	int status = get_options(cmd, argc, argv, &wanted);
 
+	if (!status)
+		status = check_operands(cmd, argc, argv, 2, argc);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 2, argc))
-		return STATUS_MISUSED;
 	if (argc - optind - 1 > RFM_SUBSCRIBE_MAX)
 		return misused(cmd, "too many ranges, at most %d at once", RFM_SUBSCRIBE_MAX);
 	for (int i = optind + 1; i < argc && !status; i++)

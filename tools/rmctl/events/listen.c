@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "stream.h"
 #include "tools/common/clock.h"
@@ -39,13 +38,6 @@ static int get_types(struct command *cmd, int argc, char **argv, uint32_t *types
 	if (all)
 		*types = 0;
 	return STATUS_OK;
-}
-
-/* Everything that one can listen for on this card. */
-static uint32_t all_types(const struct rfm_info *info)
-{
-	return info->features & RFM_EXT_FEATURE_WATCH ? RFM_EVENT_ALL & ~RFM_EVENT_WATCHED :
-							RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1;
 }
 
 /* What comes with an event. */
@@ -144,31 +136,24 @@ int verb_listen(struct command *cmd, int argc, char **argv)
 		else
 			status = stream_option(cmd, &listening.stream, option);
 	}
-	if (status)
-		return status;
-	if (check_operands(cmd, argc, argv, 1, argc))
-		return STATUS_MISUSED;
-	status = get_types(cmd, argc, argv, &listening.request.types);
-	if (status)
-		return status;
-	status = card_open(cmd, &card, argv[optind], false);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 1, argc);
+	if (!status)
+		status = get_types(cmd, argc, argv, &listening.request.types);
+	if (!status)
+		status = card_open(cmd, &card, argv[optind], false);
 	if (status)
 		return status;
 	if (!listening.request.types)
-		listening.request.types = all_types(&card.info);
+		listening.request.types = card.info.features & RFM_EXT_FEATURE_WATCH ?
+			RFM_EVENT_ALL & ~RFM_EVENT_WATCHED : RFM_EVENT_BIT(RFM_EVENT_UPDATE) - 1;
 	listening.request.depth = listening.stream.watch.depth;
 	listening.stream.fd = ioctl(rfm_fd(card.rfm), RFM_IOC_LISTEN, &listening.request);
-	if (listening.stream.fd < 0) {
-		status = failed(cmd, "cannot listen: %s", card_reason(errno));
-	} else {
-		stop_hold_signals();
-		until_begin(&listening.stream.until);
-		fprintf(stderr, "listening on %s ...\n", card.name);
-		status = stream_run(cmd, &listening.stream, print_event);
-		if (!status)
-			status = until_end(cmd, &listening.stream.until, "event");
-		close(listening.stream.fd);
-	}
-	card_close(&card);
-	return status;
+	if (listening.stream.fd < 0)
+		return failed(cmd, "cannot listen: %s", card_reason(errno));
+	stop_hold_signals();
+	until_begin(&listening.stream.until);
+	fprintf(stderr, "listening on %s ...\n", card.name);
+	status = stream_run(cmd, &listening.stream, print_event);
+	return status ? status : until_end(cmd, &listening.stream.until, "event");
 }

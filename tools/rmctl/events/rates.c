@@ -15,22 +15,13 @@ void rates_next_round(struct rates *rates)
 	rates->lost = 0;
 }
 
-static void add_latency(struct rates *rates, uint64_t latency)
-{
-	if (!rates->latencies++ || latency < rates->latency_min_ns)
-		rates->latency_min_ns = latency;
-	if (latency > rates->latency_max_ns)
-		rates->latency_max_ns = latency;
-	rates->latency_sum_ns += latency;
-}
-
 /*
  * Takes a record of a coalescing watch: it counts all updates that it stands for, and
  * knows the age of the last.
  */
 void rates_add(struct rates *rates, const struct rfm_event *event)
 {
-	uint64_t updates = event->count ? event->count : 1;
+	uint64_t updates = event->count ? event->count : 1, latency = 0;
 
 	if (event->type == RFM_EVENT_DROPPED) {
 		rates->lost += event->data;
@@ -40,9 +31,15 @@ void rates_add(struct rates *rates, const struct rfm_event *event)
 	rates->total += updates;
 	rates->last_ns = event->time_ns;
 	rates->node = event->node;
-	if (!(event->flags & RFM_EVENT_AGE_UNKNOWN))
-		add_latency(rates, event->arrival_ns > event->origin_ns ?
-			    event->arrival_ns - event->origin_ns : 0);
+	if (event->flags & RFM_EVENT_AGE_UNKNOWN)
+		return;
+	if (event->arrival_ns > event->origin_ns)
+		latency = event->arrival_ns - event->origin_ns;
+	if (!rates->latencies++ || latency < rates->latency_min_ns)
+		rates->latency_min_ns = latency;
+	if (latency > rates->latency_max_ns)
+		rates->latency_max_ns = latency;
+	rates->latency_sum_ns += latency;
 }
 
 /* This machine itself stored there; a watch does not see that. */

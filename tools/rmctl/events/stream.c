@@ -39,7 +39,7 @@ int stream_open(struct command *cmd, struct stream *stream, const struct card *c
 	for (uint32_t i = 0; i < stream->watch.count; i++) {
 		const struct rfm_range *range = &stream->ranges[i];
 
-		if (card_check_memory(cmd, card, range->offset, range->length))
+		if (card_check_memory(cmd, card->info.memory_size, range->offset, range->length))
 			return STATUS_FAILED;
 	}
 	stream->watch.ranges = (uintptr_t)stream->ranges;

@@ -372,25 +372,16 @@ static int show_rounds(struct top *top)
 	return status ? status : until_end(top->cmd, &top->until, "round");
 }
 
-static void release(struct top *top)
-{
-	for (size_t i = 0; i < top->count; i++)
-		if (top->rows[i].stream.fd >= 0)
-			close(top->rows[i].stream.fd);
-	free(top->rows);
-	free(top->fds);
-}
-
 int verb_top(struct command *cmd, int argc, char **argv)
 {
 	struct top top = { .cmd = cmd, .interval_ns = NSEC_PER_SEC };
 	int status;
 
 	status = get_options(&top, argc, argv);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 1, argc);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 1, argc))
-		return STATUS_MISUSED;
 	top.terminal = !cmd->json && isatty(STDOUT_FILENO);
 	status = get_rows(&top, argv + optind + 1, argc - optind - 1);
 	if (!status)
@@ -400,8 +391,8 @@ int verb_top(struct command *cmd, int argc, char **argv)
 		status = watch_all(&top);
 		if (!status)
 			status = show_rounds(&top);
-		card_close(&top.card);
 	}
-	release(&top);
+	free(top.rows);
+	free(top.fds);
 	return status;
 }

@@ -2,7 +2,6 @@
 /* rmctl trace: every write of another node, a line each. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "stream.h"
 #include "tools/rmctl/cli/out.h"
@@ -50,10 +49,8 @@ int verb_trace(struct command *cmd, int argc, char **argv)
 	stream_init(&stream, DEPTH);
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
 		status = stream_option(cmd, &stream, option);
-	if (status)
-		return status;
-	if (check_operands(cmd, argc, argv, 2, argc))
-		return STATUS_MISUSED;
+	if (!status)
+		status = check_operands(cmd, argc, argv, 2, argc);
 	for (int i = optind + 1; i < argc && !status; i++) {
 		status = get_target(cmd, argv[i], &target);
 		if (!status)
@@ -66,10 +63,5 @@ int verb_trace(struct command *cmd, int argc, char **argv)
 	regions_try(cmd);
 	stop_hold_signals();
 	status = stream_open(cmd, &stream, &card);
-	if (!status) {
-		status = trace(cmd, &stream);
-		close(stream.fd);
-	}
-	card_close(&card);
-	return status;
+	return status ? status : trace(cmd, &stream);
 }

@@ -396,7 +396,6 @@ static int watch(struct watching *watching)
 	/* What has come already, and no more: the command is not run for it any more. */
 	if (!status && stop_asked() && !until_done(&watching->stream.until))
 		status = stream_take(cmd, &watching->stream, handle);
-	close(watching->stream.fd);
 	if (!status && watching->runner.waiting.events)
 		warn_user(cmd, "the command was not run for the last %" PRIu64 " event(s)",
 			  watching->runner.waiting.events);
@@ -413,11 +412,10 @@ int verb_watch(struct command *cmd, int argc, char **argv)
 	stream_init(&watching.stream, 0);
 	for (int option; !status && (option = next_option(cmd, argc, argv)) != -1;)
 		status = get_option(&watching, option);
-	if (status)
-		return status;
-	if (check_operands(cmd, argc, argv, 2, 2))
-		return STATUS_MISUSED;
-	status = get_target(cmd, argv[optind + 1], &watching.target);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 2, 2);
+	if (!status)
+		status = get_target(cmd, argv[optind + 1], &watching.target);
 	if (!status)
 		status = get_comparison(&watching);
 	if (!status)
@@ -427,7 +425,5 @@ int verb_watch(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	regions_try(cmd);
-	status = watch(&watching);
-	card_close(&watching.card);
-	return status;
+	return watch(&watching);
 }

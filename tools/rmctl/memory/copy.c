@@ -24,14 +24,11 @@ int verb_load(struct command *cmd, int argc, char **argv)
 	struct target target;
 	struct source source;
 	bool yes = false;
-	int status;
+	int status, option;
 
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != 'y')
-			return STATUS_MISUSED;
+	while ((option = next_option(cmd, argc, argv)) == 'y')
 		yes = true;
-	}
-	if (check_operands(cmd, argc, argv, 3, 3))
+	if (option != -1 || check_operands(cmd, argc, argv, 3, 3))
 		return STATUS_MISUSED;
 	status = get_target_or_offset(cmd, argv[optind + 2], &target);
 	if (status)
@@ -92,9 +89,5 @@ int verb_save(struct command *cmd, int argc, char **argv)
 	status = get_target(cmd, argv[optind + 1], &target);
 	if (!status)
 		status = card_open_window(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	status = save_card(cmd, &card, &target, argv[optind + 2]);
-	card_close(&card);
-	return status;
+	return status ? status : save_card(cmd, &card, &target, argv[optind + 2]);
 }

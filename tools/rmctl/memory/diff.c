@@ -188,13 +188,9 @@ int verb_diff(struct command *cmd, int argc, char **argv)
 	struct card card;
 	int status;
 
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != 'n')
+	for (int option; (option = next_option(cmd, argc, argv)) != -1;)
+		if (option != 'n' || get_number(cmd, "count", optarg, UINT64_MAX, &max))
 			return STATUS_MISUSED;
-		status = get_number(cmd, "count", optarg, UINT64_MAX, &max);
-		if (status)
-			return status;
-	}
 	if (check_operands(cmd, argc, argv, 3, 3))
 		return STATUS_MISUSED;
 	status = get_target(cmd, argv[optind + 1], &target);
@@ -203,7 +199,5 @@ int verb_diff(struct command *cmd, int argc, char **argv)
 	if (status)
 		return status;
 	regions_try(cmd);
-	status = diff_card(cmd, &card, &target, argv[optind + 2], max);
-	card_close(&card);
-	return status;
+	return diff_card(cmd, &card, &target, argv[optind + 2], max);
 }

@@ -93,14 +93,11 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 	uint64_t offset = 0, length = 0;
 	bool raw = false;
 	struct card card;
-	int status;
+	int status, option;
 
-	for (int option; (option = next_option(cmd, argc, argv)) != -1;) {
-		if (option != OPTION_RAW)
-			return STATUS_MISUSED;
+	while ((option = next_option(cmd, argc, argv)) == OPTION_RAW)
 		raw = true;
-	}
-	if (check_operands(cmd, argc, argv, 2, 3))
+	if (option != -1 || check_operands(cmd, argc, argv, 2, 3))
 		return STATUS_MISUSED;
 	if (raw && cmd->json)
 		return misused(cmd, "--raw and --json exclude each other");
@@ -112,9 +109,5 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 	if (!length)
 		return misused(cmd, "length must be at least 1");
 	status = card_open_window(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	status = dump(cmd, &card, offset, length, raw);
-	card_close(&card);
-	return status;
+	return status ? status : dump(cmd, &card, offset, length, raw);
 }

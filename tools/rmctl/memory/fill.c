@@ -77,10 +77,10 @@ int verb_fill(struct command *cmd, int argc, char **argv)
 
 	hide_negatives(argc, argv);
 	status = get_options(cmd, argc, argv, &fill);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 3, 3);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 3, 3))
-		return STATUS_MISUSED;
 	fill.word = plain_word(argv[optind + 2]);
 	status = get_target(cmd, plain_word(argv[optind + 1]), &fill.target);
 	if (!status)

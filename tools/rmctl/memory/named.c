@@ -236,10 +236,8 @@ static int by_name(struct shown *shown, const char *dev, int count)
 		status = check_words(shown, (uint64_t)count);
 	if (!status)
 		status = card_open_window(shown->cmd, &card, dev, shown->words);
-	if (!status) {
+	if (!status)
 		status = on_card(shown, &card);
-		card_close(&card);
-	}
 	free(shown->bytes);
 	free(shown->text);
 	json_decref(shown->values);

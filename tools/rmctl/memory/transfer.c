@@ -148,11 +148,8 @@ int change_card(struct command *cmd, const char *dev, bool yes, const struct tra
 	struct card card;
 	int status = card_open_window(cmd, &card, dev, true);
 
-	if (status) {
-		json_decref(what);
-		return status;
-	}
-	status = card_check_range(cmd, &card, change->offset, change->length);
+	if (!status)
+		status = card_check_range(cmd, &card, change->offset, change->length);
 	if (!status)
 		status = ask_user(cmd, yes, change->offset, change->length);
 	if (!status)
@@ -166,6 +163,5 @@ int change_card(struct command *cmd, const char *dev, bool yes, const struct tra
 	if (!status && cmd->json)
 		status = transfer_report(&transfer, key, json_incref(what));
 	json_decref(what);
-	card_close(&card);
 	return status;
 }

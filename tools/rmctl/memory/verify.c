@@ -88,11 +88,10 @@ struct verify {
 static int ask(struct verify *verify, uint64_t offset, uint32_t length)
 {
 	struct rfm_verify *args = &verify->answers;
-	int error = EINTR;
+	int error = stop_asked() ? EINTR : 0;
 
-	while (error == EINTR && !stop_asked())
-		error = rfm_verify(verify->card->rfm, offset, length, verify->timeout_ms, args) ?
-			errno : 0;
+	if (!error && rfm_verify(verify->card->rfm, offset, length, verify->timeout_ms, args))
+		error = errno;
 	if (!error && !(args->flags & RFM_FENCED_DARK))
 		return STATUS_OK;
 	progress_end(&verify->progress);
@@ -569,7 +568,8 @@ static int verify_card(struct verify *verify)
 
 	if (!verify->length)
 		verify->length = card->info.memory_size;
-	status = card_check_memory(verify->cmd, card, verify->offset, verify->length);
+	status = card_check_memory(verify->cmd, card->info.memory_size, verify->offset,
+				   verify->length);
 	if (!status && !(card->info.features & RFM_EXT_FEATURE_QUERY))
 		status = failed(verify->cmd, "%s", card->info.features ?
 				"the card cannot ask other nodes (feature query)" :
@@ -595,21 +595,14 @@ int verb_verify(struct command *cmd, int argc, char **argv)
 		.cmd = cmd, .card = &card, .timeout_ms = TIMEOUT_DEFAULT_MS,
 	};
 	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &verify.timeout_ms);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 1, 2);
+	if (!status && argc - optind == 2)
+		status = get_range(cmd, argv[optind + 1], &verify.offset, &verify.length);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 1, 2))
-		return STATUS_MISUSED;
-	if (argc - optind == 2) {
-		status = get_range(cmd, argv[optind + 1], &verify.offset, &verify.length);
-		if (status)
-			return status;
-	}
 	regions_try(cmd);
 	verify.which = argv[optind];
 	status = card_open(cmd, &card, verify.which, true);
-	if (status)
-		return status;
-	status = verify_card(&verify);
-	card_close(&card);
-	return status;
+	return status ? status : verify_card(&verify);
 }

@@ -170,11 +170,10 @@ int verb_who(struct command *cmd, int argc, char **argv)
 		target.length = 1;
 	if (!status)
 		status = card_open(cmd, &card, argv[optind], false);
-	if (status)
-		return status;
-	status = card_check_memory(cmd, &card, target.offset, target.length);
+	if (!status)
+		status = card_check_memory(cmd, card.info.memory_size, target.offset,
+					   target.length);
 	if (!status)
 		status = tell_all(cmd, &card, target.offset, target.offset + target.length);
-	card_close(&card);
 	return status;
 }

@@ -134,7 +134,6 @@ static int peek(struct command *cmd, const char *dev, const struct words *words)
 		offset += batch * words->width;
 		count -= batch;
 	}
-	card_close(&card);
 	return status;
 }
 
@@ -144,10 +143,10 @@ int verb_peek(struct command *cmd, int argc, char **argv)
 	int status, count;
 
 	status = get_options(cmd, argc, argv, &words.width);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 2, 3);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 2, 3))
-		return STATUS_MISUSED;
 	count = argc - optind - 1;
 	if (word_is_name(argv[optind + 1]))
 		return words.width || count > 1 ?
@@ -177,18 +176,15 @@ static int poke(struct command *cmd, const char *dev, const struct words *words,
 	if (status)
 		return status;
 	if (value && looks_swapped(words->offset, value, words->width, card.info.memory_size))
-		status = failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
-				PRIx64 SWAPPED, words->offset, (uint64_t)card.info.memory_size);
-	memory = status ? NULL : card_map(cmd, &card, words->offset, words->count * words->width);
-	if (memory)
-		for (uint64_t i = 0; i < words->count; i++)
-			store_word(memory + i * words->width, words->width, values[i]);
-	else
-		status = STATUS_FAILED;
-	if (!status && cmd->json)
-		status = print_batch(cmd, words->offset, words->width, values, words->count);
-	card_close(&card);
-	return status;
+		return failed(cmd, "offset 0x%" PRIx64 " is out of range: the memory ends at 0x%"
+			      PRIx64 SWAPPED, words->offset, (uint64_t)card.info.memory_size);
+	memory = card_map(cmd, &card, words->offset, words->count * words->width);
+	if (!memory)
+		return STATUS_FAILED;
+	for (uint64_t i = 0; i < words->count; i++)
+		store_word(memory + i * words->width, words->width, values[i]);
+	return cmd->json ? print_batch(cmd, words->offset, words->width, values, words->count) :
+			   STATUS_OK;
 }
 
 int verb_poke(struct command *cmd, int argc, char **argv)
@@ -200,10 +196,10 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 
 	hide_negatives(argc, argv);
 	status = get_options(cmd, argc, argv, &words.width);
+	if (!status)
+		status = check_operands(cmd, argc, argv, 3, argc);
 	if (status)
 		return status;
-	if (check_operands(cmd, argc, argv, 3, argc))
-		return STATUS_MISUSED;
 	count = (uint64_t)(argc - optind - 2);
 	place = plain_word(argv[optind + 1]);
 	if (word_is_name(place))

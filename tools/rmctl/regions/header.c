@@ -12,6 +12,9 @@
 #include "regions.h"
 #include "tools/rmctl/cli/out.h"
 
+/* What is printed is not all there. */
+static bool no_memory;
+
 static void indent(unsigned int depth)
 {
 	for (unsigned int i = 0; i < depth; i++)
@@ -66,51 +69,45 @@ static void put_gap(uint64_t from, uint64_t to, unsigned int depth)
 	printf("uint8_t _gap_0x%" PRIx64 "[%" PRIu64 "];\n", from, to - from);
 }
 
-static bool put_fields(const char *prefix, const struct rfm_region *region,
-		       unsigned int depth);
+static void put_fields(const char *prefix, const struct rfm_region *region, unsigned int depth);
 
 /* The type of one element. */
-static bool put_type(const char *prefix, const struct rfm_region *region,
-		     unsigned int depth)
+static void put_type(const char *prefix, const struct rfm_region *region, unsigned int depth)
 {
 	if (region->type) {
 		printf("%s%s", rfm_region_type_name(region->type),
 		       region->type <= RFM_REGION_UINT64 ? "_t" : "");
-		return true;
-	}
-	if (region->type_name) {
+	} else if (region->type_name) {
 		printf("%s_type_%s", prefix, region->type_name);
-		return true;
+	} else {
+		puts("struct {");
+		put_fields(prefix, region, depth + 1);
+		indent(depth);
+		putchar('}');
 	}
-	puts("struct {");
-	if (!put_fields(prefix, region, depth + 1))
-		return false;
-	indent(depth);
-	putchar('}');
-	return true;
 }
 
-/* In the order of offsets, as C has them. False: no memory. */
-static bool put_fields(const char *prefix, const struct rfm_region *region,
-		       unsigned int depth)
+/* In the order of offsets, as C has them. */
+static void put_fields(const char *prefix, const struct rfm_region *region, unsigned int depth)
 {
 	const struct rfm_region **sorted;
 	size_t count = 0, i = 0;
 	uint64_t end = 0;
-	bool done = true;
 
 	for (const struct rfm_region *field = region->fields; field; field = field->next)
 		count++;
 	sorted = calloc(count + 1, sizeof(*sorted));
-	if (!sorted)
-		return false;
+	if (!sorted) {
+		no_memory = true;
+		return;
+	}
 	for (const struct rfm_region *field = region->fields; field; field = field->next)
 		sorted[i++] = field;
 	qsort(sorted, count, sizeof(*sorted), by_offset);
-	for (i = 0; i < count && done; i++) {
+	for (i = 0; i < count; i++) {
 		put_gap(end, sorted[i]->offset, depth);
 		indent(depth);
-		done = put_type(prefix, sorted[i], depth);
+		put_type(prefix, sorted[i], depth);
 		printf(" %s", sorted[i]->name);
 		if (sorted[i]->count > 1)
 			printf("[%" PRIu32 "]", sorted[i]->count);
@@ -121,7 +118,6 @@ static bool put_fields(const char *prefix, const struct rfm_region *region,
 	}
 	put_gap(end, region->size, depth);
 	free(sorted);
-	return done;
 }
 
 /* --- assertions -------------------------------------------------------------------------- */
@@ -149,8 +145,7 @@ static void assert_fields(const char *type, const char *path, const struct rfm_r
 	}
 }
 
-static bool put_definition(const char *prefix, const char *kind,
-			   const struct rfm_region *region)
+static void put_definition(const char *prefix, const char *kind, const struct rfm_region *region)
 {
 	char type[RFM_REGION_PATH_MAX];
 	bool text = region->type == RFM_REGION_CHAR && region->count > 1;
@@ -159,8 +154,7 @@ static bool put_definition(const char *prefix, const char *kind,
 		putchar('\n');
 	snprintf(type, sizeof(type), "%s_%s_%s", prefix, kind, region->name);
 	fputs("typedef ", stdout);
-	if (!put_type(prefix, region, 0))
-		return false;
+	put_type(prefix, region, 0);
 	printf(" %s", type);
 	if (text)
 		printf("[%" PRIu32 "]", region->count);
@@ -170,51 +164,37 @@ static bool put_definition(const char *prefix, const char *kind,
 	if (!region->type && !region->type_name)
 		assert_fields(type, "", region);
 	putchar('\n');
-	return true;
 }
 
 /* --- types, each behind those that it needs ------------------------------------------------- */
 
-/* @done: names of those that have been printed. False: no memory, as below. */
-static bool put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
+/* @done: names of those that have been printed. */
+static void put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
 			 const struct rfm_region *region);
 
-static bool put_type_named(const char *prefix, const struct rfm_region *types, json_t *done,
+static void put_type_named(const char *prefix, const struct rfm_region *types, json_t *done,
 			   const char *name)
 {
 	const struct rfm_region *type = types;
 
-	if (json_object_get(done, name))
-		return true;
+	if (no_memory || json_object_get(done, name))
+		return;
 	while (strcmp(type->name, name))
 		type = type->next;
-	return !json_object_set_new(done, name, json_true()) &&
-	       put_types_of(prefix, types, done, type) && put_definition(prefix, "type", type);
+	no_memory |= json_object_set_new(done, name, json_true());
+	put_types_of(prefix, types, done, type);
+	put_definition(prefix, "type", type);
 }
 
-static bool put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
+static void put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
 			 const struct rfm_region *region)
 {
-	bool good = true;
-
-	for (const struct rfm_region *field = region->fields; field && good; field = field->next) {
+	for (const struct rfm_region *field = region->fields; field; field = field->next) {
 		if (field->type_name)
-			good = put_type_named(prefix, types, done, field->type_name);
+			put_type_named(prefix, types, done, field->type_name);
 		else if (!field->type)
-			good = put_types_of(prefix, types, done, field);
+			put_types_of(prefix, types, done, field);
 	}
-	return good;
-}
-
-static bool put_types(const char *prefix, const struct rfm_region *types)
-{
-	json_t *done = json_object();
-	bool good = done;
-
-	for (const struct rfm_region *type = types; type && good; type = type->next)
-		good = put_type_named(prefix, types, done, type->name);
-	json_decref(done);
-	return good;
 }
 
 /* --- the header ------------------------------------------------------------------------------ */
@@ -262,17 +242,18 @@ int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
 			 const char *prefix)
 {
 	char upper[RFM_REGION_NAME_MAX] = "";
-	bool done;
+	json_t *done = json_object();
 
 	for (size_t i = 0; prefix[i] && i + 1 < sizeof(upper); i++)
 		upper[i] = (char)toupper((unsigned char)prefix[i]);
 	put_beginning(regions, upper);
-	done = put_types(prefix, regions->types);
-	for (const struct rfm_region *region = regions->regions; region && done;
-	     region = region->next) {
+	for (const struct rfm_region *type = regions->types; type; type = type->next)
+		put_type_named(prefix, regions->types, done, type->name);
+	json_decref(done);
+	for (const struct rfm_region *region = regions->regions; region; region = region->next) {
 		put_numbers(upper, region);
-		done = put_definition(prefix, "region", region);
+		put_definition(prefix, "region", region);
 	}
 	puts("#undef RFM_REGIONS_ASSERT\n\n#endif");
-	return done ? out_flush(cmd) : failed(cmd, "out of memory");
+	return no_memory ? failed(cmd, "out of memory") : out_flush(cmd);
 }

@@ -137,7 +137,7 @@ static int get_numbers(struct command *cmd, const char *word, uint64_t *offset, 
 }
 
 /* Is it 0x1000-0x1fff or 0x1000+4K, rather than a number? */
-bool word_is_range(const char *word)
+static bool word_is_range(const char *word)
 {
 	return *word >= '0' && *word <= '9' && word[strcspn(word, "+-")];
 }

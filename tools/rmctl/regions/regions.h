@@ -28,7 +28,6 @@ struct target {
 	struct rfm_place place;	/* see @named */
 };
 
-bool word_is_range(const char *word);
 int get_target(struct command *cmd, const char *word, struct target *target);
 int get_target_or_offset(struct command *cmd, const char *word, struct target *target);
 void regions_try(struct command *cmd);
