@@ -41,7 +41,7 @@ struct planes {
 	struct ranges of[PLANES];
 };
 
-int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length);
+void ranges_add(const struct command *cmd, struct ranges *ranges, const struct range *range);
 int ranges_read(struct command *cmd, const char *word, struct ranges *ranges);
 void ranges_tidy(struct ranges *ranges, uint64_t memory_size);
 bool ranges_equal(const struct ranges *a, const struct ranges *b);

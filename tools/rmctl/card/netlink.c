@@ -18,6 +18,7 @@
 #include <linux/rfm_netlink.h>
 
 #include "open.h"
+#include "tools/rmctl/cli/out.h"
 
 /* Bytes that wait for a slow reader; a storm beyond that is an overrun, which is reported. */
 #define RECEIVE_BUFFER (1 << 20)
@@ -95,10 +96,8 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *cont
 int netlink_open(struct command *cmd, struct netlink *nl)
 {
 	int on = 1, request = NETLINK_REQUEST, status, fd;
-	struct nl_sock *socket = nl_socket_alloc();
+	struct nl_sock *socket = needed(cmd, nl_socket_alloc());
 
-	if (!socket)
-		return failed(cmd, "out of memory");
 	status = genl_connect(socket);
 	if (status) {
 		failed(cmd, "cannot open a netlink socket: %s", nl_geterror(status));

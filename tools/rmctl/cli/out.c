@@ -71,13 +71,28 @@ int out_json(const struct command *cmd, json_t *object)
 	return out_flush(cmd);
 }
 
-/* @object; NULL, and it is released, if @error says that it is not all there. */
-json_t *json_whole(json_t *object, int error)
+/* Adds a member to @object, or ends the program: half an object must not look like all of it. */
+void json_add(const struct command *cmd, json_t *object, const char *key, json_t *value)
 {
-	if (!error)
-		return object;
-	json_decref(object);
-	return NULL;
+	if (json_object_set_new(object, key, value))
+		exit(failed(cmd, "out of memory while writing JSON"));
+}
+
+/* @memory; the program ends without any. */
+void *needed(const struct command *cmd, void *memory)
+{
+	if (memory)
+		return memory;
+	exit(failed(cmd, "out of memory"));
+}
+
+/* @list with room, all zero, for one more behind its @count elements of @size bytes. */
+void *grown(const struct command *cmd, void *list, size_t count, size_t size)
+{
+	char *longer = needed(cmd, reallocarray(list, count + 1, size));
+
+	memset(longer + count * size, 0, size);
+	return longer;
 }
 
 /* A number, or null if @condition says that it is not known or does not apply. */

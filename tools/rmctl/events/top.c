@@ -78,13 +78,9 @@ static int get_options(struct top *top, int argc, char **argv)
 
 static int add_row(struct top *top, const char *word)
 {
-	struct row *rows = reallocarray(top->rows, top->count + 1, sizeof(*rows));
-
-	if (!rows)
-		return failed(top->cmd, "out of memory");
-	top->rows = rows;
-	rows[top->count] = (struct row){ .stream.fd = -1 };
-	return get_target(top->cmd, word, &rows[top->count++].target);
+	top->rows = grown(top->cmd, top->rows, top->count, sizeof(*top->rows));
+	top->rows[top->count].stream.fd = -1;
+	return get_target(top->cmd, word, &top->rows[top->count++].target);
 }
 
 /* Those that were named, or all regions of the file. Returns an exit status. */
@@ -148,9 +144,7 @@ static int watch_all(struct top *top)
 	int status = STATUS_OK;
 
 	want_descriptors(top->count);
-	top->fds = calloc(top->count, sizeof(*top->fds));
-	if (!top->fds)
-		return failed(top->cmd, "out of memory");
+	top->fds = needed(top->cmd, calloc(top->count, sizeof(*top->fds)));
 	for (size_t i = 0; i < top->count && !status; i++) {
 		status = watch_row(top, &top->rows[i], top->all && i);
 		if (!status && top->rows[i].stream.fd < 0)

@@ -181,12 +181,10 @@ static int shown_begin(struct shown *shown)
 	if (status)
 		return status < 0 ? failed(shown->cmd, "'%s': %s", shown->name, strerror(errno)) :
 				    status;
-	shown->bytes = malloc(shown->room + 1);
+	shown->bytes = needed(shown->cmd, malloc(shown->room + 1));
 	shown->room = VALUE_TEXT(shown->room);
-	shown->text = malloc(shown->room);
-	shown->values = json_array();
-	if (!shown->bytes || !shown->text || !shown->values)
-		return failed(shown->cmd, "out of memory");
+	shown->text = needed(shown->cmd, malloc(shown->room));
+	shown->values = needed(shown->cmd, json_array());
 	return STATUS_OK;
 }
 

@@ -92,10 +92,8 @@ static void put_list(const char *kind, const char *around, json_t *list)
 /* Prints the table. Returns an exit status. */
 int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
 {
-	json_t *object = regions_json(regions);
+	json_t *object = needed(cmd, regions_json(regions));
 
-	if (!object)
-		return failed(cmd, "out of memory");
 	for (int i = 0; i < COLUMNS; i++)
 		printf("%s%s", i ? "," : "", columns[i].name);
 	putchar('\n');
