@@ -3,7 +3,6 @@
 #include "rmbench.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -222,11 +221,9 @@ double bench_ring(const struct bench_ring *ring, double seconds, char *sentence)
 	struct bench_team team = { ring_member, &run, ring->nodes };
 	double result;
 
-	if (!mkdtemp(run.dir)) {
-		snprintf(sentence, BENCH_SENTENCE, "cannot make a directory for sockets in /tmp: %s",
-			 strerror(errno));
-		return -1;
-	}
+	if (!mkdtemp(run.dir))
+		return bench_why(sentence, "cannot make a directory for sockets in /tmp: %s",
+				 strerror(errno));
 	result = bench_run(&team, sentence);
 	remove_sockets(&run);
 	return result;
