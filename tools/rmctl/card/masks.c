@@ -29,11 +29,11 @@ void ranges_add(const struct command *cmd, struct ranges *ranges, const struct r
 /* Adds the RANGE that a word is. Returns an exit status; what is wrong has been said. */
 int ranges_read(struct command *cmd, const char *word, struct ranges *ranges)
 {
-	struct range range = { .planes = 0 };
-	int status = get_range(cmd, word, &range.offset, &range.length);
+	struct target target;
+	int status = get_target(cmd, word, &target);
 
 	if (!status)
-		ranges_add(cmd, ranges, &range);
+		ranges_add(cmd, ranges, &(struct range){ target.offset, target.length, 0 });
 	return status;
 }
 

@@ -7,12 +7,9 @@
 /* What is of one round only begins anew. */
 void rates_next_round(struct rates *rates)
 {
-	rates->updates = 0;
-	rates->latencies = 0;
-	rates->latency_sum_ns = 0;
-	rates->latency_min_ns = 0;
-	rates->latency_max_ns = 0;
-	rates->lost = 0;
+	*rates = (struct rates){
+		.total = rates->total, .last_ns = rates->last_ns, .node = rates->node,
+	};
 }
 
 /*

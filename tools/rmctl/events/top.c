@@ -216,7 +216,7 @@ static void print_row(const struct top *top, const struct row *row, uint64_t now
 	char rate[UNIT_TEXT], age[UNIT_TEXT] = "never", mean[UNIT_TEXT] = "-";
 	char max[UNIT_TEXT] = "-", node[UNIT_TEXT] = "-";
 	const struct rates *rates = &row->rates;
-	struct first first = { .value = "" };
+	struct first first = { .unit = "" };
 	uint64_t time;
 
 	if (rates_age(rates, now, &time)) {
@@ -230,8 +230,8 @@ static void print_row(const struct top *top, const struct row *row, uint64_t now
 	value_of(top, row, &first);
 	printf(ROW "%s%s%s%s", row->target.word,
 	       rate_text(rate, rates->updates, elapsed), age, mean, max, node,
-	       is_stale(top, row, now) ? "STALE  " : "",
-	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "");
+	       is_stale(top, row, now) ? "STALE  " : "", first.value, *first.unit ? " " : "",
+	       first.unit);
 	if (rates->lost)
 		printf("  LOST %" PRIu64, rates->lost);
 	puts(top->terminal ? "\033[K" : "");

@@ -587,6 +587,7 @@ static int verify_card(struct verify *verify)
 
 int verb_verify(struct command *cmd, int argc, char **argv)
 {
+	struct target target = { .length = 0 };
 	static struct verify verify;
 	struct card card;
 	int status;
@@ -598,9 +599,11 @@ int verb_verify(struct command *cmd, int argc, char **argv)
 	if (!status)
 		status = check_operands(cmd, argc, argv, 1, 2);
 	if (!status && argc - optind == 2)
-		status = get_range(cmd, argv[optind + 1], &verify.offset, &verify.length);
+		status = get_target(cmd, argv[optind + 1], &target);
 	if (status)
 		return status;
+	verify.offset = target.offset;
+	verify.length = target.length;
 	regions_try(cmd);
 	verify.which = argv[optind];
 	status = card_open(cmd, &card, verify.which, true);

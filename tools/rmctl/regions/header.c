@@ -239,9 +239,9 @@ static void put_beginning(const struct rfm_regions *regions, const char *upper)
  * Prints a C header for regions without a fault in their layout; all names in it begin with
  * @prefix. Returns an exit status.
  */
-int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
-			 const char *prefix)
+int regions_write_header(struct command *cmd, const char *prefix)
 {
+	const struct rfm_regions *regions = cmd->regions;
 	char upper[RFM_REGION_NAME_MAX] = "";
 	const struct header header = {
 		.cmd = cmd, .prefix = prefix, .types = regions->types, .done = json_object(),

@@ -118,9 +118,9 @@ static int add_value(yaml_document_t *document, const char *key, json_t *value)
 }
 
 /* Prints a file of regions. Returns an exit status. */
-int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions)
+int regions_write_yaml(struct command *cmd)
 {
-	json_t *object = regions_json(regions);
+	json_t *object = regions_json(cmd->regions);
 	yaml_document_t document;
 	yaml_emitter_t emitter;
 	bool done = false;
