@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void message(const struct command *cmd, const char *format, va_list args)
+int refuse(const struct command *cmd, int status, const char *format, ...)
 {
+	va_list args;
+
 	fflush(stdout);
 	fputs("rmctl: ", stderr);
 	if (cmd->card && *cmd->card)
@@ -19,32 +21,14 @@ static void message(const struct command *cmd, const char *format, va_list args)
 		fprintf(stderr, "%s: ", cmd->verb->name);
 	if (cmd->file)
 		fprintf(stderr, "%s:%u: ", cmd->file, cmd->line);
+	va_start(args, format);
 	vfprintf(stderr, format, args);
-}
-
-/* Says why the card, the kernel or the ring refused. */
-int failed(const struct command *cmd, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message(cmd, format, args);
 	va_end(args);
+	if (status == STATUS_MISUSED)
+		fprintf(stderr, " (see 'rmctl %s%s--help')", cmd->verb ? cmd->verb->name : "",
+			cmd->verb ? " " : "");
 	fputc('\n', stderr);
-	return STATUS_FAILED;
-}
-
-/* Says what is wrong with the command line. */
-int misused(const struct command *cmd, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message(cmd, format, args);
-	va_end(args);
-	fprintf(stderr, " (see 'rmctl %s%s--help')\n", cmd->verb ? cmd->verb->name : "",
-		cmd->verb ? " " : "");
-	return STATUS_MISUSED;
+	return status;
 }
 
 /* What was printed has reached standard output: a full disk must not look like success. */

@@ -555,10 +555,8 @@ static int find_members(struct verify *verify)
 		verify->node[id].searches = SEARCHES;
 		others += verify->node[id].asked;
 	}
-	if (others)
-		return STATUS_OK;
-	failed(verify->cmd, "no other node is on the ring");
-	return STATUS_UNKNOWN;
+	return others ? STATUS_OK :
+			refuse(verify->cmd, STATUS_UNKNOWN, "no other node is on the ring");
 }
 
 static int verify_card(struct verify *verify)
