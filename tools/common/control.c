@@ -203,8 +203,7 @@ void *control_alloc(struct control_request *request, size_t size)
 	return memory;
 }
 
-void control_on_gone(struct control_request *request, void (*gone)(void *context),
-		     void *context)
+void control_on_gone(struct control_request *request, void (*gone)(void *context), void *context)
 {
 	request->gone = gone;
 	request->gone_context = context;

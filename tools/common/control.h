@@ -89,8 +89,7 @@ void *control_alloc(struct control_request *request, size_t size);
  * control_on_gone() - who to tell when the client leaves before the last line
  * @gone: @request is over
  */
-void control_on_gone(struct control_request *request, void (*gone)(void *context),
-		     void *context);
+void control_on_gone(struct control_request *request, void (*gone)(void *context), void *context);
 
 /**
  * control_on_more() - who takes further lines while the request is under way

@@ -67,8 +67,7 @@ static struct rfmring *open_node(struct bench_shared *shared, const struct run *
 }
 
 /* Until both neighbours are there, and, of node 0, its heartbeat came home. */
-static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring,
-			      unsigned int index)
+static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring, unsigned int index)
 {
 	uint64_t limit = now_ns() + CLOSE_LIMIT_NS;
 	struct rfmring_state state = state_of(ring);
@@ -114,8 +113,7 @@ static void store_burst(struct bench_shared *shared, const struct run *run, stru
 }
 
 /* Store, and let things move; returns how many have come home so far. */
-static uint64_t full_round(struct bench_shared *shared, const struct run *run,
-			   struct token *token)
+static uint64_t full_round(struct bench_shared *shared, const struct run *run, struct token *token)
 {
 	uint64_t home = stats_of(token->ring).home;
 

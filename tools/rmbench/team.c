@@ -124,8 +124,7 @@ static double median(const struct bench_shared *shared)
 	double each[BENCH_SLICES];
 
 	for (int i = 0; i < BENCH_SLICES; i++)
-		each[i] = (double)shared->ns[i] /
-			  (double)(shared->units[i] ? shared->units[i] : 1);
+		each[i] = (double)shared->ns[i] / (double)(shared->units[i] ? shared->units[i] : 1);
 	qsort(each, BENCH_SLICES, sizeof(each[0]), by_size);
 	return each[BENCH_SLICES / 2];
 }

@@ -140,8 +140,7 @@ static bool take_queue(struct fields *fields, const struct field *field, json_t 
 {
 	uint32_t queue = fields->settings->hub.queue;
 
-	return !(queue & (queue - 1)) ||
-	       fields_fail(fields, field->name, "must be a power of two");
+	return !(queue & (queue - 1)) || fields_fail(fields, field->name, "must be a power of two");
 }
 
 static bool take_faults(struct fields *fields, const struct field *field, json_t *value)

@@ -176,8 +176,7 @@ static enum step await_home(struct replay *replay, uint64_t now)
 		replay->fenced = !rfmring_fence_begin(replay->job.ring, NULL, NULL) ||
 				 errno == ENOLINK;
 	stats = stats_of(replay->job.ring);
-	if ((replay->fenced && stats.home + stats.lost >= stats.stores) ||
-	    now > replay->give_up) {
+	if ((replay->fenced && stats.home + stats.lost >= stats.stores) || now > replay->give_up) {
 		job_end(&replay->job, NULL);
 		return STEP_DONE;
 	}

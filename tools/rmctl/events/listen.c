@@ -120,9 +120,7 @@ static int print_event(const struct command *cmd, struct stream *stream,
 
 int verb_listen(struct command *cmd, int argc, char **argv)
 {
-	struct listening listening = {
-		.request.flags = RFM_LISTEN_NONBLOCK | RFM_LISTEN_CLOEXEC,
-	};
+	struct listening listening = { .request.flags = RFM_LISTEN_NONBLOCK | RFM_LISTEN_CLOEXEC };
 	struct card card;
 	int status = STATUS_OK;
 

@@ -71,8 +71,7 @@ bool rates_age(const struct rates *rates, uint64_t now_ns, uint64_t *age_ns)
  * the range was begun to be watched; @period_ns: between two updates, as the file of regions says;
  * 0: not said, never stale.
  */
-bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns,
-		 uint64_t period_ns)
+bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns, uint64_t period_ns)
 {
 	uint64_t last = rates->last_ns ? rates->last_ns : since_ns;
 

@@ -149,8 +149,7 @@ static int watch_all(struct top *top)
 		status = watch_row(top, &top->rows[i], top->all && i);
 		if (!status && top->rows[i].stream.fd < 0)
 			leave_out(top, i);
-		top->fds[i] = (struct pollfd){ .fd = top->rows[i].stream.fd,
-						.events = POLLIN };
+		top->fds[i] = (struct pollfd){ .fd = top->rows[i].stream.fd, .events = POLLIN };
 	}
 	return status;
 }
@@ -210,8 +209,7 @@ static bool is_stale(const struct top *top, const struct row *row, uint64_t now)
 	return rates_stale(&row->rates, now, top->begun_ns, row->target.place.period_ns);
 }
 
-static void print_row(const struct top *top, const struct row *row, uint64_t now,
-		      uint64_t elapsed)
+static void print_row(const struct top *top, const struct row *row, uint64_t now, uint64_t elapsed)
 {
 	char rate[UNIT_TEXT], age[UNIT_TEXT] = "never", mean[UNIT_TEXT] = "-";
 	char max[UNIT_TEXT] = "-", node[UNIT_TEXT] = "-";

@@ -144,8 +144,7 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 		json_t *object = value_object(name, value, shown->text);
 
 		if (shown->dump)
-			json_object_set_new(object, "data",
-					    data_json(shown->bytes, value->length));
+			json_object_set_new(object, "data", data_json(shown->bytes, value->length));
 		json_array_append_new(shown->values, object);
 		return json_array_size(shown->values) < BATCH ? STATUS_OK : print_json(shown);
 	}

@@ -550,8 +550,7 @@ static int find_members(struct verify *verify)
 	if (rfm_ring_map(verify->card->rfm, member, NODES, NULL))
 		return failed(verify->cmd, "cannot get the ring map: %s", card_reason(errno));
 	for (unsigned int id = 0; id < NODES; id++) {
-		verify->node[id].asked = member[id].present &&
-					 id != verify->card->info.node;
+		verify->node[id].asked = member[id].present && id != verify->card->info.node;
 		verify->node[id].searches = SEARCHES;
 		others += verify->node[id].asked;
 	}
@@ -590,9 +589,7 @@ int verb_verify(struct command *cmd, int argc, char **argv)
 	struct card card;
 	int status;
 
-	verify = (struct verify){
-		.cmd = cmd, .card = &card, .timeout_ms = TIMEOUT_DEFAULT_MS,
-	};
+	verify = (struct verify){ .cmd = cmd, .card = &card, .timeout_ms = TIMEOUT_DEFAULT_MS };
 	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &verify.timeout_ms);
 	if (!status)
 		status = check_operands(cmd, argc, argv, 1, 2);

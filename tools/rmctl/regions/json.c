@@ -70,8 +70,7 @@ json_t *regions_json(const struct rfm_regions *regions)
 /* Numbers as people write them: what says where or how large is hexadecimal. */
 const char *number_word(char text[24], const char *key, const json_t *value)
 {
-	bool hexadecimal = !strcmp(key, "offset") || !strcmp(key, "size") ||
-			   !strcmp(key, "memory");
+	bool hexadecimal = !strcmp(key, "offset") || !strcmp(key, "size") || !strcmp(key, "memory");
 
 	snprintf(text, 24, hexadecimal ? "0x%" PRIx64 : "%" PRIu64,
 		 (uint64_t)json_integer_value(value));
