@@ -78,17 +78,6 @@ bool ranges_equal(const struct ranges *a, const struct ranges *b)
 	       (!a->count || !memcmp(a->list, b->list, a->count * sizeof(*a->list)));
 }
 
-json_t *ranges_json(const struct ranges *ranges)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < ranges->count; i++)
-		json_array_append_new(list, json_pack("{s:I, s:I}", "offset",
-						      (json_int_t)ranges->list[i].offset, "length",
-						      (json_int_t)ranges->list[i].length));
-	return list;
-}
-
 /* --- planes ---------------------------------------------------------------------------- */
 
 /* The plane whose name the first @length characters are; -1 if there is none. */

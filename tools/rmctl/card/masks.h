@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "tools/rmctl/cli/rmctl.h"
 
 struct nl_msg;
@@ -45,7 +43,6 @@ void ranges_add(const struct command *cmd, struct ranges *ranges, const struct r
 int ranges_read(struct command *cmd, const char *word, struct ranges *ranges);
 void ranges_tidy(struct ranges *ranges, uint64_t memory_size);
 bool ranges_equal(const struct ranges *a, const struct ranges *b);
-json_t *ranges_json(const struct ranges *ranges);
 char *ranges_word(const struct ranges *ranges, uint64_t memory_size);
 
 int plane_find(const char *name, size_t length);

@@ -92,6 +92,12 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *cont
 			   nlmsg_datalen(header) - (int)skipped : 0);
 }
 
+void netlink_close(struct netlink *nl)
+{
+	nl_socket_free(nl->socket);
+	nl->socket = NULL;
+}
+
 /* Speaks to the driver. Returns an exit status; what is wrong has been said. */
 int netlink_open(struct command *cmd, struct netlink *nl)
 {
@@ -100,8 +106,8 @@ int netlink_open(struct command *cmd, struct netlink *nl)
 
 	status = genl_connect(socket);
 	if (status) {
-		failed(cmd, "cannot open a netlink socket: %s", nl_geterror(status));
-		goto out;
+		nl_socket_free(socket);
+		return failed(cmd, "cannot open a netlink socket: %s", nl_geterror(status));
 	}
 	fd = nl_socket_get_fd(socket);
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
@@ -121,17 +127,9 @@ int netlink_open(struct command *cmd, struct netlink *nl)
 	nl_socket_modify_cb(socket, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_torn, nl);
 	if (nl->family >= 0)
 		return STATUS_OK;
-	failed(cmd, "the kernel does not know the netlink family " RFM_FAMILY_NAME
-	       "; is module rfm loaded?");
-out:
-	nl_socket_free(socket);
-	nl->socket = NULL;
-	return STATUS_FAILED;
-}
-
-void netlink_close(struct netlink *nl)
-{
-	nl_socket_free(nl->socket);
+	netlink_close(nl);
+	return failed(cmd, "the kernel does not know the netlink family " RFM_FAMILY_NAME
+		      "; is module rfm loaded?");
 }
 
 /* Says in @nl what the connection itself met. Returns an errno. */
