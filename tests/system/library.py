@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""librfm and librfmring as they are installed, for programs outside of this tree; nothing leaks out."""
+"""The libraries as they are installed, for programs outside of this tree; nothing leaks out."""
 
 import os
 import re
@@ -68,12 +68,14 @@ def made(*command, **options):
 class Installed:
     """A library below a folder of its own."""
 
-    def __init__(self, folder, name, source, headers, api):
+    def __init__(self, folder, name, source, headers, prefix, api):
         self.folder = Path(folder)
-        self.root = self.folder / name
+        self.root = self.folder / source.replace("/", "-")
         self.name = name
-        self.library = f"lib{name}.so"
+        self.library = self.root / "lib" / f"lib{name}.so"
+        self.archive = self.root / "lib" / f"lib{name}.a"
         self.headers = [self.root / "include" / name for name in headers]
+        self.prefix = prefix
         self.api = api
         made("make", "-s", "-C", TOP / source, "install", f"PREFIX={self.root}")
         self.environment = {**os.environ, "PKG_CONFIG_PATH": str(self.root / "lib" / "pkgconfig"),
@@ -83,29 +85,41 @@ class Installed:
         return made("pkg-config", *words, self.name, env=self.environment).split()
 
     def exported(self):
-        symbols = made("nm", "-D", "--defined-only", self.root / "lib" / self.library)
-        return {line.split()[-1] for line in symbols.splitlines()}
+        """Calls, each with the version that it has."""
+        symbols = made("nm", "-D", "--defined-only", self.library)
+        words = [line.split() for line in symbols.splitlines()]
+        return dict(word[-1].split("@@") for word in words if word[1] != "A")
 
-    def inline(self):
-        """Calls that the header defines itself."""
+    def in_archive(self):
+        symbols = made("nm", "-g", "--defined-only", self.archive)
+        return {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
+
+    def needs(self):
+        said = made("readelf", "-d", self.library)
+        return set(re.findall(r"NEEDED.*\[(.*?)\.so", said)) - {"ld-linux-x86-64"}
+
+    def declared(self):
+        """Calls that the header declares, or defines itself."""
         text = "".join(made("cc", "-E", "-P", f"-I{self.root}/include", header)
                        for header in self.headers)
-        return set(re.findall(rf"static inline \w+ ({self.name}_\w+)\(", text))
+        mark = r'__attribute__\(\(visibility\("default"\)\)\)|static inline'
+        return set(re.findall(rf"(?:{mark})[^;{{}}]*?\b({self.prefix}_\w+)\(", text))
 
 
-class Both:
-    """The two libraries."""
+class Libraries:
+    """All of them."""
 
     def __init__(self, folder):
-        self.ring = Installed(folder, "rfmring", "ring", ["rfmring.h"], "RFMRING_API")
-        self.card = Installed(folder, "rfm", "tools/librfm",
-                              ["rfm/rfm.h", "rfm/regions.h"], "RFM_API")
-        self.all = (self.ring, self.card)
+        self.ring = Installed(folder, "rfmring", "ring", ["rfmring.h"], "rfmring", "RFMRING")
+        self.card = Installed(folder, "rfm", "tools/librfm", ["rfm/rfm.h"], "rfm", "RFM")
+        self.regions = Installed(folder, "rfmregions", "tools/librfm", ["rfm/regions.h"], "rfm",
+                                 "RFMREGIONS")
+        self.all = (self.ring, self.card, self.regions)
 
 
-def test_program(both):
+def test_program(libraries):
     """Two programs that know only pkg-config are a ring, with the shared and the static library"""
-    installed = both.ring
+    installed = libraries.ring
     source = installed.folder / "program.c"
     source.write_text(PROGRAM, encoding="utf-8")
     for kind, flags in (("shared", installed.flags("--cflags", "--libs")),
@@ -125,9 +139,9 @@ def test_program(both):
                 node.kill()
 
 
-def test_examples(both):
+def test_examples(libraries):
     """librfm's examples can be copied: they build with pkg-config only, and say what is wrong"""
-    installed = both.card
+    installed = libraries.card
     folder = installed.folder / "examples"
     shutil.copytree(installed.root / "share" / "doc" / "librfm" / "examples", folder)
     made("make", "-s", "-C", folder, "CFLAGS=-O2 -Wextra -Werror", env=installed.environment)
@@ -148,21 +162,42 @@ def test_examples(both):
                        f"{program.name} {words}: {done}")
 
 
-def test_symbols(both):
-    """The shared libraries export the calls of their headers and nothing else"""
-    for installed in both.all:
-        text = "".join(header.read_text(encoding="utf-8") for header in installed.headers)
-        declared = set(re.findall(rf"^{installed.api}[^;]*?\b({installed.name}_\w+)\(", text, re.M))
-        expect(declared and installed.exported() == declared,
-               f"{installed.exported() ^ declared} is only in one of the two")
+def test_symbols(libraries):
+    """Shared and static, a library exports the calls of its header in a version, and nothing else"""
+    for installed in libraries.all:
+        declared, exported = installed.declared(), installed.exported()
+        expect(declared and exported.keys() == declared,
+               f"{exported.keys() ^ declared} is only in one of the two")
+        expect(installed.in_archive() == declared,
+               f"{installed.in_archive() ^ declared} is only in header or archive")
+        expect(set(exported.values()) == {f"{installed.api}_1.0"}, f"{exported}")
 
 
-def test_pages(both):
+def test_needs(libraries):
+    """Only who has names for places needs a parser"""
+    expect(libraries.regions.needs() == {"libyaml-0", "libc"}, f"{libraries.regions.needs()}")
+    for installed in (libraries.card, libraries.ring):
+        expect(installed.needs() == {"libc"}, f"{installed.name}: {installed.needs()}")
+
+
+def test_version(libraries):
+    """VERSION is the one of the libraries and of the programs"""
+    version = (TOP / "VERSION").read_text(encoding="ascii").strip()
+    for installed in libraries.all:
+        expect(installed.flags("--modversion") == [version], installed.name)
+        expect(installed.library.resolve().name == f"{installed.library.name}.{version}",
+               f"{installed.library.resolve()}")
+    for program in ("rmctl", "rmnode", "rmhub"):
+        expect(made(TOP / "build" / "tools" / program, "-V") == f"{program} {version}\n", program)
+
+
+def test_pages(libraries):
     """Every call has a manual page that shows its prototype"""
     folder = TOP / "docs" / "man"
-    for installed in both.all:
-        calls = installed.exported() | installed.inline()
-        pages = {path.name for path in folder.glob(f"{installed.name}_*.3")}
+    for prefix in ("rfmring", "rfm"):
+        calls = set().union(*(installed.exported() for installed in libraries.all
+                              if installed.prefix == prefix))
+        pages = {path.name for path in folder.glob(f"{prefix}_*.3")}
         expect({f"{name}.3" for name in calls} == pages, f"{ {f'{name}.3' for name in calls} ^ pages}")
         for call in calls:
             page = folder / f"{call}.3"
@@ -173,18 +208,18 @@ def test_pages(both):
             expect(re.search(rf"^\.B .*\b{call}\(", text, re.M), f"{page.name} does not show {call}")
 
 
-def test_header(both):
+def test_header(libraries):
     """The headers compile alone, as C99 and as C++"""
-    for installed in both.all:
+    for installed in libraries.all:
         for language, standard in (("c", "-std=c99"), ("c++", "-std=c++11")):
             for header in installed.headers:
                 made("cc", "-Wall", "-Wextra", "-Werror", "-pedantic", standard,
                      f"-I{installed.root}/include", "-x", language, "-fsyntax-only", header)
 
 
-TESTS = [test_program, test_examples, test_symbols, test_pages, test_header]
+TESTS = [test_program, test_examples, test_symbols, test_needs, test_version, test_pages, test_header]
 
 if __name__ == "__main__":
     plan(TESTS)
     with tempfile.TemporaryDirectory(prefix="library-test-") as place:
-        sys.exit(bool(run(TESTS, Both(place))))
+        sys.exit(bool(run(TESTS, Libraries(place))))

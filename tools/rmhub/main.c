@@ -9,7 +9,6 @@
 #include "rmhub.h"
 #include "tools/common/parse.h"
 
-#define VERSION		"0.1"
 #define STATUS_USAGE	2
 
 /**
@@ -334,7 +333,7 @@ static int take_common(int argc, char **argv)
 			print_help();
 			exit(EXIT_SUCCESS);
 		} else if (!strcmp(argv[at], "-V") || !strcmp(argv[at], "--version")) {
-			puts("rmhub " VERSION);
+			puts("rmhub " RFM_VERSION);
 			exit(EXIT_SUCCESS);
 		} else if ((!strcmp(argv[at], "-S") || !strcmp(argv[at], "--socket")) &&
 			   at + 1 < argc) {

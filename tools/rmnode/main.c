@@ -7,8 +7,6 @@
 #include "ring/shm.h"
 #include "rmnode.h"
 
-#define VERSION "rmnode 0.1"
-
 static const char usage[] =
 	"usage: rmnode --id ID --memory SIZE --rx ADDRESS --tx ADDRESS [OPTION]...\n"
 	"       rmnode -S SOCKET [-j] VERB [ARGUMENT]...\n"
@@ -160,7 +158,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		if (option == 'V') {
-			puts(VERSION);
+			puts("rmnode " RFM_VERSION);
 			return 0;
 		}
 		if (option == 'S')

@@ -227,13 +227,18 @@ RFM_API int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t c
  * exactly one load, with acquire order: what is loaded after it is at least as
  * new. The address must be aligned to its size; then no node ever sees a part.
  * They cannot fail, never wait on the reader's side, and make no system call.
+ * They are inline, and the library has them too, for languages that call it.
  */
+#ifndef RFM_INLINE
+#define RFM_INLINE	static inline
+#endif
+
 #define RFM_WORD(bits, type)								\
-static inline void rfm_publish##bits(volatile type *at, type value)			\
+RFM_INLINE void rfm_publish##bits(volatile type *at, type value)			\
 {											\
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);					\
 }											\
-static inline type rfm_read##bits(const volatile type *at)				\
+RFM_INLINE type rfm_read##bits(const volatile type *at)				\
 {											\
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);					\
 }
@@ -246,14 +251,14 @@ RFM_WORD(64, uint64_t)
 
 /* Floating-point numbers, stored as their bits: the same one store and one load. */
 #define RFM_REAL(name, bits)								\
-static inline void rfm_publish_##name(volatile name *at, name value)			\
+RFM_INLINE void rfm_publish_##name(volatile name *at, name value)			\
 {											\
 	uint##bits##_t word;								\
 											\
 	memcpy(&word, &value, sizeof(word));						\
 	rfm_publish##bits((volatile uint##bits##_t *)at, word);				\
 }											\
-static inline name rfm_read_##name(const volatile name *at)				\
+RFM_INLINE name rfm_read_##name(const volatile name *at)				\
 {											\
 	uint##bits##_t word = rfm_read##bits((const volatile uint##bits##_t *)at);	\
 	name value;									\

@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RMCTL_VERSION "0.1"
-
 enum {
 	STATUS_OK = 0, STATUS_NO = 1, STATUS_MISUSED = 2, STATUS_FAILED = 3, STATUS_UNKNOWN = 4,
 };
