@@ -52,14 +52,15 @@ static bool is_inside(const struct rfmring *ring, uint32_t offset, size_t length
 }
 
 #define LOAD(bits)								\
-uint##bits##_t rfmring_load##bits(const struct rfmring *ring, uint32_t offset)	\
+int rfmring_load##bits(const struct rfmring *ring, uint32_t offset, uint##bits##_t *value) \
 {										\
-	const size_t size = sizeof(uint##bits##_t);				\
+	const size_t size = sizeof(*value);					\
 										\
 	if (offset % size || !is_inside(ring, offset, size))			\
-		return UINT##bits##_MAX;					\
-	return __atomic_load_n((const uint##bits##_t *)(const void *)		\
-			       (ring->memory + offset), __ATOMIC_ACQUIRE);	\
+		return rfm_fail(EINVAL);					\
+	*value = __atomic_load_n((const uint##bits##_t *)(const void *)		\
+				 (ring->memory + offset), __ATOMIC_ACQUIRE);	\
+	return 0;								\
 }
 
 LOAD(8)

@@ -450,13 +450,17 @@ static void linger(struct rfmring *ring)
 		let_move(ring);
 }
 
-void rfmring_close(struct rfmring *ring)
+int rfmring_close(struct rfmring *ring)
 {
 	struct rfm_host *host;
 	bool alone;
 
-	if (!ring || rfm_host_any_locked() || ring->next)
-		return;
+	if (!ring)
+		return 0;
+	if (rfm_host_any_locked())
+		return rfm_fail(EDEADLK);
+	if (ring->next)
+		return rfm_fail(EBUSY);
 	host = ring->host;
 	alone = !ring->previous;
 	linger(ring);
@@ -469,4 +473,5 @@ void rfmring_close(struct rfmring *ring)
 	if (alone)
 		rfm_host_free(host);
 	free_ring(ring);
+	return 0;
 }

@@ -297,9 +297,10 @@ RFMRING_API struct rfmring *rfmring_open(const struct rfmring_config *config,
  * rfmring_close() - leave the ring
  *
  * Waits up to the stall limit until own frames have left and come home. Nobody
- * else may be in a call of it, and not in a callback. NULL is allowed.
+ * else may be in a call of it. Errors: EDEADLK in a callback, of whatever ring; EBUSY
+ * there is a node behind it. Then nothing was done. NULL is allowed.
  */
-RFMRING_API void rfmring_close(struct rfmring *ring);
+RFMRING_API int rfmring_close(struct rfmring *ring);
 
 /** rfmring_start() - move the ring in a thread of the library from now on */
 RFMRING_API int rfmring_start(struct rfmring *ring);
@@ -334,13 +335,14 @@ RFMRING_API uint64_t rfmring_memory_size(const struct rfmring *ring);
 
 /**
  * rfmring_load8() - read an aligned word, with acquire order
+ * @value: set on success only
  *
- * An @offset that is not aligned or not in the memory reads as all ones.
+ * Errors: EINVAL @offset is not aligned or not in the memory.
  */
-RFMRING_API uint8_t rfmring_load8(const struct rfmring *ring, uint32_t offset);
-RFMRING_API uint16_t rfmring_load16(const struct rfmring *ring, uint32_t offset);
-RFMRING_API uint32_t rfmring_load32(const struct rfmring *ring, uint32_t offset);
-RFMRING_API uint64_t rfmring_load64(const struct rfmring *ring, uint32_t offset);
+RFMRING_API int rfmring_load8(const struct rfmring *ring, uint32_t offset, uint8_t *value);
+RFMRING_API int rfmring_load16(const struct rfmring *ring, uint32_t offset, uint16_t *value);
+RFMRING_API int rfmring_load32(const struct rfmring *ring, uint32_t offset, uint32_t *value);
+RFMRING_API int rfmring_load64(const struct rfmring *ring, uint32_t offset, uint64_t *value);
 
 /**
  * rfmring_store8() - store a word here and on every node

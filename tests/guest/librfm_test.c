@@ -473,20 +473,22 @@ static void owners_learn_of_conflicts(void)
 static void subscriptions(void)
 {
 	struct rfm *reader = rfm_open(near_path, O_RDONLY);
+	uint32_t result = 42;
 
 	REQUIRE(reader);
 	/* The base policy is all, unless somebody has changed it. */
-	CHECK_EQ(rfm_subscribe(near_card, PLACE, 64, RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX),
-		 near_info.base_policy == RFM_BASE_ALL ? RFM_SUBSCRIBE_NO_EFFECT : 0);
+	CHECK_EQ(rfm_subscribe(near_card, PLACE, 64, RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX, &result),
+		 0);
+	CHECK_EQ(result, near_info.base_policy == RFM_BASE_ALL ? RFM_SUBSCRIBE_NO_EFFECT : 0);
 	CHECK_EQ(rfm_unsubscribe(near_card, PLACE, 64, RFM_SUBSCRIBE_RX | RFM_SUBSCRIBE_TX), 0);
 	CHECK_EQ(rfm_unsubscribe(near_card, PLACE, 64, RFM_SUBSCRIBE_RX), 0);
-	CHECK(rfm_subscribe(reader, 0, 0, RFM_SUBSCRIBE_NO_MAPS) >= 0);
-	CHECK_ERRNO(rfm_subscribe(near_card, PLACE, 64, 0), EINVAL);
-	CHECK_ERRNO(rfm_subscribe(near_card, PLACE, 64, 0x100), EINVAL);
-	CHECK_ERRNO(rfm_subscribe(near_card, near_info.memory_size - 1, 2, RFM_SUBSCRIBE_RX),
-		    EINVAL);
+	CHECK_EQ(rfm_subscribe(reader, 0, 0, RFM_SUBSCRIBE_NO_MAPS, NULL), 0);
+	CHECK_ERRNO(rfm_subscribe(near_card, PLACE, 64, 0, NULL), EINVAL);
+	CHECK_ERRNO(rfm_subscribe(near_card, PLACE, 64, 0x100, NULL), EINVAL);
+	CHECK_ERRNO(rfm_subscribe(near_card, near_info.memory_size - 1, 2, RFM_SUBSCRIBE_RX,
+				  NULL), EINVAL);
 	CHECK_ERRNO(rfm_own(near_card, UINT64_MAX, 1), EINVAL);
-	CHECK_ERRNO(rfm_subscribe(reader, PLACE, 64, RFM_SUBSCRIBE_TX), EBADF);
+	CHECK_ERRNO(rfm_subscribe(reader, PLACE, 64, RFM_SUBSCRIBE_TX, NULL), EBADF);
 	CHECK_ERRNO(rfm_own(reader, PLACE, 64), EBADF);
 	CHECK_ERRNO(rfm_unsubscribe(reader, 0, 0, RFM_SUBSCRIBE_NO_MAPS), EINVAL);
 	rfm_close(reader);

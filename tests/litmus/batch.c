@@ -37,11 +37,14 @@ static uint32_t load_word(const struct role *role, char word, uint32_t instance)
 {
 	struct rfmring *ring = role->member->ring;
 	uint32_t offset = offset_of(role, word, instance);
-	uint64_t value;
+	uint64_t value = 0;
+	uint32_t half = 0;
 
-	if (role->plan->width == 4)
-		return rfmring_load32(ring, offset);
-	value = rfmring_load64(ring, offset);
+	if (role->plan->width == 4) {
+		rfmring_load32(ring, offset, &half);
+		return half;
+	}
+	rfmring_load64(ring, offset, &value);
 	if (value >> 32 != (uint32_t)value)
 		complain(role->member, "torn: %#018llx", (unsigned long long)value);
 	return value;

@@ -125,10 +125,11 @@ static void updated(void *opaque, const struct rfmring_update *update)
 	if (update->offset % 8 || update->length % 8)
 		atomic_fetch_add(&torn, 1);
 	for (uint32_t at = 0; at + 8 <= update->length; at += 8) {
-		uint64_t *last = &newest[(update->offset + at) / 8], value;
+		uint64_t *last = &newest[(update->offset + at) / 8], value, now = 0;
 
 		memcpy(&value, (const uint8_t *)update->data + at, sizeof(value));
-		if (value < *last || rfmring_load64(ring, update->offset + at) < *last)
+		rfmring_load64(ring, update->offset + at, &now);
+		if (value < *last || now < *last)
 			atomic_fetch_add(&backwards, 1);
 		*last = value;
 		atomic_fetch_add(&checked, 1);
@@ -190,12 +191,12 @@ static json_t *lives(void)
 	char name[12];
 
 	for (unsigned int node = 0; node < RFMRING_NODES; node++) {
-		uint64_t max = 0;
+		uint64_t max = 0, value;
 
 		for (unsigned int word = node * WORDS_MAX; word < (node + 1) * WORDS_MAX;
 		     word++)
-			if (rfmring_load64(ring, word * 8) > max)
-				max = rfmring_load64(ring, word * 8);
+			if (!rfmring_load64(ring, word * 8, &value) && value > max)
+				max = value;
 		if (!max)
 			continue;
 		snprintf(name, sizeof(name), "%u", node);

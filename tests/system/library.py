@@ -23,6 +23,7 @@ int main(int argc, char **argv)
 	struct rfmring_config config = RFMRING_CONFIG_INIT;
 	struct rfmring_interrupt interrupt;
 	struct rfmring *ring;
+	uint32_t value = 0;
 	char error[256];
 
 	if (argc != 4)
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 	}
 	rfmring_start(ring);
 	/* Node 1 asks until node 2 answers. */
-	while (config.id == 1 && rfmring_load32(ring, 4) != 43) {
+	while (config.id == 1 && !rfmring_load32(ring, 4, &value) && value != 43) {
 		rfmring_store32(ring, 0, 42);
 		rfmring_interrupt(ring, 2, 1, 0);
 		rfmring_fence(ring, NULL, 100);
@@ -48,12 +49,11 @@ int main(int argc, char **argv)
 		do {
 			if (rfmring_wait_interrupt(ring, &interrupt, 20000) != 1)
 				return 3;
-		} while (rfmring_load32(ring, 0) != 42);
-		rfmring_store32(ring, 4, rfmring_load32(ring, 0) + 1);
+		} while (rfmring_load32(ring, 0, &value) || value != 42);
+		rfmring_store32(ring, 4, value + 1);
 		rfmring_fence(ring, NULL, 1000);
 	}
-	rfmring_close(ring);
-	return 0;
+	return rfmring_close(ring) ? 4 : 0;
 }
 """
 

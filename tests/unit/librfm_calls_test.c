@@ -160,9 +160,12 @@ static void interrupts_go_where_they_should(void **state)
 
 static void subscriptions_say_whether_they_matter(void **state)
 {
+	uint32_t result = 42;
+
 	(void)state;
 	answer(0, 0, RFM_SUBSCRIBE_NO_EFFECT);
-	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), 1);
+	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, &result), 0);
+	assert_int_equal(result, RFM_SUBSCRIBE_NO_EFFECT);
 	assert_int_equal(driver.request, RFM_IOC_SUBSCRIBE);
 	assert_true(driver.asked.subscribe.range.offset == 64);
 	assert_true(driver.asked.subscribe.range.length == 128);
@@ -172,10 +175,13 @@ static void subscriptions_say_whether_they_matter(void **state)
 	assert_int_equal(driver.asked.subscribe.flags, RFM_SUBSCRIBE_OWN);
 	assert_int_equal(rfm_unsubscribe(&card, 64, 128, RFM_SUBSCRIBE_OWN), 0);
 	assert_int_equal(driver.request, RFM_IOC_UNSUBSCRIBE);
+	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, NULL), 0);
 	answer(0, 0, 0);
-	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), 0);
-	answer(0, ENOSPC, 0);
-	assert_errno(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), ENOSPC);
+	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, &result), 0);
+	assert_int_equal(result, 0);
+	answer(0, ENOSPC, RFM_SUBSCRIBE_NO_EFFECT);
+	assert_errno(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, &result), ENOSPC);
+	assert_int_equal(result, 0);
 	assert_errno(rfm_unsubscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), ENOSPC);
 	assert_errno(rfm_own(&card, 64, 128), ENOSPC);
 }

@@ -34,7 +34,8 @@ static void answer(void *opaque, const struct rfmring_update *update)
 	echo->refused = rfmring_fence(echo->ring, NULL, 10) == -1 && errno == EDEADLK &&
 			rfmring_set_optics(echo->ring, 0) == -1 && errno == EDEADLK &&
 			rfmring_set_address_offset(echo->ring, 0) == -1 && errno == EDEADLK &&
-			rfmring_run(echo->ring, 0) == -1 && errno == EDEADLK;
+			rfmring_run(echo->ring, 0) == -1 && errno == EDEADLK &&
+			rfmring_close(echo->ring) == -1 && errno == EDEADLK;
 }
 
 static void a_callback_may_answer(void **state)
@@ -51,10 +52,10 @@ static void a_callback_may_answer(void **state)
 	rfmring_store32(rings[0], 0x1f8, 1);	/* beside it, not adjacent to it */
 	for (uint32_t i = 1; i <= 1000; i++) {
 		rfmring_store32(rings[0], 0x200, i);
-		while (rfmring_load32(rings[0], 0x1200) != i + 1)
+		while (load32(rings[0], 0x1200) != i + 1)
 			;
 	}
-	assert_int_equal(rfmring_load32(rings[1], 0x11f8), 0);
+	assert_int_equal(load32(rings[1], 0x11f8), 0);
 	assert_int_equal(echo.source, 1);
 	assert_true(echo.refused);
 	assert_int_equal(rfmring_unwatch(rings[1], watch), 0);
@@ -173,10 +174,10 @@ static void store_at_once(void *opaque, uint32_t what)
 		return;
 	if (!rfmring_store32(ring, 0x80, next)) {
 		full->stored++;
-		full->wrong += rfmring_load32(ring, 0x80) != next;
+		full->wrong += load32(ring, 0x80) != next;
 	} else {
 		full->refused++;
-		full->wrong += errno != EAGAIN || rfmring_load32(ring, 0x80) != full->stored;
+		full->wrong += errno != EAGAIN || load32(ring, 0x80) != full->stored;
 	}
 }
 
@@ -254,7 +255,7 @@ static void a_set_of_nodes_is_interrupted(void **state)
 	assert_int_equal(interrupt.type, 7);
 	assert_int_equal(interrupt.from, 1);
 	assert_int_equal(interrupt.data, 0xfeedface);
-	assert_int_equal(rfmring_load32(rings[2], 0x80), 42);
+	assert_int_equal(load32(rings[2], 0x80), 42);
 	assert_int_equal(rfmring_fence(rings[0], NULL, PATIENCE_MS), 0);
 	assert_int_equal(stats_of(rings[0]).sent, sent + 3);
 	for (unsigned int i = 0; i < NODES; i++)

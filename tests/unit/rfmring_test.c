@@ -41,10 +41,10 @@ static void stores_are_everywhere(void **state)
 		assert_int_equal(rfmring_fence(rings[0], NULL, PATIENCE_MS), 0);
 		assert_int_equal(rfmring_fence(rings[1], NULL, PATIENCE_MS), 0);
 		for (unsigned int i = 0; i < NODES; i++) {
-			assert_int_equal(rfmring_load8(rings[i], 1), 0x12);
-			assert_int_equal(rfmring_load16(rings[i], 2), 0x3456);
-			assert_int_equal(rfmring_load32(rings[i], 4), 0x789abcde);
-			assert_int_equal(rfmring_load64(rings[i], 8), 0x0123456789abcdef);
+			assert_int_equal(load8(rings[i], 1), 0x12);
+			assert_int_equal(load16(rings[i], 2), 0x3456);
+			assert_int_equal(load32(rings[i], 4), 0x789abcde);
+			assert_int_equal(load64(rings[i], 8), 0x0123456789abcdef);
 			assert_int_equal(rfmring_read(rings[i], 0x1001, back, sizeof(back)), 0);
 			assert_memory_equal(bytes, back, sizeof(bytes));
 		}
@@ -58,6 +58,10 @@ static void what_does_not_fit_changes_nothing(void **state)
 	struct rfmring *ring = open_with(&config);
 	uint8_t bytes[100];
 
+	uint32_t word = 0xa5a5a5a5;
+	uint64_t wide = 42;
+	uint8_t byte = 42;
+
 	(void)state;
 	assert_int_equal(rfmring_store32(ring, 2, 1), -1);
 	assert_int_equal(errno, EINVAL);
@@ -65,8 +69,11 @@ static void what_does_not_fit_changes_nothing(void **state)
 	assert_int_equal(rfmring_store8(ring, UINT32_MAX, 1), -1);
 	assert_int_equal(rfmring_write(ring, MEMORY - 99, bytes, 100), -1);
 	assert_int_equal(rfmring_read(ring, MEMORY - 99, bytes, 100), -1);
-	assert_int_equal(rfmring_load32(ring, 2), UINT32_MAX);
-	assert_int_equal(rfmring_load64(ring, MEMORY - 4), UINT64_MAX);
+	assert_int_equal(rfmring_load32(ring, 2, &word), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rfmring_load64(ring, MEMORY - 4, &wide), -1);
+	assert_int_equal(rfmring_load8(ring, MEMORY, &byte), -1);
+	assert_true(word == 0xa5a5a5a5 && wide == 42 && byte == 42);
 	assert_int_equal(rfmring_watch(ring, 0, MEMORY, (void *)1, NULL), -1);
 	assert_int_equal(rfmring_unwatch(ring, 1), -1);
 	assert_int_equal(errno, ENOENT);
@@ -77,7 +84,7 @@ static void what_does_not_fit_changes_nothing(void **state)
 	assert_int_equal(stats_of(ring).stores, 0);
 	/* It is dark: nothing waits, everything is counted. */
 	assert_int_equal(rfmring_store32(ring, 0, 5), 0);
-	assert_int_equal(rfmring_load32(ring, 0), 5);
+	assert_int_equal(load32(ring, 0), 5);
 	assert_int_equal(stats_of(ring).dark, 1);
 	assert_int_equal(rfmring_fence(ring, NULL, 100), -1);
 	assert_int_equal(errno, ENOLINK);
@@ -120,7 +127,7 @@ static void threads_store_at_the_same_time(void **state)
 		assert_int_equal(rfmring_fence(rings[i], NULL, PATIENCE_MS), 0);
 	for (unsigned int i = 0; i < NODES; i++) {
 		for (unsigned int w = 0; w < ARRAY_SIZE(writers); w++)
-			assert_int_equal(rfmring_load32(rings[i], 0x100 + 4 * w), STORES);
+			assert_int_equal(load32(rings[i], 0x100 + 4 * w), STORES);
 		stats = stats_of(rings[i]);
 		assert_int_equal(stats.lost, 0);
 		assert_int_equal(stats.missed, 0);
@@ -289,7 +296,7 @@ static void a_program_with_its_own_loop(void **state)
 		if (!turn && (!is_up(rings[0]) || !is_up(rings[1])))
 			continue;
 		/* Each side sees the other's last word and says the next. */
-		if (rfmring_load32(rings[turn % 2], 0x40) == turn) {
+		if (load32(rings[turn % 2], 0x40) == turn) {
 			rfmring_store32(rings[turn % 2], 0x40, turn + 1);
 			turn++;
 		}
@@ -323,7 +330,7 @@ static bool a_store_has_waited_for_a_neighbour(void)
 	for (uint32_t i = 0; i < 2000; i++)
 		refused += rfmring_store32(rings[0], 0x100 + 8 * (i % 100), i) != 0;
 	stalled = stats_of(rings[0]);
-	last = rfmring_load32(rings[0], 0x100 + 8 * 99);
+	last = load32(rings[0], 0x100 + 8 * 99);
 	rfmring_start(rings[1]);
 	while (rfmring_fence(rings[0], NULL, 2000))
 		;
@@ -377,7 +384,7 @@ static void a_program_without_a_thread_moves_the_ring_while_it_waits(void **stat
 	}
 	assert_true(full > 0);
 	assert_int_equal(rfmring_fence(rings[0], NULL, PATIENCE_MS), 0);
-	assert_int_equal(rfmring_load32(rings[1], 0x100 + 8 * 99), 1999);
+	assert_int_equal(load32(rings[1], 0x100 + 8 * 99), 1999);
 	assert_int_equal(stats_of(rings[0]).lost, 0);
 	close_ring(rings, 2);
 }
@@ -434,17 +441,19 @@ static void a_node_behind_another_leaves_nothing_on_the_ring(void **state)
 		assert_int_equal(state_of(rings[1]).upstream, 200);
 		for (uint32_t i = 0; i < 100; i++)
 			rfmring_store32(guest, 0x300 + 8 * i, round * 1000 + i);
+		assert_int_equal(rfmring_close(rings[0]), -1);
+		assert_int_equal(errno, EBUSY);
 		/* No fence: closing waits for what was stored. */
-		rfmring_close(guest);
-		assert_int_equal(rfmring_load32(rings[0], 0x300 + 8 * 99), round * 1000 + 99);
-		assert_int_equal(rfmring_load32(rings[1], 0x300 + 8 * 99), round * 1000 + 99);
+		assert_int_equal(rfmring_close(guest), 0);
+		assert_int_equal(load32(rings[0], 0x300 + 8 * 99), round * 1000 + 99);
+		assert_int_equal(load32(rings[1], 0x300 + 8 * 99), round * 1000 + 99);
 	}
 	until = now_ns() + 50000000;
 	while (now_ns() < until)
 		rfmring_run(rings[0], 10);
 	assert_int_equal(stats_of(rings[0]).hop_limit, 0);
 	assert_int_equal(stats_of(rings[1]).late, 0);
-	rfmring_close(rings[0]);
+	assert_int_equal(rfmring_close(rings[0]), 0);
 	rfmring_close(rings[1]);
 }
 
@@ -480,7 +489,7 @@ static void a_node_behind_leaves_a_busy_ring(void **state)
 		for (uint32_t i = 0; i < 100; i++)
 			rfmring_store32(guest, 0x300 + 8 * i, round * 1000 + i);
 		rfmring_close(guest);
-		assert_int_equal(rfmring_load32(word.ring, 0x300 + 8 * 99), round * 1000 + 99);
+		assert_int_equal(load32(word.ring, 0x300 + 8 * 99), round * 1000 + 99);
 		atomic_store(&word.stop, true);
 		for (unsigned int i = 0; i < 2; i++)
 			pthread_join(threads[i], NULL);

@@ -19,6 +19,21 @@ extern char folder[64];
 extern char addresses[NODES][2][128];	/* of node @i: where it listens, and connects to */
 
 uint64_t now_ns(void);
+
+/* What stands at @offset, which is in the memory and aligned; also in callbacks. */
+#define LOAD(bits)								\
+static inline uint##bits##_t load##bits(const struct rfmring *ring, uint32_t offset)	\
+{										\
+	uint##bits##_t value;							\
+										\
+	return rfmring_load##bits(ring, offset, &value) ? 0xa5 : value;		\
+}
+LOAD(8)
+LOAD(16)
+LOAD(32)
+LOAD(64)
+#undef LOAD
+
 /* Node @i of a ring of @count; 1, 2, 3 are the ids. */
 struct rfmring_config config_of(unsigned int i, unsigned int count);
 struct rfmring *open_with(const struct rfmring_config *config);

@@ -139,7 +139,7 @@ int rfm_unmap(void *address, size_t length)
 }
 
 static int subscription(struct rfm *rfm, unsigned long request, uint64_t offset, uint64_t length,
-			uint32_t flags)
+			uint32_t flags, uint32_t *result)
 {
 	struct rfm_subscribe subscribe = {
 		.range = { .offset = offset, .length = length },
@@ -148,22 +148,25 @@ static int subscription(struct rfm *rfm, unsigned long request, uint64_t offset,
 
 	if (ioctl(rfm->fd, request, &subscribe))
 		return -1;
-	return subscribe.result;
+	if (result)
+		*result = subscribe.result;
+	return 0;
 }
 
-int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags)
+int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags,
+		  uint32_t *result)
 {
-	return subscription(rfm, RFM_IOC_SUBSCRIBE, offset, length, flags);
+	return subscription(rfm, RFM_IOC_SUBSCRIBE, offset, length, flags, result);
 }
 
 int rfm_unsubscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags)
 {
-	return subscription(rfm, RFM_IOC_UNSUBSCRIBE, offset, length, flags) < 0 ? -1 : 0;
+	return subscription(rfm, RFM_IOC_UNSUBSCRIBE, offset, length, flags, NULL);
 }
 
 int rfm_own(struct rfm *rfm, uint64_t offset, uint64_t length)
 {
-	return subscription(rfm, RFM_IOC_SUBSCRIBE, offset, length, RFM_SUBSCRIBE_OWN) < 0 ? -1 : 0;
+	return rfm_subscribe(rfm, offset, length, RFM_SUBSCRIBE_OWN, NULL);
 }
 
 int rfm_writer(struct rfm *rfm, uint64_t offset, struct rfm_writer *writer)

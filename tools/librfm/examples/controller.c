@@ -81,7 +81,7 @@ static void open_controller(struct controller *controller, struct rfm *rfm)
 	controller->output_at = rfm_map(rfm, layout->output.offset, layout->output.length);
 	if (!controller->state_at || !controller->output_at)
 		err(1, "cannot map the memory");
-	if (rfm_subscribe(rfm, layout->state.offset, layout->state.length, RFM_SUBSCRIBE_RX) < 0)
+	if (rfm_subscribe(rfm, layout->state.offset, layout->state.length, RFM_SUBSCRIBE_RX, NULL))
 		err(1, "cannot subscribe to the state");
 	if (rfm_own(rfm, layout->output.offset, layout->output.length))
 		err(1, "cannot own the output");

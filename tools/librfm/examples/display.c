@@ -107,8 +107,8 @@ static void open_display(struct display *display, struct rfm *rfm)
 	struct loop_state before;
 
 	/* A mapping would subscribe to its whole pages; the state is 64 bytes. */
-	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS) < 0 ||
-	    rfm_subscribe(rfm, place->offset, place->length, RFM_SUBSCRIBE_RX) < 0)
+	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS, NULL) ||
+	    rfm_subscribe(rfm, place->offset, place->length, RFM_SUBSCRIBE_RX, NULL))
 		err(1, "cannot subscribe to the state");
 	display->state_at = rfm_map(rfm, place->offset, place->length);
 	if (!display->state_at)

@@ -257,7 +257,7 @@ static void open_plant(struct plant *plant)
 	if (!plant->state_at || !plant->output_at)
 		err(1, "cannot map the memory");
 	if (rfm_subscribe(rfm, layout->output.offset, layout->output.length,
-			  RFM_SUBSCRIBE_RX) < 0)
+			  RFM_SUBSCRIBE_RX, NULL))
 		err(1, "cannot subscribe to the output");
 	if (rfm_own(rfm, layout->state.offset, layout->state.length))
 		err(1, "cannot own the state");

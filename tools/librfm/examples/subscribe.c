@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	uint64_t count, seen, changes = 0;
 	const struct words *words;
 	struct rfm *rfm;
-	int result;
+	uint32_t result;
 
 	words_catch_signals();
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDONLY);
@@ -33,10 +33,9 @@ int main(int argc, char **argv)
 	 * A mapping would subscribe to its whole pages. This program wants 64 bytes,
 	 * so its mapping is to hold nothing.
 	 */
-	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS) < 0)
+	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS, NULL))
 		err(1, "cannot take the mapping out of the subscription");
-	result = rfm_subscribe(rfm, WORDS_OFFSET, sizeof(*words), RFM_SUBSCRIBE_RX);
-	if (result < 0)
+	if (rfm_subscribe(rfm, WORDS_OFFSET, sizeof(*words), RFM_SUBSCRIBE_RX, &result))
 		err(1, "cannot subscribe");
 	if (result == RFM_SUBSCRIBE_NO_EFFECT)
 		fprintf(stderr, "note: this card receives everything anyway (base policy all)\n");

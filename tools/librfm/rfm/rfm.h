@@ -82,10 +82,13 @@ RFM_API int rfm_unmap(void *address, size_t length);
  * rfm_subscribe() - take part in a range
  * @flags: RFM_SUBSCRIBE_*, at least one. With RFM_SUBSCRIBE_NO_MAPS alone
  *	@offset and @length are 0
+ * @result: out: RFM_SUBSCRIBE_NO_EFFECT, as RX and TX are on there anyway, or 0; may be
+ *	NULL
  *
- * Returns 0, or RFM_SUBSCRIBE_NO_EFFECT (1), or -1 with errno: EBADF, ENOSPC.
+ * Errors: EBADF, ENOSPC.
  */
-RFM_API int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags);
+RFM_API int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags,
+			  uint32_t *result);
 
 /** rfm_unsubscribe() - give back what of a range this open card holds */
 RFM_API int rfm_unsubscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags);

@@ -192,7 +192,7 @@ static bool hold_window(struct card *card)
 	rfm = rfm_open(path, O_RDONLY);
 	if (!rfm)
 		return false;
-	if (rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS) >= 0 || errno == EOPNOTSUPP)
+	if (!rfm_subscribe(rfm, 0, 0, RFM_SUBSCRIBE_NO_MAPS, NULL) || errno == EOPNOTSUPP)
 		page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
 			    rfm_fd(rfm), 0);
 	rfm_close(rfm);

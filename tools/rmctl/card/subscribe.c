@@ -119,7 +119,7 @@ static int hold(struct command *cmd, struct rfm *rfm, const struct wanted *wante
 	for (size_t i = 0; i < wanted->ranges.count; i++) {
 		const struct range *range = &wanted->ranges.list[i];
 
-		if (rfm_subscribe(rfm, range->offset, range->length, wanted->planes) >= 0)
+		if (!rfm_subscribe(rfm, range->offset, range->length, wanted->planes, NULL))
 			continue;
 		if (errno == EINVAL)
 			return failed(cmd, "%" PRIu64 " bytes at offset 0x%" PRIx64
