@@ -75,6 +75,8 @@ SUITES = [
     system("rmnode", "test", 20, 10, "members without machines, from the shell"),
     system("library", "test", 30, 10,
            "librfm and librfmring as they are installed, for programs outside"),
+    system("inprocess", "test", 40, 10,
+           "librfm's tests and examples without a card, every node in a process"),
     system("hub", "test", 40, 10, "the fibre hub: bypass, cascades, the same faults each time"),
     system("litmus", "test", 20, 10,
            "ordering on rings of processes, some thousand rounds of each test"),

@@ -175,6 +175,7 @@ static void call_watches(struct rfmring *ring, uint32_t offset, const void *data
 		.clock_domain = origin->clock_domain,
 		.seq = origin->seq,
 		.time_ns = origin->time_ns,
+		.arrival_ns = origin->arrival_ns,
 	};
 
 	for (unsigned int i = 0; i < ring->watch_count; i++) {
@@ -302,6 +303,28 @@ static void node_fence(void *opaque, const struct rfm_fence_result *fence)
 	ring->host->in_callback = false;
 }
 
+static void node_missed(void *opaque, uint8_t source, uint64_t count, uint64_t seq)
+{
+	struct rfmring *ring = opaque;
+
+	(void)seq;
+	if (!ring->config.lost)
+		return;
+	ring->host->in_callback = true;
+	ring->config.lost(ring->config.opaque, source, count);
+	ring->host->in_callback = false;
+}
+
+static void node_answer(void *opaque, uint8_t from, const struct rfm_answer *answer)
+{
+	struct rfmring *ring = opaque;
+
+	pthread_mutex_lock(&ring->pending_lock);
+	if (ring->answers && answer->ticket == ring->query_ticket)
+		rfm_host_put_answer(&ring->answers[from], answer);
+	pthread_mutex_unlock(&ring->pending_lock);
+}
+
 static void node_load(void *opaque, uint32_t offset, void *data, unsigned int len)
 {
 	const struct rfmring *ring = opaque;
@@ -315,8 +338,10 @@ const struct rfm_node_ops rfm_host_node_ops = {
 	.status = node_status,
 	.kick = node_kick,
 	.room = node_room,
+	.missed = node_missed,
 	.fence = node_fence,
 	.load = node_load,
+	.answer = node_answer,
 };
 
 /* --- into a node and out of it ------------------------------------------------------ */
@@ -537,12 +562,24 @@ static bool port_is_up(const struct rfm_host *host)
 	return host->tx && rfm_port_info(host->tx).up;
 }
 
+static void user_time(void *opaque, uint64_t now)
+{
+	struct rfmring *ring = opaque;
+
+	if (!ring->config.timer)
+		return;
+	ring->host->in_callback = true;
+	ring->config.timer(ring->config.opaque, now);
+	ring->host->in_callback = false;
+}
+
 void rfm_host_attach(struct rfm_host *host, struct rfmring *ring)
 {
 	uint64_t now = rfm_now();
 
 	ring->host = host;
 	ring->tick_timer = (struct rfm_timer){ .fire = tick_time, .opaque = ring };
+	ring->user_timer = (struct rfm_timer){ .fire = user_time, .opaque = ring };
 	ring->hop_timer = (struct rfm_timer){ .fire = hop_time, .opaque = ring };
 	ring->hop_poller = (struct rfm_poller){ .poll = hop_poll, .opaque = ring };
 	rfm_poller_add(host->loop, &ring->hop_poller);
@@ -569,6 +606,7 @@ void rfm_host_detach(struct rfmring *ring)
 	struct rfmring *previous = ring->previous;
 
 	rfm_timer_set(host->loop, &ring->tick_timer, RFM_NEVER);
+	rfm_timer_set(host->loop, &ring->user_timer, RFM_NEVER);
 	rfm_timer_set(host->loop, &ring->hop_timer, RFM_NEVER);
 	rfm_poller_remove(&ring->hop_poller);
 	if (!previous)

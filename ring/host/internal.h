@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "ring/host/loop.h"
 #include "ring/host/port.h"
@@ -79,6 +80,7 @@ struct rfmring {
 	int memory_fd;			/* -1: anonymous */
 	struct rfmring_config config;	/* its strings are not kept */
 	struct rfm_timer tick_timer;
+	struct rfm_timer user_timer;	/* rfmring_set_timer() */
 	struct rfm_timer hop_timer;	/* to @next: the line */
 	struct rfm_poller hop_poller;
 	bool light_told;		/* to @next */
@@ -107,6 +109,9 @@ struct rfmring {
 	uint64_t fence_ticket;		/* last that was begun */
 	struct rfm_fence_result fence;		/* last that has ended */
 	bool fence_busy;
+	bool query_open;		/* the fence behind the last question has not ended */
+	uint64_t query_ticket;
+	struct rfmring_answer *answers;	/* of the question under way; NULL: none is */
 	rfm_fence_done *fence_done;
 	void *fence_opaque;
 };
@@ -163,6 +168,18 @@ bool rfm_host_in_callback(const struct rfm_host *host);
 
 /** rfm_host_yield() - the thread that moves the host lets those that wait have the lock */
 void rfm_host_yield(struct rfm_host *host);
+
+/** rfm_host_put_answer() - what a node has answered, as callers see it */
+static inline void rfm_host_put_answer(struct rfmring_answer *to, const struct rfm_answer *from)
+{
+	*to = (struct rfmring_answer){
+		.given = true,
+		.paused = from->paused,
+		.length = from->bytes,
+		.crc = from->crc,
+	};
+	memcpy(to->first, from->first, sizeof(to->first));
+}
 
 /* --- producer.c ----------------------------------------------------------------- */
 

@@ -318,23 +318,49 @@ static void report(struct rfmring_fence *to, const struct rfm_fence_result *from
 	};
 }
 
-/* With pending_lock, and no other fence under way. */
-static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t until)
+struct question {
+	uint32_t offset, length;
+	struct rfmring_answer *answers;
+};
+
+static int ask(struct rfmring *ring, const struct question *question, uint64_t ticket)
+{
+	bool asked;
+
+	pthread_mutex_lock(&ring->producer);
+	asked = rfm_node_query(&ring->node, ticket, question->offset, question->length, rfm_now());
+	pthread_mutex_unlock(&ring->producer);
+	return asked ? 0 : rfm_fail(ENOBUFS);
+}
+
+/* With pending_lock, and no other fence under way. @question: before it; NULL: none */
+static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t until,
+		 const struct question *question)
 {
 	uint64_t ticket = ++ring->fence_ticket;
 	bool in_time = true;
-	int status;
+	int status = 0;
 
 	ring->fence_done = NULL;
+	ring->query_ticket = ticket;
+	ring->answers = question ? question->answers : NULL;
 	pthread_mutex_unlock(&ring->pending_lock);
-	status = begin_fence(ring, ticket);
+	if (question)
+		status = ask(ring, question, ticket);
+	if (!status)
+		status = begin_fence(ring, ticket);
 	pthread_mutex_lock(&ring->pending_lock);
+	if (!status) {
+		ring->query_open |= question != NULL;
+		while (ring->fence.ticket != ticket && in_time)
+			in_time = wait_for_pending(ring, until);
+	}
+	ring->answers = NULL;
 	if (status)
 		return status;
-	while (ring->fence.ticket != ticket && in_time)
-		in_time = wait_for_pending(ring, until);
 	if (ring->fence.ticket != ticket)
 		return rfm_fail(ETIMEDOUT);
+	ring->query_open = false;
 	if (result)
 		report(result, &ring->fence);
 	if (ring->fence.lost)
@@ -344,7 +370,8 @@ static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t un
 	return ring->fence.epoch_changed ? rfm_fail(EAGAIN) : 0;
 }
 
-int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms)
+static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms,
+			 const struct question *question)
 {
 	uint64_t until = deadline(timeout_ms);
 	int status, error;
@@ -358,11 +385,41 @@ int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeou
 			return rfm_fail(ETIMEDOUT);
 		}
 	ring->fence_busy = true;
-	status = fence(ring, result, until);
+	/* A question is asked when the fence behind the one before has ended. */
+	if (question && ring->query_open)
+		fence(ring, NULL, until, NULL);
+	status = fence(ring, result, until, question);
 	error = errno;
 	ring->fence_busy = false;
 	pthread_cond_broadcast(&ring->pending_cond);
 	pthread_mutex_unlock(&ring->pending_lock);
+	errno = error;
+	return status;
+}
+
+int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms)
+{
+	return fence_in_turn(ring, result, timeout_ms, NULL);
+}
+
+int rfmring_query(struct rfmring *ring, uint32_t offset, uint32_t length,
+		  struct rfmring_answer *answers, struct rfmring_fence *result, int timeout_ms)
+{
+	const struct question question = { .offset = offset, .length = length, .answers = answers };
+	struct rfm_answer own;
+	int status, error;
+
+	if (!length || length > RFMRING_QUERY_MAX || !is_inside(ring, offset, length))
+		return rfm_fail(EINVAL);
+	memset(answers, 0, RFMRING_NODES * sizeof(*answers));
+	status = fence_in_turn(ring, result, timeout_ms, &question);
+	error = errno;
+	if (!rfm_host_any_locked()) {
+		rfm_host_lock(ring->host);
+		rfm_node_digest(&ring->node, offset, length, &own);
+		rfm_host_unlock(ring->host);
+		rfm_host_put_answer(&answers[ring->node.config.id], &own);
+	}
 	errno = error;
 	return status;
 }

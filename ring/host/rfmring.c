@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #define PAGE		4096u
 #define STALL_MAX_MS	10000u
 #define ALL_FLAGS	0x7fu
+#define PRIORITY_MAX	99u
 #define TURN_NS		1000000u	/* of rfmring_run(ring, 0) on a busy ring */
 #define LINGER_STEP_NS	1000000u
 #define TIMER_SLACK_NS	1000u	/* a paced line wants its time kept */
@@ -76,9 +78,12 @@ static bool check_numbers(struct rfmring_config *config, const struct open_error
 {
 	if (config->id >= RFMRING_NODES)
 		return set_open_error(open_error, EINVAL, "the node id must be 0 to 255, not %u", config->id);
-	if (config->flags & ~ALL_FLAGS || config->reserved)
-		return set_open_error(open_error, EINVAL, "the configuration has a flag or a reserved field "
-				      "that this library does not know");
+	if (config->flags & ~ALL_FLAGS)
+		return set_open_error(open_error, EINVAL, "the configuration has a flag that this "
+				      "library does not know");
+	if (config->priority > PRIORITY_MAX)
+		return set_open_error(open_error, EINVAL, "the priority must be 0 to %u, not %u",
+				      PRIORITY_MAX, config->priority);
 	if (!config->memory_size || config->memory_size > RFMRING_MEMORY_MAX ||
 	    config->memory_size % PAGE)
 		return set_open_error(open_error, EINVAL, "the memory must have a multiple of 4096 bytes, "
@@ -305,6 +310,32 @@ static void *move(void *opaque)
 	return NULL;
 }
 
+/* Where and how urgent it is to run is settled before it runs. Returns an errno. */
+static int start_mover(struct rfm_host *host, const struct rfmring_config *config)
+{
+	const struct sched_param param = { .sched_priority = (int)config->priority };
+	pthread_attr_t attr;
+	cpu_set_t cpus;
+	int error = 0;
+
+	CPU_ZERO(&cpus);
+	for (unsigned int cpu = 0; cpu < 64; cpu++)
+		if (config->cpus >> cpu & 1)
+			CPU_SET(cpu, &cpus);
+	pthread_attr_init(&attr);
+	if (config->cpus)
+		error = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+	if (config->priority && !error) {
+		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+		pthread_attr_setschedparam(&attr, &param);
+	}
+	if (!error)
+		error = pthread_create(&host->thread, &attr, move, host);
+	pthread_attr_destroy(&attr);
+	return error;
+}
+
 int rfmring_start(struct rfmring *ring)
 {
 	struct rfm_host *host = ring->host;
@@ -319,7 +350,7 @@ int rfmring_start(struct rfmring *ring)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	host->started = true;
-	error = pthread_create(&host->thread, NULL, move, host);
+	error = start_mover(host, &ring->config);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	host->started = !error;
 	return error ? rfm_fail(error) : 0;
@@ -439,6 +470,8 @@ static void linger(struct rfmring *ring)
 	rfm_host_lock(ring->host);
 	ring->config.status = NULL;
 	ring->config.interrupt = NULL;
+	ring->config.lost = NULL;
+	ring->config.timer = NULL;
 	ring->watch_count = 0;
 	ring->seen = NULL;
 	if (ring->previous)

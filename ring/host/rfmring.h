@@ -85,6 +85,8 @@ enum rfmring_optics {
  * @seq: number of its frame, per incarnation of the source
  * @time_ns: when it was stored there, on the clock of @clock_domain
  * @clock_domain: equal to rfmring_state.clock_domain: time_ns is CLOCK_MONOTONIC here
+ * @arrival_ns: when it came, CLOCK_MONOTONIC
+ * @reserved: 0
  */
 struct rfmring_update {
 	uint32_t offset;
@@ -94,6 +96,8 @@ struct rfmring_update {
 	uint32_t clock_domain;
 	uint64_t seq;
 	uint64_t time_ns;
+	uint64_t arrival_ns;
+	uint64_t reserved[2];
 };
 
 /**
@@ -102,6 +106,7 @@ struct rfmring_update {
  * @from: node id of the sender
  * @data: 32 bits that came with it
  * @time_ns: when it arrived, CLOCK_MONOTONIC
+ * @reserved, @reserved2: 0
  */
 struct rfmring_interrupt {
 	uint8_t type;
@@ -109,6 +114,7 @@ struct rfmring_interrupt {
 	uint16_t reserved;
 	uint32_t data;
 	uint64_t time_ns;
+	uint64_t reserved2[2];
 };
 
 /**
@@ -138,6 +144,8 @@ struct rfmring_interrupt {
  * @shm_slots: frames in the shared memory to downstream, a power of two from 64 to
  *	65536; 0: 1024
  * @socket_buffer: bytes of the sockets' buffers; 0: the system's choice
+ * @priority: of the thread that rfmring_start() makes: SCHED_FIFO 1..99; 0: as its maker
+ * @cpus: on which that thread may run, bit n for processor n; 0: as its maker
  * @incarnation: of this node, greater than that of any before; 0: ns
  *	of real time now
  * @opaque: for the callbacks, each of which may be NULL
@@ -145,6 +153,8 @@ struct rfmring_interrupt {
  *	rfmring_wait_interrupt()
  * @status: something has happened, a mask of enum rfmring_status
  * @log: one sentence for people, e.g. why a neighbour was turned away
+ * @lost: @count updates, interrupts and fences of node @source never arrived here
+ * @timer: the time of rfmring_set_timer() has come
  */
 struct rfmring_config {
 	size_t size;
@@ -162,12 +172,15 @@ struct rfmring_config {
 	uint32_t stall_ms;
 	uint32_t shm_slots;
 	uint32_t socket_buffer;
-	uint32_t reserved;
+	uint32_t priority;
+	uint64_t cpus;
 	uint64_t incarnation;
 	void *opaque;
 	void (*interrupt)(void *opaque, const struct rfmring_interrupt *interrupt);
 	void (*status)(void *opaque, uint32_t what);
 	void (*log)(void *opaque, const char *sentence);
+	void (*lost)(void *opaque, int source, uint64_t count);
+	void (*timer)(void *opaque, uint64_t now_ns);
 };
 
 #define RFMRING_CONFIG_INIT	{ .size = sizeof(struct rfmring_config) }
@@ -203,6 +216,9 @@ struct rfmring_config {
  * @sent_bytes: data bytes of own updates given to the fibre or to loopback
  * @received_bytes: data bytes of updates that were taken
  * @forwarded_bytes: data bytes of updates passed on
+ * @window: own frames in flight now
+ * @tx: frames in the transmit FIFO now
+ * @insert: stores that wait now
  */
 struct rfmring_stats {
 	size_t size;
@@ -213,6 +229,7 @@ struct rfmring_stats {
 	uint64_t window_peak, tx_peak, insert_peak;
 	uint64_t stalls, longest_stall_ns, interrupts_lost;
 	uint64_t sent_bytes, received_bytes, forwarded_bytes;
+	uint64_t window, tx, insert;
 };
 
 /**
@@ -234,6 +251,7 @@ struct rfmring_stats {
  * @tx_shm: frames go by shared memory
  * @upstream: id of the neighbour; RFMRING_UNKNOWN: none, or a hub
  * @downstream_id: likewise
+ * @turn_ns: time once round the ring; 0: nothing comes home
  */
 struct rfmring_state {
 	size_t size;
@@ -247,6 +265,7 @@ struct rfmring_state {
 	bool signal, downstream, left, paused;
 	bool ring_open, rx_shm, tx_shm, reserved;
 	int upstream, downstream_id;
+	uint64_t turn_ns;
 };
 
 /**
@@ -256,6 +275,13 @@ struct rfmring_state {
  * @incarnation: of that node
  * @received: updates, interrupts and fences taken from it
  * @missed: of it, that never arrived here
+ * @clock_domain: of its clock
+ * @hubs: how many of @hops lead out of a hub, modulo 16
+ * @paused: it stands still, and stores nothing now
+ * @transit_ns: time its last frame took to come here; 0: its clock is another
+ * @heard_ns: when it was last heard, CLOCK_MONOTONIC
+ * @broke_ns: when it last told that it had lost its signal; 0: never
+ * @reserved, @reserved2: 0
  */
 struct rfmring_member {
 	uint32_t id;
@@ -263,6 +289,11 @@ struct rfmring_member {
 	uint64_t incarnation;
 	uint64_t received;
 	uint64_t missed;
+	uint32_t clock_domain;
+	uint16_t hubs;
+	bool paused, reserved;
+	uint64_t transit_ns, heard_ns, broke_ns;
+	uint64_t reserved2[2];
 };
 
 /**
@@ -271,12 +302,35 @@ struct rfmring_member {
  * @epoch: membership epoch now
  * @paused: a node passed frames on without having stored them yet
  * @epoch_changed: it was another when the fence was begun
+ * @reserved, @reserved2: 0
  */
 struct rfmring_fence {
 	uint64_t lost;
 	uint32_t epoch;
 	bool paused;
 	bool epoch_changed;
+	uint16_t reserved;
+	uint64_t reserved2[2];
+};
+
+#define RFMRING_QUERY_MAX	32768	/* bytes */
+
+/**
+ * struct rfmring_answer - what a node has in its memory
+ * @given: it has answered; otherwise all else is 0
+ * @paused: it stands still, and will store more when it goes on
+ * @length: how many of the bytes asked for lie within its memory: only they count
+ * @crc: CRC32C of them
+ * @first: the first eight of them, zeros behind the last
+ * @reserved: 0
+ */
+struct rfmring_answer {
+	bool given;
+	bool paused;
+	uint16_t length;
+	uint32_t crc;
+	uint8_t first[8];
+	uint64_t reserved;
 };
 
 /* --- lifecycle -------------------------------------------------------------- */
@@ -436,7 +490,29 @@ RFMRING_API int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_inte
  */
 RFMRING_API int rfmring_fence(struct rfmring *ring, struct rfmring_fence *fence, int timeout_ms);
 
+/**
+ * rfmring_query() - what stands in the memory of every node?
+ * @offset: in this memory; at the other nodes the same address
+ * @length: 1..RFMRING_QUERY_MAX, within this memory
+ * @answers: RFMRING_NODES of them, by node id, this node's among them; set when the fence
+ *	has ended, however
+ * @fence: as of rfmring_fence(), which is part of it
+ * @timeout_ms: -1: for ever
+ *
+ * Each node answers for the moment at which the question comes by. Returns and errors as
+ * rfmring_fence(); EINVAL the range.
+ */
+RFMRING_API int rfmring_query(struct rfmring *ring, uint32_t offset, uint32_t length,
+			      struct rfmring_answer *answers, struct rfmring_fence *fence,
+			      int timeout_ms);
+
 /* --- settings and state ------------------------------------------------------- */
+
+/**
+ * rfmring_set_timer() - when to call rfmring_config.timer, once
+ * @when_ns: CLOCK_MONOTONIC; UINT64_MAX: not at all. The one before is forgotten
+ */
+RFMRING_API int rfmring_set_timer(struct rfmring *ring, uint64_t when_ns);
 
 /** rfmring_set_optics() - enum rfmring_optics */
 RFMRING_API int rfmring_set_optics(struct rfmring *ring, uint32_t optics);

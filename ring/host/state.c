@@ -110,6 +110,20 @@ void rfmring_on_frame(struct rfmring *ring, rfm_frame_seen *seen, void *opaque)
 	leave(ring, entered);
 }
 
+int rfmring_set_timer(struct rfmring *ring, uint64_t when_ns)
+{
+	bool entered;
+
+	if (!enter_or_be_inside(ring, &entered))
+		return -1;
+	rfm_timer_set(ring->host->loop, &ring->user_timer, when_ns);
+	leave(ring, entered);
+	/* A loop that sleeps does not know of it yet. */
+	if (entered)
+		rfm_loop_wake(ring->host->loop);
+	return 0;
+}
+
 /* --- settings -------------------------------------------------------------------------- */
 
 int rfmring_set_optics(struct rfmring *ring, uint32_t optics)
@@ -163,6 +177,9 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	if (!enter_or_be_inside(ring, &entered))
 		return -1;
 	node = rfm_node_read_stats(&ring->node);
+	all.window = ring->node.seq - ring->node.home_seq;
+	all.tx = rfm_fifo_used(&ring->node.transmit);
+	all.insert = rfm_insert_used(&ring->node.insert);
 	leave(ring, entered);
 	/* Up to there they are the same counters in the same order. */
 	_Static_assert(offsetof(struct rfm_node_stats, sent_bytes) ==
@@ -228,6 +245,7 @@ static void get_state(struct rfmring *ring, struct rfmring_state *state)
 	state->rx_shm = !ring->previous && rx.shm;
 	state->tx_shm = !ring->next && tx.shm;
 	state->upstream = ring->previous ? ring->previous->node.config.id : neighbour(&rx);
+	state->turn_ns = node->turn_ns;
 	state->downstream_id = ring->next ? ring->next->node.config.id : neighbour(&tx);
 }
 
@@ -265,6 +283,12 @@ int rfmring_members(struct rfmring *ring, struct rfmring_member *members, unsign
 				.incarnation = source->current.incarnation,
 				.received = source->received,
 				.missed = source->missed,
+				.clock_domain = source->clock_domain,
+				.hubs = source->hubs,
+				.paused = source->paused,
+				.transit_ns = source->transit_ns,
+				.heard_ns = source->heard,
+				.broke_ns = source->broke,
 			};
 		found++;
 	}

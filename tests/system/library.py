@@ -70,7 +70,7 @@ class Installed:
 
     def __init__(self, folder, name, source, headers, prefix, api):
         self.folder = Path(folder)
-        self.root = self.folder / source.replace("/", "-")
+        self.root = self.folder / "usr"
         self.name = name
         self.library = self.root / "lib" / f"lib{name}.so"
         self.archive = self.root / "lib" / f"lib{name}.a"
@@ -104,6 +104,10 @@ class Installed:
                        for header in self.headers)
         mark = r'__attribute__\(\(visibility\("default"\)\)\)|static inline'
         return set(re.findall(rf"(?:{mark})[^;{{}}]*?\b({self.prefix}_\w+)\(", text))
+
+    def sized(self):
+        """Those of them that only say how large a structure is to the library's function."""
+        return {name for name in self.declared() if f"{name}_sized" in self.declared()}
 
 
 class Libraries:
@@ -153,7 +157,7 @@ def test_examples(libraries):
         done = subprocess.run([program, *named, folder / "none"], env=installed.environment,
                               text=True, capture_output=True, check=False, timeout=60)
         expect(done.returncode == 1 and done.stderr.count("\n") == 1 and
-               "cannot open the card: No such file" in done.stderr, f"{program.name}: {done}")
+               "cannot open the card: " in done.stderr and "No such file" in done.stderr, f"{program.name}: {done}")
         if named:
             for words in (["--seconds", "x"], ["--bad"], ["more"], ["--count", "0"]):
                 done = subprocess.run([program, *words], env=installed.environment, check=False,
@@ -165,7 +169,7 @@ def test_examples(libraries):
 def test_symbols(libraries):
     """Shared and static, a library exports the calls of its header in a version, and nothing else"""
     for installed in libraries.all:
-        declared, exported = installed.declared(), installed.exported()
+        declared, exported = installed.declared() - installed.sized(), installed.exported()
         expect(declared and exported.keys() == declared,
                f"{exported.keys() ^ declared} is only in one of the two")
         expect(installed.in_archive() == declared,
@@ -176,8 +180,8 @@ def test_symbols(libraries):
 def test_needs(libraries):
     """Only who has names for places needs a parser"""
     expect(libraries.regions.needs() == {"libyaml-0", "libc"}, f"{libraries.regions.needs()}")
-    for installed in (libraries.card, libraries.ring):
-        expect(installed.needs() == {"libc"}, f"{installed.name}: {installed.needs()}")
+    expect(libraries.ring.needs() == {"libc"}, f"{libraries.ring.needs()}")
+    expect(libraries.card.needs() == {"librfmring", "libc"}, f"{libraries.card.needs()}")
 
 
 def test_version(libraries):
@@ -195,7 +199,7 @@ def test_pages(libraries):
     """Every call has a manual page that shows its prototype"""
     folder = TOP / "docs" / "man"
     for prefix in ("rfmring", "rfm"):
-        calls = set().union(*(installed.exported() for installed in libraries.all
+        calls = set().union(*(installed.declared() for installed in libraries.all
                               if installed.prefix == prefix))
         pages = {path.name for path in folder.glob(f"{prefix}_*.3")}
         expect({f"{name}.3" for name in calls} == pages, f"{ {f'{name}.3' for name in calls} ^ pages}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The calls of librfm. links: tools/librfm/card.c tools/librfm/events.c tools/librfm/send.c */
+/* The calls of librfm. links: tools/librfm ring/host */
 /*
  * What they ask of the driver, and what they make of its answers; the driver is
  * this file. That both fit together is for tests/guest/librfm_test.c.
@@ -29,10 +29,13 @@ static struct {
 		struct rfm_writer writer;
 		struct rfm_watch watch;
 		struct rfm_listen listen;
+		struct rfm_info info;
 	} asked;
 	int result, error;
 	uint32_t flags;		/* fence, subscribe: what it says back */
 } driver;
+
+static struct rfm *card;
 
 /* Instead of the C library's. */
 int ioctl(int fd, unsigned long request, ...)
@@ -43,7 +46,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	argument = va_arg(args, void *);
 	va_end(args);
-	assert_int_equal(fd, 77);
+	assert_true(!card || fd == rfm_fd(card));
 	driver.request = request;
 	assert_true(_IOC_SIZE(request) <= sizeof(driver.asked));
 	memcpy(&driver.asked, argument, _IOC_SIZE(request));
@@ -51,6 +54,8 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = driver.error;
 		return -1;
 	}
+	if (request == RFM_IOC_INFO)
+		*(struct rfm_info *)argument = (struct rfm_info){ .memory_size = 1 << 20 };
 	if (request == RFM_IOC_VERIFY)
 		((struct rfm_verify *)argument)->answer[255].crc = 0xcafe;
 	if (request == RFM_IOC_FENCE)
@@ -60,7 +65,6 @@ int ioctl(int fd, unsigned long request, ...)
 	return driver.result;
 }
 
-static struct rfm card = { .fd = 77, .writable = 1 };
 
 static void answer(int result, int error, uint32_t flags)
 {
@@ -99,16 +103,17 @@ static void fences_tell_how_they_ended(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		answer(0, 0, ends[i].flags);
 		errno = 0;
-		assert_int_equal(rfm_fence(&card, 123, &result), ends[i].error ? -1 : 0);
+		assert_int_equal(rfm_fence(card, 123, &result), ends[i].error ? -1 : 0);
 		assert_int_equal(errno, ends[i].error);
 		assert_int_equal(result.flags, ends[i].flags);
 		assert_int_equal(driver.asked.fence.timeout_ms, 123);
 		assert_int_equal(driver.asked.fence.flags, 0);
-		assert_int_equal(rfm_fence(&card, 0, NULL), ends[i].error ? -1 : 0);
+		assert_int_equal(rfm_fence(card, -1, NULL), ends[i].error ? -1 : 0);
+		assert_int_equal(driver.asked.fence.timeout_ms, 60000);
 	}
 	answer(0, ETIMEDOUT, 0);
 	memset(&result, 0xa5, sizeof(result));
-	assert_errno(rfm_fence(&card, 1, &result), ETIMEDOUT);
+	assert_errno(rfm_fence(card, 1, &result), ETIMEDOUT);
 	assert_int_equal(result.flags, 0xa5a5a5a5);
 }
 
@@ -118,7 +123,7 @@ static void what_every_node_has(void **state)
 
 	(void)state;
 	answer(0, 0, 0);
-	assert_int_equal(rfm_verify(&card, 0x1000, 64, 123, &result), 0);
+	assert_int_equal(rfm_verify(card, 0x1000, 64, 123, &result), 0);
 	assert_int_equal(driver.request, RFM_IOC_VERIFY);
 	assert_int_equal(driver.asked.verify.offset, 0x1000);
 	assert_int_equal(driver.asked.verify.length, 64);
@@ -127,7 +132,7 @@ static void what_every_node_has(void **state)
 	assert_int_equal(result.answer[255].crc, 0xcafe);
 	answer(0, ETIMEDOUT, 0);
 	memset(&result, 0xa5, sizeof(result));
-	assert_errno(rfm_verify(&card, 0, 1, 0, &result), ETIMEDOUT);
+	assert_errno(rfm_verify(card, 0, 1, 0, &result), ETIMEDOUT);
 	assert_int_equal(result.flags, 0xa5a5a5a5);
 }
 
@@ -137,15 +142,15 @@ static void interrupts_go_where_they_should(void **state)
 
 	(void)state;
 	answer(0, 0, 0);
-	assert_int_equal(rfm_send(&card, 7, RFM_EVENT_INT2, 0x12345678), 0);
+	assert_int_equal(rfm_send(card, 7, RFM_EVENT_INT2, 0x12345678), 0);
 	assert_memory_equal(&driver.asked.send,
 			    (&(struct rfm_send){ 7, RFM_EVENT_INT2, 0x12345678, 0 }),
 			    sizeof(driver.asked.send));
-	assert_int_equal(rfm_send_all(&card, RFM_EVENT_INT4, 9), 0);
+	assert_int_equal(rfm_send_all(card, RFM_EVENT_INT4, 9), 0);
 	assert_int_equal(driver.request, RFM_IOC_SEND);
 	assert_int_equal(driver.asked.send.node, RFM_NODE_ALL);
 	assert_int_equal(driver.asked.send.data, 9);
-	assert_int_equal(rfm_send_set(&card, nodes, ARRAY_SIZE(nodes), RFM_EVENT_INT1, 5), 0);
+	assert_int_equal(rfm_send_set(card, nodes, ARRAY_SIZE(nodes), RFM_EVENT_INT1, 5), 0);
 	assert_int_equal(driver.request, RFM_IOC_SEND_SET);
 	assert_true(driver.asked.set.nodes[0] == (1ull | 1ull << 63));
 	assert_true(driver.asked.set.nodes[1] == 1);
@@ -155,7 +160,7 @@ static void interrupts_go_where_they_should(void **state)
 	assert_int_equal(driver.asked.set.data, 5);
 	assert_int_equal(driver.asked.set.reserved, 0);
 	answer(0, EBADF, 0);
-	assert_errno(rfm_send(&card, 7, RFM_EVENT_INT2, 0), EBADF);
+	assert_errno(rfm_send(card, 7, RFM_EVENT_INT2, 0), EBADF);
 }
 
 static void subscriptions_say_whether_they_matter(void **state)
@@ -164,26 +169,26 @@ static void subscriptions_say_whether_they_matter(void **state)
 
 	(void)state;
 	answer(0, 0, RFM_SUBSCRIBE_NO_EFFECT);
-	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, &result), 0);
+	assert_int_equal(rfm_subscribe(card, 64, 128, RFM_SUBSCRIBE_RX, &result), 0);
 	assert_int_equal(result, RFM_SUBSCRIBE_NO_EFFECT);
 	assert_int_equal(driver.request, RFM_IOC_SUBSCRIBE);
 	assert_true(driver.asked.subscribe.range.offset == 64);
 	assert_true(driver.asked.subscribe.range.length == 128);
 	assert_int_equal(driver.asked.subscribe.flags, RFM_SUBSCRIBE_RX);
 	assert_int_equal(driver.asked.subscribe.result, 0);
-	assert_int_equal(rfm_own(&card, 64, 128), 0);
+	assert_int_equal(rfm_own(card, 64, 128), 0);
 	assert_int_equal(driver.asked.subscribe.flags, RFM_SUBSCRIBE_OWN);
-	assert_int_equal(rfm_unsubscribe(&card, 64, 128, RFM_SUBSCRIBE_OWN), 0);
+	assert_int_equal(rfm_unsubscribe(card, 64, 128, RFM_SUBSCRIBE_OWN), 0);
 	assert_int_equal(driver.request, RFM_IOC_UNSUBSCRIBE);
-	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, NULL), 0);
+	assert_int_equal(rfm_subscribe(card, 64, 128, RFM_SUBSCRIBE_RX, NULL), 0);
 	answer(0, 0, 0);
-	assert_int_equal(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, &result), 0);
+	assert_int_equal(rfm_subscribe(card, 64, 128, RFM_SUBSCRIBE_RX, &result), 0);
 	assert_int_equal(result, 0);
 	answer(0, ENOSPC, RFM_SUBSCRIBE_NO_EFFECT);
-	assert_errno(rfm_subscribe(&card, 64, 128, RFM_SUBSCRIBE_RX, &result), ENOSPC);
+	assert_errno(rfm_subscribe(card, 64, 128, RFM_SUBSCRIBE_RX, &result), ENOSPC);
 	assert_int_equal(result, 0);
-	assert_errno(rfm_unsubscribe(&card, 64, 128, RFM_SUBSCRIBE_RX), ENOSPC);
-	assert_errno(rfm_own(&card, 64, 128), ENOSPC);
+	assert_errno(rfm_unsubscribe(card, 64, 128, RFM_SUBSCRIBE_RX), ENOSPC);
+	assert_errno(rfm_own(card, 64, 128), ENOSPC);
 }
 
 /* A stream whose other end is a pipe. */
@@ -196,7 +201,7 @@ static struct rfm_events *piped(int *end, int flags)
 	assert_int_equal(fcntl(ends[0], F_SETFL, flags), 0);
 	*end = ends[1];
 	answer(ends[0], 0, 0);
-	events = rfm_listen(&card, RFM_EVENT_BIT(RFM_EVENT_INT1), RFM_LISTEN_DISCARD);
+	events = rfm_listen(card, RFM_EVENT_BIT(RFM_EVENT_INT1), RFM_LISTEN_DISCARD, 12);
 	assert_non_null(events);
 	assert_int_equal(rfm_events_fd(events), ends[0]);
 	return events;
@@ -222,21 +227,21 @@ static void streams_are_asked_for(void **state)
 	events = piped(&end, 0);
 	assert_int_equal(driver.asked.listen.types, RFM_EVENT_BIT(RFM_EVENT_INT1));
 	assert_int_equal(driver.asked.listen.flags, RFM_LISTEN_DISCARD | RFM_LISTEN_CLOEXEC);
-	assert_int_equal(driver.asked.listen.depth, 0);
+	assert_int_equal(driver.asked.listen.depth, 12);
 	rfm_events_close(events);
 	close(end);
 
 	memset(&watch, 0xa5, sizeof(watch));
 	rfm_watch_init(&watch, ranges, 2);
 	answer(0, EINVAL, 0);
-	assert_null(rfm_watch_with(&card, &watch));
+	assert_null(rfm_watch_with(card, &watch));
 	assert_int_equal(errno, EINVAL);
 	assert_memory_equal(&driver.asked.watch,
 			    (&(struct rfm_watch){ .ranges = (uintptr_t)ranges, .count = 2,
 						  .flags = RFM_WATCH_CLOEXEC }),
 			    sizeof(watch));
 	answer(0, ENOSPC, 0);
-	assert_null(rfm_watch(&card, 64, 8));
+	assert_null(rfm_watch(card, 64, 8));
 	assert_int_equal(errno, ENOSPC);
 	assert_int_equal(driver.asked.watch.count, 1);
 	assert_int_equal(driver.asked.watch.flags, RFM_WATCH_CLOEXEC);
@@ -338,10 +343,18 @@ static void asking_changes_nothing_on_error(void **state)
 	(void)state;
 	memset(&writer, 0xa5, sizeof(writer));
 	answer(0, EINVAL, 0);
-	assert_errno(rfm_writer(&card, 4096, &writer), EINVAL);
+	assert_errno(rfm_writer(card, 4096, &writer), EINVAL);
 	assert_true(driver.asked.writer.offset == 4096);
 	assert_int_equal(driver.asked.writer.node, 0);
 	assert_int_equal(writer.node, 0xa5a5a5a5);
+}
+
+static int open_card(void **state)
+{
+	(void)state;
+	answer(0, 0, 0);
+	card = rfm_open("/dev/null", O_RDWR);
+	return !card;
 }
 
 int main(void)
@@ -358,5 +371,5 @@ int main(void)
 		cmocka_unit_test(asking_changes_nothing_on_error),
 	};
 
-	return cmocka_run_group_tests_name("librfm_calls", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("librfm_calls", tests, open_card, NULL);
 }

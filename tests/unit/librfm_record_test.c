@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Records of librfm. links: tools/librfm/record.c tests/unit/rig.c */
+/* Records of librfm. links: tools/librfm ring/host tests/unit/rig.c */
 #include "tests/unit/test.h"
 
 #include <errno.h>

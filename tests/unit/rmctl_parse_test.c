@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/rmctl/cli/words.c tools/rmctl/card/event_names.c */
+/* links: tools/rmctl/cli/words.c tools/rmctl/card/event_names.c tools/librfm/names.c */
 /* links: tools/common/parse.c tools/common/hex.c */
 /* What rmctl makes of cards and events on its command line. */
 #include <setjmp.h>

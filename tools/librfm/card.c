@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: MIT
-/* Opening, mapping, subscribing, and asking the card. */
-#define _GNU_SOURCE 1		/* versionsort() */
+/* A card as a back end: every request is a call of the driver. */
 #include "private.h"
 
-#include <dirent.h>
+#include <endian.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Is it rfm0, rfm1, ...? */
-static int is_card(const struct dirent *entry)
-{
-	const char *digits = entry->d_name + 3;
+/**
+ * struct card - an open card
+ * @narrow: its window is smaller than its memory, and may move
+ * @threshold: fewer bytes go by @window; 0: none do
+ * @window: the whole of it, from @window_offset of the memory on; NULL: not mapped
+ */
+struct card {
+	struct rfm rfm;
+	int fd;
+	int narrow;
+	size_t threshold;
+	volatile uint8_t *window;
+	uint64_t window_offset, window_size;
+};
 
-	return !strncmp(entry->d_name, "rfm", 3) && *digits &&
-	       !digits[strspn(digits, "0123456789")];
-}
-
-/* Finds the card with the lowest number, -1 with errno if there is none. */
-static int first_card(char *path, size_t size)
-{
-	struct dirent **cards;
-	int count = scandir("/dev", &cards, is_card, versionsort);
-
-	if (count < 0)
-		return -1;
-	if (count)
-		snprintf(path, size, "/dev/%s", cards[0]->d_name);
-	for (int i = 0; i < count; i++)
-		free(cards[i]);
-	free(cards);
-	return count ? 0 : fail_with(ENOENT);
-}
+static const struct rfm_backend card_backend;
 
 static void close_quietly(int fd)
 {
@@ -45,71 +35,58 @@ static void close_quietly(int fd)
 	errno = error;
 }
 
-struct rfm *rfm_open(const char *path, int flags)
+static struct card *to_card(const struct rfm *rfm)
+{
+	return (struct card *)(uintptr_t)rfm;
+}
+
+struct rfm *card_open(const char *path, int flags)
 {
 	struct rfm_info info;
-	struct rfm *rfm;
-	char first[sizeof("/dev/") + NAME_MAX];
-	int fd;
+	struct card *card;
+	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
 
-	if (flags != O_RDONLY && flags != O_RDWR) {
-		errno = EINVAL;
-		return NULL;
-	}
-	if (!path) {
-		if (first_card(first, sizeof(first)))
-			return NULL;
-		path = first;
-	}
-	fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
-		return NULL;
+		return open_failed(errno, "cannot open %.200s: %s", path, rfm_error_text(errno));
 	/* What is no card says so here, not with the first thing asked of it. */
-	rfm = ioctl(fd, RFM_IOC_INFO, &info) ? NULL : malloc(sizeof(*rfm));
-	if (!rfm) {
+	card = ioctl(fd, RFM_IOC_INFO, &info) ? NULL : calloc(1, sizeof(*card));
+	if (!card) {
 		close_quietly(fd);
-		return NULL;
+		return open_failed(errno, "%.200s: %s", path, rfm_error_text(errno));
 	}
-	rfm->fd = fd;
-	rfm->writable = flags == O_RDWR;
-	return rfm;
+	card->rfm.backend = &card_backend;
+	card->rfm.can = RFM_CAN_PUBLISH | RFM_CAN_FD | RFM_CAN_FORK | can_of(info.features);
+	card->rfm.memory_size = info.memory_size;
+	card->rfm.writable = flags == O_RDWR;
+	card->fd = fd;
+	card->narrow = info.window_size < info.memory_size;
+	return &card->rfm;
 }
 
-void rfm_close(struct rfm *rfm)
+static int card_call(struct rfm *rfm, unsigned long request, void *argument)
 {
-	if (!rfm)
-		return;
-	close_quietly(rfm->fd);
-	free(rfm);
+	return ioctl(to_card(rfm)->fd, request, argument);
 }
 
-int rfm_fd(const struct rfm *rfm)
+static int card_fd(const struct rfm *rfm)
 {
-	return rfm->fd;
+	return to_card(rfm)->fd;
 }
 
-int rfm_info(struct rfm *rfm, struct rfm_info *info)
+static void *map_fd(int fd, int writable, uint64_t offset, size_t length)
 {
-	return ioctl(rfm->fd, RFM_IOC_INFO, info);
-}
-
-/* How far @address is into its page. */
-static size_t into_page(uint64_t address)
-{
-	return address & (sysconf(_SC_PAGESIZE) - 1);
-}
-
-void *rfm_map(struct rfm *rfm, uint64_t offset, size_t length)
-{
-	int protection = rfm->writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	size_t lead = into_page(offset);
-	struct rfm_info before, info;
-	char *map;
+	char *map = mmap(NULL, length + lead, protection, MAP_SHARED, fd, offset - lead);
 
-	if (!length || length > SIZE_MAX - lead || offset > INT64_MAX) {
-		errno = EINVAL;
-		return NULL;
-	}
+	return map == MAP_FAILED ? NULL : map + lead;
+}
+
+static void *card_map(struct rfm *rfm, uint64_t offset, size_t length)
+{
+	struct rfm_info before, info;
+	void *map;
+
 	if (rfm_info(rfm, &info))
 		return NULL;
 	/* The file shows the window, which does not move under a mapping, but before it. */
@@ -119,79 +96,258 @@ void *rfm_map(struct rfm *rfm, uint64_t offset, size_t length)
 			errno = EINVAL;
 			return NULL;
 		}
-		map = mmap(NULL, length + lead, protection, MAP_SHARED, rfm->fd,
-			   offset - lead - info.window_offset);
-		if (map == MAP_FAILED)
+		map = map_fd(to_card(rfm)->fd, rfm->writable, offset - info.window_offset, length);
+		if (!map)
 			return NULL;
 		if (!rfm_info(rfm, &info) && info.window_offset == before.window_offset)
-			return map + lead;
-		munmap(map, length + lead);
+			return map;
+		rfm_unmap(map, length);
 	}
 }
 
-int rfm_unmap(void *address, size_t length)
-{
-	size_t lead = into_page((uintptr_t)address);
+/* --- transfers ------------------------------------------------------------------------ */
 
-	if (!length || length > SIZE_MAX - lead)
+/*
+ * A file of its own, whose mappings subscribe to nothing: the processor's stores and loads
+ * are to be what the driver's would be, no more.
+ */
+static void *map_window(struct card *card, const struct rfm_info *info)
+{
+	struct rfm_subscribe none = { .flags = RFM_SUBSCRIBE_NO_MAPS };
+	char path[32];
+	void *map = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", card->fd);
+	fd = open(path, (card->rfm.writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (!ioctl(fd, RFM_IOC_SUBSCRIBE, &none) || errno == EOPNOTSUPP)
+		map = map_fd(fd, card->rfm.writable, 0, info->window_size);
+	close_quietly(fd);
+	return map;
+}
+
+static int card_set_threshold(struct rfm *rfm, size_t bytes)
+{
+	struct card *card = to_card(rfm);
+	struct rfm_info info;
+
+	if (bytes && !card->window) {
+		if (rfm_info(rfm, &info))
+			return -1;
+		card->window = map_window(card, &info);
+		if (!card->window)
+			return -1;
+		/* It does not move under a mapping, so this holds from now on. */
+		if (rfm_info(rfm, &info))
+			return -1;
+		card->window_offset = info.window_offset;
+		card->window_size = info.window_size;
+	}
+	card->threshold = bytes;
+	return 0;
+}
+
+/* Where these bytes are for the processor; NULL: they go through the driver. */
+static volatile uint8_t *in_window(const struct card *card, uint64_t offset, size_t length)
+{
+	if (length >= card->threshold || offset < card->window_offset ||
+	    !range_is_inside(card->window_size, offset - card->window_offset, length))
+		return NULL;
+	return card->window + (offset - card->window_offset);
+}
+
+/* Where in the file a place of the memory is. */
+static int position(struct rfm *rfm, uint64_t offset, uint64_t *at)
+{
+	struct rfm_info info = { 0 };
+
+	if (to_card(rfm)->narrow && rfm_info(rfm, &info))
+		return -1;
+	if (offset < info.window_offset)
 		return fail_with(EINVAL);
-	return munmap((char *)address - lead, length + lead);
-}
-
-static int subscription(struct rfm *rfm, unsigned long request, uint64_t offset, uint64_t length,
-			uint32_t flags, uint32_t *result)
-{
-	struct rfm_subscribe subscribe = {
-		.range = { .offset = offset, .length = length },
-		.flags = flags,
-	};
-
-	if (ioctl(rfm->fd, request, &subscribe))
-		return -1;
-	if (result)
-		*result = subscribe.result;
+	*at = offset - info.window_offset;
 	return 0;
 }
 
-int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags,
-		  uint32_t *result)
+/* How many bytes the next access takes: one word, aligned as it stands there. */
+static size_t word_at(const volatile uint8_t *at, size_t left)
 {
-	return subscription(rfm, RFM_IOC_SUBSCRIBE, offset, length, flags, result);
+	size_t size = 8;
+
+	while ((uintptr_t)at % size || size > left)
+		size /= 2;
+	return size;
 }
 
-int rfm_unsubscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags)
+/*
+ * Not memcpy(), which may take any width, also one that the virtual machine monitor
+ * cannot emulate.
+ */
+static void load_word(void *to, const volatile uint8_t *from, size_t size)
 {
-	return subscription(rfm, RFM_IOC_UNSUBSCRIBE, offset, length, flags, NULL);
+	uint64_t word;
+
+	switch (size) {
+	case 8:
+		word = __atomic_load_n((const volatile uint64_t *)from, __ATOMIC_ACQUIRE);
+		break;
+	case 4:
+		word = __atomic_load_n((const volatile uint32_t *)from, __ATOMIC_ACQUIRE);
+		break;
+	case 2:
+		word = __atomic_load_n((const volatile uint16_t *)from, __ATOMIC_ACQUIRE);
+		break;
+	default:
+		word = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+	}
+	word = htole64(word);
+	memcpy(to, &word, size);
 }
 
-int rfm_own(struct rfm *rfm, uint64_t offset, uint64_t length)
+static void store_word(volatile uint8_t *to, const void *from, size_t size)
 {
-	return rfm_subscribe(rfm, offset, length, RFM_SUBSCRIBE_OWN, NULL);
+	uint64_t word = 0;
+
+	memcpy(&word, from, size);
+	word = le64toh(word);
+	switch (size) {
+	case 8:
+		__atomic_store_n((volatile uint64_t *)to, word, __ATOMIC_RELEASE);
+		break;
+	case 4:
+		__atomic_store_n((volatile uint32_t *)to, word, __ATOMIC_RELEASE);
+		break;
+	case 2:
+		__atomic_store_n((volatile uint16_t *)to, word, __ATOMIC_RELEASE);
+		break;
+	default:
+		__atomic_store_n(to, word, __ATOMIC_RELEASE);
+	}
 }
 
-int rfm_writer(struct rfm *rfm, uint64_t offset, struct rfm_writer *writer)
+/* pread() or pwrite() as often as it takes. @to: NULL to read */
+static int transfer(struct rfm *rfm, uint64_t offset, void *to, const void *from, size_t length)
 {
-	struct rfm_writer asked = { .offset = offset };
+	int fd = to_card(rfm)->fd;
+	uint64_t at;
 
-	if (ioctl(rfm->fd, RFM_IOC_WRITER, &asked))
+	if (position(rfm, offset, &at))
 		return -1;
-	*writer = asked;
+	for (size_t done = 0; done < length;) {
+		ssize_t some = to ? pread(fd, (char *)to + done, length - done, at + done) :
+			       pwrite(fd, (const char *)from + done, length - done, at + done);
+
+		if (some < 0)
+			return errno == ENOSPC || errno == EFBIG ? fail_with(EINVAL) : -1;
+		if (!some)
+			return fail_with(EINVAL);	/* behind the end */
+		done += some;
+	}
 	return 0;
 }
 
-int rfm_counters(struct rfm *rfm, struct rfm_counters *counters)
+static int card_read(struct rfm *rfm, uint64_t offset, void *data, size_t length)
 {
-	return ioctl(rfm->fd, RFM_IOC_COUNTERS, counters);
-}
+	const volatile uint8_t *from = in_window(to_card(rfm), offset, length);
+	uint8_t *to = data;
 
-int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t count,
-		 struct rfm_ring_map *map)
-{
-	struct rfm_ring_map asked = { .members = (uintptr_t)members, .count = count };
-
-	if (ioctl(rfm->fd, RFM_IOC_RING_MAP, &asked))
-		return -1;
-	if (map)
-		*map = asked;
+	if (!from)
+		return transfer(rfm, offset, data, NULL, length);
+	for (size_t size; length; length -= size, from += size, to += size) {
+		size = word_at(from, length);
+		load_word(to, from, size);
+	}
 	return 0;
 }
+
+static int card_write(struct rfm *rfm, uint64_t offset, const void *data, size_t length)
+{
+	volatile uint8_t *to = in_window(to_card(rfm), offset, length);
+	const uint8_t *from = data;
+
+	if (!to)
+		return transfer(rfm, offset, NULL, data, length);
+	for (size_t size; length; length -= size, from += size, to += size) {
+		size = word_at(to, length);
+		store_word(to, from, size);
+	}
+	return 0;
+}
+
+/* A word at a multiple of its size is one access either way. */
+static int card_load(struct rfm *rfm, uint64_t offset, void *word, size_t size)
+{
+	uint64_t value;
+
+	if (card_read(rfm, offset, &value, size))
+		return -1;
+	memcpy(word, &value, size);
+	return 0;
+}
+
+/* --- streams -------------------------------------------------------------------------- */
+
+static int card_events_take(struct rfm_events *events, struct rfm_event *records, size_t count)
+{
+	ssize_t got = read(events->fd, records, count * sizeof(*records));
+
+	return got < 0 ? -1 : (int)(got / sizeof(*records));
+}
+
+static void card_events_close(struct rfm_events *events)
+{
+	close(events->fd);
+	free(events);
+}
+
+static const struct rfm_events_ops card_events_ops = {
+	.take = card_events_take,
+	.close = card_events_close,
+};
+
+/* Allocates first: a descriptor that nobody can hold would have to be undone. */
+static struct rfm_events *card_stream(struct rfm *rfm, unsigned long request, void *argument)
+{
+	struct rfm_events *events = malloc(sizeof(*events));
+	int fd, error;
+
+	if (!events)
+		return NULL;
+	fd = card_call(rfm, request, argument);
+	if (fd >= 0 && !events_init(events, &card_events_ops, fd))
+		return events;
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	free(events);
+	errno = error;
+	return NULL;
+}
+
+/* --- the end -------------------------------------------------------------------------- */
+
+static int card_close(struct rfm *rfm)
+{
+	struct card *card = to_card(rfm);
+
+	if (card->window)
+		rfm_unmap((void *)card->window, card->window_size);
+	close_quietly(card->fd);
+	free(card);
+	return 0;
+}
+
+static const struct rfm_backend card_backend = {
+	.call = card_call,
+	.stream = card_stream,
+	.map = card_map,
+	.read = card_read,
+	.write = card_write,
+	.load = card_load,
+	.store = card_write,
+	.set_threshold = card_set_threshold,
+	.fd = card_fd,
+	.close = card_close,
+};

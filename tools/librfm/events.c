@@ -1,47 +1,31 @@
 // SPDX-License-Identifier: MIT
 /* Watches and listeners: streams of struct rfm_event. */
+#define _GNU_SOURCE 1		/* ppoll() */
 #include "private.h"
 
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-struct rfm_events {
-	int fd;
-};
+#define BATCH	16	/* records that are turned into those of another size in one go */
 
-/* Allocates first: a descriptor that nobody can hold would have to be undone. */
-static struct rfm_events *stream(struct rfm *rfm, unsigned long request, void *argument)
+int events_init(struct rfm_events *events, const struct rfm_events_ops *ops, int fd)
 {
-	struct rfm_events *events = malloc(sizeof(*events));
-
-	if (!events)
-		return NULL;
-	events->fd = ioctl(rfm->fd, request, argument);
-	if (events->fd < 0) {
-		int error = errno;
-
-		free(events);
-		errno = error;
-		return NULL;
-	}
-	return events;
+	events->ops = ops;
+	events->fd = fd;
+	events->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return events->cancel_fd < 0 ? -1 : 0;
 }
 
-void rfm_watch_init(struct rfm_watch *watch, const struct rfm_range *ranges, uint32_t count)
+struct rfm_events *rfm_watch_with_sized(struct rfm *rfm, const struct rfm_watch *watch,
+					size_t size)
 {
-	memset(watch, 0, sizeof(*watch));
-	watch->ranges = (uintptr_t)ranges;
-	watch->count = count;
-	watch->flags = RFM_WATCH_CLOEXEC;
-}
+	struct rfm_watch all;
 
-struct rfm_events *rfm_watch_with(struct rfm *rfm, const struct rfm_watch *watch)
-{
-	struct rfm_watch copy = *watch;
-
-	return stream(rfm, RFM_IOC_WATCH, &copy);
+	if (take_struct(&all, sizeof(all), watch, size))
+		return NULL;
+	return rfm->backend->stream(rfm, RFM_IOC_WATCH, &all);
 }
 
 struct rfm_events *rfm_watch(struct rfm *rfm, uint64_t offset, uint64_t length)
@@ -53,16 +37,34 @@ struct rfm_events *rfm_watch(struct rfm *rfm, uint64_t offset, uint64_t length)
 	return rfm_watch_with(rfm, &watch);
 }
 
-struct rfm_events *rfm_listen(struct rfm *rfm, uint32_t types, uint32_t flags)
+struct rfm_events *rfm_listen(struct rfm *rfm, uint32_t types, uint32_t flags, uint32_t depth)
 {
-	struct rfm_listen listen = { .types = types, .flags = flags | RFM_LISTEN_CLOEXEC };
+	struct rfm_listen listen = {
+		.types = types, .flags = flags | RFM_LISTEN_CLOEXEC, .depth = depth,
+	};
 
-	return stream(rfm, RFM_IOC_LISTEN, &listen);
+	return rfm->backend->stream(rfm, RFM_IOC_LISTEN, &listen);
 }
 
 int rfm_events_fd(const struct rfm_events *events)
 {
 	return events->fd;
+}
+
+/* --- waiting ------------------------------------------------------------------------ */
+
+/* Records, of which the caller knows @size bytes each. */
+static int take_records(struct rfm_events *events, void *records, size_t size, size_t count)
+{
+	struct rfm_event some[BATCH];
+	int got;
+
+	if (size == sizeof(*some))
+		return events->ops->take(events, records, count);
+	got = events->ops->take(events, some, count < BATCH ? count : BATCH);
+	for (int i = 0; i < got; i++)
+		give_struct((char *)records + i * size, size, &some[i], sizeof(some[i]));
+	return got;
 }
 
 /* Returns 1 if there is something to read, 0 after @timeout_ms, or -1. */
@@ -73,28 +75,71 @@ static int readable(const struct rfm_events *events, int timeout_ms)
 	return poll(&pollfd, 1, timeout_ms);
 }
 
-int rfm_events_wait(struct rfm_events *events, struct rfm_event *records, size_t count,
-		    int timeout_ms)
+int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records, size_t size,
+			  size_t count, int timeout_ms)
 {
-	ssize_t got;
-	int ready;
+	int got, ready;
 
 	if (!count)
 		return fail_with(EINVAL);
 	/* Who waits for ever sleeps in read(): the shortest way from event to program. */
 	ready = timeout_ms < 0 ? 1 : readable(events, timeout_ms);
 	while (ready > 0) {
-		got = read(events->fd, records, count * sizeof(*records));
-		if (got >= 0)
-			return got / sizeof(*records);
-		if (errno != EAGAIN)
-			return -1;
-		/* The descriptor is O_NONBLOCK, or somebody else took the record. */
+		got = take_records(events, records, size, count);
+		if (got >= 0 || errno != EAGAIN)
+			return got;
+		/* There is none after all, or somebody else took the record. */
 		if (timeout_ms >= 0)
 			return 0;
 		ready = readable(events, -1);
 	}
 	return ready;
+}
+
+/* Returns 1 if there is something to read, 0 after @until_ns, or -1. */
+static int readable_until(const struct rfm_events *events, uint64_t until_ns)
+{
+	struct pollfd fds[2] = {
+		{ .fd = events->fd, .events = POLLIN },
+		{ .fd = events->cancel_fd, .events = POLLIN },
+	};
+	uint64_t now = clock_ns(), left = now < until_ns ? until_ns - now : 0, cancelled;
+	struct timespec patience = { left / 1000000000, left % 1000000000 };
+	int ready = ppoll(fds, 2, until_ns == UINT64_MAX ? NULL : &patience, NULL);
+
+	if (ready <= 0)
+		return ready;
+	if (fds[1].revents && read(events->cancel_fd, &cancelled, sizeof(cancelled)) > 0)
+		return fail_with(ECANCELED);
+	return fds[0].revents != 0;
+}
+
+int rfm_events_wait_until_sized(struct rfm_events *events, struct rfm_event *records, size_t size,
+				size_t count, uint64_t until_ns)
+{
+	int got, ready;
+
+	if (!count)
+		return fail_with(EINVAL);
+	for (;;) {
+		ready = readable_until(events, until_ns);
+		if (ready < 0)
+			return -1;
+		if (ready) {
+			got = take_records(events, records, size, count);
+			if (got >= 0 || errno != EAGAIN)
+				return got;
+		}
+		if (clock_ns() >= until_ns)
+			return 0;
+	}
+}
+
+int rfm_events_cancel(struct rfm_events *events)
+{
+	const uint64_t one = 1;
+
+	return write(events->cancel_fd, &one, sizeof(one)) < 0 ? -1 : 0;
 }
 
 void rfm_events_close(struct rfm_events *events)
@@ -103,8 +148,8 @@ void rfm_events_close(struct rfm_events *events)
 
 	if (!events)
 		return;
-	close(events->fd);
-	free(events);
+	close(events->cancel_fd);
+	events->ops->close(events);
 	errno = error;
 }
 

@@ -1,15 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of librfm share. */
+/*
+ * What the files of librfm share. A handle has a back end:
+ *
+ *	card.c		a card: every request is a call of the driver
+ *	ring.c		a node in this process (librfmring), which answers the same requests
+ *	ring_events.c	its streams: what the driver makes of what the card tells
+ *	ring_address.c	"ring:...", the words that say which node
+ *
+ * In front of them: open.c, calls.c, words.c, record.c, events.c, names.c.
+ */
 #ifndef RFM_PRIVATE_H
 #define RFM_PRIVATE_H
 
 #include "fail.h"
 #include "rfm/rfm.h"
 
-/* An open card. */
+/**
+ * struct rfm_backend - what is behind a handle
+ * @call: a request RFM_IOC_* of linux/rfm.h, with its structure, returns and errors as there
+ * @stream: RFM_IOC_LISTEN or RFM_IOC_WATCH; NULL with errno
+ * @map: as rfm_map()
+ * @read: @offset and @length may be anything; words of up to 8 bytes are not torn
+ * @write: likewise
+ * @store: up to 8 bytes at a multiple of their number, in one
+ * @load: likewise
+ * @set_threshold: as rfm_set_threshold()
+ * @fd: as rfm_fd()
+ * @close: frees the handle unless it fails
+ */
+struct rfm_backend {
+	int (*call)(struct rfm *rfm, unsigned long request, void *argument);
+	struct rfm_events *(*stream)(struct rfm *rfm, unsigned long request, void *argument);
+	void *(*map)(struct rfm *rfm, uint64_t offset, size_t length);
+	int (*read)(struct rfm *rfm, uint64_t offset, void *data, size_t length);
+	int (*write)(struct rfm *rfm, uint64_t offset, const void *data, size_t length);
+	int (*load)(struct rfm *rfm, uint64_t offset, void *word, size_t size);
+	int (*store)(struct rfm *rfm, uint64_t offset, const void *word, size_t size);
+	int (*set_threshold)(struct rfm *rfm, size_t bytes);
+	int (*fd)(const struct rfm *rfm);
+	int (*close)(struct rfm *rfm);
+};
+
+/* What every handle begins with. */
 struct rfm {
-	int fd;		/* its descriptor */
+	const struct rfm_backend *backend;
+	uint64_t can;
+	uint64_t memory_size;
 	int writable;	/* it was opened for writing */
 };
+
+/**
+ * struct rfm_events_ops - what is behind a stream
+ * @take: the oldest records, up to @count; may wait if there are none. -1 with errno
+ *	EAGAIN: there are none
+ * @close: frees the stream
+ */
+struct rfm_events_ops {
+	int (*take)(struct rfm_events *events, struct rfm_event *records, size_t count);
+	void (*close)(struct rfm_events *events);
+};
+
+/* What every stream begins with. */
+struct rfm_events {
+	const struct rfm_events_ops *ops;
+	int fd;			/* readable when there is a record */
+	int cancel_fd;
+};
+
+/** events_init() - @events is a stream; -1 with errno */
+int events_init(struct rfm_events *events, const struct rfm_events_ops *ops, int fd);
+
+/* What a plain card can, and what features of the extension block add. */
+uint64_t can_of(uint64_t features);
+
+struct rfm *card_open(const char *path, int flags);
+struct rfm *ring_open(const char *address, int flags);
+
+/** give_struct() - @from, of @have bytes, as a caller sees it who knows @size bytes of it */
+void give_struct(void *to, size_t size, const void *from, size_t have);
+
+/** take_struct() - the other way; -1 with EINVAL if more is asked for than is known here */
+int take_struct(void *to, size_t have, const void *from, size_t size);
+
+/** open_failed() - rfm_error() says this; NULL, with @error in errno */
+__attribute__((format(printf, 2, 3)))
+void *open_failed(int error, const char *format, ...);
+
+/* How far @address is into its page. */
+size_t into_page(uint64_t address);
+
+/** range_is_inside() - are all of these bytes in a memory of @size? */
+static inline int range_is_inside(uint64_t size, uint64_t offset, uint64_t length)
+{
+	return offset <= size && length <= size - offset;
+}
+
+uint64_t clock_ns(void);
 
 #endif

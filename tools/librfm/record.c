@@ -55,37 +55,83 @@ static inline uint64_t get(const volatile uint64_t *at)
 	return le64toh(__atomic_load_n(at, __ATOMIC_RELAXED));
 }
 
-static int fits(const volatile void *record, size_t size)
+static int fits(uint64_t at, size_t size)
 {
-	return record && !((uintptr_t)record % 8) && size && size <= RFM_RECORD_MAX;
+	return at && !(at % 8) && size && size <= RFM_RECORD_MAX;
 }
 
-int rfm_record_write(volatile void *record, const void *data, size_t size)
+/**
+ * Write number @sequence of a record, word by word.
+ * @put: stores a word, in the order in which it is called; other than 0 ends it
+ */
+static inline int write_record(int (*put)(void *opaque, size_t index, uint64_t word, int last),
+			       void *opaque, uint64_t sequence, const uint8_t *from, size_t size)
 {
-	volatile uint64_t *words = record;
-	const uint8_t *from = data;
-	uint64_t sequence, sum;
-	size_t done, piece;
+	uint64_t sum = mix(sequence, size);
+	size_t done, piece, index = 0;
+	int status = put(opaque, index++, sequence, 0);
 
-	if (!fits(record, size))
-		return fail_with(EINVAL);
-	sequence = get(words) + 1;
-	if (!sequence)
-		sequence = 1;
-	put(words++, sequence);
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* no data before the first word */
-	sum = mix(sequence, size);
-	for (done = 0; done < size; done += piece) {
+	for (done = 0; done < size && !status; done += piece) {
 		uint64_t word = 0;
 
 		piece = size - done < 8 ? size - done : 8;
 		memcpy(&word, from + done, piece);
 		word = le64toh(word);
-		put(words++, word);
+		status = put(opaque, index++, word, 0);
 		sum = mix(sum, word);
 	}
-	__atomic_store_n(words, htole64(last_word(sequence, sum)), __ATOMIC_RELEASE);
+	return status ? status : put(opaque, index, last_word(sequence, sum), 1);
+}
+
+static uint64_t sequence_after(uint64_t before)
+{
+	return before + 1 ? before + 1 : 1;
+}
+
+static inline int put_mapped(void *opaque, size_t index, uint64_t word, int last)
+{
+	volatile uint64_t *at = (volatile uint64_t *)opaque + index;
+
+	if (last)
+		__atomic_store_n(at, htole64(word), __ATOMIC_RELEASE);
+	else
+		put(at, word);
+	if (!index)
+		__atomic_thread_fence(__ATOMIC_RELEASE);	/* no data before the first word */
 	return 0;
+}
+
+int rfm_record_write(volatile void *record, const void *data, size_t size)
+{
+	if (!fits((uintptr_t)record, size))
+		return fail_with(EINVAL);
+	return write_record(put_mapped, (void *)record, sequence_after(get(record)), data, size);
+}
+
+struct place {
+	struct rfm *rfm;
+	uint64_t offset;
+};
+
+static int put_through(void *opaque, size_t index, uint64_t word, int last)
+{
+	const struct place *place = opaque;
+
+	(void)last;	/* all are in order */
+	return rfm_store64(place->rfm, place->offset + 8 * index, htole64(word));
+}
+
+int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data, size_t size)
+{
+	struct place place = { .rfm = rfm, .offset = offset };
+	uint64_t before;
+
+	if (!fits(offset + 8, size) ||
+	    !range_is_inside(rfm->memory_size, offset, RFM_RECORD_SIZE(size)))
+		return fail_with(EINVAL);
+	if (rfm_load64(rfm, offset, &before))
+		return -1;
+	return write_record(put_through, &place, sequence_after(le64toh(before)), data, size);
 }
 
 /* Copies the data out, and returns the check that belongs to it. */
@@ -112,7 +158,7 @@ int rfm_record_read(const volatile void *record, void *data, size_t size, uint64
 	uint64_t first, last, sum;
 	int try;
 
-	if (!fits(record, size))
+	if (!fits((uintptr_t)record, size))
 		return fail_with(EINVAL);
 	for (try = 0; try < RFM_RECORD_TRIES; try++) {
 		last = le64toh(__atomic_load_n(&words[end], __ATOMIC_ACQUIRE));

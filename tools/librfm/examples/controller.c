@@ -18,8 +18,8 @@
 struct controller {
 	struct loop_options options;
 	struct loop_layout layout;
+	struct rfm *rfm;
 	const void *state_at;
-	void *output_at;
 	struct rfm_events *watch;
 	struct control control;
 	bool stale;
@@ -52,7 +52,9 @@ static void answer(struct controller *controller)
 	output.valve = control_valve(&controller->control, state.level, state.step,
 				     state.mode == LOOP_RUNNING);
 	output.answers = state.step;
-	rfm_record_write(controller->output_at, &output, sizeof(output));
+	if (rfm_record_store(controller->rfm, controller->layout.output.offset, &output,
+			     sizeof(output)))
+		warn("the answer to step %llu was not sent", (unsigned long long)state.step);
 	if (!controller->answers++)
 		say(controller, "running", "answers", controller->answers);
 }
@@ -77,9 +79,9 @@ static void open_controller(struct controller *controller, struct rfm *rfm)
 {
 	const struct loop_layout *layout = &controller->layout;
 
+	controller->rfm = rfm;
 	controller->state_at = rfm_map(rfm, layout->state.offset, layout->state.length);
-	controller->output_at = rfm_map(rfm, layout->output.offset, layout->output.length);
-	if (!controller->state_at || !controller->output_at)
+	if (!controller->state_at)
 		err(1, "cannot map the memory");
 	if (rfm_subscribe(rfm, layout->state.offset, layout->state.length, RFM_SUBSCRIBE_RX, NULL))
 		err(1, "cannot subscribe to the state");
@@ -125,7 +127,6 @@ int main(int argc, char **argv)
 			(unsigned long long)controller.unreadable);
 	rfm_events_close(controller.watch);
 	rfm_unmap((void *)controller.state_at, controller.layout.state.length);
-	rfm_unmap(controller.output_at, controller.layout.output.length);
 	rfm_close(rfm);
 	return controller.answers ? 0 : 3;
 }

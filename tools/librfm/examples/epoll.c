@@ -125,7 +125,7 @@ static void open_sources(struct rfm *rfm)
 	sources[2].events = watch(rfm, offsetof(struct words, count), sizeof(uint64_t),
 				  notice_silence);
 	sources[2].handle = writer_is_silent;
-	sources[3].events = rfm_listen(rfm, types, 0);
+	sources[3].events = rfm_listen(rfm, types, 0, 0);
 	sources[3].handle = ring_says;
 	if (!sources[3].events)
 		err(1, "cannot listen");
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	struct epoll_event ready;
 
 	if (!rfm)
-		err(1, "cannot open the card");
+		errx(1, "cannot open the card: %s", rfm_error());
 	open_sources(rfm);
 	add(epoll, end, NULL);
 	for (int i = 0; i < 4; i++)

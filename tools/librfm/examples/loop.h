@@ -147,7 +147,7 @@ static inline struct rfm *loop_open(const struct loop_options *options, int flag
 	struct rfm *rfm = rfm_open(options->card, flags);
 
 	if (!rfm)
-		err(1, "cannot open the card");
+		errx(1, "cannot open the card: %s", rfm_error());
 	return rfm;
 }
 

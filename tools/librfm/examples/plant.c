@@ -35,7 +35,7 @@ struct plant {
 	struct loop_options options;
 	struct rfm *rfm;
 	struct loop_layout layout;
-	void *state_at;
+	const void *state_at;
 	const void *output_at;
 	struct rfm_events *watch, *conflicts;
 	struct loop_state state;
@@ -228,7 +228,9 @@ static void compute(struct loop_state *state)
 
 static void publish(struct plant *plant)
 {
-	rfm_record_write(plant->state_at, &plant->state, sizeof(plant->state));
+	if (rfm_record_store(plant->rfm, plant->layout.state.offset, &plant->state,
+			     sizeof(plant->state)))
+		warn("step %llu was not sent", (unsigned long long)plant->state.step);
 }
 
 /* Sleeps until the next period begins; one that is over already is missed, and counted. */
@@ -261,7 +263,7 @@ static void open_plant(struct plant *plant)
 		err(1, "cannot subscribe to the output");
 	if (rfm_own(rfm, layout->state.offset, layout->state.length))
 		err(1, "cannot own the state");
-	plant->conflicts = rfm_listen(rfm, RFM_EVENT_BIT(RFM_EVENT_CONFLICT), 0);
+	plant->conflicts = rfm_listen(rfm, RFM_EVENT_BIT(RFM_EVENT_CONFLICT), 0, 0);
 	if (!plant->conflicts)
 		err(1, "cannot listen for conflicts");
 	plant->watch = loop_watch(rfm, &plant->options, layout->output.offset,
@@ -305,7 +307,7 @@ int main(int argc, char **argv)
 	    "conflicts", plant.conflict_count, NULL);
 	rfm_events_close(plant.watch);
 	rfm_events_close(plant.conflicts);
-	rfm_unmap(plant.state_at, plant.layout.state.length);
+	rfm_unmap((void *)plant.state_at, plant.layout.state.length);
 	rfm_unmap((void *)plant.output_at, plant.layout.output.length);
 	rfm_close(plant.rfm);
 	return plant.longest_ns > plant.limit_ns ? 3 : 0;

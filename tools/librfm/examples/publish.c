@@ -23,17 +23,13 @@ int main(int argc, char **argv)
 {
 	uint64_t limit = argc > 2 ? strtod(argv[2], NULL) * 1e9 / WORDS_PERIOD_NS : UINT64_MAX;
 	struct timespec next;
-	struct words *words;
 	struct rfm *rfm;
 	uint64_t n = 0;
 
 	words_catch_signals();
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDWR);
 	if (!rfm)
-		err(1, "cannot open the card");
-	words = rfm_map(rfm, WORDS_OFFSET, sizeof(*words));
-	if (!words)
-		err(1, "cannot map the memory");
+		errx(1, "cannot open the card: %s", rfm_error());
 
 	/* A fence tells of losses since the one before; what was lost until now is not ours. */
 	rfm_fence(rfm, FENCE_MS, NULL);
@@ -42,10 +38,11 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	while (!words_stop && n < limit) {
 		n++;
-		rfm_publish_double(&words->value, sin(n * 0.01));
-		rfm_publish32(&words->mode, n / 100 % 4);
-		/* Last, so who sees the new count sees the words that belong to it. */
-		rfm_publish64(&words->count, n);
+		/* The count last, so who sees the new one sees the words that belong to it. */
+		if (rfm_store_double(rfm, WORDS_VALUE, sin(n * 0.01)) ||
+		    rfm_store32(rfm, WORDS_MODE, n / 100 % 4) ||
+		    rfm_store64(rfm, WORDS_COUNT, n))
+			warn("cycle %llu was not sent", (unsigned long long)n);
 
 		next.tv_nsec += WORDS_PERIOD_NS;
 		if (next.tv_nsec >= 1000000000) {
@@ -61,7 +58,6 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	printf("%llu published\n", (unsigned long long)n);
-	rfm_unmap(words, sizeof(*words));
 	rfm_close(rfm);
 	return 0;
 }

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	words_catch_signals();
 	rfm = rfm_open(argc > 1 ? argv[1] : NULL, O_RDONLY);
 	if (!rfm)
-		err(1, "cannot open the card");
+		errx(1, "cannot open the card: %s", rfm_error());
 
 	/*
 	 * A mapping would subscribe to its whole pages. This program wants 64 bytes,

@@ -4,6 +4,7 @@
 #define WORDS_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define WORDS_OFFSET	0x8000	/* in the memory; begins a granule of 64 bytes */
@@ -20,6 +21,10 @@ struct words {
 	uint32_t pad;
 	uint64_t count;		/* of publications */
 };
+
+#define WORDS_VALUE	(WORDS_OFFSET + offsetof(struct words, value))
+#define WORDS_MODE	(WORDS_OFFSET + offsetof(struct words, mode))
+#define WORDS_COUNT	(WORDS_OFFSET + offsetof(struct words, count))
 
 /* SIGINT or SIGTERM has come. */
 static volatile sig_atomic_t words_stop;

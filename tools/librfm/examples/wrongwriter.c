@@ -26,19 +26,15 @@ int main(int argc, char **argv)
 	struct loop_options options = LOOP_DEFAULTS;
 	const struct timespec pause = { 0, WRITE_PERIOD_NS };
 	unsigned long long n = 0;
-	uint64_t *log;
 	struct rfm *rfm;
 	bool everywhere;
 
 	loop_begin(argc, argv, &options);
 	rfm = loop_open(&options, O_RDWR);
-	log = rfm_map(rfm, LOG_OF_LAST_YEAR, sizeof(*log));	/* the bug */
-	if (!log)
-		err(1, "cannot map the memory");
-
 	rfm_fence(rfm, FENCE_MS, NULL);	/* what was lost before is not this program's */
 	while (n < options.count && !loop_stop) {
-		rfm_publish64(log, ++n);
+		if (rfm_store64(rfm, LOG_OF_LAST_YEAR, ++n))	/* the bug */
+			err(1, "cannot write");
 		nanosleep(&pause, NULL);	/* apart, so that each is an update of its own */
 	}
 	everywhere = !rfm_fence(rfm, FENCE_MS, NULL);
@@ -46,7 +42,6 @@ int main(int argc, char **argv)
 			      "\"offset\": %llu}\n" :
 	       "at %llu ns: %llu writes at offset %llu\n",
 	       (unsigned long long)loop_now(), n, (unsigned long long)LOG_OF_LAST_YEAR);
-	rfm_unmap(log, sizeof(*log));
 	rfm_close(rfm);
 	return everywhere ? 0 : 3;
 }

@@ -3,16 +3,23 @@
  * librfm: reflective memory for applications. librfm(7) is the overview and
  * has the real-time rules; each call has a manual page.
  *
- * A thin layer over /dev/rfmN: one call here is one system call there, unless
- * its page says otherwise, and no call keeps state that another could disturb.
- * Any thread may make any call at any time; only one thread at a time should
- * wait on a stream of events, and rfm_close() and rfm_events_close() must be
- * the last call that uses their object.
+ * A handle is a card, /dev/rfmN, or a node of a ring in this process; every call means
+ * the same on both. On a card one call here is one system call there, unless its page says
+ * otherwise. Any thread may make any call at any time; only one thread at a time should
+ * wait on a stream of events, and rfm_close() and rfm_events_close() must be the last call
+ * that uses their object.
  *
  * Calls that return int return 0, or -1 with errno, unless they say otherwise.
  * Every call can fail with ENODEV (the card is gone) and those that name a
- * range with EINVAL (it is not in the memory); EOPNOTSUPP: the card has not
- * what the call needs, see rfm_info.features.
+ * range with EINVAL (it is not in the memory); EOPNOTSUPP: the handle has not
+ * what the call needs, see rfm_can().
+ *
+ * Offsets and lengths are bytes. A timeout is in ms, 0: do not wait, -1: for ever.
+ *
+ * Structures grow at their end. The library is told the size that this program knows: by
+ * the inline functions here, each of which stands for one with _sized behind its name, for
+ * languages that cannot use this header. What the program does not know is left out; what
+ * the library does not know is 0 on the way out, and must be on the way in (EINVAL).
  */
 #ifndef RFM_RFM_H
 #define RFM_RFM_H
@@ -32,51 +39,168 @@
 extern "C" {
 #endif
 
+#ifndef RFM_API
 #define RFM_API	__attribute__((visibility("default")))
+#endif
+#ifndef RFM_INLINE
+#define RFM_INLINE	static inline	/* the library has these too */
+#endif
 
-struct rfm;		/* an open card */
+struct rfm;		/* an open card, or a node in this process */
 struct rfm_events;	/* a stream of events: a watch or a listener */
 
-/* --- the card ------------------------------------------------------------------ */
+/* --- the handle ------------------------------------------------------------------ */
 
 /**
- * rfm_open() - open a card
- * @path: "/dev/rfm0"; NULL: the card with the lowest number that there is
- * @flags: O_RDONLY or O_RDWR, as open(2); the descriptor is always O_CLOEXEC
+ * rfm_open() - open a card, or be a node
+ * @card: "rfm0" or "/dev/rfm0"; "ring:unix:/run/ring/port1?node=2&size=64M", a node
+ *	in this process: rfm_open(3) has all that can follow; NULL: what the environment
+ *	variable RFM_CARD says, otherwise the card with the lowest number that there is
+ * @flags: O_RDONLY or O_RDWR, as open(2); what the handle has of descriptors is O_CLOEXEC
  *
- * Allocates. Returns NULL with errno: ENOENT no such card, or what open(2)
- * said; ENOTTY: @path is no card.
+ * The variable RFM_CARD_0, if it is set, is used in place of rfm0, and so on. All handles
+ * of a process that name a node by the same words are that one node, which leaves the ring
+ * with the last of them and of their streams. Allocates. Returns NULL with errno, and
+ * rfm_error() says why: ENOENT no such card, or what open(2) said; ENOTTY: @card is no
+ * card; EINVAL: @flags, or words that mean no node.
  */
-RFM_API struct rfm *rfm_open(const char *path, int flags);
+RFM_API struct rfm *rfm_open(const char *card, int flags);
+
+/** rfm_error() - one sentence: why the last rfm_open() of this thread has failed */
+RFM_API const char *rfm_error(void);
 
 /**
  * rfm_close() - let go of the card
  *
  * Mappings and streams made through it stay valid. Its subscriptions end, or go
  * on for as long as such a mapping does; a stream does not keep them. NULL is
- * allowed.
+ * allowed. Errors: EDEADLK in a callback of librfmring; nothing was done.
  */
-RFM_API void rfm_close(struct rfm *rfm);
+RFM_API int rfm_close(struct rfm *rfm);
 
-/** rfm_fd() - the descriptor of the card, for calls that the library has not; never fails */
+#define RFM_CAN_PUBLISH		0x0001u	/* what is stored in a mapping goes to the ring */
+#define RFM_CAN_SUBSCRIBE	0x0002u	/* rfm_subscribe() */
+#define RFM_CAN_OWN		0x0004u	/* rfm_own() */
+#define RFM_CAN_WATCH		0x0008u	/* rfm_watch(), and listeners from RFM_EVENT_UPDATE on */
+#define RFM_CAN_WRITER		0x0010u	/* rfm_writer() */
+#define RFM_CAN_SEND_SET	0x0020u	/* rfm_send_set() */
+#define RFM_CAN_FENCE		0x0040u	/* rfm_fence() */
+#define RFM_CAN_COUNTERS	0x0080u	/* rfm_counters(), rfm_ring_map() */
+#define RFM_CAN_VERIFY		0x0100u	/* rfm_verify() */
+#define RFM_CAN_FD		0x0200u	/* rfm_fd() */
+#define RFM_CAN_FORK		0x0400u	/* a child process may use it too */
+
+/** rfm_can() - what this handle can do, a mask of RFM_CAN_*; never fails */
+RFM_API uint64_t rfm_can(const struct rfm *rfm);
+
+/**
+ * rfm_fd() - the descriptor of the card, for calls that the library has not
+ *
+ * -1 with errno EOPNOTSUPP: there is none.
+ */
 RFM_API int rfm_fd(const struct rfm *rfm);
 
+/**
+ * rfm_cards() - which cards are there?
+ * @numbers: room for @count; of rfmN it is N, ascending
+ *
+ * Returns how many there are, which may be more than @count.
+ */
+RFM_API int rfm_cards(uint32_t *numbers, size_t count);
+
 /** rfm_info() - what the card is and how it is */
-RFM_API int rfm_info(struct rfm *rfm, struct rfm_info *info);
+RFM_API int rfm_info_sized(struct rfm *rfm, struct rfm_info *info, size_t size);
+static inline int rfm_info(struct rfm *rfm, struct rfm_info *info)
+{
+	return rfm_info_sized(rfm, info, sizeof(*info));
+}
+
+/**
+ * rfm_get_config() - what users set: transmitter, loopback, offset...
+ * @config: RFM_CONFIG_*: @config->mask says which there are here
+ */
+RFM_API int rfm_get_config_sized(struct rfm *rfm, struct rfm_config *config, size_t size);
+static inline int rfm_get_config(struct rfm *rfm, struct rfm_config *config)
+{
+	return rfm_get_config_sized(rfm, config, sizeof(*config));
+}
+
+/**
+ * rfm_set_config() - set some of it, all or nothing
+ * @config: @config->mask says what
+ *
+ * Errors: EINVAL, EOPNOTSUPP, EBUSY, EBADF.
+ */
+RFM_API int rfm_set_config_sized(struct rfm *rfm, const struct rfm_config *config, size_t size);
+static inline int rfm_set_config(struct rfm *rfm, const struct rfm_config *config)
+{
+	return rfm_set_config_sized(rfm, config, sizeof(*config));
+}
+
+/* --- memory ---------------------------------------------------------------------- */
 
 /**
  * rfm_map() - see bytes of the memory
  * @offset: in the memory, bytes, within the card's window; need not be aligned
  * @length: bytes, at least 1
  *
- * For reading, and for writing if the card was opened O_RDWR. Whole pages are
- * mapped, and with base policy none subscribed, unless RFM_SUBSCRIBE_NO_MAPS.
- * Returns the address of byte @offset, or NULL with errno.
+ * For reading; for writing too if the handle was opened O_RDWR and can RFM_CAN_PUBLISH,
+ * otherwise a store there is SIGSEGV. Whole pages are mapped, and with base policy none
+ * subscribed, unless RFM_SUBSCRIBE_NO_MAPS. Returns the address of byte @offset, or NULL
+ * with errno.
  */
 RFM_API void *rfm_map(struct rfm *rfm, uint64_t offset, size_t length);
 
 /** rfm_unmap() - @address and @length as of rfm_map() */
 RFM_API int rfm_unmap(void *address, size_t length);
+
+/**
+ * rfm_load8() - read a word, never in part, with acquire order
+ * @offset: a multiple of the word's size (EINVAL)
+ * @value: set on success only
+ */
+RFM_API int rfm_load8(struct rfm *rfm, uint64_t offset, uint8_t *value);
+RFM_API int rfm_load16(struct rfm *rfm, uint64_t offset, uint16_t *value);
+RFM_API int rfm_load32(struct rfm *rfm, uint64_t offset, uint32_t *value);
+RFM_API int rfm_load64(struct rfm *rfm, uint64_t offset, uint64_t *value);
+RFM_API int rfm_load_float(struct rfm *rfm, uint64_t offset, float *value);
+RFM_API int rfm_load_double(struct rfm *rfm, uint64_t offset, double *value);
+
+/**
+ * rfm_store8() - store a word here and on every node, never in part, behind all before it
+ * @offset: a multiple of the word's size (EINVAL)
+ *
+ * Waits while the ring has no room, up to its stall limit. Errors: EBADF; ENOBUFS no room
+ * in time: it was stored here only, and counted (a card says so by RFM_EVENT_TX_FULL).
+ */
+RFM_API int rfm_store8(struct rfm *rfm, uint64_t offset, uint8_t value);
+RFM_API int rfm_store16(struct rfm *rfm, uint64_t offset, uint16_t value);
+RFM_API int rfm_store32(struct rfm *rfm, uint64_t offset, uint32_t value);
+RFM_API int rfm_store64(struct rfm *rfm, uint64_t offset, uint64_t value);
+RFM_API int rfm_store_float(struct rfm *rfm, uint64_t offset, float value);
+RFM_API int rfm_store_double(struct rfm *rfm, uint64_t offset, double value);
+
+/** rfm_read() - copy bytes out of the memory, aligned words not torn */
+RFM_API int rfm_read(struct rfm *rfm, uint64_t offset, void *data, size_t length);
+
+/**
+ * rfm_write() - store bytes here and on every node, aligned words not torn
+ *
+ * Errors as rfm_store8(); after one some of the bytes may have been stored.
+ */
+RFM_API int rfm_write(struct rfm *rfm, uint64_t offset, const void *data, size_t length);
+
+/**
+ * rfm_set_threshold() - which transfers are left to the card
+ * @bytes: loads, stores, reads and writes of fewer bytes are made by the processor in a
+ *	mapping of the whole window, which is made now and kept: no system call, but SIGBUS
+ *	when the card goes. 0, as at first: none are
+ *
+ * All others go through the driver, which leaves those from its own threshold on to the
+ * card's DMA engine. Not while others use the handle. In process there is nothing to
+ * choose. Errors: as rfm_map().
+ */
+RFM_API int rfm_set_threshold(struct rfm *rfm, size_t bytes);
 
 /**
  * rfm_subscribe() - take part in a range
@@ -90,7 +214,7 @@ RFM_API int rfm_unmap(void *address, size_t length);
 RFM_API int rfm_subscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags,
 			  uint32_t *result);
 
-/** rfm_unsubscribe() - give back what of a range this open card holds */
+/** rfm_unsubscribe() - give back what of a range this handle holds */
 RFM_API int rfm_unsubscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t flags);
 
 /**
@@ -116,22 +240,39 @@ RFM_API struct rfm_events *rfm_watch(struct rfm *rfm, uint64_t offset, uint64_t 
  * @watch: all other fields become 0
  * @ranges: @count of them, which must stay until rfm_watch_with() has returned
  */
-RFM_API void rfm_watch_init(struct rfm_watch *watch, const struct rfm_range *ranges,
-			    uint32_t count);
+RFM_INLINE void rfm_watch_init(struct rfm_watch *watch, const struct rfm_range *ranges,
+			       uint32_t count)
+{
+	memset(watch, 0, sizeof(*watch));
+	watch->ranges = (uintptr_t)ranges;
+	watch->count = count;
+	watch->flags = RFM_WATCH_CLOEXEC;
+}
 
 /** rfm_watch_with() - a watch with deadline, silence, comparison, several ranges... */
-RFM_API struct rfm_events *rfm_watch_with(struct rfm *rfm, const struct rfm_watch *watch);
+RFM_API struct rfm_events *rfm_watch_with_sized(struct rfm *rfm, const struct rfm_watch *watch,
+						size_t size);
+static inline struct rfm_events *rfm_watch_with(struct rfm *rfm, const struct rfm_watch *watch)
+{
+	return rfm_watch_with_sized(rfm, watch, sizeof(*watch));
+}
 
 /**
  * rfm_listen() - hear network interrupts and what happens on the ring
  * @types: mask of RFM_EVENT_BIT()
  * @flags: RFM_LISTEN_*; RFM_LISTEN_CLOEXEC is always added
+ * @depth: records the queue holds, 1..RFM_LISTEN_DEPTH_MAX; 0: RFM_LISTEN_DEPTH_DEFAULT
  *
- * Returns NULL with errno: EBADF, EBUSY, ENOMEM.
+ * Returns NULL with errno: EBADF, EBUSY, ENOSPC, ENOMEM.
  */
-RFM_API struct rfm_events *rfm_listen(struct rfm *rfm, uint32_t types, uint32_t flags);
+RFM_API struct rfm_events *rfm_listen(struct rfm *rfm, uint32_t types, uint32_t flags,
+				      uint32_t depth);
 
-/** rfm_events_fd() - for poll(), epoll: readable when there is a record; never fails */
+/**
+ * rfm_events_fd() - for poll(), epoll: readable when there is a record; never fails
+ *
+ * What can be read from it is the library's affair: rfm_events_wait() takes records.
+ */
 RFM_API int rfm_events_fd(const struct rfm_events *events);
 
 /**
@@ -142,8 +283,34 @@ RFM_API int rfm_events_fd(const struct rfm_events *events);
  * Returns how many records there are, 0 after @timeout_ms, or -1 with errno:
  * EINTR a signal handler has run; ENODEV the card is gone.
  */
-RFM_API int rfm_events_wait(struct rfm_events *events, struct rfm_event *records, size_t count,
-			    int timeout_ms);
+RFM_API int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records,
+				  size_t size, size_t count, int timeout_ms);
+static inline int rfm_events_wait(struct rfm_events *events, struct rfm_event *records,
+				  size_t count, int timeout_ms)
+{
+	return rfm_events_wait_sized(events, records, sizeof(*records), count, timeout_ms);
+}
+
+/**
+ * rfm_events_wait_until() - the same, to a moment, and another thread may end it
+ * @until_ns: CLOCK_MONOTONIC; UINT64_MAX: for ever
+ *
+ * As rfm_events_wait(); ECANCELED: rfm_events_cancel().
+ */
+RFM_API int rfm_events_wait_until_sized(struct rfm_events *events, struct rfm_event *records,
+					size_t size, size_t count, uint64_t until_ns);
+static inline int rfm_events_wait_until(struct rfm_events *events, struct rfm_event *records,
+					size_t count, uint64_t until_ns)
+{
+	return rfm_events_wait_until_sized(events, records, sizeof(*records), count, until_ns);
+}
+
+/**
+ * rfm_events_cancel() - end the wait of rfm_events_wait_until() that is under way, or the next
+ *
+ * Any thread, and signal handlers.
+ */
+RFM_API int rfm_events_cancel(struct rfm_events *events);
 
 /** rfm_events_close() - no more; NULL is allowed */
 RFM_API void rfm_events_close(struct rfm_events *events);
@@ -160,6 +327,7 @@ RFM_API int64_t rfm_age_ns(const struct rfm_event *event);
 
 /**
  * rfm_send() - a network interrupt to a node, behind every store so far
+ * @node: 0..255, or RFM_NODE_ALL: every other one
  * @type: RFM_EVENT_RESET, RFM_EVENT_INT1 .. RFM_EVENT_INT4
  * @data: 32 bits that travel with it
  *
@@ -179,22 +347,27 @@ RFM_API int rfm_send_set(struct rfm *rfm, const uint8_t *nodes, size_t count, ui
 			 uint32_t data);
 
 /**
- * rfm_fence() - wait until all that this machine has stored is in every node's memory
- * @timeout_ms: 1..60000; 0: 1000
+ * rfm_fence() - wait until all that this handle's node has stored is in every node's memory
+ * @timeout_ms: -1: for ever
  * @result: how it ended; may be NULL
  *
  * Returns 0 only if it is. Errors: EIO frames did not reach every node, since the
  * fence before (@result->lost); EBUSY a node stands still, and will store them when
  * it goes on; EAGAIN nodes came or went meanwhile; ENOLINK this node sends nothing;
- * ETIMEDOUT and EINTR, after which @result is not set; EBADF.
+ * ETIMEDOUT, ENOBUFS and EINTR, after which @result is not set; EBADF.
  */
-RFM_API int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wait *result);
+RFM_API int rfm_fence_sized(struct rfm *rfm, int timeout_ms, struct rfm_fence_wait *result,
+			    size_t size);
+static inline int rfm_fence(struct rfm *rfm, int timeout_ms, struct rfm_fence_wait *result)
+{
+	return rfm_fence_sized(rfm, timeout_ms, result, sizeof(*result));
+}
 
 /**
  * rfm_verify() - what stands in the memory of every node?
  * @offset: in the memory; at the other nodes the same address
  * @length: 1..RFM_VERIFY_MAX
- * @timeout_ms: 1..60000; 0: 1000
+ * @timeout_ms: -1: for ever
  * @result: @result->answer[] has a checksum for each node that is on the ring; set
  *	unless the call fails
  *
@@ -202,16 +375,39 @@ RFM_API int rfm_fence(struct rfm *rfm, uint32_t timeout_ms, struct rfm_fence_wai
  * EINTR, EINVAL; ENOBUFS the card's queue is full, and nobody was asked; EBADF;
  * EOPNOTSUPP.
  */
-RFM_API int rfm_verify(struct rfm *rfm, uint64_t offset, uint32_t length, uint32_t timeout_ms,
-		       struct rfm_verify *result);
+RFM_API int rfm_verify_sized(struct rfm *rfm, uint64_t offset, uint32_t length, int timeout_ms,
+			     struct rfm_verify *result, size_t size);
+static inline int rfm_verify(struct rfm *rfm, uint64_t offset, uint32_t length, int timeout_ms,
+			     struct rfm_verify *result)
+{
+	return rfm_verify_sized(rfm, offset, length, timeout_ms, result, sizeof(*result));
+}
+
+/**
+ * rfm_ring_test() - does what this node sends come back?
+ * @timeout_ms: -1: for ever; the field's usual value is 500
+ * @round_trip_ns: out: the time it took; may be NULL
+ *
+ * Errors: ETIMEDOUT the ring is open; EBADF, EINTR.
+ */
+RFM_API int rfm_ring_test(struct rfm *rfm, int timeout_ms, uint64_t *round_trip_ns);
 
 /* --- finding out ------------------------------------------------------------------- */
 
 /** rfm_writer() - who wrote last to the 64 bytes around @offset? */
-RFM_API int rfm_writer(struct rfm *rfm, uint64_t offset, struct rfm_writer *writer);
+RFM_API int rfm_writer_sized(struct rfm *rfm, uint64_t offset, struct rfm_writer *writer,
+			     size_t size);
+static inline int rfm_writer(struct rfm *rfm, uint64_t offset, struct rfm_writer *writer)
+{
+	return rfm_writer_sized(rfm, offset, writer, sizeof(*writer));
+}
 
 /** rfm_counters() - all counters of the card, of one instant */
-RFM_API int rfm_counters(struct rfm *rfm, struct rfm_counters *counters);
+RFM_API int rfm_counters_sized(struct rfm *rfm, struct rfm_counters *counters, size_t size);
+static inline int rfm_counters(struct rfm *rfm, struct rfm_counters *counters)
+{
+	return rfm_counters_sized(rfm, counters, sizeof(*counters));
+}
 
 /**
  * rfm_ring_map() - who is on the ring
@@ -219,12 +415,29 @@ RFM_API int rfm_counters(struct rfm *rfm, struct rfm_counters *counters);
  * @count: 0..RFM_NODES
  * @map: how many there are, and how long once round takes; may be NULL
  */
-RFM_API int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t count,
-			 struct rfm_ring_map *map);
+RFM_API int rfm_ring_map_sized(struct rfm *rfm, struct rfm_member *members, size_t member_size,
+			       uint32_t count, struct rfm_ring_map *map, size_t map_size);
+static inline int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t count,
+			       struct rfm_ring_map *map)
+{
+	return rfm_ring_map_sized(rfm, members, sizeof(*members), count, map, sizeof(*map));
+}
+
+/** rfm_event_name() - "int1", "update"...; NULL for no type */
+RFM_API const char *rfm_event_name(uint32_t type);
+
+/** rfm_counter_name() - "stores", "sent-bytes"...; NULL for no enum rfm_counter */
+RFM_API const char *rfm_counter_name(uint32_t counter);
+
+/** rfm_error_text() - what an errno of these calls means, a few words; never fails */
+RFM_API const char *rfm_error_text(int error);
 
 /* --- a word ------------------------------------------------------------------------- */
 
 /*
+ * In a mapping; what is stored in one goes to the ring where rfm_can() has RFM_CAN_PUBLISH,
+ * elsewhere rfm_storeN() does that.
+ *
  * rfm_publishN() is exactly one store of N bits, with release order: every node
  * that sees it also sees what this thread stored before it. rfm_readN() is
  * exactly one load, with acquire order: what is loaded after it is at least as
@@ -232,10 +445,6 @@ RFM_API int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint32_t c
  * They cannot fail, never wait on the reader's side, and make no system call.
  * They are inline, and the library has them too, for languages that call it.
  */
-#ifndef RFM_INLINE
-#define RFM_INLINE	static inline
-#endif
-
 #define RFM_WORD(bits, type)								\
 RFM_INLINE void rfm_publish##bits(volatile type *at, type value)			\
 {											\
@@ -299,6 +508,14 @@ RFM_REAL(double, 64)
  * one node. Errors: EINVAL (nothing was written).
  */
 RFM_API int rfm_record_write(volatile void *record, const void *data, size_t size);
+
+/**
+ * rfm_record_store() - the same through a handle, also where a mapping cannot be written to
+ * @offset: in the memory, a multiple of 8
+ *
+ * By a load and stores of 8 bytes, as of rfm_store64(), with its errors.
+ */
+RFM_API int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data, size_t size);
 
 /**
  * rfm_record_read() - get a record as a whole

@@ -4,44 +4,30 @@
 
 #include <string.h>
 
-const char *const event_names[RFM_EVENT_TYPES] = {
-	[RFM_EVENT_RESET] = "reset",
-	[RFM_EVENT_INT1] = "int1",
-	[RFM_EVENT_INT2] = "int2",
-	[RFM_EVENT_INT3] = "int3",
-	[RFM_EVENT_INT4] = "int4",
-	[RFM_EVENT_SYNC_LOSS] = "sync-loss",
-	[RFM_EVENT_BAD_DATA] = "bad-data",
-	[RFM_EVENT_TX_FULL] = "tx-full",
-	[RFM_EVENT_RX_FULL] = "rx-full",
-	[RFM_EVENT_RX_ALMOST_FULL] = "rx-almost-full",
-	[RFM_EVENT_ROGUE] = "rogue",
-	[RFM_EVENT_WRITE_INHIBITED] = "write-inhibited",
-	[RFM_EVENT_PARITY] = "parity",
-	[RFM_EVENT_UPDATE] = "update",
-	[RFM_EVENT_MATCH] = "match",
-	[RFM_EVENT_STALE] = "stale",
-	[RFM_EVENT_FRESH] = "fresh",
-	[RFM_EVENT_CONFLICT] = "conflict",
-	[RFM_EVENT_SIGNAL] = "signal",
-	[RFM_EVENT_BREAK] = "break",
-	[RFM_EVENT_MEMBERSHIP] = "membership",
-	[RFM_EVENT_LOSS] = "loss",
-	[RFM_EVENT_ID_IN_USE] = "id-in-use",
-	[RFM_EVENT_DROPPED] = "dropped",
-};
+#include "tools/librfm/rfm/rfm.h"
+
+const char *const *event_names(void)
+{
+	static const char *names[RFM_EVENT_TYPES];
+
+	for (uint32_t type = 0; type < RFM_EVENT_TYPES; type++)
+		names[type] = rfm_event_name(type);
+	return names;
+}
 
 /* A kernel newer than this program may send types it does not know. */
 const char *event_name(uint32_t type)
 {
-	return type < RFM_EVENT_TYPES ? event_names[type] : "unknown";
+	const char *name = rfm_event_name(type);
+
+	return name ? name : "unknown";
 }
 
 /* Returns the event type, or -1. */
 int event_from_name(const char *name)
 {
 	for (int type = 0; type < RFM_EVENT_TYPES; type++)
-		if (!strcmp(name, event_names[type]))
+		if (!strcmp(name, rfm_event_name((uint32_t)type)))
 			return type;
 	return -1;
 }

@@ -7,8 +7,7 @@
 
 #include <linux/rfm.h>
 
-extern const char *const event_names[RFM_EVENT_TYPES];
-
+const char *const *event_names(void);
 const char *event_name(uint32_t type);
 int event_from_name(const char *name);
 bool event_mask_from_name(const char *name, uint32_t *mask);

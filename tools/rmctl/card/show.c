@@ -128,7 +128,7 @@ static int show_json(const struct command *cmd, const struct state *state,
 		"interrupts", (json_int_t)state->driver.interrupts,
 		"sync_losses", (json_int_t)state->driver.sync_losses,
 		"lcsr1", lcsr1_json(state), "lisr", "value", (json_int_t)state->lisr,
-		"seen", bits_json(latched(state->lisr), event_names, RFM_EVENT_TYPES),
+		"seen", bits_json(latched(state->lisr), event_names(), RFM_EVENT_TYPES),
 		"findings", findings_json(findings));
 
 	return out_json(cmd, settings_json(cmd, object, &state->settings, true));
@@ -222,7 +222,7 @@ static int show_text(const struct command *cmd, const struct state *state,
 	printf(LINE, "LCSR1", text);
 	show_settings(state);
 	printf("  %-24s ", "seen since bound");
-	bits_print(latched(state->lisr), event_names, RFM_EVENT_TYPES, "", ", ");
+	bits_print(latched(state->lisr), event_names(), RFM_EVENT_TYPES, "", ", ");
 	printf("%s (LISR 0x%08" PRIx64 ")\n", latched(state->lisr) ? "" : "nothing", state->lisr);
 	printf("  %-24s %" PRIu64 "\n", "interrupts", state->driver.interrupts);
 	printf("  %-24s %" PRIu64 "\n", "sync losses", state->driver.sync_losses);

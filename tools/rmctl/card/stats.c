@@ -8,55 +8,13 @@
 #include "tools/common/units.h"
 #include "tools/rmctl/cli/out.h"
 
-/* As in JSON and on the terminal. */
-static const char *const names[RFM_COUNTERS] = {
-	[RFM_COUNTER_STORES] = "stores",
-	[RFM_COUNTER_SENT] = "sent",
-	[RFM_COUNTER_HOME] = "home",
-	[RFM_COUNTER_LOST] = "lost",
-	[RFM_COUNTER_DARK] = "dark",
-	[RFM_COUNTER_FULL] = "full",
-	[RFM_COUNTER_RECEIVED] = "received",
-	[RFM_COUNTER_FORWARDED] = "forwarded",
-	[RFM_COUNTER_UNSENDABLE] = "unsendable",
-	[RFM_COUNTER_OVERRUN] = "overrun",
-	[RFM_COUNTER_MISSED] = "missed",
-	[RFM_COUNTER_LATE] = "late",
-	[RFM_COUNTER_COPIES] = "copies",
-	[RFM_COUNTER_BEYOND] = "beyond",
-	[RFM_COUNTER_BAD] = "bad",
-	[RFM_COUNTER_HOP_LIMIT] = "hop_limit",
-	[RFM_COUNTER_ROGUE] = "rogue",
-	[RFM_COUNTER_MIXED] = "mixed",
-	[RFM_COUNTER_HELD_LOST] = "held_lost",
-	[RFM_COUNTER_SENT_BYTES] = "sent_bytes",
-	[RFM_COUNTER_RECEIVED_BYTES] = "received_bytes",
-	[RFM_COUNTER_FORWARDED_BYTES] = "forwarded_bytes",
-	[RFM_COUNTER_FILTERED_RX] = "filtered_rx",
-	[RFM_COUNTER_FILTERED_TX] = "filtered_tx",
-	[RFM_COUNTER_WINDOW] = "window",
-	[RFM_COUNTER_WINDOW_PEAK] = "window_peak",
-	[RFM_COUNTER_TX] = "tx",
-	[RFM_COUNTER_TX_PEAK] = "tx_peak",
-	[RFM_COUNTER_INSERT] = "insert",
-	[RFM_COUNTER_INSERT_PEAK] = "insert_peak",
-	[RFM_COUNTER_STALL_US] = "stall_us",
-	[RFM_COUNTER_INTERRUPTS_DROPPED] = "interrupts_dropped",
-	[RFM_COUNTER_EVENTS] = "events",
-	[RFM_COUNTER_EVENTS_DROPPED] = "events_dropped",
-	[RFM_COUNTER_CONFLICTS] = "conflicts",
-	[RFM_COUNTER_BREAKS] = "breaks",
-	[RFM_COUNTER_EPOCH] = "epoch",
-	[RFM_COUNTER_TURN_NS] = "turn_ns",
-};
-
 static int print_json(const struct command *cmd, const struct state *state,
 		      const struct rfm_counters *counters, const struct findings *findings)
 {
 	json_t *driver = json_object(), *card = counters->clock_ns ? json_object() : json_null();
 
 	for (unsigned int i = 0; i < RFM_COUNTERS && counters->clock_ns; i++)
-		json_object_set_new(card, names[i], json_integer((json_int_t)counters->value[i]));
+		json_object_set_new(card, rfm_counter_name(i), json_integer((json_int_t)counters->value[i]));
 	for (size_t i = 0; i <= RFM_A_DRIVER_MAX; i++)
 		if (rfm_driver_keys[i])
 			json_object_set_new(driver, rfm_driver_keys[i],
@@ -102,7 +60,7 @@ static int print_text(const struct command *cmd, const struct state *state,
 	if (!counters->clock_ns)
 		puts("  nothing: it has no extension block");
 	for (unsigned int i = 0; counters->clock_ns && i < RFM_COUNTERS; i++)
-		print_counter(names[i], counters->value[i]);
+		print_counter(rfm_counter_name(i), counters->value[i]);
 	puts("and by its driver:");
 	for (size_t i = 0; i <= RFM_A_DRIVER_MAX; i++)
 		if (rfm_driver_keys[i])

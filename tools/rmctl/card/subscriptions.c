@@ -218,7 +218,7 @@ static json_t *descriptor_json(const struct descriptor *descriptor)
 		"flags", bits_json(descriptor->flags, rfm_descriptor_flag_names,
 			  COUNT(rfm_descriptor_flag_names)),
 		"ranges", held_json(descriptor),
-		"types", bits_json(descriptor->types, event_names, RFM_EVENT_TYPES),
+		"types", bits_json(descriptor->types, event_names(), RFM_EVENT_TYPES),
 		"depth", json_known(queue, descriptor->depth), "queued", json_known(queue, descriptor->queued),
 		"events", json_known(queue, descriptor->events),
 		"dropped", json_known(queue, descriptor->dropped), "late", json_known(watch, descriptor->late),
@@ -282,7 +282,7 @@ static void print_descriptor(const struct descriptor *descriptor)
 		bits_print(range->planes, planes, COUNT(planes), " ", " ");
 		putchar('\n');
 	}
-	bits_print(descriptor->types, event_names, RFM_EVENT_TYPES, "  ", " ");
+	bits_print(descriptor->types, event_names(), RFM_EVENT_TYPES, "  ", " ");
 	if (descriptor->types)
 		putchar('\n');
 }

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: MIT
+/* librfm's nodes in this process. links: tools/librfm ring/host tests/unit/rings.c */
+/*
+ * What tests/guest/librfm_test.c, which runs on both, leaves out: the words that open a
+ * node, and what a full queue, an eventfd, a comparison and a silence do in detail.
+ */
+#include "tests/unit/test.h"
+#include "tests/unit/rings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tools/librfm/rfm/rfm.h"
+
+static struct rfm *near, *far;
+static char words[2][600];
+
+static void name_node(int i, const char *more)
+{
+	snprintf(words[i], sizeof(words[i]),
+		 "ring:?rx=unix:%s/%d,server&tx=unix:%s/%d&node=%d&size=1M%s", folder, i, folder,
+		 1 - i, i + 1, more);
+}
+
+static void open_pair(void)
+{
+	for (int i = 0; i < 2; i++)
+		name_node(i, "");
+	near = rfm_open(words[0], O_RDWR);
+	far = rfm_open(words[1], O_RDWR);
+	assert_true(near && far);
+	while (rfm_fence(near, 100, NULL) || rfm_fence(far, 100, NULL))
+		;
+}
+
+static void close_pair(void)
+{
+	assert_int_equal(rfm_close(near), 0);
+	assert_int_equal(rfm_close(far), 0);
+}
+
+/* @value is stored, in a frame of its own, and everywhere. */
+static void put(struct rfm *rfm, uint64_t offset, uint64_t value)
+{
+	assert_int_equal(rfm_store64(rfm, offset, value), 0);
+	assert_int_equal(rfm_fence(rfm, PATIENCE_MS, NULL), 0);
+}
+
+static struct rfm_event next(struct rfm_events *events)
+{
+	struct rfm_event event;
+
+	memset(&event, 0xa5, sizeof(event));
+	assert_int_equal(rfm_events_wait(events, &event, 1, PATIENCE_MS), 1);
+	return event;
+}
+
+static void nothing_more(struct rfm_events *events)
+{
+	struct rfm_event event;
+
+	assert_int_equal(rfm_events_wait(events, &event, 1, 0), 0);
+}
+
+/* --- opening ------------------------------------------------------------------------ */
+
+static void what_means_no_node_is_refused(void **state)
+{
+	static const struct {
+		const char *card, *says;
+	} bad[] = {
+		{ "ring:", "node= and size=" },
+		{ "ring:unix:/tmp/x?node=1", "node= and size=" },
+		{ "ring:unix:/tmp/x?size=1M", "node= and size=" },
+		{ "ring:?node=1&size=1M", "no address" },
+		{ "ring:unix:/tmp/x?node=256&size=1M", "0 to 255" },
+		{ "ring:unix:/tmp/x?node=-1&size=1M", "'node'" },
+		{ "ring:unix:/tmp/x?node=0x&size=1M", "'node'" },
+		{ "ring:unix:/tmp/x?node=4294967297&size=1M", "'node'" },
+		{ "ring:unix:/tmp/x?node=1&size=1X", "'size'" },
+		{ "ring:unix:/tmp/x?node=1&size=1MM", "'size'" },
+		{ "ring:unix:/tmp/x?node=1&size=17179869184G", "'size'" },
+		{ "ring:unix:/tmp/x?node=1&size=100", "multiple of 4096" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&node=2", "twice 'node'" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&colour=red", "no setting 'colour'" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&", "no setting ''" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&redundant=2", "'redundant'" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&line=%zz", "'line'" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&line=", "'line'" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&line=slow", "no line" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&rx=unix:/tmp/y", "rx= or tx=" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&window=1025", "window" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&priority=100", "priority" },
+		{ "ring:tcp:host:1?node=1&size=1M", "unix:PATH" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		errno = 0;
+		assert_null(rfm_open(bad[i].card, O_RDWR));
+		assert_int_equal(errno, EINVAL);
+		if (!strstr(rfm_error(), bad[i].says))
+			fail_msg("%s: '%s' does not say '%s'", bad[i].card, rfm_error(),
+				 bad[i].says);
+	}
+}
+
+static void settings_are_passed_on(void **state)
+{
+	char file[100], more[250];
+	struct rfm_config config;
+	struct rfm_info info;
+	struct rfm *rfm;
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/memory", folder);
+	snprintf(more, sizeof(more), "&file=%s/%%6demory&redundant&rogue-master-1=1&unpacked=0&"
+		 "stall-limit-ms=10&line=paced,hop=450", folder);
+	name_node(0, more);
+	rfm = rfm_open(words[0], O_RDWR);
+	if (!rfm)
+		fail_msg("%s", rfm_error());
+	assert_int_equal(rfm_info(rfm, &info), 0);
+	assert_true(info.lcsr1 & RFM_LCSR1_REDUNDANT && info.lcsr1 & RFM_LCSR1_ROGUE_MASTER1);
+	assert_false(info.lcsr1 & RFM_LCSR1_ROGUE_MASTER0);
+	assert_int_equal(info.node, 1);
+	assert_true(info.memory_size == 1 << 20);
+	assert_int_equal(rfm_get_config(rfm, &config), 0);
+	config = (struct rfm_config){ .mask = RFM_CONFIG_OFFSET | RFM_CONFIG_TRANSMIT,
+				      .address_offset = 64 << 20 };
+	assert_int_equal(rfm_set_config(rfm, &config), 0);
+	assert_int_equal(rfm_info(rfm, &info), 0);
+	assert_true(info.lcsr1 & RFM_LCSR1_TX_DISABLE);
+	assert_int_equal((info.lcsr1 & RFM_LCSR1_OFFSET_M) >> RFM_LCSR1_OFFSET_SHIFT, 1);
+	config = (struct rfm_config){ .mask = RFM_CONFIG_BYTE_SWAP };
+	assert_int_equal(rfm_set_config(rfm, &config), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	/* Dark: nothing comes home, and that is said. */
+	assert_int_equal(rfm_fence(rfm, 1000, NULL), -1);
+	assert_int_equal(errno, ENOLINK);
+	assert_int_equal(rfm_ring_test(rfm, 100, NULL), -1);
+	assert_int_equal(errno, ETIMEDOUT);
+	assert_int_equal(rfm_close(rfm), 0);
+	assert_int_equal(access(file, F_OK), 0);
+	unlink(file);
+}
+
+/* By the same words it is one node, which ends with the last handle, stream or mapping. */
+static void one_node_has_many_handles(void **state)
+{
+	struct rfm_events *events;
+	struct rfm_event event;
+	struct rfm_info info;
+	const uint64_t *map;
+	struct rfm *second;
+
+	(void)state;
+	open_pair();
+	second = rfm_open(words[1], O_RDONLY);
+	assert_non_null(second);
+	put(near, 0x100, 42);
+	map = rfm_map(second, 0x100, 8);
+	assert_true(map && *map == 42);
+	events = rfm_watch(second, 0x100, 8);
+	assert_non_null(events);
+	assert_int_equal(rfm_close(second), 0);
+	assert_int_equal(rfm_close(far), 0);
+	put(near, 0x100, 43);
+	event = next(events);
+	assert_int_equal(event.bytes[0], 43);
+	assert_true(*map == 43);
+	rfm_events_close(events);
+	/* Now it has left; what it had can still be seen, and a new one begins with nothing. */
+	assert_true(*map == 43);
+	assert_int_equal(rfm_unmap((void *)map, 8), 0);
+	far = rfm_open(words[1], O_RDWR);
+	assert_non_null(far);
+	map = rfm_map(far, 0x100, 8);
+	assert_true(map && !*map);
+	rfm_unmap((void *)map, 8);
+	assert_int_equal(rfm_info(far, &info), 0);
+	assert_int_equal(info.watches, 0);
+	close_pair();
+}
+
+/* --- streams ---------------------------------------------------------------------------- */
+
+static struct rfm_events *watch_with(struct rfm_watch *watch, struct rfm_range *range)
+{
+	struct rfm_events *events;
+
+	watch->ranges = (uintptr_t)range;
+	if (!watch->count)
+		watch->count = 1;
+	events = rfm_watch_with(far, watch);
+	if (!events)
+		fail_msg("%s", strerror(errno));
+	return events;
+}
+
+static void a_full_queue_drops_and_says_so(void **state)
+{
+	struct rfm_range range = { 0x100, 8 };
+	struct rfm_watch watch = { .depth = 3 };
+	struct rfm_events *events;
+	struct rfm_event event;
+
+	(void)state;
+	open_pair();
+	events = watch_with(&watch, &range);
+	for (uint64_t i = 1; i <= 5; i++)
+		put(near, 0x100, i);
+	for (uint64_t i = 1; i <= 3; i++) {
+		event = next(events);
+		assert_true(event.seq == i && event.bytes[0] == i && !event.dropped);
+	}
+	nothing_more(events);
+	put(near, 0x100, 6);
+	event = next(events);
+	assert_true(event.seq == 6 && event.bytes[0] == 6 && event.dropped == 2);
+	rfm_events_close(events);
+	close_pair();
+}
+
+static void what_is_unread_takes_in_what_comes(void **state)
+{
+	struct rfm_range range = { 0x100, 8 };
+	struct rfm_watch watch = { .flags = RFM_WATCH_COALESCE };
+	struct rfm_events *events;
+	struct rfm_event event;
+
+	(void)state;
+	open_pair();
+	events = watch_with(&watch, &range);
+	for (uint64_t i = 1; i <= 5; i++)
+		put(near, 0x100, i);
+	event = next(events);
+	assert_true(event.count == 5 && event.seq == 5 && event.bytes[0] == 5);
+	nothing_more(events);
+	put(near, 0x100, 6);
+	event = next(events);
+	assert_true(event.count == 1 && event.seq == 6);
+	rfm_events_close(events);
+	close_pair();
+}
+
+/* The descriptor is readable as long as there is a record; an eventfd counts them. */
+static void descriptors_tell(void **state)
+{
+	int fd = eventfd(0, EFD_NONBLOCK);
+	struct rfm_range range = { 0x100, 8 };
+	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = fd };
+	struct rfm_events *events;
+	struct pollfd pollfd = { .events = POLLIN };
+	uint64_t count;
+
+	(void)state;
+	open_pair();
+	events = watch_with(&watch, &range);
+	close(dup(fd));
+	pollfd.fd = rfm_events_fd(events);
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	put(near, 0x100, 1);
+	put(near, 0x100, 2);
+	assert_int_equal(poll(&pollfd, 1, 0), 1);
+	next(events);
+	assert_int_equal(poll(&pollfd, 1, 0), 1);
+	next(events);
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
+	assert_true(count == 2);
+	rfm_events_close(events);
+
+	watch.eventfd = pollfd.fd = open("/dev/null", O_RDONLY);
+	assert_null(rfm_watch_with(far, &watch));
+	assert_int_equal(errno, EINVAL);
+	close(watch.eventfd);
+	assert_null(rfm_watch_with(far, &watch));
+	assert_int_equal(errno, EBADF);
+	close(fd);
+	close_pair();
+}
+
+static void comparisons(void **state)
+{
+	struct rfm_range range = { 0x100, 16 };
+	struct rfm_watch watch = {
+		.flags = RFM_WATCH_COMPARE, .compare_width = 2, .compare_offset = 0x102,
+		.compare_mask = 0xff,
+	};
+	/* What is stored in the word, by whom, and which of the three notice. */
+	static const struct {
+		bool own;
+		uint16_t value;
+		const char *matches;
+	} steps[] = {
+		{ false, 0x0001, "c" },
+		{ false, 0x0103, "ec" },	/* only the low byte counts */
+		{ false, 0x0203, "" },
+		{ false, 0x0004, "nc" },
+		{ true, 0x0003, "" },		/* its own store wakes nobody, and is seen */
+		{ false, 0x0003, "" },
+		{ true, 0x0005, "" },
+		{ false, 0x0003, "ec" },
+	};
+	static const char names[] = "-enc";
+	struct rfm_events *events[4];
+
+	(void)state;
+	open_pair();
+	for (watch.compare = RFM_COMPARE_EQUAL; watch.compare <= RFM_COMPARE_CHANGED;
+	     watch.compare++) {
+		watch.compare_value = 3;
+		events[watch.compare] = watch_with(&watch, &range);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct rfm *who = steps[i].own ? far : near;
+
+		assert_int_equal(rfm_store16(who, 0x102, steps[i].value), 0);
+		assert_int_equal(rfm_fence(who, PATIENCE_MS, NULL), 0);
+		put(near, 0x108, i);		/* in the range, and not the word */
+		for (int k = RFM_COMPARE_EQUAL; k <= RFM_COMPARE_CHANGED; k++) {
+			struct rfm_event event = { 0 };
+			int n = rfm_events_wait(events[k], &event, 1, 0);
+
+			if (n != !!strchr(steps[i].matches, names[k]))
+				fail_msg("step %zu, compare %d: %d", i, k, n);
+			assert_true(!n || event.type == RFM_EVENT_MATCH);
+		}
+	}
+	for (int k = RFM_COMPARE_EQUAL; k <= RFM_COMPARE_CHANGED; k++)
+		rfm_events_close(events[k]);
+	watch.compare = RFM_COMPARE_EQUAL;
+	watch.ranges = (uintptr_t)&range;
+	watch.count = 1;
+	watch.compare_value = 0x100;
+	assert_null(rfm_watch_with(far, &watch));
+	watch.compare_value = 3;
+	watch.compare_offset = 0x110;
+	assert_null(rfm_watch_with(far, &watch));
+	watch.compare_offset = 0x103;
+	assert_null(rfm_watch_with(far, &watch));
+	assert_int_equal(errno, EINVAL);
+	close_pair();
+}
+
+/* Each range has a silence of its own, and neither it nor its end is ever dropped. */
+static void silences(void **state)
+{
+	struct rfm_range ranges[2] = { { 0x100, 8 }, { 0x200, 8 } };
+	struct rfm_watch watch = { .count = 2, .depth = 2, .silence_ns = 30000000 };
+	struct rfm_events *events;
+	struct rfm_event event[2];
+
+	(void)state;
+	open_pair();
+	events = watch_with(&watch, ranges);
+	for (int i = 0; i < 2; i++) {
+		event[i] = next(events);
+		assert_int_equal(event[i].type, RFM_EVENT_STALE);
+		assert_true(event[i].flags == RFM_EVENT_NEVER && event[i].length == 8);
+		assert_true(event[i].age_ns >= watch.silence_ns);
+	}
+	assert_true(event[0].offset + event[1].offset == 0x300);
+	nothing_more(events);
+
+	/* The queue is full of updates: what ends the silence and what begins it are kept. */
+	put(near, 0x100, 1);
+	for (uint64_t i = 2; i < 6; i++)
+		put(near, 0x200, i);
+	usleep(100000);
+	event[0] = next(events);
+	assert_int_equal(event[0].type, RFM_EVENT_UPDATE);
+	event[0] = next(events);
+	assert_int_equal(event[0].type, RFM_EVENT_FRESH);
+	assert_true(event[0].offset == 0x100);
+	for (int stale = 0; stale < 2;) {
+		event[0] = next(events);
+		if (event[0].type != RFM_EVENT_STALE)
+			continue;
+		assert_true(event[0].flags == 0 && event[0].node == 1);
+		stale++;
+	}
+	rfm_events_close(events);
+	close_pair();
+}
+
+static void interrupts_wait_for_a_listener(void **state)
+{
+	const uint32_t types = RFM_EVENT_BIT(RFM_EVENT_INT1) | RFM_EVENT_BIT(RFM_EVENT_INT4);
+	struct rfm_events *events, *copy;
+	struct rfm_counters counters;
+	struct rfm_event event;
+
+	(void)state;
+	open_pair();
+	for (uint32_t i = 0; i < 130; i++)
+		assert_int_equal(rfm_send(near, 2, i % 2 ? RFM_EVENT_INT4 : RFM_EVENT_INT1, i), 0);
+	for (uint32_t i = 0; i < 130; i++)
+		assert_int_equal(rfm_send(near, 2, RFM_EVENT_RESET, i), 0);
+	assert_int_equal(rfm_fence(near, PATIENCE_MS, NULL), 0);
+	assert_int_equal(rfm_counters(far, &counters), 0);
+	assert_int_equal(counters.value[RFM_COUNTER_INTERRUPTS_DROPPED], 130 - RFM_FIFO_DEPTH);
+	events = rfm_listen(far, types, RFM_LISTEN_EXCLUSIVE, 0);
+	assert_non_null(events);
+	for (uint32_t i = 0; i < 130; i++) {
+		event = next(events);
+		assert_int_equal(event.data, i);
+		assert_int_equal(event.type, i % 2 ? RFM_EVENT_INT4 : RFM_EVENT_INT1);
+		assert_int_equal(event.node, 1);
+	}
+	nothing_more(events);
+	assert_null(rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_INT4), 0, 0));
+	assert_int_equal(errno, EBUSY);
+	copy = rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_RESET), RFM_LISTEN_DISCARD, 0);
+	assert_non_null(copy);
+	nothing_more(copy);
+	rfm_events_close(copy);
+	rfm_events_close(events);
+	close_pair();
+}
+
+/* What happens on the ring: a node leaves. */
+static void the_ring_is_told_of(void **state)
+{
+	struct rfm_events *events;
+	struct rfm_event event;
+	uint32_t seen = 0;
+
+	(void)state;
+	open_pair();
+	events = rfm_listen(near, RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS) |
+			    RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP), 0, 0);
+	assert_non_null(events);
+	assert_int_equal(rfm_close(far), 0);
+	while (seen != (RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS) | RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP))) {
+		event = next(events);
+		seen |= RFM_EVENT_BIT(event.type);
+	}
+	rfm_events_close(events);
+	far = rfm_open(words[1], O_RDWR);
+	close_pair();
+}
+
+static void the_last_writer_is_known(void **state)
+{
+	struct rfm_writer writer;
+
+	(void)state;
+	open_pair();
+	assert_int_equal(rfm_writer(far, 0x140, &writer), 0);
+	assert_int_equal(writer.node, RFM_NODE_ALL);
+	put(near, 0x148, 1);
+	assert_int_equal(rfm_writer(far, 0x17f, &writer), 0);
+	assert_true(writer.node == 1 && writer.frame > 0 && !writer.flags);
+	assert_int_equal(rfm_writer(far, 0x180, &writer), 0);
+	assert_int_equal(writer.node, RFM_NODE_ALL);
+	put(far, 0x140, 1);
+	assert_int_equal(rfm_writer(far, 0x140, &writer), 0);
+	assert_true(writer.node == 2 && writer.frame == 0);
+	close_pair();
+}
+
+/* Giving back the middle of what is owned leaves both ends owned. */
+static void owning_is_by_granule(void **state)
+{
+	struct rfm_counters counters;
+	uint64_t before;
+
+	(void)state;
+	open_pair();
+	assert_int_equal(rfm_own(far, 0x400, 0x100), 0);
+	assert_int_equal(rfm_own(far, 0x440, 0x40), 0);
+	assert_int_equal(rfm_unsubscribe(far, 0x440, 1, RFM_SUBSCRIBE_OWN), 0);
+	assert_int_equal(rfm_counters(far, &counters), 0);
+	before = counters.value[RFM_COUNTER_CONFLICTS];
+	put(near, 0x438, 1);
+	put(near, 0x440, 1);
+	put(near, 0x478, 1);
+	put(near, 0x480, 1);
+	put(near, 0x500, 1);
+	assert_int_equal(rfm_counters(far, &counters), 0);
+	assert_true(counters.value[RFM_COUNTER_CONFLICTS] == before + 2);
+	close_pair();
+}
+
+/* A program that knows less of a structure, and one that knows more. */
+static void structures_may_be_of_any_size(void **state)
+{
+	struct {
+		struct rfm_event event;
+		uint64_t more[4];
+	} large[2];
+	struct rfm_range range = { 0x100, 8 };
+	struct rfm_events *events;
+	struct {
+		struct rfm_watch watch;
+		uint64_t more;
+	} watch = { 0 };
+	struct {
+		struct rfm_info info;
+		uint64_t more;
+	} info;
+	uint64_t small[8];
+
+	(void)state;
+	open_pair();
+	memset(&info, 0xa5, sizeof(info));
+	assert_int_equal(rfm_info_sized(near, &info.info, sizeof(info)), 0);
+	assert_true(info.info.node == 1 && info.more == 0);
+	memset(&info, 0xa5, sizeof(info));
+	assert_int_equal(rfm_info_sized(near, &info.info, offsetof(struct rfm_info, lcsr1)), 0);
+	assert_true(info.info.node == 1 && info.info.lcsr1 == 0xa5a5a5a5);
+
+	rfm_watch_init(&watch.watch, &range, 1);
+	watch.more = 1;
+	assert_null(rfm_watch_with_sized(far, &watch.watch, sizeof(watch)));
+	assert_int_equal(errno, EINVAL);
+	watch.more = 0;
+	events = rfm_watch_with_sized(far, &watch.watch, sizeof(watch));
+	assert_non_null(events);
+	for (uint64_t i = 1; i <= 4; i++)
+		put(near, 0x100, i);
+	memset(large, 0xa5, sizeof(large));
+	assert_int_equal(rfm_events_wait_sized(events, &large[0].event, sizeof(*large), 2, 0), 2);
+	assert_true(large[0].event.seq == 1 && large[1].event.seq == 2);
+	assert_true(large[0].more[3] == 0 && large[1].more[0] == 0);
+	memset(small, 0xa5, sizeof(small));
+	assert_int_equal(rfm_events_wait_sized(events, (struct rfm_event *)small, 24, 2, 0), 2);
+	assert_true(small[2] == 3 && small[5] == 4 && small[6] == 0xa5a5a5a5a5a5a5a5);
+	rfm_events_close(events);
+	close_pair();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ring_test(what_means_no_node_is_refused),
+		ring_test(settings_are_passed_on),
+		ring_test(one_node_has_many_handles),
+		ring_test(a_full_queue_drops_and_says_so),
+		ring_test(what_is_unread_takes_in_what_comes),
+		ring_test(descriptors_tell),
+		ring_test(comparisons),
+		ring_test(silences),
+		ring_test(interrupts_wait_for_a_listener),
+		ring_test(the_ring_is_told_of),
+		ring_test(the_last_writer_is_known),
+		ring_test(owning_is_by_granule),
+		ring_test(structures_may_be_of_any_size),
+	};
+
+	return cmocka_run_group_tests_name("librfm_ring", tests, NULL, NULL);
+}
