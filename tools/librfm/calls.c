@@ -222,7 +222,7 @@ static int store(struct rfm *rfm, uint64_t offset, const void *word, size_t size
 }
 
 #define WORD(name, type)							\
-int rfm_load##name(struct rfm *rfm, uint64_t offset, type *value)		\
+int rfm_load##name(struct rfm *rfm, uint64_t offset, __typeof__(type) *value)	\
 {										\
 	return load(rfm, offset, value, sizeof(*value));			\
 }										\

@@ -40,7 +40,7 @@ static struct card *to_card(const struct rfm *rfm)
 	return (struct card *)(uintptr_t)rfm;
 }
 
-struct rfm *card_open(const char *path, int flags)
+struct rfm *backend_card_open(const char *path, int flags)
 {
 	struct rfm_info info;
 	struct card *card;

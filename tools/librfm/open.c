@@ -66,7 +66,7 @@ int rfm_cards(uint32_t *numbers, size_t count)
 		return -1;
 	for (int i = 0; i < found; i++) {
 		if ((size_t)i < count)
-			numbers[i] = strtoul(number_of(cards[i]->d_name), NULL, 10);
+			numbers[i] = strtoul(cards[i]->d_name + strlen("rfm"), NULL, 10);
 		free(cards[i]);
 	}
 	free(cards);
@@ -127,8 +127,8 @@ struct rfm *rfm_open(const char *card, int flags)
 	card = resolve(card, path, sizeof(path));
 	if (!card)
 		return NULL;
-	return strncmp(card, RING, strlen(RING)) ? card_open(card, flags) :
-	       ring_open(card + strlen(RING), flags);
+	return strncmp(card, RING, strlen(RING)) ? backend_card_open(card, flags) :
+	       backend_ring_open(card + strlen(RING), flags);
 }
 
 int rfm_close(struct rfm *rfm)

@@ -73,8 +73,8 @@ int events_init(struct rfm_events *events, const struct rfm_events_ops *ops, int
 /* What a plain card can, and what features of the extension block add. */
 uint64_t can_of(uint64_t features);
 
-struct rfm *card_open(const char *path, int flags);
-struct rfm *ring_open(const char *address, int flags);
+struct rfm *backend_card_open(const char *path, int flags);
+struct rfm *backend_ring_open(const char *address, int flags);
 
 /** give_struct() - @from, of @have bytes, as a caller sees it who knows @size bytes of it */
 void give_struct(void *to, size_t size, const void *from, size_t have);

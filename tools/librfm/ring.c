@@ -213,7 +213,7 @@ static void wait_for_ring(struct ring_node *node)
 	}
 }
 
-struct rfm *ring_open(const char *address, int flags)
+struct rfm *backend_ring_open(const char *address, int flags)
 {
 	struct ring_handle *handle = calloc(1, sizeof(*handle));
 	struct ring_node *node;
@@ -495,7 +495,7 @@ static int change_owned(struct ring_handle *handle, const struct rfm_range *rang
 
 	pthread_mutex_lock(&node->lock);
 	if (!handle->owned)
-		handle->owned = malloc((RFM_SUBSCRIBE_MAX + 2) * sizeof(*handle->owned));
+		handle->owned = calloc(RFM_SUBSCRIBE_MAX + 2, sizeof(*handle->owned));
 	if (!handle->owned) {
 		status = fail_with(ENOMEM);
 	} else if (handle->owned_count >= RFM_SUBSCRIBE_MAX) {

@@ -89,7 +89,7 @@ static int decode(char *text)
 			continue;
 		if (hex_digit(text[1]) < 0 || hex_digit(text[2]) < 0)
 			return -1;
-		*to = hex_digit(text[1]) << 4 | hex_digit(text[2]);
+		*to = (unsigned int)hex_digit(text[1]) << 4 | hex_digit(text[2]);
 		text += 2;
 	}
 	*to = '\0';
