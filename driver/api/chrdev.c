@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "api/api.h"
+#include "core/compat.h"
 #include "core/notify.h"
 #include "io/io.h"
 
@@ -85,7 +86,7 @@ struct rfm_call {
 static const struct rfm_call rfm_calls[] = {
 	RFM_CALL(INFO, 0, rfm_call_info, RFM_FUNCTION_INFO),
 	RFM_CALL(SEND, RFM_INPUTS(send, data), rfm_send, RFM_FUNCTION_SEND),
-	RFM_CALL(LISTEN, RFM_INPUTS(listen, depth), rfm_listen,
+	RFM_CALL(LISTEN, RFM_INPUTS(listen, record_size), rfm_listen,
 		 RFM_FUNCTION_LISTEN),
 	RFM_CALL(RING_TEST, RFM_INPUTS(ring_test, timeout_ms),
 		 rfm_ring_test, RFM_FUNCTION_RING_TEST),
@@ -93,7 +94,7 @@ static const struct rfm_call rfm_calls[] = {
 		 RFM_FUNCTION_SUBSCRIBE, RFM_EXT_FEATURE_SUBSCRIBE),
 	RFM_CALL(UNSUBSCRIBE, RFM_INPUTS(subscribe, flags), rfm_unsubscribe,
 		 RFM_FUNCTION_SUBSCRIBE, RFM_EXT_FEATURE_SUBSCRIBE),
-	RFM_CALL(WATCH, RFM_INPUTS(watch, compare_value), rfm_watch,
+	RFM_CALL(WATCH, RFM_INPUTS(watch, record_size), rfm_watch,
 		 RFM_FUNCTION_WATCH, RFM_EXT_FEATURE_WATCH),
 	RFM_CALL(FENCE, RFM_INPUTS(fence_wait, timeout_ms), rfm_fence,
 		 RFM_FUNCTION_FENCE, RFM_EXT_FEATURE_FENCE),
@@ -106,7 +107,7 @@ static const struct rfm_call rfm_calls[] = {
 		 RFM_FUNCTION_WRITER, RFM_EXT_FEATURE_WRITER),
 	RFM_CALL(COUNTERS, 0, rfm_counters, RFM_FUNCTION_COUNTERS,
 		 RFM_EXT_FEATURE_SNAPSHOT),
-	RFM_CALL(RING_MAP, RFM_INPUTS(ring_map, count), rfm_ring_map,
+	RFM_CALL(RING_MAP, RFM_INPUTS(ring_map, member_size), rfm_ring_map,
 		 RFM_FUNCTION_RING_MAP, RFM_EXT_FEATURE_SNAPSHOT),
 	RFM_CALL(VERIFY, RFM_INPUTS(verify, timeout_ms), rfm_verify,
 		 RFM_FUNCTION_VERIFY, RFM_EXT_FEATURE_QUERY),
@@ -114,8 +115,9 @@ static const struct rfm_call rfm_calls[] = {
 	RFM_CALL(EVENT_COUNTS, 0, rfm_listen_counts, RFM_FUNCTION_COUNTERS),
 };
 
+/* @given: bytes of the argument as the caller knows it; the rest is 0, in and out. */
 static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
-		    void __user *user)
+		    void __user *user, size_t given)
 {
 	size_t size = _IOC_SIZE(call->cmd);
 	void *arg;
@@ -125,11 +127,11 @@ static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
 	if (!arg)
 		return -ENOMEM;
 	if (_IOC_DIR(call->cmd) & _IOC_WRITE) {
-		ret = -EFAULT;
-		if (copy_from_user(arg, user, size))
-			goto out;
-		ret = -EINVAL;
-		if (memchr_inv(arg + call->inputs, 0, size - call->inputs))
+		ret = copy_struct_from_user(arg, size, user, given);
+		if (ret == -E2BIG || (!ret && memchr_inv(arg + call->inputs, 0,
+							 size - call->inputs)))
+			ret = -EINVAL;
+		if (ret)
 			goto out;
 	}
 	ret = call->run(file, arg);
@@ -137,7 +139,7 @@ static int rfm_call(const struct rfm_call *call, struct rfm_file *file,
 	if (ret == -EINTR)
 		ret = -ERESTARTNOHAND;
 	if (ret >= 0 && _IOC_DIR(call->cmd) & _IOC_READ &&
-	    copy_to_user(user, arg, size))
+	    copy_struct_to_user(user, given, arg, size, NULL))
 		ret = -EFAULT;
 out:
 	kvfree(arg);
@@ -154,14 +156,15 @@ static long rfm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	if (nr >= ARRAY_SIZE(rfm_calls))
 		return -ENOIOCTLCMD;
 	call = &rfm_calls[array_index_nospec(nr, ARRAY_SIZE(rfm_calls))];
-	if (call->cmd != cmd)
+	/* The caller's structure may be of another version. */
+	if ((call->cmd ^ cmd) & ~IOCSIZE_MASK)
 		return -ENOIOCTLCMD;
 	if (call->feature & ~file->card->hw.features)
 		return -EOPNOTSUPP;
 	ret = rfm_may_ioctl(call->function, file->mode);
 	if (ret)
 		return ret;
-	return rfm_call(call, file, (void __user *)arg);
+	return rfm_call(call, file, (void __user *)arg, _IOC_SIZE(cmd));
 }
 
 static void rfm_show_fdinfo(struct seq_file *m, struct file *filp)

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/sched.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 
@@ -31,6 +32,19 @@ static inline void __user *iter_iov_addr(const struct iov_iter *iter)
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
 #define eventfd_signal(ctx)	eventfd_signal(ctx, 1)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/* The first @ksize bytes of @usize; zeros behind them. */
+static inline int copy_struct_to_user(void __user *dst, size_t usize,
+				      const void *src, size_t ksize,
+				      bool *ignored_trailing)
+{
+	if (copy_to_user(dst, src, min(usize, ksize)) ||
+	    (usize > ksize && clear_user(dst + ksize, usize - ksize)))
+		return -EFAULT;
+	return 0;
+}
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)

@@ -59,6 +59,7 @@ struct rfm_queue {
 	u32 tail;			/* index of the oldest record */
 	u32 count;			/* records in the queue, those beside it included */
 	u32 reading;			/* the oldest, which a reader takes; not counted as held */
+	u32 record_size;		/* bytes of a record for its readers */
 	struct rfm_event *ring;		/* @depth + RFM_QUEUE_BATCH + @spare records */
 	u16 *keys;			/* of these, behind them */
 };
@@ -193,10 +194,16 @@ void rfm_dispatch_exit(struct rfm_card *card, int idx);
 void rfm_dispatch_yield(unsigned int deliveries);
 void rfm_dispatch_start(struct rfm_card *card);
 
+/* Is @size, of what may grow from @first bytes on, one that it can have? */
+static inline bool rfm_record_size_good(u32 size, u32 first)
+{
+	return size >= first && size % sizeof(u64) == 0;
+}
+
 /* core/queue.c: what all event descriptors have in common */
 int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth);
 void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
-		      size_t size, u32 depth, u32 slots);
+		      size_t size, u32 depth, u32 record_size, u32 slots);
 void rfm_queue_free(struct rfm_queue *queue);
 int rfm_queue_install(struct rfm_queue *queue, u32 flags);
 void rfm_queue_add(struct rfm_queue *queue);

@@ -115,7 +115,7 @@ int rfm_listen(struct rfm_file *owner, void *arg)
 	if (args->types & RFM_EVENT_EXTENSION && !card->hw.events.ring)
 		return -EOPNOTSUPP;
 	queue = rfm_queue_alloc(card, &rfm_listener_ops, sizeof(*queue),
-				args->depth, 0);
+				args->depth, args->record_size, 0);
 	if (IS_ERR(queue))
 		return PTR_ERR(queue);
 	queue->types = args->types;

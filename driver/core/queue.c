@@ -53,14 +53,14 @@ static bool rfm_queue_full(const struct rfm_queue *queue)
 
 /*
  * Copies the oldest records straight from the queue: those that are marked as
- * being read stay as they are until the tail moves past them.
+ * being read stay as they are until the tail moves past them. Each as long as its
+ * reader knows it.
  */
 static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 				    size_t room)
 {
-	const size_t size = sizeof(struct rfm_event);
-	u32 places = rfm_queue_places(queue), count, first;
-	bool fault;
+	int fault = 0;
+	u32 count, i;
 
 	lockdep_assert_held(&queue->read_lock);
 
@@ -69,10 +69,10 @@ static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 	queue->reading = count;
 	spin_unlock_irq(&queue->lock);
 
-	first = min(count, places - queue->tail);
-	fault = copy_to_user(buf, queue->ring + queue->tail, first * size) ||
-		copy_to_user(buf + first * size, queue->ring,
-			     (count - first) * size);
+	for (i = 0; i < count && !fault; i++, buf += queue->record_size)
+		fault = copy_struct_to_user(buf, queue->record_size,
+					    &queue->ring[rfm_queue_index(queue, i)],
+					    sizeof(*queue->ring), NULL);
 
 	spin_lock_irq(&queue->lock);
 	queue->reading = 0;
@@ -81,14 +81,14 @@ static ssize_t rfm_queue_copy_batch(struct rfm_queue *queue, char __user *buf,
 		WRITE_ONCE(queue->count, queue->count - count);
 	}
 	spin_unlock_irq(&queue->lock);
-	return fault ? -EFAULT : (ssize_t)count;
+	return fault ?: (ssize_t)count;
 }
 
 /* As many records as are there and fit; what could not be copied stays. */
 static ssize_t rfm_queue_copy(struct rfm_queue *queue, char __user *buf,
 			      size_t room)
 {
-	const size_t size = sizeof(struct rfm_event);
+	const size_t size = queue->record_size;
 	size_t done = 0;
 	ssize_t ret;
 
@@ -110,7 +110,7 @@ static ssize_t rfm_queue_read(struct file *file, char __user *buf, size_t len,
 			      loff_t *pos)
 {
 	struct rfm_queue *queue = file->private_data;
-	size_t room = len / sizeof(struct rfm_event);
+	size_t room = len / queue->record_size;
 	ssize_t ret;
 	int over;
 
@@ -179,16 +179,22 @@ int rfm_queue_init(struct rfm_queue *queue, struct rfm_card *card, u32 depth)
  * Makes what a descriptor of events stands for: @size bytes, zeroed, that begin
  * with a struct rfm_queue, and hold a reference to the card. Its queue takes
  * @depth records, at most RFM_LISTEN_DEPTH_MAX, 0 for the usual number, and the
- * last of each of @slots. ERR_PTR(-ENOSPC) if the queues of the card's descriptors,
- * which are bounded together, would hold too many, or -ENOMEM.
+ * last of each of @slots; readers get @record_size bytes of each, 0 for those of the
+ * first version. ERR_PTR(-EINVAL) for a @record_size that is none, -ENOSPC if the
+ * queues of the card's descriptors, which are bounded together, would hold too many,
+ * or -ENOMEM.
  */
 void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
-		      size_t size, u32 depth, u32 slots)
+		      size_t size, u32 depth, u32 record_size, u32 slots)
 {
-	struct rfm_queue *queue = kvzalloc(size, GFP_KERNEL_ACCOUNT);
+	struct rfm_queue *queue;
 	bool admitted;
 
 	depth = depth ?: RFM_LISTEN_DEPTH_DEFAULT;
+	record_size = record_size ?: RFM_EVENT_SIZE_VER0;
+	if (!rfm_record_size_good(record_size, RFM_EVENT_SIZE_VER0))
+		return ERR_PTR(-EINVAL);
+	queue = kvzalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	rfm_dispatch_lock(card);
@@ -204,6 +210,7 @@ void *rfm_queue_alloc(struct rfm_card *card, const struct rfm_queue_ops *ops,
 	queue->ops = ops;
 	queue->holder.queue = queue;
 	queue->spare = slots + 1;	/* RFM_KEY_DROPPED */
+	queue->record_size = record_size;
 	if (rfm_queue_init(queue, card, depth)) {
 		rfm_queue_free(queue);
 		return ERR_PTR(-ENOMEM);

@@ -6,6 +6,7 @@
 #include <linux/uaccess.h>
 
 #include "core/card.h"
+#include "core/compat.h"
 
 /* Nodes read in one go, so that the card's removal need not wait for all. */
 #define RFM_NODES_PASS	32
@@ -245,25 +246,40 @@ static int rfm_ring_read(struct rfm_card *card, struct rfm_ring_map *args,
 	return ret;
 }
 
+/* Each as long as its reader knows it. */
+static int rfm_ring_give(const struct rfm_ring_map *args, u32 size,
+			 const struct rfm_member *members)
+{
+	u8 __user *to = u64_to_user_ptr(args->members);
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < args->count && !ret; i++, to += size)
+		ret = copy_struct_to_user(to, size, &members[i],
+					  sizeof(*members), NULL);
+	return ret;
+}
+
 /*
- * RFM_IOC_RING_MAP. Return: 0; -EINVAL for more members than a ring has, -EFAULT,
- * -EINTR, -ENOMEM, -ENODEV.
+ * RFM_IOC_RING_MAP. Return: 0; -EINVAL for more members than a ring has or a size
+ * that is none, -EFAULT, -EINTR, -ENOMEM, -ENODEV.
  */
 int rfm_ring_map(struct rfm_file *file, void *arg)
 {
 	struct rfm_ring_map *args = arg;
+	u32 size = args->member_size ?: RFM_MEMBER_SIZE_VER0;
 	struct rfm_member *members;
 	int ret;
 
-	if (args->count > RFM_NODES)
+	if (args->count > RFM_NODES ||
+	    !rfm_record_size_good(size, RFM_MEMBER_SIZE_VER0))
 		return -EINVAL;
 	members = kvcalloc(RFM_NODES, sizeof(*members), GFP_KERNEL);
 	if (!members)
 		return -ENOMEM;
 	ret = rfm_ring_read(file->card, args, members);
-	if (!ret && copy_to_user(u64_to_user_ptr(args->members), members,
-				 args->count * sizeof(*members)))
-		ret = -EFAULT;
+	if (!ret)
+		ret = rfm_ring_give(args, size, members);
 	kvfree(members);
 	return ret;
 }

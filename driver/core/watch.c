@@ -331,7 +331,8 @@ static struct rfm_watcher *rfm_watcher_alloc(struct rfm_card *card,
 
 	watcher = rfm_queue_alloc(card, &rfm_watcher_ops,
 				  struct_size(watcher, ranges, args->count),
-				  args->depth, rfm_slots_needed(args));
+				  args->depth, args->record_size,
+				  rfm_slots_needed(args));
 	if (IS_ERR(watcher))
 		return watcher;
 

@@ -115,10 +115,9 @@ static void unknown_ioctls(void)
 	static const unsigned long cmds[] = {
 		_IO(RFM_IOC_MAGIC, 0x7f),
 		_IOWR(RFM_IOC_MAGIC, 0x7f, struct rfm_info),
-		/* known numbers, other sizes or directions */
-		_IOR(RFM_IOC_MAGIC, 0x00, char),
+		/* known numbers, other directions */
 		_IOW(RFM_IOC_MAGIC, 0x00, struct rfm_info),
-		_IOW(RFM_IOC_MAGIC, 0x01, char[64]),
+		_IOWR(RFM_IOC_MAGIC, 0x01, struct rfm_send),
 		/* other people's numbers */
 		0, 0x5401, _IO('T', 1), 0xffffffff,
 	};
@@ -176,6 +175,10 @@ static void listen_refusals(void)
 		{ { 2, 0x80000000, 0, 0 }, "unknown flag" },
 		{ { 2, 0, RFM_LISTEN_DEPTH_MAX + 1, 0 }, "too deep" },
 		{ { 2, 0, 0xffffffff, 0 }, "much too deep" },
+		{ { 2, 0, 0, RFM_EVENT_SIZE_VER0 - 8 }, "records too short" },
+		{ { 2, 0, 0, 8 }, "records of 8 bytes" },
+		{ { 2, 0, 0, RFM_EVENT_SIZE_VER0 + 4 }, "records not of whole words" },
+		{ { 2, 0, 0, 0xffffffff }, "records of 4 GiB - 1" },
 	};
 	int before, after;
 	struct rfm_listen args;
@@ -292,7 +295,7 @@ static void what_comes_out_goes_in_as_0(void)
 		const void *args;
 	} calls[] = {
 		GOOD(SEND, send, data, .node = RFM_NODE_ALL, .type = RFM_EVENT_INT1),
-		GOOD(LISTEN, listen, depth, .types = RFM_EVENT_BIT(RFM_EVENT_INT1)),
+		GOOD(LISTEN, listen, record_size, .types = RFM_EVENT_BIT(RFM_EVENT_INT1)),
 		GOOD(RING_TEST, ring_test, timeout_ms, .timeout_ms = 10000),
 		GOOD(SET_CONFIG, config, address_offset, .mask = 0),
 		GOOD(REG, reg, value, .set = RFM_REGS_CONTROL, .width = 4),
@@ -300,13 +303,13 @@ static void what_comes_out_goes_in_as_0(void)
 		     .flags = RFM_SUBSCRIBE_RX),
 		GOOD(UNSUBSCRIBE, subscribe, flags, .range = { 0, 64 },
 		     .flags = RFM_SUBSCRIBE_RX),
-		GOOD(WATCH, watch, compare_value, .ranges = (uintptr_t)&range,
+		GOOD(WATCH, watch, record_size, .ranges = (uintptr_t)&range,
 		     .count = 1),
 		GOOD(FENCE, fence_wait, timeout_ms, .timeout_ms = 10000),
 		GOOD(SEND_SET, send_set, data, .nodes = { info.node ? 1 : 2 },
 		     .type = RFM_EVENT_INT1),
 		GOOD(WRITER, writer, offset, .offset = 0),
-		GOOD(RING_MAP, ring_map, count, .count = 0),
+		GOOD(RING_MAP, ring_map, member_size, .count = 0),
 		GOOD(VERIFY, verify, timeout_ms, .length = 8, .timeout_ms = 10000),
 	};
 	static unsigned char args[8192], before[8192];

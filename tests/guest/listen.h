@@ -75,6 +75,7 @@ static bool witnessed(int fd, uint32_t data)
 }
 
 /* Nothing comes within a moment. */
+__attribute__((unused))
 static bool silent(int fd)
 {
 	struct pollfd pollfd = { fd, POLLIN, 0 };

@@ -611,7 +611,8 @@ def part_calls(up, _):
             *on_each(("ioctl_test", "compat_test"), base),
             *on_each(("subscribe_test", "subscribe_maps_test", "fence_test", "status_test",
                       "verify_test"), near, far),
-            ("librfm_test", near, far, narrow), ("config_test", near, far, narrow),
+            ("librfm_test", near, far, narrow), ("librfm_later_test", near, far, narrow),
+            *on_each(("grow_test",), near, far), ("config_test", near, far, narrow),
             ("registers_test", mine, narrow), ("registers_test", base)) + planned([clean_kernels], lab)
 
 

@@ -235,6 +235,7 @@ static void streams_are_asked_for(void **state)
 	assert_int_equal(driver.asked.listen.types, RFM_EVENT_BIT(RFM_EVENT_INT1));
 	assert_int_equal(driver.asked.listen.flags, RFM_LISTEN_DISCARD | RFM_LISTEN_CLOEXEC);
 	assert_int_equal(driver.asked.listen.depth, 12);
+	assert_int_equal(driver.asked.listen.record_size, sizeof(struct rfm_event));
 	rfm_events_close(events);
 	close(end);
 
@@ -245,8 +246,15 @@ static void streams_are_asked_for(void **state)
 	assert_int_equal(errno, EINVAL);
 	assert_memory_equal(&driver.asked.watch,
 			    (&(struct rfm_watch){ .ranges = (uintptr_t)ranges, .count = 2,
-						  .flags = RFM_WATCH_CLOEXEC }),
+						  .flags = RFM_WATCH_CLOEXEC,
+						  .record_size = sizeof(struct rfm_event) }),
 			    sizeof(watch));
+	/* How long a record is, is between library and driver. */
+	watch.record_size = sizeof(struct rfm_event);
+	driver.request = 0;
+	assert_null(rfm_watch_with(card, &watch));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(driver.request, 0);
 	answer(0, ENOSPC, 0);
 	assert_null(rfm_watch(card, 64, 8));
 	assert_int_equal(errno, ENOSPC);

@@ -115,7 +115,9 @@ int rfm_ring_map_sized(struct rfm *rfm, struct rfm_member *members, size_t membe
 		       uint32_t count, struct rfm_ring_map *map, size_t map_size)
 {
 	struct rfm_member all[RFM_NODES];
-	struct rfm_ring_map asked = { .members = (uintptr_t)all, .count = count };
+	struct rfm_ring_map asked = {
+		.members = (uintptr_t)all, .count = count, .member_size = sizeof(*all),
+	};
 
 	if (count > RFM_NODES)
 		return fail_with(EINVAL);
@@ -124,6 +126,7 @@ int rfm_ring_map_sized(struct rfm *rfm, struct rfm_member *members, size_t membe
 	for (uint32_t i = 0; i < count; i++)
 		give_struct((char *)members + i * member_size, member_size, &all[i], sizeof(all[i]));
 	asked.members = (uintptr_t)members;
+	asked.member_size = member_size;
 	if (map)
 		give_struct(map, map_size, &asked, sizeof(asked));
 	return 0;

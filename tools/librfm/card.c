@@ -308,6 +308,18 @@ static const struct rfm_events_ops card_events_ops = {
 	.close = card_events_close,
 };
 
+/* The driver may know longer or shorter records than this library: it is told. */
+static void set_record_size(unsigned long request, void *argument)
+{
+	struct rfm_listen *listen = argument;
+	struct rfm_watch *watch = argument;
+
+	if (request == RFM_IOC_LISTEN)
+		listen->record_size = sizeof(struct rfm_event);
+	else
+		watch->record_size = sizeof(struct rfm_event);
+}
+
 /* Allocates first: a descriptor that nobody can hold would have to be undone. */
 static struct rfm_events *card_stream(struct rfm *rfm, unsigned long request, void *argument)
 {
@@ -316,6 +328,7 @@ static struct rfm_events *card_stream(struct rfm *rfm, unsigned long request, vo
 
 	if (!events)
 		return NULL;
+	set_record_size(request, argument);
 	fd = card_call(rfm, request, argument);
 	if (fd >= 0 && !events_init(events, &card_events_ops, fd))
 		return events;

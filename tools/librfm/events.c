@@ -25,6 +25,10 @@ struct rfm_events *rfm_watch_with_sized(struct rfm *rfm, const struct rfm_watch 
 
 	if (take_struct(&all, sizeof(all), watch, size))
 		return NULL;
+	if (all.record_size) {
+		errno = EINVAL;		/* records are as the caller of rfm_events_wait() knows them */
+		return NULL;
+	}
 	return rfm->backend->stream(rfm, RFM_IOC_WATCH, &all);
 }
 

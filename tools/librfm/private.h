@@ -18,7 +18,8 @@
 /**
  * struct rfm_backend - what is behind a handle
  * @call: a request RFM_IOC_* of linux/rfm.h, with its structure, returns and errors as there
- * @stream: RFM_IOC_LISTEN or RFM_IOC_WATCH; NULL with errno
+ * @stream: RFM_IOC_LISTEN or RFM_IOC_WATCH, whose record_size is the back end's affair;
+ *	NULL with errno
  * @map: as rfm_map()
  * @read: @offset and @length may be anything; words of up to 8 bytes are not torn
  * @write: likewise

@@ -602,7 +602,7 @@ static struct rfm_events *make_listener(struct ring_node *node, const struct rfm
 
 	if (listen->flags & ~RFM_LISTEN_FLAGS || !listen->types ||
 	    listen->types & ~RFM_EVENT_ALL || listen->types & RFM_EVENT_WATCHED ||
-	    listen->depth > RFM_LISTEN_DEPTH_MAX || listen->reserved) {
+	    listen->depth > RFM_LISTEN_DEPTH_MAX) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -664,7 +664,7 @@ static bool watch_is_good(const struct ring_node *node, const struct rfm_watch *
 
 	if (watch->flags & ~RFM_WATCH_FLAGS || !watch->count ||
 	    watch->count > RFM_WATCH_RANGES_MAX || watch->depth > RFM_LISTEN_DEPTH_MAX ||
-	    !is_zero((const uint64_t *)watch->reserved, 4) ||
+	    watch->pad || !is_zero((const uint64_t *)watch->reserved, 3) ||
 	    (!(watch->flags & RFM_WATCH_EVENTFD) && watch->eventfd))
 		return false;
 	if (watch->silence_ns && (watch->silence_ns < RFM_WATCH_SILENCE_MIN ||

@@ -10,9 +10,13 @@
  * aligned to 8 bytes, so that 32-bit programs use the same layout. A structure
  * that a call reads begins with what goes in; all that follows, be it out, pad
  * or reserved, must be 0 when it is passed (EINVAL otherwise), so that it may
- * mean something one day. A structure may grow at its end only; then it gets a
- * new ioctl number by its size, of which some architectures take no more than
- * 8191 bytes: what may be longer stands behind a pointer.
+ * mean something one day. A structure may grow at its end only, up to the 8191
+ * bytes that an ioctl number of some architectures can tell: what may be longer
+ * stands behind a pointer. A call is known by its number and direction, and takes
+ * the caller's structure in the size that is in its ioctl number: of a shorter
+ * one the rest counts as 0 and is not returned; of a longer one the rest must be
+ * 0 (EINVAL), and is 0 on return. Where records follow each other, the caller
+ * says how long one is (@record_size, @member_size).
  *
  * Errors common to all calls: ENODEV the card is gone (unplugged, driver
  * unbound), EFAULT bad pointer, ENOTTY unknown ioctl, EINVAL a field that must
@@ -165,7 +169,9 @@ struct rfm_send {
  * @flags: RFM_LISTEN_*
  * @depth: events the queue holds, 1..RFM_LISTEN_DEPTH_MAX;
  *	0 = RFM_LISTEN_DEPTH_DEFAULT
- * @reserved: 0
+ * @record_size: bytes of each record that is read, sizeof(struct rfm_event) as the
+ *	caller knows it: what is not in it is left out, what the driver does not know
+ *	is 0. A multiple of 8, at least RFM_EVENT_SIZE_VER0; 0 = RFM_EVENT_SIZE_VER0
  *
  * Returns a new descriptor that delivers struct rfm_event records by read()
  * and poll(). Each listener has a queue of its own; when it is full, new
@@ -186,8 +192,10 @@ struct rfm_listen {
 	__u32 types;
 	__u32 flags;
 	__u32 depth;
-	__u32 reserved;
+	__u32 record_size;
 };
+
+#define RFM_EVENT_SIZE_VER0	176	/* bytes of the first struct rfm_event */
 
 #define RFM_EVENT_LATE		0x1u	/* older than the watch's deadline on arrival */
 #define RFM_EVENT_AGE_UNKNOWN	0x2u	/* origin and arrival are on different clocks */
@@ -354,6 +362,8 @@ enum rfm_watch_compare {
  * @compare_offset: a multiple of the width, within one of the ranges
  * @compare_mask: bits that count, not 0
  * @compare_value: within @compare_mask
+ * @record_size: as of struct rfm_listen
+ * @pad: 0
  * @reserved: 0
  *
  * Returns a new descriptor that delivers struct rfm_event by read() and
@@ -383,7 +393,9 @@ struct rfm_watch {
 	__u64 compare_offset;
 	__u64 compare_mask;
 	__u64 compare_value;
-	__u64 reserved[4];
+	__u32 record_size;
+	__u32 pad;
+	__u64 reserved[3];
 };
 
 #define RFM_FENCED_LOST		0x1u	/* @lost frames did not reach every node */
@@ -554,18 +566,22 @@ struct rfm_member {
 
 #define RFM_MEMBER_PAUSED	0x4u	/* its machine stands still, and stores nothing now */
 
+#define RFM_MEMBER_SIZE_VER0	56	/* bytes of the first struct rfm_member */
+
 #define RFM_NODES		256u	/* that a ring may have */
 
 /**
  * struct rfm_ring_map - who is on the ring (RFM_IOC_RING_MAP)
  * @members: address of @count struct rfm_member, filled in by node id
  * @count: 0..RFM_NODES; nodes with a greater id are left out there
- * @present: out: how many are on the ring, of all, this node included
+ * @member_size: bytes from one to the next, sizeof(struct rfm_member) as the caller
+ *	knows it, a multiple of 8, at least RFM_MEMBER_SIZE_VER0;
+ *	0 = RFM_MEMBER_SIZE_VER0
  * @turn_ns: out: time once round the ring, 0: nothing comes home. A message to any
  *	node and its answer make one turn together, so this is the round-trip
  *	time to each
  * @epoch: out: counts changes of the membership
- * @pad: 0
+ * @present: out: how many are on the ring, of all, this node included
  * @clock_ns: out: the card's clock at that instant
  * @reserved: 0
  *
@@ -574,10 +590,10 @@ struct rfm_member {
 struct rfm_ring_map {
 	__u64 members;
 	__u32 count;
-	__u32 present;
+	__u32 member_size;
 	__u64 turn_ns;
 	__u32 epoch;
-	__u32 pad;
+	__u32 present;
 	__u64 clock_ns;
 	__u64 reserved;
 };
