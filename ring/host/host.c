@@ -171,7 +171,7 @@ static void call_watches(struct rfmring *ring, uint32_t offset, const void *data
 		.offset = offset,
 		.length = len,
 		.data = data,
-		.source = origin->node,
+		.node = origin->node,
 		.clock_domain = origin->clock_domain,
 		.seq = origin->seq,
 		.time_ns = origin->time_ns,
@@ -209,8 +209,8 @@ static void node_interrupt(void *opaque, uint8_t type, uint8_t from, uint32_t da
 {
 	struct rfmring *ring = opaque;
 	struct rfmring_interrupt interrupt = {
-		.type = type,
-		.from = from,
+		.type = rfm_type_of_wire(type),
+		.node = from,
 		.data = data,
 		.time_ns = rfm_loop_now(ring->host->loop),
 	};

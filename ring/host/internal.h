@@ -27,6 +27,23 @@
 #include "ring/node.h"
 #include "ring/util/pcapng.h"
 
+#define RFM_FOR_EVER_MS	(-1)	/* the least that a timeout can be */
+#define RFM_CPUS_MAX	8192u	/* processors that rfmring_config.cpus can name */
+
+/* Types of interrupts, for callers 0 to 4; on the wire the last has another number. */
+#define RFM_TYPE_LAST	4u
+#define RFM_WIRE_TYPE_LAST 7u
+
+static inline uint8_t rfm_wire_type(uint32_t type)
+{
+	return type == RFM_TYPE_LAST ? RFM_WIRE_TYPE_LAST : type;
+}
+
+static inline uint32_t rfm_type_of_wire(uint8_t type)
+{
+	return type == RFM_WIRE_TYPE_LAST ? RFM_TYPE_LAST : type;
+}
+
 /**
  * struct rfm_host - see above
  * @first: the node behind the receiving port
@@ -79,6 +96,7 @@ struct rfmring {
 	uint64_t memory_size;
 	int memory_fd;			/* -1: anonymous */
 	struct rfmring_config config;	/* its strings are not kept */
+	uint64_t cpus[RFM_CPUS_MAX / 64];	/* of @config; none: as the maker */
 	struct rfm_timer tick_timer;
 	struct rfm_timer user_timer;	/* rfmring_set_timer() */
 	struct rfm_timer hop_timer;	/* to @next: the line */

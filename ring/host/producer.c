@@ -12,8 +12,6 @@
 #include "ring/memory.h"
 
 #define NIC_GLOBAL	0x8
-#define TYPE_INITIALIZED 7
-#define TYPE_LAST	3
 
 static struct timespec to_timespec(uint64_t ns)
 {
@@ -46,13 +44,13 @@ uint64_t rfmring_memory_size(const struct rfmring *ring)
 	return ring->memory_size;
 }
 
-static bool is_inside(const struct rfmring *ring, uint32_t offset, size_t length)
+static bool is_inside(const struct rfmring *ring, uint64_t offset, size_t length)
 {
 	return offset <= ring->memory_size && length <= ring->memory_size - offset;
 }
 
 #define LOAD(bits)								\
-int rfmring_load##bits(const struct rfmring *ring, uint32_t offset, uint##bits##_t *value) \
+int rfmring_load##bits(const struct rfmring *ring, uint64_t offset, uint##bits##_t *value) \
 {										\
 	const size_t size = sizeof(*value);					\
 										\
@@ -68,7 +66,7 @@ LOAD(16)
 LOAD(32)
 LOAD(64)
 
-int rfmring_read(const struct rfmring *ring, uint32_t offset, void *data, size_t length)
+int rfmring_read(const struct rfmring *ring, uint64_t offset, void *data, size_t length)
 {
 	if (!is_inside(ring, offset, length))
 		return rfm_fail(EINVAL);
@@ -160,7 +158,7 @@ void rfmring_on_room(struct rfmring *ring, void (*room)(void *opaque), void *opa
 	ring->on_room_opaque = opaque;
 }
 
-static int store(struct rfmring *ring, uint32_t offset, const void *data, unsigned int len)
+static int store(struct rfmring *ring, uint64_t offset, const void *data, unsigned int len)
 {
 	int status;
 
@@ -172,27 +170,27 @@ static int store(struct rfmring *ring, uint32_t offset, const void *data, unsign
 	return status;
 }
 
-int rfmring_store8(struct rfmring *ring, uint32_t offset, uint8_t value)
+int rfmring_store8(struct rfmring *ring, uint64_t offset, uint8_t value)
 {
 	return store(ring, offset, &value, sizeof(value));
 }
 
-int rfmring_store16(struct rfmring *ring, uint32_t offset, uint16_t value)
+int rfmring_store16(struct rfmring *ring, uint64_t offset, uint16_t value)
 {
 	return store(ring, offset, &value, sizeof(value));
 }
 
-int rfmring_store32(struct rfmring *ring, uint32_t offset, uint32_t value)
+int rfmring_store32(struct rfmring *ring, uint64_t offset, uint32_t value)
 {
 	return store(ring, offset, &value, sizeof(value));
 }
 
-int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t value)
+int rfmring_store64(struct rfmring *ring, uint64_t offset, uint64_t value)
 {
 	return store(ring, offset, &value, sizeof(value));
 }
 
-int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data, size_t length)
+int rfmring_write(struct rfmring *ring, uint64_t offset, const void *data, size_t length)
 {
 	bool at_once = rfm_host_any_locked();	/* all or nothing */
 	const uint8_t *from = data;
@@ -229,35 +227,31 @@ bool rfmring_may_store(struct rfmring *ring)
 
 /* --- interrupts --------------------------------------------------------------------- */
 
-static bool is_type(unsigned int type)
+int rfmring_interrupt(struct rfmring *ring, uint32_t node, uint32_t type, uint32_t data)
 {
-	return type <= TYPE_LAST || type == TYPE_INITIALIZED;
-}
-
-int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type, uint32_t data)
-{
-	uint8_t kind = type | (dest == RFMRING_ALL ? NIC_GLOBAL : 0);
+	const bool all = node == RFMRING_NODE_ALL;
 	bool sent;
 
-	if (dest > RFMRING_ALL || !is_type(type))
+	if ((node >= RFMRING_NODES && !all) || type > RFM_TYPE_LAST)
 		return rfm_fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
-	sent = rfm_node_interrupt(&ring->node, dest, kind, data, rfm_now());
+	sent = rfm_node_interrupt(&ring->node, all ? 0 : node,
+				  rfm_wire_type(type) | (all ? NIC_GLOBAL : 0), data, rfm_now());
 	pthread_mutex_unlock(&ring->producer);
 	return sent ? 0 : rfm_fail(ENOBUFS);
 }
 
-int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int type,
+int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, uint32_t type,
 			  uint32_t data)
 {
 	static const uint8_t nobody[RFM_NODE_SET];
 	bool sent;
 
 	_Static_assert(RFM_NODE_SET == RFMRING_NODES / 8, "the size of a set");
-	if (!is_type(type) || !memcmp(set, nobody, sizeof(nobody)))
+	if (type > RFM_TYPE_LAST || !memcmp(set, nobody, sizeof(nobody)))
 		return rfm_fail(EINVAL);
 	pthread_mutex_lock(&ring->producer);
-	sent = rfm_node_interrupt_set(&ring->node, set, type, data, rfm_now());
+	sent = rfm_node_interrupt_set(&ring->node, set, rfm_wire_type(type), data, rfm_now());
 	pthread_mutex_unlock(&ring->producer);
 	return sent ? 0 : rfm_fail(ENOBUFS);
 }
@@ -280,6 +274,8 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 	bool in_time = true;
 	int got = 0;
 
+	if (timeout_ms < RFM_FOR_EVER_MS)
+		return rfm_fail(EINVAL);
 	if (rfm_host_any_locked())
 		return rfm_fail(EDEADLK);
 	pthread_mutex_lock(&ring->pending_lock);
@@ -376,6 +372,8 @@ static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int
 	uint64_t until = deadline(timeout_ms);
 	int status, error;
 
+	if (timeout_ms < RFM_FOR_EVER_MS)
+		return rfm_fail(EINVAL);
 	if (rfm_host_any_locked())
 		return rfm_fail(EDEADLK);
 	pthread_mutex_lock(&ring->pending_lock);
@@ -402,7 +400,7 @@ int rfmring_fence(struct rfmring *ring, struct rfmring_fence *result, int timeou
 	return fence_in_turn(ring, result, timeout_ms, NULL);
 }
 
-int rfmring_query(struct rfmring *ring, uint32_t offset, uint32_t length,
+int rfmring_query(struct rfmring *ring, uint64_t offset, uint32_t length,
 		  struct rfmring_answer *answers, struct rfmring_fence *result, int timeout_ms)
 {
 	const struct question question = { .offset = offset, .length = length, .answers = answers };

@@ -32,6 +32,9 @@
 #define LINGER_STEP_NS	1000000u
 #define TIMER_SLACK_NS	1000u	/* a paced line wants its time kept */
 
+/* The configuration of version 1.0, in which there was nothing behind the last callback. */
+#define CONFIG_SIZE_VER0	(offsetof(struct rfmring_config, timer) + sizeof(void (*)(void)))
+
 /* --- what the caller wants ----------------------------------------------------------- */
 
 struct open_error {
@@ -54,24 +57,61 @@ static bool set_open_error(const struct open_error *open_error, int error, const
 }
 
 /*
- * Take over what the caller's version of the struct has. One from the future
- * is fine as long as it asks for nothing that we do not know.
+ * Take over what the caller's version of the struct has. What an older one lacks is 0.
+ * One from the future is fine as long as it asks for nothing that we do not know.
  */
 static bool take_config(struct rfmring_config *config, const struct rfmring_config *given,
 			const struct open_error *open_error)
 {
 	const uint8_t *bytes = (const uint8_t *)given;
 
-	if (!given || given->size < sizeof(*config))
+	if (!given || given->size < CONFIG_SIZE_VER0)
 		return set_open_error(open_error, EINVAL, "the size in the configuration is not set");
 	for (size_t i = sizeof(*config); i < given->size; i++)
 		if (bytes[i])
 			return set_open_error(open_error, EINVAL,
 					      "the configuration has settings that this library "
 					      "does not know");
-	*config = *given;
+	memset(config, 0, sizeof(*config));
+	memcpy(config, given, given->size < sizeof(*config) ? given->size : sizeof(*config));
 	config->size = sizeof(*config);
 	return true;
+}
+
+/* A number, of digits alone, below RFM_CPUS_MAX; false: there is none. */
+static bool take_cpu(const char **text, unsigned int *cpu)
+{
+	const char *begin = *text;
+
+	*cpu = 0;
+	while (**text >= '0' && **text <= '9' && *cpu < RFM_CPUS_MAX)
+		*cpu = *cpu * 10 + (unsigned int)(*(*text)++ - '0');
+	return *text > begin && *cpu < RFM_CPUS_MAX;
+}
+
+/* "80-95,3" */
+static bool take_cpus(uint64_t *cpus, const char *list, const struct open_error *open_error)
+{
+	const char *text = list;
+	unsigned int first, last;
+
+	if (!list)
+		return true;
+	for (;; text++) {
+		if (!take_cpu(&text, &first))
+			break;
+		last = first;
+		if (*text == '-' && (text++, !take_cpu(&text, &last) || last < first))
+			break;
+		for (; first <= last; first++)
+			cpus[first / 64] |= (uint64_t)1 << first % 64;
+		if (!*text)
+			return true;
+		if (*text != ',')
+			break;
+	}
+	return set_open_error(open_error, EINVAL, "'%.100s' is no list of processors such as 80-95,3",
+			      list);
 }
 
 static bool check_numbers(struct rfmring_config *config, const struct open_error *open_error)
@@ -255,13 +295,14 @@ static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
 	bool opened = make_locks(ring, open_error) &&
 		      take_config(&ring->config, given, open_error) &&
 		      check_numbers(&ring->config, open_error) &&
+		      take_cpus(ring->cpus, ring->config.cpus, open_error) &&
 		      check_place(&ring->config, open_error) &&
 		      make_memory(ring, open_error) && make_node(ring, open_error) &&
 		      join(ring, open_error);
 
 	/* Not ours to keep. */
 	ring->config.rx = ring->config.tx = ring->config.line = NULL;
-	ring->config.memory_file = ring->config.pcap = NULL;
+	ring->config.memory_file = ring->config.pcap = ring->config.cpus = NULL;
 	return opened;
 }
 
@@ -311,21 +352,22 @@ static void *move(void *opaque)
 }
 
 /* Where and how urgent it is to run is settled before it runs. Returns an errno. */
-static int start_mover(struct rfm_host *host, const struct rfmring_config *config)
+static int start_mover(struct rfmring *ring)
 {
-	const struct sched_param param = { .sched_priority = (int)config->priority };
+	const struct sched_param param = { .sched_priority = (int)ring->config.priority };
+	cpu_set_t cpus[RFM_CPUS_MAX / CPU_SETSIZE];
+	struct rfm_host *host = ring->host;
 	pthread_attr_t attr;
-	cpu_set_t cpus;
 	int error = 0;
 
-	CPU_ZERO(&cpus);
-	for (unsigned int cpu = 0; cpu < 64; cpu++)
-		if (config->cpus >> cpu & 1)
-			CPU_SET(cpu, &cpus);
+	CPU_ZERO_S(sizeof(cpus), cpus);
+	for (unsigned int cpu = 0; cpu < RFM_CPUS_MAX; cpu++)
+		if (ring->cpus[cpu / 64] >> cpu % 64 & 1)
+			CPU_SET_S(cpu, sizeof(cpus), cpus);
 	pthread_attr_init(&attr);
-	if (config->cpus)
-		error = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
-	if (config->priority && !error) {
+	if (CPU_COUNT_S(sizeof(cpus), cpus))
+		error = pthread_attr_setaffinity_np(&attr, sizeof(cpus), cpus);
+	if (ring->config.priority && !error) {
 		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 		pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
 		pthread_attr_setschedparam(&attr, &param);
@@ -350,7 +392,7 @@ int rfmring_start(struct rfmring *ring)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	host->started = true;
-	error = start_mover(host, &ring->config);
+	error = start_mover(ring);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	host->started = !error;
 	return error ? rfm_fail(error) : 0;
@@ -373,6 +415,8 @@ int rfmring_run(struct rfmring *ring, int timeout_ms)
 	uint64_t patience = timeout_ms ? timeout_ms * 1000000ull : TURN_NS;
 	uint64_t until = timeout_ms < 0 ? RFM_NEVER : rfm_now() + patience;
 
+	if (timeout_ms < RFM_FOR_EVER_MS)
+		return rfm_fail(EINVAL);
 	if (rfm_host_any_locked())
 		return rfm_fail(EDEADLK);
 	if (host->started)

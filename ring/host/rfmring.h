@@ -19,6 +19,11 @@
  * busy.
  *
  * Calls that return int return 0, or -1 with errno, unless they say otherwise.
+ * Offsets and lengths are bytes. A timeout is in ms, 0: do not wait, -1: for ever,
+ * less than that is EINVAL.
+ *
+ * Structures grow at their end. Those with a size may be shorter or longer than the
+ * library's: what is not there is 0. The others have reserved words.
  */
 #ifndef RFMRING_H
 #define RFMRING_H
@@ -35,8 +40,7 @@ extern "C" {
 
 #define RFMRING_NODES		256
 #define RFMRING_MEMORY_MAX	0x10000000u	/* bytes: 256 MiB */
-#define RFMRING_ALL		256	/* rfmring_interrupt(): to every other node */
-#define RFMRING_UNKNOWN		(-1)
+#define RFMRING_NODE_ALL	0xffffu	/* every other node; nobody knows which */
 #define RFMRING_STALL_MS	500	/* a store waits for room so long, by default */
 #define RFMRING_INTERRUPTS	1024	/* wait in a ring's queue at most */
 
@@ -80,39 +84,40 @@ enum rfmring_optics {
  * struct rfmring_update - bytes that another node has stored
  * @offset: in this node's memory, where they are already
  * @length: 1..64
+ * @node: id of the originator
  * @data: the bytes; valid during the call
- * @source: node id of the originator
  * @seq: number of its frame, per incarnation of the source
  * @time_ns: when it was stored there, on the clock of @clock_domain
  * @clock_domain: equal to rfmring_state.clock_domain: time_ns is CLOCK_MONOTONIC here
  * @arrival_ns: when it came, CLOCK_MONOTONIC
- * @reserved: 0
+ * @reserved, @reserved2: 0
  */
 struct rfmring_update {
-	uint32_t offset;
+	uint64_t offset;
 	uint32_t length;
+	uint32_t node;
 	const void *data;
-	int source;
-	uint32_t clock_domain;
 	uint64_t seq;
 	uint64_t time_ns;
 	uint64_t arrival_ns;
-	uint64_t reserved[2];
+	uint32_t clock_domain;
+	uint32_t reserved;
+	uint64_t reserved2[2];
 };
 
 /**
  * struct rfmring_interrupt - a network interrupt for this node
- * @type: 0 to 3, or 7
- * @from: node id of the sender
+ * @type: 0: a reset request; 1 to 4
+ * @node: id of the sender
  * @data: 32 bits that came with it
  * @time_ns: when it arrived, CLOCK_MONOTONIC
  * @reserved, @reserved2: 0
  */
 struct rfmring_interrupt {
-	uint8_t type;
-	uint8_t from;
-	uint16_t reserved;
+	uint32_t type;
+	uint32_t node;
 	uint32_t data;
+	uint32_t reserved;
 	uint64_t time_ns;
 	uint64_t reserved2[2];
 };
@@ -145,7 +150,7 @@ struct rfmring_interrupt {
  *	65536; 0: 1024
  * @socket_buffer: bytes of the sockets' buffers; 0: the system's choice
  * @priority: of the thread that rfmring_start() makes: SCHED_FIFO 1..99; 0: as its maker
- * @cpus: on which that thread may run, bit n for processor n; 0: as its maker
+ * @cpus: on which that thread may run, a list: "3", "80-95,3"; NULL: as its maker
  * @incarnation: of this node, greater than that of any before; 0: ns
  *	of real time now
  * @opaque: for the callbacks, each of which may be NULL
@@ -153,7 +158,7 @@ struct rfmring_interrupt {
  *	rfmring_wait_interrupt()
  * @status: something has happened, a mask of enum rfmring_status
  * @log: one sentence for people, e.g. why a neighbour was turned away
- * @lost: @count updates, interrupts and fences of node @source never arrived here
+ * @lost: @count updates, interrupts and fences of @node never arrived here
  * @timer: the time of rfmring_set_timer() has come
  */
 struct rfmring_config {
@@ -173,13 +178,13 @@ struct rfmring_config {
 	uint32_t shm_slots;
 	uint32_t socket_buffer;
 	uint32_t priority;
-	uint64_t cpus;
+	const char *cpus;
 	uint64_t incarnation;
 	void *opaque;
 	void (*interrupt)(void *opaque, const struct rfmring_interrupt *interrupt);
 	void (*status)(void *opaque, uint32_t what);
 	void (*log)(void *opaque, const char *sentence);
-	void (*lost)(void *opaque, int source, uint64_t count);
+	void (*lost)(void *opaque, uint32_t node, uint64_t count);
 	void (*timer)(void *opaque, uint64_t now_ns);
 };
 
@@ -241,7 +246,7 @@ struct rfmring_stats {
  * @id: node id
  * @optics: enum rfmring_optics as set
  * @address_offset: as set
- * @break_at: node that last told of a lost signal; RFMRING_UNKNOWN: none has
+ * @break_at: node that last told of a lost signal; RFMRING_NODE_ALL: none has
  * @signal: light arrives
  * @downstream: a neighbour takes this node's frames
  * @left: another node has this id: this one only passes frames on
@@ -249,7 +254,7 @@ struct rfmring_stats {
  * @ring_open: own frames do not come home
  * @rx_shm: frames come by shared memory
  * @tx_shm: frames go by shared memory
- * @upstream: id of the neighbour; RFMRING_UNKNOWN: none, or a hub
+ * @upstream: id of the neighbour; RFMRING_NODE_ALL: none, or a hub
  * @downstream_id: likewise
  * @turn_ns: time once round the ring; 0: nothing comes home
  */
@@ -261,10 +266,10 @@ struct rfmring_state {
 	uint32_t id;
 	uint32_t optics;
 	uint32_t address_offset;
-	int break_at;
+	uint32_t break_at;
 	bool signal, downstream, left, paused;
 	bool ring_open, rx_shm, tx_shm, reserved;
-	int upstream, downstream_id;
+	uint32_t upstream, downstream_id;
 	uint64_t turn_ns;
 };
 
@@ -393,10 +398,10 @@ RFMRING_API uint64_t rfmring_memory_size(const struct rfmring *ring);
  *
  * Errors: EINVAL @offset is not aligned or not in the memory.
  */
-RFMRING_API int rfmring_load8(const struct rfmring *ring, uint32_t offset, uint8_t *value);
-RFMRING_API int rfmring_load16(const struct rfmring *ring, uint32_t offset, uint16_t *value);
-RFMRING_API int rfmring_load32(const struct rfmring *ring, uint32_t offset, uint32_t *value);
-RFMRING_API int rfmring_load64(const struct rfmring *ring, uint32_t offset, uint64_t *value);
+RFMRING_API int rfmring_load8(const struct rfmring *ring, uint64_t offset, uint8_t *value);
+RFMRING_API int rfmring_load16(const struct rfmring *ring, uint64_t offset, uint16_t *value);
+RFMRING_API int rfmring_load32(const struct rfmring *ring, uint64_t offset, uint32_t *value);
+RFMRING_API int rfmring_load64(const struct rfmring *ring, uint64_t offset, uint64_t *value);
 
 /**
  * rfmring_store8() - store a word here and on every node
@@ -406,10 +411,10 @@ RFMRING_API int rfmring_load64(const struct rfmring *ring, uint32_t offset, uint
  * (nothing was done); ENOBUFS no room within the limit: stored here, but not
  * sent, and counted (@full).
  */
-RFMRING_API int rfmring_store8(struct rfmring *ring, uint32_t offset, uint8_t value);
-RFMRING_API int rfmring_store16(struct rfmring *ring, uint32_t offset, uint16_t value);
-RFMRING_API int rfmring_store32(struct rfmring *ring, uint32_t offset, uint32_t value);
-RFMRING_API int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t value);
+RFMRING_API int rfmring_store8(struct rfmring *ring, uint64_t offset, uint8_t value);
+RFMRING_API int rfmring_store16(struct rfmring *ring, uint64_t offset, uint16_t value);
+RFMRING_API int rfmring_store32(struct rfmring *ring, uint64_t offset, uint32_t value);
+RFMRING_API int rfmring_store64(struct rfmring *ring, uint64_t offset, uint64_t value);
 
 /**
  * rfmring_write() - store bytes here and on every node
@@ -418,11 +423,11 @@ RFMRING_API int rfmring_store64(struct rfmring *ring, uint32_t offset, uint64_t 
  * bytes are not torn. Errors as rfmring_store8(), of any alignment; ENOBUFS if
  * any frame was dropped. In a callback at most 64 bytes.
  */
-RFMRING_API int rfmring_write(struct rfmring *ring, uint32_t offset, const void *data,
+RFMRING_API int rfmring_write(struct rfmring *ring, uint64_t offset, const void *data,
 			      size_t length);
 
 /** rfmring_read() - copy out of this node's memory, aligned words not torn; EINVAL */
-RFMRING_API int rfmring_read(const struct rfmring *ring, uint32_t offset, void *data,
+RFMRING_API int rfmring_read(const struct rfmring *ring, uint64_t offset, void *data,
 			     size_t length);
 
 /** rfmring_may_store() - would a store go without waiting? */
@@ -430,13 +435,13 @@ RFMRING_API bool rfmring_may_store(struct rfmring *ring);
 
 /**
  * rfmring_watch() - be told of updates by others
- * @first: first byte of the range
- * @last: last byte of it
+ * @offset: first byte of the range
+ * @length: bytes, at least 1
  * @update: called for each update that touches the range, after it was stored
  *
  * Returns a number for rfmring_unwatch(), or -1 with errno: EINVAL, ENOMEM.
  */
-RFMRING_API int rfmring_watch(struct rfmring *ring, uint32_t first, uint32_t last,
+RFMRING_API int rfmring_watch(struct rfmring *ring, uint64_t offset, uint64_t length,
 			      void (*update)(void *opaque, const struct rfmring_update *update),
 			      void *opaque);
 
@@ -447,26 +452,26 @@ RFMRING_API int rfmring_unwatch(struct rfmring *ring, int watch);
 
 /**
  * rfmring_interrupt() - send a network interrupt, behind every store so far
- * @dest: node id, or RFMRING_ALL
- * @type: 0..3; 7: initialized node
+ * @node: its id, or RFMRING_NODE_ALL
+ * @type: 0: a reset request; 1..4
  * @data: 32 bits that travel with it
  *
  * Never waits. Errors: EINVAL; ENOBUFS even the room kept for interrupts is
  * full: not sent, and counted.
  */
-RFMRING_API int rfmring_interrupt(struct rfmring *ring, unsigned int dest, unsigned int type,
+RFMRING_API int rfmring_interrupt(struct rfmring *ring, uint32_t node, uint32_t type,
 				  uint32_t data);
 
 /**
  * rfmring_interrupt_set() - send a network interrupt to a set of nodes
  * @set: RFMRING_NODES / 8 bytes: node n is bit n % 8 of byte n / 8. The own node in
  *	it gets none
- * @type: 0..3; 7: initialized node
+ * @type: 0: a reset request; 1..4
  * @data: 32 bits that travel with it
  *
  * One frame for all of them. As rfmring_interrupt(); EINVAL also for an empty set.
  */
-RFMRING_API int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, unsigned int type,
+RFMRING_API int rfmring_interrupt_set(struct rfmring *ring, const uint8_t *set, uint32_t type,
 				      uint32_t data);
 
 /**
@@ -502,7 +507,7 @@ RFMRING_API int rfmring_fence(struct rfmring *ring, struct rfmring_fence *fence,
  * Each node answers for the moment at which the question comes by. Returns and errors as
  * rfmring_fence(); EINVAL the range.
  */
-RFMRING_API int rfmring_query(struct rfmring *ring, uint32_t offset, uint32_t length,
+RFMRING_API int rfmring_query(struct rfmring *ring, uint64_t offset, uint32_t length,
 			      struct rfmring_answer *answers, struct rfmring_fence *fence,
 			      int timeout_ms);
 
@@ -518,7 +523,7 @@ RFMRING_API int rfmring_set_timer(struct rfmring *ring, uint64_t when_ns);
 RFMRING_API int rfmring_set_optics(struct rfmring *ring, uint32_t optics);
 
 /** rfmring_set_address_offset() - 0, 64, 128 or 192 MiB, added to own addresses on the ring */
-RFMRING_API int rfmring_set_address_offset(struct rfmring *ring, uint32_t offset);
+RFMRING_API int rfmring_set_address_offset(struct rfmring *ring, uint64_t offset);
 
 /**
  * rfmring_set_paused() - stand still: pass frames on, but hold back what is for this memory

@@ -42,6 +42,15 @@ static bool enter(struct rfmring *ring, bool *entered)
 	return enter_or_be_inside(ring, entered);
 }
 
+/* @from, as a caller sees it whose structure has @size bytes. */
+static void give(void *to, size_t size, const void *from, size_t have)
+{
+	size_t both = size < have ? size : have;
+
+	memcpy(to, from, both);
+	memset((char *)to + both, 0, size - both);
+}
+
 /* --- watches -------------------------------------------------------------------------- */
 
 static int add_watch(struct rfmring *ring, const struct rfm_range_watch *watch)
@@ -57,19 +66,19 @@ static int add_watch(struct rfmring *ring, const struct rfm_range_watch *watch)
 	return ring->last_watch;
 }
 
-int rfmring_watch(struct rfmring *ring, uint32_t first, uint32_t last,
+int rfmring_watch(struct rfmring *ring, uint64_t offset, uint64_t length,
 		  void (*update)(void *opaque, const struct rfmring_update *update), void *opaque)
 {
 	const struct rfm_range_watch watch = {
-		.first = first,
-		.last = last,
+		.first = offset,
+		.last = offset + length - 1,
 		.update = update,
 		.opaque = opaque,
 	};
 	bool entered;
 	int number;
 
-	if (first > last || last >= ring->memory_size || !update)
+	if (!length || offset > ring->memory_size || length > ring->memory_size - offset || !update)
 		return rfm_fail(EINVAL);
 	if (!enter(ring, &entered))
 		return -1;
@@ -140,7 +149,7 @@ int rfmring_set_optics(struct rfmring *ring, uint32_t optics)
 	return 0;
 }
 
-int rfmring_set_address_offset(struct rfmring *ring, uint32_t offset)
+int rfmring_set_address_offset(struct rfmring *ring, uint64_t offset)
 {
 	bool entered;
 
@@ -196,13 +205,13 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	pthread_mutex_lock(&ring->pending_lock);
 	all.interrupts_lost = ring->interrupts_lost;
 	pthread_mutex_unlock(&ring->pending_lock);
-	memcpy(stats, &all, all.size < sizeof(all) ? all.size : sizeof(all));
+	give(stats, all.size, &all, sizeof(all));
 	return 0;
 }
 
-static int neighbour(const struct rfm_port_info *port)
+static uint32_t neighbour(const struct rfm_port_info *port)
 {
-	return port->up && !port->peer.hub ? port->peer.id : RFMRING_UNKNOWN;
+	return port->up && !port->peer.hub ? port->peer.id : RFMRING_NODE_ALL;
 }
 
 static void get_ports(struct rfmring *ring, struct rfm_port_info *rx, struct rfm_port_info *tx)
@@ -236,7 +245,7 @@ static void get_state(struct rfmring *ring, struct rfmring_state *state)
 			(node->loopback ? RFMRING_LOOPBACK : 0) |
 			(node->dark_on_dark ? RFMRING_DARK_ON_DARK : 0);
 	state->address_offset = node->address_offset;
-	state->break_at = ring->break_seen ? node->break_at : RFMRING_UNKNOWN;
+	state->break_at = ring->break_seen ? node->break_at : RFMRING_NODE_ALL;
 	state->signal = rfm_node_signal(node);
 	state->downstream = node->downstream;
 	state->left = node->left;
@@ -260,7 +269,7 @@ int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
 		return -1;
 	get_state(ring, &all);
 	leave(ring, entered);
-	memcpy(state, &all, all.size < sizeof(all) ? all.size : sizeof(all));
+	give(state, all.size, &all, sizeof(all));
 	return 0;
 }
 

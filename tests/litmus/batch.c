@@ -80,7 +80,7 @@ static uint32_t tag_of(const struct plan *plan, uint32_t instance)
 
 static void send_tag(const struct role *role, uint32_t instance)
 {
-	if (rfmring_interrupt(role->member->ring, RFMRING_ALL, 1, tag_of(role->plan, instance)))
+	if (rfmring_interrupt(role->member->ring, RFMRING_NODE_ALL, 1, tag_of(role->plan, instance)))
 		complain(role->member, "an interrupt failed: %s", strerror(errno));
 }
 

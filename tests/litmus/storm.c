@@ -362,7 +362,7 @@ int main(int argc, char **argv)
 	config.status = happened;
 	parse(argc, argv, &config);
 	ring = rfmring_open(&config, error, sizeof(error));
-	if (!ring || rfmring_watch(ring, 0, MEMORY - 1, updated, NULL) < 0 ||
+	if (!ring || rfmring_watch(ring, 0, MEMORY, updated, NULL) < 0 ||
 	    rfmring_start(ring)) {
 		fprintf(stderr, "storm: %s\n", *error ? error : strerror(errno));
 		return 1;

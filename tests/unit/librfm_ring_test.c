@@ -97,6 +97,8 @@ static void what_means_no_node_is_refused(void **state)
 		{ "ring:unix:/tmp/x?node=1&size=1M&rx=unix:/tmp/y", "rx= or tx=" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&window=1025", "window" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&priority=100", "priority" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&cpus=3-", "list of processors" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&cpus=0x3", "list of processors" },
 		{ "ring:tcp:host:1?node=1&size=1M", "unix:PATH" },
 	};
 
@@ -121,7 +123,7 @@ static void settings_are_passed_on(void **state)
 	(void)state;
 	snprintf(file, sizeof(file), "%s/memory", folder);
 	snprintf(more, sizeof(more), "&file=%s/%%6demory&redundant&rogue-master-1=1&unpacked=0&"
-		 "stall-limit-ms=10&line=paced,hop=450", folder);
+		 "stall-limit-ms=10&cpus=0,90-95&line=paced,hop=450", folder);
 	name_node(0, more);
 	rfm = rfm_open(words[0], O_RDWR);
 	if (!rfm)

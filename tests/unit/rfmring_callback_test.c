@@ -17,7 +17,7 @@
 struct echo {
 	struct rfmring *ring;
 	int refused;
-	int source;
+	uint32_t node;
 	uint32_t seen;
 };
 
@@ -27,7 +27,7 @@ static void answer(void *opaque, const struct rfmring_update *update)
 	uint32_t value;
 
 	memcpy(&value, update->data, sizeof(value));
-	echo->source = update->source;
+	echo->node = update->node;
 	echo->seen = value;
 	rfmring_store32(echo->ring, update->offset + 0x1000, value + 1);
 	/* What would wait, or call the node back, is refused. */
@@ -41,13 +41,13 @@ static void answer(void *opaque, const struct rfmring_update *update)
 static void a_callback_may_answer(void **state)
 {
 	struct rfmring *rings[2];
-	struct echo echo = { .source = -2 };
+	struct echo echo = { .node = 4711 };
 	int watch;
 
 	(void)state;
 	open_ring(rings, 2, 0);
 	echo.ring = rings[1];
-	watch = rfmring_watch(rings[1], 0x200, 0x203, answer, &echo);
+	watch = rfmring_watch(rings[1], 0x200, 4, answer, &echo);
 	assert_true(watch > 0);
 	rfmring_store32(rings[0], 0x1f8, 1);	/* beside it, not adjacent to it */
 	for (uint32_t i = 1; i <= 1000; i++) {
@@ -56,7 +56,7 @@ static void a_callback_may_answer(void **state)
 			;
 	}
 	assert_int_equal(load32(rings[1], 0x11f8), 0);
-	assert_int_equal(echo.source, 1);
+	assert_int_equal(echo.node, 1);
 	assert_true(echo.refused);
 	assert_int_equal(rfmring_unwatch(rings[1], watch), 0);
 	rfmring_store32(rings[0], 0x200, 7);
@@ -73,13 +73,13 @@ static void keep(void *opaque, const struct rfmring_update *update)
 /* Where an update comes from is known of one that was held back, too. */
 static void a_held_update_says_where_it_comes_from(void **state)
 {
-	struct rfmring_update update = { .source = -2 };
+	struct rfmring_update update = { .node = 4711 };
 	uint64_t from = now_ns(), until;
 	struct rfmring *rings[2];
 
 	(void)state;
 	open_ring(rings, 2, 0);
-	assert_true(rfmring_watch(rings[1], 0x200, 0x203, keep, &update) > 0);
+	assert_true(rfmring_watch(rings[1], 0x200, 4, keep, &update) > 0);
 	assert_int_equal(rfmring_set_paused(rings[1], true), 0);
 	rfmring_store32(rings[0], 0x100, 1);
 	rfmring_store32(rings[0], 0x200, 2);
@@ -87,9 +87,9 @@ static void a_held_update_says_where_it_comes_from(void **state)
 	assert_int_equal(rfmring_fence(rings[0], NULL, PATIENCE_MS), -1);
 	assert_int_equal(errno, EBUSY);
 	until = now_ns();
-	assert_int_equal(update.source, -2);
+	assert_int_equal(update.node, 4711);
 	assert_int_equal(rfmring_set_paused(rings[1], false), 0);
-	assert_int_equal(update.source, 1);
+	assert_int_equal(update.node, 1);
 	assert_int_equal(update.offset, 0x200);
 	assert_int_equal(update.seq, stats_of(rings[0]).sent - 1);	/* before the fence */
 	assert_int_equal(update.clock_domain, state_of(rings[0]).clock_domain);
@@ -216,14 +216,14 @@ static void interrupts_wait_in_a_bounded_queue(void **state)
 	open_ring(rings, 2, 0);
 	assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 10), 0);
 	for (uint32_t i = 0; i < RFMRING_INTERRUPTS + 10; i++)
-		while (rfmring_interrupt(rings[0], i % 2 ? 2 : RFMRING_ALL, i % 4, i))
+		while (rfmring_interrupt(rings[0], i % 2 ? 2 : RFMRING_NODE_ALL, i % 5, i))
 			usleep(100);
 	assert_int_equal(rfmring_fence(rings[0], NULL, PATIENCE_MS), 0);
 	for (uint32_t i = 0; i < RFMRING_INTERRUPTS; i++) {
 		assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 1000), 1);
 		assert_int_equal(interrupt.data, i);
-		assert_int_equal(interrupt.type, i % 4);
-		assert_int_equal(interrupt.from, 1);
+		assert_int_equal(interrupt.type, i % 5);
+		assert_int_equal(interrupt.node, 1);
 	}
 	assert_int_equal(rfmring_wait_interrupt(rings[1], &interrupt, 0), 0);
 	assert_int_equal(stats_of(rings[1]).interrupts_lost, 10);
@@ -244,16 +244,16 @@ static void a_set_of_nodes_is_interrupted(void **state)
 	assert_int_equal(errno, EINVAL);
 	set[0] = 1 << 3 | 1 << 1;	/* node 3, and the sender */
 	set[31] = 0x80;
-	for (unsigned int type = 4; type < 7; type++)
+	for (unsigned int type = 5; type < 8; type++)
 		assert_int_equal(rfmring_interrupt_set(rings[0], set, type, 0), -1);
 	assert_int_equal(rfmring_interrupt_set(rings[0], set, 8, 0), -1);
 	assert_int_equal(rfmring_interrupt_set(rings[0], set, 1 | 0x100, 0), -1);
 	sent = stats_of(rings[0]).sent;
 	assert_int_equal(rfmring_store32(rings[0], 0x80, 42), 0);
-	assert_int_equal(rfmring_interrupt_set(rings[0], set, 7, 0xfeedface), 0);
+	assert_int_equal(rfmring_interrupt_set(rings[0], set, 4, 0xfeedface), 0);
 	assert_int_equal(rfmring_wait_interrupt(rings[2], &interrupt, 10000), 1);
-	assert_int_equal(interrupt.type, 7);
-	assert_int_equal(interrupt.from, 1);
+	assert_int_equal(interrupt.type, 4);
+	assert_int_equal(interrupt.node, 1);
 	assert_int_equal(interrupt.data, 0xfeedface);
 	assert_int_equal(load32(rings[2], 0x80), 42);
 	assert_int_equal(rfmring_fence(rings[0], NULL, PATIENCE_MS), 0);

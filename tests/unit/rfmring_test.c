@@ -74,14 +74,25 @@ static void what_does_not_fit_changes_nothing(void **state)
 	assert_int_equal(rfmring_load64(ring, MEMORY - 4, &wide), -1);
 	assert_int_equal(rfmring_load8(ring, MEMORY, &byte), -1);
 	assert_true(word == 0xa5a5a5a5 && wide == 42 && byte == 42);
-	assert_int_equal(rfmring_watch(ring, 0, MEMORY, (void *)1, NULL), -1);
+	assert_int_equal(rfmring_load8(ring, 0x100000000ull, &byte), -1);
+	assert_int_equal(rfmring_store8(ring, 0x100000000ull, 1), -1);
+	assert_int_equal(rfmring_watch(ring, 0, MEMORY + 1, (void *)1, NULL), -1);
+	assert_int_equal(rfmring_watch(ring, MEMORY, 1, (void *)1, NULL), -1);
+	assert_int_equal(rfmring_watch(ring, 8, UINT64_MAX, (void *)1, NULL), -1);
+	assert_int_equal(rfmring_watch(ring, 0, 0, (void *)1, NULL), -1);
 	assert_int_equal(rfmring_unwatch(ring, 1), -1);
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(rfmring_set_address_offset(ring, 1), -1);
 	assert_int_equal(rfmring_set_optics(ring, 8), -1);
-	assert_int_equal(rfmring_interrupt(ring, 257, 1, 0), -1);
-	assert_int_equal(rfmring_interrupt(ring, 1, 4, 0), -1);
+	assert_int_equal(rfmring_interrupt(ring, 256, 1, 0), -1);
+	assert_int_equal(rfmring_interrupt(ring, 1, 5, 0), -1);
 	assert_int_equal(stats_of(ring).stores, 0);
+	assert_int_equal(rfmring_fence(ring, NULL, -2), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rfmring_run(ring, -2), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rfmring_wait_interrupt(ring, NULL, -2), -1);
+	assert_int_equal(errno, EINVAL);
 	/* It is dark: nothing waits, everything is counted. */
 	assert_int_equal(rfmring_store32(ring, 0, 5), 0);
 	assert_int_equal(load32(ring, 0), 5);
@@ -567,7 +578,16 @@ static void bad_settings_are_refused_with_a_sentence(void **state)
 		CASE("slots", .shm_slots = 3),
 		CASE("memory file", .memory_file = "/nowhere/memory"),
 		CASE("capture", .pcap = "/nowhere/capture"),
+		CASE("list of processors", .cpus = ""),
+		CASE("list of processors", .cpus = "3-"),
+		CASE("list of processors", .cpus = "5-3"),
+		CASE("list of processors", .cpus = "1,,2"),
+		CASE("list of processors", .cpus = "1, 2"),
+		CASE("list of processors", .cpus = "0x3"),
+		CASE("list of processors", .cpus = "8192"),
+		CASE("list of processors", .cpus = "99999999999999999999"),
 		CASE("size", .size = 8),
+		CASE("size", .size = sizeof(struct rfmring_config) - 8),
 #undef CASE
 	};
 	char error[256];
@@ -584,6 +604,27 @@ static void bad_settings_are_refused_with_a_sentence(void **state)
 
 #pragma GCC diagnostic pop
 
+/* It may run only there; what there is no processor for says so when it is to begin. */
+static void its_thread_runs_on_the_cpus_of_a_list(void **state)
+{
+	struct rfmring_config config = config_of(0, 1);
+	struct rfmring *ring;
+
+	(void)state;
+	config.cpus = "0,5000-8191";
+	ring = open_with(&config);
+	assert_int_equal(ring->cpus[0], 1);
+	assert_int_equal(ring->cpus[5000 / 64], UINT64_MAX << 5000 % 64);
+	assert_int_equal(ring->cpus[RFM_CPUS_MAX / 64 - 1], UINT64_MAX);
+	assert_int_equal(rfmring_start(ring), 0);
+	rfmring_close(ring);
+	config.cpus = "8191";
+	ring = open_with(&config);
+	assert_int_equal(rfmring_start(ring), -1);
+	assert_int_equal(errno, EINVAL);
+	rfmring_close(ring);
+}
+
 /* A program may have been built with an older or newer header. */
 static void structs_may_grow(void **state)
 {
@@ -595,6 +636,14 @@ static void structs_may_grow(void **state)
 		struct rfmring_stats stats;
 		uint64_t beyond;
 	} older = { .stats.size = offsetof(struct rfmring_stats, sent), .beyond = 7 };
+	struct {
+		struct rfmring_stats stats;
+		uint64_t later[3];
+	} newer = { .stats.size = sizeof(newer), .later = { 1, 2, 3 } };
+	struct {
+		struct rfmring_state state;
+		uint64_t later[3];
+	} newer_state = { .state.size = sizeof(newer_state), .later = { 1, 2, 3 } };
 	struct rfmring *ring;
 	char error[256];
 
@@ -607,6 +656,12 @@ static void structs_may_grow(void **state)
 	assert_int_equal(rfmring_get_stats(ring, &older.stats), 0);
 	assert_int_equal(older.stats.stores, 1);
 	assert_int_equal(older.stats.sent, 99);
+	/* What this library does not know is 0, not what happened to be there. */
+	assert_int_equal(rfmring_get_stats(ring, &newer.stats), 0);
+	assert_int_equal(newer.stats.size, sizeof(newer));
+	assert_true(!newer.later[0] && !newer.later[1] && !newer.later[2]);
+	assert_int_equal(rfmring_get_state(ring, &newer_state.state), 0);
+	assert_true(!newer_state.later[0] && !newer_state.later[1] && !newer_state.later[2]);
 	rfmring_close(ring);
 	larger.from_the_future = 1;
 	assert_null(rfmring_open(&larger.config, error, sizeof(error)));
@@ -629,6 +684,7 @@ int main(void)
 		ring_test(a_node_behind_leaves_a_busy_ring),
 		ring_test(the_memory_can_be_a_file),
 		ring_test(bad_settings_are_refused_with_a_sentence),
+		ring_test(its_thread_runs_on_the_cpus_of_a_list),
 		ring_test(structs_may_grow),
 	};
 

@@ -87,7 +87,7 @@ static int open_ring(struct ring_node *node, struct rfmring_config *config)
 	if (node->last == MAP_FAILED)
 		node->last = NULL;
 	if (node->memory_fd < 0 || !node->last || rfmring_get_state(ring, &state) ||
-	    rfmring_watch(ring, 0, node->memory_size - 1, ring_update, node) < 0 ||
+	    rfmring_watch(ring, 0, node->memory_size, ring_update, node) < 0 ||
 	    rfmring_start(ring)) {
 		open_failed(errno, "ring:%.80s cannot be started: %s", node->address,
 			    rfm_error_text(errno));
@@ -545,30 +545,18 @@ static int ring_unsubscribe(struct rfm *rfm, void *argument)
 
 /* --- interrupts and fences ---------------------------------------------------------- */
 
-/* The ring's number of an event that can be sent; -1: it cannot. */
-static int wire_type(uint32_t type)
-{
-	static const int types[SENT_TYPES] = {
-		[RFM_EVENT_RESET] = 0, [RFM_EVENT_INT1] = 1, [RFM_EVENT_INT2] = 2,
-		[RFM_EVENT_INT3] = 3, [RFM_EVENT_INT4] = 7,
-	};
-
-	return type < SENT_TYPES ? types[type] : -1;
-}
-
 static int ring_send(struct rfm *rfm, void *argument)
 {
 	const struct rfm_send *send = argument;
 	struct ring_node *node = node_of(rfm);
-	int type = wire_type(send->type);
 
+	_Static_assert(RFM_NODE_ALL == RFMRING_NODE_ALL, "the same number");
 	if (!rfm->writable)
 		return fail_with(EBADF);
-	if (type < 0 || send->reserved || send->node == node->id ||
-	    (send->node >= RFM_NODES && send->node != RFM_NODE_ALL))
+	if (send->reserved || send->node == node->id)
 		return fail_with(EINVAL);
-	return rfmring_interrupt(node->ring, send->node == RFM_NODE_ALL ? RFMRING_ALL : send->node,
-				 type, send->type == RFM_EVENT_RESET ? 0 : send->data);
+	return rfmring_interrupt(node->ring, send->node, send->type,
+				 send->type == RFM_EVENT_RESET ? 0 : send->data);
 }
 
 static int ring_send_set(struct rfm *rfm, void *argument)
@@ -576,15 +564,14 @@ static int ring_send_set(struct rfm *rfm, void *argument)
 	const struct rfm_send_set *send = argument;
 	struct ring_node *node = node_of(rfm);
 	uint8_t set[RFMRING_NODES / 8];
-	int type = wire_type(send->type);
 
 	if (!rfm->writable)
 		return fail_with(EBADF);
-	if (type < 0 || send->reserved || send->nodes[node->id / 64] >> node->id % 64 & 1)
+	if (send->reserved || send->nodes[node->id / 64] >> node->id % 64 & 1)
 		return fail_with(EINVAL);
 	for (unsigned int i = 0; i < sizeof(set); i++)
 		set[i] = send->nodes[i / 8] >> i % 8 * 8;
-	return rfmring_interrupt_set(node->ring, set, type,
+	return rfmring_interrupt_set(node->ring, set, send->type,
 				     send->type == RFM_EVENT_RESET ? 0 : send->data);
 }
 

@@ -29,7 +29,7 @@ static const struct setting {
 	{ "shm-slots", NUMBER, offsetof(struct ring_words, config.shm_slots) },
 	{ "socket-buffer", NUMBER, offsetof(struct ring_words, config.socket_buffer) },
 	{ "priority", NUMBER, offsetof(struct ring_words, config.priority) },
-	{ "cpus", WIDE, offsetof(struct ring_words, config.cpus) },
+	{ "cpus", TEXT, offsetof(struct ring_words, config.cpus) },
 	{ "incarnation", WIDE, offsetof(struct ring_words, config.incarnation) },
 	{ "wait-ms", NUMBER, offsetof(struct ring_words, wait_ms) },
 	{ "redundant", FLAG, RFMRING_REDUNDANT },

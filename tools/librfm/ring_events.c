@@ -186,8 +186,8 @@ void ring_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
 {
 	struct ring_node *node = opaque;
 	struct rfm_event event = {
-		.type = interrupt->type == 7 ? RFM_EVENT_INT4 : interrupt->type,
-		.node = interrupt->from,
+		.type = interrupt->type,
+		.node = interrupt->node,
 		.data = interrupt->data,
 		.count = 1,
 		.time_ns = interrupt->time_ns,
@@ -223,7 +223,7 @@ static const struct {
 
 void ring_status(void *opaque, uint32_t what)
 {
-	struct rfmring_state state = { .size = sizeof(state), .break_at = RFMRING_UNKNOWN };
+	struct rfmring_state state = { .size = sizeof(state), .break_at = RFMRING_NODE_ALL };
 	struct ring_node *node = opaque;
 	struct rfm_event event = { .count = 1, .time_ns = clock_ns() };
 
@@ -241,20 +241,19 @@ void ring_status(void *opaque, uint32_t what)
 			continue;
 		node->lisr |= status_table[i].lisr;
 		event.type = status_table[i].type;
-		event.node = event.type == RFM_EVENT_BREAK && state.break_at != RFMRING_UNKNOWN ?
-			     (uint32_t)state.break_at : RFM_NODE_ALL;
+		event.node = event.type == RFM_EVENT_BREAK ? state.break_at : RFM_NODE_ALL;
 		event.data = event.type == RFM_EVENT_MEMBERSHIP ? state.epoch : 0;
 		to_listeners(node, &event);
 	}
 	pthread_mutex_unlock(&node->lock);
 }
 
-void ring_lost(void *opaque, int source, uint64_t count)
+void ring_lost(void *opaque, uint32_t lost_node, uint64_t count)
 {
 	struct ring_node *node = opaque;
 	struct rfm_event event = {
 		.type = RFM_EVENT_LOSS,
-		.node = source,
+		.node = lost_node,
 		.data = count < UINT32_MAX ? count : UINT32_MAX,
 		.count = 1,
 		.time_ns = clock_ns(),
@@ -374,7 +373,7 @@ void ring_update(void *opaque, const struct rfmring_update *update)
 {
 	struct ring_node *node = opaque;
 	struct rfm_event event = {
-		.node = update->source,
+		.node = update->node,
 		.flags = update->clock_domain == node->clock_domain ? 0 : RFM_EVENT_AGE_UNKNOWN,
 		.time_ns = update->arrival_ns,
 		.offset = update->offset,
@@ -386,7 +385,7 @@ void ring_update(void *opaque, const struct rfmring_update *update)
 	};
 	const struct last_write last = {
 		.time_ns = update->time_ns, .frame = update->seq,
-		.clock_domain = update->clock_domain, .node = update->source, .written = true,
+		.clock_domain = update->clock_domain, .node = update->node, .written = true,
 	};
 
 	memcpy(event.bytes, update->data,

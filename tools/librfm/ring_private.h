@@ -109,7 +109,7 @@ void ring_stored(struct ring_node *node, uint64_t offset, size_t length);
 void ring_update(void *opaque, const struct rfmring_update *update);
 void ring_interrupt(void *opaque, const struct rfmring_interrupt *interrupt);
 void ring_status(void *opaque, uint32_t what);
-void ring_lost(void *opaque, int source, uint64_t count);
+void ring_lost(void *opaque, uint32_t lost_node, uint64_t count);
 void ring_timer(void *opaque, uint64_t now_ns);
 
 #endif

@@ -211,7 +211,7 @@ static void watch_update(void *opaque, const struct rfmring_update *update)
 	event = json_pack("{s:I, s:I, s:s*, s:i, s:I, s:I, s:I}",
 			  "offset", (json_int_t)update->offset,
 			  "length", (json_int_t)update->length, "data", text,
-			  "source", update->source, "seq", (json_int_t)update->seq,
+			  "source", (int)update->node, "seq", (json_int_t)update->seq,
 			  "time_ns", (json_int_t)update->time_ns,
 			  "missed", (json_int_t)watch->missed);
 	free(text);
@@ -237,7 +237,7 @@ void verb_watch(struct control_request *request, json_t *args, void *opaque)
 	if (!watch)
 		return;
 	watch->left = count;
-	watch->number = rfmring_watch(node->ring, first, last, watch_update, watch);
+	watch->number = rfmring_watch(node->ring, first, last - first + 1, watch_update, watch);
 	if (watch->number < 0) {
 		free(watch);
 		control_fail(request, "no memory");

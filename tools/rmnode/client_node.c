@@ -17,7 +17,7 @@ static bool add_targets(json_t *args, char *text)
 
 	if (!strcmp(text, "all")) {
 		json_decref(nodes);
-		set_number(args, "dest", RFMRING_ALL);
+		set_number(args, "dest", DEST_ALL);
 		return true;
 	}
 	json_object_set_new(args, "nodes", nodes);

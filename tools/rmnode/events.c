@@ -132,7 +132,7 @@ static const struct job_kind members_job = { .late = "the ring was not there in 
 
 static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
 {
-	return json_pack("{s:i, s:i, s:I}", "type", interrupt->type, "from", interrupt->from,
+	return json_pack("{s:i, s:i, s:I}", "type", wire_type(interrupt->type), "from", (int)interrupt->node,
 			 "data", (json_int_t)interrupt->data);
 }
 
@@ -286,7 +286,7 @@ static json_t *members_json(struct rmnode *node)
 
 static json_t *break_json(struct rmnode *node)
 {
-	return json_pack("{s:i}", "at", state_of(node->ring).break_at);
+	return json_pack("{s:i}", "at", (int)state_of(node->ring).break_at);
 }
 
 static json_t *downstream_json(struct rmnode *node)

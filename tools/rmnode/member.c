@@ -28,14 +28,17 @@ void verb_send(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
 	uint8_t set[RFMRING_NODES / 8] = { 0 };
-	uint64_t dest, type, data = 0;
+	uint64_t dest = DEST_ALL, type, data = 0;
 	bool to_set;
 
 	if (!get_set(request, args, set, &to_set) ||
-	    (!to_set && !control_get_number(request, args, "dest", true, 0, RFMRING_ALL, &dest)) ||
+	    (!to_set && !control_get_number(request, args, "dest", true, 0, DEST_ALL, &dest)) ||
 	    !control_get_number(request, args, "type", true, 0, 7, &type) ||
 	    !control_get_number(request, args, "data", false, 0, UINT32_MAX, &data))
 		return;
+	type = type_of_wire(type);
+	if (dest == DEST_ALL)
+		dest = RFMRING_NODE_ALL;
 	if (!(to_set ? rfmring_interrupt_set(node->ring, set, type, data) :
 		       rfmring_interrupt(node->ring, dest, type, data)))
 		control_done(request, NULL);
@@ -76,9 +79,9 @@ static json_t *counters_json(struct rmnode *node)
 	return object;
 }
 
-static json_t *node_or_none(int id)
+static json_t *node_or_none(uint32_t id)
 {
-	return id == RFMRING_UNKNOWN ? json_null() : json_integer(id);
+	return id == RFMRING_NODE_ALL ? json_null() : json_integer(id);
 }
 
 static json_t *state_json(struct rmnode *node)

@@ -113,12 +113,12 @@ static bool is_early(struct replay *replay, uint64_t now)
 
 static int send_interrupt(struct rfmring *ring, const struct rfm_frame *frame)
 {
-	uint8_t type = frame->kind & NIC_TYPE;
+	uint32_t type = type_of_wire(frame->kind & NIC_TYPE);
 	uint32_t data = get32(frame->data);
 
 	if (frame->type == RFM_FRAME_MULTICAST)
 		return rfmring_interrupt_set(ring, frame->data + sizeof(data), type, data);
-	return rfmring_interrupt(ring, frame->kind & NIC_GLOBAL ? RFMRING_ALL : frame->dest, type,
+	return rfmring_interrupt(ring, frame->kind & NIC_GLOBAL ? RFMRING_NODE_ALL : frame->dest, type,
 				 data);
 }
 

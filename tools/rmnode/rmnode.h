@@ -14,6 +14,19 @@
 
 #define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
 
+#define DEST_ALL	RFMRING_NODES	/* in requests: every other node */
+
+/* Requests have the numbers of interrupts that are on the wire. */
+static inline uint32_t type_of_wire(uint64_t type)
+{
+	return type == 7 ? 4 : type < 4 ? (uint32_t)type : UINT32_MAX;
+}
+
+static inline int wire_type(uint32_t type)
+{
+	return type == 4 ? 7 : (int)type;
+}
+
 enum log_style { LOG_TEXT, LOG_JSON, LOG_NONE };
 
 struct fence;
