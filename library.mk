@@ -6,6 +6,7 @@
 #	map_NAME	its version script: what it exports
 #	description_NAME  of the pkg-config file
 #	libs_NAME	what it is linked with
+#	rpath_NAME	how it finds those beside it, wherever they are installed
 #	requires_NAME	the pkg-config files of those of them that have one, else
 #	private_NAME	... what a static program needs besides
 #
@@ -14,7 +15,15 @@
 
 version := $(file <$(top)/VERSION)
 abi := $(firstword $(subst ., ,$(version)))
-OBJCOPY ?= objcopy
+version_number := $(shell printf '0x%02x%02x%02x' $(subst ., ,$(version)))
+
+# Those of the compiler, which may be one for another machine.
+ifeq ($(origin AR),default)
+AR := $(shell $(CC) -print-prog-name=ar)
+endif
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
+# By the compiler, for objects may be its own affair until they are linked.
+link_objects = $(CC) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-flinker-output=nolto-rel) -r -nostdlib
 
 define library_rules
 made += $(OUT)/lib$1.a $(OUT)/lib$1.so.$(version) $(OUT)/$1.pc
@@ -22,7 +31,7 @@ made += $(OUT)/lib$1.a $(OUT)/lib$1.so.$(version) $(OUT)/$1.pc
 # One object, in which what the headers do not mark is local: a program that is linked
 # statically sees what one that is linked dynamically does.
 $(OUT)/lib$1.a: $(objects_$1) $(top)/library.mk
-	$(LD) -r -o $$@.o $(objects_$1)
+	$$(link_objects) -o $$@.o $(objects_$1)
 	$(OBJCOPY) --localize-hidden $$@.o
 	rm -f $$@
 	$(AR) rcs $$@ $$@.o
@@ -30,7 +39,7 @@ $(OUT)/lib$1.a: $(objects_$1) $(top)/library.mk
 
 $(OUT)/lib$1.so.$(version): $(objects_$1) $(map_$1) $(top)/library.mk
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,lib$1.so.$(abi) -Wl,--no-undefined \
-		-Wl,--version-script=$(map_$1) -o $$@ $(objects_$1) $(libs_$1)
+		-Wl,--version-script=$(map_$1) $(rpath_$1) -o $$@ $(objects_$1) $(libs_$1)
 	ln -sf $$(@F) $(OUT)/lib$1.so.$(abi)
 	ln -sf $$(@F) $(OUT)/lib$1.so
 

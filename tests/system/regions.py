@@ -56,6 +56,22 @@ class Maker:
             entry["byte-order"] = self.random.choice(["big", "little"])
         if self.random.random() < .3:
             entry["period"] = self.random.choice(["10 ms", "1 s", "250 us", "7 ns", "1500 ms"])
+        if value and self.random.random() < .5:
+            entry.update(self.meaning(entry["type"]))
+
+    def meaning(self, kind):
+        choices = [{}]
+        if kind[-1].isdigit():
+            choices.append({"values": {"idle": 0, "busy": 1, "fault": 127}})
+        if kind.startswith("int"):
+            choices.append({"values": {"down": -1, "up": 1}})
+        if kind.startswith("uint"):
+            choices.append({"bits": {"on": 0, "mode": "4-6", "fault": 7}})
+        if kind == "uint64":
+            choices += [{"bits": {"low": "0-62", "top": 63}}, {"values": {"most": str(2 ** 64 - 1)}}]
+        if kind[-1].isdigit() and not kind.endswith("64"):
+            choices += [{"scale": 0.01}, {"scale": -1.5, "bias": 1e3}, {"scale": 0.1, "bias": -40.5}]
+        return self.random.choice(choices)
 
     def entry(self, at, depth):
         """An entry that can stand at `at` or behind, its end and its alignment."""

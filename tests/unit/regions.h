@@ -14,7 +14,7 @@ struct told {
 	char text[8192];
 	size_t length;
 	unsigned int count;
-	enum rfm_regions_fault fault;	/* of the last */
+	uint32_t fault;	/* of the last */
 };
 
 static inline void tell(void *context, const struct rfm_regions_complaint *complaint)

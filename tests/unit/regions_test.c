@@ -420,7 +420,7 @@ static void types_have_names(void **state)
 	assert_string_equal(rfm_region_type_name(RFM_REGION_UINT16), "uint16");
 	assert_string_equal(rfm_region_type_name(RFM_REGION_CHAR), "char");
 	assert_null(rfm_region_type_name(RFM_REGION_TYPES));
-	assert_null(rfm_region_type_name((enum rfm_region_type)-1));
+	assert_null(rfm_region_type_name(UINT32_MAX));
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 
 #define UNTOUCHED 0xa5
 
-static struct rfm_place place_of(enum rfm_region_type type, enum rfm_region_order order,
+static struct rfm_place place_of(uint32_t type, uint32_t order,
 				 uint32_t length)
 {
 	return (struct rfm_place){
@@ -21,7 +21,7 @@ static struct rfm_place place_of(enum rfm_region_type type, enum rfm_region_orde
 
 /* Text, and the bytes that it is in either order: little-endian is @bytes backwards. */
 static const struct row {
-	enum rfm_region_type type;
+	uint32_t type;
 	const char *text;
 	uint8_t size, big[8];
 	const char *printed;		/* NULL: @text */
@@ -72,7 +72,7 @@ static const struct row {
 	{ RFM_REGION_DOUBLE, "nan", 8, { 0x7f, 0xf8 }, NULL },
 };
 
-static void check_row(const struct row *row, enum rfm_region_order order)
+static void check_row(const struct row *row, uint32_t order)
 {
 	struct rfm_place place = place_of(row->type, order, row->size);
 	uint8_t bytes[10];
@@ -108,7 +108,7 @@ static void values_are_read_and_printed(void **state)
 static void wrong_values_are_refused(void **state)
 {
 	static const struct {
-		enum rfm_region_type type;
+		uint32_t type;
 		uint8_t size;
 		int error;
 		const char *texts[14];
@@ -167,7 +167,7 @@ static void long_numbers(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void print_and_scan(enum rfm_region_type type, unsigned int size, const void *bits)
+static void print_and_scan(uint32_t type, unsigned int size, const void *bits)
 {
 	struct rfm_place place = place_of(type, RFM_REGION_LITTLE, size);
 	char text[RFM_REGION_TEXT_MAX];
@@ -324,6 +324,196 @@ static void any_locale(void **state)
 		skip();
 }
 
+/* --- values that mean something ------------------------------------------------------- */
+
+static const char meaningful[] =
+	"rfm-regions: 1\n"
+	"regions:\n"
+	"  temperature: {offset: 0, type: int16, scale: 0.01, bias: -40, unit: degC}\n"
+	"  back: {offset: 2, type: uint8, scale: -0.5, byte-order: big}\n"
+	"  shifted: {offset: 3, type: uint8, bias: 1e3}\n"
+	"  flags: {offset: 4, type: uint16, byte-order: big, bits: {running: 0, mode: 4-6, fault: 15}}\n"
+	"  all: {offset: 8, type: uint64, bits: {all: 0-63}}\n"
+	"  state: {offset: 16, type: int8, values: {idle: 0, run: 1, fault: -1, odd: 0x7f}}\n"
+	"  states: {offset: 24, type: uint64, count: 2, values: {most: 0xffffffffffffffff}}\n"
+	"  plain: {offset: 40, type: uint32}\n"
+	"  real: {offset: 44, type: float}\n"
+	"  yes: {offset: 48, type: bool}\n"
+	"  text: {offset: 56, type: char, count: 4}\n";
+
+static struct rfm_place named(const struct rfm_regions *regions, const char *name)
+{
+	struct rfm_place place;
+
+	assert_int_equal(rfm_regions_find(regions, name, &place, NULL, NULL), 0);
+	return place;
+}
+
+static void what_a_file_says_is_printed(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		uint64_t bits;
+		const char *printed;	/* NULL: @text */
+	} cases[] = {
+		{ "temperature", "-40", 0, NULL },
+		{ "temperature", "12.5", 5250, NULL },
+		{ "temperature", "12.504", 5250, "12.5" },
+		{ "temperature", "-367.68", 0x8000, NULL },
+		{ "temperature", "287.67", 0x7fff, NULL },
+		{ "back", "-0.5", 1, NULL },
+		{ "back", "-127.5", 255, NULL },
+		{ "back", "0", 0, NULL },
+		{ "shifted", "1255", 255, NULL },
+		{ "shifted", "1000", 0, NULL },
+		{ "flags", "0", 0, NULL },
+		{ "flags", "running", 1, NULL },
+		{ "flags", "running|mode=3|fault", 0x8031, NULL },
+		{ "flags", "fault|mode=0x7", 0x8070, "mode=7|fault" },
+		{ "flags", "mode=1|0x102", 0x112, NULL },
+		{ "flags", "0x8031", 0x8031, "running|mode=3|fault" },
+		{ "flags", "running=0|fault=1", 0x8000, "fault" },
+		{ "all", "all=18446744073709551615", UINT64_MAX, NULL },
+		{ "state", "idle", 0, NULL },
+		{ "state", "fault", 0xff, NULL },
+		{ "state", "-1", 0xff, "fault" },
+		{ "state", "odd", 0x7f, NULL },
+		{ "state", "5", 5, NULL },
+		{ "states[1]", "most", UINT64_MAX, NULL },
+		{ "states[0]", "1", 1, NULL },
+	};
+	static const struct {
+		const char *name, *text;
+		int error;
+	} bad[] = {
+		{ "temperature", "287.7", ERANGE }, { "temperature", "hot", EINVAL },
+		{ "temperature", "nan", EINVAL }, { "temperature", "inf", ERANGE },
+		{ "temperature", "", EINVAL }, { "back", "1", ERANGE },
+		{ "shifted", "999", ERANGE }, { "flags", "", EINVAL }, { "flags", "|", EINVAL },
+		{ "flags", "running|", EINVAL }, { "flags", "mode", EINVAL },
+		{ "flags", "mode=", EINVAL }, { "flags", "mode=8", ERANGE },
+		{ "flags", "running=2", ERANGE }, { "flags", "off", EINVAL },
+		{ "flags", "0x10000", ERANGE }, { "flags", "-1", ERANGE },
+		{ "state", "Idle", EINVAL }, { "state", "128", ERANGE }, { "state", "", EINVAL },
+	};
+	struct rfm_regions *regions = good(meaningful);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rfm_place place = named(regions, cases[i].name);
+		char text[RFM_REGION_TEXT_MAX];
+		uint8_t bytes[8] = { 0 };
+		uint64_t bits = 0;
+		int length;
+
+		assert_int_equal(rfm_value_scan(&place, cases[i].text, bytes), 0);
+		for (size_t k = 0; k < place.length; k++)
+			bits = bits << 8 | bytes[place.order == RFM_REGION_BIG ? k :
+						 place.length - 1 - k];
+		if (bits != cases[i].bits)
+			fail_msg("%s %s: %#llx", cases[i].name, cases[i].text,
+				 (unsigned long long)bits);
+		length = rfm_value_print(&place, bytes, text, sizeof(text));
+		assert_int_equal(length, strlen(text));
+		assert_string_equal(text, cases[i].printed ? cases[i].printed : cases[i].text);
+		/* Cut off like any other text. */
+		assert_int_equal(rfm_value_print(&place, bytes, text, 2), strlen(cases[i].printed ?
+				 cases[i].printed : cases[i].text));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct rfm_place place = named(regions, bad[i].name);
+		uint8_t bytes[8];
+
+		memset(bytes, UNTOUCHED, sizeof(bytes));
+		errno = 0;
+		if (rfm_value_scan(&place, bad[i].text, bytes) != -1 || errno != bad[i].error ||
+		    bytes[0] != UNTOUCHED)
+			fail_msg("%s '%s': %s", bad[i].name, bad[i].text, strerror(errno));
+	}
+	rfm_regions_free(regions);
+}
+
+/* Whatever stands in the memory: its text stands for nothing else. */
+static void every_scaled_value_reads_back(void **state)
+{
+	struct rfm_regions *regions = good(meaningful);
+	struct rfm_place place = named(regions, "temperature");
+	char text[RFM_REGION_TEXT_MAX];
+	double real;
+
+	(void)state;
+	for (uint32_t bits = 0; bits < 0x10000; bits++) {
+		uint16_t word = (uint16_t)bits, back = (uint16_t)~bits;
+
+		rfm_value_print(&place, &word, text, sizeof(text));
+		assert_true(strlen(text) <= 8);
+		assert_int_equal(rfm_value_scan(&place, text, &back), 0);
+		assert_int_equal(back, word);
+		assert_int_equal(rfm_value_real(&place, &word, &real), 0);
+		assert_int_equal(rfm_value_set_real(&place, real, &back), 0);
+		assert_int_equal(back, word);
+	}
+	rfm_regions_free(regions);
+}
+
+static void values_are_numbers_too(void **state)
+{
+	struct rfm_regions *regions = good(meaningful);
+	uint8_t bytes[8] = { 0 };
+	struct rfm_place place;
+	int64_t integer = 4711;
+	double real = 0.25;
+
+	(void)state;
+	place = named(regions, "temperature");
+	assert_int_equal(rfm_value_set_integer(&place, -2, bytes), 0);
+	assert_int_equal(rfm_value_integer(&place, bytes, &integer), 0);
+	assert_int_equal(integer, -2);
+	assert_int_equal(rfm_value_real(&place, bytes, &real), 0);
+	assert_true(real == -2 * 0.01 - 40);
+	assert_int_equal(rfm_value_set_integer(&place, 32768, bytes), -1);
+	assert_int_equal(errno, ERANGE);
+	assert_int_equal(rfm_value_set_integer(&place, -32769, bytes), -1);
+	assert_int_equal(rfm_value_integer(&place, bytes, &integer), 0);
+	assert_int_equal(integer, -2);
+	place = named(regions, "states[0]");
+	memset(bytes, 0xff, sizeof(bytes));
+	assert_int_equal(rfm_value_integer(&place, bytes, &integer), -1);
+	assert_int_equal(errno, ERANGE);
+	assert_int_equal(rfm_value_set_integer(&place, -1, bytes), -1);
+	assert_int_equal(rfm_value_set_integer(&place, INT64_MAX, bytes), 0);
+	assert_int_equal(rfm_value_set_real(&place, 0x1p64, bytes), -1);
+	assert_int_equal(errno, ERANGE);
+	assert_int_equal(rfm_value_set_real(&place, 0x1p63, bytes), 0);
+	assert_int_equal(bytes[7], 0x80);
+	place = named(regions, "plain");
+	assert_int_equal(rfm_value_set_real(&place, 2.6, bytes), 0);
+	assert_int_equal(bytes[0], 3);
+	assert_int_equal(rfm_value_set_real(&place, -1, bytes), -1);
+	assert_int_equal(rfm_value_set_real(&place, 0.0 / 0.0, bytes), -1);
+	assert_int_equal(errno, EINVAL);
+	place = named(regions, "real");
+	assert_int_equal(rfm_value_set_real(&place, 0.5, bytes), 0);
+	assert_int_equal(rfm_value_real(&place, bytes, &real), 0);
+	assert_true(real == 0.5);
+	assert_int_equal(rfm_value_set_real(&place, 1e300, bytes), -1);
+	assert_int_equal(errno, ERANGE);
+	assert_int_equal(rfm_value_set_real(&place, 1.0 / 0.0, bytes), 0);
+	assert_int_equal(rfm_value_integer(&place, bytes, &integer), -1);
+	assert_int_equal(errno, EINVAL);
+	place = named(regions, "yes");
+	assert_int_equal(rfm_value_set_real(&place, 1, bytes), 0);
+	assert_int_equal(rfm_value_set_real(&place, 2, bytes), -1);
+	assert_int_equal(rfm_value_set_integer(&place, 2, bytes), -1);
+	place = named(regions, "text");
+	assert_int_equal(rfm_value_real(&place, bytes, &real), -1);
+	assert_int_equal(rfm_value_set_integer(&place, 1, bytes), -1);
+	place = named(regions, "states");
+	assert_int_equal(rfm_value_set_real(&place, 1, bytes), -1);
+	assert_int_equal(errno, EINVAL);
+	rfm_regions_free(regions);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -336,6 +526,9 @@ int main(void)
 		cmocka_unit_test(what_is_no_value),
 		cmocka_unit_test(a_bool_that_is_none),
 		cmocka_unit_test(any_locale),
+		cmocka_unit_test(what_a_file_says_is_printed),
+		cmocka_unit_test(every_scaled_value_reads_back),
+		cmocka_unit_test(values_are_numbers_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,16 @@ int events_init(struct rfm_events *events, const struct rfm_events_ops *ops, int
 	return events->cancel_fd < 0 ? -1 : 0;
 }
 
+void rfm_watch_init_sized(struct rfm_watch *watch, size_t size, const struct rfm_range *ranges,
+			  uint32_t count)
+{
+	const struct rfm_watch all = {
+		.ranges = (uintptr_t)ranges, .count = count, .flags = RFM_WATCH_CLOEXEC,
+	};
+
+	give_struct(watch, size, &all, sizeof(all));
+}
+
 struct rfm_events *rfm_watch_with_sized(struct rfm *rfm, const struct rfm_watch *watch,
 					size_t size)
 {
@@ -84,7 +94,7 @@ int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records, 
 {
 	int got, ready;
 
-	if (!count)
+	if (!count || timeout_ms < -1)
 		return fail_with(EINVAL);
 	/* Who waits for ever sleeps in read(): the shortest way from event to program. */
 	ready = timeout_ms < 0 ? 1 : readable(events, timeout_ms);

@@ -136,6 +136,11 @@ int rfm_close(struct rfm *rfm)
 	return rfm ? rfm->backend->close(rfm) : 0;
 }
 
+uint32_t rfm_version(void)
+{
+	return RFM_VERSION;
+}
+
 /* --- what it can ------------------------------------------------------------------- */
 
 uint64_t can_of(uint64_t features)

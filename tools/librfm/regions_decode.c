@@ -2,6 +2,7 @@
 /* From the keys and words of a file to declarations. What is wrong is skipped and told. */
 #include "regions_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +84,7 @@ bool name_is_good(const char *name, size_t length)
 
 static void check_name(struct job *job, const struct item *item)
 {
-	enum rfm_region_type type;
+	uint32_t type;
 
 	if (!name_is_good(item->key, strlen(item->key)))
 		malformed(job, item->line,
@@ -192,7 +193,7 @@ static const char *get_line(struct job *job, const struct item *item, size_t max
 	return "";
 }
 
-static void set_order(struct job *job, const struct item *item, enum rfm_region_order *order)
+static void set_order(struct job *job, const struct item *item, uint32_t *order)
 {
 	if (!strcmp(item->text, "little"))
 		*order = RFM_REGION_LITTLE;
@@ -200,6 +201,214 @@ static void set_order(struct job *job, const struct item *item, enum rfm_region_
 		*order = RFM_REGION_BIG;
 	else
 		malformed(job, item->line, "byte-order is little or big, not '%.70s'", item->text);
+}
+
+/* --- what values mean ---------------------------------------------------------------- */
+
+/* Decimal, whatever the locale. */
+static void set_real(struct job *job, const struct item *item, double *real)
+{
+	const struct rfm_place place = {
+		.type = RFM_REGION_DOUBLE, .count = 1, .length = sizeof(*real),
+		.order = RFM_REGION_LITTLE,
+	};
+	unsigned char bytes[sizeof(*real)];
+	double number;
+
+	if (rfm_value_scan(&place, item->text, bytes) || rfm_value_real(&place, bytes, &number) ||
+	    !isfinite(number))
+		malformed(job, item->line, "%s '%.70s' is not a number such as 0.01", item->key,
+			  item->text);
+	else
+		*real = number;
+}
+
+/* "3", or "4-6" */
+static bool get_bits(const char *text, uint32_t *first, uint32_t *last)
+{
+	const char *dash = strchr(text, '-');
+	size_t length = dash ? (size_t)(dash - text) : strlen(text);
+	uint64_t from, to;
+	bool negative;
+
+	if (!is_digit(*text) || number_scan(text, length, &negative, &from))
+		return false;
+	to = from;
+	if (dash && (!is_digit(dash[1]) || number_scan(dash + 1, strlen(dash + 1), &negative, &to)))
+		return false;
+	if (to > 63 || from > to)
+		return false;
+	*first = (uint32_t)from;
+	*last = (uint32_t)to;
+	return true;
+}
+
+/* A name, and the bits or the value that have it; false after a complaint. */
+static bool fill_name(struct job *job, const struct item *item, bool bits,
+		      struct rfm_region_name *name)
+{
+	bool negative = false;
+
+	name->line = item->line;
+	if (!item->text) {
+		malformed(job, item->line, "'%.70s' needs a word, not 'key: value'", item->key);
+		return false;
+	}
+	if (!name_is_good(item->key, strlen(item->key))) {
+		malformed(job, item->line,
+			  "'%.70s' is no name: a letter, then letters, digits and _, at most %d",
+			  item->key, RFM_REGION_NAME_MAX - 1);
+		return false;
+	}
+	if (bits && !get_bits(item->text, &name->first, &name->last)) {
+		malformed(job, item->line,
+			  "'%.70s' of '%s' is no bit from 0 to 63, nor bits such as 4-6", item->text,
+			  item->key);
+		return false;
+	}
+	if (!bits && (!*item->text || strlen(item->text) >= DIGITS_MAX ||
+		      number_scan(item->text, strlen(item->text), &negative, &name->value) ||
+		      (negative && name->value > 1ull << 63))) {
+		malformed(job, item->line, "'%.70s' of '%s' is no integer", item->text, item->key);
+		return false;
+	}
+	if (negative)
+		name->value = -name->value;
+	name->pad = negative;	/* until check_values() has looked */
+	return true;
+}
+
+static const struct rfm_region_name *get_names(struct job *job, const struct item *mapping,
+					       bool bits)
+{
+	const struct rfm_region_name *first = NULL, **end = &first;
+
+	for (const struct item *item = mapping->children; item; item = item->next) {
+		struct rfm_region_name *name;
+
+		if (item->again)
+			continue;
+		name = job_get(job, &job->regions->arena, sizeof(*name));
+		if (!name || !fill_name(job, item, bits, name))
+			continue;
+		name->name = job_copy(job, &job->regions->arena, item->key);
+		if (!name->name)
+			continue;
+		*end = name;
+		end = &name->next;
+	}
+	if (!mapping->children)
+		malformed(job, mapping->line, "'%s' has no names", mapping->key);
+	return first;
+}
+
+#define NAMES_TEXT_MAX	(RFM_REGION_TEXT_MAX - 20)	/* and what has no name */
+
+static void check_bits(struct job *job, const struct rfm_region *region)
+{
+	uint64_t taken_bits = 0, mask;
+	size_t text = 0;
+
+	for (const struct rfm_region_name *name = region->bits; name; name = name->next) {
+		if (name->last >= 8 * type_size(region->type))
+			malformed(job, name->line, "bit %u of '%s' is none of %s", name->last,
+				  name->name, rfm_region_type_name(region->type));
+		mask = UINT64_MAX >> (63 - (name->last - name->first)) << name->first;
+		if (taken_bits & mask)
+			malformed(job, name->line, "the bits of '%s' have another name already",
+				  name->name);
+		taken_bits |= mask;
+		text += strlen(name->name) + 1 + (name->last > name->first ? 21 : 0);
+	}
+	if (text > NAMES_TEXT_MAX)
+		malformed(job, region->line, "the names of the bits of '%.70s' are too long together",
+			  region->name);
+}
+
+static int by_value(const void *one, const void *other)
+{
+	const struct rfm_region_name *const *a = one, *const *b = other;
+
+	if ((*a)->value != (*b)->value)
+		return (*a)->value < (*b)->value ? -1 : 1;
+	return (*a)->line < (*b)->line ? -1 : (*a)->line > (*b)->line;
+}
+
+/* Does it fit? Then there is no sign left to remember. */
+static void check_fit(struct job *job, struct rfm_region_name *name, uint32_t type)
+{
+	bool is_signed = type_is_signed(type), negative = name->pad;
+	unsigned int width = 8 * type_size(type) - is_signed;
+	uint64_t max = UINT64_MAX >> (64 - width), value = negative ? -name->value : name->value;
+
+	name->pad = 0;
+	if (value > max + (negative && is_signed) || (negative && value && !is_signed))
+		malformed(job, name->line, "the value of '%s' does not fit in %s", name->name,
+			  rfm_region_type_name(type));
+}
+
+static void check_values(struct job *job, const struct rfm_region *region)
+{
+	const struct rfm_region_name **sorted, *name;
+	size_t count = 0, i = 0;
+
+	for (name = region->values; name; name = name->next, count++)
+		check_fit(job, (struct rfm_region_name *)(uintptr_t)name, region->type);
+	sorted = job_get(job, &job->scratch, count * sizeof(*sorted));
+	for (name = region->values; name && sorted; name = name->next)
+		sorted[i++] = name;
+	if (i)
+		qsort(sorted, i, sizeof(*sorted), by_value);
+	for (count = i, i = 1; i < count; i++)
+		if (sorted[i - 1]->value == sorted[i]->value)
+			malformed(job, sorted[i]->line, "'%s' has the value of '%s' of line %u",
+				  sorted[i]->name, sorted[i - 1]->name, sorted[i - 1]->line);
+}
+
+/* Each value must have a number of its own, which its text can tell from the others. */
+static void check_scale(struct job *job, const struct rfm_region *region)
+{
+	double most = fabs(region->bias) + fabs(region->scale) * 0x1p32;
+
+	if (region->scale == 0)
+		malformed(job, region->line, "the scale of '%.70s' is 0", region->name);
+	else if (!(fabs(region->scale) > most * 0x1p-50) || fabs(region->scale) < 0x1p-900 ||
+		 most > 0x1p900)
+		malformed(job, region->line,
+			  "scale and bias of '%.70s' leave its values no numbers of their own",
+			  region->name);
+}
+
+static bool is_integer(uint32_t type)
+{
+	return type >= RFM_REGION_INT8 && type <= RFM_REGION_UINT64;
+}
+
+/* What says how a value is to be read must go with its type, and with each other. */
+static void check_meaning(struct job *job, const struct rfm_region *region, bool scaled)
+{
+	const uint32_t type = region->type;
+	bool integer = is_integer(type);
+
+	if (!region->bits + !region->values + !scaled < 2)
+		malformed(job, region->line, "'%.70s' has more than one of scale, bits and values",
+			  region->name);
+	else if (scaled && (!integer || type_size(type) > 4))
+		malformed(job, region->line,
+			  "'%.70s' has a scale, which only an integer of up to 32 bits has",
+			  region->name);
+	else if (region->bits && (!integer || type_is_signed(type)))
+		malformed(job, region->line, "'%.70s' has bits, which only an unsigned integer has",
+			  region->name);
+	else if (region->values && !integer)
+		malformed(job, region->line, "'%.70s' has values, which only an integer has",
+			  region->name);
+	else if (scaled)
+		check_scale(job, region);
+	else if (region->bits)
+		check_bits(job, region);
+	else if (region->values)
+		check_values(job, region);
 }
 
 /* --- keys ------------------------------------------------------------------------------ */
@@ -244,8 +453,8 @@ static const struct rfm_region *get_list(struct job *job, const struct item *map
 enum { IN_FILE = 1, IN_REGION = 2, IN_TYPE = 4 };
 
 enum kind {
-	VERSION, OFFSET, NUMBER, NUMBER32, LINE, ORDER, TYPE, PERIOD,
-	FIELDS, TYPES, REGIONS,		/* these have a mapping */
+	VERSION, OFFSET, NUMBER, NUMBER32, LINE, ORDER, TYPE, PERIOD, REAL,
+	FIELDS, TYPES, REGIONS, BITS, VALUES,	/* these have a mapping */
 };
 
 /* A key and what it has. */
@@ -273,6 +482,10 @@ static const struct key {
 	{ "owner", IN_REGION, NUMBER32, AT(owner), 0, OWNER_MAX },
 	{ "period", IN_REGION, PERIOD, 0, 0, 0 },
 	{ "unit", IN_REGION, LINE, AT(unit), 0, UNIT_MAX },
+	{ "scale", IN_REGION, REAL, AT(scale), 0, 0 },
+	{ "bias", IN_REGION, REAL, AT(bias), 0, 0 },
+	{ "bits", IN_REGION, BITS, AT(bits), 0, 0 },
+	{ "values", IN_REGION, VALUES, AT(values), 0, 0 },
 	{ "description", IN_REGION | IN_TYPE, LINE, AT(description), 0, DESCRIPTION_MAX },
 	{ "fields", IN_REGION | IN_TYPE, FIELDS, AT(fields), 0, 0 },
 #undef FILE_AT
@@ -336,6 +549,13 @@ static void set_value(struct job *job, const struct item *item, const struct key
 	case PERIOD:
 		set_period(job, item, region_of(into));
 		break;
+	case REAL:
+		set_real(job, item, at);
+		break;
+	case BITS:
+	case VALUES:
+		*(const struct rfm_region_name **)at = get_names(job, item, key->kind == BITS);
+		break;
 	case FIELDS:
 	case TYPES:
 	case REGIONS:
@@ -384,12 +604,14 @@ static struct region *get_region(struct job *job, const struct item *mapping, un
 {
 	struct region *region = job_get(job, &job->regions->arena, sizeof(*region));
 	char *name = job_copy(job, &job->regions->arena, mapping->key);
+	bool scaled;
 
 	if (!region || !name)
 		return NULL;
 	region->pub = (struct rfm_region){
 		.name = name, .unit = "", .description = "", .count = 1,
 		.line = mapping->line, .owner = RFM_REGION_NOBODY,
+		.scale = item_of(mapping, "scale") || item_of(mapping, "bias"),
 	};
 	check_name(job, mapping);
 	if (!has_form(job, mapping, true))
@@ -398,6 +620,9 @@ static struct region *get_region(struct job *job, const struct item *mapping, un
 		if (!item->again)
 			set_key(job, item, where, &region->pub);
 	check_keys(job, mapping, where);
+	scaled = item_of(mapping, "scale") || item_of(mapping, "bias");
+	if (scaled || region->pub.bits || region->pub.values)
+		check_meaning(job, &region->pub, scaled);
 	if (*region->pub.unit && !region->pub.type)
 		malformed(job, mapping->line, "'%s' has a unit, which only a value has", name);
 	return region;

@@ -8,6 +8,7 @@
  *	regions.c		the calls, complaints, memory
  *	regions_find.c		names
  *	regions_value.c		values
+ *	regions_place.c		values in the memory of a handle of librfm
  */
 #ifndef RFM_REGIONS_PRIVATE_H
 #define RFM_REGIONS_PRIVATE_H
@@ -44,7 +45,7 @@ struct region {
 	struct rfm_region pub;		/* what users see; first */
 	unsigned int levels;		/* structures in it, itself included */
 	/* Byte order of its values, as far as said here or by its type. */
-	enum rfm_region_order order;
+	uint32_t order;
 	bool placed;			/* it has a good offset */
 	bool owners;			/* something in it names an owner */
 	bool told;			/* its owner has been complained about */
@@ -72,7 +73,7 @@ struct job {
 
 void *job_get(struct job *job, struct arena *arena, size_t size);
 char *job_copy(struct job *job, struct arena *arena, const char *text);
-void complain(struct job *job, uint32_t line, enum rfm_regions_fault fault, const char *format,
+void complain(struct job *job, uint32_t line, uint32_t fault, const char *format,
 	      ...) __attribute__((format(printf, 4, 5)));
 #define malformed(job, line, ...)	complain(job, line, RFM_REGIONS_FORM, __VA_ARGS__)
 void sentence_print(char *sentence, size_t size, const char *format, va_list args);
@@ -86,8 +87,9 @@ void layout_sizes(struct job *job);
 void layout_check(struct job *job, uint64_t memory_size);
 
 bool name_is_good(const char *name, size_t length);
-bool type_from_name(const char *name, enum rfm_region_type *type);
-unsigned int type_size(enum rfm_region_type type);
+bool type_from_name(const char *name, uint32_t *type);
+unsigned int type_size(uint32_t type);
+bool type_is_signed(uint32_t type);
 #define DIGITS_MAX	32	/* of a number that is no value: more are refused */
 int number_scan(const char *text, size_t length, bool *negative, uint64_t *magnitude);
 

@@ -35,25 +35,30 @@ static const struct {
 	[RFM_REGION_CHAR] = { "char", 1, false },
 };
 
-const char *rfm_region_type_name(enum rfm_region_type type)
+const char *rfm_region_type_name(uint32_t type)
 {
 	return (unsigned int)type < RFM_REGION_TYPES ? types[type].name : NULL;
 }
 
 /* Only a basic type: a structure has a name of its own, or none. */
-bool type_from_name(const char *name, enum rfm_region_type *type)
+bool type_from_name(const char *name, uint32_t *type)
 {
 	for (unsigned int i = RFM_REGION_STRUCT + 1; i < RFM_REGION_TYPES; i++)
 		if (!strcmp(name, types[i].name)) {
-			*type = (enum rfm_region_type)i;
+			*type = i;
 			return true;
 		}
 	return false;
 }
 
-unsigned int type_size(enum rfm_region_type type)
+unsigned int type_size(uint32_t type)
 {
 	return types[type].size;
+}
+
+bool type_is_signed(uint32_t type)
+{
+	return types[type].is_signed;
 }
 
 static bool is_value(const struct rfm_place *place)
@@ -86,7 +91,7 @@ static void put_bits(const struct rfm_place *place, uint64_t bits, unsigned char
 
 /* --- real numbers --------------------------------------------------------------------- */
 
-static double real_of(enum rfm_region_type type, uint64_t bits)
+static double real_of(uint32_t type, uint64_t bits)
 {
 	uint32_t half = (uint32_t)bits;
 	double real;
@@ -100,7 +105,7 @@ static double real_of(enum rfm_region_type type, uint64_t bits)
 	return real;
 }
 
-static bool reads_back(enum rfm_region_type type, const char *text, double real)
+static bool reads_back(uint32_t type, const char *text, double real)
 {
 	return type == RFM_REGION_FLOAT ? strtof(text, NULL) == (float)real :
 					  strtod(text, NULL) == real;
@@ -113,7 +118,7 @@ static locale_t enter_c_locale(void)
 }
 
 /* With as few digits as read back as the same number. */
-static int print_real(enum rfm_region_type type, uint64_t bits, char *text, size_t size)
+static int print_real(uint32_t type, uint64_t bits, char *text, size_t size)
 {
 	int digits = type == RFM_REGION_FLOAT ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
 	double real = real_of(type, bits);
@@ -134,7 +139,7 @@ static int print_real(enum rfm_region_type type, uint64_t bits, char *text, size
 	return snprintf(text, size, "%s", number);
 }
 
-static int scan_special(enum rfm_region_type type, const char *text, uint64_t *bits)
+static int scan_special(uint32_t type, const char *text, uint64_t *bits)
 {
 	bool minus = *text == '-', single = type == RFM_REGION_FLOAT;
 
@@ -151,7 +156,7 @@ static int scan_special(enum rfm_region_type type, const char *text, uint64_t *b
 }
 
 /* Too small is rounded, as any other number; too large is refused. Returns an errno. */
-static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits)
+static int scan_real(uint32_t type, const char *text, uint64_t *bits)
 {
 	union { float real; uint32_t bits; } single;
 	locale_t before;
@@ -178,7 +183,7 @@ static int scan_real(enum rfm_region_type type, const char *text, uint64_t *bits
 
 /* --- integers --------------------------------------------------------------------------- */
 
-static int print_integer(enum rfm_region_type type, uint64_t bits, char *text, size_t size)
+static int print_integer(uint32_t type, uint64_t bits, char *text, size_t size)
 {
 	unsigned int unused = 64 - 8 * types[type].size;
 
@@ -187,7 +192,7 @@ static int print_integer(enum rfm_region_type type, uint64_t bits, char *text, s
 	return snprintf(text, size, "%llu", (unsigned long long)bits);
 }
 
-static int scan_integer(enum rfm_region_type type, const char *text, uint64_t *bits)
+static int scan_integer(uint32_t type, const char *text, uint64_t *bits)
 {
 	unsigned int width = 8 * types[type].size;
 	uint64_t magnitude, max = UINT64_MAX >> (64 - width);
@@ -207,14 +212,14 @@ static int scan_integer(enum rfm_region_type type, const char *text, uint64_t *b
 }
 
 /* What is neither is shown as the number that it is. */
-static int print_bool(enum rfm_region_type type, uint64_t bits, char *text, size_t size)
+static int print_bool(uint32_t type, uint64_t bits, char *text, size_t size)
 {
 	if (bits > 1)
 		return print_integer(type, bits, text, size);
 	return snprintf(text, size, bits ? "true" : "false");
 }
 
-static int scan_bool(enum rfm_region_type type, const char *text, uint64_t *bits)
+static int scan_bool(uint32_t type, const char *text, uint64_t *bits)
 {
 	int error = scan_integer(type, text, bits);
 
@@ -304,17 +309,243 @@ static int scan_text(const struct rfm_place *place, const char *text, unsigned c
 	return quoted_text(text, place->length, bytes);
 }
 
+/* --- scaled ------------------------------------------------------------------------------- */
+
+static uint64_t max_of(uint32_t type)
+{
+	return UINT64_MAX >> (64 - 8 * types[type].size);
+}
+
+/* As an integer, its sign where it has one. */
+static uint64_t extended(uint32_t type, uint64_t bits)
+{
+	unsigned int unused = 64 - 8 * types[type].size;
+
+	return types[type].is_signed ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits;
+}
+
+static double scaled(const struct rfm_region *region, uint32_t type, uint64_t bits)
+{
+	uint64_t integer = extended(type, bits);
+	double real = types[type].is_signed ? (double)(int64_t)integer : (double)integer;
+
+	return region->scale != 0 ? real * region->scale + region->bias : real;
+}
+
+/* A number as bits of an integer. Returns an errno. */
+static int integer_of(uint32_t type, double real, uint64_t *bits)
+{
+	unsigned int width = 8 * types[type].size - types[type].is_signed;
+	double above = 2.0 * (double)(1ull << (width - 1));
+
+	/* Larger ones are integers anyway. */
+	if (real > -0x1p52 && real < 0x1p52)
+		real = (double)(int64_t)(real < 0 ? real - 0.5 : real + 0.5);
+	if (!(real < above) || real < (types[type].is_signed ? -above : 0))
+		return ERANGE;
+	*bits = types[type].is_signed ? (uint64_t)(int64_t)real & max_of(type) : (uint64_t)real;
+	return 0;
+}
+
+static int unscaled(const struct rfm_region *region, uint32_t type, double real, uint64_t *bits)
+{
+	if (isnan(real))
+		return EINVAL;
+	return integer_of(type, region->scale != 0 ? (real - region->bias) / region->scale : real,
+			  bits);
+}
+
+/* With as few digits as read back as the same bits: regions_decode.c lets no other scale in. */
+static int print_scaled(const struct rfm_region *region, uint32_t type, uint64_t bits, char *text,
+			size_t size)
+{
+	double real = scaled(region, type, bits);
+	bool plain = real > -1e15 && real < 1e15;	/* -40, not -4e+01 */
+	char number[48];
+	locale_t before = enter_c_locale();
+	uint64_t back;
+
+	for (int i = !plain; i <= DBL_DECIMAL_DIG; i++) {
+		snprintf(number, sizeof(number), plain ? "%.*f" : "%.*g", i, real);
+		if (!unscaled(region, type, strtod(number, NULL), &back) && back == bits)
+			break;
+		/* So small that it needs more. */
+		if (plain && i == DBL_DECIMAL_DIG) {
+			plain = false;
+			i = 0;
+		}
+	}
+	uselocale(before);
+	return snprintf(text, size, "%s", number);
+}
+
+static int scan_scaled(const struct rfm_region *region, uint32_t type, const char *text,
+		       uint64_t *bits)
+{
+	uint64_t real_bits;
+	int error = scan_real(RFM_REGION_DOUBLE, text, &real_bits);
+
+	return error ? error : unscaled(region, type, real_of(RFM_REGION_DOUBLE, real_bits), bits);
+}
+
+/* --- named -------------------------------------------------------------------------------- */
+
+static uint64_t mask_of(const struct rfm_region_name *name)
+{
+	return UINT64_MAX >> (63 - (name->last - name->first)) << name->first;
+}
+
+static const struct rfm_region_name *name_of(const struct rfm_region_name *names, const char *text,
+					     size_t length)
+{
+	while (names && (strncmp(names->name, text, length) || names->name[length]))
+		names = names->next;
+	return names;
+}
+
+static int print_named(const struct rfm_region *region, uint32_t type, uint64_t bits, char *text,
+		       size_t size)
+{
+	const uint64_t integer = extended(type, bits);
+
+	for (const struct rfm_region_name *name = region->values; name; name = name->next)
+		if (name->value == integer)
+			return snprintf(text, size, "%s", name->name);
+	return print_integer(type, bits, text, size);
+}
+
+static int scan_named(const struct rfm_region *region, uint32_t type, const char *text,
+		      uint64_t *bits)
+{
+	const struct rfm_region_name *name = name_of(region->values, text, strlen(text));
+
+	if (!name)
+		return scan_integer(type, text, bits);
+	*bits = name->value & max_of(type);
+	return 0;
+}
+
+/* "running|mode=3|0x80": what has no name is one number at the end. */
+static int print_flags(const struct rfm_region *region, uint64_t bits, char *text, size_t size)
+{
+	const char *between = "";
+	size_t at = 0;
+
+#define PUT(...) (at += (size_t)snprintf(at < size ? text + at : NULL, at < size ? size - at : 0, \
+					 __VA_ARGS__))
+	for (const struct rfm_region_name *name = region->bits; name; name = name->next) {
+		uint64_t mask = mask_of(name);
+
+		if (!(bits & mask))
+			continue;
+		PUT("%s%s", between, name->name);
+		if (name->last > name->first)
+			PUT("=%llu", (unsigned long long)((bits & mask) >> name->first));
+		bits &= ~mask;
+		between = "|";
+	}
+	if (bits || !*between)
+		PUT(bits ? "%s0x%llx" : "%s0", between, (unsigned long long)bits);
+#undef PUT
+	return (int)at;
+}
+
+/* One word between bars. Returns an errno. */
+static int scan_flag(const struct rfm_region *region, uint32_t type, const char *word,
+		     size_t length, uint64_t *bits)
+{
+	const char *equals = memchr(word, '=', length);
+	size_t name_length = equals ? (size_t)(equals - word) : length;
+	const struct rfm_region_name *name = name_of(region->bits, word, name_length);
+	uint64_t value = 1, mask;
+	bool negative = false;
+	int error;
+
+	if (!name) {
+		error = length ? number_scan(word, length, &negative, &value) : -1;
+		if (error == -1)
+			return EINVAL;
+		if (error || (negative && value) || value > max_of(type))
+			return ERANGE;
+		*bits |= value;
+		return 0;
+	}
+	mask = mask_of(name);
+	/* What has several bits has a number; what has one may have. */
+	if (!equals && name->last > name->first)
+		return EINVAL;
+	if (equals) {
+		error = number_scan(equals + 1, length - name_length - 1, &negative, &value);
+		if (error == -1)
+			return EINVAL;
+		if (error || (negative && value) || value > mask >> name->first)
+			return ERANGE;
+	}
+	*bits |= value << name->first;
+	return 0;
+}
+
+static int scan_flags(const struct rfm_region *region, uint32_t type, const char *text,
+		      uint64_t *bits)
+{
+	int error = 0;
+
+	*bits = 0;
+	for (;; text++) {
+		size_t length = strcspn(text, "|");
+
+		error = scan_flag(region, type, text, length, bits);
+		text += length;
+		if (error || !*text)
+			return error;
+	}
+}
+
 /* --- all of them -------------------------------------------------------------------------- */
 
 /* Texts are not here: they are not one number of bits. */
 static const struct {
-	int (*print)(enum rfm_region_type type, uint64_t bits, char *text, size_t size);
-	int (*scan)(enum rfm_region_type type, const char *text, uint64_t *bits);
+	int (*print)(uint32_t type, uint64_t bits, char *text, size_t size);
+	int (*scan)(uint32_t type, const char *text, uint64_t *bits);
 } kinds[RFM_REGION_TYPES] = {
 	[RFM_REGION_INT8 ... RFM_REGION_UINT64] = { print_integer, scan_integer },
 	[RFM_REGION_FLOAT ... RFM_REGION_DOUBLE] = { print_real, scan_real },
 	[RFM_REGION_BOOL] = { print_bool, scan_bool },
 };
+
+static const struct rfm_region plain;
+
+/* What says how it is written. */
+static const struct rfm_region *region_of_value(const struct rfm_place *place)
+{
+	return place->region ? place->region : &plain;
+}
+
+static int print(const struct rfm_place *place, uint64_t bits, char *text, size_t size)
+{
+	const struct rfm_region *region = region_of_value(place);
+
+	if (region->bits)
+		return print_flags(region, bits, text, size);
+	if (region->values)
+		return print_named(region, place->type, bits, text, size);
+	if (region->scale != 0)
+		return print_scaled(region, place->type, bits, text, size);
+	return kinds[place->type].print(place->type, bits, text, size);
+}
+
+static int scan(const struct rfm_place *place, const char *text, uint64_t *bits)
+{
+	const struct rfm_region *region = region_of_value(place);
+
+	if (region->bits)
+		return scan_flags(region, place->type, text, bits);
+	if (region->values)
+		return scan_named(region, place->type, text, bits);
+	if (region->scale != 0)
+		return scan_scaled(region, place->type, text, bits);
+	return kinds[place->type].scan(place->type, text, bits);
+}
 
 int rfm_value_print(const struct rfm_place *place, const void *bytes, char *text, size_t size)
 {
@@ -322,7 +553,7 @@ int rfm_value_print(const struct rfm_place *place, const void *bytes, char *text
 		return fail_with(EINVAL);
 	if (place->type == RFM_REGION_CHAR)
 		return print_text(place, bytes, text, size);
-	return kinds[place->type].print(place->type, bits_of(place, bytes), text, size);
+	return print(place, bits_of(place, bytes), text, size);
 }
 
 int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes)
@@ -335,11 +566,92 @@ int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes)
 	if (place->type == RFM_REGION_CHAR) {
 		error = scan_text(place, text, bytes);
 	} else {
-		error = kinds[place->type].scan(place->type, text, &bits);
+		error = scan(place, text, &bits);
 		if (!error)
 			put_bits(place, bits, bytes);
 	}
 	if (!error)
 		return 0;
 	return fail_with(error);
+}
+
+/* --- as numbers -------------------------------------------------------------------------- */
+
+static bool is_real(const struct rfm_place *place)
+{
+	return place->type == RFM_REGION_FLOAT || place->type == RFM_REGION_DOUBLE;
+}
+
+static bool is_number(const struct rfm_place *place)
+{
+	return is_value(place) && place->type != RFM_REGION_CHAR;
+}
+
+int rfm_value_real(const struct rfm_place *place, const void *bytes, double *real)
+{
+	uint64_t bits;
+
+	if (!is_number(place))
+		return fail_with(EINVAL);
+	bits = bits_of(place, bytes);
+	*real = is_real(place) ? real_of(place->type, bits) :
+		scaled(region_of_value(place), place->type, bits);
+	return 0;
+}
+
+/* Too large for a float is refused, as by rfm_value_scan(); infinities and what is none are not. */
+static int real_bits(uint32_t type, double real, uint64_t *bits)
+{
+	union { float real; uint32_t bits; } single = { .real = (float)real };
+
+	if (type == RFM_REGION_DOUBLE) {
+		memcpy(bits, &real, sizeof(*bits));
+		return 0;
+	}
+	*bits = single.bits;
+	return isinf(single.real) && !isinf(real) ? ERANGE : 0;
+}
+
+int rfm_value_set_real(const struct rfm_place *place, double real, void *bytes)
+{
+	uint64_t bits;
+	int error;
+
+	if (!is_number(place))
+		return fail_with(EINVAL);
+	error = is_real(place) ? real_bits(place->type, real, &bits) :
+		unscaled(region_of_value(place), place->type, real, &bits);
+	if (!error && place->type == RFM_REGION_BOOL && bits > 1)
+		error = ERANGE;
+	if (error)
+		return fail_with(error);
+	put_bits(place, bits, bytes);
+	return 0;
+}
+
+int rfm_value_integer(const struct rfm_place *place, const void *bytes, int64_t *integer)
+{
+	uint64_t bits;
+
+	if (!is_number(place) || is_real(place))
+		return fail_with(EINVAL);
+	bits = extended(place->type, bits_of(place, bytes));
+	if (!types[place->type].is_signed && bits > INT64_MAX)
+		return fail_with(ERANGE);
+	*integer = (int64_t)bits;
+	return 0;
+}
+
+int rfm_value_set_integer(const struct rfm_place *place, int64_t integer, void *bytes)
+{
+	uint64_t max, bits = (uint64_t)integer;
+
+	if (!is_number(place) || is_real(place))
+		return fail_with(EINVAL);
+	max = place->type == RFM_REGION_BOOL ? 1 : max_of(place->type);
+	if (types[place->type].is_signed ?
+	    extended(place->type, bits & max) != bits : integer < 0 || bits > max)
+		return fail_with(ERANGE);
+	put_bits(place, bits, bytes);
+	return 0;
 }

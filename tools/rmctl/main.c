@@ -219,7 +219,7 @@ static int global_options(struct command *cmd, int argc, char **argv)
 		fputs(verbs_help, stdout);
 		exit(out_flush(cmd));
 	case 'V':
-		puts("rmctl " RFM_VERSION);
+		puts("rmctl " PROGRAM_VERSION);
 		exit(out_flush(cmd));
 	default:
 		return bad_option(cmd, argv, option, at);

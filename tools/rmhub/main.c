@@ -333,7 +333,7 @@ static int take_common(int argc, char **argv)
 			print_help();
 			exit(EXIT_SUCCESS);
 		} else if (!strcmp(argv[at], "-V") || !strcmp(argv[at], "--version")) {
-			puts("rmhub " RFM_VERSION);
+			puts("rmhub " PROGRAM_VERSION);
 			exit(EXIT_SUCCESS);
 		} else if ((!strcmp(argv[at], "-S") || !strcmp(argv[at], "--socket")) &&
 			   at + 1 < argc) {

@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		if (option == 'V') {
-			puts("rmnode " RFM_VERSION);
+			puts("rmnode " PROGRAM_VERSION);
 			return 0;
 		}
 		if (option == 'S')

@@ -6,7 +6,11 @@
  *
  * Loading and checking read a file and allocate. All other calls work on what was
  * loaded, which nobody changes: they allocate nothing, take no lock, make no system
- * call, and any thread may make them at any time. None of them touches a card.
+ * call, and any thread may make them at any time. Only those with a handle of librfm
+ * touch a card.
+ *
+ * Structures grow into their reserved words, which are 0, and must be in those that a
+ * program makes itself.
  */
 #ifndef RFM_REGIONS_H
 #define RFM_REGIONS_H
@@ -28,7 +32,7 @@ extern "C" {
 #define RFM_REGION_LEVELS	8		/* structures in structures */
 #define RFM_REGION_PATH_MAX	((RFM_REGION_LEVELS + 1) * (RFM_REGION_NAME_MAX + 13))
 #define RFM_REGION_COUNT_MAX	(1u << 28)	/* elements of an array */
-#define RFM_REGION_TEXT_MAX	48		/* print of any value but text, its end included */
+#define RFM_REGION_TEXT_MAX	512		/* print of any value but text, its end included */
 
 enum rfm_region_type {
 	RFM_REGION_STRUCT,
@@ -56,6 +60,27 @@ enum rfm_region_order {
 #define RFM_REGION_NOBODY	(-1)	/* no owner is named here */
 
 /**
+ * struct rfm_region_name - what bits of a value, or a value, are called
+ * @next: the next beside it, in the order of the file; NULL after the last
+ * @name: "running"
+ * @value: of an enumeration: the number, sign-extended; of bits 0
+ * @first: of bits: the lowest, from 0
+ * @last: the highest; @first if it is one
+ * @line: where in the file, from 1
+ * @pad, @reserved: 0
+ */
+struct rfm_region_name {
+	const struct rfm_region_name *next;
+	const char *name;
+	uint64_t value;
+	uint32_t first;
+	uint32_t last;
+	uint32_t line;
+	uint32_t pad;
+	uint64_t reserved[2];
+};
+
+/**
  * struct rfm_region - a region, a field, or the definition of a type, as the file has it
  * @next: the next beside it, in the order of the file; NULL after the last
  * @fields: of a structure, be it defined here or elsewhere; NULL for all else
@@ -72,8 +97,14 @@ enum rfm_region_order {
  * @align: @offset should be a multiple of it
  * @line: where in the file, from 1
  * @owner: id of the node that writes it, or RFM_REGION_NOBODY
- * @type: what one element is
- * @order: byte order, as far as said here
+ * @type: enum rfm_region_type: what one element is
+ * @order: enum rfm_region_order: byte order, as far as said here
+ * @scale: in @unit, a value is what stands in the memory times @scale, plus @bias; 0: it
+ *	is what stands there
+ * @bias: see @scale
+ * @bits: named bits; NULL if there are none
+ * @values: named values; NULL if there are none
+ * @reserved: 0
  */
 struct rfm_region {
 	const struct rfm_region *next;
@@ -90,8 +121,13 @@ struct rfm_region {
 	uint32_t align;
 	uint32_t line;
 	int32_t owner;
-	enum rfm_region_type type;
-	enum rfm_region_order order;
+	uint32_t type;
+	uint32_t order;
+	double scale;
+	double bias;
+	const struct rfm_region_name *bits;
+	const struct rfm_region_name *values;
+	uint64_t reserved[8];
 };
 
 /**
@@ -101,7 +137,8 @@ struct rfm_region {
  * @types: the structures that it defines
  * @regions: what lies in the memory
  * @memory_size: bytes, 0 if not said
- * @order: byte order, as far as said for all
+ * @order: enum rfm_region_order: byte order, as far as said for all
+ * @pad, @reserved: 0
  */
 struct rfm_regions {
 	const char *path;
@@ -109,20 +146,23 @@ struct rfm_regions {
 	const struct rfm_region *types;
 	const struct rfm_region *regions;
 	uint64_t memory_size;
-	enum rfm_region_order order;
+	uint32_t order;
+	uint32_t pad;
+	uint64_t reserved[8];
 };
 
 /**
  * struct rfm_place - what a name means: a range of the memory and what is in it
- * @region: its declaration
+ * @region: its declaration, which has names and scale of the value; NULL: there is none
  * @unit: "" if there is none
  * @offset: in the memory, bytes
  * @length: bytes, of all elements
  * @period_ns: its own, or that of what it lies in; 0 if not said
  * @count: elements; 1 after an index
  * @owner: its own, or that of what it lies in, or RFM_REGION_NOBODY
- * @type: what one element is
+ * @type: enum rfm_region_type: what one element is
  * @order: RFM_REGION_LITTLE or RFM_REGION_BIG
+ * @reserved: 0
  */
 struct rfm_place {
 	const struct rfm_region *region;
@@ -132,8 +172,9 @@ struct rfm_place {
 	uint64_t period_ns;
 	uint32_t count;
 	int32_t owner;
-	enum rfm_region_type type;
-	enum rfm_region_order order;
+	uint32_t type;
+	uint32_t order;
+	uint64_t reserved[8];
 };
 
 enum rfm_regions_fault {
@@ -149,13 +190,15 @@ enum rfm_regions_fault {
  * @path: of the file
  * @sentence: without file and line, valid during the call
  * @line: from 1; 0: the file as a whole
- * @fault: which kind
+ * @fault: enum rfm_regions_fault: which kind
+ * @reserved: 0
  */
 struct rfm_regions_complaint {
 	const char *path;
 	const char *sentence;
 	uint32_t line;
-	enum rfm_regions_fault fault;
+	uint32_t fault;
+	uint64_t reserved[4];
 };
 
 /** rfm_regions_report - who is told; in the order of the lines */
@@ -247,7 +290,7 @@ RFM_API int rfm_regions_at(const struct rfm_regions *regions, uint64_t offset, u
 			   void *context);
 
 /** rfm_region_type_name() - "uint16"; "struct" for a structure, NULL for no type */
-RFM_API const char *rfm_region_type_name(enum rfm_region_type type);
+RFM_API const char *rfm_region_type_name(uint32_t type);
 
 /* --- values ---------------------------------------------------------------------- */
 
@@ -256,6 +299,9 @@ RFM_API const char *rfm_region_type_name(enum rfm_region_type type);
  * @place: one value
  * @bytes: @place->length of them as they are in the memory, any alignment
  * @text: filled in like snprintf(3) does; @size bytes
+ *
+ * As the file says: a name of @values; "running|mode=3|0x80" of @bits, "0" if none is set;
+ * scaled; otherwise as it is.
  *
  * Reads back with rfm_value_scan(). The same in every locale. Returns the length
  * of the whole text, also when @size was too small, or -1 with errno EINVAL:
@@ -269,10 +315,70 @@ RFM_API int rfm_value_print(const struct rfm_place *place, const void *bytes, ch
  * @text: all of it is the value
  * @bytes: room for @place->length of them; unchanged after an error
  *
- * Errors: EINVAL @text is no value of this type, or @place is not one value;
+ * Where there are names, a number does too; what is scaled is rounded to what can stand in
+ * the memory. Errors: EINVAL @text is no value of this type, or @place is not one value;
  * ERANGE it does not fit.
  */
 RFM_API int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes);
+
+/**
+ * rfm_value_real() - a value as a number, scaled if the file says so
+ * @place: one value, no text
+ * @bytes: as of rfm_value_print()
+ * @real: set on success only; of 64 bits only 53 count
+ */
+RFM_API int rfm_value_real(const struct rfm_place *place, const void *bytes, double *real);
+
+/**
+ * rfm_value_set_real() - and back
+ * @bytes: as of rfm_value_scan()
+ *
+ * Rounded to what can stand in the memory. Errors: EINVAL, as rfm_value_real(); ERANGE it does
+ * not fit.
+ */
+RFM_API int rfm_value_set_real(const struct rfm_place *place, double real, void *bytes);
+
+/**
+ * rfm_value_integer() - a value as it stands in the memory, neither scaled nor named
+ * @place: one integer or bool
+ * @integer: set on success only
+ *
+ * Errors: EINVAL; ERANGE it is 2^63 or more.
+ */
+RFM_API int rfm_value_integer(const struct rfm_place *place, const void *bytes, int64_t *integer);
+
+/** rfm_value_set_integer() - and back; EINVAL, ERANGE */
+RFM_API int rfm_value_set_integer(const struct rfm_place *place, int64_t integer, void *bytes);
+
+/* --- values in the memory of a handle ------------------------------------------------ */
+
+struct rfm;
+
+/**
+ * rfm_place_load() - load a value and print it
+ * @rfm: of rfm_open()
+ * @place: one value
+ * @text: as rfm_value_print(), with what it returns; of a text with at most
+ *	RFM_PLACE_TEXT_MAX bytes (EMSGSIZE)
+ *
+ * Loads once, so that it is never seen in part; EINVAL where it lies across (a text apart,
+ * which is read by rfm_read()). Errors as rfm_load8().
+ */
+RFM_API int rfm_place_load(struct rfm *rfm, const struct rfm_place *place, char *text,
+			   size_t size);
+
+/** rfm_place_store() - scan a value and store it, once; errors as rfm_value_scan(), rfm_store8() */
+RFM_API int rfm_place_store(struct rfm *rfm, const struct rfm_place *place, const char *text);
+
+#define RFM_PLACE_TEXT_MAX	4096	/* bytes of a text that rfm_place_load() takes */
+
+/* The same as numbers: see rfm_value_real() and rfm_value_integer(). */
+RFM_API int rfm_place_load_real(struct rfm *rfm, const struct rfm_place *place, double *real);
+RFM_API int rfm_place_store_real(struct rfm *rfm, const struct rfm_place *place, double real);
+RFM_API int rfm_place_load_integer(struct rfm *rfm, const struct rfm_place *place,
+				   int64_t *integer);
+RFM_API int rfm_place_store_integer(struct rfm *rfm, const struct rfm_place *place,
+				    int64_t integer);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,8 @@
 
 #include <linux/rfm.h>
 
+#include "version.h"
+
 /* A word of 8 bytes must be one load and one store. */
 #if UINTPTR_MAX <= 0xffffffff
 #error "librfm is for 64-bit programs; others use the calls of linux/rfm.h"
@@ -45,6 +47,14 @@ extern "C" {
 #ifndef RFM_INLINE
 #define RFM_INLINE	static inline	/* the library has these too */
 #endif
+
+/**
+ * rfm_version() - the library's RFM_VERSION, where that of the header is the program's
+ *
+ * Major << 16 | minor << 8 | patch. With an equal major number a library can do all that a
+ * program of a smaller version wants.
+ */
+RFM_API uint32_t rfm_version(void);
 
 struct rfm;		/* an open card, or a node in this process */
 struct rfm_events;	/* a stream of events: a watch or a listener */
@@ -240,14 +250,15 @@ RFM_API struct rfm_events *rfm_watch(struct rfm *rfm, uint64_t offset, uint64_t 
  * rfm_watch_init() - the defaults of rfm_watch(), to be changed for rfm_watch_with()
  * @watch: all other fields become 0
  * @ranges: @count of them, which must stay until rfm_watch_with() has returned
+ *
+ * @watch->record_size stays 0: records are as rfm_events_wait() is told.
  */
-RFM_INLINE void rfm_watch_init(struct rfm_watch *watch, const struct rfm_range *ranges,
-			       uint32_t count)
+RFM_API void rfm_watch_init_sized(struct rfm_watch *watch, size_t size,
+				  const struct rfm_range *ranges, uint32_t count);
+static inline void rfm_watch_init(struct rfm_watch *watch, const struct rfm_range *ranges,
+				  uint32_t count)
 {
-	memset(watch, 0, sizeof(*watch));
-	watch->ranges = (uintptr_t)ranges;
-	watch->count = count;
-	watch->flags = RFM_WATCH_CLOEXEC;
+	rfm_watch_init_sized(watch, sizeof(*watch), ranges, count);
 }
 
 /** rfm_watch_with() - a watch with deadline, silence, comparison, several ranges... */

@@ -15,7 +15,8 @@
 #include "tools/rmctl/cli/out.h"
 
 enum column {
-	KIND, NAME, OFFSET, TYPE, COUNT, SIZE, ORDER, OWNER, PERIOD, UNIT, DESCRIPTION, COLUMNS
+	KIND, NAME, OFFSET, TYPE, COUNT, SIZE, ORDER, OWNER, PERIOD, UNIT, SCALE, BIAS, BITS, VALUES,
+	DESCRIPTION, COLUMNS
 };
 
 /* And the key in the file of regions. */
@@ -32,6 +33,10 @@ static const struct {
 	[OWNER] = { "owner", "owner" },
 	[PERIOD] = { "period", "period" },
 	[UNIT] = { "unit", "unit" },
+	[SCALE] = { "scale", "scale" },
+	[BIAS] = { "bias", "bias" },
+	[BITS] = { "bits", "bits" },
+	[VALUES] = { "values", "values" },
 	[DESCRIPTION] = { "description", "description" },
 };
 
@@ -54,13 +59,27 @@ static void put_cell(const char *cell)
 	putchar('"');
 }
 
+/* "running=0 mode=4-6" */
+static void put_names(json_t *names)
+{
+	char number[NUMBER_TEXT];
+	const char *name, *before = "";
+	json_t *value;
+
+	json_object_foreach(names, name, value) {
+		printf("%s%s=%s", before, name, json_is_string(value) ? json_string_value(value) :
+		       number_word(number, "", value));
+		before = " ";
+	}
+}
+
 /* @size: the key for the column of that name. */
 static void put_row(const char *kind, const char *name, const char *size, const json_t *object)
 {
 	for (int i = 0; i < COLUMNS; i++) {
 		const char *key = i == SIZE ? size : columns[i].key;
-		const json_t *value = key ? json_object_get(object, key) : NULL;
-		char number[24];
+		json_t *value = key ? json_object_get(object, key) : NULL;
+		char number[NUMBER_TEXT];
 
 		if (i)
 			putchar(',');
@@ -68,6 +87,8 @@ static void put_row(const char *kind, const char *name, const char *size, const 
 			put_cell(i == KIND ? kind : name);
 		else if (i == TYPE && json_object_get(object, "fields"))
 			put_cell(STRUCTURE);
+		else if (json_is_object(value))
+			put_names(value);
 		else if (json_is_string(value))
 			put_cell(json_string_value(value));
 		else if (value)
@@ -257,6 +278,26 @@ static void put_quoted(FILE *out, const char *word)
 	json_decref(string);
 }
 
+/* What put_names() has written, as a mapping; what is none is for the judge of that. */
+static void put_mapping(FILE *out, const char *cell)
+{
+	fputs("{", out);
+	while (*(cell += strspn(cell, " \t\r\n"))) {
+		size_t length = strcspn(cell, " \t\r\n");
+		char *word = strndup(cell, length), *equals = word ? strchr(word, '=') : NULL;
+
+		if (equals)
+			*equals = '\0';
+		put_quoted(out, word ? word : "");
+		fputs(": ", out);
+		put_quoted(out, equals ? equals + 1 : "");
+		fputs(", ", out);
+		free(word);
+		cell += length;
+	}
+	fputs("}", out);
+}
+
 /* @size: the key for the column of that name. */
 static void put_keys(struct table *table, const char *size)
 {
@@ -266,7 +307,10 @@ static void put_keys(struct table *table, const char *size)
 		if (!columns[i].key || !*cell || (i == TYPE && !strcmp(cell, STRUCTURE)))
 			continue;
 		fprintf(table->out, "\"%s\": ", i == SIZE ? size : columns[i].key);
-		put_quoted(table->out, cell);
+		if (i == BITS || i == VALUES)
+			put_mapping(table->out, cell);
+		else
+			put_quoted(table->out, cell);
 		fputs(", ", table->out);
 	}
 }

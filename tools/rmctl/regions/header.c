@@ -37,7 +37,38 @@ static void put_text(const char *text)
 	}
 }
 
-/* Unit, description and byte order, as far as said. Returns whether there was any. */
+static void put_names(const char *what, const struct rfm_region_name *names, bool is_signed)
+{
+	printf("%s", what);
+	for (const char *before = " "; names; names = names->next, before = ", ") {
+		printf("%s%s ", before, names->name);
+		if (names->last > names->first)
+			printf("%u-%u", names->first, names->last);
+		else if (names->first || !names->value)
+			printf("%u", names->first);
+		else
+			printf(is_signed ? "%" PRId64 : "%" PRIu64, names->value);
+	}
+}
+
+/* What its value means, if it is not what stands there. */
+static bool put_meaning(const char *before, const struct rfm_region *region)
+{
+	if (!region->bits && !region->values && region->scale == 0)
+		return false;
+	fputs(before, stdout);
+	if (region->bits)
+		put_names("bits:", region->bits, false);
+	else if (region->values)
+		put_names("values:", region->values, region_is_signed(region));
+	else if (region->bias != 0)
+		printf("times %.17g, plus %.17g", region->scale, region->bias);
+	else
+		printf("times %.17g", region->scale);
+	return true;
+}
+
+/* Unit, description, byte order and meaning, as far as said. Returns whether there was any. */
 static bool put_comment(const char *before, const struct rfm_region *region)
 {
 	const char *order = region->order == RFM_REGION_BIG ? "big-endian" :
@@ -52,6 +83,7 @@ static bool put_comment(const char *before, const struct rfm_region *region)
 		put_text(parts[i]);
 		any = true;
 	}
+	any |= put_meaning(any ? "; " : before, region);
 	if (any)
 		fputs(" */", stdout);
 	return any;

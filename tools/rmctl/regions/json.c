@@ -3,7 +3,9 @@
  * A file of regions as JSON, with the keys of rfm-regions(5), and as YAML again.
  * What is not said in the file, or is what it is anyway, is left out.
  */
+#include <float.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <yaml.h>
@@ -13,7 +15,7 @@
 #include "tools/rmctl/cli/out.h"
 
 /* NULL: it is not said. */
-static const char *order_word(enum rfm_region_order order)
+static const char *order_word(uint32_t order)
 {
 	return order == RFM_REGION_BIG ? "big" : order == RFM_REGION_LITTLE ? "little" : NULL;
 }
@@ -28,6 +30,37 @@ static json_t *number(bool said, uint64_t value)
 	return said ? json_integer((json_int_t)value) : NULL;
 }
 
+/* "3", or "4-6"; the numbers of values as they are. NULL: there are none. */
+static json_t *names_json(const struct rfm_region_name *names, bool bits, bool is_signed)
+{
+	json_t *object = names ? json_object() : NULL;
+	char text[24];
+
+	for (; names; names = names->next) {
+		if (bits)
+			snprintf(text, sizeof(text), names->last > names->first ? "%u-%u" : "%u",
+				 names->first, names->last);
+		else
+			snprintf(text, sizeof(text), is_signed ? "%" PRId64 : "%" PRIu64,
+				 names->value);
+		json_object_set_new(object, names->name, strchr(text + 1, '-') ||
+				    (!is_signed && names->value > INT64_MAX) ? json_string(text) :
+				    json_integer(strtoll(text, NULL, 10)));
+	}
+	return object;
+}
+
+bool region_is_signed(const struct rfm_region *region)
+{
+	return region->type == RFM_REGION_INT8 || region->type == RFM_REGION_INT16 ||
+	       region->type == RFM_REGION_INT32 || region->type == RFM_REGION_INT64;
+}
+
+static json_t *real(bool said, double value)
+{
+	return said ? json_real(value) : NULL;
+}
+
 static json_t *list_json(const struct rfm_region *list, bool types);
 
 static json_t *region_json(const struct rfm_region *region, bool is_type)
@@ -36,14 +69,19 @@ static json_t *region_json(const struct rfm_region *region, bool is_type)
 	char period[UNIT_TEXT];
 
 	return json_pack(
-		"{s:o*, s:s*, s:o*, s:o*, s:s*, s:o*, s:s*, s:s*, s:s*, s:o*}",
+		"{s:o*, s:s*, s:o*, s:o*, s:s*, s:o*, s:s*, s:s*, s:o*, s:o*, s:o*, s:o*, s:s*, s:o*}",
 		"offset", number(!is_type, region->offset), "type", type,
 		"count", number(region->count > 1, region->count),
 		"size", number(region->stated_size, region->stated_size),
 		"byte-order", order_word(region->order),
 		"owner", number(region->owner != RFM_REGION_NOBODY, (uint64_t)region->owner),
 		"period", region->period_ns ? time_exact(period, region->period_ns, " ") : NULL,
-		"unit", word(region->unit), "description", word(region->description),
+		"unit", word(region->unit),
+		"scale", real(region->scale != 0, region->scale),
+		"bias", real(region->bias != 0, region->bias),
+		"bits", names_json(region->bits, true, false),
+		"values", names_json(region->values, false, region_is_signed(region)),
+		"description", word(region->description),
 		"fields", type ? NULL : list_json(region->fields, false));
 }
 
@@ -67,13 +105,26 @@ json_t *regions_json(const struct rfm_regions *regions)
 			 "regions", list_json(regions->regions, false));
 }
 
+/* With as few digits as are read as the same. */
+static const char *real_word(char text[NUMBER_TEXT], double real)
+{
+	for (int i = 1; i <= DBL_DECIMAL_DIG; i++) {
+		snprintf(text, NUMBER_TEXT, "%.*g", i, real);
+		if (strtod(text, NULL) == real)
+			break;
+	}
+	return text;
+}
+
 /* Numbers as people write them: what says where or how large is hexadecimal. */
-const char *number_word(char text[24], const char *key, const json_t *value)
+const char *number_word(char text[NUMBER_TEXT], const char *key, const json_t *value)
 {
 	bool hexadecimal = !strcmp(key, "offset") || !strcmp(key, "size") || !strcmp(key, "memory");
 
-	snprintf(text, 24, hexadecimal ? "0x%" PRIx64 : "%" PRIu64,
-		 (uint64_t)json_integer_value(value));
+	if (json_is_real(value))
+		return real_word(text, json_real_value(value));
+	snprintf(text, NUMBER_TEXT, hexadecimal && json_integer_value(value) >= 0 ? "0x%" PRIx64 : "%" PRId64,
+		 (int64_t)json_integer_value(value));
 	return text;
 }
 
@@ -97,7 +148,7 @@ static int add_value(yaml_document_t *document, const char *key, json_t *value)
 	bool flat = !json_object_size(value) ||
 		    (json_object_get(value, "offset") && !json_object_get(value, "fields"));
 	bool quoted = !strcmp(key, "unit") || !strcmp(key, "description");
-	char text[24];
+	char text[NUMBER_TEXT];
 	json_t *inside;
 	int mapping;
 

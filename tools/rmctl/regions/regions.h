@@ -35,12 +35,14 @@ int regions_need(struct command *cmd);
 /* --- files in other forms ------------------------------------------------------------- */
 
 json_t *regions_json(const struct rfm_regions *regions);
+bool region_is_signed(const struct rfm_region *region);
 int regions_write_yaml(struct command *cmd);
 int regions_write_csv(struct command *cmd, const char *prefix);
 int regions_write_header(struct command *cmd, const char *prefix);
 char *csv_as_yaml(const char *path, char *text, size_t length, rfm_regions_report *report,
 		  void *context);
 
-const char *number_word(char text[24], const char *key, const json_t *value);
+#define NUMBER_TEXT	32
+const char *number_word(char text[NUMBER_TEXT], const char *key, const json_t *value);
 
 #endif /* RMCTL_REGIONS_H */

@@ -36,7 +36,7 @@ static json_t *text_json(const char *printed)
  * 64 bits do not survive the floating point of most JSON readers; no number is NaN in JSON,
  * and -0 only with a point.
  */
-json_t *value_json(enum rfm_region_type type, const char *text)
+json_t *value_json(uint32_t type, const char *text)
 {
 	json_t *value = NULL;
 

@@ -13,7 +13,7 @@
 #define VALUE_TEXT(length) ((length) * 4 + RFM_REGION_TEXT_MAX)
 
 /** value_json() - a value of which rfm_value_print() makes @text */
-json_t *value_json(enum rfm_region_type type, const char *text);
+json_t *value_json(uint32_t type, const char *text);
 
 /** value_object() - name, offset, type, value and unit; @text NULL: the value is not known */
 json_t *value_object(const char *name, const struct rfm_place *value, const char *text);
