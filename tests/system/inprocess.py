@@ -22,6 +22,8 @@ EXAMPLES = TOP / "build" / "librfm" / "examples"
 LIMIT_S = "300"                         # ends a program that waits for something in vain
 LINES = 20
 SILENCE_MS, MARGIN_MS = 500, 10_000
+# Of librfm_test: what a node in a process has not.
+SKIPPED = {"mapping_through_a_window", "a_publication_is_one_store"}
 
 
 class Ring:
@@ -86,6 +88,15 @@ class Program:
         return out
 
 
+def all_but_skipped(said):
+    """Every case has passed, but those that need a card, by name: one that skips is none that passes"""
+    planned = int(re.search(r"^1\.\.(\d+)$", said, re.M)[1])
+    skipped = set(re.findall(r"^ok \d+ (\w+) # SKIP", said, re.M))
+    passed = set(re.findall(r"^ok \d+ (\w+)$", said, re.M))
+    expect(skipped == SKIPPED and len(passed) == planned - len(SKIPPED),
+           f"{skipped ^ SKIPPED} are skipped or not; {len(passed)} of {planned} have passed")
+
+
 def test_calls(folder):
     """Every test of librfm that needs no card: two nodes in one process"""
     program = TOP / "build" / "tests" / "guest" / "librfm_test"
@@ -95,7 +106,8 @@ def test_calls(folder):
                               timeout=300)
     for line in done.stdout.splitlines():
         print(f"# {line}")
-    expect(done.returncode == 0 and done.stdout.count("\nok ") >= 25, done.stderr)
+    expect(done.returncode == 0, done.stderr)
+    all_but_skipped(done.stdout)
 
 
 def made(*command):
@@ -131,8 +143,8 @@ def test_growth(folder):
                 check=False, timeout=300,
                 env={**os.environ, "LD_LIBRARY_PATH": f"{folder}/library-{library}:{ring}"})
         bad = [line for line in done.stdout.splitlines() if not line.startswith("ok ")]
-        expect(done.returncode == 0 and done.stdout.count("\nok ") >= 25,
-               f"program {program}, library {library}: {bad} {done.stderr}")
+        expect(done.returncode == 0, f"program {program}, library {library}: {bad} {done.stderr}")
+        all_but_skipped(done.stdout)
 
 
 def test_publish_and_wait(folder):

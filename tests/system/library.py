@@ -166,6 +166,173 @@ def test_examples(libraries):
                        f"{program.name} {words}: {done}")
 
 
+NAMED = r"""
+#include <rfm/regions.h>
+#include <rfm/rfm.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char text[] = "rfm-regions: 1\nregions:\n  level: {offset: 8, type: uint16, scale: 0.5}\n";
+
+int main(int argc, char **argv)
+{
+	struct rfm_regions *regions = rfm_regions_parse("text", text, strlen(text), NULL, NULL);
+	struct rfm *rfm = argc == 2 ? rfm_open(argv[1], O_RDWR) : NULL;
+	struct rfm_place place;
+	char level[32];
+
+	if (!rfm || !regions || rfm_regions_find(regions, "level", &place, NULL, NULL) ||
+	    rfm_place_store_real(rfm, &place, 21.5) ||
+	    rfm_place_load(rfm, &place, level, sizeof(level)) < 0) {
+		fprintf(stderr, "%s\n", rfm_error());
+		return 1;
+	}
+	rfm_regions_free(regions);
+	printf("%s %d\n", level, rfm_version() == RFM_VERSION);
+	return rfm_close(rfm) != 0;
+}
+"""
+
+
+def alone(folder):
+    """A node without neighbours"""
+    return f"ring:?rx=unix:{folder}/rx,server&tx=unix:{folder}/tx&node=1&size=1M"
+
+
+def test_all_three(libraries):
+    """A program of all three finds them by pkg-config, static and shared, and beside each other"""
+    source = libraries.regions.folder / "named.c"
+    source.write_text(NAMED, encoding="utf-8")
+    lib = libraries.regions.root / "lib"
+    # Installed by what makes librfm alone.
+    expect((lib / "librfmring.so").exists() and (lib / "pkgconfig" / "rfmring.pc").exists(), "no librfmring")
+    for kind, words, more in (
+            ("static", ["--static"], ["-static"]),
+            ("shared", [], []),
+            ("beside", [], [f"-Wl,-rpath,{lib}"])):
+        program = libraries.regions.folder / f"named-{kind}"
+        flags = libraries.regions.flags(*words, "--cflags", "--libs", "rfm")
+        made("cc", "-Wall", "-Wextra", "-Werror", *more, "-o", program, source, *flags)
+        environment = {**os.environ} if kind == "beside" else libraries.regions.environment
+        done = subprocess.run([program, alone(libraries.regions.folder)], env=environment, text=True,
+                              capture_output=True, check=False, timeout=60)
+        expect((done.returncode, done.stdout) == (0, "21.5 1\n"), f"{kind}: {done}")
+
+
+def test_between_files(libraries):
+    """Objects that only become code when they are linked make a library of the same calls"""
+    place = libraries.ring.folder / "lto"
+    made("make", "-s", "-C", TOP / "ring", f"OUT={place}", "CFLAGS=-O1 -flto", place / "librfmring.a")
+    symbols = made("nm", "-g", "--defined-only", place / "librfmring.a")
+    names = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
+    expect(names == libraries.ring.in_archive(), f"{names ^ libraries.ring.in_archive()}")
+
+
+def test_without_header(libraries):
+    """A language that has no use for the header calls what is exported"""
+    # In a process of its own: this one must not be a node.
+    made(sys.executable, "-c", EXPORTED, libraries.card.library, alone(libraries.card.folder),
+         env=libraries.card.environment)
+
+
+EXPORTED = r"""
+import ctypes, os, sys
+rfm = ctypes.CDLL(sys.argv[1], use_errno=True)
+for call in ("rfm_open", "rfm_watch_with_sized"):
+    getattr(rfm, call).restype = ctypes.c_void_p
+rfm.rfm_error.restype = ctypes.c_char_p
+handle = ctypes.c_void_p(rfm.rfm_open(sys.argv[2].encode(), os.O_RDWR))
+assert handle.value, rfm.rfm_error()
+word = ctypes.c_uint64(0)
+for bits in (8, 16, 32, 64):
+    value = (1 << bits) - 2
+    publish, read = getattr(rfm, f"rfm_publish{bits}"), getattr(rfm, f"rfm_read{bits}")
+    publish.argtypes = [ctypes.c_void_p, getattr(ctypes, f"c_uint{bits}")]
+    read.restype = getattr(ctypes, f"c_uint{bits}")
+    publish(ctypes.addressof(word), value)
+    assert read(ctypes.byref(word)) == value, bits
+rfm.rfm_publish_double.argtypes = [ctypes.c_void_p, ctypes.c_double]
+rfm.rfm_read_double.restype = ctypes.c_double
+rfm.rfm_publish_double(ctypes.addressof(word), 0.25)
+assert rfm.rfm_read_double(ctypes.byref(word)) == 0.25
+rfm.rfm_publish_float.argtypes = [ctypes.c_void_p, ctypes.c_float]
+rfm.rfm_read_float.restype = ctypes.c_float
+rfm.rfm_publish_float(ctypes.addressof(word), 0.5)
+assert rfm.rfm_read_float(ctypes.byref(word)) == 0.5
+# Structures as this program knows them, shorter and longer than the library's.
+for call in ("info", "get_config", "counters"):
+    for size in (8, 16, 4096):
+        room = (ctypes.c_ubyte * 4104)(*[0xa5] * 4104)
+        assert not getattr(rfm, f"rfm_{call}_sized")(handle, room, ctypes.c_size_t(size)), call
+        assert bytes(room[size:]) == b"\xa5" * (4104 - size), (call, size)
+        assert size < 4096 or not any(room[3000:4096]), (call, size)
+# The defaults of a watch go into no more than there is.
+for size in (16, 24, 104, 160):
+    watch = (ctypes.c_ubyte * 200)(*[0xa5] * 200)
+    rfm.rfm_watch_init_sized(watch, ctypes.c_size_t(size), ctypes.c_void_p(0x1234), ctypes.c_uint32(3))
+    assert int.from_bytes(bytes(watch[:8]), sys.byteorder) == 0x1234
+    assert bytes(watch[size:]) == b"\xa5" * (200 - size), size
+    assert not any(watch[24:size]), size
+ranges = (ctypes.c_uint64 * 2)(64, 8)
+watch = (ctypes.c_ubyte * 160)()
+rfm.rfm_watch_init_sized(watch, ctypes.c_size_t(160), ranges, ctypes.c_uint32(1))
+events = ctypes.c_void_p(rfm.rfm_watch_with_sized(handle, watch, ctypes.c_size_t(160)))
+assert events.value
+records = (ctypes.c_ubyte * 600)()
+assert rfm.rfm_events_wait_sized(events, records, ctypes.c_size_t(300), ctypes.c_size_t(2), 0) == 0
+assert rfm.rfm_events_wait_sized(events, records, ctypes.c_size_t(300), ctypes.c_size_t(2), -2) == -1
+assert rfm.rfm_version() >= 0x010000
+rfm.rfm_events_close(events)
+assert not rfm.rfm_close(handle)
+"""
+
+
+def test_growth(libraries):
+    """Programs of librfmring and librfmregions go on with one that has grown, and the other way round"""
+    folder = libraries.ring.folder / "growth"
+    later = {"ring/host/rfmring.h": "rfmring.h", "tools/librfm/rfm/regions.h": "rfm/regions.h"}
+    for header, installed in later.items():
+        for name in (header, installed):
+            made(TOP / "tests" / "grown-headers", TOP / header, (folder / "later" / name).parent)
+    shutil.copy(TOP / "tools" / "librfm" / "rfm" / "rfm.h", folder / "later" / "rfm")
+    shutil.copy(TOP / "tools" / "librfm" / "rfm" / "version.h", folder / "later" / "rfm")
+    regions = [path for path in (TOP / "tools" / "librfm").glob("regions*.c") if path.stem != "regions_place"]
+    ring = [*(TOP / "ring").glob("*.c"), *(TOP / "ring").glob("*/*.c")]
+    source = folder / "program.c"
+    source.write_text(PROGRAM, encoding="utf-8")
+    for when, includes in (("now", []), ("later", [f"-I{folder}/later"])):
+        place = folder / when / "lib"
+        place.mkdir(parents=True, exist_ok=True)
+        flags = ["-std=gnu11", "-O1", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden", *includes,
+                 f"-I{TOP}", f"-I{TOP}/uapi", f"-I{TOP}/tools/librfm"]
+        made("cc", *flags, "-Wl,-soname,librfmring.so.1", "-o", place / "librfmring.so.1", *ring)
+        # Beside private.h a header in quotes is the one there: the later one is put in front of it.
+        front = ["-include", folder / "later" / "rfm" / "regions.h"] if includes else []
+        made("cc", *flags, *front, "-Wl,-soname,librfmregions.so.1", "-o", place / "librfmregions.so.1",
+             *regions, "-lyaml")
+        program = folder / when
+        made("cc", *includes, f"-I{libraries.ring.root}/include", "-o", program / "ring", source,
+             place / "librfmring.so.1")
+        for test in ("regions_test", "regions_value_test"):
+            made("cc", "-D_GNU_SOURCE", *includes, f"-I{TOP}", "-o", program / test,
+                 TOP / "tests" / "unit" / f"{test}.c", place / "librfmregions.so.1", "-lcmocka")
+    for program, library in (("now", "later"), ("later", "now")):
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(folder / library / "lib")}
+        for test in ("regions_test", "regions_value_test"):
+            made(folder / program / test, env=environment)
+        ends = [f"unix:{folder}/{program}{end}" for end in (1, 2)]
+        nodes = [subprocess.Popen([folder / program / "ring", str(i + 1), ends[i] + ",server", ends[1 - i]],
+                                  env=environment, stderr=subprocess.PIPE, text=True) for i in range(2)]
+        try:
+            for node in nodes:
+                _, errors = node.communicate(timeout=60)
+                expect(node.returncode == 0, f"program {program}: status {node.returncode} {errors}")
+        finally:
+            for node in nodes:
+                node.kill()
+
+
 def test_symbols(libraries):
     """Shared and static, a library exports the calls of its header in a version, and nothing else"""
     for installed in libraries.all:
@@ -179,7 +346,7 @@ def test_symbols(libraries):
 
 def test_needs(libraries):
     """Only who has names for places needs a parser"""
-    expect(libraries.regions.needs() == {"libyaml-0", "libc"}, f"{libraries.regions.needs()}")
+    expect(libraries.regions.needs() == {"libyaml-0", "librfm", "libc"}, f"{libraries.regions.needs()}")
     expect(libraries.ring.needs() == {"libc"}, f"{libraries.ring.needs()}")
     expect(libraries.card.needs() == {"librfmring", "libc"}, f"{libraries.card.needs()}")
 
@@ -191,6 +358,9 @@ def test_version(libraries):
         expect(installed.flags("--modversion") == [version], installed.name)
         expect(installed.library.resolve().name == f"{installed.library.name}.{version}",
                f"{installed.library.resolve()}")
+    header = (libraries.card.root / "include" / "rfm" / "version.h").read_text(encoding="ascii")
+    number = "0x" + "".join(f"{int(part):02x}" for part in version.split("."))
+    expect(re.search(rf"RFM_VERSION\s+{number}\s", header) and f'"{version}"' in header, header)
     for program in ("rmctl", "rmnode", "rmhub"):
         expect(made(TOP / "build" / "tools" / program, "-V") == f"{program} {version}\n", program)
 
@@ -221,7 +391,8 @@ def test_header(libraries):
                      f"-I{installed.root}/include", "-x", language, "-fsyntax-only", header)
 
 
-TESTS = [test_program, test_examples, test_symbols, test_needs, test_version, test_pages, test_header]
+TESTS = [test_program, test_examples, test_all_three, test_between_files, test_without_header, test_growth,
+         test_symbols, test_needs, test_version, test_pages, test_header]
 
 if __name__ == "__main__":
     plan(TESTS)

@@ -10,6 +10,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
@@ -425,6 +428,102 @@ static void events_are_counted(void **state)
 	assert_true(counts[0] == 42);
 }
 
+/* What pread() and pwrite() do: a signal after every so many bytes. */
+static struct {
+	bool interrupts;
+	size_t at_once;
+	unsigned int calls;
+} transfers;
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+	(void)fd, (void)offset;
+	if (transfers.calls++ % 2 == 0 && transfers.interrupts) {
+		errno = EINTR;
+		return -1;
+	}
+	size = size < transfers.at_once ? size : transfers.at_once;
+	memset(data, 7, size);
+	return size;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+	char some[64];
+
+	(void)data;
+	return pread(fd, some, size < sizeof(some) ? size : sizeof(some), offset);
+}
+
+static void signals_end_no_transfer(void **state)
+{
+	uint8_t data[100] = { 0 };
+
+	(void)state;
+	answer(0, 0, 0);
+	transfers.interrupts = true;
+	transfers.at_once = 40;
+	assert_int_equal(rfm_read(card, 0, data, sizeof(data)), 0);
+	assert_int_equal(data[0] + data[99], 14);
+	assert_int_equal(transfers.calls, 6);
+	assert_int_equal(rfm_write(card, 0, data, sizeof(data)), 0);
+	assert_int_equal(transfers.calls, 12);
+	transfers.interrupts = false;
+	transfers.at_once = 0;
+	assert_int_equal(rfm_read(card, 0, data, sizeof(data)), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+/* A name in the environment is what it is to rfm_open(): no file of the working directory. */
+static void variables_name_cards(void **state)
+{
+	static const struct {
+		const char *variable, *value, *card, *says;
+	} cases[] = {
+		{ "RFM_CARD", "rfm4711", NULL, "/dev/rfm4711:" },
+		{ "RFM_CARD_4710", "rfm4711", "rfm4710", "/dev/rfm4711:" },
+		{ "RFM_CARD_4710", "rfm4711", "/dev/rfm4710", "/dev/rfm4711:" },
+		{ "RFM_CARD_4710", "/dev/rfm4711", "rfm4710", "/dev/rfm4711:" },
+		{ "RFM_CARD_4710", "rfm4710", "rfm4710", "/dev/rfm4710:" },
+		{ "RFM_CARD_4710", "", "rfm4710", "/dev/rfm4710:" },
+	};
+	char folder[] = "/tmp/librfm-calls-XXXXXX";
+	int fd;
+
+	(void)state;
+	answer(0, 0, 0);
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	for (int i = 4710; i < 4712; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "rfm%d", i);
+		fd = open(name, O_RDWR | O_CREAT, 0600);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		setenv(cases[i].variable, cases[i].value, 1);
+		assert_null(rfm_open(cases[i].card, O_RDWR));
+		assert_int_equal(errno, ENOENT);
+		if (!strstr(rfm_error(), cases[i].says))
+			fail_msg("%s=%s: %s", cases[i].variable, cases[i].value, rfm_error());
+		unsetenv(cases[i].variable);
+	}
+	/* Only what is put in place of it, not in place of that. */
+	setenv("RFM_CARD_4710", "rfm4711", 1);
+	setenv("RFM_CARD_4711", "rfm4710", 1);
+	assert_null(rfm_open("rfm4710", O_RDWR));
+	assert_non_null(strstr(rfm_error(), "/dev/rfm4711:"));
+	unsetenv("RFM_CARD_4710");
+	unsetenv("RFM_CARD_4711");
+	unlink("rfm4710");
+	unlink("rfm4711");
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rfm_version(), RFM_VERSION);
+}
+
 static int open_card(void **state)
 {
 	(void)state;
@@ -447,6 +546,8 @@ int main(void)
 		cmocka_unit_test(asking_changes_nothing_on_error),
 		cmocka_unit_test(registers_are_asked_for),
 		cmocka_unit_test(events_are_counted),
+		cmocka_unit_test(signals_end_no_transfer),
+		cmocka_unit_test(variables_name_cards),
 	};
 
 	return cmocka_run_group_tests_name("librfm_calls", tests, open_card, NULL);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -352,6 +353,78 @@ struct race {
 	atomic_bool stop;
 };
 
+/* --- several together ----------------------------------------------------------------- */
+
+#define TOGETHER	3
+
+struct together {
+	struct record records[TOGETHER];
+	atomic_bool stop;
+};
+
+/* One after the other: number n of a record is there before that of the next. */
+static void *write_in_turn(void *opaque)
+{
+	struct together *together = opaque;
+	uint8_t data[SIZE];
+
+	for (uint64_t n = 2; !atomic_load(&together->stop); n++) {
+		fill(data, n);
+		for (int i = 0; i < TOGETHER; i++)
+			rfm_record_write(&together->records[i], data, SIZE);
+		/* A rest, in which they can be read. */
+		if (n % 4 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void several_are_of_one_instant(void **state)
+{
+	static struct together together;
+	uint8_t data[TOGETHER][SIZE], want[SIZE];
+	struct rfm_record_part parts[TOGETHER] = { 0 };
+	unsigned long seen = 0, again = 0;
+	pthread_t thread;
+
+	(void)state;
+	for (int i = 0; i < TOGETHER; i++)
+		parts[i] = (struct rfm_record_part){
+			.record = &together.records[i], .data = data[i], .size = SIZE,
+		};
+	assert_int_equal(rfm_records_read(parts, 0), 0);
+	assert_int_equal(rfm_records_read(parts, TOGETHER), -1);
+	assert_int_equal(errno, ENODATA);
+	for (int i = 0; i < TOGETHER; i++)
+		write_number(&together.records[i], 1);
+	assert_int_equal(rfm_records_read(parts, TOGETHER), 0);
+	parts[2].size = 0;
+	assert_int_equal(rfm_records_read(parts, TOGETHER), -1);
+	assert_int_equal(errno, EINVAL);
+	parts[2].size = SIZE;
+	assert_int_equal(pthread_create(&thread, NULL, write_in_turn, &together), 0);
+	while (seen < 2000 && again < 50000000) {
+		if (rfm_records_read(parts, TOGETHER)) {
+			assert_int_equal(errno, EAGAIN);
+			again++;
+			continue;
+		}
+		seen++;
+		for (int i = 0; i < TOGETHER; i++) {
+			fill(want, parts[i].sequence);
+			assert_memory_equal(want, data[i], SIZE);
+			/* At any instant each is as new as the one before it, or one older. */
+			if (i)
+				assert_true(parts[i].sequence == parts[i - 1].sequence ||
+					    parts[i].sequence + 1 == parts[i - 1].sequence);
+		}
+		assert_true(parts[0].sequence - parts[TOGETHER - 1].sequence <= 1);
+	}
+	atomic_store(&together.stop, true);
+	pthread_join(thread, NULL);
+	assert_true(seen >= 100);
+}
+
 static void *writer(void *opaque)
 {
 	struct race *race = opaque;
@@ -501,6 +574,7 @@ int main(void)
 		cmocka_unit_test(a_write_in_the_middle_of_a_read),
 		cmocka_unit_test(a_write_stores_in_order),
 		cmocka_unit_test(threads_never_see_half_a_record),
+		cmocka_unit_test(several_are_of_one_instant),
 		cmocka_unit_test(whole_across_the_ring),
 		cmocka_unit_test(whole_or_nothing_on_a_ring_that_loses_frames),
 	};

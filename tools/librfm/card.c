@@ -129,23 +129,37 @@ static void *map_window(struct card *card, const struct rfm_info *info)
 	return map;
 }
 
+static int open_window(struct card *card)
+{
+	struct rfm_info info;
+	size_t size;
+	void *window;
+
+	if (rfm_info(&card->rfm, &info))
+		return -1;
+	size = info.window_size;
+	window = map_window(card, &info);
+	if (!window)
+		return -1;
+	/* It does not move under a mapping, so this holds from now on. */
+	if (rfm_info(&card->rfm, &info)) {
+		int error = errno;
+
+		rfm_unmap(window, size);
+		return fail_with(error);
+	}
+	card->window = window;
+	card->window_offset = info.window_offset;
+	card->window_size = size;
+	return 0;
+}
+
 static int card_set_threshold(struct rfm *rfm, size_t bytes)
 {
 	struct card *card = to_card(rfm);
-	struct rfm_info info;
 
-	if (bytes && !card->window) {
-		if (rfm_info(rfm, &info))
-			return -1;
-		card->window = map_window(card, &info);
-		if (!card->window)
-			return -1;
-		/* It does not move under a mapping, so this holds from now on. */
-		if (rfm_info(rfm, &info))
-			return -1;
-		card->window_offset = info.window_offset;
-		card->window_size = info.window_size;
-	}
+	if (bytes && !card->window && open_window(card))
+		return -1;
 	card->threshold = bytes;
 	return 0;
 }
@@ -228,7 +242,10 @@ static void store_word(volatile uint8_t *to, const void *from, size_t size)
 	}
 }
 
-/* pread() or pwrite() as often as it takes. @to: NULL to read */
+/*
+ * pread() or pwrite() as often as it takes; a signal ends one of them early, but not all: what
+ * is half written would be of no use to anybody. @to: NULL to write
+ */
 static int transfer(struct rfm *rfm, uint64_t offset, void *to, const void *from, size_t length)
 {
 	int fd = to_card(rfm)->fd;
@@ -240,6 +257,8 @@ static int transfer(struct rfm *rfm, uint64_t offset, void *to, const void *from
 		ssize_t some = to ? pread(fd, (char *)to + done, length - done, at + done) :
 			       pwrite(fd, (const char *)from + done, length - done, at + done);
 
+		if (some < 0 && errno == EINTR)
+			continue;
 		if (some < 0)
 			return errno == ENOSPC || errno == EFBIG ? fail_with(EINVAL) : -1;
 		if (!some)

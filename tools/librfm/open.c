@@ -91,14 +91,12 @@ static const char *instead_of(const char *number)
  */
 static const char *resolve(const char *card, char *path, size_t size)
 {
-	const char *name, *number, *instead;
+	const char *name, *number, *instead = NULL;
 	uint32_t first;
 
+	if (!card)
+		card = instead_of(NULL);
 	if (!card) {
-		instead = instead_of(NULL);
-		if (instead)
-			return strchr(instead, '/') || strncmp(instead, "rfm", 3) ? instead :
-			       resolve(instead, path, size);
 		if (rfm_cards(&first, 1) < 1)
 			return open_failed(ENOENT, "there is no card in " DEVICES);
 		snprintf(path, size, DEVICES "rfm%u", first);
@@ -106,16 +104,15 @@ static const char *resolve(const char *card, char *path, size_t size)
 	}
 	name = strncmp(card, DEVICES, strlen(DEVICES)) ? card : card + strlen(DEVICES);
 	number = number_of(name);
-	if (!number)
-		return card;
-	instead = instead_of(number);
+	if (number)
+		instead = instead_of(number);
+	/* What is put in its place is a card in the same words, and no other in place of that. */
 	if (instead)
-		return instead;
-	if (name == card) {
-		snprintf(path, size, DEVICES "%.200s", name);
-		return path;
-	}
-	return card;
+		card = name = instead;
+	if (name != card || !number_of(name))
+		return card;
+	snprintf(path, size, DEVICES "%.200s", name);
+	return path;
 }
 
 struct rfm *rfm_open(const char *card, int flags)

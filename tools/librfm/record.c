@@ -180,3 +180,33 @@ int rfm_record_read(const volatile void *record, void *data, size_t size, uint64
 	}
 	return fail_with(EAGAIN);
 }
+
+/* Has none been begun anew since it was read? */
+static int are_unchanged(const struct rfm_record_part *parts, size_t count)
+{
+	size_t i = 0;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* all data before this: */
+	while (i < count && get(parts[i].record) == parts[i].sequence)
+		i++;
+	return i == count;
+}
+
+/*
+ * A writer stores the number of a write before anything else of it. So if all numbers are still
+ * those that were read when the last record has been read, then at that moment each record was
+ * what was read of it.
+ */
+int rfm_records_read(struct rfm_record_part *parts, size_t count)
+{
+	for (int try = 0; try < RFM_RECORDS_TRIES; try++) {
+		for (size_t i = 0; i < count; i++)
+			if (rfm_record_read(parts[i].record, parts[i].data, parts[i].size,
+					    &parts[i].sequence))
+				return -1;
+		if (are_unchanged(parts, count))
+			return 0;
+		pause_a_little();
+	}
+	return fail_with(EAGAIN);
+}

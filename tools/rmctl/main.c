@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/common/cards.h"
 #include "tools/common/clock.h"
 #include "tools/common/parse.h"
 #include "tools/librfm/rfm/regions.h"
@@ -231,6 +232,7 @@ int main(int argc, char **argv)
 	struct command cmd = { .verb = NULL };
 	int first, status;
 
+	cards_are_themselves();
 	status = global_options(&cmd, argc, argv);
 	if (status)
 		return status;

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/common/cards.h"
 #include "tools/common/clock.h"
 #include "tools/common/parse.h"
 #include "tools/librfm/rfm/rfm.h"
@@ -142,6 +143,7 @@ int main(int argc, char **argv)
 	volatile struct area *area;
 	uint32_t node;
 
+	cards_are_themselves();
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		fputs(usage, stdout);
 		return 0;

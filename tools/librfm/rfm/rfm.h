@@ -14,7 +14,8 @@
  * range with EINVAL (it is not in the memory); EOPNOTSUPP: the handle has not
  * what the call needs, see rfm_can().
  *
- * Offsets and lengths are bytes. A timeout is in ms, 0: do not wait, -1: for ever.
+ * Offsets and lengths are bytes. A timeout is in ms, 0: do not wait, -1: for ever; less is
+ * EINVAL.
  *
  * Structures grow at their end. The library is told the size that this program knows: by
  * the inline functions here, each of which stands for one with _sized behind its name, for
@@ -68,7 +69,8 @@ struct rfm_events;	/* a stream of events: a watch or a listener */
  *	variable RFM_CARD says, otherwise the card with the lowest number that there is
  * @flags: O_RDONLY or O_RDWR, as open(2); what the handle has of descriptors is O_CLOEXEC
  *
- * The variable RFM_CARD_0, if it is set, is used in place of rfm0, and so on. All handles
+ * The variable RFM_CARD_0, if it is set, is used in place of rfm0, and so on; it says the
+ * same words, but for another variable. All handles
  * of a process that name a node by the same words are that one node, which leaves the ring
  * with the last of them and of their streams. Allocates. Returns NULL with errno, and
  * rfm_error() says why: ENOENT no such card, or what open(2) said; ENOTTY: @card is no
@@ -197,7 +199,8 @@ RFM_API int rfm_read(struct rfm *rfm, uint64_t offset, void *data, size_t length
 /**
  * rfm_write() - store bytes here and on every node, aligned words not torn
  *
- * Errors as rfm_store8(); after one some of the bytes may have been stored.
+ * Errors as rfm_store8(); after one some of the bytes may have been stored. No signal ends
+ * it, nor rfm_read().
  */
 RFM_API int rfm_write(struct rfm *rfm, uint64_t offset, const void *data, size_t length);
 
@@ -209,7 +212,8 @@ RFM_API int rfm_write(struct rfm *rfm, uint64_t offset, const void *data, size_t
  *
  * All others go through the driver, which leaves those from its own threshold on to the
  * card's DMA engine. Not while others use the handle. In process there is nothing to
- * choose. Errors: as rfm_map().
+ * choose. Errors, after which nothing has changed: EMFILE, ENFILE, EACCES and the like, as
+ * the card is opened once more; ENOMEM, EUSERS, EIO as of the mapping.
  */
 RFM_API int rfm_set_threshold(struct rfm *rfm, size_t bytes);
 
@@ -283,7 +287,8 @@ RFM_API struct rfm_events *rfm_listen(struct rfm *rfm, uint32_t types, uint32_t 
 /**
  * rfm_events_fd() - for poll(), epoll: readable when there is a record; never fails
  *
- * What can be read from it is the library's affair: rfm_events_wait() takes records.
+ * What can be read from it is the library's affair, and may be another with the next
+ * version: rfm_events_wait() takes records.
  */
 RFM_API int rfm_events_fd(const struct rfm_events *events);
 
@@ -448,7 +453,7 @@ RFM_API int rfm_event_counts(struct rfm *rfm, uint64_t *counts, size_t count);
 /** rfm_event_name() - "int1", "update"...; NULL for no type */
 RFM_API const char *rfm_event_name(uint32_t type);
 
-/** rfm_counter_name() - "stores", "sent-bytes"...; NULL for no enum rfm_counter */
+/** rfm_counter_name() - "stores", "sent_bytes"...; NULL for no enum rfm_counter */
 RFM_API const char *rfm_counter_name(uint32_t counter);
 
 /** rfm_error_text() - what an errno of these calls means, a few words; never fails */
@@ -593,6 +598,34 @@ RFM_API int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data,
  */
 RFM_API int rfm_record_read(const volatile void *record, void *data, size_t size,
 			    uint64_t *sequence);
+
+#define RFM_RECORDS_TRIES	16	/* of all of them, at most */
+
+/**
+ * struct rfm_record_part - one of several records that are read together
+ * @record: as of rfm_record_read(), as are
+ * @data: and
+ * @size:
+ * @sequence: out
+ * @reserved: 0
+ */
+struct rfm_record_part {
+	const volatile void *record;
+	void *data;
+	size_t size;
+	uint64_t sequence;
+	uint64_t reserved[4];
+};
+
+/**
+ * rfm_records_read() - several records, as all of them stood in this node's memory at one instant
+ * @parts: @count of them
+ *
+ * There was a moment at which each was what was read of it, whoever wrote it. Never waits; at
+ * most RFM_RECORDS_TRIES attempts. Errors: as rfm_record_read(), of any of them; EAGAIN also
+ * if one was written each time while others were read.
+ */
+RFM_API int rfm_records_read(struct rfm_record_part *parts, size_t count);
 
 #ifdef __cplusplus
 }
