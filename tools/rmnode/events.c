@@ -132,8 +132,8 @@ static const struct job_kind members_job = { .late = "the ring was not there in 
 
 static json_t *interrupt_json(const struct rfmring_interrupt *interrupt)
 {
-	return json_pack("{s:i, s:i, s:I}", "type", wire_type(interrupt->type), "from", (int)interrupt->node,
-			 "data", (json_int_t)interrupt->data);
+	return json_pack("{s:i, s:i, s:I}", "type", wire_type(interrupt->type),
+			 "from", (int)interrupt->node, "data", (json_int_t)interrupt->data);
 }
 
 /* The oldest interrupts. Returns whether it has had all that it wants. */

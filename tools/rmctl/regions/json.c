@@ -123,7 +123,8 @@ const char *number_word(char text[NUMBER_TEXT], const char *key, const json_t *v
 
 	if (json_is_real(value))
 		return real_word(text, json_real_value(value));
-	snprintf(text, NUMBER_TEXT, hexadecimal && json_integer_value(value) >= 0 ? "0x%" PRIx64 : "%" PRId64,
+	hexadecimal &= json_integer_value(value) >= 0;
+	snprintf(text, NUMBER_TEXT, hexadecimal ? "0x%" PRIx64 : "%" PRId64,
 		 (int64_t)json_integer_value(value));
 	return text;
 }
