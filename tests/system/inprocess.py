@@ -92,7 +92,7 @@ def all_but_skipped(said):
     """Every case has passed, but those that need a card, by name: one that skips is none that passes"""
     planned = int(re.search(r"^1\.\.(\d+)$", said, re.M)[1])
     skipped = set(re.findall(r"^ok \d+ (\w+) # SKIP", said, re.M))
-    passed = set(re.findall(r"^ok \d+ (\w+)$", said, re.M))
+    passed = set(re.findall(r"^ok \d+ (\w+) \([\d.]+ s\)$", said, re.M))
     expect(skipped == SKIPPED and len(passed) == planned - len(SKIPPED),
            f"{skipped ^ SKIPPED} are skipped or not; {len(passed)} of {planned} have passed")
 
