@@ -304,7 +304,7 @@ def test_growth(libraries):
     for when, includes in (("now", []), ("later", [f"-I{folder}/later"])):
         place = folder / when / "lib"
         place.mkdir(parents=True, exist_ok=True)
-        flags = ["-std=gnu11", "-O1", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden", *includes,
+        flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden", *includes,
                  f"-I{TOP}", f"-I{TOP}/uapi", f"-I{TOP}/tools/librfm"]
         made("cc", *flags, "-Wl,-soname,librfmring.so.1", "-o", place / "librfmring.so.1", *ring)
         # Beside private.h a header in quotes is the one there: the later one is put in front of it.
