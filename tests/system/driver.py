@@ -480,7 +480,7 @@ def card_is_full(lab):
 
 # What the engine moves in one go, at most; on a slow fibre that takes it some seconds.
 LONGEST_SLICE = 8388600
-SLOW_CARD = "id=slow,line=paced,,rate=0.01,dma-without-bus-master=on"
+SLOW_CARD = "id=slow,line=paced,,rate=0.01,firmware-bus-master=on"
 FREE_MIB = "awk '/MemFree/ {print int($2 / 1024)}' /proc/meminfo"
 
 
