@@ -297,7 +297,7 @@ def lost_and_masked(lab):
     bind(lab, where)
 
 
-INTCSR, INTCSR_ENABLES = 0x68, 0x00040900
+INTCSR, INTCSR_ENABLES = 0x68, 0x00040800
 DMACSR0, DMACSR0_DONE = 0xa8, 0x10
 
 
