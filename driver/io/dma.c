@@ -14,7 +14,9 @@
  *
  * There is no way to abort a transfer. rfm_dma_stop() takes the bus from the
  * card, which ends it, and waits until the engine says so: before that, no
- * page is given back.
+ * page is given back. One that was started without the bus waits for it, and
+ * begins with the registers as they are then: it gets the bus with nothing to
+ * move.
  */
 
 #include <linux/dma-mapping.h>
@@ -317,17 +319,31 @@ const struct attribute_group *rfm_card_groups[] = {
 
 /* --- begin and end ------------------------------------------------------ */
 
-/* Returns false if it does not stop. All ones are the answer of no card. */
-static bool rfm_dma_halt(struct rfm_card *card)
+/* Waits until it is at rest. All ones are the answer of no card. */
+static bool rfm_dma_rests(struct rfm_card *card)
 {
 	u8 csr;
 
-	pci_clear_master(card->hw.pdev);
-	/* A card that is not there moves nothing. */
 	return !readb_poll_timeout(card->hw.runtime + RFM_DMACSR0, csr,
 				   csr & RFM_DMACSR0_DONE, 20,
-				   RFM_DMA_STOP_TIME) ||
-	       !rfm_card_answers(card);
+				   RFM_DMA_STOP_TIME);
+}
+
+/* Returns false if it does not stop. */
+static bool rfm_dma_halt(struct rfm_card *card)
+{
+	bool rests;
+
+	pci_clear_master(card->hw.pdev);
+	/* A card that is not there moves nothing. */
+	if (rfm_dma_rests(card) || !rfm_card_answers(card))
+		return true;
+
+	writel(0, card->hw.runtime + RFM_DMASIZ0);
+	pci_set_master(card->hw.pdev);
+	rests = rfm_dma_rests(card);
+	pci_clear_master(card->hw.pdev);
+	return rests;
 }
 
 /* As managed memory is, but not if the engine may go on with it. */

@@ -297,7 +297,7 @@ def lost_and_masked(lab):
     bind(lab, where)
 
 
-INTCSR, INTCSR_ENABLES = 0x68, 0x00040900
+INTCSR, INTCSR_ENABLES = 0x68, 0x00040800
 DMACSR0, DMACSR0_DONE = 0xa8, 0x10
 
 
@@ -480,7 +480,7 @@ def card_is_full(lab):
 
 # What the engine moves in one go, at most; on a slow fibre that takes it some seconds.
 LONGEST_SLICE = 8388600
-SLOW_CARD = "id=slow,line=paced,,rate=0.01,dma-without-bus-master=on"
+SLOW_CARD = "id=slow,line=paced,,rate=0.01,firmware-bus-master=on"
 FREE_MIB = "awk '/MemFree/ {print int($2 / 1024)}' /proc/meminfo"
 
 

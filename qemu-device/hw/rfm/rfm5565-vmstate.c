@@ -27,7 +27,8 @@ static int dma_post_load(void *opaque, int version_id)
     Rfm5565State *s = opaque;
     const Rfm5565Dma *dma = &s->dma;
 
-    if (dma->busy &&
+    /* One that is held has nothing yet: it takes all from the registers. */
+    if (dma->busy && (dma->left || dma->piece) &&
         (!dma->left || dma->piece > dma->left ||
          (!dma->chain && dma->piece != dma->left) ||
          (uint64_t)dma->card + dma->left > s->memory_size)) {
