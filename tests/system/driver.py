@@ -564,7 +564,7 @@ def on_first(words):
 def more_cards(folder):
     return extra_cards([*ring_of_two(folder, NEAR, FAR),
                         (BASE, f"path={folder}/base", f"path={folder}/base",
-                         ",extension=off,id=base"),
+                         ",extension=off,firmware-bus-master=off,id=base"),
                         (NARROW, f"path={folder}/narrow", f"path={folder}/narrow",
                          ",memory-size=128M,window=16M,id=narrow")])
 

@@ -107,6 +107,7 @@ def shared_line(lab, cards):
         served = lab.rmctl_json(1, "show", device)["interrupts"]
         busy = lab.start(1, "sh", "-c", "until [ -e /tmp/stop ]; do "
                          f"dd if=/dev/{device} of=/dev/null bs=1M count=1 || exit 1; done")
+        wait_for("both are busy", lambda: lab.rmctl_json(1, "show", device)["interrupts"] > served)
         program(lab, *files(10, 11))
         lab.run(1, "touch", "/tmp/stop")
         busy.finish()
@@ -188,7 +189,7 @@ def left_as_after_reset(lab, cards):
             f" rmctl send {device} 10,12 1 0x77; rmctl send {device} 10 2 0x78;"
             f" rmctl fence {device} && rmctl verify {device} 0x1000+64")
     users = [lab.start(1, "rmctl", "listen", device, "int1"),
-             lab.start(1, "rmctl", "watch", device, "0x2000+4", "--equal=1")]
+             lab.start(1, "rmctl", "watch", device, "0x40+4", "--equal=1")]
     users[0].listening()
     expect(users[1].process.stderr.readline().startswith("watching"), "it does not watch")
     cards.bind("unbind", (11,))
@@ -201,14 +202,18 @@ def left_as_after_reset(lab, cards):
     expect(not wrong, "; ".join(wrong))
 
 
-# Bound and unbound, loaded and unloaded; each one does its work in between.
+# Bound and unbound, loaded and unloaded, every tenth time both drivers; each one does its work
+# in between.
 CYCLE = """cd /sys/bus/pci/drivers/rfm || exit 1
 for i in $(seq {cycles}); do
-	for card in {where}; do echo $card >unbind || exit 1; done
+	if [ $((i % 10)) = 0 ]; then rmmod rfm || exit 1
+	else for card in {where}; do echo $card >unbind || exit 1; done; fi
 	insmod {programs}foreign.ko || exit 1
-	{program} {files} >/tmp/said 2>&1 || {{ cat /tmp/said; exit 1; }}
+	set -- {files}; shift $((i % 3))
+	{program} $1 $2 >/tmp/said 2>&1 || {{ cat /tmp/said; exit 1; }}
 	rmmod foreign || exit 1
-	for card in {where}; do echo $card >bind || exit 1; done
+	if [ $((i % 10)) = 0 ]; then insmod /lib/modules/$(uname -r)/rfm.ko && cd /sys/bus/pci/drivers/rfm || exit 1
+	else for card in {where}; do echo $card >bind || exit 1; done; fi
 	for card in {devices}; do
 		rmctl test $card && dd if=/dev/zero of=/dev/$card bs=64K count=1 2>/dev/null || exit 1
 	done
@@ -217,7 +222,7 @@ done"""
 
 def cycles(lab, cards, count):
     done = lab.run(1, "sh", "-c", CYCLE.format(
-        cycles=count, programs=PROGRAMS, program=PROGRAM, files=" ".join(files(10, 12)),
+        cycles=count, programs=PROGRAMS, program=PROGRAM, files=" ".join(files(10, 11, 12, 10)),
         where=" ".join(cards.where[node] for node in SIZES),
         devices=" ".join(cards.devices[node] for node in SIZES)), check=False, timeout=3000)
     expect(not done.returncode, done.stdout[-2000:] + done.stderr[-2000:])
@@ -239,7 +244,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder, \
             Lab("foreign", 2, *("1:" + word if word != "--qemu-arg" else word
                                 for word in three_cards(folder))) as lab:
-        return bool(run(tests, lab, Cards(lab)))
+        cards = Cards(lab)
+        for node in SIZES:
+            lab.test_ring(1, cards.devices[node])
+        return bool(run(tests, lab, cards))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from library import Installed, made
-from suite import TOP, expect, free_ports, plan, run, wait_for
+from suite import PROGRAMS, TOP, expect, free_ports, plan, run, wait_for
 from labkit import RMLAB, Lab, rmlab
 from lab import process
 
@@ -147,6 +147,9 @@ def no_driver(lab):
         expect(bare.run(1, "test", "-e", f"{card}driver", check=False).returncode == 1, "the card has a driver")
         bars = bare.out(1, "cat", f"{card}resource").splitlines()
         expect([int(bar.split()[0], 0) != 0 for bar in bars[:6]] == [True] * 4 + [False] * 2, f"{bars}")
+        # A driver of that kind transfers from and to the hole, and makes nobody a bus master.
+        bare.run(1, "insmod", PROGRAMS + "foreign.ko", f"buffer={hole['address']:#x}")
+        bare.run(1, PROGRAMS + "foreign_test", "-t", "/dev/foreign1")
     status = json.loads(rmlab("status", "--name", lab.name, "-j").stdout)
     expect((status["driver"], status["reserved"]) == ("rfm", None), f"{status}")
 

@@ -35,6 +35,7 @@ static void reset_registers(Rfm5565State *s)
     rfm5565_lock(s);
     rfm5565_dma_abort(s);
     s->dma.msi_sent = s->dma.msi_pending = false;
+    s->dma.hold_told = false;
     rfm5565_regs_reset(s);
     rfm5565_ext_reset(s);
     rfm5565_update_and_unlock(s);

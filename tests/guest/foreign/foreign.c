@@ -82,6 +82,10 @@ module_param(habit, charp, 0444);
 MODULE_PARM_DESC(habit, "whose interrupt handler: ge, xpc, kstar, sol, cern");
 static int whose;
 
+static ulong buffer;
+module_param(buffer, ulong, 0444);
+MODULE_PARM_DESC(buffer, "physical address for one card's DMA, of memory that the kernel does not use");
+
 struct queue {
 	u32 node[QUEUE], data[QUEUE];
 	unsigned int head, count;
@@ -465,6 +469,10 @@ static int map(struct file *file, struct vm_area_struct *vma)
 	size_t size = vma->vm_end - vma->vm_start;
 
 	if (offset == FOREIGN_BUFFER_AT) {
+		if (buffer)
+			return remap_pfn_range(vma, vma->vm_start,
+					       buffer >> PAGE_SHIFT, size,
+					       vma->vm_page_prot);
 		vma->vm_pgoff = 0;
 		return dma_mmap_coherent(&card->pdev->dev, vma, card->buffer,
 					 card->buffer_at, FOREIGN_BUFFER_SIZE);
@@ -513,7 +521,7 @@ static long control(struct file *file, unsigned int cmd, unsigned long arg)
 	case FOREIGN_DMA:
 		return dma(card, &args.dma);
 	}
-	return -ENOTTY;
+	return -ENOIOCTLCMD;
 }
 
 static const struct file_operations fops = {
@@ -619,7 +627,9 @@ static void leave(struct card *card)
 
 static void drop(struct card *card)
 {
-	if (card->buffer)
+	if (card->buffer && buffer)
+		memunmap(card->buffer);
+	else if (card->buffer)
 		dma_free_coherent(&card->pdev->dev, FOREIGN_BUFFER_SIZE,
 				  card->buffer, card->buffer_at);
 	if (card->bridge)
@@ -642,9 +652,14 @@ static int take(struct card *card)
 	ret = find(card);
 	if (ret)
 		return ret;
-	/* Theirs is memory that the kernel was told not to use. */
-	card->buffer = dma_alloc_coherent(&card->pdev->dev, FOREIGN_BUFFER_SIZE,
-					  &card->buffer_at, GFP_KERNEL);
+	if (buffer) {
+		card->buffer_at = buffer;
+		card->buffer = memremap(buffer, FOREIGN_BUFFER_SIZE, MEMREMAP_WB);
+	} else {
+		card->buffer = dma_alloc_coherent(&card->pdev->dev,
+						  FOREIGN_BUFFER_SIZE,
+						  &card->buffer_at, GFP_KERNEL);
+	}
 	if (!card->buffer)
 		return -ENOMEM;
 	prepare(card);
