@@ -203,8 +203,7 @@ void *control_alloc(struct control_request *request, size_t size)
 	return memory;
 }
 
-void control_on_gone(struct control_request *request, void (*gone)(void *context),
-		     void *context)
+void control_on_gone(struct control_request *request, void (*gone)(void *context), void *context)
 {
 	request->gone = gone;
 	request->gone_context = context;
@@ -383,16 +382,11 @@ static bool open_socket(struct control *control, const char *path, char *error)
 	const char *why;
 	mode_t mask;
 
-	if (snprintf(address, sizeof(address), "unix:%s,server", path) >= (int)sizeof(address)) {
-		snprintf(error, CONTROL_SENTENCE, "the path of the control socket is too long");
-		return false;
-	}
+	if (snprintf(address, sizeof(address), "unix:%s,server", path) >= (int)sizeof(address))
+		return control_why(error, "the path of the control socket is too long");
 	why = rfm_address_parse(&control->address, address);
-	if (why) {
-		snprintf(error, CONTROL_SENTENCE, "'%.200s' cannot be a control socket: %s",
-			 path, why);
-		return false;
-	}
+	if (why)
+		return control_why(error, "'%.200s' cannot be a control socket: %s", path, why);
 	mask = umask(0177);
 	control->fd = rfm_address_listen(&control->address, 0, error, CONTROL_SENTENCE);
 	umask(mask);

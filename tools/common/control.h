@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "ring/host/loop.h"
 
@@ -27,6 +28,8 @@
 #define CONTROL_BACKLOG		(4u << 20)	/* bytes that may wait for a slow reader */
 #define CONTROL_CLIENTS		64
 #define CONTROL_SENTENCE	512
+/* Says in so many bytes at @error why not; false. */
+#define control_why(error, ...)	(snprintf(error, CONTROL_SENTENCE, __VA_ARGS__), false)
 
 /* --- server ----------------------------------------------------------------- */
 
@@ -86,8 +89,7 @@ void *control_alloc(struct control_request *request, size_t size);
  * control_on_gone() - who to tell when the client leaves before the last line
  * @gone: @request is over
  */
-void control_on_gone(struct control_request *request, void (*gone)(void *context),
-		     void *context);
+void control_on_gone(struct control_request *request, void (*gone)(void *context), void *context);
 
 /**
  * control_on_more() - who takes further lines while the request is under way
@@ -131,11 +133,11 @@ enum control_answer {
 /** control_connect() - the socket; -1 after @error (CONTROL_SENTENCE bytes) says why */
 int control_connect(const char *path, char *error);
 
-/** control_send() - ask; @args is taken over, may be NULL; -1 after @error says why */
-int control_send(int fd, const char *verb, json_t *args, char *error);
+/** control_send() - ask; @args is taken over, may be NULL; false after @error says why */
+bool control_send(int fd, const char *verb, json_t *args, char *error);
 
 /** control_send_more() - a further line for the request under way; @object is taken over */
-int control_send_more(int fd, json_t *object, char *error);
+bool control_send_more(int fd, json_t *object, char *error);
 
 /**
  * control_receive() - the next line of the answer; waits

@@ -32,16 +32,14 @@ int control_connect(const char *path, char *error)
 	return -1;
 }
 
-int control_send_more(int fd, json_t *object, char *error)
+bool control_send_more(int fd, json_t *object, char *error)
 {
 	char *text = json_dumps(object, JSON_COMPACT);
 	size_t len = text ? strlen(text) + 1 : 0, done = 0;
 
 	json_decref(object);
-	if (!text) {
-		snprintf(error, CONTROL_SENTENCE, "a word is not UTF-8");
-		return -1;
-	}
+	if (!text)
+		return control_why(error, "a word is not UTF-8");
 	text[len - 1] = '\n';
 	while (done < len) {
 		ssize_t sent = send(fd, text + done, len - done, MSG_NOSIGNAL);
@@ -52,12 +50,10 @@ int control_send_more(int fd, json_t *object, char *error)
 			break;
 	}
 	free(text);
-	if (done < len)
-		snprintf(error, CONTROL_SENTENCE, "the other side has closed the control socket");
-	return done < len ? -1 : 0;
+	return done == len || control_why(error, "the other side has closed the control socket");
 }
 
-int control_send(int fd, const char *verb, json_t *args, char *error)
+bool control_send(int fd, const char *verb, json_t *args, char *error)
 {
 	return control_send_more(fd, json_pack("{s:s, s:o}", "verb", verb, "args",
 					       args ? args : json_object()), error);

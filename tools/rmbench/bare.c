@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -68,8 +67,8 @@ double bench_handoff(unsigned int processes, double seconds, char *sentence)
 {
 	struct handoff h = { .processes = processes, .seconds = seconds };
 	struct bench_team team = { handoff_member, &h, processes };
-	double result = -1;
 	unsigned int made;
+	double result;
 
 	for (made = 0; made < processes; made++) {
 		h.fds[made] = eventfd(0, EFD_CLOEXEC);
@@ -79,8 +78,8 @@ double bench_handoff(unsigned int processes, double seconds, char *sentence)
 	if (made == processes)
 		result = bench_run(&team, sentence);
 	else
-		snprintf(sentence, BENCH_SENTENCE, "cannot make eventfd %u of %u: %s", made + 1,
-			 processes, strerror(errno));
+		result = bench_why(sentence, "cannot make eventfd %u of %u: %s", made + 1,
+				   processes, strerror(errno));
 	while (made--)
 		close(h.fds[made]);
 	return result;
@@ -154,21 +153,16 @@ double bench_queue(unsigned int bytes, double seconds, char *sentence)
 	struct queue q = { .bytes = bytes, .seconds = seconds };
 	struct bench_team team = { queue_member, &q, 2 };
 	int fds[RFM_SHM_FDS];
-	double result = -1;
 	const char *why;
+	double result;
 
 	rfm_shm_init(&q.ends[0]);
-	if (rfm_shm_create(&q.ends[1], RFM_SHM_SLOTS)) {
-		snprintf(sentence, BENCH_SENTENCE, "cannot make a queue: %s", strerror(errno));
-		return -1;
-	}
+	if (rfm_shm_create(&q.ends[1], RFM_SHM_SLOTS))
+		return bench_why(sentence, "cannot make a queue: %s", strerror(errno));
 	for (int i = 0; i < RFM_SHM_FDS; i++)
 		fds[i] = dup(q.ends[1].offer[i]);
 	why = rfm_shm_attach(&q.ends[0], fds);
-	if (why)
-		snprintf(sentence, BENCH_SENTENCE, "%s", why);
-	else
-		result = bench_run(&team, sentence);
+	result = why ? bench_why(sentence, "%s", why) : bench_run(&team, sentence);
 	rfm_shm_close(&q.ends[0]);
 	rfm_shm_close(&q.ends[1]);
 	return result;

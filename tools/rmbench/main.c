@@ -123,9 +123,7 @@ static void print_json(double seconds)
 /* The bare hand-off before and after the ring's, so that both see the same machine. */
 static void measure_hops(unsigned int nodes, double *bare, double *hop)
 {
-	const struct bench_ring ring = {
-		.nodes = nodes, .bytes = 4, .line = "free", .lone = true,
-	};
+	const struct bench_ring ring = { .nodes = nodes, .bytes = 4, .line = "free", .lone = true };
 
 	*bare = checked(bench_handoff(nodes, share, why));
 	*hop = checked(bench_ring(&ring, share, why)) / nodes;
@@ -191,8 +189,7 @@ static void measure_paced(unsigned int bytes, bool redundant, double published)
 	};
 
 	row.value = bytes * 1000 / checked(bench_ring(&ring, share, why));
-	snprintf(row.what, sizeof(row.what), "two nodes, paced%s",
-		 redundant ? ", redundant" : "");
+	snprintf(row.what, sizeof(row.what), "two nodes, paced%s", redundant ? ", redundant" : "");
 	add_row(row);
 }
 

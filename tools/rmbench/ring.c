@@ -3,7 +3,6 @@
 #include "rmbench.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,8 +67,7 @@ static struct rfmring *open_node(struct bench_shared *shared, const struct run *
 }
 
 /* Until both neighbours are there, and, of node 0, its heartbeat came home. */
-static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring,
-			      unsigned int index)
+static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring, unsigned int index)
 {
 	uint64_t limit = now_ns() + CLOSE_LIMIT_NS;
 	struct rfmring_state state = state_of(ring);
@@ -115,8 +113,7 @@ static void store_burst(struct bench_shared *shared, const struct run *run, stru
 }
 
 /* Store, and let things move; returns how many have come home so far. */
-static uint64_t full_round(struct bench_shared *shared, const struct run *run,
-			   struct token *token)
+static uint64_t full_round(struct bench_shared *shared, const struct run *run, struct token *token)
 {
 	uint64_t home = stats_of(token->ring).home;
 
@@ -222,11 +219,9 @@ double bench_ring(const struct bench_ring *ring, double seconds, char *sentence)
 	struct bench_team team = { ring_member, &run, ring->nodes };
 	double result;
 
-	if (!mkdtemp(run.dir)) {
-		snprintf(sentence, BENCH_SENTENCE, "cannot make a directory for sockets in /tmp: %s",
-			 strerror(errno));
-		return -1;
-	}
+	if (!mkdtemp(run.dir))
+		return bench_why(sentence, "cannot make a directory for sockets in /tmp: %s",
+				 strerror(errno));
 	result = bench_run(&team, sentence);
 	remove_sockets(&run);
 	return result;

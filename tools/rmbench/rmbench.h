@@ -9,10 +9,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define BENCH_NODES	256	/* processes of one measurement, at most */
 #define BENCH_SLICES	5	/* a measurement is the median of so many */
 #define BENCH_SENTENCE	256
+/* Says in so many bytes why a measurement has failed; negative. */
+#define bench_why(sentence, ...)	(snprintf(sentence, BENCH_SENTENCE, __VA_ARGS__), -1)
 
 /* What the processes of one measurement share. */
 struct bench_shared {

@@ -60,18 +60,16 @@ void bench_ready(struct bench_shared *shared, unsigned int count)
 	}
 }
 
-static bool start(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
-		  char *sentence)
+static int start(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
+		 char *sentence)
 {
 	pid_t parent = getpid();
 
 	for (unsigned int i = 0; i < team->count; i++) {
 		pids[i] = fork();
-		if (pids[i] < 0) {
-			snprintf(sentence, BENCH_SENTENCE, "cannot start process %u of %u: %s",
-				 i + 1, team->count, strerror(errno));
-			return false;
-		}
+		if (pids[i] < 0)
+			return bench_why(sentence, "cannot start process %u of %u: %s", i + 1,
+					 team->count, strerror(errno));
 		if (pids[i])
 			continue;
 		set_signals(SIG_DFL);
@@ -81,32 +79,26 @@ static bool start(const struct bench_team *team, struct bench_shared *shared, pi
 		team->member(shared, i, team->opaque);
 		_exit(0);
 	}
-	return true;
+	return 0;
 }
 
-/* The first to end is number 0, or one that has failed. */
-static bool finished(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
-		     char *sentence)
+/* Until number 0 has ended, or one has failed. */
+static int await(const struct bench_team *team, struct bench_shared *shared, pid_t *pids,
+		 char *sentence)
 {
 	int status = 0;
 	pid_t pid = interrupted ? -1 : waitpid(-1, &status, 0);
 
-	if (pid < 0) {
-		snprintf(sentence, BENCH_SENTENCE, "interrupted");
-		return false;
-	}
+	if (pid < 0)
+		return bench_why(sentence, "interrupted");
 	for (unsigned int i = 0; i < team->count; i++)
 		if (pids[i] == pid)
 			pids[i] = 0;
-	if (atomic_load(&shared->failed)) {
-		memcpy(sentence, shared->sentence, BENCH_SENTENCE);
-		return false;
-	}
-	if (pids[0] || !WIFEXITED(status) || WEXITSTATUS(status)) {
-		snprintf(sentence, BENCH_SENTENCE, "a process of the measurement died");
-		return false;
-	}
-	return true;
+	if (atomic_load(&shared->failed))
+		return bench_why(sentence, "%s", shared->sentence);
+	if (pids[0] || !WIFEXITED(status) || WEXITSTATUS(status))
+		return bench_why(sentence, "a process of the measurement died");
+	return 0;
 }
 
 static void end_all(const struct bench_team *team, const pid_t *pids)
@@ -132,8 +124,7 @@ static double median(const struct bench_shared *shared)
 	double each[BENCH_SLICES];
 
 	for (int i = 0; i < BENCH_SLICES; i++)
-		each[i] = (double)shared->ns[i] /
-			  (double)(shared->units[i] ? shared->units[i] : 1);
+		each[i] = (double)shared->ns[i] / (double)(shared->units[i] ? shared->units[i] : 1);
 	qsort(each, BENCH_SLICES, sizeof(each[0]), by_size);
 	return each[BENCH_SLICES / 2];
 }
@@ -147,12 +138,10 @@ double bench_run(const struct bench_team *team, char *sentence)
 	set_signals(on_signal);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
-	if (shared == MAP_FAILED) {
-		snprintf(sentence, BENCH_SENTENCE, "no room for the results: %s", strerror(errno));
-		return -1;
-	}
+	if (shared == MAP_FAILED)
+		return bench_why(sentence, "no room for the results: %s", strerror(errno));
 	fflush(stdout);
-	if (start(team, shared, pids, sentence) && finished(team, shared, pids, sentence))
+	if (!start(team, shared, pids, sentence) && !await(team, shared, pids, sentence))
 		result = median(shared);
 	end_all(team, pids);
 	munmap(shared, sizeof(*shared));

@@ -175,8 +175,7 @@ int get_duration(struct command *cmd, const char *what, const char *text, uint64
 }
 
 /* Reads the only option, -t TIME, or leaves @milliseconds. Returns an exit status. */
-int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
-		uint32_t *milliseconds)
+int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms, uint32_t *milliseconds)
 {
 	uint64_t time;
 

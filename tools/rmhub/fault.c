@@ -228,8 +228,7 @@ static bool is_copy(const struct fault_spec *spec, const struct rfm_frame *frame
 	return spec->copy == FAULT_COPY_ANY || second == (spec->copy == FAULT_COPY_SECOND);
 }
 
-static bool matches(const struct fault_spec *spec, unsigned int port,
-		    const struct rfm_frame *frame)
+static bool matches(const struct fault_spec *spec, unsigned int port, const struct rfm_frame *frame)
 {
 	bool data = frame->type == RFM_FRAME_DATA;
 	bool interrupt = rfm_frame_is_update(frame) && !data;

@@ -160,45 +160,36 @@ bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, 
 	if (!fields_take(&fields, rows, object))
 		return false;
 	sentence = fault_spec_check(spec, in_scenario);
-	if (sentence)
-		snprintf(error, FIELDS_SENTENCE, "%s: %s", what, sentence);
-	return !sentence;
+	return !sentence || fields_why(error, "%s: %s", what, sentence);
 }
 
-int faultjson_parse_list(struct fault_spec **specs, json_t *list, bool in_scenario,
-			 struct settings *settings, char *error)
+bool faultjson_parse_list(struct settings_faults *faults, json_t *list, bool in_scenario,
+			  struct settings *settings, char *error)
 {
 	size_t count;
+	bool good = true;
 
+	*faults = (struct settings_faults){ NULL, 0 };
 	if (json_is_object(list) && json_object_size(list) == 1)
 		list = json_object_get(list, "faults");
-	if (!json_is_array(list)) {
-		snprintf(error, FIELDS_SENTENCE, "faults must be an array, or an object with "
-			 "nothing but an array 'faults'");
-		return -1;
-	}
+	if (!json_is_array(list))
+		return fields_why(error, "faults must be an array, or an object with nothing but "
+				  "an array 'faults'");
 	count = json_array_size(list);
-	if (count > FAULTS_MAX) {
-		snprintf(error, FIELDS_SENTENCE, "there are more than %d faults", FAULTS_MAX);
-		return -1;
-	}
-	*specs = calloc(count + 1, sizeof(**specs));
-	if (!*specs) {
-		snprintf(error, FIELDS_SENTENCE, "there is no memory for the faults");
-		return -1;
-	}
-	for (size_t i = 0; i < count; i++) {
+	if (count > FAULTS_MAX)
+		return fields_why(error, "there are more than %d faults", FAULTS_MAX);
+	faults->specs = calloc(count + 1, sizeof(*faults->specs));
+	if (!faults->specs)
+		return fields_why(error, "there is no memory for the faults");
+	for (; good && faults->count < count; faults->count++) {
 		char what[32];
 
-		snprintf(what, sizeof(what), "fault %zu", i + 1);
-		if (!faultjson_parse(&(*specs)[i], json_array_get(list, i), in_scenario, what,
-				     settings, error)) {
-			free(*specs);
-			*specs = NULL;
-			return -1;
-		}
+		snprintf(what, sizeof(what), "fault %u", faults->count + 1);
+		good = faultjson_parse(&faults->specs[faults->count],
+				       json_array_get(list, faults->count), in_scenario, what,
+				       settings, error);
 	}
-	return count;
+	return good;
 }
 
 /* --- writing -------------------------------------------------------------- */

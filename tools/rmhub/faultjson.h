@@ -19,10 +19,10 @@ bool faultjson_parse(struct fault_spec *spec, json_t *object, bool in_scenario, 
 /**
  * faultjson_parse_list() - an array of faults, or an object with the array "faults"
  *
- * Returns how many, in @specs, to be freed; -1 after @error says why.
+ * False after @error says why. The specs are to be freed then, too.
  */
-int faultjson_parse_list(struct fault_spec **specs, json_t *list, bool in_scenario,
-			 struct settings *settings, char *error);
+bool faultjson_parse_list(struct settings_faults *faults, json_t *list, bool in_scenario,
+			  struct settings *settings, char *error);
 
 /** faultjson_report() - a fault that is set, and what it has done */
 json_t *faultjson_report(const struct fault *fault, const char *state);

@@ -97,10 +97,8 @@ bool fields_take(struct fields *fields, const struct field *rows, json_t *object
 	const char *name;
 	json_t *value;
 
-	if (!json_is_object(object)) {
-		snprintf(fields->error, FIELDS_SENTENCE, "%s is no JSON object", fields->what);
-		return false;
-	}
+	if (!json_is_object(object))
+		return fields_why(fields->error, "%s is no JSON object", fields->what);
 	for (field = rows; field->name; field++) {
 		value = json_object_get(object, field->name);
 		if (value && !take(fields, field, value))
@@ -111,11 +109,9 @@ bool fields_take(struct fields *fields, const struct field *rows, json_t *object
 	json_object_foreach(object, name, value) {
 		for (field = rows; field->name && strcmp(field->name, name);)
 			field++;
-		if (field->name)
-			continue;
-		snprintf(fields->error, FIELDS_SENTENCE, "%s has nothing called '%.60s'",
-			 fields->what, name);
-		return false;
+		if (!field->name)
+			return fields_why(fields->error, "%s has nothing called '%.60s'",
+					  fields->what, name);
 	}
 	return true;
 }

@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define FIELDS_SENTENCE	256
+/* Says what is wrong in so many bytes at @error; false. */
+#define fields_why(error, ...)	(snprintf(error, FIELDS_SENTENCE, __VA_ARGS__), false)
 
 struct settings;
 

@@ -123,7 +123,7 @@ static int ask(const char *verb, json_t *args, void (*print)(json_t *answer))
 	json_t *answer = NULL;
 
 	free(path);
-	if (fd >= 0 && !control_send(fd, verb, args, error))
+	if (fd >= 0 && control_send(fd, verb, args, error))
 		how = control_receive(fd, &answer, error);
 	for (; how == CONTROL_EVENT; how = control_receive(fd, &answer, error)) {
 		json_dumpf(answer, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -473,8 +473,7 @@ static enum hub_drop verdict(struct hub *hub, unsigned int i, const uint8_t *wir
 	return rogues_has(&hub->rogues, wire) ? HUB_DROP_ROGUE : HUB_DROPS;
 }
 
-static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int len,
-		    uint64_t now)
+static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int len, uint64_t now)
 {
 	struct hub_port *port = &hub->ports[i];
 	const unsigned int frames = rfm_packet_frames(len);
@@ -499,8 +498,7 @@ static void receive(struct hub *hub, unsigned int i, uint8_t *wire, unsigned int
 			hub_receive_bad(hub, i, now);
 		return;
 	}
-	if (whole && faults_armed(&hub->faults) &&
-	    rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
+	if (whole && faults_armed(&hub->faults) && rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 		fault = faults_meet(&hub->faults, i, &frame, now);
 	if (fault) {
 		strike(hub, i, fault, &frame, wire, len, now);

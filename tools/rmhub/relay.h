@@ -228,8 +228,7 @@ void hub_cut(struct hub *hub, unsigned int port, unsigned int sides, uint64_t no
 void hub_restore(struct hub *hub, unsigned int port, uint64_t now);
 
 /** hub_receive() - a frame or train from the card; @wire is changed */
-void hub_receive(struct hub *hub, unsigned int port, uint8_t *wire, unsigned int len,
-		 uint64_t now);
+void hub_receive(struct hub *hub, unsigned int port, uint8_t *wire, unsigned int len, uint64_t now);
 
 /** hub_refuse() - a frame or train from the card that is not wanted any more; counted as DARK */
 void hub_refuse(struct hub *hub, unsigned int port, unsigned int len);

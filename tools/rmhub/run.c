@@ -48,8 +48,7 @@ void rmhub_rearm(struct rmhub *rmhub)
 static void tell_monitors(struct rmhub *rmhub, json_t *object)
 {
 	for (unsigned int i = 0; i < MONITORS_MAX; i++)
-		if (rmhub->monitors[i] &&
-		    !control_event(rmhub->monitors[i], json_incref(object)))
+		if (rmhub->monitors[i] && !control_event(rmhub->monitors[i], json_incref(object)))
 			rmhub->monitor_lost++;
 }
 
@@ -196,10 +195,7 @@ static uint64_t on_next_pull(void *opaque)
 	return hub_next_pull(&port->rmhub->hub, port->number);
 }
 
-static const struct rfm_port_ops port_ops = {
-	.log = on_log,
-	.next_pull = on_next_pull,
-};
+static const struct rfm_port_ops port_ops = { .log = on_log, .next_pull = on_next_pull };
 
 /* --- time and signals ----------------------------------------------------- */
 
@@ -307,8 +303,7 @@ static bool start_capture(struct rmhub *rmhub)
 		char number[16];
 
 		snprintf(number, sizeof(number), "port%u", i);
-		rmhub->ports[i].interface =
-			rfm_pcapng_interface(&rmhub->capture, number, name);
+		rmhub->ports[i].interface = rfm_pcapng_interface(&rmhub->capture, number, name);
 		if (rmhub->ports[i].interface < 0)
 			return complain_of(rmhub->settings->capture);
 	}
@@ -428,8 +423,7 @@ int rmhub_run(struct settings *settings)
 	allow_descriptors();
 	started = start(&rmhub);
 	if (started) {
-		say(&rmhub, "%u ports, control socket %s", settings->count,
-			  settings->control);
+		say(&rmhub, "%u ports, control socket %s", settings->count, settings->control);
 		rfm_loop_run(rmhub.loop);
 		rfm_loop_unwatch(rmhub.loop, &rmhub.signals);
 		rmhub.stopping = true;

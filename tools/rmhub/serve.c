@@ -285,18 +285,15 @@ static void serve_scenario(struct control_request *request, json_t *args, void *
 {
 	struct rmhub *rmhub = opaque;
 	char error[FIELDS_SENTENCE];
-	struct fault_spec *specs;
-	int count = faultjson_parse_list(&specs, args, true, rmhub->settings, error);
+	struct settings_faults list;
 
-	if (count < 0) {
+	if (!faultjson_parse_list(&list, args, true, rmhub->settings, error))
 		control_misused(request, "%s", error);
-		return;
-	}
-	if (faults_play(&rmhub->hub.faults, specs, count, rfm_now()) < 0)
+	else if (faults_play(&rmhub->hub.faults, list.specs, list.count, rfm_now()) < 0)
 		control_fail(request, "there is no memory for the scenario");
 	else
-		control_done(request, json_pack("{s:i}", "faults", count));
-	free(specs);
+		control_done(request, json_pack("{s:i}", "faults", (int)list.count));
+	free(list.specs);
 	rmhub->hub.wake = 0;
 	rmhub_rearm(rmhub);
 }

@@ -140,22 +140,16 @@ static bool take_queue(struct fields *fields, const struct field *field, json_t 
 {
 	uint32_t queue = fields->settings->hub.queue;
 
-	return !(queue & (queue - 1)) ||
-	       fields_fail(fields, field->name, "must be a power of two");
+	return !(queue & (queue - 1)) || fields_fail(fields, field->name, "must be a power of two");
 }
 
 static bool take_faults(struct fields *fields, const struct field *field, json_t *value)
 {
 	struct settings_faults *list = (void *)((char *)fields->to + field->at);
-	struct fault_spec *specs;
-	int count = faultjson_parse_list(&specs, value, !strcmp(field->name, "scenario"),
-					 fields->settings, fields->error);
 
-	if (count < 0)
-		return false;
 	free(list->specs);
-	*list = (struct settings_faults){ specs, count };
-	return true;
+	return faultjson_parse_list(list, value, !strcmp(field->name, "scenario"),
+				    fields->settings, fields->error);
 }
 
 #define AT(member)	FIELD_AT(struct settings, member)
@@ -217,20 +211,17 @@ bool settings_option(struct settings *settings, const char *name, const char *va
 static bool default_address(struct settings *settings, unsigned int i, const char *end, char **to,
 			    char *error)
 {
+	const char *complaint;
+
 	if (*to)
 		return true;
-	if (!settings->dir) {
-		snprintf(error, FIELDS_SENTENCE, "port %u has no address for its %s, and there is "
-			 "no --dir for its socket", i, end);
-		return false;
-	}
+	if (!settings->dir)
+		return fields_why(error, "port %u has no address for its %s, and there is no --dir "
+				  "for its socket", i, end);
 	if (asprintf(to, "unix:%s/port%u.%s,server", settings->dir, i, end) < 0)
 		abort();
-	if (rfm_port_address_check(*to)) {
-		snprintf(error, FIELDS_SENTENCE, "port %u: %s", i, rfm_port_address_check(*to));
-		return false;
-	}
-	return true;
+	complaint = rfm_port_address_check(*to);
+	return !complaint || fields_why(error, "port %u: %s", i, complaint);
 }
 
 bool settings_finish(struct settings *settings, char *error)

@@ -49,7 +49,7 @@ bool send_request(struct ask *ask, const char *verb, json_t *args)
 		ask->fd = control_connect(ask->socket, error);
 	if (ask->fd < 0)
 		json_decref(args);
-	else if (!control_send(ask->fd, verb, args, error))
+	else if (control_send(ask->fd, verb, args, error))
 		return true;
 	return refuse("%s", error);
 }
@@ -69,9 +69,7 @@ bool send_more(struct ask *ask)
 {
 	char error[CONTROL_SENTENCE];
 
-	if (!control_send_more(ask->fd, json_object(), error))
-		return true;
-	return refuse("%s", error);
+	return control_send_more(ask->fd, json_object(), error) || refuse("%s", error);
 }
 
 json_t *await(struct ask *ask)

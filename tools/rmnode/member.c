@@ -185,12 +185,9 @@ void verb_fence(struct control_request *request, json_t *args, void *opaque)
 	uint64_t ms = 10000;
 	struct fence *fence;
 
-	if (!control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms))
+	if (!control_get_number(request, args, "timeout_ms", false, 0, UINT32_MAX, &ms) ||
+	    (node->fence && !control_fail(request, "another fence is under way")))
 		return;
-	if (node->fence) {
-		control_fail(request, "another fence is under way");
-		return;
-	}
 	fence = job_new(node, request, sizeof(*fence), &fence_job);
 	if (!fence)
 		return;

@@ -185,8 +185,7 @@ static int take_interface(struct pcapng_reader *reader, uint32_t len)
 	*known = (struct pcapng_interface){ .resolution = 6 };
 	value = find_option(reader, OPT_NAME, options, len - 8, &size);
 	if (value)
-		memcpy(known->name, value,
-		       size < RFM_PCAPNG_TEXT ? size : RFM_PCAPNG_TEXT);
+		memcpy(known->name, value, size < RFM_PCAPNG_TEXT ? size : RFM_PCAPNG_TEXT);
 	value = find_option(reader, OPT_RESOLUTION, options, len - 8, &size);
 	if (value && size == 1)
 		known->resolution = *value;
@@ -213,8 +212,7 @@ static uint64_t to_ns(const struct pcapng_interface *known, uint64_t ticks)
 	return ns + (uint64_t)known->offset * 1000000000u;
 }
 
-static int take_packet(struct pcapng_reader *reader, uint32_t len,
-		       struct pcapng_record *record)
+static int take_packet(struct pcapng_reader *reader, uint32_t len, struct pcapng_record *record)
 {
 	const uint8_t *body = reader->block + 8, *flags;
 	const struct pcapng_interface *known;
@@ -245,8 +243,7 @@ static int take_packet(struct pcapng_reader *reader, uint32_t len,
 }
 
 /* Returns 1 for a packet, 0 for anything else that is in order. */
-static int take_block(struct pcapng_reader *reader, uint32_t len,
-		      struct pcapng_record *record)
+static int take_block(struct pcapng_reader *reader, uint32_t len, struct pcapng_record *record)
 {
 	switch (load32(reader, reader->block)) {
 	case BLOCK_SECTION:

@@ -133,6 +133,15 @@ void record_end(struct rmnode *node)
 		finish(node->recording);
 }
 
+static bool create(struct recording *recording, struct control_request *request, const char *path)
+{
+	if (recording->job.node->recording)
+		return control_fail(request, "a recording is under way already");
+	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now()))
+		return control_fail(request, "cannot write %.300s: %s", path, strerror(errno));
+	return true;
+}
+
 void verb_record(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
@@ -146,15 +155,10 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 	if (!control_get_string(request, args, "file", true, &path) ||
 	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &recording->left) ||
 	    !control_get_number(request, args, "milliseconds", false, 1, UINT32_MAX, &ms) ||
-	    !get_ranges(request, args, &recording->ranges))
-		goto free_recording;
-	if (node->recording) {
-		control_fail(request, "a recording is under way already");
-		goto free_recording;
-	}
-	if (rfm_pcapng_create(&recording->file, path, "rmnode", rfm_real_time() - rfm_now())) {
-		control_fail(request, "cannot write %.300s: %s", path, strerror(errno));
-		goto free_recording;
+	    !get_ranges(request, args, &recording->ranges) ||
+	    !create(recording, request, path)) {
+		free(recording);
+		return;
 	}
 	recording->interface = rfm_pcapng_interface(&recording->file, "rx", "what came by");
 	recording->end = ms ? rfm_now() + ms * 1000000 : RFM_NEVER;
@@ -164,8 +168,4 @@ void verb_record(struct control_request *request, json_t *args, void *opaque)
 	rfmring_on_frame(node->ring, seen, recording);
 	control_on_more(request, more, recording);
 	control_event(request, json_pack("{s:s}", "event", "recording"));
-	return;
-
-free_recording:
-	free(recording);
 }

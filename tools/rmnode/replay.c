@@ -176,8 +176,7 @@ static enum step await_home(struct replay *replay, uint64_t now)
 		replay->fenced = !rfmring_fence_begin(replay->job.ring, NULL, NULL) ||
 				 errno == ENOLINK;
 	stats = stats_of(replay->job.ring);
-	if ((replay->fenced && stats.home + stats.lost >= stats.stores) ||
-	    now > replay->give_up) {
+	if ((replay->fenced && stats.home + stats.lost >= stats.stores) || now > replay->give_up) {
 		job_end(&replay->job, NULL);
 		return STEP_DONE;
 	}
@@ -225,6 +224,13 @@ static json_t *replay_result(struct job *job)
 	return result;
 }
 
+static void close_file(struct replay *replay)
+{
+	pcapng_read_end(&replay->reader);
+	if (replay->file)
+		fclose(replay->file);
+}
+
 static void replay_release(struct job *job)
 {
 	struct replay *replay = (struct replay *)job;
@@ -232,8 +238,7 @@ static void replay_release(struct job *job)
 	/* Its last frames have to come home first; that is waited for outside. */
 	if (replay->another)
 		job->node->guests[job->node->guest_count++] = job->ring;
-	pcapng_read_end(&replay->reader);
-	fclose(replay->file);
+	close_file(replay);
 }
 
 static const struct job_kind replay_job = {
@@ -255,12 +260,8 @@ static bool open_file(struct replay *replay, struct control_request *request, co
 	replay->file = fopen(path, "re");
 	if (!replay->file)
 		return control_fail(request, "cannot read %.300s: %s", path, strerror(errno));
-	if (pcapng_read_begin(&replay->reader, replay->file)) {
-		control_fail(request, "no memory");
-		fclose(replay->file);
-		return false;
-	}
-	return true;
+	return !pcapng_read_begin(&replay->reader, replay->file) ||
+	       control_fail(request, "no memory");
 }
 
 /* As another node: it needs a place on the ring. */
@@ -293,27 +294,18 @@ void verb_replay(struct control_request *request, json_t *args, void *opaque)
 	replay->speed = 1000;
 	replay->first = true;
 	replay->begin = rfm_now();
-	if (!control_get_string(request, args, "file", true, &path) ||
-	    !control_get_number(request, args, "speed", false, 0, 1000000000, &replay->speed) ||
-	    !control_get_number(request, args, "as", false, 0, RFMRING_NODES - 1, &id) ||
-	    !control_get_bool(request, args, "step", false, &replay->stepwise) ||
-	    !get_ranges(request, args, &replay->ranges))
-		goto free_replay;
-	if (node->guest_count) {
-		control_fail(request, "the replay before is not over yet");
-		goto free_replay;
+	if (control_get_string(request, args, "file", true, &path) &&
+	    control_get_number(request, args, "speed", false, 0, 1000000000, &replay->speed) &&
+	    control_get_number(request, args, "as", false, 0, RFMRING_NODES - 1, &id) &&
+	    control_get_bool(request, args, "step", false, &replay->stepwise) &&
+	    get_ranges(request, args, &replay->ranges) &&
+	    (!node->guest_count || control_fail(request, "the replay before is not over yet")) &&
+	    open_file(replay, request, path) &&
+	    (id == node->id || open_other(replay, request, node, id))) {
+		job_begin(&replay->job);
+		control_on_more(request, one_more, replay);
+		return;
 	}
-	if (!open_file(replay, request, path))
-		goto free_replay;
-	if (id != node->id && !open_other(replay, request, node, id))
-		goto close_file;
-	job_begin(&replay->job);
-	control_on_more(request, one_more, replay);
-	return;
-
-close_file:
-	pcapng_read_end(&replay->reader);
-	fclose(replay->file);
-free_replay:
+	close_file(replay);
 	free(replay);
 }

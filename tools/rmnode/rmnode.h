@@ -195,8 +195,7 @@ void print_verbs(void);
 /* --- words.c --------------------------------------------------------------------------- */
 
 /** word_number() - false after a sentence was printed */
-bool word_number(const char *what, const char *text, uint64_t min, uint64_t max,
-		 uint64_t *value);
+bool word_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
 /** word_range() - FIRST-LAST, FIRST+LENGTH, or one address */
 bool word_range(const char *text, uint64_t *first, uint64_t *last);

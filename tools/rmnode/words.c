@@ -19,8 +19,7 @@ int complain(const char *format, ...)
 	return 1;
 }
 
-bool word_number(const char *what, const char *text, uint64_t min, uint64_t max,
-		 uint64_t *value)
+bool word_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	if (parse_number(text, max, value) == PARSE_OK && *value >= min)
 		return true;

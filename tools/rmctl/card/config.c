@@ -70,7 +70,7 @@ static int set_json(const struct command *cmd, const struct state *state)
 	json_t *object = json_pack("{s:s, s:I}", "device", state->name, "generation",
 				   (json_int_t)state->generation);
 
-	return out_json(cmd, json_whole(object, settings_json(object, &state->settings, true)));
+	return out_json(cmd, settings_json(cmd, object, &state->settings, true));
 }
 
 static int set_text(const struct command *cmd, const struct state *state)
@@ -159,34 +159,32 @@ static bool plane_is_saved(const struct state *state, enum plane plane)
 	       (plane == PLANE_OWN || !is_saved(state, SETTING_POLICY));
 }
 
-/* Names and values, as the file has them; NULL without memory. */
-static json_t *config_json(const struct state *state, const struct planes *planes)
+/* Names and values, as the file has them. */
+static json_t *config_json(const struct command *cmd, const struct state *state,
+			   const struct planes *planes)
 {
 	json_t *config = json_object();
 	char word[UNIT_TEXT], *ranges;
-	int error = 0;
 
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (is_saved(state, id))
-			error |= json_object_set_new(config, setting_name(id), json_string(
+			json_add(cmd, config, setting_name(id), json_string(
 				setting_word(word, id, state->settings.value[id])));
 	for (unsigned int plane = 0; plane < PLANES; plane++) {
 		if (!plane_is_saved(state, plane))
 			continue;
 		ranges = ranges_word(&planes->of[plane], state->memory_size);
-		error |= json_object_set_new(config, plane_names[plane], json_string(ranges));
+		json_add(cmd, config, plane_names[plane], json_string(ranges));
 		free(ranges);
 	}
-	return json_whole(config, error);
+	return config;
 }
 
 static int save(const struct command *cmd, const struct state *state, const struct planes *planes)
 {
-	json_t *config = config_json(state, planes), *value;
+	json_t *config = config_json(cmd, state, planes), *value;
 	const char *name;
 
-	if (!config)
-		return failed(cmd, "out of memory");
 	if (cmd->json)
 		return out_json(cmd, json_pack("{s:s, s:o}", "device", state->name, "config", config));
 	printf("# Configuration of %s, a 5565 with node id %" PRIu64 " at PCI %s; 'rmctl apply FILE' sets "
@@ -244,8 +242,8 @@ static int read_line(struct command *cmd, char *line, struct change *change, cha
 		return change_read(cmd, name, strlen(name), value, change);
 	if (*card)
 		return misused(cmd, CARD " is given twice");
-	*card = strdup(value);
-	return *card ? STATUS_OK : failed(cmd, "out of memory");
+	*card = needed(cmd, strdup(value));
+	return STATUS_OK;
 }
 
 /* Gets the next line, without its end. Returns an exit status; @more: there was one. */
@@ -270,9 +268,9 @@ static int get_line(struct command *cmd, FILE *file, char *line, bool *more)
 /* Reads all of it, up to the first mistake, whose line is said. Returns an exit status. */
 static int read_lines(struct command *cmd, FILE *file, struct change *change, char **card)
 {
-	char *line = malloc(LINE_MAX + 1);
-	int status = line ? STATUS_OK : failed(cmd, "out of memory");
-	bool more = line;
+	char *line = needed(cmd, malloc(LINE_MAX + 1));
+	int status = STATUS_OK;
+	bool more = true;
 
 	while (!status && more) {
 		status = get_line(cmd, file, line, &more);
@@ -308,23 +306,22 @@ static int read_file(struct command *cmd, const char *path, struct change *chang
 
 /* --- applying it -------------------------------------------------------------------------- */
 
-/* Tells of a setting that is not as wanted. Returns an exit status. */
-static int differ(struct command *cmd, json_t *changed, const char *name, const char *before,
-		  const char *after)
+/* Tells of a setting that is not as wanted. */
+static void differ(struct command *cmd, json_t *changed, const char *name, const char *before,
+		   const char *after)
 {
-	return json_array_append_new(changed, json_pack("{s:s, s:s, s:s}", "name", name, "before",
-							before, "after", after)) ?
-	       failed(cmd, "out of memory") : STATUS_OK;
+	json_t *told = json_pack("{s:s, s:s, s:s}", "name", name, "before", before, "after", after);
+
+	json_array_append_new(changed, needed(cmd, told));
 }
 
-/* Drops the settings that the card has already. Returns an exit status. */
-static int compare_settings(struct command *cmd, const struct state *state, struct change *change,
-			    json_t *changed)
+/* Drops the settings that the card has already. */
+static void compare_settings(struct command *cmd, const struct state *state, struct change *change,
+			     json_t *changed)
 {
-	int status = STATUS_OK;
 	char before[UNIT_TEXT], after[UNIT_TEXT];
 
-	for (unsigned int id = 0; id < SETTINGS && !status; id++) {
+	for (unsigned int id = 0; id < SETTINGS; id++) {
 		uint64_t is = state->settings.value[id], wanted = change->settings.value[id];
 		bool known = setting_known(&state->settings, id);
 
@@ -334,22 +331,20 @@ static int compare_settings(struct command *cmd, const struct state *state, stru
 		if (known && is == wanted)
 			change->settings.have &= ~(1u << id);
 		else
-			status = differ(cmd, changed, setting_name(id),
-					known ? setting_word(before, id, is) : "nothing",
-					setting_word(after, id, wanted));
+			differ(cmd, changed, setting_name(id),
+			       known ? setting_word(before, id, is) : "nothing",
+			       setting_word(after, id, wanted));
 	}
-	return status;
 }
 
 /* Drops policy and masks if the card has them already, which is true of all or none of them. */
-static int compare_masks(struct command *cmd, const struct state *state, const struct planes *have,
-			 struct change *change, json_t *changed)
+static void compare_masks(struct command *cmd, const struct state *state, const struct planes *have,
+			  struct change *change, json_t *changed)
 {
 	bool policy = setting_known(&change->settings, SETTING_POLICY), same = true;
 	struct range whole = { .length = state->memory_size };
-	int status = STATUS_OK;
 
-	for (unsigned int plane = 0; plane < PLANES && !status; plane++) {
+	for (unsigned int plane = 0; plane < PLANES; plane++) {
 		struct ranges wanted = change->planes.of[plane];
 		char *before, *after;
 
@@ -365,7 +360,7 @@ static int compare_masks(struct command *cmd, const struct state *state, const s
 		same = false;
 		before = ranges_word(&have->of[plane], state->memory_size);
 		after = ranges_word(&wanted, state->memory_size);
-		status = differ(cmd, changed, plane_names[plane], before, after);
+		differ(cmd, changed, plane_names[plane], before, after);
 		free(before);
 		free(after);
 	}
@@ -373,7 +368,6 @@ static int compare_masks(struct command *cmd, const struct state *state, const s
 		change->settings.have &= ~(1u << SETTING_POLICY);
 		change->planes.given = 0;
 	}
-	return status;
 }
 
 /* Releases @changed. */
@@ -409,9 +403,9 @@ static int apply_once(struct command *cmd, struct state *state, const struct cha
 
 	status = masks ? config_get(cmd, state, &have) : state_get(cmd, state->name, state);
 	if (!status)
-		status = compare_settings(cmd, state, &change, changed);
+		compare_settings(cmd, state, &change, changed);
 	if (!status && masks)
-		status = compare_masks(cmd, state, &have, &change, changed);
+		compare_masks(cmd, state, &have, &change, changed);
 	if (!status && !change_is_empty(&change))
 		error = change_make(state, &change, true);
 	*again = error == EAGAIN;
@@ -423,10 +417,8 @@ static int apply_once(struct command *cmd, struct state *state, const struct cha
 
 static int apply(struct command *cmd, struct state *state, struct change *change)
 {
-	json_t *changed = json_array();
-	int status = changed ? planes_fit(cmd, &change->planes, state->memory_size) :
-			       failed(cmd, "out of memory");
-	int left = TRIES_MAX;
+	json_t *changed = needed(cmd, json_array());
+	int status = planes_fit(cmd, &change->planes, state->memory_size), left = TRIES_MAX;
 	bool again = true;
 
 	while (!status && again) {

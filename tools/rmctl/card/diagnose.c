@@ -351,8 +351,7 @@ void findings_print(const struct command *cmd, const struct findings *findings)
 		const struct finding *it = &findings->list[i];
 
 		if (!last || last->past != it->past)
-			puts(it->past ? "what has happened:" :
-					"what keeps updates from arriving:");
+			puts(it->past ? "what has happened:" : "what keeps updates from arriving:");
 		printf("  - %s", it->text);
 		if (it->ago_ns)
 			printf(it->past ? ", the last %s ago" : ", since %s ago",

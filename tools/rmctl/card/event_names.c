@@ -54,8 +54,7 @@ bool event_mask_from_name(const char *name, uint32_t *mask)
 {
 	int type = event_from_name(name);
 
-	if (type < 0 ||
-	    !(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & RFM_EVENT_BIT((unsigned int)type)))
+	if (type < 0 || !(RFM_EVENT_ALL & ~RFM_EVENT_WATCHED & RFM_EVENT_BIT((unsigned int)type)))
 		return false;
 	*mask |= RFM_EVENT_BIT((unsigned int)type);
 	return true;

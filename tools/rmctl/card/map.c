@@ -15,8 +15,7 @@
 
 /* --- for programs ----------------------------------------------------------------------- */
 
-static int print_json(const struct command *cmd, const struct state *state,
-		      const struct ring *ring)
+static int print_json(const struct command *cmd, const struct state *state, const struct ring *ring)
 {
 	json_t *members = json_array();
 
@@ -81,8 +80,7 @@ static void print_member(const struct ring_member *member)
 	       ring_note(note, member));
 }
 
-static int print_text(const struct command *cmd, const struct state *state,
-		      const struct ring *ring)
+static int print_text(const struct command *cmd, const struct state *state, const struct ring *ring)
 {
 	uint32_t nodes[2 * RFM_NODES];
 	bool open = state->link && !ring->turn_ns;

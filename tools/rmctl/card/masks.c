@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "masks.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,32 +13,27 @@
 #include <linux/rfm_netlink.h>
 
 #include "open.h"
+#include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/regions/regions.h"
 
 const char *const plane_names[PLANES] = { "rx", "tx", "own" };
 
 /* --- ranges ---------------------------------------------------------------------------- */
 
-/* Returns 0 or ENOMEM. */
-int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length)
+void ranges_add(const struct command *cmd, struct ranges *ranges, const struct range *range)
 {
-	struct range *list = realloc(ranges->list, (ranges->count + 1) * sizeof(*list));
-
-	if (!list)
-		return ENOMEM;
-	ranges->list = list;
-	list[ranges->count++] = (struct range){ .offset = offset, .length = length };
-	return 0;
+	ranges->list = grown(cmd, ranges->list, ranges->count, sizeof(*range));
+	ranges->list[ranges->count++] = *range;
 }
 
 /* Adds the RANGE that a word is. Returns an exit status; what is wrong has been said. */
 int ranges_read(struct command *cmd, const char *word, struct ranges *ranges)
 {
-	uint64_t offset, length;
-	int status = get_range(cmd, word, &offset, &length);
+	struct target target;
+	int status = get_target(cmd, word, &target);
 
-	if (!status && ranges_add(ranges, offset, length))
-		status = failed(cmd, "out of memory");
+	if (!status)
+		ranges_add(cmd, ranges, &(struct range){ target.offset, target.length, 0 });
 	return status;
 }
 
@@ -84,17 +78,6 @@ bool ranges_equal(const struct ranges *a, const struct ranges *b)
 	       (!a->count || !memcmp(a->list, b->list, a->count * sizeof(*a->list)));
 }
 
-json_t *ranges_json(const struct ranges *ranges)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < ranges->count; i++)
-		json_array_append_new(list, json_pack("{s:I, s:I}", "offset",
-						      (json_int_t)ranges->list[i].offset, "length",
-						      (json_int_t)ranges->list[i].length));
-	return list;
-}
-
 /* --- planes ---------------------------------------------------------------------------- */
 
 /* The plane whose name the first @length characters are; -1 if there is none. */
@@ -120,21 +103,18 @@ uint32_t plane_bit(enum plane plane)
  */
 int planes_read(struct command *cmd, enum plane plane, const char *text, struct planes *planes)
 {
+	const struct range all = { .length = UINT64_MAX };
 	char *words, *rest, *word;
 	int status = STATUS_OK;
 
 	if (planes->given & 1u << plane)
 		return misused(cmd, "%s is given twice", plane_names[plane]);
 	planes->given |= 1u << plane;
-	if (!strcmp(text, "none"))
-		return STATUS_OK;
 	if (!strcmp(text, "all"))
-		return ranges_add(&planes->of[plane], 0, UINT64_MAX) ?
-			failed(cmd, "out of memory") : STATUS_OK;
-	words = strdup(text);
-	if (!words)
-		return failed(cmd, "out of memory");
-	rest = words;
+		ranges_add(cmd, &planes->of[plane], &all);
+	if (!strcmp(text, "all") || !strcmp(text, "none"))
+		return STATUS_OK;
+	rest = words = needed(cmd, strdup(text));
 	while (!status && (word = strsep(&rest, ",")))
 		status = ranges_read(cmd, word, &planes->of[plane]);
 	free(words);

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "tools/rmctl/cli/rmctl.h"
 
 struct nl_msg;
@@ -41,11 +39,10 @@ struct planes {
 	struct ranges of[PLANES];
 };
 
-int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length);
+void ranges_add(const struct command *cmd, struct ranges *ranges, const struct range *range);
 int ranges_read(struct command *cmd, const char *word, struct ranges *ranges);
 void ranges_tidy(struct ranges *ranges, uint64_t memory_size);
 bool ranges_equal(const struct ranges *a, const struct ranges *b);
-json_t *ranges_json(const struct ranges *ranges);
 char *ranges_word(const struct ranges *ranges, uint64_t memory_size);
 
 int plane_find(const char *name, size_t length);

@@ -62,14 +62,10 @@ static bool known(const struct line *line, unsigned int attribute)
 	return line->have >> attribute & 1;
 }
 
-static json_t *changed_json(const struct line *line)
+static json_t *changed_json(const struct command *cmd, const struct line *line)
 {
-	json_t *changed;
-
-	if (!line->is_change)
-		return json_null();
-	changed = json_object();
-	return json_whole(changed, settings_json(changed, &line->changed, false));
+	return line->is_change ? settings_json(cmd, json_object(), &line->changed, false) :
+				 json_null();
 }
 
 /* What only a change has. */
@@ -88,21 +84,18 @@ static int print_json(const struct command *cmd, const struct line *line)
 	json_t *object = json_pack("{s:s?, s:I, s:s, s:I}", "device", line->device, "time_ns",
 				   (json_int_t)line->time_ns, "event", line->event, "seq",
 				   (json_int_t)line->seq);
-	int error = 0;
 
 	for (size_t i = 0; i < sizeof(shown); i++)
-		error |= json_object_set_new(object, rfm_event_keys[shown[i]],
-					     json_known(known(line, shown[i]),
-							line->number[shown[i]]));
-	error |= json_object_update_new(object, json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", json_known(line->pid, line->pid),
-		"comm", *line->comm ? json_string(line->comm) : json_null(),
-		"changed", changed_json(line),
-		"masks_changed", flag_json(line, line->masks),
-		"counters_reset", flag_json(line, line->reset),
-		"since_overrun", flag_json(line, line->after_gap),
-		"lost", json_known(line->lost, line->lost)));
-	return out_json(cmd, json_whole(object, error));
+		json_add(cmd, object, rfm_event_keys[shown[i]],
+			 json_known(known(line, shown[i]), line->number[shown[i]]));
+	json_add(cmd, object, "pid", json_known(line->pid, line->pid));
+	json_add(cmd, object, "comm", *line->comm ? json_string(line->comm) : json_null());
+	json_add(cmd, object, "changed", changed_json(cmd, line));
+	json_add(cmd, object, "masks_changed", flag_json(line, line->masks));
+	json_add(cmd, object, "counters_reset", flag_json(line, line->reset));
+	json_add(cmd, object, "since_overrun", flag_json(line, line->after_gap));
+	json_add(cmd, object, "lost", json_known(line->lost, line->lost));
+	return out_json(cmd, object);
 }
 
 static void print_event(const struct line *line)
@@ -203,22 +196,16 @@ static void take_event(struct monitor *monitor, const char *device, uint64_t seq
 	print(monitor, &line);
 }
 
-/* The entry for a card, made if there is none; NULL without memory. */
+/* The entry for a card, made if there is none. */
 static struct state *remembered(struct states *states, const struct state *state)
 {
-	struct state *list;
-
 	for (size_t i = 0; i < states->count; i++)
 		if (!strcmp(states->list[i].name, state->name))
 			return &states->list[i];
-	list = realloc(states->list, (states->count + 1) * sizeof(*list));
-	if (!list)
-		return NULL;
-	states->list = list;
-	memset(&list[states->count], 0, sizeof(*list));
+	states->list = grown(states->cmd, states->list, states->count, sizeof(*state));
 	/* Until it is told that it is there. */
-	list[states->count].after_gap = true;
-	return &list[states->count++];
+	states->list[states->count].after_gap = true;
+	return &states->list[states->count++];
 }
 
 /* The settings of @now that are not as in @before. */
@@ -251,10 +238,9 @@ static void take_card(struct monitor *monitor, struct nlmsghdr *message)
 	unknown(&line, state.name, command == RFM_CMD_CARD_CREATE_NTF ? "created" :
 		command == RFM_CMD_CARD_DELETE_NTF ? "deleted" : "changed", state.seq);
 	before = remembered(&monitor->states, &state);
-	if (before && command == RFM_CMD_CARD_CHANGE_NTF)
+	if (command == RFM_CMD_CARD_CHANGE_NTF)
 		find_changes(&line, before, &state);
-	if (before)
-		*before = state;
+	*before = state;
 	line.pid = state.pid;
 	if (state.pid)
 		memcpy(line.comm, state.comm, sizeof(line.comm));

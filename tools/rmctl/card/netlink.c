@@ -18,6 +18,7 @@
 #include <linux/rfm_netlink.h>
 
 #include "open.h"
+#include "tools/rmctl/cli/out.h"
 
 /* Bytes that wait for a slow reader; a storm beyond that is an overrun, which is reported. */
 #define RECEIVE_BUFFER (1 << 20)
@@ -91,18 +92,22 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *cont
 			   nlmsg_datalen(header) - (int)skipped : 0);
 }
 
+void netlink_close(struct netlink *nl)
+{
+	nl_socket_free(nl->socket);
+	nl->socket = NULL;
+}
+
 /* Speaks to the driver. Returns an exit status; what is wrong has been said. */
 int netlink_open(struct command *cmd, struct netlink *nl)
 {
 	int on = 1, request = NETLINK_REQUEST, status, fd;
-	struct nl_sock *socket = nl_socket_alloc();
+	struct nl_sock *socket = needed(cmd, nl_socket_alloc());
 
-	if (!socket)
-		return failed(cmd, "out of memory");
 	status = genl_connect(socket);
 	if (status) {
-		failed(cmd, "cannot open a netlink socket: %s", nl_geterror(status));
-		goto out;
+		nl_socket_free(socket);
+		return failed(cmd, "cannot open a netlink socket: %s", nl_geterror(status));
 	}
 	fd = nl_socket_get_fd(socket);
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
@@ -122,17 +127,9 @@ int netlink_open(struct command *cmd, struct netlink *nl)
 	nl_socket_modify_cb(socket, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_torn, nl);
 	if (nl->family >= 0)
 		return STATUS_OK;
-	failed(cmd, "the kernel does not know the netlink family " RFM_FAMILY_NAME
-	       "; is module rfm loaded?");
-out:
-	nl_socket_free(socket);
-	nl->socket = NULL;
-	return STATUS_FAILED;
-}
-
-void netlink_close(struct netlink *nl)
-{
-	nl_socket_free(nl->socket);
+	netlink_close(nl);
+	return failed(cmd, "the kernel does not know the netlink family " RFM_FAMILY_NAME
+		      "; is module rfm loaded?");
 }
 
 /* Says in @nl what the connection itself met. Returns an errno. */

@@ -140,8 +140,7 @@ static int complain(const struct command *cmd, const struct rfm_fence_wait *fenc
 	if (ring)
 		ring_absent(absent, ring,
 			    !error && flags[i].flag == RFM_FENCED_PAUSED ? 0 : UINT64_MAX);
-	failed(cmd, "%s%s%s", reason, *absent ? "; " : "", absent);
-	return STATUS_NO;
+	return refuse(cmd, STATUS_NO, "%s%s%s", reason, *absent ? "; " : "", absent);
 }
 
 /* @error is 0, or ETIMEDOUT. Returns an exit status: 0 only if all is everywhere. */

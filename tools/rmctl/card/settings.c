@@ -204,16 +204,14 @@ static json_t *value_json(enum setting_id id, uint64_t value)
 	}
 }
 
-/* Adds all of them to @object, or those that are known: @unknown as null. Returns 0 or below. */
-int settings_json(json_t *object, const struct settings *settings, bool unknown)
+/* @object with all of them, or those that are known: @unknown as null. */
+json_t *settings_json(const struct command *cmd, json_t *object, const struct settings *settings,
+		      bool unknown)
 {
-	int error = 0;
-
 	for (unsigned int id = 0; id < SETTINGS; id++)
 		if (setting_known(settings, id))
-			error |= json_object_set_new(object, table[id].key,
-						     value_json(id, settings->value[id]));
+			json_add(cmd, object, table[id].key, value_json(id, settings->value[id]));
 		else if (unknown)
-			error |= json_object_set_new(object, table[id].key, json_null());
-	return error;
+			json_add(cmd, object, table[id].key, json_null());
+	return object;
 }

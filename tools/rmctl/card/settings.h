@@ -52,6 +52,7 @@ int setting_read(struct command *cmd, enum setting_id id, const char *text,
 const char *setting_word(char word[UNIT_TEXT], enum setting_id id, uint64_t value);
 void settings_take(struct settings *settings, uint64_t have, const uint64_t *number);
 int settings_put(struct nl_msg *request, const struct settings *settings);
-int settings_json(json_t *object, const struct settings *settings, bool unknown);
+json_t *settings_json(const struct command *cmd, json_t *object, const struct settings *settings,
+		      bool unknown);
 
 #endif /* RMCTL_SETTINGS_H */

@@ -131,7 +131,7 @@ static int show_json(const struct command *cmd, const struct state *state,
 		"seen", bits_json(latched(state->lisr), event_names, RFM_EVENT_TYPES),
 		"findings", findings_json(findings));
 
-	return out_json(cmd, json_whole(object, settings_json(object, &state->settings, true)));
+	return out_json(cmd, settings_json(cmd, object, &state->settings, true));
 }
 
 /* --- for people ------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "tools/rmctl/cli/text.h"
+#include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/words.h"
 
 /* A dump that something changes is begun again; who changes things without end has won. */
@@ -234,14 +234,9 @@ int state_of_only_card(struct command *cmd, int argc, char **argv, struct state 
 static void take_another(struct nlmsghdr *message, void *context)
 {
 	struct states *states = context;
-	struct state *list = realloc(states->list, (states->count + 1) * sizeof(*list));
 
-	if (!list) {
-		states->error = ENOMEM;
-		return;
-	}
-	states->list = list;
-	states->count += state_take(&list[states->count], message);
+	states->list = grown(states->cmd, states->list, states->count, sizeof(*states->list));
+	states->count += state_take(&states->list[states->count], message);
 }
 
 static int by_number(const void *a, const void *b)
@@ -276,7 +271,7 @@ int states_get(struct command *cmd, struct states *states)
 {
 	int error, left = DUMPS_MAX;
 
-	memset(states, 0, sizeof(*states));
+	*states = (struct states){ .cmd = cmd };
 	if (connect_once(cmd))
 		return STATUS_FAILED;
 	do {
@@ -286,11 +281,10 @@ int states_get(struct command *cmd, struct states *states)
 	} while (error == EAGAIN && --left);
 	if (error == EPERM)
 		error = ask_each(states);
-	if (error || states->error) {
+	if (error) {
 		free(states->list);
 		states->list = NULL;
-		return error ? failed(cmd, "cannot list the cards: %s", asking.reason) :
-			       failed(cmd, "out of memory");
+		return failed(cmd, "cannot list the cards: %s", asking.reason);
 	}
 	if (states->count)
 		qsort(states->list, states->count, sizeof(*states->list), by_number);

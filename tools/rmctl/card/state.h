@@ -40,11 +40,11 @@ struct state {
 	struct settings settings;
 };
 
-/* Of all cards, in the order of their numbers; @error is ENOMEM if one is missing. */
+/* Of all cards, in the order of their numbers. */
 struct states {
+	const struct command *cmd;
 	size_t count;
 	struct state *list;
-	int error;
 };
 
 int card_find(struct command *cmd, const char *which, char name[CARD_NAME_SIZE]);

@@ -60,14 +60,19 @@ static int get_options(struct command *cmd, int argc, char **argv, struct wanted
 
 static int report(struct command *cmd, const struct state *state, struct wanted *wanted)
 {
+	json_t *ranges = json_array();
 	char policy[UNIT_TEXT];
 
 	ranges_tidy(&wanted->ranges, state->memory_size);
+	for (size_t i = 0; i < wanted->ranges.count; i++)
+		json_array_append_new(ranges, json_pack(
+			"{s:I, s:I}", "offset", (json_int_t)wanted->ranges.list[i].offset,
+			"length", (json_int_t)wanted->ranges.list[i].length));
 	setting_word(policy, SETTING_POLICY, state->settings.value[SETTING_POLICY]);
 	return out_json(cmd, json_pack("{s:s, s:b, s:o, s:o, s:s}", "device", state->name,
 				       "subscribed", wanted->action == RFM_ACTION_ADD, "planes",
 				       bits_json(wanted->planes, plane_names, PLANES), "ranges",
-				       ranges_json(&wanted->ranges), "base_policy", policy));
+				       ranges, "base_policy", policy));
 }
 
 /* With everything on already, a person should know. */

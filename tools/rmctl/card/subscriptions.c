@@ -31,43 +31,38 @@ struct descriptor {
 };
 
 struct descriptors {
+	const struct command *cmd;
 	size_t count;
 	struct descriptor *list;
-	int error;
 };
 
 /* A dump that something changes is begun again. */
 #define DUMPS_MAX 100
 
-/* Returns 0 or ENOMEM. */
-static int take_range(struct ranges *ranges, struct nlattr *nest)
+static void take_range(const struct command *cmd, struct ranges *ranges, struct nlattr *nest)
 {
 	struct nlattr *attributes[RFM_A_RANGE_MAX + 1];
 
 	if (nla_parse_nested(attributes, RFM_A_RANGE_MAX, nest, NULL) ||
 	    !attributes[RFM_A_RANGE_OFFSET] || !attributes[RFM_A_RANGE_LENGTH] ||
 	    !attributes[RFM_A_RANGE_PLANES])
-		return 0;
-	if (ranges_add(ranges, nla_get_u64(attributes[RFM_A_RANGE_OFFSET]),
-		       nla_get_u64(attributes[RFM_A_RANGE_LENGTH])))
-		return ENOMEM;
-	ranges->list[ranges->count - 1].planes = nla_get_u32(attributes[RFM_A_RANGE_PLANES]);
-	return 0;
+		return;
+	ranges_add(cmd, ranges, &(struct range){
+		.offset = nla_get_u64(attributes[RFM_A_RANGE_OFFSET]),
+		.length = nla_get_u64(attributes[RFM_A_RANGE_LENGTH]),
+		.planes = nla_get_u32(attributes[RFM_A_RANGE_PLANES]),
+	});
 }
 
-/* The last one of the list if it goes on there, or a new one; NULL without memory. */
+/* The last one of the list if it goes on there, or a new one. */
 static struct descriptor *continued(struct descriptors *descriptors, uint64_t id)
 {
 	struct descriptor *list = descriptors->list;
 
 	if (descriptors->count && list[descriptors->count - 1].id == id)
 		return &list[descriptors->count - 1];
-	list = realloc(list, (descriptors->count + 1) * sizeof(*list));
-	if (!list)
-		return NULL;
-	descriptors->list = list;
-	memset(&list[descriptors->count], 0, sizeof(*list));
-	return &list[descriptors->count++];
+	descriptors->list = grown(descriptors->cmd, list, descriptors->count, sizeof(*list));
+	return &descriptors->list[descriptors->count++];
 }
 
 static void take(struct nlmsghdr *message, void *context)
@@ -78,7 +73,7 @@ static void take(struct nlmsghdr *message, void *context)
 	struct nlattr *nest, *range;
 	int left;
 
-	if (descriptors->error || genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL))
+	if (genlmsg_parse(message, 0, attributes, RFM_A_CARD_MAX, NULL))
 		return;
 	nest = attributes[RFM_A_CARD_DESCRIPTOR];
 	if (!nest || nla_parse_nested(values, RFM_A_DESCRIPTOR_MAX, nest, NULL) ||
@@ -89,18 +84,14 @@ static void take(struct nlmsghdr *message, void *context)
 	if (told.kind == RFM_DESCRIPTOR_KIND_FILE && told.pid == (uint32_t)getpid())
 		return;
 	descriptor = continued(descriptors, told.id);
-	if (!descriptor) {
-		descriptors->error = ENOMEM;
-		return;
-	}
 	numbers_take(descriptor->number, values, RFM_A_DESCRIPTOR_MAX);
 	if (values[RFM_A_DESCRIPTOR_COMM])
 		nla_strlcpy(descriptor->comm, values[RFM_A_DESCRIPTOR_COMM],
 			    sizeof(descriptor->comm));
 	text_clean(descriptor->comm);
 	nla_for_each_nested(range, nest, left)
-		if (nla_type(range) == RFM_A_DESCRIPTOR_RANGE && !descriptors->error)
-			descriptors->error = take_range(&descriptor->ranges, range);
+		if (nla_type(range) == RFM_A_DESCRIPTOR_RANGE)
+			take_range(descriptors->cmd, &descriptor->ranges, range);
 }
 
 static void descriptors_free(struct descriptors *descriptors)
@@ -108,7 +99,7 @@ static void descriptors_free(struct descriptors *descriptors)
 	for (size_t i = 0; i < descriptors->count; i++)
 		free(descriptors->list[i].ranges.list);
 	free(descriptors->list);
-	memset(descriptors, 0, sizeof(*descriptors));
+	*descriptors = (struct descriptors){ .cmd = descriptors->cmd };
 }
 
 /*
@@ -119,26 +110,23 @@ static int descriptors_get(struct command *cmd, struct descriptors *descriptors)
 {
 	int error, left = DUMPS_MAX;
 
-	memset(descriptors, 0, sizeof(*descriptors));
+	*descriptors = (struct descriptors){ .cmd = cmd };
 	do {
 		descriptors_free(descriptors);
 		error = card_talk(cmd->card, false,
 				  card_request(RFM_CMD_DESCRIPTOR_GET, NLM_F_DUMP, cmd->card), take,
 				  descriptors);
 	} while (error == EAGAIN && --left);
-	if (error)
-		return card_refused(cmd);
-	return descriptors->error ? failed(cmd, "out of memory") : STATUS_OK;
+	return error ? card_refused(cmd) : STATUS_OK;
 }
 
-static int add_base(struct planes *planes, const struct range *range)
+static void add_base(struct command *cmd, struct planes *planes, const struct range *range)
 {
-	int error = 0;
+	const struct range plain = { .offset = range->offset, .length = range->length };
 
-	for (unsigned int plane = 0; plane < PLANES && !error; plane++)
+	for (unsigned int plane = 0; plane < PLANES; plane++)
 		if (range->planes & plane_bit(plane))
-			error = ranges_add(&planes->of[plane], range->offset, range->length);
-	return error;
+			ranges_add(cmd, &planes->of[plane], &plain);
 }
 
 /*
@@ -154,10 +142,9 @@ int planes_get(struct command *cmd, uint64_t memory_size, struct planes *planes)
 	for (size_t i = 0; i < descriptors.count && !status; i++) {
 		const struct descriptor *it = &descriptors.list[i];
 
-		for (size_t at = 0; at < it->ranges.count && !status; at++)
-			if (it->kind == RFM_DESCRIPTOR_KIND_BASE &&
-			    add_base(planes, &it->ranges.list[at]))
-				status = failed(cmd, "out of memory");
+		for (size_t at = 0; at < it->ranges.count; at++)
+			if (it->kind == RFM_DESCRIPTOR_KIND_BASE)
+				add_base(cmd, planes, &it->ranges.list[at]);
 	}
 	for (unsigned int plane = 0; plane < PLANES; plane++)
 		ranges_tidy(&planes->of[plane], memory_size);

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void message(const struct command *cmd, const char *format, va_list args)
+int refuse(const struct command *cmd, int status, const char *format, ...)
 {
+	va_list args;
+
 	fflush(stdout);
 	fputs("rmctl: ", stderr);
 	if (cmd->card && *cmd->card)
@@ -19,32 +21,14 @@ static void message(const struct command *cmd, const char *format, va_list args)
 		fprintf(stderr, "%s: ", cmd->verb->name);
 	if (cmd->file)
 		fprintf(stderr, "%s:%u: ", cmd->file, cmd->line);
+	va_start(args, format);
 	vfprintf(stderr, format, args);
-}
-
-/* Says why the card, the kernel or the ring refused. */
-int failed(const struct command *cmd, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message(cmd, format, args);
 	va_end(args);
+	if (status == STATUS_MISUSED)
+		fprintf(stderr, " (see 'rmctl %s%s--help')", cmd->verb ? cmd->verb->name : "",
+			cmd->verb ? " " : "");
 	fputc('\n', stderr);
-	return STATUS_FAILED;
-}
-
-/* Says what is wrong with the command line. */
-int misused(const struct command *cmd, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message(cmd, format, args);
-	va_end(args);
-	fprintf(stderr, " (see 'rmctl %s%s--help')\n", cmd->verb ? cmd->verb->name : "",
-		cmd->verb ? " " : "");
-	return STATUS_MISUSED;
+	return status;
 }
 
 /* What was printed has reached standard output: a full disk must not look like success. */
@@ -71,13 +55,28 @@ int out_json(const struct command *cmd, json_t *object)
 	return out_flush(cmd);
 }
 
-/* @object; NULL, and it is released, if @error says that it is not all there. */
-json_t *json_whole(json_t *object, int error)
+/* Adds a member to @object, or ends the program: half an object must not look like all of it. */
+void json_add(const struct command *cmd, json_t *object, const char *key, json_t *value)
 {
-	if (!error)
-		return object;
-	json_decref(object);
-	return NULL;
+	if (json_object_set_new(object, key, value))
+		exit(failed(cmd, "out of memory while writing JSON"));
+}
+
+/* @memory; the program ends without any. */
+void *needed(const struct command *cmd, void *memory)
+{
+	if (memory)
+		return memory;
+	exit(failed(cmd, "out of memory"));
+}
+
+/* @list with room, all zero, for one more behind its @count elements of @size bytes. */
+void *grown(const struct command *cmd, void *list, size_t count, size_t size)
+{
+	char *longer = needed(cmd, reallocarray(list, count + 1, size));
+
+	memset(longer + count * size, 0, size);
+	return longer;
 }
 
 /* A number, or null if @condition says that it is not known or does not apply. */

@@ -58,14 +58,11 @@ int until_end(const struct command *cmd, const struct until *until, const char *
 
 	if (!until->limited || !until->left)
 		return STATUS_OK;
-	if (stop_asked()) {
-		failed(cmd, "interrupted: %" PRIu64 " %s(s) still missing", until->left,
-		       what);
-		return STATUS_NO;
-	}
+	if (stop_asked())
+		return refuse(cmd, STATUS_NO, "interrupted: %" PRIu64 " %s(s) still missing",
+			      until->left, what);
 	if (isdigit((unsigned char)until->time[strlen(until->time) - 1]))
 		unit = " s";
-	failed(cmd, "%" PRIu64 " %s(s) still missing after %s%s", until->left, what, until->time,
-	       unit);
-	return STATUS_NO;
+	return refuse(cmd, STATUS_NO, "%" PRIu64 " %s(s) still missing after %s%s", until->left,
+		      what, until->time, unit);
 }

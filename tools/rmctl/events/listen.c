@@ -46,10 +46,7 @@ enum content { NOTHING, DATA, NUMBER, UPDATE };
 static enum content content_of(const struct rfm_event *event)
 {
 	static const enum content contents[RFM_EVENT_TYPES] = {
-		[RFM_EVENT_INT1] = DATA,
-		[RFM_EVENT_INT2] = DATA,
-		[RFM_EVENT_INT3] = DATA,
-		[RFM_EVENT_INT4] = DATA,
+		[RFM_EVENT_INT1 ... RFM_EVENT_INT4] = DATA,
 		[RFM_EVENT_CONFLICT] = UPDATE,
 		[RFM_EVENT_MEMBERSHIP] = NUMBER,
 		[RFM_EVENT_LOSS] = NUMBER,
@@ -123,9 +120,7 @@ static int print_event(const struct command *cmd, struct stream *stream,
 
 int verb_listen(struct command *cmd, int argc, char **argv)
 {
-	struct listening listening = {
-		.request.flags = RFM_LISTEN_NONBLOCK | RFM_LISTEN_CLOEXEC,
-	};
+	struct listening listening = { .request.flags = RFM_LISTEN_NONBLOCK | RFM_LISTEN_CLOEXEC };
 	struct card card;
 	int status = STATUS_OK;
 

@@ -7,12 +7,9 @@
 /* What is of one round only begins anew. */
 void rates_next_round(struct rates *rates)
 {
-	rates->updates = 0;
-	rates->latencies = 0;
-	rates->latency_sum_ns = 0;
-	rates->latency_min_ns = 0;
-	rates->latency_max_ns = 0;
-	rates->lost = 0;
+	*rates = (struct rates){
+		.total = rates->total, .last_ns = rates->last_ns, .node = rates->node,
+	};
 }
 
 /*
@@ -74,8 +71,7 @@ bool rates_age(const struct rates *rates, uint64_t now_ns, uint64_t *age_ns)
  * the range was begun to be watched; @period_ns: between two updates, as the file of regions says;
  * 0: not said, never stale.
  */
-bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns,
-		 uint64_t period_ns)
+bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns, uint64_t period_ns)
 {
 	uint64_t last = rates->last_ns ? rates->last_ns : since_ns;
 

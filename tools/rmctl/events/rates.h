@@ -31,7 +31,6 @@ void rates_add(struct rates *rates, const struct rfm_event *event);
 void rates_own(struct rates *rates, uint64_t time_ns, uint32_t node);
 bool rates_latency(const struct rates *rates, uint64_t *mean_ns);
 bool rates_age(const struct rates *rates, uint64_t now_ns, uint64_t *age_ns);
-bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns,
-		 uint64_t period_ns);
+bool rates_stale(const struct rates *rates, uint64_t now_ns, uint64_t since_ns, uint64_t period_ns);
 
 #endif /* RMCTL_RATES_H */

@@ -78,13 +78,9 @@ static int get_options(struct top *top, int argc, char **argv)
 
 static int add_row(struct top *top, const char *word)
 {
-	struct row *rows = reallocarray(top->rows, top->count + 1, sizeof(*rows));
-
-	if (!rows)
-		return failed(top->cmd, "out of memory");
-	top->rows = rows;
-	rows[top->count] = (struct row){ .stream.fd = -1 };
-	return get_target(top->cmd, word, &rows[top->count++].target);
+	top->rows = grown(top->cmd, top->rows, top->count, sizeof(*top->rows));
+	top->rows[top->count].stream.fd = -1;
+	return get_target(top->cmd, word, &top->rows[top->count++].target);
 }
 
 /* Those that were named, or all regions of the file. Returns an exit status. */
@@ -148,15 +144,12 @@ static int watch_all(struct top *top)
 	int status = STATUS_OK;
 
 	want_descriptors(top->count);
-	top->fds = calloc(top->count, sizeof(*top->fds));
-	if (!top->fds)
-		return failed(top->cmd, "out of memory");
+	top->fds = needed(top->cmd, calloc(top->count, sizeof(*top->fds)));
 	for (size_t i = 0; i < top->count && !status; i++) {
 		status = watch_row(top, &top->rows[i], top->all && i);
 		if (!status && top->rows[i].stream.fd < 0)
 			leave_out(top, i);
-		top->fds[i] = (struct pollfd){ .fd = top->rows[i].stream.fd,
-						.events = POLLIN };
+		top->fds[i] = (struct pollfd){ .fd = top->rows[i].stream.fd, .events = POLLIN };
 	}
 	return status;
 }
@@ -216,13 +209,12 @@ static bool is_stale(const struct top *top, const struct row *row, uint64_t now)
 	return rates_stale(&row->rates, now, top->begun_ns, row->target.place.period_ns);
 }
 
-static void print_row(const struct top *top, const struct row *row, uint64_t now,
-		      uint64_t elapsed)
+static void print_row(const struct top *top, const struct row *row, uint64_t now, uint64_t elapsed)
 {
 	char rate[UNIT_TEXT], age[UNIT_TEXT] = "never", mean[UNIT_TEXT] = "-";
 	char max[UNIT_TEXT] = "-", node[UNIT_TEXT] = "-";
 	const struct rates *rates = &row->rates;
-	struct first first = { .value = "" };
+	struct first first = { .unit = "" };
 	uint64_t time;
 
 	if (rates_age(rates, now, &time)) {
@@ -236,8 +228,8 @@ static void print_row(const struct top *top, const struct row *row, uint64_t now
 	value_of(top, row, &first);
 	printf(ROW "%s%s%s%s", row->target.word,
 	       rate_text(rate, rates->updates, elapsed), age, mean, max, node,
-	       is_stale(top, row, now) ? "STALE  " : "",
-	       first.value, first.unit && *first.unit ? " " : "", first.unit ? first.unit : "");
+	       is_stale(top, row, now) ? "STALE  " : "", first.value, *first.unit ? " " : "",
+	       first.unit);
 	if (rates->lost)
 		printf("  LOST %" PRIu64, rates->lost);
 	puts(top->terminal ? "\033[K" : "");

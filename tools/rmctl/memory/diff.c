@@ -83,9 +83,7 @@ static int tell(struct difference *diff, uint64_t at)
 	find_value(diff, at);
 	length = value->length;
 	room = VALUE_TEXT(length);
-	card = malloc(2 * (length + room));
-	if (!card)
-		return failed(diff->cmd, "out of memory");
+	card = needed(diff->cmd, malloc(2 * (length + room)));
 	file = card + length;
 	texts = (char *)file + length;
 	status = transfer_begin(&again, diff->cmd, diff->transfer.card, value->offset, length);
@@ -127,9 +125,7 @@ static int compare_all(struct difference *diff, const struct card *card)
 	int status = transfer_begin(transfer, diff->cmd, card, diff->target->offset,
 				    diff->target->length);
 
-	diff->block = malloc(TRANSFER_BLOCK);
-	if (!status && !diff->block)
-		status = failed(diff->cmd, "out of memory");
+	diff->block = needed(diff->cmd, malloc(TRANSFER_BLOCK));
 	if (!status)
 		status = transfer_run(transfer, false, compare, diff);
 	if (!status && transfer->done < transfer->length)

@@ -58,39 +58,39 @@ static int print_block(struct transfer *transfer, void *block, size_t length, vo
 	return ferror(stdout) ? STATUS_FAILED : STATUS_OK;
 }
 
-static int dump(const struct command *cmd, const struct card *card, uint64_t offset,
-		uint64_t length, bool raw)
+static int dump(const struct command *cmd, const struct card *card, const struct target *target,
+		bool raw)
 {
 	struct transfer transfer = {
-		.cmd = cmd, .card = card, .offset = offset, .length = length, .block = CHUNK,
+		.cmd = cmd, .card = card, .offset = target->offset, .length = target->length,
+		.block = CHUNK,
 	};
-	int status = card_check_range(cmd, card, offset, length);
+	int status = card_check_range(cmd, card, target->offset, target->length);
 	struct hexdump state = { .have_last = false };
 
 	if (!status)
 		status = transfer_run(&transfer, false, print_block, raw ? NULL : &state);
 	if (!status && !raw && !cmd->json)
-		printf("%08" PRIx64 "\n", offset + transfer.done);
+		printf("%08" PRIx64 "\n", target->offset + transfer.done);
 	return out_flush(cmd) ? STATUS_FAILED : status;
 }
 
 /* Reads RANGE, or OFFSET LENGTH. Returns an exit status. */
-static int get_operands(struct command *cmd, char **words, int count, uint64_t *offset,
-			uint64_t *length)
+static int get_operands(struct command *cmd, char **words, int count, struct target *target)
 {
 	int status;
 
 	if (count == 1)
-		return get_range(cmd, words[0], offset, length);
+		return get_target(cmd, words[0], target);
 	if (word_is_name(words[0]))
 		return misused(cmd, "a name has its own length");
-	status = get_number(cmd, "offset", words[0], UINT64_MAX, offset);
-	return status ? status : get_number(cmd, "length", words[1], UINT64_MAX, length);
+	status = get_number(cmd, "offset", words[0], UINT64_MAX, &target->offset);
+	return status ? status : get_number(cmd, "length", words[1], UINT64_MAX, &target->length);
 }
 
 int verb_dump(struct command *cmd, int argc, char **argv)
 {
-	uint64_t offset = 0, length = 0;
+	struct target target;
 	bool raw = false;
 	struct card card;
 	int status, option;
@@ -103,11 +103,11 @@ int verb_dump(struct command *cmd, int argc, char **argv)
 		return misused(cmd, "--raw and --json exclude each other");
 	if (argc - optind == 2 && word_is_name(argv[optind + 1]) && !raw)
 		return show_name(cmd, argv[optind], argv[optind + 1], true);
-	status = get_operands(cmd, argv + optind + 1, argc - optind - 1, &offset, &length);
+	status = get_operands(cmd, argv + optind + 1, argc - optind - 1, &target);
 	if (status)
 		return status;
-	if (!length)
+	if (!target.length)
 		return misused(cmd, "length must be at least 1");
 	status = card_open_window(cmd, &card, argv[optind], false);
-	return status ? status : dump(cmd, &card, offset, length, raw);
+	return status ? status : dump(cmd, &card, &target, raw);
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/stop.h"
 
 /* --- a file that the memory goes to --------------------------------------------------- */
@@ -137,9 +138,7 @@ static int read_all(const struct command *cmd, struct source *source, int fd, ui
 {
 	uint64_t room = expected + 1;	/* one more shows that there is more */
 
-	source->data = malloc(room);
-	if (!source->data)
-		return failed(cmd, "out of memory");
+	source->data = needed(cmd, malloc(room));
 	while (source->size < room) {
 		ssize_t got = read(fd, source->data + source->size, room - source->size);
 

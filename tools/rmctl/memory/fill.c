@@ -5,6 +5,7 @@
 
 #include "named.h"
 #include "tools/common/parse.h"
+#include "tools/rmctl/cli/out.h"
 #include "tools/rmctl/cli/words.h"
 #include "tools/rmctl/regions/value.h"
 #include "transfer.h"
@@ -50,9 +51,7 @@ static int get_pattern(struct command *cmd, struct fill *fill)
 		element.count = 1;
 	}
 	fill->size = element.length;
-	fill->pattern = malloc(fill->size);
-	if (!fill->pattern)
-		return failed(cmd, "out of memory");
+	fill->pattern = needed(cmd, malloc(fill->size));
 	if (typed)
 		return value_scan(cmd, fill->target.word, &element, fill->word, fill->pattern);
 	memcpy(fill->pattern, &number, width);

@@ -144,8 +144,7 @@ static int show_value(void *context, const char *name, const struct rfm_place *v
 		json_t *object = value_object(name, value, shown->text);
 
 		if (shown->dump)
-			json_object_set_new(object, "data",
-					    data_json(shown->bytes, value->length));
+			json_object_set_new(object, "data", data_json(shown->bytes, value->length));
 		json_array_append_new(shown->values, object);
 		return json_array_size(shown->values) < BATCH ? STATUS_OK : print_json(shown);
 	}
@@ -181,12 +180,10 @@ static int shown_begin(struct shown *shown)
 	if (status)
 		return status < 0 ? failed(shown->cmd, "'%s': %s", shown->name, strerror(errno)) :
 				    status;
-	shown->bytes = malloc(shown->room + 1);
+	shown->bytes = needed(shown->cmd, malloc(shown->room + 1));
 	shown->room = VALUE_TEXT(shown->room);
-	shown->text = malloc(shown->room);
-	shown->values = json_array();
-	if (!shown->bytes || !shown->text || !shown->values)
-		return failed(shown->cmd, "out of memory");
+	shown->text = needed(shown->cmd, malloc(shown->room));
+	shown->values = needed(shown->cmd, json_array());
 	return STATUS_OK;
 }
 

@@ -550,15 +550,12 @@ static int find_members(struct verify *verify)
 	if (rfm_ring_map(verify->card->rfm, member, NODES, NULL))
 		return failed(verify->cmd, "cannot get the ring map: %s", card_reason(errno));
 	for (unsigned int id = 0; id < NODES; id++) {
-		verify->node[id].asked = member[id].present &&
-					 id != verify->card->info.node;
+		verify->node[id].asked = member[id].present && id != verify->card->info.node;
 		verify->node[id].searches = SEARCHES;
 		others += verify->node[id].asked;
 	}
-	if (others)
-		return STATUS_OK;
-	failed(verify->cmd, "no other node is on the ring");
-	return STATUS_UNKNOWN;
+	return others ? STATUS_OK :
+			refuse(verify->cmd, STATUS_UNKNOWN, "no other node is on the ring");
 }
 
 static int verify_card(struct verify *verify)
@@ -587,20 +584,21 @@ static int verify_card(struct verify *verify)
 
 int verb_verify(struct command *cmd, int argc, char **argv)
 {
+	struct target target = { .length = 0 };
 	static struct verify verify;
 	struct card card;
 	int status;
 
-	verify = (struct verify){
-		.cmd = cmd, .card = &card, .timeout_ms = TIMEOUT_DEFAULT_MS,
-	};
+	verify = (struct verify){ .cmd = cmd, .card = &card, .timeout_ms = TIMEOUT_DEFAULT_MS };
 	status = get_timeout(cmd, argc, argv, TIMEOUT_MAX_MS, &verify.timeout_ms);
 	if (!status)
 		status = check_operands(cmd, argc, argv, 1, 2);
 	if (!status && argc - optind == 2)
-		status = get_range(cmd, argv[optind + 1], &verify.offset, &verify.length);
+		status = get_target(cmd, argv[optind + 1], &target);
 	if (status)
 		return status;
+	verify.offset = target.offset;
+	verify.length = target.length;
 	regions_try(cmd);
 	verify.which = argv[optind];
 	status = card_open(cmd, &card, verify.which, true);

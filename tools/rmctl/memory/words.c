@@ -216,9 +216,7 @@ int verb_poke(struct command *cmd, int argc, char **argv)
 		return misused(cmd, "'%s' has %" PRIu64 " value(s), not %" PRIu64, place,
 			       words.count, count);
 	words.count = count;
-	values = calloc(count, sizeof(*values));
-	if (!values)
-		return failed(cmd, "out of memory");
+	values = needed(cmd, calloc(count, sizeof(*values)));
 	/* Every value is checked before the first is stored. */
 	for (uint64_t i = 0; i < count && !status; i++)
 		status = get_number(cmd, "value", plain_word(argv[optind + 2 + i]),

@@ -89,13 +89,11 @@ static void put_list(const char *kind, const char *around, json_t *list)
 	}
 }
 
-/* Prints the table. Returns an exit status. */
-int regions_write_csv(struct command *cmd, const struct rfm_regions *regions)
+/* Prints the table, in which @prefix is nowhere. Returns an exit status. */
+int regions_write_csv(struct command *cmd, const char *prefix)
 {
-	json_t *object = regions_json(regions);
+	json_t *object = needed(cmd, regions_json(cmd->regions));
 
-	if (!object)
-		return failed(cmd, "out of memory");
 	for (int i = 0; i < COLUMNS; i++)
 		printf("%s%s", i ? "," : "", columns[i].name);
 	putchar('\n');

@@ -85,13 +85,8 @@ static int check(struct command *cmd, const struct wanted *wanted)
 
 /* --- export ----------------------------------------------------------------------------- */
 
-static int to_csv(struct command *cmd, const struct wanted *wanted)
-{
-	return regions_write_csv(cmd, cmd->regions);
-}
-
 /* For people and version control: one key a line. With -j as all verbs: one object a line. */
-static int to_json(struct command *cmd, const struct wanted *wanted)
+static int to_json(struct command *cmd, const char *prefix)
 {
 	json_t *object = regions_json(cmd->regions);
 	int status;
@@ -133,20 +128,20 @@ static bool is_prefix(const char *word)
 	return isalpha((unsigned char)*word) && length < RFM_REGION_NAME_MAX;
 }
 
-static int to_header(struct command *cmd, const struct wanted *wanted)
+static int to_header(struct command *cmd, const char *prefix)
 {
-	const char *asked = OPTION(wanted, OPTION_PREFIX);
-	char prefix[RFM_REGION_NAME_MAX];
+	const char *path = cmd->regions->path;
+	char made[RFM_REGION_NAME_MAX];
 	unsigned int count = 0;
 
-	if (asked && !is_prefix(asked))
-		return misused(cmd, "prefix '%s' is no name in C", asked);
-	if (rfm_regions_check(cmd->regions->path, 0, print_fault, &count) < 0)
-		return cannot_read(cmd, wanted->file, errno);
+	if (prefix && !is_prefix(prefix))
+		return misused(cmd, "prefix '%s' is no name in C", prefix);
+	if (rfm_regions_check(path, 0, print_fault, &count) < 0)
+		return cannot_read(cmd, path, errno);
 	if (count)
-		return failed(cmd, "no header can be made of %s", cmd->regions->path);
-	prefix_of(cmd->regions->path, prefix);
-	return regions_write_header(cmd, cmd->regions, asked ? asked : prefix);
+		return failed(cmd, "no header can be made of %s", path);
+	prefix_of(path, made);
+	return regions_write_header(cmd, prefix ? prefix : made);
 }
 
 /* --- import ------------------------------------------------------------------------------ */
@@ -235,14 +230,17 @@ static char *from_json(const char *path, char *text, size_t length, rfm_regions_
 	return yaml;
 }
 
-/* @from makes YAML of a file, on the same lines; NULL after a complaint. */
+/*
+ * @to prints the command's regions; @prefix is that of names in a header, NULL: not given. @from
+ * makes YAML of a file, on the same lines; NULL after a complaint.
+ */
 static const struct format {
 	const char *name;
-	int (*to)(struct command *cmd, const struct wanted *wanted);
+	int (*to)(struct command *cmd, const char *prefix);
 	char *(*from)(const char *path, char *text, size_t length, rfm_regions_report *report,
 		      void *context);
 } formats[] = {
-	{ "csv", to_csv, csv_as_yaml },
+	{ "csv", regions_write_csv, csv_as_yaml },
 	{ "json", to_json, from_json },
 	{ "header", to_header, NULL },
 };
@@ -268,7 +266,7 @@ static int export(struct command *cmd, const struct wanted *wanted)
 		return misused(cmd, "--to %s and --json exclude each other", name);
 	cmd->regions = rfm_regions_load(wanted->file, print_complaint, &count);
 	if (cmd->regions)
-		return format->to(cmd, wanted);
+		return format->to(cmd, OPTION(wanted, OPTION_PREFIX));
 	return count ? STATUS_FAILED : cannot_read(cmd, wanted->file, errno);
 }
 
@@ -297,7 +295,7 @@ static int import(struct command *cmd, const struct wanted *wanted)
 	free(yaml);
 	if (cmd->regions)
 		return cmd->json ? out_json(cmd, regions_json(cmd->regions)) :
-				   regions_write_yaml(cmd, cmd->regions);
+				   regions_write_yaml(cmd);
 	return count ? STATUS_FAILED :
 		       failed(cmd, "cannot import %s: %s", wanted->file, strerror(error));
 }

@@ -12,8 +12,13 @@
 #include "regions.h"
 #include "tools/rmctl/cli/out.h"
 
-/* What is printed is not all there. */
-static bool no_memory;
+/* A header that is being printed. */
+struct header {
+	const struct command *cmd;
+	const char *prefix;			/* of all names */
+	const struct rfm_region *types;
+	json_t *done;				/* names of the types that have been printed */
+};
 
 static void indent(unsigned int depth)
 {
@@ -69,26 +74,29 @@ static void put_gap(uint64_t from, uint64_t to, unsigned int depth)
 	printf("uint8_t _gap_0x%" PRIx64 "[%" PRIu64 "];\n", from, to - from);
 }
 
-static void put_fields(const char *prefix, const struct rfm_region *region, unsigned int depth);
+static void put_fields(const struct header *header, const struct rfm_region *region,
+		       unsigned int depth);
 
 /* The type of one element. */
-static void put_type(const char *prefix, const struct rfm_region *region, unsigned int depth)
+static void put_type(const struct header *header, const struct rfm_region *region,
+		     unsigned int depth)
 {
 	if (region->type) {
 		printf("%s%s", rfm_region_type_name(region->type),
 		       region->type <= RFM_REGION_UINT64 ? "_t" : "");
 	} else if (region->type_name) {
-		printf("%s_type_%s", prefix, region->type_name);
+		printf("%s_type_%s", header->prefix, region->type_name);
 	} else {
 		puts("struct {");
-		put_fields(prefix, region, depth + 1);
+		put_fields(header, region, depth + 1);
 		indent(depth);
 		putchar('}');
 	}
 }
 
 /* In the order of offsets, as C has them. */
-static void put_fields(const char *prefix, const struct rfm_region *region, unsigned int depth)
+static void put_fields(const struct header *header, const struct rfm_region *region,
+		       unsigned int depth)
 {
 	const struct rfm_region **sorted;
 	size_t count = 0, i = 0;
@@ -96,18 +104,14 @@ static void put_fields(const char *prefix, const struct rfm_region *region, unsi
 
 	for (const struct rfm_region *field = region->fields; field; field = field->next)
 		count++;
-	sorted = calloc(count + 1, sizeof(*sorted));
-	if (!sorted) {
-		no_memory = true;
-		return;
-	}
+	sorted = needed(header->cmd, calloc(count + 1, sizeof(*sorted)));
 	for (const struct rfm_region *field = region->fields; field; field = field->next)
 		sorted[i++] = field;
 	qsort(sorted, count, sizeof(*sorted), by_offset);
 	for (i = 0; i < count; i++) {
 		put_gap(end, sorted[i]->offset, depth);
 		indent(depth);
-		put_type(prefix, sorted[i], depth);
+		put_type(header, sorted[i], depth);
 		printf(" %s", sorted[i]->name);
 		if (sorted[i]->count > 1)
 			printf("[%" PRIu32 "]", sorted[i]->count);
@@ -145,16 +149,17 @@ static void assert_fields(const char *type, const char *path, const struct rfm_r
 	}
 }
 
-static void put_definition(const char *prefix, const char *kind, const struct rfm_region *region)
+static void put_definition(const struct header *header, const char *kind,
+			   const struct rfm_region *region)
 {
 	char type[RFM_REGION_PATH_MAX];
 	bool text = region->type == RFM_REGION_CHAR && region->count > 1;
 
 	if (put_comment("/* ", region))
 		putchar('\n');
-	snprintf(type, sizeof(type), "%s_%s_%s", prefix, kind, region->name);
+	snprintf(type, sizeof(type), "%s_%s_%s", header->prefix, kind, region->name);
 	fputs("typedef ", stdout);
-	put_type(prefix, region, 0);
+	put_type(header, region, 0);
 	printf(" %s", type);
 	if (text)
 		printf("[%" PRIu32 "]", region->count);
@@ -168,32 +173,28 @@ static void put_definition(const char *prefix, const char *kind, const struct rf
 
 /* --- types, each behind those that it needs ------------------------------------------------- */
 
-/* @done: names of those that have been printed. */
-static void put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
-			 const struct rfm_region *region);
+static void put_types_of(const struct header *header, const struct rfm_region *region);
 
-static void put_type_named(const char *prefix, const struct rfm_region *types, json_t *done,
-			   const char *name)
+static void put_type_named(const struct header *header, const char *name)
 {
-	const struct rfm_region *type = types;
+	const struct rfm_region *type = header->types;
 
-	if (no_memory || json_object_get(done, name))
+	if (json_object_get(header->done, name))
 		return;
 	while (strcmp(type->name, name))
 		type = type->next;
-	no_memory |= json_object_set_new(done, name, json_true());
-	put_types_of(prefix, types, done, type);
-	put_definition(prefix, "type", type);
+	json_add(header->cmd, header->done, name, json_true());
+	put_types_of(header, type);
+	put_definition(header, "type", type);
 }
 
-static void put_types_of(const char *prefix, const struct rfm_region *types, json_t *done,
-			 const struct rfm_region *region)
+static void put_types_of(const struct header *header, const struct rfm_region *region)
 {
 	for (const struct rfm_region *field = region->fields; field; field = field->next) {
 		if (field->type_name)
-			put_type_named(prefix, types, done, field->type_name);
+			put_type_named(header, field->type_name);
 		else if (!field->type)
-			put_types_of(prefix, types, done, field);
+			put_types_of(header, field);
 	}
 }
 
@@ -238,22 +239,24 @@ static void put_beginning(const struct rfm_regions *regions, const char *upper)
  * Prints a C header for regions without a fault in their layout; all names in it begin with
  * @prefix. Returns an exit status.
  */
-int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
-			 const char *prefix)
+int regions_write_header(struct command *cmd, const char *prefix)
 {
+	const struct rfm_regions *regions = cmd->regions;
 	char upper[RFM_REGION_NAME_MAX] = "";
-	json_t *done = json_object();
+	const struct header header = {
+		.cmd = cmd, .prefix = prefix, .types = regions->types, .done = json_object(),
+	};
 
 	for (size_t i = 0; prefix[i] && i + 1 < sizeof(upper); i++)
 		upper[i] = (char)toupper((unsigned char)prefix[i]);
 	put_beginning(regions, upper);
 	for (const struct rfm_region *type = regions->types; type; type = type->next)
-		put_type_named(prefix, regions->types, done, type->name);
-	json_decref(done);
+		put_type_named(&header, type->name);
+	json_decref(header.done);
 	for (const struct rfm_region *region = regions->regions; region; region = region->next) {
 		put_numbers(upper, region);
-		put_definition(prefix, "region", region);
+		put_definition(&header, "region", region);
 	}
 	puts("#undef RFM_REGIONS_ASSERT\n\n#endif");
-	return no_memory ? failed(cmd, "out of memory") : out_flush(cmd);
+	return out_flush(cmd);
 }

@@ -70,8 +70,7 @@ json_t *regions_json(const struct rfm_regions *regions)
 /* Numbers as people write them: what says where or how large is hexadecimal. */
 const char *number_word(char text[24], const char *key, const json_t *value)
 {
-	bool hexadecimal = !strcmp(key, "offset") || !strcmp(key, "size") ||
-			   !strcmp(key, "memory");
+	bool hexadecimal = !strcmp(key, "offset") || !strcmp(key, "size") || !strcmp(key, "memory");
 
 	snprintf(text, 24, hexadecimal ? "0x%" PRIx64 : "%" PRIu64,
 		 (uint64_t)json_integer_value(value));
@@ -118,9 +117,9 @@ static int add_value(yaml_document_t *document, const char *key, json_t *value)
 }
 
 /* Prints a file of regions. Returns an exit status. */
-int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions)
+int regions_write_yaml(struct command *cmd)
 {
-	json_t *object = regions_json(regions);
+	json_t *object = regions_json(cmd->regions);
 	yaml_document_t document;
 	yaml_emitter_t emitter;
 	bool done = false;

@@ -171,14 +171,3 @@ int get_target_or_offset(struct command *cmd, const char *word, struct target *t
 	*target = (struct target){ .word = word };
 	return get_number(cmd, "offset", word, UINT64_MAX, &target->offset);
 }
-
-/* The same as get_target(), for those who need no more of it. */
-int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length)
-{
-	struct target target = { .length = 0 };
-	int status = get_target(cmd, word, &target);
-
-	*offset = target.offset;
-	*length = target.length;
-	return status;
-}

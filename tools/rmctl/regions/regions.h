@@ -17,7 +17,6 @@
 const char *regions_path(const struct command *cmd);
 bool word_is_name(const char *word);
 int get_place(struct command *cmd, const char *name, struct rfm_place *place);
-int get_range(struct command *cmd, const char *word, uint64_t *offset, uint64_t *length);
 
 /* What a word on the command line means. */
 struct target {
@@ -36,10 +35,9 @@ int regions_need(struct command *cmd);
 /* --- files in other forms ------------------------------------------------------------- */
 
 json_t *regions_json(const struct rfm_regions *regions);
-int regions_write_yaml(struct command *cmd, const struct rfm_regions *regions);
-int regions_write_csv(struct command *cmd, const struct rfm_regions *regions);
-int regions_write_header(struct command *cmd, const struct rfm_regions *regions,
-			 const char *prefix);
+int regions_write_yaml(struct command *cmd);
+int regions_write_csv(struct command *cmd, const char *prefix);
+int regions_write_header(struct command *cmd, const char *prefix);
 char *csv_as_yaml(const char *path, char *text, size_t length, rfm_regions_report *report,
 		  void *context);
 
