@@ -84,7 +84,7 @@ static int whose;
 
 static ulong buffer;
 module_param(buffer, ulong, 0444);
-MODULE_PARM_DESC(buffer, "physical address for one card's DMA, of memory that the kernel does not use");
+MODULE_PARM_DESC(buffer, "address of memory that the kernel does not use, for one card's DMA");
 
 struct queue {
 	u32 node[QUEUE], data[QUEUE];
