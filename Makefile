@@ -57,8 +57,9 @@ qemu: setup ## QEMU with the card: build/qemu/qemu-system-x86_64
 
 module: setup ## the driver: build/module/<kernel>/rfm.ko
 	@kernel=$$(scripts/kernel-get $(KERNEL)) && \
-	$(MAKE) -C driver -s $(parallel) KDIR=$$kernel/headers \
-		OUT=build/module/$$(cd $$kernel/lib/modules && echo *) module
+	out=build/module/$$(cd $$kernel/lib/modules && echo *) && \
+	$(MAKE) -C driver -s $(parallel) KDIR=$$kernel/headers OUT=$$out module && \
+	$(MAKE) -C tests/guest/foreign -s KDIR=$$kernel/headers OUT=$$out/foreign module
 
 tools: setup ## the user programs, librfm and librfmring, below build/
 	@$(MAKE) -C tools -s $(parallel)

@@ -84,10 +84,10 @@ static void rfm_stop(struct rfm_card *card)
 	rfm_events_stop(&card->hw);
 	rfm_dispatch_unlock(card);
 	rfm_card_drain(card);
-	/* The extension block as it is at reset. */
 	rfm_slots_reset(card);
 	rfm_status_stop(card);
 	rfm_subscribe_stop(card);
+	rfm_hw_leave(&card->hw);
 }
 
 /*
@@ -158,7 +158,7 @@ static int rfm_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return ret;
 	}
 	rfm_dispatch_start(card);
-	rfm_led_off(&card->hw);
+	rfm_led_set(&card->hw, false);
 
 	ret = rfm_chrdev_add(card);
 	if (ret) {

@@ -151,7 +151,8 @@ static inline bool rfm_may_sleep(unsigned int budget)
 
 /* hw/pci.c: what the PCI device shows */
 int rfm_hw_find(struct rfm_hw *hw);
-void rfm_led_off(struct rfm_hw *hw);
+void rfm_hw_leave(struct rfm_hw *hw);
+void rfm_led_set(struct rfm_hw *hw, bool lit);
 
 /* hw/irq.c: LISR, LIER, the FIFOs */
 irqreturn_t rfm_irq(int irq, void *data);

@@ -32,8 +32,8 @@
 /* Always enabled in LIER. */
 #define RFM_LIER_ALWAYS		RFM_LISR_SYNC_LOSS
 
-#define RFM_INTCSR_ENABLES	(RFM_INTCSR_PCI_ENABLE | \
-				 RFM_INTCSR_LOCAL_ENABLE | \
+/* With neither nothing interrupts; PCI_ENABLE is set as it is at reset. */
+#define RFM_INTCSR_ENABLES	(RFM_INTCSR_LOCAL_ENABLE | \
 				 RFM_INTCSR_DMA0_ENABLE)
 
 /* Where the events come from: the bit in LISR, and the FIFO if there is one. */
@@ -270,8 +270,8 @@ void rfm_irq_start(struct rfm_hw *hw)
 		rfm_events_start(hw);
 		/* Nothing that the engine has moved was ours. */
 		writeb(RFM_DMACSR0_CLEAR_INT, hw->runtime + RFM_DMACSR0);
-		writel(readl(hw->runtime + RFM_INTCSR) | RFM_INTCSR_ENABLES,
-		       hw->runtime + RFM_INTCSR);
+		writel(readl(hw->runtime + RFM_INTCSR) | RFM_INTCSR_ENABLES |
+		       RFM_INTCSR_PCI_ENABLE, hw->runtime + RFM_INTCSR);
 	}
 	spin_unlock_irq(&hw->irq.lock);
 }

@@ -51,6 +51,13 @@ static int rfm_reset_window(struct rfm_hw *hw)
 	return 0;
 }
 
+/* Boards with a PLX bridge have more in these four bytes. */
+static void rfm_swap_nothing(struct rfm_hw *hw)
+{
+	writel(readl(hw->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS,
+	       hw->runtime + RFM_BIGEND);
+}
+
 /* Is this a 5565, and which? */
 static int rfm_identify(struct rfm_hw *hw)
 {
@@ -81,19 +88,21 @@ static int rfm_identify(struct rfm_hw *hw)
 	hw->build = readw(hw->control + RFM_BRB);
 	hw->node = readb(hw->control + RFM_NID);
 	/* Our programs do not expect bytes to be swapped. */
-	writel(readl(hw->runtime + RFM_BIGEND) & ~RFM_BIGEND_SWAPS,
-	       hw->runtime + RFM_BIGEND);
+	rfm_swap_nothing(hw);
 	return rfm_reset_window(hw);
 }
 
 /* The red LED means "no driver": it is lit from power-up on. */
-void rfm_led_off(struct rfm_hw *hw)
+void rfm_led_set(struct rfm_hw *hw, bool lit)
 {
 	u32 lcsr1;
 
 	spin_lock(&hw->lock);
 	lcsr1 = readl(hw->control + RFM_LCSR1);
-	writel(lcsr1 & ~RFM_LCSR1_LED, hw->control + RFM_LCSR1);
+	/* What a card that is not there answers would darken one that comes back. */
+	if (lcsr1 != RFM_ALL_ONES)
+		writel((lcsr1 & ~RFM_LCSR1_LED) | (lit ? RFM_LCSR1_LED : 0),
+		       hw->control + RFM_LCSR1);
 	spin_unlock(&hw->lock);
 }
 
@@ -162,4 +171,56 @@ static int rfm_map_ext(struct rfm_hw *hw)
 int rfm_hw_find(struct rfm_hw *hw)
 {
 	return rfm_map_bars(hw) ?: rfm_map_ext(hw) ?: rfm_identify(hw);
+}
+
+/*
+ * The registers of the extension block that a driver writes, but for commands.
+ * A slot that is off keeps what it was set to, which means nothing then.
+ */
+static const struct {
+	u16 first, last;
+} rfm_ext_settings[] = {
+	{ RFM_EXT_INT_ENABLE, RFM_EXT_MODERATION_TIME },
+	{ RFM_EXT_EVENT_BASE, RFM_EXT_EVENT_CONSUMER },
+	{ RFM_EXT_RANGE_OFFSET, RFM_EXT_RANGE_LENGTH },
+	{ RFM_EXT_SLOT_INDEX, RFM_EXT_SLOT_INDEX },
+	{ RFM_EXT_WRITER_OFFSET, RFM_EXT_WRITER_OFFSET },
+	{ RFM_EXT_MULTICAST_SET(0), RFM_EXT_MULTICAST_DATA },
+	{ RFM_EXT_QUERY_OFFSET, RFM_EXT_QUERY_LENGTH },
+};
+
+/*
+ * The card as it is after a reset, for whoever drives it next, who may know
+ * nothing but the 5565: interrupts are off, the engine rests, nobody has a
+ * mapping. What the node is to its ring stays: memory, FIFOs and latches, and
+ * of LCSR1 all but the LED, so that a node that was made dark does not light up
+ * by itself. Harmless when the card is no longer there.
+ */
+void rfm_hw_leave(struct rfm_hw *hw)
+{
+	unsigned int i, offset;
+
+	rfm_led_set(hw, true);
+	writel(0, hw->control + RFM_NTD);
+	writeb(0, hw->control + RFM_NTN);
+	rfm_swap_nothing(hw);
+	if (hw->board_revision >= RFM_BRV_SLIDING_WINDOW)
+		writel(RFM_LAS1BA_ENABLE, hw->runtime + RFM_LAS1BA);
+	/* An engine that could not be stopped may still need them. */
+	if (readb(hw->runtime + RFM_DMACSR0) & RFM_DMACSR0_DONE) {
+		writel(RFM_DMAMODE0_RESET, hw->runtime + RFM_DMAMODE0);
+		writel(0, hw->runtime + RFM_DMAPADR0);
+		writel(0, hw->runtime + RFM_DMADAC0);
+		writel(0, hw->runtime + RFM_DMALADR0);
+		writel(0, hw->runtime + RFM_DMASIZ0);
+		writel(RFM_DMADPR0_RESET, hw->runtime + RFM_DMADPR0);
+		writeb(RFM_DMACSR0_CLEAR_INT, hw->runtime + RFM_DMACSR0);
+	}
+	if (!hw->ext)
+		return;
+	for (i = 0; i < ARRAY_SIZE(rfm_ext_settings); i++)
+		for (offset = rfm_ext_settings[i].first;
+		     offset <= rfm_ext_settings[i].last; offset += 4)
+			writel(0, hw->ext + offset);
+	writel(RFM_ALL_ONES, hw->ext + RFM_EXT_INT_STATUS);
 }

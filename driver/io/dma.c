@@ -14,7 +14,9 @@
  *
  * There is no way to abort a transfer. rfm_dma_stop() takes the bus from the
  * card, which ends it, and waits until the engine says so: before that, no
- * page is given back.
+ * page is given back. One that was started without the bus waits for it on
+ * our card, and begins with the registers as they are then: it gets the bus with
+ * nothing to move.
  */
 
 #include <linux/dma-mapping.h>
@@ -207,6 +209,7 @@ static void rfm_dma_look(struct rfm_card *card)
 {
 	struct rfm_hw *hw = &card->hw;
 	size_t bytes = hw->dma.active->bytes;
+	u16 command;
 	u8 csr;
 
 	/* Some hosts read zeros where there is no card. */
@@ -219,14 +222,18 @@ static void rfm_dma_look(struct rfm_card *card)
 	    hw->gone)
 		return;
 	/* An engine at rest that tells of no end was not left so by us. */
-	if (csr & RFM_DMACSR0_DONE)
+	if (csr & RFM_DMACSR0_DONE) {
 		dev_err(&card->dev, "the DMA engine was reset in a transfer\n");
-	else if (!--hw->dma.ticks_left)
+	} else if (!--hw->dma.ticks_left) {
+		pci_read_config_word(hw->pdev, PCI_COMMAND, &command);
 		dev_err(&card->dev,
-			"the DMA engine has not moved %zu bytes in %zu s\n",
-			bytes, RFM_DMA_LIMIT(bytes));
-	else
+			"the DMA engine has not moved %zu bytes in %zu s%s\n",
+			bytes, RFM_DMA_LIMIT(bytes),
+			command & PCI_COMMAND_MASTER ?
+			"" : ", as the card is no bus master");
+	} else {
 		return;
+	}
 	rfm_card_lost(card);
 }
 
@@ -317,17 +324,38 @@ const struct attribute_group *rfm_card_groups[] = {
 
 /* --- begin and end ------------------------------------------------------ */
 
-/* Returns false if it does not stop. All ones are the answer of no card. */
-static bool rfm_dma_halt(struct rfm_card *card)
+/* Waits until it is at rest. All ones are the answer of no card. */
+static bool rfm_dma_rests(struct rfm_card *card)
 {
 	u8 csr;
 
-	pci_clear_master(card->hw.pdev);
-	/* A card that is not there moves nothing. */
 	return !readb_poll_timeout(card->hw.runtime + RFM_DMACSR0, csr,
 				   csr & RFM_DMACSR0_DONE, 20,
-				   RFM_DMA_STOP_TIME) ||
-	       !rfm_card_answers(card);
+				   RFM_DMA_STOP_TIME);
+}
+
+/*
+ * Returns false if it does not stop. Only a card with the extension holds what
+ * was started without the bus; while it has it, it writes no events.
+ */
+static bool rfm_dma_halt(struct rfm_card *card)
+{
+	struct rfm_hw *hw = &card->hw;
+	bool rests;
+
+	pci_clear_master(hw->pdev);
+	/* A card that is not there moves nothing. */
+	if (rfm_dma_rests(card) || !rfm_card_answers(card))
+		return true;
+	if (!hw->ext)
+		return false;
+
+	writel(0, hw->ext + RFM_EXT_EVENT_CONTROL);
+	writel(0, hw->runtime + RFM_DMASIZ0);
+	pci_set_master(hw->pdev);
+	rests = rfm_dma_rests(card);
+	pci_clear_master(hw->pdev);
+	return rests;
 }
 
 /* As managed memory is, but not if the engine may go on with it. */

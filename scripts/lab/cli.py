@@ -17,9 +17,10 @@ SIZES = ("64M", "128M", "256M")
 MAX_NODE_ID = 255
 MAX_MACHINES = 16
 DEFAULT_MACHINES = 3
+MAX_RESERVED = 1024     # MiB; all memory lies below 2 GiB, in one piece
 
 # Options whose value may itself begin with a dash.
-DASH_VALUES = ("--append", "--qemu-arg", "--device-arg", "--hub-arg")
+DASH_VALUES = ("--kernel-args", "--append", "--qemu-arg", "--device-arg", "--hub-arg")
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,6 +60,13 @@ def node_ids(text):
             raise argparse.ArgumentTypeError(f"'{word}' is no node id from 0 to {MAX_NODE_ID}")
         ids.append(number)
     return ids
+
+
+def reserved_size(text):
+    match = re.fullmatch(r"(\d+)M", text)
+    if not match or not 1 <= int(match[1]) <= MAX_RESERVED:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size from 1M to {MAX_RESERVED}M")
+    return int(match[1]) << 20
 
 
 def for_machines(text):
@@ -101,7 +109,9 @@ def do_up(args):
     def chosen(values, number):
         return [value for only, value in values if only in (None, number)]
 
-    args.device_args = lambda number: chosen(args.device_arg, number)
+    # What no driver but ours knows would be in the way of another.
+    base = ["extension=off"] if args.driver == "none" else []
+    args.device_args = lambda number: base + chosen(args.device_arg, number)
     args.qemu_args = lambda number: [word for value in chosen(args.qemu_arg, number)
                                      for word in shlex.split(value)]
     labs.up(args)
@@ -142,11 +152,12 @@ def do_log(args):
 
 
 def do_status(args):
-    status = Lab(args.name).status()
+    lab = Lab(args.name)
+    status = lab.status()
     if args.json:
         print(json.dumps(status))
         return 0
-    print(f"lab '{status['name']}': kernel {status['kernel']}, accelerator {status['accel']}")
+    print(f"lab '{lab.name}': {lab.summary}")
     hub = status["hub"]
     if hub:
         process = f"pid {hub['pid']}, control socket {hub['socket']}" if hub["pid"] else ""
@@ -256,7 +267,14 @@ def add_up(sub):
                      default=os.environ.get("RMLAB_KERNEL"),
                      help="what to boot, as scripts/guest-image takes it (default: what RMLAB_KERNEL in the "
                      "environment says, else the stock kernel)")
-    sub.add_argument("--append", default="", metavar="STR", help="more kernel arguments")
+    sub.add_argument("--driver", choices=("rfm", "none"), default="rfm",
+                     help="none: nothing of ours is loaded, and the card has only what a 5565 has, for "
+                     "a driver of your own (default: rfm)")
+    sub.add_argument("--reserve", type=reserved_size, default=0, metavar="SIZE",
+                     help="keep that much physical memory from the kernel, 1M to "
+                     f"{MAX_RESERVED}M; 'status' says where")
+    sub.add_argument("--kernel-args", "--append", default="", metavar="STR",
+                     help="more kernel arguments")
     sub.add_argument("--qemu-arg", type=for_machines, action="append", default=[],
                      metavar="[N:]STR", help="more QEMU arguments, for all machines or machine N; "
                      "split at spaces as a shell would")

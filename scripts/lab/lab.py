@@ -16,7 +16,7 @@ from queue import SimpleQueue
 
 from . import LabError, UsageError, process
 from .hub import Hub, card_sockets, hub_command
-from .machine import (BootError, Machine, chain_sockets, find_qemu, qemu_command,
+from .machine import (RESERVED_AT, BootError, Machine, chain_sockets, find_qemu, qemu_command,
                       usable_accelerator)
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -96,9 +96,25 @@ class Lab:
             any(machine.pid is not None for machine in self.machines) or \
             (self.hub is not None and self.hub.pid is not None)
 
+    @property
+    def reserved(self):
+        """The physical memory that the kernels leave alone, or None."""
+        size = self.config.get("reserve")
+        return {"address": RESERVED_AT, "size": size} if size else None
+
+    @property
+    def summary(self):
+        text = f"kernel {self.config['kernel']}, accelerator {self.config['accel']}"
+        if self.config.get("driver") == "none":
+            text += ", no driver loaded"
+        if self.reserved:
+            text += f", {self.reserved['size'] >> 20}M of memory reserved at {RESERVED_AT:#x}"
+        return text
+
     def status(self):
         common = {"kernel": self.config["kernel"], "accel": self.config["accel"]}
         return {"name": self.name, **common,
+                "driver": self.config.get("driver", "rfm"), "reserved": self.reserved,
                 "topology": "hub" if self.hub else "chain",
                 "hub": self.hub.status() if self.hub else None, "nodes": [{
             "n": machine.number,
@@ -115,7 +131,7 @@ class Lab:
 def up(options):
     """Brings a new lab up, or leaves nothing behind."""
     qemu = find_qemu(TOP)
-    options.image = guest_image(options.kernel)
+    options.image = guest_image(options.kernel, options.driver)
     options.accel = options.accel or usable_accelerator()
     with locked_base() as base:
         folder = base / options.name
@@ -127,8 +143,7 @@ def up(options):
             lab = Lab(options.name)
             print(f"lab '{lab.name}': {len(lab.machines)} "
                   f"machine{'s' if len(lab.machines) > 1 else ''}, "
-                  f"kernel {lab.config['kernel']}, accelerator {lab.config['accel']}"
-                  + (", on a hub" if lab.hub else ""), flush=True)
+                  + lab.summary + (", on a hub" if lab.hub else ""), flush=True)
             if lab.hub:
                 lab.hub.start()
             boot(lab.machines)
@@ -137,14 +152,14 @@ def up(options):
             raise
 
 
-def guest_image(kernel):
+def guest_image(kernel, driver):
     """Builds what is missing of the guest; its messages go to stderr."""
     command = [TOP / "scripts" / "guest-image", *([kernel] if kernel else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise LabError("there is no guest image to boot")
     image = Path(done.stdout.strip())
-    if kernel and not Path(kernel).exists() and \
+    if driver != "none" and kernel and not Path(kernel).exists() and \
             not (TOP / "build" / "module" / image.name / "rfm.ko").exists():
         raise LabError(f"there is no driver for kernel {image.name}; "
                        f"run 'make image KERNEL={kernel}' first")
@@ -183,6 +198,7 @@ def write_config(folder, options, qemu):
     config = {
         "maker": [os.getpid(), process.start_time(os.getpid())],
         "kernel": options.image.name, "accel": options.accel,
+        "driver": options.driver, "reserve": options.reserve,
         "keys": str(options.image.parent / "keys"), "hub": hub, "machines": machines}
     new = folder / "lab.json.new"
     new.write_text(json.dumps(config))

@@ -16,7 +16,9 @@ import time
 from . import LabError, process, qmp
 from .channel import Channel
 
-MEMORY = "256M"
+MEMORY = 256 << 20      # without what is reserved
+RESERVED_AT = MEMORY    # behind it; and behind that
+FIRMWARE = 2 << 20      # firmware has its tables at the end of the memory
 TAIL_LINES = 25
 STARVED = 4     # times as long for a boot, on a machine that others use too
 
@@ -269,6 +271,19 @@ def clock_arguments():
     return f"tsc_early_khz={round(float(bogomips[1]) * 500)}"
 
 
+def memory_size(options):
+    return MEMORY + (options.reserve and options.reserve + FIRMWARE)
+
+
+def kernel_arguments(options, number):
+    words = [KERNEL_ARGUMENTS, clock_arguments(), f"hostname={options.name}-{number}"]
+    if options.driver == "none":
+        words.append("rmlab_driver=none")       # for scripts/guest/init
+    if options.reserve:
+        words.append(f"memmap={options.reserve:#x}${RESERVED_AT:#x}")
+    return " ".join(filter(None, [*words, options.kernel_args]))
+
+
 def qemu_command(qemu, options, folder, number, sockets):
     """The QEMU command line of one machine; sockets are the chardevs of its card."""
     card = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
@@ -276,11 +291,11 @@ def qemu_command(qemu, options, folder, number, sockets):
                      *options.device_args(number)])
     return [
         str(qemu), "-name", f"rmlab-{options.name}-{number}", "-L", str(qemu.parent / "pc-bios"),
-        "-machine", f"{MACHINE},accel={options.accel}", "-cpu", CPU[options.accel], "-m", MEMORY,
+        "-machine", f"{MACHINE},accel={options.accel}", "-cpu", CPU[options.accel],
+        "-m", f"{memory_size(options) >> 20}M",
         "-nodefaults", "-no-user-config", "-display", "none", "-action", "reboot=shutdown",
         "-kernel", str(options.image / "vmlinuz"), "-initrd", str(options.image / "initramfs.img"),
-        "-append", " ".join(filter(None, (KERNEL_ARGUMENTS, clock_arguments(),
-                                          f"hostname={options.name}-{number}", options.append))),
+        "-append", kernel_arguments(options, number),
         "-chardev", f"file,id=console,path={folder}/console.log,append=on",
         "-serial", "chardev:console",
         "-chardev", f"socket,id=ready,path={folder}/ready", "-serial", "chardev:ready",

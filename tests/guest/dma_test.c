@@ -12,6 +12,7 @@
 #define TAP_CASE_SECONDS 600
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -688,27 +689,53 @@ static bool bus_master(bool on)
 	return good;
 }
 
-/* The engine cannot reach the buffer: an error, and only as long as that is so. */
+struct reader {
+	uint8_t *buf;
+	ssize_t done;
+	atomic_bool ended;
+};
+
+static void *read_all(void *data)
+{
+	struct reader *reader = data;
+
+	reader->done = pread(card, reader->buf, MIB, MIB);
+	reader->ended = true;
+	return NULL;
+}
+
+/*
+ * A transfer of a card without the bus waits for it, and touches nothing before;
+ * what the processor moves does not. It must have the bus again before the driver
+ * gives the engine up: RFM_DMA_LIMIT() of its dma.c.
+ */
 static void an_engine_without_the_bus(void)
 {
+	const struct timespec look = { .tv_nsec = 10000000 };
 	uint8_t *buf = pages(MIB), *seen = pages(MIB);
-	long long errors = dma_figure("errors");
+	struct reader reader = { .buf = seen };
+	uint64_t end = now_ns() + 2000000000;
+	pthread_t thread;
 
 	REQUIRE(buf && seen && dma_threshold(4096));
 	pattern_fill(buf, MIB, 9);
 	CHECK_EQ(pwrite(card, buf, MIB, MIB), MIB);
 	memset(seen, 0xa5, MIB);
 	REQUIRE(bus_master(false));
-	CHECK_ERRNO(pread(card, seen, MIB, MIB), EIO);
-	CHECK_ERRNO(pwrite(card, seen, MIB, MIB), EIO);
-	CHECK_ERRNO(pwrite(card, seen + 1, 8192, MIB), EIO);
+	if (pthread_create(&thread, NULL, read_all, &reader)) {
+		bus_master(true);
+		REQUIRE(false);
+	}
+	while (now_ns() < end && !reader.ended)
+		nanosleep(&look, NULL);
+	CHECK(!reader.ended);
+	CHECK_EQ(first_other(seen, 0xa5, MIB), MIB);
 	CHECK_EQ(pread(card, seen, 4095, MIB), 4095);
-	REQUIRE(bus_master(true));
 	CHECK_EQ(first_difference(seen, buf, 4095), 4095);
 	CHECK_EQ(first_other(seen + 4095, 0xa5, MIB - 4095), MIB - 4095);
-	CHECK_EQ(first_difference(map + MIB, buf, MIB), MIB);
-	CHECK(dma_figure("errors") > errors);
-	CHECK_EQ(pread(card, seen, MIB, MIB), MIB);
+	CHECK(bus_master(true));
+	pthread_join(thread, NULL);
+	CHECK_EQ(reader.done, MIB);
 	CHECK_EQ(first_difference(seen, buf, MIB), MIB);
 	munmap(buf, MIB);
 	munmap(seen, MIB);

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from library import Installed, made
-from suite import TOP, expect, free_ports, plan, run, wait_for
+from suite import PROGRAMS, TOP, expect, free_ports, plan, run, wait_for
 from labkit import RMLAB, Lab, rmlab
 from lab import process
 
@@ -125,9 +125,33 @@ def size(lab):
     expect(lab.rmctl_json(1, "show", "rfm0")["window_size"] == 128 << 20, "machine 1 changed too")
 
 
-def append(lab):
-    """--append reaches the kernel"""
+def kernel_args(lab):
+    """--kernel-args reaches the kernel"""
     expect("rmlab.test=1" in lab.out(1, "cat", "/proc/cmdline"), "not on the command line")
+
+
+def no_driver(lab):
+    """--driver none: nothing of ours is loaded, the card has no extension; --reserve: a hole, where status says"""
+    with Lab("rmlab-none", 1, "--driver", "none", "--reserve", "16M") as bare:
+        state = json.loads(rmlab("status", "--name", bare.name, "-j").stdout)
+        hole = state["reserved"]
+        expect((state["driver"], hole["size"]) == ("none", 16 << 20), f"{state}")
+        last = hole["address"] + hole["size"] - 1
+        expect(f"{hole['address']:08x}-{last:08x} : Reserved" in bare.out(1, "cat", "/proc/iomem"),
+               f"no hole at {hole['address']:#x}")
+        shown = rmlab("status", "--name", bare.name).stdout
+        expect("no driver" in shown and f"16M of memory reserved at {hole['address']:#x}\n" in shown, shown)
+        expect("rfm" not in bare.out(1, "cat", "/proc/modules"), "a module of ours is loaded")
+        card = "/sys/bus/pci/devices/0000:01:00.0/"
+        expect(bare.out(1, "cat", f"{card}device") == "0x5565", "no card")
+        expect(bare.run(1, "test", "-e", f"{card}driver", check=False).returncode == 1, "the card has a driver")
+        bars = bare.out(1, "cat", f"{card}resource").splitlines()
+        expect([int(bar.split()[0], 0) != 0 for bar in bars[:6]] == [True] * 4 + [False] * 2, f"{bars}")
+        # A driver of that kind transfers from and to the hole, and makes nobody a bus master.
+        bare.run(1, "insmod", PROGRAMS + "foreign.ko", f"buffer={hole['address']:#x}")
+        bare.run(1, PROGRAMS + "foreign_test", "-t", "/dev/foreign1")
+    status = json.loads(rmlab("status", "--name", lab.name, "-j").stdout)
+    expect((status["driver"], status["reserved"]) == ("rfm", None), f"{status}")
 
 
 def qmp(lab):
@@ -153,7 +177,8 @@ def wrong_usage(lab):
     """Wrong usage: one sentence, status 2, nothing changed"""
     other = f"{lab.name}-wrong"
     for words in (["up", "--size", "32M"], ["up", "--nodes", "0"], ["up", "--ids", "1,x"],
-                  ["up", "--ids", "256"], ["fly"]):
+                  ["up", "--ids", "256"], ["up", "--driver", "ours"], ["up", "--reserve", "16"],
+                  ["up", "--reserve", "0M"], ["up", "--reserve", "2000M"], ["fly"]):
         done = rmlab(*words, "--name", other, check=False)
         expect(done.returncode == 2 and done.stderr.strip(), f"{words}: {done}")
         expect("Traceback" not in done.stderr, f"{words}: {done.stderr}")
@@ -301,13 +326,13 @@ def side_by_side(lab):
 
 
 TESTS = [exec_is_transparent, at_once, goes_on_after_a_kill, push_and_pull, push_makes_the_folder,
-         programs_of_yours, image_is_small, ids, size, append, qmp, status, log, cut, wrong_usage, same_ids, gone_at_once, not_trusted,
-         started_once, own_command_line, side_by_side]
+         programs_of_yours, image_is_small, ids, size, kernel_args, no_driver, qmp, status, log, cut,
+         wrong_usage, same_ids, gone_at_once, not_trusted, started_once, own_command_line, side_by_side]
 
 
 def main():
     plan(TESTS)
-    with Lab("rmlab", 2, "--ids", "0x11,0", "--size", "128M", "--append", "rmlab.test=1",
+    with Lab("rmlab", 2, "--ids", "0x11,0", "--size", "128M", "--kernel-args", "rmlab.test=1",
              "--device-arg", "2:window=16M") as lab:
         failed = run(TESTS, lab)
     return bool(failed)

@@ -177,7 +177,7 @@ void control_done(struct control_request *request, json_t *result)
 	finish(request, json_pack("{s:o}", "result", result ? result : json_object()));
 }
 
-bool control_refuse(struct control_request *request, bool misused, const char *format, ...)
+void control_refuse(struct control_request *request, bool misused, const char *format, ...)
 {
 	char sentence[CONTROL_SENTENCE];
 	va_list args;
@@ -191,7 +191,6 @@ bool control_refuse(struct control_request *request, bool misused, const char *f
 	finish(request, json_pack("{s:o, s:o*}", "error", text ? text :
 				  json_string("a word of the request is not UTF-8"),
 				  "misused", misused ? json_true() : NULL));
-	return false;
 }
 
 void *control_alloc(struct control_request *request, size_t size)

@@ -74,13 +74,14 @@ bool control_event(struct control_request *request, json_t *object);
 /** control_done() - the last line; @result is taken over, NULL: {}; @request is over */
 void control_done(struct control_request *request, json_t *result);
 
-/** control_refuse() - the last line says why not; @request is over; returns false */
-bool control_refuse(struct control_request *request, bool misused, const char *format, ...)
+/** control_refuse() - the last line says why not; @request is over */
+void control_refuse(struct control_request *request, bool misused, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-#define control_fail(request, ...)	control_refuse(request, false, __VA_ARGS__)
-/* It is the request that was wrong, or a word is missing. */
-#define control_misused(request, ...)	control_refuse(request, true, __VA_ARGS__)
+/** control_fail() - the same; returns false */
+#define control_fail(request, ...)	({ control_refuse(request, false, __VA_ARGS__); false; })
+/** control_misused() - it is the request that was wrong, or a word is missing; returns false */
+#define control_misused(request, ...)	({ control_refuse(request, true, __VA_ARGS__); false; })
 
 /** control_alloc() - all zero; NULL after it has failed the request */
 void *control_alloc(struct control_request *request, size_t size);

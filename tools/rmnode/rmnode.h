@@ -220,6 +220,6 @@ bool word_switch(const char *what, const char *text, bool *value);
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** refuse() - the same of a word; returns false */
-#define refuse(...)	(!complain(__VA_ARGS__))
+#define refuse(...)	({ complain(__VA_ARGS__); false; })
 
 #endif

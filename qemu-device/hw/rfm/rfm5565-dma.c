@@ -65,9 +65,15 @@ typedef enum Rfm5565Step {
 
 /* --- when it runs: under the lock ----------------------------------------- */
 
+/* It was started, and has not begun: the card is no bus master yet. */
+static bool is_held(const Rfm5565State *s)
+{
+    return s->dma.busy && !s->dma.left;
+}
+
 static bool may_run(const Rfm5565State *s)
 {
-    return s->dma.busy && !s->dma.frozen && !s->dma.hung &&
+    return s->dma.busy && s->dma.left && !s->dma.frozen && !s->dma.hung &&
            !rfm5565_is_unreachable(s);
 }
 
@@ -111,17 +117,15 @@ static bool is_on_bus(const Rfm5565State *s)
     const PCIDevice *pci = &s->parent_obj;
 
     return !s->gone &&
-           (s->dma_without_bus_master ||
+           (s->firmware_bus_master == ON_OFF_AUTO_ON ||
             (pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER));
 }
 
-/* Under both locks. The setup registers keep their values. */
-static void dma_start(Rfm5565State *s)
+/* The setup registers keep their values. */
+static void dma_begin(Rfm5565State *s)
 {
     Rfm5565Dma *dma = &s->dma;
 
-    s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
-    dma->run++;
     dma->chain = dma->mode & RFM_DMAMODE0_CHAIN;
     dma->to_host = dma->dpr & RFM_DMADPR0_TO_HOST;
     dma->swap = s->bigend & RFM_BIGEND_DMA0;
@@ -141,13 +145,41 @@ static void dma_start(Rfm5565State *s)
                             dma->left, dma->card);
         dma_complete(s, false);
     } else {
-        if (!is_on_bus(s)) {
-            rfm5565_guest_error(s, "DMA, but the card is no bus master");
-        }
-        dma->busy = true;
         qatomic_store_release(&s->dma_sends, !dma->to_host);
         qemu_bh_schedule(dma->bh);
     }
+}
+
+/*
+ * Drivers that leave it to the firmware to make the card a bus master would not
+ * notice that a transfer has failed. So it does not end: they do, and so does
+ * whoever runs the machine.
+ */
+static void dma_begin_or_hold(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    if (is_on_bus(s)) {
+        dma_begin(s);
+        return;
+    }
+    rfm5565_guest_error(s, "DMA waits, as the card is no bus master");
+    if (!dma->hold_told) {
+        dma->hold_told = dma->tell_hold = true;
+        qemu_bh_schedule(s->main_work_bh);
+    }
+}
+
+/* Under both locks. */
+static void dma_start(Rfm5565State *s)
+{
+    Rfm5565Dma *dma = &s->dma;
+
+    s->intcsr |= RFM_INTCSR_DMA0_NO_ABORT;
+    dma->run++;
+    dma->busy = true;
+    dma->left = dma->piece = 0;
+    dma_begin_or_hold(s);
 }
 
 /* --- the registers' part -------------------------------------------------- */
@@ -288,7 +320,9 @@ static bool must_wait(Rfm5565State *s, Rfm5565Access *access)
 /* The guest has written to the command register. */
 void rfm5565_dma_bus_changed(Rfm5565State *s)
 {
-    if (s->dma.waiting && !is_on_bus(s)) {
+    if (is_held(s) && is_on_bus(s)) {
+        dma_begin(s);
+    } else if (s->dma.waiting && !is_on_bus(s)) {
         s->dma.waiting = false;
         qemu_bh_schedule(s->dma.bh);
     }
@@ -700,9 +734,14 @@ void rfm5565_dma_set_running(Rfm5565State *s, bool running)
     AddressSpace *plain = pci_device_iommu_address_space(pci);
 
     rfm5565_lock(s);
-    dma->as = s->dma_without_bus_master ? plain : pci_get_address_space(pci);
+    dma->as = s->firmware_bus_master == ON_OFF_AUTO_ON
+            ? plain : pci_get_address_space(pci);
     dma->direct = plain == &address_space_memory;
     dma->frozen = !running;
+    /* What was held where the machine was before may begin here. */
+    if (running && is_held(s)) {
+        dma_begin_or_hold(s);
+    }
     if (may_run(s)) {
         dma->no_room_since = 0;
         qatomic_store_release(&s->dma_sends, !dma->to_host);

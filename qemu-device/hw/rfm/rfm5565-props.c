@@ -64,8 +64,8 @@ static const Property rfm5565_properties[] = {
                        RFM5565_OURS, duplicate_ids_info, Rfm5565Behaviour),
     DEFINE_PROP_STRING("pcap", Rfm5565State, pcap),
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
-    DEFINE_PROP_BOOL("dma-without-bus-master", Rfm5565State,
-                     dma_without_bus_master, false),
+    DEFINE_PROP_ON_OFF_AUTO("firmware-bus-master", Rfm5565State,
+                            firmware_bus_master, ON_OFF_AUTO_AUTO),
 };
 
 static const struct {
@@ -94,8 +94,8 @@ static const struct {
       "(stay, as the real card)" },
     { "pcap", "write every frame of both fibres to this pcapng file" },
     { "extension", "what no 5565 has, in BAR4: on, or off for a plain 5565" },
-    { "dma-without-bus-master", "DMA for a driver that never makes the card a "
-      "bus master: on or off" },
+    { "firmware-bus-master", "the firmware has made the card a bus master, for "
+      "a driver that never does: on, off, or auto (on if extension=off)" },
     { "dead", "set while running: the card answers all ones, as if pulled" },
     { "dma-hung", "set while running: the DMA engine answers and never ends" },
 };
@@ -178,6 +178,11 @@ bool rfm5565_check_properties(Rfm5565State *s, struct rfm_node_config *config,
     config->train = s->train;
     config->authentic_late = s->rogue == RFM5565_AUTHENTIC;
     config->authentic_ids = s->duplicate_ids == RFM5565_AUTHENTIC;
+    /* Without the extension no driver of ours can be meant. */
+    if (s->firmware_bus_master == ON_OFF_AUTO_AUTO) {
+        s->firmware_bus_master = s->extension ? ON_OFF_AUTO_OFF
+                                              : ON_OFF_AUTO_ON;
+    }
     s->window_size = MIN(windows[s->window].size, s->memory_size);
     s->switches = windows[s->window].switches |
                    (s->redundant ? RFM_LCSR1_REDUNDANT : 0) |

@@ -434,11 +434,13 @@ static void main_work(void *opaque)
 {
     Rfm5565State *s = opaque;
     const char *trouble;
-    bool duplicate_id;
+    bool duplicate_id, dma_held;
 
     rfm5565_lock(s);
     duplicate_id = s->duplicate_id;
     s->duplicate_id = false;
+    dma_held = s->dma.tell_hold;
+    s->dma.tell_hold = false;
     trouble = s->capture_trouble;
     s->capture_trouble = NULL;
     rfm5565_ext_fence_next(s);
@@ -448,6 +450,12 @@ static void main_work(void *opaque)
         error_report("rfm5565: node id 0x%02x (%u) is already used on this "
                      "ring; this card has left it and only passes frames on",
                      s->node_id, s->node_id);
+    }
+    if (dma_held) {
+        warn_report("rfm5565: node 0x%02x (%u): a DMA transfer waits until the "
+                    "guest makes the card a bus master; a driver that leaves "
+                    "that to the firmware needs firmware-bus-master=on",
+                    s->node_id, s->node_id);
     }
     if (trouble) {
         warn_report("rfm5565: pcap=%s: %s", s->pcap, trouble);

@@ -27,10 +27,14 @@ static int dma_post_load(void *opaque, int version_id)
     Rfm5565State *s = opaque;
     const Rfm5565Dma *dma = &s->dma;
 
-    if (dma->busy &&
+    /* One that is held has nothing yet: it takes all from the registers. */
+    if (dma->busy && (dma->left || dma->piece) &&
         (!dma->left || dma->piece > dma->left ||
          (!dma->chain && dma->piece != dma->left) ||
          (uint64_t)dma->card + dma->left > s->memory_size)) {
+        error_report("rfm5565: node 0x%02x: no DMA transfer can have 0x%x "
+                     "bytes left at 0x%x, 0x%x of them in this piece",
+                     s->node_id, dma->left, dma->card, dma->piece);
         return -EINVAL;
     }
     return 0;

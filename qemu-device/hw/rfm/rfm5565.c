@@ -15,6 +15,7 @@
 #include "rfm5565.h"
 
 #define CAPABILITIES_AT 0x78    /* where the real card's list begins */
+#define LATENCY_TIMER   0x40    /* after reset */
 
 /* --- registers ------------------------------------------------------------ */
 
@@ -34,6 +35,7 @@ static void reset_registers(Rfm5565State *s)
     rfm5565_lock(s);
     rfm5565_dma_abort(s);
     s->dma.msi_sent = s->dma.msi_pending = false;
+    s->dma.hold_told = false;
     rfm5565_regs_reset(s);
     rfm5565_ext_reset(s);
     rfm5565_update_and_unlock(s);
@@ -112,6 +114,17 @@ static void release(Rfm5565State *s)
     }
 }
 
+/* What the manual's tables have and QEMU's devices have not */
+static void init_config(PCIDevice *pci)
+{
+    pci_word_test_and_set_mask(pci->wmask + PCI_COMMAND, PCI_COMMAND_PARITY);
+    if (!pci_bus_is_express(pci_get_bus(pci))) {
+        pci_word_test_and_set_mask(pci->config + PCI_STATUS,
+                                   PCI_STATUS_66MHZ | PCI_STATUS_DEVSEL_SLOW);
+        pci->wmask[PCI_LATENCY_TIMER] = 0xff;
+    }
+}
+
 static bool init_express(PCIDevice *pci, Error **errp)
 {
     if (pci_bus_is_express(pci_get_bus(pci)) &&
@@ -132,6 +145,7 @@ static void rfm5565_realize(PCIDevice *pci, Error **errp)
         return;
     }
     pci_config_set_interrupt_pin(pci->config, 1);
+    init_config(pci);
     /* The capability added last comes first: that is the real card's own. */
     if (!rfm5565_ext_init(s, errp) || !init_express(pci, errp) ||
         !rfm5565_ring_init(s, &config, errp)) {
@@ -173,6 +187,10 @@ static void rfm5565_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
 /* Memory, light and forwarding stay: only the registers begin again. */
 static void rfm5565_reset_hold(Object *obj, ResetType type)
 {
+    PCIDevice *pci = PCI_DEVICE(obj);
+
+    pci->config[PCI_LATENCY_TIMER] = LATENCY_TIMER &
+                                     pci->wmask[PCI_LATENCY_TIMER];
     reset_registers(RFM5565(obj));
 }
 

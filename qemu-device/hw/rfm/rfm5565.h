@@ -112,7 +112,7 @@ typedef struct Rfm5565Dma {
     uint32_t csr;               /* its ENABLE bit only */
 
     /* The transfer under way, from the registers as they were at its start */
-    bool busy;
+    bool busy;                  /* with @left 0: it was started, not begun */
     bool chain;
     bool to_host;
     bool swap;
@@ -127,6 +127,8 @@ typedef struct Rfm5565Dma {
     bool frozen;                /* the guest stands still */
     bool hung;                  /* it begins transfers, and ends none */
     bool waiting;               /* for room on the ring */
+    bool tell_hold;             /* to be said: one waits for the bus */
+    bool hold_told;             /* said already, or to be */
     uint64_t no_room_since;     /* there is none; 0: there is */
     uint32_t dequeued_seen;     /* by the ring, when it was stuck */
     uint32_t dequeued_before;   /* when the last piece was sent */
@@ -169,7 +171,7 @@ struct Rfm5565State {
     Rfm5565Behaviour duplicate_ids;
     char *pcap;
     bool extension;
-    bool dma_without_bus_master;
+    OnOffAuto firmware_bus_master;  /* not auto once it is realized */
 
     /* BARs */
     MemoryRegion runtime;

@@ -150,29 +150,101 @@ static void test_descriptors(void)
 
 /* --- the bus master bit --------------------------------------------------- */
 
+/* It was started, and nothing has come of it: no end, no interrupt, no byte. */
+static void expect_held(Card *card, unsigned before)
+{
+    g_assert_cmphex(bar_read(card, 0, DMACSR0, 4), ==, DMA_ENABLE);
+    g_assert_cmphex(bar_read(card, 0, INTCSR, 4), ==, 0x0f050100);
+    g_assert_false(intx_level(card));
+    g_assert_cmpuint(counter(card, "dma-transfers"), ==, before);
+    expect_untouched(card, 0x1000 * before, BUFFER);
+}
+
+#define HELD    "waits until the guest makes the card a bus master"
+
+/* A transfer that is started without it is not lost: it goes on with it. */
 static void test_bus_master(void)
 {
     Lab *lab = dma_dark("node-id=7");
     Card *card = &lab->card[0];
+    const Transfer transfers[] = {
+        { TO_CARD, BUFFER2, 0, 8 },
+        { TO_CARD, 0, 0x1000, 8, DESCRIPTOR(0) },
+        { TO_HOST, BUFFER, 0, 8 },
+    };
+
+    intx_watch(lab->vm);
+    bar_write(card, 0, INTCSR, 4, PCI_INT_ENABLE | DMA_INT_ENABLE);
+    host_write(lab->vm, BUFFER2, "12345678", 8);
+    dma_descriptor(lab->vm, 0, BUFFER2, 8, LAST);
+    for (unsigned i = 0; i < ARRAY_SIZE(transfers); i++) {
+        bus_master(card, false);
+        dma_start(card, &transfers[i]);
+        bus_master(card, false);
+        wait_until(vm_errors(card->vm, HELD) == 1);
+        expect_held(card, i);
+        /* Once more, as who waits in vain does */
+        bar_write(card, 0, DMACSR0, 1, DMA_ENABLE | DMA_START);
+        bus_master(card, true);
+        wait_until(intx_level(card));
+        dma_expect(card, true);
+    }
+    card_expect(card, 0, "12345678", 8);
+    card_expect(card, 0x1000, "12345678", 8);
+    host_expect(lab->vm, BUFFER, "12345678", 8);
+    g_assert_false(was_aborted(card));
+    /* It is said once of a card, which names the property that helps. */
+    g_assert_cmpuint(vm_errors(card->vm, HELD), ==, 1);
+    g_assert_cmpuint(vm_errors(card->vm, "firmware-bus-master=on"), ==, 1);
+    lab_stop(lab);
+}
+
+/* It takes the registers as they are when it begins; a reset forgets it. */
+static void test_bus_master_late(void)
+{
+    Lab *lab = dma_dark("node-id=7");
+    Card *card = &lab->card[0];
+
+    host_write(lab->vm, BUFFER2, "12345678", 8);
+    bus_master(card, false);
+    dma_start(card, &(Transfer){ TO_HOST, BUFFER, 0, 64 });
+    dma_program(card, &(Transfer){ TO_CARD, BUFFER2, 0x1000, 8 });
+    bus_master(card, true);
+    dma_expect(card, true);
+    card_expect(card, 0x1000, "12345678", 8);
+    g_assert_cmpuint(counter(card, "dma-bytes"), ==, 8);
+
+    /* So who has to get rid of it lets it move nothing, */
+    bus_master(card, false);
+    dma_start(card, &(Transfer){ TO_CARD, BUFFER2, 0, 64 });
+    bar_write(card, 0, DMASIZ0, 4, 0);
+    g_assert_false(dma_is_done(card));
+    bus_master(card, true);
+    dma_expect(card, true);
+    /* and what cannot be is an error only then. */
+    bus_master(card, false);
+    dma_start(card, &(Transfer){ TO_CARD, BUFFER2, MEMORY, 64 });
+    g_assert_false(dma_is_done(card));
+    bus_master(card, true);
+    dma_expect(card, false);
 
     bus_master(card, false);
-    host_write(lab->vm, BUFFER2, "12345678", 8);
-    dma_fail(card, &(Transfer){ TO_CARD, BUFFER2, 0, 8 });
-    dma_fail(card, &(Transfer){ TO_HOST, BUFFER, 0, 8 });
-    dma_fail(card, &(Transfer){ TO_CARD, 0, 0, 8, DESCRIPTOR(0) });
-    /* Nothing was on the bus to be aborted. */
-    g_assert_false(was_aborted(card));
-    expect_untouched(card, 0, BUFFER);
+    dma_start(card, &(Transfer){ TO_CARD, BUFFER2, 0, 64 });
+    qtest_system_reset(lab->vm->qts);
+    card_fini(card);
+    card_init(card, lab->vm, FIRST_SLOT);
+    g_assert_cmphex(bar_read(card, 0, DMACSR0, 4), ==, DMA_DONE);
     bus_master(card, true);
-    dma_run(card, &(Transfer){ TO_CARD, BUFFER2, 0, 8 });
-    card_expect(card, 0, "12345678", 8);
+    g_assert_cmphex(bar_read(card, 0, DMACSR0, 4), ==, DMA_DONE);
+    expect_untouched(card, 0, BUFFER);
+    g_assert_cmpuint(counter(card, "dma-bytes"), ==, 8);
     lab_stop(lab);
 }
 
 /* For drivers that never set it; it survives what they do to the rest. */
-static void test_without_bus_master(void)
+static void firmware(const char *options)
 {
-    Lab *lab = lab_dark("node-id=7,dma-without-bus-master=on", NULL);
+    Lab *lab = lab_dark(options, NULL);
     Card *card = &lab->card[0];
 
     bus_master(card, false);
@@ -189,6 +261,34 @@ static void test_without_bus_master(void)
     bus_master(card, false);
     dma_run(card, &(Transfer){ TO_CARD, BUFFER2, 64, 8 });
     card_expect(card, 64, "12345678", 8);
+    g_assert_cmpuint(vm_errors(card->vm, HELD), ==, 0);
+    lab_stop(lab);
+}
+
+static void test_firmware(void)
+{
+    firmware("node-id=7,firmware-bus-master=on");
+}
+
+/* Where no driver can be meant that sets it, that is so without a word. */
+static void test_firmware_auto(void)
+{
+    firmware("node-id=7,extension=off");
+    firmware("node-id=7,extension=off,firmware-bus-master=auto");
+}
+
+static void test_firmware_off(void)
+{
+    Lab *lab = lab_dark("node-id=7,extension=off,firmware-bus-master=off",
+                        NULL);
+    Card *card = &lab->card[0];
+
+    bus_master(card, false);
+    dma_start(card, &(Transfer){ TO_CARD, BUFFER2, 0, 8 });
+    wait_until(vm_errors(card->vm, HELD) == 1);
+    g_assert_false(dma_is_done(card));
+    bus_master(card, true);
+    dma_expect(card, true);
     lab_stop(lab);
 }
 
@@ -344,7 +444,10 @@ void rfm5565_add_dma_bad_tests(void)
     lab_add_test("dma-bad/no-memory", test_no_memory);
     lab_add_test("dma-bad/descriptors", test_descriptors);
     lab_add_test("dma-bad/bus-master", test_bus_master);
-    lab_add_test("dma-bad/without-bus-master", test_without_bus_master);
+    lab_add_test("dma-bad/bus-master-late", test_bus_master_late);
+    lab_add_test("dma-bad/firmware", test_firmware);
+    lab_add_test("dma-bad/firmware-auto", test_firmware_auto);
+    lab_add_test("dma-bad/firmware-off", test_firmware_off);
     lab_add_test("dma-bad/own-bars", test_own_bars);
     lab_add_test("dma-bad/other-card", test_other_card);
     lab_add_test("dma-bad/read-only", test_read_only);

@@ -499,6 +499,38 @@ static void test_migration_paused(void)
     migrate(true);
 }
 
+/* One that waits for the bus goes on waiting; unless it need not there. */
+static void migrate_held(const char *options)
+{
+    LabSpec spec = { .options = { options } };
+    g_autofree char *file = lab_path("migration");
+    Lab *source = dma_dark("node-id=7"), *target;
+    Card *a = &source->card[0];
+
+    bus_master(a, false);
+    host_write(source->vm, BUFFER, "12345678", 8);
+    dma_start(a, &(Transfer){ TO_CARD, BUFFER, AT, 8 });
+    migrate_to_file(source->vm, file);
+    target = lab_migrate(&spec, file, a);
+    a = &target->card[0];
+    if (!strstr(options, "firmware-bus-master=on")) {
+        wait_until(vm_errors(target->vm, "firmware-bus-master=on") == 1);
+        g_assert_cmphex(bar_read(a, 0, DMACSR0, 4), ==, DMA_ENABLE);
+        g_assert_cmpuint(counter(a, "dma-transfers"), ==, 0);
+        bus_master(a, true);
+    }
+    dma_expect(a, true);
+    card_expect(a, AT, "12345678", 8);
+    lab_stop(target);
+    lab_stop(source);
+}
+
+static void test_migration_held(void)
+{
+    migrate_held("node-id=7");
+    migrate_held("node-id=7,firmware-bus-master=on");
+}
+
 void rfm5565_add_dma_life_tests(void)
 {
     lab_add_test("dma-life/back-pressure", test_back_pressure);
@@ -518,4 +550,5 @@ void rfm5565_add_dma_life_tests(void)
     lab_add_test("dma-life/paused", test_paused);
     lab_add_test("dma-life/migration", test_migration);
     lab_add_test("dma-life/migration-paused", test_migration_paused);
+    lab_add_test("dma-life/migration-held", test_migration_held);
 }

@@ -168,6 +168,9 @@ static void test_command_widths(void)
     bar_write(a, 2, NTD, 2, 0x4444);
     ctl_writeb(a, NIC, NIC_INT4);
     fifo_expect(b, 4, 7, 0x33224444);
+    /* The upper half of NIC says nothing. */
+    ctl_writeb(a, NIC, 0x70 | NIC_INT1);
+    fifo_expect(b, 1, 7, 0x33224444);
 
     /* NTD and NTN alone send nothing. */
     ctl_writel(a, NTD, 0);
@@ -539,7 +542,10 @@ static void test_intx(void)
     lab_stop(lab);
 }
 
-/* One entry per interrupt, the mask as flow control: the vendor's handler. */
+/*
+ * One entry per interrupt, the mask as flow control: the vendor's handler. What
+ * is latched and not enabled is cleared with the first.
+ */
 static void test_vendor_handler(void)
 {
     Lab *lab = lab_ring("node-id=7", "node-id=9");
@@ -550,6 +556,7 @@ static void test_vendor_handler(void)
     bar_write(b, 0, INTCSR, 4, bar_read(b, 0, INTCSR, 4) | 0x900);
     ctl_writel(b, LISR, GIE);
     ctl_writel(b, LIER, L_INT2);
+    latch_inhibited(b);
     for (i = 0; i < 5; i++) {
         nic_send(a, 9, NIC_INT2, i);
     }
@@ -560,6 +567,7 @@ static void test_vendor_handler(void)
         g_assert_true(intx_level(b));
         g_assert_cmphex(bar_read(b, 0, INTCSR, 4) & 0x8000, ==, 0x8000);
         lisr = ctl_readl(b, LISR);
+        g_assert_cmphex(lisr & L_INHIBITED, ==, i ? 0 : L_INHIBITED);
         s = (lisr & ctl_readl(b, LIER)) | GIE;
         g_assert_cmphex(s, ==, GIE | L_INT2);
         ctl_writel(b, LIER, ctl_readl(b, LIER) & ~L_INT2);

@@ -69,7 +69,7 @@ static const Wrong wrongs[] = {
     { "rogue=elephant",                   "rogue" },
     { "duplicate-ids=stay",               "duplicate-ids" },
     { "pcap=/nonexistent/x",              "pcap" },
-    { "dma-without-bus-master=perhaps",   "dma-without-bus-master" },
+    { "firmware-bus-master=perhaps",      "firmware-bus-master" },
     { "colour=green",                     "colour" },
 };
 
@@ -125,6 +125,7 @@ static void test_help(void)
         "iothread", "shm", "line", "frames-in-flight", "packing", "train",
         "redundant",
         "rogue-master-0", "rogue-master-1", "rogue", "duplicate-ids", "pcap",
+        "extension", "firmware-bus-master",
     };
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal,
                                                        g_free, NULL);

@@ -16,8 +16,10 @@ static const ConfigField config_fields[] = {
     { "vendor",           0x00, 2, 0xffff,     0x114a },
     { "device",           0x02, 2, 0xffff,     0x5565 },
     { "command",          0x04, 2, 0xffff,     0x0000 },
-    { "status: INTx",     0x06, 2, 0x0008,     0x0000 },
-    { "revision, class",  0x08, 4, 0xffffff00, 0x02800000 },
+    /* 66 MHz, DEVSEL slow, no interrupt */
+    { "status",           0x06, 2, 0x0628,     0x0420 },
+    { "revision, class",  0x08, 4, 0xffffffff, 0x02800001 },
+    { "latency timer",    0x0d, 1, 0xff,       0x40 },
     { "header type",      0x0e, 1, 0xff,       0x00 },
     { "BIST",             0x0f, 1, 0xff,       0x00 },
     { "subsystem",        0x2c, 4, 0xffffffff, 0x00801556 },
@@ -44,11 +46,20 @@ static void test_config(void)
         g_assert_cmphex(value & field->mask, ==, field->value);
     }
 
-    /* I/O, memory, bus master, and INTx disable can be switched. */
-    qpci_config_writew(pci, PCI_COMMAND, 0x0407);
+    /*
+     * I/O, memory, bus master, parity, SERR and INTx disable can be switched;
+     * there is no expansion ROM.
+     */
+    qpci_config_writew(pci, PCI_COMMAND, 0xffff);
     command = qpci_config_readw(pci, PCI_COMMAND);
-    g_assert_cmphex(command & 0x0407, ==, 0x0407);
-    g_assert_cmphex(command & 0x0018, ==, 0);
+    g_assert_cmphex(command, ==, 0x0547);
+    qpci_config_writeb(pci, PCI_LATENCY_TIMER, 0xf8);
+    g_assert_cmphex(qpci_config_readb(pci, PCI_LATENCY_TIMER), ==, 0xf8);
+    qpci_config_writel(pci, PCI_ROM_ADDRESS, 0xffffffff);
+    g_assert_cmphex(qpci_config_readl(pci, PCI_ROM_ADDRESS), ==, 0);
+    qtest_system_reset(vm->qts);
+    g_assert_cmphex(qpci_config_readw(pci, PCI_COMMAND), ==, 0);
+    g_assert_cmphex(qpci_config_readb(pci, PCI_LATENCY_TIMER), ==, 0x40);
 
     g_free(pci);
     vm_stop(vm);
@@ -56,7 +67,7 @@ static void test_config(void)
 
 /*
  * Behind a root port, as rmlab plugs it: an Express endpoint that still has
- * INTx and no MSI.
+ * INTx, and no capability but that; neither power management nor MSI.
  */
 static void test_express(void)
 {
@@ -71,15 +82,12 @@ static void test_express(void)
     g_assert_nonnull(pci);
     g_assert_cmphex(qpci_config_readl(pci, PCI_VENDOR_ID), ==, 0x5565114a);
     g_assert_cmphex(qpci_config_readb(pci, PCI_INTERRUPT_PIN), ==, 1);
-    g_assert_cmphex(qpci_config_readw(pci, PCI_STATUS) & 0x0010, ==, 0x0010);
+    g_assert_cmphex(qpci_config_readw(pci, PCI_STATUS) & 0x0630, ==, 0x0010);
+    g_assert_cmphex(qpci_config_readb(pci, PCI_LATENCY_TIMER), ==, 0);
     at = qpci_config_readb(pci, PCI_CAPABILITY_LIST);
     g_assert_cmphex(at, ==, 0x78);
-    for (; at; at = qpci_config_readb(pci, at + 1)) {
-        uint8_t id = qpci_config_readb(pci, at);
-
-        g_assert_cmphex(id, !=, PCI_CAP_ID_MSI);
-        g_assert_cmphex(id, !=, PCI_CAP_ID_MSIX);
-    }
+    g_assert_cmphex(qpci_config_readb(pci, at), ==, PCI_CAP_ID_EXP);
+    g_assert_cmphex(qpci_config_readb(pci, at + 1), ==, 0);
     g_free(pci);
     vm_stop(vm);
 }
@@ -202,6 +210,8 @@ typedef struct Register {
 static const Register registers[] = {
     { "MARBR",          0, MARBR,    0x02040000, 0x01000000 },
     { "INTCSR",         0, INTCSR,   0x0f010100, 0x00040900 },
+    { "CNTRL",          0, CNTRL,    0,          0x0000000f },
+    { "PLX id",         0, 0x70,     0,          0 },
     { "PCIHREV",        0, PCIHREV,  0x000000c0, 0 },
     { "BIGEND",         0, BIGEND,   0,          0x000000a0 },
     { "DMAMODE0",       0, DMAMODE0, 0x00020583, 0x00000200 },
@@ -212,6 +222,7 @@ static const Register registers[] = {
     { "DMACSR0",        0, DMACSR0,  0x00000010, 0x00000001 },
     { "DMADAC0",        0, DMADAC0,  0,          0xffffffff },
     { "channel 1",      0, 0x94,     0,          0 },
+    { "DMATHR",         0, 0xb0,     0,          0 },
     { "MARBR, again",   0, MARBR2,   0x02040000, 0x01000000 },
     { "LAS1RR",         0, LAS1RR,   0xfc000000, 0 },
     { "LAS1BA",         0, LAS1BA,   0x00000001, 0 },
@@ -220,7 +231,7 @@ static const Register registers[] = {
     { "flash data",     0, 0x1f0,    0,          0 },
     { "BAR0 0x1fc",     0, 0x1fc,    0,          0 },
 
-    { "BRV, BID, BRB",  2, BRV,      0x00006500, 0, 0xffff00ff },
+    { "BRV, BID, BRB",  2, BRV,      0x0001658c, 0 },
     { "NID",            2, NID,      0x00000011, 0 },
     { "LCSR1",          2, LCSR1,    0x80000080, 0xf8030000, 0x0000007e },
     { "BAR2 0x0c",      2, 0x0c,     0,          0 },
@@ -339,7 +350,10 @@ static void test_identity(void)
     }
 }
 
-/* The vendor's driver sets the low nibble of CNTRL to 0xc and reads it back. */
+/*
+ * The vendor's driver sets the low nibble of CNTRL to 0xc and reads it back.
+ * Bit 30, with which a PLX resets itself, does nothing.
+ */
 static void test_cntrl(void)
 {
     Lab *lab = lab_dark("node-id=1", NULL);
@@ -348,6 +362,10 @@ static void test_cntrl(void)
 
     bar_write(card, 0, CNTRL, 4, cntrl);
     g_assert_cmphex(bar_read(card, 0, CNTRL, 4), ==, cntrl);
+    ctl_writel(card, LIER, 0x3f40);
+    bar_write(card, 0, CNTRL, 4, 0x40000000);
+    g_assert_cmphex(ctl_readl(card, LIER), ==, 0x3f40);
+    g_assert_cmphex(bar_read(card, 0, CNTRL, 4), ==, 0);
     lab_stop(lab);
 }
 

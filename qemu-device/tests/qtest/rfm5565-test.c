@@ -28,6 +28,7 @@
  *   rfm5565-dma-high.c   the DMA engine: addresses of 64 bits
  *   rfm5565-dma-life.c   the DMA engine: waiting, pause, reset, unplug,
  *                        migration
+ *   rfm5565-vendor.c     what the field's drivers do, access by access
  *   rfm5565-guest-errors.c  what QEMU's log says of a driver's mistakes
  *   rfm5565-mover.c      the bench for the DMA engine
  *   rfm5565-block.c      the bench for the extension block
@@ -62,6 +63,7 @@ int main(int argc, char **argv)
     rfm5565_add_dma_bad_tests();
     rfm5565_add_dma_high_tests();
     rfm5565_add_dma_life_tests();
+    rfm5565_add_vendor_tests();
     rfm5565_add_guest_error_tests();
 
     status = g_test_run();

@@ -83,9 +83,9 @@ int get_timeout(struct command *cmd, int argc, char **argv, uint32_t max_ms,
 /* Says what is wrong, and returns @status. */
 int refuse(const struct command *cmd, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The card, the kernel or the ring has refused; the command line is wrong. */
-#define failed(cmd, ...) refuse(cmd, STATUS_FAILED, __VA_ARGS__)
-#define misused(cmd, ...) refuse(cmd, STATUS_MISUSED, __VA_ARGS__)
+/* The card, the kernel or the ring has refused; the command line is wrong. Both are never 0. */
+#define failed(cmd, ...) ({ refuse(cmd, STATUS_FAILED, __VA_ARGS__); STATUS_FAILED; })
+#define misused(cmd, ...) ({ refuse(cmd, STATUS_MISUSED, __VA_ARGS__); STATUS_MISUSED; })
 /* Says something that does not end the command. */
 #define warn_user(cmd, ...) ((void)failed(cmd, __VA_ARGS__))
 
