@@ -291,9 +291,12 @@ static void node_fence(void *opaque, const struct rfm_fence_result *fence)
 
 	pthread_mutex_lock(&ring->pending_lock);
 	ring->fence = *fence;
+	ring->fence_lost += fence->lost;
 	done = fence->ticket == ring->fence_ticket ? ring->fence_done : NULL;
-	if (done)
+	if (done) {
 		ring->fence_done = NULL;
+		ring->fence_told = ring->fence_lost;
+	}
 	pthread_cond_broadcast(&ring->pending_cond);
 	pthread_mutex_unlock(&ring->pending_lock);
 	if (!done)
