@@ -312,8 +312,12 @@ static inline int rfm_events_wait_until(struct rfm_events *events, struct rfm_ev
  */
 RFM_API int rfm_events_cancel(struct rfm_events *events);
 
-/** rfm_events_close() - no more; NULL is allowed */
-RFM_API void rfm_events_close(struct rfm_events *events);
+/**
+ * rfm_events_close() - no more; NULL is allowed
+ *
+ * Errors: EDEADLK in a callback of librfmring; nothing was done.
+ */
+RFM_API int rfm_events_close(struct rfm_events *events);
 
 /**
  * rfm_age_ns() - how old was the update when it came?
