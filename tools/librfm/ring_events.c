@@ -112,7 +112,7 @@ static bool enlist(struct ring_stream *stream)
 
 /* --- listeners ---------------------------------------------------------------------- */
 
-/* With node->lock: interrupts that waited for somebody to hear them, in the order in which they came. */
+/* With node->lock: interrupts that waited for somebody to hear them, in their order. */
 static void hand_over(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;

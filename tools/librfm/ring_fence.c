@@ -7,6 +7,8 @@
  */
 #include "ring_private.h"
 
+#include <limits.h>
+
 #define TRY_NS	200000000ull	/* a fence of which nothing is heard for so long may be lost */
 #define NAP_NS	20000000ull
 
@@ -72,7 +74,7 @@ static void begin_fence(struct ring_handle *handle, struct ring_fence *fence)
 	pthread_mutex_unlock(&handle->node->lock);
 }
 
-static void raise(uint64_t *to, uint64_t at_least)
+static void lift(uint64_t *to, uint64_t at_least)
 {
 	if (*to < at_least)
 		*to = at_least;
@@ -82,7 +84,7 @@ static void raise(uint64_t *to, uint64_t at_least)
 static void see_lost(struct ring_node *node, const struct rfmring_fence *fence)
 {
 	pthread_mutex_lock(&node->lock);
-	raise(&node->fence_lost, fence->lost_in_all);
+	lift(&node->fence_lost, fence->lost_in_all);
 	pthread_mutex_unlock(&node->lock);
 }
 
@@ -102,7 +104,7 @@ static int end_fence(struct ring_handle *handle, struct ring_fence *fence, int s
 		return -1;
 	see_lost(handle->node, ring);
 	pthread_mutex_lock(&handle->node->lock);
-	raise(&handle->fence_lost, ring->lost_in_all);
+	lift(&handle->fence_lost, ring->lost_in_all);
 	pthread_mutex_unlock(&handle->node->lock);
 	fence->lost = ring->lost_in_all - fence->before;
 	fence->flags = (fence->lost ? RFM_FENCED_LOST : 0) |
@@ -159,8 +161,10 @@ static void wait_for_status(struct ring_node *node, uint64_t seen, uint64_t unti
 /* Does a fence come home, and soon? If not, errno says why. */
 static bool comes_home(struct ring_node *node, uint64_t patience_ns, struct rfmring_fence *fence)
 {
+	uint64_t ms = (patience_ns + 999999) / 1000000;
+
 	*fence = (struct rfmring_fence){ 0 };
-	if (!rfmring_fence(node->ring, fence, (patience_ns + 999999) / 1000000))
+	if (!rfmring_fence(node->ring, fence, ms < INT_MAX ? (int)ms : INT_MAX))
 		return true;
 	see_lost(node, fence);
 	return fence->home;
@@ -185,7 +189,7 @@ static int try_until(struct ring_node *node, uint64_t until_ns, bool whole)
 			return -1;
 		now = clock_ns();
 		if (errno == ETIMEDOUT)
-			patience = patience < UINT64_MAX / 2 ? 2 * patience : UINT64_MAX;
+			patience = whole ? 2 * patience : UINT64_MAX;
 		else	/* what is told of is not always in force already */
 			wait_for_status(node, seen, now + NAP_NS < until_ns ? now + NAP_NS : until_ns);
 		now = clock_ns();
