@@ -113,6 +113,37 @@ static void what_nobody_was_told_is_told(void **state)
 	close_other();
 }
 
+static struct rfm_fence_wait fenced;
+
+static void *fence_for_ever(void *error)
+{
+	*(int *)error = rfm_fence(near, -1, &fenced) ? errno : 0;
+	return NULL;
+}
+
+/* As a card says it, which is asked when the fence has ended. */
+static void a_fence_that_goes_dark(void **state)
+{
+	pthread_t thread;
+	int error;
+
+	(void)state;
+	open_near("");
+	stalled_stop(&other);
+	assert_int_equal(pthread_create(&thread, NULL, fence_for_ever, &error), 0);
+	while (!counter(near, RFM_COUNTER_WINDOW))
+		usleep(1000);
+	set_transmitter(near, 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(error, ENOLINK);
+	assert_true(fenced.flags & RFM_FENCED_LOST && fenced.flags & RFM_FENCED_DARK);
+	set_transmitter(near, RFM_CONFIG_TRANSMIT);
+	stalled_go(&other);
+	wait_whole(near);
+	assert_int_equal(rfm_close(near), 0);
+	close_other();
+}
+
 struct trial {
 	pthread_t thread;
 	int timeout_ms, error;
@@ -546,6 +577,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ring_test(what_nobody_was_told_is_told),
+		ring_test(a_fence_that_goes_dark),
 		ring_test(a_ring_test_that_goes_dark),
 		ring_test(opening_waits_for_a_whole_ring),
 		ring_test(one_that_leaves_holds_up_no_other),

@@ -88,6 +88,19 @@ static void see_lost(struct ring_node *node, const struct rfmring_fence *fence)
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* Nothing of its own leaves it: why a fence that was under way has not come home. */
+static bool is_dark(struct ring_node *node)
+{
+	struct rfmring_state state;
+	bool sends;
+
+	if (ring_state(node, &state))
+		return false;
+	sends = state.optics & RFMRING_LOOPBACK ||
+		(state.downstream && !(state.optics & RFMRING_TX_DISABLE));
+	return !state.signal || !sends;
+}
+
 /*
  * How it ended, as the driver says it. @status: what rfmring_fence() has returned, with its
  * errno; those with which it has no result are errors here too.
@@ -109,7 +122,8 @@ static int end_fence(struct ring_handle *handle, struct ring_fence *fence, int s
 	fence->lost = ring->lost_in_all - fence->before;
 	fence->flags = (fence->lost ? RFM_FENCED_LOST : 0) |
 		       (ring->paused ? RFM_FENCED_PAUSED : 0) |
-		       (ring->epoch_changed ? RFM_FENCED_EPOCH : 0);
+		       (ring->epoch_changed ? RFM_FENCED_EPOCH : 0) |
+		       (!ring->home && is_dark(handle->node) ? RFM_FENCED_DARK : 0);
 	return 0;
 }
 

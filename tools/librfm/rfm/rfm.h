@@ -12,7 +12,7 @@
  * Calls that return int return 0, or -1 with errno, unless they say otherwise.
  * Every call can fail with ENODEV (the card is gone) and those that name a
  * range with EINVAL (it is not in the memory); EOPNOTSUPP: the handle has not
- * what the call needs, see rfm_can().
+ * what the call needs, see rfm_can(); ECHILD: it is a node of the parent process.
  *
  * Offsets and lengths are bytes. A timeout is in ms, 0: do not wait, -1: for ever.
  *
