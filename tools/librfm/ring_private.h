@@ -73,7 +73,7 @@ enum node_state {
 struct ring_node {
 	struct ring_node *next;
 	char *address;
-	enum node_state state;
+	_Atomic enum node_state state;
 	unsigned int users;
 	unsigned int forks;
 	struct rfmring *ring;
