@@ -509,6 +509,51 @@ static void own_data_waits_for_nobody(void **state)
 	assert_int_equal(rfm_close(near), 0);
 }
 
+/* --- owners ----------------------------------------------------------------------------- */
+
+#define GRANULES_OWNED	200u
+
+/* Two handles take and give back at random; the node knows what either has. */
+static void what_is_owned_is_what_any_handle_owns(void **state)
+{
+	bool model[2][GRANULES_OWNED] = { 0 };
+	struct rfm *handles[2];
+	struct ring_node *node;
+	uint64_t random = 5565;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		handles[i] = rfm_open(alone(3), O_RDWR);
+		assert_non_null(handles[i]);
+	}
+	node = node_of(handles[0]);
+	for (unsigned int step = 0; step < 3000; step++) {
+		unsigned int who = test_random(&random) % 2, take = test_random(&random) % 2;
+		unsigned int first = test_random(&random) % GRANULES_OWNED, ranges = 0;
+		unsigned int count = 1 + test_random(&random) % 20;
+
+		if (count > GRANULES_OWNED - first)
+			count = GRANULES_OWNED - first;
+		if (take)
+			assert_int_equal(rfm_own(handles[who], first * 64, count * 64), 0);
+		else
+			assert_int_equal(rfm_unsubscribe(handles[who], first * 64 + 1,
+							 count * 64 - 2, RFM_SUBSCRIBE_OWN), 0);
+		for (unsigned int i = first; i < first + count; i++)
+			model[who][i] = take;
+		for (unsigned int i = 0; i < GRANULES_OWNED; i++) {
+			ranges += model[who][i] && (!i || !model[who][i - 1]);
+			assert_int_equal(rfm_granules_get(&node->owned, RFM_GRANULES_OWNED, i),
+					 model[0][i] || model[1][i]);
+		}
+		assert_int_equal(to_ring_handle(handles[who])->owned_count, ranges);
+	}
+	assert_int_equal(rfm_close(handles[0]), 0);
+	for (unsigned int i = 0; i < GRANULES_OWNED; i++)
+		assert_int_equal(rfm_granules_get(&node->owned, RFM_GRANULES_OWNED, i), model[1][i]);
+	assert_int_equal(rfm_close(handles[1]), 0);
+}
+
 /* --- what is known ---------------------------------------------------------------------- */
 
 static void what_was_counted_of_one_that_has_gone_is_known(void **state)
@@ -588,6 +633,7 @@ int main(void)
 		ring_test(a_match_is_not_lost_to_an_own_store),
 		ring_test(settings_do_not_undo_each_other),
 		ring_test(own_data_waits_for_nobody),
+		ring_test(what_is_owned_is_what_any_handle_owns),
 		ring_test(what_was_counted_of_one_that_has_gone_is_known),
 		ring_test(latches_are_as_on_a_card),
 	};

@@ -12,19 +12,39 @@
  * does: an update looks only there.
  */
 
+/* The first range that ends behind @granule; the list is in order, and may be long. */
+static unsigned int find_behind(const struct ring_handle *handle, uint64_t granule)
+{
+	unsigned int low = 0, high = handle->owned_count;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (handle->owned[middle].end > granule)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void set_plane(struct ring_node *node, uint64_t first, uint64_t end, bool on)
+{
+	rfm_granules_set(&node->owned, RFM_GRANULES_OWNED, first, end - first, on);
+}
+
 /* Granules that a handle gives up; others may own them as well. */
 static void clear_plane(struct ring_node *node, uint64_t first, uint64_t end)
 {
-	rfm_granules_set(&node->owned, RFM_GRANULES_OWNED, first, end - first, false);
+	set_plane(node, first, end, false);
 	for (const struct ring_handle *handle = node->handles; handle; handle = handle->next) {
-		for (unsigned int i = 0; i < handle->owned_count; i++) {
-			const struct owned *owned = &handle->owned[i];
-			uint64_t from = owned->first > first ? owned->first : first;
-			uint64_t to = owned->end < end ? owned->end : end;
+		unsigned int i = find_behind(handle, first);
 
-			if (from < to)
-				rfm_granules_set(&node->owned, RFM_GRANULES_OWNED, from, to - from,
-						 true);
+		for (; i < handle->owned_count && handle->owned[i].first < end; i++) {
+			const struct owned *owned = &handle->owned[i];
+
+			set_plane(node, owned->first > first ? owned->first : first,
+				  owned->end < end ? owned->end : end, true);
 		}
 	}
 }
@@ -59,13 +79,12 @@ static unsigned int make_pieces(const struct owned *first, const struct owned *l
 
 static int change_list(struct ring_handle *handle, const struct owned *change, bool add)
 {
-	unsigned int from = 0, to, count;
 	struct owned *owned = handle->owned, pieces[2];
-	uint64_t beside = add;
+	/* What is to be joined may end just where the change begins. */
+	bool before = add && change->first;
+	unsigned int from = find_behind(handle, change->first - before), to, count;
 
-	while (from < handle->owned_count && owned[from].end + beside <= change->first)
-		from++;
-	for (to = from; to < handle->owned_count && owned[to].first < change->end + beside;)
+	for (to = from; to < handle->owned_count && owned[to].first < change->end + add;)
 		to++;
 	count = make_pieces(to > from ? &owned[from] : NULL, to > from ? &owned[to - 1] : NULL,
 			    change, add, pieces);
@@ -91,8 +110,7 @@ static int change_owned(struct ring_handle *handle, const struct rfm_range *rang
 		handle->owned = malloc(RFM_SUBSCRIBE_MAX * sizeof(*handle->owned));
 	status = handle->owned ? change_list(handle, &change, add) : fail_with(ENOMEM);
 	if (!status && add)
-		rfm_granules_set(&node->owned, RFM_GRANULES_OWNED, change.first,
-				 change.end - change.first, true);
+		set_plane(node, change.first, change.end, true);
 	else if (!status)
 		clear_plane(node, change.first, change.end);
 	pthread_mutex_unlock(&node->lock);
