@@ -96,10 +96,12 @@ struct rfm_origin {
  *	stored them yet
  * @epoch: membership epoch now
  * @epoch_changed: it was another when the fence was begun
+ * @home: it came home; otherwise it never will
  */
 struct rfm_fence_result {
 	uint64_t ticket;
 	uint64_t lost;
+	bool home;
 	bool paused;
 	uint32_t epoch;
 	bool epoch_changed;

@@ -163,11 +163,13 @@ bool rfm_node_fence(struct rfm_node *node, uint64_t ticket, uint64_t now)
 
 /* --- fences --------------------------------------------------------------- */
 
-static void report_fence(struct rfm_node *node, uint64_t ticket, uint64_t lost, bool paused)
+static void report_fence(struct rfm_node *node, uint64_t ticket, bool home, uint64_t lost,
+			 bool paused)
 {
 	const struct rfm_fence_result fence = {
 		.ticket = ticket,
 		.lost = lost,
+		.home = home,
 		.paused = paused,
 		.epoch = node->epoch,
 		.epoch_changed = node->epoch != node->fence_epoch,
@@ -186,13 +188,13 @@ static void end_fence(struct rfm_node *node, bool came)
 	node->fence_seq = 0;
 	node->fence_lost = node->stats.lost;
 	node->fence_paused = false;
-	report_fence(node, node->fence_ticket, came || lost ? lost : 1, paused);
+	report_fence(node, node->fence_ticket, came, came || lost ? lost : 1, paused);
 }
 
 /* The node goes dark before a fence is home: what is under way may be lost. */
 static void fail_fence(struct rfm_node *node, uint64_t ticket)
 {
-	report_fence(node, ticket,
+	report_fence(node, ticket, false,
 		     node->stats.lost - node->fence_lost + rfm_in_flight(node),
 		     node->fence_paused);
 }

@@ -115,7 +115,6 @@ struct rfm_dma_descriptor {
 #define RFM_SID(n)			(0x24 + 8 * ((n) - 1))	/* sender FIFO; a read pops both */
 
 #define RFM_BRV_SLIDING_WINDOW		0x8c	/* from this revision on LAS1xx exist */
-#define RFM_BID_5565			0x65
 #define RFM_FIFOS			4
 
 #define RFM_LISR_AUTO_CLEAR		0x8000u	/* copy of LIER[15] */

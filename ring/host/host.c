@@ -287,19 +287,24 @@ static void node_room(void *opaque)
 static void node_fence(void *opaque, const struct rfm_fence_result *fence)
 {
 	struct rfmring *ring = opaque;
+	struct rfm_fence_result told = *fence;
 	rfm_fence_done *done;
 
 	pthread_mutex_lock(&ring->pending_lock);
 	ring->fence = *fence;
+	ring->fence_lost += fence->lost;
 	done = fence->ticket == ring->fence_ticket ? ring->fence_done : NULL;
-	if (done)
+	if (done) {
 		ring->fence_done = NULL;
+		told.lost = ring->fence_lost - ring->fence_told;
+		ring->fence_told = ring->fence_lost;
+	}
 	pthread_cond_broadcast(&ring->pending_cond);
 	pthread_mutex_unlock(&ring->pending_lock);
 	if (!done)
 		return;
 	ring->host->in_callback = true;
-	done(ring->fence_opaque, fence);
+	done(ring->fence_opaque, &told);
 	ring->host->in_callback = false;
 }
 

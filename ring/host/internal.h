@@ -126,6 +126,8 @@ struct rfmring {
 	uint64_t interrupts_lost;
 	uint64_t fence_ticket;		/* last that was begun */
 	struct rfm_fence_result fence;		/* last that has ended */
+	uint64_t fence_lost;		/* what all that have ended found lost */
+	uint64_t fence_told;		/* how much of it callers know */
 	bool fence_busy;
 	bool query_open;		/* the fence behind the last question has not ended */
 	uint64_t query_ticket;

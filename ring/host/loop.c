@@ -452,12 +452,9 @@ static void adapt(struct rfm_loop *loop, uint64_t slept, bool found)
 
 static int sleep_in_kernel(struct rfm_loop *loop, uint64_t until)
 {
+	uint64_t left = until > loop->now ? until - loop->now : 0;
 	struct timespec timeout;
-	uint64_t left;
 
-	if (loop->first_timer < until)
-		until = loop->first_timer;
-	left = until > loop->now ? until - loop->now : 0;
 	timeout.tv_sec = left / 1000000000u;
 	timeout.tv_nsec = left % 1000000000u;
 	return epoll_pwait2(loop->epoll, loop->events, EVENTS,
@@ -485,6 +482,9 @@ static bool sleep_until(struct rfm_loop *loop, uint64_t until)
 		return true;
 	if (!fall_asleep(loop))
 		return true;
+	/* Others may set timers when the lock is let go, and then wake this thread. */
+	if (loop->first_timer < until)
+		until = loop->first_timer;
 	if (loop->before_sleep)
 		loop->before_sleep(loop->sleep_opaque);
 	count = sleep_in_kernel(loop, until);

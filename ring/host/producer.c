@@ -293,58 +293,39 @@ int rfmring_wait_interrupt(struct rfmring *ring, struct rfmring_interrupt *inter
 
 /* --- fences --------------------------------------------------------------------------- */
 
-static int begin_fence(struct rfmring *ring, uint64_t ticket)
-{
-	bool begun, dark;
-
-	pthread_mutex_lock(&ring->producer);
-	begun = rfm_node_fence(&ring->node, ticket, rfm_now());
-	dark = atomic_load(&ring->node.insert.offline);
-	pthread_mutex_unlock(&ring->producer);
-	return begun ? 0 : rfm_fail(dark ? ENOLINK : ENOBUFS);
-}
-
-static void report(struct rfmring_fence *to, const struct rfm_fence_result *from)
-{
-	*to = (struct rfmring_fence){
-		.lost = from->lost,
-		.epoch = from->epoch,
-		.paused = from->paused,
-		.epoch_changed = from->epoch_changed,
-	};
-}
-
 struct question {
 	uint32_t offset, length;
 	struct rfmring_answer *answers;
 };
 
-static int ask(struct rfmring *ring, const struct question *question, uint64_t ticket)
+/* @question: before it, so that nobody else's stores come in between; NULL: none */
+static int begin_fence(struct rfmring *ring, uint64_t ticket, const struct question *question)
 {
-	bool asked;
+	uint64_t now = rfm_now();
+	int error = 0;
 
 	pthread_mutex_lock(&ring->producer);
-	asked = rfm_node_query(&ring->node, ticket, question->offset, question->length, rfm_now());
+	if (question &&
+	    !rfm_node_query(&ring->node, ticket, question->offset, question->length, now))
+		error = ENOBUFS;
+	else if (!rfm_node_fence(&ring->node, ticket, now))
+		error = atomic_load(&ring->node.insert.offline) ? ENOLINK : ENOBUFS;
 	pthread_mutex_unlock(&ring->producer);
-	return asked ? 0 : rfm_fail(ENOBUFS);
+	return error ? rfm_fail(error) : 0;
 }
 
-/* With pending_lock, and no other fence under way. @question: before it; NULL: none */
-static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t until,
-		 const struct question *question)
+/* With pending_lock, and no other fence under way. 0 when it has ended, whatever it says. */
+static int await_fence(struct rfmring *ring, uint64_t until, const struct question *question)
 {
 	uint64_t ticket = ++ring->fence_ticket;
 	bool in_time = true;
-	int status = 0;
+	int status;
 
 	ring->fence_done = NULL;
 	ring->query_ticket = ticket;
 	ring->answers = question ? question->answers : NULL;
 	pthread_mutex_unlock(&ring->pending_lock);
-	if (question)
-		status = ask(ring, question, ticket);
-	if (!status)
-		status = begin_fence(ring, ticket);
+	status = begin_fence(ring, ticket, question);
 	pthread_mutex_lock(&ring->pending_lock);
 	if (!status) {
 		ring->query_open |= question != NULL;
@@ -357,13 +338,33 @@ static int fence(struct rfmring *ring, struct rfmring_fence *result, uint64_t un
 	if (ring->fence.ticket != ticket)
 		return rfm_fail(ETIMEDOUT);
 	ring->query_open = false;
+	return 0;
+}
+
+/*
+ * With pending_lock. What the last fence says, and what those have found lost whose end
+ * nobody has waited for.
+ */
+static int tell_fence(struct rfmring *ring, struct rfmring_fence *result)
+{
+	const struct rfm_fence_result *fence = &ring->fence;
+	uint64_t lost = ring->fence_lost - ring->fence_told;
+
+	ring->fence_told = ring->fence_lost;
 	if (result)
-		report(result, &ring->fence);
-	if (ring->fence.lost)
+		*result = (struct rfmring_fence){
+			.lost = lost,
+			.epoch = fence->epoch,
+			.paused = fence->paused,
+			.epoch_changed = fence->epoch_changed,
+			.home = fence->home,
+			.lost_in_all = ring->fence_lost,
+		};
+	if (lost)
 		return rfm_fail(EIO);
-	if (ring->fence.paused)
+	if (fence->paused)
 		return rfm_fail(EBUSY);
-	return ring->fence.epoch_changed ? rfm_fail(EAGAIN) : 0;
+	return fence->epoch_changed ? rfm_fail(EAGAIN) : 0;
 }
 
 static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int timeout_ms,
@@ -385,8 +386,10 @@ static int fence_in_turn(struct rfmring *ring, struct rfmring_fence *result, int
 	ring->fence_busy = true;
 	/* A question is asked when the fence behind the one before has ended. */
 	if (question && ring->query_open)
-		fence(ring, NULL, until, NULL);
-	status = fence(ring, result, until, question);
+		await_fence(ring, until, NULL);
+	status = await_fence(ring, until, question);
+	if (!status)
+		status = tell_fence(ring, result);
 	error = errno;
 	ring->fence_busy = false;
 	pthread_cond_broadcast(&ring->pending_cond);
@@ -431,5 +434,5 @@ int rfmring_fence_begin(struct rfmring *ring, rfm_fence_done *done, void *opaque
 	ring->fence_done = done;
 	ring->fence_opaque = opaque;
 	pthread_mutex_unlock(&ring->pending_lock);
-	return begin_fence(ring, ticket);
+	return begin_fence(ring, ticket, NULL);
 }

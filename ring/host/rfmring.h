@@ -283,10 +283,11 @@ struct rfmring_state {
  * @clock_domain: of its clock
  * @hubs: how many of @hops lead out of a hub, modulo 16
  * @paused: it stands still, and stores nothing now
+ * @present: it is on the ring; otherwise the rest is as it was when it was heard last
  * @transit_ns: time its last frame took to come here; 0: its clock is another
  * @heard_ns: when it was last heard, CLOCK_MONOTONIC
  * @broke_ns: when it last told that it had lost its signal; 0: never
- * @reserved, @reserved2: 0
+ * @reserved2: 0
  */
 struct rfmring_member {
 	uint32_t id;
@@ -296,17 +297,20 @@ struct rfmring_member {
 	uint64_t missed;
 	uint32_t clock_domain;
 	uint16_t hubs;
-	bool paused, reserved;
+	bool paused, present;
 	uint64_t transit_ns, heard_ns, broke_ns;
 	uint64_t reserved2[2];
 };
 
 /**
  * struct rfmring_fence - how a fence ended
- * @lost: own frames that did not reach every node, since the fence before
+ * @lost: own frames that did not reach every node, since the fence before that did not time out
  * @epoch: membership epoch now
  * @paused: a node passed frames on without having stored them yet
  * @epoch_changed: it was another when the fence was begun
+ * @home: it came home; otherwise it was lost, or the node has gone dark
+ * @lost_in_all: what @lost of every fence of this node adds up to: parts of a program that
+ *	fence each for itself compare it with what it was when they looked last
  * @reserved, @reserved2: 0
  */
 struct rfmring_fence {
@@ -314,8 +318,10 @@ struct rfmring_fence {
 	uint32_t epoch;
 	bool paused;
 	bool epoch_changed;
-	uint16_t reserved;
-	uint64_t reserved2[2];
+	bool home;
+	uint8_t reserved;
+	uint64_t lost_in_all;
+	uint64_t reserved2;
 };
 
 #define RFMRING_QUERY_MAX	32768	/* bytes */
@@ -545,6 +551,10 @@ RFMRING_API int rfmring_get_state(struct rfmring *ring, struct rfmring_state *st
  */
 RFMRING_API int rfmring_members(struct rfmring *ring, struct rfmring_member *members,
 				unsigned int count);
+
+/** rfmring_known() - the same, and those that were on the ring and have gone */
+RFMRING_API int rfmring_known(struct rfmring *ring, struct rfmring_member *members,
+			      unsigned int count);
 
 #ifdef __cplusplus
 }

@@ -273,7 +273,27 @@ int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
 	return 0;
 }
 
-int rfmring_members(struct rfmring *ring, struct rfmring_member *members, unsigned int count)
+static struct rfmring_member member_of(unsigned int id, const struct rfm_source *source)
+{
+	return (struct rfmring_member){
+		.id = id,
+		.hops = source->hops,
+		.incarnation = source->current.incarnation,
+		.received = source->received,
+		.missed = source->missed,
+		.clock_domain = source->clock_domain,
+		.hubs = source->hubs,
+		.paused = source->paused,
+		.present = source->present,
+		.transit_ns = source->transit_ns,
+		.heard_ns = source->heard,
+		.broke_ns = source->broke,
+	};
+}
+
+/* @gone: those that have left as well */
+static int find_members(struct rfmring *ring, struct rfmring_member *members, unsigned int count,
+			bool gone)
 {
 	unsigned int found = 0;
 	bool entered;
@@ -283,24 +303,22 @@ int rfmring_members(struct rfmring *ring, struct rfmring_member *members, unsign
 	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
 		const struct rfm_source *source = &ring->node.sources[id];
 
-		if (!source->present)
+		if (!source->present && !(gone && source->heard))
 			continue;
 		if (found < count)
-			members[found] = (struct rfmring_member){
-				.id = id,
-				.hops = source->hops,
-				.incarnation = source->current.incarnation,
-				.received = source->received,
-				.missed = source->missed,
-				.clock_domain = source->clock_domain,
-				.hubs = source->hubs,
-				.paused = source->paused,
-				.transit_ns = source->transit_ns,
-				.heard_ns = source->heard,
-				.broke_ns = source->broke,
-			};
+			members[found] = member_of(id, source);
 		found++;
 	}
 	leave(ring, entered);
 	return found;
+}
+
+int rfmring_members(struct rfmring *ring, struct rfmring_member *members, unsigned int count)
+{
+	return find_members(ring, members, count, false);
+}
+
+int rfmring_known(struct rfmring *ring, struct rfmring_member *members, unsigned int count)
+{
+	return find_members(ring, members, count, true);
 }

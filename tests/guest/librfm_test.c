@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * librfm: librfm_test NEAR FAR [NARROW]. Two nodes on one ring, cards of this machine or
- * nodes in this process ("ring:..."), the first is called near, the second far; and a card
- * whose window is smaller than its memory. One source for both: stores are those that
- * every handle has, and what only a card can is asked of rfm_can().
+ * librfm: librfm_test NEAR FAR [NARROW]. Two nodes on one ring, see librfm_pair.h, and a card
+ * whose window is smaller than its memory. What queues, watches and fences do in detail is in
+ * librfm_events_test.c.
  */
 
 #include <pthread.h>
@@ -14,67 +13,9 @@
 
 #include "tap.h"
 #include "card.h"
+#include "librfm_pair.h"
 
-#define PLACE	0x20000ull		/* of the words and records here */
-#define STEP	0x1000ull		/* each case has a page of its own */
-
-static const char *near_path, *far_path, *narrow_path;
-static struct rfm *near_card, *far_card;
-static struct rfm_info near_info, far_info;
-
-/* A place in both memories, all 0 on both nodes. */
-struct pair {
-	uint64_t offset;
-	const volatile uint64_t *near, *far;
-};
-
-/* Word @at of the place. */
-static void put(struct rfm *card, const struct pair *pair, unsigned int at, uint64_t value)
-{
-	CHECK_EQ(rfm_store64(card, pair->offset + 8 * at, value), 0);
-}
-
-static bool map_pair(struct pair *pair, unsigned int page, size_t size)
-{
-	static const uint8_t zeros[STEP];
-
-	pair->offset = PLACE + page * STEP;
-	pair->near = rfm_map(near_card, pair->offset, size);
-	pair->far = rfm_map(far_card, pair->offset, size);
-	if (!CHECK(pair->near && pair->far))
-		return false;
-	CHECK_EQ(rfm_write(near_card, pair->offset, zeros, size), 0);
-	return CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
-}
-
-static void unmap_pair(struct pair *pair, size_t size)
-{
-	CHECK_EQ(rfm_unmap((void *)pair->near, size), 0);
-	CHECK_EQ(rfm_unmap((void *)pair->far, size), 0);
-}
-
-/* The next record. Prefilled, so a field that is forgotten shows. */
-static bool next(struct rfm_events *events, struct rfm_event *record)
-{
-	memset(record, 0xa5, sizeof(*record));
-	return CHECK_EQ(rfm_events_wait(events, record, 1, PATIENCE_MS), 1);
-}
-
-/* All that was stored has been everywhere, and no record came of it. */
-static bool silent(struct rfm_events *events)
-{
-	struct rfm_event record;
-
-	CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
-	return CHECK_EQ(rfm_events_wait(events, &record, 1, 100), 0);
-}
-
-/* CHECK_ERRNO() for calls that return a pointer. */
-#define CHECK_NULL(call, expected) ({					\
-	errno = 0;							\
-	const void *null_r = (call);					\
-	int null_errno = errno;						\
-	CHECK(!null_r) && CHECK_EQ(null_errno, expected); })
+static const char *narrow_path;
 
 /* --- every card ------------------------------------------------------------------ */
 
@@ -393,9 +334,9 @@ static void signals_end_a_wait(void)
 	rfm_events_close(events);
 }
 
-static void *cancel_soon(void *events)
+static void *cancel_when_asleep(void *events)
 {
-	sleep_ms(20);
+	when_thread_sleeps(getpid());
 	rfm_events_cancel(events);
 	return NULL;
 }
@@ -413,7 +354,7 @@ static void waits_end_when_they_should(void)
 	CHECK_EQ(rfm_events_wait_until(events, records, 8, 0), 0);
 	CHECK_EQ(rfm_events_wait_until(events, records, 8, begun + 30000000), 0);
 	CHECK(now_ns() - begun >= 30000000);
-	REQUIRE(!pthread_create(&thread, NULL, cancel_soon, events));
+	REQUIRE(!pthread_create(&thread, NULL, cancel_when_asleep, events));
 	CHECK_ERRNO(rfm_events_wait_until(events, records, 8, UINT64_MAX), ECANCELED);
 	pthread_join(thread, NULL);
 	/* One that nobody waited for ends the next. */
@@ -1008,26 +949,8 @@ int main(int argc, char **argv)
 		TAP_CASE(a_record_is_whole_or_not_there),
 	};
 
-	uint64_t begun = now_ns();
-
-	near_path = card_path(argc, argv, 0);
-	far_path = card_path(argc, argv, 1);
 	narrow_path = argc > 3 ? argv[3] : NULL;
-	if (!near_path || !far_path)
-		tap_skip_all("two cards are needed");
-	near_card = rfm_open(near_path, O_RDWR);
-	far_card = rfm_open(far_path, O_RDWR);
-	if (!near_card || !far_card || rfm_info(near_card, &near_info) ||
-	    rfm_info(far_card, &far_info)) {
-		printf("Bail out! the cards: %s (%s)\n", strerror(errno), rfm_error());
+	if (!open_cards(argc, argv))
 		return TAP_FAIL;
-	}
-	/* A ring of processes comes up in its own time. */
-	while (!(rfm_can(near_card) & RFM_CAN_FD) &&
-	       (rfm_fence(near_card, 100, NULL) || rfm_fence(far_card, 100, NULL)))
-		if (now_ns() - begun > PATIENCE_NS) {
-			printf("Bail out! the nodes are no ring\n");
-			return TAP_FAIL;
-		}
 	return near_info.features ? TAP_RUN(full) : TAP_RUN(base);
 }

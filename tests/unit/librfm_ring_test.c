@@ -1,72 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* librfm's nodes in this process. links: tools/librfm ring/host tests/unit/rings.c */
 /*
- * What tests/guest/librfm_test.c, which runs on both, leaves out: the words that open a
- * node, and what a full queue, an eventfd, a comparison and a silence do in detail.
+ * What tests/guest/librfm_test.c and librfm_events_test.c, which run on both, leave out: the
+ * words that open a node, and how it comes and goes.
  */
 #include "tests/unit/test.h"
-#include "tests/unit/rings.h"
+#include "tests/unit/nodes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
-
-#include "tools/librfm/rfm/rfm.h"
-
-static struct rfm *near, *far;
-static char words[2][600];
-
-static void name_node(int i, const char *more)
-{
-	snprintf(words[i], sizeof(words[i]),
-		 "ring:?rx=unix:%s/%d,server&tx=unix:%s/%d&node=%d&size=1M%s", folder, i, folder,
-		 1 - i, i + 1, more);
-}
-
-static void open_pair(void)
-{
-	for (int i = 0; i < 2; i++)
-		name_node(i, "");
-	near = rfm_open(words[0], O_RDWR);
-	far = rfm_open(words[1], O_RDWR);
-	assert_true(near && far);
-	while (rfm_fence(near, 100, NULL) || rfm_fence(far, 100, NULL))
-		;
-}
-
-static void close_pair(void)
-{
-	assert_int_equal(rfm_close(near), 0);
-	assert_int_equal(rfm_close(far), 0);
-}
-
-/* @value is stored, in a frame of its own, and everywhere. */
-static void put(struct rfm *rfm, uint64_t offset, uint64_t value)
-{
-	assert_int_equal(rfm_store64(rfm, offset, value), 0);
-	assert_int_equal(rfm_fence(rfm, PATIENCE_MS, NULL), 0);
-}
-
-static struct rfm_event next(struct rfm_events *events)
-{
-	struct rfm_event event;
-
-	memset(&event, 0xa5, sizeof(event));
-	assert_int_equal(rfm_events_wait(events, &event, 1, PATIENCE_MS), 1);
-	return event;
-}
-
-static void nothing_more(struct rfm_events *events)
-{
-	struct rfm_event event;
-
-	assert_int_equal(rfm_events_wait(events, &event, 1, 0), 0);
-}
 
 /* --- opening ------------------------------------------------------------------------ */
 
@@ -192,206 +138,6 @@ static void one_node_has_many_handles(void **state)
 }
 
 /* --- streams ---------------------------------------------------------------------------- */
-
-static struct rfm_events *watch_with(struct rfm_watch *watch, struct rfm_range *range)
-{
-	struct rfm_events *events;
-
-	watch->ranges = (uintptr_t)range;
-	if (!watch->count)
-		watch->count = 1;
-	events = rfm_watch_with(far, watch);
-	if (!events)
-		fail_msg("%s", strerror(errno));
-	return events;
-}
-
-static void a_full_queue_drops_and_says_so(void **state)
-{
-	struct rfm_range range = { 0x100, 8 };
-	struct rfm_watch watch = { .depth = 3 };
-	struct rfm_events *events;
-	struct rfm_event event;
-
-	(void)state;
-	open_pair();
-	events = watch_with(&watch, &range);
-	for (uint64_t i = 1; i <= 5; i++)
-		put(near, 0x100, i);
-	for (uint64_t i = 1; i <= 3; i++) {
-		event = next(events);
-		assert_true(event.seq == i && event.bytes[0] == i && !event.dropped);
-	}
-	nothing_more(events);
-	put(near, 0x100, 6);
-	event = next(events);
-	assert_true(event.seq == 6 && event.bytes[0] == 6 && event.dropped == 2);
-	rfm_events_close(events);
-	close_pair();
-}
-
-static void what_is_unread_takes_in_what_comes(void **state)
-{
-	struct rfm_range range = { 0x100, 8 };
-	struct rfm_watch watch = { .flags = RFM_WATCH_COALESCE };
-	struct rfm_events *events;
-	struct rfm_event event;
-
-	(void)state;
-	open_pair();
-	events = watch_with(&watch, &range);
-	for (uint64_t i = 1; i <= 5; i++)
-		put(near, 0x100, i);
-	event = next(events);
-	assert_true(event.count == 5 && event.seq == 5 && event.bytes[0] == 5);
-	nothing_more(events);
-	put(near, 0x100, 6);
-	event = next(events);
-	assert_true(event.count == 1 && event.seq == 6);
-	rfm_events_close(events);
-	close_pair();
-}
-
-/* The descriptor is readable as long as there is a record; an eventfd counts them. */
-static void descriptors_tell(void **state)
-{
-	int fd = eventfd(0, EFD_NONBLOCK);
-	struct rfm_range range = { 0x100, 8 };
-	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = fd };
-	struct rfm_events *events;
-	struct pollfd pollfd = { .events = POLLIN };
-	uint64_t count;
-
-	(void)state;
-	open_pair();
-	events = watch_with(&watch, &range);
-	close(dup(fd));
-	pollfd.fd = rfm_events_fd(events);
-	assert_int_equal(poll(&pollfd, 1, 0), 0);
-	put(near, 0x100, 1);
-	put(near, 0x100, 2);
-	assert_int_equal(poll(&pollfd, 1, 0), 1);
-	next(events);
-	assert_int_equal(poll(&pollfd, 1, 0), 1);
-	next(events);
-	assert_int_equal(poll(&pollfd, 1, 0), 0);
-	assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
-	assert_true(count == 2);
-	rfm_events_close(events);
-
-	watch.eventfd = pollfd.fd = open("/dev/null", O_RDONLY);
-	assert_null(rfm_watch_with(far, &watch));
-	assert_int_equal(errno, EINVAL);
-	close(watch.eventfd);
-	assert_null(rfm_watch_with(far, &watch));
-	assert_int_equal(errno, EBADF);
-	close(fd);
-	close_pair();
-}
-
-static void comparisons(void **state)
-{
-	struct rfm_range range = { 0x100, 16 };
-	struct rfm_watch watch = {
-		.flags = RFM_WATCH_COMPARE, .compare_width = 2, .compare_offset = 0x102,
-		.compare_mask = 0xff,
-	};
-	/* What is stored in the word, by whom, and which of the three notice. */
-	static const struct {
-		bool own;
-		uint16_t value;
-		const char *matches;
-	} steps[] = {
-		{ false, 0x0001, "c" },
-		{ false, 0x0103, "ec" },	/* only the low byte counts */
-		{ false, 0x0203, "" },
-		{ false, 0x0004, "nc" },
-		{ true, 0x0003, "" },		/* its own store wakes nobody, and is seen */
-		{ false, 0x0003, "" },
-		{ true, 0x0005, "" },
-		{ false, 0x0003, "ec" },
-	};
-	static const char names[] = "-enc";
-	struct rfm_events *events[4];
-
-	(void)state;
-	open_pair();
-	for (watch.compare = RFM_COMPARE_EQUAL; watch.compare <= RFM_COMPARE_CHANGED;
-	     watch.compare++) {
-		watch.compare_value = 3;
-		events[watch.compare] = watch_with(&watch, &range);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		struct rfm *who = steps[i].own ? far : near;
-
-		assert_int_equal(rfm_store16(who, 0x102, steps[i].value), 0);
-		assert_int_equal(rfm_fence(who, PATIENCE_MS, NULL), 0);
-		put(near, 0x108, i);		/* in the range, and not the word */
-		for (int k = RFM_COMPARE_EQUAL; k <= RFM_COMPARE_CHANGED; k++) {
-			struct rfm_event event = { 0 };
-			int n = rfm_events_wait(events[k], &event, 1, 0);
-
-			if (n != !!strchr(steps[i].matches, names[k]))
-				fail_msg("step %zu, compare %d: %d", i, k, n);
-			assert_true(!n || event.type == RFM_EVENT_MATCH);
-		}
-	}
-	for (int k = RFM_COMPARE_EQUAL; k <= RFM_COMPARE_CHANGED; k++)
-		rfm_events_close(events[k]);
-	watch.compare = RFM_COMPARE_EQUAL;
-	watch.ranges = (uintptr_t)&range;
-	watch.count = 1;
-	watch.compare_value = 0x100;
-	assert_null(rfm_watch_with(far, &watch));
-	watch.compare_value = 3;
-	watch.compare_offset = 0x110;
-	assert_null(rfm_watch_with(far, &watch));
-	watch.compare_offset = 0x103;
-	assert_null(rfm_watch_with(far, &watch));
-	assert_int_equal(errno, EINVAL);
-	close_pair();
-}
-
-/* Each range has a silence of its own, and neither it nor its end is ever dropped. */
-static void silences(void **state)
-{
-	struct rfm_range ranges[2] = { { 0x100, 8 }, { 0x200, 8 } };
-	struct rfm_watch watch = { .count = 2, .depth = 2, .silence_ns = 30000000 };
-	struct rfm_events *events;
-	struct rfm_event event[2];
-
-	(void)state;
-	open_pair();
-	events = watch_with(&watch, ranges);
-	for (int i = 0; i < 2; i++) {
-		event[i] = next(events);
-		assert_int_equal(event[i].type, RFM_EVENT_STALE);
-		assert_true(event[i].flags == RFM_EVENT_NEVER && event[i].length == 8);
-		assert_true(event[i].age_ns >= watch.silence_ns);
-	}
-	assert_true(event[0].offset + event[1].offset == 0x300);
-	nothing_more(events);
-
-	/* The queue is full of updates: what ends the silence and what begins it are kept. */
-	put(near, 0x100, 1);
-	for (uint64_t i = 2; i < 6; i++)
-		put(near, 0x200, i);
-	usleep(100000);
-	event[0] = next(events);
-	assert_int_equal(event[0].type, RFM_EVENT_UPDATE);
-	event[0] = next(events);
-	assert_int_equal(event[0].type, RFM_EVENT_FRESH);
-	assert_true(event[0].offset == 0x100);
-	for (int stale = 0; stale < 2;) {
-		event[0] = next(events);
-		if (event[0].type != RFM_EVENT_STALE)
-			continue;
-		assert_true(event[0].flags == 0 && event[0].node == 1);
-		stale++;
-	}
-	rfm_events_close(events);
-	close_pair();
-}
 
 static void interrupts_wait_for_a_listener(void **state)
 {
@@ -553,29 +299,6 @@ static void the_last_writer_is_known(void **state)
 	close_pair();
 }
 
-/* Giving back the middle of what is owned leaves both ends owned. */
-static void owning_is_by_granule(void **state)
-{
-	struct rfm_counters counters;
-	uint64_t before;
-
-	(void)state;
-	open_pair();
-	assert_int_equal(rfm_own(far, 0x400, 0x100), 0);
-	assert_int_equal(rfm_own(far, 0x440, 0x40), 0);
-	assert_int_equal(rfm_unsubscribe(far, 0x440, 1, RFM_SUBSCRIBE_OWN), 0);
-	assert_int_equal(rfm_counters(far, &counters), 0);
-	before = counters.value[RFM_COUNTER_CONFLICTS];
-	put(near, 0x438, 1);
-	put(near, 0x440, 1);
-	put(near, 0x478, 1);
-	put(near, 0x480, 1);
-	put(near, 0x500, 1);
-	assert_int_equal(rfm_counters(far, &counters), 0);
-	assert_true(counters.value[RFM_COUNTER_CONFLICTS] == before + 2);
-	close_pair();
-}
-
 /* A program that knows less of a structure, and one that knows more. */
 static void structures_may_be_of_any_size(void **state)
 {
@@ -630,17 +353,11 @@ int main(void)
 		ring_test(what_means_no_node_is_refused),
 		ring_test(settings_are_passed_on),
 		ring_test(one_node_has_many_handles),
-		ring_test(a_full_queue_drops_and_says_so),
-		ring_test(what_is_unread_takes_in_what_comes),
-		ring_test(descriptors_tell),
-		ring_test(comparisons),
-		ring_test(silences),
 		ring_test(interrupts_wait_for_a_listener),
 		ring_test(events_are_counted),
 		ring_test(a_node_has_few_registers),
 		ring_test(the_ring_is_told_of),
 		ring_test(the_last_writer_is_known),
-		ring_test(owning_is_by_granule),
 		ring_test(structures_may_be_of_any_size),
 	};
 

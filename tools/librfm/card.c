@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* A card as a back end: every request is a call of the driver. */
 #include "private.h"
+#include "ring/memory.h"
 
-#include <endian.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,62 +186,6 @@ static int position(struct rfm *rfm, uint64_t offset, uint64_t *at)
 	return 0;
 }
 
-/* How many bytes the next access takes: one word, aligned as it stands there. */
-static size_t word_at(const volatile uint8_t *at, size_t left)
-{
-	size_t size = 8;
-
-	while ((uintptr_t)at % size || size > left)
-		size /= 2;
-	return size;
-}
-
-/*
- * Not memcpy(), which may take any width, also one that the virtual machine monitor
- * cannot emulate.
- */
-static void load_word(void *to, const volatile uint8_t *from, size_t size)
-{
-	uint64_t word;
-
-	switch (size) {
-	case 8:
-		word = __atomic_load_n((const volatile uint64_t *)from, __ATOMIC_ACQUIRE);
-		break;
-	case 4:
-		word = __atomic_load_n((const volatile uint32_t *)from, __ATOMIC_ACQUIRE);
-		break;
-	case 2:
-		word = __atomic_load_n((const volatile uint16_t *)from, __ATOMIC_ACQUIRE);
-		break;
-	default:
-		word = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-	}
-	word = htole64(word);
-	memcpy(to, &word, size);
-}
-
-static void store_word(volatile uint8_t *to, const void *from, size_t size)
-{
-	uint64_t word = 0;
-
-	memcpy(&word, from, size);
-	word = le64toh(word);
-	switch (size) {
-	case 8:
-		__atomic_store_n((volatile uint64_t *)to, word, __ATOMIC_RELEASE);
-		break;
-	case 4:
-		__atomic_store_n((volatile uint32_t *)to, word, __ATOMIC_RELEASE);
-		break;
-	case 2:
-		__atomic_store_n((volatile uint16_t *)to, word, __ATOMIC_RELEASE);
-		break;
-	default:
-		__atomic_store_n(to, word, __ATOMIC_RELEASE);
-	}
-}
-
 /*
  * pread() or pwrite() as often as it takes; a signal ends one of them early, but not all: what
  * is half written would be of no use to anybody. @to: NULL to write
@@ -268,31 +212,27 @@ static int transfer(struct rfm *rfm, uint64_t offset, void *to, const void *from
 	return 0;
 }
 
+/*
+ * Word by word: memcpy() may take any width, also one that the virtual machine monitor
+ * cannot emulate.
+ */
 static int card_read(struct rfm *rfm, uint64_t offset, void *data, size_t length)
 {
 	const volatile uint8_t *from = in_window(to_card(rfm), offset, length);
-	uint8_t *to = data;
 
 	if (!from)
 		return transfer(rfm, offset, data, NULL, length);
-	for (size_t size; length; length -= size, from += size, to += size) {
-		size = word_at(from, length);
-		load_word(to, from, size);
-	}
+	rfm_memory_load(data, (const void *)from, length);
 	return 0;
 }
 
 static int card_write(struct rfm *rfm, uint64_t offset, const void *data, size_t length)
 {
 	volatile uint8_t *to = in_window(to_card(rfm), offset, length);
-	const uint8_t *from = data;
 
 	if (!to)
 		return transfer(rfm, offset, NULL, data, length);
-	for (size_t size; length; length -= size, from += size, to += size) {
-		size = word_at(to, length);
-		store_word(to, from, size);
-	}
+	rfm_memory_store((void *)to, data, length);
 	return 0;
 }
 
@@ -316,10 +256,12 @@ static int card_events_take(struct rfm_events *events, struct rfm_event *records
 	return got < 0 ? -1 : (int)(got / sizeof(*records));
 }
 
-static void card_events_close(struct rfm_events *events)
+static int card_events_close(struct rfm_events *events)
 {
-	close(events->fd);
+	close_quietly(events->cancel_fd);
+	close_quietly(events->fd);
 	free(events);
+	return 0;
 }
 
 static const struct rfm_events_ops card_events_ops = {

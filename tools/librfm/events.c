@@ -65,6 +65,12 @@ int rfm_events_fd(const struct rfm_events *events)
 	return events->fd;
 }
 
+/* Can it be used at all? */
+static int check(const struct rfm_events *events)
+{
+	return events->ops->check ? events->ops->check(events) : 0;
+}
+
 /* --- waiting ------------------------------------------------------------------------ */
 
 /* Records, of which the caller knows @size bytes each. */
@@ -96,6 +102,8 @@ int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records, 
 
 	if (!count || timeout_ms < -1)
 		return fail_with(EINVAL);
+	if (check(events))
+		return -1;
 	/* Who waits for ever sleeps in read(): the shortest way from event to program. */
 	ready = timeout_ms < 0 ? 1 : readable(events, timeout_ms);
 	while (ready > 0) {
@@ -135,6 +143,8 @@ int rfm_events_wait_until_sized(struct rfm_events *events, struct rfm_event *rec
 
 	if (!count)
 		return fail_with(EINVAL);
+	if (check(events))
+		return -1;
 	for (;;) {
 		ready = readable_until(events, until_ns);
 		if (ready < 0)
@@ -153,18 +163,21 @@ int rfm_events_cancel(struct rfm_events *events)
 {
 	const uint64_t one = 1;
 
+	if (check(events))
+		return -1;
 	return write(events->cancel_fd, &one, sizeof(one)) < 0 ? -1 : 0;
 }
 
-void rfm_events_close(struct rfm_events *events)
+int rfm_events_close(struct rfm_events *events)
 {
 	int error = errno;
 
 	if (!events)
-		return;
-	close(events->cancel_fd);
-	events->ops->close(events);
+		return 0;
+	if (events->ops->close(events))
+		return -1;
 	errno = error;
+	return 0;
 }
 
 /* Events that an update of another node brought. */

@@ -3,9 +3,8 @@
  * What the files of librfm share. A handle has a back end:
  *
  *	card.c		a card: every request is a call of the driver
- *	ring.c		a node in this process (librfmring), which answers the same requests
- *	ring_events.c	its streams: what the driver makes of what the card tells
- *	ring_address.c	"ring:...", the words that say which node
+ *	ring*.c		a node in this process (librfmring), which answers the same requests:
+ *			ring_private.h
  *
  * In front of them: open.c, calls.c, words.c, record.c, events.c, names.c.
  */
@@ -52,13 +51,15 @@ struct rfm {
 
 /**
  * struct rfm_events_ops - what is behind a stream
+ * @check: -1 with errno if it cannot be used; NULL: it always can
  * @take: the oldest records, up to @count; may wait if there are none. -1 with errno
  *	EAGAIN: there are none
- * @close: frees the stream
+ * @close: frees the stream and its descriptors unless it fails
  */
 struct rfm_events_ops {
+	int (*check)(const struct rfm_events *events);
 	int (*take)(struct rfm_events *events, struct rfm_event *records, size_t count);
-	void (*close)(struct rfm_events *events);
+	int (*close)(struct rfm_events *events);
 };
 
 /* What every stream begins with. */

@@ -7,6 +7,8 @@
 #ifndef _UAPI_LINUX_RFM_STATUS_H
 #define _UAPI_LINUX_RFM_STATUS_H
 
+#define RFM_BID_5565			0x65	/* rfm_info.board_id: register BID */
+
 /* Register LCSR1, as rfm_info.lcsr1 shows it. */
 #define RFM_LCSR1_LED			0x80000000u	/* red status LED, reset 1 */
 #define RFM_LCSR1_TX_DISABLE		0x40000000u

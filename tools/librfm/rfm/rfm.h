@@ -12,7 +12,7 @@
  * Calls that return int return 0, or -1 with errno, unless they say otherwise.
  * Every call can fail with ENODEV (the card is gone) and those that name a
  * range with EINVAL (it is not in the memory); EOPNOTSUPP: the handle has not
- * what the call needs, see rfm_can().
+ * what the call needs, see rfm_can(); ECHILD: it is a node of the parent process.
  *
  * Offsets and lengths are bytes. A timeout is in ms, 0: do not wait, -1: for ever; less is
  * EINVAL.
@@ -329,8 +329,12 @@ static inline int rfm_events_wait_until(struct rfm_events *events, struct rfm_ev
  */
 RFM_API int rfm_events_cancel(struct rfm_events *events);
 
-/** rfm_events_close() - no more; NULL is allowed */
-RFM_API void rfm_events_close(struct rfm_events *events);
+/**
+ * rfm_events_close() - no more; NULL is allowed
+ *
+ * Errors: EDEADLK in a callback of librfmring; nothing was done.
+ */
+RFM_API int rfm_events_close(struct rfm_events *events);
 
 /**
  * rfm_age_ns() - how old was the update when it came?
