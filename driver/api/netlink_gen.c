@@ -38,7 +38,7 @@ static const struct nla_policy rfm_card_get_dump_nl_policy[RFM_A_CARD_ABSOLUTE +
 };
 
 /* RFM_CMD_CARD_SET - do */
-static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_MODERATION_TIME + 1] = {
+static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_DMA_BYTE_SWAP + 1] = {
 	[RFM_A_CARD_ID] = { .type = NLA_U32, },
 	[RFM_A_CARD_NAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[RFM_A_CARD_PCI] = { .type = NLA_NUL_STRING, .len = 31, },
@@ -51,6 +51,7 @@ static const struct nla_policy rfm_card_set_nl_policy[RFM_A_CARD_MODERATION_TIME
 	[RFM_A_CARD_PARITY] = NLA_POLICY_MAX(NLA_U8, 1),
 	[RFM_A_CARD_OWN_DATA] = NLA_POLICY_MAX(NLA_U8, 1),
 	[RFM_A_CARD_BYTE_SWAP] = NLA_POLICY_MAX(NLA_U8, 1),
+	[RFM_A_CARD_DMA_BYTE_SWAP] = NLA_POLICY_MAX(NLA_U8, 1),
 	[RFM_A_CARD_WINDOW_OFFSET] = { .type = NLA_U64, },
 	[RFM_A_CARD_ADDRESS_OFFSET] = { .type = NLA_U32, },
 	[RFM_A_CARD_BASE_POLICY] = NLA_POLICY_MAX(NLA_U32, 2),
@@ -97,7 +98,7 @@ static const struct genl_split_ops rfm_nl_ops[] = {
 		.cmd		= RFM_CMD_CARD_SET,
 		.doit		= rfm_nl_card_set_doit,
 		.policy		= rfm_card_set_nl_policy,
-		.maxattr	= RFM_A_CARD_MODERATION_TIME,
+		.maxattr	= RFM_A_CARD_DMA_BYTE_SWAP,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

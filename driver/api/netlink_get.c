@@ -43,6 +43,7 @@ static int rfm_put_state(struct sk_buff *skb, const struct rfm_card *card,
 		RFM_U8(CARD_PARITY, on & RFM_CONFIG_PARITY),
 		RFM_U8(CARD_OWN_DATA, on & RFM_CONFIG_OWN_DATA),
 		RFM_U8(CARD_BYTE_SWAP, on & RFM_CONFIG_BYTE_SWAP),
+		RFM_U8(CARD_DMA_BYTE_SWAP, on & RFM_CONFIG_DMA_BYTE_SWAP),
 		/* Switches on the card itself. */
 		RFM_U8(CARD_REDUNDANT, lcsr1 & RFM_LCSR1_REDUNDANT),
 		RFM_U8(CARD_ROGUE_MASTER0, lcsr1 & RFM_LCSR1_ROGUE_MASTER0),

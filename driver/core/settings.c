@@ -93,7 +93,8 @@ int rfm_config_read(struct rfm_card *card, struct rfm_config *args)
 	ret = rfm_card_leave(card, idx);
 
 	args->mask = rfm_config_of(card);
-	args->on = bigend & RFM_BIGEND_PIO ? RFM_CONFIG_BYTE_SWAP : 0;
+	args->on = (bigend & RFM_BIGEND_PIO ? RFM_CONFIG_BYTE_SWAP : 0) |
+		   (bigend & RFM_BIGEND_DMA0 ? RFM_CONFIG_DMA_BYTE_SWAP : 0);
 	for (i = 0; i < ARRAY_SIZE(rfm_config_lcsr1); i++)
 		if ((lcsr1 ^ RFM_LCSR1_INVERTED) & rfm_config_lcsr1[i].lcsr1)
 			args->on |= rfm_config_lcsr1[i].flag;
@@ -169,23 +170,35 @@ static int rfm_window_move(struct rfm_card *card,
 }
 
 /*
- * Of programmed I/O and of DMA: a write comes out the same, whichever way it
- * takes, and all of it in one order. Return: 0 or -EBUSY.
+ * Of loads and stores to a mapping, and of DMA. A read or write comes out as by
+ * DMA, whichever way it takes (io/io.c), and all of it in one order. Programs
+ * that know of one switch only set both. Return: 0 or -EBUSY.
  */
 static int rfm_byte_swap(struct rfm_card *card,
 			 const struct rfm_settings *settings)
 {
-	u32 old = readl(card->hw.runtime + RFM_BIGEND);
-	u32 bigend = old & ~RFM_BIGEND_SWAPS;
+	u32 mask = settings->config.mask, on = settings->config.on;
+	u32 old = readl(card->hw.runtime + RFM_BIGEND), bigend = old;
 
-	if (settings->config.on & RFM_CONFIG_BYTE_SWAP)
-		bigend |= RFM_BIGEND_SWAPS;
+	if (mask & RFM_CONFIG_BYTE_SWAP) {
+		bigend &= ~RFM_BIGEND_SWAPS;
+		if (on & RFM_CONFIG_BYTE_SWAP)
+			bigend |= RFM_BIGEND_SWAPS;
+	}
+	if (mask & RFM_CONFIG_DMA_BYTE_SWAP) {
+		bigend &= ~RFM_BIGEND_DMA0;
+		if (on & RFM_CONFIG_DMA_BYTE_SWAP)
+			bigend |= RFM_BIGEND_DMA0;
+	}
 	if (bigend == old)
 		return 0;
 	if (card->hw.dma.requests)
-		return rfm_refuse_setting(settings, RFM_A_CARD_BYTE_SWAP, -EBUSY,
+		return rfm_refuse_setting(settings, mask & RFM_CONFIG_BYTE_SWAP ?
+					  RFM_A_CARD_BYTE_SWAP :
+					  RFM_A_CARD_DMA_BYTE_SWAP, -EBUSY,
 					  "the order of bytes is not changed under a read or a write");
 	writel(bigend, card->hw.runtime + RFM_BIGEND);
+	card->hw.swaps_differ = rfm_swaps_differ(bigend);
 	return 0;
 }
 
@@ -230,7 +243,7 @@ static int rfm_config_apply(struct rfm_card *card,
 	/* Once the window has moved, nothing is in the way of the byte swap. */
 	if (mask & RFM_CONFIG_WINDOW)
 		ret = rfm_window_move(card, settings);
-	if (!ret && mask & RFM_CONFIG_BYTE_SWAP)
+	if (!ret && mask & (RFM_CONFIG_BYTE_SWAP | RFM_CONFIG_DMA_BYTE_SWAP))
 		ret = rfm_byte_swap(card, settings);
 	if (!ret)
 		rfm_lcsr1_change(card, &settings->config);

@@ -20,7 +20,6 @@
 struct rfm_card;
 struct rfm_slice;
 
-/* The byte swaps of programmed I/O and of DMA are one switch. */
 #define RFM_BIGEND_SWAPS	(RFM_BIGEND_PIO | RFM_BIGEND_DMA0)
 
 /* What a read of a card that is not there returns, and one that is, never. */
@@ -115,6 +114,7 @@ struct rfm_hw {
 
 	/* Written under card->lock and @lock, read anywhere: */
 	u64 window_offset;		/* where in the memory the window begins */
+	bool swaps_differ;		/* of the two byte swaps, one is on */
 
 	struct rfm_irq irq;
 	struct rfm_events events;
@@ -193,6 +193,12 @@ unsigned int rfm_dispatch(struct rfm_card *card, struct rfm_record *record);
 void rfm_dispatch_route(struct rfm_card *card);
 void rfm_queues_wake(struct rfm_card *card);
 bool rfm_dma_serve(struct rfm_card *card, u32 intcsr);
+
+/* Does BIGEND say one thing for loads and stores, and another for DMA? */
+static inline bool rfm_swaps_differ(u32 bigend)
+{
+	return !(bigend & RFM_BIGEND_PIO) != !(bigend & RFM_BIGEND_DMA0);
+}
 
 /* A register that is never all ones; a lost card reads as 0. Under irq.lock. */
 static inline u32 rfm_hw_read(struct rfm_hw *hw, const void __iomem *reg)

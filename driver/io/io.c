@@ -25,6 +25,21 @@
 /* Bytes for which the submitter of many does not mind to wait. */
 #define RFM_INLINE_MAX	16384
 
+/* The bytes of each aligned 4, or of what there is of them, the other way round. */
+static void rfm_io_reverse(void *data, unsigned int width)
+{
+	switch (width) {
+	case 8:
+		swab32s(data + 4);
+		fallthrough;
+	case 4:
+		swab32s(data);
+		break;
+	case 2:
+		swab16s(data);
+	}
+}
+
 /* One access of so many bits at @at, from or to @data. */
 #define RFM_IO_ACCESS(bits, letter)					\
 do {									\
@@ -34,18 +49,28 @@ do {									\
 		*(__le##bits *)data = cpu_to_le##bits(read##letter(at)); \
 } while (0)
 
-/* @data is aligned as @pos is. */
+/*
+ * @data is aligned as @pos is. All that is moved is in the order of DMA: where the
+ * card reverses bytes for one of the two only, a byte at n is to be found at n ^ 3.
+ */
 static __always_inline void rfm_io_pass(struct rfm_card *card, loff_t pos,
 					void *data, size_t left, bool store)
 {
-	void __iomem *at = card->hw.memory + pos;
+	bool reverse = card->hw.swaps_differ;
+	void __iomem *at;
 	unsigned int width;
 
-	for (; left; left -= width, pos += width, at += width, data += width) {
+	for (; left; left -= width, pos += width, data += width) {
 		/* The widest aligned access that does not go past the end. */
 		width = 8;
 		while (width > left || pos & (width - 1))
 			width >>= 1;
+		at = card->hw.memory + pos;
+		if (unlikely(reverse)) {
+			at = card->hw.memory + (pos ^ ((4 - width) & 3));
+			if (store)
+				rfm_io_reverse(data, width);
+		}
 		switch (width) {
 		case 8:
 			RFM_IO_ACCESS(64, q);
@@ -62,6 +87,8 @@ static __always_inline void rfm_io_pass(struct rfm_card *card, loff_t pos,
 			else
 				*(u8 *)data = readb(at);
 		}
+		if (unlikely(reverse) && !store)
+			rfm_io_reverse(data, width);
 	}
 }
 

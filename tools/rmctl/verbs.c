@@ -25,7 +25,7 @@ const struct verb verbs[] = {
 	{ "set", "DEV [NAME=VALUE...]",
 	  "Without NAME=VALUE prints how the card is set, else sets all of these, or\n"
 	  "nothing:\n"
-	  "  led transmit loopback dark-on-dark parity byte-swap   on or off\n"
+	  "  led transmit loopback dark-on-dark parity byte-swap dma-byte-swap   on or off\n"
 	  "  own-data          off: no packet has come home yet\n"
 	  "  window            where the window begins, a multiple of its size\n"
 	  "  offset            added to the address of own updates: 0, 64M, 128M or 192M\n"

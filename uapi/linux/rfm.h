@@ -441,7 +441,8 @@ struct rfm_send_set {
 #define RFM_CONFIG_BYTE_SWAP	0x040u	/* bytes of each aligned 4 reversed, loads and stores */
 #define RFM_CONFIG_WINDOW	0x080u	/* @window_offset */
 #define RFM_CONFIG_OFFSET	0x100u	/* @address_offset */
-#define RFM_CONFIG_ALL		0x1ffu
+#define RFM_CONFIG_DMA_BYTE_SWAP 0x200u	/* the same, in reads and writes, by DMA or not */
+#define RFM_CONFIG_ALL		0x3ffu
 
 /**
  * struct rfm_config - what users of a 5565 set (RFM_IOC_GET_CONFIG, RFM_IOC_SET_CONFIG)
@@ -455,10 +456,13 @@ struct rfm_send_set {
  * @pad: 0
  * @reserved: 0
  *
+ * BYTE_SWAP set without DMA_BYTE_SWAP sets both, as it did when it was one for both; get
+ * tells of each.
+ *
  * Set applies all or nothing. EINVAL: a value out of range, OWN_DATA asked to be on.
  * EOPNOTSUPP: a window on a card older than sliding windows. EBUSY: the window
  * is not moved under a mapping, a subscription, a watch, a read or a write, nor
- * BYTE_SWAP changed under a read or a write. EIO: the card does not move its
+ * a byte swap changed under a read or a write. EIO: the card does not move its
  * window. EINTR: a signal was handled while another change was made, or, to clear
  * OWN_DATA, a ring test. Set needs a descriptor open for writing (EBADF). Each
  * change is told to monitors, with the process: docs/man/rfm-netlink.7.
@@ -631,6 +635,11 @@ struct rfm_verify {
 	__u32 pad;
 	__u64 reserved[2];
 	struct rfm_node_answer answer[256];
+};
+
+enum rfm_reg_set {
+	RFM_REGS_RUNTIME	= 0,	/* BAR0: bridge, DMA, interrupt enable; 0x000..0x1ff */
+	RFM_REGS_CONTROL	= 1	/* BAR2: the ring's; 0x00..0x3f */
 };
 
 #define RFM_IOC_MAGIC		0xF5

@@ -89,6 +89,7 @@ RFM_API int rfm_close(struct rfm *rfm);
 #define RFM_CAN_VERIFY		0x0100u	/* rfm_verify() */
 #define RFM_CAN_FD		0x0200u	/* rfm_fd() */
 #define RFM_CAN_FORK		0x0400u	/* a child process may use it too */
+#define RFM_CAN_REGS		0x0800u	/* all of rfm_reg_read() and the like, rfm_map_regs() */
 
 /** rfm_can() - what this handle can do, a mask of RFM_CAN_*; never fails */
 RFM_API uint64_t rfm_can(const struct rfm *rfm);
@@ -423,6 +424,16 @@ static inline int rfm_ring_map(struct rfm *rfm, struct rfm_member *members, uint
 	return rfm_ring_map_sized(rfm, members, sizeof(*members), count, map, sizeof(*map));
 }
 
+/**
+ * rfm_event_counts() - how many events of each type has the driver taken from the card?
+ * @counts: by enum rfm_event_type, of types below @count; since the driver was bound to the
+ *	card, for all programs alike, and never set back
+ *
+ * Those that somebody listened for, and errors in any case; not UPDATE to FRESH. What waits
+ * in the card for its first listener is not counted yet. In process: since the node is there.
+ */
+RFM_API int rfm_event_counts(struct rfm *rfm, uint64_t *counts, size_t count);
+
 /** rfm_event_name() - "int1", "update"...; NULL for no type */
 RFM_API const char *rfm_event_name(uint32_t type);
 
@@ -431,6 +442,46 @@ RFM_API const char *rfm_counter_name(uint32_t counter);
 
 /** rfm_error_text() - what an errno of these calls means, a few words; never fails */
 RFM_API const char *rfm_error_text(int error);
+
+/* --- registers of the card ------------------------------------------------------------ */
+
+/**
+ * rfm_reg_read() - read a register of the 5565
+ * @set: RFM_REGS_RUNTIME or RFM_REGS_CONTROL
+ * @offset: a multiple of @width, below 0x200 or 0x40
+ * @width: 1, 2 or 4 bytes, one access
+ * @value: set on success only
+ *
+ * Takes CAP_SYS_RAWIO and a handle open for writing, for registers tell the card where to
+ * write in this machine's memory, and a read may take something away. A node in process has
+ * board id, node id, LCSR1 and LISR for reading. Errors: EPERM, EBADF; EINVAL; EOPNOTSUPP.
+ */
+RFM_API int rfm_reg_read(struct rfm *rfm, enum rfm_reg_set set, uint32_t offset,
+			 unsigned int width, uint32_t *value);
+
+/** rfm_reg_write() - write one, without reading it before; as rfm_reg_read() */
+RFM_API int rfm_reg_write(struct rfm *rfm, enum rfm_reg_set set, uint32_t offset,
+			  unsigned int width, uint32_t value);
+
+/**
+ * rfm_reg_update() - change bits of one, which neither the driver nor others do meanwhile
+ * @mask: bits to be changed, to those of @value; others are written as they were read
+ * @before: what was read; may be NULL
+ *
+ * As rfm_reg_read(). With @mask 0 it is only read, with all bits of @width only written.
+ */
+RFM_API int rfm_reg_update(struct rfm *rfm, enum rfm_reg_set set, uint32_t offset,
+			   unsigned int width, uint32_t mask, uint32_t value,
+			   uint32_t *before);
+
+/**
+ * rfm_map_regs() - a set of registers, for reading and writing
+ * @size: out: how many bytes of them there are; may be NULL
+ *
+ * Returns the address of the first; the page it is in may show other things too. NULL with
+ * errno, as rfm_reg_read(). rfm_unmap() ends it; when the card goes, an access is SIGBUS.
+ */
+RFM_API void *rfm_map_regs(struct rfm *rfm, enum rfm_reg_set set, size_t *size);
 
 /* --- a word ------------------------------------------------------------------------- */
 

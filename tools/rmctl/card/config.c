@@ -315,26 +315,34 @@ static void differ(struct command *cmd, json_t *changed, const char *name, const
 	json_array_append_new(changed, needed(cmd, told));
 }
 
-/* Drops the settings that the card has already. */
+/* Drops the settings that the card has already. byte-swap alone is dma-byte-swap, too. */
 static void compare_settings(struct command *cmd, const struct state *state, struct change *change,
 			     json_t *changed)
 {
+	struct settings *settings = &change->settings;
 	char before[UNIT_TEXT], after[UNIT_TEXT];
 
+	if (setting_known(settings, SETTING_BYTE_SWAP) &&
+	    !setting_known(settings, SETTING_DMA_BYTE_SWAP)) {
+		settings->have |= 1u << SETTING_DMA_BYTE_SWAP;
+		settings->value[SETTING_DMA_BYTE_SWAP] = settings->value[SETTING_BYTE_SWAP];
+	}
 	for (unsigned int id = 0; id < SETTINGS; id++) {
-		uint64_t is = state->settings.value[id], wanted = change->settings.value[id];
+		uint64_t is = state->settings.value[id], wanted = settings->value[id];
 		bool known = setting_known(&state->settings, id);
 
 		/* compare_masks() looks at this one. */
-		if (id == SETTING_POLICY || !setting_known(&change->settings, id))
+		if (id == SETTING_POLICY || !setting_known(settings, id))
 			continue;
 		if (known && is == wanted)
-			change->settings.have &= ~(1u << id);
+			settings->have &= ~(1u << id);
 		else
 			differ(cmd, changed, setting_name(id),
 			       known ? setting_word(before, id, is) : "nothing",
 			       setting_word(after, id, wanted));
 	}
+	if (setting_known(settings, SETTING_BYTE_SWAP))
+		settings->have |= 1u << SETTING_DMA_BYTE_SWAP;
 }
 
 /* Drops policy and masks if the card has them already, which is true of all or none of them. */

@@ -100,6 +100,10 @@ static void look_at_switches(const struct state *state, struct findings *finding
 	if (is_on(state, SETTING_BYTE_SWAP))
 		say(add(findings, "byte-swap"), state, "rmctl set %s byte-swap=off",
 		    "byte-swap is on: the bytes of each aligned 4 arrive reversed");
+	else if (is_on(state, SETTING_DMA_BYTE_SWAP))
+		say(add(findings, "byte-swap"), state, "rmctl set %s dma-byte-swap=off",
+		    "dma-byte-swap is on: the bytes of each aligned 4 that are written, not "
+		    "stored, arrive reversed");
 	if (is_on(state, SETTING_PARITY) && state->lisr & RFM_LISR_WRITE_INHIBITED)
 		say(add(findings, "parity"), state,
 		    "store 4 bytes at a time, or rmctl set %s parity=off",

@@ -48,6 +48,8 @@ static const struct setting {
 	[SETTING_PARITY] = { "parity", "parity", RFM_A_CARD_PARITY, 1, ON_OFF },
 	[SETTING_OWN_DATA] = { "own-data", "own_data", RFM_A_CARD_OWN_DATA, 1, OFF_ONLY },
 	[SETTING_BYTE_SWAP] = { "byte-swap", "byte_swap", RFM_A_CARD_BYTE_SWAP, 1, ON_OFF },
+	[SETTING_DMA_BYTE_SWAP] = { "dma-byte-swap", "dma_byte_swap", RFM_A_CARD_DMA_BYTE_SWAP, 1,
+				    ON_OFF },
 	[SETTING_WINDOW] = { "window", "window_offset", RFM_A_CARD_WINDOW_OFFSET, 8, BYTES,
 			     0, UINT64_MAX },
 	[SETTING_OFFSET] = { "offset", "address_offset", RFM_A_CARD_ADDRESS_OFFSET, 4, BYTES,

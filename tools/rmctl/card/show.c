@@ -189,6 +189,7 @@ static void show_settings(const struct state *state)
 		const char *label;
 	} rows[] = {
 		{ SETTING_BYTE_SWAP, "byte swap" },
+		{ SETTING_DMA_BYTE_SWAP, "DMA byte swap" },
 		{ SETTING_DMA_READ, "DMA reads from" },
 		{ SETTING_DMA_WRITE, "DMA writes from" },
 		{ SETTING_MODERATION_COUNT, "events an interrupt" },
