@@ -110,6 +110,8 @@ static const struct rfm_call rfm_calls[] = {
 		 RFM_FUNCTION_RING_MAP, RFM_EXT_FEATURE_SNAPSHOT),
 	RFM_CALL(VERIFY, RFM_INPUTS(verify, timeout_ms), rfm_verify,
 		 RFM_FUNCTION_VERIFY, RFM_EXT_FEATURE_QUERY),
+	RFM_CALL(REG, RFM_INPUTS(reg, value), rfm_reg, RFM_FUNCTION_REGISTERS),
+	RFM_CALL(EVENT_COUNTS, 0, rfm_listen_counts, RFM_FUNCTION_COUNTERS),
 };
 
 static int rfm_call(const struct rfm_call *call, struct rfm_file *file,

@@ -13,7 +13,12 @@
 #include <linux/slab.h>
 
 #include "core/compat.h"
+#include "core/notify.h"
 #include "api/api.h"
+
+/* Where in the file the registers are. */
+#define RFM_PAGE_RUNTIME	(RFM_MAP_RUNTIME >> PAGE_SHIFT)
+#define RFM_PAGE_CONTROL	(RFM_MAP_CONTROL >> PAGE_SHIFT)
 
 /* A fault maps the aligned 64 KiB around it: faults are dear in a guest. */
 #define RFM_FAULT_AROUND	16ul
@@ -102,10 +107,13 @@ static const struct vm_operations_struct rfm_vm_ops = {
  */
 static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 {
+	unsigned long pages = file->card->hw.window_size >> PAGE_SHIFT;
 	struct rfm_mapping *mapping;
 	u32 planes = 0;
 	int ret;
 
+	if (vma->vm_pgoff > pages || vma_pages(vma) > pages - vma->vm_pgoff)
+		return -EINVAL;
 	if (!(READ_ONCE(file->holder.flags) & RFM_DESCRIPTOR_FLAG_NO_MAPS)) {
 		planes = RFM_HOLD(RFM_PLANE_RX);
 		if (file->mode & FMODE_WRITE)
@@ -129,18 +137,43 @@ static int rfm_mapping_make(struct rfm_file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
+/* --- registers ------------------------------------------------------------ */
+
+/* A page of registers; these hold nothing, and stay where they are. */
+static vm_fault_t rfm_regs_fault(struct vm_fault *vmf)
+{
+	struct rfm_card *card = rfm_card_of(vmf->vma->vm_file);
+	int idx, bar = vmf->pgoff == RFM_PAGE_RUNTIME ? RFM_BAR_RUNTIME :
+							RFM_BAR_CONTROL;
+	vm_fault_t ret;
+
+	if (!rfm_card_enter(card, &idx))
+		return VM_FAULT_SIGBUS;
+	ret = vmf_insert_pfn(vmf->vma, vmf->address,
+			     PHYS_PFN(pci_resource_start(card->hw.pdev, bar)));
+	rfm_card_exit(card, idx);
+	return ret;
+}
+
+static const struct vm_operations_struct rfm_regs_vm_ops = {
+	.fault = rfm_regs_fault,
+};
+
+/* --- both ----------------------------------------------------------------- */
+
 /*
  * Until its last page is unmapped, in this process or in one forked from it,
- * the mapping holds a subscription, and the window stays where it is. The
- * errors stand in rfm.4.
+ * a mapping of the memory holds a subscription, and the window stays where it is.
+ * The errors stand in rfm.4.
  */
 int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct rfm_card *card = rfm_card_of(file);
-	unsigned long pages = card->hw.window_size >> PAGE_SHIFT;
+	bool regs = vma->vm_pgoff == RFM_PAGE_RUNTIME ||
+		    vma->vm_pgoff == RFM_PAGE_CONTROL;
+	struct rfm_file *owner = file->private_data;
 	int ret;
 
-	if (READ_ONCE(card->hw.gone))
+	if (READ_ONCE(owner->card->hw.gone))
 		return -ENODEV;
 
 	/* VM_SHARED will not do: a file open for reading only lacks it. */
@@ -148,16 +181,16 @@ int rfm_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EACCES;
-	if (vma->vm_pgoff > pages || vma_pages(vma) > pages - vma->vm_pgoff)
+	if (regs && vma_pages(vma) != 1)
 		return -EINVAL;
-
-	ret = rfm_mapping_make(file->private_data, vma);
+	ret = regs ? rfm_may_ioctl(RFM_FUNCTION_REGISTERS, owner->mode) :
+		     rfm_mapping_make(owner, vma);
 	if (ret)
 		return ret;
 
 	vm_flags_mod(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
 		     VM_MAYEXEC);
 	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
-	vma->vm_ops = &rfm_vm_ops;
+	vma->vm_ops = regs ? &rfm_regs_vm_ops : &rfm_vm_ops;
 	return 0;
 }

@@ -7,13 +7,13 @@
  * any. So the device node says who may do what, and no other door says more.
  * docs/man/rfm.4 shows the table under RIGHTS; scripts/lint compares the two.
  *
- * Nothing here reaches the memory of this machine. What would, the DMA registers
- * of BAR0 and a map of them, would need CAP_SYS_RAWIO, and the driver does not
- * offer it to anybody.
+ * Nothing here reaches the memory of this machine but registers, the DMA engine's
+ * above all. These take CAP_SYS_RAWIO as well, and a kernel that is not locked down.
  */
 
 #include <linux/capability.h>
 #include <linux/fs.h>
+#include <linux/security.h>
 #include <net/netlink.h>
 
 #include "api/netlink.h"
@@ -42,6 +42,7 @@ static const fmode_t rfm_rights[RFM_FUNCTIONS] = {
 	[RFM_FUNCTION_SETTINGS]		= RFM_RIGHT_WRITE,
 	[RFM_FUNCTION_COUNTERS_RESET]	= RFM_RIGHT_WRITE,
 	[RFM_FUNCTION_VERIFY]		= RFM_RIGHT_BOTH,
+	[RFM_FUNCTION_REGISTERS]	= RFM_RIGHT_BOTH,
 };
 
 /**
@@ -49,11 +50,16 @@ static const fmode_t rfm_rights[RFM_FUNCTIONS] = {
  * @function: what
  * @mode: what it is open for
  *
- * Return: 0, or -EBADF if it is not open for that.
+ * Return: 0; -EBADF if it is not open for that, -EPERM if that is not enough.
  */
 int rfm_may_ioctl(enum rfm_function function, fmode_t mode)
 {
-	return rfm_rights[function] & ~mode ? -EBADF : 0;
+	if (rfm_rights[function] & ~mode)
+		return -EBADF;
+	if (function != RFM_FUNCTION_REGISTERS)
+		return 0;
+	return capable(CAP_SYS_RAWIO) ?
+	       security_locked_down(LOCKDOWN_PCI_ACCESS) : -EPERM;
 }
 
 #define RFM_NEEDS(extack, what)						\

@@ -73,7 +73,8 @@
  *   queue->lock       spinlock, taken in the interrupt handlers: the records of a
  *                     queue
  *
- * No two of the spinlocks are ever held together.
+ * No two of the spinlocks are ever held together, but for hw.lock and then irq.lock
+ * by RFM_IOC_REG.
  */
 #ifndef RFM_CARD_H
 #define RFM_CARD_H
@@ -174,6 +175,7 @@ enum rfm_function {
 	RFM_FUNCTION_FENCE,
 	RFM_FUNCTION_VERIFY,
 	RFM_FUNCTION_RING_TEST,
+	RFM_FUNCTION_REGISTERS,
 	RFM_FUNCTION_SETTINGS,
 	RFM_FUNCTION_COUNTERS_RESET,
 	RFM_FUNCTIONS
@@ -235,6 +237,9 @@ int rfm_send(struct rfm_file *file, void *arg);
 int rfm_send_set(struct rfm_file *file, void *arg);
 int rfm_ring_test_lock(struct rfm_card *card, bool wait);
 int rfm_ring_test(struct rfm_file *file, void *arg);
+
+/* core/registers.c: registers in the hands of a program */
+int rfm_reg(struct rfm_file *file, void *arg);
 
 /* core/verify.c: what stands in the memory of every node? */
 int rfm_verify(struct rfm_file *file, void *arg);

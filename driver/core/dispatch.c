@@ -93,6 +93,7 @@ static unsigned int rfm_dispatch_to_listeners(struct rfm_card *card,
 	struct rfm_queue *queue;
 	bool heard = false;
 
+	dispatch->counts[record->event.type]++;
 	list_for_each_entry(queue, &dispatch->queues, node) {
 		if (!rfm_queue_listens(queue))
 			break;

@@ -162,6 +162,7 @@ struct rfm_dispatch {
 	unsigned int listening;		/* how many listeners */
 	u32 heard;			/* what they listen for, RFM_EVENT_BIT() */
 	u32 exclusive;			/* the types that one has for itself, RFM_EVENT_BIT() */
+	u64 counts[RFM_EVENT_TYPES];	/* taken so far, of those that listeners can hear */
 	u32 waiting;			/* only monitors heard of: one for the first listener */
 	unsigned int watches;		/* made by RFM_IOC_WATCH */
 	unsigned int ranges;		/* of them */
@@ -208,6 +209,7 @@ void rfm_queues_report_dropped(struct rfm_card *card);
 
 /* core/listen.c: what happens on the ring */
 int rfm_listen(struct rfm_file *owner, void *arg);
+int rfm_listen_counts(struct rfm_file *file, void *arg);
 
 /* core/throttle.c: what nobody but monitors hears of */
 void rfm_throttle_init(struct rfm_card *card);

@@ -124,3 +124,19 @@ int rfm_listen(struct rfm_file *owner, void *arg)
 		queue->holder.flags |= RFM_DESCRIPTOR_FLAG_EXCLUSIVE;
 	return rfm_queue_install(queue, args->flags);
 }
+
+/* RFM_IOC_EVENT_COUNTS. Return: 0 or -ENODEV. */
+int rfm_listen_counts(struct rfm_file *file, void *arg)
+{
+	struct rfm_dispatch *dispatch = &file->card->dispatch;
+	struct rfm_event_counts *args = arg;
+	int idx;
+
+	BUILD_BUG_ON(sizeof(dispatch->counts) > sizeof(args->count));
+
+	if (!rfm_dispatch_enter(file->card, &idx))
+		return -ENODEV;
+	memcpy(args->count, dispatch->counts, sizeof(dispatch->counts));
+	rfm_dispatch_exit(file->card, idx);
+	return 0;
+}

@@ -53,6 +53,10 @@ int rfm_info(struct rfm_card *card, struct rfm_info *info)
 
 	if (!rfm_dispatch_enter(card, &idx))
 		return -ENODEV;
+	info->runtime_at = offset_in_page(pci_resource_start(card->hw.pdev,
+							     RFM_BAR_RUNTIME));
+	info->control_at = offset_in_page(pci_resource_start(card->hw.pdev,
+							     RFM_BAR_CONTROL));
 	rfm_irq_status(&card->hw, info);
 	rfm_events_check(&card->hw);
 	info->events_dropped = rfm_events_dropped(&card->hw);

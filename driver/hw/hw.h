@@ -112,7 +112,7 @@ struct rfm_hw {
 	u16 build;			/* BRB */
 	char pci_name[sizeof_field(struct rfm_info, pci_name)];
 
-	/* Written under card->lock and @lock, read anywhere: */
+	/* Written under @lock, but for RFM_IOC_REG under card->lock too; read anywhere: */
 	u64 window_offset;		/* where in the memory the window begins */
 	bool swaps_differ;		/* of the two byte swaps, one is on */
 

@@ -34,6 +34,8 @@ RFM_LAYOUT(member, 56, u64);
 RFM_LAYOUT(ring_map, 48, u64);
 RFM_LAYOUT(node_answer, 24, u32);
 RFM_LAYOUT(verify, 6200, u64);
+RFM_LAYOUT(reg, 32, u64);
+RFM_LAYOUT(event_counts, 256, u64);
 
 RFM_LAYOUT(dma_descriptor, 16, u32);
 RFM_LAYOUT(ext_record, RFM_EXT_RECORD_SIZE, u64);

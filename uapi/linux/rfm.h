@@ -53,6 +53,8 @@
  *	compared with arrival times here. 0 without the extension block
  * @events_dropped: events that the card could not hand to the driver
  * @watches: watch descriptors open now
+ * @runtime_at: byte in the page at RFM_MAP_RUNTIME where those registers begin
+ * @control_at: and of those at RFM_MAP_CONTROL
  * @reserved: 0
  */
 struct rfm_info {
@@ -75,7 +77,8 @@ struct rfm_info {
 	__u32 clock_domain;
 	__u64 events_dropped;
 	__u32 watches;
-	__u32 pad3;
+	__u16 runtime_at;
+	__u16 control_at;
 	__u64 reserved[4];
 };
 
@@ -642,6 +645,58 @@ enum rfm_reg_set {
 	RFM_REGS_CONTROL	= 1	/* BAR2: the ring's; 0x00..0x3f */
 };
 
+/* Each has a page of its own in the file, of which mmap() takes no more and no less. */
+#define RFM_MAP_RUNTIME		0x100000000ull
+#define RFM_MAP_CONTROL		0x200000000ull
+
+/**
+ * struct rfm_reg - read, write, or change a register of the 5565 (RFM_IOC_REG)
+ * @set: enum rfm_reg_set
+ * @offset: a multiple of @width, below 0x200 or 0x40, or the size of the BAR if that
+ *	is smaller
+ * @width: 1, 2 or 4 bytes: of one access each to read and to write
+ * @mask: bits to be changed. 0: it is not written; all of @width: it is not read before
+ * @value: to what, within @mask. The other bits are written as they were read
+ * @before: out: what was read; 0 if nothing was
+ * @reserved: 0
+ *
+ * The driver does nothing to the register meanwhile, nor does another such call. It
+ * goes on to use all of them as before, and knows the byte swaps and the window that
+ * this call sets, under whatever users; nobody is told of them. What is written to a
+ * mapping of the registers it does not know.
+ *
+ * EINVAL: a register, width, mask or value that cannot be; nothing is done. Needs a
+ * descriptor open for reading and writing (EBADF) and CAP_SYS_RAWIO, and a kernel that
+ * is not locked down (EPERM), as the mapping does: registers make the card write to any
+ * memory of this machine, and reading one may take something out of it.
+ */
+struct rfm_reg {
+	__u32 set;
+	__u32 offset;
+	__u32 width;
+	__u32 mask;
+	__u32 value;
+	__u32 before;
+	__u64 reserved;
+};
+
+/**
+ * struct rfm_event_counts - how many events there were (RFM_IOC_EVENT_COUNTS)
+ * @count: out: by enum rfm_event_type, those that the driver has taken from the card
+ *	since it was bound to it, whoever heard of them; 0 of RFM_EVENT_WATCHED and
+ *	DROPPED
+ *
+ * An interrupt, a reset request, RX_ALMOST_FULL and what of the extension block only
+ * listeners are told of is taken while somebody listens for it; errors always, though
+ * some of those that nobody listens for may count as one. Nothing sets them back: who
+ * wants to count from here remembers what they were.
+ *
+ * Needs a descriptor open for reading (EBADF).
+ */
+struct rfm_event_counts {
+	__u64 count[32];
+};
+
 #define RFM_IOC_MAGIC		0xF5
 
 #define RFM_IOC_INFO		_IOR(RFM_IOC_MAGIC, 0x00, struct rfm_info)
@@ -659,5 +714,7 @@ enum rfm_reg_set {
 #define RFM_IOC_COUNTERS	_IOR(RFM_IOC_MAGIC, 0x0c, struct rfm_counters)
 #define RFM_IOC_RING_MAP	_IOWR(RFM_IOC_MAGIC, 0x0d, struct rfm_ring_map)
 #define RFM_IOC_VERIFY		_IOWR(RFM_IOC_MAGIC, 0x0e, struct rfm_verify)
+#define RFM_IOC_REG		_IOWR(RFM_IOC_MAGIC, 0x0f, struct rfm_reg)
+#define RFM_IOC_EVENT_COUNTS	_IOR(RFM_IOC_MAGIC, 0x10, struct rfm_event_counts)
 
 #endif /* _UAPI_LINUX_RFM_H */
