@@ -2,6 +2,7 @@
 /* The calls on a handle: requests with the structures of linux/rfm.h, and the memory. */
 #include "private.h"
 
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -128,6 +129,16 @@ int rfm_ring_map_sized(struct rfm *rfm, struct rfm_member *members, size_t membe
 	return 0;
 }
 
+int rfm_event_counts(struct rfm *rfm, uint64_t *counts, size_t count)
+{
+	struct rfm_event_counts all;
+
+	if (call(rfm, RFM_IOC_EVENT_COUNTS, &all))
+		return -1;
+	give_struct(counts, count * sizeof(*counts), all.count, sizeof(all.count));
+	return 0;
+}
+
 static int subscription(struct rfm *rfm, unsigned long request, uint64_t offset, uint64_t length,
 			uint32_t flags, uint32_t *result)
 {
@@ -157,6 +168,62 @@ int rfm_unsubscribe(struct rfm *rfm, uint64_t offset, uint64_t length, uint32_t 
 int rfm_own(struct rfm *rfm, uint64_t offset, uint64_t length)
 {
 	return rfm_subscribe(rfm, offset, length, RFM_SUBSCRIBE_OWN, NULL);
+}
+
+/* --- registers ----------------------------------------------------------------------------- */
+
+int rfm_reg_update(struct rfm *rfm, enum rfm_reg_set set, uint32_t offset, unsigned int width,
+		   uint32_t mask, uint32_t value, uint32_t *before)
+{
+	struct rfm_reg reg = {
+		.set = set, .offset = offset, .width = width, .mask = mask, .value = value,
+	};
+
+	if (call(rfm, RFM_IOC_REG, &reg))
+		return -1;
+	if (before)
+		*before = reg.before;
+	return 0;
+}
+
+int rfm_reg_read(struct rfm *rfm, enum rfm_reg_set set, uint32_t offset, unsigned int width,
+		 uint32_t *value)
+{
+	return rfm_reg_update(rfm, set, offset, width, 0, 0, value);
+}
+
+int rfm_reg_write(struct rfm *rfm, enum rfm_reg_set set, uint32_t offset, unsigned int width,
+		  uint32_t value)
+{
+	uint32_t all = width < 4 ? (1u << 8 * width) - 1 : UINT32_MAX;
+
+	return rfm_reg_update(rfm, set, offset, width, all, value, NULL);
+}
+
+void *rfm_map_regs(struct rfm *rfm, enum rfm_reg_set set, size_t *size)
+{
+	const bool runtime = set == RFM_REGS_RUNTIME;
+	int fd = rfm_fd(rfm);
+	struct rfm_info info;
+	uint32_t none;
+	char *map;
+
+	if (fd < 0)
+		return NULL;
+	if (set > RFM_REGS_CONTROL) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (rfm_info(rfm, &info))
+		return NULL;
+	map = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   runtime ? RFM_MAP_RUNTIME : RFM_MAP_CONTROL);
+	if (map == MAP_FAILED)
+		return NULL;
+	/* A BAR0 may end before the registers that this reads, which are none of the card's. */
+	if (size)
+		*size = !runtime ? 0x40 : rfm_reg_read(rfm, set, 0x1fc, 4, &none) ? 0x100 : 0x200;
+	return map + (runtime ? info.runtime_at : info.control_at);
 }
 
 /* --- the memory ---------------------------------------------------------------------------- */

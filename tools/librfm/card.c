@@ -55,7 +55,8 @@ struct rfm *backend_card_open(const char *path, int flags)
 		return open_failed(errno, "%.200s: %s", path, rfm_error_text(errno));
 	}
 	card->rfm.backend = &card_backend;
-	card->rfm.can = RFM_CAN_PUBLISH | RFM_CAN_FD | RFM_CAN_FORK | can_of(info.features);
+	card->rfm.can = RFM_CAN_PUBLISH | RFM_CAN_FD | RFM_CAN_FORK | RFM_CAN_REGS |
+			can_of(info.features);
 	card->rfm.memory_size = info.memory_size;
 	card->rfm.writable = flags == O_RDWR;
 	card->fd = fd;

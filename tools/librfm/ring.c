@@ -773,6 +773,67 @@ static int ring_ring_map(struct rfm *rfm, void *argument)
 	return 0;
 }
 
+static int ring_event_counts(struct rfm *rfm, void *argument)
+{
+	struct rfm_event_counts *counts = argument;
+	struct ring_node *node = node_of(rfm);
+
+	memset(counts, 0, sizeof(*counts));
+	pthread_mutex_lock(&node->lock);
+	memcpy(counts->count, node->taken, sizeof(node->taken));
+	pthread_mutex_unlock(&node->lock);
+	return 0;
+}
+
+/* --- registers: those that say what the node says ----------------------------------- */
+
+/* As words of the control registers; false: the node has none there. */
+static bool control_word(const struct rfm_info *info, uint32_t offset, uint32_t *word)
+{
+	switch (offset) {
+	case 0x00:
+		*word = info->board_id << 8;
+		return true;
+	case 0x04:
+		*word = info->node;
+		return true;
+	case 0x08:
+		*word = info->lcsr1;
+		return true;
+	case 0x10:
+		*word = info->lisr;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int ring_reg(struct rfm *rfm, void *argument)
+{
+	struct rfm_reg *reg = argument;
+	const uint32_t width = reg->width, end = reg->set == RFM_REGS_RUNTIME ? 0x200 : 0x40;
+	struct rfm_info info;
+	uint64_t all;
+	uint32_t word;
+
+	if (!rfm->writable)
+		return fail_with(EBADF);
+	if (reg->set > RFM_REGS_CONTROL || (width != 1 && width != 2 && width != 4) ||
+	    reg->offset % width || reg->offset >= end)
+		return fail_with(EINVAL);
+	all = (1ull << 8 * width) - 1;
+	if (reg->mask & ~all || reg->value & ~reg->mask)
+		return fail_with(EINVAL);
+	if (reg->mask || reg->set == RFM_REGS_RUNTIME)
+		return fail_with(EOPNOTSUPP);
+	if (ring_info(rfm, &info))
+		return -1;
+	if (!control_word(&info, reg->offset & ~3u, &word))
+		return fail_with(EOPNOTSUPP);
+	reg->before = word >> reg->offset % 4 * 8 & all;
+	return 0;
+}
+
 /* --- the table ---------------------------------------------------------------------- */
 
 static int ring_call(struct rfm *rfm, unsigned long request, void *argument)
@@ -794,6 +855,8 @@ static int ring_call(struct rfm *rfm, unsigned long request, void *argument)
 		{ RFM_IOC_COUNTERS, ring_counters },
 		{ RFM_IOC_RING_MAP, ring_ring_map },
 		{ RFM_IOC_VERIFY, ring_verify },
+		{ RFM_IOC_REG, ring_reg },
+		{ RFM_IOC_EVENT_COUNTS, ring_event_counts },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)

@@ -168,6 +168,7 @@ static int ring_events_take(struct rfm_events *events, struct rfm_event *records
 
 static void to_listeners(struct ring_node *node, const struct rfm_event *event)
 {
+	node->taken[event->type]++;
 	for (struct ring_stream *stream = node->streams; stream; stream = stream->next)
 		if (stream->types >> event->type & 1)
 			push(stream, *event, NO_KEY);
@@ -571,6 +572,7 @@ static void hand_over(struct ring_stream *stream)
 		}
 		if (!oldest)
 			return;
+		node->taken[oldest->event[oldest->head].type]++;
 		push(stream, oldest->event[oldest->head], NO_KEY);
 		oldest->head = (oldest->head + 1) % RFM_FIFO_DEPTH;
 		oldest->count--;

@@ -62,6 +62,7 @@ struct ring_node {
 	bool own_data;
 	uint64_t interrupts, sync_losses, interrupts_dropped;
 	uint64_t events, conflicts, breaks;
+	uint64_t taken[RFM_EVENT_TYPES];	/* by type: a driver would have taken them */
 	unsigned int watches;
 };
 
