@@ -73,11 +73,10 @@ static int listen_for(struct board *board, struct channel *channel, uint32_t fla
 	return channel->stream ? 0 : -1;
 }
 
-/* One record into the queue; those that the stream has dropped count too. */
+/* One record into the queue. */
 static void put_event(struct channel *channel, const struct rfm_event *record)
 {
 	channel->overflowed |= channel->pending || record->seq > channel->seq + 1;
-	channel->count += record->seq - channel->seq;
 	channel->seq = record->seq;
 	channel->pending = true;
 	channel->peak = 1;
@@ -106,6 +105,17 @@ static int fill_queue(struct board *board, struct channel *channel)
 		if (tells_once(event))
 			channel->enabled = false;
 	}
+	return 0;
+}
+
+/* How many the driver has taken from the card, whoever has heard of them. */
+static int counted(struct board *board, const struct channel *channel, uint64_t *count)
+{
+	uint64_t counts[RFM_EVENT_TYPES];
+
+	if (rfm_event_counts(board->rfm, counts, RFM_EVENT_TYPES) < 0)
+		return -1;
+	*count = counts[event_table[event_of(board, channel)].type];
 	return 0;
 }
 
@@ -154,12 +164,10 @@ RFM2G_STATUS events_start(struct board *board)
 		channel->enabled = true;
 		if (!(info.lisr & event_table[event].lisr))
 			continue;
-		/* It has happened since the driver was loaded: how often is known of one. */
+		/* It has happened since the driver was loaded. */
 		channel->pending = true;
 		channel->peak = 1;
 		channel->node = RFM2G_NODE_UNKNOWN;
-		channel->count = event == RFM2GEVENT_SYNC_LOSS && info.sync_losses ?
-				 info.sync_losses : 1;
 		channel->enabled = !tells_once(event);
 	}
 	pthread_mutex_unlock(&board->lock);
@@ -415,18 +423,15 @@ static RFM2G_STATUS clear(struct board *board, struct channel *channel)
 
 static RFM2G_STATUS clear_count(struct board *board, struct channel *channel)
 {
-	fill_queue(board, channel);
-	channel->count = 0;
-	return RFM2G_SUCCESS;
+	return counted(board, channel, &channel->forgotten) ? RFM2G_DRIVER_ERROR : RFM2G_SUCCESS;
 }
 
 static RFM2G_STATUS clear_stats(struct board *board, struct channel *channel)
 {
 	fill_queue(board, channel);
-	channel->count = 0;
 	channel->peak = 0;
 	channel->overflowed = false;
-	return RFM2G_SUCCESS;
+	return clear_count(board, channel);
 }
 
 static RFM2G_STATUS flush(struct board *board, struct channel *channel)
@@ -487,6 +492,7 @@ RFM2G_STATUS RFM2gGetEventCount(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType, RFM2G_
 	struct handle *handle;
 	RFM2G_STATUS status = handle_get(rh, &handle);
 	struct board *board;
+	uint64_t count;
 
 	if (status)
 		return status;
@@ -496,18 +502,21 @@ RFM2G_STATUS RFM2gGetEventCount(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType, RFM2G_
 		return handle_put(handle, RFM2G_BAD_PARAMETER_3);
 	board = handle->board;
 	pthread_mutex_lock(&board->lock);
-	fill_queue(board, &board->channel[EventType]);
-	*Count = board->channel[EventType].count;
+	if (counted(board, &board->channel[EventType], &count))
+		status = RFM2G_DRIVER_ERROR;
+	else
+		*Count = count - board->channel[EventType].forgotten;
 	pthread_mutex_unlock(&board->lock);
-	return handle_put(handle, RFM2G_SUCCESS);
+	return handle_put(handle, status);
 }
 
 RFM2G_STATUS RFM2gGetEventStats(RFM2GHANDLE rh, RFM2GQINFO *Qinfo)
 {
 	struct handle *handle;
 	RFM2G_STATUS status = handle_get(rh, &handle);
-	struct board *board;
 	struct channel *channel;
+	struct board *board;
+	uint64_t count;
 
 	if (status)
 		return status;
@@ -517,9 +526,13 @@ RFM2G_STATUS RFM2gGetEventStats(RFM2GHANDLE rh, RFM2GQINFO *Qinfo)
 	channel = &board->channel[Qinfo->Event];
 	pthread_mutex_lock(&board->lock);
 	fill_queue(board, channel);
+	if (counted(board, channel, &count)) {
+		pthread_mutex_unlock(&board->lock);
+		return handle_put(handle, RFM2G_DRIVER_ERROR);
+	}
 	Qinfo->Overflowed = channel->overflowed ? OVERFLOWED : 0;
 	Qinfo->QueuePeak = channel->peak;
-	Qinfo->EventCount = channel->count;
+	Qinfo->EventCount = count - channel->forgotten;
 	Qinfo->EventsQueued = channel->pending;
 	Qinfo->QueueSize = 1;
 	Qinfo->MaxQueueSize = 1;

@@ -11,6 +11,8 @@
 
 #include <sys/mman.h>
 
+#define LAS1BA		0xf4	/* where the window begins */
+#define LAS1BA_ENABLE	1u
 #define PIECE		1024u		/* the driver's thresholds are not lower, unless set so */
 
 /* --- where -------------------------------------------------------------------------------- */
@@ -440,14 +442,19 @@ RFM2G_STATUS RFM2gGetSlidingWindow(RFM2GHANDLE rh, RFM2G_UINT32 *offset, RFM2G_U
 }
 
 /*
- * The driver does not move it under mappings, theirs does: then it is moved as they are, by
- * its register, if this program may.
+ * As a setting it does not move under a mapping. Theirs does; so does its register, which the
+ * driver keeps up with, if this program may write there.
  */
 static RFM2G_STATUS move_window(struct board *board, uint32_t offset)
 {
 	const struct rfm_config config = { .mask = RFM_CONFIG_WINDOW, .window_offset = offset };
 
-	return rfm_set_config(board->rfm, &config) ? RFM2G_OS_ERROR : RFM2G_SUCCESS;
+	if (!rfm_set_config(board->rfm, &config))
+		return RFM2G_SUCCESS;
+	if (errno == EBUSY && !rfm_reg_write(board->rfm, RFM_REGS_RUNTIME, LAS1BA, 4,
+					     offset | LAS1BA_ENABLE))
+		return RFM2G_SUCCESS;
+	return RFM2G_OS_ERROR;
 }
 
 RFM2G_STATUS RFM2gSetSlidingWindow(RFM2GHANDLE rh, RFM2G_UINT32 offset)

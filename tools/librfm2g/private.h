@@ -49,7 +49,7 @@ struct view;
  * @turn: counts callbacks; a thread of an earlier one ends
  * @pending: an event is in the queue, which holds one: @node, @data
  * @overflowed: another one found it full
- * @count: events taken since the program opened the board
+ * @forgotten: events that the driver has counted and this program does not any more
  * @seq: of the stream's record taken last
  * @timeout: of the wait made last
  */
@@ -67,7 +67,7 @@ struct channel {
 	uint32_t data;
 	bool overflowed;
 	uint8_t peak;
-	uint32_t count;
+	uint64_t forgotten;
 	uint64_t seq;
 	uint32_t timeout;
 };
