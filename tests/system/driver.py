@@ -611,7 +611,8 @@ def part_calls(up, _):
             *on_each(("ioctl_test", "compat_test"), base),
             *on_each(("subscribe_test", "subscribe_maps_test", "fence_test", "status_test",
                       "verify_test"), near, far),
-            ("librfm_test", near, far, narrow), ("config_test", near, far, narrow)) + planned([clean_kernels], lab)
+            ("librfm_test", near, far, narrow), ("config_test", near, far, narrow),
+            ("rfm2g_test", near, far)) + planned([clean_kernels], lab)
 
 
 def part_events(up, _):
@@ -634,7 +635,7 @@ def part_none(up, _):
         return programs(
             lab, *on_each(("watch_test", "watch_slot_test", "subscribe_test",
                            "subscribe_maps_test", "fence_test", "status_test", "verify_test",
-                           "librfm_test"), near, far),
+                           "librfm_test", "rfm2g_test"), near, far),
             ("config_test", near, far, narrow), ("mmap_test", mine)) + \
             planned([clean_kernels], lab)
 

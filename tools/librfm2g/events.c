@@ -195,11 +195,11 @@ void events_let_go(struct handle *handle)
 		if (channel->callback == handle) {
 			channel->callback = NULL;
 			channel->turn++;
-			channel_wake(channel);
 		}
 		if (channel->waiter == handle) {
 			channel->cancelled = true;
 			channel_wake(channel);
+			channel_wait_ended(board, channel);
 		}
 	}
 	pthread_mutex_unlock(&board->lock);
@@ -233,7 +233,7 @@ void channel_wake(struct channel *channel)
 	const uint64_t one = 1;
 
 	if (channel->waiter && write(channel->kick, &one, sizeof(one)) < 0)
-		complain("cannot wake who waits for an event");
+		say_error("cannot wake who waits for an event");
 }
 
 void channel_wait_ended(struct board *board, struct channel *channel)
@@ -262,7 +262,7 @@ static int sleep_until(struct board *board, struct channel *channel, uint64_t un
 	ready = poll(fds, 2, timeout);
 	error = errno;
 	if (ready > 0 && fds[0].revents && read(channel->kick, &kicks, sizeof(kicks)) < 0)
-		complain("cannot read who has woken a wait");
+		say_error("cannot read who has woken a wait");
 	pthread_mutex_lock(&board->lock);
 	errno = error;
 	return ready < 0 ? -1 : 0;

@@ -87,7 +87,7 @@ static RFM2G_STATUS why_not_open(int error)
 	case ENOTTY:
 		return RFM2G_OS_ERROR;
 	default:
-		complain("%s", rfm_error());
+		say_error("%s", rfm_error());
 		return RFM2G_NOT_OPEN;
 	}
 }

@@ -189,9 +189,9 @@ static inline bool event_is_good(RFM2GEVENTTYPE event)
 
 /* --- registers.c */
 
-/** complain() - a sentence on standard error, if RFM2G_DBERROR is among the debug flags */
+/** say_error() - a sentence on standard error, if RFM2G_DBERROR is among the debug flags */
 __attribute__((format(printf, 1, 2)))
-void complain(const char *format, ...);
+void say_error(const char *format, ...);
 
 /* --- memory.c, settings.c */
 

@@ -10,7 +10,7 @@
 
 static uint32_t debug_flags = RFM2G_DBERROR;
 
-void complain(const char *format, ...)
+void say_error(const char *format, ...)
 {
 	va_list args;
 

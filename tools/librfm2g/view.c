@@ -180,7 +180,7 @@ static void take_updates(struct view *view)
 static void send_run(struct view *view, struct run *run)
 {
 	if (run->length && rfm_write(view->rfm, run->offset, run->bytes, run->length))
-		complain("a store at %#llx of a mapping is not on the ring: %s",
+		say_error("a store at %#llx of a mapping is not on the ring: %s",
 			 (unsigned long long)run->offset, rfm_error_text(errno));
 	run->length = 0;
 }
@@ -290,7 +290,7 @@ static unsigned int scan_time(void)
 	us = strtoul(text, &end, 10);
 	if (!*end && us && us <= SCAN_US_MAX)
 		return us;
-	complain("RFM2G_SCAN_US is 1 to %u", SCAN_US_MAX);
+	say_error("RFM2G_SCAN_US is 1 to %u", SCAN_US_MAX);
 	return SCAN_US;
 }
 
