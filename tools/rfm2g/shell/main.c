@@ -101,7 +101,10 @@ static void show(const struct command *command)
 	char line[80];
 
 	snprintf(line, sizeof(line), "%s %s", command->name, command->arguments);
-	printf("  %-44s %s\n", line, command->does);
+	if (*command->does)
+		printf("  %-44s %s\n", line, command->does);
+	else
+		printf("  %s\n", line);
 }
 
 static int help(char **words)
