@@ -60,7 +60,7 @@ module: setup ## the driver: build/module/<kernel>/rfm.ko
 	$(MAKE) -C driver -s $(parallel) KDIR=$$kernel/headers \
 		OUT=build/module/$$(cd $$kernel/lib/modules && echo *) module
 
-tools: setup ## the user programs, librfm and librfmring, below build/
+tools: setup ## the user programs, librfm, librfm2g and librfmring, below build/
 	@$(MAKE) -C tools -s $(parallel)
 	@$(MAKE) -C ring -s $(parallel)
 

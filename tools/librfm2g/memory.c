@@ -341,7 +341,7 @@ static RFM2G_STATUS map(RFM2GHANDLE rh, volatile void **to, uint64_t offset, uin
 {
 	struct handle *handle;
 	RFM2G_STATUS status = handle_get(rh, &handle);
-	void *map;
+	void *map = NULL;
 
 	if (status)
 		return status;
