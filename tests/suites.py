@@ -139,6 +139,8 @@ SUITES = [
           ("streams", 3, "", ""))),
     long("big:members", 20, "256 members without machines share 2 MiB for a minute", "members"),
     long("big:saturation", 20, "16 nodes store as fast as they can for a minute", "saturation"),
+    long("inprocess:rfm2g", 10,
+         "a hundred thousand rounds of a sender and a receiver for the vendor's API"),
     long("faults:hub", 20, "100 members die on a hub", "hub"),
     long("faults:daisy", 20, "100 members die on a daisy chain", "daisy"),
     Suite("fuzz:10m", "long", 500, 120, ["tests/fuzz/run", "--runs", "10000000"],

@@ -22,7 +22,7 @@ EXAMPLES = TOP / "build" / "librfm" / "examples"
 TOOLS = TOP / "build" / "tools"
 LIMIT_S = "300"                         # ends a program that waits for something in vain
 LINES = 20
-ROUNDS = 5000                           # RFM2G_ROUNDS in the environment is used instead
+ROUNDS, LONG_ROUNDS = 5000, 100_000
 SILENCE_MS, MARGIN_MS = 500, 10_000
 
 
@@ -226,9 +226,8 @@ def test_fixed_path(folder):
                    f"{value}: {errors}")
 
 
-def test_rfm2g_pair(folder):
+def test_rfm2g_pair(folder, rounds=ROUNDS):
     """Sender and receiver for the vendor's API: no round of data and events is wrong"""
-    rounds = os.environ.get("RFM2G_ROUNDS", ROUNDS)
     with Ring(folder, 2) as words, \
             Program("rfm2g-receive", words[1], rounds, folder=TOOLS) as receiver:
         with Program("rfm2g-send", "/dev/rfm2g0", 2, rounds, folder=TOOLS,
@@ -237,6 +236,11 @@ def test_rfm2g_pair(folder):
             expect((sender.process.returncode, sent) == (0, f"{rounds} rounds\n"), errors)
         received, errors = receiver.process.communicate()
         expect((receiver.process.returncode, received) == (0, f"{rounds} rounds\n"), errors)
+
+
+def test_rfm2g_pair_long(folder):
+    """A hundred thousand rounds"""
+    test_rfm2g_pair(folder, LONG_ROUNDS)
 
 
 def test_rfm2g_map(folder):
@@ -308,8 +312,10 @@ def test_rfm2g_perf(folder):
 
 TESTS = [test_calls, test_rfm2g_calls, test_rfm2g_pair, test_rfm2g_map, test_rfm2g_shell,
          test_rfm2g_perf, test_growth, test_publish_and_wait, test_epoll, test_control_loop, test_fixed_path]
+LONG = [test_rfm2g_pair_long]
 
 if __name__ == "__main__":
-    plan(TESTS)
+    tests = LONG if "--long" in sys.argv else TESTS
+    plan(tests)
     with tempfile.TemporaryDirectory(prefix="inprocess-") as place:
-        sys.exit(bool(run(TESTS, Path(place))))
+        sys.exit(bool(run(tests, Path(place))))
