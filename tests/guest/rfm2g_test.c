@@ -556,11 +556,16 @@ static void mappings(void)
 	volatile RFM2G_UINT32 *mine, *theirs;
 	RFM2G_UINT32 word;
 
+	/* What was there before it is mapped is in it. */
+	IS(RFM2gPoke32(near, at + 0xff0, 0x600d), SUCCESS);
+	settle();
 	IS(RFM2gUserMemory(near, &here, at, 2), SUCCESS);
 	IS(RFM2gUserMemoryBytes(far, &there, at, PAGE + 1), SUCCESS);
 	REQUIRE(here && there);
 	mine = here;
 	theirs = there;
+	CHECK_EQ(mine[0x3fc], 0x600d);
+	CHECK_EQ(theirs[0x3fc], 0x600d);
 	/* The near node stores, and says so; at the far one nothing is older than that. */
 	for (unsigned int i = 1; i <= 100; i++) {
 		mine[i] = i;
@@ -729,11 +734,19 @@ static void events_are_thrown_away(void)
 	comes(RFM2GEVENT_INTR1, 1);
 	IS(RFM2gClearEvent(far, RFM2GEVENT_LAST), SUCCESS);
 	nothing_comes(RFM2GEVENT_INTR1);
-	/* One that nobody has ever enabled waits in the card. */
-	sends(RFM2GEVENT_INTR2, 7);
+}
+
+/* One that nobody has enabled yet waits in the card, and is heard or thrown away. */
+static void events_that_wait(void)
+{
+	sends(RFM2GEVENT_INTR3, 7);
+	sends(RFM2GEVENT_INTR2, 8);
 	settle();
-	IS(RFM2gClearEvent(far, RFM2GEVENT_INTR2), SUCCESS);
+	IS(RFM2gClearEvent(far, RFM2GEVENT_INTR3), SUCCESS);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR3), SUCCESS);
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
+	nothing_comes(RFM2GEVENT_INTR3);
+	comes(RFM2GEVENT_INTR2, 8);
 	nothing_comes(RFM2GEVENT_INTR2);
 }
 
@@ -973,12 +986,14 @@ static void callbacks_that_end(void)
 	IS(RFM2gClose(&second), BAD_PARAMETER_1);
 	sends(RFM2GEVENT_INTR2, 4);
 	comes(RFM2GEVENT_INTR2, 4);
-	/* Closing it from outside ends it too. */
-	IS(RFM2gOpen(far_path, &second), SUCCESS);
-	IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, hear), SUCCESS);
-	IS(RFM2gClose(&second), SUCCESS);
-	sends(RFM2GEVENT_INTR2, 5);
-	comes(RFM2GEVENT_INTR2, 5);
+	/* Closing it from outside ends it too, at once. */
+	for (int i = 0; i < 200; i++) {
+		IS(RFM2gOpen(far_path, &second), SUCCESS);
+		IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, hear), SUCCESS);
+		IS(RFM2gClose(&second), SUCCESS);
+		sends(RFM2GEVENT_INTR2, 5);
+		comes(RFM2GEVENT_INTR2, 5);
+	}
 }
 
 /* --- the ring ------------------------------------------------------------------------------------ */
@@ -1321,6 +1336,7 @@ int main(int argc, char **argv)
 		TAP_CASE(mappings),
 		TAP_CASE(mappings_that_are_none),
 		TAP_CASE(windows),
+		TAP_CASE(events_that_wait),
 		TAP_CASE(events_come),
 		TAP_CASE(events_that_cannot_be_sent),
 		TAP_CASE(events_queue),

@@ -329,7 +329,6 @@ RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned in
 		status = wait_here(board, channel, info, turn);
 		lock_event(board, info->Event, F_UNLCK);
 		channel->waiter = NULL;
-		channel->cancelled = false;
 		pthread_cond_broadcast(&board->wait_ended);
 	}
 	pthread_mutex_unlock(&board->lock);
