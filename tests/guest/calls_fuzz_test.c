@@ -37,6 +37,7 @@ static unsigned int patience;
 #define PAGE		4096u
 #define WAIT_MS		5	/* the longest that a call is asked to wait */
 #define COMPLAINTS	20	/* then it is enough */
+#define REG_NTD		0x18
 #define ENOUGH_CALLS	4000	/* so that chance leaves none out */
 
 static struct {
@@ -139,7 +140,7 @@ static void make_send_set(void *at)
 static void make_config(void *at)
 {
 	*(struct rfm_config *)at = (struct rfm_config){
-		.mask = 1u << below(9), .on = any() & RFM_CONFIG_ALL & ~RFM_CONFIG_OWN_DATA,
+		.mask = 1u << below(10), .on = any() & RFM_CONFIG_ALL & ~RFM_CONFIG_OWN_DATA,
 		.window_offset = below(4) * (8ull << 20), .address_offset = below(4) << 26 };
 }
 
@@ -160,6 +161,21 @@ static void make_verify(void *at)
 	*(struct rfm_verify *)at = (struct rfm_verify){
 		.offset = below(1 << 16), .length = 1 + below(RFM_VERIFY_MAX),
 		.timeout_ms = 1 + below(WAIT_MS) };
+}
+
+/* Reads any register, and writes the data of an interrupt that is not sent by that. */
+static void make_reg(void *at)
+{
+	struct rfm_reg *args = at;
+
+	*args = (struct rfm_reg){ .set = below(2), .width = 1u << below(3) };
+	args->offset = below(args->set ? 0x40 : 0x200) & -args->width;
+	if (!below(4)) {
+		args->set = RFM_REGS_CONTROL;
+		args->offset = REG_NTD;
+		args->mask = any() & (args->width == 4 ? UINT32_MAX : (1u << 8 * args->width) - 1);
+		args->value = any() & args->mask;
+	}
 }
 
 /* What a call of its documentation may fail with, beside what any may. */
@@ -191,6 +207,8 @@ static struct call {
 	CALL(COUNTERS, rfm_counters, NULL),
 	CALL(RING_MAP, rfm_ring_map, make_ring_map),
 	CALL(VERIFY, rfm_verify, make_verify, ETIMEDOUT, EINTR, ENOBUFS),
+	CALL(REG, rfm_reg, make_reg),
+	CALL(EVENT_COUNTS, rfm_event_counts, NULL),
 };
 
 #define complain(...) do {	\
@@ -221,6 +239,10 @@ static void damage(uint8_t *at, const struct call *call)
 		*(uint32_t *)at %= WAIT_MS;
 	if (call->make == make_verify)
 		((struct rfm_verify *)at)->timeout_ms %= WAIT_MS;
+	/* The registers reach all memory of this machine: nothing else is written to. */
+	if (call->make == make_reg && (((struct rfm_reg *)at)->set != RFM_REGS_CONTROL ||
+				       (((struct rfm_reg *)at)->offset & ~3u) != REG_NTD))
+		((struct rfm_reg *)at)->mask = 0;
 	/* The kernel writes behind this pointer: it may not become one to a stack of ours. */
 	if (call->make == make_ring_map &&
 	    map->members - (uintptr_t)places >= (PLACES - 1) * PLACE_SIZE)
@@ -351,12 +373,16 @@ static void any_mmap(uint8_t *place, size_t length)
 {
 	static const int errors[] = { EINVAL, EACCES, EPERM, EBADF, EUSERS, ENXIO, EOVERFLOW,
 				      EOPNOTSUPP, ENODEV };
+	uint64_t offset = below(8) ? below(512) * PAGE : odd_number() & ~(PAGE - 1ull);
 	void *got;
 
+	/* Whatever is stored there: not into registers. */
+	if (offset == RFM_MAP_RUNTIME || offset == RFM_MAP_CONTROL)
+		return;
 	pthread_mutex_lock(&no_holes);
 	got = mmap(place, length, below(8) ? PROT_READ | below(2) * PROT_WRITE : below(8),
 		   (below(8) ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED, files[below(FILES)],
-		   below(8) ? below(512) * PAGE : odd_number() & ~(PAGE - 1ull));
+		   offset);
 	if (got == MAP_FAILED && !known_error(errors, ARRAY_SIZE(errors), errno))
 		complain("mmap: %s", strerror(errno));
 	if (got == MAP_FAILED || !below(4))

@@ -41,6 +41,8 @@ _Static_assert(sizeof(struct rfm_member) == 56, "rfm_member");
 _Static_assert(sizeof(struct rfm_ring_map) == 48, "rfm_ring_map");
 _Static_assert(sizeof(struct rfm_node_answer) == 24, "rfm_node_answer");
 _Static_assert(sizeof(struct rfm_verify) == 6200, "rfm_verify");
+_Static_assert(sizeof(struct rfm_reg) == 32, "rfm_reg");
+_Static_assert(sizeof(struct rfm_event_counts) == 256, "rfm_event_counts");
 
 enum { NR_EXIT = 1, NR_READ = 3, NR_WRITE = 4, NR_OPEN = 5, NR_CLOSE = 6,
        NR_IOCTL = 54, O_RDWR = 2, EINVAL = 22, ENOTTY = 25, EAGAIN = 11,
@@ -89,6 +91,8 @@ static void base_calls(void)
 	struct rfm_config config = { 0 };
 	struct rfm_listen listen = { RFM_EVENT_BIT(RFM_EVENT_INT1),
 				     RFM_LISTEN_NONBLOCK, 0, 0 };
+	struct rfm_reg reg = { .set = RFM_REGS_CONTROL, .offset = 1, .width = 1 };
+	static struct rfm_event_counts counts;
 	struct rfm_event event;
 	int fd;
 
@@ -99,6 +103,11 @@ static void base_calls(void)
 	CHECK(ask(card, RFM_IOC_SEND, &send) == -EINVAL);
 	CHECK(ask(card, RFM_IOC_GET_CONFIG, &config) == 0);
 	CHECK(config.on & RFM_CONFIG_TRANSMIT);
+	CHECK(ask(card, RFM_IOC_REG, &reg) == 0);
+	CHECK(reg.before == 0x65);
+	counts.count[31] = 1;
+	CHECK(ask(card, RFM_IOC_EVENT_COUNTS, &counts) == 0);
+	CHECK(counts.count[31] == 0);
 	CHECK(ask(card, _IO(RFM_IOC_MAGIC, 0x7f), &config) == -ENOTTY);
 	fd = ask(card, RFM_IOC_LISTEN, &listen);
 	CHECK(fd >= 0);

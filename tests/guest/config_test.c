@@ -73,9 +73,9 @@ static void refusals(void)
 		struct rfm_config args;
 		const char *why;
 	} bad[] = {
-		{ { .mask = led | 0x200, .on = led }, "unknown switch" },
+		{ { .mask = led | 0x400, .on = led }, "unknown switch" },
 		{ { .mask = led | 0x80000000, .on = led }, "unknown switch" },
-		{ { .mask = led, .on = led | 0x200 }, "unknown state" },
+		{ { .mask = led, .on = led | 0x400 }, "unknown state" },
 		{ { .mask = led | RFM_CONFIG_OWN_DATA,
 		    .on = led | RFM_CONFIG_OWN_DATA }, "OWN DATA on" },
 		{ { .mask = led | RFM_CONFIG_OFFSET, .on = led,
@@ -237,6 +237,50 @@ static void byte_swap_reverses_fours(void)
 	CHECK_EQ(get(pair.near).on & RFM_CONFIG_BYTE_SWAP, 0);
 	CHECK_EQ(word_get(pair.near, PLACE), 0x0123456789abcdef);
 	CHECK_EQ(word_get(pair.near, PLACE + 8), 0x3322110077665544);
+}
+
+#define BOTH_SWAPS	(RFM_CONFIG_BYTE_SWAP | RFM_CONFIG_DMA_BYTE_SWAP)
+
+/* One switch sets both, as it did when it was the only one; the other is DMA's. */
+static void byte_swaps_are_two(void)
+{
+	static const struct {
+		uint32_t mask, on, then;
+	} steps[] = {
+		{ RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP, BOTH_SWAPS },
+		{ RFM_CONFIG_DMA_BYTE_SWAP, 0, RFM_CONFIG_BYTE_SWAP },
+		{ RFM_CONFIG_LED, RFM_CONFIG_ALL, RFM_CONFIG_BYTE_SWAP },
+		{ RFM_CONFIG_LED, 0, RFM_CONFIG_BYTE_SWAP },
+		{ RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP, BOTH_SWAPS },
+		{ RFM_CONFIG_BYTE_SWAP, 0, 0 },
+		{ RFM_CONFIG_DMA_BYTE_SWAP, RFM_CONFIG_DMA_BYTE_SWAP, RFM_CONFIG_DMA_BYTE_SWAP },
+		{ BOTH_SWAPS, RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP },
+		{ BOTH_SWAPS, RFM_CONFIG_DMA_BYTE_SWAP, RFM_CONFIG_DMA_BYTE_SWAP },
+		{ RFM_CONFIG_BYTE_SWAP, 0, 0 },
+	};
+	const uint64_t plain = 0x0123456789abcdef, reversed = 0x67452301efcdab89;
+	volatile uint64_t *map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				      pair.near, PLACE);
+	unsigned int i;
+
+	REQUIRE(map != MAP_FAILED);
+	CHECK(word_put(pair.near, PLACE, plain));
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		uint32_t now;
+
+		REQUIRE(!set(pair.near, steps[i].mask, steps[i].on));
+		now = get(pair.near).on & BOTH_SWAPS;
+		if (!CHECK_EQ(now, steps[i].then))
+			tap_note("step %u", i);
+		CHECK_EQ(map[0], now & RFM_CONFIG_BYTE_SWAP ? reversed : plain);
+		CHECK_EQ(word_get(pair.near, PLACE),
+			 now & RFM_CONFIG_DMA_BYTE_SWAP ? reversed : plain);
+		CHECK(word_put(pair.near, PLACE + 8, plain));
+		CHECK_EQ(word_get(pair.near, PLACE + 8), plain);
+		CHECK_EQ(map[1], !(now & RFM_CONFIG_BYTE_SWAP) ==
+				 !(now & RFM_CONFIG_DMA_BYTE_SWAP) ? plain : reversed);
+	}
+	munmap((void *)map, PAGE);
 }
 
 /* The least that a load from here takes, in ns. */
@@ -525,6 +569,7 @@ static void stays_under(int fd, const struct rfm_info *info, uint8_t *memory,
 	CHECK(faults_next() == memory + PAGE);
 	check_busy(fd, info);
 	CHECK_ERRNO(set(fd, RFM_CONFIG_BYTE_SWAP, RFM_CONFIG_BYTE_SWAP), EBUSY);
+	CHECK_ERRNO(set(fd, RFM_CONFIG_DMA_BYTE_SWAP, RFM_CONFIG_DMA_BYTE_SWAP), EBUSY);
 	CHECK_EQ(get(fd).on & RFM_CONFIG_BYTE_SWAP, 0);
 	faults_give(memory + PAGE);
 	pthread_join(thread, NULL);
@@ -576,6 +621,7 @@ int main(int argc, char **argv)
 		TAP_CASE(loopback_is_a_ring_of_one),
 		TAP_CASE(parity_inhibits_narrow_stores),
 		TAP_CASE(byte_swap_reverses_fours),
+		TAP_CASE(byte_swaps_are_two),
 		TAP_CASE(byte_swap_reaches_old_mappings),
 		TAP_CASE(offset_moves_own_updates),
 		TAP_CASE(window_shows_another_part),

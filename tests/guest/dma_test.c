@@ -518,6 +518,91 @@ static void byte_swap_is_the_same_for_both(void)
 	munmap(seen, 2 * len);
 }
 
+static int byte_swaps(uint32_t on)
+{
+	struct rfm_config args = {
+		.mask = RFM_CONFIG_BYTE_SWAP | RFM_CONFIG_DMA_BYTE_SWAP,
+		.on = on,
+	};
+
+	return ioctl(card, RFM_IOC_SET_CONFIG, &args);
+}
+
+/* What pread() gives at any offset and length is what lies there with @flip. */
+static unsigned int wrong_reads(const uint8_t *plain, uint8_t *seen, unsigned int flip)
+{
+	static const size_t lengths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 63, 64, 100, 8191 };
+	unsigned int wrong = 0;
+	size_t from, i, at;
+
+	for (from = 0; from < 16; from++)
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			memset(seen, 0, lengths[i]);
+			if (pread(card, seen, lengths[i], MIB + from) != (ssize_t)lengths[i])
+				return 1000;
+			for (at = 0; at < lengths[i]; at++)
+				wrong += seen[at] != plain[(from + at) ^ flip];
+		}
+	return wrong;
+}
+
+/* And of what pwrite() writes, nothing else changes. */
+static unsigned int wrong_writes(uint8_t *plain, uint8_t *seen, unsigned int flip, size_t len)
+{
+	static const size_t lengths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 63, 64, 100, 8191 };
+	unsigned int wrong = 0;
+	uint8_t data[8192];
+	size_t from, i, at;
+
+	for (from = 0; from < 16; from++)
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			pattern_fill(data, lengths[i], from * 16 + i);
+			if (pwrite(card, data, lengths[i], MIB + from) != (ssize_t)lengths[i])
+				return 1000;
+			for (at = 0; at < lengths[i]; at++)
+				plain[(from + at) ^ flip] = data[at];
+			if (byte_swaps(0))
+				return 1000;
+			if (pread(card, seen, len, MIB) != (ssize_t)len)
+				return 1000;
+			wrong += first_difference(seen, plain, len) != len;
+			if (byte_swaps(flip ? RFM_CONFIG_DMA_BYTE_SWAP : RFM_CONFIG_BYTE_SWAP))
+				return 1000;
+		}
+	return wrong;
+}
+
+/*
+ * With one of the two on, a read or write is in the order of DMA, all of it, by
+ * whichever way the driver makes which part.
+ */
+static void byte_swaps_apart(void)
+{
+	const size_t len = 16384;
+	uint8_t *plain = pages(len), *seen = pages(len);
+	unsigned int dma;
+
+	REQUIRE(plain && seen);
+	for (dma = 0; dma < 2; dma++) {
+		const uint32_t on = dma ? RFM_CONFIG_DMA_BYTE_SWAP : RFM_CONFIG_BYTE_SWAP;
+		unsigned int flip = dma ? 3 : 0, threshold;
+
+		for (threshold = 0; threshold <= 64; threshold += 64) {
+			REQUIRE(byte_swaps(0) == 0 && dma_threshold(threshold));
+			pattern_fill(plain, len, 7 + dma);
+			CHECK_EQ(pwrite(card, plain, len, MIB), len);
+			REQUIRE(byte_swaps(on) == 0);
+			CHECK_EQ(wrong_reads(plain, seen, flip), 0);
+			CHECK_EQ(wrong_writes(plain, seen, flip, len), 0);
+			/* A mapping has the other order. */
+			CHECK_EQ(map[MIB + 1], plain[1 ^ (flip ? 0 : 3)]);
+		}
+	}
+	REQUIRE(byte_swaps(0) == 0);
+	munmap(plain, len);
+	munmap(seen, len);
+}
+
 /* A write that has returned is ahead of every later store, also elsewhere. */
 static void writes_come_before_later_stores(void)
 {
@@ -707,6 +792,7 @@ int main(int argc, char **argv)
 		TAP_CASE(no_wait),
 		TAP_CASE(signals_cut_short),
 		TAP_CASE(byte_swap_is_the_same_for_both),
+		TAP_CASE(byte_swaps_apart),
 		TAP_CASE(files_take_turns),
 		TAP_CASE(an_engine_without_the_bus),
 		TAP_CASE(nothing_follows_an_error),

@@ -50,7 +50,7 @@ static void info_is_plausible(void)
 	CHECK_EQ(info.features & ~(uint64_t)RFM_EXT_FEATURES, 0);
 	CHECK_EQ(info.pad, 0);
 	CHECK_EQ(info.pad2, 0);
-	CHECK_EQ(info.pad3, 0);
+	CHECK(info.runtime_at < 4096 && info.control_at <= 4096 - 0x40);
 	CHECK_EQ(info.watches, 0);
 	CHECK(info.base_policy <= RFM_BASE_NONE);
 	if (!info.features) {
@@ -295,6 +295,7 @@ static void what_comes_out_goes_in_as_0(void)
 		GOOD(LISTEN, listen, depth, .types = RFM_EVENT_BIT(RFM_EVENT_INT1)),
 		GOOD(RING_TEST, ring_test, timeout_ms, .timeout_ms = 10000),
 		GOOD(SET_CONFIG, config, address_offset, .mask = 0),
+		GOOD(REG, reg, value, .set = RFM_REGS_CONTROL, .width = 4),
 		GOOD(SUBSCRIBE, subscribe, flags, .range = { 0, 64 },
 		     .flags = RFM_SUBSCRIBE_RX),
 		GOOD(UNSUBSCRIBE, subscribe, flags, .range = { 0, 64 },
@@ -312,7 +313,7 @@ static void what_comes_out_goes_in_as_0(void)
 	size_t i, at;
 	int ret;
 
-	for (i = 0; i < (info.features ? ARRAY_SIZE(calls) : 4); i++) {
+	for (i = 0; i < (info.features ? ARRAY_SIZE(calls) : 5); i++) {
 		memcpy(args, calls[i].args, calls[i].size);
 		for (at = calls[i].inputs; at < calls[i].size; at++) {
 			args[at] = 0x80;

@@ -188,6 +188,88 @@ static void conflicts(void)
 	CHECK_EQ(ioctl(talker, RFM_IOC_UNSUBSCRIBE, &send), 0);
 }
 
+/* --- how many there were ----------------------------------------------------- */
+
+static struct rfm_event_counts counts_now(void)
+{
+	struct rfm_event_counts counts;
+	unsigned int i;
+
+	memset(&counts, 0xa5, sizeof(counts));
+	CHECK_EQ(ioctl(hearer, RFM_IOC_EVENT_COUNTS, &counts), 0);
+	for (i = RFM_EVENT_DROPPED; i < ARRAY_SIZE(counts.count); i++)
+		CHECK_EQ(counts.count[i], 0);
+	for (i = RFM_EVENT_UPDATE; i <= RFM_EVENT_FRESH; i++)
+		CHECK_EQ(counts.count[i], 0);
+	return counts;
+}
+
+static uint64_t count_of(unsigned int type)
+{
+	return counts_now().count[type];
+}
+
+/* Once, however many hear it, and not before the first does. */
+static void interrupts_are_counted(void)
+{
+	struct rfm_event event;
+	uint64_t before[2];
+	unsigned int i;
+	int fd, other;
+
+	discard_all();
+	before[0] = count_of(RFM_EVENT_INT1);
+	before[1] = count_of(RFM_EVENT_INT2);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(send_event(RFM_EVENT_INT1, i), 0);
+	settle();
+	CHECK_EQ(count_of(RFM_EVENT_INT1), before[0]);
+	fd = listen_for(INT1, RFM_LISTEN_NONBLOCK, 0);
+	other = listen_for(INT1 | INT2, RFM_LISTEN_NONBLOCK, 1);
+	REQUIRE(fd >= 0 && other >= 0);
+	for (i = 3; i < 5; i++)
+		CHECK_EQ(send_event(RFM_EVENT_INT1, i), 0);
+	CHECK_EQ(send_event(RFM_EVENT_INT2, 0), 0);
+	for (i = 0; i < 5; i++) {
+		REQUIRE(next_event(fd, &event));
+		CHECK_EQ(event.data, i);
+	}
+	settle();
+	CHECK_EQ(count_of(RFM_EVENT_INT1), before[0] + 5);
+	CHECK_EQ(count_of(RFM_EVENT_INT2), before[1] + 1);
+	close(other);
+	close(fd);
+}
+
+/* Though nobody listens. */
+static void errors_are_counted(void)
+{
+	uint64_t before = count_of(RFM_EVENT_SYNC_LOSS), deadline = now_ns() + PATIENCE_NS;
+
+	CHECK_EQ(transmit(talker, false), 0);
+	while (count_of(RFM_EVENT_SYNC_LOSS) == before && now_ns() < deadline)
+		sleep_ms(1);
+	CHECK(count_of(RFM_EVENT_SYNC_LOSS) > before);
+	CHECK_EQ(transmit(talker, true), 0);
+	settle();
+}
+
+static void counts_are_for_readers(void)
+{
+	static void *const pointers[] = { NULL, (void *)8, (void *)-4096l };
+	int writer = open(hearer_path, O_WRONLY), reader = open(hearer_path, O_RDONLY);
+	struct rfm_event_counts counts;
+	unsigned int i;
+
+	REQUIRE(writer >= 0 && reader >= 0);
+	CHECK_ERRNO(ioctl(writer, RFM_IOC_EVENT_COUNTS, &counts), EBADF);
+	CHECK_EQ(ioctl(reader, RFM_IOC_EVENT_COUNTS, &counts), 0);
+	for (i = 0; i < ARRAY_SIZE(pointers); i++)
+		CHECK_ERRNO(ioctl(reader, RFM_IOC_EVENT_COUNTS, pointers[i]), EFAULT);
+	close(writer);
+	close(reader);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_case cases[] = {
@@ -196,6 +278,9 @@ int main(int argc, char **argv)
 		TAP_CASE(types_that_no_listener_hears),
 		TAP_CASE(light_goes_and_returns),
 		TAP_CASE(conflicts),
+		TAP_CASE(interrupts_are_counted),
+		TAP_CASE(errors_are_counted),
+		TAP_CASE(counts_are_for_readers),
 	};
 
 	listen_open(argc, argv);

@@ -374,6 +374,10 @@ static void note_settings(const struct sent *sent, struct fuzzed_card *card)
 			state->has[RFM_A_CARD_BASE_POLICY] = state->has[RFM_A_CARD_BASE_RANGES] = false;
 		else if (state->has[number])
 			state->value[number] = genl_number(attr);
+		/* One switch sets both, unless the other is in the message too. */
+		if (number == RFM_A_CARD_BYTE_SWAP &&
+		    !sent_attr(sent, RFM_A_CARD_DMA_BYTE_SWAP))
+			state->value[RFM_A_CARD_DMA_BYTE_SWAP] = genl_number(attr);
 	}
 	card->dirty = true;
 	note_change(card, any);

@@ -31,9 +31,9 @@ has_cause() { "$rmctl" -j show "$2" | grep -q "\"cause\":\"$1\""; }
 # --- set --------------------------------------------------------------------------------
 
 run set "$dev"
-check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 14 ]
+check "rmctl set shows all settings" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 15 ]
 check "each with its value" has_lines "$out" '^led +off$' '^transmit +on$' '^loopback +off$' \
-	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' \
+	'^dark-on-dark +off$' '^parity +off$' '^own-data +(on|off)$' '^byte-swap +off$' '^dma-byte-swap +off$' \
 	'^window +0$' '^offset +0$' '^policy +all$' '^dma-read-threshold +16K$' '^dma-write-threshold +2K$' \
 	'^moderation-count +[0-9]+$' '^moderation-time +50us$'
 run -j set "$dev"
@@ -264,7 +264,11 @@ good_silent set "$dev" offset=64M
 finds offset 'the offset is 64 MiB' "rmctl set $dev offset=0" "$dev"
 good_silent set "$dev" offset=0 byte-swap=on
 finds byte-swap 'byte-swap is on' "rmctl set $dev byte-swap=off" "$dev"
+good_silent set "$dev" byte-swap=off dma-byte-swap=on
+finds byte-swap 'dma-byte-swap is on' "rmctl set $dev dma-byte-swap=off" "$dev"
 good_silent set "$dev" byte-swap=off
+run set "$dev"
+check "byte-swap alone is both" has_lines "$out" '^byte-swap +off$' '^dma-byte-swap +off$'
 good_silent set "$dev" policy=none
 finds not-subscribed 'the base policy is none' "rmctl subscribe $dev RANGE" "$dev"
 run show "$dev"
@@ -809,7 +813,7 @@ run save-config "$alone"
 cp "$out" "$dir/before"
 sed 's/^led = off/led = on/; s/^transmit = on/transmit = off/; s/^loopback = off/loopback = on/
 	s/^dark-on-dark = off/dark-on-dark = on/; s/^parity = off/parity = on/
-	s/^byte-swap = off/byte-swap = on/; s/^window = 0/window = 16M/; s/^offset = 0/offset = 64M/
+	s/^byte-swap = off/byte-swap = on/; s/^dma-byte-swap = off/dma-byte-swap = on/; s/^window = 0/window = 16M/; s/^offset = 0/offset = 64M/
 	s/^policy = all/policy = none/; s/^dma-read-threshold = .*/dma-read-threshold = 4097/
 	s/^dma-write-threshold = .*/dma-write-threshold = 0/; s/^moderation-count = .*/moderation-count = 7/
 	s/^moderation-time = .*/moderation-time = 1500ns/; s/^own = none/own = all/' \
@@ -817,20 +821,31 @@ sed 's/^led = off/led = on/; s/^transmit = on/transmit = off/; s/^loopback = off
 check "every setting of a file can be another" \
 	[ "$(grep -cFxvf "$dir/before" "$dir/other")" -eq "$(grep -c '^[^#c]' "$dir/before")" ]
 run apply "$dir/other"
-check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 15 ]
+check "apply changes them all" [ "$status" -eq 0 -a ! -s "$err" -a "$(wc -l <"$out")" -eq 16 ]
 run save-config "$alone"
 check "and they are saved" is_file other
 run apply "$dir/before"
-check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 15 ]
+check "and back" [ "$status" -eq 0 -a "$(wc -l <"$out")" -eq 16 ]
 run save-config "$alone"
 check "as they were" is_file before
-for setting in led=on transmit=off loopback=on dark-on-dark=on parity=on byte-swap=on; do
+for setting in led=on transmit=off loopback=on dark-on-dark=on parity=on dma-byte-swap=on; do
 	"$rmctl" set "$alone" $setting
 	run save-config "$alone"
 	check "$setting is that setting and no other" \
 		[ "$(grep -Fxvf "$dir/before" "$out")" = "${setting%=*} = ${setting#*=}" ]
 	"$rmctl" apply "$dir/before" >/dev/null
 done
+# Each of the two byte swaps is as the file says, whichever of them is to change.
+sed 's/^byte-swap = off/byte-swap = on/' "$dir/before" >"$dir/apart"
+run apply "$dir/apart"
+check "one byte swap is changed, and told of" matches "$out" "$alone: byte-swap: off -> on"
+run save-config "$alone"
+check "and the other is as it was" is_file apart
+# A file of a version that knew one for both.
+grep -v '^dma-byte-swap' "$dir/before" >"$dir/old"
+run apply "$dir/old"
+run save-config "$alone"
+check "an old file has one for both" is_file before
 
 # --- a card goes and comes ----------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ static struct {
 		struct rfm_watch watch;
 		struct rfm_listen listen;
 		struct rfm_info info;
+		struct rfm_reg reg;
+		struct rfm_event_counts counts;
 	} asked;
 	int result, error;
 	uint32_t flags;		/* fence, subscribe: what it says back */
@@ -62,6 +64,11 @@ int ioctl(int fd, unsigned long request, ...)
 		((struct rfm_fence_wait *)argument)->flags = driver.flags;
 	if (request == RFM_IOC_SUBSCRIBE || request == RFM_IOC_UNSUBSCRIBE)
 		((struct rfm_subscribe *)argument)->result = driver.flags;
+	if (request == RFM_IOC_REG)
+		((struct rfm_reg *)argument)->before = driver.flags;
+	if (request == RFM_IOC_EVENT_COUNTS)
+		for (uint64_t i = 0; i < 32; i++)
+			((struct rfm_event_counts *)argument)->count[i] = i + 1;
 	return driver.result;
 }
 
@@ -349,6 +356,67 @@ static void asking_changes_nothing_on_error(void **state)
 	assert_int_equal(writer.node, 0xa5a5a5a5);
 }
 
+static void check_reg(uint32_t set, uint32_t offset, uint32_t width, uint32_t mask, uint32_t value)
+{
+	const struct rfm_reg wanted = { set, offset, width, mask, value, 0, 0 };
+
+	assert_int_equal(driver.request, RFM_IOC_REG);
+	assert_memory_equal(&driver.asked.reg, &wanted, sizeof(wanted));
+}
+
+static void registers_are_asked_for(void **state)
+{
+	uint32_t value = 42;
+	size_t size = 42;
+
+	(void)state;
+	assert_true(rfm_can(card) & RFM_CAN_REGS);
+	answer(0, 0, 0x12345678);
+	assert_int_equal(rfm_reg_read(card, RFM_REGS_CONTROL, 8, 4, &value), 0);
+	assert_int_equal(value, 0x12345678);
+	check_reg(1, 8, 4, 0, 0);
+	assert_int_equal(rfm_reg_write(card, RFM_REGS_RUNTIME, 0x6c, 4, 0xfedcba98), 0);
+	check_reg(0, 0x6c, 4, 0xffffffff, 0xfedcba98);
+	assert_int_equal(rfm_reg_write(card, RFM_REGS_CONTROL, 0x1c, 2, 0x107), 0);
+	check_reg(1, 0x1c, 2, 0xffff, 0x107);
+	assert_int_equal(rfm_reg_write(card, RFM_REGS_CONTROL, 0x1c, 1, 7), 0);
+	check_reg(1, 0x1c, 1, 0xff, 7);
+	assert_int_equal(rfm_reg_update(card, RFM_REGS_CONTROL, 8, 4, 0x30, 0x10, &value), 0);
+	check_reg(1, 8, 4, 0x30, 0x10);
+	assert_int_equal(rfm_reg_update(card, RFM_REGS_CONTROL, 8, 4, 0x30, 0x10, NULL), 0);
+	answer(0, EPERM, 0);
+	value = 42;
+	assert_errno(rfm_reg_read(card, RFM_REGS_CONTROL, 8, 4, &value), EPERM);
+	assert_int_equal(value, 42);
+	assert_errno(rfm_reg_write(card, RFM_REGS_CONTROL, 8, 4, 0), EPERM);
+	errno = 0;
+	assert_null(rfm_map_regs(card, (enum rfm_reg_set)2, &size));
+	assert_int_equal(errno, EINVAL);
+	/* What /dev/null says to that. */
+	answer(0, 0, 0);
+	assert_null(rfm_map_regs(card, RFM_REGS_CONTROL, &size));
+	assert_int_equal(errno, ENODEV);
+	assert_int_equal(size, 42);
+}
+
+static void events_are_counted(void **state)
+{
+	uint64_t counts[40];
+
+	(void)state;
+	answer(0, 0, 0);
+	memset(counts, 0xa5, sizeof(counts));
+	assert_int_equal(rfm_event_counts(card, counts, 3), 0);
+	assert_int_equal(driver.request, RFM_IOC_EVENT_COUNTS);
+	assert_true(counts[0] == 1 && counts[2] == 3 && counts[3] == 0xa5a5a5a5a5a5a5a5);
+	assert_int_equal(rfm_event_counts(card, counts, ARRAY_SIZE(counts)), 0);
+	assert_true(counts[31] == 32 && counts[32] == 0 && counts[39] == 0);
+	answer(0, EBADF, 0);
+	counts[0] = 42;
+	assert_errno(rfm_event_counts(card, counts, 1), EBADF);
+	assert_true(counts[0] == 42);
+}
+
 static int open_card(void **state)
 {
 	(void)state;
@@ -369,6 +437,8 @@ int main(void)
 		cmocka_unit_test(waiting_sleeps),
 		cmocka_unit_test(ages),
 		cmocka_unit_test(asking_changes_nothing_on_error),
+		cmocka_unit_test(registers_are_asked_for),
+		cmocka_unit_test(events_are_counted),
 	};
 
 	return cmocka_run_group_tests_name("librfm_calls", tests, open_card, NULL);

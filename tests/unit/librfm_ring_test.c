@@ -426,6 +426,90 @@ static void interrupts_wait_for_a_listener(void **state)
 	close_pair();
 }
 
+/* As a driver counts: what it has taken from the card, whoever listens. */
+static void events_are_counted(void **state)
+{
+	uint64_t counts[RFM_EVENT_TYPES];
+	struct rfm_events *events, *copy;
+
+	(void)state;
+	open_pair();
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(rfm_send(near, 2, RFM_EVENT_INT3, i), 0);
+	assert_int_equal(rfm_fence(near, PATIENCE_MS, NULL), 0);
+	assert_int_equal(rfm_event_counts(far, counts, RFM_EVENT_TYPES), 0);
+	assert_true(counts[RFM_EVENT_INT3] == 0);
+	events = rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_INT3), 0, 0);
+	copy = rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_INT3), 0, 0);
+	assert_true(events && copy);
+	assert_int_equal(rfm_send(near, 2, RFM_EVENT_INT3, 3), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(next(events).data, i);
+	assert_int_equal(rfm_event_counts(far, counts, RFM_EVENT_TYPES), 0);
+	assert_true(counts[RFM_EVENT_INT3] == 4 && counts[RFM_EVENT_INT1] == 0);
+	rfm_events_close(copy);
+	rfm_events_close(events);
+	close_pair();
+}
+
+/* Those that say what the node says anyway, in all widths; and no other. */
+static void a_node_has_few_registers(void **state)
+{
+	static const struct {
+		uint32_t set, offset, width, mask, value;
+		int error;
+	} bad[] = {
+		{ RFM_REGS_CONTROL, 0x14, 4, 0, 0, EOPNOTSUPP },
+		{ RFM_REGS_CONTROL, 0x3c, 1, 0, 0, EOPNOTSUPP },
+		{ RFM_REGS_RUNTIME, 0x0c, 4, 0, 0, EOPNOTSUPP },
+		{ RFM_REGS_CONTROL, 0x08, 4, 1, 0, EOPNOTSUPP },
+		{ RFM_REGS_CONTROL, 0x40, 1, 0, 0, EINVAL },
+		{ RFM_REGS_RUNTIME, 0x200, 4, 0, 0, EINVAL },
+		{ RFM_REGS_CONTROL, 0x09, 4, 0, 0, EINVAL },
+		{ RFM_REGS_CONTROL, 0x08, 3, 0, 0, EINVAL },
+		{ RFM_REGS_CONTROL, 0x08, 0, 0, 0, EINVAL },
+		{ RFM_REGS_CONTROL, 0x08, 1, 0x100, 0, EINVAL },
+		{ RFM_REGS_CONTROL, 0x08, 4, 1, 2, EINVAL },
+		{ 2, 0x08, 4, 0, 0, EINVAL },
+	};
+	struct rfm_info info;
+	uint32_t value;
+	struct rfm *reader;
+
+	(void)state;
+	open_pair();
+	assert_false(rfm_can(near) & RFM_CAN_REGS);
+	assert_int_equal(rfm_info(near, &info), 0);
+	assert_int_equal(rfm_reg_read(near, RFM_REGS_CONTROL, 1, 1, &value), 0);
+	assert_int_equal(value, 0x65);
+	assert_int_equal(rfm_reg_read(near, RFM_REGS_CONTROL, 4, 4, &value), 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(rfm_reg_read(near, RFM_REGS_CONTROL, 8, 4, &value), 0);
+	assert_int_equal(value & ~RFM_LCSR1_OWN_DATA, info.lcsr1 & ~RFM_LCSR1_OWN_DATA);
+	assert_int_equal(rfm_reg_read(near, RFM_REGS_CONTROL, 10, 2, &value), 0);
+	assert_int_equal(value, info.lcsr1 >> 16);
+	assert_int_equal(rfm_reg_read(near, RFM_REGS_CONTROL, 0x10, 4, &value), 0);
+	assert_int_equal(value, info.lisr);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		value = 42;
+		errno = 0;
+		assert_int_equal(rfm_reg_update(near, bad[i].set, bad[i].offset, bad[i].width,
+						bad[i].mask, bad[i].value, &value), -1);
+		assert_int_equal(errno, bad[i].error);
+		assert_int_equal(value, 42);
+	}
+	errno = 0;
+	assert_null(rfm_map_regs(near, RFM_REGS_CONTROL, NULL));
+	assert_int_equal(errno, EOPNOTSUPP);
+	reader = rfm_open(words[0], O_RDONLY);
+	assert_non_null(reader);
+	errno = 0;
+	assert_int_equal(rfm_reg_read(reader, RFM_REGS_CONTROL, 4, 1, &value), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(rfm_close(reader), 0);
+	close_pair();
+}
+
 /* What happens on the ring: a node leaves. */
 static void the_ring_is_told_of(void **state)
 {
@@ -550,6 +634,8 @@ int main(void)
 		ring_test(comparisons),
 		ring_test(silences),
 		ring_test(interrupts_wait_for_a_listener),
+		ring_test(events_are_counted),
+		ring_test(a_node_has_few_registers),
 		ring_test(the_ring_is_told_of),
 		ring_test(the_last_writer_is_known),
 		ring_test(owning_is_by_granule),
