@@ -95,6 +95,8 @@ static const char *all_calls_say_gone(void)
 	struct rfm_send send = { RFM_NODE_ALL, RFM_EVENT_INT1, 0, 0 };
 	struct rfm_listen listen = { EVENTS, 0, 0, 0 };
 	struct rfm_config config = { .mask = RFM_CONFIG_LED };
+	struct rfm_reg reg = { .set = RFM_REGS_CONTROL, .width = 4 };
+	struct rfm_event_counts counts;
 	struct rfm_info now;
 	uint64_t word = 0;
 	unsigned int i;
@@ -114,6 +116,10 @@ static const char *all_calls_say_gone(void)
 	if (ioctl(card, RFM_IOC_SET_CONFIG, &config) != -1 ||
 	    errno != ENODEV)
 		return "SET_CONFIG after the end";
+	if (ioctl(card, RFM_IOC_REG, &reg) != -1 || errno != ENODEV)
+		return "REG after the end";
+	if (ioctl(card, RFM_IOC_EVENT_COUNTS, &counts) != -1 || errno != ENODEV)
+		return "EVENT_COUNTS after the end";
 	for (i = 0; i < EXTENSION_CALLS && info.features; i++)
 		if (extension_call(i) != -1 || errno != ENODEV)
 			return "a call of the extension after the end";
