@@ -70,6 +70,18 @@ static void sends(RFM2GEVENTTYPE event, RFM2G_UINT32 data)
 	IS(RFM2gSendEvent(near, far_node, event, data), SUCCESS);
 }
 
+/* The far node has taken so many from its card since they were cleared. */
+static bool counted(RFM2GEVENTTYPE event, RFM2G_UINT32 wanted)
+{
+	uint64_t end = now_ns() + PATIENCE_NS;
+	RFM2G_UINT32 count = 0;
+
+	while (count < wanted && now_ns() < end)
+		if (!IS(RFM2gGetEventCount(far, event, &count), SUCCESS))
+			return false;
+	return CHECK(count >= wanted);
+}
+
 /* Nobody has events enabled, none waits. */
 static void quiet(RFM2GEVENTTYPE event)
 {
@@ -697,7 +709,7 @@ static void events_queue(void)
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
 	for (unsigned int i = 0; i < 100; i++)
 		sends(RFM2GEVENT_INTR1, i);
-	settle();
+	counted(RFM2GEVENT_INTR1, 100);
 	IS(RFM2gGetEventStats(far, &queue), SUCCESS);
 	CHECK_EQ(queue.EventsQueued, 1);
 	CHECK_EQ(queue.QueueSize, 1);
@@ -729,7 +741,7 @@ static void events_are_thrown_away(void)
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
 	for (unsigned int i = 0; i < 3; i++)
 		sends(RFM2GEVENT_INTR1, i);
-	settle();
+	counted(RFM2GEVENT_INTR1, 3);
 	IS(RFM2gFlushEventQueue(far, RFM2GEVENT_INTR1), SUCCESS);
 	comes(RFM2GEVENT_INTR1, 1);
 	IS(RFM2gClearEvent(far, RFM2GEVENT_LAST), SUCCESS);
@@ -1008,19 +1020,17 @@ static bool ring_is_up(void)
 	return CHECK(false);
 }
 
-/* The near node goes dark until the far one has lost its signal so many times. */
-static bool goes_dark(RFM2G_UINT32 times)
+/* The near node goes dark until the far one has lost its signal. */
+static bool goes_dark(void)
 {
-	uint64_t end = now_ns() + PATIENCE_NS;
-	RFM2G_UINT32 count = 0;
+	RFM2G_UINT32 before = 0;
 	RFM2G_BOOL on = 9;
 
+	IS(RFM2gGetEventCount(far, RFM2GEVENT_SYNC_LOSS, &before), SUCCESS);
 	IS(RFM2gSetTransmit(near, RFM2G_OFF), SUCCESS);
 	IS(RFM2gGetTransmit(near, &on), SUCCESS);
 	CHECK_EQ(on, 0);
-	while (count < times && now_ns() < end)
-		IS(RFM2gGetEventCount(far, RFM2GEVENT_SYNC_LOSS, &count), SUCCESS);
-	CHECK_EQ(count, times);
+	counted(RFM2GEVENT_SYNC_LOSS, before + 1);
 	IS(RFM2gCheckRingCont(near), LINK_TEST_FAIL);
 	IS(RFM2gSetTransmit(near, RFM2G_ON), SUCCESS);
 	IS(RFM2gGetTransmit(near, &on), SUCCESS);
@@ -1037,11 +1047,11 @@ static void a_lost_signal(void)
 	IS(RFM2gClearEventStats(far, RFM2GEVENT_SYNC_LOSS), SUCCESS);
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_SYNC_LOSS), SUCCESS);
 	IS(RFM2gWaitForEvent(far, &info), TIMED_OUT);
-	if (!goes_dark(1))
+	if (!goes_dark())
 		return;
 	IS(RFM2gWaitForEvent(far, &info), SUCCESS);
 	CHECK_EQ(info.NodeId, RFM2G_NODE_UNKNOWN);
-	if (!goes_dark(2))
+	if (!goes_dark())
 		return;
 	IS(RFM2gWaitForEvent(far, &info), TIMED_OUT);
 	/* The second was latched meanwhile. */
