@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * librfm2g: rfm2g_test NEAR FAR [SPARE_NEAR SPARE_FAR]. Two nodes on one ring, cards of this
- * machine or nodes in this process ("ring:..."); and two for a process that ends while it
- * has them, the same unless given. All 68 calls: success, errors, NULL and stale handles,
- * threads, fork, an exit in a callback. One source for both kinds.
+ * librfm2g: rfm2g_test NEAR FAR [NARROW | SPARE_NEAR SPARE_FAR]. Two nodes on one ring, cards
+ * of this machine or nodes in this process ("ring:..."); a card whose window is smaller than
+ * its memory; and two for a process that ends while it has them, the same unless given. All
+ * 68 calls: success, errors, NULL and stale handles, threads, fork, an exit in a callback.
+ * One source for both kinds.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -19,7 +20,7 @@
 #define PLACE	0x20000u		/* of the words here; each case has a page of its own */
 #define LAST	(size - 8)
 
-static char *near_path, *far_path, *spare_near, *spare_far;
+static char *near_path, *far_path, *narrow_path, *spare_near, *spare_far;
 static RFM2GHANDLE near, far, stale;
 static RFM2G_UINT32 size;
 static RFM2G_NODE near_node, far_node;
@@ -97,7 +98,7 @@ static void no_callback(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
 	(void)info;
 }
 
-/* --- handles ------------------------------------------------------------------------------ */
+/* --- handles ----------------------------------------------------------------------- */
 
 static void opening(void)
 {
@@ -315,7 +316,7 @@ static void an_event_is_none(void)
 	}
 }
 
-/* --- what it is ---------------------------------------------------------------------------- */
+/* --- what it is -------------------------------------------------------------------- */
 
 static void what_it_is(void)
 {
@@ -365,7 +366,7 @@ static void every_status_has_a_sentence(void)
 	CHECK(RFM2gErrorMsg(4711) == RFM2gErrorMsg(RFM2G_MAX_ERROR_CODE));
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------ */
 
 static void words(void)
 {
@@ -661,7 +662,45 @@ static void windows(void)
 	IS(RFM2gSetSlidingWindow(near, size), OUT_OF_RANGE);
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* The window moves under a mapping: what it shows then is the memory there. */
+static void windows_that_slide(void)
+{
+	RFM2G_UINT32 offset = 1, length = 0, all = 0, word = 0;
+	volatile void *map = NULL;
+	RFM2GHANDLE narrow;
+
+	if (!narrow_path) {
+		tap_skip("a card with a narrow window is needed");
+		return;
+	}
+	REQUIRE(!RFM2gOpen(narrow_path, &narrow));
+	IS(RFM2gSize(narrow, &all), SUCCESS);
+	IS(RFM2gGetSlidingWindow(narrow, &offset, &length), SUCCESS);
+	CHECK_EQ(offset, 0);
+	CHECK(length && length < all);
+	IS(RFM2gSetSlidingWindow(narrow, length / 2), BAD_PARAMETER_2);
+	IS(RFM2gSetSlidingWindow(narrow, all), OUT_OF_RANGE);
+	IS(RFM2gPeek32(narrow, length, &word), OUT_OF_RANGE);
+	IS(RFM2gRead(narrow, length - 2, &word, 4), OUT_OF_RANGE);
+	IS(RFM2gPoke32(narrow, PLACE, 0x1111), SUCCESS);
+	IS(RFM2gSetSlidingWindow(narrow, length), SUCCESS);
+	IS(RFM2gPoke32(narrow, PLACE, 0x2222), SUCCESS);
+	IS(RFM2gUserMemory(narrow, &map, PLACE, 1), SUCCESS);
+	REQUIRE(map);
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(*(volatile RFM2G_UINT32 *)map, i & 1 ? 0x1111 : 0x2222);
+		IS(RFM2gPeek32(narrow, PLACE, &word), SUCCESS);
+		CHECK_EQ(word, i & 1 ? 0x1111 : 0x2222);
+		IS(RFM2gSetSlidingWindow(narrow, i & 1 ? length : 0), SUCCESS);
+		IS(RFM2gGetSlidingWindow(narrow, &offset, &length), SUCCESS);
+		CHECK_EQ(offset, i & 1 ? length : 0);
+	}
+	IS(RFM2gUnMapUserMemory(narrow, &map, 1), SUCCESS);
+	IS(RFM2gSetSlidingWindow(narrow, 0), SUCCESS);
+	IS(RFM2gClose(&narrow), SUCCESS);
+}
+
+/* --- events ------------------------------------------------------------------------ */
 
 static void events_come(void)
 {
@@ -827,6 +866,51 @@ static void one_waits(void)
 	IS(RFM2gClose(&second), SUCCESS);
 }
 
+/* This program, in a process that waits for one event. */
+static int waits_for_one(char *path)
+{
+	RFM2GEVENTINFO info = waits_for(RFM2GEVENT_INTR3, PATIENCE_MS);
+	RFM2G_STATUS status;
+	RFM2GHANDLE handle;
+
+	alarm(120);
+	if (RFM2gOpen(path, &handle) || RFM2gEnableEvent(handle, RFM2GEVENT_INTR3))
+		return 1;
+	/* Who looks whether it waits waits itself for a moment. */
+	do {
+		status = RFM2gWaitForEvent(handle, &info);
+	} while (status == RFM2G_EVENT_IN_USE);
+	return status || info.ExtendedInfo != 31 || RFM2gClose(&handle);
+}
+
+static void one_waits_of_all_processes(void)
+{
+	RFM2GEVENTINFO info = waits_for(RFM2GEVENT_INTR3, RFM2G_NO_WAIT);
+	uint64_t end = now_ns() + PATIENCE_NS;
+	int status = -1;
+	pid_t child;
+
+	if (!on_card) {
+		tap_skip("a node is in one process");
+		return;
+	}
+	quiet(RFM2GEVENT_INTR3);
+	child = fork();
+	if (!child) {
+		execl("/proc/self/exe", "rfm2g_test", "--wait", far_path, NULL);
+		_exit(2);
+	}
+	while (RFM2gWaitForEvent(far, &info) != RFM2G_EVENT_IN_USE && now_ns() < end)
+		sleep_ms(1);
+	IS(RFM2gWaitForEvent(far, &info), EVENT_IN_USE);
+	sends(RFM2GEVENT_INTR3, 31);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	/* Each process that has enabled it hears it. */
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR3), SUCCESS);
+	comes(RFM2GEVENT_INTR3, 31);
+}
+
 static void waits_are_cancelled(void)
 {
 	struct waiter waiter;
@@ -900,7 +984,7 @@ static void a_signal_ends_a_wait(void)
 	sigaction(SIGUSR1, &before, NULL);
 }
 
-/* --- callbacks -------------------------------------------------------------------------------- */
+/* --- callbacks --------------------------------------------------------------------- */
 
 static RFM2GEVENTINFO heard[256];
 static RFM2GHANDLE heard_by;
@@ -1008,7 +1092,7 @@ static void callbacks_that_end(void)
 	}
 }
 
-/* --- the ring ------------------------------------------------------------------------------------ */
+/* --- the ring ---------------------------------------------------------------------- */
 
 static bool ring_is_up(void)
 {
@@ -1104,7 +1188,7 @@ static void settings(void)
 	CHECK_EQ(on, 1);
 }
 
-/* --- registers ------------------------------------------------------------------------------------- */
+/* --- registers --------------------------------------------------------------------- */
 
 static void registers(void)
 {
@@ -1180,7 +1264,7 @@ static void registers_of_the_card(void)
 	CHECK(!map && !second);
 }
 
-/* --- threads, fork, exit ---------------------------------------------------------------------------- */
+/* --- threads, fork, exit ----------------------------------------------------------- */
 
 #define THREADS	8
 #define ROUNDS	300
@@ -1245,9 +1329,13 @@ static int in_child(void)
 	    word != 0x600dc41d)
 		return __LINE__;
 	if (RFM2gEnableEvent(far, RFM2GEVENT_INTR1) ||
-	    RFM2gSendEvent(near, far_node, RFM2GEVENT_INTR1, 17) ||
-	    RFM2gWaitForEvent(far, &info) || info.ExtendedInfo != 17)
+	    RFM2gSendEvent(near, far_node, RFM2GEVENT_INTR1, 4711))
 		return __LINE__;
+	/* Others send meanwhile. */
+	do {
+		if (RFM2gWaitForEvent(far, &info))
+			return __LINE__;
+	} while (info.ExtendedInfo != 4711);
 	if (RFM2gClose(&near) || RFM2gClose(&far))
 		return __LINE__;
 	return 0;
@@ -1346,6 +1434,7 @@ int main(int argc, char **argv)
 		TAP_CASE(mappings),
 		TAP_CASE(mappings_that_are_none),
 		TAP_CASE(windows),
+		TAP_CASE(windows_that_slide),
 		TAP_CASE(events_that_wait),
 		TAP_CASE(events_come),
 		TAP_CASE(events_that_cannot_be_sent),
@@ -1353,6 +1442,7 @@ int main(int argc, char **argv)
 		TAP_CASE(events_are_thrown_away),
 		TAP_CASE(events_are_disabled),
 		TAP_CASE(one_waits),
+		TAP_CASE(one_waits_of_all_processes),
 		TAP_CASE(waits_are_cancelled),
 		TAP_CASE(waits_end_in_time),
 		TAP_CASE(a_signal_ends_a_wait),
@@ -1373,10 +1463,13 @@ int main(int argc, char **argv)
 		spare_far = argv[3];
 		return exits_in_callback();
 	}
+	if (argc == 3 && !strcmp(argv[1], "--wait"))
+		return waits_for_one(argv[2]);
 	near_path = (char *)card_path(argc, argv, 0);
 	far_path = (char *)card_path(argc, argv, 1);
 	if (!near_path || !far_path)
 		tap_skip_all("two cards are needed");
+	narrow_path = argc == 4 ? argv[3] : NULL;
 	spare_near = argc > 4 ? argv[3] : near_path;
 	spare_far = argc > 4 ? argv[4] : far_path;
 	on_card = strncmp(near_path, "ring:", 5);

@@ -612,7 +612,7 @@ def part_calls(up, _):
             *on_each(("subscribe_test", "subscribe_maps_test", "fence_test", "status_test",
                       "verify_test"), near, far),
             ("librfm_test", near, far, narrow), ("config_test", near, far, narrow),
-            ("rfm2g_test", near, far), ("registers_test", mine, narrow),
+            ("rfm2g_test", near, far, narrow), ("registers_test", mine, narrow),
             ("registers_test", base)) + planned([clean_kernels], lab)
 
 

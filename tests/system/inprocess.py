@@ -107,7 +107,7 @@ def test_calls(folder):
 
 def test_rfm2g_calls(folder):
     """All 68 calls of the RFM2g API: two nodes in one process, and two in one that ends"""
-    calls_of("rfm2g", folder, 4, 34)
+    calls_of("rfm2g", folder, 4, 36)
 
 
 def made(*command):

@@ -11,7 +11,7 @@
 #define CONTROL_SIZE	64
 #define PCIHREV		0x74
 
-/* --- PCI ---------------------------------------------------------------------------- */
+/* --- PCI --------------------------------------------------------------------------- */
 
 static FILE *open_pci(const char *name, const char *file)
 {
@@ -70,7 +70,7 @@ static void fill_pci(RFM2GCONFIG *config, const struct rfm_info *info)
 	config->RevisionId = pci->revision;
 }
 
-/* --- all ------------------------------------------------------------------------------ */
+/* --- all --------------------------------------------------------------------------- */
 
 RFM2G_STATUS config_fill(struct handle *handle, RFM2GCONFIG *config)
 {

@@ -59,7 +59,7 @@ static RFM2GEVENTTYPE event_of(const struct board *board, const struct channel *
 	return channel - board->channel;
 }
 
-/* --- the queue: all with board->lock -------------------------------------------------- */
+/* --- the queue: all with board->lock ----------------------------------------------- */
 
 static int listen_for(struct board *board, struct channel *channel, uint32_t flags)
 {
@@ -144,7 +144,7 @@ static void enable_what_tells_once(struct channel *channel)
 	channel->enabled = !any;
 }
 
-/* --- life ------------------------------------------------------------------------------ */
+/* --- life -------------------------------------------------------------------------- */
 
 RFM2G_STATUS events_start(struct board *board)
 {
@@ -226,7 +226,7 @@ void events_after_fork(struct board *board)
 	}
 }
 
-/* --- waiting ---------------------------------------------------------------------------- */
+/* --- waiting ----------------------------------------------------------------------- */
 
 void channel_wake(struct channel *channel)
 {
@@ -337,7 +337,7 @@ RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned in
 	return status;
 }
 
-/* --- the calls ------------------------------------------------------------------------------ */
+/* --- the calls --------------------------------------------------------------------- */
 
 RFM2G_STATUS RFM2gWaitForEvent(RFM2GHANDLE rh, RFM2GEVENTINFO *EventInfo)
 {

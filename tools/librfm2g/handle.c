@@ -17,7 +17,7 @@ static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct handle *handles;
 static struct board *boards;
 
-/* --- which board -------------------------------------------------------------------- */
+/* --- which board ------------------------------------------------------------------- */
 
 /* The number behind @prefix in @name, and nothing else; NO_UNIT: there is none. */
 static int unit_of(const char *name, const char *prefix)
@@ -92,7 +92,7 @@ static RFM2G_STATUS why_not_open(int error)
 	}
 }
 
-/* --- boards: all with registry_lock --------------------------------------------------- */
+/* --- boards: all with registry_lock ------------------------------------------------ */
 
 static dev_t device_of(struct rfm *rfm)
 {
@@ -188,7 +188,7 @@ static struct board *put_board(struct board *board)
 	return board;
 }
 
-/* --- handles --------------------------------------------------------------------------- */
+/* --- handles ----------------------------------------------------------------------- */
 
 RFM2G_STATUS handle_get(RFM2GHANDLE rh, struct handle **found)
 {
@@ -233,7 +233,7 @@ RFM2G_STATUS handle_put(struct handle *handle, RFM2G_STATUS status)
 	return status;
 }
 
-/* --- fork: a child has no threads but one, and no nodes ------------------------------------ */
+/* --- fork: a child has no threads but one, and no nodes ---------------------------- */
 
 static void before_fork(void)
 {
@@ -285,7 +285,7 @@ static void know_of_forks(void)
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* --- the calls ------------------------------------------------------------------------------ */
+/* --- the calls --------------------------------------------------------------------- */
 
 static RFM2G_STATUS open_handle(const char *path, struct handle *handle)
 {

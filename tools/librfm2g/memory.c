@@ -15,7 +15,7 @@
 #define LAS1BA_ENABLE	1u
 #define PIECE		1024u		/* the driver's thresholds are not lower, unless set so */
 
-/* --- where -------------------------------------------------------------------------------- */
+/* --- where ------------------------------------------------------------------------- */
 
 RFM2G_STATUS window_of(struct board *board, uint64_t *offset, uint64_t *size)
 {
@@ -55,7 +55,7 @@ static RFM2G_STATUS place_of(struct board *board, uint32_t offset, uint64_t leng
 	return RFM2G_SUCCESS;
 }
 
-/* --- transfers ---------------------------------------------------------------------------- */
+/* --- transfers --------------------------------------------------------------------- */
 
 static void reverse(uint8_t *bytes, size_t length)
 {
@@ -177,7 +177,7 @@ RFM2G_STATUS RFM2gWrite(RFM2GHANDLE rh, RFM2G_UINT32 Offset, void *Buffer, RFM2G
 			  RFM2G_BAD_PARAMETER_3);
 }
 
-/* --- words: never swapped, whatever is set ------------------------------------------------- */
+/* --- words: never swapped, whatever is set ----------------------------------------- */
 
 /* Where a word of @width is, on a memory whose bytes come reversed. */
 static uint64_t reversed_place(uint64_t at, unsigned int width)
@@ -257,7 +257,7 @@ WORD(16)
 WORD(32)
 WORD(64)
 
-/* --- what DMA is used for -------------------------------------------------------------------- */
+/* --- what DMA is used for ---------------------------------------------------------- */
 
 RFM2G_STATUS RFM2gGetDMAThreshold(RFM2GHANDLE rh, RFM2G_UINT32 *Threshold)
 {
@@ -283,7 +283,7 @@ RFM2G_STATUS RFM2gSetDMAThreshold(RFM2GHANDLE rh, RFM2G_UINT32 Threshold)
 	return handle_put(handle, RFM2G_SUCCESS);
 }
 
-/* --- mappings ---------------------------------------------------------------------------------- */
+/* --- mappings ---------------------------------------------------------------------- */
 
 /* Ordinary memory, which takes the place of the vendor's buffer in reserved memory. */
 static RFM2G_STATUS map_dma_buffer(struct handle *handle, void **map, uint64_t length)
@@ -405,7 +405,7 @@ RFM2G_STATUS RFM2gUnMapUserMemoryBytes(RFM2GHANDLE rh, volatile void **UserMemor
 	return unmap(rh, UserMemoryPtr, whole_pages(Bytes));
 }
 
-/* --- the window ----------------------------------------------------------------------------------- */
+/* --- the window -------------------------------------------------------------------- */
 
 /* A node's is all of its memory; a card older than sliding windows says that it has none. */
 static RFM2G_STATUS has_window(struct board *board)

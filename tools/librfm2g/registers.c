@@ -23,7 +23,7 @@ void say_error(const char *format, ...)
 	va_end(args);
 }
 
-/* --- registers -------------------------------------------------------------------------- */
+/* --- registers --------------------------------------------------------------------- */
 
 static RFM2G_STATUS failed(void)
 {
@@ -172,7 +172,7 @@ RFM2G_STATUS RFM2gClearReg(RFM2GHANDLE rh, RFM2GREGSETTYPE regset, RFM2G_UINT32 
 	return change(rh, regset, Offset, Width, Mask, 0);
 }
 
-/* --- mappings of registers ---------------------------------------------------------------- */
+/* --- mappings of registers --------------------------------------------------------- */
 
 RFM2G_STATUS RFM2gMapDeviceMemory(RFM2GHANDLE rh, RFM2GREGSETTYPE regset,
 				  volatile void **DeviceMemoryPtr)
@@ -215,7 +215,7 @@ RFM2G_STATUS RFM2gUnMapDeviceMemory(RFM2GHANDLE rh, RFM2GREGSETTYPE regset,
 	return handle_put(handle, RFM2G_SUCCESS);
 }
 
-/* --- debug flags --------------------------------------------------------------------------- */
+/* --- debug flags ------------------------------------------------------------------- */
 
 RFM2G_STATUS RFM2gGetDebugFlags(RFM2GHANDLE rh, RFM2G_UINT32 *Flags)
 {

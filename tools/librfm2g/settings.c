@@ -174,7 +174,7 @@ RFM2G_STATUS RFM2gCheckRingCont(RFM2GHANDLE rh)
 	return handle_put(handle, status);
 }
 
-/* --- the order of bytes --------------------------------------------------------------------- */
+/* --- the order of bytes ------------------------------------------------------------ */
 
 static const uint32_t swap_bits[] = {
 	[SWAP_PIO] = RFM_CONFIG_BYTE_SWAP, [SWAP_DMA] = RFM_CONFIG_DMA_BYTE_SWAP,

@@ -63,7 +63,7 @@ struct run {
 	uint8_t bytes[RFM2G_PAGE];
 };
 
-/* --- from the ring to the program: all with view->lock ------------------------------------- */
+/* --- from the ring to the program: all with view->lock ----------------------------- */
 
 /* Those bytes of word @at that @mask has become @value for all. */
 static void show_word(struct view *view, uint64_t at, uint64_t value, uint64_t mask)
@@ -175,7 +175,7 @@ static void take_updates(struct view *view)
 		each_page(view, view->memory, map, show_page);
 }
 
-/* --- from the program to the ring: all with view->lock ---------------------------------------- */
+/* --- from the program to the ring: all with view->lock ----------------------------- */
 
 static void send_run(struct view *view, struct run *run)
 {
@@ -229,7 +229,7 @@ static void sync_all(struct view *view)
 		each_page(view, view->shown, map, send_page);
 }
 
-/* --- the thread --------------------------------------------------------------------------------- */
+/* --- the thread -------------------------------------------------------------------- */
 
 static void *run_view(void *of)
 {
@@ -277,7 +277,7 @@ static int start_thread(struct view *view)
 	return error ? -1 : 0;
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life -------------------------------------------------------------------------- */
 
 static unsigned int scan_time(void)
 {
@@ -396,7 +396,7 @@ void view_unlock(struct view *view)
 		pthread_mutex_unlock(&view->lock);
 }
 
-/* --- for the calls --------------------------------------------------------------------------------- */
+/* --- for the calls ----------------------------------------------------------------- */
 
 void view_sync(struct board *board)
 {

@@ -130,7 +130,7 @@ static int error_message(char **words)
 	return 0;
 }
 
-/* --- registers ------------------------------------------------------------------------------ */
+/* --- registers --------------------------------------------------------------------- */
 
 static int get_set(const char *word, RFM2GREGSETTYPE *set)
 {

@@ -36,7 +36,7 @@ static const struct command *const tables[] = {
 };
 #define TABLES	(sizeof(tables) / sizeof(tables[0]))
 
-/* --- words ----------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------- */
 
 int check(RFM2G_STATUS status)
 {
@@ -81,7 +81,7 @@ int get_switch(const char *word, RFM2G_BOOL *on)
 	return 0;
 }
 
-/* --- commands ---------------------------------------------------------------------------- */
+/* --- commands ---------------------------------------------------------------------- */
 
 static const struct command *find(const char *name)
 {
@@ -169,7 +169,7 @@ int run_command(char **words, int count)
 	return command->run(words + 1);
 }
 
-/* --- lines --------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------- */
 
 /* What follows a # is for people. */
 static int run_line(char *line)

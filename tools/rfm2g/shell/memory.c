@@ -8,7 +8,7 @@
 
 #define PIECE	4096u
 
-/* --- words --------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------- */
 
 #define WORD(bits, format)							\
 static int peek##bits(char **words)						\
@@ -38,7 +38,7 @@ WORD(16, "%04x")
 WORD(32, "%08x")
 WORD(64, "%016llx")
 
-/* --- many ------------------------------------------------------------------------------------ */
+/* --- many -------------------------------------------------------------------------- */
 
 static int get_width(const char *word, RFM2G_UINT32 *width)
 {
@@ -146,7 +146,7 @@ static int set(char **words)
 	return store(value, offset, 1, length, 0);
 }
 
-/* --- settings that are about transfers ---------------------------------------------------------- */
+/* --- settings that are about transfers --------------------------------------------- */
 
 static int get_threshold(char **words)
 {
