@@ -333,7 +333,7 @@ RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned in
 	}
 	pthread_mutex_unlock(&board->lock);
 	/* What was stored before the event is in mappings when it is told. */
-	view_sync(board);
+	view_take(board);
 	return status;
 }
 
@@ -544,7 +544,7 @@ RFM2G_STATUS RFM2gSendEvent(RFM2GHANDLE rh, RFM2G_NODE ToNode, RFM2GEVENTTYPE Ev
 			    RFM2G_UINT32 ExtendedData)
 {
 	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
+	RFM2G_STATUS status = handle_find(rh, &handle);
 
 	if (status)
 		return status;
@@ -554,7 +554,9 @@ RFM2G_STATUS RFM2gSendEvent(RFM2GHANDLE rh, RFM2G_NODE ToNode, RFM2GEVENTTYPE Ev
 		status = RFM2G_BAD_PARAMETER_3;
 	else if (ToNode == handle->open.Config.NodeId)
 		status = RFM2G_NODE_ID_SELF;
-	else if (rfm_send(handle->board->rfm, ToNode == RFM2G_NODE_ALL ? RFM_NODE_ALL : ToNode,
+	/* It does not overtake what was stored before it. */
+	else if (!view_sync(handle->board) ||
+		 rfm_send(handle->board->rfm, ToNode == RFM2G_NODE_ALL ? RFM_NODE_ALL : ToNode,
 			  event_table[EventType].type, ExtendedData))
 		status = RFM2G_DRIVER_ERROR;
 	return handle_put(handle, status);

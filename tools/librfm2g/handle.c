@@ -190,7 +190,7 @@ static struct board *put_board(struct board *board)
 
 /* --- handles ----------------------------------------------------------------------- */
 
-RFM2G_STATUS handle_get(RFM2GHANDLE rh, struct handle **found)
+RFM2G_STATUS handle_find(RFM2GHANDLE rh, struct handle **found)
 {
 	struct handle *handle;
 
@@ -204,9 +204,17 @@ RFM2G_STATUS handle_get(RFM2GHANDLE rh, struct handle **found)
 	pthread_mutex_unlock(&registry_lock);
 	if (!handle)
 		return RFM2G_BAD_PARAMETER_1;
-	view_sync(handle->board);
 	*found = handle;
 	return RFM2G_SUCCESS;
+}
+
+RFM2G_STATUS handle_get(RFM2GHANDLE rh, struct handle **found)
+{
+	RFM2G_STATUS status = handle_find(rh, found);
+
+	if (!status)
+		view_sync((*found)->board);
+	return status;
 }
 
 void handle_hold(struct handle *handle)

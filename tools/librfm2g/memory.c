@@ -143,6 +143,8 @@ static RFM2G_STATUS transfer(struct handle *handle, uint32_t offset, uint8_t *to
 	status = place_of(board, offset, length, dma, &at);
 	if (status)
 		return status;
+	if (to)
+		view_send(board, at, length);
 	for (size_t done = 0; done < length; done += piece) {
 		size_t some = length - done < piece ? length - done : piece;
 
@@ -158,7 +160,7 @@ static RFM2G_STATUS transfer(struct handle *handle, uint32_t offset, uint8_t *to
 RFM2G_STATUS RFM2gRead(RFM2GHANDLE rh, RFM2G_UINT32 Offset, void *Buffer, RFM2G_UINT32 Length)
 {
 	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
+	RFM2G_STATUS status = handle_find(rh, &handle);
 
 	if (status)
 		return status;
@@ -188,7 +190,7 @@ static uint64_t reversed_place(uint64_t at, unsigned int width)
 static RFM2G_STATUS peek(RFM2GHANDLE rh, uint32_t offset, uint64_t *value, unsigned int width)
 {
 	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
+	RFM2G_STATUS status = handle_find(rh, &handle);
 	bool reversed;
 	uint64_t at;
 
@@ -201,6 +203,7 @@ static RFM2G_STATUS peek(RFM2GHANDLE rh, uint32_t offset, uint64_t *value, unsig
 	if (status)
 		return handle_put(handle, status);
 	*value = 0;
+	view_send(handle->board, at, width);
 	if (rfm_read(handle->board->rfm, reversed ? reversed_place(at, width) : at, value, width))
 		return handle_put(handle, RFM2G_OS_ERROR);
 	if (reversed && width == 2)

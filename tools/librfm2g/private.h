@@ -129,6 +129,9 @@ struct handle {
  */
 RFM2G_STATUS handle_get(RFM2GHANDLE rh, struct handle **handle);
 
+/** handle_find() - the same for a call that only reads: nothing is on its way yet */
+RFM2G_STATUS handle_find(RFM2GHANDLE rh, struct handle **handle);
+
 /** handle_hold() - once more */
 void handle_hold(struct handle *handle);
 
@@ -148,8 +151,18 @@ void *view_map(struct board *board, uint64_t offset, size_t length);
 /** view_unmap() - false: it is not a mapping of a view, and nothing was done */
 bool view_unmap(struct board *board, void *address, size_t length);
 
-/** view_sync() - stores in mappings go to the ring, what others have stored is in them */
-void view_sync(struct board *board);
+/**
+ * view_sync() - stores in mappings go to the ring, what others have stored is in them
+ *
+ * Returns false if the ring has no room for all of them: the rest follows.
+ */
+bool view_sync(struct board *board);
+
+/** view_send() - of stores in mappings those to these bytes of the memory */
+void view_send(struct board *board, uint64_t offset, uint64_t length);
+
+/** view_take() - what others have stored is in mappings */
+void view_take(struct board *board);
 
 /** view_stored() - a call has stored bytes of the memory: they are in mappings too */
 void view_stored(struct board *board, uint64_t offset, uint64_t length);

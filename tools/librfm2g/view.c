@@ -39,6 +39,8 @@ struct mapping {
  * @fd: of @shown
  * @dropped: updates that found no room, as far as told
  * @stop: an eventfd that ends the thread
+ * @is_stuck: the ring had no room for what was found last; it is found again
+ * @told_stuck: the user has been told
  *
  * Everything is with @lock.
  */
@@ -52,6 +54,7 @@ struct view {
 	struct rfm_events *updates;
 	uint64_t dropped;
 	struct mapping *mappings;
+	bool is_stuck, told_stuck;
 	pthread_t thread;
 	unsigned int scan_us;
 };
@@ -116,28 +119,21 @@ static void show_words(struct view *view, uint64_t first, uint64_t end)
 	}
 }
 
-static void show_page(struct view *view, uint64_t page)
+/* All pages of @map that the node's memory has become what programs see. */
+static void show_mapping(struct view *view, const struct mapping *map)
 {
-	show_words(view, page * WORDS, (page + 1) * WORDS);
-}
-
-/* @visit for each page of @mapping that @copy has. */
-static void each_page(struct view *view, const uint64_t *copy, const struct mapping *mapping,
-		      void (*visit)(struct view *view, uint64_t page))
-{
-	uint64_t page = mapping->offset / RFM2G_PAGE;
-	uint64_t end = page + mapping->length / RFM2G_PAGE;
+	uint64_t page = map->offset / RFM2G_PAGE, end = page + map->length / RFM2G_PAGE;
 	unsigned char there[PAGES_AT_ONCE];
 
 	while (page < end) {
 		uint64_t some = end - page < PAGES_AT_ONCE ? end - page : PAGES_AT_ONCE;
 
 		/* If it does not tell, all may be there. */
-		if (mincore((void *)(copy + page * WORDS), some * RFM2G_PAGE, there))
+		if (mincore((void *)(view->memory + page * WORDS), some * RFM2G_PAGE, there))
 			memset(there, 1, some);
 		for (uint64_t i = 0; i < some; i++)
 			if (there[i] & 1)
-				visit(view, page + i);
+				show_words(view, (page + i) * WORDS, (page + i + 1) * WORDS);
 		page += some;
 	}
 }
@@ -172,16 +168,23 @@ static void take_updates(struct view *view)
 		}
 	} while (got == BATCH);
 	for (const struct mapping *map = view->mappings; missing && map; map = map->next)
-		each_page(view, view->memory, map, show_page);
+		show_mapping(view, map);
 }
 
 /* --- from the program to the ring: all with view->lock ----------------------------- */
 
+/* What the ring does not take is made to look as if it had not been seen. */
 static void send_run(struct view *view, struct run *run)
 {
-	if (run->length && rfm_write(view->rfm, run->offset, run->bytes, run->length))
-		say_error("a store at %#llx of a mapping is not on the ring: %s",
-			 (unsigned long long)run->offset, rfm_error_text(errno));
+	uint8_t *seen = (uint8_t *)view->seen + run->offset;
+
+	if (run->length && rfm_write(view->rfm, run->offset, run->bytes, run->length)) {
+		for (size_t i = 0; i < run->length; i++)
+			seen[i] = ~run->bytes[i];
+		if (!view->told_stuck)
+			say_error("stores to a mapping wait: %s", rfm_error_text(errno));
+		view->is_stuck = view->told_stuck = true;
+	}
 	run->length = 0;
 }
 
@@ -200,6 +203,8 @@ static void send_word(struct view *view, struct run *run, uint64_t at, uint64_t 
 	first -= first % size;
 	if (run->length && run->offset + run->length != at * 8 + first)
 		send_run(view, run);
+	if (view->is_stuck)
+		return;
 	if (!run->length)
 		run->offset = at * 8 + first;
 	memcpy(run->bytes + run->length, (const uint8_t *)&value + first, size);
@@ -216,17 +221,40 @@ static void send_page(struct view *view, uint64_t page)
 	for (uint64_t at = page * WORDS; at < (page + 1) * WORDS; at++) {
 		uint64_t value = __atomic_load_n(&view->shown[at], __ATOMIC_ACQUIRE);
 
+		if (view->is_stuck)
+			return;
 		if (value != view->seen[at])
 			send_word(view, &run, at, value, different_bytes(value, view->seen[at]));
 	}
 	send_run(view, &run);
 }
 
+/* What the program has stored between @at and @end: pages that nobody has touched are holes. */
+static void send_range(struct view *view, off_t at, off_t end)
+{
+	while (at < end) {
+		off_t hole;
+
+		at = lseek(view->fd, at, SEEK_DATA);
+		if (at < 0 || at >= end)
+			return;
+		hole = lseek(view->fd, at, SEEK_HOLE);
+		if (hole < 0 || hole > end)
+			hole = end;
+		for (; at < hole && !view->is_stuck; at = (at / RFM2G_PAGE + 1) * RFM2G_PAGE)
+			send_page(view, at / RFM2G_PAGE);
+		if (view->is_stuck)
+			return;
+	}
+}
+
 static void sync_all(struct view *view)
 {
 	take_updates(view);
-	for (const struct mapping *map = view->mappings; map; map = map->next)
-		each_page(view, view->shown, map, send_page);
+	view->is_stuck = false;
+	for (const struct mapping *map = view->mappings; map && !view->is_stuck; map = map->next)
+		send_range(view, map->offset, map->offset + map->length);
+	view->told_stuck = view->is_stuck;
 }
 
 /* --- the thread -------------------------------------------------------------------- */
@@ -398,14 +426,40 @@ void view_unlock(struct view *view)
 
 /* --- for the calls ----------------------------------------------------------------- */
 
-void view_sync(struct board *board)
+bool view_sync(struct board *board)
+{
+	struct view *view = view_of(board);
+	bool done;
+
+	if (!view)
+		return true;
+	view_lock(view);
+	sync_all(view);
+	done = !view->is_stuck;
+	view_unlock(view);
+	return done;
+}
+
+void view_send(struct board *board, uint64_t offset, uint64_t length)
 {
 	struct view *view = view_of(board);
 
 	if (!view)
 		return;
 	view_lock(view);
-	sync_all(view);
+	view->is_stuck = false;
+	send_range(view, offset, offset + length);
+	view_unlock(view);
+}
+
+void view_take(struct board *board)
+{
+	struct view *view = view_of(board);
+
+	if (!view)
+		return;
+	view_lock(view);
+	take_updates(view);
 	view_unlock(view);
 }
 
@@ -451,7 +505,7 @@ void *view_map(struct board *board, uint64_t offset, size_t length)
 	take_updates(view);
 	map->next = view->mappings;
 	view->mappings = map;
-	each_page(view, view->memory, map, show_page);
+	show_mapping(view, map);
 	view_unlock(view);
 	return map->address;
 }
