@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* librfm2g's mappings in process. links: tools/librfm2g tools/librfm ring/host tests/unit/rings.c */
+/* librfm2g in process. links: tools/librfm2g tools/librfm ring/host tests/unit/rings.c */
 /*
  * What tests/guest/rfm2g_test.c leaves out, as a card has it not: a ring that has no room for
  * what is stored to a mapping, and the time between two looks.
