@@ -61,7 +61,7 @@ module: setup ## the driver: build/module/<kernel>/rfm.ko
 	$(MAKE) -C driver -s $(parallel) KDIR=$$kernel/headers OUT=$$out module && \
 	$(MAKE) -C tests/guest/foreign -s KDIR=$$kernel/headers OUT=$$out/foreign module
 
-tools: setup ## the user programs, librfm and librfmring, below build/
+tools: setup ## the user programs, librfm, librfm2g and librfmring, below build/
 	@$(MAKE) -C tools -s $(parallel)
 	@$(MAKE) -C ring -s $(parallel)
 

@@ -622,7 +622,7 @@ def part_calls(up, _):
                       "verify_test"), near, far),
             ("librfm_test", near, far, narrow), ("librfm_later_test", near, far, narrow),
             ("librfm_events_test", near, far), *on_each(("grow_test",), near, far),
-            ("config_test", near, far, narrow),
+            ("config_test", near, far, narrow), ("rfm2g_test", near, far, narrow),
             ("registers_test", mine, narrow), ("registers_test", base)) + planned([clean_kernels], lab)
 
 
@@ -646,7 +646,7 @@ def part_none(up, _):
         return programs(
             lab, *on_each(("watch_test", "watch_slot_test", "subscribe_test",
                            "subscribe_maps_test", "fence_test", "status_test", "verify_test",
-                           "librfm_test", "librfm_events_test"), near, far),
+                           "librfm_test", "librfm_events_test", "rfm2g_test"), near, far),
             ("config_test", near, far, narrow), ("mmap_test", mine)) + \
             planned([clean_kernels], lab)
 

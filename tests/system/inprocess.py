@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""librfm's tests and examples without a card: every node is a process, or in one.
+"""librfm's and librfm2g's tests and examples without a card: every node is a process, or in one.
 
 The same programs run on cards in driver.py and examples.py.
 """
@@ -19,8 +19,10 @@ from pathlib import Path
 from suite import Failed, PATIENCE_S, TOP, expect, plan, run
 
 EXAMPLES = TOP / "build" / "librfm" / "examples"
+TOOLS = TOP / "build" / "tools"
 LIMIT_S = "300"                         # ends a program that waits for something in vain
 LINES = 20
+ROUNDS, LONG_ROUNDS = 5000, 100_000
 SILENCE_MS, MARGIN_MS = 500, 10_000
 # Of librfm_test: what a node in a process has not.
 SKIPPED = {"mapping_through_a_window", "a_publication_is_one_store"}
@@ -50,9 +52,9 @@ class Ring:
 class Program:
     """An example on a node; ended at the end of a `with` block."""
 
-    def __init__(self, *command, **environment):
+    def __init__(self, *command, folder=EXAMPLES, stdin=None, **environment):
         self.process = subprocess.Popen(
-            [EXAMPLES / command[0], *map(str, command[1:])], stdout=subprocess.PIPE,
+            [folder / command[0], *map(str, command[1:])], stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
         self.watchdog = threading.Timer(PATIENCE_S, self.process.kill)
         self.watchdog.start()
@@ -97,18 +99,29 @@ def all_but_skipped(said, needless):
            f"{skipped ^ needless} are skipped or not; {len(passed)} of {planned} have passed")
 
 
+def calls_of(library, folder, nodes):
+    """What a test program of tests/guest says, which is told its nodes."""
+    program = TOP / "build" / "tests" / "guest" / f"{library}_test"
+    subprocess.run(["make", "-s", "-C", TOP / "tests" / "guest", program], check=True)
+    with Ring(folder, nodes) as words:
+        done = subprocess.run([program, *words], text=True, capture_output=True, check=False,
+                              timeout=300)
+    for line in done.stdout.splitlines():
+        print(f"# {line}")
+    expect(done.returncode == 0, done.stderr)
+    return done.stdout
+
+
 def test_calls(folder):
     """Every test of librfm that needs no card: two nodes in one process"""
-    for name, skipped in (("librfm_test", SKIPPED), ("librfm_events_test", set())):
-        program = TOP / "build" / "tests" / "guest" / name
-        subprocess.run(["make", "-s", "-C", TOP / "tests" / "guest", program], check=True)
-        with Ring(folder, 2) as words:
-            done = subprocess.run([program, *words], text=True, capture_output=True, check=False,
-                                  timeout=300)
-        for line in done.stdout.splitlines():
-            print(f"# {line}")
-        expect(done.returncode == 0, done.stderr)
-        all_but_skipped(done.stdout, skipped)
+    all_but_skipped(calls_of("librfm", folder, 2), SKIPPED)
+    all_but_skipped(calls_of("librfm_events", folder, 2), set())
+
+
+def test_rfm2g_calls(folder):
+    """All 68 calls of the RFM2g API: two nodes in one process, and two in one that ends"""
+    said = calls_of("rfm2g", folder, 4)
+    expect(said.count("\nok ") >= 36, said)
 
 
 def made(*command):
@@ -218,9 +231,96 @@ def test_fixed_path(folder):
                    f"{value}: {errors}")
 
 
-TESTS = [test_calls, test_growth, test_publish_and_wait, test_epoll, test_control_loop, test_fixed_path]
+def test_rfm2g_pair(folder, rounds=ROUNDS):
+    """Sender and receiver for the vendor's API: no round of data and events is wrong"""
+    with Ring(folder, 2) as words, \
+            Program("rfm2g-receive", words[1], rounds, folder=TOOLS) as receiver:
+        with Program("rfm2g-send", "/dev/rfm2g0", 2, rounds, folder=TOOLS,
+                     RFM_CARD_0=words[0]) as sender:
+            sent, errors = sender.process.communicate()
+            expect((sender.process.returncode, sent) == (0, f"{rounds} rounds\n"), errors)
+        received, errors = receiver.process.communicate()
+        expect((receiver.process.returncode, received) == (0, f"{rounds} rounds\n"), errors)
+
+
+def test_rfm2g_pair_long(folder):
+    """A hundred thousand rounds"""
+    test_rfm2g_pair(folder, LONG_ROUNDS)
+
+
+def test_rfm2g_map(folder):
+    """What one program stores through a mapping, another sees in its own, and both are told once"""
+    with Ring(folder, 2) as words, \
+            Program("rfm2g-map", words[1], 0x5000, "wait", 25, folder=TOOLS) as waiter, \
+            Program("rfm2g-map", words[0], 0x5000, "count", 25, folder=TOOLS) as counter:
+        for program in (counter, waiter):
+            shown, errors = program.process.communicate()
+            expect(program.process.returncode == 0 and shown.startswith("0x00000019 ") and
+                   errors.count("\n") == 1 and "every 1000 us" in errors, f"{shown} {errors}")
+
+
+def shell(commands, words, status=0):
+    done = subprocess.run([TOOLS / "rfm2g-shell", "-d", words], input=commands, text=True,
+                          capture_output=True, check=False, timeout=60)
+    expect(done.returncode == status, f"{commands}: {done.returncode} {done.stderr}")
+    return done.stdout, done.stderr
+
+
+def test_rfm2g_shell(folder):
+    """The shell from a pipe: values first, widths, repeats; it ends with what fails first"""
+    waits = folder / "waits"
+    waits.write_text("enableevent intr1\nrepeat 2 wait intr1 60000\n", encoding="ascii")
+    with Ring(folder, 2) as words, waits.open() as commands, \
+            Program("rfm2g-shell", "-d", words[1], folder=TOOLS, stdin=commands) as waiter:
+        out, _ = shell("poke32 0x11223344 0x100  # a comment\n\npeek32 0x100\npeek8 0x101\n"
+                       "fill 1 0x200 2 9 1\ndump 0x200 2 9\nmemset 0xee 0x300 3\n"
+                       "peek64 0x300\nrepeat 2 peek16 0x102\nquit\npeek8 0\n", words[0])
+        expect(out == "0x00000100: 0x11223344\n0x00000101: 0x33\n"
+               "0x00000200: 0001 0002 0003 0004 0005 0006 0007 0008  ................\n"
+               "0x00000210: 0009                                     ..\n"
+               "0x00000300: 0x0000000000eeeeee\n"
+               "0x00000102: 0x1122\n0x00000102: 0x1122\n", out)
+        out, errors = shell("send 1 2 0xabc\nsend INTR1 all 0xdef\nenable intr2\nwait 2 10\n"
+                            "peek8 0\n", words[0], 1)
+        expect(out == "" and errors == "Nothing came in the time given (3)\n", errors)
+        waiter.process.wait(PATIENCE_S)
+        told = waiter.process.stdout.read()
+        # What came before it was enabled is heard too.
+        expect(told == "intr1 from node 1, data 0x00000abc\nintr1 from node 1, data 0x00000def\n",
+               told)
+        for bad, says in (("peek32", "usage: peek32 offset"), ("peek32 2", "multiple"),
+                          ("peek8 0x100000", "Outside"), ("poke8 256 0", "no number from 0 to 0xff"),
+                          ("colour", "no command 'colour'"), ("wait colour 1", "no event 'colour'"),
+                          ("setled perhaps", "neither on nor off"), ("dump 0 3 1", "width"),
+                          ("repeat 2 colour", "no command 'colour'")):
+            _, errors = shell(bad + "\npeek8 0\n", words[0], 1)
+            expect(says in errors and errors.count("\n") == 1, f"{bad}: {errors}")
+        out, _ = shell("help\n", words[0])
+        expect(out.count("\n") > 65 and "poke32 value offset" in out, out)
+    _, errors = shell("", "/dev/rfm2g4711", 1)
+    expect("cannot open /dev/rfm2g4711: There is no such board" in errors, errors)
+
+
+def test_rfm2g_perf(folder):
+    """The classic table: a line for each size, and a picture; or comma-separated values"""
+    with Ring(folder, 1) as words:
+        for options in ([], ["-c"]):
+            with Program("rfm2g-perf", *options, words[0], "0.001", folder=TOOLS) as program:
+                out, errors = program.process.communicate()
+            expect(program.process.returncode == 0 and not errors, errors)
+            sizes = [2 ** n for n in range(2, 21)]      # of 1 MiB of memory
+            mark = "^%d," if options else "^ *%d +[0-9]"
+            expect(all(re.search(mark % size, out, re.M) for size in sizes), out)
+            expect(bool(options) or all(re.search(rf"^ *{size}  \|", out, re.M) for size in sizes),
+                   out)
+
+
+TESTS = [test_calls, test_rfm2g_calls, test_rfm2g_pair, test_rfm2g_map, test_rfm2g_shell,
+         test_rfm2g_perf, test_growth, test_publish_and_wait, test_epoll, test_control_loop, test_fixed_path]
+LONG = [test_rfm2g_pair_long]
 
 if __name__ == "__main__":
-    plan(TESTS)
+    tests = LONG if "--long" in sys.argv else TESTS
+    plan(tests)
     with tempfile.TemporaryDirectory(prefix="inprocess-") as place:
-        sys.exit(bool(run(TESTS, Path(place))))
+        sys.exit(bool(run(tests, Path(place))))

@@ -58,6 +58,127 @@ int main(int argc, char **argv)
 """
 
 
+# As somebody may have written it for the vendor's library, who looks at everything.
+RFM2G_PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rfm2g_api.h"
+
+#define DEVICE_PREFIX "/dev/rfm2g"
+
+extern STDRFM2GCALL RFM2gNodeID(RFM2GHANDLE rh, RFM2G_NODE *NodeIdPtr);
+
+static void EventCallback(RFM2GHANDLE rh, RFM2GEVENTINFO *EventInfo)
+{
+    printf("%d %u %u %u %p\n", rh->Config.NodeId, (unsigned) EventInfo->Event,
+           EventInfo->NodeId, EventInfo->ExtendedInfo, EventInfo->pDrvSpec);
+}
+
+static const char *Name(RFM2G_STATUS Status)
+{
+    switch (Status)
+    {
+    case RFM2G_SUCCESS: return "success";
+    case RFM2G_TIMED_OUT: return "timed out";
+    case RFM2G_WAIT_EVENT_CANCELED: return "canceled";
+    case RFM2G_NODE_ID_SELF: return "self";
+    default: return RFM2gErrorMsg(Status);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    RFM2G_STATUS        result = RFM2G_NOT_INITIALIZED;
+    RFM2GHANDLE         Handle = 0;
+    RFM2GEVENTINFO      EventInfo;
+    RFM2GCONFIG         Config;
+    RFM2GQINFO          Qinfo;
+    RFM2GEVENTTYPE      Event = RFM2GEVENT_FIFO_AF;
+    RFM2G_EVENT_FUNCPTR Function = EventCallback;
+    RFM2GREGSETTYPE     Regset = RFM2GCTRLREGMEM;
+    RFM2GDATAWIDTH      Width = RFM2G_LONG;
+    RFM2G_MEM_OFFSETTYPE Offset = RFM2G_MEM_OFFSET3;
+    RFM2GATOMIC         Atomic;
+    RFM2GTRANSFER       Transfer;
+    RFM2GLINUXREGINFO   RegInfo;
+    RFM2G_NODE          Node = RFM2G_NODE_MAX, Last = RFM2G_NODE_UNKNOWN;
+    RFM2G_BOOL          Flag = RFM2G_TRUE;
+    RFM2G_ADDR          Address = 0;
+    RFM2G_UINT64        Wide = 0;
+    RFM2G_INT64         Signed = -1;
+    RFM2G_CHAR          device[40];
+    volatile void       *Memory = NULL;
+    char                *pPio = NULL;
+    RFM2G_INT32         numDevice = 0;
+
+    if (argc > 1)
+        strcpy(device, argv[1]);
+    else
+        sprintf(device, "%s%d", DEVICE_PREFIX, numDevice);
+    result = RFM2gOpen(device, &Handle);
+    if (result != RFM2G_SUCCESS)
+    {
+        printf("ERROR: RFM2gOpen() failed.\n");
+        printf("ERROR MSG: %s\n", RFM2gErrorMsg(result));
+        return -1;
+    }
+    result = RFM2gGetConfig(Handle, &Config);
+    pPio = (char *) (RFM2G_ADDR) Config.PciConfig.rfm2gBase;
+    printf("%s %d %d %d %d %u %s %s %s %d %d %u %u %p\n", Name(result), Config.NodeId,
+           Config.BoardId, Config.Unit, Config.PlxRevision, Config.MemorySize, Config.Device,
+           Config.Name, Config.DriverVersion, Config.BoardRevision, Config.RevisionId,
+           Config.Lcsr1, Config.BuildId, pPio);
+    printf("%u %u %u %u %u %u %u %d %d %d %d %u %u\n", Config.PciConfig.rfm2gOrWindowSize,
+           Config.PciConfig.rfm2gOrRegSize, Config.PciConfig.rfm2gCsWindowSize,
+           Config.PciConfig.rfm2gCsRegSize, Config.PciConfig.rfm2gWindowSize,
+           Config.PciConfig.devfn, Config.PciConfig.type, Config.PciConfig.interruptNumber,
+           Config.PciConfig.bus, Config.PciConfig.function, Config.PciConfig.revision,
+           Config.PciConfig.rfm2gCsBase, Config.PciConfig.rfm2gOrBase);
+
+    Qinfo.Event = RFM2GEVENT_INTR1;
+    RFM2gGetEventStats(Handle, &Qinfo);
+    printf("%d %d %u %u %u %u %u\n", Qinfo.Overflowed & (QFLAG_HALF_FULL | QFLAG_OVERFLOWED |
+           QFLAG_DEQUEUED), Qinfo.QueuePeak, Qinfo.EventCount, Qinfo.EventsQueued,
+           Qinfo.QueueSize, Qinfo.MaxQueueSize, Qinfo.EventTimeout);
+    RFM2gUserMemory(Handle, (volatile void **) (&pPio), 0x100000 | RFM2G_DMA_MMAP_OFFSET, 1);
+    RFM2gUserMemoryBytes(Handle, &Memory, 0, 4096);
+    if (!Memory || !pPio || RFM2gRead(Handle, 0, (void *) pPio, 16))
+        return 1;
+    RFM2gUnMapUserMemory(Handle, &Memory, 1);
+    RFM2gEnableEventCallback(Handle, RFM2GEVENT_INTR3, Function);
+
+    memset(&EventInfo, 0, sizeof(EventInfo));
+    EventInfo.Event = RFM2GEVENT_INTR2;
+    EventInfo.Timeout = RFM2G_INFINITE_TIMEOUT;
+    EventInfo.Timeout = RFM2G_NO_WAIT;
+    printf("%s\n", Name(RFM2gWaitForEvent(Handle, &EventInfo)));
+    Atomic.data = Wide;
+    Atomic.offset = 0;
+    Atomic.width = RFM2G_LONGLONG;
+    Transfer.Offset = Transfer.Length = 0;
+    Transfer.Buffer = NULL;
+    RegInfo.regset = Regset;
+    RegInfo.Offset = RegInfo.Width = RegInfo.Value = Width;
+    printf("%d %d %d %d %d %d %d %d %d\n", Event == RFM2GEVENT_RXFIFO_AFULL, Offset, Node,
+           Last == RFM2G_NODE_SPECIAL_MIN, Flag == RFM2G_ENABLE && RFM2G_ON != RFM2G_OFF,
+           (int) Address, (int) (Signed + Atomic.width), Transfer.Buffer == NULL,
+           (int) RegInfo.Value);
+#if RFM2G_MAX_ERROR_CODE < RFM2G_NODE_ID_SELF
+#error "a constant is none of the preprocessor's"
+#endif
+    RFM2gSetDebugFlags(Handle, RFM2G_DBERROR | RFM2G_DBINIT | RFM2G_DBINTR | RFM2G_DBIOCTL |
+        RFM2G_DBMMAP | RFM2G_DBOPEN | RFM2G_DBCLOSE | RFM2G_DBREAD | RFM2G_DBWRITE |
+        RFM2G_DBPEEK | RFM2G_DBPOKE | RFM2G_DBSTRAT | RFM2G_DBTIMER | RFM2G_DBTRACE |
+        RFM2G_DBMUTEX | RFM2G_DBINTR_NOT | RFM2G_DBSLOW | RFM2G_DBMINPHYS | RFM2G_DBDMA);
+    RFM2gClose(&Handle);
+    return Handle == NULL ? 0 : 1;
+}
+"""
+RFM2G_HEADERS = ("api", "types", "defs", "defs_linux", "errno", "osspec")
+
+
 def made(*command, **options):
     done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
                           check=False, **options)
@@ -100,6 +221,9 @@ class Installed:
 
     def declared(self):
         """Calls that the header declares, or defines itself."""
+        if self.name == "rfm2g":
+            text = (self.root / "include" / "rfm2g_api.h").read_text(encoding="ascii")
+            return set(re.findall(r"^(?:STDRFM2GCALL |char \*)(RFM2g\w+)\(", text, re.M))
         text = "".join(made("cc", "-E", "-P", f"-I{self.root}/include", header)
                        for header in self.headers)
         mark = r'__attribute__\(\(visibility\("default"\)\)\)|static inline'
@@ -118,7 +242,9 @@ class Libraries:
         self.card = Installed(folder, "rfm", "tools/librfm", ["rfm/rfm.h"], "rfm", "RFM")
         self.regions = Installed(folder, "rfmregions", "tools/librfm", ["rfm/regions.h"], "rfm",
                                  "RFMREGIONS")
-        self.all = (self.ring, self.card, self.regions)
+        self.rfm2g = Installed(folder, "rfm2g", "tools/librfm2g",
+                               [f"rfm2g_{name}.h" for name in RFM2G_HEADERS], "RFM2g", "RFM2G")
+        self.all = (self.ring, self.card, self.regions, self.rfm2g)
 
 
 def test_program(libraries):
@@ -333,6 +459,41 @@ def test_growth(libraries):
                 node.kill()
 
 
+def test_rfm2g_program(libraries):
+    """A program for the vendor's library builds as C89, C99 and C++, shared and static, and runs"""
+    installed = libraries.rfm2g
+    source = installed.folder / "rfm2g_program.c"
+    source.write_text(RFM2G_PROGRAM, encoding="ascii")
+    words = f"ring:?rx=unix:{installed.folder}/one,server&tx=unix:{installed.folder}/one" \
+            "&node=3&size=1M"
+    for language in (["-std=c89", "-pedantic"], ["-std=c99", "-pedantic"], ["-x", "c++"]):
+        for kind in ([], ["--static"]):
+            program = installed.folder / "rfm2g_program"
+            flags = installed.flags("--cflags", "--libs", *kind)
+            made("g++" if "c++" in language else "gcc", "-Wall", "-Wextra", "-Werror", *language,
+                 "-o", program, source, "-x", "none", *(["-static"] if kind else []), *flags,
+                 env=installed.environment)
+            out = made(program, env={**installed.environment, "RFM_CARD_0": words})
+            expect(out.startswith("success 3 101 0 0 1048576 /dev/rfm2g0 SW-RFM2G-DRV-LNX R09.00 ")
+                   and "\ntimed out\n1 3 255 1 1 0 7 1 4\n" in out, out)
+
+
+def test_rfm2g_samples(libraries):
+    """librfm2g's samples can be copied: they build with pkg-config only, as C89 and C++ too"""
+    installed = libraries.rfm2g
+    folder = installed.folder / "samples"
+    shutil.copytree(TOP / "tools" / "rfm2g", folder)
+    for flags in ("-std=c89 -pedantic -D_DEFAULT_SOURCE", "-x c++"):
+        sources = [*folder.glob("*.c")]
+        expect(len(sources) == 4, f"{sources}")
+        for source in sources:
+            made("cc", "-Wall", "-Wextra", "-Werror", *flags.split(), "-c", "-o", os.devnull, source,
+                 *installed.flags("--cflags"))
+    made("make", "-s", "-C", folder, "CFLAGS=-O2 -Wextra -Werror", env=installed.environment)
+    for name in ("rfm2g-send", "rfm2g-receive", "rfm2g-map", "rfm2g-perf", "rfm2g-shell"):
+        expect((folder / name).exists(), name)
+
+
 def test_symbols(libraries):
     """Shared and static, a library exports the calls of its header in a version, and nothing else"""
     for installed in libraries.all:
@@ -349,6 +510,7 @@ def test_needs(libraries):
     expect(libraries.regions.needs() == {"libyaml-0", "librfm", "libc"}, f"{libraries.regions.needs()}")
     expect(libraries.ring.needs() == {"libc"}, f"{libraries.ring.needs()}")
     expect(libraries.card.needs() == {"librfmring", "libc"}, f"{libraries.card.needs()}")
+    expect(libraries.rfm2g.needs() == {"librfm", "libc"}, f"{libraries.rfm2g.needs()}")
 
 
 def test_version(libraries):
@@ -392,7 +554,7 @@ def test_header(libraries):
 
 
 TESTS = [test_program, test_examples, test_all_three, test_between_files, test_without_header, test_growth,
-         test_symbols, test_needs, test_version, test_pages, test_header]
+         test_rfm2g_program, test_rfm2g_samples, test_symbols, test_needs, test_version, test_pages, test_header]
 
 if __name__ == "__main__":
     plan(TESTS)

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Threads that wait for an event, and call. RFM2gEnableEventCallback() returns when its thread
+ * has looked once at what was there, as theirs does.
+ */
+#include "private.h"
+
+#include <stdlib.h>
+
+/* What the thread is given, and what it says to who has made it. */
+struct start {
+	struct handle *handle;
+	RFM2GEVENTTYPE event;
+	RFM2G_EVENT_FUNCPTR function;
+	unsigned int turn;
+	pthread_mutex_t lock;
+	pthread_cond_t looked;
+	bool has_looked;
+};
+
+/* Nobody serves the event any more, if it was this thread that did. */
+static void give_up(const struct start *start)
+{
+	struct board *board = start->handle->board;
+	struct channel *channel = &board->channel[start->event];
+
+	pthread_mutex_lock(&board->lock);
+	if (channel->turn == start->turn)
+		channel->callback = NULL;
+	pthread_mutex_unlock(&board->lock);
+}
+
+static void tell_looked(struct start *start)
+{
+	pthread_mutex_lock(&start->lock);
+	start->has_looked = true;
+	pthread_cond_signal(&start->looked);
+	pthread_mutex_unlock(&start->lock);
+}
+
+/* @given is the maker's, and gone once it has been told. */
+static void *serve(void *given)
+{
+	const struct start start = *(struct start *)given;
+	RFM2GEVENTINFO info = { .Event = start.event, .Timeout = RFM2G_NO_WAIT };
+	RFM2G_STATUS status = event_wait(start.handle, &info, start.turn);
+
+	tell_looked(given);
+	for (;;) {
+		if (!status)
+			start.function(&start.handle->open, &info);
+		else if (status != RFM2G_TIMED_OUT && status != RFM2G_SIGNALED)
+			break;
+		info = (RFM2GEVENTINFO){ .Event = start.event,
+					 .Timeout = RFM2G_INFINITE_TIMEOUT };
+		status = event_wait(start.handle, &info, start.turn);
+	}
+	give_up(&start);
+	handle_put(start.handle, RFM2G_SUCCESS);
+	return NULL;
+}
+
+static RFM2G_STATUS start_thread(struct start *start)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	handle_hold(start->handle);
+	error = pthread_create(&thread, &detached, serve, start);
+	pthread_attr_destroy(&detached);
+	if (error) {
+		give_up(start);
+		return handle_put(start->handle, RFM2G_OS_ERROR);
+	}
+	pthread_mutex_lock(&start->lock);
+	while (!start->has_looked)
+		pthread_cond_wait(&start->looked, &start->lock);
+	pthread_mutex_unlock(&start->lock);
+	return RFM2G_SUCCESS;
+}
+
+static RFM2G_STATUS enable_callback(struct handle *handle, RFM2GEVENTTYPE event,
+				    RFM2G_EVENT_FUNCPTR function)
+{
+	struct channel *channel = &handle->board->channel[event];
+	struct start start = { .handle = handle, .event = event, .function = function };
+	RFM2G_STATUS status = RFM2G_EVENT_IN_USE;
+
+	pthread_mutex_lock(&handle->board->lock);
+	if (!channel->callback && !channel->waiter) {
+		channel->callback = handle;
+		/* 0 is no callback's. */
+		if (!++channel->turn)
+			channel->turn = 1;
+		start.turn = channel->turn;
+		status = RFM2G_SUCCESS;
+	}
+	pthread_mutex_unlock(&handle->board->lock);
+	if (status)
+		return status;
+	pthread_mutex_init(&start.lock, NULL);
+	pthread_cond_init(&start.looked, NULL);
+	status = start_thread(&start);
+	pthread_cond_destroy(&start.looked);
+	pthread_mutex_destroy(&start.lock);
+	return status;
+}
+
+RFM2G_STATUS RFM2gEnableEventCallback(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType,
+				      RFM2G_EVENT_FUNCPTR pEventFunc)
+{
+	struct handle *handle;
+	RFM2G_STATUS status = handle_get(rh, &handle);
+
+	if (status)
+		return status;
+	if (!event_is_good(EventType))
+		status = RFM2G_BAD_PARAMETER_2;
+	else if (!pEventFunc)
+		status = RFM2G_BAD_PARAMETER_3;
+	else
+		status = enable_callback(handle, EventType, pEventFunc);
+	return handle_put(handle, status);
+}
+
+/*
+ * A call under way goes on; there is none after it. As theirs, this ends a wait of another
+ * call too, and says so if there is nothing to end.
+ */
+static RFM2G_STATUS disable_callback(struct handle *handle, struct channel *channel)
+{
+	bool served = channel->callback == handle;
+
+	if (!served && !channel->waiter)
+		return RFM2G_NOT_ENABLED;
+	if (served) {
+		channel->callback = NULL;
+		channel->turn++;
+	}
+	if (channel->waiter) {
+		channel->cancelled = true;
+		channel_wake(channel);
+		channel_wait_ended(handle->board, channel);
+	}
+	return RFM2G_SUCCESS;
+}
+
+RFM2G_STATUS RFM2gDisableEventCallback(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType)
+{
+	struct handle *handle;
+	RFM2G_STATUS status = handle_get(rh, &handle);
+
+	if (status)
+		return status;
+	if (!event_is_good(EventType))
+		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
+	pthread_mutex_lock(&handle->board->lock);
+	status = disable_callback(handle, &handle->board->channel[EventType]);
+	pthread_mutex_unlock(&handle->board->lock);
+	return handle_put(handle, status);
+}

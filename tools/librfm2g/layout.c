@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/* The structures of the API lie in memory as those of the vendor's release R09.00. */
+#include <stddef.h>
+
+#include "rfm2g_api.h"
+
+#define SIZE(type, bytes)	_Static_assert(sizeof(type) == (bytes), #type)
+#define AT(type, member, offset) \
+	_Static_assert(offsetof(type, member) == (offset), #type "." #member)
+
+SIZE(RFM2G_UINT8, 1);
+SIZE(RFM2G_UINT16, 2);
+SIZE(RFM2G_UINT32, 4);
+SIZE(RFM2G_UINT64, 8);
+SIZE(RFM2G_INT8, 1);
+SIZE(RFM2G_INT16, 2);
+SIZE(RFM2G_INT32, 4);
+SIZE(RFM2G_INT64, 8);
+SIZE(RFM2G_BOOL, 1);
+SIZE(RFM2G_NODE, 2);
+SIZE(RFM2G_STATUS, 4);
+SIZE(RFM2GEVENTTYPE, 4);
+SIZE(RFM2GREGSETTYPE, 4);
+
+SIZE(RFM2GCONFIG, 244);
+AT(RFM2GCONFIG, NodeId, 0);
+AT(RFM2GCONFIG, BoardId, 2);
+AT(RFM2GCONFIG, Unit, 3);
+AT(RFM2GCONFIG, PlxRevision, 4);
+AT(RFM2GCONFIG, MemorySize, 8);
+AT(RFM2GCONFIG, Device, 12);
+AT(RFM2GCONFIG, Name, 140);
+AT(RFM2GCONFIG, DriverVersion, 172);
+AT(RFM2GCONFIG, BoardRevision, 188);
+AT(RFM2GCONFIG, RevisionId, 189);
+AT(RFM2GCONFIG, Lcsr1, 192);
+AT(RFM2GCONFIG, PciConfig, 196);
+AT(RFM2GCONFIG, BuildId, 240);
+
+SIZE(RFM2GPCICONFIG, 44);
+AT(RFM2GPCICONFIG, rfm2gOrWindowSize, 0);
+AT(RFM2GPCICONFIG, rfm2gOrRegSize, 4);
+AT(RFM2GPCICONFIG, rfm2gCsWindowSize, 8);
+AT(RFM2GPCICONFIG, rfm2gCsRegSize, 12);
+AT(RFM2GPCICONFIG, rfm2gWindowSize, 16);
+AT(RFM2GPCICONFIG, devfn, 20);
+AT(RFM2GPCICONFIG, type, 24);
+AT(RFM2GPCICONFIG, interruptNumber, 26);
+AT(RFM2GPCICONFIG, bus, 27);
+AT(RFM2GPCICONFIG, function, 28);
+AT(RFM2GPCICONFIG, revision, 29);
+AT(RFM2GPCICONFIG, rfm2gBase, 32);
+AT(RFM2GPCICONFIG, rfm2gCsBase, 36);
+AT(RFM2GPCICONFIG, rfm2gOrBase, 40);
+
+SIZE(RFM2GEVENTINFO, 24);
+AT(RFM2GEVENTINFO, ExtendedInfo, 0);
+AT(RFM2GEVENTINFO, Event, 4);
+AT(RFM2GEVENTINFO, Timeout, 8);
+AT(RFM2GEVENTINFO, NodeId, 12);
+AT(RFM2GEVENTINFO, pDrvSpec, 16);
+
+SIZE(RFM2GATOMIC, 16);
+AT(RFM2GATOMIC, data, 0);
+AT(RFM2GATOMIC, offset, 8);
+AT(RFM2GATOMIC, width, 12);
+
+SIZE(RFM2GTRANSFER, 16);
+AT(RFM2GTRANSFER, Offset, 0);
+AT(RFM2GTRANSFER, Length, 4);
+AT(RFM2GTRANSFER, Buffer, 8);
+
+SIZE(RFM2GLINUXREGINFO, 16);
+AT(RFM2GLINUXREGINFO, regset, 0);
+AT(RFM2GLINUXREGINFO, Offset, 4);
+AT(RFM2GLINUXREGINFO, Width, 8);
+AT(RFM2GLINUXREGINFO, Value, 12);
+
+SIZE(RFM2GQINFO, 24);
+AT(RFM2GQINFO, Event, 0);
+AT(RFM2GQINFO, Overflowed, 1);
+AT(RFM2GQINFO, QueuePeak, 2);
+AT(RFM2GQINFO, EventCount, 4);
+AT(RFM2GQINFO, EventsQueued, 8);
+AT(RFM2GQINFO, QueueSize, 12);
+AT(RFM2GQINFO, MaxQueueSize, 16);
+AT(RFM2GQINFO, EventTimeout, 20);
