@@ -227,9 +227,10 @@ static void signals_and_others(void)
 	close(ready[1]);
 }
 
-/* Who is stopped in a fence and goes on, as a machine that sleeps does to all, waits on. */
 #define STOPS 500
+#define FENCES 2000
 
+/* Who is stopped in a fence and goes on, as a machine that sleeps does to all, waits on. */
 static void stopped_and_continued(void)
 {
 	atomic_bool *enough = mmap(NULL, sizeof(*enough), PROT_READ | PROT_WRITE,
@@ -243,7 +244,7 @@ static void stopped_and_continued(void)
 	pid = fork();
 	if (!pid) {
 		signal(SIGALRM, SIG_DFL);
-		for (fences = 0; !*enough; fences++) {
+		for (fences = 0; !*enough || fences < FENCES; fences++) {
 			args = (struct rfm_fence_wait){ .timeout_ms = 10000 };
 			if (ioctl(pair.near, RFM_IOC_FENCE, &args)) {
 				tap_note("fence %u: %s", fences, strerror(errno));

@@ -16,8 +16,8 @@ from suite import (PROGRAMS, Skipped, clean_console, clean_kernels, device_of_no
 from labkit import Lab
 
 # Rounds of unbind_test, of which one in four removes the card and the others unbind the driver;
-# unplugs from outside; buffers that go. The card goes 8 or 200 times in each way, or more.
-SHORT, LONG = (12, 5, 8), (268, 134, 200)
+# unplugs from outside; buffers that go. The card goes 20 or 200 times in each way, or more.
+SHORT, LONG = (28, 14, 20), (268, 134, 200)
 LOAD_SECONDS = 60
 LISTENERS = 1024
 
