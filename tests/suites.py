@@ -69,6 +69,8 @@ SUITES = [
     Suite("fuzz:1m", "check", 60, 15, ["tests/fuzz/run"],
           "a million inputs to the frame decoder, a node, a hub and the parser of regions"),
     Suite("qtest", "test", 40, 15, ["tests/run-qtest"], "every register of the card, without a guest"),
+    Suite("vmstate", "check", 5, 3, ["tests/vmstate"],
+          "the card takes a state that the last one has saved"),
     system("protocol", "test", 20, 10,
            "a second implementation, written from docs/ring-protocol.md"),
     system("capture", "test", 20, 10, "capture files, and what tshark shows of them"),

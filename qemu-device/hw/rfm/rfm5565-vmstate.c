@@ -485,9 +485,9 @@ static bool ext_needed(void *opaque)
 
 #define EXT32(member) VMSTATE_UINT32(ext.member, Rfm5565State)
 #define EXT64(member) VMSTATE_UINT64(ext.member, Rfm5565State)
+/* No size: it is not as long as anything here, which tests/vmstate compares. */
 #define WHOLE(_name, _info) { \
     .name = _name, .info = &(_info), .flags = VMS_SINGLE, \
-    .size = sizeof(Rfm5565State), .offset = 0, \
 }
 
 const VMStateDescription vmstate_rfm5565_ext = {
