@@ -115,6 +115,8 @@ SUITES = [
     system("examples", "test", 50, 20,
            "librfm's examples: what they print, how they end, and how the loop keeps level"),
     system("hublab", "test", 20, 10, "machines on a fibre hub"),
+    system("migrate", "test", 50, 15,
+           "a machine in mid-traffic moves, is saved, and goes back: all goes on, and the books agree"),
     system("foreign", "test", 90, 15,
            "a driver that is none of ours, and rfm.ko before and after it", "5", whole="foreign:100"),
     system("foreign:100", "check", 180, 30, "the same, a hundred times in turn"),
