@@ -53,6 +53,7 @@ void rfm_answer_query(struct rfm_node *node, const struct rfm_frame *frame,
 void rfm_receive_answer(struct rfm_node *node, const struct rfm_frame *frame, const uint8_t *data);
 
 /* receive.c */
+void rfm_discount_held(const struct rfm_node *node, struct rfm_node_past *past);
 void rfm_cancel_held(struct rfm_node *node);
 
 #endif

@@ -267,3 +267,53 @@ void rfm_node_rejoin(struct rfm_node *node, uint64_t incarnation, uint64_t now)
 	atomic_store(&node->insert.offline, !rfm_can_originate(node));
 	rfm_send_heartbeat(node, now);
 }
+
+/* What the producer counts, as rfm_node_read_stats() adds it. */
+static void load_stats(struct rfm_node *node, const struct rfm_node_stats *stats)
+{
+	struct rfm_insert *insert = &node->insert;
+
+	node->stats = *stats;
+	node->stats.dark -= atomic_load(&insert->dark);
+	node->stats.sent -= atomic_load(&insert->dropped) - insert->dropped_seen;
+	atomic_store(&insert->stores, stats->stores);
+	atomic_store(&insert->full, stats->full);
+	atomic_store(&insert->peak, stats->insert_peak);
+	node->transmit.deepest = stats->tx_peak;
+}
+
+void rfm_node_save(const struct rfm_node *node, struct rfm_node_past *past)
+{
+	*past = (struct rfm_node_past){ .stats = rfm_node_read_stats(node) };
+	past->stats.sent += rfm_insert_used(&node->insert);
+	past->stats.lost = past->stats.sent - past->stats.home;
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
+		const struct rfm_source *source = &node->sources[id];
+
+		past->sources[id] = (struct rfm_source_past){
+			.current = source->current,
+			.refused_incarnation = source->refused_incarnation,
+			.received = source->received,
+			.missed = source->missed,
+		};
+	}
+	rfm_discount_held(node, past);
+}
+
+void rfm_node_load(struct rfm_node *node, const struct rfm_node_past *past)
+{
+	rfm_cancel_transmit(node);
+	rfm_cancel_held(node);
+	node->home_seq = node->seq;
+	load_stats(node, &past->stats);
+	node->fence_lost = node->stats.lost;
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
+		struct rfm_source *source = &node->sources[id];
+
+		source->current = past->sources[id].current;
+		source->other = (struct rfm_incarnation){ 0 };
+		source->refused_incarnation = past->sources[id].refused_incarnation;
+		source->received = past->sources[id].received;
+		source->missed = past->sources[id].missed;
+	}
+}

@@ -350,6 +350,36 @@ int rfm_node_init(struct rfm_node *node, const struct rfm_node_config *config,
 void rfm_node_destroy(struct rfm_node *node);
 
 /**
+ * struct rfm_node_past - the books of a node whose machine is saved
+ * @stats: whoever goes on with them has lost what is not home, or not sent, and has
+ *	not received what is held back
+ * @held: so many frames are held back: they are in no count
+ * @sources: what came of each node last, and what is counted of it
+ */
+struct rfm_node_past {
+	struct rfm_node_stats stats;
+	uint64_t held;
+	struct rfm_source_past {
+		struct rfm_incarnation current;
+		uint64_t refused_incarnation;
+		uint64_t received, missed;
+	} sources[RFM_RING_NODES];
+};
+
+/**
+ * rfm_node_save() - what goes with the machine. Engine
+ */
+void rfm_node_save(const struct rfm_node *node, struct rfm_node_past *past);
+
+/**
+ * rfm_node_load() - go on with these books instead of its own
+ *
+ * What others have sent since they were saved is missed, and is reported with the
+ * next frame of each. rfm_node_rejoin() is to follow. Engine, and no producer.
+ */
+void rfm_node_load(struct rfm_node *node, const struct rfm_node_past *past);
+
+/**
  * rfm_node_rejoin() - begin a new incarnation
  *
  * After a migration or a restored snapshot. Numbers start again from 1, the

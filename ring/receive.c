@@ -467,6 +467,25 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 		process_frame(node, &frame, wire, len, freshness == NEWER, now);
 }
 
+/* What is held back is taken on trust; whoever goes on without it has not got it. */
+void rfm_discount_held(const struct rfm_node *node, struct rfm_node_past *past)
+{
+	const struct rfm_fifo_slot *slot;
+	struct rfm_frame frame;
+
+	past->held = rfm_fifo_used(&node->held);
+	for (uint32_t i = node->held.head; i != node->held.tail; i += slot->frames) {
+		slot = rfm_fifo_at(&node->held, i);
+		if (slot->tag != TAG_COUNTED ||
+		    rfm_frame_decode_header(slot->wire, &frame) != RFM_FRAME_OK)
+			continue;
+		past->stats.received -= slot->frames;
+		past->sources[frame.source].received -= slot->frames;
+		if (frame.type == RFM_FRAME_DATA)
+			past->stats.received_bytes -= frame.length;
+	}
+}
+
 void rfm_cancel_held(struct rfm_node *node)
 {
 	const struct rfm_fifo_slot *slot;

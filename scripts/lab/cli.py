@@ -181,6 +181,15 @@ def do_start(args):
     return 0
 
 
+def do_migrate(args):
+    lab = Lab(args.name)
+    if not lab.hub:
+        raise LabError(f"the cards of lab '{args.name}' are connected to each other, and would not "
+                       "find one that has moved; on a hub they do: 'rmlab up --topology hub'")
+    lab.machine(args.node).migrate()
+    return 0
+
+
 def fibre_of(args):
     lab = Lab(args.name)
     if lab.status()["hub"]:
@@ -246,6 +255,8 @@ def parser():
     sub.add_argument("-j", "--json", action="store_true", help="as JSON")
     node_verb("kill", do_kill, "end a machine at once, as a power failure would")
     node_verb("start", do_start, "boot a machine that is dead, with the arguments it had")
+    node_verb("migrate", do_migrate, "move a machine, as it runs, to a new QEMU on this host: live "
+              "migration; its sessions end")
     node_verb("cut", do_cut, "cut the fibre that comes to a machine from the one before it")
     node_verb("restore", do_restore, "mend a fibre that was cut")
     verb("down", do_down, "end all machines of a lab and remove all its files; works in any state")

@@ -20,6 +20,7 @@ MEMORY = 256 << 20      # without what is reserved
 RESERVED_AT = MEMORY    # behind it; and behind that
 FIRMWARE = 2 << 20      # firmware has its tables at the end of the memory
 TAIL_LINES = 25
+SECONDS_TO_MOVE = 60
 STARVED = 4     # times as long for a boot, on a machine that others use too
 
 # Under KVM the guest must not see AVX: KVM cannot emulate AVX stores to the card's memory.
@@ -49,7 +50,6 @@ class Machine:
         self.number = config["number"]
         self.console = folder / "console.log"
         self.qemu_log = folder / "qemu.log"
-        self.qmp = folder / "qmp"
         self._ready_socket = folder / "ready"
         self._run_file = folder / "run.json"
 
@@ -76,6 +76,11 @@ class Machine:
         if self.pid is None:
             said = read_log(self.qemu_log).splitlines()[-1:]
             raise LabError(f"{self} is not running" + "".join(f" (QEMU: {line})" for line in said))
+
+    @property
+    def qmp(self):
+        """Where its QEMU is spoken to; each that it has moved to has a place of its own."""
+        return self.folder / self._run().get("qmp", "qmp")
 
     @property
     def ssh_port(self):
@@ -159,25 +164,33 @@ class Machine:
         """
         begin = time.monotonic()
         self.stop_channels()
+        with self._ready_listener() as listener:
+            run = self._start_qemu(self.config["command"])
+            self._run_file.unlink(missing_ok=True)
+            self._remember(**run)
+            remark = self._wait_ready(listener, run["pid"], begin, limit)
+        self._let_us_in()
+        return time.monotonic() - begin, remark
+
+    @contextlib.contextmanager
+    def _ready_listener(self):
+        """Where the guest's second serial port ends: no QEMU starts without."""
         with socket.socket(socket.AF_UNIX) as listener:
             self._ready_socket.unlink(missing_ok=True)
             listener.bind(str(self._ready_socket))
             listener.listen(1)
-            run = self._start_qemu()
-            remark = self._wait_ready(listener, run["pid"], begin, limit)
+            yield listener
         self._ready_socket.unlink(missing_ok=True)
+
+    def _start_qemu(self, command):
+        with open(self.qemu_log, "a", encoding="utf-8") as log:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                     start_new_session=True)
+        return {"pid": child.pid, "started": process.start_time(child.pid)}
+
+    def _let_us_in(self):
         self._remember(ssh_port=qmp.ssh_port(self.qmp))
         self.channel().open()
-        return time.monotonic() - begin, remark
-
-    def _start_qemu(self):
-        with open(self.qemu_log, "a", encoding="utf-8") as log:
-            child = subprocess.Popen(self.config["command"], stdin=subprocess.DEVNULL,
-                                     stdout=log, stderr=log, start_new_session=True)
-        run = {"pid": child.pid, "started": process.start_time(child.pid)}
-        self._run_file.unlink(missing_ok=True)
-        self._remember(**run)
-        return run
 
     def _remember(self, **facts):
         """Its fibre may be cut while it boots: neither writer undoes what the other has written."""
@@ -214,6 +227,67 @@ class Machine:
             if source is not listener:
                 source.close()
         return line.decode(errors="replace").strip().removeprefix("ready").strip()
+
+    # --- moving ---
+
+    def migrate(self):
+        """Moves the machine, as it runs, to another QEMU on this host.
+
+        Who was logged in is not any more. If it fails, the machine goes on where it was.
+        """
+        self.require_running()
+        old = self._run()
+        place = f"qmp{old['pid']}"      # when the old QEMU ends, it removes its own
+        here, there = f"{self.folder}/qmp,", f"{self.folder}/{place},"
+        command = [word.replace(f"path={here}", f"path={there}") for word in self.config["command"]]
+        with self._ready_listener():
+            new = self._start_qemu([*command, "-incoming", "defer"])
+            try:
+                self._move_to(new, self.folder / place)
+            except BaseException:
+                process.stop(new["pid"], new["started"], signal.SIGKILL)
+                with contextlib.suppress(LabError):
+                    qmp.execute(self.qmp, "cont")
+                raise
+        process.stop(old["pid"], old["started"], signal.SIGTERM, signal.SIGKILL)
+        self.stop_channels()
+        self._remember(**new, qmp=place)
+        self._let_us_in()
+
+    def _move_to(self, new, place):
+        where = {"uri": f"unix:{self.folder}/migration"}
+
+        def answers():
+            with contextlib.suppress(LabError):
+                return qmp.execute(place, "query-status")
+
+        self._wait_until(new, answers)
+        qmp.execute(place, "migrate-incoming", where)
+        qmp.execute(self.qmp, "migrate-set-parameters", {"max-bandwidth": 0})
+        qmp.execute(self.qmp, "migrate", where)
+
+        def is_over():
+            state = qmp.execute(self.qmp, "query-migrate")
+            if state["status"] == "failed":
+                raise LabError(f"{self} does not move: {state.get('error-desc')}")
+            return state["status"] == "completed"
+
+        self._wait_until(new, is_over)
+        self._wait_until(new, lambda: qmp.execute(place, "query-status")["status"] == "running")
+
+    def _wait_until(self, new, condition):
+        """Asks until it is so; the QEMU that it is about may end."""
+        end = time.monotonic() + SECONDS_TO_MOVE
+        handle = os.pidfd_open(new["pid"])
+        try:
+            while not condition():
+                if select.select([handle], [], [], 0.02)[0]:
+                    said = read_log(self.qemu_log).splitlines()[-1:]
+                    raise LabError(f"{self} does not move (QEMU: {''.join(said)})")
+                if time.monotonic() > end:
+                    raise LabError(f"{self} has not moved in {SECONDS_TO_MOVE} s")
+        finally:
+            os.close(handle)
 
     def last_words(self):
         """The end of what QEMU and the guest's console have said."""

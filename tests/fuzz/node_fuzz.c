@@ -446,9 +446,15 @@ static void step_offset(struct input *in)
 	rfm_node_set_address_offset(&world.node, offsets[fuzz_byte(in) % 6]);
 }
 
+/* Perhaps as one that goes back to its own books. */
 static void step_rejoin(struct input *in)
 {
-	(void)in;
+	static struct rfm_node_past past;
+
+	if (fuzz_byte(in) & 1) {
+		rfm_node_save(&world.node, &past);
+		rfm_node_load(&world.node, &past);
+	}
 	rfm_node_rejoin(&world.node, world.node.config.incarnation + 10, world.now);
 	world.last_seq = 0;
 	CHECK(!world.ticket && !rfm_fifo_used(&world.node.held));

@@ -19,6 +19,13 @@ MORE = {10: "extension=off", 11: "firmware-bus-master=on", 12: "extension=off"}
 PROGRAM = PROGRAMS + "foreign_test"
 HABITS = ("ge", "xpc", "kstar", "sol", "cern")
 NO_BUS_MASTER, BUS_MASTER = 3, 7
+# A network card that interrupts by INTx on the same line; what answers there is QEMU itself.
+NIC = ("-netdev user,id=other,restrict=on,net=10.9.0.0/24,host=10.9.0.2"
+       " -device virtio-net-pci,netdev=other,vectors=0,romfile=,addr=0xc")
+NIC_AT = "/sys/bus/pci/devices/0000:00:0c.0"
+# The answer is not seen before its interrupt: one that is lost ends this.
+PINGS = "until [ -e /tmp/enough ]; do ping -c 1 -W 60 10.9.0.2 >/dev/null || exit 1; echo; done"
+ROUNDS = 20
 
 
 def three_cards(folder):
@@ -112,6 +119,49 @@ def shared_line(lab, cards):
         lab.run(1, "touch", "/tmp/stop")
         busy.finish()
         expect(lab.rmctl_json(1, "show", device)["interrupts"] > served, "rfm.ko got none")
+
+
+def who_shares(lab, names):
+    """The one line of /proc/interrupts that all of these are on"""
+    line = next(line for line in lab.out(1, "cat", "/proc/interrupts").splitlines() if names[0] in line)
+    sharers = line.replace(",", " ").split()
+    for name in names:
+        expect(sharers.count(name) == names.count(name), f"{name} is not on the line of the others: {line}")
+
+
+@contextmanager
+def network_in_use(lab):
+    """The network card interrupts all the time, and none of it is lost"""
+    lab.run(1, "sh", "-c", f"rm -f /tmp/enough; ifconfig $(ls {NIC_AT}/virtio*/net) 10.9.0.15")
+    pings = lab.start(1, "sh", "-c", PINGS)
+    pings.line()
+    try:
+        yield
+    finally:
+        lab.run(1, "touch", "/tmp/enough")
+        answered = pings.finish().splitlines()
+    expect(answered, "the network was not in use meanwhile")
+
+
+def shared_with_another(lab, cards):
+    """On a line shared with a network card nobody's interrupts are lost, whichever driver ours has"""
+    nic = lab.out(1, "sh", "-c", f"basename {NIC_AT}/virtio*")
+    with cards.foreign((10, 11)):
+        who_shares(lab, [nic, "foreign", "foreign"])
+        with network_in_use(lab):
+            program(lab, *files(10, 11))
+    near, far = cards.devices[10], cards.devices[12]
+    who_shares(lab, [nic, near, far])
+    served = lab.rmctl_json(1, "show", near)["interrupts"]
+    with network_in_use(lab):
+        listener = lab.start(1, "rmctl", "listen", far, "int1", "--discard", "-n", str(ROUNDS))
+        listener.listening()
+        lab.run(1, "sh", "-c", f"for i in $(seq {ROUNDS}); do rmctl send {near} 12 1 $i &&"
+                f" dd if=/dev/{near} of=/dev/null bs=1M count=1 || exit 1; done", timeout=600)
+        heard = [int(line.split()[-1], 0) for line in listener.finish().splitlines()]
+    expect(heard == list(range(1, ROUNDS + 1)), f"{far} has heard {heard}")
+    served = lab.rmctl_json(1, "show", near)["interrupts"] - served
+    expect(served >= ROUNDS, f"{ROUNDS} transfers of {near} have ended, with {served} interrupts")
 
 
 def together(lab, cards):
@@ -238,12 +288,12 @@ def main():
         cycles(lab, cards, args.cycles)
         figure(f"{args.cycles} times in turn")
 
-    tests = [vendors_habits, habits_of_others, shared_line, together, left_as_after_reset,
+    tests = [vendors_habits, habits_of_others, shared_line, shared_with_another, together, left_as_after_reset,
              waits_for_the_bus, stuck_for_ever, alternating, clean_kernels]
     plan(tests)
     with tempfile.TemporaryDirectory() as folder, \
             Lab("foreign", 2, *("1:" + word if word != "--qemu-arg" else word
-                                for word in three_cards(folder))) as lab:
+                                for word in [*three_cards(folder), "--qemu-arg", NIC])) as lab:
         cards = Cards(lab)
         for node in SIZES:
             lab.test_ring(1, cards.devices[node])

@@ -224,6 +224,13 @@ def cut(lab):
     expect(losses() == [before[0], before[1] + 1], f"{before} losses of signal, then {losses()}")
 
 
+def not_on_a_chain(lab):
+    """migrate: a machine whose fibres end at its neighbours stays where it is, and why is said"""
+    pid = lab.pid(1)
+    done = lab.verb("migrate", 1, check=False)
+    expect(done.returncode == 1 and "--topology hub" in done.stderr and lab.pid(1) == pid, str(done))
+
+
 def same_ids(lab):
     """up: equal node ids are warned of"""
     done = rmlab("up", "--name", f"{lab.name}-other", "--ids", "1,7,7", "--kernel", "/none", check=False)
@@ -327,7 +334,7 @@ def side_by_side(lab):
 
 TESTS = [exec_is_transparent, at_once, goes_on_after_a_kill, push_and_pull, push_makes_the_folder,
          programs_of_yours, image_is_small, ids, size, kernel_args, no_driver, qmp, status, log, cut,
-         wrong_usage, same_ids, gone_at_once, not_trusted, started_once, own_command_line, side_by_side]
+         wrong_usage, same_ids, not_on_a_chain, gone_at_once, not_trusted, started_once, own_command_line, side_by_side]
 
 
 def main():

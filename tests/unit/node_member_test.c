@@ -414,6 +414,91 @@ static void rejoining_is_seen_by_the_others(void **state)
 	rig_free(rig);
 }
 
+/*
+ * What a machine has counted goes with it to another node: what was held back for it is lost, and
+ * what others have made meanwhile is missed, each once.
+ */
+static void books_go_on_elsewhere(void **state)
+{
+	static struct rfm_node_past past;
+	struct rig *rig = rig_new(3, 1);
+	struct rfm_node *node = &rig->peers[0].node;
+	struct rfm_node_stats stats;
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_store32(rig, 1, 4, 2);
+	rig_settle(rig);
+	rfm_node_set_paused(node, true);
+	rig_store32(rig, 1, 8, 3);
+	rig_settle(rig);
+	rig_store32(rig, 0, 0, 4);		/* does not come home */
+	rfm_node_save(node, &past);
+	assert_int_equal(past.held, 1);
+	assert_int_equal(past.stats.received, 1);
+	assert_int_equal(past.sources[2].received, 1);
+	assert_int_equal(past.sources[2].current.seq, 2);
+	assert_int_equal(past.stats.stores, 2);
+	assert_int_equal(past.stats.sent, 2);
+	assert_int_equal(past.stats.lost, 1);
+
+	rig_disconnect(rig, 0);
+	rig_disconnect(rig, 2);
+	rig_store32(rig, 1, 12, 5);
+	rig_store32(rig, 1, 16, 6);
+	rig_start(rig, 0, 1, RIG_MEMORY, 0);
+	rfm_node_load(node, &past);
+	rfm_node_rejoin(node, 9000, rig->now);
+	rig_join(rig, 0);
+	rig_advance(rig, RFM_NODE_HEARTBEAT_NS);
+	rig_store32(rig, 1, 20, 7);
+	rig_store32(rig, 0, 24, 8);
+	rig_settle(rig);
+	stats = rig_stats(rig, 0);
+	assert_int_equal(stats.received, 2);
+	assert_int_equal(stats.missed, 2);
+	assert_int_equal(node->sources[2].received, 2);
+	assert_int_equal(node->sources[2].missed, 2);
+	assert_int_equal(rig->peers[0].missed.count, 2);
+	assert_int_equal(stats.stores, 3);
+	assert_int_equal(stats.home, 2);
+	rig_assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* A machine that goes back takes its books back, too: what came since then is missed. */
+static void books_go_back(void **state)
+{
+	static struct rfm_node_past past;
+	struct rig *rig = rig_new(2, 1);
+	struct rfm_node *node = &rig->peers[0].node;
+
+	(void)state;
+	rig_store32(rig, 1, 0, 1);
+	rig_settle(rig);
+	rfm_node_save(node, &past);
+	rig_store32(rig, 1, 4, 2);
+	rig_store32(rig, 0, 8, 3);
+	rig_settle(rig);
+	rfm_node_set_paused(node, true);
+	rig_store32(rig, 1, 12, 4);
+	rig_settle(rig);
+	rfm_node_load(node, &past);
+	rfm_node_rejoin(node, 9000, rig->now);
+	rfm_node_set_paused(node, false);
+	assert_int_equal(rig_stats(rig, 0).received, 1);
+	assert_int_equal(rig_stats(rig, 0).sent, 0);
+	assert_int_equal(rig_stats(rig, 0).held_lost, 0);
+	rig_advance(rig, RFM_NODE_HEARTBEAT_NS);
+	assert_int_equal(rig_stats(rig, 0).received, 1);
+	assert_int_equal(rig_stats(rig, 0).missed, 2);
+	rig_store32(rig, 0, 16, 5);
+	rig_settle(rig);
+	rig_assert_books_closed(rig, 0);
+	assert_int_equal(rig_stats(rig, 0).lost, 0);
+	rig_free(rig);
+}
+
 /* --- break notices -------------------------------------------------------- */
 
 /* The one that lost its signal tells all behind it, once, and says nothing else. */
@@ -551,6 +636,8 @@ int main(void)
 		cmocka_unit_test(who_stood_still_has_missed_nobody),
 		cmocka_unit_test(a_break_is_a_change_of_members_too),
 		cmocka_unit_test(rejoining_is_seen_by_the_others),
+		cmocka_unit_test(books_go_on_elsewhere),
+		cmocka_unit_test(books_go_back),
 		cmocka_unit_test(who_lost_its_signal_says_so),
 		cmocka_unit_test(a_break_notice_tells_the_last_number),
 		cmocka_unit_test(darkness_of_ones_own_making_is_told_downstream),

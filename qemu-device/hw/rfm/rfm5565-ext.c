@@ -575,6 +575,7 @@ void rfm5565_ext_exit(Rfm5565State *s)
     rfm5565_irq_exit(s);
     rfm5565_events_exit(s);
     rfm5565_planes_exit(s);
+    g_clear_pointer(&s->ext.moment, g_free);
     if (s->ext.has_msix) {
         msix_uninit(PCI_DEVICE(s), &s->ext.bar, &s->ext.bar);
         s->ext.has_msix = false;

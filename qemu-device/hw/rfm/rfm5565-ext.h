@@ -148,6 +148,7 @@ typedef struct Rfm5565Ext {
     uint32_t staged_count;
     uint64_t events;            /* since reset */
     uint64_t events_dropped;
+    struct Rfm5565EngineState *moment;  /* (BQL) while it is being saved */
 
     /* Interrupts */
     QEMUBH *bh;                 /* main context: writes records, interrupts */
@@ -258,6 +259,9 @@ void rfm5565_counters_loaded(Rfm5565State *s);
 void rfm5565_counters_watch(Rfm5565State *s, uint64_t now);
 
 /* rfm5565-vmstate.c */
+int rfm5565_refuse_state(const char *what);
+void rfm5565_ext_saving(Rfm5565State *s);
+extern const VMStateDescription vmstate_rfm5565_books;
 extern const VMStateDescription vmstate_rfm5565_dma;
 extern const VMStateDescription vmstate_rfm5565_ext;
 

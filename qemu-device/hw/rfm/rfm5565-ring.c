@@ -381,15 +381,19 @@ void rfm5565_ring_saving(Rfm5565State *s)
         rfm5565_ring_set_quiesced(s, true);
     }
     WITH_QEMU_LOCK_GUARD(&s->lock) {
+        rfm_node_save(&s->node, &s->saved.past);
+        s->saved.breaks = s->breaks;
+        rfm5565_ext_saving(s);
         s->saved.incarnation = s->node.config.incarnation;
-        s->saved.held = rfm_fifo_used(&s->node.held);
+        s->saved.held = s->saved.past.held;
         s->saved.epoch = s->node.epoch;
         s->saved.signal = rfm_node_signal(&s->node);
     }
 }
 
 /*
- * The card, which is quiesced, has another past now. A process that has waited
+ * The card, which is quiesced, has another past now, and its books: so what
+ * others have sent since is missed here, and counted. A process that has waited
  * for a migration goes on with the incarnation that was saved; one that was on
  * the ring itself since must not be taken for what it sent there. The epoch is
  * one that no fence of before has seen.
@@ -400,6 +404,11 @@ void rfm5565_ring_loaded(Rfm5565State *s)
 
     rfm5565_lock(s);
     *incarnation = MAX(*incarnation, s->saved.incarnation);
+    if (s->saved.books) {
+        rfm_node_load(&s->node, &s->saved.past);
+        s->breaks = s->saved.breaks;
+    }
+    rfm5565_counters_loaded(s);
     s->node.stats.held_lost += s->saved.held;
     s->node.epoch = MAX(s->node.epoch, s->saved.epoch) + 1;
     rfm5565_latch(s, (s->saved.held ? RFM_LISR_RX_FULL : 0) |

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What migrates of the DMA engine and of the extension block; the rest is in
- * rfm5565.c. Planes and last writers are large and mostly empty: of them go the
- * blocks of 4 KiB that are not as at reset. Whatever comes in is checked; a
- * wrong stream ends the migration.
+ * What migrates of the DMA engine, of the extension block and of what the card
+ * has counted on the ring; the rest is in rfm5565.c. Planes and last writers
+ * are large and mostly empty: of them go the blocks of 4 KiB that are not as
+ * at reset. Whatever comes in is checked; a wrong stream ends the migration.
  */
 
 #include "qemu/osdep.h"
@@ -20,6 +20,13 @@
 #define BLOCK_WRITERS   (BLOCK / sizeof(Rfm5565Writer))
 #define NO_BLOCK        UINT32_MAX
 
+/* QEMU says which device it was; this says what of it. */
+int rfm5565_refuse_state(const char *what)
+{
+    error_report("rfm5565: the saved state is damaged: %s", what);
+    return -EINVAL;
+}
+
 /* --- the DMA engine ------------------------------------------------------- */
 
 static int dma_post_load(void *opaque, int version_id)
@@ -32,10 +39,7 @@ static int dma_post_load(void *opaque, int version_id)
         (!dma->left || dma->piece > dma->left ||
          (!dma->chain && dma->piece != dma->left) ||
          (uint64_t)dma->card + dma->left > s->memory_size)) {
-        error_report("rfm5565: node 0x%02x: no DMA transfer can have 0x%x "
-                     "bytes left at 0x%x, 0x%x of them in this piece",
-                     s->node_id, dma->left, dma->card, dma->piece);
-        return -EINVAL;
+        return rfm5565_refuse_state("a DMA transfer reaches where it cannot");
     }
     return 0;
 }
@@ -84,12 +88,59 @@ const VMStateDescription vmstate_rfm5565_dma = {
     },
 };
 
+/* --- what was counted on the ring ----------------------------------------- */
+
+static int books_post_load(void *opaque, int version_id)
+{
+    ((Rfm5565State *)opaque)->saved.books = true;
+    return 0;
+}
+
+static const VMStateDescription vmstate_source = {
+    .name = "rfm5565/source",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(current.incarnation, struct rfm_source_past),
+        VMSTATE_UINT64(current.seq, struct rfm_source_past),
+        VMSTATE_UINT64(refused_incarnation, struct rfm_source_past),
+        VMSTATE_UINT64(received, struct rfm_source_past),
+        VMSTATE_UINT64(missed, struct rfm_source_past),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+#define STAT(member) VMSTATE_UINT64(saved.past.stats.member, Rfm5565State)
+
+/*
+ * A guest that goes on elsewhere, or from a snapshot, finds what it has read
+ * before, and what it was not there for as missed: its driver counts along.
+ */
+const VMStateDescription vmstate_rfm5565_books = {
+    .name = TYPE_RFM5565 "/books",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = books_post_load,
+    .fields = (const VMStateField[]) {
+        STAT(stores), STAT(sent), STAT(home), STAT(lost), STAT(dark),
+        STAT(full), STAT(received), STAT(forwarded), STAT(unsendable),
+        STAT(overrun), STAT(missed), STAT(late), STAT(copies), STAT(beyond),
+        STAT(bad), STAT(hop_limit), STAT(rogue), STAT(mixed), STAT(held_lost),
+        STAT(window_peak), STAT(tx_peak), STAT(insert_peak), STAT(sent_bytes),
+        STAT(received_bytes), STAT(forwarded_bytes),
+        VMSTATE_UINT64(saved.breaks, Rfm5565State),
+        VMSTATE_STRUCT_ARRAY(saved.past.sources, Rfm5565State, RFM_RING_NODES,
+                             1, vmstate_source, struct rfm_source_past),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 /* --- what the engine changes ---------------------------------------------- */
 
 /*
  * The card of a machine that stands still may be on the ring: then the light
- * may go out, or a fence come home, while the rest is being saved. So these go
- * together, as they are at one moment.
+ * may go out, a fence come home, or a frame be missed, while the rest is being
+ * saved. So these go together, as they and the books are at one moment.
  */
 typedef struct Rfm5565EngineState {
     uint64_t event;
@@ -109,7 +160,6 @@ static void copy_engine_state(Rfm5565State *s, Rfm5565EngineState *m)
 {
     const Rfm5565Ext *ext = &s->ext;
 
-    QEMU_LOCK_GUARD(&s->lock);
     m->event = ext->event;
     m->events = ext->events;
     m->events_dropped = ext->events_dropped;
@@ -125,12 +175,22 @@ static void copy_engine_state(Rfm5565State *s, Rfm5565EngineState *m)
     }
 }
 
+/* Under the lock. */
+void rfm5565_ext_saving(Rfm5565State *s)
+{
+    if (s->extension) {
+        g_free(s->ext.moment);
+        s->ext.moment = g_new(Rfm5565EngineState, 1);
+        copy_engine_state(s, s->ext.moment);
+    }
+}
+
 static int put_engine_state(QEMUFile *f, void *pv, size_t size,
                             const VMStateField *field, JSONWriter *desc)
 {
-    g_autofree Rfm5565EngineState *m = g_new(Rfm5565EngineState, 1);
+    Rfm5565Ext *ext = &((Rfm5565State *)pv)->ext;
+    g_autofree Rfm5565EngineState *m = g_steal_pointer(&ext->moment);
 
-    copy_engine_state(pv, m);
     qemu_put_be64(f, m->event);
     qemu_put_be64(f, m->events);
     qemu_put_be64(f, m->events_dropped);
@@ -176,12 +236,12 @@ static int get_engine_state(QEMUFile *f, void *pv, size_t size,
     ext->staged_first = ext->staged_count = 0;
     count = qemu_get_be32(f);
     if (count > RFM5565_STAGED) {
-        return -EINVAL;
+        return rfm5565_refuse_state("it has too many records of events");
     }
     qemu_get_buffer(f, (uint8_t *)ext->staged,
                     (size_t)count * RFM_EXT_RECORD_SIZE);
     if (!are_records_sound(ext->staged, count)) {
-        return -EINVAL;
+        return rfm5565_refuse_state("a record is of no type of event");
     }
     ext->staged_count = count;
     return 0;
@@ -265,7 +325,7 @@ static int get_planes(QEMUFile *f, void *pv, size_t size,
     for (unsigned plane = 0; plane < RFM_PLANES; plane++) {
         while ((block = qemu_get_be32(f)) != NO_BLOCK) {
             if (qemu_file_get_error(f) || block >= plane_blocks(granules)) {
-                return -EINVAL;
+                return rfm5565_refuse_state("its granules");
             }
             for (unsigned i = 0; i < BLOCK_WORDS; i++) {
                 set_word(granules, plane,
@@ -324,7 +384,7 @@ static int get_writers(QEMUFile *f, void *pv, size_t size,
     while ((block = qemu_get_be32(f)) != NO_BLOCK) {
         if (qemu_file_get_error(f) || !ext->writers ||
             block >= ext->granules.count / BLOCK_WRITERS) {
-            return -EINVAL;
+            return rfm5565_refuse_state("its last writers");
         }
         for (unsigned i = 0; i < BLOCK_WRITERS; i++) {
             Rfm5565Writer *writer = &ext->writers[block * BLOCK_WRITERS + i];
@@ -464,7 +524,6 @@ static int ext_post_load(void *opaque, int version_id)
     ext->fence_running = false;
     ext->fence_waiting = ext->fence_done != ext->fence_ticket;
     memset(ext->raised_at, 0, sizeof(ext->raised_at));
-    rfm5565_counters_loaded(s);
     ext->unannounced_since = 0;
     /* The clock here is not the one by which the times were taken. */
     if (ext->clock_domain != s->node.config.clock_domain) {
@@ -476,7 +535,7 @@ static int ext_post_load(void *opaque, int version_id)
     }
     rfm5565_planes_refresh(s);
     rfm5565_update_and_unlock(s);
-    return sound ? 0 : -EINVAL;
+    return sound ? 0 : rfm5565_refuse_state("its event ring, or its slots");
 }
 
 static bool ext_needed(void *opaque)
@@ -488,9 +547,9 @@ static bool ext_needed(void *opaque)
 
 #define EXT32(member) VMSTATE_UINT32(ext.member, Rfm5565State)
 #define EXT64(member) VMSTATE_UINT64(ext.member, Rfm5565State)
+/* No size: it is not as long as anything here, which tests/vmstate compares. */
 #define WHOLE(_name, _info) { \
     .name = _name, .info = &(_info), .flags = VMS_SINGLE, \
-    .size = sizeof(Rfm5565State), .offset = 0, \
 }
 
 const VMStateDescription vmstate_rfm5565_ext = {

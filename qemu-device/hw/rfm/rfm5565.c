@@ -207,8 +207,11 @@ static int rfm5565_pre_save(void *opaque)
 /* The engine must not see registers that are half old, half new. */
 static int rfm5565_pre_load(void *opaque)
 {
-    rfm5565_ring_set_quiesced(opaque, true);
-    rfm5565_dma_loading(opaque);
+    Rfm5565State *s = opaque;
+
+    rfm5565_ring_set_quiesced(s, true);
+    rfm5565_dma_loading(s);
+    s->saved.books = false;
     return 0;
 }
 
@@ -217,7 +220,7 @@ static int rfm5565_post_load(void *opaque, int version_id)
     Rfm5565State *s = opaque;
 
     if (!rfm5565_regs_are_valid(s)) {
-        return -EINVAL;
+        return rfm5565_refuse_state("registers that no card can have");
     }
     registers_changed(s);
     rfm5565_ring_loaded(s);
@@ -227,8 +230,8 @@ static int rfm5565_post_load(void *opaque, int version_id)
 /*
  * The memory migrates as RAM. The ring does not: the card leaves it before
  * and joins under a new incarnation after; what was on its way is counted as
- * lost by the nodes that miss it. Older states are of cards with
- * extension=off: the block takes only its own version.
+ * lost by the nodes that miss it, and so is here what it was away for. Older
+ * states are of cards with extension=off: the block takes only its own version.
  */
 static const VMStateDescription vmstate_rfm5565 = {
     .name = TYPE_RFM5565,
@@ -269,6 +272,7 @@ static const VMStateDescription vmstate_rfm5565 = {
     .subsections = (const VMStateDescription * const []) {
         &vmstate_rfm5565_ext,
         &vmstate_rfm5565_dma,
+        &vmstate_rfm5565_books,
         NULL
     },
 };

@@ -244,10 +244,13 @@ struct Rfm5565State {
     unsigned tx_done;
     bool quiesced;              /* migrating or dead: not on the ring */
     struct {                    /* (BQL) what a saved state says of */
-        uint64_t incarnation;   /* of the card, and */
-        uint64_t held;          /* frames that were held back for the guest */
-        uint32_t epoch;         /* changes of the membership, and */
-        bool signal;            /* its receiver had light */
+        uint64_t incarnation;   /* of the card, */
+        uint64_t held;          /* frames that were held back for the guest, */
+        uint32_t epoch;         /* changes of the membership, */
+        bool signal;            /* its receiver had light, */
+        bool books;             /* and of what it has counted, if it does: */
+        uint64_t breaks;
+        struct rfm_node_past past;
     } saved;
     VMChangeStateEntry *vmstate_entry;
     NotifierWithReturn migration_notifier;
