@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Drive a ring of VMs from Python, by way of scripts/rmlab.
+"""Drive a ring of VMs from Python.
 
-Used by scripts/demo and the tests in tests/system.
+Used by scripts/demo and the tests in tests/system. Labs come, go and change by scripts/rmlab;
+commands on machines and of QMP, of which there are thousands, begin without it: to start Python
+takes longer than most of them.
 """
 
 import contextlib
@@ -13,6 +15,11 @@ import sys
 import time
 from pathlib import Path
 
+from lab import LabError as Failed      # a step did not do what it should; the text says what
+from lab import qmp
+from lab import lab as labs
+from lab.channel import CHANNEL_FAILED, Connection, quote
+
 TOP = Path(__file__).resolve().parent.parent
 RMLAB = TOP / "scripts" / "rmlab"
 GCOV_FOLDER = os.environ.get("RFM_GCOV_FOLDER")
@@ -21,10 +28,6 @@ GCOV_FOLDER = os.environ.get("RFM_GCOV_FOLDER")
 # Whoever ends us gets our labs taken down: exit unwinds the `with` blocks.
 for ending in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(ending, lambda *_: sys.exit(1))
-
-
-class Failed(Exception):
-    """A step did not do what it should; the text says what."""
 
 
 def rmlab(*args, check=True, timeout=300):
@@ -45,10 +48,14 @@ class Running:
 
     def __init__(self, lab, node, command):
         self.what = f"node {node}: {' '.join(command)}"
+        self.running = lab.running
+        channel = lab.machine(node).channel()
+        self.connection = Connection(channel)
         self.process = subprocess.Popen(
-            [RMLAB, "exec", "--name", lab, str(node), "--", *command],
+            channel.command_line(self.connection, quote(command)),
             text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.running.add(self)      # it keeps its connection, also where nobody waits for it
 
     def line(self):
         """The next line it prints; the end of its output is a failure."""
@@ -65,19 +72,30 @@ class Running:
 
     def finish(self, timeout=120, check=True):
         """Wait for its end. Returns what it printed and had not been read."""
+        return self.wait(timeout, check).stdout
+
+    def wait(self, timeout=120, check=False):
+        """Wait for its end. Returns the finished process, with what had not been read."""
         try:
             out, err = self.process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired as e:
-            self.process.kill()
+            self.stop()
             raise Failed(f"{self.what}: not done after {timeout} s") from e
-        if check and self.process.returncode:
-            raise Failed(f"{self.what}: exit status {self.process.returncode}: "
-                         f"{(out + err).strip()}")
-        return out
+        status = self.process.returncode
+        self._leave(status != CHANNEL_FAILED)
+        if check and status:
+            raise Failed(f"{self.what}: exit status {status}: {(out + err).strip()}")
+        return subprocess.CompletedProcess(self.what, status, out, err)
 
     def stop(self):
+        """End it here; on the machine it may go on."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self._leave(False)
+
+    def _leave(self, ended):
+        self.running.discard(self)
+        self.connection.close(ended)
 
 
 class Part(Running):
@@ -87,7 +105,7 @@ class Part(Running):
     PREFIX = []         # of the command
 
     def __init__(self, lab, node, name, *options):
-        super().__init__(lab.name, node, [*self.PREFIX, name, "--json", "--seconds", "300", "--silence-ms",
+        super().__init__(lab, node, [*self.PREFIX, name, "--json", "--seconds", "300", "--silence-ms",
                                           str(self.SILENCE_MS), *map(str, options)])
         self.lab, self.node, self.name = lab, node, name
 
@@ -116,11 +134,14 @@ class Lab:
         self.name = f"{name}-{os.getpid()}"
         self.nodes = range(1, nodes + 1)
         self.up_args = up_args
+        self.up = None
+        self.running = set()
 
     def __enter__(self):
         try:
             # It knows itself when a machine takes too long to boot.
             rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args, timeout=None)
+            self.up = labs.Lab(self.name)
         except BaseException:
             # `up` may have been killed half way.
             rmlab("down", "--name", self.name, check=False)
@@ -160,23 +181,32 @@ class Lab:
         return rmlab(verb, "--name", self.name, node, *args, **options)
 
     def run(self, node, *command, check=True, timeout=120):
-        """Run a command on a node to its end."""
-        return self.verb("exec", node, "--", *command, check=check, timeout=timeout)
+        """Run a command on a node to its end. Returns the finished process, as wait() does."""
+        try:
+            running = self.start(node, *command)
+        except Failed as error:
+            if check:
+                raise
+            return subprocess.CompletedProcess(command, CHANNEL_FAILED, "", str(error))
+        return running.wait(timeout, check)
 
     def out(self, node, *command, **options):
         return self.run(node, *command, **options).stdout.strip()
 
     def start(self, node, *command):
-        return Running(self.name, node, [str(word) for word in command])
+        return Running(self, node, [str(word) for word in command])
+
+    def machine(self, node):
+        return self.up.machine(node)
 
     def qmp(self, node, command, **arguments):
-        done = self.verb("qmp", node, command, *([json.dumps(arguments)] if arguments else []))
-        return json.loads(done.stdout) if done.stdout.strip() else None
+        machine = self.machine(node)
+        machine.require_running()
+        return qmp.execute(machine.qmp, command, arguments or None)
 
     def pid(self, node):
         """Of a machine's QEMU."""
-        status = json.loads(rmlab("status", "--name", self.name, "-j").stdout)
-        return next(m["pid"] for m in status["nodes"] if m["n"] == node)
+        return self.machine(node).pid
 
     def signal(self, node, number):
         """Send a signal to a machine's QEMU."""

@@ -6,7 +6,6 @@ one of its connection ends. So a connection has one session at a time, and there
 there are commands at once.
 """
 
-import contextlib
 import fcntl
 import itertools
 import posixpath
@@ -16,6 +15,8 @@ import subprocess
 from . import LabError
 
 CHANNEL_FAILED = 255  # ssh's own exit status for it
+
+GUEST = "root@127.0.0.1"
 
 # Long enough for a guest that is busy under emulation; a VM that is gone closes the
 # connection at once.
@@ -51,35 +52,13 @@ class Channel:
         for name, value in settings.items():
             self.options += ["-o", f"{name}={value}"]
 
-    @contextlib.contextmanager
-    def connected(self):
-        """A connection that nobody else uses, as options."""
-        for n in itertools.count():
-            control = self.folder / f"ssh{n}"
-            options = [*self.options, "-o", f"ControlPath={control}"]
-            with open(f"{control}.lock", "a", encoding="utf-8") as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                if lock.tell():         # who had it was killed: its command may go on
-                    self._quietly(options, "-O", "exit")
-                    control.unlink(missing_ok=True)
-                lock.write("in use")
-                lock.flush()
-                if not control.exists():
-                    self._connect(options)
-                yield options
-                lock.truncate(0)
-                return
-
     def open(self):
         """Returns when the guest has let us in."""
-        with self.connected():
+        with Connection(self):
             pass
 
-    def _connect(self, options):
-        done = subprocess.run(["ssh", *options, "-f", "-N", "root@127.0.0.1"],
+    def connect(self, options):
+        done = subprocess.run(["ssh", *options, "-f", "-N", GUEST],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
@@ -87,11 +66,13 @@ class Channel:
                            f"{done.stderr.strip()}")
 
     def run(self, command):
-        """Runs a command line of the guest's shell; returns its exit status.
+        """Runs a command line of the guest's shell; returns its exit status."""
+        return self._run_ssh(["-T"], _to_its_end(command))
 
-        The shell stays in between so that death by a signal shows as 128 + number.
-        """
-        return self._run_ssh(["-T"], f"{command}\nexit $?")
+    @staticmethod
+    def command_line(connection, command):
+        """What runs it here, for who starts processes of his own; ends as run() does."""
+        return ["ssh", "-T", *connection.options, GUEST, _to_its_end(command)]
 
     def shell(self):
         return self._run_ssh(["-t"])
@@ -101,31 +82,70 @@ class Channel:
         folder = target if target.endswith("/") else posixpath.dirname(target)
         if folder and self._run_ssh(["-n"], quote(["mkdir", "-p", "--", folder])):
             return 1        # -n: what is piped to us is not for mkdir
-        return self._copy(_local(source), f"root@127.0.0.1:{target}")
+        return self._copy(_local(source), f"{GUEST}:{target}")
 
     def pull(self, source, target):
-        return self._copy(f"root@127.0.0.1:{source}", _local(target))
+        return self._copy(f"{GUEST}:{source}", _local(target))
 
     def _run_ssh(self, flags, *command):
-        return self._use(["ssh", *flags], "root@127.0.0.1", *command)
+        return self._use(["ssh", *flags], GUEST, *command)
 
     def _copy(self, source, target):
         return 1 if self._use(["scp", "-q", "-r", "-p"], source, target) else 0
 
     def _use(self, program, *arguments):
         """A command may itself end with 255; only a dead connection is our failure."""
-        with self.connected() as options:
-            status = subprocess.run([*DIES_WITH_US, *program, *options, *arguments],
+        with Connection(self) as connection:
+            status = subprocess.run([*DIES_WITH_US, *program, *connection.options, *arguments],
                                     check=False).returncode
-            if status == CHANNEL_FAILED and self._quietly(options, "true"):
+            if status == CHANNEL_FAILED and self.quietly(connection.options, "true"):
                 raise ChannelError(f"lost the connection to machine {self.number}")
             return status
 
-    def _quietly(self, options, *arguments):
+    @staticmethod
+    def quietly(options, *arguments):
         """A command, or -O and one to the master; returns its exit status."""
-        return subprocess.run(["ssh", *options, "root@127.0.0.1", *arguments],
+        return subprocess.run(["ssh", *options, GUEST, *arguments],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode
+
+
+class Connection:
+    """A master connection that nobody else uses meanwhile, and its options."""
+
+    def __init__(self, channel):
+        for n in itertools.count():
+            control = channel.folder / f"ssh{n}"
+            self.options = [*channel.options, "-o", f"ControlPath={control}"]
+            self._lock = open(f"{control}.lock", "a", encoding="utf-8")
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                self._lock.close()
+        try:
+            if self._lock.tell():       # who had it was killed: its command may go on
+                channel.quietly(self.options, "-O", "exit")
+                control.unlink(missing_ok=True)
+            self._lock.write("in use")
+            self._lock.flush()
+            if not control.exists():
+                channel.connect(self.options)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def close(self, ended):
+        """Who comes next makes a new one where the command may not have ended."""
+        if ended:
+            self._lock.truncate(0)
+        self._lock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.close(not kind)
 
 
 class ChannelError(LabError):
@@ -134,6 +154,11 @@ class ChannelError(LabError):
 
 def quote(arguments):
     return shlex.join(arguments)
+
+
+def _to_its_end(command):
+    """With the shell in between, so that death by a signal shows as 128 + its number."""
+    return f"{command}\nexit $?"
 
 
 def _local(path):

@@ -304,6 +304,9 @@ check "an interrupted fence says that it does not know" complains 3 \
 good_silent set "$peer" transmit=on
 ring_closes "$dev"
 finds sync-lost 'the receiver lost its signal' "rmctl monitor $dev" "$dev"
+# Else the last that is heard of a node may still be that it has lost its signal, above.
+all_are_back() { "$rmctl" map "$1" | grep -q ': 3 node(s), '; }
+wait_until all_are_back "$dev"
 good_silent set "$between" transmit=off
 wait_until has_cause no-signal "$peer"
 "$rmctl" poke "$dev" 0x300 1 2 3

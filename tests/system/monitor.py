@@ -47,7 +47,8 @@ class Monitor:
 
     def __init__(self, lab, card):
         self.lab, self.card = lab, card
-        self.process = lab.start(1, "rmctl", "-j", "monitor").process
+        self.running = lab.start(1, "rmctl", "-j", "monitor")
+        self.process = self.running.process
         said = self.process.stderr.readline()
         expect(said.startswith("monitoring all cards"), f"it does not monitor: {said}")
         self.lines = queue.SimpleQueue()
@@ -125,8 +126,7 @@ class Monitor:
             told = self.next(end)
 
     def stop(self):
-        self.process.kill()
-        self.process.wait()
+        self.running.stop()
 
 
 # --- the ring ---------------------------------------------------------------------------

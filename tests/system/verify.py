@@ -183,9 +183,9 @@ class Bench:
 
     def end_of(self, running):
         """Its exit status, what it prints, and what it complains of."""
-        out, err = running.process.communicate(timeout=120)
+        done = running.wait()
         self.hub.clear()
-        return running.process.returncode, out, err
+        return done.returncode, done.stdout, done.stderr
 
     def fails(self, running, sentence):
         """It ends with this sentence, a regular expression."""
@@ -247,6 +247,10 @@ def one_node_stands_still(bench):
         expect(code == 1 and f"  0x21 (33): first differs at {nodes[HOST]['first_offset']:#010x}: "
                f"0x11223344 here, {nodes[HOST]['there']} there; 2 of 16 pages; it stands still, "
                "and may have more to store" in out.splitlines(), out)
+        # Its heartbeat tells the others, and by it the node is named.
+        wait_for("it is known to stand still", lambda: HOST in {
+            member["node"] for member in bench.lab.rmctl_json(1, "map", bench.near)["members"]
+            if member["paused"]})
         bench.refused("a node stands still, and has yet to store them; node 0x21 (33) stands still",
                       *PATIENT, verb="fence", status=1)
     finally:
