@@ -438,7 +438,7 @@ def test_growth(libraries):
         made("cc", *flags, *front, "-Wl,-soname,librfmregions.so.1", "-o", place / "librfmregions.so.1",
              *regions, "-lyaml")
         program = folder / when
-        made("cc", *includes, f"-I{libraries.ring.root}/include", "-o", program / "ring", source,
+        made("cc", *includes, f"-I{libraries.ring.root}/include", "-o", program / "member", source,
              place / "librfmring.so.1")
         for test in ("regions_test", "regions_value_test"):
             made("cc", "-D_GNU_SOURCE", *includes, f"-I{TOP}", "-o", program / test,
@@ -448,7 +448,7 @@ def test_growth(libraries):
         for test in ("regions_test", "regions_value_test"):
             made(folder / program / test, env=environment)
         ends = [f"unix:{folder}/{program}{end}" for end in (1, 2)]
-        nodes = [subprocess.Popen([folder / program / "ring", str(i + 1), ends[i] + ",server", ends[1 - i]],
+        nodes = [subprocess.Popen([folder / program / "member", str(i + 1), ends[i] + ",server", ends[1 - i]],
                                   env=environment, stderr=subprocess.PIPE, text=True) for i in range(2)]
         try:
             for node in nodes:
