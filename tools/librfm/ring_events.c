@@ -120,10 +120,10 @@ static void hand_over(struct ring_stream *stream)
 	for (;;) {
 		struct backlog *oldest = NULL;
 
-		for (unsigned int type = 0; type < SENT_TYPES; type++) {
-			struct backlog *backlog = &node->backlog[type];
+		for (unsigned int i = 0; i < FIFOS; i++) {
+			struct backlog *backlog = &node->backlog[i];
 
-			if (!(stream->types >> type & 1) || !backlog->count)
+			if (!(stream->types >> (RFM_EVENT_INT1 + i) & 1) || !backlog->count)
 				continue;
 			if (stream->flags & RFM_LISTEN_DISCARD)
 				backlog->count = 0;
@@ -140,7 +140,7 @@ static void hand_over(struct ring_stream *stream)
 	}
 }
 
-/* One of each that the card would have latched. */
+/* With node->lock: one of each that the card would have latched. */
 static void hand_over_latched(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;
@@ -148,10 +148,14 @@ static void hand_over_latched(struct ring_stream *stream)
 	uint32_t types = node->latched & stream->types;
 
 	node->latched &= ~types;
-	for (event.type = 0; !(stream->flags & RFM_LISTEN_DISCARD) && event.type < RFM_EVENT_TYPES;
-	     event.type++)
-		if (types & RFM_EVENT_BIT(event.type))
-			stream_push(stream, &event, 0);
+	if (stream->flags & RFM_LISTEN_DISCARD)
+		return;
+	for (event.type = 0; event.type < RFM_EVENT_TYPES; event.type++) {
+		if (!(types & RFM_EVENT_BIT(event.type)))
+			continue;
+		node->taken[event.type] += !!(RFM_EVENT_BIT(event.type) & TAKEN_WHEN_HEARD);
+		stream_push(stream, &event, 0);
+	}
 }
 
 static bool may_listen(const struct ring_node *node, const struct rfm_listen *listen)

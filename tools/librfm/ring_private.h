@@ -35,7 +35,13 @@
 #include "ring/util/granules.h"
 
 #define GRANULES(bytes)	(((bytes) + RFM_GRANULE - 1) / RFM_GRANULE)
-#define SENT_TYPES	5	/* of events: RESET, INT1 to INT4 */
+#define FIFOS		4	/* of a card: for INT1 to INT4 */
+
+/* Events that a driver leaves in the card until somebody listens for them. */
+#define TAKEN_WHEN_HEARD (RFM_EVENT_BIT(RFM_EVENT_RESET) | RFM_EVENT_BIT(RFM_EVENT_INT1) | \
+			  RFM_EVENT_BIT(RFM_EVENT_INT2) | RFM_EVENT_BIT(RFM_EVENT_INT3) | \
+			  RFM_EVENT_BIT(RFM_EVENT_INT4) | \
+			  RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL))
 
 /* Who wrote a granule last. */
 struct last_write {
@@ -56,7 +62,7 @@ enum node_state {
  * @address: the words that opened it
  * @state, @users: handles and streams; with nodes_lock
  * @forks: forks_of_process() when it was made: in a child it is another
- * @ring: set when it is there
+ * @ring: set when it is there; callbacks may come before
  * @memory_fd: for mappings
  * @settings: see above
  * @own_data: a frame has come home, as of LCSR1
@@ -67,7 +73,8 @@ enum node_state {
  * @owned: what all handles own, in its plane
  * @fence_lost: what fences were seen to have found lost in all
  * @seen: RFM_LISR_* that there have been, as the driver's
- * @latched: types of events that wait for their first listener, RFM_EVENT_BIT()
+ * @latched: types of events of which one waits for its first listener, RFM_EVENT_BIT()
+ * @backlog: interrupts that wait for theirs, as in the FIFOs of a card
  * @taken: events by type, which a driver would have taken from the card
  * @queued: depths of all queues
  */
@@ -77,7 +84,7 @@ struct ring_node {
 	_Atomic enum node_state state;
 	unsigned int users;
 	unsigned int forks;
-	struct rfmring *ring;
+	struct rfmring *_Atomic ring;
 	int memory_fd;
 	uint32_t id, flags;
 	uint64_t memory_size;
@@ -95,7 +102,7 @@ struct ring_node {
 	struct backlog {
 		struct rfm_event event[RFM_FIFO_DEPTH];
 		unsigned int head, count;
-	} backlog[SENT_TYPES];
+	} backlog[FIFOS];
 	uint64_t fence_lost;
 	uint32_t seen, latched;
 	uint64_t interrupts, sync_losses, interrupts_dropped;

@@ -156,13 +156,15 @@ RFM2G_STATUS events_start(struct board *board)
 		status = RFM2G_OS_ERROR;
 	for (int event = RFM2GEVENT_BAD_DATA; !status && event < RFM2G_EVENTS; event++) {
 		struct channel *channel = &board->channel[event];
+		bool latched = info.lisr & event_table[event].lisr;
 
-		if (listen_for(board, channel, 0)) {
+		/* What has been latched is told here, and not by the stream as well. */
+		if (listen_for(board, channel, latched ? RFM_LISTEN_DISCARD : 0)) {
 			status = RFM2G_OS_ERROR;
 			break;
 		}
 		channel->enabled = true;
-		if (!(info.lisr & event_table[event].lisr))
+		if (!latched)
 			continue;
 		/* It has happened since the driver was loaded. */
 		channel->pending = true;
