@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Streams of a node in this process: their making and their end. */
+#define _GNU_SOURCE 1		/* syscall() */
 #include "ring_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Records that are taken in one go: the engine may wait for that. */
@@ -287,12 +289,26 @@ static int fill_watch(struct ring_stream *stream, const struct rfm_watch *watch)
 	return 0;
 }
 
+/* With node->lock. One for all that count, as a machine does not have many. */
+static bool can_count(struct ring_stream *stream)
+{
+	struct ring_node *node = stream->node;
+
+	if (stream->queue.eventfd >= 0 && !node->counting &&
+	    syscall(SYS_io_setup, 1L, &node->counting))
+		return false;
+	stream->queue.counting = node->counting;
+	return true;
+}
+
 /* With node->lock. */
 static bool enlist_watch(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;
 	const struct rfm_watch *watch = &stream->watch;
 
+	if (!can_count(stream))
+		return false;
 	errno = ENOSPC;
 	if (node->watches == RFM_WATCHES_MAX || watch->count > RFM_WATCHED_RANGES_MAX - node->ranges ||
 	    !enlist(stream))

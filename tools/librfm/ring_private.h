@@ -28,6 +28,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include <linux/aio_abi.h>
 #include <linux/rfm_status.h>
 
 #include "private.h"
@@ -77,6 +78,7 @@ enum node_state {
  * @backlog: interrupts that wait for theirs, as in the FIFOs of a card
  * @taken: events by type, which a driver would have taken from the card
  * @queued: depths of all queues
+ * @counting: counts up eventfds; 0: there has been none yet
  */
 struct ring_node {
 	struct ring_node *next;
@@ -109,6 +111,7 @@ struct ring_node {
 	uint64_t events, conflicts, breaks;
 	uint64_t taken[RFM_EVENT_TYPES];
 	unsigned int watches, ranges, queued;
+	aio_context_t counting;
 };
 
 /* Granules that a handle owns. */
@@ -218,6 +221,7 @@ void forget_owned(struct ring_handle *handle);
  * @coalesced: RFM_EVENT_BIT() of what is told together
  * @fd: readable while there is a record
  * @eventfd: the caller's, a descriptor of our own; -1: none
+ * @counting: what it is counted up by, its node's
  */
 struct ring_queue {
 	uint32_t depth, places, head, count;
@@ -226,6 +230,7 @@ struct ring_queue {
 	uint32_t coalesced;
 	uint64_t seq, dropped;
 	int fd, eventfd;
+	aio_context_t counting;
 	bool told;
 };
 
