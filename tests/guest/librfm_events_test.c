@@ -5,6 +5,7 @@
  */
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
@@ -339,6 +340,58 @@ static void a_full_eventfd_holds_up_nothing(void)
 	unmap_pair(&pair, 8);
 }
 
+struct filler {
+	int fd;
+	_Atomic bool stop, stopped;
+};
+
+/* Whenever it is empty. */
+static void *fill_again_and_again(void *given)
+{
+	const uint64_t full = UINT64_MAX - 1;
+	struct filler *filler = given;
+
+	while (!filler->stop)
+		CHECK_EQ(write(filler->fd, &full, sizeof(full)), sizeof(full));
+	filler->stopped = true;
+	return NULL;
+}
+
+#define FILLED	300
+
+/* Nor does another who fills it, at whatever moment. */
+static void who_fills_an_eventfd_holds_up_nothing(void)
+{
+	struct filler filler = { .fd = eventfd(0, 0) };
+	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = filler.fd };
+	struct pollfd some = { .fd = filler.fd, .events = POLLIN };
+	struct rfm_events *events;
+	struct rfm_event record;
+	struct rfm_range range;
+	pthread_t thread;
+	struct pair pair;
+
+	if (!map_pair(&pair, 7, 8))
+		return;
+	range = (struct rfm_range){ pair.offset, 8 };
+	events = watch_with(&watch, &range);
+	REQUIRE(events);
+	REQUIRE(!pthread_create(&thread, NULL, fill_again_and_again, &filler));
+	for (int round = 0; round < FILLED; round++) {
+		put_alone(near_card, &pair, 0, round);
+		REQUIRE(next(events, &record));
+		CHECK(count_of(filler.fd) > 0);
+	}
+	filler.stop = true;
+	while (!filler.stopped)
+		if (poll(&some, 1, 1) == 1)
+			count_of(filler.fd);
+	pthread_join(thread, NULL);
+	rfm_events_close(events);
+	close(filler.fd);
+	unmap_pair(&pair, 8);
+}
+
 /* --- conditions --------------------------------------------------------------------- */
 
 static void comparisons(void)
@@ -605,6 +658,7 @@ int main(int argc, char **argv)
 		TAP_CASE(what_is_kept_takes_in_what_comes),
 		TAP_CASE(descriptors_tell),
 		TAP_CASE(a_full_eventfd_holds_up_nothing),
+		TAP_CASE(who_fills_an_eventfd_holds_up_nothing),
 		TAP_CASE(comparisons),
 		TAP_CASE(silences),
 		TAP_CASE(owning_is_by_granule),

@@ -478,6 +478,34 @@ def test_rfm2g_program(libraries):
                    and "\ntimed out\n1 3 255 1 1 0 7 1 4\n" in out, out)
 
 
+RFM2G_LEAST = r"""
+#include <rfm2g_api.h>
+
+int main(void)
+{
+	RFM2GHANDLE handle = 0;
+
+	return RFM2gOpen("/dev/rfm2g4711", &handle) != RFM2G_NO_RFM2G_BOARD;
+}
+"""
+
+
+def test_rfm2g_package(libraries):
+    """What librfm2g needs is installed with it, for a package too"""
+    folder = libraries.rfm2g.folder / "package"
+    made("make", "-s", "-C", TOP / "tools" / "librfm2g", "install", f"DESTDIR={folder}", "PREFIX=/opt/rfm")
+    root = folder / "opt" / "rfm"
+    source = folder / "least.c"
+    source.write_text(RFM2G_LEAST, encoding="ascii")
+    environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(root / "lib" / "pkgconfig"),
+                   "PKG_CONFIG_SYSROOT_DIR": str(folder), "LD_LIBRARY_PATH": str(root / "lib")}
+    for kind in ([], ["--static"]):
+        flags = made("pkg-config", *kind, "--cflags", "--libs", "rfm2g", env=environment).split()
+        program = folder / "least"
+        made("cc", "-Wall", "-Werror", "-o", program, source, *(["-static"] if kind else []), *flags)
+        made(program, env=environment)
+
+
 def test_rfm2g_samples(libraries):
     """librfm2g's samples can be copied: they build with pkg-config only, as C89 and C++ too"""
     installed = libraries.rfm2g
@@ -554,7 +582,8 @@ def test_header(libraries):
 
 
 TESTS = [test_program, test_examples, test_all_three, test_between_files, test_without_header, test_growth,
-         test_rfm2g_program, test_rfm2g_samples, test_symbols, test_needs, test_version, test_pages, test_header]
+         test_rfm2g_program, test_rfm2g_package, test_rfm2g_samples, test_symbols, test_needs, test_version,
+         test_pages, test_header]
 
 if __name__ == "__main__":
     plan(TESTS)

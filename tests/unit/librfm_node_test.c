@@ -619,6 +619,49 @@ static void latches_are_as_on_a_card(void **state)
 	assert_int_equal(rfm_close(near), 0);
 }
 
+static uint64_t taken(uint32_t type)
+{
+	uint64_t counts[RFM_EVENT_TYPES];
+
+	assert_int_equal(rfm_event_counts(near, counts, RFM_EVENT_TYPES), 0);
+	return counts[type];
+}
+
+/* As a driver counts: errors always, a FIFO that is almost full when somebody is told. */
+static void errors_are_counted(void **state)
+{
+	const uint32_t types = RFM_EVENT_BIT(RFM_EVENT_RX_FULL) |
+			       RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL);
+	struct rfm_events *events;
+	struct ring_node *node;
+
+	(void)state;
+	near = rfm_open(alone(3), O_RDWR);
+	assert_non_null(near);
+	node = node_of(near);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	assert_int_equal(taken(RFM_EVENT_RX_FULL), 2);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 0);
+	events = rfm_listen(near, types, RFM_LISTEN_DISCARD, 0);
+	assert_non_null(events);
+	rfm_events_close(events);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 0);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	events = rfm_listen(near, types, 0, 0);
+	assert_non_null(events);
+	assert_int_equal(next(events).type, RFM_EVENT_RX_FULL);
+	assert_int_equal(next(events).type, RFM_EVENT_RX_ALMOST_FULL);
+	nothing_more(events);
+	assert_int_equal(taken(RFM_EVENT_RX_FULL), 3);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 1);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	assert_int_equal(taken(RFM_EVENT_RX_FULL), 4);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 2);
+	rfm_events_close(events);
+	assert_int_equal(rfm_close(near), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -636,6 +679,7 @@ int main(void)
 		ring_test(what_is_owned_is_what_any_handle_owns),
 		ring_test(what_was_counted_of_one_that_has_gone_is_known),
 		ring_test(latches_are_as_on_a_card),
+		ring_test(errors_are_counted),
 	};
 
 	return cmocka_run_group_tests_name("librfm_node", tests, NULL, NULL);

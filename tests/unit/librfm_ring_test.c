@@ -151,7 +151,7 @@ static void interrupts_wait_for_a_listener(void **state)
 	for (uint32_t i = 0; i < 130; i++)
 		assert_int_equal(rfm_send(near, 2, i % 2 ? RFM_EVENT_INT4 : RFM_EVENT_INT1, i), 0);
 	for (uint32_t i = 0; i < 130; i++)
-		assert_int_equal(rfm_send(near, 2, RFM_EVENT_RESET, i), 0);
+		assert_int_equal(rfm_send(near, 2, RFM_EVENT_INT2, i), 0);
 	assert_int_equal(rfm_fence(near, PATIENCE_MS, NULL), 0);
 	assert_int_equal(rfm_counters(far, &counters), 0);
 	assert_int_equal(counters.value[RFM_COUNTER_INTERRUPTS_DROPPED], 130 - RFM_FIFO_DEPTH);
@@ -166,10 +166,52 @@ static void interrupts_wait_for_a_listener(void **state)
 	nothing_more(events);
 	assert_null(rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_INT4), 0, 0));
 	assert_int_equal(errno, EBUSY);
-	copy = rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_RESET), RFM_LISTEN_DISCARD, 0);
+	copy = rfm_listen(far, RFM_EVENT_BIT(RFM_EVENT_INT2), RFM_LISTEN_DISCARD, 0);
 	assert_non_null(copy);
 	nothing_more(copy);
 	rfm_events_close(copy);
+	rfm_events_close(events);
+	close_pair();
+}
+
+/* A reset request is a bit, and no interrupt that finds a FIFO full. */
+static void one_reset_waits_for_a_listener(void **state)
+{
+	const uint32_t type = RFM_EVENT_BIT(RFM_EVENT_RESET);
+	uint64_t counts[RFM_EVENT_TYPES];
+	struct rfm_counters counters;
+	struct rfm_events *events;
+	struct rfm_event event;
+	struct rfm_info info;
+
+	(void)state;
+	open_pair();
+	assert_int_equal(rfm_info(far, &info), 0);
+	assert_false(info.lisr & RFM_LISR_RESET_REQ);
+	for (uint32_t i = 0; i < 130; i++)
+		assert_int_equal(rfm_send(near, 2, RFM_EVENT_RESET, 0), 0);
+	assert_int_equal(rfm_fence(near, PATIENCE_MS, NULL), 0);
+	assert_int_equal(rfm_info(far, &info), 0);
+	assert_true(info.lisr & RFM_LISR_RESET_REQ);
+	assert_int_equal(rfm_counters(far, &counters), 0);
+	assert_int_equal(counters.value[RFM_COUNTER_INTERRUPTS_DROPPED], 0);
+	assert_int_equal(rfm_event_counts(far, counts, RFM_EVENT_TYPES), 0);
+	assert_int_equal(counts[RFM_EVENT_RESET], 0);
+	events = rfm_listen(far, type, 0, 0);
+	assert_non_null(events);
+	event = next(events);
+	assert_true(event.type == RFM_EVENT_RESET && event.node == RFM_NODE_ALL);
+	nothing_more(events);
+	assert_int_equal(rfm_send(near, 2, RFM_EVENT_RESET, 0), 0);
+	assert_int_equal(next(events).type, RFM_EVENT_RESET);
+	assert_int_equal(rfm_event_counts(far, counts, RFM_EVENT_TYPES), 0);
+	assert_int_equal(counts[RFM_EVENT_RESET], 2);
+	rfm_events_close(events);
+	assert_int_equal(rfm_send(near, 2, RFM_EVENT_RESET, 0), 0);
+	assert_int_equal(rfm_fence(near, PATIENCE_MS, NULL), 0);
+	events = rfm_listen(far, type, RFM_LISTEN_DISCARD, 0);
+	assert_non_null(events);
+	nothing_more(events);
 	rfm_events_close(events);
 	close_pair();
 }
@@ -354,6 +396,7 @@ int main(void)
 		ring_test(settings_are_passed_on),
 		ring_test(one_node_has_many_handles),
 		ring_test(interrupts_wait_for_a_listener),
+		ring_test(one_reset_waits_for_a_listener),
 		ring_test(events_are_counted),
 		ring_test(a_node_has_few_registers),
 		ring_test(the_ring_is_told_of),

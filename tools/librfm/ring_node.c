@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Which nodes this process is, and the handles of each. */
-#define _GNU_SOURCE 1		/* memfd_create() */
+#define _GNU_SOURCE 1		/* memfd_create(), syscall() */
 #include "ring_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t nodes_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,6 +67,8 @@ static void free_node(struct ring_node *node)
 		munmap(node->last, GRANULES(node->memory_size) * sizeof(*node->last));
 	if (node->memory_fd >= 0)
 		close(node->memory_fd);
+	if (node->counting)
+		syscall(SYS_io_destroy, node->counting);
 	rfm_granules_destroy(&node->owned);
 	pthread_cond_destroy(&node->status_told);
 	pthread_mutex_destroy(&node->lock);

@@ -16,6 +16,7 @@ struct start {
 	pthread_mutex_t lock;
 	pthread_cond_t looked;
 	bool has_looked;
+	RFM2G_STATUS seen;
 };
 
 /* Nobody serves the event any more, if it was this thread that did. */
@@ -30,10 +31,11 @@ static void give_up(const struct start *start)
 	pthread_mutex_unlock(&board->lock);
 }
 
-static void tell_looked(struct start *start)
+static void tell_looked(struct start *start, RFM2G_STATUS seen)
 {
 	pthread_mutex_lock(&start->lock);
 	start->has_looked = true;
+	start->seen = seen;
 	pthread_cond_signal(&start->looked);
 	pthread_mutex_unlock(&start->lock);
 }
@@ -45,7 +47,7 @@ static void *serve(void *given)
 	RFM2GEVENTINFO info = { .Event = start.event, .Timeout = RFM2G_NO_WAIT };
 	RFM2G_STATUS status = event_wait(start.handle, &info, start.turn);
 
-	tell_looked(given);
+	tell_looked(given, status);
 	for (;;) {
 		if (!status)
 			start.function(&start.handle->open, &info);
@@ -79,6 +81,9 @@ static RFM2G_STATUS start_thread(struct start *start)
 	while (!start->has_looked)
 		pthread_cond_wait(&start->looked, &start->lock);
 	pthread_mutex_unlock(&start->lock);
+	/* Then there is no thread any more; all else comes and goes while there is one. */
+	if (start->seen == RFM2G_DRIVER_ERROR || start->seen == RFM2G_EVENT_IN_USE)
+		return start->seen;
 	return RFM2G_SUCCESS;
 }
 
