@@ -122,6 +122,8 @@ SUITES = [
     system("foreign", "test", 15, 15,
            "a driver that is none of ours, and rfm.ko before and after it", "5", whole="foreign:100"),
     system("foreign:100", "check", 180, 30, "the same, a hundred times in turn"),
+    system("registers", "check", 20, 10,
+           "which registers of a 5565 the driver touches: those of docs/real-card.md, and no other"),
     system("monitor", "test", 30, 20,
            "everything that rmctl monitor tells of is made to happen, and what show makes of it"),
     system("readme", "test", 50, 10, "the commands of README.md"),
