@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Which nodes this process is, and the handles of each. */
-#define _GNU_SOURCE 1		/* memfd_create(), syscall() */
+#define _GNU_SOURCE 1		/* memfd_create(), syscall(), euidaccess() */
 #include "ring_private.h"
 
 #include <fcntl.h>
@@ -140,12 +140,25 @@ static int start_ring(struct ring_node *node, const char *file)
 	return rfmring_start(node->ring);
 }
 
+/* It would be tried again and again, and nobody told: as if nobody were there. */
+static bool is_closed(const struct ring_node *node, const char *end)
+{
+	if (strncmp(end, "unix:", strlen("unix:")) ||
+	    !euidaccess(end + strlen("unix:"), W_OK) || errno != EACCES)
+		return false;
+	open_failed(EACCES, "ring:%.80s: no permission to connect to %.200s", node->address, end);
+	return true;
+}
+
 static int open_ring(struct ring_node *node, struct rfmring_config *config)
 {
 	const char *file = config->memory_file;
 	char path[32], why[300] = "";
 	int error;
 
+	if ((config->rx && is_closed(node, config->rx)) ||
+	    (config->tx && is_closed(node, config->tx)))
+		return -1;
 	if (open_memory(node, config, path)) {
 		open_failed(errno, "no memory for a node: %s", rfm_error_text(errno));
 		return -1;
