@@ -106,7 +106,7 @@ def push_makes_the_folder(lab):
 def programs_of_yours(lab):
     """A program linked with the shared library runs on a machine, also under nohup"""
     with tempfile.TemporaryDirectory() as folder:
-        installed = Installed(folder, "rfm", "tools/librfm", [], "RFM_API")
+        installed = Installed(folder, "rfm", "tools/librfm", [], "rfm", "RFM")
         source, program = Path(folder, "program.c"), Path(folder, "program")
         source.write_text(CARD_PROGRAM)
         made("cc", "-o", program, source, *installed.flags("--cflags", "--libs"))
