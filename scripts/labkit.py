@@ -22,6 +22,7 @@ from lab.channel import CHANNEL_FAILED, Connection, quote
 
 TOP = Path(__file__).resolve().parent.parent
 RMLAB = TOP / "scripts" / "rmlab"
+NAP_S = 0.02        # between two questions, so that who is asked comes to do something
 GCOV_FOLDER = os.environ.get("RFM_GCOV_FOLDER")
 
 
@@ -55,7 +56,8 @@ class Running:
             channel.command_line(self.connection, quote(command)),
             text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.running.add(self)      # it keeps its connection, also where nobody waits for it
+        # If nobody kept us our connection would be given to the next command while this one runs.
+        self.running.add(self)
 
     def line(self):
         """The next line it prints; the end of its output is a failure."""
@@ -82,7 +84,8 @@ class Running:
             self.stop()
             raise Failed(f"{self.what}: not done after {timeout} s") from e
         status = self.process.returncode
-        self._leave(status != CHANNEL_FAILED)
+        # Else it was ssh that ended, by a signal or with its connection.
+        self._leave(0 <= status < CHANNEL_FAILED)
         if check and status:
             raise Failed(f"{self.what}: exit status {status}: {(out + err).strip()}")
         return subprocess.CompletedProcess(self.what, status, out, err)
@@ -225,7 +228,7 @@ class Lab:
         closed, or while another machine is held up."""
         end = time.monotonic() + 60
         while self.run(node, "rmctl", "test", card, check=time.monotonic() > end).returncode:
-            pass
+            time.sleep(NAP_S)
 
     def poke(self, node, offset, value, width=4):
         self.run(node, "rmctl", "poke", "-w", str(width), "rfm0", hex(offset), str(value))

@@ -105,7 +105,7 @@ SUITES = [
     driver("still", "check", 40, 10, "a machine that stands still under a transfer"),
     driver("none", "check", 60, 15, "cards that receive only what somebody has subscribed to"),
     driver("slices", "check", 60, 15, "long transfers, in the shortest and longest slices"),
-    Suite("netlink", "test", 15, 20, ["tests/system/netlink.py", "--debug"],
+    Suite("netlink", "test", 15, 20, ["tests/system/netlink.py", "--brief"],
           "the netlink family: damaged messages, and settings that change all the time",
           whole="netlink:50k"),
     Suite("netlink:50k", "check", 60, 20, ["tests/check-debug", "--if-built", "netlink"],

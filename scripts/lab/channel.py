@@ -137,7 +137,7 @@ class Connection:
 
     def close(self, ended):
         """Who comes next makes a new one where the command may not have ended."""
-        if ended:
+        if ended and not self._lock.closed:
             self._lock.truncate(0)
         self._lock.close()
 

@@ -23,8 +23,9 @@ report() { # report RESULT DESCRIPTION
 	echo "$1 $number - $2"
 	[ "$1" = ok ] && return
 	failures=$((failures + 1))
+	# What it complained of first: a summary shows the first lines only.
+	sed 's/^/# err: /' "$err" | head -n 5 | plain_text
 	sed 's/^/# out: /' "$out" | head -n 50 | plain_text
-	sed 's/^/# err: /' "$err" | head -n 50 | plain_text
 }
 
 skip() { # skip DESCRIPTION REASON

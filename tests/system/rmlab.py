@@ -67,7 +67,8 @@ def goes_on_after_a_kill(lab):
     """A command whose rmlab was killed hinders nobody"""
     for _ in range(3):
         with subprocess.Popen([RMLAB, "exec", "--name", lab.name, "1", "--", "sh", "-c",
-                               "echo; exec sleep 1000"], stdout=subprocess.PIPE) as killed:
+                               "echo; exec sleep 1000"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE) as killed:
             killed.stdout.readline()
             killed.kill()
         lab.run(1, "true")

@@ -14,7 +14,7 @@ PATIENCE_S = 60         # what takes longer does not come, on a busy host either
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
-from labkit import Failed, Lab  # noqa: E402
+from labkit import NAP_S, Failed, Lab  # noqa: E402
 
 
 class Skipped(Exception):
@@ -28,11 +28,12 @@ def expect(condition, complaint):
 
 
 def wait_for(what, condition, seconds=PATIENCE_S):
-    """Ask until it is so; each question takes its time on a node, so no nap is needed."""
+    """Ask until it is so."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise Failed(f"not within {seconds} s: {what}")
+        time.sleep(NAP_S)
 
 
 def several_attempts(attempt, *args):
