@@ -49,7 +49,7 @@ class Running:
 
     def __init__(self, lab, node, command):
         self.what = f"node {node}: {' '.join(command)}"
-        self.running = lab.running
+        self.lab = lab
         channel = lab.machine(node).channel()
         self.connection = Connection(channel)
         self.process = subprocess.Popen(
@@ -57,7 +57,7 @@ class Running:
             text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         # If nobody kept us our connection would be given to the next command while this one runs.
-        self.running.add(self)
+        self.lab.running.add(self)
 
     def line(self):
         """The next line it prints; the end of its output is a failure."""
@@ -97,7 +97,7 @@ class Running:
         self._leave(False)
 
     def _leave(self, ended):
-        self.running.discard(self)
+        self.lab.running.discard(self)
         self.connection.close(ended)
 
 
@@ -110,7 +110,7 @@ class Part(Running):
     def __init__(self, lab, node, name, *options):
         super().__init__(lab, node, [*self.PREFIX, name, "--json", "--seconds", "300", "--silence-ms",
                                           str(self.SILENCE_MS), *map(str, options)])
-        self.lab, self.node, self.name = lab, node, name
+        self.node, self.name = node, name
 
     def now_ns(self):
         """The time on its machine, as its `time_ns`; /proc/uptime is exact to 10 ms, this rounds up."""

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import TOP, expect, plan, run
+from suite import TOP, asked, expect, plan, run
 
 PROGRAM = r"""
 #include <rfmring.h>
@@ -586,6 +586,7 @@ TESTS = [test_program, test_examples, test_all_three, test_between_files, test_w
          test_pages, test_header]
 
 if __name__ == "__main__":
-    plan(TESTS)
+    tests = asked(TESTS, test_growth)
+    plan(tests)
     with tempfile.TemporaryDirectory(prefix="library-test-") as place:
-        sys.exit(bool(run(TESTS, Libraries(place))))
+        sys.exit(bool(run(tests, Libraries(place))))

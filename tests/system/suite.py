@@ -98,6 +98,11 @@ def clean_console(lab, node):
     expect(not bad, f"node {node}'s console has '{bad and bad[0]}'")
 
 
+def asked(tests, *long):
+    """The tests to run: with `--brief` without the long ones, which `make check` runs."""
+    return [test for test in tests if test not in long or "--brief" not in sys.argv]
+
+
 def plan(tests):
     print(f"1..{len(tests)}", flush=True)
 
