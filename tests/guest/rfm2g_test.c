@@ -1183,7 +1183,8 @@ static void settings(void)
 	IS(RFM2gSetMemoryOffset(near, RFM2G_MEM_OFFSET3 + 1), BAD_PARAMETER_2);
 	IS(RFM2gSetMemoryOffset(near, (RFM2G_MEM_OFFSETTYPE)-1), BAD_PARAMETER_2);
 
-	IS(RFM2gCheckRingCont(near), SUCCESS);
+	/* One check alone has half a second, which a busy host may take. */
+	ring_is_up();
 	IS(RFM2gClearOwnData(near, &on), SUCCESS);
 	CHECK_EQ(on, 1);
 }

@@ -50,6 +50,9 @@ int main(int argc, char **argv)
 			if (rfmring_wait_interrupt(ring, &interrupt, 20000) != 1)
 				return 3;
 		} while (rfmring_load32(ring, 0, &value) || value != 42);
+		/* What comes in does not say that the way out is there: the answer is sent once. */
+		while (rfmring_fence(ring, NULL, 1000))
+			;
 		rfmring_store32(ring, 4, value + 1);
 		rfmring_fence(ring, NULL, 1000);
 	}

@@ -70,7 +70,7 @@ for type in int1 int2 int3 int4 reset; do
 	rmctl send $near all $type; rmctl listen $far $type -n 1
 done
 rmctl send $far NEAR int1; rmctl listen $near int1 int2 int3 int4 reset --discard -t 10ms
-for card in $alone $near $far; do rmctl show $card; rmctl stats $card; rmctl test $card; done
+for card in $alone $near $far; do rmctl show $card; rmctl stats $card; rmctl test $card -t 10; done
 for name in led transmit loopback dark-on-dark parity byte-swap dma-byte-swap; do
 	before=$(rmctl set $near | sed -n "s/^$name  *//p")
 	for value in on off $before; do rmctl set $near $name=$value; done
