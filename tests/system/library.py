@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 				return 3;
 		} while (rfmring_load32(ring, 0) != 42);
 		rfmring_store32(ring, 4, rfmring_load32(ring, 0) + 1);
-		rfmring_fence(ring, NULL, 1000);
+		rfmring_fence(ring, NULL, 20000);
 	}
 	rfmring_close(ring);
 	return 0;
