@@ -182,6 +182,12 @@ wait_until() {
 	done
 }
 
+# stop_background: it stands still then; another processor may still run it when kill has ended
+stop_background() {
+	kill -STOP "$background"
+	wait_until grep -q '^State:.T' "/proc/$background/status"
+}
+
 # A packet that was sent while light was away does not come home, the next one does.
 packet_comes_home() { "$rmctl" test "$1" >/dev/null 2>&1; }
 ring_closes() { wait_until packet_comes_home "$1"; }

@@ -274,6 +274,9 @@ def frozen_neighbour(lab):
         lab.signal(2, signal.SIGCONT)
     expect(waiter.process.returncode == 0, out)
     lab.test_ring(1, card(lab))
+    # Had it stood still for long it has left, and comes back with its next heartbeat.
+    wait_for("it is a member of the ring",
+             lambda: lab.rmctl_json(1, "map", card(lab))["count"] == 2)
     # What was lost while it stood still is told once.
     lab.run(1, "rmctl", "fence", card(lab), "-t", "60", check=False)
     lab.run(1, "rmctl", "fence", card(lab), "-t", "60")

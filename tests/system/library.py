@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 		while (rfmring_fence(ring, NULL, 1000))
 			;
 		rfmring_store32(ring, 4, value + 1);
-		rfmring_fence(ring, NULL, 1000);
+		rfmring_fence(ring, NULL, 20000);
 	}
 	return rfmring_close(ring) ? 4 : 0;
 }
