@@ -526,7 +526,7 @@ def test_settings():
         a.call("set", "offset", "64M")
         a.call("write", "0x20", 2)
         a.call("set", "offset", 0)
-        a.call("fence")
+        wait_for("node 1 hears that the other goes on", lambda: not a.call("fence", check=False).returncode)
         expect(b.call("read", "0x20") == "0x00000000", "the offset was not added")
         expect(b.counter("beyond") == 1, "the update was not beyond the memory")
         a.call("set", "transmit", "off")
