@@ -37,7 +37,7 @@
 #define GRANULES(bytes)	(((bytes) + RFM_GRANULE - 1) / RFM_GRANULE)
 #define SENT_TYPES	5	/* of events: RESET, INT1 to INT4 */
 
-/* Who wrote a granule last. */
+/* Who wrote a granule last. @frame, @clock_domain: 0 if the node itself did. */
 struct last_write {
 	uint64_t time_ns, frame;
 	uint32_t clock_domain;
@@ -81,7 +81,7 @@ struct ring_node {
 	int memory_fd;
 	uint32_t id, flags;
 	uint64_t memory_size;
-	uint32_t clock_domain, wait_ms;
+	uint32_t wait_ms;
 	pthread_mutex_t settings;
 	_Atomic bool own_data;
 
@@ -173,6 +173,9 @@ int ring_close(struct rfm *rfm);
 /* --- ring_state.c */
 
 int ring_state(struct ring_node *node, struct rfmring_state *state);
+
+/** ring_clock_ns() - the node's clock, with which times of updates are compared */
+uint64_t ring_clock_ns(const struct ring_node *node);
 int ring_info(struct rfm *rfm, void *argument);
 int ring_get_config(struct rfm *rfm, void *argument);
 int ring_set_config(struct rfm *rfm, void *argument);
