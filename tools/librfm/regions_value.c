@@ -337,9 +337,10 @@ static int integer_of(uint32_t type, double real, uint64_t *bits)
 {
 	unsigned int width = 8 * types[type].size - types[type].is_signed;
 	double above = 2.0 * (double)(1ull << (width - 1));
+	double whole = (double)(1ull << 52);
 
 	/* Larger ones are integers anyway. */
-	if (real > -0x1p52 && real < 0x1p52)
+	if (real > -whole && real < whole)
 		real = (double)(int64_t)(real < 0 ? real - 0.5 : real + 0.5);
 	if (!(real < above) || real < (types[type].is_signed ? -above : 0))
 		return ERANGE;
