@@ -22,6 +22,7 @@ from lab.channel import CHANNEL_FAILED, Connection, quote
 
 TOP = Path(__file__).resolve().parent.parent
 RMLAB = TOP / "scripts" / "rmlab"
+NAP_S = 0.02        # between two questions, so that who is asked comes to do something
 GCOV_FOLDER = os.environ.get("RFM_GCOV_FOLDER")
 
 
@@ -48,14 +49,15 @@ class Running:
 
     def __init__(self, lab, node, command):
         self.what = f"node {node}: {' '.join(command)}"
-        self.running = lab.running
+        self.lab = lab
         channel = lab.machine(node).channel()
         self.connection = Connection(channel)
         self.process = subprocess.Popen(
             channel.command_line(self.connection, quote(command)),
             text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.running.add(self)      # it keeps its connection, also where nobody waits for it
+        # If nobody kept us our connection would be given to the next command while this one runs.
+        self.lab.running.add(self)
 
     def line(self):
         """The next line it prints; the end of its output is a failure."""
@@ -82,7 +84,8 @@ class Running:
             self.stop()
             raise Failed(f"{self.what}: not done after {timeout} s") from e
         status = self.process.returncode
-        self._leave(status != CHANNEL_FAILED)
+        # Else it was ssh that ended, by a signal or with its connection.
+        self._leave(0 <= status < CHANNEL_FAILED)
         if check and status:
             raise Failed(f"{self.what}: exit status {status}: {(out + err).strip()}")
         return subprocess.CompletedProcess(self.what, status, out, err)
@@ -94,7 +97,7 @@ class Running:
         self._leave(False)
 
     def _leave(self, ended):
-        self.running.discard(self)
+        self.lab.running.discard(self)
         self.connection.close(ended)
 
 
@@ -107,7 +110,7 @@ class Part(Running):
     def __init__(self, lab, node, name, *options):
         super().__init__(lab, node, [*self.PREFIX, name, "--json", "--seconds", "300", "--silence-ms",
                                           str(self.SILENCE_MS), *map(str, options)])
-        self.lab, self.node, self.name = lab, node, name
+        self.node, self.name = node, name
 
     def now_ns(self):
         """The time on its machine, as its `time_ns`; /proc/uptime is exact to 10 ms, this rounds up."""
@@ -225,7 +228,7 @@ class Lab:
         closed, or while another machine is held up."""
         end = time.monotonic() + 60
         while self.run(node, "rmctl", "test", card, check=time.monotonic() > end).returncode:
-            pass
+            time.sleep(NAP_S)
 
     def poke(self, node, offset, value, width=4):
         self.run(node, "rmctl", "poke", "-w", str(width), "rfm0", hex(offset), str(value))

@@ -98,7 +98,7 @@ class Channel:
         with Connection(self) as connection:
             status = subprocess.run([*DIES_WITH_US, *program, *connection.options, *arguments],
                                     check=False).returncode
-            if status == CHANNEL_FAILED and self.quietly(connection.options, "true"):
+            if status < 0 or status == CHANNEL_FAILED and self.quietly(connection.options, "true"):
                 raise ChannelError(f"lost the connection to machine {self.number}")
             return status
 
@@ -137,7 +137,7 @@ class Connection:
 
     def close(self, ended):
         """Who comes next makes a new one where the command may not have ended."""
-        if ended:
+        if ended and not self._lock.closed:
             self._lock.truncate(0)
         self._lock.close()
 

@@ -121,7 +121,16 @@ def do_up(args):
 def do_exec(args):
     if not args.command:
         raise UsageError("exec needs '--' and a command")
-    return Lab(args.name).machine(args.node).channel().run(channel.quote(args.command))
+    return reached(args).run(channel.quote(args.command))
+
+
+def reached(args):
+    """For what ends as its command does: that there is no way in has a status of its own."""
+    machine = Lab(args.name).machine(args.node)
+    try:
+        return machine.channel()
+    except LabError as error:
+        raise channel.ChannelError(str(error)) from error
 
 
 def do_push(args):
@@ -135,7 +144,7 @@ def do_pull(args):
 
 
 def do_shell(args):
-    return Lab(args.name).machine(args.node).channel().shell()
+    return reached(args).shell()
 
 
 def do_qmp(args):

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * librfm: librfm_events_test NEAR FAR, see librfm_pair.h. What a fence tells to whom, and in
- * detail what queues, eventfds, comparisons, silences and owners do, on a card and in process.
+ * detail what queues, eventfds, comparisons, silences, owners and listeners do, on a card and
+ * in process.
  */
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
@@ -339,6 +341,58 @@ static void a_full_eventfd_holds_up_nothing(void)
 	unmap_pair(&pair, 8);
 }
 
+struct filler {
+	int fd;
+	_Atomic bool stop, stopped;
+};
+
+/* Whenever it is empty. */
+static void *fill_again_and_again(void *given)
+{
+	const uint64_t full = UINT64_MAX - 1;
+	struct filler *filler = given;
+
+	while (!filler->stop)
+		CHECK_EQ(write(filler->fd, &full, sizeof(full)), sizeof(full));
+	filler->stopped = true;
+	return NULL;
+}
+
+#define FILLED	300
+
+/* Nor does another who fills it, at whatever moment. */
+static void who_fills_an_eventfd_holds_up_nothing(void)
+{
+	struct filler filler = { .fd = eventfd(0, 0) };
+	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = filler.fd };
+	struct pollfd some = { .fd = filler.fd, .events = POLLIN };
+	struct rfm_events *events;
+	struct rfm_event record;
+	struct rfm_range range;
+	pthread_t thread;
+	struct pair pair;
+
+	if (!map_pair(&pair, 7, 8))
+		return;
+	range = (struct rfm_range){ pair.offset, 8 };
+	events = watch_with(&watch, &range);
+	REQUIRE(events);
+	REQUIRE(!pthread_create(&thread, NULL, fill_again_and_again, &filler));
+	for (int round = 0; round < FILLED; round++) {
+		put_alone(near_card, &pair, 0, round);
+		REQUIRE(next(events, &record));
+		CHECK(count_of(filler.fd) > 0);
+	}
+	filler.stop = true;
+	while (!filler.stopped)
+		if (poll(&some, 1, 1) == 1)
+			count_of(filler.fd);
+	pthread_join(thread, NULL);
+	rfm_events_close(events);
+	close(filler.fd);
+	unmap_pair(&pair, 8);
+}
+
 /* --- conditions --------------------------------------------------------------------- */
 
 static void comparisons(void)
@@ -522,6 +576,183 @@ static void as_many_ranges_as_may_be_owned(void)
 	rfm_close(rfm);
 }
 
+/* --- interrupts, and what happens on the ring ----------------------------------------- */
+
+static uint64_t dropped_by_the_card(void)
+{
+	static struct rfm_counters counters;
+
+	CHECK_EQ(rfm_counters(far_card, &counters), 0);
+	return counters.value[RFM_COUNTER_INTERRUPTS_DROPPED];
+}
+
+/* Up to RFM_FIFO_DEPTH of a type; those of one type stay in their order. */
+static void interrupts_wait_for_a_listener(void)
+{
+	const uint32_t types = RFM_EVENT_BIT(RFM_EVENT_INT1) | RFM_EVENT_BIT(RFM_EVENT_INT4);
+	uint32_t heard[RFM_EVENT_TYPES] = { 0 };
+	struct rfm_events *events;
+	struct rfm_event record;
+	uint64_t before;
+
+	events = rfm_listen(far_card, types, RFM_LISTEN_DISCARD, 0);
+	REQUIRE(events);
+	CHECK_EQ(rfm_events_close(events), 0);
+	before = dropped_by_the_card();
+	for (uint32_t i = 0; i < 130; i++) {
+		CHECK_EQ(rfm_send(near_card, far_info.node, RFM_EVENT_INT4, i), 0);
+		if (i < 65)
+			CHECK_EQ(rfm_send(near_card, far_info.node, RFM_EVENT_INT1, i), 0);
+	}
+	CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
+	CHECK_EQ(dropped_by_the_card(), before + 130 - RFM_FIFO_DEPTH);
+	events = rfm_listen(far_card, types, RFM_LISTEN_EXCLUSIVE, 0);
+	REQUIRE(events);
+	for (uint32_t i = 0; i < 65 + RFM_FIFO_DEPTH && next(events, &record); i++) {
+		REQUIRE(record.type == RFM_EVENT_INT1 || record.type == RFM_EVENT_INT4);
+		CHECK_EQ(record.data, heard[record.type]++);
+		CHECK_EQ(record.node, near_info.node);
+	}
+	CHECK_EQ(heard[RFM_EVENT_INT1], 65);
+	CHECK_EQ(heard[RFM_EVENT_INT4], RFM_FIFO_DEPTH);
+	no_more(events);
+	CHECK_NULL(rfm_listen(far_card, RFM_EVENT_BIT(RFM_EVENT_INT4), 0, 0), EBUSY);
+	rfm_events_close(events);
+}
+
+/* What has been taken from the card, whoever listens: what waits there has not. */
+static void events_are_counted_once(void)
+{
+	const uint32_t type = RFM_EVENT_BIT(RFM_EVENT_INT2);
+	uint64_t before[RFM_EVENT_TYPES], after[RFM_EVENT_TYPES];
+	struct rfm_events *events = rfm_listen(far_card, type, RFM_LISTEN_DISCARD, 0), *copy;
+	struct rfm_event record;
+
+	REQUIRE(events);
+	CHECK_EQ(rfm_events_close(events), 0);
+	CHECK_EQ(rfm_event_counts(far_card, before, RFM_EVENT_TYPES), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK_EQ(rfm_send(near_card, far_info.node, RFM_EVENT_INT2, i), 0);
+	CHECK_EQ(rfm_fence(near_card, PATIENCE_MS, NULL), 0);
+	CHECK_EQ(rfm_event_counts(far_card, after, RFM_EVENT_TYPES), 0);
+	CHECK_EQ(after[RFM_EVENT_INT2], before[RFM_EVENT_INT2]);
+	events = rfm_listen(far_card, type, 0, 0);
+	copy = rfm_listen(far_card, type, 0, 0);
+	REQUIRE(events && copy);
+	CHECK_EQ(rfm_send(near_card, far_info.node, RFM_EVENT_INT2, 3), 0);
+	for (uint32_t i = 0; i < 4 && next(events, &record); i++)
+		CHECK_EQ(record.data, i);
+	CHECK_EQ(rfm_event_counts(far_card, after, RFM_EVENT_TYPES), 0);
+	CHECK_EQ(after[RFM_EVENT_INT2], before[RFM_EVENT_INT2] + 4);
+	CHECK_EQ(after[RFM_EVENT_INT1], before[RFM_EVENT_INT1]);
+	rfm_events_close(copy);
+	rfm_events_close(events);
+}
+
+/* The light of the other node goes off, until that is a member no more, and on again. */
+static void the_ring_is_told_of(void)
+{
+	struct rfm_events *events = rfm_listen(far_card, RFM_EVENT_BIT(RFM_EVENT_SYNC_LOSS) |
+					       RFM_EVENT_BIT(RFM_EVENT_SIGNAL) |
+					       RFM_EVENT_BIT(RFM_EVENT_MEMBERSHIP),
+					       RFM_LISTEN_DISCARD, 0);
+	struct rfm_event record = { 0 };
+
+	REQUIRE(events);
+	set_transmitter(0);
+	while (record.type != RFM_EVENT_SYNC_LOSS && next(events, &record))
+		;
+	while (record.type != RFM_EVENT_MEMBERSHIP && next(events, &record))
+		CHECK(record.type != RFM_EVENT_SIGNAL);
+	set_transmitter(RFM_CONFIG_TRANSMIT);
+	while (record.type != RFM_EVENT_SIGNAL && next(events, &record))
+		;
+	while (record.type != RFM_EVENT_MEMBERSHIP && next(events, &record))
+		;
+	rfm_events_close(events);
+	CHECK_EQ(rfm_ring_test(near_card, PATIENCE_MS, NULL), 0);
+	fences_are_good_again(near_card);
+	fences_are_good_again(far_card);
+}
+
+static void the_last_writer_is_known(void)
+{
+	struct rfm_writer writer;
+	struct pair pair;
+
+	if (!map_pair(&pair, 11, 256))
+		return;
+	put_alone(far_card, &pair, 8, 1);
+	put_alone(far_card, &pair, 16, 1);
+	put_alone(near_card, &pair, 9, 1);
+	CHECK_EQ(rfm_writer(far_card, pair.offset + 0x7f, &writer), 0);
+	CHECK_EQ(writer.node, near_info.node);
+	CHECK(writer.frame > 0 && !writer.flags);
+	/* Each of 64 bytes has its own; a store of ours has no frame that came. */
+	for (unsigned int at = 0x80; at < 0xc0; at += 0x3f) {
+		CHECK_EQ(rfm_writer(far_card, pair.offset + at, &writer), 0);
+		CHECK_EQ(writer.node, far_info.node);
+		CHECK_EQ(writer.frame, 0);
+	}
+	put_alone(far_card, &pair, 8, 2);
+	CHECK_EQ(rfm_writer(far_card, pair.offset + 0x40, &writer), 0);
+	CHECK_EQ(writer.node, far_info.node);
+	unmap_pair(&pair, 256);
+}
+
+/* --- sizes -------------------------------------------------------------------------- */
+
+/* A program that knows less of a structure, and one that knows more. */
+static void structures_may_be_of_any_size(void)
+{
+	struct {
+		struct rfm_event event;
+		uint64_t more[4];
+	} large[2];
+	struct rfm_events *events;
+	struct {
+		struct rfm_watch watch;
+		uint64_t more;
+	} watch = { 0 };
+	struct {
+		struct rfm_info info;
+		uint64_t more;
+	} info;
+	struct rfm_range range;
+	uint64_t small[8];
+	struct pair pair;
+
+	if (!map_pair(&pair, 12, 8) || !begin_marks())
+		return;
+	memset(&info, 0xa5, sizeof(info));
+	CHECK_EQ(rfm_info_sized(near_card, &info.info, sizeof(info)), 0);
+	CHECK(info.info.node == near_info.node && info.more == 0);
+	memset(&info, 0xa5, sizeof(info));
+	CHECK_EQ(rfm_info_sized(near_card, &info.info, offsetof(struct rfm_info, lcsr1)), 0);
+	CHECK(info.info.node == near_info.node && info.info.lcsr1 == 0xa5a5a5a5);
+
+	range = (struct rfm_range){ pair.offset, 8 };
+	rfm_watch_init(&watch.watch, &range, 1);
+	watch.more = 1;
+	CHECK_NULL(rfm_watch_with_sized(far_card, &watch.watch, sizeof(watch)), EINVAL);
+	watch.more = 0;
+	events = rfm_watch_with_sized(far_card, &watch.watch, sizeof(watch));
+	REQUIRE(events);
+	for (uint64_t i = 1; i <= 4; i++)
+		put_alone(near_card, &pair, 0, i);
+	all_told();
+	memset(large, 0xa5, sizeof(large));
+	CHECK_EQ(rfm_events_wait_sized(events, &large[0].event, sizeof(*large), 2, 0), 2);
+	CHECK(large[0].event.seq == 1 && large[1].event.seq == 2);
+	CHECK(large[0].more[3] == 0 && large[1].more[0] == 0);
+	memset(small, 0xa5, sizeof(small));
+	CHECK_EQ(rfm_events_wait_sized(events, (struct rfm_event *)small, 24, 2, 0), 2);
+	CHECK(small[2] == 3 && small[5] == 4 && small[6] == 0xa5a5a5a5a5a5a5a5);
+	rfm_events_close(events);
+	rfm_events_close(marks);
+	unmap_pair(&pair, 8);
+}
+
 /* --- limits ------------------------------------------------------------------------- */
 
 static void as_much_as_may_be_queued(void)
@@ -605,10 +836,16 @@ int main(int argc, char **argv)
 		TAP_CASE(what_is_kept_takes_in_what_comes),
 		TAP_CASE(descriptors_tell),
 		TAP_CASE(a_full_eventfd_holds_up_nothing),
+		TAP_CASE(who_fills_an_eventfd_holds_up_nothing),
 		TAP_CASE(comparisons),
 		TAP_CASE(silences),
 		TAP_CASE(owning_is_by_granule),
 		TAP_CASE(as_many_ranges_as_may_be_owned),
+		TAP_CASE(interrupts_wait_for_a_listener),
+		TAP_CASE(events_are_counted_once),
+		TAP_CASE(the_ring_is_told_of),
+		TAP_CASE(the_last_writer_is_known),
+		TAP_CASE(structures_may_be_of_any_size),
 		TAP_CASE(as_much_as_may_be_queued),
 		TAP_CASE(as_many_ranges_as_may_be_watched),
 		TAP_CASE(descriptors_run_out),

@@ -172,8 +172,7 @@ static void changes_are_told_with_their_maker(void)
 	CHECK_EQ(ask(), EINVAL);
 	ask_of(RFM_CMD_COUNTERS_RESET, HEARER);
 	CHECK_TAKEN();
-	REQUIRE(next_note(&note, PATIENCE_MS));
-	CHECK_EQ(note.cmd, RFM_CMD_CARD_CHANGE_NTF);
+	REQUIRE(await(&note, HEARER, RFM_CMD_CARD_CHANGE_NTF, ABSENT));
 	CHECK_EQ(note.generation, generation + 3);
 }
 

@@ -4,7 +4,9 @@
  * card that nobody else uses, and root.
  *
  *	registers_test DEVICE [NARROW]
+ *	registers_test --locked DEVICE
  *
+ * With --locked the kernel is locked down, and all this is refused.
  * The window of NARROW is smaller than its memory. Offsets and bits are spelt as the
  * manual of the card has them, so that a wrong number in a header shows.
  */
@@ -206,6 +208,26 @@ static void rights(void)
 	CHECK_EQ(reg(card, &args), 0);
 }
 
+/* With every capability; all else goes on. */
+static void a_kernel_that_is_locked_down(void)
+{
+	struct rfm_reg args = { .set = RFM_REGS_CONTROL, .offset = NTD, .width = 4 };
+	struct rfm_config config = { .mask = RFM_CONFIG_LED };
+	uint64_t word = 0;
+	void *memory;
+
+	CHECK_ERRNO(reg(card, &args), EPERM);
+	args.mask = 1;
+	CHECK_ERRNO(reg(card, &args), EPERM);
+	CHECK(!map_regs(card, RFM_MAP_CONTROL, RW) && errno == EPERM);
+	CHECK(!map_regs(card, RFM_MAP_RUNTIME, PROT_READ) && errno == EPERM);
+	CHECK_EQ(ioctl(card, RFM_IOC_SET_CONFIG, &config), 0);
+	CHECK_EQ(pwrite(card, &word, sizeof(word), PLACE), sizeof(word));
+	memory = map_regs(card, 0, RW);
+	CHECK(memory);
+	munmap(memory, PAGE);
+}
+
 /* Another's bits of a register stay as they are while ours change all the time. */
 static atomic_bool enough;
 
@@ -405,6 +427,7 @@ static void gone(void)
 
 int main(int argc, char **argv)
 {
+	static const struct tap_case locked[] = { TAP_CASE(a_kernel_that_is_locked_down) };
 	static const struct tap_case cases[] = {
 		TAP_CASE(reading),
 		TAP_CASE(writing),
@@ -418,6 +441,10 @@ int main(int argc, char **argv)
 		TAP_CASE(gone),
 	};
 
+	bool is_locked = argc > 1 && !strcmp(argv[1], "--locked");
+
+	argc -= is_locked;
+	argv += is_locked;
 	path = card_path(argc, argv, 0);
 	narrow_path = argc > 2 ? argv[2] : NULL;
 	if (!path)
@@ -427,5 +454,5 @@ int main(int argc, char **argv)
 		tap_note("%s: %s", path, strerror(errno));
 		return TAP_FAIL;
 	}
-	return TAP_RUN(cases);
+	return is_locked ? TAP_RUN(locked) : TAP_RUN(cases);
 }

@@ -606,7 +606,7 @@ before=$(cat $room)
 echo 4096 >$room
 monitor_in_background -j monitor -t 60
 echo "$before" >$room
-kill -STOP "$background"
+stop_background
 changes=0
 for value in on off on off on off on off on off on off on off on off on off on off; do
 	"$rmctl" set "$dev" led=$value

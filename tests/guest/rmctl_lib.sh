@@ -23,8 +23,9 @@ report() { # report RESULT DESCRIPTION
 	echo "$1 $number - $2"
 	[ "$1" = ok ] && return
 	failures=$((failures + 1))
+	# What it complained of first: a summary shows the first lines only.
+	sed 's/^/# err: /' "$err" | head -n 5 | plain_text
 	sed 's/^/# out: /' "$out" | head -n 50 | plain_text
-	sed 's/^/# err: /' "$err" | head -n 50 | plain_text
 }
 
 skip() { # skip DESCRIPTION REASON
@@ -179,6 +180,12 @@ wait_until() {
 		read -r uptime _ </proc/uptime
 		[ "${uptime%.*}" -le "$limit" ] || return 1
 	done
+}
+
+# stop_background: it stands still then; another processor may still run it when kill has ended
+stop_background() {
+	kill -STOP "$background"
+	wait_until grep -q '^State:.T' "/proc/$background/status"
 }
 
 # A packet that was sent while light was away does not come home, the next one does.

@@ -487,7 +487,7 @@ check "trace -t" says 0 "tracing $dev ..."
 
 # What does not fit its queue is lost, and that is said where it is. Stopped, it cannot read.
 in_background '^tracing' trace "$dev" -t 20 0x5000+4 --depth 2
-kill -STOP "$background"
+stop_background
 for i in 1 2 3 4 5; do store 0x5000 $i; done
 told "$dev" 5
 kill -CONT "$background"
@@ -563,7 +563,7 @@ check "watch -n -t, nothing comes" says 1 "rmctl: $dev: watch: 1 event\(s\) stil
 # An update for each 64 bytes are more than are kept for one that stands still.
 outrun() { # outrun ARG...: watch ARG..., which loses some and hears the next
 	in_background '^watching' watch "$dev" -t 20 0x100000+64K "$@"
-	kill -STOP "$background"
+	stop_background
 	"$rmctl" fill "$peer" 0x100000+64K 1 -y
 	told "$dev" 1024
 	kill -CONT "$background"
@@ -626,7 +626,7 @@ check "and of a silence" lines "$out" 'stale  [1-9][0-9]{8,}'
 # A signal is for all that the command runs, and rmctl ends after it. These end without one too.
 for signal in INT TERM HUP; do
 	in_background '^watching' watch "$dev" -t 20 beat --exec \
-		"trap : $signal; sh -c 'trap \"echo told; exit 0\" $signal; echo begin; sleep 5 >/dev/null 2>&1 & wait; echo not told'; exit \$?"
+		"trap : $signal; sh -c 'trap \"echo told; exit 0\" $signal; echo begin; sleep 20 >/dev/null 2>&1 & wait; echo not told'; exit \$?"
 	store beat 1
 	wait_for "$out" begin
 	store beat 2

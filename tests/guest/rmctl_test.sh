@@ -503,7 +503,7 @@ if [ -n "$peer" ]; then
 	listen_in_background listen "$dev" int1 -n 3 -t 20 --depth 1
 	"$rmctl" send "$peer" "$node" 1 1
 	wait_for "$out" 0x00000001
-	kill -STOP "$background"
+	stop_background
 	for data in 2 3 4 5; do "$rmctl" send "$peer" "$node" 1 $data; done
 	told "$dev" 5
 	kill -CONT "$background"

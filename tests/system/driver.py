@@ -47,9 +47,10 @@ def plug_in(lab):
     comes_back(lab)
 
 
-def users_of(lab, path):
-    """Programs that map the card, poll it and store to it, until it goes; they have begun."""
-    users = lab.start(1, PROGRAMS + "unbind_test", "-x", path)
+def users_of(lab, path, *program):
+    """Programs that use the card in all ways until it goes; they have begun."""
+    name, *options = program or ("unbind_test", "-x")
+    users = lab.start(1, PROGRAMS + name, *options, path)
     while "running" not in users.line():
         pass
     return users
@@ -58,9 +59,11 @@ def users_of(lab, path):
 def one_unplug(lab):
     device = f"/dev/{card(lab)}"
     users = users_of(lab, device)
+    waits = users_of(lab, device, "rfm2g_test", "--gone")
     time.sleep(random.uniform(0, 0.5))  # a random moment is the point
     lab.qmp(1, "device_del", id="rfm0")
     users.finish(timeout=60)
+    waits.finish(timeout=60)
     wait_for("the card is out",
              lambda: lab.run(1, "test", "-e", device, check=False).returncode == 1)
     wait_for("QEMU has let go of it", lambda: "rfm0" not in
@@ -69,7 +72,7 @@ def one_unplug(lab):
 
 
 def unplugs(lab, count):
-    """The card is unplugged while it is mapped, polled and stored to: ENODEV, SIGBUS, no hang"""
+    """The card is unplugged while it is mapped, polled, stored to and waited for: errors, no hang"""
     for _ in range(count):
         one_unplug(lab)
 
@@ -271,6 +274,9 @@ def frozen_neighbour(lab):
         lab.signal(2, signal.SIGCONT)
     expect(waiter.process.returncode == 0, out)
     lab.test_ring(1, card(lab))
+    # Had it stood still for long it has left, and comes back with its next heartbeat.
+    wait_for("it is a member of the ring",
+             lambda: lab.rmctl_json(1, "map", card(lab))["count"] == 2)
     # What was lost while it stood still is told once.
     lab.run(1, "rmctl", "fence", card(lab), "-t", "60", check=False)
     lab.run(1, "rmctl", "fence", card(lab), "-t", "60")
@@ -588,6 +594,13 @@ def programs(lab, *calls):
                for name, *words in calls)
 
 
+def locked_down(lab, device):
+    """A kernel that is locked down, which cannot be undone, gives nobody registers"""
+    lab.run(1, "sh", "-c", "mount -t securityfs none /sys/kernel/security; "
+            "echo integrity >/sys/kernel/security/lockdown")
+    expect(not programs(lab, ("registers_test", "--locked", device)), "see above")
+
+
 def on_each(names, *words):
     return [(name, *words) for name in names]
 
@@ -623,7 +636,8 @@ def part_calls(up, _):
             ("librfm_test", near, far, narrow), ("librfm_later_test", near, far, narrow),
             ("librfm_events_test", near, far), *on_each(("grow_test",), near, far),
             ("config_test", near, far, narrow), ("rfm2g_test", near, far, narrow),
-            ("registers_test", mine, narrow), ("registers_test", base)) + planned([clean_kernels], lab)
+            ("registers_test", mine, narrow), ("registers_test", base)) + \
+            planned([clean_kernels, locked_down], lab, mine)
 
 
 def part_events(up, _):

@@ -265,7 +265,8 @@ def moved(lab):
     plant, controller = Moved(lab, 1, "plant"), Moved(lab, 2, "controller")
     display = Moved(lab, 2, "display")
     plant.tells("running")
-    display.tells("fresh")
+    while display.tells("fresh")["mode"] != "running":
+        pass                    # machine 2 has yet to hear of it
     said = lab.out(2, "rmctl", "-R", MOVED, "peek", "rfm0", "loop.state").splitlines()
     expect(len(said) == 7 and re.fullmatch(r"loop\.state\.level: \d\.\d+ m", said[1]) and
            said[5] == "loop.state.mode: 1", f"{said}")

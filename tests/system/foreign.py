@@ -33,6 +33,7 @@ def three_cards(folder):
     ring = zip(nodes, nodes[1:] + nodes[:1])
     return extra_cards([(node, f"path={folder}/{node}", f"path={folder}/{to}",
                          f",id=card{node},memory-size={SIZES[node]},{MORE[node]},"
+                         "stall-limit-ms=10000,"        # nothing may be lost
                          f"addr={0x10 + 4 * nodes.index(node):#x}") for node, to in ring])
 
 
@@ -237,7 +238,7 @@ def left_as_after_reset(lab, cards):
     lab.run(1, "rmctl", "set", device, "byte-swap=on", "moderation-count=7", "moderation-time=77us")
     lab.run(1, "sh", "-c", f"dd if=/dev/zero of=/dev/{device} bs=1M count=4;"
             f" rmctl send {device} 10,12 1 0x77; rmctl send {device} 10 2 0x78;"
-            f" rmctl fence {device} && rmctl verify {device} 0x1000+64")
+            f" rmctl fence {device} -t 60 && rmctl verify {device} 0x1000+64 -t 60")
     users = [lab.start(1, "rmctl", "listen", device, "int1"),
              lab.start(1, "rmctl", "watch", device, "0x40+4", "--equal=1")]
     users[0].listening()
@@ -265,7 +266,7 @@ for i in $(seq {cycles}); do
 	if [ $((i % 10)) = 0 ]; then insmod /lib/modules/$(uname -r)/rfm.ko && cd /sys/bus/pci/drivers/rfm || exit 1
 	else for card in {where}; do echo $card >bind || exit 1; done; fi
 	for card in {devices}; do
-		rmctl test $card && dd if=/dev/zero of=/dev/$card bs=64K count=1 2>/dev/null || exit 1
+		rmctl test $card -t 10 && dd if=/dev/zero of=/dev/$card bs=64K count=1 2>/dev/null || exit 1
 	done
 done"""
 

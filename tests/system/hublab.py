@@ -7,12 +7,21 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 from suite import TOP, clean_kernels, expect, plan, run, wait_for
+from container import Container, ended
 from labkit import Lab, rmlab
 
-RMHUB = TOP / "build" / "tools" / "rmhub"
+TOOLS = TOP / "build" / "tools"
+RMHUB = TOOLS / "rmhub"
+PAIR = [TOOLS / "rfm2g-send", TOOLS / "rfm2g-receive"]
+CARD = "/dev/rfm2g0"
+MEMBER = 4              # the node that is no machine
+ROUNDS, LONG_ROUNDS = 1000, 100_000
+LIMIT_S = 600           # ends a program that waits for something in vain
 
 
 def lab_status(lab):
@@ -43,7 +52,7 @@ def is_shown(lab):
     expect(Path(status["hub"]["socket"]).exists(), "no control socket")
     expect("hub: running pid" in rmlab("status", "--name", lab.name).stdout, "not printed")
     all_pass(lab)
-    nodes = [port["in"]["peer"]["node"] for port in ports(lab)]
+    nodes = [port["in"]["peer"]["node"] for port in ports(lab)[:len(lab.nodes)]]
     expect(nodes == list(lab.nodes), f"cards at the ports: {nodes}")
 
 
@@ -87,6 +96,61 @@ def a_fibre_is_cut(lab):
     all_pass(lab)
 
 
+@contextmanager
+def container_at_port(lab):
+    """A container with programs for the RFM2g API, and the sockets of its port: unix:/ring/port."""
+    sockets = [Path(ports(lab)[-1][end]["address"].removeprefix("unix:").removesuffix(",server"))
+               for end in ("in", "out")]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Container(folder, sockets[0].parent, *PAIR), sockets
+
+
+def may_do_nothing(container):
+    """It has no capability, no device, and a root in which it cannot write."""
+    done = container.run("/bin/busybox", "sh", "-c", "PATH=/bin; busybox grep CapEff /proc/self/status;"
+                         " busybox ls /; for i in / /bin; do busybox touch $i/new && echo written; done")
+    said = done.stdout.split()
+    expect(said[:2] == ["CapEff:", "0" * 16] and "ring" in said and not {"dev", "written"} & set(said),
+           str(done))
+
+
+def may_connect(sockets, mode):
+    for path in sockets:
+        path.chmod(mode)
+
+
+def all_rounds(done, rounds):
+    expect((done.returncode, done.stdout) == (0, f"{rounds} rounds\n"), str(done))
+
+
+def pair_with_a_container(lab, rounds=ROUNDS):
+    """RFM2g programs in a container without privileges and in a machine, both ways: no round is wrong"""
+    words = {"RFM_CARD_0": f"ring:unix:/ring/port?node={MEMBER}&size=64M&wait-ms=20000"}
+    with container_at_port(lab) as (container, sockets):
+        may_do_nothing(container)
+        may_connect(sockets, 0o555)
+        done = container.run("/bin/rfm2g-send", CARD, 1, rounds, **words)
+        expect(done.returncode == 1 and "no permission to connect to unix:/ring/port.out" in done.stderr,
+               str(done))
+        may_connect(sockets, 0o777)
+
+        receiver = lab.start(1, "rfm2g-receive", CARD, str(rounds))
+        sender = container.start("/bin/rfm2g-send", CARD, 1, rounds, **words)
+        all_rounds(ended(sender, LIMIT_S), rounds)
+        all_rounds(receiver.wait(LIMIT_S), rounds)
+
+        receiver = container.start("/bin/rfm2g-receive", CARD, rounds, **words)
+        sender = lab.start(1, "rfm2g-send", CARD, str(MEMBER), str(rounds))
+        all_rounds(sender.wait(LIMIT_S), rounds)
+        all_rounds(ended(receiver, LIMIT_S), rounds)
+
+
+def pair_with_a_container_long(lab):
+    """RFM2g programs in a container without privileges and in a machine, a hundred thousand rounds each way"""
+    pair_with_a_container(lab, LONG_ROUNDS)
+
+
 def command_line(path):
     try:
         return path.read_bytes().decode(errors="replace")
@@ -109,14 +173,23 @@ def nothing_is_left(lab):
 
 
 TESTS = [is_shown, options_are_passed, stores_arrive, a_machine_dies, a_fibre_is_cut,
-         nothing_is_left, clean_kernels]
+         pair_with_a_container, nothing_is_left, clean_kernels]
+LONG = [pair_with_a_container_long, clean_kernels]
 
 
 def main():
-    plan(TESTS)
-    with Lab("hublab", 3, "--topology", "hub", "--hub-arg", "--queue 65536") as lab:
-        failed = run(TESTS, lab)
-    return bool(failed)
+    tests, machines = (LONG, 1) if "--long" in sys.argv else (TESTS, 3)
+    plan(tests)
+    with tempfile.TemporaryDirectory(prefix="hublab-") as folder:
+        # The folder of the lab is closed to other users: the last port is elsewhere.
+        os.chmod(folder, 0o755)
+        shared, config = Path(folder) / "shared", Path(folder) / "config"
+        shared.mkdir()
+        member = {"in": f"unix:{shared}/port.in,server", "out": f"unix:{shared}/port.out,server"}
+        config.write_text(json.dumps({"ports": [{}] * machines + [member]}), encoding="ascii")
+        with Lab("hublab", machines, "--topology", "hub", "--hub-arg",
+                 f"--queue 65536 --config {config}") as lab:
+            return bool(run(tests, lab))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ TOOLS = TOP / "build" / "tools"
 LIMIT_S = "300"                         # ends a program that waits for something in vain
 LINES = 20
 ROUNDS, LONG_ROUNDS = 5000, 100_000
+PAIR_S = 600                            # for all of them: each waits for four processes to run
 SILENCE_MS, MARGIN_MS = 500, 10_000
 # Of librfm_test: what a node in a process has not.
 SKIPPED = {"mapping_through_a_window", "a_publication_is_one_store"}
@@ -52,11 +53,11 @@ class Ring:
 class Program:
     """An example on a node; ended at the end of a `with` block."""
 
-    def __init__(self, *command, folder=EXAMPLES, stdin=None, **environment):
+    def __init__(self, *command, folder=EXAMPLES, stdin=None, patience_s=PATIENCE_S, **environment):
         self.process = subprocess.Popen(
             [folder / command[0], *map(str, command[1:])], stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        self.watchdog = threading.Timer(PATIENCE_S, self.process.kill)
+        self.watchdog = threading.Timer(patience_s, self.process.kill)
         self.watchdog.start()
 
     def __enter__(self):
@@ -72,6 +73,11 @@ class Program:
         if not line:
             raise Failed(f"{self.process.args[0].name} has ended: {self.process.stderr.read()}")
         return line.rstrip("\n")
+
+    def joined(self, note):
+        """Wait for what it says on stderr when it is on the ring: until then it misses all."""
+        said = self.process.stderr.readline()
+        expect(note in said, f"{self.process.args[0].name}: {said}")
 
     def tells(self, event):
         while True:
@@ -166,19 +172,20 @@ def test_publish_and_wait(folder):
     """publish and waitloop, subscribe: every cycle, in order, by whom and how old"""
     with Ring(folder, 3) as words, \
             Program("waitloop", words[1], LINES) as waiter, \
-            Program("subscribe", words[2], LIMIT_S) as subscriber, \
-            Program("publish", words[0], LIMIT_S) as publisher:
-        said = [waiter.line() for _ in range(LINES)]
-        lines = [re.fullmatch(r"(\d+): (value .*, mode \d), by node 1, [\d.]+ us ago", line)
-                 for line in said]
-        expect(all(lines), f"{said}")
-        for count, line in enumerate(lines, int(lines[0][1])):
-            expect(line.group(1, 2) == (str(count), f"value {math.sin(count * 0.01):+.3f}, "
-                                                    f"mode {count // 100 % 4}"), f"{said}")
-        counts = [int(subscriber.line().split(":")[0]) for _ in range(LINES)]
-        expect(counts == sorted(set(counts)), f"not one after the other: {counts}")
-        subscriber.end()
-        publisher.end(0, 3)         # what was on its way when another left the ring is lost
+            Program("subscribe", words[2], LIMIT_S) as subscriber:
+        subscriber.joined("base policy all")    # what is on its way when another joins is lost
+        with Program("publish", words[0], LIMIT_S) as publisher:
+            said = [waiter.line() for _ in range(LINES)]
+            lines = [re.fullmatch(r"(\d+): (value .*, mode \d), by node 1, [\d.]+ us ago", line)
+                     for line in said]
+            expect(all(lines), f"{said}")
+            for count, line in enumerate(lines, int(lines[0][1])):
+                expect(line.group(1, 2) == (str(count), f"value {math.sin(count * 0.01):+.3f}, "
+                                                        f"mode {count // 100 % 4}"), f"{said}")
+            counts = [int(subscriber.line().split(":")[0]) for _ in range(LINES)]
+            expect(counts == sorted(set(counts)), f"not one after the other: {counts}")
+            subscriber.end()
+            publisher.end(0, 3)         # what was on its way when another left the ring is lost
 
 
 def test_ages(folder):
@@ -224,6 +231,7 @@ def test_control_loop(folder):
             pass
         with Program("controller", "--card", words[4], *options) as controller:
             plant.tells("recovered")
+            controller.tells("running")     # a busy host may have made it safe before, too
             for part in (controller, plant, display):
                 part.end()
 
@@ -245,8 +253,8 @@ def test_fixed_path(folder):
 def test_rfm2g_pair(folder, rounds=ROUNDS):
     """Sender and receiver for the vendor's API: no round of data and events is wrong"""
     with Ring(folder, 2) as words, \
-            Program("rfm2g-receive", words[1], rounds, folder=TOOLS) as receiver:
-        with Program("rfm2g-send", "/dev/rfm2g0", 2, rounds, folder=TOOLS,
+            Program("rfm2g-receive", words[1], rounds, folder=TOOLS, patience_s=PAIR_S) as receiver:
+        with Program("rfm2g-send", "/dev/rfm2g0", 2, rounds, folder=TOOLS, patience_s=PAIR_S,
                      RFM_CARD_0=words[0]) as sender:
             sent, errors = sender.process.communicate()
             expect((sender.process.returncode, sent) == (0, f"{rounds} rounds\n"), errors)
@@ -262,12 +270,14 @@ def test_rfm2g_pair_long(folder):
 def test_rfm2g_map(folder):
     """What one program stores through a mapping, another sees in its own, and both are told once"""
     with Ring(folder, 2) as words, \
-            Program("rfm2g-map", words[1], 0x5000, "wait", 25, folder=TOOLS) as waiter, \
-            Program("rfm2g-map", words[0], 0x5000, "count", 25, folder=TOOLS) as counter:
-        for program in (counter, waiter):
-            shown, errors = program.process.communicate()
-            expect(program.process.returncode == 0 and shown.startswith("0x00000019 ") and
-                   errors.count("\n") == 1 and "every 1000 us" in errors, f"{shown} {errors}")
+            Program("rfm2g-map", words[1], 0x5000, "wait", 25, folder=TOOLS) as waiter:
+        waiter.joined("every 1000 us")
+        with Program("rfm2g-map", words[0], 0x5000, "count", 25, folder=TOOLS) as counter:
+            counter.joined("every 1000 us")
+            for program in (counter, waiter):
+                shown, errors = program.process.stdout.read(), program.process.stderr.read()
+                expect(program.process.wait() == 0 and shown.startswith("0x00000019 ") and
+                       not errors, f"{shown} {errors}")
 
 
 def shell(commands, words, status=0):
@@ -280,9 +290,10 @@ def shell(commands, words, status=0):
 def test_rfm2g_shell(folder):
     """The shell from a pipe: values first, widths, repeats; it ends with what fails first"""
     waits = folder / "waits"
-    waits.write_text("enableevent intr1\nrepeat 2 wait intr1 60000\n", encoding="ascii")
+    waits.write_text("peek8 0\nenableevent intr1\nrepeat 2 wait intr1 60000\n", encoding="ascii")
     with Ring(folder, 2) as words, waits.open() as commands, \
             Program("rfm2g-shell", "-d", words[1], folder=TOOLS, stdin=commands) as waiter:
+        expect(waiter.line() == "0x00000000: 0x00", "it is not on the ring")
         out, _ = shell("poke32 0x11223344 0x100  # a comment\n\npeek32 0x100\npeek8 0x101\n"
                        "fill 1 0x200 2 9 1\ndump 0x200 2 9\nmemset 0xee 0x300 3\n"
                        "peek64 0x300\nrepeat 2 peek16 0x102\nquit\npeek8 0\n", words[0])

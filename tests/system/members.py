@@ -153,6 +153,7 @@ class Hub(Served):
                          *options)
         place.add(self)
         self.up()
+        self.call("status")     # its control socket is there before its ports are
 
     def path_in(self, port):
         """Where the hub takes what a node sends."""

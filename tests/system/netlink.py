@@ -18,7 +18,7 @@ CARDS = 4
 # Messages that are fuzzed, seconds of calls that are, seconds of each storm.
 SHORT = (50000, 10, 3)
 LONG = (100000, 360, 30)    # ten of these are a million, and an hour
-DEBUG = (2000, 0, 3)
+BRIEF = (2000, 0, 3)
 
 TWO_CPUS = ["--qemu-arg", "-smp", "--qemu-arg", "2"]
 
@@ -38,15 +38,15 @@ def more_cards(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="a part of the long run")
-    parser.add_argument("--debug", action="store_true",
-                        help="a short run for kernels that check what they do, and are slow")
+    parser.add_argument("--brief", action="store_true",
+                        help="little fuzz, and no damaged calls")
     parser.add_argument("--messages", type=int, help="so many of them are fuzzed")
     parser.add_argument("--calls", type=int, help="for so many seconds calls are fuzzed")
     parser.add_argument("--seed", type=int, help="of the fuzz, as a run before has printed it")
     parser.add_argument("--kernel", help="of the guest")
     parser.add_argument("--memory", help="of the guest, such as 1G")
     args = parser.parse_args()
-    messages, calls, seconds = LONG if args.long else DEBUG if args.debug else SHORT
+    messages, calls, seconds = LONG if args.long else BRIEF if args.brief else SHORT
     messages = args.messages or messages
     calls = calls if args.calls is None else args.calls
     seed = random.randrange(1, 2**32) if args.seed is None else args.seed

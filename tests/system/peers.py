@@ -17,7 +17,7 @@ import time
 
 import peer
 import wire
-from suite import PATIENCE_S, expect, figure, plan, run, wait_for
+from suite import PATIENCE_S, asked, expect, figure, plan, run, wait_for
 from members import Card, Hub, Node, Place, Storm, all_call, descriptors, fenced, kilobytes
 
 MEMBERS = 3
@@ -657,8 +657,9 @@ def main():
     seed = secrets.randbits(32)
     chance.seed(seed)
     print(f"# seed {seed}")
-    plan(TESTS)
-    return bool(run(TESTS))
+    tests = asked(TESTS, on_card_in_main_loop)
+    plan(tests)
+    return bool(run(tests))
 
 
 if __name__ == "__main__":

@@ -67,7 +67,8 @@ def goes_on_after_a_kill(lab):
     """A command whose rmlab was killed hinders nobody"""
     for _ in range(3):
         with subprocess.Popen([RMLAB, "exec", "--name", lab.name, "1", "--", "sh", "-c",
-                               "echo; exec sleep 1000"], stdout=subprocess.PIPE) as killed:
+                               "echo; exec sleep 1000"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE) as killed:
             killed.stdout.readline()
             killed.kill()
         lab.run(1, "true")
@@ -106,7 +107,7 @@ def push_makes_the_folder(lab):
 def programs_of_yours(lab):
     """A program linked with the shared library runs on a machine, also under nohup"""
     with tempfile.TemporaryDirectory() as folder:
-        installed = Installed(folder, "rfm", "tools/librfm", [], "RFM_API")
+        installed = Installed(folder, "rfm", "tools/librfm", [], "rfm", "RFM")
         source, program = Path(folder, "program.c"), Path(folder, "program")
         source.write_text(CARD_PROGRAM)
         made("cc", "-o", program, source, *installed.flags("--cflags", "--libs"))

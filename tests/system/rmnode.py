@@ -92,6 +92,14 @@ class Ring:
             member.call("wait", "-n", self.count - 1, "-t", PATIENCE_S)
         return self
 
+    def await_return(self, number):
+        """Of a member that was started anew: by its first number the others know it for that.
+
+        Before, they may be about to notice that the former one has gone, and a fence says so.
+        """
+        wait_for(f"node {number} is back",
+                 lambda: not self.members[number - 1].call("fence", check=False).returncode)
+
     def __exit__(self, *_):
         for member in self.members:
             member.stop()
@@ -586,8 +594,7 @@ def test_memory_file():
             ring.members[1].stop()
             ring.options = ("--memory-file", path)
             ring.members[1] = ring.member(2)
-            for member in reversed(ring.members):   # the other one may not have noticed yet
-                member.call("wait", "-n", 1, "-t", PATIENCE_S)
+            ring.await_return(2)
             ring.members[0].call("write", "0x1234", "0xcafe")
             ring.members[0].call("fence")
             with open(path, "rb") as file, \
@@ -672,7 +679,7 @@ def test_strangers():
             strange(ring, 1)
         expect(a.said().count("does not speak the ring protocol") == 1, a.said())
         ring.members[1] = ring.member(2)
-        a.call("wait", "-n", 1, "-t", PATIENCE_S)
+        ring.await_return(2)
         # A second one waits until the neighbour has gone, and disturbs nobody.
         with socket.socket(socket.AF_UNIX) as second:
             second.connect(f"{ring.folder}/1")

@@ -29,6 +29,12 @@ def counter(lab, node, name):
     return lab.qmp(node, "qom-get", path="/machine/peripheral/rfm0", property=name)
 
 
+def frames_sent(lab):
+    """By node 1 so far. All are home: a watch that begins now sees none of them."""
+    wait_for("all is home", lambda: not lab.run(1, "rmctl", "fence", CARD, check=False).returncode)
+    return counter(lab, 1, "frames-sent")
+
+
 def load_driver(lab, node, *parameters):
     unload_driver(lab, node)
     lab.run(node, "modprobe", "rfm", *parameters)
@@ -82,7 +88,7 @@ def watch(lab, depth, pause_us):
 
 def fast_reader(lab):
     """A reader that keeps up gets every update, in order"""
-    before = counter(lab, 1, "frames-sent")
+    before = frames_sent(lab)
     watcher = watch(lab, 65536, 0)
     stores(lab, 1, 2000, 3).finish()
     delivered, dropped, by_card, frame = end_of(lab, watcher)
@@ -99,7 +105,7 @@ def cost_of_a_slow_reader(lab, count):
     """Is a store much dearer with one? What else the host does costs, too."""
     each = min(count, 1_000_000)
     free = min(store_cost(lab, each, seed) for seed in range(3))
-    before = counter(lab, 1, "frames-sent")
+    before = frames_sent(lab)
     full = counter(lab, 1, "frames-full")
     watcher = watch(lab, DEPTH, SLOW_US)
     watched = min(store_cost(lab, each, seed) for seed in range(3, 3 + max(3, count // each)))

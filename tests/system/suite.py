@@ -14,7 +14,7 @@ PATIENCE_S = 60         # what takes longer does not come, on a busy host either
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "scripts"))
 
-from labkit import Failed, Lab  # noqa: E402
+from labkit import NAP_S, Failed, Lab  # noqa: E402
 
 
 class Skipped(Exception):
@@ -28,11 +28,12 @@ def expect(condition, complaint):
 
 
 def wait_for(what, condition, seconds=PATIENCE_S):
-    """Ask until it is so; each question takes its time on a node, so no nap is needed."""
+    """Ask until it is so."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise Failed(f"not within {seconds} s: {what}")
+        time.sleep(NAP_S)
 
 
 def several_attempts(attempt, *args):
@@ -95,6 +96,11 @@ def clean_console(lab, node):
                     r"DMA-API|ODEBUG",
                     lab.verb("log", node).stdout)
     expect(not bad, f"node {node}'s console has '{bad and bad[0]}'")
+
+
+def asked(tests, *long):
+    """The tests to run: with `--brief` without the long ones, which `make check` runs."""
+    return [test for test in tests if test not in long or "--brief" not in sys.argv]
 
 
 def plan(tests):

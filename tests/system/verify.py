@@ -126,8 +126,13 @@ class Bench:
             memory.seek(offset)
             return int.from_bytes(memory.read(4), "little")
 
+    def poke_host(self, offset, value, card=None):
+        """A word becomes another; returns when the host has it, too."""
+        self.poke(offset, value, card)
+        wait_for("the host has it", lambda: self.word(offset) == value)
+
     def behind_the_ring(self, offset, value):
-        """A byte of the host's memory becomes another there alone."""
+        """A byte of the host's memory becomes another there alone; no store to it is under way."""
         with self.memory.open("r+b") as memory:
             memory.seek(offset)
             memory.write(bytes([value]))
@@ -260,7 +265,7 @@ def one_node_stands_still(bench):
 
 def a_byte_differs(bench):
     """What stands in one memory alone is found: the byte, the word here and there, the page"""
-    bench.poke(0x105008, 0x600d)
+    bench.poke_host(0x105008, 0x600d)
     bench.behind_the_ring(0x105009, 0x61)
     found, nodes = bench.json(AREA, status=1)
     expect(nodes[FAR]["equal"] and not found["equal"], str(found))
@@ -321,7 +326,7 @@ def smaller_memory(bench):
     expect(code == 4 and "  0x21 (33): not compared; 8 KiB of it not compared: they lie outside its "
            "memory" in out.splitlines(), out)
     # What differs before it is found nevertheless, and that is status 1.
-    bench.poke(0x1fff000, 0x1234, card=bench.far)       # near's window ends before
+    bench.poke_host(0x1fff000, 0x1234, card=bench.far)  # near's window ends before
     bench.behind_the_ring(0x1fff000, 0x35)
     found, nodes = bench.json("0x1fff000+8K", status=1)
     expect(found["equal"] is False and nodes[HOST]["equal"] is False, str(found))
@@ -377,7 +382,7 @@ def names(bench):
     bench.lab.run(1, "sh", "-c", "printf 'rfm-regions: 1\nregions:\n  pump: {offset: 0x108000, "
                   "size: 16, fields: {pressure: {offset: 4, type: float, unit: bar}}}\n' "
                   ">/tmp/regions.yaml")
-    bench.poke(0x108004, 0x40900000)                    # 4.5
+    bench.poke_host(0x108004, 0x40900000)               # 4.5
     bench.behind_the_ring(0x108006, 0xa0)               # 5
     done = bench.lab.run(1, "rmctl", "-R", "/tmp/regions.yaml", "verify", bench.near, "pump",
                          check=False)

@@ -53,16 +53,6 @@ static uint64_t counter(struct rfm *rfm, unsigned int which)
 	return counters.value[which];
 }
 
-/* A node whose fibres lead nowhere. */
-static const char *alone(int id)
-{
-	static char text[600];
-
-	snprintf(text, sizeof(text), "ring:?rx=unix:%s/a%d,server&tx=unix:%s/b%d&node=%d&size=1M",
-		 folder, id, folder, id, id);
-	return text;
-}
-
 static void when_asleep(_Atomic pid_t *thread)
 {
 	char name[64], state = 0;
@@ -309,97 +299,6 @@ static void why_it_cannot_be_started_is_said(void **state)
 	assert_non_null(strstr(rfm_error(), rfm_error_text(EINVAL)));
 }
 
-/* --- fork() ----------------------------------------------------------------------------- */
-
-/* In a child, which says by its status which line it was. */
-#define NOT_HERE(call) do {						\
-	errno = 0;							\
-	if ((call) != -1 || errno != ECHILD)				\
-		_exit(__LINE__);					\
-} while (0)
-#define NONE_HERE(call)	NOT_HERE((call) ? 0 : -1)
-
-static void be_a_child(struct rfm_events *events, const uint64_t *map)
-{
-	struct rfm_event event;
-	struct rfm_info info;
-	uint64_t value = 1;
-	struct rfm *own;
-
-	/* It ends one that hangs. */
-	alarm(30);
-	NOT_HERE(rfm_load64(far, 0x100, &value));
-	NOT_HERE(rfm_read(far, 0x100, &value, 8));
-	NOT_HERE(rfm_store64(far, 0x100, 1));
-	NOT_HERE(rfm_fence(far, 1000, NULL));
-	NOT_HERE(rfm_info(far, &info));
-	NONE_HERE(rfm_map(far, 0, 8));
-	NONE_HERE(rfm_watch(far, 0, 8));
-	NOT_HERE(rfm_events_wait(events, &event, 1, PATIENCE_MS));
-	NOT_HERE(rfm_events_wait_until(events, &event, 1, UINT64_MAX));
-	NOT_HERE(rfm_events_cancel(events));
-	NOT_HERE(rfm_events_close(events));
-	NOT_HERE(rfm_close(far));
-	if (*map != 42)
-		_exit(__LINE__);
-	/* Not the parent's: that name is taken. */
-	own = rfm_open(words[1], O_RDWR);
-	if (own && (rfm_load64(own, 0x100, &value) || value))
-		_exit(__LINE__);
-	if (own && rfm_close(own))
-		_exit(__LINE__);
-	own = rfm_open(alone(5), O_RDWR);
-	if (!own || rfm_store64(own, 0, 1) || rfm_close(own))
-		_exit(__LINE__);
-	_exit(0);
-}
-
-static void *come_and_go(void *stop)
-{
-	char text[600];
-
-	strcpy(text, alone(4));
-	while (!atomic_load((_Atomic bool *)stop))
-		rfm_close(rfm_open(text, O_RDWR));
-	return NULL;
-}
-
-static void a_child_has_no_node_of_its_parent(void **state)
-{
-	struct rfm_events *events;
-	_Atomic bool stop = false;
-	const uint64_t *map;
-	pthread_t thread;
-
-	(void)state;
-	open_pair();
-	put(near, 0x100, 42);
-	map = rfm_map(far, 0x100, 8);
-	events = rfm_watch(far, 0x100, 8);
-	assert_true(map && events);
-	/* What it waits for when the process is copied is not there in the child. */
-	assert_int_equal(pthread_create(&thread, NULL, come_and_go, &stop), 0);
-	for (int i = 0; i < 10; i++) {
-		int status = -1;
-		pid_t child = fork();
-
-		if (!child)
-			be_a_child(events, map);
-		assert_true(child > 0 && waitpid(child, &status, 0) == child);
-		if (status)
-			fail_msg("a child: status 0x%x, line %d modulo 256", status,
-				 WEXITSTATUS(status));
-	}
-	atomic_store(&stop, true);
-	pthread_join(thread, NULL);
-	/* And nothing of the parent's has changed. */
-	put(near, 0x100, 43);
-	assert_int_equal(next(events).bytes[0], 43);
-	rfm_unmap((void *)map, 8);
-	assert_int_equal(rfm_events_close(events), 0);
-	close_pair();
-}
-
 /* --- threads ---------------------------------------------------------------------------- */
 
 static _Atomic pid_t storing;
@@ -619,6 +518,49 @@ static void latches_are_as_on_a_card(void **state)
 	assert_int_equal(rfm_close(near), 0);
 }
 
+static uint64_t taken(uint32_t type)
+{
+	uint64_t counts[RFM_EVENT_TYPES];
+
+	assert_int_equal(rfm_event_counts(near, counts, RFM_EVENT_TYPES), 0);
+	return counts[type];
+}
+
+/* As a driver counts: errors always, a FIFO that is almost full when somebody is told. */
+static void errors_are_counted(void **state)
+{
+	const uint32_t types = RFM_EVENT_BIT(RFM_EVENT_RX_FULL) |
+			       RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL);
+	struct rfm_events *events;
+	struct ring_node *node;
+
+	(void)state;
+	near = rfm_open(alone(3), O_RDWR);
+	assert_non_null(near);
+	node = node_of(near);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	assert_int_equal(taken(RFM_EVENT_RX_FULL), 2);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 0);
+	events = rfm_listen(near, types, RFM_LISTEN_DISCARD, 0);
+	assert_non_null(events);
+	rfm_events_close(events);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 0);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	events = rfm_listen(near, types, 0, 0);
+	assert_non_null(events);
+	assert_int_equal(next(events).type, RFM_EVENT_RX_FULL);
+	assert_int_equal(next(events).type, RFM_EVENT_RX_ALMOST_FULL);
+	nothing_more(events);
+	assert_int_equal(taken(RFM_EVENT_RX_FULL), 3);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 1);
+	ring_status(node, RFMRING_RX_FULL | RFMRING_RX_ALMOST_FULL);
+	assert_int_equal(taken(RFM_EVENT_RX_FULL), 4);
+	assert_int_equal(taken(RFM_EVENT_RX_ALMOST_FULL), 2);
+	rfm_events_close(events);
+	assert_int_equal(rfm_close(near), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -629,13 +571,13 @@ int main(void)
 		ring_test(one_that_leaves_holds_up_no_other),
 		ring_test(closing_in_a_callback_does_nothing),
 		ring_test(why_it_cannot_be_started_is_said),
-		ring_test(a_child_has_no_node_of_its_parent),
 		ring_test(a_match_is_not_lost_to_an_own_store),
 		ring_test(settings_do_not_undo_each_other),
 		ring_test(own_data_waits_for_nobody),
 		ring_test(what_is_owned_is_what_any_handle_owns),
 		ring_test(what_was_counted_of_one_that_has_gone_is_known),
 		ring_test(latches_are_as_on_a_card),
+		ring_test(errors_are_counted),
 	};
 
 	return cmocka_run_group_tests_name("librfm_node", tests, NULL, NULL);

@@ -21,6 +21,16 @@ static inline void name_node(int i, const char *more)
 		 1 - i, i + 1, more);
 }
 
+/* A node whose fibres lead nowhere. */
+static inline const char *alone(int id)
+{
+	static char text[600];
+
+	snprintf(text, sizeof(text), "ring:?rx=unix:%s/a%d,server&tx=unix:%s/b%d&node=%d&size=1M",
+		 folder, id, folder, id, id);
+	return text;
+}
+
 /* As far as @rfm can see, all that it stores is everywhere. */
 static inline void wait_whole(struct rfm *rfm)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Streams of a node in this process: their making and their end. */
+#define _GNU_SOURCE 1		/* syscall() */
 #include "ring_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Records that are taken in one go: the engine may wait for that. */
@@ -120,10 +122,10 @@ static void hand_over(struct ring_stream *stream)
 	for (;;) {
 		struct backlog *oldest = NULL;
 
-		for (unsigned int type = 0; type < SENT_TYPES; type++) {
-			struct backlog *backlog = &node->backlog[type];
+		for (unsigned int i = 0; i < FIFOS; i++) {
+			struct backlog *backlog = &node->backlog[i];
 
-			if (!(stream->types >> type & 1) || !backlog->count)
+			if (!(stream->types >> (RFM_EVENT_INT1 + i) & 1) || !backlog->count)
 				continue;
 			if (stream->flags & RFM_LISTEN_DISCARD)
 				backlog->count = 0;
@@ -140,7 +142,7 @@ static void hand_over(struct ring_stream *stream)
 	}
 }
 
-/* One of each that the card would have latched. */
+/* With node->lock: one of each that the card would have latched. */
 static void hand_over_latched(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;
@@ -148,10 +150,14 @@ static void hand_over_latched(struct ring_stream *stream)
 	uint32_t types = node->latched & stream->types;
 
 	node->latched &= ~types;
-	for (event.type = 0; !(stream->flags & RFM_LISTEN_DISCARD) && event.type < RFM_EVENT_TYPES;
-	     event.type++)
-		if (types & RFM_EVENT_BIT(event.type))
-			stream_push(stream, &event, 0);
+	if (stream->flags & RFM_LISTEN_DISCARD)
+		return;
+	for (event.type = 0; event.type < RFM_EVENT_TYPES; event.type++) {
+		if (!(types & RFM_EVENT_BIT(event.type)))
+			continue;
+		node->taken[event.type] += !!(RFM_EVENT_BIT(event.type) & TAKEN_WHEN_HEARD);
+		stream_push(stream, &event, 0);
+	}
 }
 
 static bool may_listen(const struct ring_node *node, const struct rfm_listen *listen)
@@ -283,12 +289,26 @@ static int fill_watch(struct ring_stream *stream, const struct rfm_watch *watch)
 	return 0;
 }
 
+/* With node->lock. One for all that count, as a machine does not have many. */
+static bool can_count(struct ring_stream *stream)
+{
+	struct ring_node *node = stream->node;
+
+	if (stream->queue.eventfd >= 0 && !node->counting &&
+	    syscall(SYS_io_setup, 1L, &node->counting))
+		return false;
+	stream->queue.counting = node->counting;
+	return true;
+}
+
 /* With node->lock. */
 static bool enlist_watch(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;
 	const struct rfm_watch *watch = &stream->watch;
 
+	if (!can_count(stream))
+		return false;
 	errno = ENOSPC;
 	if (node->watches == RFM_WATCHES_MAX || watch->count > RFM_WATCHED_RANGES_MAX - node->ranges ||
 	    !enlist(stream))

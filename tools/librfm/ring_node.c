@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Which nodes this process is, and the handles of each. */
-#define _GNU_SOURCE 1		/* memfd_create() */
+#define _GNU_SOURCE 1		/* memfd_create(), syscall(), euidaccess() */
 #include "ring_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t nodes_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,6 +67,8 @@ static void free_node(struct ring_node *node)
 		munmap(node->last, GRANULES(node->memory_size) * sizeof(*node->last));
 	if (node->memory_fd >= 0)
 		close(node->memory_fd);
+	if (node->counting)
+		syscall(SYS_io_destroy, node->counting);
 	rfm_granules_destroy(&node->owned);
 	pthread_cond_destroy(&node->status_told);
 	pthread_mutex_destroy(&node->lock);
@@ -134,12 +137,25 @@ static int start_ring(struct ring_node *node, const char *file)
 	return rfmring_start(node->ring);
 }
 
+/* It would be tried again and again, and nobody told: as if nobody were there. */
+static bool is_closed(const struct ring_node *node, const char *end)
+{
+	if (strncmp(end, "unix:", strlen("unix:")) ||
+	    !euidaccess(end + strlen("unix:"), W_OK) || errno != EACCES)
+		return false;
+	open_failed(EACCES, "ring:%.80s: no permission to connect to %.200s", node->address, end);
+	return true;
+}
+
 static int open_ring(struct ring_node *node, struct rfmring_config *config)
 {
 	const char *file = config->memory_file;
 	char path[32], why[300] = "";
 	int error;
 
+	if ((config->rx && is_closed(node, config->rx)) ||
+	    (config->tx && is_closed(node, config->tx)))
+		return -1;
 	if (open_memory(node, config, path)) {
 		open_failed(errno, "no memory for a node: %s", rfm_error_text(errno));
 		return -1;

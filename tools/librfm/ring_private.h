@@ -28,6 +28,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include <linux/aio_abi.h>
 #include <linux/rfm_status.h>
 
 #include "private.h"
@@ -35,7 +36,13 @@
 #include "ring/util/granules.h"
 
 #define GRANULES(bytes)	(((bytes) + RFM_GRANULE - 1) / RFM_GRANULE)
-#define SENT_TYPES	5	/* of events: RESET, INT1 to INT4 */
+#define FIFOS		4	/* of a card: for INT1 to INT4 */
+
+/* Events that a driver leaves in the card until somebody listens for them. */
+#define TAKEN_WHEN_HEARD (RFM_EVENT_BIT(RFM_EVENT_RESET) | RFM_EVENT_BIT(RFM_EVENT_INT1) | \
+			  RFM_EVENT_BIT(RFM_EVENT_INT2) | RFM_EVENT_BIT(RFM_EVENT_INT3) | \
+			  RFM_EVENT_BIT(RFM_EVENT_INT4) | \
+			  RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL))
 
 /* Who wrote a granule last. @frame, @clock_domain: 0 if the node itself did. */
 struct last_write {
@@ -56,7 +63,7 @@ enum node_state {
  * @address: the words that opened it
  * @state, @users: handles and streams; with nodes_lock
  * @forks: forks_of_process() when it was made: in a child it is another
- * @ring: set when it is there
+ * @ring: set when it is there; callbacks may come before
  * @memory_fd: for mappings
  * @settings: see above
  * @own_data: a frame has come home, as of LCSR1
@@ -67,9 +74,11 @@ enum node_state {
  * @owned: what all handles own, in its plane
  * @fence_lost: what fences were seen to have found lost in all
  * @seen: RFM_LISR_* that there have been, as the driver's
- * @latched: types of events that wait for their first listener, RFM_EVENT_BIT()
+ * @latched: types of events of which one waits for its first listener, RFM_EVENT_BIT()
+ * @backlog: interrupts that wait for theirs, as in the FIFOs of a card
  * @taken: events by type, which a driver would have taken from the card
  * @queued: depths of all queues
+ * @counting: counts up eventfds; 0: there has been none yet
  */
 struct ring_node {
 	struct ring_node *next;
@@ -77,7 +86,7 @@ struct ring_node {
 	_Atomic enum node_state state;
 	unsigned int users;
 	unsigned int forks;
-	struct rfmring *ring;
+	struct rfmring *_Atomic ring;
 	int memory_fd;
 	uint32_t id, flags;
 	uint64_t memory_size;
@@ -95,13 +104,14 @@ struct ring_node {
 	struct backlog {
 		struct rfm_event event[RFM_FIFO_DEPTH];
 		unsigned int head, count;
-	} backlog[SENT_TYPES];
+	} backlog[FIFOS];
 	uint64_t fence_lost;
 	uint32_t seen, latched;
 	uint64_t interrupts, sync_losses, interrupts_dropped;
 	uint64_t events, conflicts, breaks;
 	uint64_t taken[RFM_EVENT_TYPES];
 	unsigned int watches, ranges, queued;
+	aio_context_t counting;
 };
 
 /* Granules that a handle owns. */
@@ -214,6 +224,7 @@ void forget_owned(struct ring_handle *handle);
  * @coalesced: RFM_EVENT_BIT() of what is told together
  * @fd: readable while there is a record
  * @eventfd: the caller's, a descriptor of our own; -1: none
+ * @counting: what it is counted up by, its node's
  */
 struct ring_queue {
 	uint32_t depth, places, head, count;
@@ -222,6 +233,7 @@ struct ring_queue {
 	uint32_t coalesced;
 	uint64_t seq, dropped;
 	int fd, eventfd;
+	aio_context_t counting;
 	bool told;
 };
 

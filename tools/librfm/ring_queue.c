@@ -5,11 +5,14 @@
  * that tells of it: for these there are places behind it, for the last of each key. They
  * are in the queue as soon as a place becomes free.
  */
+#define _GNU_SOURCE 1		/* syscall() */
 #include "ring_private.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 int queue_init(struct ring_queue *queue, uint32_t depth, uint32_t keys, bool cloexec)
@@ -60,19 +63,28 @@ static void tell_no_more(struct ring_queue *queue)
 }
 
 /*
- * The caller's eventfd is readable anyway if it is full. It may be one that blocks, and the
- * engine must not wait for whoever reads it.
+ * Of the caller's eventfd. write() waits if it is one that blocks, and whoever else has it may
+ * fill it at any moment; the engine must not wait for who reads it. The end of a request of
+ * asynchronous I/O is counted by the kernel, as a card's driver does: it never waits. An eventfd
+ * can always be read or written, so to poll it for both ends at once.
  */
 static void count_up(const struct ring_queue *queue)
 {
-	struct pollfd room = { .fd = queue->eventfd, .events = POLLOUT };
-	const uint64_t one = 1;
-	ssize_t written;
+	struct iocb counted = {
+		.aio_lio_opcode = IOCB_CMD_POLL,
+		.aio_fildes = queue->eventfd,
+		.aio_buf = POLLIN | POLLOUT,
+		.aio_flags = IOCB_FLAG_RESFD,
+		.aio_resfd = queue->eventfd,
+	};
+	struct iocb *list = &counted;
+	struct timespec at_once = { 0 };
+	struct io_event end;
 
-	if (queue->eventfd < 0 || poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT))
+	if (queue->eventfd < 0)
 		return;
-	written = write(queue->eventfd, &one, sizeof(one));
-	(void)written;
+	if (syscall(SYS_io_submit, queue->counting, 1L, &list) == 1)
+		syscall(SYS_io_getevents, queue->counting, 0L, 1L, &end, &at_once);
 }
 
 /* --- records -------------------------------------------------------------------------- */

@@ -21,10 +21,12 @@ void stream_push(struct ring_stream *stream, const struct rfm_event *event, uint
 
 /* --- listeners ------------------------------------------------------------------------ */
 
-/*
- * Returns whether anybody has heard it. What others have sent counts as taken only then, as
- * it waits otherwise.
- */
+/* What a card keeps until somebody listens for it: one of each. */
+#define LATCHED		(RFM_EVENT_BIT(RFM_EVENT_RESET) | RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | \
+			 RFM_EVENT_BIT(RFM_EVENT_TX_FULL) | RFM_EVENT_BIT(RFM_EVENT_RX_FULL) | \
+			 RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL) | RFM_EVENT_BIT(RFM_EVENT_ROGUE))
+
+/* Returns whether anybody has heard it. */
 static bool to_listeners(struct ring_node *node, const struct rfm_event *event)
 {
 	bool heard = false;
@@ -35,8 +37,22 @@ static bool to_listeners(struct ring_node *node, const struct rfm_event *event)
 		stream_push(stream, event, 0);
 		heard = true;
 	}
-	node->taken[event->type] += heard || event->type >= SENT_TYPES;
+	if (heard || !(RFM_EVENT_BIT(event->type) & TAKEN_WHEN_HEARD))
+		node->taken[event->type]++;
+	if (!heard)
+		node->latched |= RFM_EVENT_BIT(event->type) & LATCHED;
 	return heard;
+}
+
+/* What waits in the FIFO of a card. */
+static void wait_for_listener(struct ring_node *node, const struct rfm_event *event)
+{
+	struct backlog *backlog = &node->backlog[event->type - RFM_EVENT_INT1];
+
+	if (backlog->count < RFM_FIFO_DEPTH)
+		backlog->event[(backlog->head + backlog->count++) % RFM_FIFO_DEPTH] = *event;
+	else
+		node->interrupts_dropped++;
 }
 
 void ring_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
@@ -49,23 +65,15 @@ void ring_interrupt(void *opaque, const struct rfmring_interrupt *interrupt)
 		.count = 1,
 		.time_ns = interrupt->time_ns,
 	};
-	struct backlog *backlog = &node->backlog[event.type];
 
 	pthread_mutex_lock(&node->lock);
 	event.seq = ++node->interrupts;		/* the order, until it is in a queue */
-	if (!to_listeners(node, &event)) {
-		if (backlog->count < RFM_FIFO_DEPTH)
-			backlog->event[(backlog->head + backlog->count++) % RFM_FIFO_DEPTH] = event;
-		else
-			node->interrupts_dropped++;
-	}
+	if (event.type == RFM_EVENT_RESET)
+		node->seen |= RFM_LISR_RESET_REQ;
+	if (!to_listeners(node, &event) && event.type != RFM_EVENT_RESET)
+		wait_for_listener(node, &event);
 	pthread_mutex_unlock(&node->lock);
 }
-
-/* What a card keeps until somebody listens for it. */
-#define LATCHED		(RFM_EVENT_BIT(RFM_EVENT_BAD_DATA) | RFM_EVENT_BIT(RFM_EVENT_TX_FULL) | \
-			 RFM_EVENT_BIT(RFM_EVENT_RX_FULL) | \
-			 RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL) | RFM_EVENT_BIT(RFM_EVENT_ROGUE))
 
 /* What a status of librfmring is on a card. */
 static const struct {
@@ -87,6 +95,7 @@ void ring_status(void *opaque, uint32_t what)
 {
 	struct rfmring_state state = { .size = sizeof(state), .break_at = RFMRING_NODE_ALL };
 	struct ring_node *node = opaque;
+	struct rfmring *ring = atomic_load(&node->ring);
 	struct rfm_event event = { .count = 1, .time_ns = clock_ns() };
 
 	if (what & RFMRING_OWN_DATA)
@@ -95,8 +104,8 @@ void ring_status(void *opaque, uint32_t what)
 	if (!(what & ~(uint32_t)RFMRING_OWN_DATA))
 		return;
 	/* rfmring_open() may call before it has returned. */
-	if (node->ring)
-		rfmring_get_state(node->ring, &state);
+	if (ring)
+		rfmring_get_state(ring, &state);
 	pthread_mutex_lock(&node->lock);
 	node->statuses++;
 	pthread_cond_broadcast(&node->status_told);
@@ -109,8 +118,7 @@ void ring_status(void *opaque, uint32_t what)
 		event.type = status_table[i].type;
 		event.node = event.type == RFM_EVENT_BREAK ? state.break_at : RFM_NODE_ALL;
 		event.data = event.type == RFM_EVENT_MEMBERSHIP ? state.epoch : 0;
-		if (!to_listeners(node, &event))
-			node->latched |= RFM_EVENT_BIT(event.type) & LATCHED;
+		to_listeners(node, &event);
 	}
 	pthread_mutex_unlock(&node->lock);
 }

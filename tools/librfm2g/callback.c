@@ -16,6 +16,7 @@ struct start {
 	pthread_mutex_t lock;
 	pthread_cond_t looked;
 	bool has_looked;
+	RFM2G_STATUS seen;
 };
 
 /* Nobody serves the event any more, if it was this thread that did. */
@@ -30,27 +31,34 @@ static void give_up(const struct start *start)
 	pthread_mutex_unlock(&board->lock);
 }
 
-static void tell_looked(struct start *start)
+static void tell_looked(struct start *start, RFM2G_STATUS seen)
 {
 	pthread_mutex_lock(&start->lock);
 	start->has_looked = true;
+	start->seen = seen;
 	pthread_cond_signal(&start->looked);
 	pthread_mutex_unlock(&start->lock);
 }
 
-/* @given is the maker's, and gone once it has been told. */
+/* Has the thread more to do? Else it was cancelled, or cannot go on. */
+static bool goes_on(RFM2G_STATUS status)
+{
+	return !status || status == RFM2G_TIMED_OUT || status == RFM2G_SIGNALED;
+}
+
+/* @given is the maker's, and gone once it has been told: that nobody serves is true by then. */
 static void *serve(void *given)
 {
 	const struct start start = *(struct start *)given;
 	RFM2GEVENTINFO info = { .Event = start.event, .Timeout = RFM2G_NO_WAIT };
 	RFM2G_STATUS status = event_wait(start.handle, &info, start.turn);
 
-	tell_looked(given);
-	for (;;) {
+	if (!goes_on(status))
+		give_up(&start);
+	tell_looked(given, status);
+	while (goes_on(status)) {
 		if (!status)
 			start.function(&start.handle->open, &info);
-		else if (status != RFM2G_TIMED_OUT && status != RFM2G_SIGNALED)
-			break;
 		info = (RFM2GEVENTINFO){ .Event = start.event,
 					 .Timeout = RFM2G_INFINITE_TIMEOUT };
 		status = event_wait(start.handle, &info, start.turn);
@@ -79,6 +87,9 @@ static RFM2G_STATUS start_thread(struct start *start)
 	while (!start->has_looked)
 		pthread_cond_wait(&start->looked, &start->lock);
 	pthread_mutex_unlock(&start->lock);
+	/* The thread has ended; what else it may have seen comes and goes while there is one. */
+	if (start->seen == RFM2G_DRIVER_ERROR || start->seen == RFM2G_EVENT_IN_USE)
+		return start->seen;
 	return RFM2G_SUCCESS;
 }
 

@@ -156,13 +156,15 @@ RFM2G_STATUS events_start(struct board *board)
 		status = RFM2G_OS_ERROR;
 	for (int event = RFM2GEVENT_BAD_DATA; !status && event < RFM2G_EVENTS; event++) {
 		struct channel *channel = &board->channel[event];
+		bool latched = info.lisr & event_table[event].lisr;
 
-		if (listen_for(board, channel, 0)) {
+		/* What has been latched is told here, and not by the stream as well. */
+		if (listen_for(board, channel, latched ? RFM_LISTEN_DISCARD : 0)) {
 			status = RFM2G_OS_ERROR;
 			break;
 		}
 		channel->enabled = true;
-		if (!(info.lisr & event_table[event].lisr))
+		if (!latched)
 			continue;
 		/* It has happened since the driver was loaded. */
 		channel->pending = true;
@@ -244,13 +246,18 @@ void channel_wait_ended(struct board *board, struct channel *channel)
 		pthread_cond_wait(&board->wait_ended, &board->lock);
 }
 
-/* Until there is something to look at, without board->lock. 0, or -1 with errno. */
+/*
+ * Until there is something to look at, without board->lock. 0, or -1 with errno. Any stream
+ * tells that the board has gone, and those of errors are there from the beginning.
+ */
 static int sleep_until(struct board *board, struct channel *channel, uint64_t until)
 {
 	bool heard = channel->enabled && channel->stream;
+	struct rfm_events *stream = heard ? channel->stream :
+				    board->channel[RFM2GEVENT_BAD_DATA].stream;
 	struct pollfd fds[2] = {
 		{ .fd = channel->kick, .events = POLLIN },
-		{ .fd = heard ? rfm_events_fd(channel->stream) : -1, .events = POLLIN },
+		{ .fd = stream ? rfm_events_fd(stream) : -1, .events = heard ? POLLIN : 0 },
 	};
 	uint64_t now = clock_now(), left = until - now, kicks;
 	int timeout = -1, ready, error;
@@ -264,6 +271,11 @@ static int sleep_until(struct board *board, struct channel *channel, uint64_t un
 	if (ready > 0 && fds[0].revents && read(channel->kick, &kicks, sizeof(kicks)) < 0)
 		say_error("cannot read who has woken a wait");
 	pthread_mutex_lock(&board->lock);
+	/* What is heard is read to its end first. */
+	if (ready > 0 && !heard && fds[1].revents) {
+		ready = -1;
+		error = ENODEV;
+	}
 	errno = error;
 	return ready < 0 ? -1 : 0;
 }

@@ -704,10 +704,9 @@ struct rfm_reg {
  *	since it was bound to it, whoever heard of them; 0 of RFM_EVENT_WATCHED and
  *	DROPPED
  *
- * An interrupt, a reset request, RX_ALMOST_FULL and what of the extension block only
- * listeners are told of is taken while somebody listens for it; errors always, though
- * some of those that nobody listens for may count as one. Nothing sets them back: who
- * wants to count from here remembers what they were.
+ * An interrupt, a reset request and RX_ALMOST_FULL is taken while somebody listens for
+ * it; all else always, though some of those that nobody listens for may count as one.
+ * Nothing sets them back: who wants to count from here remembers what they were.
  *
  * Needs a descriptor open for reading (EBADF).
  */

@@ -49,10 +49,9 @@ static bool write_all(int fd, const void *data, size_t len)
     return true;
 }
 
-/* Pass on a chunk towards the receiver; false cuts the fibre. */
+/* Pass on a chunk towards the receiver, under the lock; false cuts the fibre. */
 static bool fibre_pass(Fibre *fibre, int fd, uint8_t *data, size_t len)
 {
-    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
     uint8_t *at = NULL;
     bool alive = true;
 
@@ -168,14 +167,19 @@ static void fibre_carry(Fibre *fibre, int tx, int rx)
         if (held && !fibre_shine(&passed, rx, &told)) {
             return;
         }
-        held = qatomic_read(&fibre->held);
-        if (fds[0].revents && (rest || !held)) {
-            n = read(tx, buf, held ? rest : size);
-            if (n > 0) {
-                passed_add(&passed, buf, n);
-            }
-            if (n <= 0 || !fibre_pass(fibre, rx, buf, n)) {
-                return;
+        if (fds[0].revents) {
+            /* Who has it held sees no unit begin after that. */
+            g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+
+            held = qatomic_read(&fibre->held);
+            if (rest || !held) {
+                n = read(tx, buf, held ? rest : size);
+                if (n > 0) {
+                    passed_add(&passed, buf, n);
+                }
+                if (n <= 0 || !fibre_pass(fibre, rx, buf, n)) {
+                    return;
+                }
             }
         }
         if (fds[1].revents) {
@@ -255,6 +259,8 @@ void fibre_aim(Fibre *fibre, FibreFault fault, uint64_t marker)
 
 void fibre_hold(Fibre *fibre, bool hold)
 {
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&fibre->lock);
+
     qatomic_set(&fibre->held, hold);
 }
 

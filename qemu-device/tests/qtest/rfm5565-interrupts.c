@@ -8,6 +8,9 @@
 
 static void own_data_clear(Card *card)
 {
+    /* A packet that is still on its way would set it again. */
+    wait_until(counter(card, "frames-sent") == counter(card, "frames-home") +
+               counter(card, "frames-lost"));
     lcsr1_clear(card, OWN_DATA);
     g_assert_cmphex(ctl_readl(card, LCSR1) & OWN_DATA, ==, 0);
 }

@@ -306,6 +306,7 @@ static void test_reset(void)
     mem_writel(a, 0x10, 0x1234);
     bar_write(a, 0, LAS1BA, 4, 0x200001);
     mem_writel(a, 0x10, 0x5678);
+    fence(a, b);
     bar_write(a, 0, INTCSR, 4, LOCAL_INT_ENABLE);
     bar_write(a, 0, MARBR, 4, 0x01000000);
     ctl_writel(a, LIER, 0x3fff);
@@ -544,6 +545,7 @@ static void migration_prepare(Card *a, Card *b)
     bar_write(a, 0, LAS1BA, 4, 0x3e00001);
     mem_writel(a, 0x1ffffc, 0xe4d);
     mem_writel(b, 5 * MIB, 0x5555);
+    fence(a, b);
     fence(b, a);
 
     /* One latch that was read, one that was not */
