@@ -49,7 +49,7 @@ static bool write_all(int fd, const void *data, size_t len)
     return true;
 }
 
-/* Pass on a chunk towards the receiver, under the lock; false cuts the fibre. */
+/* Pass on a chunk to the receiver, under the lock; false cuts the fibre. */
 static bool fibre_pass(Fibre *fibre, int fd, uint8_t *data, size_t len)
 {
     uint8_t *at = NULL;
