@@ -81,6 +81,12 @@ void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset)
 	__atomic_store_n(&node->address_offset, offset, __ATOMIC_RELAXED);
 }
 
+void rfm_node_set_clock(struct rfm_node *node, uint32_t domain, uint64_t offset)
+{
+	node->config.clock_domain = domain;
+	__atomic_store_n(&node->clock_offset, offset, __ATOMIC_RELAXED);
+}
+
 /* A source that has been silent for long is not on the ring any more. */
 static void expire_sources(struct rfm_node *node, uint64_t now)
 {

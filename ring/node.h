@@ -73,9 +73,10 @@
  * @same_clock: @time_ns is of this node's clock domain
  * @clock_domain: of @time_ns
  * @seq: number of the frame, per incarnation of the originator
- * @time_ns: when the originator stored it
- * @arrival_ns: the time that rfm_node_receive() was told, also of a frame that
- *	a paused node has held back since
+ * @time_ns: when the originator stored it, on its clock
+ * @arrival_ns: when it came, on this node's clock, also of a frame that a paused node
+ *	has held back since. It may be before @time_ns: two clocks agree only so far
+ * @now: the same, as rfm_node_receive() was told
  */
 struct rfm_origin {
 	uint8_t node;
@@ -84,6 +85,7 @@ struct rfm_origin {
 	uint64_t seq;
 	uint64_t time_ns;
 	uint64_t arrival_ns;
+	uint64_t now;
 };
 
 /**
@@ -169,7 +171,7 @@ struct rfm_node_ops {
  * @incarnation: of this node: ns of real time at its start. Of two
  *	nodes with one id the one with the greater value is the later joiner
  *	and leaves
- * @clock_domain: of the time that calls pass in
+ * @clock_domain: of the node's clock, see rfm_node_set_clock()
  * @window: own frames in flight, 1..RFM_NODE_WINDOW; 0: RFM_NODE_WINDOW. Less on
  *	a paced line (RFM_NODE_PACED_WINDOW) and in redundant mode (half of it)
  * @insert_slots: stores that may wait for credit, a power of two,
@@ -265,8 +267,10 @@ struct rfm_incarnation {
  * @unstored: what its last number was of is not stored here, and never will be
  * @broke: when it last said that it had lost its signal; 0: never
  * @clock_domain: of its last frame
- * @transit_ns: from the time in its last frame until that came; 0: another clock
- *	domain
+ * @transit_ns: from the time in its last frame until that came, at least 1; 0: another
+ *	clock domain
+ * @ahead_ns: so much later than it came is the time in that frame; 0: it is not, or it
+ *	is of another clock domain
  * @received: numbered frames taken from there
  * @missed: numbers of it that never arrived here
  */
@@ -281,7 +285,7 @@ struct rfm_source {
 	uint16_t hops;
 	uint32_t clock_domain;
 	uint64_t broke;
-	uint64_t transit_ns;
+	uint64_t transit_ns, ahead_ns;
 	uint64_t received, missed;
 };
 
@@ -290,6 +294,7 @@ struct rfm_node {
 	const struct rfm_node_ops *ops;
 	void *opaque;
 	uint32_t address_offset;	/* read with every store: not beside what changes often */
+	uint64_t clock_offset;		/* as is this one; see rfm_node_set_clock() */
 
 	/* Optics, as the owner has set them. */
 	bool light_in;		/* upstream's light arrives */
@@ -534,6 +539,23 @@ void rfm_node_set_optics(struct rfm_node *node, bool tx_disable, bool loopback,
  * stores that follow.
  */
 void rfm_node_set_address_offset(struct rfm_node *node, uint32_t offset);
+
+/**
+ * rfm_node_set_clock() - what others are told of the time
+ * @domain: of the node's clock: nodes of one domain may subtract
+ * @offset: ns, modulo 2^64: the node's clock is the time that calls pass in plus this;
+ *	0 at first
+ *
+ * Only times that are told are of that clock: in frames, and where a struct says so. What the
+ * node waits for goes by the time that calls pass in, so the clock may be set, also back.
+ */
+void rfm_node_set_clock(struct rfm_node *node, uint32_t domain, uint64_t offset);
+
+/** rfm_node_clock() - @now of a call, on the node's clock; any thread */
+static inline uint64_t rfm_node_clock(const struct rfm_node *node, uint64_t now)
+{
+	return now + __atomic_load_n(&node->clock_offset, __ATOMIC_RELAXED);
+}
 
 /**
  * rfm_node_set_paused() - the guest stands still, or goes on

@@ -38,7 +38,7 @@ static void receive_own(struct rfm_node *node, const struct rfm_frame *frame, ui
 			node->stats.late += frame->count;
 	}
 	if (frame->type == RFM_FRAME_HEARTBEAT) {
-		node->turn_ns = rfm_elapsed_ns(frame->time_ns, now);
+		node->turn_ns = rfm_elapsed_ns(frame->time_ns, rfm_node_clock(node, now));
 		node->turn_time = now;
 	}
 	/* What a node on the way has not stored is as good as lost. */
@@ -141,6 +141,19 @@ enum freshness {
 	NEWER,		/* than all that came from there; of a train each frame is */
 };
 
+/* How long was it under way? @arrival: on this node's clock. */
+static void note_transit(const struct rfm_node *node, struct rfm_source *source,
+			 const struct rfm_frame *frame, uint64_t arrival)
+{
+	source->clock_domain = frame->clock_domain;
+	source->transit_ns = source->ahead_ns = 0;
+	if (frame->clock_domain != node->config.clock_domain)
+		return;
+	source->transit_ns = rfm_elapsed_ns(frame->time_ns, arrival);
+	if (frame->time_ns > arrival)
+		source->ahead_ns = frame->time_ns - arrival;
+}
+
 /* Follow the numbers of another node. */
 static enum freshness check_sequence(struct rfm_node *node, const struct rfm_frame *frame,
 				     uint64_t now)
@@ -163,9 +176,7 @@ static enum freshness check_sequence(struct rfm_node *node, const struct rfm_fra
 	source->hubs = frame->marks >> RFM_MARK_HUBS_SHIFT;
 	if (frame->type == RFM_FRAME_HEARTBEAT)
 		source->paused = frame->kind & RFM_KIND_PAUSED;
-	source->clock_domain = frame->clock_domain;
-	source->transit_ns = frame->clock_domain == node->config.clock_domain ?
-			     rfm_elapsed_ns(frame->time_ns, now) : 0;
+	note_transit(node, source, frame, rfm_node_clock(node, now));
 	if (frame->seq <= source->current.seq) {
 		if (is_second(frame) && frame->seq == source->current.seq) {
 			node->stats.copies += numbers;
@@ -222,7 +233,8 @@ static void apply_data(struct rfm_node *node, const struct rfm_frame *frame,
 		.clock_domain = frame->clock_domain,
 		.seq = frame->seq,
 		.time_ns = frame->time_ns,
-		.arrival_ns = arrival,
+		.arrival_ns = rfm_node_clock(node, arrival),
+		.now = arrival,
 	};
 	uint32_t offset = (frame->address - node->address_offset) % RFM_RING_SPACE;
 	unsigned int left = frame->length;

@@ -269,7 +269,7 @@ static void fill_origin(const struct rfm_node *node, struct rfm_frame *frame, ui
 	frame->incarnation = node->config.incarnation;
 	frame->clock_domain = node->config.clock_domain;
 	frame->seq = node->seq;
-	frame->time_ns = time;
+	frame->time_ns = rfm_node_clock(node, time);
 	frame->hops = 1;
 	frame->flags = node->config.redundant ? RFM_FLAG_REDUNDANT : 0;
 }

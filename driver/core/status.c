@@ -14,9 +14,6 @@
 /* Lets the card remember who writes. Nobody can open it yet. */
 void rfm_status_start(struct rfm_card *card)
 {
-	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
-		card->hw.clock_domain = readl(card->hw.ext +
-					      RFM_EXT_CLOCK_DOMAIN);
 	if (card->hw.features & RFM_EXT_FEATURE_WRITER)
 		writel(RFM_EXT_CONTROL_WRITERS, card->hw.ext + RFM_EXT_CONTROL);
 }
@@ -49,11 +46,13 @@ int rfm_info(struct rfm_card *card, struct rfm_info *info)
 	info->build = card->hw.build;
 	info->features = card->hw.features;
 	info->base_policy = READ_ONCE(card->holds.base_policy);
-	info->clock_domain = card->hw.clock_domain;
 	strscpy(info->pci_name, card->hw.pci_name, sizeof(info->pci_name));
 
 	if (!rfm_dispatch_enter(card, &idx))
 		return -ENODEV;
+	if (card->hw.features & RFM_EXT_FEATURE_CLOCK)
+		info->clock_domain = readl(card->hw.ext +
+					   RFM_EXT_CLOCK_DOMAIN);
 	info->runtime_at = offset_in_page(pci_resource_start(card->hw.pdev,
 							     RFM_BAR_RUNTIME));
 	info->control_at = offset_in_page(pci_resource_start(card->hw.pdev,
@@ -182,8 +181,9 @@ int rfm_counters_reset(struct rfm_card *card)
 	return ret;
 }
 
+/* @domain: of the card's clock */
 static void rfm_member_read(struct rfm_card *card, unsigned int node,
-			    struct rfm_member *member)
+			    u32 domain, struct rfm_member *member)
 {
 	const void __iomem *regs = card->hw.ext + RFM_EXT_NODE(node);
 	u32 state = readl(regs + RFM_EXT_NODE_STATE);
@@ -197,12 +197,14 @@ static void rfm_member_read(struct rfm_card *card, unsigned int node,
 	member->present = 1;
 	member->hops = state & RFM_NODE_STATE_HOPS_M;
 	member->hubs = FIELD_GET(RFM_NODE_STATE_HUBS_M, state);
-	if (readl(regs + RFM_EXT_NODE_DOMAIN) == card->hw.clock_domain)
+	if (readl(regs + RFM_EXT_NODE_DOMAIN) == domain)
 		member->transit_ns = readq(regs + RFM_EXT_NODE_TRANSIT);
 	else
 		member->flags = RFM_EVENT_AGE_UNKNOWN;
 	if (state & RFM_NODE_STATE_PAUSED)
 		member->flags |= RFM_MEMBER_PAUSED;
+	if (state & RFM_NODE_STATE_AHEAD)
+		member->flags |= RFM_MEMBER_AHEAD;
 }
 
 static void rfm_ring_begin(struct rfm_card *card, struct rfm_ring_map *args)
@@ -217,14 +219,18 @@ static int rfm_ring_pass(struct rfm_card *card, struct rfm_ring_map *args,
 			 struct rfm_member *members, unsigned int first)
 {
 	unsigned int i;
+	u32 domain;
 	int idx;
 
 	if (!rfm_card_enter(card, &idx))
 		return -ENODEV;
 	if (!first)
 		rfm_ring_begin(card, args);
+	/* As of the snapshot: that of another moment may be another. */
+	domain = readl(card->hw.ext + RFM_EXT_NODE(card->hw.node) +
+		       RFM_EXT_NODE_DOMAIN);
 	for (i = first; i < first + RFM_NODES_PASS; i++) {
-		rfm_member_read(card, i, &members[i]);
+		rfm_member_read(card, i, domain, &members[i]);
 		args->present += members[i].present;
 	}
 	return rfm_card_leave(card, idx);

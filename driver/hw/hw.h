@@ -104,7 +104,6 @@ struct rfm_hw {
 	phys_addr_t memory_phys;	/* bus address of BAR3, what mappings show */
 	void __iomem *ext;		/* the extension block, NULL on a card without */
 	u32 features;			/* RFM_EXT_FEATURE_*, 0 without it */
-	u32 clock_domain;		/* of the card's clock */
 	u64 memory_size;		/* bytes on the card */
 	u64 window_size;		/* bytes of them that BAR3 shows */
 	u8 node;

@@ -336,6 +336,7 @@ struct rfm_dma_descriptor {
 #define RFM_EXT_NODE_STATE		0x00	/* RFM_NODE_STATE_* and hops */
 #define RFM_NODE_STATE_PRESENT		0x80000000u	/* of this node: it has not left the ring */
 #define RFM_NODE_STATE_PAUSED		0x40000000u	/* its machine stands still */
+#define RFM_NODE_STATE_AHEAD		0x20000000u	/* its last frame came before its time */
 #define RFM_NODE_STATE_HUBS_SHIFT	16	/* four bits: hubs among the hops, modulo 16 */
 #define RFM_NODE_STATE_HUBS_M		0x000f0000u
 #define RFM_NODE_STATE_HOPS_M		0x0000ffffu	/* links from there to here */

@@ -176,6 +176,8 @@ static void call_watches(struct rfmring *ring, uint32_t offset, const void *data
 		.seq = origin->seq,
 		.time_ns = origin->time_ns,
 		.arrival_ns = origin->arrival_ns,
+		.same_clock = origin->same_clock,
+		.monotonic_ns = origin->now,
 	};
 
 	for (unsigned int i = 0; i < ring->watch_count; i++) {
@@ -555,10 +557,28 @@ bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *con
 	return true;
 }
 
+/* Whoever compares times is told when they begin or cease to mean something elsewhere. */
+static void look_at_clock(struct rfmring *ring)
+{
+	const char *trouble = ring->clock.trouble;
+	char sentence[RFM_PORT_SENTENCE];
+
+	rfm_clock_look(&ring->clock);
+	rfm_node_set_clock(&ring->node, ring->clock.domain, ring->clock.offset_ns);
+	if (!ring->clock.tai || (ring->clock_told && trouble == ring->clock.trouble))
+		return;
+	ring->clock_told = true;
+	snprintf(sentence, sizeof(sentence), "clock=tai: %s: times of node 0x%02x can be compared %s",
+		 ring->clock.trouble ? ring->clock.trouble : "the kernel's clock is synchronised",
+		 ring->node.config.id, ring->clock.trouble ? "on this host only" : "between hosts");
+	host_log(ring->host, sentence);
+}
+
 static void tick_time(void *opaque, uint64_t now)
 {
 	struct rfmring *ring = opaque;
 
+	look_at_clock(ring);
 	rfm_timer_set(ring->host->loop, &ring->tick_timer, rfm_node_tick(&ring->node, now));
 }
 

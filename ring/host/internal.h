@@ -25,6 +25,7 @@
 #include "ring/host/port.h"
 #include "ring/host/rfmring.h"
 #include "ring/node.h"
+#include "ring/util/clock-domain.h"
 #include "ring/util/pcapng.h"
 
 #define RFM_FOR_EVER_MS	(-1)	/* the least that a timeout can be */
@@ -92,6 +93,8 @@ struct rfmring {
 	struct rfmring *_Atomic next;	/* the node behind this one in the same host */
 	struct rfmring *previous;
 	struct rfm_node node;
+	struct rfm_clock clock;		/* of the times that the node tells */
+	bool clock_told;		/* the log knows how it goes */
 	uint8_t *memory;
 	uint64_t memory_size;
 	int memory_fd;			/* -1: anonymous */

@@ -21,12 +21,11 @@
 #include <unistd.h>
 
 #include "ring/host/internal.h"
-#include "ring/util/clock-domain.h"
 #include "ring/util/line-text.h"
 
 #define PAGE		4096u
 #define STALL_MAX_MS	10000u
-#define ALL_FLAGS	0x7fu
+#define ALL_FLAGS	0xffu
 #define PRIORITY_MAX	99u
 #define TURN_NS		1000000u	/* of rfmring_run(ring, 0) on a busy ring */
 #define LINGER_STEP_NS	1000000u
@@ -212,11 +211,15 @@ static bool make_memory(struct rfmring *ring, const struct open_error *open_erro
 static bool make_node(struct rfmring *ring, const struct open_error *open_error)
 {
 	const struct rfmring_config *config = &ring->config;
-	struct rfm_node_config node = {
+	struct rfm_node_config node;
+	const char *why;
+
+	rfm_clock_init(&ring->clock, config->flags & RFMRING_CLOCK_TAI);
+	node = (struct rfm_node_config){
 		.id = config->id,
 		.memory_size = config->memory_size,
 		.incarnation = config->incarnation ? config->incarnation : rfm_real_time(),
-		.clock_domain = rfm_clock_domain(),
+		.clock_domain = ring->clock.domain,
 		.window = config->window,
 		.insert_slots = config->insert_slots,
 		.redundant = config->flags & RFMRING_REDUNDANT,
@@ -226,12 +229,12 @@ static bool make_node(struct rfmring *ring, const struct open_error *open_error)
 		.authentic_late = config->flags & RFMRING_AUTHENTIC_LATE,
 		.authentic_ids = config->flags & RFMRING_AUTHENTIC_IDS,
 	};
-	const char *why = rfm_line_parse(&node.line, config->line ? config->line : "free");
-
+	why = rfm_line_parse(&node.line, config->line ? config->line : "free");
 	if (why)
 		return set_open_error(open_error, EINVAL, "'%.100s' is no line: %s", config->line, why);
 	if (rfm_node_init(&ring->node, &node, &rfm_host_node_ops, ring, rfm_now()))
 		return set_open_error(open_error, errno, "no room for the node: %s", strerror(errno));
+	rfm_node_set_clock(&ring->node, ring->clock.domain, ring->clock.offset_ns);
 	return true;
 }
 

@@ -55,6 +55,7 @@ enum rfmring_flag {
 	RFMRING_AUTHENTIC_LATE	= 0x0010,	/* store late frames too, as glass would */
 	RFMRING_AUTHENTIC_IDS	= 0x0020,	/* stay although another node has the same id */
 	RFMRING_STREAM_ONLY	= 0x0040,	/* no shared memory with the neighbours */
+	RFMRING_CLOCK_TAI	= 0x0080,	/* the node's clock is CLOCK_TAI, not CLOCK_MONOTONIC */
 };
 
 /* enum rfmring_status - what struct rfmring_config.status() reports, a mask */
@@ -88,8 +89,12 @@ enum rfmring_optics {
  * @data: the bytes; valid during the call
  * @seq: number of its frame, per incarnation of the source
  * @time_ns: when it was stored there, on the clock of @clock_domain
- * @clock_domain: equal to rfmring_state.clock_domain: time_ns is CLOCK_MONOTONIC here
- * @arrival_ns: when it came, CLOCK_MONOTONIC
+ * @arrival_ns: when it came, on this node's clock: CLOCK_MONOTONIC, or CLOCK_TAI with
+ *	RFMRING_CLOCK_TAI. With @same_clock the age of the update is @arrival_ns - @time_ns, as
+ *	exact as the clocks agree, so perhaps less than 0
+ * @clock_domain: of @time_ns
+ * @same_clock: it is this node's
+ * @monotonic_ns: when it came, CLOCK_MONOTONIC
  * @reserved, @reserved2: 0
  */
 struct rfmring_update {
@@ -101,8 +106,10 @@ struct rfmring_update {
 	uint64_t time_ns;
 	uint64_t arrival_ns;
 	uint32_t clock_domain;
-	uint32_t reserved;
-	uint64_t reserved2[2];
+	bool same_clock;
+	uint8_t reserved[3];
+	uint64_t monotonic_ns;
+	uint64_t reserved2;
 };
 
 /**
@@ -257,6 +264,11 @@ struct rfmring_stats {
  * @upstream: id of the neighbour; RFMRING_NODE_ALL: none, or a hub
  * @downstream_id: likewise
  * @turn_ns: time once round the ring; 0: nothing comes home
+ * @clock_error_ns: how far CLOCK_TAI may be from the time, as the kernel believes
+ *	(adjtimex(2), maxerror: what the program that keeps it has said, and 500 us for each second
+ *	since); two nodes may be off by the sum of theirs. Without RFMRING_CLOCK_TAI 0
+ * @clock_trouble: with RFMRING_CLOCK_TAI, why only nodes on this host have this
+ *	@clock_domain, a part of a sentence; else NULL. It changes as the host's clock does
  */
 struct rfmring_state {
 	size_t size;
@@ -271,6 +283,8 @@ struct rfmring_state {
 	bool ring_open, rx_shm, tx_shm, reserved;
 	uint32_t upstream, downstream_id;
 	uint64_t turn_ns;
+	uint64_t clock_error_ns;
+	const char *clock_trouble;
 };
 
 /**
@@ -286,7 +300,10 @@ struct rfmring_state {
  * @present: it is on the ring; otherwise the rest is as it was when it was heard last
  * @transit_ns: time its last frame took to come here; 0: its clock is another
  * @heard_ns: when it was last heard, CLOCK_MONOTONIC
- * @broke_ns: when it last told that it had lost its signal; 0: never
+ * @broke_ns: when it last told that it had lost its signal; 0: never; CLOCK_MONOTONIC
+ * @ahead_ns: its last frame seems to have come so long before its time, in one clock domain:
+ *	the clocks of two hosts disagree by more than it took, or it came while this node was at
+ *	others. 0: it does not
  * @reserved2: 0
  */
 struct rfmring_member {
@@ -299,7 +316,8 @@ struct rfmring_member {
 	uint16_t hubs;
 	bool paused, present;
 	uint64_t transit_ns, heard_ns, broke_ns;
-	uint64_t reserved2[2];
+	uint64_t ahead_ns;
+	uint64_t reserved2;
 };
 
 /**

@@ -239,6 +239,8 @@ static void get_state(struct rfmring *ring, struct rfmring_state *state)
 	get_ports(ring, &rx, &tx);
 	state->incarnation = node->config.incarnation;
 	state->clock_domain = node->config.clock_domain;
+	state->clock_error_ns = ring->clock.error_ns;
+	state->clock_trouble = ring->clock.trouble;
 	state->epoch = node->epoch;
 	state->id = node->config.id;
 	state->optics = (node->tx_disable ? RFMRING_TX_DISABLE : 0) |
@@ -288,6 +290,7 @@ static struct rfmring_member member_of(unsigned int id, const struct rfm_source 
 		.transit_ns = source->transit_ns,
 		.heard_ns = source->heard,
 		.broke_ns = source->broke,
+		.ahead_ns = source->ahead_ns,
 	};
 }
 

@@ -188,6 +188,17 @@ def test_publish_and_wait(folder):
             publisher.end(0, 3)         # what was on its way when another left the ring is lost
 
 
+def test_ages(folder):
+    """waitloop, publish: how old, between two processes of one clock, and of none"""
+    for clocks, told in ((("tai", "tai"), r"[\d.]+ us ago"), (("tai", "host"), "on another clock"),
+                         (("host", "tai"), "on another clock")):
+        with Ring(folder, 2) as words, \
+                Program("waitloop", f"{words[1]}&clock={clocks[1]}", 1) as waiter, \
+                Program("publish", f"{words[0]}&clock={clocks[0]}", LIMIT_S):
+            line = waiter.line()
+            expect(re.fullmatch(rf"\d+: .*, by node 1, {told}", line), f"{clocks}: {line}")
+
+
 def test_epoll(folder):
     """epoll: a value, a mode, a silent writer and the ring, each when it happens"""
     with Ring(folder, 2) as words, Program("epoll", words[1], LIMIT_S) as program:
@@ -327,7 +338,7 @@ def test_rfm2g_perf(folder):
 
 
 TESTS = [test_calls, test_rfm2g_calls, test_rfm2g_pair, test_rfm2g_map, test_rfm2g_shell,
-         test_rfm2g_perf, test_growth, test_publish_and_wait, test_epoll, test_control_loop, test_fixed_path]
+         test_rfm2g_perf, test_growth, test_publish_and_wait, test_ages, test_epoll, test_control_loop, test_fixed_path]
 LONG = [test_rfm2g_pair_long]
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from suite import PATIENCE_S, TOP, expect, free_ports, plan, run, wait_for
 
 RMNODE = os.environ.get("RMNODE", str(TOP / "build" / "tools" / "rmnode"))
+TAI = 0x00494154        # clock domain of hosts that keep it
 STALL_MS = "10000"      # a member that a busy host holds up must cost no store
 
 
@@ -547,6 +548,44 @@ def test_settings():
         expect(b.call("read", "0x30") == "0x00000000", "a store in loopback went out")
 
 
+def test_clock():
+    """Ages are known between members of one clock, which the log tells of, and between no others"""
+    clocks = ["tai", "tai", "host", "host"]
+    with Ring(len(clocks)) as ring:
+        for number, clock in enumerate(clocks):
+            ring.members[number].stop()
+            ring.options = ("--clock", clock)
+            ring.members[number] = ring.member(number + 1)
+        for member in ring.members:
+            member.call("wait", "-n", len(clocks) - 1, "-t", PATIENCE_S)
+        domains = [member.json("stats")["state"]["clock_domain"] for member in ring.members]
+        expect(len(set(domains)) == 2 and domains[0] == domains[1] and domains[2] == domains[3],
+               f"clock domains {domains}")
+        for number, member in enumerate(ring.members):
+            state = member.json("stats")["state"]
+            said = member.said()
+            if clocks[number] == "host":
+                expect(state["clock_trouble"] is None and not state["clock_error_ns"]
+                       and "clock=" not in said, f"{state} {said}")
+                continue
+            # What is said of TAI is the host's matter; that it is true is not.
+            expect((domains[0] == TAI) == (state["clock_trouble"] is None), f"{state}")
+            expect((state["clock_trouble"] or "between hosts") in said
+                   and said.count("clock=tai") == 1, f"{state} {said}")
+        for number, member in enumerate(ring.members):
+            with Client(member, "watch", range="0x100+4", count=len(clocks) - 1) as watch:
+                watch.line()
+                for writer in ring.members:
+                    writer.call("write", "0x100", writer.id)
+                    writer.call("fence")
+                told = [watch.line()["event"] for _ in clocks[1:]]
+            for update in told:
+                known = clocks[update["source"] - 1] == clocks[number]
+                age = update["age_ns"]
+                # A member may have looked at its clock a little before a frame came.
+                expect(abs(age) < 60e9 if known else age is None, f"node {member.id}: {update}")
+
+
 def test_memory_file():
     """The memory can be a file that other programs read"""
     with tempfile.TemporaryDirectory() as folder:
@@ -712,6 +751,7 @@ def test_refusals():
         ([*member, "--rogue-master", "2"], "rogue master"),
         ([*member, "--shm", "maybe"], "on or off"),
         ([*member, "--log", "xml"], "text, json or none"),
+        ([*member, "--clock", "utc"], "host or tai, not 'utc'"),
         ([*member, "--fly"], "--fly"),
         ([*member, "verb"], "-S SOCKET"),
         (["-S", "/nowhere/c"], "say what to do"),
@@ -753,7 +793,7 @@ def test_refusals():
 
 TESTS = [test_access, test_large_read, test_interrupts, test_interrupt_to_a_set, test_watch_and_monitor, test_slow_readers,
          test_log_that_nobody_reads, test_load, test_streams,
-         test_record_and_replay, test_stopped_neighbour, test_settings, test_memory_file,
+         test_record_and_replay, test_stopped_neighbour, test_settings, test_clock, test_memory_file,
          test_idle, test_end, test_log, test_strangers, test_control_socket, test_refusals]
 
 if __name__ == "__main__":

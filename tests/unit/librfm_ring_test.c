@@ -45,6 +45,8 @@ static void what_means_no_node_is_refused(void **state)
 		{ "ring:unix:/tmp/x?node=1&size=1M&priority=100", "priority" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&cpus=3-", "list of processors" },
 		{ "ring:unix:/tmp/x?node=1&size=1M&cpus=0x3", "list of processors" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&clock", "'clock'" },
+		{ "ring:unix:/tmp/x?node=1&size=1M&clock=utc", "'clock'" },
 		{ "ring:tcp:host:1?node=1&size=1M", "unix:PATH" },
 	};
 

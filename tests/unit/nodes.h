@@ -41,15 +41,20 @@ static inline void wait_whole(struct rfm *rfm)
 			fail_msg("no ring: %s", strerror(errno));
 }
 
-static inline void open_pair(void)
+static inline void open_pair_with(const char *near_more, const char *far_more)
 {
-	for (int i = 0; i < 2; i++)
-		name_node(i, "");
+	name_node(0, near_more);
+	name_node(1, far_more);
 	near = rfm_open(words[0], O_RDWR);
 	far = rfm_open(words[1], O_RDWR);
 	assert_true(near && far);
 	wait_whole(near);
 	wait_whole(far);
+}
+
+static inline void open_pair(void)
+{
+	open_pair_with("", "");
 }
 
 static inline void close_pair(void)

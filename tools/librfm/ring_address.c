@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum kind { NUMBER, WIDE, TEXT, FLAG };
+enum kind { NUMBER, WIDE, TEXT, FLAG, CLOCK };
 
 /* What can follow the question mark: a member of struct ring_words, or a flag of its config. */
 static const struct setting {
@@ -39,6 +39,7 @@ static const struct setting {
 	{ "authentic-late", FLAG, RFMRING_AUTHENTIC_LATE },
 	{ "authentic-ids", FLAG, RFMRING_AUTHENTIC_IDS },
 	{ "stream-only", FLAG, RFMRING_STREAM_ONLY },
+	{ "clock", CLOCK, RFMRING_CLOCK_TAI },
 };
 #define SETTINGS	(sizeof(settings) / sizeof(*settings))
 
@@ -113,6 +114,12 @@ static int set(struct ring_words *to, const struct setting *setting, char *value
 		if (!value || !*value || decode(value))
 			return refuse("has no good value for", setting->name);
 		*(const char **)(void *)at = value;
+		return 0;
+	}
+	if (setting->kind == CLOCK) {
+		if (!value || (strcmp(value, "host") && strcmp(value, "tai")))
+			return refuse("has no good value for", setting->name);
+		to->config.flags |= strcmp(value, "tai") ? 0 : setting->offset;
 		return 0;
 	}
 	if ((!value && setting->kind != FLAG) ||

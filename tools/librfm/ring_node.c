@@ -129,14 +129,11 @@ static int make_tables(struct ring_node *node)
 /* @file: its memory, if it is not one of our own */
 static int start_ring(struct ring_node *node, const char *file)
 {
-	struct rfmring_state state = { .size = sizeof(state) };
-
 	if (file)
 		node->memory_fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (node->memory_fd < 0 || make_tables(node) || rfmring_get_state(node->ring, &state) ||
+	if (node->memory_fd < 0 || make_tables(node) ||
 	    rfmring_watch(node->ring, 0, node->memory_size, ring_update, node) < 0)
 		return -1;
-	node->clock_domain = state.clock_domain;
 	return rfmring_start(node->ring);
 }
 

@@ -44,7 +44,7 @@
 			  RFM_EVENT_BIT(RFM_EVENT_INT4) | \
 			  RFM_EVENT_BIT(RFM_EVENT_RX_ALMOST_FULL))
 
-/* Who wrote a granule last. */
+/* Who wrote a granule last. @frame, @clock_domain: 0 if the node itself did. */
 struct last_write {
 	uint64_t time_ns, frame;
 	uint32_t clock_domain;
@@ -90,7 +90,7 @@ struct ring_node {
 	int memory_fd;
 	uint32_t id, flags;
 	uint64_t memory_size;
-	uint32_t clock_domain, wait_ms;
+	uint32_t wait_ms;
 	pthread_mutex_t settings;
 	_Atomic bool own_data;
 
@@ -183,6 +183,9 @@ int ring_close(struct rfm *rfm);
 /* --- ring_state.c */
 
 int ring_state(struct ring_node *node, struct rfmring_state *state);
+
+/** ring_clock_ns() - the node's clock, with which times of updates are compared */
+uint64_t ring_clock_ns(const struct ring_node *node);
 int ring_info(struct rfm *rfm, void *argument);
 int ring_get_config(struct rfm *rfm, void *argument);
 int ring_set_config(struct rfm *rfm, void *argument);

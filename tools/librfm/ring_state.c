@@ -11,6 +11,14 @@ int ring_state(struct ring_node *node, struct rfmring_state *state)
 	return rfmring_get_state(node->ring, state);
 }
 
+uint64_t ring_clock_ns(const struct ring_node *node)
+{
+	struct timespec now;
+
+	clock_gettime(node->flags & RFMRING_CLOCK_TAI ? CLOCK_TAI : CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 /* Events that LCSR1 tells of until they are told of otherwise. */
 static const struct {
 	uint32_t type, lcsr1;
@@ -61,7 +69,7 @@ int ring_info(struct rfm *rfm, void *argument)
 		.irqs = node->interrupts,
 		.sync_losses = node->sync_losses,
 		.base_policy = RFM_BASE_ALL,
-		.clock_domain = node->clock_domain,
+		.clock_domain = state.clock_domain,
 		.watches = node->watches,
 	};
 	pthread_mutex_unlock(&node->lock);
@@ -168,8 +176,11 @@ int ring_writer(struct rfm *rfm, void *argument)
 {
 	struct rfm_writer *writer = argument;
 	struct ring_node *node = node_of(rfm);
+	struct rfmring_state state;
 	struct last_write last;
 
+	if (ring_state(node, &state))
+		return -1;
 	if (writer->offset >= rfm->memory_size)
 		return fail_with(EINVAL);
 	pthread_mutex_lock(&node->lock);
@@ -178,7 +189,7 @@ int ring_writer(struct rfm *rfm, void *argument)
 	writer->node = last.written ? last.node : RFM_NODE_ALL;
 	writer->frame = last.frame;
 	writer->time_ns = last.time_ns;
-	if (last.written && last.clock_domain != node->clock_domain)
+	if (last.frame && last.clock_domain != state.clock_domain)
 		writer->flags = RFM_EVENT_AGE_UNKNOWN;
 	return 0;
 }
@@ -195,7 +206,7 @@ int ring_counters(struct rfm *rfm, void *argument)
 		return -1;
 	memset(counters, 0, sizeof(*counters));
 	counters->count = RFM_COUNTERS;
-	counters->clock_ns = clock_ns();
+	counters->clock_ns = ring_clock_ns(node);
 	/* Up to there they are the same counters in the same order. */
 	_Static_assert(offsetof(struct rfmring_stats, held_lost) -
 		       offsetof(struct rfmring_stats, stores) ==
@@ -222,15 +233,15 @@ int ring_counters(struct rfm *rfm, void *argument)
 	return 0;
 }
 
-/* What was counted of one that has gone is still known. */
-static struct rfm_member member_of(const struct ring_node *node,
+/* What was counted of one that has gone is still known. @offset: of the node's clock. */
+static struct rfm_member member_of(uint32_t clock_domain, uint64_t offset,
 				   const struct rfmring_member *other)
 {
 	struct rfm_member member = {
 		.received = other->received,
 		.missed = other->missed,
-		.heard_ns = other->heard_ns,
-		.broke_ns = other->broke_ns,
+		.heard_ns = other->heard_ns + offset,
+		.broke_ns = other->broke_ns ? other->broke_ns + offset : 0,
 	};
 
 	if (!other->present)
@@ -239,8 +250,9 @@ static struct rfm_member member_of(const struct ring_node *node,
 	member.hops = other->hops;
 	member.hubs = other->hubs;
 	member.transit_ns = other->transit_ns;
-	member.flags = (other->clock_domain != node->clock_domain ? RFM_EVENT_AGE_UNKNOWN : 0) |
-		       (other->paused ? RFM_MEMBER_PAUSED : 0);
+	member.flags = (other->clock_domain != clock_domain ? RFM_EVENT_AGE_UNKNOWN : 0) |
+		       (other->paused ? RFM_MEMBER_PAUSED : 0) |
+		       (other->ahead_ns ? RFM_MEMBER_AHEAD : 0);
 	return member;
 }
 
@@ -251,6 +263,7 @@ int ring_ring_map(struct rfm *rfm, void *argument)
 	struct rfmring_member others[RFMRING_NODES];
 	struct ring_node *node = node_of(rfm);
 	struct rfmring_state state;
+	uint64_t offset;
 	int count;
 
 	if (map->count > RFM_NODES)
@@ -260,16 +273,18 @@ int ring_ring_map(struct rfm *rfm, void *argument)
 		return -1;
 	memset(members, 0, map->count * sizeof(*members));
 	map->present = !state.left;
+	map->clock_ns = ring_clock_ns(node);
+	offset = map->clock_ns - clock_ns();
 	for (int i = 0; i < count; i++) {
 		map->present += others[i].present;
 		if (others[i].id < map->count)
-			members[others[i].id] = member_of(node, &others[i]);
+			members[others[i].id] = member_of(state.clock_domain, offset,
+							    &others[i]);
 	}
 	if (node->id < map->count)
 		members[node->id].present = !state.left;
 	map->turn_ns = state.turn_ns;
 	map->epoch = state.epoch;
-	map->clock_ns = clock_ns();
 	return 0;
 }
 

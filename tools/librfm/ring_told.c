@@ -228,12 +228,12 @@ static void end_silence(struct ring_stream *stream, unsigned int i, const struct
 
 	if (range->stale) {
 		fresh.type = RFM_EVENT_FRESH;
-		fresh.age_ns = event->arrival_ns - range->update_ns;
+		fresh.age_ns = event->time_ns - range->update_ns;
 		range->stale = false;
 		stream_push(stream, &fresh, i + 1);
 		rfmring_set_timer(stream->node->ring, 0);
 	}
-	range->update_ns = event->arrival_ns;
+	range->update_ns = event->time_ns;
 	range->update = *event;
 }
 
@@ -278,8 +278,8 @@ void ring_update(void *opaque, const struct rfmring_update *update)
 	struct ring_node *node = opaque;
 	struct rfm_event event = {
 		.node = update->node,
-		.flags = update->clock_domain == node->clock_domain ? 0 : RFM_EVENT_AGE_UNKNOWN,
-		.time_ns = update->arrival_ns,
+		.flags = update->same_clock ? 0 : RFM_EVENT_AGE_UNKNOWN,
+		.time_ns = update->monotonic_ns,
 		.offset = update->offset,
 		.length = update->length,
 		.count = 1,
@@ -314,8 +314,7 @@ void ring_update(void *opaque, const struct rfmring_update *update)
 void ring_storing(struct ring_node *node, uint64_t offset, const void *data, size_t length)
 {
 	const struct last_write last = {
-		.time_ns = clock_ns(), .clock_domain = node->clock_domain,
-		.node = node->id, .written = true,
+		.time_ns = ring_clock_ns(node), .node = node->id, .written = true,
 	};
 	const uint8_t *from = data;
 

@@ -199,6 +199,12 @@ static void watch_release(struct job *job)
 
 static const struct job_kind watch_job = { .result = watch_result, .release = watch_release };
 
+/* Less than 0 if it came before it was stored, by two clocks; null if they are not comparable. */
+static json_t *age_or_none(const struct rfmring_update *update)
+{
+	return update->same_clock ? json_integer(update->arrival_ns - update->time_ns) : json_null();
+}
+
 static void watch_update(void *opaque, const struct rfmring_update *update)
 {
 	struct watch *watch = opaque;
@@ -208,11 +214,11 @@ static void watch_update(void *opaque, const struct rfmring_update *update)
 	if (!watch->left)
 		return;
 	text = hex_text(update->data, update->length);
-	event = json_pack("{s:I, s:I, s:s*, s:i, s:I, s:I, s:I}",
+	event = json_pack("{s:I, s:I, s:s*, s:i, s:I, s:I, s:o, s:I}",
 			  "offset", (json_int_t)update->offset,
 			  "length", (json_int_t)update->length, "data", text,
 			  "source", (int)update->node, "seq", (json_int_t)update->seq,
-			  "time_ns", (json_int_t)update->time_ns,
+			  "time_ns", (json_int_t)update->time_ns, "age_ns", age_or_none(update),
 			  "missed", (json_int_t)watch->missed);
 	free(text);
 	if (!control_event(watch->job.request, event)) {

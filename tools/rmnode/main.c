@@ -32,6 +32,7 @@ static const char usage[] =
 	"  --unpacked            a frame for each store\n"
 	"  --authentic-late      store late frames too, as glass would\n"
 	"  --authentic-ids       stay although another node has the same id\n"
+	"  --clock host|tai      of its times: this host's own, or CLOCK_TAI (host)\n"
 	"  --shm on|off          shared memory with neighbours on this host (on)\n"
 	"  --shm-slots N         frames in it, a power of two, 64 to 65536\n"
 	"  --socket-buffer BYTES of the sockets to the neighbours\n"
@@ -39,7 +40,7 @@ static const char usage[] =
 	"\n"
 	"The second form asks a running member. Verbs (rmnode -S SOCKET VERB --help for more):\n";
 
-enum kind { NUMBER, SIZE, TEXT, FLAG, LOG, ROGUE, SHM };
+enum kind { NUMBER, SIZE, TEXT, FLAG, LOG, ROGUE, CLOCK, SHM };
 
 #define AT(member)	offsetof(struct member_options, member)
 
@@ -75,6 +76,7 @@ static const struct row {
 	{ "unpacked", FLAG, .flag = RFMRING_UNPACKED },
 	{ "authentic-late", FLAG, .flag = RFMRING_AUTHENTIC_LATE },
 	{ "authentic-ids", FLAG, .flag = RFMRING_AUTHENTIC_IDS },
+	{ "clock", .kind = CLOCK },
 	{ "shm", .kind = SHM },
 	{ "shm-slots", NUMBER, AT(config.shm_slots), "the number of slots", 2,
 	  RFM_SHM_SLOTS_MAX, 0 },
@@ -125,6 +127,12 @@ static bool set_row(struct member_options *options, const struct row *row, const
 		if (!word_number("the rogue master", text, 0, 1, &number))
 			return false;
 		*flags |= number ? RFMRING_ROGUE_1 : RFMRING_ROGUE_0;
+		return true;
+	case CLOCK:
+		if (!strcmp(text, "tai"))
+			*flags |= RFMRING_CLOCK_TAI;
+		else if (strcmp(text, "host"))
+			return refuse("the clock can be host or tai, not '%s'", text);
 		return true;
 	case SHM:
 		if (!word_switch("--shm", text, &on))

@@ -89,7 +89,7 @@ static json_t *state_json(struct rmnode *node)
 	struct rfmring_state state = state_of(node->ring);
 
 	return json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:I,"
-			 " s:b, s:b, s:o, s:o, s:o}",
+			 " s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:s?}",
 			 "id", (int)state.id, "incarnation", (json_int_t)state.incarnation,
 			 "memory", (json_int_t)rfmring_memory_size(node->ring),
 			 "epoch", (int)state.epoch, "signal", (int)state.signal,
@@ -102,7 +102,10 @@ static json_t *state_json(struct rmnode *node)
 			 "rx_shm", (int)state.rx_shm, "tx_shm", (int)state.tx_shm,
 			 "upstream", node_or_none(state.upstream),
 			 "downstream_id", node_or_none(state.downstream_id),
-			 "break_at", node_or_none(state.break_at));
+			 "break_at", node_or_none(state.break_at),
+			 "clock_domain", (json_int_t)state.clock_domain,
+			 "clock_error_ns", (json_int_t)state.clock_error_ns,
+			 "clock_trouble", state.clock_trouble);
 }
 
 static json_t *port_json(const struct rfm_port_info *port)

@@ -542,7 +542,8 @@ struct rfm_counters {
  * @hops: links from there to here
  * @hubs: how many of them lead out of a hub, modulo 16
  * @pad: 0
- * @flags: RFM_EVENT_AGE_UNKNOWN: another clock, @transit_ns is 0; RFM_MEMBER_PAUSED
+ * @flags: RFM_EVENT_AGE_UNKNOWN: another clock, @transit_ns is 0; RFM_MEMBER_PAUSED;
+ *	RFM_MEMBER_AHEAD
  * @pad2: 0
  * @transit_ns: time its last frame took to come here
  * @received: frames taken from it
@@ -565,6 +566,7 @@ struct rfm_member {
 };
 
 #define RFM_MEMBER_PAUSED	0x4u	/* its machine stands still, and stores nothing now */
+#define RFM_MEMBER_AHEAD	0x8u	/* its last frame seems to have come before its time */
 
 #define RFM_MEMBER_SIZE_VER0	56	/* bytes of the first struct rfm_member */
 

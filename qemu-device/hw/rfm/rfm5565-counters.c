@@ -217,6 +217,15 @@ static void map_node(const Rfm5565State *s, unsigned id, Rfm5565NodeView *view)
     if (source->paused) {
         view->state |= RFM_NODE_STATE_PAUSED;
     }
+    if (source->ahead_ns) {
+        view->state |= RFM_NODE_STATE_AHEAD;
+    }
+}
+
+/* On CLOCK; 0 stays 0: never */
+static uint64_t told_time(const Rfm5565State *s, uint64_t then)
+{
+    return then ? rfm_node_clock(&s->node, then) : 0;
 }
 
 /* Under both locks. */
@@ -227,13 +236,14 @@ void rfm5565_snapshot(Rfm5565State *s)
     QEMU_BUILD_BUG_ON(sizeof(*own) != RFM_EXT_NODE(1) - RFM_EXT_NODE(0));
     rfm5565_counters_watch(s, rfm5565_now());
     memcpy(s->ext.counters, s->ext.counted, sizeof(s->ext.counters));
-    memcpy(s->ext.counter_times, s->ext.counted_at,
-           sizeof(s->ext.counter_times));
+    for (unsigned i = 0; i < RFM_COUNTERS; i++) {
+        s->ext.counter_times[i] = told_time(s, s->ext.counted_at[i]);
+    }
     for (unsigned id = 0; id < RFM_RING_NODES; id++) {
         map_node(s, id, &s->ext.nodes[id]);
         s->ext.node_times[id] = (Rfm5565NodeTimes) {
-            .heard = s->node.sources[id].heard,
-            .broke = s->node.sources[id].broke,
+            .heard = told_time(s, s->node.sources[id].heard),
+            .broke = told_time(s, s->node.sources[id].broke),
         };
     }
     /* A node is a member of its own ring, unless it had to leave. */

@@ -349,6 +349,7 @@ static void engine_tick(void *opaque)
     if (!s->quiesced) {
         /* Not before the lock: others may have noted later times meanwhile. */
         now = rfm5565_now();
+        rfm5565_ring_look_at_clock(s);
         next = MIN(rfm_node_tick(&s->node, now), link_tick(s, now));
         rfm5565_counters_watch(s, now);
         /* A timer that is due already would be run again before anything. */

@@ -111,7 +111,8 @@ struct rfm_ext_record *rfm5565_event(Rfm5565State *s, unsigned type,
 void rfm5565_event_plain(Rfm5565State *s, unsigned type, unsigned node,
                          uint32_t value, uint64_t seq)
 {
-    struct rfm_ext_record *record = rfm5565_event(s, type, rfm5565_now());
+    uint64_t now = rfm_node_clock(&s->node, rfm5565_now());
+    struct rfm_ext_record *record = rfm5565_event(s, type, now);
 
     if (record) {
         record->node = cpu_to_le16(node);

@@ -21,7 +21,7 @@
 static uint64_t clock_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     if (op->mask & 1) {
-        s->ext.clock = rfm5565_now();
+        s->ext.clock = rfm_node_clock(&s->node, rfm5565_now());
     }
     return s->ext.clock;
 }
@@ -498,6 +498,16 @@ void rfm5565_ext_reset(Rfm5565State *s)
     s->ext.fence_waiting = false;
     s->ext.fence_lost_carried = 0;
     s->ext.query_fence = 0;
+}
+
+/* CLOCK is another than that of all times so far. Under both locks. */
+void rfm5565_ext_other_clock(Rfm5565State *s)
+{
+    rfm5565_planes_other_clock(s);
+    rfm5565_slots_other_clock(s);
+    rfm5565_events_other_clock(s);
+    memset(s->ext.counter_times, 0, sizeof(s->ext.counter_times));
+    memset(s->ext.node_times, 0, sizeof(s->ext.node_times));
 }
 
 /* Under the BQL. */

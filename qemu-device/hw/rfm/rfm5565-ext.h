@@ -191,6 +191,7 @@ typedef struct Rfm5565Ext {
 bool rfm5565_ext_init(Rfm5565State *s, Error **errp);
 void rfm5565_ext_exit(Rfm5565State *s);
 void rfm5565_ext_reset(Rfm5565State *s);
+void rfm5565_ext_other_clock(Rfm5565State *s);
 void rfm5565_ext_set_running(Rfm5565State *s, bool running);
 void rfm5565_ext_fence_ended(Rfm5565State *s,
                              const struct rfm_fence_result *fence);

@@ -202,7 +202,7 @@ bool rfm5565_planes_store(Rfm5565State *s, uint32_t offset, const uint8_t *data,
 
     if (s->ext.writers) {
         note_writer(s, offset, len, (uint64_t)s->node_id << WHO_NODE_SHIFT,
-                    now);
+                    rfm_node_clock(&s->node, now));
     }
     while (len) {
         bool on;

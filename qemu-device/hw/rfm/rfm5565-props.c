@@ -28,7 +28,12 @@ static const QEnumLookup duplicate_ids_names = {
     .size = 2,
 };
 
-static PropertyInfo window_info, rogue_info, duplicate_ids_info;
+static const QEnumLookup clock_names = {
+    .array = (const char *const []) { "host", "tai" },
+    .size = 2,
+};
+
+static PropertyInfo window_info, rogue_info, duplicate_ids_info, clock_info;
 
 /* One of these names: as qdev_prop_on_off_auto is one of its own. */
 static void init_enum(PropertyInfo *info, const char *type,
@@ -62,6 +67,8 @@ static const Property rfm5565_properties[] = {
                        rogue_info, Rfm5565Behaviour),
     DEFINE_PROP_SIGNED("duplicate-ids", Rfm5565State, duplicate_ids,
                        RFM5565_OURS, duplicate_ids_info, Rfm5565Behaviour),
+    DEFINE_PROP_SIGNED("clock", Rfm5565State, clock_kind, RFM5565_CLOCK_HOST,
+                       clock_info, Rfm5565Clock),
     DEFINE_PROP_STRING("pcap", Rfm5565State, pcap),
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
     DEFINE_PROP_ON_OFF_AUTO("firmware-bus-master", Rfm5565State,
@@ -92,6 +99,8 @@ static const struct {
     { "rogue", "late and repeated updates: discard, or authentic (stored)" },
     { "duplicate-ids", "another node with this id: leave, or authentic "
       "(stay, as the real card)" },
+    { "clock", "of the times it tells: host (this host's own), or tai "
+      "(CLOCK_TAI, which hosts share whose clocks PTP or NTP keep)" },
     { "pcap", "write every frame of both fibres to this pcapng file" },
     { "extension", "what no 5565 has, in BAR4: on, or off for a plain 5565" },
     { "firmware-bus-master", "the firmware has made the card a bus master, for "
@@ -227,6 +236,7 @@ void rfm5565_add_class_properties(ObjectClass *klass)
     init_enum(&window_info, "Rfm5565Window", &window_names);
     init_enum(&rogue_info, "Rfm5565Rogue", &rogue_names);
     init_enum(&duplicate_ids_info, "Rfm5565DuplicateIds", &duplicate_ids_names);
+    init_enum(&clock_info, "Rfm5565Clock", &clock_names);
     device_class_set_props(DEVICE_CLASS(klass), rfm5565_properties);
     for (size_t i = 0; i < ARRAY_SIZE(property_help); i++) {
         object_class_property_set_description(klass, property_help[i].name,

@@ -14,7 +14,6 @@
 #include "system/runstate.h"
 #include "system/system.h"
 #include "ring/memory.h"
-#include "ring/util/clock-domain.h"
 #include "rfm5565.h"
 #include "trace.h"
 
@@ -279,6 +278,51 @@ static void end_capture(Notifier *notifier, void *unused)
     rfm5565_update_and_unlock(s);
 }
 
+/* --- the clock ------------------------------------------------------------ */
+
+/* Under the lock. */
+void rfm5565_ring_look_at_clock(Rfm5565State *s)
+{
+    const char *trouble = s->clock.trouble;
+    bool other = rfm_clock_look(&s->clock);
+
+    rfm_node_set_clock(&s->node, s->clock.domain, s->clock.offset_ns);
+    s->other_clock |= other;
+    if (other || trouble != s->clock.trouble) {
+        qemu_bh_schedule(s->main_work_bh);
+    }
+}
+
+/* In the main context, as what the times of before are in is under the BQL. */
+static void tell_clock(Rfm5565State *s)
+{
+    const char *trouble;
+    bool told;
+
+    rfm5565_lock(s);
+    if (s->other_clock && s->extension) {
+        rfm5565_ext_other_clock(s);
+    }
+    s->other_clock = false;
+    trouble = s->clock.trouble;
+    told = s->clock_told && trouble == s->clock_trouble;
+    s->clock_trouble = trouble;
+    s->clock_told = true;
+    rfm5565_update_and_unlock(s);
+    if (told || !s->clock.tai) {
+        return;
+    }
+    if (trouble) {
+        warn_report("rfm5565: node 0x%02x (%u): clock=tai: %s: its times can "
+                    "be compared on this host only", s->node_id, s->node_id,
+                    trouble);
+    } else {
+        info_report("rfm5565: node 0x%02x (%u): clock=tai: the kernel's clock "
+                    "is synchronised: its times can be compared between hosts",
+                    s->node_id, s->node_id);
+    }
+}
+
 /* --- leaving and joining -------------------------------------------------- */
 
 /*
@@ -469,6 +513,7 @@ static void main_work(void *opaque)
     if (trouble) {
         warn_report("rfm5565: pcap=%s: %s", s->pcap, trouble);
     }
+    tell_clock(s);
     rfm5565_link_main_work(s);
 }
 
@@ -478,7 +523,8 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
     s->quiesced = runstate_check(RUN_STATE_INMIGRATE);
     /* Who waits for a migration has had no incarnation yet. */
     config->incarnation = s->quiesced ? 0 : new_incarnation(0);
-    config->clock_domain = rfm_clock_domain();
+    rfm_clock_init(&s->clock, s->clock_kind == RFM5565_CLOCK_TAI);
+    config->clock_domain = s->clock.domain;
     if (!start_capture(s, errp)) {
         return false;
     }
@@ -487,6 +533,7 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
         rfm_pcapng_end(&s->capture);
         return false;
     }
+    rfm_node_set_clock(&s->node, s->clock.domain, s->clock.offset_ns);
     rfm_node_set_paused(&s->node, is_paused());
     s->gone = false;
     rfm5565_link_init(s);
@@ -498,6 +545,7 @@ bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
     s->exit_notifier.notify = end_capture;
     qemu_add_exit_notifier(&s->exit_notifier);
     timer_mod_ns(s->tick, rfm5565_now());
+    tell_clock(s);
     rfm5565_link_connect(s);
     return true;
 }

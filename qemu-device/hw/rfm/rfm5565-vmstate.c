@@ -527,11 +527,7 @@ static int ext_post_load(void *opaque, int version_id)
     ext->unannounced_since = 0;
     /* The clock here is not the one by which the times were taken. */
     if (ext->clock_domain != s->node.config.clock_domain) {
-        rfm5565_planes_other_clock(s);
-        rfm5565_slots_other_clock(s);
-        rfm5565_events_other_clock(s);
-        memset(ext->counter_times, 0, sizeof(ext->counter_times));
-        memset(ext->node_times, 0, sizeof(ext->node_times));
+        rfm5565_ext_other_clock(s);
     }
     rfm5565_planes_refresh(s);
     rfm5565_update_and_unlock(s);

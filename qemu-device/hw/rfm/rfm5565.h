@@ -53,6 +53,7 @@
 #include "system/iothread.h"
 #include "ring/link.h"
 #include "ring/node.h"
+#include "ring/util/clock-domain.h"
 #include "ring/util/pcapng.h"
 #include "ring/shm.h"
 #include "driver/hw/regs.h"
@@ -74,6 +75,12 @@ typedef enum Rfm5565Behaviour {
     RFM5565_OURS,
     RFM5565_AUTHENTIC,
 } Rfm5565Behaviour;
+
+/* Of the times that the card tells */
+typedef enum Rfm5565Clock {
+    RFM5565_CLOCK_HOST,
+    RFM5565_CLOCK_TAI,
+} Rfm5565Clock;
 
 /* A network interrupt FIFO: sender and data move together. */
 typedef struct Rfm5565Fifo {
@@ -169,6 +176,7 @@ struct Rfm5565State {
     bool rogue_master[2];
     Rfm5565Behaviour rogue;
     Rfm5565Behaviour duplicate_ids;
+    Rfm5565Clock clock_kind;
     char *pcap;
     bool extension;
     OnOffAuto firmware_bus_master;  /* not auto once it is realized */
@@ -261,6 +269,10 @@ struct Rfm5565State {
     int capture_rx;
     int capture_tx;
     const char *capture_trouble;    /* to be said */
+    struct rfm_clock clock;
+    const char *clock_trouble;      /* what was said of it last */
+    bool clock_told;                /* anything was */
+    bool other_clock;               /* it goes otherwise than before */
     Notifier exit_notifier;
 
     /* Stores that wait for room */
@@ -344,6 +356,7 @@ extern const VMStateDescription vmstate_rfm5565_fifo;
 bool rfm5565_ring_init(Rfm5565State *s, struct rfm_node_config *config,
                        Error **errp);
 void rfm5565_ring_exit(Rfm5565State *s);
+void rfm5565_ring_look_at_clock(Rfm5565State *s);
 void rfm5565_ring_flush_capture(Rfm5565State *s);
 void rfm5565_ring_set_optics(Rfm5565State *s);
 void rfm5565_ring_set_quiesced(Rfm5565State *s, bool quiesced);

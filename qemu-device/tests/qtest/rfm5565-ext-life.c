@@ -438,8 +438,11 @@ static void saved_write(Saved *saved, const char *file)
     g_free(saved->data);
 }
 
-/* The next host has another clock: no time of before is taken for one of it. */
-static void test_migration_clock(void)
+/*
+ * The next host has another clock, or the next card is set to another one: no
+ * time of before is taken for one of it.
+ */
+static void migrate_to_clock(bool host)
 {
     LabSpec spec = {
         .options = { "node-id=7,packing=off", "node-id=9" }, .fibres = true,
@@ -472,7 +475,11 @@ static void test_migration_clock(void)
     stq_be_p(clock, ext_readq(b, X_CLOCK));
     stl_be_p(clock + 8, ext_readl(b, X_DOMAIN));
     saved = saved_read(source->vm, file);
-    saved_find(&saved, saved.data, clock, sizeof(clock))[8] ^= 1;
+    if (host) {
+        saved_find(&saved, saved.data, clock, sizeof(clock))[8] ^= 1;
+    } else {
+        spec.options[1] = "node-id=9,clock=tai";
+    }
     saved_write(&saved, file);
 
     target = lab_load(&spec, file, source->card);
@@ -491,6 +498,16 @@ static void test_migration_clock(void)
     g_assert_cmpuint(record.arrival, ==, 0);
     lab_stop(target);
     lab_stop(source);
+}
+
+static void test_migration_clock(void)
+{
+    migrate_to_clock(true);
+}
+
+static void test_migration_clock_kind(void)
+{
+    migrate_to_clock(false);
 }
 
 /* Where the configuration space of the card stands */
@@ -539,5 +556,6 @@ void rfm5565_add_ext_life_tests(void)
     lab_add_test("ext-life/migration-epoch", test_migration_epoch);
     lab_add_test("ext-life/migration-mismatch", test_migration_mismatch);
     lab_add_test("ext-life/migration-clock", test_migration_clock);
+    lab_add_test("ext-life/migration-clock-kind", test_migration_clock_kind);
     lab_add_test("ext-life/migration-crafted", test_migration_crafted);
 }

@@ -340,7 +340,8 @@ RFM_API int rfm_events_close(struct rfm_events *events);
  * rfm_age_ns() - how old was the update when it came?
  *
  * Returns ns, or -1 with errno EXDEV if the originator's clock is another, or
- * EINVAL if no update brought the event.
+ * EINVAL if no update brought the event. Between hosts (clock=tai) it is as exact as
+ * their clocks agree; 0 if it seems to have come before it was stored.
  */
 RFM_API int64_t rfm_age_ns(const struct rfm_event *event);
 

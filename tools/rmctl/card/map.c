@@ -23,9 +23,10 @@ static int print_json(const struct command *cmd, const struct state *state, cons
 		const struct ring_member *member = &ring->member[i];
 
 		json_array_append_new(members, json_pack(
-			"{s:I, s:I, s:I, s:o, s:I, s:I, s:b}", "node", (json_int_t)member->node,
+			"{s:I, s:I, s:I, s:o, s:b, s:I, s:I, s:b}", "node", (json_int_t)member->node,
 			"hops", (json_int_t)member->hops, "hubs", (json_int_t)member->hubs,
 			"transit_ns", json_known(member->transit_known, member->transit_ns),
+			"clock_ahead", member->ahead,
 			"received", (json_int_t)member->received,
 			"missed", (json_int_t)member->missed, "paused", member->paused));
 	}
@@ -72,6 +73,8 @@ static void print_member(const struct ring_member *member)
 		snprintf(hops, sizeof(hops), "%" PRIu32, member->hops);
 	if (!member->gone && member->transit_known)
 		time_text(transit, member->transit_ns);
+	if (!member->gone && member->ahead)
+		snprintf(transit, sizeof(transit), "< 0");
 	if (member->hops || member->gone) {
 		snprintf(received, sizeof(received), "%" PRIu64, member->received);
 		snprintf(missed, sizeof(missed), "%" PRIu64, member->missed);

@@ -34,6 +34,7 @@ static void take_member(struct ring *ring, uint32_t node, const struct rfm_membe
 		.broke = from->broke_ns,
 		.transit_known = from->hops && !(from->flags & RFM_EVENT_AGE_UNKNOWN),
 		.transit_ns = from->transit_ns,
+		.ahead = from->flags & RFM_MEMBER_AHEAD,
 		.received = from->received,
 		.missed = from->missed,
 		.heard_ns = ago(ring, from->heard_ns),

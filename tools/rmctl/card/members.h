@@ -19,6 +19,7 @@
  * @hubs: how many of @hops lead out of a hub, modulo 16
  * @transit_known: @transit_ns says something
  * @transit_ns: time its last frame took to come here
+ * @ahead: that seems to have come before its time
  * @received: frames taken from it
  * @missed: frames of it that never arrived here
  * @heard_ns: how long ago it was last heard; 0: this node
@@ -27,7 +28,7 @@
  */
 struct ring_member {
 	uint32_t node, hops, hubs;
-	bool gone, paused, broke, transit_known;
+	bool gone, paused, broke, transit_known, ahead;
 	uint64_t transit_ns, received, missed, heard_ns, broke_ns;
 };
 
