@@ -9,6 +9,7 @@
 #	rpath_NAME	how it finds those beside it, wherever they are installed
 #	requires_NAME	the pkg-config files of those of them that have one, else
 #	private_NAME	... what a static program needs besides
+#	archives_NAME	others that go into its archive, for programs that name no other
 #
 # and evaluates $(call library_rules,NAME), which makes $(OUT)/libNAME.a, .so and NAME.pc,
 # and the target install-NAME.
@@ -34,8 +35,9 @@ $(OUT)/lib$1.a: $(objects_$1) $(top)/library.mk
 	$$(link_objects) -o $$@.o $(objects_$1)
 	$(OBJCOPY) --localize-hidden $$@.o
 	rm -f $$@
-	$(AR) rcs $$@ $$@.o
-	rm $$@.o
+	cd $(OUT) && for archive in $(archives_$1); do $(AR) x $$$$archive || exit; done
+	$(AR) rcs $$@ $$@.o $(patsubst %,$(OUT)/%.o,$(notdir $(archives_$1)))
+	rm $$@.o $(patsubst %,$(OUT)/%.o,$(notdir $(archives_$1)))
 
 $(OUT)/lib$1.so.$(version): $(objects_$1) $(map_$1) $(top)/library.mk
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,lib$1.so.$(abi) -Wl,--no-undefined \

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* What a board is. */
 #include "private.h"
+#include "rfm2g_version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NAME		"SW-RFM2G-DRV-LNX"
-#define VERSION		"R09.00"	/* the release of the vendor's API that this one is */
 #define RUNTIME_SIZE	512
 #define CONTROL_SIZE	64
 #define PCIHREV		0x74
@@ -89,8 +88,9 @@ RFM2G_STATUS config_fill(struct handle *handle, RFM2GCONFIG *config)
 	config->BuildId = info.build;
 	config->MemorySize = info.memory_size;
 	config->Lcsr1 = info.lcsr1;
-	snprintf(config->Name, sizeof(config->Name), "%s", NAME);
-	snprintf(config->DriverVersion, sizeof(config->DriverVersion), "%s", VERSION);
+	snprintf(config->Name, sizeof(config->Name), "%s", RFM2G_PRODUCT_STRING);
+	snprintf(config->DriverVersion, sizeof(config->DriverVersion), "%s",
+		 RFM2G_PRODUCT_VERSION);
 	fill_pci(config, &info);
 	/* Who may not read registers does not learn this one. */
 	if (!rfm_reg_read(board->rfm, RFM_REGS_RUNTIME, PCIHREV, 1, &revision))
@@ -146,5 +146,5 @@ RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, char *to)		\
 }
 
 TEXT(DeviceName, handle->open.Config.Device)
-TEXT(DllVersion, VERSION)
-TEXT(DriverVersion, VERSION)
+TEXT(DllVersion, RFM2G_PRODUCT_VERSION)
+TEXT(DriverVersion, RFM2G_PRODUCT_VERSION)

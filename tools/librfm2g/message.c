@@ -50,6 +50,7 @@ static char *const messages[] = {
 
 char *RFM2gErrorMsg(RFM2G_STATUS ErrorCode)
 {
-	return messages[ErrorCode < 0 || ErrorCode > RFM2G_MAX_ERROR_CODE ? RFM2G_MAX_ERROR_CODE :
-			ErrorCode];
+	unsigned int code = ErrorCode;
+
+	return messages[code < RFM2G_MAX_ERROR_CODE ? code : RFM2G_MAX_ERROR_CODE];
 }

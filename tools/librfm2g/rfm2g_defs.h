@@ -4,33 +4,26 @@
 #define RFM2G_DEFS_H
 
 #include "rfm2g_types.h"
+#include "rfm2g_errno.h"
 
 /* What the functions are declared with. */
 #define STDRFM2GCALL		RFM2G_STATUS
 
-#define RFM2G_FALSE		0
-#define RFM2G_TRUE		1
-#define RFM2G_DISABLE		0
-#define RFM2G_ENABLE		1
-#define RFM2G_OFF		0
-#define RFM2G_ON		1
+#define RFM2G_DISABLE		RFM2G_FALSE
+#define RFM2G_ENABLE		RFM2G_TRUE
+#define RFM2G_OFF		RFM2G_FALSE
+#define RFM2G_ON		RFM2G_TRUE
 
 #define RFM2G_NODE_MIN		0
 #define RFM2G_NODE_MAX		255
 #define RFM2G_NODE_SPECIAL_MIN	0xFFFE
 #define RFM2G_NODE_UNKNOWN	0xFFFE
 #define RFM2G_NODE_ALL		0xFFFF
+#define RFM2G_NODE_SPECIAL_MAX	0xFFFF
 
 /* Of RFM2GEVENTINFO.Timeout, which is in ms. */
-#define RFM2G_NO_WAIT		0
-#define RFM2G_INFINITE_TIMEOUT	0xFFFFFFFF
-
-typedef enum rfm2gDataWidth {
-	RFM2G_BYTE	= 1,
-	RFM2G_WORD	= 2,
-	RFM2G_LONG	= 4,
-	RFM2G_LONGLONG	= 8
-} RFM2GDATAWIDTH;
+#define RFM2G_NO_WAIT		0u
+#define RFM2G_INFINITE_TIMEOUT	0xFFFFFFFFu
 
 typedef enum rfm2gEventType {
 	RFM2GEVENT_RESET		= 0,	/* another node asks this one to reset */
@@ -50,7 +43,17 @@ typedef enum rfm2gEventType {
 
 #define RFM2GEVENT_FIFO_AF	RFM2GEVENT_RXFIFO_AFULL
 
-typedef enum rfm2gMemOffset {
+/* Registers and memory of a card, by the PCI regions they are in. */
+typedef enum rfm2gRegSetType {
+	RFM2GCFGREGMEM		= 0,	/* BAR0 */
+	RFM2GCFGREGIO		= 1,
+	RFM2GCTRLREGMEM		= 2,	/* BAR2 */
+	RFM2GMEM		= 3,	/* BAR3 */
+	RFM2GRESERVED0REG	= 4,
+	RFM2GRESERVED1REG	= 5
+} RFM2GREGSETTYPE;
+
+typedef enum rfm2gMemWindowType {
 	RFM2G_MEM_OFFSET0 = 0,
 	RFM2G_MEM_OFFSET1 = 1,	/* 64 MiB */
 	RFM2G_MEM_OFFSET2 = 2,
@@ -74,7 +77,7 @@ typedef struct rfm2gPciConfig {
 	RFM2G_UINT32 rfm2gOrBase;	/* BAR0 */
 } RFM2GPCICONFIG;
 
-typedef struct rfm2gConfig {
+typedef struct RFM2GCONFIG_ {
 	RFM2G_NODE NodeId;
 	RFM2G_UINT8 BoardId;		/* 0x65 */
 	RFM2G_UINT8 Unit;
@@ -97,5 +100,26 @@ typedef struct rfm2gEventInfo {
 	RFM2G_NODE NodeId;		/* who has sent it */
 	void *pDrvSpec;
 } RFM2GEVENTINFO;
+
+/* RFM2gSetDebugFlags() */
+#define RFM2G_DBERROR		0x00000001
+#define RFM2G_DBINIT		0x00000002
+#define RFM2G_DBINTR		0x00000004
+#define RFM2G_DBIOCTL		0x00000008
+#define RFM2G_DBMMAP		0x00000010
+#define RFM2G_DBOPEN		0x00000020
+#define RFM2G_DBCLOSE		0x00000040
+#define RFM2G_DBREAD		0x00000080
+#define RFM2G_DBWRITE		0x00000100
+#define RFM2G_DBPEEK		0x00000200
+#define RFM2G_DBPOKE		0x00000400
+#define RFM2G_DBSTRAT		0x00000800
+#define RFM2G_DBTIMER		0x00001000
+#define RFM2G_DBTRACE		0x00002000
+#define RFM2G_DBMUTEX		0x00004000
+#define RFM2G_DBINTR_NOT	0x00008000
+#define RFM2G_DBSLOW		0x00010000
+#define RFM2G_DBMINPHYS		0x00020000
+#define RFM2G_DBDMA		0x00040000
 
 #endif
