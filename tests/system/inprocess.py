@@ -278,6 +278,12 @@ def test_rfm2g_map(folder):
                 shown, errors = program.process.stdout.read(), program.process.stderr.read()
                 expect(program.process.wait() == 0 and shown.startswith("0x00000019 ") and
                        not errors, f"{shown} {errors}")
+    for bad, says in (("0 show 0", "usage"), ("0 colour 1", "usage"), ("0 wait", "usage"),
+                      ("colour", "'colour' is no number"), ("0 count 2x", "'2x' is no number")):
+        with Program("rfm2g-map", "/dev/rfm2g4711", *bad.split(), folder=TOOLS) as program:
+            _, errors = program.process.communicate()
+            expect(program.process.returncode == 2 and says in errors and errors.count("\n") == 1,
+                   f"{bad}: {errors}")
 
 
 def shell(commands, words, status=0):

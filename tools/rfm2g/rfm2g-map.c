@@ -62,24 +62,39 @@ static int wait_for(RFM2G_UINT32 number)
 	return -1;
 }
 
+static RFM2G_UINT64 get_number(const char *word, RFM2G_UINT64 limit)
+{
+	RFM2G_UINT64 number;
+	char *end;
+
+	number = strtoull(word, &end, 0);
+	if (*word >= '0' && *word <= '9' && !*end && number <= limit)
+		return number;
+	fprintf(stderr, "rfm2g-map: '%s' is no number, or too great\n", word);
+	exit(2);
+}
+
 int main(int argc, char **argv)
 {
+	int counts = argc == 5 && !strcmp(argv[3], "count");
+	int waits = argc == 5 && !strcmp(argv[3], "wait");
+	RFM2G_UINT32 number = 0;
 	RFM2G_UINT64 offset;
-	RFM2G_UINT32 number;
 	int status = 0;
 
-	if (argc < 3 || argc == 4 || argc > 5) {
-		fprintf(stderr, "usage: rfm2g-map DEVICE OFFSET [show 0|count NUMBER|wait NUMBER]\n");
+	if (argc != 3 && !counts && !waits) {
+		fprintf(stderr, "usage: rfm2g-map DEVICE OFFSET [count NUMBER|wait NUMBER]\n");
 		return 2;
 	}
-	offset = strtoull(argv[2], NULL, 0);
-	number = argc > 4 ? (RFM2G_UINT32)strtoul(argv[4], NULL, 0) : 0;
+	offset = get_number(argv[2], (RFM2G_UINT64)-1);
+	if (counts || waits)
+		number = (RFM2G_UINT32)get_number(argv[4], 0xffffffff);
 	check("RFM2gOpen", RFM2gOpen(argv[1], &handle));
 	check("RFM2gUserMemory", RFM2gUserMemory(handle, &memory, offset & ~(RFM2G_UINT64)(PAGE - 1),
 						 1));
-	if (argc > 3 && !strcmp(argv[3], "count"))
+	if (counts)
 		count(number);
-	else if (argc > 3 && !strcmp(argv[3], "wait"))
+	else if (waits)
 		status = wait_for(number);
 	show();
 	check("RFM2gUnMapUserMemory", RFM2gUnMapUserMemory(handle, &memory, 1));
