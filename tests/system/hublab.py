@@ -17,7 +17,7 @@ from labkit import Lab, rmlab
 
 TOOLS = TOP / "build" / "tools"
 RMHUB = TOOLS / "rmhub"
-PAIR = [TOOLS / "rfm2g-send", TOOLS / "rfm2g-receive"]
+PROGRAMS = [TOOLS / f"rfm2g-{name}" for name in ("send", "receive", "shell")]
 CARD = "/dev/rfm2g0"
 MEMBER = 4              # the node that is no machine
 ROUNDS, LONG_ROUNDS = 1000, 100_000
@@ -103,7 +103,7 @@ def container_at_port(lab):
                for end in ("in", "out")]
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        yield Container(folder, sockets[0].parent, *PAIR), sockets
+        yield Container(folder, sockets[0].parent, *PROGRAMS), sockets
 
 
 def may_do_nothing(container):
@@ -135,6 +135,10 @@ def pair_with_a_container(lab, rounds=ROUNDS):
                str(done))
         may_connect(sockets, 0o777)
 
+        # What is left of others in the card's FIFO is none of their rounds.
+        container.run("/bin/busybox", "sh", "-c", f"/bin/busybox printf 'send 1 1 {rounds}\\npoke32 "
+                      f"{rounds} 0xa000\\n' | /bin/rfm2g-shell", **words)
+        wait_for("node 1 has it", lambda: lab.peek(1, 0xa000) == rounds)
         receiver = lab.start(1, "rfm2g-receive", CARD, str(rounds))
         sender = container.start("/bin/rfm2g-send", CARD, 1, rounds, **words)
         all_rounds(ended(sender, LIMIT_S), rounds)

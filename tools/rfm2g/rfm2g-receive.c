@@ -54,6 +54,8 @@ int main(int argc, char **argv)
 	}
 	rounds = argc > 2 ? (RFM2G_UINT32)strtoul(argv[2], NULL, 0) : 1;
 	check("RFM2gOpen", RFM2gOpen(argv[1], &handle));
+	/* What was left by somebody who has not waited for it is none of our rounds. */
+	check("RFM2gClearEvent", RFM2gClearEvent(handle, RFM2GEVENT_INTR1));
 	check("RFM2gEnableEvent", RFM2gEnableEvent(handle, RFM2GEVENT_INTR1));
 	while (answer(handle) < rounds)
 		;
