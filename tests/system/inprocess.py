@@ -8,6 +8,7 @@ The same programs run on cards in driver.py and examples.py.
 import json
 import math
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from suite import Failed, PATIENCE_S, TOP, expect, plan, run
+from suite import Failed, PATIENCE_S, TOP, expect, plan, run, wait_for
 
 EXAMPLES = TOP / "build" / "librfm" / "examples"
 TOOLS = TOP / "build" / "tools"
@@ -320,13 +321,43 @@ def test_rfm2g_shell(folder):
                           ("peek8 0x100000", "Outside"), ("poke8 256 0", "no number from 0 to 0xff"),
                           ("colour", "no command 'colour'"), ("wait colour 1", "no event 'colour'"),
                           ("setled perhaps", "neither on nor off"), ("dump 0 3 1", "width"),
-                          ("repeat 2 colour", "no command 'colour'")):
+                          ("repeat 2 colour", "no command 'colour'"), ("peek8 0x", "no number")):
             _, errors = shell(bad + "\npeek8 0\n", words[0], 1)
             expect(says in errors and errors.count("\n") == 1, f"{bad}: {errors}")
+        out, _ = shell("# " + 3000 * "x" + "\npoke8 010 0x400\npeek8 0x400\n", words[0])
+        expect(out == "0x00000400: 0x0a\n", out)
         out, _ = shell("help\n", words[0])
         expect(out.count("\n") > 65 and "poke32 value offset" in out, out)
     _, errors = shell("", "/dev/rfm2g4711", 1)
     expect("cannot open /dev/rfm2g4711: There is no such board" in errors, errors)
+
+
+def test_rfm2g_terminal(folder):
+    """At a terminal Ctrl-C ends what the shell does, and a line; not the shell"""
+    terminal, its_end = pty.openpty()
+    with Ring(folder, 1) as words, \
+            Program("rfm2g-shell", "-d", words[0], folder=TOOLS, stdin=its_end) as program:
+        def prompt():
+            said = ""
+            while not said.endswith("rfm2g> "):
+                said += program.process.stdout.read(1) or program.line()
+            return said
+
+        state = Path(f"/proc/{program.process.pid}/stat")
+        prompt()
+        for _ in range(2):
+            wait_for("it reads", lambda: state.read_text(encoding="ascii").split()[2] == "S")
+            program.signal(signal.SIGINT)
+            expect(prompt() == "\nrfm2g> ", "no new line")
+        for command in (b"repeat 999999999 peek8 0\n", b"repeat 999999999 dump 0 1 0x100000\n"):
+            os.write(terminal, command)
+            program.line()
+            program.signal(signal.SIGINT)
+            prompt()
+        os.write(terminal, b"exit\n")
+        expect(program.process.wait(PATIENCE_S) == 0, program.process.stderr.read())
+    os.close(terminal)
+    os.close(its_end)
 
 
 def test_rfm2g_perf(folder):
@@ -344,7 +375,8 @@ def test_rfm2g_perf(folder):
 
 
 TESTS = [test_calls, test_rfm2g_calls, test_rfm2g_pair, test_rfm2g_map, test_rfm2g_shell,
-         test_rfm2g_perf, test_growth, test_publish_and_wait, test_ages, test_epoll, test_control_loop, test_fixed_path]
+         test_rfm2g_terminal, test_rfm2g_perf, test_growth, test_publish_and_wait, test_ages, test_epoll,
+         test_control_loop, test_fixed_path]
 LONG = [test_rfm2g_pair_long]
 
 if __name__ == "__main__":

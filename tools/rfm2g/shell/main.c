@@ -14,8 +14,8 @@
 
 RFM2GHANDLE board;
 static const char *device = DEVICE;
+volatile sig_atomic_t is_interrupted;
 static int is_over;
-static volatile sig_atomic_t is_interrupted;
 
 static int help(char **words);
 static int repeat(char **words);
@@ -48,10 +48,11 @@ int check(RFM2G_STATUS status)
 
 int get_number(const char *word, RFM2G_UINT64 limit, RFM2G_UINT64 *number)
 {
+	int base = word[0] == '0' && (word[1] == 'x' || word[1] == 'X') ? 16 : 10;
 	char *end;
 
 	errno = 0;
-	*number = strtoull(word, &end, 0);
+	*number = strtoull(word, &end, base);
 	if (*word >= '0' && *word <= '9' && !*end && !errno && *number <= limit)
 		return 0;
 	fprintf(stderr, "'%s' is no number from 0 to 0x%llx\n", word, limit);
@@ -150,7 +151,6 @@ static int repeat(char **words)
 		return -1;
 	while (words[1 + length])
 		length++;
-	is_interrupted = 0;
 	while (count-- && !status && !is_over && !is_interrupted)
 		status = run_command(words + 1, length);
 	return status;
@@ -186,6 +186,7 @@ static int run_line(char *line)
 		words[count++] = word;
 	}
 	words[count] = NULL;
+	is_interrupted = 0;
 	return count ? run_command(words, count) : 0;
 }
 
@@ -193,18 +194,25 @@ static int run_line(char *line)
 static int run_lines(void)
 {
 	int people = isatty(STDIN_FILENO), status = 0;
-	char line[1024];
+	char *line = NULL;
+	size_t size = 0;
 
 	while (!is_over && (people || !status)) {
 		if (people) {
 			printf("rfm2g> ");
 			fflush(stdout);
 		}
-		if (!fgets(line, sizeof(line), stdin))
+		if (getline(&line, &size, stdin) >= 0) {
+			status = run_line(line);
+			fflush(stdout);
+		} else if (ferror(stdin) && errno == EINTR) {
+			clearerr(stdin);
+			putchar('\n');
+		} else {
 			break;
-		status = run_line(line);
-		fflush(stdout);
+		}
 	}
+	free(line);
 	return people ? 0 : status;
 }
 
@@ -214,7 +222,7 @@ static void interrupt(int signo)
 	is_interrupted = 1;
 }
 
-/* Ends a wait and a repetition, not the shell. */
+/* Ends a line, a wait, a dump and a repetition, not the shell. */
 static void catch_interrupts(void)
 {
 	struct sigaction action;

@@ -96,7 +96,8 @@ static int dump(char **words)
 	if (get_number32(words[0], &offset) || get_width(words[1], &width) ||
 	    get_number32(words[2], &count))
 		return -1;
-	for (left = (RFM2G_UINT64)count * width; left; left -= some, offset += some) {
+	left = (RFM2G_UINT64)count * width;
+	for (; left && !is_interrupted; left -= some, offset += some) {
 		some = left < sizeof(bytes) ? (RFM2G_UINT32)left : sizeof(bytes);
 		if (check(RFM2gRead(board, offset, bytes, some)))
 			return -1;

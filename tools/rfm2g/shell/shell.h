@@ -3,6 +3,8 @@
 #ifndef SHELL_H
 #define SHELL_H
 
+#include <signal.h>
+
 #include "rfm2g_api.h"
 
 #define WORDS_MAX	32	/* of a line */
@@ -23,6 +25,7 @@ struct command {
 };
 
 extern RFM2GHANDLE board;
+extern volatile sig_atomic_t is_interrupted;	/* by Ctrl-C, since a line was read */
 extern const struct command memory_commands[], event_commands[], board_commands[];
 
 /* Runs a command, of @count words. */
