@@ -321,11 +321,25 @@ def test_rfm2g_shell(folder):
                           ("peek8 0x100000", "Outside"), ("poke8 256 0", "no number from 0 to 0xff"),
                           ("colour", "no command 'colour'"), ("wait colour 1", "no event 'colour'"),
                           ("setled perhaps", "neither on nor off"), ("dump 0 3 1", "width"),
-                          ("repeat 2 colour", "no command 'colour'"), ("peek8 0x", "no number")):
+                          ("repeat 2 colour", "no command 'colour'"), ("peek 0", "more than one command"),
+                          ("repeat -p 2", "needs a command"), ("cancelwait 1", "Nobody waits"),
+                          ("readreg 1 0 4", "in bar0 or bar2"), ("setdebug colour", "no debug flag 'colour'"),
+                          ("unmapuser", "no mapping"), ("peek8 0x", "no number")):
             _, errors = shell(bad + "\npeek8 0\n", words[0], 1)
             expect(says in errors and errors.count("\n") == 1, f"{bad}: {errors}")
-        out, _ = shell("# " + 3000 * "x" + "\npoke8 010 0x400\npeek8 0x400\n", words[0])
-        expect(out == "0x00000400: 0x0a\n", out)
+        for bad, says in (("mapuser 0 1\nmapuserbytes 0 8\n", "already: unmapuser ends it\n"),
+                          ("mapuserbytes 0 8\nunmapuser\n", "no mapping that unmapuser ends\n")):
+            _, errors = shell(bad, words[0], 1)
+            expect(errors.endswith(says), f"{bad}: {errors}")
+        # As the vendor's users have it in their fingers.
+        out, _ = shell("# " + 3000 * "x" + "\nPoke3 010 0x400\nread 0x400 4 1 0\nread 0x400 4 1 1\n"
+                       "repeat -p 2 PEEK8 0x400\nmapuser 0x1000 1\nunmapuser\nsetdebug 0x12\n"
+                       "setdebug -INIT\nsetdebug error\ngetdebug\nwritereg 3 0x500 2 0xf00f\n"
+                       "setreg 3 0x500 2 0x10\nclearreg mem 0x500 2 0xf\ndisplayreg 3 0x500 2 2\n",
+                       words[0])
+        expect(re.fullmatch(r"0x00000400: 0000000a +\.{4}\n1\n0x00000400: 0x0a\n2\n0x00000400: 0x0a\n"
+                            r"mapped at 0x[0-9a-f]+\n0x00000011\n"
+                            r"0x00000500: 0xf010\n0x00000502: 0x0000\n", out), out)
         out, _ = shell("help\n", words[0])
         expect(out.count("\n") > 65 and "poke32 value offset" in out, out)
     _, errors = shell("", "/dev/rfm2g4711", 1)

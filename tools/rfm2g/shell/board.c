@@ -3,7 +3,7 @@
 #include "shell.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <strings.h>
 
 static int config(char **words)
 {
@@ -63,6 +63,7 @@ static int name(char **words)						\
 	return 0;							\
 }
 
+TEXT(device_name, RFM2gDeviceName)
 TEXT(dll_version, RFM2gDllVersion)
 TEXT(driver_version, RFM2gDriverVersion)
 
@@ -113,11 +114,41 @@ static int set_offset(char **words)
 	       check(RFM2gSetMemoryOffset(board, (RFM2G_MEM_OFFSETTYPE)offset));
 }
 
+/* Of bit 0, and so on. */
+static const char *const debug_names[] = {
+	"error", "init", "intr", "ioctl", "mmap", "open", "close", "read", "write", "peek", "poke",
+	"strat", "timer", "trace", "mutex", "not_intr", "slow", "minphys", "dma"
+};
+#define DEBUG_NAMES	(sizeof(debug_names) / sizeof(debug_names[0]))
+
+/* 0: there is none of that name */
+static RFM2G_UINT32 debug_flag(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < DEBUG_NAMES; i++)
+		if (!strcasecmp(name, debug_names[i]))
+			return 1u << i;
+	return strcasecmp(name, "allflags") ? 0 : 0xffffffff;
+}
+
+/* All, by a number; or sets one by its name, or clears it by -name. */
 static int set_debug(char **words)
 {
-	RFM2G_UINT32 flags;
+	int clears = words[0][0] == '-';
+	RFM2G_UINT32 flags, flag;
 
-	return get_number32(words[0], &flags) ? -1 : check(RFM2gSetDebugFlags(board, flags));
+	if (words[0][0] >= '0' && words[0][0] <= '9')
+		return get_number32(words[0], &flags) ? -1 :
+		       check(RFM2gSetDebugFlags(board, flags));
+	flag = debug_flag(words[0] + clears);
+	if (!flag) {
+		fprintf(stderr, "there is no debug flag '%s'\n", words[0] + clears);
+		return -1;
+	}
+	if (check(RFM2gGetDebugFlags(board, &flags)))
+		return -1;
+	return check(RFM2gSetDebugFlags(board, clears ? flags & ~flag : flags | flag));
 }
 
 static int error_message(char **words)
@@ -132,19 +163,27 @@ static int error_message(char **words)
 
 /* --- registers --------------------------------------------------------------------- */
 
+static const struct {
+	const char *name, *number;
+	RFM2GREGSETTYPE set;
+} sets[] = {
+	{ "bar0", "0", RFM2GCFGREGMEM },
+	{ "bar2", "2", RFM2GCTRLREGMEM },
+	{ "mem", "3", RFM2GMEM }
+};
+#define SETS	(sizeof(sets) / sizeof(sets[0]))
+
 static int get_set(const char *word, RFM2GREGSETTYPE *set)
 {
-	if (!strcmp(word, "bar0")) {
-		*set = RFM2GCFGREGMEM;
-	} else if (!strcmp(word, "bar2")) {
-		*set = RFM2GCTRLREGMEM;
-	} else if (!strcmp(word, "mem")) {
-		*set = RFM2GMEM;
-	} else {
-		fprintf(stderr, "registers are in bar0 or bar2, or of mem\n");
-		return -1;
-	}
-	return 0;
+	size_t i;
+
+	for (i = 0; i < SETS; i++)
+		if (!strcasecmp(word, sets[i].name) || !strcasecmp(word, sets[i].number)) {
+			*set = sets[i].set;
+			return 0;
+		}
+	fprintf(stderr, "registers are in bar0 or bar2, or of mem: 0, 2 or 3\n");
+	return -1;
 }
 
 static int get_register(char **words, RFM2GREGSETTYPE *set, RFM2G_UINT32 *offset,
@@ -166,15 +205,36 @@ static int read_register(char **words)
 	return 0;
 }
 
-static int write_register(char **words)
+/* displayreg regset offset width length: @length of them */
+static int display_registers(char **words)
 {
-	RFM2G_UINT32 offset, width, value;
+	RFM2G_UINT32 offset, width, value = 0, count;
 	RFM2GREGSETTYPE set;
 
-	if (get_register(words, &set, &offset, &width) || get_number32(words[3], &value))
+	if (get_register(words, &set, &offset, &width) || get_number32(words[3], &count))
 		return -1;
-	return check(RFM2gWriteReg(board, set, offset, width, value));
+	for (; count && !is_interrupted; count--, offset += width) {
+		if (check(RFM2gReadReg(board, set, offset, width, &value)))
+			return -1;
+		printf("0x%08x: 0x%0*x\n", offset, (int)width * 2, value);
+	}
+	return 0;
 }
+
+#define STORE(name, call)						\
+static int name(char **words)						\
+{									\
+	RFM2G_UINT32 offset, width, value;				\
+	RFM2GREGSETTYPE set;						\
+									\
+	if (get_register(words, &set, &offset, &width) || get_number32(words[3], &value)) \
+		return -1;						\
+	return check(call(board, set, offset, width, value));		\
+}
+
+STORE(write_register, RFM2gWriteReg)
+STORE(set_register, RFM2gSetReg)
+STORE(clear_register, RFM2gClearReg)
 
 const struct command board_commands[] = {
 	{ "config", "", "what the board is", 0, 0, config },
@@ -182,6 +242,7 @@ const struct command board_commands[] = {
 	{ "boardid", "", "", 0, 0, board_id },
 	{ "size", "", "bytes of memory", 0, 0, size },
 	{ "first", "", "the first offset", 0, 0, first },
+	{ "devname", "", "the board that is open", 0, 0, device_name },
 	{ "dllversion", "", "", 0, 0, dll_version },
 	{ "driverversion", "", "", 0, 0, driver_version },
 	{ "checkring", "", "does a packet come back?", 0, 0, check_ring },
@@ -202,10 +263,14 @@ const struct command board_commands[] = {
 	{ "setdmabyteswap", "on|off", "", 1, 1, set_dma_swap },
 	{ "getmemoryoffset", "", "of addresses on the ring, in 64 MiB", 0, 0, get_offset },
 	{ "setmemoryoffset", "0..3", "", 1, 1, set_offset },
-	{ "readreg", "bar0|bar2|mem offset width", "", 3, 3, read_register },
-	{ "writereg", "bar0|bar2|mem offset width value", "", 4, 4, write_register },
+	{ "readreg", "regset offset width", "a register: of bar0, bar2 or mem", 3, 3,
+	  read_register },
+	{ "displayreg", "regset offset width length", "so many", 4, 4, display_registers },
+	{ "writereg", "regset offset width value", "", 4, 4, write_register },
+	{ "setreg", "regset offset width mask", "sets bits", 4, 4, set_register },
+	{ "clearreg", "regset offset width mask", "clears bits", 4, 4, clear_register },
 	{ "getdebug", "", "debug flags", 0, 0, get_debug },
-	{ "setdebug", "flags", "", 1, 1, set_debug },
+	{ "setdebug", "flags|flag|-flag", "all of them, or one by its name", 1, 1, set_debug },
 	{ "errormsg", "number", "what a status means", 1, 1, error_message },
 	{ NULL, NULL, NULL, 0, 0, NULL }
 };

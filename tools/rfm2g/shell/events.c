@@ -175,7 +175,7 @@ const struct command event_commands[] = {
 	{ "clear", "event", "throws away what waits; or all", 1, 1, clear },
 	{ "clearevent", "event", "the same", 1, 1, clear },
 	{ "flush", "event", "throws away the driver's queue", 1, 1, flush },
-	{ "cancel", "event", "ends a wait of this shell's callback", 1, 1, cancel },
+	{ "cancelwait", "event", "ends the wait of a callback", 1, 1, cancel },
 	{ "enablecallback", "event", "prints each when it comes", 1, 1, enable_callback },
 	{ "disablecallback", "event", "", 1, 1, disable_callback },
 	{ "geteventcount", "[event]", "how many there were", 0, 1, count },

@@ -8,24 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define DEVICE	"/dev/rfm2g0"
 
 RFM2GHANDLE board;
-static const char *device = DEVICE;
 volatile sig_atomic_t is_interrupted;
 static int is_over;
 
 static int help(char **words);
 static int repeat(char **words);
 static int leave(char **words);
-static int show_device(char **words);
 
 static const struct command shell_commands[] = {
 	{ "help", "[command]", "what there is, or one of them", 0, 1, help },
-	{ "repeat", "count command [argument]...", "a command so many times", 2, WORDS_MAX, repeat },
-	{ "devname", "", "the board that is open", 0, 0, show_device },
+	{ "repeat", "[-p] count command [argument]...", "so many times; -p: tells which", 2,
+	  WORDS_MAX, repeat },
 	{ "exit", "", "the end", 0, 0, leave },
 	{ "quit", "", "the same", 0, 0, leave },
 	{ NULL, NULL, NULL, 0, 0, NULL }
@@ -84,16 +83,26 @@ int get_switch(const char *word, RFM2G_BOOL *on)
 
 /* --- commands ---------------------------------------------------------------------- */
 
+/* By its name, or so much of it that no other command can be meant. */
 static const struct command *find(const char *name)
 {
-	const struct command *command;
+	const struct command *command, *found = NULL;
+	int several = 0;
 	size_t i;
 
 	for (i = 0; i < TABLES; i++)
-		for (command = tables[i]; command->name; command++)
-			if (!strcmp(command->name, name))
+		for (command = tables[i]; command->name; command++) {
+			if (strncasecmp(command->name, name, strlen(name)))
+				continue;
+			if (strlen(command->name) == strlen(name))
 				return command;
-	fprintf(stderr, "there is no command '%s': try help\n", name);
+			several |= found && found->run != command->run;
+			found = command;
+		}
+	if (found && !several)
+		return found;
+	fprintf(stderr, several ? "'%s' is short for more than one command: try help\n" :
+				  "there is no command '%s': try help\n", name);
 	return NULL;
 }
 
@@ -127,13 +136,6 @@ static int help(char **words)
 	return 0;
 }
 
-static int show_device(char **words)
-{
-	(void)words;
-	printf("%s\n", device);
-	return 0;
-}
-
 static int leave(char **words)
 {
 	(void)words;
@@ -144,15 +146,23 @@ static int leave(char **words)
 /* One that fails is the last. */
 static int repeat(char **words)
 {
-	RFM2G_UINT32 count;
-	int length = 0, status = 0;
+	int tells = !strcmp(words[0], "-p"), length = 0, status = 0;
+	RFM2G_UINT32 count, i;
 
+	words += tells;
 	if (get_number32(words[0], &count))
 		return -1;
 	while (words[1 + length])
 		length++;
-	while (count-- && !status && !is_over && !is_interrupted)
+	if (!length) {
+		fprintf(stderr, "repeat needs a command\n");
+		return -1;
+	}
+	for (i = 0; i < count && !status && !is_over && !is_interrupted; i++) {
+		if (tells)
+			printf("%u\n", i + 1);
 		status = run_command(words + 1, length);
+	}
 	return status;
 }
 
@@ -242,6 +252,7 @@ static int usage(FILE *to, int status)
 
 int main(int argc, char **argv)
 {
+	char *device = DEVICE;
 	RFM2G_STATUS status;
 	int failed, at = 1;
 
@@ -253,7 +264,7 @@ int main(int argc, char **argv)
 	} else if (argc > 1 && argv[1][0] == '-') {
 		return usage(stderr, 2);
 	}
-	status = RFM2gOpen((char *)device, &board);
+	status = RFM2gOpen(device, &board);
 	if (status != RFM2G_SUCCESS) {
 		fprintf(stderr, "rfm2g-shell: cannot open %s: %s\n", device, RFM2gErrorMsg(status));
 		return 1;

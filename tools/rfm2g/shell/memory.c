@@ -86,22 +86,24 @@ static void show_lines(RFM2G_UINT32 offset, const RFM2G_UINT8 *from, RFM2G_UINT3
 	}
 }
 
-/* dump offset width length: @length words */
+/* dump offset width length [display]: @length words */
 static int dump(char **words)
 {
 	RFM2G_UINT32 offset, width, count, some;
+	RFM2G_BOOL display = RFM2G_ON;
 	RFM2G_UINT8 bytes[PIECE];
 	RFM2G_UINT64 left;
 
 	if (get_number32(words[0], &offset) || get_width(words[1], &width) ||
-	    get_number32(words[2], &count))
+	    get_number32(words[2], &count) || (words[3] && get_switch(words[3], &display)))
 		return -1;
 	left = (RFM2G_UINT64)count * width;
 	for (; left && !is_interrupted; left -= some, offset += some) {
 		some = left < sizeof(bytes) ? (RFM2G_UINT32)left : sizeof(bytes);
 		if (check(RFM2gRead(board, offset, bytes, some)))
 			return -1;
-		show_lines(offset, bytes, width, some);
+		if (display)
+			show_lines(offset, bytes, width, some);
 	}
 	return 0;
 }
@@ -146,6 +148,76 @@ static int set(char **words)
 		return -1;
 	return store(value, offset, 1, length, 0);
 }
+
+/* --- a mapping --------------------------------------------------------------------- */
+
+/**
+ * struct mapper - how a mapping is counted, in pages or bytes
+ * @end: the command that ends one
+ */
+struct mapper {
+	const char *end;
+	RFM2G_STATUS (*map)(RFM2GHANDLE rh, volatile void **at, RFM2G_UINT64 offset,
+			    RFM2G_UINT32 count);
+	RFM2G_STATUS (*unmap)(RFM2GHANDLE rh, volatile void **at, RFM2G_UINT32 count);
+};
+
+static const struct mapper pages = { "unmapuser", RFM2gUserMemory, RFM2gUnMapUserMemory };
+static const struct mapper bytes = {
+	"unmapuserbytes", RFM2gUserMemoryBytes, RFM2gUnMapUserMemoryBytes
+};
+
+/* The one that there is, unless @by is NULL. */
+static struct {
+	const struct mapper *by;
+	volatile void *at;
+	RFM2G_UINT32 count;
+} mapping;
+
+static int map(char **words, const struct mapper *by)
+{
+	RFM2G_UINT64 offset;
+	RFM2G_UINT32 count;
+
+	if (get_number(words[0], (RFM2G_UINT64)-1, &offset) || get_number32(words[1], &count))
+		return -1;
+	if (mapping.by) {
+		fprintf(stderr, "there is a mapping already: %s ends it\n", mapping.by->end);
+		return -1;
+	}
+	if (check(by->map(board, &mapping.at, offset, count)))
+		return -1;
+	mapping.by = by;
+	mapping.count = count;
+	printf("mapped at %p\n", (void *)mapping.at);
+	return 0;
+}
+
+static int unmap(const struct mapper *by)
+{
+	if (mapping.by != by) {
+		fprintf(stderr, "there is no mapping that %s ends\n", by->end);
+		return -1;
+	}
+	if (check(by->unmap(board, &mapping.at, mapping.count)))
+		return -1;
+	mapping.by = NULL;
+	return 0;
+}
+
+#define MAPPER(by)							\
+static int map_##by(char **words)					\
+{									\
+	return map(words, &by);						\
+}									\
+static int unmap_##by(char **words)					\
+{									\
+	(void)words;							\
+	return unmap(&by);						\
+}
+
+MAPPER(pages)
+MAPPER(bytes)
 
 /* --- settings that are about transfers --------------------------------------------- */
 
@@ -196,10 +268,14 @@ const struct command memory_commands[] = {
 	{ "poke32", "value offset", "", 2, 2, poke32 },
 	{ "poke64", "value offset", "", 2, 2, poke64 },
 	{ "dump", "offset width length", "so many words of 1, 2, 4 or 8 bytes", 3, 3, dump },
-	{ "read", "offset width length", "the same", 3, 3, dump },
+	{ "read", "offset width length [display]", "the same; shown unless display is 0", 3, 4, dump },
 	{ "write", "value offset width length", "stores a value in so many words", 4, 4, fill },
 	{ "fill", "value offset width length [step]", "each greater by step", 4, 5, fill },
 	{ "memset", "value offset length", "stores a byte so many times", 3, 3, set },
+	{ "mapuser", "offset pages", "maps it, to try that", 2, 2, map_pages },
+	{ "mapuserbytes", "offset bytes", "", 2, 2, map_bytes },
+	{ "unmapuser", "", "", 0, 0, unmap_pages },
+	{ "unmapuserbytes", "", "", 0, 0, unmap_bytes },
 	{ "getthreshold", "", "from how many bytes on DMA is used", 0, 0, get_threshold },
 	{ "setthreshold", "bytes", "", 1, 1, set_threshold },
 	{ "getslidingwindow", "", "the part of the memory that is seen", 0, 0, get_window },
