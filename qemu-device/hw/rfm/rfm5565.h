@@ -250,6 +250,7 @@ struct Rfm5565State {
         bool signal;            /* its receiver had light, */
         bool books;             /* and of what it has counted, if it does: */
         uint64_t breaks;
+        uint64_t longest_stall_us;
         struct rfm_node_past past;
     } saved;
     VMChangeStateEntry *vmstate_entry;
