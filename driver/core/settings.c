@@ -198,7 +198,7 @@ static int rfm_byte_swap(struct rfm_card *card,
 					  RFM_A_CARD_DMA_BYTE_SWAP, -EBUSY,
 					  "the order of bytes is not changed under a read or a write");
 	writel(bigend, card->hw.runtime + RFM_BIGEND);
-	card->hw.swaps_differ = rfm_swaps_differ(bigend);
+	WRITE_ONCE(card->hw.swaps_differ, rfm_swaps_differ(bigend));
 	return 0;
 }
 
