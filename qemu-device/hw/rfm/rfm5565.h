@@ -172,6 +172,7 @@ struct Rfm5565State {
     char *pcap;
     bool extension;
     OnOffAuto firmware_bus_master;  /* not auto once it is realized */
+    uint8_t bridge_revision;
 
     /* BARs */
     MemoryRegion runtime;
