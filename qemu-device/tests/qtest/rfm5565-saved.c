@@ -469,7 +469,8 @@ static void test_other_version(void)
         const char *why;
     } others[] = {
         { "/rfm5565\0\0\0\0", 4, 4, 5, "unsupported version 5" },
-        { "/rfm5565\0\0\0\0", 4, 4, 1, "rfm5565: incoming version_id 1 is too old" },
+        { "/rfm5565\0\0\0\0", 4, 4, 1,
+          "rfm5565: incoming version_id 1 is too old" },
         { "\x05\x11rfm5565/extension", 0, 4, 3,
           "rfm5565/extension: incoming version_id 3 is too old" },
         { "\x05\x11rfm5565/extension", 0, 4, 5,
