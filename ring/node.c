@@ -306,6 +306,20 @@ void rfm_node_save(const struct rfm_node *node, struct rfm_node_past *past)
 	rfm_discount_held(node, past);
 }
 
+bool rfm_node_past_is_sound(const struct rfm_node_past *past)
+{
+	const struct rfm_node_stats *stats = &past->stats;
+	uint64_t received = 0, missed = 0;
+
+	for (unsigned int id = 0; id < RFM_RING_NODES; id++) {
+		received += past->sources[id].received;
+		missed += past->sources[id].missed;
+	}
+	return stats->home <= stats->sent && stats->lost == stats->sent - stats->home &&
+	       stats->received == received && stats->missed == missed &&
+	       stats->tx_peak <= RFM_NODE_TX_SLOTS && stats->insert_peak <= RFM_INSERT_SLOTS;
+}
+
 void rfm_node_load(struct rfm_node *node, const struct rfm_node_past *past)
 {
 	rfm_cancel_transmit(node);

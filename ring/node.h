@@ -377,7 +377,12 @@ struct rfm_node_past {
 void rfm_node_save(const struct rfm_node *node, struct rfm_node_past *past);
 
 /**
- * rfm_node_load() - go on with these books instead of its own
+ * rfm_node_past_is_sound() - can rfm_node_save() have made them? Any context
+ */
+bool rfm_node_past_is_sound(const struct rfm_node_past *past);
+
+/**
+ * rfm_node_load() - go on with these books, which are sound, instead of its own
  *
  * What others have sent since they were saved is missed, and is reported with the
  * next frame of each. rfm_node_rejoin() is to follow. Engine, and no producer.

@@ -479,41 +479,48 @@ void rfm_node_receive(struct rfm_node *node, uint8_t *wire, unsigned int len, ui
 		process_frame(node, &frame, wire, len, freshness == NEWER, now);
 }
 
+/* Takes a slot that is held back from what was received. Returns of whom; -1: it is in no count. */
+static int discount(const struct rfm_fifo_slot *slot, struct rfm_node_stats *stats)
+{
+	struct rfm_frame frame;
+
+	if (slot->tag != TAG_COUNTED ||
+	    rfm_frame_decode_header(slot->wire, &frame) != RFM_FRAME_OK)
+		return -1;
+	stats->received -= slot->frames;
+	if (frame.type == RFM_FRAME_DATA)
+		stats->received_bytes -= frame.length;
+	return frame.source;
+}
+
 /* What is held back is taken on trust; whoever goes on without it has not got it. */
 void rfm_discount_held(const struct rfm_node *node, struct rfm_node_past *past)
 {
 	const struct rfm_fifo_slot *slot;
-	struct rfm_frame frame;
 
 	past->held = rfm_fifo_used(&node->held);
 	for (uint32_t i = node->held.head; i != node->held.tail; i += slot->frames) {
+		int source;
+
 		slot = rfm_fifo_at(&node->held, i);
-		if (slot->tag != TAG_COUNTED ||
-		    rfm_frame_decode_header(slot->wire, &frame) != RFM_FRAME_OK)
-			continue;
-		past->stats.received -= slot->frames;
-		past->sources[frame.source].received -= slot->frames;
-		if (frame.type == RFM_FRAME_DATA)
-			past->stats.received_bytes -= frame.length;
+		source = discount(slot, &past->stats);
+		if (source >= 0)
+			past->sources[source].received -= slot->frames;
 	}
 }
 
 void rfm_cancel_held(struct rfm_node *node)
 {
 	const struct rfm_fifo_slot *slot;
-	struct rfm_frame frame;
 
 	node->held_full = false;
 	while ((slot = rfm_fifo_drop(&node->held))) {
-		node->stats.held_lost += slot->frames;
-		if (slot->tag != TAG_COUNTED ||
-		    rfm_frame_decode_header(slot->wire, &frame) != RFM_FRAME_OK)
-			continue;
 		/* It was taken on trust, and is lost now: not both. */
-		node->stats.received -= slot->frames;
-		node->sources[frame.source].received -= slot->frames;
-		if (frame.type == RFM_FRAME_DATA)
-			node->stats.received_bytes -= frame.length;
+		int source = discount(slot, &node->stats);
+
+		node->stats.held_lost += slot->frames;
+		if (source >= 0)
+			node->sources[source].received -= slot->frames;
 	}
 }
 

@@ -39,7 +39,8 @@ static int rfm_reg_access(struct rfm_hw *hw, void __iomem *reg, u32 all,
 	if (!args->mask || args->set != RFM_REGS_RUNTIME)
 		return 0;
 	/* What the driver remembers of them. */
-	hw->swaps_differ = rfm_swaps_differ(readl(hw->runtime + RFM_BIGEND));
+	WRITE_ONCE(hw->swaps_differ,
+		   rfm_swaps_differ(readl(hw->runtime + RFM_BIGEND)));
 	if (hw->board_revision >= RFM_BRV_SLIDING_WINDOW)
 		WRITE_ONCE(hw->window_offset, readl(hw->runtime + RFM_LAS1BA) &
 					      (hw->memory_size - hw->window_size));

@@ -198,7 +198,7 @@ static int rfm_byte_swap(struct rfm_card *card,
 					  RFM_A_CARD_DMA_BYTE_SWAP, -EBUSY,
 					  "the order of bytes is not changed under a read or a write");
 	writel(bigend, card->hw.runtime + RFM_BIGEND);
-	card->hw.swaps_differ = rfm_swaps_differ(bigend);
+	WRITE_ONCE(card->hw.swaps_differ, rfm_swaps_differ(bigend));
 	return 0;
 }
 
@@ -274,11 +274,27 @@ static int rfm_moderation_check(const struct rfm_card *card,
 	return 0;
 }
 
+static int rfm_threshold_check(const struct rfm_card *card,
+			       const struct rfm_settings *settings)
+{
+	bool read = settings->set & RFM_SET(DMA_READ_THRESHOLD) &&
+		    settings->dma_threshold[RFM_DMA_READ];
+	bool write = settings->set & RFM_SET(DMA_WRITE_THRESHOLD) &&
+		     settings->dma_threshold[RFM_DMA_WRITE];
+
+	if (!card->hw.dma.none || !(read || write))
+		return 0;
+	return rfm_refuse_setting(settings, read ? RFM_A_CARD_DMA_READ_THRESHOLD :
+				  RFM_A_CARD_DMA_WRITE_THRESHOLD, -EOPNOTSUPP,
+				  "the card is no PIORC, its DMA engine is not used");
+}
+
 /* What needs something of the card. */
 static int rfm_settings_check(const struct rfm_card *card,
 			      const struct rfm_settings *settings)
 {
-	int ret = rfm_moderation_check(card, settings);
+	int ret = rfm_moderation_check(card, settings) ?:
+		  rfm_threshold_check(card, settings);
 
 	if (ret)
 		return ret;

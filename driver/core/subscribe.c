@@ -195,7 +195,7 @@ int rfm_subscription_hold(struct rfm_card *card, struct rfm_hold *hold,
 
 	mutex_lock(&card->lock);
 	if (window)
-		offset += card->hw.window_offset;
+		offset += READ_ONCE(card->hw.window_offset);
 	hold->first = offset / RFM_GRANULE;
 	hold->end = DIV_ROUND_UP_ULL(offset + length, RFM_GRANULE);
 	hold->planes = planes;

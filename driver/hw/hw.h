@@ -65,6 +65,7 @@ struct rfm_events {
 
 /* The DMA engine: under irq.lock, but for what says otherwise. */
 struct rfm_dma {
+	bool none;			/* constant: it is not ours to start, no threshold is set */
 	u32 threshold[2];		/* bytes from which on it is used; set under card->lock */
 	size_t slice_max;			/* constant: bytes in a slice */
 	unsigned int pieces;		/* constant: the pages that these may be in */

@@ -410,6 +410,24 @@ void rfm_dma_init(struct rfm_card *card)
 }
 
 /*
+ * The engine behind a PLX bridge reads descriptors of another format, and from
+ * the card's own memory, in which any node writes: it is never started.
+ */
+static void rfm_dma_check_bridge(struct rfm_card *card)
+{
+	struct rfm_dma *dma = &card->hw.dma;
+	u8 revision = readb(card->hw.runtime + RFM_PCIHREV);
+
+	if (revision == RFM_PCIHREV_PIORC)
+		return;
+	dma->none = true;
+	memset(dma->threshold, 0, sizeof(dma->threshold));
+	dev_info(&card->hw.pdev->dev,
+		 "bridge revision %#x: no PIORC, the processor moves all bytes\n",
+		 revision);
+}
+
+/*
  * Memory for the engine of a card that is not started yet, and not master of
  * the bus. What is wrong has been said.
  */
@@ -443,5 +461,6 @@ int rfm_dma_alloc(struct rfm_card *card)
 	if (!rfm_dma_halt(card))
 		return dev_err_probe(dev, -EBUSY,
 				     "the DMA engine does not stop\n");
+	rfm_dma_check_bridge(card);
 	return 0;
 }

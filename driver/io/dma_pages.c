@@ -327,7 +327,8 @@ struct rfm_slice *rfm_slice_new(struct rfm_request *request, size_t bytes,
 		return ERR_PTR(ret);
 	}
 	sg_mark_end(&slice->sg[slice->count - 1]);
-	slice->address = request->file->card->hw.window_offset + request->pos;
+	slice->address = READ_ONCE(request->file->card->hw.window_offset) +
+			 request->pos;
 	iov_iter_advance(&request->iter, slice->bytes);
 	request->pos += slice->bytes;
 	return slice;

@@ -56,7 +56,7 @@ do {									\
 static __always_inline void rfm_io_pass(struct rfm_card *card, loff_t pos,
 					void *data, size_t left, bool store)
 {
-	bool reverse = card->hw.swaps_differ;
+	bool reverse = READ_ONCE(card->hw.swaps_differ);
 	void __iomem *at;
 	unsigned int width;
 

@@ -195,7 +195,8 @@ def do_migrate(args):
     if not lab.hub:
         raise LabError(f"the cards of lab '{args.name}' are connected to each other, and would not "
                        "find one that has moved; on a hub they do: 'rmlab up --topology hub'")
-    lab.machine(args.node).migrate()
+    with labs.end_by_signal():
+        lab.machine(args.node).migrate()
     return 0
 
 

@@ -188,9 +188,10 @@ class Machine:
                                      start_new_session=True)
         return {"pid": child.pid, "started": process.start_time(child.pid)}
 
-    def _let_us_in(self):
+    def _let_us_in(self, running=True):
         self._remember(ssh_port=qmp.ssh_port(self.qmp))
-        self.channel().open()
+        if running:
+            self.channel().open()
 
     def _remember(self, **facts):
         """Its fibre may be cut while it boots: neither writer undoes what the other has written."""
@@ -233,10 +234,12 @@ class Machine:
     def migrate(self):
         """Moves the machine, as it runs, to another QEMU on this host.
 
-        Who was logged in is not any more. If it fails, the machine goes on where it was.
+        One that is paused stays so. Who was logged in is not any more. If it fails, the machine
+        goes on where it was.
         """
         self.require_running()
-        old = self._run()
+        old = {"qmp": "qmp", **self._run()}
+        running = qmp.execute(self.qmp, "query-status")["running"]
         place = f"qmp{old['pid']}"      # when the old QEMU ends, it removes its own
         here, there = f"{self.folder}/qmp,", f"{self.folder}/{place},"
         command = [word.replace(f"path={here}", f"path={there}") for word in self.config["command"]]
@@ -244,15 +247,22 @@ class Machine:
             new = self._start_qemu([*command, "-incoming", "defer"])
             try:
                 self._move_to(new, self.folder / place)
+                # Whoever ends us from here on leaves the machine where it is.
+                self._remember(**new, qmp=place)
             except BaseException:
                 process.stop(new["pid"], new["started"], signal.SIGKILL)
-                with contextlib.suppress(LabError):
-                    qmp.execute(self.qmp, "cont")
+                self._remember(**old)
+                self._stay(running)
                 raise
         process.stop(old["pid"], old["started"], signal.SIGTERM, signal.SIGKILL)
         self.stop_channels()
-        self._remember(**new, qmp=place)
-        self._let_us_in()
+        self._let_us_in(running)
+
+    def _stay(self, running):
+        """A move that is under way resumes the machine when it ends; one that was over does not."""
+        for command in ["migrate_cancel", *(["cont"] if running else [])]:
+            with contextlib.suppress(LabError):
+                qmp.execute(self.qmp, command)
 
     def _move_to(self, new, place):
         where = {"uri": f"unix:{self.folder}/migration"}
@@ -268,12 +278,12 @@ class Machine:
 
         def is_over():
             state = qmp.execute(self.qmp, "query-migrate")
-            if state["status"] == "failed":
+            if state["status"] in ("failed", "cancelled"):
                 raise LabError(f"{self} does not move: {state.get('error-desc')}")
             return state["status"] == "completed"
 
         self._wait_until(new, is_over)
-        self._wait_until(new, lambda: qmp.execute(place, "query-status")["status"] == "running")
+        self._wait_until(new, lambda: qmp.execute(place, "query-status")["status"] != "inmigrate")
 
     def _wait_until(self, new, condition):
         """Asks until it is so; the QEMU that it is about may end."""

@@ -453,6 +453,7 @@ static void step_rejoin(struct input *in)
 
 	if (fuzz_byte(in) & 1) {
 		rfm_node_save(&world.node, &past);
+		CHECK(rfm_node_past_is_sound(&past));
 		rfm_node_load(&world.node, &past);
 	}
 	rfm_node_rejoin(&world.node, world.node.config.incarnation + 10, world.now);

@@ -480,6 +480,22 @@ def engine_stands_still(lab):
     reader.finish(timeout=60)
 
 
+def bridge_is_no_piorc(lab):
+    """The engine of a board with another bridge is never started: the processor moves all"""
+    device = device_of_node(lab, 1, CLASSIC)
+    found = lab.rmctl_json(1, "show", device)
+    expect((found["dma_read_threshold_size"], found["dma_write_threshold_size"]) == (0, 0), str(found))
+    for setting in "dma-read-threshold", "dma-write-threshold":
+        done = lab.run(1, "rmctl", "set", device, f"{setting}=4096", check=False)
+        expect(done.returncode == 3 and "no PIORC" in done.stderr, f"{setting}: {done}")
+        lab.run(1, "rmctl", "set", device, f"{setting}=0")
+    lab.run(1, "sh", "-c", f"head -c 1048576 /dev/urandom >/tmp/old; dd if=/tmp/old of=/dev/{device} bs=1M; "
+            f"dd if=/dev/{device} bs=1M count=1 | cmp - /tmp/old")
+    moved = lab.qmp(1, "qom-get", path="/machine/peripheral/classic", property="dma-transfers")
+    expect(not moved, f"{moved} transfers")
+    expect("bridge revision 0xaa: no PIORC" in lab.out(1, "dmesg"), "the kernel log does not say so")
+
+
 def card_is_full(lab):
     """Who submits to a card that has all it may pin, and must not wait, is told to come again"""
     for node, name in (1, "rfm0"), (BASE, "base"), (NARROW, "narrow"):
@@ -559,7 +575,7 @@ EVENT_PROGRAMS = ("listen_test", "listen_types_test", "watch_test", "watch_slot_
 
 # Node ids beside the lab's own: two on a ring, one without the extension block and one with a
 # narrow window, each a ring of its own.
-NEAR, FAR, BASE, NARROW, SLOW = 20, 21, 22, 23, 24
+NEAR, FAR, BASE, NARROW, SLOW, CLASSIC = 20, 21, 22, 23, 24, 25
 CARDS = 4
 
 
@@ -582,6 +598,12 @@ def more_cards(folder):
                          ",extension=off,firmware-bus-master=off,id=base"),
                         (NARROW, f"path={folder}/narrow", f"path={folder}/narrow",
                          ",memory-size=128M,window=16M,id=narrow")])
+
+
+def with_classic(folder):
+    """Its engine would take the descriptors of the driver, and show that it did."""
+    return more_cards(folder) + extra_cards([(CLASSIC, f"path={folder}/classic", f"path={folder}/classic",
+                                              ",extension=off,bridge-revision=0xaa,id=classic")])
 
 
 def slow_card(folder):
@@ -667,13 +689,13 @@ def part_none(up, _):
 
 def part_dma(up, _):
     """Long transfers, on all kinds of card"""
-    with lab_of("dma", up) as lab:
+    with lab_of("dma", up, cards=with_classic) as lab:
         mine, near, far, base, narrow = devices(lab, 1, NEAR, FAR, BASE, NARROW)
         return programs(
             lab, ("dma_test", mine), ("dma_test", near, far), ("dma_pin_test", mine),
             *(("dma_async_test", device) for device in (mine, base, narrow)),
             ("dma_end_test", "-n", SHORT[2], mine), ("dma_stuck_test", mine),
-            ("dma_load_test", near, far)) + planned([card_is_full, clean_kernels], lab)
+            ("dma_load_test", near, far)) + planned([bridge_is_no_piorc, card_is_full, clean_kernels], lab)
 
 
 def part_slices(up, _):

@@ -10,17 +10,20 @@ that it has missed, each once, for the card, the driver and the monitor alike.
 """
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 from hublab import lab_status, ports
-from lab import lab as labs
+from lab import lab as labs, process
 from members import Control, Node, Place
 from schemas import rmctl
 from suite import asked, clean_kernels, expect, figure, plan, run, wait_for
-from labkit import Lab
+from labkit import Lab, RMLAB
 
 MEMBER, PORT = 2, 1
 CARD = "/machine/peripheral/rfm0"
@@ -230,6 +233,57 @@ def stays(lab, _):
     lab.test_ring(1)
 
 
+@contextmanager
+def held_move(lab):
+    """rmlab moves the machine, and at the last moment its QEMU waits. Gives rmlab and the new QEMU's pid."""
+    before = lab.pid(1)
+
+    def pause(state):
+        lab.qmp(1, "migrate-set-capabilities",
+                capabilities=[{"capability": "pause-before-switchover", "state": state}])
+    pause(True)
+    with subprocess.Popen([RMLAB, "migrate", "--name", lab.name, "1"], text=True,
+                          stderr=subprocess.PIPE) as move:
+        wait_for("all but the last is there",
+                 lambda: lab.qmp(1, "query-migrate").get("status") == "pre-switchover")
+        [new] = [pid for pid, _ in process.with_argument_in(folder_of(lab), {"qemu-system-x86_64"})
+                 if pid != before]
+        yield move, new
+        said = move.communicate(timeout=60)[1]
+    expect(move.returncode, f"it has moved: {said}")
+    expect(lab.pid(1) == before, "it has another QEMU")
+    wait_for("the new QEMU has ended", lambda: not Path(f"/proc/{new}").exists())
+    wait_for("it goes on", lambda: lab.qmp(1, "query-status")["running"])
+    pause(False)
+    lab.test_ring(1)
+
+
+def stays_when_it_fails(lab, _):
+    """A machine whose new QEMU dies while it moves goes on where it was"""
+    with held_move(lab) as (_, new):
+        os.kill(new, signal.SIGKILL)
+
+
+def stays_when_rmlab_is_ended(lab, _):
+    """It does so when rmlab is ended meanwhile, and no QEMU is left behind"""
+    with held_move(lab) as (move, _):
+        move.terminate()
+
+
+def moves_paused(lab, _):
+    """A machine that is paused moves, and is paused there"""
+    pid = lab.pid(1)
+    lab.qmp(1, "stop")
+    try:
+        lab.verb("migrate", 1)
+        expect(lab.pid(1) != pid, "it has the same QEMU")
+        status = lab.qmp(1, "query-status")["status"]
+    finally:
+        lab.qmp(1, "cont")
+    expect(status == "paused", f"it is {status}")
+    lab.test_ring(1)
+
+
 def moves(lab, machine):
     """It moves to another QEMU in mid-traffic, and what it was away for is missed and counted"""
     pid = lab.pid(1)
@@ -293,7 +347,7 @@ def goes_back(lab, machine):
     expect(machine.goes_on(), "what came since it was saved is not missed")
 
 
-TESTS = [stays, moves, moves_on, saved, goes_back, clean_kernels]
+TESTS = [stays, stays_when_it_fails, stays_when_rmlab_is_ended, moves_paused, moves, moves_on, saved, goes_back, clean_kernels]
 
 
 def main():

@@ -441,6 +441,7 @@ static void books_go_on_elsewhere(void **state)
 	assert_int_equal(past.stats.stores, 2);
 	assert_int_equal(past.stats.sent, 2);
 	assert_int_equal(past.stats.lost, 1);
+	assert_true(rfm_node_past_is_sound(&past));
 
 	rig_disconnect(rig, 0);
 	rig_disconnect(rig, 2);
@@ -463,6 +464,40 @@ static void books_go_on_elsewhere(void **state)
 	assert_int_equal(stats.stores, 3);
 	assert_int_equal(stats.home, 2);
 	rig_assert_books_closed(rig, 0);
+	rig_free(rig);
+}
+
+/* Books that no node has kept are told from those that one has. */
+static void false_books(void **state)
+{
+	static struct rfm_node_past past;
+	struct rig *rig = rig_new(2, 1);
+	struct {
+		uint64_t *count, more;
+	} wrongs[] = {
+		{ &past.stats.sent, 1 }, { &past.stats.home, 1 }, { &past.stats.home, -1ull },
+		{ &past.stats.lost, 1 }, { &past.stats.received, 1 }, { &past.stats.missed, 1 },
+		{ &past.sources[9].received, 1 }, { &past.sources[9].missed, -1ull },
+		{ &past.stats.tx_peak, RFM_NODE_TX_SLOTS }, { &past.stats.tx_peak, 1ull << 32 },
+		{ &past.stats.insert_peak, RFM_INSERT_SLOTS },
+		{ &past.stats.insert_peak, 1ull << 32 },
+	};
+
+	(void)state;
+	rig_store32(rig, 0, 0, 1);
+	rig_store32(rig, 1, 4, 2);
+	rig_settle(rig);
+	rfm_node_save(&rig->peers[0].node, &past);
+	for (unsigned int i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
+		assert_true(rfm_node_past_is_sound(&past));
+		*wrongs[i].count += wrongs[i].more;
+		assert_false(rfm_node_past_is_sound(&past));
+		*wrongs[i].count -= wrongs[i].more;
+	}
+	/* What is false twice may look right in sum, but not this. */
+	past.stats.home = past.stats.sent + 1;
+	past.stats.lost = past.stats.sent - past.stats.home;
+	assert_false(rfm_node_past_is_sound(&past));
 	rig_free(rig);
 }
 
@@ -637,6 +672,7 @@ int main(void)
 		cmocka_unit_test(a_break_is_a_change_of_members_too),
 		cmocka_unit_test(rejoining_is_seen_by_the_others),
 		cmocka_unit_test(books_go_on_elsewhere),
+		cmocka_unit_test(false_books),
 		cmocka_unit_test(books_go_back),
 		cmocka_unit_test(who_lost_its_signal_says_so),
 		cmocka_unit_test(a_break_notice_tells_the_last_number),

@@ -73,6 +73,8 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_BOOL("extension", Rfm5565State, extension, true),
     DEFINE_PROP_ON_OFF_AUTO("firmware-bus-master", Rfm5565State,
                             firmware_bus_master, ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_UINT8("bridge-revision", Rfm5565State, bridge_revision,
+                      RFM_PCIHREV_PIORC),
 };
 
 static const struct {
@@ -105,6 +107,8 @@ static const struct {
     { "extension", "what no 5565 has, in BAR4: on, or off for a plain 5565" },
     { "firmware-bus-master", "the firmware has made the card a bus master, for "
       "a driver that never does: on, off, or auto (on if extension=off)" },
+    { "bridge-revision", "what PCIHREV says, 0 to 255 (default 0xc0: PIORC), "
+      "to test drivers" },
     { "dead", "set while running: the card answers all ones, as if pulled" },
     { "dma-hung", "set while running: the DMA engine answers and never ends" },
 };

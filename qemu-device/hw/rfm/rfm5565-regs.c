@@ -173,6 +173,11 @@ static uint64_t intcsr_read(Rfm5565State *s, const Rfm5565RegOp *op)
     return s->intcsr | (rfm5565_local_sources(s) ? RFM_INTCSR_LOCAL_ACTIVE : 0);
 }
 
+static uint64_t pcihrev_read(Rfm5565State *s, const Rfm5565RegOp *op)
+{
+    return s->bridge_revision;
+}
+
 static uint64_t las1rr_read(Rfm5565State *s, const Rfm5565RegOp *op)
 {
     return -s->window_size;
@@ -218,7 +223,7 @@ static const Rfm5565Reg runtime_regs[] = {
     { .name = "CNTRL", .offset = RFM_CNTRL, .width = 4,
       .field = FIELD_OF(cntrl), .writable = 0xf },
     { .name = "PCIHREV", .offset = RFM_PCIHREV, .width = 1,
-      .reset = RFM_PCIHREV_PIORC },
+      .read = pcihrev_read },
     { .name = "DMAMODE0", .offset = RFM_DMAMODE0, .width = 4,
       .field = FIELD_OF(dma.mode), .reset = RFM_DMAMODE0_RESET,
       .writable = RFM_DMAMODE0_CHAIN },

@@ -427,6 +427,7 @@ void rfm5565_ring_saving(Rfm5565State *s)
     WITH_QEMU_LOCK_GUARD(&s->lock) {
         rfm_node_save(&s->node, &s->saved.past);
         s->saved.breaks = s->breaks;
+        s->saved.longest_stall_us = s->longest_stall_us;
         rfm5565_ext_saving(s);
         s->saved.incarnation = s->node.config.incarnation;
         s->saved.held = s->saved.past.held;
@@ -451,6 +452,7 @@ void rfm5565_ring_loaded(Rfm5565State *s)
     if (s->saved.books) {
         rfm_node_load(&s->node, &s->saved.past);
         s->breaks = s->saved.breaks;
+        s->longest_stall_us = s->saved.longest_stall_us;
     }
     rfm5565_counters_loaded(s);
     s->node.stats.held_lost += s->saved.held;

@@ -92,8 +92,11 @@ const VMStateDescription vmstate_rfm5565_dma = {
 
 static int books_post_load(void *opaque, int version_id)
 {
-    ((Rfm5565State *)opaque)->saved.books = true;
-    return 0;
+    Rfm5565State *s = opaque;
+
+    s->saved.books = true;
+    return rfm_node_past_is_sound(&s->saved.past) ? 0 :
+           rfm5565_refuse_state("what it has counted");
 }
 
 static const VMStateDescription vmstate_source = {
@@ -129,6 +132,7 @@ const VMStateDescription vmstate_rfm5565_books = {
         STAT(window_peak), STAT(tx_peak), STAT(insert_peak), STAT(sent_bytes),
         STAT(received_bytes), STAT(forwarded_bytes),
         VMSTATE_UINT64(saved.breaks, Rfm5565State),
+        VMSTATE_UINT64(saved.longest_stall_us, Rfm5565State),
         VMSTATE_STRUCT_ARRAY(saved.past.sources, Rfm5565State, RFM_RING_NODES,
                              1, vmstate_source, struct rfm_source_past),
         VMSTATE_END_OF_LIST()

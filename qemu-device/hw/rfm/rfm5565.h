@@ -180,6 +180,7 @@ struct Rfm5565State {
     char *pcap;
     bool extension;
     OnOffAuto firmware_bus_master;  /* not auto once it is realized */
+    uint8_t bridge_revision;
 
     /* BARs */
     MemoryRegion runtime;
@@ -258,6 +259,7 @@ struct Rfm5565State {
         bool signal;            /* its receiver had light, */
         bool books;             /* and of what it has counted, if it does: */
         uint64_t breaks;
+        uint64_t longest_stall_us;
         struct rfm_node_past past;
     } saved;
     VMChangeStateEntry *vmstate_entry;

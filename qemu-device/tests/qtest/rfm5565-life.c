@@ -56,6 +56,7 @@ static const Wrong wrongs[] = {
     { "stall-limit-ms=10001",             "stall-limit-ms" },
     { "dead=on",                          "dead" },
     { "dma-hung=on",                      "dma-hung" },
+    { "bridge-revision=256",              "bridge-revision" },
     { "iothread=nosuch",                  "nosuch" },
     { "shm=perhaps",                      "shm" },
     { "line=slow",                        "line" },

@@ -469,12 +469,18 @@ static void test_other_version(void)
         const char *why;
     } others[] = {
         { "/rfm5565\0\0\0\0", 4, 4, 5, "unsupported version 5" },
-        { "/rfm5565\0\0\0\0", 4, 4, 1, "rfm5565" },
-        { "\x05\x11rfm5565/extension", 0, 4, 3, "too old" },
-        { "\x05\x11rfm5565/extension", 0, 4, 5, "rfm5565" },
-        { "\x05\x0brfm5565/dma", 0, 1, 2, "rfm5565" },
-        { "\x05\x0drfm5565/books", 0, 1, 2, "rfm5565" },
-        { "\x05\x0drfm5565/books", 0, 1, 0, "too old" },
+        { "/rfm5565\0\0\0\0", 4, 4, 1,
+          "rfm5565: incoming version_id 1 is too old" },
+        { "\x05\x11rfm5565/extension", 0, 4, 3,
+          "rfm5565/extension: incoming version_id 3 is too old" },
+        { "\x05\x11rfm5565/extension", 0, 4, 5,
+          "rfm5565/extension: incoming version_id 5 is too new" },
+        { "\x05\x0brfm5565/dma", 0, 1, 2,
+          "rfm5565/dma: incoming version_id 2 is too new" },
+        { "\x05\x0drfm5565/books", 0, 1, 2,
+          "rfm5565/books: incoming version_id 2 is too new" },
+        { "\x05\x0drfm5565/books", 0, 1, 0,
+          "rfm5565/books: incoming version_id 0 is too old" },
     };
     uint64_t life;
     Saved saved = save(&life);
@@ -494,7 +500,7 @@ static void test_other_version(void)
     g_free(saved.data);
 }
 
-/* A part that no card of today knows */
+/* A part that no card of today knows: QEMU says no more of it. */
 static void test_other_part(void)
 {
     static const char name[] = "\x05\x0drfm5565/books";
@@ -502,7 +508,7 @@ static void test_other_part(void)
     Saved saved = save(&life);
 
     memcpy(find(&saved, name, strlen(name)) + 10, "looks", 5);
-    expect_refused(&saved, "rfm5565");
+    expect_refused(&saved, "migration failed: No such file or directory");
     g_free(saved.data);
 }
 
@@ -601,6 +607,41 @@ static void test_impossible_state(void)
         stl_be_p(at + 4 * wrongs[i].which, wrongs[i].value);
         g_test_message("register %u: 0x%x", wrongs[i].which, wrongs[i].value);
         expect_refused(&saved, "saved state is damaged: registers");
+    }
+    g_free(saved.data);
+}
+
+/* Nor are books that no card can have kept. */
+static void test_impossible_books(void)
+{
+    static const char name[] = "\x05\x0drfm5565/books";
+    static const struct {
+        unsigned count;     /* which */
+        uint64_t more;      /* than there were */
+    } wrongs[] = {
+        { 1, 1 },                       /* sent */
+        { 2, 1 }, { 2, -1ull },         /* home */
+        { 3, 1 },                       /* lost */
+        { 6, 1 },                       /* received of all nodes */
+        { 10, -1ull },                  /* missed */
+        { 20, 1 << 20 }, { 20, 1ull << 32 },    /* tx_peak */
+        { 21, 2049 }, { 21, 1ull << 32 },       /* insert_peak */
+        { 27 + 3, 1 },                        /* received of node 0 */
+        { 27 + 4, 1 },                        /* missed */
+    };
+    uint64_t life;
+    Saved saved = save(&life);
+    char *counts = find(&saved, name, strlen(name)) + strlen(name) + 4;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
+        char *at = counts + 8 * wrongs[i].count;
+        uint64_t right = ldq_be_p(at);
+
+        stq_be_p(at, right + wrongs[i].more);
+        g_test_message("%u: 0x%" PRIx64, wrongs[i].count, wrongs[i].more);
+        expect_refused(&saved, "damaged: what it has counted");
+        stq_be_p(at, right);
     }
     g_free(saved.data);
 }
@@ -758,6 +799,7 @@ void rfm5565_add_saved_tests(void)
     lab_add_test("saved/cut-off", test_cut_off);
     lab_add_test("saved/books", test_books);
     lab_add_test("saved/impossible-state", test_impossible_state);
+    lab_add_test("saved/impossible-books", test_impossible_books);
     lab_add_test("saved/impossible-transfer", test_impossible_transfer);
     lab_add_test("saved/held-is-counted", test_held_is_counted);
     lab_add_test("saved/away-occupies-nothing", test_away_occupies_nothing);
