@@ -10,7 +10,12 @@
 #include "tests/unit/nodes.h"
 #include "tests/unit/stalled.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -408,6 +413,67 @@ static void own_data_waits_for_nobody(void **state)
 	assert_int_equal(rfm_close(near), 0);
 }
 
+/* --- what the kernel does not give ------------------------------------------------------- */
+
+/* The kernel refuses a call to this thread, and those that it makes from now on. */
+static void refuse_call(unsigned int call, int error)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { ARRAY_SIZE(filter), filter };
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void *count_without(void *call)
+{
+	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = eventfd(0, 0) };
+	const uint64_t full = UINT64_MAX - 1;
+	struct rfm_range range = { 0x100, 8 };
+	struct rfm_events *events;
+	uint64_t count = 0;
+
+	refuse_call(*(long *)call, *(long *)call == SYS_io_setup ? ENOSYS : EAGAIN);
+	open_pair();
+	watch.ranges = (uintptr_t)&range;
+	watch.count = 1;
+	events = rfm_watch_with(far, &watch);
+	assert_non_null(events);
+	for (unsigned int i = 1; i <= 2; i++) {
+		put(near, 0x100, i);
+		assert_int_equal(next(events).bytes[0], i);
+	}
+	assert_int_equal(read(watch.eventfd, &count, sizeof(count)), sizeof(count));
+	assert_int_equal(count, 2);
+	/* And a full one holds up nothing. */
+	assert_int_equal(write(watch.eventfd, &full, sizeof(full)), sizeof(full));
+	put(near, 0x100, 3);
+	assert_int_equal(next(events).bytes[0], 3);
+	assert_int_equal(rfm_events_close(events), 0);
+	close(watch.eventfd);
+	close_pair();
+	return NULL;
+}
+
+static void eventfds_count_without_asynchronous_io(void **state)
+{
+	static long calls[] = { SYS_io_setup, SYS_io_submit };
+	pthread_t thread;
+
+	(void)state;
+	alarm(60);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		assert_int_equal(pthread_create(&thread, NULL, count_without, &calls[i]), 0);
+		pthread_join(thread, NULL);
+	}
+	alarm(0);
+}
+
 /* --- owners ----------------------------------------------------------------------------- */
 
 #define GRANULES_OWNED	200u
@@ -574,6 +640,7 @@ int main(void)
 		ring_test(a_match_is_not_lost_to_an_own_store),
 		ring_test(settings_do_not_undo_each_other),
 		ring_test(own_data_waits_for_nobody),
+		ring_test(eventfds_count_without_asynchronous_io),
 		ring_test(what_is_owned_is_what_any_handle_owns),
 		ring_test(what_was_counted_of_one_that_has_gone_is_known),
 		ring_test(latches_are_as_on_a_card),

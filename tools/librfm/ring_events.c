@@ -289,16 +289,14 @@ static int fill_watch(struct ring_stream *stream, const struct rfm_watch *watch)
 	return 0;
 }
 
-/* With node->lock. One for all that count, as a machine does not have many. */
-static bool can_count(struct ring_stream *stream)
+/* With node->lock. One for all that count, as a machine does not have many, or none. */
+static void prepare_counting(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;
 
-	if (stream->queue.eventfd >= 0 && !node->counting &&
-	    syscall(SYS_io_setup, 1L, &node->counting))
-		return false;
+	if (stream->queue.eventfd >= 0 && !node->counting)
+		syscall(SYS_io_setup, 1L, &node->counting);
 	stream->queue.counting = node->counting;
-	return true;
 }
 
 /* With node->lock. */
@@ -307,8 +305,7 @@ static bool enlist_watch(struct ring_stream *stream)
 	struct ring_node *node = stream->node;
 	const struct rfm_watch *watch = &stream->watch;
 
-	if (!can_count(stream))
-		return false;
+	prepare_counting(stream);
 	errno = ENOSPC;
 	if (node->watches == RFM_WATCHES_MAX || watch->count > RFM_WATCHED_RANGES_MAX - node->ranges ||
 	    !enlist(stream))
