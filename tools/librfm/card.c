@@ -269,16 +269,22 @@ static const struct rfm_events_ops card_events_ops = {
 	.close = card_events_close,
 };
 
-/* The driver may know longer or shorter records than this library: it is told. */
-static void set_record_size(unsigned long request, void *argument)
+/*
+ * The driver may know longer or shorter records than this library: it is told. And it is never
+ * waited for in read(), which the kernel begins again after a handler with SA_RESTART.
+ */
+static void set_stream(unsigned long request, void *argument)
 {
 	struct rfm_listen *listen = argument;
 	struct rfm_watch *watch = argument;
 
-	if (request == RFM_IOC_LISTEN)
+	if (request == RFM_IOC_LISTEN) {
 		listen->record_size = sizeof(struct rfm_event);
-	else
+		listen->flags |= RFM_LISTEN_NONBLOCK;
+	} else {
 		watch->record_size = sizeof(struct rfm_event);
+		watch->flags |= RFM_WATCH_NONBLOCK;
+	}
 }
 
 /* Allocates first: a descriptor that nobody can hold would have to be undone. */
@@ -289,7 +295,7 @@ static struct rfm_events *card_stream(struct rfm *rfm, unsigned long request, vo
 
 	if (!events)
 		return NULL;
-	set_record_size(request, argument);
+	set_stream(request, argument);
 	fd = card_call(rfm, request, argument);
 	if (fd >= 0 && !events_init(events, &card_events_ops, fd))
 		return events;
