@@ -255,8 +255,11 @@ static void free_ring(struct rfmring *ring)
 	rfm_node_destroy(&ring->node);
 	if (ring->memory)
 		munmap(ring->memory, ring->memory_size);
-	if (ring->memory_fd >= 0)
+	if (ring->memory_fd >= 0) {
+		/* A child of fork() may have the descriptor too, and the lock would be its own. */
+		flock(ring->memory_fd, LOCK_UN);
 		close(ring->memory_fd);
+	}
 	free(ring->interrupts);
 	free(ring->watches);
 	pthread_mutex_destroy(&ring->producer);
