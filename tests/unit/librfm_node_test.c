@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ring/host/internal.h"
 #include "tools/librfm/ring_private.h"
 
 /* Of a ring with near: a node that moves only when it is told to. */
@@ -252,13 +253,23 @@ static void one_that_leaves_holds_up_no_other(void **state)
 }
 
 static struct rfm_events *to_close;
-static _Atomic int close_error;
+static _Atomic int callback_error;
 
 static void close_in_callback(void *opaque, uint64_t now)
 {
 	(void)opaque;
 	(void)now;
-	atomic_store(&close_error, rfm_events_close(to_close) ? errno : 0);
+	atomic_store(&callback_error, rfm_events_close(to_close) ? errno : 0);
+}
+
+/* The error of a timer's callback of this ring. */
+static int error_of_callback(struct rfmring *ring)
+{
+	atomic_store(&callback_error, -1);
+	assert_int_equal(rfmring_set_timer(ring, 0), 0);
+	while (atomic_load(&callback_error) < 0)
+		usleep(1000);
+	return atomic_load(&callback_error);
 }
 
 /* The node cannot leave there: the stream goes on, and can be closed elsewhere. */
@@ -279,16 +290,51 @@ static void closing_in_a_callback_does_nothing(void **state)
 	to_close = rfm_watch(near, 0x100, 8);
 	assert_non_null(to_close);
 	assert_int_equal(rfm_close(near), 0);
-	atomic_store(&close_error, -1);
-	assert_int_equal(rfmring_set_timer(ring, 0), 0);
-	while (atomic_load(&close_error) < 0)
-		usleep(1000);
-	assert_int_equal(atomic_load(&close_error), EDEADLK);
+	assert_int_equal(error_of_callback(ring), EDEADLK);
 	assert_int_equal(rfmring_store64(ring, 0x100, 7), 0);
 	assert_int_equal(next(to_close).bytes[0], 7);
 	assert_int_equal(rfm_events_close(to_close), 0);
 	while (rfmring_members(ring, &member, 1))
 		usleep(1000);
+	assert_int_equal(rfmring_close(ring), 0);
+}
+
+static void watch_in_callback(void *opaque, uint64_t now)
+{
+	struct rfm_watch watch = { .silence_ns = RFM_WATCH_SILENCE_MIN };
+	struct rfm_range range = { 0x100, 8 };
+
+	(void)opaque;
+	(void)now;
+	watch.ranges = (uintptr_t)&range;
+	watch.count = 1;
+	to_close = rfm_watch_with(near, &watch);
+	atomic_store(&callback_error, to_close ? 0 : errno);
+}
+
+/* The clock of a node that is busy cannot be set there: then there is no watch. */
+static void a_watch_knows_of_its_silence(void **state)
+{
+	struct rfmring_config config = config_of(1, 2);
+	struct rfmring *ring;
+	struct ring_node *node;
+
+	(void)state;
+	config.timer = watch_in_callback;
+	ring = open_with(&config);
+	assert_int_equal(rfmring_start(ring), 0);
+	near = rfm_open(alone(3), O_RDWR);
+	assert_non_null(near);
+	node = node_of(near);
+	pthread_mutex_lock(&node->ring->host->engine);
+	assert_int_equal(error_of_callback(ring), EDEADLK);
+	assert_true(!node->watches && !node->ranges && !node->streams && !node->queued);
+	pthread_mutex_unlock(&node->ring->host->engine);
+	while (error_of_callback(ring))
+		;
+	assert_int_equal(next(to_close).type, RFM_EVENT_STALE);
+	assert_int_equal(rfm_events_close(to_close), 0);
+	assert_int_equal(rfm_close(near), 0);
 	assert_int_equal(rfmring_close(ring), 0);
 }
 
@@ -636,6 +682,7 @@ int main(void)
 		ring_test(opening_waits_for_a_whole_ring),
 		ring_test(one_that_leaves_holds_up_no_other),
 		ring_test(closing_in_a_callback_does_nothing),
+		ring_test(a_watch_knows_of_its_silence),
 		ring_test(why_it_cannot_be_started_is_said),
 		ring_test(a_match_is_not_lost_to_an_own_store),
 		ring_test(settings_do_not_undo_each_other),

@@ -370,8 +370,13 @@ static struct rfm_events *make_watch(struct ring_node *node, const struct rfm_wa
 	}
 	node_get(node);
 	/* At once: it finds out when the first silence would end. */
-	if (watch->silence_ns)
-		rfmring_set_timer(node->ring, 0);
+	if (watch->silence_ns && rfmring_set_timer(node->ring, 0)) {
+		int error = errno;
+
+		ring_events_close(&stream->events);
+		errno = error;
+		return NULL;
+	}
 	return &stream->events;
 }
 
