@@ -402,6 +402,10 @@ static void several_are_of_one_instant(void **state)
 	assert_int_equal(rfm_records_read(parts, TOGETHER), -1);
 	assert_int_equal(errno, EINVAL);
 	parts[2].size = SIZE;
+	parts[1].reserved[3] = 1;
+	assert_int_equal(rfm_records_read(parts, TOGETHER), -1);
+	assert_int_equal(errno, EINVAL);
+	parts[1].reserved[3] = 0;
 	assert_int_equal(pthread_create(&thread, NULL, write_in_turn, &together), 0);
 	while (seen < 2000 && again < 50000000) {
 		if (rfm_records_read(parts, TOGETHER)) {

@@ -208,13 +208,6 @@ static struct rfm_events *make_listener(struct ring_node *node, const struct rfm
 
 /* --- watches ------------------------------------------------------------------------ */
 
-static bool is_zero(const uint64_t *words, size_t count)
-{
-	while (count && !words[count - 1])
-		count--;
-	return !count;
-}
-
 static bool compare_is_good(const struct rfm_watch *watch, const struct rfm_range *ranges)
 {
 	uint32_t width = watch->compare_width;
@@ -245,7 +238,7 @@ static bool watch_is_good(const struct ring_node *node, const struct rfm_watch *
 
 	if (watch->flags & ~RFM_WATCH_FLAGS || !watch->count ||
 	    watch->count > RFM_WATCH_RANGES_MAX || watch->depth > RFM_LISTEN_DEPTH_MAX ||
-	    watch->pad || !is_zero((const uint64_t *)watch->reserved, 3) ||
+	    watch->pad || check_reserved((const uint64_t *)watch->reserved, 3) ||
 	    (!(watch->flags & RFM_WATCH_EVENTFD) && watch->eventfd))
 		return false;
 	if (watch->silence_ns && (watch->silence_ns < RFM_WATCH_SILENCE_MIN ||
