@@ -227,6 +227,7 @@ static void mapping(void)
 	CHECK_NULL(rfm_map(near_card, near_info.window_size, 1), EINVAL);
 	CHECK_NULL(rfm_map(near_card, 0, near_info.window_size + 1), EINVAL);
 	CHECK_NULL(rfm_map(near_card, UINT64_MAX, 2), EINVAL);
+	CHECK_NULL(rfm_map(near_card, 0, 1ull << 50), EINVAL);
 	CHECK_NULL(rfm_map(near_card, 8, SIZE_MAX), EINVAL);
 	CHECK_ERRNO(rfm_unmap((void *)8, 0), EINVAL);
 }

@@ -330,6 +330,14 @@ static void waiting_sleeps(void **state)
 	}
 }
 
+static void what_is_no_range_is_not_asked_for(void **state)
+{
+	(void)state;
+	errno = 0;
+	assert_null(rfm_map(card, 0, 1ull << 50));
+	assert_int_equal(errno, EINVAL);
+}
+
 static void ages(void **state)
 {
 	struct rfm_event event = { .type = RFM_EVENT_UPDATE, .origin_ns = 1000, .arrival_ns = 1500 };
@@ -540,6 +548,7 @@ int main(void)
 		cmocka_unit_test(streams_are_asked_for),
 		cmocka_unit_test(waiting_gives_what_there_is),
 		cmocka_unit_test(waiting_sleeps),
+		cmocka_unit_test(what_is_no_range_is_not_asked_for),
 		cmocka_unit_test(ages),
 		cmocka_unit_test(asking_changes_nothing_on_error),
 		cmocka_unit_test(registers_are_asked_for),
