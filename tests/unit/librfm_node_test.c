@@ -347,7 +347,7 @@ static void why_it_cannot_be_started_is_said(void **state)
 	errno = 0;
 	assert_null(rfm_open(text, O_RDWR));
 	assert_int_equal(errno, EINVAL);
-	assert_non_null(strstr(rfm_error(), rfm_error_text(EINVAL)));
+	assert_non_null(strstr(rfm_error(), strerrordesc_np(EINVAL)));
 }
 
 /* --- threads ---------------------------------------------------------------------------- */
@@ -520,6 +520,26 @@ static void eventfds_count_without_asynchronous_io(void **state)
 	alarm(0);
 }
 
+static void *open_without_threads(void *unused)
+{
+	refuse_call(SYS_clone, EAGAIN);
+	refuse_call(SYS_clone3, EAGAIN);
+	assert_null(rfm_open(alone(3), O_RDWR));
+	assert_int_equal(errno, EAGAIN);
+	assert_non_null(strstr(rfm_error(), strerrordesc_np(EAGAIN)));
+	return unused;
+}
+
+/* In the words of the system, whose error it is: those of the calls are about something else. */
+static void no_thread_is_no_matter_of_the_ring(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, open_without_threads, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
 /* --- owners ----------------------------------------------------------------------------- */
 
 #define GRANULES_OWNED	200u
@@ -688,6 +708,7 @@ int main(void)
 		ring_test(settings_do_not_undo_each_other),
 		ring_test(own_data_waits_for_nobody),
 		ring_test(eventfds_count_without_asynchronous_io),
+		ring_test(no_thread_is_no_matter_of_the_ring),
 		ring_test(what_is_owned_is_what_any_handle_owns),
 		ring_test(what_was_counted_of_one_that_has_gone_is_known),
 		ring_test(latches_are_as_on_a_card),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A card as a back end: every request is a call of the driver. */
+#define _GNU_SOURCE 1		/* strerrordesc_np() */
 #include "private.h"
 #include "ring/memory.h"
 
@@ -14,7 +15,7 @@
  * struct card - an open card
  * @narrow: its window is smaller than its memory, and may move
  * @threshold: fewer bytes go by @window; 0: none do
- * @window: the whole of it, from @window_offset of the memory on; NULL: not mapped
+ * @window: once mapped, it is the same until the end; NULL: not mapped
  */
 struct card {
 	struct rfm rfm;
