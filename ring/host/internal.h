@@ -150,8 +150,14 @@ static inline int rfm_fail(int error)
 
 extern const struct rfm_node_ops rfm_host_node_ops;
 
+/**
+ * rfm_host_init_lock() - one that the thread which moves a host waits for
+ * @priority: of that thread; unless 0, who has the lock is as urgent meanwhile
+ */
+void rfm_host_init_lock(pthread_mutex_t *lock, uint32_t priority);
+
 /** rfm_host_new() - no ports yet; NULL with errno */
-struct rfm_host *rfm_host_new(void);
+struct rfm_host *rfm_host_new(uint32_t priority);
 void rfm_host_free(struct rfm_host *host);
 
 /** rfm_host_open_ports() - for @config, whose strings are valid; false after @error was set */

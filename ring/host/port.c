@@ -88,6 +88,8 @@ void rfm_port_drop(struct rfm_port *port, const char *why)
 	if (was_up && now - port->up_ns >= RFM_PORT_GOOD_NS)
 		port->last_report[0] = '\0';
 	rfm_loop_unwatch(port->loop, &port->watch);
+	/* Also for a child of fork(), which may have it too. */
+	shutdown(port->fd, SHUT_RDWR);
 	close(port->fd);
 	port->fd = -1;
 	rfm_port_close_shm(port);
@@ -402,6 +404,7 @@ void rfm_port_close(struct rfm_port *port)
 	if (port->listener >= 0) {
 		/* In this order: once it is closed, the name may be another's. */
 		rfm_address_remove(&port->address);
+		shutdown(port->listener, SHUT_RDWR);
 		close(port->listener);
 	}
 	rfm_route_free(port->route);

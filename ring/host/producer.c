@@ -12,6 +12,7 @@
 #include "ring/memory.h"
 
 #define NIC_GLOBAL	0x8
+#define PIECES		64	/* that are stored before the lock is let go */
 
 static struct timespec to_timespec(uint64_t ns)
 {
@@ -194,6 +195,7 @@ int rfmring_write(struct rfmring *ring, uint64_t offset, const void *data, size_
 {
 	bool at_once = rfm_host_any_locked();	/* all or nothing */
 	const uint8_t *from = data;
+	unsigned int pieces = 0;
 	int error = 0;
 
 	if (!is_inside(ring, offset, length) || (at_once && length > RFM_FRAME_DATA_MAX))
@@ -210,6 +212,11 @@ int rfmring_write(struct rfmring *ring, uint64_t offset, const void *data, size_
 		offset += piece;
 		from += piece;
 		length -= piece;
+		/* The thread that moves the ring may wait for it. */
+		if (!(++pieces % PIECES)) {
+			pthread_mutex_unlock(&ring->producer);
+			pthread_mutex_lock(&ring->producer);
+		}
 	}
 	pthread_mutex_unlock(&ring->producer);
 	return error ? rfm_fail(error) : 0;

@@ -240,13 +240,14 @@ static bool make_node(struct rfmring *ring, const struct open_error *open_error)
 
 static bool make_locks(struct rfmring *ring, const struct open_error *open_error)
 {
+	const struct rfmring *first = ring->config.behind ? ring->config.behind : ring;
 	pthread_condattr_t monotonic;
 
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&ring->producer, NULL);
+	rfm_host_init_lock(&ring->producer, first->config.priority);
 	pthread_cond_init(&ring->room, &monotonic);
-	pthread_mutex_init(&ring->pending_lock, NULL);
+	rfm_host_init_lock(&ring->pending_lock, first->config.priority);
 	pthread_cond_init(&ring->pending_cond, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	ring->interrupts = calloc(RFMRING_INTERRUPTS, sizeof(*ring->interrupts));
@@ -258,8 +259,11 @@ static void free_ring(struct rfmring *ring)
 	rfm_node_destroy(&ring->node);
 	if (ring->memory)
 		munmap(ring->memory, ring->memory_size);
-	if (ring->memory_fd >= 0)
+	if (ring->memory_fd >= 0) {
+		/* A child of fork() may have the descriptor too, and the lock would be its own. */
+		flock(ring->memory_fd, LOCK_UN);
 		close(ring->memory_fd);
+	}
 	free(ring->interrupts);
 	free(ring->watches);
 	pthread_mutex_destroy(&ring->producer);
@@ -280,7 +284,7 @@ static bool join(struct rfmring *ring, const struct open_error *open_error)
 		rfm_host_attach(ring->config.behind->host, ring);
 		return true;
 	}
-	host = rfm_host_new();
+	host = rfm_host_new(ring->config.priority);
 	if (!host)
 		return set_open_error(open_error, errno, "cannot make an event loop: %s", strerror(errno));
 	rfm_host_attach(host, ring);
@@ -295,8 +299,8 @@ static bool join(struct rfmring *ring, const struct open_error *open_error)
 static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
 		      const struct open_error *open_error)
 {
-	bool opened = make_locks(ring, open_error) &&
-		      take_config(&ring->config, given, open_error) &&
+	bool opened = take_config(&ring->config, given, open_error) &&
+		      make_locks(ring, open_error) &&
 		      check_numbers(&ring->config, open_error) &&
 		      take_cpus(ring->cpus, ring->config.cpus, open_error) &&
 		      check_place(&ring->config, open_error) &&

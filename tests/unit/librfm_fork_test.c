@@ -4,7 +4,11 @@
 #include "tests/unit/nodes.h"
 
 #include <pthread.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,10 +101,69 @@ static void a_child_has_no_node_of_its_parent(void **state)
 	close_pair();
 }
 
+static struct sockaddr_un address_of(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", folder, name);
+	return address;
+}
+
+/* The other end has gone, whatever it said before. */
+static void ends(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	char some[4096];
+
+	do
+		assert_int_equal(poll(&pollfd, 1, PATIENCE_MS), 1);
+	while (read(fd, some, sizeof(some)) > 0);
+	close(fd);
+}
+
+/* One that has only been forked off keeps neither its fibres nor its memory. */
+static void a_node_leaves_also_when_a_child_lives(void **state)
+{
+	struct sockaddr_un up = address_of("a5"), down = address_of("b5");
+	int upstream = socket(AF_UNIX, SOCK_STREAM, 0), listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	int status, downstream;
+	char text[700];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(bind(listener, (struct sockaddr *)&down, sizeof(down)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	snprintf(text, sizeof(text), "%s&file=%s/memory", alone(5), folder);
+	near = rfm_open(text, O_RDWR);
+	assert_non_null(near);
+	assert_int_equal(connect(upstream, (struct sockaddr *)&up, sizeof(up)), 0);
+	downstream = accept(listener, NULL, NULL);
+	assert_true(downstream >= 0);
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(rfm_close(near), 0);
+	ends(downstream);
+	ends(upstream);
+	near = rfm_open(text, O_RDWR);
+	assert_non_null(near);
+	assert_int_equal(rfm_close(near), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	close(listener);
+	unlink(down.sun_path);
+	snprintf(text, sizeof(text), "%s/memory", folder);
+	unlink(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ring_test(a_child_has_no_node_of_its_parent),
+		ring_test(a_node_leaves_also_when_a_child_lives),
 	};
 
 	return cmocka_run_group_tests_name("librfm_fork", tests, NULL, NULL);

@@ -10,10 +10,16 @@
 #include "tests/unit/nodes.h"
 #include "tests/unit/stalled.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ring/host/internal.h"
 #include "tools/librfm/ring_private.h"
 
 /* Of a ring with near: a node that moves only when it is told to. */
@@ -247,13 +253,23 @@ static void one_that_leaves_holds_up_no_other(void **state)
 }
 
 static struct rfm_events *to_close;
-static _Atomic int close_error;
+static _Atomic int callback_error;
 
 static void close_in_callback(void *opaque, uint64_t now)
 {
 	(void)opaque;
 	(void)now;
-	atomic_store(&close_error, rfm_events_close(to_close) ? errno : 0);
+	atomic_store(&callback_error, rfm_events_close(to_close) ? errno : 0);
+}
+
+/* The error of a timer's callback of this ring. */
+static int error_of_callback(struct rfmring *ring)
+{
+	atomic_store(&callback_error, -1);
+	assert_int_equal(rfmring_set_timer(ring, 0), 0);
+	while (atomic_load(&callback_error) < 0)
+		usleep(1000);
+	return atomic_load(&callback_error);
 }
 
 /* The node cannot leave there: the stream goes on, and can be closed elsewhere. */
@@ -274,16 +290,51 @@ static void closing_in_a_callback_does_nothing(void **state)
 	to_close = rfm_watch(near, 0x100, 8);
 	assert_non_null(to_close);
 	assert_int_equal(rfm_close(near), 0);
-	atomic_store(&close_error, -1);
-	assert_int_equal(rfmring_set_timer(ring, 0), 0);
-	while (atomic_load(&close_error) < 0)
-		usleep(1000);
-	assert_int_equal(atomic_load(&close_error), EDEADLK);
+	assert_int_equal(error_of_callback(ring), EDEADLK);
 	assert_int_equal(rfmring_store64(ring, 0x100, 7), 0);
 	assert_int_equal(next(to_close).bytes[0], 7);
 	assert_int_equal(rfm_events_close(to_close), 0);
 	while (rfmring_members(ring, &member, 1))
 		usleep(1000);
+	assert_int_equal(rfmring_close(ring), 0);
+}
+
+static void watch_in_callback(void *opaque, uint64_t now)
+{
+	struct rfm_watch watch = { .silence_ns = RFM_WATCH_SILENCE_MIN };
+	struct rfm_range range = { 0x100, 8 };
+
+	(void)opaque;
+	(void)now;
+	watch.ranges = (uintptr_t)&range;
+	watch.count = 1;
+	to_close = rfm_watch_with(near, &watch);
+	atomic_store(&callback_error, to_close ? 0 : errno);
+}
+
+/* The clock of a node that is busy cannot be set there: then there is no watch. */
+static void a_watch_knows_of_its_silence(void **state)
+{
+	struct rfmring_config config = config_of(1, 2);
+	struct rfmring *ring;
+	struct ring_node *node;
+
+	(void)state;
+	config.timer = watch_in_callback;
+	ring = open_with(&config);
+	assert_int_equal(rfmring_start(ring), 0);
+	near = rfm_open(alone(3), O_RDWR);
+	assert_non_null(near);
+	node = node_of(near);
+	pthread_mutex_lock(&node->ring->host->engine);
+	assert_int_equal(error_of_callback(ring), EDEADLK);
+	assert_true(!node->watches && !node->ranges && !node->streams && !node->queued);
+	pthread_mutex_unlock(&node->ring->host->engine);
+	while (error_of_callback(ring))
+		;
+	assert_int_equal(next(to_close).type, RFM_EVENT_STALE);
+	assert_int_equal(rfm_events_close(to_close), 0);
+	assert_int_equal(rfm_close(near), 0);
 	assert_int_equal(rfmring_close(ring), 0);
 }
 
@@ -296,7 +347,7 @@ static void why_it_cannot_be_started_is_said(void **state)
 	errno = 0;
 	assert_null(rfm_open(text, O_RDWR));
 	assert_int_equal(errno, EINVAL);
-	assert_non_null(strstr(rfm_error(), rfm_error_text(EINVAL)));
+	assert_non_null(strstr(rfm_error(), strerrordesc_np(EINVAL)));
 }
 
 /* --- threads ---------------------------------------------------------------------------- */
@@ -406,6 +457,87 @@ static void own_data_waits_for_nobody(void **state)
 	assert_int_equal(rfm_get_config(near, &config), 0);
 	assert_false(config.on & RFM_CONFIG_OWN_DATA);
 	assert_int_equal(rfm_close(near), 0);
+}
+
+/* --- what the kernel does not give ------------------------------------------------------- */
+
+/* The kernel refuses a call to this thread, and those that it makes from now on. */
+static void refuse_call(unsigned int call, int error)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { ARRAY_SIZE(filter), filter };
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void *count_without(void *call)
+{
+	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = eventfd(0, 0) };
+	const uint64_t full = UINT64_MAX - 1;
+	struct rfm_range range = { 0x100, 8 };
+	struct rfm_events *events;
+	uint64_t count = 0;
+
+	refuse_call(*(long *)call, *(long *)call == SYS_io_setup ? ENOSYS : EAGAIN);
+	open_pair();
+	watch.ranges = (uintptr_t)&range;
+	watch.count = 1;
+	events = rfm_watch_with(far, &watch);
+	assert_non_null(events);
+	for (unsigned int i = 1; i <= 2; i++) {
+		put(near, 0x100, i);
+		assert_int_equal(next(events).bytes[0], i);
+	}
+	assert_int_equal(read(watch.eventfd, &count, sizeof(count)), sizeof(count));
+	assert_int_equal(count, 2);
+	/* And a full one holds up nothing. */
+	assert_int_equal(write(watch.eventfd, &full, sizeof(full)), sizeof(full));
+	put(near, 0x100, 3);
+	assert_int_equal(next(events).bytes[0], 3);
+	assert_int_equal(rfm_events_close(events), 0);
+	close(watch.eventfd);
+	close_pair();
+	return NULL;
+}
+
+static void eventfds_count_without_asynchronous_io(void **state)
+{
+	static long calls[] = { SYS_io_setup, SYS_io_submit };
+	pthread_t thread;
+
+	(void)state;
+	alarm(60);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		assert_int_equal(pthread_create(&thread, NULL, count_without, &calls[i]), 0);
+		pthread_join(thread, NULL);
+	}
+	alarm(0);
+}
+
+static void *open_without_threads(void *unused)
+{
+	refuse_call(SYS_clone, EAGAIN);
+	refuse_call(SYS_clone3, EAGAIN);
+	assert_null(rfm_open(alone(3), O_RDWR));
+	assert_int_equal(errno, EAGAIN);
+	assert_non_null(strstr(rfm_error(), strerrordesc_np(EAGAIN)));
+	return unused;
+}
+
+/* In the words of the system, whose error it is: those of the calls are about something else. */
+static void no_thread_is_no_matter_of_the_ring(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, open_without_threads, NULL), 0);
+	pthread_join(thread, NULL);
 }
 
 /* --- owners ----------------------------------------------------------------------------- */
@@ -570,10 +702,13 @@ int main(void)
 		ring_test(opening_waits_for_a_whole_ring),
 		ring_test(one_that_leaves_holds_up_no_other),
 		ring_test(closing_in_a_callback_does_nothing),
+		ring_test(a_watch_knows_of_its_silence),
 		ring_test(why_it_cannot_be_started_is_said),
 		ring_test(a_match_is_not_lost_to_an_own_store),
 		ring_test(settings_do_not_undo_each_other),
 		ring_test(own_data_waits_for_nobody),
+		ring_test(eventfds_count_without_asynchronous_io),
+		ring_test(no_thread_is_no_matter_of_the_ring),
 		ring_test(what_is_owned_is_what_any_handle_owns),
 		ring_test(what_was_counted_of_one_that_has_gone_is_known),
 		ring_test(latches_are_as_on_a_card),

@@ -90,6 +90,9 @@ static void places_are_loaded_and_stored(void **state)
 	assert_int_equal(rfm_place_load_real(node, &place, &real), 0);
 	assert_true(real == -0.5);
 	REFUSED(rfm_place_load_integer(node, &place, &integer), EINVAL);
+	place.reserved[7] = 1;
+	REFUSED(rfm_place_load_real(node, &place, &real), EINVAL);
+	REFUSED(rfm_place_store(node, &place, "1"), EINVAL);
 
 	place = named("name");
 	assert_int_equal(rfm_place_store(node, &place, "pump"), 0);

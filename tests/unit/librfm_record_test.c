@@ -254,6 +254,7 @@ static struct {
 	size_t words;		/* how many of them it stores at that moment */
 	uint64_t first, end_of_data, last;	/* words of the record at that moment */
 	int moments;
+	uint64_t *number_lost;	/* another record that is written first, but for its first word */
 } stepped;
 
 static void writer_goes_on(int signo)
@@ -264,6 +265,13 @@ static void writer_goes_on(int signo)
 	stepped.first = stepped.record[0];
 	stepped.end_of_data = stepped.record[sizeof(stepped.after) / 8 - 2];
 	stepped.last = stepped.record[sizeof(stepped.after) / 8 - 1];
+	if (stepped.number_lost) {
+		uint64_t number = *stepped.number_lost;
+		uint8_t data[SIZE] = { 0 };
+
+		rfm_record_write(stepped.number_lost, data, SIZE);
+		*stepped.number_lost = number;
+	}
 	memcpy(stepped.record, stepped.after, stepped.words * 8);
 }
 
@@ -345,6 +353,39 @@ static void a_write_stores_in_order(void **state)
 	munmap(stepped.pages, 3 * PAGE);
 }
 
+/* The next write of the first of two records comes but for its number, then that of the other. */
+static void a_lost_number_is_no_instant(void **state)
+{
+	struct sigaction action = { .sa_handler = writer_goes_on }, before;
+	static struct record first;
+	uint8_t data[2][PAGE];
+	struct rfm_record_part parts[2] = {
+		{ .record = &first, .data = data[0], .size = SIZE },
+		{ .data = data[1], .size = PAGE },
+	};
+	int result;
+
+	(void)state;
+	open_pages();
+	parts[1].record = stepped.record;
+	memset(data, 1, sizeof(data));
+	assert_int_equal(rfm_record_write(&first, data[0], SIZE), 0);
+	assert_int_equal(rfm_record_write(stepped.record, data[1], PAGE), 0);
+	memcpy(stepped.after, stepped.record, sizeof(stepped.after));
+	memset(data, 2, sizeof(data));
+	assert_int_equal(rfm_record_write(stepped.after, data[1], PAGE), 0);
+	stepped.words = sizeof(stepped.after) / 8;
+	stepped.number_lost = (uint64_t *)&first;
+	assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+	assert_int_equal(mprotect(stepped.pages + 2 * PAGE, PAGE, PROT_NONE), 0);
+	result = rfm_records_read(parts, 2);
+	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+	stepped.number_lost = NULL;
+	munmap(stepped.pages, 3 * PAGE);
+	assert_int_equal(result, -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
 #define READS	300000		/* at least, and */
 #define CHANGES	300		/* different records seen */
 
@@ -402,6 +443,10 @@ static void several_are_of_one_instant(void **state)
 	assert_int_equal(rfm_records_read(parts, TOGETHER), -1);
 	assert_int_equal(errno, EINVAL);
 	parts[2].size = SIZE;
+	parts[1].reserved[3] = 1;
+	assert_int_equal(rfm_records_read(parts, TOGETHER), -1);
+	assert_int_equal(errno, EINVAL);
+	parts[1].reserved[3] = 0;
 	assert_int_equal(pthread_create(&thread, NULL, write_in_turn, &together), 0);
 	while (seen < 2000 && again < 50000000) {
 		if (rfm_records_read(parts, TOGETHER)) {
@@ -573,6 +618,7 @@ int main(void)
 		cmocka_unit_test(numbers_go_on),
 		cmocka_unit_test(a_write_in_the_middle_of_a_read),
 		cmocka_unit_test(a_write_stores_in_order),
+		cmocka_unit_test(a_lost_number_is_no_instant),
 		cmocka_unit_test(threads_never_see_half_a_record),
 		cmocka_unit_test(several_are_of_one_instant),
 		cmocka_unit_test(whole_across_the_ring),

@@ -26,6 +26,7 @@ static void what_means_no_node_is_refused(void **state)
 		{ "ring:unix:/tmp/x?size=1M", "node= and size=" },
 		{ "ring:?node=1&size=1M", "no address" },
 		{ "ring:unix:/tmp/x?node=256&size=1M", "0 to 255" },
+		{ "ring:unix:/tmp/x?node=0300&size=1M", "0 to 255, not 300" },
 		{ "ring:unix:/tmp/x?node=-1&size=1M", "'node'" },
 		{ "ring:unix:/tmp/x?node=0x&size=1M", "'node'" },
 		{ "ring:unix:/tmp/x?node=4294967297&size=1M", "'node'" },

@@ -626,6 +626,62 @@ static void its_thread_runs_on_the_cpus_of_a_list(void **state)
 }
 
 /* A program may have been built with an older or newer header. */
+static void *lock_and_unlock(void *lock)
+{
+	pthread_mutex_lock(lock);
+	pthread_mutex_unlock(lock);
+	return NULL;
+}
+
+static int own_priority(void)
+{
+	int priority = 0;
+	FILE *file = fopen("/proc/thread-self/stat", "r");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+				      "%*u %*u %*d %*d %d", &priority), 1);
+	fclose(file);
+	return priority;
+}
+
+/* Whoever has a lock that the thread of an urgent node waits for is as urgent until it has gone. */
+static void an_urgent_node_waits_for_none_that_is_not(void **state)
+{
+	const struct sched_param param = { .sched_priority = 5 };
+	struct rfmring_config config = config_of(0, 1);
+	pthread_mutex_t *locks[3];
+	struct rfmring *ring;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	config.priority = param.sched_priority;
+	ring = open_with(&config);
+	locks[0] = &ring->host->engine;
+	locks[1] = &ring->producer;
+	locks[2] = &ring->pending_lock;
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &param);
+	alarm(60);
+	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
+		pthread_mutex_lock(locks[i]);
+		/* It takes the right to be. */
+		if (pthread_create(&thread, &attr, lock_and_unlock, locks[i]))
+			skip();
+		while (own_priority() != -1 - param.sched_priority)
+			usleep(1000);
+		pthread_mutex_unlock(locks[i]);
+		pthread_join(thread, NULL);
+		assert_true(own_priority() >= 0);
+	}
+	alarm(0);
+	pthread_attr_destroy(&attr);
+	assert_int_equal(rfmring_close(ring), 0);
+}
+
 static void structs_may_grow(void **state)
 {
 	struct {
@@ -685,6 +741,7 @@ int main(void)
 		ring_test(the_memory_can_be_a_file),
 		ring_test(bad_settings_are_refused_with_a_sentence),
 		ring_test(its_thread_runs_on_the_cpus_of_a_list),
+		ring_test(an_urgent_node_waits_for_none_that_is_not),
 		ring_test(structs_may_grow),
 	};
 

@@ -238,7 +238,7 @@ size_t into_page(uint64_t address)
 
 void *rfm_map(struct rfm *rfm, uint64_t offset, size_t length)
 {
-	if (!length || length > SIZE_MAX - into_page(offset) || offset > INT64_MAX) {
+	if (!length || !range_is_inside(rfm->memory_size, offset, length)) {
 		errno = EINVAL;
 		return NULL;
 	}

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: MIT
 /* A card as a back end: every request is a call of the driver. */
+#define _GNU_SOURCE 1		/* strerrordesc_np() */
 #include "private.h"
 #include "ring/memory.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* The window of a card, mapped, from @offset of the memory on. */
+struct window {
+	volatile uint8_t *at;
+	uint64_t offset, size;
+};
+
 /**
  * struct card - an open card
  * @narrow: its window is smaller than its memory, and may move
  * @threshold: fewer bytes go by @window; 0: none do
- * @window: the whole of it, from @window_offset of the memory on; NULL: not mapped
+ * @window: once mapped, it is the same until the end; NULL: not mapped
  */
 struct card {
 	struct rfm rfm;
 	int fd;
 	int narrow;
-	size_t threshold;
-	volatile uint8_t *window;
-	uint64_t window_offset, window_size;
+	_Atomic size_t threshold;
+	struct window *_Atomic window;
 };
 
 static const struct rfm_backend card_backend;
@@ -47,7 +54,7 @@ struct rfm *backend_card_open(const char *path, int flags)
 	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
-		return open_failed(errno, "cannot open %.200s: %s", path, rfm_error_text(errno));
+		return open_failed(errno, "cannot open %.200s: %s", path, strerrordesc_np(errno));
 	/* What is no card says so here, not with the first thing asked of it. */
 	card = ioctl(fd, RFM_IOC_INFO, &info) ? NULL : calloc(1, sizeof(*card));
 	if (!card) {
@@ -129,28 +136,36 @@ static void *map_window(struct card *card, const struct rfm_info *info)
 	return map;
 }
 
+static void close_window(struct window *window)
+{
+	int error = errno;
+
+	if (window && window->at)
+		rfm_unmap((void *)window->at, window->size);
+	free(window);
+	errno = error;
+}
+
 static int open_window(struct card *card)
 {
+	struct window *window = calloc(1, sizeof(*window)), *none = NULL;
 	struct rfm_info info;
-	size_t size;
-	void *window;
 
-	if (rfm_info(&card->rfm, &info))
-		return -1;
-	size = info.window_size;
-	window = map_window(card, &info);
 	if (!window)
 		return -1;
-	/* It does not move under a mapping, so this holds from now on. */
-	if (rfm_info(&card->rfm, &info)) {
-		int error = errno;
-
-		rfm_unmap(window, size);
-		return fail_with(error);
+	if (!rfm_info(&card->rfm, &info)) {
+		window->size = info.window_size;
+		window->at = map_window(card, &info);
 	}
-	card->window = window;
-	card->window_offset = info.window_offset;
-	card->window_size = size;
+	/* It does not move under a mapping, so what it shows is the same from now on. */
+	if (!window->at || rfm_info(&card->rfm, &info)) {
+		close_window(window);
+		return -1;
+	}
+	window->offset = info.window_offset;
+	/* Another thread may have been first. */
+	if (!atomic_compare_exchange_strong(&card->window, &none, window))
+		close_window(window);
 	return 0;
 }
 
@@ -158,19 +173,24 @@ static int card_set_threshold(struct rfm *rfm, size_t bytes)
 {
 	struct card *card = to_card(rfm);
 
-	if (bytes && !card->window && open_window(card))
+	if (bytes && !atomic_load(&card->window) && open_window(card))
 		return -1;
-	card->threshold = bytes;
+	atomic_store(&card->threshold, bytes);
 	return 0;
 }
 
 /* Where these bytes are for the processor; NULL: they go through the driver. */
 static volatile uint8_t *in_window(const struct card *card, uint64_t offset, size_t length)
 {
-	if (length >= card->threshold || offset < card->window_offset ||
-	    !range_is_inside(card->window_size, offset - card->window_offset, length))
+	const struct window *window;
+
+	if (length >= atomic_load_explicit(&card->threshold, memory_order_acquire))
 		return NULL;
-	return card->window + (offset - card->window_offset);
+	window = atomic_load_explicit(&card->window, memory_order_relaxed);
+	if (offset < window->offset ||
+	    !range_is_inside(window->size, offset - window->offset, length))
+		return NULL;
+	return window->at + (offset - window->offset);
 }
 
 /* Where in the file a place of the memory is. */
@@ -269,16 +289,22 @@ static const struct rfm_events_ops card_events_ops = {
 	.close = card_events_close,
 };
 
-/* The driver may know longer or shorter records than this library: it is told. */
-static void set_record_size(unsigned long request, void *argument)
+/*
+ * The driver may know longer or shorter records than this library: it is told. And it is never
+ * waited for in read(), which the kernel begins again after a handler with SA_RESTART.
+ */
+static void set_stream(unsigned long request, void *argument)
 {
 	struct rfm_listen *listen = argument;
 	struct rfm_watch *watch = argument;
 
-	if (request == RFM_IOC_LISTEN)
+	if (request == RFM_IOC_LISTEN) {
 		listen->record_size = sizeof(struct rfm_event);
-	else
+		listen->flags |= RFM_LISTEN_NONBLOCK;
+	} else {
 		watch->record_size = sizeof(struct rfm_event);
+		watch->flags |= RFM_WATCH_NONBLOCK;
+	}
 }
 
 /* Allocates first: a descriptor that nobody can hold would have to be undone. */
@@ -289,7 +315,7 @@ static struct rfm_events *card_stream(struct rfm *rfm, unsigned long request, vo
 
 	if (!events)
 		return NULL;
-	set_record_size(request, argument);
+	set_stream(request, argument);
 	fd = card_call(rfm, request, argument);
 	if (fd >= 0 && !events_init(events, &card_events_ops, fd))
 		return events;
@@ -307,8 +333,7 @@ static int card_close(struct rfm *rfm)
 {
 	struct card *card = to_card(rfm);
 
-	if (card->window)
-		rfm_unmap((void *)card->window, card->window_size);
+	close_window(atomic_load(&card->window));
 	close_quietly(card->fd);
 	free(card);
 	return 0;

@@ -104,17 +104,13 @@ int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records, 
 		return fail_with(EINVAL);
 	if (check(events))
 		return -1;
-	/* Who waits for ever sleeps in read(): the shortest way from event to program. */
-	ready = timeout_ms < 0 ? 1 : readable(events, timeout_ms);
-	while (ready > 0) {
+	do {
 		got = take_records(events, records, size, count);
 		if (got >= 0 || errno != EAGAIN)
 			return got;
-		/* There is none after all, or somebody else took the record. */
-		if (timeout_ms >= 0)
-			return 0;
-		ready = readable(events, -1);
-	}
+		/* Somebody else may take the record: then it waits once more. */
+		ready = readable(events, timeout_ms);
+	} while (ready > 0);
 	return ready;
 }
 

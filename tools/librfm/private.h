@@ -52,8 +52,7 @@ struct rfm {
 /**
  * struct rfm_events_ops - what is behind a stream
  * @check: -1 with errno if it cannot be used; NULL: it always can
- * @take: the oldest records, up to @count; may wait if there are none. -1 with errno
- *	EAGAIN: there are none
+ * @take: the oldest records, up to @count; -1 with errno EAGAIN: there are none
  * @close: frees the stream and its descriptors unless it fails
  */
 struct rfm_events_ops {

@@ -181,13 +181,21 @@ int rfm_record_read(const volatile void *record, void *data, size_t size, uint64
 	return fail_with(EAGAIN);
 }
 
-/* Has none been begun anew since it was read? */
+/* Has it not been begun anew since it was read? */
+static int is_unchanged(const struct rfm_record_part *part)
+{
+	const volatile uint64_t *words = part->record;
+
+	return get(words) == part->sequence &&
+	       get(words + RFM_RECORD_END(part->size) / 8) >> 32 == (part->sequence & 0xffffffff);
+}
+
 static int are_unchanged(const struct rfm_record_part *parts, size_t count)
 {
 	size_t i = 0;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* all data before this: */
-	while (i < count && get(parts[i].record) == parts[i].sequence)
+	while (i < count && is_unchanged(&parts[i]))
 		i++;
 	return i == count;
 }
@@ -195,10 +203,13 @@ static int are_unchanged(const struct rfm_record_part *parts, size_t count)
 /*
  * A writer stores the number of a write before anything else of it. So if all numbers are still
  * those that were read when the last record has been read, then at that moment each record was
- * what was read of it.
+ * what was read of it. Is the frame with the number lost, the last word shows that it was written.
  */
 int rfm_records_read(struct rfm_record_part *parts, size_t count)
 {
+	for (size_t i = 0; i < count; i++)
+		if (check_reserved(parts[i].reserved, 4))
+			return -1;
 	for (int try = 0; try < RFM_RECORDS_TRIES; try++) {
 		for (size_t i = 0; i < count; i++)
 			if (rfm_record_read(parts[i].record, parts[i].data, parts[i].size,

@@ -14,10 +14,6 @@ static void *ring_map(struct rfm *rfm, uint64_t offset, size_t length)
 
 	if (node_check(node))
 		return NULL;
-	if (!range_is_inside(node->memory_size, offset, length)) {
-		errno = EINVAL;
-		return NULL;
-	}
 	map = mmap(NULL, length + lead, PROT_READ, MAP_SHARED, node->memory_fd, offset - lead);
 	return map == MAP_FAILED ? NULL : map + lead;
 }

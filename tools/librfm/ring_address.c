@@ -49,7 +49,7 @@ static int refuse(const char *why, const char *what)
 	return -1;
 }
 
-/* "0x11", "128M"; K, M and G are powers of 1024. */
+/* "0x11", "128M", "010" is ten; K, M and G are powers of 1024. */
 static int scan_number(const char *text, uint64_t limit, uint64_t *number)
 {
 	static const char units[] = "KMG";
@@ -60,7 +60,7 @@ static int scan_number(const char *text, uint64_t limit, uint64_t *number)
 	if (*text < '0' || *text > '9')
 		return -1;
 	errno = 0;
-	*number = strtoull(text, &end, 0);
+	*number = strtoull(text, &end, !strncasecmp(text, "0x", 2) ? 16 : 10);
 	unit = *end ? strchr(units, *end) : NULL;
 	if (unit) {
 		shift = 10 * (unit - units + 1);

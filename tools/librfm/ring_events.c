@@ -208,13 +208,6 @@ static struct rfm_events *make_listener(struct ring_node *node, const struct rfm
 
 /* --- watches ------------------------------------------------------------------------ */
 
-static bool is_zero(const uint64_t *words, size_t count)
-{
-	while (count && !words[count - 1])
-		count--;
-	return !count;
-}
-
 static bool compare_is_good(const struct rfm_watch *watch, const struct rfm_range *ranges)
 {
 	uint32_t width = watch->compare_width;
@@ -245,7 +238,7 @@ static bool watch_is_good(const struct ring_node *node, const struct rfm_watch *
 
 	if (watch->flags & ~RFM_WATCH_FLAGS || !watch->count ||
 	    watch->count > RFM_WATCH_RANGES_MAX || watch->depth > RFM_LISTEN_DEPTH_MAX ||
-	    watch->pad || !is_zero((const uint64_t *)watch->reserved, 3) ||
+	    watch->pad || check_reserved((const uint64_t *)watch->reserved, 3) ||
 	    (!(watch->flags & RFM_WATCH_EVENTFD) && watch->eventfd))
 		return false;
 	if (watch->silence_ns && (watch->silence_ns < RFM_WATCH_SILENCE_MIN ||
@@ -289,16 +282,14 @@ static int fill_watch(struct ring_stream *stream, const struct rfm_watch *watch)
 	return 0;
 }
 
-/* With node->lock. One for all that count, as a machine does not have many. */
-static bool can_count(struct ring_stream *stream)
+/* With node->lock. One for all that count, as a machine does not have many, or none. */
+static void prepare_counting(struct ring_stream *stream)
 {
 	struct ring_node *node = stream->node;
 
-	if (stream->queue.eventfd >= 0 && !node->counting &&
-	    syscall(SYS_io_setup, 1L, &node->counting))
-		return false;
+	if (stream->queue.eventfd >= 0 && !node->counting)
+		syscall(SYS_io_setup, 1L, &node->counting);
 	stream->queue.counting = node->counting;
-	return true;
 }
 
 /* With node->lock. */
@@ -307,8 +298,7 @@ static bool enlist_watch(struct ring_stream *stream)
 	struct ring_node *node = stream->node;
 	const struct rfm_watch *watch = &stream->watch;
 
-	if (!can_count(stream))
-		return false;
+	prepare_counting(stream);
 	errno = ENOSPC;
 	if (node->watches == RFM_WATCHES_MAX || watch->count > RFM_WATCHED_RANGES_MAX - node->ranges ||
 	    !enlist(stream))
@@ -373,8 +363,13 @@ static struct rfm_events *make_watch(struct ring_node *node, const struct rfm_wa
 	}
 	node_get(node);
 	/* At once: it finds out when the first silence would end. */
-	if (watch->silence_ns)
-		rfmring_set_timer(node->ring, 0);
+	if (watch->silence_ns && rfmring_set_timer(node->ring, 0)) {
+		int error = errno;
+
+		ring_events_close(&stream->events);
+		errno = error;
+		return NULL;
+	}
 	return &stream->events;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Which nodes this process is, and the handles of each. */
-#define _GNU_SOURCE 1		/* memfd_create(), syscall(), euidaccess() */
+#define _GNU_SOURCE 1		/* memfd_create(), syscall(), strerrordesc_np()... */
 #include "ring_private.h"
 
 #include <fcntl.h>
@@ -157,7 +157,7 @@ static int open_ring(struct ring_node *node, struct rfmring_config *config)
 	    (config->tx && is_closed(node, config->tx)))
 		return -1;
 	if (open_memory(node, config, path)) {
-		open_failed(errno, "no memory for a node: %s", rfm_error_text(errno));
+		open_failed(errno, "no memory for a node: %s", strerrordesc_np(errno));
 		return -1;
 	}
 	config->opaque = node;
@@ -174,7 +174,8 @@ static int open_ring(struct ring_node *node, struct rfmring_config *config)
 		return 0;
 	error = errno;
 	rfmring_close(node->ring);
-	open_failed(error, "ring:%.80s cannot be started: %s", node->address, rfm_error_text(error));
+	open_failed(error, "ring:%.80s cannot be started: %s", node->address,
+		    strerrordesc_np(error));
 	return -1;
 }
 

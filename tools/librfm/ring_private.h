@@ -78,7 +78,7 @@ enum node_state {
  * @backlog: interrupts that wait for theirs, as in the FIFOs of a card
  * @taken: events by type, which a driver would have taken from the card
  * @queued: depths of all queues
- * @counting: counts up eventfds; 0: there has been none yet
+ * @counting: counts up eventfds; 0: there has been none yet, or the kernel has none
  */
 struct ring_node {
 	struct ring_node *next;
@@ -224,7 +224,7 @@ void forget_owned(struct ring_handle *handle);
  * @coalesced: RFM_EVENT_BIT() of what is told together
  * @fd: readable while there is a record
  * @eventfd: the caller's, a descriptor of our own; -1: none
- * @counting: what it is counted up by, its node's
+ * @counting: what it is counted up by, its node's; 0: by writing to it
  */
 struct ring_queue {
 	uint32_t depth, places, head, count;

@@ -67,9 +67,14 @@ static void tell_no_more(struct ring_queue *queue)
  * fill it at any moment; the engine must not wait for who reads it. The end of a request of
  * asynchronous I/O is counted by the kernel, as a card's driver does: it never waits. An eventfd
  * can always be read or written, so to poll it for both ends at once.
+ *
+ * A kernel may have none for us. Then it is written to if there is room; one that has none is
+ * readable, and whoever waits for it wakes.
  */
 static void count_up(const struct ring_queue *queue)
 {
+	struct pollfd room = { .fd = queue->eventfd, .events = POLLOUT };
+	const uint64_t one = 1;
 	struct iocb counted = {
 		.aio_lio_opcode = IOCB_CMD_POLL,
 		.aio_fildes = queue->eventfd,
@@ -83,8 +88,13 @@ static void count_up(const struct ring_queue *queue)
 
 	if (queue->eventfd < 0)
 		return;
-	if (syscall(SYS_io_submit, queue->counting, 1L, &list) == 1)
+	if (queue->counting && syscall(SYS_io_submit, queue->counting, 1L, &list) == 1) {
 		syscall(SYS_io_getevents, queue->counting, 0L, 1L, &end, &at_once);
+		return;
+	}
+	while (poll(&room, 1, 0) == 1 && room.revents & POLLOUT &&
+	       write(queue->eventfd, &one, sizeof(one)) < 0)
+		;
 }
 
 /* --- records -------------------------------------------------------------------------- */

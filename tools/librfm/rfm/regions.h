@@ -372,11 +372,17 @@ RFM_API int rfm_place_store(struct rfm *rfm, const struct rfm_place *place, cons
 
 #define RFM_PLACE_TEXT_MAX	4096	/* bytes of a text that rfm_place_load() takes */
 
-/* The same as numbers: see rfm_value_real() and rfm_value_integer(). */
+/** rfm_place_load_real() - load a value once, as rfm_value_real(); errors as that, rfm_load8() */
 RFM_API int rfm_place_load_real(struct rfm *rfm, const struct rfm_place *place, double *real);
+
+/** rfm_place_store_real() - and back; errors as rfm_value_set_real(), rfm_store8() */
 RFM_API int rfm_place_store_real(struct rfm *rfm, const struct rfm_place *place, double real);
+
+/** rfm_place_load_integer() - as rfm_value_integer(); errors as that, rfm_load8() */
 RFM_API int rfm_place_load_integer(struct rfm *rfm, const struct rfm_place *place,
 				   int64_t *integer);
+
+/** rfm_place_store_integer() - and back; errors as rfm_value_set_integer(), rfm_store8() */
 RFM_API int rfm_place_store_integer(struct rfm *rfm, const struct rfm_place *place,
 				    int64_t integer);
 

@@ -211,9 +211,9 @@ RFM_API int rfm_write(struct rfm *rfm, uint64_t offset, const void *data, size_t
  *	when the card goes. 0, as at first: none are
  *
  * All others go through the driver, which leaves those from its own threshold on to the
- * card's DMA engine. Not while others use the handle. In process there is nothing to
- * choose. Errors, after which nothing has changed: EMFILE, ENFILE, EACCES and the like, as
- * the card is opened once more; ENOMEM, EUSERS, EIO as of the mapping.
+ * card's DMA engine. In process there is nothing to choose. Errors, after which nothing has
+ * changed: EMFILE, ENFILE, EACCES and the like, as the card is opened once more; ENOMEM,
+ * EUSERS, EIO as of the mapping.
  */
 RFM_API int rfm_set_threshold(struct rfm *rfm, size_t bytes);
 
@@ -279,7 +279,7 @@ static inline struct rfm_events *rfm_watch_with(struct rfm *rfm, const struct rf
  * @flags: RFM_LISTEN_*; RFM_LISTEN_CLOEXEC is always added
  * @depth: records the queue holds, 1..RFM_LISTEN_DEPTH_MAX; 0: RFM_LISTEN_DEPTH_DEFAULT
  *
- * Returns NULL with errno: EBADF, EBUSY, ENOSPC, ENOMEM.
+ * Returns NULL with errno: EBADF, EBUSY, ENOSPC, ENOMEM, EIO.
  */
 RFM_API struct rfm_events *rfm_listen(struct rfm *rfm, uint32_t types, uint32_t flags,
 				      uint32_t depth);
@@ -298,7 +298,8 @@ RFM_API int rfm_events_fd(const struct rfm_events *events);
  * @timeout_ms: -1: wait for ever; 0: do not wait
  *
  * Returns how many records there are, 0 after @timeout_ms, or -1 with errno:
- * EINTR a signal handler has run; ENODEV the card is gone.
+ * EINTR a signal handler has run, whether it restarts calls or not; ENODEV the card is gone;
+ * EIO it can no longer tell of events.
  */
 RFM_API int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records,
 				  size_t size, size_t count, int timeout_ms);
@@ -612,7 +613,7 @@ RFM_API int rfm_record_read(const volatile void *record, void *data, size_t size
  * @data: and
  * @size:
  * @sequence: out
- * @reserved: 0
+ * @reserved: 0 (EINVAL)
  */
 struct rfm_record_part {
 	const volatile void *record;
