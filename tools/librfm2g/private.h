@@ -211,6 +211,14 @@ void say_error(const char *format, ...);
 /** window_of() - where offsets of this API begin in the memory, and how far they go */
 RFM2G_STATUS window_of(struct board *board, uint64_t *offset, uint64_t *size);
 
+/** word_read() - what RFM2gPeek8() to 64() do: a word is one whatever swaps are set */
+RFM2G_STATUS word_read(struct handle *handle, uint32_t offset, uint64_t *value,
+		       unsigned int width);
+
+/** word_write() - what RFM2gPoke8() to 64() do */
+RFM2G_STATUS word_write(struct handle *handle, uint32_t offset, uint64_t value,
+			unsigned int width);
+
 /** settings_read() - the swaps as they are */
 void settings_read(struct board *board);
 
