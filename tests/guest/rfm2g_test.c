@@ -4,19 +4,21 @@
  * of this machine or nodes in this process ("ring:..."); a card whose window is smaller than
  * its memory; and two for a process that ends while it has them, the same unless given. All
  * 68 calls: success, errors, NULL and stale handles, threads, fork, an exit in a callback.
- * One source for both kinds. rfm2g_test --gone CARD is what programs see of a card that goes.
+ * One source for both kinds. rfm2g_test --gone CARD is what programs see of a card that goes,
+ * --back CARD also of the one in its place.
  */
 #include <pthread.h>
+#include <linux/capability.h>
 #include <semaphore.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <rfm2g_api.h>
 
-#include "tap.h"
-#include "card.h"
+#include "dma.h"
 
 #define IS(call, status)	CHECK_EQ(call, RFM2G_##status)
-#define PAGE	4096u
 #define PLACE	0x20000u		/* of the words here; each case has a page of its own */
 #define LAST	(size - 8)
 
@@ -468,9 +470,15 @@ static void transfers_by_dma(void)
 	IS(RFM2gUserMemory(near, &buffer, 0x10000000 | RFM2G_DMA_MMAP_OFFSET, 8), SUCCESS);
 	IS(RFM2gUserMemoryBytes(far, &far_buffer, RFM2G_DMA_MMAP_OFFSET, 8 * PAGE - 1), SUCCESS);
 	REQUIRE(buffer && far_buffer);
+	if (on_card)
+		dma_card_is(near_path);
 	/* Not used yet, then from a length on, then always. */
 	for (int i = 0; i < 3; i++) {
+		long long before = on_card ? dma_figure("operations") : 0;
+
 		transfers_to((uint8_t *)buffer, (uint8_t *)far_buffer, 8 * PAGE);
+		if (on_card)
+			CHECK_EQ(!!i, dma_figure("operations") > before);
 		IS(RFM2gSetDMAThreshold(near, i ? 0 : 1024), SUCCESS);
 		IS(RFM2gSetDMAThreshold(far, i ? 0 : 1024), SUCCESS);
 	}
@@ -883,6 +891,37 @@ static int waits_for_one(char *path)
 	return status || info.ExtendedInfo != 31 || RFM2gClose(&handle);
 }
 
+/* This program, in a process that does not wait: what it is told. */
+static int tries(char *path, const char *event)
+{
+	RFM2GEVENTINFO info = waits_for(atoi(event), RFM2G_NO_WAIT);
+	RFM2GHANDLE handle;
+
+	alarm(120);
+	return RFM2gOpen(path, &handle) ? 255 : (int)RFM2gWaitForEvent(handle, &info);
+}
+
+static RFM2G_STATUS of_child(pid_t child)
+{
+	int status = -1;
+
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	return CHECK(WIFEXITED(status)) ? WEXITSTATUS(status) : 255;
+}
+
+static RFM2G_STATUS tried_elsewhere(RFM2GEVENTTYPE event)
+{
+	char text[8];
+	pid_t child = fork();
+
+	if (!child) {
+		snprintf(text, sizeof(text), "%d", event);
+		execl("/proc/self/exe", "rfm2g_test", "--try", far_path, text, NULL);
+		_exit(255);
+	}
+	return of_child(child);
+}
+
 static void one_waits_of_all_processes(void)
 {
 	RFM2GEVENTINFO info = waits_for(RFM2GEVENT_INTR3, RFM2G_NO_WAIT);
@@ -909,6 +948,31 @@ static void one_waits_of_all_processes(void)
 	/* Each process that has enabled it hears it. */
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR3), SUCCESS);
 	comes(RFM2GEVENT_INTR3, 31);
+}
+
+/* A child is another process, and does not let others in either. */
+static void one_waits_of_parent_and_child(void)
+{
+	RFM2GEVENTINFO info = waits_for(RFM2GEVENT_INTR3, RFM2G_NO_WAIT);
+	struct waiter waiter;
+	pid_t child;
+
+	if (!on_card) {
+		tap_skip("a node is in one process");
+		return;
+	}
+	quiet(RFM2GEVENT_INTR3);
+	start_waiting(&waiter, far, RFM2GEVENT_INTR3);
+	child = fork();
+	if (!child) {
+		alarm(60);
+		_exit(RFM2gWaitForEvent(far, &info));
+	}
+	IS(of_child(child), EVENT_IN_USE);
+	IS(tried_elsewhere(RFM2GEVENT_INTR3), EVENT_IN_USE);
+	IS(RFM2gCancelWaitForEvent(far, RFM2GEVENT_INTR3), SUCCESS);
+	pthread_join(waiter.thread, NULL);
+	IS(tried_elsewhere(RFM2GEVENT_INTR3), TIMED_OUT);
 }
 
 static void waits_are_cancelled(void)
@@ -955,11 +1019,11 @@ static void waits_end_in_time(void)
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
 	begun = now_ns();
 	IS(RFM2gWaitForEvent(far, &info), TIMED_OUT);
-	CHECK(now_ns() - begun >= 50000000);
+	CHECK(now_ns() - begun >= 50000000 && now_ns() - begun < PATIENCE_NS);
 	IS(RFM2gDisableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
 	begun = now_ns();
 	IS(RFM2gWaitForEvent(far, &info), TIMED_OUT);
-	CHECK(now_ns() - begun >= 50000000);
+	CHECK(now_ns() - begun >= 50000000 && now_ns() - begun < PATIENCE_NS);
 }
 
 static void caught(int signo)
@@ -1092,6 +1156,105 @@ static void callbacks_that_end(void)
 	}
 }
 
+static sem_t go_on;
+static volatile bool has_returned;
+
+static void hear_and_stay(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
+{
+	hear(handle, info);
+	sem_wait(&go_on);
+}
+
+/* A callback has its event for itself also while its function runs. */
+static void callbacks_keep_their_event(void)
+{
+	RFM2GEVENTINFO info = waits_for(RFM2GEVENT_INTR2, RFM2G_NO_WAIT);
+
+	quiet(RFM2GEVENT_INTR2);
+	sem_init(&heard_one, 0, 0);
+	sem_init(&go_on, 0, 0);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
+	IS(RFM2gEnableEventCallback(far, RFM2GEVENT_INTR2, hear_and_stay), SUCCESS);
+	for (unsigned int i = 0; i < 3; i++) {
+		sends(RFM2GEVENT_INTR2, i);
+		next_heard();
+		IS(RFM2gWaitForEvent(far, &info), EVENT_IN_USE);
+		if (on_card)
+			IS(tried_elsewhere(RFM2GEVENT_INTR2), EVENT_IN_USE);
+		sem_post(&go_on);
+	}
+	IS(RFM2gDisableEventCallback(far, RFM2GEVENT_INTR2), SUCCESS);
+	if (on_card)
+		IS(tried_elsewhere(RFM2GEVENT_INTR2), TIMED_OUT);
+}
+
+/* Until somebody has begun to end the callback, and a while longer. */
+static void hear_until_disabled(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
+{
+	RFM2GEVENTINFO no = waits_for(info->Event, RFM2G_NO_WAIT);
+
+	hear(handle, info);
+	while (RFM2gWaitForEvent(far, &no) == RFM2G_EVENT_IN_USE)
+		sched_yield();
+	sleep_ms(20);
+	has_returned = true;
+}
+
+/* No function runs when its callback has been disabled, or its handle closed. */
+static void callbacks_have_returned(void)
+{
+	RFM2GHANDLE second;
+
+	quiet(RFM2GEVENT_INTR2);
+	sem_init(&heard_one, 0, 0);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
+	for (int closes = 0; closes < 2; closes++) {
+		IS(RFM2gOpen(far_path, &second), SUCCESS);
+		IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, hear_until_disabled), SUCCESS);
+		has_returned = false;
+		sends(RFM2GEVENT_INTR2, 1);
+		next_heard();
+		if (!closes)
+			IS(RFM2gDisableEventCallback(second, RFM2GEVENT_INTR2), SUCCESS);
+		else
+			IS(RFM2gClose(&second), SUCCESS);
+		CHECK(has_returned);
+		if (!closes)
+			IS(RFM2gClose(&second), SUCCESS);
+	}
+}
+
+static pthread_barrier_t both;
+
+static void stop_the_other(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
+{
+	RFM2GEVENTTYPE other = info->Event == RFM2GEVENT_INTR2 ? RFM2GEVENT_INTR3 :
+			       RFM2GEVENT_INTR2;
+
+	pthread_barrier_wait(&both);
+	IS(RFM2gDisableEventCallback(handle, other), SUCCESS);
+	hear(handle, info);
+}
+
+/* Two that end each other do not wait for each other. */
+static void callbacks_that_end_each_other(void)
+{
+	quiet(RFM2GEVENT_INTR2);
+	quiet(RFM2GEVENT_INTR3);
+	sem_init(&heard_one, 0, 0);
+	pthread_barrier_init(&both, NULL, 2);
+	for (RFM2GEVENTTYPE event = RFM2GEVENT_INTR2; event <= RFM2GEVENT_INTR3; event++) {
+		IS(RFM2gEnableEvent(far, event), SUCCESS);
+		IS(RFM2gEnableEventCallback(far, event, stop_the_other), SUCCESS);
+		sends(event, 1);
+	}
+	next_heard();
+	next_heard();
+	IS(RFM2gDisableEventCallback(far, RFM2GEVENT_INTR2), NOT_ENABLED);
+	IS(RFM2gDisableEventCallback(far, RFM2GEVENT_INTR3), NOT_ENABLED);
+	pthread_barrier_destroy(&both);
+}
+
 /* --- the ring ---------------------------------------------------------------------- */
 
 static bool ring_is_up(void)
@@ -1144,6 +1307,26 @@ static void a_lost_signal(void)
 	IS(RFM2gWaitForEvent(far, &info), TIMED_OUT);
 }
 
+/* Signals that come more often than it takes do not keep it from ending. */
+static void a_ring_check_under_signals(void)
+{
+	const struct itimerspec often = { .it_interval.tv_nsec = 20000000,
+					  .it_value.tv_nsec = 20000000 };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct sigaction action = { .sa_handler = caught }, before;
+	timer_t timer;
+
+	sigaction(SIGUSR1, &action, &before);
+	REQUIRE(!timer_create(CLOCK_MONOTONIC, &event, &timer));
+	IS(RFM2gSetTransmit(near, RFM2G_OFF), SUCCESS);
+	REQUIRE(!timer_settime(timer, 0, &often, NULL));
+	IS(RFM2gCheckRingCont(near), LINK_TEST_FAIL);
+	timer_delete(timer);
+	sigaction(SIGUSR1, &before, NULL);
+	IS(RFM2gSetTransmit(near, RFM2G_ON), SUCCESS);
+	ring_is_up();
+}
+
 #define SWITCHED(name) do {						\
 	RFM2G_BOOL before = 9, now = 9;					\
 									\
@@ -1191,13 +1374,12 @@ static void settings(void)
 
 /* --- registers --------------------------------------------------------------------- */
 
-static void registers(void)
+static void memory_as_registers(void)
 {
 	RFM2G_UINT32 at = PLACE + 20 * PAGE, word = 0;
 	RFM2G_UINT16 half = 0;
 	RFM2G_UINT8 bytes[2] = { 0, 0xa5 };
 
-	/* The memory as registers. */
 	IS(RFM2gWriteReg(near, RFM2GMEM, at, RFM2G_LONG, 0x44332211), SUCCESS);
 	IS(RFM2gReadReg(near, RFM2GMEM, at, RFM2G_LONG, &word), SUCCESS);
 	CHECK_EQ(word, 0x44332211);
@@ -1209,6 +1391,20 @@ static void registers(void)
 	IS(RFM2gClearReg(near, RFM2GMEM, at, RFM2G_BYTE, 0xf0), SUCCESS);
 	IS(RFM2gPeek32(near, at, &word), SUCCESS);
 	CHECK_EQ(word, 0xc433220f);
+}
+
+static void registers(void)
+{
+	RFM2G_UINT32 word = 0;
+
+	/* Words of the memory, which no swap changes. */
+	for (unsigned int i = 0; i < 4; i++) {
+		IS(RFM2gSetPIOByteSwap(near, i & 1), SUCCESS);
+		IS(RFM2gSetDMAByteSwap(near, i >> 1), SUCCESS);
+		memory_as_registers();
+	}
+	IS(RFM2gSetPIOByteSwap(near, RFM2G_OFF), SUCCESS);
+	IS(RFM2gSetDMAByteSwap(near, RFM2G_OFF), SUCCESS);
 
 	IS(RFM2gReadReg(near, RFM2GCFGREGIO, 0, 4, &word), BAD_PARAMETER_2);
 	IS(RFM2gWriteReg(near, RFM2GRESERVED0REG, 0, 4, 0), BAD_PARAMETER_2);
@@ -1219,6 +1415,8 @@ static void registers(void)
 	IS(RFM2gSetReg(near, RFM2GCTRLREGMEM, 0x40, 1, 0), BAD_PARAMETER_3);
 	IS(RFM2gClearReg(near, RFM2GMEM, 0xffffffff, 2, 0), BAD_PARAMETER_3);
 	IS(RFM2gReadReg(near, RFM2GMEM, size - 3, 4, &word), BAD_PARAMETER_3);
+	IS(RFM2gReadReg(near, RFM2GMEM, 2, 4, &word), BAD_PARAMETER_3);
+	IS(RFM2gWriteReg(near, RFM2GMEM, 1, 2, 0), BAD_PARAMETER_3);
 	IS(RFM2gReadReg(near, RFM2GMEM, 0, 8, &word), BAD_PARAMETER_4);
 	IS(RFM2gWriteReg(near, RFM2GMEM, 0, 0, 0), BAD_PARAMETER_4);
 	IS(RFM2gSetReg(near, RFM2GMEM, 0, 3, 0), BAD_PARAMETER_4);
@@ -1263,6 +1461,67 @@ static void registers_of_the_card(void)
 	IS(RFM2gUnMapDeviceMemory(near, RFM2GCTRLREGMEM, &map), SUCCESS);
 	IS(RFM2gUnMapUserMemory(near, &second, 1), SUCCESS);
 	CHECK(!map && !second);
+}
+
+/* In a child that may not touch registers: 0, or the line that is wrong. */
+static int without_rawio(RFM2GHANDLE narrow, RFM2G_UINT32 window)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+	volatile void *map = NULL;
+	RFM2G_UINT32 word;
+
+	if (syscall(SYS_capget, &head, caps))
+		return __LINE__;
+	caps[0].effective &= ~(1u << CAP_SYS_RAWIO);
+	if (syscall(SYS_capset, &head, caps))
+		return __LINE__;
+	if (RFM2gReadReg(near, RFM2GCTRLREGMEM, NTD, 4, &word) != RFM2G_OS_ERROR ||
+	    RFM2gWriteReg(near, RFM2GCTRLREGMEM, NTD, 4, 0) != RFM2G_OS_ERROR ||
+	    RFM2gSetReg(near, RFM2GCTRLREGMEM, NTD, 4, 0) != RFM2G_OS_ERROR)
+		return __LINE__;
+	if (RFM2gMapDeviceMemory(near, RFM2GCTRLREGMEM, &map) != RFM2G_MEM_NOT_MAPPED ||
+	    RFM2gUserMemory(near, &map, RFM2G_BAR2_MMAP_OFFSET, 1) != RFM2G_MEM_NOT_MAPPED)
+		return __LINE__;
+	if (RFM2gReadReg(near, RFM2GMEM, PLACE, 4, &word))
+		return __LINE__;
+	if (!narrow)
+		return 0;
+	/* The window moves for whoever has the card, but under a mapping only for who may. */
+	if (RFM2gSetSlidingWindow(narrow, window) || RFM2gSetSlidingWindow(narrow, 0) ||
+	    RFM2gUserMemory(narrow, &map, PLACE, 1) ||
+	    RFM2gSetSlidingWindow(narrow, window) != RFM2G_OS_ERROR)
+		return __LINE__;
+	return 0;
+}
+
+static void what_takes_a_capability(void)
+{
+	RFM2G_UINT32 offset = 0, window = 0;
+	RFM2GHANDLE narrow = NULL;
+	pid_t child;
+
+	if (!on_card) {
+		tap_skip("a node's registers are nobody's");
+		return;
+	}
+	if (narrow_path) {
+		IS(RFM2gOpen(narrow_path, &narrow), SUCCESS);
+		IS(RFM2gGetSlidingWindow(narrow, &offset, &window), SUCCESS);
+	}
+	child = fork();
+	if (!child) {
+		int line;
+
+		alarm(60);
+		line = without_rawio(narrow, window);
+		if (line)
+			tap_note("in the child, line %d", line);
+		_exit(!!line);
+	}
+	CHECK_EQ(of_child(child), 0);
+	if (narrow)
+		IS(RFM2gClose(&narrow), SUCCESS);
 }
 
 /* --- threads, fork, exit ----------------------------------------------------------- */
@@ -1348,7 +1607,6 @@ static void a_fork(void)
 	struct waiter waiter;
 	pthread_t busy;
 	RFM2G_UINT32 word;
-	int status = -1;
 	pid_t child;
 
 	quiet(RFM2GEVENT_INTR1);
@@ -1361,10 +1619,11 @@ static void a_fork(void)
 
 			alarm(60);
 			line = in_child();
-			_exit(line ? 1 : 0);
+			if (line)
+				tap_note("in the child, line %d", line);
+			_exit(!!line);
 		}
-		CHECK_EQ(waitpid(child, &status, 0), child);
-		CHECK_EQ(status, 0);
+		CHECK_EQ(of_child(child), 0);
 	}
 	pthread_join(busy, NULL);
 	IS(RFM2gCancelWaitForEvent(far, RFM2GEVENT_INTR2), SUCCESS);
@@ -1375,6 +1634,32 @@ static void a_fork(void)
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
 	sends(RFM2GEVENT_INTR1, 5);
 	comes(RFM2GEVENT_INTR1, 5);
+}
+
+/* A child that has no room for streams of its own is told so, and does not wait in vain. */
+static void a_fork_without_files(void)
+{
+	RFM2GEVENTINFO info = waits_for(RFM2GEVENT_INTR1, PATIENCE_MS);
+	struct rlimit before, none;
+	pid_t child;
+
+	if (!on_card) {
+		tap_skip("a node is in one process");
+		return;
+	}
+	quiet(RFM2GEVENT_INTR1);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
+	REQUIRE(!getrlimit(RLIMIT_NOFILE, &before));
+	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = before.rlim_max };
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &none));
+	child = fork();
+	setrlimit(RLIMIT_NOFILE, &before);
+	if (!child) {
+		alarm(2 * PATIENCE_MS / 1000);
+		_exit(RFM2gWaitForEvent(far, &info));
+	}
+	IS(of_child(child), DRIVER_ERROR);
+	IS(RFM2gDisableEvent(far, RFM2GEVENT_INTR1), SUCCESS);
 }
 
 static void exit_in_callback(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
@@ -1467,7 +1752,12 @@ static void a_card_is_taken_away(void)
 	IS(RFM2gPoke32(far, PLACE, 1), OS_ERROR);
 	IS(RFM2gGetTransmit(far, &on), OS_ERROR);
 	IS(RFM2gCheckRingCont(far), OS_ERROR);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR1), DRIVER_ERROR);
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), DRIVER_ERROR);
+	IS(RFM2gDisableEvent(far, RFM2GEVENT_INTR1), DRIVER_ERROR);
+	IS(RFM2gClearEvent(far, RFM2GEVENT_LAST), DRIVER_ERROR);
+	IS(RFM2gClearEventStats(far, RFM2GEVENT_INTR1), DRIVER_ERROR);
+	IS(RFM2gFlushEventQueue(far, RFM2GEVENT_INTR1), DRIVER_ERROR);
 	IS(RFM2gSendEvent(far, RFM2G_NODE_ALL, RFM2GEVENT_INTR1, 0), DRIVER_ERROR);
 	IS(RFM2gGetEventCount(far, RFM2GEVENT_INTR1, &word), DRIVER_ERROR);
 	IS(RFM2gNodeID(far, &node), SUCCESS);
@@ -1475,14 +1765,41 @@ static void a_card_is_taken_away(void)
 	IS(RFM2gClose(&far), SUCCESS);
 }
 
-/* This program with a card that somebody takes away after "running". */
-static int sees_it_go(char *path)
+/* In the place of one that has gone, whose number it has, while that is still open. */
+static void the_next_card_is_opened(void)
 {
-	static const struct tap_case cases[] = { TAP_CASE(a_card_is_taken_away) };
+	uint64_t end = now_ns() + PATIENCE_NS;
+	RFM2GHANDLE next = NULL;
+	RFM2G_STATUS status;
+	RFM2G_UINT32 word;
+
+	do {
+		status = RFM2gOpen(near_path, &next);
+		sleep_ms(10);
+	} while (status == RFM2G_NO_RFM2G_BOARD && now_ns() < end);
+	IS(status, SUCCESS);
+	REQUIRE(next);
+	IS(RFM2gPeek32(next, PLACE, &word), SUCCESS);
+	IS(RFM2gPeek32(near, PLACE, &word), OS_ERROR);
+	IS(RFM2gClose(&near), SUCCESS);
+	IS(RFM2gPeek32(next, PLACE, &word), SUCCESS);
+	IS(RFM2gClose(&next), SUCCESS);
+}
+
+/* This program with a card that somebody takes away after "running", and @back: puts back. */
+static int sees_it_go(char *path, bool back)
+{
+	static const struct tap_case cases[] = {
+		TAP_CASE(a_card_is_taken_away),
+		TAP_CASE(the_next_card_is_opened),
+	};
 	RFM2G_STATUS status = RFM2gOpen(path, &far);
 
+	near_path = path;
+	if (!status && back)
+		status = RFM2gOpen(path, &near);
 	if (!status)
-		return TAP_RUN(cases);
+		return tap_run(cases, back ? 2 : 1);
 	printf("Bail out! %s: %s\n", path, RFM2gErrorMsg(status));
 	return TAP_FAIL;
 }
@@ -1514,17 +1831,24 @@ int main(int argc, char **argv)
 		TAP_CASE(events_are_disabled),
 		TAP_CASE(one_waits),
 		TAP_CASE(one_waits_of_all_processes),
+		TAP_CASE(one_waits_of_parent_and_child),
 		TAP_CASE(waits_are_cancelled),
 		TAP_CASE(waits_end_in_time),
 		TAP_CASE(a_signal_ends_a_wait),
 		TAP_CASE(callbacks),
+		TAP_CASE(callbacks_keep_their_event),
 		TAP_CASE(callbacks_that_end),
+		TAP_CASE(callbacks_have_returned),
+		TAP_CASE(callbacks_that_end_each_other),
 		TAP_CASE(a_lost_signal),
+		TAP_CASE(a_ring_check_under_signals),
 		TAP_CASE(settings),
 		TAP_CASE(registers),
 		TAP_CASE(registers_of_the_card),
+		TAP_CASE(what_takes_a_capability),
 		TAP_CASE(threads_at_once),
 		TAP_CASE(a_fork),
+		TAP_CASE(a_fork_without_files),
 		TAP_CASE(an_exit_in_a_callback),
 	};
 	RFM2G_STATUS status;
@@ -1536,8 +1860,12 @@ int main(int argc, char **argv)
 	}
 	if (argc == 3 && !strcmp(argv[1], "--wait"))
 		return waits_for_one(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "--try"))
+		return tries(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "--gone"))
-		return sees_it_go(argv[2]);
+		return sees_it_go(argv[2], false);
+	if (argc == 3 && !strcmp(argv[1], "--back"))
+		return sees_it_go(argv[2], true);
 	near_path = (char *)card_path(argc, argv, 0);
 	far_path = (char *)card_path(argc, argv, 1);
 	if (!near_path || !far_path)

@@ -77,6 +77,17 @@ def unplugs(lab, count):
         one_unplug(lab)
 
 
+def is_opened_anew(lab, _):
+    """A program that still has the card that is gone opens the one in its place, which has its number"""
+    device = card(lab)
+    where = pci_of(lab, device)
+    user = users_of(lab, f"/dev/{device}", "rfm2g_test", "--back")
+    bind(lab, where, "unbind")
+    bind(lab, where)
+    user.finish(timeout=90)
+    lab.test_ring(1, card(lab))
+
+
 def stops_answering(lab, _):
     """A card that answers all ones, as if pulled, is an error, not a hang; rebinding mends it"""
     device = card(lab)
@@ -720,7 +731,7 @@ def part_gone(up, long):
         if long:
             failed += programs(lab, ("dma_end_test", "-n", ends, "-s", seed, mine))
         failed += planned(
-            [unplugs, stops_answering, dark_and_pulled_out, is_reset, keeps_its_number,
+            [unplugs, is_opened_anew, stops_answering, dark_and_pulled_out, is_reset, keeps_its_number,
              sleeps_and_wakes, unbound_while_stuck, reads_zeros, reload_module,
              base_card_has_no_policy, clean_kernels], lab, unplugged)
     with lab_of("off", [*up, "--qemu-arg", "-action shutdown=pause"]) as lab:

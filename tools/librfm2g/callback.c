@@ -19,6 +19,9 @@ struct start {
 	RFM2G_STATUS seen;
 };
 
+/* This thread is a callback's. */
+static _Thread_local bool is_callback;
+
 /* Nobody serves the event any more, if it was this thread that did. */
 static void give_up(const struct start *start)
 {
@@ -28,6 +31,7 @@ static void give_up(const struct start *start)
 	pthread_mutex_lock(&board->lock);
 	if (channel->turn == start->turn)
 		channel->callback = NULL;
+	event_release(board, channel);
 	pthread_mutex_unlock(&board->lock);
 }
 
@@ -46,22 +50,41 @@ static bool goes_on(RFM2G_STATUS status)
 	return !status || status == RFM2G_TIMED_OUT || status == RFM2G_SIGNALED;
 }
 
+static void call(const struct start *start, RFM2GEVENTINFO *info)
+{
+	struct board *board = start->handle->board;
+	unsigned int *running = &start->handle->running[start->event];
+
+	start->function(&start->handle->open, info);
+	pthread_mutex_lock(&board->lock);
+	/* None does if it has forked, and this is the child. */
+	if (*running)
+		--*running;
+	pthread_cond_broadcast(&board->wait_ended);
+	pthread_mutex_unlock(&board->lock);
+}
+
 /* @given is the maker's, and gone once it has been told: that nobody serves is true by then. */
 static void *serve(void *given)
 {
 	const struct start start = *(struct start *)given;
 	RFM2GEVENTINFO info = { .Event = start.event, .Timeout = RFM2G_NO_WAIT };
-	RFM2G_STATUS status = event_wait(start.handle, &info, start.turn);
+	RFM2G_STATUS status;
 
+	is_callback = true;
+	status = event_wait(start.handle, &info, start.turn);
 	if (!goes_on(status))
 		give_up(&start);
 	tell_looked(given, status);
 	while (goes_on(status)) {
 		if (!status)
-			start.function(&start.handle->open, &info);
+			call(&start, &info);
 		info = (RFM2GEVENTINFO){ .Event = start.event,
 					 .Timeout = RFM2G_INFINITE_TIMEOUT };
 		status = event_wait(start.handle, &info, start.turn);
+		if (status == RFM2G_DRIVER_ERROR)
+			say_error("the callback of event %d has ended: %s", start.event,
+				  RFM2gErrorMsg(status));
 	}
 	give_up(&start);
 	handle_put(start.handle, RFM2G_SUCCESS);
@@ -87,10 +110,8 @@ static RFM2G_STATUS start_thread(struct start *start)
 	while (!start->has_looked)
 		pthread_cond_wait(&start->looked, &start->lock);
 	pthread_mutex_unlock(&start->lock);
-	/* The thread has ended; what else it may have seen comes and goes while there is one. */
-	if (start->seen == RFM2G_DRIVER_ERROR || start->seen == RFM2G_EVENT_IN_USE)
-		return start->seen;
-	return RFM2G_SUCCESS;
+	/* What else it may have seen comes and goes. */
+	return start->seen == RFM2G_DRIVER_ERROR ? RFM2G_DRIVER_ERROR : RFM2G_SUCCESS;
 }
 
 static RFM2G_STATUS enable_callback(struct handle *handle, RFM2GEVENTTYPE event,
@@ -98,16 +119,16 @@ static RFM2G_STATUS enable_callback(struct handle *handle, RFM2GEVENTTYPE event,
 {
 	struct channel *channel = &handle->board->channel[event];
 	struct start start = { .handle = handle, .event = event, .function = function };
-	RFM2G_STATUS status = RFM2G_EVENT_IN_USE;
+	RFM2G_STATUS status;
 
 	pthread_mutex_lock(&handle->board->lock);
-	if (!channel->callback && !channel->waiter) {
+	status = event_take(handle->board, channel);
+	if (!status) {
 		channel->callback = handle;
 		/* 0 is no callback's. */
 		if (!++channel->turn)
 			channel->turn = 1;
 		start.turn = channel->turn;
-		status = RFM2G_SUCCESS;
 	}
 	pthread_mutex_unlock(&handle->board->lock);
 	if (status)
@@ -137,25 +158,31 @@ RFM2G_STATUS RFM2gEnableEventCallback(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType,
 	return handle_put(handle, status);
 }
 
-/*
- * A call under way goes on; there is none after it. As theirs, this ends a wait of another
- * call too, and says so if there is nothing to end.
- */
-static RFM2G_STATUS disable_callback(struct handle *handle, struct channel *channel)
+/* A callback does not wait for a function that runs: it may be its own, or wait for this one. */
+void callback_end(struct handle *handle, RFM2GEVENTTYPE event, bool cancels)
 {
-	bool served = channel->callback == handle;
+	struct board *board = handle->board;
+	struct channel *channel = &board->channel[event];
 
-	if (!served && !channel->waiter)
-		return RFM2G_NOT_ENABLED;
-	if (served) {
+	if (channel->callback == handle) {
 		channel->callback = NULL;
 		channel->turn++;
+		event_release(board, channel);
 	}
-	if (channel->waiter) {
-		channel->cancelled = true;
-		channel_wake(channel);
-		channel_wait_ended(handle->board, channel);
-	}
+	if (cancels)
+		event_cancel(board, channel);
+	while (handle->running[event] && !is_callback)
+		pthread_cond_wait(&board->wait_ended, &board->lock);
+}
+
+/* As theirs, this ends a wait of another call too, and says so if there is nothing to end. */
+static RFM2G_STATUS disable_callback(struct handle *handle, RFM2GEVENTTYPE event)
+{
+	const struct channel *channel = &handle->board->channel[event];
+
+	if (channel->callback != handle && !channel->waiter)
+		return RFM2G_NOT_ENABLED;
+	callback_end(handle, event, true);
 	return RFM2G_SUCCESS;
 }
 
@@ -169,7 +196,7 @@ RFM2G_STATUS RFM2gDisableEventCallback(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType)
 	if (!event_is_good(EventType))
 		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
 	pthread_mutex_lock(&handle->board->lock);
-	status = disable_callback(handle, &handle->board->channel[EventType]);
+	status = disable_callback(handle, EventType);
 	pthread_mutex_unlock(&handle->board->lock);
 	return handle_put(handle, status);
 }

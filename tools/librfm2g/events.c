@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -87,7 +88,10 @@ static void put_event(struct channel *channel, const struct rfm_event *record)
 /* Returns 1, 0: there is none, or -1: nor will there be. */
 static int take_record(struct channel *channel, struct rfm_event *record)
 {
-	return channel->stream ? rfm_events_wait(channel->stream, record, 1, 0) : 0;
+	if (channel->stream)
+		return rfm_events_wait(channel->stream, record, 1, 0);
+	errno = ENODEV;
+	return -1;
 }
 
 /* What the vendor's interrupt handler would have done by now. -1: the board is gone. */
@@ -144,6 +148,65 @@ static void enable_what_tells_once(struct channel *channel)
 	channel->enabled = !any;
 }
 
+/* --- one who waits ----------------------------------------------------------------- */
+
+/* Not inherited by a child, which would share the locks and could undo them. */
+static int open_lock(struct board *board)
+{
+	char path[32];
+
+	if (!board->is_card)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", rfm_fd(board->rfm));
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/*
+ * One waiter or callback on an event of a card, in whatever process: a lock on a byte of its
+ * device node, which ends with its process. false: somebody else has it.
+ */
+static bool lock_event(struct board *board, struct channel *channel, short type)
+{
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET,
+			      .l_start = event_of(board, channel), .l_len = 1 };
+
+	return board->lock_fd < 0 || !fcntl(board->lock_fd, F_OFD_SETLK, &lock) ||
+	       (errno != EAGAIN && errno != EACCES);
+}
+
+RFM2G_STATUS event_take(struct board *board, struct channel *channel)
+{
+	return !channel->waiter && !channel->callback && lock_event(board, channel, F_WRLCK) ?
+	       RFM2G_SUCCESS : RFM2G_EVENT_IN_USE;
+}
+
+void event_release(struct board *board, struct channel *channel)
+{
+	if (!channel->waiter && !channel->callback)
+		lock_event(board, channel, F_UNLCK);
+}
+
+static void wake(struct channel *channel)
+{
+	const uint64_t one = 1;
+
+	if (channel->waiter && write(channel->kick, &one, sizeof(one)) < 0)
+		say_error("cannot wake who waits for an event");
+}
+
+RFM2G_STATUS event_cancel(struct board *board, struct channel *channel)
+{
+	const struct handle *waiter = channel->waiter;
+
+	if (!waiter)
+		return RFM2G_EVENT_NOT_IN_USE;
+	channel->cancelled = true;
+	wake(channel);
+	while (channel->waiter == waiter && channel->cancelled)
+		pthread_cond_wait(&board->wait_ended, &board->lock);
+	return RFM2G_SUCCESS;
+}
+
 /* --- life -------------------------------------------------------------------------- */
 
 RFM2G_STATUS events_start(struct board *board)
@@ -152,6 +215,7 @@ RFM2G_STATUS events_start(struct board *board)
 	struct rfm_info info;
 
 	pthread_mutex_lock(&board->lock);
+	board->lock_fd = open_lock(board);
 	if (rfm_info(board->rfm, &info))
 		status = RFM2G_OS_ERROR;
 	for (int event = RFM2GEVENT_BAD_DATA; !status && event < RFM2G_EVENTS; event++) {
@@ -178,6 +242,8 @@ RFM2G_STATUS events_start(struct board *board)
 
 void events_stop(struct board *board)
 {
+	if (board->lock_fd >= 0)
+		close(board->lock_fd);
 	for (int event = 0; event < RFM2G_EVENTS; event++) {
 		rfm_events_close(board->channel[event].stream);
 		board->channel[event].stream = NULL;
@@ -191,25 +257,18 @@ void events_let_go(struct handle *handle)
 	struct board *board = handle->board;
 
 	pthread_mutex_lock(&board->lock);
-	for (int event = 0; event < RFM2G_EVENTS; event++) {
-		struct channel *channel = &board->channel[event];
-
-		if (channel->callback == handle) {
-			channel->callback = NULL;
-			channel->turn++;
-		}
-		if (channel->waiter == handle) {
-			channel->cancelled = true;
-			channel_wake(channel);
-			channel_wait_ended(board, channel);
-		}
-	}
+	for (int event = 0; event < RFM2G_EVENTS; event++)
+		callback_end(handle, event, board->channel[event].waiter == handle);
 	pthread_mutex_unlock(&board->lock);
 }
 
 /* Records go to one of two processes that have one stream, so the child makes its own. */
 void events_after_fork(struct board *board)
 {
+	if (board->lock_fd >= 0)
+		close(board->lock_fd);
+	board->lock_fd = open_lock(board);
+	pthread_cond_init(&board->wait_ended, NULL);
 	for (int event = 0; event < RFM2G_EVENTS; event++) {
 		struct channel *channel = &board->channel[event];
 		bool heard = channel->stream;
@@ -223,28 +282,12 @@ void events_after_fork(struct board *board)
 		channel->callback = NULL;
 		channel->turn++;
 		/* If it cannot, waits end with an error. */
-		if (heard && listen_for(board, channel, 0))
-			channel->enabled = false;
+		if (heard)
+			listen_for(board, channel, 0);
 	}
 }
 
 /* --- waiting ----------------------------------------------------------------------- */
-
-void channel_wake(struct channel *channel)
-{
-	const uint64_t one = 1;
-
-	if (channel->waiter && write(channel->kick, &one, sizeof(one)) < 0)
-		say_error("cannot wake who waits for an event");
-}
-
-void channel_wait_ended(struct board *board, struct channel *channel)
-{
-	const struct handle *waiter = channel->waiter;
-
-	while (channel->waiter && channel->waiter == waiter && channel->cancelled)
-		pthread_cond_wait(&board->wait_ended, &board->lock);
-}
 
 /*
  * Until there is something to look at, without board->lock. 0, or -1 with errno. Any stream
@@ -304,45 +347,41 @@ static RFM2G_STATUS wait_here(struct board *board, struct channel *channel,
 	}
 }
 
-/*
- * One waiter on an event of a card, in whatever process: a lock on a byte of its device node,
- * which ends with its process. false: somebody else waits.
- */
-static bool lock_event(struct board *board, RFM2GEVENTTYPE event, short type)
+static RFM2G_STATUS wait_alone(struct handle *handle, struct channel *channel,
+			       RFM2GEVENTINFO *info, unsigned int turn)
 {
-	struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = event, .l_len = 1 };
+	struct board *board = handle->board;
+	RFM2G_STATUS status;
 
-	return !board->is_card || !fcntl(rfm_fd(board->rfm), F_OFD_SETLK, &lock) ||
-	       (errno != EAGAIN && errno != EACCES);
-}
-
-static bool can_wait(const struct channel *channel, unsigned int turn)
-{
-	return !channel->waiter && (turn ? turn == channel->turn : !channel->callback);
+	channel->waiter = handle;
+	channel->cancelled = false;
+	channel->timeout = info->Timeout;
+	status = wait_here(board, channel, info, turn);
+	if (turn && !status)
+		handle->running[info->Event]++;
+	channel->waiter = NULL;
+	event_release(board, channel);
+	pthread_cond_broadcast(&board->wait_ended);
+	return status;
 }
 
 RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned int turn)
 {
 	struct channel *channel = channel_of(handle, info->Event);
 	struct board *board = handle->board;
-	RFM2G_STATUS status = RFM2G_EVENT_IN_USE;
+	RFM2G_STATUS status = RFM2G_SUCCESS;
 
 	pthread_mutex_lock(&board->lock);
 	if (channel->kick < 0)
 		channel->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (channel->kick < 0) {
+	if (channel->kick < 0)
 		status = RFM2G_DRIVER_ERROR;
-	} else if (turn && turn != channel->turn) {
+	else if (!turn)
+		status = event_take(board, channel);
+	else if (turn != channel->turn)
 		status = RFM2G_WAIT_EVENT_CANCELED;
-	} else if (can_wait(channel, turn) && lock_event(board, info->Event, F_WRLCK)) {
-		channel->waiter = handle;
-		channel->cancelled = false;
-		channel->timeout = info->Timeout;
-		status = wait_here(board, channel, info, turn);
-		lock_event(board, info->Event, F_UNLCK);
-		channel->waiter = NULL;
-		pthread_cond_broadcast(&board->wait_ended);
-	}
+	if (!status)
+		status = wait_alone(handle, channel, info, turn);
 	pthread_mutex_unlock(&board->lock);
 	/* What was stored before the event is in mappings when it is told. */
 	view_take(board);
@@ -379,6 +418,8 @@ static RFM2G_STATUS on_event(RFM2GHANDLE rh, RFM2GEVENTTYPE event, bool all,
 	if (!event_is_good(event) && !(all && event == RFM2GEVENT_LAST))
 		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
 	board = handle->board;
+	if (board_is_gone(board))
+		return handle_put(handle, RFM2G_DRIVER_ERROR);
 	pthread_mutex_lock(&board->lock);
 	if (event != RFM2GEVENT_LAST)
 		status = make(board, &board->channel[event]);
@@ -390,15 +431,15 @@ static RFM2G_STATUS on_event(RFM2GHANDLE rh, RFM2GEVENTTYPE event, bool all,
 
 static RFM2G_STATUS enable(struct board *board, struct channel *channel)
 {
-	if (channel->enabled)
-		return RFM2G_SUCCESS;
 	if (listen_for(board, channel, 0))
 		return RFM2G_DRIVER_ERROR;
+	if (channel->enabled)
+		return RFM2G_SUCCESS;
 	if (tells_once(event_of(board, channel)))
 		enable_what_tells_once(channel);
 	else
 		channel->enabled = true;
-	channel_wake(channel);
+	wake(channel);
 	return RFM2G_SUCCESS;
 }
 
@@ -408,7 +449,7 @@ static RFM2G_STATUS disable(struct board *board, struct channel *channel)
 	/* What has come before is in the queue. */
 	fill_queue(board, channel);
 	channel->enabled = false;
-	channel_wake(channel);
+	wake(channel);
 	return RFM2G_SUCCESS;
 }
 
@@ -453,16 +494,6 @@ static RFM2G_STATUS flush(struct board *board, struct channel *channel)
 	return RFM2G_SUCCESS;
 }
 
-static RFM2G_STATUS cancel(struct board *board, struct channel *channel)
-{
-	if (!channel->waiter)
-		return RFM2G_EVENT_NOT_IN_USE;
-	channel->cancelled = true;
-	channel_wake(channel);
-	channel_wait_ended(board, channel);
-	return RFM2G_SUCCESS;
-}
-
 RFM2G_STATUS RFM2gEnableEvent(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType)
 {
 	return on_event(rh, EventType, false, enable);
@@ -495,7 +526,7 @@ RFM2G_STATUS RFM2gFlushEventQueue(RFM2GHANDLE rh, RFM2GEVENTTYPE Event)
 
 RFM2G_STATUS RFM2gCancelWaitForEvent(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType)
 {
-	return on_event(rh, EventType, false, cancel);
+	return on_event(rh, EventType, false, event_cancel);
 }
 
 RFM2G_STATUS RFM2gGetEventCount(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType, RFM2G_UINT32 *Count)

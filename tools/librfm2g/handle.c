@@ -134,6 +134,7 @@ static struct board *new_board(const char *name, struct rfm *rfm, RFM2G_STATUS *
 	board->rfm = rfm;
 	board->device = device_of(rfm);
 	board->is_card = rfm_can(rfm) & RFM_CAN_FD;
+	board->lock_fd = -1;
 	for (int i = 0; i < RFM2G_EVENTS; i++)
 		board->channel[i].kick = -1;
 	*status = RFM2G_OS_ERROR;
@@ -154,11 +155,20 @@ fail:
 	return NULL;
 }
 
+bool board_is_gone(const struct board *board)
+{
+	struct rfm_info info;
+
+	return rfm_info(board->rfm, &info) && errno == ENODEV;
+}
+
+/* A card that has gone leaves its number to the next one. */
 static struct board *find_board(const char *name, dev_t device)
 {
 	struct board *board = boards;
 
-	while (board && (device ? board->device != device : strcmp(board->name, name) != 0))
+	while (board && ((device ? board->device != device : strcmp(board->name, name) != 0) ||
+			 board_is_gone(board)))
 		board = board->next;
 	return board;
 }
@@ -269,6 +279,7 @@ static void after_fork_in_child(void)
 	while (*at) {
 		struct handle *handle = *at;
 
+		memset(handle->running, 0, sizeof(handle->running));
 		if (handle->board->is_card)
 			at = &handle->next;
 		else

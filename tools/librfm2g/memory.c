@@ -81,33 +81,41 @@ static int read_reversed(struct rfm *rfm, uint64_t at, uint8_t *to, size_t lengt
 	return 0;
 }
 
+/* What the ring has no room for is stored here, and so is all that comes after it. */
+static void store(struct rfm *rfm, uint64_t at, const uint8_t *from, size_t length, int *error)
+{
+	if (rfm_write(rfm, at, from, length))
+		*error = errno;
+}
+
 /* Bytes of a word that is not written as a whole go one by one. */
-static int write_reversed(struct rfm *rfm, uint64_t at, const uint8_t *from, size_t length)
+static void write_reversed(struct rfm *rfm, uint64_t at, const uint8_t *from, size_t length,
+			   int *error)
 {
 	uint8_t words[PIECE];
 	size_t whole;
 
 	for (; length && at & 3; at++, from++, length--)
-		if (rfm_write(rfm, at ^ 3, from, 1))
-			return -1;
+		store(rfm, at ^ 3, from, 1, error);
 	whole = length & ~(size_t)3;
 	memcpy(words, from, whole);
 	reverse(words, whole);
-	if (whole && rfm_write(rfm, at, words, whole))
-		return -1;
+	if (whole)
+		store(rfm, at, words, whole, error);
 	for (size_t i = whole; i < length; i++)
-		if (rfm_write(rfm, (at + i) ^ 3, from + i, 1))
-			return -1;
-	return 0;
+		store(rfm, (at + i) ^ 3, from + i, 1, error);
 }
 
-/* @to or @from is NULL. */
-static int move(struct rfm *rfm, uint64_t at, uint8_t *to, const uint8_t *from, size_t length,
-		bool reversed)
+/* @to or @from is NULL. Sets @error to errno if it fails. */
+static void move(struct rfm *rfm, uint64_t at, uint8_t *to, const uint8_t *from, size_t length,
+		 bool reversed, int *error)
 {
-	if (!reversed)
-		return to ? rfm_read(rfm, at, to, length) : rfm_write(rfm, at, from, length);
-	return to ? read_reversed(rfm, at, to, length) : write_reversed(rfm, at, from, length);
+	if (from && reversed)
+		write_reversed(rfm, at, from, length, error);
+	else if (from)
+		store(rfm, at, from, length, error);
+	else if (reversed ? read_reversed(rfm, at, to, length) : rfm_read(rfm, at, to, length))
+		*error = errno;
 }
 
 /* The order of bytes that @rfm has is not the one that is wanted. */
@@ -125,9 +133,9 @@ static bool uses_dma(const struct handle *handle, const void *buffer, uint32_t l
 }
 
 /* errno of librfm as a status; what does not get onto the ring is not kept quiet. */
-static RFM2G_STATUS why(bool writes)
+static RFM2G_STATUS why(int error)
 {
-	return writes && errno == ENOBUFS ? RFM2G_WRITE_ERROR : RFM2G_OS_ERROR;
+	return !error ? RFM2G_SUCCESS : error == ENOBUFS ? RFM2G_WRITE_ERROR : RFM2G_OS_ERROR;
 }
 
 static RFM2G_STATUS transfer(struct handle *handle, uint32_t offset, uint8_t *to,
@@ -138,6 +146,7 @@ static RFM2G_STATUS transfer(struct handle *handle, uint32_t offset, uint8_t *to
 	bool reversed = is_reversed(board, board->swap[dma ? SWAP_DMA : SWAP_PIO]);
 	size_t piece = dma && !reversed ? length : PIECE;
 	RFM2G_STATUS status;
+	int error = 0;
 	uint64_t at;
 
 	status = place_of(board, offset, length, dma, &at);
@@ -145,16 +154,15 @@ static RFM2G_STATUS transfer(struct handle *handle, uint32_t offset, uint8_t *to
 		return status;
 	if (to)
 		view_send(board, at, length);
-	for (size_t done = 0; done < length; done += piece) {
+	for (size_t done = 0; done < length && (!error || error == ENOBUFS); done += piece) {
 		size_t some = length - done < piece ? length - done : piece;
 
-		if (move(board->rfm, at + done, to ? to + done : NULL, from ? from + done : NULL,
-			 some, reversed))
-			return why(from);
+		move(board->rfm, at + done, to ? to + done : NULL, from ? from + done : NULL,
+		     some, reversed, &error);
 	}
 	if (from)
 		view_stored(board, at, length);
-	return RFM2G_SUCCESS;
+	return why(error);
 }
 
 RFM2G_STATUS RFM2gRead(RFM2GHANDLE rh, RFM2G_UINT32 Offset, void *Buffer, RFM2G_UINT32 Length)
@@ -187,47 +195,39 @@ static uint64_t reversed_place(uint64_t at, unsigned int width)
 	return width < 4 ? at ^ (4 - width) : at;
 }
 
-static RFM2G_STATUS peek(RFM2GHANDLE rh, uint32_t offset, uint64_t *value, unsigned int width)
+RFM2G_STATUS word_read(struct handle *handle, uint32_t offset, uint64_t *value,
+		       unsigned int width)
 {
-	struct handle *handle;
-	RFM2G_STATUS status = handle_find(rh, &handle);
-	bool reversed;
+	bool reversed = is_reversed(handle->board, false);
 	uint64_t at;
+	RFM2G_STATUS status = place_of(handle->board, offset, width, false, &at);
 
-	if (status)
-		return status;
-	reversed = is_reversed(handle->board, false);
-	status = value ? place_of(handle->board, offset, width, false, &at) : RFM2G_BAD_PARAMETER_3;
 	if (!status && offset % width)
 		status = RFM2G_UNALIGNED_OFFSET;
 	if (status)
-		return handle_put(handle, status);
+		return status;
 	*value = 0;
 	view_send(handle->board, at, width);
 	if (rfm_read(handle->board->rfm, reversed ? reversed_place(at, width) : at, value, width))
-		return handle_put(handle, RFM2G_OS_ERROR);
+		return RFM2G_OS_ERROR;
 	if (reversed && width == 2)
 		*value = __builtin_bswap16(*value);
 	else if (reversed && width >= 4)
 		reverse((uint8_t *)value, width);
-	return handle_put(handle, RFM2G_SUCCESS);
+	return RFM2G_SUCCESS;
 }
 
-static RFM2G_STATUS poke(RFM2GHANDLE rh, uint32_t offset, uint64_t value, unsigned int width)
+RFM2G_STATUS word_write(struct handle *handle, uint32_t offset, uint64_t value,
+			unsigned int width)
 {
-	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
-	bool reversed;
+	bool reversed = is_reversed(handle->board, false);
 	uint64_t at;
+	RFM2G_STATUS status = place_of(handle->board, offset, width, false, &at);
 
-	if (status)
-		return status;
-	reversed = is_reversed(handle->board, false);
-	status = place_of(handle->board, offset, width, false, &at);
 	if (!status && offset % width)
 		status = RFM2G_UNALIGNED_OFFSET;
 	if (status)
-		return handle_put(handle, status);
+		return status;
 	if (reversed && width == 2)
 		value = __builtin_bswap16(value);
 	else if (reversed && width >= 4)
@@ -235,9 +235,28 @@ static RFM2G_STATUS poke(RFM2GHANDLE rh, uint32_t offset, uint64_t value, unsign
 	if (reversed)
 		at = reversed_place(at, width);
 	if (rfm_write(handle->board->rfm, at, &value, width))
-		status = why(true);
+		status = why(errno);
 	view_stored(handle->board, at, width);
-	return handle_put(handle, status);
+	return status;
+}
+
+static RFM2G_STATUS peek(RFM2GHANDLE rh, uint32_t offset, uint64_t *value, unsigned int width)
+{
+	struct handle *handle;
+	RFM2G_STATUS status = handle_find(rh, &handle);
+
+	if (status)
+		return status;
+	return handle_put(handle, value ? word_read(handle, offset, value, width) :
+			  RFM2G_BAD_PARAMETER_3);
+}
+
+static RFM2G_STATUS poke(RFM2GHANDLE rh, uint32_t offset, uint64_t value, unsigned int width)
+{
+	struct handle *handle;
+	RFM2G_STATUS status = handle_get(rh, &handle);
+
+	return status ? status : handle_put(handle, word_write(handle, offset, value, width));
 }
 
 #define WORD(bits)									\

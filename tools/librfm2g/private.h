@@ -60,7 +60,6 @@ struct channel {
 	struct handle *waiter;
 	bool cancelled;
 	struct handle *callback;
-	RFM2G_EVENT_FUNCPTR function;
 	unsigned int turn;
 	bool pending;
 	RFM2G_NODE node;
@@ -80,10 +79,11 @@ struct channel {
  * @memory_size: bytes
  * @is_card: otherwise it is a node in this process
  * @is_narrow: the card's window is smaller than its memory, and may move
- * @wait_ended: somebody has stopped waiting
+ * @wait_ended: somebody has stopped waiting, or the function of a callback has returned
  * @swap: of programmed I/O and DMA, as set last by this process: [SWAP_PIO], [SWAP_DMA]
  * @led: of a node, which has none
  * @view: of a node: its mappings; NULL: none yet
+ * @lock_fd: of a card: an open file of this process alone, whose bytes who waits locks
  */
 enum { SWAP_PIO, SWAP_DMA };
 
@@ -99,6 +99,7 @@ struct board {
 	bool swap[2];
 	bool led;
 	struct view *view;
+	int lock_fd;
 
 	pthread_mutex_t lock;
 	pthread_cond_t wait_ended;
@@ -108,6 +109,7 @@ struct board {
 /**
  * struct handle - what RFM2gOpen() returns points to its first member
  * @refs: calls and threads that use it, and one while it is open; with registry_lock
+ * @running: functions of its callbacks that run, by event; with board->lock
  * @dma_buffer: what RFM2gUserMemory() has made for RFM2G_DMA_MMAP_OFFSET; NULL: nothing
  */
 struct handle {
@@ -115,6 +117,7 @@ struct handle {
 	struct handle *next;
 	struct board *board;
 	unsigned int refs;
+	unsigned int running[RFM2G_EVENTS];
 	uint32_t dma_threshold;
 	char *dma_buffer;
 	size_t dma_length;
@@ -137,6 +140,9 @@ void handle_hold(struct handle *handle);
 
 /** handle_put() - returns @status */
 RFM2G_STATUS handle_put(struct handle *handle, RFM2G_STATUS status);
+
+/** board_is_gone() - of a card: it has been unplugged or unbound */
+bool board_is_gone(const struct board *board);
 
 /* --- config.c */
 
@@ -185,20 +191,34 @@ void events_after_fork(struct board *board);
 
 /**
  * event_wait() - the next event of @info->Event
- * @turn: of the callback that waits; 0: it is a call
+ * @turn: of the callback that waits, whose function counts as running if there is one;
+ *	0: it is a call
  */
 RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned int turn);
 
-/** channel_wake() - with board->lock: who waits looks again what there is */
-void channel_wake(struct channel *channel);
+/* These with board->lock. */
 
-/** channel_wait_ended() - with board->lock: until nobody waits there */
-void channel_wait_ended(struct board *board, struct channel *channel);
+/** event_take() - for who is to wait, or to call, and nobody else; or RFM2G_EVENT_IN_USE */
+RFM2G_STATUS event_take(struct board *board, struct channel *channel);
+
+/** event_release() - if there is neither waiter nor callback any more */
+void event_release(struct board *board, struct channel *channel);
+
+/** event_cancel() - returns when who waits there does not any more */
+RFM2G_STATUS event_cancel(struct board *board, struct channel *channel);
 
 static inline bool event_is_good(RFM2GEVENTTYPE event)
 {
 	return (unsigned int)event < RFM2G_EVENTS;
 }
+
+/* --- callback.c */
+
+/**
+ * callback_end() - with board->lock: a callback of @handle, if there is one, is called no more
+ * @cancels: who waits there does not any more either
+ */
+void callback_end(struct handle *handle, RFM2GEVENTTYPE event, bool cancels);
 
 /* --- registers.c */
 
@@ -210,6 +230,14 @@ void say_error(const char *format, ...);
 
 /** window_of() - where offsets of this API begin in the memory, and how far they go */
 RFM2G_STATUS window_of(struct board *board, uint64_t *offset, uint64_t *size);
+
+/** word_read() - what RFM2gPeek8() to 64() do: a word is one whatever swaps are set */
+RFM2G_STATUS word_read(struct handle *handle, uint32_t offset, uint64_t *value,
+		       unsigned int width);
+
+/** word_write() - what RFM2gPoke8() to 64() do */
+RFM2G_STATUS word_write(struct handle *handle, uint32_t offset, uint64_t value,
+			unsigned int width);
 
 /** settings_read() - the swaps as they are */
 void settings_read(struct board *board);

@@ -60,40 +60,35 @@ static RFM2G_STATUS check(struct handle *handle, RFM2GREGSETTYPE set, uint32_t o
 	return offset > size - width ? RFM2G_BAD_PARAMETER_3 : RFM2G_SUCCESS;
 }
 
+/* Of a word of the memory, where the offset is the third parameter. */
+static RFM2G_STATUS of_word(RFM2G_STATUS status)
+{
+	return status == RFM2G_OUT_OF_RANGE || status == RFM2G_UNALIGNED_OFFSET ?
+	       RFM2G_BAD_PARAMETER_3 : status;
+}
+
 static RFM2G_STATUS read_register(struct handle *handle, RFM2GREGSETTYPE set, uint32_t offset,
 				  uint32_t width, uint32_t *value)
 {
-	struct rfm *rfm = handle->board->rfm;
-	uint64_t begin, size;
 	RFM2G_STATUS status;
+	uint64_t word = 0;
 
 	*value = 0;
 	if (is_registers(set))
-		return rfm_reg_read(rfm, set_of(set), offset, width, value) ? failed() :
-		       RFM2G_SUCCESS;
-	status = window_of(handle->board, &begin, &size);
-	if (status)
-		return status;
-	return rfm_read(rfm, begin + offset, value, width) ? failed() : RFM2G_SUCCESS;
+		return rfm_reg_read(handle->board->rfm, set_of(set), offset, width, value) ?
+		       failed() : RFM2G_SUCCESS;
+	status = of_word(word_read(handle, offset, &word, width));
+	*value = word;
+	return status;
 }
 
 static RFM2G_STATUS write_register(struct handle *handle, RFM2GREGSETTYPE set, uint32_t offset,
 				   uint32_t width, uint32_t value)
 {
-	struct rfm *rfm = handle->board->rfm;
-	uint64_t begin, size;
-	RFM2G_STATUS status;
-
 	if (is_registers(set))
-		return rfm_reg_write(rfm, set_of(set), offset, width, value) ? failed() :
-		       RFM2G_SUCCESS;
-	status = window_of(handle->board, &begin, &size);
-	if (status)
-		return status;
-	if (rfm_write(rfm, begin + offset, &value, width))
-		return failed();
-	view_stored(handle->board, begin + offset, width);
-	return RFM2G_SUCCESS;
+		return rfm_reg_write(handle->board->rfm, set_of(set), offset, width, value) ?
+		       failed() : RFM2G_SUCCESS;
+	return of_word(word_write(handle, offset, value, width));
 }
 
 RFM2G_STATUS RFM2gReadReg(RFM2GHANDLE rh, RFM2GREGSETTYPE regset, RFM2G_UINT32 Offset,

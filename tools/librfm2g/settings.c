@@ -162,13 +162,18 @@ RFM2G_STATUS RFM2gCheckRingCont(RFM2GHANDLE rh)
 {
 	struct handle *handle;
 	RFM2G_STATUS status = handle_get(rh, &handle);
+	uint64_t now = clock_now(), until = now + RING_MS * 1000000ull;
 	int failed;
 
 	if (status)
 		return status;
+	/* A signal does not begin it anew. */
 	do {
-		failed = rfm_ring_test(handle->board->rfm, RING_MS, NULL);
-	} while (failed && errno == EINTR);
+		failed = rfm_ring_test(handle->board->rfm, (until - now + 999999) / 1000000, NULL);
+		now = clock_now();
+	} while (failed && errno == EINTR && now < until);
+	if (failed && errno == EINTR)
+		errno = ETIMEDOUT;
 	if (failed)
 		status = errno == ETIMEDOUT ? RFM2G_LINK_TEST_FAIL : RFM2G_OS_ERROR;
 	return handle_put(handle, status);

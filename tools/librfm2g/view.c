@@ -6,9 +6,10 @@
  * lost; nothing else is: what other nodes store comes in its order, as soon as it has arrived.
  *
  * Three copies, of which only pages that somebody has touched take room: @memory, the node's;
- * @shown, the program's; @seen, the last state of @shown that is known to the ring. A byte of
- * @shown that is not as @seen was stored by the program. A byte that both have stored at once
- * has two writers, of which the ring's rules promise nothing.
+ * @shown, the program's; @seen, the last state of @shown that was looked at. A byte of @shown
+ * that is not as @seen was stored by the program, and so was one that @late marks, for which
+ * the ring had no room then. A byte that both have stored at once has two writers, of which
+ * the ring's rules promise nothing.
  */
 #define _GNU_SOURCE 1		/* memfd_create(), mincore() */
 #include "private.h"
@@ -28,6 +29,7 @@
 #define WORDS		(RFM2G_PAGE / 8)
 #define PAGES_AT_ONCE	1024
 
+/* @address: NULL: unmapped, but not everything that was stored there is on its way. */
 struct mapping {
 	struct mapping *next;
 	char *address;
@@ -39,8 +41,9 @@ struct mapping {
  * @fd: of @shown
  * @dropped: updates that found no room, as far as told
  * @stop: an eventfd that ends the thread
- * @is_stuck: the ring had no room for what was found last; it is found again
- * @told_stuck: the user has been told
+ * @late: 0xff for each byte that is stored here, and for which the ring had no room
+ * @is_stuck: the ring had no room for what was found last
+ * @is_late: something is in @late; the user has been told
  *
  * Everything is with @lock.
  */
@@ -49,21 +52,20 @@ struct view {
 	uint64_t size;
 	pthread_mutex_t lock;
 	int fd, stop;
-	uint64_t *shown, *seen;
+	uint64_t *shown, *seen, *late;
 	const uint64_t *memory;
 	struct rfm_events *updates;
 	uint64_t dropped;
 	struct mapping *mappings;
-	bool is_stuck, told_stuck;
+	bool is_stuck, is_late;
 	pthread_t thread;
 	unsigned int scan_us;
 };
 
-/* Bytes to be stored, one behind the other. */
+/* Bytes of @seen to be stored, one behind the other. */
 struct run {
 	uint64_t offset;
 	size_t length;
-	uint8_t bytes[RFM2G_PAGE];
 };
 
 /* --- from the ring to the program: all with view->lock ----------------------------- */
@@ -90,6 +92,9 @@ static void show_bytes(struct view *view, uint64_t offset, const uint8_t *bytes,
 		memcpy((uint8_t *)&value + lead, bytes, some);
 		memset((uint8_t *)&mask + lead, 0xff, some);
 		show_word(view, offset / 8, value, mask);
+		/* What was stored here before is not to follow it. */
+		if (view->is_late)
+			view->late[offset / 8] &= ~mask;
 		offset += some;
 		bytes += some;
 		length -= some;
@@ -107,20 +112,36 @@ static uint64_t different_bytes(uint64_t a, uint64_t b)
 	return (bits & 0x0101010101010101ull) * 0xff;
 }
 
-/* As it stands in the node's memory now. */
-static void show_words(struct view *view, uint64_t first, uint64_t end)
+/* These bytes as they stand in the node's memory now. */
+static void show_memory(struct view *view, uint64_t from, uint64_t to)
 {
-	for (uint64_t at = first; at < end; at++) {
+	for (uint64_t at = from / 8; at * 8 < to; at++) {
 		uint64_t value = __atomic_load_n(&view->memory[at], __ATOMIC_ACQUIRE);
 		uint64_t mask = different_bytes(value, view->seen[at]);
 
+		if (at * 8 < from)
+			mask &= ~0ull << 8 * (from % 8);
+		if (at * 8 + 8 > to)
+			mask &= ~0ull >> 8 * (8 - to % 8);
 		if (mask)
 			show_word(view, at, value, mask);
 	}
 }
 
-/* All pages of @map that the node's memory has become what programs see. */
-static void show_mapping(struct view *view, const struct mapping *map)
+static bool is_mapped(const struct view *view, uint64_t offset)
+{
+	const struct mapping *map = view->mappings;
+
+	while (map && offset - map->offset >= map->length)
+		map = map->next;
+	return map;
+}
+
+/*
+ * All pages of @map that the node's memory has become what programs see. Of a new one, those
+ * that are mapped already are left: what others have stored there comes in its order.
+ */
+static void show_mapping(struct view *view, const struct mapping *map, bool is_new)
 {
 	uint64_t page = map->offset / RFM2G_PAGE, end = page + map->length / RFM2G_PAGE;
 	unsigned char there[PAGES_AT_ONCE];
@@ -131,9 +152,12 @@ static void show_mapping(struct view *view, const struct mapping *map)
 		/* If it does not tell, all may be there. */
 		if (mincore((void *)(view->memory + page * WORDS), some * RFM2G_PAGE, there))
 			memset(there, 1, some);
-		for (uint64_t i = 0; i < some; i++)
-			if (there[i] & 1)
-				show_words(view, (page + i) * WORDS, (page + i + 1) * WORDS);
+		for (uint64_t i = 0; i < some; i++) {
+			uint64_t at = (page + i) * RFM2G_PAGE;
+
+			if (there[i] & 1 && !(is_new && is_mapped(view, at)))
+				show_memory(view, at, at + RFM2G_PAGE);
+		}
 		page += some;
 	}
 }
@@ -168,22 +192,20 @@ static void take_updates(struct view *view)
 		}
 	} while (got == BATCH);
 	for (const struct mapping *map = view->mappings; missing && map; map = map->next)
-		show_mapping(view, map);
+		show_mapping(view, map, false);
 }
 
 /* --- from the program to the ring: all with view->lock ----------------------------- */
 
-/* What the ring does not take is made to look as if it had not been seen. */
 static void send_run(struct view *view, struct run *run)
 {
-	uint8_t *seen = (uint8_t *)view->seen + run->offset;
+	const uint8_t *bytes = (const uint8_t *)view->seen + run->offset;
 
-	if (run->length && rfm_write(view->rfm, run->offset, run->bytes, run->length)) {
-		for (size_t i = 0; i < run->length; i++)
-			seen[i] = ~run->bytes[i];
-		if (!view->told_stuck)
+	if (run->length && rfm_write(view->rfm, run->offset, bytes, run->length)) {
+		memset((uint8_t *)view->late + run->offset, 0xff, run->length);
+		if (!view->is_late)
 			say_error("stores to a mapping wait: %s", rfm_error_text(errno));
-		view->is_stuck = view->told_stuck = true;
+		view->is_stuck = view->is_late = true;
 	}
 	run->length = 0;
 }
@@ -207,24 +229,29 @@ static void send_word(struct view *view, struct run *run, uint64_t at, uint64_t 
 		return;
 	if (!run->length)
 		run->offset = at * 8 + first;
-	memcpy(run->bytes + run->length, (const uint8_t *)&value + first, size);
 	run->length += size;
 	memcpy((uint8_t *)&view->seen[at] + first, (const uint8_t *)&value + first, size);
+	if (view->is_late)
+		memset((uint8_t *)&view->late[at] + first, 0, size);
 }
 
 static void send_page(struct view *view, uint64_t page)
 {
 	struct run run = { .length = 0 };
 
-	if (!memcmp(view->shown + page * WORDS, view->seen + page * WORDS, RFM2G_PAGE))
+	if (!view->is_late &&
+	    !memcmp(view->shown + page * WORDS, view->seen + page * WORDS, RFM2G_PAGE))
 		return;
 	for (uint64_t at = page * WORDS; at < (page + 1) * WORDS; at++) {
 		uint64_t value = __atomic_load_n(&view->shown[at], __ATOMIC_ACQUIRE);
+		uint64_t mask = different_bytes(value, view->seen[at]);
 
 		if (view->is_stuck)
 			return;
-		if (value != view->seen[at])
-			send_word(view, &run, at, value, different_bytes(value, view->seen[at]));
+		if (view->is_late)
+			mask |= view->late[at];
+		if (mask)
+			send_word(view, &run, at, value, mask);
 	}
 	send_run(view, &run);
 }
@@ -250,11 +277,21 @@ static void send_range(struct view *view, off_t at, off_t end)
 
 static void sync_all(struct view *view)
 {
+	struct mapping **at = &view->mappings, *map;
+
 	take_updates(view);
 	view->is_stuck = false;
-	for (const struct mapping *map = view->mappings; map && !view->is_stuck; map = map->next)
+	for (map = view->mappings; map && !view->is_stuck; map = map->next)
 		send_range(view, map->offset, map->offset + map->length);
-	view->told_stuck = view->is_stuck;
+	view->is_late = view->is_stuck;
+	while (!view->is_stuck && (map = *at)) {
+		if (map->address) {
+			at = &map->next;
+		} else {
+			*at = map->next;
+			free(map);
+		}
+	}
 }
 
 /* --- the thread -------------------------------------------------------------------- */
@@ -350,6 +387,8 @@ static void free_view(struct view *view)
 		munmap(view->shown, view->size);
 	if (view->seen)
 		munmap(view->seen, view->size);
+	if (view->late)
+		munmap(view->late, view->size);
 	if (view->fd >= 0)
 		close(view->fd);
 	if (view->stop >= 0)
@@ -378,10 +417,11 @@ static struct view *new_view(struct board *board)
 	view->updates = rfm_watch_with(board->rfm, &watch);
 	view->memory = rfm_map(board->rfm, 0, view->size);
 	view->seen = map_copy(view->size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	view->late = map_copy(view->size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (view->fd >= 0 && !ftruncate(view->fd, view->size))
 		view->shown = map_copy(view->size, MAP_SHARED, view->fd);
-	if (view->stop < 0 || !view->updates || !view->memory || !view->seen || !view->shown ||
-	    start_thread(view)) {
+	if (view->stop < 0 || !view->updates || !view->memory || !view->seen || !view->late ||
+	    !view->shown || start_thread(view)) {
 		free_view(view);
 		return NULL;
 	}
@@ -476,7 +516,7 @@ void view_stored(struct board *board, uint64_t offset, uint64_t length)
 		uint64_t to = end < map_end ? end : map_end;
 
 		if (from < to)
-			show_words(view, from / 8, (to + 7) / 8);
+			show_memory(view, from, to);
 	}
 	view_unlock(view);
 }
@@ -503,9 +543,11 @@ void *view_map(struct board *board, uint64_t offset, size_t length)
 	}
 	view_lock(view);
 	take_updates(view);
+	show_mapping(view, map, true);
 	map->next = view->mappings;
 	view->mappings = map;
-	show_mapping(view, map);
+	/* They may be older than what is shown: nobody sees that yet. */
+	take_updates(view);
 	view_unlock(view);
 	return map->address;
 }
@@ -513,21 +555,19 @@ void *view_map(struct board *board, uint64_t offset, size_t length)
 bool view_unmap(struct board *board, void *address, size_t length)
 {
 	struct view *view = view_of(board);
-	struct mapping **at, *map;
+	struct mapping *map;
 	bool found;
 
 	if (!view)
 		return false;
 	view_lock(view);
-	for (at = &view->mappings; *at && (*at)->address != address; at = &(*at)->next)
+	for (map = view->mappings; map && map->address != address; map = map->next)
 		;
-	map = *at;
 	found = map && map->length == length;
 	if (found) {
-		sync_all(view);
-		*at = map->next;
-		free(map);
 		munmap(address, length);
+		map->address = NULL;
+		sync_all(view);
 	}
 	view_unlock(view);
 	return found;
