@@ -166,6 +166,9 @@ SUITES = [
     Suite("fuzz:10m", "long", 500, 120, ["tests/fuzz/run", "--runs", "10000000"],
           "ten million inputs to the frame decoder, a node, a hub and the parser of regions",
           alone=True),
+    Suite("fuzz-card", "long", 3600, 120, ["tests/fuzz-card"],
+          "an hour of QEMU's fuzzer on every BAR of three cards, and of random accesses, under "
+          "sanitizers", alone=True),
     long("rmbench:targets", 20, "what a hop and a frame cost, against the targets: docs/rmbench.md",
          "targets"),
     long("driver:200", 60, "200 unbinds, 200 unplugs, 200 of each kind of buffer that goes",

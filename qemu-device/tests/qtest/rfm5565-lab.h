@@ -418,5 +418,6 @@ void rfm5565_add_dma_high_tests(void);
 void rfm5565_add_dma_life_tests(void);
 void rfm5565_add_vendor_tests(void);
 void rfm5565_add_guest_error_tests(void);
+void rfm5565_add_random_tests(void);
 
 #endif

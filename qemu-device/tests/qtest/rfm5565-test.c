@@ -30,6 +30,7 @@
  *                        migration
  *   rfm5565-vendor.c     what the field's drivers do, access by access
  *   rfm5565-guest-errors.c  what QEMU's log says of a driver's mistakes
+ *   rfm5565-random.c     random accesses: what registers may read
  *   rfm5565-mover.c      the bench for the DMA engine
  *   rfm5565-block.c      the bench for the extension block
  *   rfm5565-peer.c       a neighbour that the test plays itself
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
     rfm5565_add_dma_life_tests();
     rfm5565_add_vendor_tests();
     rfm5565_add_guest_error_tests();
+    rfm5565_add_random_tests();
 
     status = g_test_run();
     lab_cleanup();
