@@ -16,8 +16,8 @@ from suite import (PROGRAMS, Skipped, clean_console, clean_kernels, device_of_no
 from labkit import Lab
 
 # Rounds of unbind_test, of which one in four removes the card and the others unbind the driver;
-# unplugs from outside; buffers that go. The card goes 20 or 200 times in each way, or more.
-SHORT, LONG = (28, 14, 20), (268, 134, 200)
+# unplugs from outside; buffers that go. The card goes 14 or 200 times in each way, or more.
+SHORT, LONG = (28, 7, 20), (268, 134, 200)
 LOAD_SECONDS = 60
 LISTENERS = 1024
 
@@ -812,7 +812,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"{name:10} {part.__doc__}" for name, part in PARTS.items()))
     parser.add_argument("--long", action="store_true",
-                        help="what is taken away is so 200 times instead of 20")
+                        help="what is taken away is so 200 times instead of 14")
     parser.add_argument("--kernel", help="of the guest")
     parser.add_argument("--memory", help="of the guest, such as 1G")
     parser.add_argument("parts", nargs="*", metavar="PART",
