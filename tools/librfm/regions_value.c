@@ -64,7 +64,7 @@ bool type_is_signed(uint32_t type)
 static bool is_value(const struct rfm_place *place)
 {
 	if ((unsigned int)place->type >= RFM_REGION_TYPES || !place->type ||
-	    check_reserved(place->reserved, 8))
+	    check_reserved(place->reserved, sizeof(place->reserved) / sizeof(*place->reserved)))
 		return false;
 	return place->type == RFM_REGION_CHAR ||
 	       (place->count == 1 && place->length == types[place->type].size);
@@ -186,7 +186,7 @@ static int scan_real(uint32_t type, const char *text, uint64_t *bits)
 
 static int print_integer(uint32_t type, uint64_t bits, char *text, size_t size)
 {
-	unsigned int unused = 64 - 8 * types[type].size;
+	unsigned int unused = (64 - 8 * types[type].size) % 64;
 
 	if (types[type].is_signed)
 		return snprintf(text, size, "%lld", (long long)(bits << unused) >> unused);
@@ -320,7 +320,7 @@ static uint64_t max_of(uint32_t type)
 /* As an integer, its sign where it has one. */
 static uint64_t extended(uint32_t type, uint64_t bits)
 {
-	unsigned int unused = 64 - 8 * types[type].size;
+	unsigned int unused = (64 - 8 * types[type].size) % 64;
 
 	return types[type].is_signed ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits;
 }

@@ -107,7 +107,7 @@ static int change_owned(struct ring_handle *handle, const struct rfm_range *rang
 
 	pthread_mutex_lock(&node->lock);
 	if (!handle->owned)
-		handle->owned = malloc(RFM_SUBSCRIBE_MAX * sizeof(*handle->owned));
+		handle->owned = calloc(RFM_SUBSCRIBE_MAX, sizeof(*handle->owned));
 	status = handle->owned ? change_list(handle, &change, add) : fail_with(ENOMEM);
 	if (!status && add)
 		set_plane(node, change.first, change.end, true);

@@ -113,7 +113,7 @@ RFM2G_STATUS RFM2gGetConfig(RFM2GHANDLE rh, RFM2GCONFIG *Config)
 }
 
 #define FROM_CONFIG(name, type, value)				\
-RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, type *to)		\
+RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, RFM2G_##type *to)	\
 {								\
 	struct handle *handle;					\
 	RFM2G_STATUS status = handle_get(rh, &handle);		\
@@ -126,10 +126,10 @@ RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, type *to)		\
 	return handle_put(handle, RFM2G_SUCCESS);		\
 }
 
-FROM_CONFIG(NodeID, RFM2G_NODE, handle->open.Config.NodeId)
-FROM_CONFIG(BoardID, RFM2G_UINT8, handle->open.Config.BoardId)
-FROM_CONFIG(Size, RFM2G_UINT32, handle->open.Config.MemorySize)
-FROM_CONFIG(First, RFM2G_UINT32, 0)
+FROM_CONFIG(NodeID, NODE, handle->open.Config.NodeId)
+FROM_CONFIG(BoardID, UINT8, handle->open.Config.BoardId)
+FROM_CONFIG(Size, UINT32, handle->open.Config.MemorySize)
+FROM_CONFIG(First, UINT32, 0)
 
 #define TEXT(name, text)					\
 RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, char *to)		\

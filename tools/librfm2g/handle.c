@@ -234,13 +234,14 @@ void handle_hold(struct handle *handle)
 	pthread_mutex_unlock(&registry_lock);
 }
 
-RFM2G_STATUS handle_put(struct handle *handle, RFM2G_STATUS status)
+static RFM2G_STATUS put_refs(struct handle *handle, unsigned int refs, RFM2G_STATUS status)
 {
 	struct board *last = NULL;
 	bool unused;
 
 	pthread_mutex_lock(&registry_lock);
-	unused = !--handle->refs;
+	handle->refs -= refs;
+	unused = !handle->refs;
 	if (unused)
 		last = put_board(handle->board);
 	pthread_mutex_unlock(&registry_lock);
@@ -249,6 +250,11 @@ RFM2G_STATUS handle_put(struct handle *handle, RFM2G_STATUS status)
 	if (unused)
 		free(handle);
 	return status;
+}
+
+RFM2G_STATUS handle_put(struct handle *handle, RFM2G_STATUS status)
+{
+	return put_refs(handle, 1, status);
 }
 
 /* --- fork: a child has no threads but one, and no nodes ---------------------------- */
@@ -339,8 +345,8 @@ static RFM2G_STATUS open_handle(const char *path, struct handle *handle)
 	return status;
 }
 
-/* No call finds it any more; those under way end. */
-static void close_handle(struct handle *handle)
+/* No call finds it any more; those under way end. False: another thread was quicker. */
+static bool end_handle(struct handle *handle)
 {
 	struct handle **at;
 	bool found;
@@ -352,11 +358,9 @@ static void close_handle(struct handle *handle)
 	if (found)
 		*at = handle->next;
 	pthread_mutex_unlock(&registry_lock);
-	/* Another thread may have closed it at this moment. */
-	if (!found)
-		return;
-	events_let_go(handle);
-	handle_put(handle, RFM2G_SUCCESS);
+	if (found)
+		events_let_go(handle);
+	return found;
 }
 
 RFM2G_STATUS RFM2gOpen(char *DevicePath, RFM2GHANDLE *rh)
@@ -380,8 +384,8 @@ RFM2G_STATUS RFM2gOpen(char *DevicePath, RFM2GHANDLE *rh)
 	}
 	status = config_fill(handle, &handle->open.Config);
 	if (status) {
-		close_handle(handle);
-		return status;
+		end_handle(handle);
+		return handle_put(handle, status);
 	}
 	*rh = &handle->open;
 	return RFM2G_SUCCESS;
@@ -391,13 +395,15 @@ RFM2G_STATUS RFM2gClose(RFM2GHANDLE *rh)
 {
 	struct handle *handle;
 	RFM2G_STATUS status;
+	unsigned int refs = 1;
 
 	if (!rh)
 		return RFM2G_BAD_PARAMETER_1;
 	status = handle_get(*rh, &handle);
 	if (status)
 		return status;
-	close_handle(handle);
+	if (end_handle(handle))
+		refs++;		/* that of the list */
 	*rh = NULL;
-	return handle_put(handle, RFM2G_SUCCESS);
+	return put_refs(handle, refs, RFM2G_SUCCESS);
 }

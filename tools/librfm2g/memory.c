@@ -262,16 +262,16 @@ static RFM2G_STATUS poke(RFM2GHANDLE rh, uint32_t offset, uint64_t value, unsign
 #define WORD(bits)									\
 RFM2G_STATUS RFM2gPeek##bits(RFM2GHANDLE rh, RFM2G_UINT32 Offset, RFM2G_UINT##bits *Value) \
 {											\
-	uint64_t value;									\
-	RFM2G_STATUS status = peek(rh, Offset, Value ? &value : NULL, bits / 8);	\
+	uint64_t value = 0;								\
+	RFM2G_STATUS status = peek(rh, Offset, Value ? &value : NULL, (bits) / 8);	\
 											\
-	if (!status)									\
+	if (Value && !status)								\
 		*Value = value;								\
 	return status;									\
 }											\
 RFM2G_STATUS RFM2gPoke##bits(RFM2GHANDLE rh, RFM2G_UINT32 Offset, RFM2G_UINT##bits Value) \
 {											\
-	return poke(rh, Offset, Value, bits / 8);					\
+	return poke(rh, Offset, Value, (bits) / 8);					\
 }
 
 WORD(8)

@@ -27,7 +27,7 @@ static int poke##bits(char **words)						\
 	RFM2G_UINT64 value;							\
 	RFM2G_UINT32 offset;							\
 										\
-	if (get_number(words[0], (RFM2G_UINT64)-1 >> (64 - bits), &value) ||	\
+	if (get_number(words[0], (RFM2G_UINT64)-1 >> (64 - (bits)), &value) ||	\
 	    get_number32(words[1], &offset))					\
 		return -1;							\
 	return check(RFM2gPoke##bits(board, offset, (RFM2G_UINT##bits)value));	\
@@ -208,12 +208,12 @@ static int unmap(const struct mapper *by)
 #define MAPPER(by)							\
 static int map_##by(char **words)					\
 {									\
-	return map(words, &by);						\
+	return map(words, &(by));					\
 }									\
 static int unmap_##by(char **words)					\
 {									\
 	(void)words;							\
-	return unmap(&by);						\
+	return unmap(&(by));						\
 }
 
 MAPPER(pages)
