@@ -252,7 +252,7 @@ def held_move(lab):
         said = move.communicate(timeout=60)[1]
     expect(move.returncode, f"it has moved: {said}")
     expect(lab.pid(1) == before, "it has another QEMU")
-    wait_for("the new QEMU has ended", lambda: not Path(f"/proc/{new}").exists())
+    wait_for("the new QEMU has ended", lambda: process.start_time(new) is None)
     wait_for("it goes on", lambda: lab.qmp(1, "query-status")["running"])
     pause(False)
     lab.test_ring(1)

@@ -650,27 +650,28 @@ static void an_urgent_node_waits_for_none_that_is_not(void **state)
 {
 	const struct sched_param param = { .sched_priority = 5 };
 	struct rfmring_config config = config_of(0, 1);
-	pthread_mutex_t *locks[3];
+	pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER, *locks[3];
 	struct rfmring *ring;
 	pthread_attr_t attr;
 	pthread_t thread;
 
 	(void)state;
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &param);
+	if (pthread_create(&thread, &attr, lock_and_unlock, &free_lock))
+		skip();		/* It takes the right to be urgent. */
+	pthread_join(thread, NULL);
 	config.priority = param.sched_priority;
 	ring = open_with(&config);
 	locks[0] = &ring->host->engine;
 	locks[1] = &ring->producer;
 	locks[2] = &ring->pending_lock;
-	pthread_attr_init(&attr);
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
-	pthread_attr_setschedparam(&attr, &param);
 	alarm(60);
 	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
 		pthread_mutex_lock(locks[i]);
-		/* It takes the right to be. */
-		if (pthread_create(&thread, &attr, lock_and_unlock, locks[i]))
-			skip();
+		assert_int_equal(pthread_create(&thread, &attr, lock_and_unlock, locks[i]), 0);
 		while (own_priority() != -1 - param.sched_priority)
 			usleep(1000);
 		pthread_mutex_unlock(locks[i]);
