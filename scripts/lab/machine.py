@@ -251,7 +251,7 @@ class Machine:
                 self._remember(**new, qmp=place)
             except BaseException:
                 process.stop(new["pid"], new["started"], signal.SIGKILL)
-                self._remember(**old)
+                self._remember(**{key: old[key] for key in ("pid", "started", "qmp")})
                 self._stay(running)
                 raise
         process.stop(old["pid"], old["started"], signal.SIGTERM, signal.SIGKILL)

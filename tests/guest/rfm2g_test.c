@@ -1224,6 +1224,39 @@ static void callbacks_have_returned(void)
 	}
 }
 
+/* For another event, which does not come. */
+static void hear_and_wait(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
+{
+	RFM2GEVENTINFO other = waits_for(RFM2GEVENT_INTR3, RFM2G_INFINITE_TIMEOUT);
+	RFM2G_STATUS status;
+
+	hear(handle, info);
+	status = RFM2gWaitForEvent(handle, &other);
+	CHECK(status == RFM2G_WAIT_EVENT_CANCELED || status == RFM2G_BAD_PARAMETER_1);
+	has_returned = true;
+}
+
+/* What a function waits for ends before Close waits for the function. */
+static void closing_ends_waits_of_callbacks(void)
+{
+	RFM2GHANDLE second;
+
+	quiet(RFM2GEVENT_INTR2);
+	quiet(RFM2GEVENT_INTR3);
+	sem_init(&heard_one, 0, 0);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR3), SUCCESS);
+	for (int i = 0; i < 50; i++) {
+		IS(RFM2gOpen(far_path, &second), SUCCESS);
+		IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, hear_and_wait), SUCCESS);
+		has_returned = false;
+		sends(RFM2GEVENT_INTR2, 1);
+		next_heard();
+		IS(RFM2gClose(&second), SUCCESS);
+		CHECK(has_returned);
+	}
+}
+
 static pthread_barrier_t both;
 
 static void stop_the_other(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
@@ -1839,6 +1872,7 @@ int main(int argc, char **argv)
 		TAP_CASE(callbacks_keep_their_event),
 		TAP_CASE(callbacks_that_end),
 		TAP_CASE(callbacks_have_returned),
+		TAP_CASE(closing_ends_waits_of_callbacks),
 		TAP_CASE(callbacks_that_end_each_other),
 		TAP_CASE(a_lost_signal),
 		TAP_CASE(a_ring_check_under_signals),

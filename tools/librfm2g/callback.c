@@ -122,7 +122,7 @@ static RFM2G_STATUS enable_callback(struct handle *handle, RFM2GEVENTTYPE event,
 	RFM2G_STATUS status;
 
 	pthread_mutex_lock(&handle->board->lock);
-	status = event_take(handle->board, channel);
+	status = event_take(handle, channel);
 	if (!status) {
 		channel->callback = handle;
 		/* 0 is no callback's. */
@@ -158,7 +158,6 @@ RFM2G_STATUS RFM2gEnableEventCallback(RFM2GHANDLE rh, RFM2GEVENTTYPE EventType,
 	return handle_put(handle, status);
 }
 
-/* A callback does not wait for a function that runs: it may be its own, or wait for this one. */
 void callback_end(struct handle *handle, RFM2GEVENTTYPE event, bool cancels)
 {
 	struct board *board = handle->board;
@@ -171,6 +170,13 @@ void callback_end(struct handle *handle, RFM2GEVENTTYPE event, bool cancels)
 	}
 	if (cancels)
 		event_cancel(board, channel);
+}
+
+/* A callback does not wait for a function that runs: it may be its own, or wait for this one. */
+void callback_wait(struct handle *handle, RFM2GEVENTTYPE event)
+{
+	struct board *board = handle->board;
+
 	while (handle->running[event] && !is_callback)
 		pthread_cond_wait(&board->wait_ended, &board->lock);
 }
@@ -183,6 +189,7 @@ static RFM2G_STATUS disable_callback(struct handle *handle, RFM2GEVENTTYPE event
 	if (channel->callback != handle && !channel->waiter)
 		return RFM2G_NOT_ENABLED;
 	callback_end(handle, event, true);
+	callback_wait(handle, event);
 	return RFM2G_SUCCESS;
 }
 

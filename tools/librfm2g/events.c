@@ -174,8 +174,12 @@ static bool lock_event(struct board *board, struct channel *channel, short type)
 	       (errno != EAGAIN && errno != EACCES);
 }
 
-RFM2G_STATUS event_take(struct board *board, struct channel *channel)
+RFM2G_STATUS event_take(struct handle *handle, struct channel *channel)
 {
+	struct board *board = handle->board;
+
+	if (handle->is_closed)
+		return RFM2G_WAIT_EVENT_CANCELED;
 	return !channel->waiter && !channel->callback && lock_event(board, channel, F_WRLCK) ?
 	       RFM2G_SUCCESS : RFM2G_EVENT_IN_USE;
 }
@@ -257,8 +261,12 @@ void events_let_go(struct handle *handle)
 	struct board *board = handle->board;
 
 	pthread_mutex_lock(&board->lock);
+	handle->is_closed = true;
 	for (int event = 0; event < RFM2G_EVENTS; event++)
 		callback_end(handle, event, board->channel[event].waiter == handle);
+	/* All first: a function may wait for another event. */
+	for (int event = 0; event < RFM2G_EVENTS; event++)
+		callback_wait(handle, event);
 	pthread_mutex_unlock(&board->lock);
 }
 
@@ -377,7 +385,7 @@ RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned in
 	if (channel->kick < 0)
 		status = RFM2G_DRIVER_ERROR;
 	else if (!turn)
-		status = event_take(board, channel);
+		status = event_take(handle, channel);
 	else if (turn != channel->turn)
 		status = RFM2G_WAIT_EVENT_CANCELED;
 	if (!status)

@@ -109,6 +109,7 @@ struct board {
 /**
  * struct handle - what RFM2gOpen() returns points to its first member
  * @refs: calls and threads that use it, and one while it is open; with registry_lock
+ * @is_closed: nobody begins to wait or to call any more; with board->lock
  * @running: functions of its callbacks that run, by event; with board->lock
  * @dma_buffer: what RFM2gUserMemory() has made for RFM2G_DMA_MMAP_OFFSET; NULL: nothing
  */
@@ -117,6 +118,7 @@ struct handle {
 	struct handle *next;
 	struct board *board;
 	unsigned int refs;
+	bool is_closed;
 	unsigned int running[RFM2G_EVENTS];
 	uint32_t dma_threshold;
 	char *dma_buffer;
@@ -198,8 +200,12 @@ RFM2G_STATUS event_wait(struct handle *handle, RFM2GEVENTINFO *info, unsigned in
 
 /* These with board->lock. */
 
-/** event_take() - for who is to wait, or to call, and nobody else; or RFM2G_EVENT_IN_USE */
-RFM2G_STATUS event_take(struct board *board, struct channel *channel);
+/**
+ * event_take() - for who is to wait, or to call, and nobody else; with board->lock
+ *
+ * Returns RFM2G_SUCCESS, RFM2G_EVENT_IN_USE, or RFM2G_WAIT_EVENT_CANCELED: @handle is closed.
+ */
+RFM2G_STATUS event_take(struct handle *handle, struct channel *channel);
 
 /** event_release() - if there is neither waiter nor callback any more */
 void event_release(struct board *board, struct channel *channel);
@@ -219,6 +225,9 @@ static inline bool event_is_good(RFM2GEVENTTYPE event)
  * @cancels: who waits there does not any more either
  */
 void callback_end(struct handle *handle, RFM2GEVENTTYPE event, bool cancels);
+
+/** callback_wait() - with board->lock, which it lets go: until the function has returned */
+void callback_wait(struct handle *handle, RFM2GEVENTTYPE event);
 
 /* --- registers.c */
 
