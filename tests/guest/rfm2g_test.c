@@ -1156,6 +1156,37 @@ static void callbacks_that_end(void)
 	}
 }
 
+static void exit_thread_in_callback(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
+{
+	hear(handle, info);
+	pthread_exit(NULL);
+}
+
+/* A function that ends its thread has ended its callback, and nobody waits for it. */
+static void callbacks_whose_thread_ends(void)
+{
+	RFM2GHANDLE second;
+
+	quiet(RFM2GEVENT_INTR2);
+	sem_init(&heard_one, 0, 0);
+	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
+	IS(RFM2gOpen(far_path, &second), SUCCESS);
+	for (unsigned int i = 0; i < 20; i++) {
+		RFM2G_STATUS status;
+
+		do {
+			status = RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2,
+							  exit_thread_in_callback);
+		} while (status == RFM2G_EVENT_IN_USE);
+		IS(status, SUCCESS);
+		sends(RFM2GEVENT_INTR2, i);
+		next_heard();
+	}
+	IS(RFM2gClose(&second), SUCCESS);
+	sends(RFM2GEVENT_INTR2, 21);
+	comes(RFM2GEVENT_INTR2, 21);
+}
+
 static sem_t go_on;
 static volatile bool has_returned;
 
@@ -1200,28 +1231,35 @@ static void hear_until_disabled(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
 	has_returned = true;
 }
 
-/* No function runs when its callback has been disabled, or its handle closed. */
-static void callbacks_have_returned(void)
+/* @function has begun for a handle of its own, and has returned when @end says so. */
+static void ends_when_returned(RFM2G_EVENT_FUNCPTR function, RFM2G_STATUS (*end)(RFM2GHANDLE *))
 {
 	RFM2GHANDLE second;
 
+	IS(RFM2gOpen(far_path, &second), SUCCESS);
+	IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, function), SUCCESS);
+	has_returned = false;
+	sends(RFM2GEVENT_INTR2, 1);
+	next_heard();
+	IS(end(&second), SUCCESS);
+	CHECK(has_returned);
+	if (second)
+		IS(RFM2gClose(&second), SUCCESS);
+}
+
+static RFM2G_STATUS disable_only(RFM2GHANDLE *handle)
+{
+	return RFM2gDisableEventCallback(*handle, RFM2GEVENT_INTR2);
+}
+
+/* No function runs when its callback has been disabled, or its handle closed. */
+static void callbacks_have_returned(void)
+{
 	quiet(RFM2GEVENT_INTR2);
 	sem_init(&heard_one, 0, 0);
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
-	for (int closes = 0; closes < 2; closes++) {
-		IS(RFM2gOpen(far_path, &second), SUCCESS);
-		IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, hear_until_disabled), SUCCESS);
-		has_returned = false;
-		sends(RFM2GEVENT_INTR2, 1);
-		next_heard();
-		if (!closes)
-			IS(RFM2gDisableEventCallback(second, RFM2GEVENT_INTR2), SUCCESS);
-		else
-			IS(RFM2gClose(&second), SUCCESS);
-		CHECK(has_returned);
-		if (!closes)
-			IS(RFM2gClose(&second), SUCCESS);
-	}
+	ends_when_returned(hear_until_disabled, disable_only);
+	ends_when_returned(hear_until_disabled, RFM2gClose);
 }
 
 /* For another event, which does not come. */
@@ -1239,22 +1277,13 @@ static void hear_and_wait(RFM2GHANDLE handle, RFM2GEVENTINFO *info)
 /* What a function waits for ends before Close waits for the function. */
 static void closing_ends_waits_of_callbacks(void)
 {
-	RFM2GHANDLE second;
-
 	quiet(RFM2GEVENT_INTR2);
 	quiet(RFM2GEVENT_INTR3);
 	sem_init(&heard_one, 0, 0);
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR2), SUCCESS);
 	IS(RFM2gEnableEvent(far, RFM2GEVENT_INTR3), SUCCESS);
-	for (int i = 0; i < 50; i++) {
-		IS(RFM2gOpen(far_path, &second), SUCCESS);
-		IS(RFM2gEnableEventCallback(second, RFM2GEVENT_INTR2, hear_and_wait), SUCCESS);
-		has_returned = false;
-		sends(RFM2GEVENT_INTR2, 1);
-		next_heard();
-		IS(RFM2gClose(&second), SUCCESS);
-		CHECK(has_returned);
-	}
+	for (int i = 0; i < 50; i++)
+		ends_when_returned(hear_and_wait, RFM2gClose);
 }
 
 static pthread_barrier_t both;
@@ -1871,6 +1900,7 @@ int main(int argc, char **argv)
 		TAP_CASE(callbacks),
 		TAP_CASE(callbacks_keep_their_event),
 		TAP_CASE(callbacks_that_end),
+		TAP_CASE(callbacks_whose_thread_ends),
 		TAP_CASE(callbacks_have_returned),
 		TAP_CASE(closing_ends_waits_of_callbacks),
 		TAP_CASE(callbacks_that_end_each_other),

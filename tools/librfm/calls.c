@@ -22,9 +22,8 @@ int take_struct(void *to, size_t have, const void *from, size_t size)
 {
 	size_t both = size < have ? size : have;
 
-	for (size_t i = both; i < size; i++)
-		if (((const char *)from)[i])
-			return fail_with(EINVAL);
+	if (check_zero((const char *)from + both, size - both))
+		return -1;
 	memset(to, 0, have);
 	memcpy(to, from, both);
 	return 0;

@@ -87,17 +87,31 @@ static int take_records(struct rfm_events *events, void *records, size_t size, s
 	return got;
 }
 
-/* Returns 1 if there is something to read, 0 after @timeout_ms, or -1. */
-static int readable(const struct rfm_events *events, int timeout_ms)
+/*
+ * Returns 1 if there is something to read, 0 after @until_ns, or -1.
+ * @cancel_fd: ends the wait, or -1
+ */
+static int readable_until(const struct rfm_events *events, int cancel_fd, uint64_t until_ns)
 {
-	struct pollfd pollfd = { .fd = events->fd, .events = POLLIN };
+	struct pollfd fds[2] = {
+		{ .fd = events->fd, .events = POLLIN },
+		{ .fd = cancel_fd, .events = POLLIN },
+	};
+	uint64_t now = clock_ns(), left = now < until_ns ? until_ns - now : 0, cancelled;
+	struct timespec patience = { left / 1000000000, left % 1000000000 };
+	int ready = ppoll(fds, 2, until_ns == UINT64_MAX ? NULL : &patience, NULL);
 
-	return poll(&pollfd, 1, timeout_ms);
+	if (ready <= 0)
+		return ready;
+	if (fds[1].revents && read(cancel_fd, &cancelled, sizeof(cancelled)) > 0)
+		return fail_with(ECANCELED);
+	return fds[0].revents != 0;
 }
 
 int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records, size_t size,
 			  size_t count, int timeout_ms)
 {
+	uint64_t until_ns = timeout_ms < 0 ? UINT64_MAX : clock_ns() + timeout_ms * 1000000ull;
 	int got, ready;
 
 	if (!count || timeout_ms < -1)
@@ -108,28 +122,10 @@ int rfm_events_wait_sized(struct rfm_events *events, struct rfm_event *records, 
 		got = take_records(events, records, size, count);
 		if (got >= 0 || errno != EAGAIN)
 			return got;
-		/* Somebody else may take the record: then it waits once more. */
-		ready = readable(events, timeout_ms);
+		/* Somebody else may take the record: then it waits for what is left. */
+		ready = readable_until(events, -1, until_ns);
 	} while (ready > 0);
 	return ready;
-}
-
-/* Returns 1 if there is something to read, 0 after @until_ns, or -1. */
-static int readable_until(const struct rfm_events *events, uint64_t until_ns)
-{
-	struct pollfd fds[2] = {
-		{ .fd = events->fd, .events = POLLIN },
-		{ .fd = events->cancel_fd, .events = POLLIN },
-	};
-	uint64_t now = clock_ns(), left = now < until_ns ? until_ns - now : 0, cancelled;
-	struct timespec patience = { left / 1000000000, left % 1000000000 };
-	int ready = ppoll(fds, 2, until_ns == UINT64_MAX ? NULL : &patience, NULL);
-
-	if (ready <= 0)
-		return ready;
-	if (fds[1].revents && read(events->cancel_fd, &cancelled, sizeof(cancelled)) > 0)
-		return fail_with(ECANCELED);
-	return fds[0].revents != 0;
 }
 
 int rfm_events_wait_until_sized(struct rfm_events *events, struct rfm_event *records, size_t size,
@@ -142,7 +138,7 @@ int rfm_events_wait_until_sized(struct rfm_events *events, struct rfm_event *rec
 	if (check(events))
 		return -1;
 	for (;;) {
-		ready = readable_until(events, until_ns);
+		ready = readable_until(events, events->cancel_fd, until_ns);
 		if (ready < 0)
 			return -1;
 		if (ready) {

@@ -13,12 +13,15 @@ static inline int fail_with(int error)
 	return -1;
 }
 
-/* Who sets words that are reserved asks for what is not known here. */
-static inline int check_reserved(const uint64_t *words, size_t count)
+static inline int check_zero(const void *bytes, size_t size)
 {
-	while (count && !words[count - 1])
-		count--;
-	return count ? fail_with(EINVAL) : 0;
+	for (size_t i = 0; i < size; i++)
+		if (((const char *)bytes)[i])
+			return fail_with(EINVAL);
+	return 0;
 }
+
+/* Who sets words that are reserved asks for what is not known here. @array: not a pointer */
+#define check_reserved(array) check_zero(array, sizeof(array))
 
 #endif

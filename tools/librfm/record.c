@@ -208,7 +208,7 @@ static int are_unchanged(const struct rfm_record_part *parts, size_t count)
 int rfm_records_read(struct rfm_record_part *parts, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (check_reserved(parts[i].reserved, sizeof(parts->reserved) / sizeof(*parts->reserved)))
+		if (check_reserved(parts[i].reserved))
 			return -1;
 	for (int try = 0; try < RFM_RECORDS_TRIES; try++) {
 		for (size_t i = 0; i < count; i++)

@@ -64,7 +64,7 @@ bool type_is_signed(uint32_t type)
 static bool is_value(const struct rfm_place *place)
 {
 	if ((unsigned int)place->type >= RFM_REGION_TYPES || !place->type ||
-	    check_reserved(place->reserved, sizeof(place->reserved) / sizeof(*place->reserved)))
+	    check_reserved(place->reserved))
 		return false;
 	return place->type == RFM_REGION_CHAR ||
 	       (place->count == 1 && place->length == types[place->type].size);

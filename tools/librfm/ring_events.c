@@ -238,7 +238,7 @@ static bool watch_is_good(const struct ring_node *node, const struct rfm_watch *
 
 	if (watch->flags & ~RFM_WATCH_FLAGS || !watch->count ||
 	    watch->count > RFM_WATCH_RANGES_MAX || watch->depth > RFM_LISTEN_DEPTH_MAX ||
-	    watch->pad || check_reserved((const uint64_t *)watch->reserved, 3) ||
+	    watch->pad || check_reserved(watch->reserved) ||
 	    (!(watch->flags & RFM_WATCH_EVENTFD) && watch->eventfd))
 		return false;
 	if (watch->silence_ns && (watch->silence_ns < RFM_WATCH_SILENCE_MIN ||

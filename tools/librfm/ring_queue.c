@@ -69,7 +69,7 @@ static void tell_no_more(struct ring_queue *queue)
  * can always be read or written, so to poll it for both ends at once.
  *
  * A kernel may have none for us. Then it is written to if there is room; one that has none is
- * readable, and whoever waits for it wakes.
+ * readable, and whoever waits for it wakes. Whoever fills it just then makes this write wait.
  */
 static void count_up(const struct ring_queue *queue)
 {
@@ -93,7 +93,7 @@ static void count_up(const struct ring_queue *queue)
 		return;
 	}
 	while (poll(&room, 1, 0) == 1 && room.revents & POLLOUT &&
-	       write(queue->eventfd, &one, sizeof(one)) < 0)
+	       write(queue->eventfd, &one, sizeof(one)) < 0 && (errno == EINTR || errno == EAGAIN))
 		;
 }
 

@@ -50,12 +50,13 @@ static bool goes_on(RFM2G_STATUS status)
 	return !status || status == RFM2G_TIMED_OUT || status == RFM2G_SIGNALED;
 }
 
-static void call(const struct start *start, RFM2GEVENTINFO *info)
+/* The function has returned, or has ended its thread. */
+static void has_run(void *given)
 {
+	const struct start *start = given;
 	struct board *board = start->handle->board;
 	unsigned int *running = &start->handle->running[start->event];
 
-	start->function(&start->handle->open, info);
 	pthread_mutex_lock(&board->lock);
 	/* None does if it has forked, and this is the child. */
 	if (*running)
@@ -64,10 +65,25 @@ static void call(const struct start *start, RFM2GEVENTINFO *info)
 	pthread_mutex_unlock(&board->lock);
 }
 
+static void call(struct start *start, RFM2GEVENTINFO *info)
+{
+	pthread_cleanup_push(has_run, start);
+	start->function(&start->handle->open, info);
+	pthread_cleanup_pop(true);
+}
+
+static void has_ended(void *given)
+{
+	const struct start *start = given;
+
+	give_up(start);
+	handle_put(start->handle, RFM2G_SUCCESS);
+}
+
 /* @given is the maker's, and gone once it has been told: that nobody serves is true by then. */
 static void *serve(void *given)
 {
-	const struct start start = *(struct start *)given;
+	struct start start = *(struct start *)given;
 	RFM2GEVENTINFO info = { .Event = start.event, .Timeout = RFM2G_NO_WAIT };
 	RFM2G_STATUS status;
 
@@ -76,6 +92,7 @@ static void *serve(void *given)
 	if (!goes_on(status))
 		give_up(&start);
 	tell_looked(given, status);
+	pthread_cleanup_push(has_ended, &start);
 	while (goes_on(status)) {
 		if (!status)
 			call(&start, &info);
@@ -86,8 +103,7 @@ static void *serve(void *given)
 			say_error("the callback of event %d has ended: %s", start.event,
 				  RFM2gErrorMsg(status));
 	}
-	give_up(&start);
-	handle_put(start.handle, RFM2G_SUCCESS);
+	pthread_cleanup_pop(true);
 	return NULL;
 }
 

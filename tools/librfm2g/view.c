@@ -81,6 +81,9 @@ static void show_word(struct view *view, uint64_t at, uint64_t value, uint64_t m
 	} while (!__atomic_compare_exchange_n(&view->shown[at], &before, after, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	view->seen[at] = (view->seen[at] & ~mask) | (value & mask);
+	/* What was stored here before is not to follow it. */
+	if (view->is_late)
+		view->late[at] &= ~mask;
 }
 
 static void show_bytes(struct view *view, uint64_t offset, const uint8_t *bytes, size_t length)
@@ -92,9 +95,6 @@ static void show_bytes(struct view *view, uint64_t offset, const uint8_t *bytes,
 		memcpy((uint8_t *)&value + lead, bytes, some);
 		memset((uint8_t *)&mask + lead, 0xff, some);
 		show_word(view, offset / 8, value, mask);
-		/* What was stored here before is not to follow it. */
-		if (view->is_late)
-			view->late[offset / 8] &= ~mask;
 		offset += some;
 		bytes += some;
 		length -= some;

@@ -238,13 +238,17 @@ static void take_home(PeerLab *lab)
     peer_send(lab->peer.upstream, wire, 48 + wire[7]);
 }
 
-/* Without room in the queue BEGIN does nothing, and that is no loss. */
-static void test_no_room(void)
+/*
+ * A card that waits for its first frame, and has no room. NULL if that took
+ * longer than a node waits for a frame: the next may be quicker.
+ * @wire: the first frame
+ */
+static PeerLab *full_block_peer(uint8_t *wire)
 {
     PeerLab *lab = block_peer(",packing=off,frames-in-flight=1");
     Card *card = &lab->card;
     g_autofree uint8_t *stores = g_malloc0(8 * QUEUE / 2);
-    uint8_t wire[PEER_FRAME];
+    uint32_t begun;
 
     peer_close_ring(lab);
     mem_writel(card, AT, 0x600d);
@@ -255,7 +259,26 @@ static void test_no_room(void)
     for (unsigned i = 0; i < QUEUE / 2 - 1; i++) {
         ctl_writeb(card, NIC, NIC_PROBE);
     }
-    g_assert_cmpuint(query_begin(card, AT, 32), ==, 0);
+    begun = query_begin(card, AT, 32);
+    if (counter(card, "frames-lost")) {
+        peer_lab_stop(lab);
+        return NULL;
+    }
+    g_assert_cmpuint(begun, ==, 0);
+    return lab;
+}
+
+/* Without room in the queue BEGIN does nothing, and that is no loss. */
+static void test_no_room(void)
+{
+    uint8_t wire[PEER_FRAME];
+    PeerLab *lab;
+    Card *card;
+
+    do {
+        lab = full_block_peer(wire);
+    } while (!lab);
+    card = &lab->card;
     g_assert_cmpuint(answers(card), ==, 0);
     g_assert_cmpuint(counter(card, "frames-full"), ==, 0);
 
