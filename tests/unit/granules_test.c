@@ -193,16 +193,36 @@ static size_t resident(const struct rfm_granules *g)
 	return there;
 }
 
-/* Pages that this process has; a page of zeroes that was only read is none. */
-static long own_pages(void)
+/* Memory of its own that this process has; a page of zeroes that was only read is none. */
+static long own_kib(void)
 {
-	FILE *file = fopen("/proc/self/statm", "r");
-	long size, pages;
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	long kib = -1;
 
 	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%ld %ld", &size, &pages), 2);
+	while (kib < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Anonymous: %ld kB", &kib) != 1)
+			kib = -1;
 	fclose(file);
-	return pages;
+	assert_true(kib >= 0);
+	return kib;
+}
+
+/* Not every kernel has a page of zeroes for all who only read. */
+static bool reading_takes_memory(void)
+{
+	long before = own_kib();
+	volatile char *fresh = mmap(NULL, MIB, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool takes;
+
+	assert_ptr_not_equal(fresh, MAP_FAILED);
+	for (size_t i = 0; i < MIB; i += 4096)
+		assert_int_equal(fresh[i], 0);
+	takes = own_kib() - before > 512;
+	munmap((void *)fresh, MIB);
+	return takes;
 }
 
 /* The planes of the largest memory take 2.5 MiB, of which only what is changed is there. */
@@ -222,15 +242,18 @@ static void untouched_planes_take_no_memory(void **state)
 	rfm_granules_reset(&g);
 	assert_int_equal(resident(&g), 0);
 	/* One changed granule of each plane; looking for it finds pages of zeroes. */
-	before = own_pages();
+	before = own_kib();
 	for (unsigned int plane = 0; plane < RFM_GRANULES_PLANES; plane++) {
 		rfm_granules_set(&g, plane, g.count / 2, 1, !is_on_at_reset(plane));
 		assert_int_equal(rfm_granules_run(&g, plane, 0, 256 * MIB, &on), 128 * MIB);
 	}
 	rfm_granules_reset(&g);
 	as_at_reset(&g, 256 * MIB);
-	/* Five, or one huge page of 512: not the 640 that there are. */
-	assert_true(own_pages() - before < 580);
+	/* Five pages, or a huge one of 2 MiB: not the 2.5 MiB that there are. */
+	if (reading_takes_memory())
+		print_message("# on this kernel reading takes memory: it is not known who has taken it\n");
+	else
+		assert_true(own_kib() - before < 2300);
 	rfm_granules_destroy(&g);
 }
 

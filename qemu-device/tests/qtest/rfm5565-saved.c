@@ -80,22 +80,32 @@ static void expect_unbroken(Card *card, uint64_t epoch)
     g_assert_cmpuint(counter(card, "epoch"), ==, epoch);
 }
 
-/* A snapshot of a machine, whether it runs or not, does not break its ring. */
-static void test_snapshot(void)
+/*
+ * False if QEMU stood still for so long, while it saved, that whoever waits for
+ * its node has given it up.
+ */
+static bool snapshots_in_time(void)
 {
     Lab *lab = lab_ring("node-id=7", "node-id=9");
     Card *a = &lab->card[0], *b = &lab->card[1];
     uint64_t epoch_a = counter(a, "epoch"), epoch_b = counter(b, "epoch");
+    bool in_time = true;
     unsigned running;
 
     add_disk(lab->vm);
     for (running = 0; running < 2; running++) {
+        gint64 begun;
         uint64_t received = counter(b, "frames-received");
 
         set_running(lab->vm, running);
         mem_writel(a, 4 * running, 0x5a4ed + running);
         wait_until(counter(b, "frames-received") == received + 1);
+        begun = g_get_monotonic_time();
         snapshot(lab->vm, "snapshot-save");
+        in_time = g_get_monotonic_time() - begun < G_USEC_PER_SEC;
+        if (!in_time) {
+            break;
+        }
         expect_unbroken(a, epoch_a);
         expect_unbroken(b, epoch_b);
 
@@ -110,10 +120,21 @@ static void test_snapshot(void)
                                  "delete-internal-sync', 'arguments':"
                                  " {'device': 'disk', 'name': 'one'}}");
     }
-    mem_writel(a, 8, 0x600d);
-    fence(a, b);
-    g_assert_cmphex(mem_readl(b, 8), ==, 0x600d);
+    if (in_time) {
+        mem_writel(a, 8, 0x600d);
+        fence(a, b);
+        g_assert_cmphex(mem_readl(b, 8), ==, 0x600d);
+    }
     lab_stop(lab);
+    return in_time;
+}
+
+/* A snapshot of a machine, whether it runs or not, does not break its ring. */
+static void test_snapshot(void)
+{
+    while (!snapshots_in_time()) {
+        g_test_message("the machine took too long to save: once more");
+    }
 }
 
 /*
