@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ring/host/internal.h"
+#include "ring/util/structs.h"
 
 #define OFFSET_STEP	(64u << 20)
 #define OFFSET_MAX	(192u << 20)
@@ -40,15 +41,6 @@ static bool enter(struct rfmring *ring, bool *entered)
 		return false;
 	}
 	return enter_or_be_inside(ring, entered);
-}
-
-/* @from, as a caller sees it whose structure has @size bytes. */
-static void give(void *to, size_t size, const void *from, size_t have)
-{
-	size_t both = size < have ? size : have;
-
-	memcpy(to, from, both);
-	memset((char *)to + both, 0, size - both);
 }
 
 /* --- watches -------------------------------------------------------------------------- */
@@ -205,7 +197,7 @@ int rfmring_get_stats(struct rfmring *ring, struct rfmring_stats *stats)
 	pthread_mutex_lock(&ring->pending_lock);
 	all.interrupts_lost = ring->interrupts_lost;
 	pthread_mutex_unlock(&ring->pending_lock);
-	give(stats, all.size, &all, sizeof(all));
+	give_struct(stats, all.size, &all, sizeof(all));
 	return 0;
 }
 
@@ -271,7 +263,7 @@ int rfmring_get_state(struct rfmring *ring, struct rfmring_state *state)
 		return -1;
 	get_state(ring, &all);
 	leave(ring, entered);
-	give(state, all.size, &all, sizeof(all));
+	give_struct(state, all.size, &all, sizeof(all));
 	return 0;
 }
 

@@ -62,41 +62,44 @@ class Channel:
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            raise LabError(f"machine {self.number} runs but lets nobody in: "
-                           f"{done.stderr.strip()}")
+            raise ChannelError(f"machine {self.number} runs but lets nobody in: "
+                               f"{done.stderr.strip()}")
 
     def run(self, command):
         """Runs a command line of the guest's shell; returns its exit status."""
-        return self._run_ssh(["-T"], _to_its_end(command))
+        return self._use(self.command_line, command)
 
     @staticmethod
     def command_line(connection, command):
-        """What runs it here, for who starts processes of his own; ends as run() does."""
-        return ["ssh", "-T", *connection.options, GUEST, _to_its_end(command)]
+        """What runs it here, for who starts processes of his own; ends as run() does.
+
+        With the shell in between, so that death by a signal shows as 128 + its number.
+        """
+        return _ssh(connection, "-T", f"{command}\nexit $?")
 
     def shell(self):
-        return self._run_ssh(["-t"])
+        return self._use(_ssh, "-t")
 
     def push(self, source, target):
         """The folder that the target is to lie in is made where it is missing."""
         folder = target if target.endswith("/") else posixpath.dirname(target)
-        if folder and self._run_ssh(["-n"], quote(["mkdir", "-p", "--", folder])):
+        if folder and self._use(_ssh, "-n", quote(["mkdir", "-p", "--", folder])):
             return 1        # -n: what is piped to us is not for mkdir
         return self._copy(_local(source), f"{GUEST}:{target}")
 
     def pull(self, source, target):
         return self._copy(f"{GUEST}:{source}", _local(target))
 
-    def _run_ssh(self, flags, *command):
-        return self._use(["ssh", *flags], GUEST, *command)
-
     def _copy(self, source, target):
-        return 1 if self._use(["scp", "-q", "-r", "-p"], source, target) else 0
+        return 1 if self._use(_scp, source, target) else 0
 
-    def _use(self, program, *arguments):
-        """A command may itself end with 255; only a dead connection is our failure."""
+    def _use(self, words, *arguments):
+        """Runs what `words` makes of a connection and the arguments; returns its exit status.
+
+        A command may itself end with 255; only a dead connection is our failure.
+        """
         with Connection(self) as connection:
-            status = subprocess.run([*DIES_WITH_US, *program, *connection.options, *arguments],
+            status = subprocess.run([*DIES_WITH_US, *words(connection, *arguments)],
                                     check=False).returncode
             if status < 0 or status == CHANNEL_FAILED and self.quietly(connection.options, "true"):
                 raise ChannelError(f"lost the connection to machine {self.number}")
@@ -156,9 +159,12 @@ def quote(arguments):
     return shlex.join(arguments)
 
 
-def _to_its_end(command):
-    """With the shell in between, so that death by a signal shows as 128 + its number."""
-    return f"{command}\nexit $?"
+def _ssh(connection, flag, *command):
+    return ["ssh", flag, *connection.options, GUEST, *command]
+
+
+def _scp(connection, source, target):
+    return ["scp", "-q", "-r", "-p", *connection.options, source, target]
 
 
 def _local(path):

@@ -15,9 +15,9 @@
 #define PLACE	0x20000ull		/* of the words and records here */
 #define STEP	0x1000ull		/* each case has a page of its own */
 
-static const char *near_path, *far_path;
-static struct rfm *near_card, *far_card;
-static struct rfm_info near_info, far_info;
+SHARED const char *near_path, *far_path;
+SHARED struct rfm *near_card, *far_card;
+SHARED struct rfm_info near_info, far_info;
 
 /* A place in both memories, all 0 on both nodes. */
 struct pair {
@@ -78,25 +78,8 @@ static bool silent(struct rfm_events *events)
 	int null_errno = errno;						\
 	CHECK(!null_r) && CHECK_EQ(null_errno, expected); })
 
-/* A thread of this process sleeps; its number is the process's for the first of them. */
-__attribute__((unused))
-static void when_thread_sleeps(pid_t thread)
-{
-	char name[64], state = 0;
-	FILE *file;
-
-	snprintf(name, sizeof(name), "/proc/self/task/%d/stat", thread);
-	while (state != 'S') {
-		file = fopen(name, "r");
-		if (!CHECK(file))
-			return;
-		if (!CHECK_EQ(fscanf(file, "%*d (%*[^)]) %c", &state), 1))
-			state = 'S';
-		fclose(file);
-	}
-}
-
 /* The nodes that the arguments name; false after it has been said why not. */
+__attribute__((unused))
 static bool open_cards(int argc, char **argv)
 {
 	uint64_t begun = now_ns();

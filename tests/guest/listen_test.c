@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "../asleep.h"
 #include "listen.h"
 
 static void each_type_arrives(void)
@@ -436,7 +437,8 @@ static void blocking_reads(void)
 	pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		when_parent_sleeps();
+		while (!is_asleep(getppid()))
+			;
 		_exit(send_event(RFM_EVENT_INT1, 77) != 0);
 	}
 	CHECK_EQ(read(fd, &event, sizeof(event)), sizeof(event));
@@ -448,7 +450,8 @@ static void blocking_reads(void)
 	pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		when_parent_sleeps();
+		while (!is_asleep(getppid()))
+			;
 		_exit(kill(getppid(), SIGUSR1) != 0);
 	}
 	CHECK_ERRNO(read(fd, &event, sizeof(event)), EINTR);

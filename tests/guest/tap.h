@@ -35,8 +35,11 @@ struct tap_case {
 
 #define TAP_CASE(function) { #function, function }
 
-static bool tap_failed;
-static char tap_skipped[256];
+/* In a header: one for all files of a program. */
+#define SHARED __attribute__((weak))
+
+SHARED bool tap_failed;
+SHARED char tap_skipped[256];
 
 __attribute__((format(printf, 1, 2), unused))
 static void tap_note(const char *format, ...)
@@ -123,22 +126,6 @@ static void tap_skip_all(const char *format, ...)
 	}								\
 } while (0)
 
-/* Runs in a child when its parent sleeps in read(), as /proc tells. */
-__attribute__((unused))
-static void when_parent_sleeps(void)
-{
-	char name[64], state = 0;
-	FILE *file;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", getppid());
-	while (state != 'S') {
-		file = fopen(name, "r");
-		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-			_exit(3);
-		fclose(file);
-	}
-}
-
 static void tap_hung(int signo)
 {
 	static const char text[] = "Bail out! this case hangs\n";
@@ -158,6 +145,7 @@ static double tap_seconds(void)
 }
 
 /* Runs all cases; returns the exit status. */
+__attribute__((unused))
 static int tap_run(const struct tap_case *cases, unsigned int count)
 {
 	unsigned int i, failed = 0, skipped = 0;

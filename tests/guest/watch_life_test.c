@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "../asleep.h"
 #include "watch.h"
 
 static void descriptor_flags(void)
@@ -119,7 +120,8 @@ static void blocking_reads(void)
 	pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		when_parent_sleeps();
+		while (!is_asleep(getppid()))
+			;
 		_exit(!far_sets(AT, 77));
 	}
 	CHECK_EQ(read(fd, &event, sizeof(event)), sizeof(event));
@@ -131,7 +133,8 @@ static void blocking_reads(void)
 	pid = fork();
 	REQUIRE(pid >= 0);
 	if (!pid) {
-		when_parent_sleeps();
+		while (!is_asleep(getppid()))
+			;
 		_exit(kill(getppid(), SIGUSR1) != 0);
 	}
 	CHECK_ERRNO(read(fd, &event, sizeof(event)), EINTR);

@@ -157,7 +157,7 @@ def test_growth(folder):
              f"-Wl,--version-script={librfm}/rfm.map", "-o", place / "librfm.so.1", *sources,
              "-lrfmring")
         made("cc", *flags, "-D_GNU_SOURCE", "-o", folder / f"program-{when}",
-             TOP / "tests" / "guest" / "librfm_test.c", place / "librfm.so.1", "-lrfmring")
+             *(TOP / "tests" / "guest" / "librfm").glob("*.c"), place / "librfm.so.1", "-lrfmring")
     for program, library in (("now", "later"), ("later", "now")):
         with Ring(folder, 2) as words:
             done = subprocess.run(

@@ -276,6 +276,24 @@ def gone_at_once(lab):
         expect(not process.is_alive(child.pid, process.start_time(child.pid)), "it does")
 
 
+def not_reached(_):
+    """exec: 255 and one sentence where the machine does not run, is not ready, or lets nobody in"""
+    with tempfile.TemporaryDirectory() as top:
+        folder = Path(top, f"rmlab-{os.getuid()}", "default")
+        (folder / "1").mkdir(parents=True)
+        folder.parent.chmod(0o700)
+        (folder / "lab.json").write_text(json.dumps({
+            "maker": [1, 0], "kernel": "none", "accel": "tcg", "keys": top, "hub": None,
+            "machines": [{"number": 1, "node_id": 1, "command": []}]}))
+        runs = {"pid": os.getpid(), "started": process.start_time(os.getpid())}
+        for run_of, why in (({}, "is not running"), (runs, "is not ready"),
+                            ({**runs, "ssh_port": free_ports(1)[0]}, "lets nobody in")):
+            (folder / "1" / "run.json").write_text(json.dumps(run_of))
+            done = subprocess.run([RMLAB, "exec", "1", "--", "true"], env={**os.environ, "XDG_RUNTIME_DIR": top},
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            expect(done.returncode == 255 and why in done.stderr and done.stderr.count("\n") == 1, f"{done}")
+
+
 def not_trusted(lab):
     """Every verb refuses a folder that is somebody else's, or that others can write; nothing there is run"""
     with tempfile.TemporaryDirectory() as top:
@@ -347,7 +365,7 @@ def side_by_side(lab):
 
 TESTS = [exec_is_transparent, at_once, goes_on_after_a_kill, push_and_pull, push_makes_the_folder,
          programs_of_yours, image_is_small, ids, size, kernel_args, no_driver, qmp, status, log, cut,
-         wrong_usage, same_ids, not_on_a_chain, gone_at_once, not_trusted, started_once, own_command_line, side_by_side]
+         wrong_usage, same_ids, not_on_a_chain, gone_at_once, not_reached, not_trusted, started_once, own_command_line, side_by_side]
 
 
 def main():

@@ -2,7 +2,7 @@
 /* The calls of librfm. links: tools/librfm ring/host */
 /*
  * What they ask of the driver, and what they make of its answers; the driver is
- * this file. That both fit together is for tests/guest/librfm_test.c.
+ * this file. That both fit together is for tests/guest/librfm.
  */
 #include "tests/unit/test.h"
 

@@ -9,6 +9,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/nodes.h"
 #include "tests/unit/stalled.h"
+#include "tests/asleep.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -57,22 +58,6 @@ static uint64_t counter(struct rfm *rfm, unsigned int which)
 
 	assert_int_equal(rfm_counters(rfm, &counters), 0);
 	return counters.value[which];
-}
-
-static void when_asleep(_Atomic pid_t *thread)
-{
-	char name[64], state = 0;
-	FILE *file;
-
-	while (state != 'S') {
-		snprintf(name, sizeof(name), "/proc/self/task/%d/stat", atomic_load(thread));
-		file = atomic_load(thread) ? fopen(name, "r") : NULL;
-		if (!file)
-			continue;
-		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-			state = 0;
-		fclose(file);
-	}
 }
 
 /* --- what is lost, and what comes home -------------------------------------------------- */
@@ -385,7 +370,8 @@ static void a_match_is_not_lost_to_an_own_store(void **state)
 		atomic_store(&storing, 0);
 		pthread_mutex_lock(&node->lock);
 		assert_int_equal(pthread_create(&thread, NULL, store_beside, &i), 0);
-		when_asleep(&storing);
+		while (!is_asleep(atomic_load(&storing)))
+			;
 		assert_int_equal(rfm_store8(near, 0x100, i), 0);
 		while (byte != i)
 			assert_int_equal(rfm_load8(far, 0x100, &byte), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* librfm's nodes in this process. links: tools/librfm ring/host tests/unit/rings.c */
 /*
- * What tests/guest/librfm_test.c and librfm_events_test.c, which run on both, leave out: the
+ * What tests/guest/librfm and librfm_events, which run on both, leave out: the
  * words that open a node, and how it comes and goes.
  */
 #include "tests/unit/test.h"
@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* --- opening ------------------------------------------------------------------------ */
@@ -60,6 +62,47 @@ static void what_means_no_node_is_refused(void **state)
 			fail_msg("%s: '%s' does not say '%s'", bad[i].card, rfm_error(),
 				 bad[i].says);
 	}
+}
+
+/* Sooner or later: the first may have waited for less than it takes to be seen. */
+static void has_waited_in_vain(const char *card, const char *why)
+{
+	struct rfm *first = rfm_open(card, O_RDWR);
+	uint64_t begun = now_ns();
+
+	assert_non_null(first);
+	while (!strstr(rfm_error(), why)) {
+		if (now_ns() - begun > PATIENCE_MS * 1000000ull)
+			fail_msg("'%s' does not say '%s'", rfm_error(), why);
+		assert_int_equal(rfm_close(rfm_open(card, O_RDWR)), 0);
+	}
+	assert_int_equal(rfm_close(first), 0);
+}
+
+/* A ring that is not whole in time is no error, but why it is not is said. */
+static void what_a_ring_lacks_is_said(void **state)
+{
+	struct sockaddr_un other = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	char text[700];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s&wait-ms=100", alone(3));
+	has_waited_in_vain(text, "nobody sends to it");
+	snprintf(other.sun_path, sizeof(other.sun_path), "%s/b3", folder);
+	assert_int_equal(bind(fd, (struct sockaddr *)&other, sizeof(other)), 0);
+	has_waited_in_vain(text, "cannot connect to");
+	close(fd);
+	unlink(other.sun_path);
+
+	name_node(0, "");
+	near = rfm_open(words[0], O_RDWR);
+	assert_non_null(near);
+	assert_string_equal(rfm_error(), "");
+	snprintf(text, sizeof(text), "ring:?rx=unix:%s/1,server&tx=unix:%s/0&node=1&size=1M&wait-ms=100",
+		 folder, folder);
+	has_waited_in_vain(text, "another node has its id");
+	assert_int_equal(rfm_close(near), 0);
 }
 
 static void settings_are_passed_on(void **state)
@@ -304,6 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ring_test(what_means_no_node_is_refused),
+		ring_test(what_a_ring_lacks_is_said),
 		ring_test(settings_are_passed_on),
 		ring_test(one_node_has_many_handles),
 		ring_test(interrupts_wait_for_a_listener),

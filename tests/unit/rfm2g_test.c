@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* links: tools/librfm2g tools/librfm ring/host */
+/* links: tools/librfm2g tools/librfm ring/host tests/guest/rfm2g */
 /*
- * tests/guest/rfm2g_test.c on nodes in this process: a ring of two, and one of two for the
+ * tests/guest/rfm2g on nodes in this process: a ring of two, and one of two for the
  * process that ends in between.
  */
-#define _GNU_SOURCE 1
-#define main(...) rfm2g_test_main(__VA_ARGS__)
-#include "tests/guest/rfm2g_test.c"
-#undef main
+#include "tests/guest/rfm2g/private.h"
 
 static char folder[] = "/tmp/rfm2g-test-XXXXXX";
 static char addresses[4][300];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* librfm2g in process. links: tools/librfm2g tools/librfm ring/host tests/unit/rings.c */
 /*
- * What tests/guest/rfm2g_test.c leaves out, as a card has it not: a ring that has no room for
+ * What tests/guest/rfm2g leaves out, as a card has it not: a ring that has no room for
  * what is stored to a mapping, and the time between two looks.
  */
 #include "tests/unit/test.h"

@@ -10,14 +10,6 @@
 #define FENCE_MAX_MS		60000
 #define RING_TEST_MAX_MS	10000
 
-void give_struct(void *to, size_t size, const void *from, size_t have)
-{
-	size_t both = size < have ? size : have;
-
-	memcpy(to, from, both);
-	memset((char *)to + both, 0, size - both);
-}
-
 int take_struct(void *to, size_t have, const void *from, size_t size)
 {
 	size_t both = size < have ? size : have;

@@ -119,6 +119,7 @@ struct rfm *rfm_open(const char *card, int flags)
 {
 	char path[sizeof(DEVICES) + NAME_MAX];
 
+	sentence[0] = '\0';
 	if (flags != O_RDONLY && flags != O_RDWR)
 		return open_failed(EINVAL, "a card is opened with O_RDONLY or O_RDWR alone");
 	card = resolve(card, path, sizeof(path));

@@ -12,6 +12,7 @@
 #define RFM_PRIVATE_H
 
 #include "fail.h"
+#include "ring/util/structs.h"
 #include "rfm/rfm.h"
 
 /**
@@ -77,10 +78,11 @@ uint64_t can_of(uint64_t features);
 struct rfm *backend_card_open(const char *path, int flags);
 struct rfm *backend_ring_open(const char *address, int flags);
 
-/** give_struct() - @from, of @have bytes, as a caller sees it who knows @size bytes of it */
-void give_struct(void *to, size_t size, const void *from, size_t have);
-
-/** take_struct() - the other way; -1 with EINVAL if more is asked for than is known here */
+/**
+ * take_struct() - the other way than give_struct()
+ *
+ * -1 with EINVAL if more is asked for than is known here.
+ */
 int take_struct(void *to, size_t have, const void *from, size_t size);
 
 /** open_failed() - rfm_error() says this; NULL, with @error in errno */

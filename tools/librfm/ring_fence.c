@@ -200,7 +200,23 @@ static int try_until(struct ring_node *node, uint64_t until_ns, bool whole)
 
 void wait_for_ring(struct ring_node *node)
 {
-	try_until(node, clock_ns() + node->wait_ms * 1000000ull, true);
+	struct rfmring_state state = { .size = sizeof(state) };
+	const char *why = "what it sends does not come home";
+
+	if (!try_until(node, clock_ns() + node->wait_ms * 1000000ull, true) ||
+	    errno != ETIMEDOUT || rfmring_get_state(node->ring, &state))
+		return;
+	pthread_mutex_lock(&node->lock);
+	if (state.left)
+		why = "another node has its id";
+	else if ((!state.signal || !state.downstream) && node->trouble[0])
+		why = node->trouble;
+	else if (!state.signal)
+		why = "nobody sends to it";
+	else if (!state.downstream)
+		why = "nobody takes what it sends";
+	open_failed(ETIMEDOUT, "ring:%.80s is on no whole ring: %s", node->address, why);
+	pthread_mutex_unlock(&node->lock);
 }
 
 /* A fence is a packet that no node reacts to, and so does as the probe. */

@@ -163,6 +163,7 @@ static int open_ring(struct ring_node *node, struct rfmring_config *config)
 	config->opaque = node;
 	config->interrupt = ring_interrupt;
 	config->status = ring_status;
+	config->log = ring_log;
 	config->lost = ring_lost;
 	config->timer = ring_timer;
 	node->ring = rfmring_open(config, why, sizeof(why));

@@ -79,6 +79,7 @@ enum node_state {
  * @taken: events by type, which a driver would have taken from the card
  * @queued: depths of all queues
  * @counting: counts up eventfds; 0: there has been none yet, or the kernel has none
+ * @trouble: what its fibres complained of last
  */
 struct ring_node {
 	struct ring_node *next;
@@ -112,6 +113,7 @@ struct ring_node {
 	uint64_t taken[RFM_EVENT_TYPES];
 	unsigned int watches, ranges, queued;
 	aio_context_t counting;
+	char trouble[300];
 };
 
 /* Granules that a handle owns. */
@@ -304,6 +306,7 @@ void read_compared(struct ring_stream *stream);
 void ring_update(void *opaque, const struct rfmring_update *update);
 void ring_interrupt(void *opaque, const struct rfmring_interrupt *interrupt);
 void ring_status(void *opaque, uint32_t what);
+void ring_log(void *opaque, const char *sentence);
 void ring_lost(void *opaque, uint32_t lost_node, uint64_t count);
 void ring_timer(void *opaque, uint64_t now_ns);
 

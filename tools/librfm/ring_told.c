@@ -123,6 +123,15 @@ void ring_status(void *opaque, uint32_t what)
 	pthread_mutex_unlock(&node->lock);
 }
 
+void ring_log(void *opaque, const char *sentence)
+{
+	struct ring_node *node = opaque;
+
+	pthread_mutex_lock(&node->lock);
+	strncpy(node->trouble, sentence, sizeof(node->trouble) - 1);
+	pthread_mutex_unlock(&node->lock);
+}
+
 void ring_lost(void *opaque, uint32_t lost_node, uint64_t count)
 {
 	struct ring_node *node = opaque;

@@ -78,7 +78,10 @@ struct rfm_events;	/* a stream of events: a watch or a listener */
  */
 RFM_API struct rfm *rfm_open(const char *card, int flags);
 
-/** rfm_error() - one sentence: why the last rfm_open() of this thread has failed */
+/**
+ * rfm_error() - one sentence: why the last rfm_open() of this thread has failed, or has waited
+ * for its ring in vain; else empty
+ */
 RFM_API const char *rfm_error(void);
 
 /**
