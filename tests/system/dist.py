@@ -30,7 +30,7 @@ class Checkout:
         done("git", "clone", "-q", "--shared", TOP, self.top)
 
     def dist(self):
-        name = done("make", "-s", "-C", self.top, "dist").strip()
+        name = done("make", "-s", "-C", self.top, "dist").split()[-1]
         return self.top / name
 
 
