@@ -77,8 +77,15 @@ install: tools ## the programs, librfm, librfmring and man pages, below PREFIX (
 	@$(MAKE) -C tools install
 	@$(MAKE) -C ring install
 
+version := $(file <VERSION)
+dist: ## build/rfm-VERSION.tar.gz: what is committed, the same bytes each time
+	@git diff --quiet HEAD -- || { echo "make dist: commit first what you have changed" >&2; exit 1; }
+	@mkdir -p build
+	@git -c tar.umask=0022 archive --prefix=rfm-$(version)/ -o build/rfm-$(version).tar.gz HEAD
+	@echo build/rfm-$(version).tar.gz
+
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
 .PHONY: help demo quick test check check-long check-debug coverage fuzz lint build setup qemu module tools \
-	test-programs image install clean
+	test-programs image install dist clean

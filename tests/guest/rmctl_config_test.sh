@@ -153,6 +153,11 @@ write="needs a descriptor of the card that is open for writing, or CAP_NET_ADMIN
 any="needs a descriptor of the card, or CAP_NET_ADMIN"
 chmod 711 "$dir"
 user_may_not "list: cannot list the cards: $any" 600 list
+echo 1 >/proc/sys/kernel/dmesg_restrict
+as_user 600 report
+check "a user with mode 600 is told what report could not ask" [ "$status" -eq 4 -a ! -s "$err" ]
+check "and why" has_lines "$out" "^$dev: mode 0600, closed to this user; events unknown\$" \
+	"^rmctl: list: cannot list the cards: $any\$" "^rmctl: $dev: show: $any\$" '^this user may not read it$'
 user_may_not "$dev: show: $any" 600 show "$dev"
 user_may_not "$dev: stats: $any" 600 stats "$dev"
 user_may_not "$dev: map: $any" 600 map "$dev"

@@ -23,7 +23,7 @@ run --help
 check "rmctl --help fits on a screen" fits_screen
 cp "$out" "$dir/help"
 verbs='list show stats set subscribe unsubscribe subscriptions monitor save-config apply map test
-	fence verify send listen peek poke dump regions'
+	fence verify send listen peek poke dump regions report'
 for verb in $verbs; do
 	check "rmctl --help has the verb $verb" grep -qE "^  (.* )?$verb( |\$)" "$dir/help"
 	run "$verb" --help
@@ -39,6 +39,7 @@ bad 2 "unknown option '-x' .*" -xj list
 bad 2 "unknown option '-x' .*" -jx list
 bad 2 "unknown option '-éj' .*" -éj list
 bad 2 "list: too many arguments, it takes: none .*" list "$dev"
+bad 2 "(.*: )?report: too many arguments, it takes: none .*" report "$dev"
 for verb in show stats set subscribe unsubscribe subscriptions save-config map test fence \
 	verify send listen peek poke dump; do
 	bad 2 "$verb: too few arguments, it needs: DEV.*" "$verb"
@@ -535,6 +536,34 @@ if [ -n "$peer" ]; then
 else
 	skip "listening to another card" "no second card given"
 fi
+
+# --- report -----------------------------------------------------------------------------
+
+read -r host </proc/sys/kernel/hostname
+echo rig-of-somebody >/proc/sys/kernel/hostname
+"$rmctl" poke "$dev" 0x200 0x5ec4e7a1
+"$rmctl" save-config "$dev" >"$dir/before"
+[ -z "$peer" ] || { "$rmctl" send "$peer" "$node" 1 0x77 && all_sent "$peer"; }
+run report
+echo "$host" >/proc/sys/kernel/hostname
+# One of the cards of this machine may have no extension block, and no map.
+check "rmctl report" [ \( "$status" -eq 0 -o "$status" -eq 4 \) -a ! -s "$err" ]
+check "report has versions, cards, and who may open them" has_lines "$out" '^rmctl [0-9.]+$' \
+	"^kernel $(uname -r) " '^module rfm: srcversion [0-9A-F]+, .*base_policy=' \
+	"^card at PCI $pci: driver rfm, revision 0x[0-9a-f]{2}, enabled\$" \
+	"^$dev: mode 0[0-7]{3}, writable to this user; events( |\$)" '^\[.*\] rfm '"$pci: "
+for asked in list "show $dev" "save-config $dev" "stats $dev --absolute" "map $dev" "subscriptions $dev"; do
+	check "report asks $asked" grep -qx "== $asked" "$out"
+done
+check "report has what a verb prints" [ -z "$(grep -vxFf "$out" "$dir/before")" ]
+check "report has no contents of the memory, and no name of the host" \
+	[ -z "$(grep -iE '5ec4e7a1|a1e7c45e|rig-of-somebody' "$out")" ]
+if [ -n "$peer" ]; then
+	run listen "$dev" 1 -n 1 -t 20
+	check "report takes no event from anybody" has_lines "$out" 'int1 .*0x0*77'
+fi
+run -j report
+check "rmctl -j report" has_lines "$out" "^\{\"rmctl\":\"[0-9.]+\",.*\"verb\":\"show\",\"device\":\"$dev\".*\}\$"
 
 # --- the card goes away -----------------------------------------------------------------
 

@@ -280,6 +280,7 @@ def endless_words():
                 client.connect(str(hub.path))
                 client.sendall(before + b"x" * (1 << 20))
                 answers = [json.loads(line) for line in client.makefile()]
+            expect(os.stat(hub.path).st_mode & 0o77 == 0, "others may use the control socket")
             expect(any("error" in answer for answer in answers) != bool(before), f"{answers}")
             told("bypass", 1, "on", hub=hub)
             told("bypass", 1, "off", hub=hub)

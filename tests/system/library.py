@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import TOP, asked, expect, plan, run
+from suite import TOP, Skipped, asked, expect, plan, run
 
 PROGRAM = r"""
 #include <rfmring.h>
@@ -499,6 +499,39 @@ def test_growth(libraries):
                 node.kill()
 
 
+OPENS = r"""
+#include <rfm/rfm.h>
+#include <fcntl.h>
+
+int main(void)
+{
+	struct rfm *rfm = rfm_open(NULL, O_RDWR);
+
+	return !rfm || rfm_close(rfm);
+}
+"""
+
+
+def test_set_id(libraries):
+    """Who runs a program with more rights than his own does not choose its card by the environment"""
+    if os.getuid():
+        raise Skipped("only root makes such a program")
+    installed = libraries.card
+    source, program = installed.folder / "opens.c", installed.folder / "opens"
+    source.write_text(OPENS, encoding="ascii")
+    made("cc", "-Wall", "-Werror", "-static", "-o", program, source, *installed.flags("--static", "--cflags", "--libs"))
+    installed.folder.chmod(0o755)
+    somebody, group = 65534, 1
+    for mode, opened in ((0o755, True), (0o2755, False)):
+        os.chown(program, 0, group)
+        program.chmod(mode)
+        with tempfile.TemporaryDirectory() as folder:
+            os.chown(folder, somebody, somebody)
+            done = subprocess.run([program], user=somebody, group=somebody, extra_groups=[], check=False, timeout=60,
+                                  env={"RFM_CARD": alone(folder)})
+        expect((done.returncode == 0) == opened, f"{mode:o}: status {done.returncode}")
+
+
 def test_rfm2g_program(libraries):
     """A program for the vendor's library builds as C89, C99 and C++, shared and static, and runs"""
     installed = libraries.rfm2g
@@ -631,7 +664,7 @@ def test_header(libraries):
 
 
 TESTS = [test_program, test_examples, test_all_three, test_between_files, test_without_header, test_growth,
-         test_rfm2g_program, test_rfm2g_package, test_rfm2g_samples, test_symbols, test_needs, test_version,
+         test_set_id, test_rfm2g_program, test_rfm2g_package, test_rfm2g_samples, test_symbols, test_needs, test_version,
          test_pages, test_header]
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import schemas
-from suite import TOP, extra_cards, run_guest_program
+from suite import TOP, expect, extra_cards, plan, run, run_guest_program, unload_driver
 from labkit import Lab
 
 SCRIPTS = ("rmctl_lib.sh", "rmctl_test.sh", "rmctl_config_test.sh")
@@ -19,7 +19,7 @@ LONELY, DEVICE, PEER, ALONE, BASE, BETWEEN = 1, 0, 17, 18, 19, 20
 
 # Of these the scripts print JSON.
 VERBS = ("list", "show", "stats", "set", "subscribe", "unsubscribe", "subscriptions", "monitor",
-         "save-config", "apply", "map", "test", "fence", "send", "listen", "peek", "poke", "dump")
+         "save-config", "apply", "map", "test", "fence", "send", "listen", "peek", "poke", "dump", "report")
 
 
 def ring_of(folder, *nodes):
@@ -42,6 +42,18 @@ def script(lab, name, *args, **environment):
                              "sh", f"/tmp/{name}", *args, timeout=800)
 
 
+def test_report_without_module(lab):
+    """rmctl report tells of cards that have no driver, of a module that is not loaded, and what it could not ask"""
+    unload_driver(lab)
+    done = lab.run(1, "rmctl", "-j", "report", check=False)
+    report = schemas.fitting("report", done.stdout)
+    expect(done.returncode == 4 and report["module"] is None and not report["devices"] and
+           len(report["cards"]) == 6 and not any(card["driver"] for card in report["cards"]) and
+           "is module rfm loaded?" in report["asked"][0]["error"], f"{done}")
+    said = lab.run(1, "rmctl", "report", check=False).stdout
+    expect("\nmodule rfm: not loaded\ncard at PCI 0000:" in said and "driver none" in said, said)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder, \
             Lab("rmctl", 1, *odd_cards(folder)) as lab:
@@ -55,6 +67,9 @@ def main():
         failed += script(lab, "rmctl_test.sh", cards[ALONE], RING="open", MISUSE="no")
         failed += script(lab, "rmctl_test.sh", cards[BASE], MISUSE="no")
         failed += schemas.check_log(lab, 1, VERBS)
+        tests = [test_report_without_module]
+        plan(tests)
+        failed += run(tests, lab)
     return bool(failed)
 
 

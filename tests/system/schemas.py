@@ -45,6 +45,9 @@ def fitting(verb, line):
         raise Failed(f"rmctl -j {verb}: {problem}: {line}") from problem
     for error in validator(verb).iter_errors(value):
         raise Failed(f"rmctl -j {verb}: {error.json_path}: {error.message}: {line}")
+    for asked in value["asked"] if verb == "report" else ():
+        for output in asked["output"]:
+            fitting(asked["verb"], json.dumps(output))
     return value
 
 

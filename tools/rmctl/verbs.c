@@ -223,6 +223,14 @@ const struct verb verbs[] = {
 	  "      --memory=SIZE  bytes of the memory, in place of what the file says\n"
 	  "      --prefix=NAME  what names in the header begin with (default: FILE's name)\n",
 	  "to from memory prefix", verb_regions },
+	{ "report", "",
+	  "Prints what somebody who helps wants to know: versions, the cards and who may\n"
+	  "open them; what 'list' says, and of each card 'show', 'save-config', 'stats',\n"
+	  "'map' and 'subscriptions'; the driver's lines in the kernel's log. It changes\n"
+	  "nothing. There are no contents of a memory in it and no names of hosts and\n"
+	  "users, but those of programs that use a card. Status 4 if not all could be\n"
+	  "asked; why stands where the answer would.\n",
+	  "", verb_report },
 	{ 0 },
 };
 
@@ -235,7 +243,7 @@ const char verbs_help[] =
 	"Who is on the ring, and is it whole?\n"
 	"  list | map DEV            cards of this machine | the ring, node by node\n"
 	"  test DEV | fence DEV      does a packet come back? | did all I stored arrive?\n"
-	"  verify DEV [RANGE]        is the memory of every node as it is here?\n"
+	"  verify DEV [RANGE] | report   is every memory as here? | for a support mail\n"
 	"Why is my update not arriving?\n"
 	"  show DEV | stats DEV | subscriptions DEV   settings | counters | who has what\n"
 	"Wake me when this word changes, or something happens\n"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
 /*
  * What programs see of the registers of a 5565 reflective-memory card: bits of
  * its status, features, counters. Sources of the numbers: docs/card.md,
