@@ -15,9 +15,9 @@
 #define PLACE	0x20000ull		/* of the words and records here */
 #define STEP	0x1000ull		/* each case has a page of its own */
 
-SHARED const char *near_path, *far_path;
-SHARED struct rfm *near_card, *far_card;
-SHARED struct rfm_info near_info, far_info;
+__weak const char *near_path, *far_path;
+__weak struct rfm *near_card, *far_card;
+__weak struct rfm_info near_info, far_info;
 
 /* A place in both memories, all 0 on both nodes. */
 struct pair {

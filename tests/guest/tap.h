@@ -36,10 +36,10 @@ struct tap_case {
 #define TAP_CASE(function) { #function, function }
 
 /* In a header: one for all files of a program. */
-#define SHARED __attribute__((weak))
+#define __weak __attribute__((weak))
 
-SHARED bool tap_failed;
-SHARED char tap_skipped[256];
+__weak bool tap_failed;
+__weak char tap_skipped[256];
 
 __attribute__((format(printf, 1, 2), unused))
 static void tap_note(const char *format, ...)

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define READY_LIMIT_NS	20000000000ull	/* to set up 256 processes on a busy machine */
+#define READY_LIMIT_NS	120000000000ull	/* to set up 256 processes on a busy machine */
 #define NAP_US		1000
 
 static volatile sig_atomic_t interrupted;

@@ -5,7 +5,7 @@
 
 #include "tests/guest/librfm_pair.h"
 
-SHARED const char *narrow_path;
+__weak const char *narrow_path;
 
 void opening(void), cards_are_listed(void), what_is_no_place(void), settings(void),
 	everything_has_a_name(void), waits_end_when_they_should(void), mapping(void),

@@ -176,7 +176,7 @@ int rfm2g_test_main(int argc, char **argv)
 }
 
 /* Unless there is another, as in tests/unit/rfm2g_test.c. */
-SHARED int main(int argc, char **argv)
+__weak int main(int argc, char **argv)
 {
 	return rfm2g_test_main(argc, argv);
 }

@@ -15,11 +15,11 @@
 #define IS(call, status)	CHECK_EQ(call, RFM2G_##status)
 #define PLACE	0x20000u		/* of the words here; each case has a page of its own */
 
-SHARED char *near_path, *far_path, *narrow_path, *spare_near, *spare_far;
-SHARED RFM2GHANDLE near, far, stale;
-SHARED RFM2G_UINT32 size;
-SHARED RFM2G_NODE near_node, far_node;
-SHARED bool on_card;
+__weak char *near_path, *far_path, *narrow_path, *spare_near, *spare_far;
+__weak RFM2GHANDLE near, far, stale;
+__weak RFM2G_UINT32 size;
+__weak RFM2G_NODE near_node, far_node;
+__weak bool on_card;
 
 /* main.c */
 bool settle(void);
