@@ -31,10 +31,10 @@ for ending in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(ending, lambda *_: sys.exit(1))
 
 
-def rmlab(*args, check=True, timeout=300, within=()):
-    """Run rmlab, by a command that begins with `within`. Returns the finished process; its output is text."""
+def rmlab(*args, check=True, timeout=300):
+    """Run rmlab. Returns the finished process; its output is text."""
     try:
-        done = subprocess.run([*within, RMLAB, *map(str, args)], text=True, capture_output=True,
+        done = subprocess.run([RMLAB, *map(str, args)], text=True, capture_output=True,
                               stdin=subprocess.DEVNULL, timeout=timeout, check=False)
     except subprocess.TimeoutExpired as late:
         raise Failed(f"rmlab {' '.join(map(str, args))}: not done after {timeout} s") from late
@@ -133,9 +133,7 @@ class Part(Running):
 class Lab:
     """A ring of VMs, taken down at the end of the `with` block."""
 
-    def __init__(self, name, nodes, *up_args, within=()):
-        """`within` is what a command begins with that runs on the lab's host."""
-        self.within = within
+    def __init__(self, name, nodes, *up_args):
         self.name = f"{name}-{os.getpid()}"
         self.nodes = range(1, nodes + 1)
         self.up_args = up_args
@@ -145,8 +143,7 @@ class Lab:
     def __enter__(self):
         try:
             # It knows itself when a machine takes too long to boot.
-            rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args, timeout=None,
-                  within=self.within)
+            rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args, timeout=None)
             self.up = labs.Lab(self.name)
         except BaseException:
             # `up` may have been killed half way.
@@ -184,7 +181,7 @@ class Lab:
                 self.verb("pull", node, "/tmp/gcov", folder)
 
     def verb(self, verb, node, *args, **options):
-        return rmlab(verb, "--name", self.name, node, *args, within=self.within, **options)
+        return rmlab(verb, "--name", self.name, node, *args, **options)
 
     def run(self, node, *command, check=True, timeout=120):
         """Run a command on a node to its end. Returns the finished process, as wait() does."""

@@ -142,6 +142,9 @@ SUITES = [
     system("monitor", "test", 30, 20,
            "everything that rmctl monitor tells of is made to happen, and what show makes of it"),
     system("readme", "test", 50, 10, "the commands of README.md"),
+    *(Suite(f"guides:{guide}", "check", seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
+            f"the commands of docs/{guide}.md")
+      for guide, seconds in (("five-minutes", 30), ("own-guest", 400), ("hosts", 20))),
 
     # --- what measures ---
     system("bench", "check", 30, 10, "costs of loads and stores", alone=True),

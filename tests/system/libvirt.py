@@ -8,6 +8,7 @@ As root the daemon runs in a user namespace where it is not root: a session daem
 import os
 import subprocess
 import sys
+import uuid
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,6 @@ import labkit
 from labkit import Failed, rmlab
 from lab.channel import Channel
 
-NODES = (1, 2)
 NOT_ROOT = [] if os.getuid() else ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
 VIRSH_S = 300           # for one command, on a busy host
 WORD = 0x3000
@@ -30,7 +30,7 @@ QEMU_CONFIG = 'stdio_handler = "file"\nsecurity_driver = "none"\n'
 class Daemon:
     """libvirtd for qemu:///session, in a folder of its own, until the end of the place."""
 
-    def __init__(self, place, name="libvirtd", within=(), config=""):
+    def __init__(self, place, name="libvirtd"):
         self.folder = Path(place.folder, name)
         folders = {"HOME": "", "XDG_RUNTIME_DIR": "run", "XDG_CONFIG_HOME": "config", "XDG_CACHE_HOME": "cache",
                    "XDG_DATA_HOME": "data", "XDG_STATE_HOME": "state"}
@@ -39,20 +39,24 @@ class Daemon:
         (self.folder / "run").mkdir(mode=0o700)
         (self.folder / "config" / "libvirt" / "qemu.conf").write_text(QEMU_CONFIG)
         own = self.folder / "libvirtd.conf"
-        own.write_text(config)
+        own.write_text(f'host_uuid = "{uuid.uuid4()}"\n')     # two daemons here are two hosts for libvirt
         self.program = place.add(Program(
-            place.folder, name, "libvirtd", "--config", own, "--pid-file", self.folder / "pid",
-            within=[*within, *NOT_ROOT], env=self.environment, stdin=subprocess.DEVNULL))
+            place.folder, name, *NOT_ROOT, "libvirtd", "--config", own, "--pid-file", self.folder / "pid",
+            env=self.environment, stdin=subprocess.DEVNULL))
         wait_for("libvirtd answers", self.answers)
+
+    @property
+    def uri(self):
+        return f"qemu+unix:///session?socket={self.folder}/run/libvirt/libvirt-sock"
 
     def answers(self):
         expect(self.program.alive(), f"libvirtd has ended: {self.program.said()}")
         return not self.virsh("uri", check=False).returncode
 
-    def virsh(self, *words, check=True):
-        done = subprocess.run([*NOT_ROOT, "virsh", "--connect", "qemu:///session", *map(str, words)], text=True,
+    def virsh(self, *words, check=True, timeout=VIRSH_S):
+        done = subprocess.run([*NOT_ROOT, "virsh", "--connect", self.uri, *map(str, words)], text=True,
                               capture_output=True, env=self.environment, stdin=subprocess.DEVNULL,
-                              timeout=VIRSH_S, check=False)
+                              timeout=timeout, check=False)
         if check:
             expect(done.returncode == 0, f"virsh {words}: {done.stderr.strip()}")
         return done
@@ -66,15 +70,42 @@ class Daemon:
 
 
 class Domains(labkit.Lab):
-    """The domains of a lab of two machines, which libvirt runs."""
+    """The domains of a lab, which libvirt runs: `daemon` says which."""
 
-    def __init__(self, place):
-        super().__init__("libvirt", len(NODES))
+    def __init__(self, place, nodes):
+        super().__init__("libvirt", nodes)
         self.place, self.folder = place, Path(place.folder, "lab")
         self.daemon, self.channels = None, {}
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        """None is left, and what they said is kept if something has failed."""
+        if kind:
+            self.keep_logs()
+        if self.daemon:
+            self.daemon.end_domains()
+
     def files(self):
-        return [self.folder / f"{number}.xml" for number in NODES]
+        return [self.folder / f"{number}.xml" for number in self.nodes]
+
+    def write(self, *options):
+        """rmlab writes them."""
+        return rmlab("libvirt", "--name", self.name, "--nodes", len(self.nodes), "--to", self.folder, *options)
+
+    def launch(self, number):
+        """Returns when there is a way in."""
+        self.daemon.virsh("start", self.domain(number))
+        self.enter(number)
+
+    def verb(self, verb, node, *args, **options):
+        """What the other tests ask rmlab for: what a console has shown."""
+        expect(verb == "log", f"{verb} is no business of ours")
+        what = self.folder / str(node) / "console.log"
+        if args:
+            what = self.daemon.folder / "cache" / "libvirt" / "qemu" / "log" / f"{self.domain(node)}.log"
+        return SimpleNamespace(stdout=what.read_text(errors="replace") if what.exists() else "")
 
     def domain(self, number):
         return f"{self.name}-{number}"
@@ -109,13 +140,13 @@ class Domains(labkit.Lab):
             channel.quietly([*channel.options, "-o", f"ControlPath={control}"], "-O", "exit")
 
     def whole(self):
-        for number in NODES:
+        for number in self.nodes:
             self.test_ring(number)
 
 
 def writes_domains(domains):
     """rmlab libvirt writes a domain for each machine, which virt-xml-validate finds in order"""
-    done = rmlab("libvirt", "--name", domains.name, "--nodes", len(NODES), "--to", domains.folder)
+    done = domains.write()
     expect(done.stdout.split() == [str(file) for file in domains.files()], f"{done}")
     for file in domains.files():
         checked = subprocess.run(["virt-xml-validate", file, "domain"], text=True, capture_output=True,
@@ -139,11 +170,11 @@ def starts(domains):
     domains.daemon = Daemon(domains.place)
     for file in domains.files():
         domains.daemon.virsh("define", file)
-    for number in NODES:
+    for number in domains.nodes:
         domains.daemon.virsh("start", domains.domain(number))
     listed = domains.daemon.said("list", "--name").split()
-    expect(listed == [domains.domain(number) for number in NODES], f"running: {listed}")
-    for number in NODES:
+    expect(listed == [domains.domain(number) for number in domains.nodes], f"running: {listed}")
+    for number in domains.nodes:
         domains.enter(number)
     domains.whole()
     domains.poke(1, WORD, 0x1111)
@@ -172,20 +203,19 @@ def stops(domains):
     """One is paused and goes on; one is ended, the other sees its light go; it starts again"""
     domains.daemon.virsh("suspend", domains.domain(2))
     expect(domains.state(2) == "paused", domains.state(2))
-    wait_for("its card passes on what comes", lambda: not domains.run(1, "rmctl", "test", "rfm0", check=False).returncode)
+    domains.test_ring(1)        # its card passes on what comes
     domains.daemon.virsh("resume", domains.domain(2))
     domains.leave(2)
     domains.daemon.virsh("destroy", domains.domain(2))
     expect(domains.state(2) == "shut off", domains.state(2))
     wait_for("the other's ring is open", lambda: domains.run(1, "rmctl", "test", "rfm0", check=False).returncode == 1)
-    domains.daemon.virsh("start", domains.domain(2))
-    domains.enter(2)
+    domains.launch(2)
     domains.whole()
 
 
 def is_gone(domains):
     """They are ended and undefined, and nothing runs any more"""
-    for number in NODES:
+    for number in domains.nodes:
         domains.leave(number)
         domains.daemon.virsh("destroy", domains.domain(number))
         domains.daemon.virsh("undefine", "--snapshots-metadata", domains.domain(number))
@@ -198,13 +228,8 @@ TESTS = [writes_domains, refuses, starts, goes_back, stops, is_gone]
 def main():
     subprocess.run([TOP / "scripts" / "setup", "--guests"], check=True)
     plan(TESTS)
-    with Place("libvirt") as place:
-        domains = Domains(place)
-        try:
-            failed = run(TESTS, domains)
-        finally:
-            if domains.daemon:
-                domains.daemon.end_domains()
+    with Place("libvirt") as place, Domains(place, 2) as domains:
+        failed = run(TESTS, domains)
         if failed:
             place.keep_logs()
     return bool(failed)

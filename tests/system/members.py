@@ -33,12 +33,11 @@ def preload(folder, name):
 class Program:
     """A process of ours; what it says on stderr goes to a file in the folder."""
 
-    def __init__(self, folder, name, *command, within=(), **options):
-        """`within` is what the command begins with that runs somewhere else."""
+    def __init__(self, folder, name, *command, **options):
         self.name = name
         self.log = Path(folder) / f"{name}.log"
         with self.log.open("a") as log:
-            self.process = subprocess.Popen([str(word) for word in [*within, *command]], text=True,
+            self.process = subprocess.Popen([str(word) for word in command], text=True,
                                             stderr=log, cwd=folder, **options)
         self.pid = self.process.pid
 
@@ -102,9 +101,9 @@ class Control:
 class Served(Program):
     """A program with a control socket."""
 
-    def __init__(self, folder, name, *command, **options):
+    def __init__(self, folder, name, *command):
         super().__init__(folder, name, *command, stdin=subprocess.DEVNULL,
-                         stdout=subprocess.DEVNULL, **options)
+                         stdout=subprocess.DEVNULL)
         self.path = Path(folder) / f"{name}.control"
         self.control = None
 
@@ -130,10 +129,10 @@ class Served(Program):
 class Node(Served):
     """rmnode, to be asked by its control socket."""
 
-    def __init__(self, folder, node, rx, tx, *options, within=()):
+    def __init__(self, folder, node, rx, tx, *options):
         name = f"rmnode{node}"
         super().__init__(folder, name, RMNODE, "--id", node, "--rx", rx, "--tx", tx, "--control",
-                         Path(folder) / f"{name}.control", *options, within=within)
+                         Path(folder) / f"{name}.control", *options)
         self.node = node
 
     def members(self):

@@ -61,7 +61,7 @@ def test_of_script(text):
             # A ring of its own, as above.
             done = subprocess.run(["bash", "-e", "-c", own(text) + "\nwait"], cwd=TOP, check=False,
                                   stdin=subprocess.DEVNULL, stdout=output,
-                                  stderr=subprocess.STDOUT, timeout=120)
+                                  stderr=subprocess.STDOUT, timeout=600)
             output.seek(0)
             shown = output.read()
         print("\n".join("# " + line for line in shown.splitlines()))
@@ -84,6 +84,8 @@ def disk():
 
 
 if __name__ == "__main__":
+    if PAGE.name != "README.md":
+        subprocess.run([TOP / "scripts" / "setup", "--guests"], check=True)
     DISK = disk() if "disk.qcow2" in TEXT else ""
     FIRST_PORT = min(free_ports(20)) - 10       # of those that a page calls 5610 to 5619
     tests = [links, *map(test_of, COMMANDS), *map(test_of_script, SCRIPTS)]
