@@ -109,12 +109,12 @@ def console(folder):
             "-serial", "chardev:console"]
 
 
-def card(options, number, sockets):
+def card(options, number, sockets, port="chassis=1,slot=1"):
     """The card behind a port of its own, and what is its; sockets are its chardevs."""
     properties = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
                            f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx", "iothread=ring0",
                            *options.device_args(number)])
-    return ["-device", "pcie-root-port,id=rp0,chassis=1,slot=1", *sockets,
+    return ["-device", f"pcie-root-port,id=rp0,{port}", *sockets,
             "-object", "iothread,id=ring0", "-device", properties, *options.qemu_args(number)]
 
 

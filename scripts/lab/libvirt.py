@@ -12,6 +12,10 @@ from .command import FIRMWARE_FOLDER, IMAGE_MEMORY, SSH, card, credential, kerne
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 SOCKET_PATH = 107       # bytes that the path of a socket may have
 
+# Where libvirt, which counts from the first, puts none of its own devices.
+NETWORK_CARD = "addr=0x1c"
+CARD_PORT = "chassis=200,slot=1,addr=0x1d"
+
 # As command.CPU, in libvirt's words.
 CPU = {"kvm": ("host-passthrough", "xsave"), "tcg": ("maximum", "la57")}
 
@@ -49,7 +53,8 @@ def domain(qemu, options, folder, number, disk, sockets):
     line = add(top, f"{{{NAMESPACE}}}commandline")
     network = f"user,id=net0,{SSH}" + ("" if boots_disk else ",restrict=on")
     for word in ["-L", qemu.parent / FIRMWARE_FOLDER, "-netdev", network,
-                 "-device", "virtio-net-pci,netdev=net0,romfile=", *card(options, number, sockets)]:
+                 "-device", f"virtio-net-pci,netdev=net0,romfile=,{NETWORK_CARD}",
+                 *card(options, number, sockets, CARD_PORT)]:
         add(line, f"{{{NAMESPACE}}}arg", value=str(word))
     ET.indent(top)
     return ET.tostring(top, encoding="unicode") + "\n"
