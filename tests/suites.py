@@ -136,9 +136,18 @@ SUITES = [
     system("foreign:100", "check", 180, 30, "the same, a hundred times in turn"),
     system("registers", "test", 10, 10,
            "which registers of a 5565 the driver touches: those of docs/real-card.md, and no other"),
+    *(system(f"guests:{release}", "check", 400, 60,
+             f"a stock Debian {number} boots in a lab, takes the driver, runs a program", release)
+      for release, number in (("bookworm", 12), ("trixie", 13))),
+    system("libvirt", "check", 120, 30, "machines as domains of libvirt: started, saved, stopped"),
+    system("hosts", "check", 180, 40,
+           "a ring over two hosts: delay, loss, a cut that nobody is told of, a machine that moves"),
     system("monitor", "test", 30, 20,
            "everything that rmctl monitor tells of is made to happen, and what show makes of it"),
     system("readme", "test", 50, 10, "the commands of README.md"),
+    *(Suite(f"guides:{guide}", "check", seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
+            f"the commands of docs/{guide}.md")
+      for guide, seconds in (("five-minutes", 30), ("own-guest", 400), ("hosts", 20))),
 
     # --- what measures ---
     system("bench", "check", 30, 10, "costs of loads and stores", alone=True),

@@ -4,7 +4,9 @@
 cli      the command line
 lab      a lab: its folder, its machines, bringing them up and down
 hub      the fibre hub that the cards may be plugged into
-machine  one virtual machine: its QEMU command line, its process, its boot
+machine  one virtual machine: its process, its boot
+command  the QEMU command line of a machine
+libvirt  the machines of a lab as domains of libvirt
 channel  the way into a guest (ssh)
 qmp      talking to QEMU
 process  processes told apart by pid and start time

@@ -16,7 +16,7 @@ from . import LabError
 
 CHANNEL_FAILED = 255  # ssh's own exit status for it
 
-GUEST = "root@127.0.0.1"
+HOST = "127.0.0.1"
 
 # Long enough for a guest that is busy under emulation; a VM that is gone closes the
 # connection at once.
@@ -26,24 +26,30 @@ ALIVE_INTERVAL, ALIVE_COUNT = 5, 24
 DIES_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 
 
-class Channel:
-    """ssh and scp to one machine."""
+def identity(keys, login):
+    """How ssh knows the guest, and it us. A disk of somebody's own, into which we log in as `login`, has
+    a host key of its own, and may want one of the user's keys; it is reached through QEMU alone."""
+    if login:
+        return {"StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null", "User": login}
+    return {"StrictHostKeyChecking": "yes", "UserKnownHostsFile": keys / "known_hosts", "User": "root",
+            "HostKeyAlias": "rmlab-guest", "IdentitiesOnly": "yes"}
 
-    def __init__(self, number, folder, keys, port):
+
+class Channel:
+    """ssh and scp to one machine; `login` is who we are on a machine that boots a disk."""
+
+    def __init__(self, number, folder, keys, port, login=None):
         self.number = number
         self.folder = folder
         settings = {
+            **identity(keys, login),
             "ControlMaster": "auto",
             "ControlPersist": "yes",
             "ServerAliveInterval": ALIVE_INTERVAL,
             "ServerAliveCountMax": ALIVE_COUNT,
             "ConnectTimeout": 30,
             "IdentityFile": keys / "id",
-            "IdentitiesOnly": "yes",
-            "UserKnownHostsFile": keys / "known_hosts",
             "GlobalKnownHostsFile": "/dev/null",
-            "HostKeyAlias": "rmlab-guest",
-            "StrictHostKeyChecking": "yes",
             "BatchMode": "yes",
             "LogLevel": "ERROR",
             "Port": port,
@@ -58,7 +64,7 @@ class Channel:
             pass
 
     def connect(self, options):
-        done = subprocess.run(["ssh", *options, "-f", "-N", GUEST],
+        done = subprocess.run(["ssh", *options, "-f", "-N", HOST],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
@@ -85,10 +91,10 @@ class Channel:
         folder = target if target.endswith("/") else posixpath.dirname(target)
         if folder and self._use(_ssh, "-n", quote(["mkdir", "-p", "--", folder])):
             return 1        # -n: what is piped to us is not for mkdir
-        return self._copy(_local(source), f"{GUEST}:{target}")
+        return self._copy(_local(source), f"{HOST}:{target}")
 
     def pull(self, source, target):
-        return self._copy(f"{GUEST}:{source}", _local(target))
+        return self._copy(f"{HOST}:{source}", _local(target))
 
     def _copy(self, source, target):
         return 1 if self._use(_scp, source, target) else 0
@@ -108,7 +114,7 @@ class Channel:
     @staticmethod
     def quietly(options, *arguments):
         """A command, or -O and one to the master; returns its exit status."""
-        return subprocess.run(["ssh", *options, GUEST, *arguments],
+        return subprocess.run(["ssh", *options, HOST, *arguments],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False).returncode
 
@@ -160,7 +166,7 @@ def quote(arguments):
 
 
 def _ssh(connection, flag, *command):
-    return ["ssh", flag, *connection.options, GUEST, *command]
+    return ["ssh", flag, *connection.options, HOST, *command]
 
 
 def _scp(connection, source, target):

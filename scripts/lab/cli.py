@@ -7,8 +7,9 @@ import os
 import re
 import shlex
 import sys
+from pathlib import Path
 
-from . import LabError, UsageError, channel, qmp
+from . import LabError, UsageError, channel, command, qmp
 from . import lab as labs
 from .lab import Lab
 from .machine import read_log
@@ -17,6 +18,7 @@ SIZES = ("64M", "128M", "256M")
 MAX_NODE_ID = 255
 MAX_MACHINES = 16
 DEFAULT_MACHINES = 3
+QCOW2 = b"QFI\xfb"      # the first bytes of such a disk image
 MAX_RESERVED = 1024     # MiB; all memory lies below 2 GiB, in one piece
 
 # Options whose value may itself begin with a dash.
@@ -75,6 +77,35 @@ def for_machines(text):
     return (int(match[1]), match[2]) if match else (None, text)
 
 
+def address(text):
+    """'HOST:PORT', as (host, port)."""
+    match = re.fullmatch(r"(.+):(\d+)", text)
+    if not match or not 1 <= int(match[2]) <= 65535 - 2 * MAX_MACHINES:
+        raise argparse.ArgumentTypeError(f"'{text}' is no HOST:PORT of a hub")
+    return match[1].strip("[]"), int(match[2])
+
+
+def for_machine(text):
+    """'N=STR': (N, STR)."""
+    match = re.fullmatch(r"(\d+)=(.+)", text, re.DOTALL)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' does not say which machine: N=...")
+    return int(match[1]), match[2]
+
+
+def disk(text):
+    """'N=FILE', of which QEMU is told for good what it is: (N, its path)."""
+    number, name = for_machine(text)
+    try:
+        with open(name, "rb") as file:
+            if file.read(len(QCOW2)) != QCOW2:
+                raise argparse.ArgumentTypeError(f"{name} is no qcow2 disk image; 'qemu-img convert -O "
+                                                 "qcow2' makes one of others")
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{name}: {error.strerror}") from None
+    return number, os.path.abspath(name)
+
+
 def json_object(text):
     try:
         value = json.loads(text)
@@ -87,16 +118,26 @@ def json_object(text):
 
 # --- verbs ---
 
-def do_up(args):
+def complete(args):
+    """Makes of the words of the command line what `up` and `libvirt` need, or says what is wrong with them."""
     args.nodes = args.nodes or (len(args.ids) if args.ids else DEFAULT_MACHINES)
     args.ids = args.ids or list(range(1, args.nodes + 1))
     if len(args.ids) != args.nodes:
         raise UsageError(f"--ids names {len(args.ids)} node ids for {args.nodes} machines")
-    for option, values in (("--qemu-arg", args.qemu_arg), ("--device-arg", args.device_arg)):
+    for option, values in (("--qemu-arg", args.qemu_arg), ("--device-arg", args.device_arg),
+                           ("--image", args.image), ("--login", args.login)):
         for number, _ in values:
             if number is not None and not 1 <= number <= args.nodes:
                 raise UsageError(f"{option} is for machine {number}, but there are {args.nodes}")
 
+    args.images, args.logins = dict(args.image), dict(args.login)
+    for number in args.logins.keys() - args.images.keys():
+        raise UsageError(f"--login is for machine {number}, which boots no --image")
+    if args.write_images and not args.images:
+        raise UsageError("--write-images, but there is no --image")
+
+    if args.hub and args.topology == "hub":
+        raise UsageError("--hub is for a hub elsewhere, --topology hub for one of the lab's own")
     if args.hub_arg and args.topology != "hub":
         raise UsageError("--hub-arg is for a lab with a hub: --topology hub")
     args.hub_args = [word for value in args.hub_arg for word in shlex.split(value)]
@@ -114,7 +155,19 @@ def do_up(args):
     args.device_args = lambda number: base + chosen(args.device_arg, number)
     args.qemu_args = lambda number: [word for value in chosen(args.qemu_arg, number)
                                      for word in shlex.split(value)]
+
+
+def do_up(args):
+    complete(args)
     labs.up(args)
+    return 0
+
+
+def do_libvirt(args):
+    complete(args)
+    if args.topology == "hub":
+        raise UsageError("libvirt runs no hub of ours: start an rmhub, and say with --hub where it is")
+    print(*labs.write_domains(args, Path(args.to or args.name).absolute()), sep="\n")
     return 0
 
 
@@ -131,6 +184,11 @@ def reached(args):
         return machine.channel()
     except LabError as error:
         raise channel.ChannelError(str(error)) from error
+
+
+def do_args(args):
+    print(command.by_hand(Lab(args.name).machine(args.node).config["command"]))
+    return 0
 
 
 def do_push(args):
@@ -174,8 +232,9 @@ def do_status(args):
     for node in status["nodes"]:
         process = f"pid {node['pid']}, ssh port {node['ssh_port']}" if node["pid"] else ""
         cut = ", the fibre that comes to it is cut" if node["fibre"] == "cut" else ""
+        disk_of = f", boots {node['image']}" if node["image"] else ""
         print(f"machine {node['n']}: node {node['node_id']:#x} ({node['node_id']}), "
-              f"{node['state']} {process}".rstrip() + cut)
+              f"{node['state']} {process}".rstrip() + cut + disk_of)
     return 0
 
 
@@ -192,7 +251,7 @@ def do_start(args):
 
 def do_migrate(args):
     lab = Lab(args.name)
-    if not lab.hub:
+    if not lab.on_hub:
         raise LabError(f"the cards of lab '{args.name}' are connected to each other, and would not "
                        "find one that has moved; on a hub they do: 'rmlab up --topology hub'")
     with labs.end_by_signal():
@@ -202,7 +261,7 @@ def do_migrate(args):
 
 def fibre_of(args):
     lab = Lab(args.name)
-    if lab.status()["hub"]:
+    if lab.on_hub:
         raise LabError(f"the fibres of lab '{args.name}' end at a hub: 'rmhub cut' and 'rmhub "
                        "restore' are for them")
     return lab.machine(args.node)
@@ -246,6 +305,10 @@ def parser():
         return sub
 
     add_up(verb("up", do_up, "boot machines whose cards form one ring, and wait until they are ready"))
+    sub = verb("libvirt", do_libvirt, "write machines, as 'up' would boot them, as domains of libvirt: XML "
+               "for 'virsh define'")
+    add_up(sub)
+    sub.add_argument("--to", metavar="FOLDER", help="which to make for the files (default: ./L)")
     node_verb("exec", do_exec, "run a command on a machine; output, error output and exit status "
               "are those of the command (128 + N when signal N ended it)",
               usage="rmlab exec [--name L] NODE -- CMD [ARG...]")
@@ -258,6 +321,7 @@ def parser():
                     ("command", "for instance query-status"))
     sub.add_argument("arguments", nargs="?", type=json_object, metavar="JSON",
                      help="for instance '{\"id\": \"rfm0\"}'")
+    node_verb("args", do_args, "print a machine's QEMU command line, for a shell")
     sub = node_verb("log", do_log, "print what a machine's console has shown")
     sub.add_argument("--qemu", action="store_true",
                      help="instead what its QEMU has said: the card's complaints")
@@ -281,9 +345,19 @@ def add_up(sub):
     sub.add_argument("--topology", choices=("chain", "hub"), default="chain",
                      help="how the cards are connected: each to the next (default), or all to "
                      "an rmhub")
+    sub.add_argument("--hub", type=address, metavar="HOST:PORT",
+                     help="plug the cards into an rmhub elsewhere, by TCP: machine 1 sends to PORT and "
+                     "receives from PORT + 1, machine 2 the next two, and so on")
     sub.add_argument("--hub-arg", action="append", default=[], metavar="STR",
                      help="more arguments of the hub; split at spaces as a shell would")
     sub.add_argument("--size", choices=SIZES, default="64M", help="card memory (default: 64M)")
+    sub.add_argument("--image", type=disk, action="append", default=[], metavar="N=FILE",
+                     help="machine N boots this disk, a qcow2 image, in place of rmlab's small guest")
+    sub.add_argument("--write-images", action="store_true",
+                     help="what a machine writes to its disk stays; without, its image is left as it is")
+    sub.add_argument("--login", type=for_machine, action="append", default=[], metavar="N=USER",
+                     help="who 'exec' and its like are on a machine with a disk (default: root); "
+                     "'none': there is no ssh server to wait for")
     sub.add_argument("--kernel", metavar="VERSION|PATH",
                      default=os.environ.get("RMLAB_KERNEL"),
                      help="what to boot, as scripts/guest-image takes it (default: what RMLAB_KERNEL in the "

@@ -79,6 +79,15 @@ def hub_command(top, folder, ports, arguments):
             f"--log={folder}/faults.log", *arguments]
 
 
+def distant_sockets(address, number):
+    """The same, of a hub elsewhere, a pair of TCP ports for each of its own: in, and out."""
+    host, first = address
+    port = first + 2 * (number - 1)
+    host = host.replace(",", ",,")
+    return ["-chardev", f"socket,id=rfmrx,host={host},port={port + 1},reconnect-ms=100",
+            "-chardev", f"socket,id=rfmtx,host={host},port={port},reconnect-ms=100"]
+
+
 def card_sockets(folder, number):
     """The chardevs by which the card of a machine is plugged into its port."""
     port = f"{folder}/port{number - 1}"

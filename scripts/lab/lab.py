@@ -14,10 +14,10 @@ import threading
 from pathlib import Path
 from queue import SimpleQueue
 
-from . import LabError, UsageError, process
-from .hub import Hub, card_sockets, hub_command
-from .machine import (RESERVED_AT, BootError, Machine, chain_sockets, find_qemu, qemu_command,
-                      usable_accelerator)
+from . import LabError, UsageError, libvirt, process
+from .command import RESERVED_AT, chain_sockets, find_qemu, qemu_command, usable_accelerator
+from .hub import Hub, card_sockets, distant_sockets, hub_command
+from .machine import BootError, Machine
 
 TOP = Path(__file__).resolve().parent.parent.parent
 
@@ -80,6 +80,7 @@ class Lab:
             raise LabError(f"there is no lab '{name}'; 'rmlab up --name {name}' makes one") from None
         command = self.config.get("hub")
         self.hub = Hub(self.folder / "hub", command) if command else None
+        self.on_hub = bool(command or self.config.get("distant"))
         keys = Path(self.config["keys"])
         self.machines = [Machine(self.folder / str(entry["number"]), {**entry, "keys": keys})
                          for entry in self.config["machines"]]
@@ -115,24 +116,22 @@ class Lab:
         common = {"kernel": self.config["kernel"], "accel": self.config["accel"]}
         return {"name": self.name, **common,
                 "driver": self.config.get("driver", "rfm"), "reserved": self.reserved,
-                "topology": "hub" if self.hub else "chain",
+                "topology": "hub" if self.on_hub else "chain",
                 "hub": self.hub.status() if self.hub else None, "nodes": [{
             "n": machine.number,
             "node_id": machine.config["node_id"],
             "pid": machine.pid,
             "state": "running" if machine.pid else "dead",
-            "fibre": None if self.hub else machine.fibre,
+            "fibre": None if self.on_hub else machine.fibre,
             "ssh_port": machine.ssh_port,
             "console": str(machine.console),
             "qmp": str(machine.qmp),
-            **common} for machine in self.machines]}
+            **common, "image": machine.image} for machine in self.machines]}
 
 
 def up(options):
     """Brings a new lab up, or leaves nothing behind."""
-    qemu = find_qemu(TOP)
-    options.image = guest_image(options.kernel, options.driver)
-    options.accel = options.accel or usable_accelerator()
+    qemu = prepare(options)
     with locked_base() as base:
         folder = base / options.name
         clear_stale(options.name)
@@ -150,6 +149,20 @@ def up(options):
         except BaseException:
             remove(options.name)
             raise
+
+
+def prepare(options):
+    """Finds or builds what machines are made of. Returns the path of QEMU."""
+    qemu = find_qemu(TOP)
+    options.image = guest_image(options.kernel, options.driver)
+    options.keys = options.image.parent / "keys"
+    options.accel = options.accel or usable_accelerator()
+    return qemu
+
+
+def write_domains(options, target):
+    """Writes the machines as domains of libvirt. Returns the paths of the files."""
+    return libvirt.write(prepare(options), options, target, sockets_of)
 
 
 def guest_image(kernel, driver):
@@ -176,33 +189,53 @@ def clear_stale(name):
     remove(name)
 
 
-def write_config(folder, options, qemu):
-    def place(number):
-        return folder / str((number - 1) % options.nodes + 1)
+def place_of(folder, options, number):
+    return folder / str((number - 1) % options.nodes + 1)
 
-    def sockets(number):
-        if hub:
-            return card_sockets(folder / "hub", number)
-        return chain_sockets(place(number), place(number + 1))
 
-    hub = None
+def sockets_of(folder, options, number):
+    """The chardevs of a machine's card."""
+    if options.hub:
+        return distant_sockets(options.hub, number)
     if options.topology == "hub":
-        (folder / "hub").mkdir()
-        hub = hub_command(TOP, folder / "hub", options.nodes, options.hub_args)
+        return card_sockets(folder / "hub", number)
+    return chain_sockets(*(place_of(folder, options, n) for n in (number, number + 1)))
+
+
+def hub_of(folder, options):
+    """The command line of the lab's own hub, or None."""
+    if options.topology != "hub":
+        return None
+    (folder / "hub").mkdir()
+    return hub_command(TOP, folder / "hub", options.nodes, options.hub_args)
+
+
+def write_config(folder, options, qemu):
+    hub = hub_of(folder, options)
     machines = []
     for number in range(1, options.nodes + 1):
-        place(number).mkdir()
+        place = place_of(folder, options, number)
+        place.mkdir()
         machines.append({
             "number": number, "node_id": options.ids[number - 1],
-            "command": qemu_command(qemu, options, place(number), number, sockets(number))})
+            **image_facts(options, number),
+            "command": qemu_command(qemu, options, place, number, sockets_of(folder, options, number))})
     config = {
         "maker": [os.getpid(), process.start_time(os.getpid())],
         "kernel": options.image.name, "accel": options.accel,
         "driver": options.driver, "reserve": options.reserve,
-        "keys": str(options.image.parent / "keys"), "hub": hub, "machines": machines}
+        "keys": str(options.keys), "hub": hub, "distant": options.hub, "machines": machines}
     new = folder / "lab.json.new"
     new.write_text(json.dumps(config))
     new.rename(folder / "lab.json")
+
+
+def image_facts(options, number):
+    """What a machine that boots a disk has in its configuration."""
+    if number not in options.images:
+        return {}
+    return {"image": str(options.images[number]), "login": options.logins.get(number, "root"),
+            "write_images": options.write_images}
 
 
 def boot(machines):

@@ -5,9 +5,7 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,25 +14,12 @@ import time
 from . import LabError, process, qmp
 from .channel import Channel
 
-MEMORY = 256 << 20      # without what is reserved
-RESERVED_AT = MEMORY    # behind it; and behind that
-FIRMWARE = 2 << 20      # firmware has its tables at the end of the memory
 TAIL_LINES = 25
 SECONDS_TO_MOVE = 60
 STARVED = 4     # times as long for a boot, on a machine that others use too
-
-# Under KVM the guest must not see AVX: KVM cannot emulate AVX stores to the card's memory.
-# Five-level page tables only cost time under emulation.
-CPU = {"kvm": "host,xsave=off", "tcg": "max,la57=off"}
-
-# What no lab uses, and a kernel that boots would look for.
-MACHINE = "q35,sata=off,smbus=off,i8042=off,hpet=off"
-
-# A CPU that waits for its turn on the host would have its TSC judged unstable, and its timer
-# not connected. The second line leaves out what only takes time: tests of the kernel's ciphers,
-# security modules, memory that is zeroed twice, and waiting for RCU.
-KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=5 panic=-1 tsc=reliable no_timer_check "
-                    "cryptomgr.notests lsm=lockdown init_on_alloc=0 rcupdate.rcu_expedited=1")
+SECONDS_FOR_IMAGE = 900     # until somebody's own system lets us in, under emulation
+SECONDS_TO_KNOCK = 1        # at its door, again
+NO_LOGIN = "none"
 
 
 class Machine:
@@ -88,9 +73,12 @@ class Machine:
 
     def channel(self):
         self.require_running()
+        if self.config.get("login") == NO_LOGIN:
+            raise LabError(f"there is no way into {self}: 'rmlab up' was told so by --login")
         if self.ssh_port is None:
             raise LabError(f"{self} is not ready yet")
-        return Channel(self.number, self.folder, self.config["keys"], self.ssh_port)
+        return Channel(self.number, self.folder, self.config["keys"], self.ssh_port,
+                       self.config.get("login"))
 
     def kill(self):
         run = self._run()
@@ -156,6 +144,11 @@ class Machine:
         finally:
             os.close(handle)
 
+    @property
+    def image(self):
+        """The disk that it boots; None of one that boots the small guest."""
+        return self.config.get("image")
+
     def boot(self, limit):
         """Starts QEMU and waits until the guest lets us in; returns (seconds, remark).
 
@@ -164,13 +157,39 @@ class Machine:
         """
         begin = time.monotonic()
         self.stop_channels()
+        if self.image:
+            remark = self._boot_image(begin + SECONDS_FOR_IMAGE)
+            return time.monotonic() - begin, remark
         with self._ready_listener() as listener:
-            run = self._start_qemu(self.config["command"])
-            self._run_file.unlink(missing_ok=True)
-            self._remember(**run)
+            run = self._begin()
             remark = self._wait_ready(listener, run["pid"], begin, limit)
         self._let_us_in()
         return time.monotonic() - begin, remark
+
+    def _begin(self):
+        run = self._start_qemu(self.config["command"])
+        self._run_file.unlink(missing_ok=True)
+        self._remember(**run)
+        return run
+
+    def _boot_image(self, end):
+        """Waits until its ssh server lets us in; one that never does goes on without. Returns a remark."""
+        handle = os.pidfd_open(self._begin()["pid"])
+        refusal = LabError("QEMU does not answer")
+        try:
+            while time.monotonic() < end:
+                try:
+                    self._remember(ssh_port=qmp.ssh_port(self.qmp))
+                    if self.config["login"] != NO_LOGIN:
+                        self.channel().open()
+                    return ""
+                except LabError as error:
+                    refusal = error
+                if select.select([handle], [], [], SECONDS_TO_KNOCK)[0]:
+                    raise BootError(self, "died while booting")
+        finally:
+            os.close(handle)
+        return f"it runs, but there is no way in: {refusal}"
 
     @contextlib.contextmanager
     def _ready_listener(self):
@@ -238,6 +257,9 @@ class Machine:
         goes on where it was.
         """
         self.require_running()
+        if self.image and not self.config["write_images"]:
+            raise LabError(f"{self} does not move: what it has written to its disk is in its QEMU, as it "
+                           "was started without --write-images")
         old = {"qmp": "qmp", **self._run()}
         running = qmp.execute(self.qmp, "query-status")["running"]
         place = f"qmp{old['pid']}"      # when the old QEMU ends, it removes its own
@@ -321,84 +343,3 @@ def read_log(path):
         return path.read_text(errors="replace").replace("\r", "")
     except FileNotFoundError:
         return ""
-
-
-def usable_accelerator():
-    """KVM only where the CPU shows it: some hosts have a /dev/kvm on which kernels hang."""
-    try:
-        os.close(os.open("/dev/kvm", os.O_RDWR))
-    except OSError:
-        return "tcg"
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
-        for line in cpuinfo:
-            if line.startswith("flags"):
-                return "kvm" if {"vmx", "svm"} & set(line.split()) else "tcg"
-    return "tcg"
-
-
-def chain_sockets(folder, peer_folder):
-    """The chardevs of a card that sends to the one of the next machine."""
-    return ["-chardev", f"socket,id=rfmrx,path={folder}/rx,server=on,wait=off",
-            "-chardev", f"socket,id=rfmtx,path={peer_folder}/rx,reconnect-ms=100"]
-
-
-def clock_arguments():
-    """An emulated TSC ticks as the host's; on a busy host the guest would measure it wrong.
-
-    Where it has a constant rate, bogomips is twice its MHz.
-    """
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
-        text = cpuinfo.read()
-    bogomips = re.search(r"^bogomips\s*:\s*([\d.]+)$", text, re.MULTILINE)
-    if "constant_tsc" not in text or not bogomips:
-        return ""
-    return f"tsc_early_khz={round(float(bogomips[1]) * 500)}"
-
-
-def memory_size(options):
-    return MEMORY + (options.reserve and options.reserve + FIRMWARE)
-
-
-def kernel_arguments(options, number):
-    words = [KERNEL_ARGUMENTS, clock_arguments(), f"hostname={options.name}-{number}"]
-    if options.driver == "none":
-        words.append("rmlab_driver=none")       # for scripts/guest/init
-    if options.reserve:
-        words.append(f"memmap={options.reserve:#x}${RESERVED_AT:#x}")
-    return " ".join(filter(None, [*words, options.kernel_args]))
-
-
-def qemu_command(qemu, options, folder, number, sockets):
-    """The QEMU command line of one machine; sockets are the chardevs of its card."""
-    card = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
-                     f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx", "iothread=ring0",
-                     *options.device_args(number)])
-    return [
-        str(qemu), "-name", f"rmlab-{options.name}-{number}", "-L", str(qemu.parent / "pc-bios"),
-        "-machine", f"{MACHINE},accel={options.accel}", "-cpu", CPU[options.accel],
-        "-m", f"{memory_size(options) >> 20}M",
-        "-nodefaults", "-no-user-config", "-display", "none", "-action", "reboot=shutdown",
-        "-kernel", str(options.image / "vmlinuz"), "-initrd", str(options.image / "initramfs.img"),
-        "-append", kernel_arguments(options, number),
-        "-chardev", f"file,id=console,path={folder}/console.log,append=on",
-        "-serial", "chardev:console",
-        "-chardev", f"socket,id=ready,path={folder}/ready", "-serial", "chardev:ready",
-        "-chardev", f"socket,id=qmp,path={folder}/qmp,server=on,wait=off",
-        "-mon", "chardev=qmp,mode=control",
-        "-netdev", "user,id=net0,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
-        "-device", "virtio-net-pci,netdev=net0,romfile=",
-        "-device", "pcie-root-port,id=rp0,chassis=1,slot=1",
-        *sockets,
-        "-object", "iothread,id=ring0",
-        "-device", card,
-        *options.qemu_args(number),
-    ]
-
-
-def find_qemu(top):
-    qemu = top / "build" / "qemu" / "qemu-system-x86_64"
-    if not qemu.exists():
-        raise LabError(f"{qemu} is missing; run 'make build' first")
-    if shutil.which("ssh") is None:
-        raise LabError("ssh is missing; run scripts/setup first")
-    return qemu

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every command of README.md is run, and must succeed.
+"""Every command of README.md is run, and must succeed; or of a guide: readme.py docs/GUIDE.md.
 
 `make demo` is run as it stands. `make test` is what runs this, so its line is
-only looked for; the clean-root test of `make check-long` runs it for real.
+only looked for; the clean-root test of `make check-long` runs it for real. The guide's disk.qcow2 is a
+Debian 12.
 """
 
 import os
@@ -12,16 +13,24 @@ import subprocess
 import sys
 import tempfile
 
-from suite import TOP, expect, plan, run, wait_for
+from suite import TOP, expect, free_ports, plan, run, wait_for
 from labkit import rmlab
 
-TEXT = (TOP / "README.md").read_text()
+PAGE = TOP / (sys.argv[1:2] or ["README.md"])[0]
+TEXT = PAGE.read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
 # A block that leaves something in the background is one piece.
 SCRIPTS = [block for block in BLOCKS if re.search(r"&$", block, re.M)]
 COMMANDS = [line for block in BLOCKS if block not in SCRIPTS
             for line in block.splitlines() if line]
-COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.split("## Where to go next")[1])
+COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.partition("## Where to go next")[2])
+COMMAND_S = 3000        # to build the driver in a machine
+
+
+def own(text):
+    """With files and ports of ours in the place of those of the page."""
+    text = text.replace("/tmp/ring", FOLDER).replace("disk.qcow2", DISK)
+    return re.sub(r"\b56(1\d)\b", lambda port: str(FIRST_PORT + int(port[1])), text)
 
 
 def test_of(command):
@@ -29,11 +38,11 @@ def test_of(command):
         if command == "make test":
             return
         # A lab of its own, so that this may run beside somebody's.
-        line = re.sub(r"rmlab (\w+)", rf"rmlab \1 --name readme-{os.getpid()}", command)
+        line = own(re.sub(r"rmlab (\w+)", rf"rmlab \1 --name readme-{os.getpid()}", command))
 
         def succeeds():
             done = subprocess.run(line, shell=True, cwd=TOP, text=True, capture_output=True,
-                                  stdin=subprocess.DEVNULL, check=False, timeout=600)
+                                  stdin=subprocess.DEVNULL, check=False, timeout=COMMAND_S)
             print("\n".join("# " + text for text in (done.stdout + done.stderr).splitlines()))
             # A node that is held up for a moment has the value later than who looks at once.
             return done.returncode == 0 and ("peek" not in line or "0x0000cafe" in done.stdout)
@@ -48,12 +57,11 @@ def test_of(command):
 
 def test_of_script(text):
     def test():
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as output:
+        with tempfile.TemporaryFile("w+") as output:
             # A ring of its own, as above.
-            script = text.replace("/tmp/ring", folder)
-            done = subprocess.run(["bash", "-e", "-c", script + "\nwait"], cwd=TOP, check=False,
+            done = subprocess.run(["bash", "-e", "-c", own(text) + "\nwait"], cwd=TOP, check=False,
                                   stdin=subprocess.DEVNULL, stdout=output,
-                                  stderr=subprocess.STDOUT, timeout=120)
+                                  stderr=subprocess.STDOUT, timeout=600)
             output.seek(0)
             shown = output.read()
         print("\n".join("# " + line for line in shown.splitlines()))
@@ -64,16 +72,27 @@ def test_of_script(text):
 
 
 def links():
-    """Every file that README.md points to exists"""
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        expect((TOP / target).exists(), f"{target} does not exist")
+    """Every file that the page points to exists"""
+    for target in re.findall(r"\]\(([^)#]+)", TEXT):
+        expect((PAGE.parent / target).exists(), f"{target} does not exist")
+
+
+def disk():
+    done = subprocess.run([TOP / "tests" / "debian-image", "bookworm"], text=True, stdout=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, check=True)
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":
+    if PAGE.name != "README.md":
+        subprocess.run([TOP / "scripts" / "setup", "--guests"], check=True)
+    DISK = disk() if "disk.qcow2" in TEXT else ""
+    FIRST_PORT = min(free_ports(20)) - 10       # of those that a page calls 5610 to 5619
     tests = [links, *map(test_of, COMMANDS), *map(test_of_script, SCRIPTS)]
     plan(tests)
-    try:
-        failed = run(tests)
-    finally:
-        rmlab("down", "--name", f"readme-{os.getpid()}")
+    with tempfile.TemporaryDirectory() as FOLDER:
+        try:
+            failed = run(tests)
+        finally:
+            rmlab("down", "--name", f"readme-{os.getpid()}")
     sys.exit(bool(failed))
