@@ -145,9 +145,11 @@ SUITES = [
     system("monitor", "test", 30, 20,
            "everything that rmctl monitor tells of is made to happen, and what show makes of it"),
     system("readme", "test", 50, 10, "the commands of README.md"),
-    *(Suite(f"guides:{guide}", "check", seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
+    *(Suite(f"guides:{guide}", tier, seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
             f"the commands of docs/{guide}.md")
-      for guide, seconds in (("five-minutes", 30), ("own-guest", 400), ("hosts", 20))),
+      for guide, tier, seconds in (("five-minutes", "check", 30), ("own-guest", "check", 400),
+                                   ("hosts", "check", 20), ("realtime", "long", 120))),
+    system("kvm", "check", 40, 10, "the driver warns of AVX under KVM"),
 
     # --- what measures ---
     system("bench", "check", 30, 10, "costs of loads and stores", alone=True),
@@ -200,8 +202,9 @@ SUITES = [
     long("spine:million", 60, "a million rounds of three-node causality"),
     Suite("in-tree", "long", 1000, 30, ["tests/in-tree"],
           "the card built the upstream way, in QEMU's own tree", alone=True),
-    Suite("newer-kernel", "long", 800, 30, ["tests/newer-kernel"],
-          "the driver builds for a newer kernel without a warning, and works there", alone=True),
+    Suite("kernels", "long", 2400, 120, ["tests/kernels"],
+          "the driver builds for the kernels that people run without a warning, and works there",
+          alone=True),
     Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
           "`make demo` and `make test` on a bare Debian 12", alone=True),
 ]

@@ -266,7 +266,7 @@ static int rfm_dump_begin(struct netlink_callback *cb,
 	struct rfm_dump *dump = (void *)cb->ctx;
 	struct rfm_nl_ctx ctx = {
 		.skb = cb->skb,
-		.attrs = rfm_dump_attrs(cb),
+		.attrs = genl_info_dump(cb)->attrs,
 		.extack = cb->extack,
 	};
 	int ret = rfm_nl_ctx_get(&ctx, false, function);
@@ -328,7 +328,6 @@ int __init rfm_netlink_init(void)
 {
 	rfm_nl_family.netnsok = false;
 	rfm_nl_family.mcgrps = rfm_groups;
-	rfm_family_ops(&rfm_nl_family);
 	return genl_register_family(&rfm_nl_family);
 }
 
