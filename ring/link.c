@@ -72,8 +72,9 @@ void rfm_link_refuse(uint8_t *wire, enum rfm_link_refusal why, const struct rfm_
 			       "certificate",							\
 	[RFM_REFUSE_EXPIRED] = "the " side " neighbour refuses this node's certificate, which "	\
 			       "has expired or is not valid yet",				\
-	[RFM_REFUSE_UNTRUSTED] = "the " side " neighbour refuses this node's certificate, which "\
-				 "it does not trust: it may be of another ring, or have expired", \
+	[RFM_REFUSE_UNTRUSTED] = "the " side " neighbour refuses this node, whose certificate it "\
+				 "does not trust: one of another ring, one that has expired, or " \
+				 "none",								\
 	[RFM_REFUSE_PERMIT] = "the " side " neighbour refuses this node, whose certificate "	\
 			      "does not allow its node id (or a hub)",				\
 }

@@ -479,6 +479,11 @@ void rfm_port_kick(struct rfm_port *port)
 	rfm_poller_kick(&port->poller);
 }
 
+void rfm_port_show_out(struct rfm_port *port, const char *why)
+{
+	port->rx.show_out = why;
+}
+
 struct rfm_port_info rfm_port_info(const struct rfm_port *port)
 {
 	struct rfm_port_info info = {
@@ -494,6 +499,7 @@ struct rfm_port_info rfm_port_info(const struct rfm_port *port)
 		return info;
 	info.shm = port->sending ? port->tx.shm : port->rx.shm;
 	info.peer = port->sending ? port->tx.peer : port->rx.peer;
+	info.permit = port->sending ? port->tx.permit : port->rx.permit;
 	info.lit = !port->sending && port->rx.lit && !port->rx.silent;
 	return info;
 }

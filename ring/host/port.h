@@ -74,6 +74,7 @@ struct rfm_port_ops {
  * @shm: frames go by shared memory
  * @lit: receiving end: light arrives
  * @peer: who the neighbour says it is, once @up
+ * @permit: whom its certificate allows, as long as it is @up; NULL: anybody
  * @frames: moved since the port was opened, link messages left out
  * @bytes: of these
  * @connections: that got through the handshake
@@ -82,6 +83,7 @@ struct rfm_port_ops {
 struct rfm_port_info {
 	bool connected, up, shm, lit;
 	struct rfm_link_self peer;
+	const struct rfm_permit *permit;
 	uint64_t frames, bytes;
 	uint64_t connections, refused;
 };
@@ -125,6 +127,9 @@ void rfm_port_close(struct rfm_port *port);
  * nothing, so that what cannot leave is counted.
  */
 void rfm_port_kick(struct rfm_port *port);
+
+/** rfm_port_show_out() - receiving end, in ops->frame(): end the connection after this frame */
+void rfm_port_show_out(struct rfm_port *port, const char *why);
 
 /** rfm_port_info() - how it is now */
 struct rfm_port_info rfm_port_info(const struct rfm_port *port);

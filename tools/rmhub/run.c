@@ -101,6 +101,14 @@ static void on_fired(void *opaque, const struct hub_firing *firing)
 		journal_flush(&rmhub->fired);
 }
 
+static void on_forged(void *opaque, unsigned int port)
+{
+	struct rmhub *rmhub = opaque;
+
+	rfm_port_show_out(rmhub->ports[port].in,
+			  "the upstream neighbour speaks for a node that its certificate does not allow");
+}
+
 static void on_seen(void *opaque, unsigned int port, enum hub_side side, const uint8_t *wire,
 		    unsigned int len, const char *remark, uint64_t now)
 {
@@ -124,8 +132,10 @@ static void on_light(void *opaque, bool on, uint64_t now)
 	struct rmhub_port *port = opaque;
 	struct rfm_port_info info = { 0 };
 
-	if (on)
+	if (on) {
 		info = rfm_port_info(port->in);
+		hub_set_permit(&port->rmhub->hub, port->number, info.permit);
+	}
 	hub_set_light(&port->rmhub->hub, port->number, on, &info.peer, now);
 	rmhub_rearm(port->rmhub);
 }
@@ -344,6 +354,7 @@ static bool start_hub(struct rmhub *rmhub)
 		.transmit = on_transmit,
 		.changed = on_changed,
 		.fired = on_fired,
+		.forged = on_forged,
 		.seen = settings->capture ? on_seen : NULL,
 	};
 	if (hub_init(&rmhub->hub, &settings->hub, configs, settings->count, &rmhub->ops, rmhub,
