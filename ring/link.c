@@ -430,8 +430,11 @@ static const char *receive_frame(struct rfm_link_rx *link, uint8_t *wire, unsign
 	return link->show_out;
 }
 
-static const char *lost_framing(struct rfm_link_rx *link)
+static const char *lost_framing(struct rfm_link_rx *link, const uint8_t *wire)
 {
+	/* Of TLS the record of a handshake. */
+	if (!link->agreed && wire[0] == 0x16 && wire[1] == 0x03)
+		return "whoever connected speaks TLS, and this link has none";
 	if (!link->agreed)
 		return "whoever connected does not speak the ring protocol";
 	link->fill = 0;
@@ -501,7 +504,7 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 			taken = packet;
 		}
 		if (packet < 0)
-			return lost_framing(link);
+			return lost_framing(link, wire);
 		error = receive_packet(link, wire, packet, now);
 		if (error)
 			return error;
@@ -520,7 +523,7 @@ static const char *receive_slot(struct rfm_link_rx *link, uint64_t now)
 	if (is_message(link->packet))
 		return receive_message(link, link->packet, now);
 	len = rfm_frame_length(link->packet);
-	return len < 0 ? lost_framing(link) : receive_frame(link, link->packet, len, now);
+	return len < 0 ? lost_framing(link, link->packet) : receive_frame(link, link->packet, len, now);
 }
 
 const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, unsigned int limit,

@@ -16,7 +16,7 @@
 #include "ring/host/address.h"
 
 #define VERSION		"NORMAL:-VERS-ALL:+VERS-TLS1.3"
-#define WITH_PSK	":+ECDHE-PSK:+DHE-PSK:+PSK"
+#define WITH_PSK	":+ECDHE-PSK:+DHE-PSK"
 #define NAME_MAX_BYTES	2048	/* of a certificate's name */
 #define LINE_MAX_BYTES	1024	/* of a file of keys */
 
