@@ -124,7 +124,6 @@ struct rfm_dma_descriptor {
 #define RFM_LISR_INT2			0x0002u
 #define RFM_LISR_INT1			0x0001u
 #define RFM_LISR_LATCHED_M		0x3f68u	/* write 0 clears, once read as 1 */
-#define RFM_LISR_LEVEL_M		0x0087u
 #define RFM_LISR_SOURCES_M		0x3fefu	/* what can interrupt */
 #define RFM_LISR_INT(n)			((n) == 4 ? RFM_LISR_INT4 : 1u << ((n) - 1))
 
