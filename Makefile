@@ -77,8 +77,11 @@ install: tools ## the programs, librfm, librfmring and man pages, below PREFIX (
 	@$(MAKE) -C tools install
 	@$(MAKE) -C ring install
 
+deb: ## Debian packages of all of it, in build/deb; see docs/install.md
+	@scripts/deb
+
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
 .PHONY: help demo quick test check check-long check-debug coverage fuzz lint build setup qemu module tools \
-	test-programs image install clean
+	test-programs image install deb clean

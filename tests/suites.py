@@ -190,6 +190,9 @@ SUITES = [
           "the card built the upstream way, in QEMU's own tree", alone=True),
     Suite("newer-kernel", "long", 800, 30, ["tests/newer-kernel"],
           "the driver builds for a newer kernel without a warning, and works there", alone=True),
+    Suite("packages", "long", 1200, 120, ["tests/packages", "--qemu"],
+          "Debian packages in clean Debian 12 and 13 roots, from their source until nothing is left",
+          alone=True),
     Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
           "`make demo` and `make test` on a bare Debian 12", alone=True),
 ]
