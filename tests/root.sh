@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # For tests in a bare Debian of their own: source it after scripts/lib.sh. It makes $work, and
 # removes it at the end.
 
