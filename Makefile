@@ -87,8 +87,11 @@ dist: ## build/rfm-VERSION.tar.gz: what is committed, the same bytes each time
 	@git -c tar.umask=0022 archive --prefix=rfm-$(version)/ -o build/rfm-$(version).tar.gz HEAD
 	@echo build/rfm-$(version).tar.gz
 
+deb: ## Debian packages of all of it, in build/deb; see docs/install.md
+	@scripts/deb
+
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
 .PHONY: help demo quick test check check-long check-kernels check-debug coverage fuzz lint build setup qemu module tools \
-	test-programs image install dist clean
+	test-programs image install dist deb clean

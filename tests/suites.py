@@ -207,6 +207,9 @@ SUITES = [
     Suite("kernels", "long", 2400, 120, ["tests/kernels"],
           "the driver builds for the kernels that people run without a warning, and works there",
           alone=True),
+    Suite("packages", "long", 1200, 120, ["tests/packages", "--qemu"],
+          "Debian packages in clean Debian 12 and 13 roots, from their source until nothing is left",
+          alone=True),
     Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
           "`make demo` and `make test` on a bare Debian 12", alone=True),
 ]

@@ -14,6 +14,31 @@
 
 static dev_t rfm_devt;
 
+/* For udev, which makes /dev/rfm/by-node/N of it. */
+static ssize_t node_id_show(struct device *dev, struct device_attribute *attr,
+			    char *buf)
+{
+	struct rfm_card *card = container_of(dev, struct rfm_card, dev);
+
+	return sysfs_emit(buf, "%u\n", card->hw.node);
+}
+static DEVICE_ATTR_RO(node_id);
+
+static struct attribute *rfm_card_attrs[] = {
+	&dev_attr_node_id.attr,
+	NULL
+};
+
+static const struct attribute_group rfm_card_group = {
+	.attrs = rfm_card_attrs,
+};
+
+static const struct attribute_group *rfm_card_groups[] = {
+	&rfm_card_group,
+	&rfm_dma_group,
+	NULL
+};
+
 /* No devnode: devtmpfs makes nodes 0600, who may use them is udev's affair. */
 struct class rfm_class = {
 	.name = "rfm",

@@ -213,7 +213,7 @@ static inline u32 rfm_hw_read(struct rfm_hw *hw, const void __iomem *reg)
 }
 
 /* io/dma.c: the DMA engine, which is part of struct rfm_hw */
-extern const struct attribute_group *rfm_card_groups[];
+extern const struct attribute_group rfm_dma_group;
 void rfm_dma_init(struct rfm_card *card);
 int rfm_dma_alloc(struct rfm_card *card);
 void rfm_dma_stop(struct rfm_card *card);

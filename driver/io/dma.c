@@ -312,14 +312,9 @@ static struct attribute *rfm_dma_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group rfm_dma_group = {
+const struct attribute_group rfm_dma_group = {
 	.name = "dma",
 	.attrs = rfm_dma_attrs,
-};
-
-const struct attribute_group *rfm_card_groups[] = {
-	&rfm_dma_group,
-	NULL
 };
 
 /* --- begin and end ------------------------------------------------------ */

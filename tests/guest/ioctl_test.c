@@ -88,6 +88,22 @@ static void info_names_the_pci_device(void)
 		CHECK_EQ(info.pci_name[i], 0);
 }
 
+/* What udev makes /dev/rfm/by-node/N of. */
+static void sysfs_has_the_node_id(void)
+{
+	unsigned int node = ~0;
+	char name[256];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/sys/class/rfm/%s/node_id",
+		 strrchr(path, '/') + 1);
+	file = fopen(name, "r");
+	REQUIRE(file);
+	CHECK_EQ(fscanf(file, "%u", &node), 1);
+	CHECK_EQ(node, info.node);
+	fclose(file);
+}
+
 static void info_works_read_only(void)
 {
 	struct rfm_info other;
@@ -398,6 +414,7 @@ int main(int argc, char **argv)
 	static const struct tap_case cases[] = {
 		TAP_CASE(info_is_plausible),
 		TAP_CASE(info_names_the_pci_device),
+		TAP_CASE(sysfs_has_the_node_id),
 		TAP_CASE(info_works_read_only),
 		TAP_CASE(info_bad_pointer),
 		TAP_CASE(unknown_ioctls),
