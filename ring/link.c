@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ring/crc32c.h"
+#include "ring/permit.h"
 #include "ring/shm.h"
 #include "ring/wire.h"
 
@@ -13,12 +14,8 @@
 enum message_kind {
 	HELLO	= 1,	/* upstream to downstream: who I am */
 	WELCOME	= 2,	/* downstream to upstream: go on */
-	REFUSE	= 3,	/* downstream to upstream: no, because */
+	REFUSE	= 3,	/* either to the other: no, because */
 	LIGHT	= 4,	/* upstream to downstream: my laser is on or off */
-};
-
-enum refuse_reason {
-	REFUSE_VERSION	= 1,
 };
 
 /* Value of HELLO and WELCOME. */
@@ -59,6 +56,37 @@ static void put_greeting(uint8_t *wire, enum message_kind kind, bool shm,
 {
 	put_message(wire, kind, (self->hub ? IS_HUB : 0) |
 		    (self->redundant ? IS_REDUNDANT : 0) | (shm ? HAS_SHM : 0), self);
+}
+
+void rfm_link_refuse(uint8_t *wire, enum rfm_link_refusal why, const struct rfm_link_self *self)
+{
+	put_message(wire, REFUSE, why, self);
+}
+
+/* What a REFUSE says to the end that gets it. */
+#define REFUSALS(side) {									\
+	[RFM_REFUSE_NONE] = "the " side " neighbour refuses this node",				\
+	[RFM_REFUSE_VERSION] = "the " side " neighbour speaks another version of the ring "	\
+			       "protocol",							\
+	[RFM_REFUSE_UNKNOWN] = "the " side " neighbour refuses this node, which has shown no "	\
+			       "certificate",							\
+	[RFM_REFUSE_EXPIRED] = "the " side " neighbour refuses this node's certificate, which "	\
+			       "has expired or is not valid yet",				\
+	[RFM_REFUSE_UNTRUSTED] = "the " side " neighbour refuses this node, whose certificate it "\
+				 "does not trust: one of another ring, one that has expired, or " \
+				 "none",								\
+	[RFM_REFUSE_PERMIT] = "the " side " neighbour refuses this node, whose certificate "	\
+			      "does not allow its node id (or a hub)",				\
+}
+
+#define REFUSAL_COUNT	(RFM_REFUSE_PERMIT + 1)
+
+static const char *const tx_refused[] = REFUSALS("downstream");
+static const char *const rx_refused[] = REFUSALS("upstream");
+
+static const char *refusal(const char *const *sentences, uint8_t why)
+{
+	return sentences[why < REFUSAL_COUNT ? why : RFM_REFUSE_NONE];
 }
 
 static struct rfm_link_self get_greeting(const uint8_t *wire)
@@ -121,9 +149,7 @@ static const char *receive_reply(struct rfm_link_tx *link, uint64_t now)
 	if (!check_message(link->reply))
 		return "the downstream neighbour does not speak the ring protocol";
 	if (link->reply[AT_KIND] == REFUSE)
-		return link->reply[AT_VALUE] == REFUSE_VERSION ?
-			"the downstream neighbour speaks another version of the ring protocol" :
-			"the downstream neighbour refuses this node";
+		return refusal(tx_refused, link->reply[AT_VALUE]);
 	if (link->reply[AT_VERSION] != RFM_FRAME_VERSION)
 		return "the downstream neighbour speaks another version of the ring protocol";
 	if (link->reply[AT_KIND] != WELCOME || link->welcome || link->hello_pending)
@@ -131,6 +157,11 @@ static const char *receive_reply(struct rfm_link_tx *link, uint64_t now)
 	if (shm && !link->shm_offered)
 		return "the downstream neighbour takes shared memory that was not offered";
 	link->peer = get_greeting(link->reply);
+	if (link->permit && !rfm_permit_self(link->permit, &link->peer)) {
+		link->refusal = RFM_REFUSE_PERMIT;
+		return "the certificate of the downstream neighbour does not allow the node id that "
+		       "it gives (or a hub)";
+	}
 	link->welcome = true;
 	link->shm = shm;
 	link->ops->downstream(link->opaque, true, now);
@@ -319,6 +350,33 @@ static void note_activity(struct rfm_link_rx *link, uint64_t now)
 		link->ops->light(link->opaque, true, now);
 }
 
+static const char *answer_refuse(struct rfm_link_rx *link, enum rfm_link_refusal why,
+				 const char *sentence)
+{
+	struct rfm_link_self self = link->ops->self(link->opaque);
+
+	rfm_link_refuse(link->reply, why, &self);
+	link->reply_length = RFM_LINK_MESSAGE;
+	return sentence;
+}
+
+static const char *receive_hello(struct rfm_link_rx *link, const uint8_t *wire, uint64_t now)
+{
+	struct rfm_link_self self = link->ops->self(link->opaque);
+
+	link->peer = get_greeting(wire);
+	if (link->permit && !rfm_permit_self(link->permit, &link->peer))
+		return answer_refuse(link, RFM_REFUSE_PERMIT,
+				     "the certificate of the upstream neighbour does not allow the "
+				     "node id that it gives (or a hub)");
+	link->agreed = true;
+	link->opened_at = link->last_received_ns = link->ticked_at = now;
+	link->shm = link->shm_attached && wire[AT_VALUE] & HAS_SHM;
+	put_greeting(link->reply, WELCOME, link->shm, &self);
+	link->reply_length = RFM_LINK_MESSAGE;
+	return NULL;
+}
+
 static const char *receive_message(struct rfm_link_rx *link, const uint8_t *wire, uint64_t now)
 {
 	if (!check_message(wire)) {
@@ -326,24 +384,14 @@ static const char *receive_message(struct rfm_link_rx *link, const uint8_t *wire
 			link->ops->bad(link->opaque);
 		return "the upstream neighbour sent a damaged message";
 	}
-	if (wire[AT_VERSION] != RFM_FRAME_VERSION) {
-		struct rfm_link_self self = link->ops->self(link->opaque);
-
-		put_message(link->reply, REFUSE, REFUSE_VERSION, &self);
-		link->reply_length = RFM_LINK_MESSAGE;
-		return "the upstream neighbour speaks another version of the ring protocol";
-	}
-	if (wire[AT_KIND] == HELLO && !link->agreed) {
-		struct rfm_link_self self = link->ops->self(link->opaque);
-
-		link->peer = get_greeting(wire);
-		link->agreed = true;
-		link->opened_at = link->last_received_ns = link->ticked_at = now;
-		link->shm = link->shm_attached && wire[AT_VALUE] & HAS_SHM;
-		put_greeting(link->reply, WELCOME, link->shm, &self);
-		link->reply_length = RFM_LINK_MESSAGE;
-		return NULL;
-	}
+	if (wire[AT_VERSION] != RFM_FRAME_VERSION)
+		return answer_refuse(link, RFM_REFUSE_VERSION,
+				     "the upstream neighbour speaks another version of the ring "
+				     "protocol");
+	if (wire[AT_KIND] == REFUSE)
+		return refusal(rx_refused, wire[AT_VALUE]);
+	if (wire[AT_KIND] == HELLO && !link->agreed)
+		return receive_hello(link, wire, now);
 	if (wire[AT_KIND] == LIGHT && link->agreed) {
 		link->light_received = true;
 		set_lit(link, wire[AT_VALUE], now);
@@ -372,16 +420,21 @@ static const char *receive_frame(struct rfm_link_rx *link, uint8_t *wire, unsign
 {
 	if (!link->lit)
 		return "the upstream neighbour sends frames with its light off";
+	if (link->permit && !rfm_permit_frame(link->permit, wire))
+		return "the upstream neighbour speaks for a node that its certificate does not allow";
 	link->frames += rfm_packet_frames(len);
 	link->bytes += len;
 	if (link->tap)
 		link->tap->seen(link->tap->opaque, false, wire, len, now);
 	link->ops->frame(link->opaque, wire, len, now);
-	return NULL;
+	return link->show_out;
 }
 
-static const char *lost_framing(struct rfm_link_rx *link)
+static const char *lost_framing(struct rfm_link_rx *link, const uint8_t *wire)
 {
+	/* Of TLS the record of a handshake. */
+	if (!link->agreed && wire[0] == 0x16 && wire[1] == 0x03)
+		return "whoever connected speaks TLS, and this link has none";
 	if (!link->agreed)
 		return "whoever connected does not speak the ring protocol";
 	link->fill = 0;
@@ -451,7 +504,7 @@ const char *rfm_link_rx_received(struct rfm_link_rx *link, const uint8_t *buf,
 			taken = packet;
 		}
 		if (packet < 0)
-			return lost_framing(link);
+			return lost_framing(link, wire);
 		error = receive_packet(link, wire, packet, now);
 		if (error)
 			return error;
@@ -470,7 +523,7 @@ static const char *receive_slot(struct rfm_link_rx *link, uint64_t now)
 	if (is_message(link->packet))
 		return receive_message(link, link->packet, now);
 	len = rfm_frame_length(link->packet);
-	return len < 0 ? lost_framing(link) : receive_frame(link, link->packet, len, now);
+	return len < 0 ? lost_framing(link, link->packet) : receive_frame(link, link->packet, len, now);
 }
 
 const char *rfm_link_rx_drain(struct rfm_link_rx *link, struct rfm_shm *shm, unsigned int limit,

@@ -15,6 +15,7 @@
 
 #include "ring/frame.h"
 
+struct rfm_permit;
 struct rfm_shm;
 
 #define RFM_LINK_MESSAGE	40	/* bytes of a message that is no frame */
@@ -62,6 +63,19 @@ struct rfm_link_ops {
 	unsigned int (*pull)(void *opaque, uint8_t *wire, uint64_t now);
 };
 
+/* Why an end refuses the other one, in the message REFUSE. */
+enum rfm_link_refusal {
+	RFM_REFUSE_NONE		= 0,
+	RFM_REFUSE_VERSION	= 1,	/* of the protocol */
+	RFM_REFUSE_UNKNOWN	= 2,	/* it has shown no certificate */
+	RFM_REFUSE_EXPIRED	= 3,	/* its certificate is not valid now */
+	RFM_REFUSE_UNTRUSTED	= 4,	/* nor is it of an authority that is trusted here */
+	RFM_REFUSE_PERMIT	= 5,	/* it may not be who it says */
+};
+
+/** rfm_link_refuse() - the message, of RFM_LINK_MESSAGE bytes, to @wire */
+void rfm_link_refuse(uint8_t *wire, enum rfm_link_refusal why, const struct rfm_link_self *self);
+
 /**
  * struct rfm_link_tap - who is shown what passes an end
  * @seen: a frame or train came and is about to be handed on, or was pulled and is
@@ -75,10 +89,12 @@ struct rfm_link_tap {
 /**
  * struct rfm_link_tx - the sending end
  * @ops, @opaque, @tap: may be set to others at any time; @tap is NULL at first
+ * @permit: whom the neighbour may be; set before opened(). NULL: anybody
  * @frames: pulled for a neighbour, over all connections; link messages are left out
  * @bytes: of these
  * @peer: who answered, once @welcome
  * @shm: the neighbour takes frames from the shared memory that was offered
+ * @refusal: of the neighbour, to be told to it before the pipe is closed
  *
  * Call order: opened(), then received() and output() as the pipe allows,
  * closed(). What output() returned is out of the FIFO and must be delivered
@@ -88,11 +104,13 @@ struct rfm_link_tx {
 	const struct rfm_link_ops *ops;
 	void *opaque;
 	const struct rfm_link_tap *tap;
+	const struct rfm_permit *permit;
 	uint64_t frames, bytes;
 	bool open, welcome, shm;
 	bool shm_offered;
 	bool light_sent, light;		/* what the other end knows of our light */
 	bool hello_pending;
+	enum rfm_link_refusal refusal;
 	uint64_t opened_at, last_sent_ns;
 	struct rfm_link_self peer;
 	unsigned int fill;		/* bytes of @reply so far */
@@ -167,24 +185,27 @@ const char *rfm_link_tx_tick(struct rfm_link_tx *link, uint64_t now, uint64_t *n
 
 /**
  * struct rfm_link_rx - the receiving end
- * @ops, @opaque, @tap, @frames, @bytes: as of the sending end
+ * @ops, @opaque, @tap, @permit, @frames, @bytes: as of the sending end
  * @peer: who is upstream, once @agreed
  * @shm: frames come by the shared memory, not by the stream
  * @light_received: a LIGHT has come: the handshake is done
  * @lit: the last LIGHT said on
  * @silent: nothing was heard for RFM_LINK_SILENCE_NS: as if the light were off
+ * @show_out: set by ops->frame(): a sentence that says why the pipe must be closed
  * @reply: an answer to be written back; set by received() when not 0
  */
 struct rfm_link_rx {
 	const struct rfm_link_ops *ops;
 	void *opaque;
 	const struct rfm_link_tap *tap;
+	const struct rfm_permit *permit;
 	uint64_t frames, bytes;
 	bool open, agreed, shm;
 	bool shm_attached;
 	bool light_received, lit, silent;
 	uint64_t opened_at, last_received_ns;
 	uint64_t ticked_at;
+	const char *show_out;
 	struct rfm_link_self peer;
 	unsigned int fill;		/* bytes of @part so far */
 	unsigned int reply_length;

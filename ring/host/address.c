@@ -5,6 +5,7 @@
 
 #include "ring/host/address.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -212,12 +213,13 @@ static int listen_at(const struct addrinfo *info, uint32_t buffer)
 }
 
 /* At the first of the places that the name leads to where it can be done. */
-static int listen_tcp(const struct rfm_address *address, uint32_t buffer)
+static int listen_tcp(const struct rfm_address *address, uint32_t buffer, bool open)
 {
+	const char *host = *address->host || open ? address->host : "127.0.0.1";
 	struct addrinfo *found;
 	int fd = -1;
 
-	if (look_up(address->host, address->service, AI_PASSIVE, &found)) {
+	if (look_up(host, address->service, AI_PASSIVE, &found)) {
 		errno = EHOSTUNREACH;
 		return -1;
 	}
@@ -227,10 +229,11 @@ static int listen_tcp(const struct rfm_address *address, uint32_t buffer)
 	return fd;
 }
 
-int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, char *error,
+int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, bool open, char *error,
 		       unsigned int size)
 {
-	int fd = is_unix(address) ? listen_unix(address, buffer) : listen_tcp(address, buffer);
+	int fd = is_unix(address) ? listen_unix(address, buffer) :
+				    listen_tcp(address, buffer, open);
 
 	if (fd < 0 && errno == EADDRINUSE)
 		snprintf(error, size, "cannot listen on %s: another process does already",
@@ -238,6 +241,23 @@ int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, char 
 	else if (fd < 0)
 		snprintf(error, size, "cannot listen on %s: %s", address->text, strerror(errno));
 	return fd;
+}
+
+bool rfm_address_exposed(int listener)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+	} name = { 0 };
+	socklen_t len = sizeof(name);
+
+	if (getsockname(listener, &name.any, &len))
+		return false;
+	if (name.any.sa_family == AF_INET)
+		return ntohl(name.in.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET;
+	return name.any.sa_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&name.in6.sin6_addr);
 }
 
 static int begin_connect(int fd, const struct sockaddr *name, socklen_t len, bool *under_way)

@@ -30,12 +30,16 @@ const char *rfm_address_parse(struct rfm_address *address, const char *text);
 /**
  * rfm_address_listen() - a socket that listens, non-blocking
  * @buffer: bytes of the buffers of its connections, 0: the system's choice
+ * @open: a TCP address without a host is all of this host's; else the loopback's
  * @error: set to one sentence when -1 is returned
  *
  * The socket file of a process that has gone is replaced.
  */
-int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, char *error,
+int rfm_address_listen(const struct rfm_address *address, uint32_t buffer, bool open, char *error,
 		       unsigned int size);
+
+/** rfm_address_exposed() - can others than this host reach that listener? */
+bool rfm_address_exposed(int listener);
 
 /**
  * rfm_route_new() - find out where an address to connect to leads

@@ -545,7 +545,8 @@ void rfm_host_free(struct rfm_host *host)
 	free(host);
 }
 
-bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *config, char *error)
+bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *config,
+			 struct rfm_tls *tls, char *error)
 {
 	struct rfm_port_config port = {
 		.name = "rx",
@@ -553,6 +554,7 @@ bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *con
 		.stream_only = config->flags & RFMRING_STREAM_ONLY,
 		.slots = config->shm_slots,
 		.socket_buffer = config->socket_buffer,
+		.tls = tls,
 	};
 
 	host->rx = rfm_port_open(host->loop, &port, &rfm_node_link_ops, &rx_ops, host, error);

@@ -160,8 +160,12 @@ void rfm_host_init_lock(pthread_mutex_t *lock, uint32_t priority);
 struct rfm_host *rfm_host_new(uint32_t priority);
 void rfm_host_free(struct rfm_host *host);
 
-/** rfm_host_open_ports() - for @config, whose strings are valid; false after @error was set */
-bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *config, char *error);
+/**
+ * rfm_host_open_ports() - for @config, whose strings are valid; false after @error was set
+ * @tls: of TCP links; NULL: none
+ */
+bool rfm_host_open_ports(struct rfm_host *host, const struct rfmring_config *config,
+			 struct rfm_tls *tls, char *error);
 
 /** rfm_host_attach() - put @ring, whose node is there, at the end */
 void rfm_host_attach(struct rfm_host *host, struct rfmring *ring);
@@ -216,6 +220,10 @@ static inline void rfm_host_put_answer(struct rfmring_answer *to, const struct r
 bool rfm_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until);
 
 /* --- for programs that run in the loop --------------------------------------------- */
+
+/** rfmring_open_tls() - as rfmring_open(), with TLS on TCP links; kept until it is closed */
+struct rfmring *rfmring_open_tls(const struct rfmring_config *config, struct rfm_tls *tls,
+				 char *error, size_t error_size);
 
 /** rfmring_loop() - the loop that moves it; before rfmring_start() only */
 struct rfm_loop *rfmring_loop(struct rfmring *ring);

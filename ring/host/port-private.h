@@ -9,7 +9,10 @@
 
 #include "ring/host/address.h"
 #include "ring/host/port.h"
+#include "ring/host/tls.h"
 #include "ring/shm.h"
+
+struct rfm_places;
 
 struct rfm_port {
 	struct rfm_loop *loop;
@@ -18,6 +21,12 @@ struct rfm_port {
 	char name[32];
 	struct rfm_address address;
 	struct rfm_route *route;	/* a client's */
+	bool exposed;			/* a server's, without TLS: still to be said */
+
+	struct rfm_tls *tls;		/* NULL: none */
+	struct rfm_places *places;	/* with it: handshakes under way */
+	struct rfm_tls_session *session;	/* of @fd */
+	struct rfm_permit permit;	/* of @session */
 
 	const struct rfm_port_ops *ops;
 	void *opaque;
@@ -58,6 +67,12 @@ void rfm_port_report(struct rfm_port *port, const char *why);
  */
 void rfm_port_drop(struct rfm_port *port, const char *why);
 
+/** rfm_port_take() - a connection is ours from now on; @permit: NULL: for anybody */
+void rfm_port_take(struct rfm_port *port, int fd, const struct rfm_permit *permit, uint64_t now);
+
+/** rfm_port_retry() - wait for the next connection; a client does so for @delay */
+void rfm_port_retry(struct rfm_port *port, uint64_t delay);
+
 /** rfm_port_mark_up() - the handshake is done */
 void rfm_port_mark_up(struct rfm_port *port);
 
@@ -66,6 +81,27 @@ bool rfm_port_watch_shm(struct rfm_port *port);
 
 /** rfm_port_close_shm() - harmless if it is not open */
 void rfm_port_close_shm(struct rfm_port *port);
+
+/* --- port-tls.c --------------------------------------------------------------------- */
+
+bool rfm_port_tls_init(struct rfm_port *port);
+void rfm_port_tls_exit(struct rfm_port *port);
+
+/** rfm_port_tls_has_place() - may another handshake begin? If not, rfm_port_retry() comes later */
+bool rfm_port_tls_has_place(struct rfm_port *port, uint64_t now);
+
+/** rfm_port_tls_begin() - shake hands on a new connection, for which there is a place */
+void rfm_port_tls_begin(struct rfm_port *port, int fd, uint64_t now);
+
+/** rfm_port_tls_close_all() - end those that are under way */
+void rfm_port_tls_close_all(struct rfm_port *port);
+
+/* As recv() and send() on the connection, which never wait. */
+ssize_t rfm_port_receive(struct rfm_port *port, void *buf, size_t size);
+ssize_t rfm_port_send(struct rfm_port *port, const void *buf, size_t size);
+
+/** rfm_port_trouble() - what TLS says of the last of these; NULL: nothing, or no TLS */
+const char *rfm_port_trouble(const struct rfm_port *port);
 
 /* --- port-rx.c: the poller's calls, and what the socket has ------------------------- */
 

@@ -76,8 +76,11 @@ static ssize_t receive(struct rfm_port *port, void *buf, size_t size)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	ssize_t len = recvmsg(port->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	ssize_t len;
 
+	if (port->session)
+		return rfm_port_receive(port, buf, size);
+	len = recvmsg(port->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (len < 0)
 		return len;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
@@ -89,18 +92,18 @@ static ssize_t receive(struct rfm_port *port, void *buf, size_t size)
 		memcpy(fds, CMSG_DATA(c), count * sizeof(int));
 		take_descriptors(port, fds, count);
 	}
-	port->heard |= len > 0;
 	return len;
 }
 
 /* The neighbour has gone. What it had sent before was sent. */
 static void rx_ended(struct rfm_port *port, uint64_t now)
 {
+	const char *trouble = rfm_port_trouble(port);
 	bool was_up = port->rx.agreed;
 
 	if (port->rx.shm)
 		take_slots(port, port->shm.size, now);
-	rfm_port_drop(port, was_up || !port->heard ? NULL :
+	rfm_port_drop(port, trouble ? trouble : was_up || !port->heard ? NULL :
 		      "the upstream neighbour hung up in the middle of the handshake");
 }
 
@@ -126,9 +129,10 @@ void rfm_port_rx_ready(struct rfm_port *port, uint64_t now)
 		rx_ended(port, now);
 		return;
 	}
+	port->heard = true;
 	why = rfm_link_rx_received(&port->rx, buf, len, now);
 	if (port->rx.reply_length &&
-	    send(port->fd, port->rx.reply, port->rx.reply_length, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    rfm_port_send(port, port->rx.reply, port->rx.reply_length) !=
 	    (ssize_t)port->rx.reply_length && !why)
 		why = "the upstream neighbour does not take the answer to its greeting";
 	if (why)

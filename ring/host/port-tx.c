@@ -84,6 +84,8 @@ static ssize_t send_some(struct rfm_port *port)
 	};
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
+	if (port->session)
+		return rfm_port_send(port, iov.iov_base, iov.iov_len);
 	/* The descriptors go with the first byte. */
 	if (port->tx.shm_offered && !port->tx.welcome && !port->out_done) {
 		msg.msg_control = &control;
@@ -108,6 +110,10 @@ static bool flush_out(struct rfm_port *port)
 		}
 		if (sent < 0 && errno == EINTR)
 			continue;
+		if (sent < 0 && rfm_port_trouble(port)) {
+			rfm_port_drop(port, rfm_port_trouble(port));
+			return false;
+		}
 		rfm_poller_deactivate(&port->poller);
 		/* Any other error is seen at the socket as well. */
 		if (rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN | EPOLLOUT))
@@ -164,7 +170,9 @@ bool rfm_port_tx_sleep(void *opaque)
 
 static void tx_ended(struct rfm_port *port)
 {
-	rfm_port_drop(port, port->tx.welcome || port->tx.hello_pending ? NULL :
+	const char *trouble = rfm_port_trouble(port);
+
+	rfm_port_drop(port, trouble ? trouble : port->tx.welcome || port->tx.hello_pending ? NULL :
 		      "the downstream neighbour hung up in the middle of the handshake");
 }
 
@@ -180,11 +188,20 @@ static void tx_welcome(struct rfm_port *port)
 	rfm_poller_activate(&port->poller);
 }
 
+static void tell_refusal(struct rfm_port *port)
+{
+	struct rfm_link_self self = port->tx.ops->self(port->tx.opaque);
+	uint8_t message[RFM_LINK_MESSAGE];
+
+	rfm_link_refuse(message, port->tx.refusal, &self);
+	(void)rfm_port_send(port, message, sizeof(message));
+}
+
 void rfm_port_tx_readable(struct rfm_port *port, uint64_t now)
 {
-	uint8_t buf[RFM_LINK_MESSAGE];
+	uint8_t buf[RFM_LINK_BATCH];
 	bool was_up = port->tx.welcome;
-	ssize_t len = recv(port->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	ssize_t len = rfm_port_receive(port, buf, sizeof(buf));
 	const char *why;
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
@@ -194,6 +211,8 @@ void rfm_port_tx_readable(struct rfm_port *port, uint64_t now)
 		return;
 	}
 	why = rfm_link_tx_received(&port->tx, buf, len, now);
+	if (port->tx.refusal)
+		tell_refusal(port);
 	if (why)
 		rfm_port_drop(port, why);
 	else if (!was_up && port->tx.welcome)

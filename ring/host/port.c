@@ -8,6 +8,8 @@
  *   connecting  a client's socket that is not connected yet
  *   open        a socket; the link end says whether the handshake is done
  *
+ * With TLS a socket is the port's only when that has agreed: port-tls.c.
+ *
  * A function that finds the connection broken calls rfm_port_drop(), which goes back
  * to waiting. No callback does.
  */
@@ -57,7 +59,7 @@ static void report_errno(struct rfm_port *port, const char *what)
 	report_reason(port, what, strerror(errno));
 }
 
-static void wait_for_neighbour(struct rfm_port *port, uint64_t delay)
+void rfm_port_retry(struct rfm_port *port, uint64_t delay)
 {
 	if (!port->address.server)
 		rfm_timer_set(port->loop, &port->timer, rfm_loop_now(port->loop) + delay);
@@ -88,6 +90,9 @@ void rfm_port_drop(struct rfm_port *port, const char *why)
 	if (was_up && now - port->up_ns >= RFM_PORT_GOOD_NS)
 		port->last_report[0] = '\0';
 	rfm_loop_unwatch(port->loop, &port->watch);
+	if (port->session)
+		port->tls->close(port->session);
+	port->session = NULL;
 	/* Also for a child of fork(), which may have it too. */
 	shutdown(port->fd, SHUT_RDWR);
 	close(port->fd);
@@ -109,7 +114,8 @@ void rfm_port_drop(struct rfm_port *port, const char *why)
 		rfm_poller_deactivate(&port->poller);
 		rfm_link_rx_closed(&port->rx, now);
 	}
-	wait_for_neighbour(port, was_up ? FIRST_RETRY_NS : RFM_PORT_RETRY_NS);
+	rfm_port_retry(port, was_up ? FIRST_RETRY_NS :
+		       port->tls && why ? RFM_PORT_REFUSED_NS : RFM_PORT_RETRY_NS);
 	if (was_up)
 		tell_state(port);
 }
@@ -177,17 +183,43 @@ static void opened(struct rfm_port *port, uint64_t now)
 	tick(port, now);
 }
 
+void rfm_port_take(struct rfm_port *port, int fd, const struct rfm_permit *permit, uint64_t now)
+{
+	if (port->address.server)
+		rfm_loop_unwatch(port->loop, &port->listen_watch);
+	port->fd = fd;
+	if (port->sending)
+		port->tx.permit = permit;
+	else
+		port->rx.permit = permit;
+	if (rfm_loop_watch(port->loop, &port->watch, fd, EPOLLIN))
+		rfm_port_drop(port, "the socket to the neighbour cannot be watched");
+	else
+		opened(port, now);
+}
+
+/* There is a socket to somebody. */
+static void meet(struct rfm_port *port, int fd, uint64_t now)
+{
+	port->fd = -1;
+	if (port->tls)
+		rfm_port_tls_begin(port, fd, now);
+	else
+		rfm_port_take(port, fd, NULL, now);
+}
+
 static void connected(struct rfm_port *port, uint64_t now)
 {
 	socklen_t len = sizeof(int);
-	int error = 0;
+	int error = 0, fd = port->fd;
 
 	port->connecting = false;
-	if (getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error ||
-	    rfm_loop_watch(port->loop, &port->watch, port->fd, EPOLLIN))
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) || error) {
 		rfm_port_drop(port, NULL);
-	else
-		opened(port, now);
+		return;
+	}
+	rfm_loop_unwatch(port->loop, &port->watch);
+	meet(port, fd, now);
 }
 
 static void socket_ready(void *opaque, uint32_t events, uint64_t now)
@@ -225,15 +257,17 @@ static void try_to_connect(struct rfm_port *port, uint64_t now)
 			report_reason(port, "cannot find the host of", trouble);
 		else if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN)
 			report_errno(port, "cannot connect to");
-		wait_for_neighbour(port, RFM_PORT_RETRY_NS);
+		rfm_port_retry(port, RFM_PORT_RETRY_NS);
+		return;
+	}
+	if (!under_way) {
+		meet(port, fd, now);
 		return;
 	}
 	port->fd = fd;
-	port->connecting = under_way;
-	if (rfm_loop_watch(port->loop, &port->watch, fd, under_way ? EPOLLOUT : EPOLLIN))
+	port->connecting = true;
+	if (rfm_loop_watch(port->loop, &port->watch, fd, EPOLLOUT))
 		rfm_port_drop(port, "the socket to the neighbour cannot be watched");
-	else if (!under_way)
-		opened(port, now);
 }
 
 /*
@@ -263,7 +297,8 @@ static void accept_neighbour(void *opaque, uint32_t events, uint64_t now)
 	int fd;
 
 	(void)events;
-	if (port->fd >= 0 && !port->rx.silent) {
+	if ((port->fd >= 0 && !port->rx.silent) ||
+	    (port->tls && !rfm_port_tls_has_place(port, now))) {
 		rfm_loop_unwatch(port->loop, &port->listen_watch);
 		return;
 	}
@@ -272,21 +307,25 @@ static void accept_neighbour(void *opaque, uint32_t events, uint64_t now)
 		report_accept_error(port, now);
 		return;
 	}
+	if (port->tls) {
+		rfm_port_tls_begin(port, fd, now);
+		return;
+	}
 	rfm_port_drop(port, NULL);
-	rfm_loop_unwatch(port->loop, &port->listen_watch);
-	port->fd = fd;
-	if (rfm_loop_watch(port->loop, &port->watch, fd, EPOLLIN))
-		rfm_port_drop(port, "the socket to the neighbour cannot be watched");
-	else
-		opened(port, now);
+	rfm_port_take(port, fd, NULL, now);
 }
 
 static void on_timer(void *opaque, uint64_t now)
 {
 	struct rfm_port *port = opaque;
 
+	if (port->exposed) {
+		port->exposed = false;
+		report_reason(port, "anybody who can reach this host can read and change the memory "
+			      "of the whole ring by", "there is no TLS");
+	}
 	if (port->fd < 0 && port->address.server) {
-		wait_for_neighbour(port, 0);
+		rfm_port_retry(port, 0);
 		return;
 	}
 	if (port->fd < 0) {
@@ -297,7 +336,7 @@ static void on_timer(void *opaque, uint64_t now)
 	if (port->fd >= 0 && port->sending)
 		rfm_poller_activate(&port->poller);
 	else if (port->fd >= 0 && port->rx.silent && port->address.server)
-		wait_for_neighbour(port, 0);
+		rfm_port_retry(port, 0);
 }
 
 /* --- lifecycle ---------------------------------------------------------------------- */
@@ -351,14 +390,22 @@ static bool set_up(struct rfm_port *port, const struct rfm_port_config *config, 
 		snprintf(error, RFM_PORT_SENTENCE, "no memory");
 		return false;
 	}
+	/* A unix socket is open to whom its rights let in, and to no one else. */
+	if (!*port->address.path)
+		port->tls = config->tls;
+	if (port->tls && !rfm_port_tls_init(port)) {
+		snprintf(error, RFM_PORT_SENTENCE, "no memory");
+		return false;
+	}
 	if (!port->address.server) {
 		port->route = rfm_route_new(&port->address, rfm_loop_now(port->loop));
 		if (!port->route)
 			snprintf(error, RFM_PORT_SENTENCE, "no memory");
 		return port->route;
 	}
-	port->listener = rfm_address_listen(&port->address, config->socket_buffer, error,
+	port->listener = rfm_address_listen(&port->address, config->socket_buffer, port->tls, error,
 					    RFM_PORT_SENTENCE);
+	port->exposed = port->listener >= 0 && !port->tls && rfm_address_exposed(port->listener);
 	return port->listener >= 0;
 }
 
@@ -384,12 +431,15 @@ struct rfm_port *rfm_port_open(struct rfm_loop *loop, const struct rfm_port_conf
 		 config->name ? config->name : config->sending ? "tx" : "rx");
 	rfm_shm_init(&port->shm);
 	if (!set_up(port, config, error)) {
+		free(port->places);
 		free(port->out);
 		free(port);
 		return NULL;
 	}
 	set_callbacks(port, link_ops);
-	wait_for_neighbour(port, 0);
+	rfm_port_retry(port, 0);
+	if (port->exposed)
+		rfm_timer_set(port->loop, &port->timer, rfm_loop_now(port->loop));
 	return port;
 }
 
@@ -398,6 +448,7 @@ void rfm_port_close(struct rfm_port *port)
 	if (!port)
 		return;
 	rfm_port_drop(port, NULL);
+	rfm_port_tls_exit(port);
 	rfm_timer_set(port->loop, &port->timer, RFM_NEVER);
 	rfm_loop_unwatch(port->loop, &port->listen_watch);
 	rfm_poller_remove(&port->poller);
@@ -428,6 +479,11 @@ void rfm_port_kick(struct rfm_port *port)
 	rfm_poller_kick(&port->poller);
 }
 
+void rfm_port_show_out(struct rfm_port *port, const char *why)
+{
+	port->rx.show_out = why;
+}
+
 struct rfm_port_info rfm_port_info(const struct rfm_port *port)
 {
 	struct rfm_port_info info = {
@@ -443,6 +499,7 @@ struct rfm_port_info rfm_port_info(const struct rfm_port *port)
 		return info;
 	info.shm = port->sending ? port->tx.shm : port->rx.shm;
 	info.peer = port->sending ? port->tx.peer : port->rx.peer;
+	info.permit = port->sending ? port->tx.permit : port->rx.permit;
 	info.lit = !port->sending && port->rx.lit && !port->rx.silent;
 	return info;
 }

@@ -4,7 +4,8 @@
  * unix or TCP socket, runs the handshake of ring/link.h over it, hands the
  * shared memory over or takes it, and then moves frames in batches between the
  * link and what stands behind it (struct rfm_link_ops: a node, or a hub).
- * Connections that break are made again, for ever.
+ * Connections that break are made again, for ever. A TCP address without a host
+ * is this host's own, if there is no TLS; one that others can reach is told.
  */
 #ifndef RFM_HOST_PORT_H
 #define RFM_HOST_PORT_H
@@ -17,11 +18,13 @@
 #include "ring/link.h"
 
 #define RFM_PORT_RETRY_NS	100000000ull	/* a client tries again that often */
+#define RFM_PORT_REFUSED_NS	1000000000ull	/* that often if TLS keeps it out */
 #define RFM_PORT_GOOD_NS	10000000000ull	/* a connection that has been up for so long is good */
 #define RFM_PORT_BATCH		64		/* frames moved before others have their turn */
 #define RFM_PORT_SENTENCE	512		/* bytes of a message, at most */
 
 struct rfm_port;
+struct rfm_tls;
 
 /**
  * struct rfm_port_config - what a port is
@@ -33,6 +36,7 @@ struct rfm_port;
  *	RFM_SHM_SLOTS_MAX; 0: RFM_SHM_SLOTS
  * @socket_buffer: bytes of the socket's buffer towards the frames' side; 0:
  *	the system's choice
+ * @tls: of a TCP address: kept; NULL: none
  */
 struct rfm_port_config {
 	bool sending;
@@ -41,6 +45,7 @@ struct rfm_port_config {
 	bool stream_only;
 	uint32_t slots;
 	uint32_t socket_buffer;
+	struct rfm_tls *tls;
 };
 
 /**
@@ -69,6 +74,7 @@ struct rfm_port_ops {
  * @shm: frames go by shared memory
  * @lit: receiving end: light arrives
  * @peer: who the neighbour says it is, once @up
+ * @permit: whom its certificate allows, as long as it is @up; NULL: anybody
  * @frames: moved since the port was opened, link messages left out
  * @bytes: of these
  * @connections: that got through the handshake
@@ -77,6 +83,7 @@ struct rfm_port_ops {
 struct rfm_port_info {
 	bool connected, up, shm, lit;
 	struct rfm_link_self peer;
+	const struct rfm_permit *permit;
 	uint64_t frames, bytes;
 	uint64_t connections, refused;
 };
@@ -120,6 +127,9 @@ void rfm_port_close(struct rfm_port *port);
  * nothing, so that what cannot leave is counted.
  */
 void rfm_port_kick(struct rfm_port *port);
+
+/** rfm_port_show_out() - receiving end, in ops->frame(): end the connection after this frame */
+void rfm_port_show_out(struct rfm_port *port, const char *why);
 
 /** rfm_port_info() - how it is now */
 struct rfm_port_info rfm_port_info(const struct rfm_port *port);

@@ -274,7 +274,7 @@ static void free_ring(struct rfmring *ring)
 }
 
 /* Put it on fibres of its own, or behind another node. */
-static bool join(struct rfmring *ring, const struct open_error *open_error)
+static bool join(struct rfmring *ring, struct rfm_tls *tls, const struct open_error *open_error)
 {
 	char error[RFM_PORT_SENTENCE];
 	struct rfm_host *host;
@@ -288,7 +288,7 @@ static bool join(struct rfmring *ring, const struct open_error *open_error)
 	if (!host)
 		return set_open_error(open_error, errno, "cannot make an event loop: %s", strerror(errno));
 	rfm_host_attach(host, ring);
-	if (rfm_host_open_ports(host, &ring->config, error))
+	if (rfm_host_open_ports(host, &ring->config, tls, error))
 		return true;
 	why = errno;
 	rfm_host_detach(ring);
@@ -297,7 +297,7 @@ static bool join(struct rfmring *ring, const struct open_error *open_error)
 }
 
 static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
-		      const struct open_error *open_error)
+		      struct rfm_tls *tls, const struct open_error *open_error)
 {
 	bool opened = take_config(&ring->config, given, open_error) &&
 		      make_locks(ring, open_error) &&
@@ -305,7 +305,7 @@ static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
 		      take_cpus(ring->cpus, ring->config.cpus, open_error) &&
 		      check_place(&ring->config, open_error) &&
 		      make_memory(ring, open_error) && make_node(ring, open_error) &&
-		      join(ring, open_error);
+		      join(ring, tls, open_error);
 
 	/* Not ours to keep. */
 	ring->config.rx = ring->config.tx = ring->config.line = NULL;
@@ -315,6 +315,12 @@ static bool open_ring(struct rfmring *ring, const struct rfmring_config *given,
 
 struct rfmring *rfmring_open(const struct rfmring_config *config, char *error, size_t error_size)
 {
+	return rfmring_open_tls(config, NULL, error, error_size);
+}
+
+struct rfmring *rfmring_open_tls(const struct rfmring_config *config, struct rfm_tls *tls,
+				 char *error, size_t error_size)
+{
 	const struct open_error open_error = { .text = error, .size = error_size };
 	struct rfmring *ring = calloc(1, sizeof(*ring));
 
@@ -323,7 +329,7 @@ struct rfmring *rfmring_open(const struct rfmring_config *config, char *error, s
 		return NULL;
 	}
 	ring->memory_fd = -1;
-	if (!open_ring(ring, config, &open_error)) {
+	if (!open_ring(ring, config, tls, &open_error)) {
 		int why = errno;
 
 		free_ring(ring);

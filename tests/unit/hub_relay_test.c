@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "ring/node.h"
+#include "ring/permit.h"
 
 /* --- the ring ------------------------------------------------------------- */
 
@@ -553,6 +554,49 @@ static void test_random_life(void **state)
 	}
 }
 
+static void injected(struct bench *bench, struct rfm_frame frame, bool forged)
+{
+	uint64_t before = dropped(bench, 1, HUB_DROP_FORGED);
+
+	frame.hops = 2;
+	inject(bench, 1, &frame);
+	assert_int_equal(dropped(bench, 1, HUB_DROP_FORGED) - before, forged);
+	assert_int_equal(pull_all(bench, 2), !forged);
+}
+
+/* By its certificate who is behind port 1 is node 11; it forwards what it was sent. */
+static void test_what_was_made_behind_a_port(void **state)
+{
+	struct bench *bench = bench_new(NULL, 3);
+	struct rfm_permit permit = { .nodes = { [1] = 1 << 3 } };
+	struct rfm_link_self hub = { .hub = true, .incarnation = 7 };
+	struct rfm_frame sent, made;
+
+	(void)state;
+	hub_set_permit(&bench->hub, 1, &permit);
+	sent = update(bench, 0);
+	inject(bench, 0, &sent);
+	assert_int_equal(pull_all(bench, 1), 1);
+	injected(bench, sent, false);
+	injected(bench, sent, false);		/* it may be late */
+	made = sent;
+	made.seq++;
+	injected(bench, made, true);
+	made = sent;
+	made.time_ns++;
+	injected(bench, made, true);
+	made = sent;
+	made.incarnation++;
+	injected(bench, made, true);
+	made.source = 99;			/* nobody has heard of that one */
+	injected(bench, made, true);
+	injected(bench, update(bench, 1), false);
+	/* Another hub passes on what comes from beyond. */
+	hub_set_light(&bench->hub, 1, true, &hub, bench->now);
+	injected(bench, made, false);
+	bench_free(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -577,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_damage_passes_unless_in_path),
 		cmocka_unit_test(test_bad_port),
 		cmocka_unit_test(test_paced_line),
+		cmocka_unit_test(test_what_was_made_behind_a_port),
 		cmocka_unit_test(test_random_life),
 	};
 

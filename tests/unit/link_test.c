@@ -159,6 +159,8 @@ static void strangers_are_turned_away(void **state)
 	(void)state;
 	refused((const uint8_t *)"GET / HTTP/1.0\r\n", 16,
 		"whoever connected does not speak the ring protocol");
+	refused((const uint8_t *)"\x16\x03\x01", 3,
+		"whoever connected speaks TLS, and this link has none");
 	refused((const uint8_t *)"\0\0", 2,
 		"whoever connected does not speak the ring protocol");
 	refused(wire, data_frame(wire, 1, 1),

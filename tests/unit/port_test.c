@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* One end of a fibre. links: ring/host/loop.c ring/host/address.c ring/host/port.c
- * links: ring/host/port-rx.c ring/host/port-tx.c */
+ * links: ring/host/port-rx.c ring/host/port-tls.c ring/host/port-tx.c */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -387,7 +387,7 @@ static bool open_socket(struct control *control, const char *path, char *error)
 	if (why)
 		return control_why(error, "'%.200s' cannot be a control socket: %s", path, why);
 	mask = umask(0177);
-	control->fd = rfm_address_listen(&control->address, 0, error, CONTROL_SENTENCE);
+	control->fd = rfm_address_listen(&control->address, 0, false, error, CONTROL_SENTENCE);
 	umask(mask);
 	return control->fd >= 0;
 }

@@ -204,6 +204,38 @@ static void measure_pair(void)
 	measure_saturated(64, measure_queue(64));
 }
 
+/* The same over TCP, as it is and with TLS. */
+static void measure_link(const char *what, bool lone)
+{
+	struct bench_ring ring = {
+		.nodes = 2, .bytes = lone ? 4 : 64, .line = "free", .lone = lone,
+	};
+	const char *unit = lone ? "us/hop" : "ns";
+	double scale = lone ? 1000.0 * ring.nodes : 1, plain, tls;
+	struct row row = { .nodes = 2, .bytes = ring.bytes, .unit = unit };
+
+	ring.link = BENCH_TCP;
+	plain = checked(bench_ring(&ring, share, why)) / scale;
+	ring.link = BENCH_TLS;
+	tls = checked(bench_ring(&ring, share, why)) / scale;
+	ring.link = BENCH_TCP;
+	plain = (plain + checked(bench_ring(&ring, share, why)) / scale) / 2;
+	row.value = plain;
+	snprintf(row.what, sizeof(row.what), "%s, TCP", what);
+	add_row(row);
+	snprintf(row.what, sizeof(row.what), "%s, TLS", what);
+	row.value = tls;
+	row.beside = plain;
+	row.beside_what = "TCP";
+	add_row(row);
+}
+
+static void measure_tls(void)
+{
+	measure_link("a hop of a lone store", true);
+	measure_link("two nodes, saturated, round", false);
+}
+
 static void measure_everything(void)
 {
 	double queue4, queue64;
@@ -233,16 +265,18 @@ static const struct verb verbs[] = {
 	{ "ring", measure_everything, 3 * SIZES + 2 + 2 + 4 },
 	{ "queue", measure_queues, 2 },
 	{ "pair", measure_pair, 2 },
+	{ "tls", measure_tls, 6 },
 };
 
 static const char usage[] =
-	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair\n"
+	"usage: rmbench [-j] [-s SECONDS] ring|queue|pair|tls\n"
 	"\n"
 	"Measures what a ring of processes costs on this machine, beside bare figures.\n"
 	"\n"
 	"  ring                   all measurements\n"
 	"  queue                  the bare shared-memory queue only\n"
 	"  pair                   of these and of two saturated nodes, 64 bytes only\n"
+	"  tls                    links over TCP, without TLS and with it\n"
 	"  -j, --json             print JSON instead of a table\n"
 	"  -s, --seconds SECONDS  time for all measurements together, 1 to 3600; default 20\n"
 	"  -h, --help             print this\n";

@@ -2,14 +2,18 @@
 /* The ring itself, through librfmring: each node a process. */
 #include "rmbench.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ring/frame.h"
 #include "tools/common/clock.h"
 #include "tools/common/ring.h"
+#include "tools/common/tls.h"
 
 #define MEMORY_SIZE	65536u
 #define CLOSE_LIMIT_NS	20000000000ull	/* until all are connected */
@@ -21,6 +25,7 @@ struct run {
 	const struct bench_ring *what;
 	double seconds;
 	char dir[64];
+	unsigned int tcp_port[BENCH_NODES];	/* where each node listens */
 };
 
 struct token {
@@ -42,15 +47,30 @@ static void on_status(void *opaque, uint32_t what)
 	rfmring_store32(token->ring, token->offset, (uint32_t)token->home);
 }
 
+static void addresses(const struct run *run, unsigned int index, char *rx, char *tx, size_t size)
+{
+	unsigned int next = (index + 1) % run->what->nodes;
+
+	if (run->what->link == BENCH_SHM) {
+		snprintf(rx, size, "unix:%s/%u,server", run->dir, index);
+		snprintf(tx, size, "unix:%s/%u", run->dir, next);
+	} else {
+		snprintf(rx, size, "tcp:127.0.0.1:%u,server", run->tcp_port[index]);
+		snprintf(tx, size, "tcp:127.0.0.1:%u", run->tcp_port[next]);
+	}
+}
+
 static struct rfmring *open_node(struct bench_shared *shared, const struct run *run,
 				 unsigned int index, struct token *token)
 {
 	struct rfmring_config config = RFMRING_CONFIG_INIT;
-	char rx[96], tx[96], error[512];
+	char rx[96], tx[96], error[TLS_SENTENCE];
+	struct rfm_tls *tls = NULL;
 	struct rfmring *ring;
 
-	snprintf(rx, sizeof(rx), "unix:%s/%u,server", run->dir, index);
-	snprintf(tx, sizeof(tx), "unix:%s/%u", run->dir, (index + 1) % run->what->nodes);
+	addresses(run, index, rx, tx, sizeof(rx));
+	if (run->what->link == BENCH_TLS && !(tls = tls_load(run->dir, true, true, error)))
+		bench_fail(shared, "%.200s", error);
 	config.id = index;
 	config.flags = RFMRING_UNPACKED | (run->what->redundant ? RFMRING_REDUNDANT : 0);
 	config.memory_size = MEMORY_SIZE;
@@ -60,14 +80,15 @@ static struct rfmring *open_node(struct bench_shared *shared, const struct run *
 	config.opaque = token;
 	if (token->lone && !index)
 		config.status = on_status;
-	ring = rfmring_open(&config, error, sizeof(error));
+	ring = rfmring_open_tls(&config, tls, error, sizeof(error));
 	if (!ring)
 		bench_fail(shared, "node %u: %.200s", index, error);
 	return ring;
 }
 
 /* Until both neighbours are there, and, of node 0, its heartbeat came home. */
-static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring, unsigned int index)
+static void wait_until_closed(struct bench_shared *shared, const struct run *run,
+			      struct rfmring *ring, unsigned int index)
 {
 	uint64_t limit = now_ns() + CLOSE_LIMIT_NS;
 	struct rfmring_state state = state_of(ring);
@@ -78,7 +99,7 @@ static void wait_until_closed(struct bench_shared *shared, struct rfmring *ring,
 		rfmring_run(ring, 10);
 		state = state_of(ring);
 	}
-	if (!state.rx_shm || !state.tx_shm)
+	if (run->what->link == BENCH_SHM && (!state.rx_shm || !state.tx_shm))
 		bench_fail(shared, "the nodes do not use shared memory");
 }
 
@@ -155,7 +176,7 @@ static void drain(struct bench_shared *shared, const struct run *run, struct tok
 	uint64_t limit = now_ns() + DRAIN_LIMIT_NS;
 	struct rfmring_stats stats = stats_of(token->ring);
 
-	while (stats.home + stats.lost < stats.sent && now_ns() < limit) {
+	while ((stats.insert || stats.home + stats.lost < stats.sent) && now_ns() < limit) {
 		rfmring_run(token->ring, 1);
 		stats = stats_of(token->ring);
 	}
@@ -187,7 +208,7 @@ static void ring_member(struct bench_shared *shared, unsigned int index, void *o
 	struct token token = { .lone = run->what->lone };
 
 	token.ring = open_node(shared, run, index, &token);
-	wait_until_closed(shared, token.ring, index);
+	wait_until_closed(shared, run, token.ring, index);
 	atomic_fetch_add(&shared->ready, 1);
 	while (index && run->what->lone)
 		rfmring_run(token.ring, -1);
@@ -202,9 +223,55 @@ static void ring_member(struct bench_shared *shared, unsigned int index, void *o
 	rfmring_run(token.ring, -1);
 }
 
+/* Ports that nobody has now; false: there are none. */
+static bool find_ports(struct run *run)
+{
+	int fds[BENCH_NODES];
+	unsigned int count = 0;
+
+	for (; count < run->what->nodes; count++) {
+		struct sockaddr_in name = {
+			.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		};
+		socklen_t len = sizeof(name);
+
+		fds[count] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fds[count] < 0)
+			break;
+		if (bind(fds[count], (struct sockaddr *)&name, len) ||
+		    getsockname(fds[count], (struct sockaddr *)&name, &len))
+			name.sin_port = 0;
+		run->tcp_port[count] = ntohs(name.sin_port);
+	}
+	for (unsigned int i = 0; i < count; i++)
+		close(fds[i]);
+	return count == run->what->nodes;
+}
+
+/* What all nodes know, for this run only. */
+static bool make_key(const struct run *run)
+{
+	uint8_t key[32];
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/keys.psk", run->dir);
+	file = fopen(path, "wxe");
+	if (!file || getrandom(key, sizeof(key), 0) != sizeof(key))
+		return false;
+	fputs("rmbench:", file);
+	for (size_t i = 0; i < sizeof(key); i++)
+		fprintf(file, "%02x", key[i]);
+	putc('\n', file);
+	return !fclose(file);
+}
+
 static void remove_sockets(const struct run *run)
 {
 	char path[128];
+
+	snprintf(path, sizeof(path), "%s/keys.psk", run->dir);
+	unlink(path);
 
 	for (unsigned int i = 0; i < run->what->nodes; i++) {
 		snprintf(path, sizeof(path), "%s/%u", run->dir, i);
@@ -222,7 +289,11 @@ double bench_ring(const struct bench_ring *ring, double seconds, char *sentence)
 	if (!mkdtemp(run.dir))
 		return bench_why(sentence, "cannot make a directory for sockets in /tmp: %s",
 				 strerror(errno));
-	result = bench_run(&team, sentence);
+	if ((ring->link != BENCH_SHM && !find_ports(&run)) ||
+	    (ring->link == BENCH_TLS && !make_key(&run)))
+		result = bench_why(sentence, "cannot make links over TCP: %s", strerror(errno));
+	else
+		result = bench_run(&team, sentence);
 	remove_sockets(&run);
 	return result;
 }

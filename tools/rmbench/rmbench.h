@@ -62,12 +62,15 @@ double bench_handoff(unsigned int processes, double seconds, char *sentence);
 /** bench_queue() - frames of @bytes from one process to another, shared memory; ns a frame */
 double bench_queue(unsigned int bytes, double seconds, char *sentence);
 
-/* A ring of nodes, each a process, over shared memory. */
+enum bench_link { BENCH_SHM, BENCH_TCP, BENCH_TLS };
+
+/* A ring of nodes, each a process. */
 struct bench_ring {
 	unsigned int nodes;	/* how many */
 	unsigned int bytes;	/* of a store */
 	const char *line;	/* "free" or "paced" */
 	bool redundant;		/* transfer mode */
+	enum bench_link link;	/* of all neighbours */
 	/*
 	 * Node 0 makes one store after the other, each when the one before is home; else all nodes
 	 * make as many as the ring takes.

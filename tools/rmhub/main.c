@@ -54,6 +54,7 @@ static const struct option run_options[] = {
 	{ "queue", required_argument, NULL, 'q' },
 	{ "stream-only", no_argument, NULL, 'o' },
 	{ "pcap", required_argument, NULL, 'w' },
+	{ "tls", required_argument, NULL, 't' },
 	{ "log", required_argument, NULL, 'L' },
 	{ "scenario", required_argument, NULL, 's' },
 	{ "socket", required_argument, NULL, 'S' },
@@ -281,6 +282,7 @@ static void print_help(void)
 	     "      --bad-limit N  damaged frames a second that make a port bad; 0: never\n"
 	     "      --queue N      frames that may wait for a port, a power of two\n"
 	     "      --stream-only  no shared memory with the cards\n"
+	     "      --tls FOLDER   certificates or keys for ports on TCP: docs/tls.md\n"
 	     "  -w, --pcap FILE    capture what passes\n"
 	     "      --log FILE     what faults did, JSON lines (default: standard output)\n"
 	     "  -s, --scenario FILE\n"

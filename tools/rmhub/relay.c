@@ -6,6 +6,7 @@
 
 #include "peek.h"
 #include "ring/node.h"
+#include "ring/permit.h"
 
 #define OVERTAKEN_MAX	1024
 #define SECOND		1000000000ull
@@ -21,6 +22,7 @@ static const struct {
 	[HUB_DROP_HOP_LIMIT] = { "hop-limit", "dropped: has travelled too far" },
 	[HUB_DROP_OVERFLOW] = { "overflow", "dropped: the queue is full" },
 	[HUB_DROP_FAULT] = { "fault", "dropped by a fault" },
+	[HUB_DROP_FORGED] = { "forged", "dropped: its source has not sent it" },
 };
 
 static const char *const fault_remarks[FAULT_KINDS] = {
@@ -263,6 +265,11 @@ void hub_set_light(struct hub *hub, unsigned int i, bool on, const struct rfm_li
 	settle(hub, i, now);
 }
 
+void hub_set_permit(struct hub *hub, unsigned int i, const struct rfm_permit *permit)
+{
+	hub->ports[i].permit = permit;
+}
+
 void hub_set_up(struct hub *hub, unsigned int i, bool up, uint64_t now)
 {
 	hub->ports[i].up = up;
@@ -456,6 +463,26 @@ static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 	wake_by(hub, faults_tick(&hub->faults, now));
 }
 
+/*
+ * Was it made behind this port in the name of another? Where the certificate does
+ * not allow its source it can only have come from us, so not before it came to us.
+ */
+static bool is_forged(struct hub *hub, const struct hub_port *port, const uint8_t *wire)
+{
+	struct rogue_life *passed = &hub->passed[peek_source(wire)];
+	uint64_t incarnation = peek_incarnation(wire);
+
+	if (port->permit && !port->peer.hub && !rfm_permit_node(port->permit, peek_source(wire)))
+		return incarnation > passed->incarnation ||
+		       (incarnation == passed->incarnation &&
+			(peek_last(wire) > passed->seq || peek_time(wire) > passed->time));
+	if (incarnation > passed->incarnation)
+		*passed = (struct rogue_life){ .incarnation = incarnation };
+	if (incarnation == passed->incarnation)
+		rogue_life_seen(passed, wire);
+	return false;
+}
+
 /* What a frame that cannot go on dies of; HUB_DROPS: nothing. */
 static enum hub_drop verdict(struct hub *hub, unsigned int i, const uint8_t *wire)
 {
@@ -467,6 +494,11 @@ static enum hub_drop verdict(struct hub *hub, unsigned int i, const uint8_t *wir
 		return HUB_DROP_DAMAGED;
 	if (peek_hops(wire) >= RFM_NODE_HOP_LIMIT)
 		return HUB_DROP_HOP_LIMIT;
+	if (is_forged(hub, port, wire)) {
+		if (hub->ops->forged)
+			hub->ops->forged(hub->opaque, i);
+		return HUB_DROP_FORGED;
+	}
 	if (is_node(port) && peek_source(wire) == port->peer.id &&
 	    peek_incarnation(wire) == port->life.incarnation)
 		rogue_life_seen(&port->life, wire);

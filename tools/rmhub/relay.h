@@ -49,6 +49,7 @@ enum hub_drop {
 	HUB_DROP_HOP_LIMIT,	/* has travelled RFM_NODE_HOP_LIMIT links */
 	HUB_DROP_OVERFLOW,	/* no room in the egress FIFO */
 	HUB_DROP_FAULT,		/* on purpose */
+	HUB_DROP_FORGED,	/* its source has not sent it */
 	HUB_DROPS
 };
 
@@ -95,6 +96,7 @@ struct hub_firing {
  * @transmit: hub_pull() or hub_light_out() of that port have news
  * @changed: how a port is has changed; for people
  * @fired: a fault has; may be NULL
+ * @forged: what came in at that port was made behind it, in another's name; may be NULL
  * @seen: a frame came in, or is going out, @side; @remark says what became of
  *	it if it is not passed on as it is, or is NULL; may be NULL
  *
@@ -104,6 +106,7 @@ struct hub_ops {
 	void (*transmit)(void *opaque, unsigned int port);
 	void (*changed)(void *opaque, unsigned int port);
 	void (*fired)(void *opaque, const struct hub_firing *firing);
+	void (*forged)(void *opaque, unsigned int port);
 	void (*seen)(void *opaque, unsigned int port, enum hub_side side, const uint8_t *wire,
 		     unsigned int len, const char *remark, uint64_t now);
 };
@@ -155,6 +158,7 @@ STAILQ_HEAD(hub_waiting_list, hub_waiting);
  * @previous, @next: its neighbours there, itself if it is alone
  * @peer: who shines, known while @light and after; @peer.incarnation 0: nobody yet
  * @life: what came of @peer
+ * @permit: whom the certificate of @peer allows, as @light came; NULL: anybody
  * @blink: its light is to be seen off before it is on again; since @blinked_at
  * @delayed: behind a DELAY or FREEZE, in order; counted in frames, as is the next
  * @frozen_until: till then nothing goes out; what comes in is in @delayed
@@ -167,6 +171,7 @@ struct hub_port {
 	unsigned int previous, next;
 	struct rfm_link_self peer;
 	struct rogue_life life;
+	const struct rfm_permit *permit;
 	bool blink;
 	uint64_t blinked_at;
 	struct rfm_fifo egress;
@@ -182,6 +187,7 @@ struct hub_port {
 /**
  * struct hub - all of it
  * @wake: hub_tick() is wanted then, ns; may become earlier in any call
+ * @passed: of each node, what came in where it may come in first
  */
 struct hub {
 	struct hub_config config;
@@ -192,6 +198,7 @@ struct hub {
 	unsigned int count, live_count;
 	struct faults faults;
 	struct rogues rogues;
+	struct rogue_life passed[RFM_RING_NODES];
 };
 
 /**
@@ -208,6 +215,9 @@ void hub_destroy(struct hub *hub);
 /** hub_set_light() - the card's light comes in, or does not; @peer: with light, whose it is */
 void hub_set_light(struct hub *hub, unsigned int port, bool on,
 		   const struct rfm_link_self *peer, uint64_t now);
+
+/** hub_set_permit() - whom the certificate of who connects there allows; kept. NULL: anybody */
+void hub_set_permit(struct hub *hub, unsigned int port, const struct rfm_permit *permit);
 
 /** hub_set_up() - the card's receiver is there, or is not */
 void hub_set_up(struct hub *hub, unsigned int port, bool up, uint64_t now);

@@ -44,6 +44,7 @@ struct rmhub_port {
 struct rmhub {
 	struct settings *settings;
 	struct rfm_loop *loop;
+	struct rfm_tls *tls;
 	struct hub hub;
 	struct hub_ops ops;
 	struct rmhub_port *ports;

@@ -17,6 +17,7 @@
 
 #include "faultjson.h"
 #include "tools/common/signals.h"
+#include "tools/common/tls.h"
 
 #define CHORES_NS	100000000ull	/* logs and capture are written that often */
 #define DRAIN_NS	250000000ull	/* what is inside has that long to go out */
@@ -100,6 +101,14 @@ static void on_fired(void *opaque, const struct hub_firing *firing)
 		journal_flush(&rmhub->fired);
 }
 
+static void on_forged(void *opaque, unsigned int port)
+{
+	struct rmhub *rmhub = opaque;
+
+	rfm_port_show_out(rmhub->ports[port].in,
+			  "the upstream neighbour speaks for a node that its certificate does not allow");
+}
+
 static void on_seen(void *opaque, unsigned int port, enum hub_side side, const uint8_t *wire,
 		    unsigned int len, const char *remark, uint64_t now)
 {
@@ -123,8 +132,10 @@ static void on_light(void *opaque, bool on, uint64_t now)
 	struct rmhub_port *port = opaque;
 	struct rfm_port_info info = { 0 };
 
-	if (on)
+	if (on) {
 		info = rfm_port_info(port->in);
+		hub_set_permit(&port->rmhub->hub, port->number, info.permit);
+	}
 	hub_set_light(&port->rmhub->hub, port->number, on, &info.peer, now);
 	rmhub_rearm(port->rmhub);
 }
@@ -264,6 +275,7 @@ static bool open_port(struct rmhub *rmhub, unsigned int i)
 		.address = settings->in,
 		.name = "in",
 		.stream_only = rmhub->settings->stream_only,
+		.tls = rmhub->tls,
 	};
 	char error[RFM_PORT_SENTENCE];
 
@@ -289,6 +301,24 @@ static void close_ports(struct rmhub *rmhub)
 		rfm_port_close(in);
 		rfm_port_close(out);
 	}
+}
+
+static bool load_tls(struct rmhub *rmhub)
+{
+	const struct settings *settings = rmhub->settings;
+	bool server = false, client = false;
+	char error[TLS_SENTENCE];
+
+	if (!settings->tls)
+		return true;
+	for (unsigned int i = 0; i < settings->count; i++) {
+		tls_needs(settings->ports[i].in, &server, &client);
+		tls_needs(settings->ports[i].out, &server, &client);
+	}
+	if (!server && !client)
+		return complain("--tls is for ports on TCP, and there is none");
+	rmhub->tls = tls_load(settings->tls, server, client, error);
+	return rmhub->tls || complain(error);
 }
 
 static bool start_capture(struct rmhub *rmhub)
@@ -324,6 +354,7 @@ static bool start_hub(struct rmhub *rmhub)
 		.transmit = on_transmit,
 		.changed = on_changed,
 		.fired = on_fired,
+		.forged = on_forged,
 		.seen = settings->capture ? on_seen : NULL,
 	};
 	if (hub_init(&rmhub->hub, &settings->hub, configs, settings->count, &rmhub->ops, rmhub,
@@ -373,7 +404,7 @@ static bool start(struct rmhub *rmhub)
 	rmhub->signals = (struct rfm_loop_fd){ .ready = on_signal, .opaque = rmhub->loop };
 	if (watch_signals(rmhub->loop, &rmhub->signals) < 0)
 		return complain_of("signals");
-	if (!start_capture(rmhub) || !start_hub(rmhub))
+	if (!load_tls(rmhub) || !start_capture(rmhub) || !start_hub(rmhub))
 		return false;
 	for (unsigned int i = 0; i < settings->count; i++)
 		if (!open_port(rmhub, i))
@@ -397,6 +428,7 @@ static void finish(struct rmhub *rmhub)
 		rfm_timer_set(rmhub->loop, &rmhub->chores, RFM_NEVER);
 		rfm_loop_free(rmhub->loop);
 	}
+	tls_free(rmhub->tls);
 	hub_destroy(&rmhub->hub);
 	rfm_pcapng_end(&rmhub->capture);
 	if (rfm_pcapng_trouble(&rmhub->capture))

@@ -51,6 +51,7 @@ void settings_free(struct settings *settings)
 	free(settings->control);
 	free(settings->log);
 	free(settings->capture);
+	free(settings->tls);
 	free(settings->faults.specs);
 	free(settings->scenario.specs);
 }
@@ -164,6 +165,7 @@ static const struct field rows[] = {
 	{ "socket", FIELD_TEXT, AT(control) },
 	{ "log", FIELD_TEXT, AT(log) },
 	{ "pcap", FIELD_TEXT, AT(capture) },
+	{ "tls", FIELD_TEXT, AT(tls) },
 	{ "ports", FIELD_ANY, .take = take_ports },
 	{ "faults", FIELD_ANY, AT(faults), .take = take_faults },
 	{ "scenario", FIELD_ANY, AT(scenario), .take = take_faults },

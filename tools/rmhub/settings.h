@@ -27,6 +27,7 @@ struct settings_port {
  * @control: path of the control socket
  * @log: file for what faults do, NULL: standard output
  * @capture: pcapng file
+ * @tls: folder of credentials for TCP links
  */
 struct settings {
 	unsigned int count;
@@ -34,7 +35,7 @@ struct settings {
 	struct rfm_line_config line;
 	struct hub_config hub;
 	bool stream_only;
-	char *dir, *control, *log, *capture;
+	char *dir, *control, *log, *capture, *tls;
 	struct settings_faults {
 		struct fault_spec *specs;
 		unsigned int count;

@@ -8,6 +8,7 @@
 
 #include "rmnode.h"
 #include "tools/common/signals.h"
+#include "tools/common/tls.h"
 
 #define TIMER_SLACK_NS	1000u
 
@@ -66,14 +67,30 @@ static void end(struct rmnode *node)
 	if (node->loop)
 		rfm_loop_unwatch(node->loop, &node->signals);
 	rfmring_close(node->ring);
+	tls_free(node->tls);
 	free(node);
+}
+
+static bool load_tls(struct rmnode *node, const struct member_options *options)
+{
+	bool server = false, client = false;
+	char error[TLS_SENTENCE];
+
+	tls_needs(options->config.rx, &server, &client);
+	tls_needs(options->config.tx, &server, &client);
+	if (!server && !client)
+		return refuse("--tls is for links over TCP, and this node has none");
+	node->tls = tls_load(options->tls, server, client, error);
+	return node->tls || refuse("%s", error);
 }
 
 static int begin(struct rmnode *node, struct member_options *options)
 {
 	char error[CONTROL_SENTENCE];
 
-	node->ring = rfmring_open(&options->config, error, sizeof(error));
+	if (options->tls && !load_tls(node, options))
+		return STATUS_MISUSED;
+	node->ring = rfmring_open_tls(&options->config, node->tls, error, sizeof(error));
 	if (!node->ring) {
 		int status = errno == EINVAL ? STATUS_MISUSED : 1;
 

@@ -36,6 +36,7 @@ static const char usage[] =
 	"  --shm on|off          shared memory with neighbours on this host (on)\n"
 	"  --shm-slots N         frames in it, a power of two, 64 to 65536\n"
 	"  --socket-buffer BYTES of the sockets to the neighbours\n"
+	"  --tls FOLDER          certificates or keys for links over TCP: docs/tls.md\n"
 	"  --pcap FILE           write what passes to a pcapng file\n"
 	"\n"
 	"The second form asks a running member. Verbs (rmnode -S SOCKET VERB --help for more):\n";
@@ -81,6 +82,7 @@ static const struct row {
 	{ "shm-slots", NUMBER, AT(config.shm_slots), "the number of slots", 2,
 	  RFM_SHM_SLOTS_MAX, 0 },
 	{ "socket-buffer", NUMBER, AT(config.socket_buffer), "the socket buffer", 1, 1 << 30, 0 },
+	{ "tls", TEXT, .at = AT(tls) },
 	{ "pcap", TEXT, .at = AT(config.pcap) },
 };
 

@@ -39,12 +39,14 @@ TAILQ_HEAD(job_list, job);
  * @trouble: RFMRING_* that have happened since they were told
  * @jobs: what goes on, in the order in which it was asked for
  * @monitors: how many of these want every event
+ * @tls: of the links; NULL: none
  * @guests: rings of replays that are over, to be closed outside the loop's round
  */
 struct rmnode {
 	struct rfmring *ring;
 	struct rfm_loop *loop;
 	struct control *control;
+	struct rfm_tls *tls;
 	unsigned int id;
 	enum log_style log;
 	uint64_t log_missed;
@@ -72,6 +74,7 @@ struct rmnode {
 struct member_options {
 	struct rfmring_config config;
 	const char *control;
+	const char *tls;
 	enum log_style log;
 };
 
