@@ -110,12 +110,18 @@ void rfm5565_link_main_work(Rfm5565State *s)
 
 static gboolean tx_writable(void *do_not_use, GIOCondition cond, void *opaque);
 
+static int port_write(Rfm5565Port *port, const uint8_t *buf, int len)
+{
+    return port->tls.creds ? rfm5565_tls_write(port, buf, len)
+                           : qemu_chr_fe_write(&port->chr, buf, len);
+}
+
 /* Write what is in tx_buf. Returns whether all of it went. */
 static bool tx_write(Rfm5565State *s)
 {
     while (s->tx_done < s->tx_fill) {
-        int n = qemu_chr_fe_write(&s->tx.chr, s->tx_buf + s->tx_done,
-                                  s->tx_fill - s->tx_done);
+        int n = port_write(&s->tx, s->tx_buf + s->tx_done,
+                           s->tx_fill - s->tx_done);
 
         if (n > 0) {
             s->tx_done += n;
@@ -187,14 +193,48 @@ static int port_can_receive(void *opaque)
     return s->quiesced ? 0 : RFM_LINK_BATCH;
 }
 
-static void tx_receive(void *opaque, const uint8_t *buf, int size)
+static void port_receive(Rfm5565State *s, Rfm5565Port *port,
+                         const uint8_t *buf, int size)
 {
-    Rfm5565State *s = opaque;
-    const char *error;
-
     if (s->quiesced) {
         return;     /* came in while we left */
     }
+    if (port->tls.creds) {
+        rfm5565_tls_received(s, port, buf, size);
+    } else {
+        port->received(s, buf, size);
+    }
+}
+
+static void tx_receive(void *opaque, const uint8_t *buf, int size)
+{
+    Rfm5565State *s = opaque;
+
+    port_receive(s, &s->tx, buf, size);
+}
+
+static void rx_receive(void *opaque, const uint8_t *buf, int size)
+{
+    Rfm5565State *s = opaque;
+
+    port_receive(s, &s->rx, buf, size);
+}
+
+/* The neighbour may not be who it says, and is told. */
+static void tx_refuse(Rfm5565State *s, enum rfm_link_refusal refusal)
+{
+    struct rfm_link_self self = rfm_node_link_ops.self(&s->node);
+    uint8_t message[RFM_LINK_MESSAGE];
+
+    rfm_link_refuse(message, refusal, &self);
+    port_write(&s->tx, message, sizeof(message));
+}
+
+static void tx_received(Rfm5565State *s, const uint8_t *buf, int size)
+{
+    enum rfm_link_refusal refusal;
+    const char *error;
+
     rfm5565_lock(s);
     error = rfm_link_tx_received(&s->link_tx, buf, size, rfm5565_now());
     if (s->link_tx.welcome) {
@@ -205,9 +245,13 @@ static void tx_receive(void *opaque, const uint8_t *buf, int size)
         qatomic_set(&s->streaming, !s->link_tx.shm);
         trace_rfm5565_link(s->node_id, "downstream", link_kind(s->link_tx.shm));
     }
+    refusal = s->link_tx.refusal;
     qemu_bh_schedule(s->engine_bh);
     timer_mod_ns(s->tick, rfm5565_now());
     rfm5565_update_and_unlock(s);
+    if (refusal) {
+        tx_refuse(s, refusal);
+    }
     if (error) {
         port_drop(s, &s->tx, error);
     }
@@ -239,16 +283,12 @@ static void rx_take_descriptors(Rfm5565State *s)
     }
 }
 
-static void rx_receive(void *opaque, const uint8_t *buf, int size)
+static void rx_received(Rfm5565State *s, const uint8_t *buf, int size)
 {
-    Rfm5565State *s = opaque;
     uint8_t reply[RFM_LINK_MESSAGE];
     unsigned reply_length;
     const char *error;
 
-    if (s->quiesced) {
-        return;     /* came in while we left */
-    }
     rfm5565_lock(s);
     rx_take_descriptors(s);
     error = rfm_link_rx_received(&s->link_rx, buf, size, rfm5565_now());
@@ -264,7 +304,9 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
         timer_mod_ns(s->tick, rfm5565_now());
     }
     rfm5565_update_and_unlock(s);
-    if (reply_length) {
+    if (reply_length && s->rx.tls.creds) {
+        rfm5565_tls_write(&s->rx, reply, reply_length);
+    } else if (reply_length) {
         qemu_chr_fe_write_all(&s->rx.chr, reply, reply_length);
     }
     if (error) {
@@ -277,7 +319,8 @@ static void rx_receive(void *opaque, const uint8_t *buf, int size)
 /* Under the lock, as are the next three. */
 static void tx_open(Rfm5565State *s)
 {
-    bool offer = s->use_shm && !rfm_shm_create(&s->tx.shm, RFM_SHM_SLOTS);
+    bool offer = s->use_shm && !s->tx.tls.creds &&
+                 !rfm_shm_create(&s->tx.shm, RFM_SHM_SLOTS);
 
     trace_rfm5565_link(s->node_id, "downstream", "connected");
     if (offer && qemu_chr_fe_set_msgfds(&s->tx.chr, s->tx.shm.offer,
@@ -352,28 +395,57 @@ static bool port_set_open(Rfm5565State *s, Rfm5565Port *port,
     return !s->quiesced;
 }
 
+/* Under the lock. */
+static void port_opened(Rfm5565State *s, Rfm5565Port *port)
+{
+    port == &s->tx ? tx_open(s) : rx_open(s);
+}
+
+/* TLS has let the neighbour in. */
+void rfm5565_link_secured(Rfm5565State *s, Rfm5565Port *port)
+{
+    rfm5565_lock(s);
+    if (port->open && !s->quiesced) {
+        port_opened(s, port);
+    }
+    rfm5565_update_and_unlock(s);
+}
+
+static void port_event(Rfm5565State *s, Rfm5565Port *port, QEMUChrEvent event)
+{
+    bool secure = false;
+
+    port_set_nodelay(port, event);
+    if (port->tls.creds && event == CHR_EVENT_CLOSED) {
+        rfm5565_tls_close(port);
+    }
+    rfm5565_lock(s);
+    if (port_set_open(s, port, event)) {
+        secure = port->open && port->tls.creds;
+        if (port->open && !secure) {
+            port_opened(s, port);
+        } else if (!port->open) {
+            port == &s->tx ? tx_close(s) : rx_close(s);
+        }
+    }
+    rfm5565_update_and_unlock(s);
+    if (secure) {
+        rfm5565_tls_open(s, port);
+    }
+}
+
 static void tx_event(void *opaque, QEMUChrEvent event)
 {
     Rfm5565State *s = opaque;
 
-    port_set_nodelay(&s->tx, event);
-    rfm5565_lock(s);
-    if (port_set_open(s, &s->tx, event)) {
-        s->tx.open ? tx_open(s) : tx_close(s);
-    }
-    rfm5565_update_and_unlock(s);
+    port_event(s, &s->tx, event);
 }
 
 static void rx_event(void *opaque, QEMUChrEvent event)
 {
     Rfm5565State *s = opaque;
 
-    port_set_nodelay(&s->rx, event);
-    rfm5565_lock(s);
-    if (port_set_open(s, &s->rx, event)) {
-        s->rx.open ? rx_open(s) : rx_close(s);
-    }
-    rfm5565_update_and_unlock(s);
+    port_event(s, &s->rx, event);
 }
 
 /* --- lifecycle: in the main context, without the lock --------------------- */
@@ -393,14 +465,21 @@ void rfm5565_link_down(Rfm5565State *s)
     port_disconnect(&s->rx);
 }
 
-/* Under the lock. */
+/* Under the lock. Who came meanwhile has not seen TLS begin: it comes again. */
 void rfm5565_link_up(Rfm5565State *s)
 {
-    if (s->tx.open) {
-        tx_open(s);
-    }
-    if (s->rx.open) {
-        rx_open(s);
+    Rfm5565Port *ports[] = { &s->tx, &s->rx };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
+        if (!ports[i]->open) {
+            continue;
+        }
+        if (ports[i]->tls.creds) {
+            rfm5565_link_disconnect(s, ports[i],
+                                    "the card was away when it came");
+        } else {
+            port_opened(s, ports[i]);
+        }
     }
 }
 
@@ -412,6 +491,8 @@ void rfm5565_link_init(Rfm5565State *s)
         rfm_pcapng_is_open(&s->capture) ? &s->tap : NULL;
     rfm_shm_init(&s->tx.shm);
     rfm_shm_init(&s->rx.shm);
+    s->tx.received = tx_received;
+    s->rx.received = rx_received;
     s->stream_bh = qemu_bh_new_guarded(stream_run, s,
                                        &DEVICE(s)->mem_reentrancy_guard);
 }
@@ -438,6 +519,12 @@ static int tx_connect(void *opaque)
 /* Once everything else is there: they may have a peer already. */
 void rfm5565_link_connect(Rfm5565State *s)
 {
+    if (rfm5565_tls_is_missed(&s->rx) || rfm5565_tls_is_missed(&s->tx)) {
+        warn_report("rfm5565: node 0x%02x (%u): anybody who can reach this "
+                    "host can read and change the memory of the whole ring: "
+                    "a fibre listens on TCP without TLS",
+                    s->node_id, s->node_id);
+    }
     rx_connect(s);
     tx_connect(s);
 }
@@ -447,6 +534,8 @@ void rfm5565_link_exit(Rfm5565State *s)
 {
     qemu_chr_fe_deinit(&s->tx.chr, false);
     qemu_chr_fe_deinit(&s->rx.chr, false);
+    rfm5565_tls_exit(&s->tx);
+    rfm5565_tls_exit(&s->rx);
     g_clear_pointer(&s->tx.warned, g_slist_free);
     g_clear_pointer(&s->rx.warned, g_slist_free);
     qemu_bh_delete(s->stream_bh);

@@ -10,6 +10,7 @@
 #include "qapi/error.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
+#include "crypto/tlscreds.h"
 #include "ring/util/line-text.h"
 #include "rfm5565.h"
 
@@ -53,6 +54,10 @@ static const Property rfm5565_properties[] = {
     DEFINE_PROP_CHR("tx", Rfm5565State, tx.chr),
     DEFINE_PROP_LINK("iothread", Rfm5565State, iothread, TYPE_IOTHREAD,
                      IOThread *),
+    DEFINE_PROP_LINK("rx-tls", Rfm5565State, rx.tls.creds,
+                     TYPE_QCRYPTO_TLS_CREDS, QCryptoTLSCreds *),
+    DEFINE_PROP_LINK("tx-tls", Rfm5565State, tx.tls.creds,
+                     TYPE_QCRYPTO_TLS_CREDS, QCryptoTLSCreds *),
     DEFINE_PROP_BOOL("shm", Rfm5565State, use_shm, true),
     DEFINE_PROP_UINT32("stall-limit-ms", Rfm5565State, stall_limit_ms, 500),
     DEFINE_PROP_STRING("line", Rfm5565State, line),
@@ -85,6 +90,9 @@ static const struct {
     { "window", "size of BAR3: full, 64M, 16M or 2M (switches S1-3, S1-4)" },
     { "rx", "chardev from the upstream neighbour, usually a server socket" },
     { "tx", "chardev to the downstream neighbour's rx, with reconnect-ms" },
+    { "rx-tls", "credentials of TLS on rx: a tls-creds-x509 or tls-creds-psk "
+      "object" },
+    { "tx-tls", "the same on tx" },
     { "iothread", "iothread in which the ring runs, else the main loop" },
     { "shm", "share memory with a neighbour on this host: on or off" },
     { "stall-limit-ms", "how long a store may wait for room before it is "
@@ -150,7 +158,7 @@ static bool check_card(Rfm5565State *s, Error **errp)
                    "none for a card without fibres");
         return false;
     }
-    return true;
+    return rfm5565_tls_check(s, errp);
 }
 
 static bool check_node(Rfm5565State *s, struct rfm_node_config *config,

@@ -57,6 +57,8 @@
 #include "ring/util/pcapng.h"
 #include "ring/shm.h"
 #include "driver/hw/regs.h"
+#include "crypto/tlssession.h"
+#include "ring/permit.h"
 #include "rfm5565-ext.h"
 
 #define TYPE_RFM5565 "rfm5565"
@@ -91,10 +93,27 @@ typedef struct Rfm5565Fifo {
     uint32_t last_data;     /* what ISD reads once it is empty */
 } Rfm5565Fifo;
 
+/* TLS over a chardev (BQL) */
+typedef struct Rfm5565Tls {
+    QCryptoTLSCreds *creds;     /* NULL: none */
+    QCryptoTLSSession *session;
+    struct Rfm5565State *card;
+    QEMUTimer *deadline;        /* of the handshake */
+    const uint8_t *in;          /* encrypted, to be looked at */
+    size_t in_left;
+    unsigned busy;              /* in a call to the session */
+    bool ready;                 /* the neighbour may stay */
+    bool closed;                /* the session goes when it is not @busy */
+    struct rfm_permit permit;   /* of the neighbour */
+} Rfm5565Tls;
+
 /* One end of the fibre: the chardev, and the queue that may stand beside it. */
 typedef struct Rfm5565Port {
     CharBackend chr;        /* (BQL) */
     bool open;              /* the chardev has a peer; written under both */
+    Rfm5565Tls tls;
+    /* What comes, decrypted if it has to be */
+    void (*received)(struct Rfm5565State *s, const uint8_t *buf, int size);
     GSList *warned;         /* (BQL) said already, so as not to be repeated */
     uint64_t up_since_ns;   /* (BQL) since when it has a neighbour; 0: none */
     uint64_t refused;       /* (BQL) peers that were shown out */
@@ -372,9 +391,20 @@ void rfm5565_link_connect(Rfm5565State *s);
 void rfm5565_link_exit(Rfm5565State *s);
 void rfm5565_link_disconnect(Rfm5565State *s, Rfm5565Port *port,
                              const char *why);
+void rfm5565_link_secured(Rfm5565State *s, Rfm5565Port *port);
 void rfm5565_link_main_work(Rfm5565State *s);
 void rfm5565_link_down(Rfm5565State *s);
 void rfm5565_link_up(Rfm5565State *s);
+
+/* rfm5565-tls.c */
+bool rfm5565_tls_check(Rfm5565State *s, Error **errp);
+bool rfm5565_tls_is_missed(const Rfm5565Port *port);
+void rfm5565_tls_open(Rfm5565State *s, Rfm5565Port *port);
+void rfm5565_tls_close(Rfm5565Port *port);
+void rfm5565_tls_exit(Rfm5565Port *port);
+void rfm5565_tls_received(Rfm5565State *s, Rfm5565Port *port,
+                          const uint8_t *buf, int size);
+int rfm5565_tls_write(Rfm5565Port *port, const uint8_t *buf, int len);
 
 /* rfm5565-engine.c */
 void rfm5565_engine_init(Rfm5565State *s);
