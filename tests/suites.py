@@ -117,6 +117,8 @@ SUITES = [
     Suite("netlink:50k", "check", 60, 20, ["tests/check-debug", "--if-built", "netlink"],
           "the same, with fifty thousand messages, and with damaged calls"),
     system("spine", "test", 60, 20, "three machines share a memory"),
+    system("tls", "check", 60, 10,
+           "links with TLS: who is let in, who is not and why, cuts, forged frames, a storm"),
     system("cards", "test", 30, 10, "odd rings: other sizes, TCP, same ids, garbage"),
     system("subscribe", "test", 20, 20,
            "subscriptions, watches and interrupt storms on three machines"),

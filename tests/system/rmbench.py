@@ -96,6 +96,21 @@ def a_short_run():
     expect(not glob.glob(SOCKETS), f"left behind: {glob.glob(SOCKETS)}")
 
 
+def links_with_tls():
+    """links over TCP with TLS beside without: all comes home, and what it costs is shown"""
+    result = rmbench("--json", "--seconds", "6", "tls")
+    expect(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    rows = json.loads(result.stdout)["rows"]
+    for row in rows:
+        consistent(row)
+        show(row)
+    for what in ("a hop of a lone store", "two nodes, saturated, round"):
+        plain, tls = (only(rows, f"{what}, {link}", 2)["value"] for link in ("TCP", "TLS"))
+        expect(only(rows, f"{what}, TLS", 2)["beside"] == plain, "TLS is not beside TCP")
+        expect(tls > 0 and plain > 0, f"{plain} and {tls}")
+    expect(not glob.glob(SOCKETS), f"left behind: {glob.glob(SOCKETS)}")
+
+
 def no_faster_than_the_line():
     """a paced line lets no more through than the card's"""
     rows = json.loads(rmbench("-j", "-s", "1", "ring").stdout)["rows"]
@@ -272,7 +287,7 @@ def targets():
     expect(not missed, f"missed, with a load average of {load:.2f} before: {missed}")
 
 
-SHORT = [a_short_run, no_faster_than_the_line, not_much_slower, a_table, queues_alone, a_pair, interrupted,
+SHORT = [a_short_run, links_with_tls, no_faster_than_the_line, not_much_slower, a_table, queues_alone, a_pair, interrupted,
          bad_input]
 LONG = {"targets": [targets]}
 
