@@ -176,7 +176,7 @@ static void drain(struct bench_shared *shared, const struct run *run, struct tok
 	uint64_t limit = now_ns() + DRAIN_LIMIT_NS;
 	struct rfmring_stats stats = stats_of(token->ring);
 
-	while (stats.home + stats.lost < stats.sent && now_ns() < limit) {
+	while ((stats.insert || stats.home + stats.lost < stats.sent) && now_ns() < limit) {
 		rfmring_run(token->ring, 1);
 		stats = stats_of(token->ring);
 	}

@@ -465,7 +465,7 @@ void rfm5565_link_down(Rfm5565State *s)
     port_disconnect(&s->rx);
 }
 
-/* Under the lock. Who came meanwhile has seen nothing of TLS: it comes again. */
+/* Under the lock. Who came meanwhile has not seen TLS begin: it comes again. */
 void rfm5565_link_up(Rfm5565State *s)
 {
     Rfm5565Port *ports[] = { &s->tx, &s->rx };

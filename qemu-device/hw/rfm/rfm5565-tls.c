@@ -45,12 +45,12 @@ static void let_go(Rfm5565Tls *tls)
 }
 
 /* While it is used */
-static void hold(Rfm5565Tls *tls)
+static void session_hold(Rfm5565Tls *tls)
 {
     tls->busy++;
 }
 
-static void release(Rfm5565Tls *tls)
+static void session_put(Rfm5565Tls *tls)
 {
     tls->busy--;
     if (tls->closed) {
@@ -104,7 +104,8 @@ static ssize_t push(const char *buf, size_t len, void *opaque, Error **errp)
 static void drop(Rfm5565State *s, Rfm5565Port *port, const char *why)
 {
     g_autofree char *sentence =
-        g_strdup_printf("the %s neighbour %s: %s", port == &s->tx ? "downstream" : "upstream",
+        g_strdup_printf("the %s neighbour %s: %s",
+                        port == &s->tx ? "downstream" : "upstream",
                         port->tls.ready ? "is shown out" : "is not let in",
                         why);
 
@@ -115,8 +116,8 @@ static void drop(Rfm5565State *s, Rfm5565Port *port, const char *why)
     rfm5565_update_and_unlock(s);
 }
 
-static void refuse(Rfm5565State *s, Rfm5565Port *port,
-                   enum rfm_link_refusal refusal, const char *why)
+static void turn_away(Rfm5565State *s, Rfm5565Port *port,
+                      enum rfm_link_refusal refusal, const char *why)
 {
     struct rfm_link_self self = rfm_node_link_ops.self(&s->node);
     uint8_t message[RFM_LINK_MESSAGE];
@@ -138,7 +139,7 @@ static bool check_peer(Rfm5565State *s, Rfm5565Port *port)
     Error *err = NULL;
 
     if (qcrypto_tls_session_check_credentials(tls->session, &err) < 0) {
-        refuse(s, port, RFM_REFUSE_UNTRUSTED, error_get_pretty(err));
+        turn_away(s, port, RFM_REFUSE_UNTRUSTED, error_get_pretty(err));
         error_free(err);
         return false;
     }
@@ -146,7 +147,7 @@ static bool check_peer(Rfm5565State *s, Rfm5565Port *port)
         name = qcrypto_tls_session_get_peer_name(tls->session);
         why = rfm_permit_parse(&tls->permit, name ?: "");
         if (why) {
-            refuse(s, port, RFM_REFUSE_PERMIT, why);
+            turn_away(s, port, RFM_REFUSE_PERMIT, why);
             return false;
         }
         permit = &tls->permit;
@@ -217,9 +218,9 @@ void rfm5565_tls_open(Rfm5565State *s, Rfm5565Port *port)
     timer_mod(tls->deadline,
               qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + DEADLINE_MS);
     qcrypto_tls_session_set_callbacks(tls->session, push, pull, port);
-    hold(tls);
+    session_hold(tls);
     shake_hands(s, port);
-    release(tls);
+    session_put(tls);
 }
 
 /* --- what is said --------------------------------------------------------- */
@@ -232,7 +233,7 @@ void rfm5565_tls_received(Rfm5565State *s, Rfm5565Port *port,
 
     tls->in = buf;
     tls->in_left = size;
-    hold(tls);
+    session_hold(tls);
     if (!tls->closed && !tls->ready) {
         shake_hands(s, port);
     }
@@ -253,7 +254,7 @@ void rfm5565_tls_received(Rfm5565State *s, Rfm5565Port *port,
             error_free(err);
         }
     }
-    release(tls);
+    session_put(tls);
     tls->in_left = 0;
 }
 
@@ -267,13 +268,13 @@ int rfm5565_tls_write(Rfm5565Port *port, const uint8_t *buf, int len)
     if (tls->closed || !tls->ready) {
         return -1;
     }
-    hold(tls);
+    session_hold(tls);
     n = qcrypto_tls_session_write(tls->session, (const char *)buf, len, &err);
     if (n == -1 && !tls->closed) {
         drop(tls->card, port, error_get_pretty(err));
     }
     error_free(err);
-    release(tls);
+    session_put(tls);
     return n;
 }
 
