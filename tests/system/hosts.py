@@ -249,7 +249,7 @@ class Ring:
         equal(self.nodes)
 
     def counters(self):
-        return self.lab.rmctl_json(1, "stats", "rfm0", "--absolute")[0]
+        return self.lab.rmctl_json(1, "stats", "rfm0", "--absolute")
 
     def counted(self):
         """How far the machine's program is, as host b sees it."""
