@@ -348,6 +348,9 @@ def main():
         hub(hosts)
         with Domains(hosts, 1) as lab:
             failed += run(ON_A_HUB, Ring(hosts, lab), first=len(DAISY) + 1)
+            if failed:
+                hosts.keep_logs()
+                lab.keep_logs()
         hosts.carried()
     return bool(failed)
 
