@@ -109,13 +109,17 @@ def console(folder):
             "-serial", "chardev:console"]
 
 
-def card(options, number, sockets, port="chassis=1,slot=1"):
-    """The card behind a port of its own, and what is its; sockets are its chardevs."""
+def card(options, number, sockets, port="chassis=1,slot=1", iothread=None):
+    """The card behind a port of its own, and what is its; sockets are its chardevs.
+
+    It has a thread of its own, where it is not given one that is there already.
+    """
     properties = ",".join(["rfm5565", "id=rfm0", "bus=rp0", f"node-id={options.ids[number - 1]}",
-                           f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx", "iothread=ring0",
+                           f"memory-size={options.size}", "rx=rfmrx", "tx=rfmtx", f"iothread={iothread or 'ring0'}",
                            *options.device_args(number)])
     return ["-device", f"pcie-root-port,id=rp0,{port}", *sockets,
-            "-object", "iothread,id=ring0", "-device", properties, *options.qemu_args(number)]
+            *([] if iothread else ["-object", "iothread,id=ring0"]), "-device", properties,
+            *options.qemu_args(number)]
 
 
 def qemu_command(qemu, options, folder, number, sockets):

@@ -15,6 +15,7 @@ SOCKET_PATH = 107       # bytes that the path of a socket may have
 # Where libvirt, which counts from the first, puts none of its own devices.
 NETWORK_CARD = "addr=0x1c"
 CARD_PORT = "chassis=200,slot=1,addr=0x1d"
+IOTHREAD = "iothread1"  # as libvirt calls the first one
 
 # As command.CPU, in libvirt's words.
 CPU = {"kvm": ("host-passthrough", "xsave"), "tcg": ("maximum", "la57")}
@@ -34,6 +35,7 @@ def domain(qemu, options, folder, number, disk, sockets):
     add(top, "name", f"{options.name}-{number}")
     add(top, "memory", str((IMAGE_MEMORY if boots_disk else memory_size(options)) >> 20), unit="MiB")
     add(top, "vcpu", "1")
+    add(top, "iothreads", "1")
     system = ET.Element("os")
     add(system, "type", "hvm", arch="x86_64", machine="q35")
     if boots_disk:
@@ -54,7 +56,7 @@ def domain(qemu, options, folder, number, disk, sockets):
     network = f"user,id=net0,{SSH}" + ("" if boots_disk else ",restrict=on")
     for word in ["-L", qemu.parent / FIRMWARE_FOLDER, "-netdev", network,
                  "-device", f"virtio-net-pci,netdev=net0,romfile=,{NETWORK_CARD}",
-                 *card(options, number, sockets, CARD_PORT)]:
+                 *card(options, number, sockets, CARD_PORT, IOTHREAD)]:
         add(line, f"{{{NAMESPACE}}}arg", value=str(word))
     ET.indent(top)
     return ET.tostring(top, encoding="unicode") + "\n"
