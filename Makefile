@@ -35,6 +35,9 @@ check: build ## every test but the long ones; resumes where it was stopped
 check-long: build ## the long tests; resumes where it was stopped; SUITES="NAME ..." for some
 	@scripts/test-all --resume $(or $(SUITES),--tier long)
 
+check-kernels: build ## the driver on the kernels that people run; KERNELS="6.1-rt ..." for some
+	@tests/kernels $(KERNELS)
+
 check-debug: build ## the driver's suite on a kernel with KASAN, lockdep, kmemleak, ...
 	@scripts/test-all --resume check-debug
 
@@ -80,5 +83,5 @@ install: tools ## the programs, librfm, librfmring and man pages, below PREFIX (
 clean: ## remove build/ (not the shared cache)
 	rm -rf build
 
-.PHONY: help demo quick test check check-long check-debug coverage fuzz lint build setup qemu module tools \
+.PHONY: help demo quick test check check-long check-kernels check-debug coverage fuzz lint build setup qemu module tools \
 	test-programs image install clean

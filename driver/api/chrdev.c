@@ -9,7 +9,6 @@
 #include <linux/uaccess.h>
 
 #include "api/api.h"
-#include "core/compat.h"
 #include "core/notify.h"
 #include "io/io.h"
 

@@ -12,7 +12,6 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 
-#include "core/compat.h"
 #include "core/notify.h"
 #include "api/api.h"
 

@@ -266,7 +266,7 @@ static int rfm_dump_begin(struct netlink_callback *cb,
 	struct rfm_dump *dump = (void *)cb->ctx;
 	struct rfm_nl_ctx ctx = {
 		.skb = cb->skb,
-		.attrs = rfm_dump_attrs(cb),
+		.attrs = genl_info_dump(cb)->attrs,
 		.extack = cb->extack,
 	};
 	int ret = rfm_nl_ctx_get(&ctx, false, function);
@@ -321,14 +321,16 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 
 /* A socket that joins shows no descriptor, so it takes CAP_NET_ADMIN. */
 static const struct genl_multicast_group rfm_groups[] = {
-	[RFM_NLGRP_MONITOR] = { RFM_MCGRP_MONITOR, GENL_MCAST_CAP_NET_ADMIN },
+	[RFM_NLGRP_MONITOR] = {
+		.name = RFM_MCGRP_MONITOR,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
 };
 
 int __init rfm_netlink_init(void)
 {
 	rfm_nl_family.netnsok = false;
 	rfm_nl_family.mcgrps = rfm_groups;
-	rfm_family_ops(&rfm_nl_family);
 	return genl_register_family(&rfm_nl_family);
 }
 

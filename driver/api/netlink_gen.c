@@ -9,7 +9,6 @@
 #include "netlink_gen.h"
 
 #include <uapi/linux/rfm_netlink.h>
-#include <driver/api/compat_netlink.h>
 
 /* Common nested types */
 const struct nla_policy rfm_range_nl_policy[RFM_A_RANGE_PAD + 1] = {

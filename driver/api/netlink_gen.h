@@ -10,7 +10,6 @@
 #include <net/genetlink.h>
 
 #include <uapi/linux/rfm_netlink.h>
-#include <driver/api/compat_netlink.h>
 
 /* Common nested types */
 extern const struct nla_policy rfm_range_nl_policy[RFM_A_RANGE_PAD + 1];

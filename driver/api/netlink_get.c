@@ -158,7 +158,7 @@ static int rfm_dump_card(struct sk_buff *skb, struct netlink_callback *cb,
 	int ret;
 
 	ret = rfm_dump_message(skb, cb, RFM_CMD_CARD_GET, card, rfm_put_card,
-			       rfm_dump_attrs(cb)[RFM_A_CARD_ABSOLUTE]);
+			       genl_info_dump(cb)->attrs[RFM_A_CARD_ABSOLUTE]);
 	if (ret != -ENODEV)
 		return ret;
 	/* Perhaps only since cb->seq was read. */

@@ -16,12 +16,12 @@
  */
 
 #include <linux/anon_inodes.h>
+#include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "core/compat.h"
 #include "core/card.h"
 
 static u32 rfm_queue_places(const struct rfm_queue *queue)

@@ -6,7 +6,6 @@
 #include <linux/uaccess.h>
 
 #include "core/card.h"
-#include "core/compat.h"
 
 /* Nodes read in one go, so that the card's removal need not wait for all. */
 #define RFM_NODES_PASS	32

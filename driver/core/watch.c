@@ -11,12 +11,12 @@
  * Comparisons and silence are slots of the card (core/slots.c).
  */
 
+#include <linux/eventfd.h>
 #include <linux/interval_tree_generic.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 
-#include "core/compat.h"
 #include "core/notify.h"
 
 /* What may be late or coalesced; each silence and its end is told of. */

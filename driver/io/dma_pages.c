@@ -29,12 +29,12 @@
 #include <linux/cache.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "core/compat.h"
 #include "io/dma.h"
 
 #define RFM_ENGINE_ALIGN	8u
@@ -138,6 +138,25 @@ static unsigned int rfm_pin_flags(bool store)
 {
 	return store ? 0 : FOLL_WRITE;
 }
+
+/*
+ * Pin pages that are there. Waits for nothing, not even for the lock of the
+ * mappings; returns how many, or -EBUSY if they cannot be looked for without
+ * that lock.
+ */
+#ifndef rfm_pin_resident
+static int rfm_pin_resident(unsigned long from, int count, unsigned int flags,
+			    struct page **pages)
+{
+	long pinned;
+
+	if (!mmap_read_trylock(current->mm))
+		return -EBUSY;
+	pinned = pin_user_pages(from, count, flags | FOLL_NOFAULT, pages);
+	mmap_read_unlock(current->mm);
+	return pinned < 0 ? 0 : pinned;
+}
+#endif
 
 /*
  * Pages that the next bytes of a segment are in, as far as they are there:
