@@ -248,7 +248,7 @@ static int __init rfm_init(void)
 {
 	int ret = -ENOMEM;
 
-	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND, 0);
+	rfm_wq = alloc_workqueue("rfm", WQ_UNBOUND | WQ_SYSFS, 0);
 	if (!rfm_wq)
 		return ret;
 

@@ -136,6 +136,9 @@ SUITES = [
     system("monitor", "test", 30, 20,
            "everything that rmctl monitor tells of is made to happen, and what show makes of it"),
     system("readme", "test", 50, 10, "the commands of README.md"),
+    system("readme:realtime", "long", 120, 20, "those of docs/realtime.md, on a kernel with PREEMPT_RT",
+           "docs/realtime.md"),
+    system("kvm", "check", 40, 10, "the driver warns of AVX under KVM"),
 
     # --- what measures ---
     system("bench", "check", 30, 10, "costs of loads and stores", alone=True),
@@ -188,8 +191,9 @@ SUITES = [
     long("spine:million", 60, "a million rounds of three-node causality"),
     Suite("in-tree", "long", 1000, 30, ["tests/in-tree"],
           "the card built the upstream way, in QEMU's own tree", alone=True),
-    Suite("newer-kernel", "long", 800, 30, ["tests/newer-kernel"],
-          "the driver builds for a newer kernel without a warning, and works there", alone=True),
+    Suite("kernels", "long", 2400, 120, ["tests/kernels"],
+          "the driver builds for the kernels that people run without a warning, and works there",
+          alone=True),
     Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
           "`make demo` and `make test` on a bare Debian 12", alone=True),
 ]

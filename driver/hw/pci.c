@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the PCI device shows: BARs, the extension block, which card it is. */
 
+#include <linux/kvm_para.h>
 #include <linux/sizes.h>
 
 #include "hw/hw.h"
@@ -165,12 +166,30 @@ static int rfm_map_ext(struct rfm_hw *hw)
 }
 
 /*
+ * Stores to an emulated card leave the guest. Of AVX's KVM makes none in its place:
+ * the program gets SIGILL, and memcpy() may be such a program's.
+ */
+static void rfm_warn_of_avx(struct rfm_hw *hw)
+{
+#ifdef CONFIG_X86
+	/* Only the extension block tells an emulated card from a real one. */
+	if (hw->ext && kvm_para_available() && boot_cpu_has(X86_FEATURE_AVX))
+		dev_warn_once(&hw->pdev->dev,
+			      "AVX under KVM: such a store to this memory ends in SIGILL; hide AVX from the guest\n");
+#endif
+}
+
+/*
  * Maps what there is of the card and looks what it is. Byte swaps and window
  * are as programs of ours expect them. What is wrong has been said.
  */
 int rfm_hw_find(struct rfm_hw *hw)
 {
-	return rfm_map_bars(hw) ?: rfm_map_ext(hw) ?: rfm_identify(hw);
+	int ret = rfm_map_bars(hw) ?: rfm_map_ext(hw) ?: rfm_identify(hw);
+
+	if (!ret)
+		rfm_warn_of_avx(hw);
+	return ret;
 }
 
 /*

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every command of README.md is run, and must succeed.
+"""Every command of README.md is run, and must succeed; or of a guide: readme.py docs/GUIDE.md.
 
 `make demo` is run as it stands. `make test` is what runs this, so its line is
 only looked for; the clean-root test of `make check-long` runs it for real.
@@ -15,13 +15,14 @@ import tempfile
 from suite import TOP, expect, plan, run, wait_for
 from labkit import rmlab
 
-TEXT = (TOP / "README.md").read_text()
+PAGE = TOP / (sys.argv[1:2] or ["README.md"])[0]
+TEXT = PAGE.read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
 # A block that leaves something in the background is one piece.
 SCRIPTS = [block for block in BLOCKS if re.search(r"&$", block, re.M)]
 COMMANDS = [line for block in BLOCKS if block not in SCRIPTS
             for line in block.splitlines() if line]
-COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.split("## Where to go next")[1])
+COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.partition("## Where to go next")[2])
 
 
 def test_of(command):
@@ -64,9 +65,9 @@ def test_of_script(text):
 
 
 def links():
-    """Every file that README.md points to exists"""
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        expect((TOP / target).exists(), f"{target} does not exist")
+    """Every file that the page points to exists"""
+    for target in re.findall(r"\]\(([^)#]+)", TEXT):
+        expect((PAGE.parent / target).exists(), f"{target} does not exist")
 
 
 if __name__ == "__main__":
