@@ -19,7 +19,7 @@ class Altered:
     base: str
     version: tuple
     edits: tuple = ()       # (header, pattern, replacement); each must change something
-    later: tuple = ()       # headers of a later kernel in their place
+    later: tuple = ()       # headers of a later kernel in their place, before that
     later_kernel: str = ""
 
 
@@ -48,12 +48,18 @@ VM_FLAGS_MOD = r"""static inline void vm_flags_mod(struct vm_area_struct *vma, v
 \g<0>"""
 
 ALTERED = {
-    # 5.12 has rb_add(); 5.16 another way to fault buffers in, which stable 5.15 has taken over.
+    # 5.12 has rb_add().
+    "5.14": Altered("5.10", (5, 14, 0), (
+        ("linux/rbtree.h", r"(?=#endif\s*/\* _LINUX_RBTREE_H \*/)", RB_ADD),
+    )),
+    # 5.16 has another way to fault buffers in, which stable 5.15 has taken over; 5.17
+    # pm_sleep_ptr(), which Debian's 5.10 has taken over.
     "5.15": Altered("5.10", (5, 15, 0), (
         ("linux/rbtree.h", r"(?=#endif\s*/\* _LINUX_RBTREE_H \*/)", RB_ADD),
         ("linux/uio.h", r"int iov_iter_fault_in_readable\(struct iov_iter \*i, size_t bytes\);",
          "size_t fault_in_iov_iter_readable(const struct iov_iter *i, size_t bytes);\n"
          "size_t fault_in_iov_iter_writeable(const struct iov_iter *i, size_t bytes);"),
+        ("linux/pm.h", r"#define pm_sleep_ptr\(.*\n", ""),
     )),
     # The number of 5.14, and what came with 6.2 to 6.8.
     "5.14-el9": Altered("6.1", (5, 14, 0), (
@@ -61,7 +67,12 @@ ALTERED = {
         ("linux/mm_types.h", r"\tunsigned long vm_flags;", "\tconst vm_flags_t vm_flags;"),
         ("linux/mm.h", r"(long pin_user_pages\([^)]*struct page \*\*pages),\s*struct vm_area_struct \*\*vmas\)",
          r"\1)"),
-    ), ("linux/eventfd.h", "linux/netlink.h", "net/netlink.h", "net/genetlink.h"), "6.12"),
+        ("linux/mm.h", r"int pin_user_pages_fast_only\([^)]*\);", ""),
+        ("linux/eventfd.h", r"__u64 eventfd_signal\(struct eventfd_ctx \*ctx, __u64 n\);",
+         "void eventfd_signal(struct eventfd_ctx *ctx);"),
+        ("net/netlink.h", r"\bkmemdup_noprof\(", "kmemdup("),
+    ), ("linux/netlink.h", "uapi/linux/netlink.h", "net/netlink.h", "net/genetlink.h",
+        "uapi/linux/genetlink.h"), "6.12"),
 }
 
 
@@ -90,11 +101,11 @@ def alter(name, base, target, kernel_get):
     makefile = headers / "Makefile"
     makefile.write_text(makefile.read_text().replace(str(base), str(target)))
     include = next(target.glob(COMMON)) / "include"
-    for header, pattern, replacement in what.edits:
-        edit(include, header, pattern, replacement)
     if what.later:
         later = next(kernel_get(what.later_kernel).glob(COMMON)) / "include"
         for header in what.later:
-            shutil.copy(later / header, include / header)
+            shutil.copyfile(later / header, include / header)
+    for header, pattern, replacement in what.edits:
+        edit(include, header, pattern, replacement)
     (headers / "include/generated/uapi/linux/version.h").write_text(number(what.version))
     return headers

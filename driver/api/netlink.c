@@ -321,7 +321,10 @@ int rfm_dump_cards(struct sk_buff *skb, struct netlink_callback *cb,
 
 /* A socket that joins shows no descriptor, so it takes CAP_NET_ADMIN. */
 static const struct genl_multicast_group rfm_groups[] = {
-	[RFM_NLGRP_MONITOR] = { RFM_MCGRP_MONITOR, GENL_MCAST_CAP_NET_ADMIN },
+	[RFM_NLGRP_MONITOR] = {
+		.name = RFM_MCGRP_MONITOR,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
 };
 
 int __init rfm_netlink_init(void)

@@ -74,9 +74,19 @@ static inline void __user *iter_iov_addr(const struct iov_iter *iter)
 
 /* How many bytes are not there: of what cannot be asked, all. */
 #ifndef RFM_HAVE_FAULT_IN_IOV_ITER
-#define fault_in_iov_iter_readable(iter, bytes) \
-	(iov_iter_fault_in_readable(iter, bytes) ? (bytes) : 0)
-#define fault_in_iov_iter_writeable(iter, bytes)	(bytes)
+static inline size_t fault_in_iov_iter_readable(const struct iov_iter *iter,
+						size_t bytes)
+{
+	struct iov_iter rest = *iter;
+
+	return iov_iter_fault_in_readable(&rest, bytes) ? bytes : 0;
+}
+
+static inline size_t fault_in_iov_iter_writeable(const struct iov_iter *iter,
+						 size_t bytes)
+{
+	return bytes;
+}
 #endif
 
 #ifndef RFM_HAVE_KI_COMPLETE
@@ -106,6 +116,16 @@ static inline struct inode *rfm_alloc_anon_inode(struct super_block *sb)
 #endif
 
 /* --- netlink ---------------------------------------------------------------- */
+
+#ifndef NL_SET_ERR_ATTR_MISS
+#define NL_SET_ERR_ATTR_MISS(extack, nest, type) \
+	((void)(extack), (void)(nest), (void)(type))
+#endif
+
+/* The same in the initial network namespace, and the family is in no other. */
+#ifndef GENL_MCAST_CAP_NET_ADMIN
+#define GENL_MCAST_CAP_NET_ADMIN	GENL_UNS_ADMIN_PERM
+#endif
 
 #ifndef RFM_HAVE_GENL_INFO_DUMP
 #define genl_info_dump		genl_dumpit_info	/* it has the attributes too */
