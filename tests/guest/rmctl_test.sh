@@ -549,7 +549,7 @@ echo "$host" >/proc/sys/kernel/hostname
 # One of the cards of this machine may have no extension block, and no map.
 check "rmctl report" [ \( "$status" -eq 0 -o "$status" -eq 4 \) -a ! -s "$err" ]
 check "report has versions, cards, and who may open them" has_lines "$out" '^rmctl [0-9.]+$' \
-	"^kernel $(uname -r) " '^module rfm: srcversion [0-9A-F]+, .*base_policy=' \
+	"^kernel $(uname -r) " '^module rfm: srcversion [0-9a-zA-Z]+, .*base_policy=' \
 	"^card at PCI $pci: driver rfm, revision 0x[0-9a-f]{2}, enabled\$" \
 	"^$dev: mode 0[0-7]{3}, writable to this user; events( |\$)" '^\[.*\] rfm '"$pci: "
 for asked in list "show $dev" "save-config $dev" "stats $dev --absolute" "map $dev" "subscriptions $dev"; do
