@@ -563,6 +563,7 @@ if [ -n "$peer" ]; then
 	check "report takes no event from anybody" has_lines "$out" 'int1 .*0x0*77'
 fi
 run -j report
+check "report -j counts each type of event" grep -q "\"device\":\"$dev\",\"mode\":.*\"events\":{\"reset\":[0-9]*,\"int1\":" "$out"
 check "rmctl -j report" has_lines "$out" "^\{\"rmctl\":\"[0-9.]+\",.*\"verb\":\"show\",\"device\":\"$dev\".*\}\$"
 
 # --- the card goes away -----------------------------------------------------------------
