@@ -559,7 +559,7 @@ check "report has what a verb prints" [ -z "$(grep -vxFf "$out" "$dir/before")" 
 check "report has no contents of the memory, and no name of the host" \
 	[ -z "$(grep -iE '5ec4e7a1|a1e7c45e|rig-of-somebody' "$out")" ]
 if [ -n "$peer" ]; then
-	run listen "$dev" 1 -n 1 -t 20
+	run listen "$dev" int1 -n 1 -t 20
 	check "report takes no event from anybody" has_lines "$out" 'int1 .*0x0*77'
 fi
 run -j report
