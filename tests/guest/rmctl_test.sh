@@ -549,7 +549,7 @@ echo "$host" >/proc/sys/kernel/hostname
 # One of the cards of this machine may have no extension block, and no map.
 check "rmctl report" [ \( "$status" -eq 0 -o "$status" -eq 4 \) -a ! -s "$err" ]
 check "report has versions, cards, and who may open them" has_lines "$out" '^rmctl [0-9.]+$' \
-	"^kernel $(uname -r) " '^module rfm: srcversion [0-9A-F]+, .*base_policy=' \
+	"^kernel $(uname -r) " '^module rfm: srcversion [0-9a-zA-Z]+, .*base_policy=' \
 	"^card at PCI $pci: driver rfm, revision 0x[0-9a-f]{2}, enabled\$" \
 	"^$dev: mode 0[0-7]{3}, writable to this user; events( |\$)" '^\[.*\] rfm '"$pci: "
 for asked in list "show $dev" "save-config $dev" "stats $dev --absolute" "map $dev" "subscriptions $dev"; do
@@ -559,10 +559,11 @@ check "report has what a verb prints" [ -z "$(grep -vxFf "$out" "$dir/before")" 
 check "report has no contents of the memory, and no name of the host" \
 	[ -z "$(grep -iE '5ec4e7a1|a1e7c45e|rig-of-somebody' "$out")" ]
 if [ -n "$peer" ]; then
-	run listen "$dev" 1 -n 1 -t 20
+	run listen "$dev" int1 -n 1 -t 20
 	check "report takes no event from anybody" has_lines "$out" 'int1 .*0x0*77'
 fi
 run -j report
+check "report -j counts each type of event" grep -q "\"device\":\"$dev\",\"mode\":.*\"events\":{\"reset\":[0-9]*,\"int1\":" "$out"
 check "rmctl -j report" has_lines "$out" "^\{\"rmctl\":\"[0-9.]+\",.*\"verb\":\"show\",\"device\":\"$dev\".*\}\$"
 
 # --- the card goes away -----------------------------------------------------------------

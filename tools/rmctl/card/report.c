@@ -138,17 +138,15 @@ static json_t *events_json(const char *name)
 {
 	uint64_t counts[RFM_EVENT_TYPES];
 	struct rfm *rfm = card_look(name);
-	json_t *events = NULL;
-	int known = rfm ? rfm_event_counts(rfm, counts, RFM_EVENT_TYPES) : -1;
+	bool known = rfm && !rfm_event_counts(rfm, counts, RFM_EVENT_TYPES);
+	json_t *events = known ? json_object() : json_null();
 
-	if (known >= 0)
-		events = json_object();
-	for (int i = 0; i < known && i < RFM_EVENT_TYPES; i++)
+	for (int i = 0; known && i < RFM_EVENT_TYPES; i++)
 		if (event_names()[i])
 			json_object_set_new(events, event_names()[i],
 					    json_integer((json_int_t)counts[i]));
 	rfm_close(rfm);
-	return events ? events : json_null();
+	return events;
 }
 
 static json_t *devices_json(const struct card_names *names)
