@@ -42,7 +42,10 @@ static void job_finish(Vm *vm)
                              " 'arguments': {'id': 'job'}}");
 }
 
-/* Something to keep snapshots in */
+/*
+ * Something to keep snapshots in. It need not outlive the host, and who waits
+ * for its disk in QEMU's main loop takes the card's time.
+ */
 static void add_disk(Vm *vm)
 {
     g_autofree char *file = lab_path("disk");
@@ -54,7 +57,8 @@ static void add_disk(Vm *vm)
     job_finish(vm);
     qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-add',"
                              " 'arguments': {'driver': 'file', 'node-name':"
-                             " 'file', 'filename': %s}}", file);
+                             " 'file', 'filename': %s, 'cache':"
+                             " {'no-flush': true}}}", file);
     qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-create',"
                              " 'arguments': {'job-id': 'job', 'options':"
                              " {'driver': 'qcow2', 'file': 'file',"
@@ -62,7 +66,8 @@ static void add_disk(Vm *vm)
     job_finish(vm);
     qtest_qmp_assert_success(vm->qts, "{'execute': 'blockdev-add',"
                              " 'arguments': {'driver': 'qcow2', 'node-name':"
-                             " 'disk', 'file': 'file'}}");
+                             " 'disk', 'file': 'file', 'cache':"
+                             " {'no-flush': true}}}");
 }
 
 static void snapshot(Vm *vm, const char *verb)
