@@ -14,7 +14,7 @@ from peer import DATA as UPDATE, Peer
 from suite import PATIENCE_S, TOP, Failed, expect, plan, run, wait_for
 
 SOURCES = ["tests/capture/sample.c"] + [f"ring/{name}.c" for name in
-                                        ("crc32c", "frame", "link", "shm", "util/pcapng")]
+                                        ("crc32c", "frame", "link", "permit", "shm", "util/pcapng")]
 
 # The packets of tests/capture/sample.c, by their numbers in the file.
 HELLO, WELCOME, LIGHT, REFUSE = 1, 2, 3, 4

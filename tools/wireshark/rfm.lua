@@ -37,7 +37,13 @@ local link_names = {
 	[HELLO] = "HELLO", [WELCOME] = "WELCOME", [REFUSE] = "REFUSE", [LIGHT] = "LIGHT",
 }
 local light_names = { [0] = "off", [1] = "on" }
-local refuse_names = { [1] = "another version of the protocol" }
+local refuse_names = {
+	[1] = "another version of the protocol",
+	[2] = "no certificate",
+	[3] = "a certificate that is not valid now",
+	[4] = "a certificate that it does not trust",
+	[5] = "a certificate that does not allow its node id",
+}
 local status_names = { [0] = "Bad", [1] = "Good" }
 
 local f = {
