@@ -172,8 +172,12 @@ static int rfm_map_ext(struct rfm_hw *hw)
 static void rfm_warn_of_avx(struct rfm_hw *hw)
 {
 #ifdef CONFIG_X86
-	/* Only the extension block tells an emulated card from a real one. */
-	if (hw->ext && kvm_para_available() && boot_cpu_has(X86_FEATURE_AVX))
+	/*
+	 * Only the extension block tells an emulated card from a real one;
+	 * and a CPU without XSAVE may have AVX, but no program can use it.
+	 */
+	if (hw->ext && kvm_para_available() &&
+	    boot_cpu_has(X86_FEATURE_AVX) && boot_cpu_has(X86_FEATURE_XSAVE))
 		dev_warn_once(&hw->pdev->dev,
 			      "AVX under KVM: such a store to this memory ends in SIGILL; hide AVX from the guest\n");
 #endif
