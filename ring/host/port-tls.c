@@ -12,7 +12,6 @@
 
 #include "ring/host/port-private.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -255,5 +254,5 @@ ssize_t rfm_port_send(struct rfm_port *port, const void *buf, size_t size)
 
 const char *rfm_port_trouble(const struct rfm_port *port)
 {
-	return port->session && errno == EPROTO ? port->tls->trouble(port->session) : NULL;
+	return port->session ? port->tls->trouble(port->session) : NULL;
 }

@@ -40,9 +40,9 @@ struct rfm_tls_peer {
  * @handshake: go on with it. Returns 0 when it is over, and @peer is filled in; EPOLLIN or
  *	EPOLLOUT, what to wait for; -1 with @peer->why when it has failed
  * @receive: as recv(), with room for RFM_LINK_BATCH bytes: nothing stays behind
- *	that the socket does not show. EPROTO: @trouble says what is wrong
+ *	that the socket does not show. EPROTO: TLS itself went wrong, as @trouble says
  * @send: as send(); after EAGAIN to be called with the same bytes again
- * @trouble: of the last call that failed
+ * @trouble: what TLS itself found wrong with the connection; NULL: nothing, however it ended
  * @close: NULL is nothing
  *
  * None of them waits.

@@ -40,17 +40,20 @@ def test_of(command):
         # A lab of its own, so that this may run beside somebody's.
         line = own(re.sub(r"rmlab (\w+)", rf"rmlab \1 --name readme-{os.getpid()}", command))
 
-        def succeeds():
+        def result():
+            """Has it succeeded, and what it said."""
             done = subprocess.run(line, shell=True, cwd=TOP, text=True, capture_output=True,
                                   stdin=subprocess.DEVNULL, check=False, timeout=COMMAND_S)
-            print("\n".join("# " + text for text in (done.stdout + done.stderr).splitlines()))
+            said = done.stdout + done.stderr
+            print("\n".join("# " + text for text in said.splitlines()))
             # A node that is held up for a moment has the value later than who looks at once.
-            return done.returncode == 0 and ("peek" not in line or "0x0000cafe" in done.stdout)
+            return done.returncode == 0 and ("peek" not in line or "0x0000cafe" in said), said
 
         if "rmlab exec" in line:    # a verb waits for the ring, but not for long
-            wait_for("it succeeds", succeeds)
+            wait_for("it succeeds", lambda: result()[0])
         else:
-            expect(succeeds(), "it fails")
+            good, said = result()
+            expect(good, f"it fails, its last words: {said.strip()[-300:]}")
     test.__doc__ = command
     return test
 

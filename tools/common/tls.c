@@ -363,10 +363,8 @@ static ssize_t session_receive(struct rfm_tls_session *session, void *buf, size_
 	ssize_t got = gnutls_record_recv(session->session, buf, size);
 
 	/* The ring does not mind how a connection ends. */
-	if (!got || got == GNUTLS_E_PREMATURE_TERMINATION) {
-		errno = 0;
+	if (!got || got == GNUTLS_E_PREMATURE_TERMINATION)
 		return 0;
-	}
 	return got > 0 ? got : failed(session, got, "receiving from");
 }
 
@@ -379,7 +377,7 @@ static ssize_t session_send(struct rfm_tls_session *session, const void *buf, si
 
 static const char *session_trouble(const struct rfm_tls_session *session)
 {
-	return session->trouble;
+	return *session->trouble ? session->trouble : NULL;
 }
 
 struct rfm_tls *tls_load(const char *folder, bool server, bool client, char *error)
