@@ -39,8 +39,10 @@ static void on_changed(void *opaque, unsigned int port)
 
 static void on_fired(void *opaque, const struct hub_firing *firing)
 {
+	const struct fault *fault = faults_find(&world.hub.faults, firing->fault);
+
 	(void)opaque;
-	CHECK(firing->port < PORTS && firing->fault->fired <= firing->fault->matched);
+	CHECK(firing->port < PORTS && (!fault || fault->fired <= fault->matched));
 	CHECK(firing->bit < RFM_FRAME_MAX * 8);
 }
 

@@ -30,22 +30,32 @@ WORDS = 8                       # of each member: two frames in a row write the 
 
 # --- faults at the hub ----------------------------------------------------------------
 
-def through_port(stream, firings, depth):
+WHOLE, BAD, HEARTBEAT = range(3)
+
+def through_port(stream, firings):
     """What one source's frames look like behind a port: which are still there, in which order.
 
-    A frame is (number, damaged). One that is held back leaves when depth whole ones with greater
-    numbers have passed it.
+    A frame is (number, what): WHOLE, BAD, or a HEARTBEAT that says that this number is the last.
+    What happens to it is "drop", "corrupt", or (how many whole ones with greater numbers pass it,
+    how many heartbeats do).
     """
     out, held = [], []
-    for number, damaged in stream:
-        action = firings.get(number)
+    for number, what in stream:
+        action = firings.get(number) if what == WHOLE else None
         if action == "drop":
             continue
-        if action == "reorder":
-            held.append([depth, (number, damaged)])
-            continue
-        out.append((number, action == "corrupt"))
         if action == "corrupt":
+            out.append((number, BAD))
+            continue
+        if action:
+            numbered, heartbeats = action
+            if heartbeats:
+                out.append((number, HEARTBEAT))
+            if numbered:
+                held.append([numbered, (number, what)])
+                continue
+        out.append((number, what))
+        if what != WHOLE:
             continue
         for waiting in held:
             waiting[0] -= number > waiting[1][0]
@@ -57,9 +67,11 @@ def through_port(stream, firings, depth):
 def at_node(stream):
     """What a node makes of it: what it takes, in order, what is late and not stored, what is bad."""
     newest, taken, late, bad = 0, [], set(), 0
-    for number, damaged in stream:
-        if damaged:
+    for number, what in stream:
+        if what == BAD:
             bad += 1
+        elif what == HEARTBEAT:
+            newest = max(newest, number)
         elif number > newest:
             newest = number
             taken.append(number)
@@ -68,23 +80,23 @@ def at_node(stream):
     return newest, taken, late, bad
 
 
-def reckon(sent, firings, depth):
+def reckon(sent, firings):
     """What the hub's log of firings must have led to, at every node.
 
     sent: how many frames each source has numbered. Node n sits at port n.
     """
     missed, late, bad, lost = {}, [0] * COUNT, [0] * COUNT, [0] * COUNT
     for source in range(COUNT):
-        stream = [(number, False) for number in range(1, sent[source] + 1)]
+        stream = [(number, WHOLE) for number in range(1, sent[source] + 1)]
         unstored = set()        # passed on with that mark: lost, though they come home
         for step in range(COUNT):
             port, node = (source + step) % COUNT, (source + step + 1) % COUNT
-            stream = through_port(stream, firings.get((port, source), {}), depth)
+            stream = through_port(stream, firings.get((port, source), {}))
             newest, taken, was_late, was_bad = at_node(stream)
             expect(newest == sent[source], "the last frame, a fence, was hit")
             late[node] += len(was_late)
             bad[node] += was_bad
-            stream = [(number, False) for number, damaged in stream if not damaged]
+            stream = [frame for frame in stream if frame[1] != BAD]
             if node == source:
                 lost[source] = sent[source] - len(set(taken) - unstored)
             else:
@@ -127,9 +139,12 @@ def same_books():
         kinds = hub.fired()
         expect(min(kinds.values()) > 0, f"faults that did not fire: {kinds}")
         wait_for("all firings are logged", lambda: len(hub.firings()) == sum(kinds.values()))
-        for firing in hub.firings():
-            firings.setdefault((firing["port"], firing["source"]), {})[firing["seq"]] = firing["action"]
-        missed, late, bad, lost = reckon([show["stats"]["sent"] for show in shows], firings, depth)
+        for line in hub.logged():
+            what = {"reorder": (depth, 0),
+                    "let-go": (line.get("overtaken_by"), line.get("heartbeats"))}
+            firings.setdefault((line["port"], line["source"]), {})[line["seq"]] = \
+                what.get(line["action"], line["action"])
+        missed, late, bad, lost = reckon([show["stats"]["sent"] for show in shows], firings)
         for node, show in enumerate(shows):
             s = show["stats"]
             counted = (s["lost"], s["late"], s["bad"])

@@ -182,10 +182,17 @@ class Hub(Served):
             kinds[fault["kind"]] = kinds.get(fault["kind"], 0) + fault["fired"]
         return kinds
 
-    def firings(self):
-        """What it has logged."""
+    def logged(self):
         expect(self.call("status")["log_lines_lost"] == 0, "the hub has lost lines of its log")
         return [json.loads(line) for line in self.journal.read_text().splitlines()]
+
+    def firings(self):
+        """What faults have done."""
+        return [line for line in self.logged() if line["action"] != "let-go"]
+
+    def let_go(self):
+        """What a reorder held back and then let go before as many as it says had overtaken it."""
+        return [line for line in self.logged() if line["action"] == "let-go"]
 
 
 class Card(Program):

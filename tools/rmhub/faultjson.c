@@ -261,16 +261,18 @@ json_t *faultjson_report(const struct fault *fault, const char *state)
 json_t *faultjson_firing(const struct hub_firing *firing, uint64_t start)
 {
 	const struct rfm_frame *frame = firing->frame;
-	enum fault_kind kind = firing->fault->spec.kind;
 
-	return json_pack("{s:f, s:i, s:s, s:i, s:i, s:I, s:I, s:s*, s:o*, s:i, s:o*, s:o*}",
-			 "time", (firing->now - start) / 1e9, "fault", (int)firing->fault->id,
-			 "action", fault_kind_name(kind), "port", (int)firing->port,
+	return json_pack("{s:f, s:i, s:s, s:i, s:i, s:I, s:I, s:s*, s:o*, s:i, s:o*, s:o*, s:o*, s:o*}",
+			 "time", (firing->now - start) / 1e9, "fault", (int)firing->fault,
+			 "action", firing->let_go ? "let-go" : fault_kind_name(firing->kind),
+			 "port", (int)firing->port,
 			 "source", (int)frame->source,
 			 "incarnation", (json_int_t)frame->incarnation,
 			 "seq", (json_int_t)frame->seq, "type", type_names[frame->type],
 			 "address", known(frame->type == RFM_FRAME_DATA, frame->address),
 			 "length", (int)frame->length,
 			 "second", frame->flags & RFM_FLAG_SECOND ? json_true() : NULL,
-			 "bit", known(kind == FAULT_CORRUPT, firing->bit));
+			 "bit", known(firing->kind == FAULT_CORRUPT, firing->bit),
+			 "overtaken_by", known(firing->let_go, firing->overtaken_by),
+			 "heartbeats", known(firing->let_go, firing->heartbeats));
 }

@@ -334,13 +334,44 @@ static void send_on(struct hub *hub, unsigned int i, const uint8_t *wire, unsign
 	enqueue(hub, next, wire, len, line->paced ? now + line->hop_ns : now);
 }
 
+/* It bears the number of the last frame of its source. */
+static bool is_unnumbered(const uint8_t *wire)
+{
+	return peek_type(wire) == RFM_FRAME_HEARTBEAT || peek_type(wire) == RFM_FRAME_BREAK;
+}
+
 static bool overtakes(const uint8_t *wire, const uint8_t *other)
 {
 	return peek_source(wire) == peek_source(other) &&
 	       peek_incarnation(wire) == peek_incarnation(other) &&
 	       (peek_seq(wire) > peek_seq(other) ||
-		(peek_seq(wire) == peek_seq(other) && (peek_type(wire) == RFM_FRAME_HEARTBEAT ||
-						       peek_type(wire) == RFM_FRAME_BREAK)));
+		(peek_seq(wire) == peek_seq(other) && is_unnumbered(wire)));
+}
+
+/* What REORDER held back leaves early: whoever keeps books learns it. */
+static void tell_let_go(struct hub *hub, unsigned int i, unsigned int fault,
+			const uint8_t *wire, const struct hub_waiting *waiting, uint64_t now)
+{
+	struct rfm_frame frame;
+	struct hub_firing firing = {
+		.fault = fault, .kind = FAULT_REORDER, .port = i, .frame = &frame,
+		.let_go = true, .now = now,
+	};
+
+	if (waiting) {
+		firing.overtaken_by = waiting->overtaken_by;
+		firing.heartbeats = waiting->heartbeats;
+	}
+	if (hub->ops->fired && rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
+		hub->ops->fired(hub->opaque, &firing);
+}
+
+/* A frame that was held back leaves. */
+static void release(struct hub *hub, unsigned int i, struct hub_waiting *waiting, uint64_t now)
+{
+	if (waiting->overtaken_by < waiting->depth)
+		tell_let_go(hub, i, waiting->fault, waiting->wire, waiting, now);
+	send_on(hub, i, waiting->wire, waiting->len, now);
 }
 
 /* A frame has gone: who has been overtaken often enough goes now. */
@@ -352,14 +383,19 @@ static void let_overtaken_go(struct hub *hub, unsigned int i, const uint8_t *wir
 
 	while ((waiting = STAILQ_FIRST(&port->overtaken))) {
 		STAILQ_REMOVE_HEAD(&port->overtaken, entry);
-		if (overtakes(wire, waiting->wire))
+		if (overtakes(wire, waiting->wire)) {
 			waiting->overtakers--;
+			if (is_unnumbered(wire))
+				waiting->heartbeats++;
+			else
+				waiting->overtaken_by++;
+		}
 		if (waiting->overtakers) {
 			STAILQ_INSERT_TAIL(&still, waiting, entry);
 			continue;
 		}
 		port->overtaken_count -= rfm_packet_frames(waiting->len);
-		send_on(hub, i, waiting->wire, waiting->len, now);
+		release(hub, i, waiting, now);
 		free(waiting);
 	}
 	STAILQ_CONCAT(&port->overtaken, &still);
@@ -389,6 +425,7 @@ static void hold_to_be_overtaken(struct hub *hub, unsigned int i, struct fault *
 
 	if (port->overtaken_count >= OVERTAKEN_MAX) {
 		fault->in_vain++;
+		tell_let_go(hub, i, fault->id, wire, NULL, now);
 		pass(hub, i, wire, len, now);
 		return;
 	}
@@ -396,7 +433,7 @@ static void hold_to_be_overtaken(struct hub *hub, unsigned int i, struct fault *
 			   now + HUB_OVERTAKE_NS);
 	if (waiting) {
 		waiting->fault = fault->id;
-		waiting->overtakers = fault->spec.depth;
+		waiting->depth = waiting->overtakers = fault->spec.depth;
 	}
 }
 
@@ -422,19 +459,24 @@ static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 {
 	struct hub_port *port = &hub->ports[i];
 	enum fault_kind kind = fault->spec.kind;
-	struct hub_firing firing = { fault, i, frame, 0, now };
+	struct hub_firing firing = {
+		.fault = fault->id, .kind = kind, .port = i, .frame = frame, .now = now,
+	};
 	const char *remark = kind == FAULT_DROP ? drops[HUB_DROP_FAULT].remark :
 						  fault_remarks[kind];
 
 	port->stats.faults[kind]++;
 	saw(hub, i, wire, len, remark, now);
 	count_hop(wire);
+	if (kind == FAULT_CORRUPT)
+		firing.bit = fault_flip(fault, wire, len);
+	if (hub->ops->fired)
+		hub->ops->fired(hub->opaque, &firing);
 	switch (kind) {
 	case FAULT_DROP:
 		port->stats.dropped[HUB_DROP_FAULT]++;
 		break;
 	case FAULT_CORRUPT:
-		firing.bit = fault_flip(fault, wire, len);
 		/* It arrives nowhere, so it overtakes nobody. */
 		if (port->delayed_count)
 			pass(hub, i, wire, len, now);
@@ -458,8 +500,6 @@ static void strike(struct hub *hub, unsigned int i, struct fault *fault,
 	default:
 		break;
 	}
-	if (hub->ops->fired)
-		hub->ops->fired(hub->opaque, &firing);
 	wake_by(hub, faults_tick(&hub->faults, now));
 }
 
@@ -631,14 +671,14 @@ static void tick_list(struct hub *hub, unsigned int i, struct hub_waiting_list *
 	struct hub_waiting *waiting;
 
 	while ((waiting = STAILQ_FIRST(list)) && waiting->due <= now) {
-		struct fault *fault = waiting->overtakers ?
+		struct fault *fault = waiting->depth && waiting->overtakers == waiting->depth ?
 			faults_find(&hub->faults, waiting->fault) : NULL;
 
-		if (fault && waiting->overtakers == fault->spec.depth)
+		if (fault)
 			fault->in_vain++;
 		STAILQ_REMOVE_HEAD(list, entry);
 		*count -= rfm_packet_frames(waiting->len);
-		send_on(hub, i, waiting->wire, waiting->len, now);
+		release(hub, i, waiting, now);
 		if (list == &hub->ports[i].delayed)
 			let_overtaken_go(hub, i, waiting->wire, now);
 		free(waiting);

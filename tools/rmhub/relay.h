@@ -81,13 +81,19 @@ struct hub_config {
 
 /**
  * struct hub_firing - what a fault has done
+ * @fault: its number
  * @bit: CORRUPT: of the frame, from its first byte
+ * @let_go: a frame that REORDER held back has left before as many as it says,
+ *	heartbeats not counted, had overtaken it: @overtaken_by, and @heartbeats
  */
 struct hub_firing {
-	const struct fault *fault;
+	unsigned int fault;
+	enum fault_kind kind;
 	unsigned int port;
 	const struct rfm_frame *frame;
 	unsigned int bit;
+	bool let_go;
+	unsigned int overtaken_by, heartbeats;
 	uint64_t now;
 };
 
@@ -95,7 +101,7 @@ struct hub_firing {
  * struct hub_ops - what a hub asks of its owner
  * @transmit: hub_pull() or hub_light_out() of that port have news
  * @changed: how a port is has changed; for people
- * @fired: a fault has; may be NULL
+ * @fired: a fault has, or what one held back has been let go; may be NULL
  * @forged: what came in at that port was made behind it, in another's name; may be NULL
  * @seen: a frame came in, or is going out, @side; @remark says what became of
  *	it if it is not passed on as it is, or is NULL; may be NULL
@@ -140,7 +146,9 @@ struct hub_waiting {
 	STAILQ_ENTRY(hub_waiting) entry;
 	uint64_t due;		/* leaves then at the latest */
 	unsigned int fault;	/* its number */
-	unsigned int overtakers;	/* REORDER: this many have yet to pass it */
+	unsigned int depth;		/* REORDER: so many are to pass it; else 0 */
+	unsigned int overtakers;	/* this many have yet to */
+	unsigned int overtaken_by, heartbeats;	/* these have */
 	unsigned int len;
 	uint8_t wire[];
 };
