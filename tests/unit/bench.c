@@ -18,6 +18,16 @@ static void on_changed(void *opaque, unsigned int port)
 	bench->changes[port]++;
 }
 
+static void on_fired(void *opaque, const struct hub_firing *firing)
+{
+	struct bench *bench = opaque;
+
+	if (!firing->let_go)
+		return;
+	bench->let_go = *firing;
+	bench->let_go_seq = firing->frame->seq;
+}
+
 static void on_seen(void *opaque, unsigned int port, enum hub_side side, const uint8_t *wire,
 		    unsigned int len, const char *remark, uint64_t now)
 {
@@ -34,6 +44,7 @@ static void on_seen(void *opaque, unsigned int port, enum hub_side side, const u
 const struct hub_ops bench_ops = {
 	.transmit = on_transmit,
 	.changed = on_changed,
+	.fired = on_fired,
 	.seen = on_seen,
 };
 
@@ -89,6 +100,17 @@ struct rfm_frame update(struct bench *bench, unsigned int port)
 		.seq = ++bench->seq[port],
 		.time_ns = bench->now,
 		.hops = 1,
+	};
+}
+
+struct rfm_frame heartbeat(const struct bench *bench, unsigned int port)
+{
+	return (struct rfm_frame){
+		.type = RFM_FRAME_HEARTBEAT,
+		.source = 10 + port,
+		.hops = 1,
+		.incarnation = incarnation_of(port),
+		.seq = bench->seq[port],
 	};
 }
 

@@ -16,6 +16,8 @@ struct bench {
 	uint64_t now;
 	uint64_t transmits[PORTS], changes[PORTS];
 	uint64_t seen_in, seen_out;
+	struct hub_firing let_go;	/* the last that was */
+	uint64_t let_go_seq;		/* 0: none yet */
 	uint64_t seq[PORTS];
 };
 
@@ -32,8 +34,9 @@ uint64_t incarnation_of(unsigned int port);
 void light(struct bench *bench, unsigned int port);
 void dark(struct bench *bench, unsigned int port);
 
-/* The next update of a port's card, and how it comes in. */
+/* The next update of a port's card, its heartbeat after the last one, and how it comes in. */
 struct rfm_frame update(struct bench *bench, unsigned int port);
+struct rfm_frame heartbeat(const struct bench *bench, unsigned int port);
 void inject(struct bench *bench, unsigned int port, const struct rfm_frame *frame);
 void send_updates(struct bench *bench, unsigned int port, unsigned int count);
 bool pull(struct bench *bench, unsigned int port, struct rfm_frame *frame);

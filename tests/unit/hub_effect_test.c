@@ -91,6 +91,37 @@ static void test_reorder_in_vain(void **state)
 	bench_free(bench);
 }
 
+/* Who keeps books learns what left before as many as it says had overtaken it. */
+static void test_reorder_told(void **state)
+{
+	struct bench *bench = bench_new(NULL, 2);
+	struct fault *fault = set_fault(bench, FAULT_REORDER, 1, 3);
+	struct rfm_frame beat;
+
+	(void)state;
+	fault->spec.depth = 2;
+	send_updates(bench, 0, 2);
+	beat = heartbeat(bench, 0);
+	inject(bench, 0, &beat);
+	assert_int_equal(bench->let_go_seq, 0);
+	inject(bench, 0, &beat);
+	assert_int_equal(bench->let_go_seq, 2);
+	assert_int_equal(bench->let_go.fault, fault->id);
+	assert_int_equal(bench->let_go.overtaken_by, 0);
+	assert_int_equal(bench->let_go.heartbeats, 2);
+	expect_seqs(bench, 1, "2 2 1 2 ");
+	send_updates(bench, 0, 2);
+	expect_seqs(bench, 1, "4 ");
+	bench->now += HUB_OVERTAKE_NS;
+	hub_tick(&bench->hub, bench->now);
+	expect_seqs(bench, 1, "3 ");
+	assert_int_equal(bench->let_go_seq, 3);
+	assert_int_equal(bench->let_go.overtaken_by, 1);
+	assert_int_equal(bench->let_go.heartbeats, 0);
+	assert_int_equal(fault->in_vain, 0);
+	bench_free(bench);
+}
+
 static void test_delay_keeps_order(void **state)
 {
 	struct bench *bench = bench_new(NULL, 3);
@@ -222,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_reorder),
 		cmocka_unit_test(test_reorder_deeper),
 		cmocka_unit_test(test_reorder_in_vain),
+		cmocka_unit_test(test_reorder_told),
 		cmocka_unit_test(test_delay_keeps_order),
 		cmocka_unit_test(test_delays_of_different_length),
 		cmocka_unit_test(test_freeze),
