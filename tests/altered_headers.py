@@ -18,9 +18,10 @@ COMMON = "usr/src/linux-headers-*-common"
 class Altered:
     base: str
     version: tuple
-    edits: tuple = ()       # (header, pattern, replacement); each must change something
+    edits: tuple = ()       # (header, pattern, replacement), nothing: it goes
     later: tuple = ()       # headers of a later kernel in their place, before that
     later_kernel: str = ""
+    exports: tuple = ()     # what the base does not
 
 
 RB_ADD = """static __always_inline void rb_add(struct rb_node *node, struct rb_root *tree,
@@ -53,14 +54,14 @@ ALTERED = {
         ("linux/rbtree.h", r"(?=#endif\s*/\* _LINUX_RBTREE_H \*/)", RB_ADD),
     )),
     # 5.16 has another way to fault buffers in, which stable 5.15 has taken over; 5.17
-    # pm_sleep_ptr(), which Debian's 5.10 has taken over.
+    # pm_sleep_ptr(), which Debian's newest 5.10 have taken over.
     "5.15": Altered("5.10", (5, 15, 0), (
         ("linux/rbtree.h", r"(?=#endif\s*/\* _LINUX_RBTREE_H \*/)", RB_ADD),
         ("linux/uio.h", r"int iov_iter_fault_in_readable\(struct iov_iter \*i, size_t bytes\);",
          "size_t fault_in_iov_iter_readable(const struct iov_iter *i, size_t bytes);\n"
          "size_t fault_in_iov_iter_writeable(const struct iov_iter *i, size_t bytes);"),
         ("linux/pm.h", r"#define pm_sleep_ptr\(.*\n", ""),
-    )),
+    ), exports=("fault_in_iov_iter_readable", "fault_in_iov_iter_writeable")),
     # The number of 5.14, and what came with 6.2 to 6.8.
     "5.14-el9": Altered("6.1", (5, 14, 0), (
         ("linux/mm.h", r"static inline bool vma_is_anonymous\(", VM_FLAGS_MOD),
@@ -72,14 +73,14 @@ ALTERED = {
          "void eventfd_signal(struct eventfd_ctx *ctx);"),
         ("net/netlink.h", r"\bkmemdup_noprof\(", "kmemdup("),
     ), ("linux/netlink.h", "uapi/linux/netlink.h", "net/netlink.h", "net/genetlink.h",
-        "uapi/linux/genetlink.h"), "6.12"),
+        "uapi/linux/genetlink.h"), "6.12", ("netlink_broadcast_filtered",)),
 }
 
 
 def edit(include, header, pattern, replacement):
     path = include / header
     text, count = re.subn(pattern, replacement, path.read_text(encoding="utf-8"), count=1)
-    if not count:
+    if not count and replacement:       # what is to go may have gone
         raise RuntimeError(f"{path}: nothing is {pattern}")
     path.write_text(text, encoding="utf-8")
 
@@ -108,4 +109,6 @@ def alter(name, base, target, kernel_get):
     for header, pattern, replacement in what.edits:
         edit(include, header, pattern, replacement)
     (headers / "include/generated/uapi/linux/version.h").write_text(number(what.version))
+    with (headers / "Module.symvers").open("a", encoding="utf-8") as symbols:
+        symbols.writelines(f"0x00000000\t{name}\tvmlinux\tEXPORT_SYMBOL\t\n" for name in what.exports)
     return headers

@@ -100,7 +100,7 @@ void rfm_port_tls_close_all(struct rfm_port *port);
 ssize_t rfm_port_receive(struct rfm_port *port, void *buf, size_t size);
 ssize_t rfm_port_send(struct rfm_port *port, const void *buf, size_t size);
 
-/** rfm_port_trouble() - what TLS itself found wrong with the connection; NULL: nothing, or no TLS */
+/** rfm_port_trouble() - what TLS itself found wrong with the connection; NULL: nothing */
 const char *rfm_port_trouble(const struct rfm_port *port);
 
 /* --- port-rx.c: the poller's calls, and what the socket has ------------------------- */
