@@ -9,8 +9,15 @@
 static char folder[] = "/tmp/rfm2g-test-XXXXXX";
 static char addresses[4][300];
 
+/* A process that ends without closing leaves its sockets. */
 static void remove_folder(void)
 {
+	char path[sizeof(folder) + 2];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%d", folder, i);
+		unlink(path);
+	}
 	rmdir(folder);
 }
 
