@@ -47,7 +47,7 @@ class Command:
         self.pidfd = os.pidfd_open(self.process.pid)
         self.began = time.monotonic()
         self.seconds = 0.0
-        self.late = False
+        self.late = self.killed = False
 
     @property
     def deadline(self):
@@ -79,13 +79,13 @@ class Command:
     def complaint(self):
         """What is wrong with how it ended, or None."""
         status = self.process.returncode
-        if self.node.background and status is None:
+        if self.node.background and (status is None or self.killed):
             return None
         if self.late:
             return f"not done after {self.node.timeout:g} s{self.last_words()}"
         if status is None:
             return f"it still ran when the run was over{self.last_words()}"
-        if status == self.node.status:
+        if self.node.status in (status, 128 - status):      # as a shell has it, when a signal ended it
             return None
         if status < 0:
             return f"ended by {signal.Signals(-status).name}{self.last_words()}"
@@ -183,7 +183,7 @@ class Run:
     def environment(self, node):
         """What a command on this host finds."""
         ours = {"RMLAB_NODE": node.name, "RMLAB_ID": str(node.id), "RMLAB_LOGS": str(self.logs),
-                "PATH": f"{TOP}/build/tools:{os.environ['PATH']}",
+                "PATH": f"{TOP}/build/tools:{TOP}/build/librfm/examples:{os.environ['PATH']}",
                 process.MARK: str(self.lab.folder)}
         if self.file.regions:
             ours["RFM_REGIONS"] = str(self.file.regions.absolute())
@@ -241,6 +241,7 @@ class Run:
             else:
                 getattr(self.lab.machine(node.number), kind)()
         elif node.kind == "program":
+            self.commands[node.name].killed = True
             self.commands[node.name].signal(signal.SIGKILL)
         elif node.kind == "rmnode":
             getattr(self.lab.members[node.number], kind)()
