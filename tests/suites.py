@@ -98,6 +98,8 @@ SUITES = [
 
     # --- in machines ---
     system("rmlab", "test", 90, 10, "the lab tool's contract"),
+    system("run", "test", 30, 10, "rmlab run: a lab from a file, and its verdict"),
+    system("run:machines", "check", 20, 10, "rmlab run: a machine and an rmnode on one ring", "machines"),
     system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
     system("rmctl_memory", "test", 70, 10,
            "the verbs of rmctl for the memory: fill, load, diff, trace, watch, top, ..."),
@@ -149,7 +151,7 @@ SUITES = [
     system("readme", "test", 50, 10, "the commands of README.md"),
     *(Suite(f"guides:{guide}", tier, seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
             f"the commands of docs/{guide}.md")
-      for guide, tier, seconds in (("five-minutes", "check", 30), ("own-guest", "check", 400),
+      for guide, tier, seconds in (("five-minutes", "check", 30), ("nightly", "check", 20), ("own-guest", "check", 400),
                                    ("hosts", "check", 20), ("realtime", "long", 120))),
     system("kvm", "check", 40, 10, "the driver warns of AVX under KVM"),
 

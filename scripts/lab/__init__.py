@@ -3,7 +3,10 @@
 
 cli      the command line
 lab      a lab: its folder, its machines, bringing them up and down
-hub      the fibre hub that the cards may be plugged into
+member   what has no machine: the fibre hub, and rmnodes
+run      a file that says what a lab is, what runs in it, and what must come of it
+labfile  reads such a file
+junit    the verdict, for CI
 machine  one virtual machine: its process, its boot
 command  the QEMU command line of a machine
 libvirt  the machines of a lab as domains of libvirt
@@ -19,3 +22,7 @@ class LabError(Exception):
 
 class UsageError(LabError):
     """Wrong arguments; exit status 2."""
+
+
+class WrongFile(LabError):
+    """What is wrong with a file that describes a lab, with its name and line; exit status 2."""

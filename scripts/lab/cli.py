@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import LabError, UsageError, channel, command, qmp
+from . import LabError, UsageError, WrongFile, channel, command, qmp
 from . import lab as labs
 from .lab import Lab
 from .machine import read_log
@@ -131,6 +131,9 @@ def complete(args):
                 raise UsageError(f"{option} is for machine {number}, but there are {args.nodes}")
 
     args.images, args.logins = dict(args.image), dict(args.login)
+    # What only 'run' has.
+    args.members = args.programs = ()
+    args.made_by = None
     for number in args.logins.keys() - args.images.keys():
         raise UsageError(f"--login is for machine {number}, which boots no --image")
     if args.write_images and not args.images:
@@ -161,6 +164,18 @@ def do_up(args):
     complete(args)
     labs.up(args)
     return 0
+
+
+def up_options(words):
+    """What `up` would make of these words."""
+    args = parser().parse_args(join_dash_values(["up", *words]))
+    complete(args)
+    return args
+
+
+def do_run(args):
+    from . import run           # with what reads its file, which takes longer than the rest of rmlab
+    return run.run(args.file, args.junit, args.logs)
 
 
 def do_libvirt(args):
@@ -309,6 +324,12 @@ def parser():
                "for 'virsh define'")
     add_up(sub)
     sub.add_argument("--to", metavar="FOLDER", help="which to make for the files (default: ./L)")
+    sub = verbs.add_parser("run", help="boot a lab that a file describes, run its commands and faults, take it down; "
+                           "the exit status is the verdict: 0 all was as it should be, 1 not")
+    sub.add_argument("file", metavar="LAB.toml")
+    sub.add_argument("--junit", metavar="OUT.xml", help="write the verdict there, for CI")
+    sub.add_argument("--logs", metavar="FOLDER", help="what all have said (default: ./LAB.logs)")
+    sub.set_defaults(handler=do_run)
     node_verb("exec", do_exec, "run a command on a machine; output, error output and exit status "
               "are those of the command (128 + N when signal N ended it)",
               usage="rmlab exec [--name L] NODE -- CMD [ARG...]")
@@ -408,6 +429,9 @@ def main(argv):
         args = parser().parse_args(join_dash_values(argv))
         args.command = command if args.verb == "exec" else getattr(args, "command", None)
         return args.handler(args)
+    except WrongFile as error:
+        print(f"rmlab: {error}", file=sys.stderr)
+        return 2
     except UsageError as error:
         print(f"rmlab: {error} (see 'rmlab --help')", file=sys.stderr)
         return 2

@@ -16,8 +16,8 @@ from queue import SimpleQueue
 
 from . import LabError, UsageError, libvirt, process
 from .command import RESERVED_AT, chain_sockets, find_qemu, qemu_command, usable_accelerator
-from .hub import Hub, card_sockets, distant_sockets, hub_command
 from .machine import BootError, Machine
+from .member import Hub, Member, card_sockets, distant_sockets, fibres, hub_command, member_command
 
 TOP = Path(__file__).resolve().parent.parent.parent
 
@@ -84,17 +84,21 @@ class Lab:
         keys = Path(self.config["keys"])
         self.machines = [Machine(self.folder / str(entry["number"]), {**entry, "keys": keys})
                          for entry in self.config["machines"]]
+        self.members = {entry["number"]: Member(self.folder / str(entry["number"]), entry["command"],
+                                                f"member {entry['number']}")
+                        for entry in self.config.get("members", ())}
 
     def machine(self, number):
-        if not 1 <= number <= len(self.machines):
-            raise UsageError(f"lab '{self.name}' has machines 1 to {len(self.machines)}, "
-                             f"not {number}")
-        return self.machines[number - 1]
+        found = [machine for machine in self.machines if machine.number == number]
+        if not found:
+            there = ", ".join(str(machine.number) for machine in self.machines)
+            raise UsageError(f"lab '{self.name}' has machines {there}, not {number}")
+        return found[0]
 
     def in_use(self):
         """Whether anything of it runs, or it is just being brought up."""
         return process.is_alive(*self.config["maker"]) or \
-            any(machine.pid is not None for machine in self.machines) or \
+            any(one.pid is not None for one in (*self.machines, *self.members.values())) or \
             (self.hub is not None and self.hub.pid is not None)
 
     @property
@@ -131,28 +135,43 @@ class Lab:
 
 def up(options):
     """Brings a new lab up, or leaves nothing behind."""
-    qemu = prepare(options)
-    with locked_base() as base:
-        folder = base / options.name
-        clear_stale(options.name)
-        folder.mkdir(mode=0o700)
-        write_config(folder, options, qemu)
+    make(options)
     with end_by_signal():
         try:
             lab = Lab(options.name)
             print(f"lab '{lab.name}': {len(lab.machines)} "
                   f"machine{'s' if len(lab.machines) > 1 else ''}, "
                   + lab.summary + (", on a hub" if lab.hub else ""), flush=True)
-            if lab.hub:
-                lab.hub.start()
-            boot(lab.machines)
+            begin(lab)
         except BaseException:
             remove(options.name)
             raise
 
 
+def make(options):
+    """A new lab, of which nothing runs yet."""
+    qemu = prepare(options)
+    with locked_base() as base:
+        folder = base / options.name
+        clear_stale(options.name)
+        folder.mkdir(mode=0o700)
+        write_config(folder, options, qemu)
+
+
+def begin(lab):
+    """Starts all of it."""
+    if lab.hub:
+        lab.hub.start()
+    for member in lab.members.values():
+        member.start()
+    boot(lab.machines)
+
+
 def prepare(options):
     """Finds or builds what machines are made of. Returns the path of QEMU."""
+    if len(options.members) + len(options.programs) == options.nodes:
+        options.image = options.keys = None
+        return None
     qemu = find_qemu(TOP)
     options.image = guest_image(options.kernel, options.driver)
     options.keys = options.image.parent / "keys"
@@ -199,7 +218,16 @@ def sockets_of(folder, options, number):
         return distant_sockets(options.hub, number)
     if options.topology == "hub":
         return card_sockets(folder / "hub", number)
-    return chain_sockets(*(place_of(folder, options, n) for n in (number, number + 1)))
+    return chain_sockets(*places_of(folder, options, number))
+
+
+def places_of(folder, options, number):
+    """The folders of a node and of its downstream neighbour."""
+    return [place_of(folder, options, n) for n in (number, number + 1)]
+
+
+def fibres_of(folder, options, number):
+    return fibres(folder, *places_of(folder, options, number), number, options.topology == "hub")
 
 
 def hub_of(folder, options):
@@ -212,19 +240,28 @@ def hub_of(folder, options):
 
 def write_config(folder, options, qemu):
     hub = hub_of(folder, options)
-    machines = []
+    machines, members, programs = [], [], {}
     for number in range(1, options.nodes + 1):
         place = place_of(folder, options, number)
         place.mkdir()
+        node = options.ids[number - 1]
+        if number in options.programs:          # comes by itself
+            programs[number] = fibres_of(folder, options, number)
+            continue
+        if number in options.members:
+            members.append({"number": number, "node_id": node,
+                            "command": member_command(TOP, place, node, options.size,
+                                                      fibres_of(folder, options, number))})
+            continue
         machines.append({
-            "number": number, "node_id": options.ids[number - 1],
-            **image_facts(options, number),
+            "number": number, "node_id": node, **image_facts(options, number),
             "command": qemu_command(qemu, options, place, number, sockets_of(folder, options, number))})
     config = {
         "maker": [os.getpid(), process.start_time(os.getpid())],
-        "kernel": options.image.name, "accel": options.accel,
+        "kernel": options.image and options.image.name, "accel": options.accel,
         "driver": options.driver, "reserve": options.reserve,
-        "keys": str(options.keys), "hub": hub, "distant": options.hub, "machines": machines}
+        "keys": str(options.keys), "hub": hub, "distant": options.hub, "machines": machines,
+        "members": members, "programs": programs, "made_by": options.made_by}
     new = folder / "lab.json.new"
     new.write_text(json.dumps(config))
     new.rename(folder / "lab.json")
@@ -321,11 +358,30 @@ def remove(name):
     """
     folder = base_folder() / name
     shutil.rmtree(folder, ignore_errors=True)
-    for programs in ({"qemu-system-x86_64"}, {"ssh", "scp"}, {"rmhub"}):
-        found = process.with_argument_in(folder, programs)
-        for thread in side_by_side(end, found):
+    ended = 0
+    for found in (process.of_lab(folder), *(process.with_argument_in(folder, programs) for programs in (
+            {"qemu-system-x86_64"}, {"ssh", "scp"}, {"rmnode"}, {"rmhub"}))):
+        threads = side_by_side(end, found)
+        ended += len(threads)
+        for thread in threads:
             thread.join()
     shutil.rmtree(folder, ignore_errors=True)   # what was written meanwhile
+    return ended
+
+
+def remove_left_behind():
+    """Takes down what runs of `rmlab run` have left that were killed. Returns a line for each."""
+    with locked_base() as base:
+        for folder in sorted(base.glob("run-*")):
+            try:
+                config = Lab(folder.name).config
+                alive, file = process.is_alive(*config["maker"]), config.get("made_by")
+            except LabError:        # it died, or its maker is just writing what it is; that has the lock
+                alive, file = False, "an unknown file"
+            if file and not alive:
+                ended = remove(folder.name)
+                yield (f"cleaned up what an earlier run of {file} has left: its folder and {ended} process"
+                       f"{'' if ended == 1 else 'es'}")
 
 
 def end(which):

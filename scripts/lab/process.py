@@ -7,6 +7,9 @@ import signal
 from pathlib import Path
 
 
+MARK = "RMLAB_FOLDER"    # in the environment of a lab's commands on this host
+
+
 def _status(pid):
     """The fields of /proc/PID/stat from the third on; None if there is no such process."""
     try:
@@ -62,22 +65,34 @@ def stop(pid, started, *signals):
         os.close(handle)
 
 
-def with_argument_in(folder, programs):
-    """(pid, start time) of this user's processes of these programs whose arguments name a
-    file in the folder: finds what a lab started, even if nobody wrote down its pid."""
-    needle = os.fsencode(f"{folder}/")
+def _own(what):
+    """(pid, start time, words) of this user's processes; what: the words of which file in /proc/PID."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             if entry.stat().st_uid != os.getuid():
                 continue
-            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+            words = (entry / what).read_bytes().split(b"\0")
         except OSError:
             continue
+        started = start_time(entry.name)
+        if started is not None:
+            yield int(entry.name), started, words
+
+
+def of_lab(folder):
+    """(pid, start time) of the commands that run for a lab on this host, and of what they have started."""
+    mark = os.fsencode(f"{MARK}={folder}")
+    return [(pid, started) for pid, started, words in _own("environ") if mark in words]
+
+
+def with_argument_in(folder, programs):
+    """(pid, start time) of this user's processes of these programs whose arguments name a
+    file in the folder: finds what a lab started, even if nobody wrote down its pid."""
+    needle = os.fsencode(f"{folder}/")
+    for pid, started, arguments in _own("cmdline"):
         # A master of ssh calls itself "ssh: SOCKET [mux]".
         program = os.path.basename(os.fsdecode(arguments[0].split(b":")[0]))
-        started = start_time(entry.name)
-        if started is not None and program in programs and \
-                any(needle in argument for argument in arguments):
-            yield int(entry.name), started
+        if program in programs and any(needle in argument for argument in arguments):
+            yield pid, started

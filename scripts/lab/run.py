@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: MIT
+"""`rmlab run`: a lab from a file, a command a node, faults at their time, and a verdict."""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import LabError, WrongFile, junit, labfile, process
+from . import lab as labs
+from .channel import CHANNEL_FAILED, Connection, quote
+from .lab import TOP, Lab
+from .labfile import ON_FRAMES
+from .member import program
+
+TAIL_LINES = 5
+SECONDS_TO_MEET = 30        # until the members have found each other
+SECONDS_TO_END = 10         # of a command that was asked to
+MARK = "junit.xml"          # in a folder of logs: it is ours, and may be replaced
+
+
+class Late(Exception):
+    """The time of the whole run is over."""
+
+
+class Command:
+    """What a node runs."""
+
+    def __init__(self, node, lab, logs, environment):
+        self.node = node
+        self.log = logs / f"{node.name}.log"
+        self.connection = None
+        words = node.run
+        if node.kind == "machine":
+            channel = lab.machine(node.number).channel()
+            self.connection = Connection(channel)
+            words = channel.command_line(self.connection, quote(node.run))
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env=environment, start_new_session=True)
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self.began = time.monotonic()
+        self.seconds = 0.0
+        self.late = self.killed = False
+
+    @property
+    def deadline(self):
+        return self.began + self.node.timeout if not self.node.background else float("inf")
+
+    def ended(self):
+        if self.process.poll() is None:
+            return False
+        self.seconds = self.seconds or time.monotonic() - self.began
+        return True
+
+    def signal(self, number):
+        """To it and to all it has started. A command on a machine hears nothing; it ends with the machine."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def close(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+        self.ended()
+        os.close(self.pidfd)
+        if self.connection:
+            self.connection.close(False)
+
+    def last_words(self):
+        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        return "; its last words: " + " / ".join(lines) if lines else "; it said nothing"
+
+    def complaint(self):
+        """What is wrong with how it ended, or None."""
+        status = self.process.returncode
+        if self.node.background and (status is None or self.killed):
+            return None
+        if self.late:
+            return f"not done after {self.node.timeout:g} s{self.last_words()}"
+        if status is None:
+            return f"it still ran when the run was over{self.last_words()}"
+        if self.node.status in (status, 128 - status):      # as a shell has it, when a signal ended it
+            return None
+        if status < 0:
+            return f"ended by {signal.Signals(-status).name}{self.last_words()}"
+        if self.connection and status == CHANNEL_FAILED:
+            return f"the machine is gone, or lets nobody in{self.last_words()}"
+        return f"exit status {status}, not {self.node.status}{self.last_words()}"
+
+
+class Run:
+    """One run of a file."""
+
+    def __init__(self, file, logs):
+        self.file, self.logs = file, logs
+        self.name = f"run-{os.getpid()}"
+        self.lab = None
+        self.commands, self.ended_in_background = {}, {}
+        self.done, self.of_hub = {}, {}     # faults: those of nodes that have happened, those of frames by number
+        self.complaints = {}                # of what has no command
+        self.began = time.monotonic()
+
+    # --- the lab ---
+
+    def up(self):
+        options = self.options()
+        labs.make(options)
+        self.lab = Lab(self.name)
+        labs.begin(self.lab)
+        self.check_faults()
+        for node in self.file.of_kind("machine"):
+            self.push(node)
+        self.meet()
+
+    def options(self):
+        from .cli import up_options     # which knows us, too
+        file = self.file
+        words = ["--name", self.name, "--topology", file.topology, "--size", file.size,
+                 "--ids", ",".join(str(node.id) for node in file.nodes)]
+        if file.kernel:
+            words += ["--kernel", file.kernel]
+        if file.kernel_args:
+            words.append(f"--kernel-args={file.kernel_args}")
+        if file.capture:
+            words.append(f"--hub-arg=--pcap={self.logs}/ring.pcapng")
+        for node in file.of_kind("machine"):
+            for key, option in (("image", "--image={}={}"), ("login", "--login={}={}"),
+                                ("device-args", "--device-arg={}:{}"), ("qemu-args", "--qemu-arg={}:{}")):
+                if key in node.settings:
+                    words.append(option.format(node.number, node.settings[key]))
+        options = up_options(words)
+        options.members = {node.number for node in file.of_kind("rmnode")}
+        options.programs = {node.number for node in file.of_kind("program")}
+        options.made_by = str(file.path.absolute())
+        return options
+
+    def push(self, node):
+        channel = self.lab.machine(node.number).channel()
+        files = dict(node.settings["push"])
+        if self.file.regions:
+            files[self.file.regions] = "/etc/rfm/regions.yaml"
+        for source, target in files.items():
+            if channel.push(str(source), target):
+                raise LabError(f"{self.file.where(node)}: cannot push {source} to {target}")
+
+    def meet(self):
+        """Returns when those that are there have found each other."""
+        others = sum(node.kind != "program" for node in self.file.nodes) - 1
+        for node in self.file.of_kind("rmnode"):
+            done = self.lab.members[node.number].ask("wait", "-n", str(others), "-t", str(SECONDS_TO_MEET))
+            if done.returncode:
+                raise LabError(f"{self.file.where(node)}: the ring is not whole: {done.stderr.strip()}")
+
+    def pull(self):
+        for node in self.file.of_kind("machine"):
+            for source, target in node.settings.get("pull", {}).items():
+                try:
+                    failed = self.lab.machine(node.number).channel().pull(source, str(self.logs / target))
+                except LabError:
+                    failed = True
+                if failed:
+                    self.complaints[node.name] = f"cannot pull {source}"
+
+    def collect(self):
+        """What was said, whatever came of it."""
+        if not self.lab:
+            return
+        for node in self.file.nodes:
+            place = self.lab.folder / str(node.number)
+            for source, kind in (("console.log", "console"), ("qemu.log", "qemu"), ("log", "rmnode")):
+                if (place / source).exists():
+                    shutil.copyfile(place / source, self.logs / f"{node.name}.{kind}")
+        for source in ("log", "faults.log"):
+            if self.lab.hub and (self.lab.hub.folder / source).exists():
+                shutil.copyfile(self.lab.hub.folder / source, self.logs / f"hub.{source}")
+
+    def environment(self, node):
+        """What a command on this host finds."""
+        ours = {"RMLAB_NODE": node.name, "RMLAB_ID": str(node.id), "RMLAB_LOGS": str(self.logs),
+                "PATH": f"{TOP}/build/tools:{TOP}/build/librfm/examples:{os.environ['PATH']}",
+                process.MARK: str(self.lab.folder)}
+        if self.file.regions:
+            ours["RFM_REGIONS"] = str(self.file.regions.absolute())
+        if node.kind == "rmnode":
+            ours["RMLAB_SOCKET"] = str(self.lab.members[node.number].socket)
+        elif node.kind == "program":
+            rx, tx = self.lab.config["programs"][str(node.number)]
+            ours["RFM_CARD"] = ours["RFM_CARD_0"] = (f"ring:?rx={rx}&tx={tx}&node={node.id}&size={self.file.size}"
+                                f"&wait-ms={SECONDS_TO_MEET * 1000}")
+        return {**os.environ, **ours}
+
+    # --- what happens ---
+
+    def hub(self, *words):
+        done = self.lab.hub.ask(*words)
+        if done.returncode:
+            raise LabError((done.stderr or done.stdout).strip().removeprefix("rmhub: "))
+        return done.stdout
+
+    def check_faults(self):
+        """The hub knows what is wrong with a fault, and is asked before anything runs."""
+        for fault in self.file.faults:
+            if fault.kind in ON_FRAMES:
+                self.set_fault(fault)
+        if self.of_hub:
+            self.hub("fault", "clear", "all")
+            self.of_hub = {}
+
+    def set_fault(self, fault):
+        before = self.fault_numbers()
+        try:
+            self.hub("fault", "add", fault.kind, *fault.words)
+        except LabError as error:
+            raise WrongFile(f"{self.file.where(fault)}: {error}") from None
+        self.of_hub[fault.name] = (self.fault_numbers() - before).pop()
+
+    def fault_numbers(self):
+        return {fault["fault"] for fault in json.loads(self.hub("-j", "fault", "list"))["faults"]}
+
+    def happen(self, fault):
+        """A fault's time has come."""
+        self.done[fault.name] = time.monotonic()
+        try:
+            if fault.kind in ON_FRAMES:
+                self.set_fault(fault)
+            else:
+                self.to_node(fault.kind, fault.node)
+        except LabError as error:
+            self.complaints[fault.name] = str(error)
+
+    def to_node(self, kind, node):
+        if kind in ("cut", "restore"):
+            if self.file.topology == "hub":
+                self.hub(kind, str(node.number - 1))
+            else:
+                getattr(self.lab.machine(node.number), kind)()
+        elif node.kind == "program":
+            self.commands[node.name].killed = True
+            self.commands[node.name].signal(signal.SIGKILL)
+        elif node.kind == "rmnode":
+            getattr(self.lab.members[node.number], kind)()
+        elif kind == "kill":
+            self.lab.machine(node.number).kill()
+        else:
+            labs.boot([self.lab.machine(node.number)])
+
+    def play(self):
+        """Until all commands have ended but those in the background."""
+        for node in self.file.nodes:
+            if node.run:
+                self.commands[node.name] = Command(node, self.lab, self.logs, self.environment(node))
+        begin = time.monotonic()
+        to_come = sorted(self.file.faults, key=lambda fault: fault.when)
+        while True:
+            now = time.monotonic()
+            while to_come and begin + to_come[0].when <= now:
+                self.happen(to_come.pop(0))
+            running = [command for command in self.commands.values() if not command.ended()]
+            for command in running:
+                if command.deadline <= now:
+                    command.late = True
+                    command.signal(signal.SIGKILL)
+            ahead = [command for command in running if not command.node.background]
+            if not ahead:
+                break
+            times = [command.deadline for command in ahead if not command.late]
+            times += [begin + fault.when for fault in to_come[:1]]
+            patience = max(0, min(times) - time.monotonic()) if times else None
+            select.select([command.pidfd for command in running], [], [], patience)
+        for fault in to_come:
+            self.complaints[fault.name] = (f"its time, {fault.when:g} s, never came: the commands had ended "
+                                           f"after {time.monotonic() - begin:.1f} s")
+        self.end_background()
+        self.judge_faults()
+
+    def end_background(self):
+        left = [command for command in self.commands.values() if not command.ended()]
+        for command in left:
+            command.signal(signal.SIGINT)
+        end = time.monotonic() + SECONDS_TO_END
+        for command in left:
+            select.select([command.pidfd], [], [], max(0, end - time.monotonic()))
+            self.ended_in_background[command.node.name] = True
+
+    def judge_faults(self):
+        if not self.of_hub:
+            return
+        told = {fault["fault"]: fault for fault in json.loads(self.hub("-j", "fault", "list"))["faults"]}
+        for name, number in self.of_hub.items():
+            fault = told.get(number)
+            if fault and not fault["fired"]:
+                self.complaints[name] = f"it never fired: of {fault['matched']} frames that it is for, none was hit"
+
+    # --- the verdict ---
+
+    def cases(self):
+        """(thing, seconds, complaint, output) of each command and each fault."""
+        for node in self.file.nodes:
+            command = self.commands.get(node.name)
+            if node.run and not command:
+                yield node, 0, "it was not begun", ""
+            elif command:
+                over = self.ended_in_background.get(node.name)
+                complaint = self.complaints.get(node.name) or (None if over else command.complaint())
+                yield node, command.seconds, complaint, command.log.read_text(errors="replace")
+        for fault in self.file.faults:
+            complaint = self.complaints.get(fault.name)
+            if not complaint and fault.name not in self.done:
+                complaint = "it did not happen"
+            yield fault, 0, complaint, ""
+
+    def close(self):
+        for command in self.commands.values():
+            command.close()
+
+
+def check_regions(file):
+    if not file.regions:
+        return
+    done = subprocess.run([program(TOP, "rmctl"), "regions", "check", file.regions],
+                          text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise WrongFile((done.stdout + done.stderr).strip().removeprefix("rmctl: "))
+
+
+def logs_folder(path):
+    """An empty folder of ours."""
+    if path.exists() and not (path / MARK).exists() and (not path.is_dir() or any(path.iterdir())):
+        raise LabError(f"{path} is no folder with logs of an earlier run: it is left as it is; --logs names "
+                       "another")
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    (path / MARK).touch()
+    return path.absolute()
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    def over(number, frame):
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(path, junit_file, logs):
+    """Returns 0 if all went as the file wants, else 1."""
+    file = labfile.load(path)
+    check_regions(file)
+    logs = logs_folder(Path(logs or f"{file.path.stem}.logs"))
+    for line in labs.remove_left_behind():
+        print(f"rmlab: {line}", file=sys.stderr)
+    one = Run(file, logs)
+    trouble = None
+    try:
+        with labs.end_by_signal(), time_limit(file.timeout):
+            one.up()
+            one.play()
+            one.pull()
+    except Late:
+        trouble = f"{file.path}: not done after {file.timeout:g} s: 'timeout' of the whole run"
+    except LabError as error:
+        if isinstance(error, WrongFile):
+            raise
+        trouble = str(error) if str(error).startswith(str(file.path)) else f"{file.path}: {error}"
+    finally:
+        one.close()
+        one.collect()
+        labs.remove(one.name)
+    cases = [(f"{thing}", seconds, complaint, output) for thing, seconds, complaint, output in one.cases()]
+    if trouble:
+        cases.insert(0, ("the lab", 0, trouble, ""))
+    for target in (logs / MARK, junit_file):
+        if target:
+            junit.write(target, file.path.stem, cases, time.monotonic() - one.began)
+    return told(file, one, trouble, logs)
+
+
+def told(file, one, trouble, logs):
+    """Says the verdict."""
+    red = trouble is not None
+    if trouble:
+        print(trouble)
+    for thing, seconds, complaint, _ in one.cases():
+        if complaint:
+            red = True
+            print(f"{file.where(thing)}: {complaint}")
+        else:
+            print(f"{thing}: as it should be" + (f", {seconds:.1f} s" if seconds else ""))
+    print(f"{'RED' if red else 'green'}: {file.path}, {time.monotonic() - one.began:.1f} s; logs in {logs}")
+    return int(red)
