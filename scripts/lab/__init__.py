@@ -12,6 +12,16 @@ qmp      talking to QEMU
 process  processes told apart by pid and start time
 """
 
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+
+# What a checkout has built; and what is installed beside the package rfm-lab.
+if (TOP / "Makefile").exists():
+    QEMU, RMHUB = TOP / "build" / "qemu" / "qemu-system-x86_64", TOP / "build" / "tools" / "rmhub"
+else:
+    QEMU, RMHUB = Path("/usr/bin/qemu-system-rfm"), Path("/usr/bin/rmhub")
+
 
 class LabError(Exception):
     """What the user is told in one sentence; exit status 1."""

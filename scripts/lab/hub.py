@@ -7,7 +7,7 @@ import select
 import subprocess
 import time
 
-from . import LabError, process
+from . import RMHUB, LabError, process
 
 SECONDS_TO_START = 60
 TAIL_LINES = 10
@@ -70,12 +70,11 @@ class Hub:
         return " / ".join(lines) or "it says nothing"
 
 
-def hub_command(top, folder, ports, arguments):
+def hub_command(folder, ports, arguments):
     """The command line of the hub."""
-    program = top / "build" / "tools" / "rmhub"
-    if not program.exists():
-        raise LabError(f"{program} is missing; run 'make tools' first")
-    return [str(program), "run", f"--ports={ports}", f"--dir={folder}",
+    if not RMHUB.exists():
+        raise LabError(f"{RMHUB} is missing; run 'make tools' first")
+    return [str(RMHUB), "run", f"--ports={ports}", f"--dir={folder}",
             f"--log={folder}/faults.log", *arguments]
 
 

@@ -14,12 +14,10 @@ import threading
 from pathlib import Path
 from queue import SimpleQueue
 
-from . import LabError, UsageError, libvirt, process
+from . import TOP, LabError, UsageError, libvirt, process
 from .command import RESERVED_AT, chain_sockets, find_qemu, qemu_command, usable_accelerator
 from .hub import Hub, card_sockets, distant_sockets, hub_command
 from .machine import BootError, Machine
-
-TOP = Path(__file__).resolve().parent.parent.parent
 
 # How long one machine may take until it is ready, with all cores to share.
 SECONDS_PER_MACHINE = 60
@@ -153,7 +151,7 @@ def up(options):
 
 def prepare(options):
     """Finds or builds what machines are made of. Returns the path of QEMU."""
-    qemu = find_qemu(TOP)
+    qemu = find_qemu()
     options.image = guest_image(options.kernel, options.driver)
     options.keys = options.image.parent / "keys"
     options.accel = options.accel or usable_accelerator()
@@ -173,7 +171,7 @@ def guest_image(kernel, driver):
         raise LabError("there is no guest image to boot")
     image = Path(done.stdout.strip())
     if driver != "none" and kernel and not Path(kernel).exists() and \
-            not (TOP / "build" / "module" / image.name / "rfm.ko").exists():
+            not (image.parent.parent / "module" / image.name / "rfm.ko").exists():
         raise LabError(f"there is no driver for kernel {image.name}; "
                        f"run 'make image KERNEL={kernel}' first")
     return image
@@ -207,7 +205,7 @@ def hub_of(folder, options):
     if options.topology != "hub":
         return None
     (folder / "hub").mkdir()
-    return hub_command(TOP, folder / "hub", options.nodes, options.hub_args)
+    return hub_command(folder / "hub", options.nodes, options.hub_args)
 
 
 def write_config(folder, options, qemu):
@@ -321,7 +319,7 @@ def remove(name):
     """
     folder = base_folder() / name
     shutil.rmtree(folder, ignore_errors=True)
-    for programs in ({"qemu-system-x86_64"}, {"ssh", "scp"}, {"rmhub"}):
+    for programs in ({"qemu-system-x86_64", "qemu-system-rfm"}, {"ssh", "scp"}, {"rmhub"}):
         found = process.with_argument_in(folder, programs)
         for thread in side_by_side(end, found):
             thread.join()
