@@ -15,6 +15,16 @@ qmp      talking to QEMU
 process  processes told apart by pid and start time
 """
 
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+
+# What a checkout has built; and what is installed beside the package rfm-lab.
+if (TOP / "Makefile").exists():
+    QEMU, TOOLS = TOP / "build" / "qemu" / "qemu-system-x86_64", TOP / "build" / "tools"
+else:
+    QEMU, TOOLS = Path("/usr/bin/qemu-system-rfm"), Path("/usr/bin")
+
 
 class LabError(Exception):
     """What the user is told in one sentence; exit status 1."""

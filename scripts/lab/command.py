@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 
-from . import LabError
+from . import QEMU, LabError
 
 MEMORY = 256 << 20      # without what is reserved
 RESERVED_AT = MEMORY    # behind it; and behind that
@@ -148,10 +148,9 @@ def by_hand(command):
     return " \\\n    ".join(lines)
 
 
-def find_qemu(top):
-    qemu = top / "build" / "qemu" / "qemu-system-x86_64"
-    if not qemu.exists():
-        raise LabError(f"{qemu} is missing; run 'make build' first")
+def find_qemu():
+    if not QEMU.exists():
+        raise LabError(f"{QEMU} is missing; run 'make build' first")
     if shutil.which("ssh") is None:
         raise LabError("ssh is missing; run scripts/setup first")
-    return qemu
+    return QEMU

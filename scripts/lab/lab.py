@@ -14,12 +14,10 @@ import threading
 from pathlib import Path
 from queue import SimpleQueue
 
-from . import LabError, UsageError, libvirt, process
+from . import TOP, LabError, UsageError, libvirt, process
 from .command import RESERVED_AT, chain_sockets, find_qemu, qemu_command, usable_accelerator
 from .machine import BootError, Machine
 from .member import Hub, Member, card_sockets, distant_sockets, fibres, hub_command, member_command
-
-TOP = Path(__file__).resolve().parent.parent.parent
 
 # How long one machine may take until it is ready, with all cores to share.
 SECONDS_PER_MACHINE = 60
@@ -172,7 +170,7 @@ def prepare(options):
     if len(options.members) + len(options.programs) == options.nodes:
         options.image = options.keys = None
         return None
-    qemu = find_qemu(TOP)
+    qemu = find_qemu()
     options.image = guest_image(options.kernel, options.driver)
     options.keys = options.image.parent / "keys"
     options.accel = options.accel or usable_accelerator()
@@ -192,7 +190,7 @@ def guest_image(kernel, driver):
         raise LabError("there is no guest image to boot")
     image = Path(done.stdout.strip())
     if driver != "none" and kernel and not Path(kernel).exists() and \
-            not (TOP / "build" / "module" / image.name / "rfm.ko").exists():
+            not (image.parent.parent / "module" / image.name / "rfm.ko").exists():
         raise LabError(f"there is no driver for kernel {image.name}; "
                        f"run 'make image KERNEL={kernel}' first")
     return image
@@ -235,7 +233,7 @@ def hub_of(folder, options):
     if options.topology != "hub":
         return None
     (folder / "hub").mkdir()
-    return hub_command(TOP, folder / "hub", options.nodes, options.hub_args)
+    return hub_command(folder / "hub", options.nodes, options.hub_args)
 
 
 def write_config(folder, options, qemu):
@@ -250,7 +248,7 @@ def write_config(folder, options, qemu):
             continue
         if number in options.members:
             members.append({"number": number, "node_id": node,
-                            "command": member_command(TOP, place, node, options.size,
+                            "command": member_command(place, node, options.size,
                                                       fibres_of(folder, options, number))})
             continue
         machines.append({
@@ -360,7 +358,7 @@ def remove(name):
     shutil.rmtree(folder, ignore_errors=True)
     ended = 0
     for found in (process.of_lab(folder), *(process.with_argument_in(folder, programs) for programs in (
-            {"qemu-system-x86_64"}, {"ssh", "scp"}, {"rmnode"}, {"rmhub"}))):
+            {"qemu-system-x86_64", "qemu-system-rfm"}, {"ssh", "scp"}, {"rmnode"}, {"rmhub"}))):
         threads = side_by_side(end, found)
         ended += len(threads)
         for thread in threads:

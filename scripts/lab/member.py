@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from . import LabError, process
+from . import TOOLS, LabError, process
 
 SECONDS_TO_START = 60
 TAIL_LINES = 10
@@ -100,16 +100,16 @@ def remember(run_file, pid):
     new.rename(run_file)
 
 
-def program(top, name):
-    found = top / "build" / "tools" / name
+def program(name):
+    found = TOOLS / name
     if not found.exists():
         raise LabError(f"{found} is missing; run 'make tools' first")
     return str(found)
 
 
-def hub_command(top, folder, ports, arguments):
+def hub_command(folder, ports, arguments):
     """The command line of the hub."""
-    return [program(top, "rmhub"), "run", f"--ports={ports}", f"--dir={folder}",
+    return [program("rmhub"), "run", f"--ports={ports}", f"--dir={folder}",
             f"--log={folder}/faults.log", *arguments]
 
 
@@ -136,7 +136,7 @@ def fibres(folder, place, next_place, number, on_hub):
     return f"unix:{place}/rx,server", f"unix:{next_place}/rx"
 
 
-def member_command(top, folder, node, size, ends):
+def member_command(folder, node, size, ends):
     """The command line of an rmnode."""
-    return [program(top, "rmnode"), f"--id={node}", f"--memory={size}", f"--rx={ends[0]}",
+    return [program("rmnode"), f"--id={node}", f"--memory={size}", f"--rx={ends[0]}",
             f"--tx={ends[1]}", f"--memory-file={folder}/memory", f"--control={folder}/control"]

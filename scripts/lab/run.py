@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from . import LabError, WrongFile, junit, labfile, process
+from . import TOOLS, TOP, LabError, WrongFile, junit, labfile, process
 from . import lab as labs
 from .channel import CHANNEL_FAILED, Connection, quote
-from .lab import TOP, Lab
+from .lab import Lab
 from .labfile import ON_FRAMES
 from .member import program
 
@@ -183,7 +183,7 @@ class Run:
     def environment(self, node):
         """What a command on this host finds."""
         ours = {"RMLAB_NODE": node.name, "RMLAB_ID": str(node.id), "RMLAB_LOGS": str(self.logs),
-                "PATH": f"{TOP}/build/tools:{TOP}/build/librfm/examples:{os.environ['PATH']}",
+                "PATH": f"{TOOLS}:{TOP}/build/librfm/examples:{os.environ['PATH']}",
                 process.MARK: str(self.lab.folder)}
         if self.file.regions:
             ours["RFM_REGIONS"] = str(self.file.regions.absolute())
@@ -323,7 +323,7 @@ class Run:
 def check_regions(file):
     if not file.regions:
         return
-    done = subprocess.run([program(TOP, "rmctl"), "regions", "check", file.regions],
+    done = subprocess.run([program("rmctl"), "regions", "check", file.regions],
                           text=True, capture_output=True, check=False)
     if done.returncode:
         raise WrongFile((done.stdout + done.stderr).strip().removeprefix("rmctl: "))
