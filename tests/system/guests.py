@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A stock Debian as a machine of a lab: rmlab up --image, and rmlab args.
 
-guests.py bookworm|trixie. With RFM_PACKAGES, a folder of .debs, what the machine gets of ours are
-these; else the driver is built in it from the sources, and the programs are those of build/.
+guests.py bookworm|trixie. What the machine gets of ours are packages: those of the folder RFM_PACKAGES, else
+what is made of this checkout.
 """
 
 import os
@@ -21,10 +21,9 @@ from lab import qmp
 from lab.channel import Channel
 
 DISK, SMALL, MEMBER = 1, 2, 3           # node ids: the machine with the disk, the small guest, rmnode
-PACKAGES = os.environ.get("RFM_PACKAGES")
-SOURCES = ["Kbuild", "driver", "uapi"]
-PROGRAMS = [TOP / "build" / "tools" / "rmctl", TOP / "build" / "librfm" / "examples" / "publish"]
-LIBRARY = TOP / "build" / "librfm" / "librfm.so.1"
+INSTALLED = ["rfm-dkms", "rfm-tools", "librfm1", "librfmring1", "librfm2g1"]
+APT = "DEBIAN_FRONTEND=noninteractive apt-get -qy --no-install-recommends"
+PROGRAM = TOP / "build" / "librfm" / "examples" / "publish"
 PUBLISHED = 0x8000                      # where it stores
 BUILD_S = 3000                          # of what an emulated CPU compiles
 BOOT_S = 900
@@ -64,7 +63,7 @@ def boots(lab, machine):
     expect(f"boots {machine.disk}" in rmlab("status", "--name", lab.name).stdout, "status does not name it")
     nodes = lab_status(lab)["nodes"]
     expect([node["image"] for node in nodes] == [str(machine.disk), None], f"{nodes}")
-    wait_for("its console is in the log", lambda: "login:" in lab.verb("log", DISK).stdout, BOOT_S)
+    expect(machine.run("uname -r") in lab.verb("log", DISK).stdout, "its console is not in the log")
 
 
 def has_the_card(lab, machine):
@@ -73,41 +72,58 @@ def has_the_card(lab, machine):
     lab.test_ring(SMALL)
 
 
-def takes_the_driver(lab, machine):
-    """The driver is built against its kernel, and loads"""
+def packages(place):
+    """The folder that has them."""
+    if "RFM_PACKAGES" in os.environ:
+        return Path(os.environ["RFM_PACKAGES"])
+    folder = Path(place.folder, "deb")
+    done = subprocess.run([TOP / "scripts" / "deb", "--to", folder], text=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "DEB_BUILD_PROFILES": "pkg.rfm.noqemu"}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    expect(done.returncode == 0, f"they cannot be made: {done.stdout[-3000:]}")
+    return folder
+
+
+def takes_the_packages(lab, machine):
+    """The packages install, and DKMS builds the driver for its kernel"""
     machine.run(f"touch {KEPT}; sync")
-    if PACKAGES:
-        machine.push(PACKAGES, "/root/packages")
-        machine.run("DEBIAN_FRONTEND=noninteractive apt-get -qy install /root/packages/*.deb", timeout=BUILD_S)
-        machine.run("modprobe rfm")
-    else:
-        with Place("guests-source") as place:
-            packed = Path(place.folder, "rfm.tar")
-            subprocess.run(["tar", "-cf", packed, "-C", TOP, *SOURCES], check=True)
-            machine.push(packed, "/root/rfm.tar")
-        machine.run("mkdir -p /usr/src/rfm && tar -xf /root/rfm.tar -C /usr/src/rfm")
-        machine.run("make -s -C /lib/modules/$(uname -r)/build M=/usr/src/rfm modules && "
-                    "insmod /usr/src/rfm/rfm.ko", timeout=BUILD_S)
-        for program in PROGRAMS[:1]:
-            machine.push(program, "/usr/bin/")
+    with Place("guests-packages") as place:
+        folder = packages(place)
+        for name in INSTALLED:
+            [package] = folder.glob(f"{name}_*.deb")
+            machine.push(package, "/root/packages/")
+    machine.run(f"{APT} install /root/packages/*.deb && modprobe rfm", timeout=BUILD_S)
     wait_for("there is /dev/rfm0", lambda: machine.run("test -c /dev/rfm0 && echo yes || :"))
     lab.test_ring(DISK)
 
 
 def runs_a_program(lab, machine):
     """A program runs there: its stores are on the small machine and on a node that is none"""
-    for file in [*PROGRAMS[1:], LIBRARY]:
-        machine.push(file, "/root/program/")
-    machine.run("LD_LIBRARY_PATH=/root/program /root/program/publish /dev/rfm0 2")
-    lab.run(DISK, "rmctl", "fence", "rfm0")
+    lab.poke(SMALL, PUBLISHED, 0)
+    wait_for("it has a store of the small machine", lambda: lab.peek(DISK, PUBLISHED) == 0)
+    machine.push(PROGRAM, "/root/")
+    machine.run("/root/publish /dev/rfm0 2")
     word = lab.peek(DISK, PUBLISHED)
     expect(word, "it has stored nothing")
     wait_for("the small machine has it", lambda: lab.peek(SMALL, PUBLISHED) == word)
     there = bytes.fromhex(machine.member.call("read", first=PUBLISHED, last=PUBLISHED + 3)["data"])
     expect(int.from_bytes(there, "little") == word, f"the node has {there.hex()}, not {word:#x}")
-    machine.member.call("write", first=0x2000, data="78563412")
-    wait_for("a store of the node is there", lambda: lab.peek(DISK, 0x2000) == 0x12345678)
+    data = os.urandom(4)
+    machine.member.call("write", first=0x2000, data=data.hex())
+    wait_for("a store of the node is there", lambda: lab.peek(DISK, 0x2000) == int.from_bytes(data, "little"))
     clean_console(lab, DISK)
+
+
+def survives_an_upgrade(lab, machine):
+    """Its kernel is upgraded: the new one has the driver at boot, by DKMS, and a program runs"""
+    before = machine.run("uname -r")
+    machine.run(f"{APT} -t $(. /etc/os-release; echo $VERSION_CODENAME)-backports install linux-image-amd64 "
+                "linux-headers-amd64", timeout=BUILD_S)
+    machine.run("systemctl reboot", check=False)
+    wait_for("another kernel runs", lambda: machine.run("uname -r", check=False, timeout=BOOT_S) not in
+             ("", before), BOOT_S)
+    wait_for("there is /dev/rfm0", lambda: machine.run("test -c /dev/rfm0 && echo yes || :"))
+    runs_a_program(lab, machine)
 
 
 def does_not_move(lab, machine):
@@ -211,8 +227,8 @@ def wrong_usage(lab, machine):
     expect(rmlab("status", "--name", other, check=False).returncode == 1, "a lab has come up")
 
 
-TESTS = [boots, has_the_card, takes_the_driver, runs_a_program, does_not_move, wrong_usage, no_way_in,
-         args_of_a_small_guest, args_of_a_disk, writes]
+TESTS = [boots, has_the_card, takes_the_packages, runs_a_program, survives_an_upgrade, does_not_move, wrong_usage,
+         no_way_in, args_of_a_small_guest, args_of_a_disk, writes]
 
 
 def main():
