@@ -140,7 +140,7 @@ SUITES = [
     system("foreign:100", "check", 180, 30, "the same, a hundred times in turn"),
     system("registers", "test", 10, 10,
            "which registers of a 5565 the driver touches: those of docs/real-card.md, and no other"),
-    *(system(f"guests:{release}", "check", 1200, 120,
+    *(system(f"guests:{release}", "long", 1200, 120,
              f"a stock Debian {number} boots, takes the packages and a newer kernel, runs a program", release)
       for release, number in (("bookworm", 12), ("trixie", 13))),
     system("libvirt", "check", 120, 30, "machines as domains of libvirt: started, saved, stopped"),

@@ -201,6 +201,11 @@ void rfm_port_tls_begin(struct rfm_port *port, int fd, uint64_t now)
 {
 	struct rfm_place *place = find_place(port, now);
 
+	if (!place) {
+		close(fd);
+		rfm_port_retry(port, RFM_PORT_REFUSED_NS);
+		return;
+	}
 	close_place(place);
 	place->fd = fd;
 	place->since = now;

@@ -25,7 +25,7 @@ INSTALLED = ["rfm-dkms", "rfm-tools", "librfm1", "librfmring1", "librfm2g1"]
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -qy --no-install-recommends"
 PROGRAM = TOP / "build" / "librfm" / "examples" / "publish"
 PUBLISHED = 0x8000                      # where it stores
-BUILD_S = 3000                          # of what an emulated CPU compiles
+BUILD_S = 5400                          # of what an emulated CPU compiles, beside others
 BOOT_S = 900
 KEPT = "/root/kept"                     # a file that is there if the disk was written
 
