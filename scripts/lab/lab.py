@@ -158,7 +158,7 @@ def make(options):
 
 def begin(lab):
     """Starts all of it."""
-    if lab.hub:
+    if lab.hub and not lab.hub.pid:
         lab.hub.start()
     for member in lab.members.values():
         member.start()
@@ -185,10 +185,15 @@ def write_domains(options, target):
 def guest_image(kernel, driver):
     """Builds what is missing of the guest; its messages go to stderr."""
     command = [TOP / "scripts" / "guest-image", *([kernel] if kernel else [])]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
+        try:
+            said = build.communicate()[0]
+        except BaseException:
+            build.terminate()       # it ends what it has started
+            raise
+    if build.returncode:
         raise LabError("there is no guest image to boot")
-    image = Path(done.stdout.strip())
+    image = Path(said.strip())
     if driver != "none" and kernel and not Path(kernel).exists() and \
             not (image.parent.parent / "module" / image.name / "rfm.ko").exists():
         raise LabError(f"there is no driver for kernel {image.name}; "
@@ -355,7 +360,10 @@ def remove(name):
     The folder goes first: a QEMU that somebody starts at this moment cannot begin without.
     """
     folder = base_folder() / name
-    shutil.rmtree(folder, ignore_errors=True)
+    # All but what it is, for whoever comes after us, if we are killed here.
+    for entry in folder.glob("*"):
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
     ended = 0
     for found in (process.of_lab(folder), *(process.with_argument_in(folder, programs) for programs in (
             {"qemu-system-x86_64", "qemu-system-rfm"}, {"ssh", "scp"}, {"rmnode"}, {"rmhub"}))):

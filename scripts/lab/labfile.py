@@ -7,6 +7,7 @@ What may stand in it, and what it means, is said by lab.schema.json, which edito
 import difflib
 import json
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,6 +63,7 @@ class LabFile:
     topology: str
     size: str
     timeout: float
+    timeout_line: int
     kernel: str | None
     kernel_args: str
     regions: Path | None
@@ -117,10 +119,14 @@ def sentence(error):
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
         return error.absolute_path, f"{what} lacks '{missing}'"
-    if error.validator == "pattern" and error.schema is not SCHEMA["definitions"]["time"]:
-        return error.absolute_path, f"'{error.instance}' is no name: letters, digits, '_' and '-', at most 32"
+    times = SCHEMA["definitions"]["time"], SCHEMA["definitions"]["some-time"]
+    if error.validator == "pattern" and error.schema not in times and "pull" in error.absolute_path:
+        return error.absolute_path, f"'{error.instance}' is no plain name of a file"
+    if error.validator == "pattern" and error.schema not in times:
+        return (*error.absolute_path, error.instance), f"'{error.instance}' is no name: letters, digits, '_' and '-', at most 32"
     if error.validator == "pattern":
-        return error.absolute_path, f"{what} is '{error.instance}', which is no time such as 500ms, 2s or 5m"
+        return error.absolute_path, f"{what} is '{error.instance}', which is no time such as 500ms, 2s or 5m" + (
+            "" if error.schema == times[0] else ", and more than 0")
     return error.absolute_path, f"{what}: {error.message}"
 
 
@@ -160,7 +166,7 @@ def beside(path, name, place, wrong):
 def make(path, content, lines, wrong):
     regions = content.get("regions")
     lab = LabFile(path, content.get("topology", "hub"), content.get("size", "64M"),
-                  seconds(content.get("timeout", "10m")), content.get("kernel"),
+                  seconds(content.get("timeout", "10m")), lines.of(("timeout",)), content.get("kernel"),
                   content.get("kernel-args", ""), regions and beside(path, regions, ("regions",), wrong),
                   content.get("capture", False))
     if lab.capture and lab.topology == "chain":
@@ -195,6 +201,15 @@ def make_node(lab, name, number, given, lines, wrong):
         raise wrong((*place, "login"), f"'{name}' boots no image, so there is only root")
     settings["push"] = {beside(lab.path, source, (*place, "push"), wrong): target
                         for source, target in settings.get("push", {}).items()}
+    if kind == "program" and lab.topology == "chain":
+        raise wrong(place, "in a chain all nodes must be there before commands begin, and one of kind program is "
+                    "not: it needs topology hub")
+    if not isinstance(given.get("id", 0), int):
+        raise wrong((*place, "id"), f"{given['id']} is no node id")
+    try:
+        shlex.split(settings.get("qemu-args", ""))
+    except ValueError as error:
+        raise wrong((*place, "qemu-args"), f"no shell takes that: {error}") from None
     if kind == "program" and "run" not in given:
         raise wrong(place, f"'{name}' is of kind program and has no 'run'")
     run = given.get("run")

@@ -2,17 +2,20 @@
 """`rmlab run`: a lab from a file, a command a node, faults at their time, and a verdict."""
 
 import contextlib
+import fcntl
 import json
 import os
 import select
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
-from . import TOOLS, TOP, LabError, WrongFile, junit, labfile, process
+from . import TOOLS, TOP, LabError, UsageError, WrongFile, junit, labfile, process
 from . import lab as labs
 from .channel import CHANNEL_FAILED, Connection, quote
 from .lab import Lab
@@ -22,7 +25,8 @@ from .member import program
 TAIL_LINES = 5
 SECONDS_TO_MEET = 30        # until the members have found each other
 SECONDS_TO_END = 10         # of a command that was asked to
-MARK = "junit.xml"          # in a folder of logs: it is ours, and may be replaced
+MARK = ".rmlab-run"         # in a folder of logs: it is ours, and may be replaced
+TAIL_BYTES = 65536          # of what a command has said, in the verdict
 
 
 class Late(Exception):
@@ -47,45 +51,55 @@ class Command:
         self.pidfd = os.pidfd_open(self.process.pid)
         self.began = time.monotonic()
         self.seconds = 0.0
-        self.late = self.killed = False
+        self.late = self.killed = self.unfinished = False
 
     @property
     def deadline(self):
         return self.began + self.node.timeout if not self.node.background else float("inf")
 
     def ended(self):
-        if self.process.poll() is None:
+        """It is not waited for before close(), so that nobody else can have its number."""
+        if not select.select([self.pidfd], [], [], 0)[0]:
             return False
         self.seconds = self.seconds or time.monotonic() - self.began
         return True
 
     def signal(self, number):
         """To it and to all it has started. A command on a machine hears nothing; it ends with the machine."""
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
 
     def close(self):
+        self.unfinished = not self.ended()
         self.signal(signal.SIGKILL)
-        self.process.wait()
-        self.ended()
+        with contextlib.suppress(subprocess.TimeoutExpired):    # it runs as somebody else
+            self.process.wait(SECONDS_TO_END)
         os.close(self.pidfd)
         if self.connection:
             self.connection.close(False)
 
+    def said(self):
+        """The end of it."""
+        with self.log.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
+            return log.read().decode(errors="replace")
+
     def last_words(self):
-        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        lines = self.said().splitlines()[-TAIL_LINES:]
         return "; its last words: " + " / ".join(lines) if lines else "; it said nothing"
 
     def complaint(self):
         """What is wrong with how it ended, or None."""
         status = self.process.returncode
-        if self.node.background and (status is None or self.killed):
+        if self.node.background and (self.unfinished or self.killed):
             return None
         if self.late:
             return f"not done after {self.node.timeout:g} s{self.last_words()}"
         if status is None:
+            return "it runs as another user, and could not be ended"
+        if self.unfinished:
             return f"it still ran when the run was over{self.last_words()}"
-        if self.node.status in (status, 128 - status):      # as a shell has it, when a signal ended it
+        if self.node.status == (status if status >= 0 else 128 - status):   # as a shell has it
             return None
         if status < 0:
             return f"ended by {signal.Signals(-status).name}{self.last_words()}"
@@ -101,9 +115,10 @@ class Run:
         self.file, self.logs = file, logs
         self.name = f"run-{os.getpid()}"
         self.lab = None
-        self.commands, self.ended_in_background = {}, {}
-        self.done, self.of_hub = {}, {}     # faults: those of nodes that have happened, those of frames by number
-        self.complaints = {}                # of what has no command
+        self.commands, self.told_to_end = {}, set()     # by the node's name
+        self.done, self.of_hub = set(), {}              # faults by name: what has happened; the hub's numbers
+        self.complaints = {}                            # of nodes and faults, by what they are called
+        self.threads = []
         self.began = time.monotonic()
 
     # --- the lab ---
@@ -112,8 +127,10 @@ class Run:
         options = self.options()
         labs.make(options)
         self.lab = Lab(self.name)
+        if self.lab.hub:        # which knows what is wrong with a fault, before anything else runs
+            self.lab.hub.start()
+            self.check_faults()
         labs.begin(self.lab)
-        self.check_faults()
         for node in self.file.of_kind("machine"):
             self.push(node)
         self.meet()
@@ -128,13 +145,16 @@ class Run:
         if file.kernel_args:
             words.append(f"--kernel-args={file.kernel_args}")
         if file.capture:
-            words.append(f"--hub-arg=--pcap={self.logs}/ring.pcapng")
+            words.append(f"--hub-arg=--pcap={shlex.quote(str(self.logs))}/ring.pcapng")
         for node in file.of_kind("machine"):
             for key, option in (("image", "--image={}={}"), ("login", "--login={}={}"),
                                 ("device-args", "--device-arg={}:{}"), ("qemu-args", "--qemu-arg={}:{}")):
                 if key in node.settings:
                     words.append(option.format(node.number, node.settings[key]))
-        options = up_options(words)
+        try:
+            options = up_options(words)
+        except UsageError as error:
+            raise WrongFile(f"{file.path}: {error}") from None
         options.members = {node.number for node in file.of_kind("rmnode")}
         options.programs = {node.number for node in file.of_kind("program")}
         options.made_by = str(file.path.absolute())
@@ -160,12 +180,14 @@ class Run:
     def pull(self):
         for node in self.file.of_kind("machine"):
             for source, target in node.settings.get("pull", {}).items():
+                folder = self.logs / node.name
+                folder.mkdir(exist_ok=True)
                 try:
-                    failed = self.lab.machine(node.number).channel().pull(source, str(self.logs / target))
+                    failed = self.lab.machine(node.number).channel().pull(source, str(folder / target))
                 except LabError:
                     failed = True
                 if failed:
-                    self.complaints[node.name] = f"cannot pull {source}"
+                    self.complain(node, f"cannot pull {source}")
 
     def collect(self):
         """What was said, whatever came of it."""
@@ -193,7 +215,9 @@ class Run:
             rx, tx = self.lab.config["programs"][str(node.number)]
             ours["RFM_CARD"] = ours["RFM_CARD_0"] = (f"ring:?rx={rx}&tx={tx}&node={node.id}&size={self.file.size}"
                                 f"&wait-ms={SECONDS_TO_MEET * 1000}")
-        return {**os.environ, **ours}
+        theirs = {name: value for name, value in os.environ.items()
+                  if name != "RFM_REGIONS" and not name.startswith("RFM_CARD")}
+        return {**theirs, **ours}
 
     # --- what happens ---
 
@@ -203,8 +227,10 @@ class Run:
             raise LabError((done.stderr or done.stdout).strip().removeprefix("rmhub: "))
         return done.stdout
 
+    def complain(self, thing, what):
+        self.complaints.setdefault(str(thing), []).append(what)
+
     def check_faults(self):
-        """The hub knows what is wrong with a fault, and is asked before anything runs."""
         for fault in self.file.faults:
             if fault.kind in ON_FRAMES:
                 self.set_fault(fault)
@@ -225,14 +251,22 @@ class Run:
 
     def happen(self, fault):
         """A fault's time has come."""
-        self.done[fault.name] = time.monotonic()
+        self.done.add(fault.name)
         try:
             if fault.kind in ON_FRAMES:
                 self.set_fault(fault)
             else:
                 self.to_node(fault.kind, fault.node)
         except LabError as error:
-            self.complaints[fault.name] = str(error)
+            self.complain(fault, str(error))
+
+    def begin(self, fault):
+        """A machine takes its time to boot, and nothing else waits for it."""
+        if fault.kind != "start":
+            self.happen(fault)
+            return
+        self.threads.append(threading.Thread(target=self.happen, args=(fault,)))
+        self.threads[-1].start()
 
     def to_node(self, kind, node):
         if kind in ("cut", "restore"):
@@ -240,27 +274,43 @@ class Run:
                 self.hub(kind, str(node.number - 1))
             else:
                 getattr(self.lab.machine(node.number), kind)()
-        elif node.kind == "program":
-            self.commands[node.name].killed = True
-            self.commands[node.name].signal(signal.SIGKILL)
-        elif node.kind == "rmnode":
-            getattr(self.lab.members[node.number], kind)()
-        elif kind == "kill":
-            self.lab.machine(node.number).kill()
+        elif kind == "start":
+            if node.kind == "rmnode":
+                self.lab.members[node.number].start()
+            else:
+                labs.boot([self.lab.machine(node.number)])
         else:
-            labs.boot([self.lab.machine(node.number)])
+            self.kill(node)
+
+    def kill(self, node):
+        command = self.commands.get(node.name)
+        runs = command and not command.ended()
+        if node.kind == "program":
+            if not runs:
+                raise LabError("it had ended before")
+            command.signal(signal.SIGKILL)
+        elif node.kind == "rmnode":
+            self.lab.members[node.number].kill()
+        else:
+            self.lab.machine(node.number).kill()
+        if runs:
+            command.killed = True
 
     def play(self):
         """Until all commands have ended but those in the background."""
         for node in self.file.nodes:
-            if node.run:
+            if not node.run:
+                continue
+            try:
                 self.commands[node.name] = Command(node, self.lab, self.logs, self.environment(node))
+            except OSError as error:
+                raise LabError(f"{self.file.where(node)}: cannot run {node.run[0]}: {error.strerror}") from None
         begin = time.monotonic()
         to_come = sorted(self.file.faults, key=lambda fault: fault.when)
         while True:
             now = time.monotonic()
             while to_come and begin + to_come[0].when <= now:
-                self.happen(to_come.pop(0))
+                self.begin(to_come.pop(0))
             running = [command for command in self.commands.values() if not command.ended()]
             for command in running:
                 if command.deadline <= now:
@@ -274,8 +324,10 @@ class Run:
             patience = max(0, min(times) - time.monotonic()) if times else None
             select.select([command.pidfd for command in running], [], [], patience)
         for fault in to_come:
-            self.complaints[fault.name] = (f"its time, {fault.when:g} s, never came: the commands had ended "
-                                           f"after {time.monotonic() - begin:.1f} s")
+            self.complain(fault, f"its time, {fault.when:g} s, never came: the commands had ended after "
+                          f"{time.monotonic() - begin:.1f} s")
+        for thread in self.threads:
+            thread.join()
         self.end_background()
         self.judge_faults()
 
@@ -286,16 +338,16 @@ class Run:
         end = time.monotonic() + SECONDS_TO_END
         for command in left:
             select.select([command.pidfd], [], [], max(0, end - time.monotonic()))
-            self.ended_in_background[command.node.name] = True
+            self.told_to_end.add(command.node.name)
 
     def judge_faults(self):
         if not self.of_hub:
             return
         told = {fault["fault"]: fault for fault in json.loads(self.hub("-j", "fault", "list"))["faults"]}
-        for name, number in self.of_hub.items():
-            fault = told.get(number)
-            if fault and not fault["fired"]:
-                self.complaints[name] = f"it never fired: of {fault['matched']} frames that it is for, none was hit"
+        for fault in self.file.faults:
+            its = told.get(self.of_hub.get(fault.name))
+            if its and not its["fired"]:
+                self.complain(fault, f"it never fired: of {its['matched']} frames that it is for, none was hit")
 
     # --- the verdict ---
 
@@ -303,17 +355,19 @@ class Run:
         """(thing, seconds, complaint, output) of each command and each fault."""
         for node in self.file.nodes:
             command = self.commands.get(node.name)
+            complaints = list(self.complaints.get(str(node), ()))
             if node.run and not command:
-                yield node, 0, "it was not begun", ""
-            elif command:
-                over = self.ended_in_background.get(node.name)
-                complaint = self.complaints.get(node.name) or (None if over else command.complaint())
-                yield node, command.seconds, complaint, command.log.read_text(errors="replace")
+                complaints.insert(0, "it was not begun")
+            elif command and node.name not in self.told_to_end and command.complaint():
+                complaints.insert(0, command.complaint())
+            if node.run or complaints:
+                yield (node, command.seconds if command else 0, "; ".join(complaints) or None,
+                       command.said() if command else "")
         for fault in self.file.faults:
-            complaint = self.complaints.get(fault.name)
-            if not complaint and fault.name not in self.done:
-                complaint = "it did not happen"
-            yield fault, 0, complaint, ""
+            complaints = self.complaints.get(str(fault), [])
+            if not complaints and fault.name not in self.done:
+                complaints = ["it did not happen"]
+            yield fault, 0, "; ".join(complaints) or None, ""
 
     def close(self):
         for command in self.commands.values():
@@ -330,14 +384,27 @@ def check_regions(file):
 
 
 def logs_folder(path):
-    """An empty folder of ours."""
-    if path.exists() and not (path / MARK).exists() and (not path.is_dir() or any(path.iterdir())):
-        raise LabError(f"{path} is no folder with logs of an earlier run: it is left as it is; --logs names "
-                       "another")
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    (path / MARK).touch()
-    return path.absolute()
+    """An empty folder of ours, and what keeps other runs out of it."""
+    path = path.absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        there = list(path.iterdir())
+        mark = path / MARK
+        if there and not mark.exists():
+            raise LabError(f"{path} is no folder with logs of an earlier run: it is left as it is; --logs names "
+                           "another")
+        lock = mark.open("a", encoding="utf-8")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for entry in there:
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry != mark:
+                entry.unlink()
+    except BlockingIOError:
+        raise LabError(f"another run writes its logs to {path}; --logs names another folder") from None
+    except OSError as error:
+        raise LabError(f"no logs can be written to {path}: {error.strerror}") from None
+    return path, lock
 
 
 @contextlib.contextmanager
@@ -354,11 +421,45 @@ def time_limit(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
+@contextlib.contextmanager
+def undisturbed():
+    """Whoever wants us to end already gets it."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def clear_junit(path):
+    """That of an earlier run would be taken for this one's."""
+    try:
+        with open(path, "w", encoding="utf-8"):
+            pass
+        os.unlink(path)
+    except OSError as error:
+        raise LabError(f"{path}: {error.strerror}") from None
+
+
 def run(path, junit_file, logs):
     """Returns 0 if all went as the file wants, else 1."""
-    file = labfile.load(path)
-    check_regions(file)
-    logs = logs_folder(Path(logs or f"{file.path.stem}.logs"))
+    if junit_file:
+        clear_junit(junit_file)
+    try:
+        file = labfile.load(path)
+        check_regions(file)
+        logs, lock = logs_folder(Path(logs or f"{file.path.stem}.logs"))
+        with lock:
+            return play(file, junit_file, logs)
+    except WrongFile as error:
+        if junit_file:
+            junit.write(junit_file, Path(path).stem, [("the file", 0, str(error), "")], 0)
+        raise
+
+
+def play(file, junit_file, logs):
     for line in labs.remove_left_behind():
         print(f"rmlab: {line}", file=sys.stderr)
     one = Run(file, logs)
@@ -369,34 +470,39 @@ def run(path, junit_file, logs):
             one.play()
             one.pull()
     except Late:
-        trouble = f"{file.path}: not done after {file.timeout:g} s: 'timeout' of the whole run"
-    except LabError as error:
-        if isinstance(error, WrongFile):
-            raise
+        trouble = f"{file.path}:{file.timeout_line}: not done after {file.timeout:g} s: 'timeout' of the whole run"
+    except WrongFile:
+        raise
+    except (LabError, OSError) as error:
         trouble = str(error) if str(error).startswith(str(file.path)) else f"{file.path}: {error}"
     finally:
-        one.close()
-        one.collect()
-        labs.remove(one.name)
-    cases = [(f"{thing}", seconds, complaint, output) for thing, seconds, complaint, output in one.cases()]
+        with undisturbed():
+            try:
+                one.close()
+                one.collect()
+            finally:
+                labs.remove(one.name)
+    cases = list(one.cases())
+    status = told(file, one, cases, trouble)
     if trouble:
         cases.insert(0, ("the lab", 0, trouble, ""))
-    for target in (logs / MARK, junit_file):
+    for target in (logs / "junit.xml", junit_file):
         if target:
             junit.write(target, file.path.stem, cases, time.monotonic() - one.began)
-    return told(file, one, trouble, logs)
+    return status
 
 
-def told(file, one, trouble, logs):
+def told(file, one, cases, trouble):
     """Says the verdict."""
     red = trouble is not None
     if trouble:
         print(trouble)
-    for thing, seconds, complaint, _ in one.cases():
+    for thing, seconds, complaint, _ in cases:
         if complaint:
             red = True
             print(f"{file.where(thing)}: {complaint}")
         else:
             print(f"{thing}: as it should be" + (f", {seconds:.1f} s" if seconds else ""))
-    print(f"{'RED' if red else 'green'}: {file.path}, {time.monotonic() - one.began:.1f} s; logs in {logs}")
+    print(f"{'RED' if red else 'green'}: {file.path}, {time.monotonic() - one.began:.1f} s; logs in {one.logs}",
+          flush=True)
     return int(red)

@@ -39,7 +39,7 @@ class Place:
     """A folder with a file of a lab in it."""
 
     def __init__(self, text):
-        self.folder = tempfile.TemporaryDirectory(prefix="rmlab-run-")
+        self.folder = tempfile.TemporaryDirectory(prefix="rmlab's run-")
         self.path = Path(self.folder.name)
         (self.path / "lab.toml").write_text(textwrap.dedent(text))
 
@@ -132,7 +132,18 @@ def failing_node():
     kind = "rmnode"
     run = "kill -SEGV $$"
     """)
-    red("lab.toml: not done after 2 s", 'timeout = "2s"\n' + TWO.replace("cafe;", "beef;").replace("    ", ""))
+    red("lab.toml:10: node 'third': exit status 127, not 1", TWO + """
+    [node.third]
+    kind = "rmnode"
+    run = "no-such-program"
+    status = 1
+    """)
+    red("lab.toml:10: node 'third': cannot run no-such-program", TWO + """
+    [node.third]
+    kind = "rmnode"
+    run = ["no-such-program"]
+    """)
+    red("lab.toml:1: not done after 2 s", 'timeout = "2s"\n' + TWO.replace("cafe;", "beef;").replace("    ", ""))
 
 
 def failing_fault():
@@ -148,6 +159,16 @@ def failing_fault():
     node = "far"
     when = "1000s"
     """)
+    red("lab.toml:14: fault 'third': it had ended before", TWO + """
+    [node.third]
+    kind = "program"
+    run = "true"
+    background = true
+    [fault.third]
+    kind = "kill"
+    node = "third"
+    when = "500ms"
+    """.replace("true\"", "exit 0\"") + '    [node.slow]\n    kind = "rmnode"\n    run = "sleep 1"\n')
 
 
 def wrong_files():
@@ -159,6 +180,9 @@ def wrong_files():
             ("lab.toml:3: node.near.timeout is '5', which is no time", TWO.replace("[node.near]", "[node.near]\n    timeout = '5'", 1)),
             ("lab.toml:1: there is no nothere.yaml", 'regions = "nothere.yaml"' + TWO),
             ("lab.toml:12: there is no node 'fra'; there are near, far", TWO + '\n    [fault.a]\n    kind = "cut"\n    node = "fra"'),
+            ("in a chain all nodes must be there", 'topology = "chain"' + TWO.replace('"rmnode"', '"program"', 1)),
+            ("lab.toml:2: 'hub' is no name", TWO.replace("node.near", "node.hub")),
+            ("and more than 0", 'timeout = "0s"' + TWO),
             ("'push' is for machines", TWO + '    push = {"lab.toml" = "/tmp/x"}\n'),
             ("both have the id 2", TWO.replace("[node.near]", "[node.near]\n    id = 2", 1)),
             ("no node runs anything", '[node.a]\nkind = "rmnode"'),
@@ -197,9 +221,21 @@ def logs_are_kept():
         (place.path / "lab.logs" / "thesis").write_text("years of work")
         status, said = place.run()
         expect(status == 1 and "lab.logs is no folder with logs" in said, said)
+        expect(not (place.path / "out.xml").exists(), "there is a verdict of what did not run")
         expect((place.path / "lab.logs" / "thesis").exists(), "it was removed")
         expect(place.run("--logs", "other")[0] == 0 and place.run("--logs", "other")[0] == 0,
                "it does not run twice with one folder")
+
+
+def one_at_a_time():
+    """Two with one folder of logs: the second is refused, the first goes on"""
+    with Place(TWO.replace("sleep 0.01", "sleep 1") + '\n    [node.third]\n    kind = "rmnode"\n    run = "sleep 3"\n') as place:
+        first = place.start()
+        wait_for("it runs", (place.path / "lab.logs" / "third.log").exists)
+        status, said = place.run("--junit", "other.xml")
+        expect(status == 1 and "another run writes its logs to" in said, said)
+        said = first.communicate(timeout=PATIENCE_S)[0]
+        expect(first.returncode == 0, said)
 
 
 def side_by_side():
@@ -261,7 +297,7 @@ def with_machines():
         figure(said.splitlines()[-1].split(";")[0])
 
 
-MEMBERS = [green, failing_node, failing_fault, wrong_files, ends_clean, logs_are_kept, whole_chain, side_by_side]
+MEMBERS = [green, failing_node, failing_fault, wrong_files, ends_clean, logs_are_kept, one_at_a_time, whole_chain, side_by_side]
 
 
 def main():
