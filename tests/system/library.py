@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The libraries as they are installed, for programs outside of this tree; nothing leaks out."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -220,8 +221,12 @@ RFM2G_HEADERS = ("api", "types", "defs", "defs_linux", "errno", "osspec")
 
 
 def made(*command, **options):
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
-                          check=False, **options)
+    """Of two suites that install side by side, one links what the other reads: they take turns."""
+    with (TOP / "build" / ".install.lock").open("w") as lock:
+        if command[0] == "make":
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
+                              check=False, **options)
     expect(not done.returncode, f"{' '.join(map(str, command))}: {done.stdout}{done.stderr}")
     return done.stdout
 
