@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""Streams of events: what watches and listeners tell."""
+
+import asyncio
+import enum
+import errno
+import threading
+import time
+import warnings
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ._abi import ffi, lib, text
+from ._errors import EventsLost, check
+
+ALL = 0xffff        # every other node
+BATCH = 64          # records that are taken at once
+SLICE_NS = 1_000_000_000
+FOR_EVER = 2**64 - 1
+
+
+class Kind(enum.IntEnum):
+    """What has happened; the first five can be sent."""
+
+    RESET = 0
+    INT1 = 1
+    INT2 = 2
+    INT3 = 3
+    INT4 = 4
+    SYNC_LOSS = 5
+    BAD_DATA = 6
+    TX_FULL = 7
+    RX_FULL = 8
+    RX_ALMOST_FULL = 9
+    ROGUE = 10
+    WRITE_INHIBITED = 11
+    PARITY = 12
+    UPDATE = 13
+    MATCH = 14
+    STALE = 15
+    FRESH = 16
+    CONFLICT = 17
+    SIGNAL = 18
+    BREAK = 19
+    MEMBERSHIP = 20
+    LOSS = 21
+    ID_IN_USE = 22
+    DROPPED = 23
+
+    @property
+    def words(self) -> str:
+        """As the tools call it: ``sync-loss``."""
+        return text(lib.rfm_event_name(self))
+
+
+KINDS = {int(kind): kind for kind in Kind}
+
+
+class EventFlag(enum.IntFlag):
+    """What is to be known of an event."""
+
+    LATE = 0x1              #: older than the watch's deadline when it came
+    AGE_UNKNOWN = 0x2       #: origin and arrival are on different clocks
+    NEVER = 0x4             #: STALE: nothing since the watch was made
+    INFERRED = 0x8          #: STALE, FRESH: concluded, as the card has dropped it
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event; rfm_events_wait(3) says more of each field."""
+
+    kind: int               #: a `Kind`; a later library may know others
+    node: int | None        #: who sent or wrote
+    data: int               #: of an interrupt; LOSS: updates missing; MEMBERSHIP: the epoch
+    flags: EventFlag
+    seq: int                #: counts the events of this stream, lost ones included
+    lost: int               #: events that are missing before this one
+    time_ns: int            #: CLOCK_MONOTONIC when it was taken, `time.monotonic_ns`
+    offset: int             #: of the update
+    length: int             #: of the update
+    count: int              #: updates that it stands for, of a watch that coalesces
+    frame: int              #: its number, per originator
+    origin_ns: int          #: when it was stored, on the originator's clock
+    arrival_ns: int         #: when it came, on the card's clock
+    age_ns: int | None      #: how old the update was when it came; None: nobody knows
+    silent_ns: int          #: STALE, FRESH: how long it was silent
+    late: int               #: late updates of this watch so far
+    bytes: bytes            #: what was written, of a longer update the first 64 bytes
+
+
+def event_of(record: Any, lost: int) -> Event:
+    age = lib.rfm_age_ns(ffi.addressof(record)) if record.arrival_ns else -1
+    return Event(
+        kind=KINDS.get(record.type, record.type), node=None if record.node == ALL else record.node,
+        data=record.data, flags=EventFlag(record.flags), seq=record.seq, lost=lost, time_ns=record.time_ns,
+        offset=record.offset, length=record.length, count=record.count, frame=record.frame,
+        origin_ns=record.origin_ns, arrival_ns=record.arrival_ns, age_ns=None if age < 0 else age,
+        silent_ns=record.age_ns, late=record.late,
+        bytes=bytes(ffi.buffer(record.bytes)[0:min(record.length, len(record.bytes))]))
+
+
+class Events:
+    """A stream of events, made by `Handle.watch` or `Handle.listen`: an iterator, also of asyncio.
+
+    What it has lost it tells: `Event.lost`, `lost`, and a warning `EventsLost`. One thread or task
+    at a time takes events; ``close()`` may be called by any, and ends the iteration.
+    """
+
+    def __init__(self, pointer: Any) -> None:
+        self._closing = weakref.finalize(self, lib.rfm_events_close, pointer)
+        self._closing.atexit = False        # another thread may still wait
+        self._events = pointer
+        self._records = ffi.new("struct rfm_event[]", BATCH)
+        self._dropped = 0
+        self._taken: deque[Event] = deque()
+        self._taking = threading.Lock()
+        self._open = True
+        self._wake: Callable[[], object] = lambda: None
+        self.lost = 0       #: events that are missing so far
+
+    def __enter__(self) -> "Events":
+        return self
+
+    def __exit__(self, *trace: object) -> None:
+        self.close()
+
+    def fileno(self) -> int:
+        """The descriptor, for a loop of one's own: readable when there are events."""
+        if not self._open:
+            raise ValueError("the stream of events is closed")
+        return int(lib.rfm_events_fd(self._events))
+
+    def close(self) -> None:
+        """No more; what was not taken is gone."""
+        self._open = False
+        self._wake()
+        if self._closing.alive:
+            lib.rfm_events_cancel(self._events)
+        with self._taking:
+            check(self._closing() or 0, "close a stream of events")
+
+    def wait(self, timeout: float | None = None) -> list[Event]:
+        """The oldest events; waits for one, ``timeout`` seconds at most (None: for ever), else []."""
+        if self._taken:
+            taken, self._taken = list(self._taken), deque()
+            return taken
+        until = FOR_EVER if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
+        with self._taking:
+            while self._open:
+                # A signal that came just before the call does not end it: so none is long.
+                now = time.monotonic_ns()
+                count = lib.rfm_events_wait_until_sized(
+                    self._events, self._records, ffi.sizeof("struct rfm_event"), BATCH, min(until, now + SLICE_NS))
+                if count > 0:
+                    return [self._event(self._records[i]) for i in range(count)]
+                if count < 0 and ffi.errno not in (errno.EINTR, errno.ECANCELED):
+                    check(count, "wait for events")
+                if time.monotonic_ns() >= until:
+                    return []
+        return []
+
+    def _event(self, record: Any) -> Event:
+        lost = record.dropped - self._dropped + (record.data if record.type == Kind.DROPPED else 0)
+        self._dropped = record.dropped
+        if lost:
+            self.lost += lost
+            warnings.warn(f"{lost} events were lost before number {record.seq}", EventsLost, stacklevel=3)
+        return event_of(record, lost)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        if not self._taken:
+            self._taken.extend(self.wait())
+        if not self._taken:
+            raise StopIteration
+        return self._taken.popleft()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        loop = asyncio.get_running_loop()
+        while self._open and not self._taken:
+            self._taken.extend(self.wait(0))
+            if not self._taken and self._open:
+                ready = asyncio.Event()
+                descriptor = self.fileno()
+                self._wake = lambda: loop.call_soon_threadsafe(ready.set)
+                loop.add_reader(descriptor, ready.set)
+                try:
+                    await ready.wait()
+                finally:
+                    loop.remove_reader(descriptor)
+                    self._wake = lambda: None
+        if not self._taken:
+            raise StopAsyncIteration
+        return self._taken.popleft()
