@@ -13,10 +13,11 @@ from ._errors import Error, EventsLost, Gone, NotAllowed, NotFound, NotSupported
 from ._events import ALL, Event, EventFlag, Events, Kind
 from ._handle import (Answer, Can, Compare, Fence, Handle, Info, Member, Record, Writer, cards, open, read_together,
                       version)
+from ._io import Cycle, Io, cycles
 from ._regions import Place, Regions, Structure, Structures
 from ._ring import ring
 
-__all__ = ["ALL", "Answer", "Can", "Compare", "Error", "Event", "EventFlag", "Events", "EventsLost", "Fence",
-           "Gone", "Handle", "Info", "Kind", "Member", "NotAllowed", "NotFound", "NotSupported", "Place", "Record",
-           "Regions", "Structure", "Structures", "Timeout", "Writer", "cards", "open", "read_together", "ring",
-           "version"]
+__all__ = ["ALL", "Answer", "Can", "Compare", "Cycle", "Error", "Event", "EventFlag", "Events", "EventsLost", "Fence",
+           "Gone", "Handle", "Info", "Io", "Kind", "Member", "NotAllowed", "NotFound", "NotSupported", "Place",
+           "Record", "Regions", "Structure", "Structures", "Timeout", "Writer", "cards", "cycles", "open",
+           "read_together", "ring", "version"]

@@ -103,6 +103,10 @@ struct rfm_record_part {
     uint64_t sequence;
     uint64_t reserved[4];
 };
+struct rfm_cycle {
+    uint64_t period_ns, number, missed, late_ns, begin_ns, seq;
+    uint64_t reserved[2];
+};
 
 struct rfm *rfm_open(const char *card, int flags);
 const char *rfm_error(void);
@@ -155,6 +159,7 @@ const char *rfm_counter_name(uint32_t counter);
 const char *rfm_error_text(int error);
 int rfm_record_store(struct rfm *rfm, uint64_t offset, const void *data, size_t size);
 int rfm_records_read(struct rfm_record_part *parts, size_t count);
+int rfm_cycle_wait_sized(struct rfm_cycle *cycle, size_t size, struct rfm_events *source);
 """
 
 REGIONS = """
@@ -210,6 +215,15 @@ int rfm_value_print(const struct rfm_place *place, const void *bytes, char *text
 int rfm_value_scan(const struct rfm_place *place, const char *text, void *bytes);
 int rfm_value_real(const struct rfm_place *place, const void *bytes, double *real);
 int rfm_value_set_real(const struct rfm_place *place, double real, void *bytes);
+
+struct rfm_io;
+struct rfm_io *rfm_io_open(struct rfm *rfm, const struct rfm_regions *regions, const char *const *names,
+                           size_t count, rfm_regions_report *report, void *context);
+size_t rfm_io_count(const struct rfm_io *io);
+const char *rfm_io_name(const struct rfm_io *io, size_t index);
+int rfm_io_get(struct rfm_io *io, double *reals);
+int rfm_io_put(struct rfm_io *io, const double *reals, uint32_t flags);
+void rfm_io_close(struct rfm_io *io);
 """
 
 ffi: Any = cffi.FFI()

@@ -41,9 +41,10 @@ KINDS: dict[int, type[Error]] = {
 
 
 def fail(what: str, number: int = 0, why: str = "") -> NoReturn:
-    """Raise what ``errno`` says of ``what``; ``why`` in place of the library's few words."""
+    """Raise what ``errno`` says of ``what``, if that is anything; ``why`` in place of the library's few words."""
     number = number or ffi.errno
-    raise KINDS.get(number, Error)(number, f"{what}: {why or text(lib.rfm_error_text(number))}")
+    said = why or text(lib.rfm_error_text(number))
+    raise KINDS.get(number, Error)(number, f"{what}: {said}" if what else said)
 
 
 def check(status: int, what: str) -> int:

@@ -2,6 +2,7 @@
 """Streams of events: what watches and listeners tell."""
 
 import asyncio
+import contextlib
 import enum
 import errno
 import threading
@@ -117,7 +118,7 @@ class Events:
         self._dropped = 0
         self._taken: deque[Event] = deque()
         self._taking = threading.Lock()
-        self._open = True
+        self.closed = False
         self._wake: Callable[[], object] = lambda: None
         self.lost = 0       #: events that are missing so far
 
@@ -129,46 +130,59 @@ class Events:
 
     def fileno(self) -> int:
         """The descriptor, for a loop of one's own: readable when there are events."""
-        if not self._open:
+        if self.closed:
             raise ValueError("the stream of events is closed")
         return int(lib.rfm_events_fd(self._events))
 
     def close(self) -> None:
         """No more; what was not taken is gone."""
-        self._open = False
+        self.closed = True
         self._wake()
         if self._closing.alive:
             lib.rfm_events_cancel(self._events)
         with self._taking:
             check(self._closing() or 0, "close a stream of events")
 
+    @contextlib.contextmanager
+    def taking(self) -> Iterator[Any]:
+        """Nobody else waits, and it is not closed, while the ``struct rfm_events *`` is used."""
+        with self._taking:
+            yield self._events
+
     def wait(self, timeout: float | None = None) -> list[Event]:
         """The oldest events; waits for one, ``timeout`` seconds at most (None: for ever), else []."""
         if self._taken:
-            taken, self._taken = list(self._taken), deque()
-            return taken
+            return self._all_taken()
         until = FOR_EVER if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
-        with self._taking:
-            while self._open:
+        with self.taking() as events:
+            while not self.closed:
                 # A signal that came just before the call does not end it: so none is long.
                 now = time.monotonic_ns()
                 count = lib.rfm_events_wait_until_sized(
-                    self._events, self._records, ffi.sizeof("struct rfm_event"), BATCH, min(until, now + SLICE_NS))
+                    events, self._records, ffi.sizeof("struct rfm_event"), BATCH, min(until, now + SLICE_NS))
                 if count > 0:
-                    return [self._event(self._records[i]) for i in range(count)]
+                    return self._events_of(self._records[0:count])
                 if count < 0 and ffi.errno not in (errno.EINTR, errno.ECANCELED):
                     check(count, "wait for events")
                 if time.monotonic_ns() >= until:
                     return []
         return []
 
-    def _event(self, record: Any) -> Event:
-        lost = record.dropped - self._dropped + (record.data if record.type == Kind.DROPPED else 0)
-        self._dropped = record.dropped
-        if lost:
-            self.lost += lost
-            warnings.warn(f"{lost} events were lost before number {record.seq}", EventsLost, stacklevel=3)
-        return event_of(record, lost)
+    def _events_of(self, records: Any) -> list[Event]:
+        lost = []
+        for record in records:
+            lost.append(record.dropped - self._dropped + (record.data if record.type == Kind.DROPPED else 0))
+            self._dropped = record.dropped
+        self.lost += sum(lost)
+        # Kept until all is said: the program may make an exception of a warning.
+        self._taken.extend(map(event_of, records, lost))
+        if any(lost):
+            warnings.warn(f"{sum(lost)} events were lost before number {records[len(records) - 1].seq}", EventsLost, stacklevel=3)
+        return self._all_taken()
+
+    def _all_taken(self) -> list[Event]:
+        taken, self._taken = list(self._taken), deque()
+        return taken
 
     def __iter__(self) -> Iterator[Event]:
         return self
@@ -185,9 +199,9 @@ class Events:
 
     async def __anext__(self) -> Event:
         loop = asyncio.get_running_loop()
-        while self._open and not self._taken:
+        while not self.closed and not self._taken:
             self._taken.extend(self.wait(0))
-            if not self._taken and self._open:
+            if not self._taken and not self.closed:
                 ready = asyncio.Event()
                 descriptor = self.fileno()
                 self._wake = lambda: loop.call_soon_threadsafe(ready.set)

@@ -451,7 +451,7 @@ def open(card: "str | None" = None, *, write: bool = True, wait: float | None = 
     """
     pointer = lib.rfm_open(ffi.NULL if card is None else card.encode(), os.O_RDWR if write else os.O_RDONLY)
     if pointer == ffi.NULL:
-        fail(card or "the card", ffi.errno, text(lib.rfm_error()))
+        fail("", ffi.errno, text(lib.rfm_error()))
     said = text(lib.rfm_error())
     handle = Handle(pointer)
     if said:

@@ -14,6 +14,7 @@ import numpy.typing
 
 from ._abi import ffi, lib, regions_lib, text
 from ._errors import check, fail
+from ._io import Io
 
 if TYPE_CHECKING:
     from ._events import Event, Events
@@ -75,7 +76,8 @@ class Place:
 
     def read(self) -> numpy.typing.NDArray[Any]:
         """A copy of it as an array, neither scaled nor named."""
-        return numpy.frombuffer(self._regions.handle.read(self.offset, self.length), self.dtype).reshape(self._shape)
+        copied = bytearray(self._regions.handle.read(self.offset, self.length))
+        return numpy.frombuffer(copied, self.dtype).reshape(self._shape)
 
     def write(self, array: numpy.typing.ArrayLike) -> None:
         """Store all of it, neither scaled nor named, here and on every node."""
@@ -281,6 +283,16 @@ class Regions(Structure):
         names: list[str] = []
         check(regions_lib.rfm_regions_at(self._file, offset, length, _named, ffi.new_handle(names)), "at")
         return [self[name] for name in names]
+
+    def io(self, *names: str) -> Io:
+        """Values that are got or put together, each cycle; a structure or array stands for all of its."""
+        said: list[str] = []
+        words = [ffi.new("char[]", name.encode()) for name in names]
+        listed = regions_lib.rfm_io_open(self.handle.pointer, self._file, words, len(words), _report,
+                                         ffi.new_handle(said))
+        if listed == ffi.NULL:
+            fail("", ffi.errno, "; ".join(said))
+        return Io(self, listed)
 
     def __iter__(self) -> Iterator[str]:
         return (text(region.name) for region in siblings(self._file.regions))
