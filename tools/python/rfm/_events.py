@@ -79,7 +79,7 @@ class Event:
     flags: EventFlag
     seq: int                #: counts the events of this stream, lost ones included
     lost: int               #: events that are missing before this one
-    time_ns: int            #: CLOCK_MONOTONIC when it was taken, `time.monotonic_ns`
+    time_ns: int            #: CLOCK_MONOTONIC when it was taken
     offset: int             #: of the update
     length: int             #: of the update
     count: int              #: updates that it stands for, of a watch that coalesces
@@ -151,8 +151,14 @@ class Events:
 
     def wait(self, timeout: float | None = None) -> list[Event]:
         """The oldest events; waits for one, ``timeout`` seconds at most (None: for ever), else []."""
+        self._take(timeout)
+        taken, self._taken = list(self._taken), deque()
+        return taken
+
+    def _take(self, timeout: float | None) -> None:
+        """Let there be events in ``_taken``; none are if it is closed, or after ``timeout``."""
         if self._taken:
-            return self._all_taken()
+            return
         until = FOR_EVER if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
         with self.taking() as events:
             while not self.closed:
@@ -161,35 +167,29 @@ class Events:
                 count = lib.rfm_events_wait_until_sized(
                     events, self._records, ffi.sizeof("struct rfm_event"), BATCH, min(until, now + SLICE_NS))
                 if count > 0:
-                    return self._events_of(self._records[0:count])
+                    self._keep(count)
+                    return
                 if count < 0 and ffi.errno not in (errno.EINTR, errno.ECANCELED):
                     check(count, "wait for events")
                 if time.monotonic_ns() >= until:
-                    return []
-        return []
+                    return
 
-    def _events_of(self, records: Any) -> list[Event]:
+    def _keep(self, count: int) -> None:
         lost = []
-        for record in records:
+        for record in self._records[0:count]:
             lost.append(record.dropped - self._dropped + (record.data if record.type == Kind.DROPPED else 0))
             self._dropped = record.dropped
         self.lost += sum(lost)
         # Kept until all is said: the program may make an exception of a warning.
-        self._taken.extend(map(event_of, records, lost))
+        self._taken.extend(map(event_of, self._records, lost))
         if any(lost):
-            warnings.warn(f"{sum(lost)} events were lost before number {records[len(records) - 1].seq}", EventsLost, stacklevel=3)
-        return self._all_taken()
-
-    def _all_taken(self) -> list[Event]:
-        taken, self._taken = list(self._taken), deque()
-        return taken
+            warnings.warn(f"{sum(lost)} events were lost before number {self._taken[-1].seq}", EventsLost, stacklevel=4)
 
     def __iter__(self) -> Iterator[Event]:
         return self
 
     def __next__(self) -> Event:
-        if not self._taken:
-            self._taken.extend(self.wait())
+        self._take(None)
         if not self._taken:
             raise StopIteration
         return self._taken.popleft()
@@ -200,7 +200,7 @@ class Events:
     async def __anext__(self) -> Event:
         loop = asyncio.get_running_loop()
         while not self.closed and not self._taken:
-            self._taken.extend(self.wait(0))
+            self._take(0)
             if not self._taken and not self.closed:
                 ready = asyncio.Event()
                 descriptor = self.fileno()

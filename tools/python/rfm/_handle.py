@@ -356,7 +356,7 @@ class Handle:
     # --- interrupts and fences ---
 
     def send(self, node: int | Iterable[int], kind: Kind, data: int = 0) -> None:
-        """A network interrupt to a node, to several, or to `ALL` others, behind every store so far."""
+        """A network interrupt to a node, to several, or to ``rfm.ALL`` others, behind every store so far."""
         if isinstance(node, int):
             status = lib.rfm_send(self.pointer, node, kind, data)
         else:
