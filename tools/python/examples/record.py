@@ -6,11 +6,31 @@ The columns are time (seconds since the first row), node, name and value.
 """
 
 import argparse
+import contextlib
 import csv
 import sys
 import time
+from typing import TextIO
 
 import rfm
+
+
+class Table:
+    """The table, and what is to stand in it."""
+
+    def __init__(self, file: TextIO, regions: rfm.Regions, names: list[str]) -> None:
+        self.rows, self.regions = csv.writer(file), regions
+        self.wanted = [regions[name] for name in names]
+        self.begin: int | None = None
+        self.rows.writerow(["time", "node", "name", "value"])
+
+    def take(self, event: rfm.Event) -> None:
+        self.begin = event.time_ns if self.begin is None else self.begin
+        for place in self.regions.at(event):
+            inside = any(one.offset <= place.offset < one.offset + one.length for one in self.wanted)
+            if inside and (value := place.of(event)) is not None:
+                number = int(value) if isinstance(value, bool) else value
+                self.rows.writerow([(event.time_ns - self.begin) / 1e9, event.node, place.name, number])
 
 
 def main() -> None:
@@ -19,24 +39,20 @@ def main() -> None:
     parser.add_argument("name", nargs="+", help="a region, or a part of one: pump.pressure")
     parser.add_argument("-R", "--regions", help="the file of regions (default: as rmctl finds it)")
     parser.add_argument("-c", "--card", help="card, or words of a node (default: RFM_CARD, or the first card)")
-    parser.add_argument("-s", "--seconds", type=float, default=10.0, help="how long (default: 10)")
+    parser.add_argument("-s", "--seconds", type=float, default=float("inf"), help="how long (default: until Ctrl-C)")
     args = parser.parse_args()
     with rfm.open(args.card) as handle, open(args.file, "w", newline="", encoding="utf-8") as file:
-        regions = handle.regions(args.regions)
-        wanted = [regions[name] for name in args.name]
-        table = csv.writer(file)
-        table.writerow(["time", "node", "name", "value"])
-        begin, end = None, time.monotonic() + args.seconds
-        with handle.watch(*wanted, depth=65536) as events:
+        table = Table(file, handle.regions(args.regions), args.name)
+        end = time.monotonic() + args.seconds
+        with handle.watch(*table.wanted, depth=65536) as events:
             print("recording", file=sys.stderr, flush=True)
-            while (left := end - time.monotonic()) > 0:
-                for event in events.wait(left):
-                    begin = event.time_ns if begin is None else begin
-                    for place in regions.at(event):
-                        inside = any(one.offset <= place.offset < one.offset + one.length for one in wanted)
-                        if inside and (value := place.of(event)) is not None:
-                            number = int(value) if isinstance(value, bool) else value
-                            table.writerow([(event.time_ns - begin) / 1e9, event.node, place.name, number])
+            with contextlib.suppress(KeyboardInterrupt):
+                while (left := end - time.monotonic()) > 0:
+                    for event in events.wait(min(left, 1)):
+                        table.take(event)
+            while last := events.wait(0):
+                for event in last:
+                    table.take(event)
             if events.lost:
                 sys.exit(f"record: {events.lost} updates were lost")
 

@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The Python package: its tests, types, guide, notebook, reference and wheel, without a machine.
+
+With Debian's Python, which has what scripts/setup --python installs.
+"""
+
+import functools
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+from suite import TOP, expect, figure, plan, run
+
+PYTHON = "/usr/bin/python3"
+PACKAGE = TOP / "tools" / "python"
+GUIDE = (TOP / "docs" / "python.md").read_text(encoding="utf-8")
+SECONDS = 20        # of a job in CI
+PYTEST = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "rfm.pytest_plugin", "-p", "no:cacheprovider",
+          "-o", "faulthandler_timeout=300"]
+
+
+@functools.cache
+def netlink_library():
+    """The kernel's."""
+    done = subprocess.run([TOP / "scripts" / "kernel-scripts"], text=True, stdout=subprocess.PIPE, check=True)
+    return done.stdout.strip() + "/tools/net/ynl"
+
+
+def made(*command, package=PACKAGE, **options):
+    """What it prints, if it succeeds."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{TOP}/build/tools:{os.environ['PATH']}",
+                   "PYTHONPATH": f"{package}:{netlink_library()}",
+                   "LD_LIBRARY_PATH": f"{TOP}/build/librfm:{TOP}/build/ring", **options.pop("environment", {})}
+    done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, check=False,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=TOP, env=environment, **options)
+    for line in done.stdout.splitlines():
+        print(f"# {line}")
+    expect(done.returncode == 0, f"{Path(command[0]).name}: status {done.returncode}")
+    return done.stdout
+
+
+def calls(folder):
+    """What the package calls is what the headers say: a compiler compares the two"""
+    text = (PACKAGE / "rfm" / "_abi.py").read_text(encoding="utf-8")
+    declarations = "".join(re.findall(r'^(?:DECLARATIONS|REGIONS) = """(.*?)"""', text, re.S | re.M))
+    # A comparison is made when what was compiled is first used: layouts, then each call.
+    program = folder / "compare.py"
+    program.write_text(f"""
+import cffi
+ffi = cffi.FFI()
+ffi.cdef({declarations!r})
+ffi.set_source("compared", "#include <rfm/io.h>", include_dirs=["{TOP}/tools/librfm", "{TOP}/uapi"],
+               library_dirs=["{TOP}/build/librfm", "{TOP}/build/ring"], libraries=["rfm", "rfmregions", "rfmring"],
+               extra_compile_args=["-Werror"])
+ffi.compile(tmpdir="{folder}")
+import sys
+sys.path.insert(0, "{folder}")
+import compared
+for name in dir(compared.lib):
+    getattr(compared.lib, name)
+kinds = compared.ffi.list_types()
+for name in kinds[1]:
+    if compared.ffi.typeof("struct " + name).kind == "struct" and name not in ("rfm", "rfm_events", "rfm_io"):
+        compared.ffi.sizeof("struct " + name)
+print(len(dir(compared.lib)), "calls,", len(kinds[1]), "structures")
+""", encoding="utf-8")
+    made(PYTHON, program)
+
+
+def types(_):
+    """mypy --strict has nothing to say, of the package and the examples"""
+    made(PYTHON, "-m", "mypy", "--cache-dir", TOP / "build" / "python" / "mypy", "--config-file", PACKAGE / "pyproject.toml",
+         PACKAGE / "rfm", PACKAGE / "examples")
+
+
+def tests(_):
+    """Memory, events, names, cycles, netlink and the examples, on rings in the process"""
+    said = made(*PYTEST, "-rA", "--show-capture=no", "tests/python")
+    for missed in re.findall(r"\d+ cycles, \d+ missed", said):
+        figure(missed)
+
+
+def guide(folder):
+    """The Python of docs/python.md runs, from its beginning to its end"""
+    program = folder / "guide.py"
+    program.write_text("\n".join(re.findall(r"```python\n(.*?)```", GUIDE, re.S)), encoding="utf-8")
+    made(PYTHON, "-W", "error", program)
+
+
+def job(folder):
+    """The job of docs/python.md for CI: somebody without rights, two rmnodes and Python"""
+    [text] = re.findall(r"```sh\n(.*?)```", GUIDE, re.S)
+    place = folder / "ring"
+    who = {}
+    if not os.getuid():
+        folder.chmod(0o755)
+        place.mkdir()
+        os.chown(place, 65534, 65534)
+        who = {"user": 65534, "group": 65534, "extra_groups": []}
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    said = made("bash", "-e", "-c", text.replace("/tmp/ring", str(place)) + "\nwait", timeout=600, **who)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    expect("2 passed" in said, "not both of its tests have run")
+    figure(f"job: {time.monotonic() - begin:.1f} s, of processors {spent:.1f} s")
+    expect(spent < SECONDS, f"it takes {spent:.1f} s of a processor")
+
+
+def notebook(folder):
+    """The notebook runs headless, and its cells show a table and a plot"""
+    made(PYTHON, "-m", "nbconvert", "--log-level=WARN", "--to", "notebook", "--execute", "--output-dir", folder,
+         "--ExecutePreprocessor.timeout=300", PACKAGE / "examples" / "guide.ipynb", environment={"HOME": str(folder)})
+    text = (folder / "guide.ipynb").read_text(encoding="utf-8")
+    expect('"image/png"' in text and "pump.pressure" in text and "cycles were missed" in text, "they do not")
+
+
+def reference(folder):
+    """The reference is made without a warning, and has every public name"""
+    made("make", "-s", "-C", PACKAGE, "docs", f"OUT={folder}/docs")
+    page = (folder / "docs" / "html" / "index.html").read_text(encoding="utf-8")
+    public = re.search(r"__all__ = \[(.*?)\]", (PACKAGE / "rfm" / "__init__.py").read_text(encoding="utf-8"), re.S)[1]
+    for name in set(re.findall(r'"(\w+)"', public)) - {"ALL"}:
+        expect(f'id="rfm.{name}"' in page, f"it has no {name}")
+
+
+def wheel(folder):
+    """The wheel has the package, its types and the fixture, and nothing of this machine"""
+    made("make", "-s", "-C", PACKAGE, "wheel", f"OUT={folder}/wheel")
+    [package] = (folder / "wheel").glob("rfm-*-none-any.whl")
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(folder / "site")
+    test = folder / "test_wheel.py"
+    test.write_text("import rfm.netlink\n\n\ndef test_it(ring):\n    assert len(ring(nodes=2)) == 2\n"
+                    "    assert rfm.netlink.SPECIFICATION.stat().st_size and 'site' in rfm.__file__\n", encoding="utf-8")
+    made(PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", test, package=folder / "site")
+
+
+def main():
+    subprocess.run([TOP / "scripts" / "setup", "--python"], check=True)
+    parts = [calls, types, tests, guide, job, notebook, reference, wheel]
+    plan(parts)
+    with tempfile.TemporaryDirectory(prefix="python-test-") as folder:
+        return bool(run(parts, Path(folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
