@@ -21,7 +21,7 @@ from lab import qmp
 from lab.channel import Channel
 
 DISK, SMALL, MEMBER = 1, 2, 3           # node ids: the machine with the disk, the small guest, rmnode
-INSTALLED = ["rfm-dkms", "rfm-tools", "librfm1", "librfmring1", "librfm2g1"]
+INSTALLED = ["rfm-dkms", "rfm-tools", "librfm1", "librfmring1", "librfm2g1", "python3-rfm"]
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -qy --no-install-recommends"
 PROGRAM = TOP / "build" / "librfm" / "examples" / "publish"
 PUBLISHED = 0x8000                      # where it stores
@@ -112,6 +112,17 @@ def runs_a_program(lab, machine):
     machine.member.call("write", first=0x2000, data=data.hex())
     wait_for("a store of the node is there", lambda: lab.peek(DISK, 0x2000) == int.from_bytes(data, "little"))
     clean_console(lab, DISK)
+
+
+def speaks_python(lab, machine):
+    """The Python package: memory, settings and the monitor by netlink, with the kernel's own library"""
+    scripts = subprocess.run([TOP / "scripts" / "kernel-scripts"], text=True, stdout=subprocess.PIPE, check=True)
+    for source in Path(scripts.stdout.strip(), "tools", "net", "ynl", "lib").glob("*.py"):
+        machine.push(source, "/var/tmp/ynl/lib/")
+    machine.push(TOP / "tests" / "python" / "machine.py", "/var/tmp/ynl/")
+    machine.run(f"{APT} install python3-yaml", timeout=BUILD_S)
+    said = machine.run("PYTHONPATH=/var/tmp/ynl python3 /var/tmp/ynl/machine.py rfm0", timeout=BOOT_S)
+    expect(said.endswith("all is well"), said)
 
 
 def survives_an_upgrade(lab, machine):
@@ -227,8 +238,8 @@ def wrong_usage(lab, machine):
     expect(rmlab("status", "--name", other, check=False).returncode == 1, "a lab has come up")
 
 
-TESTS = [boots, has_the_card, takes_the_packages, runs_a_program, survives_an_upgrade, does_not_move, wrong_usage,
-         no_way_in, args_of_a_small_guest, args_of_a_disk, writes]
+TESTS = [boots, has_the_card, takes_the_packages, runs_a_program, speaks_python, survives_an_upgrade, does_not_move,
+         wrong_usage, no_way_in, args_of_a_small_guest, args_of_a_disk, writes]
 
 
 def main():

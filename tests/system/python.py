@@ -52,11 +52,19 @@ def calls(folder):
     declarations = "".join(re.findall(r'^(?:DECLARATIONS|REGIONS) = """(.*?)"""', text, re.S | re.M))
     # A comparison is made when what was compiled is first used: layouts, then each call.
     program = folder / "compare.py"
-    program.write_text(f"""
+    program.write_text(f'''
 import cffi
 ffi = cffi.FFI()
 ffi.cdef({declarations!r})
-ffi.set_source("compared", "#include <rfm/io.h>", include_dirs=["{TOP}/tools/librfm", "{TOP}/uapi"],
+# The kernel's word for it is another type of the same size, which counts in arrays.
+ffi.set_source("compared", """
+#include <stdint.h>
+#include <linux/types.h>
+#define __u64 uint64_t
+#include <rfm/rfm.h>
+#include <rfm/cycle.h>
+#include <rfm/io.h>
+""", include_dirs=["{TOP}/tools/librfm", "{TOP}/uapi"],
                library_dirs=["{TOP}/build/librfm", "{TOP}/build/ring"], libraries=["rfm", "rfmregions", "rfmring"],
                extra_compile_args=["-Werror"])
 ffi.compile(tmpdir="{folder}")
@@ -70,7 +78,7 @@ for name in kinds[1]:
     if compared.ffi.typeof("struct " + name).kind == "struct" and name not in ("rfm", "rfm_events", "rfm_io"):
         compared.ffi.sizeof("struct " + name)
 print(len(dir(compared.lib)), "calls,", len(kinds[1]), "structures")
-""", encoding="utf-8")
+''', encoding="utf-8")
     made(PYTHON, program)
 
 

@@ -2,8 +2,8 @@
 """librfm and librfmregions as this package calls them.
 
 The binary interface of the libraries is a promise, librfm(7): so this is loaded as it is, and
-nothing of the package is compiled. The declarations are those of rfm/rfm.h, rfm/regions.h, rfm/io.h
-and linux/rfm.h; tests/system/python.py lets a compiler compare them.
+nothing of the package is compiled. The declarations are those of rfm/rfm.h, rfm/cycle.h, rfm/regions.h,
+rfm/io.h and linux/rfm.h; tests/system/python.py lets a compiler compare them.
 """
 
 from typing import Any
