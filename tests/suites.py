@@ -85,7 +85,7 @@ SUITES = [
     system("dist", "check", 70, 15, "`make dist`, and what builds of it where git has nothing to say"),
     system("inprocess", "test", 20, 10,
            "librfm's and librfm2g's tests and examples without a card, every node in a process"),
-    system("python", "check", 90, 20,
+    system("python", "check", 90, 30,
            "the Python package: its tests, types, guide, notebook, reference and wheel"),
     system("hub", "test", 50, 10, "the fibre hub: bypass, cascades, the same faults each time"),
     system("litmus", "test", 5, 10,

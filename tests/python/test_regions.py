@@ -97,8 +97,8 @@ def test_bad_input_changes_nothing(both, action, kind, sentence):
 def test_a_bad_file(ring, tmp_path):
     one, = ring(nodes=1)
     bad = tmp_path / "bad.yaml"
-    bad.write_text("rfm-regions: 1\nregions:\n  pump: {offset: 0, type: flaot}\n")
-    with pytest.raises(rfm.Error, match=r"bad.yaml:3: .*flaot"):
+    bad.write_text("rfm-regions: 1\nregions:\n  pump: {offset: 0, type: real32}\n")
+    with pytest.raises(rfm.Error, match=r"bad.yaml:3: .*real32"):
         one.regions(bad)
     with pytest.raises(rfm.NotFound):
         one.regions(tmp_path / "none.yaml")
