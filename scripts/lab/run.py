@@ -239,15 +239,11 @@ class Run:
             self.of_hub = {}
 
     def set_fault(self, fault):
-        before = self.fault_numbers()
         try:
-            self.hub("fault", "add", fault.kind, *fault.words)
+            said = self.hub("-j", "fault", "add", fault.kind, *fault.words)
         except LabError as error:
             raise WrongFile(f"{self.file.where(fault)}: {error}") from None
-        self.of_hub[fault.name] = (self.fault_numbers() - before).pop()
-
-    def fault_numbers(self):
-        return {fault["fault"] for fault in json.loads(self.hub("-j", "fault", "list"))["faults"]}
+        self.of_hub[fault.name] = json.loads(said)["fault"]
 
     def happen(self, fault):
         """A fault's time has come."""
