@@ -22,11 +22,9 @@ from .lab import Lab
 from .labfile import ON_FRAMES
 from .member import program
 
-TAIL_LINES = 5
 SECONDS_TO_MEET = 30        # until the members have found each other
 SECONDS_TO_END = 10         # of a command that was asked to
 MARK = ".rmlab-run"         # in a folder of logs: it is ours, and may be replaced
-TAIL_BYTES = 65536          # of what a command has said, in the verdict
 
 
 class Late(Exception):
@@ -80,13 +78,10 @@ class Command:
 
     def said(self):
         """The end of it."""
-        with self.log.open("rb") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
-            return log.read().decode(errors="replace")
+        return process.read_log(self.log, process.TAIL_BYTES)
 
     def last_words(self):
-        lines = self.said().splitlines()[-TAIL_LINES:]
-        return "; its last words: " + " / ".join(lines) if lines else "; it said nothing"
+        return process.last_words(self.log) or "; it said nothing"
 
     def complaint(self):
         """What is wrong with how it ended, or None."""
