@@ -12,7 +12,7 @@ command  the QEMU command line of a machine
 libvirt  the machines of a lab as domains of libvirt
 channel  the way into a guest (ssh)
 qmp      talking to QEMU
-process  processes told apart by pid and start time
+process  processes told apart by pid and start time, and their logs
 """
 
 from pathlib import Path

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import LabError, UsageError, WrongFile, channel, command, qmp
 from . import lab as labs
 from .lab import Lab
-from .machine import read_log
+from .process import read_log
 
 SIZES = ("64M", "128M", "256M")
 MAX_NODE_ID = 255
@@ -229,7 +229,7 @@ def do_qmp(args):
 
 def do_log(args):
     machine = Lab(args.name).machine(args.node)
-    sys.stdout.write(read_log(machine.qemu_log if args.qemu else machine.console))
+    sys.stdout.write(read_log(machine.log if args.qemu else machine.console))
     return 0
 
 

@@ -330,16 +330,18 @@ def side_by_side(work, items):
     return threads
 
 
-@contextlib.contextmanager
 def end_by_signal():
     """Lets SIGTERM and SIGHUP unwind as Ctrl-C does, so that the machines are taken down."""
-    def unwind(number, frame):
-        raise KeyboardInterrupt
+    return on_signals(signal.default_int_handler, signal.SIGTERM, signal.SIGHUP)
 
+
+@contextlib.contextmanager
+def on_signals(handler, *numbers):
+    """Meanwhile these signals do that; in a thread they do what they did, as only the first may say."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
