@@ -4,6 +4,7 @@
 cli      the command line
 lab      a lab: its folder, its machines, bringing them up and down
 member   what has no machine: the fibre hub, and rmnodes
+saved    labs as they were, from which others go on
 run      a file that says what a lab is, what runs in it, and what must come of it
 labfile  reads such a file
 junit    the verdict, for CI

@@ -234,6 +234,22 @@ class Machine(process.Process):
         self.stop_channels()
         self._let_us_in(running)
 
+    def save(self, path):
+        """Writes it, which stands still, as it is."""
+        self._send({"uri": f"file:{path}"}, self._run(), "let itself be saved")
+
+    def resume(self):
+        """Starts a QEMU that has loaded what `state` of its configuration names, and stands still."""
+        place = self.folder / "qmp"
+        with self._ready_listener():
+            new = self._begin([*self.config["command"], "-incoming", "defer"])
+            self._take({"uri": f"file:{self.config['state']}"}, new, place)
+            self._has_taken(new, place)
+
+    def go_on(self):
+        qmp.execute(self.qmp, "cont")
+        self._let_us_in()
+
     def _stay(self, running):
         """A move that is under way resumes the machine when it ends; one that was over does not."""
         for command in ["migrate_cancel", *(["cont"] if running else [])]:
@@ -242,27 +258,35 @@ class Machine(process.Process):
 
     def _move_to(self, new, place):
         where = {"uri": f"unix:{self.folder}/migration"}
+        self._take(where, new, place)
+        self._send(where, new, "move")
+        self._has_taken(new, place)
 
-        def wait_until(condition):
-            self._wait_until(new, condition, SECONDS_TO_MOVE, "move")
-
-        def answers():
-            with contextlib.suppress(LabError):
-                return qmp.execute(place, "query-status")
-
-        wait_until(answers)
-        qmp.execute(place, "migrate-incoming", where)
+    def _send(self, where, run, what):
+        """Its state, there; `run` is who may end meanwhile."""
         qmp.execute(self.qmp, "migrate-set-parameters", {"max-bandwidth": 0})
         qmp.execute(self.qmp, "migrate", where)
 
         def is_over():
             state = qmp.execute(self.qmp, "query-migrate")
             if state["status"] in ("failed", "cancelled"):
-                raise LabError(f"{self} does not move: {state.get('error-desc')}")
+                raise LabError(f"{self} does not {what}: {state.get('error-desc')}")
             return state["status"] == "completed"
 
-        wait_until(is_over)
-        wait_until(lambda: qmp.execute(place, "query-status")["status"] != "inmigrate")
+        self._wait_until(run, is_over, SECONDS_TO_MOVE, what)
+
+    def _take(self, where, new, place):
+        """A new QEMU takes a state from there."""
+        def answers():
+            with contextlib.suppress(LabError):
+                return qmp.execute(place, "query-status")
+
+        self._wait_until(new, answers, SECONDS_TO_MOVE, "start")
+        qmp.execute(place, "migrate-incoming", where)
+
+    def _has_taken(self, new, place):
+        self._wait_until(new, lambda: qmp.execute(place, "query-status")["status"] != "inmigrate",
+                         SECONDS_TO_MOVE, "go on")
 
     def last_words(self):
         """The end of what QEMU and the guest's console have said."""

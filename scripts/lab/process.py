@@ -105,6 +105,13 @@ def with_argument_in(folder, programs):
             yield pid, started
 
 
+def at_once(work, items):
+    """What `work` returns of each, side by side; if some fail, one of them is raised when all have ended."""
+    from concurrent.futures import ThreadPoolExecutor       # which takes a while
+    with ThreadPoolExecutor(len(items) or 1) as pool:
+        return list(pool.map(work, items))
+
+
 # --- what they have said ---
 
 def read_log(log, most=None):

@@ -159,8 +159,8 @@ class Run:
     def options(self):
         from .cli import up_options     # which knows us, too
         file = self.file
-        words = ["--name", self.name, "--topology", file.topology, "--size", file.size,
-                 "--ids", ",".join(str(node.id) for node in file.nodes)]
+        words = ["--name", self.name, "--ids", ",".join(str(node.id) for node in file.nodes)]
+        words += ["--from", file.saved.name] if file.saved else ["--topology", file.topology, "--size", file.size]
         if file.kernel:
             words += ["--kernel", file.kernel]
         if file.kernel_args:
