@@ -213,6 +213,8 @@ SUITES = [
     Suite("packages", "long", 1200, 120, ["tests/packages", "--qemu"],
           "Debian packages in clean Debian 12 and 13 roots, from their source until nothing is left",
           alone=True),
+    Suite("clean-root:container", "long", 600, 60, ["tests/clean-root", "container"],
+          "scripts/Containerfile in a bare Debian 12, and a job of CI in it", alone=True),
     Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
           "`make demo` and `make test` on a bare Debian 12", alone=True),
 ]

@@ -7,6 +7,7 @@ run.py machines   a machine and an rmnode on one ring
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
+from container import DROP, DROP_ROOT
 from suite import PATIENCE_S, TOP, expect, figure, plan, run, wait_for
 from labkit import RMLAB
 from lab import lab as labs
@@ -216,6 +218,21 @@ def side_by_side():
     expect(not wrong, f"{len(wrong)} of {SIDE_BY_SIDE} failed, first: {wrong[:1]}")
 
 
+def job_of_ci():
+    """The lines of docs/nightly.md for GitLab and GitHub, by a user who may nothing"""
+    page = (TOP / "docs" / "nightly.md").read_text()
+    lines = re.findall(r"^ +- (?:run: )?(rmlab .*)$", page, re.M)
+    expect(len(lines) == 2 and lines[0] == lines[1], f"{lines}")
+    with Place((TOP / "docs" / "nightly.toml").read_text()) as place:
+        place.path.chmod(0o777)
+        path = ":".join(map(str, (TOP / "scripts", TOP / "build" / "tools", EXAMPLES, "/usr/bin:/bin")))
+        done = subprocess.run([*(DROP if os.getuid() else DROP_ROOT), "sh", "-c", lines[0]], cwd=place.path, text=True,
+                              env={"PATH": path, "HOME": str(place.path)}, stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False, timeout=PATIENCE_S)
+        expect(done.returncode == 0, done.stdout + done.stderr)
+        figure("the job of CI: " + done.stdout.splitlines()[-1].split(";")[0])
+
+
 def whole_chain():
     """A chain of rmnodes; one is killed and comes back"""
     status, said = outcome("""
@@ -267,7 +284,7 @@ def with_machines():
         figure(said.splitlines()[-1].split(";")[0])
 
 
-MEMBERS = [green, failing_node, failing_fault, wrong_files, ends_clean, logs_are_kept, one_at_a_time, whole_chain, side_by_side]
+MEMBERS = [green, failing_node, failing_fault, wrong_files, ends_clean, logs_are_kept, one_at_a_time, job_of_ci, whole_chain, side_by_side]
 
 
 def main():
