@@ -143,7 +143,8 @@ class Lab:
     def __enter__(self):
         try:
             # It knows itself when a machine takes too long to boot.
-            rmlab("up", "--name", self.name, "--nodes", len(self.nodes), *self.up_args, timeout=None)
+            nodes = () if "--from" in self.up_args else ("--nodes", len(self.nodes))
+            rmlab("up", "--name", self.name, *nodes, *self.up_args, timeout=None)
             self.up = labs.Lab(self.name)
         except BaseException:
             # `up` may have been killed half way.

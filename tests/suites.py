@@ -102,6 +102,7 @@ SUITES = [
     system("rmlab", "test", 90, 10, "the lab tool's contract"),
     system("run", "test", 30, 10, "rmlab run: a lab from a file, and its verdict"),
     system("run:machines", "check", 20, 10, "rmlab run: a machine and an rmnode on one ring", "machines"),
+    system("saved", "check", 90, 20, "a whole lab is saved, and labs go on from there"),
     system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
     system("rmctl_memory", "test", 70, 10,
            "the verbs of rmctl for the memory: fill, load, diff, trace, watch, top, ..."),
@@ -214,6 +215,8 @@ SUITES = [
     Suite("packages", "long", 1200, 120, ["tests/packages", "--qemu"],
           "Debian packages in clean Debian 12 and 13 roots, from their source until nothing is left",
           alone=True),
+    Suite("clean-root:container", "long", 600, 60, ["tests/clean-root", "container"],
+          "scripts/Containerfile in a bare Debian 12, and a job of CI in it", alone=True),
     Suite("clean-root", "long", 600, 60, ["tests/clean-root"],
           "`make demo` and `make test` on a bare Debian 12", alone=True),
 ]

@@ -4,6 +4,7 @@
 cli      the command line
 lab      a lab: its folder, its machines, bringing them up and down
 member   what has no machine: the fibre hub, and rmnodes
+saved    labs as they were, from which others go on
 run      a file that says what a lab is, what runs in it, and what must come of it
 labfile  reads such a file
 junit    the verdict, for CI
@@ -12,7 +13,7 @@ command  the QEMU command line of a machine
 libvirt  the machines of a lab as domains of libvirt
 channel  the way into a guest (ssh)
 qmp      talking to QEMU
-process  processes told apart by pid and start time
+process  processes told apart by pid and start time, and their logs
 """
 
 from pathlib import Path

@@ -9,10 +9,11 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import LabError, UsageError, WrongFile, channel, command, qmp
+from . import LabError, UsageError, WrongFile, channel, command, qmp, saved
 from . import lab as labs
 from .lab import Lab
-from .machine import read_log
+from .process import read_log
+from .saved import Saved
 
 SIZES = ("64M", "128M", "256M")
 MAX_NODE_ID = 255
@@ -120,6 +121,10 @@ def json_object(text):
 
 def complete(args):
     """Makes of the words of the command line what `up` and `libvirt` need, or says what is wrong with them."""
+    args.saved = Saved(args.saved) if args.saved else None
+    if args.saved:
+        args.ids = args.ids or args.saved.ids
+        args.topology, args.size = args.saved.config["topology"], args.saved.config["size"]
     args.nodes = args.nodes or (len(args.ids) if args.ids else DEFAULT_MACHINES)
     args.ids = args.ids or list(range(1, args.nodes + 1))
     if len(args.ids) != args.nodes:
@@ -144,6 +149,8 @@ def complete(args):
     if args.hub_arg and args.topology != "hub":
         raise UsageError("--hub-arg is for a lab with a hub: --topology hub")
     args.hub_args = [word for value in args.hub_arg for word in shlex.split(value)]
+    if args.saved:
+        args.hub_args = args.saved.config["hub_args"] + args.hub_args
 
     for node in sorted({node for node in args.ids if args.ids.count(node) > 1}):
         same = [str(number) for number, other in enumerate(args.ids, 1) if other == node]
@@ -161,8 +168,22 @@ def complete(args):
 
 
 def do_up(args):
+    plain = vars(parser().parse_args(["up"]))
+    if args.saved and any(vars(args)[key] != plain[key] for key in plain.keys() - {"name", "saved"}):
+        raise UsageError("with --from the lab is as it was saved: only --name may be given besides")
     complete(args)
     labs.up(args)
+    return 0
+
+
+def do_save(args):
+    if args.saved.isdecimal():
+        raise UsageError(f"'{args.saved}' is the number of a machine, and no name of a saved lab")
+    with labs.end_by_signal():
+        folder, equal = saved.save(Lab(args.name), args.saved)
+    size = sum(path.stat().st_blocks for path in folder.iterdir()) * 512 >> 20
+    print(f"lab '{args.name}' is saved as '{args.saved}': {folder}, {size} MiB; the memories of its cards are "
+          + ("equal" if equal else "not equal: 'rmctl verify' says where"))
     return 0
 
 
@@ -229,7 +250,7 @@ def do_qmp(args):
 
 def do_log(args):
     machine = Lab(args.name).machine(args.node)
-    sys.stdout.write(read_log(machine.qemu_log if args.qemu else machine.console))
+    sys.stdout.write(read_log(machine.log if args.qemu else machine.console))
     return 0
 
 
@@ -288,8 +309,13 @@ def do_cut(args):
 
 
 def do_restore(args):
-    fibre_of(args).restore()
-    return 0
+    if args.node.isdecimal():
+        args.node = int(args.node)
+        fibre_of(args).restore()
+        return 0
+    Saved(args.node)        # there is one, before what runs is taken down
+    labs.down(args.name)
+    return do_up(parser().parse_args(["up", "--name", args.name, "--from", args.node]))
 
 
 def do_down(args):
@@ -319,10 +345,14 @@ def parser():
             sub.add_argument(argument, metavar=argument.upper(), help=what)
         return sub
 
-    add_up(verb("up", do_up, "boot machines whose cards form one ring, and wait until they are ready"))
+    sub = verb("up", do_up, "boot machines whose cards form one ring, and wait until they are ready")
+    sub.add_argument("--from", dest="saved", type=lab_name, metavar="NAME",
+                     help="in place of all other options: the machines go on from what 'save' has written down")
+    add_up(sub)
     sub = verb("libvirt", do_libvirt, "write machines, as 'up' would boot them, as domains of libvirt: XML "
                "for 'virsh define'")
     add_up(sub)
+    sub.set_defaults(saved=None)
     sub.add_argument("--to", metavar="FOLDER", help="which to make for the files (default: ./L)")
     sub = verbs.add_parser("run", help="boot a lab that a file describes, run its commands and faults, take it down; "
                            "the exit status is the verdict: 0 all was as it should be, 1 not")
@@ -353,7 +383,11 @@ def parser():
     node_verb("migrate", do_migrate, "move a machine, as it runs, to a new QEMU on this host: live "
               "migration; its sessions end")
     node_verb("cut", do_cut, "cut the fibre that comes to a machine from the one before it")
-    node_verb("restore", do_restore, "mend a fibre that was cut")
+    sub = verb("save", do_save, "write down a whole lab as it is: all its machines, at one moment; it goes on")
+    sub.add_argument("saved", type=lab_name, metavar="NAME", help="by which 'up --from' and 'restore' find it")
+    sub = verb("restore", do_restore, "mend a fibre that was cut; or let the lab go back to what was saved")
+    sub.add_argument("node", type=lab_name, metavar="NODE|NAME",
+                     help="the number of the machine to which the fibre comes; or of which 'save'")
     verb("down", do_down, "end all machines of a lab and remove all its files; works in any state")
     return top
 

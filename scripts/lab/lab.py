@@ -11,10 +11,11 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from queue import SimpleQueue
 
-from . import TOP, LabError, UsageError, libvirt, process
+from . import TOP, LabError, UsageError, libvirt, process, saved
 from .command import RESERVED_AT, chain_sockets, find_qemu, qemu_command, usable_accelerator
 from .machine import BootError, Machine
 from .member import Hub, Member, card_sockets, distant_sockets, fibres, hub_command, member_command
@@ -162,12 +163,15 @@ def begin(lab):
         lab.hub.start()
     for member in lab.members.values():
         member.start()
-    boot(lab.machines)
+    if lab.config["saved"]:
+        resume(lab.machines, lab.config["sums"])
+    else:
+        boot(lab.machines)
 
 
 def prepare(options):
     """Finds or builds what machines are made of. Returns the path of QEMU."""
-    if len(options.members) + len(options.programs) == options.nodes:
+    if options.saved or len(options.members) + len(options.programs) == options.nodes:
         options.image = options.keys = None
         return None
     qemu = find_qemu()
@@ -256,15 +260,21 @@ def write_config(folder, options, qemu):
                             "command": member_command(place, node, options.size,
                                                       fibres_of(folder, options, number))})
             continue
+        if options.saved:
+            machines.append(options.saved.machine(number, folder))
+            continue
         machines.append({
             "number": number, "node_id": node, **image_facts(options, number),
             "command": qemu_command(qemu, options, place, number, sockets_of(folder, options, number))})
     config = {
         "maker": [os.getpid(), process.start_time(os.getpid())],
         "kernel": options.image and options.image.name, "accel": options.accel,
-        "driver": options.driver, "reserve": options.reserve,
-        "keys": str(options.keys), "hub": hub, "distant": options.hub, "machines": machines,
-        "members": members, "programs": programs, "made_by": options.made_by}
+        "driver": options.driver, "reserve": options.reserve, "keys": str(options.keys),
+        "topology": options.topology, "size": options.size, "hub_args": options.hub_args,
+        "hub": hub, "distant": options.hub, "machines": machines,
+        "members": members, "programs": programs, "saved": None, "made_by": options.made_by}
+    if options.saved:
+        config.update(options.saved.facts)
     new = folder / "lab.json.new"
     new.write_text(json.dumps(config))
     new.rename(folder / "lab.json")
@@ -316,6 +326,19 @@ def boot_all(machines):
             thread.join()
 
 
+def resume(machines, sums):
+    """Lets machines go on from what was saved of them, when all are there again."""
+    begun = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        for machine in machines:
+            stack.enter_context(machine.starting())
+        process.at_once(Machine.resume, machines)
+        saved.check(machines, sums)
+        process.at_once(Machine.go_on, machines)
+    print(f"{len(machines)} machine{'s' if len(machines) > 1 else ''} ready after {time.monotonic() - begun:.1f} s",
+          flush=True)
+
+
 def report_ready(machine, seconds, remark):
     print(f"{machine}: ready after {seconds:.1f} s", flush=True)
     if remark:
@@ -330,16 +353,18 @@ def side_by_side(work, items):
     return threads
 
 
-@contextlib.contextmanager
 def end_by_signal():
     """Lets SIGTERM and SIGHUP unwind as Ctrl-C does, so that the machines are taken down."""
-    def unwind(number, frame):
-        raise KeyboardInterrupt
+    return on_signals(signal.default_int_handler, signal.SIGTERM, signal.SIGHUP)
 
+
+@contextlib.contextmanager
+def on_signals(handler, *numbers):
+    """Meanwhile these signals do that; in a thread they do what they did, as only the first may say."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:

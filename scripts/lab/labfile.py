@@ -14,7 +14,8 @@ from pathlib import Path
 
 import jsonschema
 
-from . import WrongFile
+from . import LabError, WrongFile
+from .saved import Saved
 
 SCHEMA = json.loads((Path(__file__).parent / "lab.schema.json").read_text())
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
@@ -22,6 +23,9 @@ ON_FRAMES = ("drop", "corrupt", "delay", "duplicate", "reorder", "freeze")
 # What the hub takes as it stands.
 OF_FRAMES = ("type", "address", "interrupt", "value", "at", "copy", "nth", "count", "probability",
              "seed", "for", "time", "depth", "bit")
+# What a saved lab has from its time, and its machines.
+OF_BOOTED = ("topology", "size", "kernel", "kernel-args")
+OF_BOOTED_MACHINES = ("image", "login", "device-args", "qemu-args")
 OF_MACHINES = ("push", "pull", "image", "login", "device-args", "qemu-args")
 # A header, or a key; what else a line may begin with does not count.
 LINE = re.compile(r"\s*(?:\[+\s*([^\]]+?)\s*\]+|([A-Za-z0-9_\"'.-]+)\s*=)")
@@ -60,6 +64,7 @@ class Fault:
 @dataclass
 class LabFile:
     path: Path
+    saved: Saved | None
     topology: str
     size: str
     timeout: float
@@ -165,7 +170,10 @@ def beside(path, name, place, wrong):
 
 def make(path, content, lines, wrong):
     regions = content.get("regions")
-    lab = LabFile(path, content.get("topology", "hub"), content.get("size", "64M"),
+    saved = find_saved(content, wrong)
+    if saved:
+        content = {**content, "topology": saved.config["topology"], "size": saved.config["size"]}
+    lab = LabFile(path, saved, content.get("topology", "hub"), content.get("size", "64M"),
                   seconds(content.get("timeout", "10m")), lines.of(("timeout",)), content.get("kernel"),
                   content.get("kernel-args", ""), regions and beside(path, regions, ("regions",), wrong),
                   content.get("capture", False))
@@ -188,8 +196,45 @@ def make(path, content, lines, wrong):
     return lab
 
 
+def find_saved(content, wrong):
+    """The lab from which this one goes on, or None."""
+    if "from" not in content:
+        return None
+    for key in OF_BOOTED:
+        if key in content:
+            raise wrong((key,), f"'{key}' is not for a lab that was saved: it is as it was")
+    try:
+        saved = Saved(content["from"])
+    except LabError as error:
+        raise wrong(("from",), error) from None
+    if len(content["node"]) < len(saved.ids):
+        raise wrong(("node",), f"saved lab '{saved.name}' has {len(saved.ids)} machines, and not all are named here")
+    return saved
+
+
+def check_saved(lab, name, number, given, wrong):
+    """The first nodes are the machines that were saved; others may be on its hub."""
+    place, ids = ("node", name), lab.saved.ids
+    kind = given.get("kind", "machine")
+    if number > len(ids):
+        if kind == "machine" or lab.topology == "chain":
+            raise wrong(place, f"'{name}' is not in saved lab '{lab.saved.name}', which has {len(ids)} machines" + (
+                "" if kind == "machine" else " in a chain"))
+        return given
+    if kind != "machine":
+        raise wrong((*place, "kind"), f"node {number} of saved lab '{lab.saved.name}' is a machine")
+    for key in OF_BOOTED_MACHINES:
+        if key in given:
+            raise wrong((*place, key), f"'{key}' is not for a machine that was saved: it is as it was")
+    if given.get("id", ids[number - 1]) != ids[number - 1]:
+        raise wrong((*place, "id"), f"'{name}' was saved with the id {ids[number - 1]}")
+    return {**given, "id": ids[number - 1]}
+
+
 def make_node(lab, name, number, given, lines, wrong):
     place = ("node", name)
+    if lab.saved:
+        given = check_saved(lab, name, number, given, wrong)
     kind = given.get("kind", "machine")
     for key in OF_MACHINES:
         if key in given and kind != "machine":

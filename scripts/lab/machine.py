@@ -3,12 +3,10 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import select
 import signal
 import socket
-import subprocess
 import time
 
 from . import LabError, process, qmp
@@ -22,45 +20,23 @@ SECONDS_TO_KNOCK = 1        # at its door, again
 NO_LOGIN = "none"
 
 
-class Machine:
+class Machine(process.Process):
     """Machine `number` of a lab, which lives in a folder of its own.
 
     What it is lies in its configuration, made once by `rmlab up`; what runs of it lies in
-    run.json, written at each boot.
+    run.json, written at each boot. Its log is what QEMU has said.
     """
 
     def __init__(self, folder, config):
-        self.folder = folder
+        super().__init__(folder, "qemu.log")
         self.config = config
         self.number = config["number"]
         self.console = folder / "console.log"
-        self.qemu_log = folder / "qemu.log"
         self._ready_socket = folder / "ready"
-        self._run_file = folder / "run.json"
 
     def __str__(self):
         node = self.config["node_id"]
         return f"machine {self.number} (node {node:#x} ({node}))"
-
-    # --- what runs ---
-
-    def _run(self):
-        try:
-            return json.loads(self._run_file.read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
-            return {}
-
-    @property
-    def pid(self):
-        """The pid of the running QEMU, or None."""
-        run = self._run()
-        return run["pid"] if process.is_alive(run.get("pid"), run.get("started")) else None
-
-    def require_running(self):
-        """A QEMU that died may have said why."""
-        if self.pid is None:
-            said = read_log(self.qemu_log).splitlines()[-1:]
-            raise LabError(f"{self} is not running" + "".join(f" (QEMU: {line})" for line in said))
 
     @property
     def qmp(self):
@@ -81,9 +57,7 @@ class Machine:
                        self.config.get("login"))
 
     def kill(self):
-        run = self._run()
-        self.require_running()
-        process.stop(run["pid"], run["started"], signal.SIGKILL)
+        super().kill()
         self.stop_channels()
 
     # --- the fibre that comes from the machine before ---
@@ -161,20 +135,14 @@ class Machine:
             remark = self._boot_image(begin + SECONDS_FOR_IMAGE)
             return time.monotonic() - begin, remark
         with self._ready_listener() as listener:
-            run = self._begin()
+            run = self._begin(self.config["command"])
             remark = self._wait_ready(listener, run["pid"], begin, limit)
         self._let_us_in()
         return time.monotonic() - begin, remark
 
-    def _begin(self):
-        run = self._start_qemu(self.config["command"])
-        self._run_file.unlink(missing_ok=True)
-        self._remember(**run)
-        return run
-
     def _boot_image(self, end):
         """Waits until its ssh server lets us in; one that never does goes on without. Returns a remark."""
-        handle = os.pidfd_open(self._begin()["pid"])
+        handle = os.pidfd_open(self._begin(self.config["command"])["pid"])
         refusal = LabError("QEMU does not answer")
         try:
             while time.monotonic() < end:
@@ -201,24 +169,10 @@ class Machine:
             yield listener
         self._ready_socket.unlink(missing_ok=True)
 
-    def _start_qemu(self, command):
-        with open(self.qemu_log, "a", encoding="utf-8") as log:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                     start_new_session=True)
-        return {"pid": child.pid, "started": process.start_time(child.pid)}
-
     def _let_us_in(self, running=True):
         self._remember(ssh_port=qmp.ssh_port(self.qmp))
         if running:
             self.channel().open()
-
-    def _remember(self, **facts):
-        """Its fibre may be cut while it boots: neither writer undoes what the other has written."""
-        with open(self.folder / "run.lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            new = self._run_file.with_suffix(".new")
-            new.write_text(json.dumps({**self._run(), **facts}))
-            new.rename(self._run_file)
 
     def _wait_ready(self, listener, pid, begin, limit):
         """Waits for the guest's line on its second serial port, which QEMU connects to us."""
@@ -266,7 +220,7 @@ class Machine:
         here, there = f"{self.folder}/qmp,", f"{self.folder}/{place},"
         command = [word.replace(f"path={here}", f"path={there}") for word in self.config["command"]]
         with self._ready_listener():
-            new = self._start_qemu([*command, "-incoming", "defer"])
+            new = self._start([*command, "-incoming", "defer"])
             try:
                 self._move_to(new, self.folder / place)
                 # Whoever ends us from here on leaves the machine where it is.
@@ -280,6 +234,22 @@ class Machine:
         self.stop_channels()
         self._let_us_in(running)
 
+    def save(self, path):
+        """Writes it, which stands still, as it is."""
+        self._send({"uri": f"file:{path}"}, self._run(), "let itself be saved")
+
+    def resume(self):
+        """Starts a QEMU that has loaded what `state` of its configuration names, and stands still."""
+        place = self.folder / "qmp"
+        with self._ready_listener():
+            new = self._begin([*self.config["command"], "-incoming", "defer"])
+            self._take({"uri": f"file:{self.config['state']}"}, new, place)
+            self._has_taken(new, place)
+
+    def go_on(self):
+        qmp.execute(self.qmp, "cont")
+        self._let_us_in()
+
     def _stay(self, running):
         """A move that is under way resumes the machine when it ends; one that was over does not."""
         for command in ["migrate_cancel", *(["cont"] if running else [])]:
@@ -288,44 +258,41 @@ class Machine:
 
     def _move_to(self, new, place):
         where = {"uri": f"unix:{self.folder}/migration"}
+        self._take(where, new, place)
+        self._send(where, new, "move")
+        self._has_taken(new, place)
 
-        def answers():
-            with contextlib.suppress(LabError):
-                return qmp.execute(place, "query-status")
-
-        self._wait_until(new, answers)
-        qmp.execute(place, "migrate-incoming", where)
+    def _send(self, where, run, what):
+        """Its state, there; `run` is who may end meanwhile."""
         qmp.execute(self.qmp, "migrate-set-parameters", {"max-bandwidth": 0})
         qmp.execute(self.qmp, "migrate", where)
 
         def is_over():
             state = qmp.execute(self.qmp, "query-migrate")
             if state["status"] in ("failed", "cancelled"):
-                raise LabError(f"{self} does not move: {state.get('error-desc')}")
+                raise LabError(f"{self} does not {what}: {state.get('error-desc')}")
             return state["status"] == "completed"
 
-        self._wait_until(new, is_over)
-        self._wait_until(new, lambda: qmp.execute(place, "query-status")["status"] != "inmigrate")
+        self._wait_until(run, is_over, SECONDS_TO_MOVE, what)
 
-    def _wait_until(self, new, condition):
-        """Asks until it is so; the QEMU that it is about may end."""
-        end = time.monotonic() + SECONDS_TO_MOVE
-        handle = os.pidfd_open(new["pid"])
-        try:
-            while not condition():
-                if select.select([handle], [], [], 0.02)[0]:
-                    said = read_log(self.qemu_log).splitlines()[-1:]
-                    raise LabError(f"{self} does not move (QEMU: {''.join(said)})")
-                if time.monotonic() > end:
-                    raise LabError(f"{self} has not moved in {SECONDS_TO_MOVE} s")
-        finally:
-            os.close(handle)
+    def _take(self, where, new, place):
+        """A new QEMU takes a state from there."""
+        def answers():
+            with contextlib.suppress(LabError):
+                return qmp.execute(place, "query-status")
+
+        self._wait_until(new, answers, SECONDS_TO_MOVE, "start")
+        qmp.execute(place, "migrate-incoming", where)
+
+    def _has_taken(self, new, place):
+        self._wait_until(new, lambda: qmp.execute(place, "query-status")["status"] != "inmigrate",
+                         SECONDS_TO_MOVE, "go on")
 
     def last_words(self):
         """The end of what QEMU and the guest's console have said."""
         parts = []
-        for title, path in (("QEMU", self.qemu_log), ("console", self.console)):
-            lines = read_log(path).splitlines()[-TAIL_LINES:]
+        for title, path in (("QEMU", self.log), ("console", self.console)):
+            lines = process.tail(path, TAIL_LINES)
             if lines:
                 parts.append(f"--- machine {self.number}, end of {title} output\n"
                              + "\n".join(lines))
@@ -336,10 +303,3 @@ class BootError(LabError):
     def __init__(self, machine, what):
         super().__init__(f"{machine} {what}")
         self.machine = machine
-
-
-def read_log(path):
-    try:
-        return path.read_text(errors="replace").replace("\r", "")
-    except FileNotFoundError:
-        return ""

@@ -1,43 +1,26 @@
 # SPDX-License-Identifier: MIT
 """What a lab has without a machine: its fibre hub, an rmhub, and its members that are rmnodes."""
 
-import json
-import os
-import select
-import signal
 import subprocess
-import time
 
 from . import TOOLS, LabError, process
 
 SECONDS_TO_START = 60
-TAIL_LINES = 10
 
 
-class Member:
+class Member(process.Process):
     """One of them; its folder holds its sockets, its log and what runs of it."""
 
     question = "stats"      # a verb that one answers which is ready
 
     def __init__(self, folder, command, what):
-        self.folder = folder
+        super().__init__(folder, "log")
         self.command = command
         self.what = what
         self.socket = folder / "control"
-        self.log = folder / "log"
-        self._run_file = folder / "run.json"
 
     def __str__(self):
         return self.what
-
-    @property
-    def pid(self):
-        """Its pid while it runs, or None."""
-        try:
-            run = json.loads(self._run_file.read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
-        return run["pid"] if process.is_alive(run["pid"], run["started"]) else None
 
     def status(self):
         return {"pid": self.pid, "state": "running" if self.pid else "dead",
@@ -48,27 +31,7 @@ class Member:
         if self.pid:
             raise LabError(f"{self} is running")
         self.socket.unlink(missing_ok=True)     # of one that was killed
-        with open(self.log, "a", encoding="utf-8") as log:
-            child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                     start_new_session=True)
-        remember(self._run_file, child.pid)
-        self._wait_ready(child.pid)
-
-    def kill(self):
-        if self.pid is None:
-            raise LabError(f"{self} is not running")
-        run = json.loads(self._run_file.read_text())
-        process.stop(run["pid"], run["started"], signal.SIGKILL)
-
-    def _wait_ready(self, pid):
-        end = time.monotonic() + SECONDS_TO_START
-        handle = os.pidfd_open(pid)
-        try:
-            while not self._answers():
-                if select.select([handle], [], [], 0.02)[0] or time.monotonic() > end:
-                    raise LabError(f"{self} does not start: {self._last_words()}")
-        finally:
-            os.close(handle)
+        self._wait_until(self._begin(self.command), self._answers, SECONDS_TO_START, "start")
 
     def _answers(self):
         """Asks it, once there is a socket to ask at."""
@@ -79,10 +42,6 @@ class Member:
         return subprocess.run([self.command[0], "-S", self.socket, *words], text=True, check=False,
                               stdin=subprocess.DEVNULL, capture_output=True)
 
-    def _last_words(self):
-        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-        return " / ".join(lines) or "it says nothing"
-
 
 class Hub(Member):
     """The hub of a lab, with one port for each node."""
@@ -91,13 +50,6 @@ class Hub(Member):
 
     def __init__(self, folder, command):
         super().__init__(folder, command, "the hub")
-
-
-def remember(run_file, pid):
-    """Writes down what runs, so that whoever takes the lab down finds it."""
-    new = run_file.with_suffix(".new")
-    new.write_text(json.dumps({"pid": pid, "started": process.start_time(pid)}))
-    new.rename(run_file)
 
 
 def program(name):

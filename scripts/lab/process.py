@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Processes that are not our children, told apart by pid and start time."""
+"""Processes that are not our children, told apart by pid and start time; and what they have said."""
 
+import fcntl
+import json
 import os
 import select
 import signal
+import subprocess
+import time
 from pathlib import Path
 
+from . import LabError
 
+TAIL_LINES = 5
+TAIL_BYTES = 65536      # of what somebody has said, where the end is enough
 MARK = "RMLAB_FOLDER"    # in the environment of a lab's commands on this host
 
 
@@ -96,3 +103,98 @@ def with_argument_in(folder, programs):
         program = os.path.basename(os.fsdecode(arguments[0].split(b":")[0]))
         if program in programs and any(needle in argument for argument in arguments):
             yield pid, started
+
+
+def at_once(work, items):
+    """What `work` returns of each, side by side; if some fail, one of them is raised when all have ended."""
+    from concurrent.futures import ThreadPoolExecutor       # which takes a while
+    with ThreadPoolExecutor(len(items) or 1) as pool:
+        return list(pool.map(work, items))
+
+
+# --- what they have said ---
+
+def read_log(log, most=None):
+    """What stands there, or the last bytes of it; nothing if it is not there."""
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - (most or size)))
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def tail(log, lines):
+    return read_log(log, TAIL_BYTES).splitlines()[-lines:]
+
+
+def last_words(log):
+    """To be put behind a sentence about whoever has said them."""
+    lines = tail(log, TAIL_LINES)
+    return "; its last words: " + " / ".join(lines) if lines else ""
+
+
+class Process:
+    """One that outlives whoever starts it; what runs is in run.json of its folder, for whoever comes then."""
+
+    def __init__(self, folder, log):
+        self.folder = folder
+        self.log = folder / log
+        self._run_file = folder / "run.json"
+
+    def _run(self):
+        try:
+            return json.loads(self._run_file.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {}
+
+    def _remember(self, **facts):
+        """Of two who write at once, neither undoes what the other has written."""
+        with open(self.folder / "run.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            new = self._run_file.with_suffix(".new")
+            new.write_text(json.dumps({**self._run(), **facts}))
+            new.rename(self._run_file)
+
+    @property
+    def pid(self):
+        """Its pid while it runs, or None."""
+        run = self._run()
+        return run["pid"] if is_alive(run.get("pid"), run.get("started")) else None
+
+    def require_running(self):
+        """One that died may have said why."""
+        if self.pid is None:
+            raise LabError(f"{self} is not running{last_words(self.log)}")
+
+    def _start(self, command):
+        with self.log.open("a") as log:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                     start_new_session=True)
+        return {"pid": child.pid, "started": start_time(child.pid)}
+
+    def _begin(self, command):
+        """As the one that runs."""
+        run = self._start(command)
+        self._run_file.unlink(missing_ok=True)
+        self._remember(**run)
+        return run
+
+    def kill(self):
+        run = self._run()
+        self.require_running()
+        stop(run["pid"], run["started"], signal.SIGKILL)
+
+    def _wait_until(self, run, condition, seconds, what):
+        """Asks until it is so; the process that it is about may end."""
+        end = time.monotonic() + seconds
+        handle = os.pidfd_open(run["pid"])
+        try:
+            while not condition():
+                ended = select.select([handle], [], [], 0.02)[0]
+                if ended or time.monotonic() > end:
+                    why = "its process has ended" if ended else f"not in {seconds} s"
+                    raise LabError(f"{self} does not {what}: {why}{last_words(self.log)}")
+        finally:
+            os.close(handle)

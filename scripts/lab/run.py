@@ -22,47 +22,50 @@ from .lab import Lab
 from .labfile import ON_FRAMES
 from .member import program
 
-TAIL_LINES = 5
 SECONDS_TO_MEET = 30        # until the members have found each other
 SECONDS_TO_END = 10         # of a command that was asked to
 MARK = ".rmlab-run"         # in a folder of logs: it is ours, and may be replaced
-TAIL_BYTES = 65536          # of what a command has said, in the verdict
 
 
 class Late(Exception):
     """The time of the whole run is over."""
 
 
-class Command:
-    """What a node runs."""
+class NodeRun:
+    """What a node runs, and what came of it."""
 
-    def __init__(self, node, lab, logs, environment):
+    def __init__(self, node, logs):
         self.node = node
         self.log = logs / f"{node.name}.log"
-        self.connection = None
-        words = node.run
-        if node.kind == "machine":
-            channel = lab.machine(node.number).channel()
+        self.process = self.connection = None
+        self.seconds = 0.0
+        self.late = self.told_to_end = self.unfinished = False
+        self.complaints = []        # but for how its command ended
+
+    def begin(self, lab, environment):
+        words = self.node.run
+        if self.node.kind == "machine":
+            channel = lab.machine(self.node.number).channel()
             self.connection = Connection(channel)
-            words = channel.command_line(self.connection, quote(node.run))
+            words = channel.command_line(self.connection, quote(words))
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env=environment, start_new_session=True)
         self.pidfd = os.pidfd_open(self.process.pid)
         self.began = time.monotonic()
-        self.seconds = 0.0
-        self.late = self.killed = self.unfinished = False
 
     @property
     def deadline(self):
         return self.began + self.node.timeout if not self.node.background else float("inf")
 
-    def ended(self):
+    def runs(self):
         """It is not waited for before close(), so that nobody else can have its number."""
-        if not select.select([self.pidfd], [], [], 0)[0]:
+        if not self.process:
             return False
+        if not select.select([self.pidfd], [], [], 0)[0]:
+            return True
         self.seconds = self.seconds or time.monotonic() - self.began
-        return True
+        return False
 
     def signal(self, number):
         """To it and to all it has started. A command on a machine hears nothing; it ends with the machine."""
@@ -70,7 +73,9 @@ class Command:
             os.killpg(self.process.pid, number)
 
     def close(self):
-        self.unfinished = not self.ended()
+        if not self.process:
+            return
+        self.unfinished = self.runs()
         self.signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):    # it runs as somebody else
             self.process.wait(SECONDS_TO_END)
@@ -80,18 +85,17 @@ class Command:
 
     def said(self):
         """The end of it."""
-        with self.log.open("rb") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
-            return log.read().decode(errors="replace")
+        return process.read_log(self.log, process.TAIL_BYTES)
 
     def last_words(self):
-        lines = self.said().splitlines()[-TAIL_LINES:]
-        return "; its last words: " + " / ".join(lines) if lines else "; it said nothing"
+        return process.last_words(self.log) or "; it said nothing"
 
     def complaint(self):
-        """What is wrong with how it ended, or None."""
+        """What is wrong with how its command ended, or None."""
+        if not self.process:
+            return "it was not begun" if self.node.run else None
         status = self.process.returncode
-        if self.node.background and (self.unfinished or self.killed):
+        if self.node.background and (self.unfinished or self.told_to_end):
             return None
         if self.late:
             return f"not done after {self.node.timeout:g} s{self.last_words()}"
@@ -107,6 +111,24 @@ class Command:
             return f"the machine is gone, or lets nobody in{self.last_words()}"
         return f"exit status {status}, not {self.node.status}{self.last_words()}"
 
+    def case(self):
+        complaints = [*filter(None, [self.complaint()]), *self.complaints]
+        return self.node, self.seconds, "; ".join(complaints) or None, self.said()
+
+
+class FaultRun:
+    """What came of a fault."""
+
+    def __init__(self, fault):
+        self.fault = fault
+        self.happened = False
+        self.number = None          # the hub's
+        self.complaints = []
+
+    def case(self):
+        complaints = self.complaints or ([] if self.happened else ["it did not happen"])
+        return self.fault, 0, "; ".join(complaints) or None, ""
+
 
 class Run:
     """One run of a file."""
@@ -115,9 +137,8 @@ class Run:
         self.file, self.logs = file, logs
         self.name = f"run-{os.getpid()}"
         self.lab = None
-        self.commands, self.told_to_end = {}, set()     # by the node's name
-        self.done, self.of_hub = set(), {}              # faults by name: what has happened; the hub's numbers
-        self.complaints = {}                            # of nodes and faults, by what they are called
+        self.nodes = {node.name: NodeRun(node, logs) for node in file.nodes}
+        self.faults = [FaultRun(fault) for fault in file.faults]
         self.threads = []
         self.began = time.monotonic()
 
@@ -138,8 +159,8 @@ class Run:
     def options(self):
         from .cli import up_options     # which knows us, too
         file = self.file
-        words = ["--name", self.name, "--topology", file.topology, "--size", file.size,
-                 "--ids", ",".join(str(node.id) for node in file.nodes)]
+        words = ["--name", self.name, "--ids", ",".join(str(node.id) for node in file.nodes)]
+        words += ["--from", file.saved.name] if file.saved else ["--topology", file.topology, "--size", file.size]
         if file.kernel:
             words += ["--kernel", file.kernel]
         if file.kernel_args:
@@ -187,7 +208,7 @@ class Run:
                 except LabError:
                     failed = True
                 if failed:
-                    self.complain(node, f"cannot pull {source}")
+                    self.nodes[node.name].complaints.append(f"cannot pull {source}")
 
     def collect(self):
         """What was said, whatever came of it."""
@@ -227,45 +248,36 @@ class Run:
             raise LabError((done.stderr or done.stdout).strip().removeprefix("rmhub: "))
         return done.stdout
 
-    def complain(self, thing, what):
-        self.complaints.setdefault(str(thing), []).append(what)
-
     def check_faults(self):
         for fault in self.file.faults:
             if fault.kind in ON_FRAMES:
                 self.set_fault(fault)
-        if self.of_hub:
-            self.hub("fault", "clear", "all")
-            self.of_hub = {}
+        self.hub("fault", "clear", "all")
 
     def set_fault(self, fault):
-        before = self.fault_numbers()
+        """Returns the number that the hub gives it."""
         try:
-            self.hub("fault", "add", fault.kind, *fault.words)
+            return json.loads(self.hub("-j", "fault", "add", fault.kind, *fault.words))["fault"]
         except LabError as error:
             raise WrongFile(f"{self.file.where(fault)}: {error}") from None
-        self.of_hub[fault.name] = (self.fault_numbers() - before).pop()
 
-    def fault_numbers(self):
-        return {fault["fault"] for fault in json.loads(self.hub("-j", "fault", "list"))["faults"]}
-
-    def happen(self, fault):
+    def happen(self, one):
         """A fault's time has come."""
-        self.done.add(fault.name)
+        one.happened = True
         try:
-            if fault.kind in ON_FRAMES:
-                self.set_fault(fault)
+            if one.fault.kind in ON_FRAMES:
+                one.number = self.set_fault(one.fault)
             else:
-                self.to_node(fault.kind, fault.node)
+                self.to_node(one.fault.kind, one.fault.node)
         except LabError as error:
-            self.complain(fault, str(error))
+            one.complaints.append(str(error))
 
-    def begin(self, fault):
+    def begin(self, one):
         """A machine takes its time to boot, and nothing else waits for it."""
-        if fault.kind != "start":
-            self.happen(fault)
+        if one.fault.kind != "start":
+            self.happen(one)
             return
-        self.threads.append(threading.Thread(target=self.happen, args=(fault,)))
+        self.threads.append(threading.Thread(target=self.happen, args=(one,)))
         self.threads[-1].start()
 
     def to_node(self, kind, node):
@@ -283,95 +295,83 @@ class Run:
             self.kill(node)
 
     def kill(self, node):
-        command = self.commands.get(node.name)
-        runs = command and not command.ended()
+        one = self.nodes[node.name]
+        runs = one.runs()       # before it ends with its node
         if node.kind == "program":
             if not runs:
                 raise LabError("it had ended before")
-            command.signal(signal.SIGKILL)
+            one.signal(signal.SIGKILL)
         elif node.kind == "rmnode":
             self.lab.members[node.number].kill()
         else:
             self.lab.machine(node.number).kill()
         if runs:
-            command.killed = True
+            one.told_to_end = True
 
     def play(self):
         """Until all commands have ended but those in the background."""
-        for node in self.file.nodes:
-            if not node.run:
-                continue
+        nodes = self.nodes.values()
+        for one in nodes:
             try:
-                self.commands[node.name] = Command(node, self.lab, self.logs, self.environment(node))
+                if one.node.run:
+                    one.begin(self.lab, self.environment(one.node))
             except OSError as error:
-                raise LabError(f"{self.file.where(node)}: cannot run {node.run[0]}: {error.strerror}") from None
+                raise LabError(f"{self.file.where(one.node)}: cannot run {one.node.run[0]}: {error.strerror}") from None
         begin = time.monotonic()
-        to_come = sorted(self.file.faults, key=lambda fault: fault.when)
+        to_come = sorted(self.faults, key=lambda one: one.fault.when)
         while True:
             now = time.monotonic()
-            while to_come and begin + to_come[0].when <= now:
+            while to_come and begin + to_come[0].fault.when <= now:
                 self.begin(to_come.pop(0))
-            running = [command for command in self.commands.values() if not command.ended()]
-            for command in running:
-                if command.deadline <= now:
-                    command.late = True
-                    command.signal(signal.SIGKILL)
-            ahead = [command for command in running if not command.node.background]
+            running = [one for one in nodes if one.runs()]
+            for one in running:
+                if one.deadline <= now:
+                    one.late = True
+                    one.signal(signal.SIGKILL)
+            ahead = [one for one in running if not one.node.background]
             if not ahead:
                 break
-            times = [command.deadline for command in ahead if not command.late]
-            times += [begin + fault.when for fault in to_come[:1]]
+            times = [one.deadline for one in ahead if not one.late]
+            times += [begin + one.fault.when for one in to_come[:1]]
             patience = max(0, min(times) - time.monotonic()) if times else None
-            select.select([command.pidfd for command in running], [], [], patience)
-        for fault in to_come:
-            self.complain(fault, f"its time, {fault.when:g} s, never came: the commands had ended after "
-                          f"{time.monotonic() - begin:.1f} s")
+            select.select([one.pidfd for one in running], [], [], patience)
+        for one in to_come:
+            one.complaints.append(f"its time, {one.fault.when:g} s, never came: the commands had ended after "
+                                  f"{time.monotonic() - begin:.1f} s")
         for thread in self.threads:
             thread.join()
         self.end_background()
         self.judge_faults()
 
     def end_background(self):
-        left = [command for command in self.commands.values() if not command.ended()]
-        for command in left:
-            command.signal(signal.SIGINT)
+        left = [one for one in self.nodes.values() if one.runs()]
+        for one in left:
+            one.signal(signal.SIGINT)
         end = time.monotonic() + SECONDS_TO_END
-        for command in left:
-            select.select([command.pidfd], [], [], max(0, end - time.monotonic()))
-            self.told_to_end.add(command.node.name)
+        for one in left:
+            select.select([one.pidfd], [], [], max(0, end - time.monotonic()))
+            one.told_to_end = True
 
     def judge_faults(self):
-        if not self.of_hub:
+        if not any(one.number for one in self.faults):
             return
         told = {fault["fault"]: fault for fault in json.loads(self.hub("-j", "fault", "list"))["faults"]}
-        for fault in self.file.faults:
-            its = told.get(self.of_hub.get(fault.name))
+        for one in self.faults:
+            its = told.get(one.number)
             if its and not its["fired"]:
-                self.complain(fault, f"it never fired: of {its['matched']} frames that it is for, none was hit")
+                one.complaints.append(f"it never fired: of {its['matched']} frames that it is for, none was hit")
 
     # --- the verdict ---
 
     def cases(self):
-        """(thing, seconds, complaint, output) of each command and each fault."""
-        for node in self.file.nodes:
-            command = self.commands.get(node.name)
-            complaints = list(self.complaints.get(str(node), ()))
-            if node.run and not command:
-                complaints.insert(0, "it was not begun")
-            elif command and node.name not in self.told_to_end and command.complaint():
-                complaints.insert(0, command.complaint())
-            if node.run or complaints:
-                yield (node, command.seconds if command else 0, "; ".join(complaints) or None,
-                       command.said() if command else "")
-        for fault in self.file.faults:
-            complaints = self.complaints.get(str(fault), [])
-            if not complaints and fault.name not in self.done:
-                complaints = ["it did not happen"]
-            yield fault, 0, "; ".join(complaints) or None, ""
+        """(thing, seconds, complaint, output) of each fault, and of each node that ran something or went wrong."""
+        nodes = (one.case() for one in self.nodes.values())
+        yield from (case for case in nodes if case[0].run or case[2])
+        yield from (one.case() for one in self.faults)
 
     def close(self):
-        for command in self.commands.values():
-            command.close()
+        for one in self.nodes.values():
+            one.close()
 
 
 def check_regions(file):
@@ -412,25 +412,17 @@ def time_limit(seconds):
     def over(number, frame):
         raise Late
 
-    before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with labs.on_signals(over, signal.SIGALRM):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-@contextlib.contextmanager
 def undisturbed():
     """Whoever wants us to end already gets it."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return labs.on_signals(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def clear_junit(path):

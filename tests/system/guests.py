@@ -180,7 +180,7 @@ def args_of_a_small_guest(lab, machine):
     """rmlab args: what it prints boots the small guest, on the same ring"""
     with pasted(lab, SMALL) as qemu:
         way_in(lab, SMALL, qemu, None)
-        wait_for("it is on the ring", lambda: SMALL in {row["node"] for row in machine.member.members()})
+        wait_for("it is on the ring", lambda: SMALL in {row["id"] for row in machine.member.members()})
         lab.machine(SMALL).stop_channels()
     lab.verb("start", SMALL)
     lab.test_ring(SMALL)

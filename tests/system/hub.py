@@ -201,8 +201,8 @@ def faults_are_shown():
                  "after": "1.5", "for": "20ms"}
         expect(told("fault", "add", "corrupt", *(f"{k}={v}" for k, v in words.items()), hub=hub)
                == "fault 1\n", "not number 1")
-        expect(told("fault", "add", "drop", "probability=0.25", "seed=0x10", "port=2", hub=hub)
-               == "fault 2\n", "not number 2")
+        expect(json.loads(told("fault", "add", "drop", "probability=0.25", "seed=0x10", "port=2", "-j", hub=hub))
+               == {"fault": 2}, "not number 2")
         one, two = json.loads(told("fault", "list", "-j", hub=hub))["faults"]
         expect((one["kind"], one["source"], one["address"], one["nth"], one["count"], one["bit"],
                 one["after"], one["for"]) == ("corrupt", 3, "0x1000-0x1fff", 10, 2, 9, 1.5, 0.02), one)

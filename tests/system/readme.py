@@ -9,12 +9,14 @@ Debian 12.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 from suite import TOP, expect, free_ports, plan, run, wait_for
 from labkit import rmlab
+from lab.saved import base_folder
 
 PAGE = TOP / (sys.argv[1:2] or ["README.md"])[0]
 TEXT = PAGE.read_text()
@@ -24,12 +26,13 @@ SCRIPTS = [block for block in BLOCKS if re.search(r"&$", block, re.M)]
 COMMANDS = [line for block in BLOCKS if block not in SCRIPTS
             for line in block.splitlines() if line]
 COMMANDS += re.findall(r"`(make [a-z-]+)`", TEXT.partition("## Where to go next")[2])
+SAVED = f"readme-{os.getpid()}"         # what a page calls a lab that it saves
 COMMAND_S = 3000        # to build the driver in a machine
 
 
 def own(text):
     """With files and ports of ours in the place of those of the page."""
-    text = text.replace("/tmp/ring", FOLDER).replace("disk.qcow2", DISK)
+    text = text.replace("/tmp/ring", FOLDER).replace("disk.qcow2", DISK).replace("booted", SAVED)
     return re.sub(r"\b561(\d)\b", lambda port: str(PORTS[int(port[1])]), text)
 
 
@@ -97,4 +100,5 @@ if __name__ == "__main__":
             failed = run(tests)
         finally:
             rmlab("down", "--name", f"readme-{os.getpid()}")
+            shutil.rmtree(base_folder() / SAVED, ignore_errors=True)
     sys.exit(bool(failed))

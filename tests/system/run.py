@@ -7,6 +7,7 @@ run.py machines   a machine and an rmnode on one ring
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
+from container import DROP, DROP_ROOT
 from suite import PATIENCE_S, TOP, expect, figure, plan, run, wait_for
 from labkit import RMLAB
 from lab import lab as labs
@@ -104,71 +106,39 @@ def green():
         expect("duplicate" in (place.path / "lab.logs" / "hub.faults.log").read_text(), "the fault is not in the log")
 
 
-def red(complaint, text):
+def red(rows):
     """The verdict is red, and one line says where and why."""
-    with Place(text) as place:
-        status, said = place.run()
-        expect(status == 1 and said.splitlines()[-1].startswith("RED: lab.toml"), said)
-        expect(any(complaint in line and line.startswith("lab.toml:") for line in said.splitlines()),
-               f"not said: {complaint}")
-        expect(place.failures(), "out.xml has no failure")
+    for complaint, text in rows:
+        with Place(text) as place:
+            status, said = place.run()
+            expect(status == 1 and said.splitlines()[-1].startswith("RED: lab.toml"), said)
+            expect(any(complaint in line and line.startswith("lab.toml:") for line in said.splitlines()),
+                   f"not said: {complaint}")
+            expect(place.failures(), "out.xml has no failure")
 
 
 def failing_node():
     """A node that fails, or is late, or dies: red, with its last words"""
-    red("lab.toml:10: node 'third': exit status 3, not 0; its last words: what a pity", TWO + """
-    [node.third]
-    kind = "rmnode"
-    run = "echo what a pity; exit 3"
-    """)
-    red("lab.toml:10: node 'third': not done after 1 s", TWO + """
-    [node.third]
-    kind = "rmnode"
-    run = "sleep 1000"
-    timeout = "1s"
-    """)
-    red("ended by SIGSEGV", TWO + """
-    [node.third]
-    kind = "rmnode"
-    run = "kill -SEGV $$"
-    """)
-    red("lab.toml:10: node 'third': exit status 127, not 1", TWO + """
-    [node.third]
-    kind = "rmnode"
-    run = "no-such-program"
-    status = 1
-    """)
-    red("lab.toml:10: node 'third': cannot run no-such-program", TWO + """
-    [node.third]
-    kind = "rmnode"
-    run = ["no-such-program"]
-    """)
-    red("lab.toml:1: not done after 2 s", 'timeout = "2s"\n' + TWO.replace("cafe;", "beef;").replace("    ", ""))
+    third = TWO + '\n    [node.third]\n    kind = "rmnode"\n    run = '
+    red((("lab.toml:10: node 'third': exit status 3, not 0; its last words: what a pity", third + '"echo what a pity; exit 3"'),
+         ("lab.toml:10: node 'third': exit status 3, not 0; it said nothing", third + '"exit 3"'),
+         ("lab.toml:10: node 'third': not done after 1 s", third + '"sleep 1000"\n    timeout = "1s"'),
+         ("lab.toml:10: node 'third': ended by SIGSEGV", third + '"kill -SEGV $$"'),
+         ("lab.toml:10: node 'third': exit status 127, not 1", third + '"no-such-program"\n    status = 1'),
+         ("lab.toml:10: node 'third': cannot run no-such-program", third + '["no-such-program"]'),
+         ("lab.toml:1: not done after 2 s", 'timeout = "2s"' + TWO.replace("cafe;", "beef;"))))
 
 
 def failing_fault():
-    """A fault that never fires, or whose time never comes: red"""
-    red("lab.toml:10: fault 'noise': it never fired", TWO + """
-    [fault.noise]
-    kind = "drop"
-    address = "0x8000-0x8fff"
-    """)
-    red("lab.toml:10: fault 'noise': its time, 1000 s, never came", TWO + """
-    [fault.noise]
-    kind = "cut"
-    node = "far"
-    when = "1000s"
-    """)
-    red("lab.toml:14: fault 'third': it had ended before", TWO + """
-    [node.third]
-    kind = "program"
-    run = "true"
-    background = true
-    [fault.third]
-    kind = "kill"
-    node = "third"
-    when = "500ms"
-    """.replace("true\"", "exit 0\"") + '    [node.slow]\n    kind = "rmnode"\n    run = "sleep 1"\n')
+    """A fault that never fires, whose time never comes, or that comes too late: red"""
+    fault = '\n    [fault.noise]\n    kind = '
+    ends = '\n    [node.third]\n    kind = "program"\n    run = "exit 0"\n    background = true\n'
+    goes_on = '\n    [node.slow]\n    kind = "rmnode"\n    run = "sleep 1"\n'
+    red((("lab.toml:10: fault 'noise': it never fired", TWO + fault + '"drop"\n    address = "0x8000-0x8fff"'),
+         ("lab.toml:10: fault 'noise': its time, 1000 s, never came",
+          TWO + fault + '"cut"\n    node = "far"\n    when = "1000s"'),
+         ("fault 'noise': it had ended before",
+          TWO + ends + goes_on + fault + '"kill"\n    node = "third"\n    when = "500ms"')))
 
 
 def wrong_files():
@@ -229,10 +199,12 @@ def logs_are_kept():
 
 def one_at_a_time():
     """Two with one folder of logs: the second is refused, the first goes on"""
-    with Place(TWO.replace("sleep 0.01", "sleep 1") + '\n    [node.third]\n    kind = "rmnode"\n    run = "sleep 3"\n') as place:
+    waits = '\n    [node.third]\n    kind = "rmnode"\n    run = "until test -e go; do sleep 0.01; done"\n'
+    with Place(TWO + waits) as place:
         first = place.start()
         wait_for("it runs", (place.path / "lab.logs" / "third.log").exists)
         status, said = place.run("--junit", "other.xml")
+        (place.path / "go").touch()
         expect(status == 1 and "another run writes its logs to" in said, said)
         said = first.communicate(timeout=PATIENCE_S)[0]
         expect(first.returncode == 0, said)
@@ -244,6 +216,21 @@ def side_by_side():
         done = list(threads.map(lambda n: place.run("--logs", f"logs{n}", "--junit", f"out{n}.xml"), range(SIDE_BY_SIDE)))
     wrong = [said for status, said in done if status]
     expect(not wrong, f"{len(wrong)} of {SIDE_BY_SIDE} failed, first: {wrong[:1]}")
+
+
+def job_of_ci():
+    """The lines of docs/nightly.md for GitLab and GitHub, by a user who may nothing"""
+    page = (TOP / "docs" / "nightly.md").read_text()
+    lines = re.findall(r"^ +- (?:run: )?(rmlab .*)$", page, re.M)
+    expect(len(lines) == 2 and lines[0] == lines[1], f"{lines}")
+    with Place((TOP / "docs" / "nightly.toml").read_text()) as place:
+        place.path.chmod(0o777)
+        path = ":".join(map(str, (TOP / "scripts", TOP / "build" / "tools", EXAMPLES, "/usr/bin:/bin")))
+        done = subprocess.run([*(DROP if os.getuid() else DROP_ROOT), "sh", "-c", lines[0]], cwd=place.path, text=True,
+                              env={"PATH": path, "HOME": str(place.path)}, stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False, timeout=PATIENCE_S)
+        expect(done.returncode == 0, done.stdout + done.stderr)
+        figure("the job of CI: " + done.stdout.splitlines()[-1].split(";")[0])
 
 
 def whole_chain():
@@ -297,7 +284,7 @@ def with_machines():
         figure(said.splitlines()[-1].split(";")[0])
 
 
-MEMBERS = [green, failing_node, failing_fault, wrong_files, ends_clean, logs_are_kept, one_at_a_time, whole_chain, side_by_side]
+MEMBERS = [green, failing_node, failing_fault, wrong_files, ends_clean, logs_are_kept, one_at_a_time, job_of_ci, whole_chain, side_by_side]
 
 
 def main():

@@ -348,20 +348,17 @@ static bool overtakes(const uint8_t *wire, const uint8_t *other)
 		(peek_seq(wire) == peek_seq(other) && is_unnumbered(wire)));
 }
 
-/* What REORDER held back leaves early: whoever keeps books learns it. */
-static void tell_let_go(struct hub *hub, unsigned int i, unsigned int fault,
-			const uint8_t *wire, const struct hub_waiting *waiting, uint64_t now)
+/* A frame of REORDER leaves early, after waiting so: whoever keeps books learns it. */
+static void tell_let_go(struct hub *hub, unsigned int i, const uint8_t *wire,
+			const struct hub_waiting *waited, uint64_t now)
 {
 	struct rfm_frame frame;
 	struct hub_firing firing = {
-		.fault = fault, .kind = FAULT_REORDER, .port = i, .frame = &frame,
-		.let_go = true, .now = now,
+		.fault = waited->fault, .kind = FAULT_REORDER, .port = i, .frame = &frame,
+		.let_go = true, .overtaken_by = waited->overtaken_by,
+		.heartbeats = waited->heartbeats, .now = now,
 	};
 
-	if (waiting) {
-		firing.overtaken_by = waiting->overtaken_by;
-		firing.heartbeats = waiting->heartbeats;
-	}
 	if (hub->ops->fired && rfm_frame_decode(wire, &frame) == RFM_FRAME_OK)
 		hub->ops->fired(hub->opaque, &firing);
 }
@@ -370,7 +367,7 @@ static void tell_let_go(struct hub *hub, unsigned int i, unsigned int fault,
 static void release(struct hub *hub, unsigned int i, struct hub_waiting *waiting, uint64_t now)
 {
 	if (waiting->overtaken_by < waiting->depth)
-		tell_let_go(hub, i, waiting->fault, waiting->wire, waiting, now);
+		tell_let_go(hub, i, waiting->wire, waiting, now);
 	send_on(hub, i, waiting->wire, waiting->len, now);
 }
 
@@ -425,7 +422,7 @@ static void hold_to_be_overtaken(struct hub *hub, unsigned int i, struct fault *
 
 	if (port->overtaken_count >= OVERTAKEN_MAX) {
 		fault->in_vain++;
-		tell_let_go(hub, i, fault->id, wire, NULL, now);
+		tell_let_go(hub, i, wire, &(struct hub_waiting){ .fault = fault->id }, now);
 		pass(hub, i, wire, len, now);
 		return;
 	}
