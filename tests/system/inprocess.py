@@ -15,15 +15,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from suite import Failed, PATIENCE_S, TOP, expect, plan, run, wait_for
 
 EXAMPLES = TOP / "build" / "librfm" / "examples"
 TOOLS = TOP / "build" / "tools"
+JITTER = TOP / "tools" / "librfm" / "examples" / "jitter.yaml"
 LIMIT_S = "300"                         # ends a program that waits for something in vain
 LINES = 20
 ROUNDS, LONG_ROUNDS = 5000, 100_000
+CYCLES, LONG_CYCLES = 1000, 10_000      # of 1 ms
 PAIR_S = 600                            # for all of them: each waits for four processes to run
 SILENCE_MS, MARGIN_MS = 500, 10_000
 # Of librfm_test: what a node in a process has not.
@@ -237,6 +240,35 @@ def test_control_loop(folder):
                 part.end()
 
 
+def test_jitter(folder, cycles=CYCLES):
+    """jitter on three nodes, 40 inputs and 20 outputs each: what cycle was missed is counted"""
+    names = ["first", "second", "third"]
+    with Ring(folder, 3) as words, ExitStack() as stack:
+        programs = [stack.enter_context(
+            Program("jitter", "--card", words[i], "--regions", JITTER, "--cycles", cycles, "--csv", "--out", name,
+                    *(word for other in names if other != name for word in ("--in", other))))
+            for i, name in enumerate(names)]
+        for program in programs:
+            out, said = program.process.communicate()
+            expect(program.process.returncode == 0, said)
+            counts = [int(line.split(",")[1]) for line in out.splitlines()[1:]]
+            expect(sum(counts) == cycles, f"{cycles} cycles, in the histogram {counts}")
+            told = re.fullmatch(rf"{cycles} cycles, (\d+) missed, latest by ([\d.]+) us\n", said)
+            expect(told and float(told[2]) < 2 ** len(counts), f"{counts}: {said}")
+    for bad, status, says in ((("--out", "fourth"), 1, "there is no region 'fourth'"),
+                              (("--cycles", "0"), 2, "'0' is not a number"),
+                              (("colour",), 2, "'colour' is one word too many")):
+        with Ring(folder, 1) as words, \
+                Program("jitter", "--card", words[0], "--regions", JITTER, *bad) as program:
+            _, errors = program.process.communicate()
+            expect(program.process.returncode == status and says in errors and errors.count("\n") == 1, errors)
+
+
+def test_jitter_long(folder):
+    """Ten thousand cycles"""
+    test_jitter(folder, LONG_CYCLES)
+
+
 def test_fixed_path(folder):
     """A program with a fixed path is sent to a ring by the environment; what is wrong is said"""
     with Ring(folder, 1) as words, \
@@ -390,8 +422,8 @@ def test_rfm2g_perf(folder):
 
 TESTS = [test_calls, test_rfm2g_calls, test_rfm2g_pair, test_rfm2g_map, test_rfm2g_shell,
          test_rfm2g_terminal, test_rfm2g_perf, test_growth, test_publish_and_wait, test_ages, test_epoll,
-         test_control_loop, test_fixed_path]
-LONG = [test_rfm2g_pair_long]
+         test_control_loop, test_jitter, test_fixed_path]
+LONG = [test_rfm2g_pair_long, test_jitter_long]
 
 if __name__ == "__main__":
     tests = LONG if "--long" in sys.argv else TESTS

@@ -6,7 +6,7 @@
  *	ring*.c		a node in this process (librfmring), which answers the same requests:
  *			ring_private.h
  *
- * In front of them: open.c, calls.c, words.c, record.c, events.c, names.c.
+ * In front of them: open.c, calls.c, words.c, record.c, events.c, cycle.c, names.c.
  */
 #ifndef RFM_PRIVATE_H
 #define RFM_PRIVATE_H

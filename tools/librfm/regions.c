@@ -55,12 +55,29 @@ static void arena_free(struct arena *arena)
  * What a file has in it must not drive the terminal that shows it. What is not ASCII
  * may have been cut in the middle of a character.
  */
-void sentence_print(char *sentence, size_t size, const char *format, va_list args)
+static void sentence_print(char *sentence, size_t size, const char *format, va_list args)
 {
 	vsnprintf(sentence, size, format, args);
 	for (char *at = sentence; *at; at++)
 		if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
 			*at = '?';
+}
+
+int refused(const struct rfm_regions *regions, rfm_regions_report *report, void *context, int error,
+	    uint32_t line, const char *format, ...)
+{
+	char sentence[SENTENCE_MAX];
+	va_list args;
+
+	if (report) {
+		va_start(args, format);
+		sentence_print(sentence, sizeof(sentence), format, args);
+		va_end(args);
+		report(context, &(struct rfm_regions_complaint){
+			.path = regions->path, .sentence = sentence, .line = line,
+			.fault = RFM_REGIONS_FORM });
+	}
+	return fail_with(error);
 }
 
 void complain(struct job *job, uint32_t line, uint32_t fault, const char *format, ...)

@@ -18,22 +18,8 @@ struct search {
 	void *context;
 };
 
-__attribute__((format(printf, 4, 5)))
-static int not_found(const struct search *search, int error, uint32_t line, const char *format, ...)
-{
-	char sentence[SENTENCE_MAX];
-	va_list args;
-
-	if (search->report) {
-		va_start(args, format);
-		sentence_print(sentence, sizeof(sentence), format, args);
-		va_end(args);
-		search->report(search->context, &(struct rfm_regions_complaint){
-			.path = search->regions->path, .sentence = sentence, .line = line,
-			.fault = RFM_REGIONS_FORM });
-	}
-	return fail_with(error);
-}
+#define not_found(search, error, line, ...) \
+	refused((search)->regions, (search)->report, (search)->context, error, line, __VA_ARGS__)
 
 /* What lies around all regions. */
 static struct rfm_place whole_memory(const struct rfm_regions *regions)

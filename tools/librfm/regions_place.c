@@ -39,7 +39,7 @@ static int load(struct rfm *rfm, const struct rfm_place *place, void *bytes)
 	}
 }
 
-static int store(struct rfm *rfm, const struct rfm_place *place, const void *bytes)
+int place_store(struct rfm *rfm, const struct rfm_place *place, const void *bytes)
 {
 	uint64_t word = 0;
 	uint32_t half;
@@ -74,7 +74,7 @@ int rfm_place_store(struct rfm *rfm, const struct rfm_place *place, const char *
 	uint64_t bytes[RFM_PLACE_TEXT_MAX / WORD_MAX];
 
 	return check_room(place) || rfm_value_scan(place, text, bytes) ? -1 :
-	       store(rfm, place, bytes);
+	       place_store(rfm, place, bytes);
 }
 
 int rfm_place_load_real(struct rfm *rfm, const struct rfm_place *place, double *real)
@@ -90,7 +90,7 @@ int rfm_place_store_real(struct rfm *rfm, const struct rfm_place *place, double 
 {
 	uint64_t word;
 
-	return rfm_value_set_real(place, real, &word) ? -1 : store(rfm, place, &word);
+	return rfm_value_set_real(place, real, &word) ? -1 : place_store(rfm, place, &word);
 }
 
 int rfm_place_load_integer(struct rfm *rfm, const struct rfm_place *place, int64_t *integer)
@@ -106,5 +106,5 @@ int rfm_place_store_integer(struct rfm *rfm, const struct rfm_place *place, int6
 {
 	uint64_t word;
 
-	return rfm_value_set_integer(place, integer, &word) ? -1 : store(rfm, place, &word);
+	return rfm_value_set_integer(place, integer, &word) ? -1 : place_store(rfm, place, &word);
 }

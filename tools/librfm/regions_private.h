@@ -9,6 +9,7 @@
  *	regions_find.c		names
  *	regions_value.c		values
  *	regions_place.c		values in the memory of a handle of librfm
+ *	regions_io.c		many of them, each cycle
  */
 #ifndef RFM_REGIONS_PRIVATE_H
 #define RFM_REGIONS_PRIVATE_H
@@ -76,7 +77,10 @@ char *job_copy(struct job *job, struct arena *arena, const char *text);
 void complain(struct job *job, uint32_t line, uint32_t fault, const char *format,
 	      ...) __attribute__((format(printf, 4, 5)));
 #define malformed(job, line, ...)	complain(job, line, RFM_REGIONS_FORM, __VA_ARGS__)
-void sentence_print(char *sentence, size_t size, const char *format, va_list args);
+
+/* Tells @report why a name is not taken; fails with @error. */
+int refused(const struct rfm_regions *regions, rfm_regions_report *report, void *context, int error,
+	    uint32_t line, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* Room for a sentence; what it quotes is cut. */
 #define SENTENCE_MAX	400
@@ -97,6 +101,9 @@ static inline struct region *region_of(const struct rfm_region *pub)
 {
 	return (struct region *)(uintptr_t)pub;
 }
+
+/* One value, its @bytes as they are in the memory; errors as rfm_store8(). */
+int place_store(struct rfm *rfm, const struct rfm_place *place, const void *bytes);
 
 /* Bytes of all elements. */
 static inline uint64_t region_length(const struct rfm_region *region)

@@ -416,7 +416,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 /*
  * The state is about to be saved. A VM that was paused before it began to
  * migrate has heard of no change of its run state since. What is held back
- * goes neither with the memory nor with the registers, nor does the light:
+ * now goes neither with the memory nor with the registers, nor does the light:
  * whoever loads them counts and latches it.
  */
 void rfm5565_ring_saving(Rfm5565State *s)
@@ -474,6 +474,14 @@ static int migration_event(NotifierWithReturn *notifier, MigrationEvent *event,
         error_setg(errp, "rfm5565: a background snapshot would miss what "
                    "arrives in the card's memory meanwhile");
         return -ENOTSUP;
+    }
+    /*
+     * No memory has been saved yet: what is held back for a paused machine goes
+     * with it. What comes from here on does not.
+     */
+    if (event->type == MIG_EVENT_PRECOPY_SETUP && is_paused()) {
+        set_paused(s, false);
+        set_paused(s, true);
     }
     /* A paused machine left for nothing; a running one joins by itself. */
     if (event->type == MIG_EVENT_PRECOPY_FAILED && is_paused() && !s->dead) {

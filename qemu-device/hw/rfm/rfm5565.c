@@ -196,7 +196,7 @@ static void rfm5565_reset_hold(Object *obj, ResetType type)
 
 /*
  * A machine that was paused before its state is saved is still on the ring.
- * Nothing has reached its memory since: what comes for it is held back.
+ * Nothing has reached its memory since that began: what comes is held back.
  */
 static int rfm5565_pre_save(void *opaque)
 {

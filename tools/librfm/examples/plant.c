@@ -20,6 +20,8 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include <rfm/cycle.h>
+
 #include "layout.h"
 
 #define AREA		0.02		/* of the tank, m^2 */
@@ -45,7 +47,7 @@ struct plant {
 	uint64_t safe_step, safe_ns;	/* since when it has been safe */
 	uint64_t limit_ns, longest_ns;	/* from the last output to the safe state */
 	uint64_t patience_ns;		/* until it goes there on its own */
-	uint64_t missed_periods, unreadable;
+	uint64_t unreadable;
 	uint64_t by_node[RFM_NODES + 1];	/* conflicts; the last: of an unknown node */
 	uint64_t conflict_count, conflict_dropped, conflict_told, told_ns;
 	struct rfm_event conflict;	/* the last */
@@ -233,21 +235,6 @@ static void publish(struct plant *plant)
 		warn("step %llu was not sent", (unsigned long long)plant->state.step);
 }
 
-/* Sleeps until the next period begins; one that is over already is missed, and counted. */
-static void next_period(struct plant *plant, uint64_t *next)
-{
-	struct timespec time;
-
-	*next += LOOP_PERIOD_NS;
-	while (*next + LOOP_PERIOD_NS < loop_now()) {
-		*next += LOOP_PERIOD_NS;
-		plant->missed_periods++;
-	}
-	time.tv_sec = *next / 1000000000;
-	time.tv_nsec = *next % 1000000000;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
-}
-
 static void open_plant(struct plant *plant)
 {
 	const struct loop_layout *layout = &plant->layout;
@@ -279,21 +266,23 @@ static void open_plant(struct plant *plant)
 int main(int argc, char **argv)
 {
 	static struct plant plant = { .options = LOOP_DEFAULTS, .state.level = 0.2 };
-	uint64_t start, next;
+	struct rfm_cycle cycle = { .period_ns = LOOP_PERIOD_NS };
+	uint64_t start;
 
 	loop_begin(argc, argv, &plant.options);
 	plant.layout = layout_find();
 	plant.rfm = loop_open(&plant.options, O_RDWR);
 	open_plant(&plant);
 
-	start = next = loop_now();
+	start = loop_now();
 	while (!loop_over(&plant.options, start)) {
+		if (rfm_cycle_wait(&cycle, NULL))
+			continue;	/* a signal */
 		hear_controller(&plant);
 		take_output(&plant);
 		compute(&plant.state);
 		publish(&plant);
 		hear_conflicts(&plant);
-		next_period(&plant, &next);
 	}
 	hear_conflicts(&plant);
 	/* Whoever ends leaves a safe plant behind. */
@@ -302,7 +291,7 @@ int main(int argc, char **argv)
 	publish(&plant);
 	if (plant.conflict_count > plant.conflict_told)
 		say_conflict(&plant, loop_now());
-	say(&plant, "end", "missed_periods", plant.missed_periods, "unreadable", plant.unreadable,
+	say(&plant, "end", "missed_periods", cycle.missed, "unreadable", plant.unreadable,
 	    "longest_reaction_ns", plant.longest_ns, "limit_ns", plant.limit_ns,
 	    "conflicts", plant.conflict_count, NULL);
 	rfm_events_close(plant.watch);
