@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A snapshot of a machine is saved while the ring goes on, and loaded: its cards
- * go on where they were then.
+ * A snapshot of a machine is saved while the ring goes on, and loaded: its
+ * cards go on where they were then.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
