@@ -11,7 +11,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from suite import TOP, clean_kernels, expect, plan, run, wait_for
+from suite import TOP, clean_kernels, expect, plan, processes_with, run, wait_for
 from container import Container, ended
 from labkit import Lab, rmlab
 
@@ -155,13 +155,6 @@ def pair_with_a_container_long(lab):
     pair_with_a_container(lab, LONG_ROUNDS)
 
 
-def command_line(path):
-    try:
-        return path.read_bytes().decode(errors="replace")
-    except OSError:
-        return ""                       # it has ended meanwhile
-
-
 def nothing_is_left(lab):
     """down ends the hub too, also one that was killed"""
     with Lab("hublab-second", 1, "--topology", "hub") as second:
@@ -170,8 +163,7 @@ def nothing_is_left(lab):
         wait_for("status says dead", lambda: lab_status(second)["hub"]["state"] == "dead")
     with Lab("hublab-third", 1, "--topology", "hub") as third:
         folder = Path(lab_status(third)["hub"]["socket"]).parent.parent
-    left = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline")
-            if third.name in command_line(path) or second.name in command_line(path)]
+    left = processes_with(second.name) + processes_with(third.name)
     expect(not left and not folder.exists(), f"left behind: {left}")
     expect(lab_status(lab)["hub"]["state"] == "running", "another lab's hub was ended")
 

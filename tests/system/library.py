@@ -292,6 +292,20 @@ class Libraries:
         self.all = (self.ring, self.card, self.regions, self.rfm2g)
 
 
+def two_members(program, environment):
+    """PROGRAM, as it was built, is both nodes of a ring."""
+    ends = [f"unix:{program}.{end}" for end in (1, 2)]
+    nodes = [subprocess.Popen([program, str(i + 1), ends[i] + ",server", ends[1 - i]],
+                              env=environment, stderr=subprocess.PIPE, text=True) for i in range(2)]
+    try:
+        for node in nodes:
+            _, errors = node.communicate(timeout=60)
+            expect(node.returncode == 0, f"{program}: status {node.returncode} {errors}")
+    finally:
+        for node in nodes:
+            node.kill()
+
+
 def test_program(libraries):
     """Two programs that know only pkg-config are a ring, with the shared and the static library"""
     installed = libraries.ring
@@ -301,17 +315,7 @@ def test_program(libraries):
                         ("static", ["-static", *installed.flags("--static", "--cflags", "--libs")])):
         program = installed.folder / kind
         made("cc", "-Wall", "-Wextra", "-Werror", "-o", program, source, *flags)
-        ends = [f"unix:{installed.folder}/{kind}{end}" for end in (1, 2)]
-        nodes = [subprocess.Popen([program, str(i + 1), ends[i] + ",server", ends[1 - i]],
-                                  env=installed.environment, stderr=subprocess.PIPE, text=True)
-                 for i in range(2)]
-        try:
-            for node in nodes:
-                _, errors = node.communicate(timeout=60)
-                expect(node.returncode == 0, f"{kind}: status {node.returncode} {errors}")
-        finally:
-            for node in nodes:
-                node.kill()
+        two_members(program, installed.environment)
 
 
 def test_examples(libraries):
@@ -492,16 +496,7 @@ def test_growth(libraries):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(folder / library / "lib")}
         for test in ("regions_test", "regions_value_test"):
             made(folder / program / test, env=environment)
-        ends = [f"unix:{folder}/{program}{end}" for end in (1, 2)]
-        nodes = [subprocess.Popen([folder / program / "member", str(i + 1), ends[i] + ",server", ends[1 - i]],
-                                  env=environment, stderr=subprocess.PIPE, text=True) for i in range(2)]
-        try:
-            for node in nodes:
-                _, errors = node.communicate(timeout=60)
-                expect(node.returncode == 0, f"program {program}: status {node.returncode} {errors}")
-        finally:
-            for node in nodes:
-                node.kill()
+        two_members(folder / program / "member", environment)
 
 
 OPENS = r"""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from library import Installed, made
-from suite import PROGRAMS, TOP, expect, free_ports, plan, run, wait_for
+from suite import PROGRAMS, TOP, expect, free_ports, plan, processes_with, run, wait_for
 import labkit
 from labkit import RMLAB, rmlab
 from lab import process
@@ -340,13 +340,6 @@ def own_command_line(lab):
                 print("".join(f"# {line}" for line in console.readlines()[-5:]), end="")
 
 
-def command_line(path):
-    try:
-        return path.read_bytes().decode(errors="replace")
-    except OSError:
-        return ""                       # it has ended meanwhile
-
-
 def side_by_side(lab):
     """A second lab runs beside the first; down leaves nothing of it, also after a crash"""
     with Lab("rmlab-second", 1) as second:
@@ -357,8 +350,7 @@ def side_by_side(lab):
         expect(folder.name == second.name and folder.exists(), f"not its folder: {folder}")
         os.kill(machine["pid"], signal.SIGKILL)
         rmlab("down", "--name", second.name)
-        left = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline")
-                if second.name in command_line(path)]
+        left = processes_with(second.name)
         expect(not left, f"processes left: {left}")
         expect(not folder.exists(), f"left behind: {folder}")
 

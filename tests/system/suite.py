@@ -2,6 +2,7 @@
 """What the system tests share: the way to labkit, and TAP."""
 
 import argparse
+import contextlib
 import random
 import re
 import socket
@@ -62,6 +63,16 @@ def free_ports(count):
         except OSError:
             continue
         numbers += [port] * (port not in numbers)
+    return numbers
+
+
+def processes_with(word):
+    """The numbers of the processes in whose command line it stands."""
+    numbers = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):      # it has ended meanwhile
+            if word.encode() in path.read_bytes():
+                numbers.append(path.parent.name)
     return numbers
 
 

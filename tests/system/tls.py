@@ -6,6 +6,7 @@ The certificates are made by the commands of docs/tls.md. Whoever breaks rules h
 Python's ssl, which is another implementation than that of the members.
 """
 
+import functools
 import itertools
 import json
 import random
@@ -245,47 +246,43 @@ REFUSED = {"none": 2, "expired": 3, "untrusted": 4, "permit": 5}
 
 # --- tests: who is let in -----------------------------------------------------------------
 
-def pairs(certificates):
-    for title, first, second in (("certificates", certificates.node16, certificates.node17),
-                                 ("one key", certificates.psk, certificates.psk)):
-        yield title, first, second
+def ways(certificates):
+    """The credentials of a hub and of two nodes: by certificates, and by a key."""
+    return ((certificates.hub, certificates.node16, certificates.node17), [certificates.psk] * 3)
+
+
+def two(certificates, first, second):
+    """Members that are made so share a memory; one that has no trouble says nothing of its neighbours."""
+    for _, ones, others in ways(certificates):
+        with Place("tls-two") as place:
+            a, b = free_ports(2)
+            one = first(place, 16, ones, a, b)
+            share(one, second(place, 17, others, b, a))
+            expect("neighbour" not in one.said(), f"it says: {one.said()}")
 
 
 def two_nodes(certificates):
     """Two rmnodes share a memory, by certificates and by a key"""
-    for _, first, second in pairs(certificates):
-        with Place("tls-nodes") as place:
-            a, b = free_ports(2)
-            one = tcp_node(place, 16, first, a, b)
-            share(one, tcp_node(place, 17, second, b, a))
-            expect("neighbour" not in one.said(), f"it says: {one.said()}")
-
-
-def node_and_hub(certificates):
-    """An rmnode on an rmhub, by certificates and by a key"""
-    for title, _, second in pairs(certificates):
-        with Place("tls-hub") as place:
-            hub = TlsHub(place, certificates.psk if title == "one key" else certificates.hub, 1)
-            inside = place.add(Node(place.folder, 1, hub.rx(0), hub.tx(0), "--memory", "1M")).up()
-            share(inside, client_node(place, 17, second, hub.port_out, hub.port_in))
+    two(certificates, tcp_node, tcp_node)
 
 
 def card_and_node(certificates):
     """A card and an rmnode, by certificates and by a key"""
-    for _, first, second in pairs(certificates):
-        with Place("tls-card") as place:
-            a, b = free_ports(2)
-            one = tcp_node(place, 16, first, a, b)
-            share(one, tcp_card(place, 17, second, b, a))
+    two(certificates, tcp_node, tcp_card)
 
 
 def two_cards(certificates):
     """Two cards, by certificates and by a key, one with an iothread"""
-    for _, first, second in pairs(certificates):
-        with Place("tls-cards") as place:
-            a, b = free_ports(2)
-            one = tcp_card(place, 16, first, a, b, thread=False)
-            share(one, tcp_card(place, 17, second, b, a))
+    two(certificates, functools.partial(tcp_card, thread=False), tcp_card)
+
+
+def node_and_hub(certificates):
+    """An rmnode on an rmhub, by certificates and by a key"""
+    for hubs, _, nodes in ways(certificates):
+        with Place("tls-hub") as place:
+            hub = TlsHub(place, hubs, 1)
+            inside = place.add(Node(place.folder, 1, hub.rx(0), hub.tx(0), "--memory", "1M")).up()
+            share(inside, client_node(place, 17, nodes, hub.port_out, hub.port_in))
 
 
 # --- tests: who is not ---------------------------------------------------------------------

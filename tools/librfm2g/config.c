@@ -112,39 +112,24 @@ RFM2G_STATUS RFM2gGetConfig(RFM2GHANDLE rh, RFM2GCONFIG *Config)
 	return handle_put(handle, status);
 }
 
-#define FROM_CONFIG(name, type, value)				\
-RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, RFM2G_##type *to)	\
-{								\
-	struct handle *handle;					\
-	RFM2G_STATUS status = handle_get(rh, &handle);		\
-								\
-	if (status)						\
-		return status;					\
-	if (!to)						\
-		return handle_put(handle, RFM2G_BAD_PARAMETER_2); \
-	*to = value;						\
-	return handle_put(handle, RFM2G_SUCCESS);		\
+#define FROM_CONFIG(name, type, give)					\
+RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, type *to)			\
+{									\
+	struct handle *handle;						\
+	RFM2G_STATUS status = handle_get(rh, &handle);			\
+									\
+	if (status)							\
+		return status;						\
+	if (!to)							\
+		return handle_put(handle, RFM2G_BAD_PARAMETER_2);	\
+	give;								\
+	return handle_put(handle, RFM2G_SUCCESS);			\
 }
 
-FROM_CONFIG(NodeID, NODE, handle->open.Config.NodeId)
-FROM_CONFIG(BoardID, UINT8, handle->open.Config.BoardId)
-FROM_CONFIG(Size, UINT32, handle->open.Config.MemorySize)
-FROM_CONFIG(First, UINT32, 0)
-
-#define TEXT(name, text)					\
-RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, char *to)		\
-{								\
-	struct handle *handle;					\
-	RFM2G_STATUS status = handle_get(rh, &handle);		\
-								\
-	if (status)						\
-		return status;					\
-	if (!to)						\
-		return handle_put(handle, RFM2G_BAD_PARAMETER_2); \
-	strcpy(to, text);					\
-	return handle_put(handle, RFM2G_SUCCESS);		\
-}
-
-TEXT(DeviceName, handle->open.Config.Device)
-TEXT(DllVersion, RFM2G_PRODUCT_VERSION)
-TEXT(DriverVersion, RFM2G_PRODUCT_VERSION)
+FROM_CONFIG(NodeID, RFM2G_NODE, *to = handle->open.Config.NodeId)
+FROM_CONFIG(BoardID, RFM2G_UINT8, *to = handle->open.Config.BoardId)
+FROM_CONFIG(Size, RFM2G_UINT32, *to = handle->open.Config.MemorySize)
+FROM_CONFIG(First, RFM2G_UINT32, *to = 0)
+FROM_CONFIG(DeviceName, char, strcpy(to, handle->open.Config.Device))
+FROM_CONFIG(DllVersion, char, strcpy(to, RFM2G_PRODUCT_VERSION))
+FROM_CONFIG(DriverVersion, char, strcpy(to, RFM2G_PRODUCT_VERSION))

@@ -5,12 +5,6 @@
 #define OFFSET_STEP	(64u << 20)
 #define RING_MS		500
 
-/* For all settings: RFM2G_OS_ERROR if the driver refuses. */
-static RFM2G_STATUS get_config(struct board *board, struct rfm_config *config)
-{
-	return rfm_get_config(board->rfm, config) ? RFM2G_OS_ERROR : RFM2G_SUCCESS;
-}
-
 static RFM2G_STATUS set_config(struct board *board, uint32_t bit, bool on)
 {
 	struct rfm_config config = { .mask = bit, .on = on ? bit : 0 };
@@ -20,20 +14,31 @@ static RFM2G_STATUS set_config(struct board *board, uint32_t bit, bool on)
 	return errno == EOPNOTSUPP ? RFM2G_NOT_SUPPORTED : RFM2G_OS_ERROR;
 }
 
-static RFM2G_STATUS get_switch(RFM2GHANDLE rh, RFM2G_BOOL *on, uint32_t bit)
+/* The settings, for a call that answers at @to. If all is well the caller puts the handle. */
+static RFM2G_STATUS get_config(RFM2GHANDLE rh, const void *to, struct handle **handle,
+			       struct rfm_config *config)
 {
-	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
-	struct rfm_config config;
+	RFM2G_STATUS status = handle_get(rh, handle);
 
 	if (status)
 		return status;
-	if (!on)
-		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
-	status = get_config(handle->board, &config);
-	if (!status)
-		*on = !!(config.on & bit);
-	return handle_put(handle, status);
+	if (!to)
+		status = RFM2G_BAD_PARAMETER_2;
+	else if (rfm_get_config((*handle)->board->rfm, config))
+		status = RFM2G_OS_ERROR;
+	return status ? handle_put(*handle, status) : RFM2G_SUCCESS;
+}
+
+static RFM2G_STATUS get_switch(RFM2GHANDLE rh, RFM2G_BOOL *on, uint32_t bit)
+{
+	struct rfm_config config;
+	struct handle *handle;
+	RFM2G_STATUS status = get_config(rh, on, &handle, &config);
+
+	if (status)
+		return status;
+	*on = !!(config.on & bit);
+	return handle_put(handle, RFM2G_SUCCESS);
 }
 
 static RFM2G_STATUS set_switch(RFM2GHANDLE rh, bool on, uint32_t bit)
@@ -80,18 +85,14 @@ RFM2G_STATUS RFM2gSetParityEnable(RFM2GHANDLE rh, RFM2G_BOOL state)
 
 RFM2G_STATUS RFM2gGetLed(RFM2GHANDLE rh, RFM2G_BOOL *Led)
 {
-	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
 	struct rfm_config config;
+	struct handle *handle;
+	RFM2G_STATUS status = get_config(rh, Led, &handle, &config);
 
 	if (status)
 		return status;
-	if (!Led)
-		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
-	status = get_config(handle->board, &config);
-	if (!status)
-		*Led = handle->board->is_card ? !!(config.on & RFM_CONFIG_LED) : handle->board->led;
-	return handle_put(handle, status);
+	*Led = handle->board->is_card ? !!(config.on & RFM_CONFIG_LED) : handle->board->led;
+	return handle_put(handle, RFM2G_SUCCESS);
 }
 
 RFM2G_STATUS RFM2gSetLed(RFM2GHANDLE rh, RFM2G_BOOL Led)
@@ -110,17 +111,13 @@ RFM2G_STATUS RFM2gSetLed(RFM2GHANDLE rh, RFM2G_BOOL Led)
 
 RFM2G_STATUS RFM2gClearOwnData(RFM2GHANDLE rh, RFM2G_BOOL *state)
 {
-	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
 	struct rfm_config config;
+	struct handle *handle;
+	RFM2G_STATUS status = get_config(rh, state, &handle, &config);
 
 	if (status)
 		return status;
-	if (!state)
-		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
-	status = get_config(handle->board, &config);
-	if (!status)
-		status = set_config(handle->board, RFM_CONFIG_OWN_DATA, false);
+	status = set_config(handle->board, RFM_CONFIG_OWN_DATA, false);
 	if (!status)
 		*state = !!(config.on & RFM_CONFIG_OWN_DATA);
 	return handle_put(handle, status);
@@ -128,18 +125,14 @@ RFM2G_STATUS RFM2gClearOwnData(RFM2GHANDLE rh, RFM2G_BOOL *state)
 
 RFM2G_STATUS RFM2gGetMemoryOffset(RFM2GHANDLE rh, RFM2G_MEM_OFFSETTYPE *offset)
 {
-	struct handle *handle;
-	RFM2G_STATUS status = handle_get(rh, &handle);
 	struct rfm_config config;
+	struct handle *handle;
+	RFM2G_STATUS status = get_config(rh, offset, &handle, &config);
 
 	if (status)
 		return status;
-	if (!offset)
-		return handle_put(handle, RFM2G_BAD_PARAMETER_2);
-	status = get_config(handle->board, &config);
-	if (!status)
-		*offset = (RFM2G_MEM_OFFSETTYPE)(config.address_offset / OFFSET_STEP);
-	return handle_put(handle, status);
+	*offset = (RFM2G_MEM_OFFSETTYPE)(config.address_offset / OFFSET_STEP);
+	return handle_put(handle, RFM2G_SUCCESS);
 }
 
 RFM2G_STATUS RFM2gSetMemoryOffset(RFM2GHANDLE rh, RFM2G_MEM_OFFSETTYPE offset)

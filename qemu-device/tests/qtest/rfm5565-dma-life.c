@@ -35,12 +35,6 @@ static void expect_both(Lab *lab, const uint8_t *data)
     g_assert_cmpuint(counter(&lab->card[0], "frames-full"), ==, 0);
 }
 
-static void set_running(Vm *vm, bool running)
-{
-    qtest_qmp_assert_success(vm->qts, "{'execute': %s}",
-                             running ? "cont" : "stop");
-}
-
 /* --- room ----------------------------------------------------------------- */
 
 /*
@@ -412,7 +406,7 @@ static void test_paused(void)
     uint64_t moved;
 
     get_stuck(lab, box, data);
-    set_running(lab->vm, false);
+    vm_set_running(lab->vm, false);
     moved = counter(a, "dma-bytes");
     fibre_hold(box, false);
     wait_until(counter(a, "frames-home") == counter(a, "frames-sent"));
@@ -425,7 +419,7 @@ static void test_paused(void)
     host_expect(lab->vm, BUFFER2, zeroes, LEN);
     g_assert_false(dma_is_done(a) || dma_is_done(b));
 
-    set_running(lab->vm, true);
+    vm_set_running(lab->vm, true);
     dma_expect(a, true);
     dma_expect(b, true);
     expect_both(lab, data);
@@ -463,7 +457,7 @@ static void migrate(bool paused)
               &(Transfer){ TO_CARD, 0, AT, LEN, DESCRIPTOR(0) });
     wait_until(counter(&source->card[0], "insert-peak") >= 400);
     bar_write(&source->card[0], 0, DMASIZ0, 4, 8);
-    set_running(source->vm, !paused);
+    vm_set_running(source->vm, !paused);
     migrate_to_file(source->vm, file);
     moved = counter(&source->card[0], "dma-bytes");
     g_assert_cmpuint(moved, <, LEN);
@@ -476,7 +470,7 @@ static void migrate(bool paused)
         g_assert_cmphex(bar_read(a, 0, DMACSR0, 4), ==, DMA_ENABLE);
         g_assert_cmpuint(counter(a, "dma-bytes"), ==, moved);
         g_assert_false(intx_level(a));
-        set_running(target->vm, true);
+        vm_set_running(target->vm, true);
         wait_until(intx_level(a));
     }
     dma_expect(a, true);

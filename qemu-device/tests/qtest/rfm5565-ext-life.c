@@ -12,12 +12,6 @@
 #define AT      0x8000
 #define MS      1000000ull
 
-static void set_running(Vm *vm, bool running)
-{
-    qtest_qmp_assert_success(vm->qts, "{'execute': %s}",
-                             running ? "cont" : "stop");
-}
-
 /* --- byte swap ------------------------------------------------------------ */
 
 #define PIO_SWAP 0x20
@@ -77,13 +71,13 @@ static void test_paused(void)
     Events events;
 
     events_start(&events, b, RING_AT, 4, T_DATA | 1u << R_SYNC_LOSS);
-    set_running(lab->vm, false);
+    vm_set_running(lab->vm, false);
     lcsr1_set(a, TX_DISABLE);
     ctl_wait(b, LCSR1, SYNC_LOST, SYNC_LOST);
     g_assert_false(events_ready(&events));
     g_assert_cmpuint(ext_readl(b, X_PRODUCER), ==, 0);
     g_assert_cmphex(ext_readl(b, X_INT_STATUS), ==, 0);
-    set_running(lab->vm, true);
+    vm_set_running(lab->vm, true);
     events_next(&events, R_SYNC_LOSS);
     wait_until(ext_readl(b, X_INT_STATUS) == (1u << V_EVENTS | 1u << V_LINK));
     lab_stop(lab);
@@ -99,12 +93,12 @@ static void test_paused_switched(void)
     Events events;
 
     events_start(&events, b, RING_AT, 4, types);
-    set_running(lab->vm, false);
+    vm_set_running(lab->vm, false);
     lcsr1_set(a, TX_DISABLE);
     ctl_wait(b, LCSR1, SYNC_LOST, SYNC_LOST);
     events_stop(&events);
     events_start(&events, b, RING_AT + 0x10000, 4, types);
-    set_running(lab->vm, true);
+    vm_set_running(lab->vm, true);
     lcsr1_clear(a, TX_DISABLE);
     g_assert_cmpuint(events_next(&events, R_SIGNAL).event, ==, 1);
     qtest_memread(lab->vm->qts, RING_AT, memory, sizeof(memory));
@@ -322,7 +316,7 @@ static void test_migration(void)
     migration_prepare(source, &events);
 
     /* A record that waits: the machine is paused already. */
-    set_running(source->vm, false);
+    vm_set_running(source->vm, false);
     lcsr1_set(&source->card[0], TX_DISABLE);
     ctl_wait(&source->card[1], LCSR1, SYNC_LOST, SYNC_LOST);
     registers_read(&source->card[1], before);
@@ -336,7 +330,7 @@ static void test_migration(void)
                     after[i]);
         }
     }
-    set_running(target->vm, true);
+    vm_set_running(target->vm, true);
     events.card = &target->card[1];
     events_next(&events, R_SYNC_LOSS);
     ctl_writel(&target->card[0], LCSR1, 0);
@@ -467,7 +461,7 @@ static void migrate_to_clock(bool host)
     fence(a, b);
     ext_writel(b, X_WRITER, AT);
     g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0x80000007);
-    set_running(source->vm, false);
+    vm_set_running(source->vm, false);
     lcsr1_set(a, TX_DISABLE);
     ctl_wait(b, LCSR1, SYNC_LOST, SYNC_LOST);
 
@@ -487,7 +481,7 @@ static void migrate_to_clock(bool host)
     g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0xc0000007);
     ext_writel(b, X_WRITER, AT);
     g_assert_cmphex(ext_readl(b, X_WRITER_NODE), ==, 0xc0000007);
-    set_running(target->vm, true);
+    vm_set_running(target->vm, true);
     record = events_next(&events, R_SYNC_LOSS);
     g_assert_cmphex(record.flags, ==, 0);
     g_assert_cmpuint(record.arrival, ==, 0);

@@ -173,6 +173,12 @@ void vm_stop(Vm *vm)
     g_free(vm);
 }
 
+void vm_set_running(Vm *vm, bool running)
+{
+    qtest_qmp_assert_success(vm->qts, "{'execute': %s}",
+                             running ? "cont" : "stop");
+}
+
 char *vm_error_text(Vm *vm)
 {
     char *text;

@@ -168,6 +168,8 @@ char *chardev_tx(const char *id, const char *path);
 /* A machine with these options beside the usual ones. */
 Vm *vm_start(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void vm_stop(Vm *vm);
+/* Lets it go on, or pauses it. */
+void vm_set_running(Vm *vm, bool running);
 
 /* The error output so far, to be freed. */
 char *vm_error_text(Vm *vm);
@@ -403,9 +405,11 @@ void rfm5565_add_memory_tests(void);
 void rfm5565_add_ring_tests(void);
 void rfm5565_add_life_tests(void);
 void rfm5565_add_mode_tests(void);
+void rfm5565_add_snapshot_tests(void);
 void rfm5565_add_saved_tests(void);
 void rfm5565_add_cpu_tests(void);
 void rfm5565_add_ext_tests(void);
+void rfm5565_add_clock_tests(void);
 void rfm5565_add_fence_tests(void);
 void rfm5565_add_query_tests(void);
 void rfm5565_add_event_tests(void);

@@ -351,12 +351,6 @@ static void test_packing(void)
 
 #define HELD 4096       /* frames a paused card keeps */
 
-static void set_running(Vm *vm, bool running)
-{
-    qtest_qmp_assert_success(vm->qts, "{'execute': %s}",
-                             running ? "cont" : "stop");
-}
-
 /*
  * Its card passes on, marks, and keeps what is for itself, up to a limit; what
  * finds no room is marked as well as never stored, counted and reported. When
@@ -370,7 +364,7 @@ static void test_paused_queue(void)
     uint8_t wire[PEER_FRAME];
     unsigned i;
 
-    set_running(lab->vm, false);
+    vm_set_running(lab->vm, false);
     for (i = 1; i <= HELD + too_many; i++) {
         size_t len = peer_update(wire, PEER_NODE, i, 0, 4 * i, i);
 
@@ -389,7 +383,7 @@ static void test_paused_queue(void)
     g_assert_cmpuint(counter(card, "frames-held-lost"), ==, too_many);
     latch_expect(card, L_RX_FULL, RX_FULL);
 
-    set_running(lab->vm, true);
+    vm_set_running(lab->vm, true);
     for (i = 1; i <= HELD; i++) {
         g_assert_cmphex(mem_readl(card, 4 * i), ==, i);
     }
@@ -416,10 +410,10 @@ static void test_paused_sync_loss(void)
     bar_write(card, 0, INTCSR, 4, PCI_INT_ENABLE | LOCAL_INT_ENABLE);
     ctl_writel(card, LIER, L_SYNC_LOSS);
     ctl_writel(card, LISR, GIE);
-    set_running(lab->vm, false);
+    vm_set_running(lab->vm, false);
     shutdown(lab->peer.upstream, SHUT_RDWR);
     wait_until(intx_level(card));
-    set_running(lab->vm, true);
+    vm_set_running(lab->vm, true);
     g_assert_true(intx_level(card));
     ctl_writel(card, LIER, 0);
     ctl_writel(card, LISR, 0x3fff);

@@ -298,12 +298,12 @@ static void test_paused(void)
     Lab *lab = block_ring("node-id=7", "node-id=9");
     Card *a = &lab->card[0];
 
-    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
+    vm_set_running(lab->vm, false);
     mem_writel(a, AT, 5);
     query(a, AT, 32);
     g_assert_cmphex(answer(a, 7).first, ==, 5);
     expect_answer(a, 9, CRC_OF_32_ZEROS, 1u << 31 | 32, 0);
-    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
+    vm_set_running(lab->vm, true);
     query(a, AT, 32);
     expect_answer(a, 9, answer(a, 7).crc, 32, 5);
     lab_stop(lab);

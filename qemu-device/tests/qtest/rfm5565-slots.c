@@ -453,12 +453,12 @@ static void test_timer_paused(void)
     events_start(&events, b, RING_AT, 4, T_DATA);
     armed = ext_readq(b, X_CLOCK);
     slot_arm(b, 0, TIMER, &timer);
-    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'stop'}");
+    vm_set_running(lab->vm, false);
     stopped = ext_readq(b, X_CLOCK);
     wait_until(ext_readq(b, X_CLOCK) > stopped + 2500 * MS);
     g_assert_cmphex(slot_control(b, 0), ==, TIMER);
     gone_on = ext_readq(b, X_CLOCK);
-    qtest_qmp_assert_success(lab->vm->qts, "{'execute': 'cont'}");
+    vm_set_running(lab->vm, true);
     record = events_next(&events, R_STALE);
     g_assert_cmpuint(record.age, >=, timer.silence);
     g_assert_cmpuint(ext_readq(b, X_CLOCK) - gone_on, >=,

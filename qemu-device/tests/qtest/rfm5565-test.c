@@ -12,10 +12,12 @@
  *   rfm5565-ring.c       light, sync loss, damage, strangers
  *   rfm5565-life.c       properties, reset, unplug, migration
  *   rfm5565-modes.c      transfer modes, rogue masters, pause, line, capture
- *   rfm5565-saved.c      snapshots, and what a saved state must not do
+ *   rfm5565-snapshot.c   snapshots
+ *   rfm5565-saved.c      what a saved state must not do
  *   rfm5565-cpu.c        a CPU that runs beside DMA: its stores, its code
  *   rfm5565-ext.c        extension block: how it is found, registers, granules,
- *                        writers, snapshot, clock
+ *                        writers, snapshot
+ *   rfm5565-clock.c      extension block: the clock
  *   rfm5565-fence.c      extension block: multicast, fences
  *   rfm5565-query.c      extension block: what stands in every memory
  *   rfm5565-events.c     extension block: the event ring
@@ -51,9 +53,11 @@ int main(int argc, char **argv)
     rfm5565_add_ring_tests();
     rfm5565_add_life_tests();
     rfm5565_add_mode_tests();
+    rfm5565_add_snapshot_tests();
     rfm5565_add_saved_tests();
     rfm5565_add_cpu_tests();
     rfm5565_add_ext_tests();
+    rfm5565_add_clock_tests();
     rfm5565_add_fence_tests();
     rfm5565_add_query_tests();
     rfm5565_add_event_tests();

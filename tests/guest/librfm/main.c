@@ -85,40 +85,31 @@ static void counts_of_events(void)
 	rfm_events_close(events);
 }
 
+#define EVERY_CARD							\
+	TAP_CASE(registers),						\
+	TAP_CASE(counts_of_events),					\
+	TAP_CASE(opening),						\
+	TAP_CASE(cards_are_listed),					\
+	TAP_CASE(what_is_no_place),					\
+	TAP_CASE(settings),						\
+	TAP_CASE(everything_has_a_name),				\
+	TAP_CASE(waits_end_when_they_should),				\
+	TAP_CASE(mapping),						\
+	TAP_CASE(mapping_through_a_window),				\
+	TAP_CASE(read_only),						\
+	TAP_CASE(interrupts),						\
+	TAP_CASE(signals_end_a_wait)
+
 int main(int argc, char **argv)
 {
 	static const struct tap_case base[] = {
-		TAP_CASE(registers),
-		TAP_CASE(counts_of_events),
-		TAP_CASE(opening),
-		TAP_CASE(cards_are_listed),
-		TAP_CASE(what_is_no_place),
-		TAP_CASE(settings),
-		TAP_CASE(everything_has_a_name),
-		TAP_CASE(waits_end_when_they_should),
-		TAP_CASE(mapping),
-		TAP_CASE(mapping_through_a_window),
-		TAP_CASE(read_only),
-		TAP_CASE(interrupts),
-		TAP_CASE(signals_end_a_wait),
+		EVERY_CARD,
 		TAP_CASE(base_card_says_so),
 	};
 	static const struct tap_case full[] = {
-		TAP_CASE(registers),
-		TAP_CASE(counts_of_events),
-		TAP_CASE(opening),
-		TAP_CASE(cards_are_listed),
+		EVERY_CARD,
 		TAP_CASE(words_and_copies),
 		TAP_CASE(words_and_copies_by_the_processor),
-		TAP_CASE(what_is_no_place),
-		TAP_CASE(settings),
-		TAP_CASE(everything_has_a_name),
-		TAP_CASE(waits_end_when_they_should),
-		TAP_CASE(mapping),
-		TAP_CASE(mapping_through_a_window),
-		TAP_CASE(read_only),
-		TAP_CASE(interrupts),
-		TAP_CASE(signals_end_a_wait),
 		TAP_CASE(a_publication_is_one_store),
 		TAP_CASE(a_store_is_one_store),
 		TAP_CASE(what_every_node_has),

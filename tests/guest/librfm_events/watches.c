@@ -6,6 +6,26 @@
 
 #include "tests/guest/librfm_events/private.h"
 
+/* Of the first word of a page, as @watch says, with marks behind what it tells. */
+static struct rfm_events *begin_watch(struct pair *pair, unsigned int page, struct rfm_watch *watch)
+{
+	static struct rfm_range range;
+
+	if (!map_pair(pair, page, 8) || !begin_marks())
+		return NULL;
+	range = (struct rfm_range){ pair->offset, 8 };
+	if (watch->flags & RFM_WATCH_COMPARE)
+		watch->compare_offset = pair->offset;
+	return watch_with(watch, &range);
+}
+
+static void end_watch(struct rfm_events *events, struct pair *pair)
+{
+	rfm_events_close(events);
+	rfm_events_close(marks);
+	unmap_pair(pair, 8);
+}
+
 /* --- queues ------------------------------------------------------------------------- */
 
 void a_full_queue_drops_and_says_so(void)
@@ -13,13 +33,9 @@ void a_full_queue_drops_and_says_so(void)
 	struct rfm_watch watch = { .depth = 3 };
 	struct rfm_events *events;
 	struct rfm_event record;
-	struct rfm_range range;
 	struct pair pair;
 
-	if (!map_pair(&pair, 2, 8) || !begin_marks())
-		return;
-	range = (struct rfm_range){ pair.offset, 8 };
-	events = watch_with(&watch, &range);
+	events = begin_watch(&pair, 2, &watch);
 	REQUIRE(events);
 	for (uint64_t i = 1; i <= 5; i++)
 		put_alone(near_card, &pair, 0, i);
@@ -30,9 +46,7 @@ void a_full_queue_drops_and_says_so(void)
 	put_alone(near_card, &pair, 0, 6);
 	if (next(events, &record))
 		CHECK(record.seq == 6 && record.bytes[0] == 6 && record.dropped == 2);
-	rfm_events_close(events);
-	rfm_events_close(marks);
-	unmap_pair(&pair, 8);
+	end_watch(events, &pair);
 }
 
 void what_is_unread_takes_in_what_comes(void)
@@ -40,13 +54,9 @@ void what_is_unread_takes_in_what_comes(void)
 	struct rfm_watch watch = { .flags = RFM_WATCH_COALESCE };
 	struct rfm_events *events;
 	struct rfm_event record;
-	struct rfm_range range;
 	struct pair pair;
 
-	if (!map_pair(&pair, 3, 8) || !begin_marks())
-		return;
-	range = (struct rfm_range){ pair.offset, 8 };
-	events = watch_with(&watch, &range);
+	events = begin_watch(&pair, 3, &watch);
 	REQUIRE(events);
 	for (uint64_t i = 1; i <= 5; i++)
 		put_alone(near_card, &pair, 0, i);
@@ -57,9 +67,7 @@ void what_is_unread_takes_in_what_comes(void)
 	put_alone(near_card, &pair, 0, 6);
 	if (next(events, &record))
 		CHECK(record.count == 1 && record.seq == 6);
-	rfm_events_close(events);
-	rfm_events_close(marks);
-	unmap_pair(&pair, 8);
+	end_watch(events, &pair);
 }
 
 /* Only the newest record takes in what comes: what was told between is not overtaken. */
@@ -110,15 +118,10 @@ void what_is_kept_takes_in_what_comes(void)
 	struct pollfd pollfd = { .events = POLLIN };
 	struct rfm_events *events;
 	struct rfm_event record;
-	struct rfm_range range;
 	uint64_t begun, matches = 0;
 	struct pair pair;
 
-	if (!map_pair(&pair, 5, 8) || !begin_marks())
-		return;
-	range = (struct rfm_range){ pair.offset, 8 };
-	watch.compare_offset = pair.offset;
-	events = watch_with(&watch, &range);
+	events = begin_watch(&pair, 5, &watch);
 	REQUIRE(events);
 	/* The queue is full of its first silence. */
 	pollfd.fd = rfm_events_fd(events);
@@ -138,9 +141,7 @@ void what_is_kept_takes_in_what_comes(void)
 	/* Unless it was silent once more: that comes instead of the end of the first silence. */
 	if (now_ns() - begun < watch.silence_ns)
 		CHECK_EQ(record.dropped, 0);
-	rfm_events_close(events);
-	rfm_events_close(marks);
-	unmap_pair(&pair, 8);
+	end_watch(events, &pair);
 }
 
 /* --- eventfds ----------------------------------------------------------------------- */
@@ -160,13 +161,9 @@ void descriptors_tell(void)
 	struct pollfd pollfd = { .events = POLLIN };
 	struct rfm_events *events;
 	struct rfm_event record;
-	struct rfm_range range;
 	struct pair pair;
 
-	if (!map_pair(&pair, 6, 8) || !begin_marks())
-		return;
-	range = (struct rfm_range){ pair.offset, 8 };
-	events = watch_with(&watch, &range);
+	events = begin_watch(&pair, 6, &watch);
 	REQUIRE(events);
 	pollfd.fd = rfm_events_fd(events);
 	CHECK_EQ(poll(&pollfd, 1, 0), 0);
@@ -186,15 +183,13 @@ void descriptors_tell(void)
 	put_alone(near_card, &pair, 0, 5);
 	all_told();
 	CHECK_EQ(count_of(pollfd.fd), 1);
-	rfm_events_close(events);
 	close(pollfd.fd);
 
 	watch.eventfd = open("/dev/null", O_RDONLY);
 	CHECK_NULL(rfm_watch_with(far_card, &watch), EINVAL);
 	close(watch.eventfd);
 	CHECK_NULL(rfm_watch_with(far_card, &watch), EBADF);
-	rfm_events_close(marks);
-	unmap_pair(&pair, 8);
+	end_watch(events, &pair);
 }
 
 /* Nobody waits for who does not read it; then it counts again. */
@@ -205,13 +200,9 @@ void a_full_eventfd_holds_up_nothing(void)
 	struct rfm_watch watch = { .flags = RFM_WATCH_EVENTFD, .eventfd = fd };
 	struct rfm_events *events;
 	struct rfm_event record;
-	struct rfm_range range;
 	struct pair pair;
 
-	if (!map_pair(&pair, 7, 8) || !begin_marks())
-		return;
-	range = (struct rfm_range){ pair.offset, 8 };
-	events = watch_with(&watch, &range);
+	events = begin_watch(&pair, 7, &watch);
 	REQUIRE(events);
 	for (int round = 0; round < 3; round++) {
 		CHECK_EQ(write(fd, &full, sizeof(full)), sizeof(full));
@@ -224,10 +215,8 @@ void a_full_eventfd_holds_up_nothing(void)
 		next(events, &record);
 		CHECK_EQ(count_of(fd), 1);
 	}
-	rfm_events_close(events);
-	rfm_events_close(marks);
+	end_watch(events, &pair);
 	close(fd);
-	unmap_pair(&pair, 8);
 }
 
 struct filler {
@@ -257,14 +246,10 @@ void who_fills_an_eventfd_holds_up_nothing(void)
 	struct pollfd some = { .fd = filler.fd, .events = POLLIN };
 	struct rfm_events *events;
 	struct rfm_event record;
-	struct rfm_range range;
 	pthread_t thread;
 	struct pair pair;
 
-	if (!map_pair(&pair, 7, 8))
-		return;
-	range = (struct rfm_range){ pair.offset, 8 };
-	events = watch_with(&watch, &range);
+	events = begin_watch(&pair, 7, &watch);
 	REQUIRE(events);
 	REQUIRE(!pthread_create(&thread, NULL, fill_again_and_again, &filler));
 	for (int round = 0; round < FILLED; round++) {
@@ -277,9 +262,8 @@ void who_fills_an_eventfd_holds_up_nothing(void)
 		if (poll(&some, 1, 1) == 1)
 			count_of(filler.fd);
 	pthread_join(thread, NULL);
-	rfm_events_close(events);
+	end_watch(events, &pair);
 	close(filler.fd);
-	unmap_pair(&pair, 8);
 }
 
 /* --- conditions --------------------------------------------------------------------- */
