@@ -63,7 +63,7 @@ void sentence_print(char *sentence, size_t size, const char *format, va_list arg
 			*at = '?';
 }
 
-void complain(struct job *job, uint32_t line, uint32_t fault, const char *format, ...)
+void regions_complain(struct job *job, uint32_t line, uint32_t fault, const char *format, ...)
 {
 	char sentence[SENTENCE_MAX];
 	struct rfm_regions_complaint *more;

@@ -107,9 +107,9 @@ void verb_stats(struct control_request *request, json_t *args, void *opaque)
 	struct rfm_port_info rx, tx;
 
 	rfmring_ports(node->ring, &rx, &tx);
-	control_done(request, json_pack("{s:o, s:o, s:o, s:o}", "state", state_json(node),
+	control_done(request, json_pack("{s:o, s:o, s:o, s:o, s:o*}", "state", state_json(node),
 					"counters", counters_json(node), "rx", port_json(&rx),
-					"tx", port_json(&tx)));
+					"tx", port_json(&tx), "publish", publish_json(node)));
 }
 
 void verb_members(struct control_request *request, json_t *args, void *opaque)
