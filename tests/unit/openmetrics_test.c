@@ -220,8 +220,8 @@ static void stored(void **state)
 	static const struct {
 		unsigned int offset, length, values;
 	} rows[] = {
-		{ 0, 1, 0x1 }, { 0, 64, 0xf }, { 4, 4, 0x3 }, { 8, 8, 0x1 }, { 16, 4, 0xc }, { 15, 1, 0x1 },
-		{ 18, 1, 0x4 }, { 20, 44, 0 }, { 64, 1, 0 },
+		{ 0, 1, 0x1 }, { 0, 64, 0xf }, { 4, 4, 0x3 }, { 8, 8, 0x1 }, { 16, 4, 0xc },
+		{ 15, 1, 0x1 }, { 18, 1, 0x4 }, { 20, 44, 0 }, { 64, 1, 0 },
 	};
 	struct rfm_regions *regions = good(HEAD "  all: {offset: 0, type: char, count: 16}\n"
 					   "  part: {offset: 4, type: uint32}\n"

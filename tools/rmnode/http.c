@@ -27,6 +27,8 @@ struct connection {
 	uint64_t end;
 };
 
+TAILQ_HEAD(connections, connection);
+
 /**
  * struct scraped - who listens
  * @turn: libmicrohttpd wants to go on
@@ -39,7 +41,7 @@ struct scraped {
 	struct MHD_Daemon *daemon;
 	struct rfm_loop_fd watch;
 	struct rfm_timer turn, cut;
-	TAILQ_HEAD(, connection) connections;
+	struct connections connections;
 	uint64_t scrapes, late;
 };
 
@@ -120,10 +122,12 @@ static enum MHD_Result answer(void *opaque, struct MHD_Connection *connection, c
 
 	if (strcmp(url, "/metrics")) {
 		status = MHD_HTTP_NOT_FOUND;
-		response = MHD_create_response_from_buffer(strlen(nothing), nothing, MHD_RESPMEM_PERSISTENT);
+		response = MHD_create_response_from_buffer(strlen(nothing), nothing,
+							   MHD_RESPMEM_PERSISTENT);
 	} else if (strcmp(method, "GET")) {
 		status = MHD_HTTP_METHOD_NOT_ALLOWED;
-		response = MHD_create_response_from_buffer(strlen(only_get), only_get, MHD_RESPMEM_PERSISTENT);
+		response = MHD_create_response_from_buffer(strlen(only_get), only_get,
+							   MHD_RESPMEM_PERSISTENT);
 		MHD_add_response_header(response, "Allow", "GET");
 	} else {
 		response = metrics_response(opaque, wants_plain(connection));
@@ -136,7 +140,7 @@ static enum MHD_Result answer(void *opaque, struct MHD_Connection *connection, c
 	return result;
 }
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static void set_cut(struct scraped *scraped)
 {
@@ -193,8 +197,10 @@ static void take_turn(void *opaque, uint64_t now)
 	MHD_UNSIGNED_LONG_LONG ms;
 
 	MHD_run(scraped->daemon);
-	rfm_timer_set(scraped->loop, &scraped->turn,
-		      MHD_get_timeout(scraped->daemon, &ms) == MHD_YES ? now + ms * 1000000 : RFM_NEVER);
+	if (MHD_get_timeout(scraped->daemon, &ms) == MHD_YES)
+		rfm_timer_set(scraped->loop, &scraped->turn, now + ms * 1000000);
+	else
+		rfm_timer_set(scraped->loop, &scraped->turn, RFM_NEVER);
 }
 
 static void on_ready(void *opaque, uint32_t events, uint64_t now)
@@ -202,7 +208,7 @@ static void on_ready(void *opaque, uint32_t events, uint64_t now)
 	take_turn(opaque, now);
 }
 
-/* --- from beginning to end ------------------------------------------------------------------------ */
+/* --- from beginning to end -------------------------------------------------------------------- */
 
 static struct outlet *scraped_open(const char *word, char *error)
 {

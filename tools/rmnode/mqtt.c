@@ -334,7 +334,8 @@ static void begin_connection(struct broker *broker, uint64_t now)
 	}
 	mosquitto_connect_callback_set(broker->mosquitto, on_accepted);
 	mosquitto_publish_callback_set(broker->mosquitto, on_sent);
-	mosquitto_will_set(broker->mosquitto, broker->status, strlen(offline), offline, broker->qos, true);
+	mosquitto_will_set(broker->mosquitto, broker->status, strlen(offline), offline, broker->qos,
+			   true);
 	broker->since = now;
 	error = mosquitto_connect_async(broker->mosquitto, host, atoi(broker->address.service),
 					KEEPALIVE_S);
@@ -357,7 +358,7 @@ static void take_care(void *opaque, uint64_t now)
 	}
 }
 
-/* --- the words of the command line ---------------------------------------------------------------- */
+/* --- the words of the command line ------------------------------------------------------------ */
 
 static bool set_prefix(struct broker *broker, const char *text)
 {
@@ -403,7 +404,8 @@ static bool set(struct broker *broker, const char *word, char *error)
 		       control_why(error, "%s of a broker is %s, not '%s'", settings[i].name,
 				   settings[i].what, word + length);
 	}
-	return control_why(error, "'%s' is no setting of a broker; there are prefix=, qos= and rate=", word);
+	return control_why(error, "'%s' is no setting of a broker; there are prefix=, qos= and rate=",
+			   word);
 }
 
 static bool set_all(struct broker *broker, char *words, char *error)
@@ -447,7 +449,7 @@ static struct outlet *broker_open(const char *word, char *error)
 	return NULL;
 }
 
-/* --- from beginning to end ------------------------------------------------------------------------ */
+/* --- from beginning to end -------------------------------------------------------------------- */
 
 static bool make_topics(struct broker *broker, char *error)
 {

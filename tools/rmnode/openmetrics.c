@@ -488,6 +488,20 @@ static bool ends_with(const char *text, const char *end)
 	return length > tail && text[length - tail - 1] == '_' && !strcmp(text + length - tail, end);
 }
 
+/* NULL for want of memory. */
+static char *name_of(const char *path, const char *unit)
+{
+	bool with_unit = unit && !ends_with(path, unit);
+	char *name;
+
+	if (asprintf(&name, "rfm_%s%s%s", path, with_unit ? "_" : "", with_unit ? unit : "") < 0)
+		return NULL;
+	for (char *at = name; *at; at++)
+		if (*at == '.')
+			*at = '_';
+	return name;
+}
+
 static bool add_value_family(struct metrics *metrics, struct family family, const char *unit)
 {
 	char sentence[VALUES_SENTENCE];
@@ -500,15 +514,8 @@ static bool add_value_family(struct metrics *metrics, struct family family, cons
 			metrics->say(metrics->opaque, sentence);
 		}
 	}
-	if (family.path) {
-		if (asprintf(&family.name, "rfm_%s%s%s", family.path,
-			     family.unit && !ends_with(family.path, family.unit) ? "_" : "",
-			     family.unit && !ends_with(family.path, family.unit) ? family.unit : "") < 0)
-			family.name = NULL;
-		for (char *at = family.name; at && *at; at++)
-			if (*at == '.')
-				*at = '_';
-	}
+	if (family.path)
+		family.name = name_of(family.path, family.unit);
 	return add_family(metrics, family);
 }
 
@@ -616,7 +623,7 @@ static bool check_names(struct metrics *metrics)
 	for (unsigned int i = 0; good && i < metrics->count; i++) {
 		const struct family *family = &metrics->family[i];
 
-		for (int with = 0; good && with <= !!*types[family->type].suffix; with++) {
+		for (int with = 0; good && with < (*types[family->type].suffix ? 2 : 1); with++) {
 			taken[count].path = family->path;
 			if (asprintf(&taken[count].name, "%s%s", family->name,
 				     with ? types[family->type].suffix : "") < 0)

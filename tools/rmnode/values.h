@@ -11,8 +11,8 @@
 
 #include "tools/librfm/rfm/regions.h"
 
-#define VALUES_MAX		16384
-#define VALUES_TEXT_MAX		1024	/* bytes of a text */
+#define VALUES_MAX		16384u
+#define VALUES_TEXT_MAX		1024u	/* bytes of a text */
 #define VALUES_SENTENCE		512
 #define VALUES_PAYLOAD_MAX	VALUES_TEXT_MAX	/* of value_plain(), its end included */
 
