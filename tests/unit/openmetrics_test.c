@@ -214,7 +214,7 @@ static void count(void *opaque, unsigned int number)
 	*(unsigned int *)opaque |= 1u << number;
 }
 
-/* Each value that has a byte of the update is found, also where they overlap; regions count once. */
+/* Each value that has a byte of the update is found, where they overlap too; regions count once. */
 static void stored(void **state)
 {
 	static const struct {

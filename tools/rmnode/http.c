@@ -144,12 +144,12 @@ static enum MHD_Result answer(void *opaque, struct MHD_Connection *connection, c
 
 static void set_cut(struct scraped *scraped)
 {
-	struct connection *connection;
 	uint64_t first = RFM_NEVER;
 
-	TAILQ_FOREACH(connection, &scraped->connections, entry)
-		if (connection->end < first)
-			first = connection->end;
+	for (const struct connection *each = TAILQ_FIRST(&scraped->connections); each;
+	     each = TAILQ_NEXT(each, entry))
+		if (each->end < first)
+			first = each->end;
 	rfm_timer_set(scraped->loop, &scraped->cut, first);
 }
 
@@ -179,13 +179,12 @@ static void come_or_gone(void *opaque, struct MHD_Connection *from, void **conte
 static void cut_late(void *opaque, uint64_t now)
 {
 	struct scraped *scraped = opaque;
-	struct connection *connection;
-
-	TAILQ_FOREACH(connection, &scraped->connections, entry) {
-		if (connection->end > now)
+	for (struct connection *each = TAILQ_FIRST(&scraped->connections); each;
+	     each = TAILQ_NEXT(each, entry)) {
+		if (each->end > now)
 			continue;
-		shutdown(connection->fd, SHUT_RDWR);
-		connection->end = RFM_NEVER;
+		shutdown(each->fd, SHUT_RDWR);
+		each->end = RFM_NEVER;
 		scraped->late++;
 	}
 	set_cut(scraped);

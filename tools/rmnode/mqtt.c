@@ -230,7 +230,7 @@ static bool send_next(struct broker *broker, uint64_t now)
 	return !broker->greet;
 }
 
-/* --- the connection ----------------------------------------------------------------------------- */
+/* --- the connection --------------------------------------------------------------------------- */
 
 static void lose(struct broker *broker, uint64_t now, const char *why)
 {
