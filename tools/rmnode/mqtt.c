@@ -462,8 +462,8 @@ static bool make_topics(struct broker *broker, char *error)
 					   "member is there", broker->status);
 		bytes += values->value[i].place.length;
 	}
-	broker->topic = calloc(values->count, sizeof(*broker->topic));
-	broker->bytes = malloc(bytes);
+	broker->topic = calloc(values->count + 1, sizeof(*broker->topic));
+	broker->bytes = malloc(bytes + 1);
 	if (!broker->topic || !broker->bytes)
 		return control_why(error, "no memory");
 	bytes = 0;

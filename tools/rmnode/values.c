@@ -96,7 +96,7 @@ static int add_all(struct values *values, const struct rfm_regions *regions, uin
 
 	for (const struct rfm_region *region = regions->regions; region; region = region->next)
 		count++;
-	values->news = calloc(count, sizeof(*values->news));
+	values->news = calloc(count + 1, sizeof(*values->news));
 	if (!values->news)
 		return refuse(values, "no memory");
 	for (const struct rfm_region *region = regions->regions; region; region = region->next)
