@@ -9,6 +9,7 @@ mosquitto are Debian's, too.
 import math
 import random
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -73,7 +74,7 @@ class Broker(Program):
 
 
 class Listener(Program):
-    """mosquitto_sub: all messages, in their order."""
+    """mosquitto_sub: all messages, in their order, their payloads as digits."""
 
     def __init__(self, place, port):
         self.file = Path(place.folder, f"heard{random.getrandbits(32):08x}")
@@ -84,14 +85,15 @@ class Listener(Program):
 
     def heard(self):
         lines = self.file.read_text().splitlines(keepends=True)
-        return [(topic, bytes.fromhex(payload).decode(errors="surrogateescape"))
-                for topic, _, payload in (line.rstrip("\n").partition(" ") for line in lines if line[-1] == "\n")]
+        return [line.rstrip("\n").partition(" ")[::2] for line in lines if line[-1] == "\n"]
 
     def of(self, topic):
         return [payload for name, payload in self.heard() if name == topic]
 
     def last(self, topic, payload):
-        wait_for(f"the last of {topic} is {payload}", lambda: self.of(topic)[-1:] == [payload])
+        """Wait until it is: text, or bytes."""
+        payload = payload.encode() if isinstance(payload, str) else payload
+        wait_for(f"the last of {topic} is {payload}", lambda: self.of(topic)[-1:] == [payload.hex()])
 
 
 class Members:
@@ -318,7 +320,7 @@ def changes():
         for topic, payload in {"all/tiny": "-5", "all/low": "5", "all/wealth": str(2 ** 64 - 1), "all/ratio": "-inf",
                                "all/exact": "0.1", "all/ready": "true", "all/state": "broken",
                                "all/alarms": "stage=5|hot", "axes/0/limit/1": "nan", "axes/1/limit/1": "-2.5",
-                               "all/title": 'say "\\"\n\udcff', "loop": "6"}.items():
+                               "all/title": b'say "\\"\n\xff', "loop": "6"}.items():
             early.last(f"plant/ring/{topic}", payload)
         early.last("plant/ring/status", "online")
         heard = len(early.of("plant/ring/loop"))
@@ -388,27 +390,32 @@ def broker_returns():
 def broker_stands_still():
     """A broker that takes nothing holds up no store, and costs no memory"""
     port, = free_ports(1)
-    text = "rfm-regions: 1\nregions:\n  many: {offset: 0, type: char, count: 1000}\n" \
-           "  more: {offset: 0x1000, type: uint64, count: 10000}\n"
+    text = "rfm-regions: 1\nregions:\n" \
+           "  notes: {offset: 0, count: 1000, fields: {note: {offset: 0, type: char, count: 1000}}}\n"
     with Place("publish-still") as place:
         broker = Broker(place, port)
         members = Members(place, f"mqtt:{HERE}:{port},rate=1000", regions=text)
         listener = Listener(place, port)
-        listener.last("rfm/more/9999", "0")
-        broker.send_signal(19)
-        for _ in range(2):          # the first time what is made once is made
-            size = kilobytes(members.node.pid, "Pss")
-            for _ in range(5):
-                members.other.call("load", first=0x1000, last=0x1000 + 80000 - 1, size=64, stride=64, count=50000,
-                                   value=3)
-                members.fence()
+
+        def sweeps(count, value):
+            members.other.call("load", first=0, last=999999, size=64, stride=64, count=15625 * count, value=value)
+            members.fence()
+
+        def note():
+            return bytes.fromhex(members.node.call("read", first=999000, last=999999)["data"]).rstrip(b"\0")
+
+        sweeps(1, 1)        # what is made once is made
+        listener.last("rfm/notes/999/note", note())
+        size = kilobytes(members.node.pid, "Pss")
+        broker.send_signal(signal.SIGSTOP)
+        sweeps(30, 2)
         grown = kilobytes(members.node.pid, "Pss") - size
         expect(grown < 4000, f"it has grown by {grown} KiB")
-        expect(members.published("mqtt")["merged"] > 100000, "nothing is counted")
-        members.store(0x1000 + 8 * 9999, "<Q", 4711)
+        expect(members.published("mqtt")["merged"] > 10000, "nothing is counted")
+        members.store(999000, "<8s", b"the last")
         members.fence()
-        broker.send_signal(18)
-        listener.last("rfm/more/9999", "4711")
+        broker.send_signal(signal.SIGCONT)
+        listener.last("rfm/notes/999/note", note())
 
 
 def killed():
