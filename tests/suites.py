@@ -75,6 +75,8 @@ SUITES = [
            "a second implementation, written from docs/ring-protocol.md"),
     system("capture", "test", 10, 10, "capture files, and what tshark shows of them"),
     system("rmnode", "test", 20, 10, "members without machines, from the shell"),
+    system("publish", "check", 60, 10,
+           "rmnode --publish: what Prometheus, its linter and an MQTT broker get"),
     system("library", "test", 10, 10,
            "librfm, librfm2g and librfmring as they are installed, for programs outside",
            "--brief", whole="library:all"),

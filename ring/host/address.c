@@ -445,6 +445,14 @@ int rfm_route_connect(struct rfm_route *route, uint32_t buffer, uint64_t now, bo
 	return begin_connect(fd, place->ai_addr, place->ai_addrlen, under_way);
 }
 
+bool rfm_route_number(struct rfm_route *route, uint64_t now, char *host, unsigned int size)
+{
+	const struct addrinfo *place = next_place(route, now);
+
+	return place && !getnameinfo(place->ai_addr, place->ai_addrlen, host, size, NULL, 0,
+				     NI_NUMERICHOST);
+}
+
 /* --- the other side --------------------------------------------------------------- */
 
 int rfm_address_accept(const struct rfm_address *address, int listener)

@@ -63,6 +63,14 @@ void rfm_route_free(struct rfm_route *route);
  */
 int rfm_route_connect(struct rfm_route *route, uint32_t buffer, uint64_t now, bool *under_way);
 
+/**
+ * rfm_route_number() - the same for a library that connects by itself
+ * @host: where to, as a number; @size bytes
+ *
+ * Returns false if the name is still being looked up, or leads nowhere.
+ */
+bool rfm_route_number(struct rfm_route *route, uint64_t now, char *host, unsigned int size);
+
 /** rfm_route_trouble() - why the host's name is not known; NULL: it is, or not looked up yet */
 const char *rfm_route_trouble(const struct rfm_route *route);
 

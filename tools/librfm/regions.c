@@ -80,7 +80,7 @@ int refused(const struct rfm_regions *regions, rfm_regions_report *report, void 
 	return fail_with(error);
 }
 
-void complain(struct job *job, uint32_t line, uint32_t fault, const char *format, ...)
+void regions_complain(struct job *job, uint32_t line, uint32_t fault, const char *format, ...)
 {
 	char sentence[SENTENCE_MAX];
 	struct rfm_regions_complaint *more;

@@ -181,10 +181,10 @@ static void complain_overlap(struct job *job, const struct rfm_region *a,
 {
 	const struct rfm_region *late = a->line > b->line ? a : b, *early = late == a ? b : a;
 
-	complain(job, late->line, RFM_REGIONS_OVERLAP,
-		 "'%.70s' at 0x%llx to 0x%llx overlaps '%.70s' at 0x%llx to 0x%llx of line %u",
-		 late->name, (unsigned long long)late->offset, last_byte(late), early->name,
-		 (unsigned long long)early->offset, last_byte(early), early->line);
+	regions_complain(job, late->line, RFM_REGIONS_OVERLAP,
+			 "'%.70s' at 0x%llx to 0x%llx overlaps '%.70s' at 0x%llx to 0x%llx of line %u",
+			 late->name, (unsigned long long)late->offset, last_byte(late), early->name,
+			 (unsigned long long)early->offset, last_byte(early), early->line);
 }
 
 /* Each that begins before another has ended is told, with the one that ends last. */
@@ -208,9 +208,9 @@ static void check_alignment(struct job *job, const struct rfm_region *list)
 {
 	for (; list; list = list->next)
 		if (list->align > 1 && list->offset % list->align)
-			complain(job, list->line, RFM_REGIONS_ALIGNMENT,
-				 "'%.70s' at 0x%llx is misaligned: not at a multiple of %u",
-				 list->name, (unsigned long long)list->offset, list->align);
+			regions_complain(job, list->line, RFM_REGIONS_ALIGNMENT,
+					 "'%.70s' at 0x%llx is misaligned: not at a multiple of %u",
+					 list->name, (unsigned long long)list->offset, list->align);
 }
 
 static void check_structure(struct job *job, const struct rfm_region *region)
@@ -218,15 +218,15 @@ static void check_structure(struct job *job, const struct rfm_region *region)
 	check_overlaps(job, region->fields);
 	check_alignment(job, region->fields);
 	if (region->align > 1 && region->size % region->align)
-		complain(job, region->line, RFM_REGIONS_ALIGNMENT,
-			 "the size of '%.70s', 0x%llx, is misaligned: not a multiple of %u",
-			 region->name, (unsigned long long)region->size, region->align);
+		regions_complain(job, region->line, RFM_REGIONS_ALIGNMENT,
+				 "the size of '%.70s', 0x%llx, is misaligned: not a multiple of %u",
+				 region->name, (unsigned long long)region->size, region->align);
 	for (const struct rfm_region *field = region->fields; field; field = field->next) {
 		if (is_placed(field) && last_byte(field) >= region->size)
-			complain(job, field->line, RFM_REGIONS_BEYOND,
-				 "'%.70s' at 0x%llx to 0x%llx ends beyond '%.70s', which has 0x%llx bytes",
-				 field->name, (unsigned long long)field->offset, last_byte(field),
-				 region->name, (unsigned long long)region->size);
+			regions_complain(job, field->line, RFM_REGIONS_BEYOND,
+					 "'%.70s' at 0x%llx to 0x%llx ends beyond '%.70s', which has 0x%llx bytes",
+					 field->name, (unsigned long long)field->offset, last_byte(field),
+					 region->name, (unsigned long long)region->size);
 		if (!field->type && !field->type_name)
 			check_structure(job, field);
 	}
@@ -312,12 +312,12 @@ static void complain_owners(struct job *job, const struct span *a, const struct 
 	struct region *region = region_of(late->region);
 
 	if (!region->told)
-		complain(job, late->region->line, RFM_REGIONS_OWNERS,
-			 "two owners in the granule of 64 bytes at 0x%llx: node %d of '%.70s',"
-			 " and node %d of '%.70s' of line %u",
-			 (unsigned long long)b->first / REGIONS_GRANULE * REGIONS_GRANULE,
-			 late->owner, late->region->name, early->owner, early->region->name,
-			 early->region->line);
+		regions_complain(job, late->region->line, RFM_REGIONS_OWNERS,
+				 "two owners in the granule of 64 bytes at 0x%llx: node %d of '%.70s',"
+				 " and node %d of '%.70s' of line %u",
+				 (unsigned long long)b->first / REGIONS_GRANULE * REGIONS_GRANULE,
+				 late->owner, late->region->name, early->owner, early->region->name,
+				 early->region->line);
 	region->told = true;
 }
 
@@ -330,8 +330,8 @@ static void check_owners(struct job *job)
 	     region = region->next)
 		gather(&spans, region, region->offset, RFM_REGION_NOBODY);
 	if (spans.full && !job->no_memory)
-		complain(job, 0, RFM_REGIONS_OWNERS,
-			 "owners change too often in this file to be checked");
+		regions_complain(job, 0, RFM_REGIONS_OWNERS,
+				 "owners change too often in this file to be checked");
 	if (spans.count)
 		qsort(spans.list, spans.count, sizeof(*spans.list), by_first);
 	furthest = spans.list;
@@ -360,10 +360,10 @@ void layout_check(struct job *job, uint64_t memory_size)
 		if (!region->type && !region->type_name)
 			check_structure(job, region);
 		if (memory_size && is_placed(region) && last_byte(region) >= memory_size)
-			complain(job, region->line, RFM_REGIONS_BEYOND,
-				 "'%.70s' at 0x%llx to 0x%llx ends beyond the memory, which has 0x%llx bytes",
-				 region->name, (unsigned long long)region->offset,
-				 last_byte(region), (unsigned long long)memory_size);
+			regions_complain(job, region->line, RFM_REGIONS_BEYOND,
+					 "'%.70s' at 0x%llx to 0x%llx ends beyond the memory, which has 0x%llx bytes",
+					 region->name, (unsigned long long)region->offset,
+					 last_byte(region), (unsigned long long)memory_size);
 	}
 	check_owners(job);
 }

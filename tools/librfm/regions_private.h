@@ -74,9 +74,9 @@ struct job {
 
 void *job_get(struct job *job, struct arena *arena, size_t size);
 char *job_copy(struct job *job, struct arena *arena, const char *text);
-void complain(struct job *job, uint32_t line, uint32_t fault, const char *format,
-	      ...) __attribute__((format(printf, 4, 5)));
-#define malformed(job, line, ...)	complain(job, line, RFM_REGIONS_FORM, __VA_ARGS__)
+void regions_complain(struct job *job, uint32_t line, uint32_t fault, const char *format,
+		      ...) __attribute__((format(printf, 4, 5)));
+#define malformed(job, line, ...)	regions_complain(job, line, RFM_REGIONS_FORM, __VA_ARGS__)
 
 /* Tells @report why a name is not taken; fails with @error. */
 int refused(const struct rfm_regions *regions, rfm_regions_report *report, void *context, int error,

@@ -61,6 +61,7 @@ static void end(struct rmnode *node)
 {
 	record_end(node);
 	jobs_end(node);
+	publish_end(node);
 	control_close(node->control);
 	close_guests(node);
 	rfm_poller_remove(&node->trouble_poller);
@@ -90,6 +91,8 @@ static int begin(struct rmnode *node, struct member_options *options)
 
 	if (options->tls && !load_tls(node, options))
 		return STATUS_MISUSED;
+	if (options->published && !publish_load(node, options))
+		return STATUS_MISUSED;
 	node->ring = rfmring_open_tls(&options->config, node->tls, error, sizeof(error));
 	if (!node->ring) {
 		int status = errno == EINVAL ? STATUS_MISUSED : 1;
@@ -102,6 +105,8 @@ static int begin(struct rmnode *node, struct member_options *options)
 	node->signals = (struct rfm_loop_fd){ .ready = on_signal, .opaque = node };
 	if (watch_signals(node->loop, &node->signals))
 		return complain("cannot watch signals: %s", strerror(errno));
+	if (!publish_begin(node))
+		return 1;
 	if (!options->control)
 		return 0;
 	node->control = control_listen(node->loop, options->control, verbs, node, error);

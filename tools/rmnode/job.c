@@ -133,6 +133,8 @@ enum step job_store(struct job *job, uint32_t offset, const void *data, unsigned
 			return STEP_FULL;
 		job->dropped++;
 	}
+	if (job->ring == job->node->ring)
+		publish_stored(job->node, offset, length, now);
 	job->dark += job_dark_stores(job) != dark;
 	job->stores++;
 	return STEP_DID;

@@ -38,10 +38,14 @@ static const char usage[] =
 	"  --socket-buffer BYTES of the sockets to the neighbours\n"
 	"  --tls FOLDER          certificates or keys for links over TCP: docs/tls.md\n"
 	"  --pcap FILE           write what passes to a pcapng file\n"
+	"  --publish WHERE       tell the values of regions: openmetrics:[HOST:]PORT, or\n"
+	"                        mqtt:HOST[:PORT][,prefix=TOPIC][,qos=0|1][,rate=N]; again\n"
+	"                        for each place: docs/publish.md\n"
+	"  --regions FILE        what --publish publishes (RFM_REGIONS, or /etc/rfm/regions.yaml)\n"
 	"\n"
 	"The second form asks a running member. Verbs (rmnode -S SOCKET VERB --help for more):\n";
 
-enum kind { NUMBER, SIZE, TEXT, FLAG, LOG, ROGUE, CLOCK, SHM };
+enum kind { NUMBER, SIZE, TEXT, FLAG, LOG, ROGUE, CLOCK, SHM, PUBLISH };
 
 #define AT(member)	offsetof(struct member_options, member)
 
@@ -84,6 +88,8 @@ static const struct row {
 	{ "socket-buffer", NUMBER, AT(config.socket_buffer), "the socket buffer", 1, 1 << 30, 0 },
 	{ "tls", TEXT, .at = AT(tls) },
 	{ "pcap", TEXT, .at = AT(config.pcap) },
+	{ "publish", .kind = PUBLISH },
+	{ "regions", TEXT, .at = AT(regions) },
 };
 
 #define ROWS	(sizeof(rows) / sizeof(*rows))
@@ -142,6 +148,11 @@ static bool set_row(struct member_options *options, const struct row *row, const
 		*flags &= ~(uint32_t)RFMRING_STREAM_ONLY;
 		*flags |= on ? 0 : RFMRING_STREAM_ONLY;
 		return true;
+	case PUBLISH:
+		if (options->published == PUBLISH_MAX)
+			return refuse("values are published to %d places at most", PUBLISH_MAX);
+		options->publish[options->published++] = text;
+		return true;
 	}
 	return false;
 }
@@ -189,6 +200,8 @@ int main(int argc, char **argv)
 			 argv[optind]);
 	else if ((given & NEEDED) != NEEDED)
 		complain("a member needs --id, --memory, --rx and --tx; see rmnode --help");
+	else if (member.regions && !member.published)
+		complain("--regions says what --publish publishes, which is missing");
 	else
 		return run_member(&member);
 	return STATUS_MISUSED;

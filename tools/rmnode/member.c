@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "counters.h"
 #include "rmnode.h"
 
 /* Node ids, if there are any; false after it has failed the request. */
@@ -49,32 +50,14 @@ void verb_send(struct control_request *request, json_t *args, void *opaque)
 
 /* --- counters ----------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	size_t at;
-} counters[] = {
-#define COUNTER(name) { #name, offsetof(struct rfmring_stats, name) }
-	COUNTER(stores), COUNTER(sent), COUNTER(home), COUNTER(lost), COUNTER(dark),
-	COUNTER(full), COUNTER(received), COUNTER(forwarded), COUNTER(unsendable),
-	COUNTER(overrun), COUNTER(missed), COUNTER(late), COUNTER(copies), COUNTER(beyond),
-	COUNTER(bad), COUNTER(hop_limit), COUNTER(rogue), COUNTER(mixed), COUNTER(held_lost),
-	COUNTER(window_peak), COUNTER(tx_peak), COUNTER(insert_peak), COUNTER(stalls),
-	COUNTER(longest_stall_ns), COUNTER(sent_bytes), COUNTER(received_bytes),
-	COUNTER(forwarded_bytes),
-#undef COUNTER
-};
-
 static json_t *counters_json(struct rmnode *node)
 {
 	struct rfmring_stats stats = stats_of(node->ring);
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)&stats + counters[i].at, sizeof(value));
-		json_object_set_new(object, counters[i].name, json_integer(value));
-	}
+	for (size_t i = 0; i < COUNTERS; i++)
+		json_object_set_new(object, counters[i].name,
+				    json_integer(counter_value(&counters[i], &stats)));
 	json_object_set_new(object, "interrupts_lost", json_integer(node->interrupts_lost));
 	return object;
 }
@@ -124,9 +107,9 @@ void verb_stats(struct control_request *request, json_t *args, void *opaque)
 	struct rfm_port_info rx, tx;
 
 	rfmring_ports(node->ring, &rx, &tx);
-	control_done(request, json_pack("{s:o, s:o, s:o, s:o}", "state", state_json(node),
+	control_done(request, json_pack("{s:o, s:o, s:o, s:o, s:o*}", "state", state_json(node),
 					"counters", counters_json(node), "rx", port_json(&rx),
-					"tx", port_json(&tx)));
+					"tx", port_json(&tx), "publish", publish_json(node)));
 }
 
 void verb_members(struct control_request *request, json_t *args, void *opaque)

@@ -14,6 +14,8 @@
 
 #define INTERRUPTS_KEPT	1024	/* for wait-interrupt */
 
+#define PUBLISH_MAX	8	/* places to which values are published */
+
 #define DEST_ALL	RFMRING_NODES	/* in requests: every other node */
 
 /* Requests have the numbers of interrupts that are on the wire. */
@@ -30,6 +32,7 @@ static inline int wire_type(uint32_t type)
 enum log_style { LOG_TEXT, LOG_JSON, LOG_NONE };
 
 struct fence;
+struct publisher;
 struct recording;
 
 TAILQ_HEAD(job_list, job);
@@ -40,6 +43,7 @@ TAILQ_HEAD(job_list, job);
  * @jobs: what goes on, in the order in which it was asked for
  * @monitors: how many of these want every event
  * @tls: of the links; NULL: none
+ * @publisher: NULL: nothing is published
  * @guests: rings of replays that are over, to be closed outside the loop's round
  */
 struct rmnode {
@@ -59,6 +63,7 @@ struct rmnode {
 	struct job_list jobs;
 	unsigned int monitors;
 	struct recording *recording;
+	struct publisher *publisher;
 	struct fence *fence;
 	struct rfmring *guests[RFMRING_NODES];
 	unsigned int guest_count;
@@ -75,6 +80,9 @@ struct member_options {
 	struct rfmring_config config;
 	const char *control;
 	const char *tls;
+	const char *regions;
+	const char *publish[PUBLISH_MAX];
+	unsigned int published;
 	enum log_style log;
 };
 
@@ -201,6 +209,22 @@ bool in_ranges(const struct ranges *ranges, uint32_t address, unsigned int lengt
 
 control_run verb_record, verb_replay;
 void record_end(struct rmnode *node);
+
+/* --- publish.c ------------------------------------------------------------------------ */
+
+/** publish_load() - the regions and where they go to; false after a sentence was printed */
+bool publish_load(struct rmnode *node, const struct member_options *options);
+
+/** publish_begin() - when the ring is there; false after a sentence was printed */
+bool publish_begin(struct rmnode *node);
+
+/** publish_stored() - bytes that the member has stored itself */
+void publish_stored(struct rmnode *node, uint64_t offset, uint64_t length, uint64_t now);
+
+void publish_end(struct rmnode *node);
+
+/** publish_json() - what has become of it, of `stats`; NULL: nothing is published */
+json_t *publish_json(const struct rmnode *node);
 
 /* --- client.c ------------------------------------------------------------------------- */
 

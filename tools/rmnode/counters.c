@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "tools/rmnode/counters.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define ROW(kind, name, what) { #name, offsetof(struct rfmring_stats, name), kind, what }
+#define COUNT(name, what) ROW(COUNTER_COUNT, name, what)
+#define PEAK(name, what) ROW(COUNTER_PEAK, name, what)
+
+const struct counter counters[COUNTERS] = {
+	COUNT(stores, "stores and interrupts asked for"),
+	COUNT(sent, "own frames numbered"),
+	COUNT(home, "own frames that came home, stored by every node on the way"),
+	COUNT(lost, "own frames that did not come home"),
+	COUNT(dark, "own frames not sent: the node was dark"),
+	COUNT(full, "own frames not sent: no room within the stall limit"),
+	COUNT(received, "updates, interrupts and fences of others that were taken"),
+	COUNT(forwarded, "frames of others passed on"),
+	COUNT(unsendable, "frames of others not passed on: no downstream"),
+	COUNT(overrun, "frames of others not passed on: no room"),
+	COUNT(missed, "updates, interrupts and fences of others that never arrived here"),
+	COUNT(late, "frames older than what had come, not stored"),
+	COUNT(copies, "second copies of redundant transfers"),
+	COUNT(beyond, "updates past the end of this memory"),
+	COUNT(bad, "damaged frames dropped"),
+	COUNT(hop_limit, "frames dropped because they went round for ever"),
+	COUNT(rogue, "frames that this rogue master removed"),
+	COUNT(mixed, "frames removed because their node is of the other transfer mode"),
+	COUNT(held_lost, "updates dropped here while the node was paused"),
+	PEAK(window_peak, "most own frames in flight"),
+	PEAK(tx_peak, "most frames in the transmit FIFO"),
+	PEAK(insert_peak, "most stores that waited"),
+	COUNT(stalls, "stores that had to wait for room"),
+	ROW(COUNTER_NS, longest_stall_ns, "longest of these waits"),
+	COUNT(sent_bytes, "data bytes of own updates given to the fibre"),
+	COUNT(received_bytes, "data bytes of updates that were taken"),
+	COUNT(forwarded_bytes, "data bytes of updates passed on"),
+};
+
+uint64_t counter_value(const struct counter *counter, const struct rfmring_stats *stats)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)stats + counter->at, sizeof(value));
+	return value;
+}

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Values to an MQTT broker, with libmosquitto in the member's loop: one retained message a value,
+ * when its bytes have changed.
+ *
+ * Nothing waits in a queue of messages. A value that has changed is marked and loaded when it is
+ * sent, so the last one is what goes, and a broker that is slow or away costs no more memory
+ * than one that is not. A topic is in one of two lists or in none:
+ *
+ *	ready	it has changed and may be sent
+ *	resting	it was sent so lately that it has to wait; the one that is free first is first
+ *
+ * Each connection is a new client of libmosquitto, to which all values are new.
+ */
+#include "publish.h"
+
+#include <errno.h>
+#include <mosquitto.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "ring/host/address.h"
+#include "tools/common/parse.h"
+
+#define WINDOW		16	/* messages that libmosquitto has at once */
+#define SENT_A_TURN	4	/* then the ring has its turn */
+#define KEEPALIVE_S	10
+#define CARE_NS		1000000000ull
+#define CONNECT_NS	10000000000ull	/* a broker has that long to accept */
+#define RETRY_FIRST_NS	250000000ull
+#define RETRY_LAST_NS	16000000000ull
+#define PREFIX_MAX	128
+#define RATE_MAX	1000
+
+enum topic_place { TOPIC_NOWHERE, TOPIC_READY, TOPIC_RESTING };
+
+/**
+ * struct topic - of a value
+ * @place: in which list it is
+ * @changed: since it was sent
+ * @known: to the broker, as @sent
+ * @free_at: resting: until then
+ */
+struct topic {
+	TAILQ_ENTRY(topic) entry;
+	enum topic_place place;
+	bool changed, known;
+	uint64_t free_at;
+	uint8_t *sent;
+};
+
+TAILQ_HEAD(topics, topic);
+
+/**
+ * struct broker - one, and what it knows
+ * @mosquitto: NULL: there is no connection, nor is one being made
+ * @accepted: it takes messages
+ * @greet: the status is still to be sent
+ * @away: that it is has been said
+ * @waiting: messages that libmosquitto has
+ * @since: when the connection was begun
+ * @retry_ns: how long to wait for the next one
+ * @merged: updates of a value whose last one had not been sent yet
+ * @lost: messages of which is not known whether they arrived, when a connection ended
+ */
+struct broker {
+	struct outlet outlet;
+	struct rfm_address address;
+	char prefix[PREFIX_MAX], status[PREFIX_MAX + 8], client[32];
+	uint64_t qos, interval_ns;
+
+	struct rfm_loop *loop;
+	struct rfm_route *route;
+	struct mosquitto *mosquitto;
+	struct rfm_loop_fd watch;
+	struct rfm_timer care, rest;
+	struct rfm_poller poller;
+	bool accepted, greet, away;
+	unsigned int waiting;
+	uint64_t since, retry_ns;
+
+	struct topic *topic;
+	uint8_t *bytes;
+	struct topics ready, resting;
+	uint64_t sent, merged, lost;
+};
+
+static const struct values *values_of(const struct broker *broker)
+{
+	return broker->outlet.publisher->values;
+}
+
+static void say(struct broker *broker, const char *what, const char *why)
+{
+	char sentence[CONTROL_SENTENCE];
+
+	snprintf(sentence, sizeof(sentence), "the broker %s:%s %s%s%s", broker->address.host,
+		 broker->address.service, what, why ? ": " : "", why ?: "");
+	on_log(broker->outlet.publisher->node, sentence);
+}
+
+/* --- topics -------------------------------------------------------------------------------- */
+
+static void go_on(struct broker *broker)
+{
+	if (broker->accepted && broker->waiting < WINDOW &&
+	    (broker->greet || !TAILQ_EMPTY(&broker->ready)))
+		rfm_poller_activate(&broker->poller);
+}
+
+static void make_ready(struct broker *broker, struct topic *topic)
+{
+	topic->place = TOPIC_READY;
+	TAILQ_INSERT_TAIL(&broker->ready, topic, entry);
+	go_on(broker);
+}
+
+static void broker_stored(struct outlet *outlet, unsigned int number)
+{
+	struct broker *broker = (struct broker *)outlet;
+	struct topic *topic = &broker->topic[number];
+
+	if (topic->changed) {
+		broker->merged++;
+		return;
+	}
+	topic->changed = true;
+	if (topic->place == TOPIC_NOWHERE)
+		make_ready(broker, topic);
+}
+
+static void set_rest(struct broker *broker)
+{
+	const struct topic *first = TAILQ_FIRST(&broker->resting);
+
+	rfm_timer_set(broker->loop, &broker->rest, first ? first->free_at : RFM_NEVER);
+}
+
+static void free_rested(struct broker *broker, uint64_t now)
+{
+	struct topic *topic;
+
+	while ((topic = TAILQ_FIRST(&broker->resting)) && topic->free_at <= now) {
+		TAILQ_REMOVE(&broker->resting, topic, entry);
+		topic->place = TOPIC_NOWHERE;
+		if (topic->changed)
+			make_ready(broker, topic);
+	}
+	set_rest(broker);
+}
+
+static void rest_over(void *opaque, uint64_t now)
+{
+	free_rested(opaque, now);
+}
+
+/* Whoever connects anew is told all. */
+static void forget(struct broker *broker)
+{
+	for (unsigned int i = 0; i < values_of(broker)->count; i++) {
+		struct topic *topic = &broker->topic[i];
+
+		topic->known = false;
+		topic->changed = true;
+		if (topic->place == TOPIC_NOWHERE)
+			make_ready(broker, topic);
+	}
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+/* PREFIX/axes/2/limit/0 */
+static void topic_name(const struct broker *broker, const char *name, char *topic)
+{
+	char *to = topic + sprintf(topic, "%s/", broker->prefix);
+
+	for (; *name; name++)
+		if (*name != ']')
+			*to++ = *name == '.' || *name == '[' ? '/' : *name;
+	*to = '\0';
+}
+
+static bool send_message(struct broker *broker, const char *topic, const char *payload,
+			 unsigned int length)
+{
+	broker->waiting++;
+	if (!mosquitto_publish(broker->mosquitto, NULL, topic, length, payload, broker->qos, true)) {
+		broker->sent++;
+		return true;
+	}
+	broker->waiting--;
+	return false;
+}
+
+/* Loaded now, and sent unless it is what the broker knows. False: the connection is not good. */
+static bool send_value(struct broker *broker, struct topic *topic, uint64_t now)
+{
+	const struct value *value = &values_of(broker)->value[topic - broker->topic];
+	char name[PREFIX_MAX + RFM_REGION_PATH_MAX], plain[VALUES_PAYLOAD_MAX];
+	uint8_t bytes[VALUES_TEXT_MAX];
+
+	TAILQ_REMOVE(&broker->ready, topic, entry);
+	topic->place = TOPIC_NOWHERE;
+	topic->changed = false;
+	value_load(values_of(broker), value, bytes);
+	if (topic->known && !memcmp(bytes, topic->sent, value->place.length))
+		return true;
+	topic_name(broker, value->name, name);
+	if (!send_message(broker, name, plain, value_plain(value, bytes, plain))) {
+		topic->changed = true;
+		make_ready(broker, topic);
+		return false;
+	}
+	memcpy(topic->sent, bytes, value->place.length);
+	topic->known = true;
+	topic->place = TOPIC_RESTING;
+	topic->free_at = now + broker->interval_ns;
+	TAILQ_INSERT_TAIL(&broker->resting, topic, entry);
+	return true;
+}
+
+static bool send_next(struct broker *broker, uint64_t now)
+{
+	static const char online[] = "online";
+
+	if (!broker->greet)
+		return send_value(broker, TAILQ_FIRST(&broker->ready), now);
+	broker->greet = !send_message(broker, broker->status, online, strlen(online));
+	return !broker->greet;
+}
+
+/* --- the connection --------------------------------------------------------------------------- */
+
+static void lose(struct broker *broker, uint64_t now, const char *why)
+{
+	if (!broker->away)
+		say(broker, "is away", why);
+	broker->away = true;
+	broker->lost += broker->waiting;
+	broker->waiting = 0;
+	broker->accepted = false;
+	rfm_poller_deactivate(&broker->poller);
+	rfm_loop_unwatch(broker->loop, &broker->watch);
+	mosquitto_destroy(broker->mosquitto);
+	broker->mosquitto = NULL;
+	rfm_timer_set(broker->loop, &broker->care, now + broker->retry_ns);
+	if (broker->retry_ns < RETRY_LAST_NS)
+		broker->retry_ns *= 2;
+}
+
+/* After each call of libmosquitto. */
+static void check(struct broker *broker, int error, uint64_t now)
+{
+	int fd = mosquitto_socket(broker->mosquitto);
+	uint32_t events = EPOLLIN | (mosquitto_want_write(broker->mosquitto) ? EPOLLOUT : 0);
+
+	/* Less than 0 is no error. */
+	if (error > 0)
+		lose(broker, now, error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error));
+	else if (fd < 0 || rfm_loop_watch(broker->loop, &broker->watch, fd, events))
+		lose(broker, now, "its socket cannot be watched");
+}
+
+static bool send_some(void *opaque, uint64_t now)
+{
+	struct broker *broker = opaque;
+	bool good = true;
+
+	rfm_poller_deactivate(&broker->poller);
+	for (unsigned int i = 0; good && i < SENT_A_TURN && broker->waiting < WINDOW &&
+	     (broker->greet || !TAILQ_EMPTY(&broker->ready)); i++)
+		good = send_next(broker, now);
+	set_rest(broker);
+	check(broker, good ? MOSQ_ERR_SUCCESS : MOSQ_ERR_CONN_LOST, now);
+	go_on(broker);
+	return true;
+}
+
+static void on_accepted(struct mosquitto *mosquitto, void *opaque, int refused)
+{
+	struct broker *broker = opaque;
+
+	if (refused) {
+		if (!broker->away)
+			say(broker, "refuses", mosquitto_connack_string(refused));
+		broker->away = true;
+		return;
+	}
+	say(broker, "takes the values", NULL);
+	broker->away = false;
+	broker->accepted = broker->greet = true;
+	broker->retry_ns = RETRY_FIRST_NS;
+	forget(broker);
+}
+
+static void on_sent(struct mosquitto *mosquitto, void *opaque, int message)
+{
+	struct broker *broker = opaque;
+
+	broker->waiting--;
+	go_on(broker);
+}
+
+static void on_socket(void *opaque, uint32_t events, uint64_t now)
+{
+	struct broker *broker = opaque;
+	int error = MOSQ_ERR_SUCCESS;
+
+	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+		error = mosquitto_loop_read(broker->mosquitto, 1);
+	if (error <= 0 && events & EPOLLOUT)
+		error = mosquitto_loop_write(broker->mosquitto, 1);
+	check(broker, error, now);
+}
+
+static void begin_connection(struct broker *broker, uint64_t now)
+{
+	static const char offline[] = "offline";
+	char host[RFM_ADDRESS_MAX];
+	int error;
+
+	if (!rfm_route_number(broker->route, now, host, sizeof(host))) {
+		if (rfm_route_trouble(broker->route))
+			lose(broker, now, rfm_route_trouble(broker->route));
+		else
+			rfm_timer_set(broker->loop, &broker->care, now + RETRY_FIRST_NS);
+		return;
+	}
+	broker->mosquitto = mosquitto_new(broker->client, true, broker);
+	if (!broker->mosquitto) {
+		lose(broker, now, "no memory");
+		return;
+	}
+	mosquitto_connect_callback_set(broker->mosquitto, on_accepted);
+	mosquitto_publish_callback_set(broker->mosquitto, on_sent);
+	mosquitto_will_set(broker->mosquitto, broker->status, strlen(offline), offline, broker->qos,
+			   true);
+	broker->since = now;
+	error = mosquitto_connect_async(broker->mosquitto, host, atoi(broker->address.service),
+					KEEPALIVE_S);
+	check(broker, error, now);
+	if (broker->mosquitto)
+		rfm_timer_set(broker->loop, &broker->care, now + CARE_NS);
+}
+
+static void take_care(void *opaque, uint64_t now)
+{
+	struct broker *broker = opaque;
+
+	if (!broker->mosquitto) {
+		begin_connection(broker, now);
+	} else if (!broker->accepted && now - broker->since >= CONNECT_NS) {
+		lose(broker, now, "it does not answer");
+	} else {
+		rfm_timer_set(broker->loop, &broker->care, now + CARE_NS);
+		check(broker, mosquitto_loop_misc(broker->mosquitto), now);
+	}
+}
+
+/* --- the words of the command line ------------------------------------------------------------ */
+
+static bool set_prefix(struct broker *broker, const char *text)
+{
+	if (strlen(text) >= PREFIX_MAX || !*text || mosquitto_pub_topic_check(text))
+		return false;
+	strcpy(broker->prefix, text);
+	return true;
+}
+
+static bool set_qos(struct broker *broker, const char *text)
+{
+	return parse_number(text, 1, &broker->qos) == PARSE_OK;
+}
+
+static bool set_rate(struct broker *broker, const char *text)
+{
+	uint64_t rate;
+
+	if (parse_number(text, RATE_MAX, &rate) != PARSE_OK || !rate)
+		return false;
+	broker->interval_ns = 1000000000 / rate;
+	return true;
+}
+
+static const struct {
+	const char *name;
+	bool (*set)(struct broker *broker, const char *text);
+	const char *what;
+} settings[] = {
+	{ "prefix=", set_prefix, "a topic without wildcards, of at most 127 bytes" },
+	{ "qos=", set_qos, "0 or 1" },
+	{ "rate=", set_rate, "the messages of a topic in a second, from 1 to 1000" },
+};
+
+static bool set(struct broker *broker, const char *word, char *error)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		size_t length = strlen(settings[i].name);
+
+		if (strncmp(word, settings[i].name, length))
+			continue;
+		return settings[i].set(broker, word + length) ||
+		       control_why(error, "%s of a broker is %s, not '%s'", settings[i].name,
+				   settings[i].what, word + length);
+	}
+	return control_why(error, "'%s' is no setting of a broker; there are prefix=, qos= and rate=",
+			   word);
+}
+
+static bool set_all(struct broker *broker, char *words, char *error)
+{
+	char address[RFM_ADDRESS_MAX + 16], *host = strsep(&words, ",");
+	const char *trouble;
+
+	snprintf(address, sizeof(address), "tcp:%s%s", host,
+		 strchr(strrchr(host, ']') ?: host, ':') ? "" : ":1883");
+	trouble = rfm_address_parse(&broker->address, address);
+	if (trouble)
+		return control_why(error, "'mqtt:%s' is not understood; it is mqtt:HOST[:PORT]", host);
+	while (words)
+		if (!set(broker, strsep(&words, ","), error))
+			return false;
+	sprintf(broker->status, "%s/status", broker->prefix);
+	return true;
+}
+
+static struct outlet *broker_open(const char *word, char *error)
+{
+	struct broker *broker = calloc(1, sizeof(*broker));
+	char *words = strdup(word);
+	bool good;
+
+	if (!broker || !words) {
+		free(broker);
+		free(words);
+		snprintf(error, CONTROL_SENTENCE, "no memory");
+		return NULL;
+	}
+	strcpy(broker->prefix, "rfm");
+	broker->interval_ns = 100000000;
+	TAILQ_INIT(&broker->ready);
+	TAILQ_INIT(&broker->resting);
+	good = set_all(broker, words, error);
+	free(words);
+	if (good)
+		return &broker->outlet;
+	free(broker);
+	return NULL;
+}
+
+/* --- from beginning to end -------------------------------------------------------------------- */
+
+static bool make_topics(struct broker *broker, char *error)
+{
+	const struct values *values = values_of(broker);
+	size_t bytes = 0;
+
+	for (unsigned int i = 0; i < values->count; i++) {
+		if (!strcmp(values->value[i].name, "status"))
+			return control_why(error, "'status' would have the topic %s, which says whether the "
+					   "member is there", broker->status);
+		bytes += values->value[i].place.length;
+	}
+	broker->topic = calloc(values->count + 1, sizeof(*broker->topic));
+	broker->bytes = malloc(bytes + 1);
+	if (!broker->topic || !broker->bytes)
+		return control_why(error, "no memory");
+	bytes = 0;
+	for (unsigned int i = 0; i < values->count; i++) {
+		broker->topic[i].sent = broker->bytes + bytes;
+		bytes += values->value[i].place.length;
+	}
+	return true;
+}
+
+static bool broker_begin(struct outlet *outlet, char *error)
+{
+	struct broker *broker = (struct broker *)outlet;
+	struct rmnode *node = outlet->publisher->node;
+	uint64_t now = rfm_loop_now(node->loop);
+
+	if (!make_topics(broker, error))
+		return false;
+	broker->route = rfm_route_new(&broker->address, now);
+	if (!broker->route || mosquitto_lib_init())
+		return control_why(error, "no memory");
+	broker->loop = node->loop;
+	snprintf(broker->client, sizeof(broker->client), "rmnode%u-%08x", node->id,
+		 (uint32_t)state_of(node->ring).incarnation);
+	broker->watch = (struct rfm_loop_fd){ .ready = on_socket, .opaque = broker };
+	broker->care = (struct rfm_timer){ .fire = take_care, .opaque = broker };
+	broker->rest = (struct rfm_timer){ .fire = rest_over, .opaque = broker };
+	broker->poller = (struct rfm_poller){ .poll = send_some, .opaque = broker };
+	rfm_poller_add(broker->loop, &broker->poller);
+	broker->retry_ns = RETRY_FIRST_NS;
+	rfm_timer_set(broker->loop, &broker->care, now);
+	return true;
+}
+
+static json_t *broker_json(const struct outlet *outlet)
+{
+	const struct broker *broker = (const struct broker *)outlet;
+
+	return json_pack("{s:b, s:I, s:I, s:I}", "connected", (int)broker->accepted,
+			 "sent", (json_int_t)broker->sent, "merged", (json_int_t)broker->merged,
+			 "lost", (json_int_t)broker->lost);
+}
+
+/* What has changed goes, as far as the socket takes it; then the broker sends the will. */
+static void broker_close(struct outlet *outlet)
+{
+	struct broker *broker = (struct broker *)outlet;
+
+	if (broker->loop) {
+		free_rested(broker, RFM_NEVER);
+		while (broker->accepted && broker->waiting < WINDOW && !TAILQ_EMPTY(&broker->ready) &&
+		       send_value(broker, TAILQ_FIRST(&broker->ready), 0))
+			;
+		rfm_poller_remove(&broker->poller);
+		rfm_loop_unwatch(broker->loop, &broker->watch);
+		rfm_timer_set(broker->loop, &broker->care, RFM_NEVER);
+		rfm_timer_set(broker->loop, &broker->rest, RFM_NEVER);
+		mosquitto_destroy(broker->mosquitto);
+		mosquitto_lib_cleanup();
+	}
+	rfm_route_free(broker->route);
+	free(broker->topic);
+	free(broker->bytes);
+	free(broker);
+}
+
+const struct outlet_kind mqtt_outlet = {
+	.prefix = "mqtt:", .open = broker_open, .begin = broker_begin, .stored = broker_stored,
+	.json = broker_json, .close = broker_close,
+};
