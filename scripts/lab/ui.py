@@ -13,6 +13,7 @@ import ipaddress
 import json
 import re
 import signal
+import socket
 from pathlib import Path
 
 from . import LabError
@@ -24,7 +25,7 @@ PAGE = Path(__file__).parent / "ui.html"
 VALUES_S = 0.5
 REQUEST_MAX = 16384
 SECONDS_TO_ASK = 10
-BACKLOG = 1 << 20       # bytes that may wait for a slow browser
+BACKLOG = 1 << 18       # bytes that may wait for a slow browser
 BROWSERS_MAX = 64
 
 HEADERS = {
@@ -130,6 +131,8 @@ class Server:
             self._answer(writer, refused.args[0], "text/plain; charset=utf-8", (refused.args[1] + "\n").encode())
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             pass
+        except asyncio.CancelledError:      # the server ends, and asyncio would complain of it
+            pass
         finally:
             writer.close()
 
@@ -158,6 +161,7 @@ class Server:
 
     async def _feed(self, reader, writer):
         """Until the browser goes, or has been dropped."""
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BACKLOG)
         self._answer(writer, "200 OK", "text/event-stream")
         for event in self._latest.values():
             writer.write(event)
