@@ -135,8 +135,8 @@ class Hub(Asked):
     def counters(self):
         total = self.answers["counters"]["total"]
         return {"frames": total["in"]["frames"], "bytes": total["in"]["bytes"],
-                **{f"dropped: {name}": count for name, count in total["dropped"].items()},
-                **{f"fault: {name}": count for name, count in total["faults"].items()}}
+                **{f"dropped ({name})": count for name, count in total["dropped"].items()},
+                **{f"fault {name}": count for name, count in total["faults"].items() if name != "drop"}}
 
     @property
     def ports(self):
@@ -146,7 +146,7 @@ class Hub(Asked):
         if not self.answering:
             return {"answers": False, "frames": None, "bytes": None, "losses": None}
         return {"answers": True, "frames": self.rates.get("frames"), "bytes": self.rates.get("bytes"),
-                "losses": losses_of(self, [name for name in self.counters if ": " in name])}
+                "losses": losses_of(self, self.counters.keys() - {"frames", "bytes"})}
 
 
 class Member(Asked):
@@ -186,7 +186,7 @@ class Member(Asked):
 def losses_of(asked, names):
     """{name: (how many, are there more than a second ago)} of those that are not 0."""
     return {name: (asked.counters[name], asked.rates.get(name, 0) > 0)
-            for name in names if asked.counters[name]}
+            for name in asked.counters if name in names and asked.counters[name]}
 
 
 class Watched:
