@@ -153,7 +153,7 @@ SUITES = [
     *(Suite(f"guides:{guide}", tier, seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
             f"the commands of docs/{guide}.md")
       for guide, tier, seconds in (("five-minutes", "check", 30), ("nightly", "check", 20), ("own-guest", "check", 400),
-                                   ("hosts", "check", 20), ("realtime", "long", 120))),
+                                   ("hosts", "check", 20), ("ui", "check", 20), ("realtime", "long", 120))),
     system("kvm", "check", 40, 10, "the driver warns of AVX under KVM"),
 
     # --- what measures ---
