@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
 """What `rmlab ui` shows: how a ring is, by those who are on it and let themselves be asked.
 
-Hub and members are asked once a second for what they have counted. Regions are watched by members,
+Hub and members, and rmctl in machines, tell once a second what they have counted. Regions are watched by members,
 who tell at most every half second how many updates came: it costs the ring nothing, whatever the rate.
 What nobody tells is None, never a guess.
 """
 
 import asyncio
+import contextlib
 import json
 import time
 from collections import deque
 
 from . import LabError
+from .channel import DIES_WITH_US, Channel, Connection
 
 ROUND_S = 1.0
 WATCH_MS = 500
@@ -22,7 +24,8 @@ REGIONS_SHOWN = 40          # a watch each, of the 64 clients of a control socke
 LINE_MAX = 4 << 20          # of an answer: a hub with 256 ports has 200 KiB
 EVENTS_KEPT = 50
 
-# What a member counts that should not be: as librfmring(7) names it.
+# What a member counts, as librfmring(7) names it; and what of that should not be.
+RATES = ("stores", "received", "sent_bytes")
 LOSSES = ("lost", "missed", "bad", "late", "overrun", "unsendable", "beyond", "hop_limit", "held_lost", "mixed")
 
 # What keeps a member from the ring, by what it says of itself.
@@ -100,6 +103,13 @@ class Asked:
         """It had time to answer, and did not."""
         return not self.answering and time.monotonic() - self._began > SECONDS_SILENT
 
+    @property
+    def late(self):
+        return self._heard is None or time.monotonic() - self._heard > SECONDS_SILENT
+
+    def forget(self):
+        self.answers, self.rates, self._before = {}, {}, None
+
     async def ask(self):
         """One round. What it said before is forgotten when it has been silent for too long."""
         try:
@@ -109,9 +119,8 @@ class Asked:
             self._count()
         except (*GONE, TimeoutError) as error:
             self.close()
-            late = isinstance(error, TimeoutError) and self._heard
-            if not late or time.monotonic() - self._heard > SECONDS_SILENT:
-                self.answers, self.rates, self._before = {}, {}, None
+            if self.late or not isinstance(error, TimeoutError):
+                self.forget()
 
     def _count(self):
         now, life, counters = self._heard, self.life, self.counters
@@ -152,6 +161,10 @@ class Hub(Asked):
 class Member(Asked):
     """An rmnode; its node id is known from the lab, or when it has answered."""
 
+    kind = "rmnode"
+    silence = "does not answer"
+    dead = False
+
     def __init__(self, path, node=None):
         super().__init__(path, "stats", "members")
         self.node = node
@@ -174,17 +187,114 @@ class Member(Asked):
         return self.answers["stats"]["counters"]
 
     @property
-    def on_ring(self):
-        return self.answering and not any(holds(self.state) for _, holds in TROUBLES)
+    def troubles(self):
+        return [name for name, holds in TROUBLES if holds(self.state)]
 
     @property
-    def sees(self):
-        """Its memory has what the others store."""
-        return self.on_ring and not self.state["paused"]
+    def on_ring(self):
+        return self.answering and not self.troubles
+
+    @property
+    def open(self):
+        return self.state["open"]
+
+    @property
+    def paused(self):
+        return self.state["paused"]
+
+    @property
+    def hops(self):
+        """{node: links from there to here} of the others on the ring."""
+        return {other["id"]: other["hops"] for other in self.answers["members"]["members"]}
+
+
+class Card(Asked):
+    """The card of a machine of a lab, of which rmctl tells there until the connection breaks."""
+
+    kind = "machine"
+    silence = "rmctl in it does not answer"
+    life = None
+
+    def __init__(self, machine):
+        super().__init__(machine)
+        self.node = machine.config["node_id"]
+        self._machine = machine
+        self._map = self._task = None
+
+    @property
+    def dead(self):
+        return self._machine.pid is None
+
+    async def ask(self):
+        if not self._task or self._task.done():
+            self._task = asyncio.create_task(self._follow())
+        if self.late:
+            self.forget()
+
+    async def _follow(self):
+        # Without anybody who takes what it says, rmctl fails, and the loop ends.
+        command = f"while sleep {ROUND_S:g} && rmctl -j map rfm0 && rmctl -j stats rfm0; do :; done"
+        with contextlib.suppress(*GONE):
+            connection = await asyncio.to_thread(lambda: Connection(self._machine.channel()))
+            with connection:
+                child = await asyncio.create_subprocess_exec(
+                    *DIES_WITH_US, *Channel.command_line(connection, command), stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=LINE_MAX)
+                try:
+                    async for line in child.stdout:
+                        self._take(json.loads(line))
+                except BaseException:       # not of one that has ended: asyncio would miss its status
+                    with contextlib.suppress(ProcessLookupError):
+                        child.kill()
+                    raise
+                finally:
+                    await child.wait()
+
+    def _take(self, told):
+        """The map, and the counters behind it."""
+        if "members" in told:
+            self._map = told
+            return
+        self.answers = {"map": self._map, "stats": told}
+        self._heard = time.monotonic()
+        self._count()
+
+    @property
+    def _own(self):
+        return next((member for member in self.answers["map"]["members"] if member["node"] == self.node), None)
+
+    @property
+    def counters(self):
+        """None without the extension block."""
+        told = self.answers["stats"]["counters"]
+        return {name: told[name] for name in (*RATES, *LOSSES)} if told else {}
+
+    @property
+    def troubles(self):
+        return ["no signal"] * (not self.answers["map"]["signal"]) + ["its map has not itself"] * (self._own is None)
+
+    @property
+    def on_ring(self):
+        return self.answering and not self.troubles
+
+    @property
+    def open(self):
+        return self.answers["map"]["turn_ns"] is None
+
+    @property
+    def paused(self):
+        return self._own is not None and self._own["paused"]
+
+    @property
+    def hops(self):
+        return {member["node"]: member["hops"] for member in self.answers["map"]["members"]
+                if member["node"] != self.node}
 
 
 def losses_of(asked, names):
-    """{name: (how many, are there more than a second ago)} of those that are not 0."""
+    """{name: (how many, are there more than a second ago)} of those that are not 0; None: they are not counted."""
+    if not asked.counters:
+        return None
     return {name: (asked.counters[name], asked.rates.get(name, 0) > 0)
             for name in asked.counters if name in names and asked.counters[name]}
 
@@ -263,11 +373,10 @@ class Watched:
 class Ring:
     """All that is known of a ring."""
 
-    def __init__(self, title, hub, members, machines, regions):
+    def __init__(self, title, hub, members, regions):
         self.title = title
         self._hub = hub
         self._members = members
-        self._machines = machines       # by node id; None is asked of them but whether they run
         self._events = deque(maxlen=EVENTS_KEPT)
         self._told = {}                 # what was the case when it was told last
         self._ports = {}                # node id: the last port it was at
@@ -280,7 +389,7 @@ class Ring:
         before = time.monotonic()
         while True:
             await asyncio.gather(*(asked.ask() for asked in self._asked()))
-            seers = [member for member in self._members if member.sees]
+            seers = [member for member in self._members if member.kind == "rmnode" and member.on_ring and not member.paused]
             now = time.monotonic()
             for watched in self._watched:
                 watched.watch_by(seers)
@@ -316,7 +425,7 @@ class Ring:
 
     def _whole(self):
         viewer = self._viewer()
-        return not viewer.state["open"] if viewer else None
+        return not viewer.open if viewer else None
 
     def _at_ports(self):
         """{node id: its port of the hub}"""
@@ -335,35 +444,32 @@ class Ring:
         members = {member.node: member for member in self._members if member.node is not None}
         hops = {}
         if viewer:      # the last one downstream is one hop before us
-            hops = {other["id"]: other["hops"] for other in viewer.answers["members"]["members"]}
-            hops[viewer.node] = float("inf")
+            hops = {**viewer.hops, viewer.node: float("inf")}
         nodes = [self._node(node, members.get(node), ports.get(node), node in hops if viewer else None)
-                 for node in sorted({*members, *ports, *hops, *self._machines})]
+                 for node in sorted({*members, *ports, *hops})]
         place = {node: -count for node, count in hops.items()} or {node: port["port"] for node, port in ports.items()}
         return sorted(nodes, key=lambda node: (node["on"] is False, place.get(node["id"], float("inf")), node["id"]))
 
     def _node(self, node, member, port, heard):
-        machine = self._machines.get(node)
         troubles, evidence = [], [heard]
-        if machine:
-            troubles += ["the machine is dead"] * (machine.pid is None)
-            evidence += [False] * (machine.pid is None)
-        if member:
-            troubles += ["does not answer"] * member.silent
+        if member and member.dead:
+            troubles.append("the machine is dead")
+            evidence.append(False)
+        elif member and member.silent:
+            troubles.append(member.silence)
         if port:
             evidence.append(port["live"])
             troubles += [PORTS[port["state"]]] if not port["live"] else []
             troubles += ["the fibre to it is cut"] * (port["cut"] in ("out", "both"))
         if member and member.answering:
             evidence.append(member.on_ring)
-            troubles += [name for name, holds in TROUBLES if holds(member.state)]
-            troubles += ["paused"] * member.state["paused"]
+            troubles += member.troubles + ["paused"] * member.paused
         known = [fact for fact in evidence if fact is not None]
         asked = member is not None and member.answering
-        return {"id": node, "kind": "rmnode" if member else "machine" if machine else None,
+        return {"id": node, "kind": member.kind if member else None,
                 "port": port and port["port"], "on": all(known) if known else None, "troubles": troubles,
                 "asked": asked, **{name: member.rates.get(name) if asked else None
-                                   for name in ("stores", "received", "sent_bytes")},
+                                   for name in RATES},
                 "losses": losses_of(member, LOSSES) if asked else None}
 
     # --- what has happened ---

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from . import LabError
 from .lab import Lab
-from .look import Hub, Member, Ring
+from .look import Card, Hub, Member, Ring
 from .regions import Regions
 
 PAGE = Path(__file__).parent / "ui.html"
@@ -176,12 +176,12 @@ class Server:
 def ring_of(args, regions):
     """Whom to ask: those of the command line, or else those of the lab."""
     if args.hub or args.member:
-        return Ring("ring", args.hub and Hub(args.hub), [Member(path) for path in args.member], {}, regions)
+        return Ring("ring", args.hub and Hub(args.hub), [Member(path) for path in args.member], regions)
     lab = Lab(args.name)
     members = [Member(lab.members[entry["number"]].socket, entry["node_id"])
                for entry in lab.config.get("members", ())]
-    machines = {machine.config["node_id"]: machine for machine in lab.machines}
-    return Ring(f"lab '{lab.name}'", lab.hub and Hub(lab.hub.socket), members, machines, regions)
+    members += [Card(machine) for machine in lab.machines]
+    return Ring(f"lab '{lab.name}'", lab.hub and Hub(lab.hub.socket), members, regions)
 
 
 def say_where(bind):

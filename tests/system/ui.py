@@ -7,6 +7,8 @@
 
 import argparse
 import contextlib
+import json
+import os
 import re
 import signal
 import socket
@@ -19,7 +21,8 @@ from pathlib import Path
 from suite import PATIENCE_S, TOP, expect, figure, plan, run, wait_for
 from browser import Browser, Page
 from members import Control, Hub, Node, Place, Program, descriptors
-from lab.process import cpu_seconds
+from schemas import fitting, validator
+from lab.process import cpu_seconds, start_time
 
 RMLAB = TOP / "scripts" / "rmlab"
 NODES = 3
@@ -65,9 +68,9 @@ PUMP = bytes.fromhex("0000e03f" "640b" "01" "20") + b"inlet <b>\0"
 class Ui(Program):
     """rmlab ui, at a port that is free."""
 
-    def __init__(self, place, *options, name="ui"):
+    def __init__(self, place, *options, name="ui", **more):
         super().__init__(place.folder, name, RMLAB, "ui", "--port", 0, *options, stdout=subprocess.PIPE,
-                         stdin=subprocess.DEVNULL)
+                         stdin=subprocess.DEVNULL, **more)
         place.add(self)
         self.first_line = self.process.stdout.readline()
         found = re.match(r"(http://\S+:(\d+)/) ", self.first_line)
@@ -273,6 +276,59 @@ def test_lab(station, page):
     ui.end()
 
 
+def told_by_rmctl(verb, **facts):
+    """What rmctl prints there: all keys that its schema wants, which are 0 or null but for these."""
+    def filled(schema):
+        if "$ref" in schema:
+            schema = validator(verb).schema["$defs"][schema["$ref"].rpartition("/")[2]]
+        kind = schema.get("type")
+        if "oneOf" in schema:
+            return filled(schema["oneOf"][-1])
+        if kind == "object":
+            return {name: filled(schema["properties"][name]) for name in schema["required"]}
+        return {"array": [], "boolean": False, "string": "rfm0"}.get(str(kind), 0)
+
+    return json.dumps({**filled(validator(verb).schema), **facts})
+
+
+def test_machines(station, page):
+    """Of machines rmctl tells, and of one that is dead it is said"""
+    folder = Path(station.place.folder)
+    lab = folder / f"rmlab-{os.getuid()}" / "machines"
+    lab.mkdir(mode=0o700, parents=True)
+    (lab / "lab.json").write_text(json.dumps({"keys": "/nowhere", "machines": [
+        {"number": number, "node_id": 10 + number} for number in (1, 2, 3)]}))
+    for number in (1, 2):       # in the place of their QEMUs there is this suite
+        (lab / str(number)).mkdir()
+        (lab / str(number) / "run.json").write_text(json.dumps(
+            {"pid": os.getpid(), "started": start_time(os.getpid()), "ssh_port": 10 + number}))
+    members = [{"node": 10 + number, "hops": 2 - number, "hubs": 0, "transit_ns": 1, "clock_ahead": False,
+                "received": 1, "missed": 0, "paused": False} for number in (1, 2)]
+    there = fitting("map", told_by_rmctl("map", members=members, signal=True, turn_ns=1000))
+    counters = json.loads(told_by_rmctl("stats"))["counters"]
+    stats = fitting("stats", told_by_rmctl("stats", counters={**counters, "missed": 7}))
+    ssh = folder / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text(f"""#!/bin/sh
+case "$* " in *" -N "*) exit 0 ;; *Port=11*rmctl*) ;; *) exit 255 ;; esac
+while sleep 0.5; do
+    echo '{json.dumps(there)}'
+    echo '{json.dumps(stats)}'
+done
+""")
+    ssh.chmod(0o755)
+    ui = Ui(station.place, "--name", "machines", name="ui-of-machines",
+            env={**os.environ, "XDG_RUNTIME_DIR": str(folder), "PATH": f"{ssh.parent}:{os.environ['PATH']}"})
+    other = Page(page.browser, ui.address)
+    shows(other, "who is asked", state(11), "on the ring")
+    shows(other, "its losses", state(11, "losses"), "missed 7")
+    shows(other, "its neighbour", state(12), "on the ring: rmctl in it does not answer")
+    shows(other, "who does not run", state(13), "not on the ring: the machine is dead")
+    shows(other, "the ring", "#whole", "whole")
+    other.close()
+    expect(ui.end(signal.SIGINT) == 0 and ui.said() == "", f"it says {ui.said()}")
+
+
 def test_widths(station, page):
     """It fits on 800 and on 1920 pixels"""
     for width in (800, 1920):
@@ -381,7 +437,7 @@ def make_picture(station, page, path):
 
 
 TESTS = [test_ring, test_values, test_stale, test_rates, test_cut, test_pause, test_losses, test_gone,
-         test_requests, test_lab, test_widths, test_cost, test_slow_browser, test_end]
+         test_requests, test_lab, test_machines, test_widths, test_cost, test_slow_browser, test_end]
 
 
 def main():
