@@ -100,6 +100,7 @@ SUITES = [
     # --- in machines ---
     system("rmlab", "test", 90, 10, "the lab tool's contract"),
     system("run", "test", 30, 10, "rmlab run: a lab from a file, and its verdict"),
+    system("ui:machines", "check", 40, 15, "rmlab ui: a lab of machines, in a headless browser", "machines"),
     system("run:machines", "check", 20, 10, "rmlab run: a machine and an rmnode on one ring", "machines"),
     system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
     system("rmctl_memory", "test", 70, 10,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""rmlab ui: what a browser shows of a ring of processes on a hub.
+"""rmlab ui: what a browser shows of a ring of processes on a hub; or ui.py machines: of a lab.
 
 --picture FILE makes the one of docs/ui.md.
 """
@@ -22,6 +22,7 @@ from suite import PATIENCE_S, TOP, expect, figure, plan, run, wait_for
 from browser import Browser, Page
 from members import Control, Hub, Node, Place, Program, descriptors
 from schemas import fitting, validator
+from labkit import Lab
 from lab.process import cpu_seconds, start_time
 
 RMLAB = TOP / "scripts" / "rmlab"
@@ -353,8 +354,9 @@ class Readers:
             threading.Thread(target=self.drain, args=(i, sock), daemon=True).start()
 
     def drain(self, i, sock):
-        while data := sock.recv(1 << 16):
-            self.taken[i] += len(data)
+        with contextlib.suppress(OSError):
+            while data := sock.recv(1 << 16):
+                self.taken[i] += len(data)
 
     def __enter__(self):
         wait_for("all have got something", lambda: all(self.taken))
@@ -422,6 +424,21 @@ def test_end(station, page):
     expect(status == 0 and station.ui.said() == "", f"status {status}, it says {station.ui.said()}")
 
 
+def test_lab_of_machines(lab, place, browser):
+    """Machines of a lab tell of themselves, also when a fibre is cut"""
+    page = Page(browser, Ui(place, "--name", lab.name).address)
+    for node in lab.nodes:
+        shows(page, "a machine", state(node), "on the ring")
+        shows(page, "its losses", state(node, "losses"), "none")
+    shows(page, "the ring", "#whole", "whole")
+    lab.verb("cut", 2)
+    shows(page, "who gets no light", state(2), "no signal")
+    shows(page, "the ring", "#whole", "open")
+    lab.verb("restore", 2)
+    wait_for("it is back", lambda: page.text(state(2)) == "on the ring")
+    shows(page, "the ring", "#whole", "whole")
+
+
 def make_picture(station, page, path):
     """The picture of docs/ui.md"""
     for number, address, data in ((2, 0x2080, "00007a42"), (3, 0x2040, PUMP.hex()), (1, 0x2100, "2a00000000000000"),
@@ -447,6 +464,10 @@ def main():
     args = parser.parse_args()
     subprocess.run([TOP / "scripts" / "setup", "--ui"], stdout=subprocess.DEVNULL, check=True)
     with Place("ui") as place, Browser() as browser:
+        if args.tests == ["machines"]:
+            plan([test_lab_of_machines])
+            with Lab("ui", 2) as lab:
+                return bool(run([test_lab_of_machines], lab, place, browser))
         station = Station(place, NODES + 1 if args.picture else NODES)
         page = Page(browser, station.ui.address)
         if args.picture:
