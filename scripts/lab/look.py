@@ -349,13 +349,16 @@ class Watched:
         if self._since is not None:
             self._rate = max(self._updates.values(), default=0) / seconds
         self._updates = {}
-        stale = self.stale()
+
+    def _judge(self):
+        """Is it stale? What is shown has happened. None: nobody tells, or no period is stated."""
+        stale = self._is_stale()
         if stale != self._stale and None not in (stale, self._stale):
             self._happened(f"{self.region.name} is {'stale' if stale else 'fresh again'}")
         self._stale = stale
+        return stale
 
-    def stale(self):
-        """None: nobody tells, or no period is stated."""
+    def _is_stale(self):
         if self._since is None or self.region.period is None:
             return None
         patience = STALE_PERIODS * self.region.period + 2 * WATCH_MS / 1000
@@ -365,7 +368,7 @@ class Watched:
         values = [(name, self._regions.text(self.region, place, self._data), unit)
                   for name, place, unit in self.region.values]
         return {"name": self.region.name, "owner": self.region.owner, "period": self.region.period,
-                "watched": self._since is not None, "stale": self.stale(), "rate": self._rate, "writer": self._writer,
+                "watched": self._since is not None, "stale": self._judge(), "rate": self._rate, "writer": self._writer,
                 "age": None if self._last is None else round(time.monotonic() - self._last, 1),
                 "values": values, "more": self.region.more}
 
