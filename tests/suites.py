@@ -91,7 +91,7 @@ SUITES = [
     system("big", "test", 20, 10, "many members, and rings that are full"),
     system("faults", "test", 30, 10, "frames that get lost, and members that die"),
     system("forward", "test", 5, 5, "a card forwards what others send, whatever its guest does"),
-    system("ui", "check", 120, 15, "rmlab ui: what a headless browser shows of a ring, and what looking costs"),
+    system("ui", "check", 150, 15, "rmlab ui: what a headless browser shows of a ring, and what looking costs"),
     system("peers", "test", 80, 10, "peers that do not keep to the protocol",
            "--brief", whole="peers:all"),
     system("peers:all", "check", 110, 10,
