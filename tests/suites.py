@@ -95,6 +95,7 @@ SUITES = [
     system("big", "test", 20, 10, "many members, and rings that are full"),
     system("faults", "test", 30, 10, "frames that get lost, and members that die"),
     system("forward", "test", 5, 5, "a card forwards what others send, whatever its guest does"),
+    system("ui", "check", 150, 15, "rmlab ui: what a headless browser shows of a ring, and what looking costs"),
     system("peers", "test", 80, 10, "peers that do not keep to the protocol",
            "--brief", whole="peers:all"),
     system("peers:all", "check", 110, 10,
@@ -103,6 +104,7 @@ SUITES = [
     # --- in machines ---
     system("rmlab", "test", 90, 10, "the lab tool's contract"),
     system("run", "test", 30, 10, "rmlab run: a lab from a file, and its verdict"),
+    system("ui:machines", "check", 40, 15, "rmlab ui: a lab of machines, in a headless browser", "machines"),
     system("run:machines", "check", 20, 10, "rmlab run: a machine and an rmnode on one ring", "machines"),
     system("saved", "check", 90, 20, "a whole lab is saved, and labs go on from there"),
     system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
@@ -157,7 +159,7 @@ SUITES = [
     *(Suite(f"guides:{guide}", tier, seconds, 60, ["tests/system/readme.py", f"docs/{guide}.md"],
             f"the commands of docs/{guide}.md")
       for guide, tier, seconds in (("five-minutes", "check", 30), ("nightly", "check", 20), ("own-guest", "check", 400),
-                                   ("hosts", "check", 20), ("realtime", "long", 120))),
+                                   ("hosts", "check", 20), ("ui", "check", 20), ("realtime", "long", 120))),
     system("kvm", "check", 40, 10, "the driver warns of AVX under KVM"),
 
     # --- what measures ---

@@ -86,6 +86,12 @@ def address(text):
     return match[1].strip("[]"), int(match[2])
 
 
+def port_number(text):
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port from 0 to 65535")
+    return int(text)
+
+
 def for_machine(text):
     """'N=STR': (N, STR)."""
     match = re.fullmatch(r"(\d+)=(.+)", text, re.DOTALL)
@@ -197,6 +203,11 @@ def up_options(words):
 def do_run(args):
     from . import run           # with what reads its file, which takes longer than the rest of rmlab
     return run.run(args.file, args.junit, args.logs)
+
+
+def do_ui(args):
+    from . import ui            # with asyncio, for which nobody else waits
+    return ui.run(args)
 
 
 def do_libvirt(args):
@@ -360,6 +371,7 @@ def parser():
     sub.add_argument("--junit", metavar="OUT.xml", help="write the verdict there, for CI")
     sub.add_argument("--logs", metavar="FOLDER", help="what all have said (default: ./LAB.logs)")
     sub.set_defaults(handler=do_run)
+    add_ui(verb("ui", do_ui, "serve a page to look at a ring, for browsers: who is on it, rates, losses, values"))
     node_verb("exec", do_exec, "run a command on a machine; output, error output and exit status "
               "are those of the command (128 + N when signal N ended it)",
               usage="rmlab exec [--name L] NODE -- CMD [ARG...]")
@@ -432,6 +444,17 @@ def add_up(sub):
                      metavar="[N:]STR", help="more properties of the card, as PROP=VALUE[,...]")
     sub.add_argument("--accel", choices=("kvm", "tcg"),
                      help="default: kvm where it can work, else tcg")
+
+
+def add_ui(sub):
+    sub.add_argument("--hub", metavar="SOCKET", help="in place of a lab: the control socket of an rmhub")
+    sub.add_argument("--member", action="append", default=[], metavar="SOCKET",
+                     help="in place of a lab: that of an rmnode; for each")
+    sub.add_argument("--regions", metavar="FILE", help="show what this file names, rfm-regions(5)")
+    sub.add_argument("--bind", default="127.0.0.1", metavar="ADDRESS",
+                     help="where to listen (default: 127.0.0.1, which only this host reaches)")
+    sub.add_argument("--port", type=port_number, default=5565, metavar="N",
+                     help="TCP port (default: 5565; 0: any that is free)")
 
 
 def split_command(argv):

@@ -275,6 +275,35 @@ def send_many(client, first, count):
     return sent
 
 
+def test_paced_watch():
+    """A watch that is to tell less often tells of every update, and of the range as it is then"""
+    with Ring(2) as ring:
+        a, b = ring.members
+        a.call("write", "0x204", "7")
+        a.call("fence")
+        with b.start("-j", "watch", "-e", "200ms", "0x200-0x207") as watch:
+            begun = json.loads(watch.stdout.readline())
+            expect(begun["data"] == "0000000007000000", f"it begins with {begun}")
+            start = time.monotonic()
+            a.call("load", "--count", 5000, "--rate", 10000, "--size", 4, "0x200+4")
+            a.call("write", "0x200", "0x11223344")
+            a.call("fence")
+            events = []
+            while sum(event["updates"] for event in events) < 5001:
+                events.append(json.loads(watch.stdout.readline()))
+            lines = (time.monotonic() - start) / 0.2 + 1
+            watch.terminate()
+        expect(sum(event["updates"] for event in events) == 5001, "it counts more than there were")
+        expect(events[-1]["data"] == "4433221107000000" and events[-1]["source"] == 1, f"it ends with {events[-1]}")
+        expect(2 <= len(events) <= lines, f"{len(events)} lines, and there was time for {lines:.1f}")
+        with b.start("-j", "watch", "-n", 1, "-e", "1ms", "0x200+4") as watch:
+            watch.stdout.readline()
+            a.call("write", "0x200", 1)
+            told = json.loads(watch.stdout.readline())
+            expect((told["offset"], told["data"]) == (0x200, "01000000"), f"{told}")
+            expect(not watch.wait(PATIENCE_S), "it does not end after what it was to count")
+
+
 def test_slow_readers():
     """Who reads too slowly gets what is kept for him, and is told how much is missing"""
     with Ring(2) as ring, Client(ring.members[0]) as sender:
@@ -791,8 +820,8 @@ def test_refusals():
                and not done.stdout, f"{words}: {done}")
 
 
-TESTS = [test_access, test_large_read, test_interrupts, test_interrupt_to_a_set, test_watch_and_monitor, test_slow_readers,
-         test_log_that_nobody_reads, test_load, test_streams,
+TESTS = [test_access, test_large_read, test_interrupts, test_interrupt_to_a_set, test_watch_and_monitor,
+         test_paced_watch, test_slow_readers, test_log_that_nobody_reads, test_load, test_streams,
          test_record_and_replay, test_stopped_neighbour, test_settings, test_clock, test_memory_file,
          test_idle, test_end, test_log, test_strangers, test_control_socket, test_refusals]
 

@@ -7,6 +7,7 @@
 #include "rmnode.h"
 
 #define READ_MAX	(256u << 10)
+#define CONTENT_MAX	1024u	/* bytes that a watch tells */
 
 bool get_range(struct control_request *request, json_t *args, const struct rfmring *ring,
 	       uint32_t *first, uint32_t *last)
@@ -181,10 +182,20 @@ void verb_fill(struct control_request *request, json_t *args, void *opaque)
 
 /* --- watch ------------------------------------------------------------------------- */
 
+/**
+ * struct watch - a job
+ * @every: ns between two events, each of all that came meanwhile; 0: one of each update
+ * @next: none before this time
+ * @updates: with @every: that came since the last event
+ * @latest: of these, without its bytes
+ */
 struct watch {
 	struct job job;
 	int number;
+	uint32_t first, length;
 	uint64_t left, missed;
+	uint64_t every, next, updates;
+	struct rfmring_update latest;
 };
 
 static json_t *watch_result(struct job *job)
@@ -229,27 +240,93 @@ static void watch_update(void *opaque, const struct rfmring_update *update)
 		job_over(&watch->job);	/* not from inside of an update */
 }
 
+/* --- watch, no oftener than so ------------------------------------------------------- */
+
+/* The beginning of the range as it is now. */
+static json_t *content(const struct watch *watch)
+{
+	uint8_t data[CONTENT_MAX];
+	uint32_t length = watch->length < CONTENT_MAX ? watch->length : CONTENT_MAX;
+	json_t *object;
+	char *text;
+
+	rfmring_read(watch->job.ring, watch->first, data, length);
+	text = hex_text(data, length);
+	object = json_pack("{s:I, s:I, s:s*}", "offset", (json_int_t)watch->first,
+			   "length", (json_int_t)length, "data", text);
+	free(text);
+	return object;
+}
+
+/* A reader without room for it has it later, with what came meanwhile. */
+static enum step paced_step(struct job *job, uint64_t now)
+{
+	struct watch *watch = (struct watch *)job;
+	json_t *event;
+
+	if (now < job->when)
+		return STEP_WAIT;
+	event = content(watch);
+	json_object_update_new(event, json_pack("{s:i, s:I, s:I, s:o, s:I}",
+		"source", (int)watch->latest.node, "seq", (json_int_t)watch->latest.seq,
+		"time_ns", (json_int_t)watch->latest.time_ns, "age_ns", age_or_none(&watch->latest),
+		"updates", (json_int_t)watch->updates));
+	watch->next = now + watch->every;
+	job->when = watch->next;
+	if (!control_event(job->request, event))
+		return STEP_WAIT;
+	watch->updates = 0;
+	job->when = RFM_NEVER;
+	if (--watch->left)
+		return STEP_WAIT;
+	job_end(job, NULL);
+	return STEP_DONE;
+}
+
+static const struct job_kind paced_job = {
+	paced_step, .result = watch_result, .release = watch_release
+};
+
+static void paced_update(void *opaque, const struct rfmring_update *update)
+{
+	struct watch *watch = opaque;
+
+	watch->latest = *update;
+	if (watch->updates++)
+		return;
+	watch->job.when = watch->next;
+	rfm_poller_activate(&watch->job.poller);
+}
+
 void verb_watch(struct control_request *request, json_t *args, void *opaque)
 {
 	struct rmnode *node = opaque;
-	uint64_t count = UINT64_MAX;
+	uint64_t count = UINT64_MAX, every_ms = 0;
+	json_t *begun;
 	struct watch *watch;
 	uint32_t first, last;
 
 	if (!get_range(request, args, node->ring, &first, &last) ||
-	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count))
+	    !control_get_number(request, args, "count", false, 1, INT64_MAX, &count) ||
+	    !control_get_number(request, args, "every_ms", false, 1, UINT32_MAX, &every_ms))
 		return;
-	watch = job_new(node, request, sizeof(*watch), &watch_job);
+	watch = job_new(node, request, sizeof(*watch), every_ms ? &paced_job : &watch_job);
 	if (!watch)
 		return;
+	watch->first = first;
+	watch->length = last - first + 1;
 	watch->left = count;
-	watch->number = rfmring_watch(node->ring, first, last - first + 1, watch_update, watch);
+	watch->every = every_ms * 1000000;
+	watch->number = rfmring_watch(node->ring, first, watch->length,
+				      every_ms ? paced_update : watch_update, watch);
 	if (watch->number < 0) {
 		free(watch);
 		control_fail(request, "no memory");
 		return;
 	}
 	job_begin(&watch->job);
-	control_event(request, json_pack("{s:I, s:I}", "first", (json_int_t)first,
-					 "last", (json_int_t)last));
+	begun = json_pack("{s:I, s:I}", "first", (json_int_t)first, "last", (json_int_t)last);
+	if (every_ms)
+		json_object_update_new(begun, content(watch));
+	control_event(request, begun);
 }

@@ -283,8 +283,11 @@ static const struct client_verb verbs[] = {
 	  .judge = complain_of_loss, .choices = { { 'w', .kind = CHOICE_WIDTH } } },
 	{ "checksum", "[RANGE]", "Print the CRC-32C of the memory.\n", ONE_RANGE, .run = run_range,
 	  .print = print_checksum },
-	{ "watch", "[-n COUNT] [RANGE]", "Print updates by other nodes as they come.\n",
-	  ONE_RANGE, .run = run_range, .event = print_update, .choices = { COUNT("count", 1) } },
+	{ "watch", "[-n COUNT] [-e TIME] [RANGE]", "Print updates by other nodes as they come.\n"
+	  "  -e  no oftener than this: how many came, the last one's node, and the range\n",
+	  ONE_RANGE, .run = run_range, .event = print_update,
+	  .choices = { COUNT("count", 1),
+		       { 'e', "every", .kind = CHOICE_TIME, .arg = "every_ms" } } },
 	{ "send", "NODE[,NODE]...|all TYPE [DATA]",
 	  "Send a network interrupt; types 0 to 3, and 7.\n"
 	  "To several nodes it is one frame.\n", 2, 3, "it needs a node and a type",

@@ -163,9 +163,12 @@ void print_checksum(json_t *result)
 
 void print_update(json_t *event)
 {
-	if (!json_object_get(event, "offset"))
+	if (!json_object_get(event, "source"))
 		return;		/* it says that the watch has begun */
-	printf("0x%08" PRIx64 " %s from %" PRId64 " seq %" PRIu64 "\n", number_in(event, "offset"),
+	printf("0x%08" PRIx64 " %s from %" PRId64 " seq %" PRIu64, number_in(event, "offset"),
 	       text_in(event, "data"), (int64_t)number_in(event, "source"),
 	       number_in(event, "seq"));
+	if (json_object_get(event, "updates"))
+		printf(" updates %" PRIu64, number_in(event, "updates"));
+	putchar('\n');
 }
