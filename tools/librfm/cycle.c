@@ -32,7 +32,7 @@ static int wait_time(struct rfm_cycle *cycle)
 	struct timespec begin;
 	int error;
 
-	if (!cycle->period_ns)
+	if (!cycle->period_ns || cycle->period_ns > INT64_MAX - now)
 		return fail_with(EINVAL);
 	if (!cycle->number) {
 		cycle->begin_ns = now;
@@ -59,8 +59,12 @@ static bool begins(struct rfm_cycle *cycle, const struct rfm_event *event, bool 
 	cycle->missed += untold + (is_cycle && begun);
 	cycle->number += untold + is_cycle;
 	cycle->seq = event->seq;
-	if (is_cycle)
+	if (is_cycle) {
 		cycle->begin_ns = event->time_ns;
+		cycle->type = event->type;
+		cycle->node = event->node;
+		cycle->data = event->data;
+	}
 	return is_cycle;
 }
 
@@ -75,7 +79,9 @@ static int wait_event(struct rfm_cycle *cycle, struct rfm_events *source)
 	if (!cycle->period_ns || until < now)
 		until = UINT64_MAX;
 	do {
-		got = rfm_events_wait_until(source, records, BATCH, begun ? 0 : until);
+		/* Once begun, a cancel is for the next wait. */
+		got = begun ? rfm_events_wait(source, records, BATCH, 0) :
+			      rfm_events_wait_until(source, records, BATCH, until);
 		if (got <= 0 && !begun)
 			return got ? -1 : fail_with(ETIMEDOUT);
 		if (!begun)
@@ -93,6 +99,8 @@ int rfm_cycle_wait_sized(struct rfm_cycle *cycle, size_t size, struct rfm_events
 
 	if (take_struct(&all, sizeof(all), cycle, size) || check_reserved(all.reserved))
 		return -1;
+	if (all.pad)
+		return fail_with(EINVAL);
 	error = source ? wait_event(&all, source) : wait_time(&all);
 	if (!error) {
 		uint64_t now = clock_ns();

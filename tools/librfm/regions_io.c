@@ -21,6 +21,7 @@ struct rfm_io {
 	struct value *values;
 	size_t count;
 	size_t room;
+	size_t failed;		/* which one, the last time */
 };
 
 /* --- which values ---------------------------------------------------------------------- */
@@ -127,13 +128,24 @@ const struct rfm_place *rfm_io_place(const struct rfm_io *io, size_t index)
 	return index < io->count ? &io->values[index].place : NULL;
 }
 
+size_t rfm_io_failed(const struct rfm_io *io)
+{
+	return io->failed;
+}
+
 /* --- each cycle ------------------------------------------------------------------------ */
+
+static int failed_at(struct rfm_io *io, size_t index)
+{
+	io->failed = index;
+	return -1;
+}
 
 int rfm_io_get(struct rfm_io *io, double *reals)
 {
 	for (size_t i = 0; i < io->count; i++)
 		if (rfm_place_load_real(io->rfm, &io->values[i].place, &reals[i]))
-			return -1;
+			return failed_at(io, i);
 	return 0;
 }
 
@@ -145,7 +157,7 @@ int rfm_io_put(struct rfm_io *io, const double *reals, uint32_t flags)
 		return fail_with(EINVAL);
 	for (size_t i = 0; i < io->count; i++)
 		if (rfm_value_set_real(&io->values[i].place, reals[i], &io->values[i].word))
-			return -1;
+			return failed_at(io, i);
 	for (size_t i = 0; i < io->count; i++) {
 		struct value *value = &io->values[i];
 
@@ -153,7 +165,7 @@ int rfm_io_put(struct rfm_io *io, const double *reals, uint32_t flags)
 			continue;
 		value->is_sent = !place_store(io->rfm, &value->place, &value->word);
 		if (!value->is_sent)
-			return -1;
+			return failed_at(io, i);
 		value->sent = value->word;
 		stored++;
 	}

@@ -132,13 +132,13 @@ static void open_list(struct list *list, struct rfm *rfm)
 static void one_cycle(void)
 {
 	if (inputs.io && rfm_io_get(inputs.io, inputs.reals))
-		err(1, "cannot get the inputs");
+		err(1, "cannot get %s", rfm_io_name(inputs.io, rfm_io_failed(inputs.io)));
 	if (!outputs.io)
 		return;
 	for (size_t i = 0; i < rfm_io_count(outputs.io); i++)
 		outputs.reals[i] = cycle.number;
 	if (rfm_io_put(outputs.io, outputs.reals, 0) < 0)
-		err(1, "cannot put the outputs");
+		err(1, "cannot put %s", rfm_io_name(outputs.io, rfm_io_failed(outputs.io)));
 }
 
 static void count_lateness(void)

@@ -47,7 +47,7 @@ RFM_API const struct rfm_place *rfm_io_place(const struct rfm_io *io, size_t ind
  * rfm_io_get() - load all values, in the order of the names
  * @reals: room for rfm_io_count() of them; after an error some may have been set
  *
- * Each as rfm_place_load_real(), with its errors. A value is never seen in part; of several some
+ * Each as rfm_place_load_real(), with its errors; of 64 bits only 53 count. A value is never seen in part; of several some
  * may be older than others: rfm_records_read() is for those that belong together.
  */
 RFM_API int rfm_io_get(struct rfm_io *io, double *reals);
@@ -66,6 +66,9 @@ RFM_API int rfm_io_get(struct rfm_io *io, double *reals);
  * been stored, and the next call with RFM_IO_CHANGED stores the others.
  */
 RFM_API int rfm_io_put(struct rfm_io *io, const double *reals, uint32_t flags);
+
+/** rfm_io_failed() - the index of the value with which the last get or put that failed has ended */
+RFM_API size_t rfm_io_failed(const struct rfm_io *io);
 
 /** rfm_io_close() - no more; NULL is allowed */
 RFM_API void rfm_io_close(struct rfm_io *io);
