@@ -46,7 +46,7 @@
 	CALL(lib_cleanup)
 
 static struct {
-#define CALL(name) typeof(mosquitto_##name) *name;
+#define CALL(name) typeof(mosquitto_##name) *(name);
 	CALLS
 #undef CALL
 } library;
