@@ -7,6 +7,7 @@ mosquitto are Debian's, too.
 """
 
 import math
+import os
 import random
 import shutil
 import signal
@@ -440,12 +441,13 @@ def refused():
     """What cannot be published is one sentence at the start"""
     port, other = free_ports(2)
     with Place("publish-refused") as place, socket.create_server((HERE, port)):
-        def says(regions, *words, sentence, status=2):
+        def says(regions, *words, sentence, status=2, **environment):
             file = Path(place.folder, "r.yaml")
             file.write_text("rfm-regions: 1\nregions:\n" + regions)
             done = subprocess.run([RMNODE, "--id", "1", "--memory", "4K", "--rx", "unix:a,server", "--tx",
                                    "unix:a", *(str(file) if word == "FILE" else word for word in words)],
-                                  text=True, capture_output=True, cwd=place.folder, check=False, timeout=PATIENCE_S)
+                                  text=True, capture_output=True, cwd=place.folder, check=False,
+                                  timeout=PATIENCE_S, env=os.environ | environment)
             expect(done.returncode == status and sentence in done.stderr and done.stderr.count("\n") == 1,
                    f"{words}: {done}")
 
@@ -473,6 +475,9 @@ def refused():
              sentence="'a.b' and 'a_b' would both be the metric rfm_a_b")
         says("  status: {offset: 0, type: uint8}\n", "--regions", "FILE", "--publish", mqtt, status=1,
              sentence="'status' would have the topic rfm/status")
+        Path(place.folder, "libmosquitto.so.1").touch()
+        says(good, "--regions", "FILE", "--publish", mqtt, sentence="a broker needs libmosquitto: ",
+             LD_LIBRARY_PATH=place.folder)
         says(good, "--regions", "FILE", "--publish", f"openmetrics:{port}", status=1,
              sentence="another process does already")
         says(good, "--regions", "FILE", *(["--publish", mqtt] * 9), sentence="to 8 places at most")

@@ -11,9 +11,13 @@
  *	resting	it was sent so lately that it has to wait; the one that is free first is first
  *
  * Each connection is a new client of libmosquitto, to which all values are new.
+ *
+ * The library is loaded by who has a broker: what it brings with it costs half a MiB, which a
+ * member without one does not pay.
  */
 #include "publish.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <mosquitto.h>
 #include <stdlib.h>
@@ -32,6 +36,20 @@
 #define RETRY_LAST_NS	16000000000ull
 #define PREFIX_MAX	128
 #define RATE_MAX	1000
+
+/* Of libmosquitto, all that is called here. */
+#define CALLS \
+	CALL(publish) CALL(destroy) CALL(socket) CALL(want_write) CALL(strerror) \
+	CALL(connack_string) CALL(loop_read) CALL(loop_write) CALL(new) \
+	CALL(connect_callback_set) CALL(publish_callback_set) CALL(will_set) \
+	CALL(connect_async) CALL(loop_misc) CALL(pub_topic_check) CALL(lib_init) \
+	CALL(lib_cleanup)
+
+static struct {
+#define CALL(name) typeof(mosquitto_##name) *(name);
+	CALLS
+#undef CALL
+} library;
 
 enum topic_place { TOPIC_NOWHERE, TOPIC_READY, TOPIC_RESTING };
 
@@ -185,7 +203,7 @@ static bool send_message(struct broker *broker, const char *topic, const char *p
 			 unsigned int length)
 {
 	broker->waiting++;
-	if (!mosquitto_publish(broker->mosquitto, NULL, topic, length, payload, broker->qos, true)) {
+	if (!library.publish(broker->mosquitto, NULL, topic, length, payload, broker->qos, true)) {
 		broker->sent++;
 		return true;
 	}
@@ -242,7 +260,7 @@ static void lose(struct broker *broker, uint64_t now, const char *why)
 	broker->accepted = false;
 	rfm_poller_deactivate(&broker->poller);
 	rfm_loop_unwatch(broker->loop, &broker->watch);
-	mosquitto_destroy(broker->mosquitto);
+	library.destroy(broker->mosquitto);
 	broker->mosquitto = NULL;
 	rfm_timer_set(broker->loop, &broker->care, now + broker->retry_ns);
 	if (broker->retry_ns < RETRY_LAST_NS)
@@ -252,12 +270,12 @@ static void lose(struct broker *broker, uint64_t now, const char *why)
 /* After each call of libmosquitto. */
 static void check(struct broker *broker, int error, uint64_t now)
 {
-	int fd = mosquitto_socket(broker->mosquitto);
-	uint32_t events = EPOLLIN | (mosquitto_want_write(broker->mosquitto) ? EPOLLOUT : 0);
+	int fd = library.socket(broker->mosquitto);
+	uint32_t events = EPOLLIN | (library.want_write(broker->mosquitto) ? EPOLLOUT : 0);
 
 	/* Less than 0 is no error. */
 	if (error > 0)
-		lose(broker, now, error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error));
+		lose(broker, now, error == MOSQ_ERR_ERRNO ? strerror(errno) : library.strerror(error));
 	else if (fd < 0 || rfm_loop_watch(broker->loop, &broker->watch, fd, events))
 		lose(broker, now, "its socket cannot be watched");
 }
@@ -283,7 +301,7 @@ static void on_accepted(struct mosquitto *mosquitto, void *opaque, int refused)
 
 	if (refused) {
 		if (!broker->away)
-			say(broker, "refuses", mosquitto_connack_string(refused));
+			say(broker, "refuses", library.connack_string(refused));
 		broker->away = true;
 		return;
 	}
@@ -308,9 +326,9 @@ static void on_socket(void *opaque, uint32_t events, uint64_t now)
 	int error = MOSQ_ERR_SUCCESS;
 
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
-		error = mosquitto_loop_read(broker->mosquitto, 1);
+		error = library.loop_read(broker->mosquitto, 1);
 	if (error <= 0 && events & EPOLLOUT)
-		error = mosquitto_loop_write(broker->mosquitto, 1);
+		error = library.loop_write(broker->mosquitto, 1);
 	check(broker, error, now);
 }
 
@@ -327,17 +345,17 @@ static void begin_connection(struct broker *broker, uint64_t now)
 			rfm_timer_set(broker->loop, &broker->care, now + RETRY_FIRST_NS);
 		return;
 	}
-	broker->mosquitto = mosquitto_new(broker->client, true, broker);
+	broker->mosquitto = library.new(broker->client, true, broker);
 	if (!broker->mosquitto) {
 		lose(broker, now, "no memory");
 		return;
 	}
-	mosquitto_connect_callback_set(broker->mosquitto, on_accepted);
-	mosquitto_publish_callback_set(broker->mosquitto, on_sent);
-	mosquitto_will_set(broker->mosquitto, broker->status, strlen(offline), offline, broker->qos,
+	library.connect_callback_set(broker->mosquitto, on_accepted);
+	library.publish_callback_set(broker->mosquitto, on_sent);
+	library.will_set(broker->mosquitto, broker->status, strlen(offline), offline, broker->qos,
 			   true);
 	broker->since = now;
-	error = mosquitto_connect_async(broker->mosquitto, host, atoi(broker->address.service),
+	error = library.connect_async(broker->mosquitto, host, atoi(broker->address.service),
 					KEEPALIVE_S);
 	check(broker, error, now);
 	if (broker->mosquitto)
@@ -354,15 +372,40 @@ static void take_care(void *opaque, uint64_t now)
 		lose(broker, now, "it does not answer");
 	} else {
 		rfm_timer_set(broker->loop, &broker->care, now + CARE_NS);
-		check(broker, mosquitto_loop_misc(broker->mosquitto), now);
+		check(broker, library.loop_misc(broker->mosquitto), now);
 	}
+}
+
+/* --- the library ------------------------------------------------------------------------------ */
+
+/* Once it is there it stays. */
+static bool load_library(char *error)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} calls[] = {
+#define CALL(name) { "mosquitto_" #name, offsetof(typeof(library), name) },
+		CALLS
+#undef CALL
+	};
+	void *handle = dlopen("libmosquitto.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; handle && i < sizeof(calls) / sizeof(*calls); i++) {
+		void *call = dlsym(handle, calls[i].name);
+
+		memcpy((char *)&library + calls[i].at, &call, sizeof(call));
+		if (!call)
+			handle = NULL;
+	}
+	return handle || control_why(error, "a broker needs libmosquitto: %s", dlerror());
 }
 
 /* --- the words of the command line ------------------------------------------------------------ */
 
 static bool set_prefix(struct broker *broker, const char *text)
 {
-	if (strlen(text) >= PREFIX_MAX || !*text || mosquitto_pub_topic_check(text))
+	if (strlen(text) >= PREFIX_MAX || !*text || library.pub_topic_check(text))
 		return false;
 	strcpy(broker->prefix, text);
 	return true;
@@ -441,7 +484,7 @@ static struct outlet *broker_open(const char *word, char *error)
 	broker->interval_ns = 100000000;
 	TAILQ_INIT(&broker->ready);
 	TAILQ_INIT(&broker->resting);
-	good = set_all(broker, words, error);
+	good = load_library(error) && set_all(broker, words, error);
 	free(words);
 	if (good)
 		return &broker->outlet;
@@ -483,7 +526,7 @@ static bool broker_begin(struct outlet *outlet, char *error)
 	if (!make_topics(broker, error))
 		return false;
 	broker->route = rfm_route_new(&broker->address, now);
-	if (!broker->route || mosquitto_lib_init())
+	if (!broker->route || library.lib_init())
 		return control_why(error, "no memory");
 	broker->loop = node->loop;
 	snprintf(broker->client, sizeof(broker->client), "rmnode%u-%08x", node->id,
@@ -521,8 +564,8 @@ static void broker_close(struct outlet *outlet)
 		rfm_loop_unwatch(broker->loop, &broker->watch);
 		rfm_timer_set(broker->loop, &broker->care, RFM_NEVER);
 		rfm_timer_set(broker->loop, &broker->rest, RFM_NEVER);
-		mosquitto_destroy(broker->mosquitto);
-		mosquitto_lib_cleanup();
+		library.destroy(broker->mosquitto);
+		library.lib_cleanup();
 	}
 	rfm_route_free(broker->route);
 	free(broker->topic);
