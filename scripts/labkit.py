@@ -144,7 +144,7 @@ class Lab:
         try:
             # It knows itself when a machine takes too long to boot.
             nodes = () if "--from" in self.up_args else ("--nodes", len(self.nodes))
-            rmlab("up", "--name", self.name, *nodes, *self.up_args, timeout=None)
+            self.said = rmlab("up", "--name", self.name, *nodes, *self.up_args, timeout=None).stdout
             self.up = labs.Lab(self.name)
         except BaseException:
             # `up` may have been killed half way.

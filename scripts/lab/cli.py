@@ -188,8 +188,9 @@ def do_save(args):
     with labs.end_by_signal():
         folder, equal = saved.save(Lab(args.name), args.saved)
     size = sum(path.stat().st_blocks for path in folder.iterdir()) * 512 >> 20
-    print(f"lab '{args.name}' is saved as '{args.saved}': {folder}, {size} MiB; the memories of its cards are "
-          + ("equal" if equal else "not equal: 'rmctl verify' says where"))
+    print(f"lab '{args.name}' is saved as '{args.saved}': {folder}, {size} MiB; the memories of its cards "
+          + {True: "are equal", False: "are not equal: 'rmctl verify' says where",
+             None: "were not compared, as not every machine has placed its own"}[equal])
     return 0
 
 

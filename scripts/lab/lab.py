@@ -318,8 +318,7 @@ def boot_all(machines):
             print(error.machine.last_words(), file=sys.stderr)
         # The other threads end when their machines do.
         for machine in machines:
-            with contextlib.suppress(LabError):
-                machine.kill()
+            machine.end()
         raise
     finally:
         for thread in threads:
@@ -332,9 +331,9 @@ def resume(machines, sums):
     with contextlib.ExitStack() as stack:
         for machine in machines:
             stack.enter_context(machine.starting())
-        process.at_once(Machine.resume, machines)
+        process.at_once(Machine.resume, machines, Machine.end)
         saved.check(machines, sums)
-        process.at_once(Machine.go_on, machines)
+        process.at_once(Machine.go_on, machines, Machine.end)
     print(f"{len(machines)} machine{'s' if len(machines) > 1 else ''} ready after {time.monotonic() - begun:.1f} s",
           flush=True)
 

@@ -60,6 +60,11 @@ class Machine(process.Process):
         super().kill()
         self.stop_channels()
 
+    def end(self):
+        """As kill(); it may have ended."""
+        with contextlib.suppress(LabError):
+            self.kill()
+
     # --- the fibre that comes from the machine before ---
 
     @property
@@ -236,7 +241,11 @@ class Machine(process.Process):
 
     def save(self, path):
         """Writes it, which stands still, as it is."""
-        self._send({"uri": f"file:{path}"}, self._run(), "let itself be saved")
+        try:
+            self._send({"uri": f"file:{path}"}, self._run(), "let itself be saved")
+        except BaseException:
+            self._stay(False)
+            raise
 
     def resume(self):
         """Starts a QEMU that has loaded what `state` of its configuration names, and stands still."""

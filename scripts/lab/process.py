@@ -105,11 +105,17 @@ def with_argument_in(folder, programs):
             yield pid, started
 
 
-def at_once(work, items):
-    """What `work` returns of each, side by side; if some fail, one of them is raised when all have ended."""
+def at_once(work, items, give_up=None):
+    """What `work` returns of each, side by side. If one fails, or we are ended, `give_up` has to end the
+    others, for which it waits."""
     from concurrent.futures import ThreadPoolExecutor       # which takes a while
     with ThreadPoolExecutor(len(items) or 1) as pool:
-        return list(pool.map(work, items))
+        try:
+            return list(pool.map(work, items))
+        except BaseException:
+            for item in items if give_up else ():
+                give_up(item)
+            raise
 
 
 # --- what they have said ---

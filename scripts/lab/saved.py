@@ -5,10 +5,12 @@ It is a folder: lab.json, what the lab was; and of machine N the file N, which Q
 """
 
 import contextlib
+import fcntl
 import json
 import mmap
 import os
 import shutil
+import sys
 import time
 import zlib
 from pathlib import Path
@@ -34,7 +36,7 @@ class Saved:
         try:
             self.config = json.loads((self.folder / "lab.json").read_text())
         except FileNotFoundError:
-            there = ", ".join(sorted(path.name for path in base_folder().glob("*") if path.suffix != ".new"))
+            there = ", ".join(sorted(path.name for path in base_folder().glob("[!.]*")))
             raise LabError(f"there is no saved lab '{name}'" + (f"; there are {there}" if there else
                            "; 'rmlab save' makes one of a lab that is up")) from None
 
@@ -45,7 +47,8 @@ class Saved:
     @property
     def facts(self):
         """Of a lab that goes on from here."""
-        return {"saved": self.name, "sums": self.config["sums"], **{key: self.config[key] for key in ("kernel", "accel", "driver", "reserve", "keys")}}
+        return {"saved": self.name, **{key: self.config[key] for key in (
+            "sums", "kernel", "accel", "driver", "reserve", "keys")}}
 
     def state_of(self, number):
         return self.folder / str(number)
@@ -63,23 +66,53 @@ class Saved:
 # --- saving ---
 
 def save(lab, name):
-    """All CPUs stop, what is on the ring comes home, every machine is written; then it goes on."""
+    """All CPUs stop, what is on the ring comes home, every machine is written; then it goes on.
+
+    Returns the folder, and whether the memories were equal; None: not all could be seen.
+    """
     refuse(lab)
-    target = base_folder() / name
-    new = target.with_name(f"{name}.{os.getpid()}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True, mode=0o700)
+    base_folder().mkdir(parents=True, exist_ok=True)
+    sweep()
+    new = base_folder() / f".{name}.{os.getpid()}.new"
+    new.mkdir(mode=0o700)
     try:
-        with standing_still(lab.machines):
+        with locked(lab.folder), standing_still(lab):
             drain(lab)
             at_once(lambda machine: machine.save(new / str(machine.number)), lab.machines)
-            sums = at_once(lambda machine: memory_sum(machine, new), lab.machines)
+            sums = [memory_sum(machine, new / "memory") for machine in lab.machines]
         (new / "lab.json").write_text(json.dumps({**lab.config, "folder": str(lab.folder), "sums": sums}))
-        shutil.rmtree(target, ignore_errors=True)
-        new.rename(target)
+        replace(base_folder() / name, new)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return target, len(set(sums)) == 1
+    return base_folder() / name, None if None in sums else len(set(sums)) == 1
+
+
+@contextlib.contextmanager
+def locked(folder):
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def replace(target, new):
+    """Whoever looks meanwhile finds the old one, the new one, or for a moment none; never half of one."""
+    old = new.with_suffix(".old")
+    with locked(base_folder()):
+        if target.exists():
+            target.rename(old)
+        new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def sweep():
+    """What was left by one that was killed."""
+    for path in base_folder().glob(".*.*.*"):
+        if not Path("/proc", path.name.split(".")[-2]).exists():
+            shutil.rmtree(path, ignore_errors=True)
+            print(f"rmlab: removed {path}, which a 'save' that was killed has left", file=sys.stderr)
 
 
 def refuse(lab):
@@ -97,22 +130,42 @@ def refuse(lab):
 
 
 @contextlib.contextmanager
-def standing_still(machines):
-    """All their CPUs; those that ran go on afterwards."""
-    running = [machine for machine in machines if qmp.execute(machine.qmp, "query-status")["running"]]
+def standing_still(lab):
+    """All CPUs of a lab, which go on afterwards. Who is killed leaves a note for the next."""
+    note = lab.folder / "stopped"
+    if note.exists():
+        print("rmlab: the machines stood still, as a 'save' was killed", file=sys.stderr)
+        at_once(lambda machine: qmp.execute(machine.qmp, "cont"), lab.machines)
+    for machine in lab.machines:
+        if not qmp.execute(machine.qmp, "query-status")["running"]:
+            raise LabError(f"{machine} is paused; 'rmlab qmp {machine.number} cont' lets it go on")
+    note.touch()
+    before = [dropped(machine) for machine in lab.machines]
     try:
-        at_once(lambda machine: qmp.execute(machine.qmp, "stop"), running)
+        qmp.all_at_once([machine.qmp for machine in lab.machines], "stop")
         yield
+        for machine, then in zip(lab.machines, before):
+            if dropped(machine) > then:
+                print(f"rmlab: {machine}: {dropped(machine) - then} frames found no room, as the machines did not stop at "
+                      "one moment: its memory has not all that others have stored", file=sys.stderr)
     finally:
-        at_once(lambda machine: qmp.execute(machine.qmp, "cont"), running)
+        at_once(lambda machine: qmp.execute(machine.qmp, "cont"), lab.machines)
+        note.unlink()
 
 
-def memory_sum(machine, folder):
-    """A checksum of its card's memory, as the guest sees it; None where its firmware has not placed it."""
+def dropped(machine):
+    return counter(machine, "held-lost")
+
+
+def counter(machine, what):
+    return qmp.execute(machine.qmp, "qom-get", {"path": CARD, "property": f"frames-{what}"})
+
+
+def memory_sum(machine, dump):
+    """A checksum of its card's memory, as the guest sees it; None where no firmware has placed it."""
     address, size = place_of_memory(qmp.execute(machine.qmp, "query-pci"))
     if address < 0:
         return None
-    dump = folder / f"{machine.number}.memory"
     qmp.execute(machine.qmp, "pmemsave", {"val": address, "size": size, "filename": str(dump)})
     try:
         with dump.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
@@ -133,16 +186,15 @@ def place_of_memory(buses):
 
 
 def check(machines, sums):
-    """Those that were just loaded have the memories that were saved."""
-    for machine, before, now in zip(machines, sums, at_once(lambda one: memory_sum(one, one.folder), machines)):
-        if now != before:
+    """Those that were just loaded have the memories that were saved. One after the other, for the disk's sake."""
+    for machine, before in zip(machines, sums):
+        if memory_sum(machine, base_folder() / f".{machine.number}.{os.getpid()}.memory") != before:
             raise LabError(f"{machine}: the memory of its card is not the one that was saved")
 
 
 def books(machine):
     """Of what its card has sent, what has come home or is known to be lost; and what that is."""
-    sent, home, lost = (qmp.execute(machine.qmp, "qom-get", {"path": CARD, "property": f"frames-{what}"})
-                        for what in ("sent", "home", "lost"))
+    sent, home, lost = (counter(machine, what) for what in ("sent", "home", "lost"))
     return sent, sent - home - lost
 
 
