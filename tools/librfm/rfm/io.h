@@ -47,8 +47,9 @@ RFM_API const struct rfm_place *rfm_io_place(const struct rfm_io *io, size_t ind
  * rfm_io_get() - load all values, in the order of the names
  * @reals: room for rfm_io_count() of them; after an error some may have been set
  *
- * Each as rfm_place_load_real(), with its errors; of 64 bits only 53 count. A value is never seen in part; of several some
- * may be older than others: rfm_records_read() is for those that belong together.
+ * Each as rfm_place_load_real(), with its errors; of 64 bits only 53 count. A value is never seen
+ * in part; of several some may be older than others: rfm_records_read() is for those that
+ * belong together.
  */
 RFM_API int rfm_io_get(struct rfm_io *io, double *reals);
 
