@@ -89,14 +89,16 @@ def types(_):
 
 def tests(_):
     """Memory, events, names and cycles, on rings in the process"""
-    said = made(*PYTEST, "-rP", *(f"tests/python/test_{part}.py" for part in ("memory", "events", "regions", "cycles")))
+    parts = ("memory", "events", "regions", "cycles")
+    said = made(*PYTEST, "-rP", *(f"tests/python/test_{part}.py" for part in parts))
     for missed in re.findall(r"\d+ cycles, \d+ missed", said):
         figure(missed)
 
 
 def more_tests(_):
     """Netlink, and the examples, each a node in a process of its own"""
-    made(*PYTEST, "tests/python/test_netlink.py", "tests/python/test_examples.py", package=f"{PACKAGE}:{netlink_library()}")
+    made(*PYTEST, "tests/python/test_netlink.py", "tests/python/test_examples.py",
+         package=f"{PACKAGE}:{netlink_library()}")
 
 
 def guide(folder):

@@ -52,8 +52,9 @@ class Io:
         """Store all of ``values``, or only what is not what was put there last; how many were stored."""
         self._regions.handle.pointer
         if values is not None:
-            self.values = values
-        return check(regions_lib.rfm_io_put(self._io, self._reals, regions_lib.RFM_IO_CHANGED if changed else 0), "put values")
+            self._values[:] = values
+        flags = changed * regions_lib.RFM_IO_CHANGED
+        return check(regions_lib.rfm_io_put(self._io, self._reals, flags), "put values")
 
 
 @dataclass(frozen=True, slots=True)

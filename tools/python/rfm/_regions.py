@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 STRUCT, BOOL, CHAR = lib.RFM_REGION_STRUCT, lib.RFM_REGION_BOOL, lib.RFM_REGION_CHAR
 REALS = lib.RFM_REGION_FLOAT, lib.RFM_REGION_DOUBLE
 # As numpy calls them; a text is "S" and its length.
-DTYPES = {lib.RFM_REGION_INT8: "i1", lib.RFM_REGION_UINT8: "u1", lib.RFM_REGION_INT16: "i2", lib.RFM_REGION_UINT16: "u2",
-          lib.RFM_REGION_INT32: "i4", lib.RFM_REGION_UINT32: "u4", lib.RFM_REGION_INT64: "i8", lib.RFM_REGION_UINT64: "u8",
-          lib.RFM_REGION_FLOAT: "f4", lib.RFM_REGION_DOUBLE: "f8", BOOL: "u1", CHAR: "S"}
+DTYPES = {lib.RFM_REGION_INT8: "i1", lib.RFM_REGION_UINT8: "u1", lib.RFM_REGION_INT16: "i2",
+          lib.RFM_REGION_UINT16: "u2", lib.RFM_REGION_INT32: "i4", lib.RFM_REGION_UINT32: "u4",
+          lib.RFM_REGION_INT64: "i8", lib.RFM_REGION_UINT64: "u8", lib.RFM_REGION_FLOAT: "f4",
+          lib.RFM_REGION_DOUBLE: "f8", BOOL: "u1", CHAR: "S"}
 
 
 class Place:
@@ -230,8 +231,9 @@ class Structures(Sequence[Structure]):
 
 def as_objects(kind: numpy.dtype[Any]) -> numpy.dtype[Any]:
     """A structure of the same names, with room for anything."""
-    return numpy.dtype([(name, as_objects(kind[name].base), kind[name].shape) for name in kind.names] if kind.names
-                       else object)
+    if not kind.names:
+        return numpy.dtype("O")
+    return numpy.dtype([(name, as_objects(kind[name].base), kind[name].shape) for name in kind.names])
 
 
 def put(room: numpy.typing.NDArray[Any], given: numpy.typing.NDArray[Any]) -> bool:
