@@ -78,7 +78,7 @@ def test_a_plot(tmp_path):
         handle.fence()
         plot.send_signal(signal.SIGINT)
         assert plot.communicate()[0] == "" and plot.returncode == 0
-    # The curve goes from one side to the other; in the legend is a short piece of its colour.
+    # The curve goes from the bottom to the top; in the legend is a flat piece of its colour.
     image = pyplot.imread(picture)[..., :3]
-    columns = numpy.flatnonzero((abs(image - colors.to_rgb("C0")) < 0.01).all(axis=2).any(axis=0))
-    assert columns[-1] - columns[0] > image.shape[1] / 2
+    rows = numpy.flatnonzero((abs(image - colors.to_rgb("C0")) < 0.01).all(axis=2).any(axis=1))
+    assert rows[-1] - rows[0] > len(image) / 2

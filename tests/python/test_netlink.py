@@ -139,7 +139,7 @@ def test_without_what_the_library_needs(monkeypatch):
 
 
 def test_what_is_wrong_otherwise_is_not_the_driver(monkeypatch):
-    def refused(*_):
+    def refused(*_, **__):
         raise PermissionError(errno.EPERM, "no sockets here")
     monkeypatch.setattr(netlink.library(), "YnlFamily", refused)
     with pytest.raises(PermissionError, match="no sockets here"):
