@@ -8,6 +8,7 @@ import os
 import threading
 from pathlib import Path
 
+import numpy
 import pytest
 import rfm
 
@@ -27,6 +28,12 @@ def test_values_together(ring):
     with pytest.raises(rfm.Error):
         put.put([1e9, 7, 7])
     assert list(get.get()) == [1, 3, 1500.5]
+    put.values = numpy.array([7.5, 8, 9])
+    put.put()
+    one.fence()
+    assert list(get.get()) == [8, 9, 7.5]
+    with pytest.raises(ValueError, match="broadcast"):
+        put.values = [1, 2]
     with pytest.raises(rfm.NotFound, match="'colour'"):
         one.regions(FILE).io("pump.colour")
     one.close()

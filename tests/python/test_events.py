@@ -108,6 +108,59 @@ def test_closing_ends_who_waits(ring):
     asyncio.run(close_it())
 
 
+class Library:
+    """librfm, with some calls of our own in their place."""
+
+    def __init__(self, **calls):
+        self.__dict__.update(calls)
+
+    def __getattr__(self, name):
+        return getattr(rfm._abi.lib, name)
+
+
+def test_what_one_closes_nobody_frees_meanwhile(ring, monkeypatch):
+    lib, done, cancels, freed = rfm._abi.lib, [], threading.Event(), threading.Event()
+
+    def cancel(events):
+        cancels.set()
+        freed.wait(0.3)         # which is to be in vain, the first time
+        done.append("cancelled")
+        return lib.rfm_events_cancel(events)
+
+    def close(events):
+        done.append("freed")
+        freed.set()
+        return lib.rfm_events_close(events)
+
+    _, two = ring(nodes=2)
+    monkeypatch.setattr("rfm._events.lib", Library(rfm_events_cancel=cancel, rfm_events_close=close))
+    watch = two.watch((0, 4))
+    closer = threading.Thread(target=watch.close)
+    closer.start()
+    cancels.wait()
+    watch.close()
+    closer.join()
+    assert done.count("freed") == 1 and done[-1] == "freed"
+
+
+def test_a_task_about_to_wait_is_told_of_the_end(ring, monkeypatch):
+    """Of a stream that another thread closes when it has just been looked at"""
+    _, two = ring(nodes=2)
+    watch = two.watch((0, 4))
+    event = asyncio.Event
+
+    def closed_meanwhile():
+        closer = threading.Thread(target=watch.close)
+        closer.start()
+        closer.join()
+        return event()
+
+    async def all_of_it():
+        return [event async for event in watch]
+    monkeypatch.setattr("rfm._events.asyncio.Event", closed_meanwhile)
+    assert asyncio.run(all_of_it()) == []
+
+
 def test_a_watch_that_cannot_be(ring):
     one, = ring(nodes=1)
     with pytest.raises(rfm.Error) as caught:

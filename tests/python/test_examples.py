@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+import numpy
 import pandas
 import pytest
 import rfm
+from matplotlib import colors, pyplot
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "tools" / "python" / "examples"
 FILE = EXAMPLES / "pump.yaml"
@@ -67,10 +69,16 @@ def test_a_name_that_is_none_is_told(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_a_plot(tmp_path):
     picture = tmp_path / "plot.png"
-    with beside(tmp_path, "plot.py", "pump.pressure", "--seconds", "1", "--save", picture) as (handle, plot):
+    with beside(tmp_path, "plot.py", "pump.pressure", "--save", picture) as (handle, plot):
         assert plot.stdout.readline() == "plotting\n"
+        handle.wait_for_ring()
         regions = handle.regions(FILE)
-        while plot.poll() is None:
-            regions.pump.pressure = regions.pump.pressure + 1
-        assert plot.returncode == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
+        for number in range(20):
+            regions.pump.pressure = number
+        handle.fence()
+        plot.send_signal(signal.SIGINT)
+        assert plot.communicate()[0] == "" and plot.returncode == 0
+    # The curve goes from the bottom to the top; in the legend is a flat piece of its colour.
+    image = pyplot.imread(picture)[..., :3]
+    rows = numpy.flatnonzero((abs(image - colors.to_rgb("C0")) < 0.01).all(axis=2).any(axis=1))
+    assert rows[-1] - rows[0] > len(image) / 2

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The memory, interrupts and what can be asked, on rings in the process."""
 
+import contextlib
 import errno
 import os
 import resource
@@ -137,8 +138,8 @@ import sys, rfm
 with rfm.ring(nodes=2) as (one, two):
     watch = two.watch((0, 8))
     one.set_config(transmit=False)
-    print("waiting", flush=True)
     try:
+        print("waiting", flush=True)
         {}
     except KeyboardInterrupt:
         print("interrupted", flush=True)
@@ -175,6 +176,41 @@ def test_what_nobody_closes_ends_with_the_program(tmp_path):
                        "cycle = [one, view]\ncycle.append(cycle)\none.store(0, 1)\n")
     assert subprocess.run([sys.executable, program], check=False).returncode == 0
     assert os.listdir(tmp_path) == ["program.py"]
+
+
+def test_a_thread_that_is_in_a_call_when_the_program_ends(tmp_path):
+    """It reads memory that stays until the process is gone"""
+    program = tmp_path / "program.py"
+    words = f"ring:?node=1&size=64M&rx=unix:{tmp_path}/1,server&tx=unix:{tmp_path}/1"
+    program.write_text(f"import threading, rfm\none = rfm.open('{words}')\nreads = threading.Semaphore(0)\n"
+                       "def read():\n    while True:\n        one.read(0, one.size)\n        reads.release()\n"
+                       "threading.Thread(target=read, daemon=True).start()\nreads.acquire()\n")
+    assert subprocess.run([sys.executable, program], check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def beside_a_hub(folder, *fault):
+    """Two nodes whose frames all meet with a fault, once the ring is whole."""
+    with subprocess.Popen(["rmhub", "--ports", "2", "--dir", folder]) as hub:
+        try:
+            with contextlib.ExitStack() as stack:
+                nodes = [stack.enter_context(rfm.open(
+                    f"ring:unix:{folder}/port{i}?node={i + 1}&size=1M", wait=60)) for i in range(2)]
+                subprocess.run(["rmhub", "-S", folder / "control", "fault", "add", *fault], check=True,
+                               stdout=subprocess.DEVNULL)
+                yield nodes
+        finally:
+            hub.terminate()
+
+
+def test_a_turn_that_takes_long(tmp_path):
+    """Longer than any request that is given up for a new one"""
+    with beside_a_hub(tmp_path, "delay", "time=300ms", "type=any", "count=0") as (one, two):
+        one.store(0, 7)
+        fence = one.fence(60)
+        assert two.load(0) == 7 and fence.wait_ns >= 600e6
+        one.wait_for_ring(60)
+        assert set(one.verify((0, 4), 60)) == {1, 2} and one.ring_test(60) >= 0.6
 
 
 def test_a_fence_is_as_long_as_asked(ring):

@@ -8,6 +8,7 @@ import errno
 import re
 import socket
 import struct
+import sys
 import threading
 from pathlib import Path
 
@@ -123,7 +124,23 @@ def test_without_a_driver():
 
 def test_without_the_library(monkeypatch):
     def none(name):
-        raise ImportError(name)
+        raise ModuleNotFoundError(name, name=name.split(".")[0])
     monkeypatch.setattr("importlib.import_module", none)
     with pytest.raises(ImportError, match="tools/net/ynl"):
         netlink.library()
+
+
+def test_without_what_the_library_needs(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] in ("lib", "pyynl")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(ImportError, match="yaml"):
+        netlink.library()
+
+
+def test_what_is_wrong_otherwise_is_not_the_driver(monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(errno.EPERM, "no sockets here")
+    monkeypatch.setattr(netlink.library(), "YnlFamily", refused)
+    with pytest.raises(PermissionError, match="no sockets here"):
+        netlink.Family()

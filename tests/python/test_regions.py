@@ -63,6 +63,11 @@ def test_a_structure_as_an_array(both):
     assert view["position"].sum() == 8 and view["limit"][3, 1] == 9 and not view.flags.writeable
     assert there.axes[2].position == 2.5
     assert there["pump"].view()["motor"]["current"] == 0
+    here["pump"].write((2.1, 3000, 1, 0, "Käse".encode(), (-5, 6)))
+    here.axes[1].limit = [0.1, float("nan")]        # as near as a float comes, and what is none
+    node.fence()
+    assert there.pump.speed == 1500 and there.pump.name == "Käse" and there.pump.motor.current == -5
+    assert there.axes[1].limit[0] == numpy.float32(0.1) and numpy.isnan(there.axes[1].limit[1])
 
 
 def test_updates_have_names(both):
@@ -81,6 +86,19 @@ def test_updates_have_names(both):
     (lambda r: setattr(r.pump, "speed", 1e6), rfm.Error, "pump.speed"),
     (lambda r: setattr(r.pump, "state", "broken"), rfm.Error, "pump.state = 'broken'"),
     (lambda r: setattr(r.pump, "name", "x" * 17), rfm.Error, "16 bytes"),
+    (lambda r: setattr(r.pump, "name", 5), TypeError, "bytes-like"),
+    (lambda r: setattr(r, "wave", [40000] * 100), rfm.Error, "wave: "),
+    (lambda r: setattr(r, "wave", [2**70] * 100), rfm.Error, "wave: "),
+    (lambda r: setattr(r, "wave", numpy.full(100, -40000.0)), rfm.Error, "wave: "),
+    (lambda r: setattr(r, "wave", [0.5] * 100), rfm.Error, "wave: "),
+    (lambda r: setattr(r, "wave", [float("nan")] * 100), rfm.Error, "wave: "),
+    (lambda r: setattr(r.axes[1], "limit", [0, 1e300]), rfm.Error, "limit: "),
+    (lambda r: r["epoch"].write(-1), rfm.Error, "epoch: "),
+    (lambda r: r["axes[0].enabled"].write(2), rfm.Error, "enabled: "),
+    (lambda r: r["pump.name"].write("x" * 17), rfm.Error, "name: "),
+    (lambda r: r["pump"].write((1, 2, 3, 4, "x" * 17, (5, 6))), rfm.Error, "pump: "),
+    (lambda r: r["pump"].write((1, 2, 256, 4, "x", (5, 6))), rfm.Error, "pump: "),
+    (lambda r: r["pump"].write((1, 2, 3, 4, "x", (2**31, 6))), rfm.Error, "pump: "),
     (lambda r: setattr(r, "epoch", -1), rfm.Error, "epoch"), (lambda r: setattr(r, "epoch", 0.5), TypeError, "float"),
     (lambda r: setattr(r, "pump", 1), TypeError, "a structure"),
     (lambda r: setattr(r, "pmp", 1), AttributeError, "no region"),

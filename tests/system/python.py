@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The Python package: its tests, types, guide, notebook, reference and wheel, without a machine.
 
-With Debian's Python, which has what scripts/setup --python installs.
+With Debian's Python, which has what scripts/setup --python installs; with --brief only tests, for which
+scripts/setup has all.
 """
 
 import functools
@@ -16,13 +17,13 @@ import time
 import zipfile
 from pathlib import Path
 
-from suite import TOP, Skipped, expect, figure, plan, run
+from suite import TOP, Skipped, asked, expect, figure, plan, processes_with, run
 
 PYTHON = "/usr/bin/python3"
 PACKAGE = TOP / "tools" / "python"
 GUIDE = (TOP / "docs" / "python.md").read_text(encoding="utf-8")
 SECONDS = 20        # of a processor, for a job in CI
-PYTEST = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "rfm.pytest_plugin", "-p", "no:cacheprovider",
+PYTEST = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "rfm_pytest", "-p", "no:cacheprovider",
           "-o", "faulthandler_timeout=300"]
 
 
@@ -33,24 +34,24 @@ def netlink_library():
     return done.stdout.strip() + "/tools/net/ynl"
 
 
-def made(*command, package=PACKAGE, **options):
-    """What it prints, if it succeeds."""
+def made(*command, package=PACKAGE, status=0, environment=(), **options):
+    """What it prints, if it ends so."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{TOP}/build/tools:{os.environ['PATH']}",
-                   "PYTHONPATH": f"{package}:{netlink_library()}",
-                   "LD_LIBRARY_PATH": f"{TOP}/build/librfm:{TOP}/build/ring", **options.pop("environment", {})}
+                   "PYTHONPATH": str(package), "LD_LIBRARY_PATH": f"{TOP}/build/librfm:{TOP}/build/ring",
+                   **dict(environment)}
     done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, check=False,
                           stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=TOP, env=environment, **options)
     for line in done.stdout.splitlines():
         print(f"# {line}")
-    expect(done.returncode == 0, f"{Path(command[0]).name}: status {done.returncode}")
+    expect(done.returncode == status, f"{Path(command[0]).name}: status {done.returncode}")
     return done.stdout
 
 
 def calls(folder):
-    """What the package calls is what the headers say: a compiler compares the two"""
+    """What the package calls, and its numbers, are what the headers say: a compiler compares the two"""
     text = (PACKAGE / "rfm" / "_abi.py").read_text(encoding="utf-8")
     declarations = "".join(re.findall(r'^(?:DECLARATIONS|REGIONS) = """(.*?)"""', text, re.S | re.M))
-    # A comparison is made when what was compiled is first used: layouts, then each call.
+    # A comparison is made when what was compiled is first used: layouts, then each call and number.
     program = folder / "compare.py"
     program.write_text(f'''
 import cffi
@@ -75,7 +76,7 @@ for name in dir(compared.lib):
     getattr(compared.lib, name)
 kinds = compared.ffi.list_types()
 fields = [compared.ffi.typeof("struct " + name).fields for name in kinds[1]]
-print(len(dir(compared.lib)), "calls,", len(kinds[1]), "structures")
+print(len(dir(compared.lib)), "calls and numbers,", len(kinds[1]), "structures")
 ''', encoding="utf-8")
     made(PYTHON, program)
 
@@ -83,14 +84,21 @@ print(len(dir(compared.lib)), "calls,", len(kinds[1]), "structures")
 def types(_):
     """mypy --strict has nothing to say, of the package and the examples"""
     made(PYTHON, "-m", "mypy", "--cache-dir", TOP / "build" / "python" / "mypy", "--config-file", PACKAGE / "pyproject.toml",
-         PACKAGE / "rfm", PACKAGE / "examples")
+         PACKAGE / "rfm", PACKAGE / "rfm_pytest.py", PACKAGE / "examples")
 
 
 def tests(_):
-    """Memory, events, names, cycles, netlink and the examples, on rings in the process"""
-    said = made(*PYTEST, "-rP", "tests/python")
+    """Memory, events, names and cycles, on rings in the process"""
+    parts = ("memory", "events", "regions", "cycles")
+    said = made(*PYTEST, "-rP", *(f"tests/python/test_{part}.py" for part in parts))
     for missed in re.findall(r"\d+ cycles, \d+ missed", said):
         figure(missed)
+
+
+def more_tests(_):
+    """Netlink, and the examples, each a node in a process of its own"""
+    made(*PYTEST, "tests/python/test_netlink.py", "tests/python/test_examples.py",
+         package=f"{PACKAGE}:{netlink_library()}")
 
 
 def guide(folder):
@@ -112,8 +120,11 @@ def job(folder):
         who = {"user": 65534, "group": 65534, "extra_groups": []}
         if subprocess.run(["test", "-r", PACKAGE / "pyproject.toml"], check=False, **who).returncode:
             raise Skipped("who has no rights cannot read this checkout")
+    text = text.replace("/tmp/ring", str(place))
+    made("sh", "-e", "-c", text.replace("python3 -m pytest", "false"), status=1, **who)
+    expect(not processes_with(str(place)), "its rmnodes outlive tests that fail")
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    said = made("bash", "-e", "-c", text.replace("/tmp/ring", str(place)) + "\nwait", timeout=600, **who)
+    said = made("sh", "-e", "-c", text, timeout=600, **who)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     expect("2 passed" in said, "not both of its tests have run")
@@ -145,14 +156,26 @@ def wheel(folder):
     with zipfile.ZipFile(package) as archive:
         archive.extractall(folder / "site")
     test = folder / "test_wheel.py"
+    (folder / "test_ring.py").write_text("def test_ring(ring):\n    ring()\n", encoding="utf-8")
     test.write_text("import rfm.netlink\n\n\ndef test_it(ring):\n    assert len(ring(nodes=2)) == 2\n"
                     "    assert rfm.netlink.SPECIFICATION.stat().st_size and 'site' in rfm.__file__\n", encoding="utf-8")
-    made(PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", test, package=folder / "site")
+    pytest = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    made(*pytest, test, package=folder / "site")
+    # Who has it without the library goes on testing other things.
+    (folder / "librfm.so.1").touch()
+    other = folder / "test_other.py"
+    other.write_text("def test_other():\n    pass\n", encoding="utf-8")
+    without = {"LD_LIBRARY_PATH": str(folder)}
+    made(*pytest, other, package=folder / "site", environment=without)
+    said = made(*pytest, folder / "test_ring.py", package=folder / "site", environment=without, status=1)
+    expect("install librfm1" in said, "a test that wants a ring is not told what is missing")
 
 
 def main():
-    subprocess.run([TOP / "scripts" / "setup", "--python"], check=True)
-    parts = [calls, types, tests, guide, job, notebook, reference, wheel]
+    parts = asked([tests, more_tests, calls, types, guide, job, notebook, reference, wheel],
+                  more_tests, calls, types, guide, job, notebook, reference, wheel)
+    if wheel in parts:
+        subprocess.run([TOP / "scripts" / "setup", "--python"], check=True)
     plan(parts)
     with tempfile.TemporaryDirectory(prefix="python-test-") as folder:
         return bool(run(parts, Path(folder)))

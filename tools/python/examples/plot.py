@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Plot values live, as other nodes write them; or, with --save, a picture after some seconds."""
+"""Plot values live, as other nodes write them; or, with --save, a picture at the end."""
 
 import argparse
+import signal
 import time
 from collections import deque
 from typing import Any
@@ -33,7 +34,7 @@ def main() -> None:
     parser.add_argument("-R", "--regions", help="the file of regions (default: as rmctl finds it)")
     parser.add_argument("-c", "--card", help="card, or words of a node (default: RFM_CARD, or the first card)")
     parser.add_argument("-k", "--keep", type=int, default=1000, help="points of a curve (default: 1000)")
-    parser.add_argument("-s", "--seconds", type=float, default=float("inf"), help="how long (default: for ever)")
+    parser.add_argument("-s", "--seconds", type=float, default=float("inf"), help="how long (default: until Ctrl-C)")
     parser.add_argument("--save", help="a picture of it, in place of a window")
     args = parser.parse_args()
     if args.save:
@@ -47,8 +48,12 @@ def main() -> None:
         axes.legend()
         end = time.monotonic() + args.seconds
         with handle.watch(*(curve.place for curve in curves)) as events:
+            ended: list[int] = []
+            signal.signal(signal.SIGINT, lambda number, _: ended.append(number))
             print("plotting", flush=True)
-            while time.monotonic() < end and pyplot.get_fignums():
+            going = True
+            while going:        # once more after Ctrl-C, for what came before it
+                going = not ended and time.monotonic() < end and bool(pyplot.get_fignums())
                 for event in events.wait(0.05):
                     for curve in curves:
                         curve.take(event)

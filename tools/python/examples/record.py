@@ -6,8 +6,8 @@ The columns are time (seconds since the first row), node, name and value.
 """
 
 import argparse
-import contextlib
 import csv
+import signal
 import sys
 import time
 from typing import TextIO
@@ -22,9 +22,13 @@ class Table:
         self.rows, self.regions = csv.writer(file), regions
         self.wanted = [regions[name] for name in names]
         self.begin: int | None = None
+        self.seq = self.lost = 0
         self.rows.writerow(["time", "node", "name", "value"])
 
     def take(self, event: rfm.Event) -> None:
+        # What this program has lost itself is a gap, too.
+        self.lost += event.seq - self.seq - event.count + (event.data if event.kind == rfm.Kind.DROPPED else 0)
+        self.seq = event.seq
         self.begin = event.time_ns if self.begin is None else self.begin
         for place in self.regions.at(event):
             inside = any(one.offset <= place.offset < one.offset + one.length for one in self.wanted)
@@ -45,16 +49,19 @@ def main() -> None:
         table = Table(file, handle.regions(args.regions), args.name)
         end = time.monotonic() + args.seconds
         with handle.watch(*table.wanted, depth=65536) as events:
+            # An exception might come between two lines, and what was just taken be lost.
+            ended: list[int] = []
+            signal.signal(signal.SIGINT, lambda number, _: ended.append(number))
             print("recording", file=sys.stderr, flush=True)
-            with contextlib.suppress(KeyboardInterrupt):
-                while (left := end - time.monotonic()) > 0:
-                    for event in events.wait(min(left, 1)):
-                        table.take(event)
+            while not ended and (left := end - time.monotonic()) > 0:
+                for event in events.wait(min(left, 0.2)):
+                    table.take(event)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             while last := events.wait(0):
                 for event in last:
                     table.take(event)
-            if events.lost:
-                sys.exit(f"record: {events.lost} updates were lost")
+            if table.lost:
+                sys.exit(f"record: {table.lost} updates were lost")
 
 
 if __name__ == "__main__":

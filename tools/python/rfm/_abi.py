@@ -3,7 +3,7 @@
 
 The binary interface of the libraries is a promise, librfm(7): so this is loaded as it is, and
 nothing of the package is compiled. The declarations are those of rfm/rfm.h, rfm/cycle.h, rfm/regions.h,
-rfm/io.h and linux/rfm.h; tests/system/python.py lets a compiler compare them.
+rfm/io.h and linux/rfm.h, numbers included; tests/system/python.py lets a compiler compare them.
 """
 
 from typing import Any
@@ -11,6 +11,71 @@ from typing import Any
 import cffi
 
 DECLARATIONS = """
+#define RFM_NODE_ALL 0xffff
+#define RFM_CAN_PUBLISH 0x0001
+#define RFM_CAN_SUBSCRIBE 0x0002
+#define RFM_CAN_OWN 0x0004
+#define RFM_CAN_WATCH 0x0008
+#define RFM_CAN_WRITER 0x0010
+#define RFM_CAN_SEND_SET 0x0020
+#define RFM_CAN_FENCE 0x0040
+#define RFM_CAN_COUNTERS 0x0080
+#define RFM_CAN_VERIFY 0x0100
+#define RFM_CAN_FD 0x0200
+#define RFM_CAN_FORK 0x0400
+#define RFM_CAN_REGS 0x0800
+#define RFM_EVENT_RESET 0
+#define RFM_EVENT_INT1 1
+#define RFM_EVENT_INT2 2
+#define RFM_EVENT_INT3 3
+#define RFM_EVENT_INT4 4
+#define RFM_EVENT_SYNC_LOSS 5
+#define RFM_EVENT_BAD_DATA 6
+#define RFM_EVENT_TX_FULL 7
+#define RFM_EVENT_RX_FULL 8
+#define RFM_EVENT_RX_ALMOST_FULL 9
+#define RFM_EVENT_ROGUE 10
+#define RFM_EVENT_WRITE_INHIBITED 11
+#define RFM_EVENT_PARITY 12
+#define RFM_EVENT_UPDATE 13
+#define RFM_EVENT_MATCH 14
+#define RFM_EVENT_STALE 15
+#define RFM_EVENT_FRESH 16
+#define RFM_EVENT_CONFLICT 17
+#define RFM_EVENT_SIGNAL 18
+#define RFM_EVENT_BREAK 19
+#define RFM_EVENT_MEMBERSHIP 20
+#define RFM_EVENT_LOSS 21
+#define RFM_EVENT_ID_IN_USE 22
+#define RFM_EVENT_DROPPED 23
+#define RFM_EVENT_LATE 0x1
+#define RFM_EVENT_AGE_UNKNOWN 0x2
+#define RFM_EVENT_NEVER 0x4
+#define RFM_EVENT_INFERRED 0x8
+#define RFM_LISTEN_DISCARD 0x4
+#define RFM_LISTEN_EXCLUSIVE 0x8
+#define RFM_SUBSCRIBE_RX 0x1
+#define RFM_SUBSCRIBE_TX 0x2
+#define RFM_SUBSCRIBE_OWN 0x4
+#define RFM_WATCH_COALESCE 0x04
+#define RFM_WATCH_COMPARE 0x10
+#define RFM_COMPARE_EQUAL 1
+#define RFM_COMPARE_NOT_EQUAL 2
+#define RFM_COMPARE_CHANGED 3
+#define RFM_CONFIG_LED 0x001
+#define RFM_CONFIG_TRANSMIT 0x002
+#define RFM_CONFIG_LOOPBACK 0x004
+#define RFM_CONFIG_DARK_ON_DARK 0x008
+#define RFM_CONFIG_PARITY 0x010
+#define RFM_CONFIG_OWN_DATA 0x020
+#define RFM_CONFIG_BYTE_SWAP 0x040
+#define RFM_CONFIG_WINDOW 0x080
+#define RFM_CONFIG_OFFSET 0x100
+#define RFM_CONFIG_DMA_BYTE_SWAP 0x200
+#define RFM_ANSWER_GIVEN 0x1
+#define RFM_ANSWER_BEHIND 0x2
+#define RFM_NODES 256
+
 struct rfm;
 struct rfm_events;
 
@@ -163,6 +228,23 @@ int rfm_cycle_wait_sized(struct rfm_cycle *cycle, size_t size, struct rfm_events
 """
 
 REGIONS = """
+#define RFM_REGION_STRUCT 0
+#define RFM_REGION_INT8 1
+#define RFM_REGION_UINT8 2
+#define RFM_REGION_INT16 3
+#define RFM_REGION_UINT16 4
+#define RFM_REGION_INT32 5
+#define RFM_REGION_UINT32 6
+#define RFM_REGION_INT64 7
+#define RFM_REGION_UINT64 8
+#define RFM_REGION_FLOAT 9
+#define RFM_REGION_DOUBLE 10
+#define RFM_REGION_BOOL 11
+#define RFM_REGION_CHAR 12
+#define RFM_REGION_BIG 2
+#define RFM_REGION_TEXT_MAX 512
+#define RFM_IO_CHANGED 0x1
+
 struct rfm_region_name {
     const struct rfm_region_name *next;
     const char *name;

@@ -35,7 +35,7 @@ class EventsLost(UserWarning):
     """Events were lost before one that is told of: the queue was full, or the card's."""
 
 
-KINDS: dict[int, type[Error]] = {
+EXCEPTIONS: dict[int, type[Error]] = {
     errno.ETIMEDOUT: Timeout, errno.ENODEV: Gone, errno.EOPNOTSUPP: NotSupported, errno.ENOENT: NotFound,
     errno.EACCES: NotAllowed, errno.EPERM: NotAllowed, errno.EBADF: NotAllowed}
 
@@ -44,7 +44,7 @@ def fail(what: str, number: int = 0, why: str = "") -> NoReturn:
     """Raise what ``errno`` says of ``what``, if that is anything; ``why`` in place of the library's few words."""
     number = number or ffi.errno
     said = why or text(lib.rfm_error_text(number))
-    raise KINDS.get(number, Error)(number, f"{what}: {said}" if what else said)
+    raise EXCEPTIONS.get(number, Error)(number, f"{what}: {said}" if what else said)
 
 
 def check(status: int, what: str) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from ._abi import ffi, lib, text
 from ._errors import EventsLost, check
 
-ALL = 0xffff        # every other node
+ALL: int = lib.RFM_NODE_ALL     # every other node
 BATCH = 64          # records that are taken at once
 SLICE_NS = 1_000_000_000
 FOR_EVER = 2**64 - 1
@@ -26,30 +26,30 @@ FOR_EVER = 2**64 - 1
 class Kind(enum.IntEnum):
     """What has happened; the first five can be sent."""
 
-    RESET = 0
-    INT1 = 1
-    INT2 = 2
-    INT3 = 3
-    INT4 = 4
-    SYNC_LOSS = 5
-    BAD_DATA = 6
-    TX_FULL = 7
-    RX_FULL = 8
-    RX_ALMOST_FULL = 9
-    ROGUE = 10
-    WRITE_INHIBITED = 11
-    PARITY = 12
-    UPDATE = 13
-    MATCH = 14
-    STALE = 15
-    FRESH = 16
-    CONFLICT = 17
-    SIGNAL = 18
-    BREAK = 19
-    MEMBERSHIP = 20
-    LOSS = 21
-    ID_IN_USE = 22
-    DROPPED = 23
+    RESET = lib.RFM_EVENT_RESET
+    INT1 = lib.RFM_EVENT_INT1
+    INT2 = lib.RFM_EVENT_INT2
+    INT3 = lib.RFM_EVENT_INT3
+    INT4 = lib.RFM_EVENT_INT4
+    SYNC_LOSS = lib.RFM_EVENT_SYNC_LOSS
+    BAD_DATA = lib.RFM_EVENT_BAD_DATA
+    TX_FULL = lib.RFM_EVENT_TX_FULL
+    RX_FULL = lib.RFM_EVENT_RX_FULL
+    RX_ALMOST_FULL = lib.RFM_EVENT_RX_ALMOST_FULL
+    ROGUE = lib.RFM_EVENT_ROGUE
+    WRITE_INHIBITED = lib.RFM_EVENT_WRITE_INHIBITED
+    PARITY = lib.RFM_EVENT_PARITY
+    UPDATE = lib.RFM_EVENT_UPDATE
+    MATCH = lib.RFM_EVENT_MATCH
+    STALE = lib.RFM_EVENT_STALE
+    FRESH = lib.RFM_EVENT_FRESH
+    CONFLICT = lib.RFM_EVENT_CONFLICT
+    SIGNAL = lib.RFM_EVENT_SIGNAL
+    BREAK = lib.RFM_EVENT_BREAK
+    MEMBERSHIP = lib.RFM_EVENT_MEMBERSHIP
+    LOSS = lib.RFM_EVENT_LOSS
+    ID_IN_USE = lib.RFM_EVENT_ID_IN_USE
+    DROPPED = lib.RFM_EVENT_DROPPED
 
     @property
     def words(self) -> str:
@@ -63,10 +63,10 @@ KINDS = {int(kind): kind for kind in Kind}
 class EventFlag(enum.IntFlag):
     """What is to be known of an event."""
 
-    LATE = 0x1              #: older than the watch's deadline when it came
-    AGE_UNKNOWN = 0x2       #: origin and arrival are on different clocks
-    NEVER = 0x4             #: STALE: nothing since the watch was made
-    INFERRED = 0x8          #: STALE, FRESH: concluded, as the card has dropped it
+    LATE = lib.RFM_EVENT_LATE               #: older than the watch's deadline when it came
+    AGE_UNKNOWN = lib.RFM_EVENT_AGE_UNKNOWN #: origin and arrival are on different clocks
+    NEVER = lib.RFM_EVENT_NEVER             #: STALE: nothing since the watch was made
+    INFERRED = lib.RFM_EVENT_INFERRED       #: STALE, FRESH: concluded, as the card has dropped it
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,8 @@ class Events:
     """A stream of events, made by `Handle.watch` or `Handle.listen`: an iterator, also of asyncio.
 
     What it has lost it tells: `Event.lost`, `lost`, and a warning `EventsLost`. One thread or task
-    at a time takes events; ``close()`` may be called by any, and ends the iteration.
+    at a time takes events; ``close()`` may be called by any, and ends the iteration. Ctrl-C may lose what is
+    just being taken, as a gap in `Event.seq` shows; where none may be, let its handler set a flag.
     """
 
     def __init__(self, pointer: Any) -> None:
@@ -118,6 +119,7 @@ class Events:
         self._dropped = 0
         self._taken: deque[Event] = deque()
         self._taking = threading.Lock()
+        self._freeing = threading.Lock()       # innermost: what it guards is not freed meanwhile
         self.closed = False
         self._wake: Callable[[], object] = lambda: None
         self.lost = 0       #: events that are missing so far
@@ -130,17 +132,19 @@ class Events:
 
     def fileno(self) -> int:
         """The descriptor, for a loop of one's own: readable when there are events."""
-        if self.closed:
-            raise ValueError("the stream of events is closed")
-        return int(lib.rfm_events_fd(self._events))
+        with self._freeing:
+            if self.closed:
+                raise ValueError("the stream of events is closed")
+            return int(lib.rfm_events_fd(self._events))
 
     def close(self) -> None:
         """No more; what was not taken is gone."""
-        self.closed = True
+        with self._freeing:
+            self.closed = True
+            if self._closing.alive:
+                lib.rfm_events_cancel(self._events)
         self._wake()
-        if self._closing.alive:
-            lib.rfm_events_cancel(self._events)
-        with self._taking:
+        with self._taking, self._freeing:
             check(self._closing() or 0, "close a stream of events")
 
     @contextlib.contextmanager
@@ -201,16 +205,23 @@ class Events:
         loop = asyncio.get_running_loop()
         while not self.closed and not self._taken:
             self._take(0)
-            if not self._taken and not self.closed:
-                ready = asyncio.Event()
-                descriptor = self.fileno()
-                self._wake = lambda: loop.call_soon_threadsafe(ready.set)
-                loop.add_reader(descriptor, ready.set)
-                try:
-                    await ready.wait()
-                finally:
-                    loop.remove_reader(descriptor)
-                    self._wake = lambda: None
+            if not self._taken:
+                await self._more(loop)
         if not self._taken:
             raise StopAsyncIteration
         return self._taken.popleft()
+
+    async def _more(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait until there are events, or it is closed: before this looks, or after it can be woken."""
+        ready = asyncio.Event()
+        self._wake = lambda: loop.call_soon_threadsafe(ready.set)
+        with self._freeing:
+            if self.closed:
+                return
+            descriptor = lib.rfm_events_fd(self._events)
+            loop.add_reader(descriptor, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(descriptor)
+            self._wake = lambda: None

@@ -4,12 +4,13 @@
 import enum
 import errno
 import os
+import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar, Union
+from typing import Any, TypeVar
 
 import numpy
 import numpy.typing
@@ -17,44 +18,29 @@ import numpy.typing
 from ._abi import ffi, lib, text
 from ._errors import Error, Timeout, check, checked, fail
 from ._events import ALL, Events, Kind
+from ._memory import WORDS, Range, range_of
 from ._regions import Regions
 
-SLICE_MS = 200          # of a wait that a signal does not end
+SLICE_MS = 200          # of a wait that a signal does not end, the first
+MS_MAX = 2**31 - 1
 NAP_S = 0.005           # between two questions whether the ring is whole
 
 
 class Can(enum.IntFlag):
     """What a handle can do."""
 
-    PUBLISH = 0x0001        #: what is stored in a mapping goes to the ring
-    SUBSCRIBE = 0x0002      #: `Handle.subscribe`
-    OWN = 0x0004            #: `Handle.own`
-    WATCH = 0x0008          #: `Handle.watch`, and `Handle.listen` from `Kind.UPDATE` on
-    WRITER = 0x0010         #: `Handle.writer`
-    SEND_SET = 0x0020       #: `Handle.send` to several nodes
-    FENCE = 0x0040          #: `Handle.fence`
-    COUNTERS = 0x0080       #: `Handle.counters`, `Handle.members`
-    VERIFY = 0x0100         #: `Handle.verify`
-    FD = 0x0200             #: `Handle.fileno`
-    FORK = 0x0400           #: a child process may use it too
-    REGS = 0x0800           #: registers of a 5565
-
-
-class Place(Protocol):
-    """Bytes of the memory; a value of a file of regions is one, too."""
-
-    @property
-    def offset(self) -> int: ...
-
-    @property
-    def length(self) -> int: ...
-
-
-Range = Union[tuple[int, int], Place]       #: (offset, length), or something that has them
-
-
-def range_of(where: Range) -> tuple[int, int]:
-    return where if isinstance(where, tuple) else (where.offset, where.length)
+    PUBLISH = lib.RFM_CAN_PUBLISH       #: what is stored in a mapping goes to the ring
+    SUBSCRIBE = lib.RFM_CAN_SUBSCRIBE   #: `Handle.subscribe`
+    OWN = lib.RFM_CAN_OWN               #: `Handle.own`
+    WATCH = lib.RFM_CAN_WATCH           #: `Handle.watch`, and `Handle.listen` from `Kind.UPDATE` on
+    WRITER = lib.RFM_CAN_WRITER         #: `Handle.writer`
+    SEND_SET = lib.RFM_CAN_SEND_SET     #: `Handle.send` to several nodes
+    FENCE = lib.RFM_CAN_FENCE           #: `Handle.fence`
+    COUNTERS = lib.RFM_CAN_COUNTERS     #: `Handle.counters`, `Handle.members`
+    VERIFY = lib.RFM_CAN_VERIFY         #: `Handle.verify`
+    FD = lib.RFM_CAN_FD                 #: `Handle.fileno`
+    FORK = lib.RFM_CAN_FORK             #: a child process may use it too
+    REGS = lib.RFM_CAN_REGS             #: registers of a 5565
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +118,12 @@ class Compare:
     mask: int = -1      #: bits that count
 
 
-COMPARES = {"equal": 1, "not equal": 2, "changed": 3}
-SETTINGS = {"led": 0x001, "transmit": 0x002, "loopback": 0x004, "dark_on_dark": 0x008, "parity": 0x010,
-            "own_data": 0x020, "byte_swap": 0x040, "dma_byte_swap": 0x200}
-OFFSETS = {"window_offset": 0x080, "address_offset": 0x100}
-# What can be loaded and stored as one word; by numpy's names.
-WORDS = {"u1": ("uint8_t", lib.rfm_load8, lib.rfm_store8), "u2": ("uint16_t", lib.rfm_load16, lib.rfm_store16),
-         "u4": ("uint32_t", lib.rfm_load32, lib.rfm_store32), "u8": ("uint64_t", lib.rfm_load64, lib.rfm_store64)}
+COMPARES = {"equal": lib.RFM_COMPARE_EQUAL, "not equal": lib.RFM_COMPARE_NOT_EQUAL, "changed": lib.RFM_COMPARE_CHANGED}
+SETTINGS = {"led": lib.RFM_CONFIG_LED, "transmit": lib.RFM_CONFIG_TRANSMIT, "loopback": lib.RFM_CONFIG_LOOPBACK,
+            "dark_on_dark": lib.RFM_CONFIG_DARK_ON_DARK, "parity": lib.RFM_CONFIG_PARITY,
+            "own_data": lib.RFM_CONFIG_OWN_DATA, "byte_swap": lib.RFM_CONFIG_BYTE_SWAP,
+            "dma_byte_swap": lib.RFM_CONFIG_DMA_BYTE_SWAP}
+OFFSETS = {"window_offset": lib.RFM_CONFIG_WINDOW, "address_offset": lib.RFM_CONFIG_OFFSET}
 
 Fields = TypeVar("Fields")
 
@@ -147,6 +132,10 @@ def fields_of(kind: Callable[..., Fields], struct: Any, **others: Any) -> Fields
     """The dataclass ``kind`` of a structure that has fields of the same names."""
     names = [field.name for field in fields(kind) if field.name not in others]
     return kind(**{name: getattr(struct, name) for name in names}, **others)
+
+
+def directions(receive: bool, transmit: bool) -> int:
+    return int(receive * lib.RFM_SUBSCRIBE_RX | transmit * lib.RFM_SUBSCRIBE_TX)
 
 
 def milliseconds(seconds: float) -> int:
@@ -183,6 +172,13 @@ def read_together(*records: Record) -> list[tuple[bytes, int]]:
     return [(bytes(ffi.buffer(room)), part.sequence) for part, room in zip(parts, rooms)]
 
 
+def let_go(pointer: Any) -> int:
+    """Close a handle; but at the end of the program a daemon may still be in a call, and then it stays open."""
+    if not threading.main_thread().is_alive() and any(thread.is_alive() for thread in threading.enumerate()):
+        return 0
+    return int(lib.rfm_close(pointer))
+
+
 class Handle:
     """A card, or a node in this process. Made by `rfm.open`; a context manager.
 
@@ -192,7 +188,7 @@ class Handle:
 
     def __init__(self, pointer: Any) -> None:
         # Once, whoever is first: close(), the garbage collector or the end of the program.
-        self._closing = weakref.finalize(self, lib.rfm_close, pointer)
+        self._closing = weakref.finalize(self, let_go, pointer)
         self._rfm = pointer
         info = self.info()
         self.node, self.size = info.node, info.memory_size
@@ -274,7 +270,7 @@ class Handle:
     def load(self, offset: int, word: str = "u4") -> int:
         """Load a word, never in part: "u1", "u2", "u4" or "u8"."""
         name, load, _ = WORDS[word]
-        value = ffi.new(f"{name} *")
+        value = ffi.new(name)
         check(load(self.pointer, offset, value), f"load at {offset:#x}")
         return int(value[0])
 
@@ -307,19 +303,19 @@ class Handle:
 
     def subscribe(self, *where: Range, receive: bool = False, transmit: bool = False) -> None:
         """Take part in ranges."""
-        self._hold(lib.rfm_subscribe, where, receive * 1 | transmit * 2, "subscribe to", ffi.NULL)
+        self._hold(lib.rfm_subscribe, where, directions(receive, transmit), "subscribe to", ffi.NULL)
 
     def unsubscribe(self, *where: Range, receive: bool = False, transmit: bool = False) -> None:
         """Give back what of ranges this handle holds."""
-        self._hold(lib.rfm_unsubscribe, where, receive * 1 | transmit * 2, "unsubscribe from")
+        self._hold(lib.rfm_unsubscribe, where, directions(receive, transmit), "unsubscribe from")
 
     def own(self, *where: Range) -> None:
         """Nobody else should write there: `Kind.CONFLICT` if one does."""
-        self._hold(lib.rfm_subscribe, where, 4, "own", ffi.NULL)
+        self._hold(lib.rfm_subscribe, where, lib.RFM_SUBSCRIBE_OWN, "own", ffi.NULL)
 
     def disown(self, *where: Range) -> None:
         """Others may write there again."""
-        self._hold(lib.rfm_unsubscribe, where, 4, "disown")
+        self._hold(lib.rfm_unsubscribe, where, lib.RFM_SUBSCRIBE_OWN, "disown")
 
     def _hold(self, call: Any, where: Iterable[Range], flags: int, what: str, *more: Any) -> None:
         for offset, length in map(range_of, where):
@@ -338,10 +334,10 @@ class Handle:
         watch = ffi.new("struct rfm_watch *")
         size = ffi.sizeof(watch[0])
         lib.rfm_watch_init_sized(watch, size, ranges, len(where))
-        watch.flags |= coalesce * 0x04
+        watch.flags |= coalesce * lib.RFM_WATCH_COALESCE
         watch.depth, watch.deadline_ns, watch.silence_ns = depth, round(deadline * 1e9), round(silence * 1e9)
         if compare:
-            watch.flags |= 0x10
+            watch.flags |= lib.RFM_WATCH_COMPARE
             watch.compare, watch.compare_width = COMPARES[compare.how], compare.width
             watch.compare_offset = compare.offset
             watch.compare_mask = compare.mask & (1 << 8 * compare.width) - 1
@@ -351,7 +347,8 @@ class Handle:
     def listen(self, *kinds: Kind, discard: bool = False, exclusive: bool = False, depth: int = 0) -> Events:
         """Hear network interrupts and what happens on the ring; rfm_listen(3)."""
         types = sum({1 << kind for kind in kinds})
-        return Events(checked(lib.rfm_listen(self.pointer, types, discard * 0x4 | exclusive * 0x8, depth), "listen"))
+        flags = discard * lib.RFM_LISTEN_DISCARD | exclusive * lib.RFM_LISTEN_EXCLUSIVE
+        return Events(checked(lib.rfm_listen(self.pointer, types, flags, depth), "listen"))
 
     # --- interrupts and fences ---
 
@@ -365,23 +362,32 @@ class Handle:
         check(status, f"send {kind.name}")
 
     def _until(self, what: str, timeout: float | None, call: Callable[[int], int]) -> None:
-        """``call`` with a part of the time each, for not every call is ended by a signal."""
-        end = None if timeout is None else time.monotonic() + timeout
+        """``call`` with a part of the time each, for not every call is ended by a signal.
+
+        Each part is a new request, and a turn may take longer than the last one: so the next is twice as long.
+        """
+        end, patience = None if timeout is None else time.monotonic() + timeout, SLICE_MS
         while True:
-            left = SLICE_MS + 1 if end is None else milliseconds(end - time.monotonic())
-            part = min(left, SLICE_MS)
+            left = MS_MAX if end is None else milliseconds(end - time.monotonic())
+            part = min(left, patience)
             if call(part) >= 0:
                 return
             number = ffi.errno
-            if number != errno.EINTR and (number != errno.ETIMEDOUT or part == left):
+            if number == errno.ETIMEDOUT and (end is None or part < left):
+                patience = min(2 * patience, MS_MAX)
+            elif number != errno.EINTR:
                 fail(what, number)
 
     def fence(self, timeout: float | None = 1.0) -> Fence:
-        """Wait until all that this node has stored is in every node's memory; rfm_fence(3)."""
+        """Wait until all that this node has stored is in every node's memory; rfm_fence(3).
+
+        Ctrl-C ends it, at the latest when it has taken twice as long.
+        """
         result = ffi.new("struct rfm_fence_wait *")
+        begin = time.monotonic_ns()
         self._until("fence", timeout, lambda ms: int(
             lib.rfm_fence_sized(self.pointer, ms, result, ffi.sizeof(result[0]))))
-        return fields_of(Fence, result)
+        return fields_of(Fence, result, wait_ns=time.monotonic_ns() - begin)
 
     def wait_for_ring(self, timeout: float | None = 20.0) -> None:
         """Wait until the ring is whole: until a fence comes home that has lost nothing."""
@@ -405,8 +411,9 @@ class Handle:
         result = ffi.new("struct rfm_verify *")
         self._until(f"verify {length} bytes at {offset:#x}", timeout, lambda ms: int(
             lib.rfm_verify_sized(self.pointer, offset, length, ms, result, ffi.sizeof(result[0]))))
-        return {node: fields_of(Answer, answer, first=bytes(answer.first), behind=bool(answer.flags & 2))
-                for node, answer in enumerate(result.answer) if answer.flags & 1}
+        return {node: fields_of(Answer, answer, first=bytes(answer.first),
+                                behind=bool(answer.flags & lib.RFM_ANSWER_BEHIND))
+                for node, answer in enumerate(result.answer) if answer.flags & lib.RFM_ANSWER_GIVEN}
 
     def ring_test(self, timeout: float | None = 0.5) -> float:
         """Does what this node sends come back? The time it took, in seconds."""
@@ -430,7 +437,7 @@ class Handle:
 
     def members(self) -> dict[int, Member]:
         """Who is on the ring, by node."""
-        members = ffi.new("struct rfm_member[]", 256)
+        members = ffi.new("struct rfm_member[]", lib.RFM_NODES)
         check(lib.rfm_ring_map_sized(self.pointer, members, ffi.sizeof("struct rfm_member"), len(members),
                                      ffi.NULL, ffi.sizeof("struct rfm_ring_map")), "members")
         return {node: fields_of(Member, member) for node, member in enumerate(members) if member.present}

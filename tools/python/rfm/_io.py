@@ -19,8 +19,6 @@ from ._events import SLICE_NS, Events
 if TYPE_CHECKING:
     from ._regions import Regions
 
-CHANGED = 0x1
-
 
 class Io:
     """A list of values, got or put together: rfm_io_open(3). Made by `Regions.io`.
@@ -32,8 +30,17 @@ class Io:
         self._regions = regions         # which must stay, and its handle
         self._io = ffi.gc(pointer, regions_lib.rfm_io_close)
         self.names = [text(regions_lib.rfm_io_name(pointer, i)) for i in range(regions_lib.rfm_io_count(pointer))]
-        self.values = numpy.zeros(len(self.names))
-        self._reals = ffi.from_buffer("double[]", self.values)
+        self._values = numpy.zeros(len(self.names))
+        self._reals = ffi.from_buffer("double[]", self._values)
+
+    @property
+    def values(self) -> numpy.typing.NDArray[numpy.float64]:
+        """One for each of ``names``; it stays the same array, into which is copied what is assigned."""
+        return self._values
+
+    @values.setter
+    def values(self, values: numpy.typing.ArrayLike) -> None:
+        self._values[:] = values
 
     def get(self) -> numpy.typing.NDArray[numpy.float64]:
         """Load all of them into ``values``, and return that."""
@@ -45,8 +52,9 @@ class Io:
         """Store all of ``values``, or only what is not what was put there last; how many were stored."""
         self._regions.handle.pointer
         if values is not None:
-            self.values[:] = values
-        return check(regions_lib.rfm_io_put(self._io, self._reals, CHANGED if changed else 0), "put values")
+            self._values[:] = values
+        flags = changed * regions_lib.RFM_IO_CHANGED
+        return check(regions_lib.rfm_io_put(self._io, self._reals, flags), "put values")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,19 @@ import numpy.typing
 from ._abi import ffi, lib, regions_lib, text
 from ._errors import check, fail
 from ._io import Io
+from ._memory import WORDS, Range, range_of
 
 if TYPE_CHECKING:
     from ._events import Event, Events
     from ._handle import Handle
 
-STRUCT, FLOAT, DOUBLE, BOOL, CHAR = 0, 9, 10, 11, 12
-# By enum rfm_region_type, as numpy calls them; a text is "S" and its length.
-DTYPES = ("", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "u1", "S")
-BIG = 2
-TEXT_MAX = 512
-# How a value is loaded and stored as one word, by its size.
-WORDS = {1: ("uint8_t *", lib.rfm_load8, lib.rfm_store8), 2: ("uint16_t *", lib.rfm_load16, lib.rfm_store16),
-         4: ("uint32_t *", lib.rfm_load32, lib.rfm_store32), 8: ("uint64_t *", lib.rfm_load64, lib.rfm_store64)}
+STRUCT, BOOL, CHAR = lib.RFM_REGION_STRUCT, lib.RFM_REGION_BOOL, lib.RFM_REGION_CHAR
+REALS = lib.RFM_REGION_FLOAT, lib.RFM_REGION_DOUBLE
+# As numpy calls them; a text is "S" and its length.
+DTYPES = {lib.RFM_REGION_INT8: "i1", lib.RFM_REGION_UINT8: "u1", lib.RFM_REGION_INT16: "i2",
+          lib.RFM_REGION_UINT16: "u2", lib.RFM_REGION_INT32: "i4", lib.RFM_REGION_UINT32: "u4",
+          lib.RFM_REGION_INT64: "i8", lib.RFM_REGION_UINT64: "u8", lib.RFM_REGION_FLOAT: "f4",
+          lib.RFM_REGION_DOUBLE: "f8", BOOL: "u1", CHAR: "S"}
 
 
 class Place:
@@ -59,7 +59,7 @@ class Place:
                 "names": list(fields), "offsets": [field.offset - base for field in fields.values()],
                 "formats": [(field.dtype, field._shape) for field in fields.values()],
                 "itemsize": self.length // self.count})
-        order = ">" if self._place.order == BIG else "<"
+        order = ">" if self._place.order == lib.RFM_REGION_BIG else "<"
         return numpy.dtype(order + DTYPES[self._place.type] + str(self.length) * (self._place.type == CHAR))
 
     @property
@@ -80,9 +80,11 @@ class Place:
         return numpy.frombuffer(copied, self.dtype).reshape(self._shape)
 
     def write(self, array: numpy.typing.ArrayLike) -> None:
-        """Store all of it, neither scaled nor named, here and on every node."""
+        """Store all of it, neither scaled nor named, here and on every node; or nothing, if it does not fit."""
         room = numpy.zeros(self._shape, self.dtype)
-        room[...] = array
+        given = numpy.array(array, as_objects(room.dtype)) if room.dtype.names else numpy.asarray(array)
+        if not put(room, given) or self._place.type == BOOL and (room > 1).any():
+            fail(self.name, errno.ERANGE)
         self._regions.handle.write(self.offset, room.tobytes())
 
     # --- as Python has it ---
@@ -133,7 +135,7 @@ class Place:
         """And back."""
         room = ffi.new("char[]", max(self.length, 1))
         if self._place.type == CHAR:
-            said = value.encode() if isinstance(value, str) else bytes(value)
+            said = value.encode() if isinstance(value, str) else bytes(memoryview(value))
             if len(said) > self.length:
                 fail(self.name, errno.ERANGE, f"has {self.length} bytes, and this text {len(said)}")
             return said.ljust(self.length, b"\0")
@@ -158,10 +160,10 @@ class Place:
 
     def _is_real(self) -> bool:
         region = self._place.region
-        return self._place.type in (FLOAT, DOUBLE) or bool(region.scale or region.bias)
+        return self._place.type in REALS or bool(region.scale or region.bias)
 
     def _print(self, data: bytes) -> str:
-        room = ffi.new("char[]", TEXT_MAX + 4 * self.length)
+        room = ffi.new("char[]", lib.RFM_REGION_TEXT_MAX + 4 * self.length)
         check(regions_lib.rfm_value_print(self._place, data, room, len(room)), self.name)
         return text(room)
 
@@ -169,7 +171,7 @@ class Place:
         handle = self._regions.handle
         if self._place.type == CHAR:
             return handle.read(self.offset, self.length)
-        name, load, _ = WORDS[self.length]
+        name, load, _ = WORDS[f"u{self.length}"]
         word = ffi.new(name)
         check(load(handle.pointer, self.offset, word), self.name)
         return bytes(ffi.buffer(word))
@@ -179,7 +181,7 @@ class Place:
         if self._place.type == CHAR:
             handle.write(self.offset, data)
             return
-        name, _, store = WORDS[self.length]
+        name, _, store = WORDS[f"u{self.length}"]
         check(store(handle.pointer, self.offset, ffi.from_buffer(name, data)[0]), self.name)
 
 
@@ -225,6 +227,29 @@ class Structures(Sequence[Structure]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = range(len(self))[index]
         return Structure(self._regions, f"{self._place.name}[{number}]")
+
+
+def as_objects(kind: numpy.dtype[Any]) -> numpy.dtype[Any]:
+    """A structure of the same names, with room for anything."""
+    if not kind.names:
+        return numpy.dtype("O")
+    return numpy.dtype([(name, as_objects(kind[name].base), kind[name].shape) for name in kind.names])
+
+
+def put(room: numpy.typing.NDArray[Any], given: numpy.typing.NDArray[Any]) -> bool:
+    """Does it fit? A real may lose precision."""
+    if room.dtype.names:
+        return all(put(room[name], given[name]) for name in room.dtype.names)
+    if given.dtype.kind == "O":
+        given = numpy.array(given.tolist())
+    try:
+        with numpy.errstate(all="ignore"):      # what comes of it is compared
+            room[...] = given
+        if room.dtype.kind == "f":
+            return bool(numpy.all(numpy.isfinite(room) | ~numpy.isfinite(given.astype("f8"))))
+    except OverflowError:       # an integer that numpy has no type for
+        return False
+    return bool(numpy.all(room == (given.astype("S") if room.dtype.kind == "S" else given)))
 
 
 def siblings(first: Any) -> Iterator[Any]:
@@ -277,9 +302,9 @@ class Regions(Structure):
             self._places[name] = Place(self, name, place)
         return self._places[name]   # type: ignore[no-any-return]
 
-    def at(self, where: Any) -> list[Place]:
+    def at(self, where: Range) -> list[Place]:
         """The values that have a byte in a range, or in the update of an event."""
-        offset, length = where if isinstance(where, tuple) else (where.offset, where.length)
+        offset, length = range_of(where)
         names: list[str] = []
         check(regions_lib.rfm_regions_at(self._file, offset, length, _named, ffi.new_handle(names)), "at")
         return [self[name] for name in names]

@@ -29,7 +29,9 @@ def library() -> Any:
     for name in ("pyynl.lib", "lib"):
         try:
             module = importlib.import_module(name)
-        except ImportError:
+        except ModuleNotFoundError as problem:
+            if problem.name not in (name, "pyynl"):     # but one that it needs
+                raise
             continue
         if hasattr(module, "YnlFamily"):
             return module
@@ -57,6 +59,8 @@ class Family:
         try:
             self._family = self._ynl.YnlFamily(str(SPECIFICATION), schema="")
         except Exception as problem:    # the library has no other for this
+            if "not supported by the kernel" not in str(problem):
+                raise
             fail("netlink", errno.ENOENT, f"{problem}; is the driver rfm loaded?")
         self._notices: deque[Notice] = deque()
 
