@@ -170,6 +170,7 @@ struct rfm_record_part {
 };
 struct rfm_cycle {
     uint64_t period_ns, number, missed, late_ns, begin_ns, seq;
+    uint32_t type, node, data, pad;
     uint64_t reserved[2];
 };
 
