@@ -36,6 +36,7 @@ struct rfm_loop {
 
 	struct rfm_timer *timers;
 	uint64_t first_timer;		/* none fires before */
+	uint64_t timer_calls;		/* of run_timers() */
 
 	struct rfm_poller *pollers;
 	struct rfm_poller *active;	/* oldest first */
@@ -249,13 +250,17 @@ void rfm_timer_set(struct rfm_loop *loop, struct rfm_timer *timer, uint64_t when
 	if (!timer->on) {
 		timer->next = loop->timers;
 		loop->timers = timer;
+		timer->set_in = loop->timer_calls;
 		timer->on = true;
 	}
 	if (when < loop->first_timer)
 		loop->first_timer = when;
 }
 
-/* One that is due, taken off the list; NULL: none, and @first_timer is exact. */
+/*
+ * One that is due, taken off the list; NULL: none, and @first_timer is exact. One that was set by
+ * another, or by itself, waits for the next round: descriptors and pollers have their turn first.
+ */
 static struct rfm_timer *due_timer(struct rfm_loop *loop)
 {
 	uint64_t first = RFM_NEVER;
@@ -263,7 +268,7 @@ static struct rfm_timer *due_timer(struct rfm_loop *loop)
 	for (struct rfm_timer **at = &loop->timers; *at; at = &(*at)->next) {
 		struct rfm_timer *timer = *at;
 
-		if (timer->when <= loop->now) {
+		if (timer->when <= loop->now && timer->set_in != loop->timer_calls) {
 			*at = timer->next;
 			timer->on = false;
 			return timer;
@@ -282,6 +287,7 @@ static bool run_timers(struct rfm_loop *loop)
 
 	if (loop->now < loop->first_timer)
 		return false;
+	loop->timer_calls++;
 	while ((timer = due_timer(loop))) {
 		timer->fire(timer->opaque, loop->now);
 		any = true;

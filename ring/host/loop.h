@@ -52,14 +52,14 @@ struct rfm_loop_fd {
 
 /**
  * struct rfm_timer - calls once at a time; memory of the owner
- * @fire: may set it again
+ * @fire: may set it again: it is not called again before the next round
  *
  * Set @fire and @opaque, the rest is the loop's.
  */
 struct rfm_timer {
 	void (*fire)(void *opaque, uint64_t now);
 	void *opaque;
-	uint64_t when;
+	uint64_t when, set_in;
 	struct rfm_timer *next;
 	bool on;
 };

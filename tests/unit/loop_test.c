@@ -87,6 +87,64 @@ static void timers_fire_in_time_and_can_be_moved(void **state)
 	rfm_loop_free(loop);
 }
 
+/** struct hasty - a timer that is always due, and who waits beside it */
+struct hasty {
+	struct rfm_loop *loop;
+	struct rfm_timer timer;
+	struct rfm_poller poller;
+	struct rfm_loop_fd watch;
+	unsigned int fired, polled, ready;
+};
+
+static void again_at_once(void *opaque, uint64_t now)
+{
+	struct hasty *hasty = opaque;
+
+	if (++hasty->fired == 100000)
+		fail_msg("nobody else has a turn");
+	rfm_timer_set(hasty->loop, &hasty->timer, now);
+}
+
+static bool count_poll(void *opaque, uint64_t now)
+{
+	((struct hasty *)opaque)->polled++;
+	return false;
+}
+
+static void count_ready(void *opaque, uint32_t events, uint64_t now)
+{
+	((struct hasty *)opaque)->ready++;
+}
+
+static void a_timer_that_is_always_due_holds_up_nobody(void **state)
+{
+	struct rfm_loop *loop = rfm_loop_new();
+	struct hasty hasty = {
+		.loop = loop, .timer = { .fire = again_at_once, .opaque = &hasty },
+		.poller = { .poll = count_poll, .opaque = &hasty },
+		.watch = { .ready = count_ready, .opaque = &hasty },
+	};
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	rfm_loop_watch(loop, &hasty.watch, ends[0], EPOLLIN);
+	rfm_poller_add(loop, &hasty.poller);
+	rfm_poller_activate(&hasty.poller);
+	rfm_timer_set(loop, &hasty.timer, 1);
+	for (unsigned int round = 1; !hasty.ready; round++) {
+		assert_true(rfm_loop_once(loop, 0));
+		assert_int_equal(hasty.fired, round);
+		assert_int_equal(hasty.polled, round);
+	}
+	rfm_timer_set(loop, &hasty.timer, RFM_NEVER);
+	rfm_poller_remove(&hasty.poller);
+	rfm_loop_unwatch(loop, &hasty.watch);
+	rfm_loop_free(loop);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 struct pair {
 	struct rfm_loop *loop;
 	struct rfm_loop_fd watch, *other;
@@ -307,6 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_fire_in_time_and_can_be_moved),
+		cmocka_unit_test(a_timer_that_is_always_due_holds_up_nobody),
 		cmocka_unit_test(who_is_unwatched_is_not_called_any_more),
 		cmocka_unit_test(no_wake_up_of_another_thread_is_lost),
 		cmocka_unit_test(an_idle_loop_sleeps),

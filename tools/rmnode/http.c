@@ -17,7 +17,7 @@
 #define CONNECTIONS	16u
 #define CONNECTION_ROOM	((size_t)32 << 10)	/* bytes, of its request and what waits to be sent */
 #define CONNECTION_NS	10000000000ull		/* then it is cut */
-#define LINES_A_TURN	64
+#define LINES_A_TURN	16
 #define MIME_OPENMETRICS "application/openmetrics-text"
 
 /** struct connection - @end: when it is cut */
