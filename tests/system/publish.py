@@ -446,7 +446,7 @@ def refused():
             file.write_text("rfm-regions: 1\nregions:\n" + regions)
             done = subprocess.run([RMNODE, "--id", "1", "--memory", "4K", "--rx", "unix:a,server", "--tx",
                                    "unix:a", *(str(file) if word == "FILE" else word for word in words)],
-                                  text=True, capture_output=True, cwd=place.folder, check=False,
+                                  text=True, errors="replace", capture_output=True, cwd=place.folder, check=False,
                                   timeout=PATIENCE_S, env=os.environ | environment)
             expect(done.returncode == status and sentence in done.stderr and done.stderr.count("\n") == 1,
                    f"{words}: {done}")
@@ -456,7 +456,8 @@ def refused():
         for where, sentence in (
                 ("file:x", "goes to openmetrics: or mqtt:, not to 'file:x'"),
                 ("openmetrics:", "it is openmetrics:[HOST:]PORT"), ("openmetrics:x", "openmetrics:[HOST:]PORT"),
-                ("openmetrics:1:99999", "openmetrics:[HOST:]PORT"),
+                ("openmetrics:1:99999", "openmetrics:[HOST:]PORT"), ("openmetrics:0", "openmetrics:[HOST:]PORT"),
+                ("mqtt:a:0", "it is mqtt:HOST[:PORT]"), ("mqtt:a,prefix=\udcff", "bytes of UTF-8"),
                 ("mqtt:", "it is mqtt:HOST[:PORT]"), ("mqtt:a:b", "it is mqtt:HOST[:PORT]"),
                 ("mqtt:a,qos=2", "qos= of a broker is 0 or 1, not '2'"),
                 ("mqtt:a,rate=0", "from 1 to 1000, not '0'"), ("mqtt:a,prefix=a/#", "a topic without wildcards"),
@@ -473,7 +474,7 @@ def refused():
         says("  a_b: {offset: 0, type: uint8}\n  a: {offset: 4, fields: {b: {offset: 0, type: uint8}}}\n",
              "--regions", "FILE", "--publish", prom,
              sentence="'a.b' and 'a_b' would both be the metric rfm_a_b")
-        says("  status: {offset: 0, type: uint8}\n", "--regions", "FILE", "--publish", mqtt, status=1,
+        says("  status: {offset: 0, type: uint8}\n", "--regions", "FILE", "--publish", mqtt,
              sentence="'status' would have the topic rfm/status")
         Path(place.folder, "libmosquitto.so.1").touch()
         says(good, "--regions", "FILE", "--publish", mqtt, sentence="a broker needs libmosquitto: ",

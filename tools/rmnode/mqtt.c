@@ -47,8 +47,8 @@
 	CALL(publish) CALL(destroy) CALL(socket) CALL(want_write) CALL(strerror) \
 	CALL(connack_string) CALL(loop_read) CALL(loop_write) CALL(new) \
 	CALL(connect_callback_set) CALL(publish_callback_set) CALL(will_set) \
-	CALL(connect_async) CALL(loop_misc) CALL(pub_topic_check) CALL(lib_init) \
-	CALL(lib_cleanup)
+	CALL(connect_async) CALL(loop_misc) CALL(pub_topic_check) CALL(validate_utf8) \
+	CALL(max_inflight_messages_set) CALL(lib_init) CALL(lib_cleanup)
 
 static struct {
 #define CALL(name) typeof(mosquitto_##name) *(name);
@@ -406,6 +406,7 @@ static void begin_connection(struct broker *broker, uint64_t now)
 	}
 	library.connect_callback_set(broker->mosquitto, on_accepted);
 	library.publish_callback_set(broker->mosquitto, on_sent);
+	library.max_inflight_messages_set(broker->mosquitto, 0);	/* the window is ours */
 	broker->since = now;
 	broker->owed = CONNACK;
 	broker->twice = false;
@@ -465,7 +466,8 @@ static bool load_library(char *error)
 
 static bool set_prefix(struct broker *broker, const char *text)
 {
-	if (strlen(text) >= PREFIX_MAX || !*text || library.pub_topic_check(text))
+	if (strlen(text) >= PREFIX_MAX || !*text || library.pub_topic_check(text) ||
+	    library.validate_utf8(text, strlen(text)))
 		return false;
 	strcpy(broker->prefix, text);
 	return true;
@@ -491,7 +493,7 @@ static const struct {
 	bool (*set)(struct broker *broker, const char *text);
 	const char *what;
 } settings[] = {
-	{ "prefix=", set_prefix, "a topic without wildcards, of at most 127 bytes" },
+	{ "prefix=", set_prefix, "a topic without wildcards, of at most 127 bytes of UTF-8" },
 	{ "qos=", set_qos, "0 or 1" },
 	{ "rate=", set_rate, "the messages of a topic in a second, from 1 to 1000" },
 };
@@ -519,7 +521,7 @@ static bool set_all(struct broker *broker, char *words, char *error)
 	snprintf(address, sizeof(address), "tcp:%s%s", host,
 		 strchr(strrchr(host, ']') ?: host, ':') ? "" : ":1883");
 	trouble = rfm_address_parse(&broker->address, address);
-	if (trouble)
+	if (trouble || !atoi(broker->address.service))
 		return control_why(error, "'mqtt:%s' is not understood; it is mqtt:HOST[:PORT]", host);
 	while (words)
 		if (!set(broker, strsep(&words, ","), error))
@@ -554,17 +556,25 @@ static struct outlet *broker_open(const char *word, char *error)
 
 /* --- from beginning to end -------------------------------------------------------------------- */
 
+static bool broker_check(const struct outlet *outlet, char *error)
+{
+	const struct broker *broker = (const struct broker *)outlet;
+	const struct values *values = values_of(broker);
+
+	for (unsigned int i = 0; i < values->count; i++)
+		if (!strcmp(values->value[i].name, "status"))
+			return control_why(error, "'status' would have the topic %s, which says whether the "
+					   "member is there", broker->status);
+	return true;
+}
+
 static bool make_topics(struct broker *broker, char *error)
 {
 	const struct values *values = values_of(broker);
 	size_t bytes = 0;
 
-	for (unsigned int i = 0; i < values->count; i++) {
-		if (!strcmp(values->value[i].name, "status"))
-			return control_why(error, "'status' would have the topic %s, which says whether the "
-					   "member is there", broker->status);
+	for (unsigned int i = 0; i < values->count; i++)
 		bytes += values->value[i].place.length;
-	}
 	broker->topic = calloc(values->count + 1, sizeof(*broker->topic));
 	broker->bytes = malloc(bytes + 1);
 	if (!broker->topic || !broker->bytes)
@@ -610,16 +620,32 @@ static json_t *broker_json(const struct outlet *outlet)
 			 "lost", (json_int_t)broker->lost);
 }
 
-/* What has changed goes, as far as the socket takes it; then the broker sends the will. */
+/* What has changed goes, as far as the socket takes it; nobody waits for what confirms it. */
+static void send_rest(struct broker *broker)
+{
+	const struct topic *topic;
+	unsigned int left = 0;
+	char what[64];
+
+	free_rested(broker, RFM_NEVER);
+	while (broker->accepted && !library.want_write(broker->mosquitto) &&
+	       !TAILQ_EMPTY(&broker->ready) &&
+	       !send_value(broker, TAILQ_FIRST(&broker->ready), 0))
+		;
+	TAILQ_FOREACH(topic, &broker->ready, entry)
+		left++;
+	snprintf(what, sizeof(what), "is not told the last of %u values", left);
+	if (left)
+		say(broker, what, NULL);
+}
+
+/* Then the broker sends the will. */
 static void broker_close(struct outlet *outlet)
 {
 	struct broker *broker = (struct broker *)outlet;
 
 	if (broker->loop) {
-		free_rested(broker, RFM_NEVER);
-		while (broker->accepted && broker->waiting < WINDOW && !TAILQ_EMPTY(&broker->ready) &&
-		       !send_value(broker, TAILQ_FIRST(&broker->ready), 0))
-			;
+		send_rest(broker);
 		rfm_poller_remove(&broker->poller);
 		rfm_loop_unwatch(broker->loop, &broker->watch);
 		rfm_timer_set(broker->loop, &broker->care, RFM_NEVER);
@@ -634,6 +660,6 @@ static void broker_close(struct outlet *outlet)
 }
 
 const struct outlet_kind mqtt_outlet = {
-	.prefix = "mqtt:", .open = broker_open, .begin = broker_begin, .stored = broker_stored,
-	.json = broker_json, .close = broker_close,
+	.prefix = "mqtt:", .open = broker_open, .check = broker_check, .begin = broker_begin,
+	.stored = broker_stored, .json = broker_json, .close = broker_close,
 };
