@@ -435,6 +435,49 @@ def killed():
         listener.last("rfm/loop", "6")
 
 
+class Stranger:
+    """A broker that accepts, sends something else and, when it has read for a while, hangs up."""
+
+    CONNACK = b"\x20\x02\0\0"
+
+    def __init__(self, sends):
+        self.sends = sends
+        self.server = socket.create_server((HERE, 0))
+        self.server.settimeout(PATIENCE_S)
+        self.port = self.server.getsockname()[1]
+
+    def serve(self):
+        """One connection, and when it came."""
+        sock, _ = self.server.accept()
+        came = time.monotonic()
+        with sock:
+            sock.settimeout(PATIENCE_S)
+            expect(sock.recv(65536), "there is no CONNECT")
+            sock.sendall(self.CONNACK + self.sends)
+        return came
+
+
+def broker_hangs_up():
+    """A broker that accepts and hangs up is tried ever less often, and said to be away once"""
+    stranger = Stranger(b"")
+    with Place("publish-hangs-up") as place, stranger.server:
+        members = Members(place, f"mqtt:{HERE}:{stranger.port}")
+        came = [stranger.serve() for _ in range(5)]
+        expect(came[4] - came[3] > 1.5, f"it came at {came}")
+        expect(members.node.said().count("is away") == 1, members.node.said())
+
+
+def broker_talks():
+    """What a publisher did not ask for ends the connection: a message, or to be accepted twice"""
+    for sends in (b"\x30\xff\xff\xff\x7f", Stranger.CONNACK):
+        stranger = Stranger(sends)
+        with Place("publish-talks") as place, stranger.server:
+            members = Members(place, f"mqtt:{HERE}:{stranger.port},qos=1")
+            stranger.serve()
+            wait_for("it is said that the broker is away",
+                     lambda said=members.node.said: "is away: it sends what nobody asked for" in said())
+
+
 # --- what is refused ------------------------------------------------------------------------
 
 def refused():
@@ -485,7 +528,7 @@ def refused():
 
 
 TESTS = [every_type, of_the_regions, linted, scraped, only_get, slow_clients, changes, burst, burst_confirmed,
-         broker_returns, broker_stands_still, killed, refused]
+         broker_returns, broker_stands_still, broker_hangs_up, broker_talks, killed, refused]
 
 
 def main():
