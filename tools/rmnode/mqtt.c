@@ -313,7 +313,7 @@ static bool send_some(void *opaque, uint64_t now)
 		error = send_next(broker, now);
 	set_rest(broker);
 	check(broker, error, now);
-	/* While there is more it stays as it is: activated anew, it would be polled in this round again. */
+	/* While there is more it stays: activated anew, it would be polled in this round again. */
 	if (!can_send(broker))
 		rfm_poller_deactivate(&broker->poller);
 	return true;
