@@ -205,7 +205,8 @@ static void nested(char *file, size_t size)
 	memset(quotes, '"', 512);
 	name[63] = quotes[512] = '\0';
 	for (unsigned int level = 1; level < LEVELS; level++)
-		length += snprintf(file + length, size - length, "%s: {offset: 0, count: 2, fields: {", name);
+		length += snprintf(file + length, size - length,
+				   "%s: {offset: 0, count: 2, fields: {", name);
 	length += snprintf(file + length, size - length, "%s: {offset: 0, type: uint8, count: 2, "
 			   "description: '%s'}", name, quotes);
 	for (unsigned int level = 1; level < LEVELS; level++)

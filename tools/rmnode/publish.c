@@ -95,7 +95,8 @@ bool publish_load(struct rmnode *node, const struct member_options *options)
 	for (unsigned int i = 0; i < options->published; i++)
 		if (!open_outlet(publisher, options->publish[i]))
 			return false;
-	return load_regions(publisher, options) && check_outlets(publisher) && make_metrics(publisher);
+	return load_regions(publisher, options) && check_outlets(publisher) &&
+	       make_metrics(publisher);
 }
 
 static void tell_outlets(void *opaque, unsigned int number)
