@@ -401,6 +401,11 @@ const char *rfm_route_trouble(const struct rfm_route *route)
 	return route->error && !route->found ? gai_strerror(route->error) : NULL;
 }
 
+bool rfm_route_more(const struct rfm_route *route)
+{
+	return route->next;
+}
+
 /* The place to be tried now; NULL: none is known. */
 static const struct addrinfo *next_place(struct rfm_route *route, uint64_t now)
 {

@@ -71,6 +71,9 @@ int rfm_route_connect(struct rfm_route *route, uint32_t buffer, uint64_t now, bo
  */
 bool rfm_route_number(struct rfm_route *route, uint64_t now, char *host, unsigned int size);
 
+/** rfm_route_more() - has the name a place that was not tried yet this time round? */
+bool rfm_route_more(const struct rfm_route *route);
+
 /** rfm_route_trouble() - why the host's name is not known; NULL: it is, or not looked up yet */
 const char *rfm_route_trouble(const struct rfm_route *route);
 

@@ -435,6 +435,49 @@ def killed():
         listener.last("rfm/loop", "6")
 
 
+class Stranger:
+    """A broker that accepts, sends something else and, when it has read for a while, hangs up."""
+
+    CONNACK = b"\x20\x02\0\0"
+
+    def __init__(self, sends):
+        self.sends = sends
+        self.server = socket.create_server((HERE, 0))
+        self.server.settimeout(PATIENCE_S)
+        self.port = self.server.getsockname()[1]
+
+    def serve(self):
+        """One connection, and when it came."""
+        sock, _ = self.server.accept()
+        came = time.monotonic()
+        with sock:
+            sock.settimeout(PATIENCE_S)
+            expect(sock.recv(65536), "there is no CONNECT")
+            sock.sendall(self.CONNACK + self.sends)
+        return came
+
+
+def broker_hangs_up():
+    """A broker that accepts and hangs up is tried ever less often, and said to be away once"""
+    stranger = Stranger(b"")
+    with Place("publish-hangs-up") as place, stranger.server:
+        members = Members(place, f"mqtt:{HERE}:{stranger.port}")
+        came = [stranger.serve() for _ in range(5)]
+        expect(came[4] - came[3] > 1.5, f"it came at {came}")
+        expect(members.node.said().count("is away") == 1, members.node.said())
+
+
+def broker_talks():
+    """What a publisher did not ask for ends the connection: a message, or to be accepted twice"""
+    for sends in (b"\x30\xff\xff\xff\x7f", Stranger.CONNACK):
+        stranger = Stranger(sends)
+        with Place("publish-talks") as place, stranger.server:
+            members = Members(place, f"mqtt:{HERE}:{stranger.port},qos=1")
+            stranger.serve()
+            wait_for("it is said that the broker is away",
+                     lambda said=members.node.said: "is away: it sends what nobody asked for" in said())
+
+
 # --- what is refused ------------------------------------------------------------------------
 
 def refused():
@@ -446,7 +489,7 @@ def refused():
             file.write_text("rfm-regions: 1\nregions:\n" + regions)
             done = subprocess.run([RMNODE, "--id", "1", "--memory", "4K", "--rx", "unix:a,server", "--tx",
                                    "unix:a", *(str(file) if word == "FILE" else word for word in words)],
-                                  text=True, capture_output=True, cwd=place.folder, check=False,
+                                  text=True, errors="replace", capture_output=True, cwd=place.folder, check=False,
                                   timeout=PATIENCE_S, env=os.environ | environment)
             expect(done.returncode == status and sentence in done.stderr and done.stderr.count("\n") == 1,
                    f"{words}: {done}")
@@ -456,7 +499,8 @@ def refused():
         for where, sentence in (
                 ("file:x", "goes to openmetrics: or mqtt:, not to 'file:x'"),
                 ("openmetrics:", "it is openmetrics:[HOST:]PORT"), ("openmetrics:x", "openmetrics:[HOST:]PORT"),
-                ("openmetrics:1:99999", "openmetrics:[HOST:]PORT"),
+                ("openmetrics:1:99999", "openmetrics:[HOST:]PORT"), ("openmetrics:0", "openmetrics:[HOST:]PORT"),
+                ("mqtt:a:0", "it is mqtt:HOST[:PORT]"), ("mqtt:a,prefix=\udcff", "bytes of UTF-8"),
                 ("mqtt:", "it is mqtt:HOST[:PORT]"), ("mqtt:a:b", "it is mqtt:HOST[:PORT]"),
                 ("mqtt:a,qos=2", "qos= of a broker is 0 or 1, not '2'"),
                 ("mqtt:a,rate=0", "from 1 to 1000, not '0'"), ("mqtt:a,prefix=a/#", "a topic without wildcards"),
@@ -473,7 +517,7 @@ def refused():
         says("  a_b: {offset: 0, type: uint8}\n  a: {offset: 4, fields: {b: {offset: 0, type: uint8}}}\n",
              "--regions", "FILE", "--publish", prom,
              sentence="'a.b' and 'a_b' would both be the metric rfm_a_b")
-        says("  status: {offset: 0, type: uint8}\n", "--regions", "FILE", "--publish", mqtt, status=1,
+        says("  status: {offset: 0, type: uint8}\n", "--regions", "FILE", "--publish", mqtt,
              sentence="'status' would have the topic rfm/status")
         Path(place.folder, "libmosquitto.so.1").touch()
         says(good, "--regions", "FILE", "--publish", mqtt, sentence="a broker needs libmosquitto: ",
@@ -484,7 +528,7 @@ def refused():
 
 
 TESTS = [every_type, of_the_regions, linted, scraped, only_get, slow_clients, changes, burst, burst_confirmed,
-         broker_returns, broker_stands_still, killed, refused]
+         broker_returns, broker_stands_still, broker_hangs_up, broker_talks, killed, refused]
 
 
 def main():

@@ -10,12 +10,13 @@
 
 #include "tools/rmnode/openmetrics.h"
 
+#define LEVELS	(RFM_REGION_LEVELS + 1)
 #define HEAD	"rfm-regions: 1\nregions:\n"
 
 static _Alignas(8) uint8_t memory[4096];
 
 /* What was said, and the text. */
-static char said[1024], got[65536];
+static char said[1024], got[1 << 20];
 
 static void say(void *opaque, const char *sentence)
 {
@@ -134,6 +135,32 @@ static void states(void **state)
 		"# EOF\n");
 }
 
+/* A value that changes while its states are being told is told as it was at the first of them. */
+static void states_agree(void **state)
+{
+	char line[METRICS_LINE], error[VALUES_SENTENCE] = "";
+	struct rfm_regions *regions = good(states_file);
+	struct values *values = values_new(regions, sizeof(memory), error);
+	struct metrics *metrics = metrics_new(values, say, NULL, error);
+	struct metrics_text text = { .metrics = metrics };
+	unsigned int on = 0;
+
+	assert_non_null(metrics);
+	values->memory = memory;
+	memset(memory, 0, sizeof(memory));
+	memory[0] = 0xff;
+	while (metrics_line(&text, line)) {
+		if (strncmp(line, "rfm_state{index=\"0\"", strlen("rfm_state{index=\"0\"")))
+			continue;
+		on += !!strstr(line, "} 1\n");
+		memory[0] = 1;
+	}
+	assert_int_equal(on, 1);
+	metrics_free(metrics);
+	values_free(values);
+	rfm_regions_free(regions);
+}
+
 /* The older format knows neither states nor info nor the end. */
 static void plain(void **state)
 {
@@ -157,6 +184,7 @@ static void of_the_member(void **state)
 	assert_non_null(strstr(got, "rfmnode_members 2\n"));
 	assert_non_null(strstr(got, "# TYPE rfmnode_sent_bytes counter\n"));
 	assert_non_null(strstr(got, "rfmnode_sent_bytes_total 17\n"));
+	assert_non_null(strstr(got, "rfmnode_interrupts_lost_total 0\n"));
 	assert_non_null(strstr(got, "# UNIT rfmnode_longest_stall_seconds seconds\n"));
 	assert_non_null(strstr(got, "rfmnode_longest_stall_seconds 1.500000000\n"));
 	assert_non_null(strstr(got, "rfmnode_region_updates_total{region=\"state\"} 3\n"));
@@ -165,6 +193,26 @@ static void of_the_member(void **state)
 	assert_null(strstr(got, "rfmnode_region_writer{region=\"top\"}"));
 	assert_non_null(strstr(got, "rfmnode_region_updated_timestamp_seconds{region=\"state\"} "
 				    "1002.500000000\n"));
+}
+
+/* Arrays in arrays as deep as they may be, of the longest names. */
+static void nested(char *file, size_t size)
+{
+	char name[64], quotes[513];
+	int length = snprintf(file, size, HEAD "  ");
+
+	memset(name, 'n', 63);
+	memset(quotes, '"', 512);
+	name[63] = quotes[512] = '\0';
+	for (unsigned int level = 1; level < LEVELS; level++)
+		length += snprintf(file + length, size - length,
+				   "%s: {offset: 0, count: 2, fields: {", name);
+	length += snprintf(file + length, size - length, "%s: {offset: 0, type: uint8, count: 2, "
+			   "description: '%s'}", name, quotes);
+	for (unsigned int level = 1; level < LEVELS; level++)
+		length += snprintf(file + length, size - length, "}}");
+	assert_true((size_t)length < size);
+	snprintf(file + length, size - length, "\n");
 }
 
 /* Nothing that a file may say makes a line too long. */
@@ -177,6 +225,10 @@ static void longest(void **state)
 		 "description: '%0999d'}\n", VALUES_TEXT_MAX, 0);
 	make(file, false, false);
 	assert_non_null(strstr(got, "\\\\x80\"} 1\n"));
+	nested(file, sizeof(file));
+	make(file, false, false);
+	assert_non_null(strstr(got, "\\\"\n"));
+	assert_non_null(strstr(got, ",index9=\"1\"} 128\n"));
 }
 
 static void units(void **state)
@@ -188,6 +240,10 @@ static void units(void **state)
 	assert_non_null(strstr(got, "\nrfm_load "));
 	assert_null(strstr(got, "UNIT"));
 	assert_string_equal(said, "the unit '‰' of 'load' cannot be part of a metric's name: "
+				  "it is published without");
+	make(HEAD "  load: {offset: 0, type: float, unit: '-'}\n", false, false);
+	assert_non_null(strstr(got, "\nrfm_load "));
+	assert_string_equal(said, "the unit '-' of 'load' cannot be part of a metric's name: "
 				  "it is published without");
 }
 
@@ -249,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(states),
+		cmocka_unit_test(states_agree),
 		cmocka_unit_test(plain),
 		cmocka_unit_test(of_the_member),
 		cmocka_unit_test(longest),

@@ -8,7 +8,7 @@
 #define COUNT(name, what) ROW(COUNTER_COUNT, name, what)
 #define PEAK(name, what) ROW(COUNTER_PEAK, name, what)
 
-const struct counter counters[COUNTERS] = {
+const struct counter counters[] = {
 	COUNT(stores, "stores and interrupts asked for"),
 	COUNT(sent, "own frames numbered"),
 	COUNT(home, "own frames that came home, stored by every node on the way"),
@@ -36,7 +36,10 @@ const struct counter counters[COUNTERS] = {
 	COUNT(sent_bytes, "data bytes of own updates given to the fibre"),
 	COUNT(received_bytes, "data bytes of updates that were taken"),
 	COUNT(forwarded_bytes, "data bytes of updates passed on"),
+	COUNT(interrupts_lost, "interrupts dropped because nobody waited for them"),
 };
+
+_Static_assert(sizeof(counters) / sizeof(*counters) == COUNTERS, "a counter is missing");
 
 uint64_t counter_value(const struct counter *counter, const struct rfmring_stats *stats)
 {

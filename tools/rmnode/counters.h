@@ -25,8 +25,8 @@ struct counter {
 	const char *what;
 };
 
-#define COUNTERS	27
-extern const struct counter counters[COUNTERS];
+#define COUNTERS	28
+extern const struct counter counters[];
 
 /** counter_value() - of @counter in @stats */
 uint64_t counter_value(const struct counter *counter, const struct rfmring_stats *stats);

@@ -96,7 +96,7 @@ static struct MHD_Response *metrics_response(struct scraped *scraped, bool plain
 	scrape->text.metrics = publisher->metrics;
 	scrape->text.plain = plain;
 	scrape->text.moment = (struct metrics_moment){
-		.stats = stats_of(ring), .epoch_ns = rfm_real_time() - rfm_now(),
+		.stats = member_stats(publisher->node), .epoch_ns = rfm_real_time() - rfm_now(),
 		.id = publisher->node->id, .members = rfmring_members(ring, NULL, 0),
 		.signal = state_of(ring).signal,
 	};
@@ -220,7 +220,7 @@ static struct outlet *scraped_open(const char *word, char *error)
 	}
 	snprintf(address, sizeof(address), "tcp:%s%s,server", strchr(word, ':') ? "" : ":", word);
 	TAILQ_INIT(&scraped->connections);
-	if (!rfm_address_parse(&scraped->address, address))
+	if (!rfm_address_parse(&scraped->address, address) && atoi(scraped->address.service))
 		return &scraped->outlet;
 	snprintf(error, CONTROL_SENTENCE, "'openmetrics:%s' is not understood; it is "
 		 "openmetrics:[HOST:]PORT", word);

@@ -50,15 +50,22 @@ void verb_send(struct control_request *request, json_t *args, void *opaque)
 
 /* --- counters ----------------------------------------------------------------------- */
 
-static json_t *counters_json(struct rmnode *node)
+struct rfmring_stats member_stats(const struct rmnode *node)
 {
 	struct rfmring_stats stats = stats_of(node->ring);
+
+	stats.interrupts_lost = node->interrupts_lost;
+	return stats;
+}
+
+static json_t *counters_json(struct rmnode *node)
+{
+	struct rfmring_stats stats = member_stats(node);
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < COUNTERS; i++)
 		json_object_set_new(object, counters[i].name,
 				    json_integer(counter_value(&counters[i], &stats)));
-	json_object_set_new(object, "interrupts_lost", json_integer(node->interrupts_lost));
 	return object;
 }
 

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 
 #include "ring/host/address.h"
 #include "tools/common/parse.h"
@@ -32,6 +33,10 @@
 #define KEEPALIVE_S	10
 #define CARE_NS		1000000000ull
 #define CONNECT_NS	10000000000ull	/* a broker has that long to accept */
+#define LASTING_NS	10000000000ull	/* a connection that lasts that long is good */
+#define CONNACK		4		/* bytes, and so on */
+#define PUBACK		4
+#define PINGRESP	2
 #define RETRY_FIRST_NS	250000000ull
 #define RETRY_LAST_NS	16000000000ull
 #define PREFIX_MAX	128
@@ -42,8 +47,8 @@
 	CALL(publish) CALL(destroy) CALL(socket) CALL(want_write) CALL(strerror) \
 	CALL(connack_string) CALL(loop_read) CALL(loop_write) CALL(new) \
 	CALL(connect_callback_set) CALL(publish_callback_set) CALL(will_set) \
-	CALL(connect_async) CALL(loop_misc) CALL(pub_topic_check) CALL(lib_init) \
-	CALL(lib_cleanup)
+	CALL(connect_async) CALL(loop_misc) CALL(pub_topic_check) CALL(validate_utf8) \
+	CALL(max_inflight_messages_set) CALL(lib_init) CALL(lib_cleanup)
 
 static struct {
 #define CALL(name) typeof(mosquitto_##name) *(name);
@@ -75,9 +80,11 @@ TAILQ_HEAD(topics, topic);
  * @mosquitto: NULL: there is no connection, nor is one being made
  * @accepted: it takes messages
  * @greet: the status is still to be sent
- * @away: that it is has been said
+ * @away: that it is has been said, and no connection has lasted since
+ * @twice: it has accepted a connection that it had accepted
  * @waiting: messages that libmosquitto has
- * @since: when the connection was begun
+ * @since: when the connection was begun, or accepted
+ * @owed: bytes that it may still send; a publisher asks for nothing else than answers
  * @retry_ns: how long to wait for the next one
  * @merged: updates of a value whose last one had not been sent yet
  * @lost: messages of which is not known whether they arrived, when a connection ended
@@ -94,8 +101,8 @@ struct broker {
 	struct rfm_loop_fd watch;
 	struct rfm_timer care, rest;
 	struct rfm_poller poller;
-	bool accepted, greet, away;
-	unsigned int waiting;
+	bool accepted, greet, away, twice;
+	unsigned int waiting, owed;
 	uint64_t since, retry_ns;
 
 	struct topic *topic;
@@ -120,10 +127,15 @@ static void say(struct broker *broker, const char *what, const char *why)
 
 /* --- topics -------------------------------------------------------------------------------- */
 
+static bool can_send(const struct broker *broker)
+{
+	return broker->accepted && broker->waiting < WINDOW &&
+	       (broker->greet || !TAILQ_EMPTY(&broker->ready));
+}
+
 static void go_on(struct broker *broker)
 {
-	if (broker->accepted && broker->waiting < WINDOW &&
-	    (broker->greet || !TAILQ_EMPTY(&broker->ready)))
+	if (can_send(broker))
 		rfm_poller_activate(&broker->poller);
 }
 
@@ -199,62 +211,74 @@ static void topic_name(const struct broker *broker, const char *name, char *topi
 	*to = '\0';
 }
 
-static bool send_message(struct broker *broker, const char *topic, const char *payload,
-			 unsigned int length)
+/* Returns, as those below, what libmosquitto does. */
+static int send_message(struct broker *broker, const char *topic, const char *payload,
+			unsigned int length)
 {
+	int error;
+
 	broker->waiting++;
-	if (!library.publish(broker->mosquitto, NULL, topic, length, payload, broker->qos, true)) {
-		broker->sent++;
-		return true;
+	error = library.publish(broker->mosquitto, NULL, topic, length, payload, broker->qos, true);
+	if (error) {
+		broker->waiting--;
+		return error;
 	}
-	broker->waiting--;
-	return false;
+	broker->sent++;
+	broker->owed += broker->qos * PUBACK;
+	return MOSQ_ERR_SUCCESS;
 }
 
-/* Loaded now, and sent unless it is what the broker knows. False: the connection is not good. */
-static bool send_value(struct broker *broker, struct topic *topic, uint64_t now)
+/* Loaded now, and sent unless it is what the broker knows. */
+static int send_value(struct broker *broker, struct topic *topic, uint64_t now)
 {
 	const struct value *value = &values_of(broker)->value[topic - broker->topic];
 	char name[PREFIX_MAX + RFM_REGION_PATH_MAX], plain[VALUES_PAYLOAD_MAX];
 	uint8_t bytes[VALUES_TEXT_MAX];
+	int error;
 
 	TAILQ_REMOVE(&broker->ready, topic, entry);
 	topic->place = TOPIC_NOWHERE;
 	topic->changed = false;
 	value_load(values_of(broker), value, bytes);
 	if (topic->known && !memcmp(bytes, topic->sent, value->place.length))
-		return true;
+		return MOSQ_ERR_SUCCESS;
 	topic_name(broker, value->name, name);
-	if (!send_message(broker, name, plain, value_plain(value, bytes, plain))) {
+	error = send_message(broker, name, plain, value_plain(value, bytes, plain));
+	if (error) {
 		topic->changed = true;
 		make_ready(broker, topic);
-		return false;
+		return error;
 	}
 	memcpy(topic->sent, bytes, value->place.length);
 	topic->known = true;
 	topic->place = TOPIC_RESTING;
 	topic->free_at = now + broker->interval_ns;
 	TAILQ_INSERT_TAIL(&broker->resting, topic, entry);
-	return true;
+	return MOSQ_ERR_SUCCESS;
 }
 
-static bool send_next(struct broker *broker, uint64_t now)
+static int send_next(struct broker *broker, uint64_t now)
 {
 	static const char online[] = "online";
+	int error;
 
 	if (!broker->greet)
 		return send_value(broker, TAILQ_FIRST(&broker->ready), now);
-	broker->greet = !send_message(broker, broker->status, online, strlen(online));
-	return !broker->greet;
+	error = send_message(broker, broker->status, online, strlen(online));
+	broker->greet = error;
+	return error;
 }
 
 /* --- the connection --------------------------------------------------------------------------- */
 
+/* One that did not even accept may do so at the next of its addresses. */
 static void lose(struct broker *broker, uint64_t now, const char *why)
 {
-	if (!broker->away)
+	bool other_place = !broker->accepted && rfm_route_more(broker->route);
+
+	if (!broker->away && !other_place)
 		say(broker, "is away", why);
-	broker->away = true;
+	broker->away |= !other_place;
 	broker->lost += broker->waiting;
 	broker->waiting = 0;
 	broker->accepted = false;
@@ -262,8 +286,8 @@ static void lose(struct broker *broker, uint64_t now, const char *why)
 	rfm_loop_unwatch(broker->loop, &broker->watch);
 	library.destroy(broker->mosquitto);
 	broker->mosquitto = NULL;
-	rfm_timer_set(broker->loop, &broker->care, now + broker->retry_ns);
-	if (broker->retry_ns < RETRY_LAST_NS)
+	rfm_timer_set(broker->loop, &broker->care, other_place ? now : now + broker->retry_ns);
+	if (!other_place && broker->retry_ns < RETRY_LAST_NS)
 		broker->retry_ns *= 2;
 }
 
@@ -283,15 +307,15 @@ static void check(struct broker *broker, int error, uint64_t now)
 static bool send_some(void *opaque, uint64_t now)
 {
 	struct broker *broker = opaque;
-	bool good = true;
+	int error = MOSQ_ERR_SUCCESS;
 
-	rfm_poller_deactivate(&broker->poller);
-	for (unsigned int i = 0; good && i < SENT_A_TURN && broker->waiting < WINDOW &&
-	     (broker->greet || !TAILQ_EMPTY(&broker->ready)); i++)
-		good = send_next(broker, now);
+	for (unsigned int i = 0; !error && i < SENT_A_TURN && can_send(broker); i++)
+		error = send_next(broker, now);
 	set_rest(broker);
-	check(broker, good ? MOSQ_ERR_SUCCESS : MOSQ_ERR_CONN_LOST, now);
-	go_on(broker);
+	check(broker, error, now);
+	/* While there is more it stays: activated anew, it would be polled in this round again. */
+	if (!can_send(broker))
+		rfm_poller_deactivate(&broker->poller);
 	return true;
 }
 
@@ -305,11 +329,23 @@ static void on_accepted(struct mosquitto *mosquitto, void *opaque, int refused)
 		broker->away = true;
 		return;
 	}
-	say(broker, "takes the values", NULL);
-	broker->away = false;
+	broker->twice = broker->accepted;
+	if (broker->twice)
+		return;
+	if (!broker->away)
+		say(broker, "takes the values", NULL);
 	broker->accepted = broker->greet = true;
-	broker->retry_ns = RETRY_FIRST_NS;
+	broker->since = rfm_loop_now(broker->loop);
 	forget(broker);
+}
+
+/* One that accepts and hangs up, again and again, is away. */
+static void is_lasting(struct broker *broker)
+{
+	if (broker->away)
+		say(broker, "takes the values", NULL);
+	broker->away = false;
+	broker->retry_ns = RETRY_FIRST_NS;
 }
 
 static void on_sent(struct mosquitto *mosquitto, void *opaque, int message)
@@ -320,13 +356,31 @@ static void on_sent(struct mosquitto *mosquitto, void *opaque, int message)
 	go_on(broker);
 }
 
+/* libmosquitto would take packets of 256 MiB, and as many as come. */
+static bool take_bytes(struct broker *broker)
+{
+	int bytes = 0;
+
+	ioctl(broker->watch.fd, FIONREAD, &bytes);
+	if ((unsigned int)bytes > broker->owed)
+		return false;
+	broker->owed -= bytes;
+	return true;
+}
+
 static void on_socket(void *opaque, uint32_t events, uint64_t now)
 {
 	struct broker *broker = opaque;
 	int error = MOSQ_ERR_SUCCESS;
 
+	if (!take_bytes(broker)) {
+		lose(broker, now, "it sends what nobody asked for");
+		return;
+	}
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
 		error = library.loop_read(broker->mosquitto, 1);
+	if (broker->twice)
+		error = MOSQ_ERR_PROTOCOL;
 	if (error <= 0 && events & EPOLLOUT)
 		error = library.loop_write(broker->mosquitto, 1);
 	check(broker, error, now);
@@ -352,11 +406,14 @@ static void begin_connection(struct broker *broker, uint64_t now)
 	}
 	library.connect_callback_set(broker->mosquitto, on_accepted);
 	library.publish_callback_set(broker->mosquitto, on_sent);
-	library.will_set(broker->mosquitto, broker->status, strlen(offline), offline, broker->qos,
-			   true);
+	library.max_inflight_messages_set(broker->mosquitto, 0);	/* the window is ours */
 	broker->since = now;
-	error = library.connect_async(broker->mosquitto, host, atoi(broker->address.service),
-					KEEPALIVE_S);
+	broker->owed = CONNACK;
+	broker->twice = false;
+	error = library.will_set(broker->mosquitto, broker->status, strlen(offline), offline,
+				 broker->qos, true) ?:
+		library.connect_async(broker->mosquitto, host, atoi(broker->address.service),
+				      KEEPALIVE_S);
 	check(broker, error, now);
 	if (broker->mosquitto)
 		rfm_timer_set(broker->loop, &broker->care, now + CARE_NS);
@@ -371,6 +428,10 @@ static void take_care(void *opaque, uint64_t now)
 	} else if (!broker->accepted && now - broker->since >= CONNECT_NS) {
 		lose(broker, now, "it does not answer");
 	} else {
+		if (broker->accepted && now - broker->since >= LASTING_NS)
+			is_lasting(broker);
+		if (broker->owed < PINGRESP)
+			broker->owed += PINGRESP;
 		rfm_timer_set(broker->loop, &broker->care, now + CARE_NS);
 		check(broker, library.loop_misc(broker->mosquitto), now);
 	}
@@ -405,7 +466,8 @@ static bool load_library(char *error)
 
 static bool set_prefix(struct broker *broker, const char *text)
 {
-	if (strlen(text) >= PREFIX_MAX || !*text || library.pub_topic_check(text))
+	if (strlen(text) >= PREFIX_MAX || !*text || library.pub_topic_check(text) ||
+	    library.validate_utf8(text, strlen(text)))
 		return false;
 	strcpy(broker->prefix, text);
 	return true;
@@ -431,7 +493,7 @@ static const struct {
 	bool (*set)(struct broker *broker, const char *text);
 	const char *what;
 } settings[] = {
-	{ "prefix=", set_prefix, "a topic without wildcards, of at most 127 bytes" },
+	{ "prefix=", set_prefix, "a topic without wildcards, of at most 127 bytes of UTF-8" },
 	{ "qos=", set_qos, "0 or 1" },
 	{ "rate=", set_rate, "the messages of a topic in a second, from 1 to 1000" },
 };
@@ -459,7 +521,7 @@ static bool set_all(struct broker *broker, char *words, char *error)
 	snprintf(address, sizeof(address), "tcp:%s%s", host,
 		 strchr(strrchr(host, ']') ?: host, ':') ? "" : ":1883");
 	trouble = rfm_address_parse(&broker->address, address);
-	if (trouble)
+	if (trouble || !atoi(broker->address.service))
 		return control_why(error, "'mqtt:%s' is not understood; it is mqtt:HOST[:PORT]", host);
 	while (words)
 		if (!set(broker, strsep(&words, ","), error))
@@ -494,17 +556,25 @@ static struct outlet *broker_open(const char *word, char *error)
 
 /* --- from beginning to end -------------------------------------------------------------------- */
 
+static bool broker_check(const struct outlet *outlet, char *error)
+{
+	const struct broker *broker = (const struct broker *)outlet;
+	const struct values *values = values_of(broker);
+
+	for (unsigned int i = 0; i < values->count; i++)
+		if (!strcmp(values->value[i].name, "status"))
+			return control_why(error, "'status' would have the topic %s, which says whether the "
+					   "member is there", broker->status);
+	return true;
+}
+
 static bool make_topics(struct broker *broker, char *error)
 {
 	const struct values *values = values_of(broker);
 	size_t bytes = 0;
 
-	for (unsigned int i = 0; i < values->count; i++) {
-		if (!strcmp(values->value[i].name, "status"))
-			return control_why(error, "'status' would have the topic %s, which says whether the "
-					   "member is there", broker->status);
+	for (unsigned int i = 0; i < values->count; i++)
 		bytes += values->value[i].place.length;
-	}
 	broker->topic = calloc(values->count + 1, sizeof(*broker->topic));
 	broker->bytes = malloc(bytes + 1);
 	if (!broker->topic || !broker->bytes)
@@ -550,16 +620,32 @@ static json_t *broker_json(const struct outlet *outlet)
 			 "lost", (json_int_t)broker->lost);
 }
 
-/* What has changed goes, as far as the socket takes it; then the broker sends the will. */
+/* What has changed goes, as far as the socket takes it; nobody waits for what confirms it. */
+static void send_rest(struct broker *broker)
+{
+	const struct topic *topic;
+	unsigned int left = 0;
+	char what[64];
+
+	free_rested(broker, RFM_NEVER);
+	while (broker->accepted && !library.want_write(broker->mosquitto) &&
+	       !TAILQ_EMPTY(&broker->ready) &&
+	       !send_value(broker, TAILQ_FIRST(&broker->ready), 0))
+		;
+	TAILQ_FOREACH(topic, &broker->ready, entry)
+		left++;
+	snprintf(what, sizeof(what), "is not told the last of %u values", left);
+	if (left)
+		say(broker, what, NULL);
+}
+
+/* Then the broker sends the will. */
 static void broker_close(struct outlet *outlet)
 {
 	struct broker *broker = (struct broker *)outlet;
 
 	if (broker->loop) {
-		free_rested(broker, RFM_NEVER);
-		while (broker->accepted && broker->waiting < WINDOW && !TAILQ_EMPTY(&broker->ready) &&
-		       send_value(broker, TAILQ_FIRST(&broker->ready), 0))
-			;
+		send_rest(broker);
 		rfm_poller_remove(&broker->poller);
 		rfm_loop_unwatch(broker->loop, &broker->watch);
 		rfm_timer_set(broker->loop, &broker->care, RFM_NEVER);
@@ -574,6 +660,6 @@ static void broker_close(struct outlet *outlet)
 }
 
 const struct outlet_kind mqtt_outlet = {
-	.prefix = "mqtt:", .open = broker_open, .begin = broker_begin, .stored = broker_stored,
-	.json = broker_json, .close = broker_close,
+	.prefix = "mqtt:", .open = broker_open, .check = broker_check, .begin = broker_begin,
+	.stored = broker_stored, .json = broker_json, .close = broker_close,
 };

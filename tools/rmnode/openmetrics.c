@@ -354,9 +354,11 @@ static bool state_sample(struct metrics_text *text, const struct family *family,
 	if (!value)
 		return false;
 	bits = value->place.region->bits;
-	if (!text->name)
+	if (!text->name) {
 		text->name = bits ? next_state(bits) : value->place.region->values;
-	on = bits ? bits_of(text->name, raw(value, bytes)) : text->name->value == raw(value, bytes);
+		text->raw = raw(value, bytes);
+	}
+	on = bits ? bits_of(text->name, text->raw) : text->name->value == text->raw;
 	begin_word(out, family, value->name, family->name, text->name->name);
 	put(out, "%d\n", on);
 	text->name = bits ? next_state(text->name->next) : text->name->next;
@@ -478,7 +480,8 @@ static char *unit_word(const char *unit)
 		unit += strlen(words[i].from);
 	}
 	*to = '\0';
-	return is_word(word) ? strdup(word + strspn(word, "_")) : NULL;
+	to = word + strspn(word, "_");
+	return is_word(to) ? strdup(to) : NULL;
 }
 
 static bool ends_with(const char *text, const char *end)

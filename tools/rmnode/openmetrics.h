@@ -46,6 +46,7 @@ void metrics_free(struct metrics *metrics);
  * @line: of it
  * @value: of the values of a family
  * @name: of the names of that
+ * @raw: that value, loaded once, so that its states agree
  */
 struct metrics_text {
 	const struct metrics *metrics;
@@ -53,6 +54,7 @@ struct metrics_text {
 	bool plain, ended;
 	unsigned int family, line, value;
 	const struct rfm_region_name *name;
+	uint64_t raw;
 };
 
 /** metrics_line() - the next one, with its end, in METRICS_LINE bytes; 0: that was all */

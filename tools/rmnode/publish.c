@@ -51,9 +51,10 @@ static bool open_outlet(struct publisher *publisher, const char *word)
 	return refuse("what is published goes to openmetrics: or mqtt:, not to '%s'", word);
 }
 
+/* There is no log yet. */
 static void say(void *opaque, const char *sentence)
 {
-	on_log(opaque, sentence);
+	complain("%s", sentence);
 }
 
 static bool make_metrics(struct publisher *publisher)
@@ -62,10 +63,23 @@ static bool make_metrics(struct publisher *publisher)
 
 	for (unsigned int i = 0; i < publisher->count; i++)
 		if (publisher->outlet[i]->kind == &openmetrics_outlet && !publisher->metrics) {
-			publisher->metrics = metrics_new(publisher->values, say, publisher->node, error);
+			publisher->metrics = metrics_new(publisher->values, say, NULL, error);
 			if (!publisher->metrics)
 				return refuse("%s", error);
 		}
+	return true;
+}
+
+static bool check_outlets(const struct publisher *publisher)
+{
+	char error[CONTROL_SENTENCE];
+
+	for (unsigned int i = 0; i < publisher->count; i++) {
+		const struct outlet *outlet = publisher->outlet[i];
+
+		if (outlet->kind->check && !outlet->kind->check(outlet, error))
+			return refuse("%s", error);
+	}
 	return true;
 }
 
@@ -81,7 +95,8 @@ bool publish_load(struct rmnode *node, const struct member_options *options)
 	for (unsigned int i = 0; i < options->published; i++)
 		if (!open_outlet(publisher, options->publish[i]))
 			return false;
-	return load_regions(publisher, options) && make_metrics(publisher);
+	return load_regions(publisher, options) && check_outlets(publisher) &&
+	       make_metrics(publisher);
 }
 
 static void tell_outlets(void *opaque, unsigned int number)

@@ -13,6 +13,7 @@ struct outlet;
  * struct outlet_kind - a way out
  * @prefix: of --publish
  * @open: understand what is behind it; NULL after @error (CONTROL_SENTENCE bytes) says why not
+ * @check: the values can be published there; false after @error says why not; may be NULL
  * @begin: from now on; false after @error says why not
  * @stored: a value has new bytes; may be NULL
  * @json: of `stats`
@@ -21,6 +22,7 @@ struct outlet;
 struct outlet_kind {
 	const char *prefix;
 	struct outlet *(*open)(const char *word, char *error);
+	bool (*check)(const struct outlet *outlet, char *error);
 	bool (*begin)(struct outlet *outlet, char *error);
 	void (*stored)(struct outlet *outlet, unsigned int number);
 	json_t *(*json)(const struct outlet *outlet);

@@ -114,6 +114,9 @@ control_run verb_read, verb_write, verb_fill, verb_watch, verb_checksum;
 
 /* --- member.c: the node ------------------------------------------------------------ */
 
+/** member_stats() - those of the ring, and what was dropped here */
+struct rfmring_stats member_stats(const struct rmnode *node);
+
 control_run verb_send, verb_stats, verb_members, verb_fence, verb_set, verb_stop;
 
 /* --- job.c: what goes on for a while ------------------------------------------------ */
