@@ -191,7 +191,7 @@ def test_a_thread_that_is_in_a_call_when_the_program_ends(tmp_path):
 @contextlib.contextmanager
 def beside_a_hub(folder, *fault):
     """Two nodes whose frames all meet with a fault, once the ring is whole."""
-    with subprocess.Popen(["rmhub", "--ports", "2", "--dir", folder]) as hub:
+    with subprocess.Popen(["rmhub", "--ports", "2", "--dir", folder], stdout=subprocess.DEVNULL) as hub:
         try:
             with contextlib.ExitStack() as stack:
                 nodes = [stack.enter_context(rfm.open(
