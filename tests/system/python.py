@@ -121,7 +121,7 @@ def job(folder):
         if subprocess.run(["test", "-r", PACKAGE / "pyproject.toml"], check=False, **who).returncode:
             raise Skipped("who has no rights cannot read this checkout")
     text = text.replace("/tmp/ring", str(place))
-    made("sh", "-e", "-c", text.replace("python3 -m pytest", "false"), status=1, **who)
+    made("sh", "-e", "-c", text.replace("python3 -m pytest", "false"), status=1, timeout=60, **who)
     expect(not processes_with(str(place)), "its rmnodes outlive tests that fail")
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     said = made("sh", "-e", "-c", text, timeout=600, **who)
