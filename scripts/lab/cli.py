@@ -174,9 +174,10 @@ def complete(args):
 
 
 def do_up(args):
-    plain = vars(parser().parse_args(["up"]))
-    if args.saved and any(vars(args)[key] != plain[key] for key in plain.keys() - {"name", "saved"}):
-        raise UsageError("with --from the lab is as it was saved: only --name may be given besides")
+    if args.saved:
+        plain = vars(parser().parse_args(["up"]))
+        if any(vars(args)[key] != plain[key] for key in plain.keys() - {"name", "saved"}):
+            raise UsageError("with --from the lab is as it was saved: only --name may be given besides")
     complete(args)
     labs.up(args)
     return 0

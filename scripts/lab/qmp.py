@@ -14,8 +14,9 @@ class QmpError(LabError):
     """QEMU refused the command."""
 
 
-def execute(path, command, arguments=None):
-    """Runs one command and returns what QEMU returned."""
+@contextlib.contextmanager
+def _session(path, command):
+    """A stream to QEMU, in which that command is to be run."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(TIMEOUT)
@@ -23,24 +24,23 @@ def execute(path, command, arguments=None):
             with connection.makefile("rw", encoding="utf-8") as stream:
                 _receive(stream)  # the greeting
                 _call(stream, "qmp_capabilities", None)
-                return _call(stream, command, arguments)
+                yield stream
     except TimeoutError:
         raise LabError(f"QEMU did not answer '{command}' within {TIMEOUT:.0f} s") from None
     except OSError as error:
         raise LabError(f"QEMU does not answer at {path}: {error.strerror}") from None
 
 
+def execute(path, command, arguments=None):
+    """Runs one command and returns what QEMU returned."""
+    with _session(path, command) as stream:
+        return _call(stream, command, arguments)
+
+
 def all_at_once(paths, command):
     """Runs a command without arguments of several, as nearly at one moment as can be."""
     with contextlib.ExitStack() as stack:
-        streams = []
-        for path in paths:
-            connection = stack.enter_context(socket.socket(socket.AF_UNIX))
-            connection.settimeout(TIMEOUT)
-            connection.connect(str(path))
-            streams.append(stack.enter_context(connection.makefile("rw", encoding="utf-8")))
-            _receive(streams[-1])
-            _call(streams[-1], "qmp_capabilities", None)
+        streams = [stack.enter_context(_session(path, command)) for path in paths]
         for stream in streams:
             _ask(stream, command, None)
         for stream in streams:

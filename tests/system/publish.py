@@ -18,6 +18,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 from suite import PATIENCE_S, TOP, expect, free_ports, plan, run, wait_for
@@ -338,13 +339,19 @@ def changes():
         expect(members.node.call("checksum")["crc32c"] == before, "what came from the broker was stored")
 
 
+@contextmanager
+def heard(options, **more):
+    """A broker, members of which one publishes there, and who listens."""
+    port, = free_ports(1)
+    with Place("publish-heard") as place:
+        broker = Broker(place, port)
+        members = Members(place, f"mqtt:{HERE}:{port},{options}", **more)
+        yield broker, members, Listener(place, port)
+
+
 def burst(options=""):
     """Of a burst no more messages come than the rate allows, and the last value does"""
-    port, = free_ports(1)
-    with Place("publish-burst") as place:
-        Broker(place, port)
-        members = Members(place, f"mqtt:{HERE}:{port},rate=5{options}")
-        listener = Listener(place, port)
+    with heard(f"rate=5{options}") as (_, members, listener):
         listener.last("rfm/loop", "0")
         begun = time.monotonic()
         for _ in range(3):
@@ -390,14 +397,9 @@ def broker_returns():
 
 def broker_stands_still():
     """A broker that takes nothing holds up no store, and costs no memory"""
-    port, = free_ports(1)
     text = "rfm-regions: 1\nregions:\n" \
            "  notes: {offset: 0, count: 1000, fields: {note: {offset: 0, type: char, count: 1000}}}\n"
-    with Place("publish-still") as place:
-        broker = Broker(place, port)
-        members = Members(place, f"mqtt:{HERE}:{port},rate=1000", regions=text)
-        listener = Listener(place, port)
-
+    with heard("rate=1000", regions=text) as (broker, members, listener):
         def sweeps(count, value):
             members.other.call("load", first=0, last=999999, size=64, stride=64, count=15625 * count, value=value)
             members.fence()
@@ -421,11 +423,7 @@ def broker_stands_still():
 
 def killed():
     """When the member ends the broker says so; what it stored last is there"""
-    port, = free_ports(1)
-    with Place("publish-killed") as place:
-        Broker(place, port)
-        members = Members(place, f"mqtt:{HERE}:{port},rate=1")
-        listener = Listener(place, port)
+    with heard("rate=1") as (_, members, listener):
         listener.last("rfm/loop", "0")
         members.store(0x3000, "<I", 5)
         members.store(0x3000, "<I", 6)

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,8 @@
 #include <rfm/cycle.h>
 #include <rfm/io.h>
 #include <rfm/rfm.h>
+
+#include "words.h"
 
 #define NAMES_MAX	64
 #define BINS		32	/* bin i: less than 2^i us, and not less than half of that */
@@ -41,13 +42,6 @@ static struct rfm_cycle cycle = { .period_ns = 1000000 };
 static uint64_t cycles = 10000;
 static bool csv;
 static uint64_t bins[BINS];
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signo)
-{
-	(void)signo;
-	stop = 1;
-}
 
 static uint64_t number(const char *text, uint64_t max)
 {
@@ -122,9 +116,8 @@ static void open_list(struct list *list, struct rfm *rfm)
 	if (!list->count)
 		return;
 	list->io = rfm_io_open(rfm, NULL, list->names, list->count, complain, NULL);
-	if (!list->io)
-		err(1, "cannot use %s", list->names[0]);
-	list->reals = calloc(rfm_io_count(list->io), sizeof(*list->reals));
+	if (list->io)
+		list->reals = calloc(rfm_io_count(list->io), sizeof(*list->reals));
 	if (!list->reals)
 		err(1, "cannot use %s", list->names[0]);
 }
@@ -177,19 +170,17 @@ static void print(uint64_t count, uint64_t latest_ns)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	uint64_t count = 0, latest_ns = 0;
 	struct rfm *rfm;
 
 	read_options(argc, argv);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	words_catch_signals();
 	rfm = rfm_open(card, outputs.count ? O_RDWR : O_RDONLY);
 	if (!rfm)
 		errx(1, "cannot open the card: %s", rfm_error());
 	open_list(&inputs, rfm);
 	open_list(&outputs, rfm);
-	while (!stop && count < cycles) {
+	while (!words_stop && count < cycles) {
 		if (rfm_cycle_wait(&cycle, NULL)) {
 			if (errno != EINTR)
 				err(1, "cannot wait");
