@@ -233,7 +233,7 @@ class Machine(process.Process):
             except BaseException:
                 process.stop(new["pid"], new["started"], signal.SIGKILL)
                 self._remember(**{key: old[key] for key in ("pid", "started", "qmp")})
-                self._stay(running)
+                self.stay(running)
                 raise
         process.stop(old["pid"], old["started"], signal.SIGTERM, signal.SIGKILL)
         self.stop_channels()
@@ -244,26 +244,31 @@ class Machine(process.Process):
         try:
             self._send({"uri": f"file:{path}"}, self._run(), "let itself be saved")
         except BaseException:
-            self._stay(False)
+            self.stay(False)
             raise
 
     def resume(self):
         """Starts a QEMU that has loaded what `state` of its configuration names, and stands still."""
-        place = self.folder / "qmp"
         with self._ready_listener():
             new = self._begin([*self.config["command"], "-incoming", "defer"])
-            self._take({"uri": f"file:{self.config['state']}"}, new, place)
-            self._has_taken(new, place)
+            self._take({"uri": f"file:{self.config['state']}"}, new, self.qmp)
+            self._has_taken(new, self.qmp)
 
     def go_on(self):
         qmp.execute(self.qmp, "cont")
         self._let_us_in()
 
-    def _stay(self, running):
-        """A move that is under way resumes the machine when it ends; one that was over does not."""
-        for command in ["migrate_cancel", *(["cont"] if running else [])]:
+    def stay(self, running):
+        """Ends a move, or a save, of which there may be one, whoever began it; it goes on if it is to run."""
+        with contextlib.suppress(LabError):
+            qmp.execute(self.qmp, "migrate_cancel")
+            self._wait_until(self._run(), self._is_settled, SECONDS_TO_MOVE, "stay")
+        if running:
             with contextlib.suppress(LabError):
-                qmp.execute(self.qmp, command)
+                qmp.execute(self.qmp, "cont")
+
+    def _is_settled(self):
+        return qmp.execute(self.qmp, "query-migrate").get("status") in (None, "none", "completed", "failed", "cancelled")
 
     def _move_to(self, new, place):
         where = {"uri": f"unix:{self.folder}/migration"}

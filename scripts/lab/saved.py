@@ -50,9 +50,6 @@ class Saved:
         return {"saved": self.name, **{key: self.config[key] for key in (
             "sums", "kernel", "accel", "driver", "reserve", "keys")}}
 
-    def state_of(self, number):
-        return self.folder / str(number)
-
     def machine(self, number, folder):
         """Its machine, with all that is of it in the folder of another lab."""
         [entry] = [entry for entry in self.config["machines"] if entry["number"] == number]
@@ -60,7 +57,7 @@ class Saved:
         moved = [word.replace(f"{old}/", f"{folder}/") for word in entry["command"]]
         name = moved.index("-name") + 1
         moved[name] = f"rmlab-{folder.name}-{number}"
-        return {**entry, "command": moved, "state": str(self.state_of(number))}
+        return {**entry, "command": moved, "state": str(self.folder / str(number))}
 
 
 # --- saving ---
@@ -135,7 +132,7 @@ def standing_still(lab):
     note = lab.folder / "stopped"
     if note.exists():
         print("rmlab: the machines stood still, as a 'save' was killed", file=sys.stderr)
-        at_once(lambda machine: qmp.execute(machine.qmp, "cont"), lab.machines)
+        at_once(lambda machine: machine.stay(True), lab.machines)
     for machine in lab.machines:
         if not qmp.execute(machine.qmp, "query-status")["running"]:
             raise LabError(f"{machine} is paused; 'rmlab qmp {machine.number} cont' lets it go on")
