@@ -120,9 +120,12 @@ class Channel:
 
 
 class Connection:
-    """A master connection that nobody else uses meanwhile, and its options."""
+    """A master connection that nobody else uses meanwhile, and its options.
 
-    def __init__(self, channel):
+    `opened`: it is, before any command; otherwise the first command does it.
+    """
+
+    def __init__(self, channel, opened=True):
         for n in itertools.count():
             control = channel.folder / f"ssh{n}"
             self.options = [*channel.options, "-o", f"ControlPath={control}"]
@@ -138,7 +141,7 @@ class Connection:
                 control.unlink(missing_ok=True)
             self._lock.write("in use")
             self._lock.flush()
-            if not control.exists():
+            if opened and not control.exists():
                 channel.connect(self.options)
         except BaseException:
             self._lock.close()

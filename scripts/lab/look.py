@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections import deque
+from collections import defaultdict, deque
 
 from . import LabError
 from .channel import DIES_WITH_US, Channel, Connection
@@ -26,7 +26,7 @@ EVENTS_KEPT = 50
 
 # What a member counts, as librfmring(7) names it; and what of that should not be.
 RATES = ("stores", "received", "sent_bytes")
-LOSSES = ("lost", "missed", "bad", "late", "overrun", "unsendable", "beyond", "hop_limit", "held_lost", "mixed")
+LOSSES = ("lost", "dark", "full", "missed", "bad", "late", "overrun", "unsendable", "beyond", "hop_limit", "held_lost", "mixed")
 
 # What keeps a member from the ring, by what it says of itself.
 TROUBLES = (
@@ -91,7 +91,7 @@ class Asked:
         self.rates = {}
         self._control = Control(self.path)
         self._heard = None          # when it answered last
-        self._before = None         # (when, incarnation, counters)
+        self._before = None         # (clock, incarnation, counters)
         self._began = time.monotonic()
 
     @property
@@ -122,12 +122,18 @@ class Asked:
             if self.late or not isinstance(error, TimeoutError):
                 self.forget()
 
+    @property
+    def clock(self):
+        """In seconds: when it counted."""
+        return self._heard
+
     def _count(self):
-        now, life, counters = self._heard, self.life, self.counters
+        now, life, counters = self.clock, self.life, self.counters
         before = self._before and self._before[2]
         if before and self._before[1] == life and all(counters[name] >= before[name] for name in counters):
             seconds = now - self._before[0]
-            self.rates = {name: (value - before[name]) / seconds for name, value in counters.items()}
+            if seconds > 0:
+                self.rates = {name: (value - before[name]) / seconds for name, value in counters.items()}
         self._before = (now, life, counters)
 
     def close(self):
@@ -235,7 +241,8 @@ class Card(Asked):
         # Without anybody who takes what it says, rmctl fails, and the loop ends.
         command = f"while sleep {ROUND_S:g} && rmctl -j map rfm0 && rmctl -j stats rfm0; do :; done"
         with contextlib.suppress(*GONE):
-            connection = await asyncio.to_thread(lambda: Connection(self._machine.channel()))
+            # A thread could not be ended while ssh waits for the machine: the command opens its connection itself.
+            connection = await asyncio.to_thread(lambda: Connection(self._machine.channel(), opened=False))
             with connection:
                 child = await asyncio.create_subprocess_exec(
                     *DIES_WITH_US, *Channel.command_line(connection, command), stdin=asyncio.subprocess.DEVNULL,
@@ -262,6 +269,12 @@ class Card(Asked):
     @property
     def _own(self):
         return next((member for member in self.answers["map"]["members"] if member["node"] == self.node), None)
+
+    @property
+    def clock(self):
+        """The card's: how long what it told was under way does not matter. None as the counters."""
+        nanoseconds = self.answers["stats"]["clock_ns"]
+        return None if nanoseconds is None else nanoseconds / 1e9
 
     @property
     def counters(self):
@@ -323,8 +336,9 @@ class Watched:
             if path not in self._tasks:
                 self._tasks[path] = task = asyncio.create_task(self._follow(path))
                 task.add_done_callback(lambda _, path=path: self._tasks.pop(path, None))
-        if not wanted:
-            self._since = self._rate = None
+        if not wanted:      # what it was need not be what it is
+            self._since = self._rate = self._last = self._writer = None
+            self._data = b""
 
     async def _follow(self, path):
         control = Control(path)
@@ -444,16 +458,26 @@ class Ring:
         """In the order of the ring, and then those who are not on it."""
         viewer = self._viewer()
         ports = self._at_ports()
-        members = {member.node: member for member in self._members if member.node is not None}
+        members = defaultdict(list)
+        for member in self._members:
+            if member.node is not None:
+                members[member.node].append(member)
         hops = {}
         if viewer:      # the last one downstream is one hop before us
             hops = {**viewer.hops, viewer.node: float("inf")}
-        nodes = [self._node(node, members.get(node), ports.get(node), node in hops if viewer else None)
-                 for node in sorted({*members, *ports, *hops})]
+        nodes = []
+        for node in sorted({*members, *ports, *hops}):
+            heard = node in hops if viewer else None
+            those = members.get(node, [None])
+            if len(those) == 1:
+                nodes.append(self._node(node, those[0], ports.get(node), heard))
+            else:           # whose port it is the hub does not tell
+                nodes += [self._node(node, member, None, heard, member.path) for member in those]
         place = {node: -count for node, count in hops.items()} or {node: port["port"] for node, port in ports.items()}
         return sorted(nodes, key=lambda node: (node["on"] is False, place.get(node["id"], float("inf")), node["id"]))
 
-    def _node(self, node, member, port, heard):
+    def _node(self, node, member, port, heard, path=None):
+        """The path tells it from others with its id."""
         troubles, evidence = [], [heard]
         if member and member.dead:
             troubles.append("the machine is dead")
@@ -469,7 +493,7 @@ class Ring:
             troubles += member.troubles + ["paused"] * member.paused
         known = [fact for fact in evidence if fact is not None]
         asked = member is not None and member.answering
-        return {"id": node, "kind": member.kind if member else None,
+        return {"id": node, "path": path, "kind": member.kind if member else None,
                 "port": port and port["port"], "on": all(known) if known else None, "troubles": troubles,
                 "asked": asked, **{name: member.rates.get(name) if asked else None
                                    for name in RATES},
@@ -482,15 +506,15 @@ class Ring:
 
     def _note(self):
         """Tells what has changed since the round before."""
-        nodes = self._nodes()
+        nodes = {f"node {node['id']}" + (f" ({node['path']})" if node["path"] else ""): node for node in self._nodes()}
         told = {"ring": WHOLE[self._whole()]}
-        for node in nodes:
-            told[node["id"]] = f"node {node['id']}: {', '.join(node['troubles']) or ON_RING[node['on']]}"
+        for who, node in nodes.items():
+            told[who] = f"{who}: {', '.join(node['troubles']) or ON_RING[node['on']]}"
         for what, text in told.items():
             if self._told.get(what) != text:
                 self._happened(text)
         self._told = told
-        losses = {f"node {node['id']}": node["losses"] for node in nodes}
+        losses = {who: node["losses"] for who, node in nodes.items()}
         losses["hub"] = self._hub and self._hub.look()["losses"]
         for who, counts in losses.items():
             for name, (count, rising) in (counts or {}).items():

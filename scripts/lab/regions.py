@@ -76,8 +76,8 @@ class Regions:
         self._report = REPORT(self._complain)
         self._file = self._library.rfm_regions_load(str(path).encode(), self._report, None)
         if not self._file:
-            raise WrongFile(" / ".join(self._complaints) or f"{path}: {os.strerror(ctypes.get_errno())}")
-        self._list = list(self._read())
+            raise self._refused(path)
+        self._list = list(self._read(path))
 
     def __iter__(self):
         return iter(self._list)
@@ -87,12 +87,16 @@ class Regions:
         where = f":{told.line}" if told.line else ""
         self._complaints.append(f"{told.path.decode()}{where}: {told.sentence.decode()}")
 
-    def _read(self):
+    def _refused(self, path):
+        return WrongFile(" / ".join(self._complaints) or f"{path}: {os.strerror(ctypes.get_errno())}")
+
+    def _read(self, path):
         at = self._file.contents.regions
         while at:
             declared = ctypes.cast(at, POINTER(Declaration)).contents
             region = Region(declared.name.decode(), Place())
-            self._library.rfm_regions_find(self._file, declared.name, byref(region.place), self._report, None)
+            if self._library.rfm_regions_find(self._file, declared.name, byref(region.place), self._report, None):
+                raise self._refused(path)
 
             def each(_, name, place, region=region):
                 region.more = len(region.values) == VALUES_SHOWN
@@ -101,7 +105,8 @@ class Regions:
                     region.values.append((name.decode(), copy, copy.unit.decode()))
                 return int(region.more)
 
-            self._library.rfm_regions_each(declared.name, byref(region.place), EACH(each), None)
+            if self._library.rfm_regions_each(declared.name, byref(region.place), EACH(each), None) < 0:
+                raise WrongFile(f"{path}: '{region.name}' has values beyond its stated size, or with too long a name")
             yield region
             at = declared.next
 

@@ -142,6 +142,8 @@ def wrong(lab):
     refused(2, "only --name may be given", "up", "--name", "saved-none", "--from", QUIET, "--size", "128M")
     refused(2, "is the number of a machine", "save", "--name", lab.name, "7")
     refused(1, "there is no lab", "save", "--name", "saved-none", "x")
+    # Its commands are run.
+    expect((base_folder() / QUIET).stat().st_mode & 0o77 == 0, "others may write to a saved lab, or read it")
     # As if its memory were another.
     shutil.copytree(base_folder() / QUIET, base_folder() / BAD)
     file = base_folder() / BAD / "lab.json"
