@@ -472,7 +472,8 @@ def test_growth(libraries):
             made(TOP / "tests" / "grown-headers", TOP / header, (folder / "later" / name).parent)
     shutil.copy(TOP / "tools" / "librfm" / "rfm" / "rfm.h", folder / "later" / "rfm")
     shutil.copy(TOP / "tools" / "librfm" / "rfm" / "version.h", folder / "later" / "rfm")
-    regions = [path for path in (TOP / "tools" / "librfm").glob("regions*.c") if path.stem not in ("regions_place", "regions_io")]
+    regions = [*(TOP / "tools" / "librfm").glob("regions*.c"), libraries.card.library,
+               f"-Wl,-rpath,{libraries.card.library.parent}"]
     ring = [*(TOP / "ring").glob("*.c"), *(TOP / "ring").glob("*/*.c")]
     source = folder / "program.c"
     source.write_text(PROGRAM, encoding="utf-8")
