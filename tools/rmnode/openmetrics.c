@@ -270,11 +270,13 @@ static const struct value *this_value(struct metrics_text *text, const struct fa
 static uint64_t raw(const struct value *value, const void *bytes)
 {
 	struct rfm_place place = value->place;
-	char text[32] = "";
+	int64_t integer = 0;
 
-	place.region = NULL;
-	rfm_value_print(&place, bytes, text, sizeof(text));
-	return strtoull(text, NULL, 10);
+	/* The same bits, of which none is refused. */
+	if (place.type == RFM_REGION_UINT64)
+		place.type = RFM_REGION_INT64;
+	rfm_value_integer(&place, bytes, &integer);
+	return (uint64_t)integer;
 }
 
 static uint64_t bits_of(const struct rfm_region_name *name, uint64_t raw)
