@@ -91,7 +91,7 @@ SUITES = [
            "librfm's and librfm2g's tests and examples without a card, every node in a process"),
     system("python", "test", 20, 10, "the Python package, on rings in the process", "--brief", whole="python:all"),
     system("python:all", "check", 90, 30,
-           "the same; the package's types, examples, guide, notebook, reference and wheel"),
+           "the same; the package's types, examples, guide, notebook, reference and wheel; jitter's plot"),
     system("hub", "test", 50, 10, "the fibre hub: bypass, cascades, the same faults each time"),
     system("litmus", "test", 5, 10,
            "ordering on rings of processes, some thousand rounds of each test"),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The Python package: its tests, types, guide, notebook, reference and wheel, without a machine.
+"""The Python package: its tests, types, guide, notebook, reference and wheel, without a machine; jitter's plot.
 
 With Debian's Python, which has what scripts/setup --python installs; with --brief only tests, for which
 scripts/setup has all.
@@ -10,17 +10,20 @@ import functools
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 from suite import TOP, Skipped, asked, expect, figure, plan, processes_with, run
 
 PYTHON = "/usr/bin/python3"
 PACKAGE = TOP / "tools" / "python"
+EXAMPLES = TOP / "tools" / "librfm" / "examples"
 GUIDE = (TOP / "docs" / "python.md").read_text(encoding="utf-8")
 SECONDS = 20        # of a processor, for a job in CI
 PYTEST = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "rfm_pytest", "-p", "no:cacheprovider",
@@ -140,6 +143,22 @@ def notebook(folder):
     expect('"image/png"' in text and "pump.pressure" in text and "cycles were missed" in text, "they do not")
 
 
+def plot(folder):
+    """librfm's jitter as its source says to plot it: axes with names, a bar where there were cycles"""
+    [command] = re.findall(r"^ \*\t(jitter --csv .*)$", (EXAMPLES / "jitter.c").read_text(encoding="utf-8"), re.M)
+    shutil.copy(EXAMPLES / "jitter.gnuplot", folder)
+    made("sh", "-e", "-c", f"cd {folder}; " + command.replace("--csv", "--csv --cycles 100 | tee columns"),
+         environment={"RFM_CARD": f"ring:?rx=unix:{folder}/rx,server&tx=unix:{folder}/tx&node=1&size=1M",
+                      "PATH": f"{TOP}/build/librfm/examples:{os.environ['PATH']}"})
+    columns = [line.split(",") for line in (folder / "columns").read_text(encoding="ascii").splitlines()[1:]]
+    picture = ElementTree.parse(folder / "jitter.svg")
+    texts = ["".join(text.itertext()).strip() for text in picture.findall(".//{*}text")]
+    for word in ("late by less than (us)", "cycles", *(column for column, _ in columns)):
+        expect(word in texts, f"no '{word}' in {texts}")
+    bars = len(picture.findall(".//{*}polygon"))
+    expect(bars == sum(count != "0" for _, count in columns) > 0, f"{bars} bars for {columns}")
+
+
 def reference(folder):
     """The reference is made without a warning, and has every public name"""
     made("make", "-s", "-C", PACKAGE, "docs", f"OUT={folder}/docs")
@@ -172,8 +191,8 @@ def wheel(folder):
 
 
 def main():
-    parts = asked([tests, more_tests, calls, types, guide, job, notebook, reference, wheel],
-                  more_tests, calls, types, guide, job, notebook, reference, wheel)
+    parts = asked([tests, more_tests, calls, types, guide, job, notebook, plot, reference, wheel],
+                  more_tests, calls, types, guide, job, notebook, plot, reference, wheel)
     if wheel in parts:
         subprocess.run([TOP / "scripts" / "setup", "--python"], check=True)
     plan(parts)

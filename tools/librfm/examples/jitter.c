@@ -7,7 +7,7 @@
  * prints how late cycles began, as a histogram, and how many were missed; with --csv as
  * lines that gnuplot takes:
  *
- *	jitter --csv | ./jitter.gnuplot > jitter.svg
+ *	jitter --csv | gnuplot jitter.gnuplot > jitter.svg
  *
  * Exit status: 0, also if cycles were missed, which is said; 1 an error; 2 bad usage.
  */

@@ -1,6 +1,5 @@
-#!/usr/bin/gnuplot
 # SPDX-License-Identifier: MIT
-# jitter --csv | ./jitter.gnuplot > jitter.svg: how late the cycles of a loop began.
+# jitter --csv | gnuplot jitter.gnuplot > jitter.svg: how late the cycles of a loop began.
 set terminal svg size 800,400 background "white"
 set datafile separator ","
 set logscale y
