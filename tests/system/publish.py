@@ -21,9 +21,10 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 from suite import PATIENCE_S, TOP, expect, free_ports, plan, run, wait_for
-from members import Hub, Node, Place, Program, RMNODE, kilobytes
+from members import Hub, Node, Place, Program, RMNODE, kilobytes, preload
 
 HERE = "127.0.0.1"
 SIZE = "1M"
@@ -62,11 +63,13 @@ regions:
 # --- who listens -----------------------------------------------------------------------
 
 class Broker(Program):
-    """mosquitto, which keeps nothing from one life to the next."""
+    """mosquitto, at one address, which keeps nothing from one life to the next."""
 
     def __init__(self, place, port):
         self.port = port
-        super().__init__(place.folder, f"broker{port}", BROKER, "-p", port, stdin=subprocess.DEVNULL,
+        settings = Path(place.folder, f"broker{port}.conf")
+        settings.write_text(f"listener {port} {HERE}\nallow_anonymous true\n")
+        super().__init__(place.folder, f"broker{port}", BROKER, "-c", settings, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL)
         place.add(self)
         wait_for("the broker listens", self.listens)
@@ -82,7 +85,7 @@ class Listener(Program):
     def __init__(self, place, port):
         self.file = Path(place.folder, f"heard{random.getrandbits(32):08x}")
         with self.file.open("w") as file:
-            super().__init__(place.folder, "listener", "mosquitto_sub", "-p", port, "-t", "#",
+            super().__init__(place.folder, "listener", "mosquitto_sub", "-h", HERE, "-p", port, "-t", "#",
                              "-F", "%t %x", stdin=subprocess.DEVNULL, stdout=file)
         place.add(self)
 
@@ -335,7 +338,7 @@ def changes():
         early.last("plant/ring/hush", "1")
         expect(len(early.of("plant/ring/loop")) == heard + 1, f"{early.of('plant/ring/loop')}")
         before = members.node.call("checksum")["crc32c"]
-        subprocess.run(["mosquitto_pub", "-p", str(port), "-t", "plant/ring/loop", "-m", "99"], check=True,
+        subprocess.run(["mosquitto_pub", "-h", HERE, "-p", str(port), "-t", "plant/ring/loop", "-m", "99"], check=True,
                        timeout=PATIENCE_S)
         early.last("plant/ring/loop", "99")
         expect(members.node.call("checksum")["crc32c"] == before, "what came from the broker was stored")
@@ -395,6 +398,17 @@ def broker_returns():
         listener.last("rfm/status", "online")
         members.node.end()
         listener.last("rfm/status", "offline")
+
+
+def second_address():
+    """A broker that listens at one of the addresses of its name is found there, and nothing is said of the other"""
+    port, = free_ports(1)
+    with Place("publish-address") as place:
+        Broker(place, port)
+        with mock.patch.dict(os.environ, preload(place.folder, "names")):
+            members = Members(place, f"mqtt:two.test:{port}")
+        Listener(place, port).last("rfm/status", "online")
+        expect("is away" not in members.node.said(), members.node.said())
 
 
 def broker_stands_still():
@@ -528,7 +542,7 @@ def refused():
 
 
 TESTS = [every_type, of_the_regions, linted, scraped, only_get, slow_clients, changes, burst, burst_confirmed,
-         broker_returns, broker_stands_still, broker_hangs_up, broker_talks, killed, refused]
+         broker_returns, second_address, broker_stands_still, broker_hangs_up, broker_talks, killed, refused]
 
 
 def main():
