@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -377,6 +378,11 @@ def burst_confirmed():
     burst(",qos=1")
 
 
+NOTES = 400
+TEXTS = "rfm-regions: 1\nregions:\n" \
+        f"  notes: {{offset: 0, count: {NOTES}, fields: {{note: {{offset: 0, type: char, count: 1000}}}}}}\n"
+
+
 def broker_returns():
     """A broker that was killed and is back is told all; meanwhile the ring goes on"""
     port, = free_ports(1)
@@ -447,6 +453,43 @@ def killed():
         members.node.call("stop")
         listener.last("rfm/status", "offline")
         listener.last("rfm/loop", "6")
+
+
+def last_words(options=""):
+    """What was stored right before the member was told to end is there: all of many values, whatever the rate"""
+    with heard(f"rate=1{options}", regions=TEXTS) as (_, members, listener):
+        listener.last("rfm/status", "online")
+        members.other.call("fill", first=0, last=NOTES * 1000 - 1, data="78")
+        members.fence()
+        members.node.call("stop")
+        listener.last("rfm/status", "offline")
+        last = dict(listener.heard())
+        missed = [note for note in range(NOTES) if last.get(f"rfm/notes/{note}/note") != "78" * 1000]
+        expect(not missed, f"{len(missed)} values are others, the first is {missed[:1]}: {members.node.said()}")
+
+
+def last_words_confirmed():
+    """The same with messages that the broker confirms"""
+    last_words(",qos=1")
+
+
+def unheard():
+    """Of a broker that does not confirm, or is away, when the member ends the log says what it may lack"""
+    with heard("rate=1,qos=1") as (broker, members, listener):
+        listener.last("rfm/loop", "0")
+        broker.send_signal(signal.SIGSTOP)
+        members.store(0x3000, "<I", 5)
+        members.fence()
+        members.node.call("stop")
+        members.node.process.wait(PATIENCE_S)
+        expect(re.search(r"may lack the last of \d+ value", members.node.said()), members.node.said())
+    with heard("qos=1") as (broker, members, listener):
+        listener.last("rfm/loop", "0")
+        broker.end()
+        wait_for("it is said that the broker is away", lambda: "is away" in members.node.said())
+        members.node.call("stop")
+        members.node.process.wait(PATIENCE_S)
+        expect("may lack the last of 20 values\n" in members.node.said(), members.node.said())
 
 
 class Stranger:
@@ -538,11 +581,13 @@ def refused():
              LD_LIBRARY_PATH=place.folder)
         says(good, "--regions", "FILE", "--publish", f"openmetrics:{port}", status=1,
              sentence="another process does already")
+        says(good, "--regions", "FILE", "--publish", mqtt, "--control", "/nowhere/x", status=1,
+             sentence="cannot listen on")
         says(good, "--regions", "FILE", *(["--publish", mqtt] * 9), sentence="to 8 places at most")
 
 
 TESTS = [every_type, of_the_regions, linted, scraped, only_get, slow_clients, changes, burst, burst_confirmed,
-         broker_returns, second_address, broker_stands_still, broker_hangs_up, broker_talks, killed, refused]
+         broker_returns, second_address, broker_stands_still, broker_hangs_up, broker_talks, killed, last_words, last_words_confirmed, unheard, refused]
 
 
 def main():

@@ -61,12 +61,12 @@ static void end(struct rmnode *node)
 {
 	record_end(node);
 	jobs_end(node);
-	publish_end(node);
 	control_close(node->control);
-	close_guests(node);
-	rfm_poller_remove(&node->trouble_poller);
 	if (node->loop)
 		rfm_loop_unwatch(node->loop, &node->signals);
+	publish_end(node);
+	close_guests(node);
+	rfm_poller_remove(&node->trouble_poller);
 	rfmring_close(node->ring);
 	tls_free(node->tls);
 	free(node);

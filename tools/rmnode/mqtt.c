@@ -185,7 +185,7 @@ static void rest_over(void *opaque, uint64_t now)
 	free_rested(opaque, now);
 }
 
-/* Whoever connects anew is told all. */
+/* Whoever connects next is told all. */
 static void forget(struct broker *broker)
 {
 	for (unsigned int i = 0; i < values_of(broker)->count; i++) {
@@ -282,6 +282,7 @@ static void lose(struct broker *broker, uint64_t now, const char *why)
 	broker->lost += broker->waiting;
 	broker->waiting = 0;
 	broker->accepted = false;
+	forget(broker);
 	rfm_poller_deactivate(&broker->poller);
 	rfm_loop_unwatch(broker->loop, &broker->watch);
 	library.destroy(broker->mosquitto);
@@ -336,7 +337,7 @@ static void on_accepted(struct mosquitto *mosquitto, void *opaque, int refused)
 		say(broker, "takes the values", NULL);
 	broker->accepted = broker->greet = true;
 	broker->since = rfm_loop_now(broker->loop);
-	forget(broker);
+	go_on(broker);
 }
 
 /* One that accepts and hangs up, again and again, is away. */
@@ -606,6 +607,7 @@ static bool broker_begin(struct outlet *outlet, char *error)
 	broker->rest = (struct rfm_timer){ .fire = rest_over, .opaque = broker };
 	broker->poller = (struct rfm_poller){ .poll = send_some, .opaque = broker };
 	rfm_poller_add(broker->loop, &broker->poller);
+	forget(broker);
 	broker->retry_ns = RETRY_FIRST_NS;
 	rfm_timer_set(broker->loop, &broker->care, now);
 	return true;
@@ -620,22 +622,26 @@ static json_t *broker_json(const struct outlet *outlet)
 			 "lost", (json_int_t)broker->lost);
 }
 
-/* What has changed goes, as far as the socket takes it; nobody waits for what confirms it. */
-static void send_rest(struct broker *broker)
+static bool broker_busy(struct outlet *outlet)
 {
-	const struct topic *topic;
-	unsigned int left = 0;
+	struct broker *broker = (struct broker *)outlet;
+
+	if (!broker->accepted)
+		return false;
+	free_rested(broker, RFM_NEVER);
+	return broker->greet || broker->waiting || !TAILQ_EMPTY(&broker->ready);
+}
+
+/* Of one that has run: what has not gone, and what has of which is not known whether it arrived. */
+static void say_rest(struct broker *broker)
+{
+	unsigned int left = broker->waiting;
 	char what[64];
 
-	free_rested(broker, RFM_NEVER);
-	while (broker->accepted && !library.want_write(broker->mosquitto) &&
-	       !TAILQ_EMPTY(&broker->ready) &&
-	       !send_value(broker, TAILQ_FIRST(&broker->ready), 0))
-		;
-	TAILQ_FOREACH(topic, &broker->ready, entry)
-		left++;
-	snprintf(what, sizeof(what), "is not told the last of %u values", left);
-	if (left)
+	for (unsigned int i = 0; i < values_of(broker)->count; i++)
+		left += broker->topic[i].changed;
+	snprintf(what, sizeof(what), "may lack the last of %u value%s", left, left == 1 ? "" : "s");
+	if (left && broker->outlet.publisher->node->stopping)
 		say(broker, what, NULL);
 }
 
@@ -645,7 +651,7 @@ static void broker_close(struct outlet *outlet)
 	struct broker *broker = (struct broker *)outlet;
 
 	if (broker->loop) {
-		send_rest(broker);
+		say_rest(broker);
 		rfm_poller_remove(&broker->poller);
 		rfm_loop_unwatch(broker->loop, &broker->watch);
 		rfm_timer_set(broker->loop, &broker->care, RFM_NEVER);
@@ -661,5 +667,5 @@ static void broker_close(struct outlet *outlet)
 
 const struct outlet_kind mqtt_outlet = {
 	.prefix = "mqtt:", .open = broker_open, .check = broker_check, .begin = broker_begin,
-	.stored = broker_stored, .json = broker_json, .close = broker_close,
+	.stored = broker_stored, .busy = broker_busy, .json = broker_json, .close = broker_close,
 };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LAST_NS	5000000000ull	/* for the last values, at most */
+
 static const struct outlet_kind *const kinds[] = { &openmetrics_outlet, &mqtt_outlet };
 
 static void complain_of(void *context, const struct rfm_regions_complaint *complaint)
@@ -142,14 +144,27 @@ bool publish_begin(struct rmnode *node)
 	return true;
 }
 
+static bool is_busy(const struct publisher *publisher)
+{
+	bool busy = false;
+
+	for (unsigned int i = 0; i < publisher->count; i++)
+		if (publisher->outlet[i]->kind->busy)
+			busy |= publisher->outlet[i]->kind->busy(publisher->outlet[i]);
+	return busy;
+}
+
 void publish_end(struct rmnode *node)
 {
 	struct publisher *publisher = node->publisher;
+	uint64_t end = rfm_now() + LAST_NS;
 
 	if (!publisher)
 		return;
 	if (publisher->watch >= 0)
 		rfmring_unwatch(node->ring, publisher->watch);
+	while (is_busy(publisher) && rfm_now() < end)
+		rfm_host_run_once(node->ring->host, end);
 	for (unsigned int i = 0; i < publisher->count; i++)
 		publisher->outlet[i]->kind->close(publisher->outlet[i]);
 	metrics_free(publisher->metrics);

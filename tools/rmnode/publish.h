@@ -16,6 +16,7 @@ struct outlet;
  * @check: the values can be published there; false after @error says why not; may be NULL
  * @begin: from now on; false after @error says why not
  * @stored: a value has new bytes; may be NULL
+ * @busy: at the end: somebody takes what was stored, and does not have all of it; may be NULL
  * @json: of `stats`
  * @close: also of one that was never begun
  */
@@ -25,6 +26,7 @@ struct outlet_kind {
 	bool (*check)(const struct outlet *outlet, char *error);
 	bool (*begin)(struct outlet *outlet, char *error);
 	void (*stored)(struct outlet *outlet, unsigned int number);
+	bool (*busy)(struct outlet *outlet);
 	json_t *(*json)(const struct outlet *outlet);
 	void (*close)(struct outlet *outlet);
 };

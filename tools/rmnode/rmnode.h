@@ -224,6 +224,7 @@ bool publish_begin(struct rmnode *node);
 /** publish_stored() - bytes that the member has stored itself */
 void publish_stored(struct rmnode *node, uint64_t offset, uint64_t length, uint64_t now);
 
+/** publish_end() - the last values are sent, and meanwhile the ring goes on */
 void publish_end(struct rmnode *node);
 
 /** publish_json() - what has become of it, of `stats`; NULL: nothing is published */
