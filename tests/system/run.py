@@ -278,7 +278,8 @@ def with_machines():
         status, said = place.run()
         logs = place.path / "lab.logs"
         expect(status == 0, said)
-        expect("51966" in (logs / "answer").read_text(), (logs / "answer").read_text())
+        answer = (logs / "plant" / "answer").read_text()
+        expect("51966" in answer, answer)
         expect((logs / "ring.pcapng").stat().st_size > 100, "nothing was captured")
         expect((logs / "plant.console").exists(), "no console")
         figure(said.splitlines()[-1].split(";")[0])
