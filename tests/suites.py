@@ -111,7 +111,7 @@ SUITES = [
     system("run", "test", 30, 10, "rmlab run: a lab from a file, and its verdict"),
     system("ui:machines", "check", 40, 15, "rmlab ui: a lab of machines, in a headless browser", "machines"),
     system("run:machines", "check", 20, 10, "rmlab run: a machine and an rmnode on one ring", "machines"),
-    system("saved", "check", 90, 20, "a whole lab is saved, and labs go on from there"),
+    system("saved", "check", 100, 20, "a whole lab is saved, and labs go on from there"),
     system("rmctl", "test", 100, 30, "every verb of rmctl, good and bad input"),
     system("rmctl_memory", "test", 70, 10,
            "the verbs of rmctl for the memory: fill, load, diff, trace, watch, top, ..."),

@@ -144,7 +144,7 @@ def complete(args):
     args.images, args.logins = dict(args.image), dict(args.login)
     # What only 'run' has.
     args.members = args.programs = ()
-    args.made_by = None
+    args.made_by, args.made = None, False
     for number in args.logins.keys() - args.images.keys():
         raise UsageError(f"--login is for machine {number}, which boots no --image")
     if args.write_images and not args.images:

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from queue import SimpleQueue
 
 from . import TOP, LabError, UsageError, libvirt, process, saved
 from .command import RESERVED_AT, chain_sockets, find_qemu, qemu_command, usable_accelerator
@@ -22,6 +21,8 @@ from .member import Hub, Member, card_sockets, distant_sockets, fibres, hub_comm
 
 # How long one machine may take until it is ready, with all cores to share.
 SECONDS_PER_MACHINE = 60
+
+UNFINISHED = "unfinished"       # in a lab's folder, until all of it has begun
 
 
 def base_folder():
@@ -96,9 +97,11 @@ class Lab:
 
     def in_use(self):
         """Whether anything of it runs, or it is just being brought up."""
-        return process.is_alive(*self.config["maker"]) or \
-            any(one.pid is not None for one in (*self.machines, *self.members.values())) or \
-            (self.hub is not None and self.hub.pid is not None)
+        if process.is_alive(*self.config["maker"]):
+            return True
+        return not (self.folder / UNFINISHED).exists() and \
+            (any(one.pid is not None for one in (*self.machines, *self.members.values())) or
+             (self.hub is not None and self.hub.pid is not None))
 
     @property
     def reserved(self):
@@ -134,16 +137,17 @@ class Lab:
 
 def up(options):
     """Brings a new lab up, or leaves nothing behind."""
-    make(options)
     with end_by_signal():
         try:
+            make(options)
             lab = Lab(options.name)
             print(f"lab '{lab.name}': {len(lab.machines)} "
                   f"machine{'s' if len(lab.machines) > 1 else ''}, "
                   + lab.summary + (", on a hub" if lab.hub else ""), flush=True)
             begin(lab)
         except BaseException:
-            remove(options.name)
+            if options.made:
+                remove(options.name)
             raise
 
 
@@ -153,6 +157,7 @@ def make(options):
     with locked_base() as base:
         folder = base / options.name
         clear_stale(options.name)
+        options.made = True
         folder.mkdir(mode=0o700)
         write_config(folder, options, qemu)
 
@@ -167,6 +172,7 @@ def begin(lab):
         resume(lab.machines, lab.config["sums"])
     else:
         boot(lab.machines)
+    (lab.folder / UNFINISHED).unlink(missing_ok=True)
 
 
 def prepare(options):
@@ -212,7 +218,16 @@ def clear_stale(name):
         running = False  # there is none, or it died before it wrote what it is
     if running:
         raise LabError(f"lab '{name}' is up already; 'rmlab down --name {name}' takes it down")
-    remove(name)
+    there = (base_folder() / name).exists()
+    said = clean_up(name, f"'up' of lab '{name}'")
+    if there:
+        print(f"rmlab: {said}", file=sys.stderr)
+
+
+def clean_up(name, what):
+    """Takes down what was left; returns a line that says so."""
+    ended = remove(name)
+    return f"cleaned up what an earlier {what} has left: its folder and {ended} process{'' if ended == 1 else 'es'}"
 
 
 def place_of(folder, options, number):
@@ -275,6 +290,7 @@ def write_config(folder, options, qemu):
         "members": members, "programs": programs, "saved": None, "made_by": options.made_by}
     if options.saved:
         config.update(options.saved.facts)
+    (folder / UNFINISHED).touch()
     new = folder / "lab.json.new"
     new.write_text(json.dumps(config))
     new.rename(folder / "lab.json")
@@ -298,31 +314,18 @@ def boot(machines):
 
 def boot_all(machines):
     limit = SECONDS_PER_MACHINE * len(machines)
-    results = SimpleQueue()
+    one_at_a_time = threading.Lock()
 
     def boot_one(machine):
-        try:
-            results.put((machine, machine.boot(limit), None))
-        except Exception as error:  # whatever it is, it has to reach the main thread
-            results.put((machine, None, error))
-
-    threads = side_by_side(boot_one, machines)
-    try:
-        for _ in machines:
-            machine, result, error = results.get()
-            if error:
-                raise error
+        result = machine.boot(limit)
+        with one_at_a_time:
             report_ready(machine, *result)
-    except BaseException as error:
-        if isinstance(error, BootError):
-            print(error.machine.last_words(), file=sys.stderr)
-        # The other threads end when their machines do.
-        for machine in machines:
-            machine.end()
+
+    try:
+        process.at_once(boot_one, machines, Machine.end)
+    except BootError as error:
+        print(error.machine.last_words(), file=sys.stderr)
         raise
-    finally:
-        for thread in threads:
-            thread.join()
 
 
 def resume(machines, sums):
@@ -409,9 +412,7 @@ def remove_left_behind():
             except LabError:        # it died, or its maker is just writing what it is; that has the lock
                 alive, file = False, "an unknown file"
             if file and not alive:
-                ended = remove(folder.name)
-                yield (f"cleaned up what an earlier run of {file} has left: its folder and {ended} process"
-                       f"{'' if ended == 1 else 'es'}")
+                yield clean_up(folder.name, f"run of {file}")
 
 
 def end(which):

@@ -46,6 +46,7 @@ def is_alive(pid, started):
 
 # For what a signal asks for; and until a process is gone that cannot help it.
 PATIENCE, PATIENCE_KILLED = 3.0, 60.0
+END_AGAIN = 0.1     # as it may just have begun
 
 
 def stop(pid, started, *signals):
@@ -108,14 +109,22 @@ def with_argument_in(folder, programs):
 def at_once(work, items, give_up=None):
     """What `work` returns of each, side by side. If one fails, or we are ended, `give_up` has to end the
     others, for which it waits."""
-    from concurrent.futures import ThreadPoolExecutor       # which takes a while
+    from concurrent.futures import ThreadPoolExecutor, as_completed, wait       # which take a while
+    under_way = []
     with ThreadPoolExecutor(len(items) or 1) as pool:
         try:
-            return list(pool.map(work, items))
+            for item in items:
+                under_way.append(pool.submit(work, item))
+            for one in as_completed(under_way):
+                one.result()
         except BaseException:
-            for item in items if give_up else ():
-                give_up(item)
+            waits = bool(give_up)
+            while waits:
+                for item in items:
+                    give_up(item)
+                waits = wait(under_way, END_AGAIN).not_done
             raise
+    return [one.result() for one in under_way]
 
 
 # --- what they have said ---

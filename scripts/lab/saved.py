@@ -11,6 +11,7 @@ import mmap
 import os
 import shutil
 import sys
+import tempfile
 import time
 import zlib
 from pathlib import Path
@@ -76,7 +77,7 @@ def save(lab, name):
         with locked(lab.folder), standing_still(lab):
             drain(lab)
             at_once(lambda machine: machine.save(new / str(machine.number)), lab.machines)
-            sums = [memory_sum(machine, new / "memory") for machine in lab.machines]
+            sums = [memory_sum(machine) for machine in lab.machines]
         (new / "lab.json").write_text(json.dumps({**lab.config, "folder": str(lab.folder), "sums": sums}))
         replace(base_folder() / name, new)
     finally:
@@ -158,17 +159,16 @@ def counter(machine, what):
     return qmp.execute(machine.qmp, "qom-get", {"path": CARD, "property": f"frames-{what}"})
 
 
-def memory_sum(machine, dump):
+def memory_sum(machine):
     """A checksum of its card's memory, as the guest sees it; None where no firmware has placed it."""
     address, size = place_of_memory(qmp.execute(machine.qmp, "query-pci"))
     if address < 0:
         return None
-    qmp.execute(machine.qmp, "pmemsave", {"val": address, "size": size, "filename": str(dump)})
-    try:
-        with dump.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+    with tempfile.TemporaryFile(dir=base_folder()) as file:     # without a name, so that nobody leaves it
+        name = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        qmp.execute(machine.qmp, "pmemsave", {"val": address, "size": size, "filename": name})
+        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
             return zlib.crc32(memory)
-    finally:
-        dump.unlink()
 
 
 def place_of_memory(buses):
@@ -185,7 +185,7 @@ def place_of_memory(buses):
 def check(machines, sums):
     """Those that were just loaded have the memories that were saved. One after the other, for the disk's sake."""
     for machine, before in zip(machines, sums):
-        if memory_sum(machine, base_folder() / f".{machine.number}.{os.getpid()}.memory") != before:
+        if memory_sum(machine) != before:
             raise LabError(f"{machine}: the memory of its card is not the one that was saved")
 
 

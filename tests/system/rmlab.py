@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from library import Installed, made
-from suite import PROGRAMS, TOP, expect, free_ports, plan, processes_with, run, wait_for
+from suite import PATIENCE_S, PROGRAMS, TOP, expect, free_ports, plan, processes_with, run, wait_for
 import labkit
 from labkit import RMLAB, rmlab
 from lab import process
@@ -276,6 +277,28 @@ def gone_at_once(lab):
         expect(not process.is_alive(child.pid, process.start_time(child.pid)), "it does")
 
 
+def begins_too_late(_):
+    """up: of machines side by side one that only begins when the others are given up is ended, too"""
+    given_up, begun, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work(late):
+        if not late:
+            raise labkit.Failed("it does not boot")
+        given_up.wait(PATIENCE_S)
+        begun.set()
+        expect(ended.wait(PATIENCE_S), "it runs on")
+        return True
+
+    def give_up(_):
+        (ended if begun.is_set() else given_up).set()
+
+    try:
+        process.at_once(work, [False, True], give_up)
+    except labkit.Failed as error:
+        expect(str(error) == "it does not boot", f"{error}")
+    expect(ended.is_set(), "it was not ended")
+
+
 def not_reached(_):
     """exec: 255 and one sentence where the machine does not run, is not ready, or lets nobody in"""
     with tempfile.TemporaryDirectory() as top:
@@ -357,7 +380,8 @@ def side_by_side(lab):
 
 TESTS = [exec_is_transparent, at_once, goes_on_after_a_kill, push_and_pull, push_makes_the_folder,
          programs_of_yours, image_is_small, ids, size, kernel_args, no_driver, qmp, status, log, cut,
-         wrong_usage, same_ids, not_on_a_chain, gone_at_once, not_reached, not_trusted, started_once, own_command_line, side_by_side]
+         wrong_usage, same_ids, not_on_a_chain, gone_at_once, begins_too_late, not_reached, not_trusted, started_once,
+         own_command_line, side_by_side]
 
 
 def main():

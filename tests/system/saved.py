@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: MIT
 """rmlab save, up --from, restore: a whole lab as it was at one moment, and labs that go on from there."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
 from run import Place
-from suite import clean_kernels, expect, figure, plan, run, wait_for
+from suite import PATIENCE_S, clean_kernels, expect, figure, plan, run, wait_for
 from labkit import RMLAB, Lab, rmlab
+from lab import lab as labs
+from lab import process
 from lab.saved import base_folder
 
-NAMES = [f"{name}-{os.getpid()}" for name in ("quiet", "busy", "bad")]
-QUIET, BUSY, BAD = NAMES
+NAMES = [f"{name}-{os.getpid()}" for name in ("quiet", "busy", "bad", "late")]
+QUIET, BUSY, BAD, LATE = NAMES
 WORD = 0x100
 # What each machine stores all the time, at a place of its own.
 STORES = ("for n in 1 2; do head -c 4194304 /dev/urandom >/tmp/data$n; done; while :; do for n in 1 2; do "
@@ -93,6 +97,51 @@ def killed(lab):
     lab.test_ring(1)
 
 
+@contextlib.contextmanager
+def not_yet(file):
+    """Who reads it waits until he is ended."""
+    there = file.rename(file.with_name("there"))
+    os.mkfifo(file)
+    yield
+    there.replace(file)
+
+
+def up_ended(_):
+    """up --from: Ctrl-C leaves nothing; after kill -9 the next one takes away what was left, says so, and works"""
+    shutil.copytree(base_folder() / QUIET, base_folder() / LATE)
+    try:
+        end_up()
+    finally:
+        rmlab("down", "--name", LATE)
+
+
+def end_up():
+    words = "up", "--name", LATE, "--from", LATE
+    folder = labs.base_folder() / LATE
+
+    def left():
+        return list(process.with_argument_in(folder, {"qemu-system-x86_64", "rmhub", "ssh"}))
+
+    for point, reached in (("it has begun", (folder / "lab.json").exists),
+                           ("hub and machines run", lambda: len(left()) == 4)):
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with not_yet(base_folder() / LATE / "2"):
+                with subprocess.Popen([RMLAB, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:
+                    wait_for(point, reached)
+                    child.send_signal(number)
+                    child.wait(PATIENCE_S)
+            if number == signal.SIGINT:
+                expect(child.returncode == 130, f"{point}: exit status {child.returncode}")
+                expect(not folder.exists() and not left(), f"{point}: left: folder {folder.exists()}, processes {left()}")
+                continue
+            expect(folder.exists(), "nothing was left: the test shows nothing")
+            said = rmlab(*words).stderr
+            expect(f"cleaned up what an earlier 'up' of lab '{LATE}' has left: its folder and " in said, said)
+            rmlab("exec", "--name", LATE, 1, "--", "test", "-e", "/tmp/kept")
+            rmlab("down", "--name", LATE)
+            expect(not folder.exists() and not left(), f"{point}: 'down' has left {left()}")
+
+
 def goes_back(lab):
     """restore: the lab is what it was, memories, programs and files"""
     rmlab("restore", "--name", lab.name, QUIET)
@@ -161,7 +210,7 @@ def wrong(lab):
     expect(not (base_folder() / "x").exists(), "something was saved")
 
 
-TESTS = [goes_on, busy, goes_back, killed, runs, wrong]
+TESTS = [goes_on, busy, up_ended, goes_back, killed, runs, wrong]
 
 
 def main():
