@@ -26,7 +26,8 @@ EVENTS_KEPT = 50
 
 # What a member counts, as librfmring(7) names it; and what of that should not be.
 RATES = ("stores", "received", "sent_bytes")
-LOSSES = ("lost", "dark", "full", "missed", "bad", "late", "overrun", "unsendable", "beyond", "hop_limit", "held_lost", "mixed")
+LOSSES = ("lost", "dark", "full", "missed", "bad", "late", "overrun", "unsendable", "beyond", "hop_limit", "held_lost",
+          "mixed")
 
 # What keeps a member from the ring, by what it says of itself.
 TROUBLES = (

@@ -138,21 +138,18 @@ def standing_still(lab):
         if not qmp.execute(machine.qmp, "query-status")["running"]:
             raise LabError(f"{machine} is paused; 'rmlab qmp {machine.number} cont' lets it go on")
     note.touch()
-    before = [dropped(machine) for machine in lab.machines]
+    before = [counter(machine, "held-lost") for machine in lab.machines]
     try:
         qmp.all_at_once([machine.qmp for machine in lab.machines], "stop")
         yield
         for machine, then in zip(lab.machines, before):
-            if dropped(machine) > then:
-                print(f"rmlab: {machine}: {dropped(machine) - then} frames found no room, as the machines did not stop at "
-                      "one moment: its memory has not all that others have stored", file=sys.stderr)
+            dropped = counter(machine, "held-lost") - then
+            if dropped > 0:
+                print(f"rmlab: {machine}: {dropped} frames found no room, as the machines did not stop at one moment: "
+                      "its memory has not all that others have stored", file=sys.stderr)
     finally:
         at_once(lambda machine: qmp.execute(machine.qmp, "cont"), lab.machines)
         note.unlink()
-
-
-def dropped(machine):
-    return counter(machine, "held-lost")
 
 
 def counter(machine, what):

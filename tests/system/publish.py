@@ -587,7 +587,8 @@ def refused():
 
 
 TESTS = [every_type, of_the_regions, linted, scraped, only_get, slow_clients, changes, burst, burst_confirmed,
-         broker_returns, second_address, broker_stands_still, broker_hangs_up, broker_talks, killed, last_words, last_words_confirmed, unheard, refused]
+         broker_returns, second_address, broker_stands_still, broker_hangs_up, broker_talks, killed, last_words,
+         last_words_confirmed, unheard, refused]
 
 
 def main():
