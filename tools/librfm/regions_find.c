@@ -19,7 +19,7 @@ struct search {
 };
 
 #define not_found(search, error, line, ...) \
-	refused((search)->regions, (search)->report, (search)->context, error, line, __VA_ARGS__)
+	(refused((search)->regions, (search)->report, (search)->context, error, line, __VA_ARGS__), -1)
 
 /* What lies around all regions. */
 static struct rfm_place whole_memory(const struct rfm_regions *regions)

@@ -112,8 +112,8 @@ RFM2G_STATUS RFM2gGetConfig(RFM2GHANDLE rh, RFM2GCONFIG *Config)
 	return handle_put(handle, status);
 }
 
-#define FROM_CONFIG(name, type, give)					\
-RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, type *to)			\
+#define FROM_CONFIG(name, pointer, give)					\
+RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, pointer to)			\
 {									\
 	struct handle *handle;						\
 	RFM2G_STATUS status = handle_get(rh, &handle);			\
@@ -126,10 +126,10 @@ RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, type *to)			\
 	return handle_put(handle, RFM2G_SUCCESS);			\
 }
 
-FROM_CONFIG(NodeID, RFM2G_NODE, *to = handle->open.Config.NodeId)
-FROM_CONFIG(BoardID, RFM2G_UINT8, *to = handle->open.Config.BoardId)
-FROM_CONFIG(Size, RFM2G_UINT32, *to = handle->open.Config.MemorySize)
-FROM_CONFIG(First, RFM2G_UINT32, *to = 0)
-FROM_CONFIG(DeviceName, char, strcpy(to, handle->open.Config.Device))
-FROM_CONFIG(DllVersion, char, strcpy(to, RFM2G_PRODUCT_VERSION))
-FROM_CONFIG(DriverVersion, char, strcpy(to, RFM2G_PRODUCT_VERSION))
+FROM_CONFIG(NodeID, RFM2G_NODE *, *to = handle->open.Config.NodeId)
+FROM_CONFIG(BoardID, RFM2G_UINT8 *, *to = handle->open.Config.BoardId)
+FROM_CONFIG(Size, RFM2G_UINT32 *, *to = handle->open.Config.MemorySize)
+FROM_CONFIG(First, RFM2G_UINT32 *, *to = 0)
+FROM_CONFIG(DeviceName, char *, strcpy(to, handle->open.Config.Device))
+FROM_CONFIG(DllVersion, char *, strcpy(to, RFM2G_PRODUCT_VERSION))
+FROM_CONFIG(DriverVersion, char *, strcpy(to, RFM2G_PRODUCT_VERSION))

@@ -26,7 +26,9 @@ static RFM2G_STATUS get_config(RFM2GHANDLE rh, const void *to, struct handle **h
 		status = RFM2G_BAD_PARAMETER_2;
 	else if (rfm_get_config((*handle)->board->rfm, config))
 		status = RFM2G_OS_ERROR;
-	return status ? handle_put(*handle, status) : RFM2G_SUCCESS;
+	if (status)
+		handle_put(*handle, status);
+	return status;
 }
 
 static RFM2G_STATUS get_switch(RFM2GHANDLE rh, RFM2G_BOOL *on, uint32_t bit)

@@ -102,7 +102,7 @@ static int add_all(struct values *values, const struct rfm_regions *regions, uin
 	for (const struct rfm_region *region = regions->regions; region; region = region->next)
 		if (add_region(values, regions, region, memory_size))
 			return -1;
-	values->by_offset = calloc(values->count, sizeof(*values->by_offset));
+	values->by_offset = calloc(values->count + 1, sizeof(*values->by_offset));
 	if (!values->by_offset)
 		return refuse(values, "no memory");
 	for (unsigned int i = 0; i < values->count; i++) {
