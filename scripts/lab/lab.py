@@ -147,7 +147,8 @@ def up(options):
             begin(lab)
         except BaseException:
             if options.made:
-                remove(options.name)
+                with undisturbed():
+                    remove(options.name)
             raise
 
 
@@ -358,6 +359,11 @@ def side_by_side(work, items):
 def end_by_signal():
     """Lets SIGTERM and SIGHUP unwind as Ctrl-C does, so that the machines are taken down."""
     return on_signals(signal.default_int_handler, signal.SIGTERM, signal.SIGHUP)
+
+
+def undisturbed():
+    """Whoever wants us to end already gets it."""
+    return on_signals(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager

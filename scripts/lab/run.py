@@ -420,11 +420,6 @@ def time_limit(seconds):
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def undisturbed():
-    """Whoever wants us to end already gets it."""
-    return labs.on_signals(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 def clear_junit(path):
     """That of an earlier run would be taken for this one's."""
     try:
@@ -468,7 +463,7 @@ def play(file, junit_file, logs):
     except (LabError, OSError) as error:
         trouble = str(error) if str(error).startswith(str(file.path)) else f"{file.path}: {error}"
     finally:
-        with undisturbed():
+        with labs.undisturbed():
             try:
                 one.close()
                 one.collect()

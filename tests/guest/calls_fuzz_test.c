@@ -569,7 +569,7 @@ static int kernel_log = -1;
 
 static bool ring_is_closed(int card)
 {
-	struct rfm_ring_test test = { .timeout_ms = 2000 };
+	struct rfm_ring_test test = { .timeout_ms = 10000 };	/* as long as can be: the host may be busy */
 
 	return ioctl(card, RFM_IOC_RING_TEST, &test) == 0;
 }

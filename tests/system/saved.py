@@ -129,6 +129,9 @@ def end_up():
                 with subprocess.Popen([RMLAB, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:
                     wait_for(point, reached)
                     child.send_signal(number)
+                    if number == signal.SIGINT:     # and once more, while it takes things away
+                        wait_for("it cleans up", lambda: not list(folder.glob("*/")) or child.poll() is not None)
+                        child.send_signal(number)
                     child.wait(PATIENCE_S)
             if number == signal.SIGINT:
                 expect(child.returncode == 130, f"{point}: exit status {child.returncode}")
