@@ -112,7 +112,7 @@ RFM2G_STATUS RFM2gGetConfig(RFM2GHANDLE rh, RFM2GCONFIG *Config)
 	return handle_put(handle, status);
 }
 
-#define FROM_CONFIG(name, pointer, give)					\
+#define FROM_CONFIG(name, pointer, give)				\
 RFM2G_STATUS RFM2g##name(RFM2GHANDLE rh, pointer to)			\
 {									\
 	struct handle *handle;						\
